@@ -1,0 +1,11 @@
+# The CPU product goes through CBLAS: OpenBLAS first, then whatever CMake finds (BLIS, MKL, NVPL).
+add_library(dm_cblas INTERFACE)
+pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
+if(OPENBLAS_FOUND)
+  target_link_libraries(dm_cblas INTERFACE PkgConfig::OPENBLAS)
+else()
+  find_package(BLAS REQUIRED)
+  find_path(CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas blis mkl REQUIRED)
+  target_include_directories(dm_cblas SYSTEM INTERFACE ${CBLAS_INCLUDE_DIR})
+  target_link_libraries(dm_cblas INTERFACE BLAS::BLAS)
+endif()

@@ -1,0 +1,75 @@
+/* comm: the only wrapper of MPI.  Sizes are 64-bit; messages are cut into pieces of at most 1 GiB. */
+#ifndef DM_COMM_COMM_H
+#define DM_COMM_COMM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/status.h"
+
+typedef struct dm_comm dm_comm;
+
+/* ---- the job ---- */
+
+/* Starts MPI (MPI_THREAD_FUNNELED) and returns the communicator of all ranks.  DM_E_MPI: MPI cannot be
+ * used, is too old (Open MPI before 4.0.2 corrupts files), or the launcher started single copies. */
+dm_status dm_comm_start(dm_comm **world);
+
+/* Ends MPI; every rank must come here. */
+void dm_comm_stop(dm_comm *world);
+
+/* Ends the whole job at once with exit code CODE; does not return. */
+void dm_comm_abort(dm_comm *world, int code) __attribute__((noreturn));
+
+/* What the launcher's environment says before MPI is started: the rank, or -1 where it says nothing. */
+int dm_comm_rank_before_start(void);
+
+/* "Open MPI 4.1.4": what is loaded. */
+void dm_comm_library(char *text, int64_t size);
+
+/* ---- communicators ---- */
+
+int dm_comm_rank(const dm_comm *comm);
+int dm_comm_size(const dm_comm *comm);
+const char *dm_comm_host(const dm_comm *comm); /* this node's name */
+
+/* Ranks of the same COLOR, ordered by KEY; a negative color gets *out = NULL. */
+dm_status dm_comm_split(const dm_comm *comm, int color, int key, dm_comm **out);
+
+/* Ranks that share memory: those of one node. */
+dm_status dm_comm_split_node(const dm_comm *comm, dm_comm **out);
+
+void dm_comm_free(dm_comm *comm); /* NULL is allowed; collective */
+
+/* ---- collectives ---- */
+
+dm_status dm_comm_barrier(const dm_comm *comm);
+dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int root);
+dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, void *all, int root);
+dm_status dm_comm_sum_f64(const dm_comm *comm, double *values, int64_t count);
+dm_status dm_comm_sum_i64(const dm_comm *comm, int64_t *values, int64_t count);
+dm_status dm_comm_max_f64(const dm_comm *comm, double *values, int64_t count);
+dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count);
+
+/* All ranks bring their own outcome and leave with the same: DM_OK if all have it, else the error of
+ * the lowest rank that failed, marked agreed.  Takes MINE. */
+dm_status dm_comm_agree(const dm_comm *comm, dm_status mine);
+
+/* ---- messages ---- */
+
+/* A set of messages under way. */
+typedef struct dm_messages dm_messages;
+
+dm_status dm_messages_new(dm_messages **messages);
+void dm_messages_free(dm_messages *messages); /* NULL is allowed; all must be done */
+
+dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const void *data,
+                           int64_t bytes, int peer, int tag);
+dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *data,
+                              int64_t bytes, int peer, int tag);
+
+/* Moves the messages on; *done when all have arrived and left. */
+dm_status dm_messages_test(dm_messages *messages, bool *done);
+dm_status dm_messages_wait(dm_messages *messages);
+
+#endif

@@ -1,0 +1,22 @@
+/* buffer: host memory for matrices: aligned, its size checked, its failure an error. */
+#ifndef DM_CORE_BUFFER_H
+#define DM_CORE_BUFFER_H
+
+#include <stdint.h>
+
+#include "core/status.h"
+
+enum { DM_ALIGNMENT = 4096 }; /* bytes: a page, for direct I/O and pinning */
+
+/* *memory points to BYTES of memory (at least one) that the caller frees with free(). */
+dm_status dm_buffer_alloc(int64_t bytes, void **memory);
+
+/* The same, set to zero: for tables; COUNT elements of SIZE bytes. */
+dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory);
+
+/* Physical memory of this node in bytes, and what is free to use now: the smaller of what the kernel
+ * and the control group say.  0 where unknown. */
+int64_t dm_memory_total(void);
+int64_t dm_memory_available(void);
+
+#endif

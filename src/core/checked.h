@@ -1,0 +1,45 @@
+/* checked: arithmetic on sizes that never wraps silently. */
+#ifndef DM_CORE_CHECKED_H
+#define DM_CORE_CHECKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/status.h"
+
+static inline bool dm_mul_overflows(int64_t a, int64_t b, int64_t *product) {
+  return __builtin_mul_overflow(a, b, product);
+}
+
+static inline bool dm_add_overflows(int64_t a, int64_t b, int64_t *sum) {
+  return __builtin_add_overflow(a, b, sum);
+}
+
+/* *bytes = rows * cols * size, all not negative; an error where that is not an int64_t. */
+static inline dm_status dm_bytes_of(int64_t rows, int64_t cols, int64_t size, int64_t *bytes) {
+  int64_t elements;
+  if (rows < 0 || cols < 0 || dm_mul_overflows(rows, cols, &elements) ||
+      dm_mul_overflows(elements, size, bytes))
+    return dm_fail(DM_E_FIT, "a matrix of %lld x %lld elements of %lld bytes has no 64-bit size",
+                   (long long)rows, (long long)cols, (long long)size);
+  return DM_OK;
+}
+
+static inline int64_t dm_min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static inline int64_t dm_max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* Smallest multiple of STEP that is at least VALUE. */
+static inline int64_t dm_round_up(int64_t value, int64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+static inline int64_t dm_ceil_div(int64_t value, int64_t by) {
+  return (value + by - 1) / by;
+}
+
+#endif

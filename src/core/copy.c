@@ -1,0 +1,176 @@
+#include "core/copy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/checked.h"
+#include "core/half.h"
+
+enum { CHUNK = 256, BLOCK = 64 };
+
+#define LOAD(type, expression)                                                                     \
+  do {                                                                                             \
+    const type *s = src;                                                                           \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      type v = s[i * stride];                                                                      \
+      dst[i] = (expression);                                                                       \
+    }                                                                                              \
+  } while (0)
+
+void dm_load_wide(double *dst, const void *src, dm_dtype dtype, int64_t stride, int64_t count) {
+  switch (dtype) {
+  case DM_F64: LOAD(double, v); break;
+  case DM_F32: LOAD(float, (double)v); break;
+  case DM_F16: LOAD(uint16_t, (double)dm_f16_to_f32(v)); break;
+  case DM_BF16: LOAD(uint16_t, (double)dm_bf16_to_f32(v)); break;
+  case DM_I8: LOAD(int8_t, (double)v); break;
+  case DM_I32: LOAD(int32_t, (double)v); break;
+  case DM_C64: {
+    const float *s = src;
+    for (int64_t i = 0; i < count; i++) {
+      dst[2 * i] = (double)s[2 * i * stride];
+      dst[2 * i + 1] = (double)s[2 * i * stride + 1];
+    }
+    break;
+  }
+  case DM_C128: {
+    const double *s = src;
+    for (int64_t i = 0; i < count; i++) {
+      dst[2 * i] = s[2 * i * stride];
+      dst[2 * i + 1] = s[2 * i * stride + 1];
+    }
+    break;
+  }
+  case DM_DTYPE_COUNT: break;
+  }
+}
+
+static double clamp(double value, double low, double high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+#define STORE(type, expression)                                                                    \
+  do {                                                                                             \
+    type *d = dst;                                                                                 \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      double v = src[i];                                                                           \
+      d[i * stride] = (type)(expression);                                                          \
+    }                                                                                              \
+  } while (0)
+
+void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src, int64_t count) {
+  switch (dtype) {
+  case DM_F64: STORE(double, v); break;
+  case DM_F32: STORE(float, v); break;
+  case DM_F16: STORE(uint16_t, dm_f64_to_f16(v)); break;
+  case DM_BF16: STORE(uint16_t, dm_f64_to_bf16(v)); break;
+  case DM_I8: STORE(int8_t, clamp(nearbyint(v), -128, 127)); break;
+  case DM_I32: STORE(int32_t, clamp(nearbyint(v), -2147483648.0, 2147483647.0)); break;
+  case DM_C64: {
+    float *d = dst;
+    for (int64_t i = 0; i < count; i++) {
+      d[2 * i * stride] = (float)src[2 * i];
+      d[2 * i * stride + 1] = (float)src[2 * i + 1];
+    }
+    break;
+  }
+  case DM_C128: {
+    double *d = dst;
+    for (int64_t i = 0; i < count; i++) {
+      d[2 * i * stride] = src[2 * i];
+      d[2 * i * stride + 1] = src[2 * i + 1];
+    }
+    break;
+  }
+  case DM_DTYPE_COUNT: break;
+  }
+}
+
+/* One run of elements of the same type. */
+static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                     int64_t size, int64_t count) {
+  if (dst_stride == 1 && src_stride == 1) {
+    memcpy(dst, src, (size_t)(count * size));
+    return;
+  }
+#define MOVE(bytes)                                                                                \
+  for (int64_t i = 0; i < count; i++)                                                              \
+  memcpy(dst + i * dst_stride * (bytes), src + i * src_stride * (bytes), (bytes))
+  switch (size) {
+  case 1: MOVE(1); break;
+  case 2: MOVE(2); break;
+  case 4: MOVE(4); break;
+  case 8: MOVE(8); break;
+  default: MOVE(16); break;
+  }
+#undef MOVE
+}
+
+static void widen_to_complex(double *wide, int64_t count) {
+  for (int64_t i = count - 1; i >= 0; i--) {
+    double real = wide[i];
+    wide[2 * i] = real;
+    wide[2 * i + 1] = 0.0;
+  }
+}
+
+static void convert_run(dm_view dst, dm_view src, int64_t row, bool conjugate) {
+  bool from_complex = dm_dtype_is_complex(src.dtype), to_complex = dm_dtype_is_complex(dst.dtype);
+  double wide[2 * CHUNK];
+  for (int64_t col = 0; col < src.cols; col += CHUNK) {
+    int64_t count = dm_min(CHUNK, src.cols - col);
+    dm_load_wide(wide, dm_view_at(src, row, col), src.dtype, src.col_stride, count);
+    if (from_complex && conjugate)
+      for (int64_t i = 0; i < count; i++) wide[2 * i + 1] = -wide[2 * i + 1];
+    if (to_complex && !from_complex) widen_to_complex(wide, count);
+    if (from_complex && !to_complex)
+      for (int64_t i = 0; i < count; i++) wide[i] = wide[2 * i];
+    dm_store_wide(dm_view_at(dst, row, col), dst.dtype, dst.col_stride, wide, count);
+  }
+}
+
+static void copy_rows(dm_view dst, dm_view src, bool conjugate) {
+  bool plain = dst.dtype == src.dtype && !(conjugate && dm_dtype_is_complex(src.dtype));
+  for (int64_t row = 0; row < src.rows; row++) {
+    if (plain)
+      copy_run(dm_view_at(dst, row, 0), dst.col_stride, dm_view_at(src, row, 0), src.col_stride,
+               dm_dtype_size(src.dtype), src.cols);
+    else
+      convert_run(dst, src, row, conjugate);
+  }
+}
+
+void dm_copy(dm_view dst, dm_view src, bool conjugate) {
+  if (dm_view_is_empty(src)) return;
+  if (dst.col_stride > dst.row_stride && src.col_stride > src.row_stride) {
+    dst = dm_view_transpose(dst); /* both run down columns: so does the loop */
+    src = dm_view_transpose(src);
+  }
+  if ((dst.col_stride == 1) == (src.col_stride == 1)) {
+    copy_rows(dst, src, conjugate);
+    return;
+  }
+  /* A transposition: square blocks keep both sides in the cache. */
+  for (int64_t row = 0; row < src.rows; row += BLOCK) {
+    for (int64_t col = 0; col < src.cols; col += BLOCK) {
+      int64_t rows = dm_min(BLOCK, src.rows - row), cols = dm_min(BLOCK, src.cols - col);
+      copy_rows(dm_view_sub(dst, row, col, rows, cols), dm_view_sub(src, row, col, rows, cols),
+                conjugate);
+    }
+  }
+}
+
+void dm_swap_bytes(void *data, dm_dtype dtype, int64_t count) {
+  int64_t part = dm_dtype_size(dm_dtype_real(dtype));
+  int64_t parts = count * (dm_dtype_is_complex(dtype) ? 2 : 1);
+  if (part == 2) {
+    uint16_t *p = data;
+    for (int64_t i = 0; i < parts; i++) p[i] = __builtin_bswap16(p[i]);
+  } else if (part == 4) {
+    uint32_t *p = data;
+    for (int64_t i = 0; i < parts; i++) p[i] = __builtin_bswap32(p[i]);
+  } else if (part == 8) {
+    uint64_t *p = data;
+    for (int64_t i = 0; i < parts; i++) p[i] = __builtin_bswap64(p[i]);
+  }
+}

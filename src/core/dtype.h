@@ -1,0 +1,49 @@
+/* dtype: the element types that damier reads, multiplies and writes. */
+#ifndef DM_CORE_DTYPE_H
+#define DM_CORE_DTYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum dm_dtype {
+  DM_F64,
+  DM_F32,
+  DM_F16,
+  DM_BF16,
+  DM_C64,  /* two f32: real, imaginary */
+  DM_C128, /* two f64: real, imaginary */
+  DM_I8,
+  DM_I32,
+  DM_DTYPE_COUNT,
+  DM_DTYPE_NONE = DM_DTYPE_COUNT,
+} dm_dtype;
+
+/* "f64", "bf16", ... */
+const char *dm_dtype_name(dm_dtype dtype);
+
+/* False where NAME is not a type; *dtype is then untouched. */
+bool dm_dtype_parse(const char *name, dm_dtype *dtype);
+
+/* Bytes of one element. */
+int64_t dm_dtype_size(dm_dtype dtype);
+
+bool dm_dtype_is_complex(dm_dtype dtype);
+bool dm_dtype_is_integer(dm_dtype dtype);
+
+/* Unit roundoff 2^-p, p the bits of the significand: half the distance from 1 to the next number.
+ * 0 for integers, whose arithmetic here is exact. */
+double dm_dtype_roundoff(dm_dtype dtype);
+
+/* Largest finite magnitude. */
+double dm_dtype_largest(dm_dtype dtype);
+
+/* The type in which sums of products are held: f32 for the 16-bit types, i32 for i8, else DTYPE. */
+dm_dtype dm_dtype_accumulator(dm_dtype dtype);
+
+/* The real type of a complex type's parts; a real type is its own. */
+dm_dtype dm_dtype_real(dm_dtype dtype);
+
+/* Whether every value of FROM is a value of TO (and so nothing is lost by converting). */
+bool dm_dtype_holds(dm_dtype to, dm_dtype from);
+
+#endif

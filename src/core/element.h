@@ -1,0 +1,124 @@
+/* element: matrices whose every element is a function of seed, row and column alone.
+ *
+ * The same bits on any number of ranks, on CPU and GPU: only integer operations, correctly rounded
+ * + - * / sqrt, and explicit fma are used, so this header must be compiled without contraction
+ * (-ffp-contract=off, nvcc -fmad=false) and without fast-math. */
+#ifndef DM_CORE_ELEMENT_H
+#define DM_CORE_ELEMENT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#define DM_HOST_DEVICE __host__ __device__
+#else
+#define DM_HOST_DEVICE
+#endif
+
+typedef enum dm_kind {
+  DM_UNIFORM,  /* [-1, 1) */
+  DM_NORMAL,   /* mean 0, variance 1 */
+  DM_OZAKI,    /* (rand - 0.5) exp(phi randn): Ozaki et al., wide exponents; parameter phi */
+  DM_IDENTITY, /* 1 on the diagonal */
+  DM_INTEGER,  /* whole numbers in [-r, r]; parameter r */
+  DM_CONSTANT, /* parameter everywhere */
+  DM_HILBERT,  /* 1 / (row + col + 1) */
+} dm_kind;
+
+typedef struct dm_generator {
+  dm_kind kind;
+  uint64_t seed;
+  double parameter;
+} dm_generator;
+
+/* Stafford's mix 13 of the SplitMix64 generator (Steele, Lea, Flood, OOPSLA 2014). */
+static inline DM_HOST_DEVICE uint64_t dm_mix(uint64_t z) {
+  z += 0x9e3779b97f4a7c15ull;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+
+/* 64 random bits for the DRAW-th number of an element. */
+static inline DM_HOST_DEVICE uint64_t dm_random_bits(uint64_t seed, int64_t row, int64_t col,
+                                                     int draw) {
+  uint64_t line = dm_mix(dm_mix(seed) + (uint64_t)row);
+  return dm_mix(dm_mix(line + (uint64_t)col) + (uint64_t)draw);
+}
+
+/* [0, 1), a multiple of 2^-53. */
+static inline DM_HOST_DEVICE double dm_unit(uint64_t bits) {
+  return (double)(bits >> 11) * 0x1p-53;
+}
+
+static inline DM_HOST_DEVICE double dm_double_of_bits(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* Natural logarithm of a normal number > 0: x = 2^e f with f in [0.7, 1.42), and
+ * log f = 2 artanh((f-1)/(f+1)) as a series. */
+static inline DM_HOST_DEVICE double dm_log(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  int exponent = (int)(bits >> 52) - 1023;
+  double f = dm_double_of_bits((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull);
+  if (f >= 1.4142135623730951) {
+    f = f * 0.5;
+    exponent = exponent + 1;
+  }
+  double z = (f - 1.0) / (f + 1.0), q = z * z, sum = 0.0;
+  for (int odd = 23; odd >= 1; odd -= 2) sum = fma(sum, q, 1.0 / (double)odd);
+  return fma((double)exponent, 0.6931471805599453, 2.0 * z * sum);
+}
+
+/* e^x, x in [-700, 700]: x = n ln 2 + r, and a Taylor polynomial of r. */
+static inline DM_HOST_DEVICE double dm_exp(double x) {
+  double clamped = x < -700.0 ? -700.0 : x > 700.0 ? 700.0 : x;
+  double scaled = clamped * 1.4426950408889634;
+  int64_t n = (int64_t)(scaled < 0.0 ? scaled - 0.5 : scaled + 0.5);
+  double r = fma((double)-n, 0.6931471805599453, clamped);
+  r = fma((double)-n, 2.3190468138462996e-17, r);
+  double sum = 1.0;
+  for (int i = 14; i >= 1; i--) sum = fma(sum * (1.0 / (double)i), r, 1.0);
+  return sum * dm_double_of_bits((uint64_t)(n + 1023) << 52);
+}
+
+/* Marsaglia's polar method; a rejected pair is followed by the next draws. */
+static inline DM_HOST_DEVICE double dm_normal(uint64_t seed, int64_t row, int64_t col, int draw) {
+  for (;; draw += 2) {
+    double u = 2.0 * dm_unit(dm_random_bits(seed, row, col, draw)) - 1.0;
+    double v = 2.0 * dm_unit(dm_random_bits(seed, row, col, draw + 1)) - 1.0;
+    double s = u * u + v * v;
+    if (s < 1.0 && s > 0.0) return u * sqrt(-2.0 * dm_log(s) / s);
+  }
+}
+
+/* The real (PART 0) or imaginary (PART 1) part of element (row, col), in f64; rounding it to the
+ * matrix's type is the caller's.  Identity, constant and Hilbert matrices are real. */
+static inline DM_HOST_DEVICE double dm_element(const dm_generator *g, int64_t row, int64_t col,
+                                               int part) {
+  const int draw = part * 1024; /* parts draw from separate sequences */
+  switch (g->kind) {
+  case DM_UNIFORM: return 2.0 * dm_unit(dm_random_bits(g->seed, row, col, draw)) - 1.0;
+  case DM_NORMAL: return dm_normal(g->seed, row, col, draw);
+  case DM_OZAKI: {
+    double r = dm_unit(dm_random_bits(g->seed, row, col, draw)) - 0.5;
+    return r * dm_exp(g->parameter * dm_normal(g->seed, row, col, draw + 1));
+  }
+  case DM_INTEGER: {
+    double width = 2.0 * g->parameter + 1.0;
+    double scaled = dm_unit(dm_random_bits(g->seed, row, col, draw)) * width;
+    return (double)(int64_t)scaled - g->parameter;
+  }
+  case DM_IDENTITY: return part == 0 && row == col ? 1.0 : 0.0;
+  case DM_CONSTANT: return part == 0 ? g->parameter : 0.0;
+  case DM_HILBERT: return part == 0 ? 1.0 / (double)(row + col + 1) : 0.0;
+  }
+  return 0.0;
+}
+
+#endif

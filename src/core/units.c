@@ -1,0 +1,88 @@
+#include "core/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char prefixes[] = "kMGT";
+
+/* The factor that a suffix stands for, or 0. */
+static double factor_of(const char *suffix) {
+  size_t length = strlen(suffix);
+  if (length > 0 && suffix[length - 1] == 'B') length--;
+  if (length == 0) return 1.0;
+  const char *at = strchr(prefixes, suffix[0] == 'K' ? 'k' : suffix[0]);
+  if (!at || !*at) return 0.0;
+  int power = (int)(at - prefixes) + 1;
+  if (length == 1) return pow(1000.0, power);
+  if (length == 2 && suffix[1] == 'i') return pow(1024.0, power);
+  return 0.0;
+}
+
+bool dm_parse_count(const char *text, int64_t *value) {
+  if (text[0] < '0' || text[0] > '9') return false;
+  char *end;
+  errno = 0;
+  int64_t whole = strtoll(text, &end, 10);
+  if (errno) return false;
+  if (*end == '\0') {
+    *value = whole;
+    return true;
+  }
+  double number = strtod(text, &end), factor = factor_of(end);
+  double product = number * factor;
+  if (factor == 0.0 || !(product < 0x1p63) || product != floor(product)) return false;
+  *value = (int64_t)product;
+  return true;
+}
+
+bool dm_parse_real(const char *text, double *value) {
+  char *end;
+  double number = strtod(text, &end);
+  if (end == text || *end || !isfinite(number)) return false;
+  *value = number;
+  return true;
+}
+
+static char *format_scaled(double value, double base, const char *const *units, int count,
+                           char text[32]) {
+  int unit = 0;
+  while (unit + 1 < count && fabs(value) >= base) {
+    value /= base;
+    unit++;
+  }
+  int digits = fabs(value) >= 100 ? 0 : fabs(value) >= 10 ? 1 : 2;
+  snprintf(text, 32, "%.*f %s", digits, value, units[unit]);
+  return text;
+}
+
+char *dm_format_bytes(int64_t bytes, char text[32]) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  if (bytes < 1024) {
+    snprintf(text, 32, "%lld B", (long long)bytes);
+    return text;
+  }
+  return format_scaled((double)bytes, 1024, units, 6, text);
+}
+
+char *dm_format_seconds(double seconds, char text[32]) {
+  static const char *const units[] = {"ns", "us", "ms"};
+  if (seconds == 0 || !(seconds < 1)) {
+    snprintf(text, 32, "%.*f s", seconds < 100 ? 2 : 0, seconds);
+    return text;
+  }
+  return format_scaled(seconds * 1e9, 1000, units, 3, text);
+}
+
+char *dm_format_rate(double bytes_per_second, char text[32]) {
+  static const char *const units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+  return format_scaled(bytes_per_second, 1000, units, 5, text);
+}
+
+char *dm_format_flops(double flops_per_second, char text[32]) {
+  static const char *const units[] = {"FLOP/s",  "kFLOP/s", "MFLOP/s",
+                                      "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+  return format_scaled(flops_per_second, 1000, units, 6, text);
+}

@@ -1,0 +1,27 @@
+/* units: numbers with units, read from and written for people. */
+#ifndef DM_CORE_UNITS_H
+#define DM_CORE_UNITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A whole number >= 0 with an optional suffix k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (1024);
+ * a "B" may follow.  "4k", "1.5G" and "8GiB" are numbers; false for anything else or an overflow. */
+bool dm_parse_count(const char *text, int64_t *value);
+
+/* A finite number; the whole text must be one. */
+bool dm_parse_real(const char *text, double *value);
+
+/* "1.50 GiB", "812 B"; into the caller's TEXT of 32 chars, which is returned. */
+char *dm_format_bytes(int64_t bytes, char text[32]);
+
+/* "1.24 s", "830 ms", "12 us". */
+char *dm_format_seconds(double seconds, char text[32]);
+
+/* "9.81 GB/s". */
+char *dm_format_rate(double bytes_per_second, char text[32]);
+
+/* "64.7 TFLOP/s", "51.2 GFLOP/s". */
+char *dm_format_flops(double flops_per_second, char text[32]);
+
+#endif

@@ -1,0 +1,46 @@
+#include "core/view.h"
+
+dm_view dm_view_strided(void *base, dm_dtype dtype, dm_space space, int64_t rows, int64_t cols,
+                        int64_t stride) {
+  return (dm_view){.base = base,
+                   .dtype = dtype,
+                   .space = space,
+                   .rows = rows,
+                   .cols = cols,
+                   .row_stride = stride,
+                   .col_stride = 1};
+}
+
+dm_view dm_view_row_major(void *base, dm_dtype dtype, int64_t rows, int64_t cols) {
+  return dm_view_strided(base, dtype, DM_HOST, rows, cols, cols);
+}
+
+void *dm_view_at(dm_view view, int64_t row, int64_t col) {
+  int64_t element = row * view.row_stride + col * view.col_stride;
+  return (char *)view.base + element * dm_dtype_size(view.dtype);
+}
+
+dm_view dm_view_sub(dm_view view, int64_t row, int64_t col, int64_t rows, int64_t cols) {
+  /* An empty view may have no memory behind it: its base must not be moved. */
+  if (rows > 0 && cols > 0) view.base = dm_view_at(view, row, col);
+  view.rows = rows;
+  view.cols = cols;
+  return view;
+}
+
+dm_view dm_view_transpose(dm_view view) {
+  dm_view t = view;
+  t.rows = view.cols;
+  t.cols = view.rows;
+  t.row_stride = view.col_stride;
+  t.col_stride = view.row_stride;
+  return t;
+}
+
+bool dm_view_is_packed(dm_view view) {
+  return view.col_stride == 1 && (view.row_stride == view.cols || view.rows <= 1);
+}
+
+bool dm_view_is_empty(dm_view view) {
+  return view.rows == 0 || view.cols == 0;
+}

@@ -1,0 +1,43 @@
+/* view: the one matrix type.  A view says where the elements of a matrix lie; it never owns them.
+ *
+ * Row-major and column-major matrices, transposes and sub-matrices are all views (the idea of BLIS'
+ * obj_t).  Strides count elements and are not negative. */
+#ifndef DM_CORE_VIEW_H
+#define DM_CORE_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/dtype.h"
+
+typedef enum dm_space { DM_HOST, DM_DEVICE } dm_space;
+
+typedef struct dm_view {
+  void *base; /* element (0, 0) */
+  dm_dtype dtype;
+  dm_space space;
+  int64_t rows, cols;
+  int64_t row_stride, col_stride;
+} dm_view;
+
+/* A rows x cols matrix in host memory, its rows one after the other. */
+dm_view dm_view_row_major(void *base, dm_dtype dtype, int64_t rows, int64_t cols);
+
+/* The same in SPACE with STRIDE elements from row to row. */
+dm_view dm_view_strided(void *base, dm_dtype dtype, dm_space space, int64_t rows, int64_t cols,
+                        int64_t stride);
+
+/* Rows [row, row + rows) and columns [col, col + cols) of VIEW, which must hold them. */
+dm_view dm_view_sub(dm_view view, int64_t row, int64_t col, int64_t rows, int64_t cols);
+
+dm_view dm_view_transpose(dm_view view);
+
+/* Address of element (row, col). */
+void *dm_view_at(dm_view view, int64_t row, int64_t col);
+
+/* Whether the rows lie one after the other without gaps. */
+bool dm_view_is_packed(dm_view view);
+
+bool dm_view_is_empty(dm_view view);
+
+#endif

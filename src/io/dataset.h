@@ -1,0 +1,59 @@
+/* dataset: what is known of a matrix in an HDF5 file after it was inspected. */
+#ifndef DM_IO_DATASET_H
+#define DM_IO_DATASET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/dtype.h"
+#include "core/status.h"
+
+enum { DM_PATH = 1024, DM_ATTRIBUTES = 40, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
+
+/* FILE.h5:/path/to/dataset; an empty dataset means: the only 2-D dataset of the file. */
+typedef struct dm_location {
+  char file[DM_PATH];
+  char dataset[DM_PATH];
+} dm_location;
+
+/* DM_E_USAGE where TEXT names no file or is too long. */
+dm_status dm_io_parse_location(const char *text, dm_location *location);
+
+typedef enum dm_layout { DM_CONTIGUOUS, DM_CHUNKED, DM_COMPACT } dm_layout;
+
+enum { DM_FILTER_DEFLATE = 1, DM_FILTER_SHUFFLE = 2, DM_FILTER_FLETCHER32 = 4, DM_FILTER_OTHER = 8 };
+
+/* Plain data: it comes out of a child process and goes to other ranks as it is. */
+typedef struct dm_dataset {
+  dm_location at; /* with the dataset's name filled in */
+  int64_t rows, cols;
+  dm_dtype dtype;
+  bool swapped;      /* the other byte order than this machine's */
+  dm_layout layout;
+  int64_t offset;    /* of the data in the file, user block included; -1: only HDF5 can read it */
+  int64_t chunk_rows, chunk_cols;
+  unsigned filters;  /* DM_FILTER_... */
+  int64_t stored_bytes;
+  uint64_t device, inode;             /* of the file when it was inspected, */
+  int64_t file_bytes, modified_ns;    /* so that a change is noticed */
+} dm_dataset;
+
+/* Text attributes of a dataset: provenance. */
+typedef struct dm_attribute {
+  char name[DM_ATTRIBUTE_NAME];
+  char text[DM_ATTRIBUTE_TEXT];
+} dm_attribute;
+
+typedef struct dm_attributes {
+  int count;
+  dm_attribute list[DM_ATTRIBUTES];
+} dm_attributes;
+
+/* Adds NAME = printf(FORMAT); DM_E_BUG where the table is full. A text that is too long is cut. */
+dm_status dm_attributes_add(dm_attributes *attributes, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The text of NAME, or NULL. */
+const char *dm_attributes_find(const dm_attributes *attributes, const char *name);
+
+#endif

@@ -1,0 +1,48 @@
+/* output: the file of C.  It grows as FILE.part and gets its name only when it is whole.
+ *
+ * Rank 0 creates and commits; all ranks write their own rectangles independently in between. */
+#ifndef DM_IO_OUTPUT_H
+#define DM_IO_OUTPUT_H
+
+#include "core/view.h"
+#include "io/dataset.h"
+
+/* Plain data, sent from rank 0 to all. */
+typedef struct dm_output_file {
+  dm_location at;         /* final name and dataset */
+  char part[DM_PATH + 8]; /* the name until then */
+  int64_t rows, cols;
+  dm_dtype dtype;
+  int64_t offset;         /* of the data in the part file */
+} dm_output_file;
+
+/* Refuses what can be refused before any work: an existing file without FORCE, one that holds more
+ * than the dataset even with it (DM_E_USAGE), a missing or unwritable directory (DM_E_IO), a file that
+ * is one of the COUNT inputs (DM_E_USAGE; REPLACED, the dataset behind --c, may be it with FORCE).
+ * Forks: call before MPI is started.  Completes LOCATION's dataset with DEFAULT_NAME. */
+dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
+                          const dm_dataset *inputs, int count, const dm_dataset *replaced);
+
+/* Creates the part file with a contiguous dataset whose space is reserved.  DM_E_FIT: no space;
+ * DM_E_IO: another run writes it, or it is a leftover and FORCE is not given. */
+dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
+                           bool force, dm_output_file *file);
+
+typedef struct dm_output dm_output;
+
+dm_status dm_output_open(const dm_output_file *file, dm_output **output);
+
+/* Writes VIEW (host memory, col_stride 1, of the file's type) with its first element at (row, col). */
+dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view);
+
+/* Waits until everything written so far is on the disk. */
+dm_status dm_output_sync(dm_output *output);
+dm_status dm_output_close(dm_output *output); /* NULL is allowed */
+
+/* Rank 0, after all ranks agreed that their data is on the disk: provenance, fsync, rename. */
+dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *provenance, bool force);
+
+/* Rank 0: removes the part file. */
+void dm_output_discard(const dm_output_file *file);
+
+#endif

@@ -1,0 +1,44 @@
+/* machine: what the planner knows of the computer.  Rates are bytes or operations per second. */
+#ifndef DM_PLAN_MACHINE_H
+#define DM_PLAN_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/dtype.h"
+#include "core/status.h"
+
+typedef struct dm_machine {
+  char name[64];        /* "h200", "cpu", ...: what the stated rates were taken from */
+  int nodes;            /* computers */
+  int ranks_per_node;   /* ranks = nodes * ranks_per_node, unless the ranks are given */
+  int cores_per_rank;
+  bool gpu;             /* each rank multiplies on a GPU of its own, or on its share of one */
+  bool device_links;    /* the transport moves GPU memory itself: no panel passes through the host */
+  int64_t host_bytes;   /* memory that one rank may use */
+  int64_t device_bytes; /* the same on its GPU; 0 without one */
+  double flops[DM_DTYPE_COUNT]; /* of one rank, by work type */
+  double flops_tf32;
+  double upload;     /* host to device, one rank */
+  double link;       /* received by one rank from ranks of its node */
+  double network;    /* received by one node from other nodes */
+  double latency;    /* seconds per message */
+  double host_copy;  /* memory traffic of one rank's host: conversion, summation */
+  double file_read;  /* whole job */
+  double file_write; /* whole job */
+} dm_machine;
+
+/* A machine from words "key=value ...": nodes, gpus (per node) or ranks (per node), gpu (a known name,
+ * see dm_machine_gpus), cores, memory and device-memory (per rank), gflops (f64, per rank), link,
+ * network, upload, read, write (GB/s), latency (us).  Unstated values are those of the named GPU, or
+ * of a plain CPU rank.  DM_E_USAGE names an unknown key or value and the closest match. */
+dm_status dm_machine_parse(const char *text, dm_machine *machine);
+
+/* Stated rates of the GPU whose product name contains a known name ("NVIDIA H200"), or of a CPU rank
+ * with CORES cores where NAME is NULL; nodes = ranks_per_node = 1; memory is left 0. */
+void dm_machine_stated(const char *name, int cores, dm_machine *machine);
+
+/* Names for gpu=, NULL at the end. */
+const char *const *dm_machine_gpus(void);
+
+#endif

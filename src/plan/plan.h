@@ -1,0 +1,106 @@
+/* plan: problem + machine -> plan.  Pure functions: no MPI, CUDA or HDF5, no clock, no environment.
+ *
+ * Rank (i, j, l) of the process grid pm x pn x pk computes block C(i, j) over layer l of k.  k is cut
+ * into panels of kb; a layer is a run of panels.  A(i, l) is shared by rows among the pn ranks of a
+ * grid row; inside each panel of B(l, j), each of the pm ranks of a grid column owns consecutive rows. */
+#ifndef DM_PLAN_PLAN_H
+#define DM_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/status.h"
+#include "plan/machine.h"
+#include "plan/problem.h"
+
+enum { DM_PANEL_STEP = 64, DM_TILE = 256, DM_REPRODUCIBLE_PANEL = 512 };
+
+typedef struct dm_range {
+  int64_t begin, end;
+} dm_range;
+
+typedef enum dm_residence { DM_IN_HOST, DM_IN_DEVICE } dm_residence;
+
+/* Seconds, for the rank that takes longest; phases that overlap are not added up in total. */
+typedef struct dm_forecast {
+  double read, upload, fetch, gemm, reduce, write;
+  double exposed; /* part of fetch and upload that the multiplication does not hide */
+  double total;
+} dm_forecast;
+
+/* Plain data (at most 4 KiB): rank 0 chooses it and sends it to all. */
+typedef struct dm_plan {
+  dm_problem problem;
+  int ranks;         /* of the job; ranks from pm*pn*pk on are idle */
+  int pm, pn, pk;
+  int qm, qn, qk;    /* sub-grid that the ranks of one node form; 1 1 1 where the nodes do not matter */
+  int64_t kb;        /* panel width; panels but the last are this wide */
+  int64_t panels;    /* in all layers together */
+  int slots;         /* in each ring */
+  int64_t tile;      /* 0: blocks are cut evenly.  Else block borders and products are cut at
+                        multiples of it, so that C has the same bits on any grid */
+  bool reproducible, overlap;
+  bool gpu, device_links;
+  dm_residence a, b; /* where the shares lie */
+  int64_t host_bytes, device_bytes;         /* needed by the rank that needs most */
+  int64_t disk_bytes;                       /* of C */
+  double received_words;                    /* elements, by the rank that receives most */
+  double received_bytes_total;              /* by all ranks together */
+  double between_nodes_bytes;               /* part of it that crosses nodes */
+  double bound_words;                       /* tight lower bound of received_words (see bound.h) */
+  dm_forecast forecast;
+} dm_plan;
+
+typedef struct dm_place {
+  int i, j, l;
+  bool idle;
+} dm_place;
+
+/* ---- choosing (choose.c) ---- */
+
+/* The plan with the least predicted time for RANKS ranks of MACHINE among all grids pm*pn*pk <= RANKS
+ * that fit into memory.  DM_E_USAGE: a wish cannot be granted; DM_E_FIT: nothing fits; the hint says
+ * what would. */
+dm_status dm_plan_choose(const dm_problem *problem, const dm_machine *machine, int ranks,
+                         const dm_wishes *wishes, dm_plan *plan);
+
+/* The COUNT best plans in order of predicted time, for people; *found <= COUNT. */
+dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
+                             const dm_wishes *wishes, dm_plan *plans, int count, int *found);
+
+/* Hash of everything that the ranks must agree on. */
+uint64_t dm_plan_hash(const dm_plan *plan);
+
+/* "grid=2x2x1 kb=1024 ...": the recipe, in at most 200 characters; two plans with the same recipe
+ * give the same bits on the same device model. */
+void dm_plan_recipe(const dm_plan *plan, char text[200]);
+
+/* ---- who owns what (partition.c) ---- */
+
+/* Part INDEX of TOTAL cut into PARTS runs whose borders are multiples of STEP; sizes differ by at most
+ * STEP (and the remainder at the end), some may be empty. */
+dm_range dm_split(int64_t total, int64_t parts, int64_t index, int64_t step);
+
+static inline int64_t dm_range_size(dm_range range) {
+  return range.end - range.begin;
+}
+
+dm_place dm_plan_place(const dm_plan *plan, int rank);
+int dm_plan_rank(const dm_plan *plan, int i, int j, int l);
+int dm_plan_used(const dm_plan *plan); /* pm*pn*pk */
+
+dm_range dm_plan_rows(const dm_plan *plan, int i);        /* rows of C(i, .) */
+dm_range dm_plan_cols(const dm_plan *plan, int j);        /* columns of C(., j) */
+dm_range dm_plan_layer(const dm_plan *plan, int l);       /* panels of layer l */
+dm_range dm_plan_panel(const dm_plan *plan, int64_t p);   /* k of panel p */
+dm_range dm_plan_a_share(const dm_plan *plan, int i, int j);            /* rows of op(A) */
+dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i);    /* rows of op(B) */
+dm_range dm_plan_c_share(const dm_plan *plan, int i, int l); /* rows of C that layer l sums and writes */
+
+/* How a matrix reaches the multiplication: gathered from peers?  copied to the GPU panel by panel? */
+bool dm_plan_fetches_a(const dm_plan *plan);
+bool dm_plan_fetches_b(const dm_plan *plan);
+bool dm_plan_uploads_a(const dm_plan *plan);
+bool dm_plan_uploads_b(const dm_plan *plan);
+
+#endif

@@ -1,0 +1,36 @@
+/* problem: what is to be multiplied, C = alpha op(A) op(B) + beta C, as far as planning needs to know.
+ *
+ * op(A) is m x k, op(B) is k x n, C is m x n; the ops are applied where the files are read, so behind
+ * that point there are only op(A) and op(B). */
+#ifndef DM_PLAN_PROBLEM_H
+#define DM_PLAN_PROBLEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/dtype.h"
+
+typedef enum dm_op { DM_OP_N, DM_OP_T, DM_OP_C } dm_op;
+
+typedef struct dm_problem {
+  int64_t m, n, k;
+  dm_dtype file_a, file_b; /* as the elements lie in the files */
+  dm_dtype work;           /* as they are moved and multiplied */
+  dm_dtype accumulator;    /* in which sums of products are held */
+  dm_dtype c;              /* of the result */
+  bool tf32;               /* f32 products on tensor cores, inputs rounded to 11 bits */
+  bool reads_c;            /* beta is not 0 */
+  bool from_files;         /* false: operands are generated in memory and C stays there */
+  bool verify;
+} dm_problem;
+
+/* What the user asks of the plan; 0 or false leaves the choice to the planner. */
+typedef struct dm_wishes {
+  int pm, pn, pk;
+  int64_t panel; /* kb, a multiple of 64 */
+  bool reproducible;
+  bool no_overlap;
+  bool from_device; /* shares must reside on the GPUs */
+} dm_wishes;
+
+#endif
