@@ -1,0 +1,32 @@
+/* bench: what this machine reaches, with numbers that can be compared. */
+#ifndef DM_JOB_BENCH_H
+#define DM_JOB_BENCH_H
+
+#include "job/multiply.h"
+
+typedef struct dm_bench_multiply {
+  int64_t m, n, k;
+  dm_dtype type;
+  dm_dtype type_c;
+  dm_compute compute;
+  dm_engine engine;
+  bool from_device; /* operands start on the GPU; false: in host memory */
+  bool verify;
+  bool against_library; /* alternate with one direct call of the library, in the same process */
+  int warmup, repetitions;
+  uint64_t seed;
+} dm_bench_multiply;
+
+/* Collective.  Multiplies generated matrices in memory; no files. */
+dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *bench, dm_record *record);
+
+typedef struct dm_bench_io {
+  char directory[DM_PATH]; /* where the scratch file is made, and removed again */
+  int64_t bytes;           /* of the whole matrix */
+  int repetitions;
+} dm_bench_io;
+
+/* Collective.  Plain pread and pwrite beside what the program's own reader and writer reach. */
+dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *bench, dm_record *record);
+
+#endif

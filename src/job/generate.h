@@ -1,0 +1,21 @@
+/* generate: writes a matrix whose elements are a function of seed, row and column, in parallel. */
+#ifndef DM_JOB_GENERATE_H
+#define DM_JOB_GENERATE_H
+
+#include "core/element.h"
+#include "io/dataset.h"
+#include "job/record.h"
+#include "job/run.h"
+
+typedef struct dm_generate {
+  dm_location out; /* checked by dm_output_check */
+  int64_t rows, cols;
+  dm_dtype dtype;
+  dm_generator generator;
+  bool force;
+} dm_generate;
+
+/* Collective. */
+dm_status dm_generate_run(dm_run *run, const dm_generate *generate, dm_record *record);
+
+#endif

@@ -1,0 +1,19 @@
+/* info: what this program is made of and sees, and what a file holds. */
+#ifndef DM_JOB_INFO_H
+#define DM_JOB_INFO_H
+
+#include <stdio.h>
+
+#include "io/dataset.h"
+#include "job/record.h"
+
+/* Versions compiled and loaded, backends and transports built, GPUs, cores, memory.  Needs no MPI
+ * start; MPI's version is asked before it is started. */
+dm_status dm_info_program(dm_record *record);
+
+/* Shape, type, layout, filters and provenance of a dataset. */
+dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,
+                          dm_record *record);
+
+/* The machine that a plan for RANKS ranks without MPI is made for: this one. */
+#endif

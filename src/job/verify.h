@@ -1,0 +1,27 @@
+/* verify: checks that a file's C is alpha op(A) op(B) + beta C0, reading the files once. */
+#ifndef DM_JOB_VERIFY_H
+#define DM_JOB_VERIFY_H
+
+#include "job/multiply.h"
+
+typedef struct dm_verify {
+  dm_dataset a, b, c;
+  bool has_c0;
+  dm_dataset c0; /* the old C that beta was applied to */
+  dm_equation equation;
+  bool full; /* multiply again in higher precision and compare every element */
+} dm_verify;
+
+/* Fills what the command line left open (ops, alpha, beta, types, the old C's location) from C's
+ * provenance.  GIVEN_... tell what the user stated.  *old_c is empty where there was none. */
+typedef struct dm_given {
+  bool op_a, op_b, alpha, beta, type, compute, c0;
+} dm_given;
+
+dm_status dm_verify_complete(dm_equation *equation, const dm_given *given,
+                             const dm_attributes *provenance, dm_location *old_c);
+
+/* Collective.  DM_E_VERIFY, agreed, where C is wrong. */
+dm_status dm_verify_run(dm_run *run, const dm_verify *verify, dm_record *record);
+
+#endif
