@@ -5,7 +5,9 @@ if(NOT DAMIER_CUDA STREQUAL "OFF")
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT CMAKE_CUDA_ARCHITECTURES)
-      set(CMAKE_CUDA_ARCHITECTURES 80-real 90a)
+      # Machine code for Ampere and Hopper; later GPUs translate the PTX of 90 (that of 90a is for
+      # Hopper alone).
+      set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual)
     endif()
     enable_language(CUDA)
     find_package(CUDAToolkit 12 REQUIRED)

@@ -57,6 +57,8 @@ typedef struct dm_backend_ops {
   dm_status (*fill)(dm_backend *backend, dm_view view, const dm_generator *generator, int64_t row,
                     int64_t col);
   const char *const *(*kernels)(void); /* names for --kernel, NULL at the end */
+  /* (optional) One plain call of the library on whole matrices, C = A B: the yardstick of bench. */
+  dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
   /* Whether KERNEL multiplies WORK; false with the reason in *why (static text). */
   bool (*takes)(const char *kernel, dm_dtype work, bool tf32, const char **why);
 } dm_backend_ops;

@@ -18,6 +18,7 @@ static inline bool dm_add_overflows(int64_t a, int64_t b, int64_t *sum) {
 /* *bytes = rows * cols * size, all not negative; an error where that is not an int64_t. */
 static inline dm_status dm_bytes_of(int64_t rows, int64_t cols, int64_t size, int64_t *bytes) {
   int64_t elements;
+  *bytes = 0;
   if (rows < 0 || cols < 0 || dm_mul_overflows(rows, cols, &elements) ||
       dm_mul_overflows(elements, size, bytes))
     return dm_fail(DM_E_FIT, "a matrix of %lld x %lld elements of %lld bytes has no 64-bit size",

@@ -61,7 +61,7 @@ static inline DM_HOST_DEVICE double dm_double_of_bits(uint64_t bits) {
 
 /* Natural logarithm of a normal number > 0: x = 2^e f with f in [0.7, 1.42), and
  * log f = 2 artanh((f-1)/(f+1)) as a series. */
-static inline DM_HOST_DEVICE double dm_log(double x) {
+static inline DM_HOST_DEVICE double dm_ln(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
   int exponent = (int)(bits >> 52) - 1023;
@@ -76,7 +76,7 @@ static inline DM_HOST_DEVICE double dm_log(double x) {
 }
 
 /* e^x, x in [-700, 700]: x = n ln 2 + r, and a Taylor polynomial of r. */
-static inline DM_HOST_DEVICE double dm_exp(double x) {
+static inline DM_HOST_DEVICE double dm_exponential(double x) {
   double clamped = x < -700.0 ? -700.0 : x > 700.0 ? 700.0 : x;
   double scaled = clamped * 1.4426950408889634;
   int64_t n = (int64_t)(scaled < 0.0 ? scaled - 0.5 : scaled + 0.5);
@@ -93,7 +93,7 @@ static inline DM_HOST_DEVICE double dm_normal(uint64_t seed, int64_t row, int64_
     double u = 2.0 * dm_unit(dm_random_bits(seed, row, col, draw)) - 1.0;
     double v = 2.0 * dm_unit(dm_random_bits(seed, row, col, draw + 1)) - 1.0;
     double s = u * u + v * v;
-    if (s < 1.0 && s > 0.0) return u * sqrt(-2.0 * dm_log(s) / s);
+    if (s < 1.0 && s > 0.0) return u * sqrt(-2.0 * dm_ln(s) / s);
   }
 }
 
@@ -107,7 +107,7 @@ static inline DM_HOST_DEVICE double dm_element(const dm_generator *g, int64_t ro
   case DM_NORMAL: return dm_normal(g->seed, row, col, draw);
   case DM_OZAKI: {
     double r = dm_unit(dm_random_bits(g->seed, row, col, draw)) - 0.5;
-    return r * dm_exp(g->parameter * dm_normal(g->seed, row, col, draw + 1));
+    return r * dm_exponential(g->parameter * dm_normal(g->seed, row, col, draw + 1));
   }
   case DM_INTEGER: {
     double width = 2.0 * g->parameter + 1.0;

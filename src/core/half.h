@@ -5,30 +5,32 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline float dm_float_of_bits(uint32_t bits) {
+#include "core/element.h" /* defines: DM_HOST_DEVICE */
+
+static inline DM_HOST_DEVICE float dm_float_of_bits(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
 
-static inline uint32_t dm_bits_of_float(float value) {
+static inline DM_HOST_DEVICE uint32_t dm_bits_of_float(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
 
-static inline uint64_t dm_bits_of_double(double value) {
+static inline DM_HOST_DEVICE uint64_t dm_bits_of_double(double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
 
-static inline float dm_bf16_to_f32(uint16_t half) {
+static inline DM_HOST_DEVICE float dm_bf16_to_f32(uint16_t half) {
   return dm_float_of_bits((uint32_t)half << 16);
 }
 
 /* The exponent is moved by a multiplication, which also normalises the subnormal numbers. */
-static inline float dm_f16_to_f32(uint16_t half) {
+static inline DM_HOST_DEVICE float dm_f16_to_f32(uint16_t half) {
   uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
   uint32_t magnitude = (uint32_t)(half & 0x7fffu) << 13;
   float scaled = dm_float_of_bits(magnitude) * 0x1p112f;
@@ -37,7 +39,8 @@ static inline float dm_f16_to_f32(uint16_t half) {
 }
 
 /* Rounds straight from f64: a detour over f32 would round twice. */
-static inline uint16_t dm_half_of_f64(double value, int significand_bits, int exponent_bits) {
+static inline DM_HOST_DEVICE uint16_t dm_half_of_f64(double value, int significand_bits,
+                                                     int exponent_bits) {
   const uint64_t bits = dm_bits_of_double(value);
   const int fraction_bits = significand_bits - 1;
   const int bias = (1 << (exponent_bits - 1)) - 1;
@@ -67,11 +70,11 @@ static inline uint16_t dm_half_of_f64(double value, int significand_bits, int ex
   return (uint16_t)(sign | (uint16_t)kept);
 }
 
-static inline uint16_t dm_f64_to_f16(double value) {
+static inline DM_HOST_DEVICE uint16_t dm_f64_to_f16(double value) {
   return dm_half_of_f64(value, 11, 5);
 }
 
-static inline uint16_t dm_f64_to_bf16(double value) {
+static inline DM_HOST_DEVICE uint16_t dm_f64_to_bf16(double value) {
   return dm_half_of_f64(value, 8, 8);
 }
 

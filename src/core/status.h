@@ -55,7 +55,8 @@ typedef dm_error *dm_status;
   } while (0)
 
 dm_status dm_status_new(dm_code code, const char *file, int line, const char *function,
-                        const char *format, ...) __attribute__((format(printf, 5, 6)));
+                        const char *format, ...)
+    __attribute__((format(printf, 5, 6), returns_nonnull));
 
 /* Adds what the user can do about it; returns STATUS.  Harmless on DM_OK. */
 dm_status dm_hint(dm_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));

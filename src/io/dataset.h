@@ -19,23 +19,29 @@ typedef struct dm_location {
 /* DM_E_USAGE where TEXT names no file or is too long. */
 dm_status dm_io_parse_location(const char *text, dm_location *location);
 
-typedef enum dm_layout { DM_CONTIGUOUS, DM_CHUNKED, DM_COMPACT } dm_layout;
+typedef enum dm_layout { DM_CONTIGUOUS, DM_CHUNKED, DM_COMPACT, DM_VIRTUAL } dm_layout;
 
-enum { DM_FILTER_DEFLATE = 1, DM_FILTER_SHUFFLE = 2, DM_FILTER_FLETCHER32 = 4, DM_FILTER_OTHER = 8 };
+enum {
+  DM_FILTER_DEFLATE = 1,
+  DM_FILTER_SHUFFLE = 2,
+  DM_FILTER_FLETCHER32 = 4,
+  DM_FILTER_OTHER = 8
+};
 
 /* Plain data: it comes out of a child process and goes to other ranks as it is. */
 typedef struct dm_dataset {
   dm_location at; /* with the dataset's name filled in */
   int64_t rows, cols;
   dm_dtype dtype;
-  bool swapped;      /* the other byte order than this machine's */
+  bool swapped; /* the other byte order than this machine's */
   dm_layout layout;
-  int64_t offset;    /* of the data in the file, user block included; -1: only HDF5 can read it */
+  int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols;
-  unsigned filters;  /* DM_FILTER_... */
+  unsigned filters; /* DM_FILTER_... */
+  bool elsewhere;   /* the user allowed that links or data lead to other files */
   int64_t stored_bytes;
-  uint64_t device, inode;             /* of the file when it was inspected, */
-  int64_t file_bytes, modified_ns;    /* so that a change is noticed */
+  uint64_t device, inode;          /* of the file when it was inspected, */
+  int64_t file_bytes, modified_ns; /* so that a change is noticed */
 } dm_dataset;
 
 /* Text attributes of a dataset: provenance. */

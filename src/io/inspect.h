@@ -14,8 +14,8 @@ typedef struct dm_trust {
   bool no_data;  /* a dataset without stored data reads as its fill value */
 } dm_trust;
 
-/* Fills DATASET, and PROVENANCE unless that is NULL, from LOCATION.  DM_E_INPUT with one line that says
- * why the file or dataset was rejected; DM_E_IO where it cannot be opened at all. */
+/* Fills DATASET, and PROVENANCE unless that is NULL, from LOCATION.  DM_E_INPUT with one line that
+ * says why the file or dataset was rejected; DM_E_IO where it cannot be opened at all. */
 dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
                         dm_attributes *provenance);
 

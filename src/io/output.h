@@ -13,13 +13,13 @@ typedef struct dm_output_file {
   char part[DM_PATH + 8]; /* the name until then */
   int64_t rows, cols;
   dm_dtype dtype;
-  int64_t offset;         /* of the data in the part file */
+  int64_t offset; /* of the data in the part file */
 } dm_output_file;
 
 /* Refuses what can be refused before any work: an existing file without FORCE, one that holds more
- * than the dataset even with it (DM_E_USAGE), a missing or unwritable directory (DM_E_IO), a file that
- * is one of the COUNT inputs (DM_E_USAGE; REPLACED, the dataset behind --c, may be it with FORCE).
- * Forks: call before MPI is started.  Completes LOCATION's dataset with DEFAULT_NAME. */
+ * than the dataset even with it (DM_E_USAGE), a missing or unwritable directory (DM_E_IO), a file
+ * that is one of the COUNT inputs (DM_E_USAGE; REPLACED, the dataset behind --c, may be it with
+ * FORCE). Forks: call before MPI is started.  Completes LOCATION's dataset with DEFAULT_NAME. */
 dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
                           const dm_dataset *inputs, int count, const dm_dataset *replaced);
 
@@ -32,14 +32,16 @@ typedef struct dm_output dm_output;
 
 dm_status dm_output_open(const dm_output_file *file, dm_output **output);
 
-/* Writes VIEW (host memory, col_stride 1, of the file's type) with its first element at (row, col). */
+/* Writes VIEW (host memory, col_stride 1, of the file's type) with its first element at (row, col).
+ */
 dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view);
 
 /* Waits until everything written so far is on the disk. */
 dm_status dm_output_sync(dm_output *output);
 dm_status dm_output_close(dm_output *output); /* NULL is allowed */
 
-/* Rank 0, after all ranks agreed that their data is on the disk: provenance, fsync, rename. */
+/* Rank 0, after all ranks agreed that their data is on the disk, and closed the output: provenance,
+ * fsync, rename.  Where the name was taken meanwhile (DM_E_IO), the part file stays. */
 dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *provenance, bool force);
 
 /* Rank 0: removes the part file. */

@@ -7,16 +7,22 @@
 
 typedef struct dm_reader dm_reader;
 
-/* Opens DATASET read-only; the file must still be the one that was inspected.  Elements are first
+/* A reader is used by one thread at a time, and all readers of datasets whose offset is -1 by the
+ * same thread: HDF5 is not safe in several.
+ *
+ * Opens DATASET read-only; the file must still be the one that was inspected.  Elements are first
  * rounded to type AS (DM_DTYPE_NONE: taken as they are). */
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader);
 void dm_reader_close(dm_reader *reader); /* NULL is allowed */
 
 /* The rectangle whose first element is (row, col) of the dataset.  The views lie side by side: each
- * takes its cols columns, and all have the same rows.  A view may be the transpose of memory, and is
- * converted to its type; CONJUGATE negates imaginary parts. */
+ * takes its cols columns, and all have the same rows.  A view may be the transpose of memory, and
+ * is converted to its type; CONJUGATE negates imaginary parts. */
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                          int64_t count, bool conjugate);
+
+/* Notes which file DATASET stands in now: for a file of the program's own, which needs no inspection. */
+dm_status dm_io_stamp(dm_dataset *dataset);
 
 /* Bytes read from the file so far, as stored in memory before conversion. */
 int64_t dm_reader_bytes(const dm_reader *reader);

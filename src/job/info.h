@@ -15,5 +15,4 @@ dm_status dm_info_program(dm_record *record);
 dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,
                           dm_record *record);
 
-/* The machine that a plan for RANKS ranks without MPI is made for: this one. */
 #endif

@@ -1,4 +1,4 @@
-/* verify: checks that a file's C is alpha op(A) op(B) + beta C0, reading the files once. */
+/* verify: checks that a file's C is alpha op(A) op(B) + beta C0, streaming the files. */
 #ifndef DM_JOB_VERIFY_H
 #define DM_JOB_VERIFY_H
 

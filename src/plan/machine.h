@@ -9,14 +9,14 @@
 #include "core/status.h"
 
 typedef struct dm_machine {
-  char name[64];        /* "h200", "cpu", ...: what the stated rates were taken from */
-  int nodes;            /* computers */
-  int ranks_per_node;   /* ranks = nodes * ranks_per_node, unless the ranks are given */
+  char name[64];      /* "h200", "cpu", ...: what the stated rates were taken from */
+  int nodes;          /* computers */
+  int ranks_per_node; /* ranks = nodes * ranks_per_node, unless the ranks are given */
   int cores_per_rank;
-  bool gpu;             /* each rank multiplies on a GPU of its own, or on its share of one */
-  bool device_links;    /* the transport moves GPU memory itself: no panel passes through the host */
-  int64_t host_bytes;   /* memory that one rank may use */
-  int64_t device_bytes; /* the same on its GPU; 0 without one */
+  bool gpu;           /* each rank multiplies on a GPU of its own, or on its share of one */
+  bool device_links;  /* the transport moves GPU memory itself: no panel passes through the host */
+  int64_t host_bytes; /* memory that one rank may use; 0: not known, not limited */
+  int64_t device_bytes;         /* the same on its GPU */
   double flops[DM_DTYPE_COUNT]; /* of one rank, by work type */
   double flops_tf32;
   double upload;     /* host to device, one rank */
@@ -26,19 +26,32 @@ typedef struct dm_machine {
   double host_copy;  /* memory traffic of one rank's host: conversion, summation */
   double file_read;  /* whole job */
   double file_write; /* whole job */
+  bool measured;     /* the rates were measured on this computer; false: stated */
 } dm_machine;
 
-/* A machine from words "key=value ...": nodes, gpus (per node) or ranks (per node), gpu (a known name,
- * see dm_machine_gpus), cores, memory and device-memory (per rank), gflops (f64, per rank), link,
- * network, upload, read, write (GB/s), latency (us).  Unstated values are those of the named GPU, or
- * of a plain CPU rank.  DM_E_USAGE names an unknown key or value and the closest match. */
+/* A machine from words "key=value ...": nodes, gpus (per node) or ranks (per node; with gpus too,
+ * ranks share them), gpu (a known name, see dm_machine_gpus), cores (per rank), memory and
+ * device-memory (per rank, "64GiB"), gflops (f64, per rank; other types keep their proportion),
+ * links (device or host: whether the transport moves GPU memory), link, network, upload, copy,
+ * read, write (GB/s), latency (us).  Unstated values are those of the named GPU, or of a plain CPU
+ * rank; unstated memory of the host is not limited.  DM_E_USAGE names an unknown key or value and
+ * the closest match. */
 dm_status dm_machine_parse(const char *text, dm_machine *machine);
 
-/* Stated rates of the GPU whose product name contains a known name ("NVIDIA H200"), or of a CPU rank
- * with CORES cores where NAME is NULL; nodes = ranks_per_node = 1; memory is left 0. */
+/* Stated rates of the GPU whose product name contains a known name ("NVIDIA H200"), or of a CPU
+ * rank with CORES cores where NAME is NULL; nodes = ranks_per_node = 1; memory is left 0.  An
+ * unknown GPU gets the rates of the slowest known one.  Sources: measurements of this project for
+ * the H200, else the vendor's peak without sparsity times the share of it that the H200 was
+ * measured to reach. */
 void dm_machine_stated(const char *name, int cores, dm_machine *machine);
 
 /* Names for gpu=, NULL at the end. */
 const char *const *dm_machine_gpus(void);
+
+/* Bytes per second that a GPU of that name receives from the others of its node by device links. */
+double dm_machine_device_link(const char *name);
+
+/* Operations per second of one rank for products of WORK (a complex one counts as 8 operations). */
+double dm_machine_flops(const dm_machine *machine, dm_dtype work, bool tf32);
 
 #endif

@@ -1,8 +1,9 @@
 /* plan: problem + machine -> plan.  Pure functions: no MPI, CUDA or HDF5, no clock, no environment.
  *
- * Rank (i, j, l) of the process grid pm x pn x pk computes block C(i, j) over layer l of k.  k is cut
- * into panels of kb; a layer is a run of panels.  A(i, l) is shared by rows among the pn ranks of a
- * grid row; inside each panel of B(l, j), each of the pm ranks of a grid column owns consecutive rows. */
+ * Rank (i, j, l) of the process grid pm x pn x pk computes block C(i, j) over layer l of k.  k is
+ * cut into panels of kb; a layer is a run of panels.  A(i, l) is shared by rows among the pn ranks
+ * of a grid row; inside each panel of B(l, j), each of the pm ranks of a grid column owns
+ * consecutive rows. */
 #ifndef DM_PLAN_PLAN_H
 #define DM_PLAN_PLAN_H
 
@@ -31,23 +32,23 @@ typedef struct dm_forecast {
 /* Plain data (at most 4 KiB): rank 0 chooses it and sends it to all. */
 typedef struct dm_plan {
   dm_problem problem;
-  int ranks;         /* of the job; ranks from pm*pn*pk on are idle */
+  int ranks; /* of the job; ranks from pm*pn*pk on are idle */
   int pm, pn, pk;
-  int qm, qn, qk;    /* sub-grid that the ranks of one node form; 1 1 1 where the nodes do not matter */
-  int64_t kb;        /* panel width; panels but the last are this wide */
-  int64_t panels;    /* in all layers together */
-  int slots;         /* in each ring */
-  int64_t tile;      /* 0: blocks are cut evenly.  Else block borders and products are cut at
-                        multiples of it, so that C has the same bits on any grid */
+  int qm, qn, qk; /* box that the ranks of one node form in the grid; 1 1 1: plain order */
+  int64_t kb;     /* panel width; panels but the last are this wide */
+  int64_t panels; /* in all layers together */
+  int slots;      /* in each ring */
+  int64_t tile;   /* 0: blocks are cut evenly.  Else block borders and products are cut at
+                     multiples of it, so that C has the same bits on any grid */
   bool reproducible, overlap;
   bool gpu, device_links;
-  dm_residence a, b; /* where the shares lie */
-  int64_t host_bytes, device_bytes;         /* needed by the rank that needs most */
-  int64_t disk_bytes;                       /* of C */
-  double received_words;                    /* elements, by the rank that receives most */
-  double received_bytes_total;              /* by all ranks together */
-  double between_nodes_bytes;               /* part of it that crosses nodes */
-  double bound_words;                       /* tight lower bound of received_words (see bound.h) */
+  dm_residence a, b;                /* where the shares lie */
+  int64_t host_bytes, device_bytes; /* needed by the rank that needs most */
+  int64_t disk_bytes;               /* of C */
+  double received_words;            /* elements, by the rank that receives most */
+  double received_bytes_total;      /* by all ranks together */
+  double between_nodes_bytes;       /* part of it that crosses nodes */
+  double bound_words;               /* tight lower bound of received_words (see bound.h) */
   dm_forecast forecast;
 } dm_plan;
 
@@ -58,9 +59,9 @@ typedef struct dm_place {
 
 /* ---- choosing (choose.c) ---- */
 
-/* The plan with the least predicted time for RANKS ranks of MACHINE among all grids pm*pn*pk <= RANKS
- * that fit into memory.  DM_E_USAGE: a wish cannot be granted; DM_E_FIT: nothing fits; the hint says
- * what would. */
+/* The plan with the least predicted time for RANKS ranks of MACHINE among all grids pm*pn*pk <=
+ * RANKS that fit into memory.  DM_E_USAGE: a wish cannot be granted; DM_E_FIT: nothing fits; the
+ * hint says what would. */
 dm_status dm_plan_choose(const dm_problem *problem, const dm_machine *machine, int ranks,
                          const dm_wishes *wishes, dm_plan *plan);
 
@@ -77,8 +78,8 @@ void dm_plan_recipe(const dm_plan *plan, char text[200]);
 
 /* ---- who owns what (partition.c) ---- */
 
-/* Part INDEX of TOTAL cut into PARTS runs whose borders are multiples of STEP; sizes differ by at most
- * STEP (and the remainder at the end), some may be empty. */
+/* Part INDEX of TOTAL cut into PARTS runs whose borders are multiples of STEP; sizes differ by at
+ * most STEP (and the remainder at the end), some may be empty. */
 dm_range dm_split(int64_t total, int64_t parts, int64_t index, int64_t step);
 
 static inline int64_t dm_range_size(dm_range range) {
@@ -89,15 +90,17 @@ dm_place dm_plan_place(const dm_plan *plan, int rank);
 int dm_plan_rank(const dm_plan *plan, int i, int j, int l);
 int dm_plan_used(const dm_plan *plan); /* pm*pn*pk */
 
-dm_range dm_plan_rows(const dm_plan *plan, int i);        /* rows of C(i, .) */
-dm_range dm_plan_cols(const dm_plan *plan, int j);        /* columns of C(., j) */
-dm_range dm_plan_layer(const dm_plan *plan, int l);       /* panels of layer l */
-dm_range dm_plan_panel(const dm_plan *plan, int64_t p);   /* k of panel p */
-dm_range dm_plan_a_share(const dm_plan *plan, int i, int j);            /* rows of op(A) */
-dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i);    /* rows of op(B) */
-dm_range dm_plan_c_share(const dm_plan *plan, int i, int l); /* rows of C that layer l sums and writes */
+dm_range dm_plan_rows(const dm_plan *plan, int i);                   /* rows of C(i, .) */
+dm_range dm_plan_cols(const dm_plan *plan, int j);                   /* columns of C(., j) */
+dm_range dm_plan_layer(const dm_plan *plan, int l);                  /* panels of layer l */
+dm_range dm_plan_panel(const dm_plan *plan, int64_t p);              /* k of panel p */
+dm_range dm_plan_layer_k(const dm_plan *plan, int l);                /* k of layer l */
+dm_range dm_plan_a_share(const dm_plan *plan, int i, int j);         /* rows of op(A) */
+dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i); /* rows of op(B) */
+int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l);     /* of all panels of layer l */
+dm_range dm_plan_c_share(const dm_plan *plan, int i, int l); /* rows that layer l sums and writes */
 
-/* How a matrix reaches the multiplication: gathered from peers?  copied to the GPU panel by panel? */
+/* How a matrix reaches the multiplication: gathered from peers, copied to a GPU by panels? */
 bool dm_plan_fetches_a(const dm_plan *plan);
 bool dm_plan_fetches_b(const dm_plan *plan);
 bool dm_plan_uploads_a(const dm_plan *plan);

@@ -2,8 +2,8 @@
  *
  * A step may be posted as soon as the steps it waits for are done.  FETCH gathers a panel from the
  * peers into a slot of the host ring (or of the device ring where the transport moves GPU memory);
- * UPLOAD copies a panel from there, or from the share, into a slot of the device ring; GEMM multiplies
- * the panels in a slot, or straight from the shares. */
+ * UPLOAD copies a panel from there, or from the share, into a slot of the device ring; GEMM
+ * multiplies the panels in a slot, or straight from the shares. */
 #ifndef DM_PLAN_STEPS_H
 #define DM_PLAN_STEPS_H
 

@@ -1,0 +1,75 @@
+/* backend: checks that hold for every backend, then the table's function. */
+#include "backend/backend.h"
+
+dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,
+                          dm_backend **backend) {
+  if (ops->not_built)
+    return dm_fail(DM_E_DEVICE, "backend %s is not built: %s", ops->name, ops->not_built);
+  return ops->open(backend, config);
+}
+
+void dm_backend_close(dm_backend *backend) {
+  if (backend) backend->ops->close(backend);
+}
+
+dm_status dm_backend_device(dm_backend *backend, dm_device *device) {
+  return backend->ops->device(backend, device);
+}
+
+dm_status dm_backend_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
+  return backend->ops->alloc(backend, space, bytes, memory);
+}
+
+void dm_backend_release(dm_backend *backend, dm_space space, void *memory) {
+  if (memory) backend->ops->release(backend, space, memory);
+}
+
+dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done) {
+  *done = 0;
+  if (dst.rows != src.rows || dst.cols != src.cols || dst.dtype != src.dtype)
+    return dm_fail(DM_E_BUG, "a copy between matrices of different shape or type");
+  if (dst.col_stride != 1 || src.col_stride != 1)
+    return dm_fail(DM_E_BUG, "a copy of a matrix whose rows are not runs");
+  if (dm_view_is_empty(src)) return DM_OK;
+  return backend->ops->copy(backend, dst, src, done);
+}
+
+dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
+                          dm_event *done) {
+  *done = 0;
+  if (a.rows != c.rows || b.cols != c.cols || a.cols != b.rows)
+    return dm_fail(DM_E_BUG, "a product of matrices that do not fit together");
+  if (a.dtype != b.dtype || c.dtype != dm_dtype_accumulator(a.dtype))
+    return dm_fail(DM_E_BUG, "a product of %s and %s into %s", dm_dtype_name(a.dtype),
+                   dm_dtype_name(b.dtype), dm_dtype_name(c.dtype));
+  if (a.col_stride != 1 || b.col_stride != 1 || c.col_stride != 1)
+    return dm_fail(DM_E_BUG, "a product of matrices whose rows are not runs");
+  if (dm_view_is_empty(c)) return DM_OK;
+  return backend->ops->gemm(backend, c, a, b, accumulate, done);
+}
+
+dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done) {
+  *done = true;
+  return event ? backend->ops->test(backend, event, done) : DM_OK;
+}
+
+dm_status dm_backend_wait(dm_backend *backend, dm_event event) {
+  return event ? backend->ops->wait(backend, event) : DM_OK;
+}
+
+dm_status dm_backend_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
+                           double *squares) {
+  if (dm_view_is_empty(matrix)) return DM_OK;
+  return backend->ops->probe(backend, matrix, x, y, squares);
+}
+
+dm_status dm_backend_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
+  if (dm_view_is_empty(matrix)) return DM_OK;
+  return backend->ops->scan(backend, matrix, col_squares);
+}
+
+dm_status dm_backend_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
+                          int64_t row, int64_t col) {
+  if (dm_view_is_empty(view)) return DM_OK;
+  return backend->ops->fill(backend, view, generator, row, col);
+}

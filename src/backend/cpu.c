@@ -1,0 +1,179 @@
+#include "backend/cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "core/copy.h"
+
+enum { PENDING = 64 };
+
+/* A posted product and how far it is. */
+typedef struct pending {
+  dm_view c, a, b;
+  bool accumulate;
+  int64_t row, col; /* of the next piece */
+} pending;
+
+typedef struct cpu_backend {
+  dm_backend base;
+  int threads;
+  int64_t tile;
+  pending queue[PENDING];
+  dm_event posted, finished; /* products so far; event e is product e */
+  dm_cpu_scratch scratch;
+} cpu_backend;
+
+static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config) {
+  cpu_backend *cpu = calloc(1, sizeof *cpu);
+  if (!cpu) return dm_fail(DM_E_FIT, "no memory for the cpu backend");
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  int shared = (int)(cores > 0 ? cores : 1) / (config->local_ranks > 0 ? config->local_ranks : 1);
+  cpu->base.ops = &dm_backend_cpu;
+  cpu->threads = config->threads > 0 ? config->threads : shared > 0 ? shared : 1;
+  cpu->tile = config->tile;
+  if (config->tile > 0) cpu->threads = 1; /* some BLAS split a product by its threads */
+  dm_cpu_set_threads(cpu->threads);
+  *backend = &cpu->base;
+  return DM_OK;
+}
+
+static void cpu_close(dm_backend *backend) {
+  cpu_backend *cpu = (cpu_backend *)backend;
+  dm_cpu_scratch_free(&cpu->scratch);
+  free(cpu);
+}
+
+static void read_model(char *text, size_t size) {
+  snprintf(text, size, "CPU");
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  if (!file) return;
+  char line[256];
+  while (fgets(line, sizeof line, file)) {
+    char *colon = strchr(line, ':');
+    if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+    colon[strcspn(colon, "\n")] = '\0';
+    snprintf(text, size, "%.*s", (int)size - 1, colon + 2);
+    break;
+  }
+  fclose(file);
+}
+
+static dm_status cpu_device(dm_backend *backend, dm_device *device) {
+  *device = (dm_device){.sharing = 1, .threads = ((cpu_backend *)backend)->threads};
+  read_model(device->name, sizeof device->name);
+  dm_cpu_library(device->library, sizeof device->library);
+  device->memory_total = dm_memory_total();
+  device->memory_free = dm_memory_available();
+  return DM_OK;
+}
+
+static dm_status cpu_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
+  (void)backend;
+  (void)space;
+  return dm_buffer_alloc(bytes, memory);
+}
+
+static void cpu_release(dm_backend *backend, dm_space space, void *memory) {
+  (void)backend;
+  (void)space;
+  free(memory);
+}
+
+static dm_status cpu_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done) {
+  (void)backend;
+  dm_copy(dst, src, false);
+  *done = 0;
+  return DM_OK;
+}
+
+/* The front product's next piece; pieces go along rows first, so that A stays in the cache. */
+static dm_status compute_piece(cpu_backend *cpu) {
+  pending *front = &cpu->queue[cpu->finished % PENDING];
+  int64_t rows, cols;
+  dm_cpu_piece(front->a.dtype, cpu->tile, cpu->threads, front->c.cols, front->a.cols, &rows, &cols);
+  rows = dm_min(rows, front->c.rows - front->row);
+  cols = dm_min(cols, front->c.cols - front->col);
+  DM_TRY(dm_cpu_product(dm_view_sub(front->c, front->row, front->col, rows, cols),
+                        dm_view_sub(front->a, front->row, 0, rows, front->a.cols),
+                        dm_view_sub(front->b, 0, front->col, front->b.rows, cols),
+                        front->accumulate, &cpu->scratch));
+  front->col += cols;
+  if (front->col == front->c.cols) {
+    front->col = 0;
+    front->row += rows;
+  }
+  if (front->row == front->c.rows) cpu->finished++;
+  return DM_OK;
+}
+
+static dm_status cpu_wait(dm_backend *backend, dm_event event) {
+  cpu_backend *cpu = (cpu_backend *)backend;
+  while (cpu->finished < event) DM_TRY(compute_piece(cpu));
+  return DM_OK;
+}
+
+static dm_status cpu_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
+                          dm_event *done) {
+  cpu_backend *cpu = (cpu_backend *)backend;
+  if (cpu->posted - cpu->finished == PENDING) DM_TRY(cpu_wait(backend, cpu->finished + 1));
+  cpu->queue[cpu->posted % PENDING] =
+      (pending){.c = c, .a = a, .b = b, .accumulate = accumulate};
+  *done = ++cpu->posted;
+  return DM_OK;
+}
+
+static dm_status cpu_test(dm_backend *backend, dm_event event, bool *done) {
+  cpu_backend *cpu = (cpu_backend *)backend;
+  if (cpu->finished < event) DM_TRY(compute_piece(cpu));
+  *done = cpu->finished >= event;
+  return DM_OK;
+}
+
+static dm_status cpu_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
+                            double *seconds) {
+  cpu_backend *cpu = (cpu_backend *)backend;
+  dm_dtype work = a.dtype;
+  if (work == DM_F16 || work == DM_BF16 || work == DM_I8)
+    return dm_fail(DM_E_USAGE, "CBLAS has no product of %s to compare with", dm_dtype_name(work));
+  double start = dm_now();
+  DM_TRY(dm_cpu_product(c, a, b, false, &cpu->scratch));
+  *seconds = dm_now() - start;
+  return DM_OK;
+}
+
+static const char *const *cpu_kernels(void) {
+  static const char *const names[] = {"auto", "cblas", NULL};
+  return names;
+}
+
+static bool cpu_takes(const char *kernel, dm_dtype work, bool tf32, const char **why) {
+  (void)kernel;
+  (void)work;
+  *why = "tf32 products need the tensor cores of a GPU";
+  return !tf32;
+}
+
+const dm_backend_ops dm_backend_cpu = {
+    .name = "cpu",
+    .about = "products through CBLAS",
+    .open = cpu_open,
+    .close = cpu_close,
+    .device = cpu_device,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .copy = cpu_copy,
+    .gemm = cpu_gemm,
+    .test = cpu_test,
+    .wait = cpu_wait,
+    .probe = dm_host_probe,
+    .scan = dm_host_scan,
+    .fill = dm_host_fill,
+    .direct = cpu_direct,
+    .kernels = cpu_kernels,
+    .takes = cpu_takes,
+};

@@ -1,0 +1,30 @@
+/* cpu: products through CBLAS, cut into pieces so that messages move on between them. */
+#ifndef DM_BACKEND_CPU_H
+#define DM_BACKEND_CPU_H
+
+#include "backend/backend.h"
+
+extern const dm_backend_ops dm_backend_cpu;
+
+/* ---- inside the cpu backend ---- */
+
+/* Scratch for types that CBLAS does not know, allocated when first needed. */
+typedef struct dm_cpu_scratch {
+  float *a, *b, *c;
+} dm_cpu_scratch;
+
+void dm_cpu_scratch_free(dm_cpu_scratch *scratch);
+
+/* Rows and columns of C that one piece covers at most. */
+void dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t cols, int64_t k, int64_t *rows,
+                  int64_t *columns);
+
+/* C (+)= A B for one piece, at once. (cpu_product.c) */
+dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
+                         dm_cpu_scratch *scratch);
+
+/* Threads of the BLAS that is loaded, where it is one that can be told. (cpu_threads.c) */
+void dm_cpu_set_threads(int threads);
+void dm_cpu_library(char *text, int64_t size);
+
+#endif

@@ -1,0 +1,141 @@
+#include <cblas.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/half.h"
+
+enum {
+  ROWS_LEAST = 256,  /* of a piece: below it, packing B again costs more than 2 % */
+  ROWS_WIDENED = 1024,
+  COLUMNS = 4096,
+  DEPTH = 1024, /* of a widened slice of k: int8 products then fit f32 exactly, 1024 * 2^14 = 2^24 */
+};
+
+static const double piece_flops = 4e8; /* a thread: some 10 ms between two looks at the messages */
+
+static bool widened(dm_dtype work) {
+  return work == DM_F16 || work == DM_BF16 || work == DM_I8;
+}
+
+void dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t cols, int64_t k, int64_t *rows,
+                  int64_t *columns) {
+  *columns = dm_max(1, dm_min(cols, COLUMNS));
+  if (tile > 0) {
+    *rows = *columns = tile;
+  } else if (widened(work)) {
+    *rows = ROWS_WIDENED;
+  } else {
+    double wanted = piece_flops * threads / (2.0 * (double)*columns * (double)dm_max(1, k));
+    *rows = wanted > 1 << 20 ? 1 << 20 : dm_max(ROWS_LEAST, (int64_t)wanted / 64 * 64);
+  }
+}
+
+void dm_cpu_scratch_free(dm_cpu_scratch *scratch) {
+  free(scratch->a);
+  free(scratch->b);
+  free(scratch->c);
+}
+
+static dm_status scratch_ready(dm_cpu_scratch *scratch) {
+  const int64_t size = sizeof(float);
+  if (!scratch->a) DM_TRY(dm_buffer_alloc(ROWS_WIDENED * DEPTH * size, (void **)&scratch->a));
+  if (!scratch->b) DM_TRY(dm_buffer_alloc(DEPTH * COLUMNS * size, (void **)&scratch->b));
+  if (!scratch->c) DM_TRY(dm_buffer_alloc(ROWS_WIDENED * COLUMNS * size, (void **)&scratch->c));
+  return DM_OK;
+}
+
+/* MATRIX as packed f32, exactly. */
+static void widen(float *dst, dm_view matrix) {
+  for (int64_t i = 0; i < matrix.rows; i++, dst += matrix.cols) {
+    const void *row = dm_view_at(matrix, i, 0);
+    if (matrix.dtype == DM_F16)
+      for (int64_t j = 0; j < matrix.cols; j++) dst[j] = dm_f16_to_f32(((const uint16_t *)row)[j]);
+    else if (matrix.dtype == DM_BF16)
+      for (int64_t j = 0; j < matrix.cols; j++) dst[j] = dm_bf16_to_f32(((const uint16_t *)row)[j]);
+    else
+      for (int64_t j = 0; j < matrix.cols; j++) dst[j] = (float)((const int8_t *)row)[j];
+  }
+}
+
+/* C (+)= P, P packed f32 holding whole numbers. */
+static void add_whole(dm_view c, const float *p, bool accumulate) {
+  for (int64_t i = 0; i < c.rows; i++, p += c.cols) {
+    int32_t *row = dm_view_at(c, i, 0);
+    if (accumulate)
+      for (int64_t j = 0; j < c.cols; j++) row[j] += (int32_t)p[j];
+    else
+      for (int64_t j = 0; j < c.cols; j++) row[j] = (int32_t)p[j];
+  }
+}
+
+static void sgemm(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int64_t ldb,
+                  int64_t m, int64_t n, int64_t k, bool accumulate) {
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1.0f, a, (int)lda,
+              b, (int)ldb, accumulate ? 1.0f : 0.0f, c, (int)ldc);
+}
+
+static dm_status product_widened(dm_view c, dm_view a, dm_view b, bool accumulate,
+                                 dm_cpu_scratch *scratch) {
+  DM_TRY(scratch_ready(scratch));
+  for (int64_t k = 0; k < a.cols; k += DEPTH) {
+    int64_t depth = dm_min(DEPTH, a.cols - k);
+    widen(scratch->a, dm_view_sub(a, 0, k, a.rows, depth));
+    widen(scratch->b, dm_view_sub(b, k, 0, depth, b.cols));
+    if (c.dtype == DM_I32) {
+      sgemm(scratch->c, c.cols, scratch->a, depth, scratch->b, b.cols, c.rows, c.cols, depth,
+            false);
+      add_whole(c, scratch->c, accumulate);
+    } else {
+      sgemm(c.base, c.row_stride, scratch->a, depth, scratch->b, b.cols, c.rows, c.cols, depth,
+            accumulate);
+    }
+    accumulate = true;
+  }
+  return DM_OK;
+}
+
+static void zero(dm_view c) {
+  size_t row = (size_t)(c.cols * dm_dtype_size(c.dtype));
+  for (int64_t i = 0; i < c.rows; i++) memset(dm_view_at(c, i, 0), 0, row);
+}
+
+/* A matrix of one row may carry any stride; CBLAS wants one of at least its columns. */
+static int stride_of(dm_view view) {
+  return (int)dm_max(view.row_stride, dm_max(1, view.cols));
+}
+
+dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
+                         dm_cpu_scratch *scratch) {
+  if (a.cols == 0) {
+    if (!accumulate) zero(c);
+    return DM_OK;
+  }
+  if (widened(a.dtype)) return product_widened(c, a, b, accumulate, scratch);
+  if (a.row_stride > INT_MAX || b.row_stride > INT_MAX || c.row_stride > INT_MAX ||
+      a.cols > INT_MAX)
+    return dm_hint(dm_fail(DM_E_DEVICE, "CBLAS counts in 32 bits; a row of %lld elements is longer",
+                           (long long)dm_max(a.row_stride, b.row_stride)),
+                   "more ranks, or --grid, cut the matrices into smaller blocks");
+  const int m = (int)c.rows, n = (int)c.cols, k = (int)a.cols;
+  const int lda = stride_of(a), ldb = stride_of(b), ldc = stride_of(c);
+  const enum CBLAS_TRANSPOSE no = CblasNoTrans;
+  if (a.dtype == DM_F64) {
+    cblas_dgemm(CblasRowMajor, no, no, m, n, k, 1.0, a.base, lda, b.base, ldb,
+                accumulate ? 1.0 : 0.0, c.base, ldc);
+  } else if (a.dtype == DM_F32) {
+    sgemm(c.base, ldc, a.base, lda, b.base, ldb, m, n, k, accumulate);
+  } else if (a.dtype == DM_C128) {
+    const double one[2] = {1.0, 0.0}, beta[2] = {accumulate ? 1.0 : 0.0, 0.0};
+    cblas_zgemm(CblasRowMajor, no, no, m, n, k, one, a.base, lda, b.base, ldb, beta, c.base, ldc);
+  } else if (a.dtype == DM_C64) {
+    const float one[2] = {1.0f, 0.0f}, beta[2] = {accumulate ? 1.0f : 0.0f, 0.0f};
+    cblas_cgemm(CblasRowMajor, no, no, m, n, k, one, a.base, lda, b.base, ldb, beta, c.base, ldc);
+  } else {
+    return dm_fail(DM_E_BUG, "the cpu backend was handed matrices of %s", dm_dtype_name(a.dtype));
+  }
+  return DM_OK;
+}

@@ -1,0 +1,36 @@
+/* cpu_threads: CBLAS has no call for threads; each library has its own, found at run time. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "backend/cpu.h"
+
+typedef void (*set_function)(int);
+
+/* dlsym returns an object pointer; POSIX guarantees that this conversion works. */
+static void *symbol(const char *name) {
+  return dlsym(RTLD_DEFAULT, name);
+}
+
+void dm_cpu_set_threads(int threads) {
+  static const char *const names[] = {"openblas_set_num_threads", "MKL_Set_Num_Threads",
+                                      "bli_thread_set_num_threads", "nvpl_blas_set_num_threads"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    set_function set;
+    *(void **)&set = symbol(names[i]);
+    if (set) set(threads);
+  }
+}
+
+void dm_cpu_library(char *text, int64_t size) {
+  char *(*config)(void);
+  *(void **)&config = symbol("openblas_get_config");
+  if (config) {
+    snprintf(text, (size_t)size, "%s", config());
+    return;
+  }
+  const char *name = symbol("MKL_Get_Max_Threads")             ? "MKL"
+                     : symbol("bli_thread_get_num_threads")    ? "BLIS"
+                     : symbol("nvpl_blas_get_max_threads")     ? "NVPL BLAS"
+                                                               : "CBLAS";
+  snprintf(text, (size_t)size, "%s", name);
+}

@@ -1,0 +1,189 @@
+/* The cuda backend: one rank's use of one GPU. */
+#ifdef DM_HAVE_CUDA
+
+#include "backend/cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda_internal.h"
+#include "core/buffer.h"
+#include "core/closest.h"
+
+/* What cuBLAS may use between its kernels: what its manual recommends for Hopper.  An allocation of
+ * our own, because results are only repeatable with a fixed workspace. */
+enum { WORKSPACE = 32 << 20 };
+
+static const char install_hint[] = "nvidia-smi lists the GPUs; CUDA_VISIBLE_DEVICES or the batch "
+                                   "system may hide them; --backend cpu "
+                                   "works without";
+
+int dm_cuda_device_count(void) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  (void)cudaGetLastError();
+  return 0;
+}
+
+/* As nvidia-smi -L writes it. */
+static void format_uuid(char text[48], const char bytes[16]) {
+  char *end = text + snprintf(text, 48, "GPU");
+  for (int i = 0; i < 16; i++) {
+    bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+    end += snprintf(end, (size_t)(text + 48 - end), "%s%02x", dash ? "-" : "",
+                    (unsigned)(unsigned char)bytes[i]);
+  }
+}
+
+static dm_status choose_device(dm_cuda *gpu, const dm_backend_config *config) {
+  cudaError_t answer = cudaGetDeviceCount(&gpu->visible);
+  if (answer == cudaErrorNoDevice || (answer == cudaSuccess && gpu->visible == 0)) {
+    (void)cudaGetLastError();
+    return dm_hint(dm_fail(DM_E_DEVICE, "this process sees no GPU"), install_hint);
+  }
+  if (answer != cudaSuccess)
+    return dm_hint(dm_cuda_error(NULL, answer, "cudaGetDeviceCount", __FILE__, __LINE__, __func__),
+                   install_hint);
+
+  gpu->index = config->local_rank % gpu->visible;
+  gpu->sharing = 0;
+  for (int rank = gpu->index; rank < config->local_ranks; rank += gpu->visible) gpu->sharing++;
+  if (gpu->sharing < 1) gpu->sharing = 1;
+
+  struct cudaDeviceProp properties;
+  DM_CUDA(NULL, cudaGetDeviceProperties(&properties, gpu->index));
+  snprintf(gpu->name, sizeof gpu->name, "%.63s", properties.name);
+  format_uuid(gpu->id, properties.uuid.bytes);
+  gpu->processors = properties.multiProcessorCount;
+  gpu->pitch_limit = (int64_t)properties.memPitch;
+  return DM_OK;
+}
+
+static dm_status open_lanes(dm_cuda *gpu) {
+  for (int i = 0; i < DM_LANES; i++) {
+    DM_CUDA(gpu, cudaStreamCreateWithFlags(&gpu->lanes[i].stream, cudaStreamNonBlocking));
+    void *ring;
+    DM_TRY(dm_buffer_zeroed(DM_CUDA_RING, sizeof(cudaEvent_t), &ring));
+    gpu->lanes[i].ring = ring;
+  }
+  int least, greatest;
+  DM_CUDA(gpu, cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  DM_CUDA(gpu, cudaStreamCreateWithPriority(&gpu->side, cudaStreamNonBlocking, greatest));
+  return DM_OK;
+}
+
+static dm_status open_cublas(dm_cuda *gpu) {
+  DM_CUBLAS(gpu, cublasCreate(&gpu->cublas));
+  DM_CUBLAS(gpu, cublasSetStream(gpu->cublas, gpu->lanes[DM_COMPUTE].stream));
+  /* After the stream: setting a stream puts the workspace back to the default. */
+  DM_TRY(dm_cuda_alloc(&gpu->base, DM_DEVICE, WORKSPACE, &gpu->workspace));
+  DM_CUBLAS(gpu, cublasSetWorkspace(gpu->cublas, gpu->workspace, WORKSPACE));
+  DM_CUBLAS(gpu, cublasSetPointerMode(gpu->cublas, CUBLAS_POINTER_MODE_HOST));
+  DM_CUBLAS(gpu, cublasSetAtomicsMode(gpu->cublas, CUBLAS_ATOMICS_NOT_ALLOWED));
+  DM_CUBLAS(gpu, cublasSetMathMode(gpu->cublas, CUBLAS_DEFAULT_MATH));
+  return DM_OK;
+}
+
+static dm_status choose_kernel(dm_cuda *gpu, const char *name) {
+  const char *const *names = dm_cuda_kernels();
+  int count = 0, found = -1;
+  if (!name) name = names[0];
+  for (; names[count]; count++)
+    if (strcmp(names[count], name) == 0) found = count;
+  if (found < 0) {
+    int closest = dm_closest(name, names, count);
+    dm_status status = dm_fail(DM_E_USAGE, "the cuda backend has no kernel '%s'", name);
+    return closest < 0 ? status : dm_hint(status, "did you mean '%s'?", names[closest]);
+  }
+  gpu->tiled = strcmp(name, "tiled") == 0;
+  return DM_OK;
+}
+
+static void cuda_close(dm_backend *backend) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  /* Failures are of no interest any more: what went wrong was reported where it happened. */
+  (void)cudaSetDevice(gpu->index);
+  for (int i = 0; i < DM_LANES; i++)
+    if (gpu->lanes[i].stream) (void)cudaStreamSynchronize(gpu->lanes[i].stream);
+  if (gpu->cublas) (void)cublasDestroy(gpu->cublas);
+  dm_cuda_release_all(gpu);
+  for (int i = 0; i < DM_LANES; i++) {
+    dm_cuda_lane *lane = &gpu->lanes[i];
+    for (int k = 0; lane->ring && k < DM_CUDA_RING; k++)
+      if (lane->ring[k]) (void)cudaEventDestroy(lane->ring[k]);
+    free(lane->ring);
+    if (lane->stream) (void)cudaStreamDestroy(lane->stream);
+  }
+  if (gpu->side) (void)cudaStreamDestroy(gpu->side);
+  (void)cudaGetLastError();
+  free(gpu);
+}
+
+static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config) {
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_cuda), &memory));
+  dm_cuda *gpu = memory;
+  gpu->base.ops = &dm_backend_cuda;
+  gpu->tf32 = config->tf32;
+  gpu->tile = config->tile;
+
+  dm_status status;
+  DM_TRY_GOTO(status, choose_kernel(gpu, config->kernel), failed_early);
+  DM_TRY_GOTO(status, choose_device(gpu, config), failed_early);
+  DM_TRY_GOTO(status, dm_cuda_enter(gpu), failed_early);
+  DM_TRY_GOTO(status, open_lanes(gpu), failed);
+  DM_TRY_GOTO(status, open_cublas(gpu), failed);
+  *backend = &gpu->base;
+  return DM_OK;
+
+failed:
+  cuda_close(&gpu->base);
+  return status;
+failed_early:
+  free(gpu);
+  return status;
+}
+
+static dm_status cuda_device(dm_backend *backend, dm_device *device) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  DM_TRY(dm_cuda_enter(gpu));
+  *device = (dm_device){
+      .index = gpu->index, .visible = gpu->visible, .sharing = gpu->sharing, .threads = 1};
+  memcpy(device->name, gpu->name, sizeof device->name);
+  memcpy(device->id, gpu->id, sizeof device->id);
+
+  size_t available, total;
+  DM_CUDA(gpu, cudaMemGetInfo(&available, &total));
+  device->memory_free = (int64_t)available;
+  device->memory_total = (int64_t)total;
+
+  int major, minor, patch;
+  DM_CUBLAS(gpu, cublasGetProperty(MAJOR_VERSION, &major));
+  DM_CUBLAS(gpu, cublasGetProperty(MINOR_VERSION, &minor));
+  DM_CUBLAS(gpu, cublasGetProperty(PATCH_LEVEL, &patch));
+  snprintf(device->library, sizeof device->library, "cuBLAS %d.%d.%d", major, minor, patch);
+  return DM_OK;
+}
+
+const dm_backend_ops dm_backend_cuda = {
+    .name = "cuda",
+    .about = "NVIDIA GPUs: cuBLAS and own kernels",
+    .device_memory = true,
+    .open = cuda_open,
+    .close = cuda_close,
+    .device = cuda_device,
+    .alloc = dm_cuda_alloc,
+    .release = dm_cuda_release,
+    .copy = dm_cuda_copy,
+    .gemm = dm_cuda_gemm,
+    .test = dm_cuda_test,
+    .wait = dm_cuda_wait,
+    .probe = dm_cuda_probe,
+    .scan = dm_cuda_scan,
+    .fill = dm_cuda_fill,
+    .kernels = dm_cuda_kernels,
+    .takes = dm_cuda_takes,
+};
+
+#endif

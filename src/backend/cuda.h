@@ -1,0 +1,23 @@
+/* cuda: the backend of NVIDIA GPUs.  The table exists in every build; without CUDA it says why it
+ * is only a name. */
+#ifndef DM_BACKEND_CUDA_H
+#define DM_BACKEND_CUDA_H
+
+#include "backend/backend.h"
+
+extern const dm_backend_ops dm_backend_cuda;
+
+/* GPUs that this process sees; 0 without CUDA, without a driver, or without a GPU. */
+int dm_cuda_device_count(void);
+
+/* The same two functions of the table in every build: what --kernel may name. */
+const char *const *dm_cuda_kernels(void);
+bool dm_cuda_takes(const char *kernel, dm_dtype work, bool tf32, const char **why);
+
+/* Seconds on the GPU of one plain cublasGemmEx call, C = A B, on the handle, workspace and stream
+ * of BACKEND, which must be of dm_backend_cuda: the other side of `bench multiply
+ * --against-library`. */
+dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
+                              double *seconds);
+
+#endif

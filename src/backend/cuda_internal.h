@@ -1,0 +1,117 @@
+/* cuda_internal: what the files of the cuda backend share. */
+#ifndef DM_BACKEND_CUDA_INTERNAL_H
+#define DM_BACKEND_CUDA_INTERNAL_H
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include "backend/backend.h"
+#include "backend/cuda.h"
+
+/* Events kept per lane: with so many posted and unfinished, posting waits for the oldest. */
+enum { DM_CUDA_RING = 1024 };
+
+/* What runs in order: products; copies to the GPU, inside it and inside the host; copies from it.
+ */
+typedef enum dm_cuda_lane_name { DM_COMPUTE, DM_INWARD, DM_OUTWARD, DM_LANES } dm_cuda_lane_name;
+
+/* Work of a lane finishes in the order in which it was posted, so that "the first COMPLETED are
+ * done" is all there is to know.  ring[i % DM_CUDA_RING] is recorded behind work i; work counts
+ * from 1. */
+typedef struct dm_cuda_lane {
+  cudaStream_t stream;
+  cudaEvent_t *ring; /* NULL where not yet created */
+  uint64_t posted, completed;
+} dm_cuda_lane;
+
+/* Device memory of the backend's own that grows with the need. */
+typedef struct dm_cuda_area {
+  void *memory;
+  int64_t bytes;
+} dm_cuda_area;
+
+typedef struct dm_cuda_block dm_cuda_block;
+
+typedef struct dm_cuda {
+  dm_backend base;
+  bool tf32, tiled; /* tiled: --kernel tiled */
+  int64_t tile;
+  int index, visible, sharing;
+  char name[64], id[48];
+  int processors;      /* multiprocessors */
+  int64_t pitch_limit; /* bytes between rows that 2-D copies allow */
+  dm_cuda_lane lanes[DM_LANES];
+  cudaStream_t side; /* probe, scan, fill: synchronous, ahead of waiting products */
+  cublasHandle_t cublas;
+  void *workspace;       /* of cuBLAS */
+  dm_cuda_area pieces;   /* of reproducible products */
+  dm_cuda_area vectors;  /* of probe and scan */
+  dm_cuda_block *blocks; /* allocated and not yet released */
+} dm_cuda;
+
+static inline dm_cuda *dm_cuda_of(dm_backend *backend) {
+  return (dm_cuda *)backend;
+}
+
+/* ---- errors (cuda_error.c) ---- */
+
+/* Leaves the calling function with an error if CALL, of the CUDA runtime, fails. */
+#define DM_CUDA(gpu, call)                                                                         \
+  do {                                                                                             \
+    cudaError_t dm_cuda_result_ = (call);                                                          \
+    if (dm_cuda_result_ != cudaSuccess)                                                            \
+      return dm_cuda_error(gpu, dm_cuda_result_, #call, __FILE__, __LINE__, __func__);             \
+  } while (0)
+
+/* The same for cuBLAS. */
+#define DM_CUBLAS(gpu, call)                                                                       \
+  do {                                                                                             \
+    cublasStatus_t dm_cublas_result_ = (call);                                                     \
+    if (dm_cublas_result_ != CUBLAS_STATUS_SUCCESS)                                                \
+      return dm_cublas_error(gpu, dm_cublas_result_, #call, __FILE__, __LINE__, __func__);         \
+  } while (0)
+
+dm_status dm_cuda_error(const dm_cuda *gpu, cudaError_t error, const char *call, const char *file,
+                        int line, const char *function);
+dm_status dm_cublas_error(const dm_cuda *gpu, cublasStatus_t error, const char *call,
+                          const char *file, int line, const char *function);
+
+/* ---- events (cuda_events.c) ---- */
+
+/* *done (unless NULL) stands for everything that was given to the lane's stream so far. */
+dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name lane, dm_event *done);
+dm_status dm_cuda_test(dm_backend *backend, dm_event event, bool *done);
+dm_status dm_cuda_wait(dm_backend *backend, dm_event event);
+
+/* ---- memory (cuda_memory.c) ---- */
+
+/* Makes the GPU the current one of the calling thread: first thing in every function of the table.
+ */
+dm_status dm_cuda_enter(const dm_cuda *gpu);
+dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
+void dm_cuda_release(dm_backend *backend, dm_space space, void *memory);
+void dm_cuda_release_all(dm_cuda *gpu);
+dm_status dm_cuda_grow(dm_cuda *gpu, dm_cuda_area *area, int64_t bytes); /* contents are lost */
+
+/* ---- copies (cuda_copy.c) ---- */
+
+dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
+dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src);
+dm_status dm_cuda_zero_on(dm_cuda *gpu, cudaStream_t stream, dm_view view);
+
+/* ---- products (cuda_gemm.c) ---- */
+
+dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
+                       dm_event *done);
+/* One cublasGemmEx on the compute lane. */
+dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
+
+/* ---- verification and generation (cuda_verify.c) ---- */
+
+dm_status dm_cuda_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
+                        double *squares);
+dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares);
+dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
+                       int64_t row, int64_t col);
+
+#endif

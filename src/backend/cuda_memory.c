@@ -1,0 +1,101 @@
+/* Memory of the GPU, and pinned memory of the host, which the copy engines reach by themselves. */
+#ifdef DM_HAVE_CUDA
+
+#include <stdlib.h>
+
+#include "backend/cuda_internal.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/units.h"
+
+struct dm_cuda_block {
+  void *memory;
+  dm_space space;
+  dm_cuda_block *next;
+};
+
+dm_status dm_cuda_enter(const dm_cuda *gpu) {
+  DM_CUDA(gpu, cudaSetDevice(gpu->index));
+  return DM_OK;
+}
+
+/* Says how much was needed and how much is free; other failures are errors of the GPU. */
+static dm_status refused(const dm_cuda *gpu, cudaError_t error, dm_space space, int64_t bytes) {
+  const char *call = space == DM_DEVICE ? "cudaMalloc" : "cudaHostAlloc";
+  if (error != cudaErrorMemoryAllocation)
+    return dm_cuda_error(gpu, error, call, __FILE__, __LINE__, __func__);
+  (void)cudaGetLastError();
+  char needed[32], rest[32];
+  dm_format_bytes(bytes, needed);
+  if (space == DM_HOST)
+    return dm_hint(dm_fail(DM_E_FIT, "%s of pinned host memory are needed, %s of memory are free",
+                           needed, dm_format_bytes(dm_memory_available(), rest)),
+                   "--memory host=... limits what is asked for; so may `ulimit -l`");
+  size_t available = 0, total = 0;
+  (void)cudaMemGetInfo(&available, &total);
+  return dm_hint(dm_fail(DM_E_FIT, "GPU %d (%s, %s): %s are needed at once, %s are free",
+                         gpu->index, gpu->name, gpu->id, needed,
+                         dm_format_bytes((int64_t)available, rest)),
+                 "--memory device=... limits what is asked for; other programs, or other ranks on "
+                 "this GPU, may hold the rest");
+}
+
+static dm_status take(const dm_cuda *gpu, dm_space space, int64_t bytes, void **memory) {
+  DM_TRY(dm_cuda_enter(gpu));
+  const size_t size = (size_t)dm_max(bytes, 1);
+  cudaError_t error = space == DM_DEVICE ? cudaMalloc(memory, size)
+                                         : cudaHostAlloc(memory, size, cudaHostAllocPortable);
+  return error == cudaSuccess ? DM_OK : refused(gpu, error, space, bytes);
+}
+
+static void give(dm_space space, void *memory) {
+  (void)(space == DM_DEVICE ? cudaFree(memory) : cudaFreeHost(memory));
+}
+
+dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  dm_cuda_block *block = malloc(sizeof *block);
+  if (!block) return dm_fail(DM_E_FIT, "no host memory for the list of allocations");
+  dm_status status = take(gpu, space, bytes, memory);
+  if (status) {
+    free(block);
+    return status;
+  }
+  *block = (dm_cuda_block){.memory = *memory, .space = space, .next = gpu->blocks};
+  gpu->blocks = block;
+  return DM_OK;
+}
+
+void dm_cuda_release(dm_backend *backend, dm_space space, void *memory) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  for (dm_cuda_block **at = &gpu->blocks; *at; at = &(*at)->next) {
+    dm_cuda_block *block = *at;
+    if (block->memory != memory || block->space != space) continue;
+    *at = block->next;
+    (void)cudaSetDevice(gpu->index);
+    give(space, memory);
+    free(block);
+    return;
+  }
+}
+
+void dm_cuda_release_all(dm_cuda *gpu) {
+  while (gpu->blocks) {
+    dm_cuda_block *block = gpu->blocks;
+    gpu->blocks = block->next;
+    give(block->space, block->memory);
+    free(block);
+  }
+}
+
+dm_status dm_cuda_grow(dm_cuda *gpu, dm_cuda_area *area, int64_t bytes) {
+  if (bytes <= area->bytes) return DM_OK;
+  /* cudaFree waits for the whole GPU, so nothing uses the old memory any more. */
+  dm_cuda_release(&gpu->base, DM_DEVICE, area->memory);
+  *area = (dm_cuda_area){0};
+  DM_TRY(dm_cuda_alloc(&gpu->base, DM_DEVICE, bytes, &area->memory));
+  area->bytes = bytes;
+  return DM_OK;
+}
+
+#endif

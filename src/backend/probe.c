@@ -1,0 +1,124 @@
+/* probe: sums over a matrix in host memory, in the wide type, one run of columns at a time. */
+#include <string.h>
+
+#include "backend/backend.h"
+#include "core/checked.h"
+#include "core/copy.h"
+#include "core/fill.h"
+
+enum { RUN = 512, LANES = 8 };
+
+/* Independent partial sums let the compiler use vectors without reordering a sum behind our back. */
+static double sum_lanes(const double lanes[LANES]) {
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+static void probe_real_run(const double *m, const double *x, int64_t count, double *y,
+                           double *square) {
+  double sums[LANES] = {0}, squares[LANES] = {0};
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    for (int lane = 0; lane < LANES; lane++) {
+      /* 0 * NaN is not 0: a column that is left out must not be seen. */
+      double p = x[i + lane] != 0.0 ? m[i + lane] * x[i + lane] : 0.0;
+      sums[lane] += p;
+      squares[lane] += p * p;
+    }
+  }
+  for (int lane = 0; i < count; i++, lane++) {
+    double p = x[i] != 0.0 ? m[i] * x[i] : 0.0;
+    sums[lane] += p;
+    squares[lane] += p * p;
+  }
+  *y += sum_lanes(sums);
+  if (square) *square += sum_lanes(squares);
+}
+
+static void probe_complex_run(const double *m, const double *x, int64_t count, double y[2],
+                              double *square) {
+  double real = 0.0, imaginary = 0.0, squares = 0.0;
+  for (int64_t i = 0; i < count; i++) {
+    double a = m[2 * i], b = m[2 * i + 1], c = x[2 * i], d = x[2 * i + 1];
+    if (c == 0.0 && d == 0.0) continue;
+    double re = a * c - b * d, im = a * d + b * c;
+    real += re;
+    imaginary += im;
+    squares += re * re + im * im;
+  }
+  y[0] += real;
+  y[1] += imaginary;
+  if (square) *square += squares;
+}
+
+/* Sums of whole numbers, modulo 2^64: exact comparisons need no bound. */
+static uint64_t probe_integer_row(dm_view matrix, int64_t row, const uint64_t *x) {
+  uint64_t sum = 0;
+  for (int64_t j = 0; j < matrix.cols; j++) {
+    const void *at = dm_view_at(matrix, row, j);
+    int64_t value = matrix.dtype == DM_I8 ? *(const int8_t *)at : *(const int32_t *)at;
+    sum += (uint64_t)value * x[j];
+  }
+  return sum;
+}
+
+/* A run of a row as f64: the elements themselves where they are that already. */
+static const double *wide_run(dm_view matrix, int64_t row, int64_t col, int64_t count,
+                              double *buffer) {
+  const void *at = dm_view_at(matrix, row, col);
+  bool wide = dm_dtype_real(matrix.dtype) == DM_F64 && matrix.col_stride == 1;
+  if (wide) return at;
+  dm_load_wide(buffer, at, matrix.dtype, matrix.col_stride, count);
+  return buffer;
+}
+
+dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
+                        double *squares) {
+  (void)backend;
+  if (dm_dtype_is_integer(matrix.dtype)) {
+    for (int64_t i = 0; i < matrix.rows; i++)
+      ((uint64_t *)y)[i] += probe_integer_row(matrix, i, x);
+    return DM_OK;
+  }
+  const bool is_complex = dm_dtype_is_complex(matrix.dtype);
+  const int parts = is_complex ? 2 : 1;
+  double buffer[2 * RUN];
+  for (int64_t i = 0; i < matrix.rows; i++) {
+    double *yi = (double *)y + i * parts, *square = squares ? &squares[i] : NULL;
+    for (int64_t j = 0; j < matrix.cols; j += RUN) {
+      int64_t count = dm_min(RUN, matrix.cols - j);
+      const double *run = wide_run(matrix, i, j, count, buffer);
+      const double *xj = (const double *)x + j * parts;
+      if (is_complex)
+        probe_complex_run(run, xj, count, yi, square);
+      else
+        probe_real_run(run, xj, count, yi, square);
+    }
+  }
+  return DM_OK;
+}
+
+dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
+  (void)backend;
+  const int parts = dm_dtype_is_complex(matrix.dtype) ? 2 : 1;
+  double buffer[2 * RUN];
+  for (int64_t i = 0; i < matrix.rows; i++) {
+    for (int64_t j = 0; j < matrix.cols; j += RUN) {
+      int64_t count = dm_min(RUN, matrix.cols - j);
+      const double *run = wide_run(matrix, i, j, count, buffer);
+      if (parts == 2)
+        for (int64_t t = 0; t < count; t++)
+          col_squares[j + t] += run[2 * t] * run[2 * t] + run[2 * t + 1] * run[2 * t + 1];
+      else
+        for (int64_t t = 0; t < count; t++) col_squares[j + t] += run[t] * run[t];
+    }
+  }
+  return DM_OK;
+}
+
+dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
+                       int64_t row, int64_t col) {
+  (void)backend;
+  dm_fill(view, generator, row, col);
+  return DM_OK;
+}

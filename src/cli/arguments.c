@@ -1,0 +1,140 @@
+/* The command line, read by getopt_long from lists made of the option table. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/verb.h"
+#include "core/closest.h"
+
+enum {
+  FIRST = 256, /* values of long options; letters lie below */
+  MOST = 2 * DM_CLI_OPTIONS + 1,
+  OPERAND = 1, /* what getopt_long returns for one, because the list of letters starts with "-" */
+};
+
+typedef struct lists {
+  struct option longs[MOST];
+  char letters[DM_CLI_OPTIONS * 2 + 3];
+  char negated[DM_CLI_OPTIONS][40]; /* "no-verify" */
+} lists;
+
+static void make_lists(unsigned verb, lists *l) {
+  int count = 0;
+  memset(l, 0, sizeof *l);
+  strcpy(l->letters, "-:"); /* operands in their place; ':' for a missing value */
+  for (int i = 0; i < dm_cli_option_count; i++) {
+    const dm_option *o = &dm_cli_options[i];
+    if (!(o->verbs & verb)) continue;
+    int value = dm_cli_takes_value(o) ? required_argument : no_argument;
+    l->longs[count++] = (struct option){o->name, value, NULL, FIRST + i};
+    if (o->letter) {
+      char letter[3] = {o->letter, value ? ':' : '\0', '\0'};
+      strcat(l->letters, letter);
+    }
+    if (o->negatable) {
+      snprintf(l->negated[i], sizeof l->negated[i], "no-%s", o->name);
+      l->longs[count++] = (struct option){l->negated[i], 0, NULL, FIRST + DM_CLI_OPTIONS + i};
+    }
+  }
+}
+
+/* The option that getopt_long's CODE stands for, or NULL. */
+static const dm_option *option_of(int code, unsigned verb, bool *negated) {
+  *negated = code >= FIRST + DM_CLI_OPTIONS;
+  if (code >= FIRST) return &dm_cli_options[code - FIRST - (*negated ? DM_CLI_OPTIONS : 0)];
+  for (int i = 0; i < dm_cli_option_count; i++)
+    if (dm_cli_options[i].letter == code && (dm_cli_options[i].verbs & verb))
+      return &dm_cli_options[i];
+  return NULL;
+}
+
+/* Verbs that know the option NAME, as text; empty where none does. */
+static void knowing_verbs(const char *name, char *text, size_t room) {
+  int index = dm_cli_option_find(name);
+  text[0] = '\0';
+  for (int i = 0; index >= 0 && i < dm_cli_verb_count; i++) {
+    size_t used = strlen(text);
+    if (dm_cli_options[index].verbs & dm_cli_verbs[i].bit)
+      snprintf(text + used, room - used, "%s%s", used ? ", " : "", dm_cli_verbs[i].name);
+  }
+}
+
+static dm_status unknown_option(const dm_verb *verb, const char *typed, const lists *l) {
+  char name[64], others[160];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(typed, "="), typed);
+  const char *space = verb->name[0] ? " " : "";
+  dm_status status =
+      dm_fail(DM_E_USAGE, "damier%s%s has no option '--%s'", space, verb->name, name);
+  knowing_verbs(name, others, sizeof others);
+  if (others[0]) return dm_hint(status, "it belongs to %s", others);
+  const char *names[MOST];
+  int count = 0;
+  for (; l->longs[count].name; count++) names[count] = l->longs[count].name;
+  int nearest = dm_closest(name, names, count);
+  for (int i = 0; nearest < 0 && i < count; i++) /* a name that was cut short */
+    if (strncmp(names[i], name, strlen(name)) == 0) nearest = i;
+  if (nearest < 0)
+    return dm_hint(status, "'damier%s%s --help' lists the options", space, verb->name);
+  return dm_hint(status, "did you mean '--%s'?", names[nearest]);
+}
+
+static dm_status bad_option(const dm_verb *verb, const char *typed, const lists *l) {
+  bool is_long = strncmp(typed, "--", 2) == 0;
+  bool negated;
+  if (is_long && optopt >= FIRST)
+    return dm_fail(DM_E_USAGE, "option '%.*s' takes no value", (int)strcspn(typed, "="), typed);
+  if (is_long) return unknown_option(verb, typed + 2, l);
+  if (option_of(optopt, verb->bit, &negated))
+    return dm_fail(DM_E_USAGE, "option '-%c' takes no value", optopt);
+  return dm_hint(dm_fail(DM_E_USAGE, "unknown option '-%c'", optopt),
+                 "'damier%s%s --help' lists the options", verb->name[0] ? " " : "", verb->name);
+}
+
+static dm_status missing_value(unsigned verb, int code) {
+  bool negated;
+  const dm_option *option = option_of(code, verb, &negated);
+  char metavar[128];
+  if (!option) return dm_fail(DM_E_BUG, "getopt_long reports an option %d without a value", code);
+  return dm_fail(DM_E_USAGE, "option '--%s' wants a value: %s", option->name,
+                 dm_cli_metavar(option, metavar));
+}
+
+/* getopt_long accepts "--verb" for "--verbose"; a later option of a like name would break scripts.
+ */
+static bool is_cut_short(const char *typed, const char *name) {
+  size_t length = strcspn(typed + 2, "=");
+  return strlen(name) != length || strncmp(typed + 2, name, length) != 0;
+}
+
+static dm_status take(dm_call *call, int code, const char *typed, int place, const lists *l) {
+  bool negated;
+  const dm_option *option = option_of(code, call->verb->bit, &negated);
+  if (!option) return dm_fail(DM_E_BUG, "getopt_long returned %d", code);
+  if (place >= 0 && is_cut_short(typed, l->longs[place].name))
+    return unknown_option(call->verb, typed + 2, l);
+  const char *value = negated ? "no" : dm_cli_takes_value(option) ? optarg : NULL;
+  call->settings.given[option - dm_cli_options] = true;
+  return dm_context(option->set(option, value, &call->settings), "option '--%s'", option->name);
+}
+
+dm_status dm_cli_arguments(dm_call *call, int argc, char **argv) {
+  lists l;
+  make_lists(call->verb->bit, &l);
+  optind = 1;
+  opterr = 0;
+  for (;;) {
+    int place = -1, at = optind;
+    int code = getopt_long(argc, argv, l.letters, l.longs, &place);
+    if (code == -1) break;
+    if (code == OPERAND)
+      call->operands[call->operand_count++] = optarg;
+    else if (code == ':')
+      return missing_value(call->verb->bit, optopt);
+    else if (code == '?')
+      return bad_option(call->verb, argv[at], &l);
+    else
+      DM_TRY(take(call, code, argv[at], place, &l));
+  }
+  while (optind < argc) call->operands[call->operand_count++] = argv[optind++];
+  return DM_OK;
+}

@@ -1,0 +1,70 @@
+/* DAMIER_* variables: below flags, above defaults. */
+#include <string.h>
+
+#include "cli/verb.h"
+#include "core/checked.h"
+#include "core/closest.h"
+
+extern char **environ;
+
+static const char prefix[] = "DAMIER_";
+static const char module_root[] = "ROOT"; /* DAMIER_ROOT is set by module files */
+
+/* The text behind "NAME=" of a line of environ, or NULL. */
+static const char *value_of(const char *line, const char *name) {
+  size_t length = strlen(name);
+  return strncmp(line, name, length) == 0 && line[length] == '=' ? line + length + 1 : NULL;
+}
+
+static const char *lookup(const char *name) {
+  for (char **line = environ; *line; line++) {
+    const char *value = value_of(*line, name);
+    if (value) return value;
+  }
+  return NULL;
+}
+
+static dm_status read_known(dm_call *call) {
+  for (int i = 0; i < dm_cli_option_count; i++) {
+    const dm_option *option = &dm_cli_options[i];
+    if (option->flags_only || call->settings.given[i] || !(option->verbs & call->verb->bit))
+      continue;
+    char name[64];
+    const char *value = lookup(dm_cli_variable(option, name));
+    if (!value) continue;
+    DM_TRY(dm_context(option->set(option, value, &call->settings), "variable %s", name));
+    call->settings.given[i] = true;
+  }
+  return DM_OK;
+}
+
+/* NAMES are without the prefix, so that it does not count as likeness. */
+static void warn_unknown(const dm_log *log, const char *name, const char *const *names, int count) {
+  char typed[64] = "";
+  strncat(typed, name, dm_min(strcspn(name, "="), sizeof typed - 1));
+  for (int i = 0; i < count; i++)
+    if (strcmp(typed, names[i]) == 0) return;
+  int nearest = dm_closest(typed, names, count);
+  if (nearest < 0)
+    dm_log_line(log, DM_LOG_WARNING, "the variable %s%s is unknown and not read", prefix, typed);
+  else
+    dm_log_line(log, DM_LOG_WARNING,
+                "the variable %s%s is unknown and not read; did you mean %s%s?", prefix, typed,
+                prefix, names[nearest]);
+}
+
+dm_status dm_cli_environment(dm_call *call) {
+  char variables[DM_CLI_OPTIONS][64];
+  const char *names[DM_CLI_OPTIONS + 1];
+  int count = 0;
+  DM_TRY(read_known(call));
+  for (int i = 0; i < dm_cli_option_count; i++)
+    if (!dm_cli_options[i].flags_only)
+      names[count++] = dm_cli_variable(&dm_cli_options[i], variables[i]) + strlen(prefix);
+  names[count++] = module_root;
+  dm_log log = dm_cli_log(call);
+  for (char **line = environ; dm_cli_leads(call) && *line; line++)
+    if (strncmp(*line, prefix, strlen(prefix)) == 0)
+      warn_unknown(&log, *line + strlen(prefix), names, count);
+  return DM_OK;
+}

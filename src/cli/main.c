@@ -1,0 +1,120 @@
+/* damier: multiplies matrices in HDF5 files over MPI ranks and GPUs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/session.h"
+#include "comm/comm.h"
+#include "core/version.h"
+#include "job/info.h"
+
+dm_level dm_cli_level(const dm_settings *settings) {
+  int level = (int)DM_LOG_NOTE + settings->verbose - settings->quiet;
+  if (level < (int)DM_LOG_ERROR) return DM_LOG_ERROR;
+  return level > (int)DM_LOG_DEBUG ? DM_LOG_DEBUG : (dm_level)level;
+}
+
+dm_log dm_cli_log(const dm_call *call) {
+  return (dm_log){stderr, dm_cli_level(&call->settings), call->rank < 0 ? 0 : call->rank};
+}
+
+bool dm_cli_leads(const dm_call *call) {
+  return call->rank <= 0;
+}
+
+/* The command line as a shell would read it again, as far as it fits. */
+static void remember_command(dm_call *call, int argc, char **argv) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "-_./:,=+%@";
+  size_t used = 0, room = sizeof call->command;
+  for (int i = 0; i < argc && used + 1 < room; i++) {
+    const char *word = i == 0 ? "damier" : argv[i];
+    const char *quote = strchr(word, '\'') ? "\"" : "'";
+    if (word[0] && strspn(word, plain) == strlen(word)) quote = "";
+    int length =
+        snprintf(call->command + used, room - used, "%s%s%s%s", i ? " " : "", quote, word, quote);
+    used += length > 0 ? (size_t)length : 0;
+  }
+}
+
+static dm_status check_operands(const dm_call *call) {
+  const dm_verb *verb = call->verb;
+  if (verb->bit == DM_VERB_NONE) {
+    if (call->operand_count == 0)
+      return dm_hint(dm_fail(DM_E_USAGE, "no verb is given"), "'damier --help' lists the verbs");
+    return dm_hint(dm_fail(DM_E_USAGE, "options stand before the verb '%s'", call->operands[0]),
+                   "put the verb first: damier VERB [options] ...");
+  }
+  if (call->operand_count > verb->most)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is one operand too many", call->operands[verb->most]),
+                   "usage: damier %s%s%s", verb->name, verb->operands[0] ? " " : "",
+                   verb->operands);
+  if (call->operand_count < verb->least)
+    return dm_hint(dm_fail(DM_E_USAGE, "damier %s wants %d operand%s, not %d", verb->name,
+                           verb->least, verb->least == 1 ? "" : "s", call->operand_count),
+                   "usage: damier %s %s", verb->name, verb->operands);
+  return DM_OK;
+}
+
+static dm_status print_version(const dm_call *call) {
+  printf("damier %s (git %s)\n", DM_VERSION, DM_GIT);
+  if (call->settings.verbose == 0) return DM_OK;
+  dm_record *record = NULL;
+  dm_status status = dm_record_new("version", call->command, &record);
+  if (!status) status = dm_info_program(record);
+  if (!status) dm_record_print(record, stdout);
+  dm_record_free(record);
+  return status;
+}
+
+/* What is asked instead of work; *answered if there was something. */
+static dm_status answer(const dm_call *call, bool *answered) {
+  const dm_cli_asked *asked = &call->settings.asked;
+  *answered =
+      asked->help || asked->usage || asked->version || asked->man_page || asked->completion != 0;
+  if (!*answered || !dm_cli_leads(call)) return DM_OK;
+  if (asked->help || asked->usage)
+    dm_cli_print_help(call->verb, asked->help, stdout);
+  else if (asked->version)
+    DM_TRY(print_version(call));
+  else if (asked->man_page)
+    dm_cli_print_man_page(stdout);
+  else
+    dm_cli_print_completion(stdout);
+  if (fflush(stdout) != 0 || ferror(stdout))
+    return dm_fail(DM_E_IO, "standard output could not be written");
+  return DM_OK;
+}
+
+static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered) {
+  int used = 0;
+  call->verb = &dm_cli_no_verb;
+  call->rank = dm_comm_rank_before_start();
+  remember_command(call, argc, argv);
+  DM_TRY(dm_cli_defaults(&call->settings));
+  if (argc > 1 && argv[1][0] != '-')
+    DM_TRY(dm_cli_verb_find(argc - 1, argv + 1, &call->verb, &used));
+  DM_TRY(dm_cli_arguments(call, argc - used, argv + used));
+  DM_TRY(answer(call, answered));
+  if (*answered) return DM_OK;
+  DM_TRY(dm_cli_environment(call));
+  return check_operands(call);
+}
+
+int main(int argc, char **argv) {
+  bool answered = false;
+  dm_call *call = calloc(1, sizeof *call);
+  const char **operands = calloc((size_t)argc + 1, sizeof *operands);
+  if (!call || !operands) {
+    fputs("damier: error: out of memory\n", stderr);
+    free(operands);
+    free(call);
+    return DM_E_FIT;
+  }
+  call->operands = operands;
+  dm_status status = read_call(call, argc, argv, &answered);
+  int code = status || answered ? dm_cli_finish(call, status) : call->verb->run(call);
+  free(operands);
+  free(call);
+  return code;
+}

@@ -1,0 +1,161 @@
+/* damier(1), made from the tables of options and verbs. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/verb.h"
+
+/* TEXT for roff, without a line end: a backslash and a leading dot or quote mean something there.
+ */
+static void print_text(const char *text, FILE *out) {
+  if (*text == '.' || *text == '\'') fputs("\\&", out);
+  for (; *text; text++) {
+    if (*text == '\\')
+      fputs("\\e", out);
+    else if (*text == '"')
+      fputs("\\(dq", out);
+    else
+      fputc(*text, out);
+  }
+}
+
+/* Lines of TEXT, each a sentence. */
+static void print_lines(const char *text, FILE *out) {
+  char line[400];
+  for (; *text; text += strcspn(text, "\n") + (strchr(text, '\n') != NULL)) {
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
+    print_text(line, out);
+    fputc('\n', out);
+  }
+}
+
+static void print_sentence(const char *text, FILE *out) {
+  char first[2] = {(char)toupper((unsigned char)text[0]), '\0'};
+  print_text(first, out);
+  print_text(text + 1, out);
+  fputs(".\n", out);
+}
+
+static void print_synopsis(FILE *out) {
+  fputs(".Sh SYNOPSIS\n", out);
+  for (int i = 0; i < dm_cli_verb_count; i++) {
+    const dm_verb *verb = &dm_cli_verbs[i];
+    fprintf(out, ".Nm\n.Cm %s\n.Op Ar options\n", verb->name);
+    if (verb->operands[0]) fprintf(out, ".Ar %s\n", verb->operands);
+  }
+  fputs(".Nm\n.Fl -help | Fl -version | Fl -man-page | Fl -completion Cm bash\n", out);
+}
+
+static void print_description(FILE *out) {
+  fputs(".Sh DESCRIPTION\n"
+        "The\n.Nm\nutility multiplies matrices that live in HDF5 files over the ranks of an MPI "
+        "job, on CPUs or GPUs.\n"
+        "A matrix is named\n.Ar FILE.h5:/path/to/dataset ;\n"
+        "a file with one 2-D dataset needs no path.\n"
+        "Dimensions are those of HDF5, row-major, as\n.Xr h5dump 1\nshows them.\n"
+        "Results go to standard output: a table and one last line of stable form; everything else "
+        "goes to standard error.\n",
+        out);
+  for (int i = 0; i < dm_cli_verb_count; i++) {
+    const dm_verb *verb = &dm_cli_verbs[i];
+    fprintf(out, ".Ss %s\n", verb->name);
+    print_sentence(verb->about, out);
+    print_lines(verb->more, out);
+  }
+}
+
+/* In which verbs an option exists. */
+static void print_verbs_of(const dm_option *option, FILE *out) {
+  int count = 0;
+  for (int i = 0; i < dm_cli_verb_count; i++)
+    if (option->verbs & dm_cli_verbs[i].bit)
+      fprintf(out, "%s%s", count++ ? ", " : "", dm_cli_verbs[i].name);
+  if (option->verbs & DM_VERB_NONE) fprintf(out, "%s", count ? ", or no verb" : "no verb");
+  fputs(".\n", out);
+}
+
+static void print_option(const dm_option *option, FILE *out) {
+  char metavar[128];
+  fputs(".It", out);
+  if (option->letter) fprintf(out, " Fl %c ,", option->letter);
+  fprintf(out, " Fl -%s", option->name);
+  if (option->negatable) fprintf(out, " , Fl -no-%s", option->name);
+  if (dm_cli_takes_value(option)) fprintf(out, " Ar %s", dm_cli_metavar(option, metavar));
+  fputc('\n', out);
+  print_sentence(option->help, out);
+  if (option->initial || option->shown) {
+    const char *quote = option->initial ? "'" : "";
+    fprintf(out, "Default: %s", quote);
+    print_text(option->initial ? option->initial : option->shown, out);
+    fprintf(out, "%s.\n", quote);
+  }
+  fputs("Verbs: ", out);
+  print_verbs_of(option, out);
+}
+
+static void print_options(FILE *out) {
+  fputs(".Sh OPTIONS\n"
+        "Options may stand before, between and behind the operands.\n"
+        "Names are not to be cut short.\n"
+        "Sizes and counts take the suffixes k, M, G, T (powers of 1000) and Ki, Mi, Gi, Ti "
+        "(powers of 1024).\n",
+        out);
+  for (int group = 0; group < DM_GROUPS; group++) {
+    fprintf(out, ".Ss %s\n.Bl -tag -width Ds\n", dm_cli_group_title((dm_group)group));
+    for (int i = 0; i < dm_cli_option_count; i++)
+      if ((int)dm_cli_options[i].group == group) print_option(&dm_cli_options[i], out);
+    fputs(".El\n", out);
+  }
+}
+
+static void print_environment(FILE *out) {
+  char name[64];
+  fputs(".Sh ENVIRONMENT\n"
+        "A variable is read where its option belongs to the verb and is not given.\n"
+        "Options without a value take yes or no; those that count take a number.\n"
+        "An unknown name that starts with\n.Ev DAMIER_\nis warned of; a bad value of a known one "
+        "is a usage error.\n"
+        ".Bl -tag -width Ds\n",
+        out);
+  for (int i = 0; i < dm_cli_option_count; i++) {
+    const dm_option *option = &dm_cli_options[i];
+    if (option->flags_only) continue;
+    fprintf(out, ".It Ev %s\nThe same as\n.Fl -%s .\n", dm_cli_variable(option, name),
+            option->name);
+  }
+  fputs(".El\n", out);
+}
+
+static void print_exit_codes(FILE *out) {
+  fputs(".Sh EXIT STATUS\n.Bl -tag -width Ds -compact\n", out);
+  for (const dm_exit_code *code = dm_cli_exit_codes; code->meaning; code++) {
+    fprintf(out, ".It %d\n", code->code);
+    print_sentence(code->meaning, out);
+  }
+  fputs(".El\n", out);
+}
+
+static void print_examples(FILE *out) {
+  fputs(".Sh EXAMPLES\n", out);
+  for (int i = 0; i < dm_cli_verb_count; i++)
+    for (int j = 0; j < 4 && dm_cli_verbs[i].examples[j]; j++) {
+      fputs(".Dl ", out);
+      print_text(dm_cli_verbs[i].examples[j], out);
+      fputc('\n', out);
+    }
+}
+
+void dm_cli_print_man_page(FILE *out) {
+  fputs(".\\\" Made by 'damier --man-page' from the option table; do not edit.\n"
+        ".Dd November 20, 2026\n.Dt DAMIER 1\n.Os\n"
+        ".Sh NAME\n.Nm damier\n"
+        ".Nd multiply matrices in HDF5 files over MPI ranks and GPUs\n",
+        out);
+  print_synopsis(out);
+  print_description(out);
+  print_options(out);
+  print_environment(out);
+  print_exit_codes(out);
+  print_examples(out);
+  fputs(".Sh SEE ALSO\n.Xr h5dump 1 ,\n.Xr h5ls 1 ,\n.Xr mpirun 1\n", out);
+}

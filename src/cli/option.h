@@ -1,0 +1,99 @@
+/* option: the one table of options.  Parsing, environment, help, man page and completion follow it.
+ */
+#ifndef DM_CLI_OPTION_H
+#define DM_CLI_OPTION_H
+
+#include <stddef.h>
+
+#include "cli/settings.h"
+#include "core/status.h"
+
+/* Verbs as a set; DM_VERB_NONE stands for the command line without a verb. */
+enum {
+  DM_VERB_MULTIPLY = 1,
+  DM_VERB_PLAN = 2,
+  DM_VERB_GENERATE = 4,
+  DM_VERB_VERIFY = 8,
+  DM_VERB_INFO = 16,
+  DM_VERB_BENCH_MULTIPLY = 32,
+  DM_VERB_BENCH_IO = 64,
+  DM_VERB_NONE = 128,
+};
+
+typedef enum dm_group {
+  DM_GROUP_FILES,
+  DM_GROUP_MATRIX,
+  DM_GROUP_EQUATION,
+  DM_GROUP_MEASURE,
+  DM_GROUP_ENGINE,
+  DM_GROUP_TRUST,
+  DM_GROUP_REPORT,
+  DM_GROUP_GENERAL,
+  DM_GROUPS,
+} dm_group;
+
+typedef struct dm_option dm_option;
+
+/* Puts TEXT into the settings; NULL where the option stands without a value.  DM_E_USAGE says what
+ * is wrong with TEXT, not where it came from. */
+typedef dm_status (*dm_setter)(const dm_option *option, const char *text, dm_settings *settings);
+
+struct dm_option {
+  const char *name;    /* without the dashes */
+  char letter;         /* 0: none */
+  const char *metavar; /* NULL: takes no value, or one of the choices */
+  unsigned verbs;
+  dm_group group;
+  const char *initial; /* set before anything else and shown in brackets; NULL: none */
+  const char *shown;   /* the default in words, where it is not a value */
+  const char *help;
+  dm_setter set;
+  size_t at;                  /* place in dm_settings */
+  const char *const *choices; /* NULL at the end */
+  int64_t least;              /* of a number */
+  bool negatable;             /* --no-NAME exists */
+  bool flags_only;            /* not read from the environment */
+};
+
+extern const dm_option dm_cli_options[];
+extern const int dm_cli_option_count;
+
+const char *dm_cli_group_title(dm_group group);
+bool dm_cli_group_is_basic(dm_group group); /* part of the short help */
+
+/* The index of NAME, or -1. */
+int dm_cli_option_find(const char *name);
+
+/* Whether the option NAME was given by flag or environment. */
+bool dm_cli_given(const dm_settings *settings, const char *name);
+
+/* Whether the option wants a value behind it. */
+bool dm_cli_takes_value(const dm_option *option);
+
+/* "n|t|c", "FILE", ... of an option that takes a value; into TEXT, which is returned. */
+char *dm_cli_metavar(const dm_option *option, char text[128]);
+
+/* "DAMIER_OP_A" */
+char *dm_cli_variable(const dm_option *option, char text[64]);
+
+/* All settings as they are when nothing is stated. */
+dm_status dm_cli_defaults(dm_settings *settings);
+
+/* ---- setters (option_set.c) ---- */
+
+dm_status dm_cli_set_flag(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_step(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_shell(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_count(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_real(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_complex(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_text(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_path(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_paths(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_location(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_grid(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_memory(const dm_option *option, const char *text, dm_settings *settings);
+
+#endif

@@ -1,0 +1,155 @@
+/* From the text of a value to its place in the settings, one function per kind of value. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/option.h"
+#include "core/closest.h"
+#include "core/units.h"
+
+static void *place(const dm_option *option, dm_settings *settings) {
+  return (char *)settings + option->at;
+}
+
+static bool is_one_of(const char *text, const char *const *names) {
+  for (int i = 0; names[i]; i++)
+    if (strcmp(text, names[i]) == 0) return true;
+  return false;
+}
+
+dm_status dm_cli_set_flag(const dm_option *option, const char *text, dm_settings *settings) {
+  static const char *const yes[] = {"1", "yes", "true", "on", NULL};
+  static const char *const no[] = {"0", "no", "false", "off", NULL};
+  bool *flag = place(option, settings);
+  if (!text || is_one_of(text, yes))
+    *flag = true;
+  else if (is_one_of(text, no))
+    *flag = false;
+  else
+    return dm_fail(DM_E_USAGE, "'%s' is neither yes nor no", text);
+  return DM_OK;
+}
+
+dm_status dm_cli_set_step(const dm_option *option, const char *text, dm_settings *settings) {
+  int *steps = place(option, settings);
+  int64_t value = 1;
+  if (text && (!dm_parse_count(text, &value) || value > 9))
+    return dm_fail(DM_E_USAGE, "'%s' is not a number from 0 to 9", text);
+  *steps = text ? (int)value : *steps + 1;
+  return DM_OK;
+}
+
+dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settings *settings) {
+  int count = 0;
+  for (; option->choices[count]; count++) {
+    if (strcmp(text, option->choices[count]) == 0) {
+      *(int *)place(option, settings) = count;
+      return DM_OK;
+    }
+  }
+  char all[128];
+  dm_status status = dm_fail(DM_E_USAGE, "'%s' is none of %s", text, dm_cli_metavar(option, all));
+  int nearest = strlen(text) > 1 ? dm_closest(text, option->choices, count) : -1;
+  return nearest < 0 ? status : dm_hint(status, "did you mean '%s'?", option->choices[nearest]);
+}
+
+dm_status dm_cli_set_shell(const dm_option *option, const char *text, dm_settings *settings) {
+  DM_TRY(dm_cli_set_choice(option, text, settings));
+  ++*(int *)place(option, settings);
+  return DM_OK;
+}
+
+dm_status dm_cli_set_count(const dm_option *option, const char *text, dm_settings *settings) {
+  int64_t value = 0;
+  if (!dm_parse_count(text, &value))
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a whole number", text),
+                   "k, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024");
+  if (value < option->least)
+    return dm_fail(DM_E_USAGE, "%s is less than %lld", text, (long long)option->least);
+  *(int64_t *)place(option, settings) = value;
+  return DM_OK;
+}
+
+dm_status dm_cli_set_real(const dm_option *option, const char *text, dm_settings *settings) {
+  if (!dm_parse_real(text, place(option, settings)))
+    return dm_fail(DM_E_USAGE, "'%s' is not a finite number", text);
+  return DM_OK;
+}
+
+dm_status dm_cli_set_complex(const dm_option *option, const char *text, dm_settings *settings) {
+  char real[DM_CLI_TEXT];
+  double parts[2] = {0.0, 0.0};
+  const char *comma = strchr(text, ',');
+  snprintf(real, sizeof real, "%.*s", comma ? (int)(comma - text) : (int)strlen(text), text);
+  if (!dm_parse_real(real, &parts[0]) || (comma && !dm_parse_real(comma + 1, &parts[1])))
+    return dm_fail(DM_E_USAGE, "'%s' is not a number RE or RE,IM", text);
+  memcpy(place(option, settings), parts, sizeof parts);
+  return DM_OK;
+}
+
+static dm_status copy_text(const char *text, char *to, size_t room) {
+  if (text[0] == '\0') return dm_fail(DM_E_USAGE, "the value is empty");
+  if (strlen(text) >= room)
+    return dm_fail(DM_E_USAGE, "the value is longer than %zu characters", room - 1);
+  memcpy(to, text, strlen(text) + 1);
+  return DM_OK;
+}
+
+dm_status dm_cli_set_text(const dm_option *option, const char *text, dm_settings *settings) {
+  return copy_text(text, place(option, settings), DM_CLI_TEXT);
+}
+
+dm_status dm_cli_set_path(const dm_option *option, const char *text, dm_settings *settings) {
+  return copy_text(text, place(option, settings), DM_PATH);
+}
+
+dm_status dm_cli_set_paths(const dm_option *option, const char *text, dm_settings *settings) {
+  dm_cli_paths *paths = place(option, settings);
+  if (paths->count == DM_CLI_REPORTS)
+    return dm_fail(DM_E_USAGE, "given more than %d times", DM_CLI_REPORTS);
+  DM_TRY(copy_text(text, paths->path[paths->count], DM_PATH));
+  paths->count++;
+  return DM_OK;
+}
+
+dm_status dm_cli_set_location(const dm_option *option, const char *text, dm_settings *settings) {
+  return dm_io_parse_location(text, place(option, settings));
+}
+
+dm_status dm_cli_set_grid(const dm_option *option, const char *text, dm_settings *settings) {
+  int64_t *grid = place(option, settings);
+  long p[3] = {0, 0, 0};
+  int read = 0;
+  if (strcmp(text, "auto") != 0 &&
+      (sscanf(text, "%7ldx%7ldx%7ld%n", &p[0], &p[1], &p[2], &read) != 3 || text[read] ||
+       p[0] < 1 || p[1] < 1 || p[2] < 1))
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a grid PMxPNxPK", text),
+                   "for example 2x2x1, or auto");
+  for (int i = 0; i < 3; i++) grid[i] = p[i];
+  return DM_OK;
+}
+
+dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_settings *settings) {
+  int64_t width = 0;
+  if (strcmp(text, "auto") != 0 && (!dm_parse_count(text, &width) || width < 1 || width % 64 != 0))
+    return dm_fail(DM_E_USAGE, "'%s' is not auto or a multiple of 64", text);
+  *(int64_t *)place(option, settings) = width;
+  return DM_OK;
+}
+
+dm_status dm_cli_set_memory(const dm_option *option, const char *text, dm_settings *settings) {
+  static const char *const keys[] = {"host=", "device="};
+  int64_t memory[2] = {0, 0};
+  for (const char *at = text; *at;) {
+    int key = strncmp(at, keys[0], 5) == 0 ? 0 : strncmp(at, keys[1], 7) == 0 ? 1 : -1;
+    char size[32];
+    const char *value = key < 0 ? at : at + strlen(keys[key]);
+    size_t length = strcspn(value, ",");
+    snprintf(size, sizeof size, "%.*s", (int)length, value);
+    if (key < 0 || !dm_parse_count(size, &memory[key]) || memory[key] == 0)
+      return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not host=SIZE,device=SIZE", text),
+                     "for example host=8GiB,device=40GiB; either may be left out");
+    at = value + length + (value[length] == ',');
+  }
+  memcpy(place(option, settings), memory, sizeof memory);
+  return DM_OK;
+}

@@ -1,0 +1,61 @@
+#include "cli/plan_machine.h"
+
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "cli/option.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+
+static const int64_t gib = 1 << 30;
+
+/* Where the words do not say: as much host memory as the GPU has, or 4 GiB for each core. */
+static void fill_memory(dm_machine *machine) {
+  if (machine->host_bytes > 0) return;
+  machine->host_bytes =
+      machine->gpu ? machine->device_bytes : 4 * gib * dm_max(1, machine->cores_per_rank);
+}
+
+static dm_status this_gpu(const dm_backend_ops *ops, int ranks, int cores, dm_machine *machine) {
+  const dm_backend_config config = {.local_ranks = 1, .kernel = "auto"};
+  dm_backend *backend = NULL;
+  dm_device device;
+  DM_TRY(dm_backend_open(ops, &config, &backend));
+  dm_status status = dm_backend_device(backend, &device);
+  dm_backend_close(backend);
+  if (status) return status;
+  dm_machine_stated(device.name, cores, machine);
+  int gpus = (int)dm_max(1, dm_backend_device_count(ops));
+  machine->device_bytes = device.memory_free / (int64_t)dm_ceil_div(ranks, gpus);
+  return DM_OK;
+}
+
+static dm_status this_computer(int ranks, dm_machine *machine) {
+  int64_t cores = dm_max(1, sysconf(_SC_NPROCESSORS_ONLN)) / ranks;
+  const dm_backend_ops *ops = dm_backend_auto();
+  if (ops->device_memory)
+    DM_TRY(this_gpu(ops, ranks, (int)cores, machine));
+  else
+    dm_machine_stated(NULL, (int)cores, machine);
+  machine->nodes = 1;
+  machine->ranks_per_node = ranks;
+  machine->host_bytes = dm_memory_available() / ranks;
+  return DM_OK;
+}
+
+dm_status dm_cli_machine(const dm_settings *s, dm_machine *machine, int *ranks) {
+  if (s->ranks > 1 << 20)
+    return dm_fail(DM_E_USAGE, "option '--ranks': %lld ranks are more than a plan can hold",
+                   (long long)s->ranks);
+  if (dm_cli_given(s, "machine")) {
+    DM_TRY(dm_context(dm_machine_parse(s->machine, machine), "option '--machine'"));
+    fill_memory(machine);
+    *ranks = s->ranks ? (int)s->ranks : machine->nodes * machine->ranks_per_node;
+  } else {
+    *ranks = s->ranks ? (int)s->ranks : 1;
+    DM_TRY(this_computer(*ranks, machine));
+  }
+  if (s->memory[0]) machine->host_bytes = s->memory[0];
+  if (s->memory[1]) machine->device_bytes = s->memory[1];
+  return DM_OK;
+}

@@ -1,0 +1,11 @@
+/* plan_machine: the machine that `damier plan` plans for. */
+#ifndef DM_CLI_PLAN_MACHINE_H
+#define DM_CLI_PLAN_MACHINE_H
+
+#include "cli/settings.h"
+#include "plan/machine.h"
+
+/* The machine of --machine, else this computer, for *ranks ranks. */
+dm_status dm_cli_machine(const dm_settings *settings, dm_machine *machine, int *ranks);
+
+#endif

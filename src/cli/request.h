@@ -1,0 +1,27 @@
+/* request: from settings to what the layers below understand. */
+#ifndef DM_CLI_REQUEST_H
+#define DM_CLI_REQUEST_H
+
+#include "cli/verb.h"
+#include "job/multiply.h"
+
+dm_equation dm_cli_equation(const dm_settings *settings);
+dm_wishes dm_cli_wishes(const dm_settings *settings);
+
+/* Points into SETTINGS. */
+dm_engine dm_cli_engine(const dm_settings *settings);
+
+/* Inspects the dataset that OPERAND names; PROVENANCE may be NULL. */
+dm_status dm_cli_look(const dm_settings *settings, const char *operand, dm_dataset *dataset,
+                      dm_attributes *provenance);
+dm_status dm_cli_look_at(const dm_settings *settings, const dm_location *location,
+                         dm_dataset *dataset, dm_attributes *provenance);
+
+/* Whether beta, as stated, is not 0; DM_E_USAGE where --c does not go with it. */
+dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c);
+
+/* m, n and k from the options of these names or --size; FALLBACK (0: none) for what is not stated.
+ */
+dm_status dm_cli_dimensions(const dm_settings *settings, int64_t fallback, int64_t mnk[3]);
+
+#endif

@@ -1,0 +1,110 @@
+#include "cli/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
+  fprintf(out, "damier: error: %s\n", error->message);
+  if (error->code != DM_E_USAGE && error->place[0]) {
+    int rank = error->rank < 0 && run ? run->rank : error->rank;
+    fprintf(out, "  where: %s", error->place);
+    if (run && run->ranks > 1) fprintf(out, ", rank %d of %d", rank, run->ranks);
+    if (run && rank == run->rank) fprintf(out, " on %s", dm_comm_host(run->world));
+    if (error->others == 1) fputs(" and 1 other", out);
+    if (error->others > 1) fprintf(out, " and %d others", error->others);
+    fputc('\n', out);
+  }
+  if (error->hint[0]) fprintf(out, "  hint: %s\n", error->hint);
+  fflush(out);
+}
+
+int dm_cli_finish(const dm_call *call, dm_status status) {
+  if (!status) return 0;
+  int code = (int)status->code;
+  if (dm_cli_leads(call))
+    dm_cli_print_error(status, NULL, stderr);
+  else
+    sleep(1); /* a launcher kills the job at the first exit: let the speaking rank be that one */
+  dm_status_free(status);
+  return code;
+}
+
+/* -q leaves the line that scripts read, -q -q nothing. */
+static dm_status print_table(const dm_call *call, const dm_record *record) {
+  char *text = NULL;
+  size_t size = 0;
+  dm_level level = dm_cli_level(&call->settings);
+  if (level <= DM_LOG_ERROR) return DM_OK;
+  FILE *memory = open_memstream(&text, &size);
+  if (!memory) return dm_fail(DM_E_FIT, "no memory for the report");
+  dm_record_print(record, memory);
+  if (fclose(memory) != 0) {
+    free(text);
+    return dm_fail(DM_E_FIT, "no memory for the report");
+  }
+  const char *last = text, *end = text + size;
+  for (const char *at = text; at + 1 < end; at++)
+    if (*at == '\n') last = at + 1;
+  fputs(level <= DM_LOG_WARNING ? last : text, stdout);
+  free(text);
+  if (fflush(stdout) != 0 || ferror(stdout))
+    return dm_fail(DM_E_IO, "the report could not be written to standard output");
+  return DM_OK;
+}
+
+dm_status dm_cli_publish(const dm_call *call, const dm_record *record) {
+  dm_status status = print_table(call, record);
+  const dm_cli_paths *json = &call->settings.json, *csv = &call->settings.csv;
+  for (int i = 0; i < json->count; i++)
+    status = dm_status_first(status, dm_record_write_json(record, json->path[i]));
+  for (int i = 0; i < csv->count; i++)
+    status = dm_status_first(status, dm_record_write_csv(record, csv->path[i]));
+  return status;
+}
+
+static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
+  DM_TRY(dm_comm_agree(run->world, prepared));
+  DM_TRY(dm_comm_broadcast(run->world, &call->settings, sizeof call->settings, 0));
+  if (work->bytes == 0) return DM_OK;
+  return dm_comm_broadcast(run->world, work->shared, work->bytes, 0);
+}
+
+static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
+  DM_TRY(share(run, call, prepared, work));
+  dm_record *record = NULL;
+  dm_status status = dm_record_new(call->verb->name, call->command, &record);
+  if (!status) status = work->run(run, call, work->shared, record);
+  /* What a failed verification found out is worth its report. */
+  if (!status || (status->code == DM_E_VERIFY && status->agreed)) {
+    dm_status told = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
+    status = dm_status_first(status, dm_comm_agree(run->world, told));
+  }
+  dm_record_free(record);
+  return status;
+}
+
+/* Prints STATUS once, and frees it; an error that only this rank knows ends the job here. */
+static int leave(const dm_run *run, dm_status status) {
+  if (!status) return 0;
+  int code = (int)status->code;
+  bool alone = !status->agreed && run->ranks > 1;
+  if (alone || run->rank == 0) dm_cli_print_error(status, run, stderr);
+  dm_status_free(status);
+  if (alone) dm_comm_abort(run->world, code);
+  return code;
+}
+
+int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
+  dm_run run;
+  memset(&run, 0, sizeof run);
+  dm_status status = dm_run_start(&run, dm_cli_level(&call->settings),
+                                  (dm_progress_mode)call->settings.progress, call->command);
+  if (status) {
+    dm_status_free(prepared);
+    return dm_cli_finish(call, status);
+  }
+  int code = leave(&run, perform(&run, call, prepared, work));
+  dm_run_stop(&run);
+  return code;
+}

@@ -1,0 +1,48 @@
+/* settings: everything that the command line can state, as one piece of plain data, so that rank 0
+ * can send its own to all: the environment may differ from node to node. */
+#ifndef DM_CLI_SETTINGS_H
+#define DM_CLI_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "io/dataset.h"
+
+enum { DM_CLI_OPTIONS = 96, DM_CLI_TEXT = 256, DM_CLI_REPORTS = 4 };
+
+typedef struct dm_cli_paths {
+  int count;
+  char path[DM_CLI_REPORTS][DM_PATH];
+} dm_cli_paths;
+
+/* What --help and its like ask for instead of the verb's work. */
+typedef struct dm_cli_asked {
+  bool usage, help, version, man_page;
+  int completion; /* 0: no; else 1 + the shell */
+} dm_cli_asked;
+
+/* Choices are held as their place in the option's list, which is that of the enum they stand for.
+ */
+typedef struct dm_settings {
+  bool given[DM_CLI_OPTIONS]; /* by flag or environment; index in the option table */
+  dm_cli_asked asked;
+  int verbose, quiet, progress;
+  bool force, reproducible, verify, overlap, require_gpu_per_rank;
+  bool external, virtual, filters, no_data; /* trust */
+  bool full, against_library;
+  int op_a, op_b, type, type_c, compute;
+  int backend, from, kind;
+  double alpha[2], beta[2];
+  double phi, value;
+  int64_t range, seed;
+  int64_t rows, cols, size, m, n, k;
+  int64_t panel, memory[2], bytes; /* memory: host, device */
+  int64_t grid[3];
+  int64_t threads, ranks, repetitions, warmup;
+  char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT];
+  char directory[DM_PATH];
+  dm_location output, old_c;
+  dm_cli_paths json, csv;
+} dm_settings;
+
+#endif

@@ -1,0 +1,78 @@
+/* verb: what damier can be told to do, one file verb_NAME.c each. */
+#ifndef DM_CLI_VERB_H
+#define DM_CLI_VERB_H
+
+#include "cli/option.h"
+#include "core/log.h"
+
+typedef struct dm_call dm_call;
+
+typedef struct dm_verb {
+  const char *name; /* "bench io" has two words */
+  unsigned bit;     /* DM_VERB_... */
+  const char *operands;
+  int least, most;           /* number of operands */
+  const char *about;         /* one line */
+  const char *more;          /* a few sentences for help and man page, a line each */
+  const char *examples[4];   /* NULL at the end */
+  int (*run)(dm_call *call); /* returns the exit code */
+} dm_verb;
+
+extern const dm_verb dm_cli_verbs[];
+extern const int dm_cli_verb_count;
+
+/* The command line without a verb. */
+extern const dm_verb dm_cli_no_verb;
+
+/* The verb that ARGV starts with; *used words of it name the verb. */
+dm_status dm_cli_verb_find(int argc, char **argv, const dm_verb **verb, int *used);
+
+/* One invocation, read. */
+struct dm_call {
+  const dm_verb *verb;
+  dm_settings settings;
+  const char **operands;
+  int operand_count;
+  int rank;           /* before MPI: -1 where no launcher tells */
+  char command[4096]; /* as typed */
+};
+
+int dm_cli_multiply(dm_call *call);
+int dm_cli_plan(dm_call *call);
+int dm_cli_generate(dm_call *call);
+int dm_cli_verify(dm_call *call);
+int dm_cli_info(dm_call *call);
+int dm_cli_bench_multiply(dm_call *call);
+int dm_cli_bench_io(dm_call *call);
+
+/* ---- reading the command line ---- */
+
+/* Options and operands of CALL's verb from ARGV, which starts behind the verb; CALL's operands has
+ * room for ARGC.  (arguments.c) */
+dm_status dm_cli_arguments(dm_call *call, int argc, char **argv);
+
+/* Settings that no flag gave, from DAMIER_* variables; warns of unknown ones. (environment.c) */
+dm_status dm_cli_environment(dm_call *call);
+
+/* ---- speaking ---- */
+
+dm_level dm_cli_level(const dm_settings *settings);
+dm_log dm_cli_log(const dm_call *call);
+
+/* Whether this process speaks and looks at files before MPI is started. */
+bool dm_cli_leads(const dm_call *call);
+
+/* What is asked instead of work; help.c, man_page.c, completion.c.  VERB may be the no-verb. */
+void dm_cli_print_help(const dm_verb *verb, bool full, FILE *out);
+void dm_cli_print_man_page(FILE *out);
+void dm_cli_print_completion(FILE *out);
+
+typedef struct dm_exit_code {
+  int code;
+  const char *meaning;
+} dm_exit_code;
+
+/* For help and man page; the meaning is NULL at the end. */
+extern const dm_exit_code dm_cli_exit_codes[];
+
+#endif

@@ -1,0 +1,50 @@
+#include "cli/request.h"
+#include "cli/session.h"
+#include "core/fill.h"
+#include "io/output.h"
+#include "job/generate.h"
+
+/* The parameter of the kind; one of another kind is a mistake that would go unnoticed. */
+static dm_status parameter_of(const dm_settings *s, double *parameter) {
+  static const struct {
+    const char *option;
+    dm_kind kind;
+  } owners[] = {{"phi", DM_OZAKI}, {"range", DM_INTEGER}, {"value", DM_CONSTANT}};
+  const double values[] = {s->phi, (double)s->range, s->value};
+  for (int i = 0; i < 3; i++) {
+    if ((int)owners[i].kind == s->kind)
+      *parameter = values[i];
+    else if (dm_cli_given(s, owners[i].option))
+      return dm_fail(DM_E_USAGE, "--%s belongs to --kind %s, not to %s", owners[i].option,
+                     dm_kind_name(owners[i].kind), dm_kind_name((dm_kind)s->kind));
+  }
+  return DM_OK;
+}
+
+static dm_status read_settings(const dm_call *call, dm_generate *g) {
+  const dm_settings *s = &call->settings;
+  g->rows = s->rows ? s->rows : s->size;
+  g->cols = s->cols ? s->cols : s->size;
+  if (g->rows == 0 || g->cols == 0)
+    return dm_hint(dm_fail(DM_E_USAGE, "the shape is not stated"),
+                   "--rows N --cols N, or --size N for a square matrix");
+  g->dtype = (dm_dtype)s->type;
+  g->force = s->force;
+  g->generator.kind = (dm_kind)s->kind;
+  g->generator.seed = (uint64_t)s->seed;
+  DM_TRY(parameter_of(s, &g->generator.parameter));
+  return dm_io_parse_location(call->operands[0], &g->out);
+}
+
+static dm_status generate(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  (void)call;
+  return dm_generate_run(run, shared, record);
+}
+
+int dm_cli_generate(dm_call *call) {
+  dm_generate g = {.rows = 0};
+  dm_status status = read_settings(call, &g), prepared = DM_OK;
+  if (status) return dm_cli_finish(call, status);
+  if (dm_cli_leads(call)) prepared = dm_output_check(&g.out, "/a", g.force, NULL, 0, NULL);
+  return dm_cli_run_job(call, prepared, &(dm_work){generate, &g, sizeof g});
+}

@@ -1,0 +1,136 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/verb.h"
+#include "core/closest.h"
+
+/* clang-format off */
+const dm_verb dm_cli_verbs[] = {
+    {"multiply", DM_VERB_MULTIPLY, "A.h5[:/ds] B.h5[:/ds] -o C.h5[:/ds]", 2, 2,
+     "C = alpha op(A) op(B) + beta C0, from HDF5 files into an HDF5 file",
+     "C is written under the name C.h5.part and renamed when it is whole and verified.\n"
+     "A file with one 2-D dataset needs no path.\n",
+     {"mpirun -n 4 damier multiply A.h5:/a B.h5:/b -o C.h5:/c",
+      "mpirun -n 8 damier multiply A.h5 B.h5 --op-b t --beta 1 --c C.h5 -o C.h5 --force"},
+     dm_cli_multiply},
+    {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds]]", 0, 2,
+     "show how a product would be computed: grid, memory, traffic, time",
+     "Needs no MPI and no GPU; without files the problem is stated by --m, --n, --k or --size.\n"
+     "The words of --machine are nodes, gpus and ranks (per node), gpu (a name), links (host or"
+     " device), per rank cores, memory, device-memory and gflops (f64), in GB/s link, network,"
+     " upload, copy, read and write, and latency (us).\n",
+     {"damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
+      "damier plan A.h5 B.h5 --ranks 4"},
+     dm_cli_plan},
+    {"generate", DM_VERB_GENERATE, "FILE.h5[:/ds]", 1, 1,
+     "write a matrix whose elements depend on seed, row and column alone",
+     "The same bits come out on any number of ranks.\n"
+     "The dataset is /a unless named.\n",
+     {"damier generate A.h5:/a --rows 4000 --cols 3000 --kind normal --seed 7"},
+     dm_cli_generate},
+    {"verify", DM_VERB_VERIFY, "A.h5[:/ds] B.h5[:/ds] C.h5[:/ds]", 3, 3,
+     "check that C is alpha op(A) op(B) + beta C0, reading each file once",
+     "What is not stated is taken from the provenance that multiply left on C.\n",
+     {"damier verify A.h5 B.h5 C.h5"},
+     dm_cli_verify},
+    {"info", DM_VERB_INFO, "[FILE.h5[:/ds] ...]", 0, 4096,
+     "show what this program is built with and sees, or what files hold",
+     "",
+     {"damier info", "damier info C.h5:/c"},
+     dm_cli_info},
+    {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
+     "measure the multiplication of generated matrices in memory",
+     "",
+     {"damier bench multiply --size 16384 --type f32 --repetitions 10"},
+     dm_cli_bench_multiply},
+    {"bench io", DM_VERB_BENCH_IO, "", 0, 0,
+     "measure plain pread and pwrite beside the program's reader and writer",
+     "",
+     {"mpirun -n 4 damier bench io --directory /scratch --bytes 8GiB"},
+     dm_cli_bench_io},
+};
+/* clang-format on */
+
+enum { COUNT = sizeof dm_cli_verbs / sizeof dm_cli_verbs[0] };
+const int dm_cli_verb_count = COUNT;
+
+const dm_verb dm_cli_no_verb = {.name = "", .bit = DM_VERB_NONE, .operands = "", .about = ""};
+
+const dm_exit_code dm_cli_exit_codes[] = {
+    {0, "done"},
+    {1, "the verification failed"},
+    {2, "usage; also: the output exists or is an input, or a kernel does not take the type"},
+    {3, "an input was rejected"},
+    {4, "a file could not be read or written"},
+    {5, "does not fit into memory or on the disk"},
+    {6, "GPU, backend or transport"},
+    {7, "a corrupted result could not be repaired"},
+    {8, "the watchdog found a hang"},
+    {9, "MPI or the launcher"},
+    {70, "a bug of the program"},
+    {75, "stopped early; run again to resume"},
+    {0, NULL},
+};
+
+/* The first words of all verbs; "bench" appears twice, which does no harm. */
+static int first_words(char words[COUNT][32], const char *names[COUNT]) {
+  for (int i = 0; i < COUNT; i++) {
+    snprintf(words[i], 32, "%.*s", (int)strcspn(dm_cli_verbs[i].name, " "), dm_cli_verbs[i].name);
+    names[i] = words[i];
+  }
+  return COUNT;
+}
+
+static dm_status unknown_verb(const char *word) {
+  char words[COUNT][32];
+  const char *names[COUNT];
+  int nearest = dm_closest(word, names, first_words(words, names));
+  dm_status status = dm_fail(DM_E_USAGE, "unknown verb '%s'", word);
+  if (nearest < 0) return dm_hint(status, "'damier --help' lists the verbs");
+  return dm_hint(status, "did you mean '%s'?", words[nearest]);
+}
+
+/* WORD was recognised and wants a second word, which is missing or wrong. */
+static dm_status incomplete_verb(const char *word, const char *second) {
+  char all[160] = "";
+  const char *seconds[COUNT];
+  int count = 0;
+  size_t length = strlen(word);
+  for (int i = 0; i < COUNT; i++) {
+    const char *name = dm_cli_verbs[i].name;
+    if (strncmp(name, word, length) != 0 || name[length] != ' ') continue;
+    seconds[count++] = name + length + 1;
+    size_t used = strlen(all);
+    snprintf(all + used, sizeof all - used, "%s'damier %s'", count > 1 ? " or " : "", name);
+  }
+  if (!second) return dm_fail(DM_E_USAGE, "'%s' wants a second word: %s", word, all);
+  int nearest = dm_closest(second, seconds, count);
+  dm_status status = dm_fail(DM_E_USAGE, "unknown verb '%s %s'", word, second);
+  if (nearest < 0) return dm_hint(status, "there are %s", all);
+  return dm_hint(status, "did you mean '%s %s'?", word, seconds[nearest]);
+}
+
+static bool is_help(const char *word) {
+  return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+dm_status dm_cli_verb_find(int argc, char **argv, const dm_verb **verb, int *used) {
+  bool first_fits = false;
+  const char *second = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+  for (int i = 0; i < COUNT; i++) {
+    const char *name = dm_cli_verbs[i].name;
+    size_t length = strcspn(name, " ");
+    if (strlen(argv[0]) != length || strncmp(argv[0], name, length) != 0) continue;
+    first_fits = true;
+    if (name[length] == ' ' && (!second || strcmp(second, name + length + 1) != 0)) continue;
+    *verb = &dm_cli_verbs[i];
+    *used = name[length] == ' ' ? 2 : 1;
+    return DM_OK;
+  }
+  if (first_fits && !second && argc > 1 && is_help(argv[1])) {
+    *verb = &dm_cli_no_verb;
+    *used = 1;
+    return DM_OK;
+  }
+  return first_fits ? incomplete_verb(argv[0], second) : unknown_verb(argv[0]);
+}

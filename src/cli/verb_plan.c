@@ -1,0 +1,136 @@
+#include <stdio.h>
+
+#include "cli/plan_machine.h"
+#include "cli/request.h"
+#include "cli/session.h"
+#include "core/units.h"
+#include "plan/plan_text.h"
+
+enum { SHOWN = 6 };
+
+static dm_status problem_of_files(const dm_call *call, dm_problem *problem) {
+  const dm_settings *s = &call->settings;
+  dm_dataset a, b, c;
+  bool has_c;
+  dm_equation equation = dm_cli_equation(s);
+  DM_TRY(dm_cli_check_beta(call, &has_c));
+  DM_TRY(dm_cli_look(s, call->operands[0], &a, NULL));
+  DM_TRY(dm_cli_look(s, call->operands[1], &b, NULL));
+  if (has_c) DM_TRY(dm_cli_look_at(s, &s->old_c, &c, NULL));
+  return dm_problem_of(&a, &b, has_c ? &c : NULL, &equation, problem);
+}
+
+static dm_status problem_stated(const dm_settings *s, dm_problem *problem) {
+  int64_t mnk[3];
+  dm_equation equation = dm_cli_equation(s);
+  DM_TRY(dm_cli_dimensions(s, 0, mnk));
+  dm_dtype type = (dm_dtype)s->type;
+  *problem = (dm_problem){.m = mnk[0],
+                          .n = mnk[1],
+                          .k = mnk[2],
+                          .file_a = type,
+                          .file_b = type,
+                          .reads_c = s->beta[0] != 0.0 || s->beta[1] != 0.0,
+                          .from_files = true};
+  return dm_types_of(type, equation.type_c, equation.compute, problem);
+}
+
+static dm_status pose(const dm_call *call, dm_problem *problem) {
+  static const char *const stating[] = {"m", "n", "k", "size"};
+  if (call->operand_count == 0)
+    DM_TRY(problem_stated(&call->settings, problem));
+  else if (call->operand_count == 1)
+    return dm_fail(DM_E_USAGE, "damier plan wants two files, or none");
+  for (int i = 0; call->operand_count == 2 && i < 4; i++)
+    if (dm_cli_given(&call->settings, stating[i]))
+      return dm_fail(DM_E_USAGE, "--%s does not go with files, which say it", stating[i]);
+  if (call->operand_count == 2) DM_TRY(problem_of_files(call, problem));
+  problem->verify = call->settings.verify;
+  return DM_OK;
+}
+
+static void note_problem(const dm_plan *plan, const dm_machine *machine, dm_record *record) {
+  const dm_problem *p = &plan->problem;
+  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
+  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
+  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
+  dm_record_text(record, "problem.type", NULL, "%s", dm_dtype_name(p->work));
+  dm_record_text(record, "problem.type_c", NULL, "%s", dm_dtype_name(p->c));
+  dm_record_text(record, "machine.name", NULL, "%s", machine->name);
+  dm_record_integer(record, "machine.nodes", NULL, DM_SHOWN_PLAIN, machine->nodes);
+  dm_record_integer(record, "machine.ranks_per_node", NULL, DM_SHOWN_PLAIN,
+                    machine->ranks_per_node);
+  dm_record_integer(record, "machine.host_bytes", NULL, DM_SHOWN_BYTES, machine->host_bytes);
+  dm_record_integer(record, "machine.device_bytes", NULL, DM_SHOWN_BYTES, machine->device_bytes);
+}
+
+static void note_forecast(const dm_forecast *forecast, dm_record *record) {
+  const struct {
+    const char *path;
+    double seconds;
+  } phases[] = {{"forecast.read_s", forecast->read},       {"forecast.upload_s", forecast->upload},
+                {"forecast.fetch_s", forecast->fetch},     {"forecast.gemm_s", forecast->gemm},
+                {"forecast.reduce_s", forecast->reduce},   {"forecast.write_s", forecast->write},
+                {"forecast.exposed_s", forecast->exposed}, {"forecast.total_s", forecast->total}};
+  for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++)
+    dm_record_real(record, phases[i].path, NULL, DM_SHOWN_SECONDS, phases[i].seconds);
+}
+
+/* No labels: the table for people is dm_plan_report's. */
+static void note_plan(const dm_plan *plan, dm_record *record) {
+  char recipe[200];
+  dm_plan_recipe(plan, recipe);
+  dm_record_integer(record, "plan.ranks", NULL, DM_SHOWN_PLAIN, plan->ranks);
+  dm_record_integer(record, "plan.pm", NULL, DM_SHOWN_PLAIN, plan->pm);
+  dm_record_integer(record, "plan.pn", NULL, DM_SHOWN_PLAIN, plan->pn);
+  dm_record_integer(record, "plan.pk", NULL, DM_SHOWN_PLAIN, plan->pk);
+  dm_record_integer(record, "plan.kb", NULL, DM_SHOWN_PLAIN, plan->kb);
+  dm_record_integer(record, "plan.panels", NULL, DM_SHOWN_PLAIN, plan->panels);
+  dm_record_text(record, "plan.recipe", NULL, "%s", recipe);
+  dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
+  dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
+  dm_record_integer(record, "plan.disk_bytes", NULL, DM_SHOWN_BYTES, plan->disk_bytes);
+  dm_record_real(record, "plan.received_words", NULL, DM_SHOWN_PLAIN, plan->received_words);
+  dm_record_real(record, "plan.received_bytes_total", NULL, DM_SHOWN_BYTES,
+                 plan->received_bytes_total);
+  dm_record_real(record, "plan.between_nodes_bytes", NULL, DM_SHOWN_BYTES,
+                 plan->between_nodes_bytes);
+  dm_record_real(record, "plan.bound_words", NULL, DM_SHOWN_PLAIN, plan->bound_words);
+}
+
+static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_machine *machine) {
+  dm_record *record = NULL;
+  DM_TRY(dm_record_new("plan", call->command, &record));
+  note_problem(plan, machine, record);
+  note_plan(plan, record);
+  note_forecast(&plan->forecast, record);
+  dm_record_summary(record,
+                    "damier: plan m=%lld n=%lld k=%lld ranks=%d grid=%dx%dx%d kb=%lld "
+                    "total_s=%.4g",
+                    (long long)plan->problem.m, (long long)plan->problem.n,
+                    (long long)plan->problem.k, plan->ranks, plan->pm, plan->pn, plan->pk,
+                    (long long)plan->kb, plan->forecast.total);
+  dm_status status = dm_cli_publish(call, record);
+  dm_record_free(record);
+  return status;
+}
+
+static dm_status plan(const dm_call *call) {
+  dm_problem problem;
+  dm_machine machine;
+  dm_plan best, candidates[SHOWN];
+  int ranks = 0, found = 0;
+  DM_TRY(dm_cli_machine(&call->settings, &machine, &ranks));
+  DM_TRY(pose(call, &problem));
+  dm_wishes wishes = dm_cli_wishes(&call->settings);
+  DM_TRY(dm_plan_choose(&problem, &machine, ranks, &wishes, &best));
+  DM_TRY(dm_plan_candidates(&problem, &machine, ranks, &wishes, candidates, SHOWN, &found));
+  if (dm_cli_level(&call->settings) >= DM_LOG_NOTE)
+    DM_TRY(dm_plan_report(&best, candidates, found, &machine, stdout));
+  return publish(call, &best, &machine);
+}
+
+int dm_cli_plan(dm_call *call) {
+  if (!dm_cli_leads(call)) return 0; /* once under mpirun */
+  return dm_cli_finish(call, plan(call));
+}

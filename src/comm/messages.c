@@ -1,0 +1,71 @@
+#include <stdlib.h>
+
+#include "comm/comm_impl.h"
+#include "core/checked.h"
+
+struct dm_messages {
+  MPI_Request *requests;
+  int count, room;
+};
+
+dm_status dm_messages_new(dm_messages **messages) {
+  *messages = calloc(1, sizeof **messages);
+  return *messages ? DM_OK : dm_fail(DM_E_FIT, "no memory for messages");
+}
+
+void dm_messages_free(dm_messages *messages) {
+  if (!messages) return;
+  free(messages->requests);
+  free(messages);
+}
+
+static dm_status reserve(dm_messages *messages, int64_t bytes) {
+  int64_t needed = messages->count + dm_ceil_div(bytes, DM_MESSAGE_MAX);
+  if (needed <= messages->room) return DM_OK;
+  int room = (int)dm_max(needed, 2 * (int64_t)messages->room + 8);
+  MPI_Request *requests = realloc(messages->requests, (size_t)room * sizeof *requests);
+  if (!requests) return dm_fail(DM_E_FIT, "no memory for %d messages", room);
+  messages->requests = requests;
+  messages->room = room;
+  return DM_OK;
+}
+
+dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const void *data,
+                           int64_t bytes, int peer, int tag) {
+  DM_TRY(reserve(messages, bytes));
+  for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
+    int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
+    DM_MPI(MPI_Isend((const char *)data + at, count, MPI_BYTE, peer, tag, comm->mpi,
+                     &messages->requests[messages->count]));
+    messages->count++;
+  }
+  return DM_OK;
+}
+
+dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *data,
+                              int64_t bytes, int peer, int tag) {
+  DM_TRY(reserve(messages, bytes));
+  for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
+    int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
+    DM_MPI(MPI_Irecv((char *)data + at, count, MPI_BYTE, peer, tag, comm->mpi,
+                     &messages->requests[messages->count]));
+    messages->count++;
+  }
+  return DM_OK;
+}
+
+dm_status dm_messages_test(dm_messages *messages, bool *done) {
+  int all = 1;
+  if (messages->count > 0)
+    DM_MPI(MPI_Testall(messages->count, messages->requests, &all, MPI_STATUSES_IGNORE));
+  if (all) messages->count = 0;
+  *done = all;
+  return DM_OK;
+}
+
+dm_status dm_messages_wait(dm_messages *messages) {
+  if (messages->count > 0)
+    DM_MPI(MPI_Waitall(messages->count, messages->requests, MPI_STATUSES_IGNORE));
+  messages->count = 0;
+  return DM_OK;
+}

@@ -1,0 +1,30 @@
+/* batch: moves bytes between memory and one run of a file, in as few and as large calls as can be.
+ */
+#ifndef DM_IO_BATCH_H
+#define DM_IO_BATCH_H
+
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "core/status.h"
+
+enum { DM_BATCH_PIECES = 1024 }; /* IOV_MAX of Linux */
+
+typedef struct dm_batch {
+  int fd;
+  bool writing;
+  const char *file; /* for messages */
+  int64_t offset, bytes;
+  int count;
+  struct iovec list[DM_BATCH_PIECES];
+} dm_batch;
+
+void dm_batch_start(dm_batch *batch, int fd, bool writing, const char *file);
+
+/* BYTES of MEMORY belong at OFFSET of the file.  They move now or with what follows. */
+dm_status dm_batch_add(dm_batch *batch, void *memory, int64_t bytes, int64_t offset);
+
+/* Moves what was added and has not moved yet. */
+dm_status dm_batch_flush(dm_batch *batch);
+
+#endif

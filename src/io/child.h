@@ -1,0 +1,18 @@
+/* child: runs a function in a forked process with limits, so that a crash in it harms nobody. */
+#ifndef DM_IO_CHILD_H
+#define DM_IO_CHILD_H
+
+#include <stdint.h>
+
+#include "io/dataset.h"
+
+/* WORK(argument, result) reads what ARGUMENT says and fills RESULT. */
+typedef dm_status (*dm_child_work)(const void *argument, void *result);
+
+/* Runs WORK in a child and copies the BYTES of its RESULT here.  The error is WORK's own, or
+ * DM_E_INPUT where the child crashed or found no end.  RESULT comes from a process that read an
+ * untrusted file: the caller validates it.  AT is named in messages. */
+dm_status dm_child_run(const dm_location *at, dm_child_work work, const void *argument,
+                       void *result, int64_t bytes);
+
+#endif

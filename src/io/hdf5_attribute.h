@@ -1,0 +1,23 @@
+/* hdf5_attribute: text attributes of datasets, read from untrusted files and written to our own. */
+#ifndef DM_IO_HDF5_ATTRIBUTE_H
+#define DM_IO_HDF5_ATTRIBUTE_H
+
+#include <hdf5.h>
+#include <stddef.h>
+
+#include "io/dataset.h"
+
+/* The single text or number called NAME on OBJECT as TEXT of at most SIZE bytes, cut and cleaned;
+ * false where there is none. */
+bool dm_h5_read_text(hid_t object, const char *name, char *text, size_t size);
+
+/* Whether a dataset of uint16 says that they are bfloat16, as software without that type does. */
+bool dm_h5_is_bfloat16(hid_t set);
+
+/* All of OBJECT's single texts and numbers, as many as ATTRIBUTES holds. */
+dm_status dm_h5_read_attributes(const dm_location *at, hid_t object, dm_attributes *attributes);
+
+/* Writes or replaces NAME = TEXT on OBJECT. */
+dm_status dm_h5_write_text(const dm_location *at, hid_t object, const char *name, const char *text);
+
+#endif

@@ -1,0 +1,154 @@
+#include "io/hdf5_use.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+dm_status dm_h5_start(bool plugins) {
+  /* Read when the library starts; each can load a shared object. */
+  static const char *const unwanted[] = {"HDF5_VOL_CONNECTOR", "HDF5_DRIVER", "HDF5_PLUGIN_PATH"};
+  for (int i = 0; i < (plugins ? 2 : 3); i++)
+    if (getenv(unwanted[i])) unsetenv(unwanted[i]);
+  if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 ||
+      H5PLset_loading_state(plugins ? H5PL_FILTER_PLUGIN : 0) < 0)
+    return dm_fail(DM_E_IO, "the HDF5 library does not start");
+  return DM_OK;
+}
+
+dm_status dm_h5_open_file(const dm_location *at, hid_t *file) {
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  *file = -1;
+  /* Objects that an error left open must not keep the file open. */
+  if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
+    *file = H5Fopen(at->file, H5F_ACC_RDONLY, access);
+  dm_status status =
+      *file < 0 ? dm_h5_fail(DM_E_INPUT, at, "cannot be opened as an HDF5 file") : DM_OK;
+  if (access >= 0) H5Pclose(access);
+  return status;
+}
+
+hid_t dm_h5_unlocked(void) {
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  if (access < 0) return access;
+#if H5_VERSION_GE(1, 10, 7) && !(H5_VERSION_GE(1, 12, 0) && !H5_VERSION_GE(1, 12, 1))
+  if (H5Pset_file_locking(access, false, true) < 0) {
+    H5Pclose(access);
+    return -1;
+  }
+#endif
+  return access;
+}
+
+/* HDF5 calls this at every link into another file. */
+static herr_t stop_at_exit(const char *parent_file, const char *parent_group,
+                           const char *child_file, const char *child_object, unsigned *flags,
+                           hid_t access, void *data) {
+  (void)parent_file, (void)parent_group, (void)child_object, (void)flags, (void)access;
+  dm_h5_exit *leave = data;
+  leave->met = true;
+  snprintf(leave->file, sizeof leave->file, "%s", child_file);
+  return -1;
+}
+
+hid_t dm_h5_access(bool elsewhere, dm_h5_exit *exit) {
+  memset(exit, 0, sizeof *exit);
+  hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+  if (access >= 0 && !elsewhere && H5Pset_elink_cb(access, stop_at_exit, exit) < 0) {
+    H5Pclose(access);
+    return -1;
+  }
+  return access;
+}
+
+dm_status dm_h5_shape(const dm_location *at, hid_t object, int64_t *rows, int64_t *cols) {
+  hsize_t dims[2] = {0, 0};
+  hid_t space = H5Dget_space(object);
+  if (space < 0) return dm_h5_fail(DM_E_INPUT, at, "its shape cannot be read");
+  H5S_class_t kind = H5Sget_simple_extent_type(space);
+  int rank = kind == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
+  bool known = rank == 2 && H5Sget_simple_extent_dims(space, dims, NULL) == 2;
+  H5Sclose(space);
+  if (kind == H5S_SCALAR || kind == H5S_NULL)
+    return dm_fail_at(DM_E_INPUT, at, "is a %s, not a matrix",
+                      kind == H5S_SCALAR ? "single value" : "dataset without elements");
+  if (!known)
+    return dm_fail_at(DM_E_INPUT, at, "has %d dimension%s; a matrix has 2", rank,
+                      rank == 1 ? "" : "s");
+  if (dims[0] == 0 || dims[1] == 0)
+    return dm_fail_at(DM_E_INPUT, at, "is empty: its shape is %llu x %llu",
+                      (unsigned long long)dims[0], (unsigned long long)dims[1]);
+  if (dims[0] > INT64_MAX || dims[1] > INT64_MAX)
+    return dm_fail_at(DM_E_INPUT, at, "declares more elements than 64 bits can count");
+  *rows = (int64_t)dims[0];
+  *cols = (int64_t)dims[1];
+  return DM_OK;
+}
+
+dm_status dm_h5_select(const dm_location *at, hid_t set, int64_t row, int64_t col, int64_t rows,
+                       int64_t cols, hid_t *space) {
+  hsize_t start[2] = {(hsize_t)row, (hsize_t)col}, count[2] = {(hsize_t)rows, (hsize_t)cols};
+  *space = H5Dget_space(set);
+  if (*space >= 0 && H5Sselect_hyperslab(*space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0)
+    return DM_OK;
+  dm_status status = dm_h5_fail(DM_E_INPUT, at, "a rectangle of it cannot be selected");
+  if (*space >= 0) H5Sclose(*space);
+  return status;
+}
+
+/* What HDF5's error stack says. */
+typedef struct trace {
+  char text[240]; /* of the innermost function: the cause */
+  bool locking;
+  int number; /* errno, if the system refused something */
+} trace;
+
+static herr_t look(unsigned depth, const H5E_error2_t *error, void *data) {
+  trace *seen = data;
+  const char *text = error->desc ? error->desc : "";
+  if (depth == 0) snprintf(seen->text, sizeof seen->text, "%s", text);
+  if (strstr(text, "unable to lock")) seen->locking = true;
+  const char *number = strstr(text, "errno = ");
+  if (number && seen->number == 0) seen->number = atoi(number + strlen("errno = "));
+  return 0;
+}
+
+static dm_code code_of(dm_code code, const trace *seen) {
+  if (seen->locking) return DM_E_IO;
+  switch (seen->number) {
+  case ENOSPC:
+  case EDQUOT:
+  case EFBIG:
+    return DM_E_FIT;
+  case EIO:
+  case ESTALE:
+  case EACCES:
+  case EPERM:
+  case ENOENT:
+  case EROFS:
+    return DM_E_IO;
+  default:
+    return code;
+  }
+}
+
+dm_status dm_h5_status(dm_code code, const dm_location *at, const char *file, int line,
+                       const char *function, const char *format, ...) {
+  trace seen = {.text = "no reason given"};
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &seen);
+  H5Eclear2(H5E_DEFAULT);
+  char message[240];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  dm_io_clean(seen.text);
+  dm_status status = dm_status_new(code_of(code, &seen), file, line, function, "%s (HDF5: %s)",
+                                   message, seen.text);
+  if (seen.locking && (seen.number == EAGAIN || seen.number == EACCES))
+    dm_hint(status, "another program has it open for writing: wait until it is closed");
+  else if (seen.locking)
+    dm_hint(status, "this file system has no locks; try HDF5_USE_FILE_LOCKING=FALSE");
+  return dm_io_named(status, at);
+}

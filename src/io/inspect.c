@@ -1,0 +1,80 @@
+#include "io/inspect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "io/child.h"
+#include "io/examine.h"
+#include "io/naming.h"
+
+static bool is_text(const char *text, size_t size) {
+  return memchr(text, '\0', size) != NULL;
+}
+
+/* A bool that was not written as one must not be used as one. */
+static bool is_bool(const bool *value) {
+  unsigned char byte;
+  memcpy(&byte, value, 1);
+  return byte <= 1;
+}
+
+static bool is_sane_storage(const dm_dataset *d, int64_t bytes) {
+  int64_t chunk;
+  if (d->offset < -1 || d->stored_bytes < 0 || d->file_bytes < 0) return false;
+  if (d->offset >= 0 && (d->layout != DM_CONTIGUOUS || d->offset > d->file_bytes ||
+                         bytes > d->file_bytes - d->offset))
+    return false;
+  if (d->layout != DM_CHUNKED) return d->chunk_rows == 0 && d->chunk_cols == 0;
+  return d->chunk_rows > 0 && d->chunk_cols > 0 &&
+         !dm_mul_overflows(d->chunk_rows, d->chunk_cols, &chunk) && chunk <= 1 << 30;
+}
+
+/* The child read an untrusted file: what it says is checked like the file itself. */
+static bool is_sane_dataset(const dm_dataset *d) {
+  int64_t elements, bytes;
+  return is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
+         d->at.dataset[0] == '/' && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
+         (unsigned)d->dtype < DM_DTYPE_COUNT && (unsigned)d->layout <= DM_VIRTUAL &&
+         d->filters < 16 && d->rows >= 1 && d->cols >= 1 &&
+         !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) && is_sane_storage(d, bytes);
+}
+
+static bool clean_attributes(dm_attributes *attributes) {
+  if (attributes->count < 0 || attributes->count > DM_ATTRIBUTES) return false;
+  for (int i = 0; i < attributes->count; i++) {
+    dm_attribute *attribute = &attributes->list[i];
+    if (!is_text(attribute->name, sizeof attribute->name) ||
+        !is_text(attribute->text, sizeof attribute->text))
+      return false;
+    dm_io_clean(attribute->name);
+    dm_io_clean(attribute->text);
+  }
+  return true;
+}
+
+static dm_status accept(const dm_question *question, dm_finding *find) {
+  if (!is_sane_dataset(&find->dataset) || !clean_attributes(&find->provenance) ||
+      (question->at.dataset[0] && strcmp(question->at.dataset, find->dataset.at.dataset) != 0))
+    return dm_fail_at(DM_E_INPUT, &question->at,
+                      "rejected: its inspection gave no sensible answer");
+  memcpy(find->dataset.at.file, question->at.file, sizeof question->at.file);
+  find->dataset.elsewhere = question->trust.external || question->trust.virtual;
+  return DM_OK;
+}
+
+dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
+                        dm_attributes *provenance) {
+  dm_question question = {.at = *location, .trust = *trust, .provenance = provenance != NULL};
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_finding), &memory));
+  dm_finding *find = memory;
+  dm_status status = dm_child_run(location, dm_examine, &question, find, sizeof *find);
+  if (!status) status = accept(&question, find);
+  if (!status) *dataset = find->dataset;
+  if (!status && provenance) *provenance = find->provenance;
+  free(find);
+  return status;
+}

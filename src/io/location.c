@@ -1,0 +1,94 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io/dataset.h"
+#include "io/naming.h"
+
+/* Where the dataset's name begins: at the slash of the last ":/"; NULL where there is none. */
+static const char *dataset_part(const char *text) {
+  const char *found = NULL;
+  for (const char *at = strstr(text, ":/"); at; at = strstr(at + 1, ":/")) found = at + 1;
+  return found;
+}
+
+/* Without repeated slashes, "." and a slash at the end, so that names can be compared. */
+static void normalize(char *path) {
+  char *out = path;
+  for (const char *in = path; *in;) {
+    while (*in == '/') in++;
+    size_t length = strcspn(in, "/");
+    if (length > 0 && !(length == 1 && *in == '.')) {
+      *out++ = '/';
+      memmove(out, in, length);
+      out += length;
+    }
+    in += length;
+  }
+  if (out == path) *out++ = '/';
+  *out = '\0';
+}
+
+dm_status dm_io_parse_location(const char *text, dm_location *location) {
+  const char *dataset = dataset_part(text);
+  size_t length = dataset ? (size_t)(dataset - 1 - text) : strlen(text);
+  if (length == 0)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%.200s' names no file", text),
+                   "a matrix is named FILE.h5:/path/to/dataset");
+  if (length >= DM_PATH || (dataset && strlen(dataset) >= DM_PATH))
+    return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", text,
+                   DM_PATH - 1);
+  memset(location, 0, sizeof *location);
+  memcpy(location->file, text, length);
+  if (dataset) {
+    memcpy(location->dataset, dataset, strlen(dataset));
+    normalize(location->dataset);
+  }
+  return DM_OK;
+}
+
+dm_status dm_io_named(dm_status status, const dm_location *at) {
+  return at->dataset[0] ? dm_context(status, "%s:%s", at->file, at->dataset)
+                        : dm_context(status, "%s", at->file);
+}
+
+/* Bytes of the UTF-8 character at TEXT; 0 where there is none, or one that controls a terminal. */
+static int character_bytes(const unsigned char *text) {
+  if (text[0] < 0x20 || text[0] == 0x7f) return 0;
+  if (text[0] < 0x80) return 1;
+  int length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0xc2 ? 2 : 0;
+  if (text[0] > 0xf4) return 0;
+  for (int i = 1; i < length; i++)
+    if ((text[i] & 0xc0) != 0x80) return 0;
+  return text[0] == 0xc2 && text[1] < 0xa0 ? 0 : length;
+}
+
+bool dm_io_clean(char *text) {
+  bool clean = true;
+  for (unsigned char *at = (unsigned char *)text; *at;) {
+    int length = character_bytes(at);
+    if (length == 0) *at = '?', clean = false, length = 1;
+    at += length;
+  }
+  return clean;
+}
+
+dm_status dm_attributes_add(dm_attributes *attributes, const char *name, const char *format, ...) {
+  if (attributes->count < 0 || attributes->count >= DM_ATTRIBUTES)
+    return dm_fail(DM_E_BUG, "no room for the attribute '%s' after %d others", name,
+                   attributes->count);
+  dm_attribute *attribute = &attributes->list[attributes->count++];
+  memset(attribute, 0, sizeof *attribute);
+  snprintf(attribute->name, sizeof attribute->name, "%s", name);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(attribute->text, sizeof attribute->text, format, arguments);
+  va_end(arguments);
+  return DM_OK;
+}
+
+const char *dm_attributes_find(const dm_attributes *attributes, const char *name) {
+  for (int i = 0; i < attributes->count; i++)
+    if (strcmp(attributes->list[i].name, name) == 0) return attributes->list[i].text;
+  return NULL;
+}

@@ -1,0 +1,92 @@
+#include "io/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "core/checked.h"
+#include "core/units.h"
+
+dm_status dm_output_part_name(const dm_location *at, char part[DM_PATH + 8]) {
+  snprintf(part, DM_PATH + 8, "%s.part", at->file);
+  const char *slash = strrchr(part, '/');
+  if (strlen(slash ? slash + 1 : part) > NAME_MAX)
+    return dm_fail_at(DM_E_USAGE, at, "its name is too long");
+  return DM_OK;
+}
+
+void dm_output_directory(const char *file, char directory[DM_PATH]) {
+  snprintf(directory, DM_PATH, "%s", file);
+  char *slash = strrchr(directory, '/');
+  if (!slash)
+    snprintf(directory, DM_PATH, ".");
+  else if (slash == directory)
+    slash[1] = '\0';
+  else
+    *slash = '\0';
+}
+
+/* Beyond the limit a write would kill the process. */
+static dm_status check_limit(const dm_location *at, int64_t bytes) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+      limit.rlim_cur >= (rlim_t)bytes)
+    return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_FIT, at, "needs %lld bytes, a file may have %llu",
+                            (long long)bytes, (unsigned long long)limit.rlim_cur),
+                 "raise the limit on file sizes (ulimit -f)");
+}
+
+dm_status dm_output_room(const dm_location *at, const char *directory, int64_t bytes) {
+  struct statvfs info;
+  DM_TRY(check_limit(at, bytes));
+  if (statvfs(directory, &info) < 0)
+    return dm_fail_at(DM_E_IO, at, "its directory: %s", strerror(errno));
+  int64_t blocks = (int64_t)(geteuid() == 0 ? info.f_bfree : info.f_bavail), room;
+  /* Some network file systems do not say: then the reservation or the write has to. */
+  if (info.f_blocks == 0 || dm_mul_overflows(blocks, (int64_t)info.f_frsize, &room)) return DM_OK;
+  if (bytes <= room) return DM_OK;
+  char need[32], have[32];
+  return dm_hint(dm_fail_at(DM_E_FIT, at, "needs %s (%lld bytes), %s are free",
+                            dm_format_bytes(bytes, need), (long long)bytes,
+                            dm_format_bytes(room, have)),
+                 "make room, or name a file on another file system");
+}
+
+static dm_status still_written(const dm_location *at, const char *part) {
+  return dm_hint(dm_fail_at(DM_E_IO, at, "another run is writing '%s'", part),
+                 "wait for it, or name another output");
+}
+
+static dm_status remove_leftover(const dm_location *at, const char *part, bool remove) {
+  int fd = open(part, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0)
+    return dm_fail_at(DM_E_IO, at, "'%s' exists and cannot be opened: %s", part, strerror(errno));
+  struct stat info;
+  dm_status status = DM_OK;
+  if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
+    status = dm_fail_at(DM_E_IO, at, "'%s' exists and is not a file", part);
+  /* A file system without locks cannot tell; --force is the user's word then. */
+  else if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    status = still_written(at, part);
+  else if (remove && unlink(part) < 0 && errno != ENOENT)
+    status = dm_fail_at(DM_E_IO, at, "'%s' cannot be removed: %s", part, strerror(errno));
+  close(fd);
+  return status;
+}
+
+dm_status dm_output_leftover(const dm_location *at, const char *part, bool force, bool remove) {
+  struct stat info;
+  if (lstat(part, &info) < 0)
+    return errno == ENOENT ? DM_OK : dm_fail_at(DM_E_IO, at, "'%s': %s", part, strerror(errno));
+  if (force) return remove_leftover(at, part, remove);
+  return dm_hint(
+      dm_fail_at(DM_E_IO, at, "'%s' is left of an earlier run, or of one under way", part),
+      "remove it or use --force");
+}

@@ -1,0 +1,83 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "io/batch.h"
+#include "io/output_file.h"
+
+struct dm_output {
+  dm_output_file file;
+  int fd;
+};
+
+static dm_status open_part(const dm_output_file *file, int *fd) {
+  struct stat info;
+  *fd = open(file->part, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (*fd < 0)
+    return dm_fail_at(DM_E_IO, &file->at, "'%s' cannot be opened: %s", file->part, strerror(errno));
+  /* Held as long as it is written; --force of another run asks for it. */
+  if (flock(*fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    return dm_fail_at(DM_E_IO, &file->at, "another run is writing '%s'", file->part);
+  if (fstat(*fd, &info) < 0 || !S_ISREG(info.st_mode))
+    return dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that was created", file->part);
+  return DM_OK;
+}
+
+dm_status dm_output_open(const dm_output_file *file, dm_output **output) {
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_output), &memory));
+  dm_output *new = memory;
+  new->file = *file;
+  dm_status status = open_part(file, &new->fd);
+  if (status) {
+    if (new->fd >= 0) close(new->fd);
+    free(new);
+    return status;
+  }
+  *output = new;
+  return DM_OK;
+}
+
+static dm_status check(const dm_output_file *file, int64_t row, int64_t col, dm_view view) {
+  if (view.space == DM_HOST && view.dtype == file->dtype &&
+      (view.col_stride == 1 || view.cols == 1) && row >= 0 && col >= 0 &&
+      view.rows <= file->rows - row && view.cols <= file->cols - col)
+    return DM_OK;
+  return dm_fail_at(DM_E_BUG, &file->at, "%lld x %lld elements at (%lld, %lld) do not fit",
+                    (long long)view.rows, (long long)view.cols, (long long)row, (long long)col);
+}
+
+dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view) {
+  const dm_output_file *file = &output->file;
+  int64_t size = dm_dtype_size(file->dtype);
+  DM_TRY(check(file, row, col, view));
+  if (dm_view_is_empty(view)) return DM_OK;
+  dm_batch batch;
+  dm_batch_start(&batch, output->fd, true, file->part);
+  for (int64_t i = 0; i < view.rows; i++)
+    DM_TRY(dm_batch_add(&batch, dm_view_at(view, i, 0), view.cols * size,
+                        file->offset + ((row + i) * file->cols + col) * size));
+  return dm_batch_flush(&batch);
+}
+
+dm_status dm_output_sync(dm_output *output) {
+  /* Not tried again: after a failure the kernel may call the lost pages clean. */
+  if (fdatasync(output->fd) < 0)
+    return dm_fail_at(DM_E_IO, &output->file.at, "'%s' could not be made safe on the disk: %s",
+                      output->file.part, strerror(errno));
+  return DM_OK;
+}
+
+dm_status dm_output_close(dm_output *output) {
+  if (!output) return DM_OK;
+  dm_status status = DM_OK;
+  if (close(output->fd) < 0 && errno != EINTR)
+    status = dm_fail_at(DM_E_IO, &output->file.at, "'%s': close: %s", output->file.part,
+                        strerror(errno));
+  free(output);
+  return status;
+}

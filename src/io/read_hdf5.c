@@ -1,0 +1,79 @@
+#include "core/checked.h"
+#include "io/hdf5_attribute.h"
+#include "io/hdf5_type.h"
+#include "io/reader.h"
+
+enum { CACHE_LIMIT = 1 << 28, SLOTS_PER_CHUNK = 10 };
+
+static int64_t bytes_per_chunk(const dm_dataset *d) {
+  return d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
+}
+
+/* Room for a row of chunks, so that narrow rectangles do not unpack a chunk again and again. */
+static dm_status set_cache(dm_reader *reader) {
+  const dm_dataset *d = &reader->dataset;
+  if (d->layout != DM_CHUNKED) return DM_OK;
+  int64_t chunk = bytes_per_chunk(d), across = dm_ceil_div(d->cols, d->chunk_cols);
+  int64_t chunks = dm_max(1, dm_min(across, CACHE_LIMIT / chunk));
+  if (H5Pset_chunk_cache(reader->access, (size_t)(chunks * SLOTS_PER_CHUNK + 1),
+                         (size_t)(chunks * chunk), 1.0) < 0)
+    return dm_h5_fail(DM_E_IO, &d->at, "no chunk cache");
+  return DM_OK;
+}
+
+/* The dataset must still be what was inspected: the size of the staging memory depends on it. */
+static dm_status check_dataset(dm_reader *reader) {
+  const dm_dataset *d = &reader->dataset;
+  char text[DM_TYPE_TEXT];
+  dm_dtype dtype = DM_DTYPE_NONE;
+  bool swapped = false;
+  int64_t rows, cols;
+  DM_TRY(dm_h5_shape(&d->at, reader->set, &rows, &cols));
+  reader->type = H5Dget_type(reader->set);
+  if (reader->type < 0 ||
+      !dm_h5_read_type(reader->type, dm_h5_is_bfloat16(reader->set), &dtype, &swapped, text) ||
+      dtype != d->dtype || swapped != d->swapped || rows != d->rows || cols != d->cols ||
+      (int64_t)H5Tget_size(reader->type) != dm_dtype_size(dtype))
+    return dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
+  return DM_OK;
+}
+
+dm_status dm_reader_open_hdf5(dm_reader *reader) {
+  const dm_dataset *d = &reader->dataset;
+  void *handle = NULL;
+  DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
+  DM_TRY(dm_h5_open_file(&d->at, &reader->file));
+  if (H5Fget_vfd_handle(reader->file, H5P_DEFAULT, &handle) < 0 || !handle)
+    return dm_h5_fail(DM_E_IO, &d->at, "the open file cannot be identified");
+  DM_TRY(dm_reader_same_file(d, *(int *)handle));
+  reader->access = dm_h5_access(d->elsewhere, &reader->leave);
+  if (reader->access < 0) return dm_h5_fail(DM_E_IO, &d->at, "no access list");
+  DM_TRY(set_cache(reader));
+  reader->set = H5Dopen2(reader->file, d->at.dataset, reader->access);
+  if (reader->set < 0) return dm_h5_fail(DM_E_IO, &d->at, "the dataset cannot be opened again");
+  return check_dataset(reader);
+}
+
+void dm_reader_close_hdf5(dm_reader *reader) {
+  if (reader->type >= 0) H5Tclose(reader->type);
+  if (reader->set >= 0) H5Dclose(reader->set);
+  if (reader->access >= 0) H5Pclose(reader->access);
+  if (reader->file >= 0) H5Fclose(reader->file);
+}
+
+/* Read in the file's own type: HDF5 converts nothing, the reader does. */
+dm_status dm_reader_fetch_hdf5(dm_reader *reader, dm_rectangle part, void *memory) {
+  const dm_dataset *d = &reader->dataset;
+  hsize_t elements = (hsize_t)(part.rows * part.cols);
+  hid_t space;
+  DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
+  DM_TRY(dm_h5_select(&d->at, reader->set, part.row, part.col, part.rows, part.cols, &space));
+  hid_t line = H5Screate_simple(1, &elements, NULL);
+  dm_status status = DM_OK;
+  if (line < 0 || H5Dread(reader->set, reader->type, line, space, H5P_DEFAULT, memory) < 0)
+    status = dm_h5_fail(DM_E_IO, &d->at, "rows %lld to %lld cannot be read", (long long)part.row,
+                        (long long)(part.row + part.rows - 1));
+  if (line >= 0) H5Sclose(line);
+  H5Sclose(space);
+  return status;
+}

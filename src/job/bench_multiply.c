@@ -1,0 +1,216 @@
+/* bench_multiply: the multiplication alone, on generated matrices in memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "core/fill.h"
+#include "job/bench.h"
+#include "job/engine.h"
+#include "job/phases.h"
+#include "job/statistics.h"
+#include "job/verdict.h"
+
+/* What one run of the benchmark holds; the arrays have one entry per repetition. */
+typedef struct bench {
+  dm_run *run;
+  const dm_bench_multiply *wanted;
+  dm_setup setup;
+  dm_task task;
+  bool task_opened;
+  dm_freivalds *check;
+  dm_verdict worst; /* of all repetitions */
+  double *seconds, *exposed, *verify, *library;
+} bench;
+
+/* op(A) and op(B) are generated where they lie, each from its own seed. */
+static dm_status generate(void *context, dm_task *task, dm_matrix matrix) {
+  const bench *b = context;
+  bool whole = task->plan->problem.work == DM_I8;
+  dm_generator generator = {.kind = whole ? DM_INTEGER : DM_UNIFORM,
+                            .seed = b->wanted->seed + (uint64_t)matrix,
+                            .parameter = whole ? 8 : 0};
+  for (int64_t p = task->panels.begin; p < task->panels.end; p++)
+    DM_TRY(dm_backend_fill(task->backend, dm_task_piece(task, matrix, p), &generator,
+                           dm_task_piece_rows(task, matrix, p).begin,
+                           dm_task_piece_cols(task, matrix, p).begin));
+  return DM_OK;
+}
+
+static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem) {
+  *problem = (dm_problem){.m = wanted->m,
+                          .n = wanted->n,
+                          .k = wanted->k,
+                          .file_a = wanted->type,
+                          .file_b = wanted->type,
+                          .verify = wanted->verify};
+  DM_TRY(dm_types_of(wanted->type, wanted->type_c, wanted->compute, problem));
+  /* Nothing is stored: C stays as sums of products. */
+  if (problem->c != problem->accumulator)
+    return dm_fail(DM_E_USAGE, "bench multiply leaves C in %s, where its sums are held",
+                   dm_dtype_name(problem->accumulator));
+  return DM_OK;
+}
+
+/* This rank's part of C: of the block, or, where layers were summed, of the sum. */
+static dm_status verify(bench *b, double *seconds) {
+  double start = dm_now();
+  dm_task *task = &b->task;
+  dm_verdict verdict;
+  dm_freivalds_reset_c(b->check);
+  if (!task->place.idle) {
+    bool summed = task->plan->pk > 1;
+    dm_range rows = summed ? dm_plan_c_share(task->plan, task->place.i, task->place.l) : task->rows;
+    DM_TRY(dm_freivalds_add_c(b->check, summed ? NULL : task->backend,
+                              summed ? task->c_sum : task->c, rows.begin, task->cols.begin));
+  }
+  *seconds = dm_now() - start;
+  DM_TRY(dm_freivalds_judge(b->check, b->run->world, &verdict));
+  if (!verdict.pass || verdict.residual >= b->worst.residual) b->worst = verdict;
+  return DM_OK;
+}
+
+static dm_status multiply_once(bench *b, double *seconds, double *exposed) {
+  const dm_task_calls none = {0};
+  b->task.phases.gemm = 0.0;
+  DM_TRY(dm_comm_barrier(b->run->world));
+  double start = dm_now();
+  DM_TRY(dm_execute(&b->task, DM_PRODUCTS, &none));
+  double products = dm_now() - start;
+  DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
+  double times[2] = {dm_now() - start, products - b->task.phases.gemm};
+  DM_TRY(dm_comm_max_f64(b->run->world, times, 2));
+  *seconds = times[0];
+  *exposed = times[1];
+  return DM_OK;
+}
+
+static dm_status library_once(bench *b, double *seconds) {
+  dm_task *task = &b->task;
+  return b->setup.backend->ops->direct(b->setup.backend, task->c, dm_task_piece(task, DM_A, 0),
+                                       dm_task_piece(task, DM_B, 0), seconds);
+}
+
+static dm_status check_library(const bench *b) {
+  if (!b->wanted->against_library) return DM_OK;
+  const dm_plan *plan = &b->setup.plan;
+  if (!b->setup.backend->ops->direct)
+    return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",
+                   b->setup.backend->ops->name);
+  if (dm_plan_used(plan) > 1 || plan->panels > 1 || dm_plan_uploads_a(plan) ||
+      dm_plan_uploads_b(plan))
+    return dm_hint(dm_fail(DM_E_USAGE, "--against-library needs whole matrices on one rank"),
+                   "one rank, without --panel; on a GPU --from device");
+  return DM_OK;
+}
+
+static dm_status repeat(bench *b) {
+  const dm_bench_multiply *wanted = b->wanted;
+  for (int i = -wanted->warmup; i < wanted->repetitions; i++) {
+    double seconds, exposed, verifying = 0.0, library = 0.0;
+    if (wanted->against_library) DM_TRY(library_once(b, &library));
+    DM_TRY(multiply_once(b, &seconds, &exposed));
+    if (wanted->verify) DM_TRY(verify(b, &verifying));
+    DM_TRY(dm_comm_max_f64(b->run->world, &verifying, 1));
+    if (i < 0) continue;
+    b->seconds[i] = seconds;
+    b->exposed[i] = exposed;
+    b->verify[i] = verifying;
+    b->library[i] = library;
+  }
+  return DM_OK;
+}
+
+static void record_statistics(dm_record *record, const char *name, const char *label,
+                              double *values, int64_t count, dm_statistics *s) {
+  char path[64];
+  snprintf(path, sizeof path, "repetitions.%s_s", name);
+  dm_record_series(record, path, values, count);
+  *s = dm_statistics_of(values, count);
+  const char *const parts[] = {"median", "min", "max", "ci95_low", "ci95_high"};
+  const double numbers[] = {s->median, s->least, s->most, s->low, s->high};
+  for (int i = 0; i < 5; i++) {
+    snprintf(path, sizeof path, "times.%s_%s_s", name, parts[i]);
+    dm_record_real(record, path, i == 0 ? label : NULL, DM_SHOWN_SECONDS, numbers[i]);
+  }
+}
+
+static void record_bench(bench *b, const dm_phases *phases, dm_record *record) {
+  const dm_bench_multiply *wanted = b->wanted;
+  const dm_problem *p = &b->setup.plan.problem;
+  const int64_t count = wanted->repetitions;
+  dm_statistics multiply, exposed, verifying, library = {0};
+  dm_setup_record(&b->setup, b->run, record);
+  dm_record_text(record, "bench.from", "operands start in", "%s memory",
+                 wanted->from_device ? "device" : "host");
+  dm_record_integer(record, "bench.warmup", NULL, DM_SHOWN_PLAIN, wanted->warmup);
+  dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, count);
+  record_statistics(record, "multiply", "multiplying (median)", b->seconds, count, &multiply);
+  record_statistics(record, "exposed", "  not hidden behind products", b->exposed, count, &exposed);
+  record_statistics(record, "verify", "verifying C (median)", b->verify, count, &verifying);
+  dm_record_real(record, "times.check_operands_s", "verifying A and B, once", DM_SHOWN_SECONDS,
+                 phases->check);
+  double flops = dm_product_flops(p) / multiply.median;
+  dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS, flops);
+  if (wanted->against_library) {
+    record_statistics(record, "library", "library call (median)", b->library, count, &library);
+    dm_record_real(record, "rates.library_flops", "library rate", DM_SHOWN_FLOPS,
+                   dm_product_flops(p) / library.median);
+    dm_record_real(record, "rates.of_library", "rate / library rate", DM_SHOWN_PLAIN,
+                   library.median / multiply.median);
+  }
+  dm_record_integer(record, "moved.between_ranks_bytes", NULL, DM_SHOWN_BYTES, phases->received);
+  if (wanted->verify) dm_verdict_record(&b->worst, &b->run->log, record);
+  dm_record_summary(record,
+                    "damier: bench multiply m=%lld n=%lld k=%lld dtype=%s%s ranks=%d "
+                    "median_s=%.6f tflops=%.4g residual=%.2g %s",
+                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
+                    p->tf32 ? " compute=tf32" : "", b->run->ranks, multiply.median, flops * 1e-12,
+                    b->worst.residual, wanted->verify ? dm_verdict_word(&b->worst) : "UNVERIFIED");
+}
+
+static dm_status open(bench *b) {
+  const dm_bench_multiply *wanted = b->wanted;
+  dm_problem problem;
+  DM_TRY(dm_comm_agree(b->run->world, problem_of(wanted, &problem)));
+  dm_engine engine = wanted->engine;
+  engine.wishes.from_device = wanted->from_device;
+  DM_TRY(dm_setup_open(b->run, &engine, &problem, &b->setup));
+  DM_TRY(dm_comm_agree(b->run->world, check_library(b)));
+  double *all;
+  DM_TRY(dm_buffer_zeroed(4 * (int64_t)wanted->repetitions, sizeof *all, (void **)&all));
+  b->seconds = all;
+  b->exposed = all + wanted->repetitions;
+  b->verify = all + 2 * wanted->repetitions;
+  b->library = all + 3 * wanted->repetitions;
+  const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
+  if (wanted->verify)
+    DM_TRY(dm_comm_agree(b->run->world,
+                         dm_freivalds_new(&problem, one, zero, b->setup.plan.gpu, &b->check)));
+  b->task_opened = true;
+  return dm_task_open(b->run, &b->setup.plan, b->setup.backend, &b->task);
+}
+
+static dm_status measure(bench *b, dm_record *record) {
+  const dm_task_calls calls = {.context = b, .load = generate};
+  DM_TRY(open(b));
+  DM_TRY(dm_comm_agree(b->run->world, dm_execute(&b->task, DM_LOADS, &calls)));
+  if (b->wanted->verify) DM_TRY(dm_check_operands(&b->task, b->check));
+  DM_TRY(repeat(b));
+  dm_phases worst;
+  DM_TRY(dm_phases_worst(b->run, &b->task, &worst));
+  if (record) record_bench(b, &worst, record);
+  return b->wanted->verify ? dm_verdict_status(&b->worst, "the benchmark's product") : DM_OK;
+}
+
+dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm_record *record) {
+  bench b = {.run = run, .wanted = wanted, .worst = {.pass = true, .worst_row = -1}};
+  dm_status status = measure(&b, run->rank == 0 ? record : NULL);
+  if (status && !status->agreed) return status;
+  if (b.task_opened) dm_task_close(&b.task);
+  dm_freivalds_free(b.check);
+  free(b.seconds);
+  dm_setup_close(&b.setup);
+  return status;
+}

@@ -1,0 +1,183 @@
+#include "job/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/closest.h"
+#include "core/units.h"
+
+/* Part of the free memory that a rank may plan with; the rest is for the libraries and the system. */
+static const double usable = 0.85;
+
+/* "auto" is cuda only where every rank sees a GPU: all ranks multiply in the same way. */
+static dm_status find_backend(dm_run *run, const char *name, const dm_backend_ops **ops) {
+  if (strcmp(name, "auto") != 0) return dm_comm_agree(run->world, dm_backend_find(name, ops));
+  *ops = dm_backend_auto();
+  int64_t without = dm_backend_device_count(*ops) == 0;
+  DM_TRY(dm_comm_max_i64(run->world, &without, 1));
+  return without ? dm_backend_find("cpu", ops) : DM_OK;
+}
+
+static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
+                              const dm_problem *problem) {
+  const char *const *names = ops->kernels();
+  int count = 0;
+  bool known = false;
+  for (; names[count]; count++) known |= strcmp(kernel, names[count]) == 0;
+  if (!known) {
+    dm_status status =
+        dm_fail(DM_E_USAGE, "backend %s has no kernel '%s'", ops->name, kernel);
+    int closest = dm_closest(kernel, names, count);
+    if (closest >= 0) return dm_hint(status, "did you mean '%s'?", names[closest]);
+    return dm_hint(status, "damier info lists the kernels");
+  }
+  const char *why = "";
+  if (ops->takes(kernel, problem->work, problem->tf32, &why)) return DM_OK;
+  return dm_fail(DM_E_USAGE, "kernel %s of backend %s does not multiply %s%s: %s", kernel,
+                 ops->name, dm_dtype_name(problem->work), problem->tf32 ? " in tf32" : "", why);
+}
+
+static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                              const dm_backend_ops *ops, dm_setup *setup) {
+  DM_TRY(check_kernel(ops, engine->kernel, problem));
+  dm_backend_config config = {.local_rank = run->local_rank,
+                              .local_ranks = run->local_ranks,
+                              .threads = engine->threads,
+                              .tf32 = problem->tf32,
+                              .tile = engine->wishes.reproducible ? DM_TILE : 0,
+                              .kernel = engine->kernel};
+  DM_TRY(dm_backend_open(ops, &config, &setup->backend));
+  DM_TRY(dm_backend_device(setup->backend, &setup->device));
+  if (!ops->device_memory || setup->device.sharing == 1) return DM_OK;
+  if (engine->require_gpu_per_rank)
+    return dm_hint(dm_fail(DM_E_DEVICE, "%d ranks of this node share GPU %s", setup->device.sharing,
+                           setup->device.id),
+                   "start at most %d ranks on a node, or leave out --require-gpu-per-rank",
+                   setup->device.visible);
+  dm_log_line(&run->log, DM_LOG_WARNING, "%d ranks share one GPU (%s)", setup->device.sharing,
+              setup->device.name);
+  return DM_OK;
+}
+
+static int64_t smallest(int64_t limit, double available) {
+  int64_t share = (int64_t)(available * usable);
+  return limit > 0 ? limit : share;
+}
+
+/* What the planner may count on: the rank that has least decides for all. */
+static dm_status describe_machine(dm_run *run, const dm_engine *engine, dm_setup *setup) {
+  dm_machine *machine = &setup->machine;
+  const bool gpu = setup->backend->ops->device_memory;
+  const dm_device *device = &setup->device;
+  dm_machine_stated(gpu ? device->name : NULL, (int)dm_max(1, device->threads), machine);
+  machine->nodes = run->nodes;
+  machine->gpu = gpu;
+  machine->device_links = false;
+  int64_t values[4] = {
+      -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
+      gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
+      run->local_ranks, gpu ? device->sharing : 1};
+  DM_TRY(dm_comm_max_i64(run->world, values, 4));
+  machine->host_bytes = -values[0];
+  machine->device_bytes = -values[1];
+  machine->ranks_per_node = (int)values[2];
+  for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] /= (double)values[3];
+  machine->flops_tf32 /= (double)values[3];
+  machine->upload /= (double)values[3];
+  return DM_OK;
+}
+
+static void say_need(dm_run *run, const dm_setup *setup) {
+  char host[32], host_has[32], device[32], device_has[32], disk[32], time[32], recipe[200];
+  const dm_plan *plan = &setup->plan;
+  dm_plan_recipe(plan, recipe);
+  dm_log_line(&run->log, DM_LOG_NOTE, "plan: %s, predicted %s", recipe,
+              dm_format_seconds(plan->forecast.total, time));
+  dm_log_line(&run->log, DM_LOG_NOTE, "needs per rank: %s of host memory (has %s)%s%s%s%s%s%s",
+              dm_format_bytes(plan->host_bytes, host),
+              dm_format_bytes(setup->machine.host_bytes, host_has),
+              plan->gpu ? ", " : "", plan->gpu ? dm_format_bytes(plan->device_bytes, device) : "",
+              plan->gpu ? " of GPU memory (has " : "",
+              plan->gpu ? dm_format_bytes(setup->machine.device_bytes, device_has) : "",
+              plan->gpu ? ")" : "", plan->problem.from_files ? "" : "; nothing on disk");
+  if (plan->problem.from_files)
+    dm_log_line(&run->log, DM_LOG_NOTE, "needs on disk: %s",
+                dm_format_bytes(plan->disk_bytes, disk));
+}
+
+static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {
+  int64_t hash = (int64_t)(dm_plan_hash(plan) >> 1), extremes[2] = {hash, -hash};
+  DM_TRY(dm_comm_max_i64(run->world, extremes, 2));
+  if (extremes[0] == hash && -extremes[1] == hash) return DM_OK;
+  return dm_fail(DM_E_BUG, "the ranks do not hold the same plan");
+}
+
+dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                        dm_setup *setup) {
+  memset(setup, 0, sizeof *setup);
+  const dm_backend_ops *ops;
+  DM_TRY(find_backend(run, engine->backend, &ops));
+  DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
+  DM_TRY(describe_machine(run, engine, setup));
+  dm_status status = DM_OK;
+  if (run->rank == 0)
+    status = dm_plan_choose(problem, &setup->machine, run->ranks, &engine->wishes, &setup->plan);
+  DM_TRY(dm_comm_agree(run->world, status));
+  DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));
+  DM_TRY(dm_comm_agree(run->world, same_everywhere(run, &setup->plan)));
+  say_need(run, setup);
+  return DM_OK;
+}
+
+void dm_setup_close(dm_setup *setup) {
+  dm_backend_close(setup->backend);
+  setup->backend = NULL;
+}
+
+static void record_forecast(const dm_plan *plan, dm_record *record) {
+  const dm_forecast *f = &plan->forecast;
+  dm_record_real(record, "forecast.total_s", NULL, DM_SHOWN_SECONDS, f->total);
+  dm_record_real(record, "forecast.read_s", NULL, DM_SHOWN_SECONDS, f->read);
+  dm_record_real(record, "forecast.upload_s", NULL, DM_SHOWN_SECONDS, f->upload);
+  dm_record_real(record, "forecast.fetch_s", NULL, DM_SHOWN_SECONDS, f->fetch);
+  dm_record_real(record, "forecast.gemm_s", NULL, DM_SHOWN_SECONDS, f->gemm);
+  dm_record_real(record, "forecast.reduce_s", NULL, DM_SHOWN_SECONDS, f->reduce);
+  dm_record_real(record, "forecast.write_s", NULL, DM_SHOWN_SECONDS, f->write);
+}
+
+void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {
+  const dm_plan *plan = &setup->plan;
+  const dm_problem *p = &plan->problem;
+  char recipe[200];
+  dm_plan_recipe(plan, recipe);
+  dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld", (long long)p->m,
+                 (long long)p->n, (long long)p->k);
+  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
+  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
+  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
+  dm_record_text(record, "problem.types", "types", "%s%s, sums in %s, C in %s",
+                 dm_dtype_name(p->work), p->tf32 ? " (tf32)" : "", dm_dtype_name(p->accumulator),
+                 dm_dtype_name(p->c));
+  dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
+  dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
+  dm_record_text(record, "machine.backend", NULL, "%s", setup->backend->ops->name);
+  dm_record_text(record, "machine.device", "device", "%s", setup->device.name);
+  dm_record_text(record, "machine.device_id", NULL, "%s", setup->device.id);
+  dm_record_text(record, "machine.library", NULL, "%s", setup->device.library);
+  dm_record_text(record, "machine.host", NULL, "%s", dm_comm_host(run->world));
+  dm_record_integer(record, "machine.nodes", NULL, DM_SHOWN_PLAIN, run->nodes);
+  dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
+  dm_record_integer(record, "machine.threads", NULL, DM_SHOWN_PLAIN, setup->device.threads);
+  dm_record_text(record, "machine.where", "ranks", "%d on %d %s, backend %s", run->ranks,
+                 run->nodes, run->nodes == 1 ? "node" : "nodes", setup->backend->ops->name);
+  dm_record_text(record, "plan.recipe", "plan", "%s", recipe);
+  dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
+  dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
+  dm_record_flag(record, "plan.overlap", NULL, plan->overlap);
+  dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
+  dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
+  record_forecast(plan, record);
+}

@@ -1,0 +1,206 @@
+/* execute: posts every step as soon as what it waits for is done, and waits for none that nobody needs
+ * yet.  The same loop runs on CPU and GPU, with and without peers. */
+#include <sched.h>
+#include <string.h>
+
+#include "core/checked.h"
+#include "core/clock.h"
+#include "job/task.h"
+
+enum { WINDOW = 32 }; /* steps looked at; more than slots * 5 never help */
+
+typedef struct slot_state {
+  dm_step step;
+  bool posted, done;
+  int ticket;     /* of a gather */
+  dm_event event; /* of a copy or product */
+} slot_state;
+
+typedef struct execution {
+  dm_task *task;
+  const dm_task_calls *calls;
+  unsigned kinds;
+  dm_cursor cursor;
+  slot_state window[WINDOW]; /* step i stands at i % WINDOW */
+  int64_t first, end;        /* steps in the window */
+  bool exhausted;
+  int64_t products_posted, products_done;
+} execution;
+
+static slot_state *state_of(execution *x, int64_t index) {
+  return &x->window[index % WINDOW];
+}
+
+static bool step_done(execution *x, int64_t index) {
+  return index < x->first || state_of(x, index)->done;
+}
+
+static bool ready(execution *x, const dm_step *step) {
+  for (int i = 0; i < DM_STEP_AFTER; i++)
+    if (step->after[i] >= 0 && !step_done(x, step->after[i])) return false;
+  return true;
+}
+
+static dm_matrix matrix_of(dm_step_kind kind) {
+  return kind == DM_STEP_LOAD_A || kind == DM_STEP_FETCH_A || kind == DM_STEP_UPLOAD_A ? DM_A
+                                                                                       : DM_B;
+}
+
+/* Where each peer's piece stands in a slot of packed rows. */
+static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step, dm_view slot) {
+  const dm_plan *plan = task->plan;
+  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  int64_t row_bytes = slot.row_stride * dm_dtype_size(slot.dtype);
+  int64_t origin = matrix == DM_A ? task->rows.begin : dm_plan_panel(plan, step->panel).begin;
+  for (int peer = 0; peer < dm_comm_size(factor->peers); peer++) {
+    dm_range rows = matrix == DM_A ? dm_plan_a_share(plan, task->place.i, peer)
+                                   : dm_plan_b_share(plan, step->panel, peer);
+    factor->offset[peer] = (rows.begin - origin) * row_bytes;
+    factor->bytes[peer] = dm_range_size(rows) * row_bytes;
+  }
+}
+
+static dm_status post_fetch(dm_task *task, slot_state *state) {
+  const dm_step *step = &state->step;
+  dm_matrix matrix = matrix_of(step->kind);
+  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  dm_space space = task->plan->device_links ? DM_DEVICE : DM_HOST;
+  dm_view slot = dm_task_slot(task, matrix, step->panel, step->slot, space);
+  pieces_of(task, matrix, step, slot);
+  dm_gather gather = {.group = factor->peers,
+                      .own = dm_task_piece(task, matrix, step->panel).base,
+                      .slot = slot.base,
+                      .offset = factor->offset,
+                      .bytes = factor->bytes,
+                      .tag = (int)(step->panel % 32768)};
+  return dm_transport_post(task->transport, &gather, &state->ticket);
+}
+
+static dm_status post_upload(dm_task *task, slot_state *state) {
+  const dm_step *step = &state->step;
+  dm_matrix matrix = matrix_of(step->kind);
+  bool fetched = (matrix == DM_A ? task->a.host_ring : task->b.host_ring) != NULL;
+  dm_view src = fetched ? dm_task_slot(task, matrix, step->panel, step->slot, DM_HOST)
+                        : dm_task_piece(task, matrix, step->panel);
+  dm_view dst = dm_task_slot(task, matrix, step->panel, step->slot, DM_DEVICE);
+  task->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
+  return dm_backend_copy(task->backend, dst, src, &state->event);
+}
+
+/* The panel as the product reads it: in a slot, or in the share where nothing had to move. */
+static dm_view operand(const dm_task *task, dm_matrix matrix, const dm_step *step) {
+  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  if (factor->device_ring)
+    return dm_task_slot(task, matrix, step->panel, step->slot, DM_DEVICE);
+  if (factor->host_ring) return dm_task_slot(task, matrix, step->panel, step->slot, DM_HOST);
+  return dm_task_piece(task, matrix, step->panel);
+}
+
+static dm_status post_gemm(execution *x, slot_state *state) {
+  dm_task *task = x->task;
+  const dm_step *step = &state->step;
+  bool accumulate = step->panel != task->panels.begin;
+  x->products_posted++;
+  return dm_backend_gemm(task->backend, task->c, operand(task, DM_A, step),
+                         operand(task, DM_B, step), accumulate, &state->event);
+}
+
+static dm_status post(execution *x, slot_state *state) {
+  state->posted = true;
+  switch (state->step.kind) {
+  case DM_STEP_LOAD_A:
+  case DM_STEP_LOAD_B:
+    state->done = true;
+    if (!x->calls->load) return DM_OK;
+    return x->calls->load(x->calls->context, x->task, matrix_of(state->step.kind));
+  case DM_STEP_FETCH_A:
+  case DM_STEP_FETCH_B: return post_fetch(x->task, state);
+  case DM_STEP_UPLOAD_A:
+  case DM_STEP_UPLOAD_B: return post_upload(x->task, state);
+  case DM_STEP_GEMM: return post_gemm(x, state);
+  case DM_STEP_REDUCE: state->done = true; return dm_task_reduce(x->task);
+  case DM_STEP_STORE:
+    state->done = true;
+    return x->calls->store ? x->calls->store(x->calls->context, x->task) : DM_OK;
+  case DM_STEP_KINDS: break;
+  }
+  return dm_fail(DM_E_BUG, "a step of unknown kind");
+}
+
+/* Asks after a posted step.  A product is asked after only while it is the oldest: on the CPU, to ask
+ * is to compute, and messages want to be looked at between two pieces. */
+static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
+  switch (state->step.kind) {
+  case DM_STEP_FETCH_A:
+  case DM_STEP_FETCH_B:
+    return dm_transport_test(x->task->transport, state->ticket, &state->done);
+  case DM_STEP_GEMM:
+    if (*product_asked) return DM_OK;
+    *product_asked = true;
+    DM_TRY(dm_backend_test(x->task->backend, state->event, &state->done));
+    if (state->done) x->products_done++;
+    return DM_OK;
+  default: return dm_backend_test(x->task->backend, state->event, &state->done);
+  }
+}
+
+static void refill(execution *x) {
+  while (!x->exhausted && x->end - x->first < WINDOW) {
+    slot_state *state = state_of(x, x->end);
+    memset(state, 0, sizeof *state);
+    if (!dm_cursor_next(&x->cursor, &state->step)) {
+      x->exhausted = true;
+      break;
+    }
+    if (!(x->kinds & 1u << state->step.kind)) state->posted = state->done = true;
+    x->end++;
+  }
+}
+
+static void drop_done(execution *x) {
+  while (x->first < x->end && state_of(x, x->first)->done) x->first++;
+}
+
+/* One look at every step of the window, in order; *moved if anything happened. */
+static dm_status sweep(execution *x, bool *moved) {
+  bool product_asked = false;
+  *moved = false;
+  for (int64_t i = x->first; i < x->end; i++) {
+    slot_state *state = state_of(x, i);
+    if (state->done) continue;
+    if (!state->posted) {
+      if (!ready(x, &state->step)) continue;
+      DM_TRY(post(x, state));
+      *moved = true;
+    } else {
+      DM_TRY(ask(x, state, &product_asked));
+      *moved |= state->done;
+    }
+  }
+  return DM_OK;
+}
+
+static bool multiplying(const execution *x) {
+  return x->products_posted > x->products_done;
+}
+
+dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) {
+  execution x = {.task = task, .calls = calls, .kinds = kinds};
+  dm_cursor_start(&x.cursor, task->plan, task->run->rank);
+  int64_t reported = -1;
+  for (;;) {
+    refill(&x);
+    if (x.first == x.end) return DM_OK;
+    bool moved, busy = multiplying(&x);
+    double start = dm_now();
+    DM_TRY(sweep(&x, &moved));
+    /* Time with a product under way; what is left of the phase was not hidden. */
+    if (busy || multiplying(&x)) task->phases.gemm += dm_now() - start;
+    drop_done(&x);
+    if (calls->progress && x.products_done != reported && kinds & 1u << DM_STEP_GEMM) {
+      reported = x.products_done;
+      calls->progress(calls->context, reported, dm_range_size(task->panels));
+    }
+    if (!moved && !multiplying(&x)) sched_yield();
+  }
+}

@@ -1,0 +1,104 @@
+#include "job/info.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "comm/comm.h"
+#include "core/buffer.h"
+#include "core/version.h"
+#include "io/inspect.h"
+#include "transport/transport.h"
+
+static void join_kernels(const dm_backend_ops *ops, char *text, size_t size) {
+  size_t used = 0;
+  text[0] = '\0';
+  const char *const *names = ops->kernels();
+  for (int i = 0; names[i] && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", names[i]);
+}
+
+/* One device of a backend: opened only to be asked. */
+static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
+                                 dm_record *record) {
+  dm_backend_config config = {.local_rank = rank, .local_ranks = ranks, .kernel = "auto"};
+  dm_backend *backend;
+  DM_TRY(dm_backend_open(ops, &config, &backend));
+  dm_device device;
+  dm_status status = dm_backend_device(backend, &device);
+  dm_backend_close(backend);
+  if (status) return status;
+  char path[64], memory[32] = "";
+  snprintf(path, sizeof path, "backends.%s.device_%d", ops->name, rank);
+  if (ops->device_memory)
+    snprintf(memory, sizeof memory, ", %.0f GiB", (double)device.memory_total / 0x1p30);
+  dm_record_text(record, path, "  device", "%s%s%s%s; %s", device.name, memory,
+                 device.id[0] ? ", " : "", device.id, device.library);
+  return DM_OK;
+}
+
+static dm_status describe_backend(const dm_backend_ops *ops, dm_record *record) {
+  char path[64], label[64];
+  snprintf(path, sizeof path, "backends.%s.about", ops->name);
+  snprintf(label, sizeof label, "backend %s", ops->name);
+  if (ops->not_built) {
+    dm_record_text(record, path, label, "not built: %s", ops->not_built);
+    return DM_OK;
+  }
+  char kernels[256];
+  join_kernels(ops, kernels, sizeof kernels);
+  dm_record_text(record, path, label, "%s; kernels %s", ops->about, kernels);
+  int count = ops->device_memory ? dm_backend_device_count(ops) : 1;
+  if (count == 0) dm_record_text(record, path, "  device", "no GPU is visible");
+  for (int i = 0; i < count; i++) DM_TRY(describe_device(ops, i, count, record));
+  return DM_OK;
+}
+
+dm_status dm_info_program(dm_record *record) {
+  char text[256];
+  dm_record_text(record, "build.version", "damier", "%s (git %s)", DM_VERSION, DM_GIT);
+  dm_record_text(record, "build.compiler", "compiler", "%s, %s", DM_COMPILER, DM_BUILD_TYPE);
+  dm_comm_library(text, sizeof text);
+  dm_record_text(record, "libraries.mpi", "MPI", "%s", text);
+  dm_io_library(text, sizeof text);
+  dm_record_text(record, "libraries.hdf5", "HDF5", "%s", text);
+  dm_record_integer(record, "machine.cores", "cores", DM_SHOWN_PLAIN,
+                    sysconf(_SC_NPROCESSORS_ONLN));
+  dm_record_integer(record, "machine.memory_bytes", "memory", DM_SHOWN_BYTES, dm_memory_total());
+  dm_record_integer(record, "machine.memory_free_bytes", "  free", DM_SHOWN_BYTES,
+                    dm_memory_available());
+  for (int i = 0; dm_backend_all()[i]; i++) DM_TRY(describe_backend(dm_backend_all()[i], record));
+  for (int i = 0; dm_transport_all()[i]; i++) {
+    const dm_transport_ops *ops = dm_transport_all()[i];
+    char path[64], label[64];
+    snprintf(path, sizeof path, "transports.%s", ops->name);
+    snprintf(label, sizeof label, "transport %s", ops->name);
+    dm_record_text(record, path, label, "%s%s", ops->not_built ? "not built: " : "",
+                   ops->not_built ? ops->not_built : ops->about);
+  }
+  return DM_OK;
+}
+
+dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,
+                          dm_record *record) {
+  char layout[200];
+  dm_io_describe(dataset, layout, sizeof layout);
+  dm_record_text(record, "dataset.name", "dataset", "%s:%s", dataset->at.file,
+                 dataset->at.dataset);
+  dm_record_text(record, "dataset.shape", "shape", "%lld x %lld", (long long)dataset->rows,
+                 (long long)dataset->cols);
+  dm_record_integer(record, "dataset.rows", NULL, DM_SHOWN_PLAIN, dataset->rows);
+  dm_record_integer(record, "dataset.cols", NULL, DM_SHOWN_PLAIN, dataset->cols);
+  dm_record_text(record, "dataset.type", "type", "%s%s", dm_dtype_name(dataset->dtype),
+                 dataset->swapped ? ", other byte order" : "");
+  dm_record_text(record, "dataset.layout", "layout", "%s", layout);
+  dm_record_integer(record, "dataset.stored_bytes", "stored", DM_SHOWN_BYTES,
+                    dataset->stored_bytes);
+  for (int i = 0; provenance && i < provenance->count; i++) {
+    char path[64], label[64];
+    snprintf(path, sizeof path, "provenance.%s", provenance->list[i].name);
+    snprintf(label, sizeof label, "  %s", provenance->list[i].name);
+    dm_record_text(record, path, label, "%s", provenance->list[i].text);
+  }
+  return DM_OK;
+}

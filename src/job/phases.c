@@ -1,0 +1,81 @@
+#include "job/phases.h"
+
+#include "core/clock.h"
+
+dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *worst) {
+  const dm_phases *p = &task->phases;
+  double seconds[] = {p->read, p->check, p->multiply, p->gemm, p->reduce, p->write, p->verify};
+  int64_t bytes[] = {p->received, p->uploaded};
+  if (task->transport) bytes[0] += dm_transport_received(task->transport);
+  DM_TRY(dm_comm_max_f64(run->world, seconds, 7));
+  DM_TRY(dm_comm_sum_i64(run->world, bytes, 2));
+  *worst = (dm_phases){.read = seconds[0],
+                       .check = seconds[1],
+                       .multiply = seconds[2],
+                       .gemm = seconds[3],
+                       .reduce = seconds[4],
+                       .write = seconds[5],
+                       .verify = seconds[6],
+                       .received = bytes[0],
+                       .uploaded = bytes[1]};
+  return DM_OK;
+}
+
+double dm_product_flops(const dm_problem *problem) {
+  double each = dm_dtype_is_complex(problem->work) ? 8.0 : 2.0;
+  return each * (double)problem->m * (double)problem->n * (double)problem->k;
+}
+
+double dm_phases_flops(const dm_phases *worst, const dm_plan *plan) {
+  double seconds = worst->multiply + worst->reduce;
+  return seconds > 0 ? dm_product_flops(&plan->problem) / seconds : 0.0;
+}
+
+void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
+                      dm_record *record) {
+  double exposed = worst->multiply > worst->gemm ? worst->multiply - worst->gemm : 0.0;
+  dm_record_real(record, "times.total_s", "total", DM_SHOWN_SECONDS, total);
+  dm_record_real(record, "times.read_s", "  reading", DM_SHOWN_SECONDS, worst->read);
+  dm_record_real(record, "times.multiply_s", "  multiplying", DM_SHOWN_SECONDS, worst->multiply);
+  dm_record_real(record, "times.exposed_s", "    not hidden behind products", DM_SHOWN_SECONDS,
+                 exposed);
+  if (plan->pk > 1)
+    dm_record_real(record, "times.reduce_s", "  summing layers", DM_SHOWN_SECONDS, worst->reduce);
+  dm_record_real(record, "times.write_s", "  writing", DM_SHOWN_SECONDS, worst->write);
+  dm_record_real(record, "times.verify_s", "  verifying", DM_SHOWN_SECONDS,
+                 worst->check + worst->verify);
+  dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS,
+                 dm_phases_flops(worst, plan));
+  dm_record_integer(record, "moved.between_ranks_bytes", "moved between ranks", DM_SHOWN_BYTES,
+                    worst->received);
+  dm_record_integer(record, "moved.to_devices_bytes", NULL, DM_SHOWN_BYTES, worst->uploaded);
+}
+
+typedef dm_status (*visit)(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
+                           int64_t col);
+
+static dm_status scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
+                        int64_t col) {
+  (void)row;
+  return dm_freivalds_scan_b(check, backend, view, col);
+}
+
+static dm_status each_piece(dm_task *task, dm_matrix matrix, dm_freivalds *check, visit visitor) {
+  for (int64_t p = task->panels.begin; p < task->panels.end; p++)
+    DM_TRY(visitor(check, task->backend, dm_task_piece(task, matrix, p),
+                   dm_task_piece_rows(task, matrix, p).begin,
+                   dm_task_piece_cols(task, matrix, p).begin));
+  return DM_OK;
+}
+
+dm_status dm_check_operands(dm_task *task, dm_freivalds *check) {
+  double start = dm_now();
+  const dm_comm *world = task->run->world;
+  DM_TRY(dm_comm_agree(world, each_piece(task, DM_B, check, scan_b)));
+  DM_TRY(dm_freivalds_weigh(check, world));
+  DM_TRY(dm_comm_agree(world, each_piece(task, DM_B, check, dm_freivalds_add_b)));
+  DM_TRY(dm_freivalds_project(check, world));
+  DM_TRY(dm_comm_agree(world, each_piece(task, DM_A, check, dm_freivalds_add_a)));
+  task->phases.check = dm_now() - start;
+  return DM_OK;
+}

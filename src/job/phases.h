@@ -1,0 +1,22 @@
+/* phases: how long the parts of a multiplication took, on the rank that took longest. */
+#ifndef DM_JOB_PHASES_H
+#define DM_JOB_PHASES_H
+
+#include "job/freivalds.h"
+#include "job/record.h"
+#include "job/task.h"
+
+/* Collective: largest seconds of any rank; bytes are summed. */
+dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *worst);
+
+/* Floating-point operations of the whole product, 2mnk (8mnk for complex numbers), per second. */
+double dm_phases_flops(const dm_phases *worst, const dm_plan *plan);
+double dm_product_flops(const dm_problem *problem);
+
+void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
+                      dm_record *record);
+
+/* Collective: gathers what the verification needs of A and B, from the shares. */
+dm_status dm_check_operands(dm_task *task, dm_freivalds *check);
+
+#endif

@@ -1,0 +1,65 @@
+#include "job/provenance.h"
+
+#include <time.h>
+
+#include "core/version.h"
+
+const char *dm_op_name(dm_op op) {
+  return op == DM_OP_N ? "n" : op == DM_OP_T ? "t" : "c";
+}
+
+static dm_status add_dataset(dm_attributes *list, const char *name, const dm_dataset *dataset) {
+  DM_TRY(dm_attributes_add(list, name, "%s:%s", dataset->at.file, dataset->at.dataset));
+  char about[DM_ATTRIBUTE_NAME];
+  snprintf(about, sizeof about, "%s_matrix", name);
+  return dm_attributes_add(list, about, "%lld x %lld %s", (long long)dataset->rows,
+                           (long long)dataset->cols, dm_dtype_name(dataset->dtype));
+}
+
+static dm_status add_software(dm_attributes *list, const dm_run *run) {
+  char date[32] = "";
+  time_t now = time(NULL);
+  struct tm utc;
+  if (gmtime_r(&now, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  DM_TRY(dm_attributes_add(list, "software", "damier"));
+  DM_TRY(dm_attributes_add(list, "software_version", "%s", DM_VERSION));
+  DM_TRY(dm_attributes_add(list, "git", "%s", DM_GIT));
+  DM_TRY(dm_attributes_add(list, "date", "%s", date));
+  return dm_attributes_add(list, "command", "%s", run->command ? run->command : "");
+}
+
+/* %.17g: the number comes back as it was. */
+static dm_status add_equation(dm_attributes *list, const dm_equation *equation) {
+  DM_TRY(dm_attributes_add(list, "op_a", "%s", dm_op_name(equation->op_a)));
+  DM_TRY(dm_attributes_add(list, "op_b", "%s", dm_op_name(equation->op_b)));
+  DM_TRY(dm_attributes_add(list, "alpha", "%.17g,%.17g", equation->alpha[0], equation->alpha[1]));
+  DM_TRY(dm_attributes_add(list, "beta", "%.17g,%.17g", equation->beta[0], equation->beta[1]));
+  DM_TRY(dm_attributes_add(list, "type", "%s",
+                           equation->type == DM_DTYPE_NONE ? "" : dm_dtype_name(equation->type)));
+  return dm_attributes_add(list, "compute", "%s", dm_compute_name(equation->compute));
+}
+
+static dm_status add_verdict(dm_attributes *list, const dm_verdict *verdict) {
+  if (!verdict) return dm_attributes_add(list, "verified", "no");
+  DM_TRY(dm_attributes_add(list, "verified", "%s", verdict->pass ? "PASS" : "FAIL"));
+  DM_TRY(dm_attributes_add(list, "residual", "%.3g of the bound", verdict->residual));
+  DM_TRY(dm_attributes_add(list, "rows_left_out", "%lld", (long long)verdict->rows_left_out));
+  return dm_attributes_add(list, "cols_left_out", "%lld", (long long)verdict->cols_left_out);
+}
+
+dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, const dm_run *run,
+                           const dm_verdict *verdict, dm_attributes *list) {
+  char recipe[200];
+  dm_plan_recipe(&setup->plan, recipe);
+  list->count = 0;
+  DM_TRY(add_software(list, run));
+  DM_TRY(add_dataset(list, "a", &multiply->a));
+  DM_TRY(add_dataset(list, "b", &multiply->b));
+  if (setup->plan.problem.reads_c) DM_TRY(add_dataset(list, "old_c", &multiply->c));
+  DM_TRY(add_equation(list, &multiply->equation));
+  DM_TRY(dm_attributes_add(list, "backend", "%s", setup->backend->ops->name));
+  DM_TRY(dm_attributes_add(list, "device", "%s", setup->device.name));
+  DM_TRY(dm_attributes_add(list, "ranks", "%d", run->ranks));
+  DM_TRY(dm_attributes_add(list, "recipe", "%s", recipe));
+  return add_verdict(list, verdict);
+}

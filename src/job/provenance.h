@@ -1,0 +1,16 @@
+/* provenance: what C says about where it comes from, as text attributes of its dataset. */
+#ifndef DM_JOB_PROVENANCE_H
+#define DM_JOB_PROVENANCE_H
+
+#include "job/engine.h"
+#include "job/freivalds.h"
+#include "job/multiply.h"
+
+/* VERDICT is NULL where the result was not verified. */
+dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, const dm_run *run,
+                           const dm_verdict *verdict, dm_attributes *attributes);
+
+/* "n", "t", "c". */
+const char *dm_op_name(dm_op op);
+
+#endif

@@ -1,0 +1,193 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/checked.h"
+#include "plan/complete.h"
+#include "plan/fit.h"
+#include "plan/grid_cost.h"
+
+enum { MOST_PLANS = 64, PROMISING = 64 };
+
+typedef struct grid {
+  int pm, pn, pk;
+  double floor;
+} grid;
+
+/* The best plans so far, in order. */
+typedef struct ranking {
+  dm_plan *plans;
+  int count, limit;
+  bool unreachable; /* some grid was refused for that */
+} ranking;
+
+/* ---- order of plans ---- */
+
+/* Times that differ by less than 2^-20 count as equal, so that rounding errors decide nothing. */
+static double coarse(double seconds) {
+  int exponent;
+  double fraction = frexp(seconds, &exponent);
+  return ldexp(nearbyint(fraction * 0x1p20), exponent - 20);
+}
+
+static int sign_of(double difference) {
+  return difference < 0 ? -1 : difference > 0;
+}
+
+/* Less time, then fewer layers, squarer, more ranks. */
+static int compare(const dm_plan *x, const dm_plan *y) {
+  int order = sign_of(coarse(x->forecast.total) - coarse(y->forecast.total));
+  if (!order) order = sign_of(x->pk - y->pk);
+  if (!order) order = sign_of(abs(x->pm - x->pn) - abs(y->pm - y->pn));
+  if (!order) order = sign_of(dm_plan_used(y) - dm_plan_used(x));
+  return order ? order : sign_of(x->pm - y->pm);
+}
+
+static void insert(ranking *best, const dm_plan *plan) {
+  int at = best->count;
+  while (at > 0 && compare(plan, &best->plans[at - 1]) < 0) at--;
+  if (at == best->limit) return;
+  if (best->count < best->limit) best->count++;
+  for (int i = best->count - 1; i > at; i--) best->plans[i] = best->plans[i - 1];
+  best->plans[at] = *plan;
+}
+
+/* ---- all grids ---- */
+
+/* Sides beyond these give some ranks nothing; a wish goes before. */
+static void limits(const dm_question *q, int64_t most[3]) {
+  const dm_problem *p = q->problem;
+  int64_t step = q->wishes->reproducible ? DM_TILE : 1;
+  most[0] = dm_ceil_div(p->m, step);
+  most[1] = dm_ceil_div(p->n, step);
+  most[2] = q->wishes->reproducible ? 1 : dm_ceil_div(p->k, DM_PANEL_STEP);
+}
+
+static int first(int wish) {
+  return wish ? wish : 1;
+}
+
+static int last(int wish, int64_t most, int room) {
+  return wish ? (wish <= room ? wish : 0) : (int)dm_min(most, room);
+}
+
+static void consider(const dm_question *q, grid g, ranking *best) {
+  dm_plan plan;
+  dm_completion outcome = dm_plan_complete(q, g.pm, g.pn, g.pk, &plan);
+  if (outcome == DM_COMPLETE) insert(best, &plan);
+  if (outcome == DM_UNREACHABLE) best->unreachable = true;
+}
+
+static void keep_promising(grid *promising, int *count, grid g) {
+  if (*count == PROMISING && g.floor >= promising[PROMISING - 1].floor) return;
+  int at = *count < PROMISING ? (*count)++ : PROMISING - 1;
+  for (; at > 0 && g.floor < promising[at - 1].floor; at--) promising[at] = promising[at - 1];
+  promising[at] = g;
+}
+
+static bool is_among(const grid *grids, int count, grid g) {
+  for (int i = 0; i < count; i++)
+    if (grids[i].pm == g.pm && grids[i].pn == g.pn && grids[i].pk == g.pk) return true;
+  return false;
+}
+
+/* Whether the floor of a grid leaves it a chance. */
+static bool may_enter(const ranking *best, double floor) {
+  return best->count < best->limit || floor <= best->plans[best->limit - 1].forecast.total;
+}
+
+/* Visits every grid.  First round (BEST NULL): keeps those with the lowest floors.  Second:
+ * completes all others that may still enter. */
+static void visit(const dm_question *q, grid *promising, int *count, ranking *best) {
+  const dm_wishes *w = q->wishes;
+  int64_t most[3];
+  limits(q, most);
+  for (int pm = first(w->pm); pm <= last(w->pm, most[0], q->ranks); pm++) {
+    int across = q->ranks / pm;
+    for (int pn = first(w->pn); pn <= last(w->pn, most[1], across); pn++) {
+      int deep = across / pn;
+      for (int pk = first(w->pk); pk <= last(w->pk, most[2], deep); pk++) {
+        grid g = {pm, pn, pk, dm_grid_floor(q->problem, q->machine, pm, pn, pk)};
+        if (!best)
+          keep_promising(promising, count, g);
+        else if (may_enter(best, g.floor) && !is_among(promising, *count, g))
+          consider(q, g, best);
+      }
+    }
+  }
+}
+
+/* ---- wishes ---- */
+
+static dm_status check_grid(const dm_wishes *w, int ranks) {
+  int64_t product = (int64_t)first(w->pm) * first(w->pn);
+  if (w->pm < 0 || w->pn < 0 || w->pk < 0) return dm_fail(DM_E_USAGE, "a grid side below 1");
+  if (product > ranks || product * first(w->pk) > ranks)
+    return dm_hint(dm_fail(DM_E_USAGE, "the grid %dx%dx%d needs more than the %d ranks of this job",
+                           first(w->pm), first(w->pn), first(w->pk), ranks),
+                   "start more ranks, or state a smaller grid");
+  return DM_OK;
+}
+
+static dm_status check_wishes(const dm_question *q) {
+  const dm_wishes *w = q->wishes;
+  DM_TRY(check_grid(w, q->ranks));
+  if (w->panel < 0 || w->panel % DM_PANEL_STEP)
+    return dm_fail(DM_E_USAGE, "a panel of %lld is not a multiple of %d", (long long)w->panel,
+                   DM_PANEL_STEP);
+  if (w->reproducible && w->pk > 1)
+    return dm_hint(dm_fail(DM_E_USAGE, "a reproducible product takes one layer, not %d", w->pk),
+                   "state a grid PMxPNx1");
+  if (w->reproducible && w->panel && w->panel != DM_REPRODUCIBLE_PANEL)
+    return dm_fail(DM_E_USAGE, "a reproducible product takes panels of %d, not %lld",
+                   DM_REPRODUCIBLE_PANEL, (long long)w->panel);
+  if (w->from_device && !q->machine->gpu)
+    return dm_hint(dm_fail(DM_E_USAGE, "operands cannot start on a device: there is no GPU"),
+                   "use --from host");
+  return DM_OK;
+}
+
+static dm_status check_problem(const dm_problem *p, int ranks) {
+  int64_t bytes;
+  if (p->m < 1 || p->n < 1 || p->k < 1 || ranks < 1)
+    return dm_fail(DM_E_BUG, "a plan for %lld x %lld x %lld on %d ranks", (long long)p->m,
+                   (long long)p->n, (long long)p->k, ranks);
+  DM_TRY(dm_bytes_of(p->m, p->k, 16, &bytes));
+  DM_TRY(dm_bytes_of(p->k, p->n, 16, &bytes));
+  return dm_bytes_of(p->m, p->n, 16, &bytes);
+}
+
+static dm_status nothing_found(const dm_question *q, bool unreachable) {
+  const dm_wishes *w = q->wishes;
+  if (unreachable && (w->pm || w->pn || w->pk))
+    return dm_hint(dm_fail(DM_E_USAGE,
+                           "on the grid %dx%dx%d shares that stay on the GPUs would have to "
+                           "be gathered, but no transport here moves GPU memory",
+                           first(w->pm), first(w->pn), first(w->pk)),
+                   "use --from host, or one rank");
+  return dm_plan_does_not_fit(q);
+}
+
+dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
+                             const dm_wishes *wishes, dm_plan *plans, int count, int *found) {
+  const dm_question q = {problem, machine, wishes, ranks};
+  ranking best = {.plans = plans, .limit = (int)dm_min(count, MOST_PLANS)};
+  grid promising[PROMISING];
+  int promises = 0;
+  *found = 0;
+  DM_TRY(check_problem(problem, ranks));
+  DM_TRY(check_wishes(&q));
+  visit(&q, promising, &promises, NULL);
+  for (int i = 0; i < promises; i++)
+    if (may_enter(&best, promising[i].floor)) consider(&q, promising[i], &best);
+  visit(&q, promising, &promises, &best);
+  if (best.count == 0) return nothing_found(&q, best.unreachable);
+  for (int i = 0; i < best.count; i++) dm_plan_finish(&q, &plans[i]);
+  *found = best.count;
+  return DM_OK;
+}
+
+dm_status dm_plan_choose(const dm_problem *problem, const dm_machine *machine, int ranks,
+                         const dm_wishes *wishes, dm_plan *plan) {
+  int found;
+  return dm_plan_candidates(problem, machine, ranks, wishes, plan, 1, &found);
+}

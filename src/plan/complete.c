@@ -1,0 +1,180 @@
+#include "plan/complete.h"
+
+#include <math.h>
+
+#include "core/checked.h"
+#include "plan/bound.h"
+#include "plan/grid_cost.h"
+#include "plan/memory_need.h"
+#include "plan/volume.h"
+
+enum {
+  SLOTS = 2, /* one is filled while the other is read; a third gained nothing in the model */
+  FEWEST_PANELS = 4, /* of a layer that streams: keeps the first and the last one short */
+  SHORT_LAYER = 32,  /* units of DM_PANEL_STEP; shorter ones may have fewer panels */
+  NARROW = 512,      /* a width that only a lack of memory justifies */
+};
+
+static const double tolerance = 1.005; /* of the time between the files, for less memory */
+
+static double part_of(int64_t need, int64_t limit) {
+  if (need == INT64_MAX) return INFINITY;
+  return limit > 0 ? (double)need / (double)limit : 0;
+}
+
+double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine) {
+  dm_memory_need need = dm_plan_memory(plan);
+  double device = plan->gpu ? part_of(need.total[DM_DEVICE], machine->device_bytes) : 0;
+  return fmax(part_of(need.total[DM_HOST], machine->host_bytes), device);
+}
+
+static bool streams(const dm_plan *plan) {
+  return dm_plan_fetches_a(plan) || dm_plan_fetches_b(plan) || dm_plan_uploads_a(plan) ||
+         dm_plan_uploads_b(plan);
+}
+
+static void set_panels(dm_plan *plan, int64_t kb) {
+  plan->kb = kb;
+  plan->panels = dm_ceil_div(plan->problem.k, kb);
+  int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
+  plan->slots = plan->overlap ? (int)dm_min(SLOTS, longest) : 1;
+}
+
+/* The box of ranks that makes a node's traffic least; a node's ranks must form whole boxes. */
+static void set_box(const dm_question *question, dm_plan *plan) {
+  const int per_node = question->machine->ranks_per_node, used = dm_plan_used(plan);
+  plan->qm = plan->qn = plan->qk = 1;
+  if (per_node == 1 || used <= per_node || used % per_node) return;
+  dm_plan best = *plan, trial = *plan;
+  double least = dm_plan_crossing(plan, question->machine);
+  for (trial.qm = 1; trial.qm <= per_node && trial.qm <= plan->pm; trial.qm++) {
+    if (per_node % trial.qm || plan->pm % trial.qm) continue;
+    for (trial.qn = 1; trial.qn <= per_node / trial.qm && trial.qn <= plan->pn; trial.qn++) {
+      trial.qk = per_node / trial.qm / trial.qn;
+      if (trial.qm * trial.qn * trial.qk != per_node) continue;
+      if (plan->pn % trial.qn || plan->pk % trial.qk) continue;
+      double crossing = dm_plan_crossing(&trial, question->machine);
+      if (crossing < least || best.qm * best.qn * best.qk == 1) best = trial;
+      least = fmin(least, crossing);
+    }
+  }
+  *plan = best;
+}
+
+/* Residences in order of preference: in the GPU what can be there, on the host the rest. */
+static int residences(const dm_question *question, const dm_plan *plan, dm_plan variants[8]) {
+  const bool fetched_a = dm_plan_fetches_a(plan), fetched_b = dm_plan_fetches_b(plan);
+  int count = 0;
+  if (!plan->gpu) {
+    variants[0] = *plan;
+    return 1;
+  }
+  for (int links = question->machine->device_links; links >= 0; links--) {
+    for (int hosted = 0; hosted < 4; hosted++) {
+      dm_plan *v = &variants[count];
+      *v = *plan;
+      v->device_links = links;
+      v->a = hosted & 1 ? DM_IN_HOST : DM_IN_DEVICE;
+      v->b = hosted & 2 ? DM_IN_HOST : DM_IN_DEVICE;
+      /* a transport gathers either host or GPU memory */
+      bool reachable = !(fetched_a && (v->a == DM_IN_DEVICE) != links) &&
+                       !(fetched_b && (v->b == DM_IN_DEVICE) != links);
+      if (reachable && (!question->wishes->from_device || hosted == 0)) count++;
+    }
+    if (!fetched_a && !fetched_b) break;
+  }
+  return count;
+}
+
+/* The panel widths worth trying, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... equal panels.
+ */
+static int widths(const dm_question *question, const dm_plan *plan, int64_t width[64]) {
+  const int64_t units = dm_ceil_div(plan->problem.k, DM_PANEL_STEP);
+  const int64_t layer = dm_ceil_div(units, plan->pk);
+  if (plan->reproducible || question->wishes->panel > 0) {
+    int64_t wish = plan->reproducible ? DM_REPRODUCIBLE_PANEL : question->wishes->panel;
+    width[0] = plan->reproducible ? wish : dm_min(wish, units * DM_PANEL_STEP);
+    return 1;
+  }
+  int64_t fewest = streams(plan) && layer >= SHORT_LAYER ? FEWEST_PANELS : 1;
+  int count = 0;
+  for (int64_t panels = 1, next; count < 64; panels = next) {
+    next = panels == 1 ? 2 : panels & (panels - 1) ? panels / 3 * 4 : panels / 2 * 3;
+    if (panels < fewest) continue;
+    int64_t kb = dm_ceil_div(layer, panels) * DM_PANEL_STEP;
+    if (count == 0 || kb < width[count - 1]) width[count++] = kb;
+    if (!streams(plan) || kb == DM_PANEL_STEP) break;
+  }
+  return count;
+}
+
+/* The best width for a plan that is complete but for it; false where none fits, and then the
+ * narrowest. */
+static bool choose_width(const dm_question *question, dm_plan *plan) {
+  int64_t width[64], chosen = 0;
+  double least = INFINITY;
+  int count = widths(question, plan, width);
+  for (int i = 0; i < count; i++) {
+    if (chosen > 0 && width[i] < NARROW) break;
+    set_panels(plan, width[i]);
+    if (dm_plan_pressure(plan, question->machine) > 1) continue;
+    dm_forecast f = dm_plan_forecast(plan, question->machine);
+    double between_files = f.gemm + f.exposed + f.reduce;
+    if (between_files <= least * tolerance) chosen = width[i];
+    least = fmin(least, between_files);
+  }
+  if (chosen == 0) return false;
+  set_panels(plan, chosen);
+  plan->forecast = dm_plan_forecast(plan, question->machine);
+  return true;
+}
+
+dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int pk, dm_plan *plan) {
+  const dm_wishes *wishes = question->wishes;
+  dm_plan variants[8], base = {.problem = *question->problem,
+                               .ranks = question->ranks,
+                               .pm = pm,
+                               .pn = pn,
+                               .pk = pk,
+                               .qm = 1,
+                               .qn = 1,
+                               .qk = 1};
+  base.reproducible = wishes->reproducible;
+  base.tile = wishes->reproducible ? DM_TILE : 0;
+  base.overlap = !wishes->no_overlap;
+  base.gpu = question->machine->gpu;
+  base.a = base.b = DM_IN_HOST;
+  set_panels(&base, DM_PANEL_STEP); /* something for the counts below */
+  set_box(question, &base);
+  int count = residences(question, &base, variants);
+  double least = INFINITY;
+  if (count == 0) return DM_UNREACHABLE;
+  *plan = variants[0];
+  for (int i = 0; i < count; i++) {
+    if (choose_width(question, &variants[i])) {
+      *plan = variants[i];
+      return DM_COMPLETE;
+    }
+    double pressure = dm_plan_pressure(&variants[i], question->machine);
+    if (i == 0 || pressure < least) *plan = variants[i];
+    least = fmin(least, pressure);
+  }
+  return DM_TOO_LARGE;
+}
+
+void dm_plan_finish(const dm_question *question, dm_plan *plan) {
+  const dm_problem *p = &plan->problem;
+  const dm_machine *machine = question->machine;
+  dm_volume volume = dm_plan_volume(plan, machine->ranks_per_node);
+  dm_memory_need need = dm_plan_memory(plan);
+  int64_t memory = plan->gpu ? machine->device_bytes : machine->host_bytes;
+  plan->received_words = volume.most_words;
+  plan->received_bytes_total = volume.total_bytes;
+  plan->between_nodes_bytes = volume.between_nodes;
+  plan->bound_words = dm_bound_words(p->m, p->n, p->k, dm_plan_used(plan),
+                                     (double)memory / (double)dm_dtype_size(p->work));
+  plan->host_bytes = need.total[DM_HOST];
+  plan->device_bytes = need.total[DM_DEVICE];
+  plan->disk_bytes = p->from_files ? p->m * p->n * dm_dtype_size(p->c) : 0;
+  plan->forecast = dm_plan_forecast(plan, machine);
+}

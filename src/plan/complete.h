@@ -1,0 +1,32 @@
+/* complete: from a process grid to a whole plan: residences, panel width, slots, order of the
+ * ranks. */
+#ifndef DM_PLAN_COMPLETE_H
+#define DM_PLAN_COMPLETE_H
+
+#include "plan/plan.h"
+
+/* What choosing works with; borrowed. */
+typedef struct dm_question {
+  const dm_problem *problem;
+  const dm_machine *machine;
+  const dm_wishes *wishes;
+  int ranks;
+} dm_question;
+
+typedef enum dm_completion {
+  DM_COMPLETE,
+  DM_TOO_LARGE,   /* nothing with this grid fits into memory */
+  DM_UNREACHABLE, /* shares cannot stay in the GPUs, as was asked, and be gathered */
+} dm_completion;
+
+/* The fastest plan with the grid pm x pn x pk that fits; without the exact counts of
+ * dm_plan_finish. With DM_TOO_LARGE *plan is the one that needs least. */
+dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int pk, dm_plan *plan);
+
+/* Adds what is counted exactly: volumes, bound, memory, size of C. */
+void dm_plan_finish(const dm_question *question, dm_plan *plan);
+
+/* Largest of need / limit over host and device; at most 1 fits. */
+double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine);
+
+#endif

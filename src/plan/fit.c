@@ -1,0 +1,97 @@
+#include "plan/fit.h"
+
+#include <math.h>
+
+#include "core/checked.h"
+#include "core/units.h"
+#include "plan/memory_need.h"
+
+enum { MOST_TIMES = 4096, MOST_RANKS = 1 << 16 };
+
+/* Grid sides to try: all up to 16, then steps of an eighth; enough to find a grid that fits. */
+static int next_side(int side) {
+  return side + (side < 16 ? 1 : side / 8);
+}
+
+/* The cutting of k matters for memory only as far as it is not at all, or as much as possible. */
+static void try_layers(const dm_question *question, int pm, int pn, double *least, dm_plan *plan) {
+  const dm_wishes *w = question->wishes;
+  int most = w->reproducible ? 1 : question->ranks / (pm * pn);
+  for (int pk = w->pk ? w->pk : 1; pk <= most; pk = most > pk && !w->pk ? most : most + 1) {
+    dm_plan trial;
+    dm_completion outcome = dm_plan_complete(question, pm, pn, pk, &trial);
+    if (outcome == DM_UNREACHABLE) continue;
+    double pressure = dm_plan_pressure(&trial, question->machine);
+    if (plan->pm > 0 && pressure >= *least) continue;
+    *least = pressure;
+    *plan = trial;
+  }
+}
+
+/* The plan of these ranks that needs least memory; stops at the first that fits.  plan->pm is 0
+ * where no grid is possible at all. */
+static double least_pressure(const dm_question *question, dm_plan *plan) {
+  const dm_wishes *w = question->wishes;
+  double least = INFINITY;
+  plan->pm = 0;
+  for (int pm = w->pm ? w->pm : 1; pm <= question->ranks; pm = next_side(pm)) {
+    int across = question->ranks / pm;
+    for (int pn = w->pn ? w->pn : 1; pn <= across; pn = next_side(pn)) {
+      try_layers(question, pm, pn, &least, plan);
+      if (least <= 1) return least;
+      if (w->pn) break;
+    }
+    if (w->pm) break;
+  }
+  return least;
+}
+
+/* A number of ranks that fits, at most 1/16 above the least found by halving; 0 if there is none.
+ */
+static int ranks_that_fit(const dm_question *question) {
+  dm_question more = *question;
+  dm_wishes free_grid = *question->wishes;
+  dm_plan plan;
+  free_grid.pm = free_grid.pn = free_grid.pk = 0;
+  more.wishes = &free_grid;
+  int64_t limit = dm_min((int64_t)question->ranks * MOST_TIMES, MOST_RANKS);
+  int64_t low = question->ranks, high = dm_max(low, 1);
+  do {
+    high *= 2;
+    if (high > limit) return 0;
+    more.ranks = (int)high;
+    if (least_pressure(&more, &plan) <= 1) break;
+    low = high;
+  } while (true);
+  while (high - low > dm_max(1, low / 16)) {
+    int64_t middle = low + (high - low) / 2;
+    more.ranks = (int)middle;
+    if (least_pressure(&more, &plan) <= 1)
+      high = middle;
+    else
+      low = middle;
+  }
+  return (int)high;
+}
+
+dm_status dm_plan_does_not_fit(const dm_question *question) {
+  char needed[32], given[32];
+  dm_plan plan;
+  const dm_machine *machine = question->machine;
+  least_pressure(question, &plan);
+  if (plan.pm == 0)
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "no grid keeps its shares on the GPUs without gathering them"),
+        "use --from host, or one rank");
+  dm_memory_need need = dm_plan_memory(&plan);
+  bool device =
+      plan.gpu && machine->device_bytes > 0 && need.total[DM_DEVICE] > machine->device_bytes;
+  int64_t limit = device ? machine->device_bytes : machine->host_bytes;
+  dm_status status = dm_fail(DM_E_FIT, "the product needs %s per rank %s (grid %dx%dx%d), has %s",
+                             dm_format_bytes(need.total[device ? DM_DEVICE : DM_HOST], needed),
+                             device ? "on the device" : "on the host", plan.pm, plan.pn, plan.pk,
+                             dm_format_bytes(limit, given));
+  int enough = ranks_that_fit(question);
+  if (enough > 0) return dm_hint(status, "%d ranks with this much memory each would do", enough);
+  return dm_hint(status, "more ranks would not help; give each rank more memory");
+}

@@ -1,0 +1,10 @@
+/* fit: what would have to change for a problem to fit into memory. */
+#ifndef DM_PLAN_FIT_H
+#define DM_PLAN_FIT_H
+
+#include "plan/complete.h"
+
+/* DM_E_FIT: what a rank needs and has at the grid that needs least, and how many ranks would do. */
+dm_status dm_plan_does_not_fit(const dm_question *question);
+
+#endif

@@ -1,0 +1,208 @@
+#include "plan/grid_cost.h"
+
+#include <math.h>
+
+/* Sizes at which a product runs at half its rate: blocks of rows or columns, and panels. */
+static const double half_block_cpu = 8, half_panel_cpu = 4;
+static const double half_block_gpu = 64, half_panel_gpu = 16;
+
+/* Through host memory, where the machine's own rate is that of its device links: measured for Open
+ * MPI. */
+static const double staged_link = 9e9;
+
+/* The largest block of C and layer of k, and what an element takes. */
+typedef struct extent {
+  double rows, cols, depth, width, panels;
+  double work, sum; /* bytes of an element */
+  double flops;     /* of one multiply-add */
+} extent;
+
+/* Bytes that one rank receives, by where from. */
+typedef struct traffic {
+  double inside, between;
+} traffic;
+
+/* How many of a group's ranks stand on one node. */
+typedef struct box {
+  double m, n, k;
+} box;
+
+static extent extent_of(const dm_plan *plan) {
+  const dm_problem *p = &plan->problem;
+  extent e;
+  e.rows = (double)dm_range_size(dm_plan_rows(plan, 0));
+  e.cols = (double)dm_range_size(dm_plan_cols(plan, 0));
+  e.depth = (double)dm_range_size(dm_plan_layer_k(plan, 0));
+  e.panels = (double)dm_range_size(dm_plan_layer(plan, 0));
+  e.width = fmin((double)plan->kb, e.depth);
+  e.work = (double)dm_dtype_size(p->work);
+  e.sum = (double)dm_dtype_size(p->accumulator);
+  e.flops = dm_dtype_is_complex(p->work) ? 8 : 2;
+  return e;
+}
+
+/* Mean number of a group's members, itself included, on the node of a member, when N members stand
+ * STRIDE ranks apart in plain order and nodes hold R ranks: two members at a distance d share a
+ * node in 1 - d/R of the possible positions. */
+static double neighbours(int n, int stride, int r) {
+  if ((int64_t)n * stride <= r && r % (n * stride) == 0) return n;
+  if (r % stride == 0 && n % (r / stride) == 0) return r / stride;
+  double reach = fmin(n - 1, (r - 1) / stride), ratio = (double)stride / r;
+  double pairs = n * reach - (1 + n * ratio) * reach * (reach + 1) / 2 +
+                 ratio * reach * (reach + 1) * (2 * reach + 1) / 6;
+  return 1 + 2 * pairs / n;
+}
+
+static box box_of(const dm_plan *plan, const dm_machine *machine) {
+  const int per_node = machine->ranks_per_node;
+  if (dm_plan_used(plan) <= per_node) return (box){plan->pm, plan->pn, plan->pk};
+  if (plan->qm * plan->qn * plan->qk > 1) return (box){plan->qm, plan->qn, plan->qk};
+  return (box){.n = neighbours(plan->pn, 1, per_node),
+               .m = neighbours(plan->pm, plan->pn, per_node),
+               .k = neighbours(plan->pk, plan->pn * plan->pm, per_node)};
+}
+
+/* BYTES come in equal parts from all other members of a group of PARTS, INSIDE of them on this
+ * node. */
+static void add_traffic(traffic *t, double bytes, double parts, double inside) {
+  if (parts <= 1) return;
+  t->inside += bytes * (inside - 1) / (parts - 1);
+  t->between += bytes * (parts - inside) / (parts - 1);
+}
+
+static traffic gathered(const dm_plan *plan, const extent *e, box b) {
+  traffic t = {0, 0};
+  add_traffic(&t, e->rows * e->depth * e->work * (1 - 1.0 / plan->pn), plan->pn, b.n);
+  add_traffic(&t, e->cols * e->depth * e->work * (1 - 1.0 / plan->pm), plan->pm, b.m);
+  return t;
+}
+
+static traffic summed(const dm_plan *plan, const extent *e, box b) {
+  traffic t = {0, 0};
+  add_traffic(&t, e->rows * e->cols * e->sum * (1 - 1.0 / plan->pk), plan->pk, b.k);
+  return t;
+}
+
+double dm_plan_crossing(const dm_plan *plan, const dm_machine *machine) {
+  extent e = extent_of(plan);
+  box b = box_of(plan, machine);
+  return gathered(plan, &e, b).between + summed(plan, &e, b).between;
+}
+
+/* GPUs pull over their links while the adapters work; host ranks move one message after the other.
+ */
+static double transfer_seconds(traffic t, const dm_plan *plan, const dm_machine *machine) {
+  double ranks = fmin(machine->ranks_per_node, dm_plan_used(plan));
+  bool staged = machine->device_links && !plan->device_links;
+  double link = staged ? fmin(machine->link, staged_link) : machine->link;
+  double inside = t.inside / link, between = t.between * ranks / machine->network;
+  return plan->device_links ? fmax(inside, between) : inside + between;
+}
+
+static double efficiency(const extent *e, bool gpu) {
+  double block = gpu ? half_block_gpu : half_block_cpu;
+  double panel = gpu ? half_panel_gpu : half_panel_cpu;
+  return e->rows / (e->rows + block) * e->cols / (e->cols + block) * e->width / (e->width + panel);
+}
+
+static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
+  double rate = dm_machine_flops(machine, plan->problem.work, plan->problem.tf32);
+  double seconds = e->flops * e->rows * e->cols * e->depth / (rate * efficiency(e, plan->gpu));
+  if (!plan->gpu) {
+    double operands = e->work * (e->rows + e->cols) * e->depth;
+    double results = 2 * e->sum * e->rows * e->cols * e->panels;
+    seconds = fmax(seconds, (operands + results) / machine->host_copy);
+  }
+  return seconds + e->panels * machine->latency;
+}
+
+static double upload_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
+  double bytes = 0;
+  if (dm_plan_uploads_a(plan)) bytes += e->rows * e->depth * e->work;
+  if (dm_plan_uploads_b(plan)) bytes += e->cols * e->depth * e->work;
+  return bytes > 0 ? bytes / machine->upload + e->panels * machine->latency : 0;
+}
+
+/* Partial blocks travel, are added (two reads and a write), and pass the host if they are on a GPU.
+ */
+static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e,
+                             box b) {
+  if (plan->pk == 1) return 0;
+  dm_plan hosted = *plan;
+  hosted.device_links = false; /* sums always go through the host */
+  double received = e->rows * e->cols * e->sum * (1 - 1.0 / plan->pk);
+  double seconds = transfer_seconds(summed(plan, e, b), &hosted, machine);
+  seconds += 3 * received / machine->host_copy + (plan->pk - 1) * machine->latency;
+  if (plan->gpu) seconds += e->rows * e->cols * e->sum / machine->upload;
+  return seconds;
+}
+
+static double read_seconds(const dm_problem *p, const dm_machine *machine) {
+  if (!p->from_files) return 0;
+  double bytes = (double)p->m * (double)p->k * (double)dm_dtype_size(p->file_a) +
+                 (double)p->k * (double)p->n * (double)dm_dtype_size(p->file_b);
+  if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
+  return bytes / machine->file_read;
+}
+
+static double write_seconds(const dm_problem *p, const dm_machine *machine) {
+  if (!p->from_files) return 0;
+  return (double)p->m * (double)p->n * (double)dm_dtype_size(p->c) / machine->file_write;
+}
+
+/* Copies of messages keep the cores of a CPU rank busy; what a network adapter carries is only read
+ * and written once more. */
+static double stolen_seconds(const dm_plan *plan, const dm_machine *machine, traffic t,
+                             double fetch) {
+  if (plan->gpu) return 0;
+  return fmin(fetch, t.inside / machine->link + 2 * t.between / machine->host_copy);
+}
+
+dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
+  extent e = extent_of(plan);
+  box b = box_of(plan, machine);
+  traffic t = gathered(plan, &e, b);
+  dm_forecast f = {.read = read_seconds(&plan->problem, machine)};
+  double messages = e.panels * (plan->pm - 1 + plan->pn - 1);
+  f.write = write_seconds(&plan->problem, machine);
+  f.upload = upload_seconds(plan, machine, &e);
+  f.fetch = transfer_seconds(t, plan, machine) + messages * machine->latency;
+  f.gemm = gemm_seconds(plan, machine, &e);
+  f.reduce = reduce_seconds(plan, machine, &e, b);
+  double sum = f.fetch + f.upload + f.gemm, loop = sum;
+  if (plan->overlap && e.panels > 1) {
+    double busy = f.gemm + stolen_seconds(plan, machine, t, f.fetch);
+    double stage = fmax(busy, fmax(f.fetch, f.upload));
+    loop = sum / e.panels + stage * (1 - 1 / e.panels);
+  }
+  f.exposed = loop - f.gemm;
+  f.total = f.read + loop + f.reduce + f.write;
+  return f;
+}
+
+/* Bytes that a node cannot avoid to bring in for the gathers: its R ranks form a box whose sides
+ * have a product of at most R, and what a box saves is largest for a flat one. */
+static double least_crossing(double a, double b, int pm, int pn, double r) {
+  double wide = fmin(pn, r), high = fmin(pm, r);
+  double saved_wide = a * wide / pn + b * fmin(pm, r / wide) / pm;
+  double saved_high = b * high / pm + a * fmin(pn, r / high) / pn;
+  return fmax(0, a + b - fmax(saved_wide, saved_high)) * r;
+}
+
+double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int pn, int pk) {
+  const double rows = ceil((double)p->m / pm), cols = ceil((double)p->n / pn);
+  const double depth = (double)p->k / pk, r = machine->ranks_per_node;
+  const double a = rows * depth * (double)dm_dtype_size(p->work);
+  const double b = cols * depth * (double)dm_dtype_size(p->work);
+  const double c = rows * cols * (double)dm_dtype_size(p->accumulator);
+  double rate = dm_machine_flops(machine, p->work, p->tf32);
+  double gemm = (dm_dtype_is_complex(p->work) ? 8 : 2) * rows * cols * depth / rate;
+  double fetch = (a * (1 - 1.0 / pn) + b * (1 - 1.0 / pm)) / (machine->link + machine->network);
+  double reduce = 3 * c * (1 - 1.0 / pk) / machine->host_copy;
+  if (pk > 1 && machine->gpu) reduce += c / machine->upload;
+  if ((double)pm * pn * pk > r) {
+    fetch = fmax(fetch, least_crossing(a, b, pm, pn, r) / machine->network);
+    reduce += c * (1 - fmin(pk, r) / pk) * r / machine->network;
+  }
+  return read_seconds(p, machine) + fmax(gemm, fetch) + reduce + write_seconds(p, machine);
+}

@@ -1,0 +1,25 @@
+/* grid_cost: the time that a plan is predicted to take. */
+#ifndef DM_PLAN_GRID_COST_H
+#define DM_PLAN_GRID_COST_H
+
+#include "plan/plan.h"
+
+/* The forecast of PLAN (problem, grid, panels, residences; the rest is not read) on MACHINE:
+ *
+ *   total = read + loop + reduce + write
+ *   loop  = head + (panels - 1) * longest stage of a panel + tail   with overlap, else the sum
+ *
+ * The stages of a panel are fetch, upload and gemm; on a CPU rank the copies of fetch take the
+ * cores away from gemm, so they count there too.  A product runs at the machine's rate times
+ * r/(r+s) * c/(c+s) * w/(w+t) for r x c results and a panel of width w, s and t the sizes that
+ * halve the rate, and on a CPU not faster than its memory delivers the operands and C. */
+dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
+
+/* Seconds that no plan with this grid undercuts; cheap, for pruning. */
+double dm_grid_floor(const dm_problem *problem, const dm_machine *machine, int pm, int pn, int pk);
+
+/* Bytes per rank, as a mean, that PLAN's gathers and sums bring from other nodes; ranks that no box
+ * of PLAN joins stand in the plain order. */
+double dm_plan_crossing(const dm_plan *plan, const dm_machine *machine);
+
+#endif

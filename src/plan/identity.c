@@ -1,0 +1,56 @@
+/* The recipe and the hash of a plan: what must be the same for the bits, and among the ranks. */
+#include <stdio.h>
+#include <xxhash.h>
+
+#include "plan/plan.h"
+
+/* Every field that steers a rank, as numbers in a fixed order: structures have padding. */
+uint64_t dm_plan_hash(const dm_plan *plan) {
+  const dm_problem *p = &plan->problem;
+  const int64_t fields[] = {p->m,
+                            p->n,
+                            p->k,
+                            p->file_a,
+                            p->file_b,
+                            p->work,
+                            p->accumulator,
+                            p->c,
+                            p->tf32,
+                            p->reads_c,
+                            p->from_files,
+                            p->verify,
+                            plan->ranks,
+                            plan->pm,
+                            plan->pn,
+                            plan->pk,
+                            plan->qm,
+                            plan->qn,
+                            plan->qk,
+                            plan->kb,
+                            plan->panels,
+                            plan->slots,
+                            plan->tile,
+                            plan->reproducible,
+                            plan->overlap,
+                            plan->gpu,
+                            plan->device_links,
+                            plan->a,
+                            plan->b,
+                            plan->host_bytes,
+                            plan->device_bytes,
+                            plan->disk_bytes};
+  return XXH3_64bits(fields, sizeof fields);
+}
+
+void dm_plan_recipe(const dm_plan *plan, char text[200]) {
+  const dm_problem *p = &plan->problem;
+  char cuts[64];
+  /* fixed tiles make the bits the same on any grid, so the grid is not part of them */
+  if (plan->tile > 0)
+    snprintf(cuts, sizeof cuts, "tile=%lld", (long long)plan->tile);
+  else
+    snprintf(cuts, sizeof cuts, "grid=%dx%dx%d", plan->pm, plan->pn, plan->pk);
+  snprintf(text, 200, "%s kb=%lld work=%s sums=%s c=%s", cuts, (long long)plan->kb,
+           p->tf32 ? "tf32" : dm_dtype_name(p->work), dm_dtype_name(p->accumulator),
+           dm_dtype_name(p->c));
+}

@@ -1,0 +1,83 @@
+#include "plan/machine.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Rates in operations or bytes per second. */
+typedef struct known_gpu {
+  const char *name;
+  double f64, f32, tf32, half, i8; /* half: f16 and bf16 */
+  double device_link;              /* between GPUs of a node */
+  double upload;
+} known_gpu;
+
+/* Measured for the h200 (cuBLAS 13.1, n = 8192, all GPUs pulling at once).  The others: peak of the
+ * data sheet times the share measured there: f64 0.97, f32 0.76, tf32 0.87, half 0.80, i8 0.77. */
+static const known_gpu gpus[] = {
+    {"h200", 64.7e12, 51.1e12, 428e12, 790e12, 1524e12, 374e9, 55e9},
+    {"h100", 64.7e12, 51.1e12, 428e12, 790e12, 1524e12, 374e9, 55e9},
+    {"a100", 18.9e12, 14.8e12, 136e12, 250e12, 480e12, 250e9, 24e9},
+    {"l40s", 1.4e12, 69.0e12, 159e12, 290e12, 560e12, 24e9, 24e9},
+    {"v100", 7.6e12, 11.9e12, 11.9e12, 100e12, 48e12, 120e9, 12e9},
+};
+
+enum { KNOWN = sizeof gpus / sizeof gpus[0] };
+
+static const char *const names[KNOWN + 1] = {"h200", "h100", "a100", "l40s", "v100", NULL};
+
+const char *const *dm_machine_gpus(void) {
+  return names;
+}
+
+static const known_gpu *find(const char *name) {
+  for (int i = 0; i < KNOWN; i++)
+    if (strcasestr(name, gpus[i].name)) return &gpus[i];
+  return &gpus[KNOWN - 1];
+}
+
+/* What does not depend on the processor: an SSD, one 400 Gb/s (GPU) or 100 Gb/s (CPU) adapter per
+ * node, Open MPI through host memory. */
+static void state_surroundings(dm_machine *machine) {
+  machine->nodes = machine->ranks_per_node = 1;
+  machine->link = machine->gpu ? 9e9 : 5e9;
+  machine->network = machine->gpu ? 48e9 : 12e9;
+  machine->latency = machine->gpu ? 10e-6 : 3e-6;
+  machine->host_copy = machine->gpu ? 40e9 : 10e9;
+  machine->file_read = 2e9;
+  machine->file_write = 1e9;
+}
+
+static void state_flops(dm_machine *machine, double f64, double f32, double half, double i8) {
+  machine->flops[DM_F64] = machine->flops[DM_C128] = f64;
+  machine->flops[DM_F32] = machine->flops[DM_C64] = f32;
+  machine->flops[DM_F16] = machine->flops[DM_BF16] = half;
+  machine->flops[DM_I8] = i8;
+  machine->flops[DM_I32] = f64;
+}
+
+void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
+  *machine = (dm_machine){.cores_per_rank = cores > 0 ? cores : 1, .gpu = name != NULL};
+  state_surroundings(machine);
+  if (!name) { /* AVX2: two 4-wide fma units at 2 GHz; 16-bit and int8 inputs are converted to f32
+                */
+    double f64 = 32e9 * machine->cores_per_rank, f32 = 2 * f64;
+    snprintf(machine->name, sizeof machine->name, "cpu");
+    state_flops(machine, f64, f32, 0.8 * f32, 0.8 * f32);
+    machine->flops_tf32 = f32;
+    return;
+  }
+  const known_gpu *gpu = find(name);
+  snprintf(machine->name, sizeof machine->name, "%s", gpu->name);
+  state_flops(machine, gpu->f64, gpu->f32, gpu->half, gpu->i8);
+  machine->flops_tf32 = gpu->tf32;
+  machine->upload = gpu->upload;
+}
+
+double dm_machine_flops(const dm_machine *machine, dm_dtype work, bool tf32) {
+  return tf32 && work == DM_F32 ? machine->flops_tf32 : machine->flops[work];
+}
+
+double dm_machine_device_link(const char *name) {
+  return find(name)->device_link;
+}

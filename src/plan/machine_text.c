@@ -1,0 +1,195 @@
+/* Machines from words: the synthetic machines of hwloc, for plans. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/checked.h"
+#include "core/closest.h"
+#include "core/units.h"
+#include "plan/machine.h"
+
+enum { LONGEST_WORD = 127, MOST = 1 << 24 };
+
+/* The order of the names below. */
+typedef enum key {
+  KEY_NODES,
+  KEY_GPUS,
+  KEY_RANKS,
+  KEY_GPU,
+  KEY_CORES,
+  KEY_MEMORY,
+  KEY_DEVICE_MEMORY,
+  KEY_GFLOPS,
+  KEY_LINKS,
+  KEY_LINK,
+  KEY_NETWORK,
+  KEY_UPLOAD,
+  KEY_COPY,
+  KEY_READ,
+  KEY_WRITE,
+  KEY_LATENCY,
+  KEYS,
+} key;
+
+static const char *const key_names[KEYS] = {
+    "nodes", "gpus", "ranks",   "gpu",    "cores", "memory", "device-memory", "gflops",
+    "links", "link", "network", "upload", "copy",  "read",   "write",         "latency"};
+
+/* The words, value by key; NULL where a key is not stated. */
+typedef struct words {
+  char text[KEYS][LONGEST_WORD + 1];
+  bool given[KEYS];
+} words;
+
+static dm_status bad_value(key which, const char *value, const char *wanted) {
+  return dm_fail(DM_E_USAGE, "machine: %s=%s is not %s", key_names[which], value, wanted);
+}
+
+static dm_status take_word(const char *word, words *all) {
+  const char *equals = strchr(word, '=');
+  if (!equals || equals == word || !equals[1])
+    return dm_fail(DM_E_USAGE, "machine: \"%s\" is not of the form key=value", word);
+  char name[LONGEST_WORD + 1];
+  snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
+  for (int i = 0; i < KEYS; i++) {
+    if (strcmp(name, key_names[i]) != 0) continue;
+    if (all->given[i]) return dm_fail(DM_E_USAGE, "machine: %s is stated twice", name);
+    all->given[i] = true;
+    snprintf(all->text[i], sizeof all->text[i], "%s", equals + 1);
+    return DM_OK;
+  }
+  dm_status status = dm_fail(DM_E_USAGE, "machine: unknown key \"%s\"", name);
+  int near = dm_closest(name, key_names, KEYS);
+  return near < 0 ? dm_hint(status, "known keys: nodes gpus ranks gpu cores memory device-memory "
+                                    "gflops links link network upload copy read write latency")
+                  : dm_hint(status, "did you mean \"%s\"?", key_names[near]);
+}
+
+static dm_status split_words(const char *text, words *all) {
+  const char *blanks = " \t\n,";
+  for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
+    size_t length = strcspn(text, blanks);
+    char word[LONGEST_WORD + 1];
+    if (length > LONGEST_WORD)
+      return dm_fail(DM_E_USAGE, "machine: a word of more than %d characters", LONGEST_WORD);
+    memcpy(word, text, length);
+    word[length] = '\0';
+    DM_TRY(take_word(word, all));
+    text += length;
+  }
+  return DM_OK;
+}
+
+static dm_status read_whole(const words *all, key which, int *value) {
+  int64_t number;
+  if (!all->given[which]) return DM_OK;
+  if (!dm_parse_count(all->text[which], &number) || number < 1 || number > MOST)
+    return bad_value(which, all->text[which], "a whole number from 1 to 16777216");
+  *value = (int)number;
+  return DM_OK;
+}
+
+static dm_status read_bytes(const words *all, key which, int64_t *bytes) {
+  if (!all->given[which]) return DM_OK;
+  if (!dm_parse_count(all->text[which], bytes) || *bytes < 1)
+    return bad_value(which, all->text[which], "a number of bytes such as 64GiB");
+  return DM_OK;
+}
+
+static dm_status read_rate(const words *all, key which, double unit, double *rate) {
+  double number;
+  if (!all->given[which]) return DM_OK;
+  if (!dm_parse_real(all->text[which], &number) || !(number > 0))
+    return bad_value(which, all->text[which], "a number above 0");
+  *rate = number * unit;
+  return DM_OK;
+}
+
+static dm_status check_gpu(const words *all) {
+  if (!all->given[KEY_GPU])
+    return all->given[KEY_GPUS]
+               ? dm_hint(dm_fail(DM_E_USAGE, "machine: gpus=%s without gpu=", all->text[KEY_GPUS]),
+                         "state which, for example gpu=h200")
+               : DM_OK;
+  const char *const *known = dm_machine_gpus();
+  int count = 0;
+  for (; known[count]; count++)
+    if (strcmp(all->text[KEY_GPU], known[count]) == 0) return DM_OK;
+  dm_status status = dm_fail(DM_E_USAGE, "machine: unknown GPU \"%s\"", all->text[KEY_GPU]);
+  int near = dm_closest(all->text[KEY_GPU], known, count);
+  return near < 0
+             ? dm_hint(status, "known: h200 h100 a100 l40s v100; another one by its rates, as in "
+                               "gpu=a100 gflops=9700 device-memory=40GiB")
+             : dm_hint(status, "did you mean \"%s\"?", known[near]);
+}
+
+static int64_t device_memory(const char *gpu) {
+  const char *const *known = dm_machine_gpus();
+  static const int64_t gib[] = {139, 79, 79, 44, 31}; /* free on a fresh GPU */
+  for (int i = 0; known[i]; i++)
+    if (strcmp(gpu, known[i]) == 0) return gib[i] << 30;
+  return 0;
+}
+
+static dm_status read_shape(const words *all, dm_machine *machine, int *gpus) {
+  int cores = 1;
+  DM_TRY(check_gpu(all));
+  DM_TRY(read_whole(all, KEY_CORES, &cores));
+  dm_machine_stated(all->given[KEY_GPU] ? all->text[KEY_GPU] : NULL, cores, machine);
+  DM_TRY(read_whole(all, KEY_NODES, &machine->nodes));
+  DM_TRY(read_whole(all, KEY_GPUS, gpus));
+  machine->ranks_per_node = *gpus;
+  DM_TRY(read_whole(all, KEY_RANKS, &machine->ranks_per_node));
+  if (machine->nodes > MOST / machine->ranks_per_node)
+    return dm_fail(DM_E_USAGE, "machine: more than %d ranks", MOST);
+  return DM_OK;
+}
+
+static dm_status read_links(const words *all, dm_machine *machine) {
+  const char *links = all->given[KEY_LINKS] ? all->text[KEY_LINKS]
+                      : machine->gpu        ? "device"
+                                            : "host";
+  machine->device_links = strcmp(links, "device") == 0;
+  if (!machine->device_links && strcmp(links, "host") != 0)
+    return bad_value(KEY_LINKS, links, "device or host");
+  if (machine->device_links && !machine->gpu)
+    return dm_hint(dm_fail(DM_E_USAGE, "machine: links=device without a GPU"), "state gpu=NAME");
+  if (machine->device_links) machine->link = dm_machine_device_link(machine->name);
+  return DM_OK;
+}
+
+static dm_status read_rates(const words *all, dm_machine *machine) {
+  double stated = machine->flops[DM_F64], f64 = stated;
+  DM_TRY(read_rate(all, KEY_GFLOPS, 1e9, &f64));
+  for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] *= f64 / stated;
+  machine->flops_tf32 *= f64 / stated;
+  DM_TRY(read_rate(all, KEY_LINK, 1e9, &machine->link));
+  DM_TRY(read_rate(all, KEY_NETWORK, 1e9, &machine->network));
+  DM_TRY(read_rate(all, KEY_UPLOAD, 1e9, &machine->upload));
+  DM_TRY(read_rate(all, KEY_COPY, 1e9, &machine->host_copy));
+  DM_TRY(read_rate(all, KEY_READ, 1e9, &machine->file_read));
+  DM_TRY(read_rate(all, KEY_WRITE, 1e9, &machine->file_write));
+  return read_rate(all, KEY_LATENCY, 1e-6, &machine->latency);
+}
+
+/* Ranks that share a GPU have a part of its rates and memory each. */
+static void share_gpus(dm_machine *machine, int gpus) {
+  if (!machine->gpu || machine->ranks_per_node <= gpus) return;
+  double part = (double)gpus / machine->ranks_per_node;
+  for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] *= part;
+  machine->flops_tf32 *= part;
+  machine->upload *= part;
+  machine->device_bytes = (int64_t)((double)machine->device_bytes * part);
+}
+
+dm_status dm_machine_parse(const char *text, dm_machine *machine) {
+  words all = {0};
+  int gpus = 1;
+  DM_TRY(split_words(text, &all));
+  DM_TRY(read_shape(&all, machine, &gpus));
+  machine->device_bytes = machine->gpu ? device_memory(machine->name) : 0;
+  DM_TRY(read_links(&all, machine));
+  share_gpus(machine, gpus); /* stated numbers below are per rank already */
+  DM_TRY(read_bytes(&all, KEY_MEMORY, &machine->host_bytes));
+  DM_TRY(read_bytes(&all, KEY_DEVICE_MEMORY, &machine->device_bytes));
+  return read_rates(&all, machine);
+}

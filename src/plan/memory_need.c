@@ -1,0 +1,174 @@
+#include "plan/memory_need.h"
+
+#include "core/checked.h"
+
+/* What the other layers allocate; each stands there under the name in brackets. */
+enum {
+  READ_BYTES = 64 << 20,    /* a reader's piece (io/reader.c HDF5_PIECE) */
+  LOAD_BYTES = 64 << 20,    /* one of two strips on the way to a device (job/load.c STRIP) */
+  STORE_BYTES = 32 << 20,   /* a strip of C (job/store.c STRIP) */
+  CONVERT_BYTES = 36 << 20, /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
+  LIBRARY_BYTES = 64 << 20, /* at least the workspace of cuBLAS (backend/cuda.c WORKSPACE) */
+  ROW_BYTES = 16,           /* rows in device memory start at multiples of it (job/task.c) */
+  SLOT_BYTES = 256,         /* slots start at multiples of it (job/task.c) */
+};
+
+/* What a part's size depends on: the largest block, layer and shares. */
+typedef struct extent {
+  int64_t rows, cols, depth; /* of the block of C and of its layer of k */
+  int64_t a_rows, b_rows;    /* of the shares */
+  int64_t c_rows;            /* that one layer sums */
+  int64_t width;             /* of a panel */
+  int64_t work, sum;         /* bytes of an element */
+} extent;
+
+static int64_t plus(int64_t a, int64_t b) {
+  int64_t sum;
+  return dm_add_overflows(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t times(int64_t a, int64_t b) {
+  int64_t product;
+  return dm_mul_overflows(a, b, &product) ? INT64_MAX : product;
+}
+
+static int64_t matrix(int64_t rows, int64_t cols, int64_t size) {
+  return times(rows, times(cols, size));
+}
+
+static int64_t rounded(int64_t bytes, int64_t step) {
+  return bytes > INT64_MAX - step ? INT64_MAX : dm_round_up(bytes, step);
+}
+
+static int64_t device_matrix(int64_t rows, int64_t cols, int64_t size) {
+  return times(rows, rounded(times(cols, size), ROW_BYTES));
+}
+
+static extent extent_of(const dm_plan *plan) {
+  dm_range rows = dm_plan_rows(plan, 0), depth = dm_plan_layer_k(plan, 0);
+  extent e = {.rows = dm_range_size(rows), .depth = dm_range_size(depth)};
+  e.cols = dm_range_size(dm_plan_cols(plan, 0));
+  e.a_rows = dm_range_size(dm_plan_a_share(plan, 0, 0));
+  e.b_rows = dm_plan_b_share_rows(plan, 0, 0);
+  e.c_rows = dm_range_size(dm_plan_c_share(plan, 0, 0));
+  e.width = dm_min(plan->kb, plan->problem.k);
+  e.work = dm_dtype_size(plan->problem.work);
+  e.sum = dm_dtype_size(plan->problem.accumulator);
+  return e;
+}
+
+/* A panel passes a host slot when it is gathered there, and a device slot when it is uploaded to it
+ * or gathered in device memory. */
+static void count_rings(const dm_plan *plan, const extent *e, dm_memory_need *need) {
+  const bool fetched[2] = {dm_plan_fetches_a(plan), dm_plan_fetches_b(plan)};
+  const bool in_host[2] = {plan->a == DM_IN_HOST, plan->b == DM_IN_HOST};
+  const int64_t rows[2] = {e->rows, e->width}, cols[2] = {e->width, e->cols};
+  for (int x = 0; x < 2; x++) {
+    dm_memory_part part = x == 0 ? DM_MEMORY_RING_A : DM_MEMORY_RING_B;
+    if (fetched[x] && in_host[x])
+      need->part[DM_HOST][part] =
+          times(plan->slots, rounded(matrix(rows[x], cols[x], e->work), SLOT_BYTES));
+    if (plan->gpu && (fetched[x] || in_host[x]))
+      need->part[DM_DEVICE][part] =
+          times(plan->slots, rounded(device_matrix(rows[x], cols[x], e->work), SLOT_BYTES));
+  }
+}
+
+/* Panel beside panel, each padded by itself. */
+static int64_t device_share_of_a(const dm_plan *plan, const extent *e) {
+  int64_t panels = dm_range_size(dm_plan_layer(plan, 0));
+  return times(panels, device_matrix(e->a_rows, e->width, e->work));
+}
+
+static void count_shares(const dm_plan *plan, const extent *e, dm_memory_need *need) {
+  if (plan->a == DM_IN_HOST)
+    need->part[DM_HOST][DM_MEMORY_A] = matrix(e->a_rows, e->depth, e->work);
+  else
+    need->part[DM_DEVICE][DM_MEMORY_A] = device_share_of_a(plan, e);
+  if (plan->b == DM_IN_HOST)
+    need->part[DM_HOST][DM_MEMORY_B] = matrix(e->b_rows, e->cols, e->work);
+  else
+    need->part[DM_DEVICE][DM_MEMORY_B] = device_matrix(e->b_rows, e->cols, e->work);
+}
+
+static void count_result(const dm_plan *plan, const extent *e, dm_memory_need *need) {
+  int64_t block = matrix(e->rows, e->cols, e->sum);
+  if (plan->gpu)
+    need->part[DM_DEVICE][DM_MEMORY_C] = device_matrix(e->rows, e->cols, e->sum);
+  else
+    need->part[DM_HOST][DM_MEMORY_C] = block;
+  if (plan->pk > 1) { /* a piece from each layer and the sum; a GPU's whole block passes the host */
+    int64_t pieces = times(plan->pk + 1, matrix(e->c_rows, e->cols, e->sum));
+    need->part[DM_HOST][DM_MEMORY_REDUCE] = plan->gpu ? plus(pieces, block) : pieces;
+  }
+}
+
+/* A reader keeps a piece of the file, and one more where the type changes. */
+static int64_t reader_bytes(int64_t elements, dm_dtype file, dm_dtype work) {
+  int64_t size = dm_dtype_size(file);
+  int64_t piece = dm_min(elements, READ_BYTES / size);
+  return piece * (file == work ? size : size + dm_dtype_size(work));
+}
+
+/* Sums that land from a device, finished elements, and old ones in the widest type. */
+static int64_t store_bytes(const dm_plan *plan, const extent *e) {
+  const dm_problem *p = &plan->problem;
+  int64_t rows = dm_min(e->c_rows, dm_max(1, STORE_BYTES / times(e->cols, e->sum)));
+  int64_t each = plan->gpu ? 2 * e->sum : 0;
+  if (p->c != p->accumulator || p->reads_c) each += dm_dtype_size(p->c);
+  if (p->reads_c) each += dm_dtype_is_complex(p->work) ? 16 : 8;
+  return matrix(rows, e->cols, each);
+}
+
+static int64_t staging_bytes(const dm_plan *plan, const extent *e) {
+  const dm_problem *p = &plan->problem;
+  if (!p->from_files) return 0;
+  int64_t readers = plus(reader_bytes(times(e->a_rows, e->depth), p->file_a, p->work),
+                         reader_bytes(times(e->b_rows, e->cols), p->file_b, p->work));
+  if (p->reads_c) readers = plus(readers, reader_bytes(times(e->c_rows, e->cols), p->c, p->c));
+  int64_t load = 0, row = times(dm_max(e->width, e->cols), e->work);
+  if (plan->a == DM_IN_DEVICE || plan->b == DM_IN_DEVICE) load = times(2, dm_max(LOAD_BYTES, row));
+  return plus(readers, dm_max(load, store_bytes(plan, e)));
+}
+
+static bool cpu_converts(const dm_plan *plan) {
+  dm_dtype work = plan->problem.work;
+  return !plan->gpu && (work == DM_F16 || work == DM_BF16 || work == DM_I8);
+}
+
+/* job/freivalds.c; complex ones are at most twice as large. */
+static int64_t vector_bytes(const dm_plan *plan) {
+  const dm_problem *p = &plan->problem;
+  if (!p->verify) return 0;
+  int64_t elements = plus(times(2, plus(p->n, p->k)), times(7, p->m));
+  return times(elements, dm_dtype_is_complex(p->work) ? 16 : 8);
+}
+
+dm_memory_need dm_plan_memory(const dm_plan *plan) {
+  dm_memory_need need = {0};
+  extent e = extent_of(plan);
+  count_shares(plan, &e, &need);
+  count_rings(plan, &e, &need);
+  count_result(plan, &e, &need);
+  need.part[DM_HOST][DM_MEMORY_STAGING] = staging_bytes(plan, &e);
+  if (cpu_converts(plan)) need.part[DM_HOST][DM_MEMORY_CONVERT] = CONVERT_BYTES;
+  need.part[DM_HOST][DM_MEMORY_VERIFY] = vector_bytes(plan);
+  if (plan->gpu) {
+    need.part[DM_DEVICE][DM_MEMORY_VERIFY] = vector_bytes(plan);
+    need.part[DM_DEVICE][DM_MEMORY_LIBRARY] = LIBRARY_BYTES;
+  }
+  for (int space = 0; space < 2; space++)
+    for (int part = 0; part < DM_MEMORY_PARTS; part++)
+      need.total[space] = plus(need.total[space], need.part[space][part]);
+  return need;
+}
+
+const char *dm_memory_part_name(dm_memory_part part) {
+  static const char *const names[DM_MEMORY_PARTS] = {
+      [DM_MEMORY_A] = "share of A",        [DM_MEMORY_B] = "share of B",
+      [DM_MEMORY_RING_A] = "panels of A",  [DM_MEMORY_RING_B] = "panels of B",
+      [DM_MEMORY_C] = "block of C",        [DM_MEMORY_REDUCE] = "sum over layers",
+      [DM_MEMORY_STAGING] = "staging",     [DM_MEMORY_CONVERT] = "converted inputs",
+      [DM_MEMORY_VERIFY] = "verification", [DM_MEMORY_LIBRARY] = "library workspace"};
+  return part < DM_MEMORY_PARTS ? names[part] : "none";
+}

@@ -1,0 +1,34 @@
+/* memory_need: what a plan takes of the memory of the rank that needs most, part by part. */
+#ifndef DM_PLAN_MEMORY_NEED_H
+#define DM_PLAN_MEMORY_NEED_H
+
+#include "core/view.h"
+#include "plan/plan.h"
+
+typedef enum dm_memory_part {
+  DM_MEMORY_A,       /* share of A */
+  DM_MEMORY_B,       /* share of B */
+  DM_MEMORY_RING_A,  /* slots for panels of A */
+  DM_MEMORY_RING_B,  /* slots for panels of B */
+  DM_MEMORY_C,       /* block of C, in the accumulator's type */
+  DM_MEMORY_REDUCE,  /* partial blocks of the other layers, and their sum */
+  DM_MEMORY_STAGING, /* pieces on their way from and to files and the device */
+  DM_MEMORY_CONVERT, /* inputs of the product in a wider type */
+  DM_MEMORY_VERIFY,  /* vectors */
+  DM_MEMORY_LIBRARY, /* workspace of the library that multiplies */
+  DM_MEMORY_PARTS,
+} dm_memory_part;
+
+/* Bytes.  Sizes that have no 64-bit value stand as INT64_MAX, which fits nowhere. */
+typedef struct dm_memory_need {
+  int64_t part[2][DM_MEMORY_PARTS]; /* [DM_HOST], [DM_DEVICE] */
+  int64_t total[2];
+} dm_memory_need;
+
+/* Upper bound of what the rank (0, 0, 0), whose block and layer are the largest, allocates. */
+dm_memory_need dm_plan_memory(const dm_plan *plan);
+
+/* "share of A", ... */
+const char *dm_memory_part_name(dm_memory_part part);
+
+#endif

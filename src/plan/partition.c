@@ -1,0 +1,111 @@
+#include "core/checked.h"
+#include "plan/plan.h"
+
+/* The first parts take one unit more, so part 0 is a largest one: memory_need.c relies on that. */
+dm_range dm_split(int64_t total, int64_t parts, int64_t index, int64_t step) {
+  int64_t units = total / step + (total % step != 0);
+  int64_t each = units / parts, rest = units % parts;
+  int64_t begin = index * each + dm_min(index, rest);
+  int64_t end = begin + each + (index < rest);
+  /* begin * step is below total unless the part is empty, so clip before multiplying */
+  dm_range range = {begin < units ? begin * step : total, end < units ? end * step : total};
+  return range;
+}
+
+static int64_t row_step(const dm_plan *plan) {
+  return plan->tile > 0 ? plan->tile : 1;
+}
+
+/* A node is a box of qm x qn x qk ranks, nodes form a grid of boxes; j runs fastest in both.  With
+ * boxes of one rank this is the plain order of the grid, l slowest, whose grid rows are runs of
+ * ranks. */
+dm_place dm_plan_place(const dm_plan *plan, int rank) {
+  if (rank < 0 || rank >= dm_plan_used(plan)) return (dm_place){.idle = true};
+  int box = plan->qm * plan->qn * plan->qk, node = rank / box, local = rank % box;
+  int across = plan->pn / plan->qn, down = plan->pm / plan->qm;
+  dm_place place;
+  place.j = node % across * plan->qn + local % plan->qn;
+  place.i = node / across % down * plan->qm + local / plan->qn % plan->qm;
+  place.l = node / across / down * plan->qk + local / plan->qn / plan->qm;
+  place.idle = false;
+  return place;
+}
+
+int dm_plan_rank(const dm_plan *plan, int i, int j, int l) {
+  int across = plan->pn / plan->qn, down = plan->pm / plan->qm;
+  int node = (l / plan->qk * down + i / plan->qm) * across + j / plan->qn;
+  int local = (l % plan->qk * plan->qm + i % plan->qm) * plan->qn + j % plan->qn;
+  return node * plan->qm * plan->qn * plan->qk + local;
+}
+
+int dm_plan_used(const dm_plan *plan) {
+  return plan->pm * plan->pn * plan->pk;
+}
+
+dm_range dm_plan_rows(const dm_plan *plan, int i) {
+  return dm_split(plan->problem.m, plan->pm, i, row_step(plan));
+}
+
+dm_range dm_plan_cols(const dm_plan *plan, int j) {
+  return dm_split(plan->problem.n, plan->pn, j, row_step(plan));
+}
+
+dm_range dm_plan_layer(const dm_plan *plan, int l) {
+  return dm_split(plan->panels, plan->pk, l, 1);
+}
+
+dm_range dm_plan_panel(const dm_plan *plan, int64_t p) {
+  int64_t begin = p * plan->kb;
+  dm_range range = {begin, dm_min(begin + plan->kb, plan->problem.k)};
+  return range;
+}
+
+dm_range dm_plan_layer_k(const dm_plan *plan, int l) {
+  dm_range panels = dm_plan_layer(plan, l);
+  dm_range range = {dm_min(panels.begin * plan->kb, plan->problem.k),
+                    dm_min(panels.end * plan->kb, plan->problem.k)};
+  return range;
+}
+
+static dm_range split_range(dm_range whole, int parts, int index) {
+  dm_range part = dm_split(dm_range_size(whole), parts, index, 1);
+  part.begin += whole.begin;
+  part.end += whole.begin;
+  return part;
+}
+
+dm_range dm_plan_a_share(const dm_plan *plan, int i, int j) {
+  return split_range(dm_plan_rows(plan, i), plan->pn, j);
+}
+
+dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i) {
+  return split_range(dm_plan_panel(plan, panel), plan->pm, i);
+}
+
+int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l) {
+  dm_range panels = dm_plan_layer(plan, l);
+  if (dm_range_size(panels) == 0) return 0;
+  int64_t full = dm_range_size(dm_split(plan->kb, plan->pm, i, 1));
+  int64_t last = dm_range_size(dm_plan_b_share(plan, panels.end - 1, i));
+  return (dm_range_size(panels) - 1) * full + last;
+}
+
+dm_range dm_plan_c_share(const dm_plan *plan, int i, int l) {
+  return split_range(dm_plan_rows(plan, i), plan->pk, l);
+}
+
+bool dm_plan_fetches_a(const dm_plan *plan) {
+  return plan->pn > 1;
+}
+
+bool dm_plan_fetches_b(const dm_plan *plan) {
+  return plan->pm > 1;
+}
+
+bool dm_plan_uploads_a(const dm_plan *plan) {
+  return plan->gpu && plan->a == DM_IN_HOST;
+}
+
+bool dm_plan_uploads_b(const dm_plan *plan) {
+  return plan->gpu && plan->b == DM_IN_HOST;
+}

@@ -1,0 +1,201 @@
+#include "plan/plan_text.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "plan/memory_need.h"
+
+typedef char text32[32];
+
+static const char *bytes(double count, text32 text) {
+  return count < 0x1p63 ? dm_format_bytes((int64_t)count, text) : "too many";
+}
+
+static const char *grid_text(const dm_plan *p, text32 text) {
+  snprintf(text, sizeof(text32), "%dx%dx%d", p->pm, p->pn, p->pk);
+  return text;
+}
+
+static const char *ratio_text(const dm_plan *p, text32 text) {
+  if (!(p->bound_words > 0)) return "n/a";
+  snprintf(text, sizeof(text32), "%.2f", p->received_words / p->bound_words);
+  return text;
+}
+
+/* ---- the problem ---- */
+
+static void write_matrix(const char *name, int64_t rows, int64_t cols, dm_dtype type, FILE *out) {
+  text32 size;
+  double count = (double)rows * (double)cols * (double)dm_dtype_size(type);
+  fprintf(out, "  %s  %lld x %lld %s, %s\n", name, (long long)rows, (long long)cols,
+          dm_dtype_name(type), bytes(count, size));
+}
+
+static void write_problem(const dm_problem *p, FILE *out) {
+  text32 work;
+  snprintf(work, sizeof work, "%s", p->tf32 ? "tf32" : dm_dtype_name(p->work));
+  fprintf(out, "Problem%s\n", p->from_files ? "" : " (in memory, without files)");
+  write_matrix("A", p->m, p->k, p->file_a, out);
+  write_matrix("B", p->k, p->n, p->file_b, out);
+  write_matrix("C", p->m, p->n, p->c, out);
+  fprintf(out, "  multiplied in %s, summed in %s%s%s\n\n", work, dm_dtype_name(p->accumulator),
+          p->reads_c ? ", old C added" : "", p->verify ? ", verified" : "");
+}
+
+/* ---- the machine ---- */
+
+static void write_rate(const char *what, const char *value, const char *of, FILE *out) {
+  fprintf(out, "  %-20s %14s   %s\n", what, value, of);
+}
+
+static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
+  text32 text;
+  double flops = dm_machine_flops(m, p->problem.work, p->problem.tf32);
+  fprintf(out, "Machine: %d %s of %d %s, each with %d %s%s%s\n", m->nodes,
+          m->nodes == 1 ? "node" : "nodes", m->ranks_per_node,
+          m->ranks_per_node == 1 ? "rank" : "ranks", m->cores_per_rank,
+          m->cores_per_rank == 1 ? "core" : "cores", m->gpu ? " and a GPU: " : "",
+          m->gpu ? m->name : "");
+  fprintf(out, "Rates (%s)\n", m->measured ? "measured here" : "stated, not measured");
+  write_rate("product", dm_format_flops(flops, text), "per rank", out);
+  if (m->gpu)
+    write_rate("upload", dm_format_rate(m->upload, text), "host to device, per rank", out);
+  write_rate("link", dm_format_rate(m->link, text),
+             m->device_links ? "device to device in a node, per rank"
+                             : "host to host in a node, per rank",
+             out);
+  if (m->nodes > 1) write_rate("network", dm_format_rate(m->network, text), "into a node", out);
+  write_rate("latency", dm_format_seconds(m->latency, text), "per message", out);
+  write_rate("host memory", dm_format_rate(m->host_copy, text), "per rank", out);
+  if (p->problem.from_files) {
+    write_rate("read", dm_format_rate(m->file_read, text), "all ranks together", out);
+    write_rate("write", dm_format_rate(m->file_write, text), "all ranks together", out);
+  }
+  fprintf(out, "\n");
+}
+
+/* ---- candidates ---- */
+
+static bool same_grid(const dm_plan *x, const dm_plan *y) {
+  return x->pm == y->pm && x->pn == y->pn && x->pk == y->pk;
+}
+
+static void write_candidate(const dm_plan *p, bool chosen, FILE *out) {
+  text32 grid, time, host, device, received, ratio;
+  double moved = p->received_words * (double)dm_dtype_size(p->problem.work);
+  fprintf(out, "%c %-12s %8lld %10s %11s %11s %11s %8s\n", chosen ? '*' : ' ', grid_text(p, grid),
+          (long long)p->kb, dm_format_seconds(p->forecast.total, time),
+          bytes((double)p->host_bytes, host), p->gpu ? bytes((double)p->device_bytes, device) : "-",
+          bytes(moved, received), ratio_text(p, ratio));
+}
+
+static void write_candidates(const dm_plan *best, const dm_plan *plans, int count, FILE *out) {
+  bool found = false;
+  fprintf(out, "  %-12s %8s %10s %11s %11s %11s %8s\n", "grid", "panel", "time", "host", "device",
+          "received", "x bound");
+  for (int i = 0; i < count; i++) {
+    bool chosen = same_grid(&plans[i], best);
+    found |= chosen;
+    write_candidate(&plans[i], chosen, out);
+  }
+  if (!found) write_candidate(best, true, out);
+  fprintf(out,
+          "  memory and received: of the rank that needs most; x bound: received, relative to the\n"
+          "  tight lower bound for any algorithm (arXiv 2205.13407)\n\n");
+}
+
+/* ---- the plan ---- */
+
+static const char *residence(const dm_plan *p, dm_residence where) {
+  return p->gpu && where == DM_IN_DEVICE ? "on the GPUs" : "on the host";
+}
+
+static void write_choice(const dm_plan *p, FILE *out) {
+  char recipe[200];
+  int idle = p->ranks - dm_plan_used(p);
+  dm_plan_recipe(p, recipe);
+  fprintf(out, "Plan: grid %dx%dx%d, %d of %d ranks%s, k per layer in %lld x %lld, %d %s\n", p->pm,
+          p->pn, p->pk, dm_plan_used(p), p->ranks, idle ? " (the others are idle)" : "",
+          (long long)dm_range_size(dm_plan_layer(p, 0)), (long long)p->kb, p->slots,
+          p->slots == 1 ? "slot" : "slots");
+  if (p->qm * p->qn * p->qk > 1)
+    fprintf(out, "  the ranks of a node form a box of %dx%dx%d\n", p->qm, p->qn, p->qk);
+  fprintf(out, "  shares of A %s, of B %s; %s\n", residence(p, p->a), residence(p, p->b),
+          p->overlap ? "panels travel while others are multiplied" : "one thing after the other");
+  fprintf(out, "  recipe: %s\n\n", recipe);
+}
+
+static void write_memory_row(const char *name, int64_t host, int64_t device, bool gpu, FILE *out) {
+  text32 a, b;
+  if (gpu)
+    fprintf(out, "  %-20s %14s %14s\n", name, host ? dm_format_bytes(host, a) : "-",
+            device ? dm_format_bytes(device, b) : "-");
+  else
+    fprintf(out, "  %-20s %14s\n", name, host ? dm_format_bytes(host, a) : "-");
+}
+
+static void write_memory(const dm_plan *p, const dm_machine *m, FILE *out) {
+  dm_memory_need need = dm_plan_memory(p);
+  text32 disk;
+  fprintf(out, "%-22s %14s%s\n", "Memory per rank", "host", p->gpu ? "         device" : "");
+  for (int part = 0; part < DM_MEMORY_PARTS; part++) {
+    int64_t host = need.part[DM_HOST][part], device = need.part[DM_DEVICE][part];
+    if (host || device)
+      write_memory_row(dm_memory_part_name((dm_memory_part)part), host, device, p->gpu, out);
+  }
+  write_memory_row("together", need.total[DM_HOST], need.total[DM_DEVICE], p->gpu, out);
+  if (m->host_bytes || m->device_bytes)
+    write_memory_row("there is", m->host_bytes, m->device_bytes, p->gpu, out);
+  if (p->disk_bytes)
+    fprintf(out, "  %-20s %14s\n", "disk, for C", dm_format_bytes(p->disk_bytes, disk));
+  fprintf(out, "\n");
+}
+
+static void write_moved(const dm_plan *p, FILE *out) {
+  text32 all, net, ratio;
+  fprintf(out, "Moved between ranks\n");
+  fprintf(out, "  %-20s %14.4g   elements; lower bound %.4g, ratio %s\n", "into one rank, most",
+          p->received_words, p->bound_words, ratio_text(p, ratio));
+  fprintf(out, "  %-20s %14s\n", "all together", bytes(p->received_bytes_total, all));
+  fprintf(out, "  %-20s %14s\n\n", "between nodes", bytes(p->between_nodes_bytes, net));
+}
+
+static void write_phase(const char *name, double seconds, const char *note, FILE *out) {
+  text32 text;
+  if (seconds > 0)
+    fprintf(out, "  %-20s %14s%s%s\n", name, dm_format_seconds(seconds, text), *note ? "   " : "",
+            note);
+}
+
+static void write_times(const dm_plan *p, FILE *out) {
+  const dm_forecast *f = &p->forecast;
+  text32 text;
+  double flops = (dm_dtype_is_complex(p->problem.work) ? 8.0 : 2.0) * (double)p->problem.m *
+                 (double)p->problem.n * (double)p->problem.k;
+  fprintf(out, "Predicted time\n");
+  write_phase("read", f->read, "", out);
+  write_phase("fetch", f->fetch, "panels from other ranks", out);
+  write_phase("upload", f->upload, "panels to the device", out);
+  write_phase("multiply", f->gemm, "", out);
+  write_phase("not hidden", f->exposed, "part of fetch and upload that adds to multiply", out);
+  write_phase("reduce", f->reduce, "sum over the layers", out);
+  write_phase("write", f->write, "", out);
+  write_phase("together", f->total, "", out);
+  fprintf(out, "  %-20s %14s   without the files\n", "rate",
+          dm_format_flops(flops / (f->total - f->read - f->write), text));
+}
+
+dm_status dm_plan_report(const dm_plan *best, const dm_plan *candidates, int count,
+                         const dm_machine *machine, FILE *out) {
+  write_problem(&best->problem, out);
+  write_machine(best, machine, out);
+  write_candidates(best, candidates, count, out);
+  write_choice(best, out);
+  write_memory(best, machine, out);
+  write_moved(best, out);
+  write_times(best, out);
+  if (fflush(out) != 0 || ferror(out))
+    return dm_fail(DM_E_IO, "the plan cannot be written: %s", strerror(errno));
+  return DM_OK;
+}

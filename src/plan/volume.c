@@ -1,0 +1,97 @@
+#include "plan/volume.h"
+
+#include <math.h>
+
+typedef enum axis { AXIS_M, AXIS_N, AXIS_K } axis;
+
+static int64_t size_of(dm_range range) {
+  return dm_range_size(range);
+}
+
+/* Elements that rank (i, j, l) receives: of A from its row, of B from its column, of C from its
+ * layers. */
+static double received(const dm_plan *plan, int i, int j, int l) {
+  double rows = (double)size_of(dm_plan_rows(plan, i)),
+         depth = (double)size_of(dm_plan_layer_k(plan, l));
+  double cols = (double)size_of(dm_plan_cols(plan, j));
+  double a = (rows - (double)size_of(dm_plan_a_share(plan, i, j))) * depth;
+  double b = (depth - (double)dm_plan_b_share_rows(plan, i, l)) * cols;
+  double c = (double)size_of(dm_plan_c_share(plan, i, l)) * cols * (plan->pk - 1);
+  return a + b + c;
+}
+
+static double most_received(const dm_plan *plan) {
+  double most = 0;
+  for (int l = 0; l < plan->pk; l++)
+    for (int i = 0; i < plan->pm; i++)
+      for (int j = 0; j < plan->pn; j++) most = fmax(most, received(plan, i, j, l));
+  return most;
+}
+
+/* What member X of the group (s, t) along AXIS contributes to each other member, in elements; for
+ * the sum over layers it is what X receives from each. */
+static double piece(const dm_plan *plan, axis along, int s, int t, int x) {
+  switch (along) {
+  case AXIS_N: /* s = i, t = l: a grid row gathers A */
+    return (double)size_of(dm_plan_a_share(plan, s, x)) * (double)size_of(dm_plan_layer_k(plan, t));
+  case AXIS_M: /* s = j, t = l: a grid column gathers B */
+    return (double)dm_plan_b_share_rows(plan, x, t) * (double)size_of(dm_plan_cols(plan, s));
+  case AXIS_K: /* s = i, t = j: the layers sum C */
+    return (double)size_of(dm_plan_c_share(plan, s, x)) * (double)size_of(dm_plan_cols(plan, t));
+  }
+  return 0;
+}
+
+static int member(const dm_plan *plan, axis along, int s, int t, int x) {
+  switch (along) {
+  case AXIS_N:
+    return dm_plan_rank(plan, s, x, t);
+  case AXIS_M:
+    return dm_plan_rank(plan, x, s, t);
+  case AXIS_K:
+    return dm_plan_rank(plan, s, t, x);
+  }
+  return 0;
+}
+
+/* Elements that the members of one group exchange across nodes.  Along an axis ranks only grow, so
+ * the members of a node are neighbours and one pass over runs of them is enough. */
+static double group_crossing(const dm_plan *plan, axis along, int s, int t, int parts,
+                             int per_node) {
+  double crossing = 0;
+  for (int x = 0; x < parts;) {
+    int node = member(plan, along, s, t, x) / per_node, first = x;
+    double pieces = 0;
+    for (; x < parts && member(plan, along, s, t, x) / per_node == node; x++)
+      pieces += piece(plan, along, s, t, x);
+    crossing += pieces * (parts - (x - first));
+  }
+  return crossing;
+}
+
+static double crossing(const dm_plan *plan, axis along, int per_node) {
+  const int parts[3] = {plan->pm, plan->pn, plan->pk};
+  const int outer = along == AXIS_M ? plan->pn : plan->pm,
+            inner = along == AXIS_K ? plan->pn : plan->pk;
+  double sum = 0;
+  if (parts[along] == 1) return 0;
+  for (int s = 0; s < outer; s++)
+    for (int t = 0; t < inner; t++)
+      sum += group_crossing(plan, along, s, t, parts[along], per_node);
+  return sum;
+}
+
+dm_volume dm_plan_volume(const dm_plan *plan, int ranks_per_node) {
+  const dm_problem *p = &plan->problem;
+  const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+  const double work = (double)dm_dtype_size(p->work), sum = (double)dm_dtype_size(p->accumulator);
+  dm_volume volume = {.most_words = most_received(plan)};
+  /* every element reaches all members of its group but the one that owns it */
+  volume.total_bytes =
+      work * (m * k * (plan->pn - 1) + k * n * (plan->pm - 1)) + sum * m * n * (plan->pk - 1);
+  if (dm_plan_used(plan) > ranks_per_node)
+    volume.between_nodes =
+        work * (crossing(plan, AXIS_N, ranks_per_node) + crossing(plan, AXIS_M, ranks_per_node)) +
+        sum * crossing(plan, AXIS_K, ranks_per_node);
+  return volume;
+}

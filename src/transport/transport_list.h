@@ -1,0 +1,10 @@
+/* transport_list: the transports that exist, one file each. */
+#ifndef DM_TRANSPORT_TRANSPORT_LIST_H
+#define DM_TRANSPORT_TRANSPORT_LIST_H
+
+#include "transport/transport.h"
+
+extern const dm_transport_ops dm_transport_self; /* self.c */
+extern const dm_transport_ops dm_transport_host; /* host.c */
+
+#endif

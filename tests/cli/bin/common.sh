@@ -1,0 +1,51 @@
+# Read by every case before its first line (BASH_ENV).
+unset BASH_ENV
+
+# ranks N COMMAND...: under mpirun, its own messages about failed ranks left out.
+ranks() {
+  local count=$1 status
+  shift
+  mpirun -n "$count" "$@" 2>ranks.stderr
+  status=$?
+  # Open MPI tells of a rank that failed between two ruled lines.
+  awk '/^-{60,}$/ { inside = !inside; next }
+       inside || /^\[.*(mpirun|PRTE|prte|ORTE|orte|PMIX|pmix|help-)/ { next }
+       /^$/ { next } { print }' ranks.stderr >&2
+  return $status
+}
+
+# try COMMAND...: the command, all that it writes, and its exit status; for tables of refusals.
+try() {
+  local shown="$*"
+  printf '$ %s\n' "$shown"
+  "$@" 2>&1
+  printf 'exit %d\n' $?
+}
+
+# expect STATUS COMMAND...: silent where the command ends with this status.
+expect() {
+  local wanted=$1 status
+  shift
+  "$@" >expect.out 2>&1
+  status=$?
+  [ $status = "$wanted" ] && return
+  printf 'exit %d, wanted %d: %s\n' $status "$wanted" "$*"
+  cat expect.out
+}
+
+# make NAME ROWS COLS [OPTION...]: a random matrix NAME.h5:/NAME.
+make() {
+  local name=$1 rows=$2 cols=$3
+  shift 3
+  damier generate "$name.h5:/$name" --rows "$rows" --cols "$cols" -q "$@" >/dev/null
+}
+
+needs_h5py() {
+  [ -n "$PYTHON" ] || exit 77
+}
+
+# judge A B C [OPTION...]: NumPy's opinion of C; see judge.py.
+judge() {
+  needs_h5py
+  "$PYTHON" "$ROOT/tests/cli/bin/judge.py" "$@"
+}

@@ -1,0 +1,9 @@
+needs_h5py
+make A 30 30
+cp A.h5 C.h5
+"$PYTHON" -c "import h5py
+with h5py.File('C.h5', 'a') as f: f['precious'] = [1, 2, 3]; f['c'] = [[1.0]]"
+cp C.h5 before.h5
+try damier multiply A.h5 A.h5 -o C.h5:/c
+try damier multiply A.h5 A.h5 -o C.h5:/c --force
+cmp C.h5 before.h5 && ls

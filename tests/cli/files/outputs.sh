@@ -1,0 +1,18 @@
+make A 30 30
+make B 30 30 --seed 2
+damier multiply A.h5 B.h5 -o C.h5 -q >/dev/null
+cp C.h5 before.h5
+try damier multiply A.h5 B.h5 -o C.h5
+cmp C.h5 before.h5
+damier multiply A.h5 B.h5 -o C.h5 --force -q >/dev/null
+judge A.h5 B.h5 C.h5
+try damier multiply A.h5 B.h5 -o A.h5 --force
+try damier multiply A.h5 B.h5 -o ./missing/C.h5
+ln A.h5 link.h5
+try damier multiply A.h5 B.h5 -o link.h5 --force
+# The old C may be replaced by the new one.
+cp C.h5 old.h5
+damier multiply A.h5 B.h5 --beta 2 --c C.h5 -o C.h5 --force -q >/dev/null
+judge A.h5 B.h5 C.h5 --beta 2 --c old.h5
+try damier multiply A.h5 B.h5 --beta 2 --c C.h5 -o C.h5
+ls

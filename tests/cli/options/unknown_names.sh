@@ -1,0 +1,18 @@
+try damier
+try damier multipy A B
+try damier sing
+try damier bench
+try damier bench mul
+try damier -v multiply A B
+try damier multiply --ouput C.h5
+try damier multiply --verb
+try damier multiply --sing
+try damier multiply -z
+try damier generate A.h5 --kernel x
+try damier multiply A B --compute tf3
+try damier multiply A B --backend gpu
+try damier multiply A B --op-a x
+try damier multiply A B --type f46
+try damier generate A.h5 --kind unifrom --size 3
+try damier plan --size 9 --machine "nodes=2 gpu=h20"
+try damier plan --size 9 --machine "node=2"

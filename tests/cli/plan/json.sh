@@ -1,0 +1,14 @@
+damier plan --size 3000 --ranks 6 --machine "ranks=6 memory=4GiB" --json plan.json -q -q
+damier plan --size 3000 --ranks 6 --machine "ranks=6 memory=4GiB" --json plan.json --json - -q -q |
+  cmp - <(tail -n 1 plan.json)
+python3 - <<'PYTHON'
+import json
+lines = [json.loads(line) for line in open("plan.json")]
+plan = lines[0]
+print(len(lines), plan["schema"], plan["verb"], plan["problem"]["m"])
+print(plan["plan"]["pm"] * plan["plan"]["pn"] * plan["plan"]["pk"] <= 6)
+print(plan["forecast"]["total_s"] > 0, plan["command"].startswith("damier plan --size 3000"))
+PYTHON
+damier plan --size 3000 --ranks 6 --csv plan.csv -q -q
+damier plan --size 4000 --ranks 6 --csv plan.csv -q -q
+python3 -c 'import csv; print([r["problem.n"] for r in csv.DictReader(open("plan.csv"))])'

@@ -1,0 +1,307 @@
+#!/usr/bin/python3
+"""Writes small bad (and a few odd but good) HDF5 files and cases.tsv: location, exit code, fragment.
+
+usage: make_cases.py FOLDER
+"""
+import os
+import struct
+import sys
+
+import h5py
+import numpy as np
+
+MATRIX = np.arange(12.0).reshape(3, 4)
+
+
+class Cases:
+    def __init__(self, folder):
+        os.makedirs(folder, exist_ok=True)
+        self.folder = folder
+        self.rows = []
+
+    def path(self, name):
+        path = os.path.join(self.folder, name)
+        if os.path.lexists(path) and not os.path.isdir(path):
+            os.unlink(path)
+        return path
+
+    def expect(self, name, code, fragment, dataset=""):
+        self.rows.append(f"{name}{':' + dataset if dataset else ''}\t{code}\t{fragment}")
+
+    def hdf5(self, name, code, fragment, dataset="", libver=None, **options):
+        """An HDF5 file to be filled by the caller, who uses it in a with statement."""
+        self.expect(name, code, fragment, dataset)
+        return h5py.File(self.path(name), "w", libver=libver, **options)
+
+    def raw(self, name, data, code, fragment, dataset=""):
+        self.expect(name, code, fragment, dataset)
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+
+
+def good_bytes(cases):
+    path = cases.path("whole.h5")
+    with h5py.File(path, "w") as file:
+        file["a"] = np.arange(4096.0).reshape(64, 64)
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def not_hdf5(cases):
+    cases.raw("text.h5", b"1 2 3\n4 5 6\n" * 100, 3, "file signature not found")
+    cases.raw("empty.h5", b"", 3, "is an empty file")
+    cases.raw("one_byte.h5", b"\x89", 3, "cannot be opened as an HDF5 file")
+    cases.raw("npy.h5", b"\x93NUMPY\x01\x00" + bytes(200), 3, "file signature not found")
+    cases.raw("signature.h5", b"\x89HDF\r\n\x1a\n", 3, "cannot be opened as an HDF5 file")
+    whole = good_bytes(cases)
+    cases.expect("whole.h5", 0, "64 x 64 f64, contiguous")
+    for length in (40, 96, 500, 800, 2048, len(whole) - 1):
+        cases.raw(f"cut_{length}.h5", whole[:length], 3, "")
+    zeroed = bytearray(whole)
+    zeroed[96:800] = bytes(704)
+    cases.raw("zeroed_root.h5", bytes(zeroed), 3, "")
+    cases.raw("noise.h5", whole[:16] + os.urandom(4000), 3, "")
+
+
+def not_files(cases):
+    cases.expect("missing.h5", 4, "No such file or directory")
+    cases.expect("missing.h5", 4, "No such file or directory", "/a")
+    cases.expect("no_folder/a.h5", 4, "No such file or directory")
+    os.makedirs(os.path.join(cases.folder, "folder.h5"), exist_ok=True)
+    cases.expect("folder.h5", 3, "is a directory")
+    os.mkfifo(cases.path("pipe.h5"))
+    cases.expect("pipe.h5", 3, "is a pipe")
+    os.symlink("/dev/zero", cases.path("device.h5"))
+    cases.expect("device.h5", 3, "is a device")
+    os.symlink("nowhere.h5", cases.path("dangling_file.h5"))
+    cases.expect("dangling_file.h5", 4, "No such file or directory")
+
+
+def paths(cases):
+    with cases.hdf5("paths.h5", 3, "there is no '/b'", "/b") as file:
+        file["a"] = MATRIX
+        file["g/sub/x"] = MATRIX
+        file["loop1"] = h5py.SoftLink("/loop2")
+        file["loop2"] = h5py.SoftLink("/loop1")
+        file["dangling"] = h5py.SoftLink("/not/there")
+        file["inside"] = h5py.SoftLink("/g/sub/x")
+        file["outside"] = h5py.ExternalLink("whole.h5", "/a")
+        file["outside_group"] = h5py.ExternalLink("whole.h5", "/")
+        file["via"] = h5py.SoftLink("/outside")
+        file["type"] = np.dtype("f8")
+    cases.expect("paths.h5", 3, "holds 2 matrices: /a, /g/sub/x")
+    cases.expect("paths.h5", 0, "3 x 4 f64", "/inside")
+    cases.expect("paths.h5", 0, "3 x 4 f64", "//g/./sub//x/")
+    cases.expect("paths.h5", 3, "is a group", "/g/sub")
+    cases.expect("paths.h5", 3, "is a group", "/")
+    cases.expect("paths.h5", 3, "is a type", "/type")
+    cases.expect("paths.h5", 3, "there is no '/g/none'", "/g/none/x")
+    cases.expect("paths.h5", 3, "is no group", "/a/x")
+    cases.expect("paths.h5", 3, "nowhere or in a circle", "/loop1")
+    cases.expect("paths.h5", 3, "nowhere or in a circle", "/dangling")
+    cases.expect("paths.h5", 3, "a link into another file ('whole.h5')", "/outside")
+    cases.expect("paths.h5", 3, "a link into another file ('whole.h5')", "/via")
+    cases.expect("paths.h5", 3, "a link into another file ('whole.h5')", "/outside_group/a")
+    with cases.hdf5("no_matrix.h5", 3, "holds no 2-D dataset") as file:
+        file["v"] = np.arange(3.0)
+    with cases.hdf5("cycle.h5", 0, "3 x 4 f64") as file:
+        file["g/a"] = MATRIX
+        file["g/again"] = file["/"]
+    with cases.hdf5("escape.h5", 3, "is not printable") as file:
+        file["\x1b[2Jhello"] = MATRIX
+
+
+def shapes(cases):
+    for name, data, fragment in (
+        ("scalar", 3.0, "is a single value"),
+        ("vector", np.arange(4.0), "has 1 dimension; a matrix has 2"),
+        ("cube", np.zeros((2, 2, 2)), "has 3 dimensions"),
+        ("no_rows", np.zeros((0, 4)), "is empty: its shape is 0 x 4"),
+        ("no_cols", np.zeros((4, 0)), "is empty: its shape is 4 x 0"),
+        ("null", h5py.Empty("f8"), "is a dataset without elements"),
+    ):
+        with cases.hdf5(f"{name}.h5", 3, fragment, "/a") as file:
+            file["a"] = data
+
+
+def float_type(size, sign, exponent_at, exponent_bits, fraction_bits, bias):
+    kind = h5py.h5t.IEEE_F64LE.copy() if size == 8 else h5py.h5t.IEEE_F32LE.copy()
+    kind.set_fields(sign, exponent_at, exponent_bits, 0, fraction_bits)
+    kind.set_size(size)
+    kind.set_ebias(bias)
+    return kind
+
+
+def low_level(file, kind, dims=(3, 4), creation=None):
+    space = h5py.h5s.create_simple(dims)
+    return h5py.h5d.create(file.id, b"a", kind, space, dcpl=creation)
+
+
+def types(cases):
+    two = lambda kind: np.zeros((2, 2), dtype=kind)
+    for name, data, fragment in (
+        ("string", np.full((2, 2), b"abcd"), "its elements are strings"),
+        ("int64", two("i8"), "64-bit signed integers"),
+        ("int16", two("i2"), "16-bit signed integers"),
+        ("uint8", two("u1"), "8-bit unsigned integers"),
+        ("uint16", two("u2"), "16-bit unsigned integers"),
+        ("uint32", two("u4"), "32-bit unsigned integers"),
+        ("bool", two("?"), "enumerated values"),
+        ("opaque", two("V8"), "opaque bytes"),
+        ("longdouble", two(np.longdouble), "floats of an unknown format"),
+        ("xy", two([("x", "f8"), ("y", "f8")]), "compounds that spell no complex number"),
+        ("i_r", two([("i", "f8"), ("r", "f8")]), "compounds that spell no complex number"),
+        ("mixed", two([("r", "f4"), ("i", "f8")]), "compounds that spell no complex number"),
+        ("int_pair", two([("r", "i4"), ("i", "i4")]), "compounds that spell no complex number"),
+        ("three", two([("r", "f4"), ("i", "f4"), ("k", "f4")]), "compounds that spell no complex"),
+        ("arrays", two([("r", "f4", (2,)), ("i", "f4", (2,))]), "compounds that spell no complex"),
+        ("padded", two({"names": ["r", "i"], "formats": ["f4", "f4"], "offsets": [0, 8],
+                        "itemsize": 16}), "compounds that spell no complex number"),
+    ):
+        with cases.hdf5(f"type_{name}.h5", 3, fragment, "/a") as file:
+            file["a"] = data
+    with cases.hdf5("type_vlen.h5", 3, "sequences", "/a") as file:
+        file.create_dataset("a", (2, 2), dtype=h5py.vlen_dtype(np.float64))
+    with cases.hdf5("type_text.h5", 3, "strings", "/a") as file:
+        file.create_dataset("a", (2, 2), dtype=h5py.string_dtype())
+    with cases.hdf5("type_reference.h5", 3, "references", "/a") as file:
+        file.create_dataset("a", (2, 2), dtype=h5py.ref_dtype)
+    for name, kind in (
+        ("bias", float_type(4, 31, 23, 8, 23, 126)),
+        ("fields", float_type(4, 31, 21, 10, 21, 511)),
+        ("e4m3", float_type(1, 7, 3, 4, 3, 7)),
+    ):
+        with cases.hdf5(f"float_{name}.h5", 3, "floats of an unknown format", "/a") as file:
+            low_level(file, kind).write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(12), kind)
+
+
+def storage(cases):
+    P = h5py.h5p
+    with cases.hdf5("unwritten.h5", 3, "has no data: nothing was ever written", "/a") as file:
+        file.create_dataset("a", (3, 4), dtype="f8")
+    with cases.hdf5("huge.h5", 3, "has no data", "/a") as file:
+        file.create_dataset("a", (2**29, 2**29), dtype="f8")
+    with cases.hdf5("overflow.h5", 3, "more bytes than 64 bits can count", "/a") as file:
+        file.create_dataset("a", (2**40, 2**40), dtype="f8", chunks=(64, 64))
+    with cases.hdf5("huge_chunked.h5", 3, "has no data in ", "/a") as file:
+        file.create_dataset("a", (2**26, 2**26), dtype="f8", chunks=(64, 64))[0, 0] = 1
+    with cases.hdf5("unwritten_chunks.h5", 3, "nothing was ever written", "/a") as file:
+        file.create_dataset("a", (100, 100), dtype="f8", chunks=(10, 10), compression="gzip")
+    with cases.hdf5("some_chunks.h5", 3, "has no data in 99 of its 100 chunks", "/a") as file:
+        file.create_dataset("a", (100, 100), dtype="f8", chunks=(10, 10))[:10, :10] = 1
+    with cases.hdf5("big_chunk.h5", 3, "larger than 1 GiB", "/a") as file:
+        file.create_dataset("a", (2**15, 2**15), dtype="f4", chunks=(2**14, 2**14 + 2**13),
+                            compression="gzip", maxshape=(None, None))
+    with cases.hdf5("external.h5", 3, "lie in another file ('/etc/hostname')", "/a") as file:
+        plist = P.create(P.DATASET_CREATE)
+        plist.set_external(b"/etc/hostname", 0, 4)
+        low_level(file, h5py.h5t.STD_I8LE, (2, 2), plist)
+    layout = h5py.VirtualLayout((64, 64), "f8")
+    layout[:] = h5py.VirtualSource("whole.h5", "a", (64, 64))
+    with cases.hdf5("virtual.h5", 3, "is a virtual dataset", "/a", libver="latest") as file:
+        file.create_virtual_dataset("a", layout)
+    cases.expect("virtual.h5", 3, "is a virtual dataset")
+    for name, number in (("lzf", 32000), ("szip", 4), ("nbit", 5), ("scaleoffset", 6)):
+        with cases.hdf5(f"filter_{name}.h5", 3, f"HDF5 filter {number}", "/a") as file:
+            plist = P.create(P.DATASET_CREATE)
+            plist.set_chunk((3, 4))
+            if number == 32000:
+                plist.set_filter(number, h5py.h5z.FLAG_OPTIONAL)
+            elif number == 4:
+                plist.set_szip(h5py.h5z.SZIP_NN_OPTION_MASK, 4)
+            elif number == 5:
+                plist.set_filter(5, h5py.h5z.FLAG_OPTIONAL)
+            else:
+                plist.set_scaleoffset(h5py.h5z.SO_FLOAT_DSCALE, 2)
+            low_level(file, h5py.h5t.IEEE_F64LE, (3, 4), plist)
+
+
+def damaged(cases):
+    """Good files with single fields changed behind HDF5's back."""
+    path = cases.path("checksum.h5")
+    with h5py.File(path, "w") as file:
+        a = file.create_dataset("a", data=MATRIX, chunks=(3, 4), fletcher32=True)
+        at = a.id.get_chunk_info(0).byte_offset
+    patch(path, at + 8, b"\xff")
+    cases.expect("checksum.h5", 3, "its elements cannot be read", "/a")
+    path = cases.path("deflate.h5")
+    with h5py.File(path, "w") as file:
+        a = file.create_dataset("a", data=MATRIX, chunks=(3, 4), compression="gzip")
+        at = a.id.get_chunk_info(0).byte_offset
+    patch(path, at, b"\xff\xff\xff\xff")
+    cases.expect("deflate.h5", 3, "its elements cannot be read", "/a")
+    path = cases.path("grown.h5")  # the shape says more than is stored
+    with h5py.File(path, "w") as file:
+        file["a"] = MATRIX
+    with open(path, "rb") as file:
+        data = file.read()
+    at = data.find(struct.pack("<QQ", 3, 4))
+    patch(path, at, struct.pack("<QQ", 1 << 20, 1 << 20))
+    cases.expect("grown.h5", 3, "declares 8796093022208 bytes and stores 96", "/a")
+    path = cases.path("beyond.h5")  # the data's address lies behind the end
+    with h5py.File(path, "w") as file:
+        file["a"] = MATRIX
+        at = file["a"].id.get_offset()
+    with open(path, "rb") as file:
+        data = file.read()
+    patch(path, data.find(struct.pack("<QQ", at, 96)), struct.pack("<Q", 1 << 40))
+    cases.expect("beyond.h5", 3, "", "/a")
+    path = cases.path("bomb.h5")  # one chunk says that it is the whole of a large matrix
+    with h5py.File(path, "w") as file:
+        file.create_dataset("a", (8192, 8192), "f8", chunks=(4096, 4096), compression="gzip")
+        for i in range(4):
+            file["a"].id.write_direct_chunk((i // 2 * 4096, i % 2 * 4096), b"x\x9c\x03\0\0\0\0\x01")
+    cases.expect("bomb.h5", 3, "declares 536870912 bytes and stores 32", "/a")
+
+
+def good(cases):
+    """What other software writes and damier reads."""
+    for name, kind, fragment in (
+        ("f16", "<f2", "2 x 2 f16"), ("f16_big", ">f2", "f16, contiguous, other byte order"),
+        ("f32_big", ">f4", "f32, contiguous, other byte order"), ("f64_big", ">f8", "f64"),
+        ("i8", "i1", "2 x 2 i8"), ("i32_big", ">i4", "i32"), ("c64", "c8", "c64"),
+        ("c128_big", ">c16", "c128"), ("re_im", [("re", "f4"), ("im", "f4")], "c64"),
+        ("real_imag", [("real", "f8"), ("imag", "f8")], "c128"),
+        ("Real_Imaginary", [("Real", "<f8"), ("Imaginary", "<f8")], "c128"),
+    ):
+        with cases.hdf5(f"good_{name}.h5", 0, fragment, libver="latest") as file:
+            file["a"] = np.zeros((2, 2), dtype=kind)
+    with cases.hdf5("good_bf16.h5", 0, "3 x 4 bf16") as file:
+        kind = float_type(2, 15, 7, 8, 7, 127)
+        low_level(file, kind).write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(12, "u2"), kind)
+    with cases.hdf5("good_bf16_words.h5", 0, "2 x 2 bf16") as file:
+        file["a"] = np.zeros((2, 2), dtype="u2")
+        file["a"].attrs["dtype"] = "bfloat16"
+    with cases.hdf5("good_matlab.h5", 0, "3 x 4 f64, contiguous, offset", userblock_size=512) as file:
+        file["a"] = MATRIX
+        file["label"] = np.array([[72, 105]], dtype="u2")
+    with cases.hdf5("good_filters.h5", 0, "chunked 16 x 32, shuffle, deflate, fletcher32") as file:
+        file.create_dataset("a", data=np.ones((70, 80)), chunks=(16, 32), compression="gzip",
+                            shuffle=True, fletcher32=True)
+    with cases.hdf5("good_committed.h5", 0, "2 x 2 f64", "/a") as file:
+        file["type"] = np.dtype("f8")
+        file.create_dataset("a", data=np.ones((2, 2)), dtype=file["type"])
+    with cases.hdf5("good_attributes.h5", 0, "2 x 2 f64") as file:
+        file["a"] = np.ones((2, 2))
+        for i in range(200):
+            file["a"].attrs[f"attribute {i} \x1b[2J"] = "x" * 300
+
+
+def patch(path, at, data):
+    assert at >= 0
+    with open(path, "r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
+def main():
+    cases = Cases(sys.argv[1])
+    for part in (not_hdf5, not_files, paths, shapes, types, storage, damaged, good):
+        part(cases)
+    with open(os.path.join(cases.folder, "cases.tsv"), "w") as file:
+        file.write("\n".join(cases.rows) + "\n")
+    print(f"{len(cases.rows)} cases")
+
+
+if __name__ == "__main__":
+    main()

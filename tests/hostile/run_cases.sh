@@ -1,0 +1,19 @@
+#!/bin/bash
+# Runs COMMAND on every line of cases.tsv and compares exit code and message.
+# usage: run_cases.sh FOLDER COMMAND...      (such as: run_cases.sh /tmp/bad damier info)
+set -u
+folder=$1
+shift
+failed=0 count=0
+cd "$folder" || exit 2
+while IFS=$'\t' read -r location code fragment; do
+  output=$(timeout 60 "$@" "$location" 2>&1)
+  got=$?
+  count=$((count + 1))
+  if [ "$got" != "$code" ] || [[ "$output" != *"$fragment"* ]]; then
+    failed=$((failed + 1))
+    printf 'FAIL %s\n  expected %s: %s\n  got %s: %s\n' "$location" "$code" "$fragment" "$got" "$output"
+  fi
+done < cases.tsv
+echo "$count cases, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,91 @@
+/* cuda_test: what the tests of the cuda backend share.  Without a GPU they end with 77, "skipped".
+ */
+#ifndef DM_TESTS_CUDA_TEST_H
+#define DM_TESTS_CUDA_TEST_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backend/cuda.h"
+#include "core/copy.h"
+#include "core/fill.h"
+
+enum { SKIPPED = 77 };
+
+static inline void ok(dm_status status) {
+  if (status) fail_msg("%s (%s)", status->message, status->place);
+}
+
+static inline dm_backend *open_gpu(const char *kernel, bool tf32, int64_t tile) {
+  dm_backend_config config = {.local_ranks = 1, .kernel = kernel, .tf32 = tf32, .tile = tile};
+  dm_backend *gpu;
+  ok(dm_backend_open(&dm_backend_cuda, &config, &gpu));
+  return gpu;
+}
+
+/* A matrix in the host with PAD elements behind each row, and its twin on the GPU. */
+typedef struct pair {
+  dm_view host, device; /* without the padding */
+  dm_view host_all, device_all;
+} pair;
+
+static inline int64_t bytes_of(dm_view all) {
+  return all.rows * all.cols * dm_dtype_size(all.dtype);
+}
+
+static inline void move(dm_backend *gpu, dm_view dst, dm_view src) {
+  dm_event done;
+  ok(dm_backend_copy(gpu, dst, src, &done));
+  ok(dm_backend_wait(gpu, done));
+}
+
+/* Generated on the host, padding too, and copied. */
+static inline pair make_pair(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols,
+                             int64_t pad, dm_generator generator) {
+  pair p;
+  const int64_t stride = cols + pad;
+  void *host = malloc((size_t)(rows * stride * dm_dtype_size(dtype) + 1)), *device;
+  assert_non_null(host);
+  p.host_all = dm_view_row_major(host, dtype, rows, stride);
+  ok(dm_backend_alloc(gpu, DM_DEVICE, bytes_of(p.host_all), &device));
+  p.device_all = dm_view_strided(device, dtype, DM_DEVICE, rows, stride, stride);
+  p.host = dm_view_sub(p.host_all, 0, 0, rows, cols);
+  p.device = dm_view_sub(p.device_all, 0, 0, rows, cols);
+  dm_fill(p.host_all, &generator, 0, 0);
+  move(gpu, p.device_all, p.host_all);
+  return p;
+}
+
+static inline void free_pair(dm_backend *gpu, pair p) {
+  free(p.host_all.base);
+  dm_backend_release(gpu, DM_DEVICE, p.device_all.base);
+}
+
+/* The GPU's twin, padding too, in memory that the caller frees. */
+static inline void *fetched(dm_backend *gpu, pair p) {
+  dm_view all = p.host_all;
+  all.base = malloc((size_t)bytes_of(all) + 1);
+  assert_non_null(all.base);
+  move(gpu, all, p.device_all);
+  return all.base;
+}
+
+/* VIEW as packed f64 (two each for complex), in memory that the caller frees. */
+static inline double *widened(dm_view view) {
+  const int64_t parts = dm_dtype_is_complex(view.dtype) ? 2 : 1;
+  double *wide = malloc((size_t)(view.rows * view.cols * parts) * sizeof(double) + 1);
+  assert_non_null(wide);
+  for (int64_t i = 0; i < view.rows; i++)
+    dm_load_wide(wide + i * view.cols * parts, dm_view_at(view, i, 0), view.dtype, 1, view.cols);
+  return wide;
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* io_files: HDF5 files for the tests of io, written with HDF5 itself. */
+#ifndef DM_TEST_IO_FILES_H
+#define DM_TEST_IO_FILES_H
+
+#include <hdf5.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/checked.h"
+#include "core/copy.h"
+#include "io/hdf5_type.h"
+#include "io/inspect.h"
+#include "io/naming.h"
+#include "io/output.h"
+#include "io/read.h"
+
+/* Fails the test with the message of STATUS, if it is an error. */
+static inline void expect_ok(dm_status status) {
+  if (status) fail_msg("%s (%s)", status->message, status->place);
+}
+
+/* Fails unless STATUS has CODE and FRAGMENT in its message; frees it. */
+static inline void expect_error(dm_status status, dm_code code, const char *fragment) {
+  if (!status) fail_msg("no error, expected '%s'", fragment);
+  if (status->code != code || !strstr(status->message, fragment))
+    fail_msg("code %d '%s', expected %d '%s'", (int)status->code, status->message, (int)code,
+             fragment);
+  dm_status_free(status);
+}
+
+static inline dm_location at(const char *folder, const char *text) {
+  char path[512];
+  dm_location location;
+  snprintf(path, sizeof path, "%s/%s", folder, text);
+  expect_ok(dm_io_parse_location(path, &location));
+  return location;
+}
+
+static inline dm_dataset inspected(const dm_location *location) {
+  dm_dataset dataset;
+  expect_ok(dm_io_inspect(location, &(dm_trust){0}, &dataset, NULL));
+  return dataset;
+}
+
+/* Every byte pattern of a matrix of integers that all types hold: element (i, j). */
+static inline double element_of(int64_t row, int64_t col, int part) {
+  return (double)((row * 7 + col * 3 + part * 5) % 101 - 50);
+}
+
+/* A packed matrix of those elements; free() it. */
+static inline void *elements(dm_dtype dtype, int64_t rows, int64_t cols) {
+  int64_t size = dm_dtype_size(dtype);
+  char *data = malloc((size_t)(rows * cols * size));
+  assert_non_null(data);
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < cols; j++) {
+      double value[2] = {element_of(i, j, 0), element_of(i, j, 1)};
+      dm_store_wide(data + (i * cols + j) * size, dtype, 1, value, 1);
+    }
+  return data;
+}
+
+typedef struct file_form {
+  const char *name;
+  bool swapped, compact;
+  int64_t chunk_rows, chunk_cols; /* 0: contiguous */
+  bool filters;
+  hsize_t user_block;
+} file_form;
+
+static inline hid_t swapped_type(dm_dtype dtype) {
+  hid_t type = dm_h5_make_type(dtype);
+  if (!dm_dtype_is_complex(dtype)) {
+    H5Tset_order(type, H5T_ORDER_BE);
+    return type;
+  }
+  hid_t part = H5Tcopy(dtype == DM_C64 ? H5T_IEEE_F32BE : H5T_IEEE_F64BE);
+  H5Tclose(type);
+  type = H5Tcreate(H5T_COMPOUND, 2 * H5Tget_size(part));
+  H5Tinsert(type, "r", 0, part);
+  H5Tinsert(type, "i", H5Tget_size(part), part);
+  H5Tclose(part);
+  return type;
+}
+
+/* A file with dataset /m in FORM. */
+static inline void write_file(const char *path, dm_dtype dtype, int64_t rows, int64_t cols,
+                              const file_form *form) {
+  hsize_t dims[2] = {(hsize_t)rows, (hsize_t)cols};
+  /* No longer than the matrix: HDF5 allows that only where it can grow. */
+  hsize_t chunk[2] = {(hsize_t)dm_min(form->chunk_rows, rows),
+                      (hsize_t)dm_min(form->chunk_cols, cols)};
+  hid_t creation = H5Pcreate(H5P_FILE_CREATE), list = H5Pcreate(H5P_DATASET_CREATE);
+  hid_t type = form->swapped ? swapped_type(dtype) : dm_h5_make_type(dtype);
+  hid_t space = H5Screate_simple(2, dims, NULL);
+  H5Pset_userblock(creation, form->user_block);
+  if (form->compact) H5Pset_layout(list, H5D_COMPACT);
+  if (form->chunk_rows) H5Pset_chunk(list, 2, chunk);
+  if (form->filters) H5Pset_shuffle(list), H5Pset_deflate(list, 3), H5Pset_fletcher32(list);
+  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, creation, H5P_DEFAULT);
+  hid_t set = H5Dcreate2(file, "m", type, space, H5P_DEFAULT, list, H5P_DEFAULT);
+  char *data = elements(dtype, rows, cols);
+  if (form->swapped) dm_swap_bytes(data, dtype, rows * cols);
+  assert_true(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  free(data);
+  H5Dclose(set);
+  H5Sclose(space);
+  H5Tclose(type);
+  H5Pclose(list);
+  H5Pclose(creation);
+  assert_true(H5Fclose(file) >= 0);
+}
+
+/* A new folder of the test; the caller's TEXT of 64 chars, which is returned. */
+static inline char *new_folder(char text[64]) {
+  snprintf(text, 64, "/tmp/damier-io-XXXXXX");
+  assert_non_null(mkdtemp(text));
+  return text;
+}
+
+static inline void remove_folder(const char *folder) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  assert_int_equal(system(command), 0);
+}
+
+#endif

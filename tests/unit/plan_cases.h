@@ -1,0 +1,78 @@
+/* plan_cases: random problems, machines and wishes for the planner's tests; the same on every run. */
+#ifndef DM_TESTS_PLAN_CASES_H
+#define DM_TESTS_PLAN_CASES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/element.h"
+#include "plan/plan.h"
+
+typedef struct dice {
+  uint64_t seed;
+  int64_t rolls;
+} dice;
+
+/* A whole number in [LOW, HIGH]. */
+static inline int64_t roll(dice *d, int64_t low, int64_t high) {
+  uint64_t bits = dm_random_bits(d->seed, d->rolls++, 0, 0);
+  return low + (int64_t)(bits % (uint64_t)(high - low + 1));
+}
+
+static inline dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype work) {
+  dm_dtype sum = dm_dtype_accumulator(work);
+  return (dm_problem){.m = m, .n = n, .k = k, .file_a = work, .file_b = work, .work = work,
+                      .accumulator = sum, .c = sum, .from_files = true, .verify = true};
+}
+
+/* Sizes from 1 to MOST, small ones as likely as large ones. */
+static inline int64_t roll_size(dice *d, int64_t most) {
+  return roll(d, 1, dm_range_size((dm_range){0, most >> roll(d, 0, 9)}) + 1);
+}
+
+static inline dm_machine machine_of(const char *text) {
+  dm_machine machine;
+  assert_null(dm_machine_parse(text, &machine));
+  return machine;
+}
+
+static inline dm_machine roll_machine(dice *d, int ranks) {
+  static const char *const kinds[] = {"", "gpu=h200", "gpu=h200 links=host", "gpu=a100 links=host"};
+  dm_machine machine = machine_of(kinds[roll(d, 0, 3)]);
+  machine.ranks_per_node = (int)roll(d, 1, ranks);
+  machine.nodes = (ranks + machine.ranks_per_node - 1) / machine.ranks_per_node;
+  return machine;
+}
+
+/* Of any kind, but possible for RANKS ranks. */
+static inline dm_wishes roll_wishes(dice *d, int ranks) {
+  dm_wishes w = {.reproducible = roll(d, 0, 4) == 0, .no_overlap = roll(d, 0, 3) == 0};
+  if (roll(d, 0, 1)) w.pm = (int)roll(d, 1, ranks);
+  if (roll(d, 0, 1)) w.pn = (int)roll(d, 1, ranks / (w.pm ? w.pm : 1));
+  if (roll(d, 0, 1) && !w.reproducible)
+    w.pk = (int)roll(d, 1, ranks / (w.pm ? w.pm : 1) / (w.pn ? w.pn : 1));
+  if (roll(d, 0, 1) && !w.reproducible) w.panel = DM_PANEL_STEP * roll(d, 1, 8);
+  return w;
+}
+
+/* Fails the test with the status's own words. */
+static inline void must(dm_status status) {
+  if (status) fail_msg("%s: %s (hint: %s)", status->place, status->message, status->hint);
+}
+
+/* STATUS is of CODE and its message or hint contains WORDS; frees it. */
+static inline void must_fail(dm_status status, dm_code code, const char *words) {
+  if (!status) fail_msg("no error where \"%s\" was expected", words);
+  if (status->code != code || !(strstr(status->message, words) || strstr(status->hint, words)))
+    fail_msg("%s, %s (hint: %s), expected %s, %s", dm_code_name(status->code), status->message,
+             status->hint, dm_code_name(code), words);
+  dm_status_free(status);
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* Reproducible products: C has the same bits however it is cut into blocks at multiples of the
+ * tile. */
+#include "cuda_test.h"
+
+enum { TILE = 64, M = 200, N = 170, K = 333 };
+
+static void multiply(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  dm_event done;
+  ok(dm_backend_gemm(gpu, c, a, b, accumulate, &done));
+  ok(dm_backend_wait(gpu, done));
+}
+
+/* A copy of rows x cols of P from (row, col) in memory of its own, with other strides. */
+static pair block_of(dm_backend *gpu, pair p, int64_t row, int64_t col, int64_t rows, int64_t cols,
+                     int64_t pad) {
+  pair block = make_pair(gpu, p.host.dtype, rows, cols, pad, (dm_generator){.kind = DM_CONSTANT});
+  move(gpu, block.device, dm_view_sub(p.device, row, col, rows, cols));
+  return block;
+}
+
+static void check_blocks(const char *kernel, dm_dtype dtype, bool accumulate) {
+  const dm_dtype sum = dm_dtype_accumulator(dtype);
+  dm_generator generator = {.kind = DM_NORMAL, .seed = 11};
+  dm_backend *gpu = open_gpu(kernel, false, TILE);
+  pair a = make_pair(gpu, dtype, M, K, 0, generator);
+  pair b = make_pair(gpu, dtype, K, N, 0, generator);
+  pair whole = make_pair(gpu, sum, M, N, 0, generator);
+  pair parts = make_pair(gpu, sum, M, N, 3, generator);
+  move(gpu, parts.device, whole.device);
+  multiply(gpu, whole.device, a.device, b.device, accumulate);
+
+  const int64_t row[] = {0, TILE, 3 * TILE, M}, col[] = {0, 2 * TILE, N};
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 2; j++) {
+      const int64_t rows = row[i + 1] - row[i], cols = col[j + 1] - col[j];
+      pair a_block = block_of(gpu, a, row[i], 0, rows, K, 1 + i);
+      pair b_block = block_of(gpu, b, 0, col[j], K, cols, 5 + j);
+      multiply(gpu, dm_view_sub(parts.device, row[i], col[j], rows, cols), a_block.device,
+               b_block.device, accumulate);
+      free_pair(gpu, a_block), free_pair(gpu, b_block);
+    }
+
+  char *one = fetched(gpu, whole), *other = fetched(gpu, parts);
+  const int64_t size = dm_dtype_size(sum);
+  for (int64_t i = 0; i < M; i++)
+    assert_memory_equal(one + i * N * size, other + i * (N + 3) * size, (size_t)(N * size));
+  free(one), free(other);
+  free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, whole), free_pair(gpu, parts);
+  dm_backend_close(gpu);
+}
+
+static void test_blocks(void **state) {
+  (void)state;
+  const dm_dtype dtypes[] = {DM_F64, DM_F32, DM_F16, DM_BF16, DM_C64, DM_C128};
+  for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
+    for (int accumulate = 0; accumulate < 2; accumulate++) {
+      check_blocks("auto", dtypes[d], accumulate);
+      check_blocks("tiled", dtypes[d], accumulate);
+    }
+}
+
+/* An empty sum: C becomes 0, or stays. */
+static void test_no_depth(void **state) {
+  (void)state;
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  const dm_generator ones = {.kind = DM_CONSTANT, .parameter = 1.0};
+  pair c = make_pair(gpu, DM_F64, 5, 7, 2, ones);
+  pair a = make_pair(gpu, DM_F64, 5, 0, 1, ones), b = make_pair(gpu, DM_F64, 0, 7, 0, ones);
+  for (int accumulate = 1; accumulate >= 0; accumulate--) {
+    multiply(gpu, c.device, a.device, b.device, accumulate);
+    double *result = fetched(gpu, c);
+    for (int i = 0; i < 5 * 9; i++)
+      assert_true(result[i] == (i % 9 < 7 ? (double)accumulate : 1.0));
+    free(result);
+  }
+  free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
+  dm_backend_close(gpu);
+}
+
+/* The direct call is the same product. */
+static void test_direct(void **state) {
+  (void)state;
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_generator random = {.kind = DM_UNIFORM, .seed = 1};
+  pair a = make_pair(gpu, DM_F32, 512, 256, 0, random);
+  pair b = make_pair(gpu, DM_F32, 256, 384, 0, random);
+  pair c = make_pair(gpu, DM_F32, 512, 384, 0, random);
+  multiply(gpu, c.device, a.device, b.device, false);
+  void *one = fetched(gpu, c);
+  double seconds = 0.0;
+  ok(dm_cuda_time_direct(gpu, c.device, a.device, b.device, &seconds));
+  assert_true(seconds > 0.0 && seconds < 10.0);
+  void *other = fetched(gpu, c);
+  assert_memory_equal(one, other, (size_t)bytes_of(c.host_all));
+  free(one), free(other);
+  free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
+  dm_backend_close(gpu);
+}
+
+int main(void) {
+  if (dm_cuda_device_count() == 0) return SKIPPED;
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_no_depth),
+                                     cmocka_unit_test(test_direct)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

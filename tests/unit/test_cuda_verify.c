@@ -1,0 +1,109 @@
+/* probe, scan and fill on the GPU give what the host's implementations give: fill with the same
+ * bits. */
+#include "cuda_test.h"
+
+static const int64_t shapes[][3] = {/* rows, cols, padding */
+                                    {1, 1, 0},     {1, 5000, 0},  {5000, 1, 0},
+                                    {37, 1029, 0}, {33, 64, 0},   {33, 64, 16},
+                                    {300, 513, 3}, {8, 16384, 0}, {2000, 130, 1}};
+
+/* Every seventh x is 0, and its column is NaN where the type has one. */
+static void hide_columns(dm_backend *gpu, pair *p, double *x, int64_t parts) {
+  const dm_generator nan = {.kind = DM_CONSTANT, .parameter = (double)NAN};
+  for (int64_t j = 3; j < p->host.cols; j += 7) {
+    memset(x + j * parts, 0, (size_t)parts * sizeof(double));
+    if (!dm_dtype_is_integer(p->host.dtype))
+      dm_fill(dm_view_sub(p->host, 0, j, p->host.rows, 1), &nan, 0, 0);
+  }
+  move(gpu, p->device_all, p->host_all);
+}
+
+static void check_probe(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t pad) {
+  const int64_t parts = dm_dtype_is_complex(dtype) ? 2 : 1;
+  const bool integer = dm_dtype_is_integer(dtype);
+  const dm_generator generator = {.kind = integer ? DM_INTEGER : DM_NORMAL, .parameter = 100.0};
+  pair p = make_pair(gpu, dtype, rows, cols, pad, generator);
+  double *x = malloc((size_t)(cols * parts) * 8), *y[2], *squares[2];
+  for (int64_t j = 0; j < cols * parts; j++) {
+    const int64_t bits = (int64_t)dm_random_bits(3, j, 0, 0);
+    if (integer)
+      memcpy(&x[j], &bits, 8);
+    else
+      x[j] = bits & 1 ? 1.0 : -0.75;
+  }
+  hide_columns(gpu, &p, x, parts);
+  for (int i = 0; i < 2; i++) { /* both add to what is there */
+    y[i] = calloc((size_t)(rows * parts), 8);
+    squares[i] = calloc((size_t)rows, 8);
+    if (!integer) y[i][0] = squares[i][0] = 2.5;
+  }
+  ok(dm_host_probe(gpu, p.host, x, y[0], integer ? NULL : squares[0]));
+  ok(dm_backend_probe(gpu, p.device, x, y[1], integer ? NULL : squares[1]));
+  if (integer) assert_memory_equal(y[0], y[1], (size_t)rows * 8);
+  for (int64_t i = 0; !integer && i < rows * parts; i++)
+    assert_true(fabs(y[0][i] - y[1][i]) <= 1e-14 * (double)(cols + 16) * 5.0);
+  for (int64_t i = 0; i < rows; i++)
+    assert_true(fabs(squares[0][i] - squares[1][i]) <= 1e-12 * squares[0][i]);
+  ok(dm_backend_probe(gpu, p.device, x, y[1], NULL));
+  for (int i = 0; i < 2; i++) free(y[i]), free(squares[i]);
+  free(x);
+  free_pair(gpu, p);
+}
+
+static void check_scan(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t pad) {
+  const dm_generator generator = {
+      .kind = dm_dtype_is_integer(dtype) ? DM_INTEGER : DM_NORMAL, .seed = 9, .parameter = 100.0};
+  pair p = make_pair(gpu, dtype, rows, cols, pad, generator);
+  double *sums[2];
+  for (int i = 0; i < 2; i++) {
+    sums[i] = calloc((size_t)cols, 8);
+    sums[i][0] = 1.5;
+  }
+  ok(dm_host_scan(gpu, p.host, sums[0]));
+  ok(dm_backend_scan(gpu, p.device, sums[1]));
+  for (int64_t j = 0; j < cols; j++)
+    assert_true(fabs(sums[0][j] - sums[1][j]) <= 1e-13 * (double)(1 + rows / 100) * sums[0][j]);
+  for (int i = 0; i < 2; i++) free(sums[i]);
+  free_pair(gpu, p);
+}
+
+static void test_sums(void **state) {
+  (void)state;
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++)
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+      check_probe(gpu, (dm_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2]);
+      check_scan(gpu, (dm_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2]);
+    }
+  dm_backend_close(gpu);
+}
+
+static void check_fill(dm_backend *gpu, dm_dtype dtype, dm_generator generator) {
+  const int64_t row = 12345, col = (1ll << 33) + 7;
+  pair p = make_pair(gpu, dtype, 61, 1500, 3, (dm_generator){.kind = DM_CONSTANT});
+  dm_fill(p.host, &generator, row, col);
+  ok(dm_backend_fill(gpu, p.device, &generator, row, col));
+  void *result = fetched(gpu, p);
+  if (memcmp(result, p.host_all.base, (size_t)bytes_of(p.host_all)) != 0)
+    fail_msg("%s of %s: the bits of GPU and CPU differ", dm_kind_name(generator.kind),
+             dm_dtype_name(dtype));
+  free(result);
+  free_pair(gpu, p);
+}
+
+static void test_fill(void **state) {
+  (void)state;
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++)
+    for (int kind = DM_UNIFORM; kind <= DM_HILBERT; kind++)
+      for (double parameter = 2.0; parameter < 9.0; parameter += 6.0) /* f16: subnormal, infinite */
+        check_fill(gpu, (dm_dtype)dtype,
+                   (dm_generator){.kind = (dm_kind)kind, .seed = 42, .parameter = parameter});
+  dm_backend_close(gpu);
+}
+
+int main(void) {
+  if (dm_cuda_device_count() == 0) return SKIPPED;
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums), cmocka_unit_test(test_fill)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

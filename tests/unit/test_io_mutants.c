@@ -1,0 +1,96 @@
+/* Files with a few wrong bytes: inspection and reading end with an answer, never with a crash here.
+ * usage: test_io_mutants [COUNT [SEED]] */
+#include <signal.h>
+
+#include "core/clock.h"
+#include "io_files.h"
+
+enum { LARGEST = 1 << 16 };
+
+typedef struct task {
+  const char *folder;
+  int count;
+  unsigned seed;
+} task;
+
+/* Changes 1 to 8 bytes, mostly of the metadata in front. */
+static void mutate(unsigned char *data, size_t length) {
+  for (int changes = 1 + rand() % 8; changes > 0; changes--) {
+    size_t where = (size_t)rand() % (rand() % 4 ? (length < 2400 ? length : 2400) : length);
+    static const unsigned char telling[] = {0, 1, 0x7f, 0x80, 0xff};
+    if (rand() % 3)
+      data[where] = (unsigned char)rand();
+    else
+      data[where] = telling[rand() % 5];
+  }
+}
+
+static size_t load(const char *path, unsigned char *data) {
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  size_t length = fread(data, 1, LARGEST, file);
+  fclose(file);
+  return length;
+}
+
+static void save(const char *path, const unsigned char *data, size_t length) {
+  FILE *file = fopen(path, "wb");
+  assert_true(file && fwrite(data, 1, length, file) == length);
+  fclose(file);
+}
+
+/* The outcome's code, 0 for a good one; *crash where the child died. */
+static int outcome(const dm_location *location, bool *crash) {
+  dm_dataset dataset;
+  static dm_attributes provenance;
+  dm_status status = dm_io_inspect(location, &(dm_trust){0}, &dataset, &provenance);
+  *crash = status && strstr(status->message, "rejected:") != NULL;
+  if (!status) {
+    assert_true(dataset.rows > 0 && dataset.cols > 0 && dataset.dtype < DM_DTYPE_COUNT);
+    assert_true(dataset.offset < dataset.file_bytes);
+  }
+  int code = status ? (int)status->code : 0;
+  dm_status_free(status);
+  return code;
+}
+
+static void test_mutants(void **state) {
+  const task *work = *state;
+  static unsigned char whole[2][LARGEST], data[LARGEST];
+  size_t length[2];
+  const file_form forms[2] = {{0}, {.chunk_rows = 8, .chunk_cols = 8, .filters = true}};
+  dm_location location = at(work->folder, "m.h5");
+  for (int i = 0; i < 2; i++) {
+    write_file(location.file, DM_F64, 24, 24, &forms[i]);
+    length[i] = load(location.file, whole[i]);
+  }
+  int accepted = 0, refused = 0, crashes = 0;
+  double slowest = 0;
+  srand(work->seed);
+  for (int i = 0; i < work->count; i++) {
+    bool crash;
+    memcpy(data, whole[i % 2], length[i % 2]);
+    mutate(data, length[i % 2]);
+    save(location.file, data, rand() % 10 ? length[i % 2] : (size_t)rand() % length[i % 2]);
+    snprintf(location.dataset, sizeof location.dataset, "%s", rand() % 3 ? "/m" : "");
+    double begin = dm_now();
+    int code = outcome(&location, &crash);
+    if (dm_now() - begin > slowest) slowest = dm_now() - begin;
+    if (code != 0 && code != DM_E_INPUT) fail_msg("mutant %d: code %d", i, code);
+    code ? refused++ : accepted++;
+    crashes += crash;
+  }
+  print_message("%d mutants: %d accepted, %d refused, %d of them after a crash; slowest %.2f s\n",
+                work->count, accepted, refused, crashes, slowest);
+}
+
+int main(int count, char **words) {
+  char folder[64];
+  task work = {.folder = new_folder(folder),
+               .count = count > 1 ? atoi(words[1]) : 200,
+               .seed = count > 2 ? (unsigned)atoi(words[2]) : 1};
+  const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_mutants, &work)};
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  remove_folder(folder);
+  return failed;
+}

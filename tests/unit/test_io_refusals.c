@@ -1,0 +1,131 @@
+/* Outputs that are refused before anything is written, and disks that are full. */
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "io_files.h"
+
+static void refuse(const char *folder, const char *name, bool force, dm_code code,
+                   const char *fragment) {
+  dm_location location = at(folder, name);
+  expect_error(dm_output_check(&location, "c", force, NULL, 0, NULL), code, fragment);
+}
+
+static void in_folder(const char *folder, const char *name, char path[256]) {
+  snprintf(path, 256, "%s/%s", folder, name);
+}
+
+static void test_places(void **state) {
+  char path[256], target[256];
+  refuse(*state, "none/c.h5", false, DM_E_IO, "No such file");
+  refuse(*state, "c.h5:/", false, DM_E_USAGE, "is no name");
+  refuse(*state, "c.h5:/.damier/c", false, DM_E_USAGE, "is no name");
+  in_folder(*state, "dir.h5", path);
+  assert_int_equal(mkdir(path, 0777), 0);
+  refuse(*state, "dir.h5", true, DM_E_USAGE, "is a directory");
+  in_folder(*state, "link.h5", path);
+  assert_int_equal(symlink("nowhere.h5", path), 0);
+  refuse(*state, "link.h5", true, DM_E_USAGE, "is a symbolic link");
+  in_folder(*state, "plain.h5", path);
+  FILE *plain = fopen(path, "w");
+  fputs("text\n", plain);
+  fclose(plain);
+  refuse(*state, "plain.h5", false, DM_E_USAGE, "the file exists");
+  refuse(*state, "plain.h5", true, DM_E_USAGE, "no HDF5 file");
+  refuse(*state, "plain.h5/c.h5", false, DM_E_IO, "not a directory");
+  in_folder(*state, "c.h5.part", target);
+  assert_int_equal(symlink(path, target), 0);
+  refuse(*state, "c.h5", true, DM_E_IO, "cannot be opened");
+  unlink(target);
+}
+
+/* Adds to a file with /m what makes it more than that. */
+static void add(const char *path, int what) {
+  hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), id = -1, space = H5Screate(H5S_SCALAR);
+  if (what == 0) id = H5Gcreate2(file, "empty", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  if (what == 1) H5Lcreate_soft("/nowhere", file, "soft", H5P_DEFAULT, H5P_DEFAULT);
+  if (what == 2) H5Lcreate_external("x.h5", "/x", file, "out", H5P_DEFAULT, H5P_DEFAULT);
+  if (what == 3) id = H5Acreate2(file, "note", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT);
+  if (what == 4) id = H5Gcreate2(file, ".damier", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  if (what == 3)
+    H5Aclose(id);
+  else if (id >= 0)
+    H5Gclose(id);
+  H5Sclose(space);
+  assert_true(H5Fclose(file) >= 0);
+}
+
+static void test_other_objects(void **state) {
+  static const char *const found[] = {"objects: /empty", "objects: /soft", "objects: /out",
+                                      "attributes of its root", NULL};
+  for (int what = 0; what < 5; what++) {
+    dm_location location = at(*state, "full.h5:/m");
+    write_file(location.file, DM_F64, 3, 4, &(file_form){0});
+    add(location.file, what);
+    dm_status status = dm_output_check(&location, "c", true, NULL, 0, NULL);
+    if (found[what])
+      expect_error(status, DM_E_USAGE, found[what]);
+    else
+      expect_ok(status);
+    unlink(location.file);
+  }
+}
+
+static void test_too_large(void **state) {
+  dm_location location = at(*state, "large.h5:/c");
+  dm_output_file file;
+  int64_t side = 1ll << 26;
+  expect_error(dm_output_create(&location, DM_F64, side, side, false, &file), DM_E_FIT, "needs");
+  expect_error(dm_output_create(&location, DM_F64, side * side, side, false, &file), DM_E_FIT, "");
+  struct rlimit old, low = {1 << 20, RLIM_INFINITY};
+  getrlimit(RLIMIT_FSIZE, &old);
+  low.rlim_max = old.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &low);
+  expect_error(dm_output_create(&location, DM_F64, 512, 512, false, &file), DM_E_FIT, "may have");
+  low.rlim_cur = old.rlim_cur;
+  setrlimit(RLIMIT_FSIZE, &low);
+  dm_output *output;
+  char *data = elements(DM_F64, 512, 512);
+  expect_ok(dm_output_create(&location, DM_F64, 512, 512, false, &file));
+  expect_ok(dm_output_open(&file, &output));
+  signal(SIGXFSZ, SIG_IGN);
+  low.rlim_cur = 1 << 20; /* now the disk is, so to say, full in the middle of the run */
+  setrlimit(RLIMIT_FSIZE, &low);
+  expect_error(dm_output_write(output, 0, 0, dm_view_row_major(data, DM_F64, 512, 512)), DM_E_IO,
+               "writing at byte 1048576 failed: File too large");
+  setrlimit(RLIMIT_FSIZE, &old);
+  expect_ok(dm_output_close(output));
+  dm_output_discard(&file);
+  free(data);
+}
+
+static void test_full_disk(void **state) {
+  char disk[256];
+  in_folder(*state, "disk", disk);
+  assert_int_equal(mkdir(disk, 0777), 0);
+  if (mount("tmpfs", disk, "tmpfs", 0, "size=6m") != 0) skip(); /* needs root */
+  dm_location location = at(disk, "c.h5:/c");
+  dm_output_file file, second;
+  expect_error(dm_output_create(&location, DM_F64, 1024, 1024, false, &file), DM_E_FIT, "are free");
+  assert_int_not_equal(access(location.file, F_OK), 0);
+  expect_ok(dm_output_create(&location, DM_F32, 1024, 1024, false, &file)); /* 4 of 6 MiB */
+  location = at(disk, "d.h5:/c");
+  expect_error(dm_output_create(&location, DM_F32, 1024, 1024, false, &second), DM_E_FIT, "free");
+  assert_int_not_equal(access(second.part, F_OK), 0);
+  assert_int_equal(umount(disk), 0);
+}
+
+int main(void) {
+  char folder[64];
+  new_folder(folder);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_prestate(test_places, folder),
+      cmocka_unit_test_prestate(test_other_objects, folder),
+      cmocka_unit_test_prestate(test_too_large, folder),
+      cmocka_unit_test_prestate(test_full_disk, folder),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  remove_folder(folder);
+  return failed;
+}

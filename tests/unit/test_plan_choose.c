@@ -1,0 +1,124 @@
+/* The planner against brute force, known optima, and wishes. */
+#include <math.h>
+
+#include "plan_cases.h"
+
+#include "plan/complete.h"
+
+/* Least predicted time over every grid, completed one by one; INFINITY where none fits. */
+static double brute_force(const dm_question *q) {
+  double least = INFINITY;
+  for (int pm = 1; pm <= q->ranks; pm++)
+    for (int pn = 1; pm * pn <= q->ranks; pn++)
+      for (int pk = 1; pm * pn * pk <= q->ranks; pk++) {
+        const dm_wishes *w = q->wishes;
+        bool wished = (!w->pm || pm == w->pm) && (!w->pn || pn == w->pn) && (!w->pk || pk == w->pk);
+        dm_plan plan;
+        if (!wished || (w->reproducible && pk > 1)) continue;
+        if (dm_plan_complete(q, pm, pn, pk, &plan) == DM_COMPLETE)
+          least = fmin(least, plan.forecast.total);
+      }
+  return least;
+}
+
+/* Pruning by floors loses nothing: dimensions are large enough for every grid to be worth a thought. */
+static void choice_is_the_best_of_all(void **state) {
+  (void)state;
+  dice d = {.seed = 6};
+  for (int i = 0; i < 600; i++) {
+    const int ranks = (int)roll(&d, 1, 40);
+    dm_problem problem = problem_of(roll(&d, 20000, 60000), roll(&d, 20000, 60000),
+                                    roll(&d, 20000, 60000), (dm_dtype)roll(&d, 0, DM_I8));
+    problem.from_files = roll(&d, 0, 1);
+    dm_machine machine = roll_machine(&d, ranks);
+    dm_wishes wishes = roll_wishes(&d, ranks);
+    dm_question q = {&problem, &machine, &wishes, ranks};
+    if (roll(&d, 0, 1)) machine.host_bytes = roll(&d, 1, 64) << 30;
+    dm_plan plan;
+    dm_status status = dm_plan_choose(&problem, &machine, ranks, &wishes, &plan);
+    double least = brute_force(&q);
+    if (status) {
+      assert_int_equal(status->code, DM_E_FIT);
+      assert_true(isinf(least));
+      dm_status_free(status);
+    } else if (plan.forecast.total > least * (1 + 1e-5)) {
+      fail_msg("case %d: %g s, but %g s is possible", i, plan.forecast.total, least);
+    }
+  }
+}
+
+/* The machine of the reference's comparison (distributed.md 5.4): 60 TFLOP/s, 48 GB/s, no overlap. */
+static dm_plan compared(int64_t m, int64_t n, int64_t k, int ranks) {
+  char text[200];
+  snprintf(text, sizeof text, "gpu=h200 gflops=60000 link=48 network=48 latency=0.001 copy=1e9 "
+                              "upload=1e9 nodes=%d", ranks);
+  dm_problem problem = problem_of(m, n, k, DM_F64);
+  dm_machine machine = machine_of(text);
+  dm_wishes wishes = {.no_overlap = true};
+  dm_plan plan;
+  problem.from_files = false;
+  must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+  return plan;
+}
+
+static void is_grid(dm_plan plan, int pm, int pn, int pk, double most_ratio) {
+  if (plan.pm != pm || plan.pn != pn || plan.pk != pk)
+    fail_msg("%dx%dx%d, not %dx%dx%d", plan.pm, plan.pn, plan.pk, pm, pn, pk);
+  assert_true(plan.received_words <= plan.bound_words * most_ratio);
+}
+
+static void known_optima(void **state) {
+  (void)state;
+  is_grid(compared(50000, 50000, 50000, 8), 2, 2, 2, 1.005);
+  is_grid(compared(50000, 50000, 50000, 64), 4, 4, 4, 1.005);
+  is_grid(compared(50000, 50000, 50000, 127), 5, 5, 5, 1.02);
+  is_grid(compared(6000, 6000, 1200000, 8), 1, 1, 8, 1.005);
+  is_grid(compared(6000, 6000, 1200000, 64), 1, 1, 64, 1.005);
+  is_grid(compared(1200000, 6000, 6000, 64), 64, 1, 1, 1.005);
+  is_grid(compared(100000, 100000, 5000, 64), 8, 8, 1, 1.005);
+  assert_int_equal(dm_plan_used(&(dm_plan[]){compared(50000, 50000, 50000, 7)}[0]), 6);
+}
+
+static dm_status wish(dm_wishes wishes, const char *machine_text, dm_plan *plan) {
+  dm_problem problem = problem_of(1000, 1000, 5000, DM_F64);
+  dm_machine machine = machine_of(machine_text);
+  return dm_plan_choose(&problem, &machine, 4, &wishes, plan);
+}
+
+static void wishes_are_granted(void **state) {
+  (void)state;
+  dm_plan plan;
+  must(wish((dm_wishes){.pm = 3, .pn = 1, .pk = 1, .panel = 192}, "ranks=4", &plan));
+  assert_int_equal(plan.pm, 3);
+  assert_int_equal(plan.kb, 192);
+  must(wish((dm_wishes){.reproducible = true}, "ranks=4", &plan));
+  assert_true(plan.kb == DM_REPRODUCIBLE_PANEL && plan.tile == DM_TILE && plan.pk == 1);
+  must(wish((dm_wishes){.pm = 1, .pn = 1, .pk = 1}, "gpu=h200", &plan));
+  assert_true(plan.panels == 1 && plan.a == DM_IN_DEVICE && plan.b == DM_IN_DEVICE);
+  must(wish((dm_wishes){.pm = 2, .pn = 2, .pk = 1}, "gpu=h200 gpus=4 links=host", &plan));
+  assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
+  must(wish((dm_wishes){.pm = 4, .pn = 1, .pk = 1}, "gpu=h200 gpus=4 links=host", &plan));
+  assert_true(plan.a == DM_IN_DEVICE && plan.b == DM_IN_HOST);
+}
+
+static void impossible_wishes_are_refused(void **state) {
+  (void)state;
+  dm_plan plan;
+  must_fail(wish((dm_wishes){.pm = 5}, "ranks=4", &plan), DM_E_USAGE, "more than the 4 ranks");
+  must_fail(wish((dm_wishes){.pm = 1 << 30, .pn = 1 << 30, .pk = 16}, "ranks=4", &plan), DM_E_USAGE, "more than");
+  must_fail(wish((dm_wishes){.panel = 100}, "ranks=4", &plan), DM_E_USAGE, "multiple of 64");
+  must_fail(wish((dm_wishes){.reproducible = true, .pk = 2}, "ranks=4", &plan), DM_E_USAGE, "one layer");
+  must_fail(wish((dm_wishes){.from_device = true}, "ranks=4", &plan), DM_E_USAGE, "no GPU");
+  must_fail(wish((dm_wishes){.from_device = true, .pm = 4}, "gpu=h200 gpus=4 links=host", &plan),
+            DM_E_USAGE, "use --from host, or one rank");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(choice_is_the_best_of_all),
+      cmocka_unit_test(known_optima),
+      cmocka_unit_test(wishes_are_granted),
+      cmocka_unit_test(impossible_wishes_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

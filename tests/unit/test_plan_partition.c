@@ -1,0 +1,112 @@
+/* Ranges tile, differ by at most one unit, and ranks and places correspond one to one. */
+#include "plan_cases.h"
+
+static void check_split(int64_t total, int64_t parts, int64_t step) {
+  int64_t at = 0, largest = 0, smallest = INT64_MAX;
+  for (int64_t i = 0; i < parts; i++) {
+    dm_range part = dm_split(total, parts, i, step);
+    assert_int_equal(part.begin, at);
+    assert_true(part.end >= part.begin);
+    assert_true(part.end % step == 0 || part.end == total);
+    at = part.end;
+    if (dm_range_size(part) > largest) largest = dm_range_size(part);
+    if (i + 1 < parts && dm_range_size(part) < smallest && part.end < total)
+      smallest = dm_range_size(part);
+  }
+  assert_int_equal(at, total);
+  assert_int_equal(largest, dm_range_size(dm_split(total, parts, 0, step)));
+  if (smallest < INT64_MAX) assert_true(largest - smallest <= step);
+}
+
+static void splits_tile(void **state) {
+  (void)state;
+  dice d = {.seed = 1};
+  for (int i = 0; i < 20000; i++)
+    check_split(roll_size(&d, 5000), roll(&d, 1, 40), roll(&d, 0, 1) ? 1 : roll(&d, 1, 300));
+}
+
+static void huge_sizes_do_not_overflow(void **state) {
+  (void)state;
+  const int64_t huge = INT64_C(1) << 60;
+  dm_range last = dm_split(huge + 1, 1000003, 1000002, 256);
+  assert_int_equal(last.end, huge + 1);
+  assert_true(dm_range_size(last) > 0);
+  assert_int_equal(dm_split(huge, 7, 0, 1).begin, 0);
+  for (int i = 1; i < 7; i++)
+    assert_int_equal(dm_split(huge, 7, i, 1).begin, dm_split(huge, 7, i - 1, 1).end);
+}
+
+static dm_plan grid_of(int pm, int pn, int pk, int qm, int qn, int qk) {
+  return (dm_plan){.ranks = pm * pn * pk + 2, .pm = pm, .pn = pn, .pk = pk,
+                   .qm = qm, .qn = qn, .qk = qk};
+}
+
+static void check_places(const dm_plan *plan) {
+  for (int rank = 0; rank < dm_plan_used(plan); rank++) {
+    dm_place at = dm_plan_place(plan, rank);
+    assert_false(at.idle);
+    assert_in_range(at.i, 0, plan->pm - 1);
+    assert_in_range(at.j, 0, plan->pn - 1);
+    assert_in_range(at.l, 0, plan->pk - 1);
+    assert_int_equal(dm_plan_rank(plan, at.i, at.j, at.l), rank);
+  }
+  assert_true(dm_plan_place(plan, dm_plan_used(plan)).idle);
+}
+
+static void places_are_a_bijection(void **state) {
+  (void)state;
+  dice d = {.seed = 2};
+  for (int i = 0; i < 2000; i++) {
+    int qm = (int)roll(&d, 1, 4), qn = (int)roll(&d, 1, 4), qk = (int)roll(&d, 1, 3);
+    dm_plan plan = grid_of(qm * (int)roll(&d, 1, 4), qn * (int)roll(&d, 1, 4),
+                           qk * (int)roll(&d, 1, 3), qm, qn, qk);
+    check_places(&plan);
+  }
+}
+
+static void ranks_of_a_node_form_a_box(void **state) {
+  (void)state;
+  dm_plan plan = grid_of(4, 6, 2, 2, 3, 1);
+  for (int rank = 0; rank < 48; rank++) {
+    dm_place first = dm_plan_place(&plan, rank / 6 * 6), at = dm_plan_place(&plan, rank);
+    assert_int_equal(first.i / 2, at.i / 2);
+    assert_int_equal(first.j / 3, at.j / 3);
+    assert_int_equal(first.l, at.l);
+  }
+}
+
+static void plain_order_keeps_grid_rows_together(void **state) {
+  (void)state;
+  dm_plan plan = grid_of(2, 4, 2, 1, 1, 1);
+  assert_int_equal(dm_plan_rank(&plan, 0, 1, 0), 1);
+  assert_int_equal(dm_plan_rank(&plan, 1, 0, 0), 4);
+  assert_int_equal(dm_plan_rank(&plan, 0, 0, 1), 8);
+}
+
+static void shares_of_b_are_even_in_every_panel(void **state) {
+  (void)state;
+  dm_plan plan = grid_of(3, 1, 2, 1, 1, 1);
+  plan.problem = problem_of(10, 10, 500, DM_F64);
+  plan.kb = 128;
+  plan.panels = 4;
+  for (int64_t p = 0; p < 4; p++) {
+    int64_t panel = dm_range_size(dm_plan_panel(&plan, p));
+    for (int i = 0; i < 3; i++) {
+      int64_t rows = dm_range_size(dm_plan_b_share(&plan, p, i));
+      assert_true(rows == panel / 3 || rows == panel / 3 + 1);
+    }
+  }
+  assert_int_equal(dm_plan_b_share_rows(&plan, 0, 1), 43 + 39); /* of 128 and of 116 */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(splits_tile),
+      cmocka_unit_test(huge_sizes_do_not_overflow),
+      cmocka_unit_test(places_are_a_bijection),
+      cmocka_unit_test(ranks_of_a_node_form_a_box),
+      cmocka_unit_test(plain_order_keeps_grid_rows_together),
+      cmocka_unit_test(shares_of_b_are_even_in_every_panel),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

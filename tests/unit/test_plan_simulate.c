@@ -1,0 +1,126 @@
+/* The plans that are chosen do multiply the matrices, for thousands of random problems. */
+#include "plan_cases.h"
+
+#include "plan/simulate.h"
+
+typedef struct census {
+  int plans, layers, empty_layers, uploads, device_rings, idle, boxes, reproducible, thin, narrow;
+} census;
+
+static void count(const dm_plan *p, const dm_machine *machine, census *seen) {
+  seen->plans++;
+  seen->layers += p->pk > 1;
+  seen->empty_layers += p->pk > p->panels;
+  seen->uploads += dm_plan_uploads_a(p) && dm_plan_fetches_a(p);
+  seen->device_rings += p->gpu && p->device_links && dm_plan_fetches_b(p);
+  seen->idle += dm_plan_used(p) < p->ranks;
+  seen->boxes += p->qm * p->qn * p->qk > 1 && machine->nodes > 1;
+  seen->reproducible += p->reproducible;
+  seen->thin += p->problem.k == 1;
+  seen->narrow += p->pm > p->problem.m || p->pn > p->problem.n;
+}
+
+/* Some plans get little device memory, so that shares move to the host and panels become narrow. */
+static void roll_memory(dice *d, const dm_problem *p, dm_machine *machine) {
+  machine->host_bytes = 0;
+  if (!machine->gpu || roll(d, 0, 2)) return;
+  machine->device_bytes = (128 << 20) + (p->m * p->n + p->n * p->k) * 8 * roll(d, 1, 3) / 2;
+}
+
+static void check_one(dice *d, census *seen) {
+  const int ranks = (int)roll(d, 1, 24);
+  dm_dtype work = (dm_dtype)roll(d, 0, DM_I8);
+  dm_problem problem = problem_of(roll_size(d, 900), roll_size(d, 900), roll_size(d, 6000), work);
+  dm_machine machine = roll_machine(d, ranks);
+  dm_wishes wishes = roll_wishes(d, ranks);
+  dm_plan plan;
+  roll_memory(d, &problem, &machine);
+  dm_status status = dm_plan_choose(&problem, &machine, ranks, &wishes, &plan);
+  if (status && status->code == DM_E_FIT) {
+    dm_status_free(status);
+    return;
+  }
+  must(status);
+  count(&plan, &machine, seen);
+  must(dm_plan_simulate(&plan));
+}
+
+static void random_plans_multiply(void **state) {
+  (void)state;
+  dice d = {.seed = 3};
+  census seen = {0};
+  for (int i = 0; i < 4000; i++) check_one(&d, &seen);
+  assert_true(seen.plans > 3000);
+  assert_true(seen.layers > 100);
+  assert_true(seen.empty_layers > 20);
+  assert_true(seen.uploads > 100);
+  assert_true(seen.device_rings > 100);
+  assert_true(seen.idle > 100);
+  assert_true(seen.boxes > 50);
+  assert_true(seen.reproducible > 100);
+  assert_true(seen.thin > 10);
+  assert_true(seen.narrow > 50);
+}
+
+/* More slots than the planner takes: the steps must be right for any number. */
+static void any_number_of_slots(void **state) {
+  (void)state;
+  for (int slots = 1; slots <= 5; slots++)
+    for (int k = 1; k <= 10; k++)
+      for (int variant = 0; variant < 16; variant++) {
+        dm_plan plan = {.problem = problem_of(50, 60, k * 64 - 7, DM_F64), .ranks = 12, .pm = 2,
+                        .pn = 3, .pk = 2, .qm = 1, .qn = 1, .qk = 1, .kb = 64, .panels = k,
+                        .slots = slots, .overlap = variant & 1, .gpu = variant & 2};
+        plan.device_links = plan.gpu && variant & 4;
+        plan.a = plan.b = plan.device_links ? DM_IN_DEVICE : DM_IN_HOST;
+        if (variant & 8) plan.pm = 1, plan.pn = 6;
+        must(dm_plan_simulate(&plan));
+      }
+}
+
+static void count_matches_cursor(void **state) {
+  (void)state;
+  dice d = {.seed = 4};
+  for (int i = 0; i < 200; i++) {
+    const int ranks = (int)roll(&d, 1, 12);
+    dm_problem problem = problem_of(100, 100, roll_size(&d, 3000), DM_F32);
+    dm_machine machine = roll_machine(&d, ranks);
+    dm_wishes wishes = roll_wishes(&d, ranks);
+    dm_plan plan;
+    must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    for (int rank = 0; rank < ranks; rank++) {
+      int64_t steps = 0;
+      dm_cursor cursor;
+      dm_step step;
+      dm_cursor_start(&cursor, &plan, rank);
+      while (dm_cursor_next(&cursor, &step)) assert_int_equal(step.index, steps++);
+      assert_int_equal(steps, dm_steps_count(&plan, rank));
+      assert_int_equal(steps == 0, rank >= dm_plan_used(&plan));
+    }
+  }
+}
+
+/* Panels are prepared while the one before them is multiplied. */
+static void fetch_stands_before_the_product_it_hides_behind(void **state) {
+  (void)state;
+  dm_plan plan = {.problem = problem_of(8, 8, 256, DM_F64), .ranks = 2, .pm = 1, .pn = 2, .pk = 1,
+                  .qm = 1, .qn = 1, .qk = 1, .kb = 64, .panels = 4, .slots = 2, .overlap = true};
+  static const char order[] = "ABffgfgfggS", letters[] = "ABfF--grS";
+  dm_cursor cursor;
+  dm_step step;
+  dm_cursor_start(&cursor, &plan, 0);
+  plan.overlap = true;
+  char text[32] = "";
+  for (int i = 0; dm_cursor_next(&cursor, &step); i++) text[i] = letters[step.kind];
+  assert_string_equal(text, order);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(random_plans_multiply),
+      cmocka_unit_test(any_number_of_slots),
+      cmocka_unit_test(count_matches_cursor),
+      cmocka_unit_test(fetch_stands_before_the_product_it_hides_behind),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

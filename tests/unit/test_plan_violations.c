@@ -1,0 +1,144 @@
+/* The simulator can fail: every property it proves is seen violated by a plan or steps that are spoilt. */
+#include "plan_cases.h"
+
+#include "plan/simulate.h"
+
+/* What is done to the steps of one rank. */
+typedef struct spoiler {
+  int rank;
+  dm_step_kind kind;
+  int64_t panel; /* -1: any */
+  void (*spoil)(dm_step *step);
+} spoiler;
+
+static bool spoilt_steps(void *context, dm_cursor *cursor, dm_step *step) {
+  const spoiler *s = context;
+  if (!dm_cursor_next(cursor, step)) return false;
+  bool chosen = step->kind == s->kind && (s->panel < 0 || step->panel == s->panel);
+  if (chosen && dm_plan_rank(cursor->plan, cursor->place.i, cursor->place.j, cursor->place.l) == s->rank)
+    s->spoil(step);
+  return true;
+}
+
+/* 2 x 2 x 2 ranks on GPUs without links: every kind of step, 5 panels in a layer. */
+static dm_plan whole_plan(void) {
+  return (dm_plan){.problem = problem_of(100, 90, 640, DM_F64), .ranks = 9, .pm = 2, .pn = 2,
+                   .pk = 2, .qm = 1, .qn = 1, .qk = 1, .kb = 64, .panels = 10, .slots = 2,
+                   .overlap = true, .gpu = true};
+}
+
+static void forget_all(dm_step *step) {
+  for (int i = 0; i < DM_STEP_AFTER; i++) step->after[i] = -1;
+}
+
+/* Keeps only what the step reads (FETCH and UPLOAD: their first dependency). */
+static void forget_slot(dm_step *step) {
+  for (int i = 1; i < DM_STEP_AFTER; i++) step->after[i] = -1;
+}
+
+static void wrong_slot(dm_step *step) {
+  step->slot ^= 1;
+}
+
+static void slot_beyond(dm_step *step) {
+  step->slot = 2;
+}
+
+static void next_panel(dm_step *step) {
+  step->panel++;
+}
+
+static void wait_for_self(dm_step *step) {
+  step->after[3] = step->index;
+}
+
+static void wrong_index(dm_step *step) {
+  step->index++;
+}
+
+static void become_product(dm_step *step) {
+  step->kind = DM_STEP_GEMM;
+}
+
+static void become_store(dm_step *step) {
+  step->kind = DM_STEP_STORE;
+}
+
+static void become_other_fetch(dm_step *step) {
+  step->kind = step->kind == DM_STEP_FETCH_A ? DM_STEP_FETCH_B : DM_STEP_FETCH_A;
+}
+
+static void steps_violate(void **state) {
+  (void)state;
+  static const struct {
+    spoiler what;
+    const char *property;
+  } cases[] = {
+      {{0, DM_STEP_GEMM, 3, next_panel}, "products: multiplies panel 4 where 3 is next"},
+      {{7, DM_STEP_GEMM, 9, next_panel}, "products: panel 10 in slot"},
+      {{3, DM_STEP_UPLOAD_B, 2, become_product}, "products: multiplies"},
+      {{2, DM_STEP_REDUCE, -1, become_store}, "products: may store before the sum"},
+      {{2, DM_STEP_REDUCE, -1, forget_all}, "products: may start before the last product"},
+      {{2, DM_STEP_STORE, -1, forget_all}, "products: may start before the last product"},
+      {{0, DM_STEP_LOAD_A, -1, become_store}, "products: panels are missing"},
+      {{1, DM_STEP_FETCH_A, 4, forget_slot}, "slots: may overwrite panel 2 while"},
+      {{1, DM_STEP_UPLOAD_B, 3, forget_slot}, "slots: may overwrite panel 1 while"},
+      {{5, DM_STEP_FETCH_B, 5, forget_all}, "slots: may read the share of B before"},
+      {{5, DM_STEP_UPLOAD_A, 6, forget_all}, "slots: may read panel 6 before"},
+      {{0, DM_STEP_GEMM, 2, forget_all}, "slots: may read panel 2 before"},
+      {{0, DM_STEP_GEMM, 2, wrong_slot}, "slots: reads panel 2 from slot 1"},
+      {{0, DM_STEP_UPLOAD_A, 1, wrong_slot}, "slots: reads panel 1 from slot 0"},
+      {{0, DM_STEP_FETCH_A, 1, wrong_slot}, "slots: overwrites panel 0, which nothing has read"},
+      {{0, DM_STEP_FETCH_A, 1, slot_beyond}, "in slot 2"},
+      {{0, DM_STEP_GEMM, 0, wait_for_self}, "order: waits for step"},
+      {{0, DM_STEP_GEMM, 0, wrong_index}, "order: stands at place"},
+  };
+  dm_plan plan = whole_plan();
+  must(dm_plan_simulate(&plan));
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    spoiler what = cases[i].what;
+    must_fail(dm_plan_simulate_with(&plan, spoilt_steps, &what), DM_E_BUG, cases[i].property);
+  }
+}
+
+/* Only the ranks together can show these: each list by itself is in order. */
+static void ranks_do_not_match(void **state) {
+  (void)state;
+  dm_plan plan = whole_plan();
+  spoiler swapped = {.rank = 1, .kind = DM_STEP_FETCH_A, .panel = 0, .spoil = become_other_fetch};
+  dm_simulation simulation = {&plan, spoilt_steps, &swapped};
+  must_fail(dm_simulate_matching(&simulation), DM_E_BUG, "matching");
+  spoiler missing = {.rank = 6, .kind = DM_STEP_REDUCE, .panel = -1, .spoil = become_store};
+  simulation.context = &missing;
+  must_fail(dm_simulate_matching(&simulation), DM_E_BUG, "waits forever");
+}
+
+static void plans_violate(void **state) {
+  (void)state;
+  dm_plan plan = whole_plan();
+  plan.panels = 9;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels end at 576 of 640");
+  plan.panels = 12;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels");
+  plan = whole_plan();
+  plan.kb = 60;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels of 60");
+  plan = whole_plan();
+  plan.qm = 3;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: boxes");
+  plan = whole_plan();
+  plan.ranks = 7;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: grid");
+  plan = whole_plan();
+  plan.reproducible = true;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "not reproducible");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(steps_violate),
+      cmocka_unit_test(ranks_do_not_match),
+      cmocka_unit_test(plans_violate),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
