@@ -1,5 +1,6 @@
-/* fold: the second stage of a sum whose parts were computed by different blocks.  Parts are added in
- * ascending order by one thread each: the same bits in every run, which atomic additions do not give. */
+/* fold: the second stage of a sum whose parts were computed by different blocks.  Parts are added
+ * in ascending order by one thread each: the same bits in every run, which atomic additions do not
+ * give. */
 #ifndef DM_KERNELS_FOLD_CUH
 #define DM_KERNELS_FOLD_CUH
 

@@ -1,5 +1,5 @@
-/* number: the element types on the device: their accumulators, their wide types, and how to get from a
- * dm_dtype to one of them. */
+/* number: the element types on the device: their accumulators, their wide types, and how to get
+ * from a dm_dtype to one of them. */
 #ifndef DM_KERNELS_NUMBER_CUH
 #define DM_KERNELS_NUMBER_CUH
 
@@ -9,33 +9,59 @@
 
 #include "core/dtype.h"
 
-template <class Part> struct Complex {
-  Part re, im;
-};
+template <class Part> struct Complex { Part re, im; };
 typedef Complex<float> Complex64;
 typedef Complex<double> Complex128;
 
 /* Sum: what products of Element are added up in.  Wide: the same for verification. */
 template <class Element> struct Types;
 template <> struct Types<double> { typedef double Sum, Wide; };
-template <> struct Types<float> { typedef float Sum; typedef double Wide; };
-template <> struct Types<__half> { typedef float Sum; typedef double Wide; };
-template <> struct Types<__nv_bfloat16> { typedef float Sum; typedef double Wide; };
-template <> struct Types<Complex64> { typedef Complex64 Sum; typedef Complex128 Wide; };
+template <> struct Types<float> {
+  typedef float Sum;
+  typedef double Wide;
+};
+template <> struct Types<__half> {
+  typedef float Sum;
+  typedef double Wide;
+};
+template <> struct Types<__nv_bfloat16> {
+  typedef float Sum;
+  typedef double Wide;
+};
+template <> struct Types<Complex64> {
+  typedef Complex64 Sum;
+  typedef Complex128 Wide;
+};
 template <> struct Types<Complex128> { typedef Complex128 Sum, Wide; };
-template <> struct Types<int8_t> { typedef int32_t Sum; typedef int64_t Wide; };
-template <> struct Types<int32_t> { typedef int32_t Sum; typedef int64_t Wide; };
+template <> struct Types<int8_t> {
+  typedef int32_t Sum;
+  typedef int64_t Wide;
+};
+template <> struct Types<int32_t> {
+  typedef int32_t Sum;
+  typedef int64_t Wide;
+};
 
 /* ---- widening: exact ---- */
 
-template <class To> static __device__ __forceinline__ To widen(double v) { return v; }
-template <class To> static __device__ __forceinline__ To widen(float v) { return v; }
-template <class To> static __device__ __forceinline__ To widen(__half v) { return __half2float(v); }
+template <class To> static __device__ __forceinline__ To widen(double v) {
+  return v;
+}
+template <class To> static __device__ __forceinline__ To widen(float v) {
+  return v;
+}
+template <class To> static __device__ __forceinline__ To widen(__half v) {
+  return __half2float(v);
+}
 template <class To> static __device__ __forceinline__ To widen(__nv_bfloat16 v) {
   return __bfloat162float(v);
 }
-template <class To> static __device__ __forceinline__ To widen(int8_t v) { return v; }
-template <class To> static __device__ __forceinline__ To widen(int32_t v) { return v; }
+template <class To> static __device__ __forceinline__ To widen(int8_t v) {
+  return v;
+}
+template <class To> static __device__ __forceinline__ To widen(int32_t v) {
+  return v;
+}
 template <class To, class Part> static __device__ __forceinline__ To widen(Complex<Part> v) {
   return To{v.re, v.im};
 }
@@ -74,7 +100,9 @@ static __device__ __forceinline__ double mad_square(int64_t a, double c) {
 
 /* ---- zero ---- */
 
-template <class T> static __device__ __forceinline__ bool is_zero(T v) { return v == 0; }
+template <class T> static __device__ __forceinline__ bool is_zero(T v) {
+  return v == 0;
+}
 template <class Part> static __device__ __forceinline__ bool is_zero(Complex<Part> v) {
   return v.re == 0 && v.im == 0;
 }
@@ -82,15 +110,24 @@ template <class Part> static __device__ __forceinline__ bool is_zero(Complex<Par
 /* FUNCTION called with a value of the C++ type that DTYPE names. */
 template <class Function> static cudaError_t with_type(dm_dtype dtype, Function function) {
   switch (dtype) {
-  case DM_F64: return function(double());
-  case DM_F32: return function(float());
-  case DM_F16: return function(__half());
-  case DM_BF16: return function(__nv_bfloat16());
-  case DM_C64: return function(Complex64());
-  case DM_C128: return function(Complex128());
-  case DM_I8: return function(int8_t());
-  case DM_I32: return function(int32_t());
-  case DM_DTYPE_COUNT: break;
+  case DM_F64:
+    return function(double());
+  case DM_F32:
+    return function(float());
+  case DM_F16:
+    return function(__half());
+  case DM_BF16:
+    return function(__nv_bfloat16());
+  case DM_C64:
+    return function(Complex64());
+  case DM_C128:
+    return function(Complex128());
+  case DM_I8:
+    return function(int8_t());
+  case DM_I32:
+    return function(int32_t());
+  case DM_DTYPE_COUNT:
+    break;
   }
   return cudaErrorInvalidValue;
 }

@@ -1,9 +1,10 @@
 /* probe: sums[i] = sum_j M(i,j) x[j] and squares[i] = sum_j |M(i,j) x[j]|^2, reading M once.
  *
- * A warp takes 8 rows together (4 of i8, whose 16 elements per load fill the registers), so that a piece
- * of x, once in registers, serves 8 loads of M: x is f64 even where M has 16 bits, and reading it for
- * every row would cost more than M.  The lanes read a row side by side, 16 bytes each where the rows
- * allow it.  Where there are few rows the columns are cut into parts, and fold adds these. */
+ * A warp takes 8 rows together (4 of i8, whose 16 elements per load fill the registers), so that a
+ * piece of x, once in registers, serves 8 loads of M: x is f64 even where M has 16 bits, and
+ * reading it for every row would cost more than M.  The lanes read a row side by side, 16 bytes
+ * each where the rows allow it.  Where there are few rows the columns are cut into parts, and fold
+ * adds these. */
 #include "kernels/fold.cuh"
 #include "kernels/kernels.h"
 #include "kernels/number.cuh"
@@ -43,8 +44,8 @@ __device__ __forceinline__ double add_square(int64_t m, int64_t x, double c) {
   return mad_square((double)m * (double)x, c);
 }
 
-/* Ones over the bits of the elements whose x is not 0: an element that is not to be read may be NaN,
- * and NaN * 0 is NaN; with its bits cleared it is 0. */
+/* Ones over the bits of the elements whose x is not 0: an element that is not to be read may be
+ * NaN, and NaN * 0 is NaN; with its bits cleared it is 0. */
 struct Mask {
   uint32_t words[4];
 };
@@ -162,13 +163,12 @@ cudaError_t launch(dm_view m, const void *x, int64_t parts, void *sums, double *
   const int64_t cols_per_part = (steps + parts - 1) / parts * STEP;
   const int64_t down = blocks_down<Element>(m);
   if (down * parts > INT32_MAX) return cudaErrorInvalidConfiguration;
-  const auto kernel = rows_are_wide(m, sizeof(Element)) ? probe<Element, true, Wide>
-                                                        : probe<Element, false, Wide>;
+  const auto kernel =
+      rows_are_wide(m, sizeof(Element)) ? probe<Element, true, Wide> : probe<Element, false, Wide>;
   kernel<<<(unsigned)(down * parts), LANES * WARPS, 0, stream>>>(
       m, static_cast<const Wide *>(x), cols_per_part, down, static_cast<Wide *>(sums), squares);
   cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess)
-    error = fold_sums(static_cast<Wide *>(sums), m.rows, parts, stream);
+  if (error == cudaSuccess) error = fold_sums(static_cast<Wide *>(sums), m.rows, parts, stream);
   if (error == cudaSuccess && squares) error = fold_sums(squares, m.rows, parts, stream);
   return error;
 }

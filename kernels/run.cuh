@@ -1,5 +1,5 @@
-/* run: 16 bytes of a row at a time.  Kernels that read a matrix once are as fast as memory where every
- * load moves 16 bytes; WIDE says that all rows allow it, otherwise a run is one element. */
+/* run: 16 bytes of a row at a time.  Kernels that read a matrix once are as fast as memory where
+ * every load moves 16 bytes; WIDE says that all rows allow it, otherwise a run is one element. */
 #ifndef DM_KERNELS_RUN_CUH
 #define DM_KERNELS_RUN_CUH
 

@@ -1,7 +1,8 @@
 /* scan: sums[j] = sum_i |M(i,j)|^2, reading M once.
  *
- * A block is 8 rows of 32 lanes.  The lanes read one row side by side, 16 bytes each where the rows allow
- * it; the block goes down its part of the rows 8 at a time, and adds its 8 sums at the end. */
+ * A block is 8 rows of 32 lanes.  The lanes read one row side by side, 16 bytes each where the rows
+ * allow it; the block goes down its part of the rows 8 at a time, and adds its 8 sums at the end.
+ */
 #include "kernels/fold.cuh"
 #include "kernels/kernels.h"
 #include "kernels/number.cuh"
@@ -11,8 +12,8 @@ namespace {
 
 constexpr int LANES = 32, LINES = 8, BLOCKS_PER_PROCESSOR = 16;
 
-/* sum[v] += |M(i, v)|^2 for the rows i = begin, begin + LINES, ... below END of the run of columns at P;
- * COUNT columns of it exist. */
+/* sum[v] += |M(i, v)|^2 for the rows i = begin, begin + LINES, ... below END of the run of columns
+ * at P; COUNT columns of it exist. */
 template <class Element, bool WIDE>
 __device__ void add_rows(double *sum, const Element *p, int64_t stride, int64_t begin, int64_t end,
                          int64_t count) {
@@ -49,8 +50,7 @@ __global__ void __launch_bounds__(LANES *LINES)
   const Element *p = static_cast<const Element *>(m.base) + col * m.col_stride;
 
   double sum[V] = {};
-  if (col < m.cols)
-    add_rows<Element, WIDE>(sum, p, m.row_stride, begin + line, end, m.cols - col);
+  if (col < m.cols) add_rows<Element, WIDE>(sum, p, m.row_stride, begin + line, end, m.cols - col);
 #pragma unroll
   for (int v = 0; v < V; v++) lines[line][v][lane] = sum[v];
   __syncthreads();
@@ -74,7 +74,7 @@ cudaError_t launch(dm_view m, int64_t parts, double *sums, cudaStream_t stream) 
   if (across * parts > INT32_MAX) return cudaErrorInvalidConfiguration;
   const auto kernel = wide ? scan<Element, true> : scan<Element, false>;
   kernel<<<(unsigned)(across * parts), dim3(LANES, LINES), 0, stream>>>(m, rows_per_part, across,
-                                                                       sums);
+                                                                        sums);
   cudaError_t error = cudaGetLastError();
   return error == cudaSuccess ? launch_fold(sums, m.cols, parts, stream) : error;
 }

@@ -1,10 +1,11 @@
 /* tiled: C (+)= A B with square tiles of A and B in shared memory.
  *
- * The idea is that of the CUDA C++ Programming Guide (shared memory, matrix multiplication): a block of
- * TILE x TILE threads computes a TILE x TILE piece of C, one element per thread.  Going along k, it loads
- * a tile of A and one of B, waits (first barrier), multiplies them out of shared memory, and waits again
- * (second barrier) before the tiles are overwritten.  Every number that comes from global memory is so
- * used TILE times.  Its speed is limited by shared memory: two loads per multiply-add. */
+ * The idea is that of the CUDA C++ Programming Guide (shared memory, matrix multiplication): a
+ * block of TILE x TILE threads computes a TILE x TILE piece of C, one element per thread.  Going
+ * along k, it loads a tile of A and one of B, waits (first barrier), multiplies them out of shared
+ * memory, and waits again (second barrier) before the tiles are overwritten.  Every number that
+ * comes from global memory is so used TILE times.  Its speed is limited by shared memory: two loads
+ * per multiply-add. */
 #include "kernels/kernels.h"
 #include "kernels/number.cuh"
 

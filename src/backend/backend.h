@@ -35,6 +35,7 @@ typedef struct dm_device {
   int threads;   /* of the CPU product */
   int64_t memory_total, memory_free; /* bytes; of the device */
   char library[96]; /* "OpenBLAS 0.3.21", "cuBLAS 13.1" */
+  char advice[200]; /* what would make it faster; empty where nothing is known */
 } dm_device;
 
 typedef struct dm_backend_ops {

@@ -67,6 +67,7 @@ static dm_status cpu_device(dm_backend *backend, dm_device *device) {
   *device = (dm_device){.sharing = 1, .threads = ((cpu_backend *)backend)->threads};
   read_model(device->name, sizeof device->name);
   dm_cpu_library(device->library, sizeof device->library);
+  dm_cpu_advice(device->advice, sizeof device->advice);
   device->memory_total = dm_memory_total();
   device->memory_free = dm_memory_available();
   return DM_OK;

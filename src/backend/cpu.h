@@ -27,4 +27,7 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
 void dm_cpu_set_threads(int threads);
 void dm_cpu_library(char *text, int64_t size);
 
+/* A warning where the library uses kernels far older than this CPU, else "". */
+void dm_cpu_advice(char *text, int64_t size);
+
 #endif

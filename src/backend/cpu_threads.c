@@ -1,6 +1,7 @@
 /* cpu_threads: CBLAS has no call for threads; each library has its own, found at run time. */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/cpu.h"
 
@@ -33,4 +34,25 @@ void dm_cpu_library(char *text, int64_t size) {
                      : symbol("nvpl_blas_get_max_threads")     ? "NVPL BLAS"
                                                                : "CBLAS";
   snprintf(text, (size_t)size, "%s", name);
+}
+
+/* OpenBLAS picks its kernels by the CPU's model number, and takes the oldest for one that it does not
+ * know yet: several times slower, and silent. */
+void dm_cpu_advice(char *text, int64_t size) {
+  text[0] = '\0';
+#if defined(__x86_64__)
+  char *(*corename)(void);
+  *(void **)&corename = symbol("openblas_get_corename");
+  const char *core = corename ? corename() : "";
+  static const char *const old[] = {"Prescott", "Core2", "Nehalem", "Barcelona", "Penryn"};
+  bool outdated = false;
+  for (size_t i = 0; i < sizeof old / sizeof old[0]; i++) outdated |= strcmp(core, old[i]) == 0;
+  if (!outdated || !__builtin_cpu_supports("avx2")) return;
+  snprintf(text, (size_t)size,
+           "OpenBLAS does not know this CPU and uses its %s kernels; OPENBLAS_CORETYPE=%s, or a "
+           "newer OpenBLAS, multiplies several times faster",
+           core, __builtin_cpu_supports("avx512f") ? "SKYLAKEX" : "HASWELL");
+#else
+  (void)size;
+#endif
 }

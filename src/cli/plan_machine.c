@@ -48,7 +48,7 @@ dm_status dm_cli_machine(const dm_settings *s, dm_machine *machine, int *ranks) 
     return dm_fail(DM_E_USAGE, "option '--ranks': %lld ranks are more than a plan can hold",
                    (long long)s->ranks);
   if (dm_cli_given(s, "machine")) {
-    DM_TRY(dm_context(dm_machine_parse(s->machine, machine), "option '--machine'"));
+    DM_TRY(dm_machine_parse(s->machine, machine));
     fill_memory(machine);
     *ranks = s->ranks ? (int)s->ranks : machine->nodes * machine->ranks_per_node;
   } else {

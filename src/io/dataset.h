@@ -39,6 +39,7 @@ typedef struct dm_dataset {
   int64_t chunk_rows, chunk_cols;
   unsigned filters; /* DM_FILTER_... */
   bool elsewhere;   /* the user allowed that links or data lead to other files */
+  bool no_data;     /* ... that what has no data reads as the fill value */
   int64_t stored_bytes;
   uint64_t device, inode;          /* of the file when it was inspected, */
   int64_t file_bytes, modified_ns; /* so that a change is noticed */

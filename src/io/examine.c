@@ -108,6 +108,7 @@ dm_status dm_examine(const void *argument, void *result) {
   find->dataset.at = question->at;
   const dm_location *at = &find->dataset.at;
   find->dataset.elsewhere = question->trust.external || question->trust.virtual;
+  find->dataset.no_data = question->trust.no_data;
   DM_TRY(check_file(at));
   DM_TRY(dm_h5_start(question->trust.filters));
   hid_t file;

@@ -36,8 +36,8 @@ static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
   return is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
          d->at.dataset[0] == '/' && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
-         (unsigned)d->dtype < DM_DTYPE_COUNT && (unsigned)d->layout <= DM_VIRTUAL &&
-         d->filters < 16 && d->rows >= 1 && d->cols >= 1 &&
+         is_bool(&d->no_data) && (unsigned)d->dtype < DM_DTYPE_COUNT &&
+         (unsigned)d->layout <= DM_VIRTUAL && d->filters < 16 && d->rows >= 1 && d->cols >= 1 &&
          !dm_mul_overflows(d->rows, d->cols, &elements) &&
          !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) && is_sane_storage(d, bytes);
 }
@@ -62,6 +62,7 @@ static dm_status accept(const dm_question *question, dm_finding *find) {
                       "rejected: its inspection gave no sensible answer");
   memcpy(find->dataset.at.file, question->at.file, sizeof question->at.file);
   find->dataset.elsewhere = question->trust.external || question->trust.virtual;
+  find->dataset.no_data = question->trust.no_data;
   return DM_OK;
 }
 

@@ -51,10 +51,13 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
   DM_TRY(set_cache(reader));
   reader->set = H5Dopen2(reader->file, d->at.dataset, reader->access);
   if (reader->set < 0) return dm_h5_fail(DM_E_IO, &d->at, "the dataset cannot be opened again");
-  return check_dataset(reader);
+  DM_TRY(check_dataset(reader));
+  bool known = d->layout == DM_CHUNKED && !(d->filters & DM_FILTER_OTHER);
+  return known ? dm_reader_open_chunks(reader) : DM_OK;
 }
 
 void dm_reader_close_hdf5(dm_reader *reader) {
+  dm_reader_close_chunks(reader);
   if (reader->type >= 0) H5Tclose(reader->type);
   if (reader->set >= 0) H5Dclose(reader->set);
   if (reader->access >= 0) H5Pclose(reader->access);
@@ -63,6 +66,7 @@ void dm_reader_close_hdf5(dm_reader *reader) {
 
 /* Read in the file's own type: HDF5 converts nothing, the reader does. */
 dm_status dm_reader_fetch_hdf5(dm_reader *reader, dm_rectangle part, void *memory) {
+  if (reader->chunks) return dm_reader_fetch_chunks(reader, part, memory);
   const dm_dataset *d = &reader->dataset;
   hsize_t elements = (hsize_t)(part.rows * part.cols);
   hid_t space;

@@ -16,6 +16,7 @@ struct dm_reader {
   hid_t file, set, type; /* -1: fd is read */
   hid_t access;
   dm_h5_exit leave;
+  struct dm_chunks *chunks; /* NULL: HDF5 reads with its own filters */
 
   void *staging, *rounded; /* pieces in the file's type and in AS */
   int64_t staging_bytes, rounded_bytes;
@@ -29,6 +30,7 @@ typedef struct dm_rectangle {
 /* The elements of PART as they are in the file, row after row, into MEMORY. */
 dm_status dm_reader_fetch_direct(dm_reader *reader, dm_rectangle part, void *memory);
 dm_status dm_reader_fetch_hdf5(dm_reader *reader, dm_rectangle part, void *memory);
+dm_status dm_reader_fetch_chunks(dm_reader *reader, dm_rectangle part, void *memory);
 
 /* PART straight into VIEWS, which have the file's type and rows without gaps. */
 dm_status dm_reader_scatter(dm_reader *reader, dm_rectangle part, const dm_view *views,
@@ -37,6 +39,10 @@ dm_status dm_reader_scatter(dm_reader *reader, dm_rectangle part, const dm_view 
 dm_status dm_reader_open_direct(dm_reader *reader);
 dm_status dm_reader_open_hdf5(dm_reader *reader);
 void dm_reader_close_hdf5(dm_reader *reader);
+
+/* After dm_reader_open_hdf5, where the dataset has chunks and no filters but those known here. */
+dm_status dm_reader_open_chunks(dm_reader *reader);
+void dm_reader_close_chunks(dm_reader *reader);
 
 /* That the open file FD is still the one that was inspected. */
 dm_status dm_reader_same_file(const dm_dataset *dataset, int fd);

@@ -51,6 +51,7 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
                               .kernel = engine->kernel};
   DM_TRY(dm_backend_open(ops, &config, &setup->backend));
   DM_TRY(dm_backend_device(setup->backend, &setup->device));
+  if (setup->device.advice[0]) dm_log_line(&run->log, DM_LOG_WARNING, "%s", setup->device.advice);
   if (!ops->device_memory || setup->device.sharing == 1) return DM_OK;
   if (engine->require_gpu_per_rank)
     return dm_hint(dm_fail(DM_E_DEVICE, "%d ranks of this node share GPU %s", setup->device.sharing,

@@ -34,6 +34,8 @@ static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
     snprintf(memory, sizeof memory, ", %.0f GiB", (double)device.memory_total / 0x1p30);
   dm_record_text(record, path, "  device", "%s%s%s%s; %s", device.name, memory,
                  device.id[0] ? ", " : "", device.id, device.library);
+  snprintf(path, sizeof path, "backends.%s.advice_%d", ops->name, rank);
+  if (device.advice[0]) dm_record_text(record, path, "  advice", "%s", device.advice);
   return DM_OK;
 }
 

@@ -8,6 +8,8 @@
 
 enum { MOST_PLANS = 64, PROMISING = 64 };
 
+_Static_assert(sizeof(dm_plan) <= 4096, "rank 0 sends the plan in one short message");
+
 typedef struct grid {
   int pm, pn, pk;
   double floor;

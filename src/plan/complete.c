@@ -86,8 +86,7 @@ static int residences(const dm_question *question, const dm_plan *plan, dm_plan 
   return count;
 }
 
-/* The panel widths worth trying, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... equal panels.
- */
+/* The panel widths worth trying, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... panels. */
 static int widths(const dm_question *question, const dm_plan *plan, int64_t width[64]) {
   const int64_t units = dm_ceil_div(plan->problem.k, DM_PANEL_STEP);
   const int64_t layer = dm_ceil_div(units, plan->pk);

@@ -46,23 +46,17 @@ static double least_pressure(const dm_question *question, dm_plan *plan) {
   return least;
 }
 
-/* A number of ranks that fits, at most 1/16 above the least found by halving; 0 if there is none.
- */
-static int ranks_that_fit(const dm_question *question) {
+/* A number of ranks that fits, found by halving to 1/16 of the least; 0: none up to MOST. */
+static int ranks_that_fit(const dm_question *question, int64_t most) {
   dm_question more = *question;
-  dm_wishes free_grid = *question->wishes;
   dm_plan plan;
-  free_grid.pm = free_grid.pn = free_grid.pk = 0;
-  more.wishes = &free_grid;
-  int64_t limit = dm_min((int64_t)question->ranks * MOST_TIMES, MOST_RANKS);
-  int64_t low = question->ranks, high = dm_max(low, 1);
+  int64_t low = question->ranks, high = low;
   do {
-    high *= 2;
-    if (high > limit) return 0;
-    more.ranks = (int)high;
-    if (least_pressure(&more, &plan) <= 1) break;
     low = high;
-  } while (true);
+    high *= 2;
+    if (high > most) return 0;
+    more.ranks = (int)high;
+  } while (least_pressure(&more, &plan) > 1);
   while (high - low > dm_max(1, low / 16)) {
     int64_t middle = low + (high - low) / 2;
     more.ranks = (int)middle;
@@ -72,6 +66,23 @@ static int ranks_that_fit(const dm_question *question) {
       low = middle;
   }
   return (int)high;
+}
+
+static dm_status add_advice(dm_status status, const dm_question *question) {
+  dm_question free_question = *question;
+  dm_wishes free_wishes = *question->wishes;
+  dm_plan plan;
+  free_wishes.pm = free_wishes.pn = free_wishes.pk = 0;
+  free_wishes.panel = 0;
+  free_question.wishes = &free_wishes;
+  if (least_pressure(&free_question, &plan) <= 1)
+    return dm_hint(status, "leave the grid and the panel to the planner: %dx%dx%d would fit",
+                   plan.pm, plan.pn, plan.pk);
+  int64_t most = dm_min((int64_t)question->ranks * MOST_TIMES, MOST_RANKS);
+  int enough = ranks_that_fit(&free_question, most);
+  if (enough > 0) return dm_hint(status, "%d ranks with this much memory each would do", enough);
+  return dm_hint(status, "give each rank more memory; more ranks alone, up to %lld, would not do",
+                 (long long)dm_max(most, question->ranks));
 }
 
 dm_status dm_plan_does_not_fit(const dm_question *question) {
@@ -91,7 +102,5 @@ dm_status dm_plan_does_not_fit(const dm_question *question) {
                              dm_format_bytes(need.total[device ? DM_DEVICE : DM_HOST], needed),
                              device ? "on the device" : "on the host", plan.pm, plan.pn, plan.pk,
                              dm_format_bytes(limit, given));
-  int enough = ranks_that_fit(question);
-  if (enough > 0) return dm_hint(status, "%d ranks with this much memory each would do", enough);
-  return dm_hint(status, "more ranks would not help; give each rank more memory");
+  return add_advice(status, question);
 }

@@ -89,8 +89,7 @@ double dm_plan_crossing(const dm_plan *plan, const dm_machine *machine) {
   return gathered(plan, &e, b).between + summed(plan, &e, b).between;
 }
 
-/* GPUs pull over their links while the adapters work; host ranks move one message after the other.
- */
+/* GPUs pull over their links while the adapters work; host ranks move one message at a time. */
 static double transfer_seconds(traffic t, const dm_plan *plan, const dm_machine *machine) {
   double ranks = fmin(machine->ranks_per_node, dm_plan_used(plan));
   bool staged = machine->device_links && !plan->device_links;
@@ -123,8 +122,7 @@ static double upload_seconds(const dm_plan *plan, const dm_machine *machine, con
   return bytes > 0 ? bytes / machine->upload + e->panels * machine->latency : 0;
 }
 
-/* Partial blocks travel, are added (two reads and a write), and pass the host if they are on a GPU.
- */
+/* Partial blocks travel, are added (two reads and a write), and leave a GPU for that. */
 static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e,
                              box b) {
   if (plan->pk == 1) return 0;

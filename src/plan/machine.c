@@ -59,8 +59,7 @@ static void state_flops(dm_machine *machine, double f64, double f32, double half
 void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
   *machine = (dm_machine){.cores_per_rank = cores > 0 ? cores : 1, .gpu = name != NULL};
   state_surroundings(machine);
-  if (!name) { /* AVX2: two 4-wide fma units at 2 GHz; 16-bit and int8 inputs are converted to f32
-                */
+  if (!name) { /* AVX2: two 4-wide fma units at 2 GHz; narrow types run as f32, converted */
     double f64 = 32e9 * machine->cores_per_rank, f32 = 2 * f64;
     snprintf(machine->name, sizeof machine->name, "cpu");
     state_flops(machine, f64, f32, 0.8 * f32, 0.8 * f32);

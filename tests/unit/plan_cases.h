@@ -1,4 +1,4 @@
-/* plan_cases: random problems, machines and wishes for the planner's tests; the same on every run. */
+/* plan_cases: random problems, machines and wishes for the planner's tests, the same every time. */
 #ifndef DM_TESTS_PLAN_CASES_H
 #define DM_TESTS_PLAN_CASES_H
 
@@ -27,8 +27,16 @@ static inline int64_t roll(dice *d, int64_t low, int64_t high) {
 
 static inline dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype work) {
   dm_dtype sum = dm_dtype_accumulator(work);
-  return (dm_problem){.m = m, .n = n, .k = k, .file_a = work, .file_b = work, .work = work,
-                      .accumulator = sum, .c = sum, .from_files = true, .verify = true};
+  return (dm_problem){.m = m,
+                      .n = n,
+                      .k = k,
+                      .file_a = work,
+                      .file_b = work,
+                      .work = work,
+                      .accumulator = sum,
+                      .c = sum,
+                      .from_files = true,
+                      .verify = true};
 }
 
 /* Sizes from 1 to MOST, small ones as likely as large ones. */

@@ -1,5 +1,6 @@
 /* The planner against brute force, known optima, and wishes. */
 #include <math.h>
+#include <stdio.h>
 
 #include "plan_cases.h"
 
@@ -21,7 +22,8 @@ static double brute_force(const dm_question *q) {
   return least;
 }
 
-/* Pruning by floors loses nothing: dimensions are large enough for every grid to be worth a thought. */
+/* Pruning by floors loses nothing: dimensions are large enough for every grid to be worth a
+ * thought. */
 static void choice_is_the_best_of_all(void **state) {
   (void)state;
   dice d = {.seed = 6};
@@ -47,11 +49,13 @@ static void choice_is_the_best_of_all(void **state) {
   }
 }
 
-/* The machine of the reference's comparison (distributed.md 5.4): 60 TFLOP/s, 48 GB/s, no overlap. */
+/* The machine of a published comparison (COSMA, CA3DMM): 60 TFLOP/s, 48 GB/s, no overlap. */
 static dm_plan compared(int64_t m, int64_t n, int64_t k, int ranks) {
   char text[200];
-  snprintf(text, sizeof text, "gpu=h200 gflops=60000 link=48 network=48 latency=0.001 copy=1e9 "
-                              "upload=1e9 nodes=%d", ranks);
+  snprintf(text, sizeof text,
+           "gpu=h200 gflops=60000 link=48 network=48 latency=0.001 copy=1e9 "
+           "upload=1e9 nodes=%d",
+           ranks);
   dm_problem problem = problem_of(m, n, k, DM_F64);
   dm_machine machine = machine_of(text);
   dm_wishes wishes = {.no_overlap = true};
@@ -76,7 +80,8 @@ static void known_optima(void **state) {
   is_grid(compared(6000, 6000, 1200000, 64), 1, 1, 64, 1.005);
   is_grid(compared(1200000, 6000, 6000, 64), 64, 1, 1, 1.005);
   is_grid(compared(100000, 100000, 5000, 64), 8, 8, 1, 1.005);
-  assert_int_equal(dm_plan_used(&(dm_plan[]){compared(50000, 50000, 50000, 7)}[0]), 6);
+  dm_plan seven = compared(50000, 50000, 50000, 7);
+  assert_int_equal(dm_plan_used(&seven), 6);
 }
 
 static dm_status wish(dm_wishes wishes, const char *machine_text, dm_plan *plan) {
@@ -105,9 +110,11 @@ static void impossible_wishes_are_refused(void **state) {
   (void)state;
   dm_plan plan;
   must_fail(wish((dm_wishes){.pm = 5}, "ranks=4", &plan), DM_E_USAGE, "more than the 4 ranks");
-  must_fail(wish((dm_wishes){.pm = 1 << 30, .pn = 1 << 30, .pk = 16}, "ranks=4", &plan), DM_E_USAGE, "more than");
+  must_fail(wish((dm_wishes){.pm = 1 << 30, .pn = 1 << 30, .pk = 16}, "ranks=4", &plan), DM_E_USAGE,
+            "more than");
   must_fail(wish((dm_wishes){.panel = 100}, "ranks=4", &plan), DM_E_USAGE, "multiple of 64");
-  must_fail(wish((dm_wishes){.reproducible = true, .pk = 2}, "ranks=4", &plan), DM_E_USAGE, "one layer");
+  must_fail(wish((dm_wishes){.reproducible = true, .pk = 2}, "ranks=4", &plan), DM_E_USAGE,
+            "one layer");
   must_fail(wish((dm_wishes){.from_device = true}, "ranks=4", &plan), DM_E_USAGE, "no GPU");
   must_fail(wish((dm_wishes){.from_device = true, .pm = 4}, "gpu=h200 gpus=4 links=host", &plan),
             DM_E_USAGE, "use --from host, or one rank");

@@ -37,8 +37,8 @@ static void huge_sizes_do_not_overflow(void **state) {
 }
 
 static dm_plan grid_of(int pm, int pn, int pk, int qm, int qn, int qk) {
-  return (dm_plan){.ranks = pm * pn * pk + 2, .pm = pm, .pn = pn, .pk = pk,
-                   .qm = qm, .qn = qn, .qk = qk};
+  return (dm_plan){
+      .ranks = pm * pn * pk + 2, .pm = pm, .pn = pn, .pk = pk, .qm = qm, .qn = qn, .qk = qk};
 }
 
 static void check_places(const dm_plan *plan) {

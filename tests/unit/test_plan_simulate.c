@@ -68,9 +68,19 @@ static void any_number_of_slots(void **state) {
   for (int slots = 1; slots <= 5; slots++)
     for (int k = 1; k <= 10; k++)
       for (int variant = 0; variant < 16; variant++) {
-        dm_plan plan = {.problem = problem_of(50, 60, k * 64 - 7, DM_F64), .ranks = 12, .pm = 2,
-                        .pn = 3, .pk = 2, .qm = 1, .qn = 1, .qk = 1, .kb = 64, .panels = k,
-                        .slots = slots, .overlap = variant & 1, .gpu = variant & 2};
+        dm_plan plan = {.problem = problem_of(50, 60, k * 64 - 7, DM_F64),
+                        .ranks = 12,
+                        .pm = 2,
+                        .pn = 3,
+                        .pk = 2,
+                        .qm = 1,
+                        .qn = 1,
+                        .qk = 1,
+                        .kb = 64,
+                        .panels = k,
+                        .slots = slots,
+                        .overlap = variant & 1,
+                        .gpu = variant & 2};
         plan.device_links = plan.gpu && variant & 4;
         plan.a = plan.b = plan.device_links ? DM_IN_DEVICE : DM_IN_HOST;
         if (variant & 8) plan.pm = 1, plan.pn = 6;
@@ -103,8 +113,18 @@ static void count_matches_cursor(void **state) {
 /* Panels are prepared while the one before them is multiplied. */
 static void fetch_stands_before_the_product_it_hides_behind(void **state) {
   (void)state;
-  dm_plan plan = {.problem = problem_of(8, 8, 256, DM_F64), .ranks = 2, .pm = 1, .pn = 2, .pk = 1,
-                  .qm = 1, .qn = 1, .qk = 1, .kb = 64, .panels = 4, .slots = 2, .overlap = true};
+  dm_plan plan = {.problem = problem_of(8, 8, 256, DM_F64),
+                  .ranks = 2,
+                  .pm = 1,
+                  .pn = 2,
+                  .pk = 1,
+                  .qm = 1,
+                  .qn = 1,
+                  .qk = 1,
+                  .kb = 64,
+                  .panels = 4,
+                  .slots = 2,
+                  .overlap = true};
   static const char order[] = "ABffgfgfggS", letters[] = "ABfF--grS";
   dm_cursor cursor;
   dm_step step;

@@ -8,7 +8,7 @@ ranks() {
   mpirun -n "$count" "$@" 2>ranks.stderr
   status=$?
   # Open MPI tells of a rank that failed between two ruled lines.
-  awk '/^-{60,}$/ { inside = !inside; next }
+  awk '/^--------------------/ { inside = !inside; next }
        inside || /^\[.*(mpirun|PRTE|prte|ORTE|orte|PMIX|pmix|help-)/ { next }
        /^$/ { next } { print }' ranks.stderr >&2
   return $status

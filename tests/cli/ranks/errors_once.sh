@@ -8,6 +8,6 @@ run() {
 run damier multiply A.h5 missing.h5 -o C.h5
 run damier multiply A.h5 text.h5 -o C.h5
 run damier multiply A.h5 A.h5 -o missing/C.h5
-run damier multiply A.h5 A.h5 -o C.h5 --memory host=100k
+run damier multiply A.h5 A.h5 -o C.h5 --memory host=10k
 run damier multiply A.h5 A.h5
 run damier verify A.h5 A.h5 A.h5

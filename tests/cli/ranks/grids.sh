@@ -8,4 +8,4 @@ ranks 4 damier multiply A.h5 B.h5 -o C.h5 --force --grid 1x2x1 -q >/dev/null # t
 judge A.h5 B.h5 C.h5
 ranks 2 damier multiply A.h5 B.h5 -o D.h5 --grid 2x2x1 2>errors
 echo "exit $?, $(grep -c 'damier: error' errors) error"
-ls
+ls *.h5*

@@ -1,0 +1,32 @@
+/* chunk_filter: undoes HDF5's filters on one chunk.
+ *
+ * HDF5 itself (1.10) trusts what a chunk says of its size: one that inflates to less than it should
+ * is read beyond its end.  Here every length is checked. */
+#ifndef DM_IO_CHUNK_FILTER_H
+#define DM_IO_CHUNK_FILTER_H
+
+#include <stdint.h>
+
+#include "core/status.h"
+
+enum { DM_CHUNK_FILTERS = 8 };
+
+typedef enum dm_chunk_step { DM_STEP_DEFLATE, DM_STEP_SHUFFLE, DM_STEP_FLETCHER32 } dm_chunk_step;
+
+/* The filters in the order in which they were applied. */
+typedef struct dm_chunk_filter {
+  int count;
+  dm_chunk_step step[DM_CHUNK_FILTERS];
+  int64_t shuffled_size[DM_CHUNK_FILTERS]; /* bytes of the elements that were shuffled */
+} dm_chunk_filter;
+
+/* Bytes that a chunk of BYTES may have on the way through the filters. */
+int64_t dm_chunk_filter_room(int64_t bytes);
+
+/* Turns the STORED bytes in *data into the chunk of BYTES, without the filters whose bits are set
+ * in SKIPPED.  *data and *spare have dm_chunk_filter_room(BYTES) each and may change places; the
+ * chunk is in *data. */
+dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, int64_t stored,
+                               int64_t bytes, void **data, void **spare);
+
+#endif

@@ -1,0 +1,117 @@
+/* Machines from words. */
+#include "plan_cases.h"
+
+static void plain_rank(void **state) {
+  (void)state;
+  dm_machine m = machine_of("");
+  assert_string_equal(m.name, "cpu");
+  assert_true(m.nodes == 1 && m.ranks_per_node == 1 && m.cores_per_rank == 1);
+  assert_false(m.gpu || m.device_links || m.measured);
+  assert_true(m.flops[DM_F64] == 32e9 && m.flops[DM_F32] == 64e9);
+  assert_true(m.host_bytes == 0 && m.device_bytes == 0);
+}
+
+static void cluster_of_gpus(void **state) {
+  (void)state;
+  dm_machine m = machine_of("nodes=16 gpus=8 gpu=h200 cores=12 memory=64GiB network=400 latency=2");
+  assert_true(m.nodes == 16 && m.ranks_per_node == 8 && m.cores_per_rank == 12);
+  assert_true(m.gpu && m.device_links);
+  assert_true(m.link == 374e9 && m.network == 400e9 && m.upload == 55e9);
+  assert_true(m.latency == 2e-6);
+  assert_true(m.host_bytes == INT64_C(64) << 30 && m.device_bytes == INT64_C(139) << 30);
+  assert_true(dm_machine_flops(&m, DM_F64, false) == 64.7e12);
+  assert_true(dm_machine_flops(&m, DM_F32, true) == 428e12);
+  assert_true(dm_machine_flops(&m, DM_I8, false) == 1524e12);
+}
+
+static void links_through_the_host(void **state) {
+  (void)state;
+  dm_machine m = machine_of("gpu=h200,gpus=4,links=host");
+  assert_false(m.device_links);
+  assert_true(m.link == 9e9 && m.ranks_per_node == 4);
+}
+
+static void other_rates_keep_their_proportion(void **state) {
+  (void)state;
+  dm_machine m = machine_of("cores=4 gflops=64");
+  assert_true(m.flops[DM_F64] == 64e9 && m.flops[DM_F32] == 128e9);
+}
+
+static void ranks_share_gpus(void **state) {
+  (void)state;
+  dm_machine m = machine_of("gpu=h200 gpus=1 ranks=4");
+  assert_int_equal(m.ranks_per_node, 4);
+  assert_true(m.flops[DM_F64] == 64.7e12 / 4);
+  assert_true(m.device_bytes == (INT64_C(139) << 30) / 4);
+}
+
+static void product_names_are_found(void **state) {
+  (void)state;
+  dm_machine m;
+  dm_machine_stated("NVIDIA H200", 8, &m);
+  assert_string_equal(m.name, "h200");
+  dm_machine_stated("NVIDIA A100-SXM4-80GB", 8, &m);
+  assert_string_equal(m.name, "a100");
+  assert_true(m.device_bytes == 0 && !m.device_links);
+  dm_machine_stated("Some GPU of the future", 8, &m);
+  assert_true(m.gpu && m.flops[DM_F64] > 0);
+}
+
+static void every_known_gpu_is_complete(void **state) {
+  (void)state;
+  for (const char *const *name = dm_machine_gpus(); *name; name++) {
+    char text[64] = "gpu=";
+    dm_machine m = machine_of(strcat(text, *name));
+    for (int type = 0; type < DM_DTYPE_COUNT; type++) assert_true(m.flops[type] > 0);
+    assert_true(m.flops_tf32 > 0 && m.upload > 0 && m.link > 0 && m.device_bytes > 0);
+  }
+}
+
+static void mistakes_are_explained(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *words;
+  } cases[] = {
+      {"node=2", "did you mean \"nodes\"?"},
+      {"quux=2", "known keys: nodes"},
+      {"nodes", "key=value"},
+      {"nodes=", "key=value"},
+      {"=2", "key=value"},
+      {"nodes=0", "nodes=0 is not a whole number"},
+      {"nodes=1.5", "not a whole number"},
+      {"nodes=-1", "not a whole number"},
+      {"nodes=2 nodes=3", "stated twice"},
+      {"nodes=16777216 ranks=2", "more than 16777216 ranks"},
+      {"gpus=2", "gpu=h200"},
+      {"gpu=h20", "did you mean \"h200\"?"},
+      {"gpu=mi300x", "known: h200"},
+      {"memory=lots", "such as 64GiB"},
+      {"memory=0", "such as 64GiB"},
+      {"link=0", "not a number above 0"},
+      {"link=nan", "not a number above 0"},
+      {"latency=-1", "not a number above 0"},
+      {"links=wifi", "device or host"},
+      {"links=device", "without a GPU"},
+  };
+  dm_machine m;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    must_fail(dm_machine_parse(cases[i].text, &m), DM_E_USAGE, cases[i].words);
+  char text[300];
+  memset(text, 'x', sizeof text);
+  text[sizeof text - 1] = '\0';
+  must_fail(dm_machine_parse(text, &m), DM_E_USAGE, "more than 127 characters");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(plain_rank),
+      cmocka_unit_test(cluster_of_gpus),
+      cmocka_unit_test(links_through_the_host),
+      cmocka_unit_test(other_rates_keep_their_proportion),
+      cmocka_unit_test(ranks_share_gpus),
+      cmocka_unit_test(product_names_are_found),
+      cmocka_unit_test(every_known_gpu_is_complete),
+      cmocka_unit_test(mistakes_are_explained),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

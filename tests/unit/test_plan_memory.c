@@ -1,0 +1,129 @@
+/* What plans take of memory, and what is said where they do not fit. */
+#include <stdio.h>
+
+#include "plan_cases.h"
+
+#include "plan/memory_need.h"
+
+static const int64_t gib = INT64_C(1) << 30;
+
+static dm_status choose(dm_problem problem, const char *machine_text, int ranks, dm_plan *plan) {
+  dm_machine machine = machine_of(machine_text);
+  dm_wishes wishes = {0};
+  return dm_plan_choose(&problem, &machine, ranks, &wishes, plan);
+}
+
+static void one_cpu_rank_holds_three_matrices(void **state) {
+  (void)state;
+  dm_plan plan;
+  dm_problem problem = problem_of(1000, 2000, 3000, DM_F64);
+  problem.from_files = problem.verify = false;
+  must(choose(problem, "", 1, &plan));
+  assert_int_equal(plan.host_bytes, 8 * (1000 * 3000 + 3000 * 2000 + 1000 * 2000));
+  assert_int_equal(plan.device_bytes, 0);
+}
+
+static void streaming_adds_two_panels(void **state) {
+  (void)state;
+  dm_plan plan;
+  dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
+  problem.from_files = problem.verify = false;
+  must(choose(problem, "ranks=4", 4, &plan));
+  assert_true(plan.pm == 2 && plan.pn == 2);
+  assert_int_equal(plan.host_bytes, 8 * (2 * 1024 * 4096 + 2048 * 2048 + 2 * 2 * 2048 * plan.kb));
+}
+
+static void need_never_exceeds_what_there_is(void **state) {
+  (void)state;
+  dice d = {.seed = 7};
+  int fits = 0, refused = 0;
+  for (int i = 0; i < 1000; i++) {
+    const int ranks = (int)roll(&d, 1, 16);
+    dm_problem problem = problem_of(roll_size(&d, 400000), roll_size(&d, 400000),
+                                    roll_size(&d, 400000), (dm_dtype)roll(&d, 0, DM_I8));
+    dm_machine machine = roll_machine(&d, ranks);
+    dm_wishes wishes = {0};
+    dm_plan plan;
+    machine.host_bytes = roll(&d, 1, 6) * gib;
+    if (machine.gpu) machine.device_bytes = roll(&d, 1, 6) * gib;
+    dm_status status = dm_plan_choose(&problem, &machine, ranks, &wishes, &plan);
+    if (status) {
+      refused++;
+      must_fail(status, DM_E_FIT, "per rank");
+      continue;
+    }
+    fits++;
+    assert_true(plan.host_bytes > 0 && plan.host_bytes <= machine.host_bytes);
+    assert_true(plan.device_bytes <= machine.device_bytes || !machine.gpu);
+  }
+  assert_true(fits > 300 && refused > 50);
+}
+
+/* Less device memory: first both shares there, then narrow panels from the host, then a refusal. */
+static void shares_leave_the_device_when_they_must(void **state) {
+  (void)state;
+  dm_plan plan;
+  dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
+  must(choose(problem, "gpu=h200", 1, &plan));
+  assert_true(plan.a == DM_IN_DEVICE && plan.b == DM_IN_DEVICE && plan.panels == 1);
+  must(choose(problem, "gpu=h200 device-memory=8GiB", 1, &plan));
+  assert_true((plan.a == DM_IN_HOST) != (plan.b == DM_IN_HOST) && plan.panels > 3);
+  must(choose(problem, "gpu=h200 device-memory=4GiB", 1, &plan));
+  assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
+  must_fail(choose(problem, "gpu=h200 device-memory=3GiB", 1, &plan), DM_E_FIT,
+            "per rank on the device");
+}
+
+/* The number of ranks in the hint is enough. */
+static void refusal_says_what_would_fit(void **state) {
+  (void)state;
+  dm_plan plan;
+  dm_problem problem = problem_of(100000, 100000, 100000, DM_F64);
+  dm_status status = choose(problem, "ranks=4 memory=2GiB", 4, &plan);
+  assert_non_null(status);
+  assert_non_null(strstr(status->message, "GiB per rank on the host"));
+  assert_non_null(strstr(status->message, "has 2.00 GiB"));
+  int enough;
+  assert_int_equal(sscanf(status->hint, "%d ranks", &enough), 1);
+  assert_in_range(enough, 5, 400);
+  dm_status_free(status);
+  must(choose(problem, "ranks=4 memory=2GiB", enough, &plan));
+  must_fail(choose(problem, "memory=1MiB", 1, &plan), DM_E_FIT, "more ranks alone");
+}
+
+static void sizes_beyond_64_bits_are_refused(void **state) {
+  (void)state;
+  dm_plan plan;
+  const int64_t huge = INT64_C(1) << 40;
+  must_fail(choose(problem_of(huge, huge, 1, DM_F64), "", 1, &plan), DM_E_FIT, "no 64-bit size");
+  must_fail(choose(problem_of(huge, 1, huge, DM_I8), "", 1, &plan), DM_E_FIT, "no 64-bit size");
+  must_fail(choose(problem_of(1, huge, huge, DM_I8), "", 1, &plan), DM_E_FIT, "no 64-bit size");
+  must(choose(problem_of(huge, 1, 1, DM_F64), "", 1, &plan));
+}
+
+static void parts_add_up(void **state) {
+  (void)state;
+  dm_plan plan;
+  must(choose(problem_of(5000, 6000, 7000, DM_C64), "gpu=h200 gpus=6", 6, &plan));
+  dm_memory_need need = dm_plan_memory(&plan);
+  for (int space = 0; space < 2; space++) {
+    int64_t sum = 0;
+    for (int part = 0; part < DM_MEMORY_PARTS; part++) sum += need.part[space][part];
+    assert_int_equal(sum, need.total[space]);
+  }
+  assert_int_equal(need.total[DM_HOST], plan.host_bytes);
+  assert_int_equal(need.total[DM_DEVICE], plan.device_bytes);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_cpu_rank_holds_three_matrices),
+      cmocka_unit_test(streaming_adds_two_panels),
+      cmocka_unit_test(need_never_exceeds_what_there_is),
+      cmocka_unit_test(shares_leave_the_device_when_they_must),
+      cmocka_unit_test(refusal_says_what_would_fit),
+      cmocka_unit_test(sizes_beyond_64_bits_are_refused),
+      cmocka_unit_test(parts_add_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
