@@ -39,18 +39,26 @@ dm_engine dm_cli_engine(const dm_settings *s) {
   };
 }
 
-dm_status dm_cli_look_at(const dm_settings *s, const dm_location *location, dm_dataset *dataset,
+dm_status dm_cli_look_at(const dm_call *call, const dm_location *location, dm_dataset *dataset,
                          dm_attributes *provenance) {
+  const dm_settings *s = &call->settings;
   const dm_trust trust = {
       .external = s->external, .virtual = s->virtual, .filters = s->filters, .no_data = s->no_data};
-  return dm_io_inspect(location, &trust, dataset, provenance);
+  DM_TRY(dm_io_inspect(location, &trust, dataset, provenance));
+  char text[256];
+  dm_log log = dm_cli_log(call);
+  dm_io_describe(dataset, text, sizeof text);
+  dm_log_line(&log, DM_LOG_DETAIL, "%s:%s: %lld x %lld %s, %s", dataset->at.file,
+              dataset->at.dataset, (long long)dataset->rows, (long long)dataset->cols,
+              dm_dtype_name(dataset->dtype), text);
+  return DM_OK;
 }
 
-dm_status dm_cli_look(const dm_settings *settings, const char *operand, dm_dataset *dataset,
+dm_status dm_cli_look(const dm_call *call, const char *operand, dm_dataset *dataset,
                       dm_attributes *provenance) {
   dm_location location;
   DM_TRY(dm_io_parse_location(operand, &location));
-  return dm_cli_look_at(settings, &location, dataset, provenance);
+  return dm_cli_look_at(call, &location, dataset, provenance);
 }
 
 dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c) {

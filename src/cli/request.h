@@ -11,11 +11,11 @@ dm_wishes dm_cli_wishes(const dm_settings *settings);
 /* Points into SETTINGS. */
 dm_engine dm_cli_engine(const dm_settings *settings);
 
-/* Inspects the dataset that OPERAND names; PROVENANCE may be NULL. */
-dm_status dm_cli_look(const dm_settings *settings, const char *operand, dm_dataset *dataset,
+/* Inspects the dataset that OPERAND names, and says with -v what it is; PROVENANCE may be NULL. */
+dm_status dm_cli_look(const dm_call *call, const char *operand, dm_dataset *dataset,
                       dm_attributes *provenance);
-dm_status dm_cli_look_at(const dm_settings *settings, const dm_location *location,
-                         dm_dataset *dataset, dm_attributes *provenance);
+dm_status dm_cli_look_at(const dm_call *call, const dm_location *location, dm_dataset *dataset,
+                         dm_attributes *provenance);
 
 /* Whether beta, as stated, is not 0; DM_E_USAGE where --c does not go with it. */
 dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c);

@@ -30,7 +30,9 @@ int dm_cli_finish(const dm_call *call, dm_status status) {
   return code;
 }
 
-/* -q leaves the line that scripts read, -q -q nothing. */
+static const char mark[] = "damier: ";
+
+/* -q leaves the line that scripts read, where there is one; -q -q nothing. */
 static dm_status print_table(const dm_call *call, const dm_record *record) {
   char *text = NULL;
   size_t size = 0;
@@ -46,7 +48,8 @@ static dm_status print_table(const dm_call *call, const dm_record *record) {
   const char *last = text, *end = text + size;
   for (const char *at = text; at + 1 < end; at++)
     if (*at == '\n') last = at + 1;
-  fputs(level <= DM_LOG_WARNING ? last : text, stdout);
+  bool brief = level <= DM_LOG_WARNING && strncmp(last, mark, strlen(mark)) == 0;
+  fputs(brief ? last : text, stdout);
   free(text);
   if (fflush(stdout) != 0 || ferror(stdout))
     return dm_fail(DM_E_IO, "the report could not be written to standard output");

@@ -8,7 +8,7 @@ static dm_status describe(const dm_call *call, const char *operand, dm_record *r
   dm_attributes *provenance = calloc(1, sizeof *provenance);
   if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance");
   dm_dataset dataset;
-  dm_status status = dm_cli_look(&call->settings, operand, &dataset, provenance);
+  dm_status status = dm_cli_look(call, operand, &dataset, provenance);
   if (!status) status = dm_info_dataset(&dataset, provenance, record);
   free(provenance);
   return status;

@@ -18,9 +18,9 @@ static dm_status check(const dm_call *call, files *f) {
 
 static dm_status prepare(const dm_call *call, files *f) {
   const dm_settings *s = &call->settings;
-  DM_TRY(dm_cli_look(s, call->operands[0], &f->a, NULL));
-  DM_TRY(dm_cli_look(s, call->operands[1], &f->b, NULL));
-  if (f->has_c) DM_TRY(dm_cli_look_at(s, &s->old_c, &f->c, NULL));
+  DM_TRY(dm_cli_look(call, call->operands[0], &f->a, NULL));
+  DM_TRY(dm_cli_look(call, call->operands[1], &f->b, NULL));
+  if (f->has_c) DM_TRY(dm_cli_look_at(call, &s->old_c, &f->c, NULL));
   /* Posed here only to refuse what does not fit together before anything is started. */
   dm_problem problem;
   dm_equation equation = dm_cli_equation(s);

@@ -14,9 +14,9 @@ static dm_status problem_of_files(const dm_call *call, dm_problem *problem) {
   bool has_c;
   dm_equation equation = dm_cli_equation(s);
   DM_TRY(dm_cli_check_beta(call, &has_c));
-  DM_TRY(dm_cli_look(s, call->operands[0], &a, NULL));
-  DM_TRY(dm_cli_look(s, call->operands[1], &b, NULL));
-  if (has_c) DM_TRY(dm_cli_look_at(s, &s->old_c, &c, NULL));
+  DM_TRY(dm_cli_look(call, call->operands[0], &a, NULL));
+  DM_TRY(dm_cli_look(call, call->operands[1], &b, NULL));
+  if (has_c) DM_TRY(dm_cli_look_at(call, &s->old_c, &c, NULL));
   return dm_problem_of(&a, &b, has_c ? &c : NULL, &equation, problem);
 }
 

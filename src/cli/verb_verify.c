@@ -16,7 +16,8 @@ static dm_given what_is_given(const dm_settings *s) {
   };
 }
 
-static dm_status look_at_old_c(const dm_settings *s, const dm_location *recorded, dm_verify *v) {
+static dm_status look_at_old_c(const dm_call *call, const dm_location *recorded, dm_verify *v) {
+  const dm_settings *s = &call->settings;
   const double *beta = v->equation.beta;
   if (beta[0] == 0.0 && beta[1] == 0.0) return DM_OK;
   const dm_location *at = dm_cli_given(s, "c") ? &s->old_c : recorded;
@@ -24,7 +25,7 @@ static dm_status look_at_old_c(const dm_settings *s, const dm_location *recorded
     return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but the old C is not known"),
                    "--c FILE.h5:/dataset names it");
   v->has_c0 = true;
-  return dm_cli_look_at(s, at, &v->c0, NULL);
+  return dm_cli_look_at(call, at, &v->c0, NULL);
 }
 
 static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *provenance) {
@@ -32,14 +33,14 @@ static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *
   dm_location old_c = {.file = ""};
   dm_given given = what_is_given(s);
   dm_problem problem;
-  DM_TRY(dm_cli_look(s, call->operands[0], &v->a, NULL));
-  DM_TRY(dm_cli_look(s, call->operands[1], &v->b, NULL));
-  DM_TRY(dm_cli_look(s, call->operands[2], &v->c, provenance));
+  DM_TRY(dm_cli_look(call, call->operands[0], &v->a, NULL));
+  DM_TRY(dm_cli_look(call, call->operands[1], &v->b, NULL));
+  DM_TRY(dm_cli_look(call, call->operands[2], &v->c, provenance));
   v->equation = dm_cli_equation(s);
   v->equation.type_c = v->c.dtype;
   v->full = s->full;
   DM_TRY(dm_verify_complete(&v->equation, &given, provenance, &old_c));
-  DM_TRY(look_at_old_c(s, &old_c, v));
+  DM_TRY(look_at_old_c(call, &old_c, v));
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);
 }
 

@@ -161,15 +161,20 @@ static void drop_done(execution *x) {
   while (x->first < x->end && state_of(x, x->first)->done) x->first++;
 }
 
-/* One look at every step of the window, in order; *moved if anything happened. */
+/* One look at every step of the window, in order; *moved if anything happened.  Panels may arrive in
+ * any order, but a product is posted only after all before it: k is accumulated ascending. */
 static dm_status sweep(execution *x, bool *moved) {
-  bool product_asked = false;
+  bool product_asked = false, product_waits = false;
   *moved = false;
   for (int64_t i = x->first; i < x->end; i++) {
     slot_state *state = state_of(x, i);
     if (state->done) continue;
     if (!state->posted) {
-      if (!ready(x, &state->step)) continue;
+      bool product = state->step.kind == DM_STEP_GEMM;
+      if (!ready(x, &state->step) || (product && product_waits)) {
+        product_waits |= product;
+        continue;
+      }
       DM_TRY(post(x, state));
       *moved = true;
     } else {

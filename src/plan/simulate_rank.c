@@ -102,6 +102,19 @@ static dm_status read_share(walk *w, int x, const dm_step *step) {
                   x == A ? "A" : "B");
 }
 
+/* What is not gathered must be there as a whole. */
+static dm_status read_whole(walk *w, int x, const dm_step *step) {
+  const dm_plan *plan = w->plan;
+  dm_place at = dm_plan_place(plan, w->rank);
+  int64_t has = x == A ? dm_range_size(dm_plan_a_share(plan, at.i, at.j))
+                       : dm_plan_b_share_rows(plan, at.i, at.l);
+  int64_t whole = dm_range_size(x == A ? dm_plan_rows(plan, at.i) : dm_plan_layer_k(plan, at.l));
+  if (has != whole)
+    return violated(w, step, "products: has %lld of %lld rows of %s", (long long)has,
+                    (long long)whole, x == A ? "A" : "B");
+  return read_share(w, x, step);
+}
+
 /* ---- steps ---- */
 
 static bool fetches(const walk *w, int x) {
@@ -120,7 +133,7 @@ static dm_status check_fetch(walk *w, int x, const dm_step *step) {
 
 static dm_status check_upload(walk *w, int x, const dm_step *step) {
   if (!uploads(w, x)) return violated(w, step, "slots: there is nothing to upload");
-  DM_TRY(fetches(w, x) ? read_slot(w, x, STAGING, step) : read_share(w, x, step));
+  DM_TRY(fetches(w, x) ? read_slot(w, x, STAGING, step) : read_whole(w, x, step));
   return write_slot(w, x, COMPUTE, step);
 }
 
@@ -132,7 +145,7 @@ static dm_status check_gemm(walk *w, const dm_step *step) {
   w->previous[step->index] = w->gemm;
   for (int x = 0; x < 2; x++)
     DM_TRY(fetches(w, x) || uploads(w, x) ? read_slot(w, x, COMPUTE, step)
-                                          : read_share(w, x, step));
+                                          : read_whole(w, x, step));
   w->gemm = step->index;
   return DM_OK;
 }

@@ -69,6 +69,23 @@ static inline dm_wishes roll_wishes(dice *d, int ranks) {
   return w;
 }
 
+/* 2 x 2 x 2 ranks on GPUs without links: every kind of step, 5 panels in a layer. */
+static inline dm_plan whole_plan(void) {
+  return (dm_plan){.problem = problem_of(100, 90, 640, DM_F64),
+                   .ranks = 9,
+                   .pm = 2,
+                   .pn = 2,
+                   .pk = 2,
+                   .qm = 1,
+                   .qn = 1,
+                   .qk = 1,
+                   .kb = 64,
+                   .panels = 10,
+                   .slots = 2,
+                   .overlap = true,
+                   .gpu = true};
+}
+
 /* Fails the test with the status's own words. */
 static inline void must(dm_status status) {
   if (status) fail_msg("%s: %s (hint: %s)", status->place, status->message, status->hint);

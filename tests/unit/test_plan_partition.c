@@ -1,6 +1,8 @@
 /* Ranges tile, differ by at most one unit, and ranks and places correspond one to one. */
 #include "plan_cases.h"
 
+#include "plan/simulate.h"
+
 static void check_split(int64_t total, int64_t parts, int64_t step) {
   int64_t at = 0, largest = 0, smallest = INT64_MAX;
   for (int64_t i = 0; i < parts; i++) {
@@ -99,6 +101,28 @@ static void shares_of_b_are_even_in_every_panel(void **state) {
   assert_int_equal(dm_plan_b_share_rows(&plan, 0, 1), 43 + 39); /* of 128 and of 116 */
 }
 
+/* The simulator sees what does not tile. */
+static void spoilt_plans_do_not_tile(void **state) {
+  (void)state;
+  dm_plan plan = whole_plan();
+  plan.panels = 9;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels end at 576 of 640");
+  plan.panels = 12;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels");
+  plan = whole_plan();
+  plan.kb = 60;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels of 60");
+  plan = whole_plan();
+  plan.qm = 3;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: boxes");
+  plan = whole_plan();
+  plan.ranks = 7;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: grid");
+  plan = whole_plan();
+  plan.reproducible = true;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "not reproducible");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(splits_tile),
@@ -106,6 +130,7 @@ int main(void) {
       cmocka_unit_test(places_are_a_bijection),
       cmocka_unit_test(ranks_of_a_node_form_a_box),
       cmocka_unit_test(plain_order_keeps_grid_rows_together),
+      cmocka_unit_test(spoilt_plans_do_not_tile),
       cmocka_unit_test(shares_of_b_are_even_in_every_panel),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,59 +88,10 @@ static void any_number_of_slots(void **state) {
       }
 }
 
-static void count_matches_cursor(void **state) {
-  (void)state;
-  dice d = {.seed = 4};
-  for (int i = 0; i < 200; i++) {
-    const int ranks = (int)roll(&d, 1, 12);
-    dm_problem problem = problem_of(100, 100, roll_size(&d, 3000), DM_F32);
-    dm_machine machine = roll_machine(&d, ranks);
-    dm_wishes wishes = roll_wishes(&d, ranks);
-    dm_plan plan;
-    must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
-    for (int rank = 0; rank < ranks; rank++) {
-      int64_t steps = 0;
-      dm_cursor cursor;
-      dm_step step;
-      dm_cursor_start(&cursor, &plan, rank);
-      while (dm_cursor_next(&cursor, &step)) assert_int_equal(step.index, steps++);
-      assert_int_equal(steps, dm_steps_count(&plan, rank));
-      assert_int_equal(steps == 0, rank >= dm_plan_used(&plan));
-    }
-  }
-}
-
-/* Panels are prepared while the one before them is multiplied. */
-static void fetch_stands_before_the_product_it_hides_behind(void **state) {
-  (void)state;
-  dm_plan plan = {.problem = problem_of(8, 8, 256, DM_F64),
-                  .ranks = 2,
-                  .pm = 1,
-                  .pn = 2,
-                  .pk = 1,
-                  .qm = 1,
-                  .qn = 1,
-                  .qk = 1,
-                  .kb = 64,
-                  .panels = 4,
-                  .slots = 2,
-                  .overlap = true};
-  static const char order[] = "ABffgfgfggS", letters[] = "ABfF--grS";
-  dm_cursor cursor;
-  dm_step step;
-  dm_cursor_start(&cursor, &plan, 0);
-  plan.overlap = true;
-  char text[32] = "";
-  for (int i = 0; dm_cursor_next(&cursor, &step); i++) text[i] = letters[step.kind];
-  assert_string_equal(text, order);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_plans_multiply),
       cmocka_unit_test(any_number_of_slots),
-      cmocka_unit_test(count_matches_cursor),
-      cmocka_unit_test(fetch_stands_before_the_product_it_hides_behind),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

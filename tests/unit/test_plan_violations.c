@@ -22,23 +22,6 @@ static bool spoilt_steps(void *context, dm_cursor *cursor, dm_step *step) {
   return true;
 }
 
-/* 2 x 2 x 2 ranks on GPUs without links: every kind of step, 5 panels in a layer. */
-static dm_plan whole_plan(void) {
-  return (dm_plan){.problem = problem_of(100, 90, 640, DM_F64),
-                   .ranks = 9,
-                   .pm = 2,
-                   .pn = 2,
-                   .pk = 2,
-                   .qm = 1,
-                   .qn = 1,
-                   .qk = 1,
-                   .kb = 64,
-                   .panels = 10,
-                   .slots = 2,
-                   .overlap = true,
-                   .gpu = true};
-}
-
 static void forget_all(dm_step *step) {
   for (int i = 0; i < DM_STEP_AFTER; i++) step->after[i] = -1;
 }
@@ -134,33 +117,11 @@ static void ranks_do_not_match(void **state) {
   must_fail(dm_simulate_matching(&simulation), DM_E_BUG, "waits forever");
 }
 
-static void plans_violate(void **state) {
-  (void)state;
-  dm_plan plan = whole_plan();
-  plan.panels = 9;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels end at 576 of 640");
-  plan.panels = 12;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels");
-  plan = whole_plan();
-  plan.kb = 60;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels of 60");
-  plan = whole_plan();
-  plan.qm = 3;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: boxes");
-  plan = whole_plan();
-  plan.ranks = 7;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: grid");
-  plan = whole_plan();
-  plan.reproducible = true;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "not reproducible");
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_violate),
       cmocka_unit_test(unread_panels_are_missed),
       cmocka_unit_test(ranks_do_not_match),
-      cmocka_unit_test(plans_violate),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,5 +11,5 @@ while IFS=$'\t' read -r location code fragment; do
   [[ $output == *"$fragment"* ]] || printf '%s: no "%s" in\n%s\n' "$location" "$fragment" "$output"
   [[ $output == *'damier: error: '* ]] || printf '%s: no error block\n' "$location"
 done <cases.tsv
-damier multiply truncated*.h5 whole.h5 -o C.h5 >/dev/null 2>&1
+damier multiply cut_2048.h5 whole.h5 -o C.h5 >/dev/null 2>&1
 echo "exit $?, $(ls C.h5* 2>/dev/null | wc -l) outputs"

@@ -1,11 +1,12 @@
-damier plan --size 3000 --ranks 6 --machine "ranks=6 memory=4GiB" --json plan.json -q -q
-damier plan --size 3000 --ranks 6 --machine "ranks=6 memory=4GiB" --json plan.json --json - -q -q |
-  cmp - <(tail -n 1 plan.json)
+plan="damier plan --size 3000 --ranks 6 --machine ranks=6,memory=4GiB -q -q"
+$plan --json plan.json
+$plan --json plan.json --json - >printed.json
 python3 - <<'PYTHON'
 import json
 lines = [json.loads(line) for line in open("plan.json")]
 plan = lines[0]
 print(len(lines), plan["schema"], plan["verb"], plan["problem"]["m"])
+print(lines[1] == json.load(open("printed.json")), lines[1]["plan"] == plan["plan"])
 print(plan["plan"]["pm"] * plan["plan"]["pn"] * plan["plan"]["pk"] <= 6)
 print(plan["forecast"]["total_s"] > 0, plan["command"].startswith("damier plan --size 3000"))
 PYTHON

@@ -1,59 +1,10 @@
-/* The report, word for word; and recipe and hash. */
-#include <stdio.h>
-
+/* Recipe and hash of a plan. */
 #include "plan_cases.h"
-
-#include "plan/plan_text.h"
 
 static dm_plan plan_of(dm_problem problem, const dm_machine *machine, int ranks, dm_wishes wishes) {
   dm_plan plan;
   must(dm_plan_choose(&problem, machine, ranks, &wishes, &plan));
   return plan;
-}
-
-static const char golden[] = "@GOLDEN@";
-
-static char *report_of(const dm_problem *problem, const char *machine_text, int ranks) {
-  dm_machine machine = machine_of(machine_text);
-  dm_wishes wishes = {0};
-  dm_plan best, plans[3];
-  int found;
-  char *text;
-  size_t size;
-  must(dm_plan_choose(problem, &machine, ranks, &wishes, &best));
-  must(dm_plan_candidates(problem, &machine, ranks, &wishes, plans, 3, &found));
-  FILE *out = open_memstream(&text, &size);
-  must(dm_plan_report(&best, plans, found, &machine, out));
-  fclose(out);
-  return text;
-}
-
-static void report_is_as_agreed(void **state) {
-  (void)state;
-  dm_problem problem = problem_of(65536, 65536, 65536, DM_BF16);
-  char *text = report_of(&problem, "nodes=2 gpus=4 gpu=h200 read=10 write=10 memory=256GiB", 8);
-  assert_string_equal(text, golden);
-  free(text);
-}
-
-/* Lines of at most 100 columns without blanks at the end, whatever is planned. */
-static void lines_are_narrow(void **state) {
-  (void)state;
-  dice d = {.seed = 8};
-  for (int i = 0; i < 200; i++) {
-    const int64_t most = INT64_C(1) << 29;
-    dm_problem problem = problem_of(roll_size(&d, most), roll_size(&d, most), roll_size(&d, most),
-                                    (dm_dtype)roll(&d, 0, DM_I8));
-    char *text =
-        report_of(&problem, i % 2 ? "" : "gpu=h200 gpus=8 nodes=1000 device-memory=8000TiB",
-                  i % 2 ? 1 : (int)roll(&d, 1, 8000));
-    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
-      size_t length = strcspn(line, "\n");
-      if (length > 100) fail_msg("%zu columns: %.*s", length, (int)length, line);
-      assert_true(length == 0 || line[length - 1] != ' ');
-    }
-    free(text);
-  }
 }
 
 static void recipe_names_what_decides_the_bits(void **state) {
@@ -106,8 +57,6 @@ static void hash_sees_every_decision(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(report_is_as_agreed),
-      cmocka_unit_test(lines_are_narrow),
       cmocka_unit_test(recipe_names_what_decides_the_bits),
       cmocka_unit_test(reproducible_recipe_is_of_the_problem_alone),
       cmocka_unit_test(hash_sees_every_decision),

@@ -1,0 +1,113 @@
+/* The report, word for word. */
+#include <stdio.h>
+
+#include "plan_cases.h"
+
+#include "plan/plan_text.h"
+
+static const char golden[] =
+    "Problem\n"
+    "  A  65536 x 65536 bf16, 8.00 GiB\n"
+    "  B  65536 x 65536 bf16, 8.00 GiB\n"
+    "  C  65536 x 65536 f32, 16.0 GiB\n"
+    "  multiplied in bf16, summed in f32, verified\n"
+    "\n"
+    "Machine: 2 nodes of 4 ranks, each with 1 core and a GPU: h200\n"
+    "Rates (stated, not measured)\n"
+    "  product                 790 TFLOP/s   per rank\n"
+    "  upload                    55.0 GB/s   host to device, per rank\n"
+    "  link                       374 GB/s   device to device in a node, per rank\n"
+    "  network                   48.0 GB/s   into a node\n"
+    "  latency                     10.0 us   per message\n"
+    "  host memory               40.0 GB/s   per rank\n"
+    "  read                      10.0 GB/s   all ranks together\n"
+    "  write                     10.0 GB/s   all ranks together\n"
+    "\n"
+    "  grid            panel       time        host      device    received  x bound\n"
+    "* 2x4x1            1024     3.53 s     262 MiB    4.26 GiB    4.00 GiB     1.33\n"
+    "  4x2x1            1024     3.53 s     262 MiB    4.26 GiB    4.00 GiB     1.33\n"
+    "  3x2x1             704     3.60 s     262 MiB    5.56 GiB    4.00 GiB     1.22\n"
+    "  memory and received: of the rank that needs most; x bound: received, relative to the\n"
+    "  tight lower bound for any algorithm (arXiv 2205.13407)\n"
+    "\n"
+    "Plan: grid 2x4x1, 8 of 8 ranks, k per layer in 64 x 1024, 2 slots\n"
+    "  the ranks of a node form a box of 1x4x1\n"
+    "  shares of A on the GPUs, of B on the GPUs; panels travel while others are multiplied\n"
+    "  recipe: grid=2x4x1 kb=1024 work=bf16 sums=f32 c=f32\n"
+    "\n"
+    "Memory per rank                  host         device\n"
+    "  share of A                        -       1.00 GiB\n"
+    "  share of B                        -       1.00 GiB\n"
+    "  panels of A                       -        128 MiB\n"
+    "  panels of B                       -       64.0 MiB\n"
+    "  block of C                        -       2.00 GiB\n"
+    "  staging                     256 MiB              -\n"
+    "  verification               5.50 MiB       5.50 MiB\n"
+    "  library workspace                 -       64.0 MiB\n"
+    "  together                    262 MiB       4.26 GiB\n"
+    "  there is                    256 GiB        139 GiB\n"
+    "  disk, for C                16.0 GiB\n"
+    "\n"
+    "Moved between ranks\n"
+    "  into one rank, most       2.147e+09   elements; lower bound 1.611e+09, ratio 1.33\n"
+    "  all together               32.0 GiB\n"
+    "  between nodes              8.00 GiB\n"
+    "\n"
+    "Predicted time\n"
+    "  read                         1.72 s\n"
+    "  fetch                       92.0 ms   panels from other ranks\n"
+    "  multiply                    91.6 ms\n"
+    "  not hidden                  1.83 ms   part of fetch and upload that adds to multiply\n"
+    "  write                        1.72 s\n"
+    "  together                     3.53 s\n"
+    "  rate                   6.02 PFLOP/s   without the files\n";
+
+static char *report_of(const dm_problem *problem, const char *machine_text, int ranks) {
+  dm_machine machine = machine_of(machine_text);
+  dm_wishes wishes = {0};
+  dm_plan best, plans[3];
+  int found;
+  char *text;
+  size_t size;
+  must(dm_plan_choose(problem, &machine, ranks, &wishes, &best));
+  must(dm_plan_candidates(problem, &machine, ranks, &wishes, plans, 3, &found));
+  FILE *out = open_memstream(&text, &size);
+  must(dm_plan_report(&best, plans, found, &machine, out));
+  fclose(out);
+  return text;
+}
+
+static void report_is_as_agreed(void **state) {
+  (void)state;
+  dm_problem problem = problem_of(65536, 65536, 65536, DM_BF16);
+  char *text = report_of(&problem, "nodes=2 gpus=4 gpu=h200 read=10 write=10 memory=256GiB", 8);
+  assert_string_equal(text, golden);
+  free(text);
+}
+
+/* Lines of at most 100 columns without blanks at the end, whatever is planned. */
+static void lines_are_narrow(void **state) {
+  (void)state;
+  dice d = {.seed = 8};
+  for (int i = 0; i < 100; i++) {
+    const int64_t most = INT64_C(1) << 29;
+    dm_problem problem = problem_of(roll_size(&d, most), roll_size(&d, most), roll_size(&d, most),
+                                    (dm_dtype)roll(&d, 0, DM_I8));
+    char *text = report_of(&problem, i % 2 ? "" : "gpu=h200 gpus=8 nodes=100 device-memory=8000TiB",
+                           i % 2 ? 1 : (int)roll(&d, 1, 800));
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+      size_t length = strcspn(line, "\n");
+      if (length > 100) fail_msg("%zu columns: %.*s", length, (int)length, line);
+      assert_true(length == 0 || line[length - 1] != ' ');
+    }
+    free(text);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(report_is_as_agreed),
+      cmocka_unit_test(lines_are_narrow),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
