@@ -183,6 +183,7 @@ const dm_backend_ops dm_backend_cuda = {
     .scan = dm_cuda_scan,
     .fill = dm_cuda_fill,
     .kernels = dm_cuda_kernels,
+    .direct = dm_cuda_time_direct,
     .takes = dm_cuda_takes,
 };
 

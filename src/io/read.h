@@ -21,7 +21,8 @@ void dm_reader_close(dm_reader *reader); /* NULL is allowed */
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                          int64_t count, bool conjugate);
 
-/* Notes which file DATASET stands in now: for a file of the program's own, which needs no inspection. */
+/* Notes which file DATASET stands in now: for a file of the program's own, which needs no
+ * inspection. */
 dm_status dm_io_stamp(dm_dataset *dataset);
 
 /* Bytes read from the file so far, as stored in memory before conversion. */

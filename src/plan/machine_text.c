@@ -145,9 +145,8 @@ static dm_status read_shape(const words *all, dm_machine *machine, int *gpus) {
 }
 
 static dm_status read_links(const words *all, dm_machine *machine) {
-  const char *links = all->given[KEY_LINKS] ? all->text[KEY_LINKS]
-                      : machine->gpu        ? "device"
-                                            : "host";
+  /* Device links are for planning ahead: no transport of this version moves GPU memory. */
+  const char *links = all->given[KEY_LINKS] ? all->text[KEY_LINKS] : "host";
   machine->device_links = strcmp(links, "device") == 0;
   if (!machine->device_links && strcmp(links, "host") != 0)
     return bad_value(KEY_LINKS, links, "device or host");

@@ -46,23 +46,17 @@ static dm_status read_all(const dm_location *location, bool no_data, double *int
 
 static void test_lengths(void **state) {
   static double got[2 * SIDE * SIDE];
-  static const struct {
-    size_t bytes;
-    const char *refusal;
-  } cases[] = {{CHUNK_BYTES, NULL},
-               {CHUNK_BYTES - 1, "has 8191 bytes where it should have 8192"},
-               {CHUNK_BYTES + 1, "has 8193 bytes"},
-               {40, "has 40 bytes"},
-               {3 * CHUNK_BYTES, "more bytes"}};
+  static const size_t lengths[] = {CHUNK_BYTES, CHUNK_BYTES - 1, CHUNK_BYTES + 1, 40,
+                                   3 * CHUNK_BYTES};
   for (int i = 0; i < 5; i++) {
     dm_location location = at(*state, "lengths.h5");
     hid_t file, set = open_new(location.file, &file);
     put_chunk(set, 0, CHUNK_BYTES);
-    put_chunk(set, SIDE, cases[i].bytes);
+    put_chunk(set, SIDE, lengths[i]);
     H5Dclose(set);
     H5Fclose(file);
     dm_status status = read_all(&location, false, got);
-    if (!cases[i].refusal)
+    if (i == 0)
       expect_ok(status);
     else if (!status || status->code != DM_E_INPUT)
       fail_msg("case %d is not refused", i);

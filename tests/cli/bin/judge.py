@@ -28,7 +28,10 @@ def main():
     parser.add_argument("--beta", type=complex, default=0)
     parser.add_argument("--c")
     options = parser.parse_args()
-    a, b, c = (read(name) for name in options.names)
+    try:
+        a, b, c = (read(name) for name in options.names)
+    except FileNotFoundError as missing:
+        sys.exit(f"no file: {missing}")
     wide = numpy.complex128 if numpy.iscomplexobj(a) else numpy.float64
     a, b = op(a, options.op_a).astype(wide), op(b, options.op_b).astype(wide)
     scalar = (lambda z: z) if wide is numpy.complex128 else (lambda z: z.real)

@@ -16,4 +16,4 @@ print(row["verb"], row["schema"], None in row)
 print(json.load(open("second.json")) == lines[2])
 PYTHON
 ls
-try damier info C.h5 --json /missing/x.json -q
+try damier info C.h5 --json /missing/x.json -q -q

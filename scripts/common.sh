@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# Read by the scripts beside it, in the project's root.
+set -euo pipefail
+
+say() { printf '== %s\n' "$*"; }
+note() { printf '   %s\n' "$*"; }
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# CUDA is often installed without being in PATH.
+if ! has nvcc && [ -x /usr/local/cuda/bin/nvcc ]; then
+  PATH=$PATH:/usr/local/cuda/bin
+fi
+
+# Open MPI does not start as root unless told twice.
+if [ "$(id -u)" = 0 ]; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+
+# ranks N COMMAND...: more ranks than cores are fine.  MPICH has no such flag and needs none.
+ranks() {
+  local count=$1 flags=()
+  shift
+  case $(mpirun --version 2>&1) in *'Open MPI'*) flags=(--oversubscribe) ;; esac
+  mpirun "${flags[@]}" -n "$count" "$@"
+}
+
+# A Python that has NumPy and h5py, else nothing: the first one in PATH need not be the system's.
+python_with_h5py() {
+  local python
+  for python in python3 /usr/bin/python3; do
+    if has "$python" && "$python" -c 'import h5py, numpy' 2>/dev/null; then
+      command -v "$python"
+      return
+    fi
+  done
+}
+
+gpus() {
+  { nvidia-smi -L 2>/dev/null || true; } | grep -c '^GPU' || true
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+"""Compares C with A times B as NumPy computes it: compare.py A.h5:/a B.h5:/b C.h5:/c"""
+import sys
+
+import h5py
+import numpy
+
+
+def matrix(location):
+    name, _, path = location.partition(":")
+    with h5py.File(name, "r") as file:
+        return file[path][...]
+
+
+def main():
+    a, b, c = (matrix(location) for location in sys.argv[1:4])
+    error = numpy.abs(a @ b - c).max() / numpy.abs(c).max()
+    limit = a.shape[1] * numpy.finfo(c.dtype).eps
+    print(f"largest difference / largest element: {error:.2e}", "(PASS)" if error <= limit else "(FAIL)")
+    sys.exit(error > limit)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# From a fresh clone to a verified product: installs what is missing, builds, makes two matrices,
+# multiplies them with four ranks (on the GPUs, if there are any), and checks the result twice.
+# Everything it makes lies in build/.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+root=$PWD
+
+scripts/packages.sh build
+
+say "building build/release/damier"
+flags=(-DDAMIER_CUDA=AUTO)
+if ! pkg-config --exists cmocka; then flags+=(-DDAMIER_TESTS=OFF); fi
+mkdir -p build/demo
+if ! { cmake --preset release "${flags[@]}" && cmake --build --preset release --target damier; } \
+  >build/demo/build.log 2>&1; then
+  tail -n 40 build/demo/build.log >&2
+  die "the build failed; all of it is in build/demo/build.log"
+fi
+damier=$root/build/release/damier
+if [ "$(gpus)" != 0 ] && ! has nvcc; then
+  note "there is a GPU but no nvcc: built for the CPU alone"
+fi
+
+cd build/demo
+say "A (1500 x 1200) and B (1200 x 1800), random, in HDF5 files"
+ranks 4 "$damier" generate A.h5:/a --rows 1500 --cols 1200 --kind normal --seed 1 --force
+ranks 4 "$damier" generate B.h5:/b --rows 1200 --cols 1800 --kind normal --seed 2 --force
+
+say "mpirun -n 4 damier multiply A.h5:/a B.h5:/b -o C.h5:/c"
+ranks 4 "$damier" multiply A.h5:/a B.h5:/b -o C.h5:/c --force
+
+say "damier verify A.h5 B.h5 C.h5"
+"$damier" verify A.h5 B.h5 C.h5
+
+python=$(python_with_h5py)
+if [ -n "$python" ]; then
+  say "NumPy's opinion"
+  "$python" "$root/scripts/compare.py" A.h5:/a B.h5:/b C.h5:/c
+fi
+say "done: build/demo/C.h5 holds C"

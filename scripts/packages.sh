@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Installs the Debian or Ubuntu packages that are missing; elsewhere says what is needed.
+# usage: scripts/packages.sh [build] [test] [lint]
+#   build  to build and run damier     test  its tests     lint  the checks of its sources
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+
+build_packages=(gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhdf5-dev
+  libopenblas-dev libjansson-dev libxxhash-dev)
+test_packages=(libcmocka-dev python3 python3-numpy python3-h5py)
+lint_packages=(shellcheck clang-format mandoc)
+if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
+
+# What must be there in the end, however it came.
+build_tools=(cc cmake ninja pkg-config mpicc mpirun)
+build_libraries=(jansson libxxhash)
+test_tools=(python3)
+test_libraries=(cmocka)
+lint_tools=(shellcheck clang-format mandoc)
+
+packages=() tools=() libraries=()
+for group in "${@:-build}"; do
+  case $group in
+  build) packages+=("${build_packages[@]}") tools+=("${build_tools[@]}") libraries+=("${build_libraries[@]}") ;;
+  test) packages+=("${test_packages[@]}") tools+=("${test_tools[@]}") libraries+=("${test_libraries[@]}") ;;
+  lint) packages+=("${lint_packages[@]}") tools+=("${lint_tools[@]}") ;;
+  *) die "no package group '$group'; there are build, test and lint" ;;
+  esac
+done
+
+missing_packages() {
+  local package
+  for package in "${packages[@]}"; do
+    if [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
+      echo "$package"
+    fi
+  done
+}
+
+missing_needs() {
+  local need
+  for need in "${tools[@]}"; do
+    has "$need" || echo "$need"
+  done
+  for need in "${libraries[@]}"; do
+    pkg-config --exists "$need" 2>/dev/null || echo "$need"
+  done
+}
+
+# With and without sudo; nothing is asked.
+apt_get() {
+  local as_root=(env)
+  if [ "$(id -u)" != 0 ]; then as_root=(sudo env); fi
+  "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@"
+}
+
+install_missing() {
+  local missing
+  mapfile -t missing < <(missing_packages)
+  if [ ${#missing[@]} = 0 ]; then return; fi
+  say "packages for $*: ${missing[*]}"
+  if [ "$(id -u)" != 0 ] && ! has sudo; then
+    note "not installed: this needs root or sudo"
+    return
+  fi
+  apt_get update || note "the package lists could not be renewed; going on with the old ones"
+  if ! apt_get install -y --no-install-recommends "${missing[@]}" >/tmp/damier-packages.$$; then
+    tail -n 20 /tmp/damier-packages.$$ >&2
+    note "apt-get install failed"
+  fi
+  rm -f /tmp/damier-packages.$$
+}
+
+if has apt-get && has dpkg-query; then
+  install_missing "${@:-build}"
+fi
+
+mapfile -t needs < <(missing_needs)
+if [ ${#needs[@]} != 0 ]; then
+  cat >&2 <<END
+error: missing for ${*:-build}: ${needs[*]}
+  Needed are: a C11 compiler, CMake 3.25 or newer, Ninja, pkg-config, MPI 3 (Open MPI or MPICH),
+  HDF5 1.10 or newer, a CBLAS (OpenBLAS, BLIS, MKL, NVPL), jansson, xxHash;
+  for the tests cmocka, and Python 3 with NumPy and h5py;
+  for the checks shellcheck, clang-format and mandoc.
+  Debian's names for them: ${packages[*]}
+END
+  exit 1
+fi
+cmake_version=$(cmake --version | sed -n '1s/[^0-9]*//p')
+if [ "$(printf '3.25\n%s\n' "$cmake_version" | sort -V | head -n 1)" != 3.25 ]; then
+  die "CMake 3.25 or newer is needed, and $(command -v cmake) is $cmake_version"
+fi

@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# Installs what the tests need, builds, and runs the tests.
+# usage: scripts/test.sh          the quick tests
+#        scripts/test.sh --all    every test, those at one and two ranks once more with sanitizers, and
+#                                 the checks of the sources
+# The last line counts what passed, failed and was skipped; the exit code is 1 if anything failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+root=$PWD
+
+all=
+case "${1-}" in
+'') ;;
+--all) all=1 ;;
+*) die "usage: scripts/test.sh [--all]" ;;
+esac
+passed=0 failed=0 skipped=0 failures=()
+
+pass() { passed=$((passed + 1)); }
+fail() {
+  failed=$((failed + 1))
+  failures+=("$1")
+}
+skip() {
+  skipped=$((skipped + 1))
+  note "skipped: $1"
+}
+
+# step NAME COMMAND...: one check; what it writes is shown only where it fails.
+step() {
+  local name=$1 log
+  shift
+  say "$name"
+  log=build/$(tr -c 'a-z0-9\n' '-' <<<"$name").log
+  if "$@" >"$log" 2>&1; then
+    pass
+  else
+    tail -n 60 "$log"
+    note "FAILED: $name; all of it is in $log"
+    fail "$name"
+    return 1
+  fi
+}
+
+build() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" -DDAMIER_TESTS=ON ${python:+-DPython3_EXECUTABLE="$python"} "$@" &&
+    cmake --build --preset "$preset"
+}
+
+# Needs nvcc, and no GPU.
+build_cuda() {
+  cmake --preset cuda -DDAMIER_TESTS=OFF && cmake --build --preset cuda --target damier
+}
+
+# Lines "VERDICT NAME" from CTest's report.  To CTest a program that is not there is "notrun", as is a
+# test that asks to be skipped; only the second is a skip.
+verdicts() {
+  awk -F'"' '
+    function flush() { if (name != "") print verdict, name; name = "" }
+    /^\t<testcase / { flush(); name = $2; verdict = $(NF - 1) }
+    /^\t\t<skipped message="SKIP_/ { verdict = "skipped" }
+    END { flush() }' "$1"
+}
+
+# run_tests PRESET [CTEST OPTION...]: adds CTest's own counts to ours.
+run_tests() {
+  local preset=$1 report=build/$1/tests.xml verdict name
+  shift
+  say "tests of build/$preset"
+  rm -f "$report"
+  ctest --test-dir "build/$preset" --output-on-failure --parallel "$(nproc)" --timeout 900 \
+    --output-junit "$root/$report" "$@" || true
+  if [ ! -s "$report" ]; then
+    fail "ctest in build/$preset"
+    return
+  fi
+  while read -r verdict name; do
+    case $verdict in
+    run) pass ;;
+    skipped | disabled) skip "$name" ;;
+    *) fail "$name in build/$preset" ;;
+    esac
+  done < <(verdicts "$report")
+}
+
+# Against AddressSanitizer and UndefinedBehaviorSanitizer.  Leaks of the libraries are not ours.
+run_sanitized() {
+  local suppressions=$root/tests/sanitizer
+  ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1 \
+    LSAN_OPTIONS=suppressions=$suppressions/leaks.supp:print_suppressions=0 \
+    UBSAN_OPTIONS=print_stacktrace=1 \
+    run_tests asan --label-exclude 'long|gpu|wide'
+}
+
+check_format() {
+  git ls-files '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format --dry-run -Werror
+}
+
+check_man_page() {
+  # STYLE messages are about taste.
+  mandoc -Tlint -W warning docs/damier.1 &&
+    build/release/damier --man-page | diff - docs/damier.1
+}
+
+if [ -n "$all" ]; then
+  scripts/packages.sh build test lint
+else
+  scripts/packages.sh build test
+fi
+python=$(python_with_h5py)
+mkdir -p build
+
+if step "build of build/release" build release -DDAMIER_CUDA=AUTO; then
+  if [ -n "$all" ]; then run_tests release; else run_tests release --label-exclude long; fi
+fi
+
+if [ -n "$all" ]; then
+  step "build with sanitizers" build asan && run_sanitized
+
+  if has nvcc; then
+    step "build of the CUDA backend" build_cuda || true
+  else
+    skip "build of the CUDA backend, for there is no nvcc"
+  fi
+
+  step "shellcheck" shellcheck -x scripts/*.sh .ci/run || true
+  step "man page" check_man_page || true
+  step "tables of docs/performance.md" python3 scripts/results.py --check docs/results/*.jsonl || true
+  if [ ! -d .git ]; then
+    skip "clang-format, for this is no git clone"
+  elif [ "$(clang-format --version | sed 's/.*version \([0-9]*\).*/\1/')" -lt 14 ]; then
+    skip "clang-format, for this one is older than 14"
+  else
+    step "clang-format" check_format || true
+  fi
+fi
+
+for name in "${failures[@]}"; do
+  note "failed: $name"
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

@@ -1,0 +1,117 @@
+"""elements: damier's element types in NumPy, and how they lie in HDF5 files.
+
+A matrix is an array of exact values in a wide type (float64, complex128, int64); `rounded` is what a
+file of some type makes of it. NumPy has no bf16: its bits travel as uint16.
+"""
+import h5py
+import numpy as np
+from h5py import h5d, h5s, h5t
+
+REAL = ("f64", "f32", "f16", "bf16")
+COMPLEX = ("c64", "c128")
+INTEGER = ("i8", "i32")
+FACTORS = REAL + COMPLEX + ("i8",)
+
+STORED = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "c64": "c8", "c128": "c16",
+          "i8": "i1", "i32": "i4"}
+BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8, "c64": 24, "c128": 53}  # of the significand
+ACCUMULATOR = {"f16": "f32", "bf16": "f32", "i8": "i32"}
+TINY = {"f64": 2.0**-1074, "f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133,
+        "c64": 2.0**-149, "c128": 2.0**-1074}
+
+
+def unit(dtype):
+    """Unit roundoff; 0 for whole numbers."""
+    return 2.0**-BITS[dtype] if dtype in BITS else 0.0
+
+
+def wide(dtype):
+    return np.int64 if dtype in INTEGER else np.complex128 if dtype in COMPLEX else np.float64
+
+
+def bf16_bits(values):
+    """Nearest bf16, ties to even: counted in units of the last place."""
+    exponent = np.frexp(values)[1]
+    unit_of_last = np.ldexp(1.0, np.maximum(exponent, -125) - 8)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.where(np.isfinite(values), np.rint(values / unit_of_last) * unit_of_last, values)
+        return (near.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def stored(values, dtype):
+    """VALUES as the array that lies in a file of DTYPE."""
+    if dtype == "bf16":
+        return bf16_bits(np.asarray(values, np.float64))
+    with np.errstate(over="ignore"):
+        return np.asarray(values).astype(STORED[dtype])
+
+
+def exact(raw, dtype):
+    """The values that an array from a file stands for."""
+    if dtype == "bf16":
+        return (raw.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return raw.astype(wide(dtype))
+
+
+def rounded(values, dtype):
+    return exact(stored(values, dtype), dtype)
+
+
+def file_type(dtype, order="<"):
+    """The HDF5 type, also for what h5py cannot say: big-endian complex numbers, bf16."""
+    if dtype != "bf16":
+        return h5t.py_create(np.dtype(order + STORED[dtype]), logical=True)
+    made = (h5t.IEEE_F32LE if order == "<" else h5t.IEEE_F32BE).copy()
+    made.set_fields(15, 7, 8, 0, 7)
+    made.set_size(2)
+    made.set_ebias(127)
+    return made
+
+
+def write(path, values, dtype, layout="contiguous"):
+    """Writes dataset /x; returns the exact values that it holds."""
+    raw = np.ascontiguousarray(stored(values, dtype))
+    order = ">" if layout == "big-endian" else "<"
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    if layout == "compact":
+        plist.set_layout(h5d.COMPACT)
+    if layout in ("chunked", "deflate"):
+        plist.set_chunk(tuple(max(1, min(extent, size)) for extent, size in zip(raw.shape, (31, 50))))
+    if layout == "deflate":
+        plist.set_shuffle()
+        plist.set_deflate(4)
+        plist.set_fletcher32()
+    swapped = raw if order == "<" else raw.astype(raw.dtype.newbyteorder(">"))
+    with h5py.File(path, "w") as file:
+        kind = file_type(dtype, order)
+        data = h5d.create(file.id, b"x", kind, h5s.create_simple(raw.shape), plist)
+        data.write(h5s.ALL, h5s.ALL, swapped, mtype=kind)
+    return exact(raw, dtype)
+
+
+def read_raw(path, dtype, dataset="c"):
+    with h5py.File(path, "r") as file:
+        data = file[dataset]
+        raw = np.empty(data.shape, STORED[dtype])
+        if data.id.get_type().get_size() != raw.dtype.itemsize:
+            raise ValueError(f"{path} holds {data.id.get_type()}, wanted {dtype}")
+        data.id.read(h5s.ALL, h5s.ALL, raw, mtype=data.id.get_type())
+    return raw
+
+
+def overwrite(path, raw, dataset="c"):
+    """Other elements in an existing dataset; its attributes stay."""
+    with h5py.File(path, "r+") as file:
+        data = file[dataset]
+        data.id.write(h5s.ALL, h5s.ALL, np.ascontiguousarray(raw), mtype=data.id.get_type())
+
+
+def random(rng, shape, dtype, kind="uniform"):
+    """Values of DTYPE; whole numbers where KIND or the type says so."""
+    if dtype in INTEGER:
+        return rng.integers(-128, 128, shape).astype(np.int64)
+    draw = {"uniform": lambda: rng.uniform(-1, 1, shape), "normal": lambda: rng.normal(size=shape),
+            "positive": lambda: rng.uniform(0.5, 1, shape),
+            "integer": lambda: rng.integers(-8, 9, shape).astype(float)}[kind]
+    values = draw() + 1j * draw() if dtype in COMPLEX else draw()
+    return rounded(values, dtype)

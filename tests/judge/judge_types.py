@@ -1,0 +1,38 @@
+"""types: every element type, and the conversions on the way in and out."""
+import elements
+import judging
+from judging import Case
+
+
+def quick():
+    every = [Case(66, 45, 130, dtype=d, ranks=r) for d, r in
+             zip(elements.FACTORS, (1, 2, 3, 4, 5, 6, 8))]
+    whole = [Case(40, 50, 300, dtype=d, data="integer", alpha=-2, beta=3, old=old, ranks=2)
+             for d, old in (("f64", "f64"), ("f32", "f32"), ("bf16", "f32"), ("f16", "f64"),
+                            ("i8", "i32"), ("i8", "i8"), ("c64", "c64"))]
+    # More than 1024 k: the CPU multiplies i8 in slices that f32 holds exactly.
+    deep = [Case(9, 11, 2500, dtype="i8"), Case(9, 11, 2500, dtype="bf16")]
+    converted = [Case(30, 31, 90, dtype=a, dtype_b=b, type=t, type_c=c) for a, b, t, c in
+                 (("f64", "f32", "f64", ""), ("f64", "f64", "f32", ""), ("f32", "f64", "bf16", ""),
+                  ("bf16", "f16", "f32", "f64"), ("f32", "c64", "c128", ""), ("f64", "f64", "f16", "f16"),
+                  ("i8", "f32", "f64", "f32"), ("i32", "i32", "f64", ""), ("c128", "f32", "c64", "c128"))]
+    results = [Case(30, 31, 90, dtype=d, type_c=c) for d, c in
+               (("f64", "f32"), ("f64", "bf16"), ("f32", "f16"), ("f16", "f64"), ("bf16", "bf16"),
+                ("c128", "c64"))]
+    computed = [Case(30, 31, 90, dtype=d, compute=c) for d, c in
+                (("f32", "f64"), ("f64", "f32"), ("bf16", "f64"), ("c64", "f64"), ("c128", "f32"),
+                 ("f16", "f32"))]
+    return every + whole + deep + converted + results + computed
+
+
+def more(rng):
+    def one():
+        kind = elements.COMPLEX if rng.random() < 0.3 else elements.REAL
+        pick = lambda: str(rng.choice(kind))
+        return Case(*map(int, rng.integers(1, 150, 3)), dtype=pick(), dtype_b=pick(), type=pick(),
+                    type_c=pick(), compute=str(rng.choice(["", "f64", "f32"])),
+                    ranks=int(rng.integers(1, 5)))
+    return [one() for _ in range(50)]
+
+
+judging.main(quick, more)

@@ -1,0 +1,141 @@
+"""judging: runs `damier multiply` on cases and compares every element with NumPy's higher precision."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import elements
+from running import Failure, each, finish, in_folder, options, run
+
+@dataclass
+class Case:
+    m: int
+    n: int
+    k: int
+    dtype: str = "f64"  # of A's file
+    dtype_b: str = ""   # of B's, where it differs
+    op_a: str = "n"
+    op_b: str = "n"
+    alpha: complex = 1
+    beta: complex = 0
+    old: str = ""       # type of the old C's file; "": none is given
+    ranks: int = 1
+    type: str = ""
+    type_c: str = ""
+    compute: str = ""
+    flags: str = ""
+    layout: str = "contiguous"
+    data: str = "uniform"
+    poison: bool = False  # the old C holds NaN and must not be read
+    factor: float = field(default=0.0, compare=False)  # worst error / (u |A| |B|)
+
+
+def scalar(z):
+    z = complex(z)
+    return f"{z.real!r},{z.imag!r}" if z.imag else repr(z.real)
+
+
+def flags_of(case):
+    words = ["--op-a", case.op_a, "--op-b", case.op_b, "--alpha", scalar(case.alpha), "--beta",
+             scalar(case.beta), *case.flags.split()]
+    for name in ("type", "type_c", "compute"):
+        if getattr(case, name):
+            words += ["--" + name.replace("_", "-"), getattr(case, name)]
+    return words
+
+
+def types_of(case):
+    """Type of the inputs, of the products, of their sums and of C, as the manual says."""
+    given = case.type or case.dtype
+    work = given
+    if case.compute == "f64":
+        work = "c128" if given in elements.COMPLEX else "f64"
+    if case.compute == "f32" and given not in ("f16", "bf16"):
+        work = "c64" if given in elements.COMPLEX else "f32"
+    c = case.type_c or elements.ACCUMULATOR.get(given, given)
+    return given, work, elements.ACCUMULATOR.get(work, work), c
+
+
+def applied(values, op):
+    return {"n": values, "t": values.T, "c": values.conj().T}[op]
+
+
+def make_files(case, folder, rng):
+    """A, B and the old C (or None) as the products see them."""
+    given, work, _, _ = types_of(case)
+    operands = []
+    for name, op, shape, dtype in (("a", case.op_a, (case.m, case.k), case.dtype),
+                                   ("b", case.op_b, (case.k, case.n), case.dtype_b or case.dtype)):
+        shape = shape if op == "n" else shape[::-1]
+        values = elements.write(folder / f"{name}.h5", elements.random(rng, shape, dtype, case.data),
+                               dtype, case.layout)
+        values = elements.rounded(elements.rounded(values, given), work)
+        operands.append(applied(values, op))
+    if not case.old:
+        return operands + [None]
+    old = elements.random(rng, (case.m, case.n), case.old, case.data)
+    if case.poison:
+        old = np.full(old.shape, np.nan)
+    return operands + [elements.write(folder / "old.h5", old, case.old, case.layout)]
+
+
+def product(a, b, sums):
+    """A B far more precisely than SUMS holds it."""
+    if sums in ("f64", "c128"):
+        wider = np.clongdouble if sums == "c128" else np.longdouble
+        return a.astype(wider) @ b.astype(wider)
+    return a @ b
+
+
+def gate(case, a, b, old, got):
+    """Elementwise: |C - C'| <= f(k) u |alpha| |A| |B| + what the scalars and C's type round."""
+    _, work, sums, c = types_of(case)
+    alpha, beta = (z if work in elements.COMPLEX else z.real for z in map(complex, (case.alpha, case.beta)))
+    if sums == "i32":
+        alpha, beta = int(alpha), int(beta)
+    want = alpha * product(a, b, sums)
+    size = abs(alpha) * (abs(a) @ abs(b)).astype(float)
+    old_size = 0.0
+    if beta:
+        want, old_size = want + beta * old, abs(beta) * abs(old)
+    error = abs(got - want).astype(float)
+    whole = sums == "i32" or (case.data == "integer" and not c.endswith("16"))
+    if whole:
+        if error.any():
+            raise Failure(f"whole numbers differ in {np.count_nonzero(error)} elements")
+        return 0.0
+    growth = 1.5 if work in elements.COMPLEX else 1.0  # a complex product rounds more often
+    u = elements.unit(sums)
+    scaled = complex(case.alpha) != 1 or complex(case.beta) != 0
+    finish = 3 * growth * 2.0**-53 * (scaled * size + old_size)
+    finish += elements.TINY[c] + case.k * elements.TINY[sums]
+    if c != sums:
+        finish += (1 + 1e-6) * elements.unit(c) * abs(want).astype(float)
+    sure = growth * (case.k + 2) * u * size + finish
+    likely = growth * (4 + case.k**0.5) * u * size + finish
+    if not (error <= sure).all():  # NaN fails too
+        at = np.unravel_index(np.argmax(np.nan_to_num(error / sure, nan=np.inf)), error.shape)
+        raise Failure(f"C{at} = {got[at]}, wanted {want[at]}: {error[at]:g} off, allowed {sure[at]:g}")
+    if not (error <= likely).all():
+        raise Failure(f"worst error is {(error / likely).max():g} of what random data explain")
+    return float((np.maximum(error - finish, 0) / (u * size + 1e-300)).max())
+
+
+def try_case(folder, damier, case, seed):
+    a, b, old = make_files(case, folder, np.random.default_rng(seed))
+    words = ["--c", folder / "old.h5"] if case.old else []
+    run(damier, case.ranks, "multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5",
+        "-q", *flags_of(case), *words)
+    c = types_of(case)[3]
+    got = elements.exact(elements.read_raw(folder / "c.h5", c), c)
+    if got.shape != (case.m, case.n):
+        raise Failure(f"C is {got.shape}")
+    case.factor = gate(case, a, b, old, got)
+
+
+def main(quick, more):
+    """Runs QUICK(), with --long also MORE(rng)."""
+    chosen = options()
+    cases = quick() + (more(np.random.default_rng(20)) if chosen.long else [])
+    failures = each(lambda i: in_folder(try_case, chosen.damier, cases[i], i), range(len(cases)))
+    worst = max((c.factor for c in cases), default=0)
+    finish(failures, len(cases), f"; worst error {worst:.3g} u |A||B|")
