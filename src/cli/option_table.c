@@ -90,7 +90,7 @@ const dm_option dm_cli_options[] = {
 
     /* bench, verify */
     {"from", 0, NULL, BENCH_M, DM_GROUP_MEASURE, "auto", NULL,
-     "where the operands lie; auto: device, if there is a GPU",
+     "where the operands lie; auto: device for one rank with a GPU",
      dm_cli_set_choice, AT(from), .choices = places},
     {"repetitions", 0, "N", BENCH, DM_GROUP_MEASURE, "5", NULL,
      "measured runs", dm_cli_set_count, AT(repetitions), .least = 1},

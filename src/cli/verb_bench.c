@@ -7,7 +7,8 @@
 
 enum { DEFAULT_SIZE = 2048, FROM_AUTO = 0, FROM_HOST = 1, FROM_DEVICE = 2 }; /* as in the table */
 
-static dm_status find_place(const dm_settings *s, const char *backend, bool *from_device) {
+static dm_status find_place(const dm_settings *s, const char *backend, int ranks,
+                            bool *from_device) {
   const dm_backend_ops *ops = NULL;
   *from_device = false;
   if (s->from == FROM_HOST) return DM_OK;
@@ -15,7 +16,8 @@ static dm_status find_place(const dm_settings *s, const char *backend, bool *fro
     ops = dm_backend_auto();
   else
     DM_TRY(dm_backend_find(backend, &ops));
-  *from_device = ops->device_memory;
+  /* Several ranks exchange panels, and no transport moves GPU memory yet. */
+  *from_device = ops->device_memory && (s->from == FROM_DEVICE || ranks == 1);
   if (s->from == FROM_DEVICE && !ops->device_memory)
     return dm_hint(
         dm_fail(DM_E_DEVICE, "--from device: the %s backend has no memory of its own", ops->name),
@@ -39,7 +41,7 @@ static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, 
       .seed = (uint64_t)s->seed,
   };
   DM_TRY(dm_cli_dimensions(s, DEFAULT_SIZE, mnk));
-  dm_status placed = find_place(s, bench.engine.backend, &bench.from_device);
+  dm_status placed = find_place(s, bench.engine.backend, run->ranks, &bench.from_device);
   DM_TRY(dm_comm_agree(run->world, placed));
   bench.engine.wishes.from_device = bench.from_device;
   bench.m = mnk[0];

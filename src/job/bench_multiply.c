@@ -113,8 +113,8 @@ static dm_status repeat(bench *b) {
     bool library_first = wanted->against_library && i % 2 == 0;
     if (library_first) DM_TRY(library_once(b, &library));
     DM_TRY(multiply_once(b, &seconds, &exposed));
-    if (wanted->against_library && !library_first) DM_TRY(library_once(b, &library));
     if (wanted->verify) DM_TRY(verify(b, &verifying));
+    if (wanted->against_library && !library_first) DM_TRY(library_once(b, &library));
     DM_TRY(dm_comm_max_f64(b->run->world, &verifying, 1));
     if (i < 0) continue;
     b->seconds[i] = seconds;

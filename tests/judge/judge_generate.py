@@ -9,7 +9,6 @@ from running import Failure, each, finish, in_folder, options, run
 KINDS = {"uniform": [], "normal": [], "ozaki": ["--phi", "2"], "identity": [],
          "integer": ["--range", "9"], "constant": ["--value", "0.1"], "hilbert": []}
 ROWS, COLS, SEED = 83, 47, 12345
-MASK = (1 << 64) - 1
 
 
 def mix(z):

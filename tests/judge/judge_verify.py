@@ -1,0 +1,125 @@
+"""verify: a right C passes; a flipped bit, a lost, doubled or swapped part, and a lost beta fail."""
+import json
+
+import numpy as np
+
+import elements
+from running import Failure, each, finish, in_folder, options, run
+
+M, N, K, PANEL = 130, 140, 192, 64
+ALPHA, BETA = 2, -3
+# Type of A and B, type of C.
+TYPES = [("f64", "f64"), ("f32", "f32"), ("f16", "f32"), ("bf16", "f32"), ("c64", "c64"),
+         ("c128", "c128"), ("i8", "i32"), ("bf16", "bf16"), ("f16", "f16"), ("f64", "f32")]
+EXPONENT = {"f64": (52, 62), "f32": (23, 30), "f16": (10, 14), "bf16": (7, 14), "c64": (23, 30),
+            "c128": (52, 62), "i32": (0, 30)}  # lowest and highest bit; any bit of a whole number
+
+
+def product(a, b, dtype):
+    """A B as a careful program of that type would have it."""
+    narrow = {"c64": np.complex64}.get(dtype, np.float32 if dtype in ("f32", "f16", "bf16") else None)
+    if narrow:
+        return (a.astype(narrow) @ b.astype(narrow)).astype(elements.wide(dtype))
+    return a @ b
+
+
+def flipped(c, dtype, bit):
+    """C with one bit of an element of usual size turned over."""
+    raw = elements.stored(c, dtype)
+    usual = np.sqrt(np.mean(abs(c.astype(complex)) ** 2))
+    at = int(np.argmin(abs(abs(c.real) - usual)))
+    words = raw.reshape(-1).view({2: "u2", 4: "u4", 8: "u8"}[
+        raw.dtype.itemsize // (2 if dtype in elements.COMPLEX else 1)])
+    words[at * (2 if dtype in elements.COMPLEX else 1)] ^= words.dtype.type(1 << bit)
+    return raw
+
+
+def faults(a, b, old, dtype, c_type):
+    """Name, elements of C, exit code."""
+    right = ALPHA * product(a, b, dtype) + BETA * old
+    panel = ALPHA * product(a[:, PANEL:2 * PANEL], b[PANEL:2 * PANEL], dtype)
+    swapped, holed = right.copy(), right.copy()
+    swapped[:64, :64], swapped[64:128, :64] = right[64:128, :64], right[:64, :64]
+    low, high = EXPONENT[c_type]
+    yield "right", elements.stored(right, c_type), 0
+    yield "lowest exponent bit", flipped(right, c_type, low), 1
+    yield "highest exponent bit", flipped(right, c_type, high), 1
+    yield "panel missing", elements.stored(right - panel, c_type), 1
+    yield "panel twice", elements.stored(right + panel, c_type), 1
+    yield "tiles swapped", elements.stored(swapped, c_type), 1
+    yield "beta ignored", elements.stored(right - BETA * old, c_type), 1
+    if dtype != "i8":
+        holed[17, 3] = np.nan
+        yield "NaN in C", elements.stored(holed, c_type), 1
+
+
+def expect(damier, folder, name, code, *words, ranks=1):
+    try:
+        out = run(damier, ranks, "verify", folder / "a.h5", folder / "b.h5", folder / "c.h5", "-q",
+                  *words, expect=code)
+    except Failure as reason:
+        raise Failure(f"{name}: {reason}") from None
+    if out.split()[-1] != ("FAIL" if code else "PASS"):
+        raise Failure(f"{name}: the last line is {out!r}")
+
+
+def inputs(folder, dtype, old_type):
+    rng = np.random.default_rng(3)
+    a = elements.write(folder / "a.h5", elements.random(rng, (M, K), dtype), dtype)
+    b = elements.write(folder / "b.h5", elements.random(rng, (K, N), dtype), dtype)
+    return a, b, elements.write(folder / "old.h5", elements.random(rng, (M, N), old_type), old_type)
+
+
+def one_type(folder, damier, dtype, c_type, full):
+    a, b, old = inputs(folder, dtype, c_type)
+    words = ["--alpha", ALPHA, "--beta", BETA, "--c", folder / "old.h5"] + ["--full"] * full
+    made = False
+    for i, (name, raw, code) in enumerate(faults(a, b, old, dtype, c_type)):
+        if not made:
+            elements.write(folder / "c.h5", np.zeros((M, N)), c_type)
+            made = True
+        elements.overwrite(folder / "c.h5", raw, "x")
+        expect(damier, folder, f"{dtype} to {c_type}, {name}", code, *words, ranks=1 + 2 * (i == 3))
+
+
+def by_provenance(folder, damier, dtype, c_type):
+    """Nothing is stated: scalars and ops come from what multiply wrote beside C."""
+    a, b, old = inputs(folder, dtype, c_type)
+    elements.write(folder / "a.h5", a.T, dtype)
+    run(damier, 2, "multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5", "--op-a",
+        "t", "--alpha", ALPHA, "--beta", BETA, "--c", folder / "old.h5", "-q")
+    expect(damier, folder, f"{dtype} as multiplied", 0)
+    elements.overwrite(folder / "c.h5", elements.stored(ALPHA * product(a, b, dtype), c_type))
+    expect(damier, folder, f"{dtype} without beta", 1)
+
+
+def left_out(folder, damier, dtype, c_type):
+    """Rows of A and columns of B with NaN or Inf are counted, and hide no error elsewhere."""
+    a, b, old = inputs(folder, dtype, c_type)
+    a[5, 0], a[9, 100], b[3, 8] = np.nan, np.inf, -np.inf
+    elements.write(folder / "a.h5", a, dtype)
+    elements.write(folder / "b.h5", b, dtype)
+    with np.errstate(invalid="ignore"):
+        c = product(a, b, dtype)
+    elements.write(folder / "c.h5", c, c_type)
+    report = folder / "report.json"
+    expect(damier, folder, f"{dtype} with NaN and Inf", 0, "--json", report)
+    found = json.loads(report.read_text())["verification"]
+    if (found["rows_left_out"], found["cols_left_out"]) != (2, 1):
+        raise Failure(f"{dtype}: left out {found}")
+    c[20, 7] *= 1.5
+    elements.write(folder / "c.h5", c, c_type)
+    expect(damier, folder, f"{dtype}, error beside NaN", 1)
+
+
+def main():
+    chosen = options()
+    floats = [t for t in TYPES if t[0] != "i8"]
+    cases = [(one_type, *t, False) for t in TYPES] + [(by_provenance, *t) for t in TYPES[:7]]
+    cases += [(left_out, *t) for t in (floats if chosen.long else floats[:6])]
+    if chosen.long:
+        cases += [(one_type, *t, True) for t in TYPES]
+    finish(each(lambda c: in_folder(c[0], chosen.damier, *c[1:]), cases), len(cases))
+
+
+main()
