@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Read by the scripts beside it, in the project's root.
 set -euo pipefail
+root=$PWD
 
 say() { printf '== %s\n' "$*"; }
 note() { printf '   %s\n' "$*"; }
@@ -42,4 +43,33 @@ python_with_h5py() {
 
 gpus() {
   { nvidia-smi -L 2>/dev/null || true; } | grep -c '^GPU' || true
+}
+
+# The program that benchmarks run: what is committed now, built for speed.
+build_release() {
+  say "building build/release/damier"
+  mkdir -p build
+  if ! { cmake --preset release "$@" && cmake --build --preset release --target damier; } \
+    >build/release.log 2>&1; then
+    tail -n 40 build/release.log >&2
+    die "the build failed; all of it is in build/release.log"
+  fi
+  damier=$root/build/release/damier
+}
+
+# An OpenBLAS older than the CPU takes slow kernels; `damier info` knows better ones.
+use_fast_openblas() {
+  local advice
+  advice=$("$damier" info 2>/dev/null | sed -n 's/.*OPENBLAS_CORETYPE=\([A-Za-z0-9]*\).*/\1/p')
+  if [ -n "$advice" ] && [ -z "${OPENBLAS_CORETYPE-}" ]; then
+    export OPENBLAS_CORETYPE=$advice
+    note "OPENBLAS_CORETYPE=$advice for every run, as damier info advises"
+  fi
+}
+
+# keep_records FILE: moves what was measured to its place only when all of it is there.
+keep_records() {
+  mkdir -p "$(dirname "$1")"
+  mv "$records" "$1"
+  say "$(wc -l <"$1") records in $1; scripts/results.py docs/results/*.jsonl makes the tables"
 }

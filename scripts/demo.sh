@@ -5,24 +5,17 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
-root=$PWD
 
 scripts/packages.sh build
 
-say "building build/release/damier"
 flags=(-DDAMIER_CUDA=AUTO)
 if ! pkg-config --exists cmocka; then flags+=(-DDAMIER_TESTS=OFF); fi
-mkdir -p build/demo
-if ! { cmake --preset release "${flags[@]}" && cmake --build --preset release --target damier; } \
-  >build/demo/build.log 2>&1; then
-  tail -n 40 build/demo/build.log >&2
-  die "the build failed; all of it is in build/demo/build.log"
-fi
-damier=$root/build/release/damier
+build_release "${flags[@]}"
 if [ "$(gpus)" != 0 ] && ! has nvcc; then
   note "there is a GPU but no nvcc: built for the CPU alone"
 fi
 
+mkdir -p build/demo
 cd build/demo
 say "A (1500 x 1200) and B (1200 x 1800), random, in HDF5 files"
 ranks 4 "$damier" generate A.h5:/a --rows 1500 --cols 1200 --kind normal --seed 1 --force

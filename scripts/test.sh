@@ -7,7 +7,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
-root=$PWD
 
 all=
 case "${1-}" in

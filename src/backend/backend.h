@@ -1,8 +1,9 @@
 /* backend: where a panel product is computed.  One table of functions; cpu and cuda fill it.
  *
- * Work is posted and finishes later.  Products run in the order in which they were posted, and so do
- * copies, but copies do not wait for products nor products for copies: whoever posts work has waited
- * for what it needs.  dm_backend_test also moves the work on: on the CPU it computes the next piece. */
+ * Work is posted and finishes later.  Products run in the order in which they were posted, and so
+ * do copies, but copies do not wait for products nor products for copies: whoever posts work has
+ * waited for what it needs.  dm_backend_test also moves the work on: on the CPU it computes the
+ * next piece. */
 #ifndef DM_BACKEND_BACKEND_H
 #define DM_BACKEND_BACKEND_H
 
@@ -22,20 +23,20 @@ typedef struct dm_backend_config {
   int local_rank, local_ranks; /* on this node */
   int threads;                 /* of the CPU product; 0: the cores of the node over the ranks */
   bool tf32;
-  int64_t tile; /* cut products at multiples of it (see dm_plan.tile); 0: do not */
+  int64_t tile;       /* cut products at multiples of it (see dm_plan.tile); 0: do not */
   const char *kernel; /* a name of dm_backend_kernels, or "auto" */
 } dm_backend_config;
 
 typedef struct dm_device {
-  char name[64]; /* "NVIDIA H200", or the CPU's model */
-  char id[48];   /* UUID of a GPU; empty for a CPU */
-  int index;     /* of the GPU among those this rank sees */
-  int visible;   /* how many those are */
-  int sharing;   /* ranks of the node on this device, at least 1 */
-  int threads;   /* of the CPU product */
+  char name[64];                     /* "NVIDIA H200", or the CPU's model */
+  char id[48];                       /* UUID of a GPU; empty for a CPU */
+  int index;                         /* of the GPU among those this rank sees */
+  int visible;                       /* how many those are */
+  int sharing;                       /* ranks of the node on this device, at least 1 */
+  int threads;                       /* of the CPU product */
   int64_t memory_total, memory_free; /* bytes; of the device */
-  char library[96]; /* "OpenBLAS 0.3.21", "cuBLAS 13.1" */
-  char advice[200]; /* what would make it faster; empty where nothing is known */
+  char library[96];                  /* "OpenBLAS 0.3.21", "cuBLAS 13.1" */
+  char advice[200];                  /* what would make it faster; empty where nothing is known */
 } dm_device;
 
 typedef struct dm_backend_ops {
@@ -90,7 +91,8 @@ dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *co
 void dm_backend_close(dm_backend *backend); /* NULL is allowed */
 dm_status dm_backend_device(dm_backend *backend, dm_device *device);
 
-/* Host memory is pinned where the backend has a device.  Freed by dm_backend_release, or by close. */
+/* Host memory is pinned where the backend has a device.  Freed by dm_backend_release, or by close.
+ */
 dm_status dm_backend_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
 void dm_backend_release(dm_backend *backend, dm_space space, void *memory);
 
@@ -105,10 +107,10 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_backend_wait(dm_backend *backend, dm_event event);
 
-/* For verification, synchronous, in either space.  Vectors are host memory of the wide type: f64; two
- * f64 for a complex matrix; int64_t (sums wrap) for an integer matrix.
- * y[i] += sum_j M(i,j) x[j];  squares[i] += sum_j |M(i,j) x[j]|^2 unless squares is NULL.
- * A column whose x is 0 is not read: its elements may be NaN. */
+/* For verification, synchronous, in either space.  Vectors are host memory of the wide type: f64;
+ * two f64 for a complex matrix; int64_t (sums wrap) for an integer matrix. y[i] += sum_j M(i,j)
+ * x[j];  squares[i] += sum_j |M(i,j) x[j]|^2 unless squares is NULL. A column whose x is 0 is not
+ * read: its elements may be NaN. */
 dm_status dm_backend_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                            double *squares);
 

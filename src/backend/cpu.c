@@ -122,8 +122,7 @@ static dm_status cpu_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
                           dm_event *done) {
   cpu_backend *cpu = (cpu_backend *)backend;
   if (cpu->posted - cpu->finished == PENDING) DM_TRY(cpu_wait(backend, cpu->finished + 1));
-  cpu->queue[cpu->posted % PENDING] =
-      (pending){.c = c, .a = a, .b = b, .accumulate = accumulate};
+  cpu->queue[cpu->posted % PENDING] = (pending){.c = c, .a = a, .b = b, .accumulate = accumulate};
   *done = ++cpu->posted;
   return DM_OK;
 }
@@ -135,8 +134,7 @@ static dm_status cpu_test(dm_backend *backend, dm_event event, bool *done) {
   return DM_OK;
 }
 
-static dm_status cpu_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
-                            double *seconds) {
+static dm_status cpu_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds) {
   cpu_backend *cpu = (cpu_backend *)backend;
   dm_dtype work = a.dtype;
   if (work == DM_F16 || work == DM_BF16 || work == DM_I8)

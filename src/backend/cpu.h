@@ -20,8 +20,7 @@ void dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t cols, int64_
                   int64_t *columns);
 
 /* C (+)= A B for one piece, at once. (cpu_product.c) */
-dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
-                         dm_cpu_scratch *scratch);
+dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, dm_cpu_scratch *scratch);
 
 /* Threads of the BLAS that is loaded, where it is one that can be told. (cpu_threads.c) */
 void dm_cpu_set_threads(int threads);

@@ -9,10 +9,11 @@
 #include "core/half.h"
 
 enum {
-  ROWS_LEAST = 256,  /* of a piece: below it, packing B again costs more than 2 % */
+  ROWS_LEAST = 256, /* of a piece: below it, packing B again costs more than 2 % */
   ROWS_WIDENED = 1024,
   COLUMNS = 4096,
-  DEPTH = 1024, /* of a widened slice of k: int8 products then fit f32 exactly, 1024 * 2^14 = 2^24 */
+  DEPTH =
+      1024, /* of a widened slice of k: int8 products then fit f32 exactly, 1024 * 2^14 = 2^24 */
 };
 
 static const double piece_flops = 4e8; /* a thread: some 10 ms between two looks at the messages */

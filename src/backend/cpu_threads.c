@@ -29,15 +29,15 @@ void dm_cpu_library(char *text, int64_t size) {
     snprintf(text, (size_t)size, "%s", config());
     return;
   }
-  const char *name = symbol("MKL_Get_Max_Threads")             ? "MKL"
-                     : symbol("bli_thread_get_num_threads")    ? "BLIS"
-                     : symbol("nvpl_blas_get_max_threads")     ? "NVPL BLAS"
-                                                               : "CBLAS";
+  const char *name = symbol("MKL_Get_Max_Threads")          ? "MKL"
+                     : symbol("bli_thread_get_num_threads") ? "BLIS"
+                     : symbol("nvpl_blas_get_max_threads")  ? "NVPL BLAS"
+                                                            : "CBLAS";
   snprintf(text, (size_t)size, "%s", name);
 }
 
-/* OpenBLAS picks its kernels by the CPU's model number, and takes the oldest for one that it does not
- * know yet: several times slower, and silent. */
+/* OpenBLAS picks its kernels by the CPU's model number, and takes the oldest for one that it does
+ * not know yet: several times slower, and silent. */
 void dm_cpu_advice(char *text, int64_t size) {
   text[0] = '\0';
 #if defined(__x86_64__)

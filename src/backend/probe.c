@@ -8,7 +8,8 @@
 
 enum { RUN = 512, LANES = 8 };
 
-/* Independent partial sums let the compiler use vectors without reordering a sum behind our back. */
+/* Independent partial sums let the compiler use vectors without reordering a sum behind our back.
+ */
 static double sum_lanes(const double lanes[LANES]) {
   return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
          ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
@@ -76,8 +77,7 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
                         double *squares) {
   (void)backend;
   if (dm_dtype_is_integer(matrix.dtype)) {
-    for (int64_t i = 0; i < matrix.rows; i++)
-      ((uint64_t *)y)[i] += probe_integer_row(matrix, i, x);
+    for (int64_t i = 0; i < matrix.rows; i++) ((uint64_t *)y)[i] += probe_integer_row(matrix, i, x);
     return DM_OK;
   }
   const bool is_complex = dm_dtype_is_complex(matrix.dtype);

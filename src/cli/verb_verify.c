@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/request.h"
 #include "cli/session.h"
@@ -25,7 +26,12 @@ static dm_status look_at_old_c(const dm_call *call, const dm_location *recorded,
     return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but the old C is not known"),
                    "--c FILE.h5:/dataset names it");
   v->has_c0 = true;
-  return dm_cli_look_at(call, at, &v->c0, NULL);
+  DM_TRY(dm_cli_look_at(call, at, &v->c0, NULL));
+  if (v->c0.device != v->c.device || v->c0.inode != v->c.inode ||
+      strcmp(v->c0.at.dataset, v->c.at.dataset) != 0)
+    return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "the old C that beta was applied to was replaced by this C"),
+                 "--c FILE.h5:/dataset names a copy of it, if there is one");
 }
 
 static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *provenance) {

@@ -28,8 +28,8 @@ static dm_status combine(const dm_comm *comm, void *values, int64_t count, MPI_D
                          MPI_Op op) {
   const int64_t most = DM_MESSAGE_MAX / 8;
   for (int64_t at = 0; at < count; at += most)
-    DM_MPI(MPI_Allreduce(MPI_IN_PLACE, (char *)values + at * 8, (int)dm_min(most, count - at),
-                         type, op, comm->mpi));
+    DM_MPI(MPI_Allreduce(MPI_IN_PLACE, (char *)values + at * 8, (int)dm_min(most, count - at), type,
+                         op, comm->mpi));
   return DM_OK;
 }
 

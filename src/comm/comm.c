@@ -20,7 +20,8 @@ static dm_status wrap(MPI_Comm mpi, dm_comm **out) {
   dm_comm *comm = calloc(1, sizeof *comm);
   if (!comm) return dm_fail(DM_E_FIT, "no memory for a communicator");
   comm->mpi = mpi;
-  dm_status status = dm_comm_check(MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler(");
+  dm_status status =
+      dm_comm_check(MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler(");
   int length;
   if (!status) status = dm_comm_check(MPI_Comm_rank(mpi, &comm->rank), "MPI_Comm_rank(");
   if (!status) status = dm_comm_check(MPI_Comm_size(mpi, &comm->size), "MPI_Comm_size(");
@@ -33,7 +34,8 @@ static dm_status wrap(MPI_Comm mpi, dm_comm **out) {
   return status;
 }
 
-/* Open MPI before 4.0.2 corrupts what it writes to files (ompi #6285); its MPI is not to be trusted. */
+/* Open MPI before 4.0.2 corrupts what it writes to files (ompi #6285); its MPI is not to be
+ * trusted. */
 static dm_status refuse_old_library(void) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length, major, minor, patch;

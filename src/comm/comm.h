@@ -1,4 +1,5 @@
-/* comm: the only wrapper of MPI.  Sizes are 64-bit; messages are cut into pieces of at most 1 GiB. */
+/* comm: the only wrapper of MPI.  Sizes are 64-bit; messages are cut into pieces of at most 1 GiB.
+ */
 #ifndef DM_COMM_COMM_H
 #define DM_COMM_COMM_H
 
@@ -11,8 +12,9 @@ typedef struct dm_comm dm_comm;
 
 /* ---- the job ---- */
 
-/* Starts MPI (MPI_THREAD_FUNNELED) and returns the communicator of all ranks.  DM_E_MPI: MPI cannot be
- * used, is too old (Open MPI before 4.0.2 corrupts files), or the launcher started single copies. */
+/* Starts MPI (MPI_THREAD_FUNNELED) and returns the communicator of all ranks.  DM_E_MPI: MPI cannot
+ * be used, is too old (Open MPI before 4.0.2 corrupts files), or the launcher started single
+ * copies. */
 dm_status dm_comm_start(dm_comm **world);
 
 /* Ends MPI; every rank must come here. */
@@ -21,7 +23,8 @@ void dm_comm_stop(dm_comm *world);
 /* Ends the whole job at once with exit code CODE; does not return. */
 void dm_comm_abort(dm_comm *world, int code) __attribute__((noreturn));
 
-/* What the launcher's environment says before MPI is started: the rank, or -1 where it says nothing. */
+/* What the launcher's environment says before MPI is started: the rank, or -1 where it says
+ * nothing. */
 int dm_comm_rank_before_start(void);
 
 /* "Open MPI 4.1.4": what is loaded. */
@@ -51,8 +54,8 @@ dm_status dm_comm_sum_i64(const dm_comm *comm, int64_t *values, int64_t count);
 dm_status dm_comm_max_f64(const dm_comm *comm, double *values, int64_t count);
 dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count);
 
-/* All ranks bring their own outcome and leave with the same: DM_OK if all have it, else the error of
- * the lowest rank that failed, marked agreed.  Takes MINE. */
+/* All ranks bring their own outcome and leave with the same: DM_OK if all have it, else the error
+ * of the lowest rank that failed, marked agreed.  Takes MINE. */
 dm_status dm_comm_agree(const dm_comm *comm, dm_status mine);
 
 /* ---- messages ---- */
@@ -65,8 +68,8 @@ void dm_messages_free(dm_messages *messages); /* NULL is allowed; all must be do
 
 dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const void *data,
                            int64_t bytes, int peer, int tag);
-dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *data,
-                              int64_t bytes, int peer, int tag);
+dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *data, int64_t bytes,
+                              int peer, int tag);
 
 /* Moves the messages on; *done when all have arrived and left. */
 dm_status dm_messages_test(dm_messages *messages, bool *done);

@@ -42,8 +42,8 @@ dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const voi
   return DM_OK;
 }
 
-dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *data,
-                              int64_t bytes, int peer, int tag) {
+dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *data, int64_t bytes,
+                              int peer, int tag) {
   DM_TRY(reserve(messages, bytes));
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);

@@ -2,8 +2,8 @@
 #ifndef DM_CORE_CLOSEST_H
 #define DM_CORE_CLOSEST_H
 
-/* The index of the name in NAMES[0 .. COUNT) with the least edit distance to NAME, or -1 where none is
- * near enough to be worth suggesting. */
+/* The index of the name in NAMES[0 .. COUNT) with the least edit distance to NAME, or -1 where none
+ * is near enough to be worth suggesting. */
 int dm_closest(const char *name, const char *const *names, int count);
 
 #endif

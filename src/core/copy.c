@@ -19,12 +19,24 @@ enum { CHUNK = 256, BLOCK = 64 };
 
 void dm_load_wide(double *dst, const void *src, dm_dtype dtype, int64_t stride, int64_t count) {
   switch (dtype) {
-  case DM_F64: LOAD(double, v); break;
-  case DM_F32: LOAD(float, (double)v); break;
-  case DM_F16: LOAD(uint16_t, (double)dm_f16_to_f32(v)); break;
-  case DM_BF16: LOAD(uint16_t, (double)dm_bf16_to_f32(v)); break;
-  case DM_I8: LOAD(int8_t, (double)v); break;
-  case DM_I32: LOAD(int32_t, (double)v); break;
+  case DM_F64:
+    LOAD(double, v);
+    break;
+  case DM_F32:
+    LOAD(float, (double)v);
+    break;
+  case DM_F16:
+    LOAD(uint16_t, (double)dm_f16_to_f32(v));
+    break;
+  case DM_BF16:
+    LOAD(uint16_t, (double)dm_bf16_to_f32(v));
+    break;
+  case DM_I8:
+    LOAD(int8_t, (double)v);
+    break;
+  case DM_I32:
+    LOAD(int32_t, (double)v);
+    break;
   case DM_C64: {
     const float *s = src;
     for (int64_t i = 0; i < count; i++) {
@@ -41,7 +53,8 @@ void dm_load_wide(double *dst, const void *src, dm_dtype dtype, int64_t stride, 
     }
     break;
   }
-  case DM_DTYPE_COUNT: break;
+  case DM_DTYPE_COUNT:
+    break;
   }
 }
 
@@ -60,12 +73,24 @@ static double clamp(double value, double low, double high) {
 
 void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src, int64_t count) {
   switch (dtype) {
-  case DM_F64: STORE(double, v); break;
-  case DM_F32: STORE(float, v); break;
-  case DM_F16: STORE(uint16_t, dm_f64_to_f16(v)); break;
-  case DM_BF16: STORE(uint16_t, dm_f64_to_bf16(v)); break;
-  case DM_I8: STORE(int8_t, clamp(nearbyint(v), -128, 127)); break;
-  case DM_I32: STORE(int32_t, clamp(nearbyint(v), -2147483648.0, 2147483647.0)); break;
+  case DM_F64:
+    STORE(double, v);
+    break;
+  case DM_F32:
+    STORE(float, v);
+    break;
+  case DM_F16:
+    STORE(uint16_t, dm_f64_to_f16(v));
+    break;
+  case DM_BF16:
+    STORE(uint16_t, dm_f64_to_bf16(v));
+    break;
+  case DM_I8:
+    STORE(int8_t, clamp(nearbyint(v), -128, 127));
+    break;
+  case DM_I32:
+    STORE(int32_t, clamp(nearbyint(v), -2147483648.0, 2147483647.0));
+    break;
   case DM_C64: {
     float *d = dst;
     for (int64_t i = 0; i < count; i++) {
@@ -82,7 +107,8 @@ void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src,
     }
     break;
   }
-  case DM_DTYPE_COUNT: break;
+  case DM_DTYPE_COUNT:
+    break;
   }
 }
 
@@ -97,11 +123,21 @@ static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src
   for (int64_t i = 0; i < count; i++)                                                              \
   memcpy(dst + i * dst_stride * (bytes), src + i * src_stride * (bytes), (bytes))
   switch (size) {
-  case 1: MOVE(1); break;
-  case 2: MOVE(2); break;
-  case 4: MOVE(4); break;
-  case 8: MOVE(8); break;
-  default: MOVE(16); break;
+  case 1:
+    MOVE(1);
+    break;
+  case 2:
+    MOVE(2);
+    break;
+  case 4:
+    MOVE(4);
+    break;
+  case 8:
+    MOVE(8);
+    break;
+  default:
+    MOVE(16);
+    break;
   }
 #undef MOVE
 }

@@ -6,9 +6,10 @@
 
 #include "core/view.h"
 
-/* DST = SRC, element by element, or its conjugate.  Both are in host memory, of the same shape, and do
- * not overlap.  A value that DST cannot hold is rounded to nearest, ties to even; a complex number
- * loses its imaginary part and a float its fraction when DST has none: callers refuse that first. */
+/* DST = SRC, element by element, or its conjugate.  Both are in host memory, of the same shape, and
+ * do not overlap.  A value that DST cannot hold is rounded to nearest, ties to even; a complex
+ * number loses its imaginary part and a float its fraction when DST has none: callers refuse that
+ * first. */
 void dm_copy(dm_view dst, dm_view src, bool conjugate);
 
 /* COUNT elements at SRC with STRIDE between them, as f64 (two f64 each where DTYPE is complex). */

@@ -65,6 +65,10 @@ dm_dtype dm_dtype_accumulator(dm_dtype dtype) {
   return table[dtype].accumulator;
 }
 
+dm_dtype dm_dtype_widest(dm_dtype dtype) {
+  return table[dtype].complex ? DM_C128 : table[dtype].integer ? DM_I32 : DM_F64;
+}
+
 dm_dtype dm_dtype_real(dm_dtype dtype) {
   return table[dtype].real;
 }

@@ -40,6 +40,9 @@ double dm_dtype_largest(dm_dtype dtype);
 /* The type in which sums of products are held: f32 for the 16-bit types, i32 for i8, else DTYPE. */
 dm_dtype dm_dtype_accumulator(dm_dtype dtype);
 
+/* The widest type of DTYPE's kind: f64, c128, or i32 for integers. */
+dm_dtype dm_dtype_widest(dm_dtype dtype);
+
 /* The real type of a complex type's parts; a real type is its own. */
 dm_dtype dm_dtype_real(dm_dtype dtype);
 

@@ -103,8 +103,10 @@ static inline DM_HOST_DEVICE double dm_element(const dm_generator *g, int64_t ro
                                                int part) {
   const int draw = part * 1024; /* parts draw from separate sequences */
   switch (g->kind) {
-  case DM_UNIFORM: return 2.0 * dm_unit(dm_random_bits(g->seed, row, col, draw)) - 1.0;
-  case DM_NORMAL: return dm_normal(g->seed, row, col, draw);
+  case DM_UNIFORM:
+    return 2.0 * dm_unit(dm_random_bits(g->seed, row, col, draw)) - 1.0;
+  case DM_NORMAL:
+    return dm_normal(g->seed, row, col, draw);
   case DM_OZAKI: {
     double r = dm_unit(dm_random_bits(g->seed, row, col, draw)) - 0.5;
     return r * dm_exponential(g->parameter * dm_normal(g->seed, row, col, draw + 1));
@@ -114,9 +116,12 @@ static inline DM_HOST_DEVICE double dm_element(const dm_generator *g, int64_t ro
     double scaled = dm_unit(dm_random_bits(g->seed, row, col, draw)) * width;
     return (double)(int64_t)scaled - g->parameter;
   }
-  case DM_IDENTITY: return part == 0 && row == col ? 1.0 : 0.0;
-  case DM_CONSTANT: return part == 0 ? g->parameter : 0.0;
-  case DM_HILBERT: return part == 0 ? 1.0 / (double)(row + col + 1) : 0.0;
+  case DM_IDENTITY:
+    return part == 0 && row == col ? 1.0 : 0.0;
+  case DM_CONSTANT:
+    return part == 0 ? g->parameter : 0.0;
+  case DM_HILBERT:
+    return part == 0 ? 1.0 / (double)(row + col + 1) : 0.0;
   }
   return 0.0;
 }

@@ -18,7 +18,8 @@ typedef struct dm_log {
   int rank; /* below DM_LOG_DEBUG only rank 0 speaks */
 } dm_log;
 
-/* One line "damier: [warning: ]MESSAGE" if LOG's level and rank allow it.  LOG may be NULL: silence. */
+/* One line "damier: [warning: ]MESSAGE" if LOG's level and rank allow it.  LOG may be NULL:
+ * silence. */
 void dm_log_line(const dm_log *log, dm_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,7 +1,7 @@
 /* status: the outcome of a function that can fail.
  *
- * NULL is success.  Anything else is an error that the caller owns: it passes it up with DM_TRY, or ends
- * its life with dm_status_free.  Nothing below src/cli prints, exits or aborts. */
+ * NULL is success.  Anything else is an error that the caller owns: it passes it up with DM_TRY, or
+ * ends its life with dm_status_free.  Nothing below src/cli prints, exits or aborts. */
 #ifndef DM_CORE_STATUS_H
 #define DM_CORE_STATUS_H
 

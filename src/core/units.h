@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 /* A whole number >= 0 with an optional suffix k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (1024);
- * a "B" may follow.  "4k", "1.5G" and "8GiB" are numbers; false for anything else or an overflow. */
+ * a "B" may follow.  "4k", "1.5G" and "8GiB" are numbers; false for anything else or an overflow.
+ */
 bool dm_parse_count(const char *text, int64_t *value);
 
 /* A finite number; the whole text must be one. */

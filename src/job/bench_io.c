@@ -85,8 +85,7 @@ static dm_status plain_read(bench *b, double *seconds) {
 static dm_status damier_write(bench *b, double *seconds) {
   dm_output *output = NULL;
   DM_TRY(dm_output_open(&b->file, &output));
-  dm_view rows =
-      dm_view_row_major(b->memory, DM_F64, dm_range_size(b->mine), COLUMNS);
+  dm_view rows = dm_view_row_major(b->memory, DM_F64, dm_range_size(b->mine), COLUMNS);
   double start = dm_now();
   dm_status status = DM_OK;
   if (rows.rows > 0) status = dm_output_write(output, b->mine.begin, 0, rows);
@@ -108,8 +107,7 @@ static dm_status damier_read(bench *b, double *seconds) {
   DM_TRY(dm_io_stamp(&dataset));
   dm_reader *reader;
   DM_TRY(dm_reader_open(&dataset, DM_DTYPE_NONE, &reader));
-  dm_view rows =
-      dm_view_row_major(b->memory, DM_F64, dm_range_size(b->mine), COLUMNS);
+  dm_view rows = dm_view_row_major(b->memory, DM_F64, dm_range_size(b->mine), COLUMNS);
   double start = dm_now();
   dm_status status = DM_OK;
   if (rows.rows > 0) status = dm_reader_read(reader, b->mine.begin, 0, &rows, 1, false);
@@ -172,7 +170,8 @@ static void record_ways(const bench *b, double *seconds[WAYS], dm_record *record
     snprintf(path, sizeof path, "times.%s_ci95_high_s", way_names[i]);
     dm_record_real(record, path, NULL, DM_SHOWN_SECONDS, s.high);
   }
-  double write = rate[DAMIER_WRITE] / rate[PLAIN_WRITE], read = rate[DAMIER_READ] / rate[PLAIN_READ];
+  double write = rate[DAMIER_WRITE] / rate[PLAIN_WRITE],
+         read = rate[DAMIER_READ] / rate[PLAIN_READ];
   dm_record_real(record, "rates.write_of_plain", "writing / pwrite", DM_SHOWN_PLAIN, write);
   dm_record_real(record, "rates.read_of_plain", "reading / pread", DM_SHOWN_PLAIN, read);
   dm_record_summary(record,

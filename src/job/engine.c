@@ -9,7 +9,8 @@
 #include "core/closest.h"
 #include "core/units.h"
 
-/* Part of the free memory that a rank may plan with; the rest is for the libraries and the system. */
+/* Part of the free memory that a rank may plan with; the rest is for the libraries and the system.
+ */
 static const double usable = 0.85;
 
 /* "auto" is cuda only where every rank sees a GPU: all ranks multiply in the same way. */
@@ -28,8 +29,7 @@ static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
   bool known = false;
   for (; names[count]; count++) known |= strcmp(kernel, names[count]) == 0;
   if (!known) {
-    dm_status status =
-        dm_fail(DM_E_USAGE, "backend %s has no kernel '%s'", ops->name, kernel);
+    dm_status status = dm_fail(DM_E_USAGE, "backend %s has no kernel '%s'", ops->name, kernel);
     int closest = dm_closest(kernel, names, count);
     if (closest >= 0) return dm_hint(status, "did you mean '%s'?", names[closest]);
     return dm_hint(status, "damier info lists the kernels");
@@ -99,8 +99,8 @@ static void say_need(dm_run *run, const dm_setup *setup) {
               dm_format_seconds(plan->forecast.total, time));
   dm_log_line(&run->log, DM_LOG_NOTE, "needs per rank: %s of host memory (has %s)%s%s%s%s%s%s",
               dm_format_bytes(plan->host_bytes, host),
-              dm_format_bytes(setup->machine.host_bytes, host_has),
-              plan->gpu ? ", " : "", plan->gpu ? dm_format_bytes(plan->device_bytes, device) : "",
+              dm_format_bytes(setup->machine.host_bytes, host_has), plan->gpu ? ", " : "",
+              plan->gpu ? dm_format_bytes(plan->device_bytes, device) : "",
               plan->gpu ? " of GPU memory (has " : "",
               plan->gpu ? dm_format_bytes(setup->machine.device_bytes, device_has) : "",
               plan->gpu ? ")" : "", plan->problem.from_files ? "" : "; nothing on disk");

@@ -14,8 +14,8 @@ typedef struct dm_setup {
 } dm_setup;
 
 /* Collective: opens the backend on every rank, finds out about the machine, lets rank 0 choose the
- * plan, sends it round, and says what it will need.  Refuses what does not fit before anything large
- * is allocated. */
+ * plan, sends it round, and says what it will need.  Refuses what does not fit before anything
+ * large is allocated. */
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup);
 void dm_setup_close(dm_setup *setup);

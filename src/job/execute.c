@@ -1,5 +1,5 @@
-/* execute: posts every step as soon as what it waits for is done, and waits for none that nobody needs
- * yet.  The same loop runs on CPU and GPU, with and without peers. */
+/* execute: posts every step as soon as what it waits for is done, and waits for none that nobody
+ * needs yet.  The same loop runs on CPU and GPU, with and without peers. */
 #include <sched.h>
 #include <string.h>
 
@@ -90,8 +90,7 @@ static dm_status post_upload(dm_task *task, slot_state *state) {
 /* The panel as the product reads it: in a slot, or in the share where nothing had to move. */
 static dm_view operand(const dm_task *task, dm_matrix matrix, const dm_step *step) {
   const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
-  if (factor->device_ring)
-    return dm_task_slot(task, matrix, step->panel, step->slot, DM_DEVICE);
+  if (factor->device_ring) return dm_task_slot(task, matrix, step->panel, step->slot, DM_DEVICE);
   if (factor->host_ring) return dm_task_slot(task, matrix, step->panel, step->slot, DM_HOST);
   return dm_task_piece(task, matrix, step->panel);
 }
@@ -114,21 +113,27 @@ static dm_status post(execution *x, slot_state *state) {
     if (!x->calls->load) return DM_OK;
     return x->calls->load(x->calls->context, x->task, matrix_of(state->step.kind));
   case DM_STEP_FETCH_A:
-  case DM_STEP_FETCH_B: return post_fetch(x->task, state);
+  case DM_STEP_FETCH_B:
+    return post_fetch(x->task, state);
   case DM_STEP_UPLOAD_A:
-  case DM_STEP_UPLOAD_B: return post_upload(x->task, state);
-  case DM_STEP_GEMM: return post_gemm(x, state);
-  case DM_STEP_REDUCE: state->done = true; return dm_task_reduce(x->task);
+  case DM_STEP_UPLOAD_B:
+    return post_upload(x->task, state);
+  case DM_STEP_GEMM:
+    return post_gemm(x, state);
+  case DM_STEP_REDUCE:
+    state->done = true;
+    return dm_task_reduce(x->task);
   case DM_STEP_STORE:
     state->done = true;
     return x->calls->store ? x->calls->store(x->calls->context, x->task) : DM_OK;
-  case DM_STEP_KINDS: break;
+  case DM_STEP_KINDS:
+    break;
   }
   return dm_fail(DM_E_BUG, "a step of unknown kind");
 }
 
-/* Asks after a posted step.  A product is asked after only while it is the oldest: on the CPU, to ask
- * is to compute, and messages want to be looked at between two pieces. */
+/* Asks after a posted step.  A product is asked after only while it is the oldest: on the CPU, to
+ * ask is to compute, and messages want to be looked at between two pieces. */
 static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   switch (state->step.kind) {
   case DM_STEP_FETCH_A:
@@ -140,7 +145,8 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
     DM_TRY(dm_backend_test(x->task->backend, state->event, &state->done));
     if (state->done) x->products_done++;
     return DM_OK;
-  default: return dm_backend_test(x->task->backend, state->event, &state->done);
+  default:
+    return dm_backend_test(x->task->backend, state->event, &state->done);
   }
 }
 
@@ -161,8 +167,8 @@ static void drop_done(execution *x) {
   while (x->first < x->end && state_of(x, x->first)->done) x->first++;
 }
 
-/* One look at every step of the window, in order; *moved if anything happened.  Panels may arrive in
- * any order, but a product is posted only after all before it: k is accumulated ascending. */
+/* One look at every step of the window, in order; *moved if anything happened.  Panels may arrive
+ * in any order, but a product is posted only after all before it: k is accumulated ascending. */
 static dm_status sweep(execution *x, bool *moved) {
   bool product_asked = false, product_waits = false;
   *moved = false;

@@ -5,8 +5,9 @@
 #include "core/status.h"
 #include "core/view.h"
 
-/* OUT = alpha SUM + beta OLD, computed in f64 and rounded once; OLD is NULL where beta is 0, and is then
- * not read.  Whole numbers are exact; DM_E_INPUT where one does not fit OUT's type. Host memory. */
+/* OUT = alpha SUM + beta OLD, computed in f64 and rounded once; OLD is NULL where beta is 0, and is
+ * then not read.  Whole numbers are exact; DM_E_INPUT where one does not fit OUT's type. Host
+ * memory. */
 dm_status dm_finish(dm_view out, dm_view sum, const dm_view *old, const double alpha[2],
                     const double beta[2]);
 

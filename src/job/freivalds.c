@@ -46,16 +46,15 @@ dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], con
     dm_freivalds_free(check);
     return status;
   }
-  for (int64_t i = 0; i < problem->k && !check->exact; i++)
-    check->ones[i * check->parts] = 1.0;
+  for (int64_t i = 0; i < problem->k && !check->exact; i++) check->ones[i * check->parts] = 1.0;
   *out = check;
   return DM_OK;
 }
 
 void dm_freivalds_free(dm_freivalds *check) {
   if (!check) return;
-  double *const vectors[] = {check->col_squares, check->w,  check->t,           check->ones,
-                             check->y,           check->z,  check->z0,          check->scratch,
+  double *const vectors[] = {check->col_squares, check->w,         check->t,         check->ones,
+                             check->y,           check->z,         check->z0,        check->scratch,
                              check->row_squares, check->z_squares, check->z0_squares};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) free(vectors[i]);
   free(check);
@@ -68,7 +67,9 @@ static dm_status probe(dm_backend *backend, dm_view view, const double *x, doubl
   return dm_host_probe(NULL, view, x, y, squares);
 }
 
-dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t col) {
+dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
+                              int64_t col) {
+  (void)row; /* sums over columns */
   if (check->exact || dm_view_is_empty(view)) return DM_OK;
   double *squares = check->col_squares + col;
   return backend ? dm_backend_scan(backend, view, squares) : dm_host_scan(NULL, view, squares);
@@ -139,9 +140,10 @@ dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view v
                check->z_squares + row);
 }
 
-dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_view view, int64_t row, int64_t col) {
+dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
+                              int64_t col) {
   const int parts = check->parts;
-  return probe(NULL, view, check->w + col * parts, check->z0 + row * parts,
+  return probe(backend, view, check->w + col * parts, check->z0 + row * parts,
                check->z0_squares + row);
 }
 

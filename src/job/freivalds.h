@@ -1,14 +1,14 @@
 /* freivalds: checks C = alpha A B + beta C0 in O(mk + kn + mn) (Freivalds 1979).
  *
- * With a random vector w, C w is compared row by row with alpha A (B w) + beta C0 w.  The signs of w are
- * random and its sizes 1/||B(:,j)||, so that no badly scaled column hides another.  Whole numbers
- * are compared exactly, modulo 2^64.
+ * With a random vector w, C w is compared row by row with alpha A (B w) + beta C0 w.  The signs of
+ * w are random and its sizes 1/||B(:,j)||, so that no badly scaled column hides another.  Whole
+ * numbers are compared exactly, modulo 2^64.
  *
- * The bound of row i follows from the rounding of each step: with q^2 = sum_j (||B(:,j)|| w_j)^2 and
- * S^2 = sum_j |C(i,j) w_j|^2,
- *   8 [ u (|alpha| ||A(i,:)|| q + sqrt(k) S) + v (|alpha| ||A(i,:)|| q / sqrt(k) + S) + r S ],
- * u the roundoff of the accumulation, v of the inputs (tf32), r of C's type; S never counts for more
- * than the Cauchy-Schwarz inequality allows, so that a corrupted C cannot widen its own bound.
+ * The bound of row i follows from the rounding of each step: with q^2 = sum_j (||B(:,j)|| w_j)^2
+ * and S^2 = sum_j |C(i,j) w_j|^2, 8 [ u (|alpha| ||A(i,:)|| q + sqrt(k) S) + v (|alpha| ||A(i,:)||
+ * q / sqrt(k) + S) + r S ], u the roundoff of the accumulation, v of the inputs (tf32), r of C's
+ * type; S never counts for more than the Cauchy-Schwarz inequality allows, so that a corrupted C
+ * cannot widen its own bound.
  *
  * Any part of A, B and C may be added on any rank; parts of one matrix must tile it. */
 #ifndef DM_JOB_FREIVALDS_H
@@ -22,12 +22,12 @@ typedef struct dm_freivalds dm_freivalds;
 
 typedef struct dm_verdict {
   bool pass;
-  bool exact;              /* whole numbers: no bound was needed */
-  double residual;         /* largest |r_i| / bound_i; at most 1 where it passes */
-  double relative;         /* largest |r_i| / (||A(i,:)|| q): for people */
-  int64_t worst_row;       /* where; -1: none */
-  int64_t rows_left_out;   /* with NaN or Inf in A, in the old C, or overflowed */
-  int64_t cols_left_out;   /* with NaN or Inf in B */
+  bool exact;            /* whole numbers: no bound was needed */
+  double residual;       /* largest |r_i| / bound_i; at most 1 where it passes */
+  double relative;       /* largest |r_i| / (||A(i,:)|| q): for people */
+  int64_t worst_row;     /* where; -1: none */
+  int64_t rows_left_out; /* with NaN or Inf in A, in the old C, or overflowed */
+  int64_t cols_left_out; /* with NaN or Inf in B */
   int64_t rows_checked;
 } dm_verdict;
 
@@ -39,18 +39,17 @@ void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
 /* Bytes that dm_freivalds_new allocates. */
 int64_t dm_freivalds_bytes(const dm_problem *problem);
 
-/* In this order, each over all parts; VIEW begins at (row, col) of its matrix and may lie in DEVICE
- * memory of BACKEND (NULL: host memory).  weigh and project are collective. */
-dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t col);
+/* Takes a part of a matrix; VIEW begins at (row, col) of it and may lie in device memory of BACKEND
+ * (NULL: host memory). */
+typedef dm_status dm_freivalds_part(dm_freivalds *check, dm_backend *backend, dm_view view,
+                                    int64_t row, int64_t col);
+
+/* In this order, each over all parts; weigh and project are collective. */
+dm_freivalds_part dm_freivalds_scan_b;
 dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm);
-dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                             int64_t col);
+dm_freivalds_part dm_freivalds_add_b;
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm);
-dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                             int64_t col);
-dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                             int64_t col);
-dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_view view, int64_t row, int64_t col);
+dm_freivalds_part dm_freivalds_add_a, dm_freivalds_add_c, dm_freivalds_add_c0;
 
 /* Forgets C, for another result of the same A and B. */
 void dm_freivalds_reset_c(dm_freivalds *check);

@@ -52,8 +52,8 @@ static double residual_of(const dm_freivalds *check, const dm_rows_checked *rows
 static double bound_of(const dm_freivalds *check, const roundoffs *u, double product, double scale,
                        double spread) {
   const double depth = sqrt((double)check->problem.k), s = fmin(spread, scale);
-  double bound = u->accumulate * (product + depth * s + scale) +
-                 u->input * (product / depth + s) + u->result * s;
+  double bound = u->accumulate * (product + depth * s + scale) + u->input * (product / depth + s) +
+                 u->result * s;
   /* Products below 1e-270 lose bits to underflow; nothing is claimed about them. */
   return safety * bound + 1e-270;
 }
@@ -106,10 +106,8 @@ static void compare_row(const dm_freivalds *check, const roundoffs *u, const dm_
 
 void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
                           dm_verdict *verdict) {
-  *verdict = (dm_verdict){.pass = true,
-                          .exact = check->exact,
-                          .worst_row = -1,
-                          .cols_left_out = check->cols_left_out};
+  *verdict = (dm_verdict){
+      .pass = true, .exact = check->exact, .worst_row = -1, .cols_left_out = check->cols_left_out};
   if (check->exact) {
     compare_exactly(check, rows, verdict);
     return;

@@ -13,11 +13,11 @@ struct dm_freivalds {
   int parts;
   double q, largest_column;
   int64_t cols_left_out;
-  double *col_squares;                           /* n */
-  double *w;                                     /* n, wide */
-  double *t, *ones;                              /* k, wide: B w; a vector of ones */
-  double *y, *z, *z0, *scratch;                  /* m, wide: A t; C w; C0 w */
-  double *row_squares, *z_squares, *z0_squares;  /* m */
+  double *col_squares;                          /* n */
+  double *w;                                    /* n, wide */
+  double *t, *ones;                             /* k, wide: B w; a vector of ones */
+  double *y, *z, *z0, *scratch;                 /* m, wide: A t; C w; C0 w */
+  double *row_squares, *z_squares, *z0_squares; /* m */
 };
 
 /* The same, summed over the ranks. */

@@ -85,8 +85,7 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
                           dm_record *record) {
   char layout[200];
   dm_io_describe(dataset, layout, sizeof layout);
-  dm_record_text(record, "dataset.name", "dataset", "%s:%s", dataset->at.file,
-                 dataset->at.dataset);
+  dm_record_text(record, "dataset.name", "dataset", "%s:%s", dataset->at.file, dataset->at.dataset);
   dm_record_text(record, "dataset.shape", "shape", "%lld x %lld", (long long)dataset->rows,
                  (long long)dataset->cols);
   dm_record_integer(record, "dataset.rows", NULL, DM_SHOWN_PLAIN, dataset->rows);

@@ -72,9 +72,9 @@ static dm_status sums_fit(job *j) {
   double largest[2] = {j->source[DM_A].largest, j->source[DM_B].largest};
   DM_TRY(dm_comm_max_f64(j->run->world, largest, 2));
   if (largest[0] * largest[1] * (double)p->k <= 2147483647.0) return DM_OK;
-  dm_status status = dm_hint(dm_fail(DM_E_INPUT, "sums of %lld products of i8 may not fit i32",
-                                     (long long)p->k),
-                             "--type f64 multiplies in f64");
+  dm_status status =
+      dm_hint(dm_fail(DM_E_INPUT, "sums of %lld products of i8 may not fit i32", (long long)p->k),
+              "--type f64 multiplies in f64");
   status->agreed = true;
   return status;
 }
@@ -161,15 +161,15 @@ static void record_result(job *j, const dm_phases *worst, const dm_verdict *verd
 static dm_status work(job *j, dm_record *record) {
   const dm_multiply *m = j->multiply;
   dm_problem problem;
-  DM_TRY(dm_comm_agree(j->run->world, dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL,
-                                                    &m->equation, &problem)));
+  DM_TRY(dm_comm_agree(
+      j->run->world, dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, &problem)));
   problem.verify = m->verify;
   DM_TRY(dm_setup_open(j->run, &m->engine, &problem, &j->setup));
   DM_TRY(dm_comm_agree(j->run->world, open_inputs(j)));
   if (m->verify)
-    DM_TRY(dm_comm_agree(j->run->world,
-                         dm_freivalds_new(&problem, m->equation.alpha, m->equation.beta,
-                                          j->setup.plan.gpu, &j->sink.check)));
+    DM_TRY(
+        dm_comm_agree(j->run->world, dm_freivalds_new(&problem, m->equation.alpha, m->equation.beta,
+                                                      j->setup.plan.gpu, &j->sink.check)));
   DM_TRY(open_output(j));
   j->task_opened = true;
   DM_TRY(dm_task_open(j->run, &j->setup.plan, j->setup.backend, &j->task));

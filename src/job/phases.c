@@ -51,27 +51,19 @@ void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
   dm_record_integer(record, "moved.to_devices_bytes", NULL, DM_SHOWN_BYTES, worst->uploaded);
 }
 
-typedef dm_status (*visit)(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                           int64_t col);
-
-static dm_status scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                        int64_t col) {
-  (void)row;
-  return dm_freivalds_scan_b(check, backend, view, col);
-}
-
-static dm_status each_piece(dm_task *task, dm_matrix matrix, dm_freivalds *check, visit visitor) {
+static dm_status each_piece(dm_task *task, dm_matrix matrix, dm_freivalds *check,
+                            dm_freivalds_part *take) {
   for (int64_t p = task->panels.begin; p < task->panels.end; p++)
-    DM_TRY(visitor(check, task->backend, dm_task_piece(task, matrix, p),
-                   dm_task_piece_rows(task, matrix, p).begin,
-                   dm_task_piece_cols(task, matrix, p).begin));
+    DM_TRY(take(check, task->backend, dm_task_piece(task, matrix, p),
+                dm_task_piece_rows(task, matrix, p).begin,
+                dm_task_piece_cols(task, matrix, p).begin));
   return DM_OK;
 }
 
 dm_status dm_check_operands(dm_task *task, dm_freivalds *check) {
   double start = dm_now();
   const dm_comm *world = task->run->world;
-  DM_TRY(dm_comm_agree(world, each_piece(task, DM_B, check, scan_b)));
+  DM_TRY(dm_comm_agree(world, each_piece(task, DM_B, check, dm_freivalds_scan_b)));
   DM_TRY(dm_freivalds_weigh(check, world));
   DM_TRY(dm_comm_agree(world, each_piece(task, DM_B, check, dm_freivalds_add_b)));
   DM_TRY(dm_freivalds_project(check, world));

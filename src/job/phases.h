@@ -13,8 +13,7 @@ dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *wor
 double dm_phases_flops(const dm_phases *worst, const dm_plan *plan);
 double dm_product_flops(const dm_problem *problem);
 
-void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
-                      dm_record *record);
+void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total, dm_record *record);
 
 /* Collective: gathers what the verification needs of A and B, from the shares. */
 dm_status dm_check_operands(dm_task *task, dm_freivalds *check);

@@ -126,8 +126,9 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   shape_of(a, equation->op_a, &problem->m, &problem->k);
   shape_of(b, equation->op_b, &inner, &problem->n);
   if (inner != problem->k)
-    return dm_hint(dm_fail(DM_E_INPUT, "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner "
-                                       "dimensions differ",
+    return dm_hint(dm_fail(DM_E_INPUT,
+                           "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner "
+                           "dimensions differ",
                            (long long)problem->m, (long long)problem->k, (long long)inner,
                            (long long)problem->n),
                    "dimensions are HDF5's own, as h5dump shows them; --op-a t and --op-b t "

@@ -1,4 +1,5 @@
-/* progress: how far a run is, on stderr of rank 0: a bar on a terminal, a line now and then in a log. */
+/* progress: how far a run is, on stderr of rank 0: a bar on a terminal, a line now and then in a
+ * log. */
 #ifndef DM_JOB_PROGRESS_H
 #define DM_JOB_PROGRESS_H
 

@@ -74,11 +74,21 @@ void dm_record_real(dm_record *record, const char *path, const char *label, dm_s
                     double value) {
   char text[32];
   switch (shown) {
-  case DM_SHOWN_SECONDS: dm_format_seconds(value, text); break;
-  case DM_SHOWN_RATE: dm_format_rate(value, text); break;
-  case DM_SHOWN_FLOPS: dm_format_flops(value, text); break;
-  case DM_SHOWN_BYTES: dm_format_bytes((int64_t)value, text); break;
-  case DM_SHOWN_PLAIN: snprintf(text, sizeof text, "%.4g", value); break;
+  case DM_SHOWN_SECONDS:
+    dm_format_seconds(value, text);
+    break;
+  case DM_SHOWN_RATE:
+    dm_format_rate(value, text);
+    break;
+  case DM_SHOWN_FLOPS:
+    dm_format_flops(value, text);
+    break;
+  case DM_SHOWN_BYTES:
+    dm_format_bytes((int64_t)value, text);
+    break;
+  case DM_SHOWN_PLAIN:
+    snprintf(text, sizeof text, "%.4g", value);
+    break;
   }
   /* JSON has no infinity and no NaN. */
   add(record, path, label, text, isfinite(value) ? json_real(value) : json_null());

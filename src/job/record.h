@@ -1,7 +1,8 @@
-/* record: what a run found out, once; the table for people, the JSON and the CSV are printed from it.
+/* record: what a run found out, once; the table for people, the JSON and the CSV are printed from
+ * it.
  *
- * An entry has a dotted path ("times.read_s") that names it for machines and, if people want it too,
- * a label for the table.  Units stand in the path: _s seconds, _bytes, _flops per second. */
+ * An entry has a dotted path ("times.read_s") that names it for machines and, if people want it
+ * too, a label for the table.  Units stand in the path: _s seconds, _bytes, _flops per second. */
 #ifndef DM_JOB_RECORD_H
 #define DM_JOB_RECORD_H
 

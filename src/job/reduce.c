@@ -33,9 +33,15 @@ static void add(dm_view sum, const void *partial, bool first) {
     for (int64_t i = 0; i < count; i++) s[i] = first ? p[i] : s[i] + p[i];                         \
   } while (0)
   switch (dm_dtype_real(sum.dtype)) {
-  case DM_F64: ADD(double); break;
-  case DM_F32: ADD(float); break;
-  default: ADD(int32_t); break;
+  case DM_F64:
+    ADD(double);
+    break;
+  case DM_F32:
+    ADD(float);
+    break;
+  default:
+    ADD(int32_t);
+    break;
   }
 #undef ADD
 }
@@ -49,8 +55,8 @@ static dm_status exchange(dm_task *task, dm_view block, char *received, int64_t 
       DM_TRY(dm_messages_receive(messages, task->layers, received + l * slice, slice, l, 0));
   for (int l = 0; l < plan->pk && computed(plan, me); l++) {
     dm_range rows = dm_plan_c_share(plan, task->place.i, l);
-    dm_view part = dm_view_sub(block, rows.begin - task->rows.begin, 0, dm_range_size(rows),
-                               block.cols);
+    dm_view part =
+        dm_view_sub(block, rows.begin - task->rows.begin, 0, dm_range_size(rows), block.cols);
     int64_t bytes = part.rows * part.cols * dm_dtype_size(part.dtype);
     if (l != me) DM_TRY(dm_messages_send(messages, task->layers, part.base, bytes, l, 0));
   }

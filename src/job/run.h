@@ -5,7 +5,11 @@
 #include "comm/comm.h"
 #include "core/log.h"
 
-typedef enum dm_progress_mode { DM_PROGRESS_AUTO, DM_PROGRESS_ALWAYS, DM_PROGRESS_NEVER } dm_progress_mode;
+typedef enum dm_progress_mode {
+  DM_PROGRESS_AUTO,
+  DM_PROGRESS_ALWAYS,
+  DM_PROGRESS_NEVER
+} dm_progress_mode;
 
 typedef struct dm_run {
   dm_comm *world;

@@ -12,10 +12,10 @@ enum { STRIP = 32 << 20 }; /* bytes of C handled at a time */
 typedef struct storing {
   dm_task *task;
   dm_sink *sink;
-  dm_view sums;      /* this rank's rows of C as sums of products, host or device */
-  dm_range rows;     /* which rows of C those are */
-  int64_t height;    /* rows of a strip */
-  char *landing[2];  /* host memory for sums that come from the device */
+  dm_view sums;     /* this rank's rows of C as sums of products, host or device */
+  dm_range rows;    /* which rows of C those are */
+  int64_t height;   /* rows of a strip */
+  char *landing[2]; /* host memory for sums that come from the device */
   char *finished, *old;
 } storing;
 
@@ -30,8 +30,8 @@ static dm_status strips_open(storing *s) {
   if (!dm_finish_is_identity(p->c, p->accumulator, p->reads_c, s->sink->alpha))
     DM_TRY(dm_buffer_alloc(s->height * width * dm_dtype_size(p->c), (void **)&s->finished));
   if (p->reads_c) {
-    dm_dtype wide = dm_dtype_is_complex(p->work) ? DM_C128 : p->work == DM_I8 ? DM_I32 : DM_F64;
-    DM_TRY(dm_buffer_alloc(s->height * width * dm_dtype_size(wide), (void **)&s->old));
+    int64_t size = dm_dtype_size(dm_dtype_widest(p->work));
+    DM_TRY(dm_buffer_alloc(s->height * width * size, (void **)&s->old));
   }
   return DM_OK;
 }
@@ -42,7 +42,8 @@ static void strips_close(storing *s) {
   free(s->old);
 }
 
-/* Starts the way of the strip at row AT into host memory; where it is there already, nothing moves. */
+/* Starts the way of the strip at row AT into host memory; where it is there already, nothing moves.
+ */
 static dm_status fetch_strip(storing *s, int64_t at, int turn, dm_view *strip, dm_event *arrived) {
   *arrived = 0;
   *strip = (dm_view){0};
@@ -57,11 +58,11 @@ static dm_status fetch_strip(storing *s, int64_t at, int turn, dm_view *strip, d
 
 static dm_status read_old(storing *s, int64_t row, int64_t rows, dm_view *old) {
   const dm_problem *p = &s->task->plan->problem;
-  dm_dtype wide = dm_dtype_is_complex(p->work) ? DM_C128 : p->work == DM_I8 ? DM_I32 : DM_F64;
+  dm_dtype wide = dm_dtype_widest(p->work);
   *old = dm_view_row_major(s->old, wide, rows, s->sums.cols);
   DM_TRY(dm_reader_read(s->sink->old, row, s->task->cols.begin, old, 1, false));
   if (!s->sink->check) return DM_OK;
-  return dm_freivalds_add_c0(s->sink->check, *old, row, s->task->cols.begin);
+  return dm_freivalds_add_c0(s->sink->check, NULL, *old, row, s->task->cols.begin);
 }
 
 /* Finishes, checks and writes the strip whose first row is ROW of C. */

@@ -140,10 +140,8 @@ static dm_status buffers_open(dm_task *task) {
 }
 
 dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend, dm_task *task) {
-  *task = (dm_task){.run = run,
-                    .plan = plan,
-                    .place = dm_plan_place(plan, run->rank),
-                    .backend = backend};
+  *task = (dm_task){
+      .run = run, .plan = plan, .place = dm_plan_place(plan, run->rank), .backend = backend};
   DM_TRY(groups_open(task));
   dm_status status = DM_OK;
   if (!task->place.idle) {

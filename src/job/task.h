@@ -1,5 +1,5 @@
-/* task: one rank's part of a multiplication: its shares, its rings, its block of C, and who its peers
- * are.  See docs/design.md, "The way of the data". */
+/* task: one rank's part of a multiplication: its shares, its rings, its block of C, and who its
+ * peers are.  See docs/design.md, "The way of the data". */
 #ifndef DM_JOB_TASK_H
 #define DM_JOB_TASK_H
 
@@ -11,16 +11,16 @@
 
 typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
 
-/* Buffers of one factor.  A share holds one piece per panel, panel after panel: all rows of the share
- * of A, or this rank's rows of the panel of B.  Rows are packed in host memory, where pieces travel as
- * they lie, and padded to 16 bytes on a device. */
+/* Buffers of one factor.  A share holds one piece per panel, panel after panel: all rows of the
+ * share of A, or this rank's rows of the panel of B.  Rows are packed in host memory, where pieces
+ * travel as they lie, and padded to 16 bytes on a device. */
 typedef struct dm_factor {
   void *share;
   dm_space space;
-  void *host_ring, *device_ring;   /* plan->slots panels each, or NULL */
-  int64_t host_slot, device_slot;  /* bytes of one slot */
-  const dm_comm *peers;            /* who share a panel: the grid row (A) or column (B) */
-  int64_t *offset, *bytes;         /* of the peers' pieces, while a gather is posted */
+  void *host_ring, *device_ring;  /* plan->slots panels each, or NULL */
+  int64_t host_slot, device_slot; /* bytes of one slot */
+  const dm_comm *peers;           /* who share a panel: the grid row (A) or column (B) */
+  int64_t *offset, *bytes;        /* of the peers' pieces, while a gather is posted */
 } dm_factor;
 
 /* Seconds this rank spent, and bytes it moved. */
@@ -38,7 +38,7 @@ typedef struct dm_task {
   dm_comm *grid_row, *grid_column, *layers; /* NULL on an idle rank */
   dm_range rows, cols, panels;              /* of this rank's block and layer */
   dm_factor a, b;
-  dm_view c; /* sums of products: the block, where the backend multiplies */
+  dm_view c;     /* sums of products: the block, where the backend multiplies */
   dm_view c_sum; /* rows c_share of it, summed over the layers, in host memory; pk > 1 only */
   dm_phases phases;
 } dm_task;
@@ -51,7 +51,8 @@ typedef struct dm_task_calls {
   void (*progress)(void *context, int64_t done, int64_t total); /* in panels */
 } dm_task_calls;
 
-/* Collective.  Allocates everything that PLAN foresees for this rank; the backend stays the caller's. */
+/* Collective.  Allocates everything that PLAN foresees for this rank; the backend stays the
+ * caller's. */
 dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend, dm_task *task);
 void dm_task_close(dm_task *task);
 
@@ -64,8 +65,8 @@ dm_range dm_task_piece_cols(const dm_task *task, dm_matrix matrix, int64_t panel
 dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int slot,
                      dm_space space);
 
-/* Runs the steps of this rank's cursor whose kinds are in the set KINDS (bits 1 << kind), in the order
- * that their dependencies allow; steps of other kinds count as done.  (execute.c) */
+/* Runs the steps of this rank's cursor whose kinds are in the set KINDS (bits 1 << kind), in the
+ * order that their dependencies allow; steps of other kinds count as done.  (execute.c) */
 enum {
   DM_LOADS = 1 << DM_STEP_LOAD_A | 1 << DM_STEP_LOAD_B,
   DM_PRODUCTS = 1 << DM_STEP_FETCH_A | 1 << DM_STEP_FETCH_B | 1 << DM_STEP_UPLOAD_A |
@@ -73,7 +74,8 @@ enum {
 };
 dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls);
 
-/* Sums the layers' partial blocks in ascending order of l; this rank's rows end in c_sum. (reduce.c) */
+/* Sums the layers' partial blocks in ascending order of l; this rank's rows end in c_sum.
+ * (reduce.c) */
 dm_status dm_task_reduce(dm_task *task);
 
 #endif

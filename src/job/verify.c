@@ -14,12 +14,9 @@
 
 enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
 
-typedef dm_status (*visit)(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                           int64_t col);
-
-/* Runs of rows of the file go through VISITOR as parts of op(X), this rank's share of them. */
+/* Runs of rows of the file go to TAKE as parts of op(X), this rank's share of them. */
 static dm_status stream(const dm_run *run, const dm_dataset *dataset, dm_op op, dm_dtype as,
-                        dm_dtype work, dm_freivalds *check, visit visitor) {
+                        dm_dtype work, dm_freivalds *check, dm_freivalds_part *take) {
   dm_range rows = dm_split(dataset->rows, run->ranks, run->rank, 1);
   int64_t row_bytes, bytes;
   DM_TRY(dm_bytes_of(dataset->cols, 1, dm_dtype_size(work), &row_bytes));
@@ -37,50 +34,39 @@ static dm_status stream(const dm_run *run, const dm_dataset *dataset, dm_op op, 
                           : dm_view_row_major(strip, work, count, dataset->cols);
     dm_view target = turned ? dm_view_transpose(part) : part;
     status = dm_reader_read(reader, row, 0, &target, 1, op == DM_OP_C);
-    if (!status) status = visitor(check, NULL, part, turned ? 0 : row, turned ? row : 0);
+    if (!status) status = take(check, NULL, part, turned ? 0 : row, turned ? row : 0);
   }
   free(strip);
   dm_reader_close(reader);
   return status;
 }
 
-static dm_status scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                        int64_t col) {
-  (void)row;
-  return dm_freivalds_scan_b(check, backend, view, col);
-}
-
-static dm_status add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                        int64_t col) {
-  (void)backend;
-  return dm_freivalds_add_c0(check, view, row, col);
-}
-
 static dm_status gather(const dm_run *run, const dm_verify *v, const dm_problem *p,
                         dm_freivalds *check) {
   const dm_equation *e = &v->equation;
   const dm_comm *world = run->world;
-  DM_TRY(dm_comm_agree(world, stream(run, &v->b, e->op_b, e->type, p->work, check, scan_b)));
+  DM_TRY(dm_comm_agree(world,
+                       stream(run, &v->b, e->op_b, e->type, p->work, check, dm_freivalds_scan_b)));
   DM_TRY(dm_freivalds_weigh(check, world));
-  DM_TRY(dm_comm_agree(
-      world, stream(run, &v->b, e->op_b, e->type, p->work, check, dm_freivalds_add_b)));
+  DM_TRY(dm_comm_agree(world,
+                       stream(run, &v->b, e->op_b, e->type, p->work, check, dm_freivalds_add_b)));
   DM_TRY(dm_freivalds_project(check, world));
-  DM_TRY(dm_comm_agree(
-      world, stream(run, &v->a, e->op_a, e->type, p->work, check, dm_freivalds_add_a)));
+  DM_TRY(dm_comm_agree(world,
+                       stream(run, &v->a, e->op_a, e->type, p->work, check, dm_freivalds_add_a)));
   DM_TRY(dm_comm_agree(
       world, stream(run, &v->c, DM_OP_N, DM_DTYPE_NONE, p->c, check, dm_freivalds_add_c)));
   if (!p->reads_c) return DM_OK;
-  dm_dtype wide = dm_dtype_is_complex(p->work) ? DM_C128 : p->work == DM_I8 ? DM_I32 : DM_F64;
-  return dm_comm_agree(world,
-                       stream(run, &v->c0, DM_OP_N, DM_DTYPE_NONE, wide, check, add_c0));
+  dm_dtype wide = dm_dtype_widest(p->work);
+  return dm_comm_agree(
+      world, stream(run, &v->c0, DM_OP_N, DM_DTYPE_NONE, wide, check, dm_freivalds_add_c0));
 }
 
 static dm_status probabilistic(dm_run *run, const dm_verify *v, const dm_problem *p,
                                dm_verdict *verdict) {
   dm_freivalds *check = NULL;
   /* Who multiplied is not known: the wider bound of tensor cores holds for all. */
-  DM_TRY(dm_comm_agree(
-      run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta, true, &check)));
+  DM_TRY(dm_comm_agree(run->world,
+                       dm_freivalds_new(p, v->equation.alpha, v->equation.beta, true, &check)));
   dm_status status = gather(run, v, p, check);
   if (!status) status = dm_freivalds_judge(check, run->world, verdict);
   dm_freivalds_free(check);
@@ -92,11 +78,12 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   dm_equation equation = v->equation;
   equation.type_c = v->c.dtype;
   dm_problem p;
-  DM_TRY(dm_comm_agree(
-      run->world, dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &equation, &p)));
+  DM_TRY(dm_comm_agree(run->world,
+                       dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &equation, &p)));
   if (v->c.rows != p.m || v->c.cols != p.n)
-    return dm_comm_agree(run->world, dm_fail(DM_E_INPUT, "%s:%s is %lld x %lld, the product is "
-                                                         "%lld x %lld",
+    return dm_comm_agree(run->world, dm_fail(DM_E_INPUT,
+                                             "%s:%s is %lld x %lld, the product is "
+                                             "%lld x %lld",
                                              v->c.at.file, v->c.at.dataset, (long long)v->c.rows,
                                              (long long)v->c.cols, (long long)p.m, (long long)p.n));
   dm_verdict verdict;

@@ -39,8 +39,7 @@ static dm_status read_all(const dm_verify *v, const dm_problem *p, operands *x) 
 }
 
 /* sum[j] += a b(:,j), size[j] += |a| |b(:,j)| for one element of A. */
-static void add_row(long double *sum, double *size, const double a[2], const double *b,
-                    int64_t n) {
+static void add_row(long double *sum, double *size, const double a[2], const double *b, int64_t n) {
   const long double re = a[0], im = a[1];
   const double magnitude = fabs(a[0]) + fabs(a[1]); /* 1-norms: cheap, and never too small */
   for (int64_t j = 0; j < n; j++) {
@@ -116,8 +115,9 @@ dm_status dm_verify_fully(dm_run *run, const dm_verify *v, const dm_problem *p,
   *verdict = (dm_verdict){.pass = true, .worst_row = -1, .exact = p->work == DM_I8};
   if ((double)p->m * (double)p->n * (double)p->k > largest_product)
     return dm_comm_agree(run->world,
-                         dm_hint(dm_fail(DM_E_USAGE, "--full multiplies again on the CPU; %lld x "
-                                                     "%lld x %lld would take too long",
+                         dm_hint(dm_fail(DM_E_USAGE,
+                                         "--full multiplies again on the CPU; %lld x "
+                                         "%lld x %lld would take too long",
                                          (long long)p->m, (long long)p->n, (long long)p->k),
                                  "without --full the check takes O(n^2)"));
   operands x = {.rows = dm_split(p->m, run->ranks, run->rank, 1)};

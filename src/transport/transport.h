@@ -1,4 +1,5 @@
-/* transport: how panels move between ranks.  One table of functions; NULL in it means (optional). */
+/* transport: how panels move between ranks.  One table of functions; NULL in it means (optional).
+ */
 #ifndef DM_TRANSPORT_TRANSPORT_H
 #define DM_TRANSPORT_TRANSPORT_H
 

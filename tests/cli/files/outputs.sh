@@ -14,5 +14,7 @@ try damier multiply A.h5 B.h5 -o link.h5 --force
 cp C.h5 old.h5
 damier multiply A.h5 B.h5 --beta 2 --c C.h5 -o C.h5 --force -q >/dev/null
 judge A.h5 B.h5 C.h5 --beta 2 --c old.h5
+try damier verify A.h5 B.h5 C.h5
+damier verify A.h5 B.h5 C.h5 --c old.h5 -q | grep -o 'PASS$'
 try damier multiply A.h5 B.h5 --beta 2 --c C.h5 -o C.h5
 ls

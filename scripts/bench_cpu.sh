@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# CPU: two ranks with one thread each against one process of the BLAS library with two threads,
+# turn about: A B A B ...
+# usage: scripts/bench_cpu.sh [--size N] [--pairs N] [--output FILE]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+
+size=4096 pairs=15 output=docs/results/cpu.jsonl
+while [ $# -gt 0 ]; do
+  case $1 in
+  --size) size=$2 ;;
+  --pairs) pairs=$2 ;;
+  --output) output=$2 ;;
+  *) die "usage: scripts/bench_cpu.sh [--size N] [--pairs N] [--output FILE]" ;;
+  esac
+  shift 2
+done
+
+build_release
+use_fast_openblas
+records=$(mktemp)
+say "$pairs pairs of products of $size x $size matrices"
+for ((pair = 1; pair <= pairs; pair++)); do
+  mpirun -n 2 "$damier" bench multiply --size "$size" --threads 1 --repetitions 1 --warmup 1 \
+    -q --json "$records"
+  "$damier" bench multiply --size "$size" --threads 2 --repetitions 1 --warmup 1 \
+    --against-library -q --json "$records"
+done
+keep_records "$output"

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Files: plain pread and pwrite beside damier's reader and writer, on the same file system.
+# usage: scripts/bench_io.sh [--directory DIR] [--bytes SIZE] [--repetitions N] [--output FILE]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+
+directory=build bytes=1GiB repetitions=11 output=docs/results/io.jsonl
+while [ $# -gt 0 ]; do
+  case $1 in
+  --directory) directory=$2 ;;
+  --bytes) bytes=$2 ;;
+  --repetitions) repetitions=$2 ;;
+  --output) output=$2 ;;
+  *) die "usage: scripts/bench_io.sh [--directory DIR] [--bytes SIZE] [--repetitions N] [--output FILE]" ;;
+  esac
+  shift 2
+done
+
+build_release
+records=$(mktemp)
+for count in 1 2 4; do
+  say "$count ranks, $bytes in $directory"
+  ranks "$count" "$damier" bench io --directory "$directory" --bytes "$bytes" \
+    --repetitions "$repetitions" -q --json "$records"
+done
+keep_records "$output"
