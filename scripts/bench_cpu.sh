@@ -17,7 +17,7 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 
-build_release
+build_release -DDAMIER_CUDA=AUTO
 use_fast_openblas
 records=$(mktemp)
 say "$pairs pairs of products of $size x $size matrices"
@@ -27,4 +27,4 @@ for ((pair = 1; pair <= pairs; pair++)); do
   "$damier" bench multiply --size "$size" --threads 2 --repetitions 1 --warmup 1 \
     --against-library -q --json "$records"
 done
-keep_records "$output"
+keep_records "$records" "$output"

@@ -34,4 +34,4 @@ say "products of $small x $small matrices"
 for type in f16 i8 c64 c128; do
   against_library --size "$small" --type "$type"
 done
-keep_records "$output"
+keep_records "$records" "$output"

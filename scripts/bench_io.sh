@@ -17,11 +17,11 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 
-build_release
+build_release -DDAMIER_CUDA=AUTO
 records=$(mktemp)
 for count in 1 2 4; do
   say "$count ranks, $bytes in $directory"
   ranks "$count" "$damier" bench io --directory "$directory" --bytes "$bytes" \
     --repetitions "$repetitions" -q --json "$records"
 done
-keep_records "$output"
+keep_records "$records" "$output"

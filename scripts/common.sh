@@ -67,9 +67,10 @@ use_fast_openblas() {
   fi
 }
 
-# keep_records FILE: moves what was measured to its place only when all of it is there.
+# keep_records FROM TO: what was measured comes to its place only when all of it is there.
 keep_records() {
-  mkdir -p "$(dirname "$1")"
-  mv "$records" "$1"
-  say "$(wc -l <"$1") records in $1; scripts/results.py docs/results/*.jsonl makes the tables"
+  mkdir -p "$(dirname "$2")"
+  cp "$1" "$2"
+  rm -f "$1"
+  say "$(wc -l <"$2") records in $2; scripts/results.py docs/results/*.jsonl makes the tables"
 }

@@ -92,7 +92,7 @@ run_sanitized() {
   ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0:detect_stack_use_after_return=1 \
     LSAN_OPTIONS=use_tls=0:suppressions=$suppressions/leaks.supp:print_suppressions=0 \
     UBSAN_OPTIONS=print_stacktrace=1 \
-    run_tests asan --label-exclude 'long|gpu|wide'
+    run_tests asan --label-exclude 'long|gpu' --exclude-regex '^(ranks\..*\.([3-9]|[1-9][0-9]+)|cli\.ranks)$'
 }
 
 check_format() {

@@ -64,6 +64,7 @@ static dm_status inflate_all(const void *data, int64_t *length, void *out, int64
 /* The first bytes of all elements, then the second ones, ...; a rest stays at the end. */
 static void unshuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out) {
   int64_t count = length / size;
+  if (count <= 1) size = 1, count = length; /* the order is as it was */
   for (int64_t byte = 0; byte < size; byte++)
     for (int64_t i = 0; i < count; i++) out[i * size + byte] = data[byte * count + i];
   memcpy(out + count * size, data + count * size, (size_t)(length - count * size));

@@ -127,11 +127,15 @@ static dm_status check_chunked(hid_t set, const dm_trust *trust, int64_t bytes, 
                       (long long)stored, (long long)find->file_bytes);
   if (trust->no_data) return DM_OK;
   if ((int64_t)present < chunks) return no_data(find, chunks - (int64_t)present, chunks);
-  bool packed = (find->filters & (DM_FILTER_DEFLATE | DM_FILTER_OTHER)) != 0;
   if (find->filters & DM_FILTER_OTHER) return DM_OK; /* trusted, and of any ratio */
-  if (stored == 0 || bytes / (packed ? DEFLATE_RATIO : 1) > stored)
+  int64_t least = bytes / DEFLATE_RATIO;
+  if (!(find->filters & DM_FILTER_DEFLATE) &&
+      dm_mul_overflows(chunks, find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype),
+                       &least))
+    least = INT64_MAX;
+  if (stored == 0 || stored < least)
     return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld",
-                      (long long)bytes, (long long)stored);
+                      (long long)dm_max(bytes, least), (long long)stored);
   return DM_OK;
 }
 

@@ -6,7 +6,8 @@
 #include "io/chunk_filter.h"
 #include "io/reader.h"
 
-enum { CACHE_LIMIT = 1 << 27 };
+/* Bytes of unpacked chunks that are kept; those without filters are as fast to read again. */
+enum { CACHE_LIMIT = 1 << 27, PLAIN_LIMIT = 1 << 23 };
 
 /* An unpacked chunk; NUMBER counts chunks row by row. */
 typedef struct slot {
@@ -83,7 +84,8 @@ dm_status dm_reader_open_chunks(dm_reader *reader) {
   DM_TRY(read_properties(reader, chunks));
   int64_t all;
   if (dm_mul_overflows(chunks->across, dm_ceil_div(d->rows, d->chunk_rows), &all)) all = INT64_MAX;
-  chunks->slots = dm_max(1, dm_min(all, CACHE_LIMIT / dm_chunk_filter_room(chunks->bytes)));
+  int64_t limit = chunks->filter.count > 0 ? CACHE_LIMIT : PLAIN_LIMIT;
+  chunks->slots = dm_max(1, dm_min(all, limit / dm_chunk_filter_room(chunks->bytes)));
   DM_TRY(dm_buffer_zeroed(chunks->slots, sizeof(slot), &memory));
   chunks->cache = memory;
   for (int64_t i = 0; i < chunks->slots; i++) chunks->cache[i].number = -1;

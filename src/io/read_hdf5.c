@@ -52,7 +52,7 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
   reader->set = H5Dopen2(reader->file, d->at.dataset, reader->access);
   if (reader->set < 0) return dm_h5_fail(DM_E_IO, &d->at, "the dataset cannot be opened again");
   DM_TRY(check_dataset(reader));
-  bool undo = d->layout == DM_CHUNKED && d->filters != 0 && !(d->filters & DM_FILTER_OTHER);
+  bool undo = d->layout == DM_CHUNKED && !(d->filters & DM_FILTER_OTHER);
   return undo ? dm_reader_open_chunks(reader) : DM_OK;
 }
 

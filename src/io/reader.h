@@ -40,7 +40,8 @@ dm_status dm_reader_open_direct(dm_reader *reader);
 dm_status dm_reader_open_hdf5(dm_reader *reader);
 void dm_reader_close_hdf5(dm_reader *reader);
 
-/* After dm_reader_open_hdf5, where the dataset has filters, and none but those of chunk_filter.h.
+/* After dm_reader_open_hdf5, where the dataset has chunks, and no filters but those of
+ * chunk_filter.h.
  */
 dm_status dm_reader_open_chunks(dm_reader *reader);
 void dm_reader_close_chunks(dm_reader *reader);

@@ -95,7 +95,7 @@ static void test_filters(void **state) {
   (void)state;
   const dm_chunk_filter sum = {.count = 1, .step = {DM_STEP_FLETCHER32}};
   const dm_chunk_filter shuffle = {
-      .count = 1, .step = {DM_STEP_SHUFFLE}, .shuffled_size = {1 << 30}};
+      .count = 1, .step = {DM_STEP_SHUFFLE}, .shuffled_size = {0xffffffff}};
   undo(&sum, "\0\0\0\0", 4, 0, NULL);
   undo(&sum, "abc", 3, 3, "shorter than its checksum");
   undo(&sum, "abcdefgh", 8, 4, "does not fit its checksum");

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Makes the tables of docs/performance.md from the program's own records.
+
+    scripts/results.py docs/results/*.jsonl           writes them between their markers
+    scripts/results.py --check docs/results/*.jsonl   only says whether they are up to date (exit 1: no)
+
+A table NAME stands between the lines "<!-- table NAME -->" and "<!-- end NAME -->". Times are medians;
+an interval is the 95 % confidence interval of the median, from order statistics.
+"""
+import argparse
+import json
+import math
+import pathlib
+import sys
+
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+GOAL_CPU, GOAL_GPU, GOAL_IO = 1.05, 0.98, 0.90
+GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
+
+
+def median(values):
+    values = sorted(values)
+    return 0.5 * (values[(len(values) - 1) // 2] + values[len(values) // 2])
+
+
+def interval(values):
+    """Bounds that the median of all runs lies between with 95 %; the extremes of few values."""
+    values, below, rank = sorted(values), 0.0, 0
+    while rank < len(values):
+        below += math.comb(len(values), rank) / 2.0 ** len(values)
+        if below > 0.025:
+            break
+        rank += 1
+    rank = max(rank, 1)
+    return values[rank - 1], values[-rank]
+
+
+def estimate(values, digits):
+    low, high = interval(values)
+    return f"{median(values):.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def milliseconds(seconds):
+    return f"{1e3 * median(seconds):.2f}"
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return lines
+
+
+def met(value, goal, is_met):
+    return f"{'met' if is_met else 'missed'} ({value} {goal})"
+
+
+def origin(records):
+    """Where numbers come from: one line for each machine and commit, and the commands."""
+    lines, seen = [], []
+    for record in records:
+        machine = record.get("machine", {})
+        parts = [machine.get("device"), machine.get("library"), "commit " + record["git"],
+                 record["date"][:10]]
+        line = ", ".join(part for part in parts if part)
+        if line not in seen:
+            seen.append(line)
+    commands = []
+    for record in records:
+        words, hidden = record["command"].split(), set()
+        for place, word in enumerate(words):  # where the record went is of no interest
+            if word == "--json":
+                hidden |= {place, place + 1}
+        command = " ".join(w for place, w in enumerate(words) if place not in hidden and w != "-q")
+        ranks = machine_ranks(record)
+        command = (f"mpirun -n {ranks} " if ranks > 1 else "") + command
+        if command not in commands:
+            commands.append(command)
+    lines += ["", *(f"Measured on: {line}." for line in seen), ""]
+    return lines + ["    " + command for command in commands]
+
+
+def machine_ranks(record):
+    return record.get("machine", {}).get("ranks", 1)
+
+
+def cpu_table(records):
+    """Pairs of a run on several ranks (A) and the library in one process (B)."""
+    rows = []
+    for size in sorted({r["problem"]["shape"] for r in records}):
+        of_size = [r for r in records if r["problem"]["shape"] == size]
+        ours = [r["repetitions"]["multiply_s"][0] for r in of_size if machine_ranks(r) > 1]
+        library = [r["repetitions"]["library_s"][0] for r in of_size
+                   if machine_ranks(r) == 1 and "library_s" in r["repetitions"]]
+        pairs = list(zip(ours, library))
+        if not pairs:
+            continue
+        ratios = [a / b for a, b in pairs]
+        verify = [r["repetitions"]["verify_s"][0] for r in of_size if machine_ranks(r) > 1]
+        rows.append((size, of_size[0]["problem"]["work"], len(pairs), estimate(ours, 3),
+                     estimate(library, 3), estimate(ratios, 3),
+                     met("≤", GOAL_CPU, median(ratios) <= GOAL_CPU), milliseconds(verify)))
+    head = ("m × n × k", "type", "pairs", "2 ranks × 1 thread, s", "library, 2 threads, s",
+            "time / library's", "goal", "verifying C, ms")
+    return table(head, rows) + origin(records)
+
+
+def gpu_table(records):
+    rows = []
+    for r in records:
+        problem, times = r["problem"], r["repetitions"]
+        flops = r["rates"]["multiply_flops"] * r["times"]["multiply_median_s"]
+        rate = [flops / t / 1e12 for t in times["multiply_s"]]
+        kind = compute_of(r)
+        row = [problem["shape"], kind, len(rate), estimate(rate, 2)]
+        if "library_s" in times:
+            ratios = [b / a for a, b in zip(times["multiply_s"], times["library_s"])]
+            goal = met("≥", GOAL_GPU, median(ratios) >= GOAL_GPU) if kind in GOAL_TYPES else ""
+            row += [estimate([flops / t / 1e12 for t in times["library_s"]], 2), estimate(ratios, 3),
+                    goal]
+        else:
+            row += ["", "", ""]
+        rows.append(row + [milliseconds(times["verify_s"])])
+    head = ("m × n × k", "type", "runs", "TFLOP/s", "library, TFLOP/s", "speed / library's", "goal",
+            "verifying C, ms")
+    return table(head, rows) + origin(records)
+
+
+def compute_of(record):
+    words = record["command"].split()
+    return "tf32" if "tf32" in words else record["problem"]["work"]
+
+
+def io_table(records):
+    rows = []
+    for r in records:
+        size, times = r["bench"]["bytes"], r["repetitions"]
+        row = [machine_ranks(r), f"{size / 2**30:.2f}", len(times["plain_read_s"])]
+        for way in ("read", "write"):
+            plain, ours = times[f"plain_{way}_s"], times[f"damier_{way}_s"]
+            ratios = [a / b for a, b in zip(plain, ours)]
+            row += [f"{size / median(plain) / 1e9:.2f}", f"{size / median(ours) / 1e9:.2f}",
+                    estimate(ratios, 3), met("≥", GOAL_IO, median(ratios) >= GOAL_IO)]
+        rows.append(row)
+    head = ("ranks", "GiB", "runs", "pread, GB/s", "reading, GB/s", "reading / pread", "goal",
+            "pwrite, GB/s", "writing, GB/s", "writing / pwrite", "goal")
+    return table(head, rows) + origin(records)
+
+
+def kind_of(record):
+    if record["verb"] == "bench io":
+        return "io"
+    return "gpu" if record["machine"]["backend"] == "cuda" else "cpu"
+
+
+def page_with_tables(text, records):
+    makers = {"cpu": cpu_table, "gpu": gpu_table, "io": io_table}
+    for name, make in makers.items():
+        mine = [r for r in records if kind_of(r) == name]
+        begin, end = f"<!-- table {name} -->\n", f"<!-- end {name} -->"
+        body = "\n".join(make(mine)) if mine else "No measurement is recorded yet."
+        head, rest = text.split(begin)
+        text = head + begin + body + "\n" + end + rest.split(end)[1]
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if out of date")
+    parser.add_argument("files", nargs="*", help="records, one line of JSON each")
+    options = parser.parse_args()
+    # A pattern that matched nothing stays as it is: there are no records then.
+    files = [pathlib.Path(name) for name in sorted(options.files) if "*" not in name]
+    records = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    old = PAGE.read_text()
+    new = page_with_tables(old, records)
+    if options.check:
+        if new != old:
+            sys.exit("docs/performance.md is out of date: run scripts/results.py docs/results/*.jsonl")
+    else:
+        PAGE.write_text(new)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Checks the order of the layers: layers.py ROOT [LIBRARY.a ...], or --self to check the checker.
+
+Includes go downward only and siblings never include each other; headers of big libraries stay in
+their places; file names are unique; no layer below cli keeps a variable in static memory.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "io": 2, "transport": 2, "backend": 2,
+         "job": 3, "cli": 4}
+ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"io"}), (r"nccl\.h", {"transport"}),
+           (r"(cuda|cublas|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
+SOURCES = (".c", ".h", ".cu", ".cuh", ".py")
+
+
+def layer_of(path):
+    return path.parts[1] if path.parts[0] == "src" else path.parts[0]
+
+
+def check_quoted(path, layer, target):
+    """Ours are included as "layer/file.h"."""
+    other = target.split("/")[0] if "/" in target else None
+    if other not in LEVEL:
+        return [f"{path}: \"{target}\" does not name its layer"]
+    if other != layer and LEVEL[other] >= LEVEL[layer]:
+        word = "a sibling" if LEVEL[other] == LEVEL[layer] else "a layer above"
+        return [f"{path}: \"{target}\" is of {word}"]
+    return []
+
+
+def check_system(path, layer, target):
+    return [f"{path}: <{target}> belongs in {', '.join(sorted(places))}"
+            for pattern, places in ALLOWED
+            if re.fullmatch(pattern, target) and layer not in places]
+
+
+def check_includes(root):
+    problems, nccl = [], []
+    for folder in ("src", "kernels"):
+        for file in sorted(root.glob(f"{folder}/**/*.[ch]*")):
+            path = file.relative_to(root)
+            layer = layer_of(path)
+            if layer not in LEVEL:
+                problems.append(f"{path}: {layer} is no layer")
+                continue
+            for quoted, system in INCLUDE.findall(file.read_text()):
+                if quoted:
+                    problems += check_quoted(path, layer, quoted)
+                else:
+                    problems += check_system(path, layer, system)
+                    nccl += [path] * (system == "nccl.h")
+    if len(set(nccl)) > 1:
+        problems.append(f"nccl.h is included in {len(set(nccl))} files")
+    return problems
+
+
+def check_names(root):
+    seen, problems = {}, []
+    for folder in ("src", "kernels", "tests", "scripts"):
+        for file in sorted(root.glob(f"{folder}/**/*")):
+            if file.suffix not in SOURCES or "__pycache__" in file.parts:
+                continue
+            other = seen.setdefault(file.name, file)
+            if other is not file:
+                problems.append(f"{file.relative_to(root)} has the name of {other.relative_to(root)}")
+    return problems
+
+
+def check_statics(library):
+    """Symbols in writable sections; tables of constant pointers lie in .data.rel.ro."""
+    table = subprocess.run(["objdump", "-t", library], capture_output=True, text=True, check=True)
+    problems = []
+    for line in table.stdout.splitlines():
+        found = re.match(r"^[0-9a-f]+ .{7} (\S+)\s+([0-9a-f]+)\s+(?:\.hidden )?(\S+)$", line)
+        if not found:
+            continue
+        section, size, name = found.groups()
+        writable = re.match(r"\.(data|bss|tdata|tbss)\b|\*COM\*", section)
+        if writable and not section.startswith(".data.rel.ro") and int(size, 16) > 0:
+            problems.append(f"{pathlib.Path(library).name}: variable {name} in {section}")
+    return problems
+
+
+def check_itself():
+    """Every kind of violation, planted in an otherwise clean tree, is found; the clean tree passes."""
+    clean = {"src/core/a.h": "", "src/plan/b.c": '#include "core/a.h"\n#include <stdio.h>\n',
+             "src/comm/c.c": "#include <mpi.h>\n", "kernels/k.cu": '#include "core/a.h"\n',
+             "src/job/j.c": '#include "plan/b.h"\n#  include "comm/c.h" /* why */\n'}
+    planted = {"src/core/x.c": '#include "plan/b.h"\n', "src/io/x.c": '#include "plan/b.h"\n',
+               "src/comm/x.c": '#include "kernels/k.h"\n', "src/job/x.c": "#include <mpi.h>\n",
+               "src/plan/x.c": "#include <hdf5.h>\n", "src/cli/x.h": "#include <cublas_v2.h>\n",
+               "src/backend/x.c": "#include <nccl.h>\n", "src/odd/x.c": "\n",
+               "src/core/b.c": "\n", "src/plan/x.h": '#include "bare.h"\n'}
+    missed = [name for name, text in {"": "", **planted}.items()
+              if bool(name) != bool(problems_of({**clean, **({name: text} if name else {})}))]
+    with tempfile.TemporaryDirectory() as scratch:
+        for text, bad in (("int counter = 3;", True), ("static int c; int f(void) { return c++; }", True),
+                          ("const char *const t[] = {\"a\"};", False), ("int x[4];", True)):
+            source, made = pathlib.Path(scratch, "s.c"), pathlib.Path(scratch, "s.o")
+            source.write_text(text + "\n")
+            subprocess.run(["cc", "-fPIE", "-O1", "-c", source, "-o", made], check=True)
+            if bool(check_statics(str(made))) != bad:
+                missed.append(text)
+    return [f"the checker is wrong about: {name or 'a clean tree'}" for name in missed]
+
+
+def problems_of(files):
+    with tempfile.TemporaryDirectory() as scratch:
+        root = pathlib.Path(scratch)
+        for name, text in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        return check_includes(root) + check_names(root)
+
+
+def main():
+    if sys.argv[1:] == ["--self"]:
+        problems = check_itself()
+    else:
+        root = pathlib.Path(sys.argv[1])
+        problems = check_includes(root) + check_names(root)
+        for library in sys.argv[2:]:
+            problems += check_statics(library)
+    print("\n".join(problems) or "in order")
+    sys.exit(1 if problems else 0)
+
+
+main()

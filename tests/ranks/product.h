@@ -1,0 +1,85 @@
+/* product: a multiplication of generated matrices, in memory, as the executor does it. */
+#ifndef DM_TESTS_PRODUCT_H
+#define DM_TESTS_PRODUCT_H
+
+#include "rank_test.h"
+
+#include "backend/cpu.h"
+#include "core/copy.h"
+#include "core/fill.h"
+#include "job/task.h"
+
+typedef struct product {
+  rank_test *test;
+  dm_plan plan;
+  dm_backend *backend;
+  dm_task task;
+  dm_generator a, b;
+} product;
+
+static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dtype work) {
+  dm_dtype sums = dm_dtype_accumulator(work);
+  return (dm_problem){.m = m, .n = n, .k = k, .file_a = work, .file_b = work, .work = work,
+                      .accumulator = sums, .c = sums, .verify = true};
+}
+
+static inline void fill_share(product *p, dm_matrix matrix) {
+  const dm_task *task = &p->task;
+  for (int64_t panel = task->panels.begin; panel < task->panels.end; panel++)
+    dm_fill(dm_task_piece(task, matrix, panel), matrix == DM_A ? &p->a : &p->b,
+            dm_task_piece_rows(task, matrix, panel).begin,
+            dm_task_piece_cols(task, matrix, panel).begin);
+}
+
+/* Plans, allocates, and fills the shares; whole numbers for i8, else KIND. */
+static inline product product_open(rank_test *test, dm_problem problem, dm_wishes wishes,
+                                   dm_kind kind, uint64_t seed) {
+  product p = {.test = test,
+               .a = {.kind = kind, .seed = 2 * seed, .parameter = 8},
+               .b = {.kind = kind, .seed = 2 * seed + 1, .parameter = 8}};
+  dm_machine machine;
+  dm_machine_stated(NULL, 1, &machine);
+  machine.ranks_per_node = test->run.ranks;
+  must(test, dm_plan_choose(&problem, &machine, test->run.ranks, &wishes, &p.plan));
+  dm_backend_config config = {.local_ranks = 1, .threads = 1, .kernel = "auto",
+                              .tile = wishes.reproducible ? DM_TILE : 0};
+  must(test, dm_backend_open(&dm_backend_cpu, &config, &p.backend));
+  return p;
+}
+
+/* After product_open, once the product stands where it stays. */
+static inline void product_fill(product *p) {
+  must(p->test, dm_task_open(&p->test->run, &p->plan, p->backend, &p->task));
+  fill_share(p, DM_A);
+  fill_share(p, DM_B);
+}
+
+static inline void product_run(product *p, unsigned kinds) {
+  const dm_task_calls none = {0};
+  must(p->test, dm_execute(&p->task, kinds, &none));
+}
+
+static inline void product_close(product *p) {
+  dm_task_close(&p->task);
+  dm_backend_close(p->backend);
+}
+
+/* This rank's finished sums, and the rows of C that they are; empty on an idle rank. */
+static inline dm_view product_sums(const product *p, dm_range *rows) {
+  const dm_place *at = &p->task.place;
+  *rows = (dm_range){0, 0};
+  if (at->idle) return (dm_view){0};
+  *rows = p->plan.pk > 1 ? dm_plan_c_share(&p->plan, at->i, at->l) : p->task.rows;
+  return p->plan.pk > 1 ? p->task.c_sum : p->task.c;
+}
+
+/* ROWS x COLS elements from (row, col) of a generated matrix; free() the base. */
+static inline dm_view generated(rank_test *test, const dm_generator *generator, dm_dtype dtype,
+                                dm_range rows, dm_range cols) {
+  int64_t m = dm_range_size(rows), n = dm_range_size(cols);
+  dm_view view = dm_view_row_major(memory_of(test, m * n * dm_dtype_size(dtype)), dtype, m, n);
+  dm_fill(view, generator, rows.begin, cols.begin);
+  return view;
+}
+
+#endif
