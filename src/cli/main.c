@@ -1,4 +1,5 @@
 /* damier: multiplies matrices in HDF5 files over MPI ranks and GPUs. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,8 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
 }
 
 int main(int argc, char **argv) {
+  /* A file beyond ulimit -f is then an error of its write, with a message and exit code 4. */
+  signal(SIGXFSZ, SIG_IGN);
   bool answered = false;
   dm_call *call = calloc(1, sizeof *call);
   const char **operands = calloc((size_t)argc + 1, sizeof *operands);

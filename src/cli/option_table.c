@@ -38,7 +38,7 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_location, AT(old_c), .flags_only = true},
     {"force", 0, NULL, MULTIPLY | GENERATE, DM_GROUP_FILES, NULL, NULL,
      "replace an output that exists, if it holds nothing but that dataset",
-     dm_cli_set_flag, AT(force)},
+     dm_cli_set_flag, AT(force), .flags_only = true},
     {"directory", 0, "DIR", BENCH_IO, DM_GROUP_FILES, ".", NULL,
      "where the scratch file is made, and removed again", dm_cli_set_path, AT(directory)},
 

@@ -52,6 +52,9 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
   DM_TRY(dm_backend_open(ops, &config, &setup->backend));
   DM_TRY(dm_backend_device(setup->backend, &setup->device));
   if (setup->device.advice[0]) dm_log_line(&run->log, DM_LOG_WARNING, "%s", setup->device.advice);
+  if (!ops->device_memory && engine->require_gpu_per_rank)
+    return dm_hint(dm_fail(DM_E_DEVICE, "this rank multiplies on the CPU: backend %s", ops->name),
+                   "leave out --require-gpu-per-rank, or see damier info for the GPUs");
   if (!ops->device_memory || setup->device.sharing == 1) return DM_OK;
   if (engine->require_gpu_per_rank)
     return dm_hint(dm_fail(DM_E_DEVICE, "%d ranks of this node share GPU %s", setup->device.sharing,

@@ -97,7 +97,7 @@ static void check_c(product *p, fault which, dm_freivalds *check) {
     if (which == NAN_IN_C) dm_store_wide(dm_view_at(c, c.rows - 1, 0), type, 1, nothing, 1);
   }
   must(p->test, dm_freivalds_add_c(check, NULL, c, rows.begin, p->task.cols.begin));
-  must(p->test, dm_freivalds_add_c0(check, old, rows.begin, p->task.cols.begin));
+  must(p->test, dm_freivalds_add_c0(check, NULL, old, rows.begin, p->task.cols.begin));
   free(old.base);
   free(c.base);
 }
