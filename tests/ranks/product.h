@@ -34,9 +34,10 @@ static inline void fill_share(product *p, dm_matrix matrix) {
 /* Plans, allocates, and fills the shares; whole numbers for i8, else KIND. */
 static inline product product_open(rank_test *test, dm_problem problem, dm_wishes wishes,
                                    dm_kind kind, uint64_t seed) {
+  const double parameter = kind == DM_INTEGER ? 8.0 : kind == DM_OZAKI ? 2.0 : 0.1;
   product p = {.test = test,
-               .a = {.kind = kind, .seed = 2 * seed, .parameter = 8},
-               .b = {.kind = kind, .seed = 2 * seed + 1, .parameter = 8}};
+               .a = {.kind = kind, .seed = 2 * seed, .parameter = parameter},
+               .b = {.kind = kind, .seed = 2 * seed + 1, .parameter = parameter}};
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);
   machine.ranks_per_node = test->run.ranks;

@@ -35,8 +35,8 @@ static double residual(rank_test *test, dm_dtype work, int64_t size, int64_t k, 
 }
 
 static void tight(rank_test *test, dm_dtype work) {
-  static const int64_t depths[] = {40, 300, 2000, 8000};
-  for (int d = 0; d < 4; d++) {
+  static const int64_t depths[] = {40, 300, 2000};
+  for (int d = 0; d < 3; d++) {
     double worst = 0.0;
     for (uint64_t run = 0; run < 20; run++)
       worst = fmax(worst, residual(test, work, 40 + 8 * (int64_t)run, depths[d],
@@ -53,7 +53,7 @@ static void tight(rank_test *test, dm_dtype work) {
 /* One kind of data that is hard on a bound each. */
 static void adverse(rank_test *test, dm_dtype work) {
   static const dm_kind kinds[] = {DM_OZAKI, DM_IDENTITY, DM_CONSTANT, DM_HILBERT, DM_INTEGER};
-  static const int64_t shapes[][2] = {{1, 1}, {1, 5000}, {300, 1}, {300, 7}, {130, 3000}};
+  static const int64_t shapes[][2] = {{1, 1}, {1, 5000}, {300, 1}, {300, 7}, {130, 9000}};
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
       residual(test, work, shapes[s][0], shapes[s][1], kinds[i], 7);

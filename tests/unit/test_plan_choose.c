@@ -53,7 +53,7 @@ static void choice_is_the_best_of_all(void **state) {
 static dm_plan compared(int64_t m, int64_t n, int64_t k, int ranks) {
   char text[200];
   snprintf(text, sizeof text,
-           "gpu=h200 gflops=60000 link=48 network=48 latency=0.001 copy=1e9 "
+           "gpu=h200 links=device gflops=60000 link=48 network=48 latency=0.001 copy=1e9 "
            "upload=1e9 nodes=%d",
            ranks);
   dm_problem problem = problem_of(m, n, k, DM_F64);
