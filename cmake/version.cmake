@@ -1,9 +1,13 @@
 # core/version.h: what `damier --version` and the records say of this build.
+set(DAMIER_COMMIT "" CACHE STRING "Commit that is built, for a tree without its history")
+set(DAMIER_GIT "${DAMIER_COMMIT}")
 find_package(Git QUIET)
-set(DAMIER_GIT "unknown")
-if(GIT_FOUND AND EXISTS ${CMAKE_SOURCE_DIR}/.git)
+if(GIT_FOUND AND NOT DAMIER_GIT)
   execute_process(COMMAND ${GIT_EXECUTABLE} -C ${CMAKE_SOURCE_DIR} describe --always --dirty
                   --abbrev=12 OUTPUT_VARIABLE DAMIER_GIT OUTPUT_STRIP_TRAILING_WHITESPACE
                   ERROR_QUIET)
+endif()
+if(NOT DAMIER_GIT)
+  set(DAMIER_GIT "unknown")
 endif()
 configure_file(cmake/version.h.in generated/core/version.h @ONLY)
