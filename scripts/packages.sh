@@ -7,14 +7,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhdf5-dev
-  libopenblas-dev libjansson-dev libxxhash-dev)
+  libopenblas-dev libjansson-dev libxxhash-dev zlib1g-dev)
 test_packages=(libcmocka-dev python3 python3-numpy python3-h5py hdf5-tools)
 lint_packages=(shellcheck clang-format mandoc)
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
 
 # What must be there in the end, however it came.
 build_tools=(cc cmake ninja pkg-config mpicc mpirun)
-build_libraries=(jansson libxxhash)
+build_libraries=(jansson libxxhash zlib)
 test_tools=(python3 h5dump)
 test_libraries=(cmocka)
 lint_tools=(shellcheck clang-format mandoc)
@@ -81,7 +81,7 @@ if [ ${#needs[@]} != 0 ]; then
   cat >&2 <<END
 error: missing for ${*:-build}: ${needs[*]}
   Needed are: a C11 compiler, CMake 3.25 or newer, Ninja, pkg-config, MPI 3 (Open MPI or MPICH),
-  HDF5 1.10 or newer, a CBLAS (OpenBLAS, BLIS, MKL, NVPL), jansson, xxHash;
+  HDF5 1.10 or newer, a CBLAS (OpenBLAS, BLIS, MKL, NVPL), jansson, xxHash, zlib;
   for the tests cmocka, h5dump, and Python 3 with NumPy and h5py;
   for the checks shellcheck, clang-format and mandoc.
   Debian's names for them: ${packages[*]}

@@ -85,14 +85,17 @@ run_tests() {
   done < <(verdicts "$report")
 }
 
-# Against AddressSanitizer and UndefinedBehaviorSanitizer.  Whole call stacks are needed to tell leaks
-# of the libraries, which are not ours; GCC 12's LeakSanitizer crashes on Open MPI's thread-local data.
+# Against AddressSanitizer and UndefinedBehaviorSanitizer.  Telling leaks of the libraries, which are
+# not ours, takes whole call stacks; GCC 12's LeakSanitizer crashes on Open MPI's thread-local data.
+# The judges run several hundred programs, without looking for leaks.
 run_sanitized() {
-  local suppressions=$root/tests/sanitizer
+  local leaks=$root/tests/sanitizer/leaks.supp
+  export UBSAN_OPTIONS=print_stacktrace=1
   ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0:detect_stack_use_after_return=1 \
-    LSAN_OPTIONS=use_tls=0:suppressions=$suppressions/leaks.supp:print_suppressions=0 \
-    UBSAN_OPTIONS=print_stacktrace=1 \
-    run_tests asan --label-exclude 'long|gpu' --exclude-regex '^(ranks\..*\.([3-9]|[1-9][0-9]+)|cli\.ranks)$'
+    LSAN_OPTIONS=use_tls=0:suppressions=$leaks:print_suppressions=0 \
+    run_tests asan --label-exclude 'long|gpu|judge' \
+    --exclude-regex '^(layers|ranks\..*\.([3-9]|[1-9][0-9]+)|cli\.ranks)$'
+  ASAN_OPTIONS=detect_leaks=0 run_tests asan --label-regex judge --label-exclude long
 }
 
 check_format() {

@@ -22,7 +22,7 @@ static double factor_of(const char *suffix) {
 }
 
 bool dm_parse_count(const char *text, int64_t *value) {
-  if (text[0] < '0' || text[0] > '9') return false;
+  if (text[0] < '0' || text[0] > '9' || strpbrk(text, "xX")) return false; /* nor hexadecimal */
   char *end;
   errno = 0;
   int64_t whole = strtoll(text, &end, 10);

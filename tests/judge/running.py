@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-WORKERS = 3  # most of a run's time is the start of MPI
+WORKERS = 4  # most of a run's time is the start of MPI
 
 
 class Failure(Exception):

@@ -19,8 +19,15 @@ typedef struct product {
 
 static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dtype work) {
   dm_dtype sums = dm_dtype_accumulator(work);
-  return (dm_problem){.m = m, .n = n, .k = k, .file_a = work, .file_b = work, .work = work,
-                      .accumulator = sums, .c = sums, .verify = true};
+  return (dm_problem){.m = m,
+                      .n = n,
+                      .k = k,
+                      .file_a = work,
+                      .file_b = work,
+                      .work = work,
+                      .accumulator = sums,
+                      .c = sums,
+                      .verify = true};
 }
 
 static inline void fill_share(product *p, dm_matrix matrix) {
@@ -42,8 +49,8 @@ static inline product product_open(rank_test *test, dm_problem problem, dm_wishe
   dm_machine_stated(NULL, 1, &machine);
   machine.ranks_per_node = test->run.ranks;
   must(test, dm_plan_choose(&problem, &machine, test->run.ranks, &wishes, &p.plan));
-  dm_backend_config config = {.local_ranks = 1, .threads = 1, .kernel = "auto",
-                              .tile = wishes.reproducible ? DM_TILE : 0};
+  dm_backend_config config = {
+      .local_ranks = 1, .threads = 1, .kernel = "auto", .tile = wishes.reproducible ? DM_TILE : 0};
   must(test, dm_backend_open(&dm_backend_cpu, &config, &p.backend));
   return p;
 }

@@ -1,5 +1,5 @@
-/* rank_test: checks for tests under mpirun.  A failed check is counted and the test goes on, so that no
- * rank waits for one that left; the counts are summed at the end. */
+/* rank_test: checks for tests under mpirun.  A failed check is counted and the test goes on, so
+ * that no rank waits for one that left; the counts are summed at the end. */
 #ifndef DM_TESTS_RANK_TEST_H
 #define DM_TESTS_RANK_TEST_H
 

@@ -2,8 +2,8 @@
 #include "rank_test.h"
 
 static dm_status error_of(int rank) {
-  dm_status status = dm_fail((dm_code)(DM_E_USAGE + rank % 5), "rank %d could not: \"%%s\" \xc3\xa9",
-                             rank);
+  dm_status status =
+      dm_fail((dm_code)(DM_E_USAGE + rank % 5), "rank %d could not: \"%%s\" \xc3\xa9", rank);
   return dm_hint(status, "ask rank %d", rank);
 }
 
@@ -27,7 +27,8 @@ static void some_fail(rank_test *t, unsigned who) {
 
 /* An error that was agreed on before keeps the rank where it happened. */
 static void again(rank_test *t) {
-  dm_status status = dm_comm_agree(t->run.world, t->run.rank == t->run.ranks - 1 ? error_of(3) : DM_OK);
+  dm_status status =
+      dm_comm_agree(t->run.world, t->run.rank == t->run.ranks - 1 ? error_of(3) : DM_OK);
   status = dm_comm_agree(t->run.world, status);
   CHECK(t, status && status->rank == t->run.ranks - 1, "the rank was forgotten");
   dm_status_free(status);

@@ -39,7 +39,8 @@ static void split(rank_test *t) {
   CHECK(t, (part != NULL) == (me % 2 == 1), "who is in");
   if (part) {
     CHECK(t, dm_comm_size(part) == ranks / 2, "size %d", dm_comm_size(part));
-    CHECK(t, dm_comm_rank(part) == (ranks - (ranks % 2) - 1 - me) / 2, "rank %d", dm_comm_rank(part));
+    CHECK(t, dm_comm_rank(part) == (ranks - (ranks % 2) - 1 - me) / 2, "rank %d",
+          dm_comm_rank(part));
   }
   dm_comm_free(part);
 }

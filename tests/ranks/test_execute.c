@@ -45,8 +45,9 @@ static void multiply(rank_test *test, dm_problem problem, dm_wishes wishes) {
   product p = product_open(test, problem, wishes, DM_INTEGER, 5);
   product_fill(&p);
   /* What the memory held before must not matter. */
-  if (!p.task.place.idle) memset(p.task.c.base, 0x7f, (size_t)(p.task.c.rows * p.task.c.cols *
-                                                           dm_dtype_size(p.task.c.dtype)));
+  if (!p.task.place.idle)
+    memset(p.task.c.base, 0x7f,
+           (size_t)(p.task.c.rows * p.task.c.cols * dm_dtype_size(p.task.c.dtype)));
   product_run(&p, DM_PRODUCTS);
   product_run(&p, 1u << DM_STEP_REDUCE);
   compare(&p);

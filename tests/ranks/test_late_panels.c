@@ -43,9 +43,11 @@ static int64_t late_received(const dm_transport *transport) {
   return dm_transport_received(((const late_transport *)transport)->inner);
 }
 
-static const dm_transport_ops late_ops = {
-    .name = "late", .close = late_close, .post = late_post, .test = late_test,
-    .received = late_received};
+static const dm_transport_ops late_ops = {.name = "late",
+                                          .close = late_close,
+                                          .post = late_post,
+                                          .test = late_test,
+                                          .received = late_received};
 
 static dm_status generate(void *context, dm_task *task, dm_matrix matrix) {
   const dm_generator random = {.kind = DM_UNIFORM, .seed = (uint64_t)matrix};
@@ -58,8 +60,8 @@ static dm_status generate(void *context, dm_task *task, dm_matrix matrix) {
 }
 
 static dm_status multiply(dm_run *run, dm_verdict *verdict) {
-  dm_problem problem = {.m = SIZE, .n = SIZE, .k = SIZE, .work = DM_F64, .accumulator = DM_F64,
-                        .c = DM_F64};
+  dm_problem problem = {
+      .m = SIZE, .n = SIZE, .k = SIZE, .work = DM_F64, .accumulator = DM_F64, .c = DM_F64};
   dm_wishes wishes = {.pm = 1, .pn = run->ranks, .pk = 1, .panel = PANEL};
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);

@@ -30,15 +30,21 @@ static void post(rank_test *t, dm_transport *transport, gathering *x, int g) {
   x->in_place = g % 3 == 0;
   x->own = x->in_place ? x->slot + x->offset[me] : memory_of(t, x->bytes[me]);
   put_pattern(x->own, x->bytes[me], me, g);
-  dm_gather gather = {.group = t->run.world, .own = x->own, .slot = x->slot, .offset = x->offset,
-                      .bytes = x->bytes, .tag = g == 0 ? 32767 : g};
+  dm_gather gather = {.group = t->run.world,
+                      .own = x->own,
+                      .slot = x->slot,
+                      .offset = x->offset,
+                      .bytes = x->bytes,
+                      .tag = g == 0 ? 32767 : g};
   must(t, dm_transport_post(transport, &gather, &x->ticket));
 }
 
 static void check(rank_test *t, const gathering *x, int g) {
   for (int r = 0; r < t->run.ranks; r++)
-    CHECK(t, has_pattern(x->slot + x->offset[r], x->bytes[r], r, g), "gather %d: piece of %d", g, r);
-  for (int i = 0; i < GUARD; i++) CHECK(t, x->slot[x->total + i] == 0x5a, "written behind the slot");
+    CHECK(t, has_pattern(x->slot + x->offset[r], x->bytes[r], r, g), "gather %d: piece of %d", g,
+          r);
+  for (int i = 0; i < GUARD; i++)
+    CHECK(t, x->slot[x->total + i] == 0x5a, "written behind the slot");
 }
 
 static void gathers(rank_test *t, const dm_transport_ops *ops) {

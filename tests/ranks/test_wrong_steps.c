@@ -1,5 +1,5 @@
-/* ranks: 1 2 3 4 6.  A product computed wrongly, in every way that a machine or a mistake may: the check
- * must fail, and pass where nothing was done to it. */
+/* ranks: 1 2 3 4 6.  A product computed wrongly, in every way that a machine or a mistake may: the
+ * check must fail, and pass where nothing was done to it. */
 #include "product.h"
 
 #include "job/finish.h"
@@ -18,9 +18,8 @@ typedef enum fault {
   FAULTS,
 } fault;
 
-static const char *const names[FAULTS] = {"no fault",  "panel missing", "panel twice",
-                                          "low bit",   "high bit",      "parts swapped",
-                                          "beta lost", "NaN in C"};
+static const char *const names[FAULTS] = {"no fault", "panel missing", "panel twice", "low bit",
+                                          "high bit", "parts swapped", "beta lost",   "NaN in C"};
 static const double alpha[2] = {2.0, 0.0}, beta[2] = {-3.0, 0.0};
 static const dm_generator old_c = {.kind = DM_INTEGER, .seed = 99, .parameter = 50};
 
@@ -117,8 +116,9 @@ static void multiply(rank_test *test, dm_dtype work, fault which, dm_wishes wish
   check_c(&p, which, check);
   dm_verdict verdict;
   must(test, dm_freivalds_judge(check, test->run.world, &verdict));
-  CHECK(test, verdict.pass == (which == NO_FAULT), "%s, %s, grid %dx%dx%d: residual %g of the bound",
-        dm_dtype_name(work), names[which], p.plan.pm, p.plan.pn, p.plan.pk, verdict.residual);
+  CHECK(test, verdict.pass == (which == NO_FAULT),
+        "%s, %s, grid %dx%dx%d: residual %g of the bound", dm_dtype_name(work), names[which],
+        p.plan.pm, p.plan.pn, p.plan.pk, verdict.residual);
   dm_freivalds_free(check);
   product_close(&p);
 }

@@ -1,0 +1,134 @@
+/* ranks: 1 2.  What the check must see, must let pass and must leave out, on matrices made for it.
+ */
+#include "rank_test.h"
+
+#include "core/copy.h"
+#include "core/fill.h"
+#include "job/freivalds.h"
+
+enum { M = 40, N = 30, K = 50 };
+
+typedef struct trial {
+  rank_test *test;
+  dm_dtype c_type;
+  double a[M][K], b[K][N], c[M][N];
+} trial;
+
+/* C = A B in long double; NaN and Inf come as they do. */
+static void multiply(trial *t) {
+  for (int i = 0; i < M; i++)
+    for (int j = 0; j < N; j++) {
+      long double sum = 0;
+      for (int k = 0; k < K; k++) sum += (long double)t->a[i][k] * t->b[k][j];
+      t->c[i][j] = (double)sum;
+    }
+}
+
+static void fill(trial *t) {
+  dm_fill(dm_view_row_major(t->a, DM_F64, M, K), &(dm_generator){DM_NORMAL, 1, 0}, 0, 0);
+  dm_fill(dm_view_row_major(t->b, DM_F64, K, N), &(dm_generator){DM_NORMAL, 2, 0}, 0, 0);
+  multiply(t);
+}
+
+/* The last rank holds the upper half of A and C, rank 0 the rest. */
+static dm_verdict judge(trial *t) {
+  static const double one[2] = {1.0, 0.0}, none[2] = {0.0, 0.0};
+  const dm_problem problem = {
+      .m = M, .n = N, .k = K, .work = DM_F64, .accumulator = DM_F64, .c = t->c_type};
+  const dm_comm *world = t->test->run.world;
+  const bool first = t->test->run.rank == 0, last = t->test->run.rank == t->test->run.ranks - 1;
+  dm_freivalds *check;
+  must(t->test, dm_freivalds_new(&problem, one, none, false, &check));
+  dm_view a = dm_view_row_major(t->a, DM_F64, M, K), b = dm_view_row_major(t->b, DM_F64, K, N);
+  dm_view c = dm_view_row_major(t->c, DM_F64, M, N);
+  if (first) must(t->test, dm_freivalds_scan_b(check, NULL, b, 0, 0));
+  must(t->test, dm_freivalds_weigh(check, world));
+  if (first) must(t->test, dm_freivalds_add_b(check, NULL, b, 0, 0));
+  must(t->test, dm_freivalds_project(check, world));
+  for (int half = 0; half < 2; half++) {
+    if (!(half ? first : last)) continue;
+    const int64_t row = half * (M / 2);
+    must(t->test, dm_freivalds_add_a(check, NULL, dm_view_sub(a, row, 0, M / 2, K), row, 0));
+    must(t->test, dm_freivalds_add_c(check, NULL, dm_view_sub(c, row, 0, M / 2, N), row, 0));
+  }
+  dm_verdict verdict, again;
+  must(t->test, dm_freivalds_judge(check, world, &verdict));
+  must(t->test, dm_freivalds_judge(check, world, &again)); /* asking changes nothing */
+  CHECK(t->test, again.residual == verdict.residual, "another residual the second time");
+  dm_freivalds_free(check);
+  return verdict;
+}
+
+#define EXPECT(t, name, passes, left_rows, left_cols)                                              \
+  do {                                                                                             \
+    dm_verdict v = judge(t);                                                                       \
+    CHECK((t)->test, v.pass == (passes), "%s: residual %g", name, v.residual);                     \
+    CHECK((t)->test, v.rows_left_out == (left_rows) && v.cols_left_out == (left_cols),             \
+          "%s: %lld rows, %lld columns left out", name, (long long)v.rows_left_out,                \
+          (long long)v.cols_left_out);                                                             \
+  } while (0)
+
+static void errors(trial *t) {
+  fill(t);
+  EXPECT(t, "right", true, 0, 0);
+  t->c[7][3] *= 1 + 1e-9;
+  EXPECT(t, "one element, 1e-9 off", false, 0, 0);
+  t->c[7][3] = 1e200; /* a corrupted C must not widen its own bound */
+  EXPECT(t, "one huge element", false, 0, 0);
+  t->c[7][3] = INFINITY;
+  EXPECT(t, "Inf in C", false, 0, 0);
+  t->c[7][3] = NAN;
+  EXPECT(t, "NaN in C", false, 0, 0);
+  memset(t->c, 0, sizeof t->c);
+  EXPECT(t, "C of zeros", false, 0, 0);
+}
+
+/* Weights of one size would hide an error in a small column behind a large one. */
+static void scales(trial *t) {
+  fill(t);
+  for (int k = 0; k < K; k++) t->b[k][0] *= 1e60, t->b[k][1] *= 1e-60, t->b[k][2] = 0.0;
+  for (int k = 0; k < K; k++) t->a[5][k] *= 1e-90, t->a[6][k] *= 1e90, t->a[9][k] = 0.0;
+  multiply(t);
+  EXPECT(t, "scaled", true, 0, 0);
+  double right = t->c[5][1];
+  t->c[5][1] *= 1 + 1e-6;
+  EXPECT(t, "error in a small column of a small row", false, 0, 0);
+  t->c[5][1] = right;
+  t->c[20][2] = 1e-8; /* beside ones: a column of zeros has weight 1 */
+  EXPECT(t, "error in a column of zeros", false, 0, 0);
+  t->c[20][2] = 0.0;
+  t->c[9][4] = 1e-250;
+  EXPECT(t, "error in a row of zeros", false, 0, 0);
+}
+
+static void left_out(trial *t) {
+  fill(t);
+  t->a[3][3] = NAN, t->a[30][0] = -INFINITY, t->b[2][11] = INFINITY;
+  multiply(t);
+  EXPECT(t, "NaN and Inf in A and B", true, 2, 1);
+  t->c[4][4] += 1e-3;
+  EXPECT(t, "an error beside them", false, 2, 1);
+  fill(t);
+  t->c_type = DM_F16; /* its largest number is 65504 */
+  for (int k = 0; k < K; k++) t->a[8][k] *= 1e6;
+  multiply(t);
+  for (int i = 0; i < M; i++) {
+    uint16_t half[N];
+    dm_store_wide(half, DM_F16, 1, t->c[i], N);
+    dm_load_wide(t->c[i], half, DM_F16, 1, N);
+  }
+  EXPECT(t, "a row that overflows in C's type", true, 1, 0);
+  t->c[9][1] = INFINITY;
+  EXPECT(t, "Inf where none can come from", false, 1, 0);
+  t->c_type = DM_F64;
+}
+
+int main(void) {
+  static trial t;
+  rank_test test = rank_test_start();
+  t.test = &test, t.c_type = DM_F64;
+  errors(&t);
+  scales(&t);
+  left_out(&t);
+  return rank_test_end(&test);
+}

@@ -1,0 +1,80 @@
+/* The sums that verification is made of: M x, |M x|^2, squares of columns; NaN behind a zero is not
+ * seen. */
+#include "checks.h"
+
+#include "backend/backend.h"
+#include "core/copy.h"
+#include "core/fill.h"
+
+enum { ROWS = 7, COLS = 1101 };
+
+static void load(dm_view view, int64_t i, int64_t j, double value[2]) {
+  value[1] = 0.0;
+  dm_load_wide(value, dm_view_at(view, i, j), view.dtype, 1, 1);
+}
+
+/* Whole numbers, so that the order of sums does not matter; x is complex for complex matrices. */
+static void floats(void **state) {
+  (void)state;
+  for (dm_dtype dtype = DM_F64; dtype <= DM_C128; dtype++) {
+    const int parts = dm_dtype_is_complex(dtype) ? 2 : 1;
+    static double memory[ROWS * (COLS + 3) * 2], x[2 * COLS], y[2 * ROWS], squares[ROWS],
+        cols[COLS];
+    dm_view m = dm_view_strided(memory, dtype, DM_HOST, ROWS, COLS, COLS + 3);
+    dm_fill(m, &(dm_generator){.kind = DM_INTEGER, .seed = 5, .parameter = 9}, 0, 0);
+    double nan[2] = {NAN, NAN};
+    dm_store_wide(dm_view_at(m, 3, 600), dtype, 1, nan, 1);
+    for (int64_t j = 0; j < COLS * parts; j++) x[j] = j / parts == 600 ? 0.0 : (double)(j % 11 - 5);
+    for (int64_t i = 0; i < ROWS * parts; i++) y[i] = 3.0;
+    for (int64_t i = 0; i < ROWS; i++) squares[i] = 4.0;
+    memset(cols, 0, sizeof cols);
+    ok(dm_host_probe(NULL, m, x, y, squares));
+    ok(dm_host_scan(NULL, m, cols));
+    assert_true(isnan(cols[600]));
+    for (int64_t i = 0; i < ROWS; i++) {
+      double want[2] = {3.0, 3.0}, square = 4.0, v[2];
+      for (int64_t j = 0; j < COLS; j++) {
+        double xj[2] = {x[j * parts], parts == 2 ? x[2 * j + 1] : 0.0};
+        if (j == 600) continue;
+        load(m, i, j, v);
+        double re = v[0] * xj[0] - v[1] * xj[1], im = v[0] * xj[1] + v[1] * xj[0];
+        want[0] += re, want[1] += im, square += re * re + im * im;
+        cols[j] -= v[0] * v[0] + v[1] * v[1];
+      }
+      assert_true(y[i * parts] == want[0] && squares[i] == square);
+      if (parts == 2) assert_true(y[2 * i + 1] == want[1]);
+    }
+    for (int64_t j = 0; j < COLS; j++) assert_true(j == 600 || cols[j] == 0.0);
+  }
+}
+
+static void whole_numbers(void **state) {
+  (void)state;
+  int8_t small[2 * 5] = {1, -2, 127, -128, 0, 5, 6, 7, 8, 9};
+  int32_t large[2 * 5] = {INT32_MAX, INT32_MIN, 1, 0, -1, 5, 6, 7, 8, 9};
+  const uint64_t x[5] = {UINT64_MAX, 1ull << 63, 3, 0x123456789abcdefull, 7};
+  uint64_t y[2] = {1, 2}, want[2] = {1, 2};
+  for (int i = 0; i < 10; i++)
+    want[i / 5] += (uint64_t)(int64_t)small[i] * x[i % 5] + (uint64_t)(int64_t)large[i] * x[i % 5];
+  ok(dm_host_probe(NULL, dm_view_row_major(small, DM_I8, 2, 5), x, y, NULL));
+  ok(dm_host_probe(NULL, dm_view_row_major(large, DM_I32, 2, 5), x, y, NULL));
+  assert_memory_equal(y, want, sizeof y);
+}
+
+/* No sum hides that a summand was Inf or NaN. */
+static void infinities(void **state) {
+  (void)state;
+  double row[4] = {1.0, INFINITY, -INFINITY, 2.0}, x[4] = {1.0, 1.0, 1.0, 1.0}, y = 0.0,
+         square = 0.0;
+  ok(dm_host_probe(NULL, dm_view_row_major(row, DM_F64, 1, 4), x, &y, &square));
+  assert_true(isnan(y) && isinf(square));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(floats),
+      cmocka_unit_test(whole_numbers),
+      cmocka_unit_test(infinities),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* Numbers with units, closest names, statuses: what people read and type. */
+#include "checks.h"
+
+#include "core/closest.h"
+#include "core/dtype.h"
+#include "core/units.h"
+
+static void counts(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    int64_t value; /* -1: refused */
+  } cases[] = {
+      {"0", 0},
+      {"7", 7},
+      {"4k", 4000},
+      {"4Ki", 4096},
+      {"1.5G", 1500000000},
+      {"8GiB", 8LL << 30},
+      {"2TB", 2000000000000},
+      {"12B", 12},
+      {"3KiB", 3072},
+      {"1M", 1000000},
+      {"2T", 2000000000000},
+      {"9223372036854775807", INT64_MAX},
+      {"0.5Ki", 512},
+      {"", -1},
+      {"-1", -1},
+      {"+1", -1},
+      {" 1", -1},
+      {"1 ", -1},
+      {"k", -1},
+      {"1.5", -1},
+      {"1kk", -1},
+      {"1q", -1},
+      {"1iB", -1},
+      {"1Gi B", -1},
+      {"0.3", -1},
+      {"nan", -1},
+      {"inf", -1},
+      {"1e400", -1},
+      {"9223372036854775808", -1},
+      {"99999999T", -1},
+      {"16777216Ti", -1},
+      {"0x10", -1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    int64_t value = -77;
+    bool parsed = dm_parse_count(cases[i].text, &value);
+    if (parsed != (cases[i].value >= 0) || value != (parsed ? cases[i].value : -77))
+      fail_msg("\"%s\" is %d %lld", cases[i].text, parsed, (long long)value);
+  }
+}
+
+static void reals(void **state) {
+  (void)state;
+  double value;
+  assert_true(dm_parse_real("-1.25e-3", &value) && value == -1.25e-3);
+  static const char *const refused[] = {"", "x", "1x", "1 ", "inf", "nan", "1e999", "1,2", "--1"};
+  for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+    if (dm_parse_real(refused[i], &value)) fail_msg("\"%s\" is no number", refused[i]);
+}
+
+static void formats(void **state) {
+  (void)state;
+  char text[32];
+  assert_string_equal(dm_format_bytes(0, text), "0 B");
+  assert_string_equal(dm_format_bytes(1023, text), "1023 B");
+  assert_string_equal(dm_format_bytes(1536, text), "1.50 KiB");
+  assert_string_equal(dm_format_bytes(INT64_MAX, text), "8192 PiB");
+  assert_string_equal(dm_format_seconds(0.0, text), "0.00 s");
+  assert_string_equal(dm_format_seconds(1.237, text), "1.24 s");
+  assert_string_equal(dm_format_seconds(0.83, text), "830 ms");
+  assert_string_equal(dm_format_rate(9.81e9, text), "9.81 GB/s");
+  assert_string_equal(dm_format_flops(64.7e12, text), "64.7 TFLOP/s");
+}
+
+static void closest_names(void **state) {
+  (void)state;
+  static const char *const names[] = {"multiply", "plan", "generate", "verify", "info", "bench"};
+  assert_int_equal(dm_closest("mutliply", names, 6), 0);
+  assert_int_equal(dm_closest("verfy", names, 6), 3);
+  assert_int_equal(dm_closest("plan", names, 6), 1);
+  assert_int_equal(dm_closest("xyzzyxyz", names, 6), -1);
+  assert_int_equal(dm_closest("bench", names, 0), -1);
+  char endless[5000];
+  memset(endless, 'a', sizeof endless - 1);
+  endless[sizeof endless - 1] = '\0';
+  dm_closest(endless, names, 6); /* must only come back */
+}
+
+static void statuses(void **state) {
+  (void)state;
+  dm_status status = dm_fail(DM_E_IO, "cannot read %s", "x%s%n");
+  assert_string_equal(status->message, "cannot read x%s%n");
+  assert_non_null(strstr(status->place, "test_core_text.c"));
+  status = dm_hint(dm_context(status, "file %d", 3), "look at %s", "it");
+  assert_string_equal(status->message, "file 3: cannot read x%s%n");
+  assert_string_equal(status->hint, "look at it");
+  assert_int_equal(status->rank, -1);
+  dm_status copy = dm_status_copy(status);
+  assert_memory_equal(copy, status, sizeof *copy);
+  assert_ptr_equal(dm_status_first(status, copy), status);
+  assert_ptr_equal(dm_status_first(DM_OK, status), status);
+  dm_status_free(status);
+  dm_status_free(DM_OK);
+  assert_null(dm_hint(DM_OK, "nothing"));
+}
+
+/* Messages of any length stay within their bounds, and the prefix survives. */
+static void long_messages(void **state) {
+  (void)state;
+  char words[2000];
+  memset(words, 'w', sizeof words - 1);
+  words[sizeof words - 1] = '\0';
+  dm_status status = dm_fail(DM_E_BUG, "%s", words);
+  for (int i = 0; i < 5; i++) {
+    status = dm_context(status, "%s", i % 2 ? words : "short");
+    assert_true(strlen(status->message) < sizeof status->message);
+  }
+  assert_memory_equal(status->message, "short: www", 10);
+  status = dm_hint(status, "%s", words);
+  assert_int_equal(strlen(status->hint), sizeof status->hint - 1);
+  dm_status_free(status);
+}
+
+static void type_names(void **state) {
+  (void)state;
+  for (dm_dtype dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
+    dm_dtype back = DM_DTYPE_NONE;
+    assert_true(dm_dtype_parse(dm_dtype_name(dtype), &back));
+    assert_int_equal(back, dtype);
+    assert_true(dm_dtype_holds(dtype, dtype));
+  }
+  dm_dtype untouched = DM_I8;
+  assert_false(dm_dtype_parse("f65", &untouched) || dm_dtype_parse("", &untouched));
+  assert_int_equal(untouched, DM_I8);
+  assert_true(dm_dtype_holds(DM_F32, DM_BF16) && dm_dtype_holds(DM_F64, DM_I32));
+  assert_false(dm_dtype_holds(DM_F16, DM_BF16) || dm_dtype_holds(DM_F32, DM_I32) ||
+               dm_dtype_holds(DM_F64, DM_C64) || dm_dtype_holds(DM_BF16, DM_F16));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(counts),        cmocka_unit_test(reals),    cmocka_unit_test(formats),
+      cmocka_unit_test(closest_names), cmocka_unit_test(statuses), cmocka_unit_test(long_messages),
+      cmocka_unit_test(type_names),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

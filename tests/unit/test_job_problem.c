@@ -1,0 +1,150 @@
+/* What A, B and the equation pose, and everything that is refused, with its code. */
+#include "checks.h"
+
+#include "job/multiply.h"
+
+static dm_dataset dataset(dm_dtype dtype, int64_t rows, int64_t cols) {
+  dm_dataset d = {.dtype = dtype, .rows = rows, .cols = cols};
+  strcpy(d.at.file, "x.h5");
+  strcpy(d.at.dataset, "/x");
+  return d;
+}
+
+static dm_equation plain(void) {
+  return (dm_equation){.alpha = {1.0, 0.0}, .type = DM_DTYPE_NONE, .type_c = DM_DTYPE_NONE};
+}
+
+static void shapes(void **state) {
+  (void)state;
+  for (int op_a = 0; op_a < 3; op_a++) {
+    for (int op_b = 0; op_b < 3; op_b++) {
+      dm_equation e = plain();
+      e.op_a = (dm_op)op_a, e.op_b = (dm_op)op_b;
+      dm_dataset a = op_a ? dataset(DM_F64, 7, 5) : dataset(DM_F64, 5, 7);
+      dm_dataset b = op_b ? dataset(DM_F64, 3, 7) : dataset(DM_F64, 7, 3), wrong = b;
+      dm_problem p;
+      ok(dm_problem_of(&a, &b, NULL, &e, &p));
+      assert_true(p.m == 5 && p.k == 7 && p.n == 3 && p.from_files && !p.reads_c);
+      wrong.rows++, wrong.cols++;
+      fails(dm_problem_of(&a, &wrong, NULL, &e, &p), DM_E_INPUT, "inner");
+    }
+  }
+}
+
+/* Input, --compute and --type-c; the types that follow, or DM_DTYPE_NONE for a refusal. */
+static void types(void **state) {
+  (void)state;
+  static const struct {
+    dm_dtype input;
+    dm_compute compute;
+    dm_dtype type_c, work, sums, c;
+  } cases[] = {
+      {DM_F64, DM_COMPUTE_AUTO, DM_DTYPE_NONE, DM_F64, DM_F64, DM_F64},
+      {DM_F32, DM_COMPUTE_AUTO, DM_DTYPE_NONE, DM_F32, DM_F32, DM_F32},
+      {DM_F16, DM_COMPUTE_AUTO, DM_DTYPE_NONE, DM_F16, DM_F32, DM_F32},
+      {DM_BF16, DM_COMPUTE_AUTO, DM_BF16, DM_BF16, DM_F32, DM_BF16},
+      {DM_I8, DM_COMPUTE_AUTO, DM_DTYPE_NONE, DM_I8, DM_I32, DM_I32},
+      {DM_C64, DM_COMPUTE_AUTO, DM_C128, DM_C64, DM_C64, DM_C128},
+      {DM_C128, DM_COMPUTE_F32, DM_DTYPE_NONE, DM_C64, DM_C64, DM_C128},
+      {DM_C64, DM_COMPUTE_F64, DM_DTYPE_NONE, DM_C128, DM_C128, DM_C64},
+      {DM_F32, DM_COMPUTE_F64, DM_DTYPE_NONE, DM_F64, DM_F64, DM_F32},
+      {DM_F64, DM_COMPUTE_F32, DM_DTYPE_NONE, DM_F32, DM_F32, DM_F64},
+      {DM_BF16, DM_COMPUTE_F32, DM_DTYPE_NONE, DM_BF16, DM_F32, DM_F32},
+      {DM_BF16, DM_COMPUTE_F64, DM_DTYPE_NONE, DM_F64, DM_F64, DM_F32},
+      {DM_F32, DM_COMPUTE_TF32, DM_DTYPE_NONE, DM_F32, DM_F32, DM_F32},
+      {DM_F64, DM_COMPUTE_AUTO, DM_F16, DM_F64, DM_F64, DM_F16},
+      {DM_I32, DM_COMPUTE_AUTO, DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
+      {DM_I8, DM_COMPUTE_F32, DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
+      {DM_I8, DM_COMPUTE_AUTO, DM_F32, DM_DTYPE_NONE, 0, 0},
+      {DM_F64, DM_COMPUTE_AUTO, DM_C128, DM_DTYPE_NONE, 0, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    dm_problem p = {0};
+    dm_status status = dm_types_of(cases[i].input, cases[i].type_c, cases[i].compute, &p);
+    if (cases[i].work == DM_DTYPE_NONE) {
+      fails(status, DM_E_USAGE, "");
+      continue;
+    }
+    ok(status);
+    if (p.work != cases[i].work || p.accumulator != cases[i].sums || p.c != cases[i].c)
+      fail_msg("case %zu: %s %s %s", i, dm_dtype_name(p.work), dm_dtype_name(p.accumulator),
+               dm_dtype_name(p.c));
+    assert_int_equal(p.tf32, cases[i].compute == DM_COMPUTE_TF32);
+  }
+}
+
+/* A and B of their own types, with --type. */
+static void refuses_types(dm_dtype a, dm_dtype b, dm_dtype type, const char *words) {
+  dm_equation e = plain();
+  e.type = type;
+  dm_dataset x = dataset(a, 4, 4), y = dataset(b, 4, 4);
+  dm_problem p;
+  dm_status status = dm_problem_of(&x, &y, NULL, &e, &p);
+  if (words)
+    fails(status, DM_E_USAGE, words);
+  else
+    ok(status);
+}
+
+static void input_types(void **state) {
+  (void)state;
+  refuses_types(DM_F64, DM_F32, DM_DTYPE_NONE, "--type names");
+  refuses_types(DM_C64, DM_F64, DM_F64, "imaginary");
+  refuses_types(DM_F64, DM_C64, DM_F32, "imaginary");
+  refuses_types(DM_F64, DM_F64, DM_I8, "cannot hold");
+  refuses_types(DM_I8, DM_F16, DM_I8, "cannot hold");
+  refuses_types(DM_I32, DM_I32, DM_I32, "not factors");
+  refuses_types(DM_F64, DM_F32, DM_BF16, NULL);
+  refuses_types(DM_I8, DM_C64, DM_C128, NULL);
+  refuses_types(DM_I8, DM_I8, DM_I8, NULL);
+}
+
+static void scalars(dm_dtype dtype, double alpha, double imaginary, double beta,
+                    const char *words) {
+  dm_equation e = plain();
+  e.alpha[0] = alpha, e.alpha[1] = imaginary, e.beta[0] = beta;
+  dm_dataset x = dataset(dtype, 4, 4), c = dataset(dm_dtype_accumulator(dtype), 4, 4);
+  dm_problem p;
+  dm_status status = dm_problem_of(&x, &x, &c, &e, &p);
+  if (words)
+    fails(status, DM_E_USAGE, words);
+  else
+    ok(status);
+}
+
+static void scalars_that_types_allow(void **state) {
+  (void)state;
+  scalars(DM_F64, 1.0, 0.5, 0.0, "must be real");
+  scalars(DM_C64, 1.0, 0.5, 0.5, NULL);
+  scalars(DM_I8, 0.5, 0.0, 0.0, "whole");
+  scalars(DM_I8, 1.0, 0.0, 1e10, "whole");
+  scalars(DM_I8, -3.0, 0.0, 7.0, NULL);
+}
+
+static void old_c(void **state) {
+  (void)state;
+  dm_equation e = plain();
+  e.beta[0] = 1.0;
+  dm_dataset a = dataset(DM_F64, 4, 5), b = dataset(DM_F64, 5, 6), i = dataset(DM_I8, 4, 4);
+  dm_dataset right = dataset(DM_F32, 4, 6), turned = dataset(DM_F64, 6, 4);
+  dm_dataset complex = dataset(DM_C64, 4, 6), square = dataset(DM_F32, 4, 4);
+  dm_problem p;
+  ok(dm_problem_of(&a, &b, &right, &e, &p));
+  assert_true(p.reads_c);
+  fails(dm_problem_of(&a, &b, NULL, &e, &p), DM_E_USAGE, "no old C");
+  fails(dm_problem_of(&a, &b, &turned, &e, &p), DM_E_INPUT, "old C is");
+  fails(dm_problem_of(&a, &b, &complex, &e, &p), DM_E_USAGE, "complex");
+  fails(dm_problem_of(&i, &i, &square, &e, &p), DM_E_USAGE, "i32");
+  e.beta[0] = 0.0; /* then it is not looked at */
+  ok(dm_problem_of(&a, &b, &turned, &e, &p));
+  assert_false(p.reads_c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(shapes),      cmocka_unit_test(types),
+      cmocka_unit_test(input_types), cmocka_unit_test(scalars_that_types_allow),
+      cmocka_unit_test(old_c),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

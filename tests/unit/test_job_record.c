@@ -1,0 +1,144 @@
+/* Records with strings, numbers and paths that break careless JSON and CSV. */
+#include "checks.h"
+
+#include <jansson.h>
+#include <unistd.h>
+
+#include "job/record.h"
+
+static const char nasty[] = "a \"b\", 'c'\\ \t\n\r%s,;\xc3\xa9\x01";
+
+static dm_record *filled(void) {
+  dm_record *record;
+  ok(dm_record_new("multiply", nasty, &record));
+  dm_record_text(record, "files.a", "A", "%s", nasty);
+  dm_record_text(record, "files.odd", NULL, "%s", "not \xff\xfe UTF-8");
+  dm_record_text(record, "empty", NULL, "%s", "");
+  dm_record_integer(record, "sizes.m", "rows", DM_SHOWN_PLAIN, INT64_MAX);
+  dm_record_integer(record, "sizes.c_bytes", "size", DM_SHOWN_BYTES, -1);
+  dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, 0.1);
+  dm_record_real(record, "times.none_s", NULL, DM_SHOWN_SECONDS, (double)NAN);
+  dm_record_real(record, "times.endless_s", "endless", DM_SHOWN_FLOPS, INFINITY);
+  dm_record_flag(record, "plan.overlap", "overlap", true);
+  dm_record_series(record, "times.all_s", (double[]){1.5, 2.5, -0.0}, 3);
+  dm_record_series(record, "times.no_s", NULL, 0);
+  dm_record_summary(record, "damier: first");
+  dm_record_summary(record, "damier: multiply m=%d PASS", 3);
+  return record;
+}
+
+static char *slurp(const char *path) {
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  char *text = calloc(1, 1 << 16);
+  assert_non_null(text);
+  assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
+  fclose(file);
+  return text;
+}
+
+static void scratch(char path[64]) {
+  strcpy(path, "/tmp/damier-record-XXXXXX");
+  int made = mkstemp(path);
+  assert_true(made >= 0);
+  close(made);
+}
+
+static const json_t *at(const json_t *root, const char *object, const char *key) {
+  const json_t *inner = json_object_get(root, object);
+  return key ? json_object_get(inner, key) : inner;
+}
+
+static void json_is_valid(void **state) {
+  (void)state;
+  char path[64];
+  scratch(path);
+  dm_record *record = filled();
+  ok(dm_record_write_json(record, path));
+  ok(dm_record_write_json(record, path));
+  char *text = slurp(path), *second = strchr(text, '\n');
+  assert_non_null(second);
+  *second++ = '\0';
+  assert_int_equal(strlen(text) + 1, strlen(second)); /* one line each, the same but for the end */
+  json_error_t error;
+  json_t *root = json_loads(text, 0, &error);
+  if (!root) fail_msg("%s in %s", error.text, text);
+  assert_string_equal(json_string_value(at(root, "schema", NULL)), DM_SCHEMA);
+  assert_string_equal(json_string_value(at(root, "command", NULL)), nasty);
+  assert_string_equal(json_string_value(at(root, "files", "a")), nasty);
+  assert_true(json_is_string(at(root, "files", "odd")));
+  assert_int_equal(json_integer_value(at(root, "sizes", "m")), INT64_MAX);
+  assert_true(fabs(json_real_value(at(root, "times", "total_s")) - 0.1) < 1e-12);
+  assert_true(json_is_null(at(root, "times", "none_s")));
+  assert_true(json_is_null(at(root, "times", "endless_s")));
+  assert_true(json_is_true(at(root, "plan", "overlap")));
+  assert_int_equal(json_array_size(at(root, "times", "all_s")), 3);
+  assert_int_equal(json_array_size(at(root, "times", "no_s")), 0);
+  json_decref(root);
+  free(text);
+  dm_record_free(record);
+  unlink(path);
+}
+
+/* Fields of the CSV record at *TEXT (RFC 4180: quoted fields may hold line ends); moves behind it.
+ */
+static int csv_fields(const char **text, char wanted[256], int which) {
+  int fields = 0;
+  const char *c = *text;
+  for (;; c++) {
+    int length = 0;
+    if (*c++ != '"') fail_msg("field %d is not quoted", fields);
+    for (;; c++) {
+      if (*c == '\0') fail_msg("field %d does not end", fields);
+      if (*c == '"' && *++c != '"') break;
+      if (fields == which && length < 255) wanted[length++] = *c;
+    }
+    if (fields++ == which) wanted[length] = '\0';
+    if (*c != ',') break;
+  }
+  assert_int_equal(*c, '\n');
+  *text = c + 1;
+  return fields;
+}
+
+static void csv_is_valid(void **state) {
+  (void)state;
+  char path[64], field[256];
+  scratch(path);
+  dm_record *record = filled();
+  ok(dm_record_write_csv(record, path));
+  ok(dm_record_write_csv(record, path));
+  char *text = slurp(path);
+  const char *at = text;
+  const int command = 5; /* after schema, verb, version, git, date */
+  int fields = csv_fields(&at, field, command);
+  assert_string_equal(field, "command");
+  for (int line = 0; line < 2; line++) {
+    assert_int_equal(csv_fields(&at, field, command), fields);
+    assert_string_equal(field, nasty);
+  }
+  assert_int_equal(*at, '\0');
+  free(text);
+  dm_record_free(record);
+  unlink(path);
+}
+
+static void files_that_cannot_be_written(void **state) {
+  (void)state;
+  dm_record *record = filled();
+  fails(dm_record_write_json(record, "/no/such/place/r.json"), DM_E_IO, "cannot be written");
+  fails(dm_record_write_csv(record, "/no/such/place/r.csv"), DM_E_IO, "cannot be written");
+  fails(dm_record_write_json(record, "/dev/full"), DM_E_IO, "failed");
+  fails(dm_record_write_csv(record, "/dev/full"), DM_E_IO, "failed");
+  dm_record_free(record);
+  dm_record_free(NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(json_is_valid),
+      cmocka_unit_test(csv_is_valid),
+      cmocka_unit_test(files_that_cannot_be_written),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
