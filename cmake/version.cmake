@@ -6,6 +6,13 @@ if(GIT_FOUND AND NOT DAMIER_GIT)
   execute_process(COMMAND ${GIT_EXECUTABLE} -C ${CMAKE_SOURCE_DIR} describe --always --dirty
                   --abbrev=12 OUTPUT_VARIABLE DAMIER_GIT OUTPUT_STRIP_TRAILING_WHITESPACE
                   ERROR_QUIET)
+  # After a commit the next build asks again.
+  execute_process(COMMAND ${GIT_EXECUTABLE} -C ${CMAKE_SOURCE_DIR} rev-parse --path-format=absolute
+                  --git-path logs/HEAD OUTPUT_VARIABLE history OUTPUT_STRIP_TRAILING_WHITESPACE
+                  ERROR_QUIET)
+  if(EXISTS "${history}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${history})
+  endif()
 endif()
 if(NOT DAMIER_GIT)
   set(DAMIER_GIT "unknown")

@@ -56,7 +56,7 @@ apt_get() {
 }
 
 install_missing() {
-  local missing
+  local missing log
   mapfile -t missing < <(missing_packages)
   if [ ${#missing[@]} = 0 ]; then return; fi
   say "packages for $*: ${missing[*]}"
@@ -65,11 +65,12 @@ install_missing() {
     return
   fi
   apt_get update || note "the package lists could not be renewed; going on with the old ones"
-  if ! apt_get install -y --no-install-recommends "${missing[@]}" >/tmp/damier-packages.$$; then
-    tail -n 20 /tmp/damier-packages.$$ >&2
+  log=$(mktemp)
+  if ! apt_get install -y --no-install-recommends "${missing[@]}" >"$log"; then
+    tail -n 20 "$log" >&2
     note "apt-get install failed"
   fi
-  rm -f /tmp/damier-packages.$$
+  rm -f "$log"
 }
 
 if has apt-get && has dpkg-query; then

@@ -94,7 +94,7 @@ run_sanitized() {
   ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0:detect_stack_use_after_return=1 \
     LSAN_OPTIONS=use_tls=0:suppressions=$leaks:print_suppressions=0 \
     run_tests asan --label-exclude 'long|gpu|judge' \
-    --exclude-regex '^(layers|ranks\..*\.([3-9]|[1-9][0-9]+)|cli\.ranks)$'
+    --exclude-regex '^(ranks\..*\.([3-9]|[1-9][0-9]+)|cli\.ranks)$'
   ASAN_OPTIONS=detect_leaks=0 run_tests asan --label-regex judge --label-exclude long
 }
 
