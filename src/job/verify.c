@@ -64,9 +64,8 @@ static dm_status gather(const dm_run *run, const dm_verify *v, const dm_problem 
 static dm_status probabilistic(dm_run *run, const dm_verify *v, const dm_problem *p,
                                dm_verdict *verdict) {
   dm_freivalds *check = NULL;
-  /* Who multiplied is not known: the wider bound of tensor cores holds for all. */
-  DM_TRY(dm_comm_agree(run->world,
-                       dm_freivalds_new(p, v->equation.alpha, v->equation.beta, true, &check)));
+  DM_TRY(dm_comm_agree(
+      run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta, v->tensor, &check)));
   dm_status status = gather(run, v, p, check);
   if (!status) status = dm_freivalds_judge(check, run->world, verdict);
   dm_freivalds_free(check);

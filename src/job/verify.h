@@ -9,17 +9,19 @@ typedef struct dm_verify {
   bool has_c0;
   dm_dataset c0; /* the old C that beta was applied to */
   dm_equation equation;
-  bool full; /* multiply again in higher precision and compare every element */
+  bool tensor; /* C may come from tensor cores, which cut off their sums: the bound is wider */
+  bool full;   /* multiply again in higher precision and compare every element */
 } dm_verify;
 
-/* Fills what the command line left open (ops, alpha, beta, types, the old C's location) from C's
- * provenance.  GIVEN_... tell what the user stated.  *old_c is empty where there was none. */
+/* Fills what the command line left open (ops, alpha, beta, types) from C's provenance, which also
+ * tells the old C's location and whether a GPU multiplied (assumed where it says nothing).
+ * GIVEN_... tell what the user stated.  *old_c is empty where there was none. */
 typedef struct dm_given {
   bool op_a, op_b, alpha, beta, type, compute, c0;
 } dm_given;
 
 dm_status dm_verify_complete(dm_equation *equation, const dm_given *given,
-                             const dm_attributes *provenance, dm_location *old_c);
+                             const dm_attributes *provenance, dm_location *old_c, bool *tensor);
 
 /* Collective.  DM_E_VERIFY, agreed, where C is wrong. */
 dm_status dm_verify_run(dm_run *run, const dm_verify *verify, dm_record *record);

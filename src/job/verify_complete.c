@@ -48,7 +48,9 @@ static dm_status read_types(dm_equation *equation, const dm_given *given,
 }
 
 dm_status dm_verify_complete(dm_equation *equation, const dm_given *given,
-                             const dm_attributes *provenance, dm_location *old_c) {
+                             const dm_attributes *provenance, dm_location *old_c, bool *tensor) {
+  const char *backend = dm_attributes_find(provenance, "backend");
+  *tensor = !backend || strcmp(backend, "cpu") != 0;
   if (!given->op_a) DM_TRY(read_op(provenance, "op_a", &equation->op_a));
   if (!given->op_b) DM_TRY(read_op(provenance, "op_b", &equation->op_b));
   if (!given->alpha) DM_TRY(read_scalar(provenance, "alpha", equation->alpha));
