@@ -4,19 +4,29 @@
 #ifndef DM_KERNELS_ASYNC_COPY_CUH
 #define DM_KERNELS_ASYNC_COPY_CUH
 
-/* BYTES (4, 8 or 16, and aligned so) go to TO; those from the VALID-th on become 0 and are not
- * read. */
-template <int BYTES>
-static __device__ __forceinline__ void copy_async(void *to, const void *from, int valid) {
+/* BYTES (4 or 8, and aligned so) go to TO. */
+template <int BYTES> static __device__ __forceinline__ void copy_async(void *to, const void *from) {
   const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
-  if (BYTES == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from),
-                 "r"(valid)
-                 : "memory");
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from),
-                 "n"(BYTES), "r"(valid)
-                 : "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES)
+               : "memory");
+}
+
+/* The same, where INSIDE; otherwise nothing is read, and TO becomes 0. */
+template <int BYTES>
+static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool inside) {
+  const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+  const int valid = inside ? BYTES : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES),
+               "r"(valid)
+               : "memory");
+}
+
+/* 16 bytes, past the first-level cache, of which only the first VALID are read: the others become
+ * 0. */
+static __device__ __forceinline__ void copy_vector_async(void *to, const void *from, int valid) {
+  const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(valid)
+               : "memory");
 }
 
 static __device__ __forceinline__ void commit_copies() {

@@ -24,54 +24,60 @@ public:
   static_assert(B_COUNT * THREADS == BK * ACROSS && B_STEP * ACROSS == THREADS, "so is B");
 
   __device__ __forceinline__ Copier(const Product<T> &p, Corner corner, bool wide_b)
-      : wide(wide_b), b_stride(p.b.stride), a_left(p.a.cols - a_k()), b_left(p.a.cols - b_k()) {
+      : a_from(&p.a.at(corner.row, a_k())), k_left(p.a.cols), b_stride(p.b.stride), wide(wide_b) {
 #pragma unroll
     for (int i = 0; i < A_COUNT; i++) {
       /* Beyond the last row, that row again: nobody stores what comes of it. */
-      const int64_t row = min(corner.row + a_row(i), p.a.rows - 1);
-      a_from[i] = &p.a.at(row, a_k());
+      const int64_t row = min((int64_t)a_row(i), p.a.rows - 1 - corner.row);
+      a_offset[i] = row * p.a.stride;
     }
     const int64_t rest = p.b.cols - corner.col - b_col();
     b_bytes = (int)sizeof(T) * (int)(rest < 0 ? 0 : rest < LENGTH ? rest : LENGTH);
     b_from = &p.b.at(b_k(), b_bytes > 0 ? corner.col + b_col() : 0);
   }
 
-  /* Part PART of PARTS of the tile's copies, into STAGE. */
-  template <int PARTS>
+  /* Part PART of PARTS of the tile's copies, into STAGE.  FAST: the matrices have all BK of its k,
+   * and B moves in vectors; otherwise what lies beyond the last k becomes 0. */
+  template <int PARTS, bool FAST>
   __device__ __forceinline__ void copy(Stage<T, BM, BN, BK> &stage, int part) const {
 #pragma unroll
-    for (int i = A_COUNT * part / PARTS; i < A_COUNT * (part + 1) / PARTS; i++)
-      copy_async<sizeof(T)>(&stage.a[a_k()][a_row(i)], a_from[i], a_left > 0 ? sizeof(T) : 0);
+    for (int i = A_COUNT * part / PARTS; i < A_COUNT * (part + 1) / PARTS; i++) {
+      T *to = &stage.a[a_k()][a_row(i)];
+      if (FAST)
+        copy_async<sizeof(T)>(to, a_from + a_offset[i]);
+      else
+        copy_async_or_zero<sizeof(T)>(to, a_from + a_offset[i], a_k() < k_left);
+    }
 #pragma unroll
     for (int i = B_COUNT * part / PARTS; i < B_COUNT * (part + 1) / PARTS; i++) {
       T *to = &stage.b[b_k() + i * B_STEP][b_col()];
       const T *from = b_from + i * B_STEP * b_stride;
-      const int valid = b_left > i * B_STEP ? b_bytes : 0;
-      if (wide) {
-        copy_async<16>(to, from, valid);
+      const int valid = FAST || b_k() + i * B_STEP < k_left ? b_bytes : 0;
+      if (FAST || wide) {
+        copy_vector_async(to, from, valid);
       } else {
 #pragma unroll
         for (int e = 0; e < LENGTH; e++)
-          copy_async<sizeof(T)>(to + e, from + e, valid > e * (int)sizeof(T) ? sizeof(T) : 0);
+          copy_async_or_zero<sizeof(T)>(to + e, from + e, valid > e * (int)sizeof(T));
       }
     }
   }
 
   /* To the next tile along k. */
   __device__ __forceinline__ void advance() {
-#pragma unroll
-    for (int i = 0; i < A_COUNT; i++) a_from[i] += BK;
+    a_from += BK;
     b_from += BK * b_stride;
-    a_left -= BK;
-    b_left -= BK;
+    k_left -= BK;
   }
 
 private:
-  const T *a_from[A_COUNT], *b_from;
-  bool wide;
-  int b_bytes; /* of each vector of B that lie inside the matrix */
+  const T *a_from, *b_from; /* this thread's first elements in the tile */
+  int64_t a_offset[A_COUNT];
+  bool any_row;   /* of A is there for this thread */
+  int64_t k_left; /* from the tile on */
   int64_t b_stride;
-  int64_t a_left, b_left; /* elements of k from this thread's own on */
+  int b_bytes; /* of each vector of B that lie inside the matrix */
+  bool wide;
 
   /* Threads lie along k for A, so that a warp reads whole sectors, and along the rows of B. */
   static __device__ __forceinline__ int a_k() {

@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(Square::THREADS, SQUARE_BLOCKS<T>)
     a_part.store_transposed(a_tile);
     b_part.store(b_tile);
     __syncthreads();
-#pragma unroll
+#pragma unroll 2
     for (int i = 0; i < BK; i++)
 #pragma unroll
       for (int r = 0; r < TM; r++)

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(Square::THREADS, SQUARE_BLOCKS<T>)
 
   Copier<T, Square::BM, Square::BN, Square::BK, Square::THREADS> copier(p, at.corner, wide.b);
   for (int s = 0; s < STAGES - 1; s++) {
-    copier.template copy<1>(stages[s], 0);
+    copier.template copy<1, false>(stages[s], 0);
     copier.advance();
     commit_copies();
   }
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(Square::THREADS, SQUARE_BLOCKS<T>)
   for (int64_t k = 0; k < p.a.cols; k += Square::BK) {
     wait_for_copies<STAGES - 2>();
     __syncthreads(); /* the copies of all threads are there, and the free stage is read out */
-    copier.template copy<1>(stages[free_stage], 0);
+    copier.template copy<1, false>(stages[free_stage], 0);
     copier.advance();
     commit_copies();
     multiply_square(sums, stages[now].a, stages[now].b, at.x, at.y);

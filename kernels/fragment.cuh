@@ -44,7 +44,7 @@ template <class T, int A_STRIDE, int B_STRIDE>
 static __device__ __forceinline__ void
 multiply_square(T (&sums)[Square::TM][Square::TN], const T (&a)[Square::BK][A_STRIDE],
                 const T (&b)[Square::BK][B_STRIDE], int x, int y) {
-#pragma unroll
+#pragma unroll 2 /* more, and loads move so far ahead that registers run out */
   for (int k = 0; k < Square::BK; k++) {
     T a_fragment[Square::TM], b_fragment[Square::TN];
     load_fragment<Square::BM / Square::TM>(a_fragment, a[k], y);

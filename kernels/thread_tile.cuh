@@ -40,7 +40,7 @@ static __device__ __forceinline__ void store_sums(const T (&sums)[M][N], const P
 template <class T, int M, int N, int BM, int BK, int BN>
 static __device__ __forceinline__ void multiply_tiles(T (&sums)[M][N], const T (&a)[BM][BK],
                                                       const T (&b)[BK][BN], int row, int col) {
-#pragma unroll
+#pragma unroll 2 /* more, and loads move so far ahead that registers run out */
   for (int k = 0; k < BK; k++)
 #pragma unroll
     for (int i = 0; i < M; i++)

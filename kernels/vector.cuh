@@ -21,7 +21,7 @@ struct Wide {
 
 private:
   template <class T> static bool allows(const Matrix<T> &m) {
-    return (uintptr_t)m.base % 16 == 0 && (m.rows == 1 || m.stride * sizeof(T) % 16 == 0);
+    return (uintptr_t)m.base % 16 == 0 && m.stride * sizeof(T) % 16 == 0;
   }
 };
 

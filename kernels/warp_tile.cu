@@ -11,6 +11,8 @@
  * fragments), and an order of blocks that keeps the operands of those that run together in the L2
  * cache.  Its limits: one block fills a multiprocessor, so that C must be large (smaller tiles
  * serve where it is not), and f64 has half the arithmetic of the tensor cores here. */
+#include <type_traits>
+
 #include "kernels/async_tile.cuh"
 #include "kernels/fragment.cuh"
 
@@ -36,6 +38,11 @@ template <class T> struct Small : Tiling<64, 64, 32, 32, 8, sizeof(T) == 4 ? 4 :
 /* Blocks run in the order of their numbers.  They are counted down GROUP rows of tiles, then on to
  * the next column: those that run together need few different rows of A and columns of B. */
 constexpr int GROUP = 8;
+
+/* The copies of a tile are made in so many parts, spread over the steps of the present one.  Fewer
+ * parts cost less: where copies follow loads from shared memory, ptxas puts three idle loads
+ * between. */
+constexpr int PARTS = 2;
 
 template <class Shape, class T>
 __device__ __forceinline__ Corner grouped_corner(const Matrix<T> &c) {
@@ -68,7 +75,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS)
 
   Copier<T, Shape::BM, Shape::BN, BK, Shape::THREADS> copier(p, corner, wide.b);
   for (int s = 0; s < STAGES - 1; s++) {
-    copier.template copy<1>(stages[s], 0);
+    copier.template copy<1, false>(stages[s], 0);
     copier.advance();
     commit_copies();
   }
@@ -85,22 +92,30 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS)
   load_fragments(0, stages[0], 0);
 
   int now = 0, free_stage = STAGES - 1;
-  for (int64_t k = 0; k < p.a.cols; k += BK) {
+  const auto multiply_stage =
+      [&](auto fast) { /* and copy a tile into the free stage */
 #pragma unroll
-    for (int i = 0; i < BK; i++) {
-      copier.template copy<BK>(stages[free_stage], i);
-      if (i == BK - 1) { /* on to the next stage: it has arrived, and the present one is read out */
-        copier.advance();
-        commit_copies();
-        wait_for_copies<STAGES - 2>();
-        __syncthreads();
-        free_stage = now;
-        now = (now + 1) % STAGES;
-      }
-      load_fragments((i + 1) % 2, stages[now], (i + 1) % BK);
-      add_outer_product(sums, a[i % 2], b[i % 2]);
-    }
-  }
+                       for (int i = 0; i < BK; i++) {
+                         if (i % (BK / PARTS) == 0)
+                           copier.template copy<PARTS, decltype(fast)::value>(stages[free_stage],
+                                                                              i / (BK / PARTS));
+                         if (i == BK - 1) { /* on to the next stage: it has arrived, and the
+                                               present one is read out */
+                           copier.advance();
+                           commit_copies();
+                           wait_for_copies<STAGES - 2>();
+                           __syncthreads();
+                           free_stage = now;
+                           now = now + 1 == STAGES ? 0 : now + 1;
+                         }
+                         load_fragments((i + 1) % 2, stages[now], (i + 1) % BK);
+                         add_outer_product(sums, a[i % 2], b[i % 2]);
+                       }
+      };
+  int64_t k = 0;
+  const int64_t fast_end = wide.b ? p.a.cols - STAGES * BK : -1; /* then the last tile is copied */
+  for (; k <= fast_end; k += BK) multiply_stage(std::true_type());
+  for (; k < p.a.cols; k += BK) multiply_stage(std::false_type());
   wait_for_copies<0>(); /* beyond the last k nothing was read, but zeros are stored */
   store_vectors(sums, p, wide.c, row, col);
 }
