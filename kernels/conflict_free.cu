@@ -6,9 +6,8 @@
  * transposed, so that the elements that belong to one k lie side by side, as those of B do; padding
  * of 16 bytes behind each of its rows spreads the transposing stores over the banks.
  *
- * It adds to vectorized only where things lie.  Its limits: shared memory is still read by single
- * elements, 16 loads for 64 multiply-adds; and C is stored by elements, since those of a thread are
- * no longer neighbours. */
+ * It adds to vectorized only where things lie.  Its limits: the 8 columns of a thread are read one
+ * by one, and C is stored by elements, since those of a thread are no longer neighbours. */
 #include "kernels/vector.cuh"
 
 namespace {

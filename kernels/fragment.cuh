@@ -25,17 +25,18 @@ static __device__ __forceinline__ void load_fragment(T (&fragment)[COUNT], const
   }
 }
 
-/* sums += a b^T.  Every other row backwards: at the turn the same element of B is used twice, and
- * the register file is spared a read. */
+/* sums += a b^T.  Column by column, every other one upwards: at the turn the same element of A is
+ * used twice, the one of B all along, and few instructions are left whose three registers lie in
+ * the same bank (counted in the machine code: 2 of 100, and 10 of 100 row by row). */
 template <class T, int M, int N>
 static __device__ __forceinline__ void add_outer_product(T (&sums)[M][N], const T (&a)[M],
                                                          const T (&b)[N]) {
 #pragma unroll
-  for (int i = 0; i < M; i++)
+  for (int j = 0; j < N; j++)
 #pragma unroll
-    for (int j = 0; j < N; j++) {
-      const int turned = i % 2 ? N - 1 - j : j;
-      sums[i][turned] = mad(a[i], b[turned], sums[i][turned]);
+    for (int i = 0; i < M; i++) {
+      const int turned = j % 2 ? M - 1 - i : i;
+      sums[turned][j] = mad(a[turned], b[j], sums[turned][j]);
     }
 }
 

@@ -6,8 +6,8 @@
  *
  * It adds the vectors to remapped_load: a quarter of the instructions that move tiles (half in
  * double).  Its limits: rows have to begin at multiples of 16 bytes, or are moved by elements; and
- * the threads of a warp read shared memory from the same banks: b_tile[k][8 x], for x = 0, 1, ...,
- * lies in 4 banks of 32. */
+ * the threads of a warp read b_tile at a distance of 8 elements, so that several of them need the
+ * same bank of shared memory at once, while other banks idle. */
 #include "kernels/vector.cuh"
 
 namespace {
