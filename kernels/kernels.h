@@ -12,15 +12,33 @@
 
 #include "core/element.h"
 #include "core/view.h"
+#include "kernels/registry.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* C (+)= A B; C of the accumulator type of A and B, all with col_stride 1.  An element of C is one
- * chain of fused multiply-adds over ascending k, begun from the old C (or 0): its bits depend on
- * nothing but its row of A, its column of B and the old value.  (tiled.cu) */
-cudaError_t dm_kernels_tiled(dm_view c, dm_view a, dm_view b, bool accumulate, cudaStream_t stream);
+/* C (+)= A B; C of the accumulator type of A and B, all with col_stride 1. */
+typedef struct dm_product {
+  dm_view c, a, b;
+  bool accumulate; /* false: C is overwritten without being read */
+  void *scratch;   /* device memory, aligned to 256 bytes, of the kernel's own until it is done */
+  cudaStream_t stream;
+} dm_product;
+
+/* The kernels of the registry (registry.h), each in the file of its name.  In all of them but kahan
+ * an element of C is one chain of fused multiply-adds over ascending k, begun from the old C (or
+ * 0): its bits depend on nothing but its row of A, its column of B and the old value, and are the
+ * same whichever kernel computes it. */
+#define DM_KERNEL_LAUNCHER(name, ...) cudaError_t dm_kernels_##name(const dm_product *product);
+DM_KERNEL_LIST(DM_KERNEL_LAUNCHER)
+#undef DM_KERNEL_LAUNCHER
+
+/* Bytes of scratch memory that a kernel needs for PRODUCT. */
+static inline int64_t dm_kernels_no_scratch(const dm_product *product) {
+  return (void)product, 0;
+}
+int64_t dm_kernels_padded_scratch(const dm_product *product); /* (pitched.cu) */
 
 /* sums[i] = sum_j M(i,j) x[j];  squares[i] = sum_j |M(i,j) x[j]|^2 unless squares is NULL.
  * x and sums are of the wide type (f64, two f64, int64_t); columns whose x is 0 count as 0.  sums

@@ -56,6 +56,7 @@ static dm_status choose_device(dm_cuda *gpu, const dm_backend_config *config) {
   snprintf(gpu->name, sizeof gpu->name, "%.63s", properties.name);
   format_uuid(gpu->id, properties.uuid.bytes);
   gpu->processors = properties.multiProcessorCount;
+  gpu->capability = properties.major * 10 + properties.minor;
   gpu->pitch_limit = (int64_t)properties.memPitch;
   return DM_OK;
 }
@@ -96,7 +97,11 @@ static dm_status choose_kernel(dm_cuda *gpu, const char *name) {
     dm_status status = dm_fail(DM_E_USAGE, "the cuda backend has no kernel '%s'", name);
     return closest < 0 ? status : dm_hint(status, "did you mean '%s'?", names[closest]);
   }
-  gpu->tiled = strcmp(name, "tiled") == 0;
+  gpu->kernel = dm_cuda_find_kernel(name);
+  if (gpu->kernel && gpu->kernel->capability > gpu->capability)
+    return dm_fail(DM_E_USAGE, "kernel %s needs compute capability %d.%d: %s has %d.%d", name,
+                   gpu->kernel->capability / 10, gpu->kernel->capability % 10, gpu->name,
+                   gpu->capability / 10, gpu->capability % 10);
   return DM_OK;
 }
 
@@ -129,8 +134,8 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   gpu->tile = config->tile;
 
   dm_status status;
-  DM_TRY_GOTO(status, choose_kernel(gpu, config->kernel), failed_early);
   DM_TRY_GOTO(status, choose_device(gpu, config), failed_early);
+  DM_TRY_GOTO(status, choose_kernel(gpu, config->kernel), failed_early);
   DM_TRY_GOTO(status, dm_cuda_enter(gpu), failed_early);
   DM_TRY_GOTO(status, open_lanes(gpu), failed);
   DM_TRY_GOTO(status, open_cublas(gpu), failed);

@@ -4,6 +4,7 @@
 #define DM_BACKEND_CUDA_H
 
 #include "backend/backend.h"
+#include "kernels/registry.h"
 
 extern const dm_backend_ops dm_backend_cuda;
 
@@ -13,6 +14,12 @@ int dm_cuda_device_count(void);
 /* The same two functions of the table in every build: what --kernel may name. */
 const char *const *dm_cuda_kernels(void);
 bool dm_cuda_takes(const char *kernel, dm_dtype work, bool tf32, const char **why);
+
+/* DM_KERNEL_COUNT kernels of our own, by dm_kernel_id. */
+const dm_kernel *dm_cuda_registry(void);
+
+/* The one of that name, or NULL: "auto", "cublas", or no kernel at all. */
+const dm_kernel *dm_cuda_find_kernel(const char *name);
 
 /* Seconds on the GPU of one plain cublasGemmEx call, C = A B, on the handle, workspace and stream
  * of BACKEND, which must be of dm_backend_cuda: the other side of `bench multiply

@@ -4,7 +4,6 @@
 
 #include "backend/cuda_internal.h"
 #include "core/checked.h"
-#include "kernels/kernels.h"
 
 /* Scalars are of the compute type; a complex one is two numbers. */
 static const double one_f64[2] = {1.0, 0.0}, zero_f64[2] = {0.0, 0.0};
@@ -53,22 +52,19 @@ dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool ac
   return check(gpu, product(gpu, c, a, b, accumulate));
 }
 
-static dm_status multiply_tiled(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  DM_CUDA(gpu, dm_kernels_tiled(c, a, b, accumulate, gpu->lanes[DM_COMPUTE].stream));
-  return DM_OK;
-}
-
 static bool four_aligned(dm_view view) {
   return (uintptr_t)view.base % 4 == 0 && leading(view) % 4 == 0;
 }
 
-/* cuBLAS multiplies i8 only where everything is a multiple of 4, and then not always.  The tiled
- * kernel takes the rest; integers are exact, so that the way makes no difference to the result. */
+/* cuBLAS multiplies i8 only where everything is a multiple of 4, and then not always.  A
+ * tiled kernel takes the rest; integers are exact, so that the way makes no difference to the
+ * result. */
 static dm_status multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  if (!four_aligned(a) || !four_aligned(b)) return multiply_tiled(gpu, c, a, b, accumulate);
+  if (!four_aligned(a) || !four_aligned(b))
+    return dm_cuda_launch(gpu, DM_KERNEL_tiled_32, c, a, b, accumulate);
   cublasStatus_t answer = product(gpu, c, a, b, accumulate);
   if (answer == CUBLAS_STATUS_NOT_SUPPORTED || answer == CUBLAS_STATUS_INVALID_VALUE)
-    return multiply_tiled(gpu, c, a, b, accumulate);
+    return dm_cuda_launch(gpu, DM_KERNEL_tiled_32, c, a, b, accumulate);
   return check(gpu, answer);
 }
 
@@ -120,7 +116,9 @@ static dm_status multiply_pieces(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, 
 static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   if (a.cols == 0)
     return accumulate ? DM_OK : dm_cuda_zero_on(gpu, gpu->lanes[DM_COMPUTE].stream, c);
-  if (gpu->tiled) return multiply_tiled(gpu, c, a, b, accumulate); /* reproducible as it is */
+  if (gpu->kernel) /* reproducible as it is: sums do not depend on how C is cut */
+    return dm_cuda_launch(gpu, (dm_kernel_id)(gpu->kernel - dm_cuda_registry()), c, a, b,
+                          accumulate);
   if (a.dtype == DM_I8) return multiply_i8(gpu, c, a, b, accumulate);
   if (gpu->tile > 0) return multiply_pieces(gpu, c, a, b, accumulate);
   return dm_cuda_product(gpu, c, a, b, accumulate);

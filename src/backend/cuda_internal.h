@@ -34,17 +34,20 @@ typedef struct dm_cuda_block dm_cuda_block;
 
 typedef struct dm_cuda {
   dm_backend base;
-  bool tf32, tiled; /* tiled: --kernel tiled */
+  bool tf32;
+  const dm_kernel *kernel; /* of the registry; NULL: cuBLAS */
   int64_t tile;
   int index, visible, sharing;
   char name[64], id[48];
   int processors;      /* multiprocessors */
+  int capability;      /* compute capability, times 10 */
   int64_t pitch_limit; /* bytes between rows that 2-D copies allow */
   dm_cuda_lane lanes[DM_LANES];
   cudaStream_t side; /* probe, scan, fill: synchronous, ahead of waiting products */
   cublasHandle_t cublas;
   void *workspace;       /* of cuBLAS */
   dm_cuda_area pieces;   /* of reproducible products */
+  dm_cuda_area scratch;  /* of the kernel */
   dm_cuda_area vectors;  /* of probe and scan */
   dm_cuda_block *blocks; /* allocated and not yet released */
 } dm_cuda;
@@ -105,6 +108,10 @@ dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, boo
                        dm_event *done);
 /* One cublasGemmEx on the compute lane. */
 dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
+
+/* The same by a kernel of the registry.  (cuda_launch.c) */
+dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
+                         bool accumulate);
 
 /* ---- verification and generation (cuda_verify.c) ---- */
 

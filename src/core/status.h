@@ -29,7 +29,7 @@ typedef struct dm_error {
   int rank;    /* where it happened; -1 before that is known */
   int others;  /* how many other ranks failed too */
   char message[600];
-  char hint[300];
+  char hint[600];
   char place[120]; /* file:line function */
 } dm_error;
 

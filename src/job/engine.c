@@ -1,5 +1,6 @@
 #include "job/engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,36 +14,61 @@
  */
 static const double usable = 0.85;
 
-/* "auto" is cuda only where every rank sees a GPU: all ranks multiply in the same way. */
-static dm_status find_backend(dm_run *run, const char *name, const dm_backend_ops **ops) {
-  if (strcmp(name, "auto") != 0) return dm_comm_agree(run->world, dm_backend_find(name, ops));
-  *ops = dm_backend_auto();
-  int64_t without = dm_backend_device_count(*ops) == 0;
-  DM_TRY(dm_comm_max_i64(run->world, &without, 1));
-  return without ? dm_backend_find("cpu", ops) : DM_OK;
+/* "auto, cblas": the kernels of OPS that multiply PROBLEM. */
+static void list_fitting(const dm_backend_ops *ops, const dm_problem *problem, char *text,
+                         size_t size) {
+  const char *const *names = ops->kernels();
+  const char *why;
+  size_t used = 0;
+  text[0] = '\0';
+  for (int i = 0; names[i] && used < size; i++)
+    if (ops->takes(names[i], problem->work, problem->tf32, &why))
+      used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", names[i]);
 }
 
 static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
                               const dm_problem *problem) {
   const char *const *names = ops->kernels();
+  const char *tf32 = problem->tf32 ? " in tf32" : "", *type = dm_dtype_name(problem->work);
+  char fitting[500];
+  list_fitting(ops, problem, fitting, sizeof fitting);
   int count = 0;
   bool known = false;
   for (; names[count]; count++) known |= strcmp(kernel, names[count]) == 0;
   if (!known) {
     dm_status status = dm_fail(DM_E_USAGE, "backend %s has no kernel '%s'", ops->name, kernel);
-    int closest = dm_closest(kernel, names, count);
-    if (closest >= 0) return dm_hint(status, "did you mean '%s'?", names[closest]);
-    return dm_hint(status, "damier info lists the kernels");
+    const int closest = dm_closest(kernel, names, count);
+    const char *near = closest < 0 ? "" : names[closest];
+    return dm_hint(status, "%s%s%sfor %s%s it has: %s", closest < 0 ? "" : "did you mean '", near,
+                   closest < 0 ? "" : "'? ", type, tf32, fitting);
   }
   const char *why = "";
   if (ops->takes(kernel, problem->work, problem->tf32, &why)) return DM_OK;
-  return dm_fail(DM_E_USAGE, "kernel %s of backend %s does not multiply %s%s: %s", kernel,
-                 ops->name, dm_dtype_name(problem->work), problem->tf32 ? " in tf32" : "", why);
+  dm_status status = dm_fail(DM_E_USAGE, "kernel %s of backend %s does not multiply %s%s: %s",
+                             kernel, ops->name, type, tf32, why);
+  return fitting[0] ? dm_hint(status, "%s%s is multiplied by: %s", type, tf32, fitting) : status;
+}
+
+/* "auto" is cuda only where every rank sees a GPU: all ranks multiply in the same way.  A kernel is
+ * refused before it matters whether its backend was built: alike in every build. */
+static dm_status find_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                              const dm_backend_ops **ops) {
+  const char *name = engine->backend;
+  if (strcmp(name, "auto") != 0) {
+    dm_status status = DM_OK;
+    for (const dm_backend_ops *const *one = dm_backend_all(); *one; one++)
+      if (strcmp((*one)->name, name) == 0) status = check_kernel(*one, engine->kernel, problem);
+    return dm_comm_agree(run->world, status ? status : dm_backend_find(name, ops));
+  }
+  *ops = dm_backend_auto();
+  int64_t without = dm_backend_device_count(*ops) == 0;
+  DM_TRY(dm_comm_max_i64(run->world, &without, 1));
+  DM_TRY(without ? dm_backend_find("cpu", ops) : DM_OK);
+  return dm_comm_agree(run->world, check_kernel(*ops, engine->kernel, problem));
 }
 
 static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                               const dm_backend_ops *ops, dm_setup *setup) {
-  DM_TRY(check_kernel(ops, engine->kernel, problem));
   dm_backend_config config = {.local_rank = run->local_rank,
                               .local_ranks = run->local_ranks,
                               .threads = engine->threads,
@@ -123,7 +149,7 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
                         dm_setup *setup) {
   memset(setup, 0, sizeof *setup);
   const dm_backend_ops *ops;
-  DM_TRY(find_backend(run, engine->backend, &ops));
+  DM_TRY(find_backend(run, engine, problem, &ops));
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
   DM_TRY(describe_machine(run, engine, setup));
   dm_status status = DM_OK;

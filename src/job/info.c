@@ -47,7 +47,7 @@ static dm_status describe_backend(const dm_backend_ops *ops, dm_record *record) 
     dm_record_text(record, path, label, "not built: %s", ops->not_built);
     return DM_OK;
   }
-  char kernels[256];
+  char kernels[1024];
   join_kernels(ops, kernels, sizeof kernels);
   dm_record_text(record, path, label, "%s; kernels %s", ops->about, kernels);
   int count = ops->device_memory ? dm_backend_device_count(ops) : 1;

@@ -1,0 +1,28 @@
+/* The kernels of the registry, called. */
+#ifdef DM_HAVE_CUDA
+
+#include "backend/cuda_internal.h"
+#include "kernels/kernels.h"
+
+typedef struct launcher {
+  cudaError_t (*launch)(const dm_product *product);
+  int64_t (*scratch)(const dm_product *product);
+} launcher;
+
+#define LAUNCHER(name, types, capability, scratch, ...)                                            \
+  [DM_KERNEL_##name] = {dm_kernels_##name, dm_kernels_##scratch},
+static const launcher launchers[DM_KERNEL_COUNT] = {DM_KERNEL_LIST(LAUNCHER)};
+
+dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
+                         bool accumulate) {
+  const launcher *l = &launchers[kernel];
+  dm_product product = {
+      .c = c, .a = a, .b = b, .accumulate = accumulate, .stream = gpu->lanes[DM_COMPUTE].stream};
+  DM_TRY(dm_cuda_grow(gpu, &gpu->scratch, l->scratch(&product)));
+  product.scratch = gpu->scratch.memory;
+  cudaError_t answer = l->launch(&product);
+  if (answer == cudaSuccess) return DM_OK;
+  return dm_cuda_error(gpu, answer, dm_cuda_registry()[kernel].name, __FILE__, __LINE__, __func__);
+}
+
+#endif
