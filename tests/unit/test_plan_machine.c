@@ -13,7 +13,8 @@ static void plain_rank(void **state) {
 
 static void cluster_of_gpus(void **state) {
   (void)state;
-  dm_machine m = machine_of("nodes=16 gpus=8 gpu=h200 links=device cores=12 memory=64GiB network=400 latency=2");
+  dm_machine m = machine_of(
+      "nodes=16 gpus=8 gpu=h200 links=device cores=12 memory=64GiB network=400 latency=2");
   assert_true(m.nodes == 16 && m.ranks_per_node == 8 && m.cores_per_rank == 12);
   assert_true(m.gpu && m.device_links);
   assert_true(m.link == 374e9 && m.network == 400e9 && m.upload == 55e9);

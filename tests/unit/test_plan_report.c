@@ -80,7 +80,8 @@ static char *report_of(const dm_problem *problem, const char *machine_text, int 
 static void report_is_as_agreed(void **state) {
   (void)state;
   dm_problem problem = problem_of(65536, 65536, 65536, DM_BF16);
-  char *text = report_of(&problem, "nodes=2 gpus=4 gpu=h200 links=device read=10 write=10 memory=256GiB", 8);
+  char *text =
+      report_of(&problem, "nodes=2 gpus=4 gpu=h200 links=device read=10 write=10 memory=256GiB", 8);
   assert_string_equal(text, golden);
   free(text);
 }
