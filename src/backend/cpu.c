@@ -16,7 +16,7 @@ enum { PENDING = 64 };
 typedef struct pending {
   dm_view c, a, b;
   bool accumulate;
-  int64_t row, col; /* of the next piece */
+  int64_t row, col, k; /* where the next piece begins */
 } pending;
 
 typedef struct cpu_backend {
@@ -92,23 +92,24 @@ static dm_status cpu_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
   return DM_OK;
 }
 
-/* The front product's next piece; pieces go along rows first, so that A stays in the cache. */
+/* The front product's next piece: along the columns, then down the rows, then on in k. */
 static dm_status compute_piece(cpu_backend *cpu) {
-  pending *front = &cpu->queue[cpu->finished % PENDING];
-  int64_t rows, cols;
-  dm_cpu_piece(front->a.dtype, cpu->tile, cpu->threads, front->c.cols, front->a.cols, &rows, &cols);
-  rows = dm_min(rows, front->c.rows - front->row);
-  cols = dm_min(cols, front->c.cols - front->col);
-  DM_TRY(dm_cpu_product(dm_view_sub(front->c, front->row, front->col, rows, cols),
-                        dm_view_sub(front->a, front->row, 0, rows, front->a.cols),
-                        dm_view_sub(front->b, 0, front->col, front->b.rows, cols),
-                        front->accumulate, &cpu->scratch));
-  front->col += cols;
-  if (front->col == front->c.cols) {
-    front->col = 0;
-    front->row += rows;
-  }
-  if (front->row == front->c.rows) cpu->finished++;
+  pending *p = &cpu->queue[cpu->finished % PENDING];
+  const dm_cpu_box most = dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.cols, p->a.cols);
+  const int64_t rows = dm_min(most.rows, p->c.rows - p->row);
+  const int64_t cols = dm_min(most.cols, p->c.cols - p->col);
+  const int64_t depth = dm_min(most.depth, p->a.cols - p->k);
+  DM_TRY(dm_cpu_product(
+      dm_view_sub(p->c, p->row, p->col, rows, cols), dm_view_sub(p->a, p->row, p->k, rows, depth),
+      dm_view_sub(p->b, p->k, p->col, depth, cols), p->accumulate || p->k > 0, &cpu->scratch));
+  p->col += cols;
+  if (p->col < p->c.cols) return DM_OK;
+  p->col = 0;
+  p->row += rows;
+  if (p->row < p->c.rows) return DM_OK;
+  p->row = 0;
+  p->k += depth;
+  if (p->k >= p->a.cols) cpu->finished++;
   return DM_OK;
 }
 
