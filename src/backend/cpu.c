@@ -95,7 +95,8 @@ static dm_status cpu_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
 /* The front product's next piece: along the columns, then down the rows, then on in k. */
 static dm_status compute_piece(cpu_backend *cpu) {
   pending *p = &cpu->queue[cpu->finished % PENDING];
-  const dm_cpu_box most = dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.cols, p->a.cols);
+  const dm_cpu_box most =
+      dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);
   const int64_t rows = dm_min(most.rows, p->c.rows - p->row);
   const int64_t cols = dm_min(most.cols, p->c.cols - p->col);
   const int64_t depth = dm_min(most.depth, p->a.cols - p->k);

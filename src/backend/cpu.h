@@ -21,7 +21,8 @@ typedef struct dm_cpu_box {
 } dm_cpu_box;
 
 /* Pieces depend on the product alone, never on time: the same product has the same bits. */
-dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t cols, int64_t k);
+dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, int64_t cols,
+                        int64_t k);
 
 /* C (+)= A B for one piece, at once. (cpu_product.c) */
 dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, dm_cpu_scratch *scratch);

@@ -29,13 +29,16 @@ static int64_t slice_of(int64_t k) {
   return dm_max(1, dm_round_up(dm_ceil_div(k, slices), 8));
 }
 
-dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t cols, int64_t k) {
+dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, int64_t cols,
+                        int64_t k) {
   if (tile > 0) return (dm_cpu_box){tile, tile, dm_max(1, k)};
   dm_cpu_box box = {ROWS_WIDENED, dm_max(1, dm_min(cols, COLUMNS)), dm_max(1, k)};
   if (widened(work)) return box;
   box.depth = slice_of(k);
   double wanted = piece_flops * threads / (2.0 * (double)box.cols * (double)box.depth);
-  box.rows = wanted > 1 << 20 ? 1 << 20 : dm_max(ROWS_LEAST, (int64_t)wanted / 64 * 64);
+  int64_t height = wanted > 1 << 20 ? 1 << 20 : dm_max(ROWS_LEAST, (int64_t)wanted);
+  int64_t pieces = dm_max(1, rows / height); /* of equal height: no narrow one is left over */
+  box.rows = dm_max(1, dm_round_up(dm_ceil_div(rows, pieces), 64));
   return box;
 }
 
