@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the tables of docs/performance.md from the program's own records.
+"""Makes the tables of docs/performance.md and docs/kernels.md from the program's own records.
 
     scripts/results.py docs/results/*.jsonl           writes them between their markers
     scripts/results.py --check docs/results/*.jsonl   only says whether they are up to date (exit 1: no)
@@ -13,7 +13,7 @@ import math
 import pathlib
 import sys
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 GOAL_CPU, GOAL_GPU, GOAL_IO = 1.05, 0.98, 0.90
 GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
 
@@ -146,14 +146,42 @@ def io_table(records):
     return table(head, rows) + origin(records)
 
 
+def kernel_of(record):
+    words = record["command"].split()
+    return words[words.index("--kernel") + 1] if "--kernel" in words else None
+
+
+def kernels_table(records):
+    """One row a kernel, in the order measured; types beside each other."""
+    types = ("f32", "f64")
+    rows = {}
+    for r in records:
+        times, problem = r["repetitions"], r["problem"]
+        flops = r["rates"]["multiply_flops"] * r["times"]["multiply_median_s"]
+        share = median([b / a for a, b in zip(times["multiply_s"], times["library_s"])])
+        cells = (f"{flops / median(times['multiply_s']) / 1e12:.2f}", f"{100 * share:.1f} %")
+        rows.setdefault(kernel_of(r), {})[problem["work"]] = cells
+    head = ["kernel"]
+    for kind in types:
+        head += [f"{kind}, TFLOP/s", "of cuBLAS"]
+    body = [[f"`{name}`"] + [cell for kind in types for cell in cells.get(kind, ("", ""))]
+            for name, cells in rows.items()]
+    return table(head, body) + origin(records[:1])
+
+
 def kind_of(record):
     if record["verb"] == "bench io":
         return "io"
+    if kernel_of(record):
+        return "kernels"
     return "gpu" if record["machine"]["backend"] == "cuda" else "cpu"
 
 
-def page_with_tables(text, records):
-    makers = {"cpu": cpu_table, "gpu": gpu_table, "io": io_table}
+PAGES = {"performance.md": {"cpu": cpu_table, "gpu": gpu_table, "io": io_table},
+         "kernels.md": {"kernels": kernels_table}}
+
+
+def page_with_tables(text, makers, records):
     for name, make in makers.items():
         mine = [r for r in records if kind_of(r) == name]
         begin, end = f"<!-- table {name} -->\n", f"<!-- end {name} -->"
@@ -171,13 +199,13 @@ def main():
     # A pattern that matched nothing stays as it is: there are no records then.
     files = [pathlib.Path(name) for name in sorted(options.files) if "*" not in name]
     records = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    old = PAGE.read_text()
-    new = page_with_tables(old, records)
-    if options.check:
-        if new != old:
-            sys.exit("docs/performance.md is out of date: run scripts/results.py docs/results/*.jsonl")
-    else:
-        PAGE.write_text(new)
+    for page, makers in PAGES.items():
+        old = (DOCS / page).read_text()
+        new = page_with_tables(old, makers, records)
+        if options.check and new != old:
+            sys.exit(f"docs/{page} is out of date: run scripts/results.py docs/results/*.jsonl")
+        if not options.check:
+            (DOCS / page).write_text(new)
 
 
 if __name__ == "__main__":

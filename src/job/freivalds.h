@@ -4,11 +4,12 @@
  * w are random and its sizes 1/||B(:,j)||, so that no badly scaled column hides another.  Whole
  * numbers are compared exactly, modulo 2^64.
  *
- * The bound of row i follows from the rounding of each step: with q^2 = sum_j (||B(:,j)|| w_j)^2
- * and S^2 = sum_j |C(i,j) w_j|^2, 8 [ u (|alpha| ||A(i,:)|| q + sqrt(k) S) + v (|alpha| ||A(i,:)||
- * q / sqrt(k) + S) + r S ], u the roundoff of the accumulation, v of the inputs (tf32), r of C's
- * type; S never counts for more than the Cauchy-Schwarz inequality allows, so that a corrupted C
- * cannot widen its own bound.
+ * The bound of row i follows from the rounding of each step:
+ *   8 [ u (P + T + sqrt(k) S) + v (P / sqrt(k) + S) + r S ],
+ *   P = |alpha| ||A(i,:)|| q,  q^2 = sum_j (||B(:,j)|| w_j)^2,  S^2 = sum_j |C(i,j) w_j|^2,
+ *   T = P + |beta| sqrt(sum_j |C0(i,j) w_j|^2),
+ * u the roundoff of the accumulation, v of the inputs (tf32), r of C's type.  S never counts for
+ * more than T (Cauchy-Schwarz), so that a corrupted C cannot widen its own bound.
  *
  * Any part of A, B and C may be added on any rank; parts of one matrix must tile it. */
 #ifndef DM_JOB_FREIVALDS_H
