@@ -121,12 +121,4 @@ dm_status dm_backend_scan(dm_backend *backend, dm_view matrix, double *col_squar
 dm_status dm_backend_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                           int64_t row, int64_t col);
 
-/* ---- host implementations that backends inherit (probe.c) ---- */
-
-dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
-                        double *squares);
-dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares);
-dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
-                       int64_t row, int64_t col);
-
 #endif

@@ -1,4 +1,5 @@
 #include "backend/cpu.h"
+#include "backend/probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "backend/cuda_internal.h"
+#include "backend/probe.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "kernels/kernels.h"

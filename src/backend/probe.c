@@ -1,7 +1,7 @@
 /* probe: sums over a matrix in host memory, in the wide type, one run of columns at a time. */
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/probe.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/fill.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/element.h" /* defines: DM_HOST_DEVICE */
+#include "core/elementary.h" /* defines: DM_HOST_DEVICE */
 
 static inline DM_HOST_DEVICE float dm_float_of_bits(uint32_t bits) {
   float value;

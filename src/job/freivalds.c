@@ -1,4 +1,5 @@
 #include "job/freivalds.h"
+#include "backend/probe.h"
 
 #include <math.h>
 #include <stdlib.h>

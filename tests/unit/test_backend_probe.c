@@ -3,6 +3,7 @@
 #include "checks.h"
 
 #include "backend/backend.h"
+#include "backend/probe.h"
 #include "core/copy.h"
 #include "core/fill.h"
 

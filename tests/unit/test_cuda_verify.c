@@ -1,5 +1,6 @@
 /* probe, scan and fill on the GPU give what the host's implementations give: fill with the same
  * bits. */
+#include "backend/probe.h"
 #include "cuda_test.h"
 
 static const int64_t shapes[][3] = {/* rows, cols, padding */

@@ -1,0 +1,14 @@
+/* probe: the host's own sums and elements, for matrices in host memory.  Backends inherit them; the
+ * functions are those of backend.h, and BACKEND is not used. */
+#ifndef DM_BACKEND_PROBE_H
+#define DM_BACKEND_PROBE_H
+
+#include "backend/backend.h"
+
+dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
+                        double *squares);
+dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares);
+dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
+                       int64_t row, int64_t col);
+
+#endif
