@@ -4,20 +4,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/checked.h"
 #include "core/units.h"
+
+enum { HUGE_PAGE = 2 << 20 }; /* bytes: on x86-64 and most Arm systems */
 
 static dm_status refused(int64_t bytes) {
   char size[32];
   return dm_fail(DM_E_FIT, "no host memory for a buffer of %s", dm_format_bytes(bytes, size));
 }
 
+/* Large matrices ask for huge pages: fewer page faults, and fewer misses when a product jumps from
+ * row to row.  A kernel that has none to give ignores the wish. */
 dm_status dm_buffer_alloc(int64_t bytes, void **memory) {
-  if (bytes < 0 || bytes > INT64_MAX - DM_ALIGNMENT) return refused(bytes);
-  size_t size = (size_t)dm_round_up(dm_max(bytes, 1), DM_ALIGNMENT);
-  *memory = aligned_alloc(DM_ALIGNMENT, size);
-  return *memory ? DM_OK : refused(bytes);
+  if (bytes < 0 || bytes > INT64_MAX - HUGE_PAGE) return refused(bytes);
+  const bool large = bytes >= 2 * HUGE_PAGE;
+  const int64_t alignment = large ? HUGE_PAGE : DM_ALIGNMENT;
+  const size_t size = (size_t)dm_round_up(dm_max(bytes, 1), DM_ALIGNMENT);
+  if (posix_memalign(memory, (size_t)alignment, size) != 0) *memory = NULL;
+  if (!*memory) return refused(bytes);
+  if (large) (void)madvise(*memory, size, MADV_HUGEPAGE);
+  return DM_OK;
 }
 
 dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory) {
