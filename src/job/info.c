@@ -1,6 +1,7 @@
 #include "job/info.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -56,6 +57,22 @@ static dm_status describe_backend(const dm_backend_ops *ops, dm_record *record) 
   return DM_OK;
 }
 
+/* The kernel's lists, such as "0-1": which numbers exist. */
+static void read_list(const char *path, char text[64]) {
+  snprintf(text, 64, "unknown");
+  FILE *file = fopen(path, "r");
+  if (!file) return;
+  if (fgets(text, 64, file)) text[strcspn(text, "\n")] = '\0';
+  fclose(file);
+}
+
+static void describe_topology(dm_record *record) {
+  char numa[64], cpus[64];
+  read_list("/sys/devices/system/node/online", numa);
+  read_list("/sys/devices/system/cpu/online", cpus);
+  dm_record_text(record, "machine.topology", "topology", "CPUs %s on NUMA nodes %s", cpus, numa);
+}
+
 dm_status dm_info_program(dm_record *record) {
   char text[256];
   dm_record_text(record, "build.version", "damier", "%s (git %s)", DM_VERSION, DM_GIT);
@@ -66,6 +83,7 @@ dm_status dm_info_program(dm_record *record) {
   dm_record_text(record, "libraries.hdf5", "HDF5", "%s", text);
   dm_record_integer(record, "machine.cores", "cores", DM_SHOWN_PLAIN,
                     sysconf(_SC_NPROCESSORS_ONLN));
+  describe_topology(record);
   dm_record_integer(record, "machine.memory_bytes", "memory", DM_SHOWN_BYTES, dm_memory_total());
   dm_record_integer(record, "machine.memory_free_bytes", "  free", DM_SHOWN_BYTES,
                     dm_memory_available());
