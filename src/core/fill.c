@@ -1,7 +1,5 @@
 #include "core/fill.h"
 
-#include <string.h>
-
 #include "core/checked.h"
 #include "core/copy.h"
 
@@ -15,16 +13,6 @@ static const char *const names[] = {
 
 const char *dm_kind_name(dm_kind kind) {
   return names[kind];
-}
-
-bool dm_kind_parse(const char *name, dm_kind *kind) {
-  for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++) {
-    if (strcmp(name, names[i]) == 0) {
-      *kind = (dm_kind)i;
-      return true;
-    }
-  }
-  return false;
 }
 
 void dm_fill(dm_view view, const dm_generator *generator, int64_t row, int64_t col) {

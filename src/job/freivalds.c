@@ -27,11 +27,6 @@ static dm_status allocate(dm_freivalds *check) {
   return dm_buffer_zeroed(p->m, real, (void **)&check->z0_squares);
 }
 
-int64_t dm_freivalds_bytes(const dm_problem *problem) {
-  int64_t parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
-  return 8 * (problem->n * (1 + parts) + problem->k * 2 * parts + problem->m * (3 + 4 * parts));
-}
-
 dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
                            bool tensor, dm_freivalds **out) {
   dm_freivalds *check = calloc(1, sizeof *check);

@@ -37,9 +37,6 @@ dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], con
                            bool tensor, dm_freivalds **check);
 void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
 
-/* Bytes that dm_freivalds_new allocates. */
-int64_t dm_freivalds_bytes(const dm_problem *problem);
-
 /* Takes a part of a matrix; VIEW begins at (row, col) of it and may lie in device memory of BACKEND
  * (NULL: host memory). */
 typedef dm_status dm_freivalds_part(dm_freivalds *check, dm_backend *backend, dm_view view,
