@@ -22,14 +22,16 @@ extern "C" {
 typedef struct dm_product {
   dm_view c, a, b;
   bool accumulate; /* false: C is overwritten without being read */
+  bool tf32;       /* f32: products may be rounded to TF32 first */
+  int processors;  /* multiprocessors of the device */
   void *scratch;   /* device memory, aligned to 256 bytes, of the kernel's own until it is done */
   cudaStream_t stream;
 } dm_product;
 
-/* The kernels of the registry (registry.h), each in the file of its name.  In all of them but kahan
- * an element of C is one chain of fused multiply-adds over ascending k, begun from the old C (or
- * 0): its bits depend on nothing but its row of A, its column of B and the old value, and are the
- * same whichever kernel computes it. */
+/* The products of the registry (registry.h), each in the file of its name.  The bits of an element
+ * of C depend on nothing but its row of A, its column of B and the old value; those of kernels with
+ * DM_SUM_CHAIN (old value, then fused multiply-adds over ascending k) are the same whichever of
+ * them computes it. */
 #define DM_KERNEL_LAUNCHER(name, ...) cudaError_t dm_kernels_##name(const dm_product *product);
 DM_KERNEL_LIST(DM_KERNEL_LAUNCHER)
 #undef DM_KERNEL_LAUNCHER
@@ -39,6 +41,40 @@ static inline int64_t dm_kernels_no_scratch(const dm_product *product) {
   return (void)product, 0;
 }
 int64_t dm_kernels_padded_scratch(const dm_product *product); /* (pitched.cu) */
+
+/* TO(j, i) = FROM(i, j): elements of one type, both with col_stride 1, not overlapping. */
+typedef struct dm_transposition {
+  dm_view to, from;
+  cudaStream_t stream;
+} dm_transposition;
+
+/* Z = alpha X + beta Y, each product and the sum rounded to the type of Z (f32, f64, i32 with whole
+ * alpha and beta that wrap); all of one type and shape, with col_stride 1.  Z may be X or Y. */
+typedef struct dm_addition {
+  dm_view z, x, y;
+  double alpha, beta;
+  cudaStream_t stream;
+} dm_addition;
+
+/* *result = sum over i, j of X(i, j) Y(i, j), of one type (f32, f64) and shape, with col_stride 1;
+ * added up in f64.  SCRATCH has dm_kernels_dot_scratch bytes of device memory, aligned to 256. */
+typedef struct dm_dot_product {
+  dm_view x, y;
+  double *result; /* device memory */
+  void *scratch;
+  int processors;
+  cudaStream_t stream;
+} dm_dot_product;
+
+#define DM_KERNEL_LAUNCHER(name, ...) cudaError_t dm_kernels_##name(const dm_transposition *);
+DM_TRANSPOSE_LIST(DM_KERNEL_LAUNCHER)
+#undef DM_KERNEL_LAUNCHER
+#define DM_KERNEL_LAUNCHER(name, ...) cudaError_t dm_kernels_##name(const dm_addition *);
+DM_ADD_LIST(DM_KERNEL_LAUNCHER)
+#undef DM_KERNEL_LAUNCHER
+#define DM_KERNEL_LAUNCHER(name, ...) cudaError_t dm_kernels_##name(const dm_dot_product *);
+DM_DOT_LIST(DM_KERNEL_LAUNCHER)
+#undef DM_KERNEL_LAUNCHER
 
 /* sums[i] = sum_j M(i,j) x[j];  squares[i] = sum_j |M(i,j) x[j]|^2 unless squares is NULL.
  * x and sums are of the wide type (f64, two f64, int64_t); columns whose x is 0 count as 0.  sums

@@ -1,67 +1,125 @@
-/* registry: our own kernels, as data, in the order of the ladder.  Compiled in every build: the
- * names that --kernel takes, and what it refuses, do not depend on CUDA.
+/* registry: what multiplies, transposes, adds and reduces on a GPU, as data, in the order of the
+ * ladder.  Compiled in every build: the names that --kernel takes, and what it refuses, do not
+ * depend on CUDA.
  *
- * One line a kernel: X(name, types, capability, scratch, about, limits).  Its launcher is
- * dm_kernels_NAME and its need of memory dm_kernels_SCRATCH (kernels.h); its text is NAME.cu. */
+ * Products of our own: X(name, types, first, last, sums, scratch, about, limits).  The launcher is
+ * dm_kernels_NAME and the need of memory dm_kernels_SCRATCH (kernels.h); the text is NAME.cu. */
 #ifndef DM_KERNELS_REGISTRY_H
 #define DM_KERNELS_REGISTRY_H
 
+#include <stdbool.h>
+
 #include "core/dtype.h"
 
-/* Sets of types: one bit for each dm_dtype. */
+/* Sets of types: one bit for each dm_dtype, and one for f32 whose products are rounded to TF32. */
 enum {
   DM_KERNEL_F32 = 1 << DM_F32,
-  DM_KERNEL_REAL = 1 << DM_F32 | 1 << DM_F64,
+  DM_KERNEL_F64 = 1 << DM_F64,
+  DM_KERNEL_I8 = 1 << DM_I8,
+  DM_KERNEL_TF32 = 1 << DM_DTYPE_COUNT,
+  DM_KERNEL_REAL = DM_KERNEL_F32 | DM_KERNEL_F64,
+  DM_KERNEL_HALF = 1 << DM_F16 | 1 << DM_BF16,
   DM_KERNEL_ANY = ((1 << DM_DTYPE_COUNT) - 1) & ~(1 << DM_I32), /* i32 is a type of sums */
 };
 
+typedef enum dm_kernel_op { DM_GEMM, DM_TRANSPOSE, DM_ADD, DM_DOT, DM_KERNEL_OPS } dm_kernel_op;
+
+/* Who computes it. */
+typedef enum dm_kernel_maker {
+  DM_BY_KERNEL, /* a launcher of kernels.h */
+  DM_BY_CUBLAS,
+  DM_BY_CUBLASLT,
+  DM_BY_JIT, /* compiled on this machine, for it */
+} dm_kernel_maker;
+
+/* How the products of an element of C are added up. */
+typedef enum dm_kernel_sums {
+  DM_SUM_CHAIN,       /* one chain of fused multiply-adds over ascending k, begun from the old C */
+  DM_SUM_COMPENSATED, /* with the error of each addition carried along */
+  DM_SUM_GROUPED,     /* the hardware adds groups of products at once, by rounding of its own */
+  DM_SUM_ANY,         /* the library's choice, which may depend on the shape */
+} dm_kernel_sums;
+
+/* Compute capabilities, times 10, that a kernel runs on: from FIRST to LAST. */
+enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
+
 #define DM_KERNEL_LIST(X)                                                                          \
-  X(thread_per_element_1d, DM_KERNEL_REAL, 80, no_scratch,                                         \
+  X(thread_per_element_1d, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,          \
     "a thread for each element of C, counted in one dimension", "")                                \
-  X(row_per_block, DM_KERNEL_REAL, 80, no_scratch, "a block for each row of C", "")                \
-  X(row_shared, DM_KERNEL_REAL, 80, no_scratch,                                                    \
+  X(row_per_block, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                  \
+    "a block for each row of C", "")                                                               \
+  X(row_shared, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                     \
     "a block for each row of C, with the row of A in shared memory", "")                           \
-  X(pitched, DM_KERNEL_REAL, 80, padded_scratch,                                                   \
+  X(pitched, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, padded_scratch,                    \
     "naive_coalesced on copies of A and B whose rows begin at multiples of 512 bytes",             \
     "needs memory for both copies")                                                                \
-  X(naive, DM_KERNEL_REAL, 80, no_scratch, "a thread for each element; a warp runs down a column", \
-    "")                                                                                            \
-  X(naive_coalesced, DM_KERNEL_REAL, 80, no_scratch,                                               \
+  X(naive, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                          \
+    "a thread for each element; a warp runs down a column", "")                                    \
+  X(naive_coalesced, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                \
     "a thread for each element; a warp runs along a row", "")                                      \
-  X(tiled, DM_KERNEL_ANY, 80, no_scratch, "tiles of 16 x 16 in shared memory, two barriers", "")   \
-  X(tiled_32, DM_KERNEL_ANY, 80, no_scratch, "tiles of 32 x 32", "")                               \
-  X(kahan, DM_KERNEL_F32, 80, no_scratch, "tiled_32 with compensated sums",                        \
-    "an infinite sum becomes NaN")                                                                 \
-  X(thread_tile_1d, DM_KERNEL_REAL, 80, no_scratch, "a column of 8 elements a thread", "")         \
-  X(thread_tile_2d, DM_KERNEL_REAL, 80, no_scratch, "8 x 8 elements a thread", "")                 \
-  X(remapped_load, DM_KERNEL_REAL, 80, no_scratch,                                                 \
+  X(tiled, DM_KERNEL_ANY, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                           \
+    "tiles of 16 x 16 in shared memory, two barriers", "")                                         \
+  X(tiled_32, DM_KERNEL_ANY, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch, "tiles of 32 x 32",    \
+    "")                                                                                            \
+  X(kahan, DM_KERNEL_F32, DM_AMPERE, DM_LATER, DM_SUM_COMPENSATED, no_scratch,                     \
+    "tiled_32 with compensated sums", "an infinite sum becomes NaN")                               \
+  X(thread_tile_1d, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                 \
+    "a column of 8 elements a thread", "")                                                         \
+  X(thread_tile_2d, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                 \
+    "8 x 8 elements a thread", "")                                                                 \
+  X(remapped_load, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                  \
     "tiles loaded along their rows, whatever elements a thread computes", "")                      \
-  X(vectorized, DM_KERNEL_REAL, 80, no_scratch, "loads and stores of 16 bytes",                    \
-    "fast where rows are 16-byte aligned")                                                         \
-  X(conflict_free, DM_KERNEL_REAL, 80, no_scratch,                                                 \
+  X(vectorized, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                     \
+    "loads and stores of 16 bytes", "fast where rows are 16-byte aligned")                         \
+  X(conflict_free, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                  \
     "A transposed and padded in shared memory: no bank conflicts",                                 \
     "fast where rows are 16-byte aligned")                                                         \
-  X(outer_product, DM_KERNEL_REAL, 80, no_scratch,                                                 \
+  X(outer_product, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                  \
     "fragments of A and B in registers, read from shared memory 16 bytes at a time",               \
     "fast where rows are 16-byte aligned")                                                         \
-  X(double_buffer, DM_KERNEL_REAL, 80, no_scratch,                                                 \
+  X(double_buffer, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                  \
     "two tiles in turn: one is loaded through registers while the other is multiplied",            \
     "fast where rows are 16-byte aligned")                                                         \
-  X(double_buffer_async, DM_KERNEL_REAL, 80, no_scratch,                                           \
+  X(double_buffer_async, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,            \
     "four tiles in turn, filled by asynchronous copies", "")                                       \
-  X(warp_tile, DM_KERNEL_REAL, 80, no_scratch,                                                     \
+  X(warp_tile, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                      \
     "a tile for each warp, fragments loaded one step ahead, asynchronous copies", "")
 
+/* The products of others: X(name, maker, types, sums, about, limits). */
+#define DM_KERNEL_OTHERS(X)                                                                        \
+  X(cublas, DM_BY_CUBLAS, DM_KERNEL_ANY | DM_KERNEL_TF32, DM_SUM_ANY,                              \
+    "NVIDIA's library, with the algorithm that it chooses", "")
+
+/* Helpers: X(name, types, about).  The launchers are dm_kernels_NAME. */
+#define DM_TRANSPOSE_LIST(X)
+#define DM_ADD_LIST(X)
+#define DM_DOT_LIST(X)
+
 #define DM_KERNEL_ID(name, ...) DM_KERNEL_##name,
-typedef enum dm_kernel_id { DM_KERNEL_LIST(DM_KERNEL_ID) DM_KERNEL_COUNT } dm_kernel_id;
+typedef enum dm_kernel_id {
+  DM_KERNEL_LIST(DM_KERNEL_ID) DM_KERNEL_OTHERS(DM_KERNEL_ID) DM_TRANSPOSE_LIST(DM_KERNEL_ID)
+      DM_ADD_LIST(DM_KERNEL_ID) DM_DOT_LIST(DM_KERNEL_ID) DM_KERNEL_COUNT
+} dm_kernel_id;
 #undef DM_KERNEL_ID
 
 typedef struct dm_kernel {
+  dm_kernel_id id;
   const char *name;
-  unsigned types;     /* a set of them */
-  int capability;     /* the least compute capability, times 10 */
+  dm_kernel_op op;
+  dm_kernel_maker maker;
+  unsigned types;  /* a set of them */
+  int first, last; /* compute capabilities */
+  dm_kernel_sums sums;
   const char *about;  /* one line */
   const char *limits; /* what it costs, or where it is slow; may be empty */
 } dm_kernel;
+
+/* Whether KERNEL multiplies matrices of WORK; TF32: by products rounded to it.  Of our own kernels
+ * none multiplies complex numbers in TF32. */
+static inline bool dm_kernel_takes(const dm_kernel *kernel, dm_dtype work, bool tf32) {
+  const bool typed = kernel->types >> work & 1;
+  if (!tf32) return typed;
+  return kernel->types & DM_KERNEL_TF32 && (work == DM_F32 || (work == DM_C64 && typed));
+}
 
 #endif

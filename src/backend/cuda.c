@@ -98,11 +98,11 @@ static dm_status choose_kernel(dm_cuda *gpu, const char *name) {
     return closest < 0 ? status : dm_hint(status, "did you mean '%s'?", names[closest]);
   }
   gpu->kernel = dm_cuda_find_kernel(name);
-  if (gpu->kernel && gpu->kernel->capability > gpu->capability)
-    return dm_fail(DM_E_USAGE, "kernel %s needs compute capability %d.%d: %s has %d.%d", name,
-                   gpu->kernel->capability / 10, gpu->kernel->capability % 10, gpu->name,
-                   gpu->capability / 10, gpu->capability % 10);
-  return DM_OK;
+  if (!gpu->kernel || dm_cuda_runs(gpu, gpu->kernel)) return DM_OK;
+  const int first = gpu->kernel->first, last = gpu->kernel->last;
+  return dm_fail(DM_E_USAGE, "kernel %s runs on compute capability %d.%d%s: %s has %d.%d", name,
+                 first / 10, first % 10, last == first ? " alone" : " and later", gpu->name,
+                 gpu->capability / 10, gpu->capability % 10);
 }
 
 static void cuda_close(dm_backend *backend) {

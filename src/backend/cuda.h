@@ -15,10 +15,10 @@ int dm_cuda_device_count(void);
 const char *const *dm_cuda_kernels(void);
 bool dm_cuda_takes(const char *kernel, dm_dtype work, bool tf32, const char **why);
 
-/* DM_KERNEL_COUNT kernels of our own, by dm_kernel_id. */
+/* All DM_KERNEL_COUNT kernels, by dm_kernel_id. */
 const dm_kernel *dm_cuda_registry(void);
 
-/* The one of that name, or NULL: "auto", "cublas", or no kernel at all. */
+/* The product of that name, or NULL: "auto", or no kernel at all. */
 const dm_kernel *dm_cuda_find_kernel(const char *name);
 
 /* Seconds on the GPU of one plain cublasGemmEx call, C = A B, on the handle, workspace and stream

@@ -113,15 +113,31 @@ static dm_status multiply_pieces(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, 
   return DM_OK;
 }
 
-static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  if (a.cols == 0)
-    return accumulate ? DM_OK : dm_cuda_zero_on(gpu, gpu->lanes[DM_COMPUTE].stream, c);
-  if (gpu->kernel) /* reproducible as it is: sums do not depend on how C is cut */
-    return dm_cuda_launch(gpu, (dm_kernel_id)(gpu->kernel - dm_cuda_registry()), c, a, b,
-                          accumulate);
+static dm_status multiply_by_cublas(dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
+                                    bool accumulate) {
   if (a.dtype == DM_I8) return multiply_i8(gpu, c, a, b, accumulate);
   if (gpu->tile > 0) return multiply_pieces(gpu, c, a, b, accumulate);
   return dm_cuda_product(gpu, c, a, b, accumulate);
+}
+
+dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_view a, dm_view b,
+                           bool accumulate) {
+  switch (kernel->maker) {
+  case DM_BY_KERNEL: /* reproducible as it is: sums do not depend on how C is cut */
+    return dm_cuda_launch(gpu, kernel->id, c, a, b, accumulate);
+  case DM_BY_CUBLAS:
+  case DM_BY_CUBLASLT:
+  case DM_BY_JIT:
+    break;
+  }
+  return multiply_by_cublas(gpu, c, a, b, accumulate);
+}
+
+static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  if (a.cols == 0)
+    return accumulate ? DM_OK : dm_cuda_zero_on(gpu, gpu->lanes[DM_COMPUTE].stream, c);
+  const dm_kernel *kernel = gpu->kernel ? gpu->kernel : &dm_cuda_registry()[DM_KERNEL_cublas];
+  return dm_cuda_multiply(gpu, kernel, c, a, b, accumulate);
 }
 
 dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,

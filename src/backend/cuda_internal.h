@@ -35,7 +35,7 @@ typedef struct dm_cuda_block dm_cuda_block;
 typedef struct dm_cuda {
   dm_backend base;
   bool tf32;
-  const dm_kernel *kernel; /* of the registry; NULL: cuBLAS */
+  const dm_kernel *kernel; /* of the registry; NULL: the fastest for each product */
   int64_t tile;
   int index, visible, sharing;
   char name[64], id[48];
@@ -106,10 +106,18 @@ dm_status dm_cuda_zero_on(dm_cuda *gpu, cudaStream_t stream, dm_view view);
 
 dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                        dm_event *done);
-/* One cublasGemmEx on the compute lane. */
+/* One product by KERNEL on the compute lane; k >= 1. */
+dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_view a, dm_view b,
+                           bool accumulate);
+/* One cublasGemmEx. */
 dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
 
-/* The same by a kernel of the registry.  (cuda_launch.c) */
+/* Whether KERNEL was written for this GPU. */
+static inline bool dm_cuda_runs(const dm_cuda *gpu, const dm_kernel *kernel) {
+  return gpu->capability >= kernel->first && gpu->capability <= kernel->last;
+}
+
+/* A kernel of our own.  (cuda_launch.c) */
 dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
                          bool accumulate);
 

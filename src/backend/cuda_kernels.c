@@ -4,11 +4,38 @@
 #include <string.h>
 
 #define NAME(name, ...) #name,
-static const char *const names[] = {"auto", "cublas", DM_KERNEL_LIST(NAME) NULL};
+static const char *const names[] = {"auto", DM_KERNEL_OTHERS(NAME) DM_KERNEL_LIST(NAME) NULL};
 
-#define KERNEL(name, types, capability, scratch, about, limits)                                    \
-  {#name, types, capability, about, limits},
-static const dm_kernel registry[DM_KERNEL_COUNT] = {DM_KERNEL_LIST(KERNEL)};
+#define OURS(kernel, kinds, oldest, newest, sum, scratch, text, price)                             \
+  [DM_KERNEL_##kernel] = {.id = DM_KERNEL_##kernel,                                                \
+                          .name = #kernel,                                                         \
+                          .types = (kinds),                                                        \
+                          .first = (oldest),                                                       \
+                          .last = (newest),                                                        \
+                          .sums = (sum),                                                           \
+                          .about = (text),                                                         \
+                          .limits = (price)},
+#define OTHERS(kernel, by, kinds, sum, text, price)                                                \
+  [DM_KERNEL_##kernel] = {.id = DM_KERNEL_##kernel,                                                \
+                          .name = #kernel,                                                         \
+                          .maker = (by),                                                           \
+                          .types = (kinds),                                                        \
+                          .last = DM_LATER,                                                        \
+                          .sums = (sum),                                                           \
+                          .about = (text),                                                         \
+                          .limits = (price)},
+#define HELPER(kernel, what, kinds, text)                                                          \
+  [DM_KERNEL_##kernel] = {.id = DM_KERNEL_##kernel,                                                \
+                          .name = #kernel,                                                         \
+                          .op = (what),                                                            \
+                          .types = (kinds),                                                        \
+                          .last = DM_LATER,                                                        \
+                          .about = (text)},
+#define TRANSPOSE(kernel, kinds, text) HELPER(kernel, DM_TRANSPOSE, kinds, text)
+#define ADD(kernel, kinds, text) HELPER(kernel, DM_ADD, kinds, text)
+#define DOT(kernel, kinds, text) HELPER(kernel, DM_DOT, kinds, text)
+static const dm_kernel registry[DM_KERNEL_COUNT] = {DM_KERNEL_LIST(OURS) DM_KERNEL_OTHERS(
+    OTHERS) DM_TRANSPOSE_LIST(TRANSPOSE) DM_ADD_LIST(ADD) DM_DOT_LIST(DOT)};
 
 const char *const *dm_cuda_kernels(void) {
   return names;
@@ -20,7 +47,7 @@ const dm_kernel *dm_cuda_registry(void) {
 
 const dm_kernel *dm_cuda_find_kernel(const char *name) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++)
-    if (strcmp(registry[i].name, name) == 0) return &registry[i];
+    if (registry[i].op == DM_GEMM && strcmp(registry[i].name, name) == 0) return &registry[i];
   return NULL;
 }
 
@@ -31,15 +58,16 @@ static bool refuse(const char **why, const char *reason) {
 
 bool dm_cuda_takes(const char *name, dm_dtype work, bool tf32, const char **why) {
   const dm_kernel *kernel = dm_cuda_find_kernel(name);
-  if (!kernel && strcmp(name, "cublas") != 0 && strcmp(name, "auto") != 0)
+  if (!kernel && strcmp(name, "auto") != 0)
     return refuse(why, "the cuda backend has no kernel of this name");
   if (work >= DM_DTYPE_COUNT) return refuse(why, "this is not an element type");
   if (work == DM_I32) return refuse(why, "i32 is a type of sums: matrices of i8 are multiplied");
   if (tf32 && work != DM_F32 && work != DM_C64)
     return refuse(why, "TF32 shortens the significands of f32 and c64 only");
-  if (!kernel) return true;
-  if (!(kernel->types >> work & 1)) return refuse(why, "it was not written for this type");
-  if (tf32)
-    return refuse(why, "it multiplies in full precision: TF32 is a format of the tensor cores");
-  return true;
+  if (!kernel || dm_kernel_takes(kernel, work, tf32)) return true;
+  if (tf32 && dm_kernel_takes(kernel, work, false))
+    return refuse(why, "it multiplies in full precision");
+  if (!tf32 && dm_kernel_takes(kernel, work, true))
+    return refuse(why, "it multiplies f32 in TF32 only: --compute tf32");
+  return refuse(why, "it was not written for this type");
 }

@@ -9,15 +9,20 @@ typedef struct launcher {
   int64_t (*scratch)(const dm_product *product);
 } launcher;
 
-#define LAUNCHER(name, types, capability, scratch, ...)                                            \
+#define LAUNCHER(name, types, first, last, sums, scratch, ...)                                     \
   [DM_KERNEL_##name] = {dm_kernels_##name, dm_kernels_##scratch},
 static const launcher launchers[DM_KERNEL_COUNT] = {DM_KERNEL_LIST(LAUNCHER)};
 
 dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
                          bool accumulate) {
   const launcher *l = &launchers[kernel];
-  dm_product product = {
-      .c = c, .a = a, .b = b, .accumulate = accumulate, .stream = gpu->lanes[DM_COMPUTE].stream};
+  dm_product product = {.c = c,
+                        .a = a,
+                        .b = b,
+                        .accumulate = accumulate,
+                        .tf32 = gpu->tf32,
+                        .processors = gpu->processors,
+                        .stream = gpu->lanes[DM_COMPUTE].stream};
   DM_TRY(dm_cuda_grow(gpu, &gpu->scratch, l->scratch(&product)));
   product.scratch = gpu->scratch.memory;
   cudaError_t answer = l->launch(&product);
