@@ -88,7 +88,9 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
 /* The products of others: X(name, maker, types, sums, about, limits). */
 #define DM_KERNEL_OTHERS(X)                                                                        \
   X(cublas, DM_BY_CUBLAS, DM_KERNEL_ANY | DM_KERNEL_TF32, DM_SUM_ANY,                              \
-    "NVIDIA's library, with the algorithm that it chooses", "")
+    "NVIDIA's library: cublasGemmEx", "")                                                          \
+  X(cublaslt, DM_BY_CUBLASLT, DM_KERNEL_REAL | DM_KERNEL_HALF | DM_KERNEL_TF32, DM_SUM_ANY,        \
+    "NVIDIA's library: cublasLtMatmul, by the algorithm that its heuristic puts first", "")
 
 /* Helpers: X(name, types, about).  The launchers are dm_kernels_NAME. */
 #define DM_TRANSPOSE_LIST(X)

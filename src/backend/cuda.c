@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_gemm.h"
 #include "core/buffer.h"
 #include "core/closest.h"
 
@@ -79,6 +79,7 @@ static dm_status open_cublas(dm_cuda *gpu) {
   DM_CUBLAS(gpu, cublasSetStream(gpu->cublas, gpu->lanes[DM_COMPUTE].stream));
   /* After the stream: setting a stream puts the workspace back to the default. */
   DM_TRY(dm_cuda_alloc(&gpu->base, DM_DEVICE, WORKSPACE, &gpu->workspace));
+  gpu->workspace_bytes = WORKSPACE;
   DM_CUBLAS(gpu, cublasSetWorkspace(gpu->cublas, gpu->workspace, WORKSPACE));
   DM_CUBLAS(gpu, cublasSetPointerMode(gpu->cublas, CUBLAS_POINTER_MODE_HOST));
   DM_CUBLAS(gpu, cublasSetAtomicsMode(gpu->cublas, CUBLAS_ATOMICS_NOT_ALLOWED));
@@ -111,6 +112,7 @@ static void cuda_close(dm_backend *backend) {
   (void)cudaSetDevice(gpu->index);
   for (int i = 0; i < DM_LANES; i++)
     if (gpu->lanes[i].stream) (void)cudaStreamSynchronize(gpu->lanes[i].stream);
+  dm_cuda_close_lt(gpu);
   if (gpu->cublas) (void)cublasDestroy(gpu->cublas);
   dm_cuda_release_all(gpu);
   for (int i = 0; i < DM_LANES; i++) {

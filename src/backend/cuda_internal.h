@@ -31,6 +31,7 @@ typedef struct dm_cuda_area {
 } dm_cuda_area;
 
 typedef struct dm_cuda_block dm_cuda_block;
+typedef struct dm_cuda_lt dm_cuda_lt; /* cuBLASLt and its choices */
 
 typedef struct dm_cuda {
   dm_backend base;
@@ -45,7 +46,9 @@ typedef struct dm_cuda {
   dm_cuda_lane lanes[DM_LANES];
   cudaStream_t side; /* probe, scan, fill: synchronous, ahead of waiting products */
   cublasHandle_t cublas;
-  void *workspace;       /* of cuBLAS */
+  dm_cuda_lt *lt;  /* NULL until it is needed */
+  void *workspace; /* of cuBLAS and cuBLASLt */
+  int64_t workspace_bytes;
   dm_cuda_area pieces;   /* of reproducible products */
   dm_cuda_area scratch;  /* of the kernel */
   dm_cuda_area vectors;  /* of probe and scan */
@@ -106,21 +109,6 @@ dm_status dm_cuda_zero_on(dm_cuda *gpu, cudaStream_t stream, dm_view view);
 
 dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                        dm_event *done);
-/* One product by KERNEL on the compute lane; k >= 1. */
-dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_view a, dm_view b,
-                           bool accumulate);
-/* One cublasGemmEx. */
-dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
-
-/* Whether KERNEL was written for this GPU. */
-static inline bool dm_cuda_runs(const dm_cuda *gpu, const dm_kernel *kernel) {
-  return gpu->capability >= kernel->first && gpu->capability <= kernel->last;
-}
-
-/* A kernel of our own.  (cuda_launch.c) */
-dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
-                         bool accumulate);
-
 /* ---- verification and generation (cuda_verify.c) ---- */
 
 dm_status dm_cuda_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,

@@ -1,7 +1,7 @@
 /* The kernels of the registry, called. */
 #ifdef DM_HAVE_CUDA
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_gemm.h"
 #include "kernels/kernels.h"
 
 typedef struct launcher {

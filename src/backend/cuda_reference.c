@@ -1,7 +1,7 @@
 /* The library by itself: what a product is measured against. */
 #ifdef DM_HAVE_CUDA
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_gemm.h"
 
 static dm_status time_between(dm_cuda *gpu, cudaEvent_t begin, cudaEvent_t end, dm_view c,
                               dm_view a, dm_view b, double *seconds) {

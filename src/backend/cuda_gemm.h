@@ -1,0 +1,57 @@
+/* cuda_gemm: the products of the cuda backend, whoever computes them.  All run on the compute lane,
+ * on matrices in device memory with k >= 1. */
+#ifndef DM_BACKEND_CUDA_GEMM_H
+#define DM_BACKEND_CUDA_GEMM_H
+
+#include <cublas_v2.h>
+
+#include "backend/cuda_internal.h"
+#include "core/checked.h"
+
+/* How cuBLAS names what a product of a type is made of. */
+typedef struct dm_cuda_types {
+  cudaDataType in, out, scale;
+  cublasComputeType_t compute, compute_tf32;
+  const void *one, *zero; /* of the scale type, in host memory */
+} dm_cuda_types;
+
+/* NULL for a type that is not multiplied. */
+const dm_cuda_types *dm_cuda_types_of(dm_dtype dtype);
+
+/* Elements from row to row; for a single row, whose stride means nothing, what cuBLAS accepts. */
+static inline int64_t dm_cuda_leading(dm_view view) {
+  return view.rows > 1 ? view.row_stride : dm_max(view.row_stride, view.cols);
+}
+
+/* Whether KERNEL was written for this GPU. */
+static inline bool dm_cuda_runs(const dm_cuda *gpu, const dm_kernel *kernel) {
+  return gpu->capability >= kernel->first && gpu->capability <= kernel->last;
+}
+
+/* The fastest kernel for C (+)= A B on this GPU; with --reproducible the same for all shapes.
+ * (cuda_auto.c) */
+const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b);
+
+/* C (+)= A B by KERNEL; with --reproducible in pieces where the kernel needs it.  (cuda_gemm.c) */
+dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_view a, dm_view b,
+                           bool accumulate);
+
+/* A library's product, as one call. */
+typedef dm_status dm_cuda_library(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
+dm_cuda_library dm_cuda_product;    /* cublasGemmEx (cuda_cublas.c) */
+dm_cuda_library dm_cuda_product_lt; /* cublasLtMatmul, as its heuristic advises (cuda_lt.c) */
+void dm_cuda_close_lt(dm_cuda *gpu);
+
+/* i8 by cuBLAS, and where that cannot, by a kernel of our own: exact either way.  (cuda_cublas.c)
+ */
+dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
+
+/* LIBRARY's product in pieces whose bits do not depend on how C was cut.  (cuda_pieces.c) */
+dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *library, dm_view c, dm_view a,
+                                  dm_view b, bool accumulate);
+
+/* A kernel of our own.  (cuda_launch.c) */
+dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
+                         bool accumulate);
+
+#endif

@@ -1,0 +1,52 @@
+/* Products by a library whose sums depend on how C is cut, made reproducible. */
+#ifdef DM_HAVE_CUDA
+
+#include "backend/cuda_gemm.h"
+
+/* A piece of memory at *FREE for a copy of VIEW, rows STRIDE apart. */
+static dm_view place(char **free_memory, dm_view view, int64_t stride) {
+  dm_view piece =
+      dm_view_strided(*free_memory, view.dtype, DM_DEVICE, view.rows, view.cols, stride);
+  *free_memory += dm_round_up(view.rows * stride * dm_dtype_size(view.dtype), 256);
+  return piece;
+}
+
+/* A library chooses its kernel, and so the order of its sums, by the shape and
+ * the alignment of what it is given: C must not show how it was cut into blocks.  So C is computed
+ * in pieces of tile x tile from the block's own origin (blocks begin at multiples of the tile), and
+ * every piece is computed in the same place: operands are copied into memory of ours, whose
+ * alignment and strides are functions of k and the tile alone.  The last pieces are narrower, but
+ * they are the last on any grid, since they lie at the matrix's own border.  k is not cut: panels
+ * have fixed borders already. */
+dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *product, dm_view c, dm_view a,
+                                  dm_view b, bool accumulate) {
+  const int64_t tile = gpu->tile, k = a.cols;
+  const int64_t wide = dm_round_up(tile, 64), deep = dm_round_up(k, 64);
+  const int64_t in = dm_dtype_size(a.dtype), out = dm_dtype_size(c.dtype);
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  DM_TRY(dm_cuda_grow(gpu, &gpu->pieces,
+                      tile * deep * in + k * wide * in + tile * wide * out + 3 * 256));
+
+  for (int64_t j = 0; j < c.cols; j += tile) {
+    const int64_t width = dm_min(tile, c.cols - j);
+    const dm_view b_part = dm_view_sub(b, 0, j, k, width);
+    char *memory = gpu->pieces.memory;
+    const dm_view b_piece = place(&memory, b_part, wide);
+    DM_TRY(dm_cuda_copy_on(gpu, stream, b_piece, b_part));
+    for (int64_t i = 0; i < c.rows; i += tile) {
+      const int64_t height = dm_min(tile, c.rows - i);
+      const dm_view a_part = dm_view_sub(a, i, 0, height, k);
+      const dm_view c_part = dm_view_sub(c, i, j, height, width);
+      char *rest = memory;
+      const dm_view c_piece = place(&rest, c_part, wide);
+      const dm_view a_piece = place(&rest, a_part, deep);
+      DM_TRY(dm_cuda_copy_on(gpu, stream, a_piece, a_part));
+      if (accumulate) DM_TRY(dm_cuda_copy_on(gpu, stream, c_piece, c_part));
+      DM_TRY(product(gpu, c_piece, a_piece, b_piece, accumulate));
+      DM_TRY(dm_cuda_copy_on(gpu, stream, c_part, c_piece));
+    }
+  }
+  return DM_OK;
+}
+
+#endif
