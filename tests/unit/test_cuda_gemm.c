@@ -95,8 +95,20 @@ static void check_kernel(const char *kernel, bool tf32, int64_t tile) {
 
 static void test_cublas(void **state) {
   (void)state;
-  check_kernel("auto", false, 0);
+  check_kernel("cublas", false, 0);
   check_kernel("cublas", true, 0);
+}
+
+static void test_cublaslt(void **state) {
+  (void)state;
+  check_kernel("cublaslt", false, 0);
+  check_kernel("cublaslt", true, 0);
+}
+
+static void test_auto(void **state) {
+  (void)state;
+  check_kernel("auto", false, 0);
+  check_kernel("auto", true, 0);
 }
 
 static void test_tiled(void **state) {
@@ -106,12 +118,15 @@ static void test_tiled(void **state) {
 
 static void test_pieces(void **state) {
   (void)state;
+  check_kernel("cublas", false, 32);
+  check_kernel("cublaslt", false, 32);
   check_kernel("auto", false, 32);
 }
 
 int main(void) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cublas), cmocka_unit_test(test_tiled),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cublas), cmocka_unit_test(test_cublaslt),
+                                     cmocka_unit_test(test_auto), cmocka_unit_test(test_tiled),
                                      cmocka_unit_test(test_pieces)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
