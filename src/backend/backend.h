@@ -63,6 +63,8 @@ typedef struct dm_backend_ops {
   dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
   /* Whether KERNEL multiplies WORK; false with the reason in *why (static text). */
   bool (*takes)(const char *kernel, dm_dtype work, bool tf32, const char **why);
+  /* (optional) Whole panels of A and B that KERNEL copies in device memory of its own. */
+  void (*copies)(const char *kernel, dm_dtype work, bool tf32, int *of_a, int *of_b);
 } dm_backend_ops;
 
 struct dm_backend {

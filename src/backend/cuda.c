@@ -192,6 +192,7 @@ const dm_backend_ops dm_backend_cuda = {
     .kernels = dm_cuda_kernels,
     .direct = dm_cuda_time_direct,
     .takes = dm_cuda_takes,
+    .copies = dm_cuda_copies,
 };
 
 #endif

@@ -15,6 +15,10 @@ int dm_cuda_device_count(void);
 const char *const *dm_cuda_kernels(void);
 bool dm_cuda_takes(const char *kernel, dm_dtype work, bool tf32, const char **why);
 
+/* Copies of whole panels in memory of the kernel's own, where rows are aligned to 16 bytes, as the
+ * job's are. */
+void dm_cuda_copies(const char *kernel, dm_dtype work, bool tf32, int *of_a, int *of_b);
+
 /* All DM_KERNEL_COUNT kernels, by dm_kernel_id. */
 const dm_kernel *dm_cuda_registry(void);
 

@@ -71,3 +71,8 @@ bool dm_cuda_takes(const char *name, dm_dtype work, bool tf32, const char **why)
     return refuse(why, "it multiplies f32 in TF32 only: --compute tf32");
   return refuse(why, "it was not written for this type");
 }
+
+void dm_cuda_copies(const char *name, dm_dtype work, bool tf32, int *of_a, int *of_b) {
+  (void)work, (void)tf32;
+  *of_a = *of_b = strcmp(name, "pitched") == 0;
+}

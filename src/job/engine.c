@@ -98,7 +98,8 @@ static int64_t smallest(int64_t limit, double available) {
 }
 
 /* What the planner may count on: the rank that has least decides for all. */
-static dm_status describe_machine(dm_run *run, const dm_engine *engine, dm_setup *setup) {
+static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                                  dm_setup *setup) {
   dm_machine *machine = &setup->machine;
   const bool gpu = setup->backend->ops->device_memory;
   const dm_device *device = &setup->device;
@@ -106,6 +107,9 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, dm_setup
   machine->nodes = run->nodes;
   machine->gpu = gpu;
   machine->device_links = false;
+  if (setup->backend->ops->copies)
+    setup->backend->ops->copies(engine->kernel, problem->work, problem->tf32, &machine->copies_a,
+                                &machine->copies_b);
   int64_t values[4] = {
       -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
       gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
@@ -151,7 +155,7 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   const dm_backend_ops *ops;
   DM_TRY(find_backend(run, engine, problem, &ops));
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
-  DM_TRY(describe_machine(run, engine, setup));
+  DM_TRY(describe_machine(run, engine, problem, setup));
   dm_status status = DM_OK;
   if (run->rank == 0)
     status = dm_plan_choose(problem, &setup->machine, run->ranks, &engine->wishes, &setup->plan);

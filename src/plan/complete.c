@@ -142,6 +142,8 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   base.tile = wishes->reproducible ? DM_TILE : 0;
   base.overlap = !wishes->no_overlap;
   base.gpu = question->machine->gpu;
+  base.copies_a = question->machine->copies_a;
+  base.copies_b = question->machine->copies_b;
   base.a = base.b = DM_IN_HOST;
   set_panels(&base, DM_PANEL_STEP); /* something for the counts below */
   set_box(question, &base);

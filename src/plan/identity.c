@@ -34,6 +34,8 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->overlap,
                             plan->gpu,
                             plan->device_links,
+                            plan->copies_a,
+                            plan->copies_b,
                             plan->a,
                             plan->b,
                             plan->host_bytes,

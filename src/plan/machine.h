@@ -13,10 +13,11 @@ typedef struct dm_machine {
   int nodes;          /* computers */
   int ranks_per_node; /* ranks = nodes * ranks_per_node, unless the ranks are given */
   int cores_per_rank;
-  bool gpu;           /* each rank multiplies on a GPU of its own, or on its share of one */
-  bool device_links;  /* the transport moves GPU memory itself: no panel passes through the host */
-  int64_t host_bytes; /* memory that one rank may use; 0: not known, not limited */
-  int64_t device_bytes;         /* the same on its GPU */
+  bool gpu;          /* each rank multiplies on a GPU of its own, or on its share of one */
+  bool device_links; /* the transport moves GPU memory itself: no panel passes through the host */
+  int copies_a, copies_b; /* of a panel, that the product makes on the GPU in the order it needs */
+  int64_t host_bytes;     /* memory that one rank may use; 0: not known, not limited */
+  int64_t device_bytes;   /* the same on its GPU */
   double flops[DM_DTYPE_COUNT]; /* of one rank, by work type */
   double flops_tf32;
   double upload;     /* host to device, one rank */

@@ -10,6 +10,7 @@ enum {
   CONVERT_BYTES = 36 << 20, /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
   LIBRARY_BYTES = 64 << 20, /* at least the workspace of cuBLAS (backend/cuda.c WORKSPACE) */
   ROW_BYTES = 16,           /* rows in device memory start at multiples of it (job/task.c) */
+  COPY_BYTES = 512,         /* rows of a kernel's copies, at most (kernels/pitched.cu PITCH) */
   SLOT_BYTES = 256,         /* slots start at multiples of it (job/task.c) */
 };
 
@@ -131,9 +132,20 @@ static int64_t staging_bytes(const dm_plan *plan, const extent *e) {
   return plus(readers, dm_max(load, store_bytes(plan, e)));
 }
 
-static bool cpu_converts(const dm_plan *plan) {
-  dm_dtype work = plan->problem.work;
-  return !plan->gpu && (work == DM_F16 || work == DM_BF16 || work == DM_I8);
+/* A copy that a kernel makes for itself, as it is or transposed. */
+static int64_t copied_matrix(int64_t rows, int64_t cols, int64_t size) {
+  return dm_max(times(rows, rounded(times(cols, size), COPY_BYTES)),
+                times(cols, rounded(times(rows, size), COPY_BYTES)));
+}
+
+static void count_converted(const dm_plan *plan, const extent *e, dm_memory_need *need) {
+  const dm_dtype work = plan->problem.work;
+  if (plan->gpu)
+    need->part[DM_DEVICE][DM_MEMORY_CONVERT] =
+        plus(times(plan->copies_a, copied_matrix(e->rows, e->width, e->work)),
+             times(plan->copies_b, copied_matrix(e->width, e->cols, e->work)));
+  else if (work == DM_F16 || work == DM_BF16 || work == DM_I8)
+    need->part[DM_HOST][DM_MEMORY_CONVERT] = CONVERT_BYTES;
 }
 
 /* job/freivalds.c; complex ones are at most twice as large. */
@@ -151,7 +163,7 @@ dm_memory_need dm_plan_memory(const dm_plan *plan) {
   count_rings(plan, &e, &need);
   count_result(plan, &e, &need);
   need.part[DM_HOST][DM_MEMORY_STAGING] = staging_bytes(plan, &e);
-  if (cpu_converts(plan)) need.part[DM_HOST][DM_MEMORY_CONVERT] = CONVERT_BYTES;
+  count_converted(plan, &e, &need);
   need.part[DM_HOST][DM_MEMORY_VERIFY] = vector_bytes(plan);
   if (plan->gpu) {
     need.part[DM_DEVICE][DM_MEMORY_VERIFY] = vector_bytes(plan);

@@ -13,7 +13,7 @@ typedef enum dm_memory_part {
   DM_MEMORY_C,       /* block of C, in the accumulator's type */
   DM_MEMORY_REDUCE,  /* partial blocks of the other layers, and their sum */
   DM_MEMORY_STAGING, /* pieces on their way from and to files and the device */
-  DM_MEMORY_CONVERT, /* inputs of the product in a wider type */
+  DM_MEMORY_CONVERT, /* inputs of the product in another type or order */
   DM_MEMORY_VERIFY,  /* vectors */
   DM_MEMORY_LIBRARY, /* workspace of the library that multiplies */
   DM_MEMORY_PARTS,

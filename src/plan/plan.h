@@ -42,6 +42,7 @@ typedef struct dm_plan {
                      multiples of it, so that C has the same bits on any grid */
   bool reproducible, overlap;
   bool gpu, device_links;
+  int copies_a, copies_b;           /* as of the machine */
   dm_residence a, b;                /* where the shares lie */
   int64_t host_bytes, device_bytes; /* needed by the rank that needs most */
   int64_t disk_bytes;               /* of C */

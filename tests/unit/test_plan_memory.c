@@ -74,6 +74,22 @@ static void shares_leave_the_device_when_they_must(void **state) {
             "per rank on the device");
 }
 
+/* A kernel that copies its operands: whole panels beside the shares, or narrower ones. */
+static void copies_of_a_kernel_count(void **state) {
+  (void)state;
+  dm_plan plain, copying;
+  dm_wishes wishes = {0};
+  dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
+  dm_machine machine = machine_of("gpu=h200");
+  must(dm_plan_choose(&problem, &machine, 1, &wishes, &plain));
+  machine.copies_a = machine.copies_b = 1;
+  must(dm_plan_choose(&problem, &machine, 1, &wishes, &copying));
+  assert_int_equal(copying.device_bytes - plain.device_bytes, 2 * 8 * 8192 * copying.kb);
+  machine.device_bytes = plain.device_bytes;
+  must_fail(dm_plan_choose(&problem, &machine, 1, &(dm_wishes){.from_device = true}, &copying),
+            DM_E_FIT, "per rank on the device");
+}
+
 /* The number of ranks in the hint is enough. */
 static void refusal_says_what_would_fit(void **state) {
   (void)state;
@@ -121,6 +137,7 @@ int main(void) {
       cmocka_unit_test(streaming_adds_two_panels),
       cmocka_unit_test(need_never_exceeds_what_there_is),
       cmocka_unit_test(shares_leave_the_device_when_they_must),
+      cmocka_unit_test(copies_of_a_kernel_count),
       cmocka_unit_test(refusal_says_what_would_fit),
       cmocka_unit_test(sizes_beyond_64_bits_are_refused),
       cmocka_unit_test(parts_add_up),
