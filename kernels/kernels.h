@@ -48,20 +48,22 @@ typedef struct dm_transposition {
   cudaStream_t stream;
 } dm_transposition;
 
-/* Z = alpha X + beta Y, each product and the sum rounded to the type of Z (f32, f64, i32 with whole
- * alpha and beta that wrap); all of one type and shape, with col_stride 1.  Z may be X or Y. */
+/* Z = alpha X + beta Y, computed in f64 and rounded once to the type of Z (f32, f64); i32 takes
+ * whole alpha and beta, and wraps.  All of one type and shape, with col_stride 1; Z may be X or Y.
+ * What has the factor 0 is not read. */
 typedef struct dm_addition {
   dm_view z, x, y;
   double alpha, beta;
   cudaStream_t stream;
 } dm_addition;
 
-/* *result = sum over i, j of X(i, j) Y(i, j), of one type (f32, f64) and shape, with col_stride 1;
- * added up in f64.  SCRATCH has dm_kernels_dot_scratch bytes of device memory, aligned to 256. */
+/* *result = sum over i, j of X(i, j) Y(i, j), of one type (f32, f64, i32) and shape, with
+ * col_stride 1; added up in f64.  All but dot_atomic give the same bits in every run.
+ * dot_two_stage alone does not return at once: its second stage is the CPU's. */
 typedef struct dm_dot_product {
   dm_view x, y;
   double *result; /* device memory */
-  void *scratch;
+  void *scratch;  /* device memory of dm_kernels_dot_scratch bytes, aligned to 256 */
   int processors;
   cudaStream_t stream;
 } dm_dot_product;
@@ -75,6 +77,7 @@ DM_ADD_LIST(DM_KERNEL_LAUNCHER)
 #define DM_KERNEL_LAUNCHER(name, ...) cudaError_t dm_kernels_##name(const dm_dot_product *);
 DM_DOT_LIST(DM_KERNEL_LAUNCHER)
 #undef DM_KERNEL_LAUNCHER
+int64_t dm_kernels_dot_scratch(const dm_dot_product *product);
 
 /* sums[i] = sum_j M(i,j) x[j];  squares[i] = sum_j |M(i,j) x[j]|^2 unless squares is NULL.
  * x and sums are of the wide type (f64, two f64, int64_t); columns whose x is 0 count as 0.  sums

@@ -20,6 +20,8 @@ enum {
   DM_KERNEL_REAL = DM_KERNEL_F32 | DM_KERNEL_F64,
   DM_KERNEL_HALF = 1 << DM_F16 | 1 << DM_BF16,
   DM_KERNEL_ANY = ((1 << DM_DTYPE_COUNT) - 1) & ~(1 << DM_I32), /* i32 is a type of sums */
+  DM_KERNEL_SUMS = DM_KERNEL_REAL | 1 << DM_I32,
+  DM_KERNEL_EVERY = (1 << DM_DTYPE_COUNT) - 1,
 };
 
 typedef enum dm_kernel_op { DM_GEMM, DM_TRANSPOSE, DM_ADD, DM_DOT, DM_KERNEL_OPS } dm_kernel_op;
@@ -93,9 +95,27 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
     "NVIDIA's library: cublasLtMatmul, by the algorithm that its heuristic puts first", "")
 
 /* Helpers: X(name, types, about).  The launchers are dm_kernels_NAME. */
-#define DM_TRANSPOSE_LIST(X)
-#define DM_ADD_LIST(X)
-#define DM_DOT_LIST(X)
+#define DM_TRANSPOSE_LIST(X)                                                                       \
+  X(transpose_read_coalesced, DM_KERNEL_EVERY,                                                     \
+    "a thread for each element, counted along the rows that are read")                             \
+  X(transpose_write_coalesced, DM_KERNEL_EVERY,                                                    \
+    "a thread for each element, counted along the rows that are written")                          \
+  X(transpose_2d, DM_KERNEL_EVERY, "blocks of 32 x 8 threads, a thread for each element")          \
+  X(transpose_tiled, DM_KERNEL_EVERY,                                                              \
+    "tiles turned in registers and padded shared memory, 16 bytes at a time on both sides")
+#define DM_ADD_LIST(X)                                                                             \
+  X(add_grid_stride, DM_KERNEL_SUMS,                                                               \
+    "a grid that fills the GPU once and strides over the matrix, counted in one dimension")        \
+  X(add_2d, DM_KERNEL_SUMS, "blocks of 32 x 8 threads, 16 bytes of a row each")
+#define DM_DOT_LIST(X)                                                                             \
+  X(dot_interleaved, DM_KERNEL_SUMS, "tree in shared memory: neighbours first, warps diverge")     \
+  X(dot_sequential, DM_KERNEL_SUMS, "tree in shared memory: halves first, whole warps retire")     \
+  X(dot_unrolled, DM_KERNEL_SUMS, "dot_sequential whose last warp needs no barrier")               \
+  X(dot_shuffle, DM_KERNEL_SUMS, "sums pass from register to register inside a warp")              \
+  X(dot_two_stage, DM_KERNEL_SUMS, "the sums of the blocks are added on the CPU, which waits")     \
+  X(dot_counter, DM_KERNEL_SUMS, "the last block to finish adds the sums of all")                  \
+  X(dot_atomic, DM_KERNEL_SUMS,                                                                    \
+    "blocks add to the result atomically: in no fixed order, so that bits change")
 
 #define DM_KERNEL_ID(name, ...) DM_KERNEL_##name,
 typedef enum dm_kernel_id {
