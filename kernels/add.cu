@@ -108,7 +108,7 @@ dm_addition ordered(dm_addition a) {
 }
 
 cudaError_t set_to_zero(const dm_addition &a) {
-  const size_t size = (size_t)dm_dtype_size(a.z.dtype);
+  const size_t size = (size_t)size_of(a.z.dtype);
   return cudaMemset2DAsync(a.z.base, (size_t)a.z.row_stride * size, 0, (size_t)a.z.cols * size,
                            (size_t)a.z.rows, a.stream);
 }
@@ -134,7 +134,7 @@ template <class T, bool WIDE> cudaError_t launch_2d(const dm_addition &a) {
 }
 
 bool all_wide(const dm_addition &a) {
-  const int64_t size = dm_dtype_size(a.z.dtype);
+  const int64_t size = size_of(a.z.dtype);
   return rows_are_wide(a.z, size) && rows_are_wide(a.x, size) && rows_are_wide(a.y, size);
 }
 

@@ -186,7 +186,7 @@ struct Launch {
 
   explicit Launch(const dm_dot_product *product) : p(*product) {
     if (rows_join(p.x) && rows_join(p.y)) p.x = joined(p.x), p.y = joined(p.y);
-    const int64_t size = dm_dtype_size(p.x.dtype);
+    const int64_t size = size_of(p.x.dtype);
     wide = rows_are_wide(p.x, size) && rows_are_wide(p.y, size);
     const int64_t runs = p.x.rows * divide_up(p.x.cols, wide ? 16 / size : 1);
     blocks = blocks_for(divide_up(runs, THREADS), (int64_t)p.processors * BLOCKS_PER_PROCESSOR);

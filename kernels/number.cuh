@@ -132,4 +132,14 @@ template <class Function> static cudaError_t with_type(dm_dtype dtype, Function 
   return cudaErrorInvalidValue;
 }
 
+/* Bytes of one element. */
+static inline int64_t size_of(dm_dtype dtype) {
+  int64_t size = 0;
+  with_type(dtype, [&](auto element) {
+    size = sizeof element;
+    return cudaSuccess;
+  });
+  return size;
+}
+
 #endif

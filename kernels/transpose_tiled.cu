@@ -191,7 +191,7 @@ template <class S> cudaError_t launch(const dm_transposition *t) {
 } // namespace
 
 cudaError_t dm_kernels_transpose_tiled(const dm_transposition *t) {
-  switch (dm_dtype_size(t->from.dtype)) {
+  switch (size_of(t->from.dtype)) {
   case 1:
     return launch<Shape<1, 128, 64>>(t);
   case 2:

@@ -1,0 +1,200 @@
+/* The helper kernels of the registry on the shapes that break kernels, with rows that are aligned
+ * and rows that are not.  Transpositions are exact, sums have the bits of the same arithmetic on
+ * the host, dot products lie within the bound of their additions; nothing but the result is
+ * written. */
+#include "cuda_test.h"
+
+#ifdef DM_HAVE_CUDA
+
+#include "kernels/kernels.h"
+
+static const int64_t shapes[][2] = {{1, 1},   {1, 700},   {700, 1},   {15, 17},  {16, 48},
+                                    {31, 33}, {64, 64},   {63, 129},  {128, 65}, {257, 255},
+                                    {5, 999}, {1000, 13}, {300, 1029}};
+
+/* Elements in front of and behind each row, of the first and of the other matrices. */
+static const int64_t layouts[][4] = {{0, 0, 0, 0},     {0, 1, 0, 3}, {1, 2, 3, 1},
+                                     {16, 16, 16, 16}, {0, 0, 1, 4}, {5, 0, 0, 0}};
+
+enum {
+  SHAPES = sizeof shapes / sizeof shapes[0],
+  LAYOUTS = sizeof layouts / sizeof layouts[0],
+  PROCESSORS = 100 /* whatever the GPU has: parts must not depend on it */
+};
+
+static void cuda_ok(cudaError_t error) {
+  if (error == cudaSuccess) error = cudaDeviceSynchronize();
+  if (error != cudaSuccess) fail_msg("%s", cudaGetErrorString(error));
+}
+
+static dm_generator numbers(dm_dtype dtype, uint64_t seed) {
+  const bool whole = dm_dtype_is_integer(dtype);
+  return (dm_generator){.kind = whole ? DM_INTEGER : DM_NORMAL,
+                        .seed = seed,
+                        .parameter = dtype == DM_I8 ? 127 : 2e9};
+}
+
+/* A matrix with FRONT elements before and BEHIND after each row; where THERE is false, all is NaN.
+ */
+static pair make(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t front,
+                 int64_t behind, uint64_t seed, bool there) {
+  dm_generator generator = numbers(dtype, seed);
+  if (!there) generator = (dm_generator){.kind = DM_CONSTANT, .parameter = (double)NAN};
+  pair p = make_pair(gpu, dtype, rows, front + cols + behind, 0, generator);
+  p.host = dm_view_sub(p.host_all, 0, front, rows, cols);
+  p.device = dm_view_sub(p.device_all, 0, front, rows, cols);
+  return p;
+}
+
+/* The twin of P on the GPU holds what P.host holds, around the matrix too. */
+static void check_all(dm_backend *gpu, pair p, const char *kernel, const int64_t *shape,
+                      const int64_t *layout) {
+  char *got = fetched(gpu, p);
+  const int64_t size = dm_dtype_size(p.host.dtype), width = p.host_all.cols;
+  for (int64_t at = 0; at < p.host_all.rows * width; at++)
+    if (memcmp(got + at * size, (char *)p.host_all.base + at * size, (size_t)size) != 0)
+      fail_msg("%s, %s, %lld x %lld, layout %lld %lld %lld %lld: element (%lld, %lld) is wrong",
+               kernel, dm_dtype_name(p.host.dtype), (long long)shape[0], (long long)shape[1],
+               (long long)layout[0], (long long)layout[1], (long long)layout[2],
+               (long long)layout[3], (long long)(at / width), (long long)(at % width));
+  free(got);
+}
+
+typedef struct helper {
+  const char *name;
+  cudaError_t (*transpose)(const dm_transposition *);
+  cudaError_t (*add)(const dm_addition *);
+  cudaError_t (*dot)(const dm_dot_product *);
+} helper;
+
+static void transpose(dm_backend *gpu, const helper *h, dm_dtype dtype, const int64_t *shape,
+                      const int64_t *l) {
+  pair from = make(gpu, dtype, shape[0], shape[1], l[0], l[1], 1, true);
+  pair to = make(gpu, dtype, shape[1], shape[0], l[2], l[3], 2, true);
+  cuda_ok(h->transpose(&(dm_transposition){.to = to.device, .from = from.device}));
+  dm_copy(to.host, dm_view_transpose(from.host), false);
+  check_all(gpu, to, h->name, shape, l);
+  free_pair(gpu, from), free_pair(gpu, to);
+}
+
+static double number(dm_view view, int64_t row, int64_t col) {
+  double wide;
+  dm_load_wide(&wide, dm_view_at(view, row, col), view.dtype, 1, 1);
+  return wide;
+}
+
+/* Z = alpha X + beta Y on the host: as dm_finish computes it, and modulo 2^32. */
+static void add_element(dm_view z, double x, double y, double alpha, double beta, int64_t i,
+                        int64_t j) {
+  void *at = dm_view_at(z, i, j);
+  if (z.dtype == DM_I32) {
+    *(uint32_t *)at = (uint32_t)(int64_t)alpha * (uint32_t)(int64_t)x +
+                      (uint32_t)(int64_t)beta * (uint32_t)(int64_t)y;
+    return;
+  }
+  const double sum = beta == 0.0 ? alpha * x : alpha == 0.0 ? beta * y : alpha * x + beta * y;
+  dm_store_wide(at, z.dtype, 1, &sum, 1);
+}
+
+/* PLACE: Z is a matrix of its own (0), X (1), or Y (2). */
+static void add(dm_backend *gpu, const helper *h, dm_dtype dtype, const int64_t *shape,
+                const int64_t *l, double alpha, double beta, int place) {
+  pair x = make(gpu, dtype, shape[0], shape[1], l[0], l[1], 1, alpha != 0.0 || place == 1);
+  pair y = make(gpu, dtype, shape[0], shape[1], l[2], l[3], 2, beta != 0.0 || place == 2);
+  pair own = make(gpu, dtype, shape[0], shape[1], l[2], l[1], 3, true);
+  pair z = place == 0 ? own : place == 1 ? x : y;
+  cuda_ok(h->add(
+      &(dm_addition){.z = z.device, .x = x.device, .y = y.device, .alpha = alpha, .beta = beta}));
+  for (int64_t i = 0; i < shape[0]; i++)
+    for (int64_t j = 0; j < shape[1]; j++)
+      add_element(z.host, alpha != 0.0 ? number(x.host, i, j) : 0.0,
+                  beta != 0.0 ? number(y.host, i, j) : 0.0, alpha, beta, i, j);
+  check_all(gpu, z, h->name, shape, l);
+  free_pair(gpu, x), free_pair(gpu, y), free_pair(gpu, own);
+}
+
+static double dot_once(dm_backend *gpu, const helper *h, dm_view x, dm_view y) {
+  dm_dot_product p = {.x = x, .y = y, .processors = PROCESSORS};
+  double value;
+  const int64_t scratch = dm_kernels_dot_scratch(&p);
+  ok(dm_backend_alloc(gpu, DM_DEVICE, scratch, &p.scratch));
+  ok(dm_backend_alloc(gpu, DM_DEVICE, 8, (void **)&p.result));
+  cuda_ok(cudaMemset(p.scratch, 0xff, (size_t)scratch));
+  cuda_ok(cudaMemset(p.result, 0xff, 8));
+  cuda_ok(h->dot(&p));
+  cuda_ok(cudaMemcpy(&value, p.result, 8, cudaMemcpyDeviceToHost));
+  dm_backend_release(gpu, DM_DEVICE, p.scratch);
+  dm_backend_release(gpu, DM_DEVICE, p.result);
+  return value;
+}
+
+static void dot(dm_backend *gpu, const helper *h, dm_dtype dtype, const int64_t *shape,
+                const int64_t *l, bool same) {
+  pair x = make(gpu, dtype, shape[0], shape[1], l[0], l[1], 1, true);
+  pair y = make(gpu, dtype, shape[0], shape[1], l[2], l[3], 2, true);
+  const pair other = same ? x : y;
+  const double value = dot_once(gpu, h, x.device, other.device);
+  long double wanted = 0.0L, magnitude = 0.0L;
+  for (int64_t i = 0; i < shape[0]; i++)
+    for (int64_t j = 0; j < shape[1]; j++) {
+      const long double product = (long double)number(x.host, i, j) * number(other.host, i, j);
+      wanted += product, magnitude += fabsl(product);
+    }
+  const long double bound = (long double)(shape[0] * shape[1] + 1) * 0x1p-53L * magnitude;
+  if (!(fabsl(wanted - value) <= bound))
+    fail_msg("%s, %s, %lld x %lld: %.17g, not %.17Lg", h->name, dm_dtype_name(dtype),
+             (long long)shape[0], (long long)shape[1], value, wanted);
+  if (strcmp(h->name, "dot_atomic") != 0)
+    for (int i = 0; i < 3; i++) assert_true(value == dot_once(gpu, h, x.device, other.device));
+  free_pair(gpu, x), free_pair(gpu, y);
+}
+
+static void run_add(dm_backend *gpu, const helper *h, dm_dtype dtype, const int64_t *shape,
+                    const int64_t *l) {
+  static const double factors[][2] = {{1, 1}, {-3, 7}, {1, 0}, {5, 0}, {0, -2}, {0, 0}};
+  for (size_t f = 0; f < sizeof factors / sizeof factors[0]; f++) {
+    const double scale = dtype == DM_I32 ? 1.0 : 0.3; /* no f32 */
+    add(gpu, h, dtype, shape, l, factors[f][0] * scale, factors[f][1] * scale, (int)f % 3);
+  }
+  add(gpu, h, dtype, shape, l, 1, 1, 2);
+}
+
+static void test_helper(void **state) {
+  const helper *h = *state;
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  for (int i = 0; i < DM_KERNEL_COUNT; i++) {
+    const dm_kernel *kernel = &dm_cuda_registry()[i];
+    if (strcmp(kernel->name, h->name) != 0) continue;
+    for (int type = 0; type < DM_DTYPE_COUNT; type++)
+      for (int s = 0; s < SHAPES && kernel->types >> type & 1; s++)
+        for (int l = 0; l < LAYOUTS; l++) {
+          if (h->transpose) transpose(gpu, h, (dm_dtype)type, shapes[s], layouts[l]);
+          if (h->add) run_add(gpu, h, (dm_dtype)type, shapes[s], layouts[l]);
+          if (h->dot) dot(gpu, h, (dm_dtype)type, shapes[s], layouts[l], (s + l) % 2);
+        }
+  }
+  dm_backend_close(gpu);
+}
+
+#define TRANSPOSE(kernel, ...) {.name = #kernel, .transpose = dm_kernels_##kernel},
+#define ADD(kernel, ...) {.name = #kernel, .add = dm_kernels_##kernel},
+#define DOT(kernel, ...) {.name = #kernel, .dot = dm_kernels_##kernel},
+static helper helpers[] = {DM_TRANSPOSE_LIST(TRANSPOSE) DM_ADD_LIST(ADD) DM_DOT_LIST(DOT)};
+enum { HELPERS = sizeof helpers / sizeof helpers[0] };
+
+int main(void) {
+  if (dm_cuda_device_count() == 0) return SKIPPED;
+  struct CMUnitTest tests[HELPERS];
+  for (int i = 0; i < HELPERS; i++)
+    tests[i] = (struct CMUnitTest){
+        .name = helpers[i].name, .test_func = test_helper, .initial_state = &helpers[i]};
+  return _cmocka_run_group_tests("helpers", tests, HELPERS, NULL, NULL);
+}
+
+#else
+
+int main(void) {
+  return SKIPPED;
+}
+
+#endif
