@@ -30,38 +30,15 @@ const dm_cuda_types *dm_cuda_types_of(dm_dtype dtype) {
   return dtype < DM_DTYPE_COUNT && types[dtype].one ? &types[dtype] : NULL;
 }
 
-static cublasStatus_t product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  const dm_cuda_types *t = dm_cuda_types_of(a.dtype);
-  if (!t) return CUBLAS_STATUS_NOT_SUPPORTED;
-  return cublasGemmEx_64(gpu->cublas, CUBLAS_OP_N, CUBLAS_OP_N, c.cols, c.rows, a.cols, t->one,
-                         b.base, t->in, dm_cuda_leading(b), a.base, t->in, dm_cuda_leading(a),
-                         accumulate ? t->one : t->zero, c.base, t->out, dm_cuda_leading(c),
-                         gpu->tf32 ? t->compute_tf32 : t->compute, CUBLAS_GEMM_DEFAULT);
-}
-
-static dm_status check(dm_cuda *gpu, cublasStatus_t answer) {
-  if (answer == CUBLAS_STATUS_SUCCESS) return DM_OK;
-  return dm_cublas_error(gpu, answer, "cublasGemmEx_64", __FILE__, __LINE__, __func__);
-}
-
 dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  return check(gpu, product(gpu, c, a, b, accumulate));
-}
-
-static bool four_aligned(dm_view view) {
-  return (uintptr_t)view.base % 4 == 0 && dm_cuda_leading(view) % 4 == 0;
-}
-
-/* cuBLAS multiplies i8 only where everything is a multiple of 4, and then not always.  A
- * tiled kernel takes the rest; integers are exact, so that the way makes no difference to the
- * result. */
-dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  if (!four_aligned(a) || !four_aligned(b))
-    return dm_cuda_launch(gpu, DM_KERNEL_tiled_32, c, a, b, accumulate);
-  cublasStatus_t answer = product(gpu, c, a, b, accumulate);
-  if (answer == CUBLAS_STATUS_NOT_SUPPORTED || answer == CUBLAS_STATUS_INVALID_VALUE)
-    return dm_cuda_launch(gpu, DM_KERNEL_tiled_32, c, a, b, accumulate);
-  return check(gpu, answer);
+  const dm_cuda_types *t = dm_cuda_types_of(a.dtype);
+  if (!t) return dm_fail(DM_E_BUG, "cuBLAS was handed matrices of %s", dm_dtype_name(a.dtype));
+  DM_CUBLAS(gpu,
+            cublasGemmEx_64(gpu->cublas, CUBLAS_OP_N, CUBLAS_OP_N, c.cols, c.rows, a.cols, t->one,
+                            b.base, t->in, dm_cuda_leading(b), a.base, t->in, dm_cuda_leading(a),
+                            accumulate ? t->one : t->zero, c.base, t->out, dm_cuda_leading(c),
+                            gpu->tf32 ? t->compute_tf32 : t->compute, CUBLAS_GEMM_DEFAULT));
+  return DM_OK;
 }
 
 #endif

@@ -42,8 +42,7 @@ dm_cuda_library dm_cuda_product;    /* cublasGemmEx (cuda_cublas.c) */
 dm_cuda_library dm_cuda_product_lt; /* cublasLtMatmul, as its heuristic advises (cuda_lt.c) */
 void dm_cuda_close_lt(dm_cuda *gpu);
 
-/* i8 by cuBLAS, and where that cannot, by a kernel of our own: exact either way.  (cuda_cublas.c)
- */
+/* i8 by cuBLAS, and where that cannot, by a kernel of our own: exact either way.  (cuda_i8.c) */
 dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
 
 /* LIBRARY's product in pieces whose bits do not depend on how C was cut.  (cuda_pieces.c) */

@@ -73,6 +73,8 @@ bool dm_cuda_takes(const char *name, dm_dtype work, bool tf32, const char **why)
 }
 
 void dm_cuda_copies(const char *name, dm_dtype work, bool tf32, int *of_a, int *of_b) {
-  (void)work, (void)tf32;
+  (void)tf32;
+  const bool library = strcmp(name, "auto") == 0 || strcmp(name, "cublas") == 0;
   *of_a = *of_b = strcmp(name, "pitched") == 0;
+  if (work == DM_I8 && library) *of_b = 1; /* transposed (cuda_i8.c) */
 }

@@ -1,0 +1,89 @@
+/* Products of i8 by cuBLAS.
+ *
+ * It is fast only where k runs along the rows of both operands, where rows lie at multiples of 16
+ * bytes, and where C is as wide as a multiple of 4.  So B is transposed into memory of ours on its
+ * way, its rows padded by zeros: whatever stands behind the rows of A is then multiplied by 0.
+ * What else does not fit is copied too, a band of rows at a time.  Integers are exact, so that the
+ * way makes no difference to the result. */
+#ifdef DM_HAVE_CUDA
+
+#include "backend/cuda_gemm.h"
+#include "kernels/kernels.h"
+
+enum { BAND_BYTES = 32 << 20 }; /* of A and C, where they are copied */
+
+/* Room for copies, taken from the front. */
+static dm_view take(char **room, dm_dtype dtype, int64_t rows, int64_t cols) {
+  const dm_view view = dm_view_strided(*room, dtype, DM_DEVICE, rows, cols, cols);
+  *room += dm_round_up(rows * cols * dm_dtype_size(dtype), 256);
+  return view;
+}
+
+static bool a_fits(dm_view a, int64_t depth) {
+  return (uintptr_t)a.base % 16 == 0 && a.row_stride % 16 == 0 && a.row_stride >= depth;
+}
+
+static bool c_fits(dm_view c) {
+  return (uintptr_t)c.base % 16 == 0 && dm_cuda_leading(c) % 4 == 0 && c.cols % 4 == 0;
+}
+
+/* C (+)= A TURNED^T, where everything fits.  Read by columns, TURNED is B, and A is its own
+ * transpose. */
+static cublasStatus_t product(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, bool accumulate) {
+  const dm_cuda_types *t = dm_cuda_types_of(DM_I8);
+  return cublasGemmEx_64(gpu->cublas, CUBLAS_OP_T, CUBLAS_OP_N, c.cols, c.rows, turned.cols, t->one,
+                         turned.base, t->in, turned.row_stride, a.base, t->in, a.row_stride,
+                         accumulate ? t->one : t->zero, c.base, t->out, dm_cuda_leading(c),
+                         t->compute, CUBLAS_GEMM_DEFAULT);
+}
+
+/* B^T, with zeros up to the width and depth of TURNED. */
+static dm_status turn(dm_cuda *gpu, dm_view turned, dm_view b) {
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  if (turned.rows > b.cols || turned.cols > b.rows) DM_TRY(dm_cuda_zero_on(gpu, stream, turned));
+  const dm_transposition transposition = {
+      .to = dm_view_sub(turned, 0, 0, b.cols, b.rows), .from = b, .stream = stream};
+  DM_CUDA(gpu, dm_kernels_transpose_tiled(&transposition));
+  return DM_OK;
+}
+
+/* A band of C; B is for the kernel that takes what cuBLAS does not. */
+static dm_status multiply_band(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, dm_view b,
+                               bool accumulate, char *room) {
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  dm_view fit_a = a, fit_c = c;
+  if (!a_fits(a, turned.cols)) {
+    fit_a = take(&room, a.dtype, a.rows, turned.cols);
+    DM_TRY(dm_cuda_copy_on(gpu, stream, dm_view_sub(fit_a, 0, 0, a.rows, a.cols), a));
+  }
+  if (!c_fits(c)) {
+    fit_c = take(&room, c.dtype, c.rows, turned.rows);
+    if (accumulate)
+      DM_TRY(dm_cuda_copy_on(gpu, stream, dm_view_sub(fit_c, 0, 0, c.rows, c.cols), c));
+  }
+  const cublasStatus_t answer = product(gpu, fit_c, fit_a, turned, accumulate);
+  if (answer == CUBLAS_STATUS_NOT_SUPPORTED || answer == CUBLAS_STATUS_INVALID_VALUE)
+    return dm_cuda_launch(gpu, DM_KERNEL_tiled_32, c, a, b, accumulate);
+  DM_CUBLAS(gpu, answer);
+  if (fit_c.base == c.base) return DM_OK;
+  return dm_cuda_copy_on(gpu, stream, c, dm_view_sub(fit_c, 0, 0, c.rows, c.cols));
+}
+
+dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  const int64_t depth = dm_round_up(a.cols, 16), width = dm_round_up(c.cols, 4);
+  const int64_t row = depth + width * 4; /* bytes of the copies of one row of A and C */
+  const bool fits = a_fits(a, depth) && c_fits(c);
+  const int64_t band = fits ? c.rows : dm_min(c.rows, dm_max(64, BAND_BYTES / row));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->pieces, width * depth + (fits ? 0 : band * row) + 3 * 256));
+  char *room = gpu->pieces.memory;
+  const dm_view turned = take(&room, DM_I8, width, depth);
+  DM_TRY(turn(gpu, turned, b));
+  for (int64_t i = 0; i < c.rows; i += band) {
+    const int64_t rows = dm_min(band, c.rows - i);
+    DM_TRY(multiply_band(gpu, dm_view_sub(c, i, 0, rows, c.cols),
+                         dm_view_sub(a, i, 0, rows, a.cols), turned, b, accumulate, room));
+  }
+  return DM_OK;
+}
+
+#endif
