@@ -73,3 +73,35 @@ dm_status dm_backend_fill(dm_backend *backend, dm_view view, const dm_generator 
   if (dm_view_is_empty(view)) return DM_OK;
   return backend->ops->fill(backend, view, generator, row, col);
 }
+
+static bool alike(dm_view a, dm_view b) {
+  return a.rows == b.rows && a.cols == b.cols && a.dtype == b.dtype && a.space == b.space &&
+         b.col_stride == 1;
+}
+
+static bool is_type_of_sums(dm_dtype dtype) {
+  return dtype == DM_I32 || (dm_dtype_accumulator(dtype) == dtype && !dm_dtype_is_integer(dtype));
+}
+
+dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
+                         double beta) {
+  if (alpha == 0.0) x = z;
+  if (beta == 0.0) y = z;
+  if (!alike(z, z) || !alike(z, x) || !alike(z, y))
+    return dm_fail(DM_E_BUG, "a sum of matrices of different shape, type or place");
+  if (!is_type_of_sums(z.dtype))
+    return dm_fail(DM_E_BUG, "a sum of matrices of %s", dm_dtype_name(z.dtype));
+  if (dm_view_is_empty(z)) return DM_OK;
+  return backend->ops->add(backend, z, x, y, alpha, beta);
+}
+
+dm_status dm_backend_dot(dm_backend *backend, dm_view x, dm_view y, double *sum) {
+  *sum = 0.0;
+  if (!alike(x, x) || !alike(x, y))
+    return dm_fail(DM_E_BUG, "a dot product of matrices of different shape, type or place");
+  if (x.space == DM_DEVICE && !is_type_of_sums(x.dtype))
+    return dm_fail(DM_E_BUG, "a dot product of matrices of %s on the device",
+                   dm_dtype_name(x.dtype));
+  if (dm_view_is_empty(x)) return DM_OK;
+  return backend->ops->dot(backend, x, y, sum);
+}

@@ -58,6 +58,8 @@ typedef struct dm_backend_ops {
   dm_status (*scan)(dm_backend *backend, dm_view matrix, double *col_squares);
   dm_status (*fill)(dm_backend *backend, dm_view view, const dm_generator *generator, int64_t row,
                     int64_t col);
+  dm_status (*add)(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha, double beta);
+  dm_status (*dot)(dm_backend *backend, dm_view x, dm_view y, double *sum);
   const char *const *(*kernels)(void); /* names for --kernel, NULL at the end */
   /* (optional) One plain call of the library on whole matrices, C = A B: the yardstick of bench. */
   dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
@@ -122,5 +124,15 @@ dm_status dm_backend_scan(dm_backend *backend, dm_view matrix, double *col_squar
 /* VIEW(i,j) = element (row + i, col + j), synchronous. */
 dm_status dm_backend_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                           int64_t row, int64_t col);
+
+/* Z = alpha X + beta Y, synchronous, in either space: computed in f64 and rounded once; i32 takes
+ * whole factors, and wraps.  All of one shape, space and type of sums (that of an accumulator),
+ * with col_stride 1; Z may be X or Y.  What has the factor 0 is not read. */
+dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
+                         double beta);
+
+/* *sum = sum over i, j of X(i,j) Y(i,j) (of complex numbers, the real part of X conj(Y)) in f64 and
+ * in a fixed order, synchronous, in either space; in device memory of a type of sums. */
+dm_status dm_backend_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);
 
 #endif

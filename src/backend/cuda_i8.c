@@ -64,7 +64,8 @@ static dm_status multiply_band(dm_cuda *gpu, dm_view c, dm_view a, dm_view turne
   const cublasStatus_t answer = product(gpu, fit_c, fit_a, turned, accumulate);
   if (answer == CUBLAS_STATUS_NOT_SUPPORTED || answer == CUBLAS_STATUS_INVALID_VALUE)
     return dm_cuda_launch(gpu, DM_KERNEL_tiled_32, c, a, b, accumulate);
-  DM_CUBLAS(gpu, answer);
+  if (answer != CUBLAS_STATUS_SUCCESS)
+    return dm_cublas_error(gpu, answer, "cublasGemmEx_64", __FILE__, __LINE__, __func__);
   if (fit_c.base == c.base) return DM_OK;
   return dm_cuda_copy_on(gpu, stream, c, dm_view_sub(fit_c, 0, 0, c.rows, c.cols));
 }

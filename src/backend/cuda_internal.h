@@ -117,4 +117,10 @@ dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares)
 dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col);
 
+/* ---- sums and dot products (cuda_sums.c) ---- */
+
+dm_status dm_cuda_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
+                      double beta);
+dm_status dm_cuda_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);
+
 #endif

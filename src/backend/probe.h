@@ -11,4 +11,9 @@ dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares)
 dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col);
 
+/* (host_sums.c) */
+dm_status dm_host_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
+                      double beta);
+dm_status dm_host_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);
+
 #endif

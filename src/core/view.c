@@ -37,6 +37,14 @@ dm_view dm_view_transpose(dm_view view) {
   return t;
 }
 
+dm_view dm_view_parts(dm_view view) {
+  if (!dm_dtype_is_complex(view.dtype)) return view;
+  view.dtype = dm_dtype_real(view.dtype);
+  view.cols *= 2;
+  view.row_stride *= 2;
+  return view;
+}
+
 bool dm_view_is_packed(dm_view view) {
   return view.col_stride == 1 && (view.row_stride == view.cols || view.rows <= 1);
 }

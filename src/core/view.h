@@ -32,6 +32,9 @@ dm_view dm_view_sub(dm_view view, int64_t row, int64_t col, int64_t rows, int64_
 
 dm_view dm_view_transpose(dm_view view);
 
+/* The real numbers of VIEW, whose col_stride is 1: complex ones are two each, side by side. */
+dm_view dm_view_parts(dm_view view);
+
 /* Address of element (row, col). */
 void *dm_view_at(dm_view view, int64_t row, int64_t col);
 

@@ -132,6 +132,10 @@ dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view v
 dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   const int parts = check->parts;
+  double squares = 0.0;
+  DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
+                 : dm_host_dot(NULL, view, view, &squares));
+  check->c_squares += squares;
   return probe(backend, view, check->w + col * parts, check->z + row * parts,
                check->z_squares + row);
 }
@@ -147,6 +151,7 @@ void dm_freivalds_reset_c(dm_freivalds *check) {
   const size_t wide = (size_t)check->problem.m * (size_t)check->parts * sizeof(double);
   memset(check->z, 0, wide);
   memset(check->z_squares, 0, (size_t)check->problem.m * sizeof(double));
+  check->c_squares = 0.0;
 }
 
 /* The other ranks' shares are summed into copies, so that a verdict can be asked for again. */
@@ -177,7 +182,10 @@ dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdic
     status = sum_copy(check, comm, check->z0, rows.z0, true);
     if (!status) status = sum_copy(check, comm, check->z0_squares, rows.z0_squares, false);
   }
+  double squares = check->c_squares;
+  if (!status) status = dm_comm_sum_f64(comm, &squares, 1);
   if (!status) dm_freivalds_compare(check, &rows, verdict);
+  verdict->norm = sqrt(squares);
   free(sums);
   return status;
 }

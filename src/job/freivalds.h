@@ -30,6 +30,7 @@ typedef struct dm_verdict {
   int64_t rows_left_out; /* with NaN or Inf in A, in the old C, or overflowed */
   int64_t cols_left_out; /* with NaN or Inf in B */
   int64_t rows_checked;
+  double norm; /* of C: sqrt(sum |C(i,j)|^2) */
 } dm_verdict;
 
 /* TENSOR: products may run on tensor cores, which truncate their sums. */

@@ -13,6 +13,7 @@ struct dm_freivalds {
   int parts;
   double q, largest_column;
   int64_t cols_left_out;
+  double c_squares;                             /* sum of |C(i,j)|^2 */
   double *col_squares;                          /* n */
   double *w;                                    /* n, wide */
   double *t, *ones;                             /* k, wide: B w; a vector of ones */

@@ -24,28 +24,6 @@ static bool computed(const dm_plan *plan, int l) {
   return dm_range_size(dm_plan_layer(plan, l)) > 0;
 }
 
-static void add(dm_view sum, const void *partial, bool first) {
-  const int64_t count = sum.rows * sum.cols * (dm_dtype_is_complex(sum.dtype) ? 2 : 1);
-#define ADD(type)                                                                                  \
-  do {                                                                                             \
-    type *s = sum.base;                                                                            \
-    const type *p = partial;                                                                       \
-    for (int64_t i = 0; i < count; i++) s[i] = first ? p[i] : s[i] + p[i];                         \
-  } while (0)
-  switch (dm_dtype_real(sum.dtype)) {
-  case DM_F64:
-    ADD(double);
-    break;
-  case DM_F32:
-    ADD(float);
-    break;
-  default:
-    ADD(int32_t);
-    break;
-  }
-#undef ADD
-}
-
 static dm_status exchange(dm_task *task, dm_view block, char *received, int64_t slice,
                           dm_messages *messages) {
   const dm_plan *plan = task->plan;
@@ -80,7 +58,10 @@ static dm_status reduce(dm_task *task, dm_view block, dm_messages *messages) {
   for (int l = 0; l < plan->pk && !status; l++) {
     if (!computed(plan, l)) continue;
     dm_view own = dm_view_sub(block, mine.begin - task->rows.begin, 0, rows, block.cols);
-    add(task->c_sum, l == me ? own.base : (char *)received + l * slice, first);
+    void *partial = l == me ? own.base : (char *)received + l * slice;
+    status = dm_backend_add(task->backend, task->c_sum, task->c_sum,
+                            dm_view_row_major(partial, block.dtype, rows, block.cols),
+                            first ? 0.0 : 1.0, 1.0);
     first = false;
     task->phases.received += l == me ? 0 : slice;
   }

@@ -14,10 +14,25 @@ typedef struct storing {
   dm_sink *sink;
   dm_view sums;     /* this rank's rows of C as sums of products, host or device */
   dm_range rows;    /* which rows of C those are */
+  bool are_c;       /* they are C's elements already: nothing is left to finish */
   int64_t height;   /* rows of a strip */
   char *landing[2]; /* host memory for sums that come from the device */
   char *finished, *old;
 } storing;
+
+/* Where alpha is all that is left to do, the device does it, by the same arithmetic as dm_finish.
+ */
+static dm_status finish_on_device(storing *s) {
+  const dm_problem *p = &s->task->plan->problem;
+  const double *alpha = s->sink->alpha;
+  s->are_c = dm_finish_is_identity(p->c, p->accumulator, p->reads_c, alpha);
+  const bool real = p->c == DM_F32 || p->c == DM_F64;
+  if (s->are_c || s->sums.space == DM_HOST || !real || p->c != p->accumulator || p->reads_c ||
+      alpha[0] == 0.0) /* 0 times Inf is not 0, but dm_backend_add would not look */
+    return DM_OK;
+  s->are_c = true;
+  return dm_backend_add(s->task->backend, s->sums, s->sums, s->sums, alpha[0], 0.0);
+}
 
 static dm_status strips_open(storing *s) {
   const dm_problem *p = &s->task->plan->problem;
@@ -27,7 +42,7 @@ static dm_status strips_open(storing *s) {
   s->height = dm_min(s->height, dm_max(1, s->sums.rows));
   for (int i = 0; i < 2 && s->sums.space == DM_DEVICE; i++)
     DM_TRY(dm_backend_alloc(s->task->backend, DM_HOST, s->height * row, (void **)&s->landing[i]));
-  if (!dm_finish_is_identity(p->c, p->accumulator, p->reads_c, s->sink->alpha))
+  if (!s->are_c)
     DM_TRY(dm_buffer_alloc(s->height * width * dm_dtype_size(p->c), (void **)&s->finished));
   if (p->reads_c) {
     int64_t size = dm_dtype_size(dm_dtype_widest(p->work));
@@ -103,7 +118,8 @@ dm_status dm_store_block(dm_task *task, dm_sink *sink) {
     s.rows = dm_plan_c_share(task->plan, task->place.i, task->place.l);
   }
   if (dm_view_is_empty(s.sums)) return DM_OK;
-  dm_status status = strips_open(&s);
+  dm_status status = finish_on_device(&s);
+  if (!status) status = strips_open(&s);
   if (!status) status = put_strips(&s);
   strips_close(&s);
   return status;

@@ -19,6 +19,7 @@ void dm_verdict_record(const dm_verdict *verdict, const dm_log *log, dm_record *
   dm_record_text(record, "verification.verdict", NULL, "%s", dm_verdict_word(verdict));
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, verdict->residual);
   dm_record_real(record, "verification.relative", NULL, DM_SHOWN_PLAIN, verdict->relative);
+  dm_record_real(record, "verification.norm", "norm of C", DM_SHOWN_PLAIN, verdict->norm);
   dm_record_integer(record, "verification.rows_left_out", NULL, DM_SHOWN_PLAIN, rows);
   dm_record_integer(record, "verification.cols_left_out", NULL, DM_SHOWN_PLAIN, cols);
 }

@@ -1,5 +1,6 @@
 #include "job/verify.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,17 @@ static dm_status probabilistic(dm_run *run, const dm_verify *v, const dm_problem
   return status;
 }
 
+/* The norm of C is a sum of positive numbers: computed twice, in whatever order, it differs by the
+ * rounding of its additions at most.  Otherwise C is not what was written. */
+static dm_status check_norm(const dm_verify *v, const dm_problem *p, double norm) {
+  const double additions = 2.0 * (double)p->m * (double)p->n + 8.0;
+  if (v->norm < 0.0 || !(fabs(norm - v->norm) > additions * 0x1p-52 * v->norm)) return DM_OK;
+  dm_status status = dm_fail(DM_E_VERIFY, "%s was changed: its norm is %.17g, and was %.17g",
+                             v->c.at.file, norm, v->norm);
+  status->agreed = true;
+  return status;
+}
+
 dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   double start = dm_now();
   dm_equation equation = v->equation;
@@ -100,5 +112,6 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
                       (long long)p.m, (long long)p.n, (long long)p.k, dm_dtype_name(p.work),
                       verdict.residual, dm_verdict_word(&verdict));
   }
-  return dm_verdict_status(&verdict, v->c.at.file);
+  DM_TRY(dm_verdict_status(&verdict, v->c.at.file));
+  return check_norm(v, &p, verdict.norm);
 }

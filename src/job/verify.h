@@ -10,18 +10,19 @@ typedef struct dm_verify {
   dm_dataset c0; /* the old C that beta was applied to */
   dm_equation equation;
   bool tensor; /* C may come from tensor cores, which cut off their sums: the bound is wider */
+  double norm; /* of C when it was written; negative where it is not known */
   bool full;   /* multiply again in higher precision and compare every element */
 } dm_verify;
 
 /* Fills what the command line left open (ops, alpha, beta, types) from C's provenance, which also
- * tells the old C's location and whether a GPU multiplied (assumed where it says nothing).
- * GIVEN_... tell what the user stated.  *old_c is empty where there was none. */
+ * tells the old C's location, whether a GPU multiplied (assumed where it says nothing) and the norm
+ * of C.  GIVEN_... tell what the user stated.  *old_c is empty where there was none. */
 typedef struct dm_given {
   bool op_a, op_b, alpha, beta, type, compute, c0;
 } dm_given;
 
-dm_status dm_verify_complete(dm_equation *equation, const dm_given *given,
-                             const dm_attributes *provenance, dm_location *old_c, bool *tensor);
+dm_status dm_verify_complete(dm_verify *verify, const dm_given *given,
+                             const dm_attributes *provenance, dm_location *old_c);
 
 /* Collective.  DM_E_VERIFY, agreed, where C is wrong. */
 dm_status dm_verify_run(dm_run *run, const dm_verify *verify, dm_record *record);

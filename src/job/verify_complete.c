@@ -1,4 +1,5 @@
 /* verify_complete: what the command line leaves open stands in C's provenance. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +48,20 @@ static dm_status read_types(dm_equation *equation, const dm_given *given,
   return DM_OK;
 }
 
-dm_status dm_verify_complete(dm_equation *equation, const dm_given *given,
-                             const dm_attributes *provenance, dm_location *old_c, bool *tensor) {
+/* A norm that is not finite says nothing: neither does one that is not there. */
+static dm_status read_norm(const dm_attributes *list, double *norm) {
+  double value[2] = {-1.0, 0.0};
+  DM_TRY(read_scalar(list, "norm", value));
+  *norm = isfinite(value[0]) ? value[0] : -1.0;
+  return DM_OK;
+}
+
+dm_status dm_verify_complete(dm_verify *verify, const dm_given *given,
+                             const dm_attributes *provenance, dm_location *old_c) {
+  dm_equation *equation = &verify->equation;
   const char *backend = dm_attributes_find(provenance, "backend");
-  *tensor = !backend || strcmp(backend, "cpu") != 0;
+  verify->tensor = !backend || strcmp(backend, "cpu") != 0;
+  DM_TRY(read_norm(provenance, &verify->norm));
   if (!given->op_a) DM_TRY(read_op(provenance, "op_a", &equation->op_a));
   if (!given->op_b) DM_TRY(read_op(provenance, "op_b", &equation->op_b));
   if (!given->alpha) DM_TRY(read_scalar(provenance, "alpha", equation->alpha));

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/probe.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "io/read.h"
@@ -94,9 +95,12 @@ static void compare(const dm_verify *v, const dm_problem *p, const operands *x, 
   }
 }
 
-/* The rank that saw the worst element speaks for all. */
+/* The rank that saw the worst element speaks for all; NORM holds the squares of this rank's rows.
+ */
 static dm_status combine(const dm_run *run, dm_verdict *verdict) {
-  double worst = verdict->residual;
+  double worst = verdict->residual, squares = verdict->norm;
+  DM_TRY(dm_comm_sum_f64(run->world, &squares, 1));
+  verdict->norm = sqrt(squares);
   DM_TRY(dm_comm_max_f64(run->world, &worst, 1));
   int64_t row = verdict->residual == worst ? verdict->worst_row : -1;
   int64_t counts[2] = {verdict->rows_left_out, verdict->rows_checked};
@@ -128,8 +132,10 @@ dm_status dm_verify_fully(dm_run *run, const dm_verify *v, const dm_problem *p,
   if (!status) status = dm_buffer_zeroed(p->n, sizeof *size, (void **)&size);
   status = dm_comm_agree(run->world, status);
   if (!status) {
+    const dm_view c = dm_view_row_major(x.c, DM_C128, dm_range_size(x.rows), p->n);
     compare(v, p, &x, sum, size, verdict);
-    status = combine(run, verdict);
+    status = dm_host_dot(NULL, c, c, &verdict->norm);
+    if (!status) status = combine(run, verdict);
   }
   free(sum);
   free(size);
