@@ -8,6 +8,7 @@
  *
  * It adds to vectorized only where things lie.  Its limits: the 8 columns of a thread are read one
  * by one, and C is stored by elements, since those of a thread are no longer neighbours. */
+#include "kernels/matrix.cuh"
 #include "kernels/vector.cuh"
 
 namespace {
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(Square::THREADS, SQUARE_BLOCKS<T>)
 cudaError_t dm_kernels_conflict_free(const dm_product *product) {
   const unsigned blocks = blocks_for_tiles(product->c, Square::BM, Square::BN);
   return with_real(product, [&](auto p) {
-    conflict_free<<<blocks, Square::THREADS, 0, product->stream>>>(p, Wide(p));
+    conflict_free<<<blocks, Square::THREADS, 0, product->stream>>>(p, wide_of(p));
     return cudaGetLastError();
   });
 }

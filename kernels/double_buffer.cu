@@ -9,6 +9,7 @@
  * where others still read.  Its limits: the loads on their way occupy registers, and one step ahead
  * is not always enough. */
 #include "kernels/fragment.cuh"
+#include "kernels/matrix.cuh"
 
 namespace {
 
@@ -51,7 +52,7 @@ __global__ void __launch_bounds__(Square::THREADS, SQUARE_BLOCKS<T>)
 cudaError_t dm_kernels_double_buffer(const dm_product *product) {
   const unsigned blocks = blocks_for_tiles(product->c, Square::BM, Square::BN);
   return with_real(product, [&](auto p) {
-    double_buffer<<<blocks, Square::THREADS, 0, product->stream>>>(p, Wide(p));
+    double_buffer<<<blocks, Square::THREADS, 0, product->stream>>>(p, wide_of(p));
     return cudaGetLastError();
   });
 }

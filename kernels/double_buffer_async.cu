@@ -9,6 +9,7 @@
  * transposed element by element, with four times the copies of vectors (twice in double). */
 #include "kernels/async_tile.cuh"
 #include "kernels/fragment.cuh"
+#include "kernels/matrix.cuh"
 
 namespace {
 
@@ -60,7 +61,7 @@ cudaError_t dm_kernels_double_buffer_async(const dm_product *product) {
     const cudaError_t refused =
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (refused != cudaSuccess) return refused;
-    kernel<<<blocks, Square::THREADS, bytes, product->stream>>>(p, Wide(p));
+    kernel<<<blocks, Square::THREADS, bytes, product->stream>>>(p, wide_of(p));
     return cudaGetLastError();
   });
 }

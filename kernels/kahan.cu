@@ -37,6 +37,6 @@ __global__ void __launch_bounds__(TILE *TILE) kahan(Product<float> p) {
 cudaError_t dm_kernels_kahan(const dm_product *product) {
   if (product->a.dtype != DM_F32) return cudaErrorInvalidValue;
   kahan<<<blocks_for_tiles(product->c, TILE, TILE), dim3(TILE, TILE), 0, product->stream>>>(
-      Product<float>(product));
+      product_of<float>(product));
   return cudaGetLastError();
 }

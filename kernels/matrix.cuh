@@ -1,55 +1,27 @@
-/* matrix: matrices and products as the kernels see them. */
+/* matrix: from a dm_product, as the host describes it, to what the kernels see, and to a grid of
+ * blocks. */
 #ifndef DM_KERNELS_MATRIX_CUH
 #define DM_KERNELS_MATRIX_CUH
 
 #include "kernels/kernels.h"
 #include "kernels/number.cuh"
-
-/* Rows of consecutive elements, STRIDE elements apart. */
-template <class T> struct Matrix {
-  T *base;
-  int64_t rows, cols, stride;
-
-  __device__ __forceinline__ T &at(int64_t row, int64_t col) const {
-    return base[row * stride + col];
-  }
-};
+#include "kernels/operand.cuh"
 
 template <class T> Matrix<T> matrix_of(dm_view view) {
   return {static_cast<T *>(view.base), view.rows, view.cols, view.row_stride};
 }
 
-/* Element (row, col), 0 beyond the border: there it adds nothing. */
-template <class Sum, class T>
-static __device__ __forceinline__ Sum load(const Matrix<const T> &m, int64_t row, int64_t col) {
-  return row < m.rows && col < m.cols ? widen<Sum>(m.at(row, col)) : Sum();
+template <class Element> Product<Element> product_of(const dm_product *p) {
+  return {matrix_of<typename Types<Element>::Sum>(p->c), matrix_of<const Element>(p->a),
+          matrix_of<const Element>(p->b), p->accumulate};
 }
 
-/* C (+)= A B. */
-template <class Element, class Sum = typename Types<Element>::Sum> struct Product {
-  typedef Element Number;
-  Matrix<Sum> c;
-  Matrix<const Element> a, b;
-  bool accumulate;
+template <class T> bool is_wide(const Matrix<T> &m) {
+  return (uintptr_t)m.base % 16 == 0 && m.stride * sizeof(T) % 16 == 0;
+}
 
-  explicit Product(const dm_product *p)
-      : c(matrix_of<Sum>(p->c)), a(matrix_of<const Element>(p->a)),
-        b(matrix_of<const Element>(p->b)), accumulate(p->accumulate) {
-  }
-
-  /* What the sum of element (row, col) begins with. */
-  __device__ __forceinline__ Sum old(int64_t row, int64_t col) const {
-    return accumulate && row < c.rows && col < c.cols ? c.at(row, col) : Sum();
-  }
-};
-
-/* The whole of one element of C: its row of A times its column of B. */
-template <class T>
-static __device__ __forceinline__ void multiply_element(const Product<T> &p, int64_t row,
-                                                        int64_t col) {
-  T sum = p.old(row, col);
-  for (int64_t k = 0; k < p.a.cols; k++) sum = mad(p.a.at(row, k), p.b.at(k, col), sum);
-  p.c.at(row, col) = sum;
+template <class T> Wide wide_of(const Product<T> &p) {
+  return {is_wide(p.a), is_wide(p.b), is_wide(p.c)};
 }
 
 /* FUNCTION called with the product as one of f32 or f64. */
@@ -57,9 +29,9 @@ template <class Function>
 static cudaError_t with_real(const dm_product *product, Function function) {
   switch (product->a.dtype) {
   case DM_F32:
-    return function(Product<float>(product));
+    return function(product_of<float>(product));
   case DM_F64:
-    return function(Product<double>(product));
+    return function(product_of<double>(product));
   default:
     return cudaErrorInvalidValue;
   }

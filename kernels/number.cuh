@@ -1,25 +1,18 @@
-/* number: the element types on the device: their accumulators, their wide types, and how to get
+/* number: all element types on the device: their accumulators, their wide types, and how to get
  * from a dm_dtype to one of them. */
 #ifndef DM_KERNELS_NUMBER_CUH
 #define DM_KERNELS_NUMBER_CUH
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <stdint.h>
 
 #include "core/dtype.h"
+#include "kernels/real.cuh"
 
 template <class Part> struct Complex { Part re, im; };
 typedef Complex<float> Complex64;
 typedef Complex<double> Complex128;
 
-/* Sum: what products of Element are added up in.  Wide: the same for verification. */
-template <class Element> struct Types;
-template <> struct Types<double> { typedef double Sum, Wide; };
-template <> struct Types<float> {
-  typedef float Sum;
-  typedef double Wide;
-};
 template <> struct Types<__half> {
   typedef float Sum;
   typedef double Wide;
@@ -33,53 +26,20 @@ template <> struct Types<Complex64> {
   typedef Complex128 Wide;
 };
 template <> struct Types<Complex128> { typedef Complex128 Sum, Wide; };
-template <> struct Types<int8_t> {
-  typedef int32_t Sum;
-  typedef int64_t Wide;
-};
-template <> struct Types<int32_t> {
-  typedef int32_t Sum;
-  typedef int64_t Wide;
-};
-
 /* ---- widening: exact ---- */
 
-template <class To> static __device__ __forceinline__ To widen(double v) {
-  return v;
-}
-template <class To> static __device__ __forceinline__ To widen(float v) {
-  return v;
-}
 template <class To> static __device__ __forceinline__ To widen(__half v) {
   return __half2float(v);
 }
 template <class To> static __device__ __forceinline__ To widen(__nv_bfloat16 v) {
   return __bfloat162float(v);
 }
-template <class To> static __device__ __forceinline__ To widen(int8_t v) {
-  return v;
-}
-template <class To> static __device__ __forceinline__ To widen(int32_t v) {
-  return v;
-}
 template <class To, class Part> static __device__ __forceinline__ To widen(Complex<Part> v) {
   return To{v.re, v.im};
 }
 
-/* ---- a * b + c; integers wrap ---- */
+/* ---- a * b + c ---- */
 
-static __device__ __forceinline__ double mad(double a, double b, double c) {
-  return fma(a, b, c);
-}
-static __device__ __forceinline__ float mad(float a, float b, float c) {
-  return fmaf(a, b, c);
-}
-static __device__ __forceinline__ int32_t mad(int32_t a, int32_t b, int32_t c) {
-  return (int32_t)((uint32_t)a * (uint32_t)b + (uint32_t)c);
-}
-static __device__ __forceinline__ int64_t mad(int64_t a, int64_t b, int64_t c) {
-  return (int64_t)((uint64_t)a * (uint64_t)b + (uint64_t)c);
-}
 template <class Part>
 static __device__ __forceinline__ Complex<Part> mad(Complex<Part> a, Complex<Part> b,
                                                     Complex<Part> c) {

@@ -9,6 +9,7 @@
  * double).  Its limit: loading and multiplying take turns, and while the block waits for its tiles
  * nothing is multiplied. */
 #include "kernels/fragment.cuh"
+#include "kernels/matrix.cuh"
 
 namespace {
 
@@ -43,7 +44,7 @@ __global__ void __launch_bounds__(Square::THREADS, SQUARE_BLOCKS<T>)
 cudaError_t dm_kernels_outer_product(const dm_product *product) {
   const unsigned blocks = blocks_for_tiles(product->c, Square::BM, Square::BN);
   return with_real(product, [&](auto p) {
-    outer_product<<<blocks, Square::THREADS, 0, product->stream>>>(p, Wide(p));
+    outer_product<<<blocks, Square::THREADS, 0, product->stream>>>(p, wide_of(p));
     return cudaGetLastError();
   });
 }

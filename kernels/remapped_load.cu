@@ -7,6 +7,7 @@
  * It adds to thread_tile_2d coalesced loads, by all threads.  Its limit: an instruction moves a
  * single element, and their number now counts: 8 loads and 8 stores a thread for every 512
  * multiply-adds. */
+#include "kernels/matrix.cuh"
 #include "kernels/thread_tile.cuh"
 
 namespace {

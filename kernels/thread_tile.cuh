@@ -3,7 +3,7 @@
 #ifndef DM_KERNELS_THREAD_TILE_CUH
 #define DM_KERNELS_THREAD_TILE_CUH
 
-#include "kernels/matrix.cuh"
+#include "kernels/operand.cuh"
 
 /* Element (0, 0) of the piece of C that this block computes. */
 struct Corner {

@@ -7,6 +7,7 @@
  * It adds the register as a third level of memory to the tiled kernels: (TM + 1) / TM loads from
  * shared memory for each multiply-add instead of two.  Its limit: A is not reused in the same way,
  * so the number cannot fall below one. */
+#include "kernels/matrix.cuh"
 #include "kernels/thread_tile.cuh"
 
 namespace {

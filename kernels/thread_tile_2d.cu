@@ -7,6 +7,7 @@
  * It adds the second dimension to thread_tile_1d: a quarter of a load from shared memory for each
  * multiply-add.  Its limits: every thread loads the part of the tiles that belongs to its own
  * elements, so that half of the threads idle, and neighbours read addresses far apart. */
+#include "kernels/matrix.cuh"
 #include "kernels/thread_tile.cuh"
 
 namespace {

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(TILE *TILE) tiled(Product<Element, Sum> p) {
 template <int TILE> cudaError_t launch(const dm_product *product) {
   return with_type(product->a.dtype, [&](auto element) {
     tiled<TILE><<<blocks_for_tiles(product->c, TILE, TILE), dim3(TILE, TILE), 0, product->stream>>>(
-        Product<decltype(element)>(product));
+        product_of<decltype(element)>(product));
     return cudaGetLastError();
   });
 }

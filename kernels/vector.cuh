@@ -11,20 +11,6 @@ template <class T> struct alignas(16) Vector {
   T at[LENGTH];
 };
 
-/* Which matrices of a product have rows that allow it. */
-struct Wide {
-  bool a, b, c;
-
-  template <class T>
-  explicit Wide(const Product<T> &p) : a(allows(p.a)), b(allows(p.b)), c(allows(p.c)) {
-  }
-
-private:
-  template <class T> static bool allows(const Matrix<T> &m) {
-    return (uintptr_t)m.base % 16 == 0 && m.stride * sizeof(T) % 16 == 0;
-  }
-};
-
 /* Elements (row, col), (row, col + 1), ...; 0 beyond the border. */
 template <class T>
 static __device__ __forceinline__ Vector<T> load_vector(const Matrix<const T> &m, int64_t row,

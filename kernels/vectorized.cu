@@ -8,6 +8,7 @@
  * double).  Its limits: rows have to begin at multiples of 16 bytes, or are moved by elements; and
  * the threads of a warp read b_tile at a distance of 8 elements, so that several of them need the
  * same bank of shared memory at once, while other banks idle. */
+#include "kernels/matrix.cuh"
 #include "kernels/vector.cuh"
 
 namespace {
@@ -44,7 +45,7 @@ __global__ void __launch_bounds__(Square::THREADS, SQUARE_BLOCKS<T>)
 cudaError_t dm_kernels_vectorized(const dm_product *product) {
   const unsigned blocks = blocks_for_tiles(product->c, Square::BM, Square::BN);
   return with_real(product, [&](auto p) {
-    vectorized<<<blocks, Square::THREADS, 0, product->stream>>>(p, Wide(p));
+    vectorized<<<blocks, Square::THREADS, 0, product->stream>>>(p, wide_of(p));
     return cudaGetLastError();
   });
 }

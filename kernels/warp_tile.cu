@@ -11,113 +11,23 @@
  * fragments), and an order of blocks that keeps the operands of those that run together in the L2
  * cache.  Its limits: one block fills a multiprocessor, so that C must be large (smaller tiles
  * serve where it is not), and f64 has half the arithmetic of the tensor cores here. */
-#include <type_traits>
-
-#include "kernels/async_tile.cuh"
-#include "kernels/fragment.cuh"
+#include "kernels/matrix.cuh"
+#include "kernels/tiling.h"
+#include "kernels/warp_tile.cuh"
 
 namespace {
 
-/* The block's tile, the warp's, the rows of threads in a warp, and the blocks that shall fit on a
- * multiprocessor. */
-template <int BM_, int BN_, int WM, int WN, int DOWN_, int BLOCKS_> struct Tiling {
-  static constexpr int BM = BM_, BN = BN_, BK = 8, STAGES = 4, BLOCKS = BLOCKS_;
-  static constexpr int DOWN = DOWN_, ACROSS = 32 / DOWN; /* threads of a warp */
-  static constexpr int TM = WM / DOWN, TN = WN / ACROSS; /* a thread's tile */
-  static constexpr int WARPS_ACROSS = BN / WN;
-  static constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
-  static constexpr int WARP_ROWS = WM, WARP_COLS = WN;
-  static_assert(BK % 2 == 0, "two fragments take turns, and the first is the first of every tile");
-};
-
 template <class T> struct Large;
-template <> struct Large<float> : Tiling<256, 128, 64, 64, 8, 1> {};
-template <> struct Large<double> : Tiling<128, 128, 32, 64, 4, 1> {};
-template <class T> struct Small : Tiling<64, 64, 32, 32, 8, sizeof(T) == 4 ? 4 : 3> {};
-
-/* Blocks run in the order of their numbers.  They are counted down GROUP rows of tiles, then on to
- * the next column: those that run together need few different rows of A and columns of B. */
-constexpr int GROUP = 8;
-
-/* The copies of a tile are made in so many parts, spread over the steps of the present one.  Fewer
- * parts cost less: where copies follow loads from shared memory, ptxas puts three idle loads
- * between. */
-constexpr int PARTS = 2;
-
-template <class Shape, class T>
-__device__ __forceinline__ Corner grouped_corner(const Matrix<T> &c) {
-  const int64_t down = (c.rows + Shape::BM - 1) / Shape::BM;
-  const int64_t across = (c.cols + Shape::BN - 1) / Shape::BN;
-  const int64_t group = blockIdx.x / (GROUP * across), rest = blockIdx.x % (GROUP * across);
-  const int64_t height = min((int64_t)GROUP, down - group * GROUP); /* the last may be lower */
-  return {(group * GROUP + rest % height) * Shape::BM, rest / height * Shape::BN};
-}
+template <> struct Large<float> : Tiling<DM_TILING_LARGE_F32> {};
+template <> struct Large<double> : Tiling<DM_TILING_LARGE_F64> {};
+template <class T> struct Small;
+template <> struct Small<float> : Tiling<DM_TILING_SMALL_F32> {};
+template <> struct Small<double> : Tiling<DM_TILING_SMALL_F64> {};
 
 template <class T, class Shape>
 __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS)
     warp_tile(Product<T> p, Wide wide) {
-  constexpr int BK = Shape::BK, STAGES = Shape::STAGES, TM = Shape::TM, TN = Shape::TN;
-  typedef Stage<T, Shape::BM, Shape::BN, BK> Tiles;
-  extern __shared__ char memory[];
-  Tiles *stages = reinterpret_cast<Tiles *>(memory);
-
-  const Corner corner = grouped_corner<Shape>(p.c);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int warp_row = warp / Shape::WARPS_ACROSS * Shape::WARP_ROWS;
-  const int warp_col = warp % Shape::WARPS_ACROSS * Shape::WARP_COLS;
-  const int y = lane / Shape::ACROSS, x = lane % Shape::ACROSS;
-  const auto row = [=](int i) {
-    return corner.row + warp_row + fragment_index<T, Shape::DOWN>(y, i);
-  };
-  const auto col = [=](int j) {
-    return corner.col + warp_col + fragment_index<T, Shape::ACROSS>(x, j);
-  };
-
-  Copier<T, Shape::BM, Shape::BN, BK, Shape::THREADS> copier(p, corner, wide.b);
-  for (int s = 0; s < STAGES - 1; s++) {
-    copier.template copy<1, false>(stages[s], 0);
-    copier.advance();
-    commit_copies();
-  }
-  T sums[TM][TN];
-  begin_vectors(sums, p, wide.c, row, col);
-
-  T a[2][TM], b[2][TN]; /* fragments of k and k + 1 */
-  const auto load_fragments = [&](int which, const Tiles &tiles, int k) {
-    load_fragment<Shape::DOWN>(a[which], &tiles.a[k][warp_row], y);
-    load_fragment<Shape::ACROSS>(b[which], &tiles.b[k][warp_col], x);
-  };
-  wait_for_copies<STAGES - 2>();
-  __syncthreads();
-  load_fragments(0, stages[0], 0);
-
-  int now = 0, free_stage = STAGES - 1;
-  const auto multiply_stage =
-      [&](auto fast) { /* and copy a tile into the free stage */
-#pragma unroll
-                       for (int i = 0; i < BK; i++) {
-                         if (i % (BK / PARTS) == 0)
-                           copier.template copy<PARTS, decltype(fast)::value>(stages[free_stage],
-                                                                              i / (BK / PARTS));
-                         if (i == BK - 1) { /* on to the next stage: it has arrived, and the
-                                               present one is read out */
-                           copier.advance();
-                           commit_copies();
-                           wait_for_copies<STAGES - 2>();
-                           __syncthreads();
-                           free_stage = now;
-                           now = now + 1 == STAGES ? 0 : now + 1;
-                         }
-                         load_fragments((i + 1) % 2, stages[now], (i + 1) % BK);
-                         add_outer_product(sums, a[i % 2], b[i % 2]);
-                       }
-      };
-  int64_t k = 0;
-  const int64_t fast_end = wide.b ? p.a.cols - STAGES * BK : -1; /* then the last tile is copied */
-  for (; k <= fast_end; k += BK) multiply_stage(std::true_type());
-  for (; k < p.a.cols; k += BK) multiply_stage(std::false_type());
-  wait_for_copies<0>(); /* beyond the last k nothing was read, but zeros are stored */
-  store_vectors(sums, p, wide.c, row, col);
+  multiply_warp_tiles<Shape>(p, wide);
 }
 
 template <class Shape, class T> cudaError_t launch(const Product<T> &p, const dm_product *product) {
@@ -127,7 +37,7 @@ template <class Shape, class T> cudaError_t launch(const Product<T> &p, const dm
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   if (refused != cudaSuccess) return refused;
   const unsigned blocks = blocks_for_tiles(product->c, Shape::BM, Shape::BN);
-  kernel<<<blocks, Shape::THREADS, bytes, product->stream>>>(p, Wide(p));
+  kernel<<<blocks, Shape::THREADS, bytes, product->stream>>>(p, wide_of(p));
   return cudaGetLastError();
 }
 
