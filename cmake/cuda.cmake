@@ -26,4 +26,15 @@ function(damier_cuda_layers)
   target_link_libraries(dm_kernels PUBLIC CUDA::cudart)
   target_compile_definitions(dm_backend PUBLIC DM_HAVE_CUDA=1)
   target_link_libraries(dm_backend PUBLIC dm_kernels CUDA::cublas CUDA::cublasLt CUDA::cudart)
+
+  # The text of the kernel that `jit` compiles; libnvrtc itself is looked for when it is needed.
+  set(headers kernels/real.cuh kernels/operand.cuh kernels/thread_tile.cuh kernels/vector.cuh
+              kernels/async_copy.cuh kernels/async_tile.cuh kernels/fragment.cuh kernels/warp_tile.cuh)
+  set(embedded ${CMAKE_BINARY_DIR}/generated/kernels/embedded.h)
+  list(TRANSFORM headers PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
+  add_custom_command(OUTPUT ${embedded}
+    COMMAND ${CMAKE_COMMAND} -D ROOT=${CMAKE_SOURCE_DIR} -D "HEADERS=${headers}"
+            -D OUTPUT=${embedded} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+  target_sources(dm_backend PRIVATE ${embedded})
 endfunction()

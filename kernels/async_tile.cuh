@@ -41,7 +41,8 @@ public:
   template <int PARTS, bool FAST>
   __device__ __forceinline__ void copy(Stage<T, BM, BN, BK> &stage, int part) const {
 #pragma unroll
-    for (int i = A_COUNT * part / PARTS; i < A_COUNT * (part + 1) / PARTS; i++) {
+    for (int i = 0; i < A_COUNT; i++) {
+      if (i < A_COUNT * part / PARTS || i >= A_COUNT * (part + 1) / PARTS) continue;
       T *to = &stage.a[a_k()][a_row(i)];
       if (FAST)
         copy_async<sizeof(T)>(to, a_from + a_offset[i]);
@@ -49,7 +50,8 @@ public:
         copy_async_or_zero<sizeof(T)>(to, a_from + a_offset[i], a_k() < k_left);
     }
 #pragma unroll
-    for (int i = B_COUNT * part / PARTS; i < B_COUNT * (part + 1) / PARTS; i++) {
+    for (int i = 0; i < B_COUNT; i++) {
+      if (i < B_COUNT * part / PARTS || i >= B_COUNT * (part + 1) / PARTS) continue;
       T *to = &stage.b[b_k() + i * B_STEP][b_col()];
       const T *from = b_from + i * B_STEP * b_stride;
       const int valid = FAST || b_k() + i * B_STEP < k_left ? b_bytes : 0;
@@ -73,7 +75,6 @@ public:
 private:
   const T *a_from, *b_from; /* this thread's first elements in the tile */
   int64_t a_offset[A_COUNT];
-  bool any_row;   /* of A is there for this thread */
   int64_t k_left; /* from the tile on */
   int64_t b_stride;
   int b_bytes; /* of each vector of B that lie inside the matrix */

@@ -27,8 +27,6 @@ struct Tiling {
  * between. */
 constexpr int PARTS = 2;
 
-template <bool VALUE> struct Flag { static constexpr bool value = VALUE; };
-
 /* Blocks run in the order of their numbers.  They are counted down GROUP rows of tiles, then on to
  * the next column: those that run together need few different rows of A and columns of B. */
 template <class Shape, class T>
@@ -46,13 +44,17 @@ template <class Shape, class T>
 static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, const Wide &wide) {
   constexpr int BK = Shape::BK, STAGES = Shape::STAGES, TM = Shape::TM, TN = Shape::TN;
   typedef Stage<T, Shape::BM, Shape::BN, BK> Tiles;
+  constexpr unsigned SIZE = sizeof(Tiles);
   extern __shared__ char memory[];
-  Tiles *stages = reinterpret_cast<Tiles *>(memory);
+  /* Where a stage lies is counted in 32 bits: NVRTC keeps pointers in 64, and registers are few. */
+  const auto stage = [&](unsigned at) -> Tiles & {
+    return *reinterpret_cast<Tiles *>(memory + at);
+  };
 
   const Corner corner = grouped_corner<Shape>(p.c);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int warp_row = warp / Shape::WARPS_ACROSS * Shape::WARP_ROWS;
-  const int warp_col = warp % Shape::WARPS_ACROSS * Shape::WARP_COLS;
+  const unsigned warp_row = warp / Shape::WARPS_ACROSS * Shape::WARP_ROWS;
+  const unsigned warp_col = warp % Shape::WARPS_ACROSS * Shape::WARP_COLS;
   const int y = lane / Shape::ACROSS, x = lane % Shape::ACROSS;
   const auto row = [=](int i) {
     return corner.row + warp_row + fragment_index<T, Shape::DOWN>(y, i);
@@ -63,7 +65,7 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
 
   Copier<T, Shape::BM, Shape::BN, BK, Shape::THREADS> copier(p, corner, wide.b);
   for (int s = 0; s < STAGES - 1; s++) {
-    copier.template copy<1, false>(stages[s], 0);
+    copier.template copy<1, false>(stage(s * SIZE), 0);
     copier.advance();
     commit_copies();
   }
@@ -77,33 +79,37 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
   };
   wait_for_copies<STAGES - 2>();
   __syncthreads();
-  load_fragments(0, stages[0], 0);
+  load_fragments(0, stage(0), 0);
 
-  int now = 0, free_stage = STAGES - 1;
+  unsigned now = 0, free_stage = (STAGES - 1) * SIZE;
   const auto multiply_stage =
-      [&](auto fast) { /* and copy a tile into the free stage */
+      [&](bool fast) { /* and copy a tile into the free stage */
 #pragma unroll
                        for (int i = 0; i < BK; i++) {
-                         if (i % (BK / PARTS) == 0)
-                           copier.template copy<PARTS, decltype(fast)::value>(stages[free_stage],
-                                                                              i / (BK / PARTS));
-                         if (i == BK - 1) { /* on to the next stage: it has arrived, and the
-                                               present one is read out */
+                         if (i % (BK / PARTS) == 0) {
+                           const int part = i / (BK / PARTS);
+                           if (fast)
+                             copier.template copy<PARTS, true>(stage(free_stage), part);
+                           else
+                             copier.template copy<PARTS, false>(stage(free_stage), part);
+                         }
+                         if (i == BK - 1) { /* on to the next stage: it has arrived, and this one is
+                                               read out */
                            copier.advance();
                            commit_copies();
                            wait_for_copies<STAGES - 2>();
                            __syncthreads();
                            free_stage = now;
-                           now = now + 1 == STAGES ? 0 : now + 1;
+                           now = now + SIZE == STAGES * SIZE ? 0 : now + SIZE;
                          }
-                         load_fragments((i + 1) % 2, stages[now], (i + 1) % BK);
+                         load_fragments((i + 1) % 2, stage(now), (i + 1) % BK);
                          add_outer_product(sums, a[i % 2], b[i % 2]);
                        }
       };
   int64_t k = 0;
   const int64_t fast_end = wide.b ? p.a.cols - STAGES * BK : -1; /* then the last tile is copied */
-  for (; k <= fast_end; k += BK) multiply_stage(Flag<true>());
-  for (; k < p.a.cols; k += BK) multiply_stage(Flag<false>());
+  for (; k <= fast_end; k += BK) multiply_stage(true);
+  for (; k < p.a.cols; k += BK) multiply_stage(false);
   wait_for_copies<0>(); /* beyond the last k nothing was read, but zeros are stored */
   store_vectors(sums, p, wide.c, row, col);
 }

@@ -13,7 +13,7 @@ import tempfile
 LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "io": 2, "transport": 2, "backend": 2,
          "job": 3, "cli": 4}
 ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"io"}), (r"nccl\.h", {"transport"}),
-           (r"(cuda|cublas|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
+           (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 SOURCES = (".c", ".h", ".cu", ".cuh", ".py")
 

@@ -15,6 +15,7 @@
 #include "core/view.h"
 
 typedef struct dm_backend dm_backend;
+typedef struct dm_jit_ops dm_jit_ops;
 
 /* Stands for posted work; 0 is work that is done already. */
 typedef uint64_t dm_event;
@@ -67,6 +68,7 @@ typedef struct dm_backend_ops {
   bool (*takes)(const char *kernel, dm_dtype work, bool tf32, const char **why);
   /* (optional) Whole panels of A and B that KERNEL copies in device memory of its own. */
   void (*copies)(const char *kernel, dm_dtype work, bool tf32, int *of_a, int *of_b);
+  const dm_jit_ops *jit; /* (optional) of its kernel "jit" (jit.h) */
 } dm_backend_ops;
 
 struct dm_backend {

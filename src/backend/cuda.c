@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/cuda_gemm.h"
+#include "backend/cuda_jit.h"
 #include "core/buffer.h"
 #include "core/closest.h"
 
@@ -113,6 +114,7 @@ static void cuda_close(dm_backend *backend) {
   for (int i = 0; i < DM_LANES; i++)
     if (gpu->lanes[i].stream) (void)cudaStreamSynchronize(gpu->lanes[i].stream);
   dm_cuda_close_lt(gpu);
+  dm_cuda_jit_close(gpu);
   if (gpu->cublas) (void)cublasDestroy(gpu->cublas);
   dm_cuda_release_all(gpu);
   for (int i = 0; i < DM_LANES; i++) {
@@ -141,6 +143,8 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   DM_TRY_GOTO(status, dm_cuda_enter(gpu), failed_early);
   DM_TRY_GOTO(status, open_lanes(gpu), failed);
   DM_TRY_GOTO(status, open_cublas(gpu), failed);
+  if (gpu->kernel && gpu->kernel->maker == DM_BY_JIT)
+    DM_TRY_GOTO(status, dm_cuda_jit_open(gpu), failed);
   *backend = &gpu->base;
   return DM_OK;
 
@@ -195,6 +199,7 @@ const dm_backend_ops dm_backend_cuda = {
     .direct = dm_cuda_time_direct,
     .takes = dm_cuda_takes,
     .copies = dm_cuda_copies,
+    .jit = &dm_cuda_jit_ops,
 };
 
 #endif

@@ -2,6 +2,7 @@
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_gemm.h"
+#include "backend/cuda_jit.h"
 
 static dm_status multiply_by(dm_cuda *gpu, dm_cuda_library *library, dm_view c, dm_view a,
                              dm_view b, bool accumulate) {
@@ -19,8 +20,8 @@ dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_
     return multiply_by(gpu, dm_cuda_product, c, a, b, accumulate);
   case DM_BY_CUBLASLT:
     return multiply_by(gpu, dm_cuda_product_lt, c, a, b, accumulate);
-  case DM_BY_JIT:
-    break;
+  case DM_BY_JIT: /* as reproducible as DM_BY_KERNEL */
+    return dm_cuda_jit_multiply(gpu, c, a, b, accumulate);
   }
   return dm_fail(DM_E_BUG, "nobody computes kernel %s", kernel->name);
 }

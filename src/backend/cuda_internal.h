@@ -31,7 +31,8 @@ typedef struct dm_cuda_area {
 } dm_cuda_area;
 
 typedef struct dm_cuda_block dm_cuda_block;
-typedef struct dm_cuda_lt dm_cuda_lt; /* cuBLASLt and its choices */
+typedef struct dm_cuda_lt dm_cuda_lt;
+typedef struct dm_cuda_jit dm_cuda_jit; /* cuBLASLt and its choices */
 
 typedef struct dm_cuda {
   dm_backend base;
@@ -46,8 +47,9 @@ typedef struct dm_cuda {
   dm_cuda_lane lanes[DM_LANES];
   cudaStream_t side; /* probe, scan, fill: synchronous, ahead of waiting products */
   cublasHandle_t cublas;
-  dm_cuda_lt *lt;  /* NULL until it is needed */
-  void *workspace; /* of cuBLAS and cuBLASLt */
+  dm_cuda_lt *lt;   /* NULL until it is needed */
+  dm_cuda_jit *jit; /* the same */
+  void *workspace;  /* of cuBLAS and cuBLASLt */
   int64_t workspace_bytes;
   dm_cuda_area pieces;   /* of reproducible products */
   dm_cuda_area scratch;  /* of the kernel */

@@ -1,0 +1,239 @@
+#ifdef DM_HAVE_CUDA
+
+#include "backend/cuda_jit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda_gemm.h"
+#include "backend/cuda_module.h"
+#include "backend/nvrtc.h"
+#include "core/buffer.h"
+#include "core/clock.h"
+
+/* A tiling that was compiled. */
+typedef struct compiled compiled;
+struct compiled {
+  dm_dtype dtype;
+  dm_tiling tiling;
+  dm_cuda_module module;
+  double seconds; /* that it took */
+  compiled *next;
+};
+
+struct dm_cuda_jit {
+  dm_nvrtc nvrtc;
+  dm_cuda_driver driver;
+  dm_jit_facts facts;
+  dm_tilings tilings;
+  compiled *list;
+};
+
+static dm_status find_facts(const dm_cuda *gpu, int compiler, dm_jit_facts *f) {
+  struct cudaDeviceProp properties;
+  DM_CUDA(gpu, cudaGetDeviceProperties(&properties, gpu->index));
+  DM_CUDA(gpu, cudaDriverGetVersion(&f->driver));
+  memcpy(f->gpu, gpu->name, sizeof f->gpu);
+  f->capability = gpu->capability;
+  f->processors = gpu->processors;
+  f->compiler = compiler;
+  f->limits = (dm_tiling_limits){.threads = properties.maxThreadsPerMultiProcessor,
+                                 .registers = properties.regsPerMultiprocessor,
+                                 .shared = (int64_t)properties.sharedMemPerMultiprocessor,
+                                 .shared_per_block = (int64_t)properties.sharedMemPerBlockOptin};
+  return DM_OK;
+}
+
+static dm_status open_parts(const dm_cuda *gpu, dm_cuda_jit *jit) {
+  jit->tilings = dm_tilings_built_in();
+  if (gpu->capability < DM_AMPERE)
+    return dm_fail(DM_E_USAGE, "kernel jit runs on compute capability 8.0 and later: %s has %d.%d",
+                   gpu->name, gpu->capability / 10, gpu->capability % 10);
+  DM_TRY(dm_nvrtc_load(&jit->nvrtc));
+  DM_TRY(dm_cuda_driver_find(gpu, &jit->driver));
+  return find_facts(gpu, jit->nvrtc.number, &jit->facts);
+}
+
+dm_status dm_cuda_jit_open(dm_cuda *gpu) {
+  if (gpu->jit) return DM_OK;
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_cuda_jit), &memory));
+  dm_status status = open_parts(gpu, memory);
+  if (status)
+    free(memory);
+  else
+    gpu->jit = memory;
+  return status;
+}
+
+void dm_cuda_jit_close(dm_cuda *gpu) {
+  dm_cuda_jit *jit = gpu->jit;
+  while (jit && jit->list) {
+    compiled *first = jit->list;
+    jit->list = first->next;
+    dm_cuda_module_unload(&jit->driver, &first->module);
+    free(first);
+  }
+  free(jit);
+  gpu->jit = NULL;
+}
+
+/* ---- compiling ---- */
+
+static void write_source(dm_dtype dtype, const dm_tiling *t, char text[600]) {
+  snprintf(text, 600,
+           "#include \"kernels/warp_tile.cuh\"\n"
+           "struct Tuned : Tiling<%d, %d, %d, %d, %d, %d, %d, %d, %d> {};\n"
+           "extern \"C\" __global__ void __launch_bounds__(Tuned::THREADS, Tuned::BLOCKS)\n"
+           "    jit(Product<%s> p, Wide wide) {\n"
+           "  multiply_warp_tiles<Tuned>(p, wide);\n"
+           "}\n",
+           t->bm, t->bn, t->bk, t->stages, t->wm, t->wn, t->down, t->blocks, t->group,
+           dtype == DM_F32 ? "float" : "double");
+}
+
+static dm_status compile(dm_cuda *gpu, compiled *made) {
+  const dm_tiling_need need = dm_tiling_need_of(&made->tiling, made->dtype);
+  char source[600], *image = NULL;
+  size_t size;
+  const double start = dm_now();
+  made->module.threads = need.threads;
+  made->module.shared = need.shared;
+  write_source(made->dtype, &made->tiling, source);
+  DM_TRY(dm_nvrtc_compile(&gpu->jit->nvrtc, source, gpu->capability, &image, &size));
+  dm_status status = dm_cuda_module_load(gpu, &gpu->jit->driver, image, "jit", &made->module);
+  free(image);
+  made->seconds = dm_now() - start;
+  return status;
+}
+
+static dm_status add(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, compiled **made) {
+  char why[128];
+  void *memory;
+  if (!dm_tiling_fits(tiling, dtype, &gpu->jit->facts.limits, why))
+    return dm_fail(DM_E_DEVICE, "it does not fit the GPU: %s", why);
+  DM_TRY(dm_buffer_zeroed(1, sizeof(compiled), &memory));
+  *made = memory;
+  **made = (compiled){.dtype = dtype, .tiling = *tiling, .next = gpu->jit->list};
+  dm_status status = compile(gpu, *made);
+  if (status)
+    free(memory);
+  else
+    gpu->jit->list = *made;
+  return status;
+}
+
+static dm_status find(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, compiled **found) {
+  char text[128];
+  if (dm_tiling_type(dtype) < 0)
+    return dm_fail(DM_E_BUG, "kernel jit was given %s", dm_dtype_name(dtype));
+  for (*found = gpu->jit->list; *found; *found = (*found)->next)
+    if ((*found)->dtype == dtype && dm_tiling_equal(&(*found)->tiling, tiling)) return DM_OK;
+  return dm_context(add(gpu, dtype, tiling, found), "jit, %s, tiling %s", dm_dtype_name(dtype),
+                    dm_tiling_format(tiling, text));
+}
+
+static dm_status find_for(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols,
+                          compiled **found) {
+  const int type = dm_tiling_type(dtype);
+  const dm_tiling_class kind = dm_tiling_class_of(rows, cols, gpu->processors);
+  return find(gpu, dtype, &gpu->jit->tilings.of[type < 0 ? 0 : type][kind], found);
+}
+
+/* ---- launching ---- */
+
+/* Matrix, Product and Wide of kernels/operand.cuh, as C lays them out. */
+typedef struct matrix {
+  void *base;
+  int64_t rows, cols, stride;
+} matrix;
+
+typedef struct product {
+  matrix c, a, b;
+  bool accumulate;
+} product;
+
+typedef struct wide {
+  bool a, b, c;
+} wide;
+
+static matrix matrix_of(dm_view view) {
+  return (matrix){view.base, view.rows, view.cols, view.row_stride};
+}
+
+static bool is_wide(dm_view view) {
+  return (uintptr_t)view.base % 16 == 0 && view.row_stride * dm_dtype_size(view.dtype) % 16 == 0;
+}
+
+static dm_status launch(dm_cuda *gpu, const compiled *of, dm_view c, dm_view a, dm_view b,
+                        bool accumulate) {
+  product p = {matrix_of(c), matrix_of(a), matrix_of(b), accumulate};
+  wide w = {is_wide(a), is_wide(b), is_wide(c)};
+  void *arguments[] = {&p, &w};
+  const int64_t blocks = dm_ceil_div(c.rows, of->tiling.bm) * dm_ceil_div(c.cols, of->tiling.bn);
+  return dm_cuda_module_launch(gpu, &gpu->jit->driver, &of->module, blocks, arguments);
+}
+
+dm_status dm_cuda_jit_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  compiled *found;
+  DM_TRY(dm_cuda_jit_open(gpu));
+  DM_TRY(find_for(gpu, a.dtype, c.rows, c.cols, &found));
+  return launch(gpu, found, c, a, b, accumulate);
+}
+
+dm_status dm_cuda_jit_multiply_by(dm_cuda *gpu, const dm_tiling *tiling, dm_view c, dm_view a,
+                                  dm_view b, bool accumulate) {
+  compiled *found;
+  DM_TRY(dm_cuda_jit_open(gpu));
+  DM_TRY(find(gpu, a.dtype, tiling, &found));
+  return launch(gpu, found, c, a, b, accumulate);
+}
+
+/* ---- the table ---- */
+
+static dm_status facts(dm_backend *backend, dm_jit_facts *answer) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_cuda_jit_open(gpu));
+  *answer = gpu->jit->facts;
+  return DM_OK;
+}
+
+static dm_status use(dm_backend *backend, const dm_tilings *tilings) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_cuda_jit_open(gpu));
+  gpu->jit->tilings = *tilings;
+  return DM_OK;
+}
+
+static dm_status prepare(dm_backend *backend, dm_dtype dtype, int64_t rows, int64_t cols) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  compiled *found;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_cuda_jit_open(gpu));
+  return find_for(gpu, dtype, rows, cols, &found);
+}
+
+static dm_status compile_one(dm_backend *backend, dm_dtype dtype, const dm_tiling *tiling,
+                             dm_jit_report *report) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  compiled *found;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_cuda_jit_open(gpu));
+  DM_TRY(find(gpu, dtype, tiling, &found));
+  *report = (dm_jit_report){.registers = found->module.registers,
+                            .local_bytes = found->module.local_bytes,
+                            .blocks = found->module.blocks,
+                            .seconds = found->seconds};
+  return DM_OK;
+}
+
+const dm_jit_ops dm_cuda_jit_ops = {.facts = facts,
+                                    .use = use,
+                                    .prepare = prepare,
+                                    .compile = compile_one,
+                                    .time = dm_cuda_jit_time};
+
+#endif

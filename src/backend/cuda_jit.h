@@ -1,0 +1,26 @@
+/* cuda_jit: warp_tile, compiled by NVRTC for a tiling, loaded through the driver and launched on
+ * the compute lane.  What was compiled is kept until the backend is closed. */
+#ifndef DM_BACKEND_CUDA_JIT_H
+#define DM_BACKEND_CUDA_JIT_H
+
+#include "backend/cuda_internal.h"
+#include "backend/jit.h"
+
+extern const dm_jit_ops dm_cuda_jit_ops;
+
+/* Finds the compiler; does nothing the second time. */
+dm_status dm_cuda_jit_open(dm_cuda *gpu);
+void dm_cuda_jit_close(dm_cuda *gpu);
+
+/* C (+)= A B by the tiling of its class, which is compiled when it is used first; k >= 1. */
+dm_status dm_cuda_jit_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
+
+/* The same by any tiling. */
+dm_status dm_cuda_jit_multiply_by(dm_cuda *gpu, const dm_tiling *tiling, dm_view c, dm_view a,
+                                  dm_view b, bool accumulate);
+
+/* (cuda_jit_time.c) */
+dm_status dm_cuda_jit_time(dm_backend *backend, const dm_tiling *tiling, dm_view c, dm_view a,
+                           dm_view b, bool accumulate, int repeats, double *seconds);
+
+#endif

@@ -1,0 +1,82 @@
+#ifdef DM_HAVE_CUDA
+
+#include "backend/cuda_module.h"
+
+#include <string.h>
+
+static dm_status driver_error(const dm_cuda *gpu, const dm_cuda_driver *driver, CUresult answer,
+                              const char *call) {
+  const char *text = NULL;
+  if (driver->error(answer, &text) != CUDA_SUCCESS || !text) text = "unknown error";
+  return dm_fail(answer == CUDA_ERROR_OUT_OF_MEMORY ? DM_E_FIT : DM_E_DEVICE,
+                 "GPU %d (%s, %s): %.*s: %s (%d)", gpu->index, gpu->name, gpu->id,
+                 (int)strcspn(call, "("), call, text, (int)answer);
+}
+
+#define DRIVER(gpu, driver, call)                                                                  \
+  do {                                                                                             \
+    const CUresult driver_result_ = (driver)->call;                                                \
+    if (driver_result_ != CUDA_SUCCESS) return driver_error(gpu, driver, driver_result_, #call);   \
+  } while (0)
+
+static dm_status find(const dm_cuda *gpu, const char *symbol, void *pointer) {
+  void *address = NULL;
+  enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  DM_CUDA(gpu,
+          cudaGetDriverEntryPointByVersion(symbol, &address, 12000, cudaEnableDefault, &found));
+#else
+  DM_CUDA(gpu, cudaGetDriverEntryPoint(symbol, &address, cudaEnableDefault, &found));
+#endif
+  if (found != cudaDriverEntryPointSuccess || !address)
+    return dm_fail(DM_E_DEVICE, "kernel jit is not available: the driver has no %s", symbol);
+  memcpy(pointer, &address, sizeof address);
+  return DM_OK;
+}
+
+dm_status dm_cuda_driver_find(const dm_cuda *gpu, dm_cuda_driver *driver) {
+  DM_TRY(find(gpu, "cuModuleLoadData", &driver->load));
+  DM_TRY(find(gpu, "cuModuleUnload", &driver->unload));
+  DM_TRY(find(gpu, "cuModuleGetFunction", &driver->find));
+  DM_TRY(find(gpu, "cuFuncGetAttribute", &driver->attribute));
+  DM_TRY(find(gpu, "cuFuncSetAttribute", &driver->set_attribute));
+  DM_TRY(find(gpu, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &driver->occupancy));
+  DM_TRY(find(gpu, "cuLaunchKernel", &driver->launch));
+  return find(gpu, "cuGetErrorString", &driver->error);
+}
+
+static dm_status inspect(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *name,
+                         dm_cuda_module *m) {
+  const int shared = (int)m->shared;
+  DRIVER(gpu, driver, find(&m->function, m->handle, name));
+  DRIVER(gpu, driver,
+         set_attribute(m->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared));
+  DRIVER(gpu, driver, attribute(&m->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, m->function));
+  DRIVER(gpu, driver, attribute(&m->local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, m->function));
+  DRIVER(gpu, driver, occupancy(&m->blocks, m->function, m->threads, (size_t)shared));
+  return DM_OK;
+}
+
+dm_status dm_cuda_module_load(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *image,
+                              const char *name, dm_cuda_module *module) {
+  DRIVER(gpu, driver, load(&module->handle, image));
+  dm_status status = inspect(gpu, driver, name, module);
+  if (status) dm_cuda_module_unload(driver, module);
+  return status;
+}
+
+void dm_cuda_module_unload(const dm_cuda_driver *driver, dm_cuda_module *module) {
+  if (module->handle) (void)driver->unload(module->handle);
+  module->handle = NULL;
+}
+
+dm_status dm_cuda_module_launch(const dm_cuda *gpu, const dm_cuda_driver *driver,
+                                const dm_cuda_module *m, int64_t blocks, void **arguments) {
+  if (blocks > INT32_MAX) return dm_fail(DM_E_FIT, "C has too many tiles for one launch");
+  DRIVER(gpu, driver,
+         launch(m->function, (unsigned)blocks, 1, 1, (unsigned)m->threads, 1, 1,
+                (unsigned)m->shared, gpu->lanes[DM_COMPUTE].stream, arguments, NULL));
+  return DM_OK;
+}
+
+#endif

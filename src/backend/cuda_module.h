@@ -1,0 +1,42 @@
+/* cuda_module: machine code that was made at run time, through the driver's own functions. */
+#ifndef DM_BACKEND_CUDA_MODULE_H
+#define DM_BACKEND_CUDA_MODULE_H
+
+#include <cuda.h>
+
+#include "backend/cuda_internal.h"
+
+/* Those that are needed; found through the runtime, so that nothing links against libcuda. */
+typedef struct dm_cuda_driver {
+  CUresult (*load)(CUmodule *module, const void *image);
+  CUresult (*unload)(CUmodule module);
+  CUresult (*find)(CUfunction *function, CUmodule module, const char *name);
+  CUresult (*attribute)(int *value, CUfunction_attribute attribute, CUfunction function);
+  CUresult (*set_attribute)(CUfunction function, CUfunction_attribute attribute, int value);
+  CUresult (*occupancy)(int *blocks, CUfunction function, int threads, size_t shared);
+  CUresult (*launch)(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
+                     unsigned threads_y, unsigned threads_z, unsigned shared, CUstream stream,
+                     void **arguments, void **extra);
+  CUresult (*error)(CUresult result, const char **text);
+} dm_cuda_driver;
+
+typedef struct dm_cuda_module {
+  CUmodule handle;
+  CUfunction function;
+  int threads;                        /* of a block */
+  int64_t shared;                     /* bytes of a block */
+  int registers, local_bytes, blocks; /* of a thread; of a thread; on a multiprocessor */
+} dm_cuda_module;
+
+dm_status dm_cuda_driver_find(const dm_cuda *gpu, dm_cuda_driver *driver);
+
+/* The kernel NAME of IMAGE; MODULE's threads and shared are stated, the rest is found out. */
+dm_status dm_cuda_module_load(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *image,
+                              const char *name, dm_cuda_module *module);
+void dm_cuda_module_unload(const dm_cuda_driver *driver, dm_cuda_module *module);
+
+/* BLOCKS blocks of it on the compute lane. */
+dm_status dm_cuda_module_launch(const dm_cuda *gpu, const dm_cuda_driver *driver,
+                                const dm_cuda_module *module, int64_t blocks, void **arguments);
+
+#endif

@@ -1,0 +1,127 @@
+#include "backend/tiling.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/checked.h"
+
+enum {
+  MOST_BLOCK_THREADS = 1024,
+  MOST_REGISTERS = 255,  /* of a thread */
+  REGISTER_STEP = 8,     /* they are given out in so many */
+  OTHER_REGISTERS = 20,  /* addresses and counters, beside sums, fragments and offsets */
+  BLOCK_OVERHEAD = 1024, /* bytes of shared memory that the system takes for a block */
+  VECTOR = 16,
+};
+
+static const char *const names[DM_TILING_CLASSES] = {"tiny", "small", "medium", "large"};
+
+/* Tiles of 128 x 128 for each multiprocessor, times 4: at most; and in the middle, times 8. */
+static const int64_t most_quarters[DM_TILES_LARGE] = {1, 4, 32};
+static const int middle_eighths[DM_TILING_CLASSES] = {1, 4, 24, 248};
+
+const char *dm_tiling_class_name(dm_tiling_class kind) {
+  return names[kind];
+}
+
+dm_tiling_class dm_tiling_class_of(int64_t rows, int64_t cols, int processors) {
+  const int64_t down = dm_ceil_div(rows, 128), across = dm_ceil_div(cols, 128);
+  int64_t quarters;
+  if (dm_mul_overflows(down, across, &quarters) || dm_mul_overflows(quarters, 4, &quarters))
+    return DM_TILES_LARGE;
+  int kind = DM_TILES_TINY;
+  while (kind < DM_TILES_LARGE && quarters > most_quarters[kind] * processors) kind++;
+  return (dm_tiling_class)kind;
+}
+
+int64_t dm_tiling_class_size(dm_tiling_class kind, int processors) {
+  const double tiles = middle_eighths[kind] * (double)processors / 8.0;
+  return 128 * dm_max(1, (int64_t)sqrt(tiles));
+}
+
+int dm_tiling_type(dm_dtype dtype) {
+  return dtype == DM_F32 ? 0 : dtype == DM_F64 ? 1 : -1;
+}
+
+dm_tilings dm_tilings_built_in(void) {
+  static const dm_tiling large[] = {{DM_TILING_LARGE_F32}, {DM_TILING_LARGE_F64}};
+  static const dm_tiling small[] = {{DM_TILING_SMALL_F32}, {DM_TILING_SMALL_F64}};
+  dm_tilings tilings;
+  for (int t = 0; t < DM_TILING_TYPES; t++)
+    for (int i = 0; i < DM_TILING_CLASSES; i++)
+      tilings.of[t][i] = i <= DM_TILES_SMALL ? small[t] : large[t];
+  return tilings;
+}
+
+static bool refuse(char *why, const char *reason) {
+  if (why) snprintf(why, 128, "%s", reason);
+  return false;
+}
+
+static bool within(int value, int least, int most) {
+  return value >= least && value <= most;
+}
+
+/* Small enough for all that follows to be computed in ints. */
+static bool in_range(const dm_tiling *t) {
+  return within(t->bm, 8, 512) && within(t->bn, 8, 512) && within(t->bk, 2, 64) &&
+         within(t->stages, 2, 8) && within(t->wm, 4, 256) && within(t->wn, 4, 256) &&
+         within(t->down, 1, 32) && within(t->blocks, 1, 16) && within(t->group, 1, 64);
+}
+
+/* What the static assertions of the kernel say, and what they take for granted. */
+static bool divides(const dm_tiling *t, int length, char *why) {
+  if (t->bk % 2) return refuse(why, "BK is odd");
+  if (32 % t->down) return refuse(why, "DOWN does not divide the 32 threads of a warp");
+  if (t->bm % t->wm || t->bn % t->wn)
+    return refuse(why, "the warps' tiles do not fill the block's");
+  const int across = 32 / t->down, threads = t->bm / t->wm * (t->bn / t->wn) * 32;
+  if (t->wm % (t->down * length) || t->wn % (across * length))
+    return refuse(why, "a thread's tile is not made of whole vectors");
+  if (threads > MOST_BLOCK_THREADS) return refuse(why, "more than 1024 threads a block");
+  const int vectors = t->bn / length; /* of a row of B */
+  if (threads % t->bk || t->bm * t->bk % threads)
+    return refuse(why, "the threads cannot share the tile of A evenly");
+  if (threads % vectors || t->bk * vectors % threads)
+    return refuse(why, "the threads cannot share the tile of B evenly");
+  return true;
+}
+
+dm_tiling_need dm_tiling_need_of(const dm_tiling *t, dm_dtype dtype) {
+  const int size = (int)dm_dtype_size(dtype), words = size / 4;
+  const int tm = t->wm / t->down, tn = t->wn / (32 / t->down);
+  dm_tiling_need need = {.threads = t->bm / t->wm * (t->bn / t->wn) * 32};
+  need.shared = (int64_t)t->stages * t->bk * (t->bm + t->bn + VECTOR / size) * size;
+  const int offsets = 2 * (t->bm * t->bk / need.threads);
+  need.registers = words * (tm * tn + 2 * (tm + tn)) + offsets + OTHER_REGISTERS;
+  return need;
+}
+
+bool dm_tiling_fits(const dm_tiling *t, dm_dtype dtype, const dm_tiling_limits *limits,
+                    char why[128]) {
+  if (dm_tiling_type(dtype) < 0) return refuse(why, "jit multiplies f32 and f64");
+  if (!in_range(t)) return refuse(why, "a number is out of its range");
+  if (!divides(t, VECTOR / (int)dm_dtype_size(dtype), why)) return false;
+  const dm_tiling_need need = dm_tiling_need_of(t, dtype);
+  if (need.shared > limits->shared_per_block ||
+      t->blocks * (need.shared + BLOCK_OVERHEAD) > limits->shared)
+    return refuse(why, "the stages do not fit into shared memory");
+  if (t->blocks * need.threads > limits->threads)
+    return refuse(why, "a multiprocessor has not so many threads");
+  const int each = limits->registers / (t->blocks * need.threads) / REGISTER_STEP * REGISTER_STEP;
+  if (need.registers > dm_min(each, MOST_REGISTERS))
+    return refuse(why, "a thread's sums and fragments do not fit into its registers");
+  return true;
+}
+
+bool dm_tiling_equal(const dm_tiling *x, const dm_tiling *y) {
+  return x->bm == y->bm && x->bn == y->bn && x->bk == y->bk && x->stages == y->stages &&
+         x->wm == y->wm && x->wn == y->wn && x->down == y->down && x->blocks == y->blocks &&
+         x->group == y->group;
+}
+
+char *dm_tiling_format(const dm_tiling *t, char text[128]) {
+  snprintf(text, 128, "%dx%dx%d stages=%d warp=%dx%d down=%d blocks=%d group=%d", t->bm, t->bn,
+           t->bk, t->stages, t->wm, t->wn, t->down, t->blocks, t->group);
+  return text;
+}

@@ -1,0 +1,66 @@
+/* tiling: the tile sizes of jit: which go together, which are built in, and which product uses
+ * which.  Plain arithmetic, in every build. */
+#ifndef DM_BACKEND_TILING_H
+#define DM_BACKEND_TILING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/dtype.h"
+#include "kernels/tiling.h"
+
+/* By how many tiles of 128 x 128 C has for each multiprocessor: at most 1/4, 1, 8, or more. */
+typedef enum dm_tiling_class {
+  DM_TILES_TINY,
+  DM_TILES_SMALL,
+  DM_TILES_MEDIUM,
+  DM_TILES_LARGE,
+  DM_TILING_CLASSES
+} dm_tiling_class;
+
+enum { DM_TILING_TYPES = 2 }; /* f32, f64 */
+
+/* What every product of a job uses.  Plain data: rank 0 sends it to all. */
+typedef struct dm_tilings {
+  dm_tiling of[DM_TILING_TYPES][DM_TILING_CLASSES];
+} dm_tilings;
+
+/* What a multiprocessor has. */
+typedef struct dm_tiling_limits {
+  int threads, registers;           /* of a multiprocessor */
+  int64_t shared, shared_per_block; /* bytes */
+} dm_tiling_limits;
+
+/* What a block needs. */
+typedef struct dm_tiling_need {
+  int threads;
+  int64_t shared; /* bytes */
+  int registers;  /* of a thread, by estimate */
+} dm_tiling_need;
+
+const char *dm_tiling_class_name(dm_tiling_class kind);
+dm_tiling_class dm_tiling_class_of(int64_t rows, int64_t cols, int processors);
+
+/* A square C in the middle of the class, for tuning. */
+int64_t dm_tiling_class_size(dm_tiling_class kind, int processors);
+
+/* 0 for f32, 1 for f64, -1 for a type that jit does not multiply. */
+int dm_tiling_type(dm_dtype dtype);
+
+/* Those of warp_tile. */
+dm_tilings dm_tilings_built_in(void);
+
+/* Whether the kernel can be compiled, and is likely to run without spilling registers; if not, WHY
+ * (unless NULL) says so.  The numbers may be anything. */
+bool dm_tiling_fits(const dm_tiling *tiling, dm_dtype dtype, const dm_tiling_limits *limits,
+                    char why[128]);
+
+/* Of a tiling that fits. */
+dm_tiling_need dm_tiling_need_of(const dm_tiling *tiling, dm_dtype dtype);
+
+bool dm_tiling_equal(const dm_tiling *x, const dm_tiling *y);
+
+/* "256x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8"; TEXT is returned. */
+char *dm_tiling_format(const dm_tiling *tiling, char text[128]);
+
+#endif
