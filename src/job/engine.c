@@ -5,10 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/jit.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/closest.h"
 #include "core/units.h"
+#include "job/tilings.h"
 
 /* Part of the free memory that a rank may plan with; the rest is for the libraries and the system.
  */
@@ -149,19 +151,34 @@ static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {
   return dm_fail(DM_E_BUG, "the ranks do not hold the same plan");
 }
 
+/* What is compiled on this machine is compiled before anything is read. */
+static dm_status prepare_kernel(const dm_run *run, const dm_engine *engine, dm_setup *setup) {
+  const dm_plan *plan = &setup->plan;
+  const dm_place place = dm_plan_place(plan, run->rank);
+  const dm_jit_ops *jit = setup->backend->ops->jit;
+  if (!jit || place.idle || strcmp(engine->kernel, "jit") != 0) return DM_OK;
+  return jit->prepare(setup->backend, plan->problem.work,
+                      dm_range_size(dm_plan_rows(plan, place.i)),
+                      dm_range_size(dm_plan_cols(plan, place.j)));
+}
+
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup) {
   memset(setup, 0, sizeof *setup);
   const dm_backend_ops *ops;
   DM_TRY(find_backend(run, engine, problem, &ops));
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
+  char kernel[32];
+  DM_TRY(dm_tilings_agree(run, setup->backend, engine->kernel, problem->work, kernel));
   DM_TRY(describe_machine(run, engine, problem, setup));
   dm_status status = DM_OK;
   if (run->rank == 0)
     status = dm_plan_choose(problem, &setup->machine, run->ranks, &engine->wishes, &setup->plan);
+  memcpy(setup->plan.kernel, kernel, sizeof kernel);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));
   DM_TRY(dm_comm_agree(run->world, same_everywhere(run, &setup->plan)));
+  DM_TRY(dm_comm_agree(run->world, prepare_kernel(run, engine, setup)));
   say_need(run, setup);
   return DM_OK;
 }

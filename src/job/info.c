@@ -9,6 +9,7 @@
 #include "core/buffer.h"
 #include "core/version.h"
 #include "io/inspect.h"
+#include "job/tilings.h"
 #include "transport/transport.h"
 
 static void join_kernels(const dm_backend_ops *ops, char *text, size_t size) {
@@ -26,10 +27,12 @@ static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
   dm_backend *backend;
   DM_TRY(dm_backend_open(ops, &config, &backend));
   dm_device device;
-  dm_status status = dm_backend_device(backend, &device);
-  dm_backend_close(backend);
-  if (status) return status;
   char path[64], memory[32] = "";
+  dm_status status = dm_backend_device(backend, &device);
+  if (status) {
+    dm_backend_close(backend);
+    return status;
+  }
   snprintf(path, sizeof path, "backends.%s.device_%d", ops->name, rank);
   if (ops->device_memory)
     snprintf(memory, sizeof memory, ", %.0f GiB", (double)device.memory_total / 0x1p30);
@@ -37,6 +40,9 @@ static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
                  device.id[0] ? ", " : "", device.id, device.library);
   snprintf(path, sizeof path, "backends.%s.advice_%d", ops->name, rank);
   if (device.advice[0]) dm_record_text(record, path, "  advice", "%s", device.advice);
+  snprintf(path, sizeof path, "backends.%s.tilings_%d", ops->name, rank);
+  if (ops->jit) dm_tilings_describe(backend, path, record);
+  dm_backend_close(backend);
   return DM_OK;
 }
 

@@ -1,5 +1,6 @@
 /* The recipe and the hash of a plan: what must be the same for the bits, and among the ranks. */
 #include <stdio.h>
+#include <string.h>
 #include <xxhash.h>
 
 #include "plan/plan.h"
@@ -40,7 +41,8 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->b,
                             plan->host_bytes,
                             plan->device_bytes,
-                            plan->disk_bytes};
+                            plan->disk_bytes,
+                            (int64_t)XXH3_64bits(plan->kernel, strlen(plan->kernel))};
   return XXH3_64bits(fields, sizeof fields);
 }
 
@@ -52,7 +54,7 @@ void dm_plan_recipe(const dm_plan *plan, char text[200]) {
     snprintf(cuts, sizeof cuts, "tile=%lld", (long long)plan->tile);
   else
     snprintf(cuts, sizeof cuts, "grid=%dx%dx%d", plan->pm, plan->pn, plan->pk);
-  snprintf(text, 200, "%s kb=%lld work=%s sums=%s c=%s", cuts, (long long)plan->kb,
+  snprintf(text, 200, "%s kb=%lld work=%s sums=%s c=%s%s%s", cuts, (long long)plan->kb,
            p->tf32 ? "tf32" : dm_dtype_name(p->work), dm_dtype_name(p->accumulator),
-           dm_dtype_name(p->c));
+           dm_dtype_name(p->c), plan->kernel[0] ? " kernel=" : "", plan->kernel);
 }

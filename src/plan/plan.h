@@ -51,6 +51,7 @@ typedef struct dm_plan {
   double between_nodes_bytes;       /* part of it that crosses nodes */
   double bound_words;               /* tight lower bound of received_words (see bound.h) */
   dm_forecast forecast;
+  char kernel[32]; /* the recipe's name of what multiplies; empty where nobody chose one yet */
 } dm_plan;
 
 typedef struct dm_place {
@@ -73,8 +74,8 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
 /* Hash of everything that the ranks must agree on. */
 uint64_t dm_plan_hash(const dm_plan *plan);
 
-/* "grid=2x2x1 kb=1024 ...": the recipe, in at most 200 characters; two plans with the same recipe
- * give the same bits on the same device model. */
+/* "grid=2x2x1 kb=1024 ... kernel=cublas": the recipe, in at most 200 characters; two plans with the
+ * same recipe give the same bits on the same device model. */
 void dm_plan_recipe(const dm_plan *plan, char text[200]);
 
 /* ---- who owns what (partition.c) ---- */
