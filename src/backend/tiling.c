@@ -36,7 +36,7 @@ dm_tiling_class dm_tiling_class_of(int64_t rows, int64_t cols, int processors) {
 
 int64_t dm_tiling_class_size(dm_tiling_class kind, int processors) {
   const double tiles = middle_eighths[kind] * (double)processors / 8.0;
-  return 128 * dm_max(1, (int64_t)sqrt(tiles));
+  return 128 * dm_max(1, llround(sqrt(tiles)));
 }
 
 int dm_tiling_type(dm_dtype dtype) {

@@ -18,6 +18,7 @@ enum {
   DM_VERB_BENCH_MULTIPLY = 32,
   DM_VERB_BENCH_IO = 64,
   DM_VERB_NONE = 128,
+  DM_VERB_TUNE = 256,
 };
 
 typedef enum dm_group {

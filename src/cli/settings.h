@@ -29,18 +29,18 @@ typedef struct dm_settings {
   int verbose, quiet, progress;
   bool force, reproducible, verify, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
-  bool full, against_library;
+  bool full, against_library, dry_run;
   int op_a, op_b, type, type_c, compute;
   int backend, from, kind;
   double alpha[2], beta[2];
-  double phi, value;
+  double phi, value, time;
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
   int64_t panel, memory[2], bytes; /* memory: host, device */
   int64_t grid[3];
   int64_t threads, ranks, repetitions, warmup;
-  char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT];
-  char directory[DM_PATH];
+  char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT];
+  char directory[DM_PATH], tunings[DM_PATH];
   dm_location output, old_c;
   dm_cli_paths json, csv;
 } dm_settings;

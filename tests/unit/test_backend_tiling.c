@@ -1,0 +1,134 @@
+/* Which tile sizes go together, which product uses which, and what the search tries. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backend/tiling.h"
+#include "job/tune.h"
+
+static const dm_tiling_limits h200 = {2048, 65536, 233472, 232448};
+static const dm_tiling large = {DM_TILING_LARGE_F32};
+
+static void built_in_tilings_fit(void **state) {
+  (void)state;
+  const dm_tilings built_in = dm_tilings_built_in();
+  char why[128] = "";
+  for (int t = 0; t < DM_TILING_TYPES; t++)
+    for (int i = 0; i < DM_TILING_CLASSES; i++)
+      if (!dm_tiling_fits(&built_in.of[t][i], t ? DM_F64 : DM_F32, &h200, why)) fail_msg("%s", why);
+}
+
+/* One number changed, and the reason. */
+static void each_rule_refuses(void **state) {
+  (void)state;
+  static const struct {
+    dm_tiling tiling;
+    const char *why;
+  } cases[] = {
+      {{256, 128, 7, 4, 64, 64, 8, 1, 8}, "odd"},
+      {{256, 128, 8, 1, 64, 64, 8, 1, 8}, "range"},
+      {{256, 128, 8, 9, 64, 64, 8, 1, 8}, "range"},
+      {{256, 128, 8, 4, 64, 64, 5, 1, 8}, "divide the 32"},
+      {{256, 128, 8, 4, 96, 64, 8, 1, 8}, "fill"},
+      {{256, 128, 8, 4, 64, 64, 32, 1, 8}, "vectors"},
+      {{512, 512, 8, 4, 32, 32, 8, 1, 8}, "1024"},
+      {{256, 128, 12, 4, 64, 64, 8, 1, 8}, "tile of A"},
+      {{64, 32, 8, 4, 32, 16, 8, 4, 8}, "tile of B"},
+      {{256, 128, 64, 8, 64, 64, 8, 1, 8}, "shared memory"},
+      {{128, 128, 32, 4, 64, 32, 8, 2, 8}, "shared memory"},
+      {{64, 64, 16, 2, 32, 16, 8, 9, 8}, "so many threads"},
+      {{256, 128, 8, 4, 64, 64, 8, 2, 8}, "registers"},
+      {{256, 128, 8, 4, 128, 64, 8, 1, 8}, "registers"},
+      {{256, 128, 8, 4, 64, 64, 8, 1, 0}, "range"},
+      {{256, 128, 8, 4, 64, 64, 0, 1, 8}, "range"},
+      {{-256, 128, 8, 4, 64, 64, 8, 1, 8}, "range"},
+      {{INT32_MAX, INT32_MAX, INT32_MAX, 4, 64, 64, 8, 1, 8}, "range"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char why[128] = "";
+    if (dm_tiling_fits(&cases[i].tiling, DM_F32, &h200, why) || !strstr(why, cases[i].why))
+      fail_msg("case %zu: '%s', wanted '%s'", i, why, cases[i].why);
+  }
+  assert_true(dm_tiling_fits(&large, DM_F32, &h200, NULL));
+  assert_false(dm_tiling_fits(&large, DM_F16, &h200, NULL));
+  assert_false(dm_tiling_fits(&large, DM_F64, &h200, NULL)); /* twice the registers */
+}
+
+/* No numbers, however strange, get past the check and then divide by zero or overflow. */
+static void any_numbers(void **state) {
+  (void)state;
+  static const int values[] = {-1, 0, 1, 2, 3, 4, 7, 8, 16, 32, 33, 64, 128, 256, 512, INT32_MAX};
+  unsigned random = 1;
+  int fitting = 0;
+  for (int i = 0; i < 2000000; i++) {
+    int n[9];
+    for (int f = 0; f < 9; f++) {
+      random = random * 1664525u + 1013904223u;
+      n[f] = values[random >> 28];
+    }
+    const dm_tiling t = {n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8]};
+    if (!dm_tiling_fits(&t, i % 2 ? DM_F64 : DM_F32, &h200, NULL)) continue;
+    const dm_tiling_need need = dm_tiling_need_of(&t, i % 2 ? DM_F64 : DM_F32);
+    assert_true(need.threads >= 32 && need.threads <= 1024);
+    assert_true(need.shared > 0 && need.shared <= h200.shared_per_block);
+    fitting++;
+  }
+  assert_true(fitting > 0);
+}
+
+static void classes_follow_the_tiles(void **state) {
+  (void)state;
+  assert_int_equal(dm_tiling_class_of(1, 1, 132), DM_TILES_TINY);
+  assert_int_equal(dm_tiling_class_of(128, 128 * 33, 132), DM_TILES_TINY);
+  assert_int_equal(dm_tiling_class_of(128, 128 * 33 + 1, 132), DM_TILES_SMALL);
+  assert_int_equal(dm_tiling_class_of(128 * 132, 128, 132), DM_TILES_SMALL);
+  assert_int_equal(dm_tiling_class_of(128 * 132 + 1, 128, 132), DM_TILES_MEDIUM);
+  assert_int_equal(dm_tiling_class_of(128 * 132, 128 * 8, 132), DM_TILES_MEDIUM);
+  assert_int_equal(dm_tiling_class_of(8192, 8192, 132), DM_TILES_LARGE);
+  assert_int_equal(dm_tiling_class_of(INT64_MAX / 2, INT64_MAX / 2, 132), DM_TILES_LARGE);
+  assert_int_equal(dm_tiling_class_of(0, 5, 132), DM_TILES_TINY);
+}
+
+/* What is tuned for a class lies in it, on small GPUs and large ones. */
+static void sizes_lie_in_their_class(void **state) {
+  (void)state;
+  for (int processors = 8; processors <= 200; processors += 4)
+    for (int i = 0; i < DM_TILING_CLASSES; i++) {
+      const dm_tiling_class kind = (dm_tiling_class)i;
+      const int64_t size = dm_tiling_class_size(kind, processors);
+      assert_int_equal(dm_tiling_class_of(size, size, processors), kind);
+    }
+}
+
+static void candidates_fit_and_differ(void **state) {
+  (void)state;
+  for (int t = 0; t < DM_TILING_TYPES; t++) {
+    const dm_dtype type = t ? DM_F64 : DM_F32;
+    dm_tiling seeds[DM_TUNE_CANDIDATES], near[DM_TUNE_CANDIDATES];
+    const int count = dm_tune_seeds(type, &h200, seeds);
+    assert_true(count >= 6);
+    for (int i = 0; i < count; i++) {
+      const int found = dm_tune_neighbours(&seeds[i], type, &h200, near);
+      assert_true(found >= 3 && found <= DM_TUNE_CANDIDATES);
+      for (int j = 0; j < found; j++) {
+        assert_true(dm_tiling_fits(&near[j], type, &h200, NULL));
+        assert_false(dm_tiling_equal(&near[j], &seeds[i]));
+        for (int k = 0; k < j; k++) assert_false(dm_tiling_equal(&near[j], &near[k]));
+      }
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(built_in_tilings_fit),
+                                     cmocka_unit_test(each_rule_refuses),
+                                     cmocka_unit_test(any_numbers),
+                                     cmocka_unit_test(classes_follow_the_tiles),
+                                     cmocka_unit_test(sizes_lie_in_their_class),
+                                     cmocka_unit_test(candidates_fit_and_differ)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

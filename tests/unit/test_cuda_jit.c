@@ -1,0 +1,127 @@
+/* Kernel jit against warp_tile, bit for bit: every tiling gives the same chain of sums, on shapes
+ * that break kernels, in any layout.  What does not fit the GPU is refused. */
+#include "backend/jit.h"
+#include "core/clock.h"
+#include "cuda_test.h"
+#include "job/tune.h"
+
+static const int64_t shapes[][3] = {{1, 1, 1},      {1, 7, 31},      {31, 1, 2},    {127, 129, 1},
+                                    {129, 127, 17}, {257, 131, 37},  {3, 523, 100}, {128, 256, 64},
+                                    {17, 13, 4099}, {1033, 2053, 33}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0], LAYOUTS = 3 };
+
+/* Elements behind the rows of A, B and C: packed, unaligned, rows of vectors. */
+static void pads_of(const int64_t shape[3], int layout, int64_t pads[3]) {
+  const int64_t n = shape[1], k = shape[2];
+  const int64_t all[LAYOUTS][3] = {{0, 0, 0}, {3, 1, 5}, {-k & 3, -n & 3, -n & 3}};
+  memcpy(pads, all[layout], sizeof all[layout]);
+}
+
+static void *multiply(dm_backend *gpu, pair c, pair a, pair b, bool accumulate) {
+  dm_event done;
+  move(gpu, c.device_all, c.host_all);
+  ok(dm_backend_gemm(gpu, c.device, a.device, b.device, accumulate, &done));
+  ok(dm_backend_wait(gpu, done));
+  return fetched(gpu, c);
+}
+
+/* Both backends see the same memory: it is of one process and one GPU. */
+static void check_shape(dm_backend *jit, dm_backend *other, dm_dtype type, const int64_t shape[3],
+                        int layout, bool accumulate) {
+  const dm_generator random = {.kind = DM_UNIFORM, .seed = 11},
+                     more = {.kind = DM_UNIFORM, .seed = 12};
+  int64_t pads[3];
+  pads_of(shape, layout, pads);
+  pair a = make_pair(jit, type, shape[0], shape[2], pads[0], random);
+  pair b = make_pair(jit, type, shape[2], shape[1], pads[1], more);
+  pair c = make_pair(jit, type, shape[0], shape[1], pads[2], random);
+  void *got = multiply(jit, c, a, b, accumulate), *wanted = multiply(other, c, a, b, accumulate);
+  if (memcmp(got, wanted, (size_t)bytes_of(c.host_all)) != 0)
+    fail_msg("%s %lld x %lld x %lld, layout %d, accumulate %d: other bits than warp_tile",
+             dm_dtype_name(type), (long long)shape[0], (long long)shape[1], (long long)shape[2],
+             layout, accumulate);
+  free(got), free(wanted);
+  free_pair(jit, a), free_pair(jit, b), free_pair(jit, c);
+}
+
+static void check_all(dm_backend *jit, dm_backend *other, dm_dtype type) {
+  for (int s = 0; s < SHAPES; s++)
+    for (int layout = 0; layout < LAYOUTS; layout++)
+      for (int accumulate = 0; accumulate < 2; accumulate++)
+        check_shape(jit, other, type, shapes[s], layout, accumulate);
+}
+
+static void built_in_tilings(void **state) {
+  (void)state;
+  dm_backend *jit = open_gpu("jit", false, 0), *other = open_gpu("warp_tile", false, 0);
+  check_all(jit, other, DM_F32);
+  check_all(jit, other, DM_F64);
+  dm_backend_close(jit);
+  dm_backend_close(other);
+}
+
+/* Every seed of the search, for all classes at once. */
+static void every_seed(void **state) {
+  (void)state;
+  dm_backend *jit = open_gpu("jit", false, 0), *other = open_gpu("warp_tile", false, 0);
+  const dm_jit_ops *ops = dm_backend_cuda.jit;
+  dm_jit_facts facts;
+  ok(ops->facts(jit, &facts));
+  for (int t = 0; t < DM_TILING_TYPES; t++) {
+    const dm_dtype type = t ? DM_F64 : DM_F32;
+    dm_tiling seeds[DM_TUNE_CANDIDATES];
+    const int count = dm_tune_seeds(type, &facts.limits, seeds);
+    assert_true(count > 2);
+    for (int i = 0; i < count; i++) {
+      dm_tilings tilings = dm_tilings_built_in();
+      for (int kind = 0; kind < DM_TILING_CLASSES; kind++) tilings.of[t][kind] = seeds[i];
+      ok(ops->use(jit, &tilings));
+      check_all(jit, other, type);
+    }
+  }
+  dm_backend_close(jit);
+  dm_backend_close(other);
+}
+
+static void compiled_once(void **state) {
+  (void)state;
+  dm_backend *jit = open_gpu("jit", false, 0);
+  const dm_jit_ops *ops = dm_backend_cuda.jit;
+  const dm_tiling large = {DM_TILING_LARGE_F32};
+  dm_jit_report first, again;
+  ok(ops->compile(jit, DM_F32, &large, &first));
+  assert_true(first.registers > 0 && first.blocks >= 1);
+  assert_int_equal(first.local_bytes, 0);
+  const double start = dm_now();
+  ok(ops->compile(jit, DM_F32, &large, &again));
+  ok(ops->prepare(jit, DM_F32, 100000, 100000));
+  assert_true(dm_now() - start < 0.5 * first.seconds);
+  dm_backend_close(jit);
+}
+
+static void refusals(void **state) {
+  (void)state;
+  dm_backend *jit = open_gpu("jit", false, 0);
+  const dm_jit_ops *ops = dm_backend_cuda.jit;
+  dm_tiling bad = {DM_TILING_LARGE_F32};
+  dm_jit_report report;
+  bad.stages = 8;
+  bad.bk = 64;
+  dm_status status = ops->compile(jit, DM_F32, &bad, &report);
+  assert_non_null(status);
+  assert_int_equal(status->code, DM_E_DEVICE);
+  assert_non_null(strstr(status->message, "shared memory"));
+  dm_status_free(status);
+  status = ops->prepare(jit, DM_F16, 10, 10);
+  assert_non_null(status);
+  dm_status_free(status);
+  dm_backend_close(jit);
+}
+
+int main(void) {
+  if (dm_cuda_device_count() == 0) return SKIPPED;
+  const struct CMUnitTest tests[] = {cmocka_unit_test(built_in_tilings),
+                                     cmocka_unit_test(every_seed), cmocka_unit_test(compiled_once),
+                                     cmocka_unit_test(refusals)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
