@@ -40,7 +40,8 @@ const dm_verb dm_cli_verbs[] = {
      dm_cli_info},
     {"tune", DM_VERB_TUNE, "", 0, 0,
      "find the fastest tile sizes of the kernel jit on this GPU, and keep them",
-     "They are kept in damier/tilings-GPU.json below $XDG_CACHE_HOME or ~/.cache, one file for each"
+     "Both f32 and f64 are tuned, unless --type names one.\n"
+     "Tile sizes are kept in damier/tilings-GPU.json below $XDG_CACHE_HOME or ~/.cache, one file for each"
      " model of GPU.\n"
      "The file is never needed: without it jit uses the tile sizes that are built in.\n"
      "A hash of those that are used stands in the recipe of a result.\n",

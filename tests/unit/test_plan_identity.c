@@ -16,6 +16,10 @@ static void recipe_names_what_decides_the_bits(void **state) {
       plan_of(problem, &machine, 4, (dm_wishes){.pm = 2, .pn = 2, .pk = 1, .panel = 512});
   dm_plan_recipe(&plan, recipe);
   assert_string_equal(recipe, "grid=2x2x1 kb=512 work=f64 sums=f64 c=f64");
+  strcpy(plan.kernel, "jit:0123456789abcdef");
+  dm_plan_recipe(&plan, recipe);
+  assert_string_equal(
+      recipe, "grid=2x2x1 kb=512 work=f64 sums=f64 c=f64 kernel=jit:0123456789abcdef");
 }
 
 /* A reproducible product has one recipe, whatever the ranks. */
@@ -43,6 +47,9 @@ static void hash_sees_every_decision(void **state) {
   assert_true(dm_plan_hash(&same) == dm_plan_hash(&plan));
   other = plan;
   other.kb += 64;
+  assert_true(dm_plan_hash(&other) != dm_plan_hash(&plan));
+  other = plan;
+  strcpy(other.kernel, "cublas");
   assert_true(dm_plan_hash(&other) != dm_plan_hash(&plan));
   other = plan;
   other.slots++;
