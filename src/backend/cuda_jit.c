@@ -10,7 +10,6 @@
 #include "backend/cuda_module.h"
 #include "backend/nvrtc.h"
 #include "core/buffer.h"
-#include "core/clock.h"
 
 /* A tiling that was compiled. */
 typedef struct compiled compiled;
@@ -93,34 +92,43 @@ static void write_source(dm_dtype dtype, const dm_tiling *t, char text[600]) {
            dtype == DM_F32 ? "float" : "double");
 }
 
-static dm_status compile(dm_cuda *gpu, compiled *made) {
-  const dm_tiling_need need = dm_tiling_need_of(&made->tiling, made->dtype);
-  char source[600], *image = NULL;
-  size_t size;
-  const double start = dm_now();
-  made->module.threads = need.threads;
-  made->module.shared = need.shared;
-  write_source(made->dtype, &made->tiling, source);
-  DM_TRY(dm_nvrtc_compile(&gpu->jit->nvrtc, source, gpu->capability, &image, &size));
-  dm_status status = dm_cuda_module_load(gpu, &gpu->jit->driver, image, "jit", &made->module);
-  free(image);
-  made->seconds = dm_now() - start;
-  return status;
+static compiled *look_up(const dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling) {
+  for (compiled *c = gpu->jit->list; c; c = c->next)
+    if (c->dtype == dtype && dm_tiling_equal(&c->tiling, tiling)) return c;
+  return NULL;
+}
+
+/* Loads what JOB made, and keeps it. */
+static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling,
+                      const dm_nvrtc_job *job, compiled **kept) {
+  const dm_tiling_need need = dm_tiling_need_of(tiling, dtype);
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(compiled), &memory));
+  compiled *made = memory;
+  *made = (compiled){.dtype = dtype,
+                     .tiling = *tiling,
+                     .module = {.threads = need.threads, .shared = need.shared},
+                     .seconds = job->seconds,
+                     .next = gpu->jit->list};
+  dm_status status = dm_cuda_module_load(gpu, &gpu->jit->driver, job->image, "jit", &made->module);
+  if (status) {
+    free(made);
+    return status;
+  }
+  gpu->jit->list = *kept = made;
+  return DM_OK;
 }
 
 static dm_status add(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, compiled **made) {
   char why[128];
-  void *memory;
+  dm_nvrtc_job job = {.seconds = 0.0};
   if (!dm_tiling_fits(tiling, dtype, &gpu->jit->facts.limits, why))
     return dm_fail(DM_E_DEVICE, "it does not fit the GPU: %s", why);
-  DM_TRY(dm_buffer_zeroed(1, sizeof(compiled), &memory));
-  *made = memory;
-  **made = (compiled){.dtype = dtype, .tiling = *tiling, .next = gpu->jit->list};
-  dm_status status = compile(gpu, *made);
-  if (status)
-    free(memory);
-  else
-    gpu->jit->list = *made;
+  write_source(dtype, tiling, job.source);
+  dm_nvrtc_compile_all(&gpu->jit->nvrtc, gpu->capability, &job, 1);
+  DM_TRY(job.status);
+  dm_status status = keep(gpu, dtype, tiling, &job, made);
+  free(job.image);
   return status;
 }
 
@@ -128,8 +136,8 @@ static dm_status find(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, com
   char text[128];
   if (dm_tiling_type(dtype) < 0)
     return dm_fail(DM_E_BUG, "kernel jit was given %s", dm_dtype_name(dtype));
-  for (*found = gpu->jit->list; *found; *found = (*found)->next)
-    if ((*found)->dtype == dtype && dm_tiling_equal(&(*found)->tiling, tiling)) return DM_OK;
+  *found = look_up(gpu, dtype, tiling);
+  if (*found) return DM_OK;
   return dm_context(add(gpu, dtype, tiling, found), "jit, %s, tiling %s", dm_dtype_name(dtype),
                     dm_tiling_format(tiling, text));
 }
@@ -230,10 +238,40 @@ static dm_status compile_one(dm_backend *backend, dm_dtype dtype, const dm_tilin
   return DM_OK;
 }
 
+static dm_status compile_all(dm_backend *backend, dm_dtype dtype, const dm_tiling *tilings,
+                             int count) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  dm_nvrtc_job *jobs;
+  const dm_tiling **of;
+  int wanted = 0;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_cuda_jit_open(gpu));
+  DM_TRY(dm_buffer_zeroed(count, sizeof *jobs + sizeof *of, (void **)&jobs));
+  of = (const dm_tiling **)(void *)(jobs + count);
+  for (int i = 0; i < count; i++) {
+    if (look_up(gpu, dtype, &tilings[i]) ||
+        !dm_tiling_fits(&tilings[i], dtype, &gpu->jit->facts.limits, NULL))
+      continue;
+    write_source(dtype, &tilings[i], jobs[wanted].source);
+    of[wanted++] = &tilings[i];
+  }
+  dm_nvrtc_compile_all(&gpu->jit->nvrtc, gpu->capability, jobs, wanted);
+  dm_status status = DM_OK;
+  for (int i = 0; i < wanted; i++) {
+    compiled *kept;
+    if (!jobs[i].status && !status) status = keep(gpu, dtype, of[i], &jobs[i], &kept);
+    dm_status_free(jobs[i].status); /* who asks for that tiling alone is told again */
+    free(jobs[i].image);
+  }
+  free(jobs);
+  return status;
+}
+
 const dm_jit_ops dm_cuda_jit_ops = {.facts = facts,
                                     .use = use,
                                     .prepare = prepare,
                                     .compile = compile_one,
+                                    .compile_all = compile_all,
                                     .time = dm_cuda_jit_time};
 
 #endif

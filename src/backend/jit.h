@@ -35,6 +35,10 @@ struct dm_jit_ops {
   dm_status (*compile)(dm_backend *backend, dm_dtype dtype, const dm_tiling *tiling,
                        dm_jit_report *report);
 
+  /* The same for COUNT tilings, side by side; those that fail are told of by compile. */
+  dm_status (*compile_all)(dm_backend *backend, dm_dtype dtype, const dm_tiling *tilings,
+                           int count);
+
   /* C (+)= A B, REPEATS times, by TILING (compiled), or by warp_tile itself where it is NULL;
    * waits, and tells the GPU's seconds of each. */
   dm_status (*time)(dm_backend *backend, const dm_tiling *tiling, dm_view c, dm_view a, dm_view b,

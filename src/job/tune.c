@@ -63,14 +63,24 @@ static dm_status challenge(search *s, int kind, const dm_tiling *candidate, dm_t
   return DM_OK;
 }
 
+/* Side by side, before they are needed one after the other. */
+static dm_status compile_ahead(search *s, int kind, const dm_tiling *list, int count) {
+  if (dm_now() > s->deadline) return DM_OK;
+  dm_log_line(s->tuner.log, DM_LOG_NOTE, "%s %s: %d candidates", dm_dtype_name(s->tuner.type),
+              dm_tiling_class_name((dm_tiling_class)kind), count);
+  return s->tuner.jit->compile_all(s->tuner.backend, s->tuner.type, list, count);
+}
+
 /* From the best seed on to better neighbours, until there are none or time is up. */
 static dm_status climb(search *s, int kind, dm_tiling *best) {
   dm_tiling list[DM_TUNE_CANDIDATES], from;
   int count = dm_tune_seeds(s->tuner.type, &s->tuner.facts.limits, list);
+  DM_TRY(compile_ahead(s, kind, list, count));
   for (int i = 0; i < count; i++) DM_TRY(challenge(s, kind, &list[i], best));
   do {
     from = *best;
     count = dm_tune_neighbours(&from, s->tuner.type, &s->tuner.facts.limits, list);
+    DM_TRY(compile_ahead(s, kind, list, count));
     for (int i = 0; i < count; i++) DM_TRY(challenge(s, kind, &list[i], best));
   } while (!dm_tiling_equal(&from, best) && dm_now() <= s->deadline);
   return DM_OK;
