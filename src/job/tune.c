@@ -235,7 +235,7 @@ dm_status dm_tune_run(const dm_tune *tune, const dm_log *log, dm_record *record)
   const dm_backend_config config = {.local_ranks = 1, .kernel = "jit"};
   const dm_backend_ops *ops;
   dm_backend *backend;
-  DM_TRY(dm_backend_find("cuda", &ops));
+  DM_TRY(dm_context(dm_backend_find("cuda", &ops), "there is nothing to tune"));
   if (dm_backend_device_count(ops) == 0)
     return dm_hint(dm_fail(DM_E_DEVICE, "there is nothing to tune: this process sees no GPU"),
                    "tile sizes are those of the kernel jit, which runs on NVIDIA GPUs; nvidia-smi "

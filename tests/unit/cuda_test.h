@@ -31,6 +31,20 @@ static inline dm_backend *open_gpu(const char *kernel, bool tf32, int64_t tile) 
   return gpu;
 }
 
+/* Whether kernel jit can be had: its compiler is a library that may not be installed. */
+static inline bool jit_is_there(void) {
+  dm_backend_config config = {.local_ranks = 1, .kernel = "jit"};
+  dm_backend *gpu;
+  dm_status status = dm_backend_open(&dm_backend_cuda, &config, &gpu);
+  if (!status) {
+    dm_backend_close(gpu);
+    return true;
+  }
+  printf("kernel jit is left out: %s\n", status->message);
+  dm_status_free(status);
+  return false;
+}
+
 /* A matrix in the host with PAD elements behind each row, and its twin on the GPU. */
 typedef struct pair {
   dm_view host, device; /* without the padding */

@@ -119,7 +119,7 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-  if (dm_cuda_device_count() == 0) return SKIPPED;
+  if (dm_cuda_device_count() == 0 || !jit_is_there()) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(built_in_tilings),
                                      cmocka_unit_test(every_seed), cmocka_unit_test(compiled_once),
                                      cmocka_unit_test(refusals)};
