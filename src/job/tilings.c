@@ -65,14 +65,16 @@ void dm_tilings_describe(dm_backend *backend, const char *path, dm_record *recor
   dm_tunings tunings;
   char file[DM_PATH];
   bool found = false;
-  dm_status status = backend->ops->jit->facts(backend, &facts);
-  if (!status) status = dm_tunings_path(facts.gpu, file);
-  if (!status) status = dm_tunings_read(file, &facts, &found, &tunings);
-  if (status)
-    dm_record_text(record, path, "  tilings", "built in; %s", status->message);
+  dm_status missing = backend->ops->jit->facts(backend, &facts), status = DM_OK;
+  if (!missing) status = dm_tunings_path(facts.gpu, file);
+  if (!missing && !status) status = dm_tunings_read(file, &facts, &found, &tunings);
+  if (missing)
+    dm_record_text(record, path, "  tilings", "none: %s", missing->message);
+  else if (status)
+    dm_record_text(record, path, "  tilings", "built in; not used: %s", status->message);
   else if (!found)
     dm_record_text(record, path, "  tilings", "built in; 'damier tune' would write %s", file);
   else
     dm_record_text(record, path, "  tilings", "%s", file);
-  dm_status_free(status);
+  dm_status_free(dm_status_first(missing, status));
 }

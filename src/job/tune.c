@@ -224,8 +224,8 @@ static dm_status tune_open(const dm_tune *tune, dm_backend *backend, const dm_lo
   for (int t = 0; t < DM_TILING_TYPES; t++) dm_tilings_name(&tilings, types[t], names[t]);
   dm_record_text(record, "tunings.file", "file", "%s%s", path,
                  tune->dry_run ? " (not written: --dry-run)" : "");
-  dm_record_text(record, "tunings.f32.name", "in recipes", "%s (f32), %s (f64)", names[0],
-                 names[1]);
+  dm_record_text(record, "tunings.f32.name", "in recipes, f32", "%s", names[0]);
+  dm_record_text(record, "tunings.f64.name", "in recipes, f64", "%s", names[1]);
   dm_record_summary(record, "damier: tune f32=%s f64=%s%s", names[0], names[1],
                     tune->dry_run ? " DRY" : "");
   return DM_OK;
