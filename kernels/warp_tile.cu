@@ -12,7 +12,7 @@
  * cache.  Its limits: one block fills a multiprocessor, so that C must be large (smaller tiles
  * serve where it is not), and f64 has half the arithmetic of the tensor cores here. */
 #include "kernels/matrix.cuh"
-#include "kernels/tiling.h"
+#include "kernels/tile_sizes.h"
 #include "kernels/warp_tile.cuh"
 
 namespace {

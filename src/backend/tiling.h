@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/dtype.h"
-#include "kernels/tiling.h"
+#include "kernels/tile_sizes.h"
 
 /* By how many tiles of 128 x 128 C has for each multiprocessor: at most 1/4, 1, 8, or more. */
 typedef enum dm_tiling_class {

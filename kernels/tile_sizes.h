@@ -1,7 +1,7 @@
-/* tiling: the numbers that a warp_tile kernel is made from, as the compiler and the program see
+/* tile_sizes: the numbers that a warp_tile kernel is made from, as the compiler and the program see
  * them: BM, BN, BK, STAGES, WM, WN, DOWN, BLOCKS, GROUP.  warp_tile.cuh says what they mean. */
-#ifndef DM_KERNELS_TILING_H
-#define DM_KERNELS_TILING_H
+#ifndef DM_KERNELS_TILE_SIZES_H
+#define DM_KERNELS_TILE_SIZES_H
 
 /* Those of warp_tile, found by hand on an H200: for a large C, and for one that is not. */
 #define DM_TILING_LARGE_F32 256, 128, 8, 4, 64, 64, 8, 1, 8
