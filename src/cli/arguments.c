@@ -50,11 +50,13 @@ static const dm_option *option_of(int code, unsigned verb, bool *negated) {
 
 /* Verbs that know the option NAME, as text; empty where none does. */
 static void knowing_verbs(const char *name, char *text, size_t room) {
-  int index = dm_cli_option_find(name);
+  unsigned verbs = 0;
   text[0] = '\0';
-  for (int i = 0; index >= 0 && i < dm_cli_verb_count; i++) {
+  for (int i = 0; i < dm_cli_option_count; i++)
+    if (strcmp(dm_cli_options[i].name, name) == 0) verbs |= dm_cli_options[i].verbs;
+  for (int i = 0; i < dm_cli_verb_count; i++) {
     size_t used = strlen(text);
-    if (dm_cli_options[index].verbs & dm_cli_verbs[i].bit)
+    if (verbs & dm_cli_verbs[i].bit)
       snprintf(text + used, room - used, "%s%s", used ? ", " : "", dm_cli_verbs[i].name);
   }
 }
