@@ -115,7 +115,7 @@ const dm_option dm_cli_options[] = {
      "measurements of a kernel and of what it is compared with, turn about",
      dm_cli_set_count, AT(lab.pairs), .flags_only = true, .least = 3},
     {"settle", 0, "SECONDS", BENCH_K, DM_GROUP_MEASURE, "1", NULL,
-     "longest warm-up; it ends when times stay within 1 %", dm_cli_set_real, AT(lab.settle)},
+     "longest warm-up; it ends when two quarters of it differ by less than 0.5 %", dm_cli_set_real, AT(lab.settle)},
     {"limit", 0, "SECONDS", BENCH_K, DM_GROUP_MEASURE, "5", NULL,
      "of measuring one kernel; then 3 repetitions are enough", dm_cli_set_real, AT(lab.limit)},
     {"check", 0, NULL, BENCH_K, DM_GROUP_MEASURE, NULL, NULL,

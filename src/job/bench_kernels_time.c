@@ -9,12 +9,11 @@
 #include "core/clock.h"
 #include "job/bench_kernels_impl.h"
 
-enum { LEAST_PAIRS = 3, MOST_LAUNCHES = 2000, WINDOW = 3 };
+enum { LEAST_PAIRS = 3, MOST_LAUNCHES = 2000 };
 
 static const double short_call = 200e-6; /* seconds; the launch of a kernel takes some 3e-6 */
 static const double batch = 3e-3;        /* seconds of one measurement, at least */
-static const double steady = 0.01;       /* change of a kernel's time that counts as none */
-static const double least_warmup = 0.1;  /* seconds */
+static const double steady = 0.005;      /* change of a kernel's time that counts as none */
 
 typedef struct pair {
   const dm_bed *bed;
@@ -37,7 +36,7 @@ static dm_status plan(const pair *p, dm_lab_series *series) {
   double seconds;
   series->launches = 1;
   DM_TRY(run(p, series, NULL, &seconds));
-  DM_TRY(run(p, series, NULL, &seconds));
+  if (seconds < 10.0 * batch) DM_TRY(run(p, series, NULL, &seconds));
   const int64_t wanted = (int64_t)ceil(batch / fmax(seconds, 1e-6));
   series->graph = seconds < short_call;
   /* Each measurement goes through all sets: or the same few stay in the cache. */
@@ -45,28 +44,34 @@ static dm_status plan(const pair *p, dm_lab_series *series) {
   return dm_lab_prepare(p->bed->lab, series);
 }
 
-static double mean(const double *values, int count) {
-  double sum = 0.0;
-  for (int i = 0; i < count; i++) sum += values[i];
-  return sum / count;
+/* Seconds of one call, averaged over a stretch of the warm-up. */
+static dm_status stretch(pair *p, double least, double *seconds) {
+  const double start = dm_now();
+  double sum = 0.0, one, ignored;
+  int count = 0;
+  do {
+    DM_TRY(run(p, &p->kernel, NULL, &one));
+    DM_TRY(run(p, &p->yardstick, NULL, &ignored));
+    sum += one;
+    count++;
+  } while (dm_now() - start < least);
+  *seconds = sum / count;
+  return DM_OK;
 }
 
-/* Until the kernel takes as long as it took before: until the clock stays. */
+/* Until the kernel takes as long as it took before, that is until clock and power stay: compared
+ * are stretches of a quarter of MOST seconds. */
 static dm_status warm_up(pair *p, double most, dm_timing *timing) {
-  double last[2 * WINDOW], start = dm_now(), ignored;
+  const double start = dm_now();
+  double before = 0.0, now;
   timing->settled = false;
-  for (int i = 0;; i++) {
-    if (i >= 2 * WINDOW)
-      for (int j = 0; j + 1 < 2 * WINDOW; j++) last[j] = last[j + 1];
-    DM_TRY(run(p, &p->kernel, NULL, &last[i < 2 * WINDOW ? i : 2 * WINDOW - 1]));
-    DM_TRY(run(p, &p->yardstick, NULL, &ignored));
+  do {
+    DM_TRY(stretch(p, 0.25 * most, &now));
+    timing->settled = fabs(now - before) <= steady * before;
     timing->warmup = dm_now() - start;
-    if (i + 1 >= 2 * WINDOW && timing->warmup >= least_warmup) {
-      const double ratio = mean(last + WINDOW, WINDOW) / mean(last, WINDOW);
-      timing->settled = fabs(ratio - 1.0) <= steady;
-    }
-    if (timing->settled || timing->warmup >= most) return DM_OK;
-  }
+    before = now;
+  } while (!timing->settled && timing->warmup < most);
+  return DM_OK;
 }
 
 static dm_status measure(pair *p, const dm_bench_kernels *wanted, dm_timing *timing,

@@ -7,7 +7,7 @@
 #include "core/units.h"
 #include "job/bench_kernels_impl.h"
 
-enum { SIDE = 1024 };
+enum { SIDE = 1024, SHOWN = 2 }; /* types in the table; the record has all */
 
 static void text(dm_record *record, int index, const char *name, const char *label,
                  const char *value) {
@@ -35,9 +35,9 @@ dm_status dm_info_limits(dm_backend *backend, int index, dm_record *record) {
   return DM_OK;
 }
 
-/* One kernel in one type: numbers for machines, and a few words added to LINE. */
+/* One kernel in one type: numbers for machines, and a few words added to LINE, unless NULL. */
 static dm_status add_type(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel,
-                          dm_kernel_type type, char line[400], dm_record *record) {
+                          dm_kernel_type type, char *line, dm_record *record) {
   const dm_bench_kernels plain = {0};
   const char *name = dm_kernel_type_name(type);
   dm_lab_occupancy o = {0};
@@ -61,6 +61,7 @@ static dm_status add_type(dm_backend *backend, dm_lab *lab, const dm_kernel *ker
   }
   snprintf(path, sizeof path, "backends.cuda.kernels.%s.%s.occupancy", kernel->name, name);
   dm_record_real(record, path, NULL, DM_SHOWN_PLAIN, o.occupancy);
+  if (!line) return DM_OK;
   const size_t used = strlen(line);
   snprintf(line + used, 400 - used, "%s%s %.0f %% (%d x %d threads, %d registers, %s)",
            used ? "; " : "", name, 100.0 * o.occupancy, o.blocks, o.threads, o.registers,
@@ -70,12 +71,12 @@ static dm_status add_type(dm_backend *backend, dm_lab *lab, const dm_kernel *ker
 
 static dm_status add_kernel(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel,
                             dm_record *record) {
-  static const dm_kernel_type shown[] = {
-      {DM_F32, false}, {DM_F64, false}, {DM_F32, true}, {DM_F16, false}, {DM_I8, false}};
   char line[400] = "", label[64], path[96];
-  for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
-    if (dm_kernel_takes(kernel, shown[i].dtype, shown[i].tf32))
-      DM_TRY(add_type(backend, lab, kernel, shown[i], line, record));
+  for (int i = 0, count = 0; i < DM_KERNEL_TYPES; i++) {
+    const dm_kernel_type type = dm_kernel_types[i];
+    if (!dm_kernel_takes(kernel, type.dtype, type.tf32)) continue;
+    DM_TRY(add_type(backend, lab, kernel, type, count++ < SHOWN ? line : NULL, record));
+  }
   snprintf(label, sizeof label, "  %s", kernel->name);
   snprintf(path, sizeof path, "backends.cuda.kernels.%s.about", kernel->name);
   dm_record_text(record, path, label, "%s", line[0] ? line : "not to be seen");
