@@ -102,10 +102,10 @@ __global__ void __launch_bounds__(THREADS) transposed(dm_reference r, dm_view fr
 }
 
 __device__ double scaled_sum(double alpha, double x, double beta, double y) {
-  return alpha * x + beta * y; /* compiled without contraction: three roundings */
+  return alpha * x + beta * y; /* compiled without contraction */
 }
 __device__ double scaled_sum(double alpha, float x, double beta, float y) {
-  return (float)alpha * x + (float)beta * y;
+  return (float)(alpha * x + beta * y);
 }
 __device__ double scaled_sum(double alpha, int32_t x, double beta, int32_t y) {
   const uint32_t a = (uint32_t)(int64_t)alpha, b = (uint32_t)(int64_t)beta;

@@ -31,7 +31,7 @@ cudaError_t dm_kernels_reference_transposition(const dm_reference *reference, dm
 /* alpha X + beta Y, of f32, f64 or i32, rounded as dm_addition says */
 cudaError_t dm_kernels_reference_addition(const dm_reference *reference, dm_view x, dm_view y,
                                           double alpha, double beta);
-/* The dot product, of f32 or f64: one row of one element */
+/* The dot product, of f32, f64 or i32: one row of one element */
 cudaError_t dm_kernels_reference_dot(const dm_reference *reference, dm_view x, dm_view y);
 
 /* errors[place] = |RESULT - reference| / magnitude; infinite where it is more than 1. */

@@ -23,10 +23,10 @@ static const helper helpers[DM_KERNEL_COUNT] = {
     [DM_KERNEL_cublas] = {0}, /* no helper; the lists may be empty */
     DM_TRANSPOSE_LIST(TRANSPOSE) DM_ADD_LIST(ADD) DM_DOT_LIST(DOT)};
 
-const char *dm_lab_yardstick(dm_kernel_op op) {
+const char *dm_lab_yardstick(dm_kernel_op op, bool along_k) {
   static const char *const names[DM_KERNEL_OPS] = {
       [DM_GEMM] = "cublas", [DM_TRANSPOSE] = "copy", [DM_ADD] = "copy", [DM_DOT] = "read"};
-  return names[op];
+  return op == DM_GEMM && along_k ? "cublas, B along k" : names[op];
 }
 
 dm_status dm_lab_open(dm_backend *backend, dm_lab **lab) {
@@ -65,8 +65,23 @@ void dm_lab_sense(dm_lab *lab, dm_lab_sensors *sensors) {
 
 /* ---- one call ---- */
 
-static dm_status measure_of(dm_lab *lab, const dm_lab_work *w) {
+/* cuBLAS with the layout that tensor cores read i8 and TF32 in. */
+static dm_status multiply_along_k(dm_lab *lab, const dm_lab_work *w) {
   dm_cuda *gpu = lab->gpu;
+  const dm_cuda_types *t = dm_cuda_types_of(w->x.dtype);
+  const dm_view c = w->out, a = w->x, b = w->y_along_k;
+  DM_CUBLAS(gpu,
+            cublasGemmEx_64(gpu->cublas, CUBLAS_OP_T, CUBLAS_OP_N, c.cols, c.rows, a.cols, t->one,
+                            b.base, t->in, dm_cuda_leading(b), a.base, t->in, dm_cuda_leading(a),
+                            w->accumulate ? t->one : t->zero, c.base, t->out, dm_cuda_leading(c),
+                            gpu->tf32 ? t->compute_tf32 : t->compute, CUBLAS_GEMM_DEFAULT));
+  return DM_OK;
+}
+
+/* What the kernel of W is compared with. */
+static dm_status post_yardstick(dm_lab *lab, const dm_lab_work *w) {
+  dm_cuda *gpu = lab->gpu;
+  if (w->op == DM_GEMM && w->y_along_k.base) return multiply_along_k(lab, w);
   if (w->op == DM_GEMM)
     return dm_cuda_multiply(gpu, &dm_cuda_registry()[DM_KERNEL_cublas], w->out, w->x, w->y,
                             w->accumulate);
@@ -112,7 +127,7 @@ static cudaError_t launch_helper(dm_lab *lab, const dm_lab_work *w) {
 dm_status dm_cuda_lab_post(dm_lab *lab, const dm_lab_work *work) {
   dm_cuda *gpu = lab->gpu;
   gpu->tf32 = work->tf32;
-  if (!work->kernel) return measure_of(lab, work);
+  if (!work->kernel) return post_yardstick(lab, work);
   if (work->op == DM_GEMM)
     return dm_cuda_multiply(gpu, work->kernel, work->out, work->x, work->y, work->accumulate);
   cudaError_t answer = launch_helper(lab, work);

@@ -2,7 +2,7 @@
 #ifndef DM_BACKEND_CUDA_LAB_H
 #define DM_BACKEND_CUDA_LAB_H
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_gemm.h"
 #include "backend/lab.h"
 #include "backend/nvml.h"
 #include "kernels/kernels.h"

@@ -14,11 +14,12 @@ typedef struct dm_lab_work {
   bool tf32, accumulate;
   double alpha, beta;
   dm_view out, x, y;
+  dm_view y_along_k; /* Y transposed, for the yardstick of gemm; base NULL: it takes Y itself */
 } dm_lab_work;
 
-/* What kernels of OP are compared with: "cublas"; "copy", X to OUT by the copy engine; "read", X
- * and Y by a kernel that does nothing else. */
-const char *dm_lab_yardstick(dm_kernel_op op);
+/* What kernels of OP are compared with: "cublas", or with Y_ALONG_K "cublas, B along k"; "copy", X
+ * to OUT by the copy engine; "read", X and Y by a kernel that does nothing else. */
+const char *dm_lab_yardstick(dm_kernel_op op, bool along_k);
 
 typedef struct dm_lab dm_lab;
 

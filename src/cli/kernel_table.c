@@ -20,6 +20,7 @@ static void print_title(const dm_kernel_result *r, FILE *out) {
   if (r->kernel->op == DM_GEMM) fprintf(out, " x %lld", (long long)s->k);
   if (r->wanted->pad > 0) fprintf(out, ", rows padded by %lld", (long long)r->wanted->pad);
   if (r->kernel->op == DM_GEMM && r->wanted->accumulate) fputs(", C += A B", out);
+  if (r->kernel->op == DM_GEMM && r->wanted->along_k) fputs(", cublas with B along k", out);
   fputs(r->check.rows < r->check.of_rows ? ", checked in a sample of rows\n" : "\n", out);
   fprintf(out, "%-*s  %-5s %9s %9s", NAME_WIDTH, "kernel", "check", "error", "of limit");
   if (r->wanted->check_only) {
@@ -27,7 +28,8 @@ static void print_title(const dm_kernel_result *r, FILE *out) {
     return;
   }
   fprintf(out, " %10s %16s %7s [%6s, %6s] %8s %5s %5s %4s %s\n", "time", "rate",
-          dm_lab_yardstick(r->kernel->op), "95 %", "", "of bound", "MHz", "W", "C", "timed by");
+          r->kernel->op == DM_GEMM ? "cublas" : dm_lab_yardstick(r->kernel->op, false), "95 %", "",
+          "of bound", "MHz", "W", "C", "timed by");
 }
 
 /* WIDTH characters of VALUE, or a dash where it is not known. */

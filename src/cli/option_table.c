@@ -114,6 +114,9 @@ const dm_option dm_cli_options[] = {
     {"repetitions", 0, "N", BENCH_K, DM_GROUP_MEASURE, "20", NULL,
      "measurements of a kernel and of what it is compared with, turn about",
      dm_cli_set_count, AT(lab.pairs), .flags_only = true, .least = 3},
+    {"along-k", 0, NULL, BENCH_K, DM_GROUP_MEASURE, NULL, NULL,
+     "let cuBLAS have B transposed, which it multiplies fastest in i8 and TF32; kernels have it by"
+     " rows as ever", dm_cli_set_flag, AT(lab.along_k)},
     {"settle", 0, "SECONDS", BENCH_K, DM_GROUP_MEASURE, "1", NULL,
      "longest warm-up; it ends when two quarters of it differ by less than 0.5 %", dm_cli_set_real, AT(lab.settle)},
     {"limit", 0, "SECONDS", BENCH_K, DM_GROUP_MEASURE, "5", NULL,

@@ -25,7 +25,7 @@ typedef struct dm_cli_asked {
 typedef struct dm_cli_lab {
   char kernels[DM_CLI_TEXT], types[DM_CLI_TEXT], sizes[DM_CLI_LIST];
   int op; /* 0: all; else 1 + dm_kernel_op */
-  bool check, list, accumulate;
+  bool check, list, accumulate, along_k;
   int64_t pad, pairs;
   double settle, limit;
 } dm_cli_lab;

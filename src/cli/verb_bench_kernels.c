@@ -10,6 +10,7 @@ static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
   const dm_kernel_op op = lab->op == 0 ? DM_KERNEL_OPS : (dm_kernel_op)(lab->op - 1);
   *wanted = (dm_bench_kernels){.check_only = lab->check,
                                .accumulate = lab->accumulate,
+                               .along_k = lab->along_k,
                                .pad = lab->pad,
                                .repetitions = (int)lab->pairs,
                                .settle = lab->settle,

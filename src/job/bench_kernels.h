@@ -16,6 +16,7 @@ typedef struct dm_bench_kernels {
   dm_kernel_sizes sizes;
   bool check_only;
   bool accumulate; /* C += A B */
+  bool along_k;    /* cuBLAS gets B with its rows along k */
   int64_t pad;     /* elements behind each row */
   int repetitions; /* pairs of a kernel and its yardstick */
   double settle;   /* seconds of warm-up at most */

@@ -18,17 +18,20 @@ typedef struct shape {
   dm_dtype dtype;
 } shape;
 
-/* Out, x, y; y of a transposition is empty. */
-static void shapes_of(const dm_bed *b, shape shapes[3]) {
+enum { OUT, X, Y, Y_ALONG_K, MATRICES };
+
+/* What is not needed is empty. */
+static void shapes_of(const dm_bed *b, bool along_k, shape shapes[MATRICES]) {
   const int64_t m = b->size.m, n = b->size.n, k = b->size.k;
   const dm_dtype in = b->type.dtype, out = result_type(b->op, in);
-  shapes[0] = b->op == DM_TRANSPOSE ? (shape){n, m, out}
-              : b->op == DM_DOT     ? (shape){1, 1, out}
-                                    : (shape){m, n, out};
-  shapes[1] = b->op == DM_GEMM ? (shape){m, k, in} : (shape){m, n, in};
-  shapes[2] = b->op == DM_GEMM        ? (shape){k, n, in}
+  shapes[OUT] = b->op == DM_TRANSPOSE ? (shape){n, m, out}
+                : b->op == DM_DOT     ? (shape){1, 1, out}
+                                      : (shape){m, n, out};
+  shapes[X] = b->op == DM_GEMM ? (shape){m, k, in} : (shape){m, n, in};
+  shapes[Y] = b->op == DM_GEMM        ? (shape){k, n, in}
               : b->op == DM_TRANSPOSE ? (shape){0, 0, in}
                                       : (shape){m, n, in};
+  shapes[Y_ALONG_K] = along_k && b->op == DM_GEMM ? (shape){n, k, in} : (shape){0, 0, in};
 }
 
 static int64_t bytes_of(shape s, int64_t pad) {
@@ -66,11 +69,11 @@ dm_status dm_bed_reset(const dm_bed *b) {
 
 dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limits, int64_t sets,
                       dm_bed *b) {
-  shape shapes[3];
+  shape shapes[MATRICES];
   void *works;
-  shapes_of(b, shapes);
+  shapes_of(b, wanted->along_k, shapes);
   int64_t each = 0;
-  for (int i = 0; i < 3; i++) each += bytes_of(shapes[i], b->pad);
+  for (int i = 0; i < MATRICES; i++) each += bytes_of(shapes[i], b->pad);
   b->sets = sets > 0 ? sets : sets_for(b, limits, each);
   DM_TRY(dm_buffer_zeroed(b->sets, sizeof *b->works, &works));
   b->works = works;
@@ -83,13 +86,18 @@ dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limit
                        .accumulate = wanted->accumulate && b->op == DM_GEMM,
                        .alpha = 2.0,
                        .beta = -1.0};
-    w->out = view_of(&at, shapes[0], b->pad);
-    w->x = view_of(&at, shapes[1], b->pad);
-    w->y = view_of(&at, shapes[2], b->pad);
+    w->out = view_of(&at, shapes[OUT], b->pad);
+    w->x = view_of(&at, shapes[X], b->pad);
+    w->y = view_of(&at, shapes[Y], b->pad);
+    w->y_along_k = view_of(&at, shapes[Y_ALONG_K], b->pad);
     const uint64_t seed = b->seed + 3 * (uint64_t)i;
     DM_TRY(fill(b, w->x, seed));
     DM_TRY(fill(b, w->y, seed + 1));
     DM_TRY(fill(b, w->out, seed + 2));
+    if (shapes[Y_ALONG_K].rows == 0)
+      w->y_along_k.base = NULL;
+    else
+      DM_TRY(fill(b, dm_view_transpose(w->y_along_k), seed + 1));
   }
   return DM_OK;
 }
