@@ -9,6 +9,7 @@ highest clock. The same records give the same file. Needs matplotlib.
 """
 import argparse
 import json
+import math
 import pathlib
 
 import matplotlib
@@ -50,8 +51,8 @@ def draw_ceilings(axes, records, left, right):
     highest = max(peaks.values(), default=roof["copy_bytes"] * right)
     corner = highest / roof["copy_bytes"]
     axes.plot([left, corner], [left * roof["copy_bytes"], highest], color=INK, linewidth=1)
-    axes.annotate(f"copies: {roof['copy_bytes'] / 1e12:.2f} TB/s", (left * 2, left * 2 * roof["copy_bytes"]),
-                  xytext=(0, 6), textcoords="offset points", color=INK, fontsize=8)
+    axes.annotate(f"copies: {roof['copy_bytes'] / 1e12:.2f} TB/s", (3, 3 * roof["copy_bytes"]), ha="right",
+                  xytext=(-8, 4), textcoords="offset points", color=INK, fontsize=8)
     same = {}
     for kind in TYPES:
         if kind in peaks:
@@ -72,9 +73,21 @@ def draw_marks(axes, records):
         axes.plot(r["roof"]["intensity"], r["rates"]["flops"], SHAPES[r["kernel"]["op"]], markersize=4,
                   color=COLOURS[r["kernel"]["type"]], alpha=0.7, markeredgewidth=0.8,
                   fillstyle="full" if ours else "none", gid=f"{r['kernel']['name']}-{r['kernel']['type']}")
-    for r in fastest.values():
-        axes.annotate(r["kernel"]["name"], (r["roof"]["intensity"], r["rates"]["flops"]), xytext=(-6, -2),
-                      textcoords="offset points", ha="right", fontsize=7,
+    name_marks(axes, fastest.values())
+
+
+def name_marks(axes, records):
+    """The fastest of each type, their names far enough apart to be read."""
+    pixels = 72 / axes.figure.dpi  # points each
+    last = {}
+    for r in sorted(records, key=lambda r: -r["rates"]["flops"]):
+        x, y = r["roof"]["intensity"], r["rates"]["flops"]
+        place = axes.transData.transform((x, y))[1] * pixels
+        column = x > 10
+        target = min(place, last.get(column, math.inf) - 9)
+        last[column] = target
+        axes.annotate(f"{r['kernel']['name']}, {r['kernel']['type']}", (x, y), ha="right", fontsize=7,
+                      xytext=(-8, target - place - 2), textcoords="offset points",
                       color=COLOURS[r["kernel"]["type"]])
 
 
@@ -84,17 +97,17 @@ def draw(records, path):
     figure, axes = pyplot.subplots(figsize=(8, 5))
     left, right = 0.05, 8192.0
     marks = chosen(records)
+    axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(1e11, 5e15), xlabel="operations for each byte that must move",
+             ylabel="operations per second")
+    figure.subplots_adjust(left=0.09, right=0.84, top=0.92, bottom=0.11)
     draw_ceilings(axes, records, left, right)
     draw_marks(axes, marks)
-    axes.set(xscale="log", yscale="log", xlim=(left, right), xlabel="operations for each byte that must move",
-             ylabel="operations per second")
     axes.set_title(f"{records[0]['machine']['device']}: filled marks are kernels of our own, "
                    "empty ones libraries'", fontsize=9, color=INK)
     axes.grid(True, which="major", color="#e5e5e5", linewidth=0.6)
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    figure.subplots_adjust(left=0.09, right=0.84, top=0.92, bottom=0.11)
     figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
 
 

@@ -65,7 +65,13 @@ void dm_lab_sense(dm_lab *lab, dm_lab_sensors *sensors) {
 
 /* ---- one call ---- */
 
-/* cuBLAS with the layout that tensor cores read i8 and TF32 in. */
+/* cuBLAS with the layout that tensor cores read i8 and TF32 in.  It takes i8 only where rows begin
+ * at multiples of 4 bytes. */
+static bool takes_along_k(const dm_lab_work *w) {
+  if (w->op != DM_GEMM || !w->y_along_k.base) return false;
+  return w->x.dtype != DM_I8 || (w->x.row_stride % 4 == 0 && w->y_along_k.row_stride % 4 == 0);
+}
+
 static dm_status multiply_along_k(dm_lab *lab, const dm_lab_work *w) {
   dm_cuda *gpu = lab->gpu;
   const dm_cuda_types *t = dm_cuda_types_of(w->x.dtype);
@@ -81,7 +87,7 @@ static dm_status multiply_along_k(dm_lab *lab, const dm_lab_work *w) {
 /* What the kernel of W is compared with. */
 static dm_status post_yardstick(dm_lab *lab, const dm_lab_work *w) {
   dm_cuda *gpu = lab->gpu;
-  if (w->op == DM_GEMM && w->y_along_k.base) return multiply_along_k(lab, w);
+  if (takes_along_k(w)) return multiply_along_k(lab, w);
   if (w->op == DM_GEMM)
     return dm_cuda_multiply(gpu, &dm_cuda_registry()[DM_KERNEL_cublas], w->out, w->x, w->y,
                             w->accumulate);

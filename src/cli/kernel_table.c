@@ -6,7 +6,7 @@
 #include "backend/cuda.h"
 #include "core/units.h"
 
-enum { NAME_WIDTH = 22 };
+enum { NAME_WIDTH = 26 };
 
 static bool same_group(const dm_kernel_result *a, const dm_kernel_result *b) {
   return a->kernel->op == b->kernel->op && a->type.dtype == b->type.dtype &&

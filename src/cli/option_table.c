@@ -118,7 +118,7 @@ const dm_option dm_cli_options[] = {
      "let cuBLAS have B transposed, which it multiplies fastest in i8 and TF32; kernels have it by"
      " rows as ever", dm_cli_set_flag, AT(lab.along_k)},
     {"settle", 0, "SECONDS", BENCH_K, DM_GROUP_MEASURE, "1", NULL,
-     "longest warm-up; it ends when two quarters of it differ by less than 0.5 %", dm_cli_set_real, AT(lab.settle)},
+     "longest warm-up; it ends when two quarters of it differ by less than 1 %", dm_cli_set_real, AT(lab.settle)},
     {"limit", 0, "SECONDS", BENCH_K, DM_GROUP_MEASURE, "5", NULL,
      "of measuring one kernel; then 3 repetitions are enough", dm_cli_set_real, AT(lab.limit)},
     {"check", 0, NULL, BENCH_K, DM_GROUP_MEASURE, NULL, NULL,

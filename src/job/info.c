@@ -43,7 +43,7 @@ static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
   if (!status) record_device(ops, rank, &device, record);
   if (!status && ops->device_memory) status = dm_info_limits(backend, rank, record);
   /* The GPUs of a node are alike. */
-  if (!status && ops->device_memory && rank == 0) status = dm_info_kernels(backend, record);
+  if (!status && ops->device_memory && rank == 0) dm_info_kernels(backend, record);
   dm_backend_close(backend);
   return status;
 }

@@ -10,7 +10,8 @@
 dm_status dm_info_limits(dm_backend *backend, int index, dm_record *record);
 
 /* Registers, threads, shared memory and occupancy of each kernel, recorded for products of 1024 x
- * 1024 matrices but not run, under "backends.cuda.kernels". */
-dm_status dm_info_kernels(dm_backend *backend, dm_record *record);
+ * 1024 matrices but not run, under "backends.cuda.kernels".  What cannot be found out is said
+ * there. */
+void dm_info_kernels(dm_backend *backend, dm_record *record);
 
 #endif

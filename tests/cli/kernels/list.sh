@@ -1,6 +1,6 @@
 # The list needs no GPU: one line a kernel, with its limits, and a record of each.
 damier bench kernels --list >table
-grep -E '^(kernel|warp_tile|kahan|cublas) ' table
+grep -E '^(kernel|kahan) ' table
 tail -n 1 table | grep -x "damier: bench kernels listed=$(($(wc -l <table) - 2))" >/dev/null || tail -n 1 table
 damier bench kernels --list -q --type bf16 --kernel 'tiled,tiled_32,cublas' --json list.json --csv list.csv
 python3 - <<'PYTHON'
