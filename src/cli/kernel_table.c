@@ -68,14 +68,14 @@ void dm_cli_print_kernel(const dm_kernel_result *r, const dm_kernel_result *last
 }
 
 void dm_cli_print_kernel_list(const bool chosen[DM_KERNEL_COUNT], FILE *out) {
-  fprintf(out, "%-*s  %-9s %-24s %-13s %s\n", NAME_WIDTH, "kernel", "op", "types", "capability",
+  fprintf(out, "%-*s  %-9s %-34s %-13s %s\n", NAME_WIDTH, "kernel", "op", "types", "capability",
           "what it is");
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_cuda_registry()[i];
     char types[64], capability[32];
     if (!chosen[i]) continue;
     const char *limits = kernel->limits ? kernel->limits : "";
-    fprintf(out, "%-*s  %-9s %-24s %-13s %s%s%s\n", NAME_WIDTH, kernel->name,
+    fprintf(out, "%-*s  %-9s %-34s %-13s %s%s%s\n", NAME_WIDTH, kernel->name,
             dm_kernel_op_name(kernel->op), dm_kernel_types_text(kernel->types, types),
             dm_kernel_capability(kernel, capability), kernel->about, limits[0] ? "; " : "", limits);
   }
