@@ -23,12 +23,6 @@ static const helper helpers[DM_KERNEL_COUNT] = {
     [DM_KERNEL_cublas] = {0}, /* no helper; the lists may be empty */
     DM_TRANSPOSE_LIST(TRANSPOSE) DM_ADD_LIST(ADD) DM_DOT_LIST(DOT)};
 
-const char *dm_lab_yardstick(dm_kernel_op op, bool along_k) {
-  static const char *const names[DM_KERNEL_OPS] = {
-      [DM_GEMM] = "cublas", [DM_TRANSPOSE] = "copy", [DM_ADD] = "copy", [DM_DOT] = "read"};
-  return op == DM_GEMM && along_k ? "cublas, B along k" : names[op];
-}
-
 dm_status dm_lab_open(dm_backend *backend, dm_lab **lab) {
   void *memory;
   if (backend->ops != &dm_backend_cuda)

@@ -7,19 +7,18 @@
 #include "kernels/registry.h"
 
 /* One call of a kernel, all matrices in device memory, col_stride 1.  gemm: OUT (+)= X Y;
- * transpose: OUT = X transposed; add: OUT = alpha X + beta Y; dot: OUT, one f64, = X . Y. */
+ * transpose: OUT = X transposed; add: OUT = alpha X + beta Y; dot: OUT, one f64, = X . Y.
+ *
+ * Yardsticks: cuBLAS; of transpose and add a copy of X to OUT by the copy engine; of dot a kernel
+ * that reads X and Y and does nothing else. */
 typedef struct dm_lab_work {
   dm_kernel_op op;
-  const dm_kernel *kernel; /* NULL: the yardstick of OP, see dm_lab_yardstick */
+  const dm_kernel *kernel; /* NULL: the yardstick of OP */
   bool tf32, accumulate;
   double alpha, beta;
   dm_view out, x, y;
   dm_view y_along_k; /* Y transposed, for the yardstick of gemm; base NULL: it takes Y itself */
 } dm_lab_work;
-
-/* What kernels of OP are compared with: "cublas", or with Y_ALONG_K "cublas, B along k"; "copy", X
- * to OUT by the copy engine; "read", X and Y by a kernel that does nothing else. */
-const char *dm_lab_yardstick(dm_kernel_op op, bool along_k);
 
 typedef struct dm_lab dm_lab;
 

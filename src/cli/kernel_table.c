@@ -28,8 +28,8 @@ static void print_title(const dm_kernel_result *r, FILE *out) {
     return;
   }
   fprintf(out, " %10s %16s %7s [%6s, %6s] %8s %5s %5s %4s %s\n", "time", "rate",
-          r->kernel->op == DM_GEMM ? "cublas" : dm_lab_yardstick(r->kernel->op, false), "95 %", "",
-          "of bound", "MHz", "W", "C", "timed by");
+          dm_kernel_yardstick(r->kernel->op, false), "95 %", "", "of bound", "MHz", "W", "C",
+          "timed by");
 }
 
 /* WIDTH characters of VALUE, or a dash where it is not known. */

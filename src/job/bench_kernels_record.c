@@ -105,7 +105,7 @@ static void record_timing(const dm_kernel_result *r, dm_record *record) {
   real(record, "rates.flops", r->load.flops / t->kernel.median);
   real(record, "rates.bytes", r->load.bytes / t->kernel.median);
   dm_record_text(record, "yardstick.name", NULL, "%s",
-                 dm_lab_yardstick(r->kernel->op, r->wanted->along_k));
+                 dm_kernel_yardstick(r->kernel->op, r->wanted->along_k));
   record_statistics(record, "yardstick.share", "", &t->share);
   real(record, "sensors.clock_hz", t->sensors.clock);
   real(record, "sensors.power_w", t->sensors.power);

@@ -19,6 +19,11 @@ const char *dm_kernel_op_name(dm_kernel_op op) {
   return op_names[op];
 }
 
+const char *dm_kernel_yardstick(dm_kernel_op op, bool along_k) {
+  if (op == DM_GEMM) return along_k ? "cublas, B along k" : "cublas";
+  return op == DM_DOT ? "read" : "copy";
+}
+
 const char *dm_kernel_type_name(dm_kernel_type type) {
   return type.tf32 ? "tf32" : dm_dtype_name(type.dtype);
 }

@@ -47,6 +47,9 @@ dm_status dm_kernel_types_parse(const char *text, unsigned *types);
 
 const char *dm_kernel_op_name(dm_kernel_op op);
 
+/* What kernels of OP are compared with: "cublas", "cublas, B along k", "copy", "read". */
+const char *dm_kernel_yardstick(dm_kernel_op op, bool along_k);
+
 /* CHOSEN, by dm_kernel_id: those whose name matches one of the patterns of TEXT (as of file names,
  * ',' between them), of operation OP (DM_KERNEL_OPS: any), that take one of TYPES.  A name or
  * pattern without any such kernel is DM_E_USAGE. */
