@@ -5,6 +5,8 @@
 #include "cli/kernel_table.h"
 #include "cli/session.h"
 
+enum { MOST_REPETITIONS = 1000, MOST_PAD = 1 << 20 };
+
 static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
   const dm_cli_lab *lab = &call->settings.lab;
   const dm_kernel_op op = lab->op == 0 ? DM_KERNEL_OPS : (dm_kernel_op)(lab->op - 1);
@@ -16,6 +18,10 @@ static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
                                .settle = lab->settle,
                                .limit = lab->limit,
                                .seed = (uint64_t)call->settings.seed};
+  if (lab->pairs > MOST_REPETITIONS)
+    return dm_fail(DM_E_USAGE, "more than %d repetitions", MOST_REPETITIONS);
+  if (lab->pad > MOST_PAD)
+    return dm_fail(DM_E_USAGE, "more than %d elements behind a row", MOST_PAD);
   DM_TRY(dm_context(dm_kernel_types_parse(lab->types, &wanted->types), "option '--type'"));
   DM_TRY(dm_context(dm_kernel_sizes_parse(lab->sizes, &wanted->sizes), "option '--sizes'"));
   return dm_kernels_choose(lab->kernels, op, wanted->types, wanted->chosen);

@@ -38,6 +38,19 @@ static int64_t bytes_of(shape s, int64_t pad) {
   return dm_round_up(s.rows * (s.cols + pad) * dm_dtype_size(s.dtype), PLACE);
 }
 
+/* Bytes of all SHAPES, which may be more than 64 bits can count. */
+static dm_status add_up(const shape shapes[MATRICES], int64_t pad, int64_t *bytes) {
+  *bytes = 0;
+  for (int i = 0; i < MATRICES; i++) {
+    int64_t one;
+    /* Four that are an eighth of what can be counted, rounded up, are less than that. */
+    DM_TRY(dm_bytes_of(shapes[i].rows, shapes[i].cols + pad, 8 * dm_dtype_size(shapes[i].dtype),
+                       &one));
+    *bytes += bytes_of(shapes[i], pad);
+  }
+  return DM_OK;
+}
+
 static dm_view view_of(char **at, shape s, int64_t pad) {
   dm_view view = dm_view_strided(*at, s.dtype, DM_DEVICE, s.rows, s.cols, s.cols + pad);
   *at += bytes_of(s, pad);
@@ -72,8 +85,8 @@ dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limit
   shape shapes[MATRICES];
   void *works;
   shapes_of(b, wanted->along_k, shapes);
-  int64_t each = 0;
-  for (int i = 0; i < MATRICES; i++) each += bytes_of(shapes[i], b->pad);
+  int64_t each;
+  DM_TRY(add_up(shapes, b->pad, &each));
   b->sets = sets > 0 ? sets : sets_for(b, limits, each);
   DM_TRY(dm_buffer_zeroed(b->sets, sizeof *b->works, &works));
   b->works = works;

@@ -9,6 +9,8 @@ try damier bench kernels --sizes 12:3:x2
 try damier bench kernels --sizes 1,2
 try damier bench kernels --sizes none.csv
 try damier bench kernels --repetitions 2
+try damier bench kernels --repetitions 1001
+try damier bench kernels --pad 2Mi
 try damier bench kernels --settle x
 printf '1,2,3\n4;5\n' >sizes.csv
 try damier bench kernels --sizes sizes.csv
