@@ -7,8 +7,7 @@
 
 #include "core/buffer.h"
 
-/* Of the reductions: a number for each block, many times over. */
-enum { DOT_SCRATCH = 4 << 20 };
+enum { SINK = 256 }; /* bytes that plain reading may write */
 
 typedef struct helper {
   cudaError_t (*transpose)(const dm_transposition *work);
@@ -35,7 +34,7 @@ dm_status dm_lab_open(dm_backend *backend, dm_lab **lab) {
   DM_TRY(dm_cuda_enter(l->gpu));
   DM_CUDA(l->gpu, cudaEventCreate(&l->begin));
   DM_CUDA(l->gpu, cudaEventCreate(&l->end));
-  DM_TRY(dm_cuda_grow(l->gpu, &l->scratch, DOT_SCRATCH));
+  DM_TRY(dm_cuda_grow(l->gpu, &l->scratch, SINK));
   dm_nvml_open(l->gpu->id, &l->nvml);
   return DM_OK;
 }
@@ -98,30 +97,42 @@ static dm_status post_yardstick(dm_lab *lab, const dm_lab_work *w) {
   return dm_cuda_copy_on(gpu, lab->stream, to, w->x);
 }
 
-static cudaError_t launch_helper(dm_lab *lab, const dm_lab_work *w) {
+static dm_status dot(dm_lab *lab, const dm_lab_work *w, cudaError_t *answer) {
+  dm_dot_product product = {.x = w->x,
+                            .y = w->y,
+                            .result = w->out.base,
+                            .processors = lab->gpu->processors,
+                            .stream = lab->stream};
+  DM_TRY(dm_cuda_grow(lab->gpu, &lab->scratch, dm_kernels_dot_scratch(&product)));
+  product.scratch = lab->scratch.memory;
+  *answer = helpers[w->kernel->id].dot(&product);
+  return DM_OK;
+}
+
+static dm_status post_helper(dm_lab *lab, const dm_lab_work *w) {
   const helper *h = &helpers[w->kernel->id];
+  cudaError_t answer = cudaErrorInvalidValue;
   switch (w->op) {
   case DM_TRANSPOSE:
-    return h->transpose(&(dm_transposition){.to = w->out, .from = w->x, .stream = lab->stream});
+    answer = h->transpose(&(dm_transposition){.to = w->out, .from = w->x, .stream = lab->stream});
+    break;
   case DM_ADD:
-    return h->add(&(dm_addition){.z = w->out,
-                                 .x = w->x,
-                                 .y = w->y,
-                                 .alpha = w->alpha,
-                                 .beta = w->beta,
-                                 .stream = lab->stream});
+    answer = h->add(&(dm_addition){.z = w->out,
+                                   .x = w->x,
+                                   .y = w->y,
+                                   .alpha = w->alpha,
+                                   .beta = w->beta,
+                                   .stream = lab->stream});
+    break;
   case DM_DOT:
-    return h->dot(&(dm_dot_product){.x = w->x,
-                                    .y = w->y,
-                                    .result = w->out.base,
-                                    .scratch = lab->scratch.memory,
-                                    .processors = lab->gpu->processors,
-                                    .stream = lab->stream});
+    DM_TRY(dot(lab, w, &answer));
+    break;
   case DM_GEMM:
   case DM_KERNEL_OPS:
     break;
   }
-  return cudaErrorInvalidValue;
+  if (answer == cudaSuccess) return DM_OK;
+  return dm_cuda_error(lab->gpu, answer, w->kernel->name, __FILE__, __LINE__, __func__);
 }
 
 dm_status dm_cuda_lab_post(dm_lab *lab, const dm_lab_work *work) {
@@ -130,9 +141,7 @@ dm_status dm_cuda_lab_post(dm_lab *lab, const dm_lab_work *work) {
   if (!work->kernel) return post_yardstick(lab, work);
   if (work->op == DM_GEMM)
     return dm_cuda_multiply(gpu, work->kernel, work->out, work->x, work->y, work->accumulate);
-  cudaError_t answer = launch_helper(lab, work);
-  if (answer == cudaSuccess) return DM_OK;
-  return dm_cuda_error(gpu, answer, work->kernel->name, __FILE__, __LINE__, __func__);
+  return post_helper(lab, work);
 }
 
 dm_status dm_lab_run(dm_lab *lab, const dm_lab_work *work) {
