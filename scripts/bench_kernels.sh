@@ -1,31 +1,67 @@
 #!/usr/bin/env bash
-# One GPU: every kernel of our own, in f32 and f64, against direct calls of cuBLAS in the same
-# process, turn about.
-# usage: scripts/bench_kernels.sh [--size N] [--repetitions N] [--output FILE]
+# One GPU: every kernel of the registry, beside cuBLAS, copies or plain reading: what the tables of
+# docs/kernels.md are made of.  Some 20 minutes on an H200, most of them spent on the slow rungs.
+# usage: scripts/bench_kernels.sh [--output FILE] [PART...]
+# Parts, all unless named: large (8192), huge (16384, the fast kernels), small and classical (128 to
+# 4096), along-k, accumulate, odd, helpers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-size=8192 repetitions=10 output=docs/results/kernels.jsonl
-while [ $# -gt 0 ]; do
-  case $1 in
-  --size) size=$2 ;;
-  --repetitions) repetitions=$2 ;;
-  --output) output=$2 ;;
-  *) die "usage: scripts/bench_kernels.sh [--size N] [--repetitions N] [--output FILE]" ;;
-  esac
+output=docs/results/kernels.jsonl
+usage="usage: scripts/bench_kernels.sh [--output FILE] [PART...]"
+if [ "${1-}" = --output ]; then
+  output=${2-}
+  [ -n "$output" ] || die "$usage"
   shift 2
-done
+fi
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(large huge classical along-k accumulate odd helpers)
+
+# Those that come near the library; a pattern without a kernel of its type is no error here.
+fast='warp_tile,double_buffer*,w*mma*,*mma*,jit*,cublas*'
+
+# bench OPTION...: its records are added to those of this run.
+bench() {
+  say "bench kernels $*"
+  "$damier" bench kernels "$@" --json "$records"
+}
+
+# fast TYPE OPTION...: of the fast kernels, those that there are and that take TYPE.
+bench_fast() {
+  local type=$1 pattern kernels=()
+  shift
+  for pattern in ${fast//,/ }; do
+    if "$damier" bench kernels --list -q -q --op gemm --type "$type" --kernel "$pattern" 2>/dev/null; then
+      kernels+=("$pattern")
+    fi
+  done
+  bench --op gemm --type "$type" --kernel "$(IFS=, && echo "${kernels[*]}")" "$@"
+}
+
+measure() {
+  local type
+  case $1 in
+  large) bench --op gemm --type f32,f64,tf32,f16,bf16,i8 --sizes 8192 ;;
+  huge) for type in f32 f64 tf32 f16 bf16 i8; do bench_fast $type --sizes 16384 --limit 8; done ;;
+  classical) bench --op gemm --type f32,f64,tf32,f16,bf16,i8 --sizes 128:4096:x2 --settle 0.2 ;;
+  along-k) for type in tf32 i8; do bench_fast $type --sizes '8192;16384' --along-k; done ;;
+  accumulate) for type in f16 bf16; do
+    bench_fast $type --sizes '8192,8192,2048;8192,8192,4096;16384,16384,4096' --accumulate
+  done ;;
+  odd) for type in f32 f64 tf32 f16 bf16 i8; do
+    bench_fast $type --sizes '8191;8193,8190,8195'
+    bench_fast $type --sizes 8192 --pad 1
+  done ;;
+  helpers) for op in transpose add dot; do
+    "$damier" bench kernels --list -q -q --op $op 2>/dev/null || continue
+    bench --op $op --type f32,f64 --sizes '8192;16384'
+  done ;;
+  *) die "$usage" ;;
+  esac
+}
 
 build_release -DDAMIER_CUDA=ON
 records=$(mktemp)
-kernels=$("$damier" info | sed -n 's/^backend cuda.*kernels //p' | tr -d ,)
-for type in f32 f64; do
-  for kernel in $kernels; do
-    case "$kernel $type" in auto* | cublas* | "kahan f64") continue ;; esac
-    say "$kernel, $type"
-    "$damier" bench multiply --backend cuda --from device --against-library --size "$size" \
-      --type "$type" --kernel "$kernel" --repetitions "$repetitions" --warmup 2 -q --json "$records"
-  done
-done
+for part in "${parts[@]}"; do measure "$part"; done
 keep_records "$records" "$output"

@@ -9,78 +9,15 @@ an interval is the 95 % confidence interval of the median, from order statistics
 """
 import argparse
 import json
-import math
 import pathlib
 import sys
+
+import kernel_tables
+from tables import estimate, machine_ranks, median, met, milliseconds, origin, table
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 GOAL_CPU, GOAL_GPU, GOAL_IO = 1.05, 0.98, 0.90
 GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
-
-
-def median(values):
-    values = sorted(values)
-    return 0.5 * (values[(len(values) - 1) // 2] + values[len(values) // 2])
-
-
-def interval(values):
-    """Bounds that the median of all runs lies between with 95 %; the extremes of few values."""
-    values, below, rank = sorted(values), 0.0, 0
-    while rank < len(values):
-        below += math.comb(len(values), rank) / 2.0 ** len(values)
-        if below > 0.025:
-            break
-        rank += 1
-    rank = max(rank, 1)
-    return values[rank - 1], values[-rank]
-
-
-def estimate(values, digits):
-    low, high = interval(values)
-    return f"{median(values):.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
-
-
-def milliseconds(seconds):
-    return f"{1e3 * median(seconds):.2f}"
-
-
-def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-    return lines
-
-
-def met(value, goal, is_met):
-    return f"{'met' if is_met else 'missed'} ({value} {goal})"
-
-
-def origin(records):
-    """Where numbers come from: one line for each machine and commit, and the commands."""
-    lines, seen = [], []
-    for record in records:
-        machine = record.get("machine", {})
-        parts = [machine.get("device"), machine.get("library"), "commit " + record["git"],
-                 record["date"][:10]]
-        line = ", ".join(part for part in parts if part)
-        if line not in seen:
-            seen.append(line)
-    commands = []
-    for record in records:
-        words, hidden = record["command"].split(), set()
-        for place, word in enumerate(words):  # where the record went is of no interest
-            if word == "--json":
-                hidden |= {place, place + 1}
-        command = " ".join(w for place, w in enumerate(words) if place not in hidden and w != "-q")
-        ranks = machine_ranks(record)
-        command = (f"mpirun -n {ranks} " if ranks > 1 else "") + command
-        if command not in commands:
-            commands.append(command)
-    lines += ["", *(f"Measured on: {line}." for line in seen), ""]
-    return lines + ["    " + command for command in commands]
-
-
-def machine_ranks(record):
-    return record.get("machine", {}).get("ranks", 1)
 
 
 def cpu_table(records):
@@ -146,46 +83,25 @@ def io_table(records):
     return table(head, rows) + origin(records)
 
 
-def kernel_of(record):
-    words = record["command"].split()
-    return words[words.index("--kernel") + 1] if "--kernel" in words else None
-
-
-def kernels_table(records):
-    """One row a kernel, in the order measured; types beside each other."""
-    types = ("f32", "f64")
-    rows = {}
-    for r in records:
-        times, problem = r["repetitions"], r["problem"]
-        flops = r["rates"]["multiply_flops"] * r["times"]["multiply_median_s"]
-        share = median([b / a for a, b in zip(times["multiply_s"], times["library_s"])])
-        cells = (f"{flops / median(times['multiply_s']) / 1e12:.2f}", f"{100 * share:.1f} %")
-        rows.setdefault(kernel_of(r), {})[problem["work"]] = cells
-    head = ["kernel"]
-    for kind in types:
-        head += [f"{kind}, TFLOP/s", "of cuBLAS"]
-    body = [[f"`{name}`"] + [cell for kind in types for cell in cells.get(kind, ("", ""))]
-            for name, cells in rows.items()]
-    return table(head, body) + origin(records[:1])
-
-
 def kind_of(record):
     if record["verb"] == "bench io":
         return "io"
-    if kernel_of(record):
-        return "kernels"
+    if record["verb"] == "bench kernels":
+        return "kernels" if kernel_tables.is_timed(record) else None
     return "gpu" if record["machine"]["backend"] == "cuda" else "cpu"
 
 
-PAGES = {"performance.md": {"cpu": cpu_table, "gpu": gpu_table, "io": io_table},
-         "kernels.md": {"kernels": kernels_table}}
+# Of each page the tables by name: the kind of record that each is made of, and how.
+PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table),
+                            "io": ("io", io_table)},
+         "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}}
 
 
 def page_with_tables(text, makers, records):
-    for name, make in makers.items():
-        mine = [r for r in records if kind_of(r) == name]
+    for name, (kind, make) in makers.items():
+        mine = [r for r in records if kind_of(r) == kind]
         begin, end = f"<!-- table {name} -->\n", f"<!-- end {name} -->"
-        body = "\n".join(make(mine)) if mine else "No measurement is recorded yet."
+        body = "\n".join(make(mine) if mine else []) or "No measurement is recorded yet."
         head, rest = text.split(begin)
         text = head + begin + body + "\n" + end + rest.split(end)[1]
     return text

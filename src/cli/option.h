@@ -19,6 +19,7 @@ enum {
   DM_VERB_BENCH_IO = 64,
   DM_VERB_NONE = 128,
   DM_VERB_TUNE = 256,
+  DM_VERB_BENCH_KERNELS = 512,
 };
 
 typedef enum dm_group {
@@ -62,7 +63,7 @@ extern const int dm_cli_option_count;
 const char *dm_cli_group_title(dm_group group);
 bool dm_cli_group_is_basic(dm_group group); /* part of the short help */
 
-/* The index of NAME, or -1. */
+/* The index of NAME, or -1.  A name may stand twice, for different verbs: then the first. */
 int dm_cli_option_find(const char *name);
 
 /* Whether the option NAME was given by flag or environment. */
@@ -90,6 +91,7 @@ dm_status dm_cli_set_count(const dm_option *option, const char *text, dm_setting
 dm_status dm_cli_set_real(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_complex(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_text(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_list(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_path(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_paths(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_location(const dm_option *option, const char *text, dm_settings *settings);

@@ -34,8 +34,9 @@ int dm_cli_option_find(const char *name) {
 }
 
 bool dm_cli_given(const dm_settings *settings, const char *name) {
-  int index = dm_cli_option_find(name);
-  return index >= 0 && settings->given[index];
+  for (int i = 0; i < dm_cli_option_count; i++)
+    if (settings->given[i] && strcmp(dm_cli_options[i].name, name) == 0) return true;
+  return false;
 }
 
 bool dm_cli_takes_value(const dm_option *option) {

@@ -98,6 +98,10 @@ dm_status dm_cli_set_text(const dm_option *option, const char *text, dm_settings
   return copy_text(text, place(option, settings), DM_CLI_TEXT);
 }
 
+dm_status dm_cli_set_list(const dm_option *option, const char *text, dm_settings *settings) {
+  return copy_text(text, place(option, settings), DM_CLI_LIST);
+}
+
 dm_status dm_cli_set_path(const dm_option *option, const char *text, dm_settings *settings) {
   return copy_text(text, place(option, settings), DM_PATH);
 }

@@ -11,10 +11,11 @@ enum {
   BENCH_M = DM_VERB_BENCH_MULTIPLY,
   BENCH_IO = DM_VERB_BENCH_IO,
   TUNE = DM_VERB_TUNE,
+  BENCH_K = DM_VERB_BENCH_KERNELS,
   NONE = DM_VERB_NONE,
   BENCH = BENCH_M | BENCH_IO,
   READERS = MULTIPLY | PLAN | VERIFY | INFO, /* verbs that open inputs */
-  VERBS = MULTIPLY | PLAN | GENERATE | VERIFY | INFO | BENCH | TUNE,
+  VERBS = MULTIPLY | PLAN | GENERATE | VERIFY | INFO | BENCH | BENCH_K | TUNE,
   ENGINE = MULTIPLY | BENCH_M,
 };
 
@@ -27,6 +28,7 @@ static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity"
                                     "integer", "constant", "hilbert", NULL};
 static const char *const places[] = {"auto", "host", "device", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
+static const char *const lab_ops[] = {"all", "gemm", "transpose", "add", "dot", NULL};
 static const char *const shells[] = {"bash", NULL};
 
 /* clang-format off */
@@ -65,7 +67,12 @@ const dm_option dm_cli_options[] = {
      "size of the matrix", dm_cli_set_count, AT(bytes), .least = 4096},
     {"kind", 0, NULL, GENERATE, DM_GROUP_MATRIX, "uniform", NULL,
      "what the elements are", dm_cli_set_choice, AT(kind), .choices = kinds},
-    {"seed", 0, "N", GENERATE | BENCH_M, DM_GROUP_MATRIX, "1", NULL,
+    {"sizes", 0, "LIST", BENCH_K, DM_GROUP_MATRIX, "4096", NULL,
+     "N, M,N,K, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, ';' between several; or a FILE.csv of M,N,K",
+     dm_cli_set_list, AT(lab.sizes)},
+    {"pad", 0, "N", BENCH_K, DM_GROUP_MATRIX, "0", NULL,
+     "elements behind each row", dm_cli_set_count, AT(lab.pad)},
+    {"seed", 0, "N", GENERATE | BENCH_M | BENCH_K, DM_GROUP_MATRIX, "1", NULL,
      "of the random elements", dm_cli_set_count, AT(seed)},
     {"phi", 0, "X", GENERATE, DM_GROUP_MATRIX, "1", NULL,
      "ozaki: (rand - 0.5) exp(phi randn)", dm_cli_set_real, AT(phi), .flags_only = true},
@@ -87,6 +94,11 @@ const dm_option dm_cli_options[] = {
     {"type", 0, NULL, MULTIPLY | PLAN | GENERATE | VERIFY | BENCH_M | TUNE, DM_GROUP_EQUATION, NULL,
      "the files', else f64", "element type; inputs of another are first rounded to it",
      dm_cli_set_choice, AT(type), .choices = types},
+    {"type", 0, "T[,T...]", BENCH_K, DM_GROUP_EQUATION, "all", NULL,
+     "element types; tf32 is f32 multiplied in TF32",
+     dm_cli_set_text, AT(lab.types), .flags_only = true},
+    {"accumulate", 0, NULL, BENCH_K, DM_GROUP_EQUATION, NULL, NULL,
+     "C += A B instead of C = A B", dm_cli_set_flag, AT(lab.accumulate)},
     {"type-c", 0, NULL, MULTIPLY | PLAN | BENCH_M, DM_GROUP_EQUATION, NULL,
      "the inputs'; 16 bit: f32, i8: i32", "element type of the result",
      dm_cli_set_choice, AT(type_c), .choices = types},
@@ -109,6 +121,21 @@ const dm_option dm_cli_options[] = {
      "m, n and k of the products that are measured", dm_cli_set_text, AT(sizes)},
     {"time", 0, "SECONDS", TUNE, DM_GROUP_MEASURE, "180", NULL,
      "after which no further tile sizes are tried", dm_cli_set_real, AT(time)},
+    {"repetitions", 0, "N", BENCH_K, DM_GROUP_MEASURE, "20", NULL,
+     "measurements of a kernel and of what it is compared with, turn about",
+     dm_cli_set_count, AT(lab.pairs), .flags_only = true, .least = 3},
+    {"along-k", 0, NULL, BENCH_K, DM_GROUP_MEASURE, NULL, NULL,
+     "let cuBLAS have B transposed, which it multiplies fastest in i8 and TF32; kernels have it by"
+     " rows as ever", dm_cli_set_flag, AT(lab.along_k)},
+    {"settle", 0, "SECONDS", BENCH_K, DM_GROUP_MEASURE, "1", NULL,
+     "longest warm-up; it ends when two quarters of it differ by less than 1 %", dm_cli_set_real, AT(lab.settle)},
+    {"limit", 0, "SECONDS", BENCH_K, DM_GROUP_MEASURE, "5", NULL,
+     "of measuring one kernel; then 3 repetitions are enough", dm_cli_set_real, AT(lab.limit)},
+    {"check", 0, NULL, BENCH_K, DM_GROUP_MEASURE, NULL, NULL,
+     "only check the results, time nothing", dm_cli_set_flag, AT(lab.check), .flags_only = true},
+    {"list", 0, NULL, BENCH_K, DM_GROUP_MEASURE, NULL, NULL,
+     "only say what kernels there are; needs no GPU", dm_cli_set_flag, AT(lab.list),
+     .flags_only = true},
     {"full", 0, NULL, VERIFY, DM_GROUP_MEASURE, NULL, NULL,
      "multiply again in higher precision and compare every element",
      dm_cli_set_flag, AT(full)},
@@ -126,6 +153,10 @@ const dm_option dm_cli_options[] = {
      "where products are computed", dm_cli_set_choice, AT(backend), .choices = backends},
     {"kernel", 0, "NAME", ENGINE, DM_GROUP_ENGINE, "auto", NULL,
      "of the backend ('damier info' lists them)", dm_cli_set_text, AT(kernel)},
+    {"kernel", 0, "PATTERN[,PATTERN...]", BENCH_K, DM_GROUP_ENGINE, "*", NULL,
+     "names, or patterns such as 'mma*'", dm_cli_set_text, AT(lab.kernels), .flags_only = true},
+    {"op", 0, NULL, BENCH_K, DM_GROUP_ENGINE, "all", NULL,
+     "what the kernels compute", dm_cli_set_choice, AT(lab.op), .choices = lab_ops},
     {"threads", 0, "N", ENGINE, DM_GROUP_ENGINE, NULL, "the node's cores over its ranks",
      "of the CPU product, per rank", dm_cli_set_count, AT(threads), .least = 1},
     {"memory", 0, "host=SIZE,device=SIZE", ENGINE | PLAN, DM_GROUP_ENGINE, NULL,

@@ -13,6 +13,7 @@ typedef struct dm_work {
   dm_status (*run)(dm_run *run, const dm_call *call, void *shared, dm_record *record);
   void *shared;
   int64_t bytes;
+  bool reports; /* it makes and publishes its records by itself: RUN's RECORD is NULL */
 } dm_work;
 
 /* Starts MPI, agrees on PREPARED (taken), shares, works, prints and writes the record, ends MPI.

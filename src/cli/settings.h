@@ -8,7 +8,7 @@
 
 #include "io/dataset.h"
 
-enum { DM_CLI_OPTIONS = 96, DM_CLI_TEXT = 256, DM_CLI_REPORTS = 4 };
+enum { DM_CLI_OPTIONS = 96, DM_CLI_TEXT = 256, DM_CLI_LIST = 2048, DM_CLI_REPORTS = 4 };
 
 typedef struct dm_cli_paths {
   int count;
@@ -20,6 +20,15 @@ typedef struct dm_cli_asked {
   bool usage, help, version, man_page;
   int completion; /* 0: no; else 1 + the shell */
 } dm_cli_asked;
+
+/* Of bench kernels. */
+typedef struct dm_cli_lab {
+  char kernels[DM_CLI_TEXT], types[DM_CLI_TEXT], sizes[DM_CLI_LIST];
+  int op; /* 0: all; else 1 + dm_kernel_op */
+  bool check, list, accumulate, along_k;
+  int64_t pad, pairs;
+  double settle, limit;
+} dm_cli_lab;
 
 /* Choices are held as their place in the option's list, which is that of the enum they stand for.
  */
@@ -43,6 +52,7 @@ typedef struct dm_settings {
   char directory[DM_PATH], tunings[DM_PATH];
   dm_location output, old_c;
   dm_cli_paths json, csv;
+  dm_cli_lab lab;
 } dm_settings;
 
 #endif

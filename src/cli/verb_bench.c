@@ -51,7 +51,7 @@ static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, 
 }
 
 int dm_cli_bench_multiply(dm_call *call) {
-  return dm_cli_run_job(call, DM_OK, &(dm_work){bench_multiply, NULL, 0});
+  return dm_cli_run_job(call, DM_OK, &(dm_work){.run = bench_multiply});
 }
 
 static dm_status bench_io(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
@@ -63,5 +63,5 @@ static dm_status bench_io(dm_run *run, const dm_call *call, void *shared, dm_rec
 }
 
 int dm_cli_bench_io(dm_call *call) {
-  return dm_cli_run_job(call, DM_OK, &(dm_work){bench_io, NULL, 0});
+  return dm_cli_run_job(call, DM_OK, &(dm_work){.run = bench_io});
 }

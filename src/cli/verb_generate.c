@@ -46,5 +46,6 @@ int dm_cli_generate(dm_call *call) {
   dm_status status = read_settings(call, &g), prepared = DM_OK;
   if (status) return dm_cli_finish(call, status);
   if (dm_cli_leads(call)) prepared = dm_output_check(&g.out, "/a", g.force, NULL, 0, NULL);
-  return dm_cli_run_job(call, prepared, &(dm_work){generate, &g, sizeof g});
+  return dm_cli_run_job(call, prepared,
+                        &(dm_work){.run = generate, .shared = &g, .bytes = sizeof g});
 }

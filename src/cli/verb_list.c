@@ -57,6 +57,16 @@ const dm_verb dm_cli_verbs[] = {
      "",
      {"mpirun -n 4 damier bench io --directory /scratch --bytes 8GiB"},
      dm_cli_bench_io},
+    {"bench kernels", DM_VERB_BENCH_KERNELS, "", 0, 0,
+     "check and measure every kernel by itself on one GPU",
+     "Each kernel is checked first, against sums of twice the precision of f64, and not timed if it"
+     " fails.\n"
+     "Products are compared with cuBLAS, transpositions and additions with a copy, dot products with"
+     " plain reading, turn about on the same matrices.\n"
+     "With --json and --csv, each kernel in each type and size is a record of its own.\n",
+     {"damier bench kernels --list",
+      "damier bench kernels --kernel 'warp_tile,double*' --type f32 --sizes 128:4096:x2"},
+     dm_cli_bench_kernels},
 };
 /* clang-format on */
 
@@ -67,7 +77,7 @@ const dm_verb dm_cli_no_verb = {.name = "", .bit = DM_VERB_NONE, .operands = "",
 
 const dm_exit_code dm_cli_exit_codes[] = {
     {0, "done"},
-    {1, "the verification failed"},
+    {1, "the verification failed, or the check of a kernel"},
     {2, "usage; also: the output exists or is an input, or a kernel does not take the type"},
     {3, "an input was rejected"},
     {4, "a file could not be read or written"},

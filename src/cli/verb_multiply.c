@@ -53,5 +53,6 @@ int dm_cli_multiply(dm_call *call) {
   dm_status status = check(call, &f);
   if (status) return dm_cli_finish(call, status);
   dm_status prepared = dm_cli_leads(call) ? prepare(call, &f) : DM_OK;
-  return dm_cli_run_job(call, prepared, &(dm_work){multiply, &f, sizeof f});
+  return dm_cli_run_job(call, prepared,
+                        &(dm_work){.run = multiply, .shared = &f, .bytes = sizeof f});
 }

@@ -9,6 +9,7 @@
 #include "core/buffer.h"
 #include "core/version.h"
 #include "io/inspect.h"
+#include "job/info_kernels.h"
 #include "job/tilings.h"
 #include "transport/transport.h"
 
@@ -20,6 +21,18 @@ static void join_kernels(const dm_backend_ops *ops, char *text, size_t size) {
     used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", names[i]);
 }
 
+static void record_device(const dm_backend_ops *ops, int rank, const dm_device *device,
+                          dm_record *record) {
+  char path[64], memory[32] = "";
+  snprintf(path, sizeof path, "backends.%s.device_%d", ops->name, rank);
+  if (ops->device_memory)
+    snprintf(memory, sizeof memory, ", %.0f GiB", (double)device->memory_total / 0x1p30);
+  dm_record_text(record, path, "  device", "%s%s%s%s; %s", device->name, memory,
+                 device->id[0] ? ", " : "", device->id, device->library);
+  snprintf(path, sizeof path, "backends.%s.advice_%d", ops->name, rank);
+  if (device->advice[0]) dm_record_text(record, path, "  advice", "%s", device->advice);
+}
+
 /* One device of a backend: opened only to be asked. */
 static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
                                  dm_record *record) {
@@ -27,23 +40,16 @@ static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
   dm_backend *backend;
   DM_TRY(dm_backend_open(ops, &config, &backend));
   dm_device device;
-  char path[64], memory[32] = "";
   dm_status status = dm_backend_device(backend, &device);
-  if (status) {
-    dm_backend_close(backend);
-    return status;
-  }
-  snprintf(path, sizeof path, "backends.%s.device_%d", ops->name, rank);
-  if (ops->device_memory)
-    snprintf(memory, sizeof memory, ", %.0f GiB", (double)device.memory_total / 0x1p30);
-  dm_record_text(record, path, "  device", "%s%s%s%s; %s", device.name, memory,
-                 device.id[0] ? ", " : "", device.id, device.library);
-  snprintf(path, sizeof path, "backends.%s.advice_%d", ops->name, rank);
-  if (device.advice[0]) dm_record_text(record, path, "  advice", "%s", device.advice);
+  if (!status) record_device(ops, rank, &device, record);
+  char path[64];
   snprintf(path, sizeof path, "backends.%s.tilings_%d", ops->name, rank);
-  if (ops->jit) dm_tilings_describe(backend, path, record);
+  if (!status && ops->jit) dm_tilings_describe(backend, path, record);
+  if (!status && ops->device_memory) status = dm_info_limits(backend, rank, record);
+  /* The GPUs of a node are alike. */
+  if (!status && ops->device_memory && rank == 0) dm_info_kernels(backend, record);
   dm_backend_close(backend);
-  return DM_OK;
+  return status;
 }
 
 static dm_status describe_backend(const dm_backend_ops *ops, dm_record *record) {

@@ -238,7 +238,7 @@ static void write_values(const dm_record *record, FILE *file, bool names) {
     const entry *e = &record->entries[i];
     if (json_is_array(e->value)) continue;
     char *text = NULL;
-    if (!names && !json_is_string(e->value))
+    if (!names && !json_is_string(e->value) && !json_is_null(e->value))
       text = json_dumps(e->value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
     const char *value = names ? e->path : text ? text : json_string_value(e->value);
     write_field(file, value ? value : "", first);

@@ -118,6 +118,12 @@ static void csv_is_valid(void **state) {
     assert_string_equal(field, nasty);
   }
   assert_int_equal(*at, '\0');
+  at = text;
+  const int none = 12; /* what is not known is empty */
+  csv_fields(&at, field, none);
+  assert_string_equal(field, "times.none_s");
+  csv_fields(&at, field, none);
+  assert_string_equal(field, "");
   free(text);
   dm_record_free(record);
   unlink(path);

@@ -1,0 +1,68 @@
+"""What the tables of the documentation are made with: medians, intervals, Markdown."""
+import math
+
+
+def median(values):
+    values = sorted(values)
+    return 0.5 * (values[(len(values) - 1) // 2] + values[len(values) // 2])
+
+
+def interval(values):
+    """Bounds that the median of all runs lies between with 95 %; the extremes of few values."""
+    values, below, rank = sorted(values), 0.0, 0
+    while rank < len(values):
+        below += math.comb(len(values), rank) / 2.0 ** len(values)
+        if below > 0.025:
+            break
+        rank += 1
+    rank = max(rank, 1)
+    return values[rank - 1], values[-rank]
+
+
+def estimate(values, digits):
+    low, high = interval(values)
+    return f"{median(values):.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def milliseconds(seconds):
+    return f"{1e3 * median(seconds):.2f}"
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return lines
+
+
+def met(value, goal, is_met):
+    return f"{'met' if is_met else 'missed'} ({value} {goal})"
+
+
+def machine_ranks(record):
+    return record.get("machine", {}).get("ranks", 1)
+
+
+def command_of(record):
+    """As typed, without where the record went."""
+    words, hidden = record["command"].split(), set()
+    for place, word in enumerate(words):
+        if word == "--json":
+            hidden |= {place, place + 1}
+    command = " ".join(w for place, w in enumerate(words) if place not in hidden and w != "-q")
+    ranks = machine_ranks(record)
+    return (f"mpirun -n {ranks} " if ranks > 1 else "") + command
+
+
+def origin(records):
+    """Where numbers come from: one line for each machine and commit, and the commands."""
+    machines, commands = [], []
+    for record in records:
+        machine = record.get("machine", {})
+        parts = [machine.get("device"), machine.get("library"), "commit " + record["git"],
+                 record["date"][:10]]
+        line = "Measured on: " + ", ".join(part for part in parts if part) + "."
+        if line not in machines:
+            machines.append(line)
+        if command_of(record) not in commands:
+            commands.append(command_of(record))
+    return ["", *machines, "", *("    " + command for command in commands)]

@@ -1,0 +1,221 @@
+/* The lab on a GPU: calls of kernels, one by one or as a graph, and the time that they take. */
+#ifdef DM_HAVE_CUDA
+
+#include "backend/cuda_lab.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+
+enum { SINK = 256 }; /* bytes that plain reading may write */
+
+typedef struct helper {
+  cudaError_t (*transpose)(const dm_transposition *work);
+  cudaError_t (*add)(const dm_addition *work);
+  cudaError_t (*dot)(const dm_dot_product *work);
+} helper;
+
+#define TRANSPOSE(name, ...) [DM_KERNEL_##name] = {.transpose = dm_kernels_##name},
+#define ADD(name, ...) [DM_KERNEL_##name] = {.add = dm_kernels_##name},
+#define DOT(name, ...) [DM_KERNEL_##name] = {.dot = dm_kernels_##name},
+static const helper helpers[DM_KERNEL_COUNT] = {
+    [DM_KERNEL_cublas] = {0}, /* no helper; the lists may be empty */
+    DM_TRANSPOSE_LIST(TRANSPOSE) DM_ADD_LIST(ADD) DM_DOT_LIST(DOT)};
+
+dm_status dm_lab_open(dm_backend *backend, dm_lab **lab) {
+  void *memory;
+  if (backend->ops != &dm_backend_cuda)
+    return dm_fail(DM_E_DEVICE, "kernels are measured on the cuda backend only");
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_lab), &memory));
+  dm_lab *l = memory;
+  l->gpu = dm_cuda_of(backend);
+  l->stream = l->gpu->lanes[DM_COMPUTE].stream;
+  *lab = l;
+  DM_TRY(dm_cuda_enter(l->gpu));
+  DM_CUDA(l->gpu, cudaEventCreate(&l->begin));
+  DM_CUDA(l->gpu, cudaEventCreate(&l->end));
+  DM_TRY(dm_cuda_grow(l->gpu, &l->scratch, SINK));
+  dm_nvml_open(l->gpu->id, &l->nvml);
+  return DM_OK;
+}
+
+void dm_lab_close(dm_lab *lab) {
+  if (!lab) return;
+  dm_nvml_close(&lab->nvml);
+  if (lab->begin) (void)cudaEventDestroy(lab->begin);
+  if (lab->end) (void)cudaEventDestroy(lab->end);
+  dm_cuda_area *const areas[] = {&lab->scratch, &lab->expected, &lab->errors};
+  for (int i = 0; i < 3; i++)
+    if (areas[i]->memory) dm_cuda_release(&lab->gpu->base, DM_DEVICE, areas[i]->memory);
+  free(lab);
+}
+
+void dm_lab_sense(dm_lab *lab, dm_lab_sensors *sensors) {
+  *sensors = (dm_lab_sensors){.clock = dm_nvml_clock(&lab->nvml),
+                              .power = dm_nvml_power(&lab->nvml),
+                              .temperature = dm_nvml_temperature(&lab->nvml)};
+}
+
+/* ---- one call ---- */
+
+/* cuBLAS with the layout that tensor cores read i8 and TF32 in.  It takes i8 only where rows begin
+ * at multiples of 4 bytes. */
+static bool takes_along_k(const dm_lab_work *w) {
+  if (w->op != DM_GEMM || !w->y_along_k.base) return false;
+  return w->x.dtype != DM_I8 || (w->x.row_stride % 4 == 0 && w->y_along_k.row_stride % 4 == 0);
+}
+
+static dm_status multiply_along_k(dm_lab *lab, const dm_lab_work *w) {
+  dm_cuda *gpu = lab->gpu;
+  const dm_cuda_types *t = dm_cuda_types_of(w->x.dtype);
+  const dm_view c = w->out, a = w->x, b = w->y_along_k;
+  DM_CUBLAS(gpu,
+            cublasGemmEx_64(gpu->cublas, CUBLAS_OP_T, CUBLAS_OP_N, c.cols, c.rows, a.cols, t->one,
+                            b.base, t->in, dm_cuda_leading(b), a.base, t->in, dm_cuda_leading(a),
+                            w->accumulate ? t->one : t->zero, c.base, t->out, dm_cuda_leading(c),
+                            gpu->tf32 ? t->compute_tf32 : t->compute, CUBLAS_GEMM_DEFAULT));
+  return DM_OK;
+}
+
+/* What the kernel of W is compared with. */
+static dm_status post_yardstick(dm_lab *lab, const dm_lab_work *w) {
+  dm_cuda *gpu = lab->gpu;
+  if (takes_along_k(w)) return multiply_along_k(lab, w);
+  if (w->op == DM_GEMM)
+    return dm_cuda_multiply(gpu, &dm_cuda_registry()[DM_KERNEL_cublas], w->out, w->x, w->y,
+                            w->accumulate);
+  if (w->op == DM_DOT) {
+    const int64_t bytes = w->x.rows * w->x.row_stride * dm_dtype_size(w->x.dtype);
+    DM_CUDA(gpu, dm_kernels_read(w->x.base, w->y.base, bytes, gpu->processors, lab->scratch.memory,
+                                 lab->stream));
+    return DM_OK;
+  }
+  dm_view to = w->x; /* the shape of a transposed matrix does not matter to a copy */
+  to.base = w->out.base;
+  if (w->op == DM_TRANSPOSE) to.row_stride = to.cols;
+  if (w->op == DM_ADD) to.row_stride = w->out.row_stride;
+  return dm_cuda_copy_on(gpu, lab->stream, to, w->x);
+}
+
+static dm_status dot(dm_lab *lab, const dm_lab_work *w, cudaError_t *answer) {
+  dm_dot_product product = {.x = w->x,
+                            .y = w->y,
+                            .result = w->out.base,
+                            .processors = lab->gpu->processors,
+                            .stream = lab->stream};
+  DM_TRY(dm_cuda_grow(lab->gpu, &lab->scratch, dm_kernels_dot_scratch(&product)));
+  product.scratch = lab->scratch.memory;
+  *answer = helpers[w->kernel->id].dot(&product);
+  return DM_OK;
+}
+
+static dm_status post_helper(dm_lab *lab, const dm_lab_work *w) {
+  const helper *h = &helpers[w->kernel->id];
+  cudaError_t answer = cudaErrorInvalidValue;
+  switch (w->op) {
+  case DM_TRANSPOSE:
+    answer = h->transpose(&(dm_transposition){.to = w->out, .from = w->x, .stream = lab->stream});
+    break;
+  case DM_ADD:
+    answer = h->add(&(dm_addition){.z = w->out,
+                                   .x = w->x,
+                                   .y = w->y,
+                                   .alpha = w->alpha,
+                                   .beta = w->beta,
+                                   .stream = lab->stream});
+    break;
+  case DM_DOT:
+    DM_TRY(dot(lab, w, &answer));
+    break;
+  case DM_GEMM:
+  case DM_KERNEL_OPS:
+    break;
+  }
+  if (answer == cudaSuccess) return DM_OK;
+  return dm_cuda_error(lab->gpu, answer, w->kernel->name, __FILE__, __LINE__, __func__);
+}
+
+dm_status dm_cuda_lab_post(dm_lab *lab, const dm_lab_work *work) {
+  dm_cuda *gpu = lab->gpu;
+  gpu->tf32 = work->tf32;
+  if (!work->kernel) return post_yardstick(lab, work);
+  if (work->op == DM_GEMM)
+    return dm_cuda_multiply(gpu, work->kernel, work->out, work->x, work->y, work->accumulate);
+  return post_helper(lab, work);
+}
+
+dm_status dm_lab_run(dm_lab *lab, const dm_lab_work *work) {
+  DM_TRY(dm_cuda_enter(lab->gpu));
+  DM_TRY(dm_cuda_lab_post(lab, work));
+  DM_CUDA(lab->gpu, cudaStreamSynchronize(lab->stream));
+  return DM_OK;
+}
+
+/* ---- many ---- */
+
+dm_status dm_cuda_lab_post_series(dm_lab *lab, dm_lab_series *series) {
+  for (int64_t i = 0; i < series->launches; i++) {
+    DM_TRY(dm_cuda_lab_post(lab, &series->works[series->next]));
+    series->next = (series->next + 1) % series->sets;
+  }
+  return DM_OK;
+}
+
+dm_status dm_cuda_lab_record(dm_lab *lab, dm_lab_series *series, cudaGraph_t *graph) {
+  dm_cuda *gpu = lab->gpu;
+  *graph = NULL;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_CUDA(gpu, cudaStreamBeginCapture(lab->stream, cudaStreamCaptureModeRelaxed));
+  dm_status posted = dm_cuda_lab_post_series(lab, series);
+  cudaError_t ended = cudaStreamEndCapture(lab->stream, graph);
+  if (!posted && ended == cudaSuccess) return DM_OK;
+  /* Something that waits for the GPU, or allocates, cannot be recorded; it can still be run. */
+  (void)cudaGetLastError();
+  dm_status_free(posted);
+  if (ended == cudaSuccess && *graph) (void)cudaGraphDestroy(*graph);
+  *graph = NULL;
+  return DM_OK;
+}
+
+dm_status dm_lab_prepare(dm_lab *lab, dm_lab_series *series) {
+  series->graph_of_device = NULL;
+  series->next = 0;
+  if (!series->graph) return DM_OK;
+  cudaGraph_t graph;
+  DM_TRY(dm_cuda_lab_record(lab, series, &graph));
+  series->graph = graph != NULL;
+  if (!graph) return DM_OK;
+  cudaGraphExec_t ready = NULL;
+  cudaError_t answer = cudaGraphInstantiate(&ready, graph, 0);
+  (void)cudaGraphDestroy(graph);
+  DM_CUDA(lab->gpu, answer);
+  series->graph_of_device = ready;
+  DM_CUDA(lab->gpu, cudaGraphUpload(ready, lab->stream));
+  return DM_OK;
+}
+
+void dm_lab_forget(dm_lab *lab, dm_lab_series *series) {
+  (void)lab;
+  if (series->graph_of_device) (void)cudaGraphExecDestroy(series->graph_of_device);
+  series->graph_of_device = NULL;
+}
+
+dm_status dm_lab_start(dm_lab *lab, dm_lab_series *series) {
+  DM_CUDA(lab->gpu, cudaEventRecord(lab->begin, lab->stream));
+  if (series->graph_of_device)
+    DM_CUDA(lab->gpu, cudaGraphLaunch(series->graph_of_device, lab->stream));
+  else
+    DM_TRY(dm_cuda_lab_post_series(lab, series));
+  DM_CUDA(lab->gpu, cudaEventRecord(lab->end, lab->stream));
+  return DM_OK;
+}
+
+dm_status dm_lab_finish(dm_lab *lab, double *seconds) {
+  float milliseconds = 0.0f;
+  DM_CUDA(lab->gpu, cudaEventSynchronize(lab->end));
+  DM_CUDA(lab->gpu, cudaEventElapsedTime(&milliseconds, lab->begin, lab->end));
+  *seconds = 1e-3 * (double)milliseconds;
+  return DM_OK;
+}
+
+#endif

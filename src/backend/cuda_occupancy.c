@@ -1,0 +1,146 @@
+/* What bounds kernels.  What a kernel asks of a multiprocessor is learnt without its help: one call
+ * is recorded in a graph instead of being run, and the driver is asked about the function in the
+ * graph's node.  So this knows the kernels of libraries, too. */
+#ifdef DM_HAVE_CUDA
+
+#include <cuda.h>
+#include <stdlib.h>
+
+#include "backend/cuda_lab.h"
+#include "core/buffer.h"
+
+typedef CUresult (*ask_node)(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *parameters);
+typedef CUresult (*ask_function_of)(CUfunction *function, CUkernel kernel);
+typedef CUresult (*ask_attribute)(int *value, CUfunction_attribute attribute, CUfunction function);
+typedef CUresult (*ask_blocks)(int *blocks, CUfunction function, int threads, size_t shared);
+
+/* The driver's functions; the program is not linked with the driver, which may be missing. */
+typedef struct driver {
+  ask_node node;
+  ask_function_of function_of;
+  ask_attribute attribute;
+  ask_blocks blocks;
+} driver;
+
+static bool find(const char *name, void *function) {
+  enum cudaDriverEntryPointQueryResult answer;
+  void **symbol = function;
+  *symbol = NULL;
+#if CUDART_VERSION >= 12050
+  cudaError_t error =
+      cudaGetDriverEntryPointByVersion(name, symbol, 12000, cudaEnableDefault, &answer);
+#else
+  cudaError_t error = cudaGetDriverEntryPoint(name, symbol, cudaEnableDefault, &answer);
+#endif
+  if (error == cudaSuccess && answer == cudaDriverEntryPointSuccess && *symbol) return true;
+  (void)cudaGetLastError();
+  return false;
+}
+
+static bool find_driver(driver *d) {
+  return find("cuGraphKernelNodeGetParams", &d->node) &&
+         find("cuKernelGetFunction", &d->function_of) &&
+         find("cuFuncGetAttribute", &d->attribute) &&
+         find("cuOccupancyMaxActiveBlocksPerMultiprocessor", &d->blocks);
+}
+
+dm_status dm_lab_limits_of(dm_backend *backend, dm_lab_limits *limits) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  DM_TRY(dm_cuda_enter(gpu));
+  enum { COUNT = 12 };
+  static const enum cudaDeviceAttr wanted[COUNT] = {
+      cudaDevAttrMaxThreadsPerMultiProcessor,
+      cudaDevAttrMaxBlocksPerMultiprocessor,
+      cudaDevAttrMaxRegistersPerMultiprocessor,
+      cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+      cudaDevAttrMaxSharedMemoryPerBlockOptin,
+      cudaDevAttrMaxThreadsPerBlock,
+      cudaDevAttrL2CacheSize,
+      cudaDevAttrClockRate, /* kHz */
+      cudaDevAttrMemoryClockRate,
+      cudaDevAttrGlobalMemoryBusWidth,
+      cudaDevAttrMultiProcessorCount,
+      cudaDevAttrWarpSize,
+  };
+  int value[COUNT] = {0};
+  for (int i = 0; i < COUNT; i++) /* an attribute that is not known stays 0 */
+    if (cudaDeviceGetAttribute(&value[i], wanted[i], gpu->index) != cudaSuccess)
+      (void)cudaGetLastError();
+  size_t available = 0, total = 0;
+  DM_CUDA(gpu, cudaMemGetInfo(&available, &total));
+  *limits = (dm_lab_limits){.capability = gpu->capability,
+                            .processors = value[10],
+                            .threads = value[0],
+                            .blocks = value[1],
+                            .registers = value[2],
+                            .shared = value[3],
+                            .shared_of_block = value[4],
+                            .threads_of_block = value[5],
+                            .l2 = value[6],
+                            .memory = (int64_t)total,
+                            .clock = 1e3 * value[7],
+                            .memory_clock = 1e3 * value[8],
+                            .memory_width = value[9]};
+  return DM_OK;
+}
+
+/* What is asked about one node; false where it is no kernel, or hides. */
+static bool describe(const driver *d, cudaGraphNode_t node, dm_lab_occupancy *o) {
+  enum cudaGraphNodeType type;
+  CUDA_KERNEL_NODE_PARAMS_v2 p = {0};
+  if (cudaGraphNodeGetType(node, &type) != cudaSuccess || type != cudaGraphNodeTypeKernel)
+    return false;
+  if (d->node((CUgraphNode)node, &p) != CUDA_SUCCESS) return false;
+  if (!p.func && d->function_of(&p.func, p.kern) != CUDA_SUCCESS) return false;
+  int shared, registers, blocks;
+  const int threads = (int)(p.blockDimX * p.blockDimY * p.blockDimZ);
+  if (d->attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, p.func) != CUDA_SUCCESS ||
+      d->attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, p.func) != CUDA_SUCCESS ||
+      d->blocks(&blocks, p.func, threads, p.sharedMemBytes) != CUDA_SUCCESS)
+    return false;
+  *o = (dm_lab_occupancy){.known = true,
+                          .registers = registers,
+                          .threads = threads,
+                          .shared = (int64_t)shared + p.sharedMemBytes,
+                          .blocks = blocks};
+  return true;
+}
+
+/* Preparations come before a product, and the sum of the blocks' parts behind a reduction. */
+static void describe_main(const driver *d, const cudaGraphNode_t *nodes, size_t count, bool last,
+                          dm_lab_occupancy *occupancy) {
+  for (size_t i = 0; i < count; i++)
+    if (describe(d, nodes[last ? count - 1 - i : i], occupancy)) return;
+}
+
+static dm_status look_at(dm_lab *lab, cudaGraph_t graph, bool last, dm_lab_occupancy *occupancy) {
+  driver d;
+  size_t count = 0;
+  void *nodes;
+  if (!find_driver(&d)) return DM_OK;
+  DM_CUDA(lab->gpu, cudaGraphGetNodes(graph, NULL, &count));
+  DM_TRY(dm_buffer_zeroed((int64_t)count + 1, sizeof(cudaGraphNode_t), &nodes));
+  cudaError_t answer = cudaGraphGetNodes(graph, nodes, &count);
+  if (answer == cudaSuccess) describe_main(&d, nodes, count, last, occupancy);
+  free(nodes);
+  DM_CUDA(lab->gpu, answer);
+  return DM_OK;
+}
+
+dm_status dm_lab_occupancy_of(dm_lab *lab, const dm_lab_work *work, dm_lab_occupancy *occupancy) {
+  dm_lab_series once = {.works = work, .sets = 1, .launches = 1};
+  cudaGraph_t graph;
+  int most = 0;
+  *occupancy = (dm_lab_occupancy){0};
+  DM_TRY(dm_cuda_lab_record(lab, &once, &graph));
+  if (!graph) return DM_OK;
+  dm_status status = look_at(lab, graph, work->op != DM_DOT, occupancy);
+  (void)cudaGraphDestroy(graph);
+  DM_TRY(status);
+  DM_CUDA(lab->gpu,
+          cudaDeviceGetAttribute(&most, cudaDevAttrMaxThreadsPerMultiProcessor, lab->gpu->index));
+  occupancy->occupancy = (double)occupancy->blocks * occupancy->threads / most;
+  return DM_OK;
+}
+
+#endif
