@@ -31,7 +31,7 @@ typedef struct dm_settings {
   bool external, virtual, filters, no_data; /* trust */
   bool full, against_library;
   int op_a, op_b, type, type_c, compute;
-  int backend, from, kind;
+  int backend, transport, from, kind;
   double alpha[2], beta[2];
   double phi, value;
   int64_t range, seed;

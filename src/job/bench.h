@@ -10,7 +10,7 @@ typedef struct dm_bench_multiply {
   dm_dtype type_c;
   dm_compute compute;
   dm_engine engine;
-  bool from_device; /* operands start on the GPU; false: in host memory */
+  bool from_device, from_host; /* operands start there; neither: where the plan puts them */
   bool verify;
   bool against_library; /* alternate with one direct call of the library, in the same process */
   int warmup, repetitions;

@@ -139,14 +139,18 @@ static void record_statistics(dm_record *record, const char *name, const char *l
   }
 }
 
+static const char *place_of(const dm_plan *plan) {
+  if (plan->a != plan->b) return "device and host memory";
+  return plan->a == DM_IN_DEVICE ? "device memory" : "host memory";
+}
+
 static void record_bench(bench *b, const dm_phases *phases, dm_record *record) {
   const dm_bench_multiply *wanted = b->wanted;
   const dm_problem *p = &b->setup.plan.problem;
   const int64_t count = wanted->repetitions;
   dm_statistics multiply, exposed, verifying, library = {0};
   dm_setup_record(&b->setup, b->run, record);
-  dm_record_text(record, "bench.from", "operands start in", "%s memory",
-                 wanted->from_device ? "device" : "host");
+  dm_record_text(record, "bench.from", "operands start in", "%s", place_of(&b->setup.plan));
   dm_record_integer(record, "bench.warmup", NULL, DM_SHOWN_PLAIN, wanted->warmup);
   dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, count);
   record_statistics(record, "multiply", "multiplying (median)", b->seconds, count, &multiply);
@@ -179,6 +183,7 @@ static dm_status open(bench *b) {
   DM_TRY(dm_comm_agree(b->run->world, problem_of(wanted, &problem)));
   dm_engine engine = wanted->engine;
   engine.wishes.from_device = wanted->from_device;
+  engine.wishes.from_host = wanted->from_host;
   DM_TRY(dm_setup_open(b->run, &engine, &problem, &b->setup));
   DM_TRY(dm_comm_agree(b->run->world, check_library(b)));
   double *all;
@@ -192,7 +197,7 @@ static dm_status open(bench *b) {
     DM_TRY(dm_comm_agree(b->run->world,
                          dm_freivalds_new(&problem, one, zero, b->setup.plan.gpu, &b->check)));
   b->task_opened = true;
-  return dm_task_open(b->run, &b->setup.plan, b->setup.backend, &b->task);
+  return dm_task_open(b->run, &b->setup.plan, b->setup.backend, b->setup.transport, &b->task);
 }
 
 static dm_status measure(bench *b, dm_record *record) {

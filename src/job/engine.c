@@ -1,5 +1,6 @@
 #include "job/engine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,12 @@ static int64_t smallest(int64_t limit, double available) {
   return limit > 0 ? limit : share;
 }
 
+/* In steps of a fifth: the noise of one measurement must not choose another grid, whose sums have
+ * other bits. */
+static double steady(double rate) {
+  return exp2(round(4 * log2(rate)) / 4);
+}
+
 /* What the planner may count on: the rank that has least decides for all. */
 static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                                   dm_setup *setup) {
@@ -106,10 +113,11 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   dm_machine_stated(gpu ? device->name : NULL, (int)dm_max(1, device->threads), machine);
   machine->nodes = run->nodes;
   machine->gpu = gpu;
-  machine->device_links = false;
   if (setup->backend->ops->copies)
     setup->backend->ops->copies(engine->kernel, problem->work, problem->tf32, &machine->copies_a,
                                 &machine->copies_b);
+  machine->device_links = gpu && setup->links.chosen->device_memory;
+  if (machine->device_links && setup->links.rate > 0) machine->link = steady(setup->links.rate);
   int64_t values[4] = {
       -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
       gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
@@ -149,12 +157,29 @@ static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {
   return dm_fail(DM_E_BUG, "the ranks do not hold the same plan");
 }
 
+/* GPU memory moves where the plan lets it; what is gathered in host memory goes by MPI. */
+static dm_status find_transport(const dm_engine *engine, dm_setup *setup) {
+  const dm_plan *plan = &setup->plan;
+  const dm_transport_ops *chosen = setup->links.chosen;
+  const bool gathers = dm_plan_fetches_a(plan) || dm_plan_fetches_b(plan);
+  setup->transport = chosen;
+  if (chosen->device_memory == plan->device_links) return DM_OK;
+  setup->transport = dm_transport_find("host");
+  if (!gathers || strcmp(engine->transport, "auto") == 0) return DM_OK;
+  return dm_hint(dm_fail(DM_E_DEVICE,
+                         "transport %s moves GPU memory, and the shares of this "
+                         "product lie in host memory",
+                         chosen->name),
+                 "more ranks hold smaller shares; --transport host moves them as they are");
+}
+
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup) {
   memset(setup, 0, sizeof *setup);
   const dm_backend_ops *ops;
   DM_TRY(find_backend(run, engine, problem, &ops));
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
+  DM_TRY(dm_links_choose(run, setup->backend, engine->transport, &setup->links));
   DM_TRY(describe_machine(run, engine, problem, setup));
   dm_status status = DM_OK;
   if (run->rank == 0)
@@ -162,6 +187,7 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));
   DM_TRY(dm_comm_agree(run->world, same_everywhere(run, &setup->plan)));
+  DM_TRY(dm_comm_agree(run->world, find_transport(engine, setup)));
   say_need(run, setup);
   return DM_OK;
 }
@@ -207,6 +233,12 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_integer(record, "machine.threads", NULL, DM_SHOWN_PLAIN, setup->device.threads);
   dm_record_text(record, "machine.where", "ranks", "%d on %d %s, backend %s", run->ranks,
                  run->nodes, run->nodes == 1 ? "node" : "nodes", setup->backend->ops->name);
+  dm_record_text(record, "transport.name", NULL, "%s", setup->transport->name);
+  dm_record_text(record, "transport.tried", NULL, "%s", setup->links.reasons);
+  dm_record_real(record, "transport.proved_rate", NULL, DM_SHOWN_PLAIN, setup->links.rate);
+  if (run->ranks > 1)
+    dm_record_text(record, "transport.choice", "panels travel by", "%s (proof at start: %s)",
+                   setup->transport->name, setup->links.reasons);
   dm_record_text(record, "plan.recipe", "plan", "%s", recipe);
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);

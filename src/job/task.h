@@ -16,11 +16,13 @@ typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
  * travel as they lie, and padded to 16 bytes on a device. */
 typedef struct dm_factor {
   void *share;
+  int64_t share_bytes;
   dm_space space;
   void *host_ring, *device_ring;  /* plan->slots panels each, or NULL */
   int64_t host_slot, device_slot; /* bytes of one slot */
   const dm_comm *peers;           /* who share a panel: the grid row (A) or column (B) */
-  int64_t *offset, *bytes;        /* of the peers' pieces, while a gather is posted */
+  /* Of the peers' pieces, while a gather is posted: where in the slot, where in their shares. */
+  int64_t *offset, *bytes, *source;
 } dm_factor;
 
 /* Seconds this rank spent, and bytes it moved. */
@@ -52,14 +54,20 @@ typedef struct dm_task_calls {
 } dm_task_calls;
 
 /* Collective.  Allocates everything that PLAN foresees for this rank; the backend stays the
- * caller's. */
-dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend, dm_task *task);
-void dm_task_close(dm_task *task);
+ * caller's.  Panels travel by TRANSPORT, which moves GPU memory where the plan has device links;
+ * NULL: by MPI through host memory. */
+dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
+                       const dm_transport_ops *transport, dm_task *task);
+void dm_task_close(dm_task *task); /* collective */
 
 /* This rank's piece of PANEL (a panel of its layer), and what it covers of op(A) or op(B). */
 dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel);
 dm_range dm_task_piece_rows(const dm_task *task, dm_matrix matrix, int64_t panel);
 dm_range dm_task_piece_cols(const dm_task *task, dm_matrix matrix, int64_t panel);
+
+/* Where the piece of PANEL that belongs to PEER, a member of the factor's group, stands in that
+ * peer's share, in bytes. */
+int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int peer);
 
 /* A whole panel in a slot of the host or device ring. */
 dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int slot,

@@ -12,6 +12,7 @@ enum {
   ROW_BYTES = 16,           /* rows in device memory start at multiples of it (job/task.c) */
   COPY_BYTES = 512,         /* rows of a kernel's copies, at most (kernels/pitched.cu PITCH) */
   SLOT_BYTES = 256,         /* slots start at multiples of it (job/task.c) */
+  SLAB_BYTES = 2 << 20,     /* a share that peers read fills whole ones (transport.h DM_SLAB) */
 };
 
 /* What a part's size depends on: the largest block, layer and shares. */
@@ -81,15 +82,20 @@ static int64_t device_share_of_a(const dm_plan *plan, const extent *e) {
   return times(panels, device_matrix(e->a_rows, e->width, e->work));
 }
 
+static int64_t device_share(const dm_plan *plan, bool fetched, int64_t bytes) {
+  return plan->device_links && fetched ? rounded(bytes, SLAB_BYTES) : bytes;
+}
+
 static void count_shares(const dm_plan *plan, const extent *e, dm_memory_need *need) {
+  const int64_t a = device_share_of_a(plan, e), b = device_matrix(e->b_rows, e->cols, e->work);
   if (plan->a == DM_IN_HOST)
     need->part[DM_HOST][DM_MEMORY_A] = matrix(e->a_rows, e->depth, e->work);
   else
-    need->part[DM_DEVICE][DM_MEMORY_A] = device_share_of_a(plan, e);
+    need->part[DM_DEVICE][DM_MEMORY_A] = device_share(plan, dm_plan_fetches_a(plan), a);
   if (plan->b == DM_IN_HOST)
     need->part[DM_HOST][DM_MEMORY_B] = matrix(e->b_rows, e->cols, e->work);
   else
-    need->part[DM_DEVICE][DM_MEMORY_B] = device_matrix(e->b_rows, e->cols, e->work);
+    need->part[DM_DEVICE][DM_MEMORY_B] = device_share(plan, dm_plan_fetches_b(plan), b);
 }
 
 static void count_result(const dm_plan *plan, const extent *e, dm_memory_need *need) {
