@@ -62,8 +62,8 @@ static dm_status verify(bench *b, double *seconds) {
   if (!task->place.idle) {
     bool summed = task->plan->pk > 1;
     dm_range rows = summed ? dm_plan_c_share(task->plan, task->place.i, task->place.l) : task->rows;
-    DM_TRY(dm_freivalds_add_c(b->check, summed ? NULL : task->backend,
-                              summed ? task->c_sum : task->c, rows.begin, task->cols.begin));
+    dm_view sums = summed ? task->c_sum : task->c;
+    DM_TRY(dm_freivalds_add_c(b->check, task->backend, sums, rows.begin, task->cols.begin));
   }
   *seconds = dm_now() - start;
   DM_TRY(dm_freivalds_judge(b->check, b->run->world, &verdict));

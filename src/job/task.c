@@ -137,10 +137,11 @@ static dm_status block_open(dm_task *task) {
   int64_t rows = dm_range_size(task->rows), cols = dm_range_size(task->cols), bytes;
   int64_t stride = padded(cols, type, space);
   DM_TRY(dm_bytes_of(rows, stride, dm_dtype_size(type), &bytes));
+  if (dm_task_reduces_on_device(task)) bytes = dm_round_up(bytes, DM_SLAB);
   void *memory;
   DM_TRY(dm_backend_alloc(task->backend, space, bytes, &memory));
   task->c = dm_view_strided(memory, type, space, rows, cols, stride);
-  return DM_OK;
+  return dm_task_reduces_on_device(task) ? dm_task_open_pieces(task) : DM_OK;
 }
 
 /* Ranks of one grid row, column or stack of layers, in the order of their place in it. */
@@ -169,6 +170,13 @@ static dm_status expose(dm_task *task, dm_matrix matrix) {
                              factor->share_bytes);
 }
 
+static dm_status expose_block(dm_task *task) {
+  const dm_view *c = &task->c;
+  if (task->place.idle || !dm_task_reduces_on_device(task)) return DM_OK;
+  const int64_t bytes = c->rows * c->row_stride * dm_dtype_size(c->dtype);
+  return dm_transport_expose(task->transport, DM_BLOCK_SHARE, task->layers, c->base, bytes);
+}
+
 /* After all memory was had: who waits for a peer's handle must not wait for one that has failed. */
 static dm_status transport_open(dm_task *task, const dm_transport_ops *ops) {
   const dm_comm *world = task->run->world;
@@ -182,7 +190,8 @@ static dm_status transport_open(dm_task *task, const dm_transport_ops *ops) {
   if (task->plan->device_links != ops->device_memory && dm_plan_used(task->plan) > 1)
     return dm_fail(DM_E_BUG, "transport %s does not move what the plan wants moved", ops->name);
   DM_TRY(dm_comm_agree(world, expose(task, DM_A)));
-  return dm_comm_agree(world, expose(task, DM_B));
+  DM_TRY(dm_comm_agree(world, expose(task, DM_B)));
+  return dm_comm_agree(world, expose_block(task));
 }
 
 dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
@@ -215,7 +224,8 @@ void dm_task_close(dm_task *task) {
   factor_close(task, &task->a);
   factor_close(task, &task->b);
   dm_backend_release(task->backend, task->c.space, task->c.base);
-  dm_backend_release(task->backend, DM_HOST, task->c_sum.base);
+  if (!task->c_pieces) dm_backend_release(task->backend, DM_HOST, task->c_sum.base);
+  dm_backend_release(task->backend, DM_DEVICE, task->c_pieces);
   dm_comm_free(task->grid_row);
   dm_comm_free(task->grid_column);
   dm_comm_free(task->layers);

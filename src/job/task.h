@@ -11,6 +11,8 @@
 
 typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
 
+enum { DM_BLOCK_SHARE = 2 }; /* what peers know the block of C by; DM_A and DM_B stand for shares */
+
 /* Buffers of one factor.  A share holds one piece per panel, panel after panel: all rows of the
  * share of A, or this rank's rows of the panel of B.  Rows are packed in host memory, where pieces
  * travel as they lie, and padded to 16 bytes on a device. */
@@ -40,8 +42,9 @@ typedef struct dm_task {
   dm_comm *grid_row, *grid_column, *layers; /* NULL on an idle rank */
   dm_range rows, cols, panels;              /* of this rank's block and layer */
   dm_factor a, b;
-  dm_view c;     /* sums of products: the block, where the backend multiplies */
-  dm_view c_sum; /* rows c_share of it, summed over the layers, in host memory; pk > 1 only */
+  dm_view c;      /* sums of products: the block, where the backend multiplies */
+  dm_view c_sum;  /* pk > 1: rows c_share of it, summed over the layers; in host memory, or ... */
+  void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */
   dm_phases phases;
 } dm_task;
 
@@ -85,5 +88,11 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls);
 /* Sums the layers' partial blocks in ascending order of l; this rank's rows end in c_sum.
  * (reduce.c) */
 dm_status dm_task_reduce(dm_task *task);
+
+/* The same where the layers exchange GPU memory: what it needs, once, and the sum.
+ * (reduce_device.c) */
+bool dm_task_reduces_on_device(const dm_task *task);
+dm_status dm_task_open_pieces(dm_task *task);
+dm_status dm_task_reduce_on_device(dm_task *task);
 
 #endif

@@ -99,12 +99,17 @@ static void count_shares(const dm_plan *plan, const extent *e, dm_memory_need *n
 }
 
 static void count_result(const dm_plan *plan, const extent *e, dm_memory_need *need) {
+  const bool exposed = plan->device_links && plan->pk > 1;
   int64_t block = matrix(e->rows, e->cols, e->sum);
+  int64_t on_device = device_matrix(e->rows, e->cols, e->sum);
   if (plan->gpu)
-    need->part[DM_DEVICE][DM_MEMORY_C] = device_matrix(e->rows, e->cols, e->sum);
+    need->part[DM_DEVICE][DM_MEMORY_C] = exposed ? rounded(on_device, SLAB_BYTES) : on_device;
   else
     need->part[DM_HOST][DM_MEMORY_C] = block;
-  if (plan->pk > 1) { /* a piece from each layer and the sum; a GPU's whole block passes the host */
+  if (exposed) { /* a piece from each layer; the first becomes the sum */
+    need->part[DM_DEVICE][DM_MEMORY_REDUCE] =
+        times(plan->pk, device_matrix(e->c_rows, e->cols, e->sum));
+  } else if (plan->pk > 1) { /* and the sum beside them; a GPU's whole block passes the host */
     int64_t pieces = times(plan->pk + 1, matrix(e->c_rows, e->cols, e->sum));
     need->part[DM_HOST][DM_MEMORY_REDUCE] = plan->gpu ? plus(pieces, block) : pieces;
   }

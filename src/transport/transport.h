@@ -13,7 +13,7 @@
 
 enum {
   DM_GATHERS = 16,  /* that may be under way at once */
-  DM_SHARES = 2,    /* that a rank may expose */
+  DM_SHARES = 3,    /* that a rank may expose */
   DM_SLAB = 2 << 20 /* bytes of exposed memory are a multiple of it: see expose */
 };
 
@@ -24,7 +24,8 @@ typedef struct dm_transport_config {
 
 /* One panel, gathered from all ranks of a group: rank r contributes BYTES[r] bytes, which stand at
  * OFFSET[r] of every rank's slot.  All ranks of the group post the same gathers, each under its own
- * tag; the order may differ. */
+ * tag; the order may differ.  From exposed shares every rank takes what it names: another one may
+ * gather other pieces. */
 typedef struct dm_gather {
   const dm_comm *group;
   const void *own; /* this rank's piece; may be where it belongs in the slot already */

@@ -1,0 +1,85 @@
+/* The sum over layers between GPUs: every rank pulls its rows of the other layers' blocks and adds
+ * them up in ascending order of l, with the bits of the sum on the host.
+ *
+ * A block is read by its peers between two barriers: after all layers have multiplied, and before
+ * any of them may begin the next product. */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "job/task.h"
+
+bool dm_task_reduces_on_device(const dm_task *task) {
+  return task->plan->device_links && task->plan->pk > 1;
+}
+
+static dm_range own_rows(const dm_task *task) {
+  return dm_plan_c_share(task->plan, task->place.i, task->place.l);
+}
+
+static int64_t row_bytes(const dm_task *task) {
+  return task->c.row_stride * dm_dtype_size(task->c.dtype);
+}
+
+/* This rank's rows of layer L's block: as wide as they are there, so that they are one run. */
+static dm_view piece_of(const dm_task *task, int l) {
+  const int64_t rows = dm_range_size(own_rows(task));
+  return dm_view_strided((char *)task->c_pieces + l * rows * row_bytes(task), task->c.dtype,
+                         DM_DEVICE, rows, task->c.cols, task->c.row_stride);
+}
+
+dm_status dm_task_open_pieces(dm_task *task) {
+  int64_t bytes;
+  DM_TRY(dm_bytes_of(task->plan->pk, dm_range_size(own_rows(task)), row_bytes(task), &bytes));
+  return dm_backend_alloc(task->backend, DM_DEVICE, bytes, &task->c_pieces);
+}
+
+/* A layer without panels has computed nothing: its block holds what memory held. */
+static bool computed(const dm_plan *plan, int l) {
+  return dm_range_size(dm_plan_layer(plan, l)) > 0;
+}
+
+static dm_status pull(dm_task *task, int64_t *offset, int64_t *bytes, int64_t *source) {
+  const dm_range rows = own_rows(task);
+  const int64_t slice = dm_range_size(rows) * row_bytes(task);
+  for (int l = 0; l < task->plan->pk; l++) {
+    offset[l] = l * slice;
+    bytes[l] = computed(task->plan, l) ? slice : 0;
+    source[l] = (rows.begin - task->rows.begin) * row_bytes(task);
+  }
+  const dm_gather gather = {.group = task->layers,
+                            .own = (char *)task->c.base + source[task->place.l],
+                            .slot = task->c_pieces,
+                            .offset = offset,
+                            .bytes = bytes,
+                            .source = source,
+                            .share = DM_BLOCK_SHARE};
+  int ticket;
+  DM_TRY(dm_transport_post(task->transport, &gather, &ticket));
+  for (bool done = false; !done; sched_yield())
+    DM_TRY(dm_transport_test(task->transport, ticket, &done));
+  return DM_OK;
+}
+
+/* The first layer always has panels. */
+static dm_status add_up(dm_task *task) {
+  dm_event added = 0;
+  task->c_sum = piece_of(task, 0);
+  for (int l = 1; l < task->plan->pk; l++)
+    if (computed(task->plan, l))
+      DM_TRY(dm_backend_add(task->backend, task->c_sum, piece_of(task, l), &added));
+  return dm_backend_wait(task->backend, added);
+}
+
+dm_status dm_task_reduce_on_device(dm_task *task) {
+  int64_t *places;
+  dm_transport_filled(task->transport, DM_BLOCK_SHARE);
+  DM_TRY(dm_comm_barrier(task->layers));
+  DM_TRY(dm_buffer_zeroed(3 * (int64_t)task->plan->pk, sizeof *places, (void **)&places));
+  dm_status status = pull(task, places, places + task->plan->pk, places + 2 * task->plan->pk);
+  free(places);
+  DM_TRY(status);
+  DM_TRY(dm_comm_barrier(task->layers));
+  return add_up(task);
+}
