@@ -29,7 +29,7 @@ typedef struct dm_settings {
   int verbose, quiet, progress;
   bool force, reproducible, verify, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
-  bool full, against_library;
+  bool full, against_library, against_local;
   int op_a, op_b, type, type_c, compute;
   int backend, transport, from, kind;
   double alpha[2], beta[2];

@@ -13,6 +13,7 @@ typedef struct dm_bench_multiply {
   bool from_device, from_host; /* operands start there; neither: where the plan puts them */
   bool verify;
   bool against_library; /* alternate with one direct call of the library, in the same process */
+  bool against_local;   /* alternate with the same products of panels that lie ready */
   int warmup, repetitions;
   uint64_t seed;
 } dm_bench_multiply;

@@ -82,7 +82,27 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
   if (!ops->device_memory && engine->require_gpu_per_rank)
     return dm_hint(dm_fail(DM_E_DEVICE, "this rank multiplies on the CPU: backend %s", ops->name),
                    "leave out --require-gpu-per-rank, or see damier info for the GPUs");
-  if (!ops->device_memory || setup->device.sharing == 1) return DM_OK;
+  return DM_OK;
+}
+
+/* Which ranks use the same GPU, its name tells: an index does not, where a launcher shows every
+ * process another one as the first. */
+static dm_status count_sharing(const dm_run *run, dm_device *device) {
+  const int64_t size = sizeof device->id;
+  char *ids;
+  if (!device->id[0]) return DM_OK;
+  DM_TRY(dm_buffer_zeroed(run->local_ranks, size, (void **)&ids));
+  dm_status status = dm_comm_gather(run->node, device->id, size, ids, 0);
+  if (!status) status = dm_comm_broadcast(run->node, ids, run->local_ranks * size, 0);
+  device->sharing = 0;
+  for (int i = 0; i < run->local_ranks; i++)
+    if (memcmp(ids + i * size, device->id, strlen(device->id)) == 0) device->sharing++;
+  free(ids);
+  return status;
+}
+
+static dm_status check_sharing(const dm_run *run, const dm_engine *engine, const dm_setup *setup) {
+  if (!setup->backend->ops->device_memory || setup->device.sharing == 1) return DM_OK;
   if (engine->require_gpu_per_rank)
     return dm_hint(dm_fail(DM_E_DEVICE, "%d ranks of this node share GPU %s", setup->device.sharing,
                            setup->device.id),
@@ -157,28 +177,14 @@ static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {
   return dm_fail(DM_E_BUG, "the ranks do not hold the same plan");
 }
 
-/* GPU memory moves where the plan lets it; what is gathered in host memory goes by MPI. */
-static dm_status find_transport(const dm_engine *engine, dm_setup *setup) {
-  const dm_plan *plan = &setup->plan;
-  const dm_transport_ops *chosen = setup->links.chosen;
-  const bool gathers = dm_plan_fetches_a(plan) || dm_plan_fetches_b(plan);
-  setup->transport = chosen;
-  if (chosen->device_memory == plan->device_links) return DM_OK;
-  setup->transport = dm_transport_find("host");
-  if (!gathers || strcmp(engine->transport, "auto") == 0) return DM_OK;
-  return dm_hint(dm_fail(DM_E_DEVICE,
-                         "transport %s moves GPU memory, and the shares of this "
-                         "product lie in host memory",
-                         chosen->name),
-                 "more ranks hold smaller shares; --transport host moves them as they are");
-}
-
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup) {
   memset(setup, 0, sizeof *setup);
   const dm_backend_ops *ops;
   DM_TRY(find_backend(run, engine, problem, &ops));
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
+  DM_TRY(count_sharing(run, &setup->device));
+  DM_TRY(dm_comm_agree(run->world, check_sharing(run, engine, setup)));
   DM_TRY(dm_links_choose(run, setup->backend, engine->transport, &setup->links));
   DM_TRY(describe_machine(run, engine, problem, setup));
   dm_status status = DM_OK;
@@ -187,7 +193,8 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));
   DM_TRY(dm_comm_agree(run->world, same_everywhere(run, &setup->plan)));
-  DM_TRY(dm_comm_agree(run->world, find_transport(engine, setup)));
+  DM_TRY(dm_comm_agree(
+      run->world, dm_links_for(&setup->links, &setup->plan, engine->transport, &setup->transport)));
   say_need(run, setup);
   return DM_OK;
 }

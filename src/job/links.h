@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "job/run.h"
+#include "plan/plan.h"
 #include "transport/transport.h"
 
 typedef struct dm_links {
@@ -17,6 +18,11 @@ typedef struct dm_links {
  * alone. */
 dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *name,
                           dm_links *links);
+
+/* The transport for PLAN's panels: the chosen one where it moves what the plan wants moved, else
+ * host.  DM_E_DEVICE where NAME asked for one that is then of no use. */
+dm_status dm_links_for(const dm_links *links, const dm_plan *plan, const char *name,
+                       const dm_transport_ops **ops);
 
 /* Collective: lets OPS carry patterns between ranks that are neighbours, compares every byte, and
  * then takes the time.  All ranks leave with the same outcome; *rate is that of the slowest.
