@@ -33,7 +33,7 @@ typedef struct dm_machine {
 /* A machine from words "key=value ...": nodes, gpus (per node) or ranks (per node; with gpus too,
  * ranks share them), gpu (a known name, see dm_machine_gpus), cores (per rank), memory and
  * device-memory (per rank, "64GiB"), gflops (f64, per rank; other types keep their proportion),
- * links (host, or device: a transport that moves GPU memory, as none of this version does), link,
+ * links (host, or device: a transport that moves GPU memory, as ipc does inside a node), link,
  * network, upload, copy, read, write (GB/s), latency (us).  Unstated values are those of the named
  * GPU, or of a plain CPU rank; unstated memory of the host is not limited.  DM_E_USAGE names an
  * unknown key or value and the closest match. */

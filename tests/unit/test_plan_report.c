@@ -26,7 +26,7 @@ static const char golden[] =
     "  grid            panel       time        host      device    received  x bound\n"
     "* 2x4x1            1024     3.53 s     262 MiB    4.26 GiB    4.00 GiB     1.33\n"
     "  4x2x1            1024     3.53 s     262 MiB    4.26 GiB    4.00 GiB     1.33\n"
-    "  3x2x1             704     3.60 s     262 MiB    5.56 GiB    4.00 GiB     1.22\n"
+    "  2x2x2             512     3.54 s     262 MiB    10.2 GiB    3.00 GiB     1.00\n"
     "  memory and received: of the rank that needs most; x bound: received, relative to the\n"
     "  tight lower bound for any algorithm (arXiv 2205.13407)\n"
     "\n"
