@@ -149,6 +149,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] /= (double)values[3];
   machine->flops_tf32 /= (double)values[3];
   machine->upload /= (double)values[3];
+  machine->memory /= (double)values[3];
   return DM_OK;
 }
 

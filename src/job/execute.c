@@ -214,14 +214,16 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
   execution x = {.task = task, .calls = calls, .kinds = kinds};
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
   int64_t reported = -1;
+  double before = dm_now();
   for (;;) {
     refill(&x);
     if (x.first == x.end) return DM_OK;
     bool moved, busy = multiplying(&x);
-    double start = dm_now();
     DM_TRY(sweep(&x, &moved));
     /* Time with a product under way; what is left of the phase was not hidden. */
-    if (busy || multiplying(&x)) task->phases.gemm += dm_now() - start;
+    const double now = dm_now();
+    if (busy || multiplying(&x)) task->phases.gemm += now - before;
+    before = now;
     drop_done(&x);
     if (calls->progress && x.products_done != reported && kinds & 1u << DM_STEP_GEMM) {
       reported = x.products_done;

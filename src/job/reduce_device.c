@@ -40,21 +40,40 @@ static bool computed(const dm_plan *plan, int l) {
   return dm_range_size(dm_plan_layer(plan, l)) > 0;
 }
 
-static dm_status pull(dm_task *task, int64_t *offset, int64_t *bytes, int64_t *source) {
-  const dm_range rows = own_rows(task);
-  const int64_t slice = dm_range_size(rows) * row_bytes(task);
+/* For each layer: where its piece stands in this rank's pieces and in its block, and where in this
+ * rank's block stands the piece that it takes. */
+typedef struct places {
+  int64_t *offset, *bytes, *source, *given, *given_bytes;
+} places;
+
+static places places_in(int64_t *memory, int layers) {
+  return (places){memory, memory + layers, memory + 2 * layers, memory + 3 * layers,
+                  memory + 4 * layers};
+}
+
+static void find_places(const dm_task *task, places *p) {
+  const dm_range mine = own_rows(task);
+  const int64_t row = row_bytes(task), slice = dm_range_size(mine) * row;
   for (int l = 0; l < task->plan->pk; l++) {
-    offset[l] = l * slice;
-    bytes[l] = computed(task->plan, l) ? slice : 0;
-    source[l] = (rows.begin - task->rows.begin) * row_bytes(task);
+    const dm_range theirs = dm_plan_c_share(task->plan, task->place.i, l);
+    p->offset[l] = l * slice;
+    p->bytes[l] = computed(task->plan, l) ? slice : 0;
+    p->source[l] = (mine.begin - task->rows.begin) * row;
+    p->given[l] = (theirs.begin - task->rows.begin) * row;
+    p->given_bytes[l] = computed(task->plan, task->place.l) ? dm_range_size(theirs) * row : 0;
   }
+}
+
+static dm_status pull(dm_task *task, const places *p) {
   const dm_gather gather = {.group = task->layers,
-                            .own = (char *)task->c.base + source[task->place.l],
+                            .own = (char *)task->c.base + p->source[task->place.l],
                             .slot = task->c_pieces,
-                            .offset = offset,
-                            .bytes = bytes,
-                            .source = source,
-                            .share = DM_BLOCK_SHARE};
+                            .offset = p->offset,
+                            .bytes = p->bytes,
+                            .source = p->source,
+                            .share = DM_BLOCK_SHARE,
+                            .given = p->given,
+                            .given_bytes = p->given_bytes};
   int ticket;
   DM_TRY(dm_transport_post(task->transport, &gather, &ticket));
   for (bool done = false; !done; sched_yield())
@@ -73,12 +92,14 @@ static dm_status add_up(dm_task *task) {
 }
 
 dm_status dm_task_reduce_on_device(dm_task *task) {
-  int64_t *places;
+  int64_t *memory;
   dm_transport_filled(task->transport, DM_BLOCK_SHARE);
   DM_TRY(dm_comm_barrier(task->layers));
-  DM_TRY(dm_buffer_zeroed(3 * (int64_t)task->plan->pk, sizeof *places, (void **)&places));
-  dm_status status = pull(task, places, places + task->plan->pk, places + 2 * task->plan->pk);
-  free(places);
+  DM_TRY(dm_buffer_zeroed(5 * (int64_t)task->plan->pk, sizeof *memory, (void **)&memory));
+  places p = places_in(memory, task->plan->pk);
+  find_places(task, &p);
+  dm_status status = pull(task, &p);
+  free(memory);
   DM_TRY(status);
   DM_TRY(dm_comm_barrier(task->layers));
   return add_up(task);

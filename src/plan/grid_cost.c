@@ -107,10 +107,12 @@ static double efficiency(const extent *e, bool gpu) {
 static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   double rate = dm_machine_flops(machine, plan->problem.work, plan->problem.tf32);
   double seconds = e->flops * e->rows * e->cols * e->depth / (rate * efficiency(e, plan->gpu));
-  if (!plan->gpu) {
+  double block = e->sum * e->rows * e->cols;
+  if (plan->gpu) { /* every panel but the first reads C once more, and each writes it */
+    seconds += 2 * block * (e->panels - 1) / machine->memory;
+  } else {
     double operands = e->work * (e->rows + e->cols) * e->depth;
-    double results = 2 * e->sum * e->rows * e->cols * e->panels;
-    seconds = fmax(seconds, (operands + results) / machine->host_copy);
+    seconds = fmax(seconds, (operands + 2 * block * e->panels) / machine->host_copy);
   }
   return seconds + e->panels * machine->latency;
 }

@@ -21,6 +21,7 @@ typedef struct dm_machine {
   double flops[DM_DTYPE_COUNT]; /* of one rank, by work type */
   double flops_tf32;
   double upload;     /* host to device, one rank */
+  double memory;     /* of the GPU: what products read and write of their old and new C */
   double link;       /* received by one rank from ranks of its node */
   double network;    /* received by one node from other nodes */
   double latency;    /* seconds per message */

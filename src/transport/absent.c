@@ -10,12 +10,14 @@ const dm_transport_ops dm_transport_ipc = {
 };
 #endif
 
+#ifndef DM_HAVE_NCCL
 const dm_transport_ops dm_transport_nccl = {
     .name = "nccl",
-    .about = "GPU to GPU by NCCL",
-    .not_built = "no version of this program has it yet",
+    .about = "GPU to GPU, also between nodes: sent by NCCL",
+    .not_built = "this program was built without NCCL (configure with -DDAMIER_NCCL=ON)",
     .device_memory = true,
 };
+#endif
 
 /* Whether an MPI library moves GPU memory, and moves it rightly, differs from build to build, and
  * what it does wrongly it does in silence. */

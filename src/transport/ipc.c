@@ -13,23 +13,15 @@
 #include "core/buffer.h"
 #include "transport/ipc_internal.h"
 
-dm_status dm_ipc_error(cudaError_t error, const char *call, const char *file, int line,
-                       const char *function) {
-  (void)cudaGetLastError(); /* an error that the GPU survives must not be reported again */
-  return dm_status_new(error == cudaErrorMemoryAllocation ? DM_E_FIT : DM_E_DEVICE, file, line,
-                       function, "%.*s: %s (%s)", (int)strcspn(call, "("), call,
-                       cudaGetErrorString(error), cudaGetErrorName(error));
-}
-
 static dm_status open_streams(dm_ipc *ipc) {
   int least, greatest;
-  DM_IPC_TRY(cudaSetDevice(ipc->device));
-  DM_IPC_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  DM_GPU_TRY(cudaSetDevice(ipc->device));
+  DM_GPU_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
   for (int i = 0; i < DM_IPC_STREAMS; i++)
-    DM_IPC_TRY(cudaStreamCreateWithPriority(&ipc->streams[i], cudaStreamNonBlocking, greatest));
+    DM_GPU_TRY(cudaStreamCreateWithPriority(&ipc->streams[i], cudaStreamNonBlocking, greatest));
   for (int g = 0; g < DM_GATHERS; g++)
     for (int i = 0; i < DM_IPC_STREAMS; i++)
-      DM_IPC_TRY(cudaEventCreateWithFlags(&ipc->gathers[g].done[i], cudaEventDisableTiming));
+      DM_GPU_TRY(cudaEventCreateWithFlags(&ipc->gathers[g].done[i], cudaEventDisableTiming));
   return DM_OK;
 }
 
@@ -54,7 +46,7 @@ static dm_status ipc_open(const dm_transport_config *config, dm_transport **tran
   ipc->base.ops = &dm_transport_ipc;
   ipc->group = config->group;
   ipc->device = config->device;
-  status = dm_ipc_check_peers(ipc->group, ipc->device);
+  status = dm_gpu_check_peers(ipc->group, ipc->device, DM_GPUS_READ);
   if (!status) status = dm_shared_page_open(ipc->group, &ipc->page);
   if (!status) status = dm_comm_agree(ipc->group, open_streams(ipc));
   if (status)
@@ -91,13 +83,13 @@ static dm_status start(dm_ipc *ipc, dm_ipc_gather *gather) {
   for (; gather->started < gather->pulls; gather->started++) {
     const dm_ipc_pull *pull = &gather->pull[gather->started];
     if (!is_filled(ipc, gather->share, pull->peer->line)) return DM_OK;
-    DM_IPC_TRY(cudaMemcpyAsync(pull->to, pull->peer->memory + pull->source, (size_t)pull->bytes,
+    DM_GPU_TRY(cudaMemcpyAsync(pull->to, pull->peer->memory + pull->source, (size_t)pull->bytes,
                                cudaMemcpyDeviceToDevice, ipc->streams[pull->stream]));
     gather->used[pull->stream] = true;
   }
   if (gather->recorded) return DM_OK;
   for (int i = 0; i < DM_IPC_STREAMS; i++)
-    if (gather->used[i]) DM_IPC_TRY(cudaEventRecord(gather->done[i], ipc->streams[i]));
+    if (gather->used[i]) DM_GPU_TRY(cudaEventRecord(gather->done[i], ipc->streams[i]));
   gather->recorded = true;
   return DM_OK;
 }
@@ -139,7 +131,7 @@ static dm_status ipc_post(dm_transport *transport, const dm_gather *wanted, int 
   gather->recorded = false;
   memset(gather->used, 0, sizeof gather->used);
   DM_TRY(list_pulls(ipc, wanted, gather));
-  DM_IPC_TRY(cudaSetDevice(ipc->device));
+  DM_GPU_TRY(cudaSetDevice(ipc->device));
   return start(ipc, gather);
 }
 
@@ -156,7 +148,7 @@ static dm_status ipc_test(dm_transport *transport, int ticket, bool *done) {
       (void)cudaGetLastError(); /* or the next launch seems to have failed */
       return DM_OK;
     }
-    DM_IPC_TRY(answer);
+    DM_GPU_TRY(answer);
     gather->used[i] = false;
   }
   gather->busy = false;

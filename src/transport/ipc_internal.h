@@ -2,8 +2,7 @@
 #ifndef DM_TRANSPORT_IPC_INTERNAL_H
 #define DM_TRANSPORT_IPC_INTERNAL_H
 
-#include <cuda_runtime_api.h>
-
+#include "transport/gpu_peers.h"
 #include "transport/shared_page.h"
 #include "transport/transport_list.h"
 
@@ -53,22 +52,6 @@ typedef struct dm_ipc {
   dm_ipc_gather gathers[DM_GATHERS];
   int64_t received;
 } dm_ipc;
-
-/* Leaves the calling function with an error if CALL, of the CUDA runtime, fails. */
-#define DM_IPC_TRY(call)                                                                           \
-  do {                                                                                             \
-    cudaError_t dm_ipc_result_ = (call);                                                           \
-    if (dm_ipc_result_ != cudaSuccess)                                                             \
-      return dm_ipc_error(dm_ipc_result_, #call, __FILE__, __LINE__, __func__);                    \
-  } while (0)
-
-/* (ipc.c) */
-dm_status dm_ipc_error(cudaError_t error, const char *call, const char *file, int line,
-                       const char *function);
-
-/* Collective in GROUP: whether every rank sees the GPUs of all others and may read their memory;
- * the same answer on all.  (ipc_peers.c) */
-dm_status dm_ipc_check_peers(const dm_comm *group, int device);
 
 /* dm_transport_expose, and its opposite; (ipc_share.c). */
 dm_status dm_ipc_expose(dm_transport *transport, int share, const dm_comm *group, void *memory,

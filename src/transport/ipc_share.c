@@ -19,14 +19,14 @@ static dm_status make_offer(const dm_ipc *ipc, void *memory, int64_t bytes, offe
   own->bytes = bytes;
   own->line = dm_comm_rank(ipc->group);
   if (bytes == 0) return DM_OK;
-  DM_IPC_TRY(cudaSetDevice(ipc->device));
-  DM_IPC_TRY(cudaIpcGetMemHandle(&own->handle, memory));
+  DM_GPU_TRY(cudaSetDevice(ipc->device));
+  DM_GPU_TRY(cudaIpcGetMemHandle(&own->handle, memory));
   return DM_OK;
 }
 
 static dm_status accept(dm_ipc *ipc, dm_ipc_share *share, const offer *all) {
   const int ranks = dm_comm_size(share->group), me = dm_comm_rank(share->group);
-  DM_IPC_TRY(cudaSetDevice(ipc->device));
+  DM_GPU_TRY(cudaSetDevice(ipc->device));
   for (int r = 0; r < ranks; r++) {
     dm_ipc_peer *peer = &share->peer[r];
     peer->bytes = all[r].bytes;
@@ -35,7 +35,7 @@ static dm_status accept(dm_ipc *ipc, dm_ipc_share *share, const offer *all) {
       return dm_fail(DM_E_DEVICE, "rank %d could not expose its share", all[r].line);
     void *memory = NULL;
     if (r != me && all[r].bytes > 0)
-      DM_IPC_TRY(cudaIpcOpenMemHandle(&memory, all[r].handle, cudaIpcMemLazyEnablePeerAccess));
+      DM_GPU_TRY(cudaIpcOpenMemHandle(&memory, all[r].handle, cudaIpcMemLazyEnablePeerAccess));
     if (r != me) peer->memory = memory;
   }
   return DM_OK;

@@ -25,7 +25,7 @@ typedef struct dm_transport_config {
 /* One panel, gathered from all ranks of a group: rank r contributes BYTES[r] bytes, which stand at
  * OFFSET[r] of every rank's slot.  All ranks of the group post the same gathers, each under its own
  * tag; the order may differ.  From exposed shares every rank takes what it names: another one may
- * gather other pieces. */
+ * gather other pieces (see GIVEN). */
 typedef struct dm_gather {
   const dm_comm *group;
   const void *own; /* this rank's piece; may be where it belongs in the slot already */
@@ -33,7 +33,10 @@ typedef struct dm_gather {
   const int64_t *offset, *bytes; /* one entry per rank of the group; read while posting only */
   const int64_t *source;         /* where the pieces stand in what their ranks exposed as ... */
   int share;                     /* ... this; both are read by transports of GPU memory only */
-  int tag;                       /* 0 .. 32767, not used by another gather of the group under way */
+  /* (optional) Where in this rank's share the pieces stand that the others take, by taker; NULL:
+   * all take OWN.  Read by transports that send GPU memory. */
+  const int64_t *given, *given_bytes;
+  int tag; /* 0 .. 32767, not used by another gather of the group under way */
 } dm_gather;
 
 typedef struct dm_transport dm_transport;

@@ -10,7 +10,7 @@
 
 enum { SKIPPED = 77, DELAY = 100 * 1000, NOBODY = -1 };
 
-/* ipc, with a rank that sleeps before every gather. */
+/* Another one, with a rank that sleeps before every gather. */
 typedef struct slow_transport {
   dm_transport base;
   dm_transport *inner;
@@ -67,11 +67,11 @@ static dm_plan plan_of(rank_test *t, dm_problem problem, dm_wishes wishes, bool 
 }
 
 /* This rank's sums, in memory that the caller frees; *BYTES of them. */
-static void *sums_of(rank_test *t, dm_backend *gpu, const dm_plan *plan, int late, int64_t *bytes) {
+static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
+                     const dm_plan *plan, int late, int64_t *bytes) {
   dm_task task;
   const dm_task_calls calls = {.load = generate};
-  must(t, dm_task_open(&t->run, plan, gpu, dm_transport_find(plan->device_links ? "ipc" : "host"),
-                       &task));
+  must(t, dm_task_open(&t->run, plan, gpu, ops, &task));
   slow_transport slow = {.base.ops = &slow_ops, .inner = task.transport};
   slow.late = late == t->run.rank;
   if (plan->device_links) task.transport = &slow.base;
@@ -90,15 +90,16 @@ static void *sums_of(rank_test *t, dm_backend *gpu, const dm_plan *plan, int lat
   return host;
 }
 
-static void compare(rank_test *t, dm_backend *gpu, dm_problem problem, dm_wishes wishes, int late) {
+static void compare(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops, dm_problem problem,
+                    dm_wishes wishes, int late) {
   int64_t bytes, again;
   const dm_plan by_host = plan_of(t, problem, wishes, false);
   const dm_plan by_links = plan_of(t, problem, wishes, true);
-  void *want = sums_of(t, gpu, &by_host, NOBODY, &bytes);
-  void *got = sums_of(t, gpu, &by_links, late, &again);
+  void *want = sums_of(t, gpu, NULL, &by_host, NOBODY, &bytes);
+  void *got = sums_of(t, gpu, ops, &by_links, late, &again);
   CHECK(t, bytes == again && memcmp(want, got, (size_t)bytes) == 0,
-        "%dx%dx%d, %s, rank %d late: other bits than by way of the host", by_links.pm, by_links.pn,
-        by_links.pk, dm_dtype_name(problem.work), late);
+        "%s, %dx%dx%d, %s, rank %d late: other bits than by way of the host", ops->name,
+        by_links.pm, by_links.pn, by_links.pk, dm_dtype_name(problem.work), late);
   free(want);
   free(got);
 }
@@ -115,7 +116,7 @@ static dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype work) {
                       .c = sums};
 }
 
-static void every_grid(rank_test *t, dm_backend *gpu) {
+static void every_grid(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
   static const dm_dtype types[] = {DM_F64, DM_BF16, DM_C128, DM_I8, DM_F32};
   const int ranks = t->run.ranks;
   int turn = 0;
@@ -128,19 +129,26 @@ static void every_grid(rank_test *t, dm_backend *gpu) {
         const dm_problem problem =
             problem_of(100 + odd, 260 + 3 * odd, 64 * 5 + odd, types[turn % 5]);
         const int late = pm * pn > 1 && turn % 2 == 0 ? turn % ranks : NOBODY;
-        compare(t, gpu, problem, wishes, late);
+        compare(t, gpu, ops, problem, wishes, late);
       }
 }
 
 /* Every rank in turn is the late one, so all the others run ahead of it. */
-static void every_rank_late(rank_test *t, dm_backend *gpu) {
+static void every_rank_late(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
   for (int late = 0; late < t->run.ranks; late++)
-    compare(t, gpu, problem_of(301, 205, 64 * 4 + 7, DM_F64),
+    compare(t, gpu, ops, problem_of(301, 205, 64 * 4 + 7, DM_F64),
             (dm_wishes){.pm = t->run.ranks > 2 ? 2 : 1,
                         .pn = t->run.ranks > 2 ? 2 : t->run.ranks,
                         .pk = 1,
                         .panel = 64},
             late);
+}
+
+/* NCCL wants a GPU for each rank, which a test cannot ask for. */
+static bool can_be_had(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
+  dm_device device;
+  must(t, dm_backend_device(gpu, &device));
+  return !ops->not_built && (strcmp(ops->name, "nccl") != 0 || device.sharing == 1);
 }
 
 int main(void) {
@@ -154,10 +162,13 @@ int main(void) {
   dm_backend *gpu;
   double rate = 0.0;
   must(&test, dm_backend_open(&dm_backend_cuda, &config, &gpu));
-  must(&test, dm_links_prove(&test.run, gpu, dm_transport_find("ipc"), &rate));
-  CHECK(&test, rate > 0.0 || test.run.ranks == 1, "nothing was timed");
-  every_grid(&test, gpu);
-  every_rank_late(&test, gpu);
+  for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
+    if (!(*ops)->device_memory || !can_be_had(&test, gpu, *ops)) continue;
+    must(&test, dm_links_prove(&test.run, gpu, *ops, &rate));
+    CHECK(&test, rate > 0.0 || test.run.ranks == 1, "%s: nothing was timed", (*ops)->name);
+    every_grid(&test, gpu, *ops);
+    every_rank_late(&test, gpu, *ops);
+  }
   dm_backend_close(gpu);
   return rank_test_end(&test);
 }
