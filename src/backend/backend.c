@@ -48,15 +48,6 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
   return backend->ops->gemm(backend, c, a, b, accumulate, done);
 }
 
-dm_status dm_backend_add(dm_backend *backend, dm_view sum, dm_view other, dm_event *done) {
-  *done = 0;
-  if (sum.rows != other.rows || sum.cols != other.cols || sum.dtype != other.dtype)
-    return dm_fail(DM_E_BUG, "a sum of matrices of different shape or type");
-  if (sum.col_stride != 1 || other.col_stride != 1 || !backend->ops->add)
-    return dm_fail(DM_E_BUG, "a sum that backend %s does not compute", backend->ops->name);
-  return dm_view_is_empty(sum) ? DM_OK : backend->ops->add(backend, sum, other, done);
-}
-
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done) {
   *done = true;
   return event ? backend->ops->test(backend, event, done) : DM_OK;

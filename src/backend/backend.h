@@ -52,8 +52,6 @@ typedef struct dm_backend_ops {
   dm_status (*copy)(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
   dm_status (*gemm)(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                     dm_event *done);
-  /* (optional) Where the backend has device memory. */
-  dm_status (*add)(dm_backend *backend, dm_view sum, dm_view other, dm_event *done);
   dm_status (*test)(dm_backend *backend, dm_event event, bool *done);
   dm_status (*wait)(dm_backend *backend, dm_event event);
   dm_status (*probe)(dm_backend *backend, dm_view matrix, const void *x, void *y, double *squares);
@@ -109,10 +107,6 @@ dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
  * space where the backend has device memory.  ACCUMULATE false overwrites C without reading it. */
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                           dm_event *done);
-
-/* SUM += OTHER, element by element, in device memory, in the order of the products; f64, f32, c128,
- * c64 or i32. */
-dm_status dm_backend_add(dm_backend *backend, dm_view sum, dm_view other, dm_event *done);
 
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_backend_wait(dm_backend *backend, dm_event event);

@@ -184,7 +184,6 @@ const dm_backend_ops dm_backend_cuda = {
     .release = dm_cuda_release,
     .copy = dm_cuda_copy,
     .gemm = dm_cuda_gemm,
-    .add = dm_cuda_add,
     .test = dm_cuda_test,
     .wait = dm_cuda_wait,
     .probe = dm_cuda_probe,

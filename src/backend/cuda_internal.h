@@ -105,10 +105,6 @@ dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *
 dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src);
 dm_status dm_cuda_zero_on(dm_cuda *gpu, cudaStream_t stream, dm_view view);
 
-/* ---- sums (cuda_add.c) ---- */
-
-dm_status dm_cuda_add(dm_backend *backend, dm_view sum, dm_view other, dm_event *done);
-
 /* ---- products (cuda_gemm.c) ---- */
 
 dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
