@@ -83,16 +83,47 @@ def io_table(records):
     return table(head, rows) + origin(records)
 
 
+def goal_between_gpus(record):
+    """Least speed, of that with nothing moved: of squares, by type and size, and of other shapes."""
+    p = record["problem"]
+    if not p["m"] == p["n"] == p["k"]:
+        return 0.95
+    if compute_of(record) != "f64":
+        return 0.97
+    return 0.99 if p["m"] >= 32768 else 0.98
+
+
+def links_table(records):
+    """Products whose panels travel (A) and the same of panels that lie ready (B), turn about."""
+    rows = []
+    for r in records:
+        problem, times = r["problem"], r["repetitions"]
+        flops = r["rates"]["multiply_flops"] * r["times"]["multiply_median_s"]
+        ratios = [b / a for a, b in zip(times["multiply_s"], times["local_s"])]
+        goal = goal_between_gpus(r)
+        rows.append((problem["shape"], compute_of(r), machine_ranks(r), r["plan"]["grid"],
+                     r["plan"]["panel"], r["transport"]["name"], len(ratios),
+                     estimate([flops / t / 1e12 for t in times["multiply_s"]], 1),
+                     estimate([flops / t / 1e12 for t in times["local_s"]], 1), estimate(ratios, 3),
+                     met("≥", goal, median(ratios) >= goal)))
+    head = ("m × n × k", "type", "GPUs", "grid", "panel", "transport", "runs", "TFLOP/s",
+            "nothing moved, TFLOP/s", "speed / with nothing moved", "goal")
+    return table(head, rows) + origin(records)
+
+
 def kind_of(record):
     if record["verb"] == "bench io":
         return "io"
     if record["verb"] == "bench kernels":
         return "kernels" if kernel_tables.is_timed(record) else None
+    if "local_s" in record["repetitions"]:
+        return "links"
     return "gpu" if record["machine"]["backend"] == "cuda" else "cpu"
 
 
 # Of each page the tables by name: the kind of record that each is made of, and how.
 PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table),
+                            "links": ("links", links_table),
                             "io": ("io", io_table)},
          "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}}
 

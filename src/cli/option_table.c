@@ -24,6 +24,7 @@ static const char *const ops[] = {"n", "t", "c", NULL};
 static const char *const types[] = {"f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", NULL};
 static const char *const computes[] = {"auto", "f64", "f32", "tf32", NULL};
 static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
+static const char *const transports[] = {"auto", "self", "host", "ipc", "nccl", "cuda-mpi", NULL};
 static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity",
                                     "integer", "constant", "hilbert", NULL};
 static const char *const places[] = {"auto", "host", "device", NULL};
@@ -108,7 +109,7 @@ const dm_option dm_cli_options[] = {
 
     /* bench, verify */
     {"from", 0, NULL, BENCH_M, DM_GROUP_MEASURE, "auto", NULL,
-     "where the operands lie; auto: device for one rank with a GPU",
+     "where the operands lie; auto: on the GPUs, as far as they fit",
      dm_cli_set_choice, AT(from), .choices = places},
     {"repetitions", 0, "N", BENCH, DM_GROUP_MEASURE, "5", NULL,
      "measured runs", dm_cli_set_count, AT(repetitions), .least = 1},
@@ -136,6 +137,9 @@ const dm_option dm_cli_options[] = {
     {"list", 0, NULL, BENCH_K, DM_GROUP_MEASURE, NULL, NULL,
      "only say what kernels there are; needs no GPU", dm_cli_set_flag, AT(lab.list),
      .flags_only = true},
+    {"against-local", 0, NULL, BENCH_M, DM_GROUP_MEASURE, NULL, NULL,
+     "alternate with the same products of panels that lie ready: nothing moved",
+     dm_cli_set_flag, AT(against_local)},
     {"full", 0, NULL, VERIFY, DM_GROUP_MEASURE, NULL, NULL,
      "multiply again in higher precision and compare every element",
      dm_cli_set_flag, AT(full)},
@@ -157,6 +161,9 @@ const dm_option dm_cli_options[] = {
      "names, or patterns such as 'mma*'", dm_cli_set_text, AT(lab.kernels), .flags_only = true},
     {"op", 0, NULL, BENCH_K, DM_GROUP_ENGINE, "all", NULL,
      "what the kernels compute", dm_cli_set_choice, AT(lab.op), .choices = lab_ops},
+    {"transport", 0, NULL, ENGINE, DM_GROUP_ENGINE, "auto", NULL,
+     "how panels travel between ranks; each is proved before it is used",
+     dm_cli_set_choice, AT(transport), .choices = transports},
     {"threads", 0, "N", ENGINE, DM_GROUP_ENGINE, NULL, "the node's cores over its ranks",
      "of the CPU product, per rank", dm_cli_set_count, AT(threads), .least = 1},
     {"memory", 0, "host=SIZE,device=SIZE", ENGINE | PLAN, DM_GROUP_ENGINE, NULL,

@@ -31,6 +31,7 @@ dm_engine dm_cli_engine(const dm_settings *s) {
   return (dm_engine){
       .backend = dm_cli_options[dm_cli_option_find("backend")].choices[s->backend],
       .kernel = s->kernel,
+      .transport = dm_cli_options[dm_cli_option_find("transport")].choices[s->transport],
       .threads = (int)s->threads,
       .memory_host = s->memory[0],
       .memory_device = s->memory[1],

@@ -38,9 +38,9 @@ typedef struct dm_settings {
   int verbose, quiet, progress;
   bool force, reproducible, verify, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
-  bool full, against_library, dry_run;
+  bool full, against_library, against_local, dry_run;
   int op_a, op_b, type, type_c, compute;
-  int backend, from, kind;
+  int backend, transport, from, kind;
   double alpha[2], beta[2];
   double phi, value, time;
   int64_t range, seed;

@@ -5,24 +5,19 @@
 #include "cli/session.h"
 #include "job/bench.h"
 
-enum { DEFAULT_SIZE = 2048, FROM_AUTO = 0, FROM_HOST = 1, FROM_DEVICE = 2 }; /* as in the table */
+enum { DEFAULT_SIZE = 2048, FROM_HOST = 1, FROM_DEVICE = 2 }; /* as in the table */
 
-static dm_status find_place(const dm_settings *s, const char *backend, int ranks,
-                            bool *from_device) {
-  const dm_backend_ops *ops = NULL;
-  *from_device = false;
-  if (s->from == FROM_HOST) return DM_OK;
-  if (s->backend == 0)
-    ops = dm_backend_auto();
-  else
-    DM_TRY(dm_backend_find(backend, &ops));
-  /* Several ranks exchange panels, and no transport moves GPU memory yet. */
-  *from_device = ops->device_memory && (s->from == FROM_DEVICE || ranks == 1);
-  if (s->from == FROM_DEVICE && !ops->device_memory)
-    return dm_hint(
-        dm_fail(DM_E_DEVICE, "--from device: the %s backend has no memory of its own", ops->name),
-        "--from host, or a program and a node with a GPU");
-  return DM_OK;
+/* auto is the planner's choice: on the GPUs, as far as the shares fit and can be gathered there. */
+static dm_status find_place(const dm_settings *s, dm_bench_multiply *bench) {
+  const dm_backend_ops *ops = dm_backend_auto();
+  bench->from_host = s->from == FROM_HOST;
+  bench->from_device = s->from == FROM_DEVICE;
+  if (!bench->from_device) return DM_OK;
+  if (s->backend != 0) DM_TRY(dm_backend_find(bench->engine.backend, &ops));
+  if (ops->device_memory) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_DEVICE, "--from device: the %s backend has no memory of its own", ops->name),
+      "--from host, or a program and a node with a GPU");
 }
 
 static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
@@ -36,14 +31,13 @@ static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, 
       .engine = dm_cli_engine(s),
       .verify = s->verify,
       .against_library = s->against_library,
+      .against_local = s->against_local,
       .warmup = (int)s->warmup,
       .repetitions = (int)s->repetitions,
       .seed = (uint64_t)s->seed,
   };
   DM_TRY(dm_cli_dimensions(s, DEFAULT_SIZE, mnk));
-  dm_status placed = find_place(s, bench.engine.backend, run->ranks, &bench.from_device);
-  DM_TRY(dm_comm_agree(run->world, placed));
-  bench.engine.wishes.from_device = bench.from_device;
+  DM_TRY(dm_comm_agree(run->world, find_place(s, &bench)));
   bench.m = mnk[0];
   bench.n = mnk[1];
   bench.k = mnk[2];

@@ -10,9 +10,10 @@ typedef struct dm_bench_multiply {
   dm_dtype type_c;
   dm_compute compute;
   dm_engine engine;
-  bool from_device; /* operands start on the GPU; false: in host memory */
+  bool from_device, from_host; /* operands start there; neither: where the plan puts them */
   bool verify;
   bool against_library; /* alternate with one direct call of the library, in the same process */
+  bool against_local;   /* alternate with the same products of panels that lie ready */
   int warmup, repetitions;
   uint64_t seed;
 } dm_bench_multiply;

@@ -21,7 +21,7 @@ typedef struct bench {
   bool task_opened;
   dm_freivalds *check;
   dm_verdict worst; /* of all repetitions */
-  double *seconds, *exposed, *verify, *library;
+  double *seconds, *exposed, *verify, *library, *local;
 } bench;
 
 /* op(A) and op(B) are generated where they lie, each from its own seed. */
@@ -62,8 +62,8 @@ static dm_status verify(bench *b, double *seconds) {
   if (!task->place.idle) {
     bool summed = task->plan->pk > 1;
     dm_range rows = summed ? dm_plan_c_share(task->plan, task->place.i, task->place.l) : task->rows;
-    DM_TRY(dm_freivalds_add_c(b->check, summed ? NULL : task->backend,
-                              summed ? task->c_sum : task->c, rows.begin, task->cols.begin));
+    dm_view sums = summed ? task->c_sum : task->c;
+    DM_TRY(dm_freivalds_add_c(b->check, task->backend, sums, rows.begin, task->cols.begin));
   }
   *seconds = dm_now() - start;
   DM_TRY(dm_freivalds_judge(b->check, b->run->world, &verdict));
@@ -86,6 +86,17 @@ static dm_status multiply_once(bench *b, double *seconds, double *exposed) {
   return DM_OK;
 }
 
+/* The products alone, of whatever the slots hold since the last run: what is left of the time when
+ * nothing has to be moved.  C is of no use afterwards. */
+static dm_status local_once(bench *b, double *seconds) {
+  const dm_task_calls none = {0};
+  DM_TRY(dm_comm_barrier(b->run->world));
+  double start = dm_now();
+  DM_TRY(dm_execute(&b->task, 1u << DM_STEP_GEMM, &none));
+  *seconds = dm_now() - start;
+  return dm_comm_max_f64(b->run->world, seconds, 1);
+}
+
 static dm_status library_once(bench *b, double *seconds) {
   dm_task *task = &b->task;
   return b->setup.backend->ops->direct(b->setup.backend, task->c, dm_task_piece(task, DM_A, 0),
@@ -105,22 +116,30 @@ static dm_status check_library(const bench *b) {
   return DM_OK;
 }
 
+/* What the multiplication is compared with, if with anything. */
+static dm_status compare_once(bench *b, double *library, double *local) {
+  if (b->wanted->against_library) DM_TRY(library_once(b, library));
+  if (b->wanted->against_local) DM_TRY(local_once(b, local));
+  return DM_OK;
+}
+
 static dm_status repeat(bench *b) {
   const dm_bench_multiply *wanted = b->wanted;
   for (int i = -wanted->warmup; i < wanted->repetitions; i++) {
-    double seconds, exposed, verifying = 0.0, library = 0.0;
+    double seconds, exposed, verifying = 0.0, library = 0.0, local = 0.0;
     /* Who comes first alternates: a GPU that has just worked is warmer and slower. */
-    bool library_first = wanted->against_library && i % 2 == 0;
-    if (library_first) DM_TRY(library_once(b, &library));
+    const bool last = i % 2 != 0 || i == -wanted->warmup; /* the slots hold nothing at first */
+    if (!last) DM_TRY(compare_once(b, &library, &local));
     DM_TRY(multiply_once(b, &seconds, &exposed));
     if (wanted->verify) DM_TRY(verify(b, &verifying));
-    if (wanted->against_library && !library_first) DM_TRY(library_once(b, &library));
+    if (last) DM_TRY(compare_once(b, &library, &local));
     DM_TRY(dm_comm_max_f64(b->run->world, &verifying, 1));
     if (i < 0) continue;
     b->seconds[i] = seconds;
     b->exposed[i] = exposed;
     b->verify[i] = verifying;
     b->library[i] = library;
+    b->local[i] = local;
   }
   return DM_OK;
 }
@@ -139,14 +158,18 @@ static void record_statistics(dm_record *record, const char *name, const char *l
   }
 }
 
+static const char *place_of(const dm_plan *plan) {
+  if (plan->a != plan->b) return "device and host memory";
+  return plan->a == DM_IN_DEVICE ? "device memory" : "host memory";
+}
+
 static void record_bench(bench *b, const dm_phases *phases, dm_record *record) {
   const dm_bench_multiply *wanted = b->wanted;
   const dm_problem *p = &b->setup.plan.problem;
   const int64_t count = wanted->repetitions;
   dm_statistics multiply, exposed, verifying, library = {0};
   dm_setup_record(&b->setup, b->run, record);
-  dm_record_text(record, "bench.from", "operands start in", "%s memory",
-                 wanted->from_device ? "device" : "host");
+  dm_record_text(record, "bench.from", "operands start in", "%s", place_of(&b->setup.plan));
   dm_record_integer(record, "bench.warmup", NULL, DM_SHOWN_PLAIN, wanted->warmup);
   dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, count);
   record_statistics(record, "multiply", "multiplying (median)", b->seconds, count, &multiply);
@@ -162,6 +185,12 @@ static void record_bench(bench *b, const dm_phases *phases, dm_record *record) {
                    dm_product_flops(p) / library.median);
     dm_record_real(record, "rates.of_library", "rate / library rate", DM_SHOWN_PLAIN,
                    library.median / multiply.median);
+  }
+  if (wanted->against_local) {
+    dm_statistics local;
+    record_statistics(record, "local", "the same, nothing moved (median)", b->local, count, &local);
+    dm_record_real(record, "rates.of_local", "rate / rate with nothing moved", DM_SHOWN_PLAIN,
+                   local.median / multiply.median);
   }
   dm_record_integer(record, "moved.between_ranks_bytes", NULL, DM_SHOWN_BYTES, phases->received);
   if (wanted->verify) dm_verdict_record(&b->worst, &b->run->log, record);
@@ -179,20 +208,22 @@ static dm_status open(bench *b) {
   DM_TRY(dm_comm_agree(b->run->world, problem_of(wanted, &problem)));
   dm_engine engine = wanted->engine;
   engine.wishes.from_device = wanted->from_device;
+  engine.wishes.from_host = wanted->from_host;
   DM_TRY(dm_setup_open(b->run, &engine, &problem, &b->setup));
   DM_TRY(dm_comm_agree(b->run->world, check_library(b)));
   double *all;
-  DM_TRY(dm_buffer_zeroed(4 * (int64_t)wanted->repetitions, sizeof *all, (void **)&all));
+  DM_TRY(dm_buffer_zeroed(5 * (int64_t)wanted->repetitions, sizeof *all, (void **)&all));
   b->seconds = all;
   b->exposed = all + wanted->repetitions;
   b->verify = all + 2 * wanted->repetitions;
   b->library = all + 3 * wanted->repetitions;
+  b->local = all + 4 * wanted->repetitions;
   const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
   if (wanted->verify)
     DM_TRY(dm_comm_agree(b->run->world,
                          dm_freivalds_new(&problem, one, zero, b->setup.plan.gpu, &b->check)));
   b->task_opened = true;
-  return dm_task_open(b->run, &b->setup.plan, b->setup.backend, &b->task);
+  return dm_task_open(b->run, &b->setup.plan, b->setup.backend, b->setup.transport, &b->task);
 }
 
 static dm_status measure(bench *b, dm_record *record) {

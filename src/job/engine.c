@@ -1,5 +1,6 @@
 #include "job/engine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,27 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
   if (!ops->device_memory && engine->require_gpu_per_rank)
     return dm_hint(dm_fail(DM_E_DEVICE, "this rank multiplies on the CPU: backend %s", ops->name),
                    "leave out --require-gpu-per-rank, or see damier info for the GPUs");
-  if (!ops->device_memory || setup->device.sharing == 1) return DM_OK;
+  return DM_OK;
+}
+
+/* Which ranks use the same GPU, its name tells: an index does not, where a launcher shows every
+ * process another one as the first. */
+static dm_status count_sharing(const dm_run *run, dm_device *device) {
+  const int64_t size = sizeof device->id;
+  char *ids;
+  if (!device->id[0]) return DM_OK;
+  DM_TRY(dm_buffer_zeroed(run->local_ranks, size, (void **)&ids));
+  dm_status status = dm_comm_gather(run->node, device->id, size, ids, 0);
+  if (!status) status = dm_comm_broadcast(run->node, ids, run->local_ranks * size, 0);
+  device->sharing = 0;
+  for (int i = 0; i < run->local_ranks; i++)
+    if (memcmp(ids + i * size, device->id, strlen(device->id)) == 0) device->sharing++;
+  free(ids);
+  return status;
+}
+
+static dm_status check_sharing(const dm_run *run, const dm_engine *engine, const dm_setup *setup) {
+  if (!setup->backend->ops->device_memory || setup->device.sharing == 1) return DM_OK;
   if (engine->require_gpu_per_rank)
     return dm_hint(dm_fail(DM_E_DEVICE, "%d ranks of this node share GPU %s", setup->device.sharing,
                            setup->device.id),
@@ -99,6 +120,12 @@ static int64_t smallest(int64_t limit, double available) {
   return limit > 0 ? limit : share;
 }
 
+/* In steps of a fifth: the noise of one measurement must not choose another grid, whose sums have
+ * other bits. */
+static double steady(double rate) {
+  return exp2(round(4 * log2(rate)) / 4);
+}
+
 /* What the planner may count on: the rank that has least decides for all. */
 static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                                   dm_setup *setup) {
@@ -108,10 +135,11 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   dm_machine_stated(gpu ? device->name : NULL, (int)dm_max(1, device->threads), machine);
   machine->nodes = run->nodes;
   machine->gpu = gpu;
-  machine->device_links = false;
   if (setup->backend->ops->copies)
     setup->backend->ops->copies(engine->kernel, problem->work, problem->tf32, &machine->copies_a,
                                 &machine->copies_b);
+  machine->device_links = gpu && setup->links.chosen->device_memory;
+  if (machine->device_links && setup->links.rate > 0) machine->link = steady(setup->links.rate);
   int64_t values[4] = {
       -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
       gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
@@ -123,6 +151,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] /= (double)values[3];
   machine->flops_tf32 /= (double)values[3];
   machine->upload /= (double)values[3];
+  machine->memory /= (double)values[3];
   return DM_OK;
 }
 
@@ -170,6 +199,9 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
   char kernel[32];
   DM_TRY(dm_tilings_agree(run, setup->backend, engine->kernel, problem->work, kernel));
+  DM_TRY(count_sharing(run, &setup->device));
+  DM_TRY(dm_comm_agree(run->world, check_sharing(run, engine, setup)));
+  DM_TRY(dm_links_choose(run, setup->backend, engine->transport, &setup->links));
   DM_TRY(describe_machine(run, engine, problem, setup));
   dm_status status = DM_OK;
   if (run->rank == 0)
@@ -179,6 +211,8 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));
   DM_TRY(dm_comm_agree(run->world, same_everywhere(run, &setup->plan)));
   DM_TRY(dm_comm_agree(run->world, prepare_kernel(run, engine, setup)));
+  DM_TRY(dm_comm_agree(
+      run->world, dm_links_for(&setup->links, &setup->plan, engine->transport, &setup->transport)));
   say_need(run, setup);
   return DM_OK;
 }
@@ -224,6 +258,12 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_integer(record, "machine.threads", NULL, DM_SHOWN_PLAIN, setup->device.threads);
   dm_record_text(record, "machine.where", "ranks", "%d on %d %s, backend %s", run->ranks,
                  run->nodes, run->nodes == 1 ? "node" : "nodes", setup->backend->ops->name);
+  dm_record_text(record, "transport.name", NULL, "%s", setup->transport->name);
+  dm_record_text(record, "transport.tried", NULL, "%s", setup->links.reasons);
+  dm_record_real(record, "transport.proved_rate", NULL, DM_SHOWN_PLAIN, setup->links.rate);
+  if (run->ranks > 1)
+    dm_record_text(record, "transport.choice", "panels travel by", "%s (proof at start: %s)",
+                   setup->transport->name, setup->links.reasons);
   dm_record_text(record, "plan.recipe", "plan", "%s", recipe);
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);

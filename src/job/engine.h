@@ -3,19 +3,22 @@
 #define DM_JOB_ENGINE_H
 
 #include "backend/backend.h"
+#include "job/links.h"
 #include "job/multiply.h"
 #include "job/run.h"
 
 typedef struct dm_setup {
   dm_backend *backend;
   dm_device device;
+  dm_links links;
+  const dm_transport_ops *transport; /* that the plan's panels take */
   dm_machine machine;
   dm_plan plan;
 } dm_setup;
 
-/* Collective: opens the backend on every rank, finds out about the machine, lets rank 0 choose the
- * plan, sends it round, and says what it will need.  Refuses what does not fit before anything
- * large is allocated. */
+/* Collective: opens the backend on every rank, finds out about the machine and its links, lets rank
+ * 0 choose the plan, sends it round, and says what it will need.  Refuses what does not fit before
+ * anything large is allocated. */
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup);
 void dm_setup_close(dm_setup *setup);

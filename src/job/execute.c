@@ -46,7 +46,7 @@ static dm_matrix matrix_of(dm_step_kind kind) {
                                                                                        : DM_B;
 }
 
-/* Where each peer's piece stands in a slot of packed rows. */
+/* Where each peer's piece stands in the slot and in the peer's share: rows lie in both alike. */
 static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step, dm_view slot) {
   const dm_plan *plan = task->plan;
   const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
@@ -57,6 +57,7 @@ static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step
                                    : dm_plan_b_share(plan, step->panel, peer);
     factor->offset[peer] = (rows.begin - origin) * row_bytes;
     factor->bytes[peer] = dm_range_size(rows) * row_bytes;
+    factor->source[peer] = dm_task_source(task, matrix, step->panel, peer);
   }
 }
 
@@ -72,6 +73,8 @@ static dm_status post_fetch(dm_task *task, slot_state *state) {
                       .slot = slot.base,
                       .offset = factor->offset,
                       .bytes = factor->bytes,
+                      .source = factor->source,
+                      .share = (int)matrix,
                       .tag = (int)(step->panel % 32768)};
   return dm_transport_post(task->transport, &gather, &state->ticket);
 }
@@ -104,14 +107,19 @@ static dm_status post_gemm(execution *x, slot_state *state) {
                          operand(task, DM_B, step), accumulate, &state->event);
 }
 
+static dm_status load(execution *x, dm_matrix matrix) {
+  if (x->calls->load) DM_TRY(x->calls->load(x->calls->context, x->task, matrix));
+  dm_transport_filled(x->task->transport, (int)matrix);
+  return DM_OK;
+}
+
 static dm_status post(execution *x, slot_state *state) {
   state->posted = true;
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
   case DM_STEP_LOAD_B:
     state->done = true;
-    if (!x->calls->load) return DM_OK;
-    return x->calls->load(x->calls->context, x->task, matrix_of(state->step.kind));
+    return load(x, matrix_of(state->step.kind));
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
     return post_fetch(x->task, state);
@@ -150,6 +158,13 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   }
 }
 
+static void count_as_done(execution *x, slot_state *state) {
+  dm_step_kind kind = state->step.kind;
+  state->posted = state->done = true;
+  if (kind == DM_STEP_LOAD_A || kind == DM_STEP_LOAD_B)
+    dm_transport_filled(x->task->transport, (int)matrix_of(kind));
+}
+
 static void refill(execution *x) {
   while (!x->exhausted && x->end - x->first < WINDOW) {
     slot_state *state = state_of(x, x->end);
@@ -158,7 +173,7 @@ static void refill(execution *x) {
       x->exhausted = true;
       break;
     }
-    if (!(x->kinds & 1u << state->step.kind)) state->posted = state->done = true;
+    if (!(x->kinds & 1u << state->step.kind)) count_as_done(x, state);
     x->end++;
   }
 }
@@ -199,14 +214,16 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
   execution x = {.task = task, .calls = calls, .kinds = kinds};
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
   int64_t reported = -1;
+  double before = dm_now();
   for (;;) {
     refill(&x);
     if (x.first == x.end) return DM_OK;
     bool moved, busy = multiplying(&x);
-    double start = dm_now();
     DM_TRY(sweep(&x, &moved));
     /* Time with a product under way; what is left of the phase was not hidden. */
-    if (busy || multiplying(&x)) task->phases.gemm += dm_now() - start;
+    const double now = dm_now();
+    if (busy || multiplying(&x)) task->phases.gemm += now - before;
+    before = now;
     drop_done(&x);
     if (calls->progress && x.products_done != reported && kinds & 1u << DM_STEP_GEMM) {
       reported = x.products_done;

@@ -172,7 +172,7 @@ static dm_status work(job *j, dm_record *record) {
                                                       j->setup.plan.gpu, &j->sink.check)));
   DM_TRY(open_output(j));
   j->task_opened = true;
-  DM_TRY(dm_task_open(j->run, &j->setup.plan, j->setup.backend, &j->task));
+  DM_TRY(dm_task_open(j->run, &j->setup.plan, j->setup.backend, j->setup.transport, &j->task));
   DM_TRY(read_shares(j));
   if (m->verify) DM_TRY(dm_check_operands(&j->task, j->sink.check));
   DM_TRY(multiply_panels(j));

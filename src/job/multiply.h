@@ -17,9 +17,10 @@ typedef enum dm_compute {
 
 /* How a product is to be computed: common to multiply and bench. */
 typedef struct dm_engine {
-  const char *backend; /* "auto", "cpu", "cuda" */
-  const char *kernel;  /* "auto" or a name of the backend's */
-  int threads;         /* of the CPU product, per rank; 0: the node's cores over its ranks */
+  const char *backend;   /* "auto", "cpu", "cuda" */
+  const char *kernel;    /* "auto" or a name of the backend's */
+  const char *transport; /* "auto" or a name of dm_transport_all */
+  int threads;           /* of the CPU product, per rank; 0: the node's cores over its ranks */
   int64_t memory_host, memory_device; /* bytes per rank; 0: this rank's share of the node */
   bool require_gpu_per_rank;
   dm_wishes wishes;

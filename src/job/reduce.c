@@ -70,6 +70,7 @@ static dm_status reduce(dm_task *task, dm_view block, dm_messages *messages) {
 }
 
 dm_status dm_task_reduce(dm_task *task) {
+  if (dm_task_reduces_on_device(task)) return dm_task_reduce_on_device(task);
   dm_view block;
   void *memory = NULL;
   dm_messages *messages = NULL;

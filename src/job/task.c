@@ -13,27 +13,41 @@ static const dm_factor *factor_of(const dm_task *task, dm_matrix matrix) {
   return matrix == DM_A ? &task->a : &task->b;
 }
 
+/* Of the rank at MEMBER in the group that shares the panel. */
+static dm_range rows_of(const dm_task *task, dm_matrix matrix, int64_t panel, int member) {
+  return matrix == DM_A ? dm_plan_a_share(task->plan, task->place.i, member)
+                        : dm_plan_b_share(task->plan, panel, member);
+}
+
+static int own_member(const dm_task *task, dm_matrix matrix) {
+  return matrix == DM_A ? task->place.j : task->place.i;
+}
+
 dm_range dm_task_piece_rows(const dm_task *task, dm_matrix matrix, int64_t panel) {
-  if (matrix == DM_A) return dm_plan_a_share(task->plan, task->place.i, task->place.j);
-  return dm_plan_b_share(task->plan, panel, task->place.i);
+  return rows_of(task, matrix, panel, own_member(task, matrix));
 }
 
 dm_range dm_task_piece_cols(const dm_task *task, dm_matrix matrix, int64_t panel) {
   return matrix == DM_A ? dm_plan_panel(task->plan, panel) : task->cols;
 }
 
-/* Elements from one panel's piece to the next: all panels but the last are kb wide, and the last is
- * no wider, so every piece begins at a multiple of the first one's size. */
-static int64_t piece_pitch(const dm_task *task, dm_matrix matrix, dm_space space) {
-  dm_dtype work = task->plan->problem.work;
-  int64_t first = task->panels.begin;
-  if (matrix == DM_A) {
-    dm_range rows = dm_task_piece_rows(task, DM_A, first);
-    int64_t width = dm_min(task->plan->kb, task->plan->problem.k);
-    return dm_range_size(rows) * padded(width, work, space);
-  }
-  return dm_range_size(dm_plan_b_share(task->plan, first, task->place.i)) *
-         padded(dm_range_size(task->cols), work, space);
+/* Elements from one panel's piece to the next in the share of MEMBER: all panels but the last are
+ * kb wide, and the last is no wider, so every piece begins at a multiple of the first one's size.
+ */
+static int64_t piece_pitch(const dm_task *task, dm_matrix matrix, dm_space space, int member) {
+  int64_t rows = dm_range_size(rows_of(task, matrix, task->panels.begin, member));
+  int64_t width =
+      matrix == DM_A ? dm_min(task->plan->kb, task->plan->problem.k) : dm_range_size(task->cols);
+  return rows * padded(width, task->plan->problem.work, space);
+}
+
+static int64_t piece_at(const dm_task *task, dm_matrix matrix, int64_t panel, int member) {
+  dm_space space = factor_of(task, matrix)->space;
+  return (panel - task->panels.begin) * piece_pitch(task, matrix, space, member);
+}
+
+int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int peer) {
+  return piece_at(task, matrix, panel, peer) * dm_dtype_size(task->plan->problem.work);
 }
 
 dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel) {
@@ -41,7 +55,7 @@ dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel) {
   dm_dtype work = task->plan->problem.work;
   int64_t rows = dm_range_size(dm_task_piece_rows(task, matrix, panel));
   int64_t cols = dm_range_size(dm_task_piece_cols(task, matrix, panel));
-  int64_t at = (panel - task->panels.begin) * piece_pitch(task, matrix, factor->space);
+  int64_t at = piece_at(task, matrix, panel, own_member(task, matrix));
   return dm_view_strided((char *)factor->share + at * dm_dtype_size(work), work, factor->space,
                          rows, cols, padded(cols, work, factor->space));
 }
@@ -78,32 +92,42 @@ static dm_status share_bytes(const dm_task *task, dm_matrix matrix, int64_t *byt
   *bytes = 0;
   if (panels == 0) return DM_OK;
   dm_view last = dm_task_piece(task, matrix, task->panels.end - 1);
-  DM_TRY(dm_bytes_of(panels - 1, piece_pitch(task, matrix, last.space), size, &full));
+  int64_t pitch = piece_pitch(task, matrix, last.space, own_member(task, matrix));
+  DM_TRY(dm_bytes_of(panels - 1, pitch, size, &full));
   DM_TRY(dm_bytes_of(last.rows, last.row_stride, size, bytes));
-  if (dm_add_overflows(full, *bytes, bytes))
+  if (dm_add_overflows(full, *bytes, bytes) || *bytes > INT64_MAX - DM_SLAB)
     return dm_fail(DM_E_FIT, "a share of more bytes than 64 bits count");
   return DM_OK;
+}
+
+static bool fetches(const dm_task *task, dm_matrix matrix) {
+  return matrix == DM_A ? dm_plan_fetches_a(task->plan) : dm_plan_fetches_b(task->plan);
+}
+
+/* Peers will read it: a block of the driver's own, so that nothing else is shown to them. */
+static bool exposed(const dm_task *task, dm_matrix matrix) {
+  return task->plan->device_links && fetches(task, matrix);
 }
 
 static dm_status factor_open(dm_task *task, dm_matrix matrix) {
   const dm_plan *plan = task->plan;
   dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
-  bool fetches = matrix == DM_A ? dm_plan_fetches_a(plan) : dm_plan_fetches_b(plan);
   bool uploads = matrix == DM_A ? dm_plan_uploads_a(plan) : dm_plan_uploads_b(plan);
   dm_residence residence = matrix == DM_A ? plan->a : plan->b;
   factor->space = residence == DM_IN_DEVICE ? DM_DEVICE : DM_HOST;
   factor->peers = matrix == DM_A ? task->grid_row : task->grid_column;
 
-  int64_t bytes;
-  DM_TRY(share_bytes(task, matrix, &bytes));
-  DM_TRY(dm_backend_alloc(task->backend, factor->space, bytes, &factor->share));
-  if (fetches && !plan->device_links)
+  DM_TRY(share_bytes(task, matrix, &factor->share_bytes));
+  if (exposed(task, matrix)) factor->share_bytes = dm_round_up(factor->share_bytes, DM_SLAB);
+  DM_TRY(dm_backend_alloc(task->backend, factor->space, factor->share_bytes, &factor->share));
+  if (fetches(task, matrix) && !plan->device_links)
     DM_TRY(ring_open(task, matrix, DM_HOST, &factor->host_ring, &factor->host_slot));
-  if (uploads || (fetches && plan->device_links))
+  if (uploads || exposed(task, matrix))
     DM_TRY(ring_open(task, matrix, DM_DEVICE, &factor->device_ring, &factor->device_slot));
   int64_t peers = dm_comm_size(factor->peers);
   DM_TRY(dm_buffer_zeroed(peers, sizeof(int64_t), (void **)&factor->offset));
-  return dm_buffer_zeroed(peers, sizeof(int64_t), (void **)&factor->bytes);
+  DM_TRY(dm_buffer_zeroed(peers, sizeof(int64_t), (void **)&factor->bytes));
+  return dm_buffer_zeroed(peers, sizeof(int64_t), (void **)&factor->source);
 }
 
 static dm_status block_open(dm_task *task) {
@@ -113,10 +137,11 @@ static dm_status block_open(dm_task *task) {
   int64_t rows = dm_range_size(task->rows), cols = dm_range_size(task->cols), bytes;
   int64_t stride = padded(cols, type, space);
   DM_TRY(dm_bytes_of(rows, stride, dm_dtype_size(type), &bytes));
+  if (dm_task_reduces_on_device(task)) bytes = dm_round_up(bytes, DM_SLAB);
   void *memory;
   DM_TRY(dm_backend_alloc(task->backend, space, bytes, &memory));
   task->c = dm_view_strided(memory, type, space, rows, cols, stride);
-  return DM_OK;
+  return dm_task_reduces_on_device(task) ? dm_task_open_pieces(task) : DM_OK;
 }
 
 /* Ranks of one grid row, column or stack of layers, in the order of their place in it. */
@@ -133,13 +158,44 @@ static dm_status groups_open(dm_task *task) {
 }
 
 static dm_status buffers_open(dm_task *task) {
-  DM_TRY(dm_transport_open(dm_transport_auto(dm_plan_used(task->plan)), &task->transport));
   DM_TRY(factor_open(task, DM_A));
   DM_TRY(factor_open(task, DM_B));
   return block_open(task);
 }
 
-dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend, dm_task *task) {
+static dm_status expose(dm_task *task, dm_matrix matrix) {
+  const dm_factor *factor = factor_of(task, matrix);
+  if (task->place.idle || !exposed(task, matrix)) return DM_OK;
+  return dm_transport_expose(task->transport, matrix, factor->peers, factor->share,
+                             factor->share_bytes);
+}
+
+static dm_status expose_block(dm_task *task) {
+  const dm_view *c = &task->c;
+  if (task->place.idle || !dm_task_reduces_on_device(task)) return DM_OK;
+  const int64_t bytes = c->rows * c->row_stride * dm_dtype_size(c->dtype);
+  return dm_transport_expose(task->transport, DM_BLOCK_SHARE, task->layers, c->base, bytes);
+}
+
+/* After all memory was had: who waits for a peer's handle must not wait for one that has failed. */
+static dm_status transport_open(dm_task *task, const dm_transport_ops *ops) {
+  const dm_comm *world = task->run->world;
+  dm_transport_config config = {.group = world, .device = -1};
+  dm_device device;
+  dm_status status = dm_backend_device(task->backend, &device);
+  DM_TRY(dm_comm_agree(world, status));
+  if (task->backend->ops->device_memory) config.device = device.index;
+  if (!ops) ops = dm_transport_find("host");
+  DM_TRY(dm_comm_agree(world, dm_transport_open(ops, &config, &task->transport)));
+  if (task->plan->device_links != ops->device_memory && dm_plan_used(task->plan) > 1)
+    return dm_fail(DM_E_BUG, "transport %s does not move what the plan wants moved", ops->name);
+  DM_TRY(dm_comm_agree(world, expose(task, DM_A)));
+  DM_TRY(dm_comm_agree(world, expose(task, DM_B)));
+  return dm_comm_agree(world, expose_block(task));
+}
+
+dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
+                       const dm_transport_ops *transport, dm_task *task) {
   *task = (dm_task){
       .run = run, .plan = plan, .place = dm_plan_place(plan, run->rank), .backend = backend};
   DM_TRY(groups_open(task));
@@ -150,7 +206,8 @@ dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend, dm
     task->panels = dm_plan_layer(plan, task->place.l);
     status = buffers_open(task);
   }
-  return dm_comm_agree(run->world, status);
+  DM_TRY(dm_comm_agree(run->world, status));
+  return transport_open(task, transport);
 }
 
 static void factor_close(dm_task *task, dm_factor *factor) {
@@ -159,14 +216,16 @@ static void factor_close(dm_task *task, dm_factor *factor) {
   dm_backend_release(task->backend, DM_DEVICE, factor->device_ring);
   free(factor->offset);
   free(factor->bytes);
+  free(factor->source);
 }
 
 void dm_task_close(dm_task *task) {
-  dm_transport_close(task->transport);
+  dm_transport_close(task->transport); /* first: then no peer reads a share any more */
   factor_close(task, &task->a);
   factor_close(task, &task->b);
   dm_backend_release(task->backend, task->c.space, task->c.base);
-  dm_backend_release(task->backend, DM_HOST, task->c_sum.base);
+  if (!task->c_pieces) dm_backend_release(task->backend, DM_HOST, task->c_sum.base);
+  dm_backend_release(task->backend, DM_DEVICE, task->c_pieces);
   dm_comm_free(task->grid_row);
   dm_comm_free(task->grid_column);
   dm_comm_free(task->layers);

@@ -11,16 +11,20 @@
 
 typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
 
+enum { DM_BLOCK_SHARE = 2 }; /* what peers know the block of C by; DM_A and DM_B stand for shares */
+
 /* Buffers of one factor.  A share holds one piece per panel, panel after panel: all rows of the
  * share of A, or this rank's rows of the panel of B.  Rows are packed in host memory, where pieces
  * travel as they lie, and padded to 16 bytes on a device. */
 typedef struct dm_factor {
   void *share;
+  int64_t share_bytes;
   dm_space space;
   void *host_ring, *device_ring;  /* plan->slots panels each, or NULL */
   int64_t host_slot, device_slot; /* bytes of one slot */
   const dm_comm *peers;           /* who share a panel: the grid row (A) or column (B) */
-  int64_t *offset, *bytes;        /* of the peers' pieces, while a gather is posted */
+  /* Of the peers' pieces, while a gather is posted: where in the slot, where in their shares. */
+  int64_t *offset, *bytes, *source;
 } dm_factor;
 
 /* Seconds this rank spent, and bytes it moved. */
@@ -38,8 +42,9 @@ typedef struct dm_task {
   dm_comm *grid_row, *grid_column, *layers; /* NULL on an idle rank */
   dm_range rows, cols, panels;              /* of this rank's block and layer */
   dm_factor a, b;
-  dm_view c;     /* sums of products: the block, where the backend multiplies */
-  dm_view c_sum; /* rows c_share of it, summed over the layers, in host memory; pk > 1 only */
+  dm_view c;      /* sums of products: the block, where the backend multiplies */
+  dm_view c_sum;  /* pk > 1: rows c_share of it, summed over the layers; in host memory, or ... */
+  void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */
   dm_phases phases;
 } dm_task;
 
@@ -52,14 +57,20 @@ typedef struct dm_task_calls {
 } dm_task_calls;
 
 /* Collective.  Allocates everything that PLAN foresees for this rank; the backend stays the
- * caller's. */
-dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend, dm_task *task);
-void dm_task_close(dm_task *task);
+ * caller's.  Panels travel by TRANSPORT, which moves GPU memory where the plan has device links;
+ * NULL: by MPI through host memory. */
+dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
+                       const dm_transport_ops *transport, dm_task *task);
+void dm_task_close(dm_task *task); /* collective */
 
 /* This rank's piece of PANEL (a panel of its layer), and what it covers of op(A) or op(B). */
 dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel);
 dm_range dm_task_piece_rows(const dm_task *task, dm_matrix matrix, int64_t panel);
 dm_range dm_task_piece_cols(const dm_task *task, dm_matrix matrix, int64_t panel);
+
+/* Where the piece of PANEL that belongs to PEER, a member of the factor's group, stands in that
+ * peer's share, in bytes. */
+int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int peer);
 
 /* A whole panel in a slot of the host or device ring. */
 dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int slot,
@@ -77,5 +88,11 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls);
 /* Sums the layers' partial blocks in ascending order of l; this rank's rows end in c_sum.
  * (reduce.c) */
 dm_status dm_task_reduce(dm_task *task);
+
+/* The same where the layers exchange GPU memory: what it needs, once, and the sum.
+ * (reduce_device.c) */
+bool dm_task_reduces_on_device(const dm_task *task);
+dm_status dm_task_open_pieces(dm_task *task);
+dm_status dm_task_reduce_on_device(dm_task *task);
 
 #endif

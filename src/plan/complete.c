@@ -79,7 +79,9 @@ static int residences(const dm_question *question, const dm_plan *plan, dm_plan 
       /* a transport gathers either host or GPU memory */
       bool reachable = !(fetched_a && (v->a == DM_IN_DEVICE) != links) &&
                        !(fetched_b && (v->b == DM_IN_DEVICE) != links);
-      if (reachable && (!question->wishes->from_device || hosted == 0)) count++;
+      bool wanted = !(question->wishes->from_device && hosted != 0) &&
+                    !(question->wishes->from_host && hosted != 3);
+      if (reachable && wanted) count++;
     }
     if (!fetched_a && !fetched_b) break;
   }

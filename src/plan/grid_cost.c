@@ -107,10 +107,12 @@ static double efficiency(const extent *e, bool gpu) {
 static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   double rate = dm_machine_flops(machine, plan->problem.work, plan->problem.tf32);
   double seconds = e->flops * e->rows * e->cols * e->depth / (rate * efficiency(e, plan->gpu));
-  if (!plan->gpu) {
+  double block = e->sum * e->rows * e->cols;
+  if (plan->gpu) { /* every panel but the first reads C once more, and each writes it */
+    seconds += 2 * block * (e->panels - 1) / machine->memory;
+  } else {
     double operands = e->work * (e->rows + e->cols) * e->depth;
-    double results = 2 * e->sum * e->rows * e->cols * e->panels;
-    seconds = fmax(seconds, (operands + results) / machine->host_copy);
+    seconds = fmax(seconds, (operands + 2 * block * e->panels) / machine->host_copy);
   }
   return seconds + e->panels * machine->latency;
 }
@@ -122,17 +124,17 @@ static double upload_seconds(const dm_plan *plan, const dm_machine *machine, con
   return bytes > 0 ? bytes / machine->upload + e->panels * machine->latency : 0;
 }
 
-/* Partial blocks travel, are added (two reads and a write), and leave a GPU for that. */
+/* Partial blocks travel and are added (two reads and a write): in GPU memory, so fast that the way
+ * counts, where it is reached by links, else on the host, which they leave a GPU for. */
 static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e,
                              box b) {
   if (plan->pk == 1) return 0;
-  dm_plan hosted = *plan;
-  hosted.device_links = false; /* sums always go through the host */
   double received = e->rows * e->cols * e->sum * (1 - 1.0 / plan->pk);
-  double seconds = transfer_seconds(summed(plan, e, b), &hosted, machine);
-  seconds += 3 * received / machine->host_copy + (plan->pk - 1) * machine->latency;
+  double seconds = transfer_seconds(summed(plan, e, b), plan, machine);
+  seconds += (plan->pk - 1) * machine->latency;
+  if (plan->device_links) return seconds;
   if (plan->gpu) seconds += e->rows * e->cols * e->sum / machine->upload;
-  return seconds;
+  return seconds + 3 * received / machine->host_copy;
 }
 
 static double read_seconds(const dm_problem *p, const dm_machine *machine) {
@@ -196,11 +198,14 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   double rate = dm_machine_flops(machine, p->work, p->tf32);
   double gemm = (dm_dtype_is_complex(p->work) ? 8 : 2) * rows * cols * depth / rate;
   double fetch = (a * (1 - 1.0 / pn) + b * (1 - 1.0 / pm)) / (machine->link + machine->network);
-  double reduce = 3 * c * (1 - 1.0 / pk) / machine->host_copy;
-  if (pk > 1 && machine->gpu) reduce += c / machine->upload;
+  double crossing = 0;
   if ((double)pm * pn * pk > r) {
     fetch = fmax(fetch, least_crossing(a, b, pm, pn, r) / machine->network);
-    reduce += c * (1 - fmin(pk, r) / pk) * r / machine->network;
+    crossing = c * (1 - fmin(pk, r) / pk) * r / machine->network;
   }
+  const double summed = c * (1 - 1.0 / pk);
+  double reduce = crossing + 3 * summed / machine->host_copy;
+  if (pk > 1 && machine->gpu) reduce += c / machine->upload;
+  if (machine->device_links) reduce = fmax(crossing, summed / (machine->link + machine->network));
   return read_seconds(p, machine) + fmax(gemm, fetch) + reduce + write_seconds(p, machine);
 }

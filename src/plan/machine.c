@@ -10,16 +10,17 @@ typedef struct known_gpu {
   double f64, f32, tf32, half, i8; /* half: f16 and bf16 */
   double device_link;              /* between GPUs of a node */
   double upload;
+  double memory; /* the vendors' figures */
 } known_gpu;
 
 /* Measured for the h200 (cuBLAS 13.1, n = 8192, all GPUs pulling at once).  The others: peak of the
  * data sheet times the share measured there: f64 0.97, f32 0.76, tf32 0.87, half 0.80, i8 0.77. */
 static const known_gpu gpus[] = {
-    {"h200", 64.7e12, 51.1e12, 428e12, 790e12, 1524e12, 374e9, 55e9},
-    {"h100", 64.7e12, 51.1e12, 428e12, 790e12, 1524e12, 374e9, 55e9},
-    {"a100", 18.9e12, 14.8e12, 136e12, 250e12, 480e12, 250e9, 24e9},
-    {"l40s", 1.4e12, 69.0e12, 159e12, 290e12, 560e12, 24e9, 24e9},
-    {"v100", 7.6e12, 11.9e12, 11.9e12, 100e12, 48e12, 120e9, 12e9},
+    {"h200", 64.7e12, 51.1e12, 428e12, 790e12, 1524e12, 374e9, 55e9, 4.8e12},
+    {"h100", 64.7e12, 51.1e12, 428e12, 790e12, 1524e12, 374e9, 55e9, 3.35e12},
+    {"a100", 18.9e12, 14.8e12, 136e12, 250e12, 480e12, 250e9, 24e9, 2.0e12},
+    {"l40s", 1.4e12, 69.0e12, 159e12, 290e12, 560e12, 24e9, 24e9, 0.86e12},
+    {"v100", 7.6e12, 11.9e12, 11.9e12, 100e12, 48e12, 120e9, 12e9, 0.9e12},
 };
 
 enum { KNOWN = sizeof gpus / sizeof gpus[0] };
@@ -72,6 +73,7 @@ void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
   state_flops(machine, gpu->f64, gpu->f32, gpu->half, gpu->i8);
   machine->flops_tf32 = gpu->tf32;
   machine->upload = gpu->upload;
+  machine->memory = gpu->memory;
 }
 
 double dm_machine_flops(const dm_machine *machine, dm_dtype work, bool tf32) {

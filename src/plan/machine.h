@@ -21,6 +21,7 @@ typedef struct dm_machine {
   double flops[DM_DTYPE_COUNT]; /* of one rank, by work type */
   double flops_tf32;
   double upload;     /* host to device, one rank */
+  double memory;     /* of the GPU: what products read and write of their old and new C */
   double link;       /* received by one rank from ranks of its node */
   double network;    /* received by one node from other nodes */
   double latency;    /* seconds per message */
@@ -33,7 +34,7 @@ typedef struct dm_machine {
 /* A machine from words "key=value ...": nodes, gpus (per node) or ranks (per node; with gpus too,
  * ranks share them), gpu (a known name, see dm_machine_gpus), cores (per rank), memory and
  * device-memory (per rank, "64GiB"), gflops (f64, per rank; other types keep their proportion),
- * links (host, or device: a transport that moves GPU memory, as none of this version does), link,
+ * links (host, or device: a transport that moves GPU memory, as ipc does inside a node), link,
  * network, upload, copy, read, write (GB/s), latency (us).  Unstated values are those of the named
  * GPU, or of a plain CPU rank; unstated memory of the host is not limited.  DM_E_USAGE names an
  * unknown key or value and the closest match. */

@@ -177,6 +177,7 @@ static void share_gpus(dm_machine *machine, int gpus) {
   for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] *= part;
   machine->flops_tf32 *= part;
   machine->upload *= part;
+  machine->memory *= part;
   machine->device_bytes = (int64_t)((double)machine->device_bytes * part);
 }
 

@@ -12,6 +12,7 @@ enum {
   ROW_BYTES = 16,           /* rows in device memory start at multiples of it (job/task.c) */
   COPY_BYTES = 512,         /* rows of a kernel's copies, at most (kernels/pitched.cu PITCH) */
   SLOT_BYTES = 256,         /* slots start at multiples of it (job/task.c) */
+  SLAB_BYTES = 2 << 20,     /* a share that peers read fills whole ones (transport.h DM_SLAB) */
 };
 
 /* What a part's size depends on: the largest block, layer and shares. */
@@ -81,24 +82,34 @@ static int64_t device_share_of_a(const dm_plan *plan, const extent *e) {
   return times(panels, device_matrix(e->a_rows, e->width, e->work));
 }
 
+static int64_t device_share(const dm_plan *plan, bool fetched, int64_t bytes) {
+  return plan->device_links && fetched ? rounded(bytes, SLAB_BYTES) : bytes;
+}
+
 static void count_shares(const dm_plan *plan, const extent *e, dm_memory_need *need) {
+  const int64_t a = device_share_of_a(plan, e), b = device_matrix(e->b_rows, e->cols, e->work);
   if (plan->a == DM_IN_HOST)
     need->part[DM_HOST][DM_MEMORY_A] = matrix(e->a_rows, e->depth, e->work);
   else
-    need->part[DM_DEVICE][DM_MEMORY_A] = device_share_of_a(plan, e);
+    need->part[DM_DEVICE][DM_MEMORY_A] = device_share(plan, dm_plan_fetches_a(plan), a);
   if (plan->b == DM_IN_HOST)
     need->part[DM_HOST][DM_MEMORY_B] = matrix(e->b_rows, e->cols, e->work);
   else
-    need->part[DM_DEVICE][DM_MEMORY_B] = device_matrix(e->b_rows, e->cols, e->work);
+    need->part[DM_DEVICE][DM_MEMORY_B] = device_share(plan, dm_plan_fetches_b(plan), b);
 }
 
 static void count_result(const dm_plan *plan, const extent *e, dm_memory_need *need) {
+  const bool exposed = plan->device_links && plan->pk > 1;
   int64_t block = matrix(e->rows, e->cols, e->sum);
+  int64_t on_device = device_matrix(e->rows, e->cols, e->sum);
   if (plan->gpu)
-    need->part[DM_DEVICE][DM_MEMORY_C] = device_matrix(e->rows, e->cols, e->sum);
+    need->part[DM_DEVICE][DM_MEMORY_C] = exposed ? rounded(on_device, SLAB_BYTES) : on_device;
   else
     need->part[DM_HOST][DM_MEMORY_C] = block;
-  if (plan->pk > 1) { /* a piece from each layer and the sum; a GPU's whole block passes the host */
+  if (exposed) { /* a piece from each layer; the first becomes the sum */
+    need->part[DM_DEVICE][DM_MEMORY_REDUCE] =
+        times(plan->pk, device_matrix(e->c_rows, e->cols, e->sum));
+  } else if (plan->pk > 1) { /* and the sum beside them; a GPU's whole block passes the host */
     int64_t pieces = times(plan->pk + 1, matrix(e->c_rows, e->cols, e->sum));
     need->part[DM_HOST][DM_MEMORY_REDUCE] = plan->gpu ? plus(pieces, block) : pieces;
   }

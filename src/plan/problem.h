@@ -31,7 +31,8 @@ typedef struct dm_wishes {
   int64_t panel; /* kb, a multiple of 64 */
   bool reproducible;
   bool no_overlap;
-  bool from_device; /* shares must reside on the GPUs */
+  bool from_device; /* shares must reside on the GPUs ... */
+  bool from_host;   /* ... or in host memory */
 } dm_wishes;
 
 #endif

@@ -17,7 +17,8 @@ static void host_close(dm_transport *transport) {
   free(host);
 }
 
-static dm_status host_open(dm_transport **transport) {
+static dm_status host_open(const dm_transport_config *config, dm_transport **transport) {
+  (void)config;
   host_transport *host = calloc(1, sizeof *host);
   if (!host) return dm_fail(DM_E_FIT, "no memory for a transport");
   host->base.ops = &dm_transport_host;

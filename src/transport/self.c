@@ -4,7 +4,10 @@
 
 #include "transport/transport_list.h"
 
-static dm_status self_open(dm_transport **transport) {
+static dm_status self_open(const dm_transport_config *config, dm_transport **transport) {
+  if (dm_comm_size(config->group) > 1)
+    return dm_fail(DM_E_DEVICE, "serves one rank alone, and these are %d",
+                   dm_comm_size(config->group));
   *transport = calloc(1, sizeof **transport);
   if (!*transport) return dm_fail(DM_E_FIT, "no memory for a transport");
   (*transport)->ops = &dm_transport_self;

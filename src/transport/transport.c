@@ -1,26 +1,42 @@
 #include "transport/transport.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "transport/transport_list.h"
 
 const dm_transport_ops *const *dm_transport_all(void) {
-  static const dm_transport_ops *const all[] = {&dm_transport_self, &dm_transport_host, NULL};
+  static const dm_transport_ops *const all[] = {&dm_transport_self,     &dm_transport_host,
+                                                &dm_transport_ipc,      &dm_transport_nccl,
+                                                &dm_transport_cuda_mpi, NULL};
   return all;
 }
 
-const dm_transport_ops *dm_transport_auto(int ranks) {
-  return ranks == 1 ? &dm_transport_self : &dm_transport_host;
+const dm_transport_ops *dm_transport_find(const char *name) {
+  for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++)
+    if (strcmp((*ops)->name, name) == 0) return *ops;
+  return NULL;
 }
 
-dm_status dm_transport_open(const dm_transport_ops *ops, dm_transport **transport) {
+dm_status dm_transport_open(const dm_transport_ops *ops, const dm_transport_config *config,
+                            dm_transport **transport) {
   if (ops->not_built)
     return dm_fail(DM_E_DEVICE, "transport %s is not built: %s", ops->name, ops->not_built);
-  return ops->open(transport);
+  return ops->open(config, transport);
 }
 
 void dm_transport_close(dm_transport *transport) {
   if (transport) transport->ops->close(transport);
+}
+
+dm_status dm_transport_expose(dm_transport *transport, int share, const dm_comm *group,
+                              void *memory, int64_t bytes) {
+  if (!transport->ops->expose) return DM_OK;
+  return transport->ops->expose(transport, share, group, memory, bytes);
+}
+
+void dm_transport_filled(dm_transport *transport, int share) {
+  if (transport->ops->filled) transport->ops->filled(transport, share);
 }
 
 dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, int *ticket) {

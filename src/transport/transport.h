@@ -1,5 +1,7 @@
 /* transport: how panels move between ranks.  One table of functions; NULL in it means (optional).
- */
+ *
+ * A transport moves host memory by messages, or GPU memory by pulls: then every rank exposes its
+ * shares once, says when they are filled, and the peers read their pieces out of them. */
 #ifndef DM_TRANSPORT_TRANSPORT_H
 #define DM_TRANSPORT_TRANSPORT_H
 
@@ -9,17 +11,32 @@
 #include "comm/comm.h"
 #include "core/status.h"
 
-enum { DM_GATHERS = 16 }; /* gathers that may be under way at once */
+enum {
+  DM_GATHERS = 16,  /* that may be under way at once */
+  DM_SHARES = 3,    /* that a rank may expose */
+  DM_SLAB = 2 << 20 /* bytes of exposed memory are a multiple of it: see expose */
+};
+
+typedef struct dm_transport_config {
+  const dm_comm *group; /* the ranks that open it together; gathers may be in parts of it */
+  int device;           /* index of this rank's GPU among those it sees; -1: none */
+} dm_transport_config;
 
 /* One panel, gathered from all ranks of a group: rank r contributes BYTES[r] bytes, which stand at
  * OFFSET[r] of every rank's slot.  All ranks of the group post the same gathers, each under its own
- * tag; the order may differ. */
+ * tag; the order may differ.  From exposed shares every rank takes what it names: another one may
+ * gather other pieces (see GIVEN). */
 typedef struct dm_gather {
   const dm_comm *group;
   const void *own; /* this rank's piece; may be where it belongs in the slot already */
   void *slot;
   const int64_t *offset, *bytes; /* one entry per rank of the group; read while posting only */
-  int tag;                       /* 0 .. 32767, not used by another gather of the group under way */
+  const int64_t *source;         /* where the pieces stand in what their ranks exposed as ... */
+  int share;                     /* ... this; both are read by transports of GPU memory only */
+  /* (optional) Where in this rank's share the pieces stand that the others take, by taker; NULL:
+   * all take OWN.  Read by transports that send GPU memory. */
+  const int64_t *given, *given_bytes;
+  int tag; /* 0 .. 32767, not used by another gather of the group under way */
 } dm_gather;
 
 typedef struct dm_transport dm_transport;
@@ -29,8 +46,11 @@ typedef struct dm_transport_ops {
   const char *about;
   const char *not_built; /* NULL, or why */
   bool device_memory;    /* pieces and slots are GPU memory */
-  dm_status (*open)(dm_transport **transport);
+  dm_status (*open)(const dm_transport_config *config, dm_transport **transport);
   void (*close)(dm_transport *transport);
+  dm_status (*expose)(dm_transport *transport, int share, const dm_comm *group, void *memory,
+                      int64_t bytes);                 /* (optional) */
+  void (*filled)(dm_transport *transport, int share); /* (optional) */
   dm_status (*post)(dm_transport *transport, const dm_gather *gather, int *ticket);
   dm_status (*test)(dm_transport *transport, int ticket, bool *done);
   int64_t (*received)(const dm_transport *transport); /* bytes from other ranks so far */
@@ -43,11 +63,26 @@ struct dm_transport {
 /* All names, built or not; NULL at the end. */
 const dm_transport_ops *const *dm_transport_all(void);
 
-/* self for one rank, else host. */
-const dm_transport_ops *dm_transport_auto(int ranks);
+/* The table of NAME, built or not; NULL for an unknown name. */
+const dm_transport_ops *dm_transport_find(const char *name);
 
-dm_status dm_transport_open(const dm_transport_ops *ops, dm_transport **transport);
-void dm_transport_close(dm_transport *transport); /* NULL is allowed; every gather must be done */
+/* Collective in the config's group, and all of it leave with the same outcome.  DM_E_DEVICE says
+ * why these ranks cannot use it. */
+dm_status dm_transport_open(const dm_transport_ops *ops, const dm_transport_config *config,
+                            dm_transport **transport);
+
+/* NULL is allowed; every gather must be done.  Collective: returns when no peer reads what this
+ * rank exposed any more, so that it may be freed. */
+void dm_transport_close(dm_transport *transport);
+
+/* Lets the ranks of GROUP read BYTES of this rank's MEMORY as its share SHARE; collective in GROUP,
+ * whose members see each other's failures.  MEMORY is an allocation of its own: the driver shares
+ * whole blocks of 2 MiB, with all that lies in them. */
+dm_status dm_transport_expose(dm_transport *transport, int share, const dm_comm *group,
+                              void *memory, int64_t bytes);
+
+/* This rank's share is complete: peers that asked for pieces of it may read them now. */
+void dm_transport_filled(dm_transport *transport, int share);
 
 /* Starts a gather; *ticket stands for it until test says that it is done. */
 dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, int *ticket);

@@ -57,7 +57,7 @@ static inline product product_open(rank_test *test, dm_problem problem, dm_wishe
 
 /* After product_open, once the product stands where it stays. */
 static inline void product_fill(product *p) {
-  must(p->test, dm_task_open(&p->test->run, &p->plan, p->backend, &p->task));
+  must(p->test, dm_task_open(&p->test->run, &p->plan, p->backend, NULL, &p->task));
   fill_share(p, DM_A);
   fill_share(p, DM_B);
 }

@@ -76,7 +76,7 @@ static dm_status multiply(dm_run *run, dm_verdict *verdict) {
   DM_TRY(dm_backend_open(ops, &config, &backend));
 
   dm_task task;
-  DM_TRY(dm_task_open(run, &plan, backend, &task));
+  DM_TRY(dm_task_open(run, &plan, backend, NULL, &task));
   late_transport *late = calloc(1, sizeof *late);
   late->base.ops = &late_ops;
   late->inner = task.transport;

@@ -49,7 +49,8 @@ static void check(rank_test *t, const gathering *x, int g) {
 
 static void gathers(rank_test *t, const dm_transport_ops *ops) {
   dm_transport *transport;
-  must(t, dm_transport_open(ops, &transport));
+  const dm_transport_config config = {.group = t->run.world, .device = -1};
+  must(t, dm_transport_open(ops, &config, &transport));
   gathering all[GATHERS] = {0};
   int64_t received = 0;
   for (int round = 0; round < 3; round++) {

@@ -104,6 +104,15 @@ static void wishes_are_granted(void **state) {
   assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
   must(wish((dm_wishes){.pm = 4, .pn = 1, .pk = 1}, "gpu=h200 gpus=4 links=host", &plan));
   assert_true(plan.a == DM_IN_DEVICE && plan.b == DM_IN_HOST);
+  must(wish((dm_wishes){.from_device = true}, "gpu=h200 gpus=4 links=device", &plan));
+  assert_true(plan.device_links && plan.a == DM_IN_DEVICE && plan.b == DM_IN_DEVICE);
+  for (int links = 0; links < 2; links++) {
+    const char *machine = links ? "gpu=h200 gpus=4 links=device" : "gpu=h200 gpus=4 links=host";
+    must(wish((dm_wishes){.from_host = true, .pm = 2, .pn = 2, .pk = 1}, machine, &plan));
+    assert_true(!plan.device_links && plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
+    must(wish((dm_wishes){.from_host = true, .pm = 1, .pn = 1, .pk = 1}, machine, &plan));
+    assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
+  }
 }
 
 static void impossible_wishes_are_refused(void **state) {

@@ -1,0 +1,171 @@
+/* The proof of a transport: patterns go between ranks as panels do, every byte is compared, and
+ * then the time is taken with all ranks at work. */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/checked.h"
+#include "core/clock.h"
+#include "core/element.h"
+#include "job/links.h"
+
+enum {
+  NEIGHBOURS = 8,         /* ranks of a group that gathers: on most nodes all, so every pair */
+  ROUNDS = 8,             /* gathers that are timed */
+  DEVICE_PIECE = 8 << 20, /* bytes a rank contributes */
+  HOST_PIECE = 1 << 20,
+};
+
+static const double patience = 30.0; /* seconds; a link that hangs is not used */
+
+typedef struct proof {
+  dm_backend *backend;
+  dm_transport *transport;
+  dm_comm *group;
+  dm_space space;
+  int64_t piece; /* room for one */
+  void *share, *slot;
+  char *sent, *arrived; /* in host memory, of one piece each */
+  int64_t offset[NEIGHBOURS], bytes[NEIGHBOURS], source[NEIGHBOURS];
+} proof;
+
+static dm_status prepare(proof *p, bool device_memory) {
+  const int ranks = dm_comm_size(p->group);
+  p->space = device_memory ? DM_DEVICE : DM_HOST;
+  p->piece = device_memory ? DEVICE_PIECE : HOST_PIECE;
+  for (int r = 0; r < ranks; r++) { /* odd sizes, and starts that no engine likes */
+    p->source[r] = 3 * r;
+    p->bytes[r] = p->piece - 24 - 5 * r;
+    p->offset[r] = r * p->piece + r;
+  }
+  DM_TRY(dm_backend_alloc(p->backend, p->space, p->piece, &p->share));
+  DM_TRY(dm_backend_alloc(p->backend, p->space, ranks * p->piece, &p->slot));
+  void *memory;
+  DM_TRY(dm_backend_alloc(p->backend, DM_HOST, 2 * p->piece, &memory));
+  p->sent = memory;
+  p->arrived = p->sent + p->piece;
+  return DM_OK;
+}
+
+static void release(proof *p) {
+  dm_backend_release(p->backend, p->space, p->share);
+  dm_backend_release(p->backend, p->space, p->slot);
+  dm_backend_release(p->backend, DM_HOST, p->sent);
+  dm_comm_free(p->group);
+}
+
+static dm_view bytes_at(void *memory, int64_t at, int64_t count, dm_space space) {
+  return dm_view_strided((char *)memory + at, DM_I8, space, 1, count, count);
+}
+
+static dm_status copy(const proof *p, dm_view dst, dm_view src) {
+  dm_event copied;
+  DM_TRY(dm_backend_copy(p->backend, dst, src, &copied));
+  return dm_backend_wait(p->backend, copied);
+}
+
+static void write_pattern(const proof *p, int rank) {
+  for (int64_t i = 0; i < p->piece / 8; i++) {
+    const uint64_t word = dm_mix(((uint64_t)rank << 40) + (uint64_t)i);
+    memcpy(p->sent + 8 * i, &word, 8);
+  }
+}
+
+/* The share holds this rank's pattern, the slot nothing that could be taken for one. */
+static dm_status fill(const proof *p) {
+  memset(p->arrived, 0, (size_t)p->piece);
+  for (int r = 0; r < dm_comm_size(p->group); r++)
+    DM_TRY(copy(p, bytes_at(p->slot, r * p->piece, p->piece, p->space),
+                bytes_at(p->arrived, 0, p->piece, DM_HOST)));
+  write_pattern(p, dm_comm_rank(p->group));
+  return copy(p, bytes_at(p->share, 0, p->piece, p->space),
+              bytes_at(p->sent, 0, p->piece, DM_HOST));
+}
+
+static dm_status compare(const proof *p) {
+  for (int r = 0; r < dm_comm_size(p->group); r++) {
+    const char *want = p->sent + p->source[r];
+    int64_t at = 0;
+    write_pattern(p, r);
+    DM_TRY(copy(p, bytes_at(p->arrived, 0, p->bytes[r], DM_HOST),
+                bytes_at(p->slot, p->offset[r], p->bytes[r], p->space)));
+    if (memcmp(p->arrived, want, (size_t)p->bytes[r]) == 0) continue;
+    while (p->arrived[at] == want[at]) at++;
+    return dm_fail(DM_E_DEVICE, "byte %lld of %lld from neighbour %d arrived as %02x, not %02x",
+                   (long long)at, (long long)p->bytes[r], r, p->arrived[at] & 0xff,
+                   want[at] & 0xff);
+  }
+  return DM_OK;
+}
+
+/* COUNT gathers, all under way at once. */
+static dm_status gather(const proof *p, int count) {
+  int tickets[ROUNDS];
+  const double start = dm_now();
+  const int me = dm_comm_rank(p->group);
+  for (int i = 0; i < count; i++) {
+    const dm_gather wanted = {.group = p->group,
+                              .own = (char *)p->share + p->source[me],
+                              .slot = p->slot,
+                              .offset = p->offset,
+                              .bytes = p->bytes,
+                              .source = p->source,
+                              .tag = i};
+    DM_TRY(dm_transport_post(p->transport, &wanted, &tickets[i]));
+  }
+  for (int i = 0; i < count; i++) {
+    for (bool done = false; !done;) {
+      DM_TRY(dm_transport_test(p->transport, tickets[i], &done));
+      if (dm_now() - start > patience)
+        return dm_fail(DM_E_DEVICE, "nothing arrived for %.0f s", patience);
+      if (!done) sched_yield();
+    }
+  }
+  return DM_OK;
+}
+
+/* Seconds for each byte that this rank received. */
+static dm_status measure(const proof *p, const dm_comm *world, double *slowness) {
+  const int64_t before = dm_transport_received(p->transport);
+  DM_TRY(dm_comm_barrier(world));
+  const double start = dm_now();
+  dm_status status = gather(p, ROUNDS);
+  const double seconds = dm_now() - start;
+  const int64_t bytes = dm_transport_received(p->transport) - before;
+  *slowness = bytes > 0 ? seconds / (double)bytes : 0.0;
+  return status;
+}
+
+static dm_status carry(proof *p, const dm_comm *world, double *rate) {
+  double slowness = 0.0;
+  DM_TRY(dm_comm_agree(world, dm_transport_expose(p->transport, 0, p->group, p->share, p->piece)));
+  DM_TRY(dm_comm_agree(world, fill(p)));
+  dm_transport_filled(p->transport, 0);
+  dm_status status = gather(p, 1);
+  DM_TRY(dm_comm_agree(world, status ? status : compare(p)));
+  DM_TRY(dm_comm_agree(world, measure(p, world, &slowness)));
+  DM_TRY(dm_comm_max_f64(world, &slowness, 1));
+  *rate = slowness > 0.0 ? 1.0 / slowness : 0.0;
+  return DM_OK;
+}
+
+dm_status dm_links_prove(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
+                         double *rate) {
+  const dm_comm *world = run->world;
+  const int parts = (int)dm_ceil_div(run->ranks, NEIGHBOURS);
+  dm_transport_config config = {.group = world, .device = -1};
+  proof p = {.backend = backend};
+  dm_device device;
+  DM_TRY(dm_comm_agree(world, dm_backend_device(backend, &device)));
+  if (backend->ops->device_memory) config.device = device.index;
+  DM_TRY(dm_comm_agree(world, dm_transport_open(ops, &config, &p.transport)));
+  dm_status status =
+      dm_comm_split(world, (int)((int64_t)run->rank * parts / run->ranks), run->rank, &p.group);
+  if (!status) status = dm_comm_agree(world, prepare(&p, ops->device_memory));
+  if (!status) status = carry(&p, world, rate);
+  /* What broke off may still be written to by a peer: it stays where it is. */
+  if (status) return status;
+  dm_transport_close(p.transport);
+  release(&p);
+  return DM_OK;
+}

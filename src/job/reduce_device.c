@@ -1,0 +1,106 @@
+/* The sum over layers between GPUs: every rank pulls its rows of the other layers' blocks and adds
+ * them up in ascending order of l, with the bits of the sum on the host.
+ *
+ * A block is read by its peers between two barriers: after all layers have multiplied, and before
+ * any of them may begin the next product. */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "job/task.h"
+
+bool dm_task_reduces_on_device(const dm_task *task) {
+  return task->plan->device_links && task->plan->pk > 1;
+}
+
+static dm_range own_rows(const dm_task *task) {
+  return dm_plan_c_share(task->plan, task->place.i, task->place.l);
+}
+
+static int64_t row_bytes(const dm_task *task) {
+  return task->c.row_stride * dm_dtype_size(task->c.dtype);
+}
+
+/* This rank's rows of layer L's block: as wide as they are there, so that they are one run. */
+static dm_view piece_of(const dm_task *task, int l) {
+  const int64_t rows = dm_range_size(own_rows(task));
+  return dm_view_strided((char *)task->c_pieces + l * rows * row_bytes(task), task->c.dtype,
+                         DM_DEVICE, rows, task->c.cols, task->c.row_stride);
+}
+
+dm_status dm_task_open_pieces(dm_task *task) {
+  int64_t bytes;
+  DM_TRY(dm_bytes_of(task->plan->pk, dm_range_size(own_rows(task)), row_bytes(task), &bytes));
+  return dm_backend_alloc(task->backend, DM_DEVICE, bytes, &task->c_pieces);
+}
+
+/* A layer without panels has computed nothing: its block holds what memory held. */
+static bool computed(const dm_plan *plan, int l) {
+  return dm_range_size(dm_plan_layer(plan, l)) > 0;
+}
+
+/* For each layer: where its piece stands in this rank's pieces and in its block, and where in this
+ * rank's block stands the piece that it takes. */
+typedef struct places {
+  int64_t *offset, *bytes, *source, *given, *given_bytes;
+} places;
+
+static places places_in(int64_t *memory, int layers) {
+  return (places){memory, memory + layers, memory + 2 * layers, memory + 3 * layers,
+                  memory + 4 * layers};
+}
+
+static void find_places(const dm_task *task, places *p) {
+  const dm_range mine = own_rows(task);
+  const int64_t row = row_bytes(task), slice = dm_range_size(mine) * row;
+  for (int l = 0; l < task->plan->pk; l++) {
+    const dm_range theirs = dm_plan_c_share(task->plan, task->place.i, l);
+    p->offset[l] = l * slice;
+    p->bytes[l] = computed(task->plan, l) ? slice : 0;
+    p->source[l] = (mine.begin - task->rows.begin) * row;
+    p->given[l] = (theirs.begin - task->rows.begin) * row;
+    p->given_bytes[l] = computed(task->plan, task->place.l) ? dm_range_size(theirs) * row : 0;
+  }
+}
+
+static dm_status pull(dm_task *task, const places *p) {
+  const dm_gather gather = {.group = task->layers,
+                            .own = (char *)task->c.base + p->source[task->place.l],
+                            .slot = task->c_pieces,
+                            .offset = p->offset,
+                            .bytes = p->bytes,
+                            .source = p->source,
+                            .share = DM_BLOCK_SHARE,
+                            .given = p->given,
+                            .given_bytes = p->given_bytes};
+  int ticket;
+  DM_TRY(dm_transport_post(task->transport, &gather, &ticket));
+  for (bool done = false; !done; sched_yield())
+    DM_TRY(dm_transport_test(task->transport, ticket, &done));
+  return DM_OK;
+}
+
+/* The first layer always has panels. */
+static dm_status add_up(dm_task *task) {
+  task->c_sum = piece_of(task, 0);
+  const dm_view sum = task->c_sum;
+  for (int l = 1; l < task->plan->pk; l++)
+    if (computed(task->plan, l))
+      DM_TRY(dm_backend_add(task->backend, sum, sum, piece_of(task, l), 1.0, 1.0));
+  return DM_OK;
+}
+
+dm_status dm_task_reduce_on_device(dm_task *task) {
+  int64_t *memory;
+  dm_transport_filled(task->transport, DM_BLOCK_SHARE);
+  DM_TRY(dm_comm_barrier(task->layers));
+  DM_TRY(dm_buffer_zeroed(5 * (int64_t)task->plan->pk, sizeof *memory, (void **)&memory));
+  places p = places_in(memory, task->plan->pk);
+  find_places(task, &p);
+  dm_status status = pull(task, &p);
+  free(memory);
+  DM_TRY(status);
+  DM_TRY(dm_comm_barrier(task->layers));
+  return add_up(task);
+}

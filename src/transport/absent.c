@@ -1,0 +1,29 @@
+/* Transports that are only names in this program, each with the reason. */
+#include "transport/transport_list.h"
+
+#ifndef DM_HAVE_CUDA
+const dm_transport_ops dm_transport_ipc = {
+    .name = "ipc",
+    .about = "GPU to GPU inside a node: pulls through CUDA IPC",
+    .not_built = "this program was built without CUDA (configure with -DDAMIER_CUDA=ON)",
+    .device_memory = true,
+};
+#endif
+
+#ifndef DM_HAVE_NCCL
+const dm_transport_ops dm_transport_nccl = {
+    .name = "nccl",
+    .about = "GPU to GPU, also between nodes: sent by NCCL",
+    .not_built = "this program was built without NCCL (configure with -DDAMIER_NCCL=ON)",
+    .device_memory = true,
+};
+#endif
+
+/* Whether an MPI library moves GPU memory, and moves it rightly, differs from build to build, and
+ * what it does wrongly it does in silence. */
+const dm_transport_ops dm_transport_cuda_mpi = {
+    .name = "cuda-mpi",
+    .about = "GPU to GPU by an MPI library that takes GPU memory",
+    .not_built = "no MPI library that takes GPU memory was at hand to prove it with",
+    .device_memory = true,
+};

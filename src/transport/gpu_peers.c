@@ -1,0 +1,111 @@
+/* Whether ranks see each other's GPUs.  CUDA IPC opens the memory of a GPU that the opening process
+ * sees itself; a launcher that shows each process one GPU only, to keep them apart, hides the rest.
+ */
+#ifdef DM_HAVE_CUDA
+
+#include "transport/gpu_peers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+
+/* What a rank tells the others of its GPU. */
+typedef struct card {
+  char host[64], uuid[16];
+  int visible; /* GPUs that its process sees; 0: it has none */
+  int rank;
+} card;
+
+dm_status dm_gpu_error(cudaError_t error, const char *call, const char *file, int line,
+                       const char *function) {
+  (void)cudaGetLastError(); /* an error that the GPU survives must not be reported again */
+  return dm_status_new(error == cudaErrorMemoryAllocation ? DM_E_FIT : DM_E_DEVICE, file, line,
+                       function, "%.*s: %s (%s)", (int)strcspn(call, "("), call,
+                       cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+static dm_status own_card(const dm_comm *group, int device, card *own) {
+  struct cudaDeviceProp properties;
+  own->rank = dm_comm_rank(group);
+  snprintf(own->host, sizeof own->host, "%.63s", dm_comm_host(group));
+  if (device < 0) return DM_OK;
+  DM_GPU_TRY(cudaGetDeviceProperties(&properties, device));
+  DM_GPU_TRY(cudaGetDeviceCount(&own->visible));
+  memcpy(own->uuid, properties.uuid.bytes, sizeof own->uuid);
+  return DM_OK;
+}
+
+/* The index under which this process sees the GPU of CARD; -1: it does not. */
+static dm_status find(const card *wanted, int visible, int *device) {
+  for (*device = 0; *device < visible; ++*device) {
+    struct cudaDeviceProp properties;
+    DM_GPU_TRY(cudaGetDeviceProperties(&properties, *device));
+    if (memcmp(properties.uuid.bytes, wanted->uuid, sizeof wanted->uuid) == 0) return DM_OK;
+  }
+  *device = -1;
+  return DM_OK;
+}
+
+static dm_status hidden(const card *own, const card *other) {
+  const char *listed = getenv("CUDA_VISIBLE_DEVICES");
+  char variable[120] = "";
+  if (listed) snprintf(variable, sizeof variable, " (CUDA_VISIBLE_DEVICES is '%.60s')", listed);
+  dm_status status = own->visible == 1
+                         ? dm_fail(DM_E_DEVICE,
+                                   "one GPU is visible per process: rank %d does not see that of "
+                                   "rank %d%s",
+                                   own->rank, other->rank, variable)
+                         : dm_fail(DM_E_DEVICE, "rank %d sees %d GPUs, but not that of rank %d%s",
+                                   own->rank, own->visible, other->rank, variable);
+  return dm_hint(status, "show every process all GPUs of its node: with Slurm --gpus-per-node=N in "
+                         "place of --gpus-per-task=1 (or beside it --gpu-bind=none); elsewhere "
+                         "leave CUDA_VISIBLE_DEVICES unset");
+}
+
+static dm_status reach(const card *own, int device, const card *other) {
+  int there, allowed = 1;
+  if (strcmp(own->host, other->host) != 0)
+    return dm_fail(DM_E_DEVICE, "ranks %d and %d are on different nodes, %s and %s", own->rank,
+                   other->rank, own->host, other->host);
+  DM_TRY(find(other, own->visible, &there));
+  if (there < 0) return hidden(own, other);
+  if (there != device) DM_GPU_TRY(cudaDeviceCanAccessPeer(&allowed, device, there));
+  if (allowed) return DM_OK;
+  return dm_hint(dm_fail(DM_E_DEVICE, "GPU %d of rank %d cannot read the memory of GPU %d", device,
+                         own->rank, there),
+                 "nvidia-smi topo -p2p r tells which GPUs are linked");
+}
+
+static dm_status differ(const card *own, const card *other) {
+  if (strcmp(own->host, other->host) != 0) return DM_OK;
+  if (memcmp(own->uuid, other->uuid, sizeof own->uuid) != 0) return DM_OK;
+  return dm_fail(DM_E_DEVICE, "ranks %d and %d share a GPU", own->rank, other->rank);
+}
+
+static dm_status check(const card *own, int device, const card *all, int ranks, dm_gpu_wish wish) {
+  for (int i = 0; i < ranks; i++) {
+    if (i == own->rank) continue;
+    DM_TRY(wish == DM_GPUS_READ ? reach(own, device, &all[i]) : differ(own, &all[i]));
+  }
+  return DM_OK;
+}
+
+dm_status dm_gpu_check_peers(const dm_comm *group, int device, dm_gpu_wish wish) {
+  const int ranks = dm_comm_size(group);
+  card own, *all = NULL;
+  memset(&own, 0, sizeof own);
+  dm_status status = own_card(group, device, &own);
+  if (!status && device < 0)
+    status = dm_fail(DM_E_DEVICE, "rank %d multiplies without a GPU", own.rank);
+  if (!status) status = dm_buffer_zeroed(ranks, sizeof *all, (void **)&all);
+  status = dm_comm_agree(group, status);
+  if (!status) status = dm_comm_gather(group, &own, sizeof own, all, 0);
+  if (!status) status = dm_comm_broadcast(group, all, ranks * (int64_t)sizeof *all, 0);
+  if (!status) status = dm_comm_agree(group, check(&own, device, all, ranks, wish));
+  free(all);
+  return status;
+}
+
+#endif

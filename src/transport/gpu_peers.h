@@ -1,0 +1,31 @@
+/* gpu_peers: whose GPU is whose, among the ranks that open a transport together. */
+#ifndef DM_TRANSPORT_GPU_PEERS_H
+#define DM_TRANSPORT_GPU_PEERS_H
+
+#include <cuda_runtime_api.h>
+
+#include "comm/comm.h"
+#include "core/status.h"
+
+/* Leaves the calling function with an error if CALL, of the CUDA runtime, fails. */
+#define DM_GPU_TRY(call)                                                                           \
+  do {                                                                                             \
+    cudaError_t dm_gpu_result_ = (call);                                                           \
+    if (dm_gpu_result_ != cudaSuccess)                                                             \
+      return dm_gpu_error(dm_gpu_result_, #call, __FILE__, __LINE__, __func__);                    \
+  } while (0)
+
+dm_status dm_gpu_error(cudaError_t error, const char *call, const char *file, int line,
+                       const char *function);
+
+/* What all ranks of a group want of each other's GPUs. */
+typedef enum dm_gpu_wish {
+  DM_GPUS_READ,    /* all on one node, each may read the memory of all others; they may be shared */
+  DM_GPUS_DISTINCT /* no two ranks use the same one */
+} dm_gpu_wish;
+
+/* Collective in GROUP; DEVICE is the index of this rank's GPU, or -1.  The same answer on all;
+ * DM_E_DEVICE says which ranks do not have it. */
+dm_status dm_gpu_check_peers(const dm_comm *group, int device, dm_gpu_wish wish);
+
+#endif

@@ -1,0 +1,176 @@
+/* ipc: GPU memory inside a node.  Every rank maps its peers' shares through CUDA IPC and pulls its
+ * pieces with the copy engines, on streams of its own, so that multiprocessors stay with the
+ * products and no peer has to answer.
+ *
+ * A pull waits for one thing, that its peer's share is filled: a counter in memory that the ranks
+ * share.  A slot belongs to the puller alone; who posts a gather has seen the product that read the
+ * slot before finish.  So no rank ever waits for an event of another process. */
+#ifdef DM_HAVE_CUDA
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "transport/ipc_internal.h"
+
+static dm_status open_streams(dm_ipc *ipc) {
+  int least, greatest;
+  DM_GPU_TRY(cudaSetDevice(ipc->device));
+  DM_GPU_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  for (int i = 0; i < DM_IPC_STREAMS; i++)
+    DM_GPU_TRY(cudaStreamCreateWithPriority(&ipc->streams[i], cudaStreamNonBlocking, greatest));
+  for (int g = 0; g < DM_GATHERS; g++)
+    for (int i = 0; i < DM_IPC_STREAMS; i++)
+      DM_GPU_TRY(cudaEventCreateWithFlags(&ipc->gathers[g].done[i], cudaEventDisableTiming));
+  return DM_OK;
+}
+
+/* Of this rank alone; failures are of no interest any more. */
+static void release(dm_ipc *ipc) {
+  if (ipc->device >= 0) (void)cudaSetDevice(ipc->device);
+  for (int g = 0; g < DM_GATHERS; g++)
+    for (int i = 0; i < DM_IPC_STREAMS; i++)
+      if (ipc->gathers[g].done[i]) (void)cudaEventDestroy(ipc->gathers[g].done[i]);
+  for (int i = 0; i < DM_IPC_STREAMS; i++)
+    if (ipc->streams[i]) (void)cudaStreamDestroy(ipc->streams[i]);
+  (void)cudaGetLastError();
+  dm_shared_page_close(&ipc->page);
+  free(ipc);
+}
+
+static dm_status ipc_open(const dm_transport_config *config, dm_transport **transport) {
+  void *memory = NULL;
+  dm_status status = dm_buffer_zeroed(1, sizeof(dm_ipc), &memory);
+  DM_TRY(dm_comm_agree(config->group, status));
+  dm_ipc *ipc = memory;
+  ipc->base.ops = &dm_transport_ipc;
+  ipc->group = config->group;
+  ipc->device = config->device;
+  status = dm_gpu_check_peers(ipc->group, ipc->device, DM_GPUS_READ);
+  if (!status) status = dm_shared_page_open(ipc->group, &ipc->page);
+  if (!status) status = dm_comm_agree(ipc->group, open_streams(ipc));
+  if (status)
+    release(ipc);
+  else
+    *transport = &ipc->base;
+  return status;
+}
+
+/* Peers may still be reading this rank's shares when it has all of its own pieces. */
+static void ipc_close(dm_transport *transport) {
+  dm_ipc *ipc = (dm_ipc *)transport;
+  (void)cudaSetDevice(ipc->device);
+  for (int i = 0; i < DM_IPC_STREAMS; i++) (void)cudaStreamSynchronize(ipc->streams[i]);
+  dm_ipc_withdraw(ipc);
+  dm_status_free(dm_comm_barrier(ipc->group));
+  release(ipc);
+}
+
+static void ipc_filled(dm_transport *transport, int share) {
+  dm_ipc *ipc = (dm_ipc *)transport;
+  dm_shared_line *line = &ipc->page.line[dm_comm_rank(ipc->group)];
+  atomic_store_explicit(&line->counter[DM_IPC_FILLED + share], 1, memory_order_release);
+}
+
+static bool is_filled(const dm_ipc *ipc, int share, int line) {
+  return atomic_load_explicit(&ipc->page.line[line].counter[DM_IPC_FILLED + share],
+                              memory_order_acquire) > 0;
+}
+
+/* Gives the pulls that may start to their streams, in order: the first that may not holds back
+ * those behind it, for a moment only, as all shares are filled at about the same time. */
+static dm_status start(dm_ipc *ipc, dm_ipc_gather *gather) {
+  for (; gather->started < gather->pulls; gather->started++) {
+    const dm_ipc_pull *pull = &gather->pull[gather->started];
+    if (!is_filled(ipc, gather->share, pull->peer->line)) return DM_OK;
+    DM_GPU_TRY(cudaMemcpyAsync(pull->to, pull->peer->memory + pull->source, (size_t)pull->bytes,
+                               cudaMemcpyDeviceToDevice, ipc->streams[pull->stream]));
+    gather->used[pull->stream] = true;
+  }
+  if (gather->recorded) return DM_OK;
+  for (int i = 0; i < DM_IPC_STREAMS; i++)
+    if (gather->used[i]) DM_GPU_TRY(cudaEventRecord(gather->done[i], ipc->streams[i]));
+  gather->recorded = true;
+  return DM_OK;
+}
+
+/* Every rank begins with its right neighbour, so that no share is read by all at the same moment;
+ * its own piece comes last. */
+static dm_status list_pulls(dm_ipc *ipc, const dm_gather *wanted, dm_ipc_gather *gather) {
+  const dm_ipc_share *share = &ipc->shares[wanted->share];
+  const int ranks = dm_comm_size(wanted->group), me = dm_comm_rank(wanted->group);
+  for (int i = 1; i <= ranks; i++) {
+    const int r = (me + i) % ranks;
+    const dm_ipc_peer *peer = &share->peer[r];
+    dm_ipc_pull pull = {.peer = peer,
+                        .source = wanted->source[r],
+                        .bytes = wanted->bytes[r],
+                        .to = (char *)wanted->slot + wanted->offset[r],
+                        .stream = i % DM_IPC_STREAMS};
+    if (pull.bytes == 0 || pull.to == peer->memory + pull.source) continue;
+    if (pull.source < 0 || pull.bytes < 0 || pull.source > peer->bytes - pull.bytes)
+      return dm_fail(DM_E_BUG, "a piece beyond the share of rank %d", peer->line);
+    gather->pull[gather->pulls++] = pull;
+    if (r != me) ipc->received += pull.bytes;
+  }
+  return DM_OK;
+}
+
+static dm_status ipc_post(dm_transport *transport, const dm_gather *wanted, int *ticket) {
+  dm_ipc *ipc = (dm_ipc *)transport;
+  for (*ticket = 0; *ticket < DM_GATHERS && ipc->gathers[*ticket].busy;) ++*ticket;
+  if (*ticket == DM_GATHERS) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
+  if (wanted->share < 0 || wanted->share >= DM_SHARES ||
+      ipc->shares[wanted->share].group != wanted->group)
+    return dm_fail(DM_E_BUG, "a gather of share %d, which was not exposed to its group",
+                   wanted->share);
+  dm_ipc_gather *gather = &ipc->gathers[*ticket];
+  gather->busy = true;
+  gather->share = wanted->share;
+  gather->pulls = gather->started = 0;
+  gather->recorded = false;
+  memset(gather->used, 0, sizeof gather->used);
+  DM_TRY(list_pulls(ipc, wanted, gather));
+  DM_GPU_TRY(cudaSetDevice(ipc->device));
+  return start(ipc, gather);
+}
+
+static dm_status ipc_test(dm_transport *transport, int ticket, bool *done) {
+  dm_ipc *ipc = (dm_ipc *)transport;
+  dm_ipc_gather *gather = &ipc->gathers[ticket];
+  *done = false;
+  DM_TRY(start(ipc, gather));
+  if (!gather->recorded) return DM_OK;
+  for (int i = 0; i < DM_IPC_STREAMS; i++) {
+    if (!gather->used[i]) continue;
+    cudaError_t answer = cudaEventQuery(gather->done[i]);
+    if (answer == cudaErrorNotReady) {
+      (void)cudaGetLastError(); /* or the next launch seems to have failed */
+      return DM_OK;
+    }
+    DM_GPU_TRY(answer);
+    gather->used[i] = false;
+  }
+  gather->busy = false;
+  *done = true;
+  return DM_OK;
+}
+
+static int64_t ipc_received(const dm_transport *transport) {
+  return ((const dm_ipc *)transport)->received;
+}
+
+const dm_transport_ops dm_transport_ipc = {
+    .name = "ipc",
+    .about = "GPU to GPU inside a node: pulls through CUDA IPC",
+    .device_memory = true,
+    .open = ipc_open,
+    .close = ipc_close,
+    .expose = dm_ipc_expose,
+    .filled = ipc_filled,
+    .post = ipc_post,
+    .test = ipc_test,
+    .received = ipc_received,
+};
+
+#endif

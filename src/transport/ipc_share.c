@@ -1,0 +1,83 @@
+/* Shares that peers may read: handles go round once, and every peer's share is mapped here. */
+#ifdef DM_HAVE_CUDA
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "transport/ipc_internal.h"
+
+/* What a rank tells the others of its share. */
+typedef struct offer {
+  cudaIpcMemHandle_t handle;
+  int64_t bytes;
+  int line;
+  bool failed;
+} offer;
+
+static dm_status make_offer(const dm_ipc *ipc, void *memory, int64_t bytes, offer *own) {
+  own->bytes = bytes;
+  own->line = dm_comm_rank(ipc->group);
+  if (bytes == 0) return DM_OK;
+  DM_GPU_TRY(cudaSetDevice(ipc->device));
+  DM_GPU_TRY(cudaIpcGetMemHandle(&own->handle, memory));
+  return DM_OK;
+}
+
+static dm_status accept(dm_ipc *ipc, dm_ipc_share *share, const offer *all) {
+  const int ranks = dm_comm_size(share->group), me = dm_comm_rank(share->group);
+  DM_GPU_TRY(cudaSetDevice(ipc->device));
+  for (int r = 0; r < ranks; r++) {
+    dm_ipc_peer *peer = &share->peer[r];
+    peer->bytes = all[r].bytes;
+    peer->line = all[r].line;
+    if (all[r].failed)
+      return dm_fail(DM_E_DEVICE, "rank %d could not expose its share", all[r].line);
+    void *memory = NULL;
+    if (r != me && all[r].bytes > 0)
+      DM_GPU_TRY(cudaIpcOpenMemHandle(&memory, all[r].handle, cudaIpcMemLazyEnablePeerAccess));
+    if (r != me) peer->memory = memory;
+  }
+  return DM_OK;
+}
+
+/* A rank that failed tells the others so in place of a handle: none waits for it. */
+static dm_status exchange(dm_ipc *ipc, dm_ipc_share *share, offer *own, dm_status made) {
+  const int ranks = dm_comm_size(share->group);
+  offer *all = NULL;
+  own->failed = made != DM_OK;
+  dm_status status = dm_buffer_zeroed(ranks, sizeof *all, (void **)&all);
+  if (status) return dm_status_first(made, status); /* a few KiB; the job ends here */
+  status = dm_comm_gather(share->group, own, sizeof *own, all, 0);
+  if (!status) status = dm_comm_broadcast(share->group, all, ranks * (int64_t)sizeof *all, 0);
+  if (!made && !status) status = accept(ipc, share, all);
+  free(all);
+  return dm_status_first(made, status);
+}
+
+dm_status dm_ipc_expose(dm_transport *transport, int share, const dm_comm *group, void *memory,
+                        int64_t bytes) {
+  dm_ipc *ipc = (dm_ipc *)transport;
+  if (share < 0 || share >= DM_SHARES || ipc->shares[share].group)
+    return dm_fail(DM_E_BUG, "share %d cannot be exposed (again)", share);
+  if (dm_comm_size(group) > DM_IPC_PEERS)
+    return dm_fail(DM_E_DEVICE, "transport ipc serves groups of at most %d ranks", DM_IPC_PEERS);
+  dm_ipc_share *mine = &ipc->shares[share];
+  mine->group = group;
+  mine->peer[dm_comm_rank(group)].memory = memory;
+  offer own;
+  memset(&own, 0, sizeof own);
+  return exchange(ipc, mine, &own, make_offer(ipc, memory, bytes, &own));
+}
+
+void dm_ipc_withdraw(dm_ipc *ipc) {
+  for (int s = 0; s < DM_SHARES; s++) {
+    dm_ipc_share *share = &ipc->shares[s];
+    for (int r = 0; share->group && r < dm_comm_size(share->group); r++)
+      if (r != dm_comm_rank(share->group) && share->peer[r].memory)
+        (void)cudaIpcCloseMemHandle(share->peer[r].memory);
+    share->group = NULL;
+  }
+}
+
+#endif

@@ -1,0 +1,202 @@
+/* nccl: GPU memory sent and received by NCCL, inside a node and between nodes.
+ *
+ * Every share has a communicator of its group and a stream.  All ranks of a group post its gathers
+ * in the same order, ascending panels, and A before B: NCCL relies on that.  Its kernels run on the
+ * multiprocessors, so it is given few channels; where peers can be read, ipc takes none. */
+#if defined(DM_HAVE_CUDA) && defined(DM_HAVE_NCCL)
+
+#include <nccl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "transport/gpu_peers.h"
+#include "transport/transport_list.h"
+
+enum { CHANNELS = 4 }; /* thread blocks for each communicator, at most */
+
+typedef struct nccl_share {
+  const dm_comm *group; /* NULL: not exposed */
+  char *memory;
+  ncclComm_t comm;
+  cudaStream_t stream;
+} nccl_share;
+
+typedef struct nccl_gather {
+  bool busy;
+  int share;
+  cudaEvent_t done;
+} nccl_gather;
+
+typedef struct dm_nccl {
+  dm_transport base;
+  int device;
+  nccl_share shares[DM_SHARES];
+  nccl_gather gathers[DM_GATHERS];
+  int64_t received;
+} dm_nccl;
+
+static dm_status nccl_error(ncclResult_t error, const char *call, const char *file, int line,
+                            const char *function) {
+  (void)cudaGetLastError();
+  return dm_status_new(DM_E_DEVICE, file, line, function, "%.*s: %s: %s", (int)strcspn(call, "("),
+                       call, ncclGetErrorString(error), ncclGetLastError(NULL));
+}
+
+#define NCCL_TRY(call)                                                                             \
+  do {                                                                                             \
+    ncclResult_t nccl_result_ = (call);                                                            \
+    if (nccl_result_ != ncclSuccess)                                                               \
+      return nccl_error(nccl_result_, #call, __FILE__, __LINE__, __func__);                        \
+  } while (0)
+
+static dm_status open_streams(dm_nccl *nccl) {
+  int least, greatest;
+  DM_GPU_TRY(cudaSetDevice(nccl->device));
+  DM_GPU_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  for (int s = 0; s < DM_SHARES; s++)
+    DM_GPU_TRY(
+        cudaStreamCreateWithPriority(&nccl->shares[s].stream, cudaStreamNonBlocking, greatest));
+  for (int g = 0; g < DM_GATHERS; g++)
+    DM_GPU_TRY(cudaEventCreateWithFlags(&nccl->gathers[g].done, cudaEventDisableTiming));
+  return DM_OK;
+}
+
+/* Failures are of no interest any more. */
+static void nccl_close(dm_transport *transport) {
+  dm_nccl *nccl = (dm_nccl *)transport;
+  if (nccl->device >= 0) (void)cudaSetDevice(nccl->device);
+  for (int s = 0; s < DM_SHARES; s++) {
+    nccl_share *share = &nccl->shares[s];
+    if (share->stream) (void)cudaStreamSynchronize(share->stream);
+    if (share->comm) (void)ncclCommDestroy(share->comm);
+    if (share->stream) (void)cudaStreamDestroy(share->stream);
+  }
+  for (int g = 0; g < DM_GATHERS; g++)
+    if (nccl->gathers[g].done) (void)cudaEventDestroy(nccl->gathers[g].done);
+  (void)cudaGetLastError();
+  free(nccl);
+}
+
+static dm_status nccl_open(const dm_transport_config *config, dm_transport **transport) {
+  void *memory = NULL;
+  dm_status status = dm_buffer_zeroed(1, sizeof(dm_nccl), &memory);
+  DM_TRY(dm_comm_agree(config->group, status));
+  dm_nccl *nccl = memory;
+  nccl->base.ops = &dm_transport_nccl;
+  nccl->device = config->device;
+  status = dm_gpu_check_peers(config->group, config->device, DM_GPUS_DISTINCT);
+  if (!status) status = dm_comm_agree(config->group, open_streams(nccl));
+  if (status)
+    nccl_close(&nccl->base);
+  else
+    *transport = &nccl->base;
+  return status;
+}
+
+static dm_status nccl_expose(dm_transport *transport, int s, const dm_comm *group, void *memory,
+                             int64_t bytes) {
+  (void)bytes;
+  dm_nccl *nccl = (dm_nccl *)transport;
+  nccl_share *share = &nccl->shares[s];
+  if (s < 0 || s >= DM_SHARES || share->group)
+    return dm_fail(DM_E_BUG, "share %d cannot be exposed (again)", s);
+  share->group = group;
+  share->memory = memory;
+  ncclUniqueId id;
+  dm_status status = DM_OK;
+  memset(&id, 0, sizeof id);
+  if (dm_comm_rank(group) == 0) {
+    ncclResult_t answer = ncclGetUniqueId(&id);
+    if (answer != ncclSuccess)
+      status = nccl_error(answer, "ncclGetUniqueId", __FILE__, __LINE__, __func__);
+  }
+  DM_TRY(dm_comm_agree(group, status));
+  DM_TRY(dm_comm_broadcast(group, &id, sizeof id, 0));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 1;
+  config.minCTAs = 1;
+  config.maxCTAs = CHANNELS;
+  DM_GPU_TRY(cudaSetDevice(nccl->device));
+  NCCL_TRY(
+      ncclCommInitRankConfig(&share->comm, dm_comm_size(group), id, dm_comm_rank(group), &config));
+  return DM_OK;
+}
+
+static dm_status exchange(dm_nccl *nccl, nccl_share *share, const dm_gather *g) {
+  const int ranks = dm_comm_size(g->group), me = dm_comm_rank(g->group);
+  for (int i = 1; i < ranks; i++) {
+    const int to = (me + i) % ranks, from = (me - i + ranks) % ranks;
+    const char *piece = g->given ? share->memory + g->given[to] : g->own;
+    const int64_t bytes = g->given ? g->given_bytes[to] : g->bytes[me];
+    if (bytes > 0)
+      NCCL_TRY(ncclSend(piece, (size_t)bytes, ncclInt8, to, share->comm, share->stream));
+    if (g->bytes[from] == 0) continue;
+    NCCL_TRY(ncclRecv((char *)g->slot + g->offset[from], (size_t)g->bytes[from], ncclInt8, from,
+                      share->comm, share->stream));
+    nccl->received += g->bytes[from];
+  }
+  return DM_OK;
+}
+
+static dm_status nccl_post(dm_transport *transport, const dm_gather *wanted, int *ticket) {
+  dm_nccl *nccl = (dm_nccl *)transport;
+  const int me = dm_comm_rank(wanted->group);
+  for (*ticket = 0; *ticket < DM_GATHERS && nccl->gathers[*ticket].busy;) ++*ticket;
+  if (*ticket == DM_GATHERS) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
+  nccl_share *share = &nccl->shares[wanted->share];
+  if (share->group != wanted->group)
+    return dm_fail(DM_E_BUG, "a gather of share %d, which was not exposed to its group",
+                   wanted->share);
+  nccl_gather *gather = &nccl->gathers[*ticket];
+  gather->busy = true;
+  gather->share = wanted->share;
+  DM_GPU_TRY(cudaSetDevice(nccl->device));
+  NCCL_TRY(ncclGroupStart());
+  dm_status status = exchange(nccl, share, wanted);
+  ncclResult_t ended = ncclGroupEnd();
+  if (status) return status;
+  NCCL_TRY(ended);
+  char *place = (char *)wanted->slot + wanted->offset[me];
+  if (place != wanted->own && wanted->bytes[me] > 0)
+    DM_GPU_TRY(cudaMemcpyAsync(place, wanted->own, (size_t)wanted->bytes[me],
+                               cudaMemcpyDeviceToDevice, share->stream));
+  DM_GPU_TRY(cudaEventRecord(gather->done, share->stream));
+  return DM_OK;
+}
+
+/* A peer that is gone shows here, and not as silence. */
+static dm_status nccl_test(dm_transport *transport, int ticket, bool *done) {
+  dm_nccl *nccl = (dm_nccl *)transport;
+  nccl_gather *gather = &nccl->gathers[ticket];
+  const cudaError_t answer = cudaEventQuery(gather->done);
+  *done = answer == cudaSuccess;
+  if (*done) {
+    gather->busy = false;
+    return DM_OK;
+  }
+  if (answer != cudaErrorNotReady) DM_GPU_TRY(answer);
+  (void)cudaGetLastError();
+  ncclResult_t trouble;
+  NCCL_TRY(ncclCommGetAsyncError(nccl->shares[gather->share].comm, &trouble));
+  NCCL_TRY(trouble);
+  return DM_OK;
+}
+
+static int64_t nccl_received(const dm_transport *transport) {
+  return ((const dm_nccl *)transport)->received;
+}
+
+const dm_transport_ops dm_transport_nccl = {
+    .name = "nccl",
+    .about = "GPU to GPU, also between nodes: sent by NCCL",
+    .device_memory = true,
+    .open = nccl_open,
+    .close = nccl_close,
+    .expose = nccl_expose,
+    .post = nccl_post,
+    .test = nccl_test,
+    .received = nccl_received,
+};
+
+#endif

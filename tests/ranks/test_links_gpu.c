@@ -1,0 +1,174 @@
+/* ranks: 1 2 4 */
+/* Whole products whose panels go from GPU to GPU, with a rank that is late at every step: the bits
+ * are those of the same products by way of the host. */
+#include <unistd.h>
+
+#include "backend/cuda.h"
+#include "job/links.h"
+#include "job/task.h"
+#include "rank_test.h"
+
+enum { SKIPPED = 77, DELAY = 100 * 1000, NOBODY = -1 };
+
+/* Another one, with a rank that sleeps before every gather. */
+typedef struct slow_transport {
+  dm_transport base;
+  dm_transport *inner;
+  bool late;
+} slow_transport;
+
+static dm_status slow_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
+  slow_transport *slow = (slow_transport *)transport;
+  if (slow->late) usleep(DELAY);
+  return dm_transport_post(slow->inner, gather, ticket);
+}
+
+static dm_status slow_test(dm_transport *transport, int ticket, bool *done) {
+  return dm_transport_test(((slow_transport *)transport)->inner, ticket, done);
+}
+
+static void slow_filled(dm_transport *transport, int share) {
+  dm_transport_filled(((slow_transport *)transport)->inner, share);
+}
+
+static void slow_close(dm_transport *transport) {
+  dm_transport_close(((slow_transport *)transport)->inner);
+}
+
+static const dm_transport_ops slow_ops = {.name = "slow",
+                                          .device_memory = true,
+                                          .close = slow_close,
+                                          .filled = slow_filled,
+                                          .post = slow_post,
+                                          .test = slow_test};
+
+static dm_status generate(void *context, dm_task *task, dm_matrix matrix) {
+  (void)context;
+  const dm_generator normal = {.kind = DM_NORMAL, .seed = 11 + (uint64_t)matrix};
+  const dm_generator whole = {.kind = DM_INTEGER, .seed = 11 + (uint64_t)matrix, .parameter = 8};
+  const dm_generator *kind = task->plan->problem.work == DM_I8 ? &whole : &normal;
+  for (int64_t p = task->panels.begin; p < task->panels.end; p++)
+    DM_TRY(dm_backend_fill(task->backend, dm_task_piece(task, matrix, p), kind,
+                           dm_task_piece_rows(task, matrix, p).begin,
+                           dm_task_piece_cols(task, matrix, p).begin));
+  return DM_OK;
+}
+
+static dm_plan plan_of(rank_test *t, dm_problem problem, dm_wishes wishes, bool links) {
+  dm_machine machine;
+  dm_plan plan;
+  dm_machine_stated("H200", 1, &machine);
+  machine.ranks_per_node = t->run.ranks;
+  machine.device_links = links;
+  wishes.from_device = links;
+  wishes.from_host = !links;
+  must(t, dm_plan_choose(&problem, &machine, t->run.ranks, &wishes, &plan));
+  return plan;
+}
+
+/* This rank's sums, in memory that the caller frees; *BYTES of them. */
+static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
+                     const dm_plan *plan, int late, int64_t *bytes) {
+  dm_task task;
+  const dm_task_calls calls = {.load = generate};
+  must(t, dm_task_open(&t->run, plan, gpu, ops, &task));
+  slow_transport slow = {.base.ops = &slow_ops, .inner = task.transport};
+  slow.late = late == t->run.rank;
+  if (plan->device_links) task.transport = &slow.base;
+  /* In one go: a rank may multiply while another still fills its share. */
+  must(t, dm_execute(&task, DM_LOADS | DM_PRODUCTS, &calls));
+  must(t, dm_execute(&task, 1u << DM_STEP_REDUCE, &calls));
+  dm_view sums = plan->pk > 1 ? task.c_sum : task.c;
+  *bytes = sums.rows * sums.cols * dm_dtype_size(plan->problem.accumulator);
+  void *host = memory_of(t, *bytes);
+  dm_event copied = 0;
+  if (!task.place.idle && *bytes > 0)
+    must(t, dm_backend_copy(gpu, dm_view_row_major(host, sums.dtype, sums.rows, sums.cols), sums,
+                            &copied));
+  must(t, dm_backend_wait(gpu, copied));
+  dm_task_close(&task);
+  return host;
+}
+
+static void compare(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops, dm_problem problem,
+                    dm_wishes wishes, int late) {
+  int64_t bytes, again;
+  const dm_plan by_host = plan_of(t, problem, wishes, false);
+  const dm_plan by_links = plan_of(t, problem, wishes, true);
+  void *want = sums_of(t, gpu, NULL, &by_host, NOBODY, &bytes);
+  void *got = sums_of(t, gpu, ops, &by_links, late, &again);
+  CHECK(t, bytes == again && memcmp(want, got, (size_t)bytes) == 0,
+        "%s, %dx%dx%d, %s, rank %d late: other bits than by way of the host", ops->name,
+        by_links.pm, by_links.pn, by_links.pk, dm_dtype_name(problem.work), late);
+  free(want);
+  free(got);
+}
+
+static dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype work) {
+  dm_dtype sums = dm_dtype_accumulator(work);
+  return (dm_problem){.m = m,
+                      .n = n,
+                      .k = k,
+                      .file_a = work,
+                      .file_b = work,
+                      .work = work,
+                      .accumulator = sums,
+                      .c = sums};
+}
+
+static void every_grid(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
+  static const dm_dtype types[] = {DM_F64, DM_BF16, DM_C128, DM_I8, DM_F32};
+  const int ranks = t->run.ranks;
+  int turn = 0;
+  for (int pm = 1; pm <= ranks; pm++)
+    for (int pn = 1; pm * pn <= ranks; pn++)
+      for (int pk = 1; pm * pn * pk <= ranks; pk++, turn++) {
+        dm_wishes wishes = {.pm = pm, .pn = pn, .pk = pk, .panel = 64 * (1 + turn % 3)};
+        wishes.no_overlap = turn % 5 == 4;
+        const int64_t odd = 1 + 2 * (int64_t)(dm_mix((uint64_t)turn) % 97);
+        const dm_problem problem =
+            problem_of(100 + odd, 260 + 3 * odd, 64 * 5 + odd, types[turn % 5]);
+        const int late = pm * pn > 1 && turn % 2 == 0 ? turn % ranks : NOBODY;
+        compare(t, gpu, ops, problem, wishes, late);
+      }
+}
+
+/* Every rank in turn is the late one, so all the others run ahead of it. */
+static void every_rank_late(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
+  for (int late = 0; late < t->run.ranks; late++)
+    compare(t, gpu, ops, problem_of(301, 205, 64 * 4 + 7, DM_F64),
+            (dm_wishes){.pm = t->run.ranks > 2 ? 2 : 1,
+                        .pn = t->run.ranks > 2 ? 2 : t->run.ranks,
+                        .pk = 1,
+                        .panel = 64},
+            late);
+}
+
+/* NCCL wants a GPU for each rank, which a test cannot ask for. */
+static bool can_be_had(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
+  dm_device device;
+  must(t, dm_backend_device(gpu, &device));
+  return !ops->not_built && (strcmp(ops->name, "nccl") != 0 || device.sharing == 1);
+}
+
+int main(void) {
+  rank_test test = rank_test_start();
+  if (dm_cuda_device_count() == 0) {
+    dm_run_stop(&test.run);
+    return SKIPPED;
+  }
+  const dm_backend_config config = {
+      .local_rank = test.run.local_rank, .local_ranks = test.run.local_ranks, .kernel = "auto"};
+  dm_backend *gpu;
+  double rate = 0.0;
+  must(&test, dm_backend_open(&dm_backend_cuda, &config, &gpu));
+  for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
+    if (!(*ops)->device_memory || !can_be_had(&test, gpu, *ops)) continue;
+    must(&test, dm_links_prove(&test.run, gpu, *ops, &rate));
+    CHECK(&test, rate > 0.0 || test.run.ranks == 1, "%s: nothing was timed", (*ops)->name);
+    every_grid(&test, gpu, *ops);
+    every_rank_late(&test, gpu, *ops);
+  }
+  dm_backend_close(gpu);
+  return rank_test_end(&test);
+}
