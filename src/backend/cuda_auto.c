@@ -1,10 +1,49 @@
-/* --kernel auto: the fastest kernel for each product, by what was measured (docs/kernels.md). */
+/* --kernel auto: the fastest kernel for each product, by what was measured on an H200
+ * (docs/kernels.md). */
 #ifdef DM_HAVE_CUDA
+
+#include <stdint.h>
 
 #include "backend/cuda_gemm.h"
 
+/* When a kernel is preferred.  The first rule that holds counts. */
+typedef struct rule {
+  unsigned types;
+  int64_t least; /* elements of C, at least */
+  enum { ALWAYS, UNALIGNED, REPRODUCIBLE } when;
+  dm_kernel_id kernel;
+} rule;
+
+/* cuBLAS loses more than half of its speed where rows are not aligned to 16 bytes, and has to cut C
+ * into small pieces to be reproducible: our own kernels need neither. */
+static const rule rules[] = {
+    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, REPRODUCIBLE, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, REPRODUCIBLE, DM_KERNEL_mma},
+    {DM_KERNEL_TF32, 1, REPRODUCIBLE, DM_KERNEL_wgmma},
+    {DM_KERNEL_TF32 | DM_KERNEL_F64, 1, REPRODUCIBLE, DM_KERNEL_mma},
+    {DM_KERNEL_F32, 1, REPRODUCIBLE, DM_KERNEL_warp_tile},
+    {DM_KERNEL_HALF | DM_KERNEL_I8, 1 << 22, ALWAYS, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF | DM_KERNEL_I8 | DM_KERNEL_TF32, 1, UNALIGNED, DM_KERNEL_wgmma},
+    {DM_KERNEL_F64, 1 << 22, UNALIGNED, DM_KERNEL_mma},
+};
+
+static bool aligned(dm_view view) {
+  return (uintptr_t)view.base % 16 == 0 &&
+         (view.rows == 1 || view.row_stride * dm_dtype_size(view.dtype) % 16 == 0);
+}
+
 const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b) {
-  (void)gpu, (void)c, (void)a, (void)b;
+  const bool unaligned = !aligned(a) || !aligned(b) || !aligned(c);
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    const rule *r = &rules[i];
+    const dm_kernel *kernel = &dm_cuda_registry()[r->kernel];
+    const unsigned type = gpu->tf32 ? DM_KERNEL_TF32 : 1u << a.dtype;
+    if (!(r->types & type) || !dm_kernel_takes(kernel, a.dtype, gpu->tf32)) continue;
+    if (!dm_cuda_runs(gpu, kernel)) continue;
+    if (r->when == REPRODUCIBLE ? gpu->tile == 0 : gpu->tile > 0) continue;
+    if (r->when == UNALIGNED && !unaligned) continue;
+    if (c.rows * c.cols >= r->least) return kernel;
+  }
   return &dm_cuda_registry()[DM_KERNEL_cublas];
 }
 

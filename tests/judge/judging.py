@@ -108,6 +108,8 @@ def gate(case, a, b, old, got):
     scaled = complex(case.alpha) != 1 or complex(case.beta) != 0
     finish = 3 * growth * 2.0**-53 * (scaled * size + old_size)
     finish += elements.TINY[c] + case.k * elements.TINY[sums]
+    if case.compute == "tf32":  # operands are cut to ten bits behind the first
+        finish += 2 * 2.0**-10 * size
     if c != sums:
         finish += (1 + 1e-6) * elements.unit(c) * abs(want).astype(float)
     sure = growth * (case.k + 2) * u * size + finish

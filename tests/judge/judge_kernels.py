@@ -1,0 +1,47 @@
+"""kernels: every kernel of the program in the main job, on four ranks, in each type that it multiplies."""
+import json
+import subprocess
+import sys
+
+import judging
+from judging import Case
+from running import environment, options
+
+SKIPPED = 77
+
+
+def described(damier):
+    """The kernels that multiply, as `bench kernels --list` tells them."""
+    done = subprocess.run([damier, "bench", "kernels", "--list", "--op", "gemm", "-q", "--json", "-"],
+                          env=environment(), capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    return [json.loads(line)["kernel"] for line in lines]
+
+
+def sees_a_gpu(damier):
+    done = subprocess.run([damier, "bench", "multiply", "--backend", "cuda", "--size", "64", "-q"],
+                          env=environment(), capture_output=True)
+    return done.returncode != 6
+
+
+def cases(damier):
+    found = []
+    for kernel in described(damier):
+        for kind in kernel["types"].split():
+            flags = f"--backend cuda --kernel {kernel['name']}"
+            dtype, compute = ("f32", "tf32") if kind == "tf32" else (kind, "")
+            for ranks, shape in ((4, (333, 270, 517)), (3, (130, 65, 1000))):
+                found.append(Case(*shape, dtype=dtype, compute=compute, flags=flags, ranks=ranks,
+                                  alpha=2, beta=-1, old=dtype if dtype != "i8" else "i32"))
+    return found
+
+
+def main():
+    damier = options().damier
+    if not sees_a_gpu(damier):
+        print("no GPU is visible")
+        sys.exit(SKIPPED)
+    judging.main(lambda: cases(damier), lambda rng: [])
+
+
+main()
