@@ -1,31 +1,42 @@
 /* walk: a grid's way over matrices of one shape whose rows may be strided: the runs of LENGTH
- * elements are counted row after row, and each thread takes every STEP-th of them.  Only the first
- * position costs a division. */
+ * elements are counted row after row.  A block takes COUNT of them for each of its threads, which
+ * lie side by side, and goes on behind those of the other blocks.  Only the beginning costs
+ * divisions. */
 #ifndef DM_KERNELS_WALK_CUH
 #define DM_KERNELS_WALK_CUH
 
 #include "kernels/matrix.cuh"
 #include "kernels/run.cuh"
 
-template <int LENGTH> class Walk {
-  int64_t rows, width, row_step, run_step, run;
+template <int LENGTH, int COUNT> class Walk {
+  struct Step {
+    int64_t rows, runs;
+  };
+  int64_t rows, width, run;
+  Step near, far;
+
+  __device__ __forceinline__ Step step_of(int64_t runs) const {
+    return {runs / width, runs % width};
+  }
 
 public:
   int64_t row, col;
 
   __device__ __forceinline__ Walk(int64_t rows_, int64_t cols)
       : rows(rows_), width((cols + LENGTH - 1) / LENGTH) {
-    const int64_t step = (int64_t)gridDim.x * blockDim.x;
-    const int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    row_step = step / width, run_step = step % width;
+    const int64_t first = (int64_t)blockIdx.x * COUNT * blockDim.x + threadIdx.x;
+    near = step_of(blockDim.x);
+    far = step_of(((int64_t)(gridDim.x - 1) * COUNT + 1) * blockDim.x);
     row = first / width, run = first % width;
     col = run * LENGTH;
   }
   __device__ __forceinline__ bool inside() const {
     return row < rows;
   }
-  __device__ __forceinline__ void advance() {
-    row += row_step, run += run_step;
+  /* From the N-th of COUNT runs to the next. */
+  __device__ __forceinline__ void advance(int n) {
+    const Step step = n + 1 < COUNT ? near : far;
+    row += step.rows, run += step.runs;
     if (run >= width) run -= width, row++;
     col = run * LENGTH;
   }
