@@ -63,24 +63,15 @@ __device__ __forceinline__ void store_sum(const Addition<T> &a, int64_t row, int
 
 template <class T, bool WIDE>
 __global__ void __launch_bounds__(THREADS) grid_stride(Addition<T> a) {
-  typedef Run<T, WIDE> R;
-  Walk<R::LENGTH, UNROLLED> walk(a.z.rows, a.z.cols);
+  Walk<T, WIDE, UNROLLED> walk(a.z);
   while (walk.inside()) {
-    int64_t row[UNROLLED], col[UNROLLED];
-    bool inside[UNROLLED];
-    R x[UNROLLED], y[UNROLLED] = {};
-#pragma unroll
-    for (int u = 0; u < UNROLLED; u++) { /* all loads before the first use */
-      row[u] = walk.row, col[u] = walk.col, inside[u] = walk.inside();
-      if (inside[u]) {
-        x[u] = run_at<T, WIDE>(a.x, row[u], col[u]);
-        if (!a.alone) y[u] = run_at<T, WIDE>(a.y, row[u], col[u]);
-      }
-      walk.advance(u);
-    }
+    const Batch<T, WIDE, UNROLLED> batch = walk.next();
+    Run<T, WIDE> x[UNROLLED], y[UNROLLED] = {};
+    batch.load(a.x, x);
+    if (!a.alone) batch.load(a.y, y);
 #pragma unroll
     for (int u = 0; u < UNROLLED; u++)
-      if (inside[u]) store_sum<T, WIDE>(a, row[u], col[u], x[u], y[u]);
+      if (u < batch.count) store_sum<T, WIDE>(a, batch.row[u], batch.col[u], x[u], y[u]);
   }
 }
 

@@ -32,23 +32,17 @@ template <class T> struct Dot {
 
 /* What falls to this thread.  UNROLLED sums, so that none waits for the one before. */
 template <class T, bool WIDE> __device__ double sum_of_thread(const Dot<T> &d) {
-  typedef Run<T, WIDE> R;
-  Walk<R::LENGTH, UNROLLED> walk(d.x.rows, d.x.cols);
+  Walk<T, WIDE, UNROLLED> walk(d.x);
   double sums[UNROLLED] = {};
   while (walk.inside()) {
-    R x[UNROLLED] = {}, y[UNROLLED] = {};
-#pragma unroll
-    for (int u = 0; u < UNROLLED; u++) { /* all loads before the first use */
-      if (walk.inside()) {
-        x[u] = run_at<T, WIDE>(d.x, walk.row, walk.col);
-        if (!d.same) y[u] = run_at<T, WIDE>(d.y, walk.row, walk.col);
-      }
-      walk.advance(u);
-    }
+    const Batch<T, WIDE, UNROLLED> batch = walk.next();
+    Run<T, WIDE> x[UNROLLED], y[UNROLLED];
+    batch.load(d.x, x);
+    if (!d.same) batch.load(d.y, y);
 #pragma unroll
     for (int u = 0; u < UNROLLED; u++)
 #pragma unroll
-      for (int v = 0; v < R::LENGTH; v++) {
+      for (int v = 0; v < Run<T, WIDE>::LENGTH; v++) {
         const double xs = (double)x[u].at[v], ys = d.same ? xs : (double)y[u].at[v];
         sums[u] = fma(xs, ys, sums[u]);
       }
