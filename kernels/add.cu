@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr int THREADS = 256, COLS = 32, ROWS = 8, UNROLLED = 2, BLOCKS_PER_PROCESSOR = 8;
+constexpr int THREADS = 256, COLS = 32, ROWS = 8, UNROLLED = 2, BLOCKS_PER_PROCESSOR = 16;
 
 template <class T> struct Factor { typedef double Type; };
 template <> struct Factor<int32_t> { typedef uint32_t Type; }; /* wraps */
@@ -63,37 +63,42 @@ __device__ __forceinline__ void store_sum(const Addition<T> &a, int64_t row, int
 
 template <class T, bool WIDE>
 __global__ void __launch_bounds__(THREADS) grid_stride(Addition<T> a) {
-  typedef Run<T, WIDE> R;
-  Walk<R::LENGTH> walk(a.z.rows, a.z.cols);
+  Walk<T, WIDE, UNROLLED> walk(a.z);
   while (walk.inside()) {
-    int64_t row[UNROLLED], col[UNROLLED];
-    bool inside[UNROLLED];
-    R x[UNROLLED], y[UNROLLED] = {};
-#pragma unroll
-    for (int u = 0; u < UNROLLED; u++) { /* all loads before the first use */
-      row[u] = walk.row, col[u] = walk.col, inside[u] = walk.inside();
-      if (inside[u]) {
-        x[u] = run_at<T, WIDE>(a.x, row[u], col[u]);
-        if (!a.alone) y[u] = run_at<T, WIDE>(a.y, row[u], col[u]);
-      }
-      walk.advance();
-    }
+    const Batch<T, WIDE, UNROLLED> batch = walk.next();
+    Run<T, WIDE> x[UNROLLED], y[UNROLLED] = {};
+    batch.load(a.x, x);
+    if (!a.alone) batch.load(a.y, y);
 #pragma unroll
     for (int u = 0; u < UNROLLED; u++)
-      if (inside[u]) store_sum<T, WIDE>(a, row[u], col[u], x[u], y[u]);
+      if (u < batch.count) store_sum<T, WIDE>(a, batch.row[u], batch.col[u], x[u], y[u]);
   }
 }
+
+/* Runs of a row for each thread, COLS runs apart: of single elements more, so that as much is on
+ * its way. */
+template <bool WIDE> struct Across { static constexpr int RUNS = WIDE ? 1 : 4; };
 
 template <class T, bool WIDE>
 __global__ void __launch_bounds__(THREADS) two_dimensional(Addition<T> a) {
   typedef Run<T, WIDE> R;
-  const int64_t col = ((int64_t)blockIdx.x * COLS + threadIdx.x) * R::LENGTH;
-  if (col >= a.z.cols) return;
+  constexpr int RUNS = Across<WIDE>::RUNS;
+  const int64_t first = ((int64_t)blockIdx.x * RUNS * COLS + threadIdx.x) * R::LENGTH;
   const int64_t step = (int64_t)gridDim.y * ROWS; /* at most 65535 blocks in y */
   for (int64_t row = (int64_t)blockIdx.y * ROWS + threadIdx.y; row < a.z.rows; row += step) {
-    const R x = run_at<T, WIDE>(a.x, row, col);
-    const R y = a.alone ? R() : run_at<T, WIDE>(a.y, row, col);
-    store_sum<T, WIDE>(a, row, col, x, y);
+    R x[RUNS], y[RUNS] = {};
+#pragma unroll
+    for (int u = 0; u < RUNS; u++) { /* all loads before the first use */
+      const int64_t col = first + u * COLS * R::LENGTH;
+      if (col >= a.z.cols) continue;
+      x[u] = run_at<T, WIDE>(a.x, row, col);
+      if (!a.alone) y[u] = run_at<T, WIDE>(a.y, row, col);
+    }
+#pragma unroll
+    for (int u = 0; u < RUNS; u++) {
+      const int64_t col = first + u * COLS * R::LENGTH;
+      if (col < a.z.cols) store_sum<T, WIDE>(a, row, col, x[u], y[u]);
+    }
   }
 }
 
@@ -121,14 +126,15 @@ template <class T, bool WIDE> cudaError_t launch_stride(const dm_addition &a) {
   if (error != cudaSuccess) return error;
   const int64_t runs = a.z.rows * divide_up(a.z.cols, Run<T, WIDE>::LENGTH);
   const unsigned blocks =
-      blocks_for(divide_up(runs, THREADS), (int64_t)processors * BLOCKS_PER_PROCESSOR);
+      blocks_for(divide_up(runs, THREADS * UNROLLED), (int64_t)processors * BLOCKS_PER_PROCESSOR);
   grid_stride<T, WIDE><<<blocks, THREADS, 0, a.stream>>>(Addition<T>(a));
   return cudaGetLastError();
 }
 
 template <class T, bool WIDE> cudaError_t launch_2d(const dm_addition &a) {
   const int64_t runs = divide_up(a.z.cols, Run<T, WIDE>::LENGTH);
-  const dim3 grid(blocks_for(divide_up(runs, COLS)), blocks_for(divide_up(a.z.rows, ROWS), 65535));
+  const dim3 grid(blocks_for(divide_up(runs, COLS * Across<WIDE>::RUNS)),
+                  blocks_for(divide_up(a.z.rows, ROWS), 65535));
   two_dimensional<T, WIDE><<<grid, dim3(COLS, ROWS), 0, a.stream>>>(Addition<T>(a));
   return cudaGetLastError();
 }

@@ -22,7 +22,7 @@
 
 namespace {
 
-constexpr int THREADS = 256, UNROLLED = 4, BLOCKS_PER_PROCESSOR = 4;
+constexpr int THREADS = 256, UNROLLED = 4, BLOCKS_PER_PROCESSOR = 4, RESIDENT = 3;
 
 template <class T> struct Dot {
   typedef T Number;
@@ -32,23 +32,17 @@ template <class T> struct Dot {
 
 /* What falls to this thread.  UNROLLED sums, so that none waits for the one before. */
 template <class T, bool WIDE> __device__ double sum_of_thread(const Dot<T> &d) {
-  typedef Run<T, WIDE> R;
-  Walk<R::LENGTH> walk(d.x.rows, d.x.cols);
+  Walk<T, WIDE, UNROLLED> walk(d.x);
   double sums[UNROLLED] = {};
   while (walk.inside()) {
-    R x[UNROLLED] = {}, y[UNROLLED] = {};
-#pragma unroll
-    for (int u = 0; u < UNROLLED; u++) { /* all loads before the first use */
-      if (walk.inside()) {
-        x[u] = run_at<T, WIDE>(d.x, walk.row, walk.col);
-        if (!d.same) y[u] = run_at<T, WIDE>(d.y, walk.row, walk.col);
-      }
-      walk.advance();
-    }
+    const Batch<T, WIDE, UNROLLED> batch = walk.next();
+    Run<T, WIDE> x[UNROLLED], y[UNROLLED];
+    batch.load(d.x, x);
+    if (!d.same) batch.load(d.y, y);
 #pragma unroll
     for (int u = 0; u < UNROLLED; u++)
 #pragma unroll
-      for (int v = 0; v < R::LENGTH; v++) {
+      for (int v = 0; v < Run<T, WIDE>::LENGTH; v++) {
         const double xs = (double)x[u].at[v], ys = d.same ? xs : (double)y[u].at[v];
         sums[u] = fma(xs, ys, sums[u]);
       }
@@ -130,7 +124,7 @@ struct Shuffled {
 /* ---- the blocks meet ---- */
 
 template <class T, bool WIDE, class Tree>
-__global__ void __launch_bounds__(THREADS) sum_of_blocks(Dot<T> d, double *parts) {
+__global__ void __launch_bounds__(THREADS, RESIDENT) sum_of_blocks(Dot<T> d, double *parts) {
   const double sum = Tree::sum(sum_of_thread<T, WIDE>(d));
   if (threadIdx.x == 0) parts[blockIdx.x] = sum;
 }
@@ -150,14 +144,14 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <class T, bool WIDE>
-__global__ void __launch_bounds__(THREADS) sum_atomically(Dot<T> d, double *result) {
+__global__ void __launch_bounds__(THREADS, RESIDENT) sum_atomically(Dot<T> d, double *result) {
   const double sum = Sequential::sum(sum_of_thread<T, WIDE>(d));
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
 /* COUNTER begins as 0. */
 template <class T, bool WIDE>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, RESIDENT)
     sum_by_last_block(Dot<T> d, double *parts, unsigned *counter, double *result) {
   __shared__ bool last;
   const double sum = Sequential::sum(sum_of_thread<T, WIDE>(d));
@@ -189,7 +183,8 @@ struct Launch {
     const int64_t size = size_of(p.x.dtype);
     wide = rows_are_wide(p.x, size) && rows_are_wide(p.y, size);
     const int64_t runs = p.x.rows * divide_up(p.x.cols, wide ? 16 / size : 1);
-    blocks = blocks_for(divide_up(runs, THREADS), (int64_t)p.processors * BLOCKS_PER_PROCESSOR);
+    blocks = blocks_for(divide_up(runs, THREADS * UNROLLED),
+                        (int64_t)p.processors * BLOCKS_PER_PROCESSOR);
     counter = static_cast<unsigned *>(p.scratch);
     parts = reinterpret_cast<double *>(static_cast<char *>(p.scratch) + COUNTER_ROOM);
   }

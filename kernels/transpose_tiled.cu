@@ -18,7 +18,7 @@ namespace {
 
 /* Elements of SIZE bytes, tiles of TILE x TILE of them.  Blocks that run together cover ORDER rows
  * of tiles. */
-template <int SIZE_, int TILE_, int THREADS_, int ORDER_ = 8> struct Shape {
+template <int SIZE_, int TILE_, int THREADS_, int ORDER_ = 1> struct Shape {
   static constexpr int SIZE = SIZE_, TILE = TILE_, THREADS = THREADS_, ORDER = ORDER_;
   static constexpr int V = 16 / SIZE;                /* elements of a vector */
   static constexpr int G = TILE / V;                 /* vectors of a line */
@@ -26,6 +26,7 @@ template <int SIZE_, int TILE_, int THREADS_, int ORDER_ = 8> struct Shape {
   static constexpr int SQUARES = G * G / THREADS;    /* of a thread */
   static constexpr int PIECE = SIZE < 4 ? SIZE : 4;  /* bytes moved at a time without vectors */
   static constexpr int PIECES = TILE * SIZE / PIECE; /* of a line */
+  static constexpr int BYTES = G * LINES * 16;       /* of shared memory */
   static_assert(G * G % THREADS == 0 && G >= 8, "every thread turns as much; a phase is one row");
 };
 
@@ -140,7 +141,7 @@ __device__ __forceinline__ Rows rows_at(const Matrix<char> &m, int64_t down, int
 template <class S, bool WIDE_FROM, bool WIDE_TO>
 __global__ void __launch_bounds__(S::THREADS)
     transpose_tiled(Matrix<char> to, Matrix<char> from, int64_t tiles_down, int64_t tiles_across) {
-  __shared__ uint4 tile[S::G * S::LINES];
+  extern __shared__ uint4 tile[];
   const int64_t group = blockIdx.x / (S::ORDER * tiles_across);
   const int64_t rest = blockIdx.x % (S::ORDER * tiles_across);
   const int64_t height = min((int64_t)S::ORDER, tiles_down - group * S::ORDER);
@@ -183,8 +184,11 @@ template <class S> cudaError_t launch(const dm_transposition *t) {
       wide_from ? wide_to ? transpose_tiled<S, true, true> : transpose_tiled<S, true, false>
       : wide_to ? transpose_tiled<S, false, true>
                 : transpose_tiled<S, false, false>;
-  kernel<<<blocks_for_tiles(t->from, S::TILE, S::TILE), S::THREADS, 0, t->stream>>>(to, from, down,
-                                                                                    across);
+  const cudaError_t refused =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::BYTES);
+  if (refused != cudaSuccess) return refused;
+  const unsigned blocks = blocks_for_tiles(t->from, S::TILE, S::TILE);
+  kernel<<<blocks, S::THREADS, S::BYTES, t->stream>>>(to, from, down, across);
   return cudaGetLastError();
 }
 
@@ -193,15 +197,15 @@ template <class S> cudaError_t launch(const dm_transposition *t) {
 cudaError_t dm_kernels_transpose_tiled(const dm_transposition *t) {
   switch (size_of(t->from.dtype)) {
   case 1:
-    return launch<Shape<1, 128, 64>>(t);
+    return launch<Shape<1, 256, 256>>(t);
   case 2:
-    return launch<Shape<2, 64, 64>>(t);
+    return launch<Shape<2, 128, 256>>(t);
   case 4:
     return launch<Shape<4, 64, 256>>(t);
   case 8:
     return launch<Shape<8, 32, 128>>(t);
   case 16:
-    return launch<Shape<16, 32, 256>>(t);
+    return launch<Shape<16, 32, 256, 32>>(t);
   }
   return cudaErrorInvalidValue;
 }

@@ -1,33 +1,72 @@
-/* walk: a grid's way over matrices of one shape whose rows may be strided: the runs of LENGTH
- * elements are counted row after row, and each thread takes every STEP-th of them.  Only the first
- * position costs a division. */
+/* walk: a grid's way over matrices of one shape whose rows may be strided: the runs of a row (16
+ * bytes, or single elements) are counted row after row.  A block takes COUNT of them for each of
+ * its threads, which lie side by side, and goes on behind those of the other blocks.  Only the
+ * beginning costs divisions. */
 #ifndef DM_KERNELS_WALK_CUH
 #define DM_KERNELS_WALK_CUH
 
 #include "kernels/matrix.cuh"
 #include "kernels/run.cuh"
 
-template <int LENGTH> class Walk {
-  int64_t rows, width, row_step, run_step, run;
+/* The next COUNT runs of a thread. */
+template <class T, bool WIDE, int COUNT> struct Batch {
+  typedef Run<T, WIDE> R;
+  int64_t row[COUNT], col[COUNT];
+  int count; /* of runs that are inside */
+  bool full; /* all are, and none is cut short by the end of its row */
+
+  /* Those of M; 0 beyond its borders.  Without conditions where there are none to ask, because the
+   * compiler puts other things between loads that depend on some. */
+  __device__ __forceinline__ void load(const Matrix<const T> &m, R (&runs)[COUNT]) const {
+    if (full) {
+#pragma unroll
+      for (int u = 0; u < COUNT; u++) runs[u] = load_run<T, WIDE>(&m.at(row[u], col[u]));
+      return;
+    }
+#pragma unroll
+    for (int u = 0; u < COUNT; u++)
+      runs[u] = u < count ? load_run<T, WIDE>(&m.at(row[u], col[u]), m.cols - col[u]) : R();
+  }
+};
+
+template <class T, bool WIDE, int COUNT> class Walk {
+  static constexpr int LENGTH = Run<T, WIDE>::LENGTH;
+  struct Step {
+    int64_t rows, runs;
+  };
+  int64_t rows, cols, width, row, run;
+  Step near, far;
+
+  __device__ __forceinline__ Step step_of(int64_t runs) const {
+    return {runs / width, runs % width};
+  }
 
 public:
-  int64_t row, col;
-
-  __device__ __forceinline__ Walk(int64_t rows_, int64_t cols)
-      : rows(rows_), width((cols + LENGTH - 1) / LENGTH) {
-    const int64_t step = (int64_t)gridDim.x * blockDim.x;
-    const int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    row_step = step / width, run_step = step % width;
+  template <class Number>
+  explicit __device__ __forceinline__ Walk(const Matrix<Number> &m)
+      : rows(m.rows), cols(m.cols), width((m.cols + LENGTH - 1) / LENGTH) {
+    const int64_t first = (int64_t)blockIdx.x * COUNT * blockDim.x + threadIdx.x;
+    near = step_of(blockDim.x);
+    far = step_of(((int64_t)(gridDim.x - 1) * COUNT + 1) * blockDim.x);
     row = first / width, run = first % width;
-    col = run * LENGTH;
   }
   __device__ __forceinline__ bool inside() const {
     return row < rows;
   }
-  __device__ __forceinline__ void advance() {
-    row += row_step, run += run_step;
-    if (run >= width) run -= width, row++;
-    col = run * LENGTH;
+  __device__ __forceinline__ Batch<T, WIDE, COUNT> next() {
+    Batch<T, WIDE, COUNT> batch;
+    batch.count = 0;
+    batch.full = true;
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) {
+      batch.row[u] = row, batch.col[u] = run * LENGTH;
+      batch.count += inside();
+      batch.full &= inside() && (run + 1) * LENGTH <= cols;
+      const Step step = u + 1 < COUNT ? near : far;
+      row += step.rows, run += step.runs;
+      if (run >= width) run -= width, row++;
+    }
+    return batch;
   }
 };
 

@@ -10,7 +10,10 @@
 #include "backend/cuda_gemm.h"
 #include "kernels/kernels.h"
 
-enum { BAND_BYTES = 32 << 20 }; /* of A and C, where they are copied */
+enum {
+  BAND_BYTES = 32 << 20, /* of A and C, where they are copied */
+  LEAST_ROWS = 64,
+};
 
 /* Room for copies, taken from the front. */
 static dm_view take(char **room, dm_dtype dtype, int64_t rows, int64_t cols) {
@@ -23,8 +26,13 @@ static bool a_fits(dm_view a, int64_t depth) {
   return (uintptr_t)a.base % 16 == 0 && a.row_stride % 16 == 0 && a.row_stride >= depth;
 }
 
+/* Whether the first columns of C can be written in place. */
+static bool c_is_aligned(dm_view c) {
+  return (uintptr_t)c.base % 16 == 0 && dm_cuda_leading(c) % 4 == 0;
+}
+
 static bool c_fits(dm_view c) {
-  return (uintptr_t)c.base % 16 == 0 && dm_cuda_leading(c) % 4 == 0 && c.cols % 4 == 0;
+  return c_is_aligned(c) && c.cols % 4 == 0;
 }
 
 /* C (+)= A TURNED^T, where everything fits.  Read by columns, TURNED is B, and A is its own
@@ -70,21 +78,36 @@ static dm_status multiply_band(dm_cuda *gpu, dm_view c, dm_view a, dm_view turne
   return dm_cuda_copy_on(gpu, stream, c, dm_view_sub(fit_c, 0, 0, c.rows, c.cols));
 }
 
+/* COLS columns from COL of C, whose operands' copies are made band by band. */
+static dm_status multiply_columns(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, dm_view b,
+                                  bool accumulate, int64_t col, int64_t cols, char *room) {
+  if (cols == 0) return DM_OK;
+  c = dm_view_sub(c, 0, col, c.rows, cols);
+  b = dm_view_sub(b, 0, col, b.rows, cols);
+  turned = dm_view_sub(turned, col, 0, dm_round_up(cols, 4), turned.cols);
+  const int64_t row =
+      (a_fits(a, turned.cols) ? 0 : turned.cols) + (c_fits(c) ? 0 : turned.rows * 4);
+  const int64_t band = row > 0 ? dm_max(LEAST_ROWS, BAND_BYTES / row) : c.rows;
+  for (int64_t i = 0; i < c.rows; i += band) {
+    const int64_t rows = dm_min(band, c.rows - i);
+    DM_TRY(multiply_band(gpu, dm_view_sub(c, i, 0, rows, cols), dm_view_sub(a, i, 0, rows, a.cols),
+                         turned, b, accumulate, room));
+  }
+  return DM_OK;
+}
+
 dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   const int64_t depth = dm_round_up(a.cols, 16), width = dm_round_up(c.cols, 4);
   const int64_t row = depth + width * 4; /* bytes of the copies of one row of A and C */
   const bool fits = a_fits(a, depth) && c_fits(c);
-  const int64_t band = fits ? c.rows : dm_min(c.rows, dm_max(64, BAND_BYTES / row));
-  DM_TRY(dm_cuda_grow(gpu, &gpu->pieces, width * depth + (fits ? 0 : band * row) + 3 * 256));
+  const int64_t band_bytes = dm_min(c.rows * row, dm_max(BAND_BYTES, LEAST_ROWS * row));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->pieces, width * depth + (fits ? 0 : band_bytes) + 3 * 256));
   char *room = gpu->pieces.memory;
   const dm_view turned = take(&room, DM_I8, width, depth);
   DM_TRY(turn(gpu, turned, b));
-  for (int64_t i = 0; i < c.rows; i += band) {
-    const int64_t rows = dm_min(band, c.rows - i);
-    DM_TRY(multiply_band(gpu, dm_view_sub(c, i, 0, rows, c.cols),
-                         dm_view_sub(a, i, 0, rows, a.cols), turned, b, accumulate, room));
-  }
-  return DM_OK;
+  const int64_t most = c_is_aligned(c) ? c.cols / 4 * 4 : 0; /* the others pass a copy */
+  DM_TRY(multiply_columns(gpu, c, a, turned, b, accumulate, 0, most, room));
+  return multiply_columns(gpu, c, a, turned, b, accumulate, most, c.cols - most, room);
 }
 
 #endif

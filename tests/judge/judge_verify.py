@@ -89,6 +89,11 @@ def by_provenance(folder, damier, dtype, c_type):
     run(damier, 2, "multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5", "--op-a",
         "t", "--alpha", ALPHA, "--beta", BETA, "--c", folder / "old.h5", "-q")
     expect(damier, folder, f"{dtype} as multiplied", 0)
+    c = elements.exact(elements.read_raw(folder / "c.h5", c_type), c_type)
+    largest = np.unravel_index(np.argmax(abs(c)), c.shape)
+    c[largest] += 1 if dtype == "i8" else c[largest] * 2.0**-18  # far below the bound, but the norm
+    elements.overwrite(folder / "c.h5", elements.stored(c, c_type))
+    expect(damier, folder, f"{dtype} with one element changed a little", 1)
     elements.overwrite(folder / "c.h5", elements.stored(ALPHA * product(a, b, dtype), c_type))
     expect(damier, folder, f"{dtype} without beta", 1)
 

@@ -93,6 +93,30 @@ static void check_kernel(const char *kernel, bool tf32, int64_t tile) {
   dm_backend_close(gpu);
 }
 
+/* i8 in several bands: as the tiled kernel has it. */
+static void test_i8_bands(void **state) {
+  (void)state;
+  const int64_t m = 5003, n = 1501, k = 1009;
+  const dm_generator generator = {.kind = DM_INTEGER, .seed = 3, .parameter = 127.0};
+  void *results[2];
+  for (int i = 0; i < 2; i++) {
+    dm_backend *gpu = open_gpu(i ? "tiled_32" : "cublas", false, 0);
+    pair a = make_pair(gpu, DM_I8, m, k, 2, generator),
+         b = make_pair(gpu, DM_I8, k, n, 0, generator);
+    pair c = make_pair(gpu, DM_I32, m, n, 1, generator);
+    for (int accumulate = 0; accumulate < 2; accumulate++) {
+      dm_event done;
+      ok(dm_backend_gemm(gpu, c.device, a.device, b.device, accumulate, &done));
+      ok(dm_backend_wait(gpu, done));
+    }
+    results[i] = fetched(gpu, c);
+    free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
+    dm_backend_close(gpu);
+  }
+  assert_memory_equal(results[0], results[1], (size_t)(m * (n + 1) * 4));
+  free(results[0]), free(results[1]);
+}
+
 static void test_cublas(void **state) {
   (void)state;
   check_kernel("cublas", false, 0);
@@ -125,8 +149,9 @@ static void test_pieces(void **state) {
 
 int main(void) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cublas), cmocka_unit_test(test_cublaslt),
-                                     cmocka_unit_test(test_auto), cmocka_unit_test(test_tiled),
-                                     cmocka_unit_test(test_pieces)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_cublas), cmocka_unit_test(test_cublaslt),
+      cmocka_unit_test(test_auto),   cmocka_unit_test(test_tiled),
+      cmocka_unit_test(test_pieces), cmocka_unit_test(test_i8_bands)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

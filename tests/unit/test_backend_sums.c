@@ -1,0 +1,146 @@
+/* Sums and dot products on the CPU, of every type and with gaps behind the rows, against the plain
+ * arithmetic that backend.h promises. */
+#include "checks.h"
+
+#include <math.h>
+
+#include "backend/cpu.h"
+#include "core/copy.h"
+#include "core/fill.h"
+
+enum { ROWS = 7, COLS = 611, PAD = 3, GUARD = 0x5c };
+
+static dm_backend *cpu(void) {
+  const dm_backend_config config = {.local_ranks = 1, .threads = 1, .kernel = "auto"};
+  dm_backend *backend;
+  ok(dm_backend_open(&dm_backend_cpu, &config, &backend));
+  return backend;
+}
+
+static dm_view matrix(dm_dtype dtype, dm_kind kind, uint64_t seed) {
+  const int64_t bytes = ROWS * (COLS + PAD) * dm_dtype_size(dtype);
+  void *memory = malloc((size_t)bytes);
+  assert_non_null(memory);
+  memset(memory, GUARD, (size_t)bytes);
+  dm_view view = dm_view_strided(memory, dtype, DM_HOST, ROWS, COLS, COLS + PAD);
+  const double parameter = dtype == DM_I8 ? 100.0 : 2e9;
+  dm_fill(view, &(dm_generator){.kind = kind, .seed = seed, .parameter = parameter}, 0, 0);
+  return view;
+}
+
+static void check_guards(dm_view view) {
+  for (int64_t i = 0; i < ROWS; i++) {
+    const unsigned char *behind = dm_view_at(view, i, COLS - 1);
+    behind += dm_dtype_size(view.dtype);
+    for (int64_t p = 0; p < PAD * dm_dtype_size(view.dtype); p++)
+      assert_int_equal(behind[p], GUARD);
+  }
+}
+
+static double sum_of(double alpha, double x, double beta, double y) {
+  if (alpha == 0.0) return beta == 0.0 ? 0.0 : beta * y;
+  return beta == 0.0 ? alpha * x : alpha * x + beta * y;
+}
+
+/* PLACE: Z is a matrix of its own (0), X (1), or Y (2).  What has the factor 0 is NaN. */
+static void check_add(dm_dtype dtype, double alpha, double beta, int place) {
+  const bool whole = dtype == DM_I32;
+  const dm_kind kind = whole ? DM_INTEGER : DM_NORMAL;
+  dm_backend *backend = cpu();
+  dm_view x = matrix(dtype, kind, 1), y = matrix(dtype, kind, 2), own = matrix(dtype, kind, 3);
+  const dm_generator nan = {.kind = DM_CONSTANT, .parameter = (double)NAN};
+  if (!whole && alpha == 0.0 && place != 1) dm_fill(x, &nan, 0, 0);
+  if (!whole && beta == 0.0 && place != 2) dm_fill(y, &nan, 0, 0);
+  dm_view z = place == 0 ? own : place == 1 ? x : y;
+  const int parts = dm_dtype_is_complex(dtype) ? 2 : 1;
+  double *wide[2], got[2 * COLS];
+  for (int i = 0; i < 2; i++) {
+    wide[i] = malloc(sizeof(double) * 2 * ROWS * COLS);
+    for (int64_t row = 0; row < ROWS; row++)
+      dm_load_wide(wide[i] + row * COLS * parts, dm_view_at(i ? y : x, row, 0), dtype, 1, COLS);
+  }
+  ok(dm_backend_add(backend, z, x, y, alpha, beta));
+  for (int64_t row = 0; row < ROWS; row++) {
+    dm_load_wide(got, dm_view_at(z, row, 0), dtype, 1, COLS);
+    for (int64_t j = 0; j < COLS * parts; j++) {
+      const int64_t at = row * COLS * parts + j;
+      double wanted = sum_of(alpha, wide[0][at], beta, wide[1][at]);
+      if (dtype == DM_F32 || dtype == DM_C64) wanted = (double)(float)wanted;
+      if (whole) wanted = (double)(int32_t)(uint32_t)(int64_t)wanted; /* below 2^53: exact */
+      if (got[j] != wanted)
+        fail_msg("%s, %g X + %g Y: element %lld is %.17g, not %.17g", dm_dtype_name(dtype), alpha,
+                 beta, (long long)at, got[j], wanted);
+    }
+  }
+  check_guards(z);
+  free(wide[0]), free(wide[1]), free(x.base), free(y.base), free(own.base);
+  dm_backend_close(backend);
+}
+
+static void add(void **state) {
+  (void)state;
+  static const dm_dtype dtypes[] = {DM_F64, DM_F32, DM_C64, DM_C128, DM_I32};
+  static const double factors[][2] = {{1, 1}, {-3, 7}, {1, 0}, {5, 0}, {0, -2}, {0, 1}, {0, 0}};
+  for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
+    for (size_t f = 0; f < sizeof factors / sizeof factors[0]; f++)
+      for (int place = 0; place < 3; place++) {
+        const double scale = dtypes[d] == DM_I32 ? 1.0 : 0.3;
+        check_add(dtypes[d], factors[f][0] * scale, factors[f][1] * scale, place);
+      }
+}
+
+/* Within the rounding of the additions, and the same bits again. */
+static void dot(void **state) {
+  (void)state;
+  dm_backend *backend = cpu();
+  for (dm_dtype dtype = DM_F64; dtype < DM_DTYPE_COUNT; dtype++) {
+    const dm_kind kind = dm_dtype_is_integer(dtype) ? DM_INTEGER : DM_NORMAL;
+    dm_view x = matrix(dtype, kind, 1), y = matrix(dtype, kind, 2);
+    const int parts = dm_dtype_is_complex(dtype) ? 2 : 1;
+    long double wanted = 0.0L, size = 0.0L;
+    double a[2 * COLS], b[2 * COLS], sum, again;
+    for (int64_t i = 0; i < ROWS; i++) {
+      dm_load_wide(a, dm_view_at(x, i, 0), dtype, 1, COLS);
+      dm_load_wide(b, dm_view_at(y, i, 0), dtype, 1, COLS);
+      for (int j = 0; j < COLS * parts; j++) {
+        wanted += (long double)a[j] * b[j];
+        size += fabsl((long double)a[j] * b[j]);
+      }
+    }
+    ok(dm_backend_dot(backend, x, y, &sum));
+    ok(dm_backend_dot(backend, x, y, &again));
+    assert_true(sum == again);
+    if (!(fabsl(sum - wanted) <= ROWS * COLS * parts * 0x1p-53L * size))
+      fail_msg("%s: %.17g, not %.17Lg", dm_dtype_name(dtype), sum, wanted);
+    free(x.base), free(y.base);
+  }
+  dm_backend_close(backend);
+}
+
+static void refused(void **state) {
+  (void)state;
+  dm_backend *backend = cpu();
+  dm_view x = matrix(DM_F32, DM_NORMAL, 1), y = matrix(DM_F64, DM_NORMAL, 2);
+  dm_view h = matrix(DM_F16, DM_NORMAL, 2), less = dm_view_sub(x, 0, 0, ROWS, COLS - 1);
+  double sum;
+  dm_status refusals[] = {
+      dm_backend_add(backend, x, x, y, 1.0, 1.0), dm_backend_add(backend, x, less, x, 1.0, 1.0),
+      dm_backend_add(backend, h, h, h, 1.0, 1.0), dm_backend_dot(backend, x, y, &sum),
+      dm_backend_dot(backend, x, less, &sum),
+  };
+  for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+    assert_true(refusals[i] && refusals[i]->code == DM_E_BUG);
+    dm_status_free(refusals[i]);
+  }
+  free(x.base), free(y.base), free(h.base);
+  dm_backend_close(backend);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(add),
+      cmocka_unit_test(dot),
+      cmocka_unit_test(refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

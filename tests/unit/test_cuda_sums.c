@@ -1,0 +1,74 @@
+/* What the backend does with matrices in device memory beside products: sums and dot products are
+ * those of the host's implementations, also of complex numbers. */
+#include "backend/probe.h"
+#include "cuda_test.h"
+
+static const dm_dtype dtypes[] = {DM_F64, DM_F32, DM_C64, DM_C128, DM_I32};
+
+static void test_add(void **state) {
+  (void)state;
+  static const double factors[][2] = {{1, 1}, {-3, 2}, {7, 0}, {0, 5}};
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
+    for (int f = 0; f < 4; f++) {
+      const dm_generator numbers = {.kind = DM_INTEGER, .seed = 5, .parameter = 1e9};
+      pair x = make_pair(gpu, dtypes[d], 37, 201, f, numbers);
+      pair z = make_pair(gpu, dtypes[d], 37, 201, 3 - f, numbers);
+      ok(dm_host_add(gpu, z.host, x.host, z.host, factors[f][0], factors[f][1]));
+      ok(dm_backend_add(gpu, z.device, x.device, z.device, factors[f][0], factors[f][1]));
+      void *got = fetched(gpu, z);
+      assert_memory_equal(got, z.host_all.base, (size_t)bytes_of(z.host_all));
+      free(got);
+      free_pair(gpu, x), free_pair(gpu, z);
+    }
+  dm_backend_close(gpu);
+}
+
+static void test_dot(void **state) {
+  (void)state;
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
+    for (int64_t pad = 0; pad < 2; pad++) {
+      const dm_generator numbers = {.kind = DM_INTEGER, .seed = 5, .parameter = 1000.0};
+      pair x = make_pair(gpu, dtypes[d], 300, 999, pad, numbers);
+      pair y = make_pair(gpu, dtypes[d], 300, 999, 0, (dm_generator){numbers.kind, 6, 1000.0});
+      for (int same = 0; same < 2; same++) { /* whole numbers: exact in any order */
+        double wanted, got;
+        ok(dm_host_dot(gpu, x.host, same ? x.host : y.host, &wanted));
+        ok(dm_backend_dot(gpu, x.device, same ? x.device : y.device, &got));
+        assert_true(wanted == got);
+        assert_true(same ? got > 0.0 : got != 0.0);
+      }
+      free_pair(gpu, x), free_pair(gpu, y);
+    }
+  dm_backend_close(gpu);
+}
+
+/* What cannot be added is refused, not computed wrongly. */
+static void test_refused(void **state) {
+  (void)state;
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  const dm_generator numbers = {.kind = DM_INTEGER, .parameter = 9.0};
+  pair x = make_pair(gpu, DM_F32, 4, 5, 0, numbers), h = make_pair(gpu, DM_F16, 4, 5, 0, numbers);
+  double sum;
+  dm_status refusals[] = {
+      dm_backend_add(gpu, x.device, x.host, x.device, 1.0, 1.0),
+      dm_backend_add(gpu, h.device, h.device, h.device, 1.0, 1.0),
+      dm_backend_add(gpu, x.device, dm_view_sub(x.device, 0, 0, 4, 4), x.device, 1.0, 1.0),
+      dm_backend_dot(gpu, h.device, h.device, &sum),
+      dm_backend_dot(gpu, x.device, x.host, &sum),
+  };
+  for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+    assert_true(refusals[i] && refusals[i]->code == DM_E_BUG);
+    dm_status_free(refusals[i]);
+  }
+  free_pair(gpu, x), free_pair(gpu, h);
+  dm_backend_close(gpu);
+}
+
+int main(void) {
+  if (dm_cuda_device_count() == 0) return SKIPPED;
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_add), cmocka_unit_test(test_dot),
+                                     cmocka_unit_test(test_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
