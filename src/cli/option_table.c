@@ -70,7 +70,7 @@ const dm_option dm_cli_options[] = {
      "what the elements are", dm_cli_set_choice, AT(kind), .choices = kinds},
     {"sizes", 0, "LIST", BENCH_K, DM_GROUP_MATRIX, "4096", NULL,
      "N, M,N,K, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, ';' between several; or a FILE.csv of M,N,K",
-     dm_cli_set_list, AT(lab.sizes)},
+     dm_cli_set_list, AT(lab.sizes), .flags_only = true},
     {"pad", 0, "N", BENCH_K, DM_GROUP_MATRIX, "0", NULL,
      "elements behind each row", dm_cli_set_count, AT(lab.pad)},
     {"seed", 0, "N", GENERATE | BENCH_M | BENCH_K, DM_GROUP_MATRIX, "1", NULL,

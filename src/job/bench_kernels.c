@@ -6,6 +6,7 @@
 #include "backend/cuda.h"
 #include "core/buffer.h"
 #include "job/bench_kernels_impl.h"
+#include "job/tilings.h"
 
 typedef struct bench {
   dm_run *run;
@@ -16,6 +17,8 @@ typedef struct bench {
   dm_lab *lab;
   dm_device device;
   dm_roof roof;
+  bool runs[DM_KERNEL_COUNT];           /* those asked for that this machine has */
+  char tilings[32];                     /* of jit */
   dm_edge_check edges[DM_KERNEL_COUNT]; /* in the type of the moment */
   double *seconds;                      /* of the pairs of one kernel */
 } bench;
@@ -25,28 +28,36 @@ bool dm_kernel_result_pass(const dm_kernel_result *result) {
 }
 
 static bool is_wanted(const bench *b, const dm_kernel *kernel, dm_kernel_type type) {
-  return b->wanted->chosen[kernel->id] && dm_kernel_takes(kernel, type.dtype, type.tf32) &&
-         b->roof.limits.capability >= kernel->first && b->roof.limits.capability <= kernel->last;
+  return b->runs[kernel->id] && dm_kernel_takes(kernel, type.dtype, type.tf32);
 }
 
-/* Kernels of which this GPU has none are left out, and said so once. */
-static dm_status check_capability(const bench *b) {
+/* NULL, or why KERNEL cannot run here. */
+static dm_status why_not(bench *b, const dm_kernel *kernel) {
   const int capability = b->roof.limits.capability;
-  int runs = 0;
+  char text[32];
+  if (capability < kernel->first || capability > kernel->last)
+    return dm_fail(DM_E_USAGE, "it runs on compute capability %s, this is %d.%d",
+                   dm_kernel_capability(kernel, text), capability / 10, capability % 10);
+  if (kernel->maker != DM_BY_JIT) return DM_OK;
+  return dm_tilings_agree(b->run, b->backend, kernel->name, DM_F32, b->tilings);
+}
+
+/* What this machine has not is left out, and said so; an error where nothing is left. */
+static dm_status find_kernels(bench *b) {
+  dm_status first = DM_OK;
+  bool any = false;
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_cuda_registry()[i];
-    char text[32];
     if (!b->wanted->chosen[i]) continue;
-    if (capability >= kernel->first && capability <= kernel->last)
-      runs++;
-    else
-      dm_log_line(&b->run->log, DM_LOG_WARNING,
-                  "%s is left out: it runs on compute capability %s, this is %d.%d", kernel->name,
-                  dm_kernel_capability(kernel, text), capability / 10, capability % 10);
+    dm_status missing = dm_context(why_not(b, kernel), "kernel %s", kernel->name);
+    b->runs[i] = !missing;
+    any |= !missing;
+    if (missing) dm_log_line(&b->run->log, DM_LOG_WARNING, "%s; it is left out", missing->message);
+    first = dm_status_first(first, missing);
   }
-  if (runs > 0) return DM_OK;
-  return dm_fail(DM_E_USAGE, "none of these kernels runs on compute capability %d.%d",
-                 capability / 10, capability % 10);
+  if (!any) return first;
+  dm_status_free(first);
+  return DM_OK;
 }
 
 static dm_status open(bench *b) {
@@ -67,7 +78,7 @@ static dm_status open(bench *b) {
   DM_TRY(dm_backend_device(b->backend, &b->device));
   DM_TRY(dm_lab_open(b->backend, &b->lab));
   DM_TRY(dm_lab_limits_of(b->backend, &b->roof.limits));
-  DM_TRY(check_capability(b));
+  DM_TRY(find_kernels(b));
   DM_TRY(dm_buffer_zeroed(2 * (int64_t)b->wanted->repetitions, sizeof(double), &memory));
   b->seconds = memory;
   return b->wanted->check_only ? DM_OK : dm_measure_roof(b->backend, b->lab, &b->roof);
@@ -95,6 +106,7 @@ static dm_status examine(bench *b, const dm_bed *bed, const dm_size_check *expec
                         .device = &b->device,
                         .roof = &b->roof,
                         .run = b->run,
+                        .tilings = kernel->maker == DM_BY_JIT ? b->tilings : "",
                         .edges = b->edges[kernel->id],
                         .check = *expected};
   r.load = dm_load_of(bed->op, bed->type, bed->size, bed->works[0].accumulate);
@@ -135,7 +147,18 @@ static bool any_of(const bench *b, dm_kernel_op op, dm_kernel_type type) {
   return false;
 }
 
+/* The name of jit's tile sizes is that of those in one type. */
+static dm_status name_tilings(bench *b, dm_kernel_type type) {
+  for (int i = 0; i < DM_KERNEL_COUNT; i++) {
+    const dm_kernel *kernel = &dm_cuda_registry()[i];
+    if (kernel->maker == DM_BY_JIT && is_wanted(b, kernel, type))
+      DM_TRY(dm_tilings_agree(b->run, b->backend, kernel->name, type.dtype, b->tilings));
+  }
+  return DM_OK;
+}
+
 static dm_status examine_type(bench *b, dm_kernel_type type) {
+  DM_TRY(name_tilings(b, type));
   DM_TRY(check_edges(b, type));
   for (dm_kernel_op op = DM_GEMM; op < DM_KERNEL_OPS; op++) {
     if (!any_of(b, op, type)) continue;

@@ -72,13 +72,17 @@ static dm_status add_type(dm_backend *backend, dm_lab *lab, const dm_kernel *ker
 static dm_status add_kernel(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel,
                             dm_record *record) {
   char line[400] = "", label[64], path[96];
+  snprintf(label, sizeof label, "  %s", kernel->name);
+  snprintf(path, sizeof path, "backends.cuda.kernels.%s.about", kernel->name);
+  if (kernel->maker == DM_BY_JIT) { /* a second for each type */
+    dm_record_text(record, path, label, "compiled when it is asked for");
+    return DM_OK;
+  }
   for (int i = 0, count = 0; i < DM_KERNEL_TYPES; i++) {
     const dm_kernel_type type = dm_kernel_types[i];
     if (!dm_kernel_takes(kernel, type.dtype, type.tf32)) continue;
     DM_TRY(add_type(backend, lab, kernel, type, count++ < SHOWN ? line : NULL, record));
   }
-  snprintf(label, sizeof label, "  %s", kernel->name);
-  snprintf(path, sizeof path, "backends.cuda.kernels.%s.about", kernel->name);
   dm_record_text(record, path, label, "%s", line[0] ? line : "not to be seen");
   return DM_OK;
 }

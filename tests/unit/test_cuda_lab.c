@@ -1,6 +1,7 @@
 /* The lab: every kernel on small shapes, series of calls, and what the driver tells of a kernel. */
 #include "cuda_test.h"
 
+#include "backend/jit.h"
 #include "backend/lab.h"
 #include "job/bench_kernels_impl.h"
 
@@ -20,6 +21,17 @@ static void free_product(dm_backend *gpu, product p) {
   free_pair(gpu, p.a), free_pair(gpu, p.b), free_pair(gpu, p.c);
 }
 
+/* Whether KERNEL can run here: another GPU, or no compiler. */
+static bool runs(dm_backend *gpu, const dm_lab_limits *limits, const dm_kernel *kernel) {
+  if (limits->capability < kernel->first || limits->capability > kernel->last) return false;
+  if (kernel->maker != DM_BY_JIT) return true;
+  dm_jit_facts facts;
+  dm_status missing = gpu->ops->jit->facts(gpu, &facts);
+  const bool has = !missing;
+  dm_status_free(missing);
+  return has;
+}
+
 /* Every kernel of the registry on the small shapes, in every type that it takes. */
 static void edges(void **state) {
   (void)state;
@@ -34,7 +46,7 @@ static void edges(void **state) {
       const dm_kernel *kernel = &dm_cuda_registry()[i];
       dm_edge_check check;
       if (!dm_kernel_takes(kernel, dm_kernel_types[t].dtype, dm_kernel_types[t].tf32) ||
-          limits.capability < kernel->first || limits.capability > kernel->last)
+          !runs(gpu, &limits, kernel))
         continue;
       ok(dm_check_edges(gpu, lab, kernel, dm_kernel_types[t], 1, &check));
       if (check.failed > 0)

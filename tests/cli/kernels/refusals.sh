@@ -15,4 +15,4 @@ try damier bench kernels --settle x
 printf '1,2,3\n4;5\n' >sizes.csv
 try damier bench kernels --sizes sizes.csv
 try damier bench kernels 4096
-try damier multiply A B --sizes 4
+try damier multiply A B --settle 4
