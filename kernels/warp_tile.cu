@@ -15,6 +15,7 @@
 
 #include "kernels/async_tile.cuh"
 #include "kernels/fragment.cuh"
+#include "kernels/grouped.cuh"
 
 namespace {
 
@@ -35,23 +36,12 @@ template <> struct Large<float> : Tiling<256, 128, 64, 64, 8, 1> {};
 template <> struct Large<double> : Tiling<128, 128, 32, 64, 4, 1> {};
 template <class T> struct Small : Tiling<64, 64, 32, 32, 8, sizeof(T) == 4 ? 4 : 3> {};
 
-/* Blocks run in the order of their numbers.  They are counted down GROUP rows of tiles, then on to
- * the next column: those that run together need few different rows of A and columns of B. */
-constexpr int GROUP = 8;
+constexpr int GROUP = 8; /* rows of tiles that run together */
 
 /* The copies of a tile are made in so many parts, spread over the steps of the present one.  Fewer
  * parts cost less: where copies follow loads from shared memory, ptxas puts three idle loads
  * between. */
 constexpr int PARTS = 2;
-
-template <class Shape, class T>
-__device__ __forceinline__ Corner grouped_corner(const Matrix<T> &c) {
-  const int64_t down = (c.rows + Shape::BM - 1) / Shape::BM;
-  const int64_t across = (c.cols + Shape::BN - 1) / Shape::BN;
-  const int64_t group = blockIdx.x / (GROUP * across), rest = blockIdx.x % (GROUP * across);
-  const int64_t height = min((int64_t)GROUP, down - group * GROUP); /* the last may be lower */
-  return {(group * GROUP + rest % height) * Shape::BM, rest / height * Shape::BN};
-}
 
 template <class T, class Shape>
 __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS)
@@ -61,7 +51,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS)
   extern __shared__ char memory[];
   Tiles *stages = reinterpret_cast<Tiles *>(memory);
 
-  const Corner corner = grouped_corner<Shape>(p.c);
+  const Corner corner = grouped_corner<GROUP>(p.c, Shape::BM, Shape::BN);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int warp_row = warp / Shape::WARPS_ACROSS * Shape::WARP_ROWS;
   const int warp_col = warp % Shape::WARPS_ACROSS * Shape::WARP_COLS;
