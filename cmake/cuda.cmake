@@ -31,7 +31,8 @@ function(damier_cuda_layers)
 
   # The text of the kernel that `jit` compiles; libnvrtc itself is looked for when it is needed.
   set(headers kernels/real.cuh kernels/operand.cuh kernels/thread_tile.cuh kernels/vector.cuh
-              kernels/async_copy.cuh kernels/async_tile.cuh kernels/fragment.cuh kernels/warp_tile.cuh)
+              kernels/async_copy.cuh kernels/async_tile.cuh kernels/fragment.cuh kernels/grouped.cuh
+              kernels/warp_tile.cuh)
   set(embedded ${CMAKE_BINARY_DIR}/generated/kernels/embedded.h)
   list(TRANSFORM headers PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
   add_custom_command(OUTPUT ${embedded}
