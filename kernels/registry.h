@@ -85,7 +85,10 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
   X(double_buffer_async, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,            \
     "four tiles in turn, filled by asynchronous copies", "")                                       \
   X(warp_tile, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                      \
-    "a tile for each warp, fragments loaded one step ahead, asynchronous copies", "")
+    "a tile for each warp, fragments loaded one step ahead, asynchronous copies", "")              \
+  X(wgmma, DM_KERNEL_HALF | DM_KERNEL_I8 | DM_KERNEL_TF32, DM_HOPPER, DM_HOPPER, DM_SUM_GROUPED,   \
+    wgmma_scratch, "warpgroup instructions on tensor cores, fed by the copy engine",               \
+    "needs memory for operands that are not 16-byte aligned, and for B in TF32 and i8")
 
 /* The products of others: X(name, maker, types, sums, about, limits). */
 #define DM_KERNEL_OTHERS(X)                                                                        \

@@ -1,0 +1,71 @@
+/* wgmma_tile: the shapes of tiles, what lies in shared memory, and the order of the tiles. */
+#ifndef DM_KERNELS_WGMMA_TILE_CUH
+#define DM_KERNELS_WGMMA_TILE_CUH
+
+#include "kernels/tensor_map.cuh"
+
+/* WARPGROUPS multiply, each a tile of 64 x BN; CLUSTER blocks, one below the other, share their
+ * columns of B; STAGES tiles of A and B are on their way; C leaves by way of BUFFERS boxes for each
+ * warpgroup.  BLOCKS shall fit on a multiprocessor. */
+template <int WARPGROUPS_, int BN_, int STAGES_, int CLUSTER_, int BUFFERS_, int BLOCKS_,
+          int DEPTH_ = 1, int SKEW_ = 0>
+struct WgmmaShape {
+  static constexpr int WARPGROUPS = WARPGROUPS_, BN = BN_, STAGES = STAGES_, CLUSTER = CLUSTER_;
+  static constexpr int BUFFERS = BUFFERS_, BLOCKS = BLOCKS_, DEPTH = DEPTH_, SKEW = SKEW_;
+  static constexpr int BM = 64 * WARPGROUPS;
+  static constexpr int THREADS = 128 * (WARPGROUPS + 1); /* the first warpgroup loads */
+  static constexpr int A_BYTES = BM * BOX_ROW, B_BYTES = BN * BOX_ROW;
+  static constexpr int SUMS = BN / 2;                          /* of a thread */
+  static constexpr bool LARGE = WARPGROUPS > 1 && SUMS == 128; /* needs the loaders' registers */
+  static_assert(BN % 32 == 0 && BN / CLUSTER <= 256 && BUFFERS >= 2, "boxes must fit");
+};
+
+constexpr int C_BOX_ROWS = 64, C_BOX_COLS = BOX_ROW / 4; /* elements of 4 bytes */
+
+template <class Shape> struct WgmmaMemory {
+  char a[Shape::STAGES][Shape::A_BYTES];
+  char b[Shape::STAGES][Shape::B_BYTES];
+  char c[Shape::WARPGROUPS][Shape::BUFFERS][C_BOX_ROWS * BOX_ROW];
+  uint64_t full[Shape::STAGES], empty[Shape::STAGES];
+};
+
+/* The present stage, and the parity of its round. */
+template <int STAGES> struct Ring {
+  int stage = 0, parity = 0;
+
+  __device__ __forceinline__ void next() {
+    if (++stage < STAGES) return;
+    stage = 0;
+    parity ^= 1;
+  }
+};
+
+/* The tiles of C that a cluster computes at once, counted down GROUP rows of them, then on to the
+ * next column: those that are computed at the same time need few different rows of A and columns of
+ * B, which stay in the L2 cache. */
+struct TileOrder {
+  int down, across, group;
+
+  __host__ __device__ __forceinline__ int count() const {
+    return down * across;
+  }
+
+  __device__ __forceinline__ void find(int tile, int *row, int *col) const {
+    const int first = tile / (group * across) * group, rest = tile % (group * across);
+    const int height = min(group, down - first); /* the last group may be lower */
+    *row = first + rest % height;
+    *col = rest / height;
+  }
+};
+
+/* What a launch needs.  A is rows along k; B rows along k or along n. */
+struct WgmmaWork {
+  CUtensorMap a, b, c;
+  TileOrder order;
+  int m, n, steps; /* of 128 bytes along k */
+  void *c_base;
+  int64_t c_stride;
+  bool accumulate, c_boxes; /* C is stored by the copy engine */
+};
+
+#endif
