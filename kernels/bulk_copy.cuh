@@ -33,6 +33,13 @@ static __device__ __forceinline__ void load_box_for(int blocks, void *to, const 
                : "memory");
 }
 
+/* The box is fetched into the L2 cache. */
+static __device__ __forceinline__ void prefetch_box(const CUtensorMap *map, int col, int row) {
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(map),
+               "r"(col), "r"(row)
+               : "memory");
+}
+
 /* What this thread has stored to shared memory becomes visible to the copy engine. */
 static __device__ __forceinline__ void publish_to_bulk_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -40,7 +40,7 @@ static __device__ __forceinline__ void arrive_at(uint64_t *barrier, int rank) {
   asm volatile("{\n"
                ".reg .b32 there;\n"
                "mapa.shared::cluster.u32 there, %0, %1;\n"
-               "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+               "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
                "}" ::"r"(shared_address(barrier)),
                "r"(rank)
                : "memory");

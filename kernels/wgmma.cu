@@ -21,6 +21,9 @@
 
 namespace {
 
+#ifndef DM_PDL
+#define DM_PDL 1
+#endif
 constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
 
 /* ---- operands as the copy engine wants them ---- */
@@ -77,11 +80,6 @@ template <> struct Engine<int8_t> {
   static constexpr CUtensorMapDataType TYPE = CU_TENSOR_MAP_DATA_TYPE_UINT8;
 };
 
-template <int SIZE> struct BitsOf;
-template <> struct BitsOf<1> { typedef uint8_t Type; };
-template <> struct BitsOf<2> { typedef uint16_t Type; };
-template <> struct BitsOf<4> { typedef uint32_t Type; };
-
 /* The map of an operand, of which a copy is made at *FREE where the engine needs one. */
 template <class Element>
 cudaError_t map_operand(CUtensorMap *map, const Operand &o, int box_rows, char **free,
@@ -90,7 +88,7 @@ cudaError_t map_operand(CUtensorMap *map, const Operand &o, int box_rows, char *
   if (o.direct)
     return encode_tensor_map(map, Engine<Element>::TYPE, SIZE, o.from.base, o.rows(), o.cols(),
                              o.from.row_stride, box_rows);
-  const cudaError_t error = pack<typename BitsOf<SIZE>::Type>(o.from, *free, o.transposed, stream);
+  const cudaError_t error = pack(o.from, SIZE, *free, o.transposed, stream);
   if (error != cudaSuccess) return error;
   char *const at = *free;
   *free += o.bytes(SIZE);
@@ -119,14 +117,20 @@ cudaError_t start(const WgmmaWork &work, int processors, cudaStream_t stream) {
   if (refused != cudaSuccess) return refused;
   /* No more clusters than finish at the same time: those without a last tile would only draw
    * power. */
-  const int most = processors * Shape::BLOCKS / Shape::CLUSTER, tiles = work.order.count();
+  const int most = processors / Shape::CLUSTER, tiles = work.order.count();
   const int rounds = (int)divide_up(tiles, most < 1 ? 1 : most);
   const int clusters = (int)divide_up(tiles, rounds);
-  cudaLaunchAttribute cluster;
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {Shape::CLUSTER, 1, 1};
-  const cudaLaunchConfig_t config = {
-      dim3(clusters * Shape::CLUSTER), dim3(Shape::THREADS), bytes, stream, &cluster, 1};
+  cudaLaunchAttribute attributes[2];
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {Shape::CLUSTER, 1, 1};
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  const cudaLaunchConfig_t config = {dim3(clusters * Shape::CLUSTER),
+                                     dim3(Shape::THREADS),
+                                     bytes,
+                                     stream,
+                                     attributes,
+                                     DM_PDL ? 2 : 1};
   return cudaLaunchKernelEx(&config, kernel, work);
 }
 
@@ -139,12 +143,13 @@ template <class Element, class Shape> cudaError_t launch(const dm_product *produ
   work.m = (int)c.rows, work.n = (int)c.cols;
   work.steps = (int)divide_up(a.cols * SIZE, BOX_ROW);
   work.accumulate = product->accumulate;
-  work.order = {(int)divide_up(c.rows, Shape::BM * Shape::CLUSTER),
-                (int)divide_up(c.cols, Shape::BN), group};
+  work.order = {(int)divide_up(c.rows, Shape::BM * Shape::DOWN),
+                (int)divide_up(c.cols, Shape::BN * Shape::ACROSS), group};
   char *free = static_cast<char *>(product->scratch);
-  cudaError_t error = map_operand<Element>(&work.a, left, Shape::BM, &free, product->stream);
+  cudaError_t error =
+      map_operand<Element>(&work.a, left, Shape::BM / Shape::ACROSS, &free, product->stream);
   if (error != cudaSuccess) return error;
-  const int b_rows = right.n_major ? BOX_ROW / SIZE : Shape::BN / Shape::CLUSTER;
+  const int b_rows = right.n_major ? BOX_ROW / SIZE : Shape::BN / Shape::DOWN;
   error = map_operand<Element>(&work.b, right, b_rows, &free, product->stream);
   if (error != cudaSuccess) return error;
   error = map_c<typename Types<Element>::Sum>(&work, c);
@@ -155,9 +160,9 @@ template <class Element, class Shape> cudaError_t launch(const dm_product *produ
   return start<Element, false, Shape>(work, product->processors, product->stream);
 }
 
-typedef WgmmaShape<2, 256, 4, 2, 2, 1> Large;
-typedef WgmmaShape<2, 128, 4, 1, 2, 1> Medium;
-typedef WgmmaShape<1, 64, 6, 1, 2, 2> Small;
+typedef WgmmaShape<2, 256, 4, 2, 1, 2> Large;
+typedef WgmmaShape<2, 128, 4, 1, 1, 2> Medium;
+typedef WgmmaShape<1, 64, 8, 1, 1, 2> Small;
 
 /* The largest tiles that keep most multiprocessors busy. */
 template <class Element> cudaError_t launch_fitting(const dm_product *product) {
@@ -172,7 +177,8 @@ template <class Element> cudaError_t launch_fitting(const dm_product *product) {
 } // namespace
 
 int64_t dm_kernels_wgmma_scratch(const dm_product *product) {
-  const int64_t size = dm_dtype_size(product->a.dtype);
+  const dm_dtype dtype = product->a.dtype;
+  const int64_t size = dtype == DM_F32 ? 4 : dtype == DM_I8 ? 1 : 2;
   return operand(product->a, false, false, size).bytes(size) +
          operand_b(product->b, size).bytes(size);
 }

@@ -15,37 +15,76 @@ template <int COUNT> static __device__ __forceinline__ void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
 }
 
-/* FUNCTION with the corner of every tile of this block. */
+/* Grids of the same stream may overlap: the next one begins to prepare itself when all blocks have
+ * said so, and it waits for the end of this one. */
+static __device__ __forceinline__ void let_grids_begin() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+static __device__ __forceinline__ void await_grids_before() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+/* FUNCTION with the corner of every tile of this block.  The ranks of a cluster run down. */
 template <class Shape, class Function>
 static __device__ __forceinline__ void for_each_tile(const WgmmaWork &work, Function function) {
   const int tiles = work.order.count(), clusters = gridDim.x / Shape::CLUSTER;
+  const int down = rank_in_cluster() % Shape::DOWN, across = rank_in_cluster() / Shape::DOWN;
   for (int tile = blockIdx.x / Shape::CLUSTER; tile < tiles; tile += clusters) {
     int row, col;
     work.order.find(tile, &row, &col);
-    function((row * Shape::CLUSTER + rank_in_cluster()) * Shape::BM, col * Shape::BN);
+    function((row * Shape::DOWN + down) * Shape::BM, (col * Shape::ACROSS + across) * Shape::BN);
   }
 }
 
 /* ---- loading: one thread ---- */
 
-/* This block's part of the columns of B goes to every block of the cluster. */
+/* COUNT blocks of the cluster, STEP ranks apart, one of them this block, get the box. */
+template <int COUNT, int STEP>
+static __device__ __forceinline__ void load_shared_box(void *to, const CUtensorMap *map, int col,
+                                                       int row, uint64_t *barrier) {
+  if (COUNT == 1) {
+    load_box(to, map, col, row, barrier);
+    return;
+  }
+  int blocks = 0;
+  for (int i = 0; i < COUNT; i++) blocks |= 1 << i * STEP;
+  const int rank = rank_in_cluster(), first = STEP == 1 ? rank / COUNT * COUNT : rank % STEP;
+  load_box_for(blocks << first, to, map, col, row, barrier);
+}
+
+/* This block's part of the rows of A goes to the blocks beside it. */
+template <class Shape>
+static __device__ __forceinline__ void load_a(const WgmmaWork &work, char *tile, int row, int k,
+                                              uint64_t *barrier) {
+  const int part = rank_in_cluster() / Shape::DOWN * (Shape::BM / Shape::ACROSS);
+  load_shared_box<Shape::ACROSS, Shape::DOWN>(tile + part * BOX_ROW, &work.a, k, row + part,
+                                              barrier);
+}
+
+/* Its part of the columns of B, to the blocks above and below. */
 template <class Element, bool N_MAJOR, class Shape>
 static __device__ __forceinline__ void load_b(const WgmmaWork &work, char *tile, int col, int k,
                                               uint64_t *barrier) {
-  constexpr int COLS = N_MAJOR ? BOX_ROW / (int)sizeof(Element) : Shape::BN / Shape::CLUSTER;
-  constexpr int BOXES = Shape::BN / COLS / Shape::CLUSTER; /* of this block */
-  static_assert(BOXES * COLS * Shape::CLUSTER == Shape::BN, "the blocks share evenly");
-  const int first = rank_in_cluster() * BOXES;
+  constexpr int PART = Shape::BN / Shape::DOWN;
+  constexpr int COLS = N_MAJOR ? BOX_ROW / (int)sizeof(Element) : PART; /* of a box */
+  static_assert(PART % COLS == 0, "whole boxes");
+  const int part = rank_in_cluster() % Shape::DOWN * PART;
 #pragma unroll
-  for (int box = first; box < first + BOXES; box++) {
-    char *to = tile + box * (Shape::B_BYTES / BOXES / Shape::CLUSTER);
-    const int j = col + box * COLS;
-    if (Shape::CLUSTER > 1)
-      load_box_for((1 << Shape::CLUSTER) - 1, to, &work.b, N_MAJOR ? j : k, N_MAJOR ? k : j,
-                   barrier);
-    else
-      load_box(to, &work.b, N_MAJOR ? j : k, N_MAJOR ? k : j, barrier);
-  }
+  for (int j = part; j < part + PART; j += COLS)
+    load_shared_box<Shape::DOWN, 1>(tile + j * BOX_ROW, &work.b, N_MAJOR ? col + j : k,
+                                    N_MAJOR ? k : col + j, barrier);
+}
+
+/* C is fetched into the L2 cache, a box with each of the last steps, before sums are added there:
+ * all blocks add at about the same time, more than memory could deliver. */
+template <class Shape>
+static __device__ __forceinline__ void prefetch_c(const WgmmaWork &work, int row, int col,
+                                                  int step) {
+  constexpr int DOWN = Shape::WARPGROUPS, BOXES = Shape::BN / C_BOX_COLS * DOWN;
+  const int last = BOXES - (work.steps - 1 - step);
+  for (int box = step == 0 ? 0 : last - 1; box < last; box++)
+    if (box >= 0)
+      prefetch_box(&work.c, col + box / DOWN * C_BOX_COLS, row + box % DOWN * C_BOX_ROWS);
 }
 
 template <class Element, bool N_MAJOR, class Shape>
@@ -58,21 +97,26 @@ static __device__ __forceinline__ void load_tiles(const WgmmaWork &work,
       uint64_t *full = &memory.full[ring.stage];
       wait(&memory.empty[ring.stage], ring.parity ^ 1);
       arrive_expecting(full, Shape::A_BYTES + Shape::B_BYTES);
-      load_box(memory.a[ring.stage], &work.a, step * BK, row, full);
+      load_a<Shape>(work, memory.a[ring.stage], row, step * BK, full);
       load_b<Element, N_MAJOR, Shape>(work, memory.b[ring.stage], col, step * BK, full);
+      if (Shape::PREFETCH && work.accumulate && work.c_boxes)
+        prefetch_c<Shape>(work, row, col, step);
     }
   });
 }
 
 /* ---- multiplying: a warpgroup ---- */
 
-/* The warp has read the stage: every block that writes into it must know. */
+/* The warp has read the stage: the blocks that write into it, those beside, above and below, must
+ * know. */
 template <class Shape> static __device__ __forceinline__ void release(uint64_t *empty) {
-  const int lane = threadIdx.x % 32;
+  const int lane = threadIdx.x % 32, rank = rank_in_cluster();
   if (Shape::CLUSTER == 1) {
     if (lane == 0) arrive(empty);
   } else {
-    if (lane < Shape::CLUSTER) arrive_at(empty, lane);
+    const bool same_row = lane % Shape::DOWN == rank % Shape::DOWN;
+    const bool same_col = lane / Shape::DOWN == rank / Shape::DOWN;
+    if (lane < Shape::CLUSTER && (same_row || same_col)) arrive_at(empty, lane);
   }
 }
 
@@ -147,8 +191,8 @@ template <class Sum> static __device__ __forceinline__ void write_box(char *box,
     }
 }
 
-/* The box goes to C where the copy engine cannot: rows that are not aligned.  A sum is added where
- * the engine would add it, so that its bits are the same. */
+/* The box goes to C where the copy engine cannot bring it: it writes 16 bytes at a time.  A sum is
+ * added where the engine would add it, so that its bits are the same. */
 template <class Sum>
 static __device__ __forceinline__ void store_elements(const WgmmaWork &work, const char *box,
                                                       int row, int col) {
@@ -182,7 +226,8 @@ store_tile(const WgmmaWork &work, const Sum (&d)[Shape::SUMS],
     write_box(buffer, d + box * (C_BOX_COLS / 2));
     publish_to_bulk_copies();
     synchronize_threads<128>(1 + warpgroup);
-    if (!work.c_boxes) {
+    const bool whole = work.n % 4 == 0 || col + (box + 1) * C_BOX_COLS <= work.n;
+    if (!work.c_boxes || !whole) {
       store_elements<Sum>(work, buffer, row, col + box * C_BOX_COLS);
     } else if (asks) {
       if (work.accumulate)
@@ -218,7 +263,7 @@ static __device__ __forceinline__ void prepare(const WgmmaWork &work, WgmmaMemor
     prefetch_map(&work.a), prefetch_map(&work.b), prefetch_map(&work.c);
     for (int stage = 0; stage < Shape::STAGES; stage++) {
       init_barrier(&memory.full[stage], 1);
-      init_barrier(&memory.empty[stage], Shape::WARPGROUPS * 4 * Shape::CLUSTER);
+      init_barrier(&memory.empty[stage], Shape::WARPGROUPS * 4 * (Shape::DOWN + Shape::ACROSS - 1));
     }
     publish_barriers();
   }
@@ -227,12 +272,13 @@ static __device__ __forceinline__ void prepare(const WgmmaWork &work, WgmmaMemor
 }
 
 template <class Element, bool N_MAJOR, class Shape>
-__global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS)
-    wgmma(const __grid_constant__ WgmmaWork work) {
+__global__ void __launch_bounds__(Shape::THREADS, 1) wgmma(const __grid_constant__ WgmmaWork work) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(1024) char bytes[];
   WgmmaMemory<Shape> &memory = *reinterpret_cast<WgmmaMemory<Shape> *>(bytes);
   prepare<Shape>(work, memory);
+  await_grids_before();
+  let_grids_begin();
   if (threadIdx.x < 128) {
     if (Shape::LARGE) give_registers<40>();
     if (threadIdx.x == 0) load_tiles<Element, N_MAJOR, Shape>(work, memory);
