@@ -18,17 +18,14 @@ constexpr int BOX_ROW = 128; /* bytes */
 typedef decltype(&cuTensorMapEncodeTiled) TensorMapEncoder;
 
 /* The encoder belongs to the driver, which is not linked against, so that the program starts where
- * there is none.  Asked for once: it is the same for the whole process. */
+ * there is none.  To ask for it takes a fraction of a microsecond. */
 static TensorMapEncoder tensor_map_encoder() {
-  static const TensorMapEncoder encoder = [] {
-    void *found = nullptr;
-    cudaDriverEntryPointQueryResult result;
-    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found,
-                                                               12000, cudaEnableDefault, &result);
-    const bool usable = error == cudaSuccess && result == cudaDriverEntryPointSuccess;
-    return usable ? reinterpret_cast<TensorMapEncoder>(found) : nullptr;
-  }();
-  return encoder;
+  void *found = nullptr;
+  cudaDriverEntryPointQueryResult result;
+  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found,
+                                                             12000, cudaEnableDefault, &result);
+  if (error != cudaSuccess || result != cudaDriverEntryPointSuccess) return nullptr;
+  return reinterpret_cast<TensorMapEncoder>(found);
 }
 
 /* ROWS x COLS elements of SIZE bytes, rows STRIDE elements apart; boxes of BOX_ROWS rows. */

@@ -149,7 +149,7 @@ template <class Element, class Shape> cudaError_t launch(const dm_product *produ
   cudaError_t error =
       map_operand<Element>(&work.a, left, Shape::BM / Shape::ACROSS, &free, product->stream);
   if (error != cudaSuccess) return error;
-  const int b_rows = right.n_major ? BOX_ROW / SIZE : Shape::BN / Shape::DOWN;
+  const int b_rows = (right.n_major ? BOX_ROW / SIZE : Shape::BN) / Shape::DOWN;
   error = map_operand<Element>(&work.b, right, b_rows, &free, product->stream);
   if (error != cudaSuccess) return error;
   error = map_c<typename Types<Element>::Sum>(&work, c);
@@ -160,9 +160,9 @@ template <class Element, class Shape> cudaError_t launch(const dm_product *produ
   return start<Element, false, Shape>(work, product->processors, product->stream);
 }
 
-typedef WgmmaShape<2, 256, 4, 2, 1, 2> Large;
-typedef WgmmaShape<2, 128, 4, 1, 1, 2> Medium;
-typedef WgmmaShape<1, 64, 8, 1, 1, 2> Small;
+typedef WgmmaShape<2, 256, 4, 2, 1, 2, 1, false> Large;
+typedef WgmmaShape<2, 128, 4, 1, 1, 4, 4, false> Medium;
+typedef WgmmaShape<1, 64, 8, 1, 1, 2, 2, false> Small;
 
 /* The largest tiles that keep most multiprocessors busy. */
 template <class Element> cudaError_t launch_fitting(const dm_product *product) {

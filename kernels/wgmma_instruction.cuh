@@ -55,14 +55,18 @@ template <class Element, int N> struct Wgmma;
 /* The names of registers, ten at a time, and what stands for them. */
 #define DM_TEN(t)                                                                                  \
   "%" #t "0,%" #t "1,%" #t "2,%" #t "3,%" #t "4,%" #t "5,%" #t "6,%" #t "7,%" #t "8,%" #t "9,"
-#define DM_NAMES_16 DM_TEN() "%10,%11,%12,%13,%14,%15"
 #define DM_NAMES_32 DM_TEN() DM_TEN(1) DM_TEN(2) "%30,%31"
 #define DM_NAMES_64 DM_TEN() DM_TEN(1) DM_TEN(2) DM_TEN(3) DM_TEN(4) DM_TEN(5) "%60,%61,%62,%63"
+#define DM_NAMES_96                                                                                \
+  DM_TEN()                                                                                         \
+  DM_TEN(1)                                                                                        \
+  DM_TEN(2) DM_TEN(3) DM_TEN(4) DM_TEN(5) DM_TEN(6) DM_TEN(7) DM_TEN(8) "%90,%91,%92,%93,%94,%95"
 #define DM_NAMES_128                                                                               \
   DM_TEN()                                                                                         \
   DM_TEN(1)                                                                                        \
   DM_TEN(2)                                                                                        \
-  DM_TEN(3) DM_TEN(4) DM_TEN(5) DM_TEN(6) DM_TEN(7) DM_TEN(8) DM_TEN(9) DM_TEN(10)                 \
+  DM_TEN(3)                                                                                        \
+  DM_TEN(4) DM_TEN(5) DM_TEN(6) DM_TEN(7) DM_TEN(8) DM_TEN(9) DM_TEN(10)                           \
       DM_TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127"
 
 #define DM_HOLD_4(c, i) c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3])
@@ -70,6 +74,7 @@ template <class Element, int N> struct Wgmma;
   DM_HOLD_4(c, i), DM_HOLD_4(c, i + 4), DM_HOLD_4(c, i + 8), DM_HOLD_4(c, i + 12)
 #define DM_HOLD_32(c, i) DM_HOLD_16(c, i), DM_HOLD_16(c, i + 16)
 #define DM_HOLD_64(c, i) DM_HOLD_32(c, i), DM_HOLD_32(c, i + 32)
+#define DM_HOLD_96(c, i) DM_HOLD_64(c, i), DM_HOLD_32(c, i + 64)
 #define DM_HOLD_128(c, i) DM_HOLD_64(c, i), DM_HOLD_64(c, i + 64)
 
 #define DM_WGMMA(Element, Sum, n, count, a, b, keep, major, types, hold, scales)                   \
@@ -89,9 +94,9 @@ template <class Element, int N> struct Wgmma;
   };
 
 #define DM_WGMMA_SIZES(Element, Sum, types, hold, scales)                                          \
-  DM_WGMMA(Element, Sum, 32, 16, 16, 17, 18, 19, types, hold, scales)                              \
   DM_WGMMA(Element, Sum, 64, 32, 32, 33, 34, 35, types, hold, scales)                              \
   DM_WGMMA(Element, Sum, 128, 64, 64, 65, 66, 67, types, hold, scales)                             \
+  DM_WGMMA(Element, Sum, 192, 96, 96, 97, 98, 99, types, hold, scales)                             \
   DM_WGMMA(Element, Sum, 256, 128, 128, 129, 130, 131, types, hold, scales)
 
 /* Factors of A and B, and whether they are transposed. */
@@ -109,15 +114,16 @@ DM_WGMMA_SIZES(int8_t, int32_t, "k32.s32.s8.s8", "+r", DM_SCALES_I8)
 #undef DM_SCALES_HALF
 #undef DM_SCALES_TF32
 #undef DM_SCALES_I8
-#undef DM_NAMES_16
 #undef DM_NAMES_32
 #undef DM_NAMES_64
+#undef DM_NAMES_96
 #undef DM_NAMES_128
 #undef DM_TEN
 #undef DM_HOLD_4
 #undef DM_HOLD_16
 #undef DM_HOLD_32
 #undef DM_HOLD_64
+#undef DM_HOLD_96
 #undef DM_HOLD_128
 
 #endif

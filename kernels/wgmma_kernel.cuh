@@ -24,17 +24,28 @@ static __device__ __forceinline__ void await_grids_before() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-/* FUNCTION with the corner of every tile of this block.  The ranks of a cluster run down. */
-template <class Shape, class Function>
-static __device__ __forceinline__ void for_each_tile(const WgmmaWork &work, Function function) {
-  const int tiles = work.order.count(), clusters = gridDim.x / Shape::CLUSTER;
-  const int down = rank_in_cluster() % Shape::DOWN, across = rank_in_cluster() / Shape::DOWN;
-  for (int tile = blockIdx.x / Shape::CLUSTER; tile < tiles; tile += clusters) {
-    int row, col;
-    work.order.find(tile, &row, &col);
-    function((row * Shape::DOWN + down) * Shape::BM, (col * Shape::ACROSS + across) * Shape::BN);
+/* The tiles of a block, one after the other.  The ranks of a cluster run down. */
+template <class Shape> struct Tile {
+  int index, row, col; /* of its corner */
+
+  __device__ __forceinline__ explicit Tile(const WgmmaWork &work)
+      : index(blockIdx.x / Shape::CLUSTER) {
+    find(work);
   }
-}
+  __device__ __forceinline__ bool exists(const WgmmaWork &work) const {
+    return index < work.order.count();
+  }
+  __device__ __forceinline__ void next(const WgmmaWork &work) {
+    index += gridDim.x / Shape::CLUSTER;
+    find(work);
+  }
+  __device__ __forceinline__ void find(const WgmmaWork &work) {
+    const int rank = rank_in_cluster();
+    work.order.find(index, &row, &col);
+    row = (row * Shape::DOWN + rank % Shape::DOWN) * Shape::BM;
+    col = (col * Shape::ACROSS + rank / Shape::DOWN) * Shape::BN;
+  }
+};
 
 /* ---- loading: one thread ---- */
 
@@ -61,18 +72,23 @@ static __device__ __forceinline__ void load_a(const WgmmaWork &work, char *tile,
                                               barrier);
 }
 
-/* Its part of the columns of B, to the blocks above and below. */
+/* Its part of the columns of B, to the blocks above and below; where rows run along n, its part of
+ * those rows. */
 template <class Element, bool N_MAJOR, class Shape>
 static __device__ __forceinline__ void load_b(const WgmmaWork &work, char *tile, int col, int k,
                                               uint64_t *barrier) {
-  constexpr int PART = Shape::BN / Shape::DOWN;
-  constexpr int COLS = N_MAJOR ? BOX_ROW / (int)sizeof(Element) : PART; /* of a box */
-  static_assert(PART % COLS == 0, "whole boxes");
-  const int part = rank_in_cluster() % Shape::DOWN * PART;
+  constexpr int COLS = BOX_ROW / (int)sizeof(Element); /* of a box of rows along n */
+  const int rank = rank_in_cluster() % Shape::DOWN;
+  if (!N_MAJOR) {
+    const int part = rank * (Shape::BN / Shape::DOWN);
+    load_shared_box<Shape::DOWN, 1>(tile + part * BOX_ROW, &work.b, k, col + part, barrier);
+    return;
+  }
+  const int part = rank * (COLS / Shape::DOWN);
 #pragma unroll
-  for (int j = part; j < part + PART; j += COLS)
-    load_shared_box<Shape::DOWN, 1>(tile + j * BOX_ROW, &work.b, N_MAJOR ? col + j : k,
-                                    N_MAJOR ? k : col + j, barrier);
+  for (int j = 0; j < Shape::BN; j += COLS)
+    load_shared_box<Shape::DOWN, 1>(tile + (j + part) * BOX_ROW, &work.b, col + j, k + part,
+                                    barrier);
 }
 
 /* C is fetched into the L2 cache, a box with each of the last steps, before sums are added there:
@@ -92,20 +108,26 @@ static __device__ __forceinline__ void load_tiles(const WgmmaWork &work,
                                                   WgmmaMemory<Shape> &memory) {
   constexpr int BK = BOX_ROW / (int)sizeof(Element);
   Ring<Shape::STAGES> ring;
-  for_each_tile<Shape>(work, [&](int row, int col) {
+  for (Tile<Shape> tile(work); tile.exists(work); tile.next(work))
     for (int step = 0; step < work.steps; step++, ring.next()) {
       uint64_t *full = &memory.full[ring.stage];
       wait(&memory.empty[ring.stage], ring.parity ^ 1);
       arrive_expecting(full, Shape::A_BYTES + Shape::B_BYTES);
-      load_a<Shape>(work, memory.a[ring.stage], row, step * BK, full);
-      load_b<Element, N_MAJOR, Shape>(work, memory.b[ring.stage], col, step * BK, full);
-      if (Shape::PREFETCH && work.accumulate && work.c_boxes)
-        prefetch_c<Shape>(work, row, col, step);
+      load_a<Shape>(work, memory.a[ring.stage], tile.row, step * BK, full);
+      load_b<Element, N_MAJOR, Shape>(work, memory.b[ring.stage], tile.col, step * BK, full);
+      if (work.accumulate && work.c_boxes) prefetch_c<Shape>(work, tile.row, tile.col, step);
     }
-  });
 }
 
 /* ---- multiplying: a warpgroup ---- */
+
+/* A warpgroup and its place in the ring. */
+template <class Shape> struct Worker {
+  const WgmmaWork &work;
+  WgmmaMemory<Shape> &memory;
+  int warpgroup;
+  Ring<Shape::STAGES> ring;
+};
 
 /* The warp has read the stage: the blocks that write into it, those beside, above and below, must
  * know. */
@@ -134,34 +156,6 @@ static __device__ __forceinline__ void multiply_stage(Sum (&d)[Shape::SUMS], con
         d, advance(a_tile, i * 32), advance(b_tile, N_MAJOR ? i * DEEP * BOX_ROW : i * 32),
         i > 0 || keep);
   commit_products();
-}
-
-/* One tile: the products of a stage are posted before those of the stage before are done. */
-template <class Element, bool N_MAJOR, class Shape, class Sum>
-static __device__ __forceinline__ void
-multiply_tile(Sum (&d)[Shape::SUMS], int steps, WgmmaMemory<Shape> &memory,
-              Ring<Shape::STAGES> &ring, int warpgroup, bool &skew) {
-  int before = 0;
-  for (int step = 0; step < steps; step++, ring.next()) {
-    wait(&memory.full[ring.stage], ring.parity);
-    multiply_stage<Element, N_MAJOR, Shape>(
-        d, memory.a[ring.stage] + warpgroup * C_BOX_ROWS * BOX_ROW, memory.b[ring.stage], step > 0);
-    wait_for_products<Shape::DEPTH>();
-    if (Shape::DEPTH == 0) release<Shape>(&memory.empty[ring.stage]);
-    if (Shape::DEPTH == 1 && step > 0) release<Shape>(&memory.empty[before]);
-    before = ring.stage;
-    if (Shape::SKEW > 0 && skew && step + 1 == Shape::SKEW) {
-      asm volatile("bar.arrive 7, 256;" ::: "memory");
-      skew = false;
-    }
-  }
-  if (Shape::SKEW > 0 && skew) {
-    asm volatile("bar.arrive 7, 256;" ::: "memory");
-    skew = false;
-  }
-  wait_for_products<0>();
-  pin(d);
-  if (Shape::DEPTH == 1) release<Shape>(&memory.empty[before]);
 }
 
 /* ---- storing: a warpgroup ---- */
@@ -212,46 +206,123 @@ static __device__ __forceinline__ void store_elements(const WgmmaWork &work, con
   }
 }
 
+/* Piece PIECE of the tile at ROW and COL; one thread asks the engine. */
 template <class Shape, class Sum>
 static __device__ __forceinline__ void
-store_tile(const WgmmaWork &work, const Sum (&d)[Shape::SUMS],
-           char (*buffers)[C_BOX_ROWS * BOX_ROW], int row, int col, int warpgroup) {
+store_piece(const Worker<Shape> &worker, const Sum (&d)[Shape::SUMS], int piece, int row, int col) {
+  constexpr int BATCH = Shape::BATCH, SETS = Shape::BUFFERS / BATCH;
+  const WgmmaWork &work = worker.work;
   const bool asks = threadIdx.x % 128 == 0;
+  row += worker.warpgroup * C_BOX_ROWS, col += piece * BATCH * C_BOX_COLS;
+  if (row >= work.m || col >= work.n) return;
+  auto *buffers = &worker.memory.c[worker.warpgroup][piece % SETS * BATCH];
+  if (asks) wait_for_bulk_reads<SETS - 1>();
+  synchronize_threads<128>(1 + worker.warpgroup);
 #pragma unroll
-  for (int box = 0; box < Shape::BN / C_BOX_COLS; box++) {
-    if (row >= work.m || col + box * C_BOX_COLS >= work.n) break;
-    char *buffer = buffers[box % Shape::BUFFERS];
-    if (asks) wait_for_bulk_reads<Shape::BUFFERS - 1>();
-    synchronize_threads<128>(1 + warpgroup);
-    write_box(buffer, d + box * (C_BOX_COLS / 2));
-    publish_to_bulk_copies();
-    synchronize_threads<128>(1 + warpgroup);
-    const bool whole = work.n % 4 == 0 || col + (box + 1) * C_BOX_COLS <= work.n;
-    if (!work.c_boxes || !whole) {
-      store_elements<Sum>(work, buffer, row, col + box * C_BOX_COLS);
+  for (int box = 0; box < BATCH; box++)
+    write_box(buffers[box], d + (piece * BATCH + box) * (C_BOX_COLS / 2));
+  publish_to_bulk_copies();
+  synchronize_threads<128>(1 + worker.warpgroup);
+#pragma unroll
+  for (int box = 0; box < BATCH; box++, col += C_BOX_COLS) {
+    if (col >= work.n) break;
+    if (!work.c_boxes || (work.n % 4 != 0 && col + C_BOX_COLS > work.n)) {
+      store_elements<Sum>(work, buffers[box], row, col);
     } else if (asks) {
       if (work.accumulate)
-        add_box(&work.c, buffer, col + box * C_BOX_COLS, row);
+        add_box(&work.c, buffers[box], col, row);
       else
-        store_box(&work.c, buffer, col + box * C_BOX_COLS, row);
-      commit_bulk_stores();
+        store_box(&work.c, buffers[box], col, row);
     }
   }
+  if (asks) commit_bulk_stores();
+}
+
+template <class Shape, class Sum>
+static __device__ __forceinline__ void store_tile(const Worker<Shape> &worker,
+                                                  const Sum (&d)[Shape::SUMS], int row, int col) {
+#pragma unroll
+  for (int piece = 0; piece < Shape::PIECES; piece++) store_piece(worker, d, piece, row, col);
+}
+
+/* ---- tile after tile ---- */
+
+/* The stage before the present one. */
+template <class Shape>
+static __device__ __forceinline__ void release_before(const Worker<Shape> &worker) {
+  const int stage = worker.ring.stage;
+  release<Shape>(&worker.memory.empty[stage > 0 ? stage - 1 : Shape::STAGES - 1]);
+}
+
+/* The products of a stage are posted before those of the stage before are done. */
+template <class Element, bool N_MAJOR, class Shape, class Sum, int SUMS>
+static __device__ __forceinline__ void multiply_step(Worker<Shape> &worker, Sum (&d)[SUMS],
+                                                     bool keep) {
+  const int stage = worker.ring.stage;
+  wait(&worker.memory.full[stage], worker.ring.parity);
+  multiply_stage<Element, N_MAJOR, Shape>(
+      d, worker.memory.a[stage] + worker.warpgroup * C_BOX_ROWS * BOX_ROW, worker.memory.b[stage],
+      keep);
+  wait_for_products<1>();
+  if (keep) release_before(worker);
+  worker.ring.next();
+}
+
+/* NOW = the sums of a tile.  OVERLAP: BEFORE, those of the tile at ROW and COL, are stored in the
+ * meantime. */
+template <class Element, bool N_MAJOR, class Shape, class Sum, int SUMS>
+static __device__ __forceinline__ void multiply_tile(Worker<Shape> &worker, Sum (&now)[SUMS],
+                                                     const Sum (&before)[SUMS], int row, int col) {
+  const int steps = worker.work.steps;
+  int step = 0;
+  if (Shape::OVERLAP && steps >= Shape::PIECES) {
+#pragma unroll
+    for (int piece = 0; piece < Shape::PIECES; piece++) {
+      multiply_step<Element, N_MAJOR>(worker, now, piece > 0);
+      store_piece(worker, before, piece, row, col);
+    }
+    step = Shape::PIECES;
+  } else if (Shape::OVERLAP) {
+    store_tile(worker, before, row, col);
+  }
+  for (; step < steps; step++) multiply_step<Element, N_MAJOR>(worker, now, step > 0);
+  wait_for_products<0>();
+  pin(now);
+  release_before(worker);
 }
 
 template <class Element, bool N_MAJOR, class Shape>
 static __device__ __forceinline__ void multiply_tiles(const WgmmaWork &work,
                                                       WgmmaMemory<Shape> &memory) {
   typedef typename Types<Element>::Sum Sum;
-  const int warpgroup = threadIdx.x / 128 - 1;
-  Ring<Shape::STAGES> ring;
-  bool skew = Shape::SKEW > 0 && warpgroup == 0;
-  if (Shape::SKEW > 0 && warpgroup == 1) asm volatile("bar.sync 7, 256;" ::: "memory");
-  for_each_tile<Shape>(work, [&](int row, int col) {
-    Sum d[Shape::SUMS];
-    multiply_tile<Element, N_MAJOR, Shape>(d, work.steps, memory, ring, warpgroup, skew);
-    store_tile<Shape>(work, d, memory.c[warpgroup], row + warpgroup * C_BOX_ROWS, col, warpgroup);
-  });
+  Worker<Shape> worker = {work, memory, (int)threadIdx.x / 128 - 1, {}};
+  Sum even[Shape::SUMS];
+  Tile<Shape> tile(work);
+  if (!Shape::OVERLAP) {
+    for (; tile.exists(work); tile.next(work)) {
+      multiply_tile<Element, N_MAJOR>(worker, even, even, 0, 0);
+      store_tile(worker, even, tile.row, tile.col);
+    }
+  } else {
+    Sum odd[Shape::SUMS];
+    int row = work.m, col = 0; /* there is nothing to store yet */
+    while (true) {
+      multiply_tile<Element, N_MAJOR>(worker, even, odd, row, col);
+      row = tile.row, col = tile.col;
+      tile.next(work);
+      if (!tile.exists(work)) {
+        store_tile(worker, even, row, col);
+        break;
+      }
+      multiply_tile<Element, N_MAJOR>(worker, odd, even, row, col);
+      row = tile.row, col = tile.col;
+      tile.next(work);
+      if (!tile.exists(work)) {
+        store_tile(worker, odd, row, col);
+        break;
+      }
+    }
+  }
   if (threadIdx.x % 128 == 0) wait_for_bulk_reads<0>();
 }
 
@@ -276,15 +347,15 @@ __global__ void __launch_bounds__(Shape::THREADS, 1) wgmma(const __grid_constant
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(1024) char bytes[];
   WgmmaMemory<Shape> &memory = *reinterpret_cast<WgmmaMemory<Shape> *>(bytes);
+  let_grids_begin();
   prepare<Shape>(work, memory);
   await_grids_before();
-  let_grids_begin();
   if (threadIdx.x < 128) {
-    if (Shape::LARGE) give_registers<40>();
+    if (Shape::LARGE) give_registers<Shape::LOADERS>();
     if (threadIdx.x == 0) load_tiles<Element, N_MAJOR, Shape>(work, memory);
     __syncwarp();
   } else {
-    if (Shape::LARGE) take_registers<232>();
+    if (Shape::LARGE) take_registers<Shape::MULTIPLIERS>();
     multiply_tiles<Element, N_MAJOR, Shape>(work, memory);
   }
   if (Shape::CLUSTER > 1) synchronize_cluster(); /* others may still write or arrive here */

@@ -4,26 +4,30 @@
 
 #include "kernels/tensor_map.cuh"
 
+constexpr int C_BOX_ROWS = 64, C_BOX_COLS = BOX_ROW / 4; /* elements of 4 bytes */
+
 /* WARPGROUPS multiply, each a tile of 64 x BN; DOWN x ACROSS blocks form a cluster and share their
- * rows of A and columns of B; STAGES tiles of A and B are on their way; C leaves by way of BUFFERS
- * boxes for each warpgroup. */
-template <int WARPGROUPS_, int BN_, int STAGES_, int DOWN_, int ACROSS_, int BUFFERS_,
-          int DEPTH_ = 1, bool PREFETCH_ = true, int SKEW_ = 0>
+ * rows of A and columns of B; STAGES tiles of A and B are on their way.  C leaves in pieces of
+ * BATCH boxes, by way of BUFFERS boxes for each warpgroup; OVERLAP: while the next tile is
+ * multiplied, in a second set of registers. */
+template <int WARPGROUPS_, int BN_, int STAGES_, int DOWN_, int ACROSS_, int BUFFERS_, int BATCH_,
+          bool OVERLAP_>
 struct WgmmaShape {
-  static constexpr int WARPGROUPS = WARPGROUPS_, BN = BN_, STAGES = STAGES_;
+  static constexpr int WARPGROUPS = WARPGROUPS_, BM = 64 * WARPGROUPS, BN = BN_;
+  static constexpr int STAGES = STAGES_;
   static constexpr int DOWN = DOWN_, ACROSS = ACROSS_, CLUSTER = DOWN * ACROSS;
-  static constexpr int BUFFERS = BUFFERS_, DEPTH = DEPTH_, SKEW = SKEW_;
-  static constexpr bool PREFETCH = PREFETCH_;
-  static constexpr int BM = 64 * WARPGROUPS;
+  static constexpr int BUFFERS = BUFFERS_, BATCH = BATCH_, PIECES = BN / C_BOX_COLS / BATCH;
+  static constexpr bool OVERLAP = OVERLAP_;
   static constexpr int THREADS = 128 * (WARPGROUPS + 1); /* the first warpgroup loads */
   static constexpr int A_BYTES = BM * BOX_ROW, B_BYTES = BN * BOX_ROW;
-  static constexpr int SUMS = BN / 2;                          /* of a thread */
-  static constexpr bool LARGE = WARPGROUPS > 1 && SUMS == 128; /* needs the loaders' registers */
-  static_assert(BN % 32 == 0 && BN / DOWN <= 256 && BUFFERS >= 2, "boxes must fit");
+  static constexpr int SUMS = BN / 2; /* of a thread */
+  /* Registers that loaders give to those who multiply. */
+  static constexpr bool LARGE = WARPGROUPS > 1 && (OVERLAP ? 2 : 1) * SUMS >= 128;
+  static constexpr int LOADERS = OVERLAP ? 24 : 40, MULTIPLIERS = OVERLAP ? 240 : 232;
+  static_assert(BN / DOWN <= 256 && BUFFERS % BATCH == 0, "boxes must fit");
+  static_assert(PIECES * BATCH * C_BOX_COLS == BN, "pieces make up a tile");
   static_assert(BM % (8 * ACROSS) == 0 && BN % (8 * DOWN) == 0, "parts are groups of eight rows");
 };
-
-constexpr int C_BOX_ROWS = 64, C_BOX_COLS = BOX_ROW / 4; /* elements of 4 bytes */
 
 template <class Shape> struct WgmmaMemory {
   char a[Shape::STAGES][Shape::A_BYTES];

@@ -109,7 +109,8 @@ static void test_same_bits(void **state) {
   static const int64_t cuts[][2] = {{64, 64}, {128, 500}, {301, 99}, {1, 643}};
   for (int t = 0; t < 4; t++) {
     dm_backend *gpu = open_wgmma(kinds[t]);
-    const dm_generator random = {.kind = DM_UNIFORM, .seed = 9};
+    const dm_generator random = {
+        .kind = kinds[t].dtype == DM_I8 ? DM_INTEGER : DM_UNIFORM, .seed = 9, .parameter = 100.0};
     pair a = make_pair(gpu, kinds[t].dtype, 517, 331, 5, random);
     pair b = make_pair(gpu, kinds[t].dtype, 331, 643, 5, random);
     pair c = make_pair(gpu, dm_dtype_accumulator(kinds[t].dtype), 517, 643, 1, random);
