@@ -26,6 +26,7 @@ struct WgmmaShape {
   static constexpr int LOADERS = OVERLAP ? 24 : 40, MULTIPLIERS = OVERLAP ? 240 : 232;
   static_assert(BN / DOWN <= 256 && BUFFERS % BATCH == 0, "boxes must fit");
   static_assert(PIECES * BATCH * C_BOX_COLS == BN, "pieces make up a tile");
+  static_assert(PIECES % (BUFFERS / BATCH) == 0, "a piece has its own boxes in every tile");
   static_assert(BM % (8 * ACROSS) == 0 && BN % (8 * DOWN) == 0, "parts are groups of eight rows");
 };
 
@@ -59,7 +60,7 @@ struct TileOrder {
 
   __device__ __forceinline__ void find(int tile, int *row, int *col) const {
     const int first = tile / (group * across) * group, rest = tile % (group * across);
-    const int height = min(group, down - first); /* the last group may be lower */
+    const int height = max(1, min(group, down - first)); /* the last group may be lower */
     *row = first + rest % height;
     *col = rest / height;
   }
