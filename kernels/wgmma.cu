@@ -160,18 +160,37 @@ template <class Element, class Shape> cudaError_t launch(const dm_product *produ
   return start<Element, false, Shape>(work, product->processors, product->stream);
 }
 
-typedef WgmmaShape<2, 256, 4, 2, 1, 2, 1, false> Large;
-typedef WgmmaShape<2, 128, 4, 1, 1, 4, 4, false> Medium;
-typedef WgmmaShape<1, 64, 8, 1, 1, 2, 2, false> Small;
+/* ---- which tiles ---- */
 
-/* The largest tiles that keep most multiprocessors busy. */
+typedef WgmmaShape<2, 192, 4, 1, 1, 3, 1, true> Steady;  /* C leaves in the meantime */
+typedef WgmmaShape<2, 256, 4, 2, 1, 2, 1, false> Widest; /* least traffic */
+typedef WgmmaShape<2, 128, 4, 1, 1, 4, 4, false> Medium;
+typedef WgmmaShape<1, 128, 8, 1, 1, 4, 4, false> Small;
+typedef WgmmaShape<1, 64, 8, 1, 1, 2, 2, false> Smallest;
+
+/* Time for all tiles, where one of Widest takes 100: the last round takes as long as a full one. */
+template <class Shape> int64_t time_of(const dm_product *product, int one) {
+  const int64_t tiles = divide_up(product->c.rows, Shape::BM * Shape::DOWN) *
+                        divide_up(product->c.cols, Shape::BN * Shape::ACROSS);
+  const int at_once = product->processors / Shape::CLUSTER;
+  return divide_up(tiles, at_once < 1 ? 1 : at_once) * one;
+}
+
+/* The tiles that finish first, by their times for a step along k as measured.  The sums of an
+ * element are the same with all of them. */
 template <class Element> cudaError_t launch_fitting(const dm_product *product) {
-  const dm_view c = product->c;
-  const int64_t large = divide_up(c.rows, 128) * divide_up(c.cols, 256);
-  const int64_t medium = divide_up(c.rows, 128) * divide_up(c.cols, 128);
-  if (3 * large >= 2 * product->processors) return launch<Element, Large>(product, GROUP);
-  if (3 * medium >= 2 * product->processors) return launch<Element, Medium>(product, GROUP);
-  return launch<Element, Small>(product, GROUP);
+  const struct {
+    int64_t time;
+    cudaError_t (*launch)(const dm_product *, int);
+  } choices[] = {{time_of<Steady>(product, 72), launch<Element, Steady>},
+                 {time_of<Widest>(product, 100), launch<Element, Widest>},
+                 {time_of<Medium>(product, 52), launch<Element, Medium>},
+                 {time_of<Small>(product, 35), launch<Element, Small>},
+                 {time_of<Smallest>(product, 26), launch<Element, Smallest>}};
+  int best = 0;
+  for (int i = 1; i < 5; i++)
+    if (choices[i].time < choices[best].time) best = i;
+  return choices[best].launch(product, GROUP);
 }
 
 } // namespace
