@@ -18,7 +18,8 @@
 extern "C" {
 #endif
 
-/* C (+)= A B; C of the accumulator type of A and B, all with col_stride 1. */
+/* C (+)= A B; C of the accumulator type of A and B, all with col_stride 1 (wgmma also takes B with
+ * row_stride 1). */
 typedef struct dm_product {
   dm_view c, a, b;
   bool accumulate; /* false: C is overwritten without being read */
@@ -42,6 +43,7 @@ static inline int64_t dm_kernels_no_scratch(const dm_product *product) {
 }
 int64_t dm_kernels_padded_scratch(const dm_product *product);  /* (pitched.cu) */
 int64_t dm_kernels_aligned_scratch(const dm_product *product); /* (aligned.cu) */
+int64_t dm_kernels_wgmma_scratch(const dm_product *product);
 
 /* TO(j, i) = FROM(i, j): elements of one type, both with col_stride 1, not overlapping. */
 typedef struct dm_transposition {

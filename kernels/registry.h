@@ -91,7 +91,10 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
     "needs memory for copies of A and B where rows are not 16-byte aligned")                       \
   X(mma, DM_KERNEL_F64 | DM_KERNEL_HALF | DM_KERNEL_TF32 | DM_KERNEL_I8, DM_AMPERE, DM_LATER,      \
     DM_SUM_GROUPED, aligned_scratch, "tensor cores through mma.sync, fed by ldmatrix",             \
-    "needs memory for copies of A and B where rows are not 16-byte aligned")
+    "needs memory for copies of A and B where rows are not 16-byte aligned")                       \
+  X(wgmma, DM_KERNEL_HALF | DM_KERNEL_I8 | DM_KERNEL_TF32, DM_HOPPER, DM_HOPPER, DM_SUM_GROUPED,   \
+    wgmma_scratch, "warpgroup instructions on tensor cores, fed by the copy engine",               \
+    "needs memory for operands that are not 16-byte aligned, and for B in TF32 and i8")
 
 /* The products of others: X(name, maker, types, sums, about, limits). */
 #define DM_KERNEL_OTHERS(X)                                                                        \

@@ -1,0 +1,49 @@
+/* tensor_map: describes a matrix in global memory to the copy engine (TMA): its extent, its rows,
+ * and the box that is moved at a time.  Maps are plain values, passed as kernel parameters. */
+#ifndef DM_KERNELS_TENSOR_MAP_CUH
+#define DM_KERNELS_TENSOR_MAP_CUH
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+/* The engine moves rows that begin at multiples of so many bytes. */
+constexpr int64_t BULK_ALIGNMENT = 16;
+
+/* Rows of boxes are as long as the pattern in which shared memory is permuted: the 16-byte pieces
+ * of row r are stored in the order of their number XOR r mod 8, so that a column of them meets
+ * every bank. */
+constexpr int BOX_ROW = 128; /* bytes */
+
+typedef decltype(&cuTensorMapEncodeTiled) TensorMapEncoder;
+
+/* The encoder belongs to the driver, which is not linked against, so that the program starts where
+ * there is none.  To ask for it takes a fraction of a microsecond. */
+static TensorMapEncoder tensor_map_encoder() {
+  void *found = nullptr;
+  cudaDriverEntryPointQueryResult result;
+  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found,
+                                                             12000, cudaEnableDefault, &result);
+  if (error != cudaSuccess || result != cudaDriverEntryPointSuccess) return nullptr;
+  return reinterpret_cast<TensorMapEncoder>(found);
+}
+
+/* ROWS x COLS elements of SIZE bytes, rows STRIDE elements apart; boxes of BOX_ROWS rows. */
+static cudaError_t encode_tensor_map(CUtensorMap *map, CUtensorMapDataType type, int size,
+                                     void *base, int64_t rows, int64_t cols, int64_t stride,
+                                     int box_rows) {
+  const TensorMapEncoder encode = tensor_map_encoder();
+  if (!encode) return cudaErrorNotSupported;
+  const int64_t row_bytes = (cols * size + BULK_ALIGNMENT - 1) / BULK_ALIGNMENT * BULK_ALIGNMENT;
+  const cuuint64_t extent[2] = {(cuuint64_t)cols, (cuuint64_t)rows};
+  const cuuint64_t pitch[1] = {(cuuint64_t)(rows > 1 ? stride * size : row_bytes)};
+  const cuuint32_t box[2] = {(cuuint32_t)(BOX_ROW / size), (cuuint32_t)box_rows};
+  const cuuint32_t step[2] = {1, 1};
+  const CUresult result =
+      encode(map, type, 2, base, extent, pitch, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+#endif

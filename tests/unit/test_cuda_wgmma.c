@@ -1,0 +1,147 @@
+/* The kernel wgmma: every type on shapes around its tiles, aligned or not; B by rows and by
+ * columns; the same bits however C is cut and however often it is computed.  Whole numbers must
+ * come out exactly, and neither an old C of NaN nor what lies behind the rows of A and B may
+ * matter. */
+#include "cuda_test.h"
+
+#ifdef DM_HAVE_CUDA
+
+#include "kernels/kernels.h"
+
+static const dm_dtype dtypes[] = {DM_BF16, DM_F16, DM_F32, DM_I8};
+static const int64_t shapes[][3] = {{1, 1, 1},      {1, 300, 33},     {65, 1, 130},
+                                    {63, 64, 65},   {128, 256, 64},   {129, 257, 63},
+                                    {255, 31, 127}, {260, 520, 1000}, {2050, 2100, 48}};
+/* Elements behind each row of A, B, C: 8 or 16 keep rows aligned in one type or another. */
+static const int64_t pads[][3] = {{0, 0, 0}, {1, 3, 1}, {16, 32, 4}};
+
+/* Few PROCESSORS: each computes several tiles. */
+static void multiply(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool accumulate,
+                     int processors) {
+  dm_product product = {.c = c,
+                        .a = a,
+                        .b = b,
+                        .accumulate = accumulate,
+                        .tf32 = a.dtype == DM_F32,
+                        .processors = processors};
+  const int64_t bytes = dm_kernels_wgmma_scratch(&product);
+  if (bytes > 0) ok(dm_backend_alloc(gpu, DM_DEVICE, bytes, &product.scratch));
+  cudaError_t error = dm_kernels_wgmma(&product);
+  if (error == cudaSuccess) error = cudaDeviceSynchronize();
+  if (error != cudaSuccess) fail_msg("%s", cudaGetErrorString(error));
+  if (bytes > 0) dm_backend_release(gpu, DM_DEVICE, product.scratch);
+}
+
+static double value(dm_view view, int64_t row, int64_t col) {
+  double wide;
+  dm_load_wide(&wide, dm_view_at(view, row, col), view.dtype, 1, 1);
+  return wide;
+}
+
+static void check(pair a, dm_view b, pair c, dm_view got, bool accumulate) {
+  const int64_t m = c.host.rows, n = c.host.cols, k = a.host.cols;
+  const int64_t step = m * n > 20000 ? 997 : 1; /* of a large C, enough elements */
+  for (int64_t at = 0; at < m * n; at += step) {
+    const int64_t i = at / n, j = at % n;
+    double sum = accumulate ? value(c.host, i, j) : 0.0;
+    for (int64_t l = 0; l < k; l++) sum += value(a.host, i, l) * value(b, l, j);
+    if (value(got, i, j) != sum)
+      fail_msg("%s %lldx%lldx%lld%s: C(%lld, %lld) is %g, not %g", dm_dtype_name(a.host.dtype),
+               (long long)m, (long long)n, (long long)k, accumulate ? ", accumulated" : "",
+               (long long)i, (long long)j, value(got, i, j), sum);
+  }
+  for (int64_t i = 0; i < m; i++)
+    assert_memory_equal(dm_view_at(got, i, n), dm_view_at(c.host_all, i, n),
+                        (size_t)((c.host_all.cols - n) * dm_dtype_size(c.host.dtype)));
+}
+
+static void try_shape(dm_backend *gpu, dm_dtype dtype, const int64_t shape[3], const int64_t pad[3],
+                      bool by_columns, bool accumulate) {
+  dm_generator whole = {.kind = DM_INTEGER, .seed = 3, .parameter = 3.0};
+  const dm_generator poison = {.kind = DM_CONSTANT, .parameter = (double)NAN};
+  const int64_t m = shape[0], n = shape[1], k = shape[2];
+  pair a = make_pair(gpu, dtype, m, k, pad[0], whole);
+  whole.seed++;
+  pair b = by_columns ? make_pair(gpu, dtype, n, k, pad[1], whole)
+                      : make_pair(gpu, dtype, k, n, pad[1], whole);
+  const dm_dtype sum = dm_dtype_accumulator(dtype);
+  whole.seed++;
+  pair c = make_pair(gpu, sum, m, n, pad[2], accumulate || sum == DM_I32 ? whole : poison);
+  multiply(gpu, c.device, a.device, by_columns ? dm_view_transpose(b.device) : b.device, accumulate,
+           m % 2 ? 132 : 6);
+  dm_view got = c.host_all;
+  got.base = fetched(gpu, c);
+  check(a, by_columns ? dm_view_transpose(b.host) : b.host, c, got, accumulate);
+  free(got.base);
+  free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
+}
+
+static void test_shapes(void **state) {
+  dm_backend *gpu = *state;
+  for (int t = 0; t < 4; t++)
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+      for (int rest = 0; rest < 12; rest++)
+        try_shape(gpu, dtypes[t], shapes[s], pads[rest / 4], rest & 1, rest & 2);
+}
+
+/* C += A B in cuts of HEIGHT x WIDTH, TIMES times: the bits of the last. */
+static void *product_in_cuts(dm_backend *gpu, pair c, pair a, pair b, int64_t height,
+                             int64_t width) {
+  move(gpu, c.device_all, c.host_all);
+  for (int64_t i = 0; i < c.host.rows; i += height)
+    for (int64_t j = 0; j < c.host.cols; j += width) {
+      const int64_t rows = c.host.rows - i < height ? c.host.rows - i : height;
+      const int64_t cols = c.host.cols - j < width ? c.host.cols - j : width;
+      multiply(gpu, dm_view_sub(c.device, i, j, rows, cols),
+               dm_view_sub(a.device, i, 0, rows, a.device.cols),
+               dm_view_sub(b.device, 0, j, b.device.rows, cols), true, 132);
+    }
+  return fetched(gpu, c);
+}
+
+static void test_same_bits(void **state) {
+  dm_backend *gpu = *state;
+  static const int64_t cuts[][2] = {{64, 64}, {128, 500}, {301, 99}, {1, 643}};
+  for (int t = 0; t < 4; t++) {
+    const dm_generator random = {
+        .kind = dtypes[t] == DM_I8 ? DM_INTEGER : DM_UNIFORM, .seed = 9, .parameter = 100.0};
+    pair a = make_pair(gpu, dtypes[t], 517, 331, 5, random);
+    pair b = make_pair(gpu, dtypes[t], 331, 643, 5, random);
+    pair c = make_pair(gpu, dm_dtype_accumulator(dtypes[t]), 517, 643, 1, random);
+    void *first = product_in_cuts(gpu, c, a, b, 517, 643);
+    for (int again = 0; again < 1000; again++) {
+      const bool whole = again % 100 > 3;
+      void *next = product_in_cuts(gpu, c, a, b, whole ? 517 : cuts[again % 100][0],
+                                   whole ? 643 : cuts[again % 100][1]);
+      assert_memory_equal(first, next, (size_t)bytes_of(c.host_all));
+      free(next);
+    }
+    free(first);
+    free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
+  }
+}
+
+int main(void) {
+  if (dm_cuda_device_count() == 0) return SKIPPED;
+  dm_backend *gpu;
+  const dm_backend_config config = {.local_ranks = 1, .kernel = "wgmma"};
+  dm_status status = dm_backend_open(&dm_backend_cuda, &config, &gpu);
+  if (status) { /* a GPU that is not Hopper is no failure */
+    const bool other = status->code == DM_E_USAGE;
+    dm_status_free(status);
+    return other ? SKIPPED : 1;
+  }
+  const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_shapes, gpu),
+                                     cmocka_unit_test_prestate(test_same_bits, gpu)};
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  dm_backend_close(gpu);
+  return failed;
+}
+
+#else
+
+int main(void) {
+  return SKIPPED;
+}
+
+#endif
