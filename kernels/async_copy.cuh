@@ -22,11 +22,14 @@ static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *
 }
 
 /* 16 bytes, past the first-level cache, of which only the first VALID are read: the others become
- * 0. */
-static __device__ __forceinline__ void copy_vector_async(void *to, const void *from, int valid) {
-  const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+ * 0.  SHARED: the address in shared memory. */
+static __device__ __forceinline__ void copy_vector_async(unsigned shared, const void *from,
+                                                         int valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(valid)
                : "memory");
+}
+static __device__ __forceinline__ void copy_vector_async(void *to, const void *from, int valid) {
+  copy_vector_async((unsigned)__cvta_generic_to_shared(to), from, valid);
 }
 
 static __device__ __forceinline__ void commit_copies() {

@@ -40,7 +40,8 @@ DM_KERNEL_LIST(DM_KERNEL_LAUNCHER)
 static inline int64_t dm_kernels_no_scratch(const dm_product *product) {
   return (void)product, 0;
 }
-int64_t dm_kernels_padded_scratch(const dm_product *product); /* (pitched.cu) */
+int64_t dm_kernels_padded_scratch(const dm_product *product);  /* (pitched.cu) */
+int64_t dm_kernels_aligned_scratch(const dm_product *product); /* (aligned.cu) */
 
 /* TO(j, i) = FROM(i, j): elements of one type, both with col_stride 1, not overlapping. */
 typedef struct dm_transposition {

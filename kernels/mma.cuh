@@ -1,0 +1,9 @@
+/* mma: the f64 half of the rung, which has shapes of its own.  (mma_f64.cu) */
+#ifndef DM_KERNELS_MMA_CUH
+#define DM_KERNELS_MMA_CUH
+
+#include "kernels/kernels.h"
+
+cudaError_t dm_mma_f64(const dm_product *product);
+
+#endif
