@@ -18,13 +18,21 @@ constexpr int WARPS = 8, WORDS = 16;         /* that a lane copies of a piece */
 constexpr int64_t PIECE = 32 * WORDS;        /* words of a row, for one warp */
 constexpr int64_t BLOCKS_PER_PROCESSOR = 64; /* they go on to other pieces */
 
+int64_t element_size(dm_view m) {
+  int64_t size = 1;
+  with_type(m.dtype, [&](auto element) {
+    size = sizeof element;
+    return cudaSuccess;
+  });
+  return size;
+}
+
 bool is_aligned(dm_view m) {
-  return (uintptr_t)m.base % 16 == 0 &&
-         (m.rows == 1 || m.row_stride * dm_dtype_size(m.dtype) % 16 == 0);
+  return (uintptr_t)m.base % 16 == 0 && (m.rows == 1 || m.row_stride * element_size(m) % 16 == 0);
 }
 
 int64_t row_bytes(dm_view m) {
-  return m.cols * dm_dtype_size(m.dtype);
+  return m.cols * element_size(m);
 }
 
 int64_t copy_bytes(dm_view m) {
@@ -70,7 +78,7 @@ __global__ void __launch_bounds__(32 * WARPS)
 
 cudaError_t align(dm_view *m, char *memory, const dm_product *product) {
   if (is_aligned(*m)) return cudaSuccess;
-  const int64_t size = dm_dtype_size(m->dtype), bytes = row_bytes(*m);
+  const int64_t size = element_size(*m), bytes = row_bytes(*m);
   const Rows from = {static_cast<char *>(m->base), m->row_stride * size};
   const Rows to = {memory, divide_up(bytes, PITCH) * PITCH};
   const int64_t warps = m->rows * divide_up(divide_up(bytes, 4), PIECE);

@@ -1,0 +1,35 @@
+/* The kernels of the registry that work on tensor cores, in each of their types.  The hardware adds
+ * up to 16 products at once: it aligns them to the largest, cuts off what lies two bits below the
+ * last of f32, and cuts off the sum.  With u the unit roundoff of f32, u/2 of the largest is lost
+ * for each product and 2u for each sum, which is at most 2 (k + 16) u |A||B| in all; f64 is held to
+ * the same with its own u.  Whole numbers must come out exactly.  In TF32 the operands are rounded
+ * to nearest first, by at most 2^-11 each. */
+#include "ladder.h"
+
+static void judge(const trial *t, const double *a, const double *b, double old, double result) {
+  long double sum = old;
+  double magnitude = fabs(old), products = 0.0;
+  for (int64_t l = 0; l < t->k; l++) {
+    sum += (long double)a[l] * b[l * t->n];
+    products += fabs(a[l] * b[l * t->n]);
+  }
+  magnitude += products;
+  const double u = dm_dtype_roundoff(dm_dtype_accumulator(t->dtype));
+  const double rounded = t->tf32 ? 0x1p-10 * (1.0 + 0x1p-12) * products : 0.0;
+  const double bound = t->whole ? 0.0 : 2.0 * ((double)t->k + 16.0) * u * magnitude + rounded;
+  if (!((double)fabsl((long double)result - sum) <= bound)) refuse_element(t, result, (double)sum);
+}
+
+static void test_kernel(void **state) {
+  const dm_kernel *kernel = *state;
+  const dm_dtype dtypes[] = {DM_F64, DM_F16, DM_BF16, DM_I8, DM_F32};
+  for (int d = 0; d < 5; d++) {
+    if (dm_kernel_takes(kernel, dtypes[d], false)) run_trials(kernel, dtypes[d], false, judge);
+    if (dtypes[d] == DM_F32 && dm_kernel_takes(kernel, DM_F32, true))
+      run_trials(kernel, DM_F32, true, judge);
+  }
+}
+
+int main(void) {
+  return run_ladder(test_kernel, DM_SUM_GROUPED, DM_SUM_GROUPED);
+}
