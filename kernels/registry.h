@@ -86,8 +86,9 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
     "four tiles in turn, filled by asynchronous copies", "")                                       \
   X(warp_tile, DM_KERNEL_REAL, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                      \
     "a tile for each warp, fragments loaded one step ahead, asynchronous copies", "")              \
-  X(wmma, DM_KERNEL_HALF | DM_KERNEL_TF32, DM_AMPERE, DM_LATER, DM_SUM_GROUPED, no_scratch,        \
-    "tensor cores through the fragments of nvcuda::wmma", "fast where rows are 16-byte aligned")   \
+  X(wmma, DM_KERNEL_HALF | DM_KERNEL_TF32, DM_AMPERE, DM_LATER, DM_SUM_GROUPED, aligned_scratch,   \
+    "tensor cores through the fragments of nvcuda::wmma",                                          \
+    "needs memory for copies of A and B where rows are not 16-byte aligned")                       \
   X(mma, DM_KERNEL_F64 | DM_KERNEL_HALF | DM_KERNEL_TF32 | DM_KERNEL_I8, DM_AMPERE, DM_LATER,      \
     DM_SUM_GROUPED, aligned_scratch, "tensor cores through mma.sync, fed by ldmatrix",             \
     "needs memory for copies of A and B where rows are not 16-byte aligned")

@@ -95,8 +95,7 @@ template <class T, int ROWS, int COLS, int THREADS> struct TilePart {
     for (int i = 0; i < COUNT; i++) part[i] = load_vector(m, row0 + row(i), col0 + col(i), wide);
   }
 
-  /* TILE may have padding behind its rows. */
-  template <int STRIDE> __device__ __forceinline__ void store(T (&tile)[ROWS][STRIDE]) const {
+  __device__ __forceinline__ void store(T (&tile)[ROWS][COLS]) const {
 #pragma unroll
     for (int i = 0; i < COUNT; i++) vector_at(&tile[row(i)][col(i)]) = part[i];
   }

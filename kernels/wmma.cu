@@ -5,17 +5,19 @@
  * warp hold together, in an order that only the hardware knows.  They are loaded from shared memory
  * and stored by functions that the whole warp calls.
  *
- * It adds to double_buffer, whose two tiles in turn it keeps, the fragments in the place of
- * numbers: a warp computes 64 x 32 elements of C in eight of them.  Tiles are padded by 16 bytes a
- * row against bank conflicts.  Since nobody knows which thread holds which sum, these go through
- * shared memory on their way to C.  Its limits: fragments must be loaded in the order of the
- * hardware, and on Hopper this path is far from what the tensor cores can do; f32 is rounded to
- * TF32.
+ * It adds to double_buffer_async, whose tiles in turn and asynchronous copies it keeps, the
+ * fragments in the place of numbers: a warp computes 64 x 32 elements of C in eight of them.  Tiles
+ * are padded by 16 bytes a row against bank conflicts.  Since nobody knows which thread holds which
+ * sum, these go through shared memory on their way to C.  Its limits: what a fragment needs is
+ * loaded just before it is used, and on Hopper this path is far from what the tensor cores can do.
+ * f32 is rounded to TF32; rows that are not aligned to 16 bytes are copied first.
  *
  * MEASURED */
 #include <mma.h>
 
-#include "kernels/vector.cuh"
+#include "kernels/aligned.cuh"
+#include "kernels/async_copy.cuh"
+#include "kernels/thread_tile.cuh"
 
 namespace {
 
@@ -56,10 +58,24 @@ round_elements(wmma::fragment<Use, M_, N_, K, wmma::precision::tf32, Order> &fra
 }
 
 template <class T> struct alignas(32) Tiles { /* fragments begin at multiples of 32 bytes */
-  static constexpr int BK = 64 / (int)sizeof(T), PADDING = Vector<T>::LENGTH;
+  static constexpr int BK = 64 / (int)sizeof(T), PADDING = 16 / (int)sizeof(T);
   T a[BM][BK + PADDING];
   T b[BK][BN + PADDING];
 };
+
+/* The tile of M that begins at (row, col); what lies outside of M becomes 0. */
+template <int COLS, class T, int ROWS, int STRIDE>
+__device__ __forceinline__ void copy_tile(T (&tile)[ROWS][STRIDE], const Matrix<const T> &m,
+                                          int64_t row, int64_t col) {
+  constexpr int LENGTH = 16 / (int)sizeof(T), ACROSS = COLS / LENGTH;
+#pragma unroll
+  for (int i = 0; i < ROWS * ACROSS; i += THREADS) {
+    const int r = (i + threadIdx.x) / ACROSS, c = (i + threadIdx.x) % ACROSS * LENGTH;
+    const int64_t inside = row + r < m.rows ? min(m.cols - col - c, (int64_t)LENGTH) : 0;
+    copy_vector_async(&tile[r][c], &m.at(row + r, col + c),
+                      inside > 0 ? (int)inside * (int)sizeof(T) : 0);
+  }
+}
 
 /* The product of two tiles in shared memory, for the warp at (row, col) of the block's. */
 template <class T>
@@ -99,8 +115,7 @@ __device__ __forceinline__ void store(const Product<T> &p, int64_t row, int64_t 
   __syncwarp();
 }
 
-template <class T>
-__global__ void __launch_bounds__(THREADS) wmma_product(Product<T> p, Wide wide) {
+template <class T> __global__ void __launch_bounds__(THREADS, 2) wmma_product(Product<T> p) {
   constexpr int BK = Tiles<T>::BK;
   __shared__ Tiles<T> tiles[2];
   alignas(32) __shared__ float patches[THREADS / 32][SIDE][SIDE];
@@ -108,31 +123,28 @@ __global__ void __launch_bounds__(THREADS) wmma_product(Product<T> p, Wide wide)
   const Corner corner = block_corner(p.c, BM, BN);
   const int warp = threadIdx.x / 32;
   const int row = warp / WARPS_ACROSS * WM, col = warp % WARPS_ACROSS * WN;
+  const auto copy_tiles = [&](int which, int64_t k) {
+    copy_tile<BK>(tiles[which].a, p.a, corner.row, k);
+    copy_tile<BN>(tiles[which].b, p.b, k, corner.col);
+    commit_copies();
+  };
 
-  TilePart<T, BM, BK, THREADS> a_part;
-  TilePart<T, BK, BN, THREADS> b_part;
-  a_part.load(p.a, corner.row, 0, wide.a);
-  b_part.load(p.b, 0, corner.col, wide.b);
   FragmentC<T> sums[M][N];
 #pragma unroll
   for (int i = 0; i < M; i++)
 #pragma unroll
     for (int j = 0; j < N; j++) wmma::fill_fragment(sums[i][j], 0.0f);
-  a_part.store(tiles[0].a);
-  b_part.store(tiles[0].b);
-  __syncthreads();
-
+  copy_tiles(0, 0);
   int now = 0;
-  for (int64_t k = BK; k < p.a.cols; k += BK) {
-    a_part.load(p.a, corner.row, k, wide.a);
-    b_part.load(p.b, k, corner.col, wide.b);
-    multiply(sums, tiles[now], row, col);
-    now = 1 - now;
-    a_part.store(tiles[now].a);
-    b_part.store(tiles[now].b);
+  for (int64_t k = 0; k < p.a.cols; k += BK) {
+    copy_tiles(1 - now, k + BK); /* beyond the last k nothing is read, but zeros are stored */
+    wait_for_copies<1>();
     __syncthreads();
+    multiply(sums, tiles[now], row, col);
+    __syncthreads();
+    now = 1 - now;
   }
-  multiply(sums, tiles[now], row, col);
+  wait_for_copies<0>();
 #pragma unroll
   for (int i = 0; i < M; i++)
 #pragma unroll
@@ -142,22 +154,24 @@ __global__ void __launch_bounds__(THREADS) wmma_product(Product<T> p, Wide wide)
 }
 
 template <class T> cudaError_t launch(const dm_product *product) {
-  const Product<T> p(product);
   const unsigned blocks = blocks_for_tiles(product->c, BM, BN);
-  wmma_product<<<blocks, THREADS, 0, product->stream>>>(p, Wide(p));
+  wmma_product<<<blocks, THREADS, 0, product->stream>>>(Product<T>(product));
   return cudaGetLastError();
 }
 
 } // namespace
 
 cudaError_t dm_kernels_wmma(const dm_product *product) {
+  dm_product aligned = *product;
+  const cudaError_t error = dm_align_operands(&aligned);
+  if (error != cudaSuccess) return error;
   switch (product->a.dtype) {
   case DM_F16:
-    return launch<__half>(product);
+    return launch<__half>(&aligned);
   case DM_BF16:
-    return launch<__nv_bfloat16>(product);
+    return launch<__nv_bfloat16>(&aligned);
   case DM_F32: /* the registry has it for TF32 only */
-    return launch<float>(product);
+    return launch<float>(&aligned);
   default:
     return cudaErrorInvalidValue;
   }
