@@ -41,4 +41,9 @@ template <int PENDING> static __device__ __forceinline__ void wait_for_copies() 
   asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
+/* Until all have arrived, committed or not. */
+static __device__ __forceinline__ void wait_for_all_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 #endif

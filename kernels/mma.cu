@@ -37,7 +37,7 @@ struct Tiling {
   static_assert(STEPS % 2 == 0, "two fragments take turns");
 };
 
-struct Large : Tiling<128, 256, 128, 3, 64, 64> {};
+struct Large : Tiling<192, 256, 64, 5, 96, 64> {};
 struct Small : Tiling<64, 128, 64, 4, 32, 64> {};
 
 /* Piece PIECE (of 16 bytes) of row ROW of A lies at that of the row: eight rows lie in different
@@ -58,17 +58,18 @@ public:
     a_to = a_row * Shape::DEPTH + a_piece<Shape::DEPTH>(a_row, a_col) * 16;
     b_to = Shape::A_BYTES + b_row * ROW_BYTES + (b_col ^ Tensor<T>::swizzle(b_row)) * 16;
     a_rows = (int)min(p.a.rows - corner.row - a_row, (int64_t)Shape::BM);
-    b_bytes = bytes_of(p.b.cols - corner.col - b_col * LENGTH);
+    b_bytes = bytes_of((int)min(p.b.cols - corner.col - b_col * LENGTH, (int64_t)LENGTH));
   }
 
   /* Part PART of PARTS of the copies into the stage at TO.  What lies outside becomes 0. */
   template <int PARTS> __device__ __forceinline__ void copy(unsigned to, int part) const {
-    const int a_bytes = bytes_of(k_left - threadIdx.x % A_ACROSS * LENGTH);
+    const int k_here = (int)min(max(k_left, (int64_t)0), (int64_t)BK);
+    const int a_bytes = bytes_of(k_here - (int)threadIdx.x % A_ACROSS * LENGTH);
 #pragma unroll
     for (int i = A_COUNT * part / PARTS; i < A_COUNT * (part + 1) / PARTS; i++)
       copy_vector_async(to + a_to + i * A_STEP * Shape::DEPTH, a_from + i * a_step,
                         i * A_STEP < a_rows ? a_bytes : 0);
-    const int64_t b_rows = k_left - threadIdx.x / B_ACROSS;
+    const int b_rows = k_here - (int)threadIdx.x / B_ACROSS;
 #pragma unroll
     for (int i = B_COUNT * part / PARTS; i < B_COUNT * (part + 1) / PARTS; i++)
       copy_vector_async(to + b_to + i * B_STEP * ROW_BYTES, b_from + i * b_step,
@@ -101,54 +102,94 @@ private:
   int a_rows, b_bytes; /* inside the matrices */
 
   /* Of 16, those of the elements that are there. */
-  static __device__ __forceinline__ int bytes_of(int64_t elements) {
-    return (int)max((int64_t)0, min(elements, (int64_t)LENGTH)) * SIZE;
+  static __device__ __forceinline__ int bytes_of(int elements) {
+    return max(0, min(elements, LENGTH)) * SIZE;
   }
 };
 
-/* SUMS of a thread (with g and t as in tensor_core.cuh) into C from (row, col) on. */
-template <class T, class Sum, int M, int N>
-__device__ __forceinline__ void store(const Product<T> &p, const Sum (&sums)[M][N][4], int64_t row,
-                                      int64_t col, bool wide) {
-  constexpr int RUN = Tensor<T>::RUN;
-  struct alignas(RUN * sizeof(Sum)) Run {
-    Sum at[RUN];
+/* WIDTH elements side by side, of which the first COUNT are there. */
+template <class T, int WIDTH> struct alignas(WIDTH * sizeof(T)) Run { T at[WIDTH]; };
+template <int WIDTH, class T>
+__device__ __forceinline__ Run<T, WIDTH> load_run(const T *from, int count) {
+  if (count == WIDTH) return *reinterpret_cast<const Run<T, WIDTH> *>(from);
+  Run<T, WIDTH> run = {};
+#pragma unroll
+  for (int e = 0; e < WIDTH - 1; e++)
+    if (e < count) run.at[e] = from[e];
+  return run;
+}
+template <int WIDTH, class T>
+__device__ __forceinline__ void store_run(T *to, const Run<T, WIDTH> &run, int count) {
+  if (count == WIDTH) {
+    *reinterpret_cast<Run<T, WIDTH> *>(to) = run;
+    return;
+  }
+#pragma unroll
+  for (int e = 0; e < WIDTH - 1; e++)
+    if (e < count) to[e] = run.at[e];
+}
+
+/* SUMS of a warp into C from (row, col) on, by way of PATCH, its own 16 rows of shared memory: so
+ * whole rows are written at a time, however they are aligned.  WIDTH: elements that a thread moves
+ * at once. */
+template <int WIDTH, class T, class Sum, int M, int N>
+__device__ __forceinline__ void store(const Product<T> &p, const Sum (&sums)[M][N][4], Sum *patch,
+                                      int64_t row, int64_t col) {
+  constexpr int RUN = Tensor<T>::RUN, COLS = N * 8, STRIDE = COLS + 8;
+  constexpr int ACROSS = COLS / WIDTH, COUNT = 16 * ACROSS / 32;
+  typedef Run<Sum, WIDTH> Vector;
+  const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  Vector old[COUNT];
+
+  const auto for_vectors =
+      [&](int i, auto function) { /* of this thread in rows 16 i ... */
+#pragma unroll
+                                  for (int v = 0; v < COUNT; v++) {
+                                    const int y = (v * 32 + lane) / ACROSS,
+                                              x = (v * 32 + lane) % ACROSS * WIDTH;
+                                    const int64_t r = row + i * 16 + y, c = col + x;
+                                    if (r < p.c.rows && c < p.c.cols)
+                                      function(v, patch + y * STRIDE + x, &p.c.at(r, c),
+                                               (int)min(p.c.cols - c, (int64_t)WIDTH));
+                                  }
+      };
+  const auto load_old = [&](int i) {
+    if (p.accumulate)
+      for_vectors(i, [&](int v, const Sum *, const Sum *from, int count) {
+        old[v] = load_run<WIDTH>(from, count);
+      });
   };
-  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+
 #pragma unroll
-  for (int i = 0; i < M * 2; i++) {
-    const int64_t r = row + i * 8 + g;
-    if (r >= p.c.rows) continue;
+  for (int i = 0; i < M; i++) {
 #pragma unroll
-    for (int run = 0; run < N * 2 / RUN; run++) {
-      const int64_t c = col + Tensor<T>::column(run, t);
-      Sum *const to = &p.c.at(r, c);
-      Run values;
+    for (int r = 0; r < N * 4 / RUN; r++) {
+      const int half = r % 2, run = r / 2;
+      Run<Sum, RUN> values;
 #pragma unroll
-      for (int e = 0; e < RUN; e++) values.at[e] = Tensor<T>::sum(sums[i / 2], i % 2, run, e);
-      if (wide && c + RUN <= p.c.cols) {
-        if (p.accumulate) {
-          const Run old = *reinterpret_cast<const Run *>(to);
-#pragma unroll
-          for (int e = 0; e < RUN; e++) values.at[e] = mad(values.at[e], Sum(1), old.at[e]);
-        }
-        *reinterpret_cast<Run *>(to) = values;
-      } else {
-#pragma unroll
-        for (int e = 0; e < RUN; e++)
-          if (c + e < p.c.cols)
-            to[e] = p.accumulate ? mad(values.at[e], Sum(1), to[e]) : values.at[e];
-      }
+      for (int e = 0; e < RUN; e++) values.at[e] = Tensor<T>::sum(sums[i], half, run, e);
+      *reinterpret_cast<Run<Sum, RUN> *>(patch + (half * 8 + g) * STRIDE +
+                                         Tensor<T>::column(run, t)) = values;
     }
+    load_old(i); /* in place of the sums that lie in PATCH now */
+    __syncwarp();
+    for_vectors(i, [&](int v, const Sum *from, Sum *to, int count) {
+      Vector values = *reinterpret_cast<const Vector *>(from);
+#pragma unroll
+      for (int e = 0; e < WIDTH && p.accumulate; e++)
+        values.at[e] = mad(values.at[e], Sum(1), old[v].at[e]);
+      store_run(to, values, count);
+    });
+    __syncwarp();
   }
 }
 
 template <class T, class Shape>
 __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> p, bool wide_c) {
   typedef typename Types<T>::Sum Sum;
-  constexpr int STAGES = Shape::STAGES, STEPS = Shape::STEPS, M = Shape::WM / 16, N = Shape::WN / 8;
-  constexpr int ROW_BYTES = Shape::BN * (int)sizeof(T),
-                STEP_BYTES = 32 / (int)sizeof(T) * ROW_BYTES;
+  constexpr int STAGES = Shape::STAGES, STEPS = Shape::STEPS, SIZE = (int)sizeof(T);
+  constexpr int M = Shape::WM / 16, N = Shape::WN / 8, ROW_BYTES = Shape::BN * SIZE;
+  constexpr int TOGETHER = Tensor<T>::TOGETHER;
   extern __shared__ __align__(128) char memory[];
   const unsigned stages = (unsigned)__cvta_generic_to_shared(memory);
 
@@ -166,45 +207,61 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
 
   const int a_row = warp_row + lane % 16; /* which this lane names to ldmatrix */
   const unsigned a_at = a_row * Shape::DEPTH + a_piece<Shape::DEPTH>(a_row, lane / 16) * 16;
-  const unsigned b_at =
-      Shape::A_BYTES + Tensor<T>::offset(lane, ROW_BYTES, warp_col * (int)sizeof(T) / 16);
-  uint32_t a[2][M][4], b[2][N][2]; /* fragments of a step and of the next */
-  const auto load_fragments = [&](int which, unsigned stage, int step) {
-#pragma unroll
-    for (int i = 0; i < M; i++)
-      load_matrices(a[which][i], ((stage + a_at) ^ (step * 32)) + i * 16 * Shape::DEPTH);
-    Tensor<T>::load(b[which], stage + b_at + step * STEP_BYTES, ROW_BYTES);
+  const unsigned b_at = Shape::A_BYTES + Tensor<T>::offset(lane, ROW_BYTES, warp_col * SIZE / 16);
+  uint32_t a[2][4], b[N][2]; /* of 16 rows and of the next; of all columns */
+  const auto load_a = [&](int i, int stage, int step) {
+    const unsigned at = stages + stage * Shape::STAGE_BYTES + a_at;
+    load_matrices(a[i % 2], (at ^ (step * 32)) + i * 16 * Shape::DEPTH);
+  };
+  const auto load_b = [&](int j, int stage, int step) {
+    const unsigned at = stages + stage * Shape::STAGE_BYTES + b_at;
+    Tensor<T>::load(b + j, at + step * (32 / SIZE) * ROW_BYTES, j, ROW_BYTES);
   };
   wait_for_copies<STAGES - 2>();
   __syncthreads();
-  load_fragments(0, stages, 0);
+  load_a(0, 0, 0);
+#pragma unroll
+  for (int j = 0; j < N; j += TOGETHER) load_b(j, 0, 0);
+  Tensor<T>::finish_a(a[0]);
 
   Sum sums[M][N][4] = {};
   int now = 0, free_stage = STAGES - 1;
-  for (int64_t k = 0; k < p.a.cols; k += Shape::DEPTH / (int)sizeof(T)) {
+  const auto copy_part = [&](int part) {
+    copier.template copy<STEPS>(stages + free_stage * Shape::STAGE_BYTES, part);
+  };
+  copy_part(0);
+  for (int64_t k = 0; k < p.a.cols; k += Shape::DEPTH / SIZE) {
 #pragma unroll
-    for (int s = 0; s < STEPS; s++) {
-      copier.template copy<STEPS>(stages + free_stage * Shape::STAGE_BYTES, s);
-      if (s == STEPS - 1) { /* on to the next stage: it has arrived, and the present one is read */
-        copier.advance();
-        commit_copies();
-        wait_for_copies<STAGES - 2>();
-        __syncthreads();
-        free_stage = now;
-        now = now + 1 == STAGES ? 0 : now + 1;
+    for (int s = 0; s < STEPS; s++)
+#pragma unroll
+      for (int i = 0; i < M; i++) {
+        const bool last = s == STEPS - 1 && i == M - 1;
+        if (last) { /* the next stage has arrived, and this one is read */
+          copier.advance();
+          commit_copies();
+          wait_for_copies<STAGES - 2>();
+          __syncthreads();
+          free_stage = now;
+          now = now + 1 == STAGES ? 0 : now + 1;
+        }
+        load_a((i + 1) % M, now, i < M - 1 ? s : (s + 1) % STEPS);
+        if (last || (i == 0 && s < STEPS - 1)) copy_part((s + 1) % STEPS);
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+          if (i == 0 && j % 2 == 0) Tensor<T>::finish_b(b[j], b[j + 1]);
+          Tensor<T>::multiply(sums[i][j], a[i % 2], b[j]);
+          if (i == M - 1 && (j + 1) % TOGETHER == 0) load_b(j + 1 - TOGETHER, now, (s + 1) % STEPS);
+        }
+        Tensor<T>::finish_a(a[(i + 1) % 2]);
       }
-      load_fragments((s + 1) % 2, stages + now * Shape::STAGE_BYTES, (s + 1) % STEPS);
-      Tensor<T>::finish(a[s % 2], b[s % 2]);
-#pragma unroll
-      for (int i = 0; i < M; i++)
-#pragma unroll
-        for (int j = 0; j < N; j++)
-          Tensor<T>::multiply(sums[i][i % 2 ? N - 1 - j : j], a[s % 2][i],
-                              b[s % 2][i % 2 ? N - 1 - j : j]);
-    }
   }
-  wait_for_copies<0>(); /* beyond the last k nothing was read, but zeros are stored */
-  store(p, sums, corner.row + warp_row, corner.col + warp_col, wide_c);
+  wait_for_all_copies(); /* beyond the last k nothing was read, but zeros are stored */
+  __syncthreads();
+  Sum *const patch = reinterpret_cast<Sum *>(memory) + warp * 16 * (Shape::WN + 8);
+  if (wide_c)
+    store<4>(p, sums, patch, corner.row + warp_row, corner.col + warp_col);
+  else
+    store<1>(p, sums, patch, corner.row + warp_row, corner.col + warp_col);
 }
 
 template <class T, class Shape> cudaError_t launch(const dm_product *product) {
@@ -214,9 +271,7 @@ template <class T, class Shape> cudaError_t launch(const dm_product *product) {
   const cudaError_t refused =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   if (refused != cudaSuccess) return refused;
-  const int64_t run_bytes = Tensor<T>::RUN * (int64_t)sizeof(*p.c.base);
-  const bool wide_c = (uintptr_t)p.c.base % run_bytes == 0 &&
-                      p.c.stride * (int64_t)sizeof(*p.c.base) % run_bytes == 0;
+  const bool wide_c = (uintptr_t)p.c.base % 16 == 0 && p.c.stride % 4 == 0;
   const unsigned blocks = blocks_for_tiles(product->c, Shape::BM, Shape::BN);
   kernel<<<blocks, Shape::THREADS, bytes, product->stream>>>(p, wide_c);
   return cudaGetLastError();
