@@ -45,7 +45,7 @@ template <class T> struct Tensor;
 
 /* 16 bits: ldmatrix transposes. */
 struct TensorHalf {
-  static constexpr int RUN = 2, TOGETHER = 2;
+  static constexpr int RUN = 2;
 
   static __device__ __forceinline__ int swizzle(int k) {
     return k % 8;
@@ -54,8 +54,10 @@ struct TensorHalf {
     const int k = lane % 16;
     return k * row_bytes + ((piece + lane / 16) ^ swizzle(k)) * 16;
   }
-  static __device__ __forceinline__ void load(uint32_t (*b)[2], unsigned at, int j, int) {
-    load_transposed(b[0], b[1], at ^ (j * 16));
+  template <int N>
+  static __device__ __forceinline__ void load(uint32_t (&b)[N][2], unsigned at, int) {
+#pragma unroll
+    for (int j = 0; j < N; j += 2) load_transposed(b[j], b[j + 1], at ^ (j * 16));
   }
   static __device__ __forceinline__ void finish_a(uint32_t (&)[4]) {
   }
@@ -87,7 +89,7 @@ template <> struct Tensor<__nv_bfloat16> : TensorHalf {
 /* TF32: nothing transposes words of 4 bytes, but a thread may read 16 bytes of row t, which are
  * column g of four products if those are taken to have columns 4g, 4g + 1, ... of C. */
 template <> struct Tensor<float> {
-  static constexpr int RUN = 4, TOGETHER = 4;
+  static constexpr int RUN = 4;
 
   static __device__ __forceinline__ int swizzle(int k) {
     return k % 4 * 2;
@@ -96,13 +98,17 @@ template <> struct Tensor<float> {
     const int k = lane % 4;
     return k * row_bytes + ((piece + lane / 4) ^ swizzle(k)) * 16;
   }
-  static __device__ __forceinline__ void load(uint32_t (*b)[2], unsigned at, int j, int row_bytes) {
+  template <int N>
+  static __device__ __forceinline__ void load(uint32_t (&b)[N][2], unsigned at, int row_bytes) {
 #pragma unroll
-    for (int half = 0; half < 2; half++)
-      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(b[0][half]), "=r"(b[1][half]), "=r"(b[2][half]), "=r"(b[3][half])
-                   : "r"(at + j * 32 + half * 4 * row_bytes)
-                   : "memory");
+    for (int j = 0; j < N; j += 4)
+#pragma unroll
+      for (int half = 0; half < 2; half++)
+        asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(b[j][half]), "=r"(b[j + 1][half]), "=r"(b[j + 2][half]),
+                       "=r"(b[j + 3][half])
+                     : "r"(at + j * 32 + half * 4 * row_bytes)
+                     : "memory");
   }
   /* Rounded to nearest: one instruction for ties to even, three for ties away from zero, which is
    * all that Ampere has. */
@@ -137,7 +143,7 @@ template <> struct Tensor<float> {
  * and 4t + 1 of columns 2g and 2g + 1 in one register, the next two rows in another: the bytes of
  * both make one word of the even column and one of the odd. */
 template <> struct Tensor<int8_t> {
-  static constexpr int RUN = 4, TOGETHER = 2;
+  static constexpr int RUN = 4;
 
   static __device__ __forceinline__ int swizzle(int k) {
     return k % 2 | (k / 4 % 4) * 2;
@@ -147,8 +153,10 @@ template <> struct Tensor<int8_t> {
     const int k = matrix / 2 * 16 + matrix % 2 * 2 + row / 2 * 4 + row % 2;
     return k * row_bytes + (piece ^ swizzle(k)) * 16;
   }
-  static __device__ __forceinline__ void load(uint32_t (*b)[2], unsigned at, int j, int) {
-    load_transposed(b[0], b[1], at ^ (j * 8));
+  template <int N>
+  static __device__ __forceinline__ void load(uint32_t (&b)[N][2], unsigned at, int) {
+#pragma unroll
+    for (int j = 0; j < N; j += 2) load_transposed(b[j], b[j + 1], at ^ (j * 8));
   }
   static __device__ __forceinline__ void finish_a(uint32_t (&)[4]) {
   }
