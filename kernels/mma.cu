@@ -66,31 +66,30 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
   const int a_row = warp_row + lane % 16; /* which this lane names to ldmatrix */
   const unsigned a_at = a_row * Shape::DEPTH + a_piece<Shape::DEPTH>(a_row, lane / 16) * 16;
   const unsigned b_at = Shape::A_BYTES + Tensor<T>::offset(lane, ROW_BYTES, warp_col * SIZE / 16);
-  uint32_t a[M][4], b[2][N][2]; /* of a step; of B also those of the next */
-  const auto load_a = [&](int i, int stage, int step) {
-    const unsigned at = stages + stage * Shape::STAGE_BYTES + a_at;
-    load_matrices(a[i], (at ^ (step * 32)) + i * 16 * Shape::DEPTH);
+  uint32_t a[2][M][4], b[2][N][2]; /* of a step and of the next */
+  const auto load_fragments = [&](int which, int stage, int step) {
+    const unsigned at = stages + stage * Shape::STAGE_BYTES;
+#pragma unroll
+    for (int i = 0; i < M; i++)
+      load_matrices(a[which][i], ((at + a_at) ^ (step * 32)) + i * 16 * Shape::DEPTH);
+    Tensor<T>::load(b[which], at + b_at + step * (32 / SIZE) * ROW_BYTES, ROW_BYTES);
   };
-  const auto load_b = [&](int which, int stage, int step) {
-    const unsigned at = stages + stage * Shape::STAGE_BYTES + b_at + step * (32 / SIZE) * ROW_BYTES;
-    Tensor<T>::load(b[which], at, ROW_BYTES);
-  };
-  const auto finish_b = [&](int which) {
+  const auto finish_fragments = [&](int which) {
+#pragma unroll
+    for (int i = 0; i < M; i++) Tensor<T>::finish_a(a[which][i]);
 #pragma unroll
     for (int j = 0; j < N; j += 2) Tensor<T>::finish_b(b[which][j], b[which][j + 1]);
   };
   wait_for_copies<STAGES - 2>();
   __syncthreads();
-#pragma unroll
-  for (int i = 0; i < M; i++) load_a(i, 0, 0);
-  load_b(0, 0, 0);
-  Tensor<T>::finish_a(a[0]);
-  finish_b(0);
+  load_fragments(0, 0, 0);
+  finish_fragments(0);
 
   Sum sums[M][N][4] = {};
   int now = 0, free_stage = STAGES - 1;
+  constexpr int PARTS = Shape::PARTS;
   const auto copy_part = [&](int part, int left) {
-    copier.template copy<STEPS>(stages + free_stage * Shape::STAGE_BYTES, part, k_of(left));
+    copier.template copy<PARTS>(stages + free_stage * Shape::STAGE_BYTES, part, k_of(left));
   };
   copy_part(0, tiles - STAGES + 1);
   for (int left = tiles; left > 0; left--) {
@@ -105,18 +104,17 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
         free_stage = now;
         now = now + 1 == STAGES ? 0 : now + 1;
       }
-      load_b((s + 1) % 2, now, (s + 1) % STEPS);
-      copy_part((s + 1) % STEPS, left - STAGES + 1 - (s == STEPS - 1));
+      load_fragments((s + 1) % 2, now, (s + 1) % STEPS);
+      if ((s + 1) % (STEPS / PARTS) == 0)
+      copy_part((s + 1) % STEPS / (STEPS / PARTS), left - STAGES + 1 - (s == STEPS - 1));
 #pragma unroll
       for (int i = 0; i < M; i++) {
 #pragma unroll
         for (int j = 0; j < N; j++) { /* and back again: one operand stays the same */
           const int turned = i % 2 ? N - 1 - j : j;
-          Tensor<T>::multiply(sums[i][turned], a[i], b[s % 2][turned]);
+          Tensor<T>::multiply(sums[i][turned], a[s % 2][i], b[s % 2][turned]);
         }
-        load_a(i, now, (s + 1) % STEPS);
-        Tensor<T>::finish_a(a[(i + 1) % M]);
-        if (i == 1) finish_b((s + 1) % 2); /* they have arrived */
+        if (i == Shape::FINISH) finish_fragments((s + 1) % 2); /* they have arrived */
       }
     }
   }

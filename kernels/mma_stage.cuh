@@ -17,6 +17,7 @@ struct Tiling {
   static constexpr int A_BYTES = BM * DEPTH, STAGE_BYTES = (BM + BN) * DEPTH;
   static constexpr int STEPS = DEPTH / 32; /* of mma.sync */
   static constexpr int GROUP = 8;          /* rows of tiles that run together */
+  static constexpr int PARTS = STEPS, FINISH = 1;
   static_assert(DEPTH == 64 || DEPTH == 128, "what the swizzle of A is made for");
   static_assert(STEPS % 2 == 0, "two fragments take turns");
 };
