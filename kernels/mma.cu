@@ -17,7 +17,7 @@
 #include "kernels/mma.cuh"
 
 #include "kernels/aligned.cuh"
-#include "kernels/grouped.cuh"
+#include "kernels/matrix.cuh"
 #include "kernels/mma_stage.cuh"
 #include "kernels/mma_store.cuh"
 
@@ -25,13 +25,10 @@ namespace {
 
 /* CYCLES: what 32 bytes of k took on an H200, in 16 bits, with BLOCKS on every multiprocessor;
  * ALONE: with one. */
-struct Large : Tiling<160, 256, 128, 3, 80, 64> {
-  static constexpr int CYCLES = 525, ALONE = CYCLES;
-};
-struct Medium : Tiling<128, 256, 128, 3, 64, 64> {
+struct Large : MmaTiling<128, 256, 128, 3, 64, 64> {
   static constexpr int CYCLES = 475, ALONE = CYCLES;
 };
-struct Small : Tiling<64, 128, 64, 4, 32, 64, 2> {
+struct Small : MmaTiling<64, 128, 64, 4, 32, 64, 2> {
   static constexpr int CYCLES = 365, ALONE = 220;
 };
 
@@ -45,7 +42,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
   const unsigned stages = (unsigned)__cvta_generic_to_shared(memory);
 
   __shared__ Corner corner; /* which is needed again at the end: registers are short */
-  if (threadIdx.x == 0) corner = grouped_corner<Shape::GROUP>(p.c, Shape::BM, Shape::BN);
+  if (threadIdx.x == 0) corner = grouped_corner<Shape>(p.c);
   __syncthreads();
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int warp_row = warp / Shape::WARPS_ACROSS * Shape::WM;
@@ -106,7 +103,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
       }
       load_fragments((s + 1) % 2, now, (s + 1) % STEPS);
       if ((s + 1) % (STEPS / PARTS) == 0)
-      copy_part((s + 1) % STEPS / (STEPS / PARTS), left - STAGES + 1 - (s == STEPS - 1));
+        copy_part((s + 1) % STEPS / (STEPS / PARTS), left - STAGES + 1 - (s == STEPS - 1));
 #pragma unroll
       for (int i = 0; i < M; i++) {
 #pragma unroll
@@ -128,7 +125,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
 }
 
 template <class T, class Shape> cudaError_t launch(const dm_product *product) {
-  const Product<T> p(product);
+  const Product<T> p = product_of<T>(product);
   const auto kernel = mma<T, Shape>;
   const int bytes = Shape::STAGES * Shape::STAGE_BYTES;
   const cudaError_t refused =
@@ -149,14 +146,11 @@ template <class Shape> int64_t time_of(const dm_product *product) {
 }
 
 template <class T> cudaError_t launch_fitting(const dm_product *product) {
-  const int64_t large = time_of<Large>(product), medium = time_of<Medium>(product);
-  cudaError_t error = cudaErrorInvalidValue; /* also where shared memory is too small */
-  if (large < medium && large < time_of<Small>(product))
-    error = launch<T, Large>(product);
-  else if (medium < time_of<Small>(product))
-    error = launch<T, Medium>(product);
-  if (error != cudaErrorInvalidValue) return error;
-  (void)cudaGetLastError();
+  if (time_of<Large>(product) < time_of<Small>(product)) {
+    const cudaError_t error = launch<T, Large>(product);
+    if (error != cudaErrorInvalidValue) return error;
+    (void)cudaGetLastError(); /* not so much shared memory here */
+  }
   return launch<T, Small>(product);
 }
 

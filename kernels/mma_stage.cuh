@@ -10,7 +10,7 @@
 /* The block's tile of C, the bytes of k in a row of A that make a stage, the number of stages, and
  * the warp's tile. */
 template <int BM_, int BN_, int DEPTH_, int STAGES_, int WM_, int WN_, int BLOCKS_ = 1>
-struct Tiling {
+struct MmaTiling {
   static constexpr int BM = BM_, BN = BN_, DEPTH = DEPTH_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int WM = WM_, WN = WN_, WARPS_ACROSS = BN / WN;
   static constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;

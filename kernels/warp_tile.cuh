@@ -27,18 +27,6 @@ struct Tiling {
  * between. */
 constexpr int PARTS = 2;
 
-/* Blocks run in the order of their numbers.  They are counted down GROUP rows of tiles, then on to
- * the next column: those that run together need few different rows of A and columns of B. */
-template <class Shape, class T>
-static __device__ __forceinline__ Corner grouped_corner(const Matrix<T> &c) {
-  constexpr int GROUP = Shape::GROUP;
-  const int64_t down = (c.rows + Shape::BM - 1) / Shape::BM;
-  const int64_t across = (c.cols + Shape::BN - 1) / Shape::BN;
-  const int64_t group = blockIdx.x / (GROUP * across), rest = blockIdx.x % (GROUP * across);
-  const int64_t height = min((int64_t)GROUP, down - group * GROUP); /* the last may be lower */
-  return {(group * GROUP + rest % height) * Shape::BM, rest / height * Shape::BN};
-}
-
 /* What a block of a kernel with __launch_bounds__(Shape::THREADS, Shape::BLOCKS) does. */
 template <class Shape, class T>
 static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, const Wide &wide) {

@@ -17,6 +17,7 @@
 
 #include "kernels/aligned.cuh"
 #include "kernels/async_copy.cuh"
+#include "kernels/matrix.cuh"
 #include "kernels/thread_tile.cuh"
 
 namespace {
@@ -155,7 +156,7 @@ template <class T> __global__ void __launch_bounds__(THREADS, 2) wmma_product(Pr
 
 template <class T> cudaError_t launch(const dm_product *product) {
   const unsigned blocks = blocks_for_tiles(product->c, BM, BN);
-  wmma_product<<<blocks, THREADS, 0, product->stream>>>(Product<T>(product));
+  wmma_product<<<blocks, THREADS, 0, product->stream>>>(product_of<T>(product));
   return cudaGetLastError();
 }
 
