@@ -117,7 +117,7 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
     "tiles turned in registers and padded shared memory, 16 bytes at a time on both sides")
 #define DM_ADD_LIST(X)                                                                             \
   X(add_grid_stride, DM_KERNEL_SUMS,                                                               \
-    "a grid that fills the GPU once and strides over the matrix, counted in one dimension")        \
+    "a grid of the GPU's size that strides over the matrix, counted in one dimension")             \
   X(add_2d, DM_KERNEL_SUMS, "blocks of 32 x 8 threads, 16 bytes of a row each")
 #define DM_DOT_LIST(X)                                                                             \
   X(dot_interleaved, DM_KERNEL_SUMS, "tree in shared memory: neighbours first, warps diverge")     \

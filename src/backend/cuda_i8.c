@@ -11,7 +11,7 @@
 #include "kernels/kernels.h"
 
 enum {
-  BAND_BYTES = 32 << 20, /* of A and C, where they are copied */
+  BAND_BYTES = 64 << 20, /* of A and C, where they are copied */
   LEAST_ROWS = 64,
 };
 

@@ -7,7 +7,10 @@ static dm_status time_between(dm_cuda *gpu, cudaEvent_t begin, cudaEvent_t end, 
                               dm_view a, dm_view b, double *seconds) {
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
   DM_CUDA(gpu, cudaEventRecord(begin, stream));
-  DM_TRY(dm_cuda_product(gpu, c, a, b, false));
+  if (a.dtype == DM_I8) /* with the transposition that cuBLAS' fast kernels need */
+    DM_TRY(dm_cuda_multiply_i8(gpu, c, a, b, false));
+  else
+    DM_TRY(dm_cuda_product(gpu, c, a, b, false));
   DM_CUDA(gpu, cudaEventRecord(end, stream));
   DM_CUDA(gpu, cudaEventSynchronize(end));
   float milliseconds = 0.0f;

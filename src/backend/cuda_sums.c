@@ -6,6 +6,11 @@
 #include "backend/probe.h"
 #include "kernels/kernels.h"
 
+/* Fewer than a block of add_2d takes. */
+static bool few_columns(dm_view z) {
+  return z.cols * dm_dtype_size(z.dtype) < 512;
+}
+
 dm_status dm_cuda_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                       double beta) {
   dm_cuda *gpu = dm_cuda_of(backend);
@@ -17,7 +22,8 @@ dm_status dm_cuda_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, doub
                                 .alpha = alpha,
                                 .beta = beta,
                                 .stream = gpu->side};
-  DM_CUDA(gpu, dm_kernels_add_grid_stride(&addition));
+  DM_CUDA(gpu, few_columns(addition.z) ? dm_kernels_add_grid_stride(&addition)
+                                       : dm_kernels_add_2d(&addition));
   DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
   return DM_OK;
 }

@@ -96,7 +96,7 @@ static void check_kernel(const char *kernel, bool tf32, int64_t tile) {
 /* i8 in several bands: as the tiled kernel has it. */
 static void test_i8_bands(void **state) {
   (void)state;
-  const int64_t m = 5003, n = 1501, k = 1009;
+  const int64_t m = 10007, n = 1501, k = 1009;
   const dm_generator generator = {.kind = DM_INTEGER, .seed = 3, .parameter = 127.0};
   void *results[2];
   for (int i = 0; i < 2; i++) {

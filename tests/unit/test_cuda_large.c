@@ -31,6 +31,13 @@ static dm_view large(dm_backend *gpu, dm_dtype dtype, const int64_t shape[2], bo
   return dm_view_strided(memory, dtype, DM_DEVICE, shape[turned], shape[!turned], shape[!turned]);
 }
 
+/* Element N, counted along the rows, is that of row 0 and column N. */
+static void fill(dm_backend *gpu, dm_view view, const dm_generator *generator) {
+  const int64_t count = view.rows * view.cols;
+  ok(dm_backend_fill(gpu, dm_view_strided(view.base, view.dtype, DM_DEVICE, 1, count, count),
+                     generator, 0, 0));
+}
+
 static int64_t drawn(int64_t sample, int which, int64_t size) {
   if (sample == 0) return size - 1; /* the last element too */
   return (int64_t)(dm_random_bits(7, sample, which, 0) >> 1) % size;
@@ -41,13 +48,13 @@ static void transpose(dm_backend *gpu, const char *name,
   const dm_generator numbers = {.kind = DM_INTEGER, .seed = 3, .parameter = 127.0};
   for (int s = 0; s < SHAPES; s++) {
     dm_view from = large(gpu, DM_I8, shapes[s], false), to = large(gpu, DM_I8, shapes[s], true);
-    ok(dm_backend_fill(gpu, from, &numbers, 0, 0));
+    fill(gpu, from, &numbers);
     cuda_ok(kernel(&(dm_transposition){.to = to, .from = from}));
     for (int64_t sample = 0; sample < SAMPLES; sample++) {
       const int64_t i = drawn(sample, 0, from.rows), j = drawn(sample, 1, from.cols);
       int8_t got;
       cuda_ok(cudaMemcpy(&got, dm_view_at(to, j, i), 1, cudaMemcpyDeviceToHost));
-      if (got != (int8_t)dm_element(&numbers, i, j, 0))
+      if (got != (int8_t)dm_element(&numbers, 0, i * from.cols + j, 0))
         fail_msg("%s, shape %d: element (%lld, %lld) is wrong", name, s, (long long)i,
                  (long long)j);
     }
@@ -85,7 +92,7 @@ static void test_sums(void **state) {
   for (int s = 0; s < SHAPES; s++) {
     int doubled = 0;
     dm_view x = large(gpu, DM_F32, shapes[s], false);
-    ok(dm_backend_fill(gpu, x, &ones, 0, 0));
+    fill(gpu, x, &ones);
     dm_dot_product product = {.x = x, .y = x, .processors = 100};
     ok(dm_backend_alloc(gpu, DM_DEVICE, dm_kernels_dot_scratch(&product), &product.scratch));
     ok(dm_backend_alloc(gpu, DM_DEVICE, 8, (void **)&product.result));
