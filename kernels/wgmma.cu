@@ -162,7 +162,7 @@ template <class Element, class Shape> cudaError_t launch(const dm_product *produ
 
 /* ---- which tiles ---- */
 
-typedef WgmmaShape<2, 192, 4, 1, 1, 3, 1, true> Steady;  /* C leaves in the meantime */
+typedef WgmmaShape<2, 192, 5, 2, 1, 1, 1, true> Steady;  /* C leaves in the meantime */
 typedef WgmmaShape<2, 256, 4, 2, 1, 2, 1, false> Widest; /* least traffic */
 typedef WgmmaShape<2, 128, 4, 1, 1, 4, 4, false> Medium;
 typedef WgmmaShape<1, 128, 8, 1, 1, 4, 4, false> Small;
