@@ -55,7 +55,8 @@ static __device__ __forceinline__ uint32_t shifted(const WordRow &row, uint32_t 
 
 constexpr int PIECE_WORDS = 8; /* of a thread: under way at a time */
 
-__global__ void __launch_bounds__(256) pack_rows(Matrix<uint8_t> to, Matrix<const uint8_t> from) {
+static __global__ void __launch_bounds__(256)
+    pack_rows(Matrix<uint8_t> to, Matrix<const uint8_t> from) {
   const int lane = threadIdx.x % 32;
   const int64_t words = (from.cols + 3) / 4;
   const int64_t pieces = (words + 32 * PIECE_WORDS - 1) / (32 * PIECE_WORDS);
