@@ -55,7 +55,8 @@ static __device__ __forceinline__ uint32_t shifted(const WordRow &row, uint32_t 
 
 constexpr int PIECE_WORDS = 8; /* of a thread: under way at a time */
 
-__global__ void __launch_bounds__(256) pack_rows(Matrix<uint8_t> to, Matrix<const uint8_t> from) {
+static __global__ void __launch_bounds__(256)
+    pack_rows(Matrix<uint8_t> to, Matrix<const uint8_t> from) {
   const int lane = threadIdx.x % 32;
   const int64_t words = (from.cols + 3) / 4;
   const int64_t pieces = (words + 32 * PIECE_WORDS - 1) / (32 * PIECE_WORDS);
@@ -109,56 +110,62 @@ static __device__ __forceinline__ void transpose_words(uint32_t (&w)[4]) {
   w[3] = __byte_perm(high01, high23, 0x7632);
 }
 
-/* Bytes: tiles of 256 x 128, four by four in registers and then by words in shared memory, where
+/* Bytes: tiles of 128 x 128, four by four in registers and then by words in shared memory, where
  * word q of row c lies at q XOR c / 4: no bank conflicts either way. */
 static __device__ __forceinline__ void
 transpose_tile(Matrix<uint8_t> to, Matrix<const uint8_t> from, int64_t row, int64_t col) {
-  __shared__ uint32_t tile[128][64];
+  __shared__ uint32_t tile[128][32];
   const int x = threadIdx.x % 32, y = threadIdx.x / 32;
-  row *= 256, col *= 128;
-  uint32_t word[8][4], following[8][4];
+  row = row * 128 + 4 * y, col *= 128;
+  const bool aligned = ((uintptr_t)from.base | (uintptr_t)from.stride) % 4 == 0;
+  const bool whole = aligned && row - 4 * y + 128 <= from.rows && col + 128 <= from.cols;
+  uint32_t word[4][4], following[4][4];
+  if (whole) { /* no conditions between the loads */
+    const uint8_t *first = &from.base[row * from.stride + col + 4 * x];
 #pragma unroll
-  for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 16; i++)
+      word[i / 4][i % 4] =
+          __ldcs(reinterpret_cast<const uint32_t *>(first + (i / 4 * 32 + i % 4) * from.stride));
+  } else {
 #pragma unroll
-    for (int l = 0; l < 4; l++) {
-      const int64_t r = row + (y + 8 * i) * 4 + l;
+    for (int i = 0; i < 16; i++) {
+      const int64_t r = row + i / 4 * 32 + i % 4;
       const WordRow source(&from.base[r * from.stride], r < from.rows ? from.cols : 0);
-      word[i][l] = source.at(col / 4 + x);
-      following[i][l] = source.shift > 0 && x == 31 ? source.at(col / 4 + 32) : 0;
+      word[i / 4][i % 4] = source.at(col / 4 + x);
+      following[i / 4][i % 4] = source.shift > 0 && x == 31 ? source.at(col / 4 + 32) : 0;
     }
 #pragma unroll
-  for (int i = 0; i < 8; i++) {
-#pragma unroll
-    for (int l = 0; l < 4; l++) {
-      const int64_t r = row + (y + 8 * i) * 4 + l;
-      const WordRow source(&from.base[r * from.stride], from.cols);
-      word[i][l] = shifted(source, word[i][l], following[i][l]);
+    for (int i = 0; i < 16; i++) {
+      const WordRow source(&from.base[(row + i / 4 * 32 + i % 4) * from.stride], 0);
+      word[i / 4][i % 4] = shifted(source, word[i / 4][i % 4], following[i / 4][i % 4]);
     }
+  }
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
     transpose_words(word[i]);
 #pragma unroll
     for (int l = 0; l < 4; l++) tile[4 * x + l][(y + 8 * i) ^ x] = word[i][l];
   }
   __syncthreads();
-  const bool whole = row + 128 < to.stride; /* rows of TO end with a half of a tile */
-  for (int c = y; c < 128 && col + c < from.cols; c += 8) {
-    uint32_t *words = reinterpret_cast<uint32_t *>(&to.at(col + c, row));
-    words[x] = tile[c][x ^ c / 4];
-    if (whole) words[x + 32] = tile[c][(x + 32) ^ c / 4];
-  }
+  row -= 4 * y;
+#pragma unroll 4
+  for (int c = y; c < 128; c += 8) /* rows of TO are whole tiles long */
+    if (col + c < from.cols)
+      reinterpret_cast<uint32_t *>(&to.at(col + c, row))[x] = tile[c][x ^ c / 4];
 }
 
 template <class Bits>
 __global__ void __launch_bounds__(256) pack_transposed(Matrix<Bits> to, Matrix<const Bits> from) {
-  constexpr int WIDE = sizeof(Bits) == 1 ? 128 : 64;
-  const int64_t across = (from.cols + WIDE - 1) / WIDE;
+  constexpr int TILE = sizeof(Bits) == 1 ? 128 : 64;
+  const int64_t across = (from.cols + TILE - 1) / TILE;
   transpose_tile(to, from, blockIdx.x / across, blockIdx.x % across);
 }
 
 template <class Bits> cudaError_t pack_columns(dm_view from, void *at, cudaStream_t stream) {
   const Matrix<Bits> packed = {static_cast<Bits *>(at), from.cols, from.rows,
                                packed_stride(from.rows, sizeof(Bits))};
-  const int high = sizeof(Bits) == 1 ? 256 : 64, wide = sizeof(Bits) == 1 ? 128 : 64;
-  pack_transposed<<<blocks_for_tiles(from, high, wide), 256, 0, stream>>>(
+  const int tile = sizeof(Bits) == 1 ? 128 : 64;
+  pack_transposed<<<blocks_for_tiles(from, tile, tile), 256, 0, stream>>>(
       packed, matrix_of<const Bits>(from));
   return cudaGetLastError();
 }

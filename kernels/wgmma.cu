@@ -21,9 +21,6 @@
 
 namespace {
 
-#ifndef DM_PDL
-#define DM_PDL 1
-#endif
 constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
 
 /* ---- operands as the copy engine wants them ---- */
@@ -125,16 +122,12 @@ cudaError_t start(const WgmmaWork &work, int processors, cudaStream_t stream) {
   attributes[0].val.clusterDim = {Shape::CLUSTER, 1, 1};
   attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attributes[1].val.programmaticStreamSerializationAllowed = 1;
-  const cudaLaunchConfig_t config = {dim3(clusters * Shape::CLUSTER),
-                                     dim3(Shape::THREADS),
-                                     bytes,
-                                     stream,
-                                     attributes,
-                                     DM_PDL ? 2 : 1};
+  const cudaLaunchConfig_t config = {
+      dim3(clusters * Shape::CLUSTER), dim3(Shape::THREADS), bytes, stream, attributes, 2};
   return cudaLaunchKernelEx(&config, kernel, work);
 }
 
-template <class Element, class Shape> cudaError_t launch(const dm_product *product, int group) {
+template <class Element, class Shape> cudaError_t launch(const dm_product *product) {
   constexpr int SIZE = sizeof(Element);
   const dm_view c = product->c, a = product->a;
   if (c.rows > INT32_MAX || c.cols > INT32_MAX || a.cols > INT32_MAX) return cudaErrorInvalidValue;
@@ -144,7 +137,7 @@ template <class Element, class Shape> cudaError_t launch(const dm_product *produ
   work.steps = (int)divide_up(a.cols * SIZE, BOX_ROW);
   work.accumulate = product->accumulate;
   work.order = {(int)divide_up(c.rows, Shape::BM * Shape::DOWN),
-                (int)divide_up(c.cols, Shape::BN * Shape::ACROSS), group};
+                (int)divide_up(c.cols, Shape::BN * Shape::ACROSS), GROUP};
   char *free = static_cast<char *>(product->scratch);
   cudaError_t error =
       map_operand<Element>(&work.a, left, Shape::BM / Shape::ACROSS, &free, product->stream);
@@ -162,7 +155,7 @@ template <class Element, class Shape> cudaError_t launch(const dm_product *produ
 
 /* ---- which tiles ---- */
 
-typedef WgmmaShape<2, 192, 4, 1, 1, 3, 1, true> Steady;  /* C leaves in the meantime */
+typedef WgmmaShape<2, 192, 5, 2, 1, 1, 1, true> Steady;  /* C leaves in the meantime */
 typedef WgmmaShape<2, 256, 4, 2, 1, 2, 1, false> Widest; /* least traffic */
 typedef WgmmaShape<2, 128, 4, 1, 1, 4, 4, false> Medium;
 typedef WgmmaShape<1, 128, 8, 1, 1, 4, 4, false> Small;
@@ -181,7 +174,7 @@ template <class Shape> int64_t time_of(const dm_product *product, int one) {
 template <class Element> cudaError_t launch_fitting(const dm_product *product) {
   const struct {
     int64_t time;
-    cudaError_t (*launch)(const dm_product *, int);
+    cudaError_t (*launch)(const dm_product *);
   } choices[] = {{time_of<Steady>(product, 72), launch<Element, Steady>},
                  {time_of<Widest>(product, 100), launch<Element, Widest>},
                  {time_of<Medium>(product, 52), launch<Element, Medium>},
@@ -190,7 +183,7 @@ template <class Element> cudaError_t launch_fitting(const dm_product *product) {
   int best = 0;
   for (int i = 1; i < 5; i++)
     if (choices[i].time < choices[best].time) best = i;
-  return choices[best].launch(product, GROUP);
+  return choices[best].launch(product);
 }
 
 } // namespace

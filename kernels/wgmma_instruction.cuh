@@ -68,8 +68,8 @@ template <class Element, int N> struct Wgmma;
   DM_TEN(3)                                                                                        \
   DM_TEN(4)                                                                                        \
   DM_TEN(5)                                                                                        \
-  DM_TEN(6) DM_TEN(7) DM_TEN(8) DM_TEN(9) DM_TEN(10)                                               \
-      DM_TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127"
+  DM_TEN(6)                                                                                        \
+  DM_TEN(7) DM_TEN(8) DM_TEN(9) DM_TEN(10) DM_TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127"
 
 #define DM_HOLD_4(c, i) c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3])
 #define DM_HOLD_16(c, i)                                                                           \

@@ -45,47 +45,23 @@ static __device__ __forceinline__ void store_elements(const WgmmaWork &work, con
                                                       int row, int col) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   if (col + lane >= work.n) return;
-  Sum *at = static_cast<Sum *>(work.c_base) + (row + warp) * work.c_stride + col + lane;
+  const int64_t down = 4 * work.c_stride;
   const int rows = work.m - row - warp; /* from the first of this warp */
   const char *from = box + warp * BOX_ROW + lane % 4 * 4;
+  Sum *at = static_cast<Sum *>(work.c_base) + (row + warp) * work.c_stride + col + lane;
+  Sum sums[C_BOX_ROWS / 4];
 #pragma unroll
-  for (int i = 0; i < C_BOX_ROWS; i += 4, at += 4 * work.c_stride) {
-    const int piece = lane / 4 ^ warp ^ i % 8;
-    const Sum sum = *reinterpret_cast<const Sum *>(from + i * BOX_ROW + piece * 16);
-    if (i >= rows) continue;
-    if (work.accumulate)
-      atomicAdd(at, sum);
-    else
-      *at = sum;
-  }
-}
-
-/* All sums go to C from their registers: for small tiles, where the way through shared memory takes
- * longer than it saves. */
-template <class Shape, class Sum>
-static __device__ __forceinline__ void store_sums(const Worker<Shape> &worker,
-                                                  const Sum (&d)[Shape::SUMS], int row, int col) {
-  const WgmmaWork &work = worker.work;
-  const int thread = threadIdx.x % 128;
-  row += worker.warpgroup * C_BOX_ROWS + thread / 32 * 16 + thread % 32 / 4;
-  col += thread % 4 * 2;
-  Sum *c = static_cast<Sum *>(work.c_base) + row * work.c_stride + col;
+  for (int i = 0; i < C_BOX_ROWS / 4; i++)
+    sums[i] =
+        *reinterpret_cast<const Sum *>(from + i * 4 * BOX_ROW + (lane / 4 ^ warp ^ i * 4 % 8) * 16);
+  if (work.accumulate) {
 #pragma unroll
-  for (int i = 0; i < Shape::SUMS; i += 2) {
-    const int down = i / 2 % 2 * 8, across = i / 4 * 8;
-    Sum *at = c + down * work.c_stride + across;
-    if (row + down >= work.m) continue;
-    if (!work.accumulate && work.c_boxes && col + across + 1 < work.n) {
-      *reinterpret_cast<int2 *>(at) = *reinterpret_cast<const int2 *>(&d[i]);
-      continue;
-    }
-    for (int l = 0; l < 2; l++)
-      if (col + across + l < work.n) {
-        if (work.accumulate)
-          atomicAdd(at + l, d[i + l]);
-        else
-          at[l] = d[i + l];
-      }
+    for (int i = 0; i < C_BOX_ROWS / 4; i++, at += down)
+      if (4 * i < rows) atomicAdd(at, sums[i]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < C_BOX_ROWS / 4; i++, at += down)
+      if (4 * i < rows) *at = sums[i];
   }
 }
 
@@ -127,10 +103,6 @@ store_piece(const Worker<Shape> &worker, const Sum (&d)[Shape::SUMS], int piece,
 template <class Shape, class Sum>
 static __device__ __forceinline__ void store_tile(const Worker<Shape> &worker,
                                                   const Sum (&d)[Shape::SUMS], int row, int col) {
-  if (Shape::DIRECT) {
-    store_sums(worker, d, row, col);
-    return;
-  }
 #pragma unroll
   for (int piece = 0; piece < Shape::PIECES; piece++) store_piece(worker, d, piece, row, col);
 }

@@ -11,13 +11,13 @@ constexpr int C_BOX_ROWS = 64, C_BOX_COLS = BOX_ROW / 4; /* elements of 4 bytes 
  * BATCH boxes, by way of BUFFERS boxes for each warpgroup; OVERLAP: while the next tile is
  * multiplied, in a second set of registers. */
 template <int WARPGROUPS_, int BN_, int STAGES_, int DOWN_, int ACROSS_, int BUFFERS_, int BATCH_,
-          bool OVERLAP_, bool DIRECT_ = false>
+          bool OVERLAP_>
 struct WgmmaShape {
   static constexpr int WARPGROUPS = WARPGROUPS_, BM = 64 * WARPGROUPS, BN = BN_;
   static constexpr int STAGES = STAGES_;
   static constexpr int DOWN = DOWN_, ACROSS = ACROSS_, CLUSTER = DOWN * ACROSS;
   static constexpr int BUFFERS = BUFFERS_, BATCH = BATCH_, PIECES = BN / C_BOX_COLS / BATCH;
-  static constexpr bool OVERLAP = OVERLAP_, DIRECT = DIRECT_;
+  static constexpr bool OVERLAP = OVERLAP_;
   static constexpr int THREADS = 128 * (WARPGROUPS + 1); /* the first warpgroup loads */
   static constexpr int A_BYTES = BM * BOX_ROW, B_BYTES = BN * BOX_ROW;
   static constexpr int SUMS = BN / 2; /* of a thread */
