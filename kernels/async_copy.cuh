@@ -11,18 +11,23 @@ template <int BYTES> static __device__ __forceinline__ void copy_async(void *to,
                : "memory");
 }
 
-/* The same, where INSIDE; otherwise nothing is read, and TO becomes 0. */
+/* The same, where INSIDE; otherwise nothing is read, and TO becomes 0.  SHARED: the address in
+ * shared memory. */
 template <int BYTES>
-static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool inside) {
-  const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+static __device__ __forceinline__ void copy_async_or_zero(unsigned shared, const void *from,
+                                                          bool inside) {
   const int valid = inside ? BYTES : 0;
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES),
                "r"(valid)
                : "memory");
 }
+template <int BYTES>
+static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool inside) {
+  copy_async_or_zero<BYTES>((unsigned)__cvta_generic_to_shared(to), from, inside);
+}
 
 /* 16 bytes, past the first-level cache, of which only the first VALID are read: the others become
- * 0.  SHARED: the address in shared memory. */
+ * 0. */
 static __device__ __forceinline__ void copy_vector_async(unsigned shared, const void *from,
                                                          int valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(valid)

@@ -1,23 +1,37 @@
 /* The kernels of the registry that work on tensor cores, in each of their types.  The hardware adds
  * up to 16 products at once: it aligns them to the largest, cuts off what lies two bits below the
  * last of f32, and cuts off the sum.  With u the unit roundoff of f32, u/2 of the largest is lost
- * for each product and 2u for each sum, which is at most 2 (k + 16) u |A||B| in all; f64 is held to
- * the same with its own u.  Whole numbers must come out exactly.  In TF32 the operands are rounded
- * to nearest first, by at most 2^-11 each. */
+ * for each product and 2u for each sum, which is at most 2 (k + 16) u |A||B| in all; f64 is one
+ * chain of fused multiply-adds over k there as on CUDA cores, to the last bit.  Whole numbers must
+ * come out exactly.  In TF32 the operands are rounded to nearest first, by at most 2^-11 each. */
 #include "ladder.h"
 
 static void judge(const trial *t, const double *a, const double *b, double old, double result) {
   long double sum = old;
-  double magnitude = fabs(old), products = 0.0;
+  double magnitude = fabs(old), products = 0.0, chain = old;
   for (int64_t l = 0; l < t->k; l++) {
     sum += (long double)a[l] * b[l * t->n];
     products += fabs(a[l] * b[l * t->n]);
+    chain = fma(a[l], b[l * t->n], chain);
   }
+  if (t->dtype == DM_F64 && result != chain) refuse_element(t, result, chain);
   magnitude += products;
   const double u = dm_dtype_roundoff(dm_dtype_accumulator(t->dtype));
   const double rounded = t->tf32 ? 0x1p-10 * (1.0 + 0x1p-12) * products : 0.0;
   const double bound = t->whole ? 0.0 : 2.0 * ((double)t->k + 16.0) * u * magnitude + rounded;
   if (!((double)fabsl((long double)result - sum) <= bound)) refuse_element(t, result, (double)sum);
+}
+
+/* f64 has tiles of its own for long k and a C that fills 132 multiprocessors with little over. */
+static void run_long_trials(const dm_kernel *kernel) {
+  dm_backend *gpu;
+  const dm_backend_config config = {.local_ranks = 1, .kernel = kernel->name};
+  ok(dm_backend_open(&dm_backend_cuda, &config, &gpu));
+  for (int layout = 1; layout <= 2; layout++) { /* rows that are not aligned, and that are */
+    const trial t = {kernel, DM_F64, false, 2811, 1789, 2053, layout, layout == 2, false};
+    run_trial(gpu, &t, judge);
+  }
+  dm_backend_close(gpu);
 }
 
 static void test_kernel(void **state) {
@@ -28,6 +42,7 @@ static void test_kernel(void **state) {
     if (dtypes[d] == DM_F32 && dm_kernel_takes(kernel, DM_F32, true))
       run_trials(kernel, DM_F32, true, judge);
   }
+  if (dm_kernel_takes(kernel, DM_F64, false)) run_long_trials(kernel);
 }
 
 int main(void) {
