@@ -66,12 +66,14 @@ static bool within(int value, int least, int most) {
 static bool in_range(const dm_tiling *t) {
   return within(t->bm, 8, 512) && within(t->bn, 8, 512) && within(t->bk, 2, 64) &&
          within(t->stages, 2, 8) && within(t->wm, 4, 256) && within(t->wn, 4, 256) &&
-         within(t->down, 1, 32) && within(t->blocks, 1, 16) && within(t->group, 1, 64);
+         within(t->down, 1, 32) && within(t->blocks, 1, 16) && within(t->group, 1, 64) &&
+         within(t->parts, 1, 8) && within(t->by_rows, 0, 1);
 }
 
 /* What the static assertions of the kernel say, and what they take for granted. */
 static bool divides(const dm_tiling *t, int length, char *why) {
   if (t->bk % 2) return refuse(why, "BK is odd");
+  if (t->bk % t->parts) return refuse(why, "PARTS does not divide BK");
   if (32 % t->down) return refuse(why, "DOWN does not divide the 32 threads of a warp");
   if (t->bm % t->wm || t->bn % t->wn)
     return refuse(why, "the warps' tiles do not fill the block's");
@@ -117,11 +119,12 @@ bool dm_tiling_fits(const dm_tiling *t, dm_dtype dtype, const dm_tiling_limits *
 bool dm_tiling_equal(const dm_tiling *x, const dm_tiling *y) {
   return x->bm == y->bm && x->bn == y->bn && x->bk == y->bk && x->stages == y->stages &&
          x->wm == y->wm && x->wn == y->wn && x->down == y->down && x->blocks == y->blocks &&
-         x->group == y->group;
+         x->group == y->group && x->parts == y->parts && x->by_rows == y->by_rows;
 }
 
 char *dm_tiling_format(const dm_tiling *t, char text[128]) {
-  snprintf(text, 128, "%dx%dx%d stages=%d warp=%dx%d down=%d blocks=%d group=%d", t->bm, t->bn,
-           t->bk, t->stages, t->wm, t->wn, t->down, t->blocks, t->group);
+  snprintf(text, 128, "%dx%dx%d stages=%d warp=%dx%d down=%d blocks=%d group=%d parts=%d rows=%d",
+           t->bm, t->bn, t->bk, t->stages, t->wm, t->wn, t->down, t->blocks, t->group, t->parts,
+           t->by_rows);
   return text;
 }

@@ -60,7 +60,7 @@ dm_tiling_need dm_tiling_need_of(const dm_tiling *tiling, dm_dtype dtype);
 
 bool dm_tiling_equal(const dm_tiling *x, const dm_tiling *y);
 
-/* "256x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8"; TEXT is returned. */
+/* "256x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8 parts=2 rows=0"; TEXT is returned. */
 char *dm_tiling_format(const dm_tiling *tiling, char text[128]);
 
 #endif
