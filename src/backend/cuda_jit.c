@@ -122,7 +122,7 @@ static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling,
 static dm_status add(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, compiled **made) {
   char why[128];
   dm_nvrtc_job job = {.seconds = 0.0};
-  if (!dm_tiling_fits(tiling, dtype, &gpu->jit->facts.limits, why))
+  if (!dm_tiling_runs(tiling, dtype, &gpu->jit->facts.limits, why))
     return dm_fail(DM_E_DEVICE, "it does not fit the GPU: %s", why);
   write_source(dtype, tiling, job.source);
   dm_nvrtc_compile_all(&gpu->jit->nvrtc, gpu->capability, &job, 1);

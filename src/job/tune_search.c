@@ -46,6 +46,8 @@ static void add(list *l, dm_tiling candidate) {
 int dm_tune_seeds(dm_dtype type, const dm_tiling_limits *limits, dm_tiling *at) {
   list l = {.at = at, .type = type, .limits = limits};
   const bool single = type == DM_F32;
+  const dm_tilings built_in = dm_tilings_built_in();
+  for (int i = 0; i < DM_TILING_CLASSES; i++) add(&l, built_in.of[dm_tiling_type(type)][i]);
   const int count = (int)(single ? sizeof seeds_f32 : sizeof seeds_f64) / (int)sizeof(dm_tiling);
   for (int i = 0; i < count; i++) add(&l, single ? seeds_f32[i] : seeds_f64[i]);
   return l.count;

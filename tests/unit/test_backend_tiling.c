@@ -14,13 +14,21 @@ static const dm_tiling_limits h200 = {2048, 65536, 233472, 232448};
 static const dm_tiling large = {DM_TILING_LARGE_F32};
 _Static_assert(sizeof large == 11 * sizeof(int), "any_numbers tries every number");
 
+/* They run on GPUs with the least shared memory too (8.6, 8.9). */
 static void built_in_tilings_fit(void **state) {
   (void)state;
+  const dm_tiling_limits a100 = {2048, 65536, 167936, 166912};
+  const dm_tiling_limits least = {1536, 65536, 102400, 101376};
   const dm_tilings built_in = dm_tilings_built_in();
   char why[128] = "";
   for (int t = 0; t < DM_TILING_TYPES; t++)
-    for (int i = 0; i < DM_TILING_CLASSES; i++)
-      if (!dm_tiling_fits(&built_in.of[t][i], t ? DM_F64 : DM_F32, &h200, why)) fail_msg("%s", why);
+    for (int i = 0; i < DM_TILING_CLASSES; i++) {
+      const dm_tiling *tiling = &built_in.of[t][i];
+      const dm_dtype type = t ? DM_F64 : DM_F32;
+      if (!dm_tiling_fits(tiling, type, &h200, why) || !dm_tiling_fits(tiling, type, &a100, why) ||
+          !dm_tiling_runs(tiling, type, &least, why))
+        fail_msg("type %d, class %d: %s", t, i, why);
+    }
 }
 
 /* One number changed, and the reason. */
