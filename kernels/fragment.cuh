@@ -28,15 +28,17 @@ static __device__ __forceinline__ void load_fragment(T (&fragment)[COUNT], const
 /* sums += a b^T.  Column by column, every other one upwards: at the turn the same element of A is
  * used twice, the one of B all along, and few instructions are left whose three registers lie in
  * the same bank (counted in the machine code: 2 of 100, and 10 of 100 row by row). */
-template <class T, int M, int N>
+template <bool BY_ROWS = false, class T, int M, int N>
 static __device__ __forceinline__ void add_outer_product(T (&sums)[M][N], const T (&a)[M],
                                                          const T (&b)[N]) {
+  constexpr int OUTER = BY_ROWS ? M : N, INNER = BY_ROWS ? N : M;
 #pragma unroll
-  for (int j = 0; j < N; j++)
+  for (int o = 0; o < OUTER; o++)
 #pragma unroll
-    for (int i = 0; i < M; i++) {
-      const int turned = j % 2 ? M - 1 - i : i;
-      sums[turned][j] = mad(a[turned], b[j], sums[turned][j]);
+    for (int n = 0; n < INNER; n++) {
+      const int turned = o % 2 ? INNER - 1 - n : n;
+      const int i = BY_ROWS ? o : turned, j = BY_ROWS ? turned : o;
+      sums[i][j] = mad(a[i], b[j], sums[i][j]);
     }
 }
 

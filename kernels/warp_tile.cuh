@@ -8,13 +8,20 @@
 #include "kernels/grouped.cuh"
 
 /* The block's tile, the depth and the number of stages, the warp's tile, the rows of threads in a
- * warp, the blocks that shall fit on a multiprocessor, and the height of a group (see below).
- * src/backend/tiling.c knows which go together. */
+ * warp, the blocks that shall fit on a multiprocessor, the height of a group (grouped.cuh), the parts
+ * that the copies of a stage are made in, and the order of the outer products. src/backend/tiling.c
+ * knows which go together.
+ *
+ * The copies of a stage are spread over the steps of the present one.  Fewer parts cost less: where
+ * copies follow loads from shared memory, ptxas puts three idle loads between.  But parts and order
+ * also decide which registers ptxas chooses, and so how often the three of an instruction lie in
+ * the same bank: which is best is found by trying. */
 template <int BM_, int BN_, int BK_, int STAGES_, int WM, int WN, int DOWN_, int BLOCKS_,
-          int GROUP_>
+          int GROUP_, int PARTS_, int BY_ROWS_>
 struct Tiling {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_;
-  static constexpr int BLOCKS = BLOCKS_, GROUP = GROUP_;
+  static constexpr int BLOCKS = BLOCKS_, GROUP = GROUP_, PARTS = PARTS_;
+  static constexpr bool BY_ROWS = BY_ROWS_;
   static constexpr int DOWN = DOWN_, ACROSS = 32 / DOWN; /* threads of a warp */
   static constexpr int TM = WM / DOWN, TN = WN / ACROSS; /* a thread's tile */
   static constexpr int WARPS_ACROSS = BN / WN;
@@ -23,15 +30,11 @@ struct Tiling {
   static_assert(BK % 2 == 0, "two fragments take turns, and the first is the first of every tile");
 };
 
-/* The copies of a tile are made in so many parts, spread over the steps of the present one.  Fewer
- * parts cost less: where copies follow loads from shared memory, ptxas puts three idle loads
- * between. */
-constexpr int PARTS = 2;
-
 /* What a block of a kernel with __launch_bounds__(Shape::THREADS, Shape::BLOCKS) does. */
 template <class Shape, class T>
 static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, const Wide &wide) {
   constexpr int BK = Shape::BK, STAGES = Shape::STAGES, TM = Shape::TM, TN = Shape::TN;
+  constexpr int PARTS = Shape::PARTS;
   typedef Stage<T, Shape::BM, Shape::BN, BK> Tiles;
   constexpr unsigned SIZE = sizeof(Tiles);
   extern __shared__ char memory[];
@@ -92,7 +95,7 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
                            now = now + SIZE == STAGES * SIZE ? 0 : now + SIZE;
                          }
                          load_fragments((i + 1) % 2, stage(now), (i + 1) % BK);
-                         add_outer_product(sums, a[i % 2], b[i % 2]);
+                         add_outer_product<Shape::BY_ROWS>(sums, a[i % 2], b[i % 2]);
                        }
       };
   int64_t k = 0;

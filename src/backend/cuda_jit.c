@@ -83,13 +83,13 @@ void dm_cuda_jit_close(dm_cuda *gpu) {
 static void write_source(dm_dtype dtype, const dm_tiling *t, char text[600]) {
   snprintf(text, 600,
            "#include \"kernels/warp_tile.cuh\"\n"
-           "struct Tuned : Tiling<%d, %d, %d, %d, %d, %d, %d, %d, %d> {};\n"
+           "struct Tuned : Tiling<%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d> {};\n"
            "extern \"C\" __global__ void __launch_bounds__(Tuned::THREADS, Tuned::BLOCKS)\n"
            "    jit(Product<%s> p, Wide wide) {\n"
            "  multiply_warp_tiles<Tuned>(p, wide);\n"
            "}\n",
-           t->bm, t->bn, t->bk, t->stages, t->wm, t->wn, t->down, t->blocks, t->group,
-           dtype == DM_F32 ? "float" : "double");
+           t->bm, t->bn, t->bk, t->stages, t->wm, t->wn, t->down, t->blocks, t->group, t->parts,
+           t->by_rows, dtype == DM_F32 ? "float" : "double");
 }
 
 static compiled *look_up(const dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling) {
@@ -122,7 +122,7 @@ static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling,
 static dm_status add(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, compiled **made) {
   char why[128];
   dm_nvrtc_job job = {.seconds = 0.0};
-  if (!dm_tiling_fits(tiling, dtype, &gpu->jit->facts.limits, why))
+  if (!dm_tiling_runs(tiling, dtype, &gpu->jit->facts.limits, why))
     return dm_fail(DM_E_DEVICE, "it does not fit the GPU: %s", why);
   write_source(dtype, tiling, job.source);
   dm_nvrtc_compile_all(&gpu->jit->nvrtc, gpu->capability, &job, 1);

@@ -47,20 +47,24 @@ int64_t dm_tiling_class_size(dm_tiling_class kind, int processors);
 /* 0 for f32, 1 for f64, -1 for a type that jit does not multiply. */
 int dm_tiling_type(dm_dtype dtype);
 
-/* Those of warp_tile. */
+/* Where nothing was tuned. */
 dm_tilings dm_tilings_built_in(void);
 
-/* Whether the kernel can be compiled, and is likely to run without spilling registers; if not, WHY
- * (unless NULL) says so.  The numbers may be anything. */
+/* Whether the kernel can be compiled and launched; if not, WHY (unless NULL) says so.  The numbers
+ * may be anything. */
+bool dm_tiling_runs(const dm_tiling *tiling, dm_dtype dtype, const dm_tiling_limits *limits,
+                    char why[128]);
+
+/* Whether, besides, as many blocks fit as it wants, and registers are likely not to spill. */
 bool dm_tiling_fits(const dm_tiling *tiling, dm_dtype dtype, const dm_tiling_limits *limits,
                     char why[128]);
 
-/* Of a tiling that fits. */
+/* Of a tiling that runs. */
 dm_tiling_need dm_tiling_need_of(const dm_tiling *tiling, dm_dtype dtype);
 
 bool dm_tiling_equal(const dm_tiling *x, const dm_tiling *y);
 
-/* "256x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8"; TEXT is returned. */
+/* "256x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8 parts=2 rows=0"; TEXT is returned. */
 char *dm_tiling_format(const dm_tiling *tiling, char text[128]);
 
 #endif

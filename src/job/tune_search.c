@@ -4,27 +4,28 @@
 static const dm_tiling seeds_f32[] = {
     {DM_TILING_LARGE_F32},
     {DM_TILING_SMALL_F32},
-    {128, 256, 8, 4, 64, 64, 8, 1, 8},
-    {256, 128, 16, 3, 64, 64, 8, 1, 8},
-    {128, 128, 8, 4, 64, 64, 8, 2, 8},
-    {128, 128, 16, 3, 64, 64, 8, 2, 8},
-    {128, 128, 8, 4, 64, 32, 8, 2, 8},
-    {128, 64, 8, 4, 64, 32, 8, 3, 8},
-    {64, 64, 16, 3, 32, 32, 8, 4, 8},
-    {32, 64, 16, 4, 16, 32, 4, 6, 8},
-    {32, 32, 16, 4, 16, 32, 4, 8, 8},
+    {128, 64, 8, 4, 64, 32, 8, 3, 8, 2, 0},
+    {128, 256, 8, 4, 64, 64, 8, 1, 8, 2, 1},
+    {128, 256, 8, 4, 64, 64, 8, 1, 8, 2, 0},
+    {256, 128, 16, 3, 64, 64, 8, 1, 8, 2, 0},
+    {128, 128, 8, 4, 64, 64, 8, 2, 8, 2, 0},
+    {128, 128, 16, 3, 64, 64, 8, 2, 8, 2, 0},
+    {128, 128, 8, 4, 64, 32, 8, 2, 8, 2, 0},
+    {64, 64, 16, 3, 32, 32, 8, 4, 8, 2, 0},
+    {32, 64, 16, 4, 16, 32, 4, 6, 8, 2, 0},
+    {32, 32, 16, 4, 16, 32, 4, 8, 8, 2, 0},
 };
 
 static const dm_tiling seeds_f64[] = {
     {DM_TILING_LARGE_F64},
     {DM_TILING_SMALL_F64},
-    {128, 128, 16, 3, 32, 64, 4, 1, 8},
-    {64, 128, 8, 4, 32, 64, 4, 2, 8},
-    {128, 64, 8, 4, 64, 32, 8, 2, 8},
-    {64, 64, 8, 4, 32, 32, 8, 2, 8},
-    {64, 64, 16, 3, 32, 32, 8, 3, 8},
-    {32, 64, 8, 4, 32, 32, 8, 4, 8},
-    {32, 32, 16, 4, 16, 32, 4, 6, 8},
+    {128, 128, 16, 3, 32, 64, 4, 1, 8, 2, 0},
+    {64, 128, 8, 4, 32, 64, 4, 2, 8, 2, 0},
+    {128, 64, 8, 4, 64, 32, 8, 2, 8, 2, 0},
+    {64, 64, 8, 4, 32, 32, 8, 2, 8, 2, 0},
+    {64, 64, 16, 3, 32, 32, 8, 3, 8, 2, 0},
+    {32, 64, 8, 4, 32, 32, 8, 4, 8, 2, 0},
+    {32, 32, 16, 4, 16, 32, 4, 6, 8, 2, 0},
 };
 
 typedef struct list {
@@ -45,6 +46,8 @@ static void add(list *l, dm_tiling candidate) {
 int dm_tune_seeds(dm_dtype type, const dm_tiling_limits *limits, dm_tiling *at) {
   list l = {.at = at, .type = type, .limits = limits};
   const bool single = type == DM_F32;
+  const dm_tilings built_in = dm_tilings_built_in();
+  for (int i = 0; i < DM_TILING_CLASSES; i++) add(&l, built_in.of[dm_tiling_type(type)][i]);
   const int count = (int)(single ? sizeof seeds_f32 : sizeof seeds_f64) / (int)sizeof(dm_tiling);
   for (int i = 0; i < count; i++) add(&l, single ? seeds_f32[i] : seeds_f64[i]);
   return l.count;
@@ -54,13 +57,16 @@ int dm_tune_seeds(dm_dtype type, const dm_tiling_limits *limits, dm_tiling *at) 
 static void add_single_steps(list *l, const dm_tiling *t) {
   for (int up = 0; up < 2; up++) {
     const int by = up ? 1 : -1;
-    dm_tiling x[] = {*t, *t, *t, *t, *t};
+    dm_tiling x[] = {*t, *t, *t, *t, *t, *t, *t};
     x[0].stages += by;
     x[1].blocks += by;
     x[2].bk = up ? 2 * t->bk : t->bk / 2;
     x[3].down = up ? 2 * t->down : t->down / 2;
     x[4].group = up ? 2 * t->group : t->group / 2;
-    for (int i = 0; i < 5; i++) add(l, x[i]);
+    x[5].parts = up ? 2 * t->parts : t->parts / 2;
+    x[6].by_rows = up;
+    for (int i = 0; i < 7; i++)
+      if (!dm_tiling_equal(&x[i], t)) add(l, x[i]);
   }
 }
 

@@ -9,21 +9,23 @@
 
 #include "core/version.h"
 
-enum { FIELDS = 9, MOST_SIZE = 1 << 24 };
+enum { FIELDS = 11, MOST_SIZE = 1 << 24 };
 
 static const dm_dtype types[DM_TILING_TYPES] = {DM_F32, DM_F64};
-static const char *const fields[FIELDS] = {"bm", "bn",   "bk",     "stages", "wm",
-                                           "wn", "down", "blocks", "group"};
+static const char *const fields[FIELDS] = {"bm",   "bn",     "bk",    "stages", "wm",     "wn",
+                                           "down", "blocks", "group", "parts",  "by_rows"};
 
-/* In the order of FIELDS. */
+/* In the order of FIELDS, which is that of the structure. */
+_Static_assert(sizeof(dm_tiling) == FIELDS * sizeof(int), "every number of a tiling has a name");
+
 static void numbers_of(const dm_tiling *t, int numbers[FIELDS]) {
-  const int all[FIELDS] = {t->bm, t->bn,   t->bk,     t->stages, t->wm,
-                           t->wn, t->down, t->blocks, t->group};
-  memcpy(numbers, all, sizeof all);
+  memcpy(numbers, t, sizeof *t);
 }
 
-static dm_tiling tiling_of(const int n[FIELDS]) {
-  return (dm_tiling){n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8]};
+static dm_tiling tiling_of(const int numbers[FIELDS]) {
+  dm_tiling tiling;
+  memcpy(&tiling, numbers, sizeof tiling);
+  return tiling;
 }
 
 dm_tilings dm_tunings_tilings(const dm_tunings *tunings) {
@@ -157,7 +159,7 @@ static dm_status parse_tuned(const json_t *entry, const dm_jit_facts *facts, dm_
   int numbers[FIELDS];
   for (int f = 0; f < FIELDS; f++) {
     int64_t value;
-    if (!integer_of(entry, fields[f], 1, 4096, &value))
+    if (!integer_of(entry, fields[f], 0, 4096, &value))
       return dm_fail(DM_E_INPUT, "%s of a tiling is missing or out of range", fields[f]);
     numbers[f] = (int)value;
   }

@@ -38,7 +38,7 @@ static const dm_jit_facts h200 = {.gpu = "NVIDIA H200",
 
 /* Every rank has a cache of its own; that of the others says something else than rank 0's. */
 static dm_tunings own_tunings(int rank) {
-  const dm_tiling best = {128, 256, 8, 4, 64, 64, 8, 1, rank == 0 ? 4 : 16};
+  const dm_tiling best = {128, 256, 8, 4, 64, 64, 8, 1, rank == 0 ? 4 : 16, 2, 0};
   dm_tunings tunings = {0};
   tunings.of[0][DM_TILES_LARGE] = (dm_tuned){true, best, 8192, 5e13, 4e13};
   return tunings;

@@ -27,11 +27,11 @@ static void machine_code(void **state) {
   char *image;
   size_t size;
   for (int i = 0; i < 2; i++) {
-    ok(compile("64, 64, 8, 4, 32, 32, 8, 4, 8", "float", capabilities[i], &image, &size));
+    ok(compile("64, 64, 8, 4, 32, 32, 8, 4, 8, 2, 0", "float", capabilities[i], &image, &size));
     assert_true(size > 1000);
     assert_memory_equal(image, "\177ELF", 4);
     free(image);
-    ok(compile("64, 64, 8, 4, 32, 32, 8, 3, 8", "double", capabilities[i], &image, &size));
+    ok(compile("64, 64, 8, 4, 32, 32, 8, 3, 8, 2, 0", "double", capabilities[i], &image, &size));
     assert_memory_equal(image, "\177ELF", 4);
     free(image);
   }
@@ -42,7 +42,7 @@ static void newer_gpu(void **state) {
   (void)state;
   char *image;
   size_t size;
-  ok(compile("64, 64, 8, 4, 32, 32, 8, 4, 8", "float", 9990, &image, &size));
+  ok(compile("64, 64, 8, 4, 32, 32, 8, 4, 8, 2, 0", "float", 9990, &image, &size));
   assert_non_null(strstr(image, ".visible .entry jit("));
   free(image);
 }
@@ -51,7 +51,7 @@ static void errors_are_told(void **state) {
   (void)state;
   char *image;
   size_t size;
-  fails(compile("64, 64, 7, 4, 32, 32, 8, 4, 8", "float", 90, &image, &size), DM_E_DEVICE,
+  fails(compile("64, 64, 7, 4, 32, 32, 8, 4, 8, 2, 0", "float", 90, &image, &size), DM_E_DEVICE,
         "two fragments take turns");
   assert_null(image);
   fails(compile("", "float", 90, &image, &size), DM_E_DEVICE, "error");

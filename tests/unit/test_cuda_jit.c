@@ -87,7 +87,7 @@ static void compiled_once(void **state) {
   (void)state;
   dm_backend *jit = open_gpu("jit", false, 0);
   const dm_jit_ops *ops = dm_backend_cuda.jit;
-  const dm_tiling large = {DM_TILING_LARGE_F32};
+  const dm_tiling large = dm_tilings_built_in().of[0][DM_TILES_LARGE];
   dm_jit_report first, again;
   ok(ops->compile(jit, DM_F32, &large, &first));
   assert_true(first.registers > 0 && first.blocks >= 1);

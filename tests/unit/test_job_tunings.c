@@ -88,6 +88,7 @@ static void broken_files_are_refused(void **state) {
   refused("\"stages\": 4", "\"stages\": 4095", "cannot be used");
   refused("\"group\": 4", "\"group\": 5", "those that it was written with");
   refused("\"group\": 4", "\"grup\": 4", "group");
+  refused("\"by_rows\": 0", "\"by_rows\": 2", "cannot be used");
   refused("\"class\": \"large\"", "\"class\": \"huge\"", "class");
   refused("\"type\": \"f32\"", "\"type\": \"f16\"", "type");
   refused("\"size\": 8192", "\"size\": 0", "rates");

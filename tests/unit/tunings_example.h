@@ -11,7 +11,7 @@ static const dm_jit_facts h200 = {.gpu = "NVIDIA H200",
                                   .driver = 13000,
                                   .compiler = 13000,
                                   .limits = {2048, 65536, 233472, 232448}};
-static const dm_tiling other = {128, 256, 8, 4, 64, 64, 8, 1, 4};
+static const dm_tiling other = {128, 256, 8, 4, 64, 64, 8, 1, 4, 2, 0};
 
 static inline dm_tunings example(void) {
   dm_tunings tunings = {0};
