@@ -41,13 +41,29 @@ static int64_t piece_pitch(const dm_task *task, dm_matrix matrix, dm_space space
   return rows * padded(width, task->plan->problem.work, space);
 }
 
-static int64_t piece_at(const dm_task *task, dm_matrix matrix, int64_t panel, int member) {
-  dm_space space = factor_of(task, matrix)->space;
-  return (panel - task->panels.begin) * piece_pitch(task, matrix, space, member);
+static bool fetches(const dm_task *task, dm_matrix matrix) {
+  return matrix == DM_A ? dm_plan_fetches_a(task->plan) : dm_plan_fetches_b(task->plan);
+}
+
+static bool in_place(const dm_task *task, dm_matrix matrix) {
+  return task->plan->in_place && fetches(task, matrix);
+}
+
+/* In place a piece stands in its panel's slot, where the rows of the others leave room for it. */
+static int64_t place_in_slots(const dm_task *task, dm_matrix matrix, int64_t panel, int member) {
+  const dm_range depth = dm_plan_panel(task->plan, panel);
+  const int64_t origin = matrix == DM_A ? task->rows.begin : depth.begin;
+  const int64_t cols = dm_range_size(matrix == DM_A ? depth : task->cols);
+  const dm_dtype work = task->plan->problem.work;
+  return (panel - task->panels.begin) * factor_of(task, matrix)->device_slot +
+         (rows_of(task, matrix, panel, member).begin - origin) * padded(cols, work, DM_DEVICE) *
+             dm_dtype_size(work);
 }
 
 int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int peer) {
-  return piece_at(task, matrix, panel, peer) * dm_dtype_size(task->plan->problem.work);
+  if (in_place(task, matrix)) return place_in_slots(task, matrix, panel, peer);
+  const int64_t pitch = piece_pitch(task, matrix, factor_of(task, matrix)->space, peer);
+  return (panel - task->panels.begin) * pitch * dm_dtype_size(task->plan->problem.work);
 }
 
 dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel) {
@@ -55,9 +71,10 @@ dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel) {
   dm_dtype work = task->plan->problem.work;
   int64_t rows = dm_range_size(dm_task_piece_rows(task, matrix, panel));
   int64_t cols = dm_range_size(dm_task_piece_cols(task, matrix, panel));
-  int64_t at = piece_at(task, matrix, panel, own_member(task, matrix));
-  return dm_view_strided((char *)factor->share + at * dm_dtype_size(work), work, factor->space,
-                         rows, cols, padded(cols, work, factor->space));
+  char *share = in_place(task, matrix) ? factor->device_ring : factor->share;
+  int64_t at = dm_task_source(task, matrix, panel, own_member(task, matrix));
+  return dm_view_strided(share + at, work, factor->space, rows, cols,
+                         padded(cols, work, factor->space));
 }
 
 dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int slot,
@@ -69,11 +86,20 @@ dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int s
   int64_t cols = matrix == DM_A ? depth : dm_range_size(task->cols);
   char *ring = space == DM_HOST ? factor->host_ring : factor->device_ring;
   int64_t bytes = space == DM_HOST ? factor->host_slot : factor->device_slot;
+  if (in_place(task, matrix)) slot = (int)(panel - task->panels.begin);
   return dm_view_strided(ring + slot * bytes, work, space, rows, cols, padded(cols, work, space));
 }
 
-static dm_status ring_open(const dm_task *task, dm_matrix matrix, dm_space space, void **ring,
-                           int64_t *slot) {
+/* What peers read is a block of the driver's own, so that nothing else is shown to them. */
+static dm_status whole_slabs(int64_t *bytes) {
+  if (*bytes > INT64_MAX - DM_SLAB)
+    return dm_fail(DM_E_FIT, "a share of more bytes than 64 bits count");
+  *bytes = dm_round_up(*bytes, DM_SLAB);
+  return DM_OK;
+}
+
+static dm_status ring_open(const dm_task *task, dm_matrix matrix, dm_space space, int64_t slots,
+                           void **ring, int64_t *slot) {
   int64_t width = dm_min(task->plan->kb, task->plan->problem.k);
   int64_t rows = matrix == DM_A ? dm_range_size(task->rows) : width;
   int64_t cols = matrix == DM_A ? width : dm_range_size(task->cols);
@@ -81,7 +107,8 @@ static dm_status ring_open(const dm_task *task, dm_matrix matrix, dm_space space
   DM_TRY(dm_bytes_of(rows, padded(cols, work, space), dm_dtype_size(work), slot));
   *slot = dm_round_up(*slot, 256);
   int64_t bytes;
-  DM_TRY(dm_bytes_of(task->plan->slots, 1, *slot, &bytes));
+  DM_TRY(dm_bytes_of(slots, 1, *slot, &bytes));
+  if (in_place(task, matrix)) DM_TRY(whole_slabs(&bytes));
   return dm_backend_alloc(task->backend, space, bytes, ring);
 }
 
@@ -95,35 +122,42 @@ static dm_status share_bytes(const dm_task *task, dm_matrix matrix, int64_t *byt
   int64_t pitch = piece_pitch(task, matrix, last.space, own_member(task, matrix));
   DM_TRY(dm_bytes_of(panels - 1, pitch, size, &full));
   DM_TRY(dm_bytes_of(last.rows, last.row_stride, size, bytes));
-  if (dm_add_overflows(full, *bytes, bytes) || *bytes > INT64_MAX - DM_SLAB)
+  if (dm_add_overflows(full, *bytes, bytes))
     return dm_fail(DM_E_FIT, "a share of more bytes than 64 bits count");
   return DM_OK;
 }
 
-static bool fetches(const dm_task *task, dm_matrix matrix) {
-  return matrix == DM_A ? dm_plan_fetches_a(task->plan) : dm_plan_fetches_b(task->plan);
-}
-
-/* Peers will read it: a block of the driver's own, so that nothing else is shown to them. */
+/* Peers read it. */
 static bool exposed(const dm_task *task, dm_matrix matrix) {
   return task->plan->device_links && fetches(task, matrix);
 }
 
-static dm_status factor_open(dm_task *task, dm_matrix matrix) {
+static dm_status share_open(dm_task *task, dm_matrix matrix, dm_factor *factor) {
+  int64_t bytes;
+  if (in_place(task, matrix)) return DM_OK;
+  DM_TRY(share_bytes(task, matrix, &bytes));
+  if (exposed(task, matrix)) DM_TRY(whole_slabs(&bytes));
+  return dm_backend_alloc(task->backend, factor->space, bytes, &factor->share);
+}
+
+static dm_status rings_open(dm_task *task, dm_matrix matrix, dm_factor *factor) {
   const dm_plan *plan = task->plan;
-  dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  const int64_t panels = dm_range_size(task->panels);
   bool uploads = matrix == DM_A ? dm_plan_uploads_a(plan) : dm_plan_uploads_b(plan);
-  dm_residence residence = matrix == DM_A ? plan->a : plan->b;
+  if (fetches(task, matrix) && !plan->device_links)
+    DM_TRY(ring_open(task, matrix, DM_HOST, plan->slots, &factor->host_ring, &factor->host_slot));
+  if (!uploads && !exposed(task, matrix)) return DM_OK;
+  return ring_open(task, matrix, DM_DEVICE, in_place(task, matrix) ? panels : plan->slots,
+                   &factor->device_ring, &factor->device_slot);
+}
+
+static dm_status factor_open(dm_task *task, dm_matrix matrix) {
+  dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  dm_residence residence = matrix == DM_A ? task->plan->a : task->plan->b;
   factor->space = residence == DM_IN_DEVICE ? DM_DEVICE : DM_HOST;
   factor->peers = matrix == DM_A ? task->grid_row : task->grid_column;
-
-  DM_TRY(share_bytes(task, matrix, &factor->share_bytes));
-  if (exposed(task, matrix)) factor->share_bytes = dm_round_up(factor->share_bytes, DM_SLAB);
-  DM_TRY(dm_backend_alloc(task->backend, factor->space, factor->share_bytes, &factor->share));
-  if (fetches(task, matrix) && !plan->device_links)
-    DM_TRY(ring_open(task, matrix, DM_HOST, &factor->host_ring, &factor->host_slot));
-  if (uploads || exposed(task, matrix))
-    DM_TRY(ring_open(task, matrix, DM_DEVICE, &factor->device_ring, &factor->device_slot));
+  DM_TRY(share_open(task, matrix, factor));
+  DM_TRY(rings_open(task, matrix, factor));
   int64_t peers = dm_comm_size(factor->peers);
   DM_TRY(dm_buffer_zeroed(peers, sizeof(int64_t), (void **)&factor->offset));
   DM_TRY(dm_buffer_zeroed(peers, sizeof(int64_t), (void **)&factor->bytes));
@@ -166,8 +200,13 @@ static dm_status buffers_open(dm_task *task) {
 static dm_status expose(dm_task *task, dm_matrix matrix) {
   const dm_factor *factor = factor_of(task, matrix);
   if (task->place.idle || !exposed(task, matrix)) return DM_OK;
-  return dm_transport_expose(task->transport, matrix, factor->peers, factor->share,
-                             factor->share_bytes);
+  int64_t bytes;
+  if (in_place(task, matrix))
+    bytes = dm_range_size(task->panels) * factor->device_slot;
+  else
+    DM_TRY(share_bytes(task, matrix, &bytes));
+  return dm_transport_expose(task->transport, matrix, factor->peers,
+                             in_place(task, matrix) ? factor->device_ring : factor->share, bytes);
 }
 
 static dm_status expose_block(dm_task *task) {

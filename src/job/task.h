@@ -17,10 +17,9 @@ enum { DM_BLOCK_SHARE = 2 }; /* what peers know the block of C by; DM_A and DM_B
  * share of A, or this rank's rows of the panel of B.  Rows are packed in host memory, where pieces
  * travel as they lie, and padded to 16 bytes on a device. */
 typedef struct dm_factor {
-  void *share;
-  int64_t share_bytes;
+  void *share; /* NULL where the pieces stand in the slots of device_ring: in place */
   dm_space space;
-  void *host_ring, *device_ring;  /* plan->slots panels each, or NULL */
+  void *host_ring, *device_ring;  /* plan->slots panels each (in place: all), or NULL */
   int64_t host_slot, device_slot; /* bytes of one slot */
   const dm_comm *peers;           /* who share a panel: the grid row (A) or column (B) */
   /* Of the peers' pieces, while a gather is posted: where in the slot, where in their shares. */
@@ -72,7 +71,7 @@ dm_range dm_task_piece_cols(const dm_task *task, dm_matrix matrix, int64_t panel
  * peer's share, in bytes. */
 int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int peer);
 
-/* A whole panel in a slot of the host or device ring. */
+/* A whole panel in a slot of the host or device ring; in place, in its own. */
 dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int slot,
                      dm_space space);
 

@@ -10,9 +10,11 @@
 
 enum {
   SLOTS = 2, /* one is filled while the other is read; a third gained nothing in the model */
-  FEWEST_PANELS = 4, /* of a layer that streams: keeps the first and the last one short */
-  SHORT_LAYER = 32,  /* units of DM_PANEL_STEP; shorter ones may have fewer panels */
-  NARROW = 512,      /* a width that only a lack of memory justifies */
+  SLOTS_IN_PLACE = 3, /* cost nothing there, and a late panel has the time of a product more */
+  FEWEST_PANELS = 4,  /* of a layer that streams: keeps the first and the last one short */
+  SHORT_LAYER = 32,   /* units of DM_PANEL_STEP; shorter ones may have fewer panels */
+  MOST_VARIANTS = 12, /* two residences each of A and B: in place, in a ring, by the host */
+  NARROW = 512,       /* a width that only a lack of memory justifies */
 };
 
 static const double tolerance = 1.005; /* of the time between the files, for less memory */
@@ -37,7 +39,8 @@ static void set_panels(dm_plan *plan, int64_t kb) {
   plan->kb = kb;
   plan->panels = dm_ceil_div(plan->problem.k, kb);
   int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
-  plan->slots = plan->overlap ? (int)dm_min(SLOTS, longest) : 1;
+  int64_t slots = plan->in_place ? SLOTS_IN_PLACE : SLOTS;
+  plan->slots = plan->overlap ? (int)dm_min(slots, longest) : 1;
 }
 
 /* The box of ranks that makes a node's traffic least; a node's ranks must form whole boxes. */
@@ -62,7 +65,8 @@ static void set_box(const dm_question *question, dm_plan *plan) {
 }
 
 /* Residences in order of preference: in the GPU what can be there, on the host the rest. */
-static int residences(const dm_question *question, const dm_plan *plan, dm_plan variants[8]) {
+static int residences(const dm_question *question, const dm_plan *plan,
+                      dm_plan variants[MOST_VARIANTS]) {
   const bool fetched_a = dm_plan_fetches_a(plan), fetched_b = dm_plan_fetches_b(plan);
   int count = 0;
   if (!plan->gpu) {
@@ -81,7 +85,12 @@ static int residences(const dm_question *question, const dm_plan *plan, dm_plan 
                        !(fetched_b && (v->b == DM_IN_DEVICE) != links);
       bool wanted = !(question->wishes->from_device && hosted != 0) &&
                     !(question->wishes->from_host && hosted != 3);
-      if (reachable && wanted) count++;
+      if (!reachable || !wanted) continue;
+      count++;
+      if (!links || (!fetched_a && !fetched_b)) continue;
+      variants[count] = *v;
+      v->in_place = true; /* first, and as a ring where that does not fit */
+      count++;
     }
     if (!fetched_a && !fetched_b) break;
   }
@@ -132,14 +141,14 @@ static bool choose_width(const dm_question *question, dm_plan *plan) {
 
 dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int pk, dm_plan *plan) {
   const dm_wishes *wishes = question->wishes;
-  dm_plan variants[8], base = {.problem = *question->problem,
-                               .ranks = question->ranks,
-                               .pm = pm,
-                               .pn = pn,
-                               .pk = pk,
-                               .qm = 1,
-                               .qn = 1,
-                               .qk = 1};
+  dm_plan variants[MOST_VARIANTS], base = {.problem = *question->problem,
+                                           .ranks = question->ranks,
+                                           .pm = pm,
+                                           .pn = pn,
+                                           .pk = pk,
+                                           .qm = 1,
+                                           .qn = 1,
+                                           .qk = 1};
   base.reproducible = wishes->reproducible;
   base.tile = wishes->reproducible ? DM_TILE : 0;
   base.overlap = !wishes->no_overlap;

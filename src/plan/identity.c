@@ -35,6 +35,7 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->overlap,
                             plan->gpu,
                             plan->device_links,
+                            plan->in_place,
                             plan->copies_a,
                             plan->copies_b,
                             plan->a,

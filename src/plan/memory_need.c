@@ -59,6 +59,13 @@ static extent extent_of(const dm_plan *plan) {
   return e;
 }
 
+/* Slots in GPU memory: those of a ring, or, in place, one for each panel of the layer, which peers
+ * read. */
+static int64_t device_slots(const dm_plan *plan, bool fetched, int64_t slot) {
+  if (!plan->in_place || !fetched) return times(plan->slots, slot);
+  return rounded(times(dm_range_size(dm_plan_layer(plan, 0)), slot), SLAB_BYTES);
+}
+
 /* A panel passes a host slot when it is gathered there, and a device slot when it is uploaded to it
  * or gathered in device memory. */
 static void count_rings(const dm_plan *plan, const extent *e, dm_memory_need *need) {
@@ -70,9 +77,9 @@ static void count_rings(const dm_plan *plan, const extent *e, dm_memory_need *ne
     if (fetched[x] && in_host[x])
       need->part[DM_HOST][part] =
           times(plan->slots, rounded(matrix(rows[x], cols[x], e->work), SLOT_BYTES));
+    int64_t slot = rounded(device_matrix(rows[x], cols[x], e->work), SLOT_BYTES);
     if (plan->gpu && (fetched[x] || in_host[x]))
-      need->part[DM_DEVICE][part] =
-          times(plan->slots, rounded(device_matrix(rows[x], cols[x], e->work), SLOT_BYTES));
+      need->part[DM_DEVICE][part] = device_slots(plan, fetched[x], slot);
   }
 }
 
@@ -83,6 +90,7 @@ static int64_t device_share_of_a(const dm_plan *plan, const extent *e) {
 }
 
 static int64_t device_share(const dm_plan *plan, bool fetched, int64_t bytes) {
+  if (plan->in_place && fetched) return 0; /* it lies in the slots */
   return plan->device_links && fetched ? rounded(bytes, SLAB_BYTES) : bytes;
 }
 

@@ -42,6 +42,8 @@ typedef struct dm_plan {
                      multiples of it, so that C has the same bits on any grid */
   bool reproducible, overlap;
   bool gpu, device_links;
+  bool in_place; /* with device links: a gathered matrix has a slot for each panel, and the rank's
+                    own pieces lie in them from the start, so that only those of others move */
   int copies_a, copies_b;           /* as of the machine */
   dm_residence a, b;                /* where the shares lie */
   int64_t host_bytes, device_bytes; /* needed by the rank that needs most */

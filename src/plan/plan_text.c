@@ -121,7 +121,8 @@ static void write_choice(const dm_plan *p, FILE *out) {
           p->slots == 1 ? "slot" : "slots");
   if (p->qm * p->qn * p->qk > 1)
     fprintf(out, "  the ranks of a node form a box of %dx%dx%d\n", p->qm, p->qn, p->qk);
-  fprintf(out, "  shares of A %s, of B %s; %s\n", residence(p, p->a), residence(p, p->b),
+  fprintf(out, "  shares of A %s, of B %s%s; %s\n", residence(p, p->a), residence(p, p->b),
+          p->in_place ? ", in place" : "",
           p->overlap ? "panels travel while others are multiplied" : "one thing after the other");
   fprintf(out, "  recipe: %s\n\n", recipe);
 }

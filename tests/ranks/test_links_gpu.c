@@ -90,18 +90,24 @@ static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
   return host;
 }
 
+/* Pieces that stand in their slots, and pieces that are copied there. */
 static void compare(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops, dm_problem problem,
                     dm_wishes wishes, int late) {
   int64_t bytes, again;
   const dm_plan by_host = plan_of(t, problem, wishes, false);
-  const dm_plan by_links = plan_of(t, problem, wishes, true);
+  dm_plan by_links = plan_of(t, problem, wishes, true);
+  CHECK(t, by_links.in_place == (by_links.pm * by_links.pn > 1), "not in place, though it fits");
   void *want = sums_of(t, gpu, NULL, &by_host, NOBODY, &bytes);
-  void *got = sums_of(t, gpu, ops, &by_links, late, &again);
-  CHECK(t, bytes == again && memcmp(want, got, (size_t)bytes) == 0,
-        "%s, %dx%dx%d, %s, rank %d late: other bits than by way of the host", ops->name,
-        by_links.pm, by_links.pn, by_links.pk, dm_dtype_name(problem.work), late);
+  for (int ring = 0; ring <= by_links.in_place; ring++) {
+    dm_plan plan = by_links;
+    if (ring) plan.in_place = false;
+    void *got = sums_of(t, gpu, ops, &plan, late, &again);
+    CHECK(t, bytes == again && memcmp(want, got, (size_t)bytes) == 0,
+          "%s, %dx%dx%d, %s, ring %d, rank %d late: other bits than by way of the host", ops->name,
+          plan.pm, plan.pn, plan.pk, dm_dtype_name(problem.work), ring, late);
+    free(got);
+  }
   free(want);
-  free(got);
 }
 
 static dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype work) {

@@ -90,6 +90,22 @@ static void copies_of_a_kernel_count(void **state) {
             DM_E_FIT, "per rank on the device");
 }
 
+/* Pieces lie in the slots of whole blocks while these fit, then in a share beside a ring. */
+static void blocks_become_rings_when_they_must(void **state) {
+  (void)state;
+  dm_plan plan;
+  dm_problem problem = problem_of(40000, 40000, 40000, DM_F64);
+  must(choose(problem, "gpu=h200 gpus=4 links=device", 4, &plan));
+  assert_true(plan.in_place && plan.device_links);
+  dm_memory_need need = dm_plan_memory(&plan);
+  assert_int_equal(need.part[DM_DEVICE][DM_MEMORY_A] + need.part[DM_DEVICE][DM_MEMORY_B], 0);
+  assert_true(need.part[DM_DEVICE][DM_MEMORY_RING_A] >= INT64_C(8) * 20000 * 40000);
+  must(choose(problem, "gpu=h200 gpus=4 links=device device-memory=14GiB", 4, &plan));
+  assert_true(!plan.in_place && plan.device_links);
+  need = dm_plan_memory(&plan);
+  assert_true(need.part[DM_DEVICE][DM_MEMORY_A] >= INT64_C(8) * 10000 * 40000);
+}
+
 /* The number of ranks in the hint is enough. */
 static void refusal_says_what_would_fit(void **state) {
   (void)state;
@@ -138,6 +154,7 @@ int main(void) {
       cmocka_unit_test(need_never_exceeds_what_there_is),
       cmocka_unit_test(shares_leave_the_device_when_they_must),
       cmocka_unit_test(copies_of_a_kernel_count),
+      cmocka_unit_test(blocks_become_rings_when_they_must),
       cmocka_unit_test(refusal_says_what_would_fit),
       cmocka_unit_test(sizes_beyond_64_bits_are_refused),
       cmocka_unit_test(parts_add_up),
