@@ -8,14 +8,14 @@ source scripts/common.sh
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhdf5-dev
   libopenblas-dev libjansson-dev libxxhash-dev zlib1g-dev)
-test_packages=(libcmocka-dev python3 python3-numpy python3-h5py hdf5-tools)
+test_packages=(libcmocka-dev python3 python3-numpy python3-h5py hdf5-tools procps)
 lint_packages=(shellcheck clang-format mandoc)
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
 
 # What must be there in the end, however it came.
 build_tools=(cc cmake ninja pkg-config mpicc mpirun)
 build_libraries=(jansson libxxhash zlib)
-test_tools=(python3 h5dump)
+test_tools=(python3 h5dump pkill)
 test_libraries=(cmocka)
 lint_tools=(shellcheck clang-format mandoc)
 

@@ -17,6 +17,7 @@ enum {
   READERS = MULTIPLY | PLAN | VERIFY | INFO, /* verbs that open inputs */
   VERBS = MULTIPLY | PLAN | GENERATE | VERIFY | INFO | BENCH | BENCH_K | TUNE,
   ENGINE = MULTIPLY | BENCH_M,
+  STOPPABLE = DM_VERBS_STOPPABLE,
 };
 
 /* Each list is in the order of the enum that it stands for. */
@@ -178,6 +179,13 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_flag, AT(overlap), .negatable = true},
     {"require-gpu-per-rank", 0, NULL, ENGINE, DM_GROUP_ENGINE, NULL, NULL,
      "refuse to let ranks share a GPU", dm_cli_set_flag, AT(require_gpu_per_rank)},
+
+    {"time-limit", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, NULL, "Slurm's, where it tells",
+     "stop early and end with 75 after so long, as after SIGUSR1",
+     dm_cli_set_duration, AT(time_limit), .least = 1},
+    {"hang-timeout", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, "10m", NULL,
+     "end with 8 where nothing has moved for so long; 0: wait forever",
+     dm_cli_set_duration, AT(hang_timeout), .least = 1, .zero_is_off = true},
 
     /* what is accepted beyond the safe default */
     {"allow-external", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,

@@ -1,12 +1,19 @@
 #include "cli/session.h"
 
+#include "cli/stop_early.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
-  fprintf(out, "damier: error: %s\n", error->message);
-  if (error->code != DM_E_USAGE && error->place[0]) {
+  if (error->code == DM_E_STOPPED)
+    fprintf(out, "damier: %s\n", error->message);
+  else
+    fprintf(out, "damier: error: %s\n", error->message);
+  if (error->code == DM_E_HANG) {
+    fprintf(out, "  where: %s\n", error->place);
+  } else if (error->code != DM_E_USAGE && error->code != DM_E_STOPPED && error->place[0]) {
     int rank = error->rank < 0 && run ? run->rank : error->rank;
     fprintf(out, "  where: %s", error->place);
     if (run && run->ranks > 1) fprintf(out, ", rank %d of %d", rank, run->ranks);
@@ -75,6 +82,7 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
 
 static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
   DM_TRY(share(run, call, prepared, work));
+  DM_TRY(dm_cli_watch(run, call));
   dm_record *record = NULL;
   if (work->reports) return work->run(run, call, work->shared, NULL);
   dm_status status = dm_record_new(call->verb->name, call->command, &record);

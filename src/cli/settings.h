@@ -43,6 +43,7 @@ typedef struct dm_settings {
   int backend, transport, from, kind;
   double alpha[2], beta[2];
   double phi, value, time;
+  double time_limit, hang_timeout; /* seconds; 0: none */
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
   int64_t panel, memory[2], bytes; /* memory: host, device */

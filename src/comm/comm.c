@@ -114,17 +114,27 @@ const char *dm_comm_host(const dm_comm *comm) {
   return comm->host;
 }
 
+void dm_comm_on_wait(dm_comm *comm, void (*waiting)(void *context), void *context) {
+  comm->waiting = waiting;
+  comm->context = context;
+}
+
 dm_status dm_comm_split(const dm_comm *comm, int color, int key, dm_comm **out) {
   MPI_Comm mpi;
   *out = NULL;
   DM_MPI(MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &mpi));
-  return mpi == MPI_COMM_NULL ? DM_OK : wrap(mpi, out);
+  if (mpi == MPI_COMM_NULL) return DM_OK;
+  DM_TRY(wrap(mpi, out));
+  dm_comm_on_wait(*out, comm->waiting, comm->context);
+  return DM_OK;
 }
 
 dm_status dm_comm_split_node(const dm_comm *comm, dm_comm **out) {
   MPI_Comm mpi;
   DM_MPI(MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &mpi));
-  return wrap(mpi, out);
+  DM_TRY(wrap(mpi, out));
+  dm_comm_on_wait(*out, comm->waiting, comm->context);
+  return DM_OK;
 }
 
 void dm_comm_free(dm_comm *comm) {

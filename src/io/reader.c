@@ -40,6 +40,10 @@ int64_t dm_reader_bytes(const dm_reader *reader) {
   return reader->bytes;
 }
 
+void dm_reader_pulse(dm_reader *reader, const dm_pulse *pulse) {
+  reader->pulse = pulse;
+}
+
 static dm_status check(const dm_reader *reader, dm_rectangle part, const dm_view *views,
                        int64_t count) {
   const dm_dataset *d = &reader->dataset;
@@ -130,6 +134,7 @@ static dm_status read_in_pieces(dm_reader *reader, dm_rectangle part, const dm_v
       dm_view staged;
       DM_TRY(stage(reader, piece, &staged));
       spread(staged, row, col, views, count, conjugate);
+      DM_TRY(dm_pulse_beat(reader->pulse));
     }
   }
   return DM_OK;
