@@ -1,6 +1,7 @@
 #include "cli/session.h"
 
 #include "cli/stop_early.h"
+#include "core/version.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,20 @@ dm_status dm_cli_publish(const dm_call *call, const dm_record *record) {
   return status;
 }
 
+/* What follows is sent as it lies in memory: all must be the same program. */
+static dm_status same_version(const dm_run *run) {
+  static const char mine[96] = DM_VERSION " (git " DM_GIT ")";
+  char first[sizeof mine];
+  memcpy(first, mine, sizeof mine);
+  DM_TRY(dm_comm_broadcast(run->world, first, sizeof first, 0));
+  dm_status status = DM_OK;
+  if (memcmp(first, mine, sizeof mine) != 0)
+    status = dm_hint(dm_fail(DM_E_MPI, "rank %d on %s is damier %s, rank 0 is damier %s", run->rank,
+                             dm_comm_host(run->world), mine, first),
+                     "start the same program on all nodes, from a file system that all see");
+  return dm_comm_agree(run->world, status);
+}
+
 static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
   DM_TRY(dm_comm_agree(run->world, prepared));
   DM_TRY(dm_comm_broadcast(run->world, &call->settings, sizeof call->settings, 0));
@@ -81,6 +96,9 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
 }
 
 static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
+  dm_status same = same_version(run);
+  if (same) dm_status_free(prepared);
+  DM_TRY(same);
   DM_TRY(share(run, call, prepared, work));
   DM_TRY(dm_cli_watch(run, call));
   dm_record *record = NULL;

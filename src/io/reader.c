@@ -1,5 +1,6 @@
 #include "io/reader.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,6 +13,10 @@ enum { DIRECT_PIECE = 1 << 21, HDF5_PIECE = 1 << 26 };
 
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
   void *memory;
+  if (access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
+    return dm_hint(
+        dm_fail_at(DM_E_INPUT, &dataset->at, "is not there, but was when it was inspected"),
+        "is it on a file system that all nodes see?");
   DM_TRY(dm_buffer_zeroed(1, sizeof(dm_reader), &memory));
   dm_reader *r = memory;
   r->dataset = *dataset;

@@ -30,12 +30,12 @@ SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU_Memory
+SelectTypeParameters=CR_CPU
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=pmix
 ReturnToService=2
-KillWait=5
-SlurmdTimeout=30
+KillWait=2
+SlurmdTimeout=10
 InactiveLimit=0
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
 SwitchType=switch/none
@@ -44,7 +44,7 @@ $(for ((i = 1; i <= nodes; i++)); do echo "NodeName=n$i NodeAddr=$network.$((i +
 PartitionName=all Nodes=n[1-$nodes] Default=YES MaxTime=1:00:00 OverSubscribe=NO State=UP
 END
   if ((nodes == 1)); then sed -i 's/n\[1-1\]/n1/' "$folder/etc/slurm.conf"; fi
-  echo "CgroupAutomount=no" >"$folder/etc/cgroup.conf"
+  echo "# none is used" >"$folder/etc/cgroup.conf"
   head -c 1024 /dev/urandom >"$folder/munge/key"
   chmod 700 "$folder/munge"
   chmod 400 "$folder/munge/key"
