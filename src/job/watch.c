@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "comm/roll.h"
 #include "core/checked.h"
@@ -16,7 +17,9 @@ enum { TICKS = 40, TELL_MOST = 6 };
 static const double longest_tick = 0.5, grace = 5; /* seconds */
 
 struct dm_watch {
+  const dm_comm *world;
   dm_roll *roll;
+  pid_t parent;
   int rank, ranks;
   double seconds, tick;
   int limit;               /* ticks without movement that are a hang */
@@ -102,6 +105,15 @@ static void expire(const dm_watch *w, int now) {
   w->expired(&error, w->context);
 }
 
+/* The launcher's daemon ended without its ranks: nobody would ever end this one. */
+static void be_orphan(const dm_watch *w) {
+  dm_error error = {.code = DM_E_MPI, .rank = w->rank};
+  snprintf(error.message, sizeof error.message,
+           "the process that started rank %d on %.60s is gone: the rank ends too", w->rank,
+           dm_comm_host(w->world));
+  w->expired(&error, w->context);
+}
+
 static void wait_tick(dm_watch *w) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
@@ -119,6 +131,7 @@ static void *count_ticks(void *argument) {
   pthread_mutex_lock(&w->lock);
   for (wait_tick(w); !w->ending; wait_tick(w)) {
     int now = atomic_fetch_add(&w->ticks, 1) + 1;
+    if (w->ranks > 1 && getppid() != w->parent) be_orphan(w);
     long long moves = atomic_load(&w->moves) + atomic_load(&w->job);
     if (moves != seen) changed = now;
     seen = moves;
@@ -144,6 +157,8 @@ dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_expired 
                          void *context, dm_watch **out) {
   dm_watch *w = calloc(1, sizeof *w);
   DM_TRY(dm_comm_agree(world, w ? DM_OK : dm_fail(DM_E_FIT, "no memory for the watchdog")));
+  w->world = world;
+  w->parent = getppid();
   w->rank = dm_comm_rank(world);
   w->ranks = dm_comm_size(world);
   w->seconds = seconds;

@@ -3,6 +3,8 @@
  * A thread counts ticks of its own, so that a job that was suspended and goes on is not a hang.  It
  * never calls MPI: the main thread hears of the other ranks while it waits (comm/roll.h).  Rank 0
  * knows who has fallen silent and ends the run; the others do so where rank 0 itself is silent.
+ * A rank of several whose starter is gone is ended too, with DM_E_MPI.
+ *
  * All functions take NULL for a run that is not watched. */
 #ifndef DM_JOB_WATCH_H
 #define DM_JOB_WATCH_H
@@ -11,7 +13,7 @@
 
 typedef struct dm_watch dm_watch;
 
-/* Called by the thread, with DM_E_HANG; must not return. */
+/* Called by the thread, with DM_E_HANG or DM_E_MPI; must not return. */
 typedef void dm_watch_expired(const dm_error *error, void *context);
 
 /* Collective.  SECONDS without any movement in the whole job are a hang. */
