@@ -17,8 +17,9 @@ choose_launcher() {
   fi
   case $LAUNCHER in
   srun)
-    # A rank that ends alone must end all: else the others wait for it.
-    launch=(srun --mpi=pmix --kill-on-bad-exit=1 --nodes="$nodes" --ntasks-per-node="$ranks"
+    # A rank that ends alone must end all: else the others wait for it.  And a node that is gone must
+    # not keep srun: a minute after the first rank has ended, all have.
+    launch=(srun --mpi=pmix --kill-on-bad-exit=1 --wait=60 --nodes="$nodes" --ntasks-per-node="$ranks"
       --ntasks=$((nodes * ranks)) --cpu-bind="$bind")
     if [ -n "${SLURM_CPUS_PER_TASK-}" ]; then launch+=(--cpus-per-task="$SLURM_CPUS_PER_TASK"); fi
     ;;

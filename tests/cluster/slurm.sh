@@ -35,7 +35,7 @@ JobAcctGatherType=jobacct_gather/none
 MpiDefault=pmix
 ReturnToService=2
 KillWait=2
-SlurmdTimeout=10
+SlurmdTimeout=120
 InactiveLimit=0
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
 SwitchType=switch/none
