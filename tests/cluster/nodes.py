@@ -10,6 +10,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CLUSTER = str(HERE / "cluster")
 JOB = str(HERE.parent.parent / "slurm" / "multiply.sbatch")
 shared = pathlib.Path(subprocess.run([CLUSTER, "shared"], capture_output=True, text=True).stdout.strip())
+RATE = 200 # Mbit/s of every link
 failures = []
 
 
@@ -125,3 +126,15 @@ def done(job, seconds):
 def log_of(job):
     path = shared / f"damier-{job}.log"
     return path.read_text() if path.exists() else ""
+
+
+def right(name, of="A"):
+    """NumPy's opinion."""
+    import h5py
+    import numpy
+    try:
+        a, c = h5py.File(shared / f"{of}.h5")["a"][:], h5py.File(shared / name)["c"][:]
+    except OSError as problem:
+        print(f"    {problem}")
+        return False
+    return bool(numpy.abs(c - a @ a).max() <= 1e-4 * numpy.abs(a @ a).max())
