@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # Installs the Debian or Ubuntu packages that are missing; elsewhere says what is needed.
-# usage: scripts/packages.sh [build] [test] [lint]
-#   build  to build and run damier     test  its tests     lint  the checks of its sources
+# usage: scripts/packages.sh [build] [test] [lint] [cluster]
+#   build    to build and run damier     test  its tests     lint  the checks of its sources
+#   cluster  the tests on nodes of one computer, with Slurm; nothing fails where it cannot be had
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhdf5-dev
   libopenblas-dev libjansson-dev libxxhash-dev zlib1g-dev)
-test_packages=(libcmocka-dev python3 python3-numpy python3-h5py hdf5-tools)
+test_packages=(libcmocka-dev python3 python3-numpy python3-h5py hdf5-tools procps)
 lint_packages=(shellcheck clang-format mandoc)
+cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
 
 # What must be there in the end, however it came.
 build_tools=(cc cmake ninja pkg-config mpicc mpirun)
 build_libraries=(jansson libxxhash zlib)
-test_tools=(python3 h5dump)
+test_tools=(python3 h5dump pkill)
 test_libraries=(cmocka)
 lint_tools=(shellcheck clang-format mandoc)
 
@@ -25,7 +27,8 @@ for group in "${@:-build}"; do
   build) packages+=("${build_packages[@]}") tools+=("${build_tools[@]}") libraries+=("${build_libraries[@]}") ;;
   test) packages+=("${test_packages[@]}") tools+=("${test_tools[@]}") libraries+=("${test_libraries[@]}") ;;
   lint) packages+=("${lint_packages[@]}") tools+=("${lint_tools[@]}") ;;
-  *) die "no package group '$group'; there are build, test and lint" ;;
+  cluster) packages+=("${cluster_packages[@]}") ;;
+  *) die "no package group '$group'; there are build, test, lint and cluster" ;;
   esac
 done
 

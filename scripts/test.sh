@@ -110,6 +110,8 @@ check_man_page() {
 
 if [ -n "$all" ]; then
   scripts/packages.sh build test lint
+  # Only root can build a cluster; services of Slurm that a package starts are not wanted elsewhere.
+  if [ "$(id -u)" = 0 ]; then scripts/packages.sh cluster; fi
 else
   scripts/packages.sh build test
 fi
@@ -129,7 +131,8 @@ if [ -n "$all" ]; then
     skip "build of the CUDA backend, for there is no nvcc"
   fi
 
-  step "shellcheck" shellcheck -x scripts/*.sh .ci/run || true
+  step "shellcheck" shellcheck -x scripts/*.sh .ci/run slurm/*.sh slurm/*.sbatch \
+    tests/cluster/cluster tests/cluster/enter tests/cluster/slurm.sh || true
   step "man page" check_man_page || true
   step "tables of docs/performance.md" python3 scripts/results.py --check docs/results/*.jsonl || true
   if [ ! -d .git ]; then

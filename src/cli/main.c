@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/session.h"
+#include "cli/stop_early.h"
 #include "comm/comm.h"
 #include "core/version.h"
 #include "job/info.h"
@@ -116,6 +117,7 @@ int main(int argc, char **argv) {
   }
   call->operands = operands;
   dm_status status = read_call(call, argc, argv, &answered);
+  if (!status && !answered) dm_cli_catch_signals(call);
   int code = status || answered ? dm_cli_finish(call, status) : call->verb->run(call);
   free(operands);
   free(call);

@@ -20,6 +20,9 @@ enum {
   DM_VERB_NONE = 128,
   DM_VERB_TUNE = 256,
   DM_VERB_BENCH_KERNELS = 512,
+  /* Those that stop early when asked to, and are watched. */
+  DM_VERBS_STOPPABLE =
+      DM_VERB_MULTIPLY | DM_VERB_GENERATE | DM_VERB_VERIFY | DM_VERB_BENCH_MULTIPLY,
 };
 
 typedef enum dm_group {
@@ -54,6 +57,7 @@ struct dm_option {
   const char *const *choices; /* NULL at the end */
   int64_t least;              /* of a number */
   bool negatable;             /* --no-NAME exists */
+  bool zero_is_off;           /* a duration may be 0, whatever its least is */
   bool flags_only;            /* not read from the environment */
 };
 
@@ -97,6 +101,7 @@ dm_status dm_cli_set_paths(const dm_option *option, const char *text, dm_setting
 dm_status dm_cli_set_location(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_grid(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_duration(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_memory(const dm_option *option, const char *text, dm_settings *settings);
 
 #endif

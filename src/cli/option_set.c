@@ -75,6 +75,17 @@ dm_status dm_cli_set_real(const dm_option *option, const char *text, dm_settings
   return DM_OK;
 }
 
+dm_status dm_cli_set_duration(const dm_option *option, const char *text, dm_settings *settings) {
+  double seconds;
+  if (!dm_parse_duration(text, &seconds))
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a time", text),
+                   "for example 90s, 30m, 1h30m, 1d, or 1:30:00");
+  if (seconds < (double)option->least && (seconds > 0 || !option->zero_is_off))
+    return dm_fail(DM_E_USAGE, "%s is less than %lld s", text, (long long)option->least);
+  *(double *)place(option, settings) = seconds;
+  return DM_OK;
+}
+
 dm_status dm_cli_set_complex(const dm_option *option, const char *text, dm_settings *settings) {
   char real[DM_CLI_TEXT];
   double parts[2] = {0.0, 0.0};

@@ -17,6 +17,7 @@ enum {
   READERS = MULTIPLY | PLAN | VERIFY | INFO, /* verbs that open inputs */
   VERBS = MULTIPLY | PLAN | GENERATE | VERIFY | INFO | BENCH | BENCH_K | TUNE,
   ENGINE = MULTIPLY | BENCH_M,
+  STOPPABLE = DM_VERBS_STOPPABLE,
 };
 
 /* Each list is in the order of the enum that it stands for. */
@@ -149,6 +150,13 @@ const dm_option dm_cli_options[] = {
      "plan for so many MPI ranks", dm_cli_set_count, AT(ranks), .least = 1},
     {"machine", 0, "WORDS", PLAN, DM_GROUP_ENGINE, NULL, "this computer",
      "such as \"nodes=16 gpus=8 gpu=h200\"", dm_cli_set_text, AT(machine)},
+    {"slurm", 0, NULL, PLAN, DM_GROUP_ENGINE, NULL, NULL,
+     "print the #SBATCH lines for the fewest nodes that do",
+     dm_cli_set_flag, AT(slurm), .flags_only = true},
+    {"partition", 0, "NAME", PLAN, DM_GROUP_ENGINE, NULL, "Slurm's own default",
+     "of --slurm, asked of sinfo unless --machine describes it", dm_cli_set_text, AT(partition)},
+    {"within", 0, "TIME", PLAN, DM_GROUP_ENGINE, NULL, "the partition's limit",
+     "of --slurm: what the job may ask for at most", dm_cli_set_duration, AT(within), .least = 1},
     {"grid", 0, "PMxPNxPK", ENGINE | PLAN, DM_GROUP_ENGINE, "auto", NULL,
      "process grid; ranks beyond its product stay idle", dm_cli_set_grid, AT(grid)},
     {"panel", 0, "N", ENGINE | PLAN, DM_GROUP_ENGINE, "auto", NULL,
@@ -178,6 +186,13 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_flag, AT(overlap), .negatable = true},
     {"require-gpu-per-rank", 0, NULL, ENGINE, DM_GROUP_ENGINE, NULL, NULL,
      "refuse to let ranks share a GPU", dm_cli_set_flag, AT(require_gpu_per_rank)},
+
+    {"time-limit", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, NULL, "Slurm's, where it tells",
+     "stop early and end with 75 after so long, as after SIGUSR1",
+     dm_cli_set_duration, AT(time_limit), .least = 1},
+    {"hang-timeout", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, "10m", NULL,
+     "end with 8 where nothing has moved for so long; 0: wait forever",
+     dm_cli_set_duration, AT(hang_timeout), .least = 1, .zero_is_off = true},
 
     /* what is accepted beyond the safe default */
     {"allow-external", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,

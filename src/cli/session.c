@@ -1,12 +1,20 @@
 #include "cli/session.h"
 
+#include "cli/stop_early.h"
+#include "core/version.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
-  fprintf(out, "damier: error: %s\n", error->message);
-  if (error->code != DM_E_USAGE && error->place[0]) {
+  if (error->code == DM_E_STOPPED)
+    fprintf(out, "damier: %s\n", error->message);
+  else
+    fprintf(out, "damier: error: %s\n", error->message);
+  if (error->code == DM_E_HANG) {
+    fprintf(out, "  where: %s\n", error->place);
+  } else if (error->code != DM_E_USAGE && error->code != DM_E_STOPPED && error->place[0]) {
     int rank = error->rank < 0 && run ? run->rank : error->rank;
     fprintf(out, "  where: %s", error->place);
     if (run && run->ranks > 1) fprintf(out, ", rank %d of %d", rank, run->ranks);
@@ -66,6 +74,20 @@ dm_status dm_cli_publish(const dm_call *call, const dm_record *record) {
   return status;
 }
 
+/* What follows is sent as it lies in memory: all must be the same program. */
+static dm_status same_version(const dm_run *run) {
+  static const char mine[96] = DM_VERSION " (git " DM_GIT ")";
+  char first[sizeof mine];
+  memcpy(first, mine, sizeof mine);
+  DM_TRY(dm_comm_broadcast(run->world, first, sizeof first, 0));
+  dm_status status = DM_OK;
+  if (memcmp(first, mine, sizeof mine) != 0)
+    status = dm_hint(dm_fail(DM_E_MPI, "rank %d on %s is damier %s, rank 0 is damier %s", run->rank,
+                             dm_comm_host(run->world), mine, first),
+                     "start the same program on all nodes, from a file system that all see");
+  return dm_comm_agree(run->world, status);
+}
+
 static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
   DM_TRY(dm_comm_agree(run->world, prepared));
   DM_TRY(dm_comm_broadcast(run->world, &call->settings, sizeof call->settings, 0));
@@ -74,7 +96,11 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
 }
 
 static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
+  dm_status same = same_version(run);
+  if (same) dm_status_free(prepared);
+  DM_TRY(same);
   DM_TRY(share(run, call, prepared, work));
+  DM_TRY(dm_cli_watch(run, call));
   dm_record *record = NULL;
   if (work->reports) return work->run(run, call, work->shared, NULL);
   dm_status status = dm_record_new(call->verb->name, call->command, &record);

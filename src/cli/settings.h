@@ -38,17 +38,18 @@ typedef struct dm_settings {
   int verbose, quiet, progress;
   bool force, reproducible, verify, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
-  bool full, against_library, against_local, dry_run;
+  bool full, against_library, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
   int backend, transport, from, kind;
   double alpha[2], beta[2];
   double phi, value, time;
+  double time_limit, hang_timeout, within; /* seconds; 0: none */
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
   int64_t panel, memory[2], bytes; /* memory: host, device */
   int64_t grid[3];
   int64_t threads, ranks, repetitions, warmup;
-  char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT];
+  char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
   char directory[DM_PATH], tunings[DM_PATH];
   dm_location output, old_c;
   dm_cli_paths json, csv;

@@ -20,7 +20,8 @@ const dm_verb dm_cli_verbs[] = {
      " device), per rank cores, memory, device-memory and gflops (f64), in GB/s link, network,"
      " upload, copy, read and write, and latency (us).\n",
      {"damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
-      "damier plan A.h5 B.h5 --ranks 4"},
+      "damier plan A.h5 B.h5 --ranks 4",
+      "damier plan --slurm A.h5 B.h5 --within 30m"},
      dm_cli_plan},
     {"generate", DM_VERB_GENERATE, "FILE.h5[:/ds]", 1, 1,
      "write a matrix whose elements depend on seed, row and column alone",

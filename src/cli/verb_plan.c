@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "cli/plan_machine.h"
+#include "cli/plan_slurm.h"
 #include "cli/request.h"
 #include "cli/session.h"
 #include "core/units.h"
@@ -104,12 +105,13 @@ static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_mach
   note_problem(plan, machine, record);
   note_plan(plan, record);
   note_forecast(&plan->forecast, record);
-  dm_record_summary(record,
-                    "damier: plan m=%lld n=%lld k=%lld ranks=%d grid=%dx%dx%d kb=%lld "
-                    "total_s=%.4g",
-                    (long long)plan->problem.m, (long long)plan->problem.n,
-                    (long long)plan->problem.k, plan->ranks, plan->pm, plan->pn, plan->pk,
-                    (long long)plan->kb, plan->forecast.total);
+  if (!call->settings.slurm) /* lines for a job script stand alone */
+    dm_record_summary(record,
+                      "damier: plan m=%lld n=%lld k=%lld ranks=%d grid=%dx%dx%d kb=%lld "
+                      "total_s=%.4g",
+                      (long long)plan->problem.m, (long long)plan->problem.n,
+                      (long long)plan->problem.k, plan->ranks, plan->pm, plan->pn, plan->pk,
+                      (long long)plan->kb, plan->forecast.total);
   dm_status status = dm_cli_publish(call, record);
   dm_record_free(record);
   return status;
@@ -120,8 +122,12 @@ static dm_status plan(const dm_call *call) {
   dm_machine machine;
   dm_plan best, candidates[SHOWN];
   int ranks = 0, found = 0;
-  DM_TRY(dm_cli_machine(&call->settings, &machine, &ranks));
   DM_TRY(pose(call, &problem));
+  if (call->settings.slurm) {
+    DM_TRY(dm_cli_plan_slurm(call, &problem, &best, &machine));
+    return publish(call, &best, &machine);
+  }
+  DM_TRY(dm_cli_machine(&call->settings, &machine, &ranks));
   dm_wishes wishes = dm_cli_wishes(&call->settings);
   DM_TRY(dm_plan_choose(&problem, &machine, ranks, &wishes, &best));
   DM_TRY(dm_plan_candidates(&problem, &machine, ranks, &wishes, candidates, SHOWN, &found));

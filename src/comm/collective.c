@@ -1,17 +1,36 @@
+#include <sched.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "comm/comm_impl.h"
 #include "core/checked.h"
 
+dm_status dm_comm_finish(const dm_comm *comm, MPI_Request *requests, int count) {
+  if (!comm->waiting) {
+    DM_MPI(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+    return DM_OK;
+  }
+  for (;;) {
+    int done = 0;
+    DM_MPI(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE));
+    if (done) return DM_OK;
+    comm->waiting(comm->context);
+    sched_yield();
+  }
+}
+
 dm_status dm_comm_barrier(const dm_comm *comm) {
-  DM_MPI(MPI_Barrier(comm->mpi));
-  return DM_OK;
+  MPI_Request request;
+  DM_MPI(MPI_Ibarrier(comm->mpi, &request));
+  return dm_comm_finish(comm, &request, 1);
 }
 
 dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int root) {
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
-    DM_MPI(MPI_Bcast((char *)data + at, count, MPI_BYTE, root, comm->mpi));
+    MPI_Request request;
+    DM_MPI(MPI_Ibcast((char *)data + at, count, MPI_BYTE, root, comm->mpi, &request));
+    DM_TRY(dm_comm_finish(comm, &request, 1));
   }
   return DM_OK;
 }
@@ -19,17 +38,22 @@ dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int 
 dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, void *all,
                          int root) {
   if (bytes > DM_MESSAGE_MAX) return dm_fail(DM_E_BUG, "a gather of more than 1 GiB a rank");
-  DM_MPI(MPI_Gather(data, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, root, comm->mpi));
-  return DM_OK;
+  MPI_Request request;
+  DM_MPI(MPI_Igather(data, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, root, comm->mpi,
+                     &request));
+  return dm_comm_finish(comm, &request, 1);
 }
 
 /* VALUES = op over the ranks, in pieces of at most 1 GiB; both types have 8 bytes. */
 static dm_status combine(const dm_comm *comm, void *values, int64_t count, MPI_Datatype type,
                          MPI_Op op) {
   const int64_t most = DM_MESSAGE_MAX / 8;
-  for (int64_t at = 0; at < count; at += most)
-    DM_MPI(MPI_Allreduce(MPI_IN_PLACE, (char *)values + at * 8, (int)dm_min(most, count - at), type,
-                         op, comm->mpi));
+  for (int64_t at = 0; at < count; at += most) {
+    MPI_Request request;
+    DM_MPI(MPI_Iallreduce(MPI_IN_PLACE, (char *)values + at * 8, (int)dm_min(most, count - at),
+                          type, op, comm->mpi, &request));
+    DM_TRY(dm_comm_finish(comm, &request, 1));
+  }
   return DM_OK;
 }
 
@@ -50,25 +74,50 @@ dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count) {
   return combine(comm, values, count, MPI_INT64_T, MPI_MAX);
 }
 
+struct dm_round {
+  MPI_Request request;
+  int64_t values[DM_ROUND];
+};
+
+dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND], dm_round **out) {
+  dm_round *round = malloc(sizeof *round);
+  if (!round) return dm_fail(DM_E_FIT, "no memory for a round");
+  for (int i = 0; i < DM_ROUND; i++) round->values[i] = values[i];
+  dm_status status = dm_comm_check(MPI_Iallreduce(MPI_IN_PLACE, round->values, DM_ROUND,
+                                                  MPI_INT64_T, MPI_MAX, comm->mpi, &round->request),
+                                   "MPI_Iallreduce(");
+  if (status)
+    free(round);
+  else
+    *out = round;
+  return status;
+}
+
+dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]) {
+  int arrived = 0;
+  DM_MPI(MPI_Test(&round->request, &arrived, MPI_STATUS_IGNORE));
+  *done = arrived;
+  if (!arrived) return DM_OK;
+  for (int i = 0; i < DM_ROUND; i++) values[i] = round->values[i];
+  free(round);
+  return DM_OK;
+}
+
 dm_status dm_comm_agree(const dm_comm *comm, dm_status mine) {
-  int failed = mine != DM_OK, failures = 0;
-  int lowest = failed ? comm->rank : comm->size, first = comm->size;
-  dm_status status = dm_comm_check(
-      MPI_Allreduce(&failed, &failures, 1, MPI_INT, MPI_SUM, comm->mpi), "MPI_Allreduce(");
+  int64_t failures = mine != DM_OK, first = failures ? -comm->rank : -comm->size;
+  dm_status status = dm_comm_sum_i64(comm, &failures, 1);
   if (!status && failures == 0) return DM_OK;
-  if (!status)
-    status = dm_comm_check(MPI_Allreduce(&lowest, &first, 1, MPI_INT, MPI_MIN, comm->mpi),
-                           "MPI_Allreduce(");
+  if (!status) status = dm_comm_max_i64(comm, &first, 1);
   if (status) return dm_status_first(mine, status);
 
   dm_error error = {0};
-  if (comm->rank == first) {
+  if (comm->rank == -first) {
     error = *mine;
     if (error.rank < 0) error.rank = comm->rank;
-    error.others = failures - 1;
+    error.others = (int)failures - 1;
     error.agreed = true;
   }
   dm_status_free(mine);
-  DM_MPI(MPI_Bcast(&error, (int)sizeof error, MPI_BYTE, first, comm->mpi));
+  DM_TRY(dm_comm_broadcast(comm, &error, sizeof error, (int)-first));
   return dm_status_copy(&error);
 }

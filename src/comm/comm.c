@@ -6,6 +6,8 @@
 
 #include "comm/comm_impl.h"
 
+extern char **environ;
+
 dm_status dm_comm_check(int code, const char *what) {
   if (code == MPI_SUCCESS) return DM_OK;
   char text[MPI_MAX_ERROR_STRING];
@@ -65,8 +67,23 @@ static dm_status refuse_singletons(const dm_comm *world) {
   return DM_OK;
 }
 
+static bool has_variable(const char *prefix) {
+  for (char **line = environ; *line; line++)
+    if (strncmp(*line, prefix, strlen(prefix)) == 0) return true;
+  return false;
+}
+
+/* Several tasks of srun that no process manager told of each other: MPI would end each of them. */
+static dm_status refuse_unconnected(void) {
+  int tasks = number_of("SLURM_STEP_NUM_TASKS");
+  if (tasks <= 1 || has_variable("PMI") || has_variable("OMPI_COMM_WORLD")) return DM_OK;
+  return dm_hint(dm_fail(DM_E_MPI, "srun started %d ranks, but MPI sees only one", tasks),
+                 "srun --mpi=pmix connects them (srun --mpi=list), or start them with mpirun");
+}
+
 dm_status dm_comm_start(dm_comm **world) {
   int provided;
+  DM_TRY(refuse_unconnected());
   DM_MPI(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
   if (provided < MPI_THREAD_FUNNELED)
     return dm_fail(DM_E_MPI, "this MPI does not offer MPI_THREAD_FUNNELED");
@@ -114,17 +131,27 @@ const char *dm_comm_host(const dm_comm *comm) {
   return comm->host;
 }
 
+void dm_comm_on_wait(dm_comm *comm, void (*waiting)(void *context), void *context) {
+  comm->waiting = waiting;
+  comm->context = context;
+}
+
 dm_status dm_comm_split(const dm_comm *comm, int color, int key, dm_comm **out) {
   MPI_Comm mpi;
   *out = NULL;
   DM_MPI(MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &mpi));
-  return mpi == MPI_COMM_NULL ? DM_OK : wrap(mpi, out);
+  if (mpi == MPI_COMM_NULL) return DM_OK;
+  DM_TRY(wrap(mpi, out));
+  dm_comm_on_wait(*out, comm->waiting, comm->context);
+  return DM_OK;
 }
 
 dm_status dm_comm_split_node(const dm_comm *comm, dm_comm **out) {
   MPI_Comm mpi;
   DM_MPI(MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &mpi));
-  return wrap(mpi, out);
+  DM_TRY(wrap(mpi, out));
+  dm_comm_on_wait(*out, comm->waiting, comm->context);
+  return DM_OK;
 }
 
 void dm_comm_free(dm_comm *comm) {

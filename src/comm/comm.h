@@ -36,6 +36,9 @@ int dm_comm_rank(const dm_comm *comm);
 int dm_comm_size(const dm_comm *comm);
 const char *dm_comm_host(const dm_comm *comm); /* this node's name */
 
+/* Called again and again by whoever waits for others in COMM, or in what is split off it later. */
+void dm_comm_on_wait(dm_comm *comm, void (*waiting)(void *context), void *context);
+
 /* Ranks of the same COLOR, ordered by KEY; a negative color gets *out = NULL. */
 dm_status dm_comm_split(const dm_comm *comm, int color, int key, dm_comm **out);
 
@@ -53,6 +56,13 @@ dm_status dm_comm_sum_f64(const dm_comm *comm, double *values, int64_t count);
 dm_status dm_comm_sum_i64(const dm_comm *comm, int64_t *values, int64_t count);
 dm_status dm_comm_max_f64(const dm_comm *comm, double *values, int64_t count);
 dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count);
+
+/* A maximum that is under way: every rank starts it, and goes on with its work. */
+enum { DM_ROUND = 2 };
+typedef struct dm_round dm_round;
+dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND], dm_round **round);
+/* *done: VALUES are those of all, and the round is freed. */
+dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]);
 
 /* All ranks bring their own outcome and leave with the same: DM_OK if all have it, else the error
  * of the lowest rank that failed, marked agreed.  Takes MINE. */

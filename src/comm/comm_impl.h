@@ -10,12 +10,18 @@ struct dm_comm {
   MPI_Comm mpi;
   int rank, size;
   char host[MPI_MAX_PROCESSOR_NAME];
+  void (*waiting)(void *context); /* or NULL */
+  void *context;
 };
 
 enum { DM_MESSAGE_MAX = 1 << 30 }; /* bytes of one MPI message */
 
 /* DM_OK, or the words of MPI for CODE. */
 dm_status dm_comm_check(int code, const char *what);
+
+/* Waits for all of REQUESTS.  In no other place of src/comm may a rank wait for what others do
+ * late: who waits must still be able to say that it is there. */
+dm_status dm_comm_finish(const dm_comm *comm, MPI_Request *requests, int count);
 
 /* Leaves the calling function where an MPI call fails. */
 #define DM_MPI(call) DM_TRY(dm_comm_check((call), #call))

@@ -4,6 +4,7 @@
 #include "core/checked.h"
 
 struct dm_messages {
+  const dm_comm *comm; /* of the last message */
   MPI_Request *requests;
   int count, room;
 };
@@ -33,6 +34,7 @@ static dm_status reserve(dm_messages *messages, int64_t bytes) {
 dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const void *data,
                            int64_t bytes, int peer, int tag) {
   DM_TRY(reserve(messages, bytes));
+  messages->comm = comm;
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
     DM_MPI(MPI_Isend((const char *)data + at, count, MPI_BYTE, peer, tag, comm->mpi,
@@ -45,6 +47,7 @@ dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const voi
 dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *data, int64_t bytes,
                               int peer, int tag) {
   DM_TRY(reserve(messages, bytes));
+  messages->comm = comm;
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
     DM_MPI(MPI_Irecv((char *)data + at, count, MPI_BYTE, peer, tag, comm->mpi,
@@ -65,7 +68,7 @@ dm_status dm_messages_test(dm_messages *messages, bool *done) {
 
 dm_status dm_messages_wait(dm_messages *messages) {
   if (messages->count > 0)
-    DM_MPI(MPI_Waitall(messages->count, messages->requests, MPI_STATUSES_IGNORE));
+    DM_TRY(dm_comm_finish(messages->comm, messages->requests, messages->count));
   messages->count = 0;
   return DM_OK;
 }

@@ -46,6 +46,46 @@ bool dm_parse_real(const char *text, double *value) {
   return true;
 }
 
+/* "MM:SS", "HH:MM:SS" or "D-HH:MM:SS". */
+static bool parse_clock(const char *text, double *seconds) {
+  int d = 0, h = 0, m = 0, s = 0, read = -1;
+  if (strchr(text, '-'))
+    (void)sscanf(text, "%4d-%2d:%2d:%2d%n", &d, &h, &m, &s, &read);
+  else if (strchr(text, ':') != strrchr(text, ':'))
+    (void)sscanf(text, "%4d:%2d:%2d%n", &h, &m, &s, &read);
+  else
+    (void)sscanf(text, "%4d:%2d%n", &m, &s, &read);
+  if (read < 0 || text[read] || strpbrk(text, " +") || strstr(text, "--") || strstr(text, ":-"))
+    return false;
+  *seconds = 86400.0 * d + 3600.0 * h + 60.0 * m + s;
+  return true;
+}
+
+bool dm_parse_duration(const char *text, double *seconds) {
+  static const char units[] = "dhms";
+  static const double of[] = {86400, 3600, 60, 1};
+  double sum = 0;
+  int least = -1; /* units come from large to small, each once */
+  if (strcmp(text, "0") == 0) {
+    *seconds = 0;
+    return true;
+  }
+  if (text[0] < '0' || text[0] > '9' || strpbrk(text, "xX")) return false;
+  if (strchr(text, ':')) return parse_clock(text, seconds);
+  while (*text) {
+    char *end;
+    double number = text[0] >= '0' && text[0] <= '9' ? strtod(text, &end) : -1;
+    const char *unit = number < 0 || !*end ? NULL : strchr(units, *end);
+    if (!unit || unit - units <= least) return false;
+    least = (int)(unit - units);
+    sum += number * of[least];
+    text = end + 1;
+  }
+  if (!isfinite(sum)) return false;
+  *seconds = sum;
+  return true;
+}
+
 static char *format_scaled(double value, double base, const char *const *units, int count,
                            char text[32]) {
   int unit = 0;

@@ -13,6 +13,10 @@ bool dm_parse_count(const char *text, int64_t *value);
 /* A finite number; the whole text must be one. */
 bool dm_parse_real(const char *text, double *value);
 
+/* Seconds from "90s", "30m", "2h", "1d", "1h30m", or as Slurm writes them, "[D-]HH:MM:SS" and
+ * "MM:SS"; "0" is 0.  False for anything else: a bare number does not say of what. */
+bool dm_parse_duration(const char *text, double *seconds);
+
 /* "1.50 GiB", "812 B"; into the caller's TEXT of 32 chars, which is returned. */
 char *dm_format_bytes(int64_t bytes, char text[32]);
 

@@ -57,7 +57,7 @@ dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view v
   DM_TRY(check(file, row, col, view));
   if (dm_view_is_empty(view)) return DM_OK;
   dm_batch batch;
-  dm_batch_start(&batch, output->fd, true, file->part);
+  dm_batch_start(&batch, output->fd, true, file->part, NULL);
   for (int64_t i = 0; i < view.rows; i++)
     DM_TRY(dm_batch_add(&batch, dm_view_at(view, i, 0), view.cols * size,
                         file->offset + ((row + i) * file->cols + col) * size));

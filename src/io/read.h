@@ -2,6 +2,7 @@
 #ifndef DM_IO_READ_H
 #define DM_IO_READ_H
 
+#include "core/pulse.h"
 #include "core/view.h"
 #include "io/dataset.h"
 
@@ -14,6 +15,9 @@ typedef struct dm_reader dm_reader;
  * rounded to type AS (DM_DTYPE_NONE: taken as they are). */
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader);
 void dm_reader_close(dm_reader *reader); /* NULL is allowed */
+
+/* From now on PULSE, which the caller keeps, beats with every piece that was read. */
+void dm_reader_pulse(dm_reader *reader, const dm_pulse *pulse);
 
 /* The rectangle whose first element is (row, col) of the dataset.  The views lie side by side: each
  * takes its cols columns, and all have the same rows.  A view may be the transpose of memory, and

@@ -39,7 +39,7 @@ dm_status dm_reader_scatter(dm_reader *reader, dm_rectangle part, const dm_view 
                             int64_t count) {
   const dm_dataset *d = &reader->dataset;
   dm_batch batch;
-  dm_batch_start(&batch, reader->fd, false, d->at.file);
+  dm_batch_start(&batch, reader->fd, false, d->at.file, reader->pulse);
   for (int64_t row = 0; row < part.rows; row++) {
     int64_t offset = offset_of(d, part.row + row, part.col);
     for (int64_t i = 0; i < count; i++) {

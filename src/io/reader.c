@@ -1,5 +1,6 @@
 #include "io/reader.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,6 +13,10 @@ enum { DIRECT_PIECE = 1 << 21, HDF5_PIECE = 1 << 26 };
 
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
   void *memory;
+  if (access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
+    return dm_hint(
+        dm_fail_at(DM_E_INPUT, &dataset->at, "is not there, but was when it was inspected"),
+        "is it on a file system that all nodes see?");
   DM_TRY(dm_buffer_zeroed(1, sizeof(dm_reader), &memory));
   dm_reader *r = memory;
   r->dataset = *dataset;
@@ -38,6 +43,10 @@ void dm_reader_close(dm_reader *reader) {
 
 int64_t dm_reader_bytes(const dm_reader *reader) {
   return reader->bytes;
+}
+
+void dm_reader_pulse(dm_reader *reader, const dm_pulse *pulse) {
+  reader->pulse = pulse;
 }
 
 static dm_status check(const dm_reader *reader, dm_rectangle part, const dm_view *views,
@@ -130,6 +139,7 @@ static dm_status read_in_pieces(dm_reader *reader, dm_rectangle part, const dm_v
       dm_view staged;
       DM_TRY(stage(reader, piece, &staged));
       spread(staged, row, col, views, count, conjugate);
+      DM_TRY(dm_pulse_beat(reader->pulse));
     }
   }
   return DM_OK;

@@ -11,6 +11,7 @@ struct dm_reader {
   dm_dataset dataset;
   dm_dtype as;
   int64_t bytes; /* read so far */
+  const dm_pulse *pulse;
 
   int fd;                /* -1: HDF5 reads */
   hid_t file, set, type; /* -1: fd is read */

@@ -134,6 +134,7 @@ static dm_status repeat(bench *b) {
     if (wanted->verify) DM_TRY(verify(b, &verifying));
     if (last) DM_TRY(compare_once(b, &library, &local));
     DM_TRY(dm_comm_max_f64(b->run->world, &verifying, 1));
+    DM_TRY(dm_stop_agree(&b->run->stop, b->run->world));
     if (i < 0) continue;
     b->seconds[i] = seconds;
     b->exposed[i] = exposed;
@@ -231,6 +232,7 @@ static dm_status measure(bench *b, dm_record *record) {
   DM_TRY(open(b));
   DM_TRY(dm_comm_agree(b->run->world, dm_execute(&b->task, DM_LOADS, &calls)));
   if (b->wanted->verify) DM_TRY(dm_check_operands(&b->task, b->check));
+  dm_run_phase(b->run, "measuring", 1);
   DM_TRY(repeat(b));
   dm_phases worst;
   DM_TRY(dm_phases_worst(b->run, &b->task, &worst));

@@ -8,6 +8,7 @@
 #include "job/task.h"
 
 enum { WINDOW = 32 }; /* steps looked at; more than slots * 5 never help */
+enum { QUEUE = 4 };   /* products posted at a time */
 
 typedef struct slot_state {
   dm_step step;
@@ -25,6 +26,8 @@ typedef struct execution {
   int64_t first, end;        /* steps in the window */
   bool exhausted;
   int64_t products_posted, products_done;
+  int64_t begun; /* panels that were begun, counted within the layer */
+  dm_halt halt;
 } execution;
 
 static slot_state *state_of(execution *x, int64_t index) {
@@ -39,6 +42,16 @@ static bool ready(execution *x, const dm_step *step) {
   for (int i = 0; i < DM_STEP_AFTER; i++)
     if (step->after[i] >= 0 && !step_done(x, step->after[i])) return false;
   return true;
+}
+
+/* Where a run may be stopped, products do not queue up: what was begun is finished first. */
+static bool queue_is_full(const execution *x) {
+  return x->halt.stop && x->products_posted - x->products_done >= QUEUE;
+}
+
+/* Steps that are not to be begun, or not yet: behind the panel on which all ranks stop. */
+static bool is_beyond(const execution *x, const dm_step *step) {
+  return DM_PRODUCTS & 1u << step->kind && step->panel - x->task->panels.begin >= x->halt.limit;
 }
 
 static dm_matrix matrix_of(dm_step_kind kind) {
@@ -115,6 +128,8 @@ static dm_status load(execution *x, dm_matrix matrix) {
 
 static dm_status post(execution *x, slot_state *state) {
   state->posted = true;
+  if (DM_PRODUCTS & 1u << state->step.kind)
+    x->begun = dm_max(x->begun, state->step.panel - x->task->panels.begin + 1);
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
   case DM_STEP_LOAD_B:
@@ -173,7 +188,8 @@ static void refill(execution *x) {
       x->exhausted = true;
       break;
     }
-    if (!(x->kinds & 1u << state->step.kind)) count_as_done(x, state);
+    bool stopped = x->halt.state == DM_HALT_DECIDED && is_beyond(x, &state->step);
+    if (stopped || !(x->kinds & 1u << state->step.kind)) count_as_done(x, state);
     x->end++;
   }
 }
@@ -190,9 +206,12 @@ static dm_status sweep(execution *x, bool *moved) {
   for (int64_t i = x->first; i < x->end; i++) {
     slot_state *state = state_of(x, i);
     if (state->done) continue;
-    if (!state->posted) {
+    if (!state->posted && is_beyond(x, &state->step)) {
+      state->posted = state->done = x->halt.state == DM_HALT_DECIDED;
+      product_waits = true;
+    } else if (!state->posted) {
       bool product = state->step.kind == DM_STEP_GEMM;
-      if (!ready(x, &state->step) || (product && product_waits)) {
+      if (!ready(x, &state->step) || (product && (product_waits || queue_is_full(x)))) {
         product_waits |= product;
         continue;
       }
@@ -206,6 +225,14 @@ static dm_status sweep(execution *x, bool *moved) {
   return DM_OK;
 }
 
+/* The CPU computes while it is asked: a product under way is movement there. */
+static void tell_movement(const execution *x, bool moved) {
+  dm_watch *watch = x->task->run->watch;
+  bool computing = x->products_posted > x->products_done && !x->task->backend->ops->device_memory;
+  if (moved || computing) dm_watch_moved(watch);
+  dm_watch_poll(watch);
+}
+
 static bool multiplying(const execution *x) {
   return x->products_posted > x->products_done;
 }
@@ -213,11 +240,13 @@ static bool multiplying(const execution *x) {
 dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) {
   execution x = {.task = task, .calls = calls, .kinds = kinds};
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
+  dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
   int64_t reported = -1;
   double before = dm_now();
   for (;;) {
     refill(&x);
-    if (x.first == x.end) return DM_OK;
+    bool finished = x.first == x.end;
+    if (finished && dm_halt_leaves(&x.halt)) return dm_halt_status(&x.halt);
     bool moved, busy = multiplying(&x);
     DM_TRY(sweep(&x, &moved));
     /* Time with a product under way; what is left of the phase was not hidden. */
@@ -225,6 +254,8 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
     if (busy || multiplying(&x)) task->phases.gemm += now - before;
     before = now;
     drop_done(&x);
+    tell_movement(&x, moved);
+    DM_TRY(dm_halt_poll(&x.halt, x.begun, finished));
     if (calls->progress && x.products_done != reported && kinds & 1u << DM_STEP_GEMM) {
       reported = x.products_done;
       calls->progress(calls->context, reported, dm_range_size(task->panels));

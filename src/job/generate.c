@@ -12,7 +12,7 @@
 enum { STRIP = 32 << 20 }; /* bytes filled at a time */
 
 /* This rank's rows, strip by strip. */
-static dm_status write_rows(const dm_run *run, const dm_generate *g, dm_output *output) {
+static dm_status write_rows(dm_run *run, const dm_generate *g, dm_output *output) {
   dm_range rows = dm_split(g->rows, run->ranks, run->rank, 1);
   int64_t row_bytes, strip_bytes;
   DM_TRY(dm_bytes_of(g->cols, 1, dm_dtype_size(g->dtype), &row_bytes));
@@ -25,6 +25,7 @@ static dm_status write_rows(const dm_run *run, const dm_generate *g, dm_output *
     dm_view view = dm_view_row_major(strip, g->dtype, dm_min(height, rows.end - row), g->cols);
     dm_fill(view, &g->generator, row, 0);
     status = dm_output_write(output, row, 0, view);
+    if (!status) status = dm_run_beat(run);
   }
   free(strip);
   return status;
@@ -58,6 +59,7 @@ static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, b
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, file, sizeof *file, 0));
   dm_output *output = NULL;
+  dm_run_phase(run, "writing", DM_SYNC_PATIENCE);
   status = dm_output_open(file, &output);
   if (!status) status = write_rows(run, g, output);
   if (!status) status = dm_output_sync(output);

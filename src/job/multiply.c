@@ -39,7 +39,9 @@ static dm_status store(void *context, dm_task *task) {
 }
 
 static void progress(void *context, int64_t done, int64_t total) {
-  dm_progress_show(&((job *)context)->progress, done, total);
+  job *j = context;
+  dm_watch_at(j->run->watch, done, total);
+  dm_progress_show(&j->progress, done, total);
 }
 
 static dm_status open_inputs(job *j) {
@@ -48,6 +50,8 @@ static dm_status open_inputs(job *j) {
   j->source[DM_B].op = m->equation.op_b;
   DM_TRY(dm_reader_open(&m->a, m->equation.type, &j->source[DM_A].reader));
   DM_TRY(dm_reader_open(&m->b, m->equation.type, &j->source[DM_B].reader));
+  dm_reader_pulse(j->source[DM_A].reader, &j->run->pulse);
+  dm_reader_pulse(j->source[DM_B].reader, &j->run->pulse);
   if (!j->setup.plan.problem.reads_c) return DM_OK;
   return dm_reader_open(&m->c, DM_DTYPE_NONE, &j->sink.old);
 }
@@ -81,6 +85,7 @@ static dm_status sums_fit(job *j) {
 
 static dm_status read_shares(job *j) {
   double start = dm_now();
+  dm_run_phase(j->run, "reading", 1);
   const dm_task_calls calls = {.context = j, .load = load};
   DM_TRY(dm_comm_agree(j->run->world, dm_execute(&j->task, DM_LOADS, &calls)));
   j->task.phases.read = dm_now() - start;
@@ -88,7 +93,8 @@ static dm_status read_shares(job *j) {
 }
 
 static dm_status multiply_panels(job *j) {
-  const dm_task_calls calls = {.context = j, .progress = progress};
+  const dm_task_calls calls = {.context = j, .progress = progress, .may_stop = true};
+  dm_run_phase(j->run, "multiplying", 1);
   DM_TRY(dm_comm_barrier(j->run->world));
   double start = dm_now();
   dm_progress_start(&j->progress, j->run, "multiplying");
@@ -97,7 +103,9 @@ static dm_status multiply_panels(job *j) {
   j->task.phases.multiply = dm_now() - start;
 
   start = dm_now();
-  DM_TRY(dm_execute(&j->task, 1u << DM_STEP_REDUCE, &calls));
+  const dm_task_calls none = {0};
+  dm_run_phase(j->run, "summing over the layers", 1);
+  DM_TRY(dm_execute(&j->task, 1u << DM_STEP_REDUCE, &none));
   j->task.phases.reduce = dm_now() - start;
   return DM_OK;
 }
@@ -105,6 +113,8 @@ static dm_status multiply_panels(job *j) {
 static dm_status write_result(job *j) {
   double start = dm_now();
   const dm_task_calls calls = {.context = j, .store = store};
+  /* From here on nobody stops: what is left is short beside what would have to be done again. */
+  dm_run_phase(j->run, "writing", DM_SYNC_PATIENCE);
   dm_status status = dm_execute(&j->task, 1u << DM_STEP_STORE, &calls);
   if (!status) status = dm_output_sync(j->sink.output);
   status = dm_status_first(status, dm_output_close(j->sink.output));
@@ -174,9 +184,11 @@ static dm_status work(job *j, dm_record *record) {
   j->task_opened = true;
   DM_TRY(dm_task_open(j->run, &j->setup.plan, j->setup.backend, j->setup.transport, &j->task));
   DM_TRY(read_shares(j));
+  dm_run_phase(j->run, "checking A and B", 1);
   if (m->verify) DM_TRY(dm_check_operands(&j->task, j->sink.check));
   DM_TRY(multiply_panels(j));
   DM_TRY(write_result(j));
+  dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
 
   dm_verdict verdict;
   if (m->verify) DM_TRY(dm_freivalds_judge(j->sink.check, j->run->world, &verdict));

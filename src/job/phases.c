@@ -53,10 +53,12 @@ void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
 
 static dm_status each_piece(dm_task *task, dm_matrix matrix, dm_freivalds *check,
                             dm_freivalds_part *take) {
-  for (int64_t p = task->panels.begin; p < task->panels.end; p++)
+  for (int64_t p = task->panels.begin; p < task->panels.end; p++) {
     DM_TRY(take(check, task->backend, dm_task_piece(task, matrix, p),
                 dm_task_piece_rows(task, matrix, p).begin,
                 dm_task_piece_cols(task, matrix, p).begin));
+    DM_TRY(dm_run_beat(task->run));
+  }
   return DM_OK;
 }
 

@@ -4,12 +4,18 @@
 
 #include "comm/comm.h"
 #include "core/log.h"
+#include "core/pulse.h"
+#include "job/stop.h"
+#include "job/watch.h"
 
 typedef enum dm_progress_mode {
   DM_PROGRESS_AUTO,
   DM_PROGRESS_ALWAYS,
   DM_PROGRESS_NEVER
 } dm_progress_mode;
+
+/* A disk that makes many GB safe says nothing for minutes. */
+enum { DM_SYNC_PATIENCE = 6 };
 
 typedef struct dm_run {
   dm_comm *world;
@@ -20,10 +26,23 @@ typedef struct dm_run {
   dm_log log;
   dm_progress_mode progress;
   const char *command; /* as typed; for records and provenance */
+  dm_stop stop;        /* off until the caller sets it */
+  dm_watch *watch;     /* the watchdog, or NULL */
+  dm_pulse pulse;      /* of this run: dm_run_beat */
 } dm_run;
 
 /* Starts MPI and finds the nodes; LEVEL and PROGRESS come from the command line. */
 dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress, const char *command);
+
+/* Collective: from now on the run ends where nothing moves for SECONDS; EXPIRED is called for it.
+ */
+dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_expired *expired, void *context);
+
+/* What the run is at, and how long it may stand still there, in multiples of what is usual. */
+void dm_run_phase(dm_run *run, const char *phase, int patience);
+
+/* The run has moved.  DM_E_STOPPED, from this rank alone, where it is asked to stop. */
+dm_status dm_run_beat(dm_run *run);
 
 /* Collective; ends MPI. */
 void dm_run_stop(dm_run *run);

@@ -53,6 +53,7 @@ typedef struct dm_task_calls {
   dm_status (*load)(void *context, dm_task *task, dm_matrix matrix);
   dm_status (*store)(void *context, dm_task *task);
   void (*progress)(void *context, int64_t done, int64_t total); /* in panels */
+  bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
 } dm_task_calls;
 
 /* Collective.  Allocates everything that PLAN foresees for this rank; the backend stays the

@@ -16,7 +16,7 @@
 enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
 
 /* Runs of rows of the file go to TAKE as parts of op(X), this rank's share of them. */
-static dm_status stream(const dm_run *run, const dm_dataset *dataset, dm_op op, dm_dtype as,
+static dm_status stream(dm_run *run, const dm_dataset *dataset, dm_op op, dm_dtype as,
                         dm_dtype work, dm_freivalds *check, dm_freivalds_part *take) {
   dm_range rows = dm_split(dataset->rows, run->ranks, run->rank, 1);
   int64_t row_bytes, bytes;
@@ -26,6 +26,8 @@ static dm_status stream(const dm_run *run, const dm_dataset *dataset, dm_op op, 
   void *strip;
   dm_reader *reader;
   DM_TRY(dm_reader_open(dataset, as, &reader));
+  dm_reader_pulse(reader, &run->pulse);
+  dm_run_phase(run, "reading", 1);
   dm_status status = dm_buffer_alloc(bytes, &strip);
   if (status) strip = NULL;
   for (int64_t row = rows.begin; row < rows.end && !status; row += height) {
@@ -42,8 +44,7 @@ static dm_status stream(const dm_run *run, const dm_dataset *dataset, dm_op op, 
   return status;
 }
 
-static dm_status gather(const dm_run *run, const dm_verify *v, const dm_problem *p,
-                        dm_freivalds *check) {
+static dm_status gather(dm_run *run, const dm_verify *v, const dm_problem *p, dm_freivalds *check) {
   const dm_equation *e = &v->equation;
   const dm_comm *world = run->world;
   DM_TRY(dm_comm_agree(world,

@@ -52,6 +52,49 @@ static void counts(void **state) {
   }
 }
 
+static void durations(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    double seconds; /* -1: refused */
+  } cases[] = {
+      {"0", 0},
+      {"90s", 90},
+      {"30m", 1800},
+      {"1h30m", 5400},
+      {"1d", 86400},
+      {"1.5h", 5400},
+      {"2d3h4m5s", 183845},
+      {"10:00", 600},
+      {"1:00:00", 3600},
+      {"0.5s", 0.5},
+      {"2-03:04:05", 183845},
+      {"", -1},
+      {"90", -1},
+      {"s", -1},
+      {"1m1h", -1},
+      {"1s2s", -1},
+      {"-1s", -1},
+      {"1 s", -1},
+      {"1:2:3:4", -1},
+      {"1:-2", -1},
+      {"0x1s", -1},
+      {":30", -1},
+      {"1-2", -1},
+      {"1ms", -1},
+      {"1h:30", -1},
+      {"1e400s", -1},
+      {"1--2:03:04", -1},
+      {"1:+2", -1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    double seconds = -1;
+    bool parsed = dm_parse_duration(cases[i].text, &seconds);
+    if (parsed != (cases[i].seconds >= 0) || seconds != cases[i].seconds)
+      fail_msg("\"%s\" is %d %g", cases[i].text, parsed, seconds);
+  }
+}
+
 static void reals(void **state) {
   (void)state;
   double value;
@@ -142,9 +185,9 @@ static void type_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(counts),        cmocka_unit_test(reals),    cmocka_unit_test(formats),
-      cmocka_unit_test(closest_names), cmocka_unit_test(statuses), cmocka_unit_test(long_messages),
-      cmocka_unit_test(type_names),
+      cmocka_unit_test(counts),        cmocka_unit_test(durations),     cmocka_unit_test(reals),
+      cmocka_unit_test(formats),       cmocka_unit_test(closest_names), cmocka_unit_test(statuses),
+      cmocka_unit_test(long_messages), cmocka_unit_test(type_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

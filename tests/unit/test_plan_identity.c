@@ -18,8 +18,8 @@ static void recipe_names_what_decides_the_bits(void **state) {
   assert_string_equal(recipe, "grid=2x2x1 kb=512 work=f64 sums=f64 c=f64");
   strcpy(plan.kernel, "jit:0123456789abcdef");
   dm_plan_recipe(&plan, recipe);
-  assert_string_equal(
-      recipe, "grid=2x2x1 kb=512 work=f64 sums=f64 c=f64 kernel=jit:0123456789abcdef");
+  assert_string_equal(recipe,
+                      "grid=2x2x1 kb=512 work=f64 sums=f64 c=f64 kernel=jit:0123456789abcdef");
 }
 
 /* A reproducible product has one recipe, whatever the ranks. */

@@ -1,0 +1,39 @@
+# shellcheck shell=bash
+# How ranks are started inside an allocation: read by the job scripts.
+#
+# One rank per GPU; every rank sees all GPUs of its node and takes the one of its local rank.  So
+# --gpus-per-node, never --gpus-per-task or --gpu-bind: a rank that sees one GPU alone cannot open the
+# memory of another one's (CUDA IPC), and panels would pass through host memory.
+
+ranks_per_node() { echo "${RANKS_PER_NODE:-${SLURM_NTASKS_PER_NODE:-${SLURM_GPUS_ON_NODE:-1}}}"; }
+
+# Fills the array "launch" with the launcher for $1 nodes.
+choose_launcher() {
+  local nodes=$1 ranks bind=${BIND:-cores}
+  ranks=$(ranks_per_node)
+  if [ -z "${LAUNCHER-}" ]; then
+    LAUNCHER=mpirun
+    if srun --mpi=list 2>&1 | grep -q pmix; then LAUNCHER=srun; fi
+  fi
+  case $LAUNCHER in
+  srun)
+    # A rank that ends alone must end all: else the others wait for it.  And a node that is gone must
+    # not keep srun: a minute after the first rank has ended, all have.
+    launch=(srun --mpi=pmix --kill-on-bad-exit=1 --wait=60 --nodes="$nodes" --ntasks-per-node="$ranks"
+      --ntasks=$((nodes * ranks)) --cpu-bind="$bind")
+    if [ -n "${SLURM_CPUS_PER_TASK-}" ]; then launch+=(--cpus-per-task="$SLURM_CPUS_PER_TASK"); fi
+    ;;
+  mpirun)
+    launch=(mpirun -n $((nodes * ranks)) --map-by "ppr:$ranks:node")
+    if [ "$bind" = none ]; then
+      launch+=(--bind-to none)
+    elif [ -n "${SLURM_CPUS_PER_TASK-}" ]; then
+      launch=(mpirun -n $((nodes * ranks)) --map-by "ppr:$ranks:node:PE=$SLURM_CPUS_PER_TASK" --bind-to core)
+    fi
+    ;;
+  *)
+    echo "LAUNCHER is '$LAUNCHER', and neither srun nor mpirun" >&2
+    return 2
+    ;;
+  esac
+}

@@ -1,0 +1,88 @@
+#include "cli/plan_slurm.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/plan_machine.h"
+#include "cli/request.h"
+#include "core/checked.h"
+#include "core/units.h"
+
+/* What is asked for beyond the forecast: rates are stated ones, and starting takes its time. */
+static const double time_factor = 2.0, time_more = 120; /* seconds */
+static const double memory_factor = 1.1;
+static const int64_t memory_more = INT64_C(1) << 30; /* per rank: libraries, a CUDA context */
+
+static double asked_time(const dm_plan *plan) {
+  double seconds = plan->forecast.total * time_factor + time_more;
+  return ceil(seconds / 60) * 60;
+}
+
+static int64_t asked_memory(const dm_plan *plan, const dm_partition *p) {
+  double node =
+      ((double)plan->host_bytes * memory_factor + (double)memory_more) * p->machine.ranks_per_node;
+  int64_t gib = (int64_t)ceil(node / (double)(INT64_C(1) << 30));
+  return p->memory > 0 ? dm_min(gib, p->memory >> 30) : gib;
+}
+
+/* 1, 2, 3, 4, 6, 8, 12, ...: what people ask for; at last, all of them. */
+static int more_nodes(int nodes, int all) {
+  int next = nodes < 4 ? nodes + 1 : (nodes & (nodes - 1)) == 0 ? nodes / 2 * 3 : nodes / 3 * 4;
+  return nodes < all && next > all ? all : next;
+}
+
+static dm_status find_partition(const dm_settings *s, dm_partition *p) {
+  int ranks;
+  if (!dm_cli_given(s, "machine")) return dm_partition_detect(s->partition, p);
+  *p = (dm_partition){0};
+  DM_TRY(dm_cli_machine(s, &p->machine, &ranks));
+  snprintf(p->name, sizeof p->name, "%.127s", s->partition);
+  p->gpus = p->machine.gpu ? p->machine.ranks_per_node : 0;
+  p->cores = p->machine.gpu ? 0 : p->machine.cores_per_rank;
+  return DM_OK;
+}
+
+static void print_lines(const dm_partition *p, const dm_plan *plan, int nodes) {
+  char time[32], recipe[200];
+  long long minutes = (long long)(asked_time(plan) / 60);
+  long long gib = (long long)asked_memory(plan, p);
+  dm_plan_recipe(plan, recipe);
+  printf("# predicted: %s with %s\n", dm_format_seconds(plan->forecast.total, time), recipe);
+  if (p->name[0]) printf("#SBATCH --partition=%s\n", p->name);
+  printf("#SBATCH --nodes=%d\n", nodes);
+  printf("#SBATCH --ntasks-per-node=%d\n", p->machine.ranks_per_node);
+  if (p->gpus) printf("#SBATCH --gpus-per-node=%d\n", p->gpus);
+  if (p->cores) printf("#SBATCH --cpus-per-task=%d\n", p->cores);
+  if (gib > 0) printf("#SBATCH --mem=%lldG\n", gib);
+  printf("#SBATCH --time=%02lld:%02lld:00\n", minutes / 60, minutes % 60);
+}
+
+dm_status dm_cli_plan_slurm(const dm_call *call, const dm_problem *problem, dm_plan *plan,
+                            dm_machine *machine) {
+  const dm_settings *s = &call->settings;
+  dm_partition p;
+  DM_TRY(find_partition(s, &p));
+  const dm_wishes wishes = dm_cli_wishes(s);
+  const int all = p.machine.nodes;
+  double within = s->within > 0 ? s->within : p.time_limit, best = INFINITY;
+  dm_status status = DM_OK;
+  for (int nodes = 1; nodes <= all; nodes = more_nodes(nodes, all)) {
+    dm_status_free(status);
+    *machine = p.machine;
+    machine->nodes = nodes;
+    status = dm_plan_choose(problem, machine, nodes * machine->ranks_per_node, &wishes, plan);
+    if (status && status->code != DM_E_FIT) return status;
+    if (status) continue;
+    best = fmin(best, asked_time(plan));
+    if (within > 0 && asked_time(plan) > within) continue;
+    print_lines(&p, plan, nodes);
+    return DM_OK;
+  }
+  if (isinf(best)) return dm_context(status, "on all %d nodes", all);
+  char wanted[32], found[32];
+  dm_status_free(status);
+  return dm_hint(dm_fail(DM_E_FIT, "no number of nodes up to %d is done within %s", all,
+                         dm_format_seconds(within, wanted)),
+                 "the fastest asks for %s: twice what is predicted, and 2 minutes to start",
+                 dm_format_seconds(best, found));
+}

@@ -1,0 +1,29 @@
+/* plan_slurm: what to ask Slurm for. */
+#ifndef DM_CLI_PLAN_SLURM_H
+#define DM_CLI_PLAN_SLURM_H
+
+#include "cli/verb.h"
+#include "plan/plan.h"
+
+/* A Slurm partition as a machine with all its nodes. */
+typedef struct dm_partition {
+  char name[128]; /* "": described by --machine */
+  dm_machine machine;
+  int gpus;          /* per node */
+  int cores;         /* per rank; 0: not known */
+  int64_t memory;    /* of a node; 0: not known */
+  double time_limit; /* seconds; 0: none, or not known */
+} dm_partition;
+
+/* The partition NAME ("": the default one) from what sinfo prints, as "%P|%D|%c|%m|%G|%l". */
+dm_status dm_partition_parse(const char *text, const char *name, dm_partition *partition);
+
+/* Asks sinfo. */
+dm_status dm_partition_detect(const char *name, dm_partition *partition);
+
+/* The fewest nodes on which PROBLEM fits and is done in time: prints the #SBATCH lines, and leaves
+ * the plan and its machine. */
+dm_status dm_cli_plan_slurm(const dm_call *call, const dm_problem *problem, dm_plan *plan,
+                            dm_machine *machine);
+
+#endif

@@ -1,0 +1,25 @@
+# A rank that is stopped is named, with exit 8; a job that is suspended as a whole and goes on is not.
+start() {
+  mpirun -n 3 damier bench multiply --size 256 --repetitions 1000000 --hang-timeout 2s -q >out 2>errors &
+  launcher=$!
+  sleep 3 # all are multiplying
+}
+fail_of() {
+  pkill -STOP --parent $launcher "$@"
+  wait $launcher
+  echo "exit $?"
+  grep -A 2 '^damier: error' errors | sed 's/ on [^ ]*/ on HOST/'
+}
+start
+fail_of --newest
+start
+fail_of --oldest
+start
+pkill -STOP --parent $launcher
+sleep 5
+pkill -CONT --parent $launcher
+sleep 1
+pkill -USR1 --parent $launcher
+wait $launcher
+echo "exit $?"
+grep '^damier' errors

@@ -1,0 +1,18 @@
+# USR1 and the time limit stop all ranks after a common panel: exit 75, one message, no output.
+make A 4500 4500 --type c64
+signalled() {
+  mpirun -n "$1" damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q 2>errors &
+  until [ -e C.h5.part ] || ! kill -0 $!; do sleep 0.05; done
+  pkill -USR1 --parent $!
+  wait $!
+  echo "exit $?"
+  grep -A 1 '^damier' errors
+  ls C.h5* 2>/dev/null
+}
+signalled 1
+signalled 3
+try ranks 2 damier multiply A.h5 A.h5 -o C.h5 --panel 64 --time-limit 1s -q
+ls C.h5* 2>/dev/null
+SLURM_JOB_END_TIME=$(($(date +%s) + 2)) try damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q
+ls C.h5* 2>/dev/null
+try ranks 2 damier bench multiply --size 256 --repetitions 1000000 --time-limit 1s -q

@@ -1,0 +1,85 @@
+"""Jobs that go well, or are stopped by time; plans and scaling series."""
+import json
+import shutil
+import threading
+import time
+
+from nodes import (JOB, RATE, Ended, check, done, log_of, on, right, shared, show, start, submit)
+
+def jobs():
+    for launcher in ("srun", "mpirun"):
+        job = submit("-N4", "--ntasks-per-node=1", JOB, "A.h5", "A.h5", f"{launcher}.h5", LAUNCHER=launcher)
+        end = done(job, 60)
+        check(end.get("ExitCode") == "0:0" and end.get("JobState") in ("COMPLETED", "COMPLETING"),
+              f"a job by {launcher} on 4 nodes", (end, log_of(job)))
+        check("ranks=4" in log_of(job) and right(f"{launcher}.h5"), "and its C is right", log_of(job))
+
+
+class TimeLimit(threading.Thread):
+    """Slurm's own signal, some time after the start; runs beside the other tests."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+        scripts = shared / "scripts"
+        shutil.copytree(JOB.rsplit("/", 1)[0], scripts)
+        with open(scripts / "env.sh", "a") as env:
+            env.write(f"\necho start >>{shared}/starts\n")
+        self.job = submit("-N1", "--ntasks-per-node=1", "-w", "n4", "--time=1", "--signal=B:USR1@50",
+                          JOB, "big.h5", "big.h5", "never.h5", "--panel", "64", SCRIPTS=str(scripts),
+                          OPENBLAS_CORETYPE="Prescott")
+        self.start()
+
+    def run(self):
+        while show(self.job).get("JobState") in ("PENDING", "RUNNING", "REQUEUED", "COMPLETING"):
+            if (shared / "never.h5").exists():
+                self.seen.add("never.h5")
+            time.sleep(0.3)
+
+    def judge(self):
+        self.join(150)
+        end, log = show(self.job), log_of(self.job)
+        check(end.get("ExitCode") == "75:0" and end.get("Restarts") == "1",
+              "a job whose time is over ends with 75, and was requeued once", (end, log))
+        check((shared / "starts").read_text() == "start\n" * 2, "it started twice")
+        check(log.count("stopped early: SIGUSR1 arrived") == 2 and "restart 1: starting over" in log,
+              "it says why it stopped and that it starts over", log)
+        check(not self.seen and not list(shared.glob("never.h5*")), "it left no output")
+
+
+def received(node):
+    """Bytes that came in over the node's only cable; /sys would tell of the computer's."""
+    return int(on(node, "cat", "/proc/net/dev").text.split("eth0:")[1].split()[0])
+
+
+def slow_links():
+    """Two nodes with two ranks each: the plan keeps traffic inside nodes, and what crosses is slow."""
+    machine, grid = "nodes=2 ranks=2 network=0.025 link=5", "2x2x1"
+    plan = on("head", "damier", "plan", "A.h5", "A.h5", "--machine", machine, "--grid", grid, "--json", "plan",
+              "-q")
+    wanted = json.loads((shared / "plan").read_text()) if plan.code == 0 else {}
+    before = [received(node) for node in ("n1", "n2")]
+    end = Ended(start(["run", "-H", "n1:2,n2:2", "-n", "4", "--", "damier", "multiply", "A.h5", "A.h5", "-o",
+                       "slow.h5", "--grid", grid, "--json", "slow"]), 60)
+    between = sum(received(node) for node in ("n1", "n2")) - sum(before)
+    record = json.loads((shared / "slow").read_text()) if end.code == 0 else {}
+    check(end.code == 0 and right("slow.h5"), "four ranks on two nodes", end)
+    foreseen, moved = wanted["plan"]["between_nodes_bytes"], record["moved"]["between_ranks_bytes"]
+    check(0 < foreseen <= between <= 1.3 * foreseen + 2e6 and between < 0.8 * moved,
+          f"{between} bytes crossed, foreseen were {foreseen:.0f} of {moved}")
+    least = foreseen / 2 / (RATE * 1e6 / 8)
+    check(record["times"]["multiply_s"] > 0.8 * least,
+          f"multiplying took {record['times']['multiply_s']} s, the links alone {least:.2f} s")
+
+
+def planning():
+    end = on("head", "damier", "plan", "--slurm", "A.h5", "A.h5", "--within", "10m")
+    wanted = ["--partition=all", "--nodes=1", "--ntasks-per-node=1", "--cpus-per-task=2"]
+    check(end.code == 0 and [line[8:] for line in end.text.splitlines()][1:5] == wanted,
+          "the lines for this partition", end)
+    for name, more, sizes in (("weak", ["--weak", "--together"], [512, 640]), ("strong", [], [512, 512])):
+        end = on("head", JOB.replace("multiply.sbatch", "scaling.sh"), "--nodes", "1 2", "--size", "512",
+                 "--repetitions", "1", *more, "-o", name, "--", "--ntasks-per-node=1")
+        lines = (shared / name).read_text().splitlines() if end.code == 0 else []
+        found = [(r["machine"]["ranks"], r["problem"]["m"]) for r in map(json.loads, lines)]
+        check(found == list(zip((1, 2), sizes)), f"a series of {name} scaling", end)

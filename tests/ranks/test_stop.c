@@ -1,0 +1,66 @@
+/* ranks: 1 2 3 4 */
+/* One rank is asked to stop: all stop after the same panel, with every gather finished. */
+#include <unistd.h>
+
+#include "product.h"
+
+enum { SIZE = 24, PANELS = 300, ASKED = 20 };
+
+typedef struct asking {
+  volatile sig_atomic_t arrived;
+  bool asks;
+  int64_t done;
+} asking;
+
+static void progress(void *context, int64_t done, int64_t total) {
+  asking *a = context;
+  a->done = done;
+  if (a->asks && done >= ASKED) a->arrived = SIGUSR1;
+  if (total > 0) usleep(3000); /* else it is over before anyone is heard */
+}
+
+static dm_status run_until(rank_test *test, dm_wishes wishes, asking *a) {
+  dm_problem problem = product_problem(SIZE, SIZE, PANELS * 64, DM_F32);
+  wishes.panel = 64;
+  product p = product_open(test, problem, wishes, DM_UNIFORM, 1);
+  product_fill(&p);
+  const dm_task_calls calls = {.context = a, .progress = progress, .may_stop = true};
+  dm_status status = dm_execute(&p.task, DM_PRODUCTS, &calls);
+  int64_t done[2] = {a->done, p.task.place.idle ? INT64_MIN : -a->done};
+  must(test, dm_comm_max_i64(test->run.world, done, 2));
+  if (status)
+    CHECK(test, -done[1] == done[0], "stopped after %lld to %lld panels", (long long)-done[1],
+          (long long)done[0]);
+  product_close(&p);
+  return status;
+}
+
+static void one_asks(rank_test *test, dm_wishes wishes, int rank) {
+  asking a = {.asks = test->run.rank == rank};
+  test->run.stop = (dm_stop){.on = true, .arrived = &a.arrived};
+  dm_status status = run_until(test, wishes, &a);
+  int64_t most = a.done;
+  must(test, dm_comm_max_i64(test->run.world, &most, 1));
+  CHECK(test, status && status->code == DM_E_STOPPED && status->agreed, "did not stop");
+  CHECK(test, most >= ASKED && most < PANELS, "stopped after %lld panels", (long long)most);
+  dm_status_free(status);
+}
+
+static void nobody_asks(rank_test *test, dm_wishes wishes) {
+  asking a = {0};
+  test->run.stop = (dm_stop){.on = true, .arrived = &a.arrived};
+  dm_status status = run_until(test, wishes, &a);
+  CHECK(test, !status, "stopped, though nobody asked");
+  CHECK(test, a.done == PANELS || a.done == 0, "%lld panels were multiplied", (long long)a.done);
+  dm_status_free(status);
+}
+
+int main(void) {
+  rank_test test = rank_test_start();
+  const int ranks = test.run.ranks;
+  one_asks(&test, (dm_wishes){.pm = 1, .pn = ranks, .pk = 1}, ranks - 1);
+  one_asks(&test, (dm_wishes){.pm = 1, .pn = 1, .pk = 1}, 0); /* the others are idle */
+  if (ranks == 4) one_asks(&test, (dm_wishes){.pm = 2, .pn = 2, .pk = 1}, 3);
+  nobody_asks(&test, (dm_wishes){.pm = ranks, .pn = 1, .pk = 1});
+  return rank_test_end(&test);
+}
