@@ -25,6 +25,26 @@ static __device__ __forceinline__ void load_fragment(T (&fragment)[COUNT], const
   }
 }
 
+/* 16 bytes of shared memory, by their address there: 32 bits, where a pointer takes 64.  Volatile,
+ * so that it stays behind the barrier before it. */
+static __device__ __forceinline__ void load_shared(float *to, unsigned at) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+               : "r"(at));
+}
+static __device__ __forceinline__ void load_shared(double *to, unsigned at) {
+  asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(to[0]), "=d"(to[1]) : "r"(at));
+}
+
+/* load_fragment from a row of shared memory that begins at AT, for thread 0: the addresses of the
+ * others lie as many vectors behind it. */
+template <int OF, class T, int COUNT>
+static __device__ __forceinline__ void load_shared_fragment(T (&fragment)[COUNT], unsigned at) {
+#pragma unroll
+  for (int i = 0; i < COUNT; i += Vector<T>::LENGTH)
+    load_shared(&fragment[i], at + (unsigned)(i * OF * sizeof(T)));
+}
+
 /* sums += a b^T.  Column by column, every other one upwards: at the turn the same element of A is
  * used twice, the one of B all along, and few instructions are left whose three registers lie in
  * the same bank (counted in the machine code: 2 of 100, and 10 of 100 row by row). */

@@ -65,13 +65,17 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
   begin_vectors(sums, p, wide.c, row, col);
 
   T a[2][TM], b[2][TN]; /* fragments of k and k + 1 */
-  const auto load_fragments = [&](int which, const Tiles &tiles, int k) {
-    load_fragment<Shape::DOWN>(a[which], &tiles.a[k][warp_row], y);
-    load_fragment<Shape::ACROSS>(b[which], &tiles.b[k][warp_col], x);
+  /* This thread's first vectors of k = 0 in the first stage. */
+  const unsigned base = (unsigned)__cvta_generic_to_shared(memory);
+  const unsigned a_at = base + (warp_row + y * Vector<T>::LENGTH) * sizeof(T);
+  const unsigned b_at = base + sizeof(Tiles::a) + (warp_col + x * Vector<T>::LENGTH) * sizeof(T);
+  const auto load_fragments = [&](int which, unsigned stage_at, int k) {
+    load_shared_fragment<Shape::DOWN>(a[which], a_at + stage_at + k * sizeof(Tiles::a[0]));
+    load_shared_fragment<Shape::ACROSS>(b[which], b_at + stage_at + k * sizeof(Tiles::b[0]));
   };
   wait_for_copies<STAGES - 2>();
   __syncthreads();
-  load_fragments(0, stage(0), 0);
+  load_fragments(0, 0, 0);
 
   unsigned now = 0, free_stage = (STAGES - 1) * SIZE;
   const auto multiply_stage =
@@ -94,7 +98,7 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
                            free_stage = now;
                            now = now + SIZE == STAGES * SIZE ? 0 : now + SIZE;
                          }
-                         load_fragments((i + 1) % 2, stage(now), (i + 1) % BK);
+                         load_fragments((i + 1) % 2, now, (i + 1) % BK);
                          add_outer_product<Shape::BY_ROWS>(sums, a[i % 2], b[i % 2]);
                        }
       };
