@@ -5,7 +5,7 @@
 #define DM_KERNELS_TILE_SIZES_H
 
 /* Those of warp_tile, found by hand on an H200: for a large C, and for one that is not. */
-#define DM_TILING_LARGE_F32 256, 128, 8, 4, 64, 64, 8, 1, 8, 2, 0
+#define DM_TILING_LARGE_F32 128, 256, 8, 4, 64, 64, 8, 1, 8, 2, 1
 #define DM_TILING_LARGE_F64 128, 128, 8, 4, 32, 64, 4, 1, 8, 2, 0
 #define DM_TILING_SMALL_F32 64, 64, 8, 4, 32, 32, 8, 4, 8, 2, 0
 #define DM_TILING_SMALL_F64 64, 64, 8, 4, 32, 32, 8, 3, 8, 2, 0
