@@ -117,28 +117,26 @@ transpose_tile(Matrix<uint8_t> to, Matrix<const uint8_t> from, int64_t row, int6
   __shared__ uint32_t tile[128][32];
   const int x = threadIdx.x % 32, y = threadIdx.x / 32;
   row = row * 128 + 4 * y, col *= 128;
-  const bool aligned = ((uintptr_t)from.base | (uintptr_t)from.stride) % 4 == 0;
-  const bool whole = aligned && row - 4 * y + 128 <= from.rows && col + 128 <= from.cols;
+  const bool inside = row - 4 * y + 128 <= from.rows && col >= 4 && col + 136 <= from.cols;
   uint32_t word[4][4], following[4][4];
-  if (whole) { /* no conditions between the loads */
-    const uint8_t *first = &from.base[row * from.stride + col + 4 * x];
 #pragma unroll
-    for (int i = 0; i < 16; i++)
-      word[i / 4][i % 4] =
-          __ldcs(reinterpret_cast<const uint32_t *>(first + (i / 4 * 32 + i % 4) * from.stride));
-  } else {
-#pragma unroll
-    for (int i = 0; i < 16; i++) {
-      const int64_t r = row + i / 4 * 32 + i % 4;
-      const WordRow source(&from.base[r * from.stride], r < from.rows ? from.cols : 0);
-      word[i / 4][i % 4] = source.at(col / 4 + x);
-      following[i / 4][i % 4] = source.shift > 0 && x == 31 ? source.at(col / 4 + 32) : 0;
+  for (int i = 0; i < 16; i++) {
+    const int64_t r = row + i / 4 * 32 + i % 4;
+    const WordRow source(&from.base[r * from.stride], r < from.rows ? from.cols : 0);
+    const int64_t next = col / 4 + 32;
+    uint32_t &w = word[i / 4][i % 4], &f = following[i / 4][i % 4];
+    if (inside) { /* no conditions between the loads */
+      w = __ldcs(&source.words[col / 4 + x]);
+      f = x == 31 ? __ldcs(&source.words[next]) : 0;
+    } else {
+      w = source.at(col / 4 + x);
+      f = x == 31 ? source.at(next) : 0;
     }
+  }
 #pragma unroll
-    for (int i = 0; i < 16; i++) {
-      const WordRow source(&from.base[(row + i / 4 * 32 + i % 4) * from.stride], 0);
-      word[i / 4][i % 4] = shifted(source, word[i / 4][i % 4], following[i / 4][i % 4]);
-    }
+  for (int i = 0; i < 16; i++) {
+    const WordRow source(&from.base[(row + i / 4 * 32 + i % 4) * from.stride], 0);
+    word[i / 4][i % 4] = shifted(source, word[i / 4][i % 4], following[i / 4][i % 4]);
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {

@@ -38,30 +38,41 @@ template <class Sum> static __device__ __forceinline__ void write_box(char *box,
     }
 }
 
-/* The box goes to C where the copy engine cannot bring it: it writes 16 bytes at a time.  A sum is
- * added where the engine would add it, so that its bits are the same. */
+static __device__ __forceinline__ float add(float x, float y) {
+  return x + y;
+}
+static __device__ __forceinline__ int32_t add(int32_t x, int32_t y) { /* wraps */
+  return (int32_t)((uint32_t)x + (uint32_t)y);
+}
+
+/* The box goes to C where the copy engine cannot bring it: it writes 16 bytes at a time.  An atomic
+ * addition would not do for C += A B: unlike the engine's it takes subnormal numbers for 0. */
 template <class Sum>
 static __device__ __forceinline__ void store_elements(const WgmmaWork &work, const char *box,
                                                       int row, int col) {
+  constexpr int COUNT = 8; /* rows at a time; every fourth one is of this warp */
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   if (col + lane >= work.n) return;
   const int64_t down = 4 * work.c_stride;
-  const int rows = work.m - row - warp; /* from the first of this warp */
+  int rows = work.m - row - warp;
   const char *from = box + warp * BOX_ROW + lane % 4 * 4;
-  Sum *at = static_cast<Sum *>(work.c_base) + (row + warp) * work.c_stride + col + lane;
-  Sum sums[C_BOX_ROWS / 4];
+  Sum *c = static_cast<Sum *>(work.c_base) + (row + warp) * work.c_stride + col + lane;
 #pragma unroll
-  for (int i = 0; i < C_BOX_ROWS / 4; i++)
-    sums[i] =
-        *reinterpret_cast<const Sum *>(from + i * 4 * BOX_ROW + (lane / 4 ^ warp ^ i * 4 % 8) * 16);
-  if (work.accumulate) {
+  for (int half = 0; half < 2; half++, rows -= 4 * COUNT, from += 4 * COUNT * BOX_ROW) {
+    Sum sums[COUNT];
 #pragma unroll
-    for (int i = 0; i < C_BOX_ROWS / 4; i++, at += down)
-      if (4 * i < rows) atomicAdd(at, sums[i]);
-  } else {
+    for (int i = 0; i < COUNT; i++)
+      sums[i] = *reinterpret_cast<const Sum *>(from + 4 * i * BOX_ROW +
+                                               (lane / 4 ^ warp ^ i * 4 % 8) * 16);
+    if (work.accumulate) {
+      const Sum *old = c;
 #pragma unroll
-    for (int i = 0; i < C_BOX_ROWS / 4; i++, at += down)
-      if (4 * i < rows) *at = sums[i];
+      for (int i = 0; i < COUNT; i++, old += down)
+        if (4 * i < rows) sums[i] = add(*old, sums[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < COUNT; i++, c += down)
+      if (4 * i < rows) *c = sums[i];
   }
 }
 

@@ -99,25 +99,30 @@ static void *product_in_cuts(dm_backend *gpu, pair c, pair a, pair b, int64_t he
   return fetched(gpu, c);
 }
 
-static void test_same_bits(void **state) {
-  dm_backend *gpu = *state;
+/* C += A B, TIMES times, most of them at once. */
+static void try_same_bits(dm_backend *gpu, dm_dtype dtype, dm_generator of_a, dm_generator of_c,
+                          int times) {
   static const int64_t cuts[][2] = {{64, 64}, {128, 500}, {301, 99}, {1, 643}};
+  pair a = make_pair(gpu, dtype, 517, 331, 5, of_a), b = make_pair(gpu, dtype, 331, 643, 5, of_a);
+  pair c = make_pair(gpu, dm_dtype_accumulator(dtype), 517, 643, 1, of_c);
+  void *first = product_in_cuts(gpu, c, a, b, 517, 643);
+  for (int i = 0; i < times; i++) {
+    const int64_t *cut = i % 100 < 4 ? cuts[i % 100] : (int64_t[]){517, 643};
+    void *next = product_in_cuts(gpu, c, a, b, cut[0], cut[1]);
+    assert_memory_equal(first, next, (size_t)bytes_of(c.host_all));
+    free(next);
+  }
+  free(first);
+  free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
+}
+
+static void test_same_bits(void **state) {
+  const dm_generator zero = {.kind = DM_CONSTANT}, tiny = {.kind = DM_CONSTANT, .parameter = 1e-40};
   for (int t = 0; t < 4; t++) {
     const dm_generator random = {
         .kind = dtypes[t] == DM_I8 ? DM_INTEGER : DM_UNIFORM, .seed = 9, .parameter = 100.0};
-    pair a = make_pair(gpu, dtypes[t], 517, 331, 5, random);
-    pair b = make_pair(gpu, dtypes[t], 331, 643, 5, random);
-    pair c = make_pair(gpu, dm_dtype_accumulator(dtypes[t]), 517, 643, 1, random);
-    void *first = product_in_cuts(gpu, c, a, b, 517, 643);
-    for (int again = 0; again < 1000; again++) {
-      const bool whole = again % 100 > 3;
-      void *next = product_in_cuts(gpu, c, a, b, whole ? 517 : cuts[again % 100][0],
-                                   whole ? 643 : cuts[again % 100][1]);
-      assert_memory_equal(first, next, (size_t)bytes_of(c.host_all));
-      free(next);
-    }
-    free(first);
-    free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
+    try_same_bits(*state, dtypes[t], random, random, 1000);
+    try_same_bits(*state, dtypes[t], zero, tiny, 4); /* subnormal numbers in C */
   }
 }
 
