@@ -17,7 +17,6 @@ struct MmaTiling {
   static constexpr int A_BYTES = BM * DEPTH, STAGE_BYTES = (BM + BN) * DEPTH;
   static constexpr int STEPS = DEPTH / 32; /* of mma.sync */
   static constexpr int GROUP = 8;          /* rows of tiles that run together */
-  static constexpr int PARTS = STEPS, FINISH = 1;
   static_assert(DEPTH == 64 || DEPTH == 128, "what the swizzle of A is made for");
   static_assert(STEPS % 2 == 0, "two fragments take turns");
 };
@@ -43,23 +42,19 @@ public:
     b_bytes = bytes_of((int)min(p.b.cols - corner.col - b_col * LENGTH, (int64_t)LENGTH));
   }
 
-  /* Part PART of PARTS of the copies into the stage at TO of a tile of which K columns of A and
-   * rows of B are there.  What is not becomes 0. */
-  template <int PARTS> __device__ __forceinline__ void copy(unsigned to, int part, int k) const {
+  /* Copies of the next tile along k into the stage at TO.  K: so many columns of A and rows of B
+   * are there; what is not becomes 0. */
+  __device__ __forceinline__ void copy(unsigned to, int k) {
     const int a_bytes = bytes_of(k - (int)threadIdx.x % A_ACROSS * LENGTH);
 #pragma unroll
-    for (int i = A_COUNT * part / PARTS; i < A_COUNT * (part + 1) / PARTS; i++)
+    for (int i = 0; i < A_COUNT; i++)
       copy_vector_async(to + a_to + i * A_STEP * Shape::DEPTH, a_from + i * a_step,
                         i * A_STEP < a_rows ? a_bytes : 0);
     const int b_rows = k - (int)threadIdx.x / B_ACROSS;
 #pragma unroll
-    for (int i = B_COUNT * part / PARTS; i < B_COUNT * (part + 1) / PARTS; i++)
+    for (int i = 0; i < B_COUNT; i++)
       copy_vector_async(to + b_to + i * B_STEP * ROW_BYTES, b_from + i * b_step,
                         i * B_STEP < b_rows ? b_bytes : 0);
-  }
-
-  /* To the next tile along k. */
-  __device__ __forceinline__ void advance() {
     a_from += BK;
     b_from += B_COUNT * b_step;
   }
