@@ -22,6 +22,7 @@ typedef struct proof {
   dm_backend *backend;
   dm_transport *transport;
   dm_comm *group;
+  dm_watch *watch;
   dm_space space;
   int64_t piece; /* room for one */
   void *share, *slot;
@@ -116,6 +117,8 @@ static dm_status gather(const proof *p, int count) {
   for (int i = 0; i < count; i++) {
     for (bool done = false; !done;) {
       DM_TRY(dm_transport_test(p->transport, tickets[i], &done));
+      if (done) dm_watch_moved(p->watch);
+      dm_watch_poll(p->watch);
       if (dm_now() - start > patience)
         return dm_fail(DM_E_DEVICE, "nothing arrived for %.0f s", patience);
       if (!done) sched_yield();
@@ -154,7 +157,7 @@ dm_status dm_links_prove(const dm_run *run, dm_backend *backend, const dm_transp
   const dm_comm *world = run->world;
   const int parts = (int)dm_ceil_div(run->ranks, NEIGHBOURS);
   dm_transport_config config = {.group = world, .device = -1};
-  proof p = {.backend = backend};
+  proof p = {.backend = backend, .watch = run->watch};
   dm_device device;
   DM_TRY(dm_comm_agree(world, dm_backend_device(backend, &device)));
   if (backend->ops->device_memory) config.device = device.index;
