@@ -7,7 +7,9 @@
  *
  * It adds accuracy to tiled_32, and no speed: three dependent additions for each multiply-add.  Its
  * limits: the correction is given up at the end of a panel of k, and a sum that overflows becomes
- * NaN, because the correction of an infinity is one. */
+ * NaN, because the correction of an infinity is one.
+ *
+ * Measured on an H200, N = 8192: f32 0.146 of cuBLAS' speed. */
 #include "kernels/tiled.cuh"
 
 namespace {

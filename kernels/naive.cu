@@ -5,7 +5,9 @@
  *
  * It adds nothing but a mistake to learn from.  A warp consists of threads of consecutive x, so it
  * runs down a column of C: its 32 loads of A, and its 32 stores, go to 32 different rows, each of
- * them a memory transaction of its own, of which most bytes are thrown away. */
+ * them a memory transaction of its own, of which most bytes are thrown away.
+ *
+ * Measured on an H200, N = 8192: f32 0.010, f64 0.008 of cuBLAS' speed. */
 #include "kernels/matrix.cuh"
 
 namespace {

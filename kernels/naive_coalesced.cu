@@ -5,7 +5,9 @@
  * threads share, and its stores are contiguous too.  (coalesced.cuh)
  *
  * It adds to naive nothing but the exchange of x and y.  Its limit is that every multiply-add still
- * loads two numbers, though the caches serve many of those loads. */
+ * loads two numbers, though the caches serve many of those loads.
+ *
+ * Measured on an H200, N = 8192: f32 0.056, f64 0.024 of cuBLAS' speed. */
 #include "kernels/coalesced.cuh"
 
 cudaError_t dm_kernels_naive_coalesced(const dm_product *product) {

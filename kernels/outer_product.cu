@@ -7,7 +7,9 @@
  *
  * It adds vectors on the way from shared memory to registers: 4 loads for 64 multiply-adds (8 in
  * double).  Its limit: loading and multiplying take turns, and while the block waits for its tiles
- * nothing is multiplied. */
+ * nothing is multiplied.
+ *
+ * Measured on an H200, N = 8192: f32 0.627, f64 0.260 of cuBLAS' speed. */
 #include "kernels/fragment.cuh"
 #include "kernels/matrix.cuh"
 

@@ -5,7 +5,9 @@
  *
  * It adds the strided loop, and that a whole block reads the same element of A at about the same
  * time: one load from memory serves it all, if the cache keeps it so long.  Its limits are those of
- * the rung before, and a C of few rows leaves most of the GPU idle. */
+ * the rung before, and a C of few rows leaves most of the GPU idle.
+ *
+ * Measured on an H200, N = 8192: f32 0.091, f64 0.020 of cuBLAS' speed. */
 #include "kernels/matrix.cuh"
 
 namespace {

@@ -6,7 +6,9 @@
  *
  * It adds shared memory to row_per_block, and the barriers that shared memory needs: one when the
  * piece is there, one before it is overwritten.  Only A gains: each element of B is still loaded
- * for a single multiply-add, and that load is the limit. */
+ * for a single multiply-add, and that load is the limit.
+ *
+ * Measured on an H200, N = 8192: f32 0.128, f64 0.055 of cuBLAS' speed. */
 #include "kernels/matrix.cuh"
 
 namespace {

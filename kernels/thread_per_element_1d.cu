@@ -5,7 +5,9 @@
  *
  * It is the first rung: nothing is kept near the multiprocessor, and every multiply-add loads two
  * numbers.  The 32 threads of a warp have consecutive indices, so their elements lie side by side
- * and their loads of B are contiguous, without anyone having thought of it. */
+ * and their loads of B are contiguous, without anyone having thought of it.
+ *
+ * Measured on an H200, N = 8192: f32 0.059, f64 0.046 of cuBLAS' speed. */
 #include "kernels/matrix.cuh"
 
 namespace {

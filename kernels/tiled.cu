@@ -7,7 +7,10 @@
  *
  * It adds reuse of A and B alike: every number that comes from global memory is used TILE times,
  * which is why 32 loads half as much as 16.  Its limit is shared memory: two loads from there for
- * each multiply-add. */
+ * each multiply-add.
+ *
+ * Measured on an H200, N = 8192: f32 0.144, f64 0.074, f16 0.011, bf16 0.010, i8 0.006 of cuBLAS'
+ * speed; with tiles of 32 x 32 f32 0.156, f64 0.074. */
 #include "kernels/tiled.cuh"
 
 namespace {

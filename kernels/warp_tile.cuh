@@ -8,9 +8,9 @@
 #include "kernels/grouped.cuh"
 
 /* The block's tile, the depth and the number of stages, the warp's tile, the rows of threads in a
- * warp, the blocks that shall fit on a multiprocessor, the height of a group (grouped.cuh), the parts
- * that the copies of a stage are made in, and the order of the outer products. src/backend/tiling.c
- * knows which go together.
+ * warp, the blocks that shall fit on a multiprocessor, the height of a group (grouped.cuh), the
+ * parts that the copies of a stage are made in, and the order of the outer products.
+ * src/backend/tiling.c knows which go together.
  *
  * The copies of a stage are spread over the steps of the present one.  Fewer parts cost less: where
  * copies follow loads from shared memory, ptxas puts three idle loads between.  But parts and order

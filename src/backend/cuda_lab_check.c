@@ -18,8 +18,9 @@ static dm_status lay_out(dm_lab *lab, const dm_lab_work *work, const int64_t *ro
                                   .magnitude = numbers + 2 * places,
                                   .stream = lab->stream};
   lab->judged = places;
-  DM_CUDA(lab->gpu,
-          cudaMemcpy(lab->expected.memory, rows, (size_t)count * 8, cudaMemcpyHostToDevice));
+  /* On the stream that reads them: cudaMemcpy may return before they have arrived. */
+  DM_CUDA(lab->gpu, cudaMemcpyAsync(lab->expected.memory, rows, (size_t)count * 8,
+                                    cudaMemcpyHostToDevice, lab->stream));
   return DM_OK;
 }
 
