@@ -73,8 +73,10 @@ bool dm_cuda_takes(const char *name, dm_dtype work, bool tf32, const char **why)
 }
 
 void dm_cuda_copies(const char *name, dm_dtype work, bool tf32, int *of_a, int *of_b) {
-  (void)tf32;
-  const bool library = strcmp(name, "auto") == 0 || strcmp(name, "cublas") == 0;
+  const bool free_choice = strcmp(name, "auto") == 0;
+  const bool library = free_choice || strcmp(name, "cublas") == 0;
+  const bool hopper = free_choice || strcmp(name, "wgmma") == 0;
   *of_a = *of_b = strcmp(name, "pitched") == 0;
-  if (work == DM_I8 && library) *of_b = 1; /* transposed (cuda_i8.c) */
+  /* transposed (cuda_i8.c, kernels/repack.cuh) */
+  if ((work == DM_I8 && library) || ((work == DM_I8 || tf32) && hopper)) *of_b = 1;
 }
