@@ -1,0 +1,80 @@
+/* Kernels that copy stages ahead of those that they multiply: 1000 times the same bits, on odd
+ * shapes, with k shorter and longer than the ring of stages.  Copies that come too early or too
+ * late show here, where a tool does not follow what orders them (docs/kernels.md). */
+#include "cuda_test.h"
+
+#ifdef DM_HAVE_CUDA
+
+enum { REPEATS = 1000 };
+
+static const struct {
+  const char *kernel;
+  dm_dtype dtype;
+  bool tf32;
+} kernels[] = {
+    {"double_buffer_async", DM_F32, false},
+    {"double_buffer_async", DM_F64, false},
+    {"warp_tile", DM_F32, false},
+    {"warp_tile", DM_F64, false},
+    {"wmma", DM_F16, false},
+    {"wmma", DM_BF16, false},
+    {"wmma", DM_F32, true},
+    {"mma", DM_F16, false},
+    {"mma", DM_BF16, false},
+    {"mma", DM_F32, true},
+    {"mma", DM_I8, false},
+    {"mma", DM_F64, false},
+};
+/* m, n, k, and elements behind each row. */
+static const int64_t shapes[][4] = {{131, 67, 23, 1}, {517, 643, 331, 5}, {301, 133, 1040, 0}};
+
+static void multiply_once(dm_backend *gpu, pair a, pair b, pair c) {
+  dm_event done;
+  ok(dm_backend_gemm(gpu, c.device, a.device, b.device, false, &done));
+  ok(dm_backend_wait(gpu, done));
+}
+
+static void try_shape(dm_backend *gpu, dm_dtype dtype, const char *kernel, const int64_t s[4]) {
+  dm_generator random = {
+      .kind = dtype == DM_I8 ? DM_INTEGER : DM_UNIFORM, .seed = 5, .parameter = 100.0};
+  pair a = make_pair(gpu, dtype, s[0], s[2], s[3], random);
+  random.seed++;
+  pair b = make_pair(gpu, dtype, s[2], s[1], s[3], random);
+  pair c = make_pair(gpu, dm_dtype_accumulator(dtype), s[0], s[1], s[3], random);
+  multiply_once(gpu, a, b, c);
+  void *first = fetched(gpu, c);
+  for (int i = 1; i < REPEATS; i++) {
+    multiply_once(gpu, a, b, c);
+    void *next = fetched(gpu, c);
+    if (memcmp(first, next, (size_t)bytes_of(c.host_all)) != 0)
+      fail_msg("%s of %s, %lldx%lldx%lld: other bits at repeat %d", kernel, dm_dtype_name(dtype),
+               (long long)s[0], (long long)s[1], (long long)s[2], i);
+    free(next);
+  }
+  free(first);
+  free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
+}
+
+static void test_repeats(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+    dm_backend *gpu = open_gpu(kernels[i].kernel, kernels[i].tf32, 0);
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+      try_shape(gpu, kernels[i].dtype, kernels[i].kernel, shapes[s]);
+    dm_backend_close(gpu);
+  }
+}
+
+int main(void) {
+  if (dm_cuda_device_count() == 0) return SKIPPED;
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeats)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void) {
+  return SKIPPED;
+}
+
+#endif
