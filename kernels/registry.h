@@ -91,7 +91,7 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
     "needs memory for copies of A and B where rows are not 16-byte aligned")                       \
   X(mma, DM_KERNEL_F64 | DM_KERNEL_HALF | DM_KERNEL_TF32 | DM_KERNEL_I8, DM_AMPERE, DM_LATER,      \
     DM_SUM_GROUPED, aligned_scratch, "tensor cores through mma.sync, fed by ldmatrix",             \
-    "needs memory for copies of A and B where rows are not 16-byte aligned")                       \
+    "needs memory for copies of A and B where rows are not 16-byte aligned, but in f64")           \
   X(wgmma, DM_KERNEL_HALF | DM_KERNEL_I8 | DM_KERNEL_TF32, DM_HOPPER, DM_HOPPER, DM_SUM_GROUPED,   \
     wgmma_scratch, "warpgroup instructions on tensor cores, fed by the copy engine",               \
     "needs memory for operands that are not 16-byte aligned, and for B in TF32 and i8")
@@ -147,6 +147,12 @@ typedef struct dm_kernel {
   const char *about;  /* one line */
   const char *limits; /* what it costs, or where it is slow; may be empty */
 } dm_kernel;
+
+/* How KERNEL adds products of WORK: tensor cores form a chain in f64 (mma_f64.cu). */
+static inline dm_kernel_sums dm_kernel_sums_of(const dm_kernel *kernel, dm_dtype work) {
+  const bool chain = kernel->sums == DM_SUM_GROUPED && work == DM_F64;
+  return chain ? DM_SUM_CHAIN : kernel->sums;
+}
 
 /* Whether KERNEL multiplies matrices of WORK; TF32: by products rounded to it.  Of our own kernels
  * none multiplies complex numbers in TF32. */

@@ -24,7 +24,7 @@ double dm_kernel_bound(const dm_kernel *kernel, dm_kernel_type type, int64_t dep
   if (kernel->op == DM_DOT) return walk;
   const double terms = dm_dtype_is_complex(type.dtype) ? sqrt(2.0) : 1.0; /* 2 k products */
   const double cut = type.tf32 ? 2.0 * 0x1p-10 / dm_dtype_roundoff(DM_F32) : 0.0;
-  switch (kernel->sums) {
+  switch (dm_kernel_sums_of(kernel, type.dtype)) {
   case DM_SUM_CHAIN:
     return cut + terms * walk;
   case DM_SUM_COMPENSATED:

@@ -18,7 +18,10 @@ static const char *sums_text(const dm_kernel *kernel) {
                                       [DM_SUM_COMPENSATED] = "compensated",
                                       [DM_SUM_GROUPED] = "grouped",
                                       [DM_SUM_ANY] = "any"};
-  return kernel->op == DM_GEMM ? names[kernel->sums] : "";
+  if (kernel->op != DM_GEMM) return "";
+  const bool both =
+      kernel->types & DM_KERNEL_F64 && dm_kernel_sums_of(kernel, DM_F64) != kernel->sums;
+  return both ? "grouped, in f64 a chain" : names[kernel->sums];
 }
 
 void dm_kernel_describe(const dm_kernel *kernel, dm_record *record) {

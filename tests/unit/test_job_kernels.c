@@ -77,10 +77,12 @@ static void bounds(void **state) {
   const dm_kernel chain = {.op = DM_GEMM, .sums = DM_SUM_CHAIN},
                   careful = {.op = DM_GEMM, .sums = DM_SUM_COMPENSATED},
                   grouped = {.op = DM_GEMM, .sums = DM_SUM_GROUPED}, moved = {.op = DM_TRANSPOSE};
-  const dm_kernel_type f32 = {DM_F32, false}, tf32 = {DM_F32, true}, i8 = {DM_I8, false};
+  const dm_kernel_type f32 = {DM_F32, false}, f64 = {DM_F64, false}, tf32 = {DM_F32, true},
+                       i8 = {DM_I8, false};
   assert_true(dm_kernel_bound(&chain, f32, 1) == 2.0);
   assert_true(dm_kernel_bound(&chain, f32, 9999) == 600.0);
   assert_true(dm_kernel_bound(&grouped, f32, 9999) == 1200.0);
+  assert_true(dm_kernel_bound(&grouped, f64, 9999) == 600.0);
   assert_true(dm_kernel_bound(&careful, f32, 9999) == 3.0);
   assert_true(dm_kernel_bound(&chain, tf32, 9999) == 600.0 + 32768.0);
   assert_true(dm_kernel_bound(&chain, i8, 9999) == 0.0);
