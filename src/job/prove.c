@@ -167,7 +167,10 @@ dm_status dm_links_prove(const dm_run *run, dm_backend *backend, const dm_transp
   if (!status) status = dm_comm_agree(world, prepare(&p, ops->device_memory));
   if (!status) status = carry(&p, world, rate);
   /* What broke off may still be written to by a peer: it stays where it is. */
-  if (status) return status;
+  if (status) {
+    dm_transport_abandon(p.transport);
+    return status;
+  }
   dm_transport_close(p.transport);
   release(&p);
   return DM_OK;

@@ -2,18 +2,25 @@
  *
  * Every share has a communicator of its group and a stream.  All ranks of a group post its gathers
  * in the same order, ascending panels, and A before B: NCCL relies on that.  Its kernels run on the
- * multiprocessors, so it is given few channels; where peers can be read, ipc takes none. */
+ * multiprocessors, so it is given few channels; where peers can be read, ipc takes none.
+ *
+ * Communicators do not block: a peer that is gone is an error after a while, not a call that never
+ * returns.  What was begun with it is aborted then, or its kernels would spin on the GPU. */
 #if defined(DM_HAVE_CUDA) && defined(DM_HAVE_NCCL)
 
 #include <nccl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/buffer.h"
+#include "core/clock.h"
 #include "transport/gpu_peers.h"
 #include "transport/transport_list.h"
 
 enum { CHANNELS = 4 }; /* thread blocks for each communicator, at most */
+
+static const double patience = 60.0; /* seconds, for peers to come to what all do together */
 
 typedef struct nccl_share {
   const dm_comm *group; /* NULL: not exposed */
@@ -43,12 +50,40 @@ static dm_status nccl_error(ncclResult_t error, const char *call, const char *fi
                        call, ncclGetErrorString(error), ncclGetLastError(NULL));
 }
 
+/* What goes on in the background is no failure. */
 #define NCCL_TRY(call)                                                                             \
   do {                                                                                             \
     ncclResult_t nccl_result_ = (call);                                                            \
-    if (nccl_result_ != ncclSuccess)                                                               \
+    if (nccl_result_ != ncclSuccess && nccl_result_ != ncclInProgress)                             \
       return nccl_error(nccl_result_, #call, __FILE__, __LINE__, __func__);                        \
   } while (0)
+
+/* Until COMM has done what was asked of it; nothing else may be asked before. */
+static dm_status settle(ncclComm_t comm, const char *what) {
+  const double start = dm_now();
+  for (ncclResult_t state = ncclInProgress;;) {
+    NCCL_TRY(ncclCommGetAsyncError(comm, &state));
+    if (state == ncclSuccess) return DM_OK;
+    if (state != ncclInProgress) return nccl_error(state, what, __FILE__, __LINE__, __func__);
+    if (dm_now() - start > patience)
+      return dm_fail(DM_E_DEVICE, "%s: a peer did not come for %.0f s", what, patience);
+    sched_yield();
+  }
+}
+
+static void nccl_abandon(dm_transport *transport) {
+  dm_nccl *nccl = (dm_nccl *)transport;
+  for (int s = 0; s < DM_SHARES; s++) {
+    if (nccl->shares[s].comm) (void)ncclCommAbort(nccl->shares[s].comm);
+    nccl->shares[s].comm = NULL;
+  }
+}
+
+/* STATUS, and where it is an error nothing goes on behind the caller's back. */
+static dm_status or_abandon(dm_nccl *nccl, dm_status status) {
+  if (status) nccl_abandon(&nccl->base);
+  return status;
+}
 
 static dm_status open_streams(dm_nccl *nccl) {
   int least, greatest;
@@ -62,6 +97,15 @@ static dm_status open_streams(dm_nccl *nccl) {
   return DM_OK;
 }
 
+static void destroy(ncclComm_t comm) {
+  const ncclResult_t answer = ncclCommFinalize(comm);
+  dm_status status = answer == ncclSuccess || answer == ncclInProgress
+                         ? settle(comm, "ncclCommFinalize")
+                         : nccl_error(answer, "ncclCommFinalize", __FILE__, __LINE__, __func__);
+  (void)(status ? ncclCommAbort(comm) : ncclCommDestroy(comm));
+  dm_status_free(status);
+}
+
 /* Failures are of no interest any more. */
 static void nccl_close(dm_transport *transport) {
   dm_nccl *nccl = (dm_nccl *)transport;
@@ -69,7 +113,7 @@ static void nccl_close(dm_transport *transport) {
   for (int s = 0; s < DM_SHARES; s++) {
     nccl_share *share = &nccl->shares[s];
     if (share->stream) (void)cudaStreamSynchronize(share->stream);
-    if (share->comm) (void)ncclCommDestroy(share->comm);
+    if (share->comm) destroy(share->comm);
     if (share->stream) (void)cudaStreamDestroy(share->stream);
   }
   for (int g = 0; g < DM_GATHERS; g++)
@@ -85,6 +129,8 @@ static dm_status nccl_open(const dm_transport_config *config, dm_transport **tra
   dm_nccl *nccl = memory;
   nccl->base.ops = &dm_transport_nccl;
   nccl->device = config->device;
+  /* Multicast is for reductions: here it takes memory and, on some virtual machines, fails. */
+  (void)setenv("NCCL_NVLS_ENABLE", "0", 0);
   status = dm_gpu_check_peers(config->group, config->device, DM_GPUS_DISTINCT);
   if (!status) status = dm_comm_agree(config->group, open_streams(nccl));
   if (status)
@@ -92,6 +138,19 @@ static dm_status nccl_open(const dm_transport_config *config, dm_transport **tra
   else
     *transport = &nccl->base;
   return status;
+}
+
+/* One thread block to a cluster: four of them find their places beside a product sooner alone. */
+static dm_status join(const dm_nccl *nccl, nccl_share *share, ncclUniqueId id) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  config.cgaClusterSize = 0;
+  config.minCTAs = 1;
+  config.maxCTAs = CHANNELS;
+  DM_GPU_TRY(cudaSetDevice(nccl->device));
+  NCCL_TRY(ncclCommInitRankConfig(&share->comm, dm_comm_size(share->group), id,
+                                  dm_comm_rank(share->group), &config));
+  return settle(share->comm, "ncclCommInitRankConfig");
 }
 
 static dm_status nccl_expose(dm_transport *transport, int s, const dm_comm *group, void *memory,
@@ -103,6 +162,7 @@ static dm_status nccl_expose(dm_transport *transport, int s, const dm_comm *grou
     return dm_fail(DM_E_BUG, "share %d cannot be exposed (again)", s);
   share->group = group;
   share->memory = memory;
+  if (dm_comm_size(group) == 1) return DM_OK;
   ncclUniqueId id;
   dm_status status = DM_OK;
   memset(&id, 0, sizeof id);
@@ -113,14 +173,7 @@ static dm_status nccl_expose(dm_transport *transport, int s, const dm_comm *grou
   }
   DM_TRY(dm_comm_agree(group, status));
   DM_TRY(dm_comm_broadcast(group, &id, sizeof id, 0));
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 1;
-  config.minCTAs = 1;
-  config.maxCTAs = CHANNELS;
-  DM_GPU_TRY(cudaSetDevice(nccl->device));
-  NCCL_TRY(
-      ncclCommInitRankConfig(&share->comm, dm_comm_size(group), id, dm_comm_rank(group), &config));
-  return DM_OK;
+  return or_abandon(nccl, join(nccl, share, id));
 }
 
 static dm_status exchange(dm_nccl *nccl, nccl_share *share, const dm_gather *g) {
@@ -139,29 +192,51 @@ static dm_status exchange(dm_nccl *nccl, nccl_share *share, const dm_gather *g) 
   return DM_OK;
 }
 
+/* Sends and receives, and this rank's own piece where it does not lie in its place. */
+static dm_status start(dm_nccl *nccl, nccl_share *share, const dm_gather *wanted,
+                       cudaEvent_t done) {
+  const int me = dm_comm_rank(wanted->group);
+  DM_GPU_TRY(cudaSetDevice(nccl->device));
+  if (share->comm) {
+    NCCL_TRY(ncclGroupStart());
+    dm_status status = exchange(nccl, share, wanted);
+    const ncclResult_t ended = ncclGroupEnd();
+    if (status) return status;
+    NCCL_TRY(ended);
+    DM_TRY(settle(share->comm, "ncclGroupEnd"));
+  }
+  char *place = (char *)wanted->slot + wanted->offset[me];
+  if (place != wanted->own && wanted->bytes[me] > 0)
+    DM_GPU_TRY(cudaMemcpyAsync(place, wanted->own, (size_t)wanted->bytes[me],
+                               cudaMemcpyDeviceToDevice, share->stream));
+  DM_GPU_TRY(cudaEventRecord(done, share->stream));
+  return DM_OK;
+}
+
 static dm_status nccl_post(dm_transport *transport, const dm_gather *wanted, int *ticket) {
   dm_nccl *nccl = (dm_nccl *)transport;
-  const int me = dm_comm_rank(wanted->group);
   for (*ticket = 0; *ticket < DM_GATHERS && nccl->gathers[*ticket].busy;) ++*ticket;
   if (*ticket == DM_GATHERS) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
   nccl_share *share = &nccl->shares[wanted->share];
-  if (share->group != wanted->group)
+  if (wanted->share < 0 || wanted->share >= DM_SHARES || share->group != wanted->group)
     return dm_fail(DM_E_BUG, "a gather of share %d, which was not exposed to its group",
                    wanted->share);
   nccl_gather *gather = &nccl->gathers[*ticket];
   gather->busy = true;
   gather->share = wanted->share;
-  DM_GPU_TRY(cudaSetDevice(nccl->device));
-  NCCL_TRY(ncclGroupStart());
-  dm_status status = exchange(nccl, share, wanted);
-  ncclResult_t ended = ncclGroupEnd();
-  if (status) return status;
-  NCCL_TRY(ended);
-  char *place = (char *)wanted->slot + wanted->offset[me];
-  if (place != wanted->own && wanted->bytes[me] > 0)
-    DM_GPU_TRY(cudaMemcpyAsync(place, wanted->own, (size_t)wanted->bytes[me],
-                               cudaMemcpyDeviceToDevice, share->stream));
-  DM_GPU_TRY(cudaEventRecord(gather->done, share->stream));
+  return or_abandon(nccl, start(nccl, share, wanted, gather->done));
+}
+
+static dm_status ask(const nccl_share *share, cudaEvent_t event, bool *done) {
+  const cudaError_t answer = cudaEventQuery(event);
+  *done = answer == cudaSuccess;
+  if (*done) return DM_OK;
+  if (answer != cudaErrorNotReady) DM_GPU_TRY(answer);
+  (void)cudaGetLastError();
+  if (!share->comm) return DM_OK;
+  ncclResult_t trouble;
+  NCCL_TRY(ncclCommGetAsyncError(share->comm, &trouble));
+  NCCL_TRY(trouble);
   return DM_OK;
 }
 
@@ -169,17 +244,8 @@ static dm_status nccl_post(dm_transport *transport, const dm_gather *wanted, int
 static dm_status nccl_test(dm_transport *transport, int ticket, bool *done) {
   dm_nccl *nccl = (dm_nccl *)transport;
   nccl_gather *gather = &nccl->gathers[ticket];
-  const cudaError_t answer = cudaEventQuery(gather->done);
-  *done = answer == cudaSuccess;
-  if (*done) {
-    gather->busy = false;
-    return DM_OK;
-  }
-  if (answer != cudaErrorNotReady) DM_GPU_TRY(answer);
-  (void)cudaGetLastError();
-  ncclResult_t trouble;
-  NCCL_TRY(ncclCommGetAsyncError(nccl->shares[gather->share].comm, &trouble));
-  NCCL_TRY(trouble);
+  DM_TRY(or_abandon(nccl, ask(&nccl->shares[gather->share], gather->done, done)));
+  if (*done) gather->busy = false;
   return DM_OK;
 }
 
@@ -193,6 +259,7 @@ const dm_transport_ops dm_transport_nccl = {
     .device_memory = true,
     .open = nccl_open,
     .close = nccl_close,
+    .abandon = nccl_abandon,
     .expose = nccl_expose,
     .post = nccl_post,
     .test = nccl_test,

@@ -29,6 +29,10 @@ void dm_transport_close(dm_transport *transport) {
   if (transport) transport->ops->close(transport);
 }
 
+void dm_transport_abandon(dm_transport *transport) {
+  if (transport && transport->ops->abandon) transport->ops->abandon(transport);
+}
+
 dm_status dm_transport_expose(dm_transport *transport, int share, const dm_comm *group,
                               void *memory, int64_t bytes) {
   if (!transport->ops->expose) return DM_OK;

@@ -48,6 +48,7 @@ typedef struct dm_transport_ops {
   bool device_memory;    /* pieces and slots are GPU memory */
   dm_status (*open)(const dm_transport_config *config, dm_transport **transport);
   void (*close)(dm_transport *transport);
+  void (*abandon)(dm_transport *transport); /* (optional) */
   dm_status (*expose)(dm_transport *transport, int share, const dm_comm *group, void *memory,
                       int64_t bytes);                 /* (optional) */
   void (*filled)(dm_transport *transport, int share); /* (optional) */
@@ -74,6 +75,10 @@ dm_status dm_transport_open(const dm_transport_ops *ops, const dm_transport_conf
 /* NULL is allowed; every gather must be done.  Collective: returns when no peer reads what this
  * rank exposed any more, so that it may be freed. */
 void dm_transport_close(dm_transport *transport);
+
+/* After a failure, in place of close: of this rank alone, and nothing is freed.  What is under way
+ * ends where that takes no peer; where peers may still read or write, memory stays. */
+void dm_transport_abandon(dm_transport *transport);
 
 /* Lets the ranks of GROUP read BYTES of this rank's MEMORY as its share SHARE; collective in GROUP,
  * whose members see each other's failures.  MEMORY is an allocation of its own: the driver shares

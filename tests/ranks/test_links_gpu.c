@@ -157,7 +157,8 @@ static bool can_be_had(rank_test *t, dm_backend *gpu, const dm_transport_ops *op
   return !ops->not_built && (strcmp(ops->name, "nccl") != 0 || device.sharing == 1);
 }
 
-int main(void) {
+/* Of the transport that is named, or of all. */
+int main(int count, char **words) {
   rank_test test = rank_test_start();
   if (dm_cuda_device_count() == 0) {
     dm_run_stop(&test.run);
@@ -170,6 +171,7 @@ int main(void) {
   must(&test, dm_backend_open(&dm_backend_cuda, &config, &gpu));
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
     if (!(*ops)->device_memory || !can_be_had(&test, gpu, *ops)) continue;
+    if (count > 1 && strcmp(words[1], (*ops)->name) != 0) continue;
     must(&test, dm_links_prove(&test.run, gpu, *ops, &rate));
     CHECK(&test, rate > 0.0 || test.run.ranks == 1, "%s: nothing was timed", (*ops)->name);
     every_grid(&test, gpu, *ops);
