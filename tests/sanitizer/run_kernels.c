@@ -1,0 +1,109 @@
+/* Runs every kernel of the project on small matrices, once each, for compute-sanitizer to watch
+ * (scripts/sanitize_kernels.sh); results are checked elsewhere.  Each matrix is an allocation of
+ * its own that ends with its last element, and nothing behind its rows is ever written: a read
+ * outside the matrix is a finding.
+ *
+ * usage: run_kernels [NAME...] */
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cuda.h"
+#include "backend/lab.h"
+
+enum { SKIPPED = 77 };
+
+/* m, n, k: less than a tile and than a ring of stages, and more than both. */
+static const int64_t shapes[][3] = {{70, 33, 24}, {129, 65, 257}, {300, 200, 600}};
+
+#define TRY(call)                                                                                  \
+  do {                                                                                             \
+    dm_status status_ = (call);                                                                    \
+    if (status_) return status_;                                                                   \
+  } while (0)
+
+static dm_status make(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t pad,
+                      uint64_t seed, dm_view *view) {
+  const dm_generator random = {.kind = DM_INTEGER, .seed = seed, .parameter = 9.0};
+  const int64_t stride = cols + pad;
+  void *memory;
+  TRY(dm_backend_alloc(gpu, DM_DEVICE, ((rows - 1) * stride + cols) * dm_dtype_size(dtype),
+                       &memory));
+  *view = dm_view_strided(memory, dtype, DM_DEVICE, rows, cols, stride);
+  return dm_backend_fill(gpu, *view, &random, 0, 0);
+}
+
+static dm_dtype result_type(const dm_kernel *kernel, dm_dtype dtype) {
+  if (kernel->op == DM_GEMM) return dm_dtype_accumulator(dtype);
+  return kernel->op == DM_DOT ? DM_F64 : dtype;
+}
+
+static dm_status run_once(dm_backend *gpu, dm_lab *lab, const dm_kernel *kernel, dm_dtype dtype,
+                          bool tf32, const int64_t shape[3], int64_t pad, bool accumulate) {
+  const int64_t m = shape[0], n = shape[1], k = kernel->op == DM_GEMM ? shape[2] : n;
+  dm_lab_work w = {.op = kernel->op,
+                   .kernel = kernel,
+                   .tf32 = tf32,
+                   .accumulate = accumulate,
+                   .alpha = 2.0,
+                   .beta = -1.0};
+  const bool turned = kernel->op == DM_TRANSPOSE, one = kernel->op == DM_DOT;
+  TRY(make(gpu, dtype, m, k, pad, 1, &w.x));
+  TRY(make(gpu, dtype, kernel->op == DM_GEMM ? k : m, n, pad, 2, &w.y));
+  TRY(make(gpu, result_type(kernel, dtype),
+           one      ? 1
+           : turned ? n
+                    : m,
+           one      ? 1
+           : turned ? m
+                    : n,
+           pad, 3, &w.out));
+  dm_status status = dm_lab_run(lab, &w);
+  dm_backend_release(gpu, DM_DEVICE, w.x.base);
+  dm_backend_release(gpu, DM_DEVICE, w.y.base);
+  dm_backend_release(gpu, DM_DEVICE, w.out.base);
+  return status;
+}
+
+/* TF32 is a property of the backend. */
+static dm_status run_type(const dm_kernel *kernel, dm_dtype dtype, bool tf32) {
+  const char *const name = kernel->op == DM_GEMM ? kernel->name : "cublas";
+  const dm_backend_config config = {.local_ranks = 1, .kernel = name, .tf32 = tf32};
+  dm_backend *gpu;
+  dm_lab *lab = NULL;
+  TRY(dm_backend_open(&dm_backend_cuda, &config, &gpu));
+  dm_status status = dm_lab_open(gpu, &lab);
+  for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+    for (int i = 0; i < 3 && !status; i++) /* aligned rows, others, and C += */
+      status = run_once(gpu, lab, kernel, dtype, tf32, shapes[s], i == 1, i == 2);
+  dm_lab_close(lab);
+  dm_backend_close(gpu);
+  return status;
+}
+
+static bool wanted(const dm_kernel *kernel, int count, char **names) {
+  if (count == 0) return kernel->maker != DM_BY_CUBLAS && kernel->maker != DM_BY_CUBLASLT;
+  for (int i = 0; i < count; i++)
+    if (strcmp(names[i], kernel->name) == 0) return true;
+  return false;
+}
+
+int main(int count, char **words) {
+  int runs = 0;
+  if (dm_cuda_device_count() == 0) return SKIPPED;
+  for (int i = 0; i < DM_KERNEL_COUNT; i++) {
+    const dm_kernel *kernel = &dm_cuda_registry()[i];
+    if (!wanted(kernel, count - 1, words + 1)) continue;
+    for (int t = 0; t <= DM_DTYPE_COUNT; t++) {
+      const bool tf32 = t == DM_DTYPE_COUNT;
+      if (!(kernel->types >> t & 1)) continue;
+      dm_status status = run_type(kernel, tf32 ? DM_F32 : (dm_dtype)t, tf32);
+      if (status) {
+        printf("%s: %s\n", kernel->name, status->message);
+        return 1;
+      }
+      runs++;
+    }
+  }
+  printf("%d kernels in a type\n", runs);
+  return runs == 0;
+}
