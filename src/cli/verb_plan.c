@@ -5,6 +5,7 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "core/units.h"
+#include "job/forecast.h"
 #include "plan/plan_text.h"
 
 enum { SHOWN = 6 };
@@ -65,18 +66,6 @@ static void note_problem(const dm_plan *plan, const dm_machine *machine, dm_reco
   dm_record_integer(record, "machine.device_bytes", NULL, DM_SHOWN_BYTES, machine->device_bytes);
 }
 
-static void note_forecast(const dm_forecast *forecast, dm_record *record) {
-  const struct {
-    const char *path;
-    double seconds;
-  } phases[] = {{"forecast.read_s", forecast->read},       {"forecast.upload_s", forecast->upload},
-                {"forecast.fetch_s", forecast->fetch},     {"forecast.gemm_s", forecast->gemm},
-                {"forecast.reduce_s", forecast->reduce},   {"forecast.write_s", forecast->write},
-                {"forecast.exposed_s", forecast->exposed}, {"forecast.total_s", forecast->total}};
-  for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++)
-    dm_record_real(record, phases[i].path, NULL, DM_SHOWN_SECONDS, phases[i].seconds);
-}
-
 /* No labels: the table for people is dm_plan_report's. */
 static void note_plan(const dm_plan *plan, dm_record *record) {
   char recipe[200];
@@ -104,7 +93,7 @@ static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_mach
   DM_TRY(dm_record_new("plan", call->command, &record));
   note_problem(plan, machine, record);
   note_plan(plan, record);
-  note_forecast(&plan->forecast, record);
+  dm_forecast_record(plan, machine, record);
   if (!call->settings.slurm) /* lines for a job script stand alone */
     dm_record_summary(record,
                       "damier: plan m=%lld n=%lld k=%lld ranks=%d grid=%dx%dx%d kb=%lld "

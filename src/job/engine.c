@@ -11,6 +11,7 @@
 #include "core/checked.h"
 #include "core/closest.h"
 #include "core/units.h"
+#include "job/forecast.h"
 #include "job/tilings.h"
 
 /* Part of the free memory that a rank may plan with; the rest is for the libraries and the system.
@@ -222,17 +223,6 @@ void dm_setup_close(dm_setup *setup) {
   setup->backend = NULL;
 }
 
-static void record_forecast(const dm_plan *plan, dm_record *record) {
-  const dm_forecast *f = &plan->forecast;
-  dm_record_real(record, "forecast.total_s", NULL, DM_SHOWN_SECONDS, f->total);
-  dm_record_real(record, "forecast.read_s", NULL, DM_SHOWN_SECONDS, f->read);
-  dm_record_real(record, "forecast.upload_s", NULL, DM_SHOWN_SECONDS, f->upload);
-  dm_record_real(record, "forecast.fetch_s", NULL, DM_SHOWN_SECONDS, f->fetch);
-  dm_record_real(record, "forecast.gemm_s", NULL, DM_SHOWN_SECONDS, f->gemm);
-  dm_record_real(record, "forecast.reduce_s", NULL, DM_SHOWN_SECONDS, f->reduce);
-  dm_record_real(record, "forecast.write_s", NULL, DM_SHOWN_SECONDS, f->write);
-}
-
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {
   const dm_plan *plan = &setup->plan;
   const dm_problem *p = &plan->problem;
@@ -270,5 +260,5 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_flag(record, "plan.overlap", NULL, plan->overlap);
   dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
   dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
-  record_forecast(plan, record);
+  dm_forecast_record(plan, &setup->machine, record);
 }

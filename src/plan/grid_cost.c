@@ -6,10 +6,6 @@
 static const double half_block_cpu = 8, half_panel_cpu = 4;
 static const double half_block_gpu = 64, half_panel_gpu = 16;
 
-/* Through host memory, where the machine's own rate is that of its device links: see
- * machine.c. */
-static const double staged_link = 2.1e9;
-
 /* The largest block of C and layer of k, and what an element takes. */
 typedef struct extent {
   double rows, cols, depth, width, panels;
@@ -93,7 +89,7 @@ double dm_plan_crossing(const dm_plan *plan, const dm_machine *machine) {
 static double transfer_seconds(traffic t, const dm_plan *plan, const dm_machine *machine) {
   double ranks = fmin(machine->ranks_per_node, dm_plan_used(plan));
   bool staged = machine->device_links && !plan->device_links;
-  double link = staged ? fmin(machine->link, staged_link) : machine->link;
+  double link = staged ? fmin(machine->link, machine->staged) : machine->link;
   double inside = t.inside / link, between = t.between * ranks / machine->network;
   return plan->device_links ? fmax(inside, between) : inside + between;
 }

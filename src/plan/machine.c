@@ -42,7 +42,7 @@ static const known_gpu *find(const char *name) {
  * panels at once, Open MPI 4.1.6 without single copies; one message alone moves at 9 GB/s. */
 static void state_surroundings(dm_machine *machine) {
   machine->nodes = machine->ranks_per_node = 1;
-  machine->link = machine->gpu ? 2.1e9 : 5e9;
+  machine->link = machine->staged = machine->gpu ? 2.1e9 : 5e9;
   machine->network = machine->gpu ? 48e9 : 12e9;
   machine->latency = machine->gpu ? 10e-6 : 3e-6;
   machine->host_copy = machine->gpu ? 40e9 : 10e9;

@@ -23,6 +23,7 @@ typedef struct dm_machine {
   double upload;     /* host to device, one rank */
   double memory;     /* of the GPU: what products read and write of their old and new C */
   double link;       /* received by one rank from ranks of its node */
+  double staged;     /* the same through host memory, where link is that of GPU memory */
   double network;    /* received by one node from other nodes */
   double latency;    /* seconds per message */
   double host_copy;  /* memory traffic of one rank's host: conversion, summation */

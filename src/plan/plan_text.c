@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "plan/limits.h"
 #include "plan/memory_need.h"
 
 typedef char text32[32];
@@ -162,27 +163,29 @@ static void write_moved(const dm_plan *p, FILE *out) {
   fprintf(out, "  %-20s %14s\n\n", "between nodes", bytes(p->between_nodes_bytes, net));
 }
 
-static void write_phase(const char *name, double seconds, const char *note, FILE *out) {
+static void write_phase(const char *name, double seconds, dm_resource bound, const char *note,
+                        FILE *out) {
   text32 text;
   if (seconds > 0)
-    fprintf(out, "  %-20s %14s%s%s\n", name, dm_format_seconds(seconds, text), *note ? "   " : "",
-            note);
+    fprintf(out, "  %-20s %14s   %-*s%s\n", name, dm_format_seconds(seconds, text), *note ? 18 : 0,
+            dm_resource_name(bound), note);
 }
 
-static void write_times(const dm_plan *p, FILE *out) {
+static void write_times(const dm_plan *p, const dm_machine *machine, FILE *out) {
   const dm_forecast *f = &p->forecast;
+  const dm_limits by = dm_plan_limits(p, machine);
   text32 text;
   double flops = (dm_dtype_is_complex(p->problem.work) ? 8.0 : 2.0) * (double)p->problem.m *
                  (double)p->problem.n * (double)p->problem.k;
-  fprintf(out, "Predicted time\n");
-  write_phase("read", f->read, "", out);
-  write_phase("fetch", f->fetch, "panels from other ranks", out);
-  write_phase("upload", f->upload, "panels to the device", out);
-  write_phase("multiply", f->gemm, "", out);
-  write_phase("not hidden", f->exposed, "part of fetch and upload that adds to multiply", out);
-  write_phase("reduce", f->reduce, "sum over the layers", out);
-  write_phase("write", f->write, "", out);
-  write_phase("together", f->total, "", out);
+  fprintf(out, "%-22s %14s   %s\n", "Predicted time", "", "bound by");
+  write_phase("read", f->read, by.read, "", out);
+  write_phase("fetch", f->fetch, by.fetch, "panels from other ranks", out);
+  write_phase("upload", f->upload, by.upload, "panels to the device", out);
+  write_phase("multiply", f->gemm, by.gemm, "", out);
+  write_phase("not hidden", f->exposed, by.exposed, "of fetch and upload, added to multiply", out);
+  write_phase("reduce", f->reduce, by.reduce, "sum over the layers", out);
+  write_phase("write", f->write, by.write, "", out);
+  write_phase("together", f->total, by.total, "", out);
   fprintf(out, "  %-20s %14s   without the files\n", "rate",
           dm_format_flops(flops / (f->total - f->read - f->write), text));
 }
@@ -195,7 +198,7 @@ dm_status dm_plan_report(const dm_plan *best, const dm_plan *candidates, int cou
   write_choice(best, out);
   write_memory(best, machine, out);
   write_moved(best, out);
-  write_times(best, out);
+  write_times(best, machine, out);
   if (fflush(out) != 0 || ferror(out))
     return dm_fail(DM_E_IO, "the plan cannot be written: %s", strerror(errno));
   return DM_OK;

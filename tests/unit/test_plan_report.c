@@ -52,13 +52,14 @@ static const char golden[] =
     "  all together               32.0 GiB\n"
     "  between nodes              8.00 GiB\n"
     "\n"
-    "Predicted time\n"
-    "  read                         1.72 s\n"
-    "  fetch                       90.0 ms   panels from other ranks\n"
-    "  multiply                    99.8 ms\n"
-    "  not hidden                  7.50 ms   part of fetch and upload that adds to multiply\n"
-    "  write                        1.72 s\n"
-    "  together                     3.54 s\n"
+    "Predicted time                          bound by\n"
+    "  read                         1.72 s   files\n"
+    "  fetch                       90.0 ms   network           panels from other ranks\n"
+    "  multiply                    99.8 ms   compute\n"
+    "  not hidden                  7.50 ms   network           of fetch and upload, added to "
+    "multiply\n"
+    "  write                        1.72 s   files\n"
+    "  together                     3.54 s   files\n"
     "  rate                   5.25 PFLOP/s   without the files\n";
 
 static char *report_of(const dm_problem *problem, const char *machine_text, int ranks) {

@@ -1,0 +1,164 @@
+/* With products that cost nothing the planner must find the least volume of all grids: against a
+ * count of its own, and against the tight lower bound (arXiv 2205.13407). */
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "plan_cases.h"
+
+enum { MOST_RANKS = 128 };
+
+typedef struct shape {
+  const char *name;
+  int64_t m, n, k;
+} shape;
+
+/* Those of the published comparisons (COSMA, CA3DMM). */
+static const shape shapes[] = {{"square", 50000, 50000, 50000},
+                               {"largeK", 6000, 6000, 1200000},
+                               {"largeM", 1200000, 6000, 6000},
+                               {"flat", 100000, 100000, 5000}};
+
+enum { SQUARE, LARGE_K, LARGE_M, FLAT, SHAPES };
+_Static_assert(sizeof shapes == SHAPES * sizeof *shapes, "every shape has its name");
+
+static const double NEAR = 1.02; /* of the bound */
+
+/* One rank a node, and a rate of products. */
+static dm_machine machine_of_rate(int ranks, double flops) {
+  char text[200];
+  snprintf(text, sizeof text,
+           "gpu=h200 links=device link=48 network=48 latency=0.000001 copy=1e9 upload=1e9 nodes=%d",
+           ranks);
+  dm_machine machine = machine_of(text);
+  machine.flops[DM_F64] = flops;
+  machine.memory = 1e30;
+  machine.host_bytes = machine.device_bytes = 0; /* no limit */
+  return machine;
+}
+
+/* The best plan that divides the work: one rank alone receives nothing, and does it all. */
+static dm_plan planned(const shape *s, const dm_machine *machine, dm_wishes wishes) {
+  const int ranks = machine->nodes;
+  dm_problem problem = problem_of(s->m, s->n, s->k, DM_F64);
+  dm_plan plans[2];
+  int found;
+  problem.from_files = problem.verify = false;
+  must(dm_plan_candidates(&problem, machine, ranks, &wishes, plans, 2, &found));
+  assert_int_equal(found, 2);
+  return plans[dm_plan_used(&plans[0]) == 1];
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/* Elements that the rank of a pm x pn x pk grid receives whose part is largest; k is cut in units
+ * of 64: the definition, not the planner's model. */
+static double volume(const shape *s, int pm, int pn, int pk) {
+  const double rows = (double)ceil_div(s->m, pm), cols = (double)ceil_div(s->n, pn);
+  const double depth =
+      fmin((double)(ceil_div(ceil_div(s->k, DM_PANEL_STEP), pk) * DM_PANEL_STEP), (double)s->k);
+  return rows * depth * (1 - 1.0 / pn) + depth * cols * (1 - 1.0 / pm) +
+         rows * cols * (1 - 1.0 / pk);
+}
+
+static double least_volume(const shape *s, int ranks) {
+  double least = INFINITY;
+  for (int pm = 1; pm <= ranks; pm++)
+    for (int pn = 1; pm * pn <= ranks; pn++)
+      for (int pk = 1; pm * pn * pk <= ranks; pk++)
+        if (pm * pn * pk > 1) least = fmin(least, volume(s, pm, pn, pk));
+  return least;
+}
+
+static void volume_is_the_least_of_all_grids(void **state) {
+  (void)state;
+  for (int i = 0; i < SHAPES; i++)
+    for (int ranks = 2; ranks <= MOST_RANKS; ranks++) {
+      const dm_machine machine = machine_of_rate(ranks, 1e30);
+      dm_plan plan = planned(&shapes[i], &machine, (dm_wishes){.panel = DM_PANEL_STEP});
+      double mine = volume(&shapes[i], plan.pm, plan.pn, plan.pk);
+      double least = least_volume(&shapes[i], ranks);
+      if (mine > least * (1 + 1e-6))
+        fail_msg("%s on %d ranks: %dx%dx%d receives %.0f elements, %.0f are possible",
+                 shapes[i].name, ranks, plan.pm, plan.pn, plan.pk, mine, least);
+    }
+}
+
+static double ratio(const dm_plan *plan) {
+  return plan->received_words / plan->bound_words;
+}
+
+static void squares_of_cubes_meet_the_bound(void **state) {
+  (void)state;
+  for (int side = 2; side <= 5; side++) {
+    const dm_machine machine = machine_of_rate(side * side * side, 1e30);
+    dm_plan plan = planned(&shapes[SQUARE], &machine, (dm_wishes){0});
+    assert_true(plan.pm == side && plan.pn == side && plan.pk == side);
+    assert_true(ratio(&plan) <= NEAR);
+  }
+}
+
+/* Products take their time (60 TFLOP/s, nothing hidden), so that every rank is wanted. */
+static void long_shapes_meet_the_bound_everywhere(void **state) {
+  (void)state;
+  for (int i = LARGE_K; i <= LARGE_M; i++)
+    for (int ranks = 2; ranks <= MOST_RANKS; ranks++) {
+      const dm_machine machine = machine_of_rate(ranks, 60e12);
+      dm_plan plan = planned(&shapes[i], &machine, (dm_wishes){.no_overlap = true});
+      if (!(ratio(&plan) <= NEAR))
+        fail_msg("%s on %d ranks: %dx%dx%d receives %.4f of the bound", shapes[i].name, ranks,
+                 plan.pm, plan.pn, plan.pk, ratio(&plan));
+      assert_true(dm_plan_used(&plan) > ranks * 9 / 10);
+    }
+}
+
+/* Where nothing divides evenly the bound cannot be met; how far off it is, for people. */
+static void other_ratios_are_shown(void **state) {
+  (void)state;
+  for (int i = 0; i < SHAPES; i += FLAT) {
+    double worst = 0;
+    for (int ranks = 2; ranks <= MOST_RANKS; ranks++) {
+      const dm_machine machine = machine_of_rate(ranks, 60e12);
+      dm_plan plan = planned(&shapes[i], &machine, (dm_wishes){.no_overlap = true});
+      worst = fmax(worst, ratio(&plan));
+      print_message("%s %3d ranks: %dx%dx%d, %.3f of the bound\n", shapes[i].name, ranks, plan.pm,
+                    plan.pn, plan.pk, ratio(&plan));
+    }
+    assert_true(worst < 2);
+  }
+}
+
+static double seconds_now(void) {
+  struct timespec t;
+  assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t), 0);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Every way to choose on 4096 ranks: in less than a second of processor time. */
+static void thousands_of_ranks_take_no_time(void **state) {
+  (void)state;
+  for (int i = 0; i < SHAPES; i++)
+    for (int links = 0; links < 2; links++) {
+      dm_machine machine =
+          machine_of(links ? "gpu=h200 gpus=8 links=device nodes=512" : "ranks=8 nodes=512");
+      dm_problem problem = problem_of(shapes[i].m, shapes[i].n, shapes[i].k, DM_F64);
+      dm_wishes none = {0};
+      dm_plan plan;
+      double start = seconds_now();
+      must(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+      assert_true(seconds_now() - start < 1.0);
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(volume_is_the_least_of_all_grids),
+      cmocka_unit_test(squares_of_cubes_meet_the_bound),
+      cmocka_unit_test(long_shapes_meet_the_bound_everywhere),
+      cmocka_unit_test(other_ratios_are_shown),
+      cmocka_unit_test(thousands_of_ranks_take_no_time),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
