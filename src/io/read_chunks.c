@@ -3,6 +3,8 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/copy.h"
+#include "io/batch.h"
 #include "io/chunk_filter.h"
 #include "io/reader.h"
 
@@ -12,6 +14,7 @@ enum { CACHE_LIMIT = 1 << 27, PLAIN_LIMIT = 1 << 23 };
 /* An unpacked chunk; NUMBER counts chunks row by row. */
 typedef struct slot {
   int64_t number; /* -1: none */
+  dm_chunk_place place;
   void *data;
 } slot;
 
@@ -74,6 +77,12 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   return status;
 }
 
+/* A descriptor of its own: reading by pread at known places needs no HDF5.  Not where links may
+ * have led to another file. */
+static dm_status open_raw(dm_reader *reader) {
+  return reader->dataset.elsewhere || !reader->ear ? DM_OK : dm_reader_open_direct(reader);
+}
+
 dm_status dm_reader_open_chunks(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
   void *memory;
@@ -89,7 +98,7 @@ dm_status dm_reader_open_chunks(dm_reader *reader) {
   DM_TRY(dm_buffer_zeroed(chunks->slots, sizeof(slot), &memory));
   chunks->cache = memory;
   for (int64_t i = 0; i < chunks->slots; i++) chunks->cache[i].number = -1;
-  return dm_buffer_alloc(dm_chunk_filter_room(chunks->bytes), &chunks->spare);
+  return open_raw(reader);
 }
 
 void dm_reader_close_chunks(dm_reader *reader) {
@@ -107,92 +116,130 @@ static void fill_chunk(const dm_reader *reader, void *data) {
     memcpy(at, reader->chunks->fill, size);
 }
 
-/* Whether the chunk at OFFSET reaches over the border of the matrix. */
-static bool is_partial(const dm_dataset *d, const hsize_t offset[2]) {
-  return (int64_t)offset[0] + d->chunk_rows > d->rows ||
-         (int64_t)offset[1] + d->chunk_cols > d->cols;
-}
-
-/* Whether the file has no chunk there, as opposed to one that cannot be found. */
-static bool is_absent(hid_t set, const hsize_t offset[2]) {
-#if H5_VERSION_GE(1, 10, 5)
-  haddr_t address = 0;
-  hsize_t bytes;
-  unsigned skipped;
-  return H5Dget_chunk_info_by_coord(set, offset, &skipped, &address, &bytes) >= 0 &&
-         address == HADDR_UNDEF;
-#else
-  (void)set, (void)offset;
-  return true;
-#endif
-}
-
-static dm_status unpack(dm_reader *reader, const hsize_t offset[2], void **data) {
+dm_rectangle dm_reader_chunks_of(const dm_reader *reader, dm_rectangle part) {
   const dm_dataset *d = &reader->dataset;
-  struct dm_chunks *chunks = reader->chunks;
-  hsize_t stored = 0;
-  uint32_t skipped = 0;
-  bool found = H5Dget_chunk_storage_size(reader->set, offset, &stored) >= 0 && stored > 0;
-  if (!found && d->no_data && is_absent(reader->set, offset)) {
-    H5Eclear2(H5E_DEFAULT);
-    fill_chunk(reader, *data);
+  dm_rectangle of = {.row = part.row / d->chunk_rows, .col = part.col / d->chunk_cols};
+  if (part.rows > 0) of.rows = (part.row + part.rows - 1) / d->chunk_rows - of.row + 1;
+  if (part.cols > 0) of.cols = (part.col + part.cols - 1) / d->chunk_cols - of.col + 1;
+  return of;
+}
+
+int64_t dm_reader_chunk_number(const dm_reader *reader, int64_t down, int64_t right) {
+  return down * reader->chunks->across + right;
+}
+
+int64_t dm_reader_chunk_room(const dm_reader *reader) {
+  return dm_chunk_filter_room(reader->chunks->bytes);
+}
+
+dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk_place *place) {
+  const dm_dataset *d = &reader->dataset;
+  const struct dm_chunks *chunks = reader->chunks;
+  *place = (dm_chunk_place){.row = number / chunks->across * d->chunk_rows,
+                            .col = number % chunks->across * d->chunk_cols};
+  DM_TRY(dm_chunk_find(&d->at, reader->set, reader->fd >= 0 ? reader->ear : NULL, place));
+  if (place->bytes == 0 && !d->no_data)
+    return dm_fail_at(DM_E_INPUT, &d->at, "the chunk at (%lld, %lld) cannot be found",
+                      (long long)place->row, (long long)place->col);
+  if (place->bytes > dm_chunk_filter_room(chunks->bytes))
+    return dm_fail_at(DM_E_INPUT, &d->at, "a chunk says that it has %lld bytes",
+                      (long long)place->bytes);
+  if (place->offset > d->file_bytes - place->bytes && reader->fd >= 0)
+    return dm_fail_at(DM_E_INPUT, &d->at,
+                      "the chunk at (%lld, %lld) ends beyond the end of the file",
+                      (long long)place->row, (long long)place->col);
+  /* Such chunks reach over the border of the matrix. */
+  if (chunks->whole_only &&
+      (d->rows - place->row < d->chunk_rows || d->cols - place->col < d->chunk_cols))
+    place->skipped = UINT32_MAX;
+  return DM_OK;
+}
+
+/* The bytes of the chunk as they are in the file; *skipped gets what only HDF5 knows. */
+static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *place, void *data,
+                             uint32_t *skipped) {
+  const dm_dataset *d = &reader->dataset;
+  if (reader->fd >= 0) {
+    dm_batch batch;
+    dm_batch_start(&batch, reader->fd, false, d->at.file, NULL);
+    DM_TRY(dm_batch_add(&batch, data, place->bytes, place->offset));
+    return dm_batch_flush(&batch);
+  }
+  const hsize_t offset[2] = {(hsize_t)place->row, (hsize_t)place->col};
+  uint32_t mask = 0;
+  if (H5Dread_chunk(reader->set, H5P_DEFAULT, offset, &mask, data) >= 0) {
+    *skipped |= mask;
     return DM_OK;
   }
-  if (!found)
-    return dm_h5_fail(DM_E_INPUT, &d->at, "the chunk at (%llu, %llu) cannot be found",
-                      (unsigned long long)offset[0], (unsigned long long)offset[1]);
-  if (stored > (hsize_t)dm_chunk_filter_room(chunks->bytes))
-    return dm_fail_at(DM_E_INPUT, &d->at, "a chunk says that it has %llu bytes",
-                      (unsigned long long)stored);
-  if (H5Dread_chunk(reader->set, H5P_DEFAULT, offset, &skipped, *data) < 0)
-    return dm_h5_fail(DM_E_IO, &d->at, "the chunk at (%llu, %llu) cannot be read",
-                      (unsigned long long)offset[0], (unsigned long long)offset[1]);
-  if (chunks->whole_only && is_partial(d, offset)) skipped = UINT32_MAX;
-  return dm_io_named(dm_chunk_filter_undo(&chunks->filter, skipped, (int64_t)stored, chunks->bytes,
-                                          data, &chunks->spare),
-                     &d->at);
+  return dm_h5_fail(DM_E_IO, &d->at, "the chunk at (%lld, %lld) cannot be read",
+                    (long long)place->row, (long long)place->col);
 }
 
-/* *data points to the unpacked chunk until the next call. */
-static dm_status get_chunk(dm_reader *reader, int64_t down, int64_t right, void **data) {
-  const dm_dataset *d = &reader->dataset;
-  struct dm_chunks *chunks = reader->chunks;
-  int64_t number = down * chunks->across + right;
-  slot *place = &chunks->cache[number % chunks->slots];
-  if (place->number != number) {
-    hsize_t offset[2] = {(hsize_t)(down * d->chunk_rows), (hsize_t)(right * d->chunk_cols)};
-    if (!place->data) DM_TRY(dm_buffer_alloc(dm_chunk_filter_room(chunks->bytes), &place->data));
-    place->number = -1;
-    DM_TRY(unpack(reader, offset, &place->data));
-    place->number = number;
+static dm_status undo_filters(const dm_reader *reader, const dm_chunk_place *place,
+                              uint32_t skipped, dm_scratch *scratch) {
+  const struct dm_chunks *chunks = reader->chunks;
+  void *before = scratch->memory[0];
+  dm_status status = dm_chunk_filter_undo(&chunks->filter, skipped, place->bytes, chunks->bytes,
+                                          &scratch->memory[0], &scratch->memory[1]);
+  if (scratch->memory[0] != before) {
+    int64_t bytes = scratch->bytes[0];
+    scratch->bytes[0] = scratch->bytes[1];
+    scratch->bytes[1] = bytes;
   }
-  *data = place->data;
+  return dm_io_named(status, &reader->dataset.at);
+}
+
+dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
+                           dm_scratch *scratch) {
+  const dm_dataset *d = &reader->dataset;
+  const int64_t room = dm_reader_chunk_room(reader);
+  DM_TRY(dm_scratch_grow(scratch, 0, room));
+  if (place->bytes == 0) {
+    fill_chunk(reader, scratch->memory[0]);
+  } else {
+    DM_TRY(dm_scratch_grow(scratch, 1, room));
+    uint32_t skipped = place->skipped;
+    DM_TRY(read_stored(reader, place, scratch->memory[0], &skipped));
+    DM_TRY(undo_filters(reader, place, skipped, scratch));
+  }
+  if (d->swapped) dm_swap_bytes(scratch->memory[0], d->dtype, d->chunk_rows * d->chunk_cols);
   return DM_OK;
 }
 
-/* Copies what chunk (down, right) and PART share into MEMORY, which holds PART row after row. */
-static dm_status copy_chunk(dm_reader *reader, dm_rectangle part, int64_t down, int64_t right,
-                            char *memory) {
+dm_view dm_reader_chunk_view(const dm_reader *reader, const dm_chunk_place *place, void *data) {
   const dm_dataset *d = &reader->dataset;
-  int64_t size = dm_dtype_size(d->dtype), top = down * d->chunk_rows, left = right * d->chunk_cols;
-  int64_t row = dm_max(part.row, top), col = dm_max(part.col, left);
-  int64_t end_row = dm_min(part.row + part.rows, top + d->chunk_rows);
-  int64_t end_col = dm_min(part.col + part.cols, left + d->chunk_cols);
-  void *data;
-  DM_TRY(get_chunk(reader, down, right, &data));
-  for (int64_t i = row; i < end_row; i++)
-    memcpy(memory + ((i - part.row) * part.cols + col - part.col) * size,
-           (char *)data + ((i - top) * d->chunk_cols + col - left) * size,
-           (size_t)((end_col - col) * size));
-  return DM_OK;
+  return dm_view_strided(data, d->dtype, DM_HOST, dm_min(d->chunk_rows, d->rows - place->row),
+                         dm_min(d->chunk_cols, d->cols - place->col), d->chunk_cols);
 }
 
-dm_status dm_reader_fetch_chunks(dm_reader *reader, dm_rectangle part, void *memory) {
-  const dm_dataset *d = &reader->dataset;
-  int64_t last_down = (part.row + part.rows - 1) / d->chunk_rows;
-  int64_t last_right = (part.col + part.cols - 1) / d->chunk_cols;
-  for (int64_t down = part.row / d->chunk_rows; down <= last_down; down++)
-    for (int64_t right = part.col / d->chunk_cols; right <= last_right; right++)
-      DM_TRY(copy_chunk(reader, part, down, right, memory));
+/* The unpacked chunk, kept until another one takes its place. */
+static dm_status get_chunk(dm_reader *reader, int64_t number, const slot **chunk) {
+  struct dm_chunks *chunks = reader->chunks;
+  slot *kept = &chunks->cache[number % chunks->slots];
+  *chunk = kept;
+  if (kept->number == number) return DM_OK;
+  kept->number = -1;
+  DM_TRY(dm_reader_find_chunk(reader, number, &kept->place));
+  int64_t room = dm_reader_chunk_room(reader);
+  dm_scratch both = {.memory = {kept->data, chunks->spare},
+                     .bytes = {kept->data ? room : 0, chunks->spare ? room : 0}};
+  dm_status status = dm_reader_unpack(reader, &kept->place, &both);
+  kept->data = both.memory[0];
+  chunks->spare = both.memory[1];
+  if (!status) kept->number = number;
+  return status;
+}
+
+dm_status dm_reader_read_chunks(dm_reader *reader, const dm_request *request) {
+  dm_rectangle of = dm_reader_chunks_of(reader, request->part);
+  for (int64_t i = 0; i < of.rows; i++) {
+    for (int64_t j = 0; j < of.cols; j++) {
+      const slot *chunk;
+      DM_TRY(get_chunk(reader, dm_reader_chunk_number(reader, of.row + i, of.col + j), &chunk));
+      dm_reader_spread(reader, request, dm_reader_chunk_view(reader, &chunk->place, chunk->data),
+                       chunk->place.row, chunk->place.col);
+      DM_TRY(dm_pulse_beat(reader->pulse));
+    }
+  }
   return DM_OK;
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/checked.h"
 #include "io/batch.h"
 #include "io/reader.h"
 
@@ -30,23 +31,27 @@ static int64_t offset_of(const dm_dataset *d, int64_t row, int64_t col) {
   return d->offset + (row * d->cols + col) * dm_dtype_size(d->dtype);
 }
 
-dm_status dm_reader_fetch_direct(dm_reader *reader, dm_rectangle part, void *memory) {
-  dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, part.rows, part.cols);
-  return dm_reader_scatter(reader, part, &whole, 1);
+/* Adds what row ROW of PIECE has of each view. */
+static dm_status add_row(dm_batch *batch, const dm_dataset *d, const dm_request *request,
+                         const dm_rectangle *piece, int64_t row) {
+  int64_t left = request->part.col; /* first column of the view */
+  for (int64_t i = 0; i < request->count; left += request->views[i++].cols) {
+    const dm_view *view = &request->views[i];
+    int64_t begin = dm_max(left, piece->col);
+    int64_t end = dm_min(left + view->cols, piece->col + piece->cols);
+    if (begin < end)
+      DM_TRY(dm_batch_add(batch, dm_view_at(*view, row - request->part.row, begin - left),
+                          (end - begin) * dm_dtype_size(d->dtype), offset_of(d, row, begin)));
+  }
+  return DM_OK;
 }
 
-dm_status dm_reader_scatter(dm_reader *reader, dm_rectangle part, const dm_view *views,
-                            int64_t count) {
+dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                            const dm_pulse *pulse) {
   const dm_dataset *d = &reader->dataset;
   dm_batch batch;
-  dm_batch_start(&batch, reader->fd, false, d->at.file, reader->pulse);
-  for (int64_t row = 0; row < part.rows; row++) {
-    int64_t offset = offset_of(d, part.row + row, part.col);
-    for (int64_t i = 0; i < count; i++) {
-      int64_t bytes = views[i].cols * dm_dtype_size(d->dtype);
-      DM_TRY(dm_batch_add(&batch, dm_view_at(views[i], row, 0), bytes, offset));
-      offset += bytes;
-    }
-  }
+  dm_batch_start(&batch, reader->fd, false, d->at.file, pulse);
+  for (int64_t row = piece.row; row < piece.row + piece.rows; row++)
+    DM_TRY(add_row(&batch, d, request, &piece, row));
   return dm_batch_flush(&batch);
 }

@@ -40,9 +40,11 @@ static dm_status check_dataset(dm_reader *reader) {
 
 dm_status dm_reader_open_hdf5(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
+  const bool undo = d->layout == DM_CHUNKED && !(d->filters & DM_FILTER_OTHER);
   void *handle = NULL;
   DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
-  DM_TRY(dm_h5_open_file(&d->at, &reader->file));
+  DM_TRY(undo ? dm_chunk_open_file(&d->at, &reader->file, &reader->ear)
+              : dm_h5_open_file(&d->at, &reader->file));
   if (H5Fget_vfd_handle(reader->file, H5P_DEFAULT, &handle) < 0 || !handle)
     return dm_h5_fail(DM_E_IO, &d->at, "the open file cannot be identified");
   DM_TRY(dm_reader_same_file(d, *(int *)handle));
@@ -52,7 +54,6 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
   reader->set = H5Dopen2(reader->file, d->at.dataset, reader->access);
   if (reader->set < 0) return dm_h5_fail(DM_E_IO, &d->at, "the dataset cannot be opened again");
   DM_TRY(check_dataset(reader));
-  bool undo = d->layout == DM_CHUNKED && !(d->filters & DM_FILTER_OTHER);
   return undo ? dm_reader_open_chunks(reader) : DM_OK;
 }
 
@@ -65,8 +66,7 @@ void dm_reader_close_hdf5(dm_reader *reader) {
 }
 
 /* Read in the file's own type: HDF5 converts nothing, the reader does. */
-dm_status dm_reader_fetch_hdf5(dm_reader *reader, dm_rectangle part, void *memory) {
-  if (reader->chunks) return dm_reader_fetch_chunks(reader, part, memory);
+dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_rectangle part, void *memory) {
   const dm_dataset *d = &reader->dataset;
   hsize_t shape[2] = {(hsize_t)part.rows, (hsize_t)part.cols};
   hid_t space;

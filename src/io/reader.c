@@ -8,8 +8,9 @@
 #include "core/checked.h"
 #include "core/copy.h"
 
-/* Bytes that are staged at a time: what stays in a cache, and whole chunks where HDF5 reads. */
-enum { DIRECT_PIECE = 1 << 21, HDF5_PIECE = 1 << 26 };
+/* Bytes at a time: straight into place; staged in what stays in a cache; whole chunks where HDF5
+ * reads. */
+enum { PLAIN_PIECE = 1 << 23, STAGED_PIECE = 1 << 21, HDF5_PIECE = 1 << 26, ROUNDED = 256 };
 
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
   void *memory;
@@ -36,8 +37,7 @@ void dm_reader_close(dm_reader *reader) {
   if (!reader) return;
   if (reader->fd >= 0) close(reader->fd);
   dm_reader_close_hdf5(reader);
-  free(reader->staging);
-  free(reader->rounded);
+  dm_scratch_free(&reader->scratch);
   free(reader);
 }
 
@@ -49,111 +49,141 @@ void dm_reader_pulse(dm_reader *reader, const dm_pulse *pulse) {
   reader->pulse = pulse;
 }
 
-static dm_status check(const dm_reader *reader, dm_rectangle part, const dm_view *views,
-                       int64_t count) {
+dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
+                        int64_t count, bool conjugate, dm_request *request) {
   const dm_dataset *d = &reader->dataset;
-  bool fits = part.row >= 0 && part.col >= 0 && part.rows <= d->rows - part.row &&
-              part.cols <= d->cols - part.col;
+  dm_rectangle part = {.row = row, .col = col, .rows = count > 0 ? views[0].rows : 0};
+  for (int64_t i = 0; i < count; i++) part.cols += views[i].cols;
+  bool fits = row >= 0 && col >= 0 && part.rows <= d->rows - row && part.cols <= d->cols - col;
   for (int64_t i = 0; i < count && fits; i++)
     fits = views[i].space == DM_HOST && views[i].rows == part.rows;
+  *request = (dm_request){.part = part, .views = views, .count = count, .conjugate = conjugate};
   return fits ? DM_OK
               : dm_fail_at(DM_E_BUG, &d->at,
                            "%lld views of %lld x %lld elements at (%lld, %lld) do not fit",
                            (long long)count, (long long)part.rows, (long long)part.cols,
-                           (long long)part.row, (long long)part.col);
+                           (long long)row, (long long)col);
 }
 
-static bool needs_no_work(const dm_reader *reader, const dm_view *views, int64_t count,
-                          bool conjugate) {
+static bool is_direct(const dm_reader *reader) {
+  return reader->set < 0;
+}
+
+static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
   dm_dtype dtype = reader->dataset.dtype;
-  if (reader->fd < 0 || reader->dataset.swapped || reader->as != dtype ||
-      (conjugate && dm_dtype_is_complex(dtype)))
+  if (!is_direct(reader) || reader->dataset.swapped || reader->as != dtype ||
+      (request->conjugate && dm_dtype_is_complex(dtype)))
     return false;
-  for (int64_t i = 0; i < count; i++)
-    if (views[i].dtype != dtype || (views[i].col_stride != 1 && views[i].cols != 1)) return false;
+  for (int64_t i = 0; i < request->count; i++) {
+    const dm_view *view = &request->views[i];
+    if (view->dtype != dtype || (view->col_stride != 1 && view->cols != 1)) return false;
+  }
   return true;
 }
 
-/* Rows and columns of a piece that is read at a time: whole chunks as long as they fit. */
-static dm_rectangle piece_of(const dm_reader *reader, dm_rectangle part) {
+/* Rows and columns of a piece: whole chunks as long as they fit. */
+static dm_rectangle size_of_piece(const dm_reader *reader, const dm_request *request) {
   const dm_dataset *d = &reader->dataset;
-  bool chunked = reader->fd < 0 && d->layout == DM_CHUNKED;
-  int64_t room = (reader->fd < 0 ? HDF5_PIECE : DIRECT_PIECE) / dm_dtype_size(d->dtype);
+  bool chunked = !is_direct(reader) && d->layout == DM_CHUNKED;
+  int64_t bytes = !is_direct(reader)               ? HDF5_PIECE
+                  : needs_no_work(reader, request) ? PLAIN_PIECE
+                                                   : STAGED_PIECE;
+  int64_t room = bytes / dm_dtype_size(d->dtype);
   int64_t tall = chunked ? dm_min(d->chunk_rows, d->rows) : 1;
   int64_t wide = chunked ? dm_min(d->chunk_cols, d->cols) : 1;
   dm_rectangle piece = {.cols = dm_min(dm_max(1, room / tall / wide) * wide, room)};
-  piece.rows = room / dm_min(piece.cols, part.cols);
+  piece.rows = room / dm_min(piece.cols, request->part.cols);
   if (piece.rows > tall) piece.rows -= piece.rows % tall;
   return piece;
 }
 
-static dm_status grow(void **memory, int64_t *has, int64_t bytes) {
-  if (*has >= bytes) return DM_OK;
-  free(*memory);
-  *memory = NULL;
-  *has = 0;
-  DM_TRY(dm_buffer_alloc(bytes, memory));
-  *has = bytes;
-  return DM_OK;
-}
-
-/* PART of the dataset in this machine's byte order and rounded to AS, in the reader's memory. */
-static dm_status stage(dm_reader *reader, dm_rectangle part, dm_view *staged) {
-  dm_dtype dtype = reader->dataset.dtype;
-  int64_t count = part.rows * part.cols;
-  DM_TRY(grow(&reader->staging, &reader->staging_bytes, count * dm_dtype_size(dtype)));
-  DM_TRY(reader->fd >= 0 ? dm_reader_fetch_direct(reader, part, reader->staging)
-                         : dm_reader_fetch_hdf5(reader, part, reader->staging));
-  if (reader->dataset.swapped) dm_swap_bytes(reader->staging, dtype, count);
-  *staged = dm_view_row_major(reader->staging, dtype, part.rows, part.cols);
-  if (reader->as == dtype) return DM_OK;
-  DM_TRY(grow(&reader->rounded, &reader->rounded_bytes, count * dm_dtype_size(reader->as)));
-  dm_view rounded = dm_view_row_major(reader->rounded, reader->as, part.rows, part.cols);
-  dm_copy(rounded, *staged, false);
-  *staged = rounded;
-  return DM_OK;
-}
-
-/* Spreads STAGED, which begins at (row, col) of the views' common rectangle, over the views. */
-static void spread(dm_view staged, int64_t row, int64_t col, const dm_view *views, int64_t count,
-                   bool conjugate) {
-  int64_t left = 0; /* first column of the view */
-  for (int64_t i = 0; i < count; left += views[i++].cols) {
-    int64_t begin = dm_max(left, col), end = dm_min(left + views[i].cols, col + staged.cols);
-    if (begin >= end) continue;
-    dm_copy(dm_view_sub(views[i], row, begin - left, staged.rows, end - begin),
-            dm_view_sub(staged, 0, begin - col, staged.rows, end - begin), conjugate);
-  }
-}
-
-static dm_status read_in_pieces(dm_reader *reader, dm_rectangle part, const dm_view *views,
-                                int64_t count, bool conjugate) {
-  dm_rectangle size = piece_of(reader, part), piece;
-  /* Pieces end where a piece of the whole dataset would: at the borders of chunks. */
-  for (int64_t row = 0; row < part.rows; row += piece.rows) {
-    piece.row = part.row + row;
-    piece.rows = dm_min(size.rows - piece.row % size.rows, part.rows - row);
-    for (int64_t col = 0; col < part.cols; col += piece.cols) {
-      piece.col = part.col + col;
-      piece.cols = dm_min(size.cols - piece.col % size.cols, part.cols - col);
-      dm_view staged;
-      DM_TRY(stage(reader, piece, &staged));
-      spread(staged, row, col, views, count, conjugate);
-      DM_TRY(dm_pulse_beat(reader->pulse));
+/* Pieces end where a piece of the whole dataset would: at the borders of chunks. */
+bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece) {
+  const dm_rectangle *part = &request->part;
+  if (part->rows == 0 || part->cols == 0) return false;
+  dm_rectangle size = size_of_piece(reader, request);
+  if (piece->rows == 0) {
+    piece->row = part->row;
+    piece->col = part->col;
+  } else {
+    piece->col += piece->cols;
+    if (piece->col == part->col + part->cols) {
+      piece->col = part->col;
+      piece->row += piece->rows;
     }
   }
+  if (piece->row == part->row + part->rows) return false;
+  piece->rows = dm_min(size.rows - piece->row % size.rows, part->row + part->rows - piece->row);
+  piece->cols = dm_min(size.cols - piece->col % size.cols, part->col + part->cols - piece->col);
+  return true;
+}
+
+/* DST = SRC, first rounded to the type that the reader was opened with. */
+static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
+  double few[2 * ROUNDED];
+  if (reader->as == src.dtype || reader->as == dst.dtype) {
+    dm_copy(dst, src, conjugate);
+    return;
+  }
+  for (int64_t row = 0; row < src.rows; row++) {
+    for (int64_t col = 0; col < src.cols; col += ROUNDED) {
+      int64_t count = dm_min(ROUNDED, src.cols - col);
+      dm_view rounded = dm_view_row_major(few, reader->as, 1, count);
+      dm_copy(rounded, dm_view_sub(src, row, col, 1, count), false);
+      dm_copy(dm_view_sub(dst, row, col, 1, count), rounded, conjugate);
+    }
+  }
+}
+
+void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_view staged,
+                      int64_t row, int64_t col) {
+  const dm_rectangle *part = &request->part;
+  int64_t top = dm_max(row, part->row);
+  int64_t rows = dm_min(row + staged.rows, part->row + part->rows) - top;
+  int64_t left = part->col; /* first column of the view */
+  for (int64_t i = 0; i < request->count && rows > 0; left += request->views[i++].cols) {
+    const dm_view *view = &request->views[i];
+    int64_t begin = dm_max(left, col), end = dm_min(left + view->cols, col + staged.cols);
+    if (begin >= end) continue;
+    convert(reader, dm_view_sub(*view, top - part->row, begin - left, rows, end - begin),
+            dm_view_sub(staged, top - row, begin - col, rows, end - begin), request->conjugate);
+  }
+}
+
+/* PIECE as it is in the file, into MEMORY. */
+static dm_status fetch(const dm_reader *reader, dm_rectangle piece, void *memory,
+                       const dm_pulse *pulse) {
+  if (!is_direct(reader)) return dm_reader_fetch_hdf5(reader, piece, memory);
+  dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, piece.rows, piece.cols);
+  const dm_request alone = {.part = piece, .views = &whole, .count = 1};
+  return dm_reader_scatter(reader, &alone, piece, pulse);
+}
+
+dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                          dm_scratch *scratch, const dm_pulse *pulse) {
+  dm_dtype dtype = reader->dataset.dtype;
+  int64_t count = piece.rows * piece.cols;
+  if (needs_no_work(reader, request)) return dm_reader_scatter(reader, request, piece, pulse);
+  DM_TRY(dm_scratch_grow(scratch, 0, count * dm_dtype_size(dtype)));
+  DM_TRY(fetch(reader, piece, scratch->memory[0], pulse));
+  if (reader->dataset.swapped) dm_swap_bytes(scratch->memory[0], dtype, count);
+  dm_view staged = dm_view_row_major(scratch->memory[0], dtype, piece.rows, piece.cols);
+  dm_reader_spread(reader, request, staged, piece.row, piece.col);
   return DM_OK;
 }
 
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                          int64_t count, bool conjugate) {
-  dm_rectangle part = {.row = row, .col = col, .rows = count > 0 ? views[0].rows : 0};
-  for (int64_t i = 0; i < count; i++) part.cols += views[i].cols;
-  DM_TRY(check(reader, part, views, count));
-  if (part.rows == 0 || part.cols == 0) return DM_OK;
-  DM_TRY(needs_no_work(reader, views, count, conjugate)
-             ? dm_reader_scatter(reader, part, views, count)
-             : read_in_pieces(reader, part, views, count, conjugate));
-  reader->bytes += part.rows * part.cols * dm_dtype_size(reader->dataset.dtype);
+  dm_request request;
+  DM_TRY(dm_request_of(reader, row, col, views, count, conjugate, &request));
+  if (reader->chunks) {
+    DM_TRY(dm_reader_read_chunks(reader, &request));
+  } else {
+    for (dm_rectangle piece = {0}; dm_reader_next_piece(reader, &request, &piece);) {
+      DM_TRY(dm_reader_bring(reader, &request, piece, &reader->scratch, reader->pulse));
+      DM_TRY(dm_pulse_beat(reader->pulse));
+    }
+  }
+  reader->bytes += request.part.rows * request.part.cols * dm_dtype_size(reader->dataset.dtype);
   return DM_OK;
 }

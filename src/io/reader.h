@@ -4,7 +4,9 @@
 
 #include <hdf5.h>
 
+#include "io/chunk_place.h"
 #include "io/hdf5_use.h"
+#include "io/pool.h"
 #include "io/read.h"
 
 struct dm_reader {
@@ -13,14 +15,15 @@ struct dm_reader {
   int64_t bytes; /* read so far */
   const dm_pulse *pulse;
 
-  int fd;                /* -1: HDF5 reads */
-  hid_t file, set, type; /* -1: fd is read */
+  int fd;                /* of contiguous data, or of chunks; -1: only HDF5 reads */
+  hid_t file, set, type; /* -1: the data is contiguous */
   hid_t access;
   dm_h5_exit leave;
-  struct dm_chunks *chunks; /* NULL: HDF5 reads with its own filters */
+  dm_chunk_ear *ear;        /* NULL: HDF5 does not tell where chunks are */
+  struct dm_chunks *chunks; /* NULL: not chunked, or with filters that only HDF5 has */
+  struct dm_shelf *shelf;   /* of the read-ahead that reads it, or NULL */
 
-  void *staging, *rounded; /* pieces in the file's type and in AS */
-  int64_t staging_bytes, rounded_bytes;
+  dm_scratch scratch; /* for reading without threads */
 };
 
 /* A part of the dataset. */
@@ -28,26 +31,70 @@ typedef struct dm_rectangle {
   int64_t row, col, rows, cols;
 } dm_rectangle;
 
-/* The elements of PART as they are in the file, row after row, into MEMORY. */
-dm_status dm_reader_fetch_direct(dm_reader *reader, dm_rectangle part, void *memory);
-dm_status dm_reader_fetch_hdf5(dm_reader *reader, dm_rectangle part, void *memory);
-dm_status dm_reader_fetch_chunks(dm_reader *reader, dm_rectangle part, void *memory);
+/* What dm_reader_read was asked for. */
+typedef struct dm_request {
+  dm_rectangle part;
+  const dm_view *views;
+  int64_t count;
+  bool conjugate;
+} dm_request;
 
-/* PART straight into VIEWS, which have the file's type and rows without gaps. */
-dm_status dm_reader_scatter(dm_reader *reader, dm_rectangle part, const dm_view *views,
-                            int64_t count);
+/* Fills REQUEST; DM_E_BUG where the views do not fit.  Its part may be empty. */
+dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
+                        int64_t count, bool conjugate, dm_request *request);
+
+/* The next piece to be read at a time, from *piece on, which is all zero at first; false: there is
+ * none. */
+bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece);
+
+/* Reads PIECE of REQUEST into its views, by pread (any thread) or HDF5 (one). */
+dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                          dm_scratch *scratch, const dm_pulse *pulse);
+
+/* Copies to the views what STAGED has of the request's part; STAGED lies at (row, col) of the
+ * dataset and has its type and this machine's byte order. */
+void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_view staged,
+                      int64_t row, int64_t col);
+
+/* PIECE straight into the views, which have the file's type and rows without gaps. */
+dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
+                            const dm_pulse *pulse);
+
+/* The elements of PART as they are in the file, row after row, into MEMORY. */
+dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_rectangle part, void *memory);
 
 dm_status dm_reader_open_direct(dm_reader *reader);
 dm_status dm_reader_open_hdf5(dm_reader *reader);
 void dm_reader_close_hdf5(dm_reader *reader);
 
-/* After dm_reader_open_hdf5, where the dataset has chunks, and no filters but those of
- * chunk_filter.h.
- */
-dm_status dm_reader_open_chunks(dm_reader *reader);
-void dm_reader_close_chunks(dm_reader *reader);
-
 /* That the open file FD is still the one that was inspected. */
 dm_status dm_reader_same_file(const dm_dataset *dataset, int fd);
+
+/* ---- chunks (read_chunks.c) ---- */
+
+/* After dm_reader_open_hdf5, where the dataset has chunks, and no filters but those of
+ * chunk_filter.h. */
+dm_status dm_reader_open_chunks(dm_reader *reader);
+void dm_reader_close_chunks(dm_reader *reader);
+dm_status dm_reader_read_chunks(dm_reader *reader, const dm_request *request);
+
+/* The chunks that PART touches, as a rectangle of whole chunks. */
+dm_rectangle dm_reader_chunks_of(const dm_reader *reader, dm_rectangle part);
+
+/* The number of the chunk that is DOWN-th and RIGHT-th; they are counted row by row. */
+int64_t dm_reader_chunk_number(const dm_reader *reader, int64_t down, int64_t right);
+
+/* Bytes of memory that unpacking a chunk takes. */
+int64_t dm_reader_chunk_room(const dm_reader *reader);
+
+/* Where chunk NUMBER is.  Asks HDF5. */
+dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk_place *place);
+
+/* Reads the chunk at PLACE into scratch->memory[0] and undoes its filters, in any thread. */
+dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
+                           dm_scratch *scratch);
+
+/* The unpacked chunk at PLACE in DATA as a view, without what lies beyond the matrix. */
+dm_view dm_reader_chunk_view(const dm_reader *reader, const dm_chunk_place *place, void *data);
 
 #endif

@@ -1,0 +1,216 @@
+#include "io/shelf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+
+enum { FIRST_PLACES = 64, FIRST_WANTING = 2 };
+
+/* A chunk that somebody wants or wanted.  Its place is remembered for good. */
+typedef struct chunk {
+  dm_pool_task task; /* first */
+  dm_shelf *shelf;
+  int64_t number;
+  dm_chunk_place place;
+  bool posted;
+  void *data;           /* unpacked, or NULL */
+  int64_t not_copied;   /* elements that nobody has asked for yet */
+  dm_reading **wanting; /* from SERVED to COUNT */
+  int64_t served, count, room;
+  struct chunk *older, *newer; /* among those that are kept */
+} chunk;
+
+struct dm_shelf {
+  dm_pool *pool;
+  dm_arrivals *arrivals;
+  dm_reader *reader;
+  chunk **table; /* by number: open addressing; PLACES is a power of two */
+  int64_t places, filled;
+  chunk *oldest, *newest;
+};
+
+dm_status dm_shelf_open(dm_pool *pool, dm_arrivals *arrivals, dm_reader *reader, dm_shelf **shelf) {
+  void *memory, *table;
+  DM_TRY(dm_buffer_zeroed(FIRST_PLACES, sizeof(chunk *), &table));
+  dm_status status = dm_buffer_zeroed(1, sizeof(dm_shelf), &memory);
+  if (status) {
+    free(table);
+    return status;
+  }
+  *shelf = memory;
+  **shelf = (dm_shelf){
+      .pool = pool, .arrivals = arrivals, .reader = reader, .table = table, .places = FIRST_PLACES};
+  return DM_OK;
+}
+
+void dm_shelf_close(dm_shelf *shelf) {
+  if (!shelf) return;
+  for (int64_t i = 0; i < shelf->places; i++) {
+    if (!shelf->table[i]) continue;
+    free(shelf->table[i]->data);
+    free(shelf->table[i]->wanting);
+    free(shelf->table[i]);
+  }
+  free(shelf->table);
+  free(shelf);
+}
+
+/* Where NUMBER stands or would stand. */
+static chunk **slot_of(chunk **table, int64_t places, int64_t number) {
+  uint64_t at = (uint64_t)number * 0x9e3779b97f4a7c15u >> 20;
+  while (table[at & (uint64_t)(places - 1)] && table[at & (uint64_t)(places - 1)]->number != number)
+    at++;
+  return &table[at & (uint64_t)(places - 1)];
+}
+
+static dm_status grow(dm_shelf *shelf) {
+  void *memory;
+  if (shelf->filled < shelf->places / 2) return DM_OK;
+  DM_TRY(dm_buffer_zeroed(2 * shelf->places, sizeof(chunk *), &memory));
+  for (int64_t i = 0; i < shelf->places; i++)
+    if (shelf->table[i])
+      *slot_of(memory, 2 * shelf->places, shelf->table[i]->number) = shelf->table[i];
+  free(shelf->table);
+  shelf->table = memory;
+  shelf->places *= 2;
+  return DM_OK;
+}
+
+static void unlink_kept(dm_shelf *shelf, chunk *c) {
+  *(c->older ? &c->older->newer : &shelf->oldest) = c->newer;
+  *(c->newer ? &c->newer->older : &shelf->newest) = c->older;
+  c->older = c->newer = NULL;
+}
+
+/* Keeps C, whose data has just been copied; others go where there is no room. */
+static void keep(dm_shelf *shelf, chunk *c) {
+  c->older = shelf->newest;
+  *(c->older ? &c->older->newer : &shelf->oldest) = c;
+  shelf->newest = c;
+  while (shelf->oldest && shelf->arrivals->kept > shelf->arrivals->limit) {
+    chunk *oldest = shelf->oldest;
+    unlink_kept(shelf, oldest);
+    shelf->arrivals->kept -= dm_reader_chunk_room(shelf->reader);
+    free(oldest->data);
+    oldest->data = NULL;
+  }
+}
+
+/* The thread gets the memory back for its next chunk. */
+static void give_back(dm_shelf *shelf, chunk *c, dm_scratch *scratch) {
+  int64_t room = dm_reader_chunk_room(shelf->reader);
+  shelf->arrivals->kept -= room;
+  free(scratch->memory[0]);
+  scratch->memory[0] = c->data;
+  scratch->bytes[0] = room;
+  c->data = NULL;
+}
+
+/* Copies to all who want it, also those who come meanwhile.  The lock is held before and after. */
+static void serve(dm_shelf *shelf, chunk *c) {
+  dm_view all = dm_reader_chunk_view(shelf->reader, &c->place, c->data);
+  while (c->served < c->count) {
+    dm_reading *reading = c->wanting[c->served++];
+    const dm_rectangle *part = &reading->request.part;
+    int64_t rows =
+        dm_min(c->place.row + all.rows, part->row + part->rows) - dm_max(c->place.row, part->row);
+    int64_t cols =
+        dm_min(c->place.col + all.cols, part->col + part->cols) - dm_max(c->place.col, part->col);
+    dm_pool_unlock(shelf->pool);
+    dm_reader_spread(shelf->reader, &reading->request, all, c->place.row, c->place.col);
+    dm_pool_lock(shelf->pool);
+    c->not_copied -= rows * cols;
+    shelf->arrivals->moved += rows * cols * dm_dtype_size(shelf->reader->dataset.dtype);
+    reading->left--; /* may be gone from now on */
+  }
+  c->served = c->count = 0;
+}
+
+static int64_t elements_of(const dm_shelf *shelf, const dm_chunk_place *place) {
+  dm_view all = dm_reader_chunk_view(shelf->reader, place, NULL);
+  return all.rows * all.cols;
+}
+
+static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
+  chunk *c = (chunk *)task;
+  dm_shelf *shelf = c->shelf;
+  const bool packed = !c->data; /* nobody else touches a chunk that is posted */
+  if (packed) {
+    DM_TRY(dm_reader_unpack(shelf->reader, &c->place, scratch));
+    c->data = scratch->memory[0];
+    scratch->memory[0] = NULL;
+    scratch->bytes[0] = 0;
+  }
+  dm_pool_lock(shelf->pool);
+  if (packed) {
+    shelf->arrivals->unpacked++;
+    shelf->arrivals->kept += dm_reader_chunk_room(shelf->reader);
+    if (c->not_copied <= 0) c->not_copied = elements_of(shelf, &c->place); /* once again */
+  }
+  serve(shelf, c);
+  c->posted = false;
+  if (c->not_copied > 0)
+    keep(shelf, c);
+  else
+    give_back(shelf, c, scratch);
+  dm_pool_unlock(shelf->pool);
+  return DM_OK;
+}
+
+/* The chunk called NUMBER; a new one where there is none yet. */
+static dm_status find(dm_shelf *shelf, int64_t number, chunk **found) {
+  dm_chunk_place place;
+  void *memory;
+  *found = *slot_of(shelf->table, shelf->places, number);
+  if (*found) return DM_OK;
+  DM_TRY(dm_reader_find_chunk(shelf->reader, number, &place));
+  DM_TRY(grow(shelf));
+  DM_TRY(dm_buffer_zeroed(1, sizeof(chunk), &memory));
+  chunk *c = *found = memory;
+  *c = (chunk){.task = {.run = run, .bytes = 2 * dm_reader_chunk_room(shelf->reader)},
+               .shelf = shelf,
+               .number = number,
+               .place = place,
+               .not_copied = elements_of(shelf, &place)};
+  *slot_of(shelf->table, shelf->places, number) = c;
+  shelf->filled++;
+  return DM_OK;
+}
+
+static dm_status add_wanting(chunk *c, dm_reading *reading) {
+  if (c->count == c->room) {
+    int64_t room = dm_max(FIRST_WANTING, 2 * c->room);
+    void *memory = realloc(c->wanting, (size_t)room * sizeof *c->wanting);
+    if (!memory) return dm_fail(DM_E_FIT, "no memory for a list of readings");
+    c->wanting = memory;
+    c->room = room;
+  }
+  c->wanting[c->count++] = reading;
+  return DM_OK;
+}
+
+static dm_status want(dm_shelf *shelf, int64_t number, dm_reading *reading) {
+  chunk *c;
+  DM_TRY(find(shelf, number, &c));
+  dm_pool_lock(shelf->pool);
+  dm_status status = add_wanting(c, reading);
+  bool post = !status && !c->posted;
+  if (post) {
+    c->posted = true;
+    if (c->data) unlink_kept(shelf, c);
+  }
+  dm_pool_unlock(shelf->pool);
+  if (post) dm_pool_post(shelf->pool, &c->task);
+  return status;
+}
+
+dm_status dm_shelf_post(dm_shelf *shelf, dm_reading *reading) {
+  dm_rectangle of = dm_reader_chunks_of(shelf->reader, reading->request.part);
+  reading->left = of.rows * of.cols;
+  for (int64_t i = 0; i < of.rows; i++)
+    for (int64_t j = 0; j < of.cols; j++)
+      DM_TRY(want(shelf, dm_reader_chunk_number(shelf->reader, of.row + i, of.col + j), reading));
+  return DM_OK;
+}

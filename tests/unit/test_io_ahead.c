@@ -1,0 +1,180 @@
+/* Reading by threads: every form of file arrives as without them, chunks are unpacked once, errors
+ * come through, and what is cancelled is written no more. */
+#include "io/read_ahead.h"
+#include "io_files.h"
+
+enum { ROWS = 150, COLS = 130, STRIPS = 7, MEMORY = 1 << 24 };
+
+/* Rows ROW and following of columns [left, right) of a matrix of those elements, in the form that
+ * strip NUMBER wants: as it is, transposed, or conjugated and transposed. */
+typedef struct strip {
+  void *got;
+  dm_view view;
+  int64_t left;
+  bool turned, conjugate;
+  dm_reading *reading;
+} strip;
+
+static strip new_strip(dm_dtype dtype, int number) {
+  strip s = {.left = COLS * number / STRIPS, .turned = number % 3 > 0, .conjugate = number % 3 > 1};
+  int64_t cols = COLS * (number + 1) / STRIPS - s.left;
+  s.got = calloc(ROWS * COLS, 16);
+  s.view = dm_view_row_major(s.got, dtype, s.turned ? cols : ROWS, s.turned ? ROWS : cols);
+  return s;
+}
+
+static void post_strip(dm_read_ahead *ahead, dm_reader *reader, strip *s) {
+  dm_view view = s->turned ? dm_view_transpose(s->view) : s->view;
+  expect_ok(dm_read_ahead_post(ahead, reader, 0, s->left, &view, 1, s->conjugate, &s->reading));
+}
+
+static void check_strip(const strip *s, int number) {
+  dm_view view = s->turned ? dm_view_transpose(s->view) : s->view;
+  for (int64_t i = 0; i < view.rows; i++)
+    for (int64_t j = 0; j < view.cols; j++) {
+      double value[2] = {0, 0}, sign = s->conjugate ? -1 : 1;
+      dm_load_wide(value, dm_view_at(view, i, j), view.dtype, 1, 1);
+      if (value[0] != element_of(i, s->left + j, 0) ||
+          (dm_dtype_is_complex(view.dtype) && value[1] != sign * element_of(i, s->left + j, 1)))
+        fail_msg("strip %d: (%lld, %lld)", number, (long long)i, (long long)j);
+    }
+  free(s->got);
+}
+
+/* All strips at once, awaited in the order of TURN; returns the chunks that were unpacked. */
+static int64_t read_strips(const dm_dataset *d, dm_dtype into, int threads, bool one_by_one,
+                           int64_t memory) {
+  dm_read_ahead *ahead;
+  dm_reader *reader;
+  strip strips[STRIPS];
+  expect_ok(dm_read_ahead_open(threads, memory, &ahead));
+  expect_ok(dm_reader_open(d, DM_DTYPE_NONE, &reader));
+  for (int i = 0; i < STRIPS; i++) {
+    strips[i] = new_strip(into, i);
+    post_strip(ahead, reader, &strips[i]);
+    if (one_by_one) expect_ok(dm_reading_wait(strips[i].reading, NULL));
+  }
+  for (int i = STRIPS; i-- > 0;) {
+    if (!one_by_one) expect_ok(dm_reading_wait(strips[i].reading, NULL));
+    check_strip(&strips[i], i);
+  }
+  int64_t all = ROWS * COLS * dm_dtype_size(d->dtype), unpacked = dm_read_ahead_unpacked(ahead);
+  assert_int_equal(dm_read_ahead_moved(ahead), all);
+  assert_int_equal(dm_reader_bytes(reader), all);
+  dm_read_ahead_close(ahead);
+  dm_reader_close(reader);
+  return unpacked;
+}
+
+static void test_every_form(void **state) {
+  static const file_form forms[] = {
+      {.name = "plain"},
+      {.name = "swapped", .swapped = true, .user_block = 512},
+      {.name = "chunks", .chunk_rows = 16, .chunk_cols = 50, .user_block = 1024},
+      {.name = "filters", .swapped = true, .chunk_rows = 40, .chunk_cols = 9, .filters = true},
+      {.name = "large", .chunk_rows = 999, .chunk_cols = 999, .filters = true, .user_block = 512},
+  };
+  for (int i = 0; i < 5; i++) {
+    for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
+      dm_location location = at(*state, forms[i].name);
+      write_file(location.file, (dm_dtype)dtype, ROWS, COLS, &forms[i]);
+      dm_dataset d = inspected(&location);
+      dm_dtype wide = dm_dtype_is_complex((dm_dtype)dtype) ? DM_C128 : DM_F64;
+      for (int threads = 0; threads < 4; threads += 1 + threads) {
+        read_strips(&d, (dm_dtype)dtype, threads, false, MEMORY);
+        read_strips(&d, wide, threads, true, MEMORY);
+      }
+    }
+  }
+}
+
+static void test_unpacked_once(void **state) {
+  const file_form form = {.chunk_rows = 10, .chunk_cols = 25, .filters = true};
+  const int64_t chunks = 15 * 6;
+  dm_location location = at(*state, "once.h5");
+  write_file(location.file, DM_F64, ROWS, COLS, &form);
+  dm_dataset d = inspected(&location);
+  for (int threads = 0; threads < 4; threads++) {
+    assert_int_equal(read_strips(&d, DM_F64, threads, true, MEMORY), chunks);
+    /* All are wanted before any is dropped: those who come in time need no memory. */
+    if (threads == 0) assert_int_equal(read_strips(&d, DM_F64, threads, false, 0), chunks);
+    /* One strip after the other, and nothing is kept. */
+    assert_true(read_strips(&d, DM_F64, threads, true, 0) > chunks);
+  }
+}
+
+static void test_errors(void **state) {
+  const file_form form = {.chunk_rows = 10, .chunk_cols = 25, .filters = true};
+  dm_location location = at(*state, "bad.h5");
+  write_file(location.file, DM_F64, ROWS, COLS, &form);
+  FILE *file = fopen(location.file, "r+b");
+  assert_int_equal(fseek(file, -200, SEEK_END), 0); /* inside a chunk */
+  assert_int_equal(fwrite("damage", 1, 6, file), 6);
+  fclose(file);
+  dm_dataset d = inspected(&location);
+  for (int threads = 0; threads < 3; threads++) {
+    dm_read_ahead *ahead;
+    dm_reader *reader;
+    strip strips[STRIPS];
+    expect_ok(dm_read_ahead_open(threads, MEMORY, &ahead));
+    expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
+    for (int i = 0; i < STRIPS; i++) {
+      strips[i] = new_strip(DM_F64, i);
+      post_strip(ahead, reader, &strips[i]);
+    }
+    dm_status status = DM_OK;
+    for (int i = 0; i < STRIPS && !status; i++) status = dm_reading_wait(strips[i].reading, NULL);
+    expect_error(status, DM_E_INPUT, "bad.h5:/m: a chunk");
+    dm_read_ahead_close(ahead);
+    dm_reader_close(reader);
+    for (int i = 0; i < STRIPS; i++) free(strips[i].got);
+  }
+}
+
+static dm_status stop(void *context) {
+  ++*(int *)context;
+  return dm_fail(DM_E_STOPPED, "enough");
+}
+
+/* What was posted and not awaited is written no more once the read-ahead is closed. */
+static void test_cancelling(void **state) {
+  enum { SIDE = 3000 };
+  dm_location location = at(*state, "long.h5");
+  write_file(location.file, DM_F64, SIDE, SIDE, &(file_form){.swapped = true});
+  dm_dataset d = inspected(&location);
+  double *got = calloc(SIDE, SIDE * sizeof *got), *then = malloc(SIDE * SIDE * sizeof *got);
+  dm_view view = dm_view_row_major(got, DM_F64, SIDE, SIDE);
+  for (int threads = 0; threads < 4; threads++) {
+    dm_read_ahead *ahead;
+    dm_reader *reader;
+    dm_reading *reading;
+    int beats = 0;
+    expect_ok(dm_read_ahead_open(threads, MEMORY, &ahead));
+    expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
+    memset(got, 0, SIDE * SIDE * sizeof *got);
+    expect_ok(dm_read_ahead_post(ahead, reader, 0, 0, &view, 1, false, &reading));
+    expect_error(dm_reading_wait(reading, &(dm_pulse){stop, &beats}), DM_E_STOPPED, "enough");
+    assert_int_equal(beats, 1);
+    dm_read_ahead_close(ahead);
+    memcpy(then, got, SIDE * SIDE * sizeof *got);
+    usleep(20000);
+    assert_memory_equal(then, got, SIDE * SIDE * sizeof *got);
+    dm_reader_close(reader);
+  }
+  free(got);
+  free(then);
+}
+
+int main(void) {
+  char folder[64];
+  new_folder(folder);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_prestate(test_every_form, folder),
+      cmocka_unit_test_prestate(test_unpacked_once, folder),
+      cmocka_unit_test_prestate(test_errors, folder),
+      cmocka_unit_test_prestate(test_cancelling, folder),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  remove_folder(folder);
+  return failed;
+}

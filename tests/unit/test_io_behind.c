@@ -1,0 +1,84 @@
+/* Writing by threads: what is done is in the file; an error comes through. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "io/write_behind.h"
+#include "io_files.h"
+
+enum { ROWS = 1500, COLS = 1300, LEFT = 700 };
+
+static void test_writing(void **state) {
+  for (int threads = 0; threads < 4; threads++) {
+    dm_location location = at(*state, "behind.h5:/c");
+    dm_output_file file;
+    dm_output *output;
+    dm_write_behind *behind;
+    dm_writing *writing[2];
+    unlink(location.file);
+    expect_ok(dm_output_create(&location, DM_F64, ROWS, COLS, false, &file));
+    expect_ok(dm_output_open(&file, &output));
+    expect_ok(dm_write_behind_open(output, threads, &behind));
+    double *data = elements(DM_F64, ROWS, COLS), *got = malloc(ROWS * COLS * sizeof *got);
+    dm_view whole = dm_view_row_major(data, DM_F64, ROWS, COLS);
+    expect_ok(
+        dm_write_behind_post(behind, 0, 0, dm_view_sub(whole, 0, 0, ROWS, LEFT), &writing[0]));
+    expect_ok(dm_write_behind_post(behind, 0, LEFT, dm_view_sub(whole, 0, LEFT, ROWS, COLS - LEFT),
+                                   &writing[1]));
+    expect_ok(dm_writing_wait(writing[1], NULL));
+    expect_ok(dm_writing_wait(writing[0], NULL));
+    assert_int_equal(dm_write_behind_moved(behind), ROWS * COLS * sizeof *data);
+    dm_write_behind_close(behind);
+    expect_ok(dm_output_close(output));
+    int fd = open(file.part, O_RDONLY);
+    assert_true(pread(fd, got, ROWS * COLS * sizeof *got, file.offset) ==
+                (ssize_t)(ROWS * COLS * sizeof *got));
+    close(fd);
+    assert_memory_equal(got, data, ROWS * COLS * sizeof *got);
+    dm_output_discard(&file);
+    free(got);
+    free(data);
+  }
+}
+
+/* A limit on file sizes stands for a disk that fills up. */
+static void test_no_space(void **state) {
+  struct rlimit before, low;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  for (int threads = 0; threads < 3; threads++) {
+    dm_location location = at(*state, "full.h5:/c");
+    dm_output_file file;
+    dm_output *output;
+    dm_write_behind *behind;
+    dm_writing *writing;
+    expect_ok(dm_output_create(&location, DM_F64, ROWS, COLS, false, &file));
+    expect_ok(dm_output_open(&file, &output));
+    expect_ok(dm_write_behind_open(output, threads, &behind));
+    double *data = elements(DM_F64, ROWS, COLS);
+    low = before;
+    low.rlim_cur = 4 << 20;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    expect_ok(
+        dm_write_behind_post(behind, 0, 0, dm_view_row_major(data, DM_F64, ROWS, COLS), &writing));
+    dm_status status = dm_writing_wait(writing, NULL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    expect_error(status, DM_E_IO, "full.h5.part: writing at byte ");
+    dm_write_behind_close(behind);
+    expect_ok(dm_output_close(output));
+    dm_output_discard(&file);
+    free(data);
+  }
+}
+
+int main(void) {
+  char folder[64];
+  new_folder(folder);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_prestate(test_writing, folder),
+      cmocka_unit_test_prestate(test_no_space, folder),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  remove_folder(folder);
+  return failed;
+}
