@@ -11,6 +11,9 @@ dm_status dm_h5_start(bool plugins) {
   static const char *const unwanted[] = {"HDF5_VOL_CONNECTOR", "HDF5_DRIVER", "HDF5_PLUGIN_PATH"};
   for (int i = 0; i < (plugins ? 2 : 3); i++)
     if (getenv(unwanted[i])) unsetenv(unwanted[i]);
+  /* After a file that could not be closed the library's end of the process would crash (1.10.8).
+   * Refused when asked again. */
+  (void)H5dont_atexit();
   if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 ||
       H5PLset_loading_state(plugins ? H5PL_FILTER_PLUGIN : 0) < 0)
     return dm_fail(DM_E_IO, "the HDF5 library does not start");

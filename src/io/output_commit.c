@@ -34,15 +34,13 @@ static dm_status complete(const dm_output_file *file, const dm_attributes *prove
   return status;
 }
 
-static dm_status sync_path(const dm_output_file *file, const char *path, int flags) {
+dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags) {
   int fd = open(path, flags | O_CLOEXEC);
-  if (fd < 0)
-    return dm_fail_at(DM_E_IO, &file->at, "'%s' cannot be synced: %s", path, strerror(errno));
+  if (fd < 0) return dm_fail_at(DM_E_IO, at, "'%s' cannot be synced: %s", path, strerror(errno));
   /* Some file systems cannot sync a directory: that is not this file's fault. */
   bool bad = fsync(fd) < 0 && !((flags & O_DIRECTORY) && (errno == EINVAL || errno == ENOTSUP));
   dm_status status =
-      bad ? dm_fail_at(DM_E_IO, &file->at, "'%s' cannot be synced: %s", path, strerror(errno))
-          : DM_OK;
+      bad ? dm_fail_at(DM_E_IO, at, "'%s' cannot be synced: %s", path, strerror(errno)) : DM_OK;
   close(fd);
   return status;
 }
@@ -76,10 +74,10 @@ dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *prov
                            bool force) {
   char directory[DM_PATH];
   DM_TRY(complete(file, provenance));
-  DM_TRY(sync_path(file, file->part, O_RDWR | O_NOFOLLOW));
+  DM_TRY(dm_output_sync_path(&file->at, file->part, O_RDWR | O_NOFOLLOW));
   DM_TRY(give_name(file, force));
   dm_output_directory(file->at.file, directory);
-  return sync_path(file, directory, O_RDONLY | O_DIRECTORY);
+  return dm_output_sync_path(&file->at, directory, O_RDONLY | O_DIRECTORY);
 }
 
 void dm_output_discard(const dm_output_file *file) {

@@ -21,6 +21,9 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
 /* DM_E_IO where PART is being written; with FORCE a leftover is removed if REMOVE is given. */
 dm_status dm_output_leftover(const dm_location *at, const char *part, bool force, bool remove);
 
+/* Waits until PATH, opened with FLAGS, is on the disk; a directory only where that can be asked. */
+dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags);
+
 /* A dm_child_work: refuses the file of the dm_location if it holds more than its dataset. */
 dm_status dm_output_holds_only(const void *location, void *nothing);
 

@@ -1,0 +1,227 @@
+#include "io/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "io/batch.h"
+#include "io/checksum.h"
+#include "io/journal_header.h"
+#include "io/naming.h"
+#include "io/output_file.h"
+
+enum { RECORD = sizeof(dm_record_of_tile), SUFFIX = 16 };
+
+struct dm_journal {
+  dm_location at;
+  char path[DM_PATH + SUFFIX];
+  int fd;
+  dm_journal_state state;
+  dm_attributes fields;
+  uint64_t key; /* the header's checksum: records of another journal are not this one's */
+  dm_record_of_tile *records;
+  int64_t count, bytes; /* good records, and of the file when it was opened */
+  bool failed;          /* what the disk holds is not known: nothing more is appended */
+};
+
+static dm_status path_of(const dm_location *at, char path[DM_PATH + SUFFIX]) {
+  snprintf(path, DM_PATH + SUFFIX, "%s.journal", at->file);
+  const char *slash = strrchr(path, '/');
+  if (strlen(slash ? slash + 1 : path) > NAME_MAX)
+    return dm_fail_at(DM_E_USAGE, at, "its name is too long");
+  return DM_OK;
+}
+
+static dm_status failed(const dm_journal *journal, const char *what) {
+  return dm_fail_at(DM_E_IO, &journal->at, "'%s' cannot be %s: %s", journal->path, what,
+                    strerror(errno));
+}
+
+static dm_status in_use(const dm_location *at) {
+  return dm_hint(dm_fail_at(DM_E_IO, at, "another run is writing it"),
+                 "wait for it, or name another output");
+}
+
+static bool is_good(const dm_journal *journal, const dm_record_of_tile *record, int64_t place) {
+  return record->sequence == place &&
+         record->own == dm_checksum_bytes(record, RECORD - sizeof record->own, journal->key);
+}
+
+/* What stands in the file, header and all; *text is freed by the caller. */
+static dm_status read_file(dm_journal *journal, char **text) {
+  struct stat info;
+  if (fstat(journal->fd, &info) < 0) return failed(journal, "read");
+  journal->bytes = (int64_t)info.st_size;
+  DM_TRY(dm_buffer_zeroed(journal->bytes + 1, 1, (void **)text));
+  dm_batch batch;
+  dm_batch_start(&batch, journal->fd, false, journal->path, NULL);
+  DM_TRY(dm_batch_add(&batch, *text, journal->bytes, 0));
+  return dm_batch_flush(&batch);
+}
+
+static dm_status take_records(dm_journal *journal, const char *text) {
+  const int64_t most = (journal->bytes - DM_HEADER) / RECORD;
+  DM_TRY(dm_buffer_zeroed(most, RECORD, (void **)&journal->records));
+  for (; journal->count < most; journal->count++) {
+    dm_record_of_tile *next = &journal->records[journal->count];
+    memcpy(next, text + DM_HEADER + journal->count * RECORD, RECORD);
+    if (!is_good(journal, next, journal->count)) break;
+  }
+  return DM_OK;
+}
+
+/* A header that is not whole and has nothing behind it was never finished: then no work is lost.
+ * Records are written only after the header is safe, so with records behind it it was damaged. */
+static dm_status understand(dm_journal *journal, const char *text) {
+  journal->state = dm_header_read(text, journal->bytes, &journal->fields, &journal->key);
+  return journal->state == DM_JOURNAL_PRESENT ? take_records(journal, text) : DM_OK;
+}
+
+/* The file may have been renamed or removed between opening and locking: by a run that ended. */
+static bool still_named(const dm_journal *journal) {
+  struct stat named, held;
+  return stat(journal->path, &named) == 0 && fstat(journal->fd, &held) == 0 &&
+         named.st_ino == held.st_ino && named.st_dev == held.st_dev && S_ISREG(held.st_mode);
+}
+
+static dm_status open_locked(dm_journal *journal, bool *locked) {
+  journal->fd = open(journal->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (journal->fd < 0) return failed(journal, "opened");
+  int refused;
+  do refused = flock(journal->fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
+  while (refused == EINTR);
+  if (refused == EWOULDBLOCK || !still_named(journal)) return in_use(&journal->at);
+  *locked = refused == 0;
+  return DM_OK;
+}
+
+dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *locked) {
+  void *memory;
+  char *text = NULL;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_journal), &memory));
+  dm_journal *new = memory;
+  new->at = *at;
+  new->fd = -1;
+  dm_status status = path_of(at, new->path);
+  if (!status) status = open_locked(new, locked);
+  if (!status) status = read_file(new, &text);
+  if (!status) status = understand(new, text);
+  free(text);
+  if (status)
+    dm_journal_close(new);
+  else
+    *journal = new;
+  return status;
+}
+
+void dm_journal_close(dm_journal *journal) {
+  if (!journal) return;
+  if (journal->fd >= 0) close(journal->fd);
+  free(journal->records);
+  free(journal);
+}
+
+dm_journal_state dm_journal_state_of(const dm_journal *journal) {
+  return journal->state;
+}
+
+const dm_attributes *dm_journal_fields(const dm_journal *journal) {
+  return &journal->fields;
+}
+
+const dm_record_of_tile *dm_journal_records(const dm_journal *journal, int64_t *count) {
+  *count = journal->count;
+  return journal->records;
+}
+
+int64_t dm_journal_dropped(const dm_journal *journal) {
+  return journal->state == DM_JOURNAL_PRESENT ? journal->bytes - DM_HEADER - journal->count * RECORD
+                                              : 0;
+}
+
+static dm_status write_at(dm_journal *journal, const void *data, int64_t bytes, int64_t offset) {
+  dm_batch batch;
+  dm_batch_start(&batch, journal->fd, true, journal->path, NULL);
+  DM_TRY(dm_batch_add(&batch, (void *)data, bytes, offset));
+  return dm_batch_flush(&batch);
+}
+
+/* Cuts off what is behind BYTES, so that nothing old can follow what is written there. */
+static dm_status cut(dm_journal *journal, int64_t bytes) {
+  if (ftruncate(journal->fd, (off_t)bytes) < 0) return failed(journal, "cut");
+  journal->bytes = bytes;
+  return DM_OK;
+}
+
+dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
+  char *text;
+  DM_TRY(cut(journal, 0));
+  DM_TRY(dm_buffer_alloc(DM_HEADER, (void **)&text));
+  dm_header_make(fields, text, &journal->key);
+  dm_status status = write_at(journal, text, DM_HEADER, 0);
+  free(text);
+  DM_TRY(status);
+  if (fsync(journal->fd) < 0) return failed(journal, "synced");
+  char directory[DM_PATH];
+  dm_output_directory(journal->path, directory);
+  DM_TRY(dm_output_sync_path(&journal->at, directory, O_RDONLY | O_DIRECTORY));
+  if (fields != &journal->fields) journal->fields = *fields;
+  journal->bytes = DM_HEADER;
+  journal->count = 0;
+  journal->state = DM_JOURNAL_PRESENT;
+  return DM_OK;
+}
+
+static dm_status append(dm_journal *journal, dm_record_of_tile *records, int64_t count) {
+  const int64_t end = DM_HEADER + journal->count * RECORD;
+  if (journal->bytes != end) DM_TRY(cut(journal, end));
+  for (int64_t i = 0; i < count; i++) {
+    records[i].sequence = journal->count + i;
+    records[i].own = dm_checksum_bytes(&records[i], RECORD - sizeof records[i].own, journal->key);
+  }
+  DM_TRY(write_at(journal, records, count * RECORD, end));
+  if (fdatasync(journal->fd) < 0) return failed(journal, "synced");
+  journal->count += count;
+  journal->bytes = end + count * RECORD;
+  return DM_OK;
+}
+
+dm_status dm_journal_append(dm_journal *journal, dm_record_of_tile *records, int64_t count) {
+  if (journal->failed || journal->state != DM_JOURNAL_PRESENT)
+    return dm_fail_at(DM_E_BUG, &journal->at, "nothing can be appended to its journal");
+  if (count == 0) return DM_OK;
+  journal->failed = true;
+  DM_TRY(append(journal, records, count));
+  journal->failed = false;
+  return DM_OK;
+}
+
+dm_status dm_journal_remove(dm_journal *journal) {
+  if (unlink(journal->path) < 0 && errno != ENOENT) return failed(journal, "removed");
+  return DM_OK;
+}
+
+dm_status dm_journal_look(const dm_location *at, bool *present) {
+  char path[DM_PATH + SUFFIX];
+  struct stat info;
+  *present = false;
+  DM_TRY(path_of(at, path));
+  if (lstat(path, &info) < 0)
+    return errno == ENOENT || errno == ENOTDIR
+               ? DM_OK
+               : dm_fail_at(DM_E_IO, at, "'%s': %s", path, strerror(errno));
+  if (!S_ISREG(info.st_mode)) return dm_fail_at(DM_E_IO, at, "'%s' is not a file", path);
+  int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return dm_fail_at(DM_E_IO, at, "'%s' cannot be opened: %s", path, strerror(errno));
+  bool held = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+  close(fd);
+  *present = !held;
+  return held ? in_use(at) : DM_OK;
+}

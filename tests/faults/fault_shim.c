@@ -1,0 +1,236 @@
+/* fault_shim: makes one call of the system fail, be short or be interrupted; loaded by LD_PRELOAD.
+ *
+ *   FAULT=CALL:N:KIND[,...]  the Nth CALL that counts; N+ also all that follow.  KIND is the number
+ *                      of an error, "short" (half the bytes), "kill" (SIGKILL instead of the call),
+ *                      or "lie" (statvfs: there is room for everything)
+ *   FAULT_RANK=R       only in this rank; FAULT_PATH=TEXT  only files with TEXT in their path
+ *   FAULT_COUNT=FILE   a line "RANK CALL COUNT" for each call that counted is appended at exit
+ *
+ * CALL: read (pread, preadv), write (pwrite, pwritev), fsync, fdatasync, rename, fallocate,
+ * ftruncate, unlink, statvfs, and malloc (all ways to get memory) as called by the program itself,
+ * not by libraries. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+  READ,
+  WRITE,
+  FSYNC,
+  FDATASYNC,
+  RENAME,
+  FALLOCATE,
+  FTRUNCATE,
+  UNLINK,
+  STATVFS,
+  MALLOC,
+  CALLS
+};
+static const char *const names[CALLS] = {"read",      "write",     "fsync",  "fdatasync", "rename",
+                                         "fallocate", "ftruncate", "unlink", "statvfs",   "malloc"};
+enum { SHORT = -1, KILL = -2, LIE = -3, FAULTS = 4 };
+
+typedef struct planned {
+  int call, kind; /* kind: an error number, or one of the above */
+  long at;
+  bool from_there_on;
+} planned;
+
+static struct {
+  planned list[FAULTS];
+  int count;
+  const char *path, *rank, *count_file;
+  uintptr_t first, last; /* the program's own code */
+  long counts[CALLS];
+  bool ready;
+} fault;
+
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_memalign(size_t, size_t);
+
+static int note_program(struct dl_phdr_info *info, size_t size, void *data) {
+  (void)size, (void)data;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+    if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
+    fault.first = info->dlpi_addr + part->p_vaddr;
+    fault.last = fault.first + part->p_memsz;
+  }
+  return 1; /* the first is the program */
+}
+
+static int kind_of(const char *text) {
+  return strcmp(text, "short") == 0  ? SHORT
+         : strcmp(text, "kill") == 0 ? KILL
+         : strcmp(text, "lie") == 0  ? LIE
+                                     : atoi(text);
+}
+
+/* A test that is spelled wrong must not pass. */
+static void parse_one(const char *text) {
+  char call[32], number[32], kind[32];
+  planned *new = &fault.list[fault.count];
+  if (fault.count == FAULTS || sscanf(text, "%31[^:]:%31[^:]:%31s", call, number, kind) != 3)
+    _exit(99);
+  *new = (planned){.call = CALLS, .kind = kind_of(kind), .at = atol(number)};
+  new->from_there_on = strchr(number, '+') != NULL;
+  for (int i = 0; i < CALLS; i++)
+    if (strcmp(call, names[i]) == 0) new->call = i;
+  if (new->call == CALLS || new->kind == 0 || new->at <= 0) _exit(99);
+  fault.count++;
+}
+
+static void parse(const char *text) {
+  char copy[256], *rest = copy, *one;
+  if (!text) return;
+  snprintf(copy, sizeof copy, "%s", text);
+  while ((one = strsep(&rest, ","))) parse_one(one);
+}
+
+static __attribute__((constructor)) void start(void) {
+  fault.rank = getenv("OMPI_COMM_WORLD_RANK");
+  if (!fault.rank) fault.rank = "0";
+  fault.path = getenv("FAULT_PATH");
+  fault.count_file = getenv("FAULT_COUNT");
+  dl_iterate_phdr(note_program, NULL);
+  const char *rank = getenv("FAULT_RANK");
+  if (!rank || strcmp(rank, fault.rank) == 0) parse(getenv("FAULT"));
+  fault.ready = true;
+}
+
+static __attribute__((destructor)) void finish(void) {
+  fault.ready = false;
+  FILE *file = fault.count_file ? fopen(fault.count_file, "a") : NULL;
+  for (int i = 0; file && i < CALLS; i++)
+    if (fault.counts[i]) fprintf(file, "%s %s %ld\n", fault.rank, names[i], fault.counts[i]);
+  if (file) fclose(file);
+}
+
+/* 0, or what is to happen instead of this call. */
+static int strike(int call) {
+  const long number = __atomic_add_fetch(&fault.counts[call], 1, __ATOMIC_RELAXED);
+  for (const planned *one = fault.list; one < fault.list + fault.count; one++) {
+    if (call != one->call || (one->from_there_on ? number < one->at : number != one->at)) continue;
+    if (one->kind == KILL) kill(getpid(), SIGKILL);
+    return one->kind;
+  }
+  return 0;
+}
+
+static int strike_path(int call, const char *path) {
+  return fault.ready && (!fault.path || strstr(path, fault.path)) ? strike(call) : 0;
+}
+
+static int strike_file(int call, int fd) {
+  char link[64], path[1100];
+  if (!fault.ready) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0 || path[0] != '/' || strncmp(path, "/dev/", 5) == 0) return 0;
+  path[length] = '\0';
+  return strike_path(call, path);
+}
+
+static int strike_memory(const void *caller) {
+  const uintptr_t place = (uintptr_t)caller;
+  return fault.ready && place >= fault.first && place < fault.last ? strike(MALLOC) : 0;
+}
+
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define HALF(bytes) ((bytes) > 1 ? (bytes) / 2 : (bytes))
+#define FAIL(hit, value)                                                                           \
+  do {                                                                                             \
+    errno = (hit);                                                                                 \
+    return value;                                                                                  \
+  } while (0)
+
+#define TRANSFER(name, call, memory)                                                               \
+  ssize_t name(int fd, memory data, size_t bytes, off_t offset) {                                  \
+    const int hit = strike_file(call, fd);                                                         \
+    if (hit > 0) FAIL(hit, -1);                                                                    \
+    return NEXT(name)(fd, data, hit == SHORT ? HALF(bytes) : bytes, offset);                       \
+  }
+TRANSFER(pread, READ, void *)
+TRANSFER(pread64, READ, void *)
+TRANSFER(pwrite, WRITE, const void *)
+TRANSFER(pwrite64, WRITE, const void *)
+
+/* Short: the first piece alone, or half of the only one. */
+#define TRANSFER_PIECES(name, call, single)                                                        \
+  ssize_t name(int fd, const struct iovec *list, int count, off_t offset) {                        \
+    const int hit = strike_file(call, fd);                                                         \
+    if (hit > 0) FAIL(hit, -1);                                                                    \
+    if (hit == SHORT) return NEXT(single)(fd, list->iov_base, HALF(list->iov_len), offset);        \
+    return NEXT(name)(fd, list, count, offset);                                                    \
+  }
+TRANSFER_PIECES(preadv, READ, pread)
+TRANSFER_PIECES(preadv64, READ, pread)
+TRANSFER_PIECES(pwritev, WRITE, pwrite)
+TRANSFER_PIECES(pwritev64, WRITE, pwrite)
+
+#define OF_FILE(name, call, parameters, ...)                                                       \
+  int name parameters {                                                                            \
+    const int hit = strike_file(call, fd);                                                         \
+    if (hit > 0) FAIL(hit, -1);                                                                    \
+    return NEXT(name)(__VA_ARGS__);                                                                \
+  }
+OF_FILE(fsync, FSYNC, (int fd), fd)
+OF_FILE(fdatasync, FDATASYNC, (int fd), fd)
+OF_FILE(fallocate, FALLOCATE, (int fd, int mode, off_t offset, off_t bytes), fd, mode, offset,
+        bytes)
+OF_FILE(ftruncate, FTRUNCATE, (int fd, off_t bytes), fd, bytes)
+OF_FILE(ftruncate64, FTRUNCATE, (int fd, off_t bytes), fd, bytes)
+
+#define OF_PATH(name, call, parameters, path, ...)                                                 \
+  int name parameters {                                                                            \
+    const int hit = strike_path(call, path);                                                       \
+    if (hit > 0) FAIL(hit, -1);                                                                    \
+    return NEXT(name)(__VA_ARGS__);                                                                \
+  }
+OF_PATH(rename, RENAME, (const char *from, const char *to), from, from, to)
+OF_PATH(renameat2, RENAME, (int a, const char *from, int b, const char *to, unsigned int flags),
+        from, a, from, b, to, flags)
+OF_PATH(unlink, UNLINK, (const char *path), path, path)
+
+int statvfs(const char *path, struct statvfs *info) {
+  const int hit = fault.ready ? strike(STATVFS) : 0;
+  if (hit > 0) FAIL(hit, -1);
+  const int failed = NEXT(statvfs)(path, info);
+  if (hit == LIE) info->f_bavail = info->f_bfree = (fsblkcnt_t)1 << 40;
+  return failed;
+}
+
+void *malloc(size_t bytes) {
+  const int hit = strike_memory(__builtin_return_address(0));
+  if (hit > 0) FAIL(hit, NULL);
+  return __libc_malloc(bytes);
+}
+
+void *calloc(size_t count, size_t bytes) {
+  const int hit = strike_memory(__builtin_return_address(0));
+  if (hit > 0) FAIL(hit, NULL);
+  return __libc_calloc(count, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes) {
+  const int hit = strike_memory(__builtin_return_address(0));
+  if (hit > 0) FAIL(hit, NULL);
+  return __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t bytes) {
+  const int hit = strike_memory(__builtin_return_address(0));
+  if (hit > 0) return hit;
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory ? 0 : ENOMEM;
+}

@@ -1,0 +1,100 @@
+/* The checksum of a tile: the same however the tile was cut, another for any change. */
+#include <fcntl.h>
+#include <xxhash.h>
+
+#include "core/element.h"
+#include "io/checksum.h"
+#include "io_files.h"
+
+enum { ROWS = 37, COLS = 53 };
+
+static void test_is_what_it_says(void **state) {
+  (void)state;
+  double v[2] = {1.5, -2.25};
+  uint64_t wanted =
+      XXH3_64bits_withSeed(&v[0], 8, 3 * 100 + 4) + XXH3_64bits_withSeed(&v[1], 8, 3 * 100 + 5);
+  assert_true(dm_checksum_view(dm_view_row_major(v, DM_F64, 1, 2), 3, 4, 100) == wanted);
+  assert_true(dm_checksum_view(dm_view_row_major(v, DM_F64, 0, 2), 3, 4, 100) == 0);
+}
+
+/* Cut at every column and at several rows, with gaps behind the rows of the parts. */
+static void test_any_cut(void **state) {
+  (void)state;
+  for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
+    char *data = elements((dm_dtype)dtype, ROWS, COLS);
+    dm_view whole = dm_view_row_major(data, (dm_dtype)dtype, ROWS, COLS);
+    uint64_t sum = dm_checksum_view(whole, 5, 11, 1000);
+    for (int64_t j = 0; j <= COLS; j++) {
+      const int64_t i = j * 5 % ROWS;
+      dm_view part[] = {dm_view_sub(whole, 0, 0, i, j), dm_view_sub(whole, 0, j, i, COLS - j),
+                        dm_view_sub(whole, i, 0, ROWS - i, COLS)};
+      uint64_t parts = dm_checksum_view(part[2], 5 + i, 11, 1000) +
+                       dm_checksum_view(part[1], 5, 11 + j, 1000) +
+                       dm_checksum_view(part[0], 5, 11, 1000);
+      assert_true(parts == sum);
+    }
+    free(data);
+  }
+}
+
+static void test_any_change(void **state) {
+  (void)state;
+  for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
+    const int64_t size = dm_dtype_size((dm_dtype)dtype);
+    char *data = elements((dm_dtype)dtype, 6, 7);
+    dm_view whole = dm_view_row_major(data, (dm_dtype)dtype, 6, 7);
+    const uint64_t sum = dm_checksum_view(whole, 0, 0, 7);
+    for (int64_t bit = 0; bit < 6 * 7 * size * 8; bit++) {
+      data[bit / 8] = (char)(data[bit / 8] ^ 1 << bit % 8);
+      assert_true(dm_checksum_view(whole, 0, 0, 7) != sum);
+      data[bit / 8] = (char)(data[bit / 8] ^ 1 << bit % 8);
+    }
+    assert_true(dm_checksum_view(whole, 0, 1, 7) != sum); /* the same, elsewhere */
+    memset(data, 0, (size_t)(6 * 7 * size));
+    const uint64_t zeros = dm_checksum_view(whole, 0, 0, 7);
+    assert_true(zeros != 0 && zeros != dm_checksum_view(whole, 1, 0, 7));
+    free(data);
+  }
+}
+
+static void write_byte(const char *path, int64_t offset, char value) {
+  int fd = open(path, O_RDWR | O_CREAT, 0600);
+  assert_int_equal(pwrite(fd, &value, 1, offset), 1);
+  close(fd);
+}
+
+static void test_sample(void **state) {
+  const int64_t sizes[] = {1, 100, 4096, 5000, 300000, 10000000};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    dm_dataset file = {.at = at(*state, "sample:/x")};
+    uint64_t sum, again, other;
+    unlink(file.at.file);
+    write_byte(file.at.file, sizes[i] - 1, 1);
+    expect_ok(dm_checksum_sample(&file, &sum));
+    expect_ok(dm_checksum_sample(&file, &again));
+    assert_true(sum == again);
+    write_byte(file.at.file, sizes[i] - 1, 2);
+    expect_ok(dm_checksum_sample(&file, &other));
+    assert_true(other != sum);
+    write_byte(file.at.file, sizes[i] - 1, 1);
+    write_byte(file.at.file, 0, 3);
+    expect_ok(dm_checksum_sample(&file, &other));
+    assert_true(other != sum);
+  }
+  dm_dataset none = {.at = at(*state, "none:/x")};
+  expect_error(dm_checksum_sample(&none, &(uint64_t){0}), DM_E_IO, "opened");
+}
+
+int main(void) {
+  char folder[64];
+  new_folder(folder);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_is_what_it_says),
+      cmocka_unit_test(test_any_cut),
+      cmocka_unit_test(test_any_change),
+      cmocka_unit_test_prestate(test_sample, folder),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  remove_folder(folder);
+  return failed;
+}

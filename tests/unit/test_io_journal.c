@@ -1,0 +1,195 @@
+/* The journal of finished tiles: what was appended comes back, a torn end is dropped, no damage
+ * goes unseen, and two runs never hold it at the same time. */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "io/journal.h"
+#include "io/journal_header.h"
+#include "io_files.h"
+
+enum { RECORDS = 3, SIZE = DM_HEADER + RECORDS * 64 };
+
+static dm_record_of_tile tile(int i) {
+  return (dm_record_of_tile){
+      .row = 100 * i, .col = 7, .rows = 100, .cols = 50, .checksum = ~0u + 5 * i};
+}
+
+static dm_attributes *facts(void) {
+  static dm_attributes list;
+  list.count = 0;
+  expect_ok(dm_attributes_add(&list, "m", "%d", 300));
+  expect_ok(dm_attributes_add(&list, "empty", "%s", ""));
+  expect_ok(dm_attributes_add(&list, "a_file", "line\nbreak M\xc3\xbc %01200d", 7));
+  return &list;
+}
+
+static dm_journal *opened(const dm_location *location) {
+  dm_journal *journal = NULL;
+  bool locked = false;
+  expect_ok(dm_journal_open(location, &journal, &locked));
+  assert_true(locked);
+  return journal;
+}
+
+/* A journal of three records; its path into PATH. */
+static dm_location written(const char *folder, char path[DM_PATH + 16]) {
+  dm_location location = at(folder, "C.h5:/c");
+  snprintf(path, DM_PATH + 16, "%s.journal", location.file);
+  unlink(path);
+  dm_journal *journal = opened(&location);
+  assert_int_equal(dm_journal_state_of(journal), DM_JOURNAL_NEW);
+  expect_error(dm_journal_append(journal, (dm_record_of_tile[1]){{0}}, 1), DM_E_BUG, "appended");
+  expect_ok(dm_journal_begin(journal, facts()));
+  dm_record_of_tile list[] = {tile(0), tile(1), tile(2)};
+  expect_ok(dm_journal_append(journal, list, 1));
+  expect_ok(dm_journal_append(journal, list + 1, 2));
+  dm_journal_close(journal);
+  return location;
+}
+
+static void expect_records(const dm_journal *journal, int64_t wanted) {
+  int64_t count;
+  const dm_record_of_tile *list = dm_journal_records(journal, &count);
+  assert_int_equal(count, wanted);
+  for (int i = 0; i < count; i++) {
+    dm_record_of_tile one = tile(i);
+    assert_true(list[i].sequence == i && list[i].row == one.row && list[i].col == one.col &&
+                list[i].rows == one.rows && list[i].cols == one.cols &&
+                list[i].checksum == one.checksum);
+  }
+}
+
+static void test_round_trip(void **state) {
+  char path[DM_PATH + 16];
+  dm_location location = written(*state, path);
+  dm_journal *journal = opened(&location);
+  assert_int_equal(dm_journal_state_of(journal), DM_JOURNAL_PRESENT);
+  expect_records(journal, RECORDS);
+  assert_memory_equal(dm_journal_fields(journal), facts(), sizeof(dm_attributes));
+  assert_int_equal(dm_journal_dropped(journal), 0);
+  expect_ok(dm_journal_remove(journal));
+  dm_journal_close(journal);
+  assert_true(access(path, F_OK) < 0);
+}
+
+/* Cut off at every length: as many records as are whole; what is appended then is found again. */
+static void test_torn_ends(void **state) {
+  char path[DM_PATH + 16];
+  dm_location location = written(*state, path);
+  for (int length = SIZE; length >= 0; length--) {
+    assert_int_equal(truncate(path, length), 0);
+    dm_journal *journal = opened(&location);
+    bool present = length >= DM_HEADER;
+    assert_int_equal(dm_journal_state_of(journal), present ? DM_JOURNAL_PRESENT : DM_JOURNAL_NEW);
+    if (present) {
+      expect_records(journal, (length - DM_HEADER) / 64);
+      assert_int_equal(dm_journal_dropped(journal), (length - DM_HEADER) % 64);
+    }
+    dm_journal_close(journal);
+  }
+}
+
+static void test_going_on_after_a_torn_end(void **state) {
+  char path[DM_PATH + 16];
+  for (int length = DM_HEADER; length < SIZE; length++) {
+    dm_location location = written(*state, path);
+    assert_int_equal(truncate(path, length), 0);
+    for (int i = (length - DM_HEADER) / 64; i < RECORDS; i++) {
+      dm_journal *journal = opened(&location);
+      dm_record_of_tile next = tile(i);
+      expect_records(journal, i);
+      expect_ok(dm_journal_append(journal, &next, 1));
+      dm_journal_close(journal);
+    }
+    dm_journal *journal = opened(&location);
+    expect_records(journal, RECORDS);
+    dm_journal_close(journal);
+  }
+}
+
+/* One bit at every byte of the header, every bit of every byte of the records. */
+static void test_flipped_bits(void **state) {
+  char path[DM_PATH + 16];
+  dm_location location = written(*state, path);
+  int fd = open(path, O_RDWR);
+  for (int flip = 0; flip < DM_HEADER + 8 * RECORDS * 64; flip++) {
+    const int behind = flip - DM_HEADER, byte = behind < 0 ? flip : DM_HEADER + behind / 8;
+    unsigned char good, bad;
+    assert_int_equal(pread(fd, &good, 1, byte), 1);
+    bad = (unsigned char)(good ^ 1 << (behind < 0 ? flip * 5 % 8 : behind % 8));
+    assert_int_equal(pwrite(fd, &bad, 1, byte), 1);
+    dm_journal *journal = opened(&location);
+    if (behind < 0) {
+      assert_int_equal(dm_journal_state_of(journal), DM_JOURNAL_DAMAGED);
+    } else {
+      assert_int_equal(dm_journal_state_of(journal), DM_JOURNAL_PRESENT);
+      expect_records(journal, behind / 8 / 64);
+      assert_int_equal(dm_journal_dropped(journal), (RECORDS - behind / 8 / 64) * 64);
+    }
+    dm_journal_close(journal);
+    assert_int_equal(pwrite(fd, &good, 1, byte), 1);
+  }
+  close(fd);
+}
+
+/* Records of another journal, and what the power took before it was on the disk. */
+static void test_strange_ends(void **state) {
+  char path[DM_PATH + 16], first[64], zeros[DM_HEADER] = {0};
+  dm_location location = written(*state, path);
+  int fd = open(path, O_RDWR);
+  assert_int_equal(pread(fd, first, 64, DM_HEADER), 64);
+  assert_int_equal(pwrite(fd, first, 64, DM_HEADER + 64), 64); /* its place is not the second */
+  dm_journal *journal = opened(&location);
+  expect_records(journal, 1);
+  expect_ok(dm_journal_begin(journal, &(dm_attributes){0}));
+  assert_int_equal(pwrite(fd, first, 64, DM_HEADER), 64); /* of a journal with another header */
+  dm_journal_close(journal);
+  journal = opened(&location);
+  expect_records(journal, 0);
+  dm_journal_close(journal);
+  assert_int_equal(ftruncate(fd, 0), 0);
+  assert_int_equal(pwrite(fd, zeros, sizeof zeros, 0), sizeof zeros);
+  journal = opened(&location);
+  assert_int_equal(dm_journal_state_of(journal), DM_JOURNAL_NEW);
+  dm_journal_close(journal);
+  assert_int_equal(pwrite(fd, "a list of things to do", 22, 0), 22);
+  journal = opened(&location);
+  assert_int_equal(dm_journal_state_of(journal), DM_JOURNAL_DAMAGED);
+  dm_journal_close(journal);
+  close(fd);
+}
+
+static void test_second_run(void **state) {
+  char path[DM_PATH + 16];
+  bool present, locked;
+  dm_location location = written(*state, path);
+  dm_journal *journal = opened(&location), *second = NULL;
+  expect_error(dm_journal_open(&location, &second, &locked), DM_E_IO, "another run");
+  expect_error(dm_journal_look(&location, &present), DM_E_IO, "another run");
+  dm_journal_close(journal);
+  expect_ok(dm_journal_look(&location, &present));
+  assert_true(present);
+  unlink(path);
+  expect_ok(dm_journal_look(&location, &present));
+  assert_false(present);
+  assert_int_equal(symlink("elsewhere", path), 0);
+  expect_error(dm_journal_look(&location, &present), DM_E_IO, "not a file");
+  expect_error(dm_journal_open(&location, &second, &locked), DM_E_IO, "opened");
+  unlink(path);
+}
+
+int main(void) {
+  char folder[64];
+  new_folder(folder);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_prestate(test_round_trip, folder),
+      cmocka_unit_test_prestate(test_torn_ends, folder),
+      cmocka_unit_test_prestate(test_going_on_after_a_torn_end, folder),
+      cmocka_unit_test_prestate(test_flipped_bits, folder),
+      cmocka_unit_test_prestate(test_strange_ends, folder),
+      cmocka_unit_test_prestate(test_second_run, folder),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  remove_folder(folder);
+  return failed;
+}
