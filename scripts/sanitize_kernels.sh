@@ -1,40 +1,63 @@
 #!/usr/bin/env bash
-# Every kernel in every type, on small matrices, under each tool of compute-sanitizer: side by side,
-# for most of the time goes into starting.  Fails if there is a finding.
-# usage: scripts/sanitize_kernels.sh BUILD [KERNEL...]
+# Every kernel in every type, on small matrices, under each tool of compute-sanitizer; several runs
+# side by side on all GPUs.  Fails if there is a finding.
+# usage: scripts/sanitize_kernels.sh BUILD [--jobs N] [KERNEL...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/common.sh
 source scripts/common.sh
 
-[ $# -ge 1 ] || die "usage: scripts/sanitize_kernels.sh BUILD [KERNEL...]"
-program=$1/tests/run_kernels
+usage="usage: scripts/sanitize_kernels.sh BUILD [--jobs N] [KERNEL...]"
+[ $# -ge 1 ] || die "$usage"
+program=$1/tests/run_kernels damier=$1/damier jobs=8
 shift
+if [ "${1-}" = --jobs ]; then
+  jobs=${2:?$usage}
+  shift 2
+fi
 [ -x "$program" ] || die "$program was not built"
-[ "$(gpus)" -gt 0 ] || die "this takes a GPU"
+count=$(gpus)
+[ "$count" -gt 0 ] || die "this takes a GPU"
 has compute-sanitizer || PATH=$PATH:/usr/local/cuda/bin
 has compute-sanitizer || die "compute-sanitizer is not installed"
+kernels=("$@")
+if [ $# = 0 ]; then
+  mapfile -t kernels < <("$damier" bench kernels --list | awk '
+    $2 ~ /^(gemm|transpose|add|dot)$/ && $1 !~ /^cublas/ { print $1 }')
+fi
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-tools=(memcheck racecheck synccheck initcheck)
+# The tool counts barriers where they are initialised: in a loop, they have to be counted for it.
+racecheck=(--racecheck-report all --num-cuda-barriers 32)
+watch() { # NUMBER TOOL KERNEL
+  local options=() code=0
+  [ "$2" = racecheck ] && options=("${racecheck[@]}")
+  CUDA_VISIBLE_DEVICES=$(($1 % count)) timeout 120 compute-sanitizer --tool "$2" "${options[@]}" \
+    --print-limit 10 --error-exitcode 99 "$program" "$3" >"$logs/$2.$3" 2>&1 || code=$?
+  [ "$code" = 0 ] || echo "$code" >"$logs/$2.$3.code"
+}
+
+tools=(racecheck memcheck synccheck initcheck)
+number=0
 for tool in "${tools[@]}"; do
-  {
-    timeout "${SANITIZE_SECONDS:-600}" compute-sanitizer --tool "$tool" --print-limit 40 \
-      --error-exitcode 99 "$program" "$@" >"$logs/$tool" 2>&1 && code=0 || code=$?
-    echo "$code" >"$logs/$tool.code"
-  } &
+  for kernel in "${kernels[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+    watch "$((number++))" "$tool" "$kernel" &
+  done
 done
 wait
 
 failed=0
 for tool in "${tools[@]}"; do
-  code=$(<"$logs/$tool.code")
-  printf '%-9s exit code %s: %s\n' "$tool" "$code" \
-    "$(grep -E 'SUMMARY|kernels in a type' "$logs/$tool" | tr -d = | tr '\n' ' ')"
-  [ "$code" = 0 ] && continue
-  failed=$((failed + 1))
-  grep -E '^=+ (Error|Warning|Uninit|Invalid| *at |.* Race|.* and )' "$logs/$tool" | cut -c 1-180 |
-    sed 's/ *in [^ ]*$//' | sort | uniq -c | sort -rn | head -n 40
+  bad=("$logs/$tool".*.code)
+  [ -e "${bad[0]}" ] || bad=()
+  echo "$tool: ${#kernels[@]} kernels, ${#bad[@]} with findings"
+  for code in "${bad[@]}"; do
+    failed=$((failed + 1))
+    log=${code%.code}
+    echo "  ${log##*.}: exit code $(<"$code")"
+    grep -vE 'Host Frame|^=*\s*$|backtrace|Current Value' "$log" | cut -c 1-190 | head -n 9 || true
+  done
 done
 [ "$failed" = 0 ]
