@@ -9,22 +9,31 @@
 /* When a kernel is preferred.  The first rule that holds counts. */
 typedef struct rule {
   unsigned types;
-  int64_t least; /* elements of C, at least */
+  int64_t least, below; /* elements of C: so many at least, and fewer than that */
+  int64_t depth;        /* k at most */
   enum { ALWAYS, UNALIGNED, REPRODUCIBLE } when;
   dm_kernel_id kernel;
 } rule;
 
+#define ANY INT64_MAX
+
 /* cuBLAS loses more than half of its speed where rows are not aligned to 16 bytes, and has to cut C
- * into small pieces to be reproducible: our own kernels need neither. */
+ * into small pieces to be reproducible: our own kernels need neither.  It splits k, which they do
+ * not: where C has few tiles and k is long, it wins.  wgmma copies B of i8 and TF32, which does not
+ * pay for a few rows. */
 static const rule rules[] = {
-    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, REPRODUCIBLE, DM_KERNEL_wgmma},
-    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, REPRODUCIBLE, DM_KERNEL_mma},
-    {DM_KERNEL_TF32, 1, REPRODUCIBLE, DM_KERNEL_wgmma},
-    {DM_KERNEL_TF32 | DM_KERNEL_F64, 1, REPRODUCIBLE, DM_KERNEL_mma},
-    {DM_KERNEL_F32, 1, REPRODUCIBLE, DM_KERNEL_warp_tile},
-    {DM_KERNEL_HALF | DM_KERNEL_I8, 1 << 22, ALWAYS, DM_KERNEL_wgmma},
-    {DM_KERNEL_HALF | DM_KERNEL_I8 | DM_KERNEL_TF32, 1, UNALIGNED, DM_KERNEL_wgmma},
-    {DM_KERNEL_F64, 1 << 22, UNALIGNED, DM_KERNEL_mma},
+    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_mma},
+    {DM_KERNEL_TF32, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_wgmma},
+    {DM_KERNEL_TF32 | DM_KERNEL_F64, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_mma},
+    {DM_KERNEL_F32, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_warp_tile},
+    {DM_KERNEL_I8, 1, 1 << 23, ANY, UNALIGNED, DM_KERNEL_mma},
+    {DM_KERNEL_HALF, 1, ANY, ANY, UNALIGNED, DM_KERNEL_wgmma},
+    {DM_KERNEL_TF32, 1 << 19, ANY, ANY, UNALIGNED, DM_KERNEL_wgmma},
+    {DM_KERNEL_F64, 1 << 22, ANY, ANY, UNALIGNED, DM_KERNEL_mma},
+    {DM_KERNEL_I8, 1 << 20, ANY, ANY, ALWAYS, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF, 1 << 22, ANY, ANY, ALWAYS, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF, 1, 1 << 22, 512, ALWAYS, DM_KERNEL_wgmma},
 };
 
 static bool aligned(dm_view view) {
@@ -42,7 +51,8 @@ const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_vi
     if (!dm_cuda_runs(gpu, kernel)) continue;
     if (r->when == REPRODUCIBLE ? gpu->tile == 0 : gpu->tile > 0) continue;
     if (r->when == UNALIGNED && !unaligned) continue;
-    if (c.rows * c.cols >= r->least) return kernel;
+    const int64_t elements = c.rows * c.cols;
+    if (elements >= r->least && elements < r->below && a.cols <= r->depth) return kernel;
   }
   return &dm_cuda_registry()[DM_KERNEL_cublas];
 }
