@@ -24,6 +24,30 @@ def is_plain(record):
     return not record["problem"]["accumulate"] and record["yardstick"]["name"] == "cublas"
 
 
+def is_choice(record):
+    """A product that is small in some dimension and not of the classical table: --kernel auto's."""
+    p = record["problem"]
+    small = min(p["m"], p["n"], p["k"]) < 8000
+    return record["kernel"]["op"] == "gemm" and is_plain(record) and small and not (
+        square(record) in CLASSICAL and record["kernel"]["type"] != "i8")
+
+
+def choice_table(records):
+    """Our own tensor-core kernels beside cuBLAS where shapes are small, thin or not aligned."""
+    rows = {}
+    for r in records:
+        p = r["problem"]
+        key = (TYPES.index(r["kernel"]["type"]), p["pad"], p["m"] * p["n"], p["k"], p["shape"])
+        rows.setdefault(key, {})[r["kernel"]["name"]] = r
+    lines = []
+    for key in sorted(rows):
+        mine = rows[key]
+        lines.append((TYPES[key[0]], key[4] + (f", rows + {key[1]}" if key[1] else ""),
+                      *(share(mine[k]) if k in mine else "" for k in ("mma", "wgmma"))))
+    head = ("type", "m × n × k", "`mma` / cuBLAS", "`wgmma` / cuBLAS")
+    return table(head, lines) + origin(records) if lines else []
+
+
 def gemms(records):
     return [r for r in records if r["kernel"]["op"] == "gemm"]
 
@@ -198,3 +222,4 @@ def roofline(_records):
 
 TABLES = {"best": best_table, "roofline": roofline, "ladder": ladder_table, "cliffs": cliff_table,
           "classical": classical_table, "helpers": helpers_table}
+CHOICE = {"choice": choice_table}

@@ -115,7 +115,9 @@ def kind_of(record):
     if record["verb"] == "bench io":
         return "io"
     if record["verb"] == "bench kernels":
-        return "kernels" if kernel_tables.is_timed(record) else None
+        if not kernel_tables.is_timed(record):
+            return None
+        return "choice" if kernel_tables.is_choice(record) else "kernels"
     if "local_s" in record["repetitions"]:
         return "links"
     return "gpu" if record["machine"]["backend"] == "cuda" else "cpu"
@@ -125,7 +127,8 @@ def kind_of(record):
 PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table),
                             "links": ("links", links_table),
                             "io": ("io", io_table)},
-         "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}}
+         "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
+         | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()}}
 
 
 def page_with_tables(text, makers, records):
