@@ -24,6 +24,11 @@ choose_launcher() {
     if [ -n "${SLURM_CPUS_PER_TASK-}" ]; then launch+=(--cpus-per-task="$SLURM_CPUS_PER_TASK"); fi
     ;;
   mpirun)
+    # Where a node is gone, mpirun notices after 90 s instead of 8 minutes.  It must be before damier
+    # does (--hang-timeout): from then on it has sent to that node, and waits for the kernel to give up.
+    export OMPI_MCA_oob_tcp_keepalive_time=${OMPI_MCA_oob_tcp_keepalive_time:-60}
+    export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-5}
+    export OMPI_MCA_oob_tcp_keepalive_probes=${OMPI_MCA_oob_tcp_keepalive_probes:-6}
     launch=(mpirun -n $((nodes * ranks)) --map-by "ppr:$ranks:node")
     if [ "$bind" = none ]; then
       launch+=(--bind-to none)

@@ -37,26 +37,33 @@ static double end_of_allocation(double now) {
 }
 
 /* In the watchdog's thread: the main thread may hold any lock, so nothing but write is used. */
-static void expired(const dm_error *error, void *context) {
+static void say(const dm_error *error, void *context) {
   char *text = NULL;
   size_t size = 0;
   (void)context;
   FILE *memory = open_memstream(&text, &size);
-  if (memory) {
-    dm_cli_print_error(error, NULL, memory);
-    if (fclose(memory) == 0 && write(STDERR_FILENO, text, size) < 0) _exit((int)error->code);
-  }
-  _exit((int)error->code); /* the launcher ends the other ranks */
+  if (!memory) return;
+  dm_cli_print_error(error, NULL, memory);
+  if (fclose(memory) != 0) return;
+  ssize_t written = write(STDERR_FILENO, text, size);
+  (void)written; /* nobody is left to be told */
+}
+
+static void end(int code, void *context) {
+  (void)context;
+  _exit(code);
 }
 
 dm_status dm_cli_watch(dm_run *run, const dm_call *call) {
   const dm_settings *s = &call->settings;
-  if (!listens(call)) return DM_OK;
+  const dm_watch_calls calls = {NULL, say, end};
+  /* Where a launcher dies its pipes break; the rank must live to tell the others. */
+  if (run->ranks > 1) signal(SIGPIPE, SIG_IGN);
+  if (!listens(call)) return dm_run_watch(run, 0, calls);
   double now = dm_now();
   run->stop = (dm_stop){.on = true,
                         .arrived = &arrived,
                         .limit = s->time_limit > 0 ? now + s->time_limit : 0,
                         .allocation = end_of_allocation(now)};
-  if (s->hang_timeout <= 0) return DM_OK;
-  return dm_run_watch(run, s->hang_timeout, expired, NULL);
+  return dm_run_watch(run, s->hang_timeout, calls);
 }

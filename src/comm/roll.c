@@ -3,10 +3,12 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "comm/comm_impl.h"
 
 enum { GOODBYE = -1 }; /* in place of what was done */
+enum { MOVES_TAG = 0, END_TAG = 1 };
 
 typedef struct member {
   int64_t moves, answer; /* told by it; to it */
@@ -23,11 +25,21 @@ struct dm_roll {
   int departed;
   member *members;                       /* on rank 0 only */
   char (*hosts)[MPI_MAX_PROCESSOR_NAME]; /* of all on rank 0, else of rank 0 */
+  MPI_Request ending;
+  dm_ending heard, sent;
 };
 
 static dm_status listen(dm_roll *roll) {
   int from = roll->comm->rank == 0 ? MPI_ANY_SOURCE : 0;
-  DM_MPI(MPI_Irecv(&roll->received, 1, MPI_INT64_T, from, 0, roll->comm->mpi, &roll->receiving));
+  DM_MPI(MPI_Irecv(&roll->received, 1, MPI_INT64_T, from, MOVES_TAG, roll->comm->mpi,
+                   &roll->receiving));
+  return DM_OK;
+}
+
+static dm_status listen_for_end(dm_roll *roll) {
+  int from = roll->comm->rank == 0 ? MPI_ANY_SOURCE : 0;
+  DM_MPI(MPI_Irecv(&roll->heard, sizeof roll->heard, MPI_BYTE, from, END_TAG, roll->comm->mpi,
+                   &roll->ending));
   return DM_OK;
 }
 
@@ -50,10 +62,11 @@ dm_status dm_roll_open(const dm_comm *world, dm_roll **out) {
   dm_roll *roll = calloc(1, sizeof *roll);
   dm_status status = roll ? DM_OK : dm_fail(DM_E_FIT, "no memory for the roll");
   DM_TRY(dm_comm_agree(world, status));
-  roll->receiving = roll->telling = MPI_REQUEST_NULL;
+  roll->receiving = roll->telling = roll->ending = MPI_REQUEST_NULL;
   DM_TRY(dm_comm_split(world, 0, world->rank, &roll->comm));
   DM_TRY(learn_hosts(roll));
   if (roll->comm->rank == 0) DM_TRY(listen(roll));
+  DM_TRY(listen_for_end(roll));
   *out = roll;
   return DM_OK;
 }
@@ -71,7 +84,7 @@ static dm_status take(dm_roll *roll, int rank, int now) {
   atomic_store(&m->heard, now);
   DM_MPI(MPI_Wait(&m->answering, MPI_STATUS_IGNORE)); /* at once: RANK has it, or it asked never */
   m->answer = roll->job;
-  DM_MPI(MPI_Isend(&m->answer, 1, MPI_INT64_T, rank, 0, roll->comm->mpi, &m->answering));
+  DM_MPI(MPI_Isend(&m->answer, 1, MPI_INT64_T, rank, MOVES_TAG, roll->comm->mpi, &m->answering));
   return DM_OK;
 }
 
@@ -98,7 +111,7 @@ static dm_status tell(dm_roll *roll, int64_t value) {
   roll->told = value;
   if (value != GOODBYE) DM_TRY(listen(roll));
   roll->asked = value != GOODBYE;
-  DM_MPI(MPI_Isend(&roll->told, 1, MPI_INT64_T, 0, 0, roll->comm->mpi, &roll->telling));
+  DM_MPI(MPI_Isend(&roll->told, 1, MPI_INT64_T, 0, MOVES_TAG, roll->comm->mpi, &roll->telling));
   return DM_OK;
 }
 
@@ -108,10 +121,36 @@ dm_status dm_roll_poll(dm_roll *roll, int now, bool tells, int64_t mine, int64_t
     roll->members[0].moves = mine;
     atomic_store(&roll->members[0].heard, now);
   }
+  int arrived; /* what arrived stays until it is asked for: its request is null from then on */
+  DM_MPI(MPI_Test(&roll->ending, &arrived, MPI_STATUS_IGNORE));
   DM_TRY(hear(roll, now));
   if (tells && roll->comm->rank != 0 && !roll->asked) DM_TRY(tell(roll, mine));
   *job = roll->job;
   return DM_OK;
+}
+
+dm_status dm_roll_tell(dm_roll *roll, const dm_ending *ending) {
+  const dm_comm *comm = roll->comm;
+  roll->sent = *ending;
+  int first = comm->rank == 0 ? 1 : 0, last = comm->rank == 0 ? comm->size - 1 : 0;
+  for (int rank = first; rank <= last; rank++) {
+    MPI_Request request;
+    DM_MPI(MPI_Isend(&roll->sent, sizeof roll->sent, MPI_BYTE, rank, END_TAG, comm->mpi, &request));
+    DM_MPI(MPI_Request_free(&request)); /* the silent ones never take it */
+  }
+  return DM_OK;
+}
+
+bool dm_roll_told(const dm_roll *roll, dm_ending *ending) {
+  if (roll->ending != MPI_REQUEST_NULL) return false;
+  *ending = roll->heard;
+  return true;
+}
+
+int dm_roll_elsewhere(const dm_roll *roll) {
+  for (int rank = 1; roll->members && rank < roll->comm->size; rank++)
+    if (strcmp(roll->hosts[rank], roll->hosts[0]) != 0) return rank;
+  return 0;
 }
 
 int dm_roll_heard(const dm_roll *roll, int rank) {
@@ -137,13 +176,17 @@ static dm_status say_goodbye(dm_roll *roll) {
   return DM_OK;
 }
 
+static void stop_listening(MPI_Request *request) {
+  if (*request == MPI_REQUEST_NULL) return;
+  MPI_Cancel(request);
+  MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
 void dm_roll_close(dm_roll *roll) {
   if (!roll) return;
   dm_status_free(say_goodbye(roll));
-  if (roll->receiving != MPI_REQUEST_NULL) { /* a job of one rank still listens to itself */
-    MPI_Cancel(&roll->receiving);
-    MPI_Wait(&roll->receiving, MPI_STATUS_IGNORE);
-  }
+  stop_listening(&roll->receiving); /* a job of one rank still listens to itself */
+  stop_listening(&roll->ending);
   dm_comm_free(roll->comm);
   free(roll->members);
   free(roll->hosts);

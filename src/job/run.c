@@ -26,8 +26,8 @@ static void wait_on(void *watch) {
   dm_watch_poll(watch);
 }
 
-dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_expired *expired, void *context) {
-  DM_TRY(dm_watch_start(run->world, seconds, expired, context, &run->watch));
+dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls) {
+  DM_TRY(dm_watch_start(run->world, seconds, calls, &run->watch));
   dm_comm_on_wait(run->world, wait_on, run->watch);
   dm_comm_on_wait(run->node, wait_on, run->watch);
   return DM_OK;

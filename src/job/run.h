@@ -34,9 +34,9 @@ typedef struct dm_run {
 /* Starts MPI and finds the nodes; LEVEL and PROGRESS come from the command line. */
 dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress, const char *command);
 
-/* Collective: from now on the run ends where nothing moves for SECONDS; EXPIRED is called for it.
- */
-dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_expired *expired, void *context);
+/* Collective: from now on the run ends where nothing moves for SECONDS (0: waits forever), or where
+ * the launcher is gone; CALLS are called for it. */
+dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls);
 
 /* What the run is at, and how long it may stand still there, in multiples of what is usual. */
 void dm_run_phase(dm_run *run, const char *phase, int patience);

@@ -1,44 +1,18 @@
-#include "job/watch.h"
-
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "comm/roll.h"
 #include "core/checked.h"
-#include "core/units.h"
+#include "job/watch_impl.h"
 
 enum { TICKS = 40, TELL_MOST = 6 };
 static const double longest_tick = 0.5, grace = 5; /* seconds */
 
-struct dm_watch {
-  const dm_comm *world;
-  dm_roll *roll;
-  pid_t parent;
-  int rank, ranks;
-  double seconds, tick;
-  int limit;               /* ticks without movement that are a hang */
-  int grace;               /* more of them on all ranks but 0 */
-  int every;               /* ticks between two messages to rank 0 */
-  atomic_int ticks;        /* counted by the thread */
-  atomic_int polled;       /* when the main thread was last seen */
-  atomic_llong moves, job; /* of this rank; of all, as last heard of */
-  _Atomic(const char *) phase;
-  atomic_int patience;
-  atomic_llong done, total;
-  int told;
-  dm_watch_expired *expired;
-  void *context;
-  pthread_t thread;
-  pthread_mutex_t lock;
-  pthread_cond_t wake;
-  bool ending;
-};
+/* Before a rank ends: how long its main thread may take to tell the others, and how long they may
+ * take to hear it.  The launcher ends all at the first one's exit, and then tells of its own blow.
+ */
+static const double farewell = 4, hearing = 0.5;
 
 /* Rank 0 goes first, for it knows more; where it is silent, rank 1, then the next two, and so on:
  * the launcher ends all at the first one's exit, and few say the same. */
@@ -48,70 +22,58 @@ static double grace_of(int rank) {
   return rank == 0 ? 0 : grace + late;
 }
 
-/* "rank 3 on n3", "rank 2 on n2, rank 3 on n2 and 4 others": who has not been heard of lately. */
-static int list_silent(const dm_watch *w, int now, char *text, size_t size) {
-  int silent = 0, shown = 0;
-  const char *host = NULL;
-  size_t used = 0;
-  for (int rank = 1; w->rank == 0 && rank < w->ranks; rank++) {
-    if (dm_roll_heard(w->roll, rank) > now - w->limit / 2) continue;
-    silent++;
-    if (shown == 4) continue;
-    const char *at = dm_roll_host(w->roll, rank);
-    if (used < size)
-      used += (size_t)snprintf(text + used, size - used, "%srank %d on %.60s", host ? ", " : "",
-                               rank, at);
-    host = at;
-    shown++;
+static void pause_for(double seconds) {
+  struct timespec time = {.tv_nsec = (long)(seconds * 1e9)}; /* less than one */
+  nanosleep(&time, NULL);
+}
+
+/* The main thread tells the others of ENDING, if it is not stuck. */
+static void pass_on(dm_watch *w, const dm_ending *ending) {
+  if (w->ranks == 1) return;
+  w->mine = *ending;
+  atomic_store(&w->leaves, true);
+  for (double waited = 0; waited < farewell && !atomic_load(&w->passed_on); waited += 0.05)
+    pause_for(0.05);
+  pause_for(hearing);
+}
+
+static void end_hang(dm_watch *w, int now) {
+  dm_error error;
+  dm_watch_describe_hang(w, now, &error);
+  w->calls.say(&error, w->calls.context);
+  if (w->rank == 0) pass_on(w, &(dm_ending){DM_E_HANG, error.rank, -1, ""});
+  w->calls.end(DM_E_HANG, w->calls.context);
+}
+
+/* What such a rank says is heard only if what is gone was no more than a script in between; else
+ * rank 0 says it, or where this is rank 0 itself, one on another node. */
+static void end_orphan(dm_watch *w) {
+  dm_ending ending = {.code = DM_E_MPI, .rank = w->rank, .speaker = 0};
+  if (w->rank == 0) ending.speaker = dm_roll_elsewhere(w->roll);
+  if (dm_launcher_lost(&w->launcher))
+    memcpy(ending.launcher, w->launcher.name, sizeof ending.launcher);
+  else
+    ending.speaker = -1;
+  dm_error error;
+  dm_watch_describe_orphan(&ending, dm_comm_host(w->world), &error);
+  w->calls.say(&error, w->calls.context);
+  pass_on(w, &ending);
+  w->calls.end(DM_E_MPI, w->calls.context);
+}
+
+static void end_as_told(dm_watch *w) {
+  dm_ending ending = w->heard;
+  if (ending.speaker == w->rank) {
+    int named = w->rank == 0 ? ending.rank : 0;
+    dm_error error;
+    dm_watch_describe_orphan(&ending, dm_roll_host(w->roll, named), &error);
+    w->calls.say(&error, w->calls.context);
   }
-  if (silent > shown && used < size)
-    snprintf(text + used, size - used, " and %d others", silent - shown);
-  return silent;
-}
-
-/* Who holds the others up, in words. */
-static void accuse(const dm_watch *w, int now, dm_error *error, char *who, size_t size) {
-  int patience = atomic_load(&w->patience);
-  bool stuck = atomic_load(&w->polled) <= now - w->limit * patience / 2;
-  error->rank = w->rank;
-  if (stuck) {
-    snprintf(who, size, "rank %d itself does not go on", w->rank);
-  } else if (w->rank != 0) {
-    error->rank = 0;
-    snprintf(who, size, "rank 0 on %.60s is awaited and does not answer", dm_roll_host(w->roll, 0));
-  } else {
-    char list[400];
-    int silent = list_silent(w, now, list, sizeof list);
-    if (silent == 0)
-      snprintf(who, size, "every rank answers, and waits for another");
-    else
-      snprintf(who, size, "%s %s awaited and %s not answer", list, silent == 1 ? "is" : "are",
-               silent == 1 ? "does" : "do");
+  if (w->rank == 0) {
+    ending.speaker = -1;
+    pass_on(w, &ending);
   }
-}
-
-static void expire(const dm_watch *w, int now) {
-  char who[520], time[32], at[64] = "";
-  dm_error error = {.code = DM_E_HANG};
-  accuse(w, now, &error, who, sizeof who);
-  long long done = atomic_load(&w->done), total = atomic_load(&w->total);
-  if (total > 0) snprintf(at, sizeof at, " (%lld of %lld panels)", done, total);
-  snprintf(error.message, sizeof error.message, "nothing has moved for %s: %s",
-           dm_format_seconds(w->seconds * atomic_load(&w->patience), time), who);
-  snprintf(error.place, sizeof error.place, "%s%s, as rank %d sees it", atomic_load(&w->phase), at,
-           w->rank);
-  snprintf(error.hint, sizeof error.hint,
-           "is its node up and its process running?  --hang-timeout says how long is waited");
-  w->expired(&error, w->context);
-}
-
-/* The launcher's daemon ended without its ranks: nobody would ever end this one. */
-static void be_orphan(const dm_watch *w) {
-  dm_error error = {.code = DM_E_MPI, .rank = w->rank};
-  snprintf(error.message, sizeof error.message,
-           "the process that started rank %d on %.60s is gone: the rank ends too", w->rank,
-           dm_comm_host(w->world));
-  w->expired(&error, w->context);
+  w->calls.end((int)ending.code, w->calls.context);
 }
 
 static void wait_tick(dm_watch *w) {
@@ -131,12 +93,13 @@ static void *count_ticks(void *argument) {
   pthread_mutex_lock(&w->lock);
   for (wait_tick(w); !w->ending; wait_tick(w)) {
     int now = atomic_fetch_add(&w->ticks, 1) + 1;
-    if (w->ranks > 1 && getppid() != w->parent) be_orphan(w);
+    if (atomic_load(&w->hears)) end_as_told(w);
+    if (dm_launcher_gone(&w->launcher)) end_orphan(w);
     long long moves = atomic_load(&w->moves) + atomic_load(&w->job);
     if (moves != seen) changed = now;
     seen = moves;
     int limit = w->limit * atomic_load(&w->patience) + w->grace;
-    if (now - changed >= limit) expire(w, now);
+    if (w->seconds > 0 && now - changed >= limit) end_hang(w, now);
   }
   pthread_mutex_unlock(&w->lock);
   return NULL;
@@ -153,21 +116,25 @@ static dm_status start_thread(dm_watch *w) {
   return code ? dm_fail(DM_E_FIT, "no thread for the watchdog: %s", strerror(code)) : DM_OK;
 }
 
-dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_expired *expired,
-                         void *context, dm_watch **out) {
+/* How often the thread looks, and how often that may be in vain. */
+static void set_pace(dm_watch *w, double seconds) {
+  w->seconds = seconds;
+  w->tick = seconds > 0 && seconds / TICKS < longest_tick ? seconds / TICKS : longest_tick;
+  w->limit = seconds > 0 ? (int)(seconds / w->tick + 0.5) : 0;
+  w->grace = (int)(grace_of(w->rank) / w->tick);
+  w->every = seconds > 0 ? (int)dm_min(TELL_MOST, w->limit / 16) : TELL_MOST;
+}
+
+dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls calls,
+                         dm_watch **out) {
   dm_watch *w = calloc(1, sizeof *w);
   DM_TRY(dm_comm_agree(world, w ? DM_OK : dm_fail(DM_E_FIT, "no memory for the watchdog")));
   w->world = world;
-  w->parent = getppid();
   w->rank = dm_comm_rank(world);
   w->ranks = dm_comm_size(world);
-  w->seconds = seconds;
-  w->tick = seconds / TICKS < longest_tick ? seconds / TICKS : longest_tick;
-  w->limit = (int)(seconds / w->tick + 0.5);
-  w->grace = (int)(grace_of(w->rank) / w->tick);
-  w->every = (int)dm_min(TELL_MOST, w->limit / 16);
-  w->expired = expired;
-  w->context = context;
+  set_pace(w, seconds);
+  dm_launcher_find(&w->launcher, w->ranks > 1);
+  w->calls = calls;
   atomic_init(&w->phase, "starting");
   atomic_init(&w->patience, 1);
   DM_TRY(dm_roll_open(world, &w->roll));
@@ -211,6 +178,10 @@ void dm_watch_at(dm_watch *w, int64_t done, int64_t total) {
 /* Once a tick is enough. */
 void dm_watch_poll(dm_watch *w) {
   if (!w) return;
+  if (atomic_load_explicit(&w->leaves, memory_order_acquire) && !atomic_load(&w->passed_on)) {
+    dm_status_free(dm_roll_tell(w->roll, &w->mine));
+    atomic_store(&w->passed_on, true);
+  }
   int now = atomic_load_explicit(&w->ticks, memory_order_relaxed);
   if (now == atomic_load_explicit(&w->polled, memory_order_relaxed)) return;
   atomic_store_explicit(&w->polled, now, memory_order_relaxed);
@@ -220,4 +191,5 @@ void dm_watch_poll(dm_watch *w) {
   dm_status_free(dm_roll_poll(w->roll, now, tells, atomic_load(&w->moves), &job));
   if (tells) w->told = now;
   atomic_store(&w->job, job);
+  if (!atomic_load(&w->hears) && dm_roll_told(w->roll, &w->heard)) atomic_store(&w->hears, true);
 }

@@ -3,7 +3,8 @@
  * A thread counts ticks of its own, so that a job that was suspended and goes on is not a hang.  It
  * never calls MPI: the main thread hears of the other ranks while it waits (comm/roll.h).  Rank 0
  * knows who has fallen silent and ends the run; the others do so where rank 0 itself is silent.
- * A rank of several whose starter is gone is ended too, with DM_E_MPI.
+ * A rank whose launcher is gone (job/launcher.h) ends the job too, with DM_E_MPI.  Before a rank
+ * ends it tells the others, so that each ends by itself with the same code.
  *
  * All functions take NULL for a run that is not watched. */
 #ifndef DM_JOB_WATCH_H
@@ -13,12 +14,17 @@
 
 typedef struct dm_watch dm_watch;
 
-/* Called by the thread, with DM_E_HANG or DM_E_MPI; must not return. */
-typedef void dm_watch_expired(const dm_error *error, void *context);
+/* Called by the thread.  say: why the job ends, with DM_E_HANG or DM_E_MPI; end: must not return.
+ */
+typedef struct dm_watch_calls {
+  void *context;
+  void (*say)(const dm_error *error, void *context);
+  void (*end)(int code, void *context);
+} dm_watch_calls;
 
-/* Collective.  SECONDS without any movement in the whole job are a hang. */
-dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_expired *expired,
-                         void *context, dm_watch **watch);
+/* Collective.  SECONDS without any movement in the whole job are a hang; 0: nothing is. */
+dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls calls,
+                         dm_watch **watch);
 
 /* Collective. */
 void dm_watch_stop(dm_watch *watch);

@@ -1,0 +1,24 @@
+# A process whose launcher is killed ends with 9; one whose shell ends goes on.
+cat >work <<'END'
+damier bench multiply --size 128 --repetitions 1000000 --time-limit 4s -q >/dev/null 2>"$1.errors"
+echo "$1: exit $?" >"$1.code"
+END
+end_of() {
+  local i
+  for i in $(seq 100); do
+    if [ -s "$1.code" ]; then break; fi
+    sleep 0.1
+  done
+  cat "$1.code"
+  grep '^damier' "$1.errors" | sed 's/ on [^ ,]*/ on HOST/'
+}
+cp "$(command -v bash)" slurmstepd # a launcher is known by its name
+./slurmstepd -c 'sh work launcher & wait' &
+launcher=$!
+bash -c "sh work shell & wait" &
+shell=$!
+disown -a # bash tells of jobs that are killed
+sleep 1.5
+kill -KILL $launcher $shell
+end_of launcher
+end_of shell
