@@ -31,7 +31,8 @@ double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine) {
 }
 
 static bool streams(const dm_plan *plan) {
-  return dm_plan_fetches_a(plan) || dm_plan_fetches_b(plan) || dm_plan_uploads_a(plan) ||
+  return (dm_plan_fetches_a(plan) && !plan->window_a) ||
+         (dm_plan_fetches_b(plan) && !plan->window_b) || dm_plan_uploads_a(plan) ||
          dm_plan_uploads_b(plan);
 }
 
@@ -62,6 +63,19 @@ static void set_box(const dm_question *question, dm_plan *plan) {
     }
   }
   *plan = best;
+}
+
+/* Which groups have all their ranks on one node; in plain order, row after row of the grid. */
+static void set_windows(const dm_question *question, dm_plan *plan) {
+  const int per_node = question->machine->ranks_per_node;
+  const bool one_node = dm_plan_used(plan) <= per_node;
+  const bool boxed = plan->qm * plan->qn * plan->qk > 1;
+  if (!question->machine->windows || plan->gpu) return;
+  plan->window_a = dm_plan_fetches_a(plan) &&
+                   (one_node || (boxed ? plan->qn == plan->pn : per_node % plan->pn == 0));
+  plan->window_b =
+      dm_plan_fetches_b(plan) &&
+      (one_node || (boxed ? plan->qm == plan->pm : per_node % (plan->pm * plan->pn) == 0));
 }
 
 /* Residences in order of preference: in the GPU what can be there, on the host the rest. */
@@ -158,6 +172,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   base.a = base.b = DM_IN_HOST;
   set_panels(&base, DM_PANEL_STEP); /* something for the counts below */
   set_box(question, &base);
+  set_windows(question, &base);
   int count = residences(question, &base, variants);
   double least = INFINITY;
   if (count == 0) return DM_UNREACHABLE;
