@@ -63,7 +63,8 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
   }
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
     double rate = 0.0;
-    const bool fits = backend->ops->device_memory ? (*ops)->device_memory : (*ops)->window != NULL;
+    const bool shares = (*ops)->window != NULL && run->nodes < run->ranks;
+    const bool fits = backend->ops->device_memory ? (*ops)->device_memory : shares;
     if (!fits || (*ops)->not_built) continue;
     dm_status status = attempt(run, backend, *ops, links, &rate);
     if (status)
