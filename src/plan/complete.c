@@ -14,7 +14,9 @@ enum {
   FEWEST_PANELS = 4,  /* of a layer that streams: keeps the first and the last one short */
   SHORT_LAYER = 32,   /* units of DM_PANEL_STEP; shorter ones may have fewer panels */
   MOST_VARIANTS = 12, /* two residences each of A and B: in place, in a ring, by the host */
-  NARROW = 512,       /* a width that only a lack of memory justifies */
+  WINDOWED = 1536, /* a width that costs a CPU product nothing: it is cut at 384 anyway, and between
+                      panels a run can be stopped */
+  NARROW = 512,    /* a width that only a lack of memory justifies */
 };
 
 static const double tolerance = 1.005; /* of the time between the files, for less memory */
@@ -118,6 +120,10 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
   if (plan->reproducible || question->wishes->panel > 0) {
     int64_t wish = plan->reproducible ? DM_REPRODUCIBLE_PANEL : question->wishes->panel;
     width[0] = plan->reproducible ? wish : dm_min(wish, units * DM_PANEL_STEP);
+    return 1;
+  }
+  if (!streams(plan) && (plan->window_a || plan->window_b)) {
+    width[0] = dm_min(WINDOWED, layer * DM_PANEL_STEP);
     return 1;
   }
   int64_t fewest = streams(plan) && layer >= SHORT_LAYER ? FEWEST_PANELS : 1;
