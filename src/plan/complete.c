@@ -123,7 +123,8 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
     return 1;
   }
   if (!streams(plan) && (plan->window_a || plan->window_b)) {
-    width[0] = dm_min(WINDOWED, layer * DM_PANEL_STEP);
+    const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, WINDOWED); /* of about equal width */
+    width[0] = dm_ceil_div(layer, dm_max(1, panels)) * DM_PANEL_STEP;
     return 1;
   }
   int64_t fewest = streams(plan) && layer >= SHORT_LAYER ? FEWEST_PANELS : 1;
