@@ -25,7 +25,8 @@ static const char *const ops[] = {"n", "t", "c", NULL};
 static const char *const types[] = {"f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", NULL};
 static const char *const computes[] = {"auto", "f64", "f32", "tf32", NULL};
 static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
-static const char *const transports[] = {"auto", "self", "host", "ipc", "nccl", "cuda-mpi", NULL};
+static const char *const transports[] = {"auto", "self", "host",     "window",
+                                         "ipc",  "nccl", "cuda-mpi", NULL};
 static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity",
                                     "integer", "constant", "hilbert", NULL};
 static const char *const places[] = {"auto", "host", "device", NULL};

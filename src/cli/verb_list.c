@@ -16,9 +16,9 @@ const dm_verb dm_cli_verbs[] = {
     {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs no MPI and no GPU; without files the problem is stated by --m, --n, --k or --size.\n"
-     "The words of --machine are nodes, gpus and ranks (per node), gpu (a name), links (host or"
-     " device), per rank cores, memory, device-memory and gflops (f64), in GB/s link, network,"
-     " upload, copy, read and write, and latency (us).\n",
+     "The words of --machine are nodes, gpus and ranks (per node), gpu (a name), links (window,"
+     " host or device), per rank cores, memory, device-memory and gflops (f64), in GB/s link,"
+     " network, upload, copy, read and write, and latency (us).\n",
      {"damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
       "damier plan A.h5 B.h5 --ranks 4",
       "damier plan --slurm A.h5 B.h5 --within 30m"},

@@ -140,6 +140,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
     setup->backend->ops->copies(engine->kernel, problem->work, problem->tf32, &machine->copies_a,
                                 &machine->copies_b);
   machine->device_links = gpu && setup->links.chosen->device_memory;
+  machine->windows = !gpu && setup->links.chosen->window;
   if (machine->device_links && setup->links.rate > 0) machine->link = steady(setup->links.rate);
   int64_t values[4] = {
       -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),

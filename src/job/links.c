@@ -44,11 +44,12 @@ static dm_status take_named(const dm_run *run, dm_backend *backend, const char *
 }
 
 /* GPU memory that has to pass through the host is slower by a factor of 100: the user should know,
- * and what to do. */
+ * and what to do.  Messages in place of a window cost a few parts in a hundred. */
 static void regret(const dm_run *run, const dm_transport_ops *ops, dm_status status) {
-  dm_log_line(&run->log, DM_LOG_WARNING, "transport %s: %s; panels pass through host memory",
-              ops->name, status->message);
-  if (status->hint[0]) dm_log_line(&run->log, DM_LOG_WARNING, "%s", status->hint);
+  const dm_level level = ops->device_memory ? DM_LOG_WARNING : DM_LOG_NOTE;
+  dm_log_line(&run->log, level, "transport %s: %s; panels %s", ops->name, status->message,
+              ops->device_memory ? "pass through host memory" : "travel as messages");
+  if (status->hint[0]) dm_log_line(&run->log, level, "%s", status->hint);
   dm_status_free(status);
 }
 
@@ -62,7 +63,9 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
   }
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
     double rate = 0.0;
-    if (!(*ops)->device_memory || (*ops)->not_built || !backend->ops->device_memory) continue;
+    const bool shares = (*ops)->window != NULL && run->nodes < run->ranks;
+    const bool fits = backend->ops->device_memory ? (*ops)->device_memory : shares;
+    if (!fits || (*ops)->not_built) continue;
     dm_status status = attempt(run, backend, *ops, links, &rate);
     if (status)
       regret(run, *ops, status);

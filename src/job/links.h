@@ -14,8 +14,8 @@ typedef struct dm_links {
 } dm_links;
 
 /* Collective.  NAME is that of a transport, which then must work (DM_E_DEVICE), or "auto": the
- * first that works of those that move GPU memory, where there is any, else host; self for a rank
- * alone. */
+ * first that works of those that move GPU memory, or, where there is none and nodes have several
+ * ranks, window, else host; self for a rank alone. */
 dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *name,
                           dm_links *links);
 

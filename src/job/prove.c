@@ -1,5 +1,7 @@
 /* The proof of a transport: patterns go between ranks as panels do, every byte is compared, and
- * then the time is taken with all ranks at work. */
+ * then the time is taken with all ranks at work.  Pieces grow from a size that any link carries to
+ * one that shows what the link can do, as far as that takes no more than a moment. */
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +12,17 @@
 #include "job/links.h"
 
 enum {
-  NEIGHBOURS = 8,         /* ranks of a group that gathers: on most nodes all, so every pair */
-  ROUNDS = 8,             /* gathers that are timed */
+  NEIGHBOURS = 8, /* ranks of a group that gathers: on most nodes all, so every pair */
+  ROUNDS = 8,     /* gathers that are timed, at most */
+  SMALLEST_PIECE = 4 << 10,
+  GROWTH = 16,
+  SLACK = 64,             /* bytes that are left out of a piece, so that it may begin anywhere */
   DEVICE_PIECE = 8 << 20, /* bytes a rank contributes */
   HOST_PIECE = 1 << 20,
 };
 
 static const double patience = 30.0; /* seconds; a link that hangs is not used */
+static const double moment = 2.0;    /* seconds that a gather, or all that are timed, may take */
 
 typedef struct proof {
   dm_backend *backend;
@@ -25,6 +31,7 @@ typedef struct proof {
   dm_watch *watch;
   dm_space space;
   int64_t piece; /* room for one */
+  bool windowed; /* slot is memory that the group shares */
   void *share, *slot;
   char *sent, *arrived; /* in host memory, of one piece each */
   int64_t offset[NEIGHBOURS], bytes[NEIGHBOURS], source[NEIGHBOURS];
@@ -34,13 +41,8 @@ static dm_status prepare(proof *p, bool device_memory) {
   const int ranks = dm_comm_size(p->group);
   p->space = device_memory ? DM_DEVICE : DM_HOST;
   p->piece = device_memory ? DEVICE_PIECE : HOST_PIECE;
-  for (int r = 0; r < ranks; r++) { /* odd sizes, and starts that no engine likes */
-    p->source[r] = 3 * r;
-    p->bytes[r] = p->piece - 24 - 5 * r;
-    p->offset[r] = r * p->piece + r;
-  }
   DM_TRY(dm_backend_alloc(p->backend, p->space, p->piece, &p->share));
-  DM_TRY(dm_backend_alloc(p->backend, p->space, ranks * p->piece, &p->slot));
+  if (!p->windowed) DM_TRY(dm_backend_alloc(p->backend, p->space, ranks * p->piece, &p->slot));
   void *memory;
   DM_TRY(dm_backend_alloc(p->backend, DM_HOST, 2 * p->piece, &memory));
   p->sent = memory;
@@ -48,9 +50,19 @@ static dm_status prepare(proof *p, bool device_memory) {
   return DM_OK;
 }
 
+/* Odd sizes, and starts that no engine likes; in every STEP other bytes, so that none that arrived
+ * before is taken for one that arrives now. */
+static void lay_out(proof *p, int step, int64_t size) {
+  for (int r = 0; r < dm_comm_size(p->group); r++) {
+    p->source[r] = 3 * r + 8 * step;
+    p->bytes[r] = size - SLACK - 5 * r;
+    p->offset[r] = r * p->piece + r;
+  }
+}
+
 static void release(proof *p) {
   dm_backend_release(p->backend, p->space, p->share);
-  dm_backend_release(p->backend, p->space, p->slot);
+  if (!p->windowed) dm_backend_release(p->backend, p->space, p->slot);
   dm_backend_release(p->backend, DM_HOST, p->sent);
   dm_comm_free(p->group);
 }
@@ -128,44 +140,91 @@ static dm_status gather(const proof *p, int count) {
 }
 
 /* Seconds for each byte that this rank received. */
-static dm_status measure(const proof *p, const dm_comm *world, double *slowness) {
+static dm_status measure(const proof *p, const dm_comm *world, int rounds, double *slowness) {
   const int64_t before = dm_transport_received(p->transport);
   DM_TRY(dm_comm_barrier(world));
   const double start = dm_now();
-  dm_status status = gather(p, ROUNDS);
+  dm_status status = gather(p, rounds);
   const double seconds = dm_now() - start;
   const int64_t bytes = dm_transport_received(p->transport) - before;
   *slowness = bytes > 0 ? seconds / (double)bytes : 0.0;
   return status;
 }
 
+/* One gather whose every byte is compared, and the seconds that the slowest rank waited for it. */
+static dm_status carry_once(proof *p, const dm_comm *world, double *seconds) {
+  DM_TRY(dm_comm_barrier(world));
+  const double start = dm_now();
+  dm_status status = gather(p, 1);
+  *seconds = dm_now() - start;
+  DM_TRY(dm_comm_agree(world, status ? status : compare(p)));
+  return dm_comm_max_f64(world, seconds, 1);
+}
+
 static dm_status carry(proof *p, const dm_comm *world, double *rate) {
-  double slowness = 0.0;
+  int64_t size = SMALLEST_PIECE;
+  double slowness = 0.0, seconds = 0.0;
   DM_TRY(dm_comm_agree(world, dm_transport_expose(p->transport, 0, p->group, p->share, p->piece)));
   DM_TRY(dm_comm_agree(world, fill(p)));
   dm_transport_filled(p->transport, 0);
-  dm_status status = gather(p, 1);
-  DM_TRY(dm_comm_agree(world, status ? status : compare(p)));
-  DM_TRY(dm_comm_agree(world, measure(p, world, &slowness)));
+  for (int step = 0;; step++) {
+    lay_out(p, step, size);
+    DM_TRY(carry_once(p, world, &seconds));
+    if (step == 0) continue; /* it opened connections */
+    if (size == p->piece || seconds * GROWTH > moment) break;
+    size = dm_min(size * GROWTH, p->piece);
+  }
+  const double rounds = fmax(1, fmin(ROUNDS, moment / fmax(seconds, 1e-9)));
+  DM_TRY(dm_comm_agree(world, measure(p, world, (int)rounds, &slowness)));
   DM_TRY(dm_comm_max_f64(world, &slowness, 1));
   *rate = slowness > 0.0 ? 1.0 / slowness : 0.0;
   return DM_OK;
 }
 
+/* Each rank puts its piece where all see it; then the time is that of copying the pieces of the
+ * others out again, which is what a product does with them. */
+static dm_status share_window(proof *p, const dm_comm *world, double *rate) {
+  const int ranks = dm_comm_size(p->group), me = dm_comm_rank(p->group);
+  double slowness = 0.0, seconds;
+  DM_TRY(dm_comm_agree(
+      world, dm_transport_window_open(p->transport, 0, p->group, ranks * p->piece, &p->slot)));
+  lay_out(p, 0, p->piece);
+  write_pattern(p, me);
+  memcpy((char *)p->slot + p->offset[me], p->sent + p->source[me], (size_t)p->bytes[me]);
+  dm_transport_filled(p->transport, 0);
+  DM_TRY(carry_once(p, world, &seconds));
+  DM_TRY(dm_comm_barrier(world));
+  const double start = dm_now();
+  for (int i = 0; i < ROUNDS * (ranks - 1); i++) {
+    const int r = (me + 1 + i % (ranks - 1)) % ranks;
+    memcpy(p->arrived, (char *)p->slot + p->offset[r], (size_t)p->bytes[r]);
+  }
+  if (ranks > 1) slowness = (dm_now() - start) / (double)(ROUNDS * (ranks - 1) * p->piece);
+  DM_TRY(dm_comm_max_f64(world, &slowness, 1));
+  *rate = slowness > 0.0 ? 1.0 / slowness : 0.0;
+  return DM_OK;
+}
+
+/* Groups of neighbours; those that share memory are of one node. */
+static dm_status split(const dm_run *run, proof *p) {
+  const dm_comm *all = p->windowed ? run->node : run->world;
+  const int64_t ranks = dm_comm_size(all), rank = dm_comm_rank(all);
+  const int64_t parts = dm_ceil_div(ranks, NEIGHBOURS);
+  return dm_comm_split(all, (int)(rank * parts / ranks), (int)rank, &p->group);
+}
+
 dm_status dm_links_prove(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
                          double *rate) {
   const dm_comm *world = run->world;
-  const int parts = (int)dm_ceil_div(run->ranks, NEIGHBOURS);
   dm_transport_config config = {.group = world, .device = -1};
-  proof p = {.backend = backend, .watch = run->watch};
+  proof p = {.backend = backend, .watch = run->watch, .windowed = ops->window != NULL};
   dm_device device;
   DM_TRY(dm_comm_agree(world, dm_backend_device(backend, &device)));
   if (backend->ops->device_memory) config.device = device.index;
   DM_TRY(dm_comm_agree(world, dm_transport_open(ops, &config, &p.transport)));
-  dm_status status =
-      dm_comm_split(world, (int)((int64_t)run->rank * parts / run->ranks), run->rank, &p.group);
+  dm_status status = split(run, &p);
   if (!status) status = dm_comm_agree(world, prepare(&p, ops->device_memory));
-  if (!status) status = carry(&p, world, rate);
+  if (!status) status = p.windowed ? share_window(&p, world, rate) : carry(&p, world, rate);
   /* What broke off may still be written to by a peer: it stays where it is. */
   if (status) {
     dm_transport_abandon(p.transport);

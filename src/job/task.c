@@ -45,18 +45,24 @@ static bool fetches(const dm_task *task, dm_matrix matrix) {
   return matrix == DM_A ? dm_plan_fetches_a(task->plan) : dm_plan_fetches_b(task->plan);
 }
 
+static bool windowed(const dm_task *task, dm_matrix matrix) {
+  return matrix == DM_A ? task->plan->window_a : task->plan->window_b;
+}
+
 static bool in_place(const dm_task *task, dm_matrix matrix) {
-  return task->plan->in_place && fetches(task, matrix);
+  return windowed(task, matrix) || (task->plan->in_place && fetches(task, matrix));
 }
 
 /* In place a piece stands in its panel's slot, where the rows of the others leave room for it. */
 static int64_t place_in_slots(const dm_task *task, dm_matrix matrix, int64_t panel, int member) {
+  const dm_factor *factor = factor_of(task, matrix);
   const dm_range depth = dm_plan_panel(task->plan, panel);
   const int64_t origin = matrix == DM_A ? task->rows.begin : depth.begin;
   const int64_t cols = dm_range_size(matrix == DM_A ? depth : task->cols);
   const dm_dtype work = task->plan->problem.work;
-  return (panel - task->panels.begin) * factor_of(task, matrix)->device_slot +
-         (rows_of(task, matrix, panel, member).begin - origin) * padded(cols, work, DM_DEVICE) *
+  const int64_t slot = factor->space == DM_HOST ? factor->host_slot : factor->device_slot;
+  return (panel - task->panels.begin) * slot +
+         (rows_of(task, matrix, panel, member).begin - origin) * padded(cols, work, factor->space) *
              dm_dtype_size(work);
 }
 
@@ -71,7 +77,8 @@ dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel) {
   dm_dtype work = task->plan->problem.work;
   int64_t rows = dm_range_size(dm_task_piece_rows(task, matrix, panel));
   int64_t cols = dm_range_size(dm_task_piece_cols(task, matrix, panel));
-  char *share = in_place(task, matrix) ? factor->device_ring : factor->share;
+  char *ring = factor->space == DM_HOST ? factor->host_ring : factor->device_ring;
+  char *share = in_place(task, matrix) ? ring : factor->share;
   int64_t at = dm_task_source(task, matrix, panel, own_member(task, matrix));
   return dm_view_strided(share + at, work, factor->space, rows, cols,
                          padded(cols, work, factor->space));
@@ -98,15 +105,20 @@ static dm_status whole_slabs(int64_t *bytes) {
   return DM_OK;
 }
 
-static dm_status ring_open(const dm_task *task, dm_matrix matrix, dm_space space, int64_t slots,
-                           void **ring, int64_t *slot) {
+static dm_status slot_bytes(const dm_task *task, dm_matrix matrix, dm_space space, int64_t *slot) {
   int64_t width = dm_min(task->plan->kb, task->plan->problem.k);
   int64_t rows = matrix == DM_A ? dm_range_size(task->rows) : width;
   int64_t cols = matrix == DM_A ? width : dm_range_size(task->cols);
   dm_dtype work = task->plan->problem.work;
   DM_TRY(dm_bytes_of(rows, padded(cols, work, space), dm_dtype_size(work), slot));
   *slot = dm_round_up(*slot, 256);
+  return DM_OK;
+}
+
+static dm_status ring_open(const dm_task *task, dm_matrix matrix, dm_space space, int64_t slots,
+                           void **ring, int64_t *slot) {
   int64_t bytes;
+  DM_TRY(slot_bytes(task, matrix, space, slot));
   DM_TRY(dm_bytes_of(slots, 1, *slot, &bytes));
   if (in_place(task, matrix)) DM_TRY(whole_slabs(&bytes));
   return dm_backend_alloc(task->backend, space, bytes, ring);
@@ -144,6 +156,7 @@ static dm_status rings_open(dm_task *task, dm_matrix matrix, dm_factor *factor) 
   const dm_plan *plan = task->plan;
   const int64_t panels = dm_range_size(task->panels);
   bool uploads = matrix == DM_A ? dm_plan_uploads_a(plan) : dm_plan_uploads_b(plan);
+  if (windowed(task, matrix)) return slot_bytes(task, matrix, DM_HOST, &factor->host_slot);
   if (fetches(task, matrix) && !plan->device_links)
     DM_TRY(ring_open(task, matrix, DM_HOST, plan->slots, &factor->host_ring, &factor->host_slot));
   if (!uploads && !exposed(task, matrix)) return DM_OK;
@@ -209,6 +222,15 @@ static dm_status expose(dm_task *task, dm_matrix matrix) {
                              in_place(task, matrix) ? factor->device_ring : factor->share, bytes);
 }
 
+static dm_status window_open(dm_task *task, dm_matrix matrix) {
+  dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  int64_t bytes;
+  if (task->place.idle || !windowed(task, matrix)) return DM_OK;
+  DM_TRY(dm_bytes_of(dm_range_size(task->panels), 1, factor->host_slot, &bytes));
+  return dm_transport_window_open(task->transport, matrix, factor->peers, bytes,
+                                  &factor->host_ring);
+}
+
 static dm_status expose_block(dm_task *task) {
   const dm_view *c = &task->c;
   if (task->place.idle || !dm_task_reduces_on_device(task)) return DM_OK;
@@ -228,6 +250,8 @@ static dm_status transport_open(dm_task *task, const dm_transport_ops *ops) {
   DM_TRY(dm_comm_agree(world, dm_transport_open(ops, &config, &task->transport)));
   if (task->plan->device_links != ops->device_memory && dm_plan_used(task->plan) > 1)
     return dm_fail(DM_E_BUG, "transport %s does not move what the plan wants moved", ops->name);
+  DM_TRY(dm_comm_agree(world, window_open(task, DM_A)));
+  DM_TRY(dm_comm_agree(world, window_open(task, DM_B)));
   DM_TRY(dm_comm_agree(world, expose(task, DM_A)));
   DM_TRY(dm_comm_agree(world, expose(task, DM_B)));
   return dm_comm_agree(world, expose_block(task));
@@ -249,9 +273,9 @@ dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
   return transport_open(task, transport);
 }
 
-static void factor_close(dm_task *task, dm_factor *factor) {
+static void factor_close(dm_task *task, dm_matrix matrix, dm_factor *factor) {
   dm_backend_release(task->backend, factor->space, factor->share);
-  dm_backend_release(task->backend, DM_HOST, factor->host_ring);
+  if (!windowed(task, matrix)) dm_backend_release(task->backend, DM_HOST, factor->host_ring);
   dm_backend_release(task->backend, DM_DEVICE, factor->device_ring);
   free(factor->offset);
   free(factor->bytes);
@@ -260,8 +284,8 @@ static void factor_close(dm_task *task, dm_factor *factor) {
 
 void dm_task_close(dm_task *task) {
   dm_transport_close(task->transport); /* first: then no peer reads a share any more */
-  factor_close(task, &task->a);
-  factor_close(task, &task->b);
+  factor_close(task, DM_A, &task->a);
+  factor_close(task, DM_B, &task->b);
   dm_backend_release(task->backend, task->c.space, task->c.base);
   if (!task->c_pieces) dm_backend_release(task->backend, DM_HOST, task->c_sum.base);
   dm_backend_release(task->backend, DM_DEVICE, task->c_pieces);

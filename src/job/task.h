@@ -17,9 +17,10 @@ enum { DM_BLOCK_SHARE = 2 }; /* what peers know the block of C by; DM_A and DM_B
  * share of A, or this rank's rows of the panel of B.  Rows are packed in host memory, where pieces
  * travel as they lie, and padded to 16 bytes on a device. */
 typedef struct dm_factor {
-  void *share; /* NULL where the pieces stand in the slots of device_ring: in place */
+  void *share; /* NULL where the pieces stand in the slots of a ring: in place, or in a window */
   dm_space space;
-  void *host_ring, *device_ring;  /* plan->slots panels each (in place: all), or NULL */
+  void *host_ring, *device_ring;  /* plan->slots panels each (in place: all), or NULL; a window is
+                                     a host_ring with all, which belongs to the transport */
   int64_t host_slot, device_slot; /* bytes of one slot */
   const dm_comm *peers;           /* who share a panel: the grid row (A) or column (B) */
   /* Of the peers' pieces, while a gather is posted: where in the slot, where in their shares. */

@@ -14,7 +14,9 @@ enum {
   FEWEST_PANELS = 4,  /* of a layer that streams: keeps the first and the last one short */
   SHORT_LAYER = 32,   /* units of DM_PANEL_STEP; shorter ones may have fewer panels */
   MOST_VARIANTS = 12, /* two residences each of A and B: in place, in a ring, by the host */
-  NARROW = 512,       /* a width that only a lack of memory justifies */
+  WINDOWED = 1536, /* a width that costs a CPU product nothing: it is cut at 384 anyway, and between
+                      panels a run can be stopped */
+  NARROW = 512,    /* a width that only a lack of memory justifies */
 };
 
 static const double tolerance = 1.005; /* of the time between the files, for less memory */
@@ -31,7 +33,8 @@ double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine) {
 }
 
 static bool streams(const dm_plan *plan) {
-  return dm_plan_fetches_a(plan) || dm_plan_fetches_b(plan) || dm_plan_uploads_a(plan) ||
+  return (dm_plan_fetches_a(plan) && !plan->window_a) ||
+         (dm_plan_fetches_b(plan) && !plan->window_b) || dm_plan_uploads_a(plan) ||
          dm_plan_uploads_b(plan);
 }
 
@@ -62,6 +65,19 @@ static void set_box(const dm_question *question, dm_plan *plan) {
     }
   }
   *plan = best;
+}
+
+/* Which groups have all their ranks on one node; in plain order, row after row of the grid. */
+static void set_windows(const dm_question *question, dm_plan *plan) {
+  const int per_node = question->machine->ranks_per_node;
+  const bool one_node = dm_plan_used(plan) <= per_node;
+  const bool boxed = plan->qm * plan->qn * plan->qk > 1;
+  if (!question->machine->windows || plan->gpu) return;
+  plan->window_a = dm_plan_fetches_a(plan) &&
+                   (one_node || (boxed ? plan->qn == plan->pn : per_node % plan->pn == 0));
+  plan->window_b =
+      dm_plan_fetches_b(plan) &&
+      (one_node || (boxed ? plan->qm == plan->pm : per_node % (plan->pm * plan->pn) == 0));
 }
 
 /* Residences in order of preference: in the GPU what can be there, on the host the rest. */
@@ -104,6 +120,11 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
   if (plan->reproducible || question->wishes->panel > 0) {
     int64_t wish = plan->reproducible ? DM_REPRODUCIBLE_PANEL : question->wishes->panel;
     width[0] = plan->reproducible ? wish : dm_min(wish, units * DM_PANEL_STEP);
+    return 1;
+  }
+  if (!streams(plan) && (plan->window_a || plan->window_b)) {
+    const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, WINDOWED); /* of about equal width */
+    width[0] = dm_ceil_div(layer, dm_max(1, panels)) * DM_PANEL_STEP;
     return 1;
   }
   int64_t fewest = streams(plan) && layer >= SHORT_LAYER ? FEWEST_PANELS : 1;
@@ -158,6 +179,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   base.a = base.b = DM_IN_HOST;
   set_panels(&base, DM_PANEL_STEP); /* something for the counts below */
   set_box(question, &base);
+  set_windows(question, &base);
   int count = residences(question, &base, variants);
   double least = INFINITY;
   if (count == 0) return DM_UNREACHABLE;

@@ -68,8 +68,10 @@ static void add_traffic(traffic *t, double bytes, double parts, double inside) {
 
 static traffic gathered(const dm_plan *plan, const extent *e, box b) {
   traffic t = {0, 0};
-  add_traffic(&t, e->rows * e->depth * e->work * (1 - 1.0 / plan->pn), plan->pn, b.n);
-  add_traffic(&t, e->cols * e->depth * e->work * (1 - 1.0 / plan->pm), plan->pm, b.m);
+  if (!plan->window_a)
+    add_traffic(&t, e->rows * e->depth * e->work * (1 - 1.0 / plan->pn), plan->pn, b.n);
+  if (!plan->window_b)
+    add_traffic(&t, e->cols * e->depth * e->work * (1 - 1.0 / plan->pm), plan->pm, b.m);
   return t;
 }
 
@@ -159,7 +161,8 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   box b = box_of(plan, machine);
   traffic t = gathered(plan, &e, b);
   dm_forecast f = {.read = read_seconds(&plan->problem, machine)};
-  double messages = e.panels * (plan->pm - 1 + plan->pn - 1);
+  double messages =
+      e.panels * ((plan->window_b ? 0 : plan->pm - 1) + (plan->window_a ? 0 : plan->pn - 1));
   f.write = write_seconds(&plan->problem, machine);
   f.upload = upload_seconds(plan, machine, &e);
   f.fetch = transfer_seconds(t, plan, machine) + messages * machine->latency;
@@ -194,6 +197,7 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   double rate = dm_machine_flops(machine, p->work, p->tf32);
   double gemm = (dm_dtype_is_complex(p->work) ? 8 : 2) * rows * cols * depth / rate;
   double fetch = (a * (1 - 1.0 / pn) + b * (1 - 1.0 / pm)) / (machine->link + machine->network);
+  if (machine->windows) fetch = 0; /* inside a node nothing moves */
   double crossing = 0;
   if ((double)pm * pn * pk > r) {
     fetch = fmax(fetch, least_crossing(a, b, pm, pn, r) / machine->network);

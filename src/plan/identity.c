@@ -36,6 +36,8 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->gpu,
                             plan->device_links,
                             plan->in_place,
+                            plan->window_a,
+                            plan->window_b,
                             plan->copies_a,
                             plan->copies_b,
                             plan->a,

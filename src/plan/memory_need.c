@@ -12,6 +12,7 @@ enum {
   ROW_BYTES = 16,           /* rows in device memory start at multiples of it (job/task.c) */
   COPY_BYTES = 512,         /* rows of a kernel's copies, at most (kernels/pitched.cu PITCH) */
   SLOT_BYTES = 256,         /* slots start at multiples of it (job/task.c) */
+  PAGE_BYTES = 4096,        /* of shared memory (transport/window.c), per rank at most */
   SLAB_BYTES = 2 << 20,     /* a share that peers read fills whole ones (transport.h DM_SLAB) */
 };
 
@@ -72,9 +73,10 @@ static void count_rings(const dm_plan *plan, const extent *e, dm_memory_need *ne
   const bool fetched[2] = {dm_plan_fetches_a(plan), dm_plan_fetches_b(plan)};
   const bool in_host[2] = {plan->a == DM_IN_HOST, plan->b == DM_IN_HOST};
   const int64_t rows[2] = {e->rows, e->width}, cols[2] = {e->width, e->cols};
+  const bool windowed[2] = {plan->window_a, plan->window_b};
   for (int x = 0; x < 2; x++) {
     dm_memory_part part = x == 0 ? DM_MEMORY_RING_A : DM_MEMORY_RING_B;
-    if (fetched[x] && in_host[x])
+    if (fetched[x] && in_host[x] && !windowed[x])
       need->part[DM_HOST][part] =
           times(plan->slots, rounded(matrix(rows[x], cols[x], e->work), SLOT_BYTES));
     int64_t slot = rounded(device_matrix(rows[x], cols[x], e->work), SLOT_BYTES);
@@ -94,14 +96,24 @@ static int64_t device_share(const dm_plan *plan, bool fetched, int64_t bytes) {
   return plan->device_links && fetched ? rounded(bytes, SLAB_BYTES) : bytes;
 }
 
+/* This rank's part of what its group keeps together: a whole slot for each panel. */
+static int64_t windowed_share(const dm_plan *plan, int64_t slot, int members) {
+  int64_t slots = times(dm_range_size(dm_plan_layer(plan, 0)), rounded(slot, SLOT_BYTES));
+  return plus(dm_ceil_div(slots, members), PAGE_BYTES);
+}
+
 static void count_shares(const dm_plan *plan, const extent *e, dm_memory_need *need) {
   const int64_t a = device_share_of_a(plan, e), b = device_matrix(e->b_rows, e->cols, e->work);
   if (plan->a == DM_IN_HOST)
-    need->part[DM_HOST][DM_MEMORY_A] = matrix(e->a_rows, e->depth, e->work);
+    need->part[DM_HOST][DM_MEMORY_A] =
+        plan->window_a ? windowed_share(plan, matrix(e->rows, e->width, e->work), plan->pn)
+                       : matrix(e->a_rows, e->depth, e->work);
   else
     need->part[DM_DEVICE][DM_MEMORY_A] = device_share(plan, dm_plan_fetches_a(plan), a);
   if (plan->b == DM_IN_HOST)
-    need->part[DM_HOST][DM_MEMORY_B] = matrix(e->b_rows, e->cols, e->work);
+    need->part[DM_HOST][DM_MEMORY_B] =
+        plan->window_b ? windowed_share(plan, matrix(e->width, e->cols, e->work), plan->pm)
+                       : matrix(e->b_rows, e->cols, e->work);
   else
     need->part[DM_DEVICE][DM_MEMORY_B] = device_share(plan, dm_plan_fetches_b(plan), b);
 }

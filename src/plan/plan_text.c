@@ -125,6 +125,11 @@ static void write_choice(const dm_plan *p, FILE *out) {
   fprintf(out, "  shares of A %s, of B %s%s; %s\n", residence(p, p->a), residence(p, p->b),
           p->in_place ? ", in place" : "",
           p->overlap ? "panels travel while others are multiplied" : "one thing after the other");
+  if (p->window_a || p->window_b)
+    fprintf(out, "  panels of %s lie in memory that the ranks of a node share\n",
+            p->window_a && p->window_b ? "A and B"
+            : p->window_a              ? "A"
+                                       : "B");
   fprintf(out, "  recipe: %s\n\n", recipe);
 }
 

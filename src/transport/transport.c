@@ -6,9 +6,13 @@
 #include "transport/transport_list.h"
 
 const dm_transport_ops *const *dm_transport_all(void) {
-  static const dm_transport_ops *const all[] = {&dm_transport_self,     &dm_transport_host,
-                                                &dm_transport_ipc,      &dm_transport_nccl,
-                                                &dm_transport_cuda_mpi, NULL};
+  static const dm_transport_ops *const all[] = {&dm_transport_self,
+                                                &dm_transport_host,
+                                                &dm_transport_window,
+                                                &dm_transport_ipc,
+                                                &dm_transport_nccl,
+                                                &dm_transport_cuda_mpi,
+                                                NULL};
   return all;
 }
 
@@ -37,6 +41,13 @@ dm_status dm_transport_expose(dm_transport *transport, int share, const dm_comm 
                               void *memory, int64_t bytes) {
   if (!transport->ops->expose) return DM_OK;
   return transport->ops->expose(transport, share, group, memory, bytes);
+}
+
+dm_status dm_transport_window_open(dm_transport *transport, int share, const dm_comm *group,
+                                   int64_t bytes, void **memory) {
+  if (!transport->ops->window)
+    return dm_fail(DM_E_BUG, "transport %s has no windows", transport->ops->name);
+  return transport->ops->window(transport, share, group, bytes, memory);
 }
 
 void dm_transport_filled(dm_transport *transport, int share) {

@@ -1,7 +1,9 @@
 /* transport: how panels move between ranks.  One table of functions; NULL in it means (optional).
  *
  * A transport moves host memory by messages, or GPU memory by pulls: then every rank exposes its
- * shares once, says when they are filled, and the peers read their pieces out of them. */
+ * shares once, says when they are filled, and the peers read their pieces out of them.  Ranks of
+ * one node can also keep the panels that they share in a window, memory that all of them see: then
+ * nothing moves. */
 #ifndef DM_TRANSPORT_TRANSPORT_H
 #define DM_TRANSPORT_TRANSPORT_H
 
@@ -50,7 +52,9 @@ typedef struct dm_transport_ops {
   void (*close)(dm_transport *transport);
   void (*abandon)(dm_transport *transport); /* (optional) */
   dm_status (*expose)(dm_transport *transport, int share, const dm_comm *group, void *memory,
-                      int64_t bytes);                 /* (optional) */
+                      int64_t bytes); /* (optional) */
+  dm_status (*window)(dm_transport *transport, int share, const dm_comm *group, int64_t bytes,
+                      void **memory);                 /* (optional) */
   void (*filled)(dm_transport *transport, int share); /* (optional) */
   dm_status (*post)(dm_transport *transport, const dm_gather *gather, int *ticket);
   dm_status (*test)(dm_transport *transport, int ticket, bool *done);
@@ -85,6 +89,14 @@ void dm_transport_abandon(dm_transport *transport);
  * whole blocks of 2 MiB, with all that lies in them. */
 dm_status dm_transport_expose(dm_transport *transport, int share, const dm_comm *group,
                               void *memory, int64_t bytes);
+
+/* Memory of BYTES, all 0, that the ranks of GROUP, which must be of one node, see at once, each
+ * under an address of its own; it holds their shares SHARE.  Collective in GROUP, and all of it
+ * leave with the same outcome; of the transport, which frees it when it is closed.  A gather of
+ * this share has its slots there, and OWN in its slot; it is done when all have said that they have
+ * filled it. */
+dm_status dm_transport_window_open(dm_transport *transport, int share, const dm_comm *group,
+                                   int64_t bytes, void **memory);
 
 /* This rank's share is complete: peers that asked for pieces of it may read them now. */
 void dm_transport_filled(dm_transport *transport, int share);

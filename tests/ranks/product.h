@@ -15,6 +15,7 @@ typedef struct product {
   dm_backend *backend;
   dm_task task;
   dm_generator a, b;
+  const dm_transport_ops *transport; /* NULL: host */
 } product;
 
 static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dtype work) {
@@ -38,26 +39,33 @@ static inline void fill_share(product *p, dm_matrix matrix) {
             dm_task_piece_cols(task, matrix, panel).begin);
 }
 
-/* Plans, allocates, and fills the shares; whole numbers for i8, else KIND. */
-static inline product product_open(rank_test *test, dm_problem problem, dm_wishes wishes,
-                                   dm_kind kind, uint64_t seed) {
+/* Plans for MACHINE; windows where it has them. */
+static inline product product_open_on(rank_test *test, const dm_machine *machine,
+                                      dm_problem problem, dm_wishes wishes, dm_kind kind,
+                                      uint64_t seed) {
   const double parameter = kind == DM_INTEGER ? 8.0 : kind == DM_OZAKI ? 2.0 : 0.1;
   product p = {.test = test,
                .a = {.kind = kind, .seed = 2 * seed, .parameter = parameter},
-               .b = {.kind = kind, .seed = 2 * seed + 1, .parameter = parameter}};
-  dm_machine machine;
-  dm_machine_stated(NULL, 1, &machine);
-  machine.ranks_per_node = test->run.ranks;
-  must(test, dm_plan_choose(&problem, &machine, test->run.ranks, &wishes, &p.plan));
+               .b = {.kind = kind, .seed = 2 * seed + 1, .parameter = parameter},
+               .transport = machine->windows ? dm_transport_find("window") : NULL};
+  must(test, dm_plan_choose(&problem, machine, test->run.ranks, &wishes, &p.plan));
   dm_backend_config config = {
       .local_ranks = 1, .threads = 1, .kernel = "auto", .tile = wishes.reproducible ? DM_TILE : 0};
   must(test, dm_backend_open(&dm_backend_cpu, &config, &p.backend));
   return p;
 }
 
+static inline product product_open(rank_test *test, dm_problem problem, dm_wishes wishes,
+                                   dm_kind kind, uint64_t seed) {
+  dm_machine machine;
+  dm_machine_stated(NULL, 1, &machine);
+  machine.ranks_per_node = test->run.ranks;
+  return product_open_on(test, &machine, problem, wishes, kind, seed);
+}
+
 /* After product_open, once the product stands where it stays. */
 static inline void product_fill(product *p) {
-  must(p->test, dm_task_open(&p->test->run, &p->plan, p->backend, NULL, &p->task));
+  must(p->test, dm_task_open(&p->test->run, &p->plan, p->backend, p->transport, &p->task));
   fill_share(p, DM_A);
   fill_share(p, DM_B);
 }

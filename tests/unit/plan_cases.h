@@ -51,8 +51,9 @@ static inline dm_machine machine_of(const char *text) {
 }
 
 static inline dm_machine roll_machine(dice *d, int ranks) {
-  static const char *const kinds[] = {"", "gpu=h200 links=device", "gpu=h200", "gpu=a100"};
-  dm_machine machine = machine_of(kinds[roll(d, 0, 3)]);
+  static const char *const kinds[] = {"", "gpu=h200 links=device", "gpu=h200", "gpu=a100",
+                                      "links=host"};
+  dm_machine machine = machine_of(kinds[roll(d, 0, 4)]);
   machine.ranks_per_node = (int)roll(d, 1, ranks);
   machine.nodes = (ranks + machine.ranks_per_node - 1) / machine.ranks_per_node;
   return machine;

@@ -18,17 +18,18 @@ static void is(dm_resource found, dm_resource wanted) {
 static void each_resource_can_be_the_limit(void **state) {
   (void)state;
   const dm_wishes square = {.pm = 2, .pn = 2, .pk = 1}, deep = {.pm = 1, .pn = 1, .pk = 4};
-  dm_limits cpu = limits_of("ranks=4", 4, 8192, square);
+  dm_limits cpu = limits_of("ranks=4 links=host", 4, 8192, square);
   is(cpu.gemm, DM_RESOURCE_COMPUTE);
   is(cpu.fetch, DM_RESOURCE_LINK);
   is(cpu.read, DM_RESOURCE_FILES);
   is(cpu.upload, DM_RESOURCE_NONE);
   is(cpu.reduce, DM_RESOURCE_NONE);
   is(cpu.total, DM_RESOURCE_COMPUTE);
+  is(limits_of("ranks=4", 4, 8192, square).fetch, DM_RESOURCE_NONE); /* windows: nothing moves */
   is(limits_of("ranks=4 gflops=1e6", 4, 8192, square).gemm, DM_RESOURCE_HOST_MEMORY);
   is(limits_of("ranks=4 read=0.01", 4, 8192, square).total, DM_RESOURCE_FILES);
   is(limits_of("ranks=4 copy=0.1", 4, 8192, deep).reduce, DM_RESOURCE_HOST_MEMORY);
-  is(limits_of("ranks=4 latency=1e6", 4, 8192, square).fetch, DM_RESOURCE_LATENCY);
+  is(limits_of("ranks=4 links=host latency=1e6", 4, 8192, square).fetch, DM_RESOURCE_LATENCY);
   is(limits_of("nodes=4", 4, 8192, square).fetch, DM_RESOURCE_NETWORK);
   dm_limits gpu = limits_of("gpu=h200 gpus=4 links=device", 4, 32768, square);
   is(gpu.gemm, DM_RESOURCE_COMPUTE);

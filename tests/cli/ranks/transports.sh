@@ -9,11 +9,20 @@ expect 2 bench 2 pigeon
 for name in self cuda-mpi; do
   bench 2 $name 2>&1 | grep 'damier: error'
 done
-for name in auto host; do
-  for count in 1 2; do
-    bench $count $name -q -q --json - | python3 -c '
+proof='
 import json, sys
 t = json.load(sys.stdin)["transport"]
 print(t["name"], "proved" if t["proved_rate"] > 0 else "not proved")'
+for name in auto host window; do
+  for count in 1 2; do
+    bench $count $name -q -q --json - | python3 -c "$proof"
   done
 done
+# A limit on files holds for shared memory too: messages instead, or a refusal.
+(
+  ulimit -f 100000
+  bench 2 auto -q -q --json - | python3 -c "$proof"
+  bench 2 auto 2>&1 | grep 'transport window'
+  expect 6 bench 2 window
+  bench 2 window 2>&1 | grep 'damier: error'
+)

@@ -1,0 +1,151 @@
+/* window: the ranks of a node keep the panels that they share in memory that all of them see. Every
+ * rank puts its own pieces where they belong, and the products read whole panels where they lie:
+ * nothing is copied, and the bits are those of any other transport.
+ *
+ * A gather waits for one thing, that all ranks have filled their pieces: a counter for each at the
+ * begin of the memory.  Groups that span nodes take the messages of host. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/checked.h"
+#include "transport/shared_memory.h"
+#include "transport/transport_list.h"
+
+/* Of one rank: counters of two ranks do not share a line of the cache or its neighbour. */
+typedef union line {
+  _Atomic uint64_t filled;
+  char bytes[128];
+} line;
+
+typedef struct window_share {
+  const dm_comm *group; /* NULL: its panels take messages */
+  dm_shared_memory memory;
+  line *lines; /* one per rank of the group */
+} window_share;
+
+/* A ticket below DM_GATHERS is one of the messages'; a share's own is DM_GATHERS + share. */
+typedef struct window_transport {
+  dm_transport base;
+  dm_transport *messages;
+  window_share shares[DM_SHARES];
+} window_transport;
+
+static dm_status check_limits(const dm_transport_config *config) {
+  struct rlimit limit;
+  if (config->device >= 0)
+    return dm_fail(DM_E_DEVICE, "serves ranks that multiply on CPUs; between GPUs there is ipc");
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    return dm_hint(dm_fail(DM_E_DEVICE, "the limit on the sizes of files holds for shared memory"),
+                   "ulimit -f unlimited lifts it");
+  return DM_OK;
+}
+
+/* The plan takes it that ranks 0 .. r-1 are of the first node, the next r of the second, ... */
+static dm_status check_nodes(const dm_comm *group) {
+  dm_comm *node;
+  DM_TRY(dm_comm_split_node(group, &node));
+  const int64_t ranks = dm_comm_size(node), rank = dm_comm_rank(node);
+  dm_comm_free(node);
+  const int64_t strays = ranks < dm_comm_size(group) && dm_comm_rank(group) % ranks != rank;
+  int64_t most[3] = {ranks, -ranks, strays};
+  DM_TRY(dm_comm_max_i64(group, most, 3));
+  if (most[0] == -most[1] && !most[2]) return DM_OK;
+  dm_status status = dm_hint(
+      dm_fail(DM_E_DEVICE, "the ranks do not fill the nodes one after the other, equally many on "
+                           "each"),
+      "mpirun --map-by ppr:N:node, or srun --ntasks-per-node=N --distribution=block, places them "
+      "so");
+  status->agreed = true; /* all have seen the same numbers */
+  return status;
+}
+
+static dm_status window_open(const dm_transport_config *config, dm_transport **transport) {
+  DM_TRY(dm_comm_agree(config->group, check_limits(config)));
+  DM_TRY(check_nodes(config->group));
+  window_transport *window = calloc(1, sizeof *window);
+  dm_status status = window ? DM_OK : dm_fail(DM_E_FIT, "no memory for a transport");
+  if (window) {
+    window->base.ops = &dm_transport_window;
+    status = dm_transport_open(&dm_transport_host, config, &window->messages);
+  }
+  status = dm_comm_agree(config->group, status);
+  if (!status) {
+    *transport = &window->base;
+    return DM_OK;
+  }
+  if (window) dm_transport_close(window->messages);
+  free(window);
+  return status;
+}
+
+/* Nobody waits for anybody: what a peer still reads stays as long as the peer maps it. */
+static void window_close(dm_transport *transport) {
+  window_transport *window = (window_transport *)transport;
+  dm_transport_close(window->messages);
+  for (int i = 0; i < DM_SHARES; i++) dm_shared_memory_close(&window->shares[i].memory);
+  free(window);
+}
+
+static dm_status window_share_open(dm_transport *transport, int share, const dm_comm *group,
+                                   int64_t bytes, void **memory) {
+  window_transport *window = (window_transport *)transport;
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t head = dm_round_up(dm_comm_size(group) * (int64_t)sizeof(line), page);
+  int64_t all;
+  if (share < 0 || share >= DM_SHARES || window->shares[share].group)
+    return dm_fail(DM_E_BUG, "share %d cannot have a window (again)", share);
+  if (bytes < 0 || dm_add_overflows(head, bytes, &all))
+    return dm_fail(DM_E_FIT, "a window of more bytes than 64 bits count");
+  window_share *mine = &window->shares[share];
+  DM_TRY(dm_shared_memory_open(group, all, &mine->memory));
+  mine->group = group;
+  mine->lines = (line *)mine->memory.base;
+  *memory = mine->memory.base + head;
+  return DM_OK;
+}
+
+static void window_filled(dm_transport *transport, int share) {
+  const window_share *mine = &((window_transport *)transport)->shares[share];
+  if (!mine->group) return;
+  atomic_store_explicit(&mine->lines[dm_comm_rank(mine->group)].filled, 1, memory_order_release);
+}
+
+static bool all_filled(const window_share *share) {
+  for (int r = 0; r < dm_comm_size(share->group); r++)
+    if (!atomic_load_explicit(&share->lines[r].filled, memory_order_acquire)) return false;
+  return true;
+}
+
+static dm_status window_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
+  window_transport *window = (window_transport *)transport;
+  if (gather->share < 0 || gather->share >= DM_SHARES ||
+      window->shares[gather->share].group != gather->group)
+    return dm_transport_post(window->messages, gather, ticket);
+  *ticket = DM_GATHERS + gather->share;
+  return DM_OK;
+}
+
+static dm_status window_test(dm_transport *transport, int ticket, bool *done) {
+  window_transport *window = (window_transport *)transport;
+  if (ticket < DM_GATHERS) return dm_transport_test(window->messages, ticket, done);
+  *done = all_filled(&window->shares[ticket - DM_GATHERS]);
+  return DM_OK;
+}
+
+static int64_t window_received(const dm_transport *transport) {
+  return dm_transport_received(((const window_transport *)transport)->messages);
+}
+
+const dm_transport_ops dm_transport_window = {
+    .name = "window",
+    .about = "memory that the CPU ranks of a node share; between nodes as host",
+    .open = window_open,
+    .close = window_close,
+    .window = window_share_open,
+    .filled = window_filled,
+    .post = window_post,
+    .test = window_test,
+    .received = window_received,
+};
