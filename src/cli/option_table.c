@@ -25,8 +25,8 @@ static const char *const ops[] = {"n", "t", "c", NULL};
 static const char *const types[] = {"f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", NULL};
 static const char *const computes[] = {"auto", "f64", "f32", "tf32", NULL};
 static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
-static const char *const transports[] = {"auto", "self", "host",     "window",
-                                         "ipc",  "nccl", "cuda-mpi", NULL};
+static const char *const transports[] = {"auto", "self",     "host",     "window",   "ipc",
+                                         "nccl", "ipc+nccl", "ipc+host", "cuda-mpi", NULL};
 static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity",
                                     "integer", "constant", "hilbert", NULL};
 static const char *const places[] = {"auto", "host", "device", NULL};
@@ -173,6 +173,9 @@ const dm_option dm_cli_options[] = {
     {"transport", 0, NULL, ENGINE, DM_GROUP_ENGINE, "auto", NULL,
      "how panels travel between ranks; each is proved before it is used",
      dm_cli_set_choice, AT(transport), .choices = transports},
+    {"pretend-nodes", 0, "N", ENGINE, DM_GROUP_ENGINE, "1", NULL,
+     "treat the ranks of a computer as N nodes, to try what several do",
+     dm_cli_set_count, AT(pretend_nodes), .least = 1},
     {"threads", 0, "N", ENGINE, DM_GROUP_ENGINE, NULL, "the node's cores over its ranks",
      "of the CPU product, per rank", dm_cli_set_count, AT(threads), .least = 1},
     {"memory", 0, "host=SIZE,device=SIZE", ENGINE | PLAN, DM_GROUP_ENGINE, NULL,

@@ -48,7 +48,7 @@ typedef struct dm_settings {
   int64_t rows, cols, size, m, n, k;
   int64_t panel, memory[2], bytes; /* memory: host, device */
   int64_t grid[3];
-  int64_t threads, ranks, repetitions, warmup;
+  int64_t threads, ranks, pretend_nodes, repetitions, warmup;
   char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
   char directory[DM_PATH], tunings[DM_PATH];
   dm_location output, old_c;

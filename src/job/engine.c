@@ -141,15 +141,18 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
                                 &machine->copies_b);
   machine->device_links = gpu && setup->links.chosen->device_memory;
   machine->windows = !gpu && setup->links.chosen->window;
-  if (machine->device_links && setup->links.rate > 0) machine->link = steady(setup->links.rate);
+  const dm_link_rates *rates = &setup->links.rates;
+  if (machine->device_links && rates->inside > 0) machine->link = steady(rates->inside);
   int64_t values[4] = {
       -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
       gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
-      run->local_ranks, gpu ? device->sharing : 1};
+      dm_comm_size(run->near), gpu ? device->sharing : 1};
   DM_TRY(dm_comm_max_i64(run->world, values, 4));
   machine->host_bytes = -values[0];
   machine->device_bytes = -values[1];
   machine->ranks_per_node = (int)values[2];
+  if (machine->device_links && rates->between > 0)
+    machine->network = steady(rates->between) * (double)values[2];
   for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] /= (double)values[3];
   machine->flops_tf32 /= (double)values[3];
   machine->upload /= (double)values[3];
@@ -197,6 +200,8 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
                         dm_setup *setup) {
   memset(setup, 0, sizeof *setup);
   const dm_backend_ops *ops;
+  if (engine->pretend_nodes > 1)
+    DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, engine->pretend_nodes)));
   DM_TRY(find_backend(run, engine, problem, &ops));
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
   char kernel[32];
@@ -227,6 +232,7 @@ void dm_setup_close(dm_setup *setup) {
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {
   const dm_plan *plan = &setup->plan;
   const dm_problem *p = &plan->problem;
+  const dm_link_rates *rates = &setup->links.rates;
   char recipe[200];
   dm_plan_recipe(plan, recipe);
   dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld", (long long)p->m,
@@ -245,13 +251,18 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_text(record, "machine.library", NULL, "%s", setup->device.library);
   dm_record_text(record, "machine.host", NULL, "%s", dm_comm_host(run->world));
   dm_record_integer(record, "machine.nodes", NULL, DM_SHOWN_PLAIN, run->nodes);
+  dm_record_flag(record, "machine.pretended_nodes", NULL, run->pretends);
   dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
   dm_record_integer(record, "machine.threads", NULL, DM_SHOWN_PLAIN, setup->device.threads);
-  dm_record_text(record, "machine.where", "ranks", "%d on %d %s, backend %s", run->ranks,
-                 run->nodes, run->nodes == 1 ? "node" : "nodes", setup->backend->ops->name);
+  dm_record_text(record, "machine.where", "ranks", "%d on %d %s%s, backend %s", run->ranks,
+                 run->nodes, run->pretends ? "pretended " : "", run->nodes == 1 ? "node" : "nodes",
+                 setup->backend->ops->name);
   dm_record_text(record, "transport.name", NULL, "%s", setup->transport->name);
   dm_record_text(record, "transport.tried", NULL, "%s", setup->links.reasons);
-  dm_record_real(record, "transport.proved_rate", NULL, DM_SHOWN_PLAIN, setup->links.rate);
+  dm_record_real(record, "transport.proved_rate", NULL, DM_SHOWN_PLAIN,
+                 rates->inside > 0 ? rates->inside : rates->between);
+  dm_record_real(record, "transport.proved_rate_between_nodes", NULL, DM_SHOWN_PLAIN,
+                 rates->between);
   if (run->ranks > 1)
     dm_record_text(record, "transport.choice", "panels travel by", "%s (proof at start: %s)",
                    setup->transport->name, setup->links.reasons);

@@ -11,41 +11,61 @@ static void add_reason(dm_links *links, const char *name, const char *text) {
            text);
 }
 
+static const char *in_words(const dm_link_rates *rates, char text[80]) {
+  char inside[32], between[32];
+  if (rates->inside > 0 && rates->between > 0)
+    snprintf(text, 80, "%s inside nodes, %s between", dm_format_rate(rates->inside, inside),
+             dm_format_rate(rates->between, between));
+  else
+    dm_format_rate(rates->inside > 0 ? rates->inside : rates->between, text);
+  return text;
+}
+
 /* Proves OPS and notes what came of it. */
 static dm_status attempt(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
-                         dm_links *links, double *rate) {
-  char text[32];
-  dm_status status = dm_links_prove(run, backend, ops, rate);
-  if (status)
-    add_reason(links, ops->name, status->message);
-  else
-    add_reason(links, ops->name, dm_format_rate(*rate, text));
+                         dm_links *links, dm_link_rates *rates) {
+  char text[80];
+  dm_status status = dm_links_prove(run, backend, ops, rates);
+  add_reason(links, ops->name, status ? status->message : in_words(rates, text));
   return status;
 }
 
-static void choose(dm_links *links, const dm_transport_ops *ops, double rate) {
-  if (links->chosen) return;
+/* Another way must be faster by more than the noise of a measurement. */
+static const double clearly = 1.2;
+
+static void choose(dm_links *links, const dm_transport_ops *ops, const dm_link_rates *rates) {
+  if (links->chosen && rates->between <= clearly * links->rates.between) return;
   links->chosen = ops;
-  links->rate = rate;
+  links->rates = *rates;
 }
 
 static dm_status take_named(const dm_run *run, dm_backend *backend, const char *name,
                             dm_links *links) {
   const dm_transport_ops *ops = dm_transport_find(name);
-  double rate = 0.0;
+  dm_link_rates rates;
   if (!ops) return dm_fail(DM_E_USAGE, "there is no transport '%s'", name);
-  dm_status status = attempt(run, backend, ops, links, &rate);
+  dm_status status = attempt(run, backend, ops, links, &rates);
   if (status) {
     status->code = DM_E_DEVICE; /* whatever it was: this transport is not to be had */
     return ops->not_built ? status : dm_context(status, "transport %s", name);
   }
-  choose(links, ops, rate);
+  choose(links, ops, &rates);
   return DM_OK;
+}
+
+/* Whether OPS is worth a proof where nobody asked for it by name. */
+static bool is_candidate(const dm_run *run, const dm_backend *backend,
+                         const dm_transport_ops *ops) {
+  if (ops->not_built) return false;
+  if (!backend->ops->device_memory) return ops->window && run->nodes < run->ranks;
+  if (ops->one_node && run->nodes > 1) return false;
+  return ops->device_memory && (!ops->crossed || run->nodes > 1);
 }
 
 /* GPU memory that has to pass through the host is slower by a factor of 100: the user should know,
  * and what to do.  Messages in place of a window cost a few parts in a hundred. */
 static void regret(const dm_run *run, const dm_transport_ops *ops, dm_status status) {
+  if (!status) return;
   const dm_level level = ops->device_memory ? DM_LOG_WARNING : DM_LOG_NOTE;
   dm_log_line(&run->log, level, "transport %s: %s; panels %s", ops->name, status->message,
               ops->device_memory ? "pass through host memory" : "travel as messages");
@@ -55,27 +75,29 @@ static void regret(const dm_run *run, const dm_transport_ops *ops, dm_status sta
 
 dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *name,
                           dm_links *links) {
+  dm_link_rates rates = {0};
   *links = (dm_links){0};
   if (strcmp(name, "auto") != 0) return take_named(run, backend, name, links);
   if (run->ranks == 1) {
-    choose(links, dm_transport_find("self"), 0.0);
+    choose(links, dm_transport_find("self"), &rates);
     return DM_OK;
   }
+  const dm_transport_ops *best = NULL; /* of those that failed, the first */
+  dm_status why = DM_OK;
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
-    double rate = 0.0;
-    const bool shares = (*ops)->window != NULL && run->nodes < run->ranks;
-    const bool fits = backend->ops->device_memory ? (*ops)->device_memory : shares;
-    if (!fits || (*ops)->not_built) continue;
-    dm_status status = attempt(run, backend, *ops, links, &rate);
-    if (status)
-      regret(run, *ops, status);
-    else
-      choose(links, *ops, rate);
+    if (!is_candidate(run, backend, *ops)) continue;
+    dm_status status = attempt(run, backend, *ops, links, &rates);
+    if (!status) choose(links, *ops, &rates);
+    if (status && !best) best = *ops;
+    why = dm_status_first(why, status);
   }
-  double rate;
+  if (!links->chosen)
+    regret(run, best, why);
+  else
+    dm_status_free(why);
   const dm_transport_ops *host = dm_transport_find("host");
-  DM_TRY(attempt(run, backend, host, links, &rate));
-  choose(links, host, rate);
+  DM_TRY(attempt(run, backend, host, links, &rates));
+  if (!links->chosen) choose(links, host, &rates);
   return DM_OK;
 }
 

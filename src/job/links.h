@@ -7,15 +7,22 @@
 #include "plan/plan.h"
 #include "transport/transport.h"
 
+/* Bytes per second that every rank received at once: from ranks of its node, and from other nodes;
+ * 0: not measured. */
+typedef struct dm_link_rates {
+  double inside, between;
+} dm_link_rates;
+
 typedef struct dm_links {
   const dm_transport_ops *chosen;
-  double rate;       /* bytes per second that every rank received at once; 0: not measured */
-  char reasons[480]; /* what each candidate did or why it could not, in one line */
+  dm_link_rates rates;
+  char reasons[720]; /* what each candidate did or why it could not, in one line */
 } dm_links;
 
-/* Collective.  NAME is that of a transport, which then must work (DM_E_DEVICE), or "auto": the
- * first that works of those that move GPU memory, or, where there is none and nodes have several
- * ranks, window, else host; self for a rank alone. */
+/* Collective.  NAME is that of a transport, which then must work (DM_E_DEVICE), or "auto": of those
+ * that work, on GPUs the first that moves GPU memory, and on several nodes the one of them that is
+ * fastest between nodes; on CPUs window where nodes have several ranks; else host; self for a rank
+ * alone. */
 dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *name,
                           dm_links *links);
 
@@ -24,10 +31,14 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
 dm_status dm_links_for(const dm_links *links, const dm_plan *plan, const char *name,
                        const dm_transport_ops **ops);
 
-/* Collective: lets OPS carry patterns between ranks that are neighbours, compares every byte, and
- * then takes the time.  All ranks leave with the same outcome; *rate is that of the slowest.
- * (prove.c) */
+/* Collective: opens OPS for all ranks of RUN; all leave with the same outcome.  (prove.c) */
+dm_status dm_links_open(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
+                        dm_transport **transport);
+
+/* Collective: lets OPS carry patterns between ranks that are neighbours, inside nodes and between
+ * them, compares every byte, and then takes the time.  All ranks leave with the same outcome; the
+ * rates are those of the slowest.  (prove.c) */
 dm_status dm_links_prove(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
-                         double *rate);
+                         dm_link_rates *rates);
 
 #endif

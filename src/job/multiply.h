@@ -23,6 +23,7 @@ typedef struct dm_engine {
   int threads;           /* of the CPU product, per rank; 0: the node's cores over its ranks */
   int64_t memory_host, memory_device; /* bytes per rank; 0: this rank's share of the node */
   bool require_gpu_per_rank;
+  int pretend_nodes; /* that each computer counts as; 0 or 1: it is what it is */
   dm_wishes wishes;
 } dm_engine;
 

@@ -31,6 +31,7 @@ typedef struct proof {
   dm_watch *watch;
   dm_space space;
   int64_t piece; /* room for one */
+  int number;    /* of the share */
   bool windowed; /* slot is memory that the group shares */
   void *share, *slot;
   char *sent, *arrived; /* in host memory, of one piece each */
@@ -57,6 +58,15 @@ static void lay_out(proof *p, int step, int64_t size) {
     p->source[r] = 3 * r + 8 * step;
     p->bytes[r] = size - SLACK - 5 * r;
     p->offset[r] = r * p->piece + r;
+  }
+}
+
+/* As panels lie, for the time that they take: what begins anywhere is copied by bytes. */
+static void lay_out_plain(proof *p) {
+  for (int r = 0; r < dm_comm_size(p->group); r++) {
+    p->source[r] = 0;
+    p->bytes[r] = (p->bytes[r] + SLACK) / SLACK * SLACK;
+    p->offset[r] = r * p->piece;
   }
 }
 
@@ -123,6 +133,7 @@ static dm_status gather(const proof *p, int count) {
                               .offset = p->offset,
                               .bytes = p->bytes,
                               .source = p->source,
+                              .share = p->number,
                               .tag = i};
     DM_TRY(dm_transport_post(p->transport, &wanted, &tickets[i]));
   }
@@ -164,9 +175,10 @@ static dm_status carry_once(proof *p, const dm_comm *world, double *seconds) {
 static dm_status carry(proof *p, const dm_comm *world, double *rate) {
   int64_t size = SMALLEST_PIECE;
   double slowness = 0.0, seconds = 0.0;
-  DM_TRY(dm_comm_agree(world, dm_transport_expose(p->transport, 0, p->group, p->share, p->piece)));
+  DM_TRY(dm_comm_agree(world,
+                       dm_transport_expose(p->transport, p->number, p->group, p->share, p->piece)));
   DM_TRY(dm_comm_agree(world, fill(p)));
-  dm_transport_filled(p->transport, 0);
+  dm_transport_filled(p->transport, p->number);
   for (int step = 0;; step++) {
     lay_out(p, step, size);
     DM_TRY(carry_once(p, world, &seconds));
@@ -175,6 +187,7 @@ static dm_status carry(proof *p, const dm_comm *world, double *rate) {
     size = dm_min(size * GROWTH, p->piece);
   }
   const double rounds = fmax(1, fmin(ROUNDS, moment / fmax(seconds, 1e-9)));
+  lay_out_plain(p);
   DM_TRY(dm_comm_agree(world, measure(p, world, (int)rounds, &slowness)));
   DM_TRY(dm_comm_max_f64(world, &slowness, 1));
   *rate = slowness > 0.0 ? 1.0 / slowness : 0.0;
@@ -186,12 +199,12 @@ static dm_status carry(proof *p, const dm_comm *world, double *rate) {
 static dm_status share_window(proof *p, const dm_comm *world, double *rate) {
   const int ranks = dm_comm_size(p->group), me = dm_comm_rank(p->group);
   double slowness = 0.0, seconds;
-  DM_TRY(dm_comm_agree(
-      world, dm_transport_window_open(p->transport, 0, p->group, ranks * p->piece, &p->slot)));
+  DM_TRY(dm_comm_agree(world, dm_transport_window_open(p->transport, p->number, p->group,
+                                                       ranks * p->piece, &p->slot)));
   lay_out(p, 0, p->piece);
   write_pattern(p, me);
   memcpy((char *)p->slot + p->offset[me], p->sent + p->source[me], (size_t)p->bytes[me]);
-  dm_transport_filled(p->transport, 0);
+  dm_transport_filled(p->transport, p->number);
   DM_TRY(carry_once(p, world, &seconds));
   DM_TRY(dm_comm_barrier(world));
   const double start = dm_now();
@@ -205,32 +218,78 @@ static dm_status share_window(proof *p, const dm_comm *world, double *rate) {
   return DM_OK;
 }
 
-/* Groups of neighbours; those that share memory are of one node. */
-static dm_status split(const dm_run *run, proof *p) {
-  const dm_comm *all = p->windowed ? run->node : run->world;
+/* Groups of neighbours: of one node, or each of another. */
+static dm_status split(const dm_run *run, bool between, proof *p) {
+  dm_comm *across = NULL;
+  const dm_comm *all = run->near;
+  if (between) {
+    DM_TRY(dm_comm_split(run->world, dm_comm_rank(run->near), run->rank, &across));
+    all = across;
+  }
   const int64_t ranks = dm_comm_size(all), rank = dm_comm_rank(all);
   const int64_t parts = dm_ceil_div(ranks, NEIGHBOURS);
-  return dm_comm_split(all, (int)(rank * parts / ranks), (int)rank, &p->group);
+  dm_status status = dm_comm_split(all, (int)(rank * parts / ranks), (int)rank, &p->group);
+  dm_comm_free(across);
+  return status;
+}
+
+/* By share 0 inside nodes, by share 1 between them. */
+static dm_status prove_level(proof *p, const dm_run *run, bool between, double *rate) {
+  const dm_comm *world = run->world;
+  p->number = between;
+  DM_TRY(split(run, between, p));
+  DM_TRY(dm_comm_agree(world, prepare(p, p->transport->ops->device_memory)));
+  return p->windowed ? share_window(p, world, rate) : carry(p, world, rate);
+}
+
+static dm_status take_memory(void *context, dm_space space, int64_t bytes, void **memory) {
+  return dm_backend_alloc(context, space, bytes, memory);
+}
+
+static void give_memory(void *context, dm_space space, void *memory) {
+  dm_backend_release(context, space, memory);
+}
+
+static dm_status post_copy(void *context, dm_view dst, dm_view src, uint64_t *event) {
+  return dm_backend_copy(context, dst, src, event);
+}
+
+static dm_status test_copy(void *context, uint64_t event, bool *done) {
+  return dm_backend_test(context, event, done);
+}
+
+dm_status dm_links_open(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
+                        dm_transport **transport) {
+  const dm_mover mover = {.context = backend,
+                          .alloc = take_memory,
+                          .release = give_memory,
+                          .copy = post_copy,
+                          .test = test_copy};
+  dm_transport_config config = {
+      .group = run->world, .device = -1, .node = run->near, .mover = &mover};
+  dm_device device;
+  DM_TRY(dm_comm_agree(run->world, dm_backend_device(backend, &device)));
+  if (backend->ops->device_memory) config.device = device.index;
+  return dm_comm_agree(run->world, dm_transport_open(ops, &config, transport));
 }
 
 dm_status dm_links_prove(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
-                         double *rate) {
-  const dm_comm *world = run->world;
-  dm_transport_config config = {.group = world, .device = -1};
-  proof p = {.backend = backend, .watch = run->watch, .windowed = ops->window != NULL};
-  dm_device device;
-  DM_TRY(dm_comm_agree(world, dm_backend_device(backend, &device)));
-  if (backend->ops->device_memory) config.device = device.index;
-  DM_TRY(dm_comm_agree(world, dm_transport_open(ops, &config, &p.transport)));
-  dm_status status = split(run, &p);
-  if (!status) status = dm_comm_agree(world, prepare(&p, ops->device_memory));
-  if (!status) status = p.windowed ? share_window(&p, world, rate) : carry(&p, world, rate);
+                         dm_link_rates *rates) {
+  proof p[2] = {{.backend = backend, .watch = run->watch, .windowed = ops->window != NULL}};
+  *rates = (dm_link_rates){0};
+  DM_TRY(dm_links_open(run, backend, ops, &p[0].transport));
+  p[1] = p[0];
+  const bool inside = run->nodes < run->ranks || run->nodes == 1;
+  const bool between = run->nodes > 1 && !p->windowed;
+  dm_status status = inside ? prove_level(&p[0], run, false, &rates->inside) : DM_OK;
+  if (!status && between) status = prove_level(&p[1], run, true, &rates->between);
   /* What broke off may still be written to by a peer: it stays where it is. */
   if (status) {
-    dm_transport_abandon(p.transport);
+    dm_transport_abandon(p->transport);
     return status;
   }
-  dm_transport_close(p.transport);
-  release(&p);
+  dm_transport_close(p->transport);
+  if (inside) release(&p[0]);
+  if (between) release(&p[1]);
   return DM_OK;
 }

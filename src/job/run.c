@@ -1,7 +1,22 @@
 #include "job/run.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 static dm_status beat(void *run) {
   return dm_run_beat(run);
+}
+
+static int part_of(const dm_run *run, int count) {
+  return (int)((int64_t)run->local_rank * count / run->local_ranks);
+}
+
+static dm_status part_nodes(dm_run *run, int count) {
+  DM_TRY(dm_comm_split(run->node, part_of(run, count), run->rank, &run->near));
+  int64_t nodes = dm_comm_rank(run->near) == 0;
+  DM_TRY(dm_comm_sum_i64(run->world, &nodes, 1));
+  run->nodes = (int)nodes;
+  return DM_OK;
 }
 
 dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress,
@@ -16,9 +31,24 @@ dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress,
   DM_TRY(dm_comm_split_node(run->world, &run->node));
   run->local_rank = dm_comm_rank(run->node);
   run->local_ranks = dm_comm_size(run->node);
-  int64_t nodes = run->local_rank == 0;
-  DM_TRY(dm_comm_sum_i64(run->world, &nodes, 1));
-  run->nodes = (int)nodes;
+  return part_nodes(run, 1);
+}
+
+dm_status dm_run_pretend_nodes(dm_run *run, int count) {
+  int64_t fewest = -run->local_ranks;
+  DM_TRY(dm_comm_max_i64(run->world, &fewest, 1));
+  if (count > -fewest)
+    return dm_fail(DM_E_USAGE, "%d nodes cannot be pretended of %lld ranks", count,
+                   (long long)-fewest);
+  dm_comm_free(run->near);
+  run->near = NULL;
+  DM_TRY(part_nodes(run, count));
+  run->pretends = count > 1;
+  /* NCCL, too, takes its way between nodes then. */
+  char name[64];
+  snprintf(name, sizeof name, "%.40s-%d", dm_comm_host(run->world), part_of(run, count));
+  if (run->pretends && setenv("NCCL_HOSTID", name, 1) != 0)
+    return dm_fail(DM_E_FIT, "no memory for a variable");
   return DM_OK;
 }
 
@@ -30,6 +60,7 @@ dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls) {
   DM_TRY(dm_watch_start(run->world, seconds, calls, &run->watch));
   dm_comm_on_wait(run->world, wait_on, run->watch);
   dm_comm_on_wait(run->node, wait_on, run->watch);
+  dm_comm_on_wait(run->near, wait_on, run->watch);
   return DM_OK;
 }
 
@@ -45,6 +76,7 @@ dm_status dm_run_beat(dm_run *run) {
 
 void dm_run_stop(dm_run *run) {
   dm_watch_stop(run->watch);
+  dm_comm_free(run->near);
   dm_comm_free(run->node);
   dm_comm_stop(run->world);
 }

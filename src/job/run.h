@@ -22,7 +22,9 @@ typedef struct dm_run {
   dm_comm *node; /* the ranks of this computer */
   int rank, ranks;
   int local_rank, local_ranks;
-  int nodes;
+  dm_comm *near; /* the ranks that count as one node: those of NODE, or a part of them */
+  int nodes;     /* as many as count as such */
+  bool pretends; /* there are more of them than computers */
   dm_log log;
   dm_progress_mode progress;
   const char *command; /* as typed; for records and provenance */
@@ -33,6 +35,11 @@ typedef struct dm_run {
 
 /* Starts MPI and finds the nodes; LEVEL and PROGRESS come from the command line. */
 dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress, const char *command);
+
+/* Collective: from now on each computer counts as COUNT nodes of consecutive ranks, so that on one
+ * can be tried what happens on several.  GPUs and memory are shared out as before.  DM_E_USAGE: a
+ * computer has fewer ranks. */
+dm_status dm_run_pretend_nodes(dm_run *run, int count);
 
 /* Collective: from now on the run ends where nothing moves for SECONDS (0: waits forever), or where
  * the launcher is gone; CALLS are called for it. */

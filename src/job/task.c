@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "job/links.h"
 
 static int64_t padded(int64_t cols, dm_dtype dtype, dm_space space) {
   return space == DM_HOST ? cols : dm_round_up(cols, dm_max(1, 16 / dm_dtype_size(dtype)));
@@ -241,13 +242,8 @@ static dm_status expose_block(dm_task *task) {
 /* After all memory was had: who waits for a peer's handle must not wait for one that has failed. */
 static dm_status transport_open(dm_task *task, const dm_transport_ops *ops) {
   const dm_comm *world = task->run->world;
-  dm_transport_config config = {.group = world, .device = -1};
-  dm_device device;
-  dm_status status = dm_backend_device(task->backend, &device);
-  DM_TRY(dm_comm_agree(world, status));
-  if (task->backend->ops->device_memory) config.device = device.index;
   if (!ops) ops = dm_transport_find("host");
-  DM_TRY(dm_comm_agree(world, dm_transport_open(ops, &config, &task->transport)));
+  DM_TRY(dm_links_open(task->run, task->backend, ops, &task->transport));
   if (task->plan->device_links != ops->device_memory && dm_plan_used(task->plan) > 1)
     return dm_fail(DM_E_BUG, "transport %s does not move what the plan wants moved", ops->name);
   DM_TRY(dm_comm_agree(world, window_open(task, DM_A)));

@@ -7,6 +7,21 @@ const dm_transport_ops dm_transport_ipc = {
     .about = "GPU to GPU inside a node: pulls through CUDA IPC",
     .not_built = "this program was built without CUDA (configure with -DDAMIER_CUDA=ON)",
     .device_memory = true,
+    .one_node = true,
+};
+
+const dm_transport_ops dm_transport_ipc_nccl = {
+    .name = "ipc+nccl",
+    .about = "ipc inside a node, NCCL between nodes",
+    .not_built = "this program was built without CUDA (configure with -DDAMIER_CUDA=ON)",
+    .device_memory = true,
+};
+
+const dm_transport_ops dm_transport_ipc_host = {
+    .name = "ipc+host",
+    .about = "ipc inside a node, MPI through pinned host memory between nodes",
+    .not_built = "this program was built without CUDA (configure with -DDAMIER_CUDA=ON)",
+    .device_memory = true,
 };
 #endif
 

@@ -38,6 +38,13 @@ static void release(dm_ipc *ipc) {
   free(ipc);
 }
 
+/* Alike on all ranks, also where nodes are only pretended. */
+static dm_status check_node(const dm_transport_config *config) {
+  if (!config->node || dm_comm_size(config->node) == dm_comm_size(config->group)) return DM_OK;
+  return dm_hint(dm_fail(DM_E_DEVICE, "these ranks are on several nodes"),
+                 "ipc+nccl and ipc+host take another way between nodes");
+}
+
 static dm_status ipc_open(const dm_transport_config *config, dm_transport **transport) {
   void *memory = NULL;
   dm_status status = dm_buffer_zeroed(1, sizeof(dm_ipc), &memory);
@@ -46,7 +53,8 @@ static dm_status ipc_open(const dm_transport_config *config, dm_transport **tran
   ipc->base.ops = &dm_transport_ipc;
   ipc->group = config->group;
   ipc->device = config->device;
-  status = dm_gpu_check_peers(ipc->group, ipc->device, DM_GPUS_READ);
+  status = check_node(config);
+  if (!status) status = dm_gpu_check_peers(ipc->group, ipc->device, DM_GPUS_READ);
   if (!status) status = dm_shared_page_open(ipc->group, &ipc->page);
   if (!status) status = dm_comm_agree(ipc->group, open_streams(ipc));
   if (status)
@@ -164,6 +172,7 @@ const dm_transport_ops dm_transport_ipc = {
     .name = "ipc",
     .about = "GPU to GPU inside a node: pulls through CUDA IPC",
     .device_memory = true,
+    .one_node = true,
     .open = ipc_open,
     .close = ipc_close,
     .expose = dm_ipc_expose,

@@ -6,13 +6,10 @@
 #include "transport/transport_list.h"
 
 const dm_transport_ops *const *dm_transport_all(void) {
-  static const dm_transport_ops *const all[] = {&dm_transport_self,
-                                                &dm_transport_host,
-                                                &dm_transport_window,
-                                                &dm_transport_ipc,
-                                                &dm_transport_nccl,
-                                                &dm_transport_cuda_mpi,
-                                                NULL};
+  static const dm_transport_ops *const all[] = {
+      &dm_transport_self,     &dm_transport_host,     &dm_transport_window,
+      &dm_transport_ipc,      &dm_transport_nccl,     &dm_transport_ipc_nccl,
+      &dm_transport_ipc_host, &dm_transport_cuda_mpi, NULL};
   return all;
 }
 
@@ -64,4 +61,8 @@ dm_status dm_transport_test(dm_transport *transport, int ticket, bool *done) {
 
 int64_t dm_transport_received(const dm_transport *transport) {
   return transport->ops->received(transport);
+}
+
+int64_t dm_transport_crossed(const dm_transport *transport) {
+  return transport->ops->crossed ? transport->ops->crossed(transport) : 0;
 }

@@ -12,6 +12,7 @@
 
 #include "comm/comm.h"
 #include "core/status.h"
+#include "core/view.h"
 
 enum {
   DM_GATHERS = 16,  /* that may be under way at once */
@@ -19,9 +20,21 @@ enum {
   DM_SLAB = 2 << 20 /* bytes of exposed memory are a multiple of it: see expose */
 };
 
+/* Memory and copies of a backend (backend.h), for transports that pass GPU memory through the host.
+ */
+typedef struct dm_mover {
+  void *context;
+  dm_status (*alloc)(void *context, dm_space space, int64_t bytes, void **memory);
+  void (*release)(void *context, dm_space space, void *memory);
+  dm_status (*copy)(void *context, dm_view dst, dm_view src, uint64_t *event);
+  dm_status (*test)(void *context, uint64_t event, bool *done);
+} dm_mover;
+
 typedef struct dm_transport_config {
-  const dm_comm *group; /* the ranks that open it together; gathers may be in parts of it */
-  int device;           /* index of this rank's GPU among those it sees; -1: none */
+  const dm_comm *group;  /* the ranks that open it together; gathers may be in parts of it */
+  int device;            /* index of this rank's GPU among those it sees; -1: none */
+  const dm_comm *node;   /* (optional) those of them on this rank's node; NULL: all */
+  const dm_mover *mover; /* (optional) */
 } dm_transport_config;
 
 /* One panel, gathered from all ranks of a group: rank r contributes BYTES[r] bytes, which stand at
@@ -48,6 +61,7 @@ typedef struct dm_transport_ops {
   const char *about;
   const char *not_built; /* NULL, or why */
   bool device_memory;    /* pieces and slots are GPU memory */
+  bool one_node;         /* serves ranks of one node alone */
   dm_status (*open)(const dm_transport_config *config, dm_transport **transport);
   void (*close)(dm_transport *transport);
   void (*abandon)(dm_transport *transport); /* (optional) */
@@ -59,6 +73,7 @@ typedef struct dm_transport_ops {
   dm_status (*post)(dm_transport *transport, const dm_gather *gather, int *ticket);
   dm_status (*test)(dm_transport *transport, int ticket, bool *done);
   int64_t (*received)(const dm_transport *transport); /* bytes from other ranks so far */
+  int64_t (*crossed)(const dm_transport *transport);  /* (optional) of them from other nodes */
 } dm_transport_ops;
 
 struct dm_transport {
@@ -107,6 +122,8 @@ dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, in
 /* Moves all gathers on; *done frees the ticket. */
 dm_status dm_transport_test(dm_transport *transport, int ticket, bool *done);
 
+/* Bytes from other ranks so far, and those of them that are known to be from other nodes. */
 int64_t dm_transport_received(const dm_transport *transport);
+int64_t dm_transport_crossed(const dm_transport *transport);
 
 #endif

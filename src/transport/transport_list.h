@@ -9,6 +9,12 @@ extern const dm_transport_ops dm_transport_host;     /* host.c */
 extern const dm_transport_ops dm_transport_window;   /* window.c */
 extern const dm_transport_ops dm_transport_ipc;      /* ipc.c, or absent.c */
 extern const dm_transport_ops dm_transport_nccl;     /* nccl.c, or absent.c */
+extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */
+extern const dm_transport_ops dm_transport_ipc_host; /* two_level.c */
 extern const dm_transport_ops dm_transport_cuda_mpi; /* absent.c */
+
+/* Not in the list of all: GPU memory by way of the host, between the nodes of ipc+host.  It needs
+ * config.mover, and moves no piece of a rank to itself.  (staged.c) */
+extern const dm_transport_ops dm_transport_staged;
 
 #endif

@@ -58,7 +58,8 @@ static dm_plan plan_of(rank_test *t, dm_problem problem, dm_wishes wishes, bool 
   dm_machine machine;
   dm_plan plan;
   dm_machine_stated("H200", 1, &machine);
-  machine.ranks_per_node = t->run.ranks;
+  machine.nodes = t->run.nodes;
+  machine.ranks_per_node = dm_comm_size(t->run.near);
   machine.device_links = links;
   wishes.from_device = links;
   wishes.from_host = !links;
@@ -154,7 +155,27 @@ static void every_rank_late(rank_test *t, dm_backend *gpu, const dm_transport_op
 static bool can_be_had(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
   dm_device device;
   must(t, dm_backend_device(gpu, &device));
-  return !ops->not_built && (strcmp(ops->name, "nccl") != 0 || device.sharing == 1);
+  return !ops->not_built && (!strstr(ops->name, "nccl") || device.sharing == 1);
+}
+
+static void prove_and_multiply(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
+  dm_link_rates rates;
+  must(t, dm_links_prove(&t->run, gpu, ops, &rates));
+  CHECK(t, dm_comm_size(t->run.near) == 1 || rates.inside > 0.0, "%s: nothing was timed",
+        ops->name);
+  CHECK(t, t->run.nodes == 1 || rates.between > 0.0, "%s: nothing was timed", ops->name);
+  every_grid(t, gpu, ops);
+  every_rank_late(t, gpu, ops);
+}
+
+/* Transports for NODES nodes, as far as this computer pretends to be so many. */
+static void all_transports(rank_test *t, dm_backend *gpu, int nodes, const char *name) {
+  for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
+    if (!(*ops)->device_memory || !can_be_had(t, gpu, *ops)) continue;
+    if (name && strcmp(name, (*ops)->name) != 0) continue;
+    if (nodes > 1 ? (*ops)->one_node : (*ops)->crossed != NULL) continue;
+    prove_and_multiply(t, gpu, *ops);
+  }
 }
 
 /* Of the transport that is named, or of all. */
@@ -167,15 +188,10 @@ int main(int count, char **words) {
   const dm_backend_config config = {
       .local_rank = test.run.local_rank, .local_ranks = test.run.local_ranks, .kernel = "auto"};
   dm_backend *gpu;
-  double rate = 0.0;
   must(&test, dm_backend_open(&dm_backend_cuda, &config, &gpu));
-  for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
-    if (!(*ops)->device_memory || !can_be_had(&test, gpu, *ops)) continue;
-    if (count > 1 && strcmp(words[1], (*ops)->name) != 0) continue;
-    must(&test, dm_links_prove(&test.run, gpu, *ops, &rate));
-    CHECK(&test, rate > 0.0 || test.run.ranks == 1, "%s: nothing was timed", (*ops)->name);
-    every_grid(&test, gpu, *ops);
-    every_rank_late(&test, gpu, *ops);
+  for (int nodes = 1; nodes <= dm_min(2, test.run.ranks); nodes++) {
+    must(&test, dm_run_pretend_nodes(&test.run, nodes));
+    all_transports(&test, gpu, nodes, count > 1 ? words[1] : NULL);
   }
   dm_backend_close(gpu);
   return rank_test_end(&test);

@@ -1,0 +1,240 @@
+#include "transport/two_level.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "transport/transport_list.h"
+
+enum { LISTS = 9 }; /* of a gather: four by member of the group, five by rank of the node */
+
+/* Where a member of a share's group stands. */
+typedef struct standing {
+  int64_t node, rank; /* among those of the group on that node */
+} standing;
+
+typedef struct level_share {
+  const dm_comm *group; /* NULL: not exposed */
+  dm_comm *near;        /* its ranks on this node */
+  bool crosses;         /* it has others */
+  standing *members;
+  char *memory;
+  int64_t *lists;
+} level_share;
+
+typedef struct joint {
+  bool busy, near_done, far_done;
+  int near, far; /* tickets */
+} joint;
+
+typedef struct two_level {
+  dm_transport base;
+  dm_transport *inside, *between;
+  const dm_comm *group;
+  int64_t node; /* rank in GROUP of the first on this node: a number of its own for each node */
+  level_share shares[DM_SHARES];
+  joint gathers[DM_GATHERS];
+} two_level;
+
+/* ---- opening and closing ---- */
+
+static dm_status open_inside(two_level *t, const dm_transport_ops *ops,
+                             const dm_transport_config *config) {
+  dm_transport_config own = *config;
+  own.group = own.node = config->node ? config->node : config->group;
+  t->node = dm_comm_rank(config->group);
+  DM_TRY(dm_comm_broadcast(own.group, &t->node, sizeof t->node, 0));
+  return dm_transport_open(ops, &own, &t->inside);
+}
+
+dm_status dm_two_level_open(const dm_transport_ops *ops, const dm_transport_ops *inside,
+                            const dm_transport_ops *between, const dm_transport_config *config,
+                            dm_transport **transport) {
+  void *memory = NULL;
+  DM_TRY(dm_comm_agree(config->group, dm_buffer_zeroed(1, sizeof(two_level), &memory)));
+  two_level *t = memory;
+  t->base.ops = ops;
+  t->group = config->group;
+  dm_status status = dm_comm_agree(t->group, open_inside(t, inside, config));
+  if (!status) status = dm_comm_agree(t->group, dm_transport_open(between, config, &t->between));
+  if (status) {
+    dm_transport_close(t->inside); /* alike on all ranks of a node */
+    free(t);
+  } else {
+    *transport = &t->base;
+  }
+  return status;
+}
+
+static void share_close(level_share *share) {
+  dm_comm_free(share->near);
+  free(share->members);
+  free(share->lists);
+}
+
+void dm_two_level_close(dm_transport *transport) {
+  two_level *t = (two_level *)transport;
+  dm_transport_close(t->between);
+  dm_transport_close(t->inside);
+  for (int s = 0; s < DM_SHARES; s++) share_close(&t->shares[s]);
+  free(t);
+}
+
+void dm_two_level_abandon(dm_transport *transport) {
+  two_level *t = (two_level *)transport;
+  dm_transport_abandon(t->between);
+  dm_transport_abandon(t->inside);
+}
+
+/* ---- shares ---- */
+
+static dm_status find_members(two_level *t, level_share *share) {
+  const int ranks = dm_comm_size(share->group);
+  DM_TRY(dm_comm_split(share->group, (int)t->node, dm_comm_rank(share->group), &share->near));
+  share->crosses = dm_comm_size(share->near) < ranks;
+  dm_status status = dm_buffer_zeroed(ranks, sizeof *share->members, (void **)&share->members);
+  if (!status)
+    status = dm_buffer_zeroed(LISTS * (int64_t)ranks, sizeof(int64_t), (void **)&share->lists);
+  DM_TRY(dm_comm_agree(share->group, status));
+  const standing own = {t->node, dm_comm_rank(share->near)};
+  DM_TRY(dm_comm_gather(share->group, &own, sizeof own, share->members, 0));
+  return dm_comm_broadcast(share->group, share->members, ranks * (int64_t)sizeof own, 0);
+}
+
+dm_status dm_two_level_expose(dm_transport *transport, int s, const dm_comm *group, void *memory,
+                              int64_t bytes) {
+  two_level *t = (two_level *)transport;
+  if (s < 0 || s >= DM_SHARES || t->shares[s].group)
+    return dm_fail(DM_E_BUG, "share %d cannot be exposed (again)", s);
+  level_share *share = &t->shares[s];
+  share->group = group;
+  share->memory = memory;
+  DM_TRY(find_members(t, share));
+  DM_TRY(dm_comm_agree(group, dm_transport_expose(t->inside, s, share->near, memory, bytes)));
+  if (!share->crosses) return DM_OK;
+  return dm_comm_agree(group, dm_transport_expose(t->between, s, group, memory, bytes));
+}
+
+void dm_two_level_filled(dm_transport *transport, int share) {
+  two_level *t = (two_level *)transport;
+  dm_transport_filled(t->inside, share);
+  dm_transport_filled(t->between, share);
+}
+
+/* ---- gathers ---- */
+
+static bool is_near(const two_level *t, const level_share *share, int member) {
+  return share->members[member].node == t->node;
+}
+
+/* Nothing comes from the ranks of this node, and nothing goes to them. */
+static dm_status post_far(two_level *t, const level_share *share, const dm_gather *wanted,
+                          int *ticket) {
+  const int ranks = dm_comm_size(share->group), me = dm_comm_rank(share->group);
+  int64_t *bytes = share->lists, *given = bytes + ranks, *given_bytes = given + ranks;
+  for (int r = 0; r < ranks; r++) {
+    const bool near = is_near(t, share, r);
+    bytes[r] = near ? 0 : wanted->bytes[r];
+    given[r] = wanted->given ? wanted->given[r] : (const char *)wanted->own - share->memory;
+    given_bytes[r] = near ? 0 : wanted->given ? wanted->given_bytes[r] : wanted->bytes[me];
+  }
+  dm_gather far = *wanted;
+  far.bytes = bytes;
+  far.given = given;
+  far.given_bytes = given_bytes;
+  return dm_transport_post(t->between, &far, ticket);
+}
+
+static dm_status post_near(two_level *t, const level_share *share, const dm_gather *wanted,
+                           int *ticket) {
+  const int ranks = dm_comm_size(share->group), count = dm_comm_size(share->near);
+  int64_t *list = share->lists + 4 * (int64_t)ranks;
+  int64_t *offset = list, *bytes = offset + count, *source = bytes + count;
+  int64_t *given = source + count, *given_bytes = given + count;
+  for (int r = 0; r < ranks; r++) {
+    if (!is_near(t, share, r)) continue;
+    const int64_t at = share->members[r].rank;
+    offset[at] = wanted->offset[r];
+    bytes[at] = wanted->bytes[r];
+    source[at] = wanted->source ? wanted->source[r] : 0;
+    if (!wanted->given) continue;
+    given[at] = wanted->given[r];
+    given_bytes[at] = wanted->given_bytes[r];
+  }
+  dm_gather near = *wanted;
+  near.group = share->near;
+  near.offset = offset;
+  near.bytes = bytes;
+  near.source = source;
+  near.given = wanted->given ? given : NULL;
+  near.given_bytes = wanted->given ? given_bytes : NULL;
+  return dm_transport_post(t->inside, &near, ticket);
+}
+
+/* What has the longer way first. */
+dm_status dm_two_level_post(dm_transport *transport, const dm_gather *wanted, int *ticket) {
+  two_level *t = (two_level *)transport;
+  for (*ticket = 0; *ticket < DM_GATHERS && t->gathers[*ticket].busy;) ++*ticket;
+  if (*ticket == DM_GATHERS) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
+  if (wanted->share < 0 || wanted->share >= DM_SHARES ||
+      t->shares[wanted->share].group != wanted->group)
+    return dm_fail(DM_E_BUG, "a gather of share %d, which was not exposed to its group",
+                   wanted->share);
+  const level_share *share = &t->shares[wanted->share];
+  joint *both = &t->gathers[*ticket];
+  *both = (joint){.busy = true, .far_done = !share->crosses};
+  if (share->crosses) DM_TRY(post_far(t, share, wanted, &both->far));
+  return post_near(t, share, wanted, &both->near);
+}
+
+dm_status dm_two_level_test(dm_transport *transport, int ticket, bool *done) {
+  two_level *t = (two_level *)transport;
+  joint *both = &t->gathers[ticket];
+  if (!both->far_done) DM_TRY(dm_transport_test(t->between, both->far, &both->far_done));
+  if (!both->near_done) DM_TRY(dm_transport_test(t->inside, both->near, &both->near_done));
+  *done = both->far_done && both->near_done;
+  if (*done) both->busy = false;
+  return DM_OK;
+}
+
+int64_t dm_two_level_received(const dm_transport *transport) {
+  const two_level *t = (const two_level *)transport;
+  return dm_transport_received(t->inside) + dm_transport_received(t->between);
+}
+
+int64_t dm_two_level_crossed(const dm_transport *transport) {
+  return dm_transport_received(((const two_level *)transport)->between);
+}
+
+/* ---- those that have a name ---- */
+
+#ifdef DM_HAVE_CUDA
+static dm_status open_ipc_host(const dm_transport_config *config, dm_transport **transport) {
+  return dm_two_level_open(&dm_transport_ipc_host, &dm_transport_ipc, &dm_transport_staged, config,
+                           transport);
+}
+
+const dm_transport_ops dm_transport_ipc_host = {
+    .name = "ipc+host",
+    .about = "ipc inside a node, MPI through pinned host memory between nodes",
+    .device_memory = true,
+    .open = open_ipc_host,
+    DM_TWO_LEVEL,
+};
+
+static dm_status open_ipc_nccl(const dm_transport_config *config, dm_transport **transport) {
+  return dm_two_level_open(&dm_transport_ipc_nccl, &dm_transport_ipc, &dm_transport_nccl, config,
+                           transport);
+}
+
+const dm_transport_ops dm_transport_ipc_nccl = {
+    .name = "ipc+nccl",
+    .about = "ipc inside a node, NCCL between nodes",
+#ifndef DM_HAVE_NCCL
+    .not_built = "this program was built without NCCL (configure with -DDAMIER_NCCL=ON)",
+#endif
+    .device_memory = true,
+    .open = open_ipc_nccl,
+    DM_TWO_LEVEL,
+};
+#endif

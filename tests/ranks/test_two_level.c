@@ -1,0 +1,179 @@
+/* ranks: 1 2 3 4 6 8.  Pieces that go by one transport inside a node and by another between nodes,
+ * in chunks through small buffers, with copies that end late: on ranks that pretend to stand on
+ * several nodes, and with host memory in place of a GPU's. */
+#include "rank_test.h"
+
+#include "transport/transport_list.h"
+#include "transport/two_level.h"
+
+enum {
+  GATHERS = 9,
+  GUARD = 16,
+  LARGE = 9 << 20,
+  SHARE = LARGE + GATHERS * 8 * 70002,
+  COPIES = 64,
+  WAITS = 3,
+  UNTOUCHED = 0x5a
+};
+
+/* Copies that are made when they have been asked after a few times. */
+typedef struct copier {
+  struct {
+    dm_view dst, src;
+    int waits;
+  } copy[COPIES];
+  uint64_t posted;
+} copier;
+
+static dm_status take(void *context, dm_space space, int64_t bytes, void **memory) {
+  (void)context;
+  (void)space;
+  *memory = malloc((size_t)bytes);
+  return *memory ? DM_OK : dm_fail(DM_E_FIT, "no memory");
+}
+
+static void give(void *context, dm_space space, void *memory) {
+  (void)context;
+  (void)space;
+  free(memory);
+}
+
+static dm_status copy(void *context, dm_view dst, dm_view src, uint64_t *event) {
+  copier *c = context;
+  *event = c->posted++;
+  c->copy[*event % COPIES].dst = dst;
+  c->copy[*event % COPIES].src = src;
+  c->copy[*event % COPIES].waits = WAITS + (int)(*event % 5);
+  return DM_OK;
+}
+
+static dm_status ask(void *context, uint64_t event, bool *done) {
+  copier *c = context;
+  *done = c->copy[event % COPIES].waits-- == 0;
+  if (*done)
+    memcpy(c->copy[event % COPIES].dst.base, c->copy[event % COPIES].src.base,
+           (size_t)c->copy[event % COPIES].src.cols);
+  return DM_OK;
+}
+
+/* STAGED alone moves no piece of a rank to itself, but pieces that differ by taker. */
+typedef struct gathering {
+  bool alone, by_taker, done;
+  int number, ticket;
+  int64_t offset[8], total;
+  unsigned char *slot;
+} gathering;
+
+static int part_of(const gathering *x, int taker) {
+  return x->by_taker ? 1 + taker : 0;
+}
+
+static int64_t piece_of(const gathering *x, int owner, int taker) {
+  const int g = x->number, part = part_of(x, taker);
+  if (g == 4) return owner == 0 ? LARGE + 17 : 33;
+  if ((owner + g) % 4 == 3) return 0;
+  return 1 + (int64_t)(dm_mix((uint64_t)(owner * 100 + g + 10000 * part)) % 70001);
+}
+
+static int tag_of(const gathering *x, int taker) {
+  return x->number * 10 + part_of(x, taker);
+}
+
+/* Pieces stand in the share one behind the other; *AT is where the next one does. */
+static void post(rank_test *t, dm_transport *transport, unsigned char *share, gathering *x,
+                 int64_t *at) {
+  const int me = t->run.rank, ranks = t->run.ranks;
+  int64_t bytes[8], given[8], given_bytes[8];
+  for (int r = 0; r < ranks; r++) {
+    x->offset[r] = x->total;
+    x->total += bytes[r] = piece_of(x, r, me);
+    given[r] = *at;
+    given_bytes[r] = piece_of(x, me, r);
+    put_pattern(share + *at, given_bytes[r], me, tag_of(x, r));
+    if (x->by_taker || r == ranks - 1) *at += given_bytes[r];
+  }
+  x->slot = memory_of(t, x->total + GUARD);
+  memset(x->slot, UNTOUCHED, (size_t)(x->total + GUARD));
+  const dm_gather gather = {.group = t->run.world,
+                            .own = share + given[me],
+                            .slot = x->slot,
+                            .offset = x->offset,
+                            .bytes = bytes,
+                            .share = 1,
+                            .given = x->by_taker ? given : NULL,
+                            .given_bytes = x->by_taker ? given_bytes : NULL,
+                            .tag = x->number};
+  must(t, dm_transport_post(transport, &gather, &x->ticket));
+}
+
+static void check(rank_test *t, const gathering *x) {
+  const int me = t->run.rank;
+  for (int r = 0; r < t->run.ranks; r++)
+    CHECK(t,
+          (r == me && x->alone) ||
+              has_pattern(x->slot + x->offset[r], piece_of(x, r, me), r, tag_of(x, me)),
+          "gather %d: piece of %d", x->number, r);
+  for (int i = 0; i < GUARD; i++)
+    CHECK(t, x->slot[x->total + i] == UNTOUCHED, "written behind the slot");
+}
+
+static void gathers(rank_test *t, dm_transport *transport, bool alone) {
+  unsigned char *share = memory_of(t, SHARE);
+  must(t, dm_transport_expose(transport, 1, t->run.world, share, SHARE));
+  for (int round = 0; round < 2; round++) {
+    gathering all[GATHERS] = {{0}};
+    int64_t at = 0;
+    for (int g = 0; g < GATHERS; g++) {
+      all[g].number = g;
+      all[g].alone = alone;
+      all[g].by_taker = alone && g % 3 == 1 && g != 4;
+      post(t, transport, share, &all[g], &at);
+    }
+    for (int left = GATHERS; left > 0;)
+      for (int g = 0; g < GATHERS; g++) {
+        if (all[g].done) continue;
+        must(t, dm_transport_test(transport, all[g].ticket, &all[g].done));
+        left -= all[g].done;
+      }
+    for (int g = 0; g < GATHERS; g++) {
+      check(t, &all[g]);
+      free(all[g].slot);
+    }
+  }
+  dm_transport_close(transport);
+  free(share);
+}
+
+static dm_status open_joint(const dm_transport_config *config, dm_transport **transport);
+static const dm_transport_ops joint_ops = {.name = "host+staged", .open = open_joint, DM_TWO_LEVEL};
+
+static dm_status open_joint(const dm_transport_config *config, dm_transport **transport) {
+  return dm_two_level_open(&joint_ops, &dm_transport_host, &dm_transport_staged, config, transport);
+}
+
+/* NODES of as many ranks each as can be: the first ones have one more. */
+static void on_nodes(rank_test *t, const dm_mover *mover, int nodes) {
+  dm_transport_config config = {.group = t->run.world, .device = -1, .mover = mover};
+  dm_comm *node;
+  dm_transport *transport;
+  must(t, dm_comm_split(t->run.world, t->run.rank % nodes, t->run.rank, &node));
+  config.node = node;
+  must(t, dm_transport_open(&joint_ops, &config, &transport));
+  gathers(t, transport, false);
+  dm_comm_free(node);
+}
+
+int main(void) {
+  rank_test test = rank_test_start();
+  copier *copies = memory_of(&test, sizeof *copies);
+  copies->posted = 0;
+  const dm_mover mover = {
+      .context = copies, .alloc = take, .release = give, .copy = copy, .test = ask};
+  const dm_transport_config config = {.group = test.run.world, .device = -1, .mover = &mover};
+  dm_transport *staged;
+  must(&test, dm_transport_open(&dm_transport_staged, &config, &staged));
+  gathers(&test, staged, true);
+  for (int nodes = 1; nodes <= test.run.ranks; nodes++) on_nodes(&test, &mover, nodes);
+  free(copies);
+  return rank_test_end(&test);
+}
