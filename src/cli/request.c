@@ -36,6 +36,7 @@ dm_engine dm_cli_engine(const dm_settings *s) {
       .memory_host = s->memory[0],
       .memory_device = s->memory[1],
       .require_gpu_per_rank = s->require_gpu_per_rank,
+      .stated_rates = s->rates != 0,
       .wishes = dm_cli_wishes(s),
   };
 }

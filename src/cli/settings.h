@@ -40,7 +40,7 @@ typedef struct dm_settings {
   bool external, virtual, filters, no_data; /* trust */
   bool full, against_library, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
-  int backend, transport, from, kind;
+  int backend, transport, from, kind, rates;
   double alpha[2], beta[2];
   double phi, value, time;
   double time_limit, hang_timeout, within; /* seconds; 0: none */

@@ -23,6 +23,7 @@ typedef struct dm_engine {
   int threads;           /* of the CPU product, per rank; 0: the node's cores over its ranks */
   int64_t memory_host, memory_device; /* bytes per rank; 0: this rank's share of the node */
   bool require_gpu_per_rank;
+  bool stated_rates; /* plan with stated rates, whatever was measured */
   dm_wishes wishes;
 } dm_engine;
 
