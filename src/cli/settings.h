@@ -50,7 +50,7 @@ typedef struct dm_settings {
   int64_t grid[3];
   int64_t threads, ranks, repetitions, warmup;
   char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
-  char directory[DM_PATH], tunings[DM_PATH];
+  char directory[DM_PATH], tunings[DM_PATH], trace[DM_PATH];
   dm_location output, old_c;
   dm_cli_paths json, csv;
   dm_cli_lab lab;
