@@ -15,10 +15,35 @@ static void print_first_words(FILE *out) {
   }
 }
 
-static void print_second_words(FILE *out) {
+/* Those of verbs that begin with the first word of NAME. */
+static void print_second_words(const char *name, FILE *out) {
+  const size_t length = strcspn(name, " ");
   for (int i = 0; i < dm_cli_verb_count; i++) {
-    const char *space = strchr(dm_cli_verbs[i].name, ' ');
-    if (space) fprintf(out, "%s ", space + 1);
+    const char *other = dm_cli_verbs[i].name;
+    if (strncmp(other, name, length) == 0 && other[length] == ' ')
+      fprintf(out, "%s ", other + length + 1);
+  }
+}
+
+/* Whether a verb is called by the first word of verb I alone, or one before it begins with it. */
+static bool is_covered(int i) {
+  const char *name = dm_cli_verbs[i].name;
+  const size_t length = strcspn(name, " ");
+  for (int j = 0; j < dm_cli_verb_count; j++) {
+    const char *other = dm_cli_verbs[j].name;
+    const bool same = strncmp(other, name, length) == 0;
+    if (same && (other[length] == '\0' || (j < i && other[length] == ' '))) return true;
+  }
+  return false;
+}
+
+/* "bench io"|... */
+static void print_long_names(FILE *out) {
+  const char *between = "";
+  for (int i = 0; i < dm_cli_verb_count; i++) {
+    if (!strchr(dm_cli_verbs[i].name, ' ')) continue;
+    fprintf(out, "%s\"%s\"", between, dm_cli_verbs[i].name);
+    between = "|";
   }
 }
 
@@ -50,13 +75,17 @@ static void print_values(FILE *out) {
 static void print_verbs(FILE *out) {
   fputs("  case $verb in\n", out);
   for (int i = 0; i < dm_cli_verb_count; i++) {
-    fprintf(out, "    \"%s\") words=\"", dm_cli_verbs[i].name);
+    const char *name = dm_cli_verbs[i].name;
+    fprintf(out, "    \"%s\") words=\"", name);
+    if (!strchr(name, ' ')) print_second_words(name, out);
     print_options_of(dm_cli_verbs[i].bit, out);
     fputs("\" ;;\n", out);
+    if (is_covered(i)) continue;
+    fprintf(out, "    %.*s) words=\"", (int)strcspn(name, " "), name);
+    print_second_words(name, out);
+    fputs("\" ;;\n", out);
   }
-  fputs("    bench) words=\"", out);
-  print_second_words(out);
-  fputs("\" ;;\n    *) words=\"", out);
+  fputs("    *) words=\"", out);
   print_first_words(out);
   print_options_of(DM_VERB_NONE, out);
   fputs("\" ;;\n  esac\n", out);
@@ -69,7 +98,12 @@ void dm_cli_print_completion(FILE *out) {
         "  local words verb=\n"
         "  if ((COMP_CWORD > 1)); then\n"
         "    verb=${COMP_WORDS[1]}\n"
-        "    if [[ $verb = bench ]] && ((COMP_CWORD > 2)); then verb+=\" ${COMP_WORDS[2]}\"; fi\n"
+        "    if ((COMP_CWORD > 2)); then\n"
+        "      case \"$verb ${COMP_WORDS[2]}\" in ",
+        out);
+  print_long_names(out);
+  fputs(") verb+=\" ${COMP_WORDS[2]}\" ;; esac\n"
+        "    fi\n"
         "  fi\n",
         out);
   print_verbs(out);

@@ -1,11 +1,12 @@
 #include "cli/plan_machine.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
-#include "cli/option.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "job/rates.h"
 
 static const int64_t gib = 1 << 30;
 
@@ -16,34 +17,44 @@ static void fill_memory(dm_machine *machine) {
       machine->gpu ? machine->device_bytes : 4 * gib * dm_max(1, machine->cores_per_rank);
 }
 
-static dm_status this_gpu(const dm_backend_ops *ops, int ranks, int cores, dm_machine *machine) {
-  const dm_backend_config config = {.local_ranks = 1, .kernel = "auto"};
+/* Memory of a GPU, and what was measured with so many ranks. */
+static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int ranks, int cores,
+                            dm_machine *machine) {
+  const dm_backend_config config = {.local_ranks = ranks, .kernel = "auto"};
+  const dm_log log = dm_cli_log(call);
+  dm_rates_facts facts = {.ranks = ranks};
   dm_backend *backend = NULL;
   dm_device device;
+  dm_rates rates;
   DM_TRY(dm_backend_open(ops, &config, &backend));
   dm_status status = dm_backend_device(backend, &device);
   dm_backend_close(backend);
   if (status) return status;
-  dm_machine_stated(device.name, cores, machine);
-  int gpus = (int)dm_max(1, dm_backend_device_count(ops));
-  machine->device_bytes = device.memory_free / (int64_t)dm_ceil_div(ranks, gpus);
+  dm_machine_stated(ops->device_memory ? device.name : NULL, cores, machine);
+  if (ops->device_memory) {
+    int gpus = (int)dm_max(1, dm_backend_device_count(ops));
+    machine->device_bytes = device.memory_free / (int64_t)dm_ceil_div(ranks, gpus);
+  }
+  snprintf(facts.backend, sizeof facts.backend, "%s", ops->name);
+  snprintf(facts.device, sizeof facts.device, "%s", device.name);
+  snprintf(facts.library, sizeof facts.library, "%s", device.library);
+  facts.threads = device.threads;
+  if (call->settings.rates == 0 && dm_rates_find(&log, &facts, &rates))
+    dm_rates_apply(&rates, NULL, machine);
   return DM_OK;
 }
 
-static dm_status this_computer(int ranks, dm_machine *machine) {
+static dm_status this_computer(const dm_call *call, int ranks, dm_machine *machine) {
   int64_t cores = dm_max(1, sysconf(_SC_NPROCESSORS_ONLN)) / ranks;
-  const dm_backend_ops *ops = dm_backend_auto();
-  if (ops->device_memory)
-    DM_TRY(this_gpu(ops, ranks, (int)cores, machine));
-  else
-    dm_machine_stated(NULL, (int)cores, machine);
+  DM_TRY(ask_device(call, dm_backend_auto(), ranks, (int)cores, machine));
   machine->nodes = 1;
   machine->ranks_per_node = ranks;
   machine->host_bytes = dm_memory_available() / ranks;
   return DM_OK;
 }
 
-dm_status dm_cli_machine(const dm_settings *s, dm_machine *machine, int *ranks) {
+dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks) {
+  const dm_settings *s = &call->settings;
   if (s->ranks > 1 << 20)
     return dm_fail(DM_E_USAGE, "option '--ranks': %lld ranks are more than a plan can hold",
                    (long long)s->ranks);
@@ -53,7 +64,7 @@ dm_status dm_cli_machine(const dm_settings *s, dm_machine *machine, int *ranks) 
     *ranks = s->ranks ? (int)s->ranks : machine->nodes * machine->ranks_per_node;
   } else {
     *ranks = s->ranks ? (int)s->ranks : 1;
-    DM_TRY(this_computer(*ranks, machine));
+    DM_TRY(this_computer(call, *ranks, machine));
   }
   if (s->memory[0]) machine->host_bytes = s->memory[0];
   if (s->memory[1]) machine->device_bytes = s->memory[1];

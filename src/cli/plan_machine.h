@@ -2,10 +2,10 @@
 #ifndef DM_CLI_PLAN_MACHINE_H
 #define DM_CLI_PLAN_MACHINE_H
 
-#include "cli/settings.h"
+#include "cli/verb.h"
 #include "plan/machine.h"
 
 /* The machine of --machine, else this computer, for *ranks ranks. */
-dm_status dm_cli_machine(const dm_settings *settings, dm_machine *machine, int *ranks);
+dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks);
 
 #endif

@@ -31,11 +31,12 @@ static int more_nodes(int nodes, int all) {
   return nodes < all && next > all ? all : next;
 }
 
-static dm_status find_partition(const dm_settings *s, dm_partition *p) {
+static dm_status find_partition(const dm_call *call, dm_partition *p) {
+  const dm_settings *s = &call->settings;
   int ranks;
   if (!dm_cli_given(s, "machine")) return dm_partition_detect(s->partition, p);
   *p = (dm_partition){0};
-  DM_TRY(dm_cli_machine(s, &p->machine, &ranks));
+  DM_TRY(dm_cli_machine(call, &p->machine, &ranks));
   snprintf(p->name, sizeof p->name, "%.127s", s->partition);
   p->gpus = p->machine.gpu ? p->machine.ranks_per_node : 0;
   p->cores = p->machine.gpu ? 0 : p->machine.cores_per_rank;
@@ -61,7 +62,7 @@ dm_status dm_cli_plan_slurm(const dm_call *call, const dm_problem *problem, dm_p
                             dm_machine *machine) {
   const dm_settings *s = &call->settings;
   dm_partition p;
-  DM_TRY(find_partition(s, &p));
+  DM_TRY(find_partition(call, &p));
   const dm_wishes wishes = dm_cli_wishes(s);
   const int all = p.machine.nodes;
   double within = s->within > 0 ? s->within : p.time_limit, best = INFINITY;

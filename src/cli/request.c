@@ -37,6 +37,7 @@ dm_engine dm_cli_engine(const dm_settings *s) {
       .memory_device = s->memory[1],
       .require_gpu_per_rank = s->require_gpu_per_rank,
       .pretend_nodes = (int)s->pretend_nodes,
+      .stated_rates = s->rates != 0,
       .wishes = dm_cli_wishes(s),
   };
 }

@@ -95,6 +95,19 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
   return dm_comm_broadcast(run->world, work->shared, work->bytes, 0);
 }
 
+/* The work, and its trace where one is asked for; one of work that failed is of no use. */
+static dm_status work_traced(dm_run *run, const dm_call *call, const dm_work *work,
+                             dm_record *record) {
+  const char *path = call->settings.trace;
+  if (!path[0]) return work->run(run, call, work->shared, record);
+  DM_TRY(dm_trace_open(run, path));
+  dm_status status = work->run(run, call, work->shared, record);
+  if (!status || (status->code == DM_E_VERIFY && status->agreed))
+    return dm_status_first(status, dm_trace_write(run, path));
+  dm_trace_drop(run, path);
+  return status;
+}
+
 static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
   dm_status same = same_version(run);
   if (same) dm_status_free(prepared);
@@ -104,7 +117,7 @@ static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const d
   dm_record *record = NULL;
   if (work->reports) return work->run(run, call, work->shared, NULL);
   dm_status status = dm_record_new(call->verb->name, call->command, &record);
-  if (!status) status = work->run(run, call, work->shared, record);
+  if (!status) status = work_traced(run, call, work, record);
   /* What a failed verification found out is worth its report. */
   if (!status || (status->code == DM_E_VERIFY && status->agreed)) {
     dm_status told = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;

@@ -40,7 +40,7 @@ typedef struct dm_settings {
   bool external, virtual, filters, no_data; /* trust */
   bool full, against_library, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
-  int backend, transport, from, kind;
+  int backend, transport, from, kind, rates;
   double alpha[2], beta[2];
   double phi, value, time;
   double time_limit, hang_timeout, within; /* seconds; 0: none */
@@ -50,7 +50,7 @@ typedef struct dm_settings {
   int64_t grid[3];
   int64_t threads, ranks, pretend_nodes, repetitions, warmup;
   char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
-  char directory[DM_PATH], tunings[DM_PATH];
+  char directory[DM_PATH], tunings[DM_PATH], trace[DM_PATH];
   dm_location output, old_c;
   dm_cli_paths json, csv;
   dm_cli_lab lab;

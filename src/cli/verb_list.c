@@ -39,6 +39,15 @@ const dm_verb dm_cli_verbs[] = {
      "",
      {"damier info", "damier info C.h5:/c"},
      dm_cli_info},
+    {"tune rates", DM_VERB_TUNE_RATES, "", 0, 0,
+     "measure what the planner calculates with, and keep it",
+     "Rates of products, memory and links are measured by all ranks at once, for this number of ranks"
+     " on a node.\n"
+     "They are kept in damier/rates-DEVICE-NODES-RANKSxTHREADS.json below $XDG_CACHE_HOME or ~/.cache,"
+     " and used by every run of the same kind; their hash stands in the recipe of a result.\n"
+     "A renewed file keeps each rate that differs by 10 % or less.\n",
+     {"mpirun -n 4 damier tune rates"},
+     dm_cli_tune_rates},
     {"tune", DM_VERB_TUNE, "", 0, 0,
      "find the fastest tile sizes of the kernel jit on this GPU, and keep them",
      "Both f32 and f64 are tuned, unless --type names one.\n"

@@ -77,6 +77,7 @@ static void note_plan(const dm_plan *plan, dm_record *record) {
   dm_record_integer(record, "plan.kb", NULL, DM_SHOWN_PLAIN, plan->kb);
   dm_record_integer(record, "plan.panels", NULL, DM_SHOWN_PLAIN, plan->panels);
   dm_record_text(record, "plan.recipe", NULL, "%s", recipe);
+  dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
   dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
   dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
   dm_record_integer(record, "plan.disk_bytes", NULL, DM_SHOWN_BYTES, plan->disk_bytes);
@@ -116,7 +117,7 @@ static dm_status plan(const dm_call *call) {
     DM_TRY(dm_cli_plan_slurm(call, &problem, &best, &machine));
     return publish(call, &best, &machine);
   }
-  DM_TRY(dm_cli_machine(&call->settings, &machine, &ranks));
+  DM_TRY(dm_cli_machine(call, &machine, &ranks));
   dm_wishes wishes = dm_cli_wishes(&call->settings);
   DM_TRY(dm_plan_choose(&problem, &machine, ranks, &wishes, &best));
   DM_TRY(dm_plan_candidates(&problem, &machine, ranks, &wishes, candidates, SHOWN, &found));

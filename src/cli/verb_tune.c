@@ -1,6 +1,7 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "core/units.h"
+#include "job/rates.h"
 #include "job/tune.h"
 
 #include <stdio.h>
@@ -57,4 +58,16 @@ int dm_cli_tune(dm_call *call) {
   dm_status status = read_settings(&call->settings, &tune);
   if (!status) status = tune_and_tell(call, &tune);
   return dm_cli_finish(call, status);
+}
+
+static dm_status tune_rates(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  (void)shared;
+  const dm_settings *s = &call->settings;
+  dm_rates_tune tune = {.engine = dm_cli_engine(s), .dry_run = s->dry_run};
+  snprintf(tune.output, sizeof tune.output, "%s", s->tunings);
+  return dm_rates_tune_run(run, &tune, record);
+}
+
+int dm_cli_tune_rates(dm_call *call) {
+  return dm_cli_run_job(call, DM_OK, &(dm_work){.run = tune_rates});
 }

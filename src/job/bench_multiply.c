@@ -19,6 +19,7 @@ typedef struct bench {
   dm_setup setup;
   dm_task task;
   bool task_opened;
+  dm_phases spent; /* by this rank in all repetitions */
   dm_freivalds *check;
   dm_verdict worst; /* of all repetitions */
   double *seconds, *exposed, *verify, *library, *local;
@@ -73,13 +74,15 @@ static dm_status verify(bench *b, double *seconds) {
 
 static dm_status multiply_once(bench *b, double *seconds, double *exposed) {
   const dm_task_calls none = {0};
-  b->task.phases.gemm = 0.0;
   DM_TRY(dm_comm_barrier(b->run->world));
   double start = dm_now();
+  dm_trace_count_anew(&b->run->trace);
   DM_TRY(dm_execute(&b->task, DM_PRODUCTS, &none));
   double products = dm_now() - start;
+  dm_phases_take(&b->run->trace, products, &b->spent);
   DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
-  double times[2] = {dm_now() - start, products - b->task.phases.gemm};
+  double times[2] = {dm_now() - start, products - b->run->trace.busy[DM_ROW_COMPUTE]};
+  b->spent.reduce += times[0] - products;
   DM_TRY(dm_comm_max_f64(b->run->world, times, 2));
   *seconds = times[0];
   *exposed = times[1];
@@ -129,6 +132,7 @@ static dm_status repeat(bench *b) {
     double seconds, exposed, verifying = 0.0, library = 0.0, local = 0.0;
     /* Who comes first alternates: a GPU that has just worked is warmer and slower. */
     const bool last = i % 2 != 0 || i == -wanted->warmup; /* the slots hold nothing at first */
+    if (i == 0) b->spent = (dm_phases){.check = b->task.phases.check};
     if (!last) DM_TRY(compare_once(b, &library, &local));
     DM_TRY(multiply_once(b, &seconds, &exposed));
     if (wanted->verify) DM_TRY(verify(b, &verifying));
@@ -143,6 +147,15 @@ static dm_status repeat(bench *b) {
     b->local[i] = local;
   }
   return DM_OK;
+}
+
+/* What one repetition took on this rank, as a mean. */
+static dm_phases mean_of(const bench *b) {
+  dm_phases mean = b->spent;
+  double *const seconds[] = {&mean.multiply, &mean.gemm, &mean.reduce, &mean.exposed_fetch,
+                             &mean.exposed_upload};
+  for (int i = 0; i < 5; i++) *seconds[i] /= b->wanted->repetitions;
+  return mean;
 }
 
 static void record_statistics(dm_record *record, const char *name, const char *label,
@@ -237,6 +250,8 @@ static dm_status measure(bench *b, dm_record *record) {
   dm_phases worst;
   DM_TRY(dm_phases_worst(b->run, &b->task, &worst));
   if (record) record_bench(b, &worst, record);
+  const dm_phases mean = mean_of(b);
+  DM_TRY(dm_phases_by_rank(b->run, &mean, record));
   return b->wanted->verify ? dm_verdict_status(&b->worst, "the benchmark's product") : DM_OK;
 }
 

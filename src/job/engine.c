@@ -121,10 +121,10 @@ static int64_t smallest(int64_t limit, double available) {
   return limit > 0 ? limit : share;
 }
 
-/* In steps of a fifth: the noise of one measurement must not choose another grid, whose sums have
- * other bits. */
-static double steady(double rate) {
-  return exp2(round(4 * log2(rate)) / 4);
+/* In steps of two around what is stated: the noise of one measurement must not choose another grid,
+ * whose sums have other bits.  Finer rates are those of `damier tune rates`. */
+static double steady(double stated, double measured) {
+  return stated * exp2(round(log2(measured / stated)));
 }
 
 /* What the planner may count on: the rank that has least decides for all. */
@@ -142,7 +142,8 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   machine->device_links = gpu && setup->links.chosen->device_memory;
   machine->windows = !gpu && setup->links.chosen->window;
   const dm_link_rates *rates = &setup->links.rates;
-  if (machine->device_links && rates->inside > 0) machine->link = steady(rates->inside);
+  if (machine->device_links && rates->inside > 0)
+    machine->link = steady(dm_machine_device_link(device->name), rates->inside);
   int64_t values[4] = {
       -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
       gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
@@ -152,12 +153,12 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   machine->device_bytes = -values[1];
   machine->ranks_per_node = (int)values[2];
   if (machine->device_links && rates->between > 0)
-    machine->network = steady(rates->between) * (double)values[2];
+    machine->network = steady(machine->network, rates->between * (double)values[2]);
   for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] /= (double)values[3];
   machine->flops_tf32 /= (double)values[3];
   machine->upload /= (double)values[3];
   machine->memory /= (double)values[3];
-  return DM_OK;
+  return engine->stated_rates ? DM_OK : dm_rates_agree(run, setup);
 }
 
 static void say_need(dm_run *run, const dm_setup *setup) {
@@ -267,6 +268,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
     dm_record_text(record, "transport.choice", "panels travel by", "%s (proof at start: %s)",
                    setup->transport->name, setup->links.reasons);
   dm_record_text(record, "plan.recipe", "plan", "%s", recipe);
+  dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
   dm_record_flag(record, "plan.overlap", NULL, plan->overlap);

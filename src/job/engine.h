@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "job/links.h"
 #include "job/multiply.h"
+#include "job/rates.h"
 #include "job/run.h"
 
 typedef struct dm_setup {
@@ -22,6 +23,13 @@ typedef struct dm_setup {
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup);
 void dm_setup_close(dm_setup *setup);
+
+/* What rates of SETUP would be those of. */
+void dm_setup_facts(const dm_setup *setup, const dm_run *run, dm_rates_facts *facts);
+
+/* Collective: gives SETUP's machine the rates that were measured here, where there are any; a file
+ * of others is not used, and that is said.  (rates_use.c) */
+dm_status dm_rates_agree(const dm_run *run, dm_setup *setup);
 
 /* Describes machine, device, plan and forecast in RECORD. */
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record);

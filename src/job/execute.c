@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/checked.h"
-#include "core/clock.h"
 #include "job/task.h"
 
 enum { WINDOW = 32 }; /* steps looked at; more than slots * 5 never help */
@@ -209,18 +208,22 @@ static dm_status sweep(execution *x, bool *moved) {
     if (!state->posted && is_beyond(x, &state->step)) {
       state->posted = state->done = x->halt.state == DM_HALT_DECIDED;
       product_waits = true;
-    } else if (!state->posted) {
+      continue;
+    }
+    if (!state->posted) {
       bool product = state->step.kind == DM_STEP_GEMM;
       if (!ready(x, &state->step) || (product && (product_waits || queue_is_full(x)))) {
         product_waits |= product;
         continue;
       }
+      dm_trace_begin(&x->task->run->trace, &state->step);
       DM_TRY(post(x, state));
       *moved = true;
     } else {
       DM_TRY(ask(x, state, &product_asked));
       *moved |= state->done;
     }
+    if (state->done) dm_trace_end(&x->task->run->trace, &state->step);
   }
   return DM_OK;
 }
@@ -242,17 +245,12 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
   dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
   int64_t reported = -1;
-  double before = dm_now();
   for (;;) {
     refill(&x);
     bool finished = x.first == x.end;
     if (finished && dm_halt_leaves(&x.halt)) return dm_halt_status(&x.halt);
-    bool moved, busy = multiplying(&x);
+    bool moved;
     DM_TRY(sweep(&x, &moved));
-    /* Time with a product under way; what is left of the phase was not hidden. */
-    const double now = dm_now();
-    if (busy || multiplying(&x)) task->phases.gemm += now - before;
-    before = now;
     drop_done(&x);
     tell_movement(&x, moved);
     DM_TRY(dm_halt_poll(&x.halt, x.begun, finished));

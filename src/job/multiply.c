@@ -98,9 +98,10 @@ static dm_status multiply_panels(job *j) {
   DM_TRY(dm_comm_barrier(j->run->world));
   double start = dm_now();
   dm_progress_start(&j->progress, j->run, "multiplying");
+  dm_trace_count_anew(&j->run->trace);
   DM_TRY(dm_execute(&j->task, DM_PRODUCTS, &calls));
   dm_progress_end(&j->progress);
-  j->task.phases.multiply = dm_now() - start;
+  dm_phases_take(&j->run->trace, dm_now() - start, &j->task.phases);
 
   start = dm_now();
   const dm_task_calls none = {0};
@@ -196,6 +197,7 @@ static dm_status work(job *j, dm_record *record) {
   DM_TRY(dm_phases_worst(j->run, &j->task, &worst));
   if (!m->verify || verdict.pass) DM_TRY(commit(j, m->verify ? &verdict : NULL));
   if (record) record_result(j, &worst, m->verify ? &verdict : NULL, record);
+  DM_TRY(dm_phases_by_rank(j->run, &j->task.phases, record));
   if (!m->verify || verdict.pass) return DM_OK;
   j->created = false; /* what failed stays to be looked at, under a name that says unfinished */
   return dm_hint(dm_verdict_status(&verdict, j->multiply->out.file),

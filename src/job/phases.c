@@ -1,5 +1,11 @@
 #include "job/phases.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
 #include "core/clock.h"
 
 dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *worst) {
@@ -19,6 +25,67 @@ dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *wor
                        .received = bytes[0],
                        .uploaded = bytes[1]};
   return DM_OK;
+}
+
+enum { BY_RANK = 9, MOST_LISTED = 1024 };
+
+static void list_of(const dm_phases *p, double seconds[BY_RANK]) {
+  const double all[BY_RANK] = {p->read,
+                               p->multiply,
+                               p->gemm,
+                               fmax(0.0, p->multiply - p->gemm),
+                               p->exposed_fetch,
+                               p->exposed_upload,
+                               p->reduce,
+                               p->write,
+                               p->check + p->verify};
+  memcpy(seconds, all, sizeof all);
+}
+
+static void record_by_rank(const double *all, int ranks, dm_record *record) {
+  static const char *const names[BY_RANK] = {"read",    "multiply",      "gemm",
+                                             "exposed", "exposed_fetch", "exposed_upload",
+                                             "reduce",  "write",         "verify"};
+  double one[MOST_LISTED];
+  for (int i = 0; i < BY_RANK; i++) {
+    double most = all[i], least = all[i], sum = 0.0;
+    char path[64];
+    for (int r = 0; r < ranks; r++) {
+      const double seconds = all[r * BY_RANK + i];
+      if (r < MOST_LISTED) one[r] = seconds;
+      most = fmax(most, seconds);
+      least = fmin(least, seconds);
+      sum += seconds;
+    }
+    snprintf(path, sizeof path, "phases.%s.max_s", names[i]);
+    dm_record_real(record, path, NULL, DM_SHOWN_SECONDS, most);
+    snprintf(path, sizeof path, "phases.%s.mean_s", names[i]);
+    dm_record_real(record, path, NULL, DM_SHOWN_SECONDS, sum / ranks);
+    snprintf(path, sizeof path, "phases.%s.min_s", names[i]);
+    dm_record_real(record, path, NULL, DM_SHOWN_SECONDS, least);
+    snprintf(path, sizeof path, "ranks.%s_s", names[i]);
+    if (ranks <= MOST_LISTED) dm_record_series(record, path, one, ranks);
+  }
+}
+
+dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record *record) {
+  double seconds[BY_RANK], *all = NULL;
+  dm_status status = DM_OK;
+  list_of(mine, seconds);
+  if (run->rank == 0)
+    status = dm_buffer_zeroed((int64_t)run->ranks * BY_RANK, sizeof *all, (void **)&all);
+  DM_TRY(dm_comm_agree(run->world, status));
+  status = dm_comm_gather(run->world, seconds, sizeof seconds, all, 0);
+  if (!status && record) record_by_rank(all, run->ranks, record);
+  free(all);
+  return status;
+}
+
+void dm_phases_take(const dm_trace *trace, double seconds, dm_phases *phases) {
+  phases->multiply += seconds;
+  phases->gemm += trace->busy[DM_ROW_COMPUTE];
+  phases->exposed_fetch += trace->exposed[DM_ROW_TRANSPORT];
+  phases->exposed_upload += trace->exposed[DM_ROW_COPY];
 }
 
 double dm_product_flops(const dm_problem *problem) {

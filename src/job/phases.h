@@ -9,6 +9,13 @@
 /* Collective: largest seconds of any rank; bytes are summed. */
 dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *worst);
 
+/* Collective: what each rank spent, MINE on this one: for up to 1024 ranks one by one (ranks.*_s),
+ * and of all of them most, mean and least (phases.*).  RECORD is that of rank 0, else NULL. */
+dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record *record);
+
+/* Ends a round of products that took SECONDS: what the trace counted goes to PHASES. */
+void dm_phases_take(const dm_trace *trace, double seconds, dm_phases *phases);
+
 /* Floating-point operations of the whole product, 2mnk (8mnk for complex numbers), per second. */
 double dm_phases_flops(const dm_phases *worst, const dm_plan *plan);
 double dm_product_flops(const dm_problem *problem);

@@ -66,6 +66,7 @@ dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls) {
 
 void dm_run_phase(dm_run *run, const char *phase, int patience) {
   dm_watch_phase(run->watch, phase, patience);
+  dm_trace_phase(&run->trace, phase);
 }
 
 dm_status dm_run_beat(dm_run *run) {

@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "core/pulse.h"
 #include "job/stop.h"
+#include "job/trace.h"
 #include "job/watch.h"
 
 typedef enum dm_progress_mode {
@@ -17,7 +18,7 @@ typedef enum dm_progress_mode {
 /* A disk that makes many GB safe says nothing for minutes. */
 enum { DM_SYNC_PATIENCE = 6 };
 
-typedef struct dm_run {
+struct dm_run {
   dm_comm *world;
   dm_comm *node; /* the ranks of this computer */
   int rank, ranks;
@@ -31,7 +32,8 @@ typedef struct dm_run {
   dm_stop stop;        /* off until the caller sets it */
   dm_watch *watch;     /* the watchdog, or NULL */
   dm_pulse pulse;      /* of this run: dm_run_beat */
-} dm_run;
+  dm_trace trace;      /* of this rank */
+};
 
 /* Starts MPI and finds the nodes; LEVEL and PROGRESS come from the command line. */
 dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress, const char *command);

@@ -27,9 +27,12 @@ typedef struct dm_factor {
   int64_t *offset, *bytes, *source;
 } dm_factor;
 
-/* Seconds this rank spent, and bytes it moved. */
+/* Seconds this rank spent, and bytes it moved.  Of multiply, gemm is what had a product under way;
+ * of the rest, gathers were under way in exposed_fetch, and nothing but copies in exposed_upload.
+ */
 typedef struct dm_phases {
   double read, check, multiply, gemm, reduce, write, verify;
+  double exposed_fetch, exposed_upload;
   int64_t received, uploaded;
 } dm_phases;
 

@@ -10,8 +10,6 @@
 
 #define DM_TUNINGS_SCHEMA "damier-tilings/1"
 
-enum { DM_TUNINGS_BYTES = 1 << 16 }; /* a larger file is none of ours */
-
 /* The best of a class. */
 typedef struct dm_tuned {
   bool measured;

@@ -1,6 +1,7 @@
 #include "plan/complete.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/checked.h"
 #include "plan/bound.h"
@@ -170,6 +171,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
                                            .qm = 1,
                                            .qn = 1,
                                            .qk = 1};
+  memcpy(base.rates, question->machine->rates, sizeof base.rates);
   base.reproducible = wishes->reproducible;
   base.tile = wishes->reproducible ? DM_TILE : 0;
   base.overlap = !wishes->no_overlap;

@@ -96,15 +96,16 @@ static double transfer_seconds(traffic t, const dm_plan *plan, const dm_machine 
   return plan->device_links ? fmax(inside, between) : inside + between;
 }
 
-static double efficiency(const extent *e, bool gpu) {
+double dm_product_efficiency(double rows, double cols, double width, bool gpu) {
   double block = gpu ? half_block_gpu : half_block_cpu;
   double panel = gpu ? half_panel_gpu : half_panel_cpu;
-  return e->rows / (e->rows + block) * e->cols / (e->cols + block) * e->width / (e->width + panel);
+  return rows / (rows + block) * cols / (cols + block) * width / (width + panel);
 }
 
 static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   double rate = dm_machine_flops(machine, plan->problem.work, plan->problem.tf32);
-  double seconds = e->flops * e->rows * e->cols * e->depth / (rate * efficiency(e, plan->gpu));
+  rate *= dm_product_efficiency(e->rows, e->cols, e->width, plan->gpu);
+  double seconds = e->flops * e->rows * e->cols * e->depth / rate;
   double block = e->sum * e->rows * e->cols;
   if (plan->gpu) { /* every panel but the first reads C once more, and each writes it */
     seconds += 2 * block * (e->panels - 1) / machine->memory;

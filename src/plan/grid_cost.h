@@ -22,4 +22,7 @@ double dm_grid_floor(const dm_problem *problem, const dm_machine *machine, int p
  * of PLAN joins stand in the plain order. */
 double dm_plan_crossing(const dm_plan *plan, const dm_machine *machine);
 
+/* Part of its rate that a product of a rows x width and a width x cols panel runs at. */
+double dm_product_efficiency(double rows, double cols, double width, bool gpu);
+
 #endif

@@ -45,19 +45,22 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->host_bytes,
                             plan->device_bytes,
                             plan->disk_bytes,
+                            (int64_t)XXH3_64bits(plan->rates, strlen(plan->rates)),
                             (int64_t)XXH3_64bits(plan->kernel, strlen(plan->kernel))};
   return XXH3_64bits(fields, sizeof fields);
 }
 
 void dm_plan_recipe(const dm_plan *plan, char text[200]) {
   const dm_problem *p = &plan->problem;
+  const bool measured = plan->rates[0] && plan->tile == 0;
   char cuts[64];
   /* fixed tiles make the bits the same on any grid, so the grid is not part of them */
   if (plan->tile > 0)
     snprintf(cuts, sizeof cuts, "tile=%lld", (long long)plan->tile);
   else
     snprintf(cuts, sizeof cuts, "grid=%dx%dx%d", plan->pm, plan->pn, plan->pk);
-  snprintf(text, 200, "%s kb=%lld work=%s sums=%s c=%s%s%s", cuts, (long long)plan->kb,
+  snprintf(text, 200, "%s kb=%lld work=%s sums=%s c=%s%s%s%s%s", cuts, (long long)plan->kb,
            p->tf32 ? "tf32" : dm_dtype_name(p->work), dm_dtype_name(p->accumulator),
-           dm_dtype_name(p->c), plan->kernel[0] ? " kernel=" : "", plan->kernel);
+           dm_dtype_name(p->c), plan->kernel[0] ? " kernel=" : "", plan->kernel,
+           measured ? " rates=" : "", measured ? plan->rates : "");
 }

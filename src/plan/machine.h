@@ -30,7 +30,7 @@ typedef struct dm_machine {
   double host_copy;  /* memory traffic of one rank's host: conversion, summation */
   double file_read;  /* whole job */
   double file_write; /* whole job */
-  bool measured;     /* the rates were measured on this computer; false: stated */
+  char rates[24];    /* the name of the measurement that rates were taken from; empty: stated */
 } dm_machine;
 
 /* A machine from words "key=value ...": nodes, gpus (per node) or ranks (per node; with gpus too,

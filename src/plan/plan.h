@@ -55,6 +55,7 @@ typedef struct dm_plan {
   double between_nodes_bytes;       /* part of it that crosses nodes */
   double bound_words;               /* tight lower bound of received_words (see bound.h) */
   dm_forecast forecast;
+  char rates[24];  /* of the machine: the measurement that decided; empty: stated rates */
   char kernel[32]; /* the recipe's name of what multiplies; empty where nobody chose one yet */
 } dm_plan;
 

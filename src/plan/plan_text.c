@@ -58,7 +58,8 @@ static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
           m->ranks_per_node == 1 ? "rank" : "ranks", m->cores_per_rank,
           m->cores_per_rank == 1 ? "core" : "cores", m->gpu ? " and a GPU: " : "",
           m->gpu ? m->name : "");
-  fprintf(out, "Rates (%s)\n", m->measured ? "measured here" : "stated, not measured");
+  fprintf(out, "Rates (%s%s%s)\n", m->rates[0] ? "measured: " : "stated, not measured", m->rates,
+          m->rates[0] ? "; of files and latency stated" : "");
   write_rate("product", dm_format_flops(flops, text), "per rank", out);
   if (m->gpu)
     write_rate("upload", dm_format_rate(m->upload, text), "host to device, per rank", out);

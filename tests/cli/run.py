@@ -30,6 +30,7 @@ def python_with_h5py():
 
 def clean_environment(damier, scratch):
     env = {k: v for k, v in os.environ.items() if not k.startswith("DAMIER_")}
+    env["XDG_CACHE_HOME"] = str(scratch)  # what was measured on this computer decides nothing
     env["PATH"] = os.pathsep.join([str(HERE / "bin"), str(scratch / "bin"), env["PATH"]])
     env.update(ROOT=str(HERE.parent.parent), PYTHON=python_with_h5py(), LC_ALL="C",
                BASH_ENV=str(HERE / "bin" / "common.sh"), OMPI_ALLOW_RUN_AS_ROOT="1",

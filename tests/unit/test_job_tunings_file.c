@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "job/cache_file.h"
 #include "tunings_example.h"
 
 typedef struct place {
@@ -77,7 +78,7 @@ static void what_is_no_file_is_refused(void **state) {
   assert_int_equal(rmdir(p.path), 0);
   FILE *large = fopen(p.path, "w");
   assert_non_null(large);
-  for (int i = 0; i < DM_TUNINGS_BYTES; i++) fputc('[', large);
+  for (int i = 0; i < DM_CACHE_BYTES; i++) fputc('[', large);
   fclose(large);
   fails(dm_tunings_read(p.path, &h200, &found, &back), DM_E_INPUT, "too large");
   assert_false(found);

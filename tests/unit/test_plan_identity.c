@@ -22,6 +22,22 @@ static void recipe_names_what_decides_the_bits(void **state) {
                       "grid=2x2x1 kb=512 work=f64 sums=f64 c=f64 kernel=jit:0123456789abcdef");
 }
 
+static void recipe_names_measured_rates(void **state) {
+  (void)state;
+  char recipe[200];
+  dm_machine machine = machine_of("ranks=2");
+  dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
+  const dm_wishes stated = {.pm = 2, .pn = 1, .pk = 1, .panel = 512},
+                  whole = {.reproducible = true};
+  strcpy(machine.rates, "0123456789abcdef");
+  dm_plan plan = plan_of(problem, &machine, 2, stated);
+  dm_plan_recipe(&plan, recipe);
+  assert_string_equal(recipe, "grid=2x1x1 kb=512 work=f64 sums=f64 c=f64 rates=0123456789abcdef");
+  plan = plan_of(problem, &machine, 2, whole); /* no rate decides anything there */
+  dm_plan_recipe(&plan, recipe);
+  assert_string_equal(recipe, "tile=256 kb=512 work=f64 sums=f64 c=f64");
+}
+
 /* A reproducible product has one recipe, whatever the ranks. */
 static void reproducible_recipe_is_of_the_problem_alone(void **state) {
   (void)state;
@@ -65,6 +81,7 @@ static void hash_sees_every_decision(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(recipe_names_what_decides_the_bits),
+      cmocka_unit_test(recipe_names_measured_rates),
       cmocka_unit_test(reproducible_recipe_is_of_the_problem_alone),
       cmocka_unit_test(hash_sees_every_decision),
   };

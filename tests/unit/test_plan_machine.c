@@ -6,7 +6,7 @@ static void plain_rank(void **state) {
   dm_machine m = machine_of("");
   assert_string_equal(m.name, "cpu");
   assert_true(m.nodes == 1 && m.ranks_per_node == 1 && m.cores_per_rank == 1);
-  assert_false(m.gpu || m.device_links || m.measured);
+  assert_false(m.gpu || m.device_links || m.rates[0]);
   assert_true(m.flops[DM_F64] == 32e9 && m.flops[DM_F32] == 64e9);
   assert_true(m.host_bytes == 0 && m.device_bytes == 0);
 }

@@ -1,0 +1,93 @@
+/* What a trace counts and keeps, by itself. */
+#include "checks.h"
+
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "job/trace.h"
+
+enum { MANY = 100000 };
+
+static void pause_for(double seconds) {
+  for (const double start = dm_now(); dm_now() - start < seconds;) continue;
+}
+
+static dm_step step_of(int64_t index, dm_step_kind kind) {
+  return (dm_step){.index = index, .kind = kind, .panel = index};
+}
+
+/* A gather that goes on before, during and after a product: only what the product does not cover is
+ * exposed, and a copy beside the gather is not counted twice. */
+static void every_moment_counts_once(void **state) {
+  (void)state;
+  dm_trace trace = {0};
+  dm_step fetch = step_of(2, DM_STEP_FETCH_A), upload = step_of(3, DM_STEP_UPLOAD_A);
+  dm_step gemm = step_of(4, DM_STEP_GEMM);
+  dm_trace_begin(&trace, &fetch);
+  dm_trace_begin(&trace, &upload);
+  pause_for(0.01);
+  dm_trace_end(&trace, &upload);
+  dm_trace_begin(&trace, &gemm);
+  pause_for(0.02);
+  dm_trace_end(&trace, &gemm);
+  pause_for(0.01);
+  dm_trace_end(&trace, &fetch);
+  const double gathering = trace.busy[DM_ROW_TRANSPORT], product = trace.busy[DM_ROW_COMPUTE];
+  assert_true(product >= 0.02 && gathering >= 0.04 && trace.busy[DM_ROW_COPY] >= 0.01);
+  assert_true(fabs(trace.exposed[DM_ROW_TRANSPORT] - (gathering - product)) < 1e-9);
+  assert_true(trace.exposed[DM_ROW_COPY] == 0);
+  dm_trace_count_anew(&trace);
+  assert_true(trace.busy[DM_ROW_COMPUTE] == 0);
+}
+
+/* Products that queue up follow one another; their spans add up to the time that was counted. */
+static void queued_products_do_not_overlap(void **state) {
+  (void)state;
+  dm_span spans[4];
+  dm_trace trace = {.spans = spans, .room = 4};
+  dm_step steps[3];
+  for (int i = 0; i < 3; i++) {
+    steps[i] = step_of(i, DM_STEP_GEMM);
+    dm_trace_begin(&trace, &steps[i]);
+  }
+  double sum = 0;
+  for (int i = 0; i < 3; i++) {
+    pause_for(0.002);
+    dm_trace_end(&trace, &steps[i]);
+    sum += spans[i].end - spans[i].begin;
+    assert_true(i == 0 || spans[i].begin >= spans[i - 1].end);
+  }
+  assert_true(fabs(sum - trace.busy[DM_ROW_COMPUTE]) < 1e-9);
+}
+
+static void memory_is_bounded(void **state) {
+  (void)state;
+  dm_span *spans = calloc(100, sizeof *spans);
+  dm_trace trace = {.spans = spans, .room = 100};
+  assert_non_null(spans);
+  const double start = dm_now();
+  for (int64_t i = 0; i < MANY; i++) {
+    dm_step step = step_of(i, DM_STEP_FETCH_B);
+    dm_trace_begin(&trace, &step);
+    dm_trace_end(&trace, &step);
+  }
+  print_message("a step costs %.0f ns\n", 1e9 * (dm_now() - start) / MANY);
+  assert_int_equal(trace.count, 100);
+  assert_int_equal(trace.lost, MANY - 100);
+  for (int i = 0; i < 2 * DM_TRACE_PHASES; i++) { /* more names than there is room for */
+    char name[64];
+    snprintf(name, sizeof name, "phase %d of a name that is much too long to be kept", i);
+    dm_trace_phase(&trace, name);
+  }
+  assert_int_equal(trace.phases, DM_TRACE_PHASES);
+  free(spans);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_moment_counts_once),
+      cmocka_unit_test(queued_products_do_not_overlap),
+      cmocka_unit_test(memory_is_bounded),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
