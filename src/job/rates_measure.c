@@ -173,48 +173,31 @@ static dm_status measure_upload(const dm_run *run, dm_backend *backend, double *
   return DM_OK;
 }
 
-/* The best of several proofs among the ranks of GROUP, which takes RUN's place. */
-static dm_status measure_way(const dm_run *run, dm_comm *group, dm_backend *backend,
-                             const dm_transport_ops *ops, double *rate) {
-  dm_run part = *run;
-  double rates[PROOFS];
-  part.world = group;
-  part.rank = dm_comm_rank(group);
-  part.ranks = dm_comm_size(group);
-  *rate = 0;
-  for (int i = 0; i < PROOFS; i++) {
-    dm_status status =
-        part.ranks > 1 ? dm_links_prove(&part, backend, ops, &rates[i]) : (rates[i] = 0, DM_OK);
-    DM_TRY(dm_comm_agree(run->world, status));
+/* The best of several proofs, inside nodes and between them. */
+static dm_status measure_way(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
+                             dm_link_rates *best) {
+  *best = (dm_link_rates){0};
+  for (int i = 0; i < PROOFS && run->ranks > 1; i++) {
+    dm_link_rates found;
+    DM_TRY(dm_comm_agree(run->world, dm_links_prove(run, backend, ops, &found)));
+    best->inside = fmax(best->inside, found.inside);
+    best->between = fmax(best->between, found.between);
   }
-  *rate = dm_statistics_of(rates, PROOFS).most;
-  /* The slowest group counts, among those that have two ranks. */
-  double slowness = *rate > 0 ? 1 / *rate : 0;
-  DM_TRY(dm_comm_max_f64(run->world, &slowness, 1));
-  *rate = slowness > 0 ? 1 / slowness : 0;
   return DM_OK;
-}
-
-static dm_status measure_network(const dm_run *run, dm_backend *backend, dm_rates *rates) {
-  dm_comm *across;
-  DM_TRY(dm_comm_split(run->world, run->local_rank, run->rank, &across));
-  dm_status status = measure_way(run, across, backend, dm_transport_find("host"), &rates->network);
-  rates->network *= run->local_ranks; /* all of a node at once */
-  dm_comm_free(across);
-  return status;
 }
 
 static dm_status measure_ways(const dm_run *run, const dm_setup *setup, dm_rates *rates) {
   dm_backend *backend = setup->backend;
   const dm_transport_ops *host = dm_transport_find("host");
   snprintf(rates->transport, sizeof rates->transport, "%s", setup->links.chosen->name);
-  if (run->ranks > run->nodes) {
-    DM_TRY(measure_way(run, run->node, backend, host, &rates->staged));
-    rates->link = rates->staged;
-    if (setup->links.chosen != host)
-      DM_TRY(measure_way(run, run->node, backend, setup->links.chosen, &rates->link));
-  }
-  if (run->nodes > 1) DM_TRY(measure_network(run, backend, rates));
+  dm_link_rates by_host, by_chosen;
+  DM_TRY(measure_way(run, backend, host, &by_host));
+  by_chosen = by_host;
+  if (setup->links.chosen != host)
+    DM_TRY(measure_way(run, backend, setup->links.chosen, &by_chosen));
+  rates->staged = by_host.inside;
+  rates->link = by_chosen.inside;
+  rates->network = by_host.between * run->local_ranks; /* all of a node at once */
   DM_TRY(measure_memory(run, backend, DM_HOST, &rates->host_copy));
   if (!backend->ops->device_memory) return DM_OK;
   DM_TRY(measure_memory(run, backend, DM_DEVICE, &rates->memory));

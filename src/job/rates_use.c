@@ -38,7 +38,7 @@ bool dm_rates_find(const dm_log *log, const dm_rates_facts *facts, dm_rates *rat
 }
 
 static void compare(const dm_run *run, const dm_setup *setup, const dm_rates *rates) {
-  const double now = setup->links.rate, then = rates->link;
+  const double now = setup->links.rates.inside, then = rates->link;
   char text[2][32];
   if (strcmp(rates->transport, setup->links.chosen->name) != 0 || !(now > 0 && now * other < then))
     return;
