@@ -1,24 +1,142 @@
 #!/usr/bin/env python3
-"""Compares C with A times B as NumPy computes it: compare.py A.h5:/a B.h5:/b C.h5:/c"""
+"""Says what became slower, beyond noise, from one set of records to another.
+
+    scripts/compare.py OLD.jsonl NEW.jsonl           exit 1 where something is slower, 2 where nothing can be compared
+    scripts/compare.py --least 3 OLD NEW             differences below 3 % do not matter (default 2)
+
+Records are those of damier's --json. Runs of the same problem in the same way (verb, shape, types, ranks,
+threads, backend, device, transport; with --by-plan also grid and panel) are put together, each repetition
+a sample, and compared by the two-sided Mann-Whitney test at 1 %, divided by the number of comparisons
+(Bonferroni). A difference counts if it is significant and larger than --least.
+"""
+import argparse
+import json
+import math
+import pathlib
 import sys
 
-import h5py
-import numpy
+from tables import median, table
+
+LEVEL = 0.01
+FEWEST = 5  # samples on each side; with fewer no difference is significant at 1 %
+SERIES = {"bench multiply": ("multiply_s",), "bench io": ("damier_read_s", "damier_write_s"),
+          "multiply": ("total_s", "multiply_s", "read_s", "write_s")}
 
 
-def matrix(location):
-    name, _, path = location.partition(":")
-    with h5py.File(name, "r") as file:
-        return file[path][...]
+def read(path):
+    lines = pathlib.Path(path).read_text().splitlines()
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def key_of(record, by_plan):
+    problem, machine = record.get("problem", {}), record.get("machine", {})
+    key = [record["verb"], problem.get("shape", ""), problem.get("types", ""),
+           record.get("bench", {}).get("bytes", ""), machine.get("ranks", 1),
+           machine.get("threads", ""), machine.get("backend", ""), machine.get("device", ""),
+           record.get("transport", {}).get("name", "")]
+    if by_plan:
+        key += [record.get("plan", {}).get("grid", ""), record.get("plan", {}).get("panel", "")]
+    return tuple(key)
+
+
+def samples_of(records, by_plan):
+    """Seconds by (key, series); whole runs give one sample each, benchmarks one for each repetition."""
+    samples = {}
+    for record in records:
+        for name in SERIES.get(record["verb"], ()):
+            values = record.get("repetitions", {}).get(name)
+            if values is None and record["verb"] == "multiply":
+                values = [record["times"][name]] if name in record["times"] else []
+            if values:
+                samples.setdefault((key_of(record, by_plan), name), []).extend(values)
+    return samples
+
+
+def ranks_of(values):
+    """Places in ascending order, equal values share the mean of theirs; and the correction for ties."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    ranks, ties, at = [0.0] * len(values), 0.0, 0
+    while at < len(order):
+        end = at
+        while end < len(order) and values[order[end]] == values[order[at]]:
+            end += 1
+        for i in order[at:end]:
+            ranks[i] = 0.5 * (at + 1 + end)
+        ties += (end - at) ** 3 - (end - at)
+        at = end
+    return ranks, ties
+
+
+def exact(u, m, n):
+    """P(U <= u) of two samples without ties: the number of orders with each U, by recursion."""
+    counts = [[[0] * (m * n + 1) for _ in range(n + 1)] for _ in range(m + 1)]
+    for i in range(m + 1):
+        for j in range(n + 1):
+            row = counts[i][j]
+            if i == 0 or j == 0:
+                row[0] = 1
+                continue
+            for x in range(i * j + 1):
+                row[x] = counts[i][j - 1][x] + (counts[i - 1][j][x - j] if x >= j else 0)
+    return sum(counts[m][n][:int(u) + 1]) / math.comb(m + n, m)
+
+
+def mann_whitney(old, new):
+    """Two-sided p: exact for few samples without ties, else the normal approximation."""
+    m, n = len(old), len(new)
+    ranks, ties = ranks_of(old + new)
+    u = sum(ranks[:m]) - m * (m + 1) / 2
+    u = min(u, m * n - u)
+    if ties == 0 and m * n <= 400:
+        return min(1.0, 2 * exact(u, m, n))
+    whole = m + n
+    variance = m * n / 12 * (whole + 1 - ties / (whole * (whole - 1)))
+    if variance <= 0:
+        return 1.0
+    z = (m * n / 2 - u - 0.5) / math.sqrt(variance)
+    return math.erfc(max(z, 0.0) / math.sqrt(2))
+
+
+def compare(old, new, least, by_plan):
+    """Rows of (words, old, new, change, verdict), and how many are slower; None: nothing in common."""
+    before, after = samples_of(old, by_plan), samples_of(new, by_plan)
+    common = [k for k in after if k in before]
+    enough = [k for k in common if min(len(before[k]), len(after[k])) >= FEWEST]
+    rows, slower = [], 0
+    for k in common:
+        change = median(after[k]) / median(before[k]) - 1
+        if k not in enough:
+            verdict = f"too few runs (wanted {FEWEST})"
+        else:
+            p = mann_whitney(before[k], after[k])
+            sure = p < LEVEL / len(enough) and abs(change) > least / 100
+            verdict = ("slower" if change > 0 else "faster") if sure else "same"
+            slower += verdict == "slower"
+        (verb, shape, *rest), series = k
+        rows.append((f"{verb} {shape} {' '.join(str(r) for r in rest if r != '')}", series,
+                     f"{median(before[k]):.4g}", f"{median(after[k]):.4g}", f"{100 * change:+.1f} %",
+                     verdict))
+    return (rows, slower) if enough else (rows, None)
 
 
 def main():
-    a, b, c = (matrix(location) for location in sys.argv[1:4])
-    error = numpy.abs(a @ b - c).max() / numpy.abs(c).max()
-    limit = a.shape[1] * numpy.finfo(c.dtype).eps
-    good = error <= limit
-    print(f"largest difference / largest element: {error:.2e}", "(PASS)" if good else "(FAIL)")
-    sys.exit(0 if good else 1)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--least", type=float, default=2.0, help="percent that matter")
+    parser.add_argument("--by-plan", action="store_true", help="only runs on the same grid and panel")
+    parser.add_argument("old")
+    parser.add_argument("new")
+    options = parser.parse_args()
+    try:
+        rows, slower = compare(read(options.old), read(options.new), options.least, options.by_plan)
+    except (OSError, ValueError, KeyError) as reason:
+        print(f"compare.py: {reason}", file=sys.stderr)
+        sys.exit(2)
+    if rows:
+        print("\n".join(table(("run", "what", "old, s", "new, s", "change", "verdict"), rows)))
+    if slower is None:
+        print("compare.py: no run is in both with enough repetitions", file=sys.stderr)
+        sys.exit(2)
+    sys.exit(1 if slower else 0)
 
 
 if __name__ == "__main__":

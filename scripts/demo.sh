@@ -30,6 +30,6 @@ say "damier verify A.h5 B.h5 C.h5"
 python=$(python_with_h5py)
 if [ -n "$python" ]; then
   say "NumPy's opinion"
-  "$python" "$root/scripts/compare.py" A.h5:/a B.h5:/b C.h5:/c
+  "$python" "$root/scripts/check_product.py" A.h5:/a B.h5:/b C.h5:/c
 fi
 say "done: build/demo/C.h5 holds C"
