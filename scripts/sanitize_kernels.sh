@@ -31,33 +31,25 @@ trap 'rm -rf "$logs"' EXIT
 # The tool counts barriers where they are initialised: in a loop, they have to be counted for it.
 racecheck=(--racecheck-report all --num-cuda-barriers 32)
 watch() { # NUMBER TOOL KERNEL
-  local options=() code=0
+  local options=() code=0 log=$logs/$2.$3
   [ "$2" = racecheck ] && options=("${racecheck[@]}")
   CUDA_VISIBLE_DEVICES=$(($1 % count)) timeout 120 compute-sanitizer --tool "$2" "${options[@]}" \
-    --print-limit 10 --error-exitcode 99 "$program" "$3" >"$logs/$2.$3" 2>&1 || code=$?
-  [ "$code" = 0 ] || echo "$code" >"$logs/$2.$3.code"
+    --print-limit 10 --error-exitcode 99 "$program" "$3" >"$log" 2>&1 || code=$?
+  echo "$2 $3: exit code $code" >"$log.line"
+  [ "$code" = 0 ] || grep -vE 'Host Frame|^=*\s*$|backtrace|Current Value' "$log" |
+    cut -c 1-190 | head -n 9 >>"$log.line" || true
+  cat "$log.line" # in one piece, whoever else writes
 }
 
-tools=(racecheck memcheck synccheck initcheck)
 number=0
-for tool in "${tools[@]}"; do
+for tool in racecheck memcheck synccheck initcheck; do
   for kernel in "${kernels[@]}"; do
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-    watch "$((number++))" "$tool" "$kernel" &
+    number=$((number + 1))
+    watch "$number" "$tool" "$kernel" &
   done
 done
 wait
-
-failed=0
-for tool in "${tools[@]}"; do
-  bad=("$logs/$tool".*.code)
-  [ -e "${bad[0]}" ] || bad=()
-  echo "$tool: ${#kernels[@]} kernels, ${#bad[@]} with findings"
-  for code in "${bad[@]}"; do
-    failed=$((failed + 1))
-    log=${code%.code}
-    echo "  ${log##*.}: exit code $(<"$code")"
-    grep -vE 'Host Frame|^=*\s*$|backtrace|Current Value' "$log" | cut -c 1-190 | head -n 9 || true
-  done
-done
-[ "$failed" = 0 ]
+clean=$(cat "$logs"/*.line | grep -c 'exit code 0$' || true)
+echo "$clean of $number runs without a finding"
+[ "$clean" = "$number" ]
