@@ -12,7 +12,7 @@
 enum { SKIPPED = 77 };
 
 /* m, n, k: less than a tile and than a ring of stages, and more than both. */
-static const int64_t shapes[][3] = {{70, 33, 24}, {129, 65, 257}, {150, 270, 300}};
+static const int64_t shapes[][3] = {{70, 33, 24}, {129, 270, 40}, {40, 70, 600}};
 
 #define TRY(call)                                                                                  \
   do {                                                                                             \
