@@ -30,6 +30,7 @@ typedef struct dm_factor {
 /* Seconds this rank spent, and bytes it moved. */
 typedef struct dm_phases {
   double read, check, multiply, gemm, reduce, write, verify;
+  double commit; /* of rank 0, which packs chunks */
   int64_t received, uploaded;
 } dm_phases;
 
