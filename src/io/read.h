@@ -19,6 +19,11 @@ void dm_reader_close(dm_reader *reader); /* NULL is allowed */
 /* From now on PULSE, which the caller keeps, beats with every piece that was read. */
 void dm_reader_pulse(dm_reader *reader, const dm_pulse *pulse);
 
+/* From now on dm_reader_read lets the threads of AHEAD (read_ahead.h) read, and waits for them;
+ * before AHEAD is closed, NULL takes it away. */
+struct dm_read_ahead;
+void dm_reader_lean_on(dm_reader *reader, struct dm_read_ahead *ahead);
+
 /* The rectangle whose first element is (row, col) of the dataset.  The views lie side by side: each
  * takes its cols columns, and all have the same rows.  A view may be the transpose of memory, and
  * is converted to its type; CONJUGATE negates imaginary parts. */
@@ -28,6 +33,10 @@ dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_v
 /* Notes which file DATASET stands in now: for a file of the program's own, which needs no
  * inspection. */
 dm_status dm_io_stamp(dm_dataset *dataset);
+
+/* For benchmarks: seconds that this thread takes to undo the filters of all chunks of some rows,
+ * from memory to memory; reading is not counted.  DM_E_BUG where READER has no chunks. */
+dm_status dm_reader_time_unpacking(dm_reader *reader, int64_t row, int64_t rows, double *seconds);
 
 /* Bytes read from the file so far, as stored in memory before conversion. */
 int64_t dm_reader_bytes(const dm_reader *reader);
