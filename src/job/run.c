@@ -75,6 +75,18 @@ dm_status dm_run_beat(dm_run *run) {
   return dm_stop_check(&run->stop);
 }
 
+void dm_run_beat_late(dm_run *run) {
+  dm_watch_moved(run->watch);
+  dm_watch_poll(run->watch);
+  if (run->told_late) return;
+  dm_status status = dm_stop_check(&run->stop);
+  if (!status) return;
+  run->told_late = true;
+  dm_log_line(&run->log, DM_LOG_WARNING,
+              "too late to be %s: every product is there, and C is written", status->message);
+  dm_status_free(status);
+}
+
 void dm_run_stop(dm_run *run) {
   dm_watch_stop(run->watch);
   dm_comm_free(run->near);

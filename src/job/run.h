@@ -31,6 +31,7 @@ struct dm_run {
   const char *command; /* as typed; for records and provenance */
   dm_stop stop;        /* off until the caller sets it */
   dm_watch *watch;     /* the watchdog, or NULL */
+  bool told_late;      /* that it is too late to stop */
   dm_pulse pulse;      /* of this run: dm_run_beat */
   dm_trace trace;      /* of this rank */
 };
@@ -52,6 +53,9 @@ void dm_run_phase(dm_run *run, const char *phase, int patience);
 
 /* The run has moved.  DM_E_STOPPED, from this rank alone, where it is asked to stop. */
 dm_status dm_run_beat(dm_run *run);
+
+/* The run has moved where it is too late to stop; says so, once, where it is asked to. */
+void dm_run_beat_late(dm_run *run);
 
 /* Collective; ends MPI. */
 void dm_run_stop(dm_run *run);
