@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs the Debian or Ubuntu packages that are missing; elsewhere says what is needed.
-# usage: scripts/packages.sh [build] [test] [lint] [cluster]
+# usage: scripts/packages.sh [build] [test] [lint] [cluster] [mpich]
 #   build    to build and run damier     test  its tests     lint  the checks of its sources
 #   cluster  the tests on nodes of one computer, with Slurm; nothing fails where it cannot be had
+#   mpich    a second MPI, beside Open MPI, which stays what mpicc and mpirun are
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
@@ -12,6 +13,7 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmp
 test_packages=(libcmocka-dev python3 python3-numpy python3-h5py hdf5-tools procps)
 lint_packages=(shellcheck clang-format mandoc)
 cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
+mpich_packages=(mpich libmpich-dev)
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
 
 # What must be there in the end, however it came.
@@ -28,7 +30,8 @@ for group in "${@:-build}"; do
   test) packages+=("${test_packages[@]}") tools+=("${test_tools[@]}") libraries+=("${test_libraries[@]}") ;;
   lint) packages+=("${lint_packages[@]}") tools+=("${lint_tools[@]}") ;;
   cluster) packages+=("${cluster_packages[@]}") ;;
-  *) die "no package group '$group'; there are build, test, lint and cluster" ;;
+  mpich) packages+=("${mpich_packages[@]}") ;;
+  *) die "no package group '$group'; there are build, test, lint, cluster and mpich" ;;
   esac
 done
 

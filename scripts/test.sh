@@ -131,6 +131,13 @@ if [ -n "$all" ]; then
     skip "build of the CUDA backend, for there is no nvcc"
   fi
 
+  if has mpicc.mpich && has mpiexec.mpich; then
+    step "build with MPICH" build mpich &&
+      run_tests mpich --tests-regex '^(ranks\.test_(agree|comm|execute|stop|transport)\.[123]|judge\.shapes)$'
+  else
+    skip "MPICH, for there is no mpicc.mpich and mpiexec.mpich ('scripts/packages.sh mpich' gets them)"
+  fi
+
   step "shellcheck" shellcheck -x scripts/*.sh .ci/run slurm/*.sh slurm/*.sbatch \
     tests/cluster/cluster tests/cluster/enter tests/cluster/slurm.sh || true
   step "man page" check_man_page || true

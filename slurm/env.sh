@@ -13,8 +13,10 @@
 # Open MPI over TCP, where a node has several networks:
 # export OMPI_MCA_btl_tcp_if_include=ib0
 
-# How ranks are started: srun or mpirun.  srun needs a Slurm with PMIx (srun --mpi=list).
+# How ranks are started: srun, mpirun (Open MPI), or mpiexec (MPICH, Intel MPI).  srun needs a Slurm
+# that speaks to the MPI: --mpi=pmix for Open MPI, another of 'srun --mpi=list' for others.
 # LAUNCHER=mpirun
+# SRUN_MPI=pmi2
 
 # bind=none leaves the placing of ranks on cores to the system.
 # BIND=none

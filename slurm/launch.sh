@@ -13,13 +13,13 @@ choose_launcher() {
   ranks=$(ranks_per_node)
   if [ -z "${LAUNCHER-}" ]; then
     LAUNCHER=mpirun
-    if srun --mpi=list 2>&1 | grep -q pmix; then LAUNCHER=srun; fi
+    if [ -n "${SRUN_MPI-}" ] || srun --mpi=list 2>&1 | grep -q pmix; then LAUNCHER=srun; fi
   fi
   case $LAUNCHER in
   srun)
     # A rank that ends alone must end all: else the others wait for it.  And a node that is gone must
     # not keep srun: a minute after the first rank has ended, all have.
-    launch=(srun --mpi=pmix --kill-on-bad-exit=1 --wait=60 --nodes="$nodes" --ntasks-per-node="$ranks"
+    launch=(srun --mpi="${SRUN_MPI:-pmix}" --kill-on-bad-exit=1 --wait=60 --nodes="$nodes" --ntasks-per-node="$ranks"
       --ntasks=$((nodes * ranks)) --cpu-bind="$bind")
     if [ -n "${SLURM_CPUS_PER_TASK-}" ]; then launch+=(--cpus-per-task="$SLURM_CPUS_PER_TASK"); fi
     ;;
@@ -36,8 +36,13 @@ choose_launcher() {
       launch=(mpirun -n $((nodes * ranks)) --map-by "ppr:$ranks:node:PE=$SLURM_CPUS_PER_TASK" --bind-to core)
     fi
     ;;
+  mpiexec)
+    # That of MPICH and Intel MPI (Hydra).
+    launch=("${MPIEXEC:-mpiexec}" -n $((nodes * ranks)) -ppn "$ranks")
+    if [ "$bind" != none ]; then launch+=(-bind-to "core:${SLURM_CPUS_PER_TASK:-1}"); fi
+    ;;
   *)
-    echo "LAUNCHER is '$LAUNCHER', and neither srun nor mpirun" >&2
+    echo "LAUNCHER is '$LAUNCHER', and none of srun, mpirun, mpiexec" >&2
     return 2
     ;;
   esac

@@ -43,6 +43,13 @@ static dm_status find_partition(const dm_call *call, dm_partition *p) {
   return DM_OK;
 }
 
+/* Seconds before the end at which Slurm should send USR1: while C is written nobody stops.  0:
+ * those of multiply.sbatch will do. */
+static int asked_notice(const dm_plan *plan) {
+  double notice = ceil(plan->forecast.write * time_factor / 60) * 60 + 60;
+  return notice > 120 ? (int)fmin(notice, 65535) : 0; /* 65535 is the most that Slurm takes */
+}
+
 static void print_lines(const dm_partition *p, const dm_plan *plan, int nodes) {
   char time[32], recipe[200];
   long long minutes = (long long)(asked_time(plan) / 60);
@@ -56,6 +63,7 @@ static void print_lines(const dm_partition *p, const dm_plan *plan, int nodes) {
   if (p->cores) printf("#SBATCH --cpus-per-task=%d\n", p->cores);
   if (gib > 0) printf("#SBATCH --mem=%lldG\n", gib);
   printf("#SBATCH --time=%02lld:%02lld:00\n", minutes / 60, minutes % 60);
+  if (asked_notice(plan)) printf("#SBATCH --signal=B:USR1@%d\n", asked_notice(plan));
 }
 
 dm_status dm_cli_plan_slurm(const dm_call *call, const dm_problem *problem, dm_plan *plan,

@@ -116,7 +116,13 @@ void dm_comm_library(char *text, int64_t size) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "unknown MPI";
   int length;
   MPI_Get_library_version(version, &length); /* may be called before MPI is started */
-  snprintf(text, (size_t)size, "%.*s", (int)strcspn(version, ",\n"), version);
+  version[strcspn(version, ",\n")] = 0;
+  /* "MPICH Version:\t4.0.2", "MVAPICH Version      :\t3.0" */
+  char *word = strstr(version, " Version");
+  const char *number = word ? word + strlen(" Version") : "";
+  if (word) *word = 0;
+  number += strspn(number, " :\t");
+  snprintf(text, (size_t)size, "%s%s%s", version, *number ? " " : "", number);
 }
 
 int dm_comm_rank(const dm_comm *comm) {

@@ -84,6 +84,18 @@ int dm_run_io_threads(const dm_run *run, int wanted) {
   return wanted >= 0 ? wanted : (int)dm_min(MOST_IO_THREADS, dm_pool_cores(run->local_ranks));
 }
 
+void dm_run_beat_late(dm_run *run) {
+  dm_watch_moved(run->watch);
+  dm_watch_poll(run->watch);
+  if (run->told_late) return;
+  dm_status status = dm_stop_check(&run->stop);
+  if (!status) return;
+  run->told_late = true;
+  dm_log_line(&run->log, DM_LOG_WARNING,
+              "too late to be %s: every product is there, and C is written", status->message);
+  dm_status_free(status);
+}
+
 void dm_run_stop(dm_run *run) {
   dm_watch_stop(run->watch);
   dm_comm_free(run->near);

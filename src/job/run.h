@@ -31,6 +31,7 @@ struct dm_run {
   const char *command; /* as typed; for records and provenance */
   dm_stop stop;        /* off until the caller sets it */
   dm_watch *watch;     /* the watchdog, or NULL */
+  bool told_late;      /* that it is too late to stop */
   dm_pulse pulse;      /* of this run: dm_run_beat */
   dm_trace trace;      /* of this rank */
 };
@@ -55,6 +56,9 @@ dm_status dm_run_beat(dm_run *run);
 
 /* Threads of this rank for files: WANTED, or, where that is negative, as many as help. */
 int dm_run_io_threads(const dm_run *run, int wanted);
+
+/* The run has moved where it is too late to stop; says so, once, where it is asked to. */
+void dm_run_beat_late(dm_run *run);
 
 /* Collective; ends MPI. */
 void dm_run_stop(dm_run *run);

@@ -107,8 +107,7 @@ static dm_status put_strips(storing *s) {
     DM_TRY(fetch_strip(s, at + s->height, !turn, &strip[!turn], &arrived[!turn]));
     DM_TRY(dm_backend_wait(s->task->backend, arrived[turn]));
     DM_TRY(put_strip(s, strip[turn], s->rows.begin + at));
-    dm_watch_moved(s->task->run->watch);
-    dm_watch_poll(s->task->run->watch);
+    dm_run_beat_late(s->task->run);
   }
   return DM_OK;
 }

@@ -25,7 +25,7 @@ def environment():
 
 def run(damier, ranks, *words, expect=0, timeout=120):
     """What the program prints; Failure where it does not exit with EXPECT."""
-    command = ["mpirun", "-n", str(ranks)] if ranks > 1 else []
+    command = [os.environ.get("MPIEXEC", "mpirun"), "-n", str(ranks)] if ranks > 1 else []
     command += [damier, *map(str, words)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True,
                           timeout=timeout, stdin=subprocess.DEVNULL)

@@ -55,12 +55,32 @@ static void nobody_asks(rank_test *test, dm_wishes wishes) {
   dm_status_free(status);
 }
 
+/* While C is written nobody stops, and rank 0 says so once. */
+static void too_late(rank_test *test) {
+  volatile sig_atomic_t arrived = 0;
+  char *said = NULL;
+  size_t size = 0;
+  const dm_log log = test->run.log;
+  test->run.stop = (dm_stop){.on = true, .arrived = &arrived};
+  test->run.log = (dm_log){open_memstream(&said, &size), DM_LOG_WARNING, test->run.rank};
+  dm_run_beat_late(&test->run);
+  arrived = SIGUSR1;
+  for (int i = 0; i < 3; i++) dm_run_beat_late(&test->run);
+  fclose(test->run.log.out);
+  test->run.log = log;
+  const char *wanted = "damier: warning: too late to be stopped early: SIGUSR1 arrived: every "
+                       "product is there, and C is written\n";
+  CHECK(test, strcmp(said, test->run.rank == 0 ? wanted : "") == 0, "said: %s", said);
+  free(said);
+}
+
 int main(void) {
   rank_test test = rank_test_start();
   const int ranks = test.run.ranks;
   one_asks(&test, (dm_wishes){.pm = 1, .pn = ranks, .pk = 1}, ranks - 1);
   one_asks(&test, (dm_wishes){.pm = 1, .pn = 1, .pk = 1}, 0); /* the others are idle */
   if (ranks == 4) one_asks(&test, (dm_wishes){.pm = 2, .pn = 2, .pk = 1}, 3);
+  too_late(&test);
   nobody_asks(&test, (dm_wishes){.pm = ranks, .pn = 1, .pk = 1});
   return rank_test_end(&test);
 }

@@ -1,8 +1,9 @@
 # A rank that is stopped is named, with exit 8; a job that is suspended as a whole and goes on is not.
 start() {
-  mpirun -n 3 damier bench multiply --size 256 --repetitions 1000000 --hang-timeout 2s -q >out 2>errors &
+  mpirun -n 3 damier bench multiply --size 256 --repetitions 1000000 --hang-timeout 2s >out 2>errors &
   launcher=$!
-  sleep 3 # all are multiplying
+  until grep -qs 'needs per rank' errors; do sleep 0.1; done # before, MPI itself may be waited for
+  sleep 1
 }
 fail_of() {
   pkill -STOP --parent $launcher "$@"
@@ -22,4 +23,4 @@ sleep 1
 pkill -USR1 --parent $launcher
 wait $launcher
 echo "exit $?"
-grep '^damier' errors
+grep '^damier: stopped' errors
