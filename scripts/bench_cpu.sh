@@ -17,7 +17,7 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 
-build_release -DDAMIER_CUDA=AUTO
+build_release -DDAMIER_CUDA=OFF
 use_fast_openblas
 records=$(mktemp)
 say "$pairs pairs of products of $size x $size matrices"

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-size=4096 number=2 pairs=10 grid=2x1 block=512 output=docs/results/scalapack.jsonl append=
+size=4096 number=2 pairs=10 grid=2x1 block=256 output=docs/results/scalapack.jsonl append=
 while [ $# -gt 0 ]; do
   case $1 in
   --append) append=1 && shift && continue ;;
@@ -23,7 +23,7 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 
-build_release -DDAMIER_CUDA=AUTO
+build_release -DDAMIER_CUDA=OFF
 use_fast_openblas
 pdgemm=$root/build/release/pdgemm
 mpicc -O2 tests/bench/pdgemm.c -o "$pdgemm" -lscalapack-openmpi -lopenblas -lm ||

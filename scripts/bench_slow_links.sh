@@ -21,7 +21,7 @@ while [ $# -gt 0 ]; do
 done
 
 cluster=$root/tests/cluster/cluster
-build_release -DDAMIER_CUDA=AUTO
+build_release -DDAMIER_CUDA=OFF
 use_fast_openblas
 records=$(mktemp)
 measured=$(mktemp -d)
