@@ -2,15 +2,16 @@
 # CPU: four ranks, each on a node of its own, over links of a known rate (tests/cluster; Linux, as root),
 # with and without overlap, turn about with the same products of panels that lie ready.
 # usage: scripts/bench_slow_links.sh [--rates "1 2"] [--sizes "2048 4096"] [--repetitions N]
-#                                    [--output FILE]
+#                                    [--output FILE] [--append]
 # Rates are in Gbit/s.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-rates="1 2" sizes="2048 4096" repetitions=10 output=docs/results/slow_links.jsonl
+rates="1 2" sizes="2048 4096" repetitions=10 output=docs/results/slow_links.jsonl append=
 while [ $# -gt 0 ]; do
   case $1 in
+  --append) append=1 && shift && continue ;;
   --rates) rates=$2 ;;
   --sizes) sizes=$2 ;;
   --repetitions) repetitions=$2 ;;
@@ -24,6 +25,7 @@ cluster=$root/tests/cluster/cluster
 build_release -DDAMIER_CUDA=OFF
 use_fast_openblas
 records=$(mktemp)
+if [ -n "$append" ]; then cp "$output" "$records"; fi
 measured=$(mktemp -d)
 trap 'rm -rf "$measured"; "$cluster" down' EXIT
 # measure RATE SIZE [OPTION...]

@@ -9,6 +9,7 @@ an interval is the 95 % confidence interval of the median, from order statistics
 """
 import argparse
 import json
+import math
 import pathlib
 import sys
 
@@ -61,6 +62,10 @@ def scalapack_table(records):
     return table(head, rows) + origin(records)
 
 
+def grid_ranks(record):
+    return math.prod(int(n) for n in record["plan"]["grid"].split("x"))
+
+
 def slow_links_table(records):
     """Products over links of a known rate, with and without overlap; turn about with the same of
     panels that lie ready, which is what computing takes."""
@@ -71,7 +76,9 @@ def slow_links_table(records):
         plain = [t for r in mine if not r["plan"]["overlap"] for t in r["repetitions"]["multiply_s"]]
         times = [t for r in hidden for t in r["repetitions"]["multiply_s"]]
         compute = [t for r in hidden for t in r["repetitions"]["local_s"]]
-        link = hidden[0]["moved"]["between_ranks_bytes"] * 8 / case[1]
+        one, used = hidden[0], grid_ranks(hidden[0])
+        runs = one["bench"]["warmup"] + one["bench"]["repetitions"]
+        link = one["moved"]["between_ranks_bytes"] / used / runs * 8 / case[1]
         ratios = [t / max(c, link) for t, c in zip(times, compute)]
         rows.append((case[0], hidden[0]["problem"]["work"], hidden[0]["plan"]["grid"],
                      f"{case[1] / 1e9:g}", len(times), estimate(compute, 3), f"{link:.3f}",
