@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# CPU: two ranks with one thread each against one process of the BLAS library with two threads,
-# turn about: A B A B ...
+# CPU: two ranks with one thread each, whose panels lie in memory that they share (A) or travel as
+# messages (C), against one process of the BLAS library with two threads (B), turn about: A B C A B C.
 # usage: scripts/bench_cpu.sh [--size N] [--pairs N] [--output FILE]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,14 +17,18 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 
-build_release -DDAMIER_CUDA=AUTO
+build_release -DDAMIER_CUDA=OFF
 use_fast_openblas
 records=$(mktemp)
 say "$pairs pairs of products of $size x $size matrices"
-for ((pair = 1; pair <= pairs; pair++)); do
+two_ranks() {
   mpirun -n 2 "$damier" bench multiply --size "$size" --threads 1 --repetitions 1 --warmup 1 \
-    -q --json "$records"
+    --transport "$1" -q --json "$records"
+}
+for ((pair = 1; pair <= pairs; pair++)); do
+  two_ranks window
   "$damier" bench multiply --size "$size" --threads 2 --repetitions 1 --warmup 1 \
     --against-library -q --json "$records"
+  two_ranks host
 done
 keep_records "$records" "$output"

@@ -9,6 +9,7 @@ an interval is the 95 % confidence interval of the median, from order statistics
 """
 import argparse
 import json
+import math
 import pathlib
 import sys
 
@@ -17,27 +18,75 @@ from tables import estimate, machine_ranks, median, met, milliseconds, origin, t
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 GOAL_CPU, GOAL_GPU, GOAL_IO, GOAL_UNPACK = 1.05, 0.98, 0.90, 0.80
+GOAL_SCALAPACK, GOAL_SLOW = 1.00, 1.10
 GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
 
 
 def cpu_table(records):
-    """Pairs of a run on several ranks (A) and the library in one process (B)."""
+    """Runs on several ranks, by each transport, and the library in one process, turn about."""
     rows = []
     for size in sorted({r["problem"]["shape"] for r in records}):
         of_size = [r for r in records if r["problem"]["shape"] == size]
-        ours = [r["repetitions"]["multiply_s"][0] for r in of_size if machine_ranks(r) > 1]
         library = [r["repetitions"]["library_s"][0] for r in of_size
                    if machine_ranks(r) == 1 and "library_s" in r["repetitions"]]
-        pairs = list(zip(ours, library))
-        if not pairs:
-            continue
-        ratios = [a / b for a, b in pairs]
-        verify = [r["repetitions"]["verify_s"][0] for r in of_size if machine_ranks(r) > 1]
-        rows.append((size, of_size[0]["problem"]["work"], len(pairs), estimate(ours, 3),
-                     estimate(library, 3), estimate(ratios, 3),
-                     met("≤", GOAL_CPU, median(ratios) <= GOAL_CPU), milliseconds(verify)))
-    head = ("m × n × k", "type", "pairs", "2 ranks × 1 thread, s", "library, 2 threads, s",
-            "time / library's", "goal", "verifying C, ms")
+        several = [r for r in of_size if machine_ranks(r) > 1]
+        for transport in dict.fromkeys(r["transport"]["name"] for r in several):
+            mine = [r for r in several if r["transport"]["name"] == transport]
+            ours = [r["repetitions"]["multiply_s"][0] for r in mine]
+            ratios = [a / b for a, b in zip(ours, library)]
+            verify = [r["repetitions"]["verify_s"][0] for r in mine]
+            rows.append((size, of_size[0]["problem"]["work"], transport, len(ratios),
+                         estimate(ours, 3), estimate(library, 3), estimate(ratios, 3),
+                         met("≤", GOAL_CPU, median(ratios) <= GOAL_CPU), milliseconds(verify)))
+    head = ("m × n × k", "type", "transport", "pairs", "2 ranks × 1 thread, s",
+            "library, 2 threads, s", "time / library's", "goal", "verifying C, ms")
+    return table(head, rows) + origin(records)
+
+
+def scalapack_table(records):
+    """Runs of damier and of pdgemm, turn about."""
+    rows = []
+    for case in dict.fromkeys((r["problem"]["shape"], machine_ranks(r)) for r in records):
+        mine = [r for r in records if (r["problem"]["shape"], machine_ranks(r)) == case]
+        ours = [r["repetitions"]["multiply_s"][0] for r in mine if r["verb"] == "bench multiply"]
+        theirs = [r for r in mine if r["verb"] == "bench pdgemm"]
+        times = [r["repetitions"]["multiply_s"][0] for r in theirs]
+        ratios = [a / b for a, b in zip(ours, times)]
+        sound = all(r["verification"]["verdict"] == "PASS" for r in mine)
+        rows.append((case[0], case[1], f"{theirs[0]['bench']['grid']}, {theirs[0]['bench']['block']}",
+                     len(ratios), estimate(ours, 3), estimate(times, 3), estimate(ratios, 3),
+                     met("≤", GOAL_SCALAPACK, median(ratios) <= GOAL_SCALAPACK),
+                     "all" if sound else "NOT ALL"))
+    head = ("m × n × k", "ranks × 1 thread", "pdgemm's grid, block", "pairs", "damier, s", "pdgemm, s",
+            "time / pdgemm's", "goal", "verified")
+    return table(head, rows) + origin(records)
+
+
+def grid_ranks(record):
+    return math.prod(int(n) for n in record["plan"]["grid"].split("x"))
+
+
+def slow_links_table(records):
+    """Products over links of a known rate, with and without overlap; turn about with the same of
+    panels that lie ready, which is what computing takes."""
+    rows = []
+    for case in dict.fromkeys((r["problem"]["shape"], r["link_bits"]) for r in records):
+        mine = [r for r in records if (r["problem"]["shape"], r["link_bits"]) == case]
+        hidden = [r for r in mine if r["plan"]["overlap"]]
+        plain = [t for r in mine if not r["plan"]["overlap"] for t in r["repetitions"]["multiply_s"]]
+        times = [t for r in hidden for t in r["repetitions"]["multiply_s"]]
+        compute = [t for r in hidden for t in r["repetitions"]["local_s"]]
+        one, used = hidden[0], grid_ranks(hidden[0])
+        runs = one["bench"]["warmup"] + one["bench"]["repetitions"]
+        link = one["moved"]["between_ranks_bytes"] / used / runs * 8 / case[1] if case[1] else 0.0
+        ratios = [t / max(c, link) for t, c in zip(times, compute)]
+        rows.append((case[0], hidden[0]["problem"]["work"], hidden[0]["plan"]["grid"],
+                     f"{case[1] / 1e9:g}" if case[1] else "not limited", len(times),
+                     estimate(compute, 3), f"{link:.3f}" if link else "",
+                     estimate(times, 3), estimate(ratios, 3),
+                     met("≤", GOAL_SLOW, median(ratios) <= GOAL_SLOW), estimate(plain, 3)))
+    head = ("m × n × k", "type", "grid", "Gbit/s", "runs", "computing, s", "bytes / link, s", "time, s",
+            "time / the larger", "goal", "without overlap, s")
     return table(head, rows) + origin(records)
 
 
@@ -129,6 +178,10 @@ def unpack_table(records):
 
 
 def kind_of(record):
+    if "link_bits" in record:
+        return "slow links"
+    if record["file"] == "scalapack":
+        return "scalapack"
     if record["verb"] == "bench io":
         return "unpack" if "unpack_s" in record["repetitions"] else "io"
     if record["verb"] == "bench kernels":
@@ -142,6 +195,8 @@ def kind_of(record):
 
 # Of each page the tables by name: the kind of record that each is made of, and how.
 PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table),
+                            "scalapack": ("scalapack", scalapack_table),
+                            "slow links": ("slow links", slow_links_table),
                             "links": ("links", links_table),
                             "io": ("io", io_table)},
          "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
@@ -165,7 +220,8 @@ def main():
     options = parser.parse_args()
     # A pattern that matched nothing stays as it is: there are no records then.
     files = [pathlib.Path(name) for name in sorted(options.files) if "*" not in name]
-    records = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    records = [{"file": file.stem, **json.loads(line)}
+               for file in files for line in file.read_text().splitlines()]
     for page, makers in PAGES.items():
         old = (DOCS / page).read_text()
         new = page_with_tables(old, makers, records)

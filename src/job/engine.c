@@ -152,7 +152,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   machine->host_bytes = -values[0];
   machine->device_bytes = -values[1];
   machine->ranks_per_node = (int)values[2];
-  if (machine->device_links && rates->between > 0)
+  if ((machine->device_links || !gpu) && rates->between > 0)
     machine->network = steady(machine->network, rates->between * (double)values[2]);
   for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] /= (double)values[3];
   machine->flops_tf32 /= (double)values[3];

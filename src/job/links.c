@@ -42,9 +42,13 @@ static void choose(dm_links *links, const dm_transport_ops *ops, const dm_link_r
 static dm_status take_named(const dm_run *run, dm_backend *backend, const char *name,
                             dm_links *links) {
   const dm_transport_ops *ops = dm_transport_find(name);
-  dm_link_rates rates;
+  dm_link_rates rates, between = {0};
   if (!ops) return dm_fail(DM_E_USAGE, "there is no transport '%s'", name);
   dm_status status = attempt(run, backend, ops, links, &rates);
+  if (!status && ops->window && run->nodes > 1) { /* it takes host there */
+    status = attempt(run, backend, dm_transport_find("host"), links, &between);
+    rates.between = between.between;
+  }
   if (status) {
     status->code = DM_E_DEVICE; /* whatever it was: this transport is not to be had */
     return ops->not_built ? status : dm_context(status, "transport %s", name);
@@ -98,6 +102,7 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
   const dm_transport_ops *host = dm_transport_find("host");
   DM_TRY(attempt(run, backend, host, links, &rates));
   if (!links->chosen) choose(links, host, &rates);
+  if (links->chosen->window) links->rates.between = rates.between; /* it takes host there */
   return DM_OK;
 }
 

@@ -11,13 +11,16 @@
 
 enum {
   SLOTS = 2, /* one is filled while the other is read; a third gained nothing in the model */
+  SLOTS_CROSSING = 4, /* a message of a CPU rank waits, some times over, until a piece of a product
+                         is done at its other end; measured over links of 1 Gbit/s */
   SLOTS_IN_PLACE = 3, /* cost nothing there, and a late panel has the time of a product more */
   FEWEST_PANELS = 4,  /* of a layer that streams: keeps the first and the last one short */
   SHORT_LAYER = 32,   /* units of DM_PANEL_STEP; shorter ones may have fewer panels */
   MOST_VARIANTS = 12, /* two residences each of A and B: in place, in a ring, by the host */
   WINDOWED = 1536, /* a width that costs a CPU product nothing: it is cut at 384 anyway, and between
                       panels a run can be stopped */
-  NARROW = 512,    /* a width that only a lack of memory justifies */
+  NARROW_CROSSING = 128,
+  NARROW = 512, /* a width that only a lack of memory justifies */
 };
 
 static const double tolerance = 1.005; /* of the time between the files, for less memory */
@@ -39,11 +42,18 @@ static bool streams(const dm_plan *plan) {
          dm_plan_uploads_b(plan);
 }
 
-static void set_panels(dm_plan *plan, int64_t kb) {
+/* Panels come as messages from other nodes to ranks that multiply on the CPU. */
+static bool crosses(const dm_question *question, const dm_plan *plan) {
+  return !plan->gpu && streams(plan) && dm_plan_used(plan) > question->machine->ranks_per_node;
+}
+
+static void set_panels(const dm_question *question, dm_plan *plan, int64_t kb) {
   plan->kb = kb;
   plan->panels = dm_ceil_div(plan->problem.k, kb);
   int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
-  int64_t slots = plan->in_place ? SLOTS_IN_PLACE : SLOTS;
+  int64_t slots = plan->in_place            ? SLOTS_IN_PLACE
+                  : crosses(question, plan) ? SLOTS_CROSSING
+                                            : SLOTS;
   plan->slots = plan->overlap ? (int)dm_min(slots, longest) : 1;
 }
 
@@ -146,9 +156,10 @@ static bool choose_width(const dm_question *question, dm_plan *plan) {
   int64_t width[64], chosen = 0;
   double least = INFINITY;
   int count = widths(question, plan, width);
+  const int64_t narrow = crosses(question, plan) ? NARROW_CROSSING : NARROW;
   for (int i = 0; i < count; i++) {
-    if (chosen > 0 && width[i] < NARROW) break;
-    set_panels(plan, width[i]);
+    if (chosen > 0 && width[i] < narrow) break;
+    set_panels(question, plan, width[i]);
     if (dm_plan_pressure(plan, question->machine) > 1) continue;
     dm_forecast f = dm_plan_forecast(plan, question->machine);
     double between_files = f.gemm + f.exposed + f.reduce;
@@ -156,7 +167,7 @@ static bool choose_width(const dm_question *question, dm_plan *plan) {
     least = fmin(least, between_files);
   }
   if (chosen == 0) return false;
-  set_panels(plan, chosen);
+  set_panels(question, plan, chosen);
   plan->forecast = dm_plan_forecast(plan, question->machine);
   return true;
 }
@@ -179,7 +190,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   base.copies_a = question->machine->copies_a;
   base.copies_b = question->machine->copies_b;
   base.a = base.b = DM_IN_HOST;
-  set_panels(&base, DM_PANEL_STEP); /* something for the counts below */
+  set_panels(question, &base, DM_PANEL_STEP); /* something for the counts below */
   set_box(question, &base);
   set_windows(question, &base);
   int count = residences(question, &base, variants);

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# CPU: four ranks, each on a node of its own, over links of a known rate (tests/cluster; Linux, as root),
+# with and without overlap, turn about with the same products of panels that lie ready.
+# usage: scripts/bench_slow_links.sh [--rates "1 2"] [--sizes "2048 4096"] [--repetitions N]
+#                                    [--output FILE] [--append]
+# Rates are in Gbit/s; 0 is no limit: what the network's work alone costs the cores.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+
+rates="1 2" sizes="2048 4096" repetitions=10 output=docs/results/slow_links.jsonl append=
+while [ $# -gt 0 ]; do
+  case $1 in
+  --append) append=1 && shift && continue ;;
+  --rates) rates=$2 ;;
+  --sizes) sizes=$2 ;;
+  --repetitions) repetitions=$2 ;;
+  --output) output=$2 ;;
+  *) die "unknown option '$1'; see the begin of this script" ;;
+  esac
+  shift 2
+done
+
+cluster=$root/tests/cluster/cluster
+build_release -DDAMIER_CUDA=OFF
+use_fast_openblas
+records=$(mktemp)
+if [ -n "$append" ]; then cp "$output" "$records"; fi
+measured=$(mktemp -d)
+trap 'rm -rf "$measured"; "$cluster" down' EXIT
+# measure RATE SIZE [OPTION...]
+measure() {
+  local rate=$1 size=$2
+  shift 2
+  "$cluster" run --map-by ppr:1:node -x OPENBLAS_CORETYPE -- "$damier" bench multiply --size "$size" \
+    --threads 1 --repetitions "$repetitions" --warmup 1 --against-local "$@" -q -q --json - \
+    >"$measured/record"
+  sed "s/^{/{\"link_bits\":${rate}e9,/" "$measured/record" >>"$records"
+}
+for rate in $rates; do
+  say "links of $rate Gbit/s"
+  limit=()
+  if [ "$rate" != 0 ]; then limit=(--rate "$(awk "BEGIN { print $rate * 1000 }")mbit"); fi
+  "$cluster" up --nodes 4 "${limit[@]}"
+  for size in $sizes; do
+    measure "$rate" "$size"
+    measure "$rate" "$size" --no-overlap
+  done
+  "$cluster" down
+done
+keep_records "$records" "$output"
