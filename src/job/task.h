@@ -25,6 +25,7 @@ typedef struct dm_factor {
   const dm_comm *peers;           /* who share a panel: the grid row (A) or column (B) */
   /* Of the peers' pieces, while a gather is posted: where in the slot, where in their shares. */
   int64_t *offset, *bytes, *source;
+  uint64_t fillings; /* of the share, before those of the present loop: see dm_gather */
 } dm_factor;
 
 /* Seconds this rank spent, and bytes it moved.  Of multiply, gemm is what had a product under way;
@@ -55,6 +56,8 @@ typedef struct dm_task {
 typedef struct dm_task_calls {
   void *context;
   dm_status (*load)(void *context, dm_task *task, dm_matrix matrix);
+  /* With it a load may go on behind the loop's back: *PANELS of the layer are there so far. */
+  dm_status (*loaded)(void *context, dm_task *task, dm_matrix matrix, int64_t *panels);
   dm_status (*store)(void *context, dm_task *task);
   void (*progress)(void *context, int64_t done, int64_t total); /* in panels */
   bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
