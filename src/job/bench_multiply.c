@@ -20,7 +20,7 @@ typedef struct bench {
   dm_setup setup;
   dm_task task;
   bool task_opened;
-  dm_phases spent; /* by this rank in all repetitions */
+  dm_phases spent;    /* by this rank in all repetitions */
   dm_bench_host host; /* where plan->brought */
   dm_freivalds *check;
   dm_verdict worst; /* of all repetitions */

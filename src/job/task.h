@@ -28,6 +28,13 @@ typedef struct dm_factor {
   uint64_t fillings; /* of the share, before those of the present loop: see dm_gather */
 } dm_factor;
 
+/* A sum over layers that goes on: pieces are pulled, then added, then the peers read the rest. */
+typedef struct dm_summing {
+  enum { DM_SUM_RESTS, DM_SUM_PULLS, DM_SUM_DRAINS } stage;
+  uint64_t turn; /* sums begun */
+  int ticket;
+} dm_summing;
+
 /* Seconds this rank spent, and bytes it moved.  Of multiply, gemm is what had a product under way;
  * of the rest, gathers were under way in exposed_fetch, and nothing but copies in exposed_upload.
  */
@@ -49,6 +56,7 @@ typedef struct dm_task {
   dm_view c;      /* sums of products: the block, where the backend multiplies */
   dm_view c_sum;  /* pk > 1: rows c_share of it, summed over the layers; in host memory, or ... */
   void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */
+  dm_summing summing;
   dm_phases phases;
 } dm_task;
 
@@ -100,6 +108,6 @@ dm_status dm_task_reduce(dm_task *task);
  * (reduce_device.c) */
 bool dm_task_reduces_on_device(const dm_task *task);
 dm_status dm_task_open_pieces(dm_task *task);
-dm_status dm_task_reduce_on_device(dm_task *task);
+dm_status dm_task_reduce_on_device(dm_task *task, bool *done); /* again until it is done */
 
 #endif
