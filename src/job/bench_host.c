@@ -6,6 +6,8 @@
 #include "core/checked.h"
 #include "core/fill.h"
 
+enum { LEAST_PART = 256 }; /* columns, and their borders are multiples of it */
+
 static dm_view in_host(const dm_bench_host *host, dm_matrix matrix, int64_t panel) {
   const dm_task *task = host->task;
   const dm_view piece = dm_task_piece(task, matrix, panel);
@@ -38,6 +40,27 @@ static dm_status take_pieces(dm_bench_host *host, dm_matrix matrix) {
   return DM_OK;
 }
 
+/* Whether all panels of MATRIX are on the GPU after the loop. */
+static bool stays(const dm_task *task, dm_matrix matrix) {
+  const dm_plan *plan = task->plan;
+  const bool fetches = matrix == DM_A ? dm_plan_fetches_a(plan) : dm_plan_fetches_b(plan);
+  return !fetches || plan->in_place;
+}
+
+/* A half, that panels are brought behind, then ever less: nothing hides the return of the last. */
+static void choose_parts(dm_bench_host *host) {
+  const dm_task *task = host->task;
+  const int64_t cols = task->c.cols;
+  host->parts = 1;
+  host->border[1] = cols;
+  if (task->plan->pk > 1 || !stays(task, DM_A) || !stays(task, DM_B)) return;
+  if (cols < 8 * LEAST_PART || dm_range_size(task->panels) == 0) return;
+  host->parts = DM_RETURNS;
+  for (int i = 1; i < DM_RETURNS; i++)
+    host->border[i] = dm_round_up(cols - (cols >> i), LEAST_PART);
+  host->border[DM_RETURNS] = cols;
+}
+
 dm_status dm_bench_host_open(dm_task *task, dm_bench_host *host) {
   *host = (dm_bench_host){.task = task};
   if (task->place.idle) return DM_OK;
@@ -51,6 +74,7 @@ dm_status dm_bench_host_open(dm_task *task, dm_bench_host *host) {
   void *memory;
   DM_TRY(dm_backend_alloc(task->backend, DM_HOST, bytes, &memory));
   host->c = dm_view_row_major(memory, task->c.dtype, dm_range_size(rows), task->c.cols);
+  choose_parts(host);
   return DM_OK;
 }
 
@@ -96,6 +120,7 @@ dm_status dm_bench_host_load(void *context, dm_task *task, dm_matrix matrix) {
   dm_bench_host *host = context;
   host->arrived[matrix] = 0;
   if (matrix == DM_A) return DM_OK;
+  task->first_cols = host->border[1];
   for (int64_t p = task->panels.begin; p < task->panels.end; p++) {
     DM_TRY(post(host, DM_A, p));
     DM_TRY(post(host, DM_B, p));
@@ -112,11 +137,40 @@ dm_status dm_bench_host_loaded(void *context, dm_task *task, dm_matrix matrix, i
   return DM_OK;
 }
 
-dm_status dm_bench_host_return(dm_bench_host *host) {
+static dm_view part_of(const dm_bench_host *host, dm_view view, int part) {
+  return dm_view_sub(view, 0, host->border[part], view.rows,
+                     host->border[part + 1] - host->border[part]);
+}
+
+static dm_view panel_of(const dm_task *task, dm_matrix matrix, int64_t panel) {
+  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  return factor->device_ring ? dm_task_slot(task, matrix, panel, 0, DM_DEVICE)
+                             : dm_task_piece(task, matrix, panel);
+}
+
+static dm_status multiply_part(const dm_bench_host *host, int part, dm_event *done) {
   const dm_task *task = host->task;
+  for (int64_t p = task->panels.begin; p < task->panels.end; p++)
+    DM_TRY(dm_backend_gemm(task->backend, part_of(host, task->c, part), panel_of(task, DM_A, p),
+                           part_of(host, panel_of(task, DM_B, p), part), p > task->panels.begin,
+                           done));
+  return DM_OK;
+}
+
+dm_status dm_bench_host_return(dm_bench_host *host) {
+  dm_task *task = host->task;
+  dm_event computed[DM_RETURNS] = {0}, copied[DM_RETURNS] = {0};
   if (task->place.idle) return DM_OK;
+  task->first_cols = 0;
   host->sums = task->plan->pk > 1 ? task->c_sum : task->c;
-  return copy(host, host->c, host->sums);
+  for (int i = 1; i < host->parts; i++) DM_TRY(multiply_part(host, i, &computed[i]));
+  for (int i = 0; i < host->parts; i++) {
+    DM_TRY(dm_backend_wait(task->backend, computed[i]));
+    DM_TRY(dm_backend_copy(task->backend, part_of(host, host->c, i), part_of(host, host->sums, i),
+                           &copied[i]));
+  }
+  for (int i = 0; i < host->parts; i++) DM_TRY(dm_backend_wait(task->backend, copied[i]));
+  return DM_OK;
 }
 
 dm_status dm_bench_host_show(dm_bench_host *host) {

@@ -130,8 +130,11 @@ static dm_status post_gemm(execution *x, slot_state *state) {
   const dm_step *step = &state->step;
   bool accumulate = step->panel != task->panels.begin;
   x->products_posted++;
-  return dm_backend_gemm(task->backend, task->c, operand(task, DM_A, step),
-                         operand(task, DM_B, step), accumulate, &state->event);
+  const int64_t cols = task->first_cols ? task->first_cols : task->c.cols;
+  const dm_view b = operand(task, DM_B, step);
+  return dm_backend_gemm(task->backend, dm_view_sub(task->c, 0, 0, task->c.rows, cols),
+                         operand(task, DM_A, step), dm_view_sub(b, 0, 0, b.rows, cols), accumulate,
+                         &state->event);
 }
 
 /* How far the load is; peers may read what is there. */

@@ -53,7 +53,8 @@ typedef struct dm_task {
   dm_comm *grid_row, *grid_column, *layers; /* NULL on an idle rank */
   dm_range rows, cols, panels;              /* of this rank's block and layer */
   dm_factor a, b;
-  dm_view c;      /* sums of products: the block, where the backend multiplies */
+  int64_t first_cols; /* of the block, that the loop's products compute; 0: all */
+  dm_view c;          /* sums of products: the block, where the backend multiplies */
   dm_view c_sum;  /* pk > 1: rows c_share of it, summed over the layers; in host memory, or ... */
   void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */
   dm_summing summing;
