@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Several GPUs of one node: products whose panels travel between GPUs, turn about with the same
-# products of panels that lie ready ("nothing moved").
+# products of panels that lie ready ("nothing moved") and with one library call of each GPU's block.
 # usage: scripts/bench_links.sh [--repetitions N] [--output FILE] [--transport NAME]
+# Four H200s take about 150 s with --repetitions 5.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
@@ -19,15 +20,20 @@ done
 count=$(gpus)
 [ "$count" -gt 1 ] || die "this takes a node with several GPUs; here are $count"
 
-build_release -DDAMIER_CUDA=ON
+[ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=ON
+program=${DAMIER:-$damier}
 records=$(mktemp)
-bench() {
+run() {
   local number=$1
   shift
   note "$number GPUs: $*"
-  ranks "$number" "$damier" bench multiply --backend cuda --from device --against-local \
-    --transport "$transport" --require-gpu-per-rank --repetitions "$repetitions" -q \
-    --json "$records" "$@"
+  ranks "$number" "$program" bench multiply --backend cuda --require-gpu-per-rank \
+    --repetitions "$repetitions" -q --json "$records" "$@"
+}
+bench() {
+  local number=$1
+  shift
+  run "$number" --from device --against-local --against-library --transport "$transport" "$@"
 }
 say "squares"
 for size in 16384 32768; do
@@ -37,7 +43,6 @@ for type in "f32 --compute tf32" bf16; do
   read -ra words <<<"--type $type"
   bench "$count" --size 32768 "${words[@]}"
 done
-bench "$count" --size 65536 --type bf16
 say "largeK, largeM, flat"
 bench "$count" --m 6000 --n 6000 --k 300000
 bench "$count" --m 300000 --n 6000 --k 6000
@@ -45,5 +50,13 @@ bench "$count" --m 60000 --n 60000 --k 5000
 say "fewer GPUs"
 for number in $(seq 2 $((count - 1))); do
   bench "$number" --size 32768
+done
+say "from pinned host memory and back, and through the host"
+run "$count" --from host --size 32768
+run "$count" --transport host --from host --size 16384 --grid 2x2x1
+say "two pretended nodes"
+for way in ipc+host ipc+nccl; do
+  run "$count" --from device --against-local --transport $way --pretend-nodes 2 --size 32768 \
+    --grid 2x2x1 || note "$way is not to be had"
 done
 keep_records "$records" "$output"

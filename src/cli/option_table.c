@@ -131,7 +131,7 @@ const dm_option dm_cli_options[] = {
     {"warmup", 0, "N", BENCH_M, DM_GROUP_MEASURE, "1", NULL,
      "runs before the first measured one", dm_cli_set_count, AT(warmup)},
     {"against-library", 0, NULL, BENCH_M, DM_GROUP_MEASURE, NULL, NULL,
-     "alternate with direct calls of the library in the same process",
+     "alternate with one library call of each rank's whole block of C, all at once",
      dm_cli_set_flag, AT(against_library)},
     {"sizes", 0, "N,N,...", TUNE, DM_GROUP_MEASURE, NULL, "one for each class",
      "m, n and k of the products that are measured", dm_cli_set_text, AT(sizes)},

@@ -12,7 +12,7 @@ typedef struct dm_bench_multiply {
   dm_engine engine;
   bool from_device, from_host; /* operands start there; neither: where the plan puts them */
   bool verify;
-  bool against_library; /* alternate with one direct call of the library, in the same process */
+  bool against_library; /* alternate with one library call of each rank's whole block of C */
   bool against_local;   /* alternate with the same products of panels that lie ready */
   int warmup, repetitions;
   uint64_t seed;

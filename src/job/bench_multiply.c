@@ -7,6 +7,8 @@
 #include "core/clock.h"
 #include "core/fill.h"
 #include "job/bench.h"
+#include "job/bench_host.h"
+#include "job/bench_library.h"
 #include "job/engine.h"
 #include "job/phases.h"
 #include "job/statistics.h"
@@ -20,18 +22,23 @@ typedef struct bench {
   dm_task task;
   bool task_opened;
   dm_phases spent; /* by this rank in all repetitions */
+  dm_bench_library call;
+  dm_bench_host host; /* where plan->brought */
   dm_freivalds *check;
   dm_verdict worst; /* of all repetitions */
   double *seconds, *exposed, *verify, *library, *local;
 } bench;
 
 /* op(A) and op(B) are generated where they lie, each from its own seed. */
+static dm_generator generator_of(const bench *b, dm_matrix matrix) {
+  const bool whole = b->setup.plan.problem.work == DM_I8;
+  return (dm_generator){.kind = whole ? DM_INTEGER : DM_UNIFORM,
+                        .seed = b->wanted->seed + (uint64_t)matrix,
+                        .parameter = whole ? 8 : 0};
+}
+
 static dm_status generate(void *context, dm_task *task, dm_matrix matrix) {
-  const bench *b = context;
-  bool whole = task->plan->problem.work == DM_I8;
-  dm_generator generator = {.kind = whole ? DM_INTEGER : DM_UNIFORM,
-                            .seed = b->wanted->seed + (uint64_t)matrix,
-                            .parameter = whole ? 8 : 0};
+  const dm_generator generator = generator_of(context, matrix);
   for (int64_t p = task->panels.begin; p < task->panels.end; p++)
     DM_TRY(dm_backend_fill(task->backend, dm_task_piece(task, matrix, p), &generator,
                            dm_task_piece_rows(task, matrix, p).begin,
@@ -73,20 +80,26 @@ static dm_status verify(bench *b, double *seconds) {
 }
 
 static dm_status multiply_once(bench *b, double *seconds, double *exposed) {
-  const dm_task_calls none = {0};
+  const bool brought = b->setup.plan.brought;
+  const dm_task_calls none = {0}, bring = {.context = &b->host,
+                                           .load = dm_bench_host_load,
+                                           .loaded = dm_bench_host_loaded};
+  if (brought) DM_TRY(dm_bench_host_spoil(&b->host));
   DM_TRY(dm_comm_barrier(b->run->world));
   double start = dm_now();
   dm_trace_count_anew(&b->run->trace);
-  DM_TRY(dm_execute(&b->task, DM_PRODUCTS, &none));
+  DM_TRY(brought ? dm_execute(&b->task, DM_LOADS | DM_PRODUCTS, &bring)
+                 : dm_execute(&b->task, DM_PRODUCTS, &none));
   double products = dm_now() - start;
   dm_phases_take(&b->run->trace, products, &b->spent);
   DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
+  if (brought) DM_TRY(dm_bench_host_return(&b->host));
   double times[2] = {dm_now() - start, products - b->run->trace.busy[DM_ROW_COMPUTE]};
   b->spent.reduce += times[0] - products;
   DM_TRY(dm_comm_max_f64(b->run->world, times, 2));
   *seconds = times[0];
   *exposed = times[1];
-  return DM_OK;
+  return brought ? dm_bench_host_show(&b->host) : DM_OK;
 }
 
 /* The products alone, of whatever the slots hold since the last run: what is left of the time when
@@ -100,28 +113,15 @@ static dm_status local_once(bench *b, double *seconds) {
   return dm_comm_max_f64(b->run->world, seconds, 1);
 }
 
-static dm_status library_once(bench *b, double *seconds) {
-  dm_task *task = &b->task;
-  return b->setup.backend->ops->direct(b->setup.backend, task->c, dm_task_piece(task, DM_A, 0),
-                                       dm_task_piece(task, DM_B, 0), seconds);
-}
-
 static dm_status check_library(const bench *b) {
-  if (!b->wanted->against_library) return DM_OK;
-  const dm_plan *plan = &b->setup.plan;
-  if (!b->setup.backend->ops->direct)
-    return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",
-                   b->setup.backend->ops->name);
-  if (dm_plan_used(plan) > 1 || plan->panels > 1 || dm_plan_uploads_a(plan) ||
-      dm_plan_uploads_b(plan))
-    return dm_hint(dm_fail(DM_E_USAGE, "--against-library needs whole matrices on one rank"),
-                   "one rank, without --panel; on a GPU --from device");
-  return DM_OK;
+  if (!b->wanted->against_library || b->setup.backend->ops->direct) return DM_OK;
+  return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",
+                 b->setup.backend->ops->name);
 }
 
 /* What the multiplication is compared with, if with anything. */
 static dm_status compare_once(bench *b, double *library, double *local) {
-  if (b->wanted->against_library) DM_TRY(library_once(b, library));
+  if (b->wanted->against_library) DM_TRY(dm_bench_library_run(&b->task, &b->call, library));
   if (b->wanted->against_local) DM_TRY(local_once(b, local));
   return DM_OK;
 }
@@ -173,6 +173,7 @@ static void record_statistics(dm_record *record, const char *name, const char *l
 }
 
 static const char *place_of(const dm_plan *plan) {
+  if (plan->brought) return "pinned host memory, where C returns to";
   if (plan->a != plan->b) return "device and host memory";
   return plan->a == DM_IN_DEVICE ? "device memory" : "host memory";
 }
@@ -222,7 +223,7 @@ static dm_status open(bench *b) {
   DM_TRY(dm_comm_agree(b->run->world, problem_of(wanted, &problem)));
   dm_engine engine = wanted->engine;
   engine.wishes.from_device = wanted->from_device;
-  engine.wishes.from_host = wanted->from_host;
+  engine.wishes.from_host = engine.wishes.brings = wanted->from_host;
   DM_TRY(dm_setup_open(b->run, &engine, &problem, &b->setup));
   DM_TRY(dm_comm_agree(b->run->world, check_library(b)));
   double *all;
@@ -245,6 +246,11 @@ static dm_status measure(bench *b, dm_record *record) {
   DM_TRY(open(b));
   DM_TRY(dm_comm_agree(b->run->world, dm_execute(&b->task, DM_LOADS, &calls)));
   if (b->wanted->verify) DM_TRY(dm_check_operands(&b->task, b->check));
+  if (b->setup.plan.brought)
+    DM_TRY(dm_comm_agree(b->run->world, dm_bench_host_open(&b->task, &b->host)));
+  const dm_generator generators[2] = {generator_of(b, DM_A), generator_of(b, DM_B)};
+  if (b->wanted->against_library)
+    DM_TRY(dm_comm_agree(b->run->world, dm_bench_library_open(&b->task, generators, &b->call)));
   dm_run_phase(b->run, "measuring", 1);
   DM_TRY(repeat(b));
   dm_phases worst;
@@ -259,6 +265,8 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
   bench b = {.run = run, .wanted = wanted, .worst = {.pass = true, .worst_row = -1}};
   dm_status status = measure(&b, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
+  dm_bench_library_close(&b.task, &b.call);
+  dm_bench_host_close(&b.host);
   if (b.task_opened) dm_task_close(&b.task);
   dm_freivalds_free(b.check);
   free(b.seconds);

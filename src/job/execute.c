@@ -24,6 +24,8 @@ typedef struct execution {
   slot_state window[WINDOW]; /* step i stands at i % WINDOW */
   int64_t first, end;        /* steps in the window */
   bool exhausted;
+  bool brings;       /* loads go on behind the loop's back */
+  int64_t loaded[2]; /* panels of A and B that are there */
   int64_t products_posted, products_done;
   int64_t begun; /* panels that were begun, counted within the layer */
   dm_halt halt;
@@ -37,9 +39,16 @@ static bool step_done(execution *x, int64_t index) {
   return index < x->first || state_of(x, index)->done;
 }
 
+/* Steps 0 and 1 bring whole shares; a panel is of use as soon as it is there. */
+static bool is_loaded(const execution *x, const dm_step *step, int64_t index) {
+  return x->brings && index < 2 && step->panel >= 0 &&
+         step->panel - x->task->panels.begin < x->loaded[index];
+}
+
 static bool ready(execution *x, const dm_step *step) {
   for (int i = 0; i < DM_STEP_AFTER; i++)
-    if (step->after[i] >= 0 && !step_done(x, step->after[i])) return false;
+    if (step->after[i] >= 0 && !step_done(x, step->after[i]) && !is_loaded(x, step, step->after[i]))
+      return false;
   return true;
 }
 
@@ -73,7 +82,12 @@ static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step
   }
 }
 
-static dm_status post_fetch(dm_task *task, slot_state *state) {
+static uint64_t filling_of(const execution *x, const dm_factor *factor, int64_t panel) {
+  return x->brings ? factor->fillings + (uint64_t)(panel - x->task->panels.begin) + 1 : 1;
+}
+
+static dm_status post_fetch(const execution *x, slot_state *state) {
+  dm_task *task = x->task;
   const dm_step *step = &state->step;
   dm_matrix matrix = matrix_of(step->kind);
   const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
@@ -87,6 +101,7 @@ static dm_status post_fetch(dm_task *task, slot_state *state) {
                       .bytes = factor->bytes,
                       .source = factor->source,
                       .share = (int)matrix,
+                      .filling = filling_of(x, factor, step->panel),
                       .tag = (int)(step->panel % 32768)};
   return dm_transport_post(task->transport, &gather, &state->ticket);
 }
@@ -115,12 +130,29 @@ static dm_status post_gemm(execution *x, slot_state *state) {
   const dm_step *step = &state->step;
   bool accumulate = step->panel != task->panels.begin;
   x->products_posted++;
-  return dm_backend_gemm(task->backend, task->c, operand(task, DM_A, step),
-                         operand(task, DM_B, step), accumulate, &state->event);
+  const int64_t cols = task->first_cols ? task->first_cols : task->c.cols;
+  const dm_view b = operand(task, DM_B, step);
+  return dm_backend_gemm(task->backend, dm_view_sub(task->c, 0, 0, task->c.rows, cols),
+                         operand(task, DM_A, step), dm_view_sub(b, 0, 0, b.rows, cols), accumulate,
+                         &state->event);
+}
+
+/* How far the load is; peers may read what is there. */
+static dm_status look_at_load(execution *x, dm_matrix matrix, bool *done) {
+  dm_task *task = x->task;
+  dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  int64_t panels = 0;
+  DM_TRY(x->calls->loaded(x->calls->context, task, matrix, &panels));
+  if (panels > x->loaded[matrix])
+    dm_transport_refilled(task->transport, (int)matrix, factor->fillings + (uint64_t)panels);
+  x->loaded[matrix] = panels;
+  *done = panels == dm_range_size(task->panels);
+  return DM_OK;
 }
 
 static dm_status load(execution *x, dm_matrix matrix) {
   if (x->calls->load) DM_TRY(x->calls->load(x->calls->context, x->task, matrix));
+  if (x->brings) return DM_OK;
   dm_transport_filled(x->task->transport, (int)matrix);
   return DM_OK;
 }
@@ -132,11 +164,11 @@ static dm_status post(execution *x, slot_state *state) {
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
   case DM_STEP_LOAD_B:
-    state->done = true;
+    state->done = !x->brings;
     return load(x, matrix_of(state->step.kind));
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
-    return post_fetch(x->task, state);
+    return post_fetch(x, state);
   case DM_STEP_UPLOAD_A:
   case DM_STEP_UPLOAD_B:
     return post_upload(x->task, state);
@@ -158,6 +190,9 @@ static dm_status post(execution *x, slot_state *state) {
  * ask is to compute, and messages want to be looked at between two pieces. */
 static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   switch (state->step.kind) {
+  case DM_STEP_LOAD_A:
+  case DM_STEP_LOAD_B:
+    return look_at_load(x, matrix_of(state->step.kind), &state->done);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
     return dm_transport_test(x->task->transport, state->ticket, &state->done);
@@ -242,13 +277,18 @@ static bool multiplying(const execution *x) {
 
 dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) {
   execution x = {.task = task, .calls = calls, .kinds = kinds};
+  x.brings = calls->loaded && kinds & DM_LOADS;
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
   dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
   int64_t reported = -1;
   for (;;) {
     refill(&x);
     bool finished = x.first == x.end;
-    if (finished && dm_halt_leaves(&x.halt)) return dm_halt_status(&x.halt);
+    if (finished && dm_halt_leaves(&x.halt)) {
+      task->a.fillings += (uint64_t)x.loaded[DM_A];
+      task->b.fillings += (uint64_t)x.loaded[DM_B];
+      return dm_halt_status(&x.halt);
+    }
     bool moved;
     DM_TRY(sweep(&x, &moved));
     drop_done(&x);

@@ -1,5 +1,6 @@
 /* reduce: partial blocks of C become C, summed over the layers in ascending order of l, so that the
  * bits do not depend on who arrives first.  Each layer sums, and later writes, its own rows. */
+#include <sched.h>
 #include <stdlib.h>
 
 #include "core/buffer.h"
@@ -69,8 +70,16 @@ static dm_status reduce(dm_task *task, dm_view block, dm_messages *messages) {
   return status;
 }
 
+static dm_status reduce_on_device(dm_task *task) {
+  for (bool done = false; !done; sched_yield()) {
+    DM_TRY(dm_task_reduce_on_device(task, &done));
+    dm_watch_poll(task->run->watch);
+  }
+  return DM_OK;
+}
+
 dm_status dm_task_reduce(dm_task *task) {
-  if (dm_task_reduces_on_device(task)) return dm_task_reduce_on_device(task);
+  if (dm_task_reduces_on_device(task)) return reduce_on_device(task);
   dm_view block;
   void *memory = NULL;
   dm_messages *messages = NULL;

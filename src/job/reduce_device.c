@@ -1,9 +1,8 @@
 /* The sum over layers between GPUs: every rank pulls its rows of the other layers' blocks and adds
  * them up in ascending order of l, with the bits of the sum on the host.
  *
- * A block is read by its peers between two barriers: after all layers have multiplied, and before
- * any of them may begin the next product. */
-#include <sched.h>
+ * No layer waits for all others: each says that its block is complete, pulls from those that have
+ * said so, and is done when its peers have read what they take of it. */
 #include <stdlib.h>
 
 #include "core/buffer.h"
@@ -64,21 +63,28 @@ static void find_places(const dm_task *task, places *p) {
   }
 }
 
-static dm_status pull(dm_task *task, const places *p) {
+/* The block is as full as it gets for this sum, and the peers' pieces are asked for. */
+static dm_status post(dm_task *task) {
+  dm_summing *sum = &task->summing;
+  int64_t *memory;
+  DM_TRY(dm_buffer_zeroed(5 * (int64_t)task->plan->pk, sizeof *memory, (void **)&memory));
+  places p = places_in(memory, task->plan->pk);
+  find_places(task, &p);
+  dm_transport_refilled(task->transport, DM_BLOCK_SHARE, ++sum->turn);
   const dm_gather gather = {.group = task->layers,
-                            .own = (char *)task->c.base + p->source[task->place.l],
+                            .own = (char *)task->c.base + p.source[task->place.l],
                             .slot = task->c_pieces,
-                            .offset = p->offset,
-                            .bytes = p->bytes,
-                            .source = p->source,
+                            .offset = p.offset,
+                            .bytes = p.bytes,
+                            .source = p.source,
                             .share = DM_BLOCK_SHARE,
-                            .given = p->given,
-                            .given_bytes = p->given_bytes};
-  int ticket;
-  DM_TRY(dm_transport_post(task->transport, &gather, &ticket));
-  for (bool done = false; !done; sched_yield())
-    DM_TRY(dm_transport_test(task->transport, ticket, &done));
-  return DM_OK;
+                            .given = p.given,
+                            .given_bytes = p.given_bytes,
+                            .filling = sum->turn};
+  dm_status status = dm_transport_post(task->transport, &gather, &sum->ticket);
+  free(memory);
+  sum->stage = DM_SUM_PULLS;
+  return status;
 }
 
 /* The first layer always has panels. */
@@ -91,16 +97,18 @@ static dm_status add_up(dm_task *task) {
   return DM_OK;
 }
 
-dm_status dm_task_reduce_on_device(dm_task *task) {
-  int64_t *memory;
-  dm_transport_filled(task->transport, DM_BLOCK_SHARE);
-  DM_TRY(dm_comm_barrier(task->layers));
-  DM_TRY(dm_buffer_zeroed(5 * (int64_t)task->plan->pk, sizeof *memory, (void **)&memory));
-  places p = places_in(memory, task->plan->pk);
-  find_places(task, &p);
-  dm_status status = pull(task, &p);
-  free(memory);
-  DM_TRY(status);
-  DM_TRY(dm_comm_barrier(task->layers));
-  return add_up(task);
+dm_status dm_task_reduce_on_device(dm_task *task, bool *done) {
+  dm_summing *sum = &task->summing;
+  bool pulled = false;
+  *done = false;
+  if (sum->stage == DM_SUM_RESTS) DM_TRY(post(task));
+  if (sum->stage == DM_SUM_PULLS) {
+    DM_TRY(dm_transport_test(task->transport, sum->ticket, &pulled));
+    if (!pulled) return DM_OK;
+    DM_TRY(add_up(task));
+    sum->stage = DM_SUM_DRAINS;
+  }
+  *done = dm_transport_drained(task->transport, DM_BLOCK_SHARE, sum->turn);
+  if (*done) sum->stage = DM_SUM_RESTS;
+  return DM_OK;
 }

@@ -169,6 +169,7 @@ static dm_status factor_open(dm_task *task, dm_matrix matrix) {
   dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
   dm_residence residence = matrix == DM_A ? task->plan->a : task->plan->b;
   factor->space = residence == DM_IN_DEVICE ? DM_DEVICE : DM_HOST;
+  factor->fillings = 1; /* in one go */
   factor->peers = matrix == DM_A ? task->grid_row : task->grid_column;
   DM_TRY(share_open(task, matrix, factor));
   DM_TRY(rings_open(task, matrix, factor));

@@ -25,7 +25,15 @@ typedef struct dm_factor {
   const dm_comm *peers;           /* who share a panel: the grid row (A) or column (B) */
   /* Of the peers' pieces, while a gather is posted: where in the slot, where in their shares. */
   int64_t *offset, *bytes, *source;
+  uint64_t fillings; /* of the share, before those of the present loop: see dm_gather */
 } dm_factor;
+
+/* A sum over layers that goes on: pieces are pulled, then added, then the peers read the rest. */
+typedef struct dm_summing {
+  enum { DM_SUM_RESTS, DM_SUM_PULLS, DM_SUM_DRAINS } stage;
+  uint64_t turn; /* sums begun */
+  int ticket;
+} dm_summing;
 
 /* Seconds this rank spent, and bytes it moved.  Of multiply, gemm is what had a product under way;
  * of the rest, gathers were under way in exposed_fetch, and nothing but copies in exposed_upload.
@@ -46,9 +54,11 @@ typedef struct dm_task {
   dm_comm *grid_row, *grid_column, *layers; /* NULL on an idle rank */
   dm_range rows, cols, panels;              /* of this rank's block and layer */
   dm_factor a, b;
-  dm_view c;      /* sums of products: the block, where the backend multiplies */
+  int64_t first_cols; /* of the block, that the loop's products compute; 0: all */
+  dm_view c;          /* sums of products: the block, where the backend multiplies */
   dm_view c_sum;  /* pk > 1: rows c_share of it, summed over the layers; in host memory, or ... */
   void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */
+  dm_summing summing;
   dm_phases phases;
 } dm_task;
 
@@ -56,6 +66,8 @@ typedef struct dm_task {
 typedef struct dm_task_calls {
   void *context;
   dm_status (*load)(void *context, dm_task *task, dm_matrix matrix);
+  /* With it a load may go on behind the loop's back: *PANELS of the layer are there so far. */
+  dm_status (*loaded)(void *context, dm_task *task, dm_matrix matrix, int64_t *panels);
   dm_status (*store)(void *context, dm_task *task);
   void (*progress)(void *context, int64_t done, int64_t total); /* in panels */
   bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
@@ -98,6 +110,6 @@ dm_status dm_task_reduce(dm_task *task);
  * (reduce_device.c) */
 bool dm_task_reduces_on_device(const dm_task *task);
 dm_status dm_task_open_pieces(dm_task *task);
-dm_status dm_task_reduce_on_device(dm_task *task);
+dm_status dm_task_reduce_on_device(dm_task *task, bool *done); /* again until it is done */
 
 #endif

@@ -110,8 +110,9 @@ static int residences(const dm_question *question, const dm_plan *plan,
       /* a transport gathers either host or GPU memory */
       bool reachable = !(fetched_a && (v->a == DM_IN_DEVICE) != links) &&
                        !(fetched_b && (v->b == DM_IN_DEVICE) != links);
+      v->brought = question->wishes->brings && hosted == 0;
       bool wanted = !(question->wishes->from_device && hosted != 0) &&
-                    !(question->wishes->from_host && hosted != 3);
+                    !(question->wishes->from_host && hosted != 3 && !v->brought);
       if (!reachable || !wanted) continue;
       count++;
       if (!links || (!fetched_a && !fetched_b)) continue;

@@ -120,6 +120,7 @@ static double upload_seconds(const dm_plan *plan, const dm_machine *machine, con
   double bytes = 0;
   if (dm_plan_uploads_a(plan)) bytes += e->rows * e->depth * e->work;
   if (dm_plan_uploads_b(plan)) bytes += e->cols * e->depth * e->work;
+  if (plan->brought) bytes += e->depth * e->work * (e->rows / plan->pn + e->cols / plan->pm);
   return bytes > 0 ? bytes / machine->upload + e->panels * machine->latency : 0;
 }
 

@@ -36,6 +36,7 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->gpu,
                             plan->device_links,
                             plan->in_place,
+                            plan->brought,
                             plan->window_a,
                             plan->window_b,
                             plan->copies_a,

@@ -154,6 +154,9 @@ static int64_t store_bytes(const dm_plan *plan, const extent *e) {
 
 static int64_t staging_bytes(const dm_plan *plan, const extent *e) {
   const dm_problem *p = &plan->problem;
+  if (plan->brought) /* where operands come from and C returns to */
+    return plus(plus(matrix(e->a_rows, e->depth, e->work), matrix(e->b_rows, e->cols, e->work)),
+                matrix(e->c_rows, e->cols, e->sum));
   if (!p->from_files) return 0;
   int64_t readers = plus(reader_bytes(times(e->a_rows, e->depth), p->file_a, p->work),
                          reader_bytes(times(e->b_rows, e->cols), p->file_b, p->work));

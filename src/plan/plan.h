@@ -46,8 +46,10 @@ typedef struct dm_plan {
                     own pieces lie in them from the start, so that only those of others move */
   bool window_a, window_b; /* the ranks that gather it are of one node and keep all its panels,
                               once, in memory that they share: nothing moves */
-  int copies_a, copies_b;  /* as of the machine */
-  dm_residence a, b;       /* where the shares lie */
+  bool brought; /* the shares on the GPUs are brought there while products run, panel by panel, from
+                   host memory, where C returns to */
+  int copies_a, copies_b;           /* as of the machine */
+  dm_residence a, b;                /* where the shares lie */
   int64_t host_bytes, device_bytes; /* needed by the rank that needs most */
   int64_t disk_bytes;               /* of C */
   double received_words;            /* elements, by the rank that receives most */

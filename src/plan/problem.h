@@ -33,7 +33,8 @@ typedef struct dm_wishes {
   bool reproducible;
   bool no_overlap;
   bool from_device; /* shares must reside on the GPUs ... */
-  bool from_host;   /* ... or in host memory */
+  bool from_host;   /* ... or in host memory, or, with BRINGS, ... */
+  bool brings;      /* ... on the GPUs, brought there from host memory panel by panel */
 } dm_wishes;
 
 #endif

@@ -3,8 +3,9 @@
  * products and no peer has to answer.
  *
  * A pull waits for one thing, that its peer's share is filled: a counter in memory that the ranks
- * share.  A slot belongs to the puller alone; who posts a gather has seen the product that read the
- * slot before finish.  So no rank ever waits for an event of another process. */
+ * share; another one says what was read, so that a part of a share can be filled again.  A slot
+ * belongs to the puller alone; who posts a gather has seen the product that read the slot before
+ * finish.  So no rank ever waits for an event of another process. */
 #ifdef DM_HAVE_CUDA
 
 #include <stdlib.h>
@@ -74,15 +75,42 @@ static void ipc_close(dm_transport *transport) {
   release(ipc);
 }
 
-static void ipc_filled(dm_transport *transport, int share) {
-  dm_ipc *ipc = (dm_ipc *)transport;
-  dm_shared_line *line = &ipc->page.line[dm_comm_rank(ipc->group)];
-  atomic_store_explicit(&line->counter[DM_IPC_FILLED + share], 1, memory_order_release);
+/* Written by this rank alone. */
+static void advance(dm_ipc *ipc, int counter, uint64_t times) {
+  _Atomic uint64_t *mine = &ipc->page.line[dm_comm_rank(ipc->group)].counter[counter];
+  if (atomic_load_explicit(mine, memory_order_relaxed) < times)
+    atomic_store_explicit(mine, times, memory_order_release);
 }
 
-static bool is_filled(const dm_ipc *ipc, int share, int line) {
-  return atomic_load_explicit(&ipc->page.line[line].counter[DM_IPC_FILLED + share],
-                              memory_order_acquire) > 0;
+static bool has_reached(const dm_ipc *ipc, int line, int counter, uint64_t times) {
+  return atomic_load_explicit(&ipc->page.line[line].counter[counter], memory_order_acquire) >=
+         times;
+}
+
+static void ipc_refilled(dm_transport *transport, int share, uint64_t times) {
+  advance((dm_ipc *)transport, DM_IPC_FILLED + share, times);
+}
+
+static void ipc_filled(dm_transport *transport, int share) {
+  ipc_refilled(transport, share, 1);
+}
+
+static bool ipc_drained(const dm_transport *transport, int s, uint64_t times) {
+  const dm_ipc *ipc = (const dm_ipc *)transport;
+  const dm_ipc_share *share = &ipc->shares[s];
+  for (int r = 0; share->group && r < dm_comm_size(share->group); r++)
+    if (!has_reached(ipc, share->peer[r].line, DM_IPC_DRAINED + s, times)) return false;
+  return true;
+}
+
+/* What this rank has read: all fillings before those that it still reads. */
+static void tell_drained(dm_ipc *ipc, int s) {
+  uint64_t times = ipc->shares[s].latest;
+  for (int g = 0; g < DM_GATHERS; g++) {
+    const dm_ipc_gather *gather = &ipc->gathers[g];
+    if (gather->busy && gather->share == s && gather->filling <= times) times = gather->filling - 1;
+  }
+  advance(ipc, DM_IPC_DRAINED + s, times);
 }
 
 /* Gives the pulls that may start to their streams, in order: the first that may not holds back
@@ -90,7 +118,8 @@ static bool is_filled(const dm_ipc *ipc, int share, int line) {
 static dm_status start(dm_ipc *ipc, dm_ipc_gather *gather) {
   for (; gather->started < gather->pulls; gather->started++) {
     const dm_ipc_pull *pull = &gather->pull[gather->started];
-    if (!is_filled(ipc, gather->share, pull->peer->line)) return DM_OK;
+    if (!has_reached(ipc, pull->peer->line, DM_IPC_FILLED + gather->share, gather->filling))
+      return DM_OK;
     DM_GPU_TRY(cudaMemcpyAsync(pull->to, pull->peer->memory + pull->source, (size_t)pull->bytes,
                                cudaMemcpyDeviceToDevice, ipc->streams[pull->stream]));
     gather->used[pull->stream] = true;
@@ -135,6 +164,8 @@ static dm_status ipc_post(dm_transport *transport, const dm_gather *wanted, int 
   dm_ipc_gather *gather = &ipc->gathers[*ticket];
   gather->busy = true;
   gather->share = wanted->share;
+  gather->filling = wanted->filling > 0 ? wanted->filling : 1;
+  ipc->shares[wanted->share].latest = gather->filling;
   gather->pulls = gather->started = 0;
   gather->recorded = false;
   memset(gather->used, 0, sizeof gather->used);
@@ -160,6 +191,7 @@ static dm_status ipc_test(dm_transport *transport, int ticket, bool *done) {
     gather->used[i] = false;
   }
   gather->busy = false;
+  tell_drained(ipc, gather->share);
   *done = true;
   return DM_OK;
 }
@@ -177,6 +209,8 @@ const dm_transport_ops dm_transport_ipc = {
     .close = ipc_close,
     .expose = dm_ipc_expose,
     .filled = ipc_filled,
+    .refilled = ipc_refilled,
+    .drained = ipc_drained,
     .post = ipc_post,
     .test = ipc_test,
     .received = ipc_received,

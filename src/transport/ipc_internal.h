@@ -9,7 +9,10 @@
 enum {
   DM_IPC_STREAMS = 4, /* peers that one gather reads from at the same time */
   DM_IPC_PEERS = 64,  /* ranks of a group at most: no node holds more GPUs */
-  DM_IPC_FILLED = 0,  /* counter in a rank's line: share s is complete, at FILLED + s */
+  /* Counters in a rank's line, at FILLED + s and DRAINED + s: how many times it has filled its
+   * share s; up to which filling it has read its peers' shares s. */
+  DM_IPC_FILLED = 0,
+  DM_IPC_DRAINED = DM_SHARES,
 };
 
 /* A peer's share, as this process sees it. */
@@ -21,6 +24,7 @@ typedef struct dm_ipc_peer {
 
 typedef struct dm_ipc_share {
   const dm_comm *group; /* NULL: not exposed */
+  uint64_t latest;      /* filling that a gather was posted for */
   dm_ipc_peer peer[DM_IPC_PEERS];
 } dm_ipc_share;
 
@@ -36,6 +40,7 @@ typedef struct dm_ipc_pull {
  * event stands behind the last one of each stream. */
 typedef struct dm_ipc_gather {
   bool busy;
+  uint64_t filling;
   int share, pulls, started;
   bool recorded, used[DM_IPC_STREAMS];
   cudaEvent_t done[DM_IPC_STREAMS];

@@ -51,6 +51,14 @@ void dm_transport_filled(dm_transport *transport, int share) {
   if (transport->ops->filled) transport->ops->filled(transport, share);
 }
 
+void dm_transport_refilled(dm_transport *transport, int share, uint64_t times) {
+  if (transport->ops->refilled) transport->ops->refilled(transport, share, times);
+}
+
+bool dm_transport_drained(const dm_transport *transport, int share, uint64_t times) {
+  return !transport->ops->drained || transport->ops->drained(transport, share, times);
+}
+
 dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
   return transport->ops->post(transport, gather, ticket);
 }

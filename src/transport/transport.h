@@ -12,7 +12,8 @@
 
 #include "comm/comm.h"
 #include "core/status.h"
-#include "core/view.h"
+#include "transport/gather.h"
+#include "transport/mover.h"
 
 enum {
   DM_GATHERS = 16,  /* that may be under way at once */
@@ -20,39 +21,12 @@ enum {
   DM_SLAB = 2 << 20 /* bytes of exposed memory are a multiple of it: see expose */
 };
 
-/* Memory and copies of a backend (backend.h), for transports that pass GPU memory through the host.
- */
-typedef struct dm_mover {
-  void *context;
-  dm_status (*alloc)(void *context, dm_space space, int64_t bytes, void **memory);
-  void (*release)(void *context, dm_space space, void *memory);
-  dm_status (*copy)(void *context, dm_view dst, dm_view src, uint64_t *event);
-  dm_status (*test)(void *context, uint64_t event, bool *done);
-} dm_mover;
-
 typedef struct dm_transport_config {
   const dm_comm *group;  /* the ranks that open it together; gathers may be in parts of it */
   int device;            /* index of this rank's GPU among those it sees; -1: none */
   const dm_comm *node;   /* (optional) those of them on this rank's node; NULL: all */
   const dm_mover *mover; /* (optional) */
 } dm_transport_config;
-
-/* One panel, gathered from all ranks of a group: rank r contributes BYTES[r] bytes, which stand at
- * OFFSET[r] of every rank's slot.  All ranks of the group post the same gathers, each under its own
- * tag; the order may differ.  From exposed shares every rank takes what it names: another one may
- * gather other pieces (see GIVEN). */
-typedef struct dm_gather {
-  const dm_comm *group;
-  const void *own; /* this rank's piece; may be where it belongs in the slot already */
-  void *slot;
-  const int64_t *offset, *bytes; /* one entry per rank of the group; read while posting only */
-  const int64_t *source;         /* where the pieces stand in what their ranks exposed as ... */
-  int share;                     /* ... this; both are read by transports of GPU memory only */
-  /* (optional) Where in this rank's share the pieces stand that the others take, by taker; NULL:
-   * all take OWN.  Read by transports that send GPU memory. */
-  const int64_t *given, *given_bytes;
-  int tag; /* 0 .. 32767, not used by another gather of the group under way */
-} dm_gather;
 
 typedef struct dm_transport dm_transport;
 
@@ -68,8 +42,10 @@ typedef struct dm_transport_ops {
   dm_status (*expose)(dm_transport *transport, int share, const dm_comm *group, void *memory,
                       int64_t bytes); /* (optional) */
   dm_status (*window)(dm_transport *transport, int share, const dm_comm *group, int64_t bytes,
-                      void **memory);                 /* (optional) */
-  void (*filled)(dm_transport *transport, int share); /* (optional) */
+                      void **memory);                                        /* (optional) */
+  void (*filled)(dm_transport *transport, int share);                        /* (optional) */
+  void (*refilled)(dm_transport *transport, int share, uint64_t times);      /* (optional) */
+  bool (*drained)(const dm_transport *transport, int share, uint64_t times); /* (optional) */
   dm_status (*post)(dm_transport *transport, const dm_gather *gather, int *ticket);
   dm_status (*test)(dm_transport *transport, int ticket, bool *done);
   int64_t (*received)(const dm_transport *transport); /* bytes from other ranks so far */
@@ -115,6 +91,16 @@ dm_status dm_transport_window_open(dm_transport *transport, int share, const dm_
 
 /* This rank's share is complete: peers that asked for pieces of it may read them now. */
 void dm_transport_filled(dm_transport *transport, int share);
+
+/* Shares may be filled in parts, and parts may be filled again: this rank's is now complete as far
+ * as gathers of up to TIMES fillings read it.  Again after dm_transport_filled, which stands for
+ * once, TIMES only grow. */
+void dm_transport_refilled(dm_transport *transport, int share, uint64_t times);
+
+/* Whether the peers have read all that they read of this rank's share in gathers of up to TIMES
+ * fillings, as far as they can read it behind its back: this rank's own such gathers must be done.
+ */
+bool dm_transport_drained(const dm_transport *transport, int share, uint64_t times);
 
 /* Starts a gather; *ticket stands for it until test says that it is done. */
 dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, int *ticket);

@@ -121,6 +121,18 @@ void dm_two_level_filled(dm_transport *transport, int share) {
   dm_transport_filled(t->between, share);
 }
 
+void dm_two_level_refilled(dm_transport *transport, int share, uint64_t times) {
+  two_level *t = (two_level *)transport;
+  dm_transport_refilled(t->inside, share, times);
+  dm_transport_refilled(t->between, share, times);
+}
+
+bool dm_two_level_drained(const dm_transport *transport, int share, uint64_t times) {
+  const two_level *t = (const two_level *)transport;
+  return dm_transport_drained(t->inside, share, times) &&
+         dm_transport_drained(t->between, share, times);
+}
+
 /* ---- gathers ---- */
 
 static bool is_near(const two_level *t, const level_share *share, int member) {

@@ -1,0 +1,25 @@
+/* bench_library: one plain call of the library on a rank's whole block of C: what a product is
+ * measured against. */
+#ifndef DM_JOB_BENCH_LIBRARY_H
+#define DM_JOB_BENCH_LIBRARY_H
+
+#include "core/fill.h"
+#include "job/task.h"
+
+/* op(A) and op(B) as the block needs them, whole, where the backend multiplies. */
+typedef struct dm_bench_library {
+  dm_view a, b;
+  bool owned;
+} dm_bench_library;
+
+/* On one rank with one panel the shares do; else memory beside the plan's is taken and filled by
+ * GENERATORS of A and B.  DM_E_FIT where there is not enough. */
+dm_status dm_bench_library_open(dm_task *task, const dm_generator generators[2],
+                                dm_bench_library *library);
+void dm_bench_library_close(dm_task *task, dm_bench_library *library);
+
+/* Collective: seconds of the slowest rank while all are at work.  C holds the product of these
+ * ranks' layers afterwards. */
+dm_status dm_bench_library_run(dm_task *task, const dm_bench_library *library, double *seconds);
+
+#endif

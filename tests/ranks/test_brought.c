@@ -1,0 +1,81 @@
+/* ranks: 1 2 4 6.  Shares that become complete panel by panel while products run: what is not there
+ * yet must not be read, whoever is late, also when the same shares are brought a second time. */
+#include "product.h"
+
+enum { ASKED = 7 }; /* times until a late rank has the next panel */
+
+typedef struct bringing {
+  product *p;
+  int64_t there[2];
+  int asked, late;
+} bringing;
+
+static void fill_panel(product *p, dm_matrix matrix, int64_t panel) {
+  const dm_task *task = &p->task;
+  dm_fill(dm_task_piece(task, matrix, panel), matrix == DM_A ? &p->a : &p->b,
+          dm_task_piece_rows(task, matrix, panel).begin,
+          dm_task_piece_cols(task, matrix, panel).begin);
+}
+
+static dm_status begin(void *context, dm_task *task, dm_matrix matrix) {
+  bringing *b = context;
+  (void)task;
+  b->there[matrix] = 0;
+  return DM_OK;
+}
+
+static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t *panels) {
+  bringing *b = context;
+  const int patience = task->run->rank == b->late ? ASKED : 2 + (int)matrix;
+  if (b->there[matrix] < dm_range_size(task->panels) && ++b->asked % patience == 0)
+    fill_panel(b->p, matrix, task->panels.begin + b->there[matrix]++);
+  *panels = b->there[matrix];
+  return DM_OK;
+}
+
+static void spoil(product *p, dm_matrix matrix) {
+  for (int64_t panel = p->task.panels.begin; panel < p->task.panels.end; panel++) {
+    const dm_view piece = dm_task_piece(&p->task, matrix, panel);
+    if (!dm_view_is_empty(piece))
+      memset(piece.base, 0x7f, (size_t)(piece.rows * piece.cols * dm_dtype_size(piece.dtype)));
+  }
+}
+
+/* The sums of the same product, its shares filled at once and panel by panel. */
+static void compare(rank_test *test, dm_wishes wishes, int late) {
+  const dm_problem problem = product_problem(53, 41, 64 * 14 + 9, DM_F64);
+  product p = product_open(test, problem, wishes, DM_UNIFORM, 3);
+  product_fill(&p);
+  product_run(&p, DM_PRODUCTS);
+  const dm_view c = p.task.c;
+  const size_t bytes = (size_t)(c.rows * c.cols * dm_dtype_size(c.dtype));
+  void *want = memory_of(test, (int64_t)bytes);
+  if (!p.task.place.idle) memcpy(want, c.base, bytes);
+  bringing b = {.p = &p, .late = late};
+  const dm_task_calls calls = {.context = &b, .load = begin, .loaded = loaded};
+  for (int again = 0; again < 2; again++) {
+    must(test, dm_comm_barrier(test->run.world)); /* no peer reads any more */
+    spoil(&p, DM_A);
+    spoil(&p, DM_B);
+    if (!p.task.place.idle) memset(c.base, 0x7f, bytes);
+    must(test, dm_comm_barrier(test->run.world));
+    must(test, dm_execute(&p.task, DM_LOADS | DM_PRODUCTS, &calls));
+    CHECK(test, p.task.place.idle || memcmp(want, c.base, bytes) == 0,
+          "grid %dx%dx%d, rank %d late, time %d: other bits", p.plan.pm, p.plan.pn, p.plan.pk, late,
+          again);
+  }
+  free(want);
+  product_close(&p);
+}
+
+int main(void) {
+  rank_test test = rank_test_start();
+  const int ranks = test.run.ranks;
+  for (int pm = 1; pm <= ranks; pm++)
+    for (int pn = 1; pm * pn <= ranks; pn++)
+      for (int pk = 1; pm * pn * pk <= ranks; pk++)
+        compare(&test,
+                (dm_wishes){.pm = pm, .pn = pn, .pk = pk, .panel = 64, .no_overlap = pn == 3},
+                (pm + pn + pk) % ranks);
+  return rank_test_end(&test);
+}
