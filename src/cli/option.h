@@ -101,6 +101,8 @@ dm_status dm_cli_set_path(const dm_option *option, const char *text, dm_settings
 dm_status dm_cli_set_paths(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_location(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_grid(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_chunk(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_level(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_duration(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_memory(const dm_option *option, const char *text, dm_settings *settings);

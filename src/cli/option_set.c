@@ -143,6 +143,26 @@ dm_status dm_cli_set_grid(const dm_option *option, const char *text, dm_settings
   return DM_OK;
 }
 
+dm_status dm_cli_set_chunk(const dm_option *option, const char *text, dm_settings *settings) {
+  int64_t *chunk = place(option, settings);
+  char rows[32];
+  const char *times = strchr(text, 'x');
+  snprintf(rows, sizeof rows, "%.*s", times ? (int)(times - text) : 0, text);
+  if (!times || times - text >= (long)sizeof rows || !dm_parse_count(rows, &chunk[0]) ||
+      !dm_parse_count(times + 1, &chunk[1]) || chunk[0] < 1 || chunk[1] < 1)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a chunk ROWSxCOLS", text),
+                   "for example 256x512");
+  return DM_OK;
+}
+
+dm_status dm_cli_set_level(const dm_option *option, const char *text, dm_settings *settings) {
+  int64_t level;
+  if (!dm_parse_count(text, &level) || level < 1 || level > 9)
+    return dm_fail(DM_E_USAGE, "'%s' is not a level from 1 (fastest) to 9 (smallest)", text);
+  *(int64_t *)place(option, settings) = level;
+  return DM_OK;
+}
+
 dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_settings *settings) {
   int64_t width = 0;
   if (strcmp(text, "auto") != 0 && (!dm_parse_count(text, &width) || width < 1 || width % 64 != 0))

@@ -1,5 +1,7 @@
 #include "cli/request.h"
 
+#include "core/checked.h"
+
 static bool is_zero(const double z[2]) {
   return z[0] == 0.0 && z[1] == 0.0;
 }
@@ -27,12 +29,24 @@ dm_wishes dm_cli_wishes(const dm_settings *s) {
   };
 }
 
+dm_output_form dm_cli_form(const dm_settings *s) {
+  return (dm_output_form){.chunk_rows = s->chunk[0],
+                          .chunk_cols = s->chunk[1],
+                          .deflate = (int)s->deflate,
+                          .shuffle = s->shuffle};
+}
+
+int dm_cli_io_threads(const dm_settings *s) {
+  return dm_cli_given(s, "io-threads") ? (int)dm_min(s->io_threads, INT32_MAX) : -1;
+}
+
 dm_engine dm_cli_engine(const dm_settings *s) {
   return (dm_engine){
       .backend = dm_cli_options[dm_cli_option_find("backend")].choices[s->backend],
       .kernel = s->kernel,
       .transport = dm_cli_options[dm_cli_option_find("transport")].choices[s->transport],
       .threads = (int)s->threads,
+      .io_threads = dm_cli_io_threads(s),
       .memory_host = s->memory[0],
       .memory_device = s->memory[1],
       .require_gpu_per_rank = s->require_gpu_per_rank,

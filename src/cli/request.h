@@ -8,6 +8,11 @@
 dm_equation dm_cli_equation(const dm_settings *settings);
 dm_wishes dm_cli_wishes(const dm_settings *settings);
 
+/* As stated: not completed. */
+dm_output_form dm_cli_form(const dm_settings *settings);
+
+int dm_cli_io_threads(const dm_settings *settings); /* -1: not stated */
+
 /* Points into SETTINGS. */
 dm_engine dm_cli_engine(const dm_settings *settings);
 

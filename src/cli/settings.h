@@ -38,6 +38,7 @@ typedef struct dm_settings {
   int verbose, quiet, progress;
   bool force, reproducible, verify, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
+  bool shuffle;
   bool full, against_library, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
   int backend, transport, from, kind, rates;
@@ -48,7 +49,8 @@ typedef struct dm_settings {
   int64_t rows, cols, size, m, n, k;
   int64_t panel, memory[2], bytes; /* memory: host, device */
   int64_t grid[3];
-  int64_t threads, ranks, pretend_nodes, repetitions, warmup;
+  int64_t chunk[2], deflate;
+  int64_t threads, io_threads, ranks, pretend_nodes, repetitions, warmup;
   char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
   char directory[DM_PATH], tunings[DM_PATH], trace[DM_PATH];
   dm_location output, old_c;

@@ -1,7 +1,7 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "core/fill.h"
-#include "io/output.h"
+#include "io/pack.h"
 #include "job/generate.h"
 
 /* The parameter of the kind; one of another kind is a mistake that would go unnoticed. */
@@ -30,6 +30,9 @@ static dm_status read_settings(const dm_call *call, dm_generate *g) {
                    "--rows N --cols N, or --size N for a square matrix");
   g->dtype = (dm_dtype)s->type;
   g->force = s->force;
+  g->form = dm_cli_form(s);
+  g->io_threads = dm_cli_io_threads(s);
+  DM_TRY(dm_output_form_complete(&g->form, g->dtype, g->rows, g->cols));
   g->generator.kind = (dm_kind)s->kind;
   g->generator.seed = (uint64_t)s->seed;
   DM_TRY(parameter_of(s, &g->generator.parameter));
@@ -46,6 +49,8 @@ int dm_cli_generate(dm_call *call) {
   dm_status status = read_settings(call, &g), prepared = DM_OK;
   if (status) return dm_cli_finish(call, status);
   if (dm_cli_leads(call)) prepared = dm_output_check(&g.out, "/a", g.force, NULL, 0, NULL);
+  if (dm_cli_leads(call) && !prepared && dm_output_is_chunked(&g.form))
+    prepared = dm_pack_check(&g.out, g.force);
   return dm_cli_run_job(call, prepared,
                         &(dm_work){.run = generate, .shared = &g, .bytes = sizeof g});
 }

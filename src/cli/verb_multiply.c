@@ -1,6 +1,6 @@
 #include "cli/request.h"
 #include "cli/session.h"
-#include "io/output.h"
+#include "io/pack.h"
 
 /* What rank 0 found out about the files. */
 typedef struct files {
@@ -28,7 +28,10 @@ static dm_status prepare(const dm_call *call, files *f) {
   DM_TRY(dm_problem_of(&f->a, &f->b, old_c, &equation, &problem));
   const dm_dataset inputs[] = {f->a, f->b};
   f->out = s->output;
-  return dm_output_check(&f->out, "/c", s->force, inputs, 2, old_c);
+  DM_TRY(dm_output_check(&f->out, "/c", s->force, inputs, 2, old_c));
+  dm_output_form form = dm_cli_form(s);
+  DM_TRY(dm_output_form_complete(&form, problem.c, problem.m, problem.n));
+  return dm_output_is_chunked(&form) ? dm_pack_check(&f->out, s->force) : DM_OK;
 }
 
 static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
@@ -42,6 +45,7 @@ static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_rec
       .out = f->out,
       .equation = dm_cli_equation(s),
       .engine = dm_cli_engine(s),
+      .form = dm_cli_form(s),
       .verify = s->verify,
       .force = s->force,
   };

@@ -1,5 +1,6 @@
 #include "io/chunk_filter.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -100,4 +101,46 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
   return length == bytes ? DM_OK
                          : dm_fail(DM_E_INPUT, "a chunk has %lld bytes where it should have %lld",
                                    (long long)length, (long long)bytes);
+}
+
+static void shuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out) {
+  int64_t count = length / size;
+  if (count <= 1) size = 1, count = length;
+  for (int64_t byte = 0; byte < size; byte++)
+    for (int64_t i = 0; i < count; i++) out[byte * count + i] = data[i * size + byte];
+  memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
+}
+
+/* *length stays as it is where deflate gains nothing. */
+static dm_status deflate_all(const void *data, int64_t *length, int level, void *out,
+                             bool *gained) {
+  uLongf made = (uLongf)*length;
+  int result = compress2(out, &made, data, (uLong)*length, level);
+  *gained = result == Z_OK && (int64_t)made < *length;
+  if (result == Z_MEM_ERROR) return dm_fail(DM_E_FIT, "no memory to deflate a chunk");
+  if (result != Z_OK && result != Z_BUF_ERROR) return dm_fail(DM_E_BUG, "deflate: %d", result);
+  if (*gained) *length = (int64_t)made;
+  return DM_OK;
+}
+
+dm_status dm_chunk_filter_apply(const dm_chunk_filter *filter, int level, const void *raw,
+                                int64_t bytes, void *spare, void *packed, int64_t *stored,
+                                uint32_t *skipped) {
+  const void *from = raw;
+  *stored = bytes;
+  *skipped = 0;
+  for (int i = 0; i < filter->count; i++) {
+    void *to = from == packed ? spare : packed;
+    bool done = true;
+    if (filter->step[i] == DM_STEP_SHUFFLE)
+      shuffle(from, *stored, filter->shuffled_size[i], to);
+    else
+      DM_TRY(deflate_all(from, stored, level, to, &done));
+    if (done)
+      from = to;
+    else
+      *skipped |= 1u << i;
+  }
+  if (from != packed) memcpy(packed, from, (size_t)*stored);
+  return DM_OK;
 }

@@ -1,4 +1,4 @@
-/* chunk_filter: undoes HDF5's filters on one chunk.
+/* chunk_filter: applies and undoes HDF5's filters on one chunk.
  *
  * HDF5 itself (1.10) trusts what a chunk says of its size: one that inflates to less than it should
  * is read beyond its end.  Here every length is checked. */
@@ -28,5 +28,12 @@ int64_t dm_chunk_filter_room(int64_t bytes);
  * chunk is in *data. */
 dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, int64_t stored,
                                int64_t bytes, void **data, void **spare);
+
+/* Turns the BYTES in RAW into *stored bytes in PACKED, which has dm_chunk_filter_room(BYTES), at
+ * deflate LEVEL; SPARE has as much and may be used.  What deflate does not make smaller is left as
+ * it was, and its bit set in *skipped.  FILTER has no fletcher32. */
+dm_status dm_chunk_filter_apply(const dm_chunk_filter *filter, int level, const void *raw,
+                                int64_t bytes, void *spare, void *packed, int64_t *stored,
+                                uint32_t *skipped);
 
 #endif

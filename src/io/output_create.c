@@ -13,15 +13,24 @@
 
 enum { HEAD_BYTES = 1 << 20, ALIGN_FROM = 1 << 16, ALIGNMENT = 4096 };
 
-/* A contiguous dataset that has its space at once and is not filled. */
-static hid_t create_dataset(hid_t file, const dm_output_file *out) {
+/* Contiguous: the dataset has its space at once and is not filled.  In chunks: all will be written.
+ */
+static bool set_layout(hid_t creation, const dm_output_form *form) {
+  if (H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) < 0) return false;
+  if (!form)
+    return H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 &&
+           H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0;
+  const hsize_t chunk[2] = {(hsize_t)form->chunk_rows, (hsize_t)form->chunk_cols};
+  return H5Pset_chunk(creation, 2, chunk) >= 0 &&
+         (!form->shuffle || H5Pset_shuffle(creation) >= 0) &&
+         (form->deflate == 0 || H5Pset_deflate(creation, (unsigned)form->deflate) >= 0);
+}
+
+static hid_t create_dataset(hid_t file, const dm_output_file *out, const dm_output_form *form) {
   hsize_t dims[2] = {(hsize_t)out->rows, (hsize_t)out->cols};
   hid_t set = -1, space = H5Screate_simple(2, dims, NULL), type = dm_h5_make_type(out->dtype);
   hid_t creation = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
-  if (space >= 0 && type >= 0 && creation >= 0 && links >= 0 &&
-      H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 &&
-      H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0 &&
-      H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) >= 0 &&
+  if (space >= 0 && type >= 0 && creation >= 0 && links >= 0 && set_layout(creation, form) &&
       H5Pset_create_intermediate_group(links, 1) >= 0)
     set = H5Dcreate2(file, out->at.dataset, type, space, links, creation, H5P_DEFAULT);
   if (links >= 0) H5Pclose(links);
@@ -31,13 +40,13 @@ static hid_t create_dataset(hid_t file, const dm_output_file *out) {
   return set;
 }
 
-static dm_status fill_file(hid_t file, dm_output_file *out) {
-  hid_t set = create_dataset(file, out);
+static dm_status fill_file(hid_t file, dm_output_file *out, const dm_output_form *form) {
+  hid_t set = create_dataset(file, out, form);
   if (set < 0) return dm_h5_fail(DM_E_IO, &out->at, "the dataset cannot be created");
   dm_status status = dm_h5_write_text(&out->at, set, DM_STATE, "incomplete");
   if (!status && out->dtype == DM_BF16)
     status = dm_h5_write_text(&out->at, set, "dtype", "bfloat16");
-  haddr_t offset = H5Dget_offset(set);
+  haddr_t offset = form ? 0 : H5Dget_offset(set);
   if (!status && offset > INT64_MAX)
     status = dm_h5_fail(DM_E_IO, &out->at, "the dataset was created without space");
   out->offset = (int64_t)offset;
@@ -46,14 +55,14 @@ static dm_status fill_file(hid_t file, dm_output_file *out) {
   return status;
 }
 
-static dm_status write_structure(dm_output_file *out) {
+dm_status dm_output_structure(dm_output_file *out, const dm_output_form *form) {
   DM_TRY(dm_h5_start(false));
   hid_t access = dm_h5_unlocked(), file = -1;
   if (access >= 0 && H5Pset_alignment(access, ALIGN_FROM, ALIGNMENT) >= 0 &&
       H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
     file = H5Fcreate(out->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
   dm_status status = file < 0 ? dm_h5_fail(DM_E_IO, &out->at, "'%s' cannot be created", out->part)
-                              : fill_file(file, out);
+                              : fill_file(file, out, form);
   if (file >= 0 && H5Fclose(file) < 0 && !status)
     status = dm_h5_fail(DM_E_IO, &out->at, "'%s' cannot be closed", out->part);
   if (access >= 0) H5Pclose(access);
@@ -93,7 +102,7 @@ static dm_status reserve(const dm_output_file *out, int fd, int64_t bytes) {
 static dm_status create_locked(dm_output_file *out, int fd, int64_t bytes) {
   if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
     return dm_fail_at(DM_E_IO, &out->at, "another run is writing '%s'", out->part);
-  DM_TRY(write_structure(out));
+  DM_TRY(dm_output_structure(out, NULL));
   struct stat info;
   if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &out->at, "fstat: %s", strerror(errno));
   /* Longer than HDF5 made it would be, for HDF5, a damaged file. */

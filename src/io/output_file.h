@@ -6,6 +6,7 @@
 
 #include "io/naming.h"
 #include "io/output.h"
+#include "io/output_form.h"
 
 #define DM_STATE "damier_state"
 
@@ -20,6 +21,10 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
 
 /* DM_E_IO where PART is being written; with FORCE a leftover is removed if REMOVE is given. */
 dm_status dm_output_leftover(const dm_location *at, const char *part, bool force, bool remove);
+
+/* Writes the structure of OUT's file, called OUT->part and there already: the dataset in FORM
+ * (NULL: contiguous; OUT->offset is filled), marked as incomplete. */
+dm_status dm_output_structure(dm_output_file *out, const dm_output_form *form);
 
 /* Waits until PATH, opened with FLAGS, is on the disk; a directory only where that can be asked. */
 dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags);

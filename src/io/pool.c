@@ -1,10 +1,12 @@
 #include "io/pool.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -153,6 +155,13 @@ void dm_pool_close(dm_pool *pool) {
 
 int dm_pool_threads(const dm_pool *pool) {
   return pool->threads;
+}
+
+int dm_pool_cores(int sharing) {
+  cpu_set_t set;
+  int all = (int)dm_max(1, sysconf(_SC_NPROCESSORS_ONLN));
+  int own = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : all;
+  return own < all ? (int)dm_max(1, own) : (int)dm_max(1, all / dm_max(1, sharing));
 }
 
 void dm_pool_post(dm_pool *pool, dm_pool_task *task) {

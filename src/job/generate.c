@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/fill.h"
 #include "io/output.h"
+#include "job/put_in_place.h"
 #include "plan/plan.h"
 
 enum { STRIP = 32 << 20 }; /* bytes filled at a time */
@@ -45,7 +46,7 @@ static dm_status commit(dm_run *run, const dm_generate *g, const dm_output_file 
   dm_attributes *attributes = malloc(sizeof *attributes);
   if (!attributes) return dm_fail(DM_E_FIT, "no memory for the provenance");
   dm_status status = describe(run, g, attributes);
-  if (!status) status = dm_output_commit(file, attributes, g->force);
+  if (!status) status = dm_put_in_place(run, file, &g->form, g->io_threads, attributes, g->force);
   free(attributes);
   return status;
 }
@@ -55,6 +56,7 @@ static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, b
   if (run->rank == 0) {
     status = dm_output_create(&g->out, g->dtype, g->rows, g->cols, g->force, file);
     *created = status == DM_OK;
+    if (!status) status = dm_put_room(file, &g->form);
   }
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, file, sizeof *file, 0));

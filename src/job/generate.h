@@ -3,7 +3,7 @@
 #define DM_JOB_GENERATE_H
 
 #include "core/element.h"
-#include "io/dataset.h"
+#include "io/output_form.h"
 #include "job/record.h"
 #include "job/run.h"
 
@@ -12,6 +12,8 @@ typedef struct dm_generate {
   int64_t rows, cols;
   dm_dtype dtype;
   dm_generator generator;
+  dm_output_form form; /* completed */
+  int io_threads;      /* that pack chunks; 0: none, -1: as many as help */
   bool force;
 } dm_generate;
 

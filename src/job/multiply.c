@@ -10,6 +10,7 @@
 #include "job/phases.h"
 #include "job/progress.h"
 #include "job/provenance.h"
+#include "job/put_in_place.h"
 #include "job/store.h"
 #include "job/verdict.h"
 
@@ -22,6 +23,7 @@ typedef struct job {
   bool task_opened;
   dm_source source[2];
   dm_sink sink;
+  dm_output_form form; /* completed */
   dm_output_file file;
   bool created;
   dm_progress progress;
@@ -63,6 +65,7 @@ static dm_status open_output(job *j) {
   if (j->run->rank == 0) {
     status = dm_output_create(&j->multiply->out, p->c, p->m, p->n, j->multiply->force, &j->file);
     j->created = status == DM_OK;
+    if (!status) status = dm_put_room(&j->file, &j->form);
   }
   DM_TRY(dm_comm_agree(j->run->world, status));
   DM_TRY(dm_comm_broadcast(j->run->world, &j->file, sizeof j->file, 0));
@@ -131,8 +134,13 @@ static dm_status commit(job *j, const dm_verdict *verdict) {
     dm_attributes *attributes = malloc(sizeof *attributes);
     status = attributes ? dm_provenance_of(j->multiply, &j->setup, j->run, verdict, attributes)
                         : dm_fail(DM_E_FIT, "no memory for the provenance");
-    if (!status) status = dm_output_commit(&j->file, attributes, j->multiply->force);
-    j->created = status != DM_OK;
+    double start = dm_now();
+    if (!status)
+      status = dm_put_in_place(j->run, &j->file, &j->form, j->multiply->engine.io_threads,
+                               attributes, j->multiply->force);
+    /* Where chunks could not be made the only copy of a result stays. */
+    j->created = status != DM_OK && !dm_output_is_chunked(&j->form);
+    j->task.phases.commit = dm_now() - start;
     free(attributes);
   }
   return dm_comm_agree(j->run->world, status);
@@ -149,7 +157,10 @@ static void record_inputs(const job *j, dm_record *record) {
                    d->at.dataset, (long long)d->rows, (long long)d->cols, dm_dtype_name(d->dtype),
                    layout);
   }
-  dm_record_text(record, "files.c", "C", "%s:%s", j->multiply->out.file, j->multiply->out.dataset);
+  char form[96];
+  dm_output_form_text(&j->form, form, sizeof form);
+  dm_record_text(record, "files.c", "C", "%s:%s, %s", j->multiply->out.file,
+                 j->multiply->out.dataset, form);
 }
 
 static void record_result(job *j, const dm_phases *worst, const dm_verdict *verdict,
@@ -169,12 +180,21 @@ static void record_result(job *j, const dm_phases *worst, const dm_verdict *verd
                     verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
 }
 
+/* Completes FORM and counts what it needs on the disk. */
+static dm_status complete_form(dm_output_form *form, dm_problem *problem) {
+  DM_TRY(dm_output_form_complete(form, problem->c, problem->m, problem->n));
+  if (!dm_output_is_chunked(form)) return DM_OK;
+  return dm_output_form_bytes(form, problem->c, problem->m, problem->n, &problem->beside_bytes);
+}
+
 static dm_status work(job *j, dm_record *record) {
   const dm_multiply *m = j->multiply;
   dm_problem problem;
   DM_TRY(dm_comm_agree(
       j->run->world, dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, &problem)));
   problem.verify = m->verify;
+  j->form = m->form;
+  DM_TRY(dm_comm_agree(j->run->world, complete_form(&j->form, &problem)));
   DM_TRY(dm_setup_open(j->run, &m->engine, &problem, &j->setup));
   DM_TRY(dm_comm_agree(j->run->world, open_inputs(j)));
   if (m->verify)
@@ -196,6 +216,7 @@ static dm_status work(job *j, dm_record *record) {
   dm_phases worst;
   DM_TRY(dm_phases_worst(j->run, &j->task, &worst));
   if (!m->verify || verdict.pass) DM_TRY(commit(j, m->verify ? &verdict : NULL));
+  worst.commit = j->task.phases.commit;
   if (record) record_result(j, &worst, m->verify ? &verdict : NULL, record);
   DM_TRY(dm_phases_by_rank(j->run, &j->task.phases, record));
   if (!m->verify || verdict.pass) return DM_OK;

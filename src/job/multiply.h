@@ -4,6 +4,7 @@
 
 #include "io/dataset.h"
 #include "io/inspect.h"
+#include "io/output_form.h"
 #include "job/record.h"
 #include "job/run.h"
 #include "plan/plan.h"
@@ -21,6 +22,7 @@ typedef struct dm_engine {
   const char *kernel;    /* "auto" or a name of the backend's */
   const char *transport; /* "auto" or a name of dm_transport_all */
   int threads;           /* of the CPU product, per rank; 0: the node's cores over its ranks */
+  int io_threads;        /* that read and write files, per rank; 0: none, -1: as many as help */
   int64_t memory_host, memory_device; /* bytes per rank; 0: this rank's share of the node */
   bool require_gpu_per_rank;
   int pretend_nodes; /* that each computer counts as; 0 or 1: it is what it is */
@@ -44,6 +46,7 @@ typedef struct dm_multiply {
   dm_location out; /* checked by dm_output_check */
   dm_equation equation;
   dm_engine engine;
+  dm_output_form form; /* of C in its file; completed when its shape is known */
   bool verify, force;
 } dm_multiply;
 

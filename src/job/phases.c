@@ -111,6 +111,8 @@ void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
   dm_record_real(record, "times.write_s", "  writing", DM_SHOWN_SECONDS, worst->write);
   dm_record_real(record, "times.verify_s", "  verifying", DM_SHOWN_SECONDS,
                  worst->check + worst->verify);
+  if (plan->problem.beside_bytes > 0)
+    dm_record_real(record, "times.commit_s", "  packing chunks", DM_SHOWN_SECONDS, worst->commit);
   dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS,
                  dm_phases_flops(worst, plan));
   dm_record_integer(record, "moved.between_ranks_bytes", "moved between ranks", DM_SHOWN_BYTES,

@@ -211,6 +211,6 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
                                      (double)memory / (double)dm_dtype_size(p->work));
   plan->host_bytes = need.total[DM_HOST];
   plan->device_bytes = need.total[DM_DEVICE];
-  plan->disk_bytes = p->from_files ? p->m * p->n * dm_dtype_size(p->c) : 0;
+  plan->disk_bytes = p->from_files ? p->m * p->n * dm_dtype_size(p->c) + p->beside_bytes : 0;
   plan->forecast = dm_plan_forecast(plan, machine);
 }

@@ -23,6 +23,7 @@ typedef struct dm_problem {
   bool reads_c;            /* beta is not 0 */
   bool from_files;         /* false: operands are generated in memory and C stays there */
   bool verify;
+  int64_t beside_bytes; /* on the disk, that C takes beside its contiguous form */
 } dm_problem;
 
 /* What the user asks of the plan; 0 or false leaves the choice to the planner. */

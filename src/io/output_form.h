@@ -1,0 +1,27 @@
+/* output_form: how the elements of C are stored in its file: one after the other, or in chunks. */
+#ifndef DM_IO_OUTPUT_FORM_H
+#define DM_IO_OUTPUT_FORM_H
+
+#include "io/dataset.h"
+
+/* All zero: contiguous, without filters. */
+typedef struct dm_output_form {
+  int64_t chunk_rows, chunk_cols;
+  int deflate; /* level 1 to 9; 0: not deflated */
+  bool shuffle;
+} dm_output_form;
+
+bool dm_output_is_chunked(const dm_output_form *form);
+
+/* Completes FORM for a matrix of ROWS x COLS: filters without chunks get chunks of about 1 MiB, and
+ * no chunk is larger than the matrix.  DM_E_USAGE for chunks that could not be read again. */
+dm_status dm_output_form_complete(dm_output_form *form, dm_dtype dtype, int64_t rows, int64_t cols);
+
+/* Bytes that a chunked file takes at most, its index included. */
+dm_status dm_output_form_bytes(const dm_output_form *form, dm_dtype dtype, int64_t rows,
+                               int64_t cols, int64_t *bytes);
+
+/* "chunked 256 x 512, shuffle, deflate 4": for people. */
+void dm_output_form_text(const dm_output_form *form, char *text, int64_t size);
+
+#endif

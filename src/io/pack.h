@@ -1,0 +1,23 @@
+/* pack: turns the finished contiguous file of C into one with chunks. */
+#ifndef DM_IO_PACK_H
+#define DM_IO_PACK_H
+
+#include "core/pulse.h"
+#include "io/output.h"
+#include "io/output_form.h"
+
+/* Before any work, after dm_output_check: DM_E_IO where FILE.packing, which is made on the way, is
+ * there and FORCE is not given, or is being written. */
+dm_status dm_pack_check(const dm_location *location, bool force);
+
+/* DM_E_FIT where there is no room for the chunks beside FILE, whose space is reserved already. */
+dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form);
+
+/* Makes *packed, a file called FILE.packing with the elements of FILE in FORM (completed), by
+ * THREADS that shuffle and deflate (0: the caller does).  All chunks are read back from the file
+ * and compared by checksum.  *packed is ready for dm_output_commit; FILE stays as it is, also after
+ * an error: it is then the only whole result.  PULSE beats with every chunk; it may be NULL. */
+dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int threads,
+                  const dm_pulse *pulse, dm_output_file *packed);
+
+#endif

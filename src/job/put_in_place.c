@@ -1,0 +1,28 @@
+#include "job/put_in_place.h"
+
+#include "io/pack.h"
+#include "io/pool.h"
+
+dm_status dm_put_room(const dm_output_file *file, const dm_output_form *form) {
+  return dm_output_is_chunked(form) ? dm_pack_room(file, form) : DM_OK;
+}
+
+/* Whoever asks to stop now would lose a result that is there: the pulse only says that it moves. */
+static dm_status beat(void *run) {
+  dm_watch_moved(((dm_run *)run)->watch);
+  dm_watch_poll(((dm_run *)run)->watch);
+  return DM_OK;
+}
+
+dm_status dm_put_in_place(dm_run *run, const dm_output_file *file, const dm_output_form *form,
+                          int threads, const dm_attributes *provenance, bool force) {
+  if (!dm_output_is_chunked(form)) return dm_output_commit(file, provenance, force);
+  const dm_pulse pulse = {beat, run};
+  dm_output_file packed;
+  dm_run_phase(run, "packing", DM_SYNC_PATIENCE);
+  /* The other ranks wait: all processors are free for it. */
+  DM_TRY(dm_pack(file, form, threads < 0 ? dm_pool_cores(1) : threads, &pulse, &packed));
+  dm_status status = dm_output_commit(&packed, provenance, force);
+  dm_output_discard(status ? &packed : file);
+  return status;
+}

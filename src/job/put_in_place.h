@@ -1,0 +1,19 @@
+/* put_in_place: the finished file of an output gets its form and its name. */
+#ifndef DM_JOB_PUT_IN_PLACE_H
+#define DM_JOB_PUT_IN_PLACE_H
+
+#include "io/output.h"
+#include "io/output_form.h"
+#include "job/run.h"
+
+/* Rank 0, after FILE was created: DM_E_FIT where it could not be turned into FORM (completed) for
+ * want of room on the disk. */
+dm_status dm_put_room(const dm_output_file *file, const dm_output_form *form);
+
+/* Rank 0, after all ranks agreed that their data is on the disk: packs FILE into chunks where FORM
+ * says so, by THREADS (-1: as many as help), adds the provenance and gives it its name.  After an
+ * error FILE is still there. */
+dm_status dm_put_in_place(dm_run *run, const dm_output_file *file, const dm_output_form *form,
+                          int threads, const dm_attributes *provenance, bool force);
+
+#endif

@@ -1,0 +1,64 @@
+"""chunks: C in chunks, deflated and shuffled, of every type, as h5py reads it; and read again as an input."""
+import h5py
+import numpy as np
+
+import elements
+from running import Failure, each, finish, in_folder, options, run
+
+TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8")
+# words, and what h5py must say: chunks, compression, level, shuffle; C is 150 x 170
+FORMS = (("--chunk 32x50", (32, 50), None, None, False),
+         ("--chunk 150x1000 --deflate 9", (150, 170), "gzip", 9, False),
+         ("--chunk 7x13 --shuffle --deflate 1", (7, 13), "gzip", 1, True),
+         ("--shuffle", (150, 170), None, None, True),
+         ("--deflate 4 --io-threads 0", (150, 170), "gzip", 4, False))
+
+
+def check_form(path, form):
+    with h5py.File(path) as file:
+        c = file["c"]
+        if (c.chunks, c.compression, c.compression_opts, c.shuffle) != form[1:]:
+            raise Failure(f"{form[0]}: {c.chunks} {c.compression} {c.compression_opts} {c.shuffle}")
+        if c.attrs["damier_state"] not in ("complete", b"complete"):
+            raise Failure(f"{c.attrs['damier_state']}")
+
+
+def try_type(folder, damier, dtype, ranks):
+    rng = np.random.default_rng(5)
+    for name, shape in (("a", (150, 40)), ("b", (40, 170))):
+        elements.write(folder / f"{name}.h5", elements.random(rng, shape, dtype, "integer"), dtype,
+                       "deflate" if name == "a" else "chunked")
+    words = ("multiply", folder / "a.h5", folder / "b.h5", "-q", "--force")
+    words += ("--type-c", dtype) if dtype in ("f16", "bf16") else ()
+    c_type = {"i8": "i32"}.get(dtype, dtype)
+    run(damier, ranks, *words, "-o", folder / "plain.h5")
+    plain = elements.read_raw(folder / "plain.h5", c_type)
+    for form in FORMS:
+        run(damier, ranks, *words, "-o", folder / "c.h5", *form[0].split())
+        check_form(folder / "c.h5", form)
+        got = elements.read_raw(folder / "c.h5", c_type)
+        if got.dtype != plain.dtype or got.tobytes() != plain.tobytes():
+            raise Failure(f"{form[0]}: not the elements of the contiguous file")
+        if left := sorted(p.name for p in folder.iterdir() if p.suffix in (".part", ".packing")):
+            raise Failure(f"left over: {left}")
+        run(damier, 1, "verify", folder / "a.h5", folder / "b.h5", folder / "c.h5", "-q")
+
+
+def try_generate(folder, damier, dtype, ranks):
+    shape = ("--rows", 90, "--cols", 70, "--type", dtype, "-q")
+    run(damier, ranks, "generate", folder / "plain.h5", *shape)
+    run(damier, ranks, "generate", folder / "packed.h5", *shape, "--chunk", "16x16", "--deflate", 2)
+    with h5py.File(folder / "plain.h5") as one, h5py.File(folder / "packed.h5") as other:
+        if one["a"][()].tobytes() != other["a"][()].tobytes() or other["a"].chunks != (16, 16):
+            raise Failure("generated elements differ")
+
+
+def main():
+    chosen = options()
+    work = [(try_type, dtype, 1 + i % 3) for i, dtype in enumerate(TYPES)]
+    work += [(try_generate, dtype, 2 - i % 2) for i, dtype in enumerate(elements.FACTORS)]
+    failures = each(lambda w: in_folder(w[0], chosen.damier, *w[1:]), work)
+    finish(failures, len(work))
+
+
+main()

@@ -1,0 +1,184 @@
+/* C in chunks: what HDF5 reads back is what was written, for every type, form and number of
+ * threads; and what goes wrong leaves the contiguous file. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "io/pack.h"
+#include "io_files.h"
+
+enum { ROWS = 70, COLS = 93 };
+
+static dm_output_file contiguous(const dm_location *location, dm_dtype dtype, const void *data) {
+  dm_output_file file;
+  dm_output *output;
+  expect_ok(dm_output_create(location, dtype, ROWS, COLS, true, &file));
+  expect_ok(dm_output_open(&file, &output));
+  expect_ok(dm_output_write(output, 0, 0, dm_view_row_major((void *)data, dtype, ROWS, COLS)));
+  expect_ok(dm_output_close(output));
+  return file;
+}
+
+static bool exists(const char *path) {
+  return access(path, F_OK) == 0;
+}
+
+/* The whole dataset, read by HDF5 alone. */
+static void expect_elements(const dm_location *at, dm_dtype dtype, const void *data) {
+  size_t bytes = (size_t)(ROWS * COLS * dm_dtype_size(dtype));
+  void *got = malloc(bytes);
+  hid_t file = H5Fopen(at->file, H5F_ACC_RDONLY, H5P_DEFAULT);
+  hid_t set = H5Dopen2(file, at->dataset, H5P_DEFAULT), type = dm_h5_make_type(dtype);
+  assert_true(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, got) >= 0);
+  assert_memory_equal(got, data, bytes);
+  H5Tclose(type);
+  H5Dclose(set);
+  H5Fclose(file);
+  free(got);
+}
+
+static void test_every_type(void **state) {
+  static const dm_output_form forms[] = {
+      {.chunk_rows = 16, .chunk_cols = 10},
+      {.chunk_rows = 70, .chunk_cols = 93, .deflate = 1},
+      {.chunk_rows = 1, .chunk_cols = 93, .deflate = 9, .shuffle = true},
+      {.chunk_rows = 69, .chunk_cols = 1, .shuffle = true},
+  };
+  for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
+    void *data = elements((dm_dtype)dtype, ROWS, COLS);
+    for (int i = 0; i < 8; i++) {
+      const dm_output_form *form = &forms[i % 4];
+      dm_location location = at(*state, "c.h5:/g/c");
+      dm_attributes facts = {0};
+      dm_output_file packed, file = contiguous(&location, (dm_dtype)dtype, data);
+      expect_ok(dm_pack_check(&location, false));
+      expect_ok(dm_pack_room(&file, form));
+      expect_ok(dm_pack(&file, form, i / 4 * 3, NULL, &packed));
+      assert_true(exists(file.part) && exists(packed.part));
+      expect_error(dm_pack_check(&location, false), DM_E_IO, "is left of an earlier run");
+      expect_ok(dm_attributes_add(&facts, "software", "damier"));
+      expect_ok(dm_output_commit(&packed, &facts, true));
+      dm_output_discard(&file);
+      dm_dataset d = inspected(&location);
+      assert_true(d.dtype == (dm_dtype)dtype && d.layout == DM_CHUNKED && !d.swapped);
+      assert_true(d.chunk_rows == form->chunk_rows && d.chunk_cols == form->chunk_cols);
+      assert_int_equal(d.filters, (form->shuffle ? DM_FILTER_SHUFFLE : 0) |
+                                      (form->deflate ? DM_FILTER_DEFLATE : 0));
+      expect_elements(&location, (dm_dtype)dtype, data);
+    }
+    free(data);
+  }
+}
+
+/* What deflate makes longer is stored as it is, and read again. */
+static void test_noise(void **state) {
+  const dm_output_form form = {.chunk_rows = 32, .chunk_cols = 32, .deflate = 6, .shuffle = true};
+  double data[ROWS * COLS];
+  for (size_t i = 0; i < sizeof data; i++) ((unsigned char *)data)[i] = (unsigned char)rand();
+  dm_location location = at(*state, "noise.h5:/c");
+  dm_attributes facts = {0};
+  dm_output_file packed, file = contiguous(&location, DM_F64, data);
+  expect_ok(dm_pack(&file, &form, 2, NULL, &packed));
+  expect_ok(dm_output_commit(&packed, &facts, true));
+  expect_elements(&location, DM_F64, data);
+  dm_reader *reader;
+  double got[ROWS * COLS];
+  dm_view view = dm_view_row_major(got, DM_F64, ROWS, COLS);
+  dm_dataset d = inspected(&location);
+  expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
+  expect_ok(dm_reader_read(reader, 0, 0, &view, 1, false));
+  dm_reader_close(reader);
+  assert_memory_equal(got, data, sizeof data);
+  dm_output_discard(&file);
+}
+
+static void test_forms(void **state) {
+  (void)state;
+  dm_output_form form = {0};
+  expect_ok(dm_output_form_complete(&form, DM_F64, 10, 10));
+  assert_false(dm_output_is_chunked(&form));
+  form.deflate = 3;
+  expect_ok(dm_output_form_complete(&form, DM_F64, 1000, 400));
+  assert_true(form.chunk_rows == 256 && form.chunk_cols == 400);
+  form = (dm_output_form){.chunk_rows = 1 << 14, .chunk_cols = 1 << 14};
+  expect_ok(dm_output_form_complete(&form, DM_F32, 1 << 20, 1 << 20));
+  expect_error(dm_output_form_complete(&form, DM_F64, 1 << 20, 1 << 20), DM_E_USAGE, "1 GiB");
+  form = (dm_output_form){.chunk_rows = INT64_MAX, .chunk_cols = INT64_MAX};
+  expect_error(dm_output_form_complete(&form, DM_I8, INT64_MAX, INT64_MAX), DM_E_USAGE, "1 GiB");
+}
+
+/* Damages the first chunk, whose rows are not packed, when the last one has been written. */
+typedef struct damage {
+  const char *path, *row;
+  size_t length;
+  int left;
+} damage;
+
+static dm_status do_damage(void *context) {
+  damage *d = context;
+  if (--d->left != 0) return DM_OK;
+  char *whole = malloc(1 << 20);
+  int fd = open(d->path, O_RDWR);
+  ssize_t bytes = pread(fd, whole, 1 << 20, 0);
+  char *found = memmem(whole, (size_t)bytes, d->row, d->length);
+  assert_non_null(found);
+  assert_int_equal(pwrite(fd, "wrong", 5, found - whole), 5);
+  close(fd);
+  free(whole);
+  return DM_OK;
+}
+
+static void test_damage(void **state) {
+  const dm_output_form form = {.chunk_rows = 35, .chunk_cols = 31};
+  char *data = elements(DM_F64, ROWS, COLS);
+  dm_location location = at(*state, "damaged.h5:/c");
+  dm_output_file packed, file = contiguous(&location, DM_F64, data);
+  char path[DM_PATH + 8];
+  snprintf(path, sizeof path, "%s.packing", location.file);
+  for (int threads = 0; threads < 3; threads++) {
+    damage d = {.path = path, .row = data, .length = 31 * 8, .left = 6};
+    expect_error(dm_pack(&file, &form, threads, &(dm_pulse){do_damage, &d}, &packed), DM_E_IO,
+                 "the chunk at (0, 0) of '");
+    assert_true(exists(file.part) && !exists(packed.part));
+  }
+  dm_output_discard(&file);
+  free(data);
+}
+
+/* A limit on file sizes stands for a disk that fills up. */
+static void test_no_space(void **state) {
+  const dm_output_form form = {.chunk_rows = 8, .chunk_cols = 8};
+  void *data = elements(DM_F64, ROWS, COLS);
+  dm_location location = at(*state, "full.h5:/c");
+  dm_output_file packed, file = contiguous(&location, DM_F64, data);
+  struct rlimit before, low;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  low = before;
+  low.rlim_cur = 20000;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+  dm_status room = dm_pack_room(&file, &form);
+  dm_status status = dm_pack(&file, &form, 2, NULL, &packed);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  expect_error(room, DM_E_FIT, "the file with chunks, beside the one without");
+  assert_true(status && strstr(status->hint, "the whole result is '"));
+  expect_error(status, DM_E_FIT, "cannot be ");
+  assert_true(exists(file.part) && !exists(packed.part));
+  dm_output_discard(&file);
+  free(data);
+}
+
+int main(void) {
+  char folder[64];
+  new_folder(folder);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_prestate(test_every_type, folder),
+      cmocka_unit_test_prestate(test_noise, folder),
+      cmocka_unit_test(test_forms),
+      cmocka_unit_test_prestate(test_damage, folder),
+      cmocka_unit_test_prestate(test_no_space, folder),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  remove_folder(folder);
+  return failed;
+}
