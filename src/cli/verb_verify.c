@@ -45,6 +45,7 @@ static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *
   v->equation = dm_cli_equation(s);
   v->equation.type_c = v->c.dtype;
   v->full = s->full;
+  v->io_threads = dm_cli_io_threads(s);
   DM_TRY(dm_verify_complete(v, &given, provenance, &old_c));
   DM_TRY(look_at_old_c(call, &old_c, v));
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);

@@ -136,10 +136,9 @@ dm_status dm_read_ahead_post(dm_read_ahead *ahead, dm_reader *reader, int64_t ro
 }
 
 static dm_status read_by_hdf5(dm_reading *reading) {
-  const dm_request *r = &reading->request;
   dm_reader *reader = reading->reader;
   int64_t before = reader->bytes;
-  DM_TRY(dm_reader_read(reader, r->part.row, r->part.col, r->views, r->count, r->conjugate));
+  DM_TRY(dm_reader_read_here(reader, &reading->request));
   reading->ahead->arrivals.moved += reader->bytes - before;
   reader->bytes = before; /* counted when it is done */
   reading->left = 0;

@@ -10,6 +10,8 @@
 
 #include "io/read.h"
 
+enum { DM_READ_MEMORY = 1 << 26 }; /* bytes: what is usual */
+
 typedef struct dm_read_ahead dm_read_ahead;
 typedef struct dm_reading dm_reading; /* one rectangle on its way */
 

@@ -7,6 +7,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
+#include "io/read_ahead.h"
 
 /* Bytes at a time: straight into place; staged in what stays in a cache; whole chunks where HDF5
  * reads. */
@@ -47,6 +48,10 @@ int64_t dm_reader_bytes(const dm_reader *reader) {
 
 void dm_reader_pulse(dm_reader *reader, const dm_pulse *pulse) {
   reader->pulse = pulse;
+}
+
+void dm_reader_lean_on(dm_reader *reader, dm_read_ahead *ahead) {
+  reader->ahead = ahead;
 }
 
 dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
@@ -172,18 +177,27 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
   return DM_OK;
 }
 
-dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
-                         int64_t count, bool conjugate) {
-  dm_request request;
-  DM_TRY(dm_request_of(reader, row, col, views, count, conjugate, &request));
+dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request) {
   if (reader->chunks) {
-    DM_TRY(dm_reader_read_chunks(reader, &request));
+    DM_TRY(dm_reader_read_chunks(reader, request));
   } else {
-    for (dm_rectangle piece = {0}; dm_reader_next_piece(reader, &request, &piece);) {
-      DM_TRY(dm_reader_bring(reader, &request, piece, &reader->scratch, reader->pulse));
+    for (dm_rectangle piece = {0}; dm_reader_next_piece(reader, request, &piece);) {
+      DM_TRY(dm_reader_bring(reader, request, piece, &reader->scratch, reader->pulse));
       DM_TRY(dm_pulse_beat(reader->pulse));
     }
   }
-  reader->bytes += request.part.rows * request.part.cols * dm_dtype_size(reader->dataset.dtype);
+  reader->bytes += request->part.rows * request->part.cols * dm_dtype_size(reader->dataset.dtype);
   return DM_OK;
+}
+
+dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
+                         int64_t count, bool conjugate) {
+  if (reader->ahead) {
+    dm_reading *reading;
+    DM_TRY(dm_read_ahead_post(reader->ahead, reader, row, col, views, count, conjugate, &reading));
+    return dm_reading_wait(reading, reader->pulse);
+  }
+  dm_request request;
+  DM_TRY(dm_request_of(reader, row, col, views, count, conjugate, &request));
+  return dm_reader_read_here(reader, &request);
 }

@@ -19,9 +19,10 @@ struct dm_reader {
   hid_t file, set, type; /* -1: the data is contiguous */
   hid_t access;
   dm_h5_exit leave;
-  dm_chunk_ear *ear;        /* NULL: HDF5 does not tell where chunks are */
-  struct dm_chunks *chunks; /* NULL: not chunked, or with filters that only HDF5 has */
-  struct dm_shelf *shelf;   /* of the read-ahead that reads it, or NULL */
+  dm_chunk_ear *ear;           /* NULL: HDF5 does not tell where chunks are */
+  struct dm_chunks *chunks;    /* NULL: not chunked, or with filters that only HDF5 has */
+  struct dm_shelf *shelf;      /* of the read-ahead that reads it, or NULL */
+  struct dm_read_ahead *ahead; /* whose threads dm_reader_read waits for, or NULL */
 
   dm_scratch scratch; /* for reading without threads */
 };
@@ -42,6 +43,9 @@ typedef struct dm_request {
 /* Fills REQUEST; DM_E_BUG where the views do not fit.  Its part may be empty. */
 dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                         int64_t count, bool conjugate, dm_request *request);
+
+/* dm_reader_read without threads. */
+dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request);
 
 /* The next piece to be read at a time, from *piece on, which is all zero at first; false: there is
  * none. */

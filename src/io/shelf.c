@@ -47,6 +47,7 @@ dm_status dm_shelf_open(dm_pool *pool, dm_arrivals *arrivals, dm_reader *reader,
 
 void dm_shelf_close(dm_shelf *shelf) {
   if (!shelf) return;
+  shelf->reader->shelf = NULL;
   for (int64_t i = 0; i < shelf->places; i++) {
     if (!shelf->table[i]) continue;
     free(shelf->table[i]->data);

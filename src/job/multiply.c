@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/units.h"
+#include "io/read_ahead.h"
 #include "job/engine.h"
 #include "job/load.h"
 #include "job/phases.h"
@@ -22,6 +23,7 @@ typedef struct job {
   dm_task task;
   bool task_opened;
   dm_source source[2];
+  dm_read_ahead *ahead;
   dm_sink sink;
   dm_output_form form; /* completed */
   dm_output_file file;
@@ -54,8 +56,13 @@ static dm_status open_inputs(job *j) {
   DM_TRY(dm_reader_open(&m->b, m->equation.type, &j->source[DM_B].reader));
   dm_reader_pulse(j->source[DM_A].reader, &j->run->pulse);
   dm_reader_pulse(j->source[DM_B].reader, &j->run->pulse);
-  if (!j->setup.plan.problem.reads_c) return DM_OK;
-  return dm_reader_open(&m->c, DM_DTYPE_NONE, &j->sink.old);
+  if (j->setup.plan.problem.reads_c) DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->sink.old));
+  DM_TRY(dm_read_ahead_open(dm_run_io_threads(j->run, m->engine.io_threads), DM_READ_MEMORY,
+                            &j->ahead));
+  dm_reader_lean_on(j->source[DM_A].reader, j->ahead);
+  dm_reader_lean_on(j->source[DM_B].reader, j->ahead);
+  if (j->sink.old) dm_reader_lean_on(j->sink.old, j->ahead);
+  return DM_OK;
 }
 
 /* Rank 0 makes the file, the others learn where its data begins. */
@@ -235,6 +242,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return dm_status_first(status, closed);
   if (j.task_opened) dm_task_close(&j.task);
+  dm_read_ahead_close(j.ahead);
   dm_reader_close(j.source[DM_A].reader);
   dm_reader_close(j.source[DM_B].reader);
   dm_reader_close(j.sink.old);

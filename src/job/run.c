@@ -3,6 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/checked.h"
+#include "io/pool.h"
+
+enum { MOST_IO_THREADS = 16 };
+
 static dm_status beat(void *run) {
   return dm_run_beat(run);
 }
@@ -73,6 +78,10 @@ dm_status dm_run_beat(dm_run *run) {
   dm_watch_moved(run->watch);
   dm_watch_poll(run->watch);
   return dm_stop_check(&run->stop);
+}
+
+int dm_run_io_threads(const dm_run *run, int wanted) {
+  return wanted >= 0 ? wanted : (int)dm_min(MOST_IO_THREADS, dm_pool_cores(run->local_ranks));
 }
 
 void dm_run_stop(dm_run *run) {

@@ -53,6 +53,9 @@ void dm_run_phase(dm_run *run, const char *phase, int patience);
 /* The run has moved.  DM_E_STOPPED, from this rank alone, where it is asked to stop. */
 dm_status dm_run_beat(dm_run *run);
 
+/* Threads of this rank for files: WANTED, or, where that is negative, as many as help. */
+int dm_run_io_threads(const dm_run *run, int wanted);
+
 /* Collective; ends MPI. */
 void dm_run_stop(dm_run *run);
 

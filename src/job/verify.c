@@ -8,7 +8,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/units.h"
-#include "io/read.h"
+#include "io/read_ahead.h"
 #include "job/freivalds.h"
 #include "job/verdict.h"
 #include "job/verify_full.h"
@@ -16,7 +16,7 @@
 enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
 
 /* Runs of rows of the file go to TAKE as parts of op(X), this rank's share of them. */
-static dm_status stream(dm_run *run, const dm_dataset *dataset, dm_op op, dm_dtype as,
+static dm_status stream(dm_run *run, int threads, const dm_dataset *dataset, dm_op op, dm_dtype as,
                         dm_dtype work, dm_freivalds *check, dm_freivalds_part *take) {
   dm_range rows = dm_split(dataset->rows, run->ranks, run->rank, 1);
   int64_t row_bytes, bytes;
@@ -24,12 +24,15 @@ static dm_status stream(dm_run *run, const dm_dataset *dataset, dm_op op, dm_dty
   int64_t height = dm_min(dm_max(1, STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
   DM_TRY(dm_bytes_of(height, 1, row_bytes, &bytes));
   void *strip;
+  dm_read_ahead *ahead = NULL;
   dm_reader *reader;
   DM_TRY(dm_reader_open(dataset, as, &reader));
   dm_reader_pulse(reader, &run->pulse);
   dm_run_phase(run, "reading", 1);
-  dm_status status = dm_buffer_alloc(bytes, &strip);
-  if (status) strip = NULL;
+  strip = NULL;
+  dm_status status = dm_read_ahead_open(dm_run_io_threads(run, threads), DM_READ_MEMORY, &ahead);
+  if (!status) dm_reader_lean_on(reader, ahead);
+  if (!status) status = dm_buffer_alloc(bytes, &strip);
   for (int64_t row = rows.begin; row < rows.end && !status; row += height) {
     int64_t count = dm_min(height, rows.end - row);
     bool turned = op != DM_OP_N;
@@ -39,6 +42,7 @@ static dm_status stream(dm_run *run, const dm_dataset *dataset, dm_op op, dm_dty
     status = dm_reader_read(reader, row, 0, &target, 1, op == DM_OP_C);
     if (!status) status = take(check, NULL, part, turned ? 0 : row, turned ? row : 0);
   }
+  dm_read_ahead_close(ahead);
   free(strip);
   dm_reader_close(reader);
   return status;
@@ -47,20 +51,20 @@ static dm_status stream(dm_run *run, const dm_dataset *dataset, dm_op op, dm_dty
 static dm_status gather(dm_run *run, const dm_verify *v, const dm_problem *p, dm_freivalds *check) {
   const dm_equation *e = &v->equation;
   const dm_comm *world = run->world;
-  DM_TRY(dm_comm_agree(world,
-                       stream(run, &v->b, e->op_b, e->type, p->work, check, dm_freivalds_scan_b)));
+  DM_TRY(dm_comm_agree(world, stream(run, v->io_threads, &v->b, e->op_b, e->type, p->work, check,
+                                     dm_freivalds_scan_b)));
   DM_TRY(dm_freivalds_weigh(check, world));
-  DM_TRY(dm_comm_agree(world,
-                       stream(run, &v->b, e->op_b, e->type, p->work, check, dm_freivalds_add_b)));
+  DM_TRY(dm_comm_agree(world, stream(run, v->io_threads, &v->b, e->op_b, e->type, p->work, check,
+                                     dm_freivalds_add_b)));
   DM_TRY(dm_freivalds_project(check, world));
-  DM_TRY(dm_comm_agree(world,
-                       stream(run, &v->a, e->op_a, e->type, p->work, check, dm_freivalds_add_a)));
-  DM_TRY(dm_comm_agree(
-      world, stream(run, &v->c, DM_OP_N, DM_DTYPE_NONE, p->c, check, dm_freivalds_add_c)));
+  DM_TRY(dm_comm_agree(world, stream(run, v->io_threads, &v->a, e->op_a, e->type, p->work, check,
+                                     dm_freivalds_add_a)));
+  DM_TRY(dm_comm_agree(world, stream(run, v->io_threads, &v->c, DM_OP_N, DM_DTYPE_NONE, p->c, check,
+                                     dm_freivalds_add_c)));
   if (!p->reads_c) return DM_OK;
   dm_dtype wide = dm_dtype_widest(p->work);
-  return dm_comm_agree(
-      world, stream(run, &v->c0, DM_OP_N, DM_DTYPE_NONE, wide, check, dm_freivalds_add_c0));
+  return dm_comm_agree(world, stream(run, v->io_threads, &v->c0, DM_OP_N, DM_DTYPE_NONE, wide,
+                                     check, dm_freivalds_add_c0));
 }
 
 static dm_status probabilistic(dm_run *run, const dm_verify *v, const dm_problem *p,

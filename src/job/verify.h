@@ -11,7 +11,8 @@ typedef struct dm_verify {
   dm_equation equation;
   bool tensor; /* C may come from tensor cores, which cut off their sums: the bound is wider */
   double norm; /* of C when it was written; negative where it is not known */
-  bool full;   /* multiply again in higher precision and compare every element */
+  int io_threads;
+  bool full; /* multiply again in higher precision and compare every element */
 } dm_verify;
 
 /* Fills what the command line left open (ops, alpha, beta, types) from C's provenance, which also
