@@ -18,6 +18,7 @@ enum {
   READERS = MULTIPLY | PLAN | VERIFY | INFO, /* verbs that open inputs */
   VERBS = MULTIPLY | PLAN | GENERATE | VERIFY | INFO | BENCH | BENCH_K | TUNE | TUNE_R,
   ENGINE = MULTIPLY | BENCH_M,
+  STORING = MULTIPLY | GENERATE | BENCH_IO,
   STOPPABLE = DM_VERBS_STOPPABLE,
 };
 
@@ -55,11 +56,11 @@ const dm_option dm_cli_options[] = {
     {"force", 0, NULL, MULTIPLY | GENERATE, DM_GROUP_FILES, NULL, NULL,
      "replace an output that exists, if it holds nothing but that dataset",
      dm_cli_set_flag, AT(force), .flags_only = true},
-    {"chunk", 0, "RxC", MULTIPLY | GENERATE, DM_GROUP_FILES, NULL, "contiguous",
+    {"chunk", 0, "RxC", STORING, DM_GROUP_FILES, NULL, "contiguous",
      "store the output in chunks of R rows and C columns", dm_cli_set_chunk, AT(chunk)},
-    {"deflate", 0, "1..9", MULTIPLY | GENERATE, DM_GROUP_FILES, NULL, NULL,
+    {"deflate", 0, "1..9", STORING, DM_GROUP_FILES, NULL, NULL,
      "compress the chunks; without --chunk they are of about 1 MiB", dm_cli_set_level, AT(deflate)},
-    {"shuffle", 0, NULL, MULTIPLY | GENERATE, DM_GROUP_FILES, NULL, NULL,
+    {"shuffle", 0, NULL, STORING, DM_GROUP_FILES, NULL, NULL,
      "put like bytes of the elements of a chunk side by side, which compresses better",
      dm_cli_set_flag, AT(shuffle)},
     {"directory", 0, "DIR", BENCH_IO, DM_GROUP_FILES, ".", NULL,
@@ -190,7 +191,7 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_count, AT(pretend_nodes), .least = 1},
     {"threads", 0, "N", ENGINE | TUNE_R, DM_GROUP_ENGINE, NULL, "the node's cores over its ranks",
      "of the CPU product, per rank", dm_cli_set_count, AT(threads), .least = 1},
-    {"io-threads", 0, "N", MULTIPLY | GENERATE | VERIFY, DM_GROUP_ENGINE, NULL, "as many as help",
+    {"io-threads", 0, "N", STORING | VERIFY, DM_GROUP_ENGINE, NULL, "as many as help",
      "that read, unpack and pack files, per rank; 0: none", dm_cli_set_count, AT(io_threads)},
     {"memory", 0, "host=SIZE,device=SIZE", ENGINE | PLAN, DM_GROUP_ENGINE, NULL,
      "its share of the node", "what one rank may use", dm_cli_set_memory, AT(memory)},

@@ -51,8 +51,12 @@ int dm_cli_bench_multiply(dm_call *call) {
 static dm_status bench_io(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   (void)shared;
   const dm_settings *s = &call->settings;
-  dm_bench_io bench = {.bytes = s->bytes, .repetitions = (int)s->repetitions};
+  dm_bench_io bench = {.bytes = s->bytes,
+                       .repetitions = (int)s->repetitions,
+                       .form = dm_cli_form(s),
+                       .io_threads = dm_cli_io_threads(s)};
   snprintf(bench.directory, sizeof bench.directory, "%s", s->directory);
+  if (dm_output_is_chunked(&bench.form)) return dm_bench_unpack_run(run, &bench, record);
   return dm_bench_io_run(run, &bench, record);
 }
 

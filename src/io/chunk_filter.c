@@ -62,12 +62,46 @@ static dm_status inflate_all(const void *data, int64_t *length, void *out, int64
   return DM_OK;
 }
 
-/* The first bytes of all elements, then the second ones, ...; a rest stays at the end. */
+/* SIZE is known where these are expanded.  The first bytes of all elements, then the second ones,
+ * ...
+ */
+static inline __attribute__((always_inline)) void gather_bytes(const unsigned char *restrict data,
+                                                               int64_t count, int64_t size,
+                                                               unsigned char *restrict out) {
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t byte = 0; byte < size; byte++) out[i * size + byte] = data[byte * count + i];
+}
+
+static inline __attribute__((always_inline)) void spread_bytes(const unsigned char *restrict data,
+                                                               int64_t count, int64_t size,
+                                                               unsigned char *restrict out) {
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t byte = 0; byte < size; byte++) out[byte * count + i] = data[i * size + byte];
+}
+
+#define BY_SIZE(move)                                                                              \
+  switch (size) {                                                                                  \
+  case 2:                                                                                          \
+    move(data, count, 2, out);                                                                     \
+    break;                                                                                         \
+  case 4:                                                                                          \
+    move(data, count, 4, out);                                                                     \
+    break;                                                                                         \
+  case 8:                                                                                          \
+    move(data, count, 8, out);                                                                     \
+    break;                                                                                         \
+  case 16:                                                                                         \
+    move(data, count, 16, out);                                                                    \
+    break;                                                                                         \
+  default:                                                                                         \
+    move(data, count, size, out);                                                                  \
+  }
+
+/* What is left behind the last whole element stays at the end. */
 static void unshuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out) {
   int64_t count = length / size;
   if (count <= 1) size = 1, count = length; /* the order is as it was */
-  for (int64_t byte = 0; byte < size; byte++)
-    for (int64_t i = 0; i < count; i++) out[i * size + byte] = data[byte * count + i];
+  BY_SIZE(gather_bytes)
   memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
 }
 
@@ -106,8 +140,7 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
 static void shuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out) {
   int64_t count = length / size;
   if (count <= 1) size = 1, count = length;
-  for (int64_t byte = 0; byte < size; byte++)
-    for (int64_t i = 0; i < count; i++) out[byte * count + i] = data[i * size + byte];
+  BY_SIZE(spread_bytes)
   memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
 }
 

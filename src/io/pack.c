@@ -52,20 +52,25 @@ static dm_status write_chunks(dm_packing *p, const dm_output_file *to) {
   return status;
 }
 
+dm_status dm_pack_dataset(const dm_output_file *packed, const dm_output_form *form,
+                          dm_dataset *dataset) {
+  *dataset = (dm_dataset){.at = packed->at,
+                          .rows = packed->rows,
+                          .cols = packed->cols,
+                          .dtype = packed->dtype,
+                          .layout = DM_CHUNKED,
+                          .offset = -1,
+                          .chunk_rows = form->chunk_rows,
+                          .chunk_cols = form->chunk_cols,
+                          .filters = (form->shuffle ? DM_FILTER_SHUFFLE : 0u) |
+                                     (form->deflate > 0 ? DM_FILTER_DEFLATE : 0u)};
+  snprintf(dataset->at.file, sizeof dataset->at.file, "%.*s", DM_PATH - 1, packed->part);
+  return dm_io_stamp(dataset);
+}
+
 static dm_status compare_chunks(dm_packing *p, const dm_output_file *to) {
-  const dm_output_form *form = p->form;
-  dm_dataset dataset = {.at = to->at,
-                        .rows = to->rows,
-                        .cols = to->cols,
-                        .dtype = to->dtype,
-                        .layout = DM_CHUNKED,
-                        .offset = -1,
-                        .chunk_rows = form->chunk_rows,
-                        .chunk_cols = form->chunk_cols,
-                        .filters = (form->shuffle ? DM_FILTER_SHUFFLE : 0u) |
-                                   (form->deflate > 0 ? DM_FILTER_DEFLATE : 0u)};
-  snprintf(dataset.at.file, sizeof dataset.at.file, "%.*s", DM_PATH - 1, to->part);
-  DM_TRY(dm_io_stamp(&dataset));
+  dm_dataset dataset;
+  DM_TRY(dm_pack_dataset(to, p->form, &dataset));
   DM_TRY(dm_reader_open(&dataset, DM_DTYPE_NONE, &p->reader));
   dm_status status = dm_packing_compare(p);
   dm_reader_close(p->reader);

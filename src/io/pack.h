@@ -20,4 +20,8 @@ dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form);
 dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int threads,
                   const dm_pulse *pulse, dm_output_file *packed);
 
+/* What an inspection would find of PACKED, before it has its name. */
+dm_status dm_pack_dataset(const dm_output_file *packed, const dm_output_form *form,
+                          dm_dataset *dataset);
+
 #endif

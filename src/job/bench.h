@@ -25,9 +25,15 @@ typedef struct dm_bench_io {
   char directory[DM_PATH]; /* where the scratch file is made, and removed again */
   int64_t bytes;           /* of the whole matrix */
   int repetitions;
+  dm_output_form form; /* chunked: reading them is measured instead */
+  int io_threads;      /* negative: as many as help */
 } dm_bench_io;
 
 /* Collective.  Plain pread and pwrite beside what the program's own reader and writer reach. */
 dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *bench, dm_record *record);
+
+/* Collective.  Reading of packed chunks beside what one thread unpacks in memory. (bench_unpack.c)
+ */
+dm_status dm_bench_unpack_run(dm_run *run, const dm_bench_io *bench, dm_record *record);
 
 #endif
