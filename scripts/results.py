@@ -16,7 +16,7 @@ import kernel_tables
 from tables import estimate, machine_ranks, median, met, milliseconds, origin, table
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
-GOAL_CPU, GOAL_GPU, GOAL_IO = 1.05, 0.98, 0.90
+GOAL_CPU, GOAL_GPU, GOAL_IO, GOAL_UNPACK = 1.05, 0.98, 0.90, 0.80
 GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
 
 
@@ -111,9 +111,26 @@ def links_table(records):
     return table(head, rows) + origin(records)
 
 
+def unpack_table(records):
+    """Reading packed chunks by threads (A) and what one of them unpacks in memory (B), turn about."""
+    rows = []
+    for r in records:
+        size, times = r["bench"]["bytes"], r["repetitions"]
+        threads = machine_ranks(r) * max(1, r["machine"]["io_threads"])
+        ratios = [b / a / threads for a, b in zip(times["unpack_s"], times["unpack_one_thread_s"])]
+        rows.append((machine_ranks(r), r["machine"]["io_threads"], r["bench"]["form"],
+                     f"{size / 2**30:.2f}", f"{r['bench']['stored_bytes'] / 2**30:.2f}", len(ratios),
+                     f"{size / median(times['unpack_one_thread_s']) / 1e9:.3f}",
+                     f"{size / median(times['unpack_s']) / 1e9:.3f}", estimate(ratios, 3),
+                     met("≥", GOAL_UNPACK, median(ratios) >= GOAL_UNPACK)))
+    head = ("ranks", "threads", "matrix", "GiB", "stored, GiB", "runs", "one thread, GB/s",
+            "reading, GB/s", "reading / (one thread × threads)", "goal")
+    return table(head, rows) + origin(records)
+
+
 def kind_of(record):
     if record["verb"] == "bench io":
-        return "io"
+        return "unpack" if "unpack_s" in record["repetitions"] else "io"
     if record["verb"] == "bench kernels":
         if not kernel_tables.is_timed(record):
             return None

@@ -29,7 +29,9 @@ static dm_status check_file(const dm_location *at) {
   int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return not_opened(at);
   char byte;
-  ssize_t got = pread(fd, &byte, 1, 0);
+  ssize_t got;
+  do got = pread(fd, &byte, 1, 0);
+  while (got < 0 && errno == EINTR);
   dm_status status = DM_OK;
   if (got < 0)
     status = dm_fail_at(DM_E_IO, at, "cannot be read: %s", strerror(errno));

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -161,7 +162,9 @@ static dm_status probe(hid_t set, int64_t row, int64_t col, dm_dataset *find) {
   H5Tclose(type);
   if (find->offset < 0) return DM_OK;
   int fd = open(find->at.file, O_RDONLY | O_CLOEXEC);
-  ssize_t got = pread(fd, by_offset, (size_t)size, find->offset + (row * find->cols + col) * size);
+  ssize_t got;
+  do got = pread(fd, by_offset, (size_t)size, find->offset + (row * find->cols + col) * size);
+  while (got < 0 && errno == EINTR);
   if (fd >= 0) close(fd);
   /* Not there after all: then HDF5 shall read it. */
   if (got != size || memcmp(by_hdf5, by_offset, (size_t)size) != 0) find->offset = -1;

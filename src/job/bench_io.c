@@ -13,7 +13,7 @@
 #include "core/fill.h"
 #include "io/inspect.h"
 #include "io/output.h"
-#include "io/read.h"
+#include "io/read_ahead.h"
 #include "job/bench.h"
 #include "job/statistics.h"
 #include "plan/plan.h"
@@ -30,6 +30,7 @@ static const char *const way_labels[WAYS] = {"pwrite + fsync", "damier writing",
 typedef struct bench {
   dm_run *run;
   const dm_bench_io *wanted;
+  int threads; /* that read */
   int64_t rows;
   dm_range mine; /* rows of this rank */
   void *memory;  /* this rank's rows */
@@ -108,10 +109,13 @@ static dm_status damier_read(bench *b, double *seconds) {
   dm_reader *reader;
   DM_TRY(dm_reader_open(&dataset, DM_DTYPE_NONE, &reader));
   dm_view rows = dm_view_row_major(b->memory, DM_F64, dm_range_size(b->mine), COLUMNS);
+  dm_read_ahead *ahead = NULL;
   double start = dm_now();
-  dm_status status = DM_OK;
-  if (rows.rows > 0) status = dm_reader_read(reader, b->mine.begin, 0, &rows, 1, false);
+  dm_status status = dm_read_ahead_open(b->threads, DM_READ_MEMORY, &ahead);
+  if (!status) dm_reader_lean_on(reader, ahead);
+  if (!status && rows.rows > 0) status = dm_reader_read(reader, b->mine.begin, 0, &rows, 1, false);
   *seconds = dm_now() - start;
+  dm_read_ahead_close(ahead);
   dm_reader_close(reader);
   return status;
 }
@@ -154,6 +158,8 @@ static void record_ways(const bench *b, double *seconds[WAYS], dm_record *record
   dm_record_integer(record, "bench.bytes", "size", DM_SHOWN_BYTES, bytes);
   dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, count);
   dm_record_integer(record, "machine.ranks", "ranks", DM_SHOWN_PLAIN, b->run->ranks);
+  dm_record_integer(record, "machine.io_threads", "threads that read, per rank", DM_SHOWN_PLAIN,
+                    b->threads);
   dm_record_text(record, "bench.page_cache", NULL, "warm");
   for (int i = 0; i < WAYS; i++) {
     char path[64];
@@ -202,7 +208,10 @@ static dm_status measure(bench *b, dm_record *record) {
 }
 
 dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *wanted, dm_record *record) {
-  bench b = {.run = run, .wanted = wanted, .rows = dm_max(1, wanted->bytes / row_bytes())};
+  bench b = {.run = run,
+             .wanted = wanted,
+             .threads = dm_run_io_threads(run, wanted->io_threads),
+             .rows = dm_max(1, wanted->bytes / row_bytes())};
   dm_status status = measure(&b, run->rank == 0 ? record : NULL);
   if (run->rank == 0 && b.file.part[0]) {
     dm_output_discard(&b.file);
