@@ -143,7 +143,7 @@ def kind_of(record):
 # Of each page the tables by name: the kind of record that each is made of, and how.
 PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table),
                             "links": ("links", links_table),
-                            "io": ("io", io_table)},
+                            "io": ("io", io_table), "unpack": ("unpack", unpack_table)},
          "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
          | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()}}
 
