@@ -198,7 +198,7 @@ PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table)
                             "scalapack": ("scalapack", scalapack_table),
                             "slow links": ("slow links", slow_links_table),
                             "links": ("links", links_table),
-                            "io": ("io", io_table)},
+                            "io": ("io", io_table), "unpack": ("unpack", unpack_table)},
          "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
          | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()}}
 

@@ -153,6 +153,13 @@ void dm_pool_close(dm_pool *pool) {
   free(pool);
 }
 
+void dm_pool_cancel(dm_pool *pool) {
+  pthread_mutex_lock(&pool->lock);
+  if (!pool->error) pool->error = dm_fail(DM_E_BUG, "work on files was cancelled");
+  while (pool->running > 0) pthread_cond_wait(&pool->ended, &pool->lock);
+  pthread_mutex_unlock(&pool->lock);
+}
+
 int dm_pool_threads(const dm_pool *pool) {
   return pool->threads;
 }

@@ -35,6 +35,9 @@ dm_status dm_pool_open(int threads, int64_t limit, dm_pool **pool);
 /* Tasks that were not begun are dropped; returns when the others have ended.  NULL is allowed. */
 void dm_pool_close(dm_pool *pool);
 
+/* Begins no more tasks, and returns when none runs; from then on there is an error. */
+void dm_pool_cancel(dm_pool *pool);
+
 int dm_pool_threads(const dm_pool *pool);
 
 /* Processors for this process's threads: those that it is bound to, else those of the node divided

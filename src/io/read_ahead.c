@@ -54,6 +54,10 @@ void dm_read_ahead_close(dm_read_ahead *ahead) {
   free(ahead);
 }
 
+void dm_read_ahead_cancel(dm_read_ahead *ahead) {
+  dm_pool_cancel(ahead->pool);
+}
+
 static dm_status run_piece(dm_pool_task *task, dm_scratch *scratch) {
   dm_piece *piece = (dm_piece *)task;
   dm_reading *reading = piece->reading;

@@ -20,6 +20,9 @@ typedef struct dm_reading dm_reading; /* one rectangle on its way */
  * that threads may use at a time (a single chunk may be larger). */
 dm_status dm_read_ahead_open(int threads, int64_t memory, dm_read_ahead **ahead);
 
+/* When it returns no destination is written any more; nothing can be read after that. */
+void dm_read_ahead_cancel(dm_read_ahead *ahead);
+
 /* Cancels what is under way: when it returns, no destination is written any more and all readings
  * are gone.  Before the readers are closed.  NULL is allowed. */
 void dm_read_ahead_close(dm_read_ahead *ahead);

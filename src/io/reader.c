@@ -194,8 +194,12 @@ dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_v
                          int64_t count, bool conjugate) {
   if (reader->ahead) {
     dm_reading *reading;
-    DM_TRY(dm_read_ahead_post(reader->ahead, reader, row, col, views, count, conjugate, &reading));
-    return dm_reading_wait(reading, reader->pulse);
+    dm_status status =
+        dm_read_ahead_post(reader->ahead, reader, row, col, views, count, conjugate, &reading);
+    if (!status) status = dm_reading_wait(reading, reader->pulse);
+    /* The caller may free the memory next. */
+    if (status) dm_read_ahead_cancel(reader->ahead);
+    return status;
   }
   dm_request request;
   DM_TRY(dm_request_of(reader, row, col, views, count, conjugate, &request));

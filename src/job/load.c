@@ -52,6 +52,38 @@ static dm_status load_host_piece(dm_task *task, dm_matrix matrix, dm_source *sou
   return DM_OK;
 }
 
+/* Starts reading this rank's piece of PANEL; *reading is NULL where it has none. */
+static dm_status post_host_piece(dm_task *task, dm_matrix matrix, dm_source *source, int64_t panel,
+                                 dm_reading **reading) {
+  dm_view piece = dm_task_piece(task, matrix, panel);
+  int64_t row = dm_task_piece_rows(task, matrix, panel).begin;
+  int64_t col = dm_task_piece_cols(task, matrix, panel).begin;
+  *reading = NULL;
+  if (dm_view_is_empty(piece)) return DM_OK;
+  if (source->op == DM_OP_N)
+    return dm_read_ahead_post(source->ahead, source->reader, row, col, &piece, 1, false, reading);
+  piece = dm_view_transpose(piece);
+  return dm_read_ahead_post(source->ahead, source->reader, col, row, &piece, 1,
+                            source->op == DM_OP_C, reading);
+}
+
+/* All pieces are wanted before the first is awaited: a chunk that lies in several is unpacked once.
+ */
+static dm_status load_host_pieces(dm_task *task, dm_matrix matrix, dm_source *source) {
+  const int64_t first = task->panels.begin, count = dm_range_size(task->panels);
+  dm_reading **readings;
+  DM_TRY(dm_buffer_zeroed(count, sizeof(dm_reading *), (void **)&readings));
+  dm_status status = DM_OK;
+  for (int64_t i = 0; i < count && !status; i++)
+    status = post_host_piece(task, matrix, source, first + i, &readings[i]);
+  for (int64_t i = 0; i < count && !status; i++) {
+    if (readings[i]) status = dm_reading_wait(readings[i], &task->run->pulse);
+    if (!status) note_largest(source, dm_task_piece(task, matrix, first + i));
+  }
+  free(readings);
+  return status;
+}
+
 /* A piece that lies on the device: strip by strip through two pinned buffers, so that one is read
  * while the other is copied. */
 static dm_status load_device_piece(dm_task *task, dm_matrix matrix, dm_source *source,
@@ -96,6 +128,7 @@ dm_status dm_load_share(dm_task *task, dm_matrix matrix, dm_source *source) {
   dm_space space = matrix == DM_A ? task->a.space : task->b.space;
   if (space == DM_DEVICE) return load_device_share(task, matrix, source);
   if (matrix == DM_A && source->op == DM_OP_N) return load_a_rows(task, source);
+  if (source->ahead) return load_host_pieces(task, matrix, source);
   for (int64_t p = task->panels.begin; p < task->panels.end; p++)
     DM_TRY(load_host_piece(task, matrix, source, p));
   return DM_OK;

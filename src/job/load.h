@@ -2,11 +2,12 @@
 #ifndef DM_JOB_LOAD_H
 #define DM_JOB_LOAD_H
 
-#include "io/read.h"
+#include "io/read_ahead.h"
 #include "job/task.h"
 
 typedef struct dm_source {
   dm_reader *reader;
+  dm_read_ahead *ahead; /* that READER leans on, or NULL */
   dm_op op;
   double largest; /* magnitude seen, of i8 inputs: the sum of their products must fit i32 */
 } dm_source;

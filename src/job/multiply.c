@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/checked.h"
 #include "core/clock.h"
 #include "core/units.h"
 #include "io/read_ahead.h"
@@ -24,6 +25,7 @@ typedef struct job {
   bool task_opened;
   dm_source source[2];
   dm_read_ahead *ahead;
+  int64_t unpacked; /* chunks, by all ranks */
   dm_sink sink;
   dm_output_form form; /* completed */
   dm_output_file file;
@@ -59,8 +61,10 @@ static dm_status open_inputs(job *j) {
   if (j->setup.plan.problem.reads_c) DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->sink.old));
   DM_TRY(dm_read_ahead_open(dm_run_io_threads(j->run, m->engine.io_threads), DM_READ_MEMORY,
                             &j->ahead));
-  dm_reader_lean_on(j->source[DM_A].reader, j->ahead);
-  dm_reader_lean_on(j->source[DM_B].reader, j->ahead);
+  for (int i = 0; i < 2; i++) {
+    dm_reader_lean_on(j->source[i].reader, j->ahead);
+    j->source[i].ahead = j->ahead;
+  }
   if (j->sink.old) dm_reader_lean_on(j->sink.old, j->ahead);
   return DM_OK;
 }
@@ -153,6 +157,11 @@ static dm_status commit(job *j, const dm_verdict *verdict) {
   return dm_comm_agree(j->run->world, status);
 }
 
+static int64_t chunks_of(const dm_dataset *d) {
+  if (d->layout != DM_CHUNKED) return 0;
+  return dm_ceil_div(d->rows, d->chunk_rows) * dm_ceil_div(d->cols, d->chunk_cols);
+}
+
 static void record_inputs(const job *j, dm_record *record) {
   const dm_dataset *inputs[] = {&j->multiply->a, &j->multiply->b};
   const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
@@ -163,6 +172,12 @@ static void record_inputs(const job *j, dm_record *record) {
     dm_record_text(record, paths[i], labels[i], "%s:%s, %lld x %lld %s, %s", d->at.file,
                    d->at.dataset, (long long)d->rows, (long long)d->cols, dm_dtype_name(d->dtype),
                    layout);
+  }
+  if (j->unpacked > 0) {
+    dm_record_integer(record, "files.chunks", "chunks in A and B", DM_SHOWN_PLAIN,
+                      chunks_of(inputs[0]) + chunks_of(inputs[1]));
+    dm_record_integer(record, "files.chunks_unpacked", "chunks unpacked", DM_SHOWN_PLAIN,
+                      j->unpacked);
   }
   char form[96];
   dm_output_form_text(&j->form, form, sizeof form);
@@ -220,6 +235,8 @@ static dm_status work(job *j, dm_record *record) {
 
   dm_verdict verdict;
   if (m->verify) DM_TRY(dm_freivalds_judge(j->sink.check, j->run->world, &verdict));
+  j->unpacked = dm_read_ahead_unpacked(j->ahead);
+  DM_TRY(dm_comm_sum_i64(j->run->world, &j->unpacked, 1));
   dm_phases worst;
   DM_TRY(dm_phases_worst(j->run, &j->task, &worst));
   if (!m->verify || verdict.pass) DM_TRY(commit(j, m->verify ? &verdict : NULL));
@@ -241,6 +258,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   if (j.created) dm_output_discard(&j.file);
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return dm_status_first(status, closed);
+  dm_read_ahead_close(j.ahead); /* before the memory goes that it reads into */
   if (j.task_opened) dm_task_close(&j.task);
   dm_read_ahead_close(j.ahead);
   dm_reader_close(j.source[DM_A].reader);

@@ -1,4 +1,6 @@
 """chunks: C in chunks, deflated and shuffled, of every type, as h5py reads it; and read again as an input."""
+import json
+
 import h5py
 import numpy as np
 
@@ -53,10 +55,24 @@ def try_generate(folder, damier, dtype, ranks):
             raise Failure("generated elements differ")
 
 
+def try_once(folder, damier, op_a, op_b):
+    """On one rank every chunk is unpacked once, however panels cut chunks."""
+    rng = np.random.default_rng(6)
+    for name, shape, op in (("a", (150, 300), op_a), ("b", (300, 170), op_b)):
+        shape = shape if op == "n" else shape[::-1]
+        elements.write(folder / f"{name}.h5", elements.random(rng, shape, "f64", "integer"), "f64", "deflate")
+    run(damier, 1, "multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5", "-q", "--panel", 64,
+        "--op-a", op_a, "--op-b", op_b, "--json", folder / "r.json")
+    files = json.loads((folder / "r.json").read_text())["files"]
+    if files["chunks_unpacked"] != files["chunks"] or files["chunks"] < 50:
+        raise Failure(f"{files['chunks_unpacked']} unpacked of {files['chunks']}")
+
+
 def main():
     chosen = options()
     work = [(try_type, dtype, 1 + i % 3) for i, dtype in enumerate(TYPES)]
     work += [(try_generate, dtype, 2 - i % 2) for i, dtype in enumerate(elements.FACTORS)]
+    work += [(try_once, op_a, op_b) for op_a in "nt" for op_b in "nt"]
     failures = each(lambda w: in_folder(w[0], chosen.damier, *w[1:]), work)
     finish(failures, len(work))
 

@@ -155,10 +155,16 @@ static void test_cancelling(void **state) {
     expect_ok(dm_read_ahead_post(ahead, reader, 0, 0, &view, 1, false, &reading));
     expect_error(dm_reading_wait(reading, &(dm_pulse){stop, &beats}), DM_E_STOPPED, "enough");
     assert_int_equal(beats, 1);
-    dm_read_ahead_close(ahead);
+    if (threads % 2) dm_read_ahead_cancel(ahead);
+    if (!(threads % 2)) dm_read_ahead_close(ahead);
     memcpy(then, got, SIDE * SIDE * sizeof *got);
     usleep(20000);
     assert_memory_equal(then, got, SIDE * SIDE * sizeof *got);
+    if (threads % 2) {
+      dm_reader_lean_on(reader, ahead);
+      expect_error(dm_reader_read(reader, 0, 0, &view, 1, false), DM_E_BUG, "cancelled");
+      dm_read_ahead_close(ahead);
+    }
     dm_reader_close(reader);
   }
   free(got);
