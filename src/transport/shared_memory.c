@@ -60,9 +60,9 @@ static dm_status attach(const offer *theirs, int *file) {
   uint64_t token = 0;
   snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)theirs->process,
            (long long)theirs->file);
-  if (readlink(path, target, sizeof target - 1) < 0) return trouble(path);
-  if (!strstr(target, "memfd:" MEMORY_NAME))
-    return dm_fail(DM_E_DEVICE, "shared memory: the ranks do not see each other's processes");
+  if (readlink(path, target, sizeof target - 1) < 0 || !strstr(target, "memfd:" MEMORY_NAME))
+    return dm_hint(dm_fail(DM_E_DEVICE, "the ranks do not see each other's open files (%s)", path),
+                   "containers on one node need a common PID namespace");
   *file = open(path, O_RDWR | O_CLOEXEC);
   if (*file < 0) return trouble(path);
   if (pread(*file, &token, sizeof token, 0) != sizeof token) return trouble("pread");
