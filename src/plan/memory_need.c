@@ -4,7 +4,8 @@
 
 /* What the other layers allocate; each stands there under the name in brackets. */
 enum {
-  READ_BYTES = 64 << 20,    /* a reader's piece (io/reader.c HDF5_PIECE) */
+  READ_BYTES = 64 << 20,    /* a reader's piece (io/reader.c HDF5_PIECE), or half of the chunks that
+                               are kept or unpacked (io/read_ahead.h DM_READ_MEMORY) */
   LOAD_BYTES = 64 << 20,    /* one of two strips on the way to a device (job/load.c STRIP) */
   STORE_BYTES = 32 << 20,   /* a strip of C (job/store.c STRIP) */
   CONVERT_BYTES = 36 << 20, /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
