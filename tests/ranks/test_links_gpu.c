@@ -1,46 +1,13 @@
 /* ranks: 1 2 4 */
 /* Whole products whose panels go from GPU to GPU, with a rank that is late at every step: the bits
  * are those of the same products by way of the host. */
-#include <unistd.h>
-
 #include "backend/cuda.h"
 #include "job/links.h"
 #include "job/task.h"
 #include "rank_test.h"
+#include "slow_transport.h"
 
-enum { SKIPPED = 77, DELAY = 100 * 1000, NOBODY = -1 };
-
-/* Another one, with a rank that sleeps before every gather. */
-typedef struct slow_transport {
-  dm_transport base;
-  dm_transport *inner;
-  bool late;
-} slow_transport;
-
-static dm_status slow_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
-  slow_transport *slow = (slow_transport *)transport;
-  if (slow->late) usleep(DELAY);
-  return dm_transport_post(slow->inner, gather, ticket);
-}
-
-static dm_status slow_test(dm_transport *transport, int ticket, bool *done) {
-  return dm_transport_test(((slow_transport *)transport)->inner, ticket, done);
-}
-
-static void slow_filled(dm_transport *transport, int share) {
-  dm_transport_filled(((slow_transport *)transport)->inner, share);
-}
-
-static void slow_close(dm_transport *transport) {
-  dm_transport_close(((slow_transport *)transport)->inner);
-}
-
-static const dm_transport_ops slow_ops = {.name = "slow",
-                                          .device_memory = true,
-                                          .close = slow_close,
-                                          .filled = slow_filled,
-                                          .post = slow_post,
-                                          .test = slow_test};
+enum { SKIPPED = 77, NOBODY = -1 };
 
 static dm_status generate(void *context, dm_task *task, dm_matrix matrix) {
   (void)context;
@@ -73,8 +40,7 @@ static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
   dm_task task;
   const dm_task_calls calls = {.load = generate};
   must(t, dm_task_open(&t->run, plan, gpu, ops, &task));
-  slow_transport slow = {.base.ops = &slow_ops, .inner = task.transport};
-  slow.late = late == t->run.rank;
+  slow_transport slow = slow_around(task.transport, late == t->run.rank);
   if (plan->device_links) task.transport = &slow.base;
   /* In one go: a rank may multiply while another still fills its share. */
   must(t, dm_execute(&task, DM_LOADS | DM_PRODUCTS, &calls));

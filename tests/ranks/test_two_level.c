@@ -1,6 +1,7 @@
 /* ranks: 1 2 3 4 6 8.  Pieces that go by one transport inside a node and by another between nodes,
  * in chunks through small buffers, with copies that end late: on ranks that pretend to stand on
  * several nodes, and with host memory in place of a GPU's. */
+#include "copier.h"
 #include "rank_test.h"
 
 #include "transport/transport_list.h"
@@ -15,46 +16,6 @@ enum {
   WAITS = 3,
   UNTOUCHED = 0x5a
 };
-
-/* Copies that are made when they have been asked after a few times. */
-typedef struct copier {
-  struct {
-    dm_view dst, src;
-    int waits;
-  } copy[COPIES];
-  uint64_t posted;
-} copier;
-
-static dm_status take(void *context, dm_space space, int64_t bytes, void **memory) {
-  (void)context;
-  (void)space;
-  *memory = malloc((size_t)bytes);
-  return *memory ? DM_OK : dm_fail(DM_E_FIT, "no memory");
-}
-
-static void give(void *context, dm_space space, void *memory) {
-  (void)context;
-  (void)space;
-  free(memory);
-}
-
-static dm_status copy(void *context, dm_view dst, dm_view src, uint64_t *event) {
-  copier *c = context;
-  *event = c->posted++;
-  c->copy[*event % COPIES].dst = dst;
-  c->copy[*event % COPIES].src = src;
-  c->copy[*event % COPIES].waits = WAITS + (int)(*event % 5);
-  return DM_OK;
-}
-
-static dm_status ask(void *context, uint64_t event, bool *done) {
-  copier *c = context;
-  *done = c->copy[event % COPIES].waits-- == 0;
-  if (*done)
-    memcpy(c->copy[event % COPIES].dst.base, c->copy[event % COPIES].src.base,
-           (size_t)c->copy[event % COPIES].src.cols);
-  return DM_OK;
-}
 
 /* STAGED alone moves no piece of a rank to itself, but pieces that differ by taker. */
 typedef struct gathering {
@@ -167,8 +128,7 @@ int main(void) {
   rank_test test = rank_test_start();
   copier *copies = memory_of(&test, sizeof *copies);
   copies->posted = 0;
-  const dm_mover mover = {
-      .context = copies, .alloc = take, .release = give, .copy = copy, .test = ask};
+  const dm_mover mover = copier_mover(copies);
   const dm_transport_config config = {.group = test.run.world, .device = -1, .mover = &mover};
   dm_transport *staged;
   must(&test, dm_transport_open(&dm_transport_staged, &config, &staged));

@@ -113,6 +113,14 @@ static void wishes_are_granted(void **state) {
     must(wish((dm_wishes){.from_host = true, .pm = 1, .pn = 1, .pk = 1}, machine, &plan));
     assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
   }
+  const dm_wishes brings = {.from_host = true, .brings = true, .pm = 2, .pn = 2, .pk = 1};
+  must(wish(brings, "gpu=h200 gpus=4 links=device", &plan));
+  assert_true(plan.brought && plan.in_place && plan.a == DM_IN_DEVICE && plan.b == DM_IN_DEVICE);
+  assert_true(plan.forecast.upload > 0 && plan.host_bytes > 0);
+  must(wish(brings, "gpu=h200 gpus=4 links=host", &plan)); /* nothing moves GPU memory */
+  assert_true(!plan.brought && plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
+  must(wish(brings, "ranks=4", &plan));
+  assert_true(!plan.brought && plan.a == DM_IN_HOST);
 }
 
 static void impossible_wishes_are_refused(void **state) {
