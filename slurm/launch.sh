@@ -15,6 +15,9 @@ choose_launcher() {
     LAUNCHER=mpirun
     if [ -n "${SRUN_MPI-}" ] || srun --mpi=list 2>&1 | grep -q pmix; then LAUNCHER=srun; fi
   fi
+  # More ranks than Slurm was asked for tasks: --gpus-per-node without --ntasks-per-node.
+  local more=
+  if ((ranks > ${SLURM_NTASKS_PER_NODE:-1})); then more=1; fi
   case $LAUNCHER in
   srun)
     # A rank that ends alone must end all: else the others wait for it.  And a node that is gone must
@@ -22,6 +25,7 @@ choose_launcher() {
     launch=(srun --mpi="${SRUN_MPI:-pmix}" --kill-on-bad-exit=1 --wait=60 --nodes="$nodes" --ntasks-per-node="$ranks"
       --ntasks=$((nodes * ranks)) --cpu-bind="$bind")
     if [ -n "${SLURM_CPUS_PER_TASK-}" ]; then launch+=(--cpus-per-task="$SLURM_CPUS_PER_TASK"); fi
+    if [ -n "$more" ]; then launch+=(--overcommit); fi
     ;;
   mpirun)
     # Where a node is gone, mpirun notices after 90 s instead of 8 minutes.  It must be before damier
@@ -35,6 +39,7 @@ choose_launcher() {
     elif [ -n "${SLURM_CPUS_PER_TASK-}" ]; then
       launch=(mpirun -n $((nodes * ranks)) --map-by "ppr:$ranks:node:PE=$SLURM_CPUS_PER_TASK" --bind-to core)
     fi
+    if [ -n "$more" ]; then launch+=(--oversubscribe); fi
     ;;
   mpiexec)
     # That of MPICH and Intel MPI (Hydra).

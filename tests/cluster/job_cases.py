@@ -14,6 +14,11 @@ def jobs():
         check(end.get("ExitCode") == "0:0" and end.get("JobState") in ("COMPLETED", "COMPLETING"),
               f"a job by {launcher} on 4 nodes", (end, log_of(job)))
         check("ranks=4" in log_of(job) and right(f"{launcher}.h5"), "and its C is right", log_of(job))
+        # Two GPUs a node and no word of tasks come to the same.
+        job = submit("-N2", JOB, "A.h5", "A.h5", "more.h5", "--force", LAUNCHER=launcher, RANKS_PER_NODE="2")
+        end = done(job, 60)
+        check(end.get("ExitCode") == "0:0" and "ranks=4" in log_of(job), "more ranks than Slurm has tasks",
+              (end, log_of(job)))
 
 
 class TimeLimit(threading.Thread):
