@@ -1,5 +1,5 @@
 /* Reading by threads: every form of file arrives as without them, chunks are unpacked once, errors
- * come through, and what is cancelled is written no more. */
+ * come through. */
 #include "io/read_ahead.h"
 #include "io_files.h"
 
@@ -131,46 +131,6 @@ static void test_errors(void **state) {
   }
 }
 
-static dm_status stop(void *context) {
-  ++*(int *)context;
-  return dm_fail(DM_E_STOPPED, "enough");
-}
-
-/* What was posted and not awaited is written no more once the read-ahead is closed. */
-static void test_cancelling(void **state) {
-  enum { SIDE = 3000 };
-  dm_location location = at(*state, "long.h5");
-  write_file(location.file, DM_F64, SIDE, SIDE, &(file_form){.swapped = true});
-  dm_dataset d = inspected(&location);
-  double *got = calloc(SIDE, SIDE * sizeof *got), *then = malloc(SIDE * SIDE * sizeof *got);
-  dm_view view = dm_view_row_major(got, DM_F64, SIDE, SIDE);
-  for (int threads = 0; threads < 4; threads++) {
-    dm_read_ahead *ahead;
-    dm_reader *reader;
-    dm_reading *reading;
-    int beats = 0;
-    expect_ok(dm_read_ahead_open(threads, MEMORY, &ahead));
-    expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
-    memset(got, 0, SIDE * SIDE * sizeof *got);
-    expect_ok(dm_read_ahead_post(ahead, reader, 0, 0, &view, 1, false, &reading));
-    expect_error(dm_reading_wait(reading, &(dm_pulse){stop, &beats}), DM_E_STOPPED, "enough");
-    assert_int_equal(beats, 1);
-    if (threads % 2) dm_read_ahead_cancel(ahead);
-    if (!(threads % 2)) dm_read_ahead_close(ahead);
-    memcpy(then, got, SIDE * SIDE * sizeof *got);
-    usleep(20000);
-    assert_memory_equal(then, got, SIDE * SIDE * sizeof *got);
-    if (threads % 2) {
-      dm_reader_lean_on(reader, ahead);
-      expect_error(dm_reader_read(reader, 0, 0, &view, 1, false), DM_E_BUG, "cancelled");
-      dm_read_ahead_close(ahead);
-    }
-    dm_reader_close(reader);
-  }
-  free(got);
-  free(then);
-}
-
 int main(void) {
   char folder[64];
   new_folder(folder);
@@ -178,7 +138,6 @@ int main(void) {
       cmocka_unit_test_prestate(test_every_form, folder),
       cmocka_unit_test_prestate(test_unpacked_once, folder),
       cmocka_unit_test_prestate(test_errors, folder),
-      cmocka_unit_test_prestate(test_cancelling, folder),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   remove_folder(folder);
