@@ -77,7 +77,7 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
                               .local_ranks = run->local_ranks,
                               .threads = engine->threads,
                               .tf32 = problem->tf32,
-                              .tile = engine->wishes.reproducible ? DM_TILE : 0,
+                              .tile = engine->wishes.reproducible ? DM_BORDER : 0,
                               .kernel = engine->kernel};
   DM_TRY(dm_backend_open(ops, &config, &setup->backend));
   DM_TRY(dm_backend_device(setup->backend, &setup->device));
@@ -193,8 +193,8 @@ static dm_status prepare_kernel(const dm_run *run, const dm_engine *engine, dm_s
   const dm_jit_ops *jit = setup->backend->ops->jit;
   if (!jit || place.idle || strcmp(engine->kernel, "jit") != 0) return DM_OK;
   return jit->prepare(setup->backend, plan->problem.work,
-                      dm_range_size(dm_plan_rows(plan, place.i)),
-                      dm_range_size(dm_plan_cols(plan, place.j)));
+                      dm_range_size(dm_plan_rows(plan, 0, place.i)),
+                      dm_range_size(dm_plan_cols(plan, 0, place.j)));
 }
 
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,

@@ -6,7 +6,7 @@
 #include "core/checked.h"
 #include "job/task.h"
 
-enum { WINDOW = 32 }; /* steps looked at; more than slots * 5 never help */
+enum { WINDOW = 64 }; /* steps looked at; more than slots * 8 never help */
 enum { QUEUE = 4 };   /* products posted at a time */
 
 typedef struct slot_state {
@@ -25,7 +25,7 @@ typedef struct execution {
   int64_t first, end;        /* steps in the window */
   bool exhausted;
   int64_t products_posted, products_done;
-  int64_t begun; /* panels that were begun, counted within the layer */
+  int64_t begun; /* of the run, as reach_of counts it */
   dm_halt halt;
 } execution;
 
@@ -48,9 +48,18 @@ static bool queue_is_full(const execution *x) {
   return x->halt.stop && x->products_posted - x->products_done >= QUEUE;
 }
 
+/* How far STEP goes in the run, counted alike by all ranks: in panels, as many for each tile as the
+ * longest layer has.  The sum over the layers stands behind all of them. */
+static int64_t reach_of(const execution *x, const dm_step *step) {
+  const int64_t longest = dm_range_size(dm_plan_layer(x->task->plan, 0));
+  const bool last = step->kind == DM_STEP_REDUCE || step->kind == DM_STEP_STORE;
+  int64_t within = last ? longest : step->panel - x->task->panels.begin + 1;
+  return (step->tile - x->task->plan->done) * longest + within;
+}
+
 /* Steps that are not to be begun, or not yet: behind the panel on which all ranks stop. */
 static bool is_beyond(const execution *x, const dm_step *step) {
-  return DM_PRODUCTS & 1u << step->kind && step->panel - x->task->panels.begin >= x->halt.limit;
+  return reach_of(x, step) > x->halt.limit;
 }
 
 static dm_matrix matrix_of(dm_step_kind kind) {
@@ -65,7 +74,7 @@ static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step
   int64_t row_bytes = slot.row_stride * dm_dtype_size(slot.dtype);
   int64_t origin = matrix == DM_A ? task->rows.begin : dm_plan_panel(plan, step->panel).begin;
   for (int peer = 0; peer < dm_comm_size(factor->peers); peer++) {
-    dm_range rows = matrix == DM_A ? dm_plan_a_share(plan, task->place.i, peer)
+    dm_range rows = matrix == DM_A ? dm_plan_a_share(plan, task->tile, task->place.i, peer)
                                    : dm_plan_b_share(plan, step->panel, peer);
     factor->offset[peer] = (rows.begin - origin) * row_bytes;
     factor->bytes[peer] = dm_range_size(rows) * row_bytes;
@@ -75,9 +84,10 @@ static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step
 
 static dm_status post_fetch(dm_task *task, slot_state *state) {
   const dm_step *step = &state->step;
+  const dm_plan *plan = task->plan;
   dm_matrix matrix = matrix_of(step->kind);
   const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
-  dm_space space = task->plan->device_links ? DM_DEVICE : DM_HOST;
+  dm_space space = plan->device_links ? DM_DEVICE : DM_HOST;
   dm_view slot = dm_task_slot(task, matrix, step->panel, step->slot, space);
   pieces_of(task, matrix, step, slot);
   dm_gather gather = {.group = factor->peers,
@@ -87,7 +97,7 @@ static dm_status post_fetch(dm_task *task, slot_state *state) {
                       .bytes = factor->bytes,
                       .source = factor->source,
                       .share = (int)matrix,
-                      .tag = (int)(step->panel % 32768)};
+                      .tag = (int)((step->tile * plan->panels + step->panel) % 32768)};
   return dm_transport_post(task->transport, &gather, &state->ticket);
 }
 
@@ -113,27 +123,45 @@ static dm_view operand(const dm_task *task, dm_matrix matrix, const dm_step *ste
 static dm_status post_gemm(execution *x, slot_state *state) {
   dm_task *task = x->task;
   const dm_step *step = &state->step;
-  bool accumulate = step->panel != task->panels.begin;
+  bool accumulate = step->panel != task->panels.begin; /* the first one of a tile */
   x->products_posted++;
   return dm_backend_gemm(task->backend, task->c, operand(task, DM_A, step),
                          operand(task, DM_B, step), accumulate, &state->event);
 }
 
-static dm_status load(execution *x, dm_matrix matrix) {
-  if (x->calls->load) DM_TRY(x->calls->load(x->calls->context, x->task, matrix));
-  dm_transport_filled(x->task->transport, (int)matrix);
+/* Peers read a share only where it is brought as a whole, for one tile. */
+static void tell_filled(const execution *x, const dm_step *step) {
+  if (step->panel == x->task->panels.end - 1)
+    dm_transport_filled(x->task->transport, (int)matrix_of(step->kind));
+}
+
+static dm_status load(execution *x, const dm_step *step) {
+  const dm_task_calls *calls = x->calls;
+  if (calls->load && step->brings)
+    DM_TRY(calls->load(calls->context, x->task, matrix_of(step->kind), step->panel));
+  tell_filled(x, step);
   return DM_OK;
+}
+
+static dm_status check(execution *x, slot_state *state) {
+  state->done = true;
+  dm_task_turn_to(x->task, state->step.tile);
+  return x->calls->check
+             ? x->calls->check(x->calls->context, x->task, state->step.panel, &state->done)
+             : DM_OK;
 }
 
 static dm_status post(execution *x, slot_state *state) {
   state->posted = true;
-  if (DM_PRODUCTS & 1u << state->step.kind)
-    x->begun = dm_max(x->begun, state->step.panel - x->task->panels.begin + 1);
+  if (!(DM_LOADS & 1u << state->step.kind)) x->begun = dm_max(x->begun, reach_of(x, &state->step));
+  dm_task_turn_to(x->task, state->step.tile);
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
   case DM_STEP_LOAD_B:
     state->done = true;
-    return load(x, matrix_of(state->step.kind));
+    return load(x, &state->step);
+  case DM_STEP_CHECK:
+    return check(x, state);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
     return post_fetch(x->task, state);
@@ -143,8 +171,7 @@ static dm_status post(execution *x, slot_state *state) {
   case DM_STEP_GEMM:
     return post_gemm(x, state);
   case DM_STEP_REDUCE:
-    state->done = true;
-    return dm_task_reduce(x->task);
+    return dm_task_reduce(x->task, &state->done);
   case DM_STEP_STORE:
     state->done = true;
     return x->calls->store ? x->calls->store(x->calls->context, x->task) : DM_OK;
@@ -158,6 +185,11 @@ static dm_status post(execution *x, slot_state *state) {
  * ask is to compute, and messages want to be looked at between two pieces. */
 static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   switch (state->step.kind) {
+  case DM_STEP_CHECK:
+    return check(x, state);
+  case DM_STEP_REDUCE:
+    dm_task_turn_to(x->task, state->step.tile);
+    return dm_task_reduce(x->task, &state->done);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
     return dm_transport_test(x->task->transport, state->ticket, &state->done);
@@ -173,10 +205,8 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
 }
 
 static void count_as_done(execution *x, slot_state *state) {
-  dm_step_kind kind = state->step.kind;
   state->posted = state->done = true;
-  if (kind == DM_STEP_LOAD_A || kind == DM_STEP_LOAD_B)
-    dm_transport_filled(x->task->transport, (int)matrix_of(kind));
+  if (DM_LOADS & 1u << state->step.kind) tell_filled(x, &state->step);
 }
 
 static void refill(execution *x) {
@@ -244,11 +274,13 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
   execution x = {.task = task, .calls = calls, .kinds = kinds};
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
   dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
+  const int64_t whole =
+      dm_range_size(dm_plan_layer(task->plan, 0)) * (dm_plan_tiles(task->plan) - task->plan->done);
   int64_t reported = -1;
   for (;;) {
     refill(&x);
     bool finished = x.first == x.end;
-    if (finished && dm_halt_leaves(&x.halt)) return dm_halt_status(&x.halt);
+    if (finished && dm_halt_leaves(&x.halt)) return dm_halt_status(&x.halt, whole);
     bool moved;
     DM_TRY(sweep(&x, &moved));
     drop_done(&x);
@@ -256,7 +288,8 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
     DM_TRY(dm_halt_poll(&x.halt, x.begun, finished));
     if (calls->progress && x.products_done != reported && kinds & 1u << DM_STEP_GEMM) {
       reported = x.products_done;
-      calls->progress(calls->context, reported, dm_range_size(task->panels));
+      calls->progress(calls->context, reported,
+                      dm_range_size(task->panels) * (dm_plan_tiles(task->plan) - task->plan->done));
     }
     if (!moved && !multiplying(&x)) sched_yield();
   }

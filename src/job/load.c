@@ -43,8 +43,7 @@ static dm_status load_a_rows(dm_task *task, dm_source *source) {
   return status;
 }
 
-static dm_status load_host_piece(dm_task *task, dm_matrix matrix, dm_source *source,
-                                 int64_t panel) {
+dm_status dm_load_piece(dm_task *task, dm_matrix matrix, dm_source *source, int64_t panel) {
   dm_view piece = dm_task_piece(task, matrix, panel);
   DM_TRY(read_part(source, dm_task_piece_rows(task, matrix, panel).begin,
                    dm_task_piece_cols(task, matrix, panel).begin, piece));
@@ -97,6 +96,6 @@ dm_status dm_load_share(dm_task *task, dm_matrix matrix, dm_source *source) {
   if (space == DM_DEVICE) return load_device_share(task, matrix, source);
   if (matrix == DM_A && source->op == DM_OP_N) return load_a_rows(task, source);
   for (int64_t p = task->panels.begin; p < task->panels.end; p++)
-    DM_TRY(load_host_piece(task, matrix, source, p));
+    DM_TRY(dm_load_piece(task, matrix, source, p));
   return DM_OK;
 }

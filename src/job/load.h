@@ -11,7 +11,11 @@ typedef struct dm_source {
   double largest; /* magnitude seen, of i8 inputs: the sum of their products must fit i32 */
 } dm_source;
 
-/* Reads the share of MATRIX, op applied, converted to the work type. */
+/* Reads what the task's tile needs of the share of MATRIX, op applied, converted to the work type.
+ */
 dm_status dm_load_share(dm_task *task, dm_matrix matrix, dm_source *source);
+
+/* The same for one panel, into host memory. */
+dm_status dm_load_piece(dm_task *task, dm_matrix matrix, dm_source *source, int64_t panel);
 
 #endif

@@ -28,9 +28,12 @@ typedef struct job {
   double started;
 } job;
 
-static dm_status load(void *context, dm_task *task, dm_matrix matrix) {
+static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   job *j = context;
-  return dm_load_share(task, matrix, &j->source[matrix]);
+  if (dm_plan_residence(task->plan, matrix) == DM_IN_FILE)
+    return dm_load_piece(task, matrix, &j->source[matrix], panel);
+  /* What stays is read in one go, so that a row of A is one run. */
+  return panel == task->panels.begin ? dm_load_share(task, matrix, &j->source[matrix]) : DM_OK;
 }
 
 static dm_status store(void *context, dm_task *task) {

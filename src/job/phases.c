@@ -118,13 +118,18 @@ void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
   dm_record_integer(record, "moved.to_devices_bytes", NULL, DM_SHOWN_BYTES, worst->uploaded);
 }
 
+/* What resides of op(A) or op(B), each piece once. */
 static dm_status each_piece(dm_task *task, dm_matrix matrix, dm_freivalds *check,
                             dm_freivalds_part *take) {
-  for (int64_t p = task->panels.begin; p < task->panels.end; p++) {
-    DM_TRY(take(check, task->backend, dm_task_piece(task, matrix, p),
-                dm_task_piece_rows(task, matrix, p).begin,
-                dm_task_piece_cols(task, matrix, p).begin));
-    DM_TRY(dm_run_beat(task->run));
+  for (int64_t t = task->plan->done; t < dm_plan_tiles(task->plan); t++) {
+    if (task->place.idle || !dm_plan_is_first(task->plan, matrix, t)) continue;
+    dm_task_turn_to(task, t);
+    for (int64_t p = task->panels.begin; p < task->panels.end; p++) {
+      DM_TRY(take(check, task->backend, dm_task_piece(task, matrix, p),
+                  dm_task_piece_rows(task, matrix, p).begin,
+                  dm_task_piece_cols(task, matrix, p).begin));
+      DM_TRY(dm_run_beat(task->run));
+    }
   }
   return DM_OK;
 }

@@ -173,7 +173,8 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
                                            .qk = 1};
   memcpy(base.rates, question->machine->rates, sizeof base.rates);
   base.reproducible = wishes->reproducible;
-  base.tile = wishes->reproducible ? DM_TILE : 0;
+  base.border = wishes->reproducible ? DM_BORDER : 0;
+  base.tiles_m = base.tiles_n = 1;
   base.overlap = !wishes->no_overlap;
   base.gpu = question->machine->gpu;
   base.copies_a = question->machine->copies_a;

@@ -26,8 +26,8 @@ typedef struct box {
 static extent extent_of(const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
   extent e;
-  e.rows = (double)dm_range_size(dm_plan_rows(plan, 0));
-  e.cols = (double)dm_range_size(dm_plan_cols(plan, 0));
+  e.rows = (double)dm_range_size(dm_plan_rows(plan, 0, 0));
+  e.cols = (double)dm_range_size(dm_plan_cols(plan, 0, 0));
   e.depth = (double)dm_range_size(dm_plan_layer_k(plan, 0));
   e.panels = (double)dm_range_size(dm_plan_layer(plan, 0));
   e.width = fmin((double)plan->kb, e.depth);

@@ -48,12 +48,12 @@ static int64_t device_matrix(int64_t rows, int64_t cols, int64_t size) {
 }
 
 static extent extent_of(const dm_plan *plan) {
-  dm_range rows = dm_plan_rows(plan, 0), depth = dm_plan_layer_k(plan, 0);
+  dm_range rows = dm_plan_rows(plan, 0, 0), depth = dm_plan_layer_k(plan, 0);
   extent e = {.rows = dm_range_size(rows), .depth = dm_range_size(depth)};
-  e.cols = dm_range_size(dm_plan_cols(plan, 0));
-  e.a_rows = dm_range_size(dm_plan_a_share(plan, 0, 0));
+  e.cols = dm_range_size(dm_plan_cols(plan, 0, 0));
+  e.a_rows = dm_range_size(dm_plan_a_share(plan, 0, 0, 0));
   e.b_rows = dm_plan_b_share_rows(plan, 0, 0);
-  e.c_rows = dm_range_size(dm_plan_c_share(plan, 0, 0));
+  e.c_rows = dm_range_size(dm_plan_c_share(plan, 0, 0, 0));
   e.width = dm_min(plan->kb, plan->problem.k);
   e.work = dm_dtype_size(plan->problem.work);
   e.sum = dm_dtype_size(plan->problem.accumulator);
