@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "job/forecast.h"
 #include "job/tilings.h"
+#include "plan/tiles.h"
 
 /* Part of the free memory that a rank may plan with; the rest is for the libraries and the system.
  */
@@ -271,6 +272,9 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
+  dm_record_text(record, "plan.a_in", NULL, "%s", dm_residence_name(plan->a));
+  dm_record_text(record, "plan.b_in", NULL, "%s", dm_residence_name(plan->b));
+  dm_record_integer(record, "plan.tiles", NULL, DM_SHOWN_PLAIN, dm_plan_tiles(plan));
   dm_record_flag(record, "plan.overlap", NULL, plan->overlap);
   dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
   dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);

@@ -32,6 +32,8 @@ typedef struct dm_phases {
   double read, check, multiply, gemm, reduce, write, verify;
   double exposed_fetch, exposed_upload;
   int64_t received, uploaded;
+  int64_t from_files; /* bytes of A, B and the old C */
+  int64_t resident;   /* host memory of the process when it was largest */
 } dm_phases;
 
 typedef struct dm_task {

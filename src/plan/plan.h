@@ -63,6 +63,8 @@ typedef struct dm_plan {
   double received_bytes_total;      /* by all ranks together */
   double between_nodes_bytes;       /* part of it that crosses nodes */
   double bound_words;               /* tight lower bound of received_words (see bound.h) */
+  double file_words;       /* elements read and written, by all ranks together; 0: no files */
+  double file_bound_words; /* lower bound of it (see bound.h) */
   dm_forecast forecast;
   char rates[24];  /* of the machine: the measurement that decided; empty: stated rates */
   char kernel[32]; /* the recipe's name of what multiplies; empty where nobody chose one yet */

@@ -38,6 +38,10 @@ int64_t dm_plan_bands(const dm_plan *plan, dm_matrix matrix) {
   return matrix == DM_A ? plan->tiles_m : plan->tiles_n;
 }
 
+const char *dm_residence_name(dm_residence residence) {
+  return residence == DM_IN_FILE ? "file" : residence == DM_IN_DEVICE ? "device" : "host";
+}
+
 dm_residence dm_plan_residence(const dm_plan *plan, dm_matrix matrix) {
   return matrix == DM_A ? plan->a : plan->b;
 }

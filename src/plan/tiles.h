@@ -27,6 +27,7 @@ dm_tile dm_plan_tile(const dm_plan *plan, int64_t t);
  * others, in turn. */
 
 int64_t dm_plan_bands(const dm_plan *plan, dm_matrix matrix);
+const char *dm_residence_name(dm_residence residence); /* "host", "device", "file" */
 dm_residence dm_plan_residence(const dm_plan *plan, dm_matrix matrix);
 int64_t dm_plan_held(const dm_plan *plan, dm_matrix matrix); /* at most plan's layer 0 */
 
