@@ -24,7 +24,7 @@ typedef struct dm_backend_config {
   int local_rank, local_ranks; /* on this node */
   int threads;                 /* of the CPU product; 0: the cores of the node over the ranks */
   bool tf32;
-  int64_t tile;       /* cut products at multiples of it (see dm_plan.tile); 0: do not */
+  int64_t tile;       /* cut products at multiples of it (see dm_plan.border); 0: do not */
   const char *kernel; /* a name of dm_backend_kernels, or "auto" */
 } dm_backend_config;
 

@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -100,6 +101,34 @@ dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]
   if (!arrived) return DM_OK;
   for (int i = 0; i < DM_ROUND; i++) values[i] = round->values[i];
   free(round);
+  return DM_OK;
+}
+
+struct dm_sum {
+  MPI_Request request;
+};
+
+dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, bool whole,
+                            dm_sum **out) {
+  if (count > INT_MAX) return dm_fail(DM_E_BUG, "a sum of %lld values", (long long)count);
+  dm_sum *sum = malloc(sizeof *sum);
+  if (!sum) return dm_fail(DM_E_FIT, "no memory for a sum");
+  dm_status status = dm_comm_check(MPI_Iallreduce(MPI_IN_PLACE, values, (int)count,
+                                                  whole ? MPI_UINT64_T : MPI_DOUBLE, MPI_SUM,
+                                                  comm->mpi, &sum->request),
+                                   "MPI_Iallreduce(");
+  if (status)
+    free(sum);
+  else
+    *out = sum;
+  return status;
+}
+
+dm_status dm_comm_sum_test(dm_sum *sum, bool *done) {
+  int arrived = 0;
+  DM_MPI(MPI_Test(&sum->request, &arrived, MPI_STATUS_IGNORE));
+  *done = arrived;
+  if (arrived) free(sum);
   return DM_OK;
 }
 

@@ -64,6 +64,13 @@ dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND],
 /* *done: VALUES are those of all, and the round is freed. */
 dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]);
 
+/* A sum that is under way, in place: VALUES are the sum's until it is done; WHOLE: they are
+ * int64_t, and wrap. */
+typedef struct dm_sum dm_sum;
+dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, bool whole,
+                            dm_sum **sum);
+dm_status dm_comm_sum_test(dm_sum *sum, bool *done); /* *done: SUM is freed */
+
 /* All ranks bring their own outcome and leave with the same: DM_OK if all have it, else the error
  * of the lowest rank that failed, marked agreed.  Takes MINE. */
 dm_status dm_comm_agree(const dm_comm *comm, dm_status mine);

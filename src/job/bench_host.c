@@ -68,7 +68,7 @@ dm_status dm_bench_host_open(dm_task *task, dm_bench_host *host) {
   DM_TRY(take_pieces(host, DM_B));
   const dm_plan *plan = task->plan;
   const dm_range rows =
-      plan->pk > 1 ? dm_plan_c_share(plan, task->place.i, task->place.l) : task->rows;
+      plan->pk > 1 ? dm_plan_c_share(plan, task->tile, task->place.i, task->place.l) : task->rows;
   int64_t bytes;
   DM_TRY(dm_bytes_of(dm_range_size(rows), task->c.cols, dm_dtype_size(task->c.dtype), &bytes));
   void *memory;
@@ -107,31 +107,21 @@ dm_status dm_bench_host_spoil(dm_bench_host *host) {
   return spoil(host, DM_B);
 }
 
-static dm_status post(dm_bench_host *host, dm_matrix matrix, int64_t panel) {
-  dm_task *task = host->task;
-  const dm_view src = in_host(host, matrix, panel);
-  task->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
-  return dm_backend_copy(task->backend, dm_task_piece(task, matrix, panel), src,
-                         &host->copied[matrix][panel - task->panels.begin]);
-}
-
-/* All that is to come is posted with B, which is asked for last: in the order of need. */
-dm_status dm_bench_host_load(void *context, dm_task *task, dm_matrix matrix) {
+dm_status dm_bench_host_load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   dm_bench_host *host = context;
-  host->arrived[matrix] = 0;
-  if (matrix == DM_A) return DM_OK;
+  dm_event *copied = &host->copied[matrix][panel - task->panels.begin];
+  const dm_view src = in_host(host, matrix, panel);
   task->first_cols = host->border[1];
-  for (int64_t p = task->panels.begin; p < task->panels.end; p++) {
-    DM_TRY(post(host, DM_A, p));
-    DM_TRY(post(host, DM_B, p));
-  }
-  return DM_OK;
+  if (panel == task->panels.begin) host->arrived[matrix] = host->posted[matrix] = 0;
+  host->posted[matrix]++;
+  task->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
+  return dm_backend_copy(task->backend, dm_task_piece(task, matrix, panel), src, copied);
 }
 
 dm_status dm_bench_host_loaded(void *context, dm_task *task, dm_matrix matrix, int64_t *panels) {
   dm_bench_host *host = context;
   int64_t *arrived = &host->arrived[matrix];
-  for (bool there = true; there && *arrived < dm_range_size(task->panels); *arrived += there)
+  for (bool there = true; there && *arrived < host->posted[matrix]; *arrived += there)
     DM_TRY(dm_backend_test(task->backend, host->copied[matrix][*arrived], &there));
   *panels = *arrived;
   return DM_OK;

@@ -11,9 +11,9 @@ typedef struct dm_bench_host {
   dm_task *task;
   char *pieces[2]; /* of A and B, in host memory, panel after panel */
   dm_event *copied[2];
-  int64_t arrived[2]; /* panels */
-  dm_view c, sums;    /* this rank's rows of C in host memory, and where they come from */
-  int parts;          /* that C returns in; where panels stay on the GPU more than one: ... */
+  int64_t posted[2], arrived[2]; /* panels */
+  dm_view c, sums; /* this rank's rows of C in host memory, and where they come from */
+  int parts;       /* that C returns in; where panels stay on the GPU more than one: ... */
   int64_t border[DM_RETURNS + 1]; /* ... these columns, each while the next ones are computed */
 } dm_bench_host;
 
@@ -25,7 +25,7 @@ void dm_bench_host_close(dm_bench_host *host);
 dm_status dm_bench_host_spoil(dm_bench_host *host);
 
 /* As dm_task_calls has them; CONTEXT is the dm_bench_host. */
-dm_status dm_bench_host_load(void *context, dm_task *task, dm_matrix matrix);
+dm_status dm_bench_host_load(void *context, dm_task *task, dm_matrix matrix, int64_t panel);
 dm_status dm_bench_host_loaded(void *context, dm_task *task, dm_matrix matrix, int64_t *panels);
 
 /* Computes what the loop has left of C, and lets it return to host memory part by part; once more

@@ -37,13 +37,11 @@ static dm_generator generator_of(const bench *b, dm_matrix matrix) {
                         .parameter = whole ? 8 : 0};
 }
 
-static dm_status generate(void *context, dm_task *task, dm_matrix matrix) {
+static dm_status generate(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   const dm_generator generator = generator_of(context, matrix);
-  for (int64_t p = task->panels.begin; p < task->panels.end; p++)
-    DM_TRY(dm_backend_fill(task->backend, dm_task_piece(task, matrix, p), &generator,
-                           dm_task_piece_rows(task, matrix, p).begin,
-                           dm_task_piece_cols(task, matrix, p).begin));
-  return DM_OK;
+  return dm_backend_fill(task->backend, dm_task_piece(task, matrix, panel), &generator,
+                         dm_task_piece_rows(task, matrix, panel).begin,
+                         dm_task_piece_cols(task, matrix, panel).begin);
 }
 
 static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem) {
@@ -69,7 +67,8 @@ static dm_status verify(bench *b, double *seconds) {
   dm_freivalds_reset_c(b->check);
   if (!task->place.idle) {
     bool summed = task->plan->pk > 1;
-    dm_range rows = summed ? dm_plan_c_share(task->plan, task->place.i, task->place.l) : task->rows;
+    dm_range rows =
+        summed ? dm_plan_c_share(task->plan, 0, task->place.i, task->place.l) : task->rows;
     dm_view sums = summed ? task->c_sum : task->c;
     DM_TRY(dm_freivalds_add_c(b->check, task->backend, sums, rows.begin, task->cols.begin));
   }

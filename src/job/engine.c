@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "job/forecast.h"
 #include "job/tilings.h"
+#include "plan/tiles.h"
 
 /* Part of the free memory that a rank may plan with; the rest is for the libraries and the system.
  */
@@ -77,7 +78,7 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
                               .local_ranks = run->local_ranks,
                               .threads = engine->threads,
                               .tf32 = problem->tf32,
-                              .tile = engine->wishes.reproducible ? DM_TILE : 0,
+                              .tile = engine->wishes.reproducible ? DM_BORDER : 0,
                               .kernel = engine->kernel};
   DM_TRY(dm_backend_open(ops, &config, &setup->backend));
   DM_TRY(dm_backend_device(setup->backend, &setup->device));
@@ -193,8 +194,8 @@ static dm_status prepare_kernel(const dm_run *run, const dm_engine *engine, dm_s
   const dm_jit_ops *jit = setup->backend->ops->jit;
   if (!jit || place.idle || strcmp(engine->kernel, "jit") != 0) return DM_OK;
   return jit->prepare(setup->backend, plan->problem.work,
-                      dm_range_size(dm_plan_rows(plan, place.i)),
-                      dm_range_size(dm_plan_cols(plan, place.j)));
+                      dm_range_size(dm_plan_rows(plan, 0, place.i)),
+                      dm_range_size(dm_plan_cols(plan, 0, place.j)));
 }
 
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
@@ -271,6 +272,9 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
+  dm_record_text(record, "plan.a_in", NULL, "%s", dm_residence_name(plan->a));
+  dm_record_text(record, "plan.b_in", NULL, "%s", dm_residence_name(plan->b));
+  dm_record_integer(record, "plan.tiles", NULL, DM_SHOWN_PLAIN, dm_plan_tiles(plan));
   dm_record_flag(record, "plan.overlap", NULL, plan->overlap);
   dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
   dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);

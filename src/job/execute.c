@@ -6,7 +6,7 @@
 #include "core/checked.h"
 #include "job/task.h"
 
-enum { WINDOW = 32 }; /* steps looked at; more than slots * 5 never help */
+enum { WINDOW = 64 }; /* steps looked at; more than slots * 8 never help */
 enum { QUEUE = 4 };   /* products posted at a time */
 
 typedef struct slot_state {
@@ -27,7 +27,7 @@ typedef struct execution {
   bool brings;       /* loads go on behind the loop's back */
   int64_t loaded[2]; /* panels of A and B that are there */
   int64_t products_posted, products_done;
-  int64_t begun; /* panels that were begun, counted within the layer */
+  int64_t begun; /* of the run, as reach_of counts it */
   dm_halt halt;
 } execution;
 
@@ -39,16 +39,9 @@ static bool step_done(execution *x, int64_t index) {
   return index < x->first || state_of(x, index)->done;
 }
 
-/* Steps 0 and 1 bring whole shares; a panel is of use as soon as it is there. */
-static bool is_loaded(const execution *x, const dm_step *step, int64_t index) {
-  return x->brings && index < 2 && step->panel >= 0 &&
-         step->panel - x->task->panels.begin < x->loaded[index];
-}
-
 static bool ready(execution *x, const dm_step *step) {
   for (int i = 0; i < DM_STEP_AFTER; i++)
-    if (step->after[i] >= 0 && !step_done(x, step->after[i]) && !is_loaded(x, step, step->after[i]))
-      return false;
+    if (step->after[i] >= 0 && !step_done(x, step->after[i])) return false;
   return true;
 }
 
@@ -57,9 +50,18 @@ static bool queue_is_full(const execution *x) {
   return x->halt.stop && x->products_posted - x->products_done >= QUEUE;
 }
 
+/* How far STEP goes in the run, counted alike by all ranks: in panels, as many for each tile as the
+ * longest layer has.  The sum over the layers stands behind all of them. */
+static int64_t reach_of(const execution *x, const dm_step *step) {
+  const int64_t longest = dm_range_size(dm_plan_layer(x->task->plan, 0));
+  const bool last = step->kind == DM_STEP_REDUCE || step->kind == DM_STEP_STORE;
+  int64_t within = last ? longest : step->panel - x->task->panels.begin + 1;
+  return (step->tile - x->task->plan->done) * longest + within;
+}
+
 /* Steps that are not to be begun, or not yet: behind the panel on which all ranks stop. */
 static bool is_beyond(const execution *x, const dm_step *step) {
-  return DM_PRODUCTS & 1u << step->kind && step->panel - x->task->panels.begin >= x->halt.limit;
+  return reach_of(x, step) > x->halt.limit;
 }
 
 static dm_matrix matrix_of(dm_step_kind kind) {
@@ -74,7 +76,7 @@ static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step
   int64_t row_bytes = slot.row_stride * dm_dtype_size(slot.dtype);
   int64_t origin = matrix == DM_A ? task->rows.begin : dm_plan_panel(plan, step->panel).begin;
   for (int peer = 0; peer < dm_comm_size(factor->peers); peer++) {
-    dm_range rows = matrix == DM_A ? dm_plan_a_share(plan, task->place.i, peer)
+    dm_range rows = matrix == DM_A ? dm_plan_a_share(plan, task->tile, task->place.i, peer)
                                    : dm_plan_b_share(plan, step->panel, peer);
     factor->offset[peer] = (rows.begin - origin) * row_bytes;
     factor->bytes[peer] = dm_range_size(rows) * row_bytes;
@@ -89,9 +91,10 @@ static uint64_t filling_of(const execution *x, const dm_factor *factor, int64_t 
 static dm_status post_fetch(const execution *x, slot_state *state) {
   dm_task *task = x->task;
   const dm_step *step = &state->step;
+  const dm_plan *plan = task->plan;
   dm_matrix matrix = matrix_of(step->kind);
   const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
-  dm_space space = task->plan->device_links ? DM_DEVICE : DM_HOST;
+  dm_space space = plan->device_links ? DM_DEVICE : DM_HOST;
   dm_view slot = dm_task_slot(task, matrix, step->panel, step->slot, space);
   pieces_of(task, matrix, step, slot);
   dm_gather gather = {.group = factor->peers,
@@ -102,7 +105,7 @@ static dm_status post_fetch(const execution *x, slot_state *state) {
                       .source = factor->source,
                       .share = (int)matrix,
                       .filling = filling_of(x, factor, step->panel),
-                      .tag = (int)(step->panel % 32768)};
+                      .tag = (int)((step->tile * plan->panels + step->panel) % 32768)};
   return dm_transport_post(task->transport, &gather, &state->ticket);
 }
 
@@ -128,7 +131,7 @@ static dm_view operand(const dm_task *task, dm_matrix matrix, const dm_step *ste
 static dm_status post_gemm(execution *x, slot_state *state) {
   dm_task *task = x->task;
   const dm_step *step = &state->step;
-  bool accumulate = step->panel != task->panels.begin;
+  bool accumulate = step->panel != task->panels.begin; /* the first one of a tile */
   x->products_posted++;
   const int64_t cols = task->first_cols ? task->first_cols : task->c.cols;
   const dm_view b = operand(task, DM_B, step);
@@ -138,34 +141,52 @@ static dm_status post_gemm(execution *x, slot_state *state) {
 }
 
 /* How far the load is; peers may read what is there. */
-static dm_status look_at_load(execution *x, dm_matrix matrix, bool *done) {
+static dm_status look_at_load(execution *x, const dm_step *step, bool *done) {
   dm_task *task = x->task;
+  const dm_matrix matrix = matrix_of(step->kind);
   dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
   int64_t panels = 0;
   DM_TRY(x->calls->loaded(x->calls->context, task, matrix, &panels));
   if (panels > x->loaded[matrix])
     dm_transport_refilled(task->transport, (int)matrix, factor->fillings + (uint64_t)panels);
   x->loaded[matrix] = panels;
-  *done = panels == dm_range_size(task->panels);
+  *done = panels > step->panel - task->panels.begin;
   return DM_OK;
 }
 
-static dm_status load(execution *x, dm_matrix matrix) {
-  if (x->calls->load) DM_TRY(x->calls->load(x->calls->context, x->task, matrix));
-  if (x->brings) return DM_OK;
-  dm_transport_filled(x->task->transport, (int)matrix);
+/* Peers read a share only where it is brought as a whole, for one tile. */
+static void tell_filled(const execution *x, const dm_step *step) {
+  if (step->panel == x->task->panels.end - 1)
+    dm_transport_filled(x->task->transport, (int)matrix_of(step->kind));
+}
+
+static dm_status load(execution *x, const dm_step *step) {
+  const dm_task_calls *calls = x->calls;
+  if (calls->load && step->brings)
+    DM_TRY(calls->load(calls->context, x->task, matrix_of(step->kind), step->panel));
+  if (!x->brings) tell_filled(x, step);
   return DM_OK;
+}
+
+static dm_status check(execution *x, slot_state *state) {
+  state->done = true;
+  dm_task_turn_to(x->task, state->step.tile);
+  return x->calls->check
+             ? x->calls->check(x->calls->context, x->task, state->step.panel, &state->done)
+             : DM_OK;
 }
 
 static dm_status post(execution *x, slot_state *state) {
   state->posted = true;
-  if (DM_PRODUCTS & 1u << state->step.kind)
-    x->begun = dm_max(x->begun, state->step.panel - x->task->panels.begin + 1);
+  if (!(DM_LOADS & 1u << state->step.kind)) x->begun = dm_max(x->begun, reach_of(x, &state->step));
+  dm_task_turn_to(x->task, state->step.tile);
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
   case DM_STEP_LOAD_B:
     state->done = !x->brings;
-    return load(x, matrix_of(state->step.kind));
+    return load(x, &state->step);
+  case DM_STEP_CHECK:
+    return check(x, state);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
     return post_fetch(x, state);
@@ -175,8 +196,7 @@ static dm_status post(execution *x, slot_state *state) {
   case DM_STEP_GEMM:
     return post_gemm(x, state);
   case DM_STEP_REDUCE:
-    state->done = true;
-    return dm_task_reduce(x->task);
+    return dm_task_reduce(x->task, &state->done);
   case DM_STEP_STORE:
     state->done = true;
     return x->calls->store ? x->calls->store(x->calls->context, x->task) : DM_OK;
@@ -192,7 +212,12 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
   case DM_STEP_LOAD_B:
-    return look_at_load(x, matrix_of(state->step.kind), &state->done);
+    return look_at_load(x, &state->step, &state->done);
+  case DM_STEP_CHECK:
+    return check(x, state);
+  case DM_STEP_REDUCE:
+    dm_task_turn_to(x->task, state->step.tile);
+    return dm_task_reduce(x->task, &state->done);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
     return dm_transport_test(x->task->transport, state->ticket, &state->done);
@@ -208,10 +233,8 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
 }
 
 static void count_as_done(execution *x, slot_state *state) {
-  dm_step_kind kind = state->step.kind;
   state->posted = state->done = true;
-  if (kind == DM_STEP_LOAD_A || kind == DM_STEP_LOAD_B)
-    dm_transport_filled(x->task->transport, (int)matrix_of(kind));
+  if (DM_LOADS & 1u << state->step.kind) tell_filled(x, &state->step);
 }
 
 static void refill(execution *x) {
@@ -280,6 +303,8 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
   x.brings = calls->loaded && kinds & DM_LOADS;
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
   dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
+  const int64_t whole =
+      dm_range_size(dm_plan_layer(task->plan, 0)) * (dm_plan_tiles(task->plan) - task->plan->done);
   int64_t reported = -1;
   for (;;) {
     refill(&x);
@@ -287,7 +312,7 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
     if (finished && dm_halt_leaves(&x.halt)) {
       task->a.fillings += (uint64_t)x.loaded[DM_A];
       task->b.fillings += (uint64_t)x.loaded[DM_B];
-      return dm_halt_status(&x.halt);
+      return dm_halt_status(&x.halt, whole);
     }
     bool moved;
     DM_TRY(sweep(&x, &moved));
@@ -296,7 +321,8 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
     DM_TRY(dm_halt_poll(&x.halt, x.begun, finished));
     if (calls->progress && x.products_done != reported && kinds & 1u << DM_STEP_GEMM) {
       reported = x.products_done;
-      calls->progress(calls->context, reported, dm_range_size(task->panels));
+      calls->progress(calls->context, reported,
+                      dm_range_size(task->panels) * (dm_plan_tiles(task->plan) - task->plan->done));
     }
     if (!moved && !multiplying(&x)) sched_yield();
   }

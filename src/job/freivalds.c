@@ -79,6 +79,10 @@ static void weigh_exactly(dm_freivalds *check) {
   }
 }
 
+double dm_freivalds_sign(int64_t j) {
+  return dm_random_bits(WEIGHT_SEED, 0, j, 0) >> 63 ? -1.0 : 1.0;
+}
+
 dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
   if (check->exact) {
     weigh_exactly(check);
@@ -88,8 +92,7 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
   check->q = 0.0;
   for (int64_t j = 0; j < check->problem.n; j++) {
     double norm = sqrt(check->col_squares[j]);
-    double sign = dm_random_bits(WEIGHT_SEED, 0, j, 0) >> 63 ? -1.0 : 1.0;
-    double weight = sign;
+    double sign = dm_freivalds_sign(j), weight = sign;
     if (!isfinite(norm)) {
       weight = 0.0;
       check->cols_left_out++;
@@ -120,10 +123,16 @@ dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   return sum(check, comm, check->t, check->problem.k);
 }
 
+dm_status dm_freivalds_add_a_again(dm_freivalds *check, dm_backend *backend, dm_view view,
+                                   int64_t row, int64_t col) {
+  const int parts = check->parts;
+  return probe(backend, view, check->t + col * parts, check->y + row * parts, NULL);
+}
+
 dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   const int parts = check->parts;
-  DM_TRY(probe(backend, view, check->t + col * parts, check->y + row * parts, NULL));
+  DM_TRY(dm_freivalds_add_a_again(check, backend, view, row, col));
   if (check->exact) return DM_OK;
   return probe(backend, view, check->ones + col * parts, check->scratch + row * parts,
                check->row_squares + row);

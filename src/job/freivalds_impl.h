@@ -27,6 +27,9 @@ typedef struct dm_rows_checked {
   double *a_squares, *z_squares, *z0_squares;
 } dm_rows_checked;
 
+/* The random sign of w_j.  (freivalds.c) */
+double dm_freivalds_sign(int64_t j);
+
 /* (freivalds_bound.c) */
 void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
                           dm_verdict *verdict);

@@ -7,8 +7,7 @@
 
 enum { STRIP = 64 << 20 }; /* bytes read at a time on the way to a device */
 
-/* Element (row, col) of op(X) up to the extent of VIEW, from the file. */
-static dm_status read_part(dm_source *source, int64_t row, int64_t col, dm_view view) {
+dm_status dm_load_part(dm_source *source, int64_t row, int64_t col, dm_view view) {
   if (dm_view_is_empty(view)) return DM_OK;
   if (source->op == DM_OP_N) return dm_reader_read(source->reader, row, col, &view, 1, false);
   dm_view transposed = dm_view_transpose(view);
@@ -43,11 +42,10 @@ static dm_status load_a_rows(dm_task *task, dm_source *source) {
   return status;
 }
 
-static dm_status load_host_piece(dm_task *task, dm_matrix matrix, dm_source *source,
-                                 int64_t panel) {
+dm_status dm_load_piece(dm_task *task, dm_matrix matrix, dm_source *source, int64_t panel) {
   dm_view piece = dm_task_piece(task, matrix, panel);
-  DM_TRY(read_part(source, dm_task_piece_rows(task, matrix, panel).begin,
-                   dm_task_piece_cols(task, matrix, panel).begin, piece));
+  DM_TRY(dm_load_part(source, dm_task_piece_rows(task, matrix, panel).begin,
+                      dm_task_piece_cols(task, matrix, panel).begin, piece));
   note_largest(source, piece);
   return DM_OK;
 }
@@ -100,7 +98,7 @@ static dm_status load_device_piece(dm_task *task, dm_matrix matrix, dm_source *s
     int64_t count = dm_min(rows, piece.rows - at);
     dm_view strip = dm_view_row_major(staging + turn * dm_max(STRIP, row_bytes), piece.dtype, count,
                                       piece.cols);
-    DM_TRY(read_part(source, row + at, col, strip));
+    DM_TRY(dm_load_part(source, row + at, col, strip));
     note_largest(source, strip);
     DM_TRY(dm_backend_copy(task->backend, dm_view_sub(piece, at, 0, count, piece.cols), strip,
                            &copied[turn]));
@@ -130,6 +128,6 @@ dm_status dm_load_share(dm_task *task, dm_matrix matrix, dm_source *source) {
   if (matrix == DM_A && source->op == DM_OP_N) return load_a_rows(task, source);
   if (source->ahead) return load_host_pieces(task, matrix, source);
   for (int64_t p = task->panels.begin; p < task->panels.end; p++)
-    DM_TRY(load_host_piece(task, matrix, source, p));
+    DM_TRY(dm_load_piece(task, matrix, source, p));
   return DM_OK;
 }

@@ -12,7 +12,14 @@ typedef struct dm_source {
   double largest; /* magnitude seen, of i8 inputs: the sum of their products must fit i32 */
 } dm_source;
 
-/* Reads the share of MATRIX, op applied, converted to the work type. */
+/* Element (row, col) of op(X) up to the extent of VIEW. */
+dm_status dm_load_part(dm_source *source, int64_t row, int64_t col, dm_view view);
+
+/* Reads what the task's tile needs of the share of MATRIX, op applied, converted to the work type.
+ */
 dm_status dm_load_share(dm_task *task, dm_matrix matrix, dm_source *source);
+
+/* The same for one panel, into host memory. */
+dm_status dm_load_piece(dm_task *task, dm_matrix matrix, dm_source *source, int64_t panel);
 
 #endif

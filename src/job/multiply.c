@@ -9,12 +9,14 @@
 #include "io/read_ahead.h"
 #include "job/engine.h"
 #include "job/load.h"
+#include "job/passing.h"
 #include "job/phases.h"
 #include "job/progress.h"
 #include "job/provenance.h"
 #include "job/put_in_place.h"
 #include "job/store.h"
 #include "job/verdict.h"
+#include "job/verify.h"
 
 /* One multiplication from files to a file; what is open, so that it can be closed in one place. */
 typedef struct job {
@@ -28,20 +30,44 @@ typedef struct job {
   int64_t unpacked; /* chunks, by all ranks */
   dm_sink sink;
   dm_output_form form; /* completed */
+  dm_passing passing;
   dm_output_file file;
   bool created;
   dm_progress progress;
+  dm_pulse moves; /* of readers while panels are multiplied: there nobody stops alone */
   double started;
 } job;
 
-static dm_status load(void *context, dm_task *task, dm_matrix matrix) {
+static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   job *j = context;
-  return dm_load_share(task, matrix, &j->source[matrix]);
+  const double start = dm_now();
+  dm_status status = DM_OK;
+  if (dm_plan_residence(task->plan, matrix) == DM_IN_FILE)
+    status = dm_load_piece(task, matrix, &j->source[matrix], panel);
+  else if (panel == task->panels.begin) /* in one go, so that a row of A is one run */
+    status = dm_load_share(task, matrix, &j->source[matrix]);
+  task->phases.read += dm_now() - start;
+  return status;
+}
+
+static dm_status check(void *context, dm_task *task, int64_t panel, bool *done) {
+  job *j = context;
+  return dm_passing_check(&j->passing, task, panel, done);
 }
 
 static dm_status store(void *context, dm_task *task) {
   job *j = context;
-  return dm_store_block(task, &j->sink);
+  const double start = dm_now(), verified = task->phases.verify;
+  dm_status status = dm_store_block(task, &j->sink);
+  task->phases.write += dm_now() - start - (task->phases.verify - verified);
+  return status;
+}
+
+static dm_status moves(void *context) {
+  dm_run *run = context;
+  dm_watch_moved(run->watch);
+  dm_watch_poll(run->watch);
+  return DM_OK;
 }
 
 static void progress(void *context, int64_t done, int64_t total) {
@@ -98,12 +124,41 @@ static dm_status sums_fit(job *j) {
 }
 
 static dm_status read_shares(job *j) {
-  double start = dm_now();
   dm_run_phase(j->run, "reading", 1);
   const dm_task_calls calls = {.context = j, .load = load};
   DM_TRY(dm_comm_agree(j->run->world, dm_execute(&j->task, DM_LOADS, &calls)));
-  j->task.phases.read = dm_now() - start;
-  return sums_fit(j);
+  DM_TRY(sums_fit(j));
+  dm_run_phase(j->run, "checking A and B", 1);
+  return j->multiply->verify ? dm_check_operands(&j->task, j->sink.check) : DM_OK;
+}
+
+/* C in tiles: each is written when it is there; what does not stay in memory is read again. */
+static dm_status multiply_tiles(job *j) {
+  const bool streams = dm_plan_streams(&j->setup.plan);
+  const dm_task_calls calls = {.context = j,
+                               .load = load,
+                               .check = check,
+                               .store = store,
+                               .progress = progress,
+                               .may_stop = true};
+  j->passing.check = j->sink.check;
+  if (streams && j->multiply->verify) {
+    dm_run_phase(j->run, "sampling B", 1);
+    DM_TRY(dm_passing_sample(&j->passing, j->run, &j->setup.plan.problem, &j->source[DM_B]));
+  }
+  j->moves = (dm_pulse){moves, j->run};
+  for (int x = 0; x < 2; x++) dm_reader_pulse(j->source[x].reader, &j->moves);
+  dm_phases *phases = &j->task.phases;
+  dm_run_phase(j->run, "multiplying", streams ? DM_SYNC_PATIENCE : 1);
+  DM_TRY(dm_comm_barrier(j->run->world));
+  const double start = dm_now();
+  const double others = phases->read + phases->check + phases->write + phases->verify;
+  dm_progress_start(&j->progress, j->run, "multiplying");
+  DM_TRY(dm_execute(&j->task, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
+  dm_progress_end(&j->progress);
+  phases->multiply =
+      dm_now() - start + others - phases->read - phases->check - phases->write - phases->verify;
+  return streams ? sums_fit(j) : DM_OK;
 }
 
 static dm_status multiply_panels(job *j) {
@@ -125,18 +180,50 @@ static dm_status multiply_panels(job *j) {
   return DM_OK;
 }
 
-static dm_status write_result(job *j) {
-  double start = dm_now();
+static dm_status write_result(job *j, bool stored) {
   const dm_task_calls calls = {.context = j, .store = store};
+  dm_status status = DM_OK;
   /* From here on nobody stops: what is left is short beside what would have to be done again. */
   dm_run_phase(j->run, "writing", DM_SYNC_PATIENCE);
-  dm_status status = dm_execute(&j->task, 1u << DM_STEP_STORE, &calls);
+  if (!stored) status = dm_execute(&j->task, 1u << DM_STEP_STORE, &calls);
+  const double start = dm_now();
   if (!status) status = dm_output_sync(j->sink.output);
   status = dm_status_first(status, dm_output_close(j->sink.output));
   j->sink.output = NULL;
   DM_TRY(dm_comm_agree(j->run->world, status));
-  j->task.phases.write = dm_now() - start - j->task.phases.verify;
+  j->task.phases.write += dm_now() - start;
   return DM_OK;
+}
+
+/* Where the panels that passed cannot tell, the files are read once more. */
+static dm_status judge_files(job *j, dm_verdict *verdict) {
+  const dm_multiply *m = j->multiply;
+  dm_verify verify = {.a = m->a,
+                      .b = m->b,
+                      .c = {.at = m->out,
+                            .rows = j->file.rows,
+                            .cols = j->file.cols,
+                            .dtype = j->file.dtype,
+                            .offset = j->file.offset},
+                      .has_c0 = m->has_c,
+                      .c0 = m->c,
+                      .equation = m->equation,
+                      .tensor = j->setup.plan.gpu,
+                      .norm = -1.0};
+  const int length = snprintf(verify.c.at.file, DM_PATH, "%.*s", DM_PATH - 1, j->file.part);
+  if (j->file.part[length]) return dm_fail(DM_E_BUG, "'%s' is too long", j->file.part);
+  dm_log_line(&j->run->log, DM_LOG_NOTE, "B has NaN, Inf or unlike rows: the files are read again");
+  DM_TRY(dm_comm_agree(j->run->world, dm_io_stamp(&verify.c)));
+  return dm_verify_residual(j->run, &verify, &j->setup.plan.problem, verdict);
+}
+
+static dm_status judge(job *j, dm_verdict *verdict) {
+  bool sound = true;
+  dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
+  if (dm_plan_streams(&j->setup.plan))
+    DM_TRY(dm_freivalds_settle(j->sink.check, j->run->world, &sound));
+  return sound ? dm_freivalds_judge(j->sink.check, j->run->world, verdict)
+               : judge_files(j, verdict);
 }
 
 static dm_status commit(job *j, const dm_verdict *verdict) {
@@ -160,6 +247,12 @@ static dm_status commit(job *j, const dm_verdict *verdict) {
 static int64_t chunks_of(const dm_dataset *d) {
   if (d->layout != DM_CHUNKED) return 0;
   return dm_ceil_div(d->rows, d->chunk_rows) * dm_ceil_div(d->cols, d->chunk_cols);
+}
+
+static int64_t bytes_read(const job *j) {
+  int64_t bytes = j->sink.old ? dm_reader_bytes(j->sink.old) : 0;
+  for (int x = 0; x < 2; x++) bytes += dm_reader_bytes(j->source[x].reader);
+  return bytes;
 }
 
 static void record_inputs(const job *j, dm_record *record) {
@@ -226,18 +319,18 @@ static dm_status work(job *j, dm_record *record) {
   DM_TRY(open_output(j));
   j->task_opened = true;
   DM_TRY(dm_task_open(j->run, &j->setup.plan, j->setup.backend, j->setup.transport, &j->task));
-  DM_TRY(read_shares(j));
-  dm_run_phase(j->run, "checking A and B", 1);
-  if (m->verify) DM_TRY(dm_check_operands(&j->task, j->sink.check));
-  DM_TRY(multiply_panels(j));
-  DM_TRY(write_result(j));
-  dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
+  const bool streams = dm_plan_streams(&j->setup.plan);
+  const bool whole = !streams && dm_plan_tiles(&j->setup.plan) == 1;
+  if (!streams) DM_TRY(read_shares(j));
+  DM_TRY(whole ? multiply_panels(j) : multiply_tiles(j));
+  DM_TRY(write_result(j, !whole));
 
   dm_verdict verdict;
-  if (m->verify) DM_TRY(dm_freivalds_judge(j->sink.check, j->run->world, &verdict));
+  if (m->verify) DM_TRY(judge(j, &verdict));
   j->unpacked = dm_read_ahead_unpacked(j->ahead);
   DM_TRY(dm_comm_sum_i64(j->run->world, &j->unpacked, 1));
   dm_phases worst;
+  j->task.phases.from_files = bytes_read(j);
   DM_TRY(dm_phases_worst(j->run, &j->task, &worst));
   if (!m->verify || verdict.pass) DM_TRY(commit(j, m->verify ? &verdict : NULL));
   worst.commit = j->task.phases.commit;

@@ -8,13 +8,25 @@
 #include "core/buffer.h"
 #include "core/clock.h"
 
+/* VmHWM, since this program began; getrusage would count what the launcher had before. */
+static int64_t resident_bytes(void) {
+  FILE *file = fopen("/proc/self/status", "r");
+  char line[128];
+  long long kib = 0;
+  while (file && fgets(line, sizeof line, file))
+    if (sscanf(line, "VmHWM: %lld", &kib) == 1) break;
+  if (file) fclose(file);
+  return kib * 1024;
+}
+
 dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *worst) {
   const dm_phases *p = &task->phases;
   double seconds[] = {p->read, p->check, p->multiply, p->gemm, p->reduce, p->write, p->verify};
-  int64_t bytes[] = {p->received, p->uploaded};
+  int64_t bytes[] = {p->received, p->uploaded, p->from_files}, resident = resident_bytes();
   if (task->transport) bytes[0] += dm_transport_received(task->transport);
   DM_TRY(dm_comm_max_f64(run->world, seconds, 7));
-  DM_TRY(dm_comm_sum_i64(run->world, bytes, 2));
+  DM_TRY(dm_comm_sum_i64(run->world, bytes, 3));
+  DM_TRY(dm_comm_max_i64(run->world, &resident, 1));
   *worst = (dm_phases){.read = seconds[0],
                        .check = seconds[1],
                        .multiply = seconds[2],
@@ -23,7 +35,9 @@ dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *wor
                        .write = seconds[5],
                        .verify = seconds[6],
                        .received = bytes[0],
-                       .uploaded = bytes[1]};
+                       .uploaded = bytes[1],
+                       .from_files = bytes[2],
+                       .resident = resident};
   return DM_OK;
 }
 
@@ -118,15 +132,22 @@ void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
   dm_record_integer(record, "moved.between_ranks_bytes", "moved between ranks", DM_SHOWN_BYTES,
                     worst->received);
   dm_record_integer(record, "moved.to_devices_bytes", NULL, DM_SHOWN_BYTES, worst->uploaded);
+  dm_record_integer(record, "moved.from_files_bytes", NULL, DM_SHOWN_BYTES, worst->from_files);
+  dm_record_integer(record, "memory.host_peak_bytes", NULL, DM_SHOWN_BYTES, worst->resident);
 }
 
+/* What resides of op(A) or op(B), each piece once. */
 static dm_status each_piece(dm_task *task, dm_matrix matrix, dm_freivalds *check,
                             dm_freivalds_part *take) {
-  for (int64_t p = task->panels.begin; p < task->panels.end; p++) {
-    DM_TRY(take(check, task->backend, dm_task_piece(task, matrix, p),
-                dm_task_piece_rows(task, matrix, p).begin,
-                dm_task_piece_cols(task, matrix, p).begin));
-    DM_TRY(dm_run_beat(task->run));
+  for (int64_t t = task->plan->done; t < dm_plan_tiles(task->plan); t++) {
+    if (task->place.idle || !dm_plan_is_first(task->plan, matrix, t)) continue;
+    dm_task_turn_to(task, t);
+    for (int64_t p = task->panels.begin; p < task->panels.end; p++) {
+      DM_TRY(take(check, task->backend, dm_task_piece(task, matrix, p),
+                  dm_task_piece_rows(task, matrix, p).begin,
+                  dm_task_piece_cols(task, matrix, p).begin));
+      DM_TRY(dm_run_beat(task->run));
+    }
   }
   return DM_OK;
 }

@@ -14,7 +14,7 @@ bool dm_task_reduces_on_device(const dm_task *task) {
 }
 
 static dm_range own_rows(const dm_task *task) {
-  return dm_plan_c_share(task->plan, task->place.i, task->place.l);
+  return dm_plan_c_share(task->plan, task->tile, task->place.i, task->place.l);
 }
 
 static int64_t row_bytes(const dm_task *task) {
@@ -54,7 +54,7 @@ static void find_places(const dm_task *task, places *p) {
   const dm_range mine = own_rows(task);
   const int64_t row = row_bytes(task), slice = dm_range_size(mine) * row;
   for (int l = 0; l < task->plan->pk; l++) {
-    const dm_range theirs = dm_plan_c_share(task->plan, task->place.i, l);
+    const dm_range theirs = dm_plan_c_share(task->plan, task->tile, task->place.i, l);
     p->offset[l] = l * slice;
     p->bytes[l] = computed(task->plan, l) ? slice : 0;
     p->source[l] = (mine.begin - task->rows.begin) * row;

@@ -94,6 +94,6 @@ bool dm_halt_leaves(const dm_halt *halt) {
   return !halt->stop || halt->state >= DM_HALT_DECIDED;
 }
 
-dm_status dm_halt_status(const dm_halt *halt) {
-  return halt->state == DM_HALT_DECIDED ? agreed(halt->reason) : DM_OK;
+dm_status dm_halt_status(const dm_halt *halt, int64_t whole) {
+  return halt->state == DM_HALT_DECIDED && halt->limit < whole ? agreed(halt->reason) : DM_OK;
 }

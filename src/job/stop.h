@@ -46,19 +46,20 @@ typedef struct dm_halt {
   dm_round *round;
   double next; /* when the next round begins */
   int64_t reason;
-  int64_t limit; /* panels from here on, counted within the layer, are not begun */
+  int64_t limit; /* what reaches further is not begun */
 } dm_halt;
 
 void dm_halt_start(dm_halt *halt, const dm_stop *stop, const dm_comm *world);
 
-/* To be called again and again by all ranks until leaving.  BEGUN: panels that this rank has begun;
- * FINISHED: it has nothing left to do. */
+/* To be called again and again by all ranks until leaving.  BEGUN: how far this rank has
+ * begun to go, in panels; FINISHED: it has nothing left to do. */
 dm_status dm_halt_poll(dm_halt *halt, int64_t begun, bool finished);
 
 /* Whether a rank that is finished may leave; the others hear of it at the same time. */
 bool dm_halt_leaves(const dm_halt *halt);
 
-/* After leaving: DM_OK, or DM_E_STOPPED, agreed. */
-dm_status dm_halt_status(const dm_halt *halt);
+/* After leaving: DM_OK, or DM_E_STOPPED, agreed.  WHOLE: how far the run would have gone; who stops
+ * there has done everything. */
+dm_status dm_halt_status(const dm_halt *halt, int64_t whole);
 
 #endif

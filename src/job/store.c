@@ -116,7 +116,7 @@ dm_status dm_store_block(dm_task *task, dm_sink *sink) {
   storing s = {.task = task, .sink = sink, .sums = task->c, .rows = task->rows};
   if (task->plan->pk > 1) {
     s.sums = task->c_sum;
-    s.rows = dm_plan_c_share(task->plan, task->place.i, task->place.l);
+    s.rows = dm_plan_c_share(task->plan, task->tile, task->place.i, task->place.l);
   }
   if (dm_view_is_empty(s.sums)) return DM_OK;
   dm_status status = finish_on_device(&s);

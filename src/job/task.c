@@ -16,7 +16,7 @@ static const dm_factor *factor_of(const dm_task *task, dm_matrix matrix) {
 
 /* Of the rank at MEMBER in the group that shares the panel. */
 static dm_range rows_of(const dm_task *task, dm_matrix matrix, int64_t panel, int member) {
-  return matrix == DM_A ? dm_plan_a_share(task->plan, task->place.i, member)
+  return matrix == DM_A ? dm_plan_a_share(task->plan, task->tile, task->place.i, member)
                         : dm_plan_b_share(task->plan, panel, member);
 }
 
@@ -32,14 +32,15 @@ dm_range dm_task_piece_cols(const dm_task *task, dm_matrix matrix, int64_t panel
   return matrix == DM_A ? dm_plan_panel(task->plan, panel) : task->cols;
 }
 
-/* Elements from one panel's piece to the next in the share of MEMBER: all panels but the last are
- * kb wide, and the last is no wider, so every piece begins at a multiple of the first one's size.
- */
+/* Elements from one place to the next in the share of MEMBER: no panel is wider than the first one,
+ * and no tile larger, so all pieces have places of the first one's size. */
 static int64_t piece_pitch(const dm_task *task, dm_matrix matrix, dm_space space, int member) {
-  int64_t rows = dm_range_size(rows_of(task, matrix, task->panels.begin, member));
-  int64_t width =
-      matrix == DM_A ? dm_min(task->plan->kb, task->plan->problem.k) : dm_range_size(task->cols);
-  return rows * padded(width, task->plan->problem.work, space);
+  const dm_plan *plan = task->plan;
+  int64_t rows = dm_range_size(matrix == DM_A ? dm_plan_a_share(plan, 0, task->place.i, member)
+                                              : dm_plan_b_share(plan, task->panels.begin, member));
+  int64_t width = matrix == DM_A ? dm_min(plan->kb, plan->problem.k)
+                                 : dm_range_size(dm_plan_cols(plan, 0, task->place.j));
+  return rows * padded(width, plan->problem.work, space);
 }
 
 static bool fetches(const dm_task *task, dm_matrix matrix) {
@@ -70,7 +71,9 @@ static int64_t place_in_slots(const dm_task *task, dm_matrix matrix, int64_t pan
 int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int peer) {
   if (in_place(task, matrix)) return place_in_slots(task, matrix, panel, peer);
   const int64_t pitch = piece_pitch(task, matrix, factor_of(task, matrix)->space, peer);
-  return (panel - task->panels.begin) * pitch * dm_dtype_size(task->plan->problem.work);
+  const int64_t place = dm_plan_place_of(task->plan, matrix, dm_range_size(task->panels),
+                                         task->tile, panel - task->panels.begin);
+  return place * pitch * dm_dtype_size(task->plan->problem.work);
 }
 
 dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel) {
@@ -131,6 +134,12 @@ static dm_status share_bytes(const dm_task *task, dm_matrix matrix, int64_t *byt
   int64_t size = dm_dtype_size(task->plan->problem.work);
   *bytes = 0;
   if (panels == 0) return DM_OK;
+  const int64_t places = dm_plan_places(task->plan, matrix, panels);
+  if (places != panels || dm_plan_streams(task->plan)) {
+    const dm_space space = factor_of(task, matrix)->space;
+    return dm_bytes_of(places, piece_pitch(task, matrix, space, own_member(task, matrix)), size,
+                       bytes);
+  }
   dm_view last = dm_task_piece(task, matrix, task->panels.end - 1);
   int64_t pitch = piece_pitch(task, matrix, last.space, own_member(task, matrix));
   DM_TRY(dm_bytes_of(panels - 1, pitch, size, &full));
@@ -167,8 +176,7 @@ static dm_status rings_open(dm_task *task, dm_matrix matrix, dm_factor *factor) 
 
 static dm_status factor_open(dm_task *task, dm_matrix matrix) {
   dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
-  dm_residence residence = matrix == DM_A ? task->plan->a : task->plan->b;
-  factor->space = residence == DM_IN_DEVICE ? DM_DEVICE : DM_HOST;
+  factor->space = dm_plan_residence(task->plan, matrix) == DM_IN_DEVICE ? DM_DEVICE : DM_HOST;
   factor->fillings = 1; /* in one go */
   factor->peers = matrix == DM_A ? task->grid_row : task->grid_column;
   DM_TRY(share_open(task, matrix, factor));
@@ -203,6 +211,7 @@ static dm_status groups_open(dm_task *task) {
   int stack = idle ? -1 : at->i * plan->pn + at->j;
   DM_TRY(dm_comm_split(world, row, at->j, &task->grid_row));
   DM_TRY(dm_comm_split(world, column, at->i, &task->grid_column));
+  DM_TRY(dm_comm_split(world, idle ? -1 : at->l, at->i * plan->pn + at->j, &task->side));
   return dm_comm_split(world, stack, at->l, &task->layers);
 }
 
@@ -254,6 +263,17 @@ static dm_status transport_open(dm_task *task, const dm_transport_ops *ops) {
   return dm_comm_agree(world, expose_block(task));
 }
 
+/* No tile's block is larger than the first one's: all use its memory.  In host memory rows are
+ * packed. */
+void dm_task_turn_to(dm_task *task, int64_t tile) {
+  task->tile = tile;
+  task->rows = dm_plan_rows(task->plan, tile, task->place.i);
+  task->cols = dm_plan_cols(task->plan, tile, task->place.j);
+  task->c.rows = dm_range_size(task->rows);
+  task->c.cols = dm_range_size(task->cols);
+  if (task->c.space == DM_HOST) task->c.row_stride = task->c.cols;
+}
+
 dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
                        const dm_transport_ops *transport, dm_task *task) {
   *task = (dm_task){
@@ -261,9 +281,8 @@ dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
   DM_TRY(groups_open(task));
   dm_status status = DM_OK;
   if (!task->place.idle) {
-    task->rows = dm_plan_rows(plan, task->place.i);
-    task->cols = dm_plan_cols(plan, task->place.j);
     task->panels = dm_plan_layer(plan, task->place.l);
+    dm_task_turn_to(task, 0);
     status = buffers_open(task);
   }
   DM_TRY(dm_comm_agree(run->world, status));
@@ -289,4 +308,5 @@ void dm_task_close(dm_task *task) {
   dm_comm_free(task->grid_row);
   dm_comm_free(task->grid_column);
   dm_comm_free(task->layers);
+  dm_comm_free(task->side);
 }

@@ -9,11 +9,9 @@
 #include "plan/steps.h"
 #include "transport/transport.h"
 
-typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
-
 enum { DM_BLOCK_SHARE = 2 }; /* what peers know the block of C by; DM_A and DM_B stand for shares */
 
-/* Buffers of one factor.  A share holds one piece per panel, panel after panel: all rows of the
+/* Buffers of one factor.  A share has places for pieces of panels (plan/tiles.h): all rows of the
  * share of A, or this rank's rows of the panel of B.  Rows are packed in host memory, where pieces
  * travel as they lie, and padded to 16 bytes on a device. */
 typedef struct dm_factor {
@@ -43,6 +41,8 @@ typedef struct dm_phases {
   double exposed_fetch, exposed_upload;
   double commit; /* of rank 0, which packs chunks */
   int64_t received, uploaded;
+  int64_t from_files; /* bytes of A, B and the old C */
+  int64_t resident;   /* host memory of the process when it was largest */
 } dm_phases;
 
 typedef struct dm_task {
@@ -52,24 +52,30 @@ typedef struct dm_task {
   dm_backend *backend;
   dm_transport *transport;
   dm_comm *grid_row, *grid_column, *layers; /* NULL on an idle rank */
-  dm_range rows, cols, panels;              /* of this rank's block and layer */
+  dm_comm *side;                            /* all ranks of this one's layer; NULL likewise */
+  dm_range panels;                          /* of this rank's layer */
+  int64_t tile;                             /* that rows, cols, c, pieces and slots are of */
+  dm_range rows, cols;                      /* of this rank's block */
   dm_factor a, b;
   int64_t first_cols; /* of the block, that the loop's products compute; 0: all */
   dm_view c;          /* sums of products: the block, where the backend multiplies */
   dm_view c_sum;  /* pk > 1: rows c_share of it, summed over the layers; in host memory, or ... */
   void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */
   dm_summing summing;
+  struct dm_reduction *reduction; /* under way, or NULL */
   dm_phases phases;
 } dm_task;
 
 /* What the loop calls for the steps that are not its own; each may be NULL: nothing to do. */
 typedef struct dm_task_calls {
   void *context;
-  dm_status (*load)(void *context, dm_task *task, dm_matrix matrix);
-  /* With it a load may go on behind the loop's back: *PANELS of the layer are there so far. */
+  /* With LOADED a load may go on behind the loop's back: *PANELS of the layer are there so far. */
+  dm_status (*load)(void *context, dm_task *task, dm_matrix matrix, int64_t panel);
   dm_status (*loaded)(void *context, dm_task *task, dm_matrix matrix, int64_t *panels);
+  /* Asked again until it is done; all ranks of a layer come here, panel after panel. */
+  dm_status (*check)(void *context, dm_task *task, int64_t panel, bool *done);
   dm_status (*store)(void *context, dm_task *task);
-  void (*progress)(void *context, int64_t done, int64_t total); /* in panels */
+  void (*progress)(void *context, int64_t done, int64_t total); /* in panels, of all tiles */
   bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
 } dm_task_calls;
 
@@ -79,6 +85,9 @@ typedef struct dm_task_calls {
 dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
                        const dm_transport_ops *transport, dm_task *task);
 void dm_task_close(dm_task *task); /* collective */
+
+/* From now on rows, cols, c, and what follows here, are those of TILE. */
+void dm_task_turn_to(dm_task *task, int64_t tile);
 
 /* This rank's piece of PANEL (a panel of its layer), and what it covers of op(A) or op(B). */
 dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel);
@@ -99,12 +108,13 @@ enum {
   DM_LOADS = 1 << DM_STEP_LOAD_A | 1 << DM_STEP_LOAD_B,
   DM_PRODUCTS = 1 << DM_STEP_FETCH_A | 1 << DM_STEP_FETCH_B | 1 << DM_STEP_UPLOAD_A |
                 1 << DM_STEP_UPLOAD_B | 1 << DM_STEP_GEMM,
+  DM_ALL_STEPS = (1 << DM_STEP_KINDS) - 1,
 };
 dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls);
 
-/* Sums the layers' partial blocks in ascending order of l; this rank's rows end in c_sum.
- * (reduce.c) */
-dm_status dm_task_reduce(dm_task *task);
+/* Sums the layers' partial blocks in ascending order of l; this rank's rows end in c_sum.  To be
+ * called again until it is *done.  (reduce.c) */
+dm_status dm_task_reduce(dm_task *task, bool *done);
 
 /* The same where the layers exchange GPU memory: what it needs, once, and the sum.
  * (reduce_device.c) */

@@ -67,8 +67,8 @@ static dm_status gather(dm_run *run, const dm_verify *v, const dm_problem *p, dm
                                      check, dm_freivalds_add_c0));
 }
 
-static dm_status probabilistic(dm_run *run, const dm_verify *v, const dm_problem *p,
-                               dm_verdict *verdict) {
+dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *p,
+                             dm_verdict *verdict) {
   dm_freivalds *check = NULL;
   DM_TRY(dm_comm_agree(
       run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta, v->tensor, &check)));
@@ -107,7 +107,7 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   if (v->full)
     DM_TRY(dm_verify_fully(run, v, &p, &verdict));
   else
-    DM_TRY(probabilistic(run, v, &p, &verdict));
+    DM_TRY(dm_verify_residual(run, v, &p, &verdict));
   if (verdict.pass) changed = check_norm(v, &p, verdict.norm);
   if (changed) verdict.pass = false;
   if (run->rank == 0) {

@@ -2,6 +2,7 @@
 #ifndef DM_JOB_VERIFY_H
 #define DM_JOB_VERIFY_H
 
+#include "job/freivalds.h"
 #include "job/multiply.h"
 
 typedef struct dm_verify {
@@ -24,6 +25,10 @@ typedef struct dm_given {
 
 dm_status dm_verify_complete(dm_verify *verify, const dm_given *given,
                              const dm_attributes *provenance, dm_location *old_c);
+
+/* Collective: the residual of the matrices in the files, and nothing else. */
+dm_status dm_verify_residual(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                             dm_verdict *verdict);
 
 /* Collective.  DM_E_VERIFY, agreed, where C is wrong. */
 dm_status dm_verify_run(dm_run *run, const dm_verify *verify, dm_record *record);

@@ -30,3 +30,11 @@ double dm_bound_words(int64_t m, int64_t n, int64_t k, int64_t ranks, double mem
   }
   return words;
 }
+
+double dm_bound_file_words(int64_t m, int64_t n, int64_t k, double memory_words) {
+  const double rows = (double)m, cols = (double)n, depth = (double)k;
+  double words = rows * depth + depth * cols + rows * cols;
+  if (memory_words > 0)
+    words = fmax(words, 2 * rows * cols * depth / sqrt(memory_words) + rows * cols);
+  return words;
+}

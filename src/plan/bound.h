@@ -11,4 +11,9 @@
  * rank. */
 double dm_bound_words(int64_t m, int64_t n, int64_t k, int64_t ranks, double memory_words);
 
+/* Elements that must be read and written of files when all ranks together hold MEMORY_WORDS of
+ * them: max(2mnk / sqrt(S) + mn, mk + kn + mn) (Hong and Kung 1981; the constant is that of Smith
+ * et al.); S = 0: not limited. */
+double dm_bound_file_words(int64_t m, int64_t n, int64_t k, double memory_words);
+
 #endif

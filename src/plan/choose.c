@@ -58,7 +58,7 @@ static void insert(ranking *best, const dm_plan *plan) {
 /* Sides beyond these give some ranks nothing; a wish goes before. */
 static void limits(const dm_question *q, int64_t most[3]) {
   const dm_problem *p = q->problem;
-  int64_t step = q->wishes->reproducible ? DM_TILE : 1;
+  int64_t step = q->wishes->reproducible ? DM_BORDER : 1;
   most[0] = dm_ceil_div(p->m, step);
   most[1] = dm_ceil_div(p->n, step);
   most[2] = q->wishes->reproducible ? 1 : dm_ceil_div(p->k, DM_PANEL_STEP);

@@ -7,6 +7,8 @@
 #include "plan/bound.h"
 #include "plan/grid_cost.h"
 #include "plan/memory_need.h"
+#include "plan/out_of_core.h"
+#include "plan/tiles.h"
 #include "plan/volume.h"
 
 enum {
@@ -185,7 +187,8 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
                                            .qk = 1};
   memcpy(base.rates, question->machine->rates, sizeof base.rates);
   base.reproducible = wishes->reproducible;
-  base.tile = wishes->reproducible ? DM_TILE : 0;
+  base.border = wishes->reproducible ? DM_BORDER : 0;
+  base.tiles_m = base.tiles_n = 1;
   base.overlap = !wishes->no_overlap;
   base.gpu = question->machine->gpu;
   base.copies_a = question->machine->copies_a;
@@ -198,16 +201,22 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   double least = INFINITY;
   if (count == 0) return DM_UNREACHABLE;
   *plan = variants[0];
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count && wishes->tiles_m == 0; i++) {
     if (choose_width(question, &variants[i])) {
       *plan = variants[i];
+      if (base.problem.from_files) dm_plan_cut_for_time(question, plan);
       return DM_COMPLETE;
     }
     double pressure = dm_plan_pressure(&variants[i], question->machine);
     if (i == 0 || pressure < least) *plan = variants[i];
     least = fmin(least, pressure);
   }
-  return DM_TOO_LARGE;
+  dm_plan cut = base;
+  if (base.problem.from_files && !wishes->from_device &&
+      (dm_plan_cut(question, &cut) || least == INFINITY ||
+       dm_plan_pressure(&cut, question->machine) < least))
+    *plan = cut;
+  return dm_plan_pressure(plan, question->machine) <= 1 ? DM_COMPLETE : DM_TOO_LARGE;
 }
 
 void dm_plan_finish(const dm_question *question, dm_plan *plan) {
@@ -225,4 +234,15 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
   plan->device_bytes = need.total[DM_DEVICE];
   plan->disk_bytes = p->from_files ? p->m * p->n * dm_dtype_size(p->c) + p->beside_bytes : 0;
   plan->forecast = dm_plan_forecast(plan, machine);
+  if (!p->from_files) return;
+  /* What all ranks may hold; memory that is not stated is not limited. */
+  const double bytes =
+      (double)machine->host_bytes + (plan->gpu ? (double)machine->device_bytes : 0);
+  const double words = (double)dm_plan_used(plan) * bytes / (double)dm_dtype_size(p->work);
+  const double c = (double)p->m * (double)p->n;
+  plan->file_words = dm_plan_read_words(plan, DM_A) + dm_plan_read_words(plan, DM_B) + c;
+  plan->file_bound_words = dm_bound_file_words(p->m, p->n, p->k, machine->host_bytes ? words : 0);
+  if (!p->reads_c) return;
+  plan->file_words += c;
+  plan->file_bound_words += c;
 }

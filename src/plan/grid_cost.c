@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "plan/tiles.h"
+
 /* Sizes at which a product runs at half its rate: blocks of rows or columns, and panels. */
 static const double half_block_cpu = 8, half_panel_cpu = 4;
 static const double half_block_gpu = 64, half_panel_gpu = 16;
@@ -26,8 +28,8 @@ typedef struct box {
 static extent extent_of(const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
   extent e;
-  e.rows = (double)dm_range_size(dm_plan_rows(plan, 0));
-  e.cols = (double)dm_range_size(dm_plan_cols(plan, 0));
+  e.rows = (double)dm_range_size(dm_plan_rows(plan, 0, 0));
+  e.cols = (double)dm_range_size(dm_plan_cols(plan, 0, 0));
   e.depth = (double)dm_range_size(dm_plan_layer_k(plan, 0));
   e.panels = (double)dm_range_size(dm_plan_layer(plan, 0));
   e.width = fmin((double)plan->kb, e.depth);
@@ -137,10 +139,20 @@ static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, con
   return seconds + 3 * received / machine->host_copy;
 }
 
-static double read_seconds(const dm_problem *p, const dm_machine *machine) {
+/* Of every element once: the least. */
+static double read_once_seconds(const dm_problem *p, const dm_machine *machine) {
   if (!p->from_files) return 0;
   double bytes = (double)p->m * (double)p->k * (double)dm_dtype_size(p->file_a) +
                  (double)p->k * (double)p->n * (double)dm_dtype_size(p->file_b);
+  if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
+  return bytes / machine->file_read;
+}
+
+static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
+  const dm_problem *p = &plan->problem;
+  if (!p->from_files) return 0;
+  double bytes = dm_plan_read_words(plan, DM_A) * (double)dm_dtype_size(p->file_a) +
+                 dm_plan_read_words(plan, DM_B) * (double)dm_dtype_size(p->file_b);
   if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read;
 }
@@ -162,7 +174,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   extent e = extent_of(plan);
   box b = box_of(plan, machine);
   traffic t = gathered(plan, &e, b);
-  dm_forecast f = {.read = read_seconds(&plan->problem, machine)};
+  dm_forecast f = {.read = read_seconds(plan, machine)};
   double messages =
       e.panels * ((plan->window_b ? 0 : plan->pm - 1) + (plan->window_a ? 0 : plan->pn - 1));
   f.write = write_seconds(&plan->problem, machine);
@@ -176,6 +188,12 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
     double stage = fmax(busy, fmax(f.fetch, f.upload));
     loop = sum / e.panels + stage * (1 - 1 / e.panels);
   }
+  const double tiles = (double)dm_plan_tiles(plan); /* none is larger than the first one */
+  loop *= tiles;
+  f.fetch *= tiles;
+  f.upload *= tiles;
+  f.gemm *= tiles;
+  f.reduce *= tiles;
   f.exposed = loop - f.gemm;
   f.total = f.read + loop + f.reduce + f.write;
   return f;
@@ -209,5 +227,5 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   double reduce = crossing + 3 * summed / machine->host_copy;
   if (pk > 1 && machine->gpu) reduce += c / machine->upload;
   if (machine->device_links) reduce = fmax(crossing, summed / (machine->link + machine->network));
-  return read_seconds(p, machine) + fmax(gemm, fetch) + reduce + write_seconds(p, machine);
+  return read_once_seconds(p, machine) + fmax(gemm, fetch) + reduce + write_seconds(p, machine);
 }

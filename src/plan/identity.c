@@ -3,7 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "plan/plan.h"
+#include "plan/tiles.h"
 
 /* Every field that steers a rank, as numbers in a fixed order: structures have padding. */
 uint64_t dm_plan_hash(const dm_plan *plan) {
@@ -30,7 +30,14 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->kb,
                             plan->panels,
                             plan->slots,
-                            plan->tile,
+                            plan->border,
+                            plan->tiles_m,
+                            plan->tiles_n,
+                            plan->down,
+                            plan->done,
+                            plan->held_a,
+                            plan->held_b,
+                            plan->reads,
                             plan->reproducible,
                             plan->overlap,
                             plan->gpu,
@@ -53,11 +60,14 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
 
 void dm_plan_recipe(const dm_plan *plan, char text[200]) {
   const dm_problem *p = &plan->problem;
-  const bool measured = plan->rates[0] && plan->tile == 0;
-  char cuts[64];
-  /* fixed tiles make the bits the same on any grid, so the grid is not part of them */
-  if (plan->tile > 0)
-    snprintf(cuts, sizeof cuts, "tile=%lld", (long long)plan->tile);
+  const bool measured = plan->rates[0] && plan->border == 0;
+  char cuts[96];
+  /* fixed borders make the bits the same on any grid and in any tiles */
+  if (plan->border > 0)
+    snprintf(cuts, sizeof cuts, "border=%lld", (long long)plan->border);
+  else if (dm_plan_tiles(plan) > 1)
+    snprintf(cuts, sizeof cuts, "tiles=%lldx%lld grid=%dx%dx%d", (long long)plan->tiles_m,
+             (long long)plan->tiles_n, plan->pm, plan->pn, plan->pk);
   else
     snprintf(cuts, sizeof cuts, "grid=%dx%dx%d", plan->pm, plan->pn, plan->pk);
   snprintf(text, 200, "%s kb=%lld work=%s sums=%s c=%s%s%s%s%s", cuts, (long long)plan->kb,

@@ -1,26 +1,31 @@
 #include "plan/memory_need.h"
 
 #include "core/checked.h"
+#include "plan/tiles.h"
 
 /* What the other layers allocate; each stands there under the name in brackets. */
 enum {
-  READ_BYTES = 64 << 20,    /* a reader's piece (io/reader.c HDF5_PIECE), or half of the chunks that
-                               are kept or unpacked (io/read_ahead.h DM_READ_MEMORY) */
-  LOAD_BYTES = 64 << 20,    /* one of two strips on the way to a device (job/load.c STRIP) */
-  STORE_BYTES = 32 << 20,   /* a strip of C (job/store.c STRIP) */
-  CONVERT_BYTES = 36 << 20, /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
-  LIBRARY_BYTES = 64 << 20, /* at least the workspace of cuBLAS (backend/cuda.c WORKSPACE) */
-  ROW_BYTES = 16,           /* rows in device memory start at multiples of it (job/task.c) */
-  COPY_BYTES = 512,         /* rows of a kernel's copies, at most (kernels/pitched.cu PITCH) */
-  SLOT_BYTES = 256,         /* slots start at multiples of it (job/task.c) */
-  PAGE_BYTES = 4096,        /* of shared memory (transport/window.c), per rank at most */
-  SLAB_BYTES = 2 << 20,     /* a share that peers read fills whole ones (transport.h DM_SLAB) */
+  READ_BYTES = 64 << 20,         /* a reader's piece (io/reader.c HDF5_PIECE), or half of the chunks
+                                    that are kept or unpacked (io/read_ahead.h DM_READ_MEMORY) */
+  LOAD_BYTES = 64 << 20,         /* one of two strips on the way to a device (job/load.c STRIP) */
+  STORE_BYTES = 32 << 20,        /* a strip of C (job/store.c STRIP) */
+  CONVERT_BYTES = 36 << 20,      /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
+  LIBRARY_BYTES = 64 << 20,      /* at least the workspace of cuBLAS (backend/cuda.c WORKSPACE) */
+  SAMPLE_BYTES = 1 << 20,        /* of B, to weigh it (job/passing.c STRIP) */
+  PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS before anything is asked for */
+  GPU_PROCESS_BYTES = 384 << 20, /* the same with CUDA */
+  ROW_BYTES = 16,                /* rows in device memory start at multiples of it (job/task.c) */
+  COPY_BYTES = 512,              /* rows of a kernel's copies, at most (kernels/pitched.cu PITCH) */
+  SLOT_BYTES = 256,              /* slots start at multiples of it (job/task.c) */
+  PAGE_BYTES = 4096,             /* of shared memory (transport/window.c), per rank at most */
+  SLAB_BYTES = 2 << 20, /* a share that peers read fills whole ones (transport.h DM_SLAB) */
 };
 
 /* What a part's size depends on: the largest block, layer and shares. */
 typedef struct extent {
   int64_t rows, cols, depth; /* of the block of C and of its layer of k */
-  int64_t a_rows, b_rows;    /* of the shares */
+  int64_t a_rows, b_rows;    /* of the shares, for one tile */
+  int64_t b_piece;           /* rows of a panel of B */
   int64_t c_rows;            /* that one layer sums */
   int64_t width;             /* of a panel */
   int64_t work, sum;         /* bytes of an element */
@@ -49,12 +54,13 @@ static int64_t device_matrix(int64_t rows, int64_t cols, int64_t size) {
 }
 
 static extent extent_of(const dm_plan *plan) {
-  dm_range rows = dm_plan_rows(plan, 0), depth = dm_plan_layer_k(plan, 0);
+  dm_range rows = dm_plan_rows(plan, 0, 0), depth = dm_plan_layer_k(plan, 0);
   extent e = {.rows = dm_range_size(rows), .depth = dm_range_size(depth)};
-  e.cols = dm_range_size(dm_plan_cols(plan, 0));
-  e.a_rows = dm_range_size(dm_plan_a_share(plan, 0, 0));
+  e.cols = dm_range_size(dm_plan_cols(plan, 0, 0));
+  e.a_rows = dm_range_size(dm_plan_a_share(plan, 0, 0, 0));
   e.b_rows = dm_plan_b_share_rows(plan, 0, 0);
-  e.c_rows = dm_range_size(dm_plan_c_share(plan, 0, 0));
+  e.b_piece = dm_range_size(dm_plan_b_share(plan, 0, 0));
+  e.c_rows = dm_range_size(dm_plan_c_share(plan, 0, 0, 0));
   e.width = dm_min(plan->kb, plan->problem.k);
   e.work = dm_dtype_size(plan->problem.work);
   e.sum = dm_dtype_size(plan->problem.accumulator);
@@ -72,7 +78,7 @@ static int64_t device_slots(const dm_plan *plan, bool fetched, int64_t slot) {
  * or gathered in device memory. */
 static void count_rings(const dm_plan *plan, const extent *e, dm_memory_need *need) {
   const bool fetched[2] = {dm_plan_fetches_a(plan), dm_plan_fetches_b(plan)};
-  const bool in_host[2] = {plan->a == DM_IN_HOST, plan->b == DM_IN_HOST};
+  const bool in_host[2] = {plan->a != DM_IN_DEVICE, plan->b != DM_IN_DEVICE};
   const int64_t rows[2] = {e->rows, e->width}, cols[2] = {e->width, e->cols};
   const bool windowed[2] = {plan->window_a, plan->window_b};
   for (int x = 0; x < 2; x++) {
@@ -103,18 +109,35 @@ static int64_t windowed_share(const dm_plan *plan, int64_t slot, int members) {
   return plus(dm_ceil_div(slots, members), PAGE_BYTES);
 }
 
+/* Of pieces that lie by themselves. */
+static int64_t places(const dm_plan *plan, dm_matrix matrix, int64_t piece) {
+  return times(dm_plan_places(plan, matrix, dm_range_size(dm_plan_layer(plan, 0))), piece);
+}
+
+static int64_t host_share_of_a(const dm_plan *plan, const extent *e) {
+  if (plan->window_a) return windowed_share(plan, matrix(e->rows, e->width, e->work), plan->pn);
+  if (plan->a == DM_IN_HOST && dm_plan_tiles(plan) == 1)
+    return matrix(e->a_rows, e->depth, e->work);
+  return places(plan, DM_A, matrix(e->a_rows, e->width, e->work));
+}
+
+static int64_t host_share_of_b(const dm_plan *plan, const extent *e) {
+  if (plan->window_b) return windowed_share(plan, matrix(e->width, e->cols, e->work), plan->pm);
+  if (plan->b == DM_IN_HOST && dm_plan_tiles(plan) == 1) return matrix(e->b_rows, e->cols, e->work);
+  return places(plan, DM_B, matrix(e->b_piece, e->cols, e->work));
+}
+
 static void count_shares(const dm_plan *plan, const extent *e, dm_memory_need *need) {
-  const int64_t a = device_share_of_a(plan, e), b = device_matrix(e->b_rows, e->cols, e->work);
-  if (plan->a == DM_IN_HOST)
-    need->part[DM_HOST][DM_MEMORY_A] =
-        plan->window_a ? windowed_share(plan, matrix(e->rows, e->width, e->work), plan->pn)
-                       : matrix(e->a_rows, e->depth, e->work);
+  const int64_t a = times(plan->tiles_m, device_share_of_a(plan, e));
+  const int64_t b = dm_plan_tiles(plan) == 1
+                        ? device_matrix(e->b_rows, e->cols, e->work)
+                        : places(plan, DM_B, device_matrix(e->b_piece, e->cols, e->work));
+  if (plan->a != DM_IN_DEVICE)
+    need->part[DM_HOST][DM_MEMORY_A] = host_share_of_a(plan, e);
   else
     need->part[DM_DEVICE][DM_MEMORY_A] = device_share(plan, dm_plan_fetches_a(plan), a);
-  if (plan->b == DM_IN_HOST)
-    need->part[DM_HOST][DM_MEMORY_B] =
-        plan->window_b ? windowed_share(plan, matrix(e->width, e->cols, e->work), plan->pm)
-                       : matrix(e->b_rows, e->cols, e->work);
+  if (plan->b != DM_IN_DEVICE)
+    need->part[DM_HOST][DM_MEMORY_B] = host_share_of_b(plan, e);
   else
     need->part[DM_DEVICE][DM_MEMORY_B] = device_share(plan, dm_plan_fetches_b(plan), b);
 }
@@ -159,8 +182,10 @@ static int64_t staging_bytes(const dm_plan *plan, const extent *e) {
     return plus(plus(matrix(e->a_rows, e->depth, e->work), matrix(e->b_rows, e->cols, e->work)),
                 matrix(e->c_rows, e->cols, e->sum));
   if (!p->from_files) return 0;
-  int64_t readers = plus(reader_bytes(times(e->a_rows, e->depth), p->file_a, p->work),
-                         reader_bytes(times(e->b_rows, e->cols), p->file_b, p->work));
+  const bool a_passes = plan->a == DM_IN_FILE, b_passes = plan->b == DM_IN_FILE;
+  int64_t readers =
+      plus(reader_bytes(times(e->a_rows, a_passes ? e->width : e->depth), p->file_a, p->work),
+           reader_bytes(times(b_passes ? e->b_piece : e->b_rows, e->cols), p->file_b, p->work));
   if (p->reads_c) readers = plus(readers, reader_bytes(times(e->c_rows, e->cols), p->c, p->c));
   int64_t load = 0, row = times(dm_max(e->width, e->cols), e->work);
   if (plan->a == DM_IN_DEVICE || plan->b == DM_IN_DEVICE) load = times(2, dm_max(LOAD_BYTES, row));
@@ -200,6 +225,10 @@ dm_memory_need dm_plan_memory(const dm_plan *plan) {
   need.part[DM_HOST][DM_MEMORY_STAGING] = staging_bytes(plan, &e);
   count_converted(plan, &e, &need);
   need.part[DM_HOST][DM_MEMORY_VERIFY] = vector_bytes(plan);
+  if (dm_plan_streams(plan) && plan->problem.verify)
+    need.part[DM_HOST][DM_MEMORY_VERIFY] = plus(vector_bytes(plan), SAMPLE_BYTES);
+  if (plan->problem.from_files)
+    need.part[DM_HOST][DM_MEMORY_LIBRARY] = plan->gpu ? GPU_PROCESS_BYTES : PROCESS_BYTES;
   if (plan->gpu) {
     need.part[DM_DEVICE][DM_MEMORY_VERIFY] = vector_bytes(plan);
     need.part[DM_DEVICE][DM_MEMORY_LIBRARY] = LIBRARY_BYTES;
@@ -216,6 +245,6 @@ const char *dm_memory_part_name(dm_memory_part part) {
       [DM_MEMORY_RING_A] = "panels of A",  [DM_MEMORY_RING_B] = "panels of B",
       [DM_MEMORY_C] = "block of C",        [DM_MEMORY_REDUCE] = "sum over layers",
       [DM_MEMORY_STAGING] = "staging",     [DM_MEMORY_CONVERT] = "converted inputs",
-      [DM_MEMORY_VERIFY] = "verification", [DM_MEMORY_LIBRARY] = "library workspace"};
+      [DM_MEMORY_VERIFY] = "verification", [DM_MEMORY_LIBRARY] = "program, libraries"};
   return part < DM_MEMORY_PARTS ? names[part] : "none";
 }

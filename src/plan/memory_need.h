@@ -15,7 +15,7 @@ typedef enum dm_memory_part {
   DM_MEMORY_STAGING, /* pieces on their way from and to files and the device */
   DM_MEMORY_CONVERT, /* inputs of the product in another type or order */
   DM_MEMORY_VERIFY,  /* vectors */
-  DM_MEMORY_LIBRARY, /* workspace of the library that multiplies */
+  DM_MEMORY_LIBRARY, /* of a job with files: the process itself; workspace of what multiplies */
   DM_MEMORY_PARTS,
 } dm_memory_part;
 

@@ -1,7 +1,8 @@
 #include "core/checked.h"
-#include "plan/plan.h"
+#include "plan/tiles.h"
 
-/* The first parts take one unit more, so part 0 is a largest one: memory_need.c relies on that. */
+/* The first parts take one unit more, so part 0 is a largest one: what is allocated relies on that.
+ */
 dm_range dm_split(int64_t total, int64_t parts, int64_t index, int64_t step) {
   int64_t units = total / step + (total % step != 0);
   int64_t each = units / parts, rest = units % parts;
@@ -12,8 +13,16 @@ dm_range dm_split(int64_t total, int64_t parts, int64_t index, int64_t step) {
   return range;
 }
 
-static int64_t row_step(const dm_plan *plan) {
-  return plan->tile > 0 ? plan->tile : 1;
+static int64_t step_of(const dm_plan *plan) {
+  return plan->border > 0 ? plan->border : 1;
+}
+
+/* Part INDEX of a range that begins at a multiple of STEP. */
+static dm_range split_range(dm_range whole, int64_t parts, int64_t index, int64_t step) {
+  dm_range part = dm_split(dm_range_size(whole), parts, index, step);
+  part.begin += whole.begin;
+  part.end += whole.begin;
+  return part;
 }
 
 /* A node is a box of qm x qn x qk ranks, nodes form a grid of boxes; j runs fastest in both.  With
@@ -42,12 +51,12 @@ int dm_plan_used(const dm_plan *plan) {
   return plan->pm * plan->pn * plan->pk;
 }
 
-dm_range dm_plan_rows(const dm_plan *plan, int i) {
-  return dm_split(plan->problem.m, plan->pm, i, row_step(plan));
+dm_range dm_plan_rows(const dm_plan *plan, int64_t t, int i) {
+  return split_range(dm_plan_tile(plan, t).rows, plan->pm, i, step_of(plan));
 }
 
-dm_range dm_plan_cols(const dm_plan *plan, int j) {
-  return dm_split(plan->problem.n, plan->pn, j, row_step(plan));
+dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j) {
+  return split_range(dm_plan_tile(plan, t).cols, plan->pn, j, step_of(plan));
 }
 
 dm_range dm_plan_layer(const dm_plan *plan, int l) {
@@ -67,19 +76,12 @@ dm_range dm_plan_layer_k(const dm_plan *plan, int l) {
   return range;
 }
 
-static dm_range split_range(dm_range whole, int parts, int index) {
-  dm_range part = dm_split(dm_range_size(whole), parts, index, 1);
-  part.begin += whole.begin;
-  part.end += whole.begin;
-  return part;
-}
-
-dm_range dm_plan_a_share(const dm_plan *plan, int i, int j) {
-  return split_range(dm_plan_rows(plan, i), plan->pn, j);
+dm_range dm_plan_a_share(const dm_plan *plan, int64_t t, int i, int j) {
+  return split_range(dm_plan_rows(plan, t, i), plan->pn, j, 1);
 }
 
 dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i) {
-  return split_range(dm_plan_panel(plan, panel), plan->pm, i);
+  return split_range(dm_plan_panel(plan, panel), plan->pm, i, 1);
 }
 
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l) {
@@ -90,8 +92,8 @@ int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l) {
   return (dm_range_size(panels) - 1) * full + last;
 }
 
-dm_range dm_plan_c_share(const dm_plan *plan, int i, int l) {
-  return split_range(dm_plan_rows(plan, i), plan->pk, l);
+dm_range dm_plan_c_share(const dm_plan *plan, int64_t t, int i, int l) {
+  return split_range(dm_plan_rows(plan, t, i), plan->pk, l, 1);
 }
 
 bool dm_plan_fetches_a(const dm_plan *plan) {
@@ -103,9 +105,9 @@ bool dm_plan_fetches_b(const dm_plan *plan) {
 }
 
 bool dm_plan_uploads_a(const dm_plan *plan) {
-  return plan->gpu && plan->a == DM_IN_HOST;
+  return plan->gpu && plan->a != DM_IN_DEVICE;
 }
 
 bool dm_plan_uploads_b(const dm_plan *plan) {
-  return plan->gpu && plan->b == DM_IN_HOST;
+  return plan->gpu && plan->b != DM_IN_DEVICE;
 }

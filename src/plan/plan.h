@@ -3,7 +3,7 @@
  * Rank (i, j, l) of the process grid pm x pn x pk computes block C(i, j) over layer l of k.  k is
  * cut into panels of kb; a layer is a run of panels.  A(i, l) is shared by rows among the pn ranks
  * of a grid row; inside each panel of B(l, j), each of the pm ranks of a grid column owns
- * consecutive rows. */
+ * consecutive rows.  Where C is cut into tiles all this is done for one tile after the other. */
 #ifndef DM_PLAN_PLAN_H
 #define DM_PLAN_PLAN_H
 
@@ -14,13 +14,16 @@
 #include "plan/machine.h"
 #include "plan/problem.h"
 
-enum { DM_PANEL_STEP = 64, DM_TILE = 256, DM_REPRODUCIBLE_PANEL = 512 };
+enum { DM_PANEL_STEP = 64, DM_BORDER = 256, DM_REPRODUCIBLE_PANEL = 512 };
 
 typedef struct dm_range {
   int64_t begin, end;
 } dm_range;
 
-typedef enum dm_residence { DM_IN_HOST, DM_IN_DEVICE } dm_residence;
+typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
+
+/* Where a share lies.  IN_FILE: what a tile needs of it passes through memory, panel by panel. */
+typedef enum dm_residence { DM_IN_HOST, DM_IN_DEVICE, DM_IN_FILE } dm_residence;
 
 /* Seconds, for the rank that takes longest; phases that overlap are not added up in total. */
 typedef struct dm_forecast {
@@ -38,7 +41,13 @@ typedef struct dm_plan {
   int64_t kb;     /* panel width; panels but the last are this wide */
   int64_t panels; /* in all layers together */
   int slots;      /* in each ring */
-  int64_t tile;   /* 0: blocks are cut evenly.  Else block borders and products are cut at
+  int64_t tiles_m, tiles_n; /* C is computed in so many times so many tiles, all ranks on one */
+  int64_t done;             /* tiles before this one are there already, from an earlier run */
+  bool down;                /* tiles that follow one another lie in one column, not in one row */
+  int64_t held_a, held_b;   /* IN_FILE: first panels of a layer that stay until the tile's rows
+                               (columns) change */
+  int reads;      /* IN_FILE: places for the other panels, one after the other; >= slots */
+  int64_t border; /* 0: blocks are cut evenly.  Else tiles, blocks and products are cut at
                      multiples of it, so that C has the same bits on any grid */
   bool reproducible, overlap;
   bool gpu, device_links;
@@ -56,6 +65,8 @@ typedef struct dm_plan {
   double received_bytes_total;      /* by all ranks together */
   double between_nodes_bytes;       /* part of it that crosses nodes */
   double bound_words;               /* tight lower bound of received_words (see bound.h) */
+  double file_words;       /* elements read and written, by all ranks together; 0: no files */
+  double file_bound_words; /* lower bound of it (see bound.h) */
   dm_forecast forecast;
   char rates[24];  /* of the machine: the measurement that decided; empty: stated rates */
   char kernel[32]; /* the recipe's name of what multiplies; empty where nobody chose one yet */
@@ -99,20 +110,27 @@ dm_place dm_plan_place(const dm_plan *plan, int rank);
 int dm_plan_rank(const dm_plan *plan, int i, int j, int l);
 int dm_plan_used(const dm_plan *plan); /* pm*pn*pk */
 
-dm_range dm_plan_rows(const dm_plan *plan, int i);                   /* rows of C(i, .) */
-dm_range dm_plan_cols(const dm_plan *plan, int j);                   /* columns of C(., j) */
+/* Of tile T (see tiles.h); in no other tile are they larger than in tile 0. */
+dm_range dm_plan_rows(const dm_plan *plan, int64_t t, int i);           /* rows of C(i, .) */
+dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j);           /* columns of C(., j) */
+dm_range dm_plan_a_share(const dm_plan *plan, int64_t t, int i, int j); /* rows of op(A) */
+dm_range dm_plan_c_share(const dm_plan *plan, int64_t t, int i, int l); /* that layer l sums */
+
 dm_range dm_plan_layer(const dm_plan *plan, int l);                  /* panels of layer l */
 dm_range dm_plan_panel(const dm_plan *plan, int64_t p);              /* k of panel p */
 dm_range dm_plan_layer_k(const dm_plan *plan, int l);                /* k of layer l */
-dm_range dm_plan_a_share(const dm_plan *plan, int i, int j);         /* rows of op(A) */
 dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i); /* rows of op(B) */
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l);     /* of all panels of layer l */
-dm_range dm_plan_c_share(const dm_plan *plan, int i, int l); /* rows that layer l sums and writes */
 
 /* How a matrix reaches the multiplication: gathered from peers, copied to a GPU by panels? */
 bool dm_plan_fetches_a(const dm_plan *plan);
 bool dm_plan_fetches_b(const dm_plan *plan);
 bool dm_plan_uploads_a(const dm_plan *plan);
 bool dm_plan_uploads_b(const dm_plan *plan);
+
+/* Whether A or B stays in its file. */
+static inline bool dm_plan_streams(const dm_plan *plan) {
+  return plan->a == DM_IN_FILE || plan->b == DM_IN_FILE;
+}
 
 #endif

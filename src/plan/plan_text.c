@@ -6,6 +6,7 @@
 #include "core/units.h"
 #include "plan/limits.h"
 #include "plan/memory_need.h"
+#include "plan/tiles.h"
 
 typedef char text32[32];
 
@@ -110,7 +111,24 @@ static void write_candidates(const dm_plan *best, const dm_plan *plans, int coun
 /* ---- the plan ---- */
 
 static const char *residence(const dm_plan *p, dm_residence where) {
+  if (where == DM_IN_FILE) return "in the file";
   return p->gpu && where == DM_IN_DEVICE ? "on the GPUs" : "on the host";
+}
+
+static void write_held(const char *name, dm_residence where, int64_t held, FILE *out) {
+  if (where == DM_IN_FILE)
+    fprintf(out, "  of %s %lld panels of each layer stay from tile to tile\n", name,
+            (long long)held);
+}
+
+static void write_tiles(const dm_plan *p, FILE *out) {
+  const dm_tile first = dm_plan_tile(p, 0);
+  if (dm_plan_tiles(p) > 1)
+    fprintf(out, "  C in %lld x %lld tiles of %lld x %lld, one after the other, %s\n",
+            (long long)p->tiles_m, (long long)p->tiles_n, (long long)dm_range_size(first.rows),
+            (long long)dm_range_size(first.cols), p->down ? "down and up" : "to and fro");
+  write_held("A", p->a, p->held_a, out);
+  write_held("B", p->b, p->held_b, out);
 }
 
 static void write_choice(const dm_plan *p, FILE *out) {
@@ -131,6 +149,7 @@ static void write_choice(const dm_plan *p, FILE *out) {
             p->window_a && p->window_b ? "A and B"
             : p->window_a              ? "A"
                                        : "B");
+  write_tiles(p, out);
   fprintf(out, "  recipe: %s\n\n", recipe);
 }
 
@@ -158,6 +177,18 @@ static void write_memory(const dm_plan *p, const dm_machine *m, FILE *out) {
   if (p->disk_bytes)
     fprintf(out, "  %-20s %14s\n", "disk, for C", dm_format_bytes(p->disk_bytes, disk));
   fprintf(out, "\n");
+}
+
+static void write_files(const dm_plan *p, FILE *out) {
+  text32 text;
+  if (!(p->file_words > 0)) return;
+  fprintf(out, "Files\n");
+  fprintf(out, "  %-20s %14s\n", "read",
+          bytes(dm_plan_read_words(p, DM_A) * (double)dm_dtype_size(p->problem.file_a) +
+                    dm_plan_read_words(p, DM_B) * (double)dm_dtype_size(p->problem.file_b),
+                text));
+  fprintf(out, "  %-20s %14.4g   elements; lower bound %.4g, ratio %.2f\n\n", "read and written",
+          p->file_words, p->file_bound_words, p->file_words / p->file_bound_words);
 }
 
 static void write_moved(const dm_plan *p, FILE *out) {
@@ -204,6 +235,7 @@ dm_status dm_plan_report(const dm_plan *best, const dm_plan *candidates, int cou
   write_choice(best, out);
   write_memory(best, machine, out);
   write_moved(best, out);
+  write_files(best, out);
   write_times(best, machine, out);
   if (fflush(out) != 0 || ferror(out))
     return dm_fail(DM_E_IO, "the plan cannot be written: %s", strerror(errno));

@@ -32,9 +32,12 @@ typedef struct dm_wishes {
   int64_t panel; /* kb, a multiple of 64 */
   bool reproducible;
   bool no_overlap;
-  bool from_device; /* shares must reside on the GPUs ... */
-  bool from_host;   /* ... or in host memory, or, with BRINGS, ... */
-  bool brings;      /* ... on the GPUs, brought there from host memory panel by panel */
+  bool from_device;         /* shares must reside on the GPUs ... */
+  bool from_host;           /* ... or in host memory, or, with BRINGS, ... */
+  bool brings;              /* ... on the GPUs, brought there from host memory panel by panel */
+  int64_t tiles_m, tiles_n; /* both or none: C in so many tiles, in the order of plan->down */
+  bool down;
+  double tile_seconds; /* predicted, that a tile may take; 0: any */
 } dm_wishes;
 
 #endif

@@ -21,25 +21,31 @@ typedef struct runner {
 typedef struct board {
   const dm_simulation *simulation;
   runner *runners;
-  int *rows;   /* [i][panel] */
-  int *cols;   /* [j][panel] */
-  int *layers; /* [i][j] */
+  int *rows;   /* [i][tile][panel] */
+  int *cols;   /* [j][tile][panel] */
+  int *sides;  /* [tile][panel]: of a layer, whose panels are its own */
+  int *layers; /* [tile][i][j] */
 } board;
 
 /* The counter of the step's group, and how many ranks the group has; NULL for steps of one rank. */
 static int *counter_of(const board *b, const runner *r, int *members) {
   const dm_plan *plan = b->simulation->plan;
   const dm_place *at = &r->cursor.place;
+  const int64_t turns = dm_plan_tiles(plan) * plan->panels;
+  const int64_t turn = r->step.tile * plan->panels + r->step.panel;
   switch (r->step.kind) {
   case DM_STEP_FETCH_A:
     *members = plan->pn;
-    return &b->rows[at->i * plan->panels + r->step.panel];
+    return &b->rows[at->i * turns + turn];
   case DM_STEP_FETCH_B:
     *members = plan->pm;
-    return &b->cols[at->j * plan->panels + r->step.panel];
+    return &b->cols[at->j * turns + turn];
+  case DM_STEP_CHECK:
+    *members = plan->pm * plan->pn;
+    return &b->sides[turn];
   case DM_STEP_REDUCE:
     *members = plan->pk;
-    return &b->layers[at->i * plan->pn + at->j];
+    return &b->layers[(r->step.tile * plan->pm + at->i) * plan->pn + at->j];
   default:
     return NULL;
   }
@@ -104,9 +110,11 @@ static dm_status allocate_counters(int64_t groups, int64_t each, int **counters)
 
 static dm_status allocate(board *b, const dm_plan *plan) {
   DM_TRY(dm_buffer_zeroed(dm_plan_used(plan), sizeof *b->runners, (void **)&b->runners));
-  DM_TRY(allocate_counters(plan->pm, plan->panels, &b->rows));
-  DM_TRY(allocate_counters(plan->pn, plan->panels, &b->cols));
-  return allocate_counters(plan->pm, plan->pn, &b->layers);
+  const int64_t tiles = dm_plan_tiles(plan), turns = tiles * plan->panels;
+  DM_TRY(allocate_counters(plan->pm, turns, &b->rows));
+  DM_TRY(allocate_counters(plan->pn, turns, &b->cols));
+  DM_TRY(allocate_counters(1, turns, &b->sides));
+  return allocate_counters(tiles, (int64_t)plan->pm * plan->pn, &b->layers);
 }
 
 dm_status dm_simulate_matching(const dm_simulation *simulation) {
@@ -116,6 +124,7 @@ dm_status dm_simulate_matching(const dm_simulation *simulation) {
   free(b.runners);
   free(b.rows);
   free(b.cols);
+  free(b.sides);
   free(b.layers);
   return status;
 }

@@ -11,8 +11,15 @@ enum { STAGING, COMPUTE }; /* the ring that FETCH fills before UPLOAD, the one t
 
 /* What a slot holds: steps by index, -1 for none. */
 typedef struct slot {
-  int64_t panel, writer, reader;
+  int64_t turn, writer, reader;
 } slot;
+
+/* What a place of a share holds: whether a LOAD brought something, and what.  Its readers are a
+ * list through walk.next. */
+typedef struct spot {
+  int64_t band, panel, reader;
+  bool filled;
+} spot;
 
 typedef struct walk {
   const dm_plan *plan;
@@ -25,8 +32,12 @@ typedef struct walk {
   int64_t searches;
   int64_t *previous; /* per product: the one before it */
   slot *ring[2][2];  /* [A or B][staging or compute] */
-  int64_t load[2], gemm, reduce, store;
-  bool *loaded[2]; /* per step: ordered after that load */
+  spot *share[2];
+  int64_t *next[2]; /* per step: the reader of the same place before it */
+  int64_t *load[2]; /* per turn: its LOAD, which brought the piece or follows the one that did */
+  int64_t turns;    /* multiplied so far */
+  int64_t gemm, reduce, store, check;
+  int64_t checked, reduced, stored; /* so far: turns, tiles */
 } walk;
 
 #define violated(w, step, ...)                                                                     \
@@ -35,10 +46,17 @@ typedef struct walk {
 
 /* ---- order ---- */
 
+static bool waits_for(const dm_step *step, int64_t index) {
+  for (int i = 0; i < DM_STEP_AFTER; i++)
+    if (step->after[i] == index) return true;
+  return false;
+}
+
 /* Whether step X is done before step Y starts in every permitted order.  The backend runs products
  * in the order of the list, which counts as a dependency. */
 static bool is_ordered(walk *w, int64_t x, int64_t y) {
   int64_t depth = 0, search = ++w->searches;
+  if (waits_for(&w->steps[y], x)) return true;
   w->stack[depth++] = y;
   while (depth > 0) {
     int64_t at = w->stack[--depth];
@@ -53,18 +71,22 @@ static bool is_ordered(walk *w, int64_t x, int64_t y) {
   return false;
 }
 
-static dm_status note_order(walk *w, const dm_step *step) {
-  for (int i = 0; i < DM_STEP_AFTER; i++) {
-    int64_t before = step->after[i];
-    if (before < -1 || before >= step->index)
-      return violated(w, step, "order: waits for step %lld", (long long)before);
-    for (int x = 0; x < 2 && before >= 0; x++)
-      w->loaded[x][step->index] |= before == w->load[x] || w->loaded[x][before];
-  }
+static dm_status check_order(walk *w, const dm_step *step) {
+  for (int i = 0; i < DM_STEP_AFTER; i++)
+    if (step->after[i] < -1 || step->after[i] >= step->index)
+      return violated(w, step, "order: waits for step %lld", (long long)step->after[i]);
   return DM_OK;
 }
 
+static int64_t turn_of(const walk *w, const dm_step *step) {
+  return dm_step_turn(w->plan, step, w->layer);
+}
+
 /* ---- slots ---- */
+
+static int64_t panel_of(const walk *w, int64_t turn) {
+  return w->layer.begin + turn % dm_range_size(w->layer);
+}
 
 static slot *slot_of(walk *w, int x, int ring, const dm_step *step) {
   return &w->ring[x][ring][step->slot];
@@ -75,18 +97,18 @@ static dm_status write_slot(walk *w, int x, int ring, const dm_step *step) {
   if (s->writer >= 0) {
     if (s->reader < 0)
       return violated(w, step, "slots: overwrites panel %lld, which nothing has read",
-                      (long long)s->panel);
+                      (long long)panel_of(w, s->turn));
     if (!is_ordered(w, s->reader, step->index))
       return violated(w, step, "slots: may overwrite panel %lld while step %lld reads it",
-                      (long long)s->panel, (long long)s->reader);
+                      (long long)panel_of(w, s->turn), (long long)s->reader);
   }
-  *s = (slot){step->panel, step->index, -1};
+  *s = (slot){turn_of(w, step), step->index, -1};
   return DM_OK;
 }
 
 static dm_status read_slot(walk *w, int x, int ring, const dm_step *step) {
   slot *s = slot_of(w, x, ring, step);
-  if (s->writer < 0 || s->panel != step->panel)
+  if (s->writer < 0 || s->turn != turn_of(w, step))
     return violated(w, step, "slots: reads panel %lld from slot %d, which does not hold it",
                     (long long)step->panel, step->slot);
   if (!is_ordered(w, s->writer, step->index))
@@ -96,19 +118,66 @@ static dm_status read_slot(walk *w, int x, int ring, const dm_step *step) {
   return DM_OK;
 }
 
+/* ---- shares ---- */
+
+static spot *spot_of(walk *w, int x, const dm_step *step) {
+  return &w->share[x][dm_plan_place_of(w->plan, (dm_matrix)x, dm_range_size(w->layer), step->tile,
+                                       step->panel - w->layer.begin)];
+}
+
+static int64_t band_of(const walk *w, int x, const dm_step *step) {
+  dm_tile tile = dm_plan_tile(w->plan, step->tile);
+  return x == A ? tile.r : tile.c;
+}
+
+static bool holds(walk *w, int x, const dm_step *step) {
+  const spot *p = spot_of(w, x, step);
+  return p->filled && p->band == band_of(w, x, step) && p->panel == step->panel;
+}
+
+/* A piece is brought when all that read the one before it are done, or was left by an earlier tile.
+ */
+static dm_status check_load(walk *w, int x, const dm_step *step) {
+  spot *p = spot_of(w, x, step);
+  w->load[x][turn_of(w, step)] = step->index;
+  if (!step->brings) {
+    const int64_t layer = dm_range_size(w->layer), q = step->panel - w->layer.begin;
+    const int64_t left = dm_plan_left_by(w->plan, (dm_matrix)x, step->tile, q);
+    if (left < 0 || !holds(w, x, step))
+      return violated(w, step, "slots: panel %lld is not there", (long long)step->panel);
+    if (!is_ordered(w, w->load[x][(left - w->plan->done) * layer + q], step->index))
+      return violated(w, step, "slots: panel %lld may not be there yet", (long long)step->panel);
+    return DM_OK;
+  }
+  if (p->filled && p->reader < 0)
+    return violated(w, step, "slots: overwrites panel %lld, which nothing has read",
+                    (long long)p->panel);
+  for (int64_t r = p->reader; r >= 0; r = w->next[x][r])
+    if (!is_ordered(w, r, step->index))
+      return violated(w, step, "slots: may overwrite panel %lld while step %lld reads it",
+                      (long long)p->panel, (long long)r);
+  *p = (spot){band_of(w, x, step), step->panel, -1, true};
+  return DM_OK;
+}
+
 static dm_status read_share(walk *w, int x, const dm_step *step) {
-  if (w->loaded[x][step->index]) return DM_OK;
-  return violated(w, step, "slots: may read the share of %s before it is loaded",
-                  x == A ? "A" : "B");
+  spot *p = spot_of(w, x, step);
+  if (!holds(w, x, step) || !is_ordered(w, w->load[x][turn_of(w, step)], step->index))
+    return violated(w, step, "slots: may read the share of %s before it is loaded",
+                    x == A ? "A" : "B");
+  w->next[x][step->index] = p->reader;
+  p->reader = step->index;
+  return DM_OK;
 }
 
 /* What is not gathered must be there as a whole. */
 static dm_status read_whole(walk *w, int x, const dm_step *step) {
   const dm_plan *plan = w->plan;
   dm_place at = dm_plan_place(plan, w->rank);
-  int64_t has = x == A ? dm_range_size(dm_plan_a_share(plan, at.i, at.j))
+  int64_t has = x == A ? dm_range_size(dm_plan_a_share(plan, step->tile, at.i, at.j))
                        : dm_plan_b_share_rows(plan, at.i, at.l);
-  int64_t whole = dm_range_size(x == A ? dm_plan_rows(plan, at.i) : dm_plan_layer_k(plan, at.l));
+  int64_t whole =
+      dm_range_size(x == A ? dm_plan_rows(plan, step->tile, at.i) : dm_plan_layer_k(plan, at.l));
   if (has != whole)
     return violated(w, step, "products: has %lld of %lld rows of %s", (long long)has,
                     (long long)whole, x == A ? "A" : "B");
@@ -138,45 +207,73 @@ static dm_status check_upload(walk *w, int x, const dm_step *step) {
 }
 
 static dm_status check_gemm(walk *w, const dm_step *step) {
-  int64_t expected = w->gemm < 0 ? w->layer.begin : w->steps[w->gemm].panel + 1;
-  if (step->panel != expected)
-    return violated(w, step, "products: multiplies panel %lld where %lld is next",
-                    (long long)step->panel, (long long)expected);
+  const int64_t turn = turn_of(w, step), layer = dm_range_size(w->layer);
+  if (turn != w->turns)
+    return violated(w, step, "products: multiplies panel %lld of tile %lld where %lld is next",
+                    (long long)step->panel, (long long)step->tile,
+                    (long long)panel_of(w, w->turns));
+  if (turn % layer == 0 && turn > 0 &&
+      (w->stored != step->tile - w->plan->done || !is_ordered(w, w->store, step->index)))
+    return violated(w, step, "products: may overwrite the block before it is stored");
   w->previous[step->index] = w->gemm;
   for (int x = 0; x < 2; x++)
     DM_TRY(fetches(w, x) || uploads(w, x) ? read_slot(w, x, COMPUTE, step)
                                           : read_whole(w, x, step));
   w->gemm = step->index;
+  w->turns++;
   return DM_OK;
 }
 
-/* Steps that a list has once: LOAD_A, LOAD_B, REDUCE, STORE. */
-static dm_status check_single(walk *w, int64_t *where, const dm_step *step) {
-  if (*where >= 0) return violated(w, step, "products: a second time");
-  *where = step->index;
-  bool last = step->kind == DM_STEP_REDUCE || step->kind == DM_STEP_STORE;
-  if (last && w->gemm >= 0 && !is_ordered(w, w->gemm, step->index))
+static bool checks(const walk *w) {
+  return w->plan->problem.verify && dm_plan_streams(w->plan);
+}
+
+static dm_status check_check(walk *w, const dm_step *step) {
+  if (!checks(w)) return violated(w, step, "products: the shares stay, and are checked there");
+  if (turn_of(w, step) != w->checked++)
+    return violated(w, step, "products: checks panel %lld out of turn", (long long)step->panel);
+  if (w->check >= 0 && !is_ordered(w, w->check, step->index))
+    return violated(w, step, "matching: may start before the check of the panel before");
+  for (int x = 0; x < 2; x++) DM_TRY(read_share(w, x, step));
+  w->check = step->index;
+  return DM_OK;
+}
+
+/* REDUCE and STORE, once for each tile, in order. */
+static dm_status check_end(walk *w, int64_t *where, int64_t *so_far, const dm_step *step) {
+  const int64_t tile = step->tile - w->plan->done;
+  const int64_t turns = dm_range_size(w->layer) * (tile + 1);
+  if (tile != *so_far)
+    return violated(w, step, "products: tile %lld where %lld is next", (long long)step->tile,
+                    (long long)*so_far);
+  if (turns != w->turns) return violated(w, step, "products: panels are missing");
+  if (w->gemm >= 0 && !is_ordered(w, w->gemm, step->index))
     return violated(w, step, "products: may start before the last product is done");
-  if (last && dm_range_size(w->layer) > 0 &&
-      (w->gemm < 0 || w->steps[w->gemm].panel != w->layer.end - 1))
-    return violated(w, step, "products: panels are missing");
   if (step->kind == DM_STEP_STORE && w->plan->pk > 1 &&
-      (w->reduce < 0 || !is_ordered(w, w->reduce, step->index)))
+      (w->reduced != tile + 1 || !is_ordered(w, w->reduce, step->index)))
     return violated(w, step, "products: may store before the sum over layers");
+  if (tile > 0 && !is_ordered(w, w->store, step->index))
+    return violated(w, step, "products: may start before the tile before is stored");
+  *where = step->index;
+  ++*so_far;
   return DM_OK;
 }
 
 static dm_status check_step(walk *w, const dm_step *step) {
-  bool has_panel = step->kind >= DM_STEP_FETCH_A && step->kind <= DM_STEP_GEMM;
+  const bool has_panel = step->kind <= DM_STEP_GEMM;
+  if (step->tile < w->plan->done || step->tile >= dm_plan_tiles(w->plan))
+    return violated(w, step, "products: tile %lld", (long long)step->tile);
   if (has_panel && (step->panel < w->layer.begin || step->panel >= w->layer.end || step->slot < 0 ||
                     step->slot >= w->plan->slots))
     return violated(w, step, "products: panel %lld in slot %d", (long long)step->panel, step->slot);
-  DM_TRY(note_order(w, step));
+  DM_TRY(check_order(w, step));
   switch (step->kind) {
   case DM_STEP_LOAD_A:
-    return check_single(w, &w->load[A], step);
+    return check_load(w, A, step);
   case DM_STEP_LOAD_B:
-    return check_single(w, &w->load[B], step);
+    return check_load(w, B, step);
+  case DM_STEP_CHECK:
+    return check_check(w, step);
   case DM_STEP_FETCH_A:
     return check_fetch(w, A, step);
   case DM_STEP_FETCH_B:
@@ -188,9 +285,9 @@ static dm_status check_step(walk *w, const dm_step *step) {
   case DM_STEP_GEMM:
     return check_gemm(w, step);
   case DM_STEP_REDUCE:
-    return check_single(w, &w->reduce, step);
+    return check_end(w, &w->reduce, &w->reduced, step);
   case DM_STEP_STORE:
-    return check_single(w, &w->store, step);
+    return check_end(w, &w->store, &w->stored, step);
   case DM_STEP_KINDS:
     break;
   }
@@ -211,8 +308,13 @@ static dm_status take_steps(walk *w, const dm_simulation *simulation) {
     w->previous[index] = -1;
     DM_TRY(check_step(w, &step));
   }
-  if (w->store < 0 || (w->plan->pk > 1 && w->reduce < 0))
-    return dm_fail(DM_E_BUG, "products: rank %d stores no result", w->rank);
+  const int64_t tiles = dm_plan_tiles(w->plan) - w->plan->done;
+  if (w->stored != tiles || w->reduced != (w->plan->pk > 1 ? tiles : 0))
+    return dm_fail(DM_E_BUG, "products: rank %d stores %lld of %lld tiles", w->rank,
+                   (long long)w->stored, (long long)tiles);
+  if (checks(w) && w->checked != w->turns)
+    return dm_fail(DM_E_BUG, "products: rank %d checks %lld of %lld panels", w->rank,
+                   (long long)w->checked, (long long)w->turns);
   return DM_OK;
 }
 
@@ -222,7 +324,11 @@ static dm_status allocate(walk *w) {
   DM_TRY(dm_buffer_zeroed(w->count, sizeof *w->stack, (void **)&w->stack));
   DM_TRY(dm_buffer_zeroed(w->count, sizeof *w->previous, (void **)&w->previous));
   for (int x = 0; x < 2; x++) {
-    DM_TRY(dm_buffer_zeroed(w->count, sizeof *w->loaded[x], (void **)&w->loaded[x]));
+    const int64_t places = dm_plan_places(w->plan, (dm_matrix)x, dm_range_size(w->layer));
+    DM_TRY(dm_buffer_zeroed(w->count, sizeof *w->next[x], (void **)&w->next[x]));
+    DM_TRY(dm_buffer_zeroed(w->count, sizeof *w->load[x], (void **)&w->load[x]));
+    DM_TRY(dm_buffer_zeroed(places, sizeof *w->share[x], (void **)&w->share[x]));
+    for (int64_t i = 0; i < places; i++) w->share[x][i] = (spot){-1, -1, -1, false};
     for (int ring = 0; ring < 2; ring++) {
       DM_TRY(dm_buffer_zeroed(w->plan->slots, sizeof(slot), (void **)&w->ring[x][ring]));
       for (int s = 0; s < w->plan->slots; s++) w->ring[x][ring][s] = (slot){-1, -1, -1};
@@ -237,7 +343,9 @@ static void release(walk *w) {
   free(w->stack);
   free(w->previous);
   for (int x = 0; x < 2; x++) {
-    free(w->loaded[x]);
+    free(w->share[x]);
+    free(w->next[x]);
+    free(w->load[x]);
     for (int ring = 0; ring < 2; ring++) free(w->ring[x][ring]);
   }
 }
@@ -250,10 +358,10 @@ dm_status dm_simulate_rank(const dm_simulation *simulation, int rank) {
             .rank = rank,
             .layer = dm_plan_layer(plan, place.l),
             .count = dm_steps_count(plan, rank),
-            .load = {-1, -1},
             .gemm = -1,
             .reduce = -1,
-            .store = -1};
+            .store = -1,
+            .check = -1};
   dm_status status = allocate(&w);
   if (!status) status = take_steps(&w, simulation);
   release(&w);

@@ -38,13 +38,20 @@ static dm_status check_fields(const dm_plan *p) {
   if (p->qm < 1 || p->qn < 1 || p->qk < 1 || p->pm % p->qm || p->pn % p->qn || p->pk % p->qk)
     return dm_fail(DM_E_BUG, "tiling: boxes of %dx%dx%d in the grid %dx%dx%d", p->qm, p->qn, p->qk,
                    p->pm, p->pn, p->pk);
-  if (p->kb < 1 || p->kb % DM_PANEL_STEP || p->slots < 1 || p->tile < 0)
-    return dm_fail(DM_E_BUG, "tiling: panels of %lld, %d slots, tiles of %lld", (long long)p->kb,
-                   p->slots, (long long)p->tile);
-  if (p->reproducible && (p->pk != 1 || p->tile < 1 || p->kb != DM_REPRODUCIBLE_PANEL))
+  if (p->kb < 1 || p->kb % DM_PANEL_STEP || p->slots < 1 || p->border < 0)
+    return dm_fail(DM_E_BUG, "tiling: panels of %lld, %d slots, borders at %lld", (long long)p->kb,
+                   p->slots, (long long)p->border);
+  if (p->reproducible && (p->pk != 1 || p->border < 1 || p->kb != DM_REPRODUCIBLE_PANEL))
     return dm_fail(DM_E_BUG,
-                   "tiling: %d layers, tiles of %lld, panels of %lld are not reproducible", p->pk,
-                   (long long)p->tile, (long long)p->kb);
+                   "tiling: %d layers, borders at %lld, panels of %lld are not reproducible", p->pk,
+                   (long long)p->border, (long long)p->kb);
+  if (p->tiles_m < 1 || p->tiles_n < 1 || p->tiles_m > p->problem.m || p->tiles_n > p->problem.n ||
+      p->done < 0 || p->done > dm_plan_tiles(p))
+    return dm_fail(DM_E_BUG, "tiling: %lld x %lld tiles, %lld done", (long long)p->tiles_m,
+                   (long long)p->tiles_n, (long long)p->done);
+  if (p->held_a < 0 || p->held_b < 0 || (dm_plan_streams(p) && p->reads < p->slots))
+    return dm_fail(DM_E_BUG, "tiling: %lld panels of A and %lld of B are held, %d read",
+                   (long long)p->held_a, (long long)p->held_b, p->reads);
   return DM_OK;
 }
 
@@ -63,14 +70,57 @@ static dm_status check_places(const dm_plan *p) {
   return DM_OK;
 }
 
-static dm_status check_blocks(const dm_plan *p) {
+/* Tiles follow one another in a snake, each row of tiles from its rows' beginning to their end. */
+static dm_status check_tiles(const dm_plan *p) {
+  cover rows, cols;
+  const int64_t step = p->border > 0 ? p->border : 1;
+  dm_tile before = {0};
+  start_cover(&rows, "tiles, down,", whole(p->problem.m), step);
+  start_cover(&cols, "tiles, across,", whole(p->problem.n), step);
+  for (int64_t r = 0; r < p->tiles_m; r++)
+    DM_TRY(add_range(&rows, dm_split(p->problem.m, p->tiles_m, r, step)));
+  for (int64_t c = 0; c < p->tiles_n; c++)
+    DM_TRY(add_range(&cols, dm_split(p->problem.n, p->tiles_n, c, step)));
+  DM_TRY(end_cover(&rows));
+  DM_TRY(end_cover(&cols));
+  for (int64_t t = 0; t < dm_plan_tiles(p); t++) {
+    dm_tile tile = dm_plan_tile(p, t);
+    int64_t moved = (tile.r > before.r ? tile.r - before.r : before.r - tile.r) +
+                    (tile.c > before.c ? tile.c - before.c : before.c - tile.c);
+    dm_range r = dm_split(p->problem.m, p->tiles_m, tile.r, step),
+             c = dm_split(p->problem.n, p->tiles_n, tile.c, step);
+    if (moved != (t > 0) || tile.r >= p->tiles_m || tile.c >= p->tiles_n ||
+        tile.rows.begin != r.begin || tile.rows.end != r.end || tile.cols.begin != c.begin ||
+        tile.cols.end != c.end)
+      return dm_fail(DM_E_BUG, "tiling: tile %lld at (%lld, %lld)", (long long)t, (long long)tile.r,
+                     (long long)tile.c);
+    before = tile;
+  }
+  return DM_OK;
+}
+
+/* What is allocated for tile 0 must do for all. */
+static dm_status is_no_larger(dm_range now, dm_range first, const char *what, int64_t t) {
+  if (dm_range_size(now) <= dm_range_size(first)) return DM_OK;
+  return dm_fail(DM_E_BUG, "tiling: %s of tile %lld are more than those of tile 0", what,
+                 (long long)t);
+}
+
+static dm_status check_blocks_of(const dm_plan *p, int64_t t) {
   cover c;
-  const int64_t step = p->tile > 0 ? p->tile : 1;
-  start_cover(&c, "rows of C", whole(p->problem.m), step);
-  for (int i = 0; i < p->pm; i++) DM_TRY(add_range(&c, dm_plan_rows(p, i)));
+  const int64_t step = p->border > 0 ? p->border : 1;
+  const dm_tile tile = dm_plan_tile(p, t);
+  start_cover(&c, "rows of C", tile.rows, step);
+  for (int i = 0; i < p->pm; i++) {
+    DM_TRY(add_range(&c, dm_plan_rows(p, t, i)));
+    DM_TRY(is_no_larger(dm_plan_rows(p, t, i), dm_plan_rows(p, 0, i), "rows", t));
+  }
   DM_TRY(end_cover(&c));
-  start_cover(&c, "columns of C", whole(p->problem.n), step);
-  for (int j = 0; j < p->pn; j++) DM_TRY(add_range(&c, dm_plan_cols(p, j)));
+  start_cover(&c, "columns of C", tile.cols, step);
+  for (int j = 0; j < p->pn; j++) {
+    DM_TRY(add_range(&c, dm_plan_cols(p, t, j)));
+    DM_TRY(is_no_larger(dm_plan_cols(p, t, j), dm_plan_cols(p, 0, j), "columns", t));
+  }
   return end_cover(&c);
 }
 
@@ -90,16 +140,24 @@ static dm_status check_panels(const dm_plan *p) {
   return end_cover(&k);
 }
 
-static dm_status check_shares(const dm_plan *p) {
+static dm_status check_shares_of_tile(const dm_plan *p, int64_t t) {
   cover c;
   for (int i = 0; i < p->pm; i++) {
-    start_cover(&c, "shares of A", dm_plan_rows(p, i), 1);
-    for (int j = 0; j < p->pn; j++) DM_TRY(add_range(&c, dm_plan_a_share(p, i, j)));
+    start_cover(&c, "shares of A", dm_plan_rows(p, t, i), 1);
+    for (int j = 0; j < p->pn; j++) {
+      DM_TRY(add_range(&c, dm_plan_a_share(p, t, i, j)));
+      DM_TRY(is_no_larger(dm_plan_a_share(p, t, i, j), dm_plan_a_share(p, 0, i, j), "rows", t));
+    }
     DM_TRY(end_cover(&c));
-    start_cover(&c, "shares of C", dm_plan_rows(p, i), 1);
-    for (int l = 0; l < p->pk; l++) DM_TRY(add_range(&c, dm_plan_c_share(p, i, l)));
+    start_cover(&c, "shares of C", dm_plan_rows(p, t, i), 1);
+    for (int l = 0; l < p->pk; l++) DM_TRY(add_range(&c, dm_plan_c_share(p, t, i, l)));
     DM_TRY(end_cover(&c));
   }
+  return DM_OK;
+}
+
+static dm_status check_shares_of_b(const dm_plan *p) {
+  cover c;
   for (int64_t panel = 0; panel < p->panels; panel++) {
     start_cover(&c, "shares of B", dm_plan_panel(p, panel), 1);
     for (int i = 0; i < p->pm; i++) DM_TRY(add_range(&c, dm_plan_b_share(p, panel, i)));
@@ -111,7 +169,11 @@ static dm_status check_shares(const dm_plan *p) {
 dm_status dm_simulate_tiling(const dm_plan *plan) {
   DM_TRY(check_fields(plan));
   DM_TRY(check_places(plan));
-  DM_TRY(check_blocks(plan));
+  DM_TRY(check_tiles(plan));
+  for (int64_t t = 0; t < dm_plan_tiles(plan); t++) {
+    DM_TRY(check_blocks_of(plan, t));
+    DM_TRY(check_shares_of_tile(plan, t));
+  }
   DM_TRY(check_panels(plan));
-  return check_shares(plan);
+  return check_shares_of_b(plan);
 }

@@ -2,67 +2,99 @@
 
 #include "core/checked.h"
 
-/* The list of a rank whose layer has L panels, when AHEAD panels are prepared before their product
- * (software pipelining; "look-ahead" in SLATE and HPL):
+/* The list of a rank whose layer has L panels, with T tiles, when AHEAD turns are prepared before
+ * their product (software pipelining; "look-ahead" in SLATE and HPL):
  *
- *   LOAD_A LOAD_B | prepare 0 .. ahead-1 | prepare q+ahead, GEMM q for q < L-ahead | the last GEMMs
- *   | REDUCE | STORE
+ *   prepare 0 .. ahead-1 | for each turn s: prepare s+ahead, GEMM s, and after a tile's last turn
+ *   REDUCE, STORE
  *
- * "prepare q" is up to four steps: FETCH_A FETCH_B UPLOAD_A UPLOAD_B, as the plan needs them. */
+ * "prepare s" is LOAD_A LOAD_B and up to five steps more, as the plan needs them.  The cursor's
+ * group is the turn s, or -1 for the head; its offset counts the steps of the group. */
 typedef struct layout {
+  const dm_plan *plan;
   dm_range layer; /* panels */
   int64_t panels; /* L */
+  int64_t turns;  /* L * T */
+  int64_t slots;
   int64_t ahead;
-  int64_t width;     /* steps of one "prepare" */
-  int64_t offset[4]; /* of FETCH_A, FETCH_B, UPLOAD_A, UPLOAD_B in a "prepare"; -1: not there */
+  int64_t width;                 /* steps of one "prepare" */
+  int64_t end;                   /* steps after a tile's last product */
+  int64_t offset[DM_STEP_KINDS]; /* of a kind in a "prepare"; -1: not there */
 } layout;
 
-enum { FETCH, UPLOAD };
+enum { LOAD, FETCH, UPLOAD };
+
+static const dm_step_kind moves[3][2] = {{DM_STEP_LOAD_A, DM_STEP_LOAD_B},
+                                         {DM_STEP_FETCH_A, DM_STEP_FETCH_B},
+                                         {DM_STEP_UPLOAD_A, DM_STEP_UPLOAD_B}};
 
 static layout layout_of(const dm_plan *plan, int l) {
-  layout list = {.layer = dm_plan_layer(plan, l)};
+  layout list = {.plan = plan, .layer = dm_plan_layer(plan, l), .end = 1 + (plan->pk > 1)};
   list.panels = dm_range_size(list.layer);
-  list.ahead = dm_min(plan->overlap ? plan->slots - 1 : 0, list.panels);
-  const bool present[4] = {dm_plan_fetches_a(plan), dm_plan_fetches_b(plan),
-                           dm_plan_uploads_a(plan), dm_plan_uploads_b(plan)};
-  for (int i = 0; i < 4; i++) list.offset[i] = present[i] ? list.width++ : -1;
+  list.turns = list.panels * (dm_plan_tiles(plan) - plan->done);
+  list.slots = plan->slots;
+  /* What is held is brought anew only when the tile before is done with it. */
+  if (dm_plan_streams(plan)) list.slots = dm_max(1, dm_min(list.slots, list.panels));
+  list.ahead = dm_min(plan->overlap ? list.slots - 1 : 0, list.turns);
+  const bool present[DM_STEP_GEMM] = {true,
+                                      true,
+                                      plan->problem.verify && dm_plan_streams(plan),
+                                      dm_plan_fetches_a(plan),
+                                      dm_plan_fetches_b(plan),
+                                      dm_plan_uploads_a(plan),
+                                      dm_plan_uploads_b(plan)};
+  for (int kind = 0; kind < DM_STEP_GEMM; kind++)
+    list.offset[kind] = present[kind] ? list.width++ : -1;
   return list;
 }
 
-static int64_t index_of_prepare(const layout *list, int64_t q) {
-  if (q < list->ahead) return 2 + q * list->width;
-  return 2 + list->ahead * list->width + (q - list->ahead) * (list->width + 1);
+/* ---- where a step stands ---- */
+
+/* Steps before the group of turn S. */
+static int64_t before_group(const layout *list, int64_t s) {
+  int64_t prepared = dm_min(list->turns, list->ahead + s);
+  return prepared * list->width + s + s / list->panels * list->end;
 }
 
-static int64_t index_of_gemm(const layout *list, int64_t q) {
-  int64_t paired = list->panels - list->ahead;
-  int64_t start = 2 + list->ahead * list->width;
-  if (q < paired) return start + q * (list->width + 1) + list->width;
-  return start + paired * (list->width + 1) + (q - paired);
+static int64_t index_of_prepare(const layout *list, int64_t s) {
+  return s < list->ahead ? s * list->width : before_group(list, s - list->ahead);
 }
 
-static int64_t end_of_gemms(const layout *list) {
-  return 2 + list->panels * (list->width + 1);
+static int64_t index_of_gemm(const layout *list, int64_t s) {
+  return before_group(list, s) + (s + list->ahead < list->turns ? list->width : 0);
 }
 
-/* Index of FETCH or UPLOAD of panel Q of operand X (0: A, 1: B); -1 where there is none. */
-static int64_t index_of_move(const layout *list, int move, int x, int64_t q) {
-  int64_t offset = list->offset[2 * move + x];
-  return offset < 0 || q < 0 ? -1 : index_of_prepare(list, q) + offset;
+/* The last product of TILE. */
+static int64_t last_gemm(const layout *list, int64_t tile) {
+  return index_of_gemm(list, (tile + 1 - list->plan->done) * list->panels - 1);
 }
 
-static int64_t gemm_or_none(const layout *list, int64_t q) {
-  return q < 0 ? -1 : index_of_gemm(list, q);
+/* -1 where turn S has no step of that KIND. */
+static int64_t index_of(const layout *list, dm_step_kind kind, int64_t s) {
+  if (s < 0 || list->offset[kind] < 0) return -1;
+  return index_of_prepare(list, s) + list->offset[kind];
 }
 
-/* The step that brings operand X of panel Q to where FETCH, UPLOAD or GEMM reads it. */
-static int64_t index_of_source(const layout *list, int before, int x, int64_t q) {
-  for (int move = before - 1; move >= FETCH; move--) {
-    int64_t index = index_of_move(list, move, x, q);
+/* The step that brings matrix X of turn S to where MOVE, or GEMM, finds it. */
+static int64_t index_of_source(const layout *list, int before, int x, int64_t s) {
+  for (int move = before - 1; move > LOAD; move--) {
+    int64_t index = index_of(list, moves[move][x], s);
     if (index >= 0) return index;
   }
-  return x; /* LOAD_A is step 0, LOAD_B step 1 */
+  return index_of(list, moves[LOAD][x], s);
 }
+
+/* The step that reads what MOVE of turn S has brought. */
+static int64_t index_of_reader(const layout *list, int move, int x, int64_t s) {
+  if (s < 0) return -1;
+  for (int next = move + 1; next <= UPLOAD; next++) {
+    int64_t index = index_of(list, moves[next][x], s);
+    if (index >= 0) return index;
+  }
+  return index_of_gemm(list, s);
+}
+
+/* ---- steps ---- */
 
 static void add(dm_step *step, int64_t index) {
   if (index < 0) return;
@@ -75,75 +107,129 @@ static void add(dm_step *step, int64_t index) {
   }
 }
 
-static void make_move(const dm_plan *plan, const layout *list, int64_t q, int64_t offset,
-                      dm_step *step) {
-  int which = 0;
-  while (list->offset[which] != offset) which++;
-  int move = which / 2, x = which % 2;
-  step->kind = (dm_step_kind)(DM_STEP_FETCH_A + which);
-  add(step, index_of_source(list, move, x, q));
-  int64_t previous = q - plan->slots; /* the panel that this one replaces in its slot */
-  int64_t upload = move == FETCH ? index_of_move(list, UPLOAD, x, previous) : -1;
-  add(step, upload >= 0 ? upload : gemm_or_none(list, previous));
-  if (!plan->overlap) add(step, gemm_or_none(list, q - 1));
+static void wait_for_product_before(const layout *list, int64_t s, dm_step *step) {
+  if (!list->plan->overlap && s > 0) add(step, index_of_gemm(list, s - 1));
 }
 
-static void make_gemm(const layout *list, int64_t q, dm_step *step) {
-  step->kind = DM_STEP_GEMM;
-  for (int x = 0; x < 2; x++) add(step, index_of_source(list, UPLOAD + 1, x, q));
-}
-
-/* FETCH, UPLOAD and GEMM: which panel, and which of its steps. */
-static void make_panel_step(const dm_plan *plan, const layout *list, dm_step *step) {
-  int64_t at = step->index - 2, q;
-  int64_t head = list->ahead * list->width, group = list->width + 1;
-  int64_t paired = list->panels - list->ahead, offset;
-  if (at < head) {
-    q = at / list->width;
-    offset = at % list->width;
-  } else if (at - head < paired * group) {
-    q = (at - head) / group;
-    offset = (at - head) % group;
-    if (offset < list->width) q += list->ahead;
-  } else {
-    q = paired + (at - head - paired * group);
-    offset = list->width;
+static void make_load(const layout *list, int64_t s, dm_matrix x, dm_step *step) {
+  const int64_t q = s % list->panels;
+  int64_t left = dm_plan_left_by(list->plan, x, step->tile, q);
+  step->brings = left < 0;
+  if (!step->brings) {
+    left = (left - list->plan->done) * list->panels + q;
+    add(step, index_of(list, moves[LOAD][x], left));
+    return;
   }
-  step->panel = list->layer.begin + q;
-  step->slot = (int)(q % plan->slots);
-  if (offset < list->width)
-    make_move(plan, list, q, offset, step);
-  else
-    make_gemm(list, q, step);
+  int64_t replaced = dm_plan_replaces(list->plan, x, list->panels, step->tile, q);
+  /* What was held was read for several tiles: products run in order, gathers need not. */
+  const bool held = q < dm_plan_held(list->plan, x);
+  add(step, held && replaced >= 0 ? index_of_gemm(list, replaced)
+                                  : index_of_reader(list, LOAD, x, replaced));
+  add(step, index_of(list, DM_STEP_CHECK, replaced));
+  wait_for_product_before(list, s, step);
 }
 
-/* REDUCE and STORE: products run in order, so the last one stands for all. */
-static void make_end(const dm_plan *plan, const layout *list, dm_step *step) {
-  bool reduce = plan->pk > 1 && step->index == end_of_gemms(list);
-  step->kind = reduce ? DM_STEP_REDUCE : DM_STEP_STORE;
-  bool after_reduce = plan->pk > 1 && !reduce;
-  add(step, after_reduce ? step->index - 1 : gemm_or_none(list, list->panels - 1));
+/* In order, so that all ranks add up the same panel. */
+static void make_check(const layout *list, int64_t s, dm_step *step) {
+  for (int x = 0; x < 2; x++) add(step, index_of(list, moves[LOAD][x], s));
+  add(step, index_of(list, DM_STEP_CHECK, s - 1));
 }
+
+static void make_move(const layout *list, int move, int x, int64_t s, dm_step *step) {
+  add(step, index_of_source(list, move, x, s));
+  add(step, index_of_reader(list, move, x, s - list->slots));
+  wait_for_product_before(list, s, step);
+}
+
+static void make_prepare(const layout *list, int64_t s, int64_t offset, dm_step *step) {
+  int kind = 0;
+  while (list->offset[kind] != offset) kind++;
+  step->kind = (dm_step_kind)kind;
+  if (kind == DM_STEP_CHECK) {
+    make_check(list, s, step);
+    return;
+  }
+  int move = kind <= DM_STEP_LOAD_B ? LOAD : kind <= DM_STEP_FETCH_B ? FETCH : UPLOAD;
+  dm_matrix x = step->kind == moves[move][DM_A] ? DM_A : DM_B;
+  if (move == LOAD)
+    make_load(list, s, x, step);
+  else
+    make_move(list, move, (int)x, s, step);
+}
+
+/* The first product of a tile overwrites the block of the tile before. */
+static void make_gemm(const layout *list, int64_t s, dm_step *step) {
+  step->kind = DM_STEP_GEMM;
+  for (int x = 0; x < 2; x++) add(step, index_of_source(list, UPLOAD + 1, x, s));
+  if (s % list->panels == 0 && s > 0) add(step, last_gemm(list, step->tile - 1) + list->end);
+}
+
+/* REDUCE and STORE: products run in order, so the last one stands for all; a layer without panels
+ * has only these, one tile after the other. */
+static void make_end(const layout *list, int64_t tile, int64_t offset, dm_step *step) {
+  const bool reduce = list->plan->pk > 1 && offset == 0;
+  step->tile = tile;
+  step->kind = reduce ? DM_STEP_REDUCE : DM_STEP_STORE;
+  if (offset > 0)
+    add(step, step->index - 1);
+  else if (list->panels > 0)
+    add(step, last_gemm(list, tile));
+  else if (tile > list->plan->done)
+    add(step, step->index - 1);
+}
+
+static void make_turn(const layout *list, int64_t s, dm_step *step) {
+  step->tile = list->plan->done + s / list->panels;
+  step->panel = list->layer.begin + s % list->panels;
+  step->slot = (int)(s % list->slots);
+}
+
+/* ---- the cursor ---- */
 
 void dm_cursor_start(dm_cursor *cursor, const dm_plan *plan, int rank) {
-  *cursor = (dm_cursor){.plan = plan, .place = dm_plan_place(plan, rank)};
+  *cursor = (dm_cursor){.plan = plan, .place = dm_plan_place(plan, rank), .group = -1};
 }
 
-static int64_t count_steps(const dm_plan *plan, const layout *list) {
-  return end_of_gemms(list) + (plan->pk > 1) + 1;
+/* Steps in a group. */
+static int64_t size_of(const layout *list, int64_t group) {
+  if (group < 0) return list->ahead * list->width;
+  if (list->panels == 0) return list->end;
+  return before_group(list, group + 1) - before_group(list, group);
+}
+
+static int64_t count_groups(const layout *list) {
+  return list->panels == 0 ? dm_plan_tiles(list->plan) - list->plan->done : list->turns;
+}
+
+static void make_step(const layout *list, int64_t group, int64_t offset, dm_step *step) {
+  const bool prepares = group + list->ahead < list->turns;
+  if (group < 0) {
+    make_turn(list, offset / list->width, step);
+    make_prepare(list, offset / list->width, offset % list->width, step);
+  } else if (list->panels == 0) {
+    make_end(list, list->plan->done + group, offset, step);
+  } else if (prepares && offset < list->width) {
+    make_turn(list, group + list->ahead, step);
+    make_prepare(list, group + list->ahead, offset, step);
+  } else if (offset == (prepares ? list->width : 0)) {
+    make_turn(list, group, step);
+    make_gemm(list, group, step);
+  } else {
+    make_end(list, list->plan->done + group / list->panels,
+             offset - (prepares ? list->width : 0) - 1, step);
+  }
 }
 
 bool dm_cursor_next(dm_cursor *cursor, dm_step *step) {
   if (cursor->place.idle) return false;
   layout list = layout_of(cursor->plan, cursor->place.l);
-  if (cursor->next >= count_steps(cursor->plan, &list)) return false;
-  *step = (dm_step){.index = cursor->next++, .panel = -1, .after = {-1, -1, -1, -1}};
-  if (step->index < 2)
-    step->kind = step->index == 0 ? DM_STEP_LOAD_A : DM_STEP_LOAD_B;
-  else if (step->index < end_of_gemms(&list))
-    make_panel_step(cursor->plan, &list, step);
-  else
-    make_end(cursor->plan, &list, step);
+  while (cursor->group < count_groups(&list) && cursor->offset >= size_of(&list, cursor->group)) {
+    cursor->group++;
+    cursor->offset = 0;
+  }
+  if (cursor->group >= count_groups(&list)) return false;
+  *step = (dm_step){.index = cursor->next++, .panel = -1, .after = {-1, -1, -1, -1, -1}};
+  make_step(&list, cursor->group, cursor->offset++, step);
   return true;
 }
 
@@ -151,15 +237,16 @@ int64_t dm_steps_count(const dm_plan *plan, int rank) {
   dm_place place = dm_plan_place(plan, rank);
   if (place.idle) return 0;
   layout list = layout_of(plan, place.l);
-  return count_steps(plan, &list);
+  if (list.panels == 0) return (dm_plan_tiles(plan) - plan->done) * list.end;
+  return before_group(&list, list.turns);
 }
 
 const char *dm_step_name(dm_step_kind kind) {
   static const char *const names[DM_STEP_KINDS] = {
       [DM_STEP_LOAD_A] = "load A",     [DM_STEP_LOAD_B] = "load B",
-      [DM_STEP_FETCH_A] = "fetch A",   [DM_STEP_FETCH_B] = "fetch B",
-      [DM_STEP_UPLOAD_A] = "upload A", [DM_STEP_UPLOAD_B] = "upload B",
-      [DM_STEP_GEMM] = "gemm",         [DM_STEP_REDUCE] = "reduce",
-      [DM_STEP_STORE] = "store"};
+      [DM_STEP_CHECK] = "check",       [DM_STEP_FETCH_A] = "fetch A",
+      [DM_STEP_FETCH_B] = "fetch B",   [DM_STEP_UPLOAD_A] = "upload A",
+      [DM_STEP_UPLOAD_B] = "upload B", [DM_STEP_GEMM] = "gemm",
+      [DM_STEP_REDUCE] = "reduce",     [DM_STEP_STORE] = "store"};
   return kind < DM_STEP_KINDS ? names[kind] : "none";
 }

@@ -1,17 +1,20 @@
 /* steps: what one rank does, one step after the other, derived from the plan.
  *
- * A step may be posted as soon as the steps it waits for are done.  FETCH gathers a panel from the
- * peers into a slot of the host ring (or of the device ring where the transport moves GPU memory);
- * UPLOAD copies a panel from there, or from the share, into a slot of the device ring; GEMM
- * multiplies the panels in a slot, or straight from the shares. */
+ * A step may be posted as soon as the steps it waits for are done.  LOAD brings this rank's piece
+ * of a panel into its share, where an earlier tile has not left it; CHECK shows the pieces to the
+ * verification, where they do not stay; FETCH gathers a panel from the peers into a slot of the
+ * host ring (or of the device ring where the transport moves GPU memory); UPLOAD copies a panel
+ * from there, or from the share, into a slot of the device ring; GEMM multiplies the panels in a
+ * slot, or straight from the shares. */
 #ifndef DM_PLAN_STEPS_H
 #define DM_PLAN_STEPS_H
 
-#include "plan/plan.h"
+#include "plan/tiles.h"
 
 typedef enum dm_step_kind {
-  DM_STEP_LOAD_A, /* the whole share */
+  DM_STEP_LOAD_A,
   DM_STEP_LOAD_B,
+  DM_STEP_CHECK,
   DM_STEP_FETCH_A,
   DM_STEP_FETCH_B,
   DM_STEP_UPLOAD_A,
@@ -22,13 +25,15 @@ typedef enum dm_step_kind {
   DM_STEP_KINDS,
 } dm_step_kind;
 
-enum { DM_STEP_AFTER = 4 };
+enum { DM_STEP_AFTER = 5 };
 
 typedef struct dm_step {
   int64_t index; /* 0, 1, 2, ... in the order of the cursor */
   dm_step_kind kind;
-  int64_t panel;                /* of FETCH, UPLOAD and GEMM */
-  int slot;                     /* panel % slots, counted within the layer */
+  int64_t tile;
+  int64_t panel;                /* of all steps but REDUCE and STORE */
+  int slot;                     /* of FETCH, UPLOAD and GEMM: turn % slots */
+  bool brings;                  /* LOAD: there is something to be brought */
   int64_t after[DM_STEP_AFTER]; /* indices of the steps this one waits for; -1: none */
 } dm_step;
 
@@ -37,6 +42,7 @@ typedef struct dm_cursor {
   const dm_plan *plan;
   dm_place place;
   int64_t next;
+  int64_t group, offset; /* where NEXT stands: see steps.c */
 } dm_cursor;
 
 void dm_cursor_start(dm_cursor *cursor, const dm_plan *plan, int rank);
@@ -48,5 +54,10 @@ bool dm_cursor_next(dm_cursor *cursor, dm_step *step);
 int64_t dm_steps_count(const dm_plan *plan, int rank);
 
 const char *dm_step_name(dm_step_kind kind);
+
+/* Turns are counted through: the panels of tile plan->done, then those of the next one ... */
+static inline int64_t dm_step_turn(const dm_plan *plan, const dm_step *step, dm_range layer) {
+  return (step->tile - plan->done) * dm_range_size(layer) + step->panel - layer.begin;
+}
 
 #endif

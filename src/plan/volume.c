@@ -2,22 +2,35 @@
 
 #include <math.h>
 
+#include "plan/tiles.h"
+
 typedef enum axis { AXIS_M, AXIS_N, AXIS_K } axis;
 
 static int64_t size_of(dm_range range) {
   return dm_range_size(range);
 }
 
-/* Elements that rank (i, j, l) receives: of A from its row, of B from its column, of C from its
- * layers. */
-static double received(const dm_plan *plan, int i, int j, int l) {
-  double rows = (double)size_of(dm_plan_rows(plan, i)),
+/* Elements that rank (i, j, l) receives for tile T: of A from its row, of B from its column, of C
+ * from its layers. */
+static double received_for(const dm_plan *plan, int64_t t, int i, int j, int l) {
+  double rows = (double)size_of(dm_plan_rows(plan, t, i)),
          depth = (double)size_of(dm_plan_layer_k(plan, l));
-  double cols = (double)size_of(dm_plan_cols(plan, j));
-  double a = (rows - (double)size_of(dm_plan_a_share(plan, i, j))) * depth;
+  double cols = (double)size_of(dm_plan_cols(plan, t, j));
+  double a = (rows - (double)size_of(dm_plan_a_share(plan, t, i, j))) * depth;
   double b = (depth - (double)dm_plan_b_share_rows(plan, i, l)) * cols;
-  double c = (double)size_of(dm_plan_c_share(plan, i, l)) * cols * (plan->pk - 1);
+  double c = (double)size_of(dm_plan_c_share(plan, t, i, l)) * cols * (plan->pk - 1);
   return a + b + c;
+}
+
+/* Ranks of more tiles than these are taken to receive for each what they do for the first. */
+enum { EXACT = 256 };
+
+static double received(const dm_plan *plan, int i, int j, int l) {
+  const int64_t tiles = dm_plan_tiles(plan);
+  double sum = 0;
+  if (tiles > EXACT) return (double)tiles * received_for(plan, 0, i, j, l);
+  for (int64_t t = 0; t < tiles; t++) sum += received_for(plan, t, i, j, l);
+  return sum;
 }
 
 static double most_received(const dm_plan *plan) {
@@ -28,16 +41,18 @@ static double most_received(const dm_plan *plan) {
   return most;
 }
 
-/* What member X of the group (s, t) along AXIS contributes to each other member, in elements; for
- * the sum over layers it is what X receives from each. */
+/* For tile 0: what member X of the group (s, t) along AXIS contributes to each other member, in
+ * elements; for the sum over layers it is what X receives from each. */
 static double piece(const dm_plan *plan, axis along, int s, int t, int x) {
   switch (along) {
   case AXIS_N: /* s = i, t = l: a grid row gathers A */
-    return (double)size_of(dm_plan_a_share(plan, s, x)) * (double)size_of(dm_plan_layer_k(plan, t));
+    return (double)size_of(dm_plan_a_share(plan, 0, s, x)) *
+           (double)size_of(dm_plan_layer_k(plan, t));
   case AXIS_M: /* s = j, t = l: a grid column gathers B */
-    return (double)dm_plan_b_share_rows(plan, x, t) * (double)size_of(dm_plan_cols(plan, s));
+    return (double)dm_plan_b_share_rows(plan, x, t) * (double)size_of(dm_plan_cols(plan, 0, s));
   case AXIS_K: /* s = i, t = j: the layers sum C */
-    return (double)size_of(dm_plan_c_share(plan, s, x)) * (double)size_of(dm_plan_cols(plan, t));
+    return (double)size_of(dm_plan_c_share(plan, 0, s, x)) *
+           (double)size_of(dm_plan_cols(plan, 0, t));
   }
   return 0;
 }
@@ -86,12 +101,15 @@ dm_volume dm_plan_volume(const dm_plan *plan, int ranks_per_node) {
   const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
   const double work = (double)dm_dtype_size(p->work), sum = (double)dm_dtype_size(p->accumulator);
   dm_volume volume = {.most_words = most_received(plan)};
-  /* every element reaches all members of its group but the one that owns it */
+  /* every element reaches all members of its group but the one that owns it, for every tile */
+  const double tiles_m = (double)plan->tiles_m, tiles_n = (double)plan->tiles_n;
   volume.total_bytes =
-      work * (m * k * (plan->pn - 1) + k * n * (plan->pm - 1)) + sum * m * n * (plan->pk - 1);
+      work * (m * k * (plan->pn - 1) * tiles_n + k * n * (plan->pm - 1) * tiles_m) +
+      sum * m * n * (plan->pk - 1);
   if (dm_plan_used(plan) > ranks_per_node)
     volume.between_nodes =
-        work * (crossing(plan, AXIS_N, ranks_per_node) + crossing(plan, AXIS_M, ranks_per_node)) +
-        sum * crossing(plan, AXIS_K, ranks_per_node);
+        tiles_m * tiles_n *
+        (work * (crossing(plan, AXIS_N, ranks_per_node) + crossing(plan, AXIS_M, ranks_per_node)) +
+         sum * crossing(plan, AXIS_K, ranks_per_node));
   return volume;
 }

@@ -10,8 +10,9 @@ typedef struct dm_volume {
   double between_nodes; /* bytes of it whose sender is on another node */
 } dm_volume;
 
-/* Exact, in O(ranks) time.  Pieces go from rank to rank: one that several ranks of a node need
- * crosses to it several times.  Nodes hold RANKS_PER_NODE consecutive ranks. */
+/* Exact for few tiles (with many, each counts as the first), in O(ranks * tiles) time.  Pieces go
+ * from rank to rank: one that several ranks of a node need crosses to it several times.  Nodes hold
+ * RANKS_PER_NODE consecutive ranks. */
 dm_volume dm_plan_volume(const dm_plan *plan, int ranks_per_node);
 
 #endif

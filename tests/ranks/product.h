@@ -49,8 +49,10 @@ static inline product product_open_on(rank_test *test, const dm_machine *machine
                .b = {.kind = kind, .seed = 2 * seed + 1, .parameter = parameter},
                .transport = machine->windows ? dm_transport_find("window") : NULL};
   must(test, dm_plan_choose(&problem, machine, test->run.ranks, &wishes, &p.plan));
-  dm_backend_config config = {
-      .local_ranks = 1, .threads = 1, .kernel = "auto", .tile = wishes.reproducible ? DM_TILE : 0};
+  dm_backend_config config = {.local_ranks = 1,
+                              .threads = 1,
+                              .kernel = "auto",
+                              .tile = wishes.reproducible ? DM_BORDER : 0};
   must(test, dm_backend_open(&dm_backend_cpu, &config, &p.backend));
   return p;
 }
@@ -85,7 +87,7 @@ static inline dm_view product_sums(const product *p, dm_range *rows) {
   const dm_place *at = &p->task.place;
   *rows = (dm_range){0, 0};
   if (at->idle) return (dm_view){0};
-  *rows = p->plan.pk > 1 ? dm_plan_c_share(&p->plan, at->i, at->l) : p->task.rows;
+  *rows = p->plan.pk > 1 ? dm_plan_c_share(&p->plan, 0, at->i, at->l) : p->task.rows;
   return p->plan.pk > 1 ? p->task.c_sum : p->task.c;
 }
 

@@ -17,10 +17,9 @@ static void fill_panel(product *p, dm_matrix matrix, int64_t panel) {
           dm_task_piece_cols(task, matrix, panel).begin);
 }
 
-static dm_status begin(void *context, dm_task *task, dm_matrix matrix) {
+static dm_status begin(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   bringing *b = context;
-  (void)task;
-  b->there[matrix] = 0;
+  if (panel == task->panels.begin) b->there[matrix] = 0;
   return DM_OK;
 }
 

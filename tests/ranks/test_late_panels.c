@@ -49,14 +49,12 @@ static const dm_transport_ops late_ops = {.name = "late",
                                           .test = late_test,
                                           .received = late_received};
 
-static dm_status generate(void *context, dm_task *task, dm_matrix matrix) {
+static dm_status generate(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   const dm_generator random = {.kind = DM_UNIFORM, .seed = (uint64_t)matrix};
   (void)context;
-  for (int64_t p = task->panels.begin; p < task->panels.end; p++)
-    DM_TRY(dm_backend_fill(task->backend, dm_task_piece(task, matrix, p), &random,
-                           dm_task_piece_rows(task, matrix, p).begin,
-                           dm_task_piece_cols(task, matrix, p).begin));
-  return DM_OK;
+  return dm_backend_fill(task->backend, dm_task_piece(task, matrix, panel), &random,
+                         dm_task_piece_rows(task, matrix, panel).begin,
+                         dm_task_piece_cols(task, matrix, panel).begin);
 }
 
 static dm_status multiply(dm_run *run, dm_verdict *verdict) {

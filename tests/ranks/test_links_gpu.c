@@ -9,16 +9,14 @@
 
 enum { SKIPPED = 77, NOBODY = -1 };
 
-static dm_status generate(void *context, dm_task *task, dm_matrix matrix) {
+static dm_status generate(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   (void)context;
   const dm_generator normal = {.kind = DM_NORMAL, .seed = 11 + (uint64_t)matrix};
   const dm_generator whole = {.kind = DM_INTEGER, .seed = 11 + (uint64_t)matrix, .parameter = 8};
   const dm_generator *kind = task->plan->problem.work == DM_I8 ? &whole : &normal;
-  for (int64_t p = task->panels.begin; p < task->panels.end; p++)
-    DM_TRY(dm_backend_fill(task->backend, dm_task_piece(task, matrix, p), kind,
-                           dm_task_piece_rows(task, matrix, p).begin,
-                           dm_task_piece_cols(task, matrix, p).begin));
-  return DM_OK;
+  return dm_backend_fill(task->backend, dm_task_piece(task, matrix, panel), kind,
+                         dm_task_piece_rows(task, matrix, panel).begin,
+                         dm_task_piece_cols(task, matrix, panel).begin);
 }
 
 static dm_plan plan_of(rank_test *t, dm_problem problem, dm_wishes wishes, bool links) {

@@ -83,6 +83,8 @@ static inline dm_plan whole_plan(void) {
                    .kb = 64,
                    .panels = 10,
                    .slots = 2,
+                   .tiles_m = 1,
+                   .tiles_n = 1,
                    .overlap = true,
                    .gpu = true};
 }

@@ -51,7 +51,7 @@ static void reproducible_recipe_is_of_the_problem_alone(void **state) {
     if (ranks == 1) strcpy(first, recipe);
     assert_string_equal(recipe, first);
   }
-  assert_string_equal(first, "tile=256 kb=512 work=tf32 sums=f32 c=f32");
+  assert_string_equal(first, "border=256 kb=512 work=tf32 sums=f32 c=f32");
 }
 
 static void hash_sees_every_decision(void **state) {

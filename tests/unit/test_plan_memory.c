@@ -9,6 +9,7 @@ static const int64_t gib = INT64_C(1) << 30;
 
 static dm_status choose(dm_problem problem, const char *machine_text, int ranks, dm_plan *plan) {
   dm_machine machine = machine_of(machine_text);
+  problem.from_files = false; /* what is in no file must be in memory */
   dm_wishes wishes = {0};
   return dm_plan_choose(&problem, &machine, ranks, &wishes, plan);
 }
@@ -57,6 +58,7 @@ static void need_never_exceeds_what_there_is(void **state) {
     const int ranks = (int)roll(&d, 1, 16);
     dm_problem problem = problem_of(roll_size(&d, 400000), roll_size(&d, 400000),
                                     roll_size(&d, 400000), (dm_dtype)roll(&d, 0, DM_I8));
+    problem.from_files = i % 2;
     dm_machine machine = roll_machine(&d, ranks);
     dm_wishes wishes = {0};
     dm_plan plan;

@@ -79,6 +79,8 @@ static void any_number_of_slots(void **state) {
                         .kb = 64,
                         .panels = k,
                         .slots = slots,
+                        .tiles_m = 1,
+                        .tiles_n = 1,
                         .overlap = variant & 1,
                         .gpu = variant & 2};
         plan.device_links = plan.gpu && variant & 4;
@@ -88,10 +90,53 @@ static void any_number_of_slots(void **state) {
       }
 }
 
+/* Shares that stay in the file, whatever is held of them, in tiles of any number. */
+static void any_tiles(void **state) {
+  (void)state;
+  dice d = {.seed = 11};
+  int streams = 0, held = 0, lines = 0, layers = 0;
+  for (int i = 0; i < 3000; i++) {
+    static const dm_residence where[] = {DM_IN_HOST, DM_IN_FILE};
+    const int pm = (int)roll(&d, 1, 3), pn = (int)roll(&d, 1, 3), pk = (int)roll(&d, 1, 3);
+    dm_plan plan = {.problem = problem_of(roll(&d, 6, 60), roll(&d, 6, 60),
+                                          roll_size(&d, 12 * DM_PANEL_STEP), DM_F64),
+                    .ranks = pm * pn * pk,
+                    .pm = pm,
+                    .pn = pn,
+                    .pk = pk,
+                    .qm = 1,
+                    .qn = 1,
+                    .qk = 1,
+                    .kb = DM_PANEL_STEP,
+                    .slots = (int)roll(&d, 1, 3),
+                    .tiles_m = roll(&d, 1, 4),
+                    .tiles_n = roll(&d, 1, 4),
+                    .down = roll(&d, 0, 1),
+                    .reads = (int)roll(&d, 1, 4),
+                    .overlap = roll(&d, 0, 3) > 0,
+                    .gpu = roll(&d, 0, 1),
+                    .a = where[roll(&d, 0, 1)],
+                    .b = where[roll(&d, 0, 1)]};
+    plan.reads += plan.slots - 1;
+    plan.panels = (plan.problem.k + DM_PANEL_STEP - 1) / DM_PANEL_STEP;
+    plan.problem.verify = roll(&d, 0, 1);
+    plan.held_a = roll(&d, 0, dm_range_size(dm_plan_layer(&plan, 0)));
+    plan.held_b = roll(&d, 0, dm_range_size(dm_plan_layer(&plan, 0)));
+    if (roll(&d, 0, 2) == 0) plan.done = roll(&d, 0, dm_plan_tiles(&plan));
+    streams += dm_plan_streams(&plan);
+    held += dm_plan_streams(&plan) && plan.held_a > 0 && plan.held_b > 0;
+    lines += plan.tiles_m > 2 && plan.tiles_n > 2;
+    layers += plan.pk > 1 && plan.tiles_m * plan.tiles_n > 1;
+    must(dm_plan_simulate(&plan));
+  }
+  assert_true(streams > 1000 && held > 500 && lines > 500 && layers > 500);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_plans_multiply),
       cmocka_unit_test(any_number_of_slots),
+      cmocka_unit_test(any_tiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void steps_violate(void **state) {
     spoiler what;
     const char *property;
   } cases[] = {
-      {{0, DM_STEP_GEMM, 3, next_panel}, "products: multiplies panel 4 where 3 is next"},
+      {{0, DM_STEP_GEMM, 3, next_panel}, "products: multiplies panel 4 of tile 0 where 3 is next"},
       {{7, DM_STEP_GEMM, 9, next_panel}, "products: panel 10 in slot"},
       {{3, DM_STEP_UPLOAD_B, 2, become_product}, "products: multiplies"},
       {{2, DM_STEP_REDUCE, -1, become_store}, "products: may store before the sum"},

@@ -17,14 +17,14 @@ static double pair(const dm_plan *p, int from, int to, double *sums) {
   *sums = 0;
   if (from == to) return 0;
   if (f.i == t.i && f.l == t.l)
-    words += (double)(size(dm_plan_a_share(p, f.i, f.j)) * size(dm_plan_layer_k(p, f.l)));
+    words += (double)(size(dm_plan_a_share(p, 0, f.i, f.j)) * size(dm_plan_layer_k(p, f.l)));
   if (f.j == t.j && f.l == t.l) {
     dm_range layer = dm_plan_layer(p, f.l);
     for (int64_t q = layer.begin; q < layer.end; q++)
-      words += (double)(size(dm_plan_b_share(p, q, f.i)) * size(dm_plan_cols(p, f.j)));
+      words += (double)(size(dm_plan_b_share(p, q, f.i)) * size(dm_plan_cols(p, 0, f.j)));
   }
   if (f.i == t.i && f.j == t.j)
-    *sums = (double)(size(dm_plan_c_share(p, t.i, t.l)) * size(dm_plan_cols(p, t.j)));
+    *sums = (double)(size(dm_plan_c_share(p, 0, t.i, t.l)) * size(dm_plan_cols(p, 0, t.j)));
   return words;
 }
 

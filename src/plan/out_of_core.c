@@ -1,0 +1,168 @@
+#include "plan/out_of_core.h"
+
+#include <math.h>
+
+#include "core/checked.h"
+#include "plan/grid_cost.h"
+#include "plan/memory_need.h"
+#include "plan/tiles.h"
+
+enum {
+  MOST_COUNTS = 64, /* numbers of tiles that are tried along a side */
+  MOST_WIDTHS = 8,
+  SLOTS = 2,
+  WIDEST = 2048, /* panels: wider ones gain nothing */
+  THINNEST = 16, /* rows or columns of a block */
+  MORE = 4,      /* finer cuts than the coarsest that fits: room for held panels */
+};
+
+typedef struct search {
+  const dm_question *question;
+  dm_plan best;
+  double least, least_pressure;
+} search;
+
+/* 1, 2, ... 8, then steps of a quarter, up to MOST. */
+static int counts_up_to(int64_t most, int64_t counts[MOST_COUNTS]) {
+  int count = 0;
+  for (int64_t n = 1; n < most && count < MOST_COUNTS - 1; n += n < 8 ? 1 : n / 4)
+    counts[count++] = n;
+  counts[count++] = most;
+  return count;
+}
+
+static int64_t most_tiles(const dm_plan *plan, int64_t size, int parts) {
+  const int64_t step = plan->border > 0 ? plan->border : THINNEST;
+  return dm_max(1, size / dm_min(size, step * parts));
+}
+
+static void set_panels(dm_plan *plan, int64_t kb) {
+  plan->kb = kb;
+  plan->panels = dm_ceil_div(plan->problem.k, kb);
+  plan->slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
+  plan->reads = plan->slots + 1; /* one is read while the others wait for their product */
+}
+
+/* Widest first. */
+static int widths(const dm_question *q, const dm_plan *plan, int64_t width[MOST_WIDTHS]) {
+  const int64_t whole = dm_round_up(plan->problem.k, DM_PANEL_STEP);
+  int count = 0;
+  if (plan->reproducible || q->wishes->panel > 0) {
+    width[0] = plan->reproducible ? DM_REPRODUCIBLE_PANEL : dm_min(q->wishes->panel, whole);
+    return 1;
+  }
+  for (int64_t kb = WIDEST; kb >= DM_PANEL_STEP; kb /= 2)
+    if (kb * 4 * plan->pk <= whole || kb == DM_PANEL_STEP) width[count++] = kb;
+  return count;
+}
+
+/* As many panels of MATRIX as memory allows. */
+static void hold(const dm_question *q, dm_plan *plan, dm_matrix matrix) {
+  int64_t *held = matrix == DM_A ? &plan->held_a : &plan->held_b;
+  int64_t low = 0, high = dm_range_size(dm_plan_layer(plan, 0));
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return;
+  while (low < high) {
+    *held = low + (high - low + 1) / 2;
+    if (dm_plan_pressure(plan, q->machine) <= 1)
+      low = *held;
+    else
+      high = *held - 1;
+  }
+  *held = low;
+}
+
+static void consider(search *s, dm_plan *plan) {
+  plan->held_a = plan->held_b = 0;
+  double pressure = dm_plan_pressure(plan, s->question->machine);
+  if (pressure > 1) {
+    if (s->least == INFINITY && pressure < s->least_pressure) s->best = *plan;
+    s->least_pressure = fmin(s->least_pressure, pressure);
+    return;
+  }
+  hold(s->question, plan, plan->down ? DM_B : DM_A); /* what a line of tiles has in common */
+  hold(s->question, plan, plan->down ? DM_A : DM_B);
+  plan->forecast = dm_plan_forecast(plan, s->question->machine);
+  if (plan->forecast.total >= s->least) return;
+  s->least = plan->forecast.total;
+  s->best = *plan;
+}
+
+/* The coarsest cuts across that fit with these down; memory only shrinks with more of them. */
+static void try_columns(search *s, dm_plan *plan, const int64_t *counts, int count) {
+  int low = 0, high = count - 1;
+  plan->held_a = plan->held_b = 0;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    plan->tiles_n = counts[middle];
+    if (dm_plan_pressure(plan, s->question->machine) <= 1)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  for (int i = low; i < dm_min(count, low + MORE); i++) {
+    plan->tiles_n = counts[i];
+    consider(s, plan);
+  }
+}
+
+static void try_tiles(search *s, dm_plan *plan) {
+  int64_t down[MOST_COUNTS], across[MOST_COUNTS];
+  const dm_wishes *w = s->question->wishes;
+  if (w->tiles_m > 0) {
+    plan->tiles_m = w->tiles_m;
+    plan->tiles_n = w->tiles_n;
+    plan->down = w->down;
+    consider(s, plan);
+    return;
+  }
+  int rows = counts_up_to(most_tiles(plan, plan->problem.m, plan->pm), down);
+  int cols = counts_up_to(most_tiles(plan, plan->problem.n, plan->pn), across);
+  for (int i = 0; i < rows; i++)
+    for (int order = 0; order < 2; order++) {
+      plan->tiles_m = down[i];
+      plan->down = order;
+      try_columns(s, plan, across, cols);
+    }
+}
+
+bool dm_plan_cut(const dm_question *question, dm_plan *plan) {
+  search s = {.question = question, .best = *plan, .least = INFINITY, .least_pressure = INFINITY};
+  dm_plan trial = *plan;
+  int64_t width[MOST_WIDTHS];
+  trial.device_links = trial.in_place = trial.window_a = trial.window_b = false;
+  for (int files = 0; files < 4; files++) {
+    trial.a = files & 1 ? DM_IN_FILE : DM_IN_HOST;
+    trial.b = files & 2 ? DM_IN_FILE : DM_IN_HOST;
+    int count = widths(question, plan, width);
+    for (int i = 0; i < count; i++) {
+      set_panels(&trial, width[i]);
+      try_tiles(&s, &trial);
+    }
+  }
+  *plan = s.best;
+  return s.least < INFINITY;
+}
+
+void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan) {
+  const double most = question->wishes->tile_seconds;
+  const dm_forecast *f = &plan->forecast;
+  const double seconds = f->total - f->read - f->write;
+  if (!(most > 0) || seconds <= most || question->wishes->tiles_m > 0) return;
+  dm_plan trial = *plan;
+  const int64_t most_m = most_tiles(plan, plan->problem.m, plan->pm);
+  const int64_t most_n = most_tiles(plan, plan->problem.n, plan->pn);
+  /* There are slots for one tile's panels alone. */
+  trial.in_place = trial.window_a = trial.window_b = false;
+  trial.slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
+  while (seconds / (double)(trial.tiles_m * trial.tiles_n) > most &&
+         (trial.tiles_m < most_m || trial.tiles_n < most_n)) {
+    bool taller = plan->problem.m / trial.tiles_m > plan->problem.n / trial.tiles_n;
+    if ((taller || trial.tiles_n >= most_n) && trial.tiles_m < most_m)
+      trial.tiles_m++;
+    else
+      trial.tiles_n++;
+  }
+  if (dm_plan_pressure(&trial, question->machine) > 1) return;
+  trial.forecast = dm_plan_forecast(&trial, question->machine);
+  *plan = trial;
+}

@@ -1,0 +1,16 @@
+/* out_of_core: plans for what does not fit into memory, or takes too long in one piece: C in tiles,
+ * and of A and B what the memory holds. */
+#ifndef DM_PLAN_OUT_OF_CORE_H
+#define DM_PLAN_OUT_OF_CORE_H
+
+#include "plan/complete.h"
+
+/* PLAN has a grid and its matrices are files; chooses tiles, residences (host or file), what is
+ * held, and the panel width, for the least predicted time that memory allows.  False where nothing
+ * fits: PLAN is then the one that needs least. */
+bool dm_plan_cut(const dm_question *question, dm_plan *plan);
+
+/* Cuts the C of a PLAN that fits into tiles of at most the seconds that the wishes allow a tile. */
+void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan);
+
+#endif

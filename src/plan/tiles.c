@@ -1,0 +1,113 @@
+#include "plan/tiles.h"
+
+#include "core/checked.h"
+
+int64_t dm_plan_tiles(const dm_plan *plan) {
+  return plan->tiles_m * plan->tiles_n;
+}
+
+static int64_t step_of(const dm_plan *plan) {
+  return plan->border > 0 ? plan->border : 1;
+}
+
+/* Tiles that follow one another before the line of tiles ends. */
+static int64_t line(const dm_plan *plan) {
+  return plan->down ? plan->tiles_m : plan->tiles_n;
+}
+
+dm_tile dm_plan_tile(const dm_plan *plan, int64_t t) {
+  const int64_t length = line(plan), slow = t / length, at = t % length;
+  const int64_t fast = slow % 2 ? length - 1 - at : at;
+  dm_tile tile = {.r = plan->down ? fast : slow, .c = plan->down ? slow : fast};
+  tile.rows = dm_split(plan->problem.m, plan->tiles_m, tile.r, step_of(plan));
+  tile.cols = dm_split(plan->problem.n, plan->tiles_n, tile.c, step_of(plan));
+  return tile;
+}
+
+/* Whether a line of tiles shares MATRIX's band; else it is one of all bands. */
+static bool is_slow(const dm_plan *plan, dm_matrix matrix) {
+  return (matrix == DM_A) != plan->down;
+}
+
+static int64_t band_of(const dm_plan *plan, dm_matrix matrix, int64_t t) {
+  dm_tile tile = dm_plan_tile(plan, t);
+  return matrix == DM_A ? tile.r : tile.c;
+}
+
+int64_t dm_plan_bands(const dm_plan *plan, dm_matrix matrix) {
+  return matrix == DM_A ? plan->tiles_m : plan->tiles_n;
+}
+
+const char *dm_residence_name(dm_residence residence) {
+  return residence == DM_IN_FILE ? "file" : residence == DM_IN_DEVICE ? "device" : "host";
+}
+
+dm_residence dm_plan_residence(const dm_plan *plan, dm_matrix matrix) {
+  return matrix == DM_A ? plan->a : plan->b;
+}
+
+int64_t dm_plan_held(const dm_plan *plan, dm_matrix matrix) {
+  return matrix == DM_A ? plan->held_a : plan->held_b;
+}
+
+int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer) {
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return dm_plan_bands(plan, matrix) * layer;
+  int64_t held = dm_min(dm_plan_held(plan, matrix), layer);
+  return held + (held < layer ? plan->reads : 0);
+}
+
+/* Number of the piece among those that pass, over all tiles. */
+static int64_t passing(const dm_plan *plan, int64_t layer, int64_t held, int64_t t, int64_t q) {
+  return (t - plan->done) * (layer - held) + q - held;
+}
+
+int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
+                         int64_t q) {
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return band_of(plan, matrix, t) * layer + q;
+  int64_t held = dm_min(dm_plan_held(plan, matrix), layer);
+  return q < held ? q : held + passing(plan, layer, held, t, q) % plan->reads;
+}
+
+/* The last tile before T that has the same band. */
+static int64_t band_before(const dm_plan *plan, dm_matrix matrix, int64_t t) {
+  const int64_t length = line(plan);
+  int64_t before = is_slow(plan, matrix) ? (t % length > 0 ? t - 1 : -1)
+                                         : t - 2 * (t % length) - 1; /* in the line before */
+  return before < plan->done ? -1 : before;
+}
+
+int64_t dm_plan_left_by(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t q) {
+  const int64_t before = band_before(plan, matrix, t);
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return before;
+  return before == t - 1 && q < dm_plan_held(plan, matrix) ? before : -1;
+}
+
+bool dm_plan_is_first(const dm_plan *plan, dm_matrix matrix, int64_t t) {
+  return band_before(plan, matrix, t) < 0;
+}
+
+bool dm_plan_loads(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t q) {
+  return dm_plan_left_by(plan, matrix, t, q) < 0;
+}
+
+int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
+                         int64_t q) {
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return -1;
+  const int64_t held = dm_min(dm_plan_held(plan, matrix), layer), pass = layer - held;
+  if (q < held) return t > plan->done ? (t - 1 - plan->done) * layer + q : -1;
+  const int64_t before = passing(plan, layer, held, t, q) - plan->reads;
+  return before < 0 ? -1 : before / pass * layer + held + before % pass;
+}
+
+double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix) {
+  const dm_problem *p = &plan->problem;
+  const double k = (double)p->k, band = matrix == DM_A ? (double)p->m : (double)p->n;
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return band * k;
+  const int64_t layer = dm_max(1, dm_range_size(dm_plan_layer(plan, 0)));
+  const double lines = (double)(dm_plan_tiles(plan) / line(plan));
+  const double held = (double)dm_min(dm_plan_held(plan, matrix), layer) / (double)layer;
+  /* each line of tiles begins with the band that the one before ended with */
+  const double again = is_slow(plan, matrix) ? (double)line(plan) : lines;
+  const double kept = is_slow(plan, matrix) ? 1 : lines - (lines - 1) / (double)line(plan);
+  return band * k * (held * kept + (1 - held) * again);
+}
