@@ -35,7 +35,7 @@ static void recipe_names_measured_rates(void **state) {
   assert_string_equal(recipe, "grid=2x1x1 kb=512 work=f64 sums=f64 c=f64 rates=0123456789abcdef");
   plan = plan_of(problem, &machine, 2, whole); /* no rate decides anything there */
   dm_plan_recipe(&plan, recipe);
-  assert_string_equal(recipe, "tile=256 kb=512 work=f64 sums=f64 c=f64");
+  assert_string_equal(recipe, "border=256 kb=512 work=f64 sums=f64 c=f64");
 }
 
 /* A reproducible product has one recipe, whatever the ranks. */
