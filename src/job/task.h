@@ -42,6 +42,7 @@ typedef struct dm_phases {
   double read, check, multiply, gemm, reduce, write, verify;
   double exposed_fetch, exposed_upload;
   double commit; /* of rank 0, which packs chunks */
+  double fetch, upload; /* under way, hidden or not */
   int64_t received, uploaded;
 } dm_phases;
 
