@@ -77,7 +77,7 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
                  : dm_execute(&b->task, DM_PRODUCTS, &none));
   double products = dm_now() - start;
   dm_phases_take(&b->run->trace, products, &b->spent);
-  DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
+  if (b->setup.plan.pk > 1) DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
   if (brought) DM_TRY(dm_bench_host_return(&b->host));
   double times[2] = {dm_now() - start, products - b->run->trace.busy[DM_ROW_COMPUTE]};
   b->spent.reduce += times[0] - products;
