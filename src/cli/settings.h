@@ -44,7 +44,7 @@ typedef struct dm_settings {
   int backend, transport, from, kind, rates;
   double alpha[2], beta[2];
   double phi, value, time, budget, precision, fill; /* parts of 1 */
-  double time_limit, hang_timeout, within; /* seconds; 0: none */
+  double time_limit, hang_timeout, within;          /* seconds; 0: none */
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
   int64_t panel, memory[2], bytes; /* memory: host, device */
