@@ -10,7 +10,7 @@ source scripts/common.sh
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhdf5-dev
   libopenblas-dev libjansson-dev libxxhash-dev zlib1g-dev)
-test_packages=(libcmocka-dev python3 python3-numpy python3-h5py hdf5-tools procps)
+test_packages=(libcmocka-dev python3 python3-numpy python3-h5py python3-jsonschema hdf5-tools procps)
 lint_packages=(shellcheck clang-format mandoc)
 cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 mpich_packages=(mpich libmpich-dev)
@@ -89,7 +89,7 @@ if [ ${#needs[@]} != 0 ]; then
 error: missing for ${*:-build}: ${needs[*]}
   Needed are: a C11 compiler, CMake 3.25 or newer, Ninja, pkg-config, MPI 3 (Open MPI or MPICH),
   HDF5 1.10 or newer, a CBLAS (OpenBLAS, BLIS, MKL, NVPL), jansson, xxHash, zlib;
-  for the tests cmocka, h5dump, and Python 3 with NumPy and h5py;
+  for the tests cmocka, h5dump, and Python 3 with NumPy, h5py and jsonschema;
   for the checks shellcheck, clang-format and mandoc.
   Debian's names for them: ${packages[*]}
 END

@@ -26,6 +26,7 @@ void dm_nvml_open(const char *uuid, dm_nvml *nvml) {
                find(library, "nvmlDeviceGetClockInfo", &found.clock) &&
                find(library, "nvmlDeviceGetPowerUsage", &found.power) &&
                find(library, "nvmlDeviceGetTemperature", &found.temperature);
+  (void)find(library, "nvmlDeviceGetTotalEnergyConsumption", &found.energy);
   if (!whole || begin() != 0) {
     dlclose(library);
     return;
@@ -55,6 +56,12 @@ double dm_nvml_power(const dm_nvml *nvml) {
   unsigned milliwatts;
   if (!nvml->device || nvml->power(nvml->device, &milliwatts) != 0) return NAN;
   return 1e-3 * milliwatts;
+}
+
+double dm_nvml_energy(const dm_nvml *nvml) {
+  unsigned long long millijoules;
+  if (!nvml->device || !nvml->energy || nvml->energy(nvml->device, &millijoules) != 0) return NAN;
+  return 1e-3 * (double)millijoules;
 }
 
 double dm_nvml_temperature(const dm_nvml *nvml) {

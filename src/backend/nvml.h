@@ -10,6 +10,7 @@ typedef struct dm_nvml {
   void *library, *device;
   int (*clock)(void *device, int which, unsigned *mhz);
   int (*power)(void *device, unsigned *milliwatts);
+  int (*energy)(void *device, unsigned long long *millijoules); /* may be NULL */
   int (*temperature)(void *device, int which, unsigned *celsius);
   int (*end)(void);
 } dm_nvml;
@@ -22,5 +23,8 @@ void dm_nvml_close(dm_nvml *nvml);
 double dm_nvml_clock(const dm_nvml *nvml);
 double dm_nvml_power(const dm_nvml *nvml);
 double dm_nvml_temperature(const dm_nvml *nvml);
+
+/* J since the driver was loaded; renewed 10 to 50 times a second.  NAN before Volta. */
+double dm_nvml_energy(const dm_nvml *nvml);
 
 #endif

@@ -22,8 +22,8 @@ enum {
   DM_VERB_BENCH_KERNELS = 512,
   DM_VERB_TUNE_RATES = 1024,
   /* Those that stop early when asked to, and are watched. */
-  DM_VERBS_STOPPABLE =
-      DM_VERB_MULTIPLY | DM_VERB_GENERATE | DM_VERB_VERIFY | DM_VERB_BENCH_MULTIPLY | DM_VERB_TUNE_RATES,
+  DM_VERBS_STOPPABLE = DM_VERB_MULTIPLY | DM_VERB_GENERATE | DM_VERB_VERIFY |
+                       DM_VERB_BENCH_MULTIPLY | DM_VERB_TUNE_RATES,
 };
 
 typedef enum dm_group {
@@ -104,6 +104,7 @@ dm_status dm_cli_set_grid(const dm_option *option, const char *text, dm_settings
 dm_status dm_cli_set_chunk(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_level(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_percent(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_duration(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_memory(const dm_option *option, const char *text, dm_settings *settings);
 

@@ -75,6 +75,19 @@ dm_status dm_cli_set_real(const dm_option *option, const char *text, dm_settings
   return DM_OK;
 }
 
+/* "80" and "80%" are 0.8. */
+dm_status dm_cli_set_percent(const dm_option *option, const char *text, dm_settings *settings) {
+  char number[64];
+  double value;
+  snprintf(number, sizeof number, "%s", text);
+  const size_t length = strlen(number);
+  if (length > 1 && number[length - 1] == '%') number[length - 1] = '\0';
+  if (strlen(text) >= sizeof number || !dm_parse_real(number, &value) || value <= 0 || value > 100)
+    return dm_fail(DM_E_USAGE, "'%s' is not a part of 100 such as 80%%", text);
+  *(double *)place(option, settings) = value / 100;
+  return DM_OK;
+}
+
 dm_status dm_cli_set_duration(const dm_option *option, const char *text, dm_settings *settings) {
   double seconds;
   if (!dm_parse_duration(text, &seconds))

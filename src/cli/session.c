@@ -115,7 +115,7 @@ static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const d
   DM_TRY(share(run, call, prepared, work));
   DM_TRY(dm_cli_watch(run, call));
   dm_record *record = NULL;
-  if (work->reports) return work->run(run, call, work->shared, NULL);
+  if (work->reports) return work_traced(run, call, work, NULL);
   dm_status status = dm_record_new(call->verb->name, call->command, &record);
   if (!status) status = work_traced(run, call, work, record);
   /* What a failed verification found out is worth its report. */

@@ -43,14 +43,14 @@ typedef struct dm_settings {
   int op_a, op_b, type, type_c, compute;
   int backend, transport, from, kind, rates;
   double alpha[2], beta[2];
-  double phi, value, time;
-  double time_limit, hang_timeout, within; /* seconds; 0: none */
+  double phi, value, time, budget, precision, fill; /* parts of 1 */
+  double time_limit, hang_timeout, within;          /* seconds; 0: none */
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
   int64_t panel, memory[2], bytes; /* memory: host, device */
   int64_t grid[3];
   int64_t chunk[2], deflate;
-  int64_t threads, io_threads, ranks, pretend_nodes, repetitions, warmup;
+  int64_t threads, io_threads, ranks, pretend_nodes, repetitions, runs, warmup;
   char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
   char directory[DM_PATH], tunings[DM_PATH], trace[DM_PATH];
   dm_location output, old_c;

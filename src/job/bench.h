@@ -14,11 +14,14 @@ typedef struct dm_bench_multiply {
   bool verify;
   bool against_library; /* alternate with one library call of each rank's whole block of C */
   bool against_local;   /* alternate with the same products of panels that lie ready */
-  int warmup, repetitions;
+  int warmup;
+  int repetitions;  /* 0: at least 10, until the interval of the median is narrow or time is up */
+  double precision; /* half of such an interval, relative to the median */
+  double limit;     /* seconds of repetitions, with their verification */
   uint64_t seed;
 } dm_bench_multiply;
 
-/* Collective.  Multiplies generated matrices in memory; no files. */
+/* Collective.  Multiplies generated matrices in memory; no files.  RECORD is filled on rank 0. */
 dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *bench, dm_record *record);
 
 typedef struct dm_bench_io {

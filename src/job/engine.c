@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "job/forecast.h"
 #include "job/tilings.h"
+#include "plan/filling.h"
 #include "plan/tiles.h"
 
 /* Part of the free memory that a rank may plan with; the rest is for the libraries and the system.
@@ -198,6 +199,17 @@ static dm_status prepare_kernel(const dm_run *run, const dm_engine *engine, dm_s
                       dm_range_size(dm_plan_cols(plan, 0, place.j)));
 }
 
+static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                             dm_setup *setup) {
+  dm_problem posed = *problem;
+  if (engine->fill > 0) {
+    int64_t n;
+    DM_TRY(dm_plan_fill(problem, &setup->machine, run->ranks, &engine->wishes, engine->fill, &n));
+    posed.m = posed.n = posed.k = n;
+  }
+  return dm_plan_choose(&posed, &setup->machine, run->ranks, &engine->wishes, &setup->plan);
+}
+
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup) {
   memset(setup, 0, sizeof *setup);
@@ -213,8 +225,7 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   DM_TRY(dm_links_choose(run, setup->backend, engine->transport, &setup->links));
   DM_TRY(describe_machine(run, engine, problem, setup));
   dm_status status = DM_OK;
-  if (run->rank == 0)
-    status = dm_plan_choose(problem, &setup->machine, run->ranks, &engine->wishes, &setup->plan);
+  if (run->rank == 0) status = choose_plan(run, engine, problem, setup);
   memcpy(setup->plan.kernel, kernel, sizeof kernel);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));

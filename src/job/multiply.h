@@ -26,6 +26,7 @@ typedef struct dm_engine {
   int64_t memory_host, memory_device; /* bytes per rank; 0: this rank's share of the node */
   bool require_gpu_per_rank;
   int pretend_nodes; /* that each computer counts as; 0 or 1: it is what it is */
+  double fill;       /* not 0: a square product that fills this part of memory, whatever is posed */
   bool stated_rates; /* plan with stated rates, whatever was measured */
   dm_wishes wishes;
 } dm_engine;

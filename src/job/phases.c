@@ -41,13 +41,15 @@ dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *wor
   return DM_OK;
 }
 
-enum { BY_RANK = 9, MOST_LISTED = 1024 };
+enum { BY_RANK = 11, MOST_LISTED = 1024 };
 
 static void list_of(const dm_phases *p, double seconds[BY_RANK]) {
   const double all[BY_RANK] = {p->read,
                                p->multiply,
                                p->gemm,
                                fmax(0.0, p->multiply - p->gemm),
+                               p->fetch,
+                               p->upload,
                                p->exposed_fetch,
                                p->exposed_upload,
                                p->reduce,
@@ -57,9 +59,9 @@ static void list_of(const dm_phases *p, double seconds[BY_RANK]) {
 }
 
 static void record_by_rank(const double *all, int ranks, dm_record *record) {
-  static const char *const names[BY_RANK] = {"read",    "multiply",      "gemm",
-                                             "exposed", "exposed_fetch", "exposed_upload",
-                                             "reduce",  "write",         "verify"};
+  static const char *const names[BY_RANK] = {
+      "read",          "multiply",       "gemm",   "exposed", "fetch", "upload",
+      "exposed_fetch", "exposed_upload", "reduce", "write",   "verify"};
   double one[MOST_LISTED];
   for (int i = 0; i < BY_RANK; i++) {
     double most = all[i], least = all[i], sum = 0.0;
@@ -98,6 +100,8 @@ dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record 
 void dm_phases_take(const dm_trace *trace, double seconds, dm_phases *phases) {
   phases->multiply += seconds;
   phases->gemm += trace->busy[DM_ROW_COMPUTE];
+  phases->fetch += trace->busy[DM_ROW_TRANSPORT];
+  phases->upload += trace->busy[DM_ROW_COPY];
   phases->exposed_fetch += trace->exposed[DM_ROW_TRANSPORT];
   phases->exposed_upload += trace->exposed[DM_ROW_COPY];
 }

@@ -10,6 +10,9 @@
 #include "core/units.h"
 #include "core/version.h"
 
+/* Not in the CSV, whose columns must not depend on where a run was started. */
+static const char environment[] = "environment.";
+
 typedef struct entry {
   char *path, *label, *shown; /* label NULL: not in the table */
   json_t *value;
@@ -116,6 +119,39 @@ void dm_record_summary(dm_record *record, const char *format, ...) {
   if (!record->summary) record->failed = true;
 }
 
+/* What of the environment changes how a run behaves, and holds nothing of its user's. */
+static void add_environment(dm_record *record) {
+  static const char *const names[] = {"CUDA_VISIBLE_DEVICES",
+                                      "CUDA_DEVICE_MAX_CONNECTIONS",
+                                      "NVIDIA_TF32_OVERRIDE",
+                                      "OMP_NUM_THREADS",
+                                      "OPENBLAS_NUM_THREADS",
+                                      "OPENBLAS_CORETYPE",
+                                      "MKL_NUM_THREADS",
+                                      "BLIS_NUM_THREADS",
+                                      "HDF5_USE_FILE_LOCKING",
+                                      "NCCL_P2P_DISABLE",
+                                      "NCCL_SHM_DISABLE",
+                                      "NCCL_IB_DISABLE",
+                                      "NCCL_ALGO",
+                                      "NCCL_PROTO",
+                                      "UCX_TLS",
+                                      "OMPI_MCA_pml",
+                                      "OMPI_MCA_btl",
+                                      "SLURM_JOB_ID",
+                                      "SLURM_JOB_PARTITION",
+                                      "SLURM_JOB_NUM_NODES",
+                                      "SLURM_NTASKS",
+                                      "SLURM_CPUS_PER_TASK",
+                                      "SLURM_RESTART_COUNT"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    const char *value = getenv(names[i]);
+    char path[64];
+    snprintf(path, sizeof path, "%s%s", environment, names[i]);
+    if (value) dm_record_text(record, path, NULL, "%.200s", value);
+  }
+}
+
 static void add_start(dm_record *record, const char *verb, const char *command) {
   char date[32];
   time_t now = time(NULL);
@@ -128,6 +164,7 @@ static void add_start(dm_record *record, const char *verb, const char *command) 
   dm_record_text(record, "git", NULL, "%s", DM_GIT);
   dm_record_text(record, "date", NULL, "%s", date);
   dm_record_text(record, "command", NULL, "%s", command ? command : "");
+  add_environment(record);
 }
 
 dm_status dm_record_new(const char *verb, const char *command, dm_record **record) {
@@ -236,7 +273,8 @@ static void write_values(const dm_record *record, FILE *file, bool names) {
   bool first = true;
   for (int i = 0; i < record->count; i++) {
     const entry *e = &record->entries[i];
-    if (json_is_array(e->value)) continue;
+    if (json_is_array(e->value) || strncmp(e->path, environment, strlen(environment)) == 0)
+      continue;
     char *text = NULL;
     if (!names && !json_is_string(e->value) && !json_is_null(e->value))
       text = json_dumps(e->value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));

@@ -16,7 +16,8 @@ typedef struct dm_record dm_record;
 
 #define DM_SCHEMA "damier/1"
 
-/* A record of VERB ("multiply"); it starts with schema, verb, version, date and command line. */
+/* A record of VERB ("multiply"); it starts with schema, verb, version, date and command line, and
+ * with what of the environment is in a list of names that matter. */
 dm_status dm_record_new(const char *verb, const char *command, dm_record **record);
 void dm_record_free(dm_record *record); /* NULL is allowed */
 

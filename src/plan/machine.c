@@ -83,3 +83,28 @@ double dm_machine_flops(const dm_machine *machine, dm_dtype work, bool tf32) {
 double dm_machine_device_link(const char *name) {
   return find(name)->device_link;
 }
+
+typedef struct peak {
+  const char *name;
+  double f64, f32, tf32, half, i8;
+} peak;
+
+/* Of the data sheets (SXM where there is one), dense. */
+static const peak peaks[] = {
+    {"h200", 67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12},
+    {"h100", 67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12},
+    {"a100", 19.5e12, 19.5e12, 156e12, 312e12, 624e12},
+    {"l40s", 1.43e12, 91.6e12, 183e12, 362e12, 733e12},
+    {"v100", 7.8e12, 15.7e12, 15.7e12, 125e12, 62.8e12},
+};
+
+double dm_machine_peak(const char *name, dm_dtype work, bool tf32) {
+  for (size_t i = 0; i < sizeof peaks / sizeof peaks[0]; i++) {
+    const peak *p = &peaks[i];
+    if (!strcasestr(name, p->name)) continue;
+    if (work == DM_F64 || work == DM_C128) return p->f64;
+    if (work == DM_F32 || work == DM_C64) return tf32 ? p->tf32 : p->f32;
+    return work == DM_I8 ? p->i8 : work == DM_I32 ? 0 : p->half;
+  }
+  return 0;
+}

@@ -56,6 +56,10 @@ const char *const *dm_machine_gpus(void);
 /* Bytes per second that a GPU of that name receives from the others of its node by device links. */
 double dm_machine_device_link(const char *name);
 
+/* What the data sheet of the GPU of that name promises, without sparsity; 0 where it is not known.
+ */
+double dm_machine_peak(const char *name, dm_dtype work, bool tf32);
+
 /* Operations per second of one rank for products of WORK (a complex one counts as 8 operations). */
 double dm_machine_flops(const dm_machine *machine, dm_dtype work, bool tf32);
 

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Makes one page of HTML from records of damier: no network, light and dark, for paper too.
+
+    scripts/report.py runs/*.jsonl [--trace trace.json] [-o report.html]
+
+Of records (--json): speed over ranks with the ideal line and 95 % intervals, a roofline with ceilings
+of compute, memory, network and files, phases with what is not hidden, forecast against measured times,
+a table of runs, the machines. Of --trace: when each rank did what.
+"""
+import argparse
+import html
+import json
+import pathlib
+import sys
+
+import report_charts as charts
+
+STYLE = (pathlib.Path(__file__).resolve().parent / "report.css").read_text()
+
+
+def read(path):
+    text = pathlib.Path(path).read_text()
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def is_product(record):
+    return record["verb"] in ("multiply", "bench multiply") and "forecast" in record
+
+
+def seconds_of(record):
+    """Median and 95 % interval of the multiplication with its sum over layers."""
+    t = record["times"]
+    if record["verb"] == "bench multiply":
+        return t["multiply_median_s"], t["multiply_ci95_low_s"], t["multiply_ci95_high_s"]
+    seconds = t["multiply_s"] + t.get("reduce_s", 0.0)
+    return seconds, seconds, seconds
+
+
+def flops_of(record):
+    p = record["problem"]
+    return (8.0 if p["work"].startswith("c") else 2.0) * p["m"] * p["n"] * p["k"]
+
+
+def name_of(record):
+    p = record["problem"]
+    return f"{p['shape'].replace(' ', '')} {p['work']}"
+
+
+def section(title, note, *bodies):
+    shown = [b for b in bodies if b]
+    if not shown:
+        return ""
+    text = f"<p>{html.escape(note)}</p>" if note else ""
+    return f"<section><h2>{html.escape(title)}</h2>{text}{''.join(shown)}</section>"
+
+
+def scaling(records):
+    """A curve for each problem that was measured on at least two numbers of ranks."""
+    groups = {}
+    for r in records:
+        groups.setdefault(name_of(r), {}).setdefault(r["machine"]["ranks"], []).append(r)
+    curves = []
+    for name, by_ranks in groups.items():
+        points = []
+        for ranks, runs in sorted(by_ranks.items()):
+            best = min(runs, key=lambda r: seconds_of(r)[0])
+            median, low, high = (flops_of(best) / s / 1e9 for s in seconds_of(best))
+            points.append((ranks, median, high, low))
+        if len(points) > 1:
+            curves.append((name, points))
+    return charts.scaling(curves)
+
+
+def ceilings(record):
+    """Operations per second, and bytes per second of memory, network and files, as the record knows."""
+    f, p, work = record["forecast"], record["plan"], flops_of(record)
+    found = {}
+    ranks = record["machine"]["ranks"]
+    if f["gemm_s"] > 0:
+        found["compute"] = work / f["gemm_s"]
+    moved = record["moved"].get("between_ranks_bytes") or 0
+    if f["fetch_s"] > 0 and moved > 0:
+        found["network"] = moved / f["fetch_s"]
+    if f["read_s"] > 0:
+        size = {"f64": 8, "f32": 4, "c64": 8, "c128": 16, "i8": 1}.get(record["problem"]["work"], 2)
+        q = record["problem"]
+        found["files"] = size * (q["m"] * q["k"] + q["k"] * q["n"]) / f["read_s"]
+    found["bytes"] = (p["host_bytes"] + p["device_bytes"]) * ranks
+    return found
+
+
+def roofline(records):
+    points, lines = [], {}
+    for r in records:
+        limit, moved = ceilings(r), r["moved"].get("between_ranks_bytes") or 0
+        rate = flops_of(r) / seconds_of(r)[0]
+        memory = flops_of(r) / max(limit["bytes"], 1)
+        points.append((name_of(r) + f", {r['machine']['ranks']} ranks", memory, rate, "memory"))
+        if moved > 0:
+            points.append((name_of(r) + f", {r['machine']['ranks']} ranks", flops_of(r) / moved, rate,
+                           "network"))
+        for key in ("compute", "network", "files"):
+            if key in limit:
+                lines[key] = max(lines.get(key, 0), limit[key])
+        device, host = r.get("rates", {}).get("device_memory_Bps"), r.get("rates", {}).get("host_memory_Bps")
+        if device or host:
+            lines["memory"] = (device or host) * r["machine"]["ranks"]
+    return charts.roofline(points, lines)
+
+
+def memory_rates(everything):
+    """The ceiling of memory comes from what `damier tune rates` measured."""
+    return {r["machine"]["ranks"]: r["rates"] for r in everything if r["verb"] == "tune rates"}
+
+
+def phases(records):
+    rows = []
+    for r in records:
+        p = {name: part["mean_s"] for name, part in r.get("phases", {}).items()}
+        if not p:
+            continue
+        other = max(0.0, p["exposed"] - p["exposed_fetch"] - p["exposed_upload"])
+        rows.append((f"{name_of(r)}, {r['machine']['ranks']} ranks",
+                     [("reading", p["read"]), ("products", p["gemm"]),
+                      ("gathers, not hidden", p["exposed_fetch"]),
+                      ("copies, not hidden", p["exposed_upload"]), ("waiting", other),
+                      ("sum over layers", p["reduce"]), ("writing", p["write"]),
+                      ("verifying", p["verify"])]))
+    return charts.stacked(rows)
+
+
+def forecasts(records):
+    rows = []
+    for r in records:
+        f = r["forecast"]
+        predicted = f["total_s"] - f["read_s"] - f["write_s"]
+        measured = seconds_of(r)[0]
+        rows.append((name_of(r), r["machine"]["ranks"], r["plan"]["grid"], f"{predicted:.4g}",
+                     f"{measured:.4g}", f"{100 * (predicted / measured - 1):+.1f} %",
+                     r["bound"]["total"]))
+    return charts.table(("product", "ranks", "grid", "predicted, s", "measured, s", "error",
+                         "bound by"), rows)
+
+
+def runs(records):
+    rows = []
+    for r in records:
+        median, low, high = seconds_of(r)
+        verdict = r.get("verification", {}).get("verdict", "not verified")
+        rows.append((r["date"].replace("T", " ").rstrip("Z"), r["verb"], name_of(r),
+                     r["machine"]["ranks"], r["plan"]["grid"], r["transport"]["name"],
+                     f"{median:.4g} [{low:.4g}, {high:.4g}]", f"{flops_of(r) / median / 1e9:.4g}",
+                     verdict))
+    return charts.table(("date, UTC", "verb", "product", "ranks", "grid", "transport", "seconds",
+                         "GFLOP/s", "verified"), rows)
+
+
+def machines(everything):
+    rows = {}
+    for r in everything:
+        m = r.get("machine", {})
+        key = (m.get("host", ""), m.get("device", ""), m.get("library", ""), m.get("backend", ""),
+               f"{r['version']} ({r['git']})")
+        rows.setdefault(key, set()).add(str(m.get("ranks", 1)))
+    listed = [(*key, ", ".join(sorted(ranks, key=int))) for key, ranks in rows.items()]
+    return charts.table(("host", "device", "library", "backend", "damier", "ranks"), listed)
+
+
+def page(everything, traces, title):
+    products = [r for r in everything if is_product(r)]
+    measured = memory_rates(everything)
+    for r in products:  # a roof of memory where the same ranks were measured
+        r["rates"] = {**measured.get(r["machine"]["ranks"], {}), **r.get("rates", {})}
+    parts = [
+        section("Speed over ranks", "The fastest run of each product; bands are 95 % intervals of the median; "
+                "dashed: the speed of the fewest ranks, multiplied.", scaling(products)),
+        section("Roofline", "Operations for each byte of memory (filled) and of what moved between ranks "
+                "(open), against the ceilings that the planner calculates with.", roofline(products)),
+        section("Phases", "Mean over the ranks. Hatched: not hidden behind products.", phases(products)),
+        *[section(f"When each rank did what: {name}", "", charts.timeline(trace))
+          for name, trace in traces],
+        section("Forecasts", "The planner's times without the files.", forecasts(products)),
+        section("Runs", "", runs(products)),
+        section("Machines", "", machines(everything)),
+    ]
+    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<style>\n{STYLE}</style></head>\n<body><h1>{html.escape(title)}</h1>"
+            f"<p>{len(everything)} records, {len(products)} of them products.</p>\n"
+            + "\n".join(part for part in parts if part) + "\n</body></html>\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("records", nargs="+", help="files of --json")
+    parser.add_argument("--trace", action="append", default=[], help="a file of --trace; repeatable")
+    parser.add_argument("--title", default="damier: what was measured")
+    parser.add_argument("-o", "--output", default="report.html")
+    options = parser.parse_args()
+    try:
+        everything = [r for path in options.records for r in read(path)]
+        traces = [(pathlib.Path(p).name, json.loads(pathlib.Path(p).read_text())) for p in options.trace]
+        text = page(everything, traces, options.title)
+        pathlib.Path(options.output).write_text(text, encoding="utf-8")
+    except (OSError, ValueError, KeyError) as reason:
+        sys.exit(f"report.py: {reason!r}")
+    print(f"{len(everything)} records in {options.output}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+/* filling: how large a square product may be. */
+#ifndef DM_PLAN_FILLING_H
+#define DM_PLAN_FILLING_H
+
+#include "plan/plan.h"
+
+/* The largest n, a multiple of 64, such that m = n = k of PROBLEM's types fit into FILL (0 to 1] of
+ * the memory of MACHINE's ranks.  DM_E_FIT where even 64 do not; DM_E_USAGE where memory is not
+ * limited, or a wish cannot be granted. */
+dm_status dm_plan_fill(const dm_problem *problem, const dm_machine *machine, int ranks,
+                       const dm_wishes *wishes, double fill, int64_t *n);
+
+#endif

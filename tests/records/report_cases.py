@@ -1,0 +1,103 @@
+"""report.py makes one page of the fixture's records: whole, self-contained, and, where there is a
+Chromium, drawn by it in light and dark."""
+import html.parser
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCRIPT = HERE.parent.parent / "scripts" / "report.py"
+SECTIONS = ["Speed over ranks", "Roofline", "Phases", "When each rank did what: trace.json", "Forecasts",
+            "Runs", "Machines"]
+
+
+class Page(html.parser.HTMLParser):
+    """Every element is closed by its own name; the titles and numbers of shapes are counted."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.titles, self.count, self.in_title = [], [], {}, False
+        self.feed(text)
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.count[tag] = self.count.get(tag, 0) + 1
+        for name, value in attrs:
+            assert name not in ("src", "href"), f"{tag} {name}={value}: the page stands alone"
+            if name in ("x", "y", "width", "height", "cx", "cy", "points"):
+                assert not re.search("nan|inf", value or ""), f"{tag} {name}={value}"
+        if tag != "meta":
+            self.open.append(tag)
+        self.in_title = tag == "h2"
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> in {self.open}"
+        self.open.pop()
+        self.in_title = False
+
+    def handle_data(self, data):
+        if self.in_title:
+            self.titles.append(data)
+
+
+def make(folder, *words):
+    return subprocess.run([sys.executable, SCRIPT, *words, "-o", folder / "report.html"],
+                          capture_output=True, text=True, check=False)
+
+
+def check_page(folder):
+    done = make(folder, HERE / "report" / "runs.jsonl", "--trace", HERE / "report" / "trace.json")
+    assert done.returncode == 0, done.stderr
+    text = (folder / "report.html").read_text()
+    page = Page(text)
+    assert page.titles == SECTIONS, page.titles
+    assert page.count["svg"] == 4 and page.count["table"] == 3 and page.count["rect"] > 100
+    assert not re.search(r"https?://|@import|url\((?!#)", text), "nothing comes from a network"
+    assert "prefers-color-scheme: dark" in text and "@media print" in text
+
+
+def check_refusals(folder):
+    (folder / "bad.jsonl").write_text("{\n")
+    done = make(folder, folder / "bad.jsonl")
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    (folder / "empty.jsonl").write_text("")
+    done = make(folder, folder / "empty.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert not Page((folder / "report.html").read_text()).titles
+
+
+def check_drawing(folder):
+    """Two pictures that are not blank, nor the same."""
+    chromium = shutil.which("chromium")
+    if not chromium:
+        print("not drawn: there is no chromium")
+        return
+    make(folder, HERE / "report" / "runs.jsonl", "--trace", HERE / "report" / "trace.json")
+    pictures = []
+    for scheme in (1, 0):  # light, dark
+        picture = folder / f"{scheme}.png"
+        subprocess.run([chromium, "--headless", "--no-sandbox", "--disable-gpu",
+                        f"--user-data-dir={folder}/chromium",
+                        f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1000,2300",
+                        f"--screenshot={picture}", (folder / "report.html").as_uri()],
+                       capture_output=True, timeout=200, check=True)
+        pictures.append(picture.read_bytes())
+    assert min(map(len, pictures)) > 50000 and pictures[0] != pictures[1]
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="damier-report-") as scratch:
+        for check in (check_page, check_refusals, check_drawing):
+            check(pathlib.Path(scratch))
+            print("passed ", check.__name__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Every verb in every mode writes records that docs/record.schema.json describes, as JSON and as CSV."""
+import argparse
+import csv
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "judge"))
+from running import run  # pylint: disable=wrong-import-position
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: there is no jsonschema for Python")
+    sys.exit(77)
+
+CASES = """
+generate A.h5 --rows 64 --cols 96
+generate B.h5 --rows 96 --cols 48 --kind normal
+multiply A.h5 B.h5 -o C.h5
+multiply A.h5 B.h5 -o C.h5 --force --no-verify -v
+4 multiply A.h5 B.h5 -o D.h5 --grid 1x1x2 --panel 64 --rates stated
+4 multiply A.h5 B.h5 -o E.h5 --grid 2x2x1 --reproducible --no-overlap --type f32
+verify A.h5 B.h5 C.h5
+verify A.h5 B.h5 C.h5 --full
+info
+info C.h5
+plan A.h5 B.h5
+plan --size 100000 --machine gpu=h200,gpus=4,nodes=64,links=device
+bench multiply --size 64 --repetitions 2 --warmup 0
+bench multiply --size 64 --repetitions 2 --against-library --threads 1
+bench multiply --sizes 64;96,64,80 --time 0.2 --type c64
+bench multiply --size 64 --repetitions 1 --type bf16 --no-verify
+bench multiply --fill 1% --memory host=512MiB --repetitions 1
+3 bench multiply --size 64 --repetitions 2 --against-local --grid 1x1x3
+3 bench multiply --size 64 --repetitions 2 --transport host --grid 3x1x1
+bench io --bytes 1MiB --repetitions 2
+bench kernels --list
+2 tune rates --threads 1 --dry-run
+"""
+
+
+def check_json(validator, path, case):
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert records, f"{case}: no record"
+    for record in records:
+        errors = [f"{'.'.join(map(str, e.path))}: {e.message}" for e in validator.iter_errors(record)]
+        assert not errors, f"{case}:\n    " + "\n    ".join(errors)
+        assert "NO_SUCH_SECRET" not in json.dumps(record), f"{case}: the whole environment is there"
+        assert record["environment"]["OMP_NUM_THREADS"] == "1", case
+    return records
+
+
+def flat(record, path=""):
+    for key, value in record.items():
+        where = f"{path}.{key}" if path else key
+        if isinstance(value, dict):
+            yield from flat(value, where)
+        elif not isinstance(value, list) and not where.startswith("environment."):
+            yield where, value
+
+
+def check_csv(path, records, case):
+    """The same numbers and words as the JSON, without lists and the environment."""
+    with open(path, newline="", encoding="utf-8") as file:
+        header, *rows = list(csv.reader(file))
+    assert len(rows) == len(records), f"{case}: {len(rows)} lines for {len(records)} records"
+    for row, record in zip(rows, records):
+        assert len(row) == len(header), f"{case}: {len(row)} values for {len(header)} names"
+        found = dict(zip(header, row))
+        assert set(found) == {name for name, _ in flat(record)}, case
+        for name, value in flat(record):
+            if isinstance(value, float):
+                assert float(found[name]) == value, f"{case}: {name}"
+            elif isinstance(value, str):
+                assert found[name] == value, f"{case}: {name}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--damier", required=True)
+    options = parser.parse_args()
+    schema = json.loads((ROOT / "docs" / "record.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    damier = str(pathlib.Path(options.damier).resolve())
+    os.environ.update(OMP_NUM_THREADS="1", NO_SUCH_SECRET="NO_SUCH_SECRET")
+    with tempfile.TemporaryDirectory(prefix="damier-records-") as scratch:
+        os.chdir(scratch)
+        os.environ["XDG_CACHE_HOME"] = scratch
+        for number, case in enumerate(CASES.strip().splitlines()):
+            first, *rest = case.split()
+            ranks, words = (int(first), rest) if first.isdigit() else (1, [first, *rest])
+            json_file, csv_file = pathlib.Path(f"{number}.jsonl"), pathlib.Path(f"{number}.csv")
+            run(damier, ranks, *words, "-q", "--json", json_file, "--csv", csv_file)
+            records = check_json(validator, json_file, case)
+            check_csv(csv_file, records, case)
+            print("passed ", case)
+        mixed = dict(records[0], surprise=1)
+        assert list(validator.iter_errors(mixed)), "the schema allows what it does not know"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+/* The largest product that fills a part of the memory. */
+#include "plan_cases.h"
+
+#include "plan/filling.h"
+
+static dm_status planned(int64_t n, const char *machine_text, double part) {
+  dm_problem problem = problem_of(n, n, n, DM_F64);
+  dm_machine machine = machine_of(machine_text);
+  const dm_wishes none = {0};
+  dm_plan plan;
+  problem.from_files = false;
+  machine.host_bytes = (int64_t)((double)machine.host_bytes * part);
+  machine.device_bytes = (int64_t)((double)machine.device_bytes * part);
+  return dm_plan_choose(&problem, &machine, 4, &none, &plan);
+}
+
+static void fills_and_no_more(void **state) {
+  (void)state;
+  static const char *const machines[] = {"ranks=4 memory=8GiB",
+                                         "gpu=h200 gpus=4 links=device memory=256GiB"};
+  for (int i = 0; i < 2; i++)
+    for (int part = 1; part <= 4; part++) {
+      const double fill = part / 4.0;
+      const dm_problem problem = problem_of(1, 1, 1, DM_F64);
+      dm_problem in_memory = problem;
+      const dm_machine machine = machine_of(machines[i]);
+      const dm_wishes none = {0};
+      int64_t n;
+      in_memory.from_files = false;
+      must(dm_plan_fill(&in_memory, &machine, 4, &none, fill, &n));
+      assert_true(n % 64 == 0);
+      must(planned(n, machines[i], fill));
+      must_fail(planned(n + 64, machines[i], fill), DM_E_FIT, "needs");
+    }
+}
+
+static void what_cannot_be_filled_is_refused(void **state) {
+  (void)state;
+  const dm_problem problem = problem_of(1, 1, 1, DM_F64);
+  dm_machine machine = machine_of("ranks=4");
+  const dm_wishes none = {0}, large = {.pm = 5};
+  int64_t n;
+  must_fail(dm_plan_fill(&problem, &machine, 4, &none, 0.8, &n), DM_E_USAGE, "no limit");
+  machine.host_bytes = 4096;
+  must_fail(dm_plan_fill(&problem, &machine, 4, &none, 0.8, &n), DM_E_FIT, "needs");
+  machine.host_bytes = 1 << 30;
+  must_fail(dm_plan_fill(&problem, &machine, 4, &large, 0.8, &n), DM_E_USAGE, "more than the 4");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(fills_and_no_more),
+      cmocka_unit_test(what_cannot_be_filled_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
