@@ -21,6 +21,13 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
 /* DM_E_IO where PART is being written; with FORCE a leftover is removed if REMOVE is given. */
 dm_status dm_output_leftover(const dm_location *at, const char *part, bool force, bool remove);
 
+/* Makes PATH an HDF5 file with OUT's dataset and nothing else; sets OUT's offset. (output_create.c)
+ */
+dm_status dm_output_write_structure(dm_output_file *out, const char *path);
+
+/* Reserves BYTES of the disk for the open part file; DM_E_FIT. */
+dm_status dm_output_reserve(const dm_output_file *out, int fd, int64_t bytes);
+
 /* Waits until PATH, opened with FLAGS, is on the disk; a directory only where that can be asked. */
 dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags);
 

@@ -45,7 +45,7 @@ static dm_status commit(dm_run *run, const dm_generate *g, const dm_output_file 
   dm_attributes *attributes = malloc(sizeof *attributes);
   if (!attributes) return dm_fail(DM_E_FIT, "no memory for the provenance");
   dm_status status = describe(run, g, attributes);
-  if (!status) status = dm_output_commit(file, attributes, g->force);
+  if (!status) status = dm_output_commit(file, attributes, NULL, 0, g->force);
   free(attributes);
   return status;
 }

@@ -218,7 +218,7 @@ static dm_status commit(job *j, const dm_verdict *verdict) {
     dm_attributes *attributes = malloc(sizeof *attributes);
     status = attributes ? dm_provenance_of(j->multiply, &j->setup, j->run, verdict, attributes)
                         : dm_fail(DM_E_FIT, "no memory for the provenance");
-    if (!status) status = dm_output_commit(&j->file, attributes, j->multiply->force);
+    if (!status) status = dm_output_commit(&j->file, attributes, NULL, 0, j->multiply->force);
     j->created = status != DM_OK;
     free(attributes);
   }
