@@ -28,7 +28,8 @@ struct dm_journal {
   uint64_t key; /* the header's checksum: records of another journal are not this one's */
   dm_tile_record *records;
   int64_t count, bytes; /* good records, and of the file when it was opened */
-  bool failed;          /* what the disk holds is not known: nothing more is appended */
+  bool existed;
+  bool failed; /* what the disk holds is not known: nothing more is appended */
 };
 
 static dm_status path_of(const dm_location *at, char path[DM_PATH + SUFFIX]) {
@@ -92,7 +93,10 @@ static bool still_named(const dm_journal *journal) {
 }
 
 static dm_status open_locked(dm_journal *journal, bool *locked) {
-  journal->fd = open(journal->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  journal->fd = open(journal->path, flags);
+  journal->existed = journal->fd >= 0;
+  if (journal->fd < 0 && errno == ENOENT) journal->fd = open(journal->path, flags | O_CREAT, 0666);
   if (journal->fd < 0) return failed(journal, "opened");
   int refused;
   do refused = flock(journal->fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
@@ -132,6 +136,10 @@ dm_journal_state dm_journal_state_of(const dm_journal *journal) {
   return journal->state;
 }
 
+bool dm_journal_existed(const dm_journal *journal) {
+  return journal->existed;
+}
+
 const dm_attributes *dm_journal_fields(const dm_journal *journal) {
   return &journal->fields;
 }
@@ -160,9 +168,17 @@ static dm_status cut(dm_journal *journal, int64_t bytes) {
   return DM_OK;
 }
 
+dm_status dm_journal_clear(dm_journal *journal) {
+  DM_TRY(cut(journal, 0));
+  if (fsync(journal->fd) < 0) return failed(journal, "synced");
+  journal->state = DM_JOURNAL_NEW;
+  journal->count = 0;
+  return DM_OK;
+}
+
 dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   char *text;
-  DM_TRY(cut(journal, 0));
+  DM_TRY(dm_journal_clear(journal));
   DM_TRY(dm_buffer_alloc(DM_HEADER, (void **)&text));
   dm_header_make(fields, text, &journal->key);
   dm_status status = write_at(journal, text, DM_HEADER, 0);
@@ -174,7 +190,6 @@ dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   DM_TRY(dm_output_sync_path(&journal->at, directory, O_RDONLY | O_DIRECTORY));
   if (fields != &journal->fields) journal->fields = *fields;
   journal->bytes = DM_HEADER;
-  journal->count = 0;
   journal->state = DM_JOURNAL_PRESENT;
   return DM_OK;
 }

@@ -15,8 +15,8 @@
 typedef struct dm_tile_record {
   int64_t sequence; /* 0, 1, 2, ...: set by dm_journal_append */
   int64_t row, col, rows, cols;
-  uint64_t checksum; /* as of dm_checksum_view */
-  int64_t run;       /* how many runs had worked on C before the one that computed it */
+  uint64_t checksum; /* as of dm_checksum_view (io/checksum.h) */
+  int64_t run;       /* that computed it: 0 for the first, then one more for each resumption */
   uint64_t own;      /* checksum of this record: set by dm_journal_append */
 } dm_tile_record;
 
@@ -37,6 +37,9 @@ void dm_journal_close(dm_journal *journal); /* NULL is allowed */
 
 dm_journal_state dm_journal_state_of(const dm_journal *journal);
 
+/* Whether there was a file before: an earlier run got at least as far as opening it. */
+bool dm_journal_existed(const dm_journal *journal);
+
 /* Of a journal that is present: its texts, and the COUNT records up to the first that is torn or
  * damaged; they belong to the journal. */
 const dm_attributes *dm_journal_fields(const dm_journal *journal);
@@ -44,6 +47,9 @@ const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *cou
 
 /* Bytes behind the last good record that were not trusted. */
 int64_t dm_journal_dropped(const dm_journal *journal);
+
+/* Empties the journal: what it said holds no more. */
+dm_status dm_journal_clear(dm_journal *journal);
 
 /* Empties the journal and writes a new header; it is on the disk afterwards. */
 dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields);

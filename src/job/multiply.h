@@ -45,6 +45,8 @@ typedef struct dm_multiply {
   dm_equation equation;
   dm_engine engine;
   bool verify, force;
+  bool checkpoint;            /* tiles are recorded, so that a run that ends early can be resumed */
+  double checkpoint_interval; /* seconds; 0: every tile as soon as it is there */
 } dm_multiply;
 
 /* "auto", "f64", "f32", "tf32"; false for anything else. */

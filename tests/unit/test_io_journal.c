@@ -38,6 +38,7 @@ static dm_location written(const char *folder, char path[DM_PATH + 16]) {
   unlink(path);
   dm_journal *journal = opened(&location);
   assert_int_equal(dm_journal_state_of(journal), DM_JOURNAL_NEW);
+  assert_false(dm_journal_existed(journal));
   expect_error(dm_journal_append(journal, (dm_tile_record[1]){{0}}, 1), DM_E_BUG, "appended");
   expect_ok(dm_journal_begin(journal, facts()));
   dm_tile_record list[] = {tile(0), tile(1), tile(2)};
@@ -67,6 +68,7 @@ static void test_round_trip(void **state) {
   expect_records(journal, RECORDS);
   assert_memory_equal(dm_journal_fields(journal), facts(), sizeof(dm_attributes));
   assert_int_equal(dm_journal_dropped(journal), 0);
+  assert_true(dm_journal_existed(journal));
   expect_ok(dm_journal_remove(journal));
   dm_journal_close(journal);
   assert_true(access(path, F_OK) < 0);
