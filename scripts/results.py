@@ -18,7 +18,7 @@ from tables import estimate, machine_ranks, median, met, milliseconds, origin, t
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 GOAL_CPU, GOAL_GPU, GOAL_IO, GOAL_UNPACK = 1.05, 0.98, 0.90, 0.80
-GOAL_SCALAPACK, GOAL_SLOW = 1.00, 1.10
+GOAL_SCALAPACK, GOAL_SLOW, GOAL_CHECKPOINT = 1.00, 1.10, 1.02
 GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
 
 
@@ -178,11 +178,31 @@ def unpack_table(records):
     return table(head, rows) + origin(records)
 
 
+def checkpoint_table(records):
+    """The same product with and without checkpoints, in turns."""
+    off = [r["times"]["total_s"] for r in records if "--no-checkpoint" in r["command"]]
+    rows = []
+    for name, words in (("60 s, the default", "--checkpoint "), ("1 s", "--checkpoint-interval 1s")):
+        on = [r for r in records if words in r["command"]]
+        pairs = list(zip([r["times"]["total_s"] for r in on], off))
+        if not pairs:
+            continue
+        ratios = [a / b for a, b in pairs]
+        rows.append((on[0]["problem"]["shape"], machine_ranks(on[0]), name, len(pairs),
+                     estimate([a for a, _ in pairs], 2), estimate([b for _, b in pairs], 2),
+                     estimate(ratios, 3),
+                     met("≤", GOAL_CHECKPOINT, median(ratios) <= GOAL_CHECKPOINT)))
+    head = ("m × n × k", "ranks", "interval", "pairs", "time, s", "without, s", "time / without", "goal")
+    return table(head, rows) + origin(records)
+
+
 def kind_of(record):
     if "link_bits" in record:
         return "slow links"
     if record["file"] == "scalapack":
         return "scalapack"
+    if record["verb"] == "multiply":
+        return "checkpoint"
     if record["verb"] == "bench io":
         return "unpack" if "unpack_s" in record["repetitions"] else "io"
     if record["verb"] == "bench kernels":
@@ -200,6 +220,7 @@ PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table)
                             "slow links": ("slow links", slow_links_table),
                             "links": ("links", links_table),
                             "io": ("io", io_table), "unpack": ("unpack", unpack_table)},
+         "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},
          "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
          | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()}}
 

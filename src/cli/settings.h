@@ -39,12 +39,13 @@ typedef struct dm_settings {
   bool force, reproducible, verify, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
   bool shuffle;
-  bool full, against_library, against_local, dry_run, slurm;
+  bool full, checkpoint, against_library, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
   int backend, transport, from, kind, rates;
   double alpha[2], beta[2];
   double phi, value, time, budget, precision, fill; /* parts of 1 */
   double time_limit, hang_timeout, within;          /* seconds; 0: none */
+  double checkpoint_interval;                       /* seconds */
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
   int64_t panel, memory[2], bytes; /* memory: host, device */

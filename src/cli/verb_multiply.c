@@ -48,6 +48,8 @@ static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_rec
       .form = dm_cli_form(s),
       .verify = s->verify,
       .force = s->force,
+      .checkpoint = s->checkpoint,
+      .checkpoint_interval = s->checkpoint_interval,
   };
   return dm_multiply_run(run, &job, record);
 }

@@ -17,7 +17,7 @@
 #include "io/naming.h"
 #include "io/output_file.h"
 
-enum { RECORD = sizeof(dm_record_of_tile), SUFFIX = 16 };
+enum { RECORD = sizeof(dm_tile_record), SUFFIX = 16 };
 
 struct dm_journal {
   dm_location at;
@@ -26,9 +26,10 @@ struct dm_journal {
   dm_journal_state state;
   dm_attributes fields;
   uint64_t key; /* the header's checksum: records of another journal are not this one's */
-  dm_record_of_tile *records;
+  dm_tile_record *records;
   int64_t count, bytes; /* good records, and of the file when it was opened */
-  bool failed;          /* what the disk holds is not known: nothing more is appended */
+  bool existed;
+  bool failed; /* what the disk holds is not known: nothing more is appended */
 };
 
 static dm_status path_of(const dm_location *at, char path[DM_PATH + SUFFIX]) {
@@ -49,7 +50,7 @@ static dm_status in_use(const dm_location *at) {
                  "wait for it, or name another output");
 }
 
-static bool is_good(const dm_journal *journal, const dm_record_of_tile *record, int64_t place) {
+static bool is_good(const dm_journal *journal, const dm_tile_record *record, int64_t place) {
   return record->sequence == place &&
          record->own == dm_checksum_bytes(record, RECORD - sizeof record->own, journal->key);
 }
@@ -70,7 +71,7 @@ static dm_status take_records(dm_journal *journal, const char *text) {
   const int64_t most = (journal->bytes - DM_HEADER) / RECORD;
   DM_TRY(dm_buffer_zeroed(most, RECORD, (void **)&journal->records));
   for (; journal->count < most; journal->count++) {
-    dm_record_of_tile *next = &journal->records[journal->count];
+    dm_tile_record *next = &journal->records[journal->count];
     memcpy(next, text + DM_HEADER + journal->count * RECORD, RECORD);
     if (!is_good(journal, next, journal->count)) break;
   }
@@ -92,7 +93,10 @@ static bool still_named(const dm_journal *journal) {
 }
 
 static dm_status open_locked(dm_journal *journal, bool *locked) {
-  journal->fd = open(journal->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  journal->fd = open(journal->path, flags);
+  journal->existed = journal->fd >= 0;
+  if (journal->fd < 0 && errno == ENOENT) journal->fd = open(journal->path, flags | O_CREAT, 0666);
   if (journal->fd < 0) return failed(journal, "opened");
   int refused;
   do refused = flock(journal->fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
@@ -132,11 +136,15 @@ dm_journal_state dm_journal_state_of(const dm_journal *journal) {
   return journal->state;
 }
 
+bool dm_journal_existed(const dm_journal *journal) {
+  return journal->existed;
+}
+
 const dm_attributes *dm_journal_fields(const dm_journal *journal) {
   return &journal->fields;
 }
 
-const dm_record_of_tile *dm_journal_records(const dm_journal *journal, int64_t *count) {
+const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *count) {
   *count = journal->count;
   return journal->records;
 }
@@ -160,9 +168,17 @@ static dm_status cut(dm_journal *journal, int64_t bytes) {
   return DM_OK;
 }
 
+dm_status dm_journal_clear(dm_journal *journal) {
+  DM_TRY(cut(journal, 0));
+  if (fsync(journal->fd) < 0) return failed(journal, "synced");
+  journal->state = DM_JOURNAL_NEW;
+  journal->count = 0;
+  return DM_OK;
+}
+
 dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   char *text;
-  DM_TRY(cut(journal, 0));
+  DM_TRY(dm_journal_clear(journal));
   DM_TRY(dm_buffer_alloc(DM_HEADER, (void **)&text));
   dm_header_make(fields, text, &journal->key);
   dm_status status = write_at(journal, text, DM_HEADER, 0);
@@ -174,12 +190,15 @@ dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   DM_TRY(dm_output_sync_path(&journal->at, directory, O_RDONLY | O_DIRECTORY));
   if (fields != &journal->fields) journal->fields = *fields;
   journal->bytes = DM_HEADER;
-  journal->count = 0;
   journal->state = DM_JOURNAL_PRESENT;
   return DM_OK;
 }
 
-static dm_status append(dm_journal *journal, dm_record_of_tile *records, int64_t count) {
+void dm_journal_keep(dm_journal *journal, int64_t count) {
+  if (count < journal->count) journal->count = count;
+}
+
+static dm_status append(dm_journal *journal, dm_tile_record *records, int64_t count) {
   const int64_t end = DM_HEADER + journal->count * RECORD;
   if (journal->bytes != end) DM_TRY(cut(journal, end));
   for (int64_t i = 0; i < count; i++) {
@@ -193,7 +212,7 @@ static dm_status append(dm_journal *journal, dm_record_of_tile *records, int64_t
   return DM_OK;
 }
 
-dm_status dm_journal_append(dm_journal *journal, dm_record_of_tile *records, int64_t count) {
+dm_status dm_journal_append(dm_journal *journal, dm_tile_record *records, int64_t count) {
   if (journal->failed || journal->state != DM_JOURNAL_PRESENT)
     return dm_fail_at(DM_E_BUG, &journal->at, "nothing can be appended to its journal");
   if (count == 0) return DM_OK;

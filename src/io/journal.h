@@ -12,15 +12,15 @@
 #include "io/dataset.h"
 
 /* A tile of C that is on the disk.  Where two records name the same tile, the later one holds. */
-typedef struct dm_record_of_tile {
+typedef struct dm_tile_record {
   int64_t sequence; /* 0, 1, 2, ...: set by dm_journal_append */
   int64_t row, col, rows, cols;
-  uint64_t checksum; /* as of dm_checksum_view */
-  int64_t run;       /* how many runs had worked on C before the one that computed it */
+  uint64_t checksum; /* as of dm_checksum_view (io/checksum.h) */
+  int64_t run;       /* that computed it: 0 for the first, then one more for each resumption */
   uint64_t own;      /* checksum of this record: set by dm_journal_append */
-} dm_record_of_tile;
+} dm_tile_record;
 
-_Static_assert(sizeof(dm_record_of_tile) == 64, "records have a fixed size");
+_Static_assert(sizeof(dm_tile_record) == 64, "records have a fixed size");
 
 typedef enum dm_journal_state {
   DM_JOURNAL_NEW,     /* there is none, or one that never got as far as its first record */
@@ -37,20 +37,29 @@ void dm_journal_close(dm_journal *journal); /* NULL is allowed */
 
 dm_journal_state dm_journal_state_of(const dm_journal *journal);
 
+/* Whether there was a file before: an earlier run got at least as far as opening it. */
+bool dm_journal_existed(const dm_journal *journal);
+
 /* Of a journal that is present: its texts, and the COUNT records up to the first that is torn or
  * damaged; they belong to the journal. */
 const dm_attributes *dm_journal_fields(const dm_journal *journal);
-const dm_record_of_tile *dm_journal_records(const dm_journal *journal, int64_t *count);
+const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *count);
 
 /* Bytes behind the last good record that were not trusted. */
 int64_t dm_journal_dropped(const dm_journal *journal);
 
+/* Empties the journal: what it said holds no more. */
+dm_status dm_journal_clear(dm_journal *journal);
+
 /* Empties the journal and writes a new header; it is on the disk afterwards. */
 dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields);
 
+/* Distrusts all but the first COUNT records: what is appended replaces the others. */
+void dm_journal_keep(dm_journal *journal, int64_t count);
+
 /* Appends COUNT records and waits until they are on the disk.  After an error the journal on the
  * disk is as it was, or longer by good records or one torn one; nothing more may be appended. */
-dm_status dm_journal_append(dm_journal *journal, dm_record_of_tile *records, int64_t count);
+dm_status dm_journal_append(dm_journal *journal, dm_tile_record *records, int64_t count);
 
 /* Removes the file: C has its name, or there is nothing to resume. */
 dm_status dm_journal_remove(dm_journal *journal);

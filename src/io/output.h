@@ -6,6 +6,7 @@
 
 #include "core/view.h"
 #include "io/dataset.h"
+#include "io/journal.h"
 
 /* Plain data, sent from rank 0 to all. */
 typedef struct dm_output_file {
@@ -28,6 +29,12 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
 dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
                            bool force, dm_output_file *file);
 
+/* The part file that an earlier run left, whose data begins at OFFSET: its structure is written
+ * anew, so that whatever a broken-off commit did to it is undone, and its space reserved again. Its
+ * data stays as it is, to be checked.  *there is false where there is no such file. */
+dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
+                           int64_t offset, dm_output_file *file, bool *there);
+
 typedef struct dm_output dm_output;
 
 dm_status dm_output_open(const dm_output_file *file, dm_output **output);
@@ -40,9 +47,18 @@ dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view v
 dm_status dm_output_sync(dm_output *output);
 dm_status dm_output_close(dm_output *output); /* NULL is allowed */
 
+/* The same by a thread, while the caller goes on; one at a time for each output.  Where no thread
+ * can be had, dm_output_syncing does it. */
+dm_status dm_output_sync_start(dm_output *output);
+
+/* *done: none is under way; an error is that of the sync.  WAIT: until it is done. */
+dm_status dm_output_syncing(dm_output *output, bool wait, bool *done);
+
 /* Rank 0, after all ranks agreed that their data is on the disk, and closed the output: provenance,
- * fsync, rename.  Where the name was taken meanwhile (DM_E_IO), the part file stays. */
-dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *provenance, bool force);
+ * the checksums of COUNT tiles as dataset /.damier/tiles, fsync, rename.  Where the name was taken
+ * meanwhile (DM_E_IO), the part file stays. */
+dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *provenance,
+                           const dm_tile_record *tiles, int64_t count, bool force);
 
 /* Rank 0: removes the part file. */
 void dm_output_discard(const dm_output_file *file);

@@ -68,7 +68,9 @@ static dm_status check_part(const dm_location *at, bool force, const dm_dataset 
     DM_TRY(check_inputs(at, &info, inputs, count));
     if (replaced) DM_TRY(check_inputs(at, &info, replaced, 1));
   }
-  return dm_output_leftover(at, part, force, false);
+  bool resumable;
+  DM_TRY(dm_journal_look(at, &resumable));
+  return resumable ? DM_OK : dm_output_leftover(at, part, force, false);
 }
 
 dm_status dm_output_check(dm_location *location, const char *default_name, bool force,

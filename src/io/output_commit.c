@@ -7,6 +7,7 @@
 #include "io/hdf5_attribute.h"
 #include "io/hdf5_use.h"
 #include "io/output_file.h"
+#include "io/output_tiles.h"
 
 static dm_status write_attributes(const dm_output_file *file, hid_t set,
                                   const dm_attributes *provenance) {
@@ -16,7 +17,8 @@ static dm_status write_attributes(const dm_output_file *file, hid_t set,
 }
 
 /* Opens the part file with HDF5, and closes it so that everything is with the system. */
-static dm_status complete(const dm_output_file *file, const dm_attributes *provenance) {
+static dm_status complete(const dm_output_file *file, const dm_attributes *provenance,
+                          const dm_tile_record *tiles, int64_t count) {
   DM_TRY(dm_h5_start(false));
   hid_t access = dm_h5_unlocked(), h5 = -1, set = -1;
   if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
@@ -24,6 +26,7 @@ static dm_status complete(const dm_output_file *file, const dm_attributes *prove
   if (h5 >= 0) set = H5Dopen2(h5, file->at.dataset, H5P_DEFAULT);
   dm_status status = set < 0 ? dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be reopened", file->part)
                              : write_attributes(file, set, provenance);
+  if (!status && count > 0) status = dm_output_write_tiles(&file->at, h5, tiles, count);
   if (!status && H5Fflush(h5, H5F_SCOPE_LOCAL) < 0)
     status = dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be flushed", file->part);
   if (set >= 0 && H5Dclose(set) < 0 && !status)
@@ -71,9 +74,9 @@ static dm_status give_name(const dm_output_file *file, bool force) {
 }
 
 dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *provenance,
-                           bool force) {
+                           const dm_tile_record *tiles, int64_t count, bool force) {
   char directory[DM_PATH];
-  DM_TRY(complete(file, provenance));
+  DM_TRY(complete(file, provenance, tiles, count));
   DM_TRY(dm_output_sync_path(&file->at, file->part, O_RDWR | O_NOFOLLOW));
   DM_TRY(give_name(file, force));
   dm_output_directory(file->at.file, directory);

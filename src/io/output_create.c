@@ -55,22 +55,22 @@ static dm_status fill_file(hid_t file, dm_output_file *out, const dm_output_form
   return status;
 }
 
-dm_status dm_output_structure(dm_output_file *out, const dm_output_form *form) {
+dm_status dm_output_structure(dm_output_file *out, const char *path, const dm_output_form *form) {
   DM_TRY(dm_h5_start(false));
   hid_t access = dm_h5_unlocked(), file = -1;
   if (access >= 0 && H5Pset_alignment(access, ALIGN_FROM, ALIGNMENT) >= 0 &&
       H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
-    file = H5Fcreate(out->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-  dm_status status = file < 0 ? dm_h5_fail(DM_E_IO, &out->at, "'%s' cannot be created", out->part)
+    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  dm_status status = file < 0 ? dm_h5_fail(DM_E_IO, &out->at, "'%s' cannot be created", path)
                               : fill_file(file, out, form);
   if (file >= 0 && H5Fclose(file) < 0 && !status)
-    status = dm_h5_fail(DM_E_IO, &out->at, "'%s' cannot be closed", out->part);
+    status = dm_h5_fail(DM_E_IO, &out->at, "'%s' cannot be closed", path);
   if (access >= 0) H5Pclose(access);
   return status;
 }
 
 /* So that a full disk shows now and not after hours. */
-static dm_status reserve(const dm_output_file *out, int fd, int64_t bytes) {
+dm_status dm_output_reserve(const dm_output_file *out, int fd, int64_t bytes) {
   int failed;
   do failed = fallocate(fd, 0, 0, (off_t)bytes) < 0 ? errno : 0;
   while (failed == EINTR);
@@ -102,13 +102,13 @@ static dm_status reserve(const dm_output_file *out, int fd, int64_t bytes) {
 static dm_status create_locked(dm_output_file *out, int fd, int64_t bytes) {
   if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
     return dm_fail_at(DM_E_IO, &out->at, "another run is writing '%s'", out->part);
-  DM_TRY(dm_output_structure(out, NULL));
+  DM_TRY(dm_output_structure(out, out->part, NULL));
   struct stat info;
   if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &out->at, "fstat: %s", strerror(errno));
   /* Longer than HDF5 made it would be, for HDF5, a damaged file. */
   if ((int64_t)info.st_size < out->offset + bytes)
     return dm_fail_at(DM_E_IO, &out->at, "'%s' is too short after its creation", out->part);
-  DM_TRY(reserve(out, fd, (int64_t)info.st_size));
+  DM_TRY(dm_output_reserve(out, fd, (int64_t)info.st_size));
   if (fsync(fd) < 0) return dm_fail_at(DM_E_IO, &out->at, "fsync: %s", strerror(errno));
   return DM_OK;
 }

@@ -22,9 +22,12 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
 /* DM_E_IO where PART is being written; with FORCE a leftover is removed if REMOVE is given. */
 dm_status dm_output_leftover(const dm_location *at, const char *part, bool force, bool remove);
 
-/* Writes the structure of OUT's file, called OUT->part and there already: the dataset in FORM
- * (NULL: contiguous; OUT->offset is filled), marked as incomplete. */
-dm_status dm_output_structure(dm_output_file *out, const dm_output_form *form);
+/* Makes PATH, which may be there, an HDF5 file with OUT's dataset in FORM (NULL: contiguous;
+ * OUT->offset is filled) and nothing else, marked as incomplete.  (output_create.c) */
+dm_status dm_output_structure(dm_output_file *out, const char *path, const dm_output_form *form);
+
+/* Reserves BYTES of the disk for the open part file; DM_E_FIT. */
+dm_status dm_output_reserve(const dm_output_file *out, int fd, int64_t bytes);
 
 /* Waits until PATH, opened with FLAGS, is on the disk; a directory only where that can be asked. */
 dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags);

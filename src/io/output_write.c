@@ -1,5 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -12,7 +14,12 @@
 struct dm_output {
   dm_output_file file;
   int fd;
+  pthread_t syncer;
+  bool threaded, syncing;
+  atomic_int outcome; /* of the sync under way: UNKNOWN, or its errno */
 };
+
+enum { UNKNOWN = -1 };
 
 static dm_status open_part(const dm_output_file *file, int *fd) {
   struct stat info;
@@ -64,18 +71,49 @@ dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view v
   return dm_batch_flush(&batch);
 }
 
+/* Not tried again: after a failure the kernel may call the lost pages clean. */
+static dm_status outcome_of(const dm_output *output, int number) {
+  if (!number) return DM_OK;
+  return dm_fail_at(DM_E_IO, &output->file.at, "'%s' could not be made safe on the disk: %s",
+                    output->file.part, strerror(number));
+}
+
 dm_status dm_output_sync(dm_output *output) {
-  /* Not tried again: after a failure the kernel may call the lost pages clean. */
-  if (fdatasync(output->fd) < 0)
-    return dm_fail_at(DM_E_IO, &output->file.at, "'%s' could not be made safe on the disk: %s",
-                      output->file.part, strerror(errno));
+  return outcome_of(output, fdatasync(output->fd) < 0 ? errno : 0);
+}
+
+static void *sync_behind(void *argument) {
+  dm_output *output = argument;
+  atomic_store(&output->outcome, fdatasync(output->fd) < 0 ? errno : 0);
+  return NULL;
+}
+
+dm_status dm_output_sync_start(dm_output *output) {
+  if (output->syncing) return dm_fail_at(DM_E_BUG, &output->file.at, "is being synced already");
+  output->syncing = true;
+  atomic_store(&output->outcome, UNKNOWN);
+  output->threaded = pthread_create(&output->syncer, NULL, sync_behind, output) == 0;
   return DM_OK;
+}
+
+dm_status dm_output_syncing(dm_output *output, bool wait, bool *done) {
+  *done = !output->syncing;
+  if (*done) return DM_OK;
+  if (output->threaded && !wait && atomic_load(&output->outcome) == UNKNOWN) return DM_OK;
+  if (output->threaded)
+    pthread_join(output->syncer, NULL);
+  else
+    sync_behind(output);
+  output->syncing = false;
+  *done = true;
+  return outcome_of(output, atomic_load(&output->outcome));
 }
 
 dm_status dm_output_close(dm_output *output) {
   if (!output) return DM_OK;
-  dm_status status = DM_OK;
-  if (close(output->fd) < 0 && errno != EINTR)
+  bool done;
+  dm_status status = dm_output_syncing(output, true, &done);
+  if (close(output->fd) < 0 && errno != EINTR && !status)
     status = dm_fail_at(DM_E_IO, &output->file.at, "'%s': close: %s", output->file.part,
                         strerror(errno));
   free(output);

@@ -100,7 +100,7 @@ static dm_status pack_from(dm_packing *p, dm_output_file *to, int threads) {
   dm_status status = DM_OK;
   if (flock(made, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
     status = dm_fail_at(DM_E_IO, &to->at, "another run is writing '%s'", to->part);
-  if (!status) status = dm_output_structure(to, p->form);
+  if (!status) status = dm_output_structure(to, to->part, p->form);
   if (!status) status = pack_open(p, to, made, threads);
   dm_packing_close(p);
   if (status) unlink(to->part);

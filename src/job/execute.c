@@ -321,8 +321,9 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
     DM_TRY(dm_halt_poll(&x.halt, x.begun, finished));
     if (calls->progress && x.products_done != reported && kinds & 1u << DM_STEP_GEMM) {
       reported = x.products_done;
-      calls->progress(calls->context, reported,
-                      dm_range_size(task->panels) * (dm_plan_tiles(task->plan) - task->plan->done));
+      DM_TRY(calls->progress(calls->context, reported,
+                             dm_range_size(task->panels) *
+                                 (dm_plan_tiles(task->plan) - task->plan->done)));
     }
     if (!moved && !multiplying(&x)) sched_yield();
   }

@@ -46,7 +46,8 @@ static dm_status commit(dm_run *run, const dm_generate *g, const dm_output_file 
   dm_attributes *attributes = malloc(sizeof *attributes);
   if (!attributes) return dm_fail(DM_E_FIT, "no memory for the provenance");
   dm_status status = describe(run, g, attributes);
-  if (!status) status = dm_put_in_place(run, file, &g->form, g->io_threads, attributes, g->force);
+  if (!status)
+    status = dm_put_in_place(run, file, &g->form, g->io_threads, attributes, NULL, 0, g->force);
   free(attributes);
   return status;
 }

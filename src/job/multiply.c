@@ -17,6 +17,7 @@
 #include "job/store.h"
 #include "job/verdict.h"
 #include "job/verify.h"
+#include "plan/tiles.h"
 
 /* One multiplication from files to a file; what is open, so that it can be closed in one place. */
 typedef struct job {
@@ -32,7 +33,9 @@ typedef struct job {
   dm_output_form form; /* completed */
   dm_passing passing;
   dm_output_file file;
-  bool created;
+  int64_t taken_up; /* tiles of an earlier run, */
+  bool from_files;  /* for whose sake C is verified as it is in the file */
+  bool keep_part;
   dm_progress progress;
   dm_pulse moves; /* of readers while panels are multiplied: there nobody stops alone */
   double started;
@@ -59,6 +62,7 @@ static dm_status store(void *context, dm_task *task) {
   job *j = context;
   const double start = dm_now(), verified = task->phases.verify;
   dm_status status = dm_store_block(task, &j->sink);
+  if (!status) status = dm_checkpoint_stored(j->sink.checkpoint, task->tile);
   task->phases.write += dm_now() - start - (task->phases.verify - verified);
   return status;
 }
@@ -70,10 +74,32 @@ static dm_status moves(void *context) {
   return DM_OK;
 }
 
-static void progress(void *context, int64_t done, int64_t total) {
+static int64_t bytes_read(const job *j) {
+  int64_t bytes = j->sink.old ? dm_reader_bytes(j->sink.old) : 0;
+  for (int x = 0; x < 2; x++) bytes += dm_reader_bytes(j->source[x].reader);
+  return bytes;
+}
+
+/* Part of the work that stands in the tiles of an earlier run. */
+static double part_before(const job *j) {
+  return (double)j->taken_up / (double)dm_plan_tiles(&j->setup.plan);
+}
+
+static dm_status progress(void *context, int64_t done, int64_t total) {
   job *j = context;
   dm_watch_at(j->run->watch, done, total);
-  dm_progress_show(&j->progress, done, total);
+  if (total > 0)
+    dm_progress_show(&j->progress,
+                     (dm_standing){.done = part_before(j) + (double)done / (double)total,
+                                   .read = bytes_read(j),
+                                   .written = j->sink.written});
+  return dm_checkpoint_poll(j->sink.checkpoint);
+}
+
+static void start_progress(job *j) {
+  const dm_plan *plan = &j->setup.plan;
+  dm_progress_start(&j->progress, j->run, "multiplying", dm_product_flops(&plan->problem),
+                    part_before(j), dm_plan_used(plan));
 }
 
 static dm_status open_inputs(job *j) {
@@ -95,18 +121,13 @@ static dm_status open_inputs(job *j) {
   return DM_OK;
 }
 
-/* Rank 0 makes the file, the others learn where its data begins. */
 static dm_status open_output(job *j) {
-  const dm_problem *p = &j->setup.plan.problem;
-  dm_status status = DM_OK;
-  if (j->run->rank == 0) {
-    status = dm_output_create(&j->multiply->out, p->c, p->m, p->n, j->multiply->force, &j->file);
-    j->created = status == DM_OK;
-    if (!status) status = dm_put_room(&j->file, &j->form);
-  }
-  DM_TRY(dm_comm_agree(j->run->world, status));
-  DM_TRY(dm_comm_broadcast(j->run->world, &j->file, sizeof j->file, 0));
-  return dm_comm_agree(j->run->world, dm_output_open(&j->file, &j->sink.output));
+  DM_TRY(dm_checkpoint_begin(j->sink.checkpoint, &j->setup, &j->file, &j->taken_up));
+  j->setup.plan.done = j->taken_up;
+  DM_TRY(dm_comm_agree(j->run->world, j->run->rank == 0 ? dm_put_room(&j->file, &j->form) : DM_OK));
+  DM_TRY(dm_comm_agree(j->run->world, dm_output_open(&j->file, &j->sink.output)));
+  dm_checkpoint_watch(j->sink.checkpoint, j->sink.output);
+  return DM_OK;
 }
 
 /* The sum of k products of i8 must fit i32; it always does up to k = 131071. */
@@ -129,7 +150,7 @@ static dm_status read_shares(job *j) {
   DM_TRY(dm_comm_agree(j->run->world, dm_execute(&j->task, DM_LOADS, &calls)));
   DM_TRY(sums_fit(j));
   dm_run_phase(j->run, "checking A and B", 1);
-  return j->multiply->verify ? dm_check_operands(&j->task, j->sink.check) : DM_OK;
+  return j->setup.plan.problem.verify ? dm_check_operands(&j->task, j->sink.check) : DM_OK;
 }
 
 /* C in tiles: each is written when it is there; what does not stay in memory is read again. */
@@ -142,7 +163,7 @@ static dm_status multiply_tiles(job *j) {
                                .progress = progress,
                                .may_stop = true};
   j->passing.check = j->sink.check;
-  if (streams && j->multiply->verify) {
+  if (streams && j->sink.check) {
     dm_run_phase(j->run, "sampling B", 1);
     DM_TRY(dm_passing_sample(&j->passing, j->run, &j->setup.plan.problem, &j->source[DM_B]));
   }
@@ -153,7 +174,7 @@ static dm_status multiply_tiles(job *j) {
   DM_TRY(dm_comm_barrier(j->run->world));
   const double start = dm_now();
   const double others = phases->read + phases->check + phases->write + phases->verify;
-  dm_progress_start(&j->progress, j->run, "multiplying");
+  start_progress(j);
   DM_TRY(dm_execute(&j->task, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
   dm_progress_end(&j->progress);
   phases->multiply =
@@ -166,7 +187,7 @@ static dm_status multiply_panels(job *j) {
   dm_run_phase(j->run, "multiplying", 1);
   DM_TRY(dm_comm_barrier(j->run->world));
   double start = dm_now();
-  dm_progress_start(&j->progress, j->run, "multiplying");
+  start_progress(j);
   dm_trace_count_anew(&j->run->trace);
   DM_TRY(dm_execute(&j->task, DM_PRODUCTS, &calls));
   dm_progress_end(&j->progress);
@@ -185,43 +206,45 @@ static dm_status write_result(job *j, bool stored) {
   dm_status status = DM_OK;
   /* From here on nobody stops: what is left is short beside what would have to be done again. */
   dm_run_phase(j->run, "writing", DM_SYNC_PATIENCE);
-  if (!stored) status = dm_execute(&j->task, 1u << DM_STEP_STORE, &calls);
+  if (!stored)
+    status = dm_comm_agree(j->run->world, dm_execute(&j->task, 1u << DM_STEP_STORE, &calls));
   const double start = dm_now();
-  if (!status) status = dm_output_sync(j->sink.output);
+  if (!status) status = dm_checkpoint_flush(j->sink.checkpoint, false);
   status = dm_status_first(status, dm_output_close(j->sink.output));
   j->sink.output = NULL;
+  dm_checkpoint_watch(j->sink.checkpoint, NULL);
   DM_TRY(dm_comm_agree(j->run->world, status));
   j->task.phases.write += dm_now() - start;
   return DM_OK;
 }
 
-/* Where the panels that passed cannot tell, the files are read once more. */
+/* Where the panels that passed cannot tell, or an earlier run wrote part of C, the files are read.
+ */
 static dm_status judge_files(job *j, dm_verdict *verdict) {
   const dm_multiply *m = j->multiply;
+  const double start = dm_now();
   dm_verify verify = {.a = m->a,
                       .b = m->b,
-                      .c = {.at = m->out,
-                            .rows = j->file.rows,
-                            .cols = j->file.cols,
-                            .dtype = j->file.dtype,
-                            .offset = j->file.offset},
                       .has_c0 = m->has_c,
                       .c0 = m->c,
                       .equation = m->equation,
                       .tensor = j->setup.plan.gpu,
                       .norm = -1.0};
-  const int length = snprintf(verify.c.at.file, DM_PATH, "%.*s", DM_PATH - 1, j->file.part);
-  if (j->file.part[length]) return dm_fail(DM_E_BUG, "'%s' is too long", j->file.part);
-  dm_log_line(&j->run->log, DM_LOG_NOTE, "B has NaN, Inf or unlike rows: the files are read again");
-  DM_TRY(dm_comm_agree(j->run->world, dm_io_stamp(&verify.c)));
-  return dm_verify_residual(j->run, &verify, &j->setup.plan.problem, verdict);
+  DM_TRY(dm_comm_agree(j->run->world, dm_checkpoint_part(&j->file, &verify.c)));
+  DM_TRY(dm_verify_residual(j->run, &verify, &j->setup.plan.problem, verdict));
+  j->task.phases.verify += dm_now() - start;
+  return DM_OK;
 }
 
 static dm_status judge(job *j, dm_verdict *verdict) {
-  bool sound = true;
+  bool sound = !j->from_files;
   dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
-  if (dm_plan_streams(&j->setup.plan))
+  if (sound && dm_plan_streams(&j->setup.plan)) {
     DM_TRY(dm_freivalds_settle(j->sink.check, j->run->world, &sound));
+    if (!sound)
+      dm_log_line(&j->run->log, DM_LOG_NOTE,
+                  "B has NaN, Inf or unlike rows: the files are read again");
+  }
   return sound ? dm_freivalds_judge(j->sink.check, j->run->world, verdict)
                : judge_files(j, verdict);
 }
@@ -232,12 +255,14 @@ static dm_status commit(job *j, const dm_verdict *verdict) {
     dm_attributes *attributes = malloc(sizeof *attributes);
     status = attributes ? dm_provenance_of(j->multiply, &j->setup, j->run, verdict, attributes)
                         : dm_fail(DM_E_FIT, "no memory for the provenance");
+    int64_t count;
+    const dm_tile_record *tiles = dm_checkpoint_tiles(j->sink.checkpoint, &count);
     double start = dm_now();
     if (!status)
       status = dm_put_in_place(j->run, &j->file, &j->form, j->multiply->engine.io_threads,
-                               attributes, j->multiply->force);
+                               attributes, tiles, count, j->multiply->force);
     /* Where chunks could not be made the only copy of a result stays. */
-    j->created = status != DM_OK && !dm_output_is_chunked(&j->form);
+    j->keep_part = status != DM_OK && dm_output_is_chunked(&j->form);
     j->task.phases.commit = dm_now() - start;
     free(attributes);
   }
@@ -247,12 +272,6 @@ static dm_status commit(job *j, const dm_verdict *verdict) {
 static int64_t chunks_of(const dm_dataset *d) {
   if (d->layout != DM_CHUNKED) return 0;
   return dm_ceil_div(d->rows, d->chunk_rows) * dm_ceil_div(d->cols, d->chunk_cols);
-}
-
-static int64_t bytes_read(const job *j) {
-  int64_t bytes = j->sink.old ? dm_reader_bytes(j->sink.old) : 0;
-  for (int x = 0; x < 2; x++) bytes += dm_reader_bytes(j->source[x].reader);
-  return bytes;
 }
 
 static void record_inputs(const job *j, dm_record *record) {
@@ -302,29 +321,53 @@ static dm_status complete_form(dm_output_form *form, dm_problem *problem) {
   return dm_output_form_bytes(form, problem->c, problem->m, problem->n, &problem->beside_bytes);
 }
 
-static dm_status work(job *j, dm_record *record) {
+/* Reads, multiplies and writes the tiles that are not there yet. */
+static dm_status compute(job *j) {
   const dm_multiply *m = j->multiply;
-  dm_problem problem;
-  DM_TRY(dm_comm_agree(
-      j->run->world, dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, &problem)));
-  problem.verify = m->verify;
-  j->form = m->form;
-  DM_TRY(dm_comm_agree(j->run->world, complete_form(&j->form, &problem)));
-  DM_TRY(dm_setup_open(j->run, &m->engine, &problem, &j->setup));
-  DM_TRY(dm_comm_agree(j->run->world, open_inputs(j)));
-  if (m->verify)
+  const dm_problem *problem = &j->setup.plan.problem;
+  if (problem->verify)
     DM_TRY(
-        dm_comm_agree(j->run->world, dm_freivalds_new(&problem, m->equation.alpha, m->equation.beta,
+        dm_comm_agree(j->run->world, dm_freivalds_new(problem, m->equation.alpha, m->equation.beta,
                                                       j->setup.plan.gpu, &j->sink.check)));
-  DM_TRY(open_output(j));
   j->task_opened = true;
   DM_TRY(dm_task_open(j->run, &j->setup.plan, j->setup.backend, j->setup.transport, &j->task));
   const bool streams = dm_plan_streams(&j->setup.plan);
   const bool whole = !streams && dm_plan_tiles(&j->setup.plan) == 1;
   if (!streams) DM_TRY(read_shares(j));
   DM_TRY(whole ? multiply_panels(j) : multiply_tiles(j));
-  DM_TRY(write_result(j, !whole));
+  return write_result(j, !whole);
+}
 
+/* How large the factors are that an earlier run multiplied only the verification can tell. */
+static dm_status sums_known(const job *j, const dm_problem *p) {
+  if (!j->from_files || j->multiply->verify || p->work != DM_I8 || p->k <= 131071) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_USAGE, "i8 with k = %lld is not resumed without verification", (long long)p->k),
+      "leave out --no-verify");
+}
+
+static dm_status prepare(job *j) {
+  const dm_multiply *m = j->multiply;
+  dm_problem problem;
+  DM_TRY(dm_comm_agree(
+      j->run->world, dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, &problem)));
+  j->form = m->form;
+  DM_TRY(dm_comm_agree(j->run->world, complete_form(&j->form, &problem)));
+  DM_TRY(dm_checkpoint_open(j->run, m, &problem, &j->sink.checkpoint));
+  j->from_files = dm_checkpoint_recorded(j->sink.checkpoint) > 0;
+  problem.verify = m->verify && !j->from_files;
+  DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &problem)));
+  dm_engine engine = m->engine;
+  dm_checkpoint_impose(j->sink.checkpoint, &engine.wishes);
+  DM_TRY(dm_setup_open(j->run, &engine, &problem, &j->setup));
+  DM_TRY(dm_comm_agree(j->run->world, open_inputs(j)));
+  return open_output(j);
+}
+
+static dm_status work(job *j, dm_record *record) {
+  const dm_multiply *m = j->multiply;
+  DM_TRY(prepare(j));
+  if (j->taken_up < dm_plan_tiles(&j->setup.plan)) DM_TRY(compute(j));
   dm_verdict verdict;
   if (m->verify) DM_TRY(judge(j, &verdict));
   j->unpacked = dm_read_ahead_unpacked(j->ahead);
@@ -337,20 +380,30 @@ static dm_status work(job *j, dm_record *record) {
   if (record) record_result(j, &worst, m->verify ? &verdict : NULL, record);
   DM_TRY(dm_phases_by_rank(j->run, &j->task.phases, record));
   if (!m->verify || verdict.pass) return DM_OK;
-  j->created = false; /* what failed stays to be looked at, under a name that says unfinished */
+  j->keep_part = true; /* what failed stays to be looked at, under a name that says unfinished */
   return dm_hint(dm_verdict_status(&verdict, j->multiply->out.file),
                  "the result is kept as %s; %s was not touched", j->file.part, m->out.file);
+}
+
+/* What is there when a run is stopped is made safe and recorded. */
+static dm_status end_early(job *j, dm_status status) {
+  if (!status || status->code != DM_E_STOPPED || !status->agreed || !j->sink.checkpoint)
+    return status;
+  dm_status flushed = dm_checkpoint_flush(j->sink.checkpoint, true);
+  if (!flushed) return status;
+  dm_status_free(status);
+  return flushed;
 }
 
 dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record) {
   job j = {.run = run, .multiply = multiply, .started = dm_now()};
   memcpy(j.sink.alpha, multiply->equation.alpha, sizeof j.sink.alpha);
   memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
-  dm_status status = work(&j, run->rank == 0 ? record : NULL);
-  dm_status closed = dm_output_close(j.sink.output);
-  if (j.created) dm_output_discard(&j.file);
+  dm_status status = end_early(&j, work(&j, run->rank == 0 ? record : NULL));
+  status = dm_status_first(status, dm_output_close(j.sink.output));
+  status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
-  if (status && !status->agreed) return dm_status_first(status, closed);
+  if (status && !status->agreed) return status;
   dm_read_ahead_close(j.ahead); /* before the memory goes that it reads into */
   if (j.task_opened) dm_task_close(&j.task);
   dm_reader_close(j.source[DM_A].reader);
@@ -358,5 +411,5 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   dm_reader_close(j.sink.old);
   dm_freivalds_free(j.sink.check);
   dm_setup_close(&j.setup);
-  return dm_status_first(status, closed);
+  return status;
 }

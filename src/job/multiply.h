@@ -49,6 +49,8 @@ typedef struct dm_multiply {
   dm_engine engine;
   dm_output_form form; /* of C in its file; completed when its shape is known */
   bool verify, force;
+  bool checkpoint;            /* tiles are recorded, so that a run that ends early can be resumed */
+  double checkpoint_interval; /* seconds; 0: every tile as soon as it is there */
 } dm_multiply;
 
 /* "auto", "f64", "f32", "tf32"; false for anything else. */

@@ -15,14 +15,15 @@ static dm_status beat(void *run) {
 }
 
 dm_status dm_put_in_place(dm_run *run, const dm_output_file *file, const dm_output_form *form,
-                          int threads, const dm_attributes *provenance, bool force) {
-  if (!dm_output_is_chunked(form)) return dm_output_commit(file, provenance, force);
+                          int threads, const dm_attributes *provenance, const dm_tile_record *tiles,
+                          int64_t count, bool force) {
+  if (!dm_output_is_chunked(form)) return dm_output_commit(file, provenance, tiles, count, force);
   const dm_pulse pulse = {beat, run};
   dm_output_file packed;
   dm_run_phase(run, "packing", DM_SYNC_PATIENCE);
   /* The other ranks wait: all processors are free for it. */
   DM_TRY(dm_pack(file, form, threads < 0 ? dm_pool_cores(1) : threads, &pulse, &packed));
-  dm_status status = dm_output_commit(&packed, provenance, force);
+  dm_status status = dm_output_commit(&packed, provenance, tiles, count, force);
   dm_output_discard(status ? &packed : file);
   return status;
 }

@@ -95,6 +95,8 @@ static dm_status put_strip(storing *s, dm_view strip, int64_t row) {
     DM_TRY(dm_freivalds_add_c(s->sink->check, NULL, out, row, col));
     s->task->phases.verify += dm_now() - start;
   }
+  s->sink->written += out.rows * out.cols * dm_dtype_size(out.dtype);
+  dm_checkpoint_add(s->sink->checkpoint, out, s->task->tile, row, col);
   return dm_output_write(s->sink->output, row, col, out);
 }
 

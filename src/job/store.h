@@ -4,6 +4,7 @@
 
 #include "io/output.h"
 #include "io/read.h"
+#include "job/checkpoint.h"
 #include "job/freivalds.h"
 #include "job/task.h"
 
@@ -11,6 +12,8 @@ typedef struct dm_sink {
   dm_output *output;
   dm_reader *old;      /* the old C; NULL where beta is 0 */
   dm_freivalds *check; /* NULL: not verified */
+  dm_checkpoint *checkpoint;
+  int64_t written; /* bytes so far */
   double alpha[2], beta[2];
 } dm_sink;
 

@@ -76,7 +76,7 @@ typedef struct dm_task_calls {
   /* Asked again until it is done; all ranks of a layer come here, panel after panel. */
   dm_status (*check)(void *context, dm_task *task, int64_t panel, bool *done);
   dm_status (*store)(void *context, dm_task *task);
-  void (*progress)(void *context, int64_t done, int64_t total); /* in panels, of all tiles */
+  dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels, of all tiles */
   bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
 } dm_task_calls;
 

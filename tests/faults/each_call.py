@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every call that reads, writes, syncs, names or allocates fails once, at every place.
+"""Every call that reads, writes, syncs, names or allocates fails once, at every place; or the rank is
+killed in its stead.
 
 Alone at every place; on 2 and 4 ranks at some of them (--long: at every one of rank 0 and the last).
 """
@@ -22,6 +23,8 @@ CASES = [("read", EIO, ANY), ("read", EINTR, DONE), ("read", "short", DONE),
          ("rename", EIO, IO), ("ftruncate", EIO, IO), ("fallocate", ENOSPC, FIT),
          ("fallocate", EINTR, DONE), ("fallocate", str(errno.EOPNOTSUPP), DONE),
          ("fallocate", EIO, IO), ("unlink", EIO, ANY), ("malloc", ENOMEM, {0, 3, 5})]
+CASES += [(call, "kill", {-9, 137}) for call in
+          ("write", "fsync", "fdatasync", "rename", "ftruncate", "fallocate", "unlink")]
 
 
 def places(count, most):
@@ -43,7 +46,7 @@ def main():
     folder = faulty_runs.scratch()
     folder.mkdir()
     try:
-        bed = faulty_runs.Bed(folder, options)
+        bed = faulty_runs.Bed(folder, options, words=("--checkpoint-interval", "0"))
         cases = []
         for ranks, most in ((1, 1000), (2, 1000), (4, 20)) if options.long else ((1, 8), (2, 1), (4, 1)):
             cases += faults(bed.undisturbed(ranks), ranks, most)

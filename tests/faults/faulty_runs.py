@@ -15,7 +15,7 @@ import h5py
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge"))
 import running  # noqa: E402
 
-SECONDS = 20  # a busy computer needs seconds to start four ranks
+SECONDS = 60  # a busy computer needs seconds to start four ranks
 
 
 class Bed:
@@ -62,7 +62,7 @@ class Output:
         """What a run does: exit code, stderr, seconds."""
         env = running.environment()
         if fault is not None:
-            env.update(fault, LD_PRELOAD=str(self.bed.shim), FAULT_PATH=self.name)
+            env.update({"LD_PRELOAD": str(self.bed.shim), "FAULT_PATH": self.name, **fault})
         started = time.monotonic()
         done = subprocess.run(self.command(ranks, extra), env=env, capture_output=True, text=True,
                               timeout=120, stdin=subprocess.DEVNULL)

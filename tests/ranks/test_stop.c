@@ -12,11 +12,12 @@ typedef struct asking {
   int64_t done;
 } asking;
 
-static void progress(void *context, int64_t done, int64_t total) {
+static dm_status progress(void *context, int64_t done, int64_t total) {
   asking *a = context;
   a->done = done;
   if (a->asks && done >= ASKED) a->arrived = SIGUSR1;
   if (total > 0) usleep(3000); /* else it is over before anyone is heard */
+  return DM_OK;
 }
 
 static dm_status run_until(rank_test *test, dm_wishes wishes, asking *a) {

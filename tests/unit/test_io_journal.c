@@ -9,8 +9,8 @@
 
 enum { RECORDS = 3, SIZE = DM_HEADER + RECORDS * 64 };
 
-static dm_record_of_tile tile(int i) {
-  return (dm_record_of_tile){
+static dm_tile_record tile(int i) {
+  return (dm_tile_record){
       .row = 100 * i, .col = 7, .rows = 100, .cols = 50, .checksum = ~0u + 5 * i};
 }
 
@@ -38,9 +38,10 @@ static dm_location written(const char *folder, char path[DM_PATH + 16]) {
   unlink(path);
   dm_journal *journal = opened(&location);
   assert_int_equal(dm_journal_state_of(journal), DM_JOURNAL_NEW);
-  expect_error(dm_journal_append(journal, (dm_record_of_tile[1]){{0}}, 1), DM_E_BUG, "appended");
+  assert_false(dm_journal_existed(journal));
+  expect_error(dm_journal_append(journal, (dm_tile_record[1]){{0}}, 1), DM_E_BUG, "appended");
   expect_ok(dm_journal_begin(journal, facts()));
-  dm_record_of_tile list[] = {tile(0), tile(1), tile(2)};
+  dm_tile_record list[] = {tile(0), tile(1), tile(2)};
   expect_ok(dm_journal_append(journal, list, 1));
   expect_ok(dm_journal_append(journal, list + 1, 2));
   dm_journal_close(journal);
@@ -49,10 +50,10 @@ static dm_location written(const char *folder, char path[DM_PATH + 16]) {
 
 static void expect_records(const dm_journal *journal, int64_t wanted) {
   int64_t count;
-  const dm_record_of_tile *list = dm_journal_records(journal, &count);
+  const dm_tile_record *list = dm_journal_records(journal, &count);
   assert_int_equal(count, wanted);
   for (int i = 0; i < count; i++) {
-    dm_record_of_tile one = tile(i);
+    dm_tile_record one = tile(i);
     assert_true(list[i].sequence == i && list[i].row == one.row && list[i].col == one.col &&
                 list[i].rows == one.rows && list[i].cols == one.cols &&
                 list[i].checksum == one.checksum);
@@ -67,6 +68,7 @@ static void test_round_trip(void **state) {
   expect_records(journal, RECORDS);
   assert_memory_equal(dm_journal_fields(journal), facts(), sizeof(dm_attributes));
   assert_int_equal(dm_journal_dropped(journal), 0);
+  assert_true(dm_journal_existed(journal));
   expect_ok(dm_journal_remove(journal));
   dm_journal_close(journal);
   assert_true(access(path, F_OK) < 0);
@@ -96,7 +98,7 @@ static void test_going_on_after_a_torn_end(void **state) {
     assert_int_equal(truncate(path, length), 0);
     for (int i = (length - DM_HEADER) / 64; i < RECORDS; i++) {
       dm_journal *journal = opened(&location);
-      dm_record_of_tile next = tile(i);
+      dm_tile_record next = tile(i);
       expect_records(journal, i);
       expect_ok(dm_journal_append(journal, &next, 1));
       dm_journal_close(journal);

@@ -32,7 +32,7 @@ static void write_all(const dm_location *location, dm_dtype dtype, int64_t rows,
   }
   expect_ok(dm_attributes_add(&facts, "software", "damier"));
   expect_ok(dm_attributes_add(&facts, "inputs", "M\xc3\xbc.h5:/a %0300d", 7));
-  expect_ok(dm_output_commit(&file, &facts, force));
+  expect_ok(dm_output_commit(&file, &facts, NULL, 0, force));
   assert_false(exists(file.part));
   free(data);
 }
@@ -112,7 +112,7 @@ static void test_name_taken_meanwhile(void **state) {
   dm_output_file file;
   expect_ok(dm_output_create(&location, DM_F64, 3, 2, false, &file));
   write_file(location.file, DM_F64, 2, 2, &(file_form){0});
-  expect_error(dm_output_commit(&file, &(dm_attributes){0}, false), DM_E_IO, "appeared");
+  expect_error(dm_output_commit(&file, &(dm_attributes){0}, NULL, 0, false), DM_E_IO, "appeared");
   assert_true(exists(file.part));
   dm_location taken = at(*state, "late.h5:/m");
   assert_int_equal(inspected(&taken).rows, 2); /* untouched */

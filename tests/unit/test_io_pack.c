@@ -36,7 +36,7 @@ static void test_every_type(void **state) {
       assert_true(exists(file.part) && exists(packed.part));
       expect_error(dm_pack_check(&location, false), DM_E_IO, "is left of an earlier run");
       expect_ok(dm_attributes_add(&facts, "software", "damier"));
-      expect_ok(dm_output_commit(&packed, &facts, true));
+      expect_ok(dm_output_commit(&packed, &facts, NULL, 0, true));
       dm_output_discard(&file);
       dm_dataset d = inspected(&location);
       assert_true(d.dtype == (dm_dtype)dtype && d.layout == DM_CHUNKED && !d.swapped);
@@ -58,7 +58,7 @@ static void test_noise(void **state) {
   dm_attributes facts = {0};
   dm_output_file packed, file = contiguous(&location, DM_F64, data);
   expect_ok(dm_pack(&file, &form, 2, NULL, &packed));
-  expect_ok(dm_output_commit(&packed, &facts, true));
+  expect_ok(dm_output_commit(&packed, &facts, NULL, 0, true));
   expect_elements(&location, DM_F64, data);
   dm_reader *reader;
   double got[ROWS * COLS];

@@ -98,7 +98,7 @@ static void test_rounding(void **state) {
   expect_ok(dm_output_open(&file, &output));
   expect_ok(dm_output_write(output, 0, 0, dm_view_row_major(values, DM_F64, 1, 2)));
   expect_ok(dm_output_close(output));
-  expect_ok(dm_output_commit(&file, &(dm_attributes){0}, false));
+  expect_ok(dm_output_commit(&file, &(dm_attributes){0}, NULL, 0, false));
   dm_dataset d = inspected(&location);
   expect_ok(dm_reader_open(&d, DM_F16, &reader));
   dm_view view = dm_view_row_major(got, DM_F64, 1, 2);

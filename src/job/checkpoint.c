@@ -1,0 +1,340 @@
+#include "job/checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "io/checksum.h"
+#include "job/checkpoint_fields.h"
+#include "job/checkpoint_impl.h"
+
+static const double between_looks = 0.05; /* seconds */
+
+/* ---- what an earlier run left (rank 0) ---- */
+
+static dm_status refuse(const dm_checkpoint *c, const char *field) {
+  const dm_multiply *m = c->multiply;
+  return dm_hint(dm_fail(DM_E_IO,
+                         "%s cannot be resumed: %s is not that of the run that was stopped",
+                         m->out.file, field),
+                 "give the command of that run, or start over with --force");
+}
+
+/* Whether what was found is of this problem; with --force it is left to be started over. */
+static dm_status compare(dm_checkpoint *c, const dm_attributes *wanted) {
+  const char *field = dm_fields_differ(dm_journal_fields(c->journal), wanted);
+  if (!field) return DM_OK;
+  if (!c->multiply->force) return refuse(c, field);
+  dm_log_line(&c->run->log, DM_LOG_WARNING, "starting over: %s is not that of the earlier run",
+              field);
+  c->found.records = 0;
+  return DM_OK;
+}
+
+static void note_found(dm_checkpoint *c) {
+  const dm_attributes *f = dm_journal_fields(c->journal);
+  dm_found *found = &c->found;
+  dm_journal_records(c->journal, &found->records);
+  const struct {
+    const char *name;
+    int64_t *value;
+  } numbers[] = {
+      {"offset", &found->offset},   {"ranks", &found->ranks}, {"tiles_m", &found->tiles_m},
+      {"tiles_n", &found->tiles_n}, {"down", &found->down},   {"pm", &found->pm},
+      {"pn", &found->pn},           {"pk", &found->pk},       {"panel", &found->panel}};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    *numbers[i].value = dm_fields_number(f, numbers[i].name);
+}
+
+static dm_status look_at_journal(dm_checkpoint *c, const dm_problem *problem) {
+  const dm_multiply *m = c->multiply;
+  bool locked = true;
+  DM_TRY(dm_journal_open(&m->out, &c->journal, &locked));
+  if (!locked)
+    dm_log_line(&c->run->log, DM_LOG_WARNING,
+                "the file system of %s has no locks: nobody would notice a second run on it",
+                m->out.file);
+  if (dm_journal_state_of(c->journal) == DM_JOURNAL_DAMAGED && !m->force)
+    return dm_hint(dm_fail(DM_E_IO, "%s cannot be resumed: its journal is damaged", m->out.file),
+                   "start over with --force");
+  if (dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT) note_found(c);
+  DM_TRY(dm_fields_of_problem(m, problem, &c->fields));
+  return c->found.records > 0 ? compare(c, &c->fields) : DM_OK;
+}
+
+/* Without checkpoints a journal is as much in the way as the part file beside it. */
+static dm_status look_without(const dm_checkpoint *c) {
+  const dm_multiply *m = c->multiply;
+  bool present, locked;
+  DM_TRY(dm_journal_look(&m->out, &present));
+  if (!present) return DM_OK;
+  if (!m->force)
+    return dm_hint(dm_fail(DM_E_IO, "an earlier run on %s can be resumed", m->out.file),
+                   "leave out --no-checkpoint, or start over with --force");
+  dm_journal *journal;
+  DM_TRY(dm_journal_open(&m->out, &journal, &locked));
+  dm_status status = dm_journal_remove(journal);
+  dm_journal_close(journal);
+  return status;
+}
+
+dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_problem *problem,
+                             dm_checkpoint **checkpoint) {
+  dm_checkpoint *c = calloc(1, sizeof *c);
+  DM_TRY(dm_comm_agree(run->world, c ? DM_OK : dm_fail(DM_E_FIT, "no memory for checkpoints")));
+  *checkpoint = c;
+  c->run = run;
+  c->multiply = multiply;
+  c->on = multiply->checkpoint;
+  c->interval = multiply->checkpoint_interval;
+  dm_status status = DM_OK;
+  if (run->rank == 0) status = c->on ? look_at_journal(c, problem) : look_without(c);
+  DM_TRY(dm_comm_agree(run->world, status));
+  DM_TRY(dm_comm_split(run->world, 0, run->rank, &c->comm));
+  return dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0);
+}
+
+int64_t dm_checkpoint_recorded(const dm_checkpoint *c) {
+  return c->found.records;
+}
+
+void dm_checkpoint_impose(const dm_checkpoint *c, dm_wishes *wishes) {
+  const dm_found *f = &c->found;
+  if (c->on) wishes->tile_seconds = c->interval;
+  if (f->records == 0) return;
+  wishes->tiles_m = f->tiles_m;
+  wishes->tiles_n = f->tiles_n;
+  wishes->down = f->down != 0;
+  if (f->ranks != c->run->ranks) return;
+  if (!wishes->pm) wishes->pm = (int)f->pm, wishes->pn = (int)f->pn, wishes->pk = (int)f->pk;
+  if (!wishes->panel) wishes->panel = f->panel;
+}
+
+/* ---- the part file ---- */
+
+static dm_tile_record record_of(const dm_plan *plan, int64_t t) {
+  const dm_tile tile = dm_plan_tile(plan, t);
+  return (dm_tile_record){.row = tile.rows.begin,
+                          .col = tile.cols.begin,
+                          .rows = dm_range_size(tile.rows),
+                          .cols = dm_range_size(tile.cols)};
+}
+
+static dm_status take_up(dm_checkpoint *c) {
+  const dm_problem *p = &c->plan->problem;
+  int64_t count;
+  bool there = false;
+  const dm_tile_record *records = dm_journal_records(c->journal, &count);
+  for (int64_t t = 0; t < count; t++) {
+    const dm_tile_record *r = &records[t], cut = record_of(c->plan, dm_min(t, c->tiles - 1));
+    if (t >= c->tiles || r->row != cut.row || r->col != cut.col || r->rows != cut.rows ||
+        r->cols != cut.cols)
+      return dm_fail(DM_E_IO, "%s cannot be resumed: C is cut into other tiles",
+                     c->multiply->out.file);
+  }
+  DM_TRY(dm_output_reopen(&c->multiply->out, p->c, p->m, p->n, c->found.offset, &c->file, &there));
+  if (!there) c->found.records = 0;
+  return DM_OK;
+}
+
+static dm_status start_afresh(dm_checkpoint *c) {
+  const dm_problem *p = &c->plan->problem;
+  const bool mine = c->on && dm_journal_existed(c->journal); /* what an unfinished start left */
+  if (mine) DM_TRY(dm_journal_clear(c->journal));
+  DM_TRY(
+      dm_output_create(&c->multiply->out, p->c, p->m, p->n, c->multiply->force || mine, &c->file));
+  c->created = true;
+  return DM_OK;
+}
+
+static dm_status add_cut(dm_checkpoint *c) {
+  const dm_plan *plan = c->plan;
+  const struct {
+    const char *name;
+    int64_t value;
+  } numbers[] = {{"offset", c->file.offset}, {"ranks", c->run->ranks},   {"pm", plan->pm},
+                 {"pn", plan->pn},           {"pk", plan->pk},           {"panel", plan->kb},
+                 {"tiles_m", plan->tiles_m}, {"tiles_n", plan->tiles_n}, {"down", plan->down}};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    DM_TRY(dm_attributes_add(&c->fields, numbers[i].name, "%lld", (long long)numbers[i].value));
+  return DM_OK;
+}
+
+static dm_status open_part(dm_checkpoint *c, const dm_setup *setup) {
+  dm_attributes *wanted = NULL;
+  DM_TRY(dm_buffer_zeroed(1, sizeof *wanted, (void **)&wanted));
+  dm_status status = dm_fields_of_setup(c->multiply, setup, wanted);
+  if (!status && c->found.records > 0) status = compare(c, wanted);
+  if (!status && c->found.records > 0) status = take_up(c);
+  if (!status && c->found.records == 0) status = start_afresh(c);
+  for (int i = 0; i < wanted->count && !status; i++)
+    status = dm_attributes_add(&c->fields, wanted->list[i].name, "%s", wanted->list[i].text);
+  if (!status) status = add_cut(c);
+  free(wanted);
+  return status;
+}
+
+/* Every tile as it will stand in the journal, but for its checksum. */
+static dm_status list_tiles(dm_checkpoint *c) {
+  int64_t count = 0;
+  const dm_tile_record *old = c->journal ? dm_journal_records(c->journal, &count) : NULL;
+  DM_TRY(dm_buffer_zeroed(c->tiles, sizeof *c->records, (void **)&c->records));
+  for (int64_t t = 0; t < c->tiles; t++) {
+    const bool recorded = t < c->found.records && t < count;
+    c->records[t] = recorded ? old[t] : record_of(c->plan, t);
+    if (!recorded && count > 0) c->records[t].run = old[count - 1].run + 1;
+  }
+  return DM_OK;
+}
+
+static dm_status share_records(dm_checkpoint *c) {
+  dm_status status = list_tiles(c);
+  DM_TRY(dm_comm_agree(c->run->world, status));
+  return dm_comm_broadcast(c->run->world, c->records, c->tiles * (int64_t)sizeof *c->records, 0);
+}
+
+static void say(const dm_checkpoint *c) {
+  if (c->run->rank == 0 && c->found.records > 0)
+    dm_log_line(&c->run->log, DM_LOG_NOTE, "resuming: %lld of %lld tiles were there",
+                (long long)c->done, (long long)c->tiles);
+}
+
+dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output_file *file,
+                              int64_t *done) {
+  c->plan = &setup->plan;
+  c->tiles = dm_plan_tiles(c->plan);
+  c->used = dm_plan_used(c->plan);
+  DM_TRY(dm_comm_agree(c->run->world, c->run->rank == 0 ? open_part(c, setup) : DM_OK));
+  DM_TRY(dm_comm_broadcast(c->run->world, &c->found, sizeof c->found, 0));
+  DM_TRY(dm_comm_broadcast(c->run->world, &c->file, sizeof c->file, 0));
+  DM_TRY(share_records(c));
+  if (c->found.records > 0) DM_TRY(dm_trust_recorded(c, &c->file, &c->done));
+  for (int64_t t = c->done; t < c->tiles; t++) c->records[t].checksum = 0;
+  if (c->journal && c->found.records > 0) dm_journal_keep(c->journal, c->done);
+  c->stored = c->syncing = c->synced = c->told = c->complete = c->written = c->done;
+  say(c);
+  *file = c->file;
+  *done = c->done;
+  DM_TRY(dm_comm_agree(c->run->world, dm_notes_open(c)));
+  DM_TRY(dm_comm_barrier(c->run->world)); /* intervals begin at the same time */
+  c->started = dm_now();
+  c->begun = true;
+  return DM_OK;
+}
+
+/* ---- while tiles are computed ---- */
+
+void dm_checkpoint_watch(dm_checkpoint *c, dm_output *output) {
+  c->output = output;
+}
+
+void dm_checkpoint_add(dm_checkpoint *c, dm_view view, int64_t tile, int64_t row, int64_t col) {
+  if (c->on) c->mine[tile].checksum += dm_checksum_view(view, row, col, c->plan->problem.n);
+}
+
+dm_status dm_checkpoint_stored(dm_checkpoint *c, int64_t tile) {
+  c->stored = tile + 1;
+  c->next = 0;
+  return dm_checkpoint_poll(c);
+}
+
+/* Intervals are counted from a common beginning, so that all ranks sync at about the same time. */
+static bool is_due(dm_checkpoint *c, double now) {
+  if (c->interval <= 0) return true;
+  const int64_t turn = (int64_t)((now - c->started) / c->interval);
+  if (turn == c->turn) return false;
+  c->turn = turn;
+  return true;
+}
+
+dm_status dm_checkpoint_poll(dm_checkpoint *c) {
+  const double now = dm_now();
+  if (!c->on || !c->output || now < c->next) return DM_OK;
+  c->next = now + between_looks;
+  bool done;
+  DM_TRY(dm_output_syncing(c->output, false, &done));
+  if (done) {
+    c->synced = c->syncing;
+    DM_TRY(dm_notes_tell(c, c->synced));
+    if (c->stored > c->synced && is_due(c, now)) {
+      c->syncing = c->stored;
+      DM_TRY(dm_output_sync_start(c->output));
+    }
+  }
+  if (c->run->rank != 0) return DM_OK;
+  DM_TRY(dm_notes_take(c));
+  return dm_notes_record(c);
+}
+
+static dm_status sync_all(dm_checkpoint *c) {
+  bool done;
+  DM_TRY(dm_output_syncing(c->output, true, &done));
+  DM_TRY(dm_output_sync(c->output));
+  c->synced = c->syncing = c->stored;
+  return DM_OK;
+}
+
+static dm_status end_telling(dm_checkpoint *c) {
+  dm_run_phase(c->run, "syncing", DM_SYNC_PATIENCE);
+  DM_TRY(dm_comm_agree(c->run->world, sync_all(c)));
+  c->flushed = true;
+  dm_status status = dm_notes_tell(c, c->synced);
+  return status ? status : dm_notes_end(c);
+}
+
+dm_status dm_checkpoint_flush(dm_checkpoint *c, bool record) {
+  dm_status status = DM_OK;
+  if (c->output && !c->flushed) status = end_telling(c);
+  const bool late = dm_now() - c->started >= c->interval || c->written > 0;
+  if (!status && c->flushed && c->run->rank == 0 && (record || late)) status = dm_notes_record(c);
+  return dm_comm_agree(c->run->world, status);
+}
+
+const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *c, int64_t *count) {
+  *count = c->on ? c->complete : 0;
+  return c->records;
+}
+
+/* ---- the end ---- */
+
+/* What was refused keeps its own hint, and what does not fit is told why. */
+static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kept) {
+  const char *out = c->multiply->out.file;
+  if (!c->begun && status->code == DM_E_FIT)
+    return dm_hint(
+        status,
+        "the tiles of the earlier run, on %lld ranks, are kept: give it as many ranks or "
+        "memory, or remove %.200s.part and %.200s.journal to start over",
+        (long long)c->found.ranks, out, out);
+  if (!c->begun && status->hint[0] && status->code != DM_E_STOPPED) return status;
+  if (!c->begun)
+    return dm_hint(status, "the same command goes on after the %lld tiles of the earlier run",
+                   (long long)kept);
+  return dm_hint(status, "%lld of %lld tiles are kept: the same command goes on after them",
+                 (long long)kept, (long long)c->tiles);
+}
+
+static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
+  const int64_t kept = c->begun ? c->written : c->found.records;
+  if (status && kept > 0 && !keep_part) return tell_kept(c, status, kept);
+  if (status && c->created && !keep_part) dm_output_discard(&c->file);
+  /* What was not even understood is not this run's to remove. */
+  if (c->journal && (c->begun || !dm_journal_existed(c->journal)))
+    status = dm_status_first(status, dm_journal_remove(c->journal));
+  return status;
+}
+
+dm_status dm_checkpoint_close(dm_checkpoint *c, dm_status status, bool keep_part) {
+  if (!c) return status;
+  if (c->run->rank == 0) status = tidy(c, status, keep_part);
+  dm_journal_close(c->journal);
+  /* Where one rank failed alone messages are still under way: the launcher ends them all. */
+  if (status && !status->agreed) return status;
+  dm_notes_close(c);
+  dm_comm_free(c->comm);
+  free(c->records);
+  free(c);
+  return status;
+}

@@ -1,0 +1,63 @@
+/* checkpoint: which tiles of C are safe on the disk, so that a run that ends early can be resumed.
+ *
+ * Every rank syncs what it wrote once per interval, without stopping to wait, and tells rank 0,
+ * which records a tile in the journal (io/journal.h) when all ranks have it on the disk.  A later
+ * run of the same command takes the recorded tiles up, after their checksums were compared with the
+ * file. docs/checkpoint.md says what is promised. */
+#ifndef DM_JOB_CHECKPOINT_H
+#define DM_JOB_CHECKPOINT_H
+
+#include "io/journal.h"
+#include "io/output.h"
+#include "job/engine.h"
+#include "job/multiply.h"
+
+typedef struct dm_checkpoint dm_checkpoint;
+
+/* Collective, before planning: takes the journal's lock and reads what an earlier run left.
+ * DM_E_IO: another run is at it, or what is there belongs to another problem (the message names the
+ * first field that differs); with --force that is started over. */
+dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_problem *problem,
+                             dm_checkpoint **checkpoint);
+
+/* How many tiles an earlier run recorded; 0: this one starts at the beginning. */
+int64_t dm_checkpoint_recorded(const dm_checkpoint *checkpoint);
+
+/* Imposes the recorded cut into tiles on WISHES and, for the same number of ranks, grid and panel:
+ * then the bits of C are those of an undisturbed run. */
+void dm_checkpoint_impose(const dm_checkpoint *checkpoint, dm_wishes *wishes);
+
+/* Collective, after planning: makes the part file, or takes the old one up.  *done: so many tiles,
+ * in the order of computation, are there and were checked. */
+dm_status dm_checkpoint_begin(dm_checkpoint *checkpoint, const dm_setup *setup,
+                              dm_output_file *file, int64_t *done);
+
+/* The part file as a dataset; it is the program's own and needs no inspection. */
+dm_status dm_checkpoint_part(const dm_output_file *file, dm_dataset *dataset);
+
+/* From now on what was written to OUTPUT is synced for the tiles; NULL: no more. */
+void dm_checkpoint_watch(dm_checkpoint *checkpoint, dm_output *output);
+
+/* VIEW (host memory), at (row, col) of C, is this rank's part of TILE, or a part of that. */
+void dm_checkpoint_add(dm_checkpoint *checkpoint, dm_view view, int64_t tile, int64_t row,
+                       int64_t col);
+
+/* This rank has written all that it has of TILE; tiles come in the order of computation. */
+dm_status dm_checkpoint_stored(dm_checkpoint *checkpoint, int64_t tile);
+
+/* To be called now and then: moves messages, syncs and records on. */
+dm_status dm_checkpoint_poll(dm_checkpoint *checkpoint);
+
+/* Collective: all that was stored is on the disk.  RECORD: and in the journal; otherwise only where
+ * the run is longer than an interval.  Nothing may be stored after it. */
+dm_status dm_checkpoint_flush(dm_checkpoint *checkpoint, bool record);
+
+/* Rank 0: the tiles that are on the disk, in the order of computation. */
+const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *checkpoint, int64_t *count);
+
+/* Ends it with the outcome of the run; returns STATUS, whose hint then says what was kept.  Part
+ * file and journal stay where tiles were recorded, unless the run ended well (DM_OK) or KEEP_PART.
+ */
+dm_status dm_checkpoint_close(dm_checkpoint *checkpoint, dm_status status, bool keep_part);
+
+#endif

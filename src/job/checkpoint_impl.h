@@ -1,0 +1,78 @@
+/* checkpoint_impl: what the files of the checkpoint share. */
+#ifndef DM_JOB_CHECKPOINT_IMPL_H
+#define DM_JOB_CHECKPOINT_IMPL_H
+
+#include "job/checkpoint.h"
+#include "plan/tiles.h"
+
+/* What the journal says of the run that began it; plain data, for all ranks. */
+typedef struct dm_found {
+  int64_t records, offset, ranks;
+  int64_t tiles_m, tiles_n, down, pm, pn, pk, panel;
+} dm_found;
+
+/* What a rank tells rank 0 of a tile that it has on the disk; the last one names no tile. */
+typedef struct dm_tile_note {
+  int64_t tile;
+  uint64_t checksum; /* of its part */
+} dm_tile_note;
+
+/* Rank 0's end of it, for one of the others. */
+typedef struct dm_teller {
+  dm_messages *messages;
+  dm_tile_note note; /* where the next one arrives */
+  bool asked, ended;
+} dm_teller;
+
+struct dm_checkpoint {
+  dm_run *run;
+  const dm_multiply *multiply;
+  bool begun;
+  bool on; /* false: nothing is recorded, the result is synced at the end */
+  dm_comm *comm;
+  double interval, started, next;
+  dm_found found;
+
+  const dm_plan *plan;
+  int64_t tiles, done;
+  int used;           /* ranks that write */
+  dm_tile_note *mine; /* of every tile, this rank's part; and the note that ends them */
+  int64_t stored, syncing, synced, told; /* tiles of this rank that got so far */
+  int64_t turn;                          /* intervals that had passed at the last sync */
+  dm_output *output;
+  bool flushed; /* all is on the disk and rank 0 was told of it */
+  dm_messages *sent;
+
+  /* rank 0 */
+  dm_journal *journal;
+  dm_attributes fields; /* of this run */
+  dm_output_file file;
+  bool created;
+  dm_tile_record *records;   /* of every tile */
+  int32_t *missing;          /* ranks that have not told of the tile */
+  int64_t complete, written; /* tiles that all have told of, that are in the journal */
+  dm_teller *tellers;        /* ranks that write; the first is rank 0 itself and not used */
+};
+
+/* (checkpoint_notes.c) */
+dm_status dm_notes_open(dm_checkpoint *checkpoint);
+void dm_notes_close(dm_checkpoint *checkpoint);
+
+/* Tells rank 0 of this rank's tiles below END. */
+dm_status dm_notes_tell(dm_checkpoint *checkpoint, int64_t end);
+
+/* Nothing more will be told: rank 0 takes all that the others have told, or tell until they come
+ * here too. */
+dm_status dm_notes_end(dm_checkpoint *checkpoint);
+
+/* Rank 0: takes what has arrived. */
+dm_status dm_notes_take(dm_checkpoint *checkpoint);
+
+/* Rank 0: records in the journal what is complete. */
+dm_status dm_notes_record(dm_checkpoint *checkpoint);
+
+/* Collective: compares the recorded tiles with the part file; *good of them, from the first on, are
+ * as they were recorded.  (checkpoint_trust.c) */
+dm_status dm_trust_recorded(dm_checkpoint *checkpoint, const dm_output_file *file, int64_t *good);
+
+#endif

@@ -1,0 +1,80 @@
+/* What an earlier run recorded is read again before it is trusted. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "io/checksum.h"
+#include "io/read.h"
+#include "job/checkpoint_impl.h"
+
+enum { STRIP = 32 << 20 };
+
+dm_status dm_checkpoint_part(const dm_output_file *file, dm_dataset *dataset) {
+  *dataset = (dm_dataset){.at = file->at,
+                          .rows = file->rows,
+                          .cols = file->cols,
+                          .dtype = file->dtype,
+                          .layout = DM_CONTIGUOUS,
+                          .offset = file->offset};
+  snprintf(dataset->at.file, sizeof dataset->at.file, "%.*s", DM_PATH - 1, file->part);
+  DM_TRY(dm_bytes_of(file->rows, file->cols, dm_dtype_size(file->dtype), &dataset->stored_bytes));
+  return dm_io_stamp(dataset);
+}
+
+/* This rank's part of one tile. */
+static dm_status sum_of(dm_checkpoint *c, dm_reader *reader, const dm_dataset *set,
+                        const dm_tile_record *tile, uint64_t *sum) {
+  const dm_range rows = dm_split(tile->rows, c->run->ranks, c->run->rank, 1);
+  const int64_t row_bytes = dm_max(1, tile->cols * dm_dtype_size(set->dtype));
+  const int64_t height = dm_min(dm_max(1, STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
+  void *strip;
+  *sum = 0;
+  DM_TRY(dm_buffer_alloc(height * row_bytes, &strip));
+  dm_status status = DM_OK;
+  for (int64_t at = rows.begin; at < rows.end && !status; at += height) {
+    dm_view view = dm_view_row_major(strip, set->dtype, dm_min(height, rows.end - at), tile->cols);
+    status = dm_reader_read(reader, tile->row + at, tile->col, &view, 1, false);
+    if (!status) *sum += dm_checksum_view(view, tile->row + at, tile->col, set->cols);
+  }
+  free(strip);
+  return status;
+}
+
+static dm_status sums_of(dm_checkpoint *c, const dm_output_file *file, uint64_t *sums) {
+  dm_dataset set;
+  dm_reader *reader;
+  DM_TRY(dm_checkpoint_part(file, &set));
+  DM_TRY(dm_reader_open(&set, DM_DTYPE_NONE, &reader));
+  dm_reader_pulse(reader, &c->run->pulse);
+  dm_status status = DM_OK;
+  for (int64_t t = 0; t < c->found.records && !status; t++)
+    status = sum_of(c, reader, &set, &c->records[t], &sums[t]);
+  dm_reader_close(reader);
+  return status;
+}
+
+static void warn(const dm_checkpoint *c, int64_t tile) {
+  const dm_tile_record *r = &c->records[tile];
+  dm_log_line(
+      &c->run->log, DM_LOG_WARNING,
+      "tile %lld, %lld x %lld at (%lld, %lld), is not what was recorded: it and those behind "
+      "it are computed again",
+      (long long)tile + 1, (long long)r->rows, (long long)r->cols, (long long)r->row,
+      (long long)r->col);
+}
+
+dm_status dm_trust_recorded(dm_checkpoint *c, const dm_output_file *file, int64_t *good) {
+  uint64_t *sums;
+  dm_run_phase(c->run, "checking the recorded tiles", 1);
+  DM_TRY(dm_buffer_zeroed(c->found.records, sizeof *sums, (void **)&sums));
+  dm_status status = dm_comm_agree(c->run->world, sums_of(c, file, sums));
+  if (!status) status = dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->found.records);
+  for (*good = 0; *good < c->found.records && !status; ++*good)
+    if (sums[*good] != c->records[*good].checksum) {
+      if (c->run->rank == 0) warn(c, *good);
+      break;
+    }
+  free(sums);
+  return status;
+}

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Runs that are killed at random times and given again: C has the bits of an undisturbed run.
+
+SIGKILL of one rank, of all, or SIGUSR1, some runs more than once. Resumed on the same number of
+ranks, and on others: there C has the same bits with --reproducible, and passes its verification
+without. --long: 200 and 50 of them.
+"""
+import argparse
+import copy
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import time
+
+import h5py
+
+import faulty_runs
+import running
+
+SEED = 20261121
+SHAPE = (1100, 900, 1500)
+HEADER, RECORD = 1 << 16, 64  # bytes of the journal
+LIMIT = 69
+
+
+def words(limit, *more):
+    """Several tiles, each recorded as soon as it is there."""
+    return ("--memory", f"host={limit}MiB", "--checkpoint-interval", "0", *more)
+
+
+def children(pid):
+    tasks = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
+
+
+def processes(root, ranks):
+    """The ranks: the launcher's children, or the program itself."""
+    return [root] if ranks == 1 else children(root)
+
+
+def kill(process, ranks, how, rng):
+    """Whether there was anybody to kill."""
+    try:
+        if how == "stop":
+            process.send_signal(signal.SIGUSR1)
+        elif how == "one":
+            os.kill(rng.choice(processes(process.pid, ranks)), signal.SIGKILL)
+        else:
+            for pid in [process.pid, *processes(process.pid, ranks)]:
+                os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, FileNotFoundError, IndexError):
+        return False
+    return True
+
+
+def wait_for(process, output, moment):
+    """Until MOMENT: seconds, or so many records in the journal; False where the run was faster."""
+    started, kind, amount = time.monotonic(), *moment
+    while process.poll() is None and time.monotonic() - started < 60:
+        if kind == "seconds" and time.monotonic() - started >= amount:
+            return True
+        journal = output.path(".journal")
+        if kind == "records" and journal.exists() and (
+                journal.stat().st_size >= HEADER + amount * RECORD):
+            return True
+        time.sleep(0.002)
+    return False
+
+
+def disturbed(output, ranks, moment, how, rng):
+    """Runs until MOMENT and is killed; None where it was done before."""
+    process = subprocess.Popen(list(map(str, output.command(ranks))), env=running.environment(),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               stdin=subprocess.DEVNULL)
+    pids = []
+    if wait_for(process, output, moment):
+        pids = processes(process.pid, ranks)
+        kill(process, ranks, how, rng)
+    err = process.communicate(timeout=60)[1]
+    deadline = time.monotonic() + 20  # the lock is held until the last of them is gone
+    while any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    if process.returncode == 0:
+        return None
+    if how == "stop" and process.returncode not in (75, 138, -10):
+        raise running.Failure(f"stopped: exit {process.returncode}\n{err[-900:]}")
+    return process.returncode
+
+
+def one_case(bed, number, others):
+    """(tiles that were there at the last start, failure)"""
+    rng = random.Random(SEED + number)
+    ranks = rng.choice((1, 2, 3, 4))
+    output = faulty_runs.Output(bed, f"{'others' if others else 'kill'}{number}", ranks)
+    what = f"case {number} on {ranks} ranks"
+    try:
+        for _ in range(rng.choice((1, 1, 1, 2, 3))):
+            how = rng.choice(("one", "all", "stop"))
+            moment = rng.choice((("seconds", rng.uniform(0.1, 1.0) * bed.seconds[ranks]),
+                                 ("records", rng.randrange(0, bed.tiles[ranks]))))
+            what += f", {how} after {moment[1]:.2f} {moment[0]}"
+            if disturbed(output, ranks, moment, how, rng) is None:
+                break
+        if others:
+            ranks = rng.choice([r for r in (1, 2, 3, 4) if r != ranks])
+            what += f", then {ranks} ranks"
+            bed = bed.with_memory(2 * LIMIT)  # fewer ranks have larger parts of the same tiles
+            output.bed = bed
+        code, err, _ = (0, "", 0) if output.path().exists() else output.run(ranks=ranks)
+        if code != 0:
+            raise running.Failure(f"resumed: exit {code}\n{err[-1500:]}")
+        if not others or "--reproducible" in bed.words:
+            output.expect_whole(what)
+        else:
+            running.run(bed.damier, 1, "verify", bed.folder / "A.h5", bed.folder / "B.h5",
+                        f"{output.path()}:/c", "-q")
+        left = [s for s in (".part", ".journal") if output.path(s).exists()]
+        if left:
+            raise running.Failure(f"left {left}")
+        found = re.search(r"resuming: (\d+) of (\d+)", err)
+        return int(found[1]) if found else 0, None
+    except (running.Failure, subprocess.TimeoutExpired, OSError) as failure:
+        return 0, f"{what}: {failure}"
+
+
+def tiles_of(bed, ranks):
+    with h5py.File(bed.folder / f"undisturbed{ranks}.h5", "r") as file:
+        return len(file["/.damier/tiles"])
+
+
+class TileBed(faulty_runs.Bed):
+    def with_memory(self, limit):
+        other = copy.copy(self)
+        other.words = [f"host={limit}MiB" if w.startswith("host=") else w for w in self.words]
+        return other
+
+
+def series(options, folder, count, chosen, others):
+    folder.mkdir(parents=True)
+    bed = TileBed(folder, options, shape=SHAPE, words=chosen)
+    bed.words = bed.words[1:]  # not quiet: how much was there is told
+    bed.seconds, bed.tiles = {}, {}
+    for ranks in (1, 2, 3, 4):
+        started = time.monotonic()
+        bed.undisturbed(ranks)
+        bed.seconds[ranks] = time.monotonic() - started
+        bed.tiles[ranks] = tiles_of(bed, ranks)
+    outcomes = running.each(lambda i: one_case(bed, i, others), range(count))
+    resumed = sum(1 for tiles, _ in outcomes if tiles > 0)
+    print(f"{' '.join(chosen)}{', other ranks' if others else ''}: {count} cases, {resumed} of them "
+          f"resumed with tiles that were there; {bed.tiles} tiles")
+    failures = [failure for _, failure in outcomes]
+    if resumed < count // 3:
+        failures.append(f"only {resumed} of {count} cases had anything to resume")
+    return failures
+
+
+def main():
+    options = faulty_runs.options(argparse.ArgumentParser())
+    folder = faulty_runs.scratch()
+    same, other = (200, 50) if options.long else (20, 5)
+    try:
+        failures = series(options, folder / "same", same, words(51), False)
+        failures += series(options, folder / "other", other, words(51), True)
+        failures += series(options, folder / "bits", other, words(LIMIT, "--reproducible"), True)
+    finally:
+        faulty_runs.remove(folder)
+    running.finish(failures, same + 2 * other)
+
+
+if __name__ == "__main__":
+    main()
