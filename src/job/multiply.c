@@ -260,7 +260,6 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   if (status && !status->agreed) return dm_status_first(status, closed);
   dm_read_ahead_close(j.ahead); /* before the memory goes that it reads into */
   if (j.task_opened) dm_task_close(&j.task);
-  dm_read_ahead_close(j.ahead);
   dm_reader_close(j.source[DM_A].reader);
   dm_reader_close(j.source[DM_B].reader);
   dm_reader_close(j.sink.old);
