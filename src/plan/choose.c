@@ -6,7 +6,7 @@
 #include "plan/fit.h"
 #include "plan/grid_cost.h"
 
-enum { MOST_PLANS = 64, PROMISING = 64 };
+enum { MOST_PLANS = 64, PROMISING = 64, IN_TILES = 16 };
 
 _Static_assert(sizeof(dm_plan) <= 4096, "rank 0 sends the plan in one short message");
 
@@ -171,7 +171,7 @@ static dm_status nothing_found(const dm_question *q, bool unreachable) {
 
 dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
                              const dm_wishes *wishes, dm_plan *plans, int count, int *found) {
-  const dm_question q = {problem, machine, wishes, ranks};
+  dm_question q = {problem, machine, wishes, ranks, wishes->tiles_m > 0};
   ranking best = {.plans = plans, .limit = (int)dm_min(count, MOST_PLANS)};
   grid promising[PROMISING];
   int promises = 0;
@@ -182,6 +182,10 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
   for (int i = 0; i < promises; i++)
     if (may_enter(&best, promising[i].floor)) consider(&q, promising[i], &best);
   visit(&q, promising, &promises, &best);
+  const int wholes = best.count;
+  q.in_tiles = true; /* only where nothing fits as a whole, and on the grids that promise most */
+  for (int i = 0; i < dm_min(promises, IN_TILES) && wholes == 0; i++)
+    if (may_enter(&best, promising[i].floor)) consider(&q, promising[i], &best);
   if (best.count == 0) return nothing_found(&q, best.unreachable);
   for (int i = 0; i < best.count; i++) dm_plan_finish(&q, &plans[i]);
   *found = best.count;

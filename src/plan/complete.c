@@ -212,7 +212,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
     least = fmin(least, pressure);
   }
   dm_plan cut = base;
-  if (base.problem.from_files && !wishes->from_device &&
+  if (question->in_tiles && base.problem.from_files && !wishes->from_device &&
       (dm_plan_cut(question, &cut) || least == INFINITY ||
        dm_plan_pressure(&cut, question->machine) < least))
     *plan = cut;

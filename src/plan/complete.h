@@ -11,6 +11,7 @@ typedef struct dm_question {
   const dm_machine *machine;
   const dm_wishes *wishes;
   int ranks;
+  bool in_tiles; /* what does not fit may be cut into tiles: takes long to choose */
 } dm_question;
 
 typedef enum dm_completion {

@@ -6,7 +6,7 @@
 #include "core/units.h"
 #include "plan/memory_need.h"
 
-enum { MOST_TIMES = 4096, MOST_RANKS = 1 << 16 };
+enum { MOST_TIMES = 4096, MOST_RANKS = 1 << 16, FEW_RANKS = 16 };
 
 /* Grid sides to try: all up to 16, then steps of an eighth; enough to find a grid that fits. */
 static int next_side(int side) {
@@ -49,6 +49,7 @@ static double least_pressure(const dm_question *question, dm_plan *plan) {
 /* A number of ranks that fits, found by halving to 1/16 of the least; 0: none up to MOST. */
 static int ranks_that_fit(const dm_question *question, int64_t most) {
   dm_question more = *question;
+  more.in_tiles = false;
   dm_plan plan;
   int64_t low = question->ranks, high = low;
   do {
@@ -89,6 +90,9 @@ dm_status dm_plan_does_not_fit(const dm_question *question) {
   char needed[32], given[32];
   dm_plan plan;
   const dm_machine *machine = question->machine;
+  dm_question small = *question;
+  small.in_tiles = question->ranks <= FEW_RANKS; /* else it takes minutes */
+  question = &small;
   least_pressure(question, &plan);
   if (plan.pm == 0)
     return dm_hint(

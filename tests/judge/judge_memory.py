@@ -12,7 +12,7 @@ LIMIT, WIDE = 54, 92  # MiB per rank: little more than the program takes by itse
 
 
 def quick():
-    wide = [Case(1700, 1300, 120, ranks=r) for r in (1, 2, 3, 4)]
+    wide = [Case(2100, 1900, 120, ranks=r) for r in (1, 2, 3, 4)]
     deep = [Case(210, 190, 12000, ranks=r) for r in (1, 2, 3)]
     equations = [Case(900, 1100, 200, op_a=a, op_b=b, ranks=r, alpha=-1.25, beta=0.75, old="f64")
                  for a, b, r in (("t", "n", 1), ("n", "t", 2), ("t", "t", 4))]
@@ -22,7 +22,7 @@ def quick():
              Case(3000, 2500, 70, dtype="i8", alpha=3, beta=-7, old="i32", ranks=1)]
     cuts = [Case(4000, 3500, 600, dtype="f32", ranks=2, flags="--reproducible"),
             Case(1100, 900, 700, ranks=4, flags="--grid 1x2x2 --panel 64"),
-            Case(1100, 900, 300, ranks=3, flags="--grid 3x1x1 --no-overlap"),
+            Case(1500, 1900, 300, ranks=3, flags="--grid 3x1x1 --no-overlap"),
             Case(1100, 900, 300, ranks=2, layout="deflate"),
             Case(1100, 900, 300, ranks=1, layout="big-endian")]
     return wide + deep + equations + types + cuts

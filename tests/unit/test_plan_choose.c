@@ -34,7 +34,7 @@ static void choice_is_the_best_of_all(void **state) {
     problem.from_files = roll(&d, 0, 1);
     dm_machine machine = roll_machine(&d, ranks);
     dm_wishes wishes = roll_wishes(&d, ranks);
-    dm_question q = {&problem, &machine, &wishes, ranks};
+    dm_question q = {&problem, &machine, &wishes, ranks, false};
     if (roll(&d, 0, 1)) machine.host_bytes = roll(&d, 1, 64) << 30;
     dm_plan plan;
     dm_status status = dm_plan_choose(&problem, &machine, ranks, &wishes, &plan);
