@@ -39,7 +39,7 @@ typedef struct dm_summing {
 typedef struct dm_phases {
   double read, check, multiply, gemm, reduce, write, verify;
   double exposed_fetch, exposed_upload;
-  double commit; /* of rank 0, which packs chunks */
+  double commit;        /* of rank 0, which packs chunks */
   double fetch, upload; /* under way, hidden or not */
   int64_t received, uploaded;
   int64_t from_files; /* bytes of A, B and the old C */
