@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/checked.h"
 #include "core/units.h"
@@ -73,4 +74,13 @@ int64_t dm_memory_available(void) {
   int64_t limit = number_in("/sys/fs/cgroup/memory.max");
   int64_t used = limit > 0 ? number_in("/sys/fs/cgroup/memory.current") : 0;
   return smaller_known(meminfo("MemAvailable"), limit > used ? limit - used : 0);
+}
+
+int64_t dm_memory_resident(void) {
+  long long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file) return 0;
+  if (fscanf(file, "%*s %lld", &pages) != 1) pages = 0;
+  fclose(file);
+  return pages * (int64_t)sysconf(_SC_PAGESIZE);
 }

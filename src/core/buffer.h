@@ -19,4 +19,7 @@ dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory);
 int64_t dm_memory_total(void);
 int64_t dm_memory_available(void);
 
+/* Bytes of memory that this process has now; 0 where unknown. */
+int64_t dm_memory_resident(void);
+
 #endif

@@ -137,6 +137,7 @@ void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
                     worst->received);
   dm_record_integer(record, "moved.to_devices_bytes", NULL, DM_SHOWN_BYTES, worst->uploaded);
   dm_record_integer(record, "moved.from_files_bytes", NULL, DM_SHOWN_BYTES, worst->from_files);
+  dm_record_integer(record, "memory.host_process_bytes", NULL, DM_SHOWN_BYTES, plan->process_bytes);
   dm_record_integer(record, "memory.host_peak_bytes", NULL, DM_SHOWN_BYTES, worst->resident);
 }
 

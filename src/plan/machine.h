@@ -19,6 +19,7 @@ typedef struct dm_machine {
   int copies_a, copies_b; /* of a panel, that the product makes on the GPU in the order it needs */
   int64_t host_bytes;     /* memory that one rank may use; 0: not known, not limited */
   int64_t device_bytes;   /* the same on its GPU */
+  int64_t process_bytes;  /* what a rank of a job has before it asks for any; 0: a usual amount */
   double flops[DM_DTYPE_COUNT]; /* of one rank, by work type */
   double flops_tf32;
   double upload;     /* host to device, one rank */

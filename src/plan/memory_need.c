@@ -216,6 +216,11 @@ static int64_t vector_bytes(const dm_plan *plan) {
   return times(elements, dm_dtype_is_complex(p->work) ? 16 : 8);
 }
 
+static int64_t process_bytes(const dm_plan *plan) {
+  if (plan->process_bytes > 0) return plan->process_bytes;
+  return plan->gpu ? GPU_PROCESS_BYTES : PROCESS_BYTES;
+}
+
 dm_memory_need dm_plan_memory(const dm_plan *plan) {
   dm_memory_need need = {0};
   extent e = extent_of(plan);
@@ -227,8 +232,7 @@ dm_memory_need dm_plan_memory(const dm_plan *plan) {
   need.part[DM_HOST][DM_MEMORY_VERIFY] = vector_bytes(plan);
   if (dm_plan_streams(plan) && plan->problem.verify)
     need.part[DM_HOST][DM_MEMORY_VERIFY] = plus(vector_bytes(plan), SAMPLE_BYTES);
-  if (plan->problem.from_files)
-    need.part[DM_HOST][DM_MEMORY_LIBRARY] = plan->gpu ? GPU_PROCESS_BYTES : PROCESS_BYTES;
+  if (plan->problem.from_files) need.part[DM_HOST][DM_MEMORY_LIBRARY] = process_bytes(plan);
   if (plan->gpu) {
     need.part[DM_DEVICE][DM_MEMORY_VERIFY] = vector_bytes(plan);
     need.part[DM_DEVICE][DM_MEMORY_LIBRARY] = LIBRARY_BYTES;
