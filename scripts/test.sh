@@ -93,9 +93,11 @@ run_sanitized() {
   export UBSAN_OPTIONS=print_stacktrace=1
   ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0:detect_stack_use_after_return=1 \
     LSAN_OPTIONS=use_tls=0:suppressions=$leaks:print_suppressions=0 \
-    run_tests asan --label-exclude 'long|gpu|judge' \
+    run_tests asan --label-exclude 'long|endurance|gpu|judge|faults' \
     --exclude-regex '^(ranks\..*\.([3-9]|[1-9][0-9]+)|cli\.ranks)$'
-  ASAN_OPTIONS=detect_leaks=0 run_tests asan --label-regex judge --label-exclude long
+  # What memory a process takes is not that of a program without sanitizers.
+  ASAN_OPTIONS=detect_leaks=0 run_tests asan --label-regex judge --label-exclude long \
+    --exclude-regex '^judge\.memory$'
 }
 
 check_format() {
@@ -119,7 +121,11 @@ python=$(python_with_h5py)
 mkdir -p build
 
 if step "build of build/release" build release -DDAMIER_CUDA=AUTO; then
-  if [ -n "$all" ]; then run_tests release; else run_tests release --label-exclude long; fi
+  if [ -n "$all" ]; then
+    run_tests release --label-exclude endurance
+  else
+    run_tests release --label-exclude 'long|endurance'
+  fi
 fi
 
 if [ -n "$all" ]; then
