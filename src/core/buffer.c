@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "core/checked.h"
 #include "core/units.h"
@@ -76,11 +75,22 @@ int64_t dm_memory_available(void) {
   return smaller_known(meminfo("MemAvailable"), limit > used ? limit - used : 0);
 }
 
-int64_t dm_memory_resident(void) {
-  long long pages = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  if (!file) return 0;
-  if (fscanf(file, "%*s %lld", &pages) != 1) pages = 0;
-  fclose(file);
-  return pages * (int64_t)sysconf(_SC_PAGESIZE);
+/* Of /proc/self/status, in bytes; 0 where it does not say. */
+static int64_t status_of(const char *name) {
+  char line[128];
+  long long kib = 0;
+  const size_t length = strlen(name);
+  FILE *file = fopen("/proc/self/status", "r");
+  while (file && fgets(line, sizeof line, file))
+    if (strncmp(line, name, length) == 0 && sscanf(line + length, ": %lld", &kib) == 1) break;
+  if (file) fclose(file);
+  return kib * 1024;
+}
+
+int64_t dm_memory_own(void) {
+  return status_of("RssAnon") + status_of("RssShmem");
+}
+
+int64_t dm_memory_own_peak(void) {
+  return dm_max(0, status_of("VmHWM") - status_of("RssFile"));
 }

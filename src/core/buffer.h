@@ -19,7 +19,10 @@ dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory);
 int64_t dm_memory_total(void);
 int64_t dm_memory_available(void);
 
-/* Bytes of memory that this process has now; 0 where unknown. */
-int64_t dm_memory_resident(void);
+/* Bytes of memory of this process' own, now and at most so far: not what is mapped from files, as
+ * the program itself, which ranks share and the kernel can drop.  0 where unknown.  The peak is as
+ * exact as what is mapped from files stays. */
+int64_t dm_memory_own(void);
+int64_t dm_memory_own_peak(void);
 
 #endif

@@ -133,8 +133,8 @@ static double steady(double stated, double measured) {
  * the plan of the next run is the same.  A program that is linked with CUDA has three times that of
  * one without before it does anything. */
 static int64_t process_bytes(void) {
-  const int64_t later = 16 << 20, resident = dm_memory_resident();
-  return resident > 0 ? dm_round_up(resident + later, later) : 0;
+  const int64_t later = 16 << 20;
+  return dm_round_up(dm_memory_own() + later, later);
 }
 
 /* What the planner may count on: the rank that has least decides for all. */

@@ -8,21 +8,10 @@
 #include "core/buffer.h"
 #include "core/clock.h"
 
-/* VmHWM, since this program began; getrusage would count what the launcher had before. */
-static int64_t resident_bytes(void) {
-  FILE *file = fopen("/proc/self/status", "r");
-  char line[128];
-  long long kib = 0;
-  while (file && fgets(line, sizeof line, file))
-    if (sscanf(line, "VmHWM: %lld", &kib) == 1) break;
-  if (file) fclose(file);
-  return kib * 1024;
-}
-
 dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *worst) {
   const dm_phases *p = &task->phases;
   double seconds[] = {p->read, p->check, p->multiply, p->gemm, p->reduce, p->write, p->verify};
-  int64_t bytes[] = {p->received, p->uploaded, p->from_files}, resident = resident_bytes();
+  int64_t bytes[] = {p->received, p->uploaded, p->from_files}, resident = dm_memory_own_peak();
   if (task->transport) bytes[0] += dm_transport_received(task->transport);
   DM_TRY(dm_comm_max_f64(run->world, seconds, 7));
   DM_TRY(dm_comm_sum_i64(run->world, bytes, 3));

@@ -33,9 +33,6 @@ def limit_of(case):
     return WIDE if wide else LIMIT
 
 
-STEP = 16  # MiB, in which a process is counted
-
-
 def process_bytes(folder, damier, ranks):
     """What a rank has before it asks for anything; one that is linked with CUDA has more."""
     judging.try_case(folder, damier, Case(64, 64, 64, ranks=ranks, flags=f"--json {folder}/small.json"), 0)
@@ -47,18 +44,8 @@ def process_bytes(folder, damier, ranks):
 
 def try_case(folder, damier, case, seed):
     limit = limit_of(case) + (process_bytes(folder, damier, case.ranks) >> 20)
-    flags = case.flags
-    for step in (0, STEP):  # processes differ a little, which may be the next step
-        limit += step
-        case.flags = flags + f" --memory host={limit}MiB --json {folder}/record.json"
-        try:
-            judging.try_case(folder, damier, case, seed)
-            break
-        except Failure as reason:
-            if step or "exit 5" not in str(reason):
-                raise
-            for name in ("a.h5", "b.h5", "old.h5"):
-                (folder / name).unlink(missing_ok=True)
+    case.flags += f" --memory host={limit}MiB --json {folder}/record.json"
+    judging.try_case(folder, damier, case, seed)
     record = json.loads((folder / "record.json").read_text().splitlines()[-1])
     peak = record["memory"]["host_peak_bytes"]
     plan = record["plan"]
