@@ -3,6 +3,7 @@
 Whatever fails: all ranks stop within seconds, with an exit code of the table; a C.h5 that exists is
 whole; and the same command once more gives C with the bits of an undisturbed run.
 """
+import json
 import os
 import pathlib
 import shutil
@@ -16,6 +17,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge")
 import running  # noqa: E402
 
 SECONDS = 60  # a busy computer needs seconds to start four ranks
+
+
+def process_mib(options, folder):
+    """What a rank of a job has before it asks for any memory; one that is linked with CUDA has more."""
+    a, record = folder / "small.h5", folder / "small.json"
+    running.run(options.damier, 1, "generate", a, "--size", 64, "-q")
+    running.run(options.damier, 1, "multiply", a, a, "-o", folder / "product.h5", "--json", record, "-q")
+    return json.loads(record.read_text())["memory"]["host_process_bytes"] >> 20
 
 
 class Bed:

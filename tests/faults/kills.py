@@ -23,7 +23,7 @@ import running
 SEED = 20261121
 SHAPE = (1100, 900, 1500)
 HEADER, RECORD = 1 << 16, 64  # bytes of the journal
-LIMIT = 69
+LITTLE, MORE, MUCH = 3, 21, 90  # MiB above what the process takes
 
 
 def words(limit, *more):
@@ -107,7 +107,7 @@ def one_case(bed, number, others):
         if others:
             ranks = rng.choice([r for r in (1, 2, 3, 4) if r != ranks])
             what += f", then {ranks} ranks"
-            bed = bed.with_memory(2 * LIMIT)  # fewer ranks have larger parts of the same tiles
+            bed = bed.with_memory(bed.process + MUCH)  # fewer ranks have larger parts of the same tiles
             output.bed = bed
         code, err, _ = (0, "", 0) if output.path().exists() else output.run(ranks=ranks)
         if code != 0:
@@ -138,11 +138,11 @@ class TileBed(faulty_runs.Bed):
         return other
 
 
-def series(options, folder, count, chosen, others):
+def series(options, folder, count, process, chosen, others):
     folder.mkdir(parents=True)
     bed = TileBed(folder, options, shape=SHAPE, words=chosen)
     bed.words = bed.words[1:]  # not quiet: how much was there is told
-    bed.seconds, bed.tiles = {}, {}
+    bed.seconds, bed.tiles, bed.process = {}, {}, process
     for ranks in (1, 2, 3, 4):
         started = time.monotonic()
         bed.undisturbed(ranks)
@@ -162,10 +162,13 @@ def main():
     options = faulty_runs.options(argparse.ArgumentParser())
     folder = faulty_runs.scratch()
     same, other = (200, 50) if options.long else (20, 5)
+    folder.mkdir(parents=True)
     try:
-        failures = series(options, folder / "same", same, words(51), False)
-        failures += series(options, folder / "other", other, words(51), True)
-        failures += series(options, folder / "bits", other, words(LIMIT, "--reproducible"), True)
+        process = faulty_runs.process_mib(options, folder)
+        little, more = words(process + LITTLE), words(process + MORE, "--reproducible")
+        failures = series(options, folder / "same", same, process, little, False)
+        failures += series(options, folder / "other", other, process, little, True)
+        failures += series(options, folder / "bits", other, process, more, True)
     finally:
         faulty_runs.remove(folder)
     running.finish(failures, same + 2 * other)

@@ -13,7 +13,7 @@ import faulty_runs
 import running
 
 AFTER_THREE = {"FAULT": "fdatasync:3:kill", "FAULT_PATH": ".journal", "FAULT_RANK": "0"}
-WORDS = ("--memory", "host=51MiB", "--checkpoint-interval", "0")
+MEMORY = 3  # MiB above what the process takes: several tiles
 
 
 def expect(condition, what):
@@ -128,7 +128,9 @@ def main():
     folder = faulty_runs.scratch()
     folder.mkdir()
     try:
-        bed = faulty_runs.Bed(folder, options, shape=(1100, 900, 300), words=WORDS)
+        limit = faulty_runs.process_mib(options, folder) + MEMORY
+        words = ("--memory", f"host={limit}MiB", "--checkpoint-interval", "0")
+        bed = faulty_runs.Bed(folder, options, shape=(1100, 900, 300), words=words)
         bed.words = bed.words[1:]
         bed.undisturbed(1)
         with h5py.File(bed.folder / "undisturbed1.h5", "r") as file:
