@@ -87,17 +87,16 @@ run_tests() {
 
 # Against AddressSanitizer and UndefinedBehaviorSanitizer.  Telling leaks of the libraries, which are
 # not ours, takes whole call stacks; GCC 12's LeakSanitizer crashes on Open MPI's thread-local data.
-# The judges run several hundred programs, without looking for leaks.
+# Some judges run several hundred programs, without looking for leaks.
 run_sanitized() {
   local leaks=$root/tests/sanitizer/leaks.supp
   export UBSAN_OPTIONS=print_stacktrace=1
   ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0:detect_stack_use_after_return=1 \
     LSAN_OPTIONS=use_tls=0:suppressions=$leaks:print_suppressions=0 \
     run_tests asan --label-exclude 'long|endurance|gpu|judge|faults' \
-    --exclude-regex '^(ranks\..*\.([3-9]|[1-9][0-9]+)|cli\.ranks)$'
-  # What memory a process takes is not that of a program without sanitizers.
-  ASAN_OPTIONS=detect_leaks=0 run_tests asan --label-regex judge --label-exclude long \
-    --exclude-regex '^judge\.memory$'
+    --exclude-regex '^(ranks\..*\.([3-9]|[1-9][0-9]+)|cli\.ranks|unit\.test_plan_(filling|memory))$'
+  ASAN_OPTIONS=detect_leaks=0 run_tests asan --label-exclude long \
+    --tests-regex '^judge\.(chunks|layouts|ops|shapes|types|verify)$'
 }
 
 check_format() {

@@ -107,7 +107,11 @@ dm_status dm_trace_open(dm_run *run, const char *path) {
   trace->room = dm_min(RANK_SPANS, ALL_SPANS / run->ranks);
   dm_status status = dm_buffer_zeroed(trace->room, sizeof *trace->spans, (void **)&trace->spans);
   if (!status && run->rank == 0) status = make_file(path);
-  return dm_comm_agree(run->world, status);
+  status = dm_comm_agree(run->world, status);
+  if (!status) return DM_OK;
+  free(trace->spans);
+  trace->spans = NULL;
+  return status;
 }
 
 void dm_trace_drop(dm_run *run, const char *path) {
