@@ -87,16 +87,16 @@ run_tests() {
 
 # Against AddressSanitizer and UndefinedBehaviorSanitizer.  Telling leaks of the libraries, which are
 # not ours, takes whole call stacks; GCC 12's LeakSanitizer crashes on Open MPI's thread-local data.
-# Some judges run several hundred programs, without looking for leaks.
+# What runs several hundred programs does so without looking for leaks.
 run_sanitized() {
   local leaks=$root/tests/sanitizer/leaks.supp
   export UBSAN_OPTIONS=print_stacktrace=1
   ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0:detect_stack_use_after_return=1 \
     LSAN_OPTIONS=use_tls=0:suppressions=$leaks:print_suppressions=0 \
     run_tests asan --label-exclude 'long|endurance|gpu|judge|faults' \
-    --exclude-regex '^(ranks\..*\.([3-9]|[1-9][0-9]+)|cli\.ranks|unit\.test_plan_(filling|memory))$'
+    --exclude-regex '^(ranks\..*\.([3-9]|[1-9][0-9]+)|cli\.(ranks|files)|records\..*|unit\.test_plan_(filling|memory))$'
   ASAN_OPTIONS=detect_leaks=0 run_tests asan --label-exclude long \
-    --tests-regex '^judge\.(chunks|layouts|ops|shapes|types|verify)$'
+    --tests-regex '^(judge\.(chunks|layouts|ops|shapes|types|verify)|cli\.files|records\.(schema|trace))$'
 }
 
 check_format() {
