@@ -86,10 +86,6 @@ bool dm_plan_is_first(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   return band_before(plan, matrix, t) < 0;
 }
 
-bool dm_plan_loads(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t q) {
-  return dm_plan_left_by(plan, matrix, t, q) < 0;
-}
-
 int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q) {
   if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return -1;

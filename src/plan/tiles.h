@@ -38,9 +38,6 @@ int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer);
 int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q);
 
-/* Whether the piece has to be brought for tile T; else an earlier tile has left it. */
-bool dm_plan_loads(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t q);
-
 /* The tile before T that left the piece where it is; -1 where it has to be brought.  Tiles before
  * plan->done leave nothing. */
 int64_t dm_plan_left_by(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t q);
