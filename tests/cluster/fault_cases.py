@@ -84,11 +84,11 @@ def link_down():
     check(ends[0].code == 8 and "rank 1 on n3 is awaited" in ends[0].text and
           "task 0: Exited with exit code 8" in ends[0].text, "a link is down: srun ends with 8", ends[0])
     check(ends[1].code == 205 and "n3" in ends[1].text, "and mpirun, with keepalive, with 205", ends[1])
-    end = done(job, 15)
+    end = done(job, 100) # srun may wait --wait=60 for what lies behind the link
     check(end.get("ExitCode") == "8:0" and "rank 1 on n3 is awaited" in log_of(job), "and the job with 8",
           (end, log_of(job)))
     on("n3", "ip", "link", "set", "eth0", "up")
-    left = left_on(("head", "n1", "n2", "n3"), 20)
+    left = left_on(("head", "n1", "n2", "n3"), 60)
     check(not left, "nothing is left once it is up again", left)
     check(not (shared / "down.h5").exists(), "and no file looks complete")
 

@@ -48,8 +48,8 @@ class TimeLimit(threading.Thread):
         check(end.get("ExitCode") == "75:0" and end.get("Restarts") == "1",
               "a job whose time is over ends with 75, and was requeued once", (end, log))
         check((shared / "starts").read_text() == "start\n" * 2, "it started twice")
-        check(log.count("stopped early: SIGUSR1 arrived") == 2 and "restart 1: starting over" in log,
-              "it says why it stopped and that it starts over", log)
+        check(log.count("stopped early: SIGUSR1 arrived") == 2 and "== restart 1\n" in log,
+              "it says why it stopped, and that it was started again", log)
         check(not self.seen and not list(shared.glob("never.h5*")), "it left no output")
 
 

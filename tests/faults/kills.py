@@ -112,7 +112,8 @@ def one_case(bed, number, others):
             what += f", then {ranks} ranks"
             bed = bed.with_memory(bed.process + MUCH)  # fewer ranks have larger parts of the same tiles
             output.bed = bed
-        code, err, _ = (0, "", 0) if output.path().exists() else output.run(ranks=ranks)
+        late = output.path().exists()  # killed after the file had its name: the journal may be there yet
+        code, err, _ = output.run(ranks=ranks, extra=["--force"] if late else [])
         if code != 0:
             raise running.Failure(f"resumed: exit {code}\n{err[-1500:]}")
         if not others or "--reproducible" in bed.words:
