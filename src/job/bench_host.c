@@ -112,19 +112,14 @@ dm_status dm_bench_host_load(void *context, dm_task *task, dm_matrix matrix, int
   dm_event *copied = &host->copied[matrix][panel - task->panels.begin];
   const dm_view src = in_host(host, matrix, panel);
   task->first_cols = host->border[1];
-  if (panel == task->panels.begin) host->arrived[matrix] = host->posted[matrix] = 0;
-  host->posted[matrix]++;
   task->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
   return dm_backend_copy(task->backend, dm_task_piece(task, matrix, panel), src, copied);
 }
 
-dm_status dm_bench_host_loaded(void *context, dm_task *task, dm_matrix matrix, int64_t *panels) {
-  dm_bench_host *host = context;
-  int64_t *arrived = &host->arrived[matrix];
-  for (bool there = true; there && *arrived < host->posted[matrix]; *arrived += there)
-    DM_TRY(dm_backend_test(task->backend, host->copied[matrix][*arrived], &there));
-  *panels = *arrived;
-  return DM_OK;
+dm_status dm_bench_host_loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel,
+                               bool *done) {
+  const dm_bench_host *host = context;
+  return dm_backend_test(task->backend, host->copied[matrix][panel - task->panels.begin], done);
 }
 
 static dm_view part_of(const dm_bench_host *host, dm_view view, int part) {
@@ -132,18 +127,12 @@ static dm_view part_of(const dm_bench_host *host, dm_view view, int part) {
                      host->border[part + 1] - host->border[part]);
 }
 
-static dm_view panel_of(const dm_task *task, dm_matrix matrix, int64_t panel) {
-  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
-  return factor->device_ring ? dm_task_slot(task, matrix, panel, 0, DM_DEVICE)
-                             : dm_task_piece(task, matrix, panel);
-}
-
 static dm_status multiply_part(const dm_bench_host *host, int part, dm_event *done) {
   const dm_task *task = host->task;
   for (int64_t p = task->panels.begin; p < task->panels.end; p++)
-    DM_TRY(dm_backend_gemm(task->backend, part_of(host, task->c, part), panel_of(task, DM_A, p),
-                           part_of(host, panel_of(task, DM_B, p), part), p > task->panels.begin,
-                           done));
+    DM_TRY(dm_backend_gemm(
+        task->backend, part_of(host, task->c, part), dm_task_operand(task, DM_A, p, 0),
+        part_of(host, dm_task_operand(task, DM_B, p, 0), part), p > task->panels.begin, done));
   return DM_OK;
 }
 

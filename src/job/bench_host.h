@@ -11,7 +11,6 @@ typedef struct dm_bench_host {
   dm_task *task;
   char *pieces[2]; /* of A and B, in host memory, panel after panel */
   dm_event *copied[2];
-  int64_t posted[2], arrived[2]; /* panels */
   dm_view c, sums; /* this rank's rows of C in host memory, and where they come from */
   int parts;       /* that C returns in; where panels stay on the GPU more than one: ... */
   int64_t border[DM_RETURNS + 1]; /* ... these columns, each while the next ones are computed */
@@ -26,7 +25,8 @@ dm_status dm_bench_host_spoil(dm_bench_host *host);
 
 /* As dm_task_calls has them; CONTEXT is the dm_bench_host. */
 dm_status dm_bench_host_load(void *context, dm_task *task, dm_matrix matrix, int64_t panel);
-dm_status dm_bench_host_loaded(void *context, dm_task *task, dm_matrix matrix, int64_t *panels);
+dm_status dm_bench_host_loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel,
+                               bool *done);
 
 /* Computes what the loop has left of C, and lets it return to host memory part by part; once more
  * to the GPU, so that what returned is what is verified. */

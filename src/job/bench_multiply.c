@@ -75,7 +75,7 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
   DM_TRY(brought ? dm_execute(&b->task, DM_LOADS | DM_PRODUCTS, &bring)
                  : dm_execute(&b->task, DM_PRODUCTS, &none));
   double products = dm_now() - start;
-  dm_phases_take(&b->run->trace, products, &b->spent);
+  dm_phases_take(&b->run->trace, products, b->spent.check + b->spent.verify, &b->spent);
   if (b->setup.plan.pk > 1) DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
   if (brought) DM_TRY(dm_bench_host_return(&b->host));
   double times[2] = {dm_now() - start, products - b->run->trace.busy[DM_ROW_COMPUTE]};

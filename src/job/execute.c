@@ -2,6 +2,7 @@
  * needs yet.  The same loop runs on CPU and GPU, with and without peers. */
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/checked.h"
 #include "job/task.h"
@@ -24,8 +25,10 @@ typedef struct execution {
   slot_state window[WINDOW]; /* step i stands at i % WINDOW */
   int64_t first, end;        /* steps in the window */
   bool exhausted;
-  bool brings;       /* loads go on behind the loop's back */
-  int64_t loaded[2]; /* panels of A and B that are there */
+  bool behind;       /* loads go on behind the loop's back, */
+  bool in_parts;     /* and peers may read a share as far as it is there */
+  int64_t loaded[2]; /* panels of A and B that are there, where it is */
+  int io;            /* loads and stores under way */
   int64_t products_posted, products_done;
   int64_t begun; /* of the run, as reach_of counts it */
   dm_halt halt;
@@ -64,6 +67,10 @@ static bool is_beyond(const execution *x, const dm_step *step) {
   return reach_of(x, step) > x->halt.limit;
 }
 
+static bool is_io(const dm_step *step) {
+  return (DM_LOADS | 1u << DM_STEP_STORE) & 1u << step->kind;
+}
+
 static dm_matrix matrix_of(dm_step_kind kind) {
   return kind == DM_STEP_LOAD_A || kind == DM_STEP_FETCH_A || kind == DM_STEP_UPLOAD_A ? DM_A
                                                                                        : DM_B;
@@ -85,7 +92,7 @@ static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step
 }
 
 static uint64_t filling_of(const execution *x, const dm_factor *factor, int64_t panel) {
-  return x->brings ? factor->fillings + (uint64_t)(panel - x->task->panels.begin) + 1 : 1;
+  return x->in_parts ? factor->fillings + (uint64_t)(panel - x->task->panels.begin) + 1 : 1;
 }
 
 static dm_status post_fetch(const execution *x, slot_state *state) {
@@ -120,51 +127,51 @@ static dm_status post_upload(dm_task *task, slot_state *state) {
   return dm_backend_copy(task->backend, dst, src, &state->event);
 }
 
-/* The panel as the product reads it: in a slot, or in the share where nothing had to move. */
-static dm_view operand(const dm_task *task, dm_matrix matrix, const dm_step *step) {
-  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
-  if (factor->device_ring) return dm_task_slot(task, matrix, step->panel, step->slot, DM_DEVICE);
-  if (factor->host_ring) return dm_task_slot(task, matrix, step->panel, step->slot, DM_HOST);
-  return dm_task_piece(task, matrix, step->panel);
-}
-
 static dm_status post_gemm(execution *x, slot_state *state) {
   dm_task *task = x->task;
   const dm_step *step = &state->step;
+  state->done = step->panel >= task->panels.end - task->plan->stretch; /* see last_strips.h */
+  if (state->done) return DM_OK;
   bool accumulate = step->panel != task->panels.begin; /* the first one of a tile */
   x->products_posted++;
   const int64_t cols = task->first_cols ? task->first_cols : task->c.cols;
-  const dm_view b = operand(task, DM_B, step);
+  const dm_view b = dm_task_operand(task, DM_B, step->panel, step->slot);
   return dm_backend_gemm(task->backend, dm_view_sub(task->c, 0, 0, task->c.rows, cols),
-                         operand(task, DM_A, step), dm_view_sub(b, 0, 0, b.rows, cols), accumulate,
-                         &state->event);
+                         dm_task_operand(task, DM_A, step->panel, step->slot),
+                         dm_view_sub(b, 0, 0, b.rows, cols), accumulate, &state->event);
 }
 
-/* How far the load is; peers may read what is there. */
-static dm_status look_at_load(execution *x, const dm_step *step, bool *done) {
-  dm_task *task = x->task;
+/* Where a share is brought for one tile, peers may read it as far as it is there, or, where nothing
+ * is multiplied meanwhile, when it is whole. */
+static void tell_filled(execution *x, const dm_step *step) {
+  dm_transport *transport = x->task->transport;
   const dm_matrix matrix = matrix_of(step->kind);
-  dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
-  int64_t panels = 0;
-  DM_TRY(x->calls->loaded(x->calls->context, task, matrix, &panels));
-  if (panels > x->loaded[matrix])
-    dm_transport_refilled(task->transport, (int)matrix, factor->fillings + (uint64_t)panels);
-  x->loaded[matrix] = panels;
-  *done = panels > step->panel - task->panels.begin;
+  const dm_factor *factor = matrix == DM_A ? &x->task->a : &x->task->b;
+  x->loaded[matrix]++;
+  if (x->in_parts)
+    dm_transport_refilled(transport, (int)matrix, factor->fillings + (uint64_t)x->loaded[matrix]);
+  else if (step->panel == x->task->panels.end - 1)
+    dm_transport_filled(transport, (int)matrix);
+}
+
+/* In the order of the panels where peers read them. */
+static dm_status look_at_load(execution *x, const dm_step *step, bool *done) {
+  const dm_matrix matrix = matrix_of(step->kind);
+  const int64_t before = step->panel - x->task->panels.begin;
+  if (x->in_parts && before > x->loaded[matrix]) return DM_OK;
+  dm_task_turn_to(x->task, step->tile);
+  DM_TRY(x->calls->loaded(x->calls->context, x->task, matrix, step->panel, done));
+  if (*done) tell_filled(x, step);
   return DM_OK;
 }
 
-/* Peers read a share only where it is brought as a whole, for one tile. */
-static void tell_filled(const execution *x, const dm_step *step) {
-  if (step->panel == x->task->panels.end - 1)
-    dm_transport_filled(x->task->transport, (int)matrix_of(step->kind));
-}
-
-static dm_status load(execution *x, const dm_step *step) {
+static dm_status load(execution *x, slot_state *state) {
   const dm_task_calls *calls = x->calls;
-  if (calls->load && step->brings)
-    DM_TRY(calls->load(calls->context, x->task, matrix_of(step->kind), step->panel));
-  if (!x->brings) tell_filled(x, step);
+  const dm_step *step = &state->step;
+  const bool brings = calls->load && step->brings;
+  if (brings) DM_TRY(calls->load(calls->context, x->task, matrix_of(step->kind), step->panel));
+  state->done = !brings || !x->behind;
+  if (state->done) tell_filled(x, step);
   return DM_OK;
 }
 
@@ -176,6 +183,14 @@ static dm_status check(execution *x, slot_state *state) {
              : DM_OK;
 }
 
+static dm_status store(execution *x, slot_state *state) {
+  const dm_task_calls *calls = x->calls;
+  state->done = true;
+  dm_task_turn_to(x->task, state->step.tile);
+  return calls->store ? calls->store(calls->context, x->task, dm_task_sums(x->task), &state->done)
+                      : DM_OK;
+}
+
 static dm_status post(execution *x, slot_state *state) {
   state->posted = true;
   if (!(DM_LOADS & 1u << state->step.kind)) x->begun = dm_max(x->begun, reach_of(x, &state->step));
@@ -183,8 +198,7 @@ static dm_status post(execution *x, slot_state *state) {
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
   case DM_STEP_LOAD_B:
-    state->done = !x->brings;
-    return load(x, &state->step);
+    return load(x, state);
   case DM_STEP_CHECK:
     return check(x, state);
   case DM_STEP_FETCH_A:
@@ -198,8 +212,7 @@ static dm_status post(execution *x, slot_state *state) {
   case DM_STEP_REDUCE:
     return dm_task_reduce(x->task, &state->done);
   case DM_STEP_STORE:
-    state->done = true;
-    return x->calls->store ? x->calls->store(x->calls->context, x->task) : DM_OK;
+    return store(x, state);
   case DM_STEP_KINDS:
     break;
   }
@@ -215,6 +228,8 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
     return look_at_load(x, &state->step, &state->done);
   case DM_STEP_CHECK:
     return check(x, state);
+  case DM_STEP_STORE:
+    return store(x, state);
   case DM_STEP_REDUCE:
     dm_task_turn_to(x->task, state->step.tile);
     return dm_task_reduce(x->task, &state->done);
@@ -232,9 +247,12 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   }
 }
 
+/* Steps of kinds that are not run: what they load is there. */
 static void count_as_done(execution *x, slot_state *state) {
   state->posted = state->done = true;
-  if (DM_LOADS & 1u << state->step.kind) tell_filled(x, &state->step);
+  const unsigned kind = 1u << state->step.kind;
+  const bool gathers = x->kinds & (1u << DM_STEP_FETCH_A | 1u << DM_STEP_FETCH_B);
+  if (DM_LOADS & kind && !(x->kinds & kind) && gathers) tell_filled(x, &state->step);
 }
 
 static void refill(execution *x) {
@@ -276,11 +294,13 @@ static dm_status sweep(execution *x, bool *moved) {
       }
       dm_trace_begin(&x->task->run->trace, &state->step);
       DM_TRY(post(x, state));
+      x->io += is_io(&state->step);
       *moved = true;
     } else {
       DM_TRY(ask(x, state, &product_asked));
       *moved |= state->done;
     }
+    if (state->done) x->io -= is_io(&state->step);
     if (state->done) dm_trace_end(&x->task->run->trace, &state->step);
   }
   return DM_OK;
@@ -294,13 +314,24 @@ static void tell_movement(const execution *x, bool moved) {
   dm_watch_poll(watch);
 }
 
+/* Threads that read and write want the processor more than a loop that asks for them. */
+static void rest(const execution *x) {
+  const struct timespec moment = {.tv_nsec = 50000};
+  if (x->io > 0)
+    nanosleep(&moment, NULL);
+  else
+    sched_yield();
+}
+
 static bool multiplying(const execution *x) {
   return x->products_posted > x->products_done;
 }
 
 dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) {
   execution x = {.task = task, .calls = calls, .kinds = kinds};
-  x.brings = calls->loaded && kinds & DM_LOADS;
+  x.behind = calls->loaded && kinds & DM_LOADS;
+  x.in_parts = x.behind && kinds & DM_PRODUCTS && dm_plan_tiles(task->plan) == 1 &&
+               !dm_plan_streams(task->plan);
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
   dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
   const int64_t whole =
@@ -310,8 +341,8 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
     refill(&x);
     bool finished = x.first == x.end;
     if (finished && dm_halt_leaves(&x.halt)) {
-      task->a.fillings += (uint64_t)x.loaded[DM_A];
-      task->b.fillings += (uint64_t)x.loaded[DM_B];
+      if (x.in_parts) task->a.fillings += (uint64_t)x.loaded[DM_A];
+      if (x.in_parts) task->b.fillings += (uint64_t)x.loaded[DM_B];
       return dm_halt_status(&x.halt, whole);
     }
     bool moved;
@@ -325,6 +356,6 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
                              dm_range_size(task->panels) *
                                  (dm_plan_tiles(task->plan) - task->plan->done)));
     }
-    if (!moved && !multiplying(&x)) sched_yield();
+    if (!moved && !multiplying(&x)) rest(&x);
   }
 }

@@ -1,4 +1,5 @@
-/* load: a rank's shares of A and B, from their files. */
+/* load: from the files of A and B to views and devices.  What lies in host memory comes by
+ * inflow.h. */
 #ifndef DM_JOB_LOAD_H
 #define DM_JOB_LOAD_H
 
@@ -15,11 +16,11 @@ typedef struct dm_source {
 /* Element (row, col) of op(X) up to the extent of VIEW. */
 dm_status dm_load_part(dm_source *source, int64_t row, int64_t col, dm_view view);
 
-/* Reads what the task's tile needs of the share of MATRIX, op applied, converted to the work type.
- */
-dm_status dm_load_share(dm_task *task, dm_matrix matrix, dm_source *source);
+/* Notes the largest magnitude of VIEW (host memory) where SOURCE has to know it. */
+void dm_source_note(dm_source *source, dm_view view);
 
-/* The same for one panel, into host memory. */
-dm_status dm_load_piece(dm_task *task, dm_matrix matrix, dm_source *source, int64_t panel);
+/* Reads this rank's share of MATRIX, which lies on its device; op applied, converted to the work
+ * type. */
+dm_status dm_load_device_share(dm_task *task, dm_matrix matrix, dm_source *source);
 
 #endif

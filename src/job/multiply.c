@@ -8,7 +8,9 @@
 #include "core/units.h"
 #include "io/read_ahead.h"
 #include "job/engine.h"
-#include "job/load.h"
+#include "job/inflow.h"
+#include "job/last_strips.h"
+#include "job/multiply_record.h"
 #include "job/passing.h"
 #include "job/phases.h"
 #include "job/progress.h"
@@ -28,7 +30,7 @@ typedef struct job {
   bool task_opened;
   dm_source source[2];
   dm_read_ahead *ahead;
-  int64_t unpacked; /* chunks, by all ranks */
+  dm_inflow inflow;
   dm_sink sink;
   dm_output_form form; /* completed */
   dm_passing passing;
@@ -41,16 +43,21 @@ typedef struct job {
   double started;
 } job;
 
+static bool is_on_device(const dm_task *task, dm_matrix matrix) {
+  return (matrix == DM_A ? task->a.space : task->b.space) == DM_DEVICE;
+}
+
 static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   job *j = context;
-  const double start = dm_now();
-  dm_status status = DM_OK;
-  if (dm_plan_residence(task->plan, matrix) == DM_IN_FILE)
-    status = dm_load_piece(task, matrix, &j->source[matrix], panel);
-  else if (panel == task->panels.begin) /* in one go, so that a row of A is one run */
-    status = dm_load_share(task, matrix, &j->source[matrix]);
-  task->phases.read += dm_now() - start;
-  return status;
+  if (!is_on_device(task, matrix)) return dm_inflow_load(&j->inflow, matrix, panel);
+  if (panel > task->panels.begin) return DM_OK;
+  return dm_load_device_share(task, matrix, &j->source[matrix]);
+}
+
+static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
+  job *j = context;
+  *done = true;
+  return is_on_device(task, matrix) ? DM_OK : dm_inflow_loaded(&j->inflow, matrix, panel, done);
 }
 
 static dm_status check(void *context, dm_task *task, int64_t panel, bool *done) {
@@ -58,13 +65,11 @@ static dm_status check(void *context, dm_task *task, int64_t panel, bool *done) 
   return dm_passing_check(&j->passing, task, panel, done);
 }
 
-static dm_status store(void *context, dm_task *task) {
+static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) {
   job *j = context;
-  const double start = dm_now(), verified = task->phases.verify;
-  dm_status status = dm_store_block(task, &j->sink);
-  if (!status) status = dm_checkpoint_stored(j->sink.checkpoint, task->tile);
-  task->phases.write += dm_now() - start - (task->phases.verify - verified);
-  return status;
+  DM_TRY(dm_store_rows(task, &j->sink, rows, done));
+  if (!*done || rows.end < dm_range_size(dm_task_sums(task))) return DM_OK;
+  return dm_checkpoint_stored(j->sink.checkpoint, task->tile);
 }
 
 static dm_status moves(void *context) {
@@ -121,11 +126,17 @@ static dm_status open_inputs(job *j) {
   return DM_OK;
 }
 
+static dm_status open_part(job *j) {
+  DM_TRY(dm_output_open(&j->file, &j->sink.output));
+  return dm_write_behind_open(
+      j->sink.output, dm_run_io_threads(j->run, j->multiply->engine.io_threads), &j->sink.behind);
+}
+
 static dm_status open_output(job *j) {
   DM_TRY(dm_checkpoint_begin(j->sink.checkpoint, &j->setup, &j->file, &j->taken_up));
   j->setup.plan.done = j->taken_up;
   DM_TRY(dm_comm_agree(j->run->world, j->run->rank == 0 ? dm_put_room(&j->file, &j->form) : DM_OK));
-  DM_TRY(dm_comm_agree(j->run->world, dm_output_open(&j->file, &j->sink.output)));
+  DM_TRY(dm_comm_agree(j->run->world, open_part(j)));
   dm_checkpoint_watch(j->sink.checkpoint, j->sink.output);
   return DM_OK;
 }
@@ -144,13 +155,33 @@ static dm_status sums_fit(job *j) {
   return status;
 }
 
+/* While panels are multiplied nobody stops alone. */
+static void stop_together(job *j) {
+  j->moves = (dm_pulse){moves, j->run};
+  for (int x = 0; x < 2; x++) dm_reader_pulse(j->source[x].reader, &j->moves);
+}
+
+/* Steps of KINDS; what took time goes to where it belongs. */
+static dm_status run_steps(job *j, unsigned kinds, const dm_task_calls *calls) {
+  dm_phases *phases = &j->task.phases;
+  const double start = dm_now(), others = phases->check + phases->verify;
+  dm_trace_count_anew(&j->run->trace);
+  dm_status status = dm_execute(&j->task, kinds, calls);
+  if (!status) dm_phases_take(&j->run->trace, dm_now() - start, others, phases);
+  return status;
+}
+
 static dm_status read_shares(job *j) {
   dm_run_phase(j->run, "reading", 1);
-  const dm_task_calls calls = {.context = j, .load = load};
-  DM_TRY(dm_comm_agree(j->run->world, dm_execute(&j->task, DM_LOADS, &calls)));
+  const dm_task_calls calls = {.context = j, .load = load, .loaded = loaded};
+  return dm_comm_agree(j->run->world, run_steps(j, DM_LOADS, &calls));
+}
+
+static dm_status check_shares(job *j) {
   DM_TRY(sums_fit(j));
+  if (!j->setup.plan.problem.verify) return DM_OK;
   dm_run_phase(j->run, "checking A and B", 1);
-  return j->setup.plan.problem.verify ? dm_check_operands(&j->task, j->sink.check) : DM_OK;
+  return dm_check_operands(&j->task, j->sink.check);
 }
 
 /* C in tiles: each is written when it is there; what does not stay in memory is read again. */
@@ -158,6 +189,7 @@ static dm_status multiply_tiles(job *j) {
   const bool streams = dm_plan_streams(&j->setup.plan);
   const dm_task_calls calls = {.context = j,
                                .load = load,
+                               .loaded = loaded,
                                .check = check,
                                .store = store,
                                .progress = progress,
@@ -167,48 +199,74 @@ static dm_status multiply_tiles(job *j) {
     dm_run_phase(j->run, "sampling B", 1);
     DM_TRY(dm_passing_sample(&j->passing, j->run, &j->setup.plan.problem, &j->source[DM_B]));
   }
-  j->moves = (dm_pulse){moves, j->run};
-  for (int x = 0; x < 2; x++) dm_reader_pulse(j->source[x].reader, &j->moves);
-  dm_phases *phases = &j->task.phases;
+  if (!streams) {
+    DM_TRY(read_shares(j));
+    DM_TRY(check_shares(j));
+  }
+  stop_together(j);
   dm_run_phase(j->run, "multiplying", streams ? DM_SYNC_PATIENCE : 1);
   DM_TRY(dm_comm_barrier(j->run->world));
-  const double start = dm_now();
-  const double others = phases->read + phases->check + phases->write + phases->verify;
   start_progress(j);
-  DM_TRY(dm_execute(&j->task, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
+  DM_TRY(run_steps(j, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
   dm_progress_end(&j->progress);
-  phases->multiply =
-      dm_now() - start + others - phases->read - phases->check - phases->write - phases->verify;
   return streams ? sums_fit(j) : DM_OK;
 }
 
-static dm_status multiply_panels(job *j) {
-  const dm_task_calls calls = {.context = j, .progress = progress, .may_stop = true};
-  dm_run_phase(j->run, "multiplying", 1);
-  DM_TRY(dm_comm_barrier(j->run->world));
-  double start = dm_now();
-  start_progress(j);
-  dm_trace_count_anew(&j->run->trace);
-  DM_TRY(dm_execute(&j->task, DM_PRODUCTS, &calls));
-  dm_progress_end(&j->progress);
-  dm_phases_take(&j->run->trace, dm_now() - start, &j->task.phases);
+/* Whether products may begin before all of A and B is there. */
+static bool reads_behind(const dm_plan *plan) {
+  return plan->overlap && plan->a == DM_IN_HOST && plan->b == DM_IN_HOST;
+}
 
-  start = dm_now();
+static dm_status sum_layers(job *j) {
   const dm_task_calls none = {0};
+  const double start = dm_now();
   dm_run_phase(j->run, "summing over the layers", 1);
   DM_TRY(dm_execute(&j->task, 1u << DM_STEP_REDUCE, &none));
   j->task.phases.reduce = dm_now() - start;
   return DM_OK;
 }
 
+/* C in one piece, except for the last strips: they wait until all of A and B was looked at. */
+static dm_status multiply_panels(job *j) {
+  const dm_plan *plan = &j->setup.plan;
+  const bool behind = reads_behind(plan);
+  const dm_task_calls calls = {
+      .context = j, .load = load, .loaded = loaded, .progress = progress, .may_stop = true};
+  if (!behind) {
+    DM_TRY(read_shares(j));
+    DM_TRY(check_shares(j));
+  }
+  stop_together(j);
+  dm_run_phase(j->run, behind ? "reading and multiplying" : "multiplying", 1);
+  DM_TRY(dm_comm_barrier(j->run->world));
+  start_progress(j);
+  DM_TRY(run_steps(j, behind ? DM_LOADS | DM_PRODUCTS : DM_PRODUCTS, &calls));
+  if (behind) DM_TRY(check_shares(j));
+  if (plan->pk > 1) DM_TRY(sum_layers(j));
+  return DM_OK;
+}
+
+/* What is left of a C in one piece: its last strips, and its way into the file. */
+static dm_status write_block(job *j) {
+  const dm_task_calls calls = {.context = j, .store = store, .progress = progress};
+  dm_phases *phases = &j->task.phases;
+  if (j->setup.plan.strips == 0) return run_steps(j, 1u << DM_STEP_STORE, &calls);
+  const double start = dm_now(), others = phases->check + phases->verify;
+  dm_trace_count_anew(&j->run->trace);
+  DM_TRY(dm_multiply_last_strips(&j->task, &calls));
+  dm_phases_take(&j->run->trace, dm_now() - start, others, phases);
+  return DM_OK;
+}
+
 static dm_status write_result(job *j, bool stored) {
-  const dm_task_calls calls = {.context = j, .store = store};
   dm_status status = DM_OK;
   /* From here on nobody stops: what is left is short beside what would have to be done again. */
   dm_run_phase(j->run, "writing", DM_SYNC_PATIENCE);
-  if (!stored)
-    status = dm_comm_agree(j->run->world, dm_execute(&j->task, 1u << DM_STEP_STORE, &calls));
+  if (!stored) status = dm_comm_agree(j->run->world, write_block(j));
+  if (!stored) dm_progress_end(&j->progress);
   const double start = dm_now();
+  dm_write_behind_close(j->sink.behind);
+  j->sink.behind = NULL;
   if (!status) status = dm_checkpoint_flush(j->sink.checkpoint, false);
   status = dm_status_first(status, dm_output_close(j->sink.output));
   j->sink.output = NULL;
@@ -269,51 +327,6 @@ static dm_status commit(job *j, const dm_verdict *verdict) {
   return dm_comm_agree(j->run->world, status);
 }
 
-static int64_t chunks_of(const dm_dataset *d) {
-  if (d->layout != DM_CHUNKED) return 0;
-  return dm_ceil_div(d->rows, d->chunk_rows) * dm_ceil_div(d->cols, d->chunk_cols);
-}
-
-static void record_inputs(const job *j, dm_record *record) {
-  const dm_dataset *inputs[] = {&j->multiply->a, &j->multiply->b};
-  const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
-  for (int i = 0; i < 2; i++) {
-    const dm_dataset *d = inputs[i];
-    char layout[160];
-    dm_io_describe(d, layout, sizeof layout);
-    dm_record_text(record, paths[i], labels[i], "%s:%s, %lld x %lld %s, %s", d->at.file,
-                   d->at.dataset, (long long)d->rows, (long long)d->cols, dm_dtype_name(d->dtype),
-                   layout);
-  }
-  if (j->unpacked > 0) {
-    dm_record_integer(record, "files.chunks", "chunks in A and B", DM_SHOWN_PLAIN,
-                      chunks_of(inputs[0]) + chunks_of(inputs[1]));
-    dm_record_integer(record, "files.chunks_unpacked", "chunks unpacked", DM_SHOWN_PLAIN,
-                      j->unpacked);
-  }
-  char form[96];
-  dm_output_form_text(&j->form, form, sizeof form);
-  dm_record_text(record, "files.c", "C", "%s:%s, %s", j->multiply->out.file,
-                 j->multiply->out.dataset, form);
-}
-
-static void record_result(job *j, const dm_phases *worst, const dm_verdict *verdict,
-                          dm_record *record) {
-  const dm_problem *p = &j->setup.plan.problem;
-  record_inputs(j, record);
-  dm_setup_record(&j->setup, j->run, record);
-  dm_phases_record(worst, &j->setup.plan, dm_now() - j->started, record);
-  if (verdict) dm_verdict_record(verdict, &j->run->log, record);
-  dm_record_summary(record,
-                    "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.3f "
-                    "multiply_s=%.3f tflops=%.4g residual=%.2g %s",
-                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
-                    j->run->ranks, dm_now() - j->started, worst->multiply + worst->reduce,
-                    dm_phases_flops(worst, &j->setup.plan) * 1e-12,
-                    verdict ? verdict->residual : 0.0,
-                    verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
-}
-
 /* Completes FORM and counts what it needs on the disk. */
 static dm_status complete_form(dm_output_form *form, dm_problem *problem) {
   DM_TRY(dm_output_form_complete(form, problem->c, problem->m, problem->n));
@@ -331,9 +344,8 @@ static dm_status compute(job *j) {
                                                       j->setup.plan.gpu, &j->sink.check)));
   j->task_opened = true;
   DM_TRY(dm_task_open(j->run, &j->setup.plan, j->setup.backend, j->setup.transport, &j->task));
-  const bool streams = dm_plan_streams(&j->setup.plan);
-  const bool whole = !streams && dm_plan_tiles(&j->setup.plan) == 1;
-  if (!streams) DM_TRY(read_shares(j));
+  DM_TRY(dm_comm_agree(j->run->world, dm_inflow_open(&j->task, j->source, &j->inflow)));
+  const bool whole = !dm_plan_streams(&j->setup.plan) && dm_plan_tiles(&j->setup.plan) == 1;
   DM_TRY(whole ? multiply_panels(j) : multiply_tiles(j));
   return write_result(j, !whole);
 }
@@ -370,14 +382,22 @@ static dm_status work(job *j, dm_record *record) {
   if (j->taken_up < dm_plan_tiles(&j->setup.plan)) DM_TRY(compute(j));
   dm_verdict verdict;
   if (m->verify) DM_TRY(judge(j, &verdict));
-  j->unpacked = dm_read_ahead_unpacked(j->ahead);
-  DM_TRY(dm_comm_sum_i64(j->run->world, &j->unpacked, 1));
+  int64_t unpacked = dm_read_ahead_unpacked(j->ahead);
+  DM_TRY(dm_comm_sum_i64(j->run->world, &unpacked, 1));
   dm_phases worst;
   j->task.phases.from_files = bytes_read(j);
   DM_TRY(dm_phases_worst(j->run, &j->task, &worst));
   if (!m->verify || verdict.pass) DM_TRY(commit(j, m->verify ? &verdict : NULL));
   worst.commit = j->task.phases.commit;
-  if (record) record_result(j, &worst, m->verify ? &verdict : NULL, record);
+  const dm_multiplied done = {.run = j->run,
+                              .multiply = m,
+                              .setup = &j->setup,
+                              .form = &j->form,
+                              .worst = &worst,
+                              .verdict = m->verify ? &verdict : NULL,
+                              .unpacked = unpacked,
+                              .seconds = dm_now() - j->started};
+  if (record) dm_multiply_record(&done, record);
   DM_TRY(dm_phases_by_rank(j->run, &j->task.phases, record));
   if (!m->verify || verdict.pass) return DM_OK;
   j->keep_part = true; /* what failed stays to be looked at, under a name that says unfinished */
@@ -400,11 +420,14 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   memcpy(j.sink.alpha, multiply->equation.alpha, sizeof j.sink.alpha);
   memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
   dm_status status = end_early(&j, work(&j, run->rank == 0 ? record : NULL));
+  dm_write_behind_close(j.sink.behind);
   status = dm_status_first(status, dm_output_close(j.sink.output));
   status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return status;
   dm_read_ahead_close(j.ahead); /* before the memory goes that it reads into */
+  dm_inflow_close(&j.inflow);
+  dm_store_abandon(&j.task, &j.sink);
   if (j.task_opened) dm_task_close(&j.task);
   dm_reader_close(j.source[DM_A].reader);
   dm_reader_close(j.source[DM_B].reader);

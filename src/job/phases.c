@@ -86,8 +86,12 @@ dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record 
   return status;
 }
 
-void dm_phases_take(const dm_trace *trace, double seconds, dm_phases *phases) {
-  phases->multiply += seconds;
+void dm_phases_take(const dm_trace *trace, double seconds, double others, dm_phases *phases) {
+  const double reads = trace->exposed[DM_ROW_READ], writes = trace->exposed[DM_ROW_WRITE];
+  others = phases->check + phases->verify - others;
+  phases->read += reads;
+  phases->write += fmax(0.0, writes - others);
+  phases->multiply += fmax(0.0, seconds - reads - fmax(writes, others));
   phases->gemm += trace->busy[DM_ROW_COMPUTE];
   phases->fetch += trace->busy[DM_ROW_TRANSPORT];
   phases->upload += trace->busy[DM_ROW_COPY];
@@ -154,6 +158,6 @@ dm_status dm_check_operands(dm_task *task, dm_freivalds *check) {
   DM_TRY(dm_comm_agree(world, each_piece(task, DM_B, check, dm_freivalds_add_b)));
   DM_TRY(dm_freivalds_project(check, world));
   DM_TRY(dm_comm_agree(world, each_piece(task, DM_A, check, dm_freivalds_add_a)));
-  task->phases.check = dm_now() - start;
+  task->phases.check += dm_now() - start;
   return DM_OK;
 }

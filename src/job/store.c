@@ -9,15 +9,29 @@
 
 enum { STRIP = 32 << 20 }; /* bytes of C handled at a time */
 
-typedef struct storing {
+/* A strip on its way: it lands (from a device), is put (finished, checked, given to the threads),
+ * and is written. */
+typedef struct strip {
+  enum { DM_STRIP_FREE, DM_STRIP_LANDS, DM_STRIP_IS_WRITTEN } stage;
+  int64_t at; /* its first row among the sums */
+  dm_view view;
+  dm_event arrived;
+  dm_writing *writing;
+  char *landing, *finished; /* memory for it, where it needs some */
+} strip;
+
+typedef struct dm_storing {
   dm_task *task;
   dm_sink *sink;
-  dm_view sums;     /* this rank's rows of C as sums of products, host or device */
-  dm_range rows;    /* which rows of C those are */
+  dm_view sums;     /* of this rank, host or device */
+  int64_t tile;     /* that they are of, */
+  int64_t row, col; /* and where in C */
   bool are_c;       /* they are C's elements already: nothing is left to finish */
   int64_t height;   /* rows of a strip */
-  char *landing[2]; /* host memory for sums that come from the device */
-  char *finished, *old;
+  int64_t next;     /* row from which on nothing has begun its way */
+  int turn;         /* strip that is put next: in the order of rows */
+  strip strips[2];
+  char *old;
 } storing;
 
 /* Where alpha is all that is left to do, the device does it, by the same arithmetic as dm_finish.
@@ -40,10 +54,13 @@ static dm_status strips_open(storing *s) {
   int64_t row = dm_max(1, width * dm_dtype_size(p->accumulator));
   s->height = dm_max(1, STRIP / row);
   s->height = dm_min(s->height, dm_max(1, s->sums.rows));
-  for (int i = 0; i < 2 && s->sums.space == DM_DEVICE; i++)
-    DM_TRY(dm_backend_alloc(s->task->backend, DM_HOST, s->height * row, (void **)&s->landing[i]));
-  if (!s->are_c)
-    DM_TRY(dm_buffer_alloc(s->height * width * dm_dtype_size(p->c), (void **)&s->finished));
+  for (int i = 0; i < 2; i++) {
+    strip *one = &s->strips[i];
+    if (s->sums.space == DM_DEVICE)
+      DM_TRY(dm_backend_alloc(s->task->backend, DM_HOST, s->height * row, (void **)&one->landing));
+    if (!s->are_c)
+      DM_TRY(dm_buffer_alloc(s->height * width * dm_dtype_size(p->c), (void **)&one->finished));
+  }
   if (p->reads_c) {
     int64_t size = dm_dtype_size(dm_dtype_widest(p->work));
     DM_TRY(dm_buffer_alloc(s->height * width * size, (void **)&s->old));
@@ -51,79 +68,116 @@ static dm_status strips_open(storing *s) {
   return DM_OK;
 }
 
-static void strips_close(storing *s) {
-  for (int i = 0; i < 2; i++) dm_backend_release(s->task->backend, DM_HOST, s->landing[i]);
-  free(s->finished);
+static void storing_close(dm_task *task, dm_sink *sink) {
+  storing *s = sink->storing;
+  for (int i = 0; i < 2; i++) {
+    dm_backend_release(task->backend, DM_HOST, s->strips[i].landing);
+    free(s->strips[i].finished);
+  }
   free(s->old);
+  free(s);
+  sink->storing = NULL;
 }
 
-/* Starts the way of the strip at row AT into host memory; where it is there already, nothing moves.
- */
-static dm_status fetch_strip(storing *s, int64_t at, int turn, dm_view *strip, dm_event *arrived) {
-  *arrived = 0;
-  *strip = (dm_view){0};
-  if (at >= s->sums.rows) return DM_OK;
-  int64_t rows = dm_min(s->height, s->sums.rows - at);
-  dm_view part = dm_view_sub(s->sums, at, 0, rows, s->sums.cols);
-  *strip = part;
+static dm_status storing_open(dm_task *task, dm_sink *sink, dm_range rows) {
+  const dm_plan *plan = task->plan;
+  const bool summed = plan->pk > 1;
+  const dm_view all = summed ? task->c_sum : task->c;
+  const dm_range of_c =
+      summed ? dm_plan_c_share(plan, task->tile, task->place.i, task->place.l) : task->rows;
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(storing), &memory));
+  storing *s = sink->storing = memory;
+  *s = (storing){.task = task,
+                 .sink = sink,
+                 .sums = dm_view_sub(all, rows.begin, 0, dm_range_size(rows), all.cols),
+                 .tile = task->tile,
+                 .row = of_c.begin + rows.begin,
+                 .col = task->cols.begin};
+  if (dm_view_is_empty(s->sums)) return DM_OK;
+  DM_TRY(finish_on_device(s));
+  return strips_open(s);
+}
+
+/* Starts the way of the next strip into host memory; where it is there already, nothing moves. */
+static dm_status fetch(storing *s, strip *one) {
+  const int64_t rows = dm_min(s->height, s->sums.rows - s->next);
+  const dm_view part = dm_view_sub(s->sums, s->next, 0, rows, s->sums.cols);
+  one->stage = DM_STRIP_LANDS;
+  one->at = s->next;
+  one->view = part;
+  one->arrived = 0;
+  s->next += rows;
   if (part.space == DM_HOST) return DM_OK;
-  *strip = dm_view_row_major(s->landing[turn], part.dtype, rows, part.cols);
-  return dm_backend_copy(s->task->backend, *strip, part, arrived);
+  one->view = dm_view_row_major(one->landing, part.dtype, rows, part.cols);
+  return dm_backend_copy(s->task->backend, one->view, part, &one->arrived);
 }
 
 static dm_status read_old(storing *s, int64_t row, int64_t rows, dm_view *old) {
   const dm_problem *p = &s->task->plan->problem;
   dm_dtype wide = dm_dtype_widest(p->work);
   *old = dm_view_row_major(s->old, wide, rows, s->sums.cols);
-  DM_TRY(dm_reader_read(s->sink->old, row, s->task->cols.begin, old, 1, false));
+  DM_TRY(dm_reader_read(s->sink->old, row, s->col, old, 1, false));
   if (!s->sink->check) return DM_OK;
-  return dm_freivalds_add_c0(s->sink->check, NULL, *old, row, s->task->cols.begin);
+  return dm_freivalds_add_c0(s->sink->check, NULL, *old, row, s->col);
 }
 
-/* Finishes, checks and writes the strip whose first row is ROW of C. */
-static dm_status put_strip(storing *s, dm_view strip, int64_t row) {
+/* Finishes and checks what has landed, and gives it to the threads that write. */
+static dm_status put(storing *s, strip *one) {
   const dm_problem *p = &s->task->plan->problem;
-  const int64_t col = s->task->cols.begin;
-  dm_view out = strip, old;
-  if (s->finished) {
-    out = dm_view_row_major(s->finished, p->c, strip.rows, strip.cols);
-    if (p->reads_c) DM_TRY(read_old(s, row, strip.rows, &old));
-    DM_TRY(dm_finish(out, strip, p->reads_c ? &old : NULL, s->sink->alpha, s->sink->beta));
+  dm_sink *sink = s->sink;
+  const int64_t row = s->row + one->at;
+  dm_view out = one->view, old;
+  if (one->finished) {
+    out = dm_view_row_major(one->finished, p->c, out.rows, out.cols);
+    if (p->reads_c) DM_TRY(read_old(s, row, out.rows, &old));
+    DM_TRY(dm_finish(out, one->view, p->reads_c ? &old : NULL, sink->alpha, sink->beta));
   }
-  if (s->sink->check) {
+  if (sink->check) {
     double start = dm_now();
-    DM_TRY(dm_freivalds_add_c(s->sink->check, NULL, out, row, col));
+    DM_TRY(dm_freivalds_add_c(sink->check, NULL, out, row, s->col));
     s->task->phases.verify += dm_now() - start;
   }
-  s->sink->written += out.rows * out.cols * dm_dtype_size(out.dtype);
-  dm_checkpoint_add(s->sink->checkpoint, out, s->task->tile, row, col);
-  return dm_output_write(s->sink->output, row, col, out);
+  dm_checkpoint_add(sink->checkpoint, out, s->tile, row, s->col);
+  one->stage = DM_STRIP_IS_WRITTEN;
+  return dm_write_behind_post(sink->behind, row, s->col, out, &one->writing);
 }
 
-static dm_status put_strips(storing *s) {
-  dm_view strip[2];
-  dm_event arrived[2];
-  DM_TRY(fetch_strip(s, 0, 0, &strip[0], &arrived[0]));
-  int turn = 0;
-  for (int64_t at = 0; at < s->sums.rows; at += s->height, turn = !turn) {
-    DM_TRY(fetch_strip(s, at + s->height, !turn, &strip[!turn], &arrived[!turn]));
-    DM_TRY(dm_backend_wait(s->task->backend, arrived[turn]));
-    DM_TRY(put_strip(s, strip[turn], s->rows.begin + at));
-    dm_run_beat_late(s->task->run);
+static dm_status move_on(storing *s, int i) {
+  strip *one = &s->strips[i];
+  bool done = true;
+  switch (one->stage) {
+  case DM_STRIP_FREE:
+    return s->next < s->sums.rows ? fetch(s, one) : DM_OK;
+  case DM_STRIP_LANDS:
+    if (i != s->turn) return DM_OK;
+    if (one->arrived) DM_TRY(dm_backend_test(s->task->backend, one->arrived, &done));
+    if (!done) return DM_OK;
+    s->turn = !s->turn;
+    return put(s, one);
+  case DM_STRIP_IS_WRITTEN:
+    DM_TRY(dm_writing_test(one->writing, &done));
+    if (!done) return DM_OK;
+    s->sink->written += one->view.rows * one->view.cols * dm_dtype_size(s->task->plan->problem.c);
+    one->stage = DM_STRIP_FREE;
+    return DM_OK;
   }
   return DM_OK;
 }
 
-dm_status dm_store_block(dm_task *task, dm_sink *sink) {
-  storing s = {.task = task, .sink = sink, .sums = task->c, .rows = task->rows};
-  if (task->plan->pk > 1) {
-    s.sums = task->c_sum;
-    s.rows = dm_plan_c_share(task->plan, task->tile, task->place.i, task->place.l);
-  }
-  if (dm_view_is_empty(s.sums)) return DM_OK;
-  dm_status status = finish_on_device(&s);
-  if (!status) status = strips_open(&s);
-  if (!status) status = put_strips(&s);
-  strips_close(&s);
-  return status;
+dm_status dm_store_rows(dm_task *task, dm_sink *sink, dm_range rows, bool *done) {
+  *done = false;
+  if (!sink->storing) return storing_open(task, sink, rows);
+  storing *s = sink->storing;
+  const int64_t before = dm_write_behind_moved(sink->behind);
+  for (int i = 0; i < 2; i++) DM_TRY(move_on(s, i));
+  if (dm_write_behind_moved(sink->behind) != before) dm_watch_moved(task->run->watch);
+  *done = s->next == s->sums.rows && s->strips[0].stage == DM_STRIP_FREE &&
+          s->strips[1].stage == DM_STRIP_FREE;
+  if (*done) storing_close(task, sink);
+  return DM_OK;
+}
+
+void dm_store_abandon(dm_task *task, dm_sink *sink) {
+  if (sink->storing) storing_close(task, sink);
 }

@@ -2,21 +2,29 @@
 #ifndef DM_JOB_STORE_H
 #define DM_JOB_STORE_H
 
-#include "io/output.h"
 #include "io/read.h"
+#include "io/write_behind.h"
 #include "job/checkpoint.h"
 #include "job/freivalds.h"
 #include "job/task.h"
 
 typedef struct dm_sink {
   dm_output *output;
-  dm_reader *old;      /* the old C; NULL where beta is 0 */
-  dm_freivalds *check; /* NULL: not verified */
+  dm_write_behind *behind; /* writes to it */
+  dm_reader *old;          /* the old C; NULL where beta is 0 */
+  dm_freivalds *check;     /* NULL: not verified */
   dm_checkpoint *checkpoint;
   int64_t written; /* bytes so far */
   double alpha[2], beta[2];
+  struct dm_storing *storing; /* under way, or NULL */
 } dm_sink;
 
-dm_status dm_store_block(dm_task *task, dm_sink *sink);
+/* Moves ROWS of this rank's sums of the task's tile (dm_task_sums) on towards the file; to be
+ * called again, with the same task and rows, until they are written: *done.  The sums are not to be
+ * touched until then.  Does little at a time: threads write meanwhile. */
+dm_status dm_store_rows(dm_task *task, dm_sink *sink, dm_range rows, bool *done);
+
+/* After a failure, once SINK->behind is closed: frees what was under way. */
+void dm_store_abandon(dm_task *task, dm_sink *sink);
 
 #endif

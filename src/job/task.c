@@ -101,6 +101,13 @@ dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int s
   return dm_view_strided(ring + slot * bytes, work, space, rows, cols, padded(cols, work, space));
 }
 
+dm_view dm_task_operand(const dm_task *task, dm_matrix matrix, int64_t panel, int slot) {
+  const dm_factor *factor = factor_of(task, matrix);
+  if (factor->device_ring) return dm_task_slot(task, matrix, panel, slot, DM_DEVICE);
+  if (factor->host_ring) return dm_task_slot(task, matrix, panel, slot, DM_HOST);
+  return dm_task_piece(task, matrix, panel);
+}
+
 /* What peers read is a block of the driver's own, so that nothing else is shown to them. */
 static dm_status whole_slabs(int64_t *bytes) {
   if (*bytes > INT64_MAX - DM_SLAB)
@@ -272,6 +279,10 @@ void dm_task_turn_to(dm_task *task, int64_t tile) {
   task->c.rows = dm_range_size(task->rows);
   task->c.cols = dm_range_size(task->cols);
   if (task->c.space == DM_HOST) task->c.row_stride = task->c.cols;
+}
+
+dm_range dm_task_sums(const dm_task *task) {
+  return (dm_range){0, task->plan->pk > 1 ? task->c_sum.rows : task->c.rows};
 }
 
 dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend,

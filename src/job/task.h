@@ -70,12 +70,13 @@ typedef struct dm_task {
 /* What the loop calls for the steps that are not its own; each may be NULL: nothing to do. */
 typedef struct dm_task_calls {
   void *context;
-  /* With LOADED a load may go on behind the loop's back: *PANELS of the layer are there so far. */
+  /* With LOADED a load goes on behind the loop's back, which asks until it is done. */
   dm_status (*load)(void *context, dm_task *task, dm_matrix matrix, int64_t panel);
-  dm_status (*loaded)(void *context, dm_task *task, dm_matrix matrix, int64_t *panels);
-  /* Asked again until it is done; all ranks of a layer come here, panel after panel. */
+  dm_status (*loaded)(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done);
+  /* These two are asked again until they are done; all ranks of a layer check panel after panel. */
   dm_status (*check)(void *context, dm_task *task, int64_t panel, bool *done);
-  dm_status (*store)(void *context, dm_task *task);
+  /* ROWS of this rank's sums (dm_task_sums) are there. */
+  dm_status (*store)(void *context, dm_task *task, dm_range rows, bool *done);
   dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels, of all tiles */
   bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
 } dm_task_calls;
@@ -90,6 +91,9 @@ void dm_task_close(dm_task *task); /* collective */
 /* From now on rows, cols, c, and what follows here, are those of TILE. */
 void dm_task_turn_to(dm_task *task, int64_t tile);
 
+/* This rank's rows of the tile, counted within it: 0 up to those that it sums. */
+dm_range dm_task_sums(const dm_task *task);
+
 /* This rank's piece of PANEL (a panel of its layer), and what it covers of op(A) or op(B). */
 dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel);
 dm_range dm_task_piece_rows(const dm_task *task, dm_matrix matrix, int64_t panel);
@@ -102,6 +106,9 @@ int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int
 /* A whole panel in a slot of the host or device ring; in place, in its own. */
 dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int slot,
                      dm_space space);
+
+/* The panel as a product reads it: in SLOT of a ring, or in the share where nothing had to move. */
+dm_view dm_task_operand(const dm_task *task, dm_matrix matrix, int64_t panel, int slot);
 
 /* Runs the steps of this rank's cursor whose kinds are in the set KINDS (bits 1 << kind), in the
  * order that their dependencies allow; steps of other kinds count as done.  (execute.c) */

@@ -16,21 +16,23 @@
 enum { ALL_SPANS = 1 << 22, RANK_SPANS = 1 << 16 };
 
 static const dm_row rows[DM_STEP_KINDS] = {
-    [DM_STEP_LOAD_A] = DM_ROW_IO,         [DM_STEP_LOAD_B] = DM_ROW_IO,
+    [DM_STEP_LOAD_A] = DM_ROW_READ,       [DM_STEP_LOAD_B] = DM_ROW_READ,
     [DM_STEP_FETCH_A] = DM_ROW_TRANSPORT, [DM_STEP_FETCH_B] = DM_ROW_TRANSPORT,
     [DM_STEP_UPLOAD_A] = DM_ROW_COPY,     [DM_STEP_UPLOAD_B] = DM_ROW_COPY,
     [DM_STEP_GEMM] = DM_ROW_COMPUTE,      [DM_STEP_REDUCE] = DM_ROW_TRANSPORT,
-    [DM_STEP_STORE] = DM_ROW_IO};
+    [DM_STEP_STORE] = DM_ROW_WRITE};
 
 const char *dm_row_name(dm_row row) {
-  static const char *const names[DM_ROWS] = {"phase", "compute", "copy", "transport", "io"};
+  static const char *const names[DM_ROWS] = {"phase",     "compute", "copy",
+                                             "transport", "read",    "write"};
   return row < DM_ROWS ? names[row] : "none";
 }
 
 /* ---- seconds ---- */
 
 /* The time since the last change belongs to the first of these rows that has work under way. */
-static const dm_row order[] = {DM_ROW_COMPUTE, DM_ROW_TRANSPORT, DM_ROW_COPY, DM_ROW_IO};
+static const dm_row order[] = {DM_ROW_COMPUTE, DM_ROW_TRANSPORT, DM_ROW_COPY, DM_ROW_READ,
+                               DM_ROW_WRITE};
 
 static void count(dm_trace *trace, double now) {
   const double passed = now - trace->since;

@@ -19,7 +19,8 @@ typedef enum dm_row {
   DM_ROW_COMPUTE,
   DM_ROW_COPY,
   DM_ROW_TRANSPORT,
-  DM_ROW_IO,
+  DM_ROW_READ,
+  DM_ROW_WRITE,
   DM_ROWS
 } dm_row;
 

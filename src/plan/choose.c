@@ -35,9 +35,14 @@ static int sign_of(double difference) {
   return difference < 0 ? -1 : difference > 0;
 }
 
-/* Less time, then fewer layers, squarer, more ranks. */
+static double between_files(const dm_plan *plan) {
+  return plan->forecast.gemm + plan->forecast.exposed + plan->forecast.reduce;
+}
+
+/* Less time, in all and then between the files, then fewer layers, squarer, more ranks. */
 static int compare(const dm_plan *x, const dm_plan *y) {
   int order = sign_of(coarse(x->forecast.total) - coarse(y->forecast.total));
+  if (!order) order = sign_of(coarse(between_files(x)) - coarse(between_files(y)));
   if (!order) order = sign_of(x->pk - y->pk);
   if (!order) order = sign_of(abs(x->pm - x->pn) - abs(y->pm - y->pn));
   if (!order) order = sign_of(dm_plan_used(y) - dm_plan_used(x));

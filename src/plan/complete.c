@@ -8,6 +8,7 @@
 #include "plan/grid_cost.h"
 #include "plan/memory_need.h"
 #include "plan/out_of_core.h"
+#include "plan/strips.h"
 #include "plan/tiles.h"
 #include "plan/volume.h"
 
@@ -206,6 +207,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
     if (choose_width(question, &variants[i])) {
       *plan = variants[i];
       if (base.problem.from_files) dm_plan_cut_for_time(question, plan);
+      dm_plan_choose_strips(question, plan);
       return DM_COMPLETE;
     }
     double pressure = dm_plan_pressure(&variants[i], question->machine);

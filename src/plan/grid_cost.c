@@ -170,6 +170,21 @@ static double stolen_seconds(const dm_plan *plan, const dm_machine *machine, tra
   return fmin(fetch, t.inside / machine->link + 2 * t.between / machine->host_copy);
 }
 
+/* The whole time, where products take LOOP: what is read and written passes behind them as far as
+ * the plan lets it, but for the first panel, and the last strip or tile. */
+static double total_seconds(const dm_plan *plan, const dm_forecast *f, double loop, double panels) {
+  const double tiles = (double)dm_plan_tiles(plan), strips = plan->strips;
+  const bool resides = plan->a != DM_IN_FILE && plan->b != DM_IN_FILE;
+  const bool first = tiles > 1 && resides; /* tiles of what resides begin when all of it is there */
+  if (!plan->overlap || plan->a == DM_IN_DEVICE || plan->b == DM_IN_DEVICE || first)
+    return f->read + loop + f->reduce + f->write;
+  const double head = f->read / fmax(1, panels) / tiles;
+  if (plan->strips == 0) return head + fmax(loop, f->read - head) + f->reduce + f->write;
+  const double end = loop * (double)plan->stretch / panels;
+  return head + fmax(loop - end, f->read - head) + end / strips +
+         fmax(end, f->write) * (1 - 1 / strips) + f->write / strips;
+}
+
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   extent e = extent_of(plan);
   box b = box_of(plan, machine);
@@ -195,7 +210,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   f.gemm *= tiles;
   f.reduce *= tiles;
   f.exposed = loop - f.gemm;
-  f.total = f.read + loop + f.reduce + f.write;
+  f.total = total_seconds(plan, &f, loop, e.panels);
   return f;
 }
 
@@ -227,5 +242,6 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   double reduce = crossing + 3 * summed / machine->host_copy;
   if (pk > 1 && machine->gpu) reduce += c / machine->upload;
   if (machine->device_links) reduce = fmax(crossing, summed / (machine->link + machine->network));
-  return read_once_seconds(p, machine) + fmax(gemm, fetch) + reduce + write_seconds(p, machine);
+  const double files = read_once_seconds(p, machine) + write_seconds(p, machine);
+  return fmax(files, fmax(gemm, fetch)) + reduce;
 }

@@ -38,6 +38,8 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->held_a,
                             plan->held_b,
                             plan->reads,
+                            plan->strips,
+                            plan->stretch,
                             plan->reproducible,
                             plan->overlap,
                             plan->gpu,
@@ -70,7 +72,10 @@ void dm_plan_recipe(const dm_plan *plan, char text[200]) {
              (long long)plan->tiles_n, plan->pm, plan->pn, plan->pk);
   else
     snprintf(cuts, sizeof cuts, "grid=%dx%dx%d", plan->pm, plan->pn, plan->pk);
-  snprintf(text, 200, "%s kb=%lld work=%s sums=%s c=%s%s%s%s%s", cuts, (long long)plan->kb,
+  char end[32] = "";
+  if (plan->strips > 0 && plan->border == 0)
+    snprintf(end, sizeof end, " end=%lldx%d", (long long)plan->stretch, plan->strips);
+  snprintf(text, 200, "%s kb=%lld%s work=%s sums=%s c=%s%s%s%s%s", cuts, (long long)plan->kb, end,
            p->tf32 ? "tf32" : dm_dtype_name(p->work), dm_dtype_name(p->accumulator),
            dm_dtype_name(p->c), plan->kernel[0] ? " kernel=" : "", plan->kernel,
            measured ? " rates=" : "", measured ? plan->rates : "");

@@ -146,7 +146,7 @@ bool dm_plan_cut(const dm_question *question, dm_plan *plan) {
 void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan) {
   const double most = question->wishes->tile_seconds;
   const dm_forecast *f = &plan->forecast;
-  const double seconds = f->total - f->read - f->write;
+  const double seconds = f->gemm + f->exposed + f->reduce;
   if (!(most > 0) || seconds <= most || question->wishes->tiles_m > 0) return;
   dm_plan trial = *plan;
   const int64_t most_m = most_tiles(plan, plan->problem.m, plan->pm);

@@ -59,6 +59,10 @@ dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j) {
   return split_range(dm_plan_tile(plan, t).cols, plan->pn, j, step_of(plan));
 }
 
+dm_range dm_plan_strip(const dm_plan *plan, int64_t rows, int64_t strip) {
+  return dm_split(rows, plan->strips, strip, plan->border > 0 ? plan->border : 1);
+}
+
 dm_range dm_plan_layer(const dm_plan *plan, int l) {
   return dm_split(plan->panels, plan->pk, l, 1);
 }

@@ -49,6 +49,9 @@ typedef struct dm_plan {
   int reads;      /* IN_FILE: places for the other panels, one after the other; >= slots */
   int64_t border; /* 0: blocks are cut evenly.  Else tiles, blocks and products are cut at
                      multiples of it, so that C has the same bits on any grid */
+  int strips; /* the last panels (stretch) are multiplied for so many strips of a block's rows, one
+                 after the other, so that C is written meanwhile; 0: for all rows together */
+  int64_t stretch;
   bool reproducible, overlap;
   bool gpu, device_links;
   bool in_place; /* with device links: a gathered matrix has a slot for each panel, and the rank's
@@ -116,6 +119,8 @@ dm_range dm_plan_rows(const dm_plan *plan, int64_t t, int i);           /* rows 
 dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j);           /* columns of C(., j) */
 dm_range dm_plan_a_share(const dm_plan *plan, int64_t t, int i, int j); /* rows of op(A) */
 dm_range dm_plan_c_share(const dm_plan *plan, int64_t t, int i, int l); /* that layer l sums */
+
+dm_range dm_plan_strip(const dm_plan *plan, int64_t rows, int64_t strip); /* of a block's */
 
 dm_range dm_plan_layer(const dm_plan *plan, int l);                  /* panels of layer l */
 dm_range dm_plan_panel(const dm_plan *plan, int64_t p);              /* k of panel p */

@@ -150,6 +150,9 @@ static void write_choice(const dm_plan *p, FILE *out) {
             : p->window_a              ? "A"
                                        : "B");
   write_tiles(p, out);
+  if (p->strips > 0)
+    fprintf(out, "  the last %lld panels in %d strips of rows, each written when it is done\n",
+            (long long)p->stretch, p->strips);
   fprintf(out, "  recipe: %s\n\n", recipe);
 }
 

@@ -55,6 +55,22 @@ static dm_status check_fields(const dm_plan *p) {
   return DM_OK;
 }
 
+/* Strips cover every block, and end what a single tile of one layer begins. */
+static dm_status check_strips(const dm_plan *p) {
+  const bool none = p->strips == 0 && p->stretch == 0;
+  if (!none && (p->strips < 1 || p->stretch < 1 || p->stretch > p->panels || p->pk > 1 ||
+                dm_plan_tiles(p) > 1))
+    return dm_fail(DM_E_BUG, "tiling: %lld panels in %d strips", (long long)p->stretch, p->strips);
+  for (int i = 0; i < p->pm && !none; i++) {
+    cover rows;
+    const int64_t height = dm_range_size(dm_plan_rows(p, 0, i));
+    start_cover(&rows, "strips", whole(height), p->border > 0 ? p->border : 1);
+    for (int64_t s = 0; s < p->strips; s++) DM_TRY(add_range(&rows, dm_plan_strip(p, height, s)));
+    DM_TRY(end_cover(&rows));
+  }
+  return DM_OK;
+}
+
 static dm_status check_places(const dm_plan *p) {
   for (int rank = 0; rank < p->ranks; rank++) {
     dm_place at = dm_plan_place(p, rank);
@@ -169,6 +185,7 @@ static dm_status check_shares_of_b(const dm_plan *p) {
 dm_status dm_simulate_tiling(const dm_plan *plan) {
   DM_TRY(check_fields(plan));
   DM_TRY(check_places(plan));
+  DM_TRY(check_strips(plan));
   DM_TRY(check_tiles(plan));
   for (int64_t t = 0; t < dm_plan_tiles(plan); t++) {
     DM_TRY(check_blocks_of(plan, t));

@@ -4,6 +4,7 @@
  *
  * A gather waits for one thing, that all ranks have filled their pieces: a counter for each at the
  * begin of the memory.  Groups that span nodes take the messages of host. */
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -25,7 +26,8 @@ typedef struct window_share {
   line *lines; /* one per rank of the group */
 } window_share;
 
-/* A ticket below DM_GATHERS is one of the messages'; a share's own is DM_GATHERS + share. */
+/* A ticket below DM_GATHERS is one of the messages'; others say whose filling, and which, is
+ * awaited: DM_GATHERS + DM_SHARES * filling + share. */
 typedef struct window_transport {
   dm_transport base;
   dm_transport *messages;
@@ -106,15 +108,21 @@ static dm_status window_share_open(dm_transport *transport, int share, const dm_
   return DM_OK;
 }
 
-static void window_filled(dm_transport *transport, int share) {
+static void window_refilled(dm_transport *transport, int share, uint64_t times) {
   const window_share *mine = &((window_transport *)transport)->shares[share];
   if (!mine->group) return;
-  atomic_store_explicit(&mine->lines[dm_comm_rank(mine->group)].filled, 1, memory_order_release);
+  _Atomic uint64_t *filled = &mine->lines[dm_comm_rank(mine->group)].filled;
+  if (times > atomic_load_explicit(filled, memory_order_relaxed))
+    atomic_store_explicit(filled, times, memory_order_release);
 }
 
-static bool all_filled(const window_share *share) {
+static void window_filled(dm_transport *transport, int share) {
+  window_refilled(transport, share, 1);
+}
+
+static bool all_filled(const window_share *share, uint64_t times) {
   for (int r = 0; r < dm_comm_size(share->group); r++)
-    if (!atomic_load_explicit(&share->lines[r].filled, memory_order_acquire)) return false;
+    if (atomic_load_explicit(&share->lines[r].filled, memory_order_acquire) < times) return false;
   return true;
 }
 
@@ -123,14 +131,18 @@ static dm_status window_post(dm_transport *transport, const dm_gather *gather, i
   if (gather->share < 0 || gather->share >= DM_SHARES ||
       window->shares[gather->share].group != gather->group)
     return dm_transport_post(window->messages, gather, ticket);
-  *ticket = DM_GATHERS + gather->share;
+  if (gather->filling > (uint64_t)(INT_MAX - DM_GATHERS - gather->share) / DM_SHARES)
+    return dm_fail(DM_E_BUG, "a window that is filled too often");
+  const int filling = gather->filling > 0 ? (int)gather->filling : 1;
+  *ticket = DM_GATHERS + DM_SHARES * filling + gather->share;
   return DM_OK;
 }
 
 static dm_status window_test(dm_transport *transport, int ticket, bool *done) {
   window_transport *window = (window_transport *)transport;
   if (ticket < DM_GATHERS) return dm_transport_test(window->messages, ticket, done);
-  *done = all_filled(&window->shares[ticket - DM_GATHERS]);
+  const int awaited = ticket - DM_GATHERS;
+  *done = all_filled(&window->shares[awaited % DM_SHARES], (uint64_t)(awaited / DM_SHARES));
   return DM_OK;
 }
 
@@ -145,6 +157,7 @@ const dm_transport_ops dm_transport_window = {
     .close = window_close,
     .window = window_share_open,
     .filled = window_filled,
+    .refilled = window_refilled,
     .post = window_post,
     .test = window_test,
     .received = window_received,

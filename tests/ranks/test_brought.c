@@ -23,12 +23,12 @@ static dm_status begin(void *context, dm_task *task, dm_matrix matrix, int64_t p
   return DM_OK;
 }
 
-static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t *panels) {
+static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
   bringing *b = context;
   const int patience = task->run->rank == b->late ? ASKED : 2 + (int)matrix;
   if (b->there[matrix] < dm_range_size(task->panels) && ++b->asked % patience == 0)
     fill_panel(b->p, matrix, task->panels.begin + b->there[matrix]++);
-  *panels = b->there[matrix];
+  *done = panel - task->panels.begin < b->there[matrix];
   return DM_OK;
 }
 

@@ -1,0 +1,14 @@
+/* last_strips: the end of a product, so that C can be written while the rest of it is computed.
+ *
+ * While panels arrive the whole block advances; the last ones (plan->stretch) are multiplied for
+ * one strip of its rows after the other, and a strip that is complete is stored. */
+#ifndef DM_JOB_LAST_STRIPS_H
+#define DM_JOB_LAST_STRIPS_H
+
+#include "job/task.h"
+
+/* After dm_execute has run the other products: computes and stores the strips of this rank's block
+ * (plan->strips; all panels are there, and stay). */
+dm_status dm_multiply_last_strips(dm_task *task, const dm_task_calls *calls);
+
+#endif

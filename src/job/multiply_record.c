@@ -1,0 +1,50 @@
+#include "job/multiply_record.h"
+
+#include "core/checked.h"
+#include "job/phases.h"
+
+static int64_t chunks_of(const dm_dataset *d) {
+  if (d->layout != DM_CHUNKED) return 0;
+  return dm_ceil_div(d->rows, d->chunk_rows) * dm_ceil_div(d->cols, d->chunk_cols);
+}
+
+static void record_files(const dm_multiplied *done, dm_record *record) {
+  const dm_dataset *inputs[] = {&done->multiply->a, &done->multiply->b};
+  const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
+  for (int i = 0; i < 2; i++) {
+    const dm_dataset *d = inputs[i];
+    char layout[160];
+    dm_io_describe(d, layout, sizeof layout);
+    dm_record_text(record, paths[i], labels[i], "%s:%s, %lld x %lld %s, %s", d->at.file,
+                   d->at.dataset, (long long)d->rows, (long long)d->cols, dm_dtype_name(d->dtype),
+                   layout);
+  }
+  if (done->unpacked > 0) {
+    dm_record_integer(record, "files.chunks", "chunks in A and B", DM_SHOWN_PLAIN,
+                      chunks_of(inputs[0]) + chunks_of(inputs[1]));
+    dm_record_integer(record, "files.chunks_unpacked", "chunks unpacked", DM_SHOWN_PLAIN,
+                      done->unpacked);
+  }
+  char form[96];
+  dm_output_form_text(done->form, form, sizeof form);
+  dm_record_text(record, "files.c", "C", "%s:%s, %s", done->multiply->out.file,
+                 done->multiply->out.dataset, form);
+}
+
+void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
+  const dm_plan *plan = &done->setup->plan;
+  const dm_problem *p = &plan->problem;
+  const dm_phases *worst = done->worst;
+  const dm_verdict *verdict = done->verdict;
+  record_files(done, record);
+  dm_setup_record(done->setup, done->run, record);
+  dm_phases_record(worst, plan, done->seconds, record);
+  if (verdict) dm_verdict_record(verdict, &done->run->log, record);
+  dm_record_summary(record,
+                    "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.3f "
+                    "multiply_s=%.3f tflops=%.4g residual=%.2g %s",
+                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
+                    done->run->ranks, done->seconds, worst->multiply + worst->reduce,
+                    dm_phases_flops(worst, plan) * 1e-12, verdict ? verdict->residual : 0.0,
+                    verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
+}

@@ -1,0 +1,22 @@
+/* multiply_record: what a multiplication from files to a file tells of itself. */
+#ifndef DM_JOB_MULTIPLY_RECORD_H
+#define DM_JOB_MULTIPLY_RECORD_H
+
+#include "job/engine.h"
+#include "job/phases.h"
+#include "job/verdict.h"
+
+typedef struct dm_multiplied {
+  const dm_run *run;
+  const dm_multiply *multiply;
+  const dm_setup *setup;
+  const dm_output_form *form; /* completed */
+  const dm_phases *worst;
+  const dm_verdict *verdict; /* NULL: not verified */
+  int64_t unpacked;          /* chunks, by all ranks */
+  double seconds;            /* in all */
+} dm_multiplied;
+
+void dm_multiply_record(const dm_multiplied *done, dm_record *record);
+
+#endif

@@ -1,0 +1,41 @@
+#include "plan/strips.h"
+
+#include "core/checked.h"
+#include "plan/grid_cost.h"
+#include "plan/tiles.h"
+
+enum { STRIPS = 8, THINNEST = 64 }; /* of a block; rows of one */
+
+static const double worth = 0.995; /* of the time without them */
+
+/* Every panel that a product reads is still there when the last one has come. */
+static bool keeps_panels(const dm_plan *plan) {
+  return (!dm_plan_fetches_a(plan) || plan->window_a) &&
+         (!dm_plan_fetches_b(plan) || plan->window_b);
+}
+
+static int most_strips(const dm_plan *plan) {
+  const int64_t step = plan->border > 0 ? plan->border : THINNEST;
+  const int64_t rows = dm_range_size(dm_plan_rows(plan, 0, plan->pm - 1));
+  return (int)dm_min(STRIPS, rows / step);
+}
+
+void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
+  plan->strips = 0;
+  plan->stretch = 0;
+  if (!plan->problem.from_files || !plan->overlap || plan->gpu || plan->pk > 1 ||
+      dm_plan_tiles(plan) > 1 || dm_plan_streams(plan) || !keeps_panels(plan))
+    return;
+  const int strips = most_strips(plan);
+  dm_plan best = *plan, trial = *plan;
+  best.forecast = dm_plan_forecast(plan, question->machine);
+  const double without = best.forecast.total;
+  trial.strips = strips;
+  for (trial.stretch = 1; trial.stretch <= plan->panels && strips > 1; trial.stretch++) {
+    trial.forecast = dm_plan_forecast(&trial, question->machine);
+    if (trial.forecast.total < worth * without &&
+        trial.forecast.total < worth * best.forecast.total)
+      best = trial;
+  }
+  *plan = best;
+}

@@ -1,0 +1,11 @@
+/* strips: how much of a product is kept for the end, so that C is written while it is computed. */
+#ifndef DM_PLAN_STRIPS_H
+#define DM_PLAN_STRIPS_H
+
+#include "plan/complete.h"
+
+/* Sets PLAN's strips and stretch for the least predicted time: none where panels do not stay until
+ * the end, or nothing is gained. */
+void dm_plan_choose_strips(const dm_question *question, dm_plan *plan);
+
+#endif
