@@ -200,11 +200,12 @@ static dm_status block_open(dm_task *task) {
   dm_space space = plan->gpu ? DM_DEVICE : DM_HOST;
   int64_t rows = dm_range_size(task->rows), cols = dm_range_size(task->cols), bytes;
   int64_t stride = padded(cols, type, space);
-  DM_TRY(dm_bytes_of(rows, stride, dm_dtype_size(type), &bytes));
+  DM_TRY(dm_bytes_of(rows, stride, dm_dtype_size(type), &task->block));
+  task->block = dm_round_up(task->block, 256);
+  DM_TRY(dm_bytes_of(plan->blocks, 1, task->block, &bytes));
   if (dm_task_reduces_on_device(task)) bytes = dm_round_up(bytes, DM_SLAB);
-  void *memory;
-  DM_TRY(dm_backend_alloc(task->backend, space, bytes, &memory));
-  task->c = dm_view_strided(memory, type, space, rows, cols, stride);
+  DM_TRY(dm_backend_alloc(task->backend, space, bytes, (void **)&task->blocks));
+  task->c = dm_view_strided(task->blocks, type, space, rows, cols, stride);
   return dm_task_reduces_on_device(task) ? dm_task_open_pieces(task) : DM_OK;
 }
 
@@ -279,6 +280,7 @@ void dm_task_turn_to(dm_task *task, int64_t tile) {
   task->c.rows = dm_range_size(task->rows);
   task->c.cols = dm_range_size(task->cols);
   if (task->c.space == DM_HOST) task->c.row_stride = task->c.cols;
+  task->c.base = task->blocks + (tile - task->plan->done) % task->plan->blocks * task->block;
 }
 
 dm_range dm_task_sums(const dm_task *task) {
@@ -313,7 +315,7 @@ void dm_task_close(dm_task *task) {
   dm_transport_close(task->transport); /* first: then no peer reads a share any more */
   factor_close(task, DM_A, &task->a);
   factor_close(task, DM_B, &task->b);
-  dm_backend_release(task->backend, task->c.space, task->c.base);
+  dm_backend_release(task->backend, task->c.space, task->blocks);
   if (!task->c_pieces) dm_backend_release(task->backend, DM_HOST, task->c_sum.base);
   dm_backend_release(task->backend, DM_DEVICE, task->c_pieces);
   dm_comm_free(task->grid_row);

@@ -60,6 +60,8 @@ typedef struct dm_task {
   dm_factor a, b;
   int64_t first_cols; /* of the block, that the loop's products compute; 0: all */
   dm_view c;          /* sums of products: the block, where the backend multiplies */
+  char *blocks;       /* plan->blocks of them, C of successive tiles by turns */
+  int64_t block;      /* bytes of one */
   dm_view c_sum;  /* pk > 1: rows c_share of it, summed over the layers; in host memory, or ... */
   void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */
   dm_summing summing;

@@ -189,7 +189,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   memcpy(base.rates, question->machine->rates, sizeof base.rates);
   base.reproducible = wishes->reproducible;
   base.border = wishes->reproducible ? DM_BORDER : 0;
-  base.tiles_m = base.tiles_n = 1;
+  base.tiles_m = base.tiles_n = base.blocks = 1;
   base.overlap = !wishes->no_overlap;
   base.gpu = question->machine->gpu;
   base.process_bytes = question->machine->process_bytes;

@@ -176,10 +176,12 @@ static double total_seconds(const dm_plan *plan, const dm_forecast *f, double lo
   const double tiles = (double)dm_plan_tiles(plan), strips = plan->strips;
   const bool resides = plan->a != DM_IN_FILE && plan->b != DM_IN_FILE;
   const bool first = tiles > 1 && resides; /* tiles of what resides begin when all of it is there */
+  const double last = plan->blocks > 1 ? f->write / tiles : f->write; /* C with nothing beside it */
   if (!plan->overlap || plan->a == DM_IN_DEVICE || plan->b == DM_IN_DEVICE || first)
-    return f->read + loop + f->reduce + f->write;
+    return f->read + fmax(loop, f->write - last) + f->reduce + last;
   const double head = f->read / fmax(1, panels) / tiles;
-  if (plan->strips == 0) return head + fmax(loop, f->read - head) + f->reduce + f->write;
+  if (plan->strips == 0)
+    return head + fmax(loop, f->read - head + f->write - last) + f->reduce + last;
   const double end = loop * (double)plan->stretch / panels;
   return head + fmax(loop - end, f->read - head) + end / strips +
          fmax(end, f->write) * (1 - 1 / strips) + f->write / strips;

@@ -33,6 +33,7 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->border,
                             plan->tiles_m,
                             plan->tiles_n,
+                            plan->blocks,
                             plan->down,
                             plan->done,
                             plan->held_a,

@@ -144,8 +144,9 @@ static void count_shares(const dm_plan *plan, const extent *e, dm_memory_need *n
 
 static void count_result(const dm_plan *plan, const extent *e, dm_memory_need *need) {
   const bool exposed = plan->device_links && plan->pk > 1;
-  int64_t block = matrix(e->rows, e->cols, e->sum);
-  int64_t on_device = device_matrix(e->rows, e->cols, e->sum);
+  int64_t block = times(plan->blocks, rounded(matrix(e->rows, e->cols, e->sum), SLOT_BYTES));
+  int64_t on_device =
+      times(plan->blocks, rounded(device_matrix(e->rows, e->cols, e->sum), SLOT_BYTES));
   if (plan->gpu)
     need->part[DM_DEVICE][DM_MEMORY_C] = exposed ? rounded(on_device, SLAB_BYTES) : on_device;
   else

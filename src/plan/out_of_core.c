@@ -71,7 +71,7 @@ static void hold(const dm_question *q, dm_plan *plan, dm_matrix matrix) {
   *held = low;
 }
 
-static void consider(search *s, dm_plan *plan) {
+static void consider_blocks(search *s, dm_plan *plan) {
   plan->held_a = plan->held_b = 0;
   double pressure = dm_plan_pressure(plan, s->question->machine);
   if (pressure > 1) {
@@ -85,6 +85,13 @@ static void consider(search *s, dm_plan *plan) {
   if (plan->forecast.total >= s->least) return;
   s->least = plan->forecast.total;
   s->best = *plan;
+}
+
+/* A second block of C takes memory that tiles could be larger by. */
+static void consider(search *s, dm_plan *plan) {
+  const int most = plan->overlap && plan->pk == 1 && plan->tiles_m * plan->tiles_n > 1 ? 2 : 1;
+  for (plan->blocks = 1; plan->blocks <= most; plan->blocks++) consider_blocks(s, plan);
+  plan->blocks = 1;
 }
 
 /* The coarsest cuts across that fit with these down; memory only shrinks with more of them. */
@@ -163,6 +170,8 @@ void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan) {
       trial.tiles_n++;
   }
   if (dm_plan_pressure(&trial, question->machine) > 1) return;
+  trial.blocks = plan->overlap && plan->pk == 1 ? 2 : 1;
+  if (dm_plan_pressure(&trial, question->machine) > 1) trial.blocks = 1;
   trial.forecast = dm_plan_forecast(&trial, question->machine);
   *plan = trial;
 }

@@ -43,12 +43,13 @@ typedef struct dm_plan {
   int slots;      /* in each ring */
   int64_t tiles_m, tiles_n; /* C is computed in so many times so many tiles, all ranks on one */
   int64_t done;             /* tiles before this one are there already, from an earlier run */
-  bool down;                /* tiles that follow one another lie in one column, not in one row */
-  int64_t held_a, held_b;   /* IN_FILE: first panels of a layer that stay until the tile's rows
-                               (columns) change */
-  int reads;      /* IN_FILE: places for the other panels, one after the other; >= slots */
-  int64_t border; /* 0: blocks are cut evenly.  Else tiles, blocks and products are cut at
-                     multiples of it, so that C has the same bits on any grid */
+  int blocks;             /* of C in memory: with 2 a tile is stored while the next is multiplied */
+  bool down;              /* tiles that follow one another lie in one column, not in one row */
+  int64_t held_a, held_b; /* IN_FILE: first panels of a layer that stay until the tile's rows
+                             (columns) change */
+  int reads;              /* IN_FILE: places for the other panels, one after the other; >= slots */
+  int64_t border;         /* 0: blocks are cut evenly.  Else tiles, blocks and products are cut at
+                             multiples of it, so that C has the same bits on any grid */
   int strips; /* the last panels (stretch) are multiplied for so many strips of a block's rows, one
                  after the other, so that C is written meanwhile; 0: for all rows together */
   int64_t stretch;

@@ -37,6 +37,7 @@ typedef struct walk {
   int64_t *load[2]; /* per turn: its LOAD, which brought the piece or follows the one that did */
   int64_t turns;    /* multiplied so far */
   int64_t gemm, reduce, store, check;
+  int64_t stores[2];                /* of the last two tiles */
   int64_t checked, reduced, stored; /* so far: turns, tiles */
 } walk;
 
@@ -208,12 +209,13 @@ static dm_status check_upload(walk *w, int x, const dm_step *step) {
 
 static dm_status check_gemm(walk *w, const dm_step *step) {
   const int64_t turn = turn_of(w, step), layer = dm_range_size(w->layer);
+  const int64_t before = step->tile - w->plan->done - w->plan->blocks; /* had the same block */
   if (turn != w->turns)
     return violated(w, step, "products: multiplies panel %lld of tile %lld where %lld is next",
                     (long long)step->panel, (long long)step->tile,
                     (long long)panel_of(w, w->turns));
-  if (turn % layer == 0 && turn > 0 &&
-      (w->stored != step->tile - w->plan->done || !is_ordered(w, w->store, step->index)))
+  if (turn % layer == 0 && before >= 0 &&
+      (w->stored <= before || !is_ordered(w, w->stores[before % 2], step->index)))
     return violated(w, step, "products: may overwrite the block before it is stored");
   w->previous[step->index] = w->gemm;
   for (int x = 0; x < 2; x++)
@@ -287,7 +289,9 @@ static dm_status check_step(walk *w, const dm_step *step) {
   case DM_STEP_REDUCE:
     return check_end(w, &w->reduce, &w->reduced, step);
   case DM_STEP_STORE:
-    return check_end(w, &w->store, &w->stored, step);
+    DM_TRY(check_end(w, &w->store, &w->stored, step));
+    w->stores[(step->tile - w->plan->done) % 2] = step->index;
+    return DM_OK;
   case DM_STEP_KINDS:
     break;
   }

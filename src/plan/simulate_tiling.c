@@ -49,6 +49,8 @@ static dm_status check_fields(const dm_plan *p) {
       p->done < 0 || p->done > dm_plan_tiles(p))
     return dm_fail(DM_E_BUG, "tiling: %lld x %lld tiles, %lld done", (long long)p->tiles_m,
                    (long long)p->tiles_n, (long long)p->done);
+  if (p->blocks < 1 || p->blocks > 2 || (p->blocks > 1 && p->pk > 1))
+    return dm_fail(DM_E_BUG, "tiling: %d blocks of C in %d layers", p->blocks, p->pk);
   if (p->held_a < 0 || p->held_b < 0 || (dm_plan_streams(p) && p->reads < p->slots))
     return dm_fail(DM_E_BUG, "tiling: %lld panels of A and %lld of B are held, %d read",
                    (long long)p->held_a, (long long)p->held_b, p->reads);

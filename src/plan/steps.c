@@ -157,11 +157,17 @@ static void make_prepare(const layout *list, int64_t s, int64_t offset, dm_step 
     make_move(list, move, (int)x, s, step);
 }
 
-/* The first product of a tile overwrites the block of the tile before. */
+static int64_t store_of(const layout *list, int64_t tile) {
+  return last_gemm(list, tile) + list->end;
+}
+
+/* The first product of a tile overwrites the block of the tile before, or of the one before that.
+ */
 static void make_gemm(const layout *list, int64_t s, dm_step *step) {
   step->kind = DM_STEP_GEMM;
   for (int x = 0; x < 2; x++) add(step, index_of_source(list, UPLOAD + 1, x, s));
-  if (s % list->panels == 0 && s > 0) add(step, last_gemm(list, step->tile - 1) + list->end);
+  const int64_t stored = step->tile - list->plan->blocks;
+  if (s % list->panels == 0 && stored >= list->plan->done) add(step, store_of(list, stored));
 }
 
 /* REDUCE and STORE: products run in order, so the last one stands for all; a layer without panels
@@ -176,6 +182,8 @@ static void make_end(const layout *list, int64_t tile, int64_t offset, dm_step *
     add(step, last_gemm(list, tile));
   else if (tile > list->plan->done)
     add(step, step->index - 1);
+  if (offset == 0 && list->panels > 0 && tile > list->plan->done)
+    add(step, store_of(list, tile - 1)); /* one after the other */
 }
 
 static void make_turn(const layout *list, int64_t s, dm_step *step) {

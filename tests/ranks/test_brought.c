@@ -7,7 +7,7 @@ enum { ASKED = 7 }; /* times until a late rank has the next panel */
 typedef struct bringing {
   product *p;
   int64_t there[2];
-  int asked, late;
+  int asked[2], late;
 } bringing;
 
 static void fill_panel(product *p, dm_matrix matrix, int64_t panel) {
@@ -26,7 +26,7 @@ static dm_status begin(void *context, dm_task *task, dm_matrix matrix, int64_t p
 static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
   bringing *b = context;
   const int patience = task->run->rank == b->late ? ASKED : 2 + (int)matrix;
-  if (b->there[matrix] < dm_range_size(task->panels) && ++b->asked % patience == 0)
+  if (b->there[matrix] < dm_range_size(task->panels) && ++b->asked[matrix] % patience == 0)
     fill_panel(b->p, matrix, task->panels.begin + b->there[matrix]++);
   *done = panel - task->panels.begin < b->there[matrix];
   return DM_OK;
@@ -41,9 +41,13 @@ static void spoil(product *p, dm_matrix matrix) {
 }
 
 /* The sums of the same product, its shares filled at once and panel by panel. */
-static void compare(rank_test *test, dm_wishes wishes, int late) {
+static void compare(rank_test *test, dm_wishes wishes, int late, bool windows) {
   const dm_problem problem = product_problem(53, 41, 64 * 14 + 9, DM_F64);
-  product p = product_open(test, problem, wishes, DM_UNIFORM, 3);
+  dm_machine machine;
+  dm_machine_stated(NULL, 1, &machine);
+  machine.ranks_per_node = test->run.ranks;
+  machine.windows = windows;
+  product p = product_open_on(test, &machine, problem, wishes, DM_UNIFORM, 3);
   product_fill(&p);
   product_run(&p, DM_PRODUCTS);
   const dm_view c = p.task.c;
@@ -73,8 +77,9 @@ int main(void) {
   for (int pm = 1; pm <= ranks; pm++)
     for (int pn = 1; pm * pn <= ranks; pn++)
       for (int pk = 1; pm * pn * pk <= ranks; pk++)
-        compare(&test,
-                (dm_wishes){.pm = pm, .pn = pn, .pk = pk, .panel = 64, .no_overlap = pn == 3},
-                (pm + pn + pk) % ranks);
+        for (int windows = 0; windows < 2; windows++)
+          compare(&test,
+                  (dm_wishes){.pm = pm, .pn = pn, .pk = pk, .panel = 64, .no_overlap = pn == 3},
+                  (pm + pn + pk) % ranks, windows);
   return rank_test_end(&test);
 }

@@ -85,6 +85,7 @@ static inline dm_plan whole_plan(void) {
                    .slots = 2,
                    .tiles_m = 1,
                    .tiles_n = 1,
+                   .blocks = 1,
                    .overlap = true,
                    .gpu = true};
 }

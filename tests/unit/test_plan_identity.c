@@ -15,11 +15,11 @@ static void recipe_names_what_decides_the_bits(void **state) {
   dm_plan plan =
       plan_of(problem, &machine, 4, (dm_wishes){.pm = 2, .pn = 2, .pk = 1, .panel = 512});
   dm_plan_recipe(&plan, recipe);
-  assert_string_equal(recipe, "grid=2x2x1 kb=512 work=f64 sums=f64 c=f64");
+  assert_string_equal(recipe, "grid=2x2x1 kb=512 end=1x8 work=f64 sums=f64 c=f64");
   strcpy(plan.kernel, "jit:0123456789abcdef");
   dm_plan_recipe(&plan, recipe);
-  assert_string_equal(recipe,
-                      "grid=2x2x1 kb=512 work=f64 sums=f64 c=f64 kernel=jit:0123456789abcdef");
+  assert_string_equal(
+      recipe, "grid=2x2x1 kb=512 end=1x8 work=f64 sums=f64 c=f64 kernel=jit:0123456789abcdef");
 }
 
 static void recipe_names_measured_rates(void **state) {
@@ -32,7 +32,8 @@ static void recipe_names_measured_rates(void **state) {
   strcpy(machine.rates, "0123456789abcdef");
   dm_plan plan = plan_of(problem, &machine, 2, stated);
   dm_plan_recipe(&plan, recipe);
-  assert_string_equal(recipe, "grid=2x1x1 kb=512 work=f64 sums=f64 c=f64 rates=0123456789abcdef");
+  assert_string_equal(recipe,
+                      "grid=2x1x1 kb=512 end=1x8 work=f64 sums=f64 c=f64 rates=0123456789abcdef");
   plan = plan_of(problem, &machine, 2, whole); /* no rate decides anything there */
   dm_plan_recipe(&plan, recipe);
   assert_string_equal(recipe, "border=256 kb=512 work=f64 sums=f64 c=f64");

@@ -81,6 +81,7 @@ static void any_number_of_slots(void **state) {
                         .slots = slots,
                         .tiles_m = 1,
                         .tiles_n = 1,
+                        .blocks = 1,
                         .overlap = variant & 1,
                         .gpu = variant & 2};
         plan.device_links = plan.gpu && variant & 4;
@@ -111,6 +112,7 @@ static void any_tiles(void **state) {
                     .slots = (int)roll(&d, 1, 3),
                     .tiles_m = roll(&d, 1, 4),
                     .tiles_n = roll(&d, 1, 4),
+                    .blocks = pk == 1 ? (int)roll(&d, 1, 2) : 1,
                     .down = roll(&d, 0, 1),
                     .reads = (int)roll(&d, 1, 4),
                     .overlap = roll(&d, 0, 3) > 0,

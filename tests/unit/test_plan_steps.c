@@ -41,6 +41,7 @@ static void fetch_stands_before_the_product_it_hides_behind(void **state) {
                   .slots = 2,
                   .tiles_m = 1,
                   .tiles_n = 1,
+                  .blocks = 1,
                   .overlap = true};
   static const char order[] = "ABfABfgABfgABfggS", letters[] = "ABcfF--grS";
   dm_cursor cursor;

@@ -1,0 +1,83 @@
+/* ranks: 1 2 3 4 6.  The last panels, strip by strip of C: the sums are those of a product in one
+ * go, and every row is stored once, when all of it is there. */
+#include "job/last_strips.h"
+#include "product.h"
+
+enum { ASKED = 3 }; /* times until a strip is stored */
+
+typedef struct storage {
+  rank_test *test;
+  char *rows; /* what was stored, row after row */
+  int64_t stored, asked, reports;
+} storage;
+
+static int64_t row_bytes(const dm_task *task) {
+  return task->c.cols * dm_dtype_size(task->c.dtype);
+}
+
+static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) {
+  storage *s = context;
+  const int64_t bytes = row_bytes(task);
+  CHECK(s->test, rows.begin == s->stored, "rows from %lld, %lld are stored", (long long)rows.begin,
+        (long long)s->stored);
+  *done = ++s->asked % ASKED == 0;
+  for (int64_t row = rows.begin; row < rows.end && *done; row++, s->stored++)
+    memcpy(s->rows + row * bytes, dm_view_at(task->c, row, 0), (size_t)bytes);
+  return DM_OK;
+}
+
+static dm_status progress(void *context, int64_t done, int64_t total) {
+  storage *s = context;
+  CHECK(s->test, done >= 0 && done <= total, "%lld of %lld panels", (long long)done,
+        (long long)total);
+  s->reports++;
+  return DM_OK;
+}
+
+/* Integers, so that every order of additions gives the same bits. */
+static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int strips,
+                    int64_t stretch) {
+  dm_machine machine;
+  dm_machine_stated(NULL, 1, &machine);
+  machine.ranks_per_node = test->run.ranks;
+  machine.windows = true; /* where what is gathered stays */
+  product p = product_open_on(test, &machine, problem, wishes, DM_INTEGER, 5);
+  product_fill(&p);
+  product_run(&p, DM_PRODUCTS);
+  const int64_t bytes = p.task.c.rows * row_bytes(&p.task);
+  void *want = memory_of(test, bytes);
+  if (!p.task.place.idle) memcpy(want, p.task.c.base, (size_t)bytes);
+
+  p.plan.strips = strips;
+  p.plan.stretch = stretch < p.plan.panels ? stretch : p.plan.panels;
+  must(test, dm_comm_barrier(test->run.world));
+  if (!p.task.place.idle) memset(p.task.c.base, 0x7f, (size_t)bytes);
+  storage s = {.test = test, .rows = memory_of(test, bytes)};
+  const dm_task_calls calls = {.context = &s, .store = store, .progress = progress};
+  product_run(&p, DM_PRODUCTS);
+  must(test, dm_multiply_last_strips(&p.task, &calls));
+  CHECK(test, p.task.place.idle || (s.stored == p.task.c.rows && s.reports == strips),
+        "%lld of %lld rows are stored", (long long)s.stored, (long long)p.task.c.rows);
+  CHECK(test, p.task.place.idle || memcmp(want, s.rows, (size_t)bytes) == 0,
+        "grid %dx%d, %d strips, %lld panels: other sums", p.plan.pm, p.plan.pn, strips,
+        (long long)p.plan.stretch);
+  free(want);
+  free(s.rows);
+  product_close(&p);
+}
+
+int main(void) {
+  rank_test test = rank_test_start();
+  const int ranks = test.run.ranks;
+  for (int pm = 1; pm <= ranks; pm++) {
+    dm_wishes wishes = {.pm = pm, .pn = 1, .pk = 1, .panel = 64};
+    for (int strips = 1; strips <= 9; strips += 4)
+      for (int64_t stretch = 1; stretch <= 5; stretch += 2)
+        for (int pn = 1; pm * pn <= ranks; pn++) {
+          wishes.pn = pn;
+          compare(&test, product_problem(53, 41, 64 * 4 + 9, DM_F64), wishes, strips, stretch);
+        }
+  }
+  compare(&test, product_problem(3, 2, 1, DM_F32), (dm_wishes){.pk = 1}, 8, 1);
+  return rank_test_end(&test);
+}
