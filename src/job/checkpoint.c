@@ -328,6 +328,9 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
 
 dm_status dm_checkpoint_close(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (!c) return status;
+  /* All end together: nothing that was told may arrive where memory is gone. */
+  if (c->begun && !c->flushed && status && status->agreed)
+    status = dm_status_first(status, dm_notes_end(c));
   if (c->run->rank == 0) status = tidy(c, status, keep_part);
   dm_journal_close(c->journal);
   /* Where one rank failed alone messages are still under way: the launcher ends them all. */
