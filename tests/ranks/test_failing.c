@@ -30,11 +30,11 @@ static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t pa
   return strike(context, task, AT_LOAD, panel - task->panels.begin);
 }
 
-static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t *panels) {
+static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
   failing *f = context;
   (void)matrix;
-  *panels = dm_min(dm_range_size(task->panels), ++f->asked / 3);
-  return strike(f, task, AT_LOADED, *panels);
+  *done = ++f->asked % 3 == 0;
+  return strike(f, task, AT_LOADED, panel - task->panels.begin);
 }
 
 static dm_task *current; /* progress is not told of it */
