@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "io/journal.h"
 #include "io/output_file.h"
 #include "io/pack_chunks.h"
 
@@ -22,8 +23,16 @@ static dm_status path_of(const dm_location *at, char path[DM_PATH + 8]) {
 
 dm_status dm_pack_check(const dm_location *location, bool force) {
   char path[DM_PATH + 8];
+  bool ours;
   DM_TRY(path_of(location, path));
-  return dm_output_leftover(location, path, force, false);
+  DM_TRY(dm_journal_look(location, &ours));
+  return dm_output_leftover(location, path, force || ours, false);
+}
+
+dm_status dm_pack_forget(const dm_location *location) {
+  char path[DM_PATH + 8];
+  DM_TRY(path_of(location, path));
+  return dm_output_leftover(location, path, true, true);
 }
 
 dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form) {
@@ -115,7 +124,7 @@ dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int th
   packed->part[0] = '\0';
   DM_TRY(path_of(&file->at, packed->part));
   /* What an earlier run left was asked after before the work began. */
-  DM_TRY(dm_output_leftover(&file->at, packed->part, true, true));
+  DM_TRY(dm_pack_forget(&file->at));
   dm_status status = pack_from(&p, packed, threads);
   if (p.fd >= 0) close(p.fd);
   if (status && !status->hint[0])

@@ -7,8 +7,11 @@
 #include "io/output_form.h"
 
 /* Before any work, after dm_output_check: DM_E_IO where FILE.packing, which is made on the way, is
- * there and FORCE is not given, or is being written. */
+ * being written, or is there with neither FORCE nor a journal beside it that tells whose it is. */
 dm_status dm_pack_check(const dm_location *location, bool force);
+
+/* Removes what an earlier run, whose journal this one has locked, left of its packing. */
+dm_status dm_pack_forget(const dm_location *location);
 
 /* DM_E_FIT where there is no room for the chunks beside FILE, whose space is reserved already. */
 dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form);

@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "io/checksum.h"
+#include "io/pack.h"
 #include "job/checkpoint_fields.h"
 #include "job/checkpoint_impl.h"
 
@@ -167,6 +168,8 @@ static dm_status open_part(dm_checkpoint *c, const dm_setup *setup) {
   DM_TRY(dm_buffer_zeroed(1, sizeof *wanted, (void **)&wanted));
   dm_status status = dm_fields_of_setup(c->multiply, setup, wanted);
   if (!status && c->found.records > 0) status = compare(c, wanted);
+  if (!status && c->journal && dm_journal_existed(c->journal))
+    status = dm_pack_forget(&c->multiply->out);
   if (!status && c->found.records > 0) status = take_up(c);
   if (!status && c->found.records == 0) status = start_afresh(c);
   for (int i = 0; i < wanted->count && !status; i++)
@@ -316,7 +319,19 @@ static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kep
                  (long long)kept, (long long)c->tiles);
 }
 
+/* What could not be packed is whole and on the disk: with its records the same command packs it
+ * again.  One that failed its verification is not to be gone on with. */
+static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
+  if (!c->on || error->code == DM_E_VERIFY) return false;
+  if (c->flushed) dm_status_free(dm_notes_record(c)); /* a full disk may refuse that too */
+  return c->written == c->tiles;
+}
+
 static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
+  if (status && keep_part && is_to_be_packed(c, status))
+    return dm_hint(status,
+                   "the whole result is '%.200s.part', contiguous; the same command goes on there",
+                   c->multiply->out.file);
   const int64_t kept = c->begun ? c->written : c->found.records;
   if (status && kept > 0 && !keep_part) return tell_kept(c, status, kept);
   if (status && c->created && !keep_part) dm_output_discard(&c->file);
@@ -328,6 +343,9 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
 
 dm_status dm_checkpoint_close(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (!c) return status;
+  /* All end together: nothing that was told may arrive where memory is gone. */
+  if (c->begun && !c->flushed && status && status->agreed)
+    status = dm_status_first(status, dm_notes_end(c));
   if (c->run->rank == 0) status = tidy(c, status, keep_part);
   dm_journal_close(c->journal);
   /* Where one rank failed alone messages are still under way: the launcher ends them all. */

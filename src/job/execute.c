@@ -32,6 +32,7 @@ typedef struct execution {
   int64_t products_posted, products_done;
   int64_t begun; /* of the run, as reach_of counts it */
   dm_halt halt;
+  dm_status failure; /* of a file of this rank, which all are to end with */
 } execution;
 
 static slot_state *state_of(execution *x, int64_t index) {
@@ -65,6 +66,18 @@ static int64_t reach_of(const execution *x, const dm_step *step) {
 /* Steps that are not to be begun, or not yet: behind the panel on which all ranks stop. */
 static bool is_beyond(const execution *x, const dm_step *step) {
   return reach_of(x, step) > x->halt.limit;
+}
+
+/* A rank whose file fails alone goes on until all end after a common panel, so that nobody waits
+ * for it: what it sends is worthless, and it stores and records nothing more.  Takes STATUS. */
+static dm_status endure(execution *x, const dm_step *step, dm_status status) {
+  const int64_t tiles = dm_plan_tiles(x->task->plan);
+  if (!status || !x->halt.stop || status->agreed || status->code == DM_E_MPI) return status;
+  if (step && tiles > 1)
+    dm_context(status, "tile %lld of %lld", (long long)step->tile + 1, (long long)tiles);
+  x->failure = dm_status_first(x->failure, status);
+  x->halt.failed = true;
+  return DM_OK;
 }
 
 static bool is_io(const dm_step *step) {
@@ -160,7 +173,10 @@ static dm_status look_at_load(execution *x, const dm_step *step, bool *done) {
   const int64_t before = step->panel - x->task->panels.begin;
   if (x->in_parts && before > x->loaded[matrix]) return DM_OK;
   dm_task_turn_to(x->task, step->tile);
-  DM_TRY(x->calls->loaded(x->calls->context, x->task, matrix, step->panel, done));
+  if (!x->failure)
+    DM_TRY(
+        endure(x, step, x->calls->loaded(x->calls->context, x->task, matrix, step->panel, done)));
+  *done |= x->failure != DM_OK;
   if (*done) tell_filled(x, step);
   return DM_OK;
 }
@@ -169,7 +185,9 @@ static dm_status load(execution *x, slot_state *state) {
   const dm_task_calls *calls = x->calls;
   const dm_step *step = &state->step;
   const bool brings = calls->load && step->brings;
-  if (brings) DM_TRY(calls->load(calls->context, x->task, matrix_of(step->kind), step->panel));
+  if (brings && !x->failure)
+    DM_TRY(
+        endure(x, step, calls->load(calls->context, x->task, matrix_of(step->kind), step->panel)));
   state->done = !brings || !x->behind;
   if (state->done) tell_filled(x, step);
   return DM_OK;
@@ -187,8 +205,11 @@ static dm_status store(execution *x, slot_state *state) {
   const dm_task_calls *calls = x->calls;
   state->done = true;
   dm_task_turn_to(x->task, state->step.tile);
-  return calls->store ? calls->store(calls->context, x->task, dm_task_sums(x->task), &state->done)
-                      : DM_OK;
+  if (!calls->store || x->failure) return DM_OK;
+  DM_TRY(endure(x, &state->step,
+                calls->store(calls->context, x->task, dm_task_sums(x->task), &state->done)));
+  state->done |= x->failure != DM_OK;
+  return DM_OK;
 }
 
 static dm_status post(execution *x, slot_state *state) {
@@ -327,6 +348,34 @@ static bool multiplying(const execution *x) {
   return x->products_posted > x->products_done;
 }
 
+static dm_status tell_progress(execution *x, int64_t *reported) {
+  if (!x->calls->progress || x->failure || x->products_done == *reported ||
+      !(x->kinds & 1u << DM_STEP_GEMM))
+    return DM_OK;
+  *reported = x->products_done;
+  const int64_t tiles = dm_plan_tiles(x->task->plan) - x->task->plan->done;
+  return endure(
+      x, NULL,
+      x->calls->progress(x->calls->context, *reported, dm_range_size(x->task->panels) * tiles));
+}
+
+/* Until all steps are done and nobody is awaited. */
+static dm_status run(execution *x) {
+  int64_t reported = -1;
+  for (;;) {
+    refill(x);
+    const bool finished = x->first == x->end;
+    if (finished && dm_halt_leaves(&x->halt)) return DM_OK;
+    bool moved;
+    DM_TRY(sweep(x, &moved));
+    drop_done(x);
+    tell_movement(x, moved);
+    DM_TRY(dm_halt_poll(&x->halt, x->begun, finished));
+    DM_TRY(tell_progress(x, &reported));
+    if (!moved && !multiplying(x)) rest(x);
+  }
+}
+
 dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) {
   execution x = {.task = task, .calls = calls, .kinds = kinds};
   x.behind = calls->loaded && kinds & DM_LOADS;
@@ -336,26 +385,10 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
   dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
   const int64_t whole =
       dm_range_size(dm_plan_layer(task->plan, 0)) * (dm_plan_tiles(task->plan) - task->plan->done);
-  int64_t reported = -1;
-  for (;;) {
-    refill(&x);
-    bool finished = x.first == x.end;
-    if (finished && dm_halt_leaves(&x.halt)) {
-      if (x.in_parts) task->a.fillings += (uint64_t)x.loaded[DM_A];
-      if (x.in_parts) task->b.fillings += (uint64_t)x.loaded[DM_B];
-      return dm_halt_status(&x.halt, whole);
-    }
-    bool moved;
-    DM_TRY(sweep(&x, &moved));
-    drop_done(&x);
-    tell_movement(&x, moved);
-    DM_TRY(dm_halt_poll(&x.halt, x.begun, finished));
-    if (calls->progress && x.products_done != reported && kinds & 1u << DM_STEP_GEMM) {
-      reported = x.products_done;
-      DM_TRY(calls->progress(calls->context, reported,
-                             dm_range_size(task->panels) *
-                                 (dm_plan_tiles(task->plan) - task->plan->done)));
-    }
-    if (!moved && !multiplying(&x)) rest(&x);
-  }
+  dm_status status = run(&x);
+  if (status) return dm_status_first(x.failure, status);
+  if (x.in_parts) task->a.fillings += (uint64_t)x.loaded[DM_A];
+  if (x.in_parts) task->b.fillings += (uint64_t)x.loaded[DM_B];
+  if (x.halt.stop) DM_TRY(dm_comm_agree(task->run->world, x.failure));
+  return dm_halt_status(&x.halt, whole);
 }

@@ -5,7 +5,7 @@
 #include "core/clock.h"
 
 /* Reasons are numbers, so that a maximum chooses one: signals, and above them these. */
-enum { LIMIT = 1000, ALLOCATION = 1001 };
+enum { LIMIT = 1000, ALLOCATION = 1001, FAILURE = 2000 };
 
 static const double between_rounds = 0.2; /* seconds */
 
@@ -57,7 +57,7 @@ void dm_halt_start(dm_halt *halt, const dm_stop *stop, const dm_comm *world) {
 }
 
 static dm_status begin_round(dm_halt *halt, int64_t begun, bool finished) {
-  int64_t values[DM_ROUND] = {dm_stop_reason(halt->stop), !finished};
+  int64_t values[DM_ROUND] = {halt->failed ? FAILURE : dm_stop_reason(halt->stop), !finished};
   if (halt->state == DM_HALT_DECIDING) values[0] = halt->limit = begun;
   return dm_comm_max_start(halt->world, values, &halt->round);
 }
@@ -67,7 +67,7 @@ static void end_round(dm_halt *halt, const int64_t values[DM_ROUND]) {
   if (halt->state == DM_HALT_DECIDING) {
     halt->state = DM_HALT_DECIDED;
     halt->limit = values[0];
-  } else if (values[1] == 0) {
+  } else if (values[1] == 0 && values[0] != FAILURE) {
     halt->state = DM_HALT_OVER; /* too late to stop: everything is there */
   } else if (values[0] != 0) {
     halt->state = DM_HALT_DECIDING;

@@ -2,7 +2,8 @@
  *
  * Every rank asks itself; what one of them finds out all learn by a maximum that is under way while
  * they multiply.  Then they agree, in the same way, on the panel after which all stop: the furthest
- * that any has begun, so that every gather that was begun is finished by all of its group. */
+ * that any has begun, so that every gather that was begun is finished by all of its group.  A rank
+ * that fails alone asks in the same way. */
 #ifndef DM_JOB_STOP_H
 #define DM_JOB_STOP_H
 
@@ -47,6 +48,7 @@ typedef struct dm_halt {
   double next; /* when the next round begins */
   int64_t reason;
   int64_t limit; /* what reaches further is not begun */
+  bool failed;   /* set by this rank: all are to stop */
 } dm_halt;
 
 void dm_halt_start(dm_halt *halt, const dm_stop *stop, const dm_comm *world);
@@ -58,8 +60,8 @@ dm_status dm_halt_poll(dm_halt *halt, int64_t begun, bool finished);
 /* Whether a rank that is finished may leave; the others hear of it at the same time. */
 bool dm_halt_leaves(const dm_halt *halt);
 
-/* After leaving: DM_OK, or DM_E_STOPPED, agreed.  WHOLE: how far the run would have gone; who stops
- * there has done everything. */
+/* After leaving, where no rank failed: DM_OK, or DM_E_STOPPED, agreed.  WHOLE: how far the run
+ * would have gone; who stops there has done everything. */
 dm_status dm_halt_status(const dm_halt *halt, int64_t whole);
 
 #endif

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""C in chunks, and the run is killed, or a file fails, while they are packed: the same command goes on
+with what is there, without --force, and nothing is left beside C.
+"""
+import argparse
+import errno
+import subprocess
+
+import h5py
+
+import faulty_runs
+import running
+
+CHUNKS = ("--chunk", "48x40", "--deflate", "2", "--shuffle")
+KILLED = {-9, 137}
+# (call, kind, exit codes) of C.h5.packing; the last place of a write is in the midst of the chunks
+CASES = [("write", "kill", KILLED), ("write", str(errno.EIO), {4}), ("write", str(errno.ENOSPC), {4, 5}),
+         ("fsync", "kill", KILLED), ("fsync", str(errno.EIO), {4}), ("rename", "kill", KILLED),
+         ("rename", str(errno.EIO), {4}), ("read", "kill", KILLED)]
+
+
+def expect(condition, what):
+    if not condition:
+        raise running.Failure(what)
+
+
+class PackedBed(faulty_runs.Bed):
+    def counts_of_packing(self):
+        counts = self.folder / "packing"
+        output = faulty_runs.Output(self, "counted", 1)
+        code, err, _ = output.run({"FAULT_COUNT": str(counts), "FAULT_PATH": ".packing"})
+        expect(code == 0, err)
+        lines = [line.split() for line in counts.read_text().splitlines()]
+        return {call: int(count) for _, call, count in lines}
+
+
+def left_of(output):
+    return [s for s in (".part", ".journal", ".packing") if output.path(s).exists()]
+
+
+def once_more(output, what):
+    code, err, _ = output.run()
+    expect(code == 0, f"{what}: once more: exit {code}\n{err[-900:]}")
+    output.expect_whole(what)
+    with h5py.File(output.path()) as file:
+        expect(file["c"].chunks == (48, 40), f"{what}: not in chunks")
+    expect(not left_of(output), f"{what}: left {left_of(output)}")
+    return err
+
+
+def one(case):
+    number, bed, ranks, fault, kind, codes = case
+    what = f"{ranks} ranks, {bed.words}, {fault}"
+    try:
+        output = faulty_runs.Output(bed, f"C{number}", ranks)
+        code, err, _ = output.run({"FAULT": fault, "FAULT_PATH": f"{output.name}.packing"})
+        expect(code in codes, f"{what}: exit {code}\n{err[-900:]}")
+        expect(not output.path().exists(), f"{what}: there is a C.h5")
+        if kind != "kill":
+            expect("the same command goes on" in err, f"{what}: not said how to go on\n{err[-900:]}")
+            expect(".packing" not in left_of(output), f"{what}: left the file being packed")
+        err = once_more(output, what)
+        if kind != "kill" or bed.records:  # what was computed is not computed again
+            expect("resuming: " in err, f"{what}: started over\n{err}")
+    except (running.Failure, subprocess.TimeoutExpired, OSError, KeyError) as failure:
+        return str(failure)
+    return None
+
+
+def without_records(bed):
+    """Without a journal nothing tells whose file that is: it is refused, until --force."""
+    output = faulty_runs.Output(bed, "none", 1)
+    fault = {"FAULT": "write:2:kill", "FAULT_PATH": ".packing"}
+    code, err, _ = output.run(fault, extra=("--no-checkpoint",))
+    expect(code in KILLED, f"not killed: {code}\n{err}")
+    output.path(".part").unlink()
+    code, err, _ = output.run()
+    expect(code == 4 and ".packing' is left" in err, f"a strange file: {code}\n{err}")
+    code, err, _ = output.run(extra=("--force",))
+    expect(code == 0 and not left_of(output), f"--force: {code}\n{err}")
+
+
+def main():
+    options = faulty_runs.options(argparse.ArgumentParser())
+    folder = faulty_runs.scratch()
+    failures, cases = [], []
+    try:
+        for name, interval in (("records", "0"), ("plain", "60s")):
+            (folder / name).mkdir(parents=True)
+            bed = PackedBed(folder / name, options, shape=(150, 150, 60),
+                            words=(*CHUNKS, "--checkpoint-interval", interval))
+            bed.words, bed.records = bed.words[1:], interval == "0"
+            for ranks in (1, 2):
+                bed.undisturbed(ranks)
+            counts = bed.counts_of_packing()
+            for call, kind, codes in CASES:
+                last = counts[call]
+                for ranks, place in ((1, 1), (1, max(1, last // 2)), (2, last)):
+                    fault = f"{call}:{place}:{kind}"
+                    cases.append((len(cases), bed, ranks, fault, kind, codes))
+        failures = running.each(one, cases)
+        try:
+            without_records(bed)
+        except running.Failure as failure:
+            failures.append(str(failure))
+    finally:
+        faulty_runs.remove(folder)
+    running.finish(failures, len(cases) + 1)
+
+
+if __name__ == "__main__":
+    main()

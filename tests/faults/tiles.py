@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""C in tiles, and one rank's file fails in the midst of them: all ranks end together, by agreement and
+not by the launcher, with one message that names rank, file and tile; the same command goes on after
+the tiles that are kept.
+"""
+import argparse
+import errno
+import re
+import subprocess
+
+import h5py
+
+import faulty_runs
+import running
+
+EIO, ENOSPC = str(errno.EIO), str(errno.ENOSPC)
+ABORTED = ("MPI_ABORT", "MPI_Abort")
+# (file, call, kind, whether a tile is named): what is synced or recorded may be of several.
+CASES = [("A.h5", "read", EIO, True), ("B.h5", "read", EIO, True), ("C.h5.part", "write", EIO, True),
+         ("C.h5.part", "write", ENOSPC, True), ("C.h5.part", "fdatasync", EIO, False),
+         ("C.h5.journal", "fdatasync", EIO, False), ("C.h5.journal", "write", EIO, False)]
+SHAPE = (1100, 900, 1500)  # A and B stay in their files
+
+
+class Case:
+    def __init__(self, bed, ranks, at, file, call, kind, names_tile):
+        self.bed, self.ranks, self.at = bed, ranks, at
+        self.file, self.call, self.kind, self.names_tile = file, call, kind, names_tile
+
+    def __str__(self):
+        return f"{self.ranks} ranks, rank {self.at}: {self.call} of {self.file} with {self.kind}"
+
+    def counts(self, output):
+        """How often the rank calls it in an undisturbed run."""
+        counts = self.bed.folder / f"counts-{output.name}"
+        fault = {"FAULT_COUNT": str(counts), "FAULT_PATH": self.path(output)}
+        code, err, _ = output.run(fault)
+        expect(code == 0, f"{self}: undisturbed: exit {code}\n{err}")
+        output.path().unlink()
+        lines = [line.split() for line in counts.read_text().splitlines()] if counts.exists() else []
+        return sum(int(n) for rank, call, n in lines if (int(rank), call) == (self.at, self.call))
+
+    def path(self, output):
+        return self.file.replace("C.h5", output.name)
+
+    def judge(self, code, err, seconds, output):
+        """One message of all ranks, and none of the launcher's."""
+        what = f"{self}\n{err[-1500:]}"
+        expect(code == 4, f"exit {code}: {what}")
+        expect(seconds < faulty_runs.SECONDS, f"{seconds:.0f} s: {what}")
+        expect(err.count("damier: error") == 1, f"not one message: {what}")
+        expect(not any(word in err for word in ABORTED), f"the launcher ended it: {what}")
+        message = err[err.index("damier: error"):].splitlines()
+        expect(self.path(output).removesuffix(".part") in message[0], f"no file: {what}")
+        place = f"rank {self.at} of {self.ranks}" if self.ranks > 1 else "where: "
+        expect(place in message[1], f"no rank: {what}")
+        named = re.search(r"error: tile (\d+) of (\d+): ", message[0])
+        expect(named or not self.names_tile, f"no tile: {what}")
+        kept = re.search(r"hint: (\d+) of \d+ tiles are kept", err)
+        return int(kept[1]) if kept else 0
+
+    def run(self, number):
+        output = faulty_runs.Output(self.bed, f"out{number}C", self.ranks)
+        count = self.counts(output)
+        if count == 0:  # a rank without a part of it
+            return 0, None
+        place = 1 + int(count * 0.6)
+        fault = {"FAULT": f"{self.call}:{place}:{self.kind}", "FAULT_RANK": str(self.at),
+                 "FAULT_PATH": self.path(output)}
+        kept = self.judge(*output.run(fault), output)
+        code, err, _ = output.run()
+        expect(code == 0, f"{self}: once more: exit {code}\n{err[-1500:]}")
+        there = re.search(r"resuming: (\d+) of", err)  # a record whose sync failed may be there
+        expect(not kept or (there and int(there[1]) >= kept), f"{self}: {kept} tiles were kept\n{err}")
+        output.expect_whole(str(self))
+        return kept, None
+
+
+def expect(condition, what):
+    if not condition:
+        raise running.Failure(what)
+
+
+def attempt(numbered):
+    number, case = numbered
+    try:
+        return case.run(number)
+    except (running.Failure, subprocess.TimeoutExpired, OSError, KeyError, IndexError) as failure:
+        return 0, str(failure)
+
+
+def main():
+    options = faulty_runs.options(argparse.ArgumentParser())
+    folder = faulty_runs.scratch()
+    folder.mkdir()
+    try:
+        cases = []
+        limit = faulty_runs.process_mib(options, folder) + 3
+        bed = faulty_runs.Bed(folder, options, shape=SHAPE,
+                              words=("--memory", f"host={limit}MiB", "--checkpoint-interval", "0"))
+        bed.words = bed.words[1:]
+        for ranks in (1, 2, 4):
+            bed.undisturbed(ranks)
+            with h5py.File(folder / f"undisturbed{ranks}.h5") as file:
+                expect(len(file["/.damier/tiles"]) > 2, "not in tiles")
+            places = {0, ranks - 1}
+            cases += [Case(bed, ranks, at, *words) for at in places for words in CASES
+                      if at == 0 or "journal" not in words[0]]
+        outcomes = running.each(attempt, list(enumerate(cases)))
+    finally:
+        faulty_runs.remove(folder)
+    kept = sum(1 for tiles, _ in outcomes if tiles)
+    failures = [failure for _, failure in outcomes]
+    if kept < len(cases) // 2:
+        failures.append(f"tiles were kept in {kept} of {len(cases)} cases only")
+    running.finish(failures, len(cases), f"; in {kept} of them tiles were kept")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Faults by strace instead of the library of these tests: the kernel's own calls of one rank, whoever
+makes them, fail or are interrupted, at the Nth call of a thread or at every second one.
+
+Skipped with the reason where there is no strace, or nobody may trace. --long: at every place.
+"""
+import argparse
+import collections
+import shutil
+import subprocess
+import sys
+
+import faulty_runs
+import running
+
+RENAME = "rename,renameat,renameat2"
+# (calls, error, exit codes), as in each_call.py: HDF5 can do without some of what it reads.
+CASES = [("pread64,preadv", "EIO", {0, 3, 4}), ("pread64,preadv", "EINTR", {0}),
+         ("pwrite64,pwritev", "EIO", {4}), ("pwrite64,pwritev", "ENOSPC", {4, 5}),
+         ("pwrite64,pwritev", "EINTR", {0}), ("fsync", "EIO", {4}), ("fdatasync", "EIO", {4}),
+         (RENAME, "EIO", {4}), ("ftruncate", "EIO", {4}), ("fallocate", "ENOSPC", {5}),
+         ("fallocate", "EINTR", {0}), ("fallocate", "EOPNOTSUPP", {0})]
+ALL = ",".join(sorted({calls for calls, _, _ in CASES}))
+ONE_RANK = 'at=$1; shift; if [ "${OMPI_COMM_WORLD_RANK:-0}" = "$at" ]; then exec strace "$@"; fi; '
+ONE_RANK += 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
+
+
+def why_not():
+    """Why nothing can be injected here, or None."""
+    if not shutil.which("strace"):
+        return "there is no strace"
+    words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO:when=1", "true"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    return f"strace: {done.stderr.strip()}" if done.returncode else None
+
+
+class Traced(faulty_runs.Output):
+    """An output whose runs with a fault, (rank, words of strace), run under strace in that rank."""
+
+    wrapper = ()
+
+    def command(self, ranks=None, extra=()):
+        words = super().command(ranks, extra)
+        at = words.index(self.bed.damier)
+        return [*words[:at], *self.wrapper, *words[at:]]
+
+    def run(self, fault=None, ranks=None, extra=()):
+        if fault:
+            rank, words = fault
+            paths = [self.path(s) for s in ("", ".part", ".journal")]
+            paths += [self.bed.folder / name for name in ("A.h5", "B.h5")]
+            where = [word for path in paths for word in ("-P", path)]
+            self.wrapper = ["sh", "-c", ONE_RANK, "sh", rank, "-f", "-qq", *words, *where, "--"]
+        try:
+            return super().run(None, ranks, extra)
+        finally:
+            self.wrapper = ()
+
+
+def calls_of(bed, ranks, rank):
+    """{call: how often the thread that makes it most often makes it}"""
+    log = bed.folder / f"calls{ranks}-{rank}"
+    output = Traced(bed, f"counted{ranks}-{rank}", ranks)
+    code, err, _ = output.run((str(rank), ["-o", str(log), "-e", f"trace={ALL}"]))
+    if code != 0:
+        raise running.Failure(f"undisturbed under strace: exit {code}\n{err}")
+    seen = collections.Counter()
+    for line in log.read_text().splitlines():
+        thread, _, call = line.partition(" ")
+        if "resumed>" not in call:
+            seen[thread, call.strip().partition("(")[0]] += 1
+    most = collections.Counter()
+    for (_, call), count in seen.items():
+        most[call] = max(most[call], count)
+    return most
+
+
+def cases_of(bed, ranks, most):
+    for rank in sorted({0, ranks - 1}):
+        seen = calls_of(bed, ranks, rank)
+        for calls, error, codes in CASES:
+            count = max(seen[call] for call in calls.split(","))
+            step = max(1, count // most)
+            places = list(range(max(1, step // 2), count + 1, step))
+            if count and error == "EINTR":
+                places.append("1+2")
+            for place in places:
+                words = ["-o", "/dev/null", "-e", f"trace={calls}", "-e",
+                         f"inject={calls}:error={error}:when={place}"]
+                yield bed, ranks, (str(rank), words), codes
+
+
+def main():
+    options = faulty_runs.options(argparse.ArgumentParser())
+    reason = why_not()
+    if reason:
+        print(f"skipped: {reason}")
+        sys.exit(77)
+    folder = faulty_runs.scratch()
+    try:
+        (folder / "whole").mkdir(parents=True)
+        (folder / "tiles").mkdir()
+        limit = faulty_runs.process_mib(options, folder) + 3
+        words = ("--checkpoint-interval", "0")
+        whole = faulty_runs.Bed(folder / "whole", options, words=words)
+        tiles = faulty_runs.Bed(folder / "tiles", options, shape=(1100, 900, 1500),
+                                words=(*words, "--memory", f"host={limit}MiB"))
+        cases = []
+        for bed, quick in ((whole, ((1, 1), (2, 1))), (tiles, ((2, 1),))):
+            for ranks, most in ((1, 1000), (2, 1000), (4, 20)) if options.long else quick:
+                bed.undisturbed(ranks)
+                cases += cases_of(bed, ranks, most)
+
+        def one(numbered):
+            number, (bed, ranks, fault, codes) = numbered
+            try:
+                Traced(bed, f"C{number}", ranks).expect_fault(fault, codes)
+            except (running.Failure, subprocess.TimeoutExpired, OSError, KeyError) as failure:
+                return str(failure)
+            return None
+
+        failures = running.each(one, enumerate(cases))
+    finally:
+        faulty_runs.remove(folder)
+    running.finish(failures, len(cases))
+
+
+if __name__ == "__main__":
+    main()

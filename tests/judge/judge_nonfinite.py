@@ -1,0 +1,155 @@
+"""nonfinite: NaN and Inf anywhere in A, B and the old C, mostly behind the first panels: what streams
+panel by panel, tile by tile, gives the elements, the verdict and the warning of what fits in memory."""
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+
+import numpy as np
+
+import elements
+from running import Failure, each, environment, finish, in_folder, options, run
+
+LIMIT = 6  # MiB per rank above what the program takes by itself
+VALUES = (np.nan, np.inf, -np.inf)
+VERDICT = ("verdict", "rows_left_out", "cols_left_out")
+
+
+@dataclass
+class Case:
+    m: int
+    n: int
+    k: int
+    dtype: str = "f64"
+    ranks: int = 1
+    in_a: int = 0  # how many of them
+    in_b: int = 0
+    in_old: int = 0
+    op_b: str = "n"
+    flags: str = ""
+
+
+def poisoned(rng, shape, dtype, count, along):
+    """Random values, COUNT of which are not finite, in the last two thirds of AXIS mostly."""
+    values = elements.random(rng, shape, dtype, "uniform")
+    values[np.abs(values) < 2.0**-20] = 0.5  # a zero times Inf is another matter
+    for _ in range(count):
+        at = [rng.integers(size) for size in shape]
+        at[along] = rng.integers(shape[along] // 3, shape[along])
+        values[tuple(at)] = rng.choice(VALUES)
+    return values
+
+
+def hits(a, b):
+    """Where any term of the sums satisfies both."""
+    return a.astype(np.float32) @ b.astype(np.float32) > 0
+
+
+def signs(x):
+    return [x == np.inf, x == -np.inf, x > 0, x < 0]
+
+
+def expected(a, b):
+    """What A B is: NaN and Inf as they follow from the terms, the rest from finite elements."""
+    finite_a, finite_b = (np.where(np.isfinite(x), x, 0) for x in (a, b))
+    want = finite_a @ finite_b
+    error = 4 * a.shape[1] * (np.abs(finite_a) @ np.abs(finite_b))
+    if np.iscomplexobj(a):
+        spoiled = ~np.isfinite(a).all(1)[:, None] | ~np.isfinite(b).all(0)[None, :]
+        return np.where(spoiled, np.nan, want), error
+    (au, ad, ap, an), (bu, bd, bp, bn) = signs(a), signs(b)
+    up = hits(au, bp) | hits(ad, bn) | hits(ap, bu) | hits(an, bd)
+    down = hits(au, bn) | hits(ad, bp) | hits(ap, bd) | hits(an, bu)
+    none = np.isnan(a).any(1)[:, None] | np.isnan(b).any(0)[None, :] | (up & down)
+    want = np.where(up, np.inf, np.where(down, -np.inf, want))
+    return np.where(none, np.nan, want), error
+
+
+def compare(got, want, error, unit):
+    finite = np.isfinite(want)
+    if np.iscomplexobj(got):  # which part is what depends on how it is multiplied
+        if (np.isfinite(got) != finite).any():
+            raise Failure(f"{np.count_nonzero(np.isfinite(got) != finite)} elements are (not) finite")
+    elif not np.array_equal(got[~finite], want[~finite], equal_nan=True):
+        raise Failure("NaN and Inf stand elsewhere")
+    if not (np.abs(got[finite] - want[finite]) <= unit * error[finite]).all():
+        raise Failure("finite elements differ")
+
+
+def multiply(folder, damier, case, name, words):
+    """(C, verification, plan, warnings) of a run."""
+    report, out = folder / f"{name}.json", folder / f"{name}.h5"
+    launcher = [os.environ.get("MPIEXEC", "mpirun"), "-n", str(case.ranks)] if case.ranks > 1 else []
+    old = ["--c", folder / "old.h5", "--beta", "0.5"] if case.in_old else []
+    command = [*launcher, damier, "multiply", folder / "a.h5", folder / "b.h5", "-o", out, "-q", "--json",
+               report, "--op-b", case.op_b, *old, *case.flags.split(), *words]
+    done = subprocess.run(list(map(str, command)), env=environment(), capture_output=True, text=True,
+                          timeout=120)
+    if done.returncode:
+        raise Failure(f"{name}: exit {done.returncode}\n{done.stderr[-900:]}")
+    record = json.loads(report.read_text())
+    c = elements.ACCUMULATOR.get(case.dtype, case.dtype)
+    warnings = [line for line in done.stderr.splitlines() if "NaN" in line]
+    verification = tuple(record["verification"][key] for key in VERDICT)
+    return elements.exact(elements.read_raw(out, c), c), verification, record["plan"], warnings
+
+
+def process_mib(folder, damier, ranks):
+    report = folder / "small.json"
+    run(damier, 1, "generate", folder / "s.h5", "--size", 64, "-q")
+    run(damier, ranks, "multiply", folder / "s.h5", folder / "s.h5", "-o", folder / "t.h5", "-q", "--json",
+        report)
+    return json.loads(report.read_text())["memory"]["host_process_bytes"] >> 20
+
+
+def try_case(folder, damier, case, seed):
+    rng = np.random.default_rng(seed)
+    a = elements.write(folder / "a.h5", poisoned(rng, (case.m, case.k), case.dtype, case.in_a, 1), case.dtype)
+    b = poisoned(rng, (case.k, case.n), case.dtype, case.in_b, 0)
+    b = elements.write(folder / "b.h5", b if case.op_b == "n" else b.T, case.dtype)
+    b = b if case.op_b == "n" else b.T
+    with np.errstate(invalid="ignore"):
+        want, error = expected(a, b)
+    rows = ~np.isfinite(a).all(1)
+    if case.in_old:
+        old = elements.write(folder / "old.h5", poisoned(rng, want.shape, "f64", case.in_old, 0), "f64")
+        rows |= ~np.isfinite(old).all(1)
+        with np.errstate(invalid="ignore"):
+            want, error = want + 0.5 * old, error + np.abs(np.where(np.isfinite(old), old, 0))
+    left_out = ("PASS" if not rows.all() else "UNCHECKED", int(rows.sum()),
+                int((~np.isfinite(b).all(0)).sum()))
+    limit = LIMIT + process_mib(folder, damier, case.ranks)
+    whole = multiply(folder, damier, case, "whole", [])
+    parts = multiply(folder, damier, case, "parts", ["--memory", f"host={limit}MiB"])
+    if parts[2]["tiles"] < 2 and "file" not in (parts[2]["a_in"], parts[2]["b_in"]):
+        raise Failure(f"all in memory: {parts[2]}")
+    unit = elements.unit(elements.ACCUMULATOR.get(case.dtype, case.dtype))
+    for name, (c, verdict, _, warnings) in (("whole", whole), ("in parts", parts)):
+        try:
+            compare(c, want, error, unit)
+        except Failure as failure:
+            raise Failure(f"{name}: {failure}") from None
+        if verdict != left_out:
+            raise Failure(f"{name}: {dict(zip(VERDICT, verdict))}, wanted {left_out}")
+        if len(warnings) != (left_out[1] + left_out[2] > 0) or warnings != whole[3]:
+            raise Failure(f"{name}: warned {warnings}")
+
+
+def random_case(rng):
+    deep = rng.random() < 0.5
+    m, n, k = (100, 90, 16000) if deep else (1000, 900, 500)
+    return Case(m, n, k, dtype=rng.choice(["f64", "f64", "f32", "c128"]) if not deep else "f64",
+                ranks=int(rng.integers(1, 5)), in_a=int(rng.integers(0, 4)), in_b=int(rng.integers(0, 4)),
+                in_old=int(rng.integers(0, 3)) if rng.random() < 0.3 else 0, op_b=rng.choice(["n", "t"]))
+
+
+chosen = options()
+cases = [Case(100, 90, 16000, in_b=1), Case(100, 90, 16000, ranks=2, in_b=2, op_b="t"),
+         Case(100, 90, 16000, ranks=3, in_a=2), Case(1000, 900, 500, ranks=2, in_a=1, in_b=1),
+         Case(1000, 900, 500, ranks=4, in_old=2, in_b=1), Case(1000, 900, 500, dtype="c128", in_a=1, in_b=1),
+         Case(1500, 1400, 300, dtype="f32", ranks=2, in_a=2, in_b=3, flags="--no-overlap"),
+         Case(100, 90, 16000, in_a=400, in_b=1), Case(1000, 900, 500, ranks=3)]
+if chosen.long:
+    rng = np.random.default_rng(5)
+    cases += [random_case(rng) for _ in range(60)]
+finish(each(lambda c: in_folder(try_case, chosen.damier, *c), [(c, i) for i, c in enumerate(cases)]), len(cases))

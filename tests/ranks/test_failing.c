@@ -1,0 +1,81 @@
+/* ranks: 1 2 4 6 */
+/* The file of one rank fails while all multiply: all come out with its error, and nobody is left
+ * waiting, wherever it fails and whoever is asked to stop at the same time. */
+#include "product.h"
+
+enum { PANELS = 40 };
+
+typedef enum place { AT_LOAD, AT_LOADED, AT_PROGRESS, PLACES } place;
+
+typedef struct failing {
+  place where;
+  int rank, asked;
+  int64_t after;
+  volatile sig_atomic_t arrived;
+  bool stops; /* the last rank is asked to stop just then */
+  int times;  /* it failed */
+} failing;
+
+static dm_status strike(failing *f, const dm_task *task, place where, int64_t done) {
+  const dm_run *run = task->run;
+  if (done < f->after || where != f->where) return DM_OK;
+  if (f->stops && run->rank == run->ranks - 1) f->arrived = SIGUSR1;
+  if (run->rank != f->rank) return DM_OK;
+  f->times++;
+  return dm_fail(DM_E_IO, "the file of rank %d", run->rank);
+}
+
+static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+  (void)matrix;
+  return strike(context, task, AT_LOAD, panel - task->panels.begin);
+}
+
+static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
+  failing *f = context;
+  (void)matrix;
+  *done = ++f->asked % 3 == 0;
+  return strike(f, task, AT_LOADED, panel - task->panels.begin);
+}
+
+static dm_task *current; /* progress is not told of it */
+
+static dm_status progress(void *context, int64_t done, int64_t total) {
+  (void)total;
+  return strike(context, current, AT_PROGRESS, done);
+}
+
+static void fail_at(rank_test *test, dm_wishes wishes, failing f) {
+  dm_problem problem = product_problem(48, 40, PANELS * 64, DM_F64);
+  wishes.panel = 64;
+  product p = product_open(test, problem, wishes, DM_UNIFORM, 1);
+  product_fill(&p);
+  current = &p.task;
+  test->run.stop = (dm_stop){.on = true, .arrived = &f.arrived};
+  const dm_task_calls calls = {.context = &f,
+                               .load = load,
+                               .loaded = f.where == AT_LOADED ? loaded : NULL,
+                               .progress = progress,
+                               .may_stop = true};
+  dm_status status = dm_execute(&p.task, DM_LOADS | DM_PRODUCTS, &calls);
+  CHECK(test, status && status->agreed && status->code == DM_E_IO && status->rank == f.rank,
+        "grid %dx%dx%d, place %d, rank %d: %s", p.plan.pm, p.plan.pn, p.plan.pk, (int)f.where,
+        f.rank, status ? status->message : "no error");
+  CHECK(test, f.times == (test->run.rank == f.rank), "it failed %d times", f.times);
+  dm_status_free(status);
+  product_close(&p);
+}
+
+int main(void) {
+  rank_test test = rank_test_start();
+  const int ranks = test.run.ranks;
+  for (int pk = 1; pk <= 2 && pk <= ranks; pk++)
+    for (int pm = 1; pm * pk <= ranks; pm += pm)
+      for (int where = 0; where < PLACES; where++) {
+        const dm_wishes wishes = {.pm = pm, .pn = ranks / pk / pm, .pk = pk};
+        const int used = wishes.pm * wishes.pn * wishes.pk;
+        fail_at(&test, wishes, (failing){.where = (place)where, .rank = used - 1, .after = 5});
+        fail_at(&test, wishes,
+                (failing){.where = (place)where, .rank = 0, .after = 7, .stops = true});
+      }
+  return rank_test_end(&test);
+}
