@@ -268,12 +268,12 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   }
 }
 
-/* Steps of kinds that are not run: what they load is there. */
-static void count_as_done(execution *x, slot_state *state) {
-  state->posted = state->done = true;
-  const unsigned kind = 1u << state->step.kind;
+/* Where no loads are run, what they would bring is there. */
+static void tell_what_is_there(const execution *x) {
   const bool gathers = x->kinds & (1u << DM_STEP_FETCH_A | 1u << DM_STEP_FETCH_B);
-  if (DM_LOADS & kind && !(x->kinds & kind) && gathers) tell_filled(x, &state->step);
+  if (x->task->place.idle || x->kinds & DM_LOADS || !gathers) return;
+  dm_transport_filled(x->task->transport, DM_A);
+  dm_transport_filled(x->task->transport, DM_B);
 }
 
 static void refill(execution *x) {
@@ -285,7 +285,7 @@ static void refill(execution *x) {
       break;
     }
     bool stopped = x->halt.state == DM_HALT_DECIDED && is_beyond(x, &state->step);
-    if (stopped || !(x->kinds & 1u << state->step.kind)) count_as_done(x, state);
+    state->posted = state->done = stopped || !(x->kinds & 1u << state->step.kind);
     x->end++;
   }
 }
@@ -382,6 +382,7 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
   x.in_parts = x.behind && kinds & DM_PRODUCTS && dm_plan_tiles(task->plan) == 1 &&
                !dm_plan_streams(task->plan);
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
+  tell_what_is_there(&x);
   dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
   const int64_t whole =
       dm_range_size(dm_plan_layer(task->plan, 0)) * (dm_plan_tiles(task->plan) - task->plan->done);
