@@ -94,7 +94,8 @@ static dm_status storing_open(dm_task *task, dm_sink *sink, dm_range rows) {
                  .tile = task->tile,
                  .row = of_c.begin + rows.begin,
                  .col = task->cols.begin};
-  if (dm_view_is_empty(s->sums)) return DM_OK;
+  if (dm_view_is_empty(s->sums)) s->next = s->sums.rows;
+  if (s->next == s->sums.rows) return DM_OK;
   DM_TRY(finish_on_device(s));
   return strips_open(s);
 }
