@@ -4,8 +4,8 @@
     scripts/report.py runs/*.jsonl [--trace trace.json] [-o report.html]
 
 Of records (--json): speed over ranks with the ideal line and 95 % intervals, a roofline with ceilings
-of compute, memory, network and files, phases with what is not hidden, forecast against measured times,
-a table of runs, the machines. Of --trace: when each rank did what.
+of compute, memory, network and files, phases with what is not hidden, links between ranks, forecast
+against measured times, a table of runs, the machines. Of --trace: when each rank did what.
 """
 import argparse
 import html
@@ -142,6 +142,36 @@ def forecasts(records):
                          "bound by"), rows)
 
 
+def links(everything):
+    """Of each machine and number of ranks the largest pieces: a map for each transport and way."""
+    groups = {}
+    for r in everything:
+        if r["verb"] == "bench links" and r.get("links"):
+            machine = r["machine"]
+            key = f"{machine['host']}, ranks: {machine['where']}"
+            groups.setdefault(key, {}).setdefault(r["transport"]["name"], {})[r["bench"]["bytes"]] = r
+    parts = []
+    for key, by_transport in groups.items():
+        maps, rows = [], []
+        for name, by_bytes in by_transport.items():
+            largest = by_bytes[max(by_bytes)]["links"]
+            maps += [(f"{name}, {words}", largest[way]) for way, words in
+                     (("one_way_Bps", "one way"), ("together_Bps", "all at once")) if way in largest]
+            rows += [link_row(name, by_bytes[size]) for size in sorted(by_bytes)]
+        parts.append(f"<h3>{html.escape(key)}</h3>" + charts.heat_map(maps) + charts.table(
+            ("transport", "bytes", "one way, GB/s", "both ways", "all at once", "in turn, µs"), rows))
+    return "".join(parts)
+
+
+def link_row(name, record):
+    def shown(part, key, unit):
+        value = record[part].get(f"{key}")
+        return "" if value is None else f"{value / unit:.3g}"
+    return (name, record["bench"]["bytes"], shown("rates", "one_way_median_Bps", 1e9),
+            shown("rates", "both_ways_median_Bps", 1e9), shown("rates", "together_median_Bps", 1e9),
+            shown("times", "turn_median_s", 1e-6))
+
+
 def runs(records):
     rows = []
     for r in records:
@@ -179,6 +209,8 @@ def page(everything, traces, title):
         section("Phases", "Mean over the ranks. Hatched: not hidden behind products.", phases(products)),
         *[section(f"When each rank did what: {name}", "", charts.timeline(trace))
           for name, trace in traces],
+        section("Links", "What arrived of the largest pieces, from row to column, as median; below, the median of"
+                " all pairs for each size.", links(everything)),
         section("Forecasts", "The planner's times without the files.", forecasts(products)),
         section("Runs", "", runs(products)),
         section("Machines", "", machines(everything)),

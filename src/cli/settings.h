@@ -39,7 +39,7 @@ typedef struct dm_settings {
   bool force, reproducible, verify, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
   bool shuffle;
-  bool full, checkpoint, against_library, against_local, dry_run, slurm;
+  bool alone, full, checkpoint, against_library, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
   int backend, transport, from, kind, rates;
   double alpha[2], beta[2];
@@ -54,6 +54,7 @@ typedef struct dm_settings {
   int64_t threads, io_threads, ranks, pretend_nodes, repetitions, runs, warmup;
   char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
   char directory[DM_PATH], tunings[DM_PATH], trace[DM_PATH];
+  char pieces[DM_CLI_LIST];
   dm_location output, old_c;
   dm_cli_paths json, csv;
   dm_cli_lab lab;

@@ -39,4 +39,25 @@ dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *bench, dm_record *reco
  */
 dm_status dm_bench_unpack_run(dm_run *run, const dm_bench_io *bench, dm_record *record);
 
+enum { DM_LINK_SIZES = 32 };
+
+typedef struct dm_bench_links {
+  dm_engine engine; /* transport "auto": each that works */
+  int64_t bytes[DM_LINK_SIZES];
+  int sizes;
+  int repetitions;
+  bool alone; /* also each pair by itself, while all others rest */
+} dm_bench_links;
+
+/* Takes what was measured of one transport and one size; on rank 0 alone. */
+typedef dm_status dm_bench_links_told(void *context, dm_record *record);
+
+/* Collective.  Every pair of ranks, one way and both ways; a record for each transport and size is
+ * made on rank 0, and TELL called with it.  A pair whose bytes arrive wrong is an error. */
+dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, dm_bench_links_told *tell,
+                             void *context);
+
+/* Byte counts of a list such as "8,64KiB,1MiB:64MiB:x4"; DM_E_USAGE. */
+dm_status dm_bench_links_sizes(const char *text, dm_bench_links *bench);
+
 #endif

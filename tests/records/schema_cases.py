@@ -40,6 +40,8 @@ bench multiply --fill 1% --memory host=512MiB --repetitions 1
 bench io --bytes 1MiB --repetitions 2
 bench kernels --list
 2 tune rates --threads 1 --dry-run
+3 bench links --bytes 8,64KiB --repetitions 2
+4 bench links --bytes 64KiB --repetitions 2 --pretend-nodes 2 --no-alone
 """
 
 
