@@ -3,7 +3,8 @@
 
     scripts/report.py runs/*.jsonl [--trace trace.json] [-o report.html]
 
-Of records (--json): speed over ranks with the ideal line and 95 % intervals, a roofline with ceilings
+Of records (--json): speed over ranks and series of bench scale, with the ideal line and 95 %
+intervals, a roofline with ceilings
 of compute, memory, network and files, phases with what is not hidden, links between ranks, forecast
 against measured times, a table of runs, the machines. Of --trace: when each rank did what.
 """
@@ -30,7 +31,7 @@ def is_product(record):
 def seconds_of(record):
     """Median and 95 % interval of the multiplication with its sum over layers."""
     t = record["times"]
-    if record["verb"] == "bench multiply":
+    if record["verb"] in ("bench multiply", "bench scale"):
         return t["multiply_median_s"], t["multiply_ci95_low_s"], t["multiply_ci95_high_s"]
     seconds = t["multiply_s"] + t.get("reduce_s", 0.0)
     return seconds, seconds, seconds
@@ -69,6 +70,45 @@ def scaling(records):
         if len(points) > 1:
             curves.append((name, points))
     return charts.scaling(curves)
+
+
+SERIES = {"strong": "the same product", "memory": "memory of a rank constant",
+          "work": "operations of a rank constant"}
+
+
+def scale_curves(records):
+    """One for each base, series and variant; the first point of each is that of the base."""
+    curves, bases = {}, {}
+    for r in records:
+        s = r["scale"]
+        family = (r["date"][:10], r["command"], s["series"])
+        low, high = (flops_of(r) / r["times"][f"multiply_ci95_{end}_s"] / 1e9 for end in ("high", "low"))
+        point = (r["machine"]["ranks"], flops_of(r) / seconds_of(r)[0] / 1e9, low, high)
+        if s["without"] == "" and r["machine"]["ranks"] == s["base_ranks"]:
+            bases[family] = (name_of(r), point)
+        curves.setdefault((*family, s["variant"] if s["without"] else ""), []).append(point)
+    named = []
+    for (*family, variant), points in curves.items():
+        name, base = bases[tuple(family)]
+        if variant:
+            points = [base] + points
+        named.append((f"{family[2]}, {name}{', ' + variant if variant else ''}", points, not variant))
+    return named
+
+
+def scale(everything):
+    records = [r for r in everything if r["verb"] == "bench scale"]
+    if not records:
+        return ""
+    named = scale_curves(records)
+    parts = [charts.scaling([(name, points) for name, points, _ in named if name.startswith(series)],
+                            f"{series}: {words}") for series, words in SERIES.items()]
+    rows = [(r["scale"]["series"], r["machine"]["ranks"], r["problem"]["shape"], r["plan"]["grid"],
+             r["scale"]["variant"], f"{seconds_of(r)[0]:.4g}", f"{r['scale']['speedup']:.2f}",
+             f"{r['scale']['efficiency']:.3f} [{r['scale']['efficiency_ci95_low']:.3f}, "
+             f"{r['scale']['efficiency_ci95_high']:.3f}]") for r in records]
+    return "".join(parts) + charts.table(("series", "ranks", "product", "grid", "variant", "seconds",
+                                          "speed-up", "efficiency"), rows)
 
 
 def ceilings(record):
@@ -204,6 +244,8 @@ def page(everything, traces, title):
     parts = [
         section("Speed over ranks", "The fastest run of each product; bands are 95 % intervals of the median; "
                 "dashed: the speed of the fewest ranks, multiplied.", scaling(products)),
+        section("Scaling in one job", "Bands: 95 % intervals of the median; dashed: the speed of the base, times"
+                " the ranks.", scale(everything)),
         section("Roofline", "Operations for each byte of memory (filled) and of what moved between ranks "
                 "(open), against the ceilings that the planner calculates with.", roofline(products)),
         section("Phases", "Mean over the ranks. Hatched: not hidden behind products.", phases(products)),

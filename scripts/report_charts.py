@@ -87,10 +87,11 @@ def polyline(points, colour, more=""):
     return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" {more}/>'
 
 
-def scaling(curves):
-    """CURVES: (name, [(ranks, median, low, high)]) in GFLOP/s."""
+def scaling(curves, title=""):
+    """CURVES: (name, [(ranks, median, low, high)]) in GFLOP/s; those that begin alike share an ideal."""
     if not curves:
         return ""
+    seen = set()
     xs = [p[0] for _, points in curves for p in points]
     ys = [v for _, points in curves for p in points for v in p[1:]]
     ys += [points[0][1] * points[-1][0] / points[0][0] for _, points in curves]
@@ -103,15 +104,19 @@ def scaling(curves):
         band = [plane.at(r, low) for r, _, low, _ in points]
         band += [plane.at(r, high) for r, _, _, high in reversed(points)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in band)
-        out += [polyline(ideal, colour, 'stroke-dasharray="5 5" opacity="0.6"'),
-                f'<polygon points="{path}" fill="{colour}" opacity="0.2"/>',
+        if tuple(ideal) not in seen:
+            out.append(polyline(ideal, colour, 'stroke-dasharray="5 5" opacity="0.6"'))
+        seen.add(tuple(ideal))
+        out += [f'<polygon points="{path}" fill="{colour}" opacity="0.2"/>',
                 polyline([plane.at(r, m) for r, m, *_ in points], colour)]
         for ranks, median, *_ in points:
             x, y = plane.at(ranks, median)
             out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}">'
                        f"<title>{html.escape(name)}: {ranks} ranks, {median:.4g} GFLOP/s</title></circle>")
     more, bottom = legend([name for name, _ in curves], HEIGHT + 14)
-    return svg(bottom, out + more, "speed over ranks")
+    if title:
+        out.append(text(LEFT + 8, TOP + 14, title))
+    return svg(bottom, out + more, title or "speed over ranks")
 
 
 def roofline(points, lines):

@@ -8,7 +8,7 @@
 
 #include "io/dataset.h"
 
-enum { DM_CLI_OPTIONS = 96, DM_CLI_TEXT = 256, DM_CLI_LIST = 2048, DM_CLI_REPORTS = 4 };
+enum { DM_CLI_OPTIONS = 128, DM_CLI_TEXT = 256, DM_CLI_LIST = 2048, DM_CLI_REPORTS = 4 };
 
 typedef struct dm_cli_paths {
   int count;
@@ -53,6 +53,7 @@ typedef struct dm_settings {
   int64_t chunk[2], deflate;
   int64_t threads, io_threads, ranks, pretend_nodes, repetitions, runs, warmup;
   char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
+  char series[DM_CLI_TEXT], ablate[DM_CLI_TEXT];
   char directory[DM_PATH], tunings[DM_PATH], trace[DM_PATH];
   char pieces[DM_CLI_LIST];
   dm_location output, old_c;

@@ -62,6 +62,18 @@ const dm_verb dm_cli_verbs[] = {
      "",
      {"damier bench multiply --size 16384 --type f32 --repetitions 10"},
      dm_cli_bench_multiply},
+    {"bench scale", DM_VERB_BENCH_SCALE, "", 0, 0,
+     "measure how the multiplication scales over the ranks of this job",
+     "The product that the options state is that of the fewest ranks, the base.\nStrong scaling keeps it;"
+     " with memory all its dimensions grow with the square root of the ranks, with work with the cube"
+     " root.\n"
+     "The first ranks multiply, whole nodes before others, each with its share of cores and memory;"
+     " the others sleep.\n"
+     "Efficiency is the rate of a rank over that of a rank of the base.\nWith --json and --csv, each"
+     " measurement is a record of its own.\n",
+     {"mpirun -n 8 damier bench scale --size 8192 --series strong,work",
+      "mpirun -n 8 damier bench scale --size 8192 --ranks 2,4,8 --ablate overlap,layers"},
+     dm_cli_bench_scale},
     {"bench io", DM_VERB_BENCH_IO, "", 0, 0,
      "measure plain pread and pwrite beside the program's reader and writer",
      "",
@@ -70,8 +82,8 @@ const dm_verb dm_cli_verbs[] = {
     {"bench links", DM_VERB_BENCH_LINKS, "", 0, 0,
      "measure what each transport carries between each pair of ranks",
      "Each pair is measured one way, both ways at once and in turn, while all others rest; then both"
-     " ways\nwith all ranks at work in pairs. Two pieces are under way, as panels are.\n"
-     "Bytes are compared before they are timed. By window nothing travels: to receive is to copy out"
+     " ways\nwith all ranks at work in pairs.\nTwo pieces are under way, as panels are.\n"
+     "Bytes are compared before they are timed.\nBy window nothing travels: to receive is to copy out"
      " of it.\n"
      "With --json and --csv, each transport and size is a record of its own.\n",
      {"mpirun -n 4 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"},

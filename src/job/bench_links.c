@@ -17,7 +17,7 @@ typedef struct bench {
   dm_setup setup;
   const dm_transport_ops *ops;
   dm_link_value *mine; /* [size][way][from] */
-  dm_bench_links_told *tell;
+  dm_bench_told *tell;
   void *context;
 } bench;
 
@@ -228,7 +228,7 @@ static dm_status measure_all(bench *b) {
   return DM_OK;
 }
 
-dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, dm_bench_links_told *told,
+dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, dm_bench_told *told,
                              void *context) {
   bench b = {.run = run, .wanted = wanted, .tell = told, .context = context};
   dm_status status = measure_all(&b);

@@ -128,6 +128,15 @@ void dm_record_line(dm_record *record, const char *label, const char *text) {
   add(record, "", label, text, NULL);
 }
 
+void dm_record_hide(dm_record *record) {
+  for (int i = 0; i < record->count; i++) {
+    free(record->entries[i].label);
+    record->entries[i].label = NULL;
+  }
+  free(record->summary);
+  record->summary = NULL;
+}
+
 void dm_record_summary(dm_record *record, const char *format, ...) {
   char text[1024];
   va_list arguments;

@@ -47,6 +47,9 @@ void dm_record_matrix(dm_record *record, const char *path, const double *values,
 /* A line for people only. */
 void dm_record_line(dm_record *record, const char *label, const char *text);
 
+/* What was recorded so far is for machines only. */
+void dm_record_hide(dm_record *record);
+
 /* The last line of stdout, for scripts: "damier: VERB key=value ... PASS". */
 void dm_record_summary(dm_record *record, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
