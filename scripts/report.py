@@ -3,9 +3,10 @@
 
     scripts/report.py runs/*.jsonl [--trace trace.json] [-o report.html]
 
-Of records (--json): speed over ranks with the ideal line and 95 % intervals, a roofline with ceilings
-of compute, memory, network and files, phases with what is not hidden, forecast against measured times,
-a table of runs, the machines. Of --trace: when each rank did what.
+Of records (--json): speed over ranks and series of bench scale, with the ideal line and 95 %
+intervals, a roofline with ceilings
+of compute, memory, network and files, phases with what is not hidden, links between ranks, forecast
+against measured times, a table of runs, the machines. Of --trace: when each rank did what.
 """
 import argparse
 import html
@@ -30,7 +31,7 @@ def is_product(record):
 def seconds_of(record):
     """Median and 95 % interval of the multiplication with its sum over layers."""
     t = record["times"]
-    if record["verb"] == "bench multiply":
+    if record["verb"] in ("bench multiply", "bench scale"):
         return t["multiply_median_s"], t["multiply_ci95_low_s"], t["multiply_ci95_high_s"]
     seconds = t["multiply_s"] + t.get("reduce_s", 0.0)
     return seconds, seconds, seconds
@@ -69,6 +70,45 @@ def scaling(records):
         if len(points) > 1:
             curves.append((name, points))
     return charts.scaling(curves)
+
+
+SERIES = {"strong": "the same product", "memory": "memory of a rank constant",
+          "work": "operations of a rank constant"}
+
+
+def scale_curves(records):
+    """One for each base, series and variant; the first point of each is that of the base."""
+    curves, bases = {}, {}
+    for r in records:
+        s = r["scale"]
+        family = (r["date"][:10], r["command"], s["series"])
+        low, high = (flops_of(r) / r["times"][f"multiply_ci95_{end}_s"] / 1e9 for end in ("high", "low"))
+        point = (r["machine"]["ranks"], flops_of(r) / seconds_of(r)[0] / 1e9, low, high)
+        if s["without"] == "" and r["machine"]["ranks"] == s["base_ranks"]:
+            bases[family] = (name_of(r), point)
+        curves.setdefault((*family, s["variant"] if s["without"] else ""), []).append(point)
+    named = []
+    for (*family, variant), points in curves.items():
+        name, base = bases[tuple(family)]
+        if variant:
+            points = [base] + points
+        named.append((f"{family[2]}, {name}{', ' + variant if variant else ''}", points, not variant))
+    return named
+
+
+def scale(everything):
+    records = [r for r in everything if r["verb"] == "bench scale"]
+    if not records:
+        return ""
+    named = scale_curves(records)
+    parts = [charts.scaling([(name, points) for name, points, _ in named if name.startswith(series)],
+                            f"{series}: {words}") for series, words in SERIES.items()]
+    rows = [(r["scale"]["series"], r["machine"]["ranks"], r["problem"]["shape"], r["plan"]["grid"],
+             r["scale"]["variant"], f"{seconds_of(r)[0]:.4g}", f"{r['scale']['speedup']:.2f}",
+             f"{r['scale']['efficiency']:.3f} [{r['scale']['efficiency_ci95_low']:.3f}, "
+             f"{r['scale']['efficiency_ci95_high']:.3f}]") for r in records]
+    return "".join(parts) + charts.table(("series", "ranks", "product", "grid", "variant", "seconds",
+                                          "speed-up", "efficiency"), rows)
 
 
 def ceilings(record):
@@ -142,6 +182,36 @@ def forecasts(records):
                          "bound by"), rows)
 
 
+def links(everything):
+    """Of each machine and number of ranks the largest pieces: a map for each transport and way."""
+    groups = {}
+    for r in everything:
+        if r["verb"] == "bench links" and r.get("links"):
+            machine = r["machine"]
+            key = f"{machine['host']}, ranks: {machine['where']}"
+            groups.setdefault(key, {}).setdefault(r["transport"]["name"], {})[r["bench"]["bytes"]] = r
+    parts = []
+    for key, by_transport in groups.items():
+        maps, rows = [], []
+        for name, by_bytes in by_transport.items():
+            largest = by_bytes[max(by_bytes)]["links"]
+            maps += [(f"{name}, {words}", largest[way]) for way, words in
+                     (("one_way_Bps", "one way"), ("together_Bps", "all at once")) if way in largest]
+            rows += [link_row(name, by_bytes[size]) for size in sorted(by_bytes)]
+        parts.append(f"<h3>{html.escape(key)}</h3>" + charts.heat_map(maps) + charts.table(
+            ("transport", "bytes", "one way, GB/s", "both ways", "all at once", "in turn, µs"), rows))
+    return "".join(parts)
+
+
+def link_row(name, record):
+    def shown(part, key, unit):
+        value = record[part].get(f"{key}")
+        return "" if value is None else f"{value / unit:.3g}"
+    return (name, record["bench"]["bytes"], shown("rates", "one_way_median_Bps", 1e9),
+            shown("rates", "both_ways_median_Bps", 1e9), shown("rates", "together_median_Bps", 1e9),
+            shown("times", "turn_median_s", 1e-6))
+
+
 def runs(records):
     rows = []
     for r in records:
@@ -174,11 +244,15 @@ def page(everything, traces, title):
     parts = [
         section("Speed over ranks", "The fastest run of each product; bands are 95 % intervals of the median; "
                 "dashed: the speed of the fewest ranks, multiplied.", scaling(products)),
+        section("Scaling in one job", "Bands: 95 % intervals of the median; dashed: the speed of the base, times"
+                " the ranks.", scale(everything)),
         section("Roofline", "Operations for each byte of memory (filled) and of what moved between ranks "
                 "(open), against the ceilings that the planner calculates with.", roofline(products)),
         section("Phases", "Mean over the ranks. Hatched: not hidden behind products.", phases(products)),
         *[section(f"When each rank did what: {name}", "", charts.timeline(trace))
           for name, trace in traces],
+        section("Links", "What arrived of the largest pieces, from row to column, as median; below, the median of"
+                " all pairs for each size.", links(everything)),
         section("Forecasts", "The planner's times without the files.", forecasts(products)),
         section("Runs", "", runs(products)),
         section("Machines", "", machines(everything)),

@@ -87,10 +87,11 @@ def polyline(points, colour, more=""):
     return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" {more}/>'
 
 
-def scaling(curves):
-    """CURVES: (name, [(ranks, median, low, high)]) in GFLOP/s."""
+def scaling(curves, title=""):
+    """CURVES: (name, [(ranks, median, low, high)]) in GFLOP/s; those that begin alike share an ideal."""
     if not curves:
         return ""
+    seen = set()
     xs = [p[0] for _, points in curves for p in points]
     ys = [v for _, points in curves for p in points for v in p[1:]]
     ys += [points[0][1] * points[-1][0] / points[0][0] for _, points in curves]
@@ -103,15 +104,19 @@ def scaling(curves):
         band = [plane.at(r, low) for r, _, low, _ in points]
         band += [plane.at(r, high) for r, _, _, high in reversed(points)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in band)
-        out += [polyline(ideal, colour, 'stroke-dasharray="5 5" opacity="0.6"'),
-                f'<polygon points="{path}" fill="{colour}" opacity="0.2"/>',
+        if tuple(ideal) not in seen:
+            out.append(polyline(ideal, colour, 'stroke-dasharray="5 5" opacity="0.6"'))
+        seen.add(tuple(ideal))
+        out += [f'<polygon points="{path}" fill="{colour}" opacity="0.2"/>',
                 polyline([plane.at(r, m) for r, m, *_ in points], colour)]
         for ranks, median, *_ in points:
             x, y = plane.at(ranks, median)
             out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}">'
                        f"<title>{html.escape(name)}: {ranks} ranks, {median:.4g} GFLOP/s</title></circle>")
     more, bottom = legend([name for name, _ in curves], HEIGHT + 14)
-    return svg(bottom, out + more, "speed over ranks")
+    if title:
+        out.append(text(LEFT + 8, TOP + 14, title))
+    return svg(bottom, out + more, title or "speed over ranks")
 
 
 def roofline(points, lines):
@@ -207,3 +212,56 @@ def timeline(trace, most_ranks=16):
                 text(x, bottom + 14, f"{(end - begin) * i / 5e3:.4g} ms",
                      "end" if i == 5 else "middle", "faint")]
     return svg(bottom + 20, out, "timeline")
+
+
+def unit_of(values):
+    """The unit in which the largest of VALUES, bytes per second, has one to three digits."""
+    top = max(values)
+    return next(((s, n) for s, n in ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")) if top >= s), (1.0, "B/s"))
+
+
+def heat_map(maps):
+    """MAPS: (name, matrix from row to column, in bytes per second; None: not measured), one scale for
+    all: the more colour, the faster."""
+    known = [v for _, matrix in maps for row in matrix for v in row if v is not None]
+    if not known:
+        return ""
+    scale, unit = unit_of(known)
+    count = max(len(matrix) for _, matrix in maps)
+    cell = min(30.0, (WIDTH - 80.0) / count)
+    across = max(1, int((WIDTH - 20) // (count * cell + 64)))
+    size, out, bottom = count * cell, [], 0.0
+    for number, (name, matrix) in enumerate(maps):
+        left = 60 + number % across * (size + 64)
+        top = 46 + number // across * (size + 74)
+        bottom = max(bottom, top + size)
+        out += [text(left - 40, top - 30, name), text(left - 40, top - 12, "from \\ to", "start", "faint")]
+        step = max(1, math.ceil(16 / cell))  # not every rank has room for its number
+        for i, row in enumerate(matrix):
+            if i % step == 0:
+                out += [text(left - 6, top + (i + 0.5) * cell + 4, i, "end", "faint"),
+                        text(left + (i + 0.5) * cell, top - 12 + 8, i, "middle", "faint")]
+            for j, value in enumerate(row):
+                x, y = left + j * cell, top + i * cell
+                if value is None:
+                    out.append(rect(x, y, cell - 1, cell - 1, "none", f"{name}: {i} to {j} not measured",
+                                    'stroke="var(--line)" stroke-width="0.5"'))
+                    continue
+                share = value / max(known)
+                out.append(rect(x, y, cell - 1, cell - 1, "var(--c0)",
+                                f"{name}: from rank {i} to rank {j} {value / scale:.3g} {unit}",
+                                f'fill-opacity="{0.08 + 0.92 * share:.3f}"'))
+                if cell >= 28:
+                    kind = "over" if share > 0.55 else ""
+                    out.append(text(x + cell / 2 - 0.5, y + cell / 2 + 4, f"{value / scale:.2g}" if value < 10 * scale else f"{value / scale:.0f}",
+                                    "middle", kind))
+    out += heat_scale(bottom + 24, max(known) / scale, unit)
+    return svg(bottom + 50, out, "links between ranks")
+
+
+def heat_scale(y, most, unit):
+    parts = 10
+    out = [rect(60 + i * 18, y, 17, 10, "var(--c0)", "", f'fill-opacity="{0.08 + 0.92 * (i + 1) / parts:.3f}"')
+           for i in range(parts)]
+    return out + [text(54, y + 9, "0", "end", "faint"),
+                  text(66 + parts * 18, y + 9, f"{most:.3g} {unit}", "start", "faint")]

@@ -21,9 +21,12 @@ enum {
   DM_VERB_TUNE = 256,
   DM_VERB_BENCH_KERNELS = 512,
   DM_VERB_TUNE_RATES = 1024,
+  DM_VERB_BENCH_LINKS = 2048,
+  DM_VERB_BENCH_SCALE = 4096,
   /* Those that stop early when asked to, and are watched. */
   DM_VERBS_STOPPABLE = DM_VERB_MULTIPLY | DM_VERB_GENERATE | DM_VERB_VERIFY |
-                       DM_VERB_BENCH_MULTIPLY | DM_VERB_TUNE_RATES,
+                       DM_VERB_BENCH_MULTIPLY | DM_VERB_TUNE_RATES | DM_VERB_BENCH_LINKS |
+                       DM_VERB_BENCH_SCALE,
 };
 
 typedef enum dm_group {

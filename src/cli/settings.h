@@ -8,7 +8,7 @@
 
 #include "io/dataset.h"
 
-enum { DM_CLI_OPTIONS = 96, DM_CLI_TEXT = 256, DM_CLI_LIST = 2048, DM_CLI_REPORTS = 4 };
+enum { DM_CLI_OPTIONS = 128, DM_CLI_TEXT = 256, DM_CLI_LIST = 2048, DM_CLI_REPORTS = 4 };
 
 typedef struct dm_cli_paths {
   int count;
@@ -39,7 +39,7 @@ typedef struct dm_settings {
   bool force, reproducible, verify, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
   bool shuffle;
-  bool full, checkpoint, against_library, against_local, dry_run, slurm;
+  bool alone, full, checkpoint, against_library, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
   int backend, transport, from, kind, rates;
   double alpha[2], beta[2];
@@ -53,7 +53,9 @@ typedef struct dm_settings {
   int64_t chunk[2], deflate;
   int64_t threads, io_threads, ranks, pretend_nodes, repetitions, runs, warmup;
   char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
+  char series[DM_CLI_TEXT], ablate[DM_CLI_TEXT];
   char directory[DM_PATH], tunings[DM_PATH], trace[DM_PATH];
+  char pieces[DM_CLI_LIST];
   dm_location output, old_c;
   dm_cli_paths json, csv;
   dm_cli_lab lab;

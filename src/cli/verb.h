@@ -47,6 +47,8 @@ int dm_cli_tune_rates(dm_call *call);
 int dm_cli_bench_multiply(dm_call *call);
 int dm_cli_bench_io(dm_call *call);
 int dm_cli_bench_kernels(dm_call *call);
+int dm_cli_bench_links(dm_call *call);
+int dm_cli_bench_scale(dm_call *call);
 
 /* ---- reading the command line ---- */
 

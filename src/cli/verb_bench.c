@@ -1,8 +1,10 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/backend.h"
 #include "cli/request.h"
 #include "cli/session.h"
+#include "core/units.h"
 #include "job/bench.h"
 #include "job/kernel_choice.h"
 
@@ -45,7 +47,7 @@ static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply 
   bench->n = size->n;
   bench->k = size->k;
   DM_TRY(dm_comm_agree(run->world, dm_record_new(call->verb->name, call->command, &record)));
-  dm_status status = dm_bench_multiply_run(run, bench, record);
+  dm_status status = dm_bench_multiply_run(run, bench, record, NULL);
   if (!status || (status->code == DM_E_VERIFY && status->agreed)) {
     dm_status told = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
     status = dm_status_first(status, dm_comm_agree(run->world, told));
@@ -54,11 +56,9 @@ static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply 
   return status;
 }
 
-static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
-  (void)record;
-  const dm_settings *s = &call->settings;
-  const dm_kernel_sizes *sizes = shared;
-  dm_bench_multiply bench = {
+/* All but the sizes. */
+static dm_bench_multiply wishes_of(const dm_settings *s) {
+  return (dm_bench_multiply){
       .type = (dm_dtype)s->type,
       .type_c = dm_cli_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
       .compute = (dm_compute)s->compute,
@@ -72,6 +72,13 @@ static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, 
       .limit = s->budget,
       .seed = (uint64_t)s->seed,
   };
+}
+
+static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  (void)record;
+  const dm_settings *s = &call->settings;
+  const dm_kernel_sizes *sizes = shared;
+  dm_bench_multiply bench = wishes_of(s);
   bench.engine.fill = s->fill;
   DM_TRY(dm_comm_agree(run->world, find_place(s, &bench)));
   for (int64_t i = 0; i < sizes->count; i++) DM_TRY(bench_size(run, call, &bench, &sizes->list[i]));
@@ -84,6 +91,91 @@ int dm_cli_bench_multiply(dm_call *call) {
   return dm_cli_run_job(
       call, prepared,
       &(dm_work){.run = bench_multiply, .shared = &sizes, .bytes = sizeof sizes, .reports = true});
+}
+
+/* ---- scaling ---- */
+
+/* Calls ADD with each word of LIST, which has commas between its words. */
+static dm_status each_word(const char *list, dm_status (*add)(dm_bench_scale *, const char *),
+                           dm_bench_scale *scale) {
+  for (const char *at = list; *at;) {
+    char word[32];
+    const size_t length = strcspn(at, ",");
+    snprintf(word, sizeof word, "%.*s", (int)length, at);
+    DM_TRY(add(scale, word));
+    if (strcmp(at + length, ",") == 0) return add(scale, ""); /* which refuses it */
+    at += length + (at[length] == ',');
+  }
+  return DM_OK;
+}
+
+static dm_status add_count(dm_bench_scale *scale, const char *word) {
+  int64_t ranks;
+  const int last = scale->count > 0 ? scale->counts[scale->count - 1] : 0;
+  if (!dm_parse_count(word, &ranks) || ranks <= last || ranks > INT32_MAX)
+    return dm_hint(dm_fail(DM_E_USAGE, "option '--ranks': '%s'", word),
+                   "numbers of ranks, ascending, with commas between, such as 1,2,4,8");
+  if (scale->count == DM_SCALE_COUNTS)
+    return dm_fail(DM_E_USAGE, "option '--ranks': more than %d", DM_SCALE_COUNTS);
+  scale->counts[scale->count++] = (int)ranks;
+  return DM_OK;
+}
+
+static dm_status add_series(dm_bench_scale *scale, const char *word) {
+  for (int i = 0; i < DM_SCALE_SERIES; i++) {
+    if (strcmp(word, dm_scale_series_name((dm_scale_series)i)) != 0) continue;
+    scale->series[i] = true;
+    return DM_OK;
+  }
+  return dm_fail(DM_E_USAGE, "option '--series': '%s' is none of strong, memory, work", word);
+}
+
+static dm_status add_ablation(dm_bench_scale *scale, const char *word) {
+  static const char *const names[] = {"overlap", "layers", "transport"};
+  bool *const flags[] = {&scale->ablate_overlap, &scale->ablate_layers, &scale->ablate_transport};
+  for (int i = 0; i < 3; i++) {
+    if (strcmp(word, names[i]) != 0) continue;
+    *flags[i] = true;
+    return DM_OK;
+  }
+  return dm_fail(DM_E_USAGE, "option '--ablate': '%s' is none of overlap, layers, transport", word);
+}
+
+static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
+  const dm_settings *s = &call->settings;
+  int64_t mnk[3];
+  DM_TRY(dm_cli_dimensions(s, DEFAULT_SIZE, mnk));
+  DM_TRY(each_word(s->sizes, add_count, scale));
+  DM_TRY(each_word(s->series, add_series, scale));
+  DM_TRY(each_word(s->ablate, add_ablation, scale));
+  scale->base.m = mnk[0];
+  scale->base.n = mnk[1];
+  scale->base.k = mnk[2];
+  return DM_OK;
+}
+
+static dm_status publish(void *context, dm_record *record) {
+  return dm_cli_publish(context, record);
+}
+
+static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  (void)record;
+  dm_bench_scale scale = *(const dm_bench_scale *)shared;
+  const dm_bench_multiply base = scale.base;
+  scale.base = wishes_of(&call->settings);
+  scale.base.m = base.m;
+  scale.base.n = base.n;
+  scale.base.k = base.k;
+  DM_TRY(dm_comm_agree(run->world, find_place(&call->settings, &scale.base)));
+  return dm_bench_scale_run(run, &scale, publish, (void *)call);
+}
+
+int dm_cli_bench_scale(dm_call *call) {
+  dm_bench_scale scale = {.count = 0};
+  dm_status prepared = dm_cli_leads(call) ? find_scale(call, &scale) : DM_OK;
+  return dm_cli_run_job(
+      call, prepared,
+      &(dm_work){.run = bench_scale, .shared = &scale, .bytes = sizeof scale, .reports = true});
 }
 
 static dm_status bench_io(dm_run *run, const dm_call *call, void *shared, dm_record *record) {

@@ -62,11 +62,32 @@ const dm_verb dm_cli_verbs[] = {
      "",
      {"damier bench multiply --size 16384 --type f32 --repetitions 10"},
      dm_cli_bench_multiply},
+    {"bench scale", DM_VERB_BENCH_SCALE, "", 0, 0,
+     "measure how the multiplication scales over the ranks of this job",
+     "The product that the options state is that of the fewest ranks, the base.\nStrong scaling keeps it;"
+     " with memory all its dimensions grow with the square root of the ranks, with work with the cube"
+     " root.\n"
+     "The first ranks multiply, whole nodes before others, each with its share of cores and memory;"
+     " the others sleep.\n"
+     "Efficiency is the rate of a rank over that of a rank of the base.\nWith --json and --csv, each"
+     " measurement is a record of its own.\n",
+     {"mpirun -n 8 damier bench scale --size 8192 --series strong,work",
+      "mpirun -n 8 damier bench scale --size 8192 --ranks 2,4,8 --ablate overlap,layers"},
+     dm_cli_bench_scale},
     {"bench io", DM_VERB_BENCH_IO, "", 0, 0,
      "measure plain pread and pwrite beside the program's reader and writer",
      "",
      {"mpirun -n 4 damier bench io --directory /scratch --bytes 8GiB"},
      dm_cli_bench_io},
+    {"bench links", DM_VERB_BENCH_LINKS, "", 0, 0,
+     "measure what each transport carries between each pair of ranks",
+     "Each pair is measured one way, both ways at once and in turn, while all others rest; then both"
+     " ways\nwith all ranks at work in pairs.\nTwo pieces are under way, as panels are.\n"
+     "Bytes are compared before they are timed.\nBy window nothing travels: to receive is to copy out"
+     " of it.\n"
+     "With --json and --csv, each transport and size is a record of its own.\n",
+     {"mpirun -n 4 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"},
+     dm_cli_bench_links},
     {"bench kernels", DM_VERB_BENCH_KERNELS, "", 0, 0,
      "check and measure every kernel by itself on one GPU",
      "Each kernel is checked first, against sums of twice the precision of f64, and not timed if it"
@@ -121,7 +142,7 @@ static dm_status unknown_verb(const char *word) {
 
 /* WORD was recognised and wants a second word, which is missing or wrong. */
 static dm_status incomplete_verb(const char *word, const char *second) {
-  char all[160] = "";
+  char all[240] = "";
   const char *seconds[COUNT];
   int count = 0;
   size_t length = strlen(word);

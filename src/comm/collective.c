@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "comm/comm_impl.h"
 #include "core/checked.h"
@@ -24,6 +25,19 @@ dm_status dm_comm_barrier(const dm_comm *comm) {
   MPI_Request request;
   DM_MPI(MPI_Ibarrier(comm->mpi, &request));
   return dm_comm_finish(comm, &request, 1);
+}
+
+dm_status dm_comm_rest(const dm_comm *comm) {
+  const struct timespec nap = {.tv_nsec = 200000};
+  MPI_Request request;
+  DM_MPI(MPI_Ibarrier(comm->mpi, &request));
+  for (;;) {
+    int done = 0;
+    DM_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done) return DM_OK;
+    if (comm->waiting) comm->waiting(comm->context);
+    nanosleep(&nap, NULL);
+  }
 }
 
 dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int root) {

@@ -50,6 +50,8 @@ void dm_comm_free(dm_comm *comm); /* NULL is allowed; collective */
 /* ---- collectives ---- */
 
 dm_status dm_comm_barrier(const dm_comm *comm);
+/* A barrier for ranks with nothing to do while others work: who waits sleeps between two looks. */
+dm_status dm_comm_rest(const dm_comm *comm);
 dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int root);
 dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, void *all, int root);
 dm_status dm_comm_sum_f64(const dm_comm *comm, double *values, int64_t count);

@@ -21,8 +21,18 @@ typedef struct dm_bench_multiply {
   uint64_t seed;
 } dm_bench_multiply;
 
-/* Collective.  Multiplies generated matrices in memory; no files.  RECORD is filled on rank 0. */
-dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *bench, dm_record *record);
+/* What came of it, known to rank 0. */
+typedef struct dm_bench_found {
+  double median, low, high; /* seconds, with the 95 % interval */
+  double flops;             /* of a product */
+  int pm, pn, pk;
+  char transport[16];
+} dm_bench_found;
+
+/* Collective.  Multiplies generated matrices in memory; no files.  RECORD is filled on rank 0, and
+ * FOUND (optional). */
+dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *bench, dm_record *record,
+                                dm_bench_found *found);
 
 typedef struct dm_bench_io {
   char directory[DM_PATH]; /* where the scratch file is made, and removed again */
@@ -38,5 +48,48 @@ dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *bench, dm_record *reco
 /* Collective.  Reading of packed chunks beside what one thread unpacks in memory. (bench_unpack.c)
  */
 dm_status dm_bench_unpack_run(dm_run *run, const dm_bench_io *bench, dm_record *record);
+
+enum { DM_LINK_SIZES = 32 };
+
+typedef struct dm_bench_links {
+  dm_engine engine; /* transport "auto": each that works */
+  int64_t bytes[DM_LINK_SIZES];
+  int sizes;
+  int repetitions;
+  bool alone; /* also each pair by itself, while all others rest */
+} dm_bench_links;
+
+/* Takes one record of several; on rank 0 alone. */
+typedef dm_status dm_bench_told(void *context, dm_record *record);
+
+/* Collective.  Every pair of ranks, one way and both ways; a record for each transport and size is
+ * made on rank 0, and TELL called with it.  A pair whose bytes arrive wrong is an error. */
+dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, dm_bench_told *tell,
+                             void *context);
+
+/* Byte counts of a list such as "8,64KiB,1MiB:64MiB:x4"; DM_E_USAGE. */
+dm_status dm_bench_links_sizes(const char *text, dm_bench_links *bench);
+
+typedef enum dm_scale_series {
+  DM_SCALE_STRONG, /* the same product */
+  DM_SCALE_MEMORY, /* all dimensions with the square root of the ranks: memory of a rank constant */
+  DM_SCALE_WORK,   /* with the cube root: operations of a rank constant */
+  DM_SCALE_SERIES
+} dm_scale_series;
+
+enum { DM_SCALE_COUNTS = 64 };
+
+typedef struct dm_bench_scale {
+  dm_bench_multiply base;             /* on the fewest ranks */
+  int counts[DM_SCALE_COUNTS], count; /* of ranks, ascending; none: powers of two, and all */
+  bool series[DM_SCALE_SERIES];
+  bool ablate_overlap, ablate_layers, ablate_transport;
+} dm_bench_scale;
+
+/* Collective.  On rank 0 TELL is called with a record of each measurement. */
+dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *scale, dm_bench_told *tell,
+                             void *context);
+
+const char *dm_scale_series_name(dm_scale_series series); /* "strong", "memory", "work" */
 
 #endif

@@ -200,8 +200,10 @@ static dm_status measure(dm_bench *b, dm_record *record) {
   return b->wanted->verify ? dm_verdict_status(&b->worst, "the benchmark's product") : DM_OK;
 }
 
-dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm_record *record) {
-  dm_bench b = {.run = run, .wanted = wanted, .worst = {.pass = true, .worst_row = -1}};
+dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm_record *record,
+                                dm_bench_found *found) {
+  dm_bench b = {
+      .run = run, .wanted = wanted, .found = found, .worst = {.pass = true, .worst_row = -1}};
   dm_status status = measure(&b, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
   dm_bench_library_close(&b.task, &b.call);

@@ -23,9 +23,10 @@ typedef struct dm_bench {
   dm_verdict worst; /* of all repetitions */
   int64_t count, room;
   double *seconds, *exposed, *verify, *library, *local;
-  double watched; /* seconds from the first repetition to the last */
-  double energy;  /* J of this rank's share of its GPU meanwhile; NAN: not known */
-  bool narrow;    /* the interval has become as narrow as was wanted */
+  double watched;        /* seconds from the first repetition to the last */
+  double energy;         /* J of this rank's share of its GPU meanwhile; NAN: not known */
+  dm_bench_found *found; /* or NULL */
+  bool narrow;           /* the interval has become as narrow as was wanted */
 } dm_bench;
 
 /* Collective: writes everything that was measured to RECORD, which is NULL but on rank 0. */

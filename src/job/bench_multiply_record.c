@@ -137,6 +137,18 @@ static void record_energy(const dm_bench *b, const extremes *e, dm_record *recor
                  DM_SHOWN_PLAIN, known ? flops / e->joules : NAN);
 }
 
+static void note_found(const dm_bench *b, const dm_statistics *s) {
+  const dm_plan *plan = &b->setup.plan;
+  *b->found = (dm_bench_found){.median = s->median,
+                               .low = s->low,
+                               .high = s->high,
+                               .flops = dm_product_flops(&plan->problem),
+                               .pm = plan->pm,
+                               .pn = plan->pn,
+                               .pk = plan->pk};
+  snprintf(b->found->transport, sizeof b->found->transport, "%s", b->setup.transport->name);
+}
+
 static void record_bench(dm_bench *b, const dm_phases *phases, const extremes *e,
                          dm_record *record) {
   const dm_bench_multiply *wanted = b->wanted;
@@ -153,6 +165,7 @@ static void record_bench(dm_bench *b, const dm_phases *phases, const extremes *e
   record_statistics(record, "verify", "verifying C (median)", b->verify, count, &verifying);
   dm_record_real(record, "times.check_operands_s", "verifying A and B, once", DM_SHOWN_SECONDS,
                  phases->check);
+  if (b->found) note_found(b, &multiply);
   double flops = dm_product_flops(p) / multiply.median;
   dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS, flops);
   if (wanted->against_library) {

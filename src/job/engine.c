@@ -219,18 +219,23 @@ static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const d
   return dm_plan_choose(&posed, &setup->machine, run->ranks, &engine->wishes, &setup->plan);
 }
 
-dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                        dm_setup *setup) {
-  memset(setup, 0, sizeof *setup);
+dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                                dm_setup *setup) {
   const dm_backend_ops *ops;
+  memset(setup, 0, sizeof *setup);
   if (engine->pretend_nodes > 1)
     DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, engine->pretend_nodes)));
   DM_TRY(find_backend(run, engine, problem, &ops));
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
-  char kernel[32];
-  DM_TRY(dm_tilings_agree(run, setup->backend, engine->kernel, problem->work, kernel));
   DM_TRY(count_sharing(run, &setup->device));
-  DM_TRY(dm_comm_agree(run->world, check_sharing(run, engine, setup)));
+  return dm_comm_agree(run->world, check_sharing(run, engine, setup));
+}
+
+dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                        dm_setup *setup) {
+  char kernel[32];
+  DM_TRY(dm_setup_open_backend(run, engine, problem, setup));
+  DM_TRY(dm_tilings_agree(run, setup->backend, engine->kernel, problem->work, kernel));
   DM_TRY(dm_links_choose(run, setup->backend, engine->transport, &setup->links));
   DM_TRY(describe_machine(run, engine, problem, setup));
   dm_status status = DM_OK;
@@ -251,6 +256,21 @@ void dm_setup_close(dm_setup *setup) {
   setup->backend = NULL;
 }
 
+void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record *record) {
+  dm_record_text(record, "machine.backend", NULL, "%s", setup->backend->ops->name);
+  dm_record_text(record, "machine.device", "device", "%s", setup->device.name);
+  dm_record_text(record, "machine.device_id", NULL, "%s", setup->device.id);
+  dm_record_text(record, "machine.library", NULL, "%s", setup->device.library);
+  dm_record_text(record, "machine.host", NULL, "%s", dm_comm_host(run->world));
+  dm_record_integer(record, "machine.nodes", NULL, DM_SHOWN_PLAIN, run->nodes);
+  dm_record_flag(record, "machine.pretended_nodes", NULL, run->pretends);
+  dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
+  dm_record_integer(record, "machine.threads", NULL, DM_SHOWN_PLAIN, setup->device.threads);
+  dm_record_text(record, "machine.where", "ranks", "%d on %d %s%s, backend %s", run->ranks,
+                 run->nodes, run->pretends ? "pretended " : "", run->nodes == 1 ? "node" : "nodes",
+                 setup->backend->ops->name);
+}
+
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {
   const dm_plan *plan = &setup->plan;
   const dm_problem *p = &plan->problem;
@@ -267,27 +287,15 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
                  dm_dtype_name(p->c));
   dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
   dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
-  dm_record_text(record, "machine.backend", NULL, "%s", setup->backend->ops->name);
-  dm_record_text(record, "machine.device", "device", "%s", setup->device.name);
-  dm_record_text(record, "machine.device_id", NULL, "%s", setup->device.id);
-  dm_record_text(record, "machine.library", NULL, "%s", setup->device.library);
-  dm_record_text(record, "machine.host", NULL, "%s", dm_comm_host(run->world));
-  dm_record_integer(record, "machine.nodes", NULL, DM_SHOWN_PLAIN, run->nodes);
-  dm_record_flag(record, "machine.pretended_nodes", NULL, run->pretends);
-  dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
-  dm_record_integer(record, "machine.threads", NULL, DM_SHOWN_PLAIN, setup->device.threads);
-  dm_record_text(record, "machine.where", "ranks", "%d on %d %s%s, backend %s", run->ranks,
-                 run->nodes, run->pretends ? "pretended " : "", run->nodes == 1 ? "node" : "nodes",
-                 setup->backend->ops->name);
+  dm_setup_record_machine(setup, run, record);
   dm_record_text(record, "transport.name", NULL, "%s", setup->transport->name);
   dm_record_text(record, "transport.tried", NULL, "%s", setup->links.reasons);
   dm_record_real(record, "transport.proved_rate", NULL, DM_SHOWN_PLAIN,
                  rates->inside > 0 ? rates->inside : rates->between);
   dm_record_real(record, "transport.proved_rate_between_nodes", NULL, DM_SHOWN_PLAIN,
                  rates->between);
-  if (run->ranks > 1)
-    dm_record_text(record, "transport.choice", "panels travel by", "%s (proof at start: %s)",
-                   setup->transport->name, setup->links.reasons);
+  dm_record_text(record, "transport.choice", run->ranks > 1 ? "panels travel by" : NULL,
+                 "%s (proof at start: %s)", setup->transport->name, setup->links.reasons);
   dm_record_text(record, "plan.recipe", "plan", "%s", recipe);
   dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);

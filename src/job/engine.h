@@ -24,6 +24,10 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
                         dm_setup *setup);
 void dm_setup_close(dm_setup *setup);
 
+/* Collective: the first part of it: backend and device alone, without links, machine and plan. */
+dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                                dm_setup *setup);
+
 /* What rates of SETUP would be those of. */
 void dm_setup_facts(const dm_setup *setup, const dm_run *run, dm_rates_facts *facts);
 
@@ -33,5 +37,6 @@ dm_status dm_rates_agree(const dm_run *run, dm_setup *setup);
 
 /* Describes machine, device, plan and forecast in RECORD. */
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record);
+void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record *record);
 
 #endif

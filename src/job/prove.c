@@ -2,14 +2,12 @@
  * then the time is taken with all ranks at work.  Pieces grow from a size that any link carries to
  * one that shows what the link can do, as far as that takes no more than a moment. */
 #include <math.h>
-#include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/element.h"
 #include "job/links.h"
+#include "job/pattern.h"
 
 enum {
   NEIGHBOURS = 8, /* ranks of a group that gathers: on most nodes all, so every pair */
@@ -21,8 +19,7 @@ enum {
   HOST_PIECE = 1 << 20,
 };
 
-static const double patience = 30.0; /* seconds; a link that hangs is not used */
-static const double moment = 2.0;    /* seconds that a gather, or all that are timed, may take */
+static const double moment = 2.0; /* seconds that a gather, or all that are timed, may take */
 
 typedef struct proof {
   dm_backend *backend;
@@ -77,77 +74,48 @@ static void release(proof *p) {
   dm_comm_free(p->group);
 }
 
-static dm_view bytes_at(void *memory, int64_t at, int64_t count, dm_space space) {
-  return dm_view_strided((char *)memory + at, DM_I8, space, 1, count, count);
-}
-
-static dm_status copy(const proof *p, dm_view dst, dm_view src) {
-  dm_event copied;
-  DM_TRY(dm_backend_copy(p->backend, dst, src, &copied));
-  return dm_backend_wait(p->backend, copied);
+static dm_status copy(const proof *p, void *dst, dm_space dst_space, const void *src,
+                      dm_space src_space, int64_t bytes) {
+  return dm_pattern_copy(p->backend, dst, dst_space, src, src_space, bytes);
 }
 
 static void write_pattern(const proof *p, int rank) {
-  for (int64_t i = 0; i < p->piece / 8; i++) {
-    const uint64_t word = dm_mix(((uint64_t)rank << 40) + (uint64_t)i);
-    memcpy(p->sent + 8 * i, &word, 8);
-  }
+  dm_pattern_write(p->sent, p->piece, rank, 0);
 }
 
 /* The share holds this rank's pattern, the slot nothing that could be taken for one. */
 static dm_status fill(const proof *p) {
   memset(p->arrived, 0, (size_t)p->piece);
   for (int r = 0; r < dm_comm_size(p->group); r++)
-    DM_TRY(copy(p, bytes_at(p->slot, r * p->piece, p->piece, p->space),
-                bytes_at(p->arrived, 0, p->piece, DM_HOST)));
+    DM_TRY(copy(p, (char *)p->slot + r * p->piece, p->space, p->arrived, DM_HOST, p->piece));
   write_pattern(p, dm_comm_rank(p->group));
-  return copy(p, bytes_at(p->share, 0, p->piece, p->space),
-              bytes_at(p->sent, 0, p->piece, DM_HOST));
+  return copy(p, p->share, p->space, p->sent, DM_HOST, p->piece);
 }
 
 static dm_status compare(const proof *p) {
   for (int r = 0; r < dm_comm_size(p->group); r++) {
-    const char *want = p->sent + p->source[r];
-    int64_t at = 0;
     write_pattern(p, r);
-    DM_TRY(copy(p, bytes_at(p->arrived, 0, p->bytes[r], DM_HOST),
-                bytes_at(p->slot, p->offset[r], p->bytes[r], p->space)));
-    if (memcmp(p->arrived, want, (size_t)p->bytes[r]) == 0) continue;
-    while (p->arrived[at] == want[at]) at++;
-    return dm_fail(DM_E_DEVICE, "byte %lld of %lld from neighbour %d arrived as %02x, not %02x",
-                   (long long)at, (long long)p->bytes[r], r, p->arrived[at] & 0xff,
-                   want[at] & 0xff);
+    DM_TRY(copy(p, p->arrived, DM_HOST, (char *)p->slot + p->offset[r], p->space, p->bytes[r]));
+    DM_TRY(dm_pattern_compare(p->arrived, p->sent + p->source[r], p->bytes[r], r));
   }
   return DM_OK;
 }
 
+static dm_gather wanted(const void *context, int i) {
+  const proof *p = context;
+  (void)i;
+  return (dm_gather){.group = p->group,
+                     .own = (char *)p->share + p->source[dm_comm_rank(p->group)],
+                     .slot = p->slot,
+                     .offset = p->offset,
+                     .bytes = p->bytes,
+                     .source = p->source,
+                     .share = p->number};
+}
+
 /* COUNT gathers, all under way at once. */
 static dm_status gather(const proof *p, int count) {
-  int tickets[ROUNDS];
-  const double start = dm_now();
-  const int me = dm_comm_rank(p->group);
-  for (int i = 0; i < count; i++) {
-    const dm_gather wanted = {.group = p->group,
-                              .own = (char *)p->share + p->source[me],
-                              .slot = p->slot,
-                              .offset = p->offset,
-                              .bytes = p->bytes,
-                              .source = p->source,
-                              .share = p->number,
-                              .tag = i};
-    DM_TRY(dm_transport_post(p->transport, &wanted, &tickets[i]));
-  }
-  for (int i = 0; i < count; i++) {
-    for (bool done = false; !done;) {
-      DM_TRY(dm_transport_test(p->transport, tickets[i], &done));
-      if (done) dm_watch_moved(p->watch);
-      dm_watch_poll(p->watch);
-      if (dm_now() - start > patience)
-        return dm_fail(DM_E_DEVICE, "nothing arrived for %.0f s", patience);
-      if (!done) sched_yield();
-    }
-  }
-  return DM_OK;
+  return dm_gathers_run(p->transport, p->watch, wanted, p, count, count);
 }
 
 /* Seconds for each byte that this rank received. */

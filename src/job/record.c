@@ -15,7 +15,7 @@ static const char environment[] = "environment.";
 
 typedef struct entry {
   char *path, *label, *shown; /* label NULL: not in the table */
-  json_t *value;
+  json_t *value;              /* NULL: in the table only */
 } entry;
 
 struct dm_record {
@@ -43,7 +43,8 @@ static void add(dm_record *record, const char *path, const char *label, const ch
                .label = label ? strdup(label) : NULL,
                .shown = shown ? strdup(shown) : NULL,
                .value = value};
-  if (!e->path || !e->value || (label && !e->label) || (shown && !e->shown)) record->failed = true;
+  if (!e->path || (!e->value && path[0]) || (label && !e->label) || (shown && !e->shown))
+    record->failed = true;
 }
 
 void dm_record_text(dm_record *record, const char *path, const char *label, const char *format,
@@ -101,11 +102,39 @@ void dm_record_flag(dm_record *record, const char *path, const char *label, bool
   add(record, path, label, value ? "yes" : "no", json_boolean(value));
 }
 
-void dm_record_series(dm_record *record, const char *path, const double *values, int64_t count) {
+static json_t *array_of(dm_record *record, const double *values, int64_t count) {
   json_t *array = json_array();
-  for (int64_t i = 0; array && i < count; i++)
-    if (json_array_append_new(array, json_real(values[i]))) record->failed = true;
+  for (int64_t i = 0; array && i < count; i++) {
+    json_t *value = isfinite(values[i]) ? json_real(values[i]) : json_null();
+    if (json_array_append_new(array, value)) record->failed = true;
+  }
+  return array;
+}
+
+void dm_record_series(dm_record *record, const char *path, const double *values, int64_t count) {
+  add(record, path, NULL, NULL, array_of(record, values, count));
+}
+
+void dm_record_matrix(dm_record *record, const char *path, const double *values, int64_t rows,
+                      int64_t cols) {
+  json_t *array = json_array();
+  for (int64_t i = 0; array && i < rows; i++)
+    if (json_array_append_new(array, array_of(record, values + i * cols, cols)))
+      record->failed = true;
   add(record, path, NULL, NULL, array);
+}
+
+void dm_record_line(dm_record *record, const char *label, const char *text) {
+  add(record, "", label, text, NULL);
+}
+
+void dm_record_hide(dm_record *record) {
+  for (int i = 0; i < record->count; i++) {
+    free(record->entries[i].label);
+    record->entries[i].label = NULL;
+  }
+  free(record->summary);
+  record->summary = NULL;
 }
 
 void dm_record_summary(dm_record *record, const char *format, ...) {
@@ -223,6 +252,7 @@ static json_t *as_json(const dm_record *record) {
   json_t *root = json_object();
   for (int i = 0; root && i < record->count; i++) {
     const char *last;
+    if (!record->entries[i].value) continue;
     json_t *parent = parent_of(root, record->entries[i].path, &last);
     if (!parent || json_object_set(parent, last, record->entries[i].value)) {
       json_decref(root);
@@ -273,7 +303,8 @@ static void write_values(const dm_record *record, FILE *file, bool names) {
   bool first = true;
   for (int i = 0; i < record->count; i++) {
     const entry *e = &record->entries[i];
-    if (json_is_array(e->value) || strncmp(e->path, environment, strlen(environment)) == 0)
+    if (!e->value || json_is_array(e->value) ||
+        strncmp(e->path, environment, strlen(environment)) == 0)
       continue;
     char *text = NULL;
     if (!names && !json_is_string(e->value) && !json_is_null(e->value))

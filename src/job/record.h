@@ -41,6 +41,15 @@ void dm_record_flag(dm_record *record, const char *path, const char *label, bool
 /* An array of COUNT reals, for machines only. */
 void dm_record_series(dm_record *record, const char *path, const double *values, int64_t count);
 
+/* The same of ROWS x COLS reals, row by row: an array of arrays. */
+void dm_record_matrix(dm_record *record, const char *path, const double *values, int64_t rows,
+                      int64_t cols);
+/* A line for people only. */
+void dm_record_line(dm_record *record, const char *label, const char *text);
+
+/* What was recorded so far is for machines only. */
+void dm_record_hide(dm_record *record);
+
 /* The last line of stdout, for scripts: "damier: VERB key=value ... PASS". */
 void dm_record_summary(dm_record *record, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -60,6 +60,12 @@ int dm_run_io_threads(const dm_run *run, int wanted);
 /* The run has moved where it is too late to stop; says so, once, where it is asked to. */
 void dm_run_beat_late(dm_run *run);
 
+/* Collective in RUN: PART is a run of COUNT of its ranks, rank 0 among them, and node after node,
+ * so that they are on as few as can be; of the others PART->world is NULL.  Each keeps its share of
+ * cores, memory and GPUs.  Closed before RUN is stopped. (run_part.c) */
+dm_status dm_run_part_open(const dm_run *run, int count, dm_run *part);
+void dm_run_part_close(dm_run *part);
+
 /* Collective; ends MPI. */
 void dm_run_stop(dm_run *run);
 

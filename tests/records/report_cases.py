@@ -10,7 +10,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPT = HERE.parent.parent / "scripts" / "report.py"
-SECTIONS = ["Speed over ranks", "Roofline", "Phases", "When each rank did what: trace.json", "Forecasts",
+SECTIONS = ["Speed over ranks", "Scaling in one job", "Roofline", "Phases", "When each rank did what: trace.json", "Links", "Forecasts",
             "Runs", "Machines"]
 
 
@@ -58,7 +58,7 @@ def check_page(folder):
     text = (folder / "report.html").read_text()
     page = Page(text)
     assert page.titles == SECTIONS, page.titles
-    assert page.count["svg"] == 4 and page.count["table"] == 3 and page.count["rect"] > 100
+    assert page.count["svg"] == 7 and page.count["table"] == 5 and page.count["rect"] > 100
     assert not re.search(r"https?://|@import|url\((?!#)", text), "nothing comes from a network"
     assert "prefers-color-scheme: dark" in text and "@media print" in text
 

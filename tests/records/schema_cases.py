@@ -40,6 +40,10 @@ bench multiply --fill 1% --memory host=512MiB --repetitions 1
 bench io --bytes 1MiB --repetitions 2
 bench kernels --list
 2 tune rates --threads 1 --dry-run
+3 bench links --bytes 8,64KiB --repetitions 2
+2 bench scale --size 96 --repetitions 2 --warmup 0
+3 bench scale --size 96 --type c64 --repetitions 2 --series memory --ranks 1,3 --ablate overlap,layers,transport --no-verify
+4 bench links --bytes 64KiB --repetitions 2 --pretend-nodes 2 --no-alone
 """
 
 

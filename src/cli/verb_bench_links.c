@@ -1,0 +1,32 @@
+#include "cli/request.h"
+#include "cli/session.h"
+#include "job/bench.h"
+
+enum { MOST_REPETITIONS = 1000 };
+
+static dm_status read_wishes(const dm_call *call, dm_bench_links *wanted) {
+  const dm_settings *s = &call->settings;
+  *wanted = (dm_bench_links){.repetitions = (int)s->repetitions, .alone = s->alone};
+  if (s->repetitions > MOST_REPETITIONS)
+    return dm_fail(DM_E_USAGE, "option '--repetitions': at most %d", MOST_REPETITIONS);
+  return dm_context(dm_bench_links_sizes(s->pieces, wanted), "option '--bytes'");
+}
+
+static dm_status publish(void *context, dm_record *record) {
+  return dm_cli_publish(context, record);
+}
+
+static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  dm_bench_links *wanted = shared;
+  (void)record;
+  wanted->engine = dm_cli_engine(&call->settings);
+  return dm_bench_links_run(run, wanted, publish, (void *)call);
+}
+
+int dm_cli_bench_links(dm_call *call) {
+  dm_bench_links wanted = {.sizes = 0};
+  dm_status prepared = dm_cli_leads(call) ? read_wishes(call, &wanted) : DM_OK;
+  return dm_cli_run_job(
+      call, prepared,
+      &(dm_work){.run = bench_links, .shared = &wanted, .bytes = sizeof wanted, .reports = true});
+}

@@ -1,0 +1,45 @@
+/* ranks: 1 2 3 5.  The first ranks of a run are a run of their own, and those that rest sleep. */
+#include <time.h>
+
+#include "rank_test.h"
+
+static void check_part(rank_test *t, int count) {
+  dm_run part;
+  must(t, dm_run_part_open(&t->run, count, &part));
+  const bool in = t->run.rank < count; /* all are of one node here */
+  CHECK(t, (part.world != NULL) == in, "who is in a part of %d?", count);
+  if (in) {
+    int64_t sum = 1;
+    CHECK(t, part.rank == t->run.rank && part.ranks == count, "rank %d of %d", part.rank,
+          part.ranks);
+    CHECK(t, part.nodes == 1 && dm_comm_size(part.near) == count, "%d nodes", part.nodes);
+    CHECK(t, part.local_ranks == t->run.local_ranks, "shares of the node are those of the run");
+    must(t, dm_comm_sum_i64(part.world, &sum, 1));
+    CHECK(t, sum == count, "a sum of %lld", (long long)sum);
+  }
+  dm_run_part_close(&part);
+}
+
+static double processor_time(void) {
+  struct timespec spent;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return (double)spent.tv_sec + 1e-9 * (double)spent.tv_nsec;
+}
+
+/* Rank 0 comes late; the others have slept meanwhile. */
+static void check_rest(rank_test *t) {
+  const struct timespec late = {.tv_sec = 1};
+  must(t, dm_comm_barrier(t->run.world));
+  const double before = processor_time();
+  if (t->run.rank == 0) nanosleep(&late, NULL);
+  must(t, dm_comm_rest(t->run.world));
+  const double spent = processor_time() - before;
+  CHECK(t, spent < 0.3, "%.2f s of processor time in a rest of 1 s", spent);
+}
+
+int main(void) {
+  rank_test test = rank_test_start();
+  for (int count = 1; count <= test.run.ranks; count++) check_part(&test, count);
+  check_rest(&test);
+  return rank_test_end(&test);
+}

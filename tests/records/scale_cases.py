@@ -1,0 +1,104 @@
+"""bench scale: every series on every number of ranks, numbers that fit together, and ablations that
+change what they say."""
+import argparse
+import json
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge"))
+from running import run  # pylint: disable=wrong-import-position
+
+POWER = {"strong": 0.0, "memory": 1 / 2, "work": 1 / 3}
+
+
+def bench(damier, folder, ranks, *words):
+    path = folder / "scale.jsonl"
+    path.unlink(missing_ok=True)
+    run(damier, ranks, "bench", "scale", "-q", "--repetitions", 3, "--threads", 1, "--backend", "cpu",
+        "--json", path, *words)
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def near(a, b):
+    return abs(a - b) <= 1e-9 * abs(b)
+
+
+def rate(record, part="median"):
+    p = record["problem"]
+    return 2 * p["m"] * p["n"] * p["k"] / record["times"][f"multiply_{part}_s"]
+
+
+def check_point(record, base, sizes):
+    """The problem's size, and ratios that follow from the times."""
+    scale, ranks = record["scale"], record["machine"]["ranks"]
+    more = ranks / base["machine"]["ranks"]
+    wanted = [max(1, round(n * more ** POWER[scale["series"]])) for n in sizes]
+    assert [record["problem"][x] for x in "mnk"] == wanted, (wanted, record["problem"])
+    assert scale["base_ranks"] == base["machine"]["ranks"]
+    assert near(scale["base_s"], base["times"]["multiply_median_s"])
+    assert near(scale["speedup"], rate(record) / rate(base))
+    assert near(scale["speedup_ci95_low"], rate(record, "ci95_high") / rate(base, "ci95_low"))
+    assert near(scale["speedup_ci95_high"], rate(record, "ci95_low") / rate(base, "ci95_high"))
+    assert near(scale["efficiency"], scale["speedup"] / more)
+    assert scale["efficiency_ci95_low"] <= scale["efficiency"] <= scale["efficiency_ci95_high"]
+    grid = [int(n) for n in record["plan"]["grid"].split("x")]
+    assert grid[0] * grid[1] * grid[2] <= ranks
+    assert record["verification"]["verdict"] == "PASS"
+
+
+def check_series(damier, folder):
+    records = bench(damier, folder, 5, "--m", 130, "--n", 97, "--k", 260)
+    found = [(r["scale"]["series"], r["machine"]["ranks"]) for r in records]
+    assert found == [(s, p) for s in POWER for p in (1, 2, 4, 5)], found
+    for record in records:
+        series = record["scale"]["series"]
+        base = next(r for r in records if r["scale"]["series"] == series)
+        check_point(record, base, (130, 97, 260))
+        assert record["scale"]["job_ranks"] == 5 and record["scale"]["without"] == ""
+
+
+def check_counts(damier, folder):
+    records = bench(damier, folder, 4, "--size", 128, "--ranks", "2,3", "--series", "work")
+    assert [r["machine"]["ranks"] for r in records] == [2, 3]
+    assert records[0]["scale"]["efficiency"] == 1.0
+    check_point(records[1], records[0], (128, 128, 128))
+
+
+def check_ablations(damier, folder):
+    records = bench(damier, folder, 4, "--size", 256, "--series", "strong", "--ablate",
+                    "overlap,layers,transport", "--rates", "stated")
+    by_ranks = {}
+    for r in records:
+        by_ranks.setdefault(r["machine"]["ranks"], {})[r["scale"]["without"]] = r
+    assert set(by_ranks[1]) == {""}, "on one rank there is nothing to leave out"
+    for ranks in (2, 4):
+        runs = by_ranks[ranks]
+        assert set(runs) == {"", "overlap", "layers", "transport"}, set(runs)
+        assert runs[""]["plan"]["overlap"] and not runs["overlap"]["plan"]["overlap"]
+        layers = [r["plan"]["grid"].split("x")[2] for r in (runs[""], runs["layers"])]
+        assert (layers[0] == "1") != (layers[1] == "1"), layers
+        assert runs[""]["transport"]["name"] == "window"
+        assert runs["transport"]["transport"]["name"] == "host"
+        for r in runs.values():
+            assert near(r["scale"]["of_planned"], rate(r) / rate(runs[""]))
+
+
+def check_refusals(damier, _):
+    for words in (["--ranks", "1,3"], ["--ranks", "2,1"], ["--ranks", "0"], ["--ranks", "1,"],
+                  ["--series", "weak"], ["--ablate", "gpu"], ["--grid", "1x2x1"]):
+        run(damier, 2, "bench", "scale", "--size", 64, *words, expect=2)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--damier", required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="damier-scale-") as scratch:
+        for check in (check_series, check_counts, check_ablations, check_refusals):
+            check(options.damier, pathlib.Path(scratch))
+            print("passed ", check.__name__)
+
+
+if __name__ == "__main__":
+    main()
