@@ -4,7 +4,7 @@ import math
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 900, 380, 70, 40, 15, 15
 COLOURS = [f"var(--c{i})" for i in range(8)]
-ROWS = ("phase", "compute", "copy", "transport", "io")
+ROWS = ("phase", "compute", "copy", "transport", "read", "write")
 
 
 def svg(height, body, label):

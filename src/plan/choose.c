@@ -35,14 +35,9 @@ static int sign_of(double difference) {
   return difference < 0 ? -1 : difference > 0;
 }
 
-static double between_files(const dm_plan *plan) {
-  return plan->forecast.gemm + plan->forecast.exposed + plan->forecast.reduce;
-}
-
-/* Less time, in all and then between the files, then fewer layers, squarer, more ranks. */
+/* Less time, then fewer layers, squarer, more ranks. */
 static int compare(const dm_plan *x, const dm_plan *y) {
-  int order = sign_of(coarse(x->forecast.total) - coarse(y->forecast.total));
-  if (!order) order = sign_of(coarse(between_files(x)) - coarse(between_files(y)));
+  int order = sign_of(coarse(dm_plan_price(x)) - coarse(dm_plan_price(y)));
   if (!order) order = sign_of(x->pk - y->pk);
   if (!order) order = sign_of(abs(x->pm - x->pn) - abs(y->pm - y->pn));
   if (!order) order = sign_of(dm_plan_used(y) - dm_plan_used(x));
@@ -99,7 +94,7 @@ static bool is_among(const grid *grids, int count, grid g) {
 
 /* Whether the floor of a grid leaves it a chance. */
 static bool may_enter(const ranking *best, double floor) {
-  return best->count < best->limit || floor <= best->plans[best->limit - 1].forecast.total;
+  return best->count < best->limit || floor <= dm_plan_price(&best->plans[best->limit - 1]);
 }
 
 /* Visits every grid.  First round (BEST NULL): keeps those with the lowest floors.  Second:

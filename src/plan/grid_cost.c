@@ -8,6 +8,9 @@
 static const double half_block_cpu = 8, half_panel_cpu = 4;
 static const double half_block_gpu = 64, half_panel_gpu = 16;
 
+/* Of the price: one second in so many between the files counts even where files hide it. */
+static const double part_counted = 16;
+
 /* The largest block of C and layer of k, and what an element takes. */
 typedef struct extent {
   double rows, cols, depth, width, panels;
@@ -216,6 +219,11 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   return f;
 }
 
+double dm_plan_price(const dm_plan *plan) {
+  const dm_forecast *f = &plan->forecast;
+  return f->total + (f->gemm + f->exposed + f->reduce) / part_counted;
+}
+
 /* Bytes that a node cannot avoid to bring in for the gathers: its R ranks form a box whose sides
  * have a product of at most R, and what a box saves is largest for a flat one. */
 static double least_crossing(double a, double b, int pm, int pn, double r) {
@@ -245,5 +253,6 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   if (pk > 1 && machine->gpu) reduce += c / machine->upload;
   if (machine->device_links) reduce = fmax(crossing, summed / (machine->link + machine->network));
   const double files = read_once_seconds(p, machine) + write_seconds(p, machine);
-  return fmax(files, fmax(gemm, fetch)) + reduce;
+  const double between = fmax(gemm, fetch) + reduce;
+  return fmax(files + reduce, between) + between / part_counted;
 }

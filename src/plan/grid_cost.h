@@ -6,7 +6,7 @@
 
 /* The forecast of PLAN (problem, grid, panels, residences; the rest is not read) on MACHINE:
  *
- *   total = read + loop + reduce + write
+ *   total = read + loop + reduce + write   less what passes behind the loop: design.md, Planning
  *   loop  = head + (panels - 1) * longest stage of a panel + tail   with overlap, else the sum
  *
  * The stages of a panel are fetch, upload and gemm; on a CPU rank the copies of fetch take the
@@ -15,7 +15,11 @@
  * halve the rate, and on a CPU not faster than its memory delivers the operands and C. */
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
 
-/* Seconds that no plan with this grid undercuts; cheap, for pruning. */
+/* What plans are compared by: the predicted total, and a little of the time between the files even
+ * where they hide it, for their rates are stated and not measured. */
+double dm_plan_price(const dm_plan *plan);
+
+/* A price that no plan with this grid undercuts; cheap, for pruning. */
 double dm_grid_floor(const dm_problem *problem, const dm_machine *machine, int pm, int pn, int pk);
 
 /* Bytes per rank, as a mean, that PLAN's gathers and sums bring from other nodes; ranks that no box

@@ -82,8 +82,8 @@ static void consider_blocks(search *s, dm_plan *plan) {
   hold(s->question, plan, plan->down ? DM_B : DM_A); /* what a line of tiles has in common */
   hold(s->question, plan, plan->down ? DM_A : DM_B);
   plan->forecast = dm_plan_forecast(plan, s->question->machine);
-  if (plan->forecast.total >= s->least) return;
-  s->least = plan->forecast.total;
+  if (dm_plan_price(plan) >= s->least) return;
+  s->least = dm_plan_price(plan);
   s->best = *plan;
 }
 

@@ -227,7 +227,7 @@ static void write_times(const dm_plan *p, const dm_machine *machine, FILE *out) 
   write_phase("write", f->write, by.write, "", out);
   write_phase("together", f->total, by.total, "", out);
   fprintf(out, "  %-20s %14s   without the files\n", "rate",
-          dm_format_flops(flops / (f->total - f->read - f->write), text));
+          dm_format_flops(flops / (f->gemm + f->exposed + f->reduce), text));
 }
 
 dm_status dm_plan_report(const dm_plan *best, const dm_plan *candidates, int count,

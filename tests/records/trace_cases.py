@@ -10,7 +10,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge"))
 from running import run  # pylint: disable=wrong-import-position
 
-ROWS = {"phase", "compute", "copy", "transport", "io"}
+ROWS = {"phase", "compute", "copy", "transport", "read", "write"}
 SLACK = 0.002  # microseconds: three digits are printed
 
 
