@@ -143,8 +143,6 @@ static dm_status post_upload(dm_task *task, slot_state *state) {
 static dm_status post_gemm(execution *x, slot_state *state) {
   dm_task *task = x->task;
   const dm_step *step = &state->step;
-  state->done = step->panel >= task->panels.end - task->plan->stretch; /* see last_strips.h */
-  if (state->done) return DM_OK;
   bool accumulate = step->panel != task->panels.begin; /* the first one of a tile */
   x->products_posted++;
   const int64_t cols = task->first_cols ? task->first_cols : task->c.cols;
@@ -276,6 +274,11 @@ static void tell_what_is_there(const execution *x) {
   dm_transport_filled(x->task->transport, DM_B);
 }
 
+/* Products that are left to the last strips (last_strips.h). */
+static bool is_kept_back(const execution *x, const dm_step *step) {
+  return step->kind == DM_STEP_GEMM && step->panel >= x->task->panels.end - x->task->plan->stretch;
+}
+
 static void refill(execution *x) {
   while (!x->exhausted && x->end - x->first < WINDOW) {
     slot_state *state = state_of(x, x->end);
@@ -285,7 +288,8 @@ static void refill(execution *x) {
       break;
     }
     bool stopped = x->halt.state == DM_HALT_DECIDED && is_beyond(x, &state->step);
-    state->posted = state->done = stopped || !(x->kinds & 1u << state->step.kind);
+    state->posted = state->done =
+        stopped || is_kept_back(x, &state->step) || !(x->kinds & 1u << state->step.kind);
     x->end++;
   }
 }

@@ -17,9 +17,9 @@ static dm_range rows_of(const progress *x, int64_t strip) {
   return dm_plan_strip(x->task->plan, x->task->c.rows, strip);
 }
 
-/* What the trace sees: a strip stands for the panels of a step. */
+/* What the trace sees. */
 static dm_step step_of(dm_step_kind kind, int64_t strip) {
-  return (dm_step){.index = 2 * strip + (kind == DM_STEP_STORE), .kind = kind, .panel = strip};
+  return (dm_step){.index = 2 * strip + (kind == DM_STEP_STORE), .kind = kind, .panel = -1};
 }
 
 static void begin_step(const progress *x, dm_step_kind kind, int64_t strip) {

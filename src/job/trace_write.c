@@ -10,7 +10,7 @@
 #include "core/version.h"
 #include "job/run.h"
 
-enum { ROUNDS = 8, LANES = 16, TAG_CLOCK = 1, TAG_SPANS = 2 };
+enum { ROUNDS = 8, LANES = DM_TRACE_WINDOW, TAG_CLOCK = 1, TAG_SPANS = 2 };
 
 /* What goes before a rank's spans. */
 typedef struct header {
