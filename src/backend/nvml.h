@@ -27,4 +27,15 @@ double dm_nvml_temperature(const dm_nvml *nvml);
 /* J since the driver was loaded; renewed 10 to 50 times a second.  NAN before Volta. */
 double dm_nvml_energy(const dm_nvml *nvml);
 
+typedef struct dm_nvml_facts {
+  char driver[80]; /* version; "": not known */
+  int nvlinks;     /* that are up */
+  char links[80];  /* "18 NVLinks ..., PCIe 5 x16"; "": not known */
+  double clock;    /* highest of the multiprocessors, in 1/s; NAN or 0: not known */
+  double power;    /* W that it may take; the same */
+} dm_nvml_facts;
+
+/* What the library says of the GPU of that UUID. (nvml_describe.c) */
+void dm_nvml_describe(const char *uuid, dm_nvml_facts *facts);
+
 #endif

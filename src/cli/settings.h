@@ -39,7 +39,7 @@ typedef struct dm_settings {
   bool force, reproducible, verify, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
   bool shuffle;
-  bool alone, full, checkpoint, against_library, against_local, dry_run, slurm;
+  bool alone, full, checkpoint, against_library, against_one, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
   int backend, transport, from, kind, rates;
   double alpha[2], beta[2];

@@ -65,6 +65,7 @@ static dm_bench_multiply wishes_of(const dm_settings *s) {
       .engine = dm_cli_engine(s),
       .verify = s->verify,
       .against_library = s->against_library,
+      .against_one = s->against_one,
       .against_local = s->against_local,
       .warmup = (int)s->warmup,
       .repetitions = (int)s->runs,

@@ -13,7 +13,8 @@ typedef struct dm_bench_multiply {
   bool from_device, from_host; /* operands start there; neither: where the plan puts them */
   bool verify;
   bool against_library; /* alternate with one library call of each rank's whole block of C */
-  bool against_local;   /* alternate with the same products of panels that lie ready */
+  bool against_one; /* and once with the library's rate of one rank's block while all others rest */
+  bool against_local; /* alternate with the same products of panels that lie ready */
   int warmup;
   int repetitions;  /* 0: at least 10, until the interval of the median is narrow or time is up */
   double precision; /* half of such an interval, relative to the median */

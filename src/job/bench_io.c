@@ -15,6 +15,7 @@
 #include "io/output.h"
 #include "io/read_ahead.h"
 #include "job/bench.h"
+#include "job/facts.h"
 #include "job/statistics.h"
 #include "plan/plan.h"
 
@@ -155,6 +156,8 @@ static void record_ways(const bench *b, double *seconds[WAYS], dm_record *record
   const int count = b->wanted->repetitions;
   double rate[WAYS];
   dm_record_text(record, "files.directory", "directory", "%s", b->wanted->directory);
+  dm_facts_file_system("directory", b->wanted->directory, record);
+  dm_facts_record(NULL, false, record);
   dm_record_integer(record, "bench.bytes", "size", DM_SHOWN_BYTES, bytes);
   dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, count);
   dm_record_integer(record, "machine.ranks", "ranks", DM_SHOWN_PLAIN, b->run->ranks);

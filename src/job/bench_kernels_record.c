@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "job/bench_kernels.h"
+#include "job/facts.h"
 
 char *dm_kernel_capability(const dm_kernel *kernel, char text[32]) {
   const int first = kernel->first, last = kernel->last;
@@ -62,6 +63,7 @@ static void record_problem(const dm_kernel_result *r, dm_record *record) {
   dm_record_text(record, "machine.device_id", NULL, "%s", r->device->id);
   dm_record_text(record, "machine.library", NULL, "%s", r->device->library);
   dm_record_text(record, "machine.host", NULL, "%s", dm_comm_host(r->run->world));
+  dm_facts_record(r->device->id, false, record);
   integer(record, "machine.capability", r->roof->limits.capability);
   integer(record, "machine.processors", r->roof->limits.processors);
   real(record, "machine.clock_hz", r->roof->limits.clock);

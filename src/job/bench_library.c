@@ -1,6 +1,10 @@
 #include "job/bench_library.h"
 
 #include "core/checked.h"
+#include "core/clock.h"
+#include "job/statistics.h"
+
+enum { ONE_CALLS = 9, LEAST_DEPTH = 64 };
 
 static dm_status whole(dm_task *task, dm_range rows, dm_range cols, const dm_generator *generator,
                        dm_view *view) {
@@ -48,4 +52,65 @@ dm_status dm_bench_library_run(dm_task *task, const dm_bench_library *library, d
     status = task->backend->ops->direct(task->backend, task->c, library->a, library->b, seconds);
   DM_TRY(dm_comm_agree(task->run->world, status));
   return dm_comm_max_f64(task->run->world, seconds, 1);
+}
+
+static int64_t operand_bytes(const dm_task *task, int64_t depth) {
+  const int64_t size = dm_dtype_size(task->plan->problem.work), pad = dm_max(1, 16 / size);
+  return size * (dm_range_size(task->rows) * dm_round_up(depth, pad) +
+                 depth * dm_round_up(dm_range_size(task->cols), pad));
+}
+
+/* All of the layer's k, or as much as has room; 0 where that is next to nothing. */
+static int64_t depth_for(const dm_task *task, int64_t room) {
+  int64_t depth = dm_range_size(dm_plan_layer_k(task->plan, task->place.l));
+  while (depth > LEAST_DEPTH && operand_bytes(task, depth) > room) depth /= 2;
+  return operand_bytes(task, depth) <= room ? depth : 0;
+}
+
+static dm_status time_calls(dm_task *task, const dm_bench_library *library, double limit,
+                            double *seconds) {
+  double times[ONE_CALLS], first;
+  int64_t count = 0;
+  const double start = dm_now();
+  DM_TRY(task->backend->ops->direct(task->backend, task->c, library->a, library->b, &first));
+  while (count < ONE_CALLS && (count == 0 || dm_now() - start < limit)) {
+    DM_TRY(task->backend->ops->direct(task->backend, task->c, library->a, library->b,
+                                      &times[count++]));
+    DM_TRY(dm_run_beat(task->run));
+  }
+  *seconds = dm_statistics_of(times, count).median;
+  return DM_OK;
+}
+
+static dm_status multiply_alone(dm_task *task, const dm_generator generators[2], int64_t room,
+                                double limit, dm_bench_one *one) {
+  const int64_t depth = depth_for(task, room);
+  dm_bench_library library = {.owned = true};
+  double seconds = 0;
+  if (!task->backend->ops->direct || depth == 0 || dm_view_is_empty(task->c)) return DM_OK;
+  const dm_range part = {0, depth};
+  dm_status status = whole(task, task->rows, part, &generators[DM_A], &library.a);
+  if (!status) status = whole(task, part, task->cols, &generators[DM_B], &library.b);
+  if (!status) status = time_calls(task, &library, limit, &seconds);
+  dm_bench_library_close(task, &library);
+  if (status && status->code == DM_E_USAGE) { /* the library has no product of this type */
+    dm_status_free(status);
+    return DM_OK;
+  }
+  DM_TRY(status);
+  const double each = dm_dtype_is_complex(task->plan->problem.work) ? 8.0 : 2.0;
+  *one = (dm_bench_one){dm_range_size(task->rows), dm_range_size(task->cols), depth, 0};
+  if (seconds > 0)
+    one->flops = each * (double)one->rows * (double)one->cols * (double)depth / seconds;
+  return DM_OK;
+}
+
+dm_status dm_bench_one_run(dm_task *task, const dm_generator generators[2], int64_t room,
+                           double limit, dm_bench_one *one) {
+  dm_status status = DM_OK;
+  *one = (dm_bench_one){0};
+  if (task->run->rank == 0 && !task->place.idle)
+    status = multiply_alone(task, generators, room, limit, one);
+  dm_status rested = dm_comm_rest(task->run->world);
+  return dm_comm_agree(task->run->world, dm_status_first(status, rested));
 }

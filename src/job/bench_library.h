@@ -22,4 +22,17 @@ void dm_bench_library_close(dm_task *task, dm_bench_library *library);
  * ranks' layers afterwards. */
 dm_status dm_bench_library_run(dm_task *task, const dm_bench_library *library, double *seconds);
 
+/* What one rank alone reaches with plain calls of the library on a block of C: ROWS x COLS x DEPTH,
+ * where all of k where memory allows it. */
+typedef struct dm_bench_one {
+  int64_t rows, cols, depth; /* depth 0: not measured */
+  double flops;              /* per second, of the median call */
+} dm_bench_one;
+
+/* Collective; rank 0 multiplies for about LIMIT seconds and all others rest.  ROOM: bytes beside
+ * the task's that its operands may take, where the backend multiplies.  C holds something else
+ * afterwards. */
+dm_status dm_bench_one_run(dm_task *task, const dm_generator generators[2], int64_t room,
+                           double limit, dm_bench_one *one);
+
 #endif

@@ -18,6 +18,7 @@ typedef struct dm_bench {
   bool task_opened;
   dm_phases spent; /* by this rank in all repetitions */
   dm_bench_library call;
+  dm_bench_one one;
   dm_bench_host host; /* where plan->brought */
   dm_freivalds *check;
   dm_verdict worst; /* of all repetitions */

@@ -80,6 +80,18 @@ static dm_status find_extremes(const dm_bench *b, const dm_phases *mean, extreme
 
 /* ---- one table each ---- */
 
+static void record_one(const dm_bench *b, double per_device, dm_record *record) {
+  const dm_bench_one *one = &b->one;
+  const bool known = one->depth > 0 && one->flops > 0;
+  if (!b->wanted->against_one) return;
+  dm_record_real(record, "rates.one_library_flops", known ? "  library, one rank alone" : NULL,
+                 DM_SHOWN_FLOPS, known ? one->flops : NAN);
+  dm_record_text(record, "rates.one_library_shape", NULL, "%lld x %lld x %lld",
+                 (long long)one->rows, (long long)one->cols, (long long)one->depth);
+  dm_record_real(record, "rates.of_one_library", known ? "  rate / that" : NULL, DM_SHOWN_PLAIN,
+                 known ? per_device / one->flops : NAN);
+}
+
 static void record_rates(const dm_bench *b, double flops, dm_record *record) {
   const dm_problem *p = &b->setup.plan.problem;
   const int sharing = b->setup.backend->ops->device_memory ? b->setup.device.sharing : 1;
@@ -93,6 +105,7 @@ static void record_rates(const dm_bench *b, double flops, dm_record *record) {
   dm_record_real(record, "rates.peak_flops", NULL, DM_SHOWN_FLOPS, peak > 0 ? peak : NAN);
   dm_record_real(record, "rates.of_peak", peak > 0 ? "  of the data sheet's" : NULL, DM_SHOWN_PLAIN,
                  peak > 0 ? flops / devices / peak : NAN);
+  record_one(b, flops / devices, record);
 }
 
 /* Bus bandwidth as nccl-tests count it: of an all-gather of S bytes among n ranks, S (n-1)/n over

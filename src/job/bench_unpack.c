@@ -12,6 +12,7 @@
 #include "io/pool.h"
 #include "io/read_ahead.h"
 #include "job/bench.h"
+#include "job/facts.h"
 #include "job/statistics.h"
 #include "plan/plan.h"
 
@@ -133,6 +134,8 @@ static void record_rates(const bench *b, double *alone, double *together, dm_rec
   char form[96];
   dm_output_form_text(&b->form, form, sizeof form);
   dm_record_text(record, "files.directory", "directory", "%s", b->wanted->directory);
+  dm_facts_file_system("directory", b->wanted->directory, record);
+  dm_facts_record(NULL, false, record);
   dm_record_text(record, "bench.form", "matrix", "%s", form);
   dm_record_integer(record, "bench.bytes", "size", DM_SHOWN_BYTES, bytes);
   dm_record_integer(record, "bench.stored_bytes", "stored", DM_SHOWN_BYTES, b->stored);

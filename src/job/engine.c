@@ -11,6 +11,7 @@
 #include "core/checked.h"
 #include "core/closest.h"
 #include "core/units.h"
+#include "job/facts.h"
 #include "job/forecast.h"
 #include "job/tilings.h"
 #include "plan/filling.h"
@@ -269,6 +270,7 @@ void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record
   dm_record_text(record, "machine.where", "ranks", "%d on %d %s%s, backend %s", run->ranks,
                  run->nodes, run->pretends ? "pretended " : "", run->nodes == 1 ? "node" : "nodes",
                  setup->backend->ops->name);
+  dm_facts_record(setup->device.id, false, record);
 }
 
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/fill.h"
 #include "io/output.h"
+#include "job/facts.h"
 #include "job/put_in_place.h"
 #include "plan/plan.h"
 
@@ -83,6 +84,9 @@ dm_status dm_generate_run(dm_run *run, const dm_generate *g, dm_record *record) 
   double seconds = dm_now() - start;
   int64_t bytes = g->rows * g->cols * dm_dtype_size(g->dtype);
   dm_record_text(record, "files.out", "matrix", "%s:%s", g->out.file, g->out.dataset);
+  dm_facts_file_system("out", g->out.file, record);
+  dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
+  dm_facts_record(NULL, false, record);
   dm_record_text(record, "matrix.shape", "shape", "%lld x %lld %s", (long long)g->rows,
                  (long long)g->cols, dm_dtype_name(g->dtype));
   dm_record_text(record, "matrix.kind", "elements", "%s, seed %llu",

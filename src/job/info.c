@@ -2,13 +2,13 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "backend/backend.h"
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/version.h"
 #include "io/inspect.h"
+#include "job/facts.h"
 #include "job/info_kernels.h"
 #include "job/tilings.h"
 #include "transport/transport.h"
@@ -69,34 +69,9 @@ static dm_status describe_backend(const dm_backend_ops *ops, dm_record *record) 
   return DM_OK;
 }
 
-/* The kernel's lists, such as "0-1": which numbers exist. */
-static void read_list(const char *path, char text[64]) {
-  snprintf(text, 64, "unknown");
-  FILE *file = fopen(path, "r");
-  if (!file) return;
-  if (fgets(text, 64, file)) text[strcspn(text, "\n")] = '\0';
-  fclose(file);
-}
-
-static void describe_topology(dm_record *record) {
-  char numa[64], cpus[64];
-  read_list("/sys/devices/system/node/online", numa);
-  read_list("/sys/devices/system/cpu/online", cpus);
-  dm_record_text(record, "machine.topology", "topology", "CPUs %s on NUMA nodes %s", cpus, numa);
-}
-
 dm_status dm_info_program(dm_record *record) {
-  char text[256];
   dm_record_text(record, "build.version", "damier", "%s (git %s)", DM_VERSION, DM_GIT);
-  dm_record_text(record, "build.compiler", "compiler", "%s, %s", DM_COMPILER, DM_BUILD_TYPE);
-  dm_comm_library(text, sizeof text);
-  dm_record_text(record, "libraries.mpi", "MPI", "%s", text);
-  dm_io_library(text, sizeof text);
-  dm_record_text(record, "libraries.hdf5", "HDF5", "%s", text);
-  dm_record_integer(record, "machine.cores", "cores", DM_SHOWN_PLAIN,
-                    sysconf(_SC_NPROCESSORS_ONLN));
-  describe_topology(record);
-  dm_record_integer(record, "machine.memory_bytes", "memory", DM_SHOWN_BYTES, dm_memory_total());
+  dm_facts_record(NULL, true, record);
   dm_record_integer(record, "machine.memory_free_bytes", "  free", DM_SHOWN_BYTES,
                     dm_memory_available());
   for (int i = 0; dm_backend_all()[i]; i++) DM_TRY(describe_backend(dm_backend_all()[i], record));

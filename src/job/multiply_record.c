@@ -1,6 +1,7 @@
 #include "job/multiply_record.h"
 
 #include "core/checked.h"
+#include "job/facts.h"
 #include "job/phases.h"
 
 static int64_t chunks_of(const dm_dataset *d) {
@@ -18,6 +19,7 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
     dm_record_text(record, paths[i], labels[i], "%s:%s, %lld x %lld %s, %s", d->at.file,
                    d->at.dataset, (long long)d->rows, (long long)d->cols, dm_dtype_name(d->dtype),
                    layout);
+    dm_facts_file_system(i == 0 ? "a" : "b", d->at.file, record);
   }
   if (done->unpacked > 0) {
     dm_record_integer(record, "files.chunks", "chunks in A and B", DM_SHOWN_PLAIN,
@@ -29,6 +31,7 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
   dm_output_form_text(done->form, form, sizeof form);
   dm_record_text(record, "files.c", "C", "%s:%s, %s", done->multiply->out.file,
                  done->multiply->out.dataset, form);
+  dm_facts_file_system("c", done->multiply->out.file, record);
 }
 
 void dm_multiply_record(const dm_multiplied *done, dm_record *record) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "job/cache_file.h"
+#include "job/facts.h"
 #include "job/rates.h"
 
 /* What is there already; a file that is not ours or of something else is replaced. */
@@ -56,6 +57,8 @@ static void record_facts(const dm_run *run, const dm_rates_facts *facts, const d
   dm_record_integer(record, "machine.nodes", "nodes", DM_SHOWN_PLAIN, run->nodes);
   dm_record_integer(record, "machine.threads", NULL, DM_SHOWN_PLAIN, facts->threads);
   dm_record_text(record, "transport.name", "panels travel by", "%s", rates->transport);
+  dm_record_text(record, "machine.host", NULL, "%s", rates->host);
+  dm_facts_record(NULL, false, record);
 }
 
 /* On rank 0 alone. */

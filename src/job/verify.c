@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/units.h"
 #include "io/read_ahead.h"
+#include "job/facts.h"
 #include "job/freivalds.h"
 #include "job/verdict.h"
 #include "job/verify_full.h"
@@ -114,6 +115,11 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
     dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld in %s", (long long)p.m,
                    (long long)p.n, (long long)p.k, dm_dtype_name(p.work));
     dm_record_flag(record, "verification.full", NULL, v->full);
+    dm_facts_file_system("a", v->a.at.file, record);
+    dm_facts_file_system("b", v->b.at.file, record);
+    dm_facts_file_system("c", v->c.at.file, record);
+    dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
+    dm_facts_record(NULL, false, record);
     dm_verdict_record(&verdict, &run->log, record);
     dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, dm_now() - start);
     dm_record_summary(record, "damier: verify m=%lld n=%lld k=%lld dtype=%s residual=%.2g %s",

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -34,6 +35,7 @@ bench multiply --size 64 --repetitions 2 --warmup 0
 bench multiply --size 64 --repetitions 2 --against-library --threads 1
 bench multiply --sizes 64;96,64,80 --time 0.2 --type c64
 bench multiply --size 64 --repetitions 1 --type bf16 --no-verify
+2 bench multiply --size 64 --repetitions 1 --no-against-one
 bench multiply --fill 1% --memory host=512MiB --repetitions 1
 3 bench multiply --size 64 --repetitions 2 --against-local --grid 1x1x3
 3 bench multiply --size 64 --repetitions 2 --transport host --grid 3x1x1
@@ -56,6 +58,36 @@ def check_json(validator, path, case):
         assert "NO_SUCH_SECRET" not in json.dumps(record), f"{case}: the whole environment is there"
         assert record["environment"]["OMP_NUM_THREADS"] == "1", case
     return records
+
+
+def check_facts(records):
+    """What the system itself says of the node and the file system."""
+    asked = subprocess.run(["stat", "-f", "-c", "%T", "."], capture_output=True, text=True, check=True)
+    other = {"ext2/ext3": "ext4", "overlayfs": "overlay", "UNKNOWN": ""}
+    kind = asked.stdout.strip()
+    for record in records:
+        machine = record.get("machine", {})
+        if record["verb"] not in ("plan", "bench kernels") and "cores" in machine:
+            assert machine["cores"] == os.sysconf("SC_NPROCESSORS_ONLN")
+            assert machine["memory_bytes"] <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+            assert machine["system"].split()[1] == os.uname().release
+        for name, system in record.get("files", {}).items():
+            if name.endswith("_system"):
+                assert system == (other.get(kind, kind) or system), f"{name}: {system}, not {kind}"
+
+
+def check_one(records, case):
+    """The rate of a rank against the library's, where it is asked for and there is one."""
+    for record in records:
+        if record["verb"] not in ("bench multiply", "bench scale"):
+            continue
+        rates = record["rates"]
+        assert ("of_one_library" in rates) != ("--no-against-one" in case), case
+        if "of_one_library" in rates and "bf16" not in case:
+            ratio = rates["per_device_flops"] / rates["one_library_flops"]
+            assert abs(rates["of_one_library"] / ratio - 1) < 1e-9, case
+        elif "bf16" in case:
+            assert rates["of_one_library"] is None, "CBLAS has no product of bf16"
 
 
 def flat(record, path=""):
@@ -101,6 +133,8 @@ def main():
             json_file, csv_file = pathlib.Path(f"{number}.jsonl"), pathlib.Path(f"{number}.csv")
             run(damier, ranks, *words, "-q", "--json", json_file, "--csv", csv_file)
             records = check_json(validator, json_file, case)
+            check_facts(records)
+            check_one(records, case)
             check_csv(csv_file, records, case)
             print("passed ", case)
         mixed = dict(records[0], surprise=1)
