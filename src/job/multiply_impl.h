@@ -1,0 +1,39 @@
+/* multiply_impl: what the parts of a multiplication from files to a file share. */
+#ifndef DM_JOB_MULTIPLY_IMPL_H
+#define DM_JOB_MULTIPLY_IMPL_H
+
+#include "job/engine.h"
+#include "job/inflow.h"
+#include "job/passing.h"
+#include "job/progress.h"
+#include "job/store.h"
+
+/* One multiplication from files to a file; what is open, so that it can be closed in one place. */
+typedef struct dm_job {
+  dm_run *run;
+  const dm_multiply *multiply;
+  dm_setup setup;
+  dm_task task;
+  bool task_opened;
+  dm_source source[2];
+  dm_read_ahead *ahead;
+  dm_inflow inflow;
+  dm_sink sink;
+  dm_output_form form; /* completed */
+  dm_passing passing;
+  dm_output_file file;
+  int64_t taken_up; /* tiles of an earlier run, */
+  bool from_files;  /* for whose sake C is verified as it is in the file */
+  bool keep_part;
+  dm_progress progress;
+  dm_pulse moves; /* of readers while panels are multiplied: there nobody stops alone */
+  double started;
+} dm_job;
+
+/* Reads, multiplies and writes the tiles that are not there yet.  (multiply_tiles.c) */
+dm_status dm_multiply_tiles(dm_job *job);
+
+/* Bytes of A, B and the old C that this rank has read. */
+int64_t dm_multiply_bytes_read(const dm_job *job);
+
+#endif
