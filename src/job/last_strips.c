@@ -11,6 +11,8 @@ typedef struct progress {
   int64_t strips, computed, stored;
   bool computes, stores; /* the next one of each is under way */
   dm_event event;        /* of the one that is computed */
+  dm_halt halt;
+  dm_status failure; /* of this rank's file: the others hear of it before it ends */
 } progress;
 
 static dm_range rows_of(const progress *x, int64_t strip) {
@@ -72,18 +74,45 @@ static dm_status store(progress *x) {
   return DM_OK;
 }
 
+/* Whether the next strip may be begun. */
+static bool goes_on(const progress *x) {
+  return !x->failure && x->computed < x->strips && x->computed < x->halt.limit;
+}
+
+static bool is_finished(const progress *x) {
+  const bool ends = x->failure || x->computed == x->strips || x->halt.state == DM_HALT_DECIDED;
+  return ends && !x->computes && !goes_on(x) && (x->failure || x->stored == x->computed);
+}
+
+static dm_status move_on(progress *x) {
+  if (x->computes || goes_on(x)) {
+    DM_TRY(compute(x));
+    dm_watch_moved(x->task->run->watch);
+  }
+  return !x->failure && x->stored < x->computed ? store(x) : DM_OK;
+}
+
+/* As in dm_execute: who fails alone goes on until all end. */
+static dm_status endure(progress *x, dm_status status) {
+  if (!status || !x->halt.stop || status->agreed || status->code == DM_E_MPI) return status;
+  x->failure = dm_status_first(x->failure, status);
+  x->halt.failed = true;
+  return DM_OK;
+}
+
 dm_status dm_multiply_last_strips(dm_task *task, const dm_task_calls *calls) {
   const struct timespec moment = {.tv_nsec = 50000};
+  const dm_comm *world = task->run->world;
   progress x = {.task = task, .calls = calls, .strips = task->place.idle ? 0 : task->plan->strips};
-  while (x.stored < x.strips) {
-    if (x.computed < x.strips) {
-      DM_TRY(compute(&x));
-      dm_watch_moved(task->run->watch);
-    } else {
-      nanosleep(&moment, NULL); /* the threads that write want the processor */
-    }
-    if (x.stored < x.computed) DM_TRY(store(&x));
+  dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, world);
+  for (;;) {
+    const bool finished = is_finished(&x);
+    if (finished && dm_halt_leaves(&x.halt)) break;
+    DM_TRY(dm_halt_poll(&x.halt, x.computed + x.computes, finished));
+    if (!finished) DM_TRY(endure(&x, move_on(&x)));
+    if (!x.computes) nanosleep(&moment, NULL); /* the threads that write want the processor */
     dm_watch_poll(task->run->watch);
   }
-  return DM_OK;
+  if (x.halt.stop) DM_TRY(dm_comm_agree(world, x.failure));
+  return dm_halt_status(&x.halt, task->plan->strips);
 }

@@ -155,6 +155,19 @@ static dm_status sum_layers(dm_job *j) {
   return DM_OK;
 }
 
+static dm_status multiply_last_strips(dm_job *j) {
+  const dm_task_calls calls = {
+      .context = j, .store = store, .progress = progress, .may_stop = true};
+  dm_phases *phases = &j->task.phases;
+  const double start = dm_now(), others = phases->check + phases->verify;
+  dm_run_phase(j->run, "multiplying and writing", DM_SYNC_PATIENCE);
+  dm_trace_count_anew(&j->run->trace);
+  DM_TRY(dm_multiply_last_strips(&j->task, &calls));
+  dm_phases_take(&j->run->trace, dm_now() - start, others, phases);
+  dm_progress_end(&j->progress);
+  return DM_OK;
+}
+
 /* C in one piece, except for the last strips: they wait until all of A and B was looked at. */
 static dm_status multiply_panels(dm_job *j) {
   const dm_plan *plan = &j->setup.plan;
@@ -170,29 +183,23 @@ static dm_status multiply_panels(dm_job *j) {
   DM_TRY(dm_comm_barrier(j->run->world));
   start_progress(j);
   DM_TRY(run_steps(j, behind ? DM_LOADS | DM_PRODUCTS : DM_PRODUCTS, &calls));
+  if (plan->strips == 0) dm_progress_end(&j->progress);
   if (behind) DM_TRY(check_shares(j));
-  if (plan->pk > 1) DM_TRY(sum_layers(j));
-  return DM_OK;
+  if (plan->strips > 0) return multiply_last_strips(j);
+  return plan->pk > 1 ? sum_layers(j) : DM_OK;
 }
 
-/* What is left of a C in one piece: its last strips, and its way into the file. */
-static dm_status write_block(dm_job *j) {
-  const dm_task_calls calls = {.context = j, .store = store, .progress = progress};
-  dm_phases *phases = &j->task.phases;
-  if (j->setup.plan.strips == 0) return run_steps(j, 1u << DM_STEP_STORE, &calls);
-  const double start = dm_now(), others = phases->check + phases->verify;
-  dm_trace_count_anew(&j->run->trace);
-  DM_TRY(dm_multiply_last_strips(&j->task, &calls));
-  dm_phases_take(&j->run->trace, dm_now() - start, others, phases);
-  return DM_OK;
+static dm_status store_late(void *context, dm_task *task, dm_range rows, bool *done) {
+  dm_run_beat_late(task->run);
+  return store(context, task, rows, done);
 }
 
+/* From here on nobody stops: what is left is short beside what would have to be done again. */
 static dm_status write_result(dm_job *j, bool stored) {
+  const dm_task_calls calls = {.context = j, .store = store_late};
   dm_status status = DM_OK;
-  /* From here on nobody stops: what is left is short beside what would have to be done again. */
   dm_run_phase(j->run, "writing", DM_SYNC_PATIENCE);
-  if (!stored) status = dm_comm_agree(j->run->world, write_block(j));
-  if (!stored) dm_progress_end(&j->progress);
+  if (!stored) status = dm_comm_agree(j->run->world, run_steps(j, 1u << DM_STEP_STORE, &calls));
   const double start = dm_now();
   dm_write_behind_close(j->sink.behind);
   j->sink.behind = NULL;
@@ -217,5 +224,5 @@ dm_status dm_multiply_tiles(dm_job *j) {
   DM_TRY(dm_comm_agree(j->run->world, dm_inflow_open(&j->task, j->source, &j->inflow)));
   const bool whole = !dm_plan_streams(&j->setup.plan) && dm_plan_tiles(&j->setup.plan) == 1;
   DM_TRY(whole ? multiply_panels(j) : multiply_tiles(j));
-  return write_result(j, !whole);
+  return write_result(j, !whole || j->setup.plan.strips > 0);
 }

@@ -13,6 +13,6 @@ signalled 1
 signalled 3
 try ranks 2 damier multiply A.h5 A.h5 -o C.h5 --panel 64 --time-limit 1s -q
 ls C.h5* 2>/dev/null
-SLURM_JOB_END_TIME=$(($(date +%s) + 2)) try damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q
+SLURM_JOB_END_TIME=$(($(date +%s) + 3)) try damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q
 ls C.h5* 2>/dev/null
 try ranks 2 damier bench multiply --size 256 --repetitions 1000000 --time-limit 1s -q
