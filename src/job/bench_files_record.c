@@ -78,7 +78,10 @@ static void record_inputs(const dm_files_bench *b, dm_record *record) {
   const dm_dataset *const inputs[] = {&b->multiply.a, &b->multiply.b};
   const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
   dm_record_text(record, "bench.from", NULL, "file");
-  dm_record_text(record, "files.directory", "directory", "%s", b->wanted->directory);
+  char kind[32];
+  dm_ceiling_file_system(b->wanted->directory, kind);
+  dm_record_text(record, "files.directory", "directory", "%s (%s)", b->wanted->directory, kind);
+  dm_record_text(record, "files.file_system", NULL, "%s", kind);
   dm_record_text(record, "bench.page_cache", "A and B before each run", "%s",
                  b->wanted->cold ? "not in the page cache" : "in the page cache");
   for (int i = 0; i < 2; i++) {
@@ -114,6 +117,8 @@ void dm_bench_files_record(dm_files_bench *b, const dm_setup *setup, dm_record *
   dm_record_real(record, "rates.of_bound", "efficiency: bound / time", DM_SHOWN_PLAIN,
                  bound / time);
   dm_record_real(record, "rates.file_flops", "rate", DM_SHOWN_FLOPS, dm_product_flops(p) / time);
+  dm_record_integer(record, "memory.host_process_bytes", NULL, DM_SHOWN_BYTES,
+                    b->last.plan.process_bytes);
   dm_record_integer(record, "memory.host_peak_bytes", NULL, DM_SHOWN_BYTES, b->last.worst.resident);
   if (b->multiply.verify) dm_verdict_record(&b->worst, &b->run->log, record);
   dm_record_summary(
