@@ -190,6 +190,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   memcpy(j.sink.alpha, multiply->equation.alpha, sizeof j.sink.alpha);
   memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
   dm_status status = end_early(&j, work(&j, run->rank == 0 ? record : NULL, outcome));
+  dm_progress_end(&j.progress);
   dm_write_behind_close(j.sink.behind);
   status = dm_status_first(status, dm_output_close(j.sink.output));
   status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
