@@ -19,7 +19,7 @@ from tables import median, table
 
 LEVEL = 0.01
 FEWEST = 5  # samples on each side; with fewer no difference is significant at 1 %
-SERIES = {"bench multiply": ("multiply_s",), "bench scale": ("multiply_s",), "bench io": ("damier_read_s", "damier_write_s"),
+SERIES = {"bench multiply": ("multiply_s", "file_s"), "bench scale": ("multiply_s",), "bench io": ("damier_read_s", "damier_write_s"),
           "multiply": ("total_s", "multiply_s", "read_s", "write_s")}
 
 
@@ -33,7 +33,8 @@ def key_of(record, by_plan):
     key = [record["verb"], problem.get("shape", ""), problem.get("types", ""),
            record.get("bench", {}).get("bytes", ""), machine.get("ranks", 1),
            machine.get("threads", ""), machine.get("backend", ""), machine.get("device", ""),
-           record.get("transport", {}).get("name", ""), record.get("scale", {}).get("variant", "")]
+           record.get("transport", {}).get("name", ""), record.get("scale", {}).get("variant", ""),
+           record.get("bench", {}).get("page_cache", ""), record.get("files", {}).get("file_system", "")]
     if by_plan:
         key += [record.get("plan", {}).get("grid", ""), record.get("plan", {}).get("panel", "")]
     return tuple(key)

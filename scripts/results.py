@@ -18,6 +18,7 @@ from tables import estimate, machine_ranks, median, met, milliseconds, origin, t
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 GOAL_CPU, GOAL_GPU, GOAL_IO, GOAL_UNPACK = 1.05, 0.98, 0.90, 0.80
+GOAL_FILES, GOAL_FILES_GPU, GOAL_LIMITED, GOAL_TRAFFIC = 1.10, 1.15, 1.20, 1.25
 GOAL_SCALAPACK, GOAL_SLOW, GOAL_CHECKPOINT = 1.00, 1.10, 1.02
 GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
 
@@ -219,7 +220,38 @@ def checkpoint_table(records):
     return table(head, rows) + origin(records)
 
 
+def files_goals(record, ratio):
+    """Beside the bound of the same run; with little memory also what is read and written."""
+    if "--memory" not in record["command"]:
+        goal = GOAL_FILES_GPU if record["machine"]["backend"] == "cuda" else GOAL_FILES
+        return met("≤", goal, ratio <= goal)
+    traffic = record["moved"]["files_of_bound"]
+    return (f"{met('≤', GOAL_LIMITED, ratio <= GOAL_LIMITED)}, "
+            f"traffic: {met('≤', GOAL_TRAFFIC, traffic <= GOAL_TRAFFIC)}")
+
+
+def files_table(records):
+    """From files to a file with and without overlap, the products alone and the files alone, turn about."""
+    rows = []
+    for r in records:
+        times, series = r["times"], r["repetitions"]
+        ratios = [t / times["bound_s"] for t in series["file_s"]]
+        hidden = [f"{times[f'exposed_{phase}_median_s']:.3f}" for phase in ("read", "move", "write", "verify")]
+        rows.append((r["problem"]["shape"], r["problem"]["work"], machine_ranks(r),
+                     f"{r['files']['file_system']}, {r['files']['a'].split(', ', 1)[1]}",
+                     f"{r['plan']['tiles']}", len(ratios), estimate(series["file_s"], 3),
+                     f"{times['compute_median_s']:.3f}", f"{times['files_s']:.3f}", estimate(ratios, 3),
+                     files_goals(r, median(ratios)), estimate(series["no_overlap_s"], 3), *hidden,
+                     f"{r['moved']['files_of_bound']:.2f}"))
+    head = ("m × n × k", "type", "ranks", "files", "tiles", "runs", "time, s", "products, s", "files, s",
+            "time / the larger", "goal", "without overlap, s", "reading, s", "moving, s", "writing, s",
+            "verifying, s", "traffic / lower bound")
+    return table(head, rows) + origin(records)
+
+
 def kind_of(record):
+    if record.get("bench", {}).get("from") == "file":
+        return "files"
     if "link_bits" in record:
         return "slow links"
     if record["file"] == "scalapack":
@@ -242,7 +274,7 @@ PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table)
                             "scalapack": ("scalapack", scalapack_table),
                             "slow links": ("slow links", slow_links_table),
                             "links": ("links", links_table),
-                            "io": ("io", io_table), "unpack": ("unpack", unpack_table)},
+                            "files": ("files", files_table), "io": ("io", io_table), "unpack": ("unpack", unpack_table)},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},
          "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
          | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()}}

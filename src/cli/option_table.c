@@ -37,6 +37,7 @@ static const char *const rates[] = {"auto", "stated", NULL};
 static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity",
                                     "integer", "constant", "hilbert", NULL};
 static const char *const places[] = {"auto", "host", "device", NULL};
+static const char *const places_and_files[] = {"auto", "host", "device", "file", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const lab_ops[] = {"all", "gemm", "transpose", "add", "dot", NULL};
 static const char *const shells[] = {"bash", NULL};
@@ -60,15 +61,17 @@ const dm_option dm_cli_options[] = {
     {"force", 0, NULL, MULTIPLY | GENERATE, DM_GROUP_FILES, NULL, NULL,
      "replace an output that exists, if it holds nothing but that dataset",
      dm_cli_set_flag, AT(force), .flags_only = true},
-    {"chunk", 0, "RxC", STORING, DM_GROUP_FILES, NULL, "contiguous",
-     "store the output in chunks of R rows and C columns", dm_cli_set_chunk, AT(chunk)},
-    {"deflate", 0, "1..9", STORING, DM_GROUP_FILES, NULL, NULL,
+    {"chunk", 0, "RxC", STORING | BENCH_M, DM_GROUP_FILES, NULL, "contiguous",
+     "store the output (bench: A and B) in chunks of R rows and C columns", dm_cli_set_chunk, AT(chunk)},
+    {"deflate", 0, "1..9", STORING | BENCH_M, DM_GROUP_FILES, NULL, NULL,
      "compress the chunks; without --chunk they are of about 1 MiB", dm_cli_set_level, AT(deflate)},
-    {"shuffle", 0, NULL, STORING, DM_GROUP_FILES, NULL, NULL,
+    {"shuffle", 0, NULL, STORING | BENCH_M, DM_GROUP_FILES, NULL, NULL,
      "put like bytes of the elements of a chunk side by side, which compresses better",
      dm_cli_set_flag, AT(shuffle)},
-    {"directory", 0, "DIR", BENCH_IO, DM_GROUP_FILES, ".", NULL,
-     "where the scratch file is made, and removed again", dm_cli_set_path, AT(directory)},
+    {"directory", 0, "DIR", BENCH_IO | BENCH_M, DM_GROUP_FILES, ".", NULL,
+     "where the scratch files are made, and removed again", dm_cli_set_path, AT(directory)},
+    {"cold", 0, NULL, BENCH_M, DM_GROUP_FILES, NULL, NULL,
+     "let A and B leave the page cache before each run", dm_cli_set_flag, AT(cold)},
 
     /* the matrices, where no file says it */
     {"m", 0, "N", PLAN | BENCH_P, DM_GROUP_MATRIX, NULL, NULL,
@@ -136,10 +139,15 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_choice, AT(compute), .choices = computes},
 
     /* bench, verify */
-    {"from", 0, NULL, BENCH_P, DM_GROUP_MEASURE, "auto", NULL,
+    {"from", 0, NULL, BENCH_M, DM_GROUP_MEASURE, "auto", NULL,
+     "where the operands lie; auto: on the GPUs, as far as they fit; file: the whole way from files"
+     " to a file, beside its bound",
+     dm_cli_set_choice, AT(from), .choices = places_and_files},
+    {"from", 0, NULL, BENCH_S, DM_GROUP_MEASURE, "auto", NULL,
      "where the operands lie; auto: on the GPUs, as far as they fit",
      dm_cli_set_choice, AT(from), .choices = places},
-    {"repetitions", 0, "N", BENCH_P, DM_GROUP_MEASURE, NULL, "10 or more, see --precision and --time",
+    {"repetitions", 0, "N", BENCH_P, DM_GROUP_MEASURE, NULL,
+     "10 or more, see --precision and --time; with files 5",
      "measured runs, just so many", dm_cli_set_count, AT(runs), .least = 1},
     {"precision", 0, "PERCENT", BENCH_P, DM_GROUP_MEASURE, "2", NULL,
      "repeat until half the 95 % interval of the median is at most this part of it",
@@ -229,7 +237,7 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_count, AT(pretend_nodes), .least = 1},
     {"threads", 0, "N", ENGINE | TUNE_R, DM_GROUP_ENGINE, NULL, "the node's cores over its ranks",
      "of the CPU product, per rank", dm_cli_set_count, AT(threads), .least = 1},
-    {"io-threads", 0, "N", STORING | VERIFY, DM_GROUP_ENGINE, NULL, "as many as help",
+    {"io-threads", 0, "N", STORING | VERIFY | BENCH_M, DM_GROUP_ENGINE, NULL, "as many as help",
      "that read, unpack and pack files, per rank; 0: none", dm_cli_set_count, AT(io_threads)},
     {"memory", 0, "host=SIZE,device=SIZE", ENGINE | PLAN, DM_GROUP_ENGINE, NULL,
      "its share of the node", "what one rank may use", dm_cli_set_memory, AT(memory)},
@@ -250,10 +258,10 @@ const dm_option dm_cli_options[] = {
     {"time-limit", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, NULL, "Slurm's, where it tells",
      "stop early and end with 75 after so long, as after SIGUSR1",
      dm_cli_set_duration, AT(time_limit), .least = 1},
-    {"checkpoint", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "yes", NULL,
+    {"checkpoint", 0, NULL, MULTIPLY | BENCH_M, DM_GROUP_ENGINE, "yes", NULL,
      "record finished tiles of C, so that a run that ended early can be resumed",
      dm_cli_set_flag, AT(checkpoint), .negatable = true},
-    {"checkpoint-interval", 0, "TIME", MULTIPLY, DM_GROUP_ENGINE, "60s", NULL,
+    {"checkpoint-interval", 0, "TIME", MULTIPLY | BENCH_M, DM_GROUP_ENGINE, "60s", NULL,
      "how often finished tiles are made safe; 0: each one as soon as it is written",
      dm_cli_set_duration, AT(checkpoint_interval), .least = 1, .zero_is_off = true},
     {"hang-timeout", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, "10m", NULL,

@@ -38,7 +38,7 @@ typedef struct dm_settings {
   int verbose, quiet, progress;
   bool force, reproducible, verify, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
-  bool shuffle;
+  bool shuffle, cold;
   bool alone, full, checkpoint, against_library, against_one, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
   int backend, transport, from, kind, rates;

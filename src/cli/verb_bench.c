@@ -6,9 +6,10 @@
 #include "cli/session.h"
 #include "core/units.h"
 #include "job/bench.h"
+#include "job/bench_files.h"
 #include "job/kernel_choice.h"
 
-enum { DEFAULT_SIZE = 2048, FROM_HOST = 1, FROM_DEVICE = 2 }; /* as in the table */
+enum { DEFAULT_SIZE = 2048, FROM_HOST = 1, FROM_DEVICE = 2, FROM_FILE = 3 }; /* as in the table */
 
 /* auto is the planner's choice: on the GPUs, as far as the shares fit and can be gathered there. */
 static dm_status find_place(const dm_settings *s, dm_bench_multiply *bench) {
@@ -23,12 +24,34 @@ static dm_status find_place(const dm_settings *s, dm_bench_multiply *bench) {
       "--from host, or a program and a node with a GPU");
 }
 
+static bool is_from_file(const dm_settings *s) {
+  return s->from == FROM_FILE;
+}
+
+/* What is of use only where operands lie in files, and what only elsewhere. */
+static dm_status check_from_file(const dm_settings *s) {
+  static const char *const files[] = {
+      "directory", "chunk",      "deflate",    "shuffle",
+      "cold",      "io-threads", "checkpoint", "checkpoint-interval"};
+  static const char *const others[] = {"against-library", "against-local", "overlap", "fill",
+                                       "precision"};
+  for (size_t i = 0; i < sizeof files / sizeof files[0] && !is_from_file(s); i++)
+    if (dm_cli_given(s, files[i]))
+      return dm_hint(dm_fail(DM_E_USAGE, "--%s is for matrices in files", files[i]),
+                     "--from file measures those");
+  for (size_t i = 0; i < sizeof others / sizeof others[0] && is_from_file(s); i++)
+    if (dm_cli_given(s, others[i]))
+      return dm_fail(DM_E_USAGE, "--%s does not go with --from file", others[i]);
+  return DM_OK;
+}
+
 /* The sizes to be measured, in one way of several. */
 static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
   static const char *const ways[] = {"sizes", "fill", "size", "m", "n", "k"};
   const dm_settings *s = &call->settings;
   int64_t mnk[3];
   const int first = dm_cli_given(s, "sizes") ? 0 : 1;
+  DM_TRY(check_from_file(s));
   for (size_t i = first + 1; i < sizeof ways / sizeof ways[0] && dm_cli_given(s, ways[first]); i++)
     if (dm_cli_given(s, ways[i]))
       return dm_fail(DM_E_USAGE, "--%s does not go with --%s", ways[i], ways[first]);
@@ -39,6 +62,19 @@ static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
   return DM_OK;
 }
 
+static dm_status bench_product(dm_run *run, const dm_call *call, const dm_bench_multiply *product,
+                               dm_record *record) {
+  const dm_settings *s = &call->settings;
+  if (!is_from_file(s)) return dm_bench_multiply_run(run, product, record, NULL);
+  dm_bench_files bench = {.product = *product,
+                          .form = dm_cli_form(s),
+                          .cold = s->cold,
+                          .checkpoint = s->checkpoint,
+                          .checkpoint_interval = s->checkpoint_interval};
+  snprintf(bench.directory, sizeof bench.directory, "%s", s->directory);
+  return dm_bench_files_run(run, &bench, record);
+}
+
 /* One size, and its record; a product that fails its verification is reported like any other. */
 static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply *bench,
                             const dm_kernel_size *size) {
@@ -47,8 +83,9 @@ static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply 
   bench->n = size->n;
   bench->k = size->k;
   DM_TRY(dm_comm_agree(run->world, dm_record_new(call->verb->name, call->command, &record)));
-  dm_status status = dm_bench_multiply_run(run, bench, record, NULL);
-  if (!status || (status->code == DM_E_VERIFY && status->agreed)) {
+  dm_status status = bench_product(run, call, bench, record);
+  const bool judged = status && status->code == DM_E_VERIFY && status->agreed;
+  if (!status || (judged && !is_from_file(&call->settings))) {
     dm_status told = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
     status = dm_status_first(status, dm_comm_agree(run->world, told));
   }

@@ -51,7 +51,7 @@ static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_rec
       .checkpoint = s->checkpoint,
       .checkpoint_interval = s->checkpoint_interval,
   };
-  return dm_multiply_run(run, &job, record);
+  return dm_multiply_run(run, &job, record, NULL);
 }
 
 int dm_cli_multiply(dm_call *call) {

@@ -133,7 +133,7 @@ static double steady(double stated, double measured) {
 /* What this process has by now, and a little that libraries take later; in coarse steps, so that
  * the plan of the next run is the same.  A program that is linked with CUDA has three times that of
  * one without before it does anything. */
-static int64_t process_bytes(void) {
+int64_t dm_setup_process_bytes(void) {
   const int64_t later = 16 << 20;
   return dm_round_up(dm_memory_own() + later, later);
 }
@@ -158,7 +158,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   int64_t values[5] = {
       -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
       gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
-      dm_comm_size(run->near), gpu ? device->sharing : 1, process_bytes()};
+      dm_comm_size(run->near), gpu ? device->sharing : 1, dm_setup_process_bytes()};
   DM_TRY(dm_comm_max_i64(run->world, values, 5));
   machine->process_bytes = values[4];
   machine->host_bytes = -values[0];

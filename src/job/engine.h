@@ -28,6 +28,9 @@ void dm_setup_close(dm_setup *setup);
 dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                                 dm_setup *setup);
 
+/* Host memory of this process that a plan counts as taken. */
+int64_t dm_setup_process_bytes(void);
+
 /* What rates of SETUP would be those of. */
 void dm_setup_facts(const dm_setup *setup, const dm_run *run, dm_rates_facts *facts);
 

@@ -133,9 +133,20 @@ static dm_status prepare(dm_job *j) {
   return open_output(j);
 }
 
-static dm_status work(dm_job *j, dm_record *record) {
+static dm_status tell(const dm_job *j, const dm_phases *worst, const dm_verdict *verdict,
+                      dm_outcome *outcome) {
+  double seconds[2] = {dm_now() - j->began, j->began - j->started};
+  DM_TRY(dm_comm_max_f64(j->run->world, seconds, 2));
+  *outcome = (dm_outcome){
+      .seconds = seconds[0], .before = seconds[1], .worst = *worst, .plan = j->setup.plan};
+  if (verdict) outcome->verdict = *verdict;
+  return DM_OK;
+}
+
+static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
   const dm_multiply *m = j->multiply;
   DM_TRY(prepare(j));
+  j->began = dm_now();
   if (j->taken_up < dm_plan_tiles(&j->setup.plan)) DM_TRY(dm_multiply_tiles(j));
   dm_verdict verdict;
   if (m->verify) DM_TRY(judge(j, &verdict));
@@ -146,6 +157,7 @@ static dm_status work(dm_job *j, dm_record *record) {
   DM_TRY(dm_phases_worst(j->run, &j->task, &worst));
   if (!m->verify || verdict.pass) DM_TRY(commit(j, m->verify ? &verdict : NULL));
   worst.commit = j->task.phases.commit;
+  if (outcome) DM_TRY(tell(j, &worst, m->verify ? &verdict : NULL, outcome));
   const dm_multiplied done = {.run = j->run,
                               .multiply = m,
                               .setup = &j->setup,
@@ -172,11 +184,13 @@ static dm_status end_early(dm_job *j, dm_status status) {
   return flushed;
 }
 
-dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record) {
+dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                          dm_outcome *outcome) {
   dm_job j = {.run = run, .multiply = multiply, .started = dm_now()};
   memcpy(j.sink.alpha, multiply->equation.alpha, sizeof j.sink.alpha);
   memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
-  dm_status status = end_early(&j, work(&j, run->rank == 0 ? record : NULL));
+  dm_status status = end_early(&j, work(&j, run->rank == 0 ? record : NULL, outcome));
+  dm_progress_end(&j.progress);
   dm_write_behind_close(j.sink.behind);
   status = dm_status_first(status, dm_output_close(j.sink.output));
   status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);

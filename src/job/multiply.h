@@ -5,8 +5,10 @@
 #include "io/dataset.h"
 #include "io/inspect.h"
 #include "io/output_form.h"
+#include "job/freivalds.h"
 #include "job/record.h"
 #include "job/run.h"
+#include "job/task.h"
 #include "plan/plan.h"
 
 typedef enum dm_compute {
@@ -65,8 +67,19 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
 /* Work, accumulator and C type for inputs of type INPUT. DM_E_USAGE where they cannot be had. */
 dm_status dm_types_of(dm_dtype input, dm_dtype type_c, dm_compute compute, dm_problem *problem);
 
+/* What a multiplication was, on every rank. */
+typedef struct dm_outcome {
+  double seconds; /* from the first byte read until C has its name, of the rank that took longest */
+  double before;  /* until then: planning, proofs, and making C's file */
+  dm_phases worst;
+  dm_plan plan;
+  dm_verdict verdict; /* where it was verified */
+} dm_outcome;
+
 /* Collective.  All ranks hold the same MULTIPLY.  On rank 0 RECORD is filled, also where the
- * verification failed (DM_E_VERIFY, agreed; the result then stays under its .part name). */
-dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record);
+ * verification failed (DM_E_VERIFY, agreed; the result then stays under its .part name).  OUTCOME
+ * may be NULL; after an error it says nothing. */
+dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                          dm_outcome *outcome);
 
 #endif

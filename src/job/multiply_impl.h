@@ -27,7 +27,7 @@ typedef struct dm_job {
   bool keep_part;
   dm_progress progress;
   dm_pulse moves; /* of readers while panels are multiplied: there nobody stops alone */
-  double started;
+  double started, began; /* began: planned, and C's file is there */
 } dm_job;
 
 /* Reads, multiplies and writes the tiles that are not there yet.  (multiply_tiles.c) */

@@ -48,26 +48,27 @@ int64_t dm_multiply_bytes_read(const dm_job *j) {
   return bytes;
 }
 
-/* Part of the work that stands in the tiles of an earlier run. */
-static double part_before(const dm_job *j) {
-  return (double)j->taken_up / (double)dm_plan_tiles(&j->setup.plan);
+/* Part of the work that is done when DONE panels are, of rank 0's layer and the tiles of this run.
+ */
+static double part_done(const dm_job *j, int64_t done) {
+  const int64_t layer = dm_max(1, dm_range_size(dm_plan_layer(&j->setup.plan, 0)));
+  return dm_plan_part_done(&j->setup.plan, j->taken_up + done / layer, 0, done % layer);
 }
 
 static dm_status progress(void *context, int64_t done, int64_t total) {
   dm_job *j = context;
   dm_watch_at(j->run->watch, done, total);
-  if (total > 0)
-    dm_progress_show(&j->progress,
-                     (dm_standing){.done = part_before(j) + (double)done / (double)total,
-                                   .read = dm_multiply_bytes_read(j),
-                                   .written = j->sink.written});
+  if (total > 0 && dm_progress_is_due(&j->progress))
+    dm_progress_show(&j->progress, (dm_standing){.done = part_done(j, done),
+                                                 .read = dm_multiply_bytes_read(j),
+                                                 .written = j->sink.written});
   return dm_checkpoint_poll(j->sink.checkpoint);
 }
 
 static void start_progress(dm_job *j) {
   const dm_plan *plan = &j->setup.plan;
   dm_progress_start(&j->progress, j->run, "multiplying", dm_product_flops(&plan->problem),
-                    part_before(j), dm_plan_used(plan));
+                    part_done(j, 0), dm_plan_used(plan));
 }
 
 /* The sum of k products of i8 must fit i32; it always does up to k = 131071. */

@@ -49,9 +49,13 @@ static void take_rates(dm_progress *p, const dm_standing *at, double now) {
   p->then = *at;
 }
 
+bool dm_progress_is_due(const dm_progress *p) {
+  return p->on && dm_now() - p->shown >= (p->terminal ? 1.0 / 6 : 30.0);
+}
+
 void dm_progress_show(dm_progress *p, dm_standing at) {
   const double now = dm_now(), spent = now - p->started;
-  if (!p->on || now - p->shown < (p->terminal ? 1.0 / 6 : 30.0)) return;
+  if (!dm_progress_is_due(p)) return;
   p->shown = now;
   char left[32] = "?", before[40] = "";
   if (at.done > p->before) dm_format_seconds(spent / (at.done - p->before) * (1.0 - at.done), left);
@@ -69,11 +73,12 @@ void dm_progress_show(dm_progress *p, dm_standing at) {
     bar[i] = here < (int)(100 * p->before) * WIDTH ? '=' : here < percent * WIDTH ? '#' : '.';
   }
   bar[WIDTH] = '\0';
-  fprintf(stderr, "\r%s [%s] %3d %%, %s%s%s left\033[K", p->label, bar, percent, p->rates,
+  fprintf(stderr, "\r%s [%s] %3d %%%s, %s%s%s left\033[K", p->label, bar, percent, before, p->rates,
           p->rates[0] ? ", " : "", left);
   fflush(stderr);
 }
 
 void dm_progress_end(dm_progress *progress) {
   if (progress->on && progress->terminal) fprintf(stderr, "\r\033[K");
+  progress->on = false;
 }

@@ -28,10 +28,14 @@ typedef struct dm_progress {
 void dm_progress_start(dm_progress *progress, const dm_run *run, const char *label, double flops,
                        double before, int used);
 
+/* Whether it is time to show again. */
+bool dm_progress_is_due(const dm_progress *progress);
+
 /* Shows NOW, at most 6 times a second on a terminal and every 30 s else, with the rates since a
  * second ago there, since the last line else. */
 void dm_progress_show(dm_progress *progress, dm_standing now);
 
+/* A bar leaves its line to what is said next; once more does no harm. */
 void dm_progress_end(dm_progress *progress);
 
 #endif

@@ -34,6 +34,22 @@ static int64_t band_of(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   return matrix == DM_A ? tile.r : tile.c;
 }
 
+static double area_of(dm_tile tile) {
+  return (double)dm_range_size(tile.rows) * (double)dm_range_size(tile.cols);
+}
+
+double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q) {
+  const dm_range layer = dm_plan_layer(plan, l);
+  double area = 0.0, depth = 0.0;
+  for (int64_t i = 0; i < t; i++) area += area_of(dm_plan_tile(plan, i));
+  for (int64_t p = layer.begin; p < layer.begin + q; p++)
+    depth += (double)dm_range_size(dm_plan_panel(plan, p));
+  if (depth > 0)
+    area +=
+        area_of(dm_plan_tile(plan, t)) * depth / (double)dm_range_size(dm_plan_layer_k(plan, l));
+  return area / ((double)plan->problem.m * (double)plan->problem.n);
+}
+
 int64_t dm_plan_bands(const dm_plan *plan, dm_matrix matrix) {
   return matrix == DM_A ? plan->tiles_m : plan->tiles_n;
 }

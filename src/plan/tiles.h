@@ -19,6 +19,10 @@ int64_t dm_plan_tiles(const dm_plan *plan);
 /* Tile T, the T-th in the order of computation. */
 dm_tile dm_plan_tile(const dm_plan *plan, int64_t t);
 
+/* Part of all products, 0 to 1, that is done with the first T tiles and the first Q panels of layer
+ * L of the next one. */
+double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q);
+
 /* ---- what a share holds ----
  *
  * A band is what the tiles of one row need of A, or those of one column of B.  Panels are counted

@@ -1,0 +1,158 @@
+#include "job/ceiling.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "plan/plan.h"
+
+enum { PIECE = 8 << 20, MEMORY = 128 << 20, MOST_THREADS = 256 };
+
+/* What the threads of a rank share; they take piece after piece. */
+typedef struct transfer {
+  int fd;
+  bool writes;
+  int64_t begin, end; /* in the file */
+  char *memory;
+  int64_t size;              /* of MEMORY, a multiple of PIECE */
+  atomic_int_least64_t next; /* piece */
+  atomic_int failed;         /* errno */
+} transfer;
+
+static int move(const transfer *t, int64_t at, char *memory, int64_t bytes) {
+  while (bytes > 0) {
+    const ssize_t n = t->writes ? pwrite(t->fd, memory, (size_t)bytes, at)
+                                : pread(t->fd, memory, (size_t)bytes, at);
+    if (n == 0) return EIO;
+    if (n < 0 && errno != EINTR) return errno;
+    if (n < 0) continue;
+    at += n;
+    memory += n;
+    bytes -= n;
+  }
+  return 0;
+}
+
+static void *work(void *argument) {
+  transfer *t = argument;
+  for (;;) {
+    const int64_t piece = atomic_fetch_add(&t->next, 1), at = t->begin + piece * PIECE;
+    if (at >= t->end || atomic_load(&t->failed)) return NULL;
+    const int failed = move(t, at, t->memory + piece * PIECE % t->size, dm_min(PIECE, t->end - at));
+    if (failed) atomic_store(&t->failed, failed);
+  }
+}
+
+/* The caller is one of the THREADS. */
+static dm_status work_together(transfer *t, int threads) {
+  pthread_t others[MOST_THREADS];
+  int started = 0;
+  threads = (int)dm_min(threads, MOST_THREADS);
+  while (started < threads - 1 && pthread_create(&others[started], NULL, work, t) == 0) started++;
+  work(t);
+  for (int i = 0; i < started; i++) pthread_join(others[i], NULL);
+  if (started < threads - 1)
+    return dm_fail(DM_E_FIT, "only %d threads could be started", started + 1);
+  return DM_OK;
+}
+
+static dm_status failure(const dm_ceiling *range, const char *what, int number) {
+  return dm_fail(number == ENOSPC ? DM_E_FIT : DM_E_IO, "%s: %s: %s", range->file, what,
+                 strerror(number));
+}
+
+static dm_status transfer_range(const dm_run *run, const dm_ceiling *range, transfer *t,
+                                int threads) {
+  const dm_range part = dm_split(range->bytes, run->ranks, run->rank, 4096);
+  t->fd = open(range->file, (t->writes ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  if (t->fd < 0) return failure(range, "open", errno);
+  t->begin = range->offset + part.begin;
+  t->end = range->offset + part.end;
+  atomic_init(&t->next, 0);
+  atomic_init(&t->failed, 0);
+  dm_status status = work_together(t, threads);
+  if (!status && atomic_load(&t->failed))
+    status = failure(range, t->writes ? "pwrite" : "pread", atomic_load(&t->failed));
+  if (!status && t->writes && fdatasync(t->fd)) status = failure(range, "fdatasync", errno);
+  if (close(t->fd) && !status) status = failure(range, "close", errno);
+  return status;
+}
+
+static dm_status measure(dm_run *run, const dm_ceiling *ranges, int count, int threads, bool writes,
+                         double *seconds) {
+  int64_t largest = 1;
+  for (int i = 0; i < count; i++)
+    largest = dm_max(largest, dm_ceil_div(ranges[i].bytes, run->ranks));
+  transfer t = {.writes = writes, .size = dm_round_up(dm_min(largest, MEMORY), PIECE)};
+  dm_status status = dm_buffer_alloc(t.size, (void **)&t.memory);
+  /* Touched, so that no page of it is made in the time that counts. */
+  if (!status) memset(t.memory, 0x5a, (size_t)t.size);
+  status = dm_comm_agree(run->world, status);
+  if (!status) status = dm_comm_barrier(run->world);
+  const double start = dm_now();
+  dm_status mine = DM_OK;
+  for (int i = 0; i < count && !status && !mine; i++)
+    mine = transfer_range(run, &ranges[i], &t, threads);
+  *seconds = dm_now() - start;
+  free(t.memory);
+  DM_TRY(status);
+  DM_TRY(dm_comm_agree(run->world, mine));
+  return dm_comm_max_f64(run->world, seconds, 1);
+}
+
+dm_status dm_ceiling_read(dm_run *run, const dm_ceiling *ranges, int count, int threads,
+                          double *seconds) {
+  return measure(run, ranges, count, threads, false, seconds);
+}
+
+dm_status dm_ceiling_write(dm_run *run, const dm_ceiling *range, int threads, double *seconds) {
+  return measure(run, range, 1, threads, true, seconds);
+}
+
+dm_status dm_ceiling_make(const dm_ceiling *range) {
+  if (unlink(range->file) && errno != ENOENT) return failure(range, "unlink", errno);
+  const int fd = open(range->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return failure(range, "open", errno);
+  int number = posix_fallocate(fd, 0, (off_t)(range->offset + range->bytes));
+  if (!number && fsync(fd)) number = errno;
+  if (close(fd) && !number) number = errno;
+  return number ? failure(range, "reserving space", number) : DM_OK;
+}
+
+dm_status dm_ceiling_forget(const char *file) {
+  struct statfs info;
+  const int fd = open(file, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return dm_fail(DM_E_IO, "%s: %s", file, strerror(errno));
+  int number = fstatfs(fd, &info) ? errno : 0;
+  const bool memory = !number && (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC);
+  if (!number && !memory) number = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  close(fd);
+  if (memory) return dm_fail(DM_E_USAGE, "%s lies in memory and cannot leave it", file);
+  return number ? dm_fail(DM_E_IO, "%s: %s", file, strerror(number)) : DM_OK;
+}
+
+void dm_ceiling_file_system(const char *directory, char text[32]) {
+  static const struct {
+    long magic;
+    const char *name;
+  } known[] = {{TMPFS_MAGIC, "tmpfs"},   {EXT4_SUPER_MAGIC, "ext4"},
+               {XFS_SUPER_MAGIC, "xfs"}, {BTRFS_SUPER_MAGIC, "btrfs"},
+               {NFS_SUPER_MAGIC, "nfs"}, {OVERLAYFS_SUPER_MAGIC, "overlayfs"},
+               {0x65735546, "fuse"},     {0x0bd00bd0, "lustre"}};
+  struct statfs info;
+  snprintf(text, 32, "unknown");
+  if (statfs(directory, &info)) return;
+  snprintf(text, 32, "0x%lx", (unsigned long)info.f_type);
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if ((long)info.f_type == known[i].magic) snprintf(text, 32, "%s", known[i].name);
+}

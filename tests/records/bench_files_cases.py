@@ -1,0 +1,94 @@
+"""What bench multiply --from file writes fits together, nothing of it is left on the disk, and one that
+is asked to stop, or whose disk fails, leaves nothing either."""
+import argparse
+import json
+import math
+import pathlib
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "judge"))
+from running import environment, run  # pylint: disable=wrong-import-position
+
+CASES = ((1, "--size 200 --repetitions 3", {}),
+         (2, "--m 300 --n 200 --k 500 --repetitions 2 --type f32", {"size": 4}),
+         (2, "--size 200 --repetitions 2 --deflate 1 --shuffle --io-threads 2", {"packed": True}),
+         (2, "--m 1500 --n 1400 --k 3000 --repetitions 2 --memory host={limit}MiB", {"again": True}),
+         (3, "--size 100 --repetitions 1 --no-verify --grid 1x1x3 --panel 64", {}))
+ABOVE = 24  # MiB above what the process takes
+
+
+def near(a, b):
+    return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-12)
+
+
+def check(record, size=8, packed=False, again=False):
+    problem, times, rates, moved = (record[p] for p in ("problem", "times", "rates", "moved"))
+    series, count = record["repetitions"], record["bench"]["repetitions"]
+    for name in ("file", "no_overlap", "compute", "read", "write", "exposed_read", "exposed_write"):
+        assert len(series[f"{name}_s"]) == count, name
+        assert near(statistics.median(series[f"{name}_s"]), times[f"{name}_median_s"]), name
+    m, n, k = (problem[x] for x in "mnk")
+    inputs, c = (m * k + k * n) * size, m * n * size
+    files = times["read_median_s"] * moved["from_files_bytes"] / inputs + times["write_median_s"]
+    assert moved["to_files_bytes"] == c and moved["from_files_bytes"] >= inputs, moved
+    assert near(moved["files_of_bound"] * moved["files_bound_bytes"], moved["from_files_bytes"] + c)
+    assert moved["files_of_bound"] > 0.999, moved
+    assert near(times["files_s"], files) and near(rates["read_ceiling_Bps"], inputs / times["read_median_s"])
+    assert near(times["bound_s"], max(files, times["compute_median_s"])), times
+    assert near(rates["of_bound"], times["bound_s"] / times["file_median_s"]), rates
+    assert all(0 < t for name in ("file", "compute", "read", "write") for t in series[f"{name}_s"])
+    assert ("deflate" in record["files"]["a"]) == packed, record["files"]
+    assert (moved["from_files_bytes"] > inputs) == again, moved
+
+
+def limit_of(damier, folder):
+    run(damier, 2, "bench", "multiply", "--from", "file", "--size", 64, "--repetitions", 1, "--directory",
+        folder, "-q", "--json", folder / "small.json")
+    run(damier, 1, "generate", folder / "s.h5", "--size", 64, "-q")
+    run(damier, 2, "multiply", folder / "s.h5", folder / "s.h5", "-o", folder / "t.h5", "-q", "--json",
+        folder / "process.json")
+    return ABOVE + (json.loads((folder / "process.json").read_text())["memory"]["host_process_bytes"] >> 20)
+
+
+def stopped(damier, folder):
+    """In the midst of it: 75, and nothing is left."""
+    command = [damier, "bench", "multiply", "--from", "file", "--size", "700", "--repetitions", "90",
+               "--directory", str(folder)]
+    process = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not list(folder.glob("damier-bench-*/C.h5*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGUSR1)
+    err = process.communicate(timeout=60)[1]
+    assert process.returncode == 75, f"exit {process.returncode}\n{err}"
+    assert "same command goes on" not in err, err
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--damier", required=True)
+    damier = str(pathlib.Path(parser.parse_args().damier).resolve())
+    with tempfile.TemporaryDirectory(prefix="damier-records-") as scratch:
+        folder, disk = pathlib.Path(scratch), pathlib.Path(scratch) / "disk"
+        disk.mkdir()
+        limit = limit_of(damier, folder)
+        for number, (ranks, words, expected) in enumerate(CASES):
+            report = folder / f"{number}.json"
+            run(damier, ranks, "bench", "multiply", "--from", "file", *words.format(limit=limit).split(),
+                "--directory", disk, "-q", "--json", report)
+            check(json.loads(report.read_text()), **expected)
+            assert not list(disk.iterdir()), f"{words}: left {list(disk.iterdir())}"
+            print("passed ", words)
+        stopped(damier, disk)
+        assert not list(disk.iterdir()), f"stopped: left {list(disk.iterdir())}"
+
+
+if __name__ == "__main__":
+    main()

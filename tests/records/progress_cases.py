@@ -1,0 +1,130 @@
+"""Progress of a long job: a bar on a terminal, a line in a log; part by operations, rates, time left, and
+after a resume the part that was there; the bar leaves its line to what is said next."""
+import argparse
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "judge"))
+from running import environment, run  # pylint: disable=wrong-import-position
+
+SIZE, HEADER, RECORD = 2600, 1 << 16, 64
+LIMIT = 40  # MiB above what the process takes: several tiles, A and B in their files
+BAR = re.compile(r"multiplying \[([=#.]{30})\] +(\d+) %( \((\d+) % were there\))?, ([^\r]*) left")
+RATES = re.compile(r"([\d.]+ [GT]FLOP/s)(, reads [\d.]+ [kMG]?B/s)?(, writes [\d.]+ [kMG]?B/s)?, ([\d.]+ (ms|s)|\?)$")
+LINE = re.compile(r"^damier: multiplying (\d+) %( \((\d+) % were there\))?, (.*) left$", re.M)
+
+
+class Terminal:
+    """A program whose stderr is a terminal, or a pipe."""
+
+    def __init__(self, command, terminal):
+        master, slave = pty.openpty() if terminal else os.pipe()
+        self.seen = b""
+        self.process = subprocess.Popen(list(map(str, command)), env=environment(), stderr=slave,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        os.close(slave)
+        self.reader = threading.Thread(target=self.read, args=(master,))
+        self.reader.start()
+
+    def read(self, master):
+        while True:
+            try:
+                data = os.read(master, 65536)
+            except OSError:  # what a terminal says at its end
+                data = b""
+            if not data:
+                os.close(master)
+                return
+            self.seen += data
+
+    def end(self):
+        code = self.process.wait(120)
+        self.reader.join(20)
+        return code, self.seen.decode().replace("\r\n", "\n")
+
+
+def check_bars(text, before):
+    """Every bar that was shown is right in itself, and none goes back."""
+    bars = list(BAR.finditer(text))
+    assert len(bars) >= 3, f"{len(bars)} bars in\n{text}"
+    last = 0
+    for bar, percent, _, were, rest in (b.groups() for b in bars):
+        percent = int(percent)
+        assert last <= percent <= 100, f"{percent} % after {last} %"
+        last = percent
+        done = sum(c != "." for c in bar)
+        assert done == sum(i * 100 < percent * 30 for i in range(30)), f"[{bar}] at {percent} %"
+        assert RATES.search(rest) or (rest == "?" and bar == bars[0][1]), rest  # nothing is done yet
+        assert (were is not None) == before and bar.startswith("=" if before else ("#", ".")), bar
+        assert were is None or 0 < int(were) <= percent, f"{were} % of {percent} %"
+    assert any("reads" in b[5] for b in bars), "nothing is read"
+    assert any("writes" in b[5] for b in bars), "nothing is written"
+    rates = [RATES.search(b[5])[1].split() for b in bars if b[5] != "?"]
+    return [float(number) * (1000 if unit == "TFLOP/s" else 1) for number, unit in rates]
+
+
+def stop_after(terminal, journal, records):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and terminal.process.poll() is None:
+        if journal.exists() and journal.stat().st_size >= HEADER + records * RECORD:
+            terminal.process.send_signal(signal.SIGUSR1)
+            return
+        time.sleep(0.005)
+    raise AssertionError("it ended before it could be stopped")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--damier", required=True)
+    damier = pathlib.Path(parser.parse_args().damier).resolve()
+    with tempfile.TemporaryDirectory(prefix="damier-progress-") as scratch:
+        folder = pathlib.Path(scratch)
+        a, c, report = folder / "A.h5", folder / "C.h5", folder / "r.json"
+        run(damier, 1, "generate", a, "--size", 64, "-q")
+        run(damier, 1, "multiply", a, a, "-o", c, "--json", report, "-q")
+        limit = LIMIT + (json.loads(report.read_text())["memory"]["host_process_bytes"] >> 20)
+        run(damier, 1, "generate", a, "--size", SIZE, "--force", "-q")
+        command = [damier, "multiply", a, a, "-o", c, "--force", "--memory", f"host={limit}MiB",
+                   "--checkpoint-interval", "0"]
+
+        whole = Terminal([*command, "--json", report], True)
+        code, text = whole.end()
+        assert code == 0, text
+        record = json.loads(report.read_text().splitlines()[-1])
+        assert record["plan"]["tiles"] > 2, record["plan"]
+        rates, mean = check_bars(text, False), record["rates"]["multiply_flops"] / 1e9
+        assert 0.2 * mean < sorted(rates)[len(rates) // 2] < 5 * mean, f"{rates}, on the whole {mean}"
+        assert not re.search(r"left\n", text), "a bar was left on the screen"
+
+        stopped = Terminal(command, True)
+        stop_after(stopped, folder / "C.h5.journal", 2)
+        code, text = stopped.end()
+        assert code == 75 and re.search(r"\r\033\[Kdamier: stopped early", text), text
+        resumed = Terminal(command, True)
+        code, text = resumed.end()
+        assert code == 0 and "resuming: " in text, text
+        check_bars(text, True)
+
+        log = Terminal([*command, "--progress", "always"], False)
+        code, text = log.end()
+        lines = LINE.findall(text)
+        assert code == 0 and len(lines) >= 1 and "\r" not in text, text
+        assert all(0 <= int(line[0]) <= 100 and (RATES.search(line[3]) or line[3] == "?") for line in lines), lines
+        quiet = Terminal([*command, "--progress", "never"], True)
+        code, text = quiet.end()
+        assert code == 0 and "multiplying" not in text, text
+    print("passed")
+
+
+if __name__ == "__main__":
+    main()
