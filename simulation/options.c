@@ -1,0 +1,136 @@
+#include "options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/units.h"
+
+const char sim_options_help[] =
+    "Simulates the multiplication C = A B on a described machine; started by smpirun, one rank\n"
+    "for each GPU.  scripts/simulate.sh writes platforms and starts it.\n"
+    "\n"
+    "  --machine WORDS      as damier plan --machine; with gpu= and links=device\n"
+    "  --m M --n N --k K    sizes; --size N for all three\n"
+    "  --type TYPE          f64 (default), f32, bf16, ...\n"
+    "  --rate FLOPS         of a large product of that type on one GPU; default: the machine's\n"
+    "  --grid PMxPNxPK      instead of the planner's choice; 0 leaves it a side\n"
+    "  --panel K            width of panels, a multiple of 64\n"
+    "  --most-panels N      of a layer; default 64\n"
+    "  --no-overlap         one slot: a panel moves, then it is multiplied\n"
+    "  --slow-down PART     0.05: every rank is slower by a part of it, chosen at random\n"
+    "  --seed S             for that choice; default 1\n"
+    "  --platform WORDS     kept in the record\n"
+    "  --json FILE          appends a record; - is standard output\n";
+
+enum { MACHINE = 1, M, N, K, SIZE, TYPE, RATE, GRID, PANEL, MOST, PLAIN, SLOW, SEED, WORDS, JSON };
+
+static const struct option known[] = {{"machine", required_argument, NULL, MACHINE},
+                                      {"m", required_argument, NULL, M},
+                                      {"n", required_argument, NULL, N},
+                                      {"k", required_argument, NULL, K},
+                                      {"size", required_argument, NULL, SIZE},
+                                      {"type", required_argument, NULL, TYPE},
+                                      {"rate", required_argument, NULL, RATE},
+                                      {"grid", required_argument, NULL, GRID},
+                                      {"panel", required_argument, NULL, PANEL},
+                                      {"most-panels", required_argument, NULL, MOST},
+                                      {"no-overlap", no_argument, NULL, PLAIN},
+                                      {"slow-down", required_argument, NULL, SLOW},
+                                      {"seed", required_argument, NULL, SEED},
+                                      {"platform", required_argument, NULL, WORDS},
+                                      {"json", required_argument, NULL, JSON},
+                                      {0}};
+
+static dm_status not_a(const char *what, const char *value) {
+  return dm_fail(DM_E_USAGE, "'%s' is not %s", value, what);
+}
+
+static dm_status read_count(const char *text, int64_t least, int64_t *value) {
+  return dm_parse_count(text, value) && *value >= least ? DM_OK : not_a("a size", text);
+}
+
+static dm_status read_real(const char *text, double *value) {
+  return dm_parse_real(text, value) && *value >= 0 ? DM_OK : not_a("a number", text);
+}
+
+static dm_status read_grid(const char *text, dm_wishes *wishes) {
+  char rest;
+  if (sscanf(text, "%dx%dx%d%c", &wishes->pm, &wishes->pn, &wishes->pk, &rest) == 3) return DM_OK;
+  return not_a("a grid PMxPNxPK", text);
+}
+
+static dm_status take(int which, const char *text, sim_options *o, const char **machine,
+                      double *rate) {
+  int64_t value = 0;
+  switch (which) {
+  case MACHINE:
+    *machine = text;
+    return DM_OK;
+  case M:
+    return read_count(text, 1, &o->problem.m);
+  case N:
+    return read_count(text, 1, &o->problem.n);
+  case K:
+    return read_count(text, 1, &o->problem.k);
+  case SIZE:
+    DM_TRY(read_count(text, 1, &value));
+    o->problem.m = o->problem.n = o->problem.k = value;
+    return DM_OK;
+  case TYPE:
+    return dm_dtype_parse(text, &o->problem.work) ? DM_OK : not_a("a type", text);
+  case RATE:
+    return read_real(text, rate);
+  case GRID:
+    return read_grid(text, &o->wishes);
+  case PANEL:
+    return read_count(text, 64, &o->wishes.panel);
+  case MOST:
+    DM_TRY(read_count(text, 1, &value));
+    o->most_panels = (int)value;
+    return DM_OK;
+  case PLAIN:
+    o->wishes.no_overlap = true;
+    return DM_OK;
+  case SLOW:
+    return read_real(text, &o->slow_down);
+  case SEED:
+    DM_TRY(read_count(text, 0, &value));
+    o->seed = (uint64_t)value;
+    return DM_OK;
+  case WORDS:
+    o->platform = text;
+    return DM_OK;
+  case JSON:
+    o->json = text;
+    return DM_OK;
+  default:
+    return dm_fail(DM_E_USAGE, "an option that is not known, or lacks its value");
+  }
+}
+
+static dm_status check(const sim_options *o) {
+  const dm_machine *machine = &o->machine;
+  if (o->problem.m < 1 || o->problem.n < 1 || o->problem.k < 1)
+    return dm_fail(DM_E_USAGE, "--m, --n and --k are needed, or --size");
+  if (!machine->gpu || !machine->device_links)
+    return dm_fail(DM_E_USAGE, "--machine needs gpu=NAME and links=device");
+  return DM_OK;
+}
+
+dm_status sim_options_read(int argc, char **argv, sim_options *o) {
+  const char *machine = "gpu=h200,links=device";
+  double rate = 0.0;
+  *o = (sim_options){.seed = 1, .most_panels = 64, .platform = ""};
+  o->wishes.from_device = true;
+  opterr = 0;
+  for (int which; (which = getopt_long(argc, argv, "", known, NULL)) != -1;)
+    DM_TRY(take(which, optarg, o, &machine, &rate));
+  if (optind < argc) return not_a("an option", argv[optind]);
+  DM_TRY(dm_machine_parse(machine, &o->machine));
+  dm_problem *p = &o->problem;
+  p->file_a = p->file_b = p->work;
+  p->c = p->accumulator = dm_dtype_accumulator(p->work);
+  if (rate > 0) o->machine.flops[p->work] = rate;
+  return check(o);
+}
