@@ -57,6 +57,13 @@ static dm_model model_of(const sim_options *o, int rank) {
                     .device_bytes = machine->device_bytes};
 }
 
+static sim_ports ports_of(const sim_options *o, int rank, int ranks) {
+  const dm_machine *machine = &o->machine;
+  sim_ports ports = {machine->link, machine->network / machine->ranks_per_node};
+  if (rank == ranks / 2) ports.between *= o->slow_nic;
+  return o->ports ? ports : (sim_ports){0};
+}
+
 static dm_status multiply(dm_task *task, sim_outcome *outcome) {
   const dm_task_calls none = {0};
   DM_TRY(dm_comm_barrier(task->run->world));
@@ -80,6 +87,8 @@ static dm_status simulate(const sim_options *o, dm_run *run) {
   const dm_model model = model_of(o, run->rank);
   dm_backend *backend;
   DM_TRY(dm_comm_agree(run->world, dm_modelled_open(&model, &backend)));
+  const sim_ports ports = ports_of(o, run->rank, run->ranks);
+  DM_TRY(dm_comm_agree(run->world, sim_ports_set(run->rank, run->ranks, ports)));
   dm_task task;
   DM_TRY(dm_task_open(run, &outcome.plan, backend, &dm_transport_carrier, &task));
   DM_TRY(dm_comm_agree(run->world, multiply(&task, &outcome)));

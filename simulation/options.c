@@ -19,11 +19,35 @@ const char sim_options_help[] =
     "  --most-panels N      of a layer; default 64\n"
     "  --no-overlap         one slot: a panel moves, then it is multiplied\n"
     "  --slow-down PART     0.05: every rank is slower by a part of it, chosen at random\n"
+    "  --network HOW        flows (default): links share their rate among all messages under way;\n"
+    "                       ports: each rank sends and receives one piece at a time; then "
+    "SimGrid's\n"
+    "                       network must be without contention\n"
+    "  --slow-nic PART      one adapter has this part of its rate (ports; with flows the platform\n"
+    "                       says so)\n"
     "  --seed S             for that choice; default 1\n"
     "  --platform WORDS     kept in the record\n"
     "  --json FILE          appends a record; - is standard output\n";
 
-enum { MACHINE = 1, M, N, K, SIZE, TYPE, RATE, GRID, PANEL, MOST, PLAIN, SLOW, SEED, WORDS, JSON };
+enum {
+  MACHINE = 1,
+  M,
+  N,
+  K,
+  SIZE,
+  TYPE,
+  RATE,
+  GRID,
+  PANEL,
+  MOST,
+  PLAIN,
+  SLOW,
+  SEED,
+  NETWORK,
+  NIC,
+  WORDS,
+  JSON
+};
 
 static const struct option known[] = {{"machine", required_argument, NULL, MACHINE},
                                       {"m", required_argument, NULL, M},
@@ -38,6 +62,8 @@ static const struct option known[] = {{"machine", required_argument, NULL, MACHI
                                       {"no-overlap", no_argument, NULL, PLAIN},
                                       {"slow-down", required_argument, NULL, SLOW},
                                       {"seed", required_argument, NULL, SEED},
+                                      {"network", required_argument, NULL, NETWORK},
+                                      {"slow-nic", required_argument, NULL, NIC},
                                       {"platform", required_argument, NULL, WORDS},
                                       {"json", required_argument, NULL, JSON},
                                       {0}};
@@ -98,6 +124,12 @@ static dm_status take(int which, const char *text, sim_options *o, const char **
     DM_TRY(read_count(text, 0, &value));
     o->seed = (uint64_t)value;
     return DM_OK;
+  case NETWORK:
+    o->ports = strcmp(text, "ports") == 0;
+    return o->ports || strcmp(text, "flows") == 0 ? DM_OK : not_a("flows or ports", text);
+  case NIC:
+    DM_TRY(read_real(text, &o->slow_nic));
+    return o->slow_nic > 0 ? DM_OK : not_a("above 0", text);
   case WORDS:
     o->platform = text;
     return DM_OK;
@@ -121,7 +153,7 @@ static dm_status check(const sim_options *o) {
 dm_status sim_options_read(int argc, char **argv, sim_options *o) {
   const char *machine = "gpu=h200,links=device";
   double rate = 0.0;
-  *o = (sim_options){.seed = 1, .most_panels = 64, .platform = ""};
+  *o = (sim_options){.seed = 1, .slow_nic = 1.0, .most_panels = 64, .platform = ""};
   o->wishes.from_device = true;
   opterr = 0;
   for (int which; (which = getopt_long(argc, argv, "", known, NULL)) != -1;)

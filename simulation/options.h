@@ -11,6 +11,8 @@ typedef struct sim_options {
   dm_machine machine; /* as the planner knows it */
   double slow_down;   /* the most by which a rank is slower, chosen at random for each */
   uint64_t seed;
+  bool ports;           /* queue up at ports; else SimGrid shares links among messages */
+  double slow_nic;      /* part of its rate that one adapter has, in the middle of the job */
   int most_panels;      /* of a layer; wider panels are taken where there were more */
   const char *platform; /* words about it for the record */
   const char *json;     /* NULL: no record */

@@ -4,9 +4,9 @@
     simulation/platform.py --nodes 128 --gpus 8 --output DIR      DIR/platform.xml, DIR/hosts
 
 Every GPU is a host. Inside a node it has a link in each direction to a switch that does not block
-(NVLink); outside it has a network adapter of its own. Nodes stand in pods: inside a pod, and with
---taper 1 above it, the tree carries whatever the adapters send, so that only its latency counts;
-with --taper T the way out of a pod carries a T-th of that.
+(NVLink); outside it has a network adapter of its own. Nodes stand in pods below a tree that carries
+whatever the adapters send: of it only the latency counts. With --network ports there are hosts only,
+and the program itself says what its ports take.
 """
 import argparse
 import pathlib
@@ -15,6 +15,7 @@ HEAD = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
 """
+POD = 32  # nodes
 
 
 def link(name, rate, seconds, policy="SHARED"):
@@ -28,18 +29,19 @@ def route(kind, src, dst, links, gateways=()):
     return f'<{kind} src="{src}" dst="{dst}"{ends} symmetrical="NO">{body}</{kind}>'
 
 
+def host(name):
+    return f'<host id="{name}" speed="1Gf"/>'
+
+
 def node(number, o):
     """GPUs that see each other by NVLink and the world by adapters; the router is the way out."""
     hosts = [f"gpu{number * o.gpus + g}" for g in range(o.gpus)]
-    lines = [f'<zone id="node{number}" routing="Full">']
-    lines += [f'<host id="{host}" speed="1Gf"/>' for host in hosts]
+    lines = [f'<zone id="node{number}" routing="Full">', *map(host, hosts)]
     lines.append(f'<router id="out{number}"/>')
-    for host in hosts:
-        slow = o.slow_nic if host == f"gpu{o.gpus * (o.nodes // 2)}" else 1.0
-        lines += [link(f"{host}_up", o.link, o.link_latency / 2),
-                  link(f"{host}_down", o.link, o.link_latency / 2),
-                  link(f"{host}_send", o.nic * slow, o.nic_latency / 2),
-                  link(f"{host}_receive", o.nic * slow, o.nic_latency / 2)]
+    for name in hosts:
+        part = o.slow_nic if name == f"gpu{o.nodes * o.gpus // 2}" else 1.0
+        lines += [link(f"{name}_{way}", o.link, o.link_latency / 2) for way in ("up", "down")]
+        lines += [link(f"{name}_{way}", o.nic * part, o.nic_latency / 2) for way in ("send", "receive")]
     for a in hosts:
         lines += [route("route", a, b, (f"{a}_up", f"{b}_down")) for b in hosts if b != a]
         lines += [route("route", a, f"out{number}", (f"{a}_send",)),
@@ -48,56 +50,55 @@ def node(number, o):
 
 
 def pod(number, nodes, o):
-    """Nodes below one level of switches."""
-    lines = [f'<zone id="pod{number}" routing="Full">', f'<router id="spine{number}"/>']
-    lines.append(link(f"leaf{number}", 1e15, o.switch_latency, "FATPIPE"))
+    """Nodes below one level of switches, and the way to other pods."""
+    lines = [f'<zone id="pod{number}" routing="Full">',
+             f'<zone id="way{number}" routing="Full"><router id="spine{number}"/></zone>',
+             link(f"leaf{number}", 1e15, 0, "FATPIPE")]
     for n in nodes:
         lines += node(n, o)
-    lines[1:1] = []
-    for a in nodes:
-        lines += [route("zoneRoute", f"node{a}", f"node{b}", (f"leaf{number}",),
-                        (f"out{a}", f"out{b}")) for b in nodes if b != a]
-        lines += [route("zoneRoute", f"node{a}", f"way{number}", (f"leaf{number}",),
-                        (f"out{a}", f"spine{number}")),
-                  route("zoneRoute", f"way{number}", f"node{a}", (f"leaf{number}",),
-                        (f"spine{number}", f"out{a}"))]
-    lines[1] = f'<zone id="way{number}" routing="Full"><router id="spine{number}"/></zone>'
+    ends = [(f"node{n}", f"out{n}") for n in nodes] + [(f"way{number}", f"spine{number}")]
+    lines += [route("zoneRoute", a, b, (f"leaf{number}",), (out_a, out_b))
+              for a, out_a in ends for b, out_b in ends if a != b]
     return lines + ["</zone>"]
 
 
-def platform(o):
-    pods = [range(first, min(first + o.pod, o.nodes)) for first in range(0, o.nodes, o.pod)]
-    lines = ['<zone id="machine" routing="Full">']
-    for p, nodes in enumerate(pods):
-        rate = o.nic * o.gpus * len(nodes) / o.taper
-        policy = "SHARED" if o.taper > 1 else "FATPIPE"
-        lines += pod(p, nodes, o)
-        lines += [link(f"pod{p}_up", rate, o.switch_latency, policy),
-                  link(f"pod{p}_down", rate, o.switch_latency, policy)]
-    for a in range(len(pods)):
-        lines += [route("zoneRoute", f"pod{a}", f"pod{b}", (f"pod{a}_up", f"pod{b}_down"),
-                        (f"spine{a}", f"spine{b}")) for b in range(len(pods)) if b != a]
-    return HEAD + "\n".join(lines + ["</zone>", "</platform>"]) + "\n"
+def tree(o):
+    pods = [range(first, min(first + POD, o.nodes)) for first in range(0, o.nodes, POD)]
+    lines = ['<zone id="machine" routing="Full">', link("root", 1e15, 0, "FATPIPE")]
+    for number, nodes in enumerate(pods):
+        lines += pod(number, nodes, o)
+    lines += [route("zoneRoute", f"pod{a}", f"pod{b}", ("root",), (f"spine{a}", f"spine{b}"))
+              for a in range(len(pods)) for b in range(len(pods)) if a != b]
+    return lines + ["</zone>"]
+
+
+def hosts_alone(o):
+    return ['<zone id="machine" routing="None">',
+            *(host(f"gpu{g}") for g in range(o.nodes * o.gpus)), "</zone>"]
 
 
 def add_options(parser):
+    """Of the machine."""
     parser.add_argument("--nodes", type=int, default=128)
     parser.add_argument("--gpus", type=int, default=8, help="of a node (8)")
-    parser.add_argument("--link", type=float, default=370e9, help="B/s of a GPU inside its node, each way")
-    parser.add_argument("--nic", type=float, default=50e9, help="B/s of a GPU's adapter, each way")
-    parser.add_argument("--link-latency", type=float, default=2e-6)
-    parser.add_argument("--nic-latency", type=float, default=4e-6)
-    parser.add_argument("--switch-latency", type=float, default=0.5e-6)
-    parser.add_argument("--pod", type=int, default=32, help="nodes of a pod (32)")
-    parser.add_argument("--taper", type=float, default=1.0, help="1: the tree does not block")
-    parser.add_argument("--slow-nic", type=float, default=1.0, help="part of its rate that one adapter has")
+    parser.add_argument("--link", type=float, default=370e9,
+                        help="bytes/s of a GPU inside its node, each way (370e9)")
+    parser.add_argument("--nic", type=float, default=50e9,
+                        help="bytes/s of a GPU's network adapter, each way (50e9)")
+    parser.add_argument("--link-latency", type=float, default=2e-6, help="seconds (2e-6)")
+    parser.add_argument("--nic-latency", type=float, default=5e-6, help="seconds, with switches (5e-6)")
+    parser.add_argument("--slow-nic", type=float, default=1.0,
+                        help="part of its rate that one adapter has (1)")
+    parser.add_argument("--network", choices=("flows", "ports"), default="flows")
 
 
-def write(options, directory):
+def write(o, directory):
+    """platform.xml and hosts in DIRECTORY."""
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "platform.xml").write_text(platform(options))
-    hosts = (f"gpu{g}\n" for g in range(options.nodes * options.gpus))
-    (directory / "hosts").write_text("".join(hosts))
+    lines = hosts_alone(o) if o.network == "ports" else tree(o)
+    (directory / "platform.xml").write_text(HEAD + "\n".join(lines + ["</platform>"]) + "\n")
+    names = (f"gpu{g}\n" for g in range(o.nodes * o.gpus))
+    (directory / "hosts").write_text("".join(names))
 
 
 def main():

@@ -112,6 +112,7 @@ static void record_setup(const sim_options *o, const dm_run *run, const sim_outc
 static void record_machine(const sim_options *o, const sim_outcome *outcome, dm_record *record) {
   const dm_machine *machine = &o->machine;
   dm_record_text(record, "simulated.platform", NULL, "%s", o->platform);
+  dm_record_text(record, "simulated.network", NULL, "%s", o->ports ? "ports" : "flows");
   dm_record_integer(record, "simulated.gpus_per_node", NULL, DM_SHOWN_PLAIN,
                     machine->ranks_per_node);
   dm_record_real(record, "simulated.gpu_flops", NULL, DM_SHOWN_FLOPS,
@@ -121,6 +122,7 @@ static void record_machine(const sim_options *o, const sim_outcome *outcome, dm_
   dm_record_real(record, "simulated.node_network_Bps", NULL, DM_SHOWN_RATE, machine->network);
   dm_record_real(record, "simulated.launch_s", NULL, DM_SHOWN_SECONDS, machine->latency);
   dm_record_real(record, "simulated.slow_down", NULL, DM_SHOWN_PLAIN, o->slow_down);
+  dm_record_real(record, "simulated.slow_nic", NULL, DM_SHOWN_PLAIN, o->slow_nic);
   dm_record_integer(record, "simulated.seed", NULL, DM_SHOWN_PLAIN, (int64_t)o->seed);
   dm_record_real(record, "simulated.planning_s", "planning took", DM_SHOWN_SECONDS,
                  outcome->planning);
