@@ -9,7 +9,7 @@
 #include "job/record.h"
 #include "modelled.h"
 #include "plan/bound.h"
-#include "plan/limits.h"
+#include "volume.h"
 
 /* The name in brackets is the function, not SMPI's macro. */
 double sim_real_seconds(void) {
@@ -23,16 +23,20 @@ typedef struct summary {
   double seconds, products, exposed, busy_most; /* of the rank that has most */
   double busy_mean;
   double received, received_most, crossed, crossed_most; /* bytes */
+  double expected, expected_crossed;                     /* by the plan, with padded rows */
+  bool as_planned;                                       /* on each rank, to the byte */
 } summary;
 
 static dm_status sum_up(const dm_run *run, const sim_outcome *o, summary *all) {
   double most[6] = {o->seconds, o->products,         o->exposed,
                     o->busy,    (double)o->received, (double)o->crossed};
   double busy = o->busy;
-  int64_t bytes[2] = {o->received, o->crossed};
+  const sim_volume volume = sim_volume_of(&o->plan, run->rank, run->local_ranks);
+  const bool differs = o->received != volume.received || o->crossed != volume.crossed;
+  int64_t bytes[5] = {o->received, o->crossed, volume.received, volume.crossed, differs};
   DM_TRY(dm_comm_max_f64(run->world, most, 6));
   DM_TRY(dm_comm_sum_f64(run->world, &busy, 1));
-  DM_TRY(dm_comm_sum_i64(run->world, bytes, 2));
+  DM_TRY(dm_comm_sum_i64(run->world, bytes, 5));
   *all = (summary){.seconds = most[0],
                    .products = most[1],
                    .exposed = most[2],
@@ -41,7 +45,10 @@ static dm_status sum_up(const dm_run *run, const sim_outcome *o, summary *all) {
                    .received = (double)bytes[0],
                    .received_most = most[4],
                    .crossed = (double)bytes[1],
-                   .crossed_most = most[5]};
+                   .crossed_most = most[5],
+                   .expected = (double)bytes[2],
+                   .expected_crossed = (double)bytes[3],
+                   .as_planned = bytes[4] == 0};
   return DM_OK;
 }
 
@@ -175,6 +182,10 @@ static void record_result(const sim_options *o, const dm_run *run, const sim_out
                  all->crossed);
   dm_record_real(record, "moved.planned_between_nodes_bytes", "planned", DM_SHOWN_BYTES,
                  plan->between_nodes_bytes);
+  dm_record_real(record, "moved.padded_bytes", NULL, DM_SHOWN_BYTES, all->expected);
+  dm_record_real(record, "moved.padded_between_nodes_bytes", NULL, DM_SHOWN_BYTES,
+                 all->expected_crossed);
+  dm_record_flag(record, "moved.as_planned", "each rank as planned", all->as_planned);
   dm_record_real(record, "moved.most_bytes", NULL, DM_SHOWN_BYTES, all->received_most);
   record_limit(o, all, record);
   dm_record_summary(record, "simulate ranks=%d grid=%dx%dx%d seconds=%.6g efficiency=%.4f",
