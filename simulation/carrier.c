@@ -7,9 +7,10 @@
 #include <stdlib.h>
 
 #include "core/buffer.h"
+#include "core/checked.h"
 #include "transport/transport_list.h"
 
-/* The largest piece. */
+/* Addresses for a piece.  Ports take the time of a longer one, but messages bring no more of it. */
 static const int64_t longest = (int64_t)4 << 30;
 
 /* A rank is ahead of another by fewer gathers: twice as many as it has slots. */
@@ -44,9 +45,9 @@ typedef struct carrier {
   const dm_comm *group[DM_SHARES];
   int64_t gathers[DM_SHARES];
   uint64_t posts;
-  passage passages[DM_GATHERS]; /* by ticket */
-  int64_t *nowhere;             /* as many zeros as the largest group has ranks */
-  int64_t crossed;
+  passage passages[DM_GATHERS];       /* by ticket */
+  int64_t *nowhere, *cut, *cut_given; /* zeros, and lengths of messages, for the largest group */
+  int64_t crossed, unsent;
 } carrier;
 
 /* What is sent and received, by all ranks, which are threads of one process: SMPI copies nothing
@@ -73,6 +74,8 @@ static dm_status carrier_open(const dm_transport_config *config, dm_transport **
   c->rank = dm_comm_rank(config->group);
   c->per_node = dm_comm_size(config->node);
   DM_TRY(dm_buffer_zeroed(dm_comm_size(config->group), sizeof(int64_t), (void **)&c->nowhere));
+  DM_TRY(dm_buffer_zeroed(dm_comm_size(config->group), sizeof(int64_t), (void **)&c->cut));
+  DM_TRY(dm_buffer_zeroed(dm_comm_size(config->group), sizeof(int64_t), (void **)&c->cut_given));
   *transport = &c->base;
   return dm_transport_open(&dm_transport_host, config, &c->host);
 }
@@ -83,6 +86,8 @@ static void carrier_close(dm_transport *transport) {
   for (int s = 0; s < DM_SHARES; s++) free(c->ranks[s]);
   for (int i = 0; i < DM_GATHERS; i++) free(c->passages[i].bytes);
   free(c->nowhere);
+  free(c->cut);
+  free(c->cut_given);
   free(c);
 }
 
@@ -106,11 +111,18 @@ static bool is_near(const carrier *c, int rank) {
   return rank / c->per_node == c->rank / c->per_node;
 }
 
+static bool has_ports(const carrier *c) {
+  return all_ports[c->rank].rate.inside > 0;
+}
+
 static dm_status count(carrier *c, const dm_gather *gather) {
   const int *ranks = c->ranks[gather->share];
   for (int r = 0; r < dm_comm_size(gather->group); r++) {
-    if (gather->bytes[r] > longest)
+    c->cut[r] = dm_min(gather->bytes[r], longest);
+    if (gather->given) c->cut_given[r] = dm_min(gather->given_bytes[r], longest);
+    if (c->cut[r] < gather->bytes[r] && !has_ports(c))
       return dm_fail(DM_E_FIT, "a simulated piece of more than %lld bytes", (long long)longest);
+    if (r != dm_comm_rank(gather->group)) c->unsent += gather->bytes[r] - c->cut[r];
     if (!is_near(c, ranks[r])) c->crossed += gather->bytes[r];
   }
   return DM_OK;
@@ -154,10 +166,6 @@ static double receive_all(carrier *c, const passage *p) {
   return end;
 }
 
-static bool has_ports(const carrier *c) {
-  return all_ports[c->rank].rate.inside > 0;
-}
-
 /* What the ports have to know of a gather until it is done. */
 static dm_status enter(carrier *c, const dm_gather *wanted, passage *p) {
   const int ranks = dm_comm_size(wanted->group);
@@ -193,8 +201,10 @@ static dm_status carrier_post(dm_transport *transport, const dm_gather *wanted, 
   DM_TRY(keep_own(c, wanted));
   dm_gather gather = *wanted;
   gather.own = gather.slot = wire();
+  gather.bytes = c->cut;
   gather.offset = c->nowhere;
   if (gather.given) gather.given = c->nowhere;
+  if (gather.given) gather.given_bytes = c->cut_given;
   DM_TRY(enter(c, wanted, p));
   return dm_transport_post(c->host, &gather, &p->inner);
 }
@@ -223,7 +233,8 @@ static dm_status carrier_rest(dm_transport *transport) {
 }
 
 static int64_t carrier_received(const dm_transport *transport) {
-  return dm_transport_received(((const carrier *)transport)->host);
+  const carrier *c = (const carrier *)transport;
+  return dm_transport_received(c->host) + c->unsent;
 }
 
 static int64_t carrier_crossed(const dm_transport *transport) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "plan/grid_cost.h"
 
 const char sim_options_help[] =
     "Simulates the multiplication C = A B on a described machine; started by smpirun, one rank\n"
@@ -14,6 +15,8 @@ const char sim_options_help[] =
     "  --m M --n N --k K    sizes; --size N for all three\n"
     "  --type TYPE          f64 (default), f32, bf16, ...\n"
     "  --rate FLOPS         of a large product of that type on one GPU; default: the machine's\n"
+    "  --rate-at N          the square product at which that rate was measured; default: very "
+    "large\n"
     "  --grid PMxPNxPK      instead of the planner's choice; 0 leaves it a side\n"
     "  --panel K            width of panels, a multiple of 64\n"
     "  --most-panels N      of a layer; default 64\n"
@@ -37,6 +40,7 @@ enum {
   SIZE,
   TYPE,
   RATE,
+  AT,
   GRID,
   PANEL,
   MOST,
@@ -56,6 +60,7 @@ static const struct option known[] = {{"machine", required_argument, NULL, MACHI
                                       {"size", required_argument, NULL, SIZE},
                                       {"type", required_argument, NULL, TYPE},
                                       {"rate", required_argument, NULL, RATE},
+                                      {"rate-at", required_argument, NULL, AT},
                                       {"grid", required_argument, NULL, GRID},
                                       {"panel", required_argument, NULL, PANEL},
                                       {"most-panels", required_argument, NULL, MOST},
@@ -86,12 +91,18 @@ static dm_status read_grid(const char *text, dm_wishes *wishes) {
   return not_a("a grid PMxPNxPK", text);
 }
 
-static dm_status take(int which, const char *text, sim_options *o, const char **machine,
-                      double *rate) {
+/* Of the machine, which is known only when all is read. */
+typedef struct wanted {
+  const char *machine;
+  double rate;
+  int64_t rate_at;
+} wanted;
+
+static dm_status take(int which, const char *text, sim_options *o, wanted *w) {
   int64_t value = 0;
   switch (which) {
   case MACHINE:
-    *machine = text;
+    w->machine = text;
     return DM_OK;
   case M:
     return read_count(text, 1, &o->problem.m);
@@ -106,7 +117,9 @@ static dm_status take(int which, const char *text, sim_options *o, const char **
   case TYPE:
     return dm_dtype_parse(text, &o->problem.work) ? DM_OK : not_a("a type", text);
   case RATE:
-    return read_real(text, rate);
+    return read_real(text, &w->rate);
+  case AT:
+    return read_count(text, 1, &w->rate_at);
   case GRID:
     return read_grid(text, &o->wishes);
   case PANEL:
@@ -151,18 +164,19 @@ static dm_status check(const sim_options *o) {
 }
 
 dm_status sim_options_read(int argc, char **argv, sim_options *o) {
-  const char *machine = "gpu=h200,links=device";
-  double rate = 0.0;
+  wanted w = {.machine = "gpu=h200,links=device"};
   *o = (sim_options){.seed = 1, .slow_nic = 1.0, .most_panels = 64, .platform = ""};
   o->wishes.from_device = true;
   opterr = 0;
   for (int which; (which = getopt_long(argc, argv, "", known, NULL)) != -1;)
-    DM_TRY(take(which, optarg, o, &machine, &rate));
+    DM_TRY(take(which, optarg, o, &w));
   if (optind < argc) return not_a("an option", argv[optind]);
-  DM_TRY(dm_machine_parse(machine, &o->machine));
+  DM_TRY(dm_machine_parse(w.machine, &o->machine));
   dm_problem *p = &o->problem;
   p->file_a = p->file_b = p->work;
   p->c = p->accumulator = dm_dtype_accumulator(p->work);
-  if (rate > 0) o->machine.flops[p->work] = rate;
+  const double at = (double)w.rate_at;
+  if (w.rate > 0) o->machine.flops[p->work] = w.rate;
+  if (at > 0) o->machine.flops[p->work] /= dm_product_efficiency(at, at, at, true);
   return check(o);
 }

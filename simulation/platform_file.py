@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a machine for SimGrid: nodes with GPUs, joined by a fat tree.
 
-    simulation/platform.py --nodes 128 --gpus 8 --output DIR      DIR/platform.xml, DIR/hosts
+    simulation/platform_file.py --nodes 128 --gpus 8 --output DIR      DIR/platform.xml, DIR/hosts
 
 Every GPU is a host. Inside a node it has a link in each direction to a switch that does not block
 (NVLink); outside it has a network adapter of its own. Nodes stand in pods below a tree that carries
