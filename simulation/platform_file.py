@@ -52,10 +52,10 @@ def node(number, o):
 def pod(number, nodes, o):
     """Nodes below one level of switches, and the way to other pods."""
     lines = [f'<zone id="pod{number}" routing="Full">',
-             f'<zone id="way{number}" routing="Full"><router id="spine{number}"/></zone>',
-             link(f"leaf{number}", 1e15, 0, "FATPIPE")]
+             f'<zone id="way{number}" routing="Full"><router id="spine{number}"/></zone>']
     for n in nodes:
         lines += node(n, o)
+    lines.append(link(f"leaf{number}", 1e15, 0, "FATPIPE"))
     ends = [(f"node{n}", f"out{n}") for n in nodes] + [(f"way{number}", f"spine{number}")]
     lines += [route("zoneRoute", a, b, (f"leaf{number}",), (out_a, out_b))
               for a, out_a in ends for b, out_b in ends if a != b]
@@ -64,9 +64,10 @@ def pod(number, nodes, o):
 
 def tree(o):
     pods = [range(first, min(first + POD, o.nodes)) for first in range(0, o.nodes, POD)]
-    lines = ['<zone id="machine" routing="Full">', link("root", 1e15, 0, "FATPIPE")]
+    lines = ['<zone id="machine" routing="Full">']
     for number, nodes in enumerate(pods):
         lines += pod(number, nodes, o)
+    lines.append(link("root", 1e15, 0, "FATPIPE"))
     lines += [route("zoneRoute", f"pod{a}", f"pod{b}", ("root",), (f"spine{a}", f"spine{b}"))
               for a in range(len(pods)) for b in range(len(pods)) if a != b]
     return lines + ["</zone>"]

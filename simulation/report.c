@@ -68,14 +68,16 @@ static double local_rate(const sim_options *o, const dm_plan *plan) {
   return flops_of(&block) / dm_model_seconds(&model, o->problem.work, rows, cols, depth, false);
 }
 
-/* max(computing, what a node cannot avoid to receive over its adapters) + the first panel + the sum
- * over layers, as the planner predicts these. */
+/* For the ranks that the plan uses: max(computing, what a node cannot avoid to receive over its
+ * adapters) + the first panel + the sum over layers, as the planner predicts these. */
 static double bound_of(const sim_options *o, const dm_plan *plan, double computing) {
+  const int used = dm_plan_used(plan), per_node = o->machine.ranks_per_node;
+  const int nodes = (used + per_node - 1) / per_node;
   const dm_problem *p = &o->problem;
   const dm_machine *machine = &o->machine;
   const double size = (double)dm_dtype_size(p->work);
   const double memory = (double)machine->device_bytes * machine->ranks_per_node / size;
-  const double words = dm_bound_words(p->m, p->n, p->k, machine->nodes, memory);
+  const double words = dm_bound_words(p->m, p->n, p->k, nodes, memory);
   const double panels = (double)dm_range_size(dm_plan_layer(plan, 0));
   return fmax(computing, words * size / machine->network) + plan->forecast.fetch / panels +
          plan->forecast.reduce;
@@ -139,12 +141,13 @@ static void record_machine(const sim_options *o, const sim_outcome *outcome, dm_
                     dm_memory_own_peak());
 }
 
-/* What was busy for the largest part of the time, of the GPUs' units, their links, their adapters.
- */
-static void record_limit(const sim_options *o, const summary *all, dm_record *record) {
+/* What was busy for the largest part of the time, of the GPUs in use: units, links, adapters. */
+static void record_limit(const sim_options *o, const dm_run *run, const dm_plan *plan,
+                         const summary *all, dm_record *record) {
   const dm_machine *machine = &o->machine;
+  const double used = (double)dm_plan_used(plan) / run->ranks;
   const double adapter = machine->network / machine->ranks_per_node;
-  const double part[3] = {all->busy_mean / all->seconds,
+  const double part[3] = {all->busy_mean / used / all->seconds,
                           (all->received_most - all->crossed_most) / machine->link / all->seconds,
                           all->crossed_most / adapter / all->seconds};
   static const char *const names[] = {"compute", "links in a node", "network"};
@@ -162,7 +165,7 @@ static void record_result(const sim_options *o, const dm_run *run, const sim_out
   const dm_plan *plan = &outcome->plan;
   const double flops = flops_of(&o->problem), rate = flops / all->seconds;
   const double local = local_rate(o, plan), computing = flops / local / run->ranks;
-  const double bound = bound_of(o, plan, computing);
+  const double bound = bound_of(o, plan, flops / local / dm_plan_used(plan));
   dm_record_real(record, "times.multiply_s", "time", DM_SHOWN_SECONDS, all->seconds);
   dm_record_real(record, "times.exposed_s", "waiting for panels", DM_SHOWN_SECONDS, all->exposed);
   dm_record_real(record, "times.reduce_s", "summing layers", DM_SHOWN_SECONDS,
@@ -187,7 +190,7 @@ static void record_result(const sim_options *o, const dm_run *run, const sim_out
                  all->expected_crossed);
   dm_record_flag(record, "moved.as_planned", "each rank as planned", all->as_planned);
   dm_record_real(record, "moved.most_bytes", NULL, DM_SHOWN_BYTES, all->received_most);
-  record_limit(o, all, record);
+  record_limit(o, run, plan, all, record);
   dm_record_summary(record, "simulate ranks=%d grid=%dx%dx%d seconds=%.6g efficiency=%.4f",
                     run->ranks, plan->pm, plan->pn, plan->pk, all->seconds,
                     computing / all->seconds);

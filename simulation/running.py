@@ -50,5 +50,6 @@ def simulate(program, machine, words, timeout=None):
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False,
                               stdin=subprocess.DEVNULL, preexec_fn=lambda: os.nice(5))
         if done.returncode or not output.exists():
-            raise RuntimeError(" ".join(words_of(done.stdout + done.stderr)), command)
+            raise RuntimeError(" ".join(words_of(done.stdout + done.stderr)), command,
+                               f"code {done.returncode}")
         return json.loads(output.read_text())

@@ -69,8 +69,8 @@ def sizes(shape):
 def tasks(o):
     """(machine, words, what the record says of the run) of each run, small machines first."""
     rates = measured_rates(o.results)
-    nodes = [n for n in (1, 8, 32, 128, 512) if n <= o.nodes]
-    for count in nodes + ([o.nodes] if o.nodes not in nodes else []):
+    steps = [n for n in (1, 8, 32, 128, 512) if n < o.nodes] + [o.nodes]
+    for count in [o.only] if o.only else steps:
         ranks = count * o.gpus
         for scaling in o.scaling:
             for name in o.shapes:
@@ -146,6 +146,7 @@ def main():
                                  ("cases", CASES, ["plain"])):
         parser.add_argument("--" + name, type=choices(known), default=default,
                             help=f"of {','.join(known)} ({','.join(default)})")
+    parser.add_argument("--only", type=int, help="one number of nodes, in place of all up to --nodes")
     parser.add_argument("--validate", action="store_true", help="beside measured runs")
     parser.add_argument("--json", type=pathlib.Path, help="append the records to this file")
     parser.add_argument("--program", type=pathlib.Path, default=PROGRAM)
