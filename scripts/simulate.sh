@@ -10,7 +10,7 @@ source scripts/common.sh
 python=$(command -v python3)
 case " $* " in *' --help '*) exec "$python" simulation/sweep.py --help ;; esac
 scripts/packages.sh build simulation
-build_release
+build_release -DDAMIER_CUDA=AUTO
 cmake --build build/release --target damier_simulate >>build/release.log 2>&1 ||
   die "there is no simulation: SimGrid was not found (Debian: libsimgrid-dev)"
 
