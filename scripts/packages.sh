@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs the Debian or Ubuntu packages that are missing; elsewhere says what is needed.
-# usage: scripts/packages.sh [build] [test] [lint] [cluster] [mpich]
+# usage: scripts/packages.sh [build] [test] [lint] [cluster] [mpich] [simulation]
 #   build    to build and run damier     test  its tests     lint  the checks of its sources
 #   cluster  the tests on nodes of one computer, with Slurm; nothing fails where it cannot be had
+#   simulation  SimGrid, for runs on computers that are only described; likewise
 #   mpich    a second MPI, beside Open MPI, which stays what mpicc and mpirun are
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,6 +15,7 @@ test_packages=(libcmocka-dev python3 python3-numpy python3-h5py python3-jsonsche
 lint_packages=(shellcheck clang-format mandoc)
 cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 mpich_packages=(mpich libmpich-dev)
+simulation_packages=(libsimgrid-dev)
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
 
 # What must be there in the end, however it came.
@@ -31,7 +33,8 @@ for group in "${@:-build}"; do
   lint) packages+=("${lint_packages[@]}") tools+=("${lint_tools[@]}") ;;
   cluster) packages+=("${cluster_packages[@]}") ;;
   mpich) packages+=("${mpich_packages[@]}") ;;
-  *) die "no package group '$group'; there are build, test, lint, cluster and mpich" ;;
+  simulation) packages+=("${simulation_packages[@]}") ;;
+  *) die "no package group '$group'; there are build, test, lint, cluster, mpich and simulation" ;;
   esac
 done
 

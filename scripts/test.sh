@@ -116,6 +116,7 @@ if [ -n "$all" ]; then
 else
   scripts/packages.sh build test
 fi
+scripts/packages.sh simulation
 python=$(python_with_h5py)
 mkdir -p build
 

@@ -64,9 +64,14 @@ static dm_status combine(const dm_comm *comm, void *values, int64_t count, MPI_D
                          MPI_Op op) {
   const int64_t most = DM_MESSAGE_MAX / 8;
   for (int64_t at = 0; at < count; at += most) {
+    char *part = (char *)values + at * 8;
+    const int length = (int)dm_min(most, count - at);
     MPI_Request request;
-    DM_MPI(MPI_Iallreduce(MPI_IN_PLACE, (char *)values + at * 8, (int)dm_min(most, count - at),
-                          type, op, comm->mpi, &request));
+    if (!comm->waiting) { /* nobody has to be heard, and some libraries know faster ways for it */
+      DM_MPI(MPI_Allreduce(MPI_IN_PLACE, part, length, type, op, comm->mpi));
+      continue;
+    }
+    DM_MPI(MPI_Iallreduce(MPI_IN_PLACE, part, length, type, op, comm->mpi, &request));
     DM_TRY(dm_comm_finish(comm, &request, 1));
   }
   return DM_OK;

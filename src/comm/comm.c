@@ -81,17 +81,26 @@ static dm_status refuse_unconnected(void) {
                  "srun --mpi=pmix connects them (srun --mpi=list), or start them with mpirun");
 }
 
+static dm_status take_world(dm_comm **world) {
+  MPI_Comm mpi;
+  DM_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &mpi));
+  DM_TRY(wrap(mpi, world));
+  DM_TRY(refuse_old_library());
+  return refuse_singletons(*world);
+}
+
 dm_status dm_comm_start(dm_comm **world) {
   int provided;
   DM_TRY(refuse_unconnected());
   DM_MPI(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
   if (provided < MPI_THREAD_FUNNELED)
     return dm_fail(DM_E_MPI, "this MPI does not offer MPI_THREAD_FUNNELED");
-  MPI_Comm mpi;
-  DM_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &mpi));
-  DM_TRY(wrap(mpi, world));
-  DM_TRY(refuse_old_library());
-  return refuse_singletons(*world);
+  return take_world(world);
+}
+
+dm_status dm_comm_start_single(dm_comm **world) {
+  DM_MPI(MPI_Init(NULL, NULL));
+  return take_world(world);
 }
 
 void dm_comm_stop(dm_comm *world) {

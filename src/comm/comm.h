@@ -17,6 +17,9 @@ typedef struct dm_comm dm_comm;
  * copies. */
 dm_status dm_comm_start(dm_comm **world);
 
+/* The same for a program without threads of its own, with an MPI that knows none (simulation/). */
+dm_status dm_comm_start_single(dm_comm **world);
+
 /* Ends MPI; every rank must come here. */
 void dm_comm_stop(dm_comm *world);
 
@@ -93,5 +96,8 @@ dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *
 /* Moves the messages on; *done when all have arrived and left. */
 dm_status dm_messages_test(dm_messages *messages, bool *done);
 dm_status dm_messages_wait(dm_messages *messages);
+
+/* The same, but one after the other, and whoever waits is not heard meanwhile. */
+dm_status dm_messages_rest(dm_messages *messages);
 
 #endif

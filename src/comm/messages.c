@@ -66,6 +66,13 @@ dm_status dm_messages_test(dm_messages *messages, bool *done) {
   return DM_OK;
 }
 
+dm_status dm_messages_rest(dm_messages *messages) {
+  for (int i = 0; i < messages->count; i++)
+    DM_MPI(MPI_Wait(&messages->requests[i], MPI_STATUS_IGNORE));
+  messages->count = 0;
+  return DM_OK;
+}
+
 dm_status dm_messages_wait(dm_messages *messages) {
   if (messages->count > 0)
     DM_TRY(dm_comm_finish(messages->comm, messages->requests, messages->count));

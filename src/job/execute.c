@@ -1,6 +1,5 @@
 /* execute: posts every step as soon as what it waits for is done, and waits for none that nobody
  * needs yet.  The same loop runs on CPU and GPU, with and without peers. */
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -340,12 +339,11 @@ static void tell_movement(const execution *x, bool moved) {
 }
 
 /* Threads that read and write want the processor more than a loop that asks for them. */
-static void rest(const execution *x) {
+static dm_status rest(const execution *x) {
   const struct timespec moment = {.tv_nsec = 50000};
-  if (x->io > 0)
-    nanosleep(&moment, NULL);
-  else
-    sched_yield();
+  if (x->io == 0) return dm_transport_rest(x->task->transport);
+  nanosleep(&moment, NULL);
+  return DM_OK;
 }
 
 static bool multiplying(const execution *x) {
@@ -376,7 +374,7 @@ static dm_status run(execution *x) {
     tell_movement(x, moved);
     DM_TRY(dm_halt_poll(&x->halt, x->begun, finished));
     DM_TRY(tell_progress(x, &reported));
-    if (!moved && !multiplying(x)) rest(x);
+    if (!moved && !multiplying(x)) DM_TRY(rest(x));
   }
 }
 

@@ -7,7 +7,8 @@
 typedef struct host_transport {
   dm_transport base;
   dm_messages *gathers[DM_GATHERS];
-  bool busy[DM_GATHERS];
+  uint64_t posted[DM_GATHERS]; /* when: 1, 2, ...; 0: free */
+  uint64_t posts;
   int64_t received;
 } host_transport;
 
@@ -35,8 +36,15 @@ static dm_status host_open(const dm_transport_config *config, dm_transport **tra
 
 static int free_ticket(const host_transport *host) {
   for (int i = 0; i < DM_GATHERS; i++)
-    if (!host->busy[i]) return i;
+    if (!host->posted[i]) return i;
   return -1;
+}
+
+/* What PEER takes of this rank's share. */
+static const char *piece_for(const dm_gather *gather, int peer, int64_t *bytes) {
+  const int me = dm_comm_rank(gather->group);
+  *bytes = gather->given ? gather->given_bytes[peer] : gather->bytes[me];
+  return (const char *)gather->own + (gather->given ? gather->given[peer] - gather->given[me] : 0);
 }
 
 /* Receives are posted before sends, and every rank begins with its right neighbour, so that no rank
@@ -47,7 +55,7 @@ static dm_status host_post(dm_transport *transport, const dm_gather *gather, int
   *ticket = free_ticket(host);
   if (*ticket < 0) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
   dm_messages *messages = host->gathers[*ticket];
-  host->busy[*ticket] = true;
+  host->posted[*ticket] = ++host->posts;
 
   for (int i = 1; i < ranks; i++) {
     int peer = (me - i + ranks) % ranks;
@@ -55,9 +63,12 @@ static dm_status host_post(dm_transport *transport, const dm_gather *gather, int
                                gather->bytes[peer], peer, gather->tag));
     host->received += gather->bytes[peer];
   }
-  for (int i = 1; i < ranks; i++)
-    DM_TRY(dm_messages_send(messages, gather->group, gather->own, gather->bytes[me],
-                            (me + i) % ranks, gather->tag));
+  for (int i = 1; i < ranks; i++) {
+    int64_t bytes;
+    const int peer = (me + i) % ranks;
+    const char *piece = piece_for(gather, peer, &bytes);
+    DM_TRY(dm_messages_send(messages, gather->group, piece, bytes, peer, gather->tag));
+  }
 
   char *place = (char *)gather->slot + gather->offset[me];
   if (place != gather->own && gather->bytes[me] > 0)
@@ -68,8 +79,16 @@ static dm_status host_post(dm_transport *transport, const dm_gather *gather, int
 static dm_status host_test(dm_transport *transport, int ticket, bool *done) {
   host_transport *host = (host_transport *)transport;
   DM_TRY(dm_messages_test(host->gathers[ticket], done));
-  if (*done) host->busy[ticket] = false;
+  if (*done) host->posted[ticket] = 0;
   return DM_OK;
+}
+
+dm_status dm_host_rest(dm_transport *transport) {
+  host_transport *host = (host_transport *)transport;
+  int oldest = -1;
+  for (int i = 0; i < DM_GATHERS; i++)
+    if (host->posted[i] && (oldest < 0 || host->posted[i] < host->posted[oldest])) oldest = i;
+  return oldest < 0 ? DM_OK : dm_messages_rest(host->gathers[oldest]);
 }
 
 static int64_t host_received(const dm_transport *transport) {

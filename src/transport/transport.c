@@ -1,5 +1,6 @@
 #include "transport/transport.h"
 
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -65,6 +66,12 @@ dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, in
 
 dm_status dm_transport_test(dm_transport *transport, int ticket, bool *done) {
   return transport->ops->test(transport, ticket, done);
+}
+
+dm_status dm_transport_rest(dm_transport *transport) {
+  if (transport->ops->rest) return transport->ops->rest(transport);
+  sched_yield();
+  return DM_OK;
 }
 
 int64_t dm_transport_received(const dm_transport *transport) {

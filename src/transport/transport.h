@@ -48,6 +48,7 @@ typedef struct dm_transport_ops {
   bool (*drained)(const dm_transport *transport, int share, uint64_t times); /* (optional) */
   dm_status (*post)(dm_transport *transport, const dm_gather *gather, int *ticket);
   dm_status (*test)(dm_transport *transport, int ticket, bool *done);
+  dm_status (*rest)(dm_transport *transport);         /* (optional) */
   int64_t (*received)(const dm_transport *transport); /* bytes from other ranks so far */
   int64_t (*crossed)(const dm_transport *transport);  /* (optional) of them from other nodes */
 } dm_transport_ops;
@@ -107,6 +108,10 @@ dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, in
 
 /* Moves all gathers on; *done frees the ticket. */
 dm_status dm_transport_test(dm_transport *transport, int ticket, bool *done);
+
+/* Nothing can be done until something arrives: lets others go on.  May return before, and, of a
+ * transport of the simulation, not earlier than some gather under way is done. */
+dm_status dm_transport_rest(dm_transport *transport);
 
 /* Bytes from other ranks so far, and those of them that are known to be from other nodes. */
 int64_t dm_transport_received(const dm_transport *transport);

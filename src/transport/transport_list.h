@@ -13,6 +13,11 @@ extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */
 extern const dm_transport_ops dm_transport_ipc_host; /* two_level.c */
 extern const dm_transport_ops dm_transport_cuda_mpi; /* absent.c */
 
+/* Waits until the gather that HOST, a transport of dm_transport_host, was asked for first is done;
+ * at once where none is under way.  For a program whose ranks need not be heard while they wait
+ * (simulation/).  (host.c) */
+dm_status dm_host_rest(dm_transport *host);
+
 /* Not in the list of all: GPU memory by way of the host, between the nodes of ipc+host.  It needs
  * config.mover, and moves no piece of a rank to itself.  (staged.c) */
 extern const dm_transport_ops dm_transport_staged;

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Simulates multiplications on nodes with GPUs: scaling curves to thousands of them, in minutes.
+# usage: scripts/simulate.sh [OPTION...]        scripts/simulate.sh --help lists them
+#        scripts/simulate.sh --nodes 8 --shapes square --scaling strong     one curve, in a minute
+#        scripts/simulate.sh --record           everything in docs/results/simulated.jsonl
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+
+python=$(command -v python3)
+case " $* " in *' --help '*) exec "$python" simulation/sweep.py --help ;; esac
+scripts/packages.sh build simulation
+build_release -DDAMIER_CUDA=AUTO
+cmake --build build/release --target damier_simulate >>build/release.log 2>&1 ||
+  die "there is no simulation: SimGrid was not found (Debian: libsimgrid-dev)"
+
+if [ "${1-}" != --record ]; then
+  exec "$python" simulation/sweep.py "$@"
+fi
+records=build/simulated.jsonl
+rm -f "$records"
+sweep() { "$python" simulation/sweep.py --json "$records" "$@"; }
+sweep --validate
+sweep --nodes 128 --plans choice
+sweep --nodes 128 --plans 2d,3d --shapes square
+sweep --nodes 128 --plans choice --shapes square --cases slow-down,slow-nic,no-overlap
+sweep --only 512 --plans choice --shapes square
+keep_records "$records" docs/results/simulated.jsonl

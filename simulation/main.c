@@ -1,0 +1,128 @@
+/* The multiplication of the real program, on a machine that SimGrid simulates: its planner, its
+ * loop over the steps, its transport through MPI.  Products take modelled time, matrices are
+ * absent. */
+#include <simgrid/engine.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "carrier.h"
+#include "core/element.h"
+#include "job/task.h"
+#include "modelled.h"
+#include "options.h"
+#include "report.h"
+
+/* Nodes are what the machine says: to SMPI every GPU is a host of its own. */
+static dm_status find_nodes(const sim_options *options, dm_run *run) {
+  const int per_node = options->machine.ranks_per_node;
+  run->ranks = dm_comm_size(run->world);
+  if (run->ranks != options->machine.nodes * per_node)
+    return dm_fail(DM_E_USAGE, "%d ranks for %d nodes of %d GPUs", run->ranks,
+                   options->machine.nodes, per_node);
+  run->nodes = options->machine.nodes;
+  DM_TRY(dm_comm_split(run->world, run->rank / per_node, run->rank, &run->near));
+  run->local_rank = dm_comm_rank(run->near);
+  run->local_ranks = per_node;
+  return DM_OK;
+}
+
+/* Of the planner's width if it leaves few enough panels. */
+static dm_status choose(const sim_options *o, int ranks, sim_outcome *outcome) {
+  dm_wishes wishes = o->wishes;
+  dm_plan *plan = &outcome->plan;
+  const double begin = sim_real_seconds();
+  DM_TRY(dm_plan_choose(&o->problem, &o->machine, ranks, &wishes, plan));
+  outcome->planning = sim_real_seconds() - begin;
+  const int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
+  if (longest <= o->most_panels) return DM_OK;
+  const int64_t wider = (longest + o->most_panels - 1) / o->most_panels;
+  wishes.panel = plan->kb * wider;
+  wishes.pm = plan->pm;
+  wishes.pn = plan->pn;
+  wishes.pk = plan->pk;
+  return dm_plan_choose(&o->problem, &o->machine, ranks, &wishes, plan);
+}
+
+/* From 0 to 1, from the seed and the rank alone. */
+static double chance(const sim_options *o, int rank) {
+  return (double)(dm_mix(dm_mix(o->seed) + (uint64_t)rank) >> 11) * 0x1p-53;
+}
+
+static dm_model model_of(const sim_options *o, int rank) {
+  const dm_machine *machine = &o->machine;
+  return (dm_model){.flops = machine->flops[o->problem.work],
+                    .memory = machine->memory,
+                    .latency = machine->latency,
+                    .slow_down = o->slow_down * chance(o, rank),
+                    .device_bytes = machine->device_bytes};
+}
+
+static sim_ports ports_of(const sim_options *o, int rank, int ranks) {
+  const dm_machine *machine = &o->machine;
+  sim_ports ports = {machine->link, machine->network / machine->ranks_per_node};
+  if (rank == ranks / 2) ports.between *= o->slow_nic;
+  return o->ports ? ports : (sim_ports){0};
+}
+
+static dm_status multiply(dm_task *task, sim_outcome *outcome) {
+  const dm_task_calls none = {0};
+  DM_TRY(dm_comm_barrier(task->run->world));
+  const double begin = simgrid_get_clock();
+  DM_TRY(dm_execute(task, DM_PRODUCTS, &none));
+  outcome->products = simgrid_get_clock() - begin;
+  outcome->exposed = task->run->trace.exposed[DM_ROW_TRANSPORT];
+  if (task->plan->pk > 1) DM_TRY(dm_execute(task, 1u << DM_STEP_REDUCE, &none));
+  outcome->seconds = simgrid_get_clock() - begin;
+  outcome->received = dm_transport_received(task->transport);
+  outcome->crossed = dm_transport_crossed(task->transport);
+  outcome->busy = dm_modelled_busy(task->backend);
+  return DM_OK;
+}
+
+static dm_status simulate(const sim_options *o, dm_run *run) {
+  sim_outcome outcome = {.begun = sim_real_seconds()};
+  dm_status status = run->rank == 0 ? choose(o, run->ranks, &outcome) : DM_OK;
+  DM_TRY(dm_comm_agree(run->world, status));
+  DM_TRY(dm_comm_broadcast(run->world, &outcome.plan, sizeof outcome.plan, 0));
+  const dm_model model = model_of(o, run->rank);
+  dm_backend *backend;
+  DM_TRY(dm_comm_agree(run->world, dm_modelled_open(&model, &backend)));
+  const sim_ports ports = ports_of(o, run->rank, run->ranks);
+  DM_TRY(dm_comm_agree(run->world, sim_ports_set(run->rank, run->ranks, ports)));
+  dm_task task;
+  DM_TRY(dm_task_open(run, &outcome.plan, backend, &dm_transport_carrier, &task));
+  DM_TRY(dm_comm_agree(run->world, multiply(&task, &outcome)));
+  status = sim_report(o, run, &outcome);
+  dm_task_close(&task);
+  dm_backend_close(backend);
+  return dm_comm_agree(run->world, status);
+}
+
+/* What fails before the ranks agree on it fails alike on all of them. */
+static int finish(dm_run *run, dm_status status) {
+  const int code = status ? (int)status->code : 0;
+  if (status && run->rank == 0) {
+    fprintf(stderr, "simulate: error: %s\n", status->message);
+    if (status->hint[0]) fprintf(stderr, "  %s\n", status->hint);
+  }
+  dm_status_free(status);
+  dm_comm_free(run->near);
+  if (run->world) dm_comm_stop(run->world);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  sim_options options;
+  dm_run run = {.log = {.out = stderr, .level = DM_LOG_WARNING}};
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+    fputs(sim_options_help, stdout);
+    return 0;
+  }
+  dm_status status = dm_comm_start_single(&run.world);
+  if (status) return finish(&run, status);
+  run.rank = run.log.rank = dm_comm_rank(run.world);
+  status = sim_options_read(argc, argv, &options);
+  if (!status) status = find_nodes(&options, &run);
+  if (!status) status = simulate(&options, &run);
+  return finish(&run, status);
+}

@@ -1,0 +1,217 @@
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/buffer.h"
+#include "job/record.h"
+#include "modelled.h"
+#include "plan/bound.h"
+#include "volume.h"
+
+/* The name in brackets is the function, not SMPI's macro. */
+double sim_real_seconds(void) {
+  struct timespec time;
+  (clock_gettime)(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Over all ranks. */
+typedef struct summary {
+  double seconds, products, exposed, busy_most; /* of the rank that has most */
+  double busy_mean;
+  double received, received_most, crossed, crossed_most; /* bytes */
+  double expected, expected_crossed;                     /* by the plan, with padded rows */
+  bool as_planned;                                       /* on each rank, to the byte */
+} summary;
+
+static dm_status sum_up(const dm_run *run, const sim_outcome *o, summary *all) {
+  double most[6] = {o->seconds, o->products,         o->exposed,
+                    o->busy,    (double)o->received, (double)o->crossed};
+  double busy = o->busy;
+  const sim_volume volume = sim_volume_of(&o->plan, run->rank, run->local_ranks);
+  const bool differs = o->received != volume.received || o->crossed != volume.crossed;
+  int64_t bytes[5] = {o->received, o->crossed, volume.received, volume.crossed, differs};
+  DM_TRY(dm_comm_max_f64(run->world, most, 6));
+  DM_TRY(dm_comm_sum_f64(run->world, &busy, 1));
+  DM_TRY(dm_comm_sum_i64(run->world, bytes, 5));
+  *all = (summary){.seconds = most[0],
+                   .products = most[1],
+                   .exposed = most[2],
+                   .busy_most = most[3],
+                   .busy_mean = busy / run->ranks,
+                   .received = (double)bytes[0],
+                   .received_most = most[4],
+                   .crossed = (double)bytes[1],
+                   .crossed_most = most[5],
+                   .expected = (double)bytes[2],
+                   .expected_crossed = (double)bytes[3],
+                   .as_planned = bytes[4] == 0};
+  return DM_OK;
+}
+
+static double flops_of(const dm_problem *p) {
+  return (dm_dtype_is_complex(p->work) ? 8.0 : 2.0) * (double)p->m * (double)p->n * (double)p->k;
+}
+
+/* Operations per second of one GPU that multiplies its block of C in one call. */
+static double local_rate(const sim_options *o, const dm_plan *plan) {
+  const dm_model model = {.flops = o->machine.flops[o->problem.work],
+                          .memory = o->machine.memory,
+                          .latency = o->machine.latency};
+  const int64_t rows = dm_range_size(dm_plan_rows(plan, 0, 0));
+  const int64_t cols = dm_range_size(dm_plan_cols(plan, 0, 0));
+  const int64_t depth = dm_range_size(dm_plan_layer_k(plan, 0));
+  const dm_problem block = {.m = rows, .n = cols, .k = depth, .work = o->problem.work};
+  return flops_of(&block) / dm_model_seconds(&model, o->problem.work, rows, cols, depth, false);
+}
+
+/* For the ranks that the plan uses: max(computing, what a node cannot avoid to receive over its
+ * adapters) + the first panel + the sum over layers, as the planner predicts these. */
+static double bound_of(const sim_options *o, const dm_plan *plan, double computing) {
+  const int used = dm_plan_used(plan), per_node = o->machine.ranks_per_node;
+  const int nodes = (used + per_node - 1) / per_node;
+  const dm_problem *p = &o->problem;
+  const dm_machine *machine = &o->machine;
+  const double size = (double)dm_dtype_size(p->work);
+  const double memory = (double)machine->device_bytes * machine->ranks_per_node / size;
+  const double words = dm_bound_words(p->m, p->n, p->k, nodes, memory);
+  const double panels = (double)dm_range_size(dm_plan_layer(plan, 0));
+  return fmax(computing, words * size / machine->network) + plan->forecast.fetch / panels +
+         plan->forecast.reduce;
+}
+
+static void record_setup(const sim_options *o, const dm_run *run, const sim_outcome *outcome,
+                         dm_record *record) {
+  const dm_problem *p = &o->problem;
+  const dm_machine *machine = &o->machine;
+  const dm_plan *plan = &outcome->plan;
+  char recipe[200];
+  dm_plan_recipe(plan, recipe);
+  dm_record_text(record, "problem.shape", "m x n x k", "%lld x %lld x %lld", (long long)p->m,
+                 (long long)p->n, (long long)p->k);
+  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
+  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
+  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
+  dm_record_text(record, "problem.work", "type", "%s", dm_dtype_name(p->work));
+  dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
+  dm_record_text(record, "machine.backend", NULL, "modelled");
+  dm_record_text(record, "machine.device", "GPU", "%s", machine->name);
+  dm_record_integer(record, "machine.nodes", "nodes", DM_SHOWN_PLAIN, machine->nodes);
+  dm_record_integer(record, "machine.ranks", "ranks", DM_SHOWN_PLAIN, run->ranks);
+  dm_record_text(record, "plan.recipe", "plan", "%s", recipe);
+  dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
+  dm_record_text(record, "plan.box", "box of a node", "%dx%dx%d", plan->qm, plan->qn, plan->qk);
+  dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
+  dm_record_integer(record, "plan.panels_per_layer", "panels", DM_SHOWN_PLAIN,
+                    dm_range_size(dm_plan_layer(plan, 0)));
+  dm_record_flag(record, "plan.overlap", NULL, plan->overlap);
+  dm_record_flag(record, "plan.in_place", NULL, plan->in_place);
+  dm_record_integer(record, "plan.device_bytes", "memory of a GPU", DM_SHOWN_BYTES,
+                    plan->device_bytes);
+  dm_record_real(record, "forecast.total_s", "predicted", DM_SHOWN_SECONDS, plan->forecast.total);
+  dm_record_real(record, "forecast.gemm_s", NULL, DM_SHOWN_SECONDS, plan->forecast.gemm);
+  dm_record_real(record, "forecast.fetch_s", NULL, DM_SHOWN_SECONDS, plan->forecast.fetch);
+  dm_record_real(record, "forecast.exposed_s", NULL, DM_SHOWN_SECONDS, plan->forecast.exposed);
+  dm_record_real(record, "forecast.reduce_s", NULL, DM_SHOWN_SECONDS, plan->forecast.reduce);
+}
+
+static void record_machine(const sim_options *o, const sim_outcome *outcome, dm_record *record) {
+  const dm_machine *machine = &o->machine;
+  dm_record_text(record, "simulated.platform", NULL, "%s", o->platform);
+  dm_record_text(record, "simulated.network", NULL, "%s", o->ports ? "ports" : "flows");
+  dm_record_integer(record, "simulated.gpus_per_node", NULL, DM_SHOWN_PLAIN,
+                    machine->ranks_per_node);
+  dm_record_real(record, "simulated.gpu_flops", NULL, DM_SHOWN_FLOPS,
+                 machine->flops[o->problem.work]);
+  dm_record_real(record, "simulated.gpu_memory_Bps", NULL, DM_SHOWN_RATE, machine->memory);
+  dm_record_real(record, "simulated.link_Bps", NULL, DM_SHOWN_RATE, machine->link);
+  dm_record_real(record, "simulated.node_network_Bps", NULL, DM_SHOWN_RATE, machine->network);
+  dm_record_real(record, "simulated.launch_s", NULL, DM_SHOWN_SECONDS, machine->latency);
+  dm_record_real(record, "simulated.slow_down", NULL, DM_SHOWN_PLAIN, o->slow_down);
+  dm_record_real(record, "simulated.slow_nic", NULL, DM_SHOWN_PLAIN, o->slow_nic);
+  dm_record_integer(record, "simulated.seed", NULL, DM_SHOWN_PLAIN, (int64_t)o->seed);
+  dm_record_real(record, "simulated.planning_s", "planning took", DM_SHOWN_SECONDS,
+                 outcome->planning);
+  dm_record_real(record, "simulated.real_s", "simulating took", DM_SHOWN_SECONDS,
+                 sim_real_seconds() - outcome->begun);
+  dm_record_integer(record, "simulated.process_bytes", "memory of the simulation", DM_SHOWN_BYTES,
+                    dm_memory_own_peak());
+}
+
+/* What was busy for the largest part of the time, of the GPUs in use: units, links, adapters. */
+static void record_limit(const sim_options *o, const dm_run *run, const dm_plan *plan,
+                         const summary *all, dm_record *record) {
+  const dm_machine *machine = &o->machine;
+  const double used = (double)dm_plan_used(plan) / run->ranks;
+  const double adapter = machine->network / machine->ranks_per_node;
+  const double part[3] = {all->busy_mean / used / all->seconds,
+                          (all->received_most - all->crossed_most) / machine->link / all->seconds,
+                          all->crossed_most / adapter / all->seconds};
+  static const char *const names[] = {"compute", "links in a node", "network"};
+  int most = 0;
+  for (int i = 1; i < 3; i++)
+    if (part[i] > part[most]) most = i;
+  dm_record_real(record, "simulated.of_compute", "GPUs busy", DM_SHOWN_PLAIN, part[0]);
+  dm_record_real(record, "simulated.of_links", "links busy", DM_SHOWN_PLAIN, part[1]);
+  dm_record_real(record, "simulated.of_network", "adapters busy", DM_SHOWN_PLAIN, part[2]);
+  dm_record_text(record, "bound.total", "limited by", "%s", names[most]);
+}
+
+static void record_result(const sim_options *o, const dm_run *run, const sim_outcome *outcome,
+                          const summary *all, dm_record *record) {
+  const dm_plan *plan = &outcome->plan;
+  const double flops = flops_of(&o->problem), rate = flops / all->seconds;
+  const double local = local_rate(o, plan), computing = flops / local / run->ranks;
+  const double bound = bound_of(o, plan, flops / local / dm_plan_used(plan));
+  dm_record_real(record, "times.multiply_s", "time", DM_SHOWN_SECONDS, all->seconds);
+  dm_record_real(record, "times.exposed_s", "waiting for panels", DM_SHOWN_SECONDS, all->exposed);
+  dm_record_real(record, "times.reduce_s", "summing layers", DM_SHOWN_SECONDS,
+                 all->seconds - all->products);
+  dm_record_real(record, "times.gemm_s", "multiplying", DM_SHOWN_SECONDS, all->busy_most);
+  dm_record_real(record, "times.bound_s", "bound", DM_SHOWN_SECONDS, bound);
+  dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS, rate);
+  dm_record_real(record, "rates.per_device_flops", "rate of a GPU", DM_SHOWN_FLOPS,
+                 rate / run->ranks);
+  dm_record_real(record, "rates.of_library", "efficiency", DM_SHOWN_PLAIN,
+                 computing / all->seconds);
+  dm_record_real(record, "rates.of_bound", "bound / time", DM_SHOWN_PLAIN, bound / all->seconds);
+  dm_record_real(record, "moved.between_ranks_bytes", "moved", DM_SHOWN_BYTES, all->received);
+  dm_record_real(record, "moved.planned_bytes", "planned", DM_SHOWN_BYTES,
+                 plan->received_bytes_total);
+  dm_record_real(record, "moved.between_nodes_bytes", "between nodes", DM_SHOWN_BYTES,
+                 all->crossed);
+  dm_record_real(record, "moved.planned_between_nodes_bytes", "planned", DM_SHOWN_BYTES,
+                 plan->between_nodes_bytes);
+  dm_record_real(record, "moved.padded_bytes", NULL, DM_SHOWN_BYTES, all->expected);
+  dm_record_real(record, "moved.padded_between_nodes_bytes", NULL, DM_SHOWN_BYTES,
+                 all->expected_crossed);
+  dm_record_flag(record, "moved.as_planned", "each rank as planned", all->as_planned);
+  dm_record_real(record, "moved.most_bytes", NULL, DM_SHOWN_BYTES, all->received_most);
+  record_limit(o, run, plan, all, record);
+  dm_record_summary(record, "simulate ranks=%d grid=%dx%dx%d seconds=%.6g efficiency=%.4f",
+                    run->ranks, plan->pm, plan->pn, plan->pk, all->seconds,
+                    computing / all->seconds);
+}
+
+static dm_status write_record(const sim_options *o, const dm_run *run, const sim_outcome *outcome,
+                              const summary *all, dm_record *record) {
+  record_setup(o, run, outcome, record);
+  record_result(o, run, outcome, all, record);
+  record_machine(o, outcome, record);
+  if (!o->json || strcmp(o->json, "-") != 0) dm_record_print(record, stdout);
+  return o->json ? dm_record_write_json(record, o->json) : DM_OK;
+}
+
+dm_status sim_report(const sim_options *o, const dm_run *run, const sim_outcome *outcome) {
+  summary all;
+  dm_record *record;
+  DM_TRY(sum_up(run, outcome, &all));
+  if (run->rank > 0) return DM_OK;
+  DM_TRY(dm_record_new("simulate", run->command, &record));
+  dm_status status = write_record(o, run, outcome, &all, record);
+  dm_record_free(record);
+  return status;
+}

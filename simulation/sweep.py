@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Scaling curves of simulated machines; scripts/simulate.sh builds what they need and starts this.
+
+    scripts/simulate.sh --nodes 128                      everything to 1024 GPUs, in minutes
+    scripts/simulate.sh --shapes square --types bf16 --scaling strong --nodes 512
+    scripts/simulate.sh --validate                       the runs of docs/results/links.jsonl
+
+Rates of products are those measured on one GPU (docs/results/gpu.jsonl).
+"""
+import argparse
+import concurrent.futures
+import copy
+import json
+import math
+import os
+import pathlib
+import sys
+
+import platform_file
+from running import ROOT, simulate
+
+PROGRAM = ROOT / "build" / "release" / "damier_simulate"
+STRONG = {"square": (100000, 100000, 100000), "largeK": (17408, 17408, 1000000),
+          "largeM": (1000000, 17408, 17408), "flat": (200000, 200000, 5000)}
+CASES = {"plain": ([], 1.0), "slow-down": (["--slow-down", "0.05"], 1.0), "slow-nic": ([], 0.5),
+         "no-overlap": (["--no-overlap"], 1.0)}
+MOST_PANELS = 16  # of a layer, so that large machines take minutes
+
+
+def rounded(size):
+    return max(512, round(size / 512) * 512)
+
+
+def weak(shape, ranks):
+    """As much memory of each GPU as on one node."""
+    m, n, k = STRONG[shape]
+    more, side = ranks / 8, math.sqrt(ranks / 8)
+    if shape == "largeK":
+        return m, n, rounded(k * more)
+    if shape == "largeM":
+        return rounded(m * more), n, k
+    return rounded(m * side), rounded(n * side), k if shape == "flat" else rounded(k * side)
+
+
+def measured_rates(results):
+    """Operations per second of one GPU, and the size at which they were measured, by type."""
+    rates = {}
+    for line in (results / "gpu.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        kind = "tf32" if "tf32" in record["problem"]["types"] else record["problem"]["work"]
+        rates.setdefault(kind, (record["rates"]["multiply_flops"], record["problem"]["m"]))
+    return rates
+
+
+def rate_words(rates, kind):
+    rate, size = rates[kind]
+    return ["--type", "f32" if kind == "tf32" else kind, "--rate", f"{rate:.6g}", "--rate-at", size]
+
+
+def plan_words(plan, ranks):
+    layers = {"2d": 1, "3d": 2 ** max(1, round(math.log2(ranks) / 3))}
+    return ["--grid", f"0x0x{layers[plan]}"] if plan in layers else []
+
+
+def sizes(shape):
+    return [word for name, size in zip("mnk", shape) for word in ("--" + name, size)]
+
+
+def tasks(o):
+    """(machine, words, what the record says of the run) of each run, small machines first."""
+    rates = measured_rates(o.results)
+    steps = [n for n in (1, 8, 32, 128, 512) if n < o.nodes] + [o.nodes]
+    for count in [o.only] if o.only else steps:
+        ranks = count * o.gpus
+        for scaling in o.scaling:
+            for name in o.shapes:
+                shape = STRONG[name] if scaling == "strong" else weak(name, ranks)
+                for kind in o.types:
+                    for plan in o.plans:
+                        for case in o.cases:
+                            words, slow_nic = CASES[case]
+                            machine = copy.copy(o)
+                            machine.nodes, machine.slow_nic = count, slow_nic
+                            words = [*sizes(shape), *rate_words(rates, kind), *plan_words(plan, ranks),
+                                     *words, "--most-panels", MOST_PANELS]
+                            yield machine, words, {"scaling": scaling, "shape": name, "plan": plan,
+                                                   "case": case}
+
+
+def validation(o):
+    """The runs on several GPUs of one node that were measured, as they were planned."""
+    rates = measured_rates(o.results)
+    for file in ("gpu.jsonl", "links.jsonl"):
+        for line in (o.results / file).read_text().splitlines():
+            r = json.loads(line)
+            kind = "tf32" if "tf32" in r["problem"]["types"] else r["problem"]["work"]
+            if r["machine"]["nodes"] > 1 or r["bench"]["from"] != "device memory":
+                continue
+            if file == "gpu.jsonl" and kind not in ("f64", "bf16", "tf32"):
+                continue
+            machine = copy.copy(o)
+            machine.nodes, machine.gpus, machine.slow_nic = 1, r["machine"]["ranks"], 1.0
+            p = r["problem"]
+            words = [*sizes((p["m"], p["n"], p["k"])), *rate_words(rates, kind), "--grid",
+                     r["plan"]["grid"], "--panel", r["plan"]["panel"]]
+            yield machine, words, {"measured_s": r["times"]["multiply_median_s"],
+                                   "measured_products_s": r["times"].get("local_median_s"),
+                                   "measured_git": r["git"], "measured_type": kind}
+
+
+def run(program, task):
+    machine, words, about = task
+    record = simulate(program, machine, words)
+    record["command"] = "damier_simulate " + record["command"]
+    record["simulated"].update(about)
+    return record
+
+
+def say(record):
+    s = record["simulated"]
+    name = " ".join(str(s[key]) for key in ("scaling", "shape", "plan", "case") if key in s)
+    error = f", {record['times']['multiply_s'] / s['measured_s'] - 1:+.1%} of measured" \
+        if "measured_s" in s else ""
+    print(f"{record['machine']['ranks']:5} GPUs {name} {record['problem']['work']}: "
+          f"{record['plan']['grid']}, {record['times']['multiply_s']:.4g} s, "
+          f"efficiency {record['rates']['of_library']:.3f}, {record['bound']['total']}{error} "
+          f"[{s['real_s']:.0f} s]", flush=True)
+
+
+def choices(known):
+    def read(text):
+        words = text.split(",")
+        if not set(words) <= set(known):
+            raise argparse.ArgumentTypeError(f"of {', '.join(known)}, not {text}")
+        return words
+    return read
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    platform_file.add_options(parser)
+    parser.set_defaults(network="ports")
+    for name, known, default in (("shapes", STRONG, list(STRONG)), ("types", ("f64", "bf16", "tf32"), ["f64", "bf16"]),
+                                 ("scaling", ("strong", "weak"), ["strong", "weak"]),
+                                 ("plans", ("choice", "2d", "3d"), ["choice", "2d", "3d"]),
+                                 ("cases", CASES, ["plain"])):
+        parser.add_argument("--" + name, type=choices(known), default=default,
+                            help=f"of {','.join(known)} ({','.join(default)})")
+    parser.add_argument("--only", type=int, help="one number of nodes, in place of all up to --nodes")
+    parser.add_argument("--validate", action="store_true", help="beside measured runs")
+    parser.add_argument("--json", type=pathlib.Path, help="append the records to this file")
+    parser.add_argument("--program", type=pathlib.Path, default=PROGRAM)
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "docs" / "results")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    o = parser.parse_args()
+    failed = []
+    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        waiting = [pool.submit(run, o.program, task) for task in (validation(o) if o.validate else tasks(o))]
+        for future in waiting:
+            try:
+                record = future.result()
+            except RuntimeError as error:
+                failed.append(error)
+                print(f"left out: {error.args[0]}", flush=True)
+                continue
+            say(record)
+            if o.json:
+                with o.json.open("a") as file:
+                    file.write(json.dumps(record, separators=(",", ":")) + "\n")
+    # A plan that somebody asked for may not fit.
+    bugs = [error for error in failed if "needs" not in error.args[0]]
+    for error in bugs:
+        print(" ".join(error.args[1]), file=sys.stderr)
+    sys.exit(len(bugs) > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,15 @@
+/* volume: what one rank is to receive, told from the plan alone. */
+#ifndef SIMULATION_VOLUME_H
+#define SIMULATION_VOLUME_H
+
+#include "plan/plan.h"
+
+/* Bytes with rows as they lie on a GPU, padded to 16 bytes; and those of them from other nodes,
+ * which hold PER_NODE consecutive ranks. */
+typedef struct sim_volume {
+  int64_t received, crossed;
+} sim_volume;
+
+sim_volume sim_volume_of(const dm_plan *plan, int rank, int per_node);
+
+#endif
