@@ -1,5 +1,6 @@
 /* ranks: 1 2 3 4 6.  The last panels, strip by strip of C: the sums are those of a product in one
- * go, and every row is stored once, when all of it is there. */
+ * go, and every row is stored once, when all of it is there; a rank that cannot store ends with
+ * all. */
 #include "job/last_strips.h"
 #include "product.h"
 
@@ -9,6 +10,7 @@ typedef struct storage {
   rank_test *test;
   char *rows; /* what was stored, row after row */
   int64_t stored, asked, reports;
+  bool fails; /* behind the first strip */
 } storage;
 
 static int64_t row_bytes(const dm_task *task) {
@@ -18,6 +20,7 @@ static int64_t row_bytes(const dm_task *task) {
 static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) {
   storage *s = context;
   const int64_t bytes = row_bytes(task);
+  if (s->fails && rows.begin > 0) return dm_fail(DM_E_IO, "no room");
   CHECK(s->test, rows.begin == s->stored, "rows from %lld, %lld are stored", (long long)rows.begin,
         (long long)s->stored);
   *done = ++s->asked % ASKED == 0;
@@ -66,6 +69,32 @@ static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int s
   product_close(&p);
 }
 
+static void fail_on(rank_test *test, int rank, int pm) {
+  dm_wishes wishes = {.pm = pm, .pn = test->run.ranks / pm, .pk = 1};
+  dm_machine machine;
+  dm_machine_stated(NULL, 1, &machine);
+  machine.ranks_per_node = test->run.ranks;
+  machine.windows = true;
+  const dm_problem problem = product_problem(300, 40, 200, DM_F64);
+  product p = product_open_on(test, &machine, problem, wishes, DM_INTEGER, 6);
+  product_fill(&p);
+  p.plan.strips = 5;
+  p.plan.stretch = 1;
+  test->run.stop.on = true;
+  storage s = {.test = test, .fails = test->run.rank == rank};
+  s.rows = memory_of(test, p.task.c.rows * row_bytes(&p.task));
+  const dm_task_calls calls = {
+      .context = &s, .store = store, .progress = progress, .may_stop = true};
+  product_run(&p, DM_PRODUCTS);
+  dm_status status = dm_multiply_last_strips(&p.task, &calls);
+  CHECK(test, status && status->agreed && status->code == DM_E_IO && status->rank == rank,
+        "rank %d fails: %s", rank, status ? status->message : "no error");
+  dm_status_free(status);
+  test->run.stop.on = false;
+  free(s.rows);
+  product_close(&p);
+}
+
 int main(void) {
   rank_test test = rank_test_start();
   const int ranks = test.run.ranks;
@@ -79,5 +108,6 @@ int main(void) {
         }
   }
   compare(&test, product_problem(3, 2, 1, DM_F32), (dm_wishes){.pk = 1}, 8, 1);
+  for (int rank = 0; rank < ranks; rank++) fail_on(&test, rank, ranks % 2 ? 1 : 2);
   return rank_test_end(&test);
 }
