@@ -327,6 +327,13 @@ static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
   return c->written == c->tiles;
 }
 
+/* What cannot be removed is left over, and no reason to refuse a result. */
+static void remove_journal(dm_checkpoint *c) {
+  dm_status status = dm_journal_remove(c->journal);
+  if (status) dm_log_line(&c->run->log, DM_LOG_WARNING, "%s", status->message);
+  dm_status_free(status);
+}
+
 static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (status && keep_part && is_to_be_packed(c, status))
     return dm_hint(status,
@@ -336,8 +343,7 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (status && kept > 0 && !keep_part) return tell_kept(c, status, kept);
   if (status && c->created && !keep_part) dm_output_discard(&c->file);
   /* What was not even understood is not this run's to remove. */
-  if (c->journal && (c->begun || !dm_journal_existed(c->journal)))
-    status = dm_status_first(status, dm_journal_remove(c->journal));
+  if (c->journal && (c->begun || !dm_journal_existed(c->journal))) remove_journal(c);
   return status;
 }
 

@@ -106,6 +106,8 @@ class Output:
             raise running.Failure(f"{what}: exit {code}, wanted {codes}\n{err[-1500:]}")
         if seconds > SECONDS:
             raise running.Failure(f"{what}: took {seconds:.0f} s")
+        if code == 4 and ("MPI_ABORT" in err or err.count("damier: error") != 1):
+            raise running.Failure(f"{what}: the ranks did not end together\n{err[-1500:]}")
         if code == 0 or self.path().exists():
             self.expect_whole(what)
         else:

@@ -20,7 +20,7 @@ from running import environment, run  # pylint: disable=wrong-import-position
 SIZE, HEADER, RECORD = 2600, 1 << 16, 64
 LIMIT = 40  # MiB above what the process takes: several tiles, A and B in their files
 BAR = re.compile(r"multiplying \[([=#.]{30})\] +(\d+) %( \((\d+) % were there\))?, ([^\r]*) left")
-RATES = re.compile(r"([\d.]+ [GT]FLOP/s)(, reads [\d.]+ [kMG]?B/s)?(, writes [\d.]+ [kMG]?B/s)?, ([\d.]+ (ms|s)|\?)$")
+RATES = re.compile(r"([\d.]+ [kMGT]?FLOP/s)(, reads [\d.]+ [kMG]?B/s)?(, writes [\d.]+ [kMG]?B/s)?, ([\d.]+ (us|ms|s)|\?)$")
 LINE = re.compile(r"^damier: multiplying (\d+) %( \((\d+) % were there\))?, (.*) left$", re.M)
 
 
@@ -70,7 +70,7 @@ def check_bars(text, before):
     assert any("reads" in b[5] for b in bars), "nothing is read"
     assert any("writes" in b[5] for b in bars), "nothing is written"
     rates = [RATES.search(b[5])[1].split() for b in bars if b[5] != "?"]
-    return [float(number) * (1000 if unit == "TFLOP/s" else 1) for number, unit in rates]
+    return [float(number) * {"T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3}.get(unit[0], 1) for number, unit in rates]
 
 
 def stop_after(terminal, journal, records):
@@ -102,7 +102,7 @@ def main():
         assert code == 0, text
         record = json.loads(report.read_text().splitlines()[-1])
         assert record["plan"]["tiles"] > 2, record["plan"]
-        rates, mean = check_bars(text, False), record["rates"]["multiply_flops"] / 1e9
+        rates, mean = check_bars(text, False), record["rates"]["multiply_flops"]
         assert 0.2 * mean < sorted(rates)[len(rates) // 2] < 5 * mean, f"{rates}, on the whole {mean}"
         assert not re.search(r"left\n", text), "a bar was left on the screen"
 
