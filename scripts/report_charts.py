@@ -61,7 +61,8 @@ class LogPlane:
         out = []
         for e in range(self.x[0], self.x[1] + 1):
             x, y = self.at(self.base_x ** e, 10.0 ** self.y[0])
-            out += [line(x, TOP, x, y), text(x, y + 15, f"{self.base_x ** e:g}", "middle", "faint")]
+            out += [line(x, TOP, x, y), text(x, y + 15, f"{self.base_x ** e:g}",
+                                              "end" if e == self.x[1] and e > 3 else "middle", "faint")]
         for e in range(self.y[0], self.y[1] + 1):
             x, y = self.at(self.base_x ** self.x[0], 10.0 ** e)
             out += [line(x, y, WIDTH - RIGHT, y), text(x - 6, y + 4, f"{10.0 ** e:g}", "end", "faint")]
@@ -71,13 +72,12 @@ class LogPlane:
         return out
 
 
-def legend(names, y, dashed=()):
+def legend(names, y):
     out, x = [], LEFT
     for i, name in enumerate(names):
         if x + 7 * len(name) + 30 > WIDTH and x > LEFT:
             x, y = LEFT, y + 16
-        more = ' opacity="0.55"' if name in dashed else ""
-        out += [rect(x, y - 9, 12, 10, COLOURS[i % 8], "", more), text(x + 16, y, name)]
+        out += [rect(x, y - 9, 12, 10, COLOURS[i % 8]), text(x + 16, y, name)]
         x += 7 * len(name) + 34
     return out, y + 12
 
@@ -182,23 +182,51 @@ def stacked(rows):
     return svg(y + 10, out, "phases")
 
 
+MOST_STRIPS = 60  # of a picture: no higher than a page
+
+
+def strips_of(spans):
+    """A strip for each rank and row; rows of a kind that a rank has many of share one."""
+    rows = sorted({(e["pid"], ROWS.index(e["cat"]), e["tid"]) for e in spans})
+    count = {}
+    for pid, cat, _ in rows:
+        count[pid, cat] = count.get((pid, cat), 0) + 1
+    strips, place = [], {}
+    for pid, cat, tid in rows:
+        if count[pid, cat] <= 4 or (pid, cat) not in [s[:2] for s in strips]:
+            strips.append((pid, cat))
+        place[pid, tid] = len(strips) - 1
+    return strips, place
+
+
 def timeline(trace, most_ranks=16):
-    """The spans of a trace, a strip for each rank and row."""
+    """The spans of a trace, in pictures of a few ranks each, all with the same time."""
     spans = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["pid"] < most_ranks]
     if not spans:
         return ""
     begin = min(e["ts"] for e in spans)
     end = max(e["ts"] + e["dur"] for e in spans)
+    groups, used = [[]], 0
+    for pid in sorted({e["pid"] for e in spans}):
+        mine = [e for e in spans if e["pid"] == pid]
+        height = len(strips_of(mine)[0])
+        if groups[-1] and used + height > MOST_STRIPS:
+            groups.append([])
+            used = 0
+        groups[-1] += mine
+        used += height
+    return "".join(timeline_of(group, begin, end) for group in groups)
+
+
+def timeline_of(spans, begin, end):
     scale = (WIDTH - 130) / max(end - begin, 1e-9)
-    strips = sorted({(e["pid"], e["tid"], e["cat"]) for e in spans})
-    place = {key[:2]: i for i, key in enumerate(strips)}
+    strips, place = strips_of(spans)
     out = []
-    for pid, tid, cat in strips:
-        y = 6 + place[pid, tid] * 14
-        first = place[pid, tid] == min(i for (p, _), i in place.items() if p == pid)
-        if first:
+    for i, (pid, cat) in enumerate(strips):
+        y = 6 + i * 14
+        if i == 0 or strips[i - 1][0] != pid:
             out += [line(0, y - 2, WIDTH, y - 2), text(4, y + 10, f"rank {pid}")]
-        out.append(text(118, y + 10, cat, "end", "faint"))
+        out.append(text(118, y + 10, ROWS[cat], "end", "faint"))
     for e in spans:
         words = f"rank {e['pid']}: {e['name']}" + (
             f", panel {e['args']['panel']}" if "args" in e else "") + f", {e['dur'] / 1e3:.3f} ms"

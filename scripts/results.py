@@ -19,7 +19,7 @@ from tables import estimate, machine_ranks, median, met, milliseconds, origin, t
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 GOAL_CPU, GOAL_GPU, GOAL_IO, GOAL_UNPACK = 1.05, 0.98, 0.90, 0.80
 GOAL_FILES, GOAL_FILES_GPU, GOAL_LIMITED, GOAL_TRAFFIC = 1.10, 1.15, 1.20, 1.25
-GOAL_SCALAPACK, GOAL_SLOW, GOAL_CHECKPOINT = 1.00, 1.10, 1.02
+GOAL_SCALAPACK, GOAL_SLOW, GOAL_CHECKPOINT, GOAL_PREDICTED = 1.00, 1.10, 1.02, 0.15
 GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
 
 
@@ -89,6 +89,24 @@ def slow_links_table(records):
                      estimate(plain, 3)))
     head = ("m × n × k", "type", "grid", "Gbit/s", "runs", "computing, s", "bytes / link, s", "time, s",
             "time / the larger", "goal", "without overlap, s")
+    return table(head, rows) + origin(records)
+
+
+def prediction_table(records):
+    """Forecasts of products that the measured rates have not seen, without files, and their times."""
+    rows = []
+    for r in records:
+        f, times = r["forecast"], r["repetitions"]["multiply_s"]
+        predicted = f["total_s"] - f["read_s"] - f["write_s"]
+        error = predicted / median(times) - 1
+        network = f"{r['link_bits'] / 1e9:g} Gbit/s" if "link_bits" in r else "one node"
+        goal = met("≤", f"{GOAL_PREDICTED:.0%}", abs(error) <= GOAL_PREDICTED) if "link_bits" in r else ""
+        rows.append((r["problem"]["shape"], f"{machine_ranks(r)} × {r['machine']['threads']}", network,
+                     r["plan"]["grid"], len(times), f"{predicted:.4f}", estimate(times, 4),
+                     f"{100 * error:+.1f} %", goal,
+                     f"{r['load_before']:.0f}" + (", real time" if r["realtime"] else "")))
+    head = ("m × n × k", "ranks × threads", "between ranks", "grid", "runs", "predicted, s", "measured, s",
+            "error", "goal", "load before")
     return table(head, rows) + origin(records)
 
 
@@ -250,6 +268,8 @@ def files_table(records):
 
 
 def kind_of(record):
+    if record["file"] == "plan":
+        return "plan"
     if record.get("bench", {}).get("from") == "file":
         return "files"
     if "link_bits" in record:
@@ -273,7 +293,7 @@ def kind_of(record):
 PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table),
                             "scalapack": ("scalapack", scalapack_table),
                             "slow links": ("slow links", slow_links_table),
-                            "links": ("links", links_table),
+                            "links": ("links", links_table), "prediction": ("plan", prediction_table),
                             "files": ("files", files_table), "io": ("io", io_table), "unpack": ("unpack", unpack_table)},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},
          "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}

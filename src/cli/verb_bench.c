@@ -33,8 +33,8 @@ static dm_status check_from_file(const dm_settings *s) {
   static const char *const files[] = {
       "directory", "chunk",      "deflate",    "shuffle",
       "cold",      "io-threads", "checkpoint", "checkpoint-interval"};
-  static const char *const others[] = {"against-library", "against-local", "overlap", "fill",
-                                       "precision"};
+  static const char *const others[] = {"against-library", "against-one", "against-local",
+                                       "overlap",         "fill",        "precision"};
   for (size_t i = 0; i < sizeof files / sizeof files[0] && !is_from_file(s); i++)
     if (dm_cli_given(s, files[i]))
       return dm_hint(dm_fail(DM_E_USAGE, "--%s is for matrices in files", files[i]),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "io/file_system.h"
 #include "job/bench_files_impl.h"
 #include "job/phases.h"
 #include "job/statistics.h"
@@ -78,8 +79,8 @@ static void record_inputs(const dm_files_bench *b, dm_record *record) {
   const dm_dataset *const inputs[] = {&b->multiply.a, &b->multiply.b};
   const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
   dm_record_text(record, "bench.from", NULL, "file");
-  char kind[32];
-  dm_ceiling_file_system(b->wanted->directory, kind);
+  char kind[DM_FILE_SYSTEM];
+  dm_io_file_system(b->wanted->directory, kind);
   dm_record_text(record, "files.directory", "directory", "%s (%s)", b->wanted->directory, kind);
   dm_record_text(record, "files.file_system", NULL, "%s", kind);
   dm_record_text(record, "bench.page_cache", "A and B before each run", "%s",

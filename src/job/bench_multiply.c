@@ -78,11 +78,11 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
   dm_phases_take(&b->run->trace, products, b->spent.check + b->spent.verify, &b->spent);
   if (b->setup.plan.pk > 1) DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
   if (brought) DM_TRY(dm_bench_host_return(&b->host));
-  double times[2] = {dm_now() - start, products - b->run->trace.busy[DM_ROW_COMPUTE]};
-  b->spent.reduce += times[0] - products;
-  DM_TRY(dm_comm_max_f64(b->run->world, times, 2));
-  *seconds = times[0];
-  *exposed = times[1];
+  const double end = dm_now();
+  *exposed = products - b->run->trace.busy[DM_ROW_COMPUTE];
+  b->spent.reduce += end - start - products;
+  DM_TRY(dm_comm_max_f64(b->run->world, exposed, 1));
+  DM_TRY(dm_run_span(b->run, start, end, seconds));
   return brought ? dm_bench_host_show(&b->host) : DM_OK;
 }
 
@@ -93,8 +93,7 @@ static dm_status local_once(dm_bench *b, double *seconds) {
   DM_TRY(dm_comm_barrier(b->run->world));
   double start = dm_now();
   DM_TRY(dm_execute(&b->task, 1u << DM_STEP_GEMM, &none));
-  *seconds = dm_now() - start;
-  return dm_comm_max_f64(b->run->world, seconds, 1);
+  return dm_run_span(b->run, start, dm_now(), seconds);
 }
 
 static dm_status check_library(const dm_bench *b) {

@@ -140,19 +140,3 @@ dm_status dm_ceiling_forget(const char *file) {
   if (memory) return dm_fail(DM_E_USAGE, "%s lies in memory and cannot leave it", file);
   return number ? dm_fail(DM_E_IO, "%s: %s", file, strerror(number)) : DM_OK;
 }
-
-void dm_ceiling_file_system(const char *directory, char text[32]) {
-  static const struct {
-    long magic;
-    const char *name;
-  } known[] = {{TMPFS_MAGIC, "tmpfs"},   {EXT4_SUPER_MAGIC, "ext4"},
-               {XFS_SUPER_MAGIC, "xfs"}, {BTRFS_SUPER_MAGIC, "btrfs"},
-               {NFS_SUPER_MAGIC, "nfs"}, {OVERLAYFS_SUPER_MAGIC, "overlayfs"},
-               {0x65735546, "fuse"},     {0x0bd00bd0, "lustre"}};
-  struct statfs info;
-  snprintf(text, 32, "unknown");
-  if (statfs(directory, &info)) return;
-  snprintf(text, 32, "0x%lx", (unsigned long)info.f_type);
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-    if ((long)info.f_type == known[i].magic) snprintf(text, 32, "%s", known[i].name);
-}

@@ -26,7 +26,4 @@ dm_status dm_ceiling_make(const dm_ceiling *range);
  * its file system has no other place for it. */
 dm_status dm_ceiling_forget(const char *file);
 
-/* What keeps the files of DIRECTORY: "tmpfs", "ext4", ..., or its number. */
-void dm_ceiling_file_system(const char *directory, char text[32]);
-
 #endif

@@ -56,9 +56,9 @@ static dm_status time_runs(bed *b, dm_status (*action)(bed *b, void *context), v
     DM_TRY(dm_comm_barrier(b->run->world));
     const double start = dm_now();
     dm_status status = action(b, context);
-    times[count] = dm_now() - start;
+    const double end = dm_now();
     DM_TRY(dm_comm_agree(b->run->world, status));
-    DM_TRY(dm_comm_max_f64(b->run->world, &times[count], 1));
+    DM_TRY(dm_run_span(b->run, start, end, &times[count]));
     all += times[count++];
     DM_TRY(dm_comm_agree(b->run->world, dm_run_beat((dm_run *)b->run)));
   }

@@ -96,6 +96,13 @@ void dm_run_beat_late(dm_run *run) {
   dm_status_free(status);
 }
 
+dm_status dm_run_span(const dm_run *run, double start, double end, double *seconds) {
+  double extremes[2] = {end, -start};
+  DM_TRY(dm_comm_max_f64(run->node, extremes, 2));
+  *seconds = extremes[0] + extremes[1];
+  return dm_comm_max_f64(run->world, seconds, 1);
+}
+
 void dm_run_stop(dm_run *run) {
   dm_watch_stop(run->watch);
   dm_comm_free(run->near);

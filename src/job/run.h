@@ -60,6 +60,11 @@ int dm_run_io_threads(const dm_run *run, int wanted);
 /* The run has moved where it is too late to stop; says so, once, where it is asked to. */
 void dm_run_beat_late(dm_run *run);
 
+/* Collective: this rank worked from START to END, of dm_now.  SECONDS from when the first rank of a
+ * node began to when its last was done; of the node that took longest.  Where ranks share cores,
+ * one may begin when another has finished: the time of the slowest alone would not tell. */
+dm_status dm_run_span(const dm_run *run, double start, double end, double *seconds);
+
 /* Collective in RUN: PART is a run of COUNT of its ranks, rank 0 among them, and node after node,
  * so that they are on as few as can be; of the others PART->world is NULL.  Each keeps its share of
  * cores, memory and GPUs.  Closed before RUN is stopped. (run_part.c) */

@@ -37,9 +37,18 @@ static void check_rest(rank_test *t) {
   CHECK(t, spent < 0.3, "%.2f s of processor time in a rest of 1 s", spent);
 }
 
+/* Ranks that work one after the other took as long as all together. */
+static void check_span(rank_test *t) {
+  const double start = 100.0 + t->run.rank, end = start + 0.5;
+  double seconds;
+  must(t, dm_run_span(&t->run, start, end, &seconds));
+  CHECK(t, seconds == t->run.ranks - 0.5, "%g s", seconds);
+}
+
 int main(void) {
   rank_test test = rank_test_start();
   for (int count = 1; count <= test.run.ranks; count++) check_part(&test, count);
   check_rest(&test);
+  check_span(&test);
   return rank_test_end(&test);
 }

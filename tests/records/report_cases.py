@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"))
+import report_charts as charts  # pylint: disable=wrong-import-position
+
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPT = HERE.parent.parent / "scripts" / "report.py"
 SECTIONS = ["Speed over ranks", "Scaling in one job", "Roofline", "Phases", "When each rank did what: trace.json", "Links", "Forecasts",
@@ -63,6 +66,18 @@ def check_page(folder):
     assert "prefers-color-scheme: dark" in text and "@media print" in text
 
 
+def check_paper(_):
+    """What holds for paper comes last, and no picture is higher than a page."""
+    style = (SCRIPT.parent / "report.css").read_text()
+    assert style.index("@media print") > style.index("overflow-x: auto"), "tables are cut on paper"
+    spans = [{"ph": "X", "pid": pid, "tid": 10 * cat + row, "cat": charts.ROWS[cat], "ts": row, "dur": 5,
+              "name": "step"} for pid in range(16) for cat in range(6) for row in range(9)]
+    text = charts.timeline({"traceEvents": spans})
+    heights = [float(h) for h in re.findall(r'viewBox="0 0 900 (\d+)"', text)]
+    assert len(heights) > 1 and max(heights) < 900, heights
+    assert text.count("<rect") == len(spans), "no span is lost"
+
+
 def check_refusals(folder):
     (folder / "bad.jsonl").write_text("{\n")
     done = make(folder, folder / "bad.jsonl")
@@ -94,7 +109,7 @@ def check_drawing(folder):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="damier-report-") as scratch:
-        for check in (check_page, check_refusals, check_drawing):
+        for check in (check_page, check_paper, check_refusals, check_drawing):
             check(pathlib.Path(scratch))
             print("passed ", check.__name__)
 
