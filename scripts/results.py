@@ -14,6 +14,7 @@ import pathlib
 import sys
 
 import kernel_tables
+import simulated_tables
 from tables import estimate, machine_ranks, median, met, milliseconds, origin, table
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
@@ -274,6 +275,8 @@ def kind_of(record):
         return "files"
     if "link_bits" in record:
         return "slow links"
+    if record["verb"] == "simulate":
+        return simulated_tables.kind_of(record)
     if record["file"] == "scalapack":
         return "scalapack"
     if record["verb"] == "multiply":
@@ -294,7 +297,12 @@ PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table)
                             "scalapack": ("scalapack", scalapack_table),
                             "slow links": ("slow links", slow_links_table),
                             "links": ("links", links_table), "prediction": ("plan", prediction_table),
-                            "files": ("files", files_table), "io": ("io", io_table), "unpack": ("unpack", unpack_table)},
+                            "simulated": ("simulated", simulated_tables.curves),
+                            "simulated grids": ("simulated", simulated_tables.grids),
+                            "simulated cases": ("simulated", simulated_tables.cases),
+                            "validation": ("validation", simulated_tables.validation),
+                            "files": ("files", files_table), "io": ("io", io_table),
+                            "unpack": ("unpack", unpack_table)},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},
          "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
          | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()}}

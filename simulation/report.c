@@ -149,7 +149,7 @@ static void record_limit(const sim_options *o, const dm_run *run, const dm_plan 
   const double adapter = machine->network / machine->ranks_per_node;
   const double part[3] = {all->busy_mean / used / all->seconds,
                           (all->received_most - all->crossed_most) / machine->link / all->seconds,
-                          all->crossed_most / adapter / all->seconds};
+                          all->crossed_most / adapter / all->seconds / fmin(1.0, o->slow_nic)};
   static const char *const names[] = {"compute", "links in a node", "network"};
   int most = 0;
   for (int i = 1; i < 3; i++)

@@ -20,7 +20,10 @@ FLOWS = ["network/model:CM02", "network/crosstraffic:no", "network/TCP-gamma:0",
 def configuration(machine):
     if machine.network == "flows":
         return COMMON + FLOWS
-    return COMMON + ["network/model:Constant", f"network/latency-factor:{machine.nic_latency}"]
+    # The model counts what is left of a message, and one of which rounding leaves less than a byte
+    # would never arrive: the precision, times 1e-9, is in bytes.
+    return COMMON + ["network/model:Constant", f"network/latency-factor:{machine.nic_latency}",
+                     "maxmin/precision:1e10"]
 
 
 def machine_words(machine):

@@ -24,7 +24,6 @@ STRONG = {"square": (100000, 100000, 100000), "largeK": (17408, 17408, 1000000),
           "largeM": (1000000, 17408, 17408), "flat": (200000, 200000, 5000)}
 CASES = {"plain": ([], 1.0), "slow-down": (["--slow-down", "0.05"], 1.0), "slow-nic": ([], 0.5),
          "no-overlap": (["--no-overlap"], 1.0)}
-MOST_PANELS = 16  # of a layer, so that large machines take minutes
 
 
 def rounded(size):
@@ -82,7 +81,7 @@ def tasks(o):
                             machine = copy.copy(o)
                             machine.nodes, machine.slow_nic = count, slow_nic
                             words = [*sizes(shape), *rate_words(rates, kind), *plan_words(plan, ranks),
-                                     *words, "--most-panels", MOST_PANELS]
+                                     *words, "--most-panels", o.most_panels]
                             yield machine, words, {"scaling": scaling, "shape": name, "plan": plan,
                                                    "case": case}
 
@@ -147,6 +146,8 @@ def main():
         parser.add_argument("--" + name, type=choices(known), default=default,
                             help=f"of {','.join(known)} ({','.join(default)})")
     parser.add_argument("--only", type=int, help="one number of nodes, in place of all up to --nodes")
+    parser.add_argument("--most-panels", type=int, default=16,
+                        help="of a layer (16, so that large machines take minutes)")
     parser.add_argument("--validate", action="store_true", help="beside measured runs")
     parser.add_argument("--json", type=pathlib.Path, help="append the records to this file")
     parser.add_argument("--program", type=pathlib.Path, default=PROGRAM)

@@ -21,8 +21,14 @@ dm_status dm_comm_finish(const dm_comm *comm, MPI_Request *requests, int count) 
   }
 }
 
+/* Where nobody has to be heard while ranks wait, plain collectives do: every MPI has good ones. */
+static bool may_block(const dm_comm *comm) {
+  return !comm->waiting;
+}
+
 dm_status dm_comm_barrier(const dm_comm *comm) {
   MPI_Request request;
+  if (may_block(comm)) return dm_comm_check(MPI_Barrier(comm->mpi), "MPI_Barrier(");
   DM_MPI(MPI_Ibarrier(comm->mpi, &request));
   return dm_comm_finish(comm, &request, 1);
 }
@@ -44,6 +50,10 @@ dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int 
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
     MPI_Request request;
+    if (may_block(comm)) {
+      DM_MPI(MPI_Bcast((char *)data + at, count, MPI_BYTE, root, comm->mpi));
+      continue;
+    }
     DM_MPI(MPI_Ibcast((char *)data + at, count, MPI_BYTE, root, comm->mpi, &request));
     DM_TRY(dm_comm_finish(comm, &request, 1));
   }
@@ -54,6 +64,10 @@ dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, v
                          int root) {
   if (bytes > DM_MESSAGE_MAX) return dm_fail(DM_E_BUG, "a gather of more than 1 GiB a rank");
   MPI_Request request;
+  if (may_block(comm))
+    return dm_comm_check(
+        MPI_Gather(data, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, root, comm->mpi),
+        "MPI_Gather(");
   DM_MPI(MPI_Igather(data, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, root, comm->mpi,
                      &request));
   return dm_comm_finish(comm, &request, 1);
@@ -67,7 +81,7 @@ static dm_status combine(const dm_comm *comm, void *values, int64_t count, MPI_D
     char *part = (char *)values + at * 8;
     const int length = (int)dm_min(most, count - at);
     MPI_Request request;
-    if (!comm->waiting) { /* nobody has to be heard, and some libraries know faster ways for it */
+    if (may_block(comm)) {
       DM_MPI(MPI_Allreduce(MPI_IN_PLACE, part, length, type, op, comm->mpi));
       continue;
     }

@@ -71,7 +71,10 @@ def networks(run):
 
 
 def many(run):
-    """64 ranks; nothing is idle, and efficiency is a part of one."""
+    """Two ranks, of whose messages rounding once left something; 64, of which none is idle, and
+    efficiency is a part of one."""
+    few = run(machine(nodes=1, gpus=2), ["--size", 32768, "--grid", "1x2x1"])
+    assert few["rates"]["of_library"] > 0.9, few["rates"]
     r = run(machine(nodes=8, gpus=8), ["--size", 65536, "--type", "bf16", "--slow-down", 0.05])
     assert r["machine"]["ranks"] == 64 and r["moved"]["as_planned"]
     assert 0.3 < r["rates"]["of_library"] < 1.0 and r["rates"]["of_bound"] < 1.0, r["rates"]
