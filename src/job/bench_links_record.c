@@ -68,17 +68,25 @@ static double unit_of(double value, bool time, const char **name) {
   return units[time][i];
 }
 
+/* Three digits, and no exponent. */
+static const char *number(double value, char text[32]) {
+  const int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  snprintf(text, 32, "%.*f", digits, value);
+  return text;
+}
+
 static void show_row(const dm_link_table *t, dm_link_way way, int i, double unit,
                      dm_record *record) {
   char text[16 * MOST_SHOWN], label[32];
   size_t used = 0;
   for (int j = 0; j < t->run->ranks; j++) {
-    const double value = i < 0 ? j : at(t, way, i, j)->median / unit;
-    const int digits = i < 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    if (isfinite(value))
-      used += (size_t)snprintf(text + used, sizeof text - used, "%8.*f", digits, value);
-    else
-      used += (size_t)snprintf(text + used, sizeof text - used, "%8s", "-");
+    const double value = i < 0 ? 0.0 : at(t, way, i, j)->median / unit;
+    char shown[32] = "-";
+    if (i < 0)
+      snprintf(shown, sizeof shown, "%d", j);
+    else if (isfinite(value))
+      number(value, shown);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%8s", shown);
   }
   snprintf(label, sizeof label, "  from rank %d", i);
   dm_record_line(record, i < 0 ? "  to rank" : label, text);
@@ -86,11 +94,12 @@ static void show_row(const dm_link_table *t, dm_link_way way, int i, double unit
 
 static void show(const dm_link_table *t, dm_link_way way, const summary *s, dm_record *record) {
   const char *name;
-  char text[160];
+  char text[200], median[32], least[32], most[32];
   const bool time = way == DM_LINK_TURNS;
   const double unit = unit_of(s->median, time, &name);
-  snprintf(text, sizeof text, "median %.3g, least %.3g, most %.3g %s; slowest from rank %d to %d",
-           s->median / unit, s->least / unit, s->most / unit, name, s->from, s->to);
+  snprintf(text, sizeof text, "median %s, least %s, most %s %s; slowest from rank %d to %d",
+           number(s->median / unit, median), number(s->least / unit, least),
+           number(s->most / unit, most), name, s->from, s->to);
   dm_record_line(record, titles[way], text);
   if (t->run->ranks > MOST_SHOWN || t->run->ranks == 2) return;
   for (int i = -1; i < t->run->ranks; i++) show_row(t, way, i, unit, record);
