@@ -68,9 +68,9 @@ static double unit_of(double value, bool time, const char **name) {
   return units[time][i];
 }
 
-/* Three digits, and no exponent. */
+/* About three digits, and no exponent. */
 static const char *number(double value, char text[32]) {
-  const int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  const int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 4;
   snprintf(text, 32, "%.*f", digits, value);
   return text;
 }
