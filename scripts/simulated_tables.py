@@ -37,13 +37,13 @@ def goal_of(record):
 def line(record):
     s, moved = record["simulated"], record["moved"]
     return (s["scaling"], s["shape"], record["problem"]["work"], record["machine"]["ranks"],
-            f"{s['plan']}: {record['plan']['grid']}", s["case"],
+            f"{s['plan']}: {record['plan']['grid']}", record["plan"]["panels_per_layer"], s["case"],
             f"{record['times']['multiply_s']:.4g}", f"{record['rates']['of_library']:.3f}",
             f"{record['rates']['of_bound']:.3f}", percent(s["of_compute"]), percent(s["of_network"]),
             record["bound"]["total"], "yes" if moved["as_planned"] else "NO", goal_of(record))
 
 
-HEAD = ("scaling", "shape", "type", "GPUs", "plan", "case", "s", "efficiency", "bound / time",
+HEAD = ("scaling", "shape", "type", "GPUs", "plan", "panels", "case", "s", "efficiency", "bound / time",
         "GPUs busy", "adapters busy", "limited by", "bytes as planned", "goal")
 
 
@@ -83,8 +83,8 @@ def cases(records):
     for r in ordered(r for r in records if r["simulated"]["case"] != "plain"):
         base = plain.get(key(r))
         ratio = f"{r['times']['multiply_s'] / base:.3f}" if base else ""
-        rows.append(line(r)[:9] + (ratio, r["bound"]["total"]))
-    return table(HEAD[:9] + ("time / plain", "limited by"), rows) + \
+        rows.append(line(r)[:10] + (ratio, r["bound"]["total"]))
+    return table(HEAD[:10] + ("time / plain", "limited by"), rows) + \
         where([r for r in records if r["simulated"]["case"] != "plain"])
 
 
