@@ -7,9 +7,9 @@
 
 #include "job/task.h"
 
-/* Collective.  After dm_execute has run the other products: computes and stores the strips of this rank's block
- * (plan->strips; all panels are there, and stay).  Like dm_execute, it may be stopped, after a
- * common strip. */
+/* Collective.  After dm_execute has run the other products: computes and stores the strips of this
+ * rank's block (plan->strips; all panels are there, and stay).  Like dm_execute, it may be stopped,
+ * after a common strip. */
 dm_status dm_multiply_last_strips(dm_task *task, const dm_task_calls *calls);
 
 #endif

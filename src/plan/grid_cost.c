@@ -8,7 +8,7 @@
 static const double half_block_cpu = 8, half_panel_cpu = 4;
 static const double half_block_gpu = 64, half_panel_gpu = 16;
 
-/* Of the price: one second in so many between the files counts even where files hide it. */
+/* Of the price: one second in so many counts even where others hide it. */
 static const double part_counted = 16;
 
 /* The largest block of C and layer of k, and what an element takes. */
@@ -221,7 +221,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
 
 double dm_plan_price(const dm_plan *plan) {
   const dm_forecast *f = &plan->forecast;
-  return f->total + (f->gemm + f->exposed + f->reduce) / part_counted;
+  return f->total + (f->gemm + f->exposed + f->reduce + f->read + f->write) / part_counted;
 }
 
 /* Bytes that a node cannot avoid to bring in for the gathers: its R ranks form a box whose sides
@@ -254,5 +254,5 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   if (machine->device_links) reduce = fmax(crossing, summed / (machine->link + machine->network));
   const double files = read_once_seconds(p, machine) + write_seconds(p, machine);
   const double between = fmax(gemm, fetch) + reduce;
-  return fmax(files + reduce, between) + between / part_counted;
+  return fmax(files + reduce, between) + (between + files) / part_counted;
 }

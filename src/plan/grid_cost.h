@@ -15,8 +15,8 @@
  * halve the rate, and on a CPU not faster than its memory delivers the operands and C. */
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
 
-/* What plans are compared by: the predicted total, and a little of the time between the files even
- * where they hide it, for their rates are stated and not measured. */
+/* What plans are compared by: the predicted total, and a little of the time of each part even
+ * where others hide it: rates of files are stated and not measured, and others use the files too. */
 double dm_plan_price(const dm_plan *plan);
 
 /* A price that no plan with this grid undercuts; cheap, for pruning. */
