@@ -26,7 +26,7 @@ typedef struct dm_job {
   bool from_files;  /* for whose sake C is verified as it is in the file */
   bool keep_part;
   dm_progress progress;
-  dm_pulse moves; /* of readers while panels are multiplied: there nobody stops alone */
+  dm_pulse moves;        /* of readers while panels are multiplied: there nobody stops alone */
   double started, began; /* began: planned, and C's file is there */
 } dm_job;
 

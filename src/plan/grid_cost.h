@@ -16,7 +16,8 @@
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
 
 /* What plans are compared by: the predicted total, and a little of the time of each part even
- * where others hide it: rates of files are stated and not measured, and others use the files too. */
+ * where others hide it: rates of files are stated and not measured, and others use the files too.
+ */
 double dm_plan_price(const dm_plan *plan);
 
 /* A price that no plan with this grid undercuts; cheap, for pruning. */
