@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "job/finish.h"
 
-enum { STRIP = 32 << 20 }; /* bytes of C handled at a time */
+enum { STRIP = 16 << 20 }; /* bytes of C in each of two strips */
 
 /* A strip on its way: it lands (from a device), is put (finished, checked, given to the threads),
  * and is written. */

@@ -8,7 +8,7 @@ enum {
   READ_BYTES = 64 << 20,         /* a reader's piece (io/reader.c HDF5_PIECE), or half of the chunks
                                     that are kept or unpacked (io/read_ahead.h DM_READ_MEMORY) */
   LOAD_BYTES = 64 << 20,         /* one of two strips on the way to a device (job/load.c STRIP) */
-  STORE_BYTES = 32 << 20,        /* a strip of C (job/store.c STRIP) */
+  STORE_BYTES = 16 << 20,        /* one of two strips of C (job/store.c STRIP) */
   CONVERT_BYTES = 36 << 20,      /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
   LIBRARY_BYTES = 64 << 20,      /* at least the workspace of cuBLAS (backend/cuda.c WORKSPACE) */
   SAMPLE_BYTES = 1 << 20,        /* of B, to weigh it (job/passing.c STRIP) */
@@ -172,7 +172,7 @@ static int64_t store_bytes(const dm_plan *plan, const extent *e) {
   const dm_problem *p = &plan->problem;
   int64_t rows = dm_min(e->c_rows, dm_max(1, STORE_BYTES / times(e->cols, e->sum)));
   int64_t each = plan->gpu ? 2 * e->sum : 0;
-  if (p->c != p->accumulator || p->reads_c) each += dm_dtype_size(p->c);
+  if (p->c != p->accumulator || p->reads_c) each += 2 * dm_dtype_size(p->c);
   if (p->reads_c) each += dm_dtype_is_complex(p->work) ? 16 : 8;
   return matrix(rows, e->cols, each);
 }
