@@ -106,7 +106,7 @@ def main():
         tiles = faulty_runs.Bed(folder / "tiles", options, shape=(1100, 900, 1500),
                                 words=(*words, "--memory", f"host={limit}MiB"))
         cases = []
-        for bed, quick in ((whole, ((1, 1), (2, 1))), (tiles, ((2, 1),))):
+        for bed, quick in ((whole, ((2, 1),)), (tiles, ((2, 1),))):
             for ranks, most in ((1, 1000), (2, 1000), (4, 20)) if options.long else quick:
                 bed.undisturbed(ranks)
                 cases += cases_of(bed, ranks, most)

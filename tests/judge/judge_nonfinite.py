@@ -160,5 +160,5 @@ cases = [Case(100, 90, 16000, in_b=1), Case(100, 90, 16000, ranks=2, in_b=2, op_
          Case(100, 90, 16000, in_a=400, in_b=1), Case(1000, 900, 500, ranks=3)]
 if chosen.long:
     rng = np.random.default_rng(5)
-    cases += [random_case(rng) for _ in range(40)]
+    cases += [random_case(rng) for _ in range(12)]
 finish(each(lambda c: in_folder(try_case, chosen.damier, *c), [(c, i) for i, c in enumerate(cases)]), len(cases))
