@@ -148,7 +148,11 @@ static void thousands_of_ranks_take_no_time(void **state) {
       dm_plan plan;
       double start = seconds_now();
       must(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+#ifndef __SANITIZE_ADDRESS__ /* which makes everything several times slower */
       assert_true(seconds_now() - start < 1.0);
+#else
+      (void)start;
+#endif
     }
 }
 
