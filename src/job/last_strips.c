@@ -47,6 +47,14 @@ static dm_status post_products(progress *x) {
   return DM_OK;
 }
 
+/* As in dm_execute: whose file fails alone goes on until all end. */
+static dm_status endure(progress *x, dm_status status) {
+  if (!status || !x->halt.stop || status->agreed || status->code == DM_E_MPI) return status;
+  x->failure = dm_status_first(x->failure, status);
+  x->halt.failed = true;
+  return DM_OK;
+}
+
 static dm_status compute(progress *x) {
   bool done;
   if (!x->computes) {
@@ -59,16 +67,16 @@ static dm_status compute(progress *x) {
   end_step(x, DM_STEP_GEMM, x->computed++);
   x->computes = false;
   const int64_t panels = dm_range_size(x->task->panels), stretch = x->task->plan->stretch;
-  return x->calls->progress(x->calls->context, panels - stretch + stretch * x->computed / x->strips,
-                            panels);
+  const int64_t there = panels - stretch + stretch * x->computed / x->strips;
+  return x->failure ? DM_OK : endure(x, x->calls->progress(x->calls->context, there, panels));
 }
 
 static dm_status store(progress *x) {
-  bool done;
+  bool done = false;
   if (!x->stores) begin_step(x, DM_STEP_STORE, x->stored);
   x->stores = true;
-  DM_TRY(x->calls->store(x->calls->context, x->task, rows_of(x, x->stored), &done));
-  if (!done) return DM_OK;
+  DM_TRY(endure(x, x->calls->store(x->calls->context, x->task, rows_of(x, x->stored), &done)));
+  if (!done || x->failure) return DM_OK;
   end_step(x, DM_STEP_STORE, x->stored++);
   x->stores = false;
   return DM_OK;
@@ -92,14 +100,6 @@ static dm_status move_on(progress *x) {
   return !x->failure && x->stored < x->computed ? store(x) : DM_OK;
 }
 
-/* As in dm_execute: who fails alone goes on until all end. */
-static dm_status endure(progress *x, dm_status status) {
-  if (!status || !x->halt.stop || status->agreed || status->code == DM_E_MPI) return status;
-  x->failure = dm_status_first(x->failure, status);
-  x->halt.failed = true;
-  return DM_OK;
-}
-
 dm_status dm_multiply_last_strips(dm_task *task, const dm_task_calls *calls) {
   const struct timespec moment = {.tv_nsec = 50000};
   const dm_comm *world = task->run->world;
@@ -109,7 +109,7 @@ dm_status dm_multiply_last_strips(dm_task *task, const dm_task_calls *calls) {
     const bool finished = is_finished(&x);
     if (finished && dm_halt_leaves(&x.halt)) break;
     DM_TRY(dm_halt_poll(&x.halt, x.computed + x.computes, finished));
-    if (!finished) DM_TRY(endure(&x, move_on(&x)));
+    if (!finished) DM_TRY(move_on(&x));
     if (!x.computes) nanosleep(&moment, NULL); /* the threads that write want the processor */
     dm_watch_poll(task->run->watch);
   }

@@ -95,6 +95,36 @@ static void fail_on(rank_test *test, int rank, int pm) {
   product_close(&p);
 }
 
+static dm_status broken(dm_backend *backend, dm_event event, bool *done) {
+  (void)backend, (void)event, (void)done;
+  return dm_fail(DM_E_DEVICE, "no products any more");
+}
+
+/* What the backend refuses is not asked for again. */
+static void break_on(rank_test *test) {
+  product p = product_open(test, product_problem(300, 40, 200, DM_F64),
+                           (dm_wishes){.pm = 1, .pn = 1, .pk = 1}, DM_INTEGER, 7);
+  product_fill(&p);
+  p.plan.strips = 5;
+  p.plan.stretch = 1;
+  product_run(&p, DM_PRODUCTS);
+  test->run.stop.on = true;
+  storage s = {.test = test, .rows = memory_of(test, p.task.c.rows * row_bytes(&p.task))};
+  const dm_backend_ops *sound = p.backend->ops;
+  dm_backend_ops ops = *sound;
+  ops.test = broken;
+  p.backend->ops = &ops;
+  const dm_task_calls calls = {
+      .context = &s, .store = store, .progress = progress, .may_stop = true};
+  dm_status status = dm_multiply_last_strips(&p.task, &calls);
+  CHECK(test, status && status->code == DM_E_DEVICE, "the backend's failure is lost");
+  dm_status_free(status);
+  p.backend->ops = sound;
+  test->run.stop.on = false;
+  free(s.rows);
+  product_close(&p);
+}
+
 int main(void) {
   rank_test test = rank_test_start();
   const int ranks = test.run.ranks;
@@ -108,6 +138,7 @@ int main(void) {
         }
   }
   compare(&test, product_problem(3, 2, 1, DM_F32), (dm_wishes){.pk = 1}, 8, 1);
+  if (ranks == 1) break_on(&test);
   for (int rank = 0; rank < ranks; rank++) fail_on(&test, rank, ranks % 2 ? 1 : 2);
   return rank_test_end(&test);
 }
