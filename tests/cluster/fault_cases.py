@@ -73,18 +73,19 @@ def link_down():
                  for name, value in (("time", "3"), ("intvl", "2"), ("probes", "2"))}
     job = submit("-N2", "-w", "n2,n3", "--ntasks-per-node=1", JOB, "big.h5", "big.h5", "down.h5", "--panel", "64",
                  "--hang-timeout", "5s", LAUNCHER="srun", OPENBLAS_CORETYPE="Prescott")
-    direct = start(["exec", "head", "--", *SRUN, "-w", "n1,n3", "-N2", *BENCH, "--hang-timeout", "5s"])
+    direct = start(["exec", "head", "--", *SRUN, "--wait=20", "-w", "n1,n3", "-N2", *BENCH, "--hang-timeout", "5s"])
     mpirun = start(["run", "-H", "n1,n2,n3", "-n", "3", "--", *BENCH, "--hang-timeout", "20s"], **keepalive)
     ranks = lambda node: sum(p[1] == "damier" for p in processes(node))
     up = wait_for(lambda: [ranks(n) for n in ("n1", "n2", "n3")] == [2, 2, 3] and (shared / "down.h5.part").exists())
     check(up, "three jobs run over the link", (direct, log_of(job)))
     time.sleep(2)
     on("n3", "ip", "link", "set", "eth0", "down")
-    ends = [Ended(direct, 15), Ended(mpirun, 15)]
+    # srun may wait --wait=20 (the job: 60) more for what lies behind the link.
+    ends = [Ended(direct, 60), Ended(mpirun, 15)]
     check(ends[0].code == 8 and "rank 1 on n3 is awaited" in ends[0].text and
           "task 0: Exited with exit code 8" in ends[0].text, "a link is down: srun ends with 8", ends[0])
     check(ends[1].code == 205 and "n3" in ends[1].text, "and mpirun, with keepalive, with 205", ends[1])
-    end = done(job, 100) # srun may wait --wait=60 for what lies behind the link
+    end = done(job, 100)
     check(end.get("ExitCode") == "8:0" and "rank 1 on n3 is awaited" in log_of(job), "and the job with 8",
           (end, log_of(job)))
     on("n3", "ip", "link", "set", "eth0", "up")
