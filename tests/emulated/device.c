@@ -1,0 +1,219 @@
+/* device: an emulated GPU, in place of the cuda backend.  Products are those of the cpu backend;
+ * its memory is apart from the host's, and work is done late and out of step, as on a GPU: it is
+ * spoiled meanwhile what it is to write.  So a step that does not wait for what it needs, or that
+ * follows an address of the device, fails here too. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu.h"
+#include "backend/cuda.h"
+#include "backend/probe.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/copy.h"
+#include "emulated/memory.h"
+
+enum {
+  LANES = 3,
+  WAITING = 512,
+  LATEST = 6,       /* looks until a piece of work is done, at most */
+  SPOILED = 1 << 20 /* bytes of new host memory: all of it would take its time */
+};
+
+typedef enum lane_name { INWARD, OUTWARD, COMPUTE } lane_name;
+
+typedef struct work {
+  dm_view to, a, b; /* a copy has no b */
+  bool accumulate, is_product;
+} work;
+
+/* In the order of posting; event n of a lane is n * LANES + its name. */
+typedef struct lane {
+  work waiting[WAITING];
+  uint64_t posted, finished;
+  int looks; /* left until the first of them is done; -1: not begun */
+} lane;
+
+typedef struct emulated {
+  dm_backend base;
+  dm_backend *cpu;
+  lane lanes[LANES];
+  uint32_t noise;
+} emulated;
+
+static emulated *of(dm_backend *backend) {
+  return (emulated *)backend;
+}
+
+static dm_status emulated_open(dm_backend **backend, const dm_backend_config *config) {
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(emulated), &memory));
+  emulated *e = memory;
+  e->base.ops = &dm_backend_cuda;
+  e->noise = 2463534242u + (uint32_t)config->local_rank;
+  for (int i = 0; i < LANES; i++) e->lanes[i].looks = -1;
+  dm_status status = dm_backend_open(&dm_backend_cpu, config, &e->cpu);
+  if (status)
+    free(e);
+  else
+    *backend = &e->base;
+  return status;
+}
+
+static void emulated_close(dm_backend *backend) {
+  dm_backend_close(of(backend)->cpu);
+  free(backend);
+}
+
+static dm_status emulated_describe(dm_backend *backend, dm_device *device) {
+  DM_TRY(dm_backend_device(of(backend)->cpu, device));
+  snprintf(device->name, sizeof device->name, "emulated device");
+  device->visible = device->sharing = 1;
+  device->memory_total = device->memory_free = (int64_t)4 << 30;
+  device->advice[0] = '\0';
+  return DM_OK;
+}
+
+static dm_status alloc_any(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
+  (void)backend;
+  if (space == DM_DEVICE) return emulated_alloc(bytes, memory);
+  DM_TRY(dm_buffer_alloc(bytes, memory));
+  memset(*memory, 0xff, (size_t)dm_min(bytes, SPOILED));
+  return DM_OK;
+}
+
+static void release_any(dm_backend *backend, dm_space space, void *memory) {
+  (void)backend;
+  if (space == DM_DEVICE)
+    emulated_release(memory);
+  else
+    free(memory);
+}
+
+/* ---- work that waits ---- */
+
+static uint32_t draw(emulated *e) {
+  e->noise ^= e->noise << 13;
+  e->noise ^= e->noise >> 17;
+  return e->noise ^= e->noise << 5;
+}
+
+static dm_status finish(emulated *e, lane *l) {
+  const work *w = &l->waiting[l->finished % WAITING];
+  const dm_view to = emulated_view(w->to), a = emulated_view(w->a);
+  dm_event done = 0;
+  if (!w->is_product)
+    dm_copy(to, a, false);
+  else
+    DM_TRY(dm_backend_gemm(e->cpu, to, a, emulated_view(w->b), w->accumulate, &done));
+  DM_TRY(dm_backend_wait(e->cpu, done));
+  l->finished++;
+  l->looks = -1;
+  return DM_OK;
+}
+
+/* The first of what waits is begun, which spoils what it writes, or comes nearer to its end. */
+static dm_status look(emulated *e, lane *l) {
+  if (l->finished == l->posted) return DM_OK;
+  const work *w = &l->waiting[l->finished % WAITING];
+  if (l->looks < 0) {
+    l->looks = (int)(draw(e) % LATEST);
+    if (!w->accumulate) emulated_spoil(emulated_view(w->to));
+  }
+  return l->looks-- == 0 ? finish(e, l) : DM_OK;
+}
+
+static dm_status post(emulated *e, lane_name name, work w, dm_event *done) {
+  lane *l = &e->lanes[name];
+  if (l->posted - l->finished == WAITING) DM_TRY(finish(e, l));
+  l->waiting[l->posted++ % WAITING] = w;
+  if (done) *done = l->posted * LANES + name;
+  return look(e, l);
+}
+
+static dm_status copy_later(dm_backend *backend, dm_view dst, dm_view src, dm_event *done) {
+  const bool outward = src.space == DM_DEVICE && dst.space == DM_HOST;
+  return post(of(backend), outward ? OUTWARD : INWARD, (work){.to = dst, .a = src}, done);
+}
+
+static dm_status multiply_later(dm_backend *backend, dm_view c, dm_view a, dm_view b,
+                                bool accumulate, dm_event *done) {
+  if (c.space != DM_DEVICE || a.space != DM_DEVICE || b.space != DM_DEVICE)
+    return dm_fail(DM_E_BUG, "a product of host memory on a device");
+  const work w = {.to = c, .a = a, .b = b, .accumulate = accumulate, .is_product = true};
+  return post(of(backend), COMPUTE, w, done);
+}
+
+static dm_status test_event(dm_backend *backend, dm_event event, bool *done) {
+  emulated *e = of(backend);
+  for (int i = 0; i < LANES; i++) DM_TRY(look(e, &e->lanes[i]));
+  *done = e->lanes[event % LANES].finished >= event / LANES;
+  return DM_OK;
+}
+
+static dm_status wait_for(dm_backend *backend, dm_event event) {
+  emulated *e = of(backend);
+  lane *l = &e->lanes[event % LANES];
+  while (l->finished < event / LANES) DM_TRY(finish(e, l));
+  return DM_OK;
+}
+
+/* ---- at once, and ahead of what waits ---- */
+
+static dm_status probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
+                       double *squares) {
+  return dm_backend_probe(of(backend)->cpu, emulated_view(matrix), x, y, squares);
+}
+
+static dm_status scan(dm_backend *backend, dm_view matrix, double *col_squares) {
+  return dm_backend_scan(of(backend)->cpu, emulated_view(matrix), col_squares);
+}
+
+static dm_status fill(dm_backend *backend, dm_view view, const dm_generator *generator, int64_t row,
+                      int64_t col) {
+  return dm_backend_fill(of(backend)->cpu, emulated_view(view), generator, row, col);
+}
+
+static dm_status add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
+                     double beta) {
+  return dm_backend_add(of(backend)->cpu, emulated_view(z), emulated_view(x), emulated_view(y),
+                        alpha, beta);
+}
+
+static dm_status dot(dm_backend *backend, dm_view x, dm_view y, double *sum) {
+  return dm_backend_dot(of(backend)->cpu, emulated_view(x), emulated_view(y), sum);
+}
+
+const dm_backend_ops dm_backend_cuda = {
+    .name = "cuda",
+    .about = "an emulated device, for tests",
+    .device_memory = true,
+    .open = emulated_open,
+    .close = emulated_close,
+    .device = emulated_describe,
+    .alloc = alloc_any,
+    .release = release_any,
+    .copy = copy_later,
+    .gemm = multiply_later,
+    .test = test_event,
+    .wait = wait_for,
+    .probe = probe,
+    .scan = scan,
+    .fill = fill,
+    .add = add,
+    .dot = dot,
+    .kernels = dm_cuda_kernels,
+    .takes = dm_cuda_takes,
+    .copies = dm_cuda_copies,
+};
+
+int dm_cuda_device_count(void) {
+  return 1;
+}
+
+dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
+                              double *seconds) {
+  (void)backend, (void)c, (void)a, (void)b, (void)seconds;
+  return dm_fail(DM_E_DEVICE, "an emulated device has no library to time");
+}

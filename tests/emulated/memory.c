@@ -1,0 +1,93 @@
+#include "emulated/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/checked.h"
+
+enum { BLOCKS = 256, SPOILED = 0xff };
+
+/* One file, mapped where it can be used, and its size reserved where it cannot. */
+typedef struct block {
+  char *address, *way_in; /* address NULL: none */
+  int64_t bytes;          /* as asked for */
+  size_t mapped;
+  int file;
+} block;
+
+static block blocks[BLOCKS];
+
+static dm_status map(block *new) {
+  new->way_in = mmap(NULL, new->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, new->file, 0);
+  new->address =
+      mmap(NULL, new->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (new->way_in == MAP_FAILED || new->address == MAP_FAILED)
+    return dm_fail(DM_E_FIT, "no memory for an emulated device: %s", strerror(errno));
+  memset(new->way_in, SPOILED, new->mapped);
+  return DM_OK;
+}
+
+dm_status emulated_alloc(int64_t bytes, void **memory) {
+  int at = 0;
+  while (at < BLOCKS && blocks[at].address) at++;
+  if (at == BLOCKS) return dm_fail(DM_E_FIT, "an emulated device holds %d allocations", BLOCKS);
+  block new = {.bytes = dm_max(bytes, 1), .file = memfd_create("emulated", MFD_CLOEXEC)};
+  new.mapped = (size_t)dm_round_up(new.bytes, sysconf(_SC_PAGESIZE));
+  if (new.file < 0 || ftruncate(new.file, (off_t) new.mapped) != 0)
+    return dm_fail(DM_E_FIT, "no file for emulated memory: %s", strerror(errno));
+  DM_TRY(map(&new));
+  blocks[at] = new;
+  *memory = new.address;
+  return DM_OK;
+}
+
+static block *holder_of(const void *memory) {
+  const char *at = memory;
+  for (int i = 0; i < BLOCKS; i++)
+    if (blocks[i].address && at >= blocks[i].address && at < blocks[i].address + blocks[i].mapped)
+      return &blocks[i];
+  return NULL;
+}
+
+void emulated_release(void *memory) {
+  block *old = holder_of(memory);
+  if (!old) return;
+  (void)munmap(old->address, old->mapped);
+  (void)munmap(old->way_in, old->mapped);
+  (void)close(old->file);
+  old->address = NULL;
+}
+
+void *emulated_reach(const void *memory, int64_t bytes) {
+  const block *in = holder_of(memory);
+  const int64_t offset = in ? (const char *)memory - in->address : 0;
+  if (in && bytes <= in->bytes - offset) return in->way_in + offset;
+  fprintf(stderr, "emulated device: %lld bytes at %p are %s\n", (long long)bytes, memory,
+          in ? "beyond their allocation" : "not memory of the device");
+  abort();
+}
+
+dm_view emulated_view(dm_view view) {
+  if (view.space == DM_HOST || dm_view_is_empty(view)) {
+    view.space = DM_HOST;
+    return view;
+  }
+  const int64_t elements = (view.rows - 1) * view.row_stride + (view.cols - 1) * view.col_stride;
+  view.base = emulated_reach(view.base, (elements + 1) * dm_dtype_size(view.dtype));
+  view.space = DM_HOST;
+  return view;
+}
+
+int emulated_file(const void *memory) {
+  const block *in = holder_of(memory);
+  return in && in->address == memory ? in->file : -1;
+}
+
+void emulated_spoil(dm_view view) {
+  for (int64_t i = 0; i < view.rows && view.cols > 0; i++)
+    memset(dm_view_at(view, i, 0), SPOILED, (size_t)(view.cols * dm_dtype_size(view.dtype)));
+}
