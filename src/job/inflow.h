@@ -1,5 +1,5 @@
-/* inflow: this rank's shares of A and B in host memory, on their way from the files while something
- * else goes on.
+/* inflow: this rank's shares of A and B on their way from the files while something else goes on:
+ * straight into host memory, or strip by strip to the device (stage_in.h).
  *
  * A panel of a matrix that the file has row by row is many short runs there; so panels are read
  * together until a run is long enough, and both matrices in the order in which products want them.
@@ -7,20 +7,32 @@
 #ifndef DM_JOB_INFLOW_H
 #define DM_JOB_INFLOW_H
 
-#include "job/load.h"
+#include "job/stage_in.h"
 
-/* What is read into one place of a share (plan/tiles.h), perhaps together with places before it. */
+/* Panels that are read together. */
+typedef struct dm_passage {
+  dm_transit transit;
+  bool to_device, begun;
+  dm_reading *reading;     /* to host memory, when it is begun */
+  struct dm_passage *next; /* among those that wait to be begun */
+} dm_passage;
+
+/* What is brought to one place of a share (plan/tiles.h), perhaps together with places before it.
+ */
 typedef struct dm_landing {
-  dm_reading *reading; /* under way, of the first place of several */
-  int64_t first;       /* place whose reading brings this one */
+  dm_passage *passage; /* on its way, to this place first */
+  int64_t first;       /* place whose passage brings this one */
 } dm_landing;
 
 typedef struct dm_inflow {
   dm_task *task;
-  dm_source *sources;      /* of A and of B; all with the same read-ahead */
-  dm_landing *landings[2]; /* one for each place */
-  bool posted[2];          /* what resides of the present tile, on behalf of the other matrix */
-  int64_t moved;           /* bytes, when it was last looked at */
+  dm_source *sources;       /* of A and of B; all with the same read-ahead */
+  dm_stage_in *stage;       /* or NULL */
+  dm_landing *landings[2];  /* one for each place */
+  int64_t places[2];        /* and how many those are */
+  dm_passage *next, **last; /* that wait, in the order in which they are wanted */
+  bool posted[2];           /* what resides of the present tile, on behalf of the other matrix */
+  int64_t moved;            /* bytes, when it was last looked at */
 } dm_inflow;
 
 /* TASK is open; SOURCES stay the caller's.  Close frees also what a failed open has left; before

@@ -4,13 +4,15 @@
 
 #include "core/checked.h"
 
-/* How far it is, in strips; one is computed and one stored at a time. */
+enum { AHEAD = 2 }; /* strips given to the backend: a device that waits for the host is idle */
+
+/* How far it is, in strips; one is stored at a time. */
 typedef struct progress {
   dm_task *task;
   const dm_task_calls *calls;
-  int64_t strips, computed, stored;
-  bool computes, stores; /* the next one of each is under way */
-  dm_event event;        /* of the one that is computed */
+  int64_t strips, posted, computed, stored;
+  bool stores;           /* the next one is under way */
+  dm_event event[AHEAD]; /* of those that are computed, by strip % AHEAD */
   dm_halt halt;
   dm_status failure; /* of this rank's file: the others hear of it before it ends */
 } progress;
@@ -36,13 +38,14 @@ static void end_step(const progress *x, dm_step_kind kind, int64_t strip) {
 
 static dm_status post_products(progress *x) {
   const dm_task *task = x->task;
-  const dm_range rows = rows_of(x, x->computed), panels = task->panels;
+  const dm_range rows = rows_of(x, x->posted), panels = task->panels;
   const int64_t height = dm_range_size(rows);
   const dm_view c = dm_view_sub(task->c, rows.begin, 0, height, task->c.cols);
   for (int64_t p = panels.end - task->plan->stretch; p < panels.end; p++) {
     const dm_view a = dm_task_operand(task, DM_A, p, 0);
     DM_TRY(dm_backend_gemm(task->backend, c, dm_view_sub(a, rows.begin, 0, height, a.cols),
-                           dm_task_operand(task, DM_B, p, 0), p > panels.begin, &x->event));
+                           dm_task_operand(task, DM_B, p, 0), p > panels.begin,
+                           &x->event[x->posted % AHEAD]));
   }
   return DM_OK;
 }
@@ -55,17 +58,20 @@ static dm_status endure(progress *x, dm_status status) {
   return DM_OK;
 }
 
+/* Whether the next strip may be begun. */
+static bool goes_on(const progress *x) {
+  return !x->failure && x->posted < x->strips && x->posted < x->halt.limit;
+}
+
 static dm_status compute(progress *x) {
   bool done;
-  if (!x->computes) {
-    begin_step(x, DM_STEP_GEMM, x->computed);
+  for (; goes_on(x) && x->posted < x->computed + AHEAD; x->posted++) {
+    begin_step(x, DM_STEP_GEMM, x->posted);
     DM_TRY(post_products(x));
-    x->computes = true;
   }
-  DM_TRY(dm_backend_test(x->task->backend, x->event, &done));
+  DM_TRY(dm_backend_test(x->task->backend, x->event[x->computed % AHEAD], &done));
   if (!done) return DM_OK;
   end_step(x, DM_STEP_GEMM, x->computed++);
-  x->computes = false;
   const int64_t panels = dm_range_size(x->task->panels), stretch = x->task->plan->stretch;
   const int64_t there = panels - stretch + stretch * x->computed / x->strips;
   return x->failure ? DM_OK : endure(x, x->calls->progress(x->calls->context, there, panels));
@@ -82,18 +88,14 @@ static dm_status store(progress *x) {
   return DM_OK;
 }
 
-/* Whether the next strip may be begun. */
-static bool goes_on(const progress *x) {
-  return !x->failure && x->computed < x->strips && x->computed < x->halt.limit;
-}
-
 static bool is_finished(const progress *x) {
   const bool ends = x->failure || x->computed == x->strips || x->halt.state == DM_HALT_DECIDED;
-  return ends && !x->computes && !goes_on(x) && (x->failure || x->stored == x->computed);
+  return ends && x->posted == x->computed && !goes_on(x) &&
+         (x->failure || x->stored == x->computed);
 }
 
 static dm_status move_on(progress *x) {
-  if (x->computes || goes_on(x)) {
+  if (x->posted > x->computed || goes_on(x)) {
     DM_TRY(compute(x));
     dm_watch_moved(x->task->run->watch);
   }
@@ -103,14 +105,16 @@ static dm_status move_on(progress *x) {
 dm_status dm_multiply_last_strips(dm_task *task, const dm_task_calls *calls) {
   const struct timespec moment = {.tv_nsec = 50000};
   const dm_comm *world = task->run->world;
+  const bool on_device = task->backend->ops->device_memory;
   progress x = {.task = task, .calls = calls, .strips = task->place.idle ? 0 : task->plan->strips};
   dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, world);
   for (;;) {
     const bool finished = is_finished(&x);
     if (finished && dm_halt_leaves(&x.halt)) break;
-    DM_TRY(dm_halt_poll(&x.halt, x.computed + x.computes, finished));
+    DM_TRY(dm_halt_poll(&x.halt, x.posted, finished));
     if (!finished) DM_TRY(move_on(&x));
-    if (!x.computes) nanosleep(&moment, NULL); /* the threads that write want the processor */
+    if (x.posted == x.computed || on_device)
+      nanosleep(&moment, NULL); /* the threads that write want the processor */
     dm_watch_poll(task->run->watch);
   }
   if (x.halt.stop) DM_TRY(dm_comm_agree(world, x.failure));

@@ -1,15 +1,20 @@
-/* load: from the files of A and B to views and devices.  What lies in host memory comes by
- * inflow.h. */
+/* load: where A and B come from.  Shares come by inflow.h. */
 #ifndef DM_JOB_LOAD_H
 #define DM_JOB_LOAD_H
 
 #include "io/read_ahead.h"
 #include "job/task.h"
 
+enum {
+  DM_FILE_RUN = 1 << 17
+}; /* bytes side by side in a file that are worth a call:
+      docs/results/read_strips.txt */
+
 typedef struct dm_source {
   dm_reader *reader;
   dm_read_ahead *ahead; /* that READER leans on, or NULL */
   dm_op op;
+  bool chunked;   /* the file is */
   double largest; /* magnitude seen, of i8 inputs: the sum of their products must fit i32 */
 } dm_source;
 
@@ -18,9 +23,5 @@ dm_status dm_load_part(dm_source *source, int64_t row, int64_t col, dm_view view
 
 /* Notes the largest magnitude of VIEW (host memory) where SOURCE has to know it. */
 void dm_source_note(dm_source *source, dm_view view);
-
-/* Reads this rank's share of MATRIX, which lies on its device; op applied, converted to the work
- * type. */
-dm_status dm_load_device_share(dm_task *task, dm_matrix matrix, dm_source *source);
 
 #endif

@@ -19,6 +19,8 @@ static dm_status open_inputs(dm_job *j) {
   const dm_multiply *m = j->multiply;
   j->source[DM_A].op = m->equation.op_a;
   j->source[DM_B].op = m->equation.op_b;
+  j->source[DM_A].chunked = m->a.layout == DM_CHUNKED;
+  j->source[DM_B].chunked = m->b.layout == DM_CHUNKED;
   DM_TRY(dm_reader_open(&m->a, m->equation.type, &j->source[DM_A].reader));
   DM_TRY(dm_reader_open(&m->b, m->equation.type, &j->source[DM_B].reader));
   dm_reader_pulse(j->source[DM_A].reader, &j->run->pulse);
@@ -198,7 +200,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   if (status && !status->agreed) return status;
   dm_read_ahead_close(j.ahead); /* before the memory goes that it reads into */
   dm_inflow_close(&j.inflow);
-  dm_store_abandon(&j.task, &j.sink);
+  dm_store_close(&j.task, &j.sink);
   if (j.task_opened) dm_task_close(&j.task);
   dm_reader_close(j.source[DM_A].reader);
   dm_reader_close(j.source[DM_B].reader);

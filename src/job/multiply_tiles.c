@@ -6,21 +6,16 @@
 #include "job/phases.h"
 #include "plan/tiles.h"
 
-static bool is_on_device(const dm_task *task, dm_matrix matrix) {
-  return (matrix == DM_A ? task->a.space : task->b.space) == DM_DEVICE;
-}
-
 static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   dm_job *j = context;
-  if (!is_on_device(task, matrix)) return dm_inflow_load(&j->inflow, matrix, panel);
-  if (panel > task->panels.begin) return DM_OK;
-  return dm_load_device_share(task, matrix, &j->source[matrix]);
+  (void)task;
+  return dm_inflow_load(&j->inflow, matrix, panel);
 }
 
 static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
   dm_job *j = context;
-  *done = true;
-  return is_on_device(task, matrix) ? DM_OK : dm_inflow_loaded(&j->inflow, matrix, panel, done);
+  (void)task;
+  return dm_inflow_loaded(&j->inflow, matrix, panel, done);
 }
 
 static dm_status check(void *context, dm_task *task, int64_t panel, bool *done) {
@@ -142,11 +137,6 @@ static dm_status multiply_tiles(dm_job *j) {
   return streams ? sums_fit(j) : DM_OK;
 }
 
-/* Whether products may begin before all of A and B is there. */
-static bool reads_behind(const dm_plan *plan) {
-  return plan->overlap && plan->a == DM_IN_HOST && plan->b == DM_IN_HOST;
-}
-
 static dm_status sum_layers(dm_job *j) {
   const dm_task_calls none = {0};
   const double start = dm_now();
@@ -172,7 +162,7 @@ static dm_status multiply_last_strips(dm_job *j) {
 /* C in one piece, except for the last strips: they wait until all of A and B was looked at. */
 static dm_status multiply_panels(dm_job *j) {
   const dm_plan *plan = &j->setup.plan;
-  const bool behind = reads_behind(plan);
+  const bool behind = plan->overlap; /* products begin before all of A and B is there */
   const dm_task_calls calls = {
       .context = j, .load = load, .loaded = loaded, .progress = progress, .may_stop = true};
   if (!behind) {

@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "job/finish.h"
 
-enum { STRIP = 16 << 20 }; /* bytes of C in each of two strips */
+enum { STRIP = 16 << 20 }; /* bytes of sums in each of two strips */
 
 /* A strip on its way: it lands (from a device), is put (finished, checked, given to the threads),
  * and is written. */
@@ -20,9 +20,12 @@ typedef struct strip {
   char *landing, *finished; /* memory for it, where it needs some */
 } strip;
 
+/* Its memory stays from one way to the next. */
 typedef struct dm_storing {
   dm_task *task;
   dm_sink *sink;
+  bool goes_on;
+  int64_t room;     /* elements in a strip */
   dm_view sums;     /* of this rank, host or device */
   int64_t tile;     /* that they are of, */
   int64_t row, col; /* and where in C */
@@ -48,24 +51,19 @@ static dm_status finish_on_device(storing *s) {
   return dm_backend_add(s->task->backend, s->sums, s->sums, s->sums, alpha[0], 0.0);
 }
 
-static dm_status strips_open(storing *s) {
+/* For the sums of the first tile: no other has larger ones. */
+static dm_status buffers_open(storing *s, dm_view all) {
   const dm_problem *p = &s->task->plan->problem;
-  int64_t width = s->sums.cols;
-  int64_t row = dm_max(1, width * dm_dtype_size(p->accumulator));
-  s->height = dm_max(1, STRIP / row);
-  s->height = dm_min(s->height, dm_max(1, s->sums.rows));
+  const int64_t size = dm_dtype_size(p->accumulator);
+  s->room = dm_min(dm_max(STRIP / size, all.cols), dm_max(1, all.rows * all.cols));
   for (int i = 0; i < 2; i++) {
     strip *one = &s->strips[i];
-    if (s->sums.space == DM_DEVICE)
-      DM_TRY(dm_backend_alloc(s->task->backend, DM_HOST, s->height * row, (void **)&one->landing));
-    if (!s->are_c)
-      DM_TRY(dm_buffer_alloc(s->height * width * dm_dtype_size(p->c), (void **)&one->finished));
+    if (all.space == DM_DEVICE)
+      DM_TRY(dm_backend_alloc(s->task->backend, DM_HOST, s->room * size, (void **)&one->landing));
+    if (!s->are_c) DM_TRY(dm_buffer_alloc(s->room * dm_dtype_size(p->c), (void **)&one->finished));
   }
-  if (p->reads_c) {
-    int64_t size = dm_dtype_size(dm_dtype_widest(p->work));
-    DM_TRY(dm_buffer_alloc(s->height * width * size, (void **)&s->old));
-  }
-  return DM_OK;
+  if (!p->reads_c) return DM_OK;
+  return dm_buffer_alloc(s->room * dm_dtype_size(dm_dtype_widest(p->work)), (void **)&s->old);
 }
 
 static void storing_close(dm_task *task, dm_sink *sink) {
@@ -79,25 +77,28 @@ static void storing_close(dm_task *task, dm_sink *sink) {
   sink->storing = NULL;
 }
 
-static dm_status storing_open(dm_task *task, dm_sink *sink, dm_range rows) {
+static dm_status begin(dm_task *task, dm_sink *sink, dm_range rows) {
   const dm_plan *plan = task->plan;
-  const bool summed = plan->pk > 1;
+  const bool summed = plan->pk > 1, is_new = !sink->storing;
   const dm_view all = summed ? task->c_sum : task->c;
   const dm_range of_c =
       summed ? dm_plan_c_share(plan, task->tile, task->place.i, task->place.l) : task->rows;
-  void *memory;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(storing), &memory));
+  void *memory = sink->storing;
+  if (is_new) DM_TRY(dm_buffer_zeroed(1, sizeof(storing), &memory));
   storing *s = sink->storing = memory;
-  *s = (storing){.task = task,
-                 .sink = sink,
-                 .sums = dm_view_sub(all, rows.begin, 0, dm_range_size(rows), all.cols),
-                 .tile = task->tile,
-                 .row = of_c.begin + rows.begin,
-                 .col = task->cols.begin};
-  if (dm_view_is_empty(s->sums)) s->next = s->sums.rows;
-  if (s->next == s->sums.rows) return DM_OK;
+  s->task = task;
+  s->sink = sink;
+  s->goes_on = true;
+  s->sums = dm_view_sub(all, rows.begin, 0, dm_range_size(rows), all.cols);
+  s->tile = task->tile;
+  s->row = of_c.begin + rows.begin;
+  s->col = task->cols.begin;
+  s->next = dm_view_is_empty(s->sums) ? s->sums.rows : 0;
+  s->turn = 0;
   DM_TRY(finish_on_device(s));
-  return strips_open(s);
+  if (is_new) DM_TRY(buffers_open(s, all));
+  s->height = dm_max(1, s->room / dm_max(1, all.cols));
+  return DM_OK;
 }
 
 /* Starts the way of the next strip into host memory; where it is there already, nothing moves. */
@@ -168,17 +169,17 @@ static dm_status move_on(storing *s, int i) {
 
 dm_status dm_store_rows(dm_task *task, dm_sink *sink, dm_range rows, bool *done) {
   *done = false;
-  if (!sink->storing) return storing_open(task, sink, rows);
+  if (!sink->storing || !sink->storing->goes_on) return begin(task, sink, rows);
   storing *s = sink->storing;
   const int64_t before = dm_write_behind_moved(sink->behind);
   for (int i = 0; i < 2; i++) DM_TRY(move_on(s, i));
   if (dm_write_behind_moved(sink->behind) != before) dm_watch_moved(task->run->watch);
   *done = s->next == s->sums.rows && s->strips[0].stage == DM_STRIP_FREE &&
           s->strips[1].stage == DM_STRIP_FREE;
-  if (*done) storing_close(task, sink);
+  s->goes_on = !*done;
   return DM_OK;
 }
 
-void dm_store_abandon(dm_task *task, dm_sink *sink) {
+void dm_store_close(dm_task *task, dm_sink *sink) {
   if (sink->storing) storing_close(task, sink);
 }

@@ -16,7 +16,7 @@ typedef struct dm_sink {
   dm_checkpoint *checkpoint;
   int64_t written; /* bytes so far */
   double alpha[2], beta[2];
-  struct dm_storing *storing; /* under way, or NULL */
+  struct dm_storing *storing; /* NULL before the first rows */
 } dm_sink;
 
 /* Moves ROWS of this rank's sums of the task's tile (dm_task_sums) on towards the file; to be
@@ -24,7 +24,7 @@ typedef struct dm_sink {
  * touched until then.  Does little at a time: threads write meanwhile. */
 dm_status dm_store_rows(dm_task *task, dm_sink *sink, dm_range rows, bool *done);
 
-/* After a failure, once SINK->behind is closed: frees what was under way. */
-void dm_store_abandon(dm_task *task, dm_sink *sink);
+/* Frees what storing took, also when something is under way: once SINK->behind is closed. */
+void dm_store_close(dm_task *task, dm_sink *sink);
 
 #endif

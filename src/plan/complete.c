@@ -23,7 +23,8 @@ enum {
   WINDOWED = 1536, /* a width that costs a CPU product nothing: it is cut at 384 anyway, and between
                       panels a run can be stopped */
   NARROW_CROSSING = 128,
-  NARROW = 512, /* a width that only a lack of memory justifies */
+  NARROW = 512,       /* a width that only a lack of memory justifies, */
+  NARROW_READ = 2048, /* or, on GPUs, only files that are slower than was foreseen */
 };
 
 static const double tolerance = 1.005; /* of the time between the files, for less memory */
@@ -128,6 +129,11 @@ static int residences(const dm_question *question, const dm_plan *plan,
   return count;
 }
 
+/* Panels come from files while others are multiplied. */
+static bool reads_behind(const dm_plan *plan) {
+  return plan->problem.from_files && plan->overlap;
+}
+
 /* The panel widths worth trying, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... panels. */
 static int widths(const dm_question *question, const dm_plan *plan, int64_t width[64]) {
   const int64_t units = dm_ceil_div(plan->problem.k, DM_PANEL_STEP);
@@ -137,7 +143,8 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
     width[0] = plan->reproducible ? wish : dm_min(wish, units * DM_PANEL_STEP);
     return 1;
   }
-  if (!streams(plan) && (plan->window_a || plan->window_b)) {
+  const bool windowed = plan->window_a || plan->window_b;
+  if (!streams(plan) && (windowed || (reads_behind(plan) && !plan->gpu))) {
     const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, WINDOWED); /* of about equal width */
     width[0] = dm_ceil_div(layer, dm_max(1, panels)) * DM_PANEL_STEP;
     return 1;
@@ -149,7 +156,7 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
     if (panels < fewest) continue;
     int64_t kb = dm_ceil_div(layer, panels) * DM_PANEL_STEP;
     if (count == 0 || kb < width[count - 1]) width[count++] = kb;
-    if (!streams(plan) || kb == DM_PANEL_STEP) break;
+    if (!(streams(plan) || reads_behind(plan)) || kb == DM_PANEL_STEP) break;
   }
   return count;
 }
@@ -160,15 +167,18 @@ static bool choose_width(const dm_question *question, dm_plan *plan) {
   int64_t width[64], chosen = 0;
   double least = INFINITY;
   int count = widths(question, plan, width);
-  const int64_t narrow = crosses(question, plan) ? NARROW_CROSSING : NARROW;
+  const bool read = plan->gpu && reads_behind(plan);
+  const int64_t narrow = read ? NARROW_READ : crosses(question, plan) ? NARROW_CROSSING : NARROW;
   for (int i = 0; i < count; i++) {
     if (chosen > 0 && width[i] < narrow) break;
     set_panels(question, plan, width[i]);
     if (dm_plan_pressure(plan, question->machine) > 1) continue;
     dm_forecast f = dm_plan_forecast(plan, question->machine);
-    double between_files = f.gemm + f.exposed + f.reduce;
-    if (between_files <= least * tolerance) chosen = width[i];
-    least = fmin(least, between_files);
+    /* Narrow panels are sooner there, which counts where products wait for the first one. */
+    const double seconds =
+        plan->gpu && reads_behind(plan) ? f.total : f.gemm + f.exposed + f.reduce;
+    if (seconds <= least * tolerance) chosen = width[i];
+    least = fmin(least, seconds);
   }
   if (chosen == 0) return false;
   set_panels(question, plan, chosen);

@@ -180,8 +180,7 @@ static double total_seconds(const dm_plan *plan, const dm_forecast *f, double lo
   const bool resides = plan->a != DM_IN_FILE && plan->b != DM_IN_FILE;
   const bool first = tiles > 1 && resides; /* tiles of what resides begin when all of it is there */
   const double last = plan->blocks > 1 ? f->write / tiles : f->write; /* C with nothing beside it */
-  if (!plan->overlap || plan->a == DM_IN_DEVICE || plan->b == DM_IN_DEVICE || first)
-    return f->read + fmax(loop, f->write - last) + f->reduce + last;
+  if (!plan->overlap || first) return f->read + fmax(loop, f->write - last) + f->reduce + last;
   const double head = f->read / fmax(1, panels) / tiles;
   if (plan->strips == 0)
     return head + fmax(loop, f->read - head + f->write - last) + f->reduce + last;

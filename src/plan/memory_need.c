@@ -7,7 +7,9 @@
 enum {
   READ_BYTES = 64 << 20,         /* a reader's piece (io/reader.c HDF5_PIECE), or half of the chunks
                                     that are kept or unpacked (io/read_ahead.h DM_READ_MEMORY) */
-  LOAD_BYTES = 64 << 20,         /* one of two strips on the way to a device (job/load.c STRIP) */
+  LOADS = 8,                     /* strips on the way to a device, each of ... */
+  LOAD_BYTES = 8 << 20,          /* (job/stage_in.c STRIP), */
+  RUN_BYTES = 1 << 17,           /* or a row of the file and this more (job/load.h DM_FILE_RUN) */
   STORE_BYTES = 16 << 20,        /* one of two strips of C (job/store.c STRIP) */
   CONVERT_BYTES = 36 << 20,      /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
   LIBRARY_BYTES = 64 << 20,      /* at least the workspace of cuBLAS (backend/cuda.c WORKSPACE) */
@@ -177,6 +179,12 @@ static int64_t store_bytes(const dm_plan *plan, const extent *e) {
   return matrix(rows, e->cols, each);
 }
 
+/* Of the files: pieces may be transposed in them. */
+static int64_t longest_row_bytes(const extent *e) {
+  const int64_t longest = dm_max(dm_max(e->width, e->cols), dm_max(e->a_rows, e->b_piece));
+  return plus(times(longest, e->work), RUN_BYTES);
+}
+
 static int64_t staging_bytes(const dm_plan *plan, const extent *e) {
   const dm_problem *p = &plan->problem;
   if (plan->brought) /* where operands come from and C returns to */
@@ -188,9 +196,10 @@ static int64_t staging_bytes(const dm_plan *plan, const extent *e) {
       plus(reader_bytes(times(e->a_rows, a_passes ? e->width : e->depth), p->file_a, p->work),
            reader_bytes(times(b_passes ? e->b_piece : e->b_rows, e->cols), p->file_b, p->work));
   if (p->reads_c) readers = plus(readers, reader_bytes(times(e->c_rows, e->cols), p->c, p->c));
-  int64_t load = 0, row = times(dm_max(e->width, e->cols), e->work);
-  if (plan->a == DM_IN_DEVICE || plan->b == DM_IN_DEVICE) load = times(2, dm_max(LOAD_BYTES, row));
-  return plus(readers, dm_max(load, store_bytes(plan, e)));
+  int64_t load = 0;
+  if (plan->a == DM_IN_DEVICE || plan->b == DM_IN_DEVICE)
+    load = times(LOADS, dm_max(LOAD_BYTES, longest_row_bytes(e)));
+  return plus(readers, plus(load, store_bytes(plan, e)));
 }
 
 /* A copy that a kernel makes for itself, as it is or transposed. */

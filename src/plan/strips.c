@@ -4,18 +4,20 @@
 #include "plan/grid_cost.h"
 #include "plan/tiles.h"
 
-enum { STRIPS = 8, THINNEST = 64 }; /* of a block; rows of one */
+enum { STRIPS = 8, THINNEST = 64, THINNEST_ON_GPU = 1024 }; /* of a block; rows of one */
 
 static const double worth = 0.995; /* of the time without them */
 
 /* Every panel that a product reads is still there when the last one has come. */
 static bool keeps_panels(const dm_plan *plan) {
-  return (!dm_plan_fetches_a(plan) || plan->window_a) &&
-         (!dm_plan_fetches_b(plan) || plan->window_b);
+  if (dm_plan_uploads_a(plan) || dm_plan_uploads_b(plan)) return false;
+  return (!dm_plan_fetches_a(plan) || plan->window_a || plan->in_place) &&
+         (!dm_plan_fetches_b(plan) || plan->window_b || plan->in_place);
 }
 
 static int most_strips(const dm_plan *plan) {
-  const int64_t step = plan->border > 0 ? plan->border : THINNEST;
+  const int64_t thinnest = plan->gpu ? THINNEST_ON_GPU : THINNEST;
+  const int64_t step = dm_max(plan->border, thinnest);
   const int64_t rows = dm_range_size(dm_plan_rows(plan, 0, plan->pm - 1));
   return (int)dm_min(STRIPS, rows / step);
 }
@@ -23,8 +25,8 @@ static int most_strips(const dm_plan *plan) {
 void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
   plan->strips = 0;
   plan->stretch = 0;
-  if (!plan->problem.from_files || !plan->overlap || plan->gpu || plan->pk > 1 ||
-      dm_plan_tiles(plan) > 1 || dm_plan_streams(plan) || !keeps_panels(plan))
+  if (!plan->problem.from_files || !plan->overlap || plan->pk > 1 || dm_plan_tiles(plan) > 1 ||
+      dm_plan_streams(plan) || !keeps_panels(plan))
     return;
   const int strips = most_strips(plan);
   dm_plan best = *plan, trial = *plan;

@@ -98,7 +98,7 @@ static void wishes_are_granted(void **state) {
   assert_int_equal(plan.kb, 192);
   must(wish((dm_wishes){.reproducible = true}, "ranks=4", &plan));
   assert_true(plan.kb == DM_REPRODUCIBLE_PANEL && plan.border == DM_BORDER && plan.pk == 1);
-  must(wish((dm_wishes){.pm = 1, .pn = 1, .pk = 1}, "gpu=h200", &plan));
+  must(wish((dm_wishes){.pm = 1, .pn = 1, .pk = 1, .no_overlap = true}, "gpu=h200", &plan));
   assert_true(plan.panels == 1 && plan.a == DM_IN_DEVICE && plan.b == DM_IN_DEVICE);
   must(wish((dm_wishes){.pm = 2, .pn = 2, .pk = 1}, "gpu=h200 gpus=4 links=host", &plan));
   assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
