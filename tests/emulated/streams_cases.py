@@ -1,0 +1,78 @@
+"""streams: shares of A and B on a device, in host memory beside it, or in the files, read while
+products run, and C written strip by strip or tile by tile; every element is compared with NumPy."""
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge"))
+import judging # noqa: E402
+from judging import Case # noqa: E402
+from running import Failure, each, finish, in_folder, options # noqa: E402
+
+LIBRARY = 64  # MiB of device memory that the plan leaves to libraries
+
+
+def resident():
+    """(case, where A and B lie)"""
+    ops = [Case(300, 411, 1500, op_a=a, op_b=b, ranks=r, flags="--panel 128", layout=layout)
+           for a, b, r, layout in (("n", "n", 1, "contiguous"), ("t", "n", 2, "contiguous"),
+                                   ("n", "t", 4, "deflate"), ("t", "t", 3, "chunked"),
+                                   ("n", "n", 4, "big-endian"))]
+    types = [Case(330, 210, 1300, dtype="c128", op_a="c", ranks=2, flags="--panel 192"),
+             Case(257, 129, 5000, dtype="i8", op_b="t", alpha=2, beta=-1, old="i32", ranks=1, flags="--panel 512"),
+             Case(201, 303, 2111, dtype="bf16", ranks=4, flags="--panel 320"),
+             Case(900, 70, 1111, dtype="f32", beta=0.5, old="f32", ranks=2, flags="--panel 64 --no-overlap")]
+    layers = [Case(350, 290, 2222, ranks=4, flags="--grid 1x2x2 --panel 128"),
+              Case(350, 290, 2222, ranks=3, flags="--grid 1x1x3 --panel 64 --transport host"),
+              Case(410, 390, 1777, ranks=4, flags="--grid 2x2x1 --panel 128 --pretend-nodes 2")]
+    return [(case, "device") for case in ops + types + layers]
+
+
+def beside():
+    """Device memory holds the panels alone."""
+    limit = f"--memory device={LIBRARY + 6}MiB"
+    return [(Case(700, 600, 1400, op_a=a, ranks=r, flags=limit), "host")
+            for a, r in (("n", 1), ("t", 2), ("n", 4))]
+
+
+def in_tiles():
+    return [(Case(1100, 900, 300, op_b=b, ranks=r, layout=layout,
+                  flags=f"--memory device={LIBRARY * 1024 + 6000 // r}KiB"), "tiles")
+            for b, r, layout in (("n", 1, "contiguous"), ("t", 2, "deflate"), ("n", 4, "contiguous"))]
+
+
+def in_strips():
+    """Products that take longer than the files."""
+    return [(Case(3100, 1500, 600, ranks=1), "strips"),
+            (Case(4200, 1500, 500, ranks=2, alpha=1.5, flags="--grid 2x1x1"), "strips"),
+            (Case(2100, 1000, 400, ranks=1, dtype="c128", alpha=1j), "strips")]
+
+
+def look_at(record, where):
+    plan = record["plan"]
+    if where == "device" and (plan["a_in"], plan["b_in"], plan["tiles"]) != ("device", "device", 1):
+        raise Failure(f"not on the device: {plan}")
+    if where == "host" and "host" not in (plan["a_in"], plan["b_in"]):
+        raise Failure(f"nothing beside the device: {plan}")
+    if where == "tiles" and plan["tiles"] < 2:
+        raise Failure(f"not in tiles: {plan}")
+    if where == "strips" and " end=" not in plan["recipe"]:
+        raise Failure(f"not in strips: {plan}")
+    if record["verification"]["residual"] > 1:
+        raise Failure("not verified")
+
+
+def try_case(folder, damier, case, where, seed):
+    case.flags += f" --json {folder}/record.json"
+    judging.try_case(folder, damier, case, seed)
+    look_at(json.loads((folder / "record.json").read_text().splitlines()[-1]), where)
+
+
+def main():
+    chosen = options()
+    cases = list(enumerate(resident() + beside() + in_tiles() + in_strips()))
+    work = lambda numbered: in_folder(try_case, chosen.damier, *numbered[1], numbered[0])
+    finish(each(work, cases), len(cases))
+
+
+main()
