@@ -17,6 +17,26 @@ static void fill_memory(dm_machine *machine) {
       machine->gpu ? machine->device_bytes : 4 * gib * dm_max(1, machine->cores_per_rank);
 }
 
+/* The files of the call, where it names any: of both factors, and the old C. */
+static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
+  dm_named_files files = {.writes = NULL};
+  for (int i = 0; i < 2 && call->operand_count == 2; i++) {
+    dm_status bad = dm_io_parse_location(call->operands[i], &at[i]);
+    if (!bad) files.reads[i] = at[i].file;
+    dm_status_free(bad);
+  }
+  if (dm_cli_given(&call->settings, "c")) files.reads[2] = call->settings.old_c.file;
+  return files;
+}
+
+static void apply_rates(const dm_call *call, const dm_rates *rates, dm_machine *machine) {
+  const dm_log log = dm_cli_log(call);
+  dm_location at[2];
+  const dm_named_files files = names_of(call, at);
+  dm_rates_apply(rates, NULL, machine);
+  dm_rates_apply_files(rates, dm_rates_fit_files(&log, rates, &files), machine);
+}
+
 /* Memory of a GPU, and what was measured with so many ranks. */
 static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int ranks, int cores,
                             dm_machine *machine) {
@@ -40,7 +60,7 @@ static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int 
   snprintf(facts.library, sizeof facts.library, "%s", device.library);
   facts.threads = device.threads;
   if (call->settings.rates == 0 && dm_rates_find(&log, &facts, &rates))
-    dm_rates_apply(&rates, NULL, machine);
+    apply_rates(call, &rates, machine);
   return DM_OK;
 }
 

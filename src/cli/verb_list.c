@@ -45,8 +45,10 @@ const dm_verb dm_cli_verbs[] = {
      " on a node.\n"
      "They are kept in damier/rates-DEVICE-NODES-RANKSxTHREADS.json below $XDG_CACHE_HOME or ~/.cache,"
      " and used by every run of the same kind; their hash stands in the recipe of a result.\n"
+     "With --files also reading and writing in a folder are measured, with 128 MiB of each rank there"
+     " for a while; jobs whose files lie in the same file system use them.\n"
      "A renewed file keeps each rate that differs by 10 % or less.\n",
-     {"mpirun -n 4 damier tune rates"},
+     {"mpirun -n 4 damier tune rates", "mpirun -n 4 damier tune rates --files /scratch"},
      dm_cli_tune_rates},
     {"tune", DM_VERB_TUNE, "", 0, 0,
      "find the fastest tile sizes of the kernel jit on this GPU, and keep them",

@@ -65,6 +65,7 @@ static dm_status tune_rates(dm_run *run, const dm_call *call, void *shared, dm_r
   const dm_settings *s = &call->settings;
   dm_rates_tune tune = {.engine = dm_cli_engine(s), .dry_run = s->dry_run};
   snprintf(tune.output, sizeof tune.output, "%s", s->tunings);
+  snprintf(tune.files, sizeof tune.files, "%s", s->files);
   return dm_rates_tune_run(run, &tune, record);
 }
 

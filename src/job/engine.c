@@ -170,7 +170,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   machine->flops_tf32 /= (double)values[3];
   machine->upload /= (double)values[3];
   machine->memory /= (double)values[3];
-  return engine->stated_rates ? DM_OK : dm_rates_agree(run, setup);
+  return engine->stated_rates ? DM_OK : dm_rates_agree(run, engine, setup);
 }
 
 static void say_need(dm_run *run, const dm_setup *setup) {

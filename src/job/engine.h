@@ -34,9 +34,10 @@ int64_t dm_setup_process_bytes(void);
 /* What rates of SETUP would be those of. */
 void dm_setup_facts(const dm_setup *setup, const dm_run *run, dm_rates_facts *facts);
 
-/* Collective: gives SETUP's machine the rates that were measured here, where there are any; a file
- * of others is not used, and that is said.  (rates_use.c) */
-dm_status dm_rates_agree(const dm_run *run, dm_setup *setup);
+/* Collective: gives SETUP's machine the rates that were measured here, where there are any, and
+ * those of files where ENGINE's files are; a file of others is not used, and that is said.
+ * (rates_use.c) */
+dm_status dm_rates_agree(const dm_run *run, const dm_engine *engine, dm_setup *setup);
 
 /* Describes machine, device, plan and forecast in RECORD. */
 void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record);

@@ -117,6 +117,12 @@ static dm_status sums_known(const dm_job *j, const dm_problem *p) {
       "leave out --no-verify");
 }
 
+/* Of which the planner may know rates. */
+static dm_named_files names_of(const dm_multiply *m) {
+  return (dm_named_files){.reads = {m->a.at.file, m->b.at.file, m->has_c ? m->c.at.file : NULL},
+                          .writes = m->out.file};
+}
+
 static dm_status prepare(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_problem problem;
@@ -129,6 +135,7 @@ static dm_status prepare(dm_job *j) {
   problem.verify = m->verify && !j->from_files;
   DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &problem)));
   dm_engine engine = m->engine;
+  engine.files = names_of(m);
   dm_checkpoint_impose(j->sink.checkpoint, &engine.wishes);
   DM_TRY(dm_setup_open(j->run, &engine, &problem, &j->setup));
   DM_TRY(dm_comm_agree(j->run->world, open_inputs(j)));

@@ -18,6 +18,11 @@ typedef enum dm_compute {
   DM_COMPUTE_TF32,
 } dm_compute;
 
+/* Of a job, as far as they have names; NULL: none.  They tell which rates of files are theirs. */
+typedef struct dm_named_files {
+  const char *reads[3], *writes;
+} dm_named_files;
+
 /* How a product is to be computed: common to multiply and bench. */
 typedef struct dm_engine {
   const char *backend;   /* "auto", "cpu", "cuda" */
@@ -30,6 +35,7 @@ typedef struct dm_engine {
   int pretend_nodes; /* that each computer counts as; 0 or 1: it is what it is */
   double fill;       /* not 0: a square product that fills this part of memory, whatever is posed */
   bool stated_rates; /* plan with stated rates, whatever was measured */
+  dm_named_files files;
   dm_wishes wishes;
 } dm_engine;
 

@@ -10,25 +10,27 @@
 #include "core/version.h"
 #include "job/cache_file.h"
 
-enum { SCALARS = 7, NUMBERS = DM_DTYPE_COUNT + SCALARS };
+enum { SCALARS = 10, FILES = 3, NUMBERS = DM_DTYPE_COUNT + SCALARS }; /* those of files last */
 
 static const double noise = 0.1, largest = 1e20;
 
-static const char *const scalars[SCALARS] = {"tf32_flops",     "link_Bps",   "staged_Bps",
-                                             "network_Bps",    "upload_Bps", "device_memory_Bps",
-                                             "host_memory_Bps"};
+static const char *const scalars[SCALARS] = {
+    "tf32_flops",        "link_Bps",        "staged_Bps",    "network_Bps",   "upload_Bps",
+    "device_memory_Bps", "host_memory_Bps", "file_read_Bps", "file_cold_Bps", "file_write_Bps"};
 
 /* All numbers in one order. */
 static void numbers_of(const dm_rates *r, double numbers[NUMBERS]) {
-  const double rest[SCALARS] = {r->flops_tf32, r->link,   r->staged,   r->network,
-                                r->upload,     r->memory, r->host_copy};
+  const double rest[SCALARS] = {r->flops_tf32, r->link,      r->staged,    r->network,
+                                r->upload,     r->memory,    r->host_copy, r->file_read,
+                                r->file_cold,  r->file_write};
   memcpy(numbers, r->flops, sizeof r->flops);
   memcpy(numbers + DM_DTYPE_COUNT, rest, sizeof rest);
 }
 
 static void set_numbers(dm_rates *r, const double numbers[NUMBERS]) {
-  double *const rest[SCALARS] = {&r->flops_tf32, &r->link,   &r->staged,   &r->network,
-                                 &r->upload,     &r->memory, &r->host_copy};
+  double *const rest[SCALARS] = {&r->flops_tf32, &r->link,      &r->staged,    &r->network,
+                                 &r->upload,     &r->memory,    &r->host_copy, &r->file_read,
+                                 &r->file_cold,  &r->file_write};
   memcpy(r->flops, numbers, sizeof r->flops);
   for (int i = 0; i < SCALARS; i++) *rest[i] = numbers[DM_DTYPE_COUNT + i];
 }
@@ -67,15 +69,27 @@ void dm_rates_apply(const dm_rates *r, const char *transport, dm_machine *machin
 
 void dm_rates_name(const dm_rates *rates, char name[24]) {
   double numbers[NUMBERS];
+  const dm_mount *f = &rates->files;
   numbers_of(rates, numbers);
-  snprintf(name, 24, "%016llx", (unsigned long long)XXH3_64bits(numbers, sizeof numbers));
+  uint64_t hash = XXH3_64bits(numbers, sizeof numbers);
+  hash = XXH3_64bits_withSeed(f->kind, strlen(f->kind), hash);
+  hash = XXH3_64bits_withSeed(f->source, strlen(f->source), hash);
+  hash = XXH3_64bits_withSeed(f->point, strlen(f->point), hash);
+  snprintf(name, 24, "%016llx", (unsigned long long)hash);
 }
 
 dm_rates dm_rates_renewed(const dm_rates *old, const dm_rates *measured) {
   double before[NUMBERS], now[NUMBERS];
   dm_rates renewed = *measured;
+  const bool kept = !measured->files.kind[0];
+  const bool moved = !kept && !dm_io_same_mount(&old->files, &measured->files);
   numbers_of(old, before);
   numbers_of(measured, now);
+  for (int i = NUMBERS - FILES; i < NUMBERS; i++) {
+    if (kept) now[i] = before[i];
+    if (moved) before[i] = 0;
+  }
+  if (kept) renewed.files = old->files;
   for (int i = 0; i < NUMBERS; i++)
     now[i] = fabs(now[i] - before[i]) <= noise * before[i] ? before[i] : rounded(now[i]);
   set_numbers(&renewed, now);
@@ -97,6 +111,11 @@ static json_t *facts_json(const dm_rates_facts *f) {
                    (json_int_t)f->ranks, "threads", (json_int_t)f->threads);
 }
 
+static json_t *files_json(const dm_mount *m) {
+  return json_pack("{s:s, s:s, s:s}", "file_system", m->kind, "source", m->source, "mount",
+                   m->point);
+}
+
 static json_t *numbers_json(const dm_rates *rates) {
   double numbers[NUMBERS];
   numbers_of(rates, numbers);
@@ -115,10 +134,11 @@ static json_t *numbers_json(const dm_rates *rates) {
 dm_status dm_rates_format(const dm_rates *rates, const dm_rates_facts *facts, char **text) {
   char name[24];
   dm_rates_name(rates, name);
-  json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:s}", "schema",
-                           DM_RATES_SCHEMA, "damier", DM_VERSION, "git", DM_GIT, "date",
-                           rates->date, "host", rates->host, "transport", rates->transport, "facts",
-                           facts_json(facts), "rates", numbers_json(rates), "name", name);
+  json_t *root =
+      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:s}", "schema", DM_RATES_SCHEMA,
+                "damier", DM_VERSION, "git", DM_GIT, "date", rates->date, "host", rates->host,
+                "transport", rates->transport, "facts", facts_json(facts), "files",
+                files_json(&rates->files), "rates", numbers_json(rates), "name", name);
   *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) : NULL;
   json_decref(root);
   return *text ? DM_OK : dm_fail(DM_E_FIT, "no memory for the table of rates");
@@ -173,6 +193,18 @@ static dm_status parse_numbers(const json_t *object, dm_rates *rates) {
   return DM_OK;
 }
 
+/* Where rates of files hold, and that there are none without it. */
+static dm_status parse_files(const json_t *object, dm_rates *rates) {
+  dm_mount *m = &rates->files;
+  snprintf(m->kind, sizeof m->kind, "%s", text_of(object, "file_system"));
+  snprintf(m->source, sizeof m->source, "%s", text_of(object, "source"));
+  snprintf(m->point, sizeof m->point, "%s", text_of(object, "mount"));
+  const bool some = rates->file_read > 0 || rates->file_cold > 0 || rates->file_write > 0;
+  const bool all = rates->file_read > 0 && rates->file_write > 0;
+  if (some == (m->kind[0] != 0) && all == some) return DM_OK;
+  return dm_fail(DM_E_INPUT, "it does not say of which file system its rates of files are");
+}
+
 static dm_status parse(const json_t *root, const dm_rates_facts *facts, dm_rates *rates) {
   char name[24];
   if (strcmp(text_of(root, "schema"), DM_RATES_SCHEMA) != 0)
@@ -181,6 +213,7 @@ static dm_status parse(const json_t *root, const dm_rates_facts *facts, dm_rates
     return dm_fail(DM_E_INPUT, "it was measured with another version than " DM_VERSION);
   DM_TRY(check_facts(json_object_get(root, "facts"), facts));
   DM_TRY(parse_numbers(json_object_get(root, "rates"), rates));
+  DM_TRY(parse_files(json_object_get(root, "files"), rates));
   snprintf(rates->transport, sizeof rates->transport, "%s", text_of(root, "transport"));
   snprintf(rates->date, sizeof rates->date, "%s", text_of(root, "date"));
   snprintf(rates->host, sizeof rates->host, "%s", text_of(root, "host"));

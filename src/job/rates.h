@@ -10,10 +10,11 @@
 #include <stddef.h>
 
 #include "io/dataset.h"
+#include "io/mount.h"
 #include "job/multiply.h"
 #include "plan/machine.h"
 
-#define DM_RATES_SCHEMA "damier-rates/1"
+#define DM_RATES_SCHEMA "damier-rates/2"
 
 /* What the rates are those of; ranks are counted on each node. */
 typedef struct dm_rates_facts {
@@ -26,6 +27,10 @@ typedef struct dm_rates_facts {
 typedef struct dm_rates {
   double flops[DM_DTYPE_COUNT], flops_tf32;
   double link, staged, network, upload, memory, host_copy;
+  double file_read;   /* of all ranks together, from the page cache, */
+  double file_cold;   /* not from there; 0 where a file system has no other place, */
+  double file_write;  /* and until it is on the disk */
+  dm_mount files;     /* where those were measured; empty: nowhere */
   char transport[16]; /* that link is of */
   char date[32], host[64];
 } dm_rates;
@@ -34,10 +39,26 @@ typedef struct dm_rates {
  * links counts where panels take the same TRANSPORT (NULL: not known yet, so they do). */
 void dm_rates_apply(const dm_rates *rates, const char *transport, dm_machine *machine);
 
-/* 16 digits: a hash of the rates alone. */
+/* Which rates of files are those of a job. */
+typedef struct dm_rates_fit {
+  bool reads, writes;
+} dm_rates_fit;
+
+/* RATES are those of files that lie where they were measured; of files without a name, too, and
+ * what is written without one lies beside what is read.  Says it where they are not.  (rates_use.c)
+ */
+dm_rates_fit dm_rates_fit_files(const dm_log *log, const dm_rates *rates,
+                                const dm_named_files *files);
+
+/* After dm_rates_apply: the rates of files, as far as they fit.  Inputs count as not being in the
+ * page cache, where that was measured: whether they are must not decide a grid.  (rates_use.c) */
+void dm_rates_apply_files(const dm_rates *rates, dm_rates_fit fit, dm_machine *machine);
+
+/* 16 digits: a hash of the rates, and of where those of files were measured. */
 void dm_rates_name(const dm_rates *rates, char name[24]);
 
-/* MEASURED, but for the rates that differ from those of OLD by no more than noise. */
+/* MEASURED, but for the rates that differ from those of OLD by no more than noise, and with OLD's
+ * rates of files where they were not measured again. */
 dm_rates dm_rates_renewed(const dm_rates *old, const dm_rates *measured);
 
 /* damier/rates-DEVICE-NODESxRANKS.json in the user's cache. */
@@ -64,9 +85,14 @@ bool dm_rates_find(const dm_log *log, const dm_rates_facts *facts, dm_rates *rat
 dm_status dm_rates_measure(dm_run *run, const dm_engine *engine, dm_rates_facts *facts,
                            dm_rates *rates);
 
+/* Collective: reading and writing in FOLDER, as jobs do it, with all ranks at work, who together
+ * take 128 MiB each there for a while.  (rates_files.c) */
+dm_status dm_rates_measure_files(dm_run *run, const char *folder, dm_rates *rates);
+
 typedef struct dm_rates_tune {
   dm_engine engine;
   char output[DM_PATH]; /* empty: the user's cache */
+  char files[DM_PATH];  /* the folder that files are measured in; empty: they are not */
   bool dry_run;         /* the file is not written */
 } dm_rates_tune;
 

@@ -46,6 +46,9 @@ static void record_rates(const dm_rates *r, dm_record *record) {
   record_rate(record, "upload_Bps", "host to device", DM_SHOWN_RATE, r->upload);
   record_rate(record, "device_memory_Bps", "device memory", DM_SHOWN_RATE, r->memory);
   record_rate(record, "host_memory_Bps", "host memory", DM_SHOWN_RATE, r->host_copy);
+  record_rate(record, "file_read_Bps", "files, from the page cache", DM_SHOWN_RATE, r->file_read);
+  record_rate(record, "file_cold_Bps", "  not from there", DM_SHOWN_RATE, r->file_cold);
+  record_rate(record, "file_write_Bps", "  written and synced", DM_SHOWN_RATE, r->file_write);
 }
 
 static void record_facts(const dm_run *run, const dm_rates_facts *facts, const dm_rates *rates,
@@ -59,6 +62,20 @@ static void record_facts(const dm_run *run, const dm_rates_facts *facts, const d
   dm_record_text(record, "transport.name", "panels travel by", "%s", rates->transport);
   dm_record_text(record, "machine.host", NULL, "%s", rates->host);
   dm_facts_record(NULL, false, record);
+}
+
+/* Where rates of files hold, or that there are none. */
+static void record_files(const dm_run *run, const dm_rates_tune *tune, const dm_mount *m,
+                         dm_record *record) {
+  if (!m->kind[0]) {
+    dm_log_line(&run->log, DM_LOG_NOTE,
+                "rates of files stay stated: --files FOLDER measures them there");
+    return;
+  }
+  dm_record_text(record, "files.rates_system", "files in", "%s", m->kind);
+  dm_record_text(record, "files.rates_source", NULL, "%s", m->source);
+  dm_record_text(record, "files.rates_mount", "  mounted at", "%s%s", m->point,
+                 tune->files[0] ? "" : " (measured before)");
 }
 
 /* On rank 0 alone. */
@@ -76,6 +93,7 @@ static dm_status finish(const dm_run *run, const dm_rates_tune *tune, const dm_r
   dm_rates_name(&rates, name);
   record_facts(run, facts, &rates, record);
   record_rates(&rates, record);
+  record_files(run, tune, &rates.files, record);
   dm_record_text(record, "rates.file", "file", "%s%s", path,
                  tune->dry_run ? " (not written: --dry-run)" : "");
   dm_record_text(record, "rates.name", "in recipes", "%s", name);
@@ -85,9 +103,15 @@ static dm_status finish(const dm_run *run, const dm_rates_tune *tune, const dm_r
 
 dm_status dm_rates_tune_run(dm_run *run, const dm_rates_tune *tune, dm_record *record) {
   dm_rates_facts facts = {.ranks = 0};
-  dm_rates measured;
+  dm_rates measured, files = {.file_read = 0};
+  /* First: a folder that cannot be written is found at once. */
+  if (tune->files[0]) DM_TRY(dm_rates_measure_files(run, tune->files, &files));
   dm_run_phase(run, "measuring rates", 1);
   DM_TRY(dm_rates_measure(run, &tune->engine, &facts, &measured));
+  measured.file_read = files.file_read;
+  measured.file_cold = files.file_cold;
+  measured.file_write = files.file_write;
+  measured.files = files.files;
   return dm_comm_agree(run->world,
                        run->rank == 0 ? finish(run, tune, &facts, &measured, record) : DM_OK);
 }

@@ -31,7 +31,8 @@ typedef struct dm_machine {
   double host_copy;  /* memory traffic of one rank's host: conversion, summation */
   double file_read;  /* whole job */
   double file_write; /* whole job */
-  char rates[24];    /* the name of the measurement that rates were taken from; empty: stated */
+  bool reads_measured, writes_measured; /* ... file_read, file_write; else stated */
+  char rates[24]; /* the name of the measurement that rates were taken from; empty: stated */
 } dm_machine;
 
 /* A machine from words "key=value ...": nodes, gpus (per node) or ranks (per node; with gpus too,

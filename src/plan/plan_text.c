@@ -51,6 +51,14 @@ static void write_rate(const char *what, const char *value, const char *of, FILE
   fprintf(out, "  %-20s %14s   %s\n", what, value, of);
 }
 
+/* What a measurement has left to what is stated. */
+static const char *stated_rates(const dm_machine *m) {
+  if (m->reads_measured && m->writes_measured) return "; latency stated";
+  return m->reads_measured    ? "; of writing and latency stated"
+         : m->writes_measured ? "; of reading and latency stated"
+                              : "; of files and latency stated";
+}
+
 static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
   text32 text;
   double flops = dm_machine_flops(m, p->problem.work, p->problem.tf32);
@@ -60,7 +68,7 @@ static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
           m->cores_per_rank == 1 ? "core" : "cores", m->gpu ? " and a GPU: " : "",
           m->gpu ? m->name : "");
   fprintf(out, "Rates (%s%s%s)\n", m->rates[0] ? "measured: " : "stated, not measured", m->rates,
-          m->rates[0] ? "; of files and latency stated" : "");
+          m->rates[0] ? stated_rates(m) : "");
   write_rate("product", dm_format_flops(flops, text), "per rank", out);
   if (m->gpu)
     write_rate("upload", dm_format_rate(m->upload, text), "host to device, per rank", out);

@@ -1,0 +1,132 @@
+/* Rates of files: where they hold, and what becomes of them. */
+#include "checks.h"
+
+#include <stdlib.h>
+
+#include "job/rates.h"
+
+static const dm_rates_facts here = {
+    .backend = "cpu", .device = "Some CPU", .library = "BLAS 1", .ranks = 4, .threads = 2};
+
+static const dm_log silent = {.level = DM_LOG_ERROR};
+
+/* Measured in the folder that the test runs in. */
+static dm_rates example(void) {
+  dm_rates r = {
+      .flops[DM_F64] = 6e10, .file_read = 9e9, .file_cold = 2e9, .file_write = 1e9, .host = "n"};
+  assert_true(dm_io_mount(".", &r.files));
+  return r;
+}
+
+static void mounts_are_told_apart(void **state) {
+  (void)state;
+  char kind[DM_FILE_SYSTEM];
+  dm_mount folder, file, other;
+  assert_true(dm_io_mount(".", &folder));
+  assert_true(folder.point[0] == '/' && folder.source[0]);
+  dm_io_file_system(".", kind);
+  if (kind[0] != '0') assert_string_equal(kind, folder.kind);
+  assert_true(dm_io_mount("no-such-file.h5", &file) && dm_io_same_mount(&folder, &file));
+  assert_true(dm_io_mount("/proc/self/no-such-file", &other));
+  assert_string_equal(other.kind, "proc");
+  assert_string_equal(other.point, "/proc");
+  assert_false(dm_io_same_mount(&folder, &other));
+  assert_true(dm_io_mount("/no-such-file", &other));
+  assert_string_equal(other.point, "/");
+  assert_false(dm_io_mount("no-such-folder/file", &other));
+  assert_false(dm_io_same_mount(&other, &other)); /* unknown ones are none */
+}
+
+static dm_rates_fit fit_of(const char *a, const char *b, const char *c) {
+  const dm_rates r = example();
+  const dm_named_files files = {.reads = {a, b, NULL}, .writes = c};
+  return dm_rates_fit_files(&silent, &r, &files);
+}
+
+static void rates_hold_where_they_were_measured(void **state) {
+  (void)state;
+  dm_rates_fit fit = fit_of("A.h5", "./B.h5", "C.h5");
+  assert_true(fit.reads && fit.writes);
+  fit = fit_of("A.h5", "/proc/B.h5", "C.h5");
+  assert_true(!fit.reads && fit.writes);
+  fit = fit_of("A.h5", "B.h5", "/proc/C.h5");
+  assert_true(fit.reads && !fit.writes);
+  fit = fit_of("/proc/A.h5", "B.h5", NULL);
+  assert_true(!fit.reads && !fit.writes);
+  fit = fit_of(NULL, NULL, NULL); /* files without a name */
+  assert_true(fit.reads && fit.writes);
+  const dm_rates none = {.link = 1};
+  const dm_named_files files = {.writes = NULL};
+  fit = dm_rates_fit_files(&silent, &none, &files);
+  assert_true(!fit.reads && !fit.writes);
+}
+
+static void measured_rates_are_used(void **state) {
+  (void)state;
+  dm_rates r = example();
+  dm_machine stated, machine;
+  dm_machine_stated(NULL, 1, &stated);
+  machine = stated;
+  dm_rates_apply_files(&r, (dm_rates_fit){true, true}, &machine);
+  assert_true(machine.file_read == 2e9 && machine.file_write == 1e9);
+  assert_true(machine.reads_measured && machine.writes_measured);
+  r.file_cold = 0; /* memory alone */
+  dm_rates_apply_files(&r, (dm_rates_fit){true, true}, &machine);
+  assert_true(machine.file_read == 9e9);
+  machine = stated;
+  dm_rates_apply_files(&r, (dm_rates_fit){false, false}, &machine);
+  assert_true(machine.file_read == stated.file_read && machine.file_write == stated.file_write);
+}
+
+static void they_are_kept_and_renewed(void **state) {
+  (void)state;
+  const dm_rates old = example();
+  dm_rates next = {.flops[DM_F64] = 9e10}; /* without files */
+  dm_rates renewed = dm_rates_renewed(&old, &next);
+  assert_true(renewed.flops[DM_F64] == 9e10 && renewed.file_read == 9e9 &&
+              renewed.file_cold == 2e9);
+  assert_true(dm_io_same_mount(&renewed.files, &old.files));
+  next = old;
+  next.file_read = 9.5e9;
+  next.file_cold = 3e9;
+  renewed = dm_rates_renewed(&old, &next);
+  assert_true(renewed.file_read == 9e9 && renewed.file_cold == 3e9);
+  assert_true(dm_io_mount("/proc", &next.files)); /* what is near in another place is no noise */
+  renewed = dm_rates_renewed(&old, &next);
+  assert_true(renewed.file_read == 9.5e9);
+  assert_string_equal(renewed.files.kind, "proc");
+}
+
+/* Refused where they do not say of what they are, and where that was changed. */
+static void they_come_back(void **state) {
+  (void)state;
+  const dm_rates before = example();
+  dm_rates after, lost = before;
+  char *text, names[2][24];
+  ok(dm_rates_format(&before, &here, &text));
+  ok(dm_rates_parse(text, strlen(text), &here, &after));
+  assert_true(after.file_read == 9e9 && dm_io_same_mount(&before.files, &after.files));
+  char *point = strstr(text, "\"mount\": \"/");
+  assert_non_null(point);
+  point[strlen("\"mount\": \"")] = '.';
+  fails(dm_rates_parse(text, strlen(text), &here, &after), DM_E_INPUT, "not those");
+  free(text);
+  memset(&lost.files, 0, sizeof lost.files);
+  dm_rates_name(&before, names[0]);
+  dm_rates_name(&lost, names[1]);
+  assert_string_not_equal(names[0], names[1]);
+  ok(dm_rates_format(&lost, &here, &text));
+  fails(dm_rates_parse(text, strlen(text), &here, &after), DM_E_INPUT, "of which file system");
+  free(text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(mounts_are_told_apart),
+      cmocka_unit_test(rates_hold_where_they_were_measured),
+      cmocka_unit_test(measured_rates_are_used),
+      cmocka_unit_test(they_are_kept_and_renewed),
+      cmocka_unit_test(they_come_back),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
