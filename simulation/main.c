@@ -11,6 +11,7 @@
 #include "job/task.h"
 #include "modelled.h"
 #include "options.h"
+#include "ports.h"
 #include "report.h"
 
 /* Nodes are what the machine says: to SMPI every GPU is a host of its own. */
@@ -27,21 +28,35 @@ static dm_status find_nodes(const sim_options *options, dm_run *run) {
   return DM_OK;
 }
 
-/* Of the planner's width if it leaves few enough panels. */
-static dm_status choose(const sim_options *o, int ranks, sim_outcome *outcome) {
+/* The same grid with panels so wide that a layer has at most MOST of them. */
+static dm_status widen(const sim_options *o, int ranks, int most, dm_plan *plan) {
   dm_wishes wishes = o->wishes;
-  dm_plan *plan = &outcome->plan;
-  const double begin = sim_real_seconds();
-  DM_TRY(dm_plan_choose(&o->problem, &o->machine, ranks, &wishes, plan));
-  outcome->planning = sim_real_seconds() - begin;
   const int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
-  if (longest <= o->most_panels) return DM_OK;
-  const int64_t wider = (longest + o->most_panels - 1) / o->most_panels;
-  wishes.panel = plan->kb * wider;
+  wishes.panel = plan->kb * ((longest + most - 1) / most);
   wishes.pm = plan->pm;
   wishes.pn = plan->pn;
   wishes.pk = plan->pk;
   return dm_plan_choose(&o->problem, &o->machine, ranks, &wishes, plan);
+}
+
+/* Of the planner's width if it leaves few enough panels; more of them where wider ones do not fit.
+ */
+static dm_status choose(const sim_options *o, int ranks, sim_outcome *outcome) {
+  dm_plan *plan = &outcome->plan;
+  const double begin = sim_real_seconds();
+  DM_TRY(dm_plan_choose(&o->problem, &o->machine, ranks, &o->wishes, plan));
+  outcome->planning = sim_real_seconds() - begin;
+  const dm_plan chosen = *plan;
+  dm_status status = DM_OK;
+  for (int most = o->most_panels; most < dm_range_size(dm_plan_layer(&chosen, 0)); most *= 2) {
+    dm_status_free(status);
+    *plan = chosen;
+    status = widen(o, ranks, most, plan);
+    if (!status || status->code != DM_E_FIT) return status;
+  }
+  dm_status_free(status);
+  *plan = chosen;
+  return DM_OK;
 }
 
 /* From 0 to 1, from the seed and the rank alone. */
@@ -60,7 +75,7 @@ static dm_model model_of(const sim_options *o, int rank) {
 
 static sim_ports ports_of(const sim_options *o, int rank, int ranks) {
   const dm_machine *machine = &o->machine;
-  sim_ports ports = {machine->link, machine->network / machine->ranks_per_node};
+  sim_ports ports = {machine->link, machine->network / machine->ranks_per_node, o->notice};
   if (rank == ranks / 2) ports.between *= o->slow_nic;
   return o->ports ? ports : (sim_ports){0};
 }

@@ -26,6 +26,8 @@ const char sim_options_help[] =
     "                       ports: each rank sends and receives one piece at a time; then "
     "SimGrid's\n"
     "                       network must be without contention\n"
+    "  --notice SECONDS     (ports) pieces are no messages: ranks see in memory, so much later,\n"
+    "                       that all their peers are ready; for thousands of ranks\n"
     "  --slow-nic PART      one adapter has this part of its rate (ports; with flows the platform\n"
     "                       says so)\n"
     "  --seed S             for that choice; default 1\n"
@@ -49,6 +51,7 @@ enum {
   SEED,
   NETWORK,
   NIC,
+  NOTICE,
   WORDS,
   JSON
 };
@@ -69,6 +72,7 @@ static const struct option known[] = {{"machine", required_argument, NULL, MACHI
                                       {"seed", required_argument, NULL, SEED},
                                       {"network", required_argument, NULL, NETWORK},
                                       {"slow-nic", required_argument, NULL, NIC},
+                                      {"notice", required_argument, NULL, NOTICE},
                                       {"platform", required_argument, NULL, WORDS},
                                       {"json", required_argument, NULL, JSON},
                                       {0}};
@@ -143,6 +147,8 @@ static dm_status take(int which, const char *text, sim_options *o, wanted *w) {
   case NIC:
     DM_TRY(read_real(text, &o->slow_nic));
     return o->slow_nic > 0 ? DM_OK : not_a("above 0", text);
+  case NOTICE:
+    return read_real(text, &o->notice);
   case WORDS:
     o->platform = text;
     return DM_OK;
@@ -160,6 +166,7 @@ static dm_status check(const sim_options *o) {
     return dm_fail(DM_E_USAGE, "--m, --n and --k are needed, or --size");
   if (!machine->gpu || !machine->device_links)
     return dm_fail(DM_E_USAGE, "--machine needs gpu=NAME and links=device");
+  if (o->notice > 0 && !o->ports) return dm_fail(DM_E_USAGE, "--notice needs --network ports");
   return DM_OK;
 }
 

@@ -91,6 +91,9 @@ def add_options(parser):
     parser.add_argument("--slow-nic", type=float, default=1.0,
                         help="part of its rate that one adapter has (1)")
     parser.add_argument("--network", choices=("flows", "ports"), default="flows")
+    parser.add_argument("--messages", type=int, default=256,
+                        help="(ports) so many GPUs send pieces as messages; more of them look into "
+                             "memory (256)")
 
 
 def write(o, directory):

@@ -35,6 +35,12 @@ def machine_words(machine):
             f"link={machine.link / 1e9:g},network={machine.nic * machine.gpus / 1e9:g}")
 
 
+def notice_words(machine):
+    """Of thousands of ranks pieces are no messages, but known as long after as a message takes."""
+    silent = machine.network == "ports" and machine.nodes * machine.gpus > machine.messages
+    return ["--notice", str(machine.nic_latency)] if silent else []
+
+
 def words_of(text):
     """What the run itself said of its failure, without what smpirun adds."""
     lines = [line.strip() for line in text.splitlines() if not line.startswith("Execution failed")]
@@ -52,7 +58,7 @@ def simulate(program, machine, words, timeout=None):
                    *(f"--cfg={setting}" for setting in configuration(machine)),
                    "--log=root.thresh:error", str(program), "--machine", machine_words(machine),
                    "--network", machine.network, "--slow-nic", str(machine.slow_nic),
-                   *map(str, words), "--json", str(output)]
+                   *notice_words(machine), *map(str, words), "--json", str(output)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False,
                               stdin=subprocess.DEVNULL, preexec_fn=lambda: os.nice(5))
         if done.returncode or not output.exists():

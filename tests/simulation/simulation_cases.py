@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "simulation"))
 from running import simulate  # pylint: disable=wrong-import-position
 
 MACHINE = argparse.Namespace(nodes=2, gpus=4, link=370e9, nic=50e9, link_latency=2e-6,
-                             nic_latency=5e-6, slow_nic=1.0, network="ports")
+                             nic_latency=5e-6, slow_nic=1.0, network="ports", messages=64)
 SHAPES = ((4096, 8192, 12288, "f64"), (10001, 7003, 9999, "f64"), (8192, 4096, 65, "bf16"))
 GRIDS = ("2x4x1", "2x2x2", "1x1x8", "8x1x1", "1x7x1", "3x1x2", "0x0x0")
 
@@ -70,6 +70,18 @@ def networks(run):
         assert 0.9 < took[0] / took[1] < 1.05, (size, nic, took)
 
 
+def messages(run):
+    """Ports without messages, as for thousands of ranks, move the same in the same time."""
+    for size, words in ((32768, []), (16384, ["--grid", "2x2x2"]), (8192, ["--panel", 64]),
+                        (20000, ["--grid", "1x7x1", "--slow-down", 0.05])):
+        with_them, without = (run(machine(messages=most), ["--size", size, *words])
+                              for most in (64, 1))
+        assert with_them["moved"] == without["moved"], (size, words)
+        for name, seconds in with_them["times"].items():
+            other = without["times"][name]
+            assert abs(other - seconds) <= 1e-6 * seconds, (size, words, name, seconds, other)
+
+
 def many(run):
     """Two ranks, of whose messages rounding once left something; 64, of which none is idle, and
     efficiency is a part of one."""
@@ -116,7 +128,7 @@ def main():
         assert not errors, errors
         return record
 
-    for case in (volumes, times, networks, many):
+    for case in (volumes, times, networks, messages, many):
         case(run)
         print(f"{case.__name__}: passed", flush=True)
     refusals(program)
