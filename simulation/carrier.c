@@ -216,9 +216,12 @@ static dm_status carrier_rest(dm_transport *transport) {
 
 double sim_carrier_next(const dm_transport *transport) {
   const carrier *c = (const carrier *)transport;
+  const double now = simgrid_get_clock();
   double next = INFINITY;
-  for (const passage *p = c->passages; p < c->passages + DM_GATHERS; p++)
-    if (p->order) next = fmin(next, p->met ? p->end : meets(c, p));
+  for (const passage *p = c->passages; p < c->passages + DM_GATHERS; p++) {
+    const double time = p->order ? p->met ? p->end : meets(c, p) : INFINITY;
+    if (time > now) next = fmin(next, time);
+  }
   return next;
 }
 

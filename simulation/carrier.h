@@ -11,8 +11,8 @@
 
 extern const dm_transport_ops dm_transport_carrier;
 
-/* Without messages: when, as far as is known, the next of the gathers under way gets on; INFINITY:
- * when a peer does something, who then rings this rank's bell. */
+/* Without messages: the first moment after now at which a gather under way is known to get on;
+ * INFINITY: when a peer does something, who then rings this rank's bell. */
 double sim_carrier_next(const dm_transport *transport);
 
 #endif

@@ -35,10 +35,15 @@ def machine_words(machine):
             f"link={machine.link / 1e9:g},network={machine.nic * machine.gpus / 1e9:g}")
 
 
-def notice_words(machine):
-    """Of thousands of ranks pieces are no messages, but known as long after as a message takes."""
-    silent = machine.network == "ports" and machine.nodes * machine.gpus > machine.messages
-    return ["--notice", str(machine.nic_latency)] if silent else []
+def way_words(machine):
+    """Of many ranks pieces are no messages, but known as long after as a message takes; nor do those
+    that wait for files, too, wait for messages."""
+    words = ["--network", machine.network, "--slow-nic", str(machine.slow_nic)]
+    if machine.network == "ports" and (machine.nodes * machine.gpus > machine.messages or machine.files):
+        words += ["--notice", str(machine.nic_latency)]
+    if machine.files:
+        words += ["--files", str(machine.files), "--file-rate", f"{machine.file_rate:g}"]
+    return words
 
 
 def words_of(text):
@@ -53,15 +58,16 @@ def simulate(program, machine, words, timeout=None):
         folder = pathlib.Path(folder)
         platform_file.write(machine, folder)
         output = folder / "record"
-        command = ["smpirun", "-quiet", "-np", str(machine.nodes * machine.gpus),
+        options = ["--machine", machine_words(machine), *way_words(machine), *map(str, words)]
+        command = ["smpirun", "-quiet", "-np", str(machine.nodes * machine.gpus + machine.files),
                    "-platform", str(folder / "platform.xml"), "-hostfile", str(folder / "hosts"),
                    *(f"--cfg={setting}" for setting in configuration(machine)),
-                   "--log=root.thresh:error", str(program), "--machine", machine_words(machine),
-                   "--network", machine.network, "--slow-nic", str(machine.slow_nic),
-                   *notice_words(machine), *map(str, words), "--json", str(output)]
+                   "--log=root.thresh:error", str(program), *options, "--json", str(output)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False,
                               stdin=subprocess.DEVNULL, preexec_fn=lambda: os.nice(5))
         if done.returncode or not output.exists():
             raise RuntimeError(" ".join(words_of(done.stdout + done.stderr)), command,
                                f"code {done.returncode}")
-        return json.loads(output.read_text())
+        record = json.loads(output.read_text())
+        record["command"] = " ".join(["damier_simulate", *options])
+        return record
