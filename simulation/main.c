@@ -8,9 +8,11 @@
 
 #include "carrier.h"
 #include "core/element.h"
+#include "files.h"
 #include "job/task.h"
 #include "modelled.h"
 #include "options.h"
+#include "ports.h"
 #include "report.h"
 
 /* Nodes are what the machine says: to SMPI every GPU is a host of its own. */
@@ -27,21 +29,35 @@ static dm_status find_nodes(const sim_options *options, dm_run *run) {
   return DM_OK;
 }
 
-/* Of the planner's width if it leaves few enough panels. */
-static dm_status choose(const sim_options *o, int ranks, sim_outcome *outcome) {
+/* The same grid with panels so wide that a layer has at most MOST of them. */
+static dm_status widen(const sim_options *o, int ranks, int most, dm_plan *plan) {
   dm_wishes wishes = o->wishes;
-  dm_plan *plan = &outcome->plan;
-  const double begin = sim_real_seconds();
-  DM_TRY(dm_plan_choose(&o->problem, &o->machine, ranks, &wishes, plan));
-  outcome->planning = sim_real_seconds() - begin;
   const int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
-  if (longest <= o->most_panels) return DM_OK;
-  const int64_t wider = (longest + o->most_panels - 1) / o->most_panels;
-  wishes.panel = plan->kb * wider;
+  wishes.panel = plan->kb * ((longest + most - 1) / most);
   wishes.pm = plan->pm;
   wishes.pn = plan->pn;
   wishes.pk = plan->pk;
   return dm_plan_choose(&o->problem, &o->machine, ranks, &wishes, plan);
+}
+
+/* Of the planner's width if it leaves few enough panels; more of them where wider ones do not fit.
+ */
+static dm_status choose(const sim_options *o, int ranks, sim_outcome *outcome) {
+  dm_plan *plan = &outcome->plan;
+  const double begin = sim_real_seconds();
+  DM_TRY(dm_plan_choose(&o->problem, &o->machine, ranks, &o->wishes, plan));
+  outcome->planning = sim_real_seconds() - begin;
+  const dm_plan chosen = *plan;
+  dm_status status = DM_OK;
+  for (int most = o->most_panels; most < dm_range_size(dm_plan_layer(&chosen, 0)); most *= 2) {
+    dm_status_free(status);
+    *plan = chosen;
+    status = widen(o, ranks, most, plan);
+    if (!status || status->code != DM_E_FIT) return status;
+  }
+  dm_status_free(status);
+  *plan = chosen;
+  return DM_OK;
 }
 
 /* From 0 to 1, from the seed and the rank alone. */
@@ -60,7 +76,7 @@ static dm_model model_of(const sim_options *o, int rank) {
 
 static sim_ports ports_of(const sim_options *o, int rank, int ranks) {
   const dm_machine *machine = &o->machine;
-  sim_ports ports = {machine->link, machine->network / machine->ranks_per_node};
+  sim_ports ports = {machine->link, machine->network / machine->ranks_per_node, o->notice};
   if (rank == ranks / 2) ports.between *= o->slow_nic;
   return o->ports ? ports : (sim_ports){0};
 }
@@ -73,18 +89,39 @@ static dm_status begin_together(const dm_run *run) {
   return DM_OK;
 }
 
-static dm_status multiply(dm_task *task, sim_outcome *outcome) {
-  const dm_task_calls none = {0};
-  DM_TRY(begin_together(task->run));
+/* Reading goes on behind products, but not where nothing is to overlap; writing follows. */
+static dm_status run_steps(dm_task *task, const dm_task_calls *calls, sim_outcome *outcome) {
   const double begin = simgrid_get_clock();
-  DM_TRY(dm_execute(task, DM_PRODUCTS, &none));
+  const unsigned loads = calls->load ? DM_LOADS : 0;
+  const bool behind = task->plan->overlap;
+  if (loads && !behind) DM_TRY(dm_execute(task, loads, calls));
+  DM_TRY(dm_execute(task, DM_PRODUCTS | (behind ? loads : 0), calls));
   outcome->products = simgrid_get_clock() - begin;
   outcome->exposed = task->run->trace.exposed[DM_ROW_TRANSPORT];
-  if (task->plan->pk > 1) DM_TRY(dm_execute(task, 1u << DM_STEP_REDUCE, &none));
+  if (task->plan->pk > 1) DM_TRY(dm_execute(task, 1u << DM_STEP_REDUCE, calls));
+  outcome->reduced = simgrid_get_clock() - begin;
+  if (calls->store) DM_TRY(dm_execute(task, 1u << DM_STEP_STORE, calls));
   outcome->seconds = simgrid_get_clock() - begin;
+  return DM_OK;
+}
+
+static dm_status multiply(const sim_options *o, dm_task *task, sim_outcome *outcome) {
+  dm_task_calls calls = {0};
+  sim_files *files = NULL;
+  if (o->servers > 0) {
+    DM_TRY(sim_files_open(task, &files));
+    calls = sim_files_calls(files);
+    dm_modelled_on_wait(task->backend, sim_files_wait, files);
+  }
+  DM_TRY(begin_together(task->run));
+  DM_TRY(run_steps(task, &calls, outcome));
   outcome->received = dm_transport_received(task->transport);
   outcome->crossed = dm_transport_crossed(task->transport);
   outcome->busy = dm_modelled_busy(task->backend);
+  DM_TRY(dm_comm_barrier(task->run->world));
+  if (files) outcome->files = sim_files_bytes(files);
+  dm_modelled_on_wait(task->backend, NULL, NULL);
+  sim_files_close(files);
   return DM_OK;
 }
 
@@ -96,19 +133,40 @@ static dm_status simulate(const sim_options *o, dm_run *run) {
   const dm_model model = model_of(o, run->rank);
   dm_backend *backend;
   DM_TRY(dm_comm_agree(run->world, dm_modelled_open(&model, &backend)));
-  const sim_ports ports = ports_of(o, run->rank, run->ranks);
-  DM_TRY(dm_comm_agree(run->world, sim_ports_set(run->rank, run->ranks, ports)));
   dm_task task;
   DM_TRY(dm_task_open(run, &outcome.plan, backend, &dm_transport_carrier, &task));
-  DM_TRY(dm_comm_agree(run->world, multiply(&task, &outcome)));
+  DM_TRY(dm_comm_agree(run->world, multiply(o, &task, &outcome)));
   status = sim_report(o, run, &outcome);
   dm_task_close(&task);
   dm_backend_close(backend);
   return dm_comm_agree(run->world, status);
 }
 
+/* The last ranks are file servers. */
+static dm_status begin(const sim_options *o, const dm_comm *whole, dm_run *run, int *server) {
+  const int all = dm_comm_size(whole), rank = dm_comm_rank(whole), ranks = all - o->servers;
+  const sim_file_system files = {
+      .clients = ranks,
+      .servers = o->servers,
+      .rate = o->file_rate,
+      .adapter = o->machine.network / o->machine.ranks_per_node,
+  };
+  *server = rank - ranks;
+  if (ranks < 1) return dm_fail(DM_E_USAGE, "%d ranks for %d file servers", all, o->servers);
+  const sim_ports ports = *server < 0 ? ports_of(o, rank, ranks) : (sim_ports){0};
+  DM_TRY(dm_comm_agree(whole, sim_ports_set(rank, all, ports)));
+  DM_TRY(dm_comm_agree(whole, sim_files_start(&files)));
+  return dm_comm_split(whole, *server >= 0, rank, &run->world);
+}
+
+static dm_status part_of(const sim_options *o, dm_run *run) {
+  run->rank = run->log.rank = dm_comm_rank(run->world);
+  DM_TRY(find_nodes(o, run));
+  return simulate(o, run);
+}
+
 /* What fails before the ranks agree on it fails alike on all of them. */
-static int finish(dm_run *run, dm_status status) {
+static int finish(dm_comm *whole, dm_run *run, dm_status status) {
   const int code = status ? (int)status->code : 0;
   if (status && run->rank == 0) {
     fprintf(stderr, "simulate: error: %s\n", status->message);
@@ -116,7 +174,8 @@ static int finish(dm_run *run, dm_status status) {
   }
   dm_status_free(status);
   dm_comm_free(run->near);
-  if (run->world) dm_comm_stop(run->world);
+  dm_comm_free(run->world);
+  if (whole) dm_comm_stop(whole);
   return code;
 }
 
@@ -127,11 +186,17 @@ int main(int argc, char **argv) {
     fputs(sim_options_help, stdout);
     return 0;
   }
-  dm_status status = dm_comm_start_single(&run.world);
-  if (status) return finish(&run, status);
-  run.rank = run.log.rank = dm_comm_rank(run.world);
+  int server = -1;
+  dm_comm *whole = NULL;
+  dm_status status = dm_comm_start_single(&whole);
+  if (status) return finish(whole, &run, status);
+  run.rank = dm_comm_rank(whole);
   status = sim_options_read(argc, argv, &options);
-  if (!status) status = find_nodes(&options, &run);
-  if (!status) status = simulate(&options, &run);
-  return finish(&run, status);
+  if (!status) status = begin(&options, whole, &run, &server);
+  if (!status && server >= 0)
+    sim_files_serve(server);
+  else if (!status)
+    status = part_of(&options, &run);
+  if (run.world && server < 0) sim_files_leave();
+  return finish(whole, &run, status);
 }

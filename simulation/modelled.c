@@ -21,6 +21,8 @@ typedef struct modelled {
   double ends[QUEUE]; /* of products, at number % QUEUE */
   dm_event posted;
   double busy, taken; /* until when the stream is; seconds of products so far */
+  void (*wait)(void *context, double time);
+  void *context;
 } modelled;
 
 static const dm_backend_ops modelled_ops;
@@ -120,8 +122,19 @@ static dm_status wait_for(dm_backend *backend, dm_event event) {
 }
 
 static dm_status test(dm_backend *backend, dm_event event, bool *done) {
+  const modelled *m = (const modelled *)backend;
   *done = true;
-  return wait_for(backend, event);
+  if (!m->wait) return wait_for(backend, event);
+  const double end = m->posted - event < QUEUE ? m->ends[event % QUEUE] : 0.0;
+  if (end > simgrid_get_clock()) m->wait(m->context, end);
+  *done = end <= simgrid_get_clock();
+  return DM_OK;
+}
+
+void dm_modelled_on_wait(dm_backend *backend, void (*wait)(void *context, double time),
+                         void *context) {
+  ((modelled *)backend)->wait = wait;
+  ((modelled *)backend)->context = context;
 }
 
 /* Two blocks are read and one is written. */

@@ -18,6 +18,10 @@ typedef struct dm_model {
 
 dm_status dm_modelled_open(const dm_model *model, dm_backend **backend);
 
+/* Who asks after a product then sleeps by WAIT until TIME, which may return before. */
+void dm_modelled_on_wait(dm_backend *backend, void (*wait)(void *context, double time),
+                         void *context);
+
 /* Seconds that the products of this rank took so far. */
 double dm_modelled_busy(const dm_backend *backend);
 

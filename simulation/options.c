@@ -1,9 +1,11 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/checked.h"
 #include "core/units.h"
 #include "plan/grid_cost.h"
 
@@ -26,6 +28,11 @@ const char sim_options_help[] =
     "                       ports: each rank sends and receives one piece at a time; then "
     "SimGrid's\n"
     "                       network must be without contention\n"
+    "  --notice SECONDS     (ports) pieces are no messages: ranks see in memory, so much later,\n"
+    "                       that all their peers are ready; for thousands of ranks\n"
+    "  --files SERVERS      (--notice) A and B come from a file system, and C goes there: so many\n"
+    "                       ranks more\n"
+    "  --file-rate RATE     bytes/s of each of them\n"
     "  --slow-nic PART      one adapter has this part of its rate (ports; with flows the platform\n"
     "                       says so)\n"
     "  --seed S             for that choice; default 1\n"
@@ -49,6 +56,9 @@ enum {
   SEED,
   NETWORK,
   NIC,
+  NOTICE,
+  FILES,
+  FILE_RATE,
   WORDS,
   JSON
 };
@@ -69,6 +79,9 @@ static const struct option known[] = {{"machine", required_argument, NULL, MACHI
                                       {"seed", required_argument, NULL, SEED},
                                       {"network", required_argument, NULL, NETWORK},
                                       {"slow-nic", required_argument, NULL, NIC},
+                                      {"notice", required_argument, NULL, NOTICE},
+                                      {"files", required_argument, NULL, FILES},
+                                      {"file-rate", required_argument, NULL, FILE_RATE},
                                       {"platform", required_argument, NULL, WORDS},
                                       {"json", required_argument, NULL, JSON},
                                       {0}};
@@ -143,6 +156,14 @@ static dm_status take(int which, const char *text, sim_options *o, wanted *w) {
   case NIC:
     DM_TRY(read_real(text, &o->slow_nic));
     return o->slow_nic > 0 ? DM_OK : not_a("above 0", text);
+  case NOTICE:
+    return read_real(text, &o->notice);
+  case FILES:
+    DM_TRY(read_count(text, 1, &value));
+    o->servers = (int)dm_min(value, INT_MAX);
+    return DM_OK;
+  case FILE_RATE:
+    return read_real(text, &o->file_rate);
   case WORDS:
     o->platform = text;
     return DM_OK;
@@ -160,6 +181,10 @@ static dm_status check(const sim_options *o) {
     return dm_fail(DM_E_USAGE, "--m, --n and --k are needed, or --size");
   if (!machine->gpu || !machine->device_links)
     return dm_fail(DM_E_USAGE, "--machine needs gpu=NAME and links=device");
+  if (o->notice > 0 && !o->ports) return dm_fail(DM_E_USAGE, "--notice needs --network ports");
+  if (o->servers > 0 && (o->notice <= 0 || o->file_rate <= 0))
+    return dm_fail(DM_E_USAGE, "--files needs --file-rate and --notice");
+  if (o->servers == 0 && o->file_rate > 0) return dm_fail(DM_E_USAGE, "--file-rate needs --files");
   return DM_OK;
 }
 

@@ -12,6 +12,9 @@ typedef struct sim_options {
   double slow_down;   /* the most by which a rank is slower, chosen at random for each */
   uint64_t seed;
   bool ports;           /* queue up at ports; else SimGrid shares links among messages */
+  double notice;        /* ports without messages (ports.h); 0: with */
+  int servers;          /* of files; 0: no files */
+  double file_rate;     /* bytes per second of each */
   double slow_nic;      /* part of its rate that one adapter has, in the middle of the job */
   int most_panels;      /* of a layer; wider panels are taken where there were more */
   const char *platform; /* words about it for the record */

@@ -75,7 +75,12 @@ def tree(o):
 
 def hosts_alone(o):
     return ['<zone id="machine" routing="None">',
-            *(host(f"gpu{g}") for g in range(o.nodes * o.gpus)), "</zone>"]
+            *map(host, names(o)), "</zone>"]
+
+
+def names(o):
+    """Of the hosts: one for each GPU, then one for each file server."""
+    return [f"gpu{g}" for g in range(o.nodes * o.gpus)] + [f"files{s}" for s in range(o.files)]
 
 
 def add_options(parser):
@@ -91,6 +96,14 @@ def add_options(parser):
     parser.add_argument("--slow-nic", type=float, default=1.0,
                         help="part of its rate that one adapter has (1)")
     parser.add_argument("--network", choices=("flows", "ports"), default="flows")
+    parser.add_argument("--messages", type=int, default=256,
+                        help="(ports) up to so many GPUs send pieces as messages; more of them look into "
+                             "memory (256)")
+    parser.add_argument("--files", type=int, default=0, metavar="SERVERS",
+                        help="(ports) A and B are read from so many file servers, and C is written "
+                             "there (0: no files)")
+    parser.add_argument("--file-rate", type=float, default=10e9,
+                        help="bytes/s of a file server, read and written together (10e9)")
 
 
 def write(o, directory):
@@ -98,8 +111,7 @@ def write(o, directory):
     directory.mkdir(parents=True, exist_ok=True)
     lines = hosts_alone(o) if o.network == "ports" else tree(o)
     (directory / "platform.xml").write_text(HEAD + "\n".join(lines + ["</platform>"]) + "\n")
-    names = (f"gpu{g}\n" for g in range(o.nodes * o.gpus))
-    (directory / "hosts").write_text("".join(names))
+    (directory / "hosts").write_text("".join(f"{name}\n" for name in names(o)))
 
 
 def main():

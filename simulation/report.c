@@ -20,34 +20,50 @@ double sim_real_seconds(void) {
 
 /* Over all ranks. */
 typedef struct summary {
-  double seconds, products, exposed, busy_most; /* of the rank that has most */
+  double seconds, products, reduced, exposed, busy_most; /* of the rank that has most */
   double busy_mean;
   double received, received_most, crossed, crossed_most; /* bytes */
   double expected, expected_crossed;                     /* by the plan, with padded rows */
+  double read, written, served_most, filed_most;         /* of files; by the busiest server, rank */
   bool as_planned;                                       /* on each rank, to the byte */
 } summary;
 
-static dm_status sum_up(const dm_run *run, const sim_outcome *o, summary *all) {
-  double most[6] = {o->seconds, o->products,         o->exposed,
-                    o->busy,    (double)o->received, (double)o->crossed};
+static dm_status sum_up(const dm_run *run, bool files, const sim_outcome *o, summary *all) {
+  double most[] = {o->seconds,
+                   o->products,
+                   o->reduced,
+                   o->exposed,
+                   o->busy,
+                   (double)o->received,
+                   (double)o->crossed,
+                   (double)o->files.busiest,
+                   (double)(o->files.read + o->files.written)};
   double busy = o->busy;
   const sim_volume volume = sim_volume_of(&o->plan, run->rank, run->local_ranks);
-  const bool differs = o->received != volume.received || o->crossed != volume.crossed;
-  int64_t bytes[5] = {o->received, o->crossed, volume.received, volume.crossed, differs};
-  DM_TRY(dm_comm_max_f64(run->world, most, 6));
+  const bool differs =
+      o->received != volume.received || o->crossed != volume.crossed ||
+      (files && (o->files.read != volume.read || o->files.written != volume.written));
+  int64_t bytes[] = {o->received, o->crossed,    volume.received, volume.crossed,
+                     differs,     o->files.read, o->files.written};
+  DM_TRY(dm_comm_max_f64(run->world, most, sizeof most / sizeof most[0]));
   DM_TRY(dm_comm_sum_f64(run->world, &busy, 1));
-  DM_TRY(dm_comm_sum_i64(run->world, bytes, 5));
+  DM_TRY(dm_comm_sum_i64(run->world, bytes, sizeof bytes / sizeof bytes[0]));
   *all = (summary){.seconds = most[0],
                    .products = most[1],
-                   .exposed = most[2],
-                   .busy_most = most[3],
+                   .reduced = most[2],
+                   .exposed = most[3],
+                   .busy_most = most[4],
                    .busy_mean = busy / run->ranks,
                    .received = (double)bytes[0],
-                   .received_most = most[4],
+                   .received_most = most[5],
                    .crossed = (double)bytes[1],
-                   .crossed_most = most[5],
+                   .crossed_most = most[6],
                    .expected = (double)bytes[2],
                    .expected_crossed = (double)bytes[3],
+                   .read = (double)bytes[5],
+                   .written = (double)bytes[6],
+                   .served_most = most[7],
+                   .filed_most = most[8],
                    .as_planned = bytes[4] == 0};
   return DM_OK;
 }
@@ -69,8 +85,10 @@ static double local_rate(const sim_options *o, const dm_plan *plan) {
 }
 
 /* For the ranks that the plan uses: max(computing, what a node cannot avoid to receive over its
- * adapters) + the first panel + the sum over layers, as the planner predicts these. */
-static double bound_of(const sim_options *o, const dm_plan *plan, double computing) {
+ * adapters, what the file servers bring and take) + the first panel + the sum over layers, as the
+ * planner predicts these. */
+static double bound_of(const sim_options *o, const dm_plan *plan, const summary *all,
+                       double computing) {
   const int used = dm_plan_used(plan), per_node = o->machine.ranks_per_node;
   const int nodes = (used + per_node - 1) / per_node;
   const dm_problem *p = &o->problem;
@@ -79,6 +97,8 @@ static double bound_of(const sim_options *o, const dm_plan *plan, double computi
   const double memory = (double)machine->device_bytes * machine->ranks_per_node / size;
   const double words = dm_bound_words(p->m, p->n, p->k, nodes, memory);
   const double panels = (double)dm_range_size(dm_plan_layer(plan, 0));
+  const double files = all->read + all->written;
+  if (o->servers > 0) computing = fmax(computing, files / (o->servers * o->file_rate));
   return fmax(computing, words * size / machine->network) + plan->forecast.fetch / panels +
          plan->forecast.reduce;
 }
@@ -129,6 +149,11 @@ static void record_machine(const sim_options *o, const sim_outcome *outcome, dm_
   dm_record_real(record, "simulated.gpu_memory_Bps", NULL, DM_SHOWN_RATE, machine->memory);
   dm_record_real(record, "simulated.link_Bps", NULL, DM_SHOWN_RATE, machine->link);
   dm_record_real(record, "simulated.node_network_Bps", NULL, DM_SHOWN_RATE, machine->network);
+  dm_record_real(record, "simulated.notice_s", NULL, DM_SHOWN_SECONDS, o->notice);
+  if (o->servers > 0) {
+    dm_record_integer(record, "simulated.file_servers", NULL, DM_SHOWN_PLAIN, o->servers);
+    dm_record_real(record, "simulated.file_server_Bps", NULL, DM_SHOWN_RATE, o->file_rate);
+  }
   dm_record_real(record, "simulated.launch_s", NULL, DM_SHOWN_SECONDS, machine->latency);
   dm_record_real(record, "simulated.slow_down", NULL, DM_SHOWN_PLAIN, o->slow_down);
   dm_record_real(record, "simulated.slow_nic", NULL, DM_SHOWN_PLAIN, o->slow_nic);
@@ -141,22 +166,29 @@ static void record_machine(const sim_options *o, const sim_outcome *outcome, dm_
                     dm_memory_own_peak());
 }
 
-/* What was busy for the largest part of the time, of the GPUs in use: units, links, adapters. */
+/* What was busy for the largest part of the time: the units, links and adapters of the GPUs in use,
+ * or the servers of files. */
 static void record_limit(const sim_options *o, const dm_run *run, const dm_plan *plan,
                          const summary *all, dm_record *record) {
   const dm_machine *machine = &o->machine;
   const double used = (double)dm_plan_used(plan) / run->ranks;
   const double adapter = machine->network / machine->ranks_per_node;
-  const double part[3] = {all->busy_mean / used / all->seconds,
+  const double files =
+      o->servers > 0 ? fmax(all->served_most / o->file_rate, all->filed_most / adapter) : 0.0;
+  const double part[4] = {all->busy_mean / used / all->seconds,
                           (all->received_most - all->crossed_most) / machine->link / all->seconds,
-                          all->crossed_most / adapter / all->seconds / fmin(1.0, o->slow_nic)};
-  static const char *const names[] = {"compute", "links in a node", "network"};
+                          all->crossed_most / adapter / all->seconds / fmin(1.0, o->slow_nic),
+                          files / all->seconds};
+  static const char *const names[] = {"compute", "links in a node", "network", "files"};
   int most = 0;
-  for (int i = 1; i < 3; i++)
+  for (int i = 1; i < 4; i++)
     if (part[i] > part[most]) most = i;
   dm_record_real(record, "simulated.of_compute", "GPUs busy", DM_SHOWN_PLAIN, part[0]);
   dm_record_real(record, "simulated.of_links", "links busy", DM_SHOWN_PLAIN, part[1]);
   dm_record_real(record, "simulated.of_network", "adapters busy", DM_SHOWN_PLAIN, part[2]);
+  if (o->servers > 0)
+    dm_record_real(record, "simulated.of_files", "file servers, or the way to them, busy",
+                   DM_SHOWN_PLAIN, part[3]);
   dm_record_text(record, "bound.total", "limited by", "%s", names[most]);
 }
 
@@ -165,11 +197,14 @@ static void record_result(const sim_options *o, const dm_run *run, const sim_out
   const dm_plan *plan = &outcome->plan;
   const double flops = flops_of(&o->problem), rate = flops / all->seconds;
   const double local = local_rate(o, plan), computing = flops / local / run->ranks;
-  const double bound = bound_of(o, plan, flops / local / dm_plan_used(plan));
+  const double bound = bound_of(o, plan, all, flops / local / dm_plan_used(plan));
   dm_record_real(record, "times.multiply_s", "time", DM_SHOWN_SECONDS, all->seconds);
   dm_record_real(record, "times.exposed_s", "waiting for panels", DM_SHOWN_SECONDS, all->exposed);
   dm_record_real(record, "times.reduce_s", "summing layers", DM_SHOWN_SECONDS,
-                 all->seconds - all->products);
+                 all->reduced - all->products);
+  if (o->servers > 0)
+    dm_record_real(record, "times.write_s", "writing", DM_SHOWN_SECONDS,
+                   all->seconds - all->reduced);
   dm_record_real(record, "times.gemm_s", "multiplying", DM_SHOWN_SECONDS, all->busy_most);
   dm_record_real(record, "times.bound_s", "bound", DM_SHOWN_SECONDS, bound);
   dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS, rate);
@@ -190,6 +225,10 @@ static void record_result(const sim_options *o, const dm_run *run, const sim_out
                  all->expected_crossed);
   dm_record_flag(record, "moved.as_planned", "each rank as planned", all->as_planned);
   dm_record_real(record, "moved.most_bytes", NULL, DM_SHOWN_BYTES, all->received_most);
+  if (o->servers > 0) {
+    dm_record_real(record, "moved.read_bytes", "read", DM_SHOWN_BYTES, all->read);
+    dm_record_real(record, "moved.written_bytes", "written", DM_SHOWN_BYTES, all->written);
+  }
   record_limit(o, run, plan, all, record);
   dm_record_summary(record, "simulate ranks=%d grid=%dx%dx%d seconds=%.6g efficiency=%.4f",
                     run->ranks, plan->pm, plan->pn, plan->pk, all->seconds,
@@ -208,7 +247,7 @@ static dm_status write_record(const sim_options *o, const dm_run *run, const sim
 dm_status sim_report(const sim_options *o, const dm_run *run, const sim_outcome *outcome) {
   summary all;
   dm_record *record;
-  DM_TRY(sum_up(run, outcome, &all));
+  DM_TRY(sum_up(run, o->servers > 0, outcome, &all));
   if (run->rank > 0) return DM_OK;
   DM_TRY(dm_record_new("simulate", run->command, &record));
   dm_status status = write_record(o, run, outcome, &all, record);

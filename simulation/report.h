@@ -2,6 +2,7 @@
 #ifndef SIMULATION_REPORT_H
 #define SIMULATION_REPORT_H
 
+#include "files.h"
 #include "job/run.h"
 #include "options.h"
 #include "plan/plan.h"
@@ -11,10 +12,11 @@ typedef struct sim_outcome {
   dm_plan plan;
   double begun, planning;    /* seconds of the real clock */
   double seconds;            /* simulated: until this rank was done; */
-  double products;           /* the part before the sum over layers, */
-  double busy;               /* that in which the GPU multiplied, */
+  double products, reduced;  /* when products, and the sum over layers, were done, */
+  double busy;               /* the part in which the GPU multiplied, */
   double exposed;            /* and that in which it waited for panels */
   int64_t received, crossed; /* bytes, and those of them from other nodes */
+  sim_file_bytes files;
 } sim_outcome;
 
 /* Seconds that really pass, not those that SimGrid counts. */

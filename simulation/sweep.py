@@ -83,7 +83,8 @@ def tasks(o):
                             words = [*sizes(shape), *rate_words(rates, kind), *plan_words(plan, ranks),
                                      *words, "--most-panels", o.most_panels]
                             yield machine, words, {"scaling": scaling, "shape": name, "plan": plan,
-                                                   "case": case}
+                                                   "case": "files" if o.files and case == "plain"
+                                                   else case}
 
 
 def validation(o):
@@ -99,6 +100,7 @@ def validation(o):
                 continue
             machine = copy.copy(o)
             machine.nodes, machine.gpus, machine.slow_nic = 1, r["machine"]["ranks"], 1.0
+            machine.files = 0
             p = r["problem"]
             words = [*sizes((p["m"], p["n"], p["k"])), *rate_words(rates, kind), "--grid",
                      r["plan"]["grid"], "--panel", r["plan"]["panel"]]
@@ -110,7 +112,6 @@ def validation(o):
 def run(program, task):
     machine, words, about = task
     record = simulate(program, machine, words)
-    record["command"] = "damier_simulate " + record["command"]
     record["simulated"].update(about)
     return record
 

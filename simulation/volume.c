@@ -37,5 +37,9 @@ sim_volume sim_volume_of(const dm_plan *plan, int rank, int per_node) {
     if (dm_range_size(dm_plan_layer(plan, l)) > 0)
       add(&r, dm_plan_rank(plan, at.i, at.j, l),
           dm_range_size(dm_plan_c_share(plan, 0, at.i, at.l)) * padded_bytes(cols, p->accumulator));
+  r.sum.read = dm_range_size(dm_plan_a_share(plan, 0, at.i, at.j)) *
+                   dm_range_size(dm_plan_layer_k(plan, at.l)) * dm_dtype_size(p->file_a) +
+               dm_plan_b_share_rows(plan, at.i, at.l) * cols * dm_dtype_size(p->file_b);
+  r.sum.written = dm_range_size(dm_plan_c_share(plan, 0, at.i, at.l)) * cols * dm_dtype_size(p->c);
   return r.sum;
 }

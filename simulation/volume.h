@@ -8,6 +8,7 @@
  * which hold PER_NODE consecutive ranks. */
 typedef struct sim_volume {
   int64_t received, crossed;
+  int64_t read, written; /* of its parts of A and B, and of C, as they lie in files */
 } sim_volume;
 
 sim_volume sim_volume_of(const dm_plan *plan, int rank, int per_node);

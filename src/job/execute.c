@@ -342,6 +342,7 @@ static void tell_movement(const execution *x, bool moved) {
 static dm_status rest(const execution *x) {
   const struct timespec moment = {.tv_nsec = 50000};
   if (x->io == 0) return dm_transport_rest(x->task->transport);
+  if (x->calls->rest) return x->calls->rest(x->calls->context);
   nanosleep(&moment, NULL);
   return DM_OK;
 }

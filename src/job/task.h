@@ -80,6 +80,8 @@ typedef struct dm_task_calls {
   /* ROWS of this rank's sums (dm_task_sums) are there. */
   dm_status (*store)(void *context, dm_task *task, dm_range rows, bool *done);
   dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels, of all tiles */
+  /* Nothing can be done until a load or a store gets on; NULL: a nap. */
+  dm_status (*rest)(void *context);
   bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
 } dm_task_calls;
 

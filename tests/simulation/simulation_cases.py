@@ -12,7 +12,8 @@ sys.path.insert(0, str(ROOT / "simulation"))
 from running import simulate  # pylint: disable=wrong-import-position
 
 MACHINE = argparse.Namespace(nodes=2, gpus=4, link=370e9, nic=50e9, link_latency=2e-6,
-                             nic_latency=5e-6, slow_nic=1.0, network="ports")
+                             nic_latency=5e-6, slow_nic=1.0, network="ports", messages=64,
+                             files=0, file_rate=10e9)
 SHAPES = ((4096, 8192, 12288, "f64"), (10001, 7003, 9999, "f64"), (8192, 4096, 65, "bf16"))
 GRIDS = ("2x4x1", "2x2x2", "1x1x8", "8x1x1", "1x7x1", "3x1x2", "0x0x0")
 
@@ -70,6 +71,44 @@ def networks(run):
         assert 0.9 < took[0] / took[1] < 1.05, (size, nic, took)
 
 
+def messages(run):
+    """Ports without messages, as for thousands of ranks, move the same in the same time."""
+    for size, words in ((32768, []), (16384, ["--grid", "2x2x2"]), (8192, ["--panel", 64]),
+                        (20000, ["--grid", "1x7x1", "--slow-down", 0.05])):
+        with_them, without = (run(machine(messages=most), ["--size", size, *words])
+                              for most in (64, 1))
+        assert with_them["moved"] == without["moved"], (size, words)
+        for name, seconds in with_them["times"].items():
+            other = without["times"][name]
+            assert abs(other - seconds) <= 1e-6 * seconds, (size, words, name, seconds, other)
+
+
+def files(run):
+    """Every byte of A and B is read once and every byte of C written once; slow servers become the
+    limit, fast ones cost little; and reading goes on behind products."""
+    m, n, k = 16000, 24001, 32000
+    words = ["--m", m, "--n", n, "--k", k]
+    plain = run(machine(), words)["times"]["multiply_s"]
+    for grid in ("0x0x0", "2x2x2", "1x1x7"):
+        slow = run(machine(files=3, file_rate=5e9), [*words, "--grid", grid])
+        alone = run(machine(), [*words, "--grid", grid])["times"]["multiply_s"]
+        moved, took = slow["moved"], slow["times"]["multiply_s"]
+        assert moved["as_planned"], (grid, moved)
+        assert moved["read_bytes"] == 8 * (m * k + k * n), (grid, moved)
+        assert moved["written_bytes"] == 8 * m * n, (grid, moved)
+        least = 8 * (m * k + k * n + m * n) / 15e9
+        assert slow["bound"]["total"] == "files", (grid, slow["simulated"])
+        assert least <= took < 1.1 * (least + alone), (grid, took, least, alone)
+    fast = run(machine(files=64, file_rate=50e9, nic=1e12), words)
+    assert fast["bound"]["total"] == "compute", fast["simulated"]
+    middle = machine(files=8, file_rate=10e9)
+    behind = run(middle, words)["times"]
+    before = run(middle, [*words, "--no-overlap"])["times"]
+    reading = 8 * (m * k + k * n) / 80e9
+    assert before["multiply_s"] > plain + reading, (before, plain)
+    assert behind["multiply_s"] < before["multiply_s"] - 0.5 * min(plain, reading), (behind, before)
+
+
 def many(run):
     """Two ranks, of whose messages rounding once left something; 64, of which none is idle, and
     efficiency is a part of one."""
@@ -86,6 +125,7 @@ def refusals(program):
     for words, code, reason in ((["--size", "0"], 2, "not a size"), (["--grid", "2x2"], 2, "not a grid"),
                                 ([], 2, "are needed"), (["--size", "8", "--what"], 2, "not known"),
                                 (["--size", "8", "--grid", "3x3x1"], 2, "more than the 8 ranks"),
+                                (["--size", "8", "--files", "2"], 2, "needs --file-rate"),
                                 (["--size", "1000000"], 5, "needs")):
         try:
             simulate(program, MACHINE, words)
@@ -116,7 +156,7 @@ def main():
         assert not errors, errors
         return record
 
-    for case in (volumes, times, networks, many):
+    for case in (volumes, times, networks, messages, files, many):
         case(run)
         print(f"{case.__name__}: passed", flush=True)
     refusals(program)

@@ -1,0 +1,212 @@
+#include "files.h"
+
+#include <math.h>
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#include <stdlib.h>
+
+#include "carrier.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "ports.h"
+
+enum { STRIPS = 8 }; /* of a rank's rows of C, so that several servers take them */
+
+/* What a rank wants to be brought or taken. */
+typedef struct piece {
+  int64_t bytes;
+  double end; /* INFINITY: not yet served */
+  int client;
+  struct piece *next;
+} piece;
+
+/* Of one client at one server. */
+typedef struct queue {
+  piece *first, *last;
+  struct queue *next; /* client that is to be served */
+} queue;
+
+typedef struct server {
+  queue *of_client, *first, *last;
+  int64_t bytes;
+} server;
+
+struct sim_files {
+  const dm_task *task;
+  piece *load[2], store[STRIPS]; /* by panel of the layer; by strip */
+  int64_t turn;
+  bool storing;
+  sim_file_bytes sum;
+};
+
+/* Seen by all: they are threads of one process, one of which runs at a time. */
+static sim_file_system all;
+static server *all_servers;
+static double *adapter_free;
+static int not_left;
+
+dm_status sim_files_start(const sim_file_system *system) {
+  if (all_servers) return DM_OK;
+  all = *system;
+  not_left = system->clients;
+  DM_TRY(dm_buffer_zeroed(system->clients, sizeof *adapter_free, (void **)&adapter_free));
+  DM_TRY(dm_buffer_zeroed(system->servers, sizeof *all_servers, (void **)&all_servers));
+  for (int s = 0; s < system->servers; s++)
+    DM_TRY(dm_buffer_zeroed(system->clients, sizeof(queue), (void **)&all_servers[s].of_client));
+  return DM_OK;
+}
+
+void sim_files_leave(void) {
+  if (--not_left > 0) return;
+  for (int s = 0; s < all.servers; s++) sim_bell_ring(all.clients + s);
+}
+
+/* ---- servers ---- */
+
+static void line_up(server *s, queue *q) {
+  if (s->last)
+    s->last->next = q;
+  else
+    s->first = q;
+  s->last = q;
+  q->next = NULL;
+}
+
+/* The first piece of the client whose turn it is, who then has to wait for all others. */
+static piece *take(server *s) {
+  queue *q = s->first;
+  if (!q) return NULL;
+  piece *p = q->first;
+  s->first = q->next;
+  if (!s->first) s->last = NULL;
+  q->first = p->next;
+  if (q->first) line_up(s, q);
+  return p;
+}
+
+static void serve(server *s, piece *p) {
+  double *adapter = &adapter_free[p->client];
+  const double arrives = fmax(*adapter, simgrid_get_clock()) + (double)p->bytes / all.adapter;
+  *adapter = arrives;
+  sg_actor_sleep_for((double)p->bytes / all.rate);
+  s->bytes += p->bytes;
+  p->end = fmax(simgrid_get_clock(), arrives);
+  sim_bell_ring(p->client);
+}
+
+void sim_files_serve(int number) {
+  server *s = &all_servers[number];
+  while (s->first || not_left > 0) {
+    piece *p = take(s);
+    if (p)
+      serve(s, p);
+    else
+      sim_bell_wait(all.clients + number, INFINITY);
+  }
+}
+
+/* ---- a rank ---- */
+
+static void want(sim_files *f, piece *p, int64_t bytes) {
+  const int client = f->task->run->rank;
+  const int number = (int)((client + f->turn++) % all.servers);
+  server *s = &all_servers[number];
+  queue *q = &s->of_client[client];
+  *p = (piece){.bytes = bytes, .end = bytes > 0 ? INFINITY : 0.0, .client = client};
+  if (bytes == 0) return;
+  if (q->first) {
+    q->last->next = p;
+  } else {
+    q->first = p;
+    line_up(s, q);
+  }
+  q->last = p;
+  sim_bell_ring(all.clients + number);
+}
+
+static piece *load_of(const sim_files *f, dm_matrix matrix, int64_t panel) {
+  return &f->load[matrix][panel - f->task->panels.begin];
+}
+
+static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+  sim_files *f = context;
+  const dm_problem *p = &task->plan->problem;
+  const int64_t bytes = dm_range_size(dm_task_piece_rows(task, matrix, panel)) *
+                        dm_range_size(dm_task_piece_cols(task, matrix, panel)) *
+                        dm_dtype_size(matrix == DM_A ? p->file_a : p->file_b);
+  f->sum.read += bytes;
+  want(f, load_of(f, matrix, panel), bytes);
+  return DM_OK;
+}
+
+static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
+  (void)task;
+  *done = load_of(context, matrix, panel)->end <= simgrid_get_clock();
+  return DM_OK;
+}
+
+static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) {
+  sim_files *f = context;
+  const int64_t row = dm_range_size(task->cols) * dm_dtype_size(task->plan->problem.c);
+  for (int i = 0; !f->storing && i < STRIPS; i++) {
+    const int64_t bytes = dm_range_size(dm_split(dm_range_size(rows), STRIPS, i, 1)) * row;
+    f->sum.written += bytes;
+    want(f, &f->store[i], bytes);
+  }
+  f->storing = true;
+  *done = true;
+  for (int i = 0; i < STRIPS; i++) *done &= f->store[i].end <= simgrid_get_clock();
+  return DM_OK;
+}
+
+/* The next moment after now at which something is known to get on. */
+static double next_of(const sim_files *f) {
+  const double now = simgrid_get_clock();
+  double next = sim_carrier_next(f->task->transport);
+  const int64_t panels = dm_range_size(f->task->panels);
+  for (int64_t i = 0; i < 2 * panels; i++) {
+    const double end = f->load[i / panels][i % panels].end;
+    if (end > now) next = fmin(next, end);
+  }
+  for (int i = 0; i < STRIPS; i++)
+    if (f->store[i].end > now) next = fmin(next, f->store[i].end);
+  return next;
+}
+
+void sim_files_wait(void *files, double time) {
+  const sim_files *f = files;
+  sim_bell_wait(f->task->run->rank, fmin(time, next_of(f)));
+}
+
+static dm_status rest(void *context) {
+  sim_files_wait(context, INFINITY);
+  return DM_OK;
+}
+
+dm_status sim_files_open(dm_task *task, sim_files **files) {
+  void *memory;
+  const int64_t panels = dm_max(1, dm_range_size(task->panels));
+  DM_TRY(dm_buffer_zeroed(1, sizeof(sim_files), &memory));
+  *files = memory;
+  (*files)->task = task;
+  DM_TRY(dm_buffer_zeroed(panels, sizeof(piece), (void **)&(*files)->load[DM_A]));
+  return dm_buffer_zeroed(panels, sizeof(piece), (void **)&(*files)->load[DM_B]);
+}
+
+void sim_files_close(sim_files *files) {
+  if (!files) return;
+  free(files->load[DM_A]);
+  free(files->load[DM_B]);
+  free(files);
+}
+
+dm_task_calls sim_files_calls(sim_files *files) {
+  return (dm_task_calls){
+      .context = files, .load = load, .loaded = loaded, .store = store, .rest = rest};
+}
+
+sim_file_bytes sim_files_bytes(const sim_files *files) {
+  sim_file_bytes bytes = files->sum;
+  for (int s = 0; s < all.servers; s++) bytes.busiest = dm_max(bytes.busiest, all_servers[s].bytes);
+  return bytes;
+}

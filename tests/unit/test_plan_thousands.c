@@ -1,0 +1,66 @@
+/* Planning for thousands of ranks takes neither time nor memory. */
+#include <time.h>
+
+#include "core/buffer.h"
+#include "plan_cases.h"
+
+/* Those of the published comparisons (COSMA, CA3DMM). */
+static const int64_t shapes[][3] = {
+    {50000, 50000, 50000}, {6000, 6000, 1200000}, {1200000, 6000, 6000}, {100000, 100000, 5000}};
+
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static double seconds_now(void) {
+  struct timespec t;
+  assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t), 0);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Every way to choose on 4096 ranks: in less than a second of processor time. */
+static void thousands_of_ranks_take_no_time(void **state) {
+  (void)state;
+  for (int i = 0; i < SHAPES; i++)
+    for (int links = 0; links < 2; links++) {
+      dm_machine machine =
+          machine_of(links ? "gpu=h200 gpus=8 links=device nodes=512" : "ranks=8 nodes=512");
+      dm_problem problem = problem_of(shapes[i][0], shapes[i][1], shapes[i][2], DM_F64);
+      dm_wishes none = {0};
+      dm_plan plan;
+      double start = seconds_now();
+      must(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+#ifndef __SANITIZE_ADDRESS__ /* which makes everything several times slower */
+      assert_true(seconds_now() - start < 1.0);
+#else
+      (void)start;
+#endif
+    }
+}
+
+/* Planning for 4096 ranks takes no more memory than for 8. */
+static void thousands_of_ranks_take_no_memory(void **state) {
+  (void)state;
+  const dm_wishes none = {0};
+  int64_t peak[2];
+  for (int many = 0; many < 2; many++) {
+    for (int i = 0; i < SHAPES; i++) {
+      dm_machine machine = machine_of(many ? "gpu=h200 gpus=8 links=device nodes=512"
+                                           : "gpu=h200 gpus=8 links=device nodes=1");
+      dm_problem problem = problem_of(shapes[i][0], shapes[i][1], shapes[i][2], DM_F64);
+      dm_plan plan;
+      must(dm_plan_choose(&problem, &machine, many ? 4096 : 8, &none, &plan));
+    }
+    peak[many] = dm_memory_own_peak();
+  }
+  assert_true(peak[0] > 0);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
+  assert_true(peak[1] - peak[0] < 1 << 20);
+#endif
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(thousands_of_ranks_take_no_memory),
+      cmocka_unit_test(thousands_of_ranks_take_no_time),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
