@@ -1,7 +1,8 @@
-/* memory: of an emulated device.  Its addresses cannot be followed: whoever reads or writes through
- * one, as if it were host memory, is ended by a signal.  What may touch it asks for the way in. */
-#ifndef DM_TESTS_EMULATED_MEMORY_H
-#define DM_TESTS_EMULATED_MEMORY_H
+/* emulated_memory: of an emulated device.  Its addresses cannot be followed: whoever reads or
+ * writes through one, as if it were host memory, is ended by a signal.  What may touch it asks for
+ * the way in. */
+#ifndef DM_TESTS_EMULATED_EMULATED_MEMORY_H
+#define DM_TESTS_EMULATED_EMULATED_MEMORY_H
 
 #include "core/status.h"
 #include "core/view.h"

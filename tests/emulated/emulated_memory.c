@@ -1,4 +1,4 @@
-#include "emulated/memory.h"
+#include "emulated/emulated_memory.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* device: an emulated GPU, in place of the cuda backend.  Products are those of the cpu backend;
- * its memory is apart from the host's, and work is done late and out of step, as on a GPU: it is
- * spoiled meanwhile what it is to write.  So a step that does not wait for what it needs, or that
- * follows an address of the device, fails here too. */
+/* emulated_device: an emulated GPU, in place of the cuda backend.  Products are those of the cpu
+ * backend; its memory is apart from the host's, and work is done late and out of step, as on a GPU:
+ * it is spoiled meanwhile what it is to write.  So a step that does not wait for what it needs, or
+ * that follows an address of the device, fails here too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "emulated/memory.h"
+#include "emulated/emulated_memory.h"
 
 enum {
   LANES = 3,

@@ -1,5 +1,5 @@
-/* ipc: between emulated devices of one node.  As the real one does, ranks map their peers' shares,
- * pull pieces once those are filled, late here, and tell what they have read. */
+/* emulated_ipc: between emulated devices of one node.  As the real one does, ranks map their peers'
+ * shares, pull pieces once those are filled, late here, and tell what they have read. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "emulated/memory.h"
+#include "emulated/emulated_memory.h"
 #include "transport/shared_page.h"
 #include "transport/transport_list.h"
 
