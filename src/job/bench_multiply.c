@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/fill.h"
 #include "job/bench_multiply_impl.h"
+#include "job/last_strips.h"
 #include "job/statistics.h"
 
 /* Without a stated number of repetitions: at least so many for a narrow interval, and at most;
@@ -74,9 +75,11 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
   dm_trace_count_anew(&b->run->trace);
   DM_TRY(brought ? dm_execute(&b->task, DM_LOADS | DM_PRODUCTS, &bring)
                  : dm_execute(&b->task, DM_PRODUCTS, &none));
+  const bool strips = b->setup.plan.strips > 0; /* and sums behind products */
+  if (strips) DM_TRY(dm_multiply_last_strips(&b->task, &none));
   double products = dm_now() - start;
   dm_phases_take(&b->run->trace, products, b->spent.check + b->spent.verify, &b->spent);
-  if (b->setup.plan.pk > 1) DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
+  if (b->setup.plan.pk > 1 && !strips) DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
   if (brought) DM_TRY(dm_bench_host_return(&b->host));
   const double end = dm_now();
   *exposed = products - b->run->trace.busy[DM_ROW_COMPUTE];
@@ -90,9 +93,13 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
  * nothing has to be moved.  C is of no use afterwards. */
 static dm_status local_once(dm_bench *b, double *seconds) {
   const dm_task_calls none = {0};
+  const int64_t stretch = b->setup.plan.stretch;
   DM_TRY(dm_comm_barrier(b->run->world));
   double start = dm_now();
-  DM_TRY(dm_execute(&b->task, 1u << DM_STEP_GEMM, &none));
+  b->setup.plan.stretch = 0; /* all in one go */
+  dm_status status = dm_execute(&b->task, 1u << DM_STEP_GEMM, &none);
+  b->setup.plan.stretch = stretch;
+  DM_TRY(status);
   return dm_run_span(b->run, start, dm_now(), seconds);
 }
 
@@ -164,6 +171,7 @@ static dm_status open(dm_bench *b) {
   DM_TRY(dm_comm_agree(b->run->world, problem_of(wanted, &problem)));
   dm_engine engine = wanted->engine;
   engine.wishes.from_device = wanted->from_device;
+  engine.wishes.sums_behind = true;
   engine.wishes.from_host = engine.wishes.brings = wanted->from_host;
   DM_TRY(dm_setup_open(b->run, &engine, &problem, &b->setup));
   DM_TRY(dm_comm_agree(b->run->world, check_library(b)));

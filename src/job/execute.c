@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "core/checked.h"
-#include "job/task.h"
+#include "job/reduce.h"
 
 enum { WINDOW = 64 }; /* steps looked at; more than slots * 8 never help */
 enum { QUEUE = 4 };   /* products posted at a time */
@@ -228,7 +228,7 @@ static dm_status post(execution *x, slot_state *state) {
   case DM_STEP_GEMM:
     return post_gemm(x, state);
   case DM_STEP_REDUCE:
-    return dm_task_reduce(x->task, &state->done);
+    return dm_task_reduce(x->task, NULL, &state->done);
   case DM_STEP_STORE:
     return store(x, state);
   case DM_STEP_KINDS:
@@ -250,7 +250,7 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
     return store(x, state);
   case DM_STEP_REDUCE:
     dm_task_turn_to(x->task, state->step.tile);
-    return dm_task_reduce(x->task, &state->done);
+    return dm_task_reduce(x->task, NULL, &state->done);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
     return dm_transport_test(x->task->transport, state->ticket, &state->done);

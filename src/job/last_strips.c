@@ -3,49 +3,55 @@
 #include <time.h>
 
 #include "core/checked.h"
+#include "job/reduce.h"
 
-enum { AHEAD = 2 }; /* strips given to the backend: a device that waits for the host is idle */
+enum { AHEAD = 2 }; /* strips given to the backend: a device that waits is idle */
 
-/* How far it is, in strips; one is stored at a time. */
+/* How far it is, in strips; of each of these one is under way at a time. */
 typedef struct progress {
   dm_task *task;
   const dm_task_calls *calls;
-  int64_t strips, posted, computed, stored;
-  bool stores;           /* the next one is under way */
+  int64_t strips, posted, computed, summed, stored;
+  bool sums, stores;     /* the next one is under way */
   dm_event event[AHEAD]; /* of those that are computed, by strip % AHEAD */
   dm_halt halt;
   dm_status failure; /* of this rank's file: the others hear of it before it ends */
 } progress;
 
-static dm_range rows_of(const progress *x, int64_t strip) {
-  return dm_plan_strip(x->task->plan, x->task->c.rows, strip);
+static dm_strip strip_of(const progress *x, int64_t strip) {
+  return dm_plan_strip(x->task->plan, x->task->place.i, strip);
 }
 
-/* What the trace sees. */
-static dm_step step_of(dm_step_kind kind, int64_t strip) {
-  return (dm_step){.index = 2 * strip + (kind == DM_STEP_STORE), .kind = kind, .panel = -1};
+/* What the trace sees: steps of one kind that are under way together have different numbers. */
+static dm_step step_of(const progress *x, dm_step_kind kind, int64_t strip) {
+  enum { TOGETHER = DM_TRACE_WINDOW / 4 };
+  const int which = kind == DM_STEP_GEMM ? 0 : kind == DM_STEP_REDUCE ? 1 : 2;
+  const int64_t number = kind == DM_STEP_STORE ? strip / x->task->plan->pk : strip;
+  return (dm_step){.index = which * TOGETHER + number % TOGETHER, .kind = kind, .panel = -1};
 }
 
 static void begin_step(const progress *x, dm_step_kind kind, int64_t strip) {
-  const dm_step step = step_of(kind, strip);
+  const dm_step step = step_of(x, kind, strip);
   dm_trace_begin(&x->task->run->trace, &step);
 }
 
 static void end_step(const progress *x, dm_step_kind kind, int64_t strip) {
-  const dm_step step = step_of(kind, strip);
+  const dm_step step = step_of(x, kind, strip);
   dm_trace_end(&x->task->run->trace, &step);
 }
 
 static dm_status post_products(progress *x) {
   const dm_task *task = x->task;
-  const dm_range rows = rows_of(x, x->posted), panels = task->panels;
-  const int64_t height = dm_range_size(rows);
-  const dm_view c = dm_view_sub(task->c, rows.begin, 0, height, task->c.cols);
+  const dm_strip strip = strip_of(x, x->posted);
+  const dm_range panels = task->panels;
+  const int64_t height = dm_range_size(strip.rows);
+  const dm_view c = dm_view_sub(task->c, strip.from, 0, height, task->c.cols);
+  dm_event *event = &x->event[x->posted % AHEAD];
+  *event = 0;
   for (int64_t p = panels.end - task->plan->stretch; p < panels.end; p++) {
     const dm_view a = dm_task_operand(task, DM_A, p, 0);
-    DM_TRY(dm_backend_gemm(task->backend, c, dm_view_sub(a, rows.begin, 0, height, a.cols),
-                           dm_task_operand(task, DM_B, p, 0), p > panels.begin,
-                           &x->event[x->posted % AHEAD]));
+    DM_TRY(dm_backend_gemm(task->backend, c, dm_view_sub(a, strip.from, 0, height, a.cols),
+                           dm_task_operand(task, DM_B, p, 0), p > panels.begin, event));
   }
   return DM_OK;
 }
@@ -58,9 +64,10 @@ static dm_status endure(progress *x, dm_status status) {
   return DM_OK;
 }
 
-/* Whether the next strip may be begun. */
+/* Whether the next strip may be begun; the layers begin the same ones. */
 static bool goes_on(const progress *x) {
-  return !x->failure && x->posted < x->strips && x->posted < x->halt.limit;
+  const bool alone = x->task->plan->pk == 1;
+  return x->posted < x->strips && x->posted < x->halt.limit && !(alone && x->failure);
 }
 
 static dm_status compute(progress *x) {
@@ -69,44 +76,69 @@ static dm_status compute(progress *x) {
     begin_step(x, DM_STEP_GEMM, x->posted);
     DM_TRY(post_products(x));
   }
+  if (x->computed == x->posted) return DM_OK;
   DM_TRY(dm_backend_test(x->task->backend, x->event[x->computed % AHEAD], &done));
   if (!done) return DM_OK;
   end_step(x, DM_STEP_GEMM, x->computed++);
+  if (x->failure || !x->calls->progress) return DM_OK;
   const int64_t panels = dm_range_size(x->task->panels), stretch = x->task->plan->stretch;
   const int64_t there = panels - stretch + stretch * x->computed / x->strips;
-  return x->failure ? DM_OK : endure(x, x->calls->progress(x->calls->context, there, panels));
+  return endure(x, x->calls->progress(x->calls->context, there, panels));
 }
 
+static dm_status sum(progress *x) {
+  const dm_strip strip = strip_of(x, x->summed);
+  const dm_sum_part part = {
+      .owner = strip.owner, .rows = strip.rows, .last = x->summed == x->strips - 1};
+  bool done = true;
+  if (!x->sums) begin_step(x, DM_STEP_REDUCE, x->summed);
+  x->sums = true;
+  if (x->task->plan->pk > 1) DM_TRY(dm_task_reduce(x->task, &part, &done));
+  if (!done) return DM_OK;
+  end_step(x, DM_STEP_REDUCE, x->summed++);
+  x->sums = false;
+  return DM_OK;
+}
+
+/* The strips of this rank's layer. */
 static dm_status store(progress *x) {
+  const dm_strip strip = strip_of(x, x->stored);
+  if (strip.owner != x->task->place.l || !x->calls->store || (x->failure && !x->stores)) {
+    x->stored++;
+    return DM_OK;
+  }
   bool done = false;
   if (!x->stores) begin_step(x, DM_STEP_STORE, x->stored);
   x->stores = true;
-  DM_TRY(endure(x, x->calls->store(x->calls->context, x->task, rows_of(x, x->stored), &done)));
-  if (!done || x->failure) return DM_OK;
+  if (!x->failure)
+    DM_TRY(endure(x, x->calls->store(x->calls->context, x->task, strip.rows, &done)));
+  if (!done && !x->failure) return DM_OK;
   end_step(x, DM_STEP_STORE, x->stored++);
   x->stores = false;
   return DM_OK;
 }
 
 static bool is_finished(const progress *x) {
-  const bool ends = x->failure || x->computed == x->strips || x->halt.state == DM_HALT_DECIDED;
-  return ends && x->posted == x->computed && !goes_on(x) &&
-         (x->failure || x->stored == x->computed);
+  return !goes_on(x) && x->computed == x->posted && x->summed == x->computed &&
+         x->stored == x->summed &&
+         (x->failure || x->computed == x->strips || x->halt.state == DM_HALT_DECIDED);
 }
 
 static dm_status move_on(progress *x) {
-  if (x->posted > x->computed || goes_on(x)) {
+  if (x->computed < x->posted || goes_on(x)) {
     DM_TRY(compute(x));
     dm_watch_moved(x->task->run->watch);
   }
-  return !x->failure && x->stored < x->computed ? store(x) : DM_OK;
+  if (x->summed < x->computed) DM_TRY(sum(x));
+  return x->stored < x->summed ? store(x) : DM_OK;
 }
 
 dm_status dm_multiply_last_strips(dm_task *task, const dm_task_calls *calls) {
   const struct timespec moment = {.tv_nsec = 50000};
   const dm_comm *world = task->run->world;
   const bool on_device = task->backend->ops->device_memory;
-  progress x = {.task = task, .calls = calls, .strips = task->place.idle ? 0 : task->plan->strips};
+  progress x = {.task = task, .calls = calls};
+  if (!task->place.idle) x.strips = (int64_t)task->plan->strips * task->plan->pk;
   dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, world);
   for (;;) {
     const bool finished = is_finished(&x);
@@ -118,5 +150,5 @@ dm_status dm_multiply_last_strips(dm_task *task, const dm_task_calls *calls) {
     dm_watch_poll(task->run->watch);
   }
   if (x.halt.stop) DM_TRY(dm_comm_agree(world, x.failure));
-  return dm_halt_status(&x.halt, task->plan->strips);
+  return dm_halt_status(&x.halt, task->plan->strips * task->plan->pk);
 }

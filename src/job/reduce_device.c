@@ -7,7 +7,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "job/task.h"
+#include "job/reduce.h"
 
 bool dm_task_reduces_on_device(const dm_task *task) {
   return task->plan->device_links && task->plan->pk > 1;
@@ -34,11 +34,6 @@ dm_status dm_task_open_pieces(dm_task *task) {
   return dm_backend_alloc(task->backend, DM_DEVICE, bytes, &task->c_pieces);
 }
 
-/* A layer without panels has computed nothing: its block holds what memory held. */
-static bool computed(const dm_plan *plan, int l) {
-  return dm_range_size(dm_plan_layer(plan, l)) > 0;
-}
-
 /* For each layer: where its piece stands in this rank's pieces and in its block, and where in this
  * rank's block stands the piece that it takes. */
 typedef struct places {
@@ -50,26 +45,26 @@ static places places_in(int64_t *memory, int layers) {
                   memory + 4 * layers};
 }
 
-static void find_places(const dm_task *task, places *p) {
-  const dm_range mine = own_rows(task);
-  const int64_t row = row_bytes(task), slice = dm_range_size(mine) * row;
+static void find_places(const dm_task *task, const dm_sum_part *part, places *p) {
+  const dm_range share = own_rows(task), mine = dm_sum_rows(task, part, task->place.l);
+  const int64_t row = row_bytes(task), slice = dm_range_size(share) * row;
   for (int l = 0; l < task->plan->pk; l++) {
-    const dm_range theirs = dm_plan_c_share(task->plan, task->tile, task->place.i, l);
-    p->offset[l] = l * slice;
-    p->bytes[l] = computed(task->plan, l) ? slice : 0;
+    const dm_range theirs = dm_sum_rows(task, part, l);
+    p->offset[l] = l * slice + (mine.begin - share.begin) * row;
+    p->bytes[l] = dm_sum_has(task->plan, l) ? dm_range_size(mine) * row : 0;
     p->source[l] = (mine.begin - task->rows.begin) * row;
     p->given[l] = (theirs.begin - task->rows.begin) * row;
-    p->given_bytes[l] = computed(task->plan, task->place.l) ? dm_range_size(theirs) * row : 0;
+    p->given_bytes[l] = dm_sum_has(task->plan, task->place.l) ? dm_range_size(theirs) * row : 0;
   }
 }
 
 /* The block is as full as it gets for this sum, and the peers' pieces are asked for. */
-static dm_status post(dm_task *task) {
+static dm_status post(dm_task *task, const dm_sum_part *part) {
   dm_summing *sum = &task->summing;
   int64_t *memory;
   DM_TRY(dm_buffer_zeroed(5 * (int64_t)task->plan->pk, sizeof *memory, (void **)&memory));
   places p = places_in(memory, task->plan->pk);
-  find_places(task, &p);
+  find_places(task, part, &p);
   dm_transport_refilled(task->transport, DM_BLOCK_SHARE, ++sum->turn);
   const dm_gather gather = {.group = task->layers,
                             .own = (char *)task->c.base + p.source[task->place.l],
@@ -88,27 +83,30 @@ static dm_status post(dm_task *task) {
 }
 
 /* The first layer always has panels. */
-static dm_status add_up(dm_task *task) {
+static dm_status add_up(dm_task *task, const dm_sum_part *part) {
+  const dm_range mine = dm_sum_rows(task, part, task->place.l);
+  const int64_t from = mine.begin - own_rows(task).begin, rows = dm_range_size(mine);
   task->c_sum = piece_of(task, 0);
-  const dm_view sum = task->c_sum;
+  const dm_view sum = dm_view_sub(task->c_sum, from, 0, rows, task->c_sum.cols);
   for (int l = 1; l < task->plan->pk; l++)
-    if (computed(task->plan, l))
-      DM_TRY(dm_backend_add(task->backend, sum, sum, piece_of(task, l), 1.0, 1.0));
+    if (dm_sum_has(task->plan, l))
+      DM_TRY(dm_backend_add(task->backend, sum, sum,
+                            dm_view_sub(piece_of(task, l), from, 0, rows, sum.cols), 1.0, 1.0));
   return DM_OK;
 }
 
-dm_status dm_task_reduce_on_device(dm_task *task, bool *done) {
+dm_status dm_task_reduce_on_device(dm_task *task, const dm_sum_part *part, bool *done) {
   dm_summing *sum = &task->summing;
   bool pulled = false;
   *done = false;
-  if (sum->stage == DM_SUM_RESTS) DM_TRY(post(task));
+  if (sum->stage == DM_SUM_RESTS) DM_TRY(post(task, part));
   if (sum->stage == DM_SUM_PULLS) {
     DM_TRY(dm_transport_test(task->transport, sum->ticket, &pulled));
     if (!pulled) return DM_OK;
-    DM_TRY(add_up(task));
+    DM_TRY(add_up(task, part));
     sum->stage = DM_SUM_DRAINS;
   }
-  *done = dm_transport_drained(task->transport, DM_BLOCK_SHARE, sum->turn);
+  *done = !part->last || dm_transport_drained(task->transport, DM_BLOCK_SHARE, sum->turn);
   if (*done) sum->stage = DM_SUM_RESTS;
   return DM_OK;
 }

@@ -5,6 +5,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "job/links.h"
+#include "job/reduce.h"
 
 static int64_t padded(int64_t cols, dm_dtype dtype, dm_space space) {
   return space == DM_HOST ? cols : dm_round_up(cols, dm_max(1, 16 / dm_dtype_size(dtype)));

@@ -124,14 +124,4 @@ enum {
 };
 dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls);
 
-/* Sums the layers' partial blocks in ascending order of l; this rank's rows end in c_sum.  To be
- * called again until it is *done.  (reduce.c) */
-dm_status dm_task_reduce(dm_task *task, bool *done);
-
-/* The same where the layers exchange GPU memory: what it needs, once, and the sum.
- * (reduce_device.c) */
-bool dm_task_reduces_on_device(const dm_task *task);
-dm_status dm_task_open_pieces(dm_task *task);
-dm_status dm_task_reduce_on_device(dm_task *task, bool *done); /* again until it is done */
-
 #endif

@@ -190,8 +190,10 @@ static double total_seconds(const dm_plan *plan, const dm_forecast *f, double lo
   if (plan->strips == 0)
     return head + fmax(loop, f->read - head + f->write - last) + f->reduce + last;
   const double end = loop * (double)plan->stretch / panels;
+  const double sums = plan->gpu ? f->reduce : 0; /* the cores of a CPU rank do one or the other */
   return head + fmax(loop - end, f->read - head) + end / strips +
-         fmax(end, f->write) * (1 - 1 / strips) + f->write / strips;
+         fmax(end, fmax(f->write, sums)) * (1 - 1 / strips) + (sums + f->write) / strips +
+         f->reduce - sums;
 }
 
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {

@@ -59,8 +59,12 @@ dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j) {
   return split_range(dm_plan_tile(plan, t).cols, plan->pn, j, step_of(plan));
 }
 
-dm_range dm_plan_strip(const dm_plan *plan, int64_t rows, int64_t strip) {
-  return dm_split(rows, plan->strips, strip, plan->border > 0 ? plan->border : 1);
+dm_strip dm_plan_strip(const dm_plan *plan, int i, int64_t strip) {
+  const int owner = (int)(strip % plan->pk);
+  const dm_range block = dm_plan_rows(plan, 0, i), share = dm_plan_c_share(plan, 0, i, owner);
+  const dm_range rows = dm_split(dm_range_size(share), plan->strips, strip / plan->pk,
+                                 plan->border > 0 ? plan->border : 1);
+  return (dm_strip){.owner = owner, .rows = rows, .from = share.begin - block.begin + rows.begin};
 }
 
 dm_range dm_plan_layer(const dm_plan *plan, int l) {

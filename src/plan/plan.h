@@ -50,8 +50,9 @@ typedef struct dm_plan {
   int reads;              /* IN_FILE: places for the other panels, one after the other; >= slots */
   int64_t border;         /* 0: blocks are cut evenly.  Else tiles, blocks and products are cut at
                              multiples of it, so that C has the same bits on any grid */
-  int strips; /* the last panels (stretch) are multiplied for so many strips of a block's rows, one
-                 after the other, so that C is written meanwhile; 0: for all rows together */
+  int strips; /* the last panels (stretch) of a layer are multiplied for one strip of a block's rows
+                 after the other, so many of the rows that each layer sums, and C is summed and
+                 written meanwhile; 0: for all rows together */
   int64_t stretch;
   bool reproducible, overlap;
   bool gpu, device_links;
@@ -121,7 +122,14 @@ dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j);           /* colum
 dm_range dm_plan_a_share(const dm_plan *plan, int64_t t, int i, int j); /* rows of op(A) */
 dm_range dm_plan_c_share(const dm_plan *plan, int64_t t, int i, int l); /* that layer l sums */
 
-dm_range dm_plan_strip(const dm_plan *plan, int64_t rows, int64_t strip); /* of a block's */
+/* Strip STRIP of the blocks C(i, .), of pk * plan->strips: first one of each layer's rows, then the
+ * second ones ... */
+typedef struct dm_strip {
+  int owner;     /* layer that sums it */
+  dm_range rows; /* counted within that layer's */
+  int64_t from;  /* first row, counted within the block */
+} dm_strip;
+dm_strip dm_plan_strip(const dm_plan *plan, int i, int64_t strip);
 
 dm_range dm_plan_layer(const dm_plan *plan, int l);                  /* panels of layer l */
 dm_range dm_plan_panel(const dm_plan *plan, int64_t p);              /* k of panel p */

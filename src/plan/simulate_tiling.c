@@ -57,19 +57,21 @@ static dm_status check_fields(const dm_plan *p) {
   return DM_OK;
 }
 
-/* Strips cover every block, and end what a single tile of one layer begins. */
+/* Strips cover the rows of every layer, and end what a single tile begins. */
 static dm_status check_strips(const dm_plan *p) {
   const bool none = p->strips == 0 && p->stretch == 0;
-  if (!none && (p->strips < 1 || p->stretch < 1 || p->stretch > p->panels || p->pk > 1 ||
-                dm_plan_tiles(p) > 1))
+  const int64_t shortest = dm_range_size(dm_plan_layer(p, p->pk - 1));
+  if (!none && (p->strips < 1 || p->stretch < 1 || p->stretch > shortest || dm_plan_tiles(p) > 1))
     return dm_fail(DM_E_BUG, "tiling: %lld panels in %d strips", (long long)p->stretch, p->strips);
-  for (int i = 0; i < p->pm && !none; i++) {
-    cover rows;
-    const int64_t height = dm_range_size(dm_plan_rows(p, 0, i));
-    start_cover(&rows, "strips", whole(height), p->border > 0 ? p->border : 1);
-    for (int64_t s = 0; s < p->strips; s++) DM_TRY(add_range(&rows, dm_plan_strip(p, height, s)));
-    DM_TRY(end_cover(&rows));
-  }
+  for (int i = 0; i < p->pm && !none; i++)
+    for (int l = 0; l < p->pk; l++) {
+      cover rows;
+      const int64_t height = dm_range_size(dm_plan_c_share(p, 0, i, l));
+      start_cover(&rows, "strips", whole(height), p->border > 0 ? p->border : 1);
+      for (int64_t s = l; s < p->strips * p->pk; s += p->pk)
+        DM_TRY(add_range(&rows, dm_plan_strip(p, i, s).rows));
+      DM_TRY(end_cover(&rows));
+    }
   return DM_OK;
 }
 

@@ -18,14 +18,16 @@ static bool keeps_panels(const dm_plan *plan) {
 static int most_strips(const dm_plan *plan) {
   const int64_t thinnest = plan->gpu ? THINNEST_ON_GPU : THINNEST;
   const int64_t step = dm_max(plan->border, thinnest);
-  const int64_t rows = dm_range_size(dm_plan_rows(plan, 0, plan->pm - 1));
+  const int64_t rows = dm_range_size(dm_plan_c_share(plan, 0, plan->pm - 1, plan->pk - 1));
   return (int)dm_min(STRIPS, rows / step);
 }
 
 void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
+  const bool sums = plan->pk > 1 && question->wishes->sums_behind && !plan->brought;
+  const int64_t shortest = dm_range_size(dm_plan_layer(plan, plan->pk - 1));
   plan->strips = 0;
   plan->stretch = 0;
-  if (!plan->problem.from_files || !plan->overlap || plan->pk > 1 || dm_plan_tiles(plan) > 1 ||
+  if (!(plan->problem.from_files || sums) || !plan->overlap || dm_plan_tiles(plan) > 1 ||
       dm_plan_streams(plan) || !keeps_panels(plan))
     return;
   const int strips = most_strips(plan);
@@ -33,7 +35,7 @@ void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
   best.forecast = dm_plan_forecast(plan, question->machine);
   const double without = best.forecast.total;
   trial.strips = strips;
-  for (trial.stretch = 1; trial.stretch <= plan->panels && strips > 1; trial.stretch++) {
+  for (trial.stretch = 1; trial.stretch <= shortest && strips > 1; trial.stretch++) {
     trial.forecast = dm_plan_forecast(&trial, question->machine);
     if (trial.forecast.total < worth * without &&
         trial.forecast.total < worth * best.forecast.total)

@@ -14,7 +14,7 @@ LIBRARY = 64  # MiB of device memory that the plan leaves to libraries
 
 def resident():
     """(case, where A and B lie)"""
-    ops = [Case(300, 411, 1500, op_a=a, op_b=b, ranks=r, flags="--panel 128", layout=layout)
+    ops = [Case(300, 211, 1500, op_a=a, op_b=b, ranks=r, flags="--panel 128", layout=layout)
            for a, b, r, layout in (("n", "n", 1, "contiguous"), ("t", "n", 2, "contiguous"),
                                    ("n", "t", 4, "deflate"), ("t", "t", 3, "chunked"),
                                    ("n", "n", 4, "big-endian"))]
@@ -30,8 +30,8 @@ def resident():
 
 def beside():
     """Device memory holds the panels alone."""
-    limit = f"--memory device={LIBRARY + 6}MiB"
-    return [(Case(700, 600, 1400, op_a=a, ranks=r, flags=limit), "host")
+    limit = f"--memory device={LIBRARY + 5}MiB"
+    return [(Case(700, 600, 500, op_a=a, ranks=r, flags=limit), "host")
             for a, r in (("n", 1), ("t", 2), ("n", 4))]
 
 
@@ -43,9 +43,11 @@ def in_tiles():
 
 def in_strips():
     """Products that take longer than the files."""
-    return [(Case(3100, 1500, 600, ranks=1), "strips"),
-            (Case(4200, 1500, 500, ranks=2, alpha=1.5, flags="--grid 2x1x1"), "strips"),
-            (Case(2100, 1000, 400, ranks=1, dtype="c128", alpha=1j), "strips")]
+    return [(Case(2100, 900, 260, ranks=1), "strips"),
+            (Case(4100, 700, 260, ranks=2, alpha=1.5, flags="--grid 2x1x1"), "strips"),
+            (Case(2100, 500, 200, ranks=1, dtype="c128", alpha=1j), "strips"),
+            (Case(4100, 900, 260, ranks=2, flags="--grid 1x1x2 --panel 64"), "strips"),
+            (Case(4100, 900, 260, ranks=2, flags="--grid 1x1x2 --panel 64 --transport host"), "strips")]
 
 
 def look_at(record, where):

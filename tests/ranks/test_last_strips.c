@@ -1,6 +1,6 @@
-/* ranks: 1 2 3 4 6.  The last panels, strip by strip of C: the sums are those of a product in one
- * go, and every row is stored once, when all of it is there; a rank that cannot store ends with
- * all. */
+/* ranks: 1 2 3 4 6.  The last panels, strip by strip of C, also summed over layers: the sums are
+ * those of a product in one go, and every row is stored once, when all of it is there; a rank that
+ * cannot store ends with all. */
 #include "job/last_strips.h"
 #include "product.h"
 
@@ -17,6 +17,10 @@ static int64_t row_bytes(const dm_task *task) {
   return task->c.cols * dm_dtype_size(task->c.dtype);
 }
 
+static dm_view sums_of(const dm_task *task) {
+  return task->plan->pk > 1 ? task->c_sum : task->c;
+}
+
 static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) {
   storage *s = context;
   const int64_t bytes = row_bytes(task);
@@ -25,7 +29,7 @@ static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) 
         (long long)s->stored);
   *done = ++s->asked % ASKED == 0;
   for (int64_t row = rows.begin; row < rows.end && *done; row++, s->stored++)
-    memcpy(s->rows + row * bytes, dm_view_at(task->c, row, 0), (size_t)bytes);
+    memcpy(s->rows + row * bytes, dm_view_at(sums_of(task), row, 0), (size_t)bytes);
   return DM_OK;
 }
 
@@ -47,30 +51,35 @@ static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int s
   product p = product_open_on(test, &machine, problem, wishes, DM_INTEGER, 5);
   product_fill(&p);
   product_run(&p, DM_PRODUCTS);
-  const int64_t bytes = p.task.c.rows * row_bytes(&p.task);
+  if (p.plan.pk > 1) product_run(&p, 1u << DM_STEP_REDUCE);
+  const int64_t block = p.task.c.rows * row_bytes(&p.task);
+  const int64_t rows = p.task.place.idle ? 0 : dm_range_size(dm_task_sums(&p.task));
+  const int64_t bytes = rows * row_bytes(&p.task);
   void *want = memory_of(test, bytes);
-  if (!p.task.place.idle) memcpy(want, p.task.c.base, (size_t)bytes);
+  if (bytes > 0) memcpy(want, sums_of(&p.task).base, (size_t)bytes);
 
+  const int64_t shortest = dm_range_size(dm_plan_layer(&p.plan, p.plan.pk - 1));
   p.plan.strips = strips;
-  p.plan.stretch = stretch < p.plan.panels ? stretch : p.plan.panels;
+  p.plan.stretch = stretch < shortest ? stretch : shortest;
   must(test, dm_comm_barrier(test->run.world));
-  if (!p.task.place.idle) memset(p.task.c.base, 0x7f, (size_t)bytes);
+  if (!p.task.place.idle) memset(p.task.c.base, 0x7f, (size_t)block);
+  if (p.plan.pk > 1 && bytes > 0) memset(p.task.c_sum.base, 0x7f, (size_t)bytes);
   storage s = {.test = test, .rows = memory_of(test, bytes)};
   const dm_task_calls calls = {.context = &s, .store = store, .progress = progress};
   product_run(&p, DM_PRODUCTS);
   must(test, dm_multiply_last_strips(&p.task, &calls));
-  CHECK(test, p.task.place.idle || (s.stored == p.task.c.rows && s.reports == strips),
-        "%lld of %lld rows are stored", (long long)s.stored, (long long)p.task.c.rows);
+  CHECK(test, p.task.place.idle || (s.stored == rows && s.reports == strips * p.plan.pk),
+        "%lld of %lld rows are stored", (long long)s.stored, (long long)rows);
   CHECK(test, p.task.place.idle || memcmp(want, s.rows, (size_t)bytes) == 0,
-        "grid %dx%d, %d strips, %lld panels: other sums", p.plan.pm, p.plan.pn, strips,
-        (long long)p.plan.stretch);
+        "grid %dx%dx%d, %d strips, %lld panels: other sums", p.plan.pm, p.plan.pn, p.plan.pk,
+        strips, (long long)p.plan.stretch);
   free(want);
   free(s.rows);
   product_close(&p);
 }
 
-static void fail_on(rank_test *test, int rank, int pm) {
-  dm_wishes wishes = {.pm = pm, .pn = test->run.ranks / pm, .pk = 1};
+static void fail_on(rank_test *test, int rank, int pm, int pk) {
+  dm_wishes wishes = {.pm = pm, .pn = test->run.ranks / pm / pk, .pk = pk, .panel = 64};
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);
   machine.ranks_per_node = test->run.ranks;
@@ -137,8 +146,17 @@ int main(void) {
           compare(&test, product_problem(53, 41, 64 * 4 + 9, DM_F64), wishes, strips, stretch);
         }
   }
+  for (int pk = 2; pk <= ranks; pk++) {
+    const dm_wishes wishes = {.pm = 1, .pn = ranks / pk, .pk = pk, .panel = 64};
+    compare(&test, product_problem(53, 41, 64 * 2 * pk + 9, DM_F64), wishes, 1, 1);
+    compare(&test, product_problem(153, 41, 64 * 2 * pk + 9, DM_F32), wishes, 5, 2);
+    compare(&test, product_problem(2, 5, 64 * 3 * pk, DM_I8), wishes, 3, 3);
+  }
   compare(&test, product_problem(3, 2, 1, DM_F32), (dm_wishes){.pk = 1}, 8, 1);
   if (ranks == 1) break_on(&test);
-  for (int rank = 0; rank < ranks; rank++) fail_on(&test, rank, ranks % 2 ? 1 : 2);
+  for (int rank = 0; rank < ranks; rank++) {
+    fail_on(&test, rank, ranks % 2 ? 1 : 2, 1);
+    if (ranks < 4) fail_on(&test, rank, 1, ranks);
+  }
   return rank_test_end(&test);
 }
