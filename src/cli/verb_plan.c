@@ -32,6 +32,8 @@ static dm_status problem_stated(const dm_settings *s, dm_problem *problem) {
                           .k = mnk[2],
                           .file_a = type,
                           .file_b = type,
+                          .op_a = equation.op_a,
+                          .op_b = equation.op_b,
                           .reads_c = s->beta[0] != 0.0 || s->beta[1] != 0.0,
                           .from_files = true};
   return dm_types_of(type, equation.type_c, equation.compute, problem);

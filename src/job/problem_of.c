@@ -119,6 +119,11 @@ static dm_status check_old_c(const dm_dataset *c, const dm_problem *problem) {
   return DM_OK;
 }
 
+/* Of a chunk as it is in memory: packed it may be smaller. */
+static int64_t chunk_bytes(const dm_dataset *d) {
+  return d->layout == DM_CHUNKED ? d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype) : 0;
+}
+
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
                         const dm_equation *equation, dm_problem *problem) {
   *problem = (dm_problem){.file_a = a->dtype, .file_b = b->dtype, .from_files = true};
@@ -137,6 +142,10 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   DM_TRY(input_type(a, b, equation->type, &input));
   DM_TRY(dm_types_of(input, equation->type_c, equation->compute, problem));
   DM_TRY(check_scalars(equation, problem));
+  problem->op_a = equation->op_a;
+  problem->op_b = equation->op_b;
+  problem->chunk_a = chunk_bytes(a);
+  problem->chunk_b = chunk_bytes(b);
   problem->reads_c = equation->beta[0] != 0.0 || equation->beta[1] != 0.0;
   return problem->reads_c ? check_old_c(c, problem) : DM_OK;
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "plan/runs.h"
 #include "plan/tiles.h"
 
 /* Sizes at which a product runs at half its rate: blocks of rows or columns, and panels. */
@@ -143,19 +144,23 @@ static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, con
 }
 
 /* Of every element once: the least. */
-static double read_once_seconds(const dm_problem *p, const dm_machine *machine) {
+static double read_once_seconds(const dm_problem *p, const dm_machine *machine, int pm, int pn) {
   if (!p->from_files) return 0;
-  double bytes = (double)p->m * (double)p->k * (double)dm_dtype_size(p->file_a) +
-                 (double)p->k * (double)p->n * (double)dm_dtype_size(p->file_b);
+  double bytes = dm_run_floor(p, pm, pn);
   if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read;
 }
 
+/* The old C counts as long runs: its columns are those of whole blocks. */
 static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
   const dm_problem *p = &plan->problem;
   if (!p->from_files) return 0;
-  double bytes = dm_plan_read_words(plan, DM_A) * (double)dm_dtype_size(p->file_a) +
-                 dm_plan_read_words(plan, DM_B) * (double)dm_dtype_size(p->file_b);
+  double bytes = 0;
+  for (int x = 0; x < 2; x++) {
+    const dm_dtype type = x == DM_A ? p->file_a : p->file_b;
+    bytes += dm_plan_read_words(plan, (dm_matrix)x) * (double)dm_dtype_size(type) *
+             dm_run_factor(dm_plan_run(plan, (dm_matrix)x));
+  }
   if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read;
 }
@@ -251,7 +256,7 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   double reduce = crossing + 3 * summed / machine->host_copy;
   if (pk > 1 && machine->gpu) reduce += c / machine->upload;
   if (machine->device_links) reduce = fmax(crossing, summed / (machine->link + machine->network));
-  const double files = read_once_seconds(p, machine) + write_seconds(p, machine);
+  const double files = read_once_seconds(p, machine, pm, pn) + write_seconds(p, machine);
   const double between = fmax(gemm, fetch) + reduce;
   return fmax(files + reduce, between) + (between + files) / part_counted;
 }

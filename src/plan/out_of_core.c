@@ -11,7 +11,7 @@ enum {
   MOST_COUNTS = 64, /* numbers of tiles that are tried along a side */
   MOST_WIDTHS = 8,
   SLOTS = 2,
-  WIDEST = 2048, /* panels: wider ones gain nothing */
+  WIDEST = 8192, /* panels: they are runs of a file, and wider ones gain little */
   THINNEST = 16, /* rows or columns of a block */
   MORE = 4,      /* finer cuts than the coarsest that fits: room for held panels */
 };

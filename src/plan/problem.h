@@ -23,7 +23,9 @@ typedef struct dm_problem {
   bool reads_c;            /* beta is not 0 */
   bool from_files;         /* false: operands are generated in memory and C stays there */
   bool verify;
-  int64_t beside_bytes; /* on the disk, that C takes beside its contiguous form */
+  dm_op op_a, op_b;         /* of what lies in the files */
+  int64_t chunk_a, chunk_b; /* bytes of a chunk there; 0: contiguous, row by row */
+  int64_t beside_bytes;     /* on the disk, that C takes beside its contiguous form */
 } dm_problem;
 
 /* What the user asks of the plan; 0 or false leaves the choice to the planner. */

@@ -1,0 +1,56 @@
+#include "plan/runs.h"
+
+#include <math.h>
+
+#include "core/checked.h"
+#include "plan/tiles.h"
+
+enum { TOGETHER = 1 << 17 }; /* bytes, up to which panels are read together (job/inflow.c) */
+
+static const double call = 16384; /* bytes that are read in the time that one more run takes */
+
+double dm_run_factor(double bytes) {
+  return 1 + fmax(0, call / bytes - call / TOGETHER);
+}
+
+/* What a share has of a file in which k runs along the rows: of each row the k of one panel, or of
+ * the panels that are read together (job/inflow.c). */
+static int64_t depth_together(const dm_plan *plan, dm_matrix matrix, int64_t depth) {
+  const bool cut = matrix == DM_B && plan->pm > 1; /* others own what stands between two panels */
+  const int64_t bytes = depth * dm_dtype_size(plan->problem.work);
+  if (cut || dm_plan_residence(plan, matrix) == DM_IN_FILE) return depth;
+  return dm_min(dm_range_size(dm_plan_layer_k(plan, 0)), dm_ceil_div(TOGETHER, bytes) * depth);
+}
+
+double dm_plan_run(const dm_plan *plan, dm_matrix matrix) {
+  const dm_problem *p = &plan->problem;
+  const bool is_a = matrix == DM_A;
+  const int64_t chunk = is_a ? p->chunk_a : p->chunk_b;
+  const double size = (double)dm_dtype_size(is_a ? p->file_a : p->file_b);
+  const dm_range panel = is_a ? dm_plan_panel(plan, 0) : dm_plan_b_share(plan, 0, 0);
+  const int64_t depth = dm_range_size(panel);
+  const int64_t band =
+      dm_range_size(is_a ? dm_plan_a_share(plan, 0, 0, 0) : dm_plan_cols(plan, 0, 0));
+  if (chunk > 0) return (double)chunk;
+  const bool plain = (is_a ? p->op_a : p->op_b) == DM_OP_N;
+  const bool along = is_a == plain; /* k runs along the rows of the file */
+  const int64_t row = along ? p->k : is_a ? p->m : p->n;
+  const int64_t rows = along ? band : depth;
+  const int64_t run = along ? depth_together(plan, matrix, depth) : band;
+  return size * (double)run * (run == row ? (double)rows : 1);
+}
+
+/* Of a matrix whose rows in the file are cut by PARTS ranks; blocks may be larger by a border. */
+static double least_factor(int64_t chunk, double row, double size, double parts) {
+  if (chunk > 0) return dm_run_factor((double)chunk);
+  return parts > 1 ? dm_run_factor(size * (ceil(row / parts) + DM_BORDER)) : 1;
+}
+
+double dm_run_floor(const dm_problem *p, int pm, int pn) {
+  const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+  const double a = (double)dm_dtype_size(p->file_a), b = (double)dm_dtype_size(p->file_b);
+  const double cuts_a = p->op_a == DM_OP_N ? 1 : (double)pm * pn; /* along k: panels may be wide */
+  const double cuts_b = p->op_b == DM_OP_N ? pn : 1;
+  return m * k * a * least_factor(p->chunk_a, m, a, cuts_a) +
+         k * n * b * least_factor(p->chunk_b, n, b, cuts_b);
+}

@@ -1,0 +1,22 @@
+/* runs: how long the pieces are that a rank reads of A and B in one go, and what short ones cost.
+ *
+ * A matrix lies in its file row by row, or in chunks.  Of columns that a rank needs, each row has
+ * one run; where it needs all columns, the rows behind one another are one run. */
+#ifndef DM_PLAN_RUNS_H
+#define DM_PLAN_RUNS_H
+
+#include "plan/plan.h"
+
+/* Bytes of a run of MATRIX in its file, as the rank with the largest share reads it. */
+double dm_plan_run(const dm_plan *plan, dm_matrix matrix);
+
+/* How many times as long reading takes by runs of BYTES as in one piece: 1 from 128 KiB on, below
+ * it 7/8 + 16 KiB / BYTES, which lies between what was measured from the page cache and from a disk
+ * (docs/results/read_strips.txt). */
+double dm_run_factor(double bytes);
+
+/* The same for the least that a rank of a grid pm x pn can have of both: bytes of A and B, each
+ * times a factor that no plan with this grid undercuts. */
+double dm_run_floor(const dm_problem *problem, int pm, int pn);
+
+#endif

@@ -1,0 +1,134 @@
+/* The runs that the planner counts with are those that a rank would read. */
+#include <stdio.h>
+
+#include "plan_cases.h"
+
+#include "plan/grid_cost.h"
+#include "plan/runs.h"
+#include "plan/tiles.h"
+
+enum { TOGETHER = 1 << 17 };
+
+/* Of the file that is read: rows x cols, and the rectangle of it that is read in one go. */
+typedef struct reading {
+  int64_t cols;
+  dm_range down, across;
+} reading;
+
+/* What rank (0, 0, 0) reads first of MATRIX, panels joined as job/inflow.c does it. */
+static reading first_reading(const dm_plan *p, dm_matrix x) {
+  const dm_problem *problem = &p->problem;
+  const bool plain = (x == DM_A ? problem->op_a : problem->op_b) == DM_OP_N;
+  const dm_range band = x == DM_A ? dm_plan_a_share(p, 0, 0, 0) : dm_plan_cols(p, 0, 0);
+  const dm_range layer = dm_plan_layer(p, 0);
+  dm_range depth = x == DM_A ? dm_plan_panel(p, 0) : dm_plan_b_share(p, 0, 0);
+  const bool beside = (x == DM_A) == plain;
+  for (int64_t q = 1; beside && q < layer.end; q++) {
+    const dm_range next = x == DM_A ? dm_plan_panel(p, q) : dm_plan_b_share(p, q, 0);
+    const int64_t bytes = dm_range_size(depth) * dm_dtype_size(problem->work);
+    if (dm_plan_residence(p, x) == DM_IN_FILE || bytes >= TOGETHER || next.begin != depth.end)
+      break;
+    depth.end = next.end;
+  }
+  const int64_t width = x == DM_A ? problem->m : problem->n;
+  return beside ? (reading){problem->k, band, depth} : (reading){width, depth, band};
+}
+
+/* Bytes from its first element on without a gap, looking at one element after the other. */
+static int64_t first_run(const reading *r, int64_t size) {
+  int64_t count = 0, place = r->down.begin * r->cols + r->across.begin;
+  for (int64_t row = r->down.begin; row < r->down.end; row++)
+    for (int64_t col = r->across.begin; col < r->across.end; col++, count++)
+      if (row * r->cols + col != place + count) return count * size;
+  return count * size;
+}
+
+static void runs_are_those_of_the_readings(void **state) {
+  (void)state;
+  dice d = {.seed = 11};
+  int found[3] = {0, 0, 0};
+  for (int i = 0; i < 600; i++) {
+    const int ranks = (int)roll(&d, 1, 12);
+    dm_problem problem = problem_of(roll_size(&d, 3000), roll_size(&d, 3000),
+                                    roll(&d, 0, 3) ? roll_size(&d, 3000) : roll(&d, 1, 70000),
+                                    (dm_dtype)roll(&d, 0, DM_I8));
+    problem.op_a = (dm_op)roll(&d, 0, 2);
+    problem.op_b = (dm_op)roll(&d, 0, 2);
+    const dm_machine machine = roll_machine(&d, ranks);
+    dm_wishes wishes = roll_wishes(&d, ranks);
+    dm_plan plan;
+    must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    if (roll(&d, 0, 2) == 0) plan.a = DM_IN_FILE; /* as where memory is short */
+    if (roll(&d, 0, 2) == 0) plan.b = DM_IN_FILE;
+    for (int x = 0; x < 2; x++) {
+      const reading r = first_reading(&plan, (dm_matrix)x);
+      const int64_t size = dm_dtype_size(x == DM_A ? problem.file_a : problem.file_b);
+      const int64_t run = first_run(&r, size);
+      if ((double)run != dm_plan_run(&plan, (dm_matrix)x))
+        fail_msg("case %d, matrix %d: %lld bytes, not %g", i, x, (long long)run,
+                 dm_plan_run(&plan, (dm_matrix)x));
+      found[dm_plan_residence(&plan, (dm_matrix)x)]++;
+    }
+  }
+  assert_true(found[DM_IN_HOST] > 50 && found[DM_IN_DEVICE] > 50 && found[DM_IN_FILE] > 50);
+}
+
+static dm_plan on_slow_files(dm_problem problem, const char *words) {
+  const dm_machine machine = machine_of(words);
+  const dm_wishes none = {0};
+  dm_plan plan;
+  must(dm_plan_choose(&problem, &machine, machine.ranks_per_node, &none, &plan));
+  return plan;
+}
+
+/* B by rows: whole ones; B transposed: whole ones are columns of op(B), so nobody cuts k. */
+static void grids_that_read_long_runs_win(void **state) {
+  (void)state;
+  dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
+  const char *const slow = "ranks=4 read=0.2";
+  dm_plan plan = on_slow_files(problem, slow);
+  assert_true(plan.pn == 1);
+  problem.op_b = DM_OP_T;
+  plan = on_slow_files(problem, slow);
+  assert_true(plan.pm == 1 && plan.pn > 1);
+  problem.op_b = DM_OP_N;
+  problem.chunk_a = problem.chunk_b = 1 << 20; /* chunks are the same for all */
+  plan = on_slow_files(problem, slow);
+  assert_true(plan.pm == 2 && plan.pn == 2);
+}
+
+/* What is read again from tile to tile is read by wide panels. */
+static void panels_in_the_file_are_wide(void **state) {
+  (void)state;
+  const dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
+  const dm_plan plan = on_slow_files(problem, "memory=900MiB read=0.5");
+  assert_true(dm_plan_streams(&plan) && dm_plan_run(&plan, DM_A) >= 8192);
+  dm_plan narrow = plan;
+  narrow.kb = DM_PANEL_STEP;
+  narrow.panels = (problem.k + narrow.kb - 1) / narrow.kb;
+  narrow.held_a = narrow.held_b = 0;
+  const dm_machine machine = machine_of("read=0.5");
+  assert_true(dm_plan_forecast(&narrow, &machine).read > 3 * plan.forecast.read);
+}
+
+static void short_runs_cost_what_was_measured(void **state) {
+  (void)state;
+  /* bytes, from the page cache, from a disk: medians of docs/results/read_strips.txt */
+  static const double measured[][3] = {
+      {1 << 10, 8.5, 39}, {1 << 13, 2.0, 4.3}, {1 << 15, 1.2, 1.9}};
+  for (size_t i = 0; i < 3; i++) {
+    const double factor = dm_run_factor(measured[i][0]);
+    assert_true(measured[i][1] < factor && factor < measured[i][2]);
+  }
+  assert_true(dm_run_factor(1 << 17) == 1 && dm_run_factor(1e12) == 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(runs_are_those_of_the_readings),
+      cmocka_unit_test(grids_that_read_long_runs_win),
+      cmocka_unit_test(panels_in_the_file_are_wide),
+      cmocka_unit_test(short_runs_cost_what_was_measured),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
