@@ -5,9 +5,13 @@
     scripts/compare.py --least 3 OLD NEW             differences below 3 % do not matter (default 2)
 
 Records are those of damier's --json. Runs of the same problem in the same way (verb, shape, types, ranks,
-threads, backend, device, transport; with --by-plan also grid and panel) are put together, each repetition
+nodes, threads, backend, device, transport; with --by-plan also grid and panel) are put together, each repetition
 a sample, and compared by the two-sided Mann-Whitney test at 1 %, divided by the number of comparisons
 (Bonferroni). A difference counts if it is significant and larger than --least.
+
+Of bench links every pair of ranks is compared, as the time of a piece. A record has median, least and most of a
+pair; a pair is slower where even its fastest exchange takes longer than the slowest one of before. How many pairs
+of one kind (transport, size, way) would be so by chance is a binomial distribution; tested at the same level.
 """
 import argparse
 import json
@@ -32,6 +36,7 @@ def key_of(record, by_plan):
     problem, machine = record.get("problem", {}), record.get("machine", {})
     key = [record["verb"], problem.get("shape", ""), problem.get("types", ""),
            record.get("bench", {}).get("bytes", ""), machine.get("ranks", 1),
+           machine.get("nodes", ""),
            machine.get("threads", ""), machine.get("backend", ""), machine.get("device", ""),
            record.get("transport", {}).get("name", ""), record.get("scale", {}).get("variant", ""),
            record.get("bench", {}).get("page_cache", ""), record.get("files", {}).get("file_system", "")]
@@ -51,6 +56,76 @@ def samples_of(records, by_plan):
             if values:
                 samples.setdefault((key_of(record, by_plan), name), []).extend(values)
     return samples
+
+
+WAYS = ("one_way", "both_ways", "together", "turn")
+
+
+def seconds_of(record, way, part):
+    """Of a piece from rank i to rank j; the least time is that of the highest rate."""
+    links = record["links"]
+    if way == "turn":
+        return links.get(f"turn{part}_s")
+    turned = {"": "", "_least": "_most", "_most": "_least"}[part]
+    rates = links.get(f"{way}{turned}_Bps")
+    return rates and [[v and record["bench"]["bytes"] / v for v in row] for row in rates]
+
+
+def pairs_of(records, by_plan):
+    """By (key, way), and by pair of ranks: medians of runs, least and most of all exchanges, and their number."""
+    found = {}
+    for record in records:
+        for way in WAYS if record["verb"] == "bench links" else ():
+            middle, least, most = (seconds_of(record, way, part) for part in ("", "_least", "_most"))
+            for i, row in enumerate(middle or ()):
+                for j, value in enumerate(row):
+                    if value is None or (i > j and way != "one_way"):  # the others are the same both ways
+                        continue
+                    pair = found.setdefault((key_of(record, by_plan), way), {}).setdefault((i, j), [[], math.inf, 0, 0])
+                    pair[0].append(value)
+                    pair[1], pair[2] = min(pair[1], least[i][j]), max(pair[2], most[i][j])
+                    pair[3] += record["bench"]["repetitions"]
+    return found
+
+
+def by_chance(slower, pairs, single):
+    """P(at least so many of the pairs are slower), where each is with probability SINGLE."""
+    return sum(math.comb(pairs, x) * single ** x * (1 - single) ** (pairs - x) for x in range(slower, pairs + 1))
+
+
+def judge_pairs(before, after, level, least):
+    """The verdict on all pairs of one kind, and whether there were exchanges enough for any."""
+    both = [pair for pair in after if pair in before]
+    change = {p: median(after[p][0]) / median(before[p][0]) - 1 for p in both}
+    sides = {"slower": [p for p in both if after[p][1] > before[p][2] and change[p] > least / 100],
+             "faster": [p for p in both if after[p][2] < before[p][1] and change[p] < -least / 100]}
+    few = min(min(before[p][3], after[p][3]) for p in both)
+    single = 1 / math.comb(2 * few, few)
+    if 2 * by_chance(len(both), len(both), single) >= level:
+        return "too few repetitions", False
+    for word, found in sides.items():
+        if found and 2 * by_chance(len(found), len(both), single) < level:
+            i, j = max(found, key=lambda p: abs(change[p]))
+            return (f"{word} ({len(found)} of {len(both)} pairs, most {i} to {j}: {100 * change[i, j]:+.1f} %)"
+                    if len(both) > 1 else word), True
+    return "same", True
+
+
+def compare_links(old, new, least, by_plan):
+    """As compare."""
+    before, after = pairs_of(old, by_plan), pairs_of(new, by_plan)
+    common = [k for k in after if set(after[k]) & set(before.get(k, ()))]
+    rows, slower, enough = [], 0, False
+    for k in common:
+        verdict, could = judge_pairs(before[k], after[k], LEVEL / len(common), least)
+        both = [p for p in after[k] if p in before[k]]
+        was, now = (median([median(side[p][0]) for p in both]) for side in (before[k], after[k]))
+        slower += verdict.startswith("slower")
+        enough |= could
+        (verb, *rest), way = k
+        rows.append((f"{verb} {' '.join(str(r) for r in rest if r != '')}", way, f"{was:.4g}", f"{now:.4g}",
+                     f"{100 * (now / was - 1):+.1f} %", verdict))
+    return rows, slower if enough else None
 
 
 def ranks_of(values):
@@ -128,10 +203,15 @@ def main():
     parser.add_argument("new")
     options = parser.parse_args()
     try:
-        rows, slower = compare(read(options.old), read(options.new), options.least, options.by_plan)
+        old, new = read(options.old), read(options.new)
+        rows, slower = compare(old, new, options.least, options.by_plan)
+        links, slower_links = compare_links(old, new, options.least, options.by_plan)
     except (OSError, ValueError, KeyError) as reason:
         print(f"compare.py: {reason}", file=sys.stderr)
         sys.exit(2)
+    rows += links
+    if slower is not None or slower_links is not None:
+        slower = (slower or 0) + (slower_links or 0)
     if rows:
         print("\n".join(table(("run", "what", "old, s", "new, s", "change", "verdict"), rows)))
     if slower is None:

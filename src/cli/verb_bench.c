@@ -180,8 +180,12 @@ static dm_status add_ablation(dm_bench_scale *scale, const char *word) {
 }
 
 static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
+  static const char *const stating[] = {"size", "m", "n", "k"};
   const dm_settings *s = &call->settings;
   int64_t mnk[3];
+  for (int i = 0; i < 4 && dm_cli_given(s, "fill"); i++)
+    if (dm_cli_given(s, stating[i]))
+      return dm_fail(DM_E_USAGE, "--%s does not go with --fill", stating[i]);
   DM_TRY(dm_cli_dimensions(s, DEFAULT_SIZE, mnk));
   DM_TRY(each_word(s->sizes, add_count, scale));
   DM_TRY(each_word(s->series, add_series, scale));
@@ -204,6 +208,7 @@ static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_
   scale.base.m = base.m;
   scale.base.n = base.n;
   scale.base.k = base.k;
+  scale.base.engine.fill = call->settings.fill;
   DM_TRY(dm_comm_agree(run->world, find_place(&call->settings, &scale.base)));
   return dm_bench_scale_run(run, &scale, publish, (void *)call);
 }

@@ -26,6 +26,7 @@ typedef struct dm_bench_multiply {
 typedef struct dm_bench_found {
   double median, low, high; /* seconds, with the 95 % interval */
   double flops;             /* of a product */
+  int64_t m, n, k;
   int pm, pn, pk;
   char transport[16];
 } dm_bench_found;
@@ -81,7 +82,7 @@ typedef enum dm_scale_series {
 enum { DM_SCALE_COUNTS = 64 };
 
 typedef struct dm_bench_scale {
-  dm_bench_multiply base;             /* on the fewest ranks */
+  dm_bench_multiply base;             /* on the fewest ranks; its fill is a part of their memory */
   int counts[DM_SCALE_COUNTS], count; /* of ranks, ascending; none: powers of two, and all */
   bool series[DM_SCALE_SERIES];
   bool ablate_overlap, ablate_layers, ablate_transport;

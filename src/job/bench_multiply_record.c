@@ -156,6 +156,9 @@ static void note_found(const dm_bench *b, const dm_statistics *s) {
                                .low = s->low,
                                .high = s->high,
                                .flops = dm_product_flops(&plan->problem),
+                               .m = plan->problem.m,
+                               .n = plan->problem.n,
+                               .k = plan->problem.k,
                                .pm = plan->pm,
                                .pn = plan->pn,
                                .pk = plan->pk};

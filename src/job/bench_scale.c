@@ -19,7 +19,7 @@ typedef struct point {
 
 typedef struct bench {
   dm_run *run;
-  const dm_bench_scale *scale;
+  dm_bench_scale *scale;
   dm_bench_found base;    /* of this series, on the fewest ranks */
   dm_bench_found planned; /* of this number of ranks, nothing left out */
   bool titled;
@@ -74,8 +74,8 @@ static void show(bench *b, const point *p, const dm_bench_found *f, const double
   b->titled = true;
   snprintf(label, sizeof label, "%-7s %5d       ", dm_scale_series_name(p->series), p->ranks);
   snprintf(grid, sizeof grid, "%dx%dx%d", f->pm, f->pn, f->pk);
-  snprintf(shape, sizeof shape, "%lld x %lld x %lld", (long long)p->wanted.m,
-           (long long)p->wanted.n, (long long)p->wanted.k);
+  snprintf(shape, sizeof shape, "%lld x %lld x %lld", (long long)f->m, (long long)f->n,
+           (long long)f->k);
   snprintf(text, sizeof text, "%-22s  %-8s  %-8s  %-14s  %6.2f    %.3f [%.3f, %.3f]%s%s", shape,
            grid, dm_format_seconds(f->median, seconds),
            dm_format_flops(rate_of(f, f->median), rate), speedup[0], efficiency[0], efficiency[1],
@@ -193,11 +193,23 @@ static dm_status ablate(bench *b, const point *planned, const dm_bench_found *fo
   return DM_OK;
 }
 
+/* What has filled the memory is the base of all that follows. */
+static void keep_size(dm_bench_scale *scale, const dm_bench_found *found) {
+  scale->base.engine.fill = 0;
+  scale->base.m = found->m;
+  scale->base.n = found->n;
+  scale->base.k = found->k;
+}
+
 static dm_status measure_series(bench *b, dm_scale_series series) {
   for (int i = 0; i < b->scale->count; i++) {
     dm_bench_found found;
-    const point p = planned_point(b, series, b->scale->counts[i]);
+    point p = planned_point(b, series, b->scale->counts[i]);
     DM_TRY(measure(b, &p, &found));
+    if (p.wanted.engine.fill > 0) {
+      keep_size(b->scale, &found);
+      p = planned_point(b, series, b->scale->counts[i]);
+    }
     DM_TRY(ablate(b, &p, &found));
   }
   return DM_OK;
@@ -218,7 +230,11 @@ dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, dm_bench
                              void *context) {
   dm_bench_scale scale = *wanted;
   bench b = {.run = run, .scale = &scale, .tell = tell, .context = context};
+  const int pretended = scale.base.engine.pretend_nodes;
   DM_TRY(dm_comm_agree(run->world, choose_counts(run, &scale)));
+  /* Of the whole job, and once: a part of it has the nodes that its ranks are on. */
+  if (pretended > 1) DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, pretended)));
+  scale.base.engine.pretend_nodes = 1;
   for (int s = 0; s < DM_SCALE_SERIES; s++)
     if (scale.series[s]) DM_TRY(measure_series(&b, (dm_scale_series)s));
   return DM_OK;

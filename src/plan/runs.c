@@ -5,9 +5,7 @@
 #include "core/checked.h"
 #include "plan/tiles.h"
 
-enum {
-  TOGETHER = 1 << 17
-}; /* bytes of a run, up to which panels are read together (job/inflow.c) */
+enum { TOGETHER = 1 << 17 }; /* bytes, up to which panels are read together (job/inflow.c) */
 
 static const double call = 16384; /* bytes that are read in the time that one more run takes */
 

@@ -20,6 +20,22 @@ static void check_part(rank_test *t, int count) {
   dm_run_part_close(&part);
 }
 
+/* With two pretended nodes a part has those that its ranks are on. */
+static void check_pretended(rank_test *t, int count) {
+  const int ranks = t->run.ranks, first = (ranks + 1) / 2; /* of the first node */
+  const bool both = count > first;
+  dm_run part;
+  must(t, dm_run_part_open(&t->run, count, &part));
+  if (part.world) {
+    const int near = part.rank < first ? (int)(count < first ? count : first) : count - first;
+    CHECK(t, part.nodes == 1 + both && part.pretends == both, "%d nodes of %d ranks", part.nodes,
+          count);
+    CHECK(t, dm_comm_size(part.near) == near, "%d near, not %d", dm_comm_size(part.near), near);
+    CHECK(t, dm_comm_size(part.node) == count, "one computer");
+  }
+  dm_run_part_close(&part);
+}
+
 static double processor_time(void) {
   struct timespec spent;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
@@ -50,5 +66,9 @@ int main(void) {
   for (int count = 1; count <= test.run.ranks; count++) check_part(&test, count);
   check_rest(&test);
   check_span(&test);
+  if (test.run.ranks > 1) {
+    must(&test, dm_run_pretend_nodes(&test.run, 2));
+    for (int count = 1; count <= test.run.ranks; count++) check_pretended(&test, count);
+  }
   return rank_test_end(&test);
 }

@@ -84,9 +84,36 @@ def check_ablations(damier, folder):
             assert near(r["scale"]["of_planned"], rate(r) / rate(runs[""]))
 
 
+def check_pretended_nodes(damier, folder):
+    """A number of ranks is on as few of the pretended nodes as can be."""
+    records = bench(damier, folder, 4, "--size", 256, "--series", "strong", "--pretend-nodes", 2,
+                    "--ablate", "overlap")
+    for record in records:
+        ranks = record["machine"]["ranks"]
+        assert record["machine"]["nodes"] == (2 if ranks == 4 else 1), record["machine"]
+        assert record["machine"]["pretended_nodes"] == (ranks == 4)
+        assert (record["moved"]["between_ranks_bytes"] > 0) == (ranks == 4), "windows end with a node"
+    assert [r["machine"]["ranks"] for r in records if not r["scale"]["without"]] == [1, 2, 4]
+
+
+def check_fill(damier, folder):
+    """The memory of the fewest ranks says how large the base is, as in bench multiply."""
+    limits = ["--fill", "1%", "--memory", "host=512MiB"]
+    records = bench(damier, folder, 4, *limits, "--ranks", "2,4")
+    path = folder / "one.jsonl"
+    run(damier, 2, "bench", "multiply", "-q", "--repetitions", 1, "--threads", 1, "--json", path, *limits)
+    size = json.loads(path.read_text())["problem"]["n"]
+    assert [r["machine"]["ranks"] for r in records] == 3 * [2, 4]
+    for record in records:
+        series = record["scale"]["series"]
+        base = next(r for r in records if r["scale"]["series"] == series)
+        check_point(record, base, 3 * (size,))
+
+
 def check_refusals(damier, _):
     for words in (["--ranks", "1,3"], ["--ranks", "2,1"], ["--ranks", "0"], ["--ranks", "1,"],
-                  ["--series", "weak"], ["--ablate", "gpu"], ["--grid", "1x2x1"]):
+                  ["--series", "weak"], ["--ablate", "gpu"], ["--grid", "1x2x1"],
+                  ["--pretend-nodes", "3"], ["--fill", "50%"], ["--fill", "101%"]):
         run(damier, 2, "bench", "scale", "--size", 64, *words, expect=2)
 
 
@@ -95,7 +122,8 @@ def main():
     parser.add_argument("--damier", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="damier-scale-") as scratch:
-        for check in (check_series, check_counts, check_ablations, check_refusals):
+        for check in (check_series, check_counts, check_ablations, check_pretended_nodes, check_fill,
+                      check_refusals):
             check(options.damier, pathlib.Path(scratch))
             print("passed ", check.__name__)
 
