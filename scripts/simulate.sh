@@ -19,10 +19,10 @@ if [ "${1-}" != --record ]; then
 fi
 records=build/simulated.jsonl
 rm -f "$records"
-sweep() { "$python" simulation/sweep.py --json "$records" "$@"; }
+sweep() { nice "$python" simulation/sweep.py --jobs "${JOBS-1}" --json "$records" "$@"; }
 sweep --validate
-sweep --nodes 128 --plans choice
-sweep --nodes 128 --plans 2d,3d --shapes square
+sweep --nodes 512 --plans choice
+sweep --nodes 512 --plans 2d,3d --shapes square
 sweep --nodes 128 --plans choice --shapes square --cases slow-down,slow-nic,no-overlap
-sweep --only 512 --plans choice --shapes square
+sweep --nodes 512 --plans choice --shapes square --files 64
 keep_records "$records" docs/results/simulated.jsonl

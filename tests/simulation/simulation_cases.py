@@ -99,6 +99,8 @@ def files(run):
         least = 8 * (m * k + k * n + m * n) / 15e9
         assert slow["bound"]["total"] == "files", (grid, slow["simulated"])
         assert least <= took < 1.1 * (least + alone), (grid, took, least, alone)
+    even = run(machine(files=64), words)["times"]["write_s"]
+    assert abs(even / (m * n / 50e9) - 1) < 0.01, (even, "64 servers were not asked alike")
     fast = run(machine(files=64, file_rate=50e9, nic=1e12), words)
     assert fast["bound"]["total"] == "compute", fast["simulated"]
     middle = machine(files=8, file_rate=10e9)
