@@ -10,9 +10,12 @@ source scripts/common.sh
 python=$(command -v python3)
 case " $* " in *' --help '*) exec "$python" simulation/sweep.py --help ;; esac
 scripts/packages.sh build simulation
-build_release -DDAMIER_CUDA=AUTO
-cmake --build build/release --target damier_simulate >>build/release.log 2>&1 ||
-  die "there is no simulation: SimGrid was not found (Debian: libsimgrid-dev)"
+# It alone: the program's kernels would take longer than the simulation.
+say "building build/release/damier_simulate"
+mkdir -p build
+cmake --preset release >build/simulate.log 2>&1 || die "the build failed: see build/simulate.log"
+cmake --build build/release --target damier_simulate >>build/simulate.log 2>&1 ||
+  die "there is no simulation: SimGrid was not found (Debian: libsimgrid-dev), or see build/simulate.log"
 
 if [ "${1-}" != --record ]; then
   exec "$python" simulation/sweep.py "$@"
