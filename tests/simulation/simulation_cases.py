@@ -112,8 +112,10 @@ def files(run):
 
 
 def many(run):
-    """Two ranks, of whose messages rounding once left something; 64, of which none is idle, and
+    """One rank, which has nobody to tell; two, of whose messages rounding once left something; 64, of which none is idle, and
     efficiency is a part of one."""
+    one = run(machine(nodes=1, gpus=1), ["--size", 32768])
+    assert one["rates"]["of_library"] > 0.99 and one["moved"]["between_ranks_bytes"] == 0, one
     few = run(machine(nodes=1, gpus=2), ["--size", 32768, "--grid", "1x2x1"])
     assert few["rates"]["of_library"] > 0.9, few["rates"]
     r = run(machine(nodes=8, gpus=8), ["--size", 65536, "--type", "bf16", "--slow-down", 0.05])
