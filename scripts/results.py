@@ -300,6 +300,7 @@ PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table)
                             "simulated": ("simulated", simulated_tables.curves),
                             "simulated grids": ("simulated", simulated_tables.grids),
                             "simulated cases": ("simulated", simulated_tables.cases),
+                            "simulated limits": ("simulated", simulated_tables.limits),
                             "validation": ("validation", simulated_tables.validation),
                             "files": ("files", files_table), "io": ("io", io_table),
                             "unpack": ("unpack", unpack_table)},

@@ -10,19 +10,22 @@ source scripts/common.sh
 python=$(command -v python3)
 case " $* " in *' --help '*) exec "$python" simulation/sweep.py --help ;; esac
 scripts/packages.sh build simulation
-build_release -DDAMIER_CUDA=AUTO
-cmake --build build/release --target damier_simulate >>build/release.log 2>&1 ||
-  die "there is no simulation: SimGrid was not found (Debian: libsimgrid-dev)"
+# It alone: the program's kernels would take longer than the simulation.
+say "building build/release/damier_simulate"
+mkdir -p build
+cmake --preset release >build/simulate.log 2>&1 || die "the build failed: see build/simulate.log"
+cmake --build build/release --target damier_simulate >>build/simulate.log 2>&1 ||
+  die "there is no simulation: SimGrid was not found (Debian: libsimgrid-dev), or see build/simulate.log"
 
 if [ "${1-}" != --record ]; then
   exec "$python" simulation/sweep.py "$@"
 fi
 records=build/simulated.jsonl
 rm -f "$records"
-sweep() { "$python" simulation/sweep.py --json "$records" "$@"; }
+sweep() { nice "$python" simulation/sweep.py --jobs "${JOBS-1}" --json "$records" "$@"; }
 sweep --validate
-sweep --nodes 128 --plans choice
-sweep --nodes 128 --plans 2d,3d --shapes square
+sweep --nodes 512 --plans choice
+sweep --nodes 512 --plans 2d,3d --shapes square
 sweep --nodes 128 --plans choice --shapes square --cases slow-down,slow-nic,no-overlap
-sweep --only 512 --plans choice --shapes square
+sweep --nodes 512 --plans choice --shapes square --files 64
 keep_records "$records" docs/results/simulated.jsonl

@@ -88,6 +88,39 @@ def cases(records):
         where([r for r in records if r["simulated"]["case"] != "plain"])
 
 
+def course(records):
+    """Of one curve: "compute to 256, network from 1024 GPUs"."""
+    runs = []
+    for r in sorted(records, key=lambda r: r["machine"]["ranks"]):
+        if not runs or runs[-1][0] != r["bound"]["total"]:
+            runs.append((r["bound"]["total"], []))
+        runs[-1][1].append(r["machine"]["ranks"])
+    if len(runs) == 1:
+        return f"{runs[0][0]} everywhere ({runs[0][1][0]} to {runs[0][1][-1]})"
+    words = [f"{name} to {counts[-1]}" for name, counts in runs[:-1]]
+    return ", ".join(words + [f"{runs[-1][0]} from {runs[-1][1][0]}"])
+
+
+def curves_of(records):
+    """[(what the curve is of, its records)] in the order of the tables."""
+    found = {}
+    for r in ordered(records):
+        s = r["simulated"]
+        name = s["scaling"], s["shape"], r["problem"]["work"], s["plan"], s["case"]
+        found.setdefault(name, []).append(r)
+    return list(found.items())
+
+
+def limits(records):
+    """At which size which resource becomes the limit, of each curve."""
+    rows = []
+    for name, mine in curves_of(records):
+        last = max(mine, key=lambda r: r["machine"]["ranks"])
+        rows.append((*name, course(mine), f"{last['rates']['of_library']:.3f} at {last['machine']['ranks']}"))
+    return table(("scaling", "shape", "type", "plan", "case", "limited by, at so many GPUs",
+                  "efficiency of the largest"), rows)
+
+
 def key(record):
     p = record["problem"]
     return p["shape"], p["work"], record["machine"]["ranks"]

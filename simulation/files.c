@@ -10,20 +10,23 @@
 #include "core/checked.h"
 #include "ports.h"
 
-enum { STRIPS = 8 }; /* of a rank's rows of C, so that several servers take them */
+/* A part of a matrix is striped over several servers, but where there are many ranks for each of
+ * them each piece goes to one. */
+enum { MOST_STRIPES = 8 };
 
 /* What a rank wants to be brought or taken. */
 typedef struct piece {
   int64_t bytes;
   double end; /* INFINITY: not yet served */
   int client;
+  int64_t turn; /* of the client's pieces */
   struct piece *next;
 } piece;
 
 /* Of one client at one server. */
 typedef struct queue {
   piece *first, *last;
-  struct queue *next; /* client that is to be served */
+  struct queue *next; /* client whose first piece has a later turn, or came later */
 } queue;
 
 typedef struct server {
@@ -33,7 +36,9 @@ typedef struct server {
 
 struct sim_files {
   const dm_task *task;
-  piece *load[2], store[STRIPS]; /* by panel of the layer; by strip */
+  piece *load[2]; /* by panel of the layer, and stripe */
+  piece store[MOST_STRIPES];
+  int stripes;
   int64_t turn;
   bool storing;
   sim_file_bytes sum;
@@ -63,16 +68,17 @@ void sim_files_leave(void) {
 
 /* ---- servers ---- */
 
+/* Earlier turns first: no rank is ahead of another by more than the servers leave it. */
 static void line_up(server *s, queue *q) {
-  if (s->last)
-    s->last->next = q;
-  else
-    s->first = q;
-  s->last = q;
-  q->next = NULL;
+  const int64_t turn = q->first->turn;
+  queue **at = &s->first;
+  if (s->last && s->last->first->turn <= turn) at = &s->last->next;
+  while (*at && (*at)->first->turn <= turn) at = &(*at)->next;
+  q->next = *at;
+  *at = q;
+  if (!q->next) s->last = q;
 }
 
-/* The first piece of the client whose turn it is, who then has to wait for all others. */
 static piece *take(server *s) {
   queue *q = s->first;
   if (!q) return NULL;
@@ -109,10 +115,11 @@ void sim_files_serve(int number) {
 
 static void want(sim_files *f, piece *p, int64_t bytes) {
   const int client = f->task->run->rank;
-  const int number = (int)((client + f->turn++) % all.servers);
+  const int number = (int)(((int64_t)client * f->stripes + f->turn) % all.servers);
   server *s = &all_servers[number];
   queue *q = &s->of_client[client];
   *p = (piece){.bytes = bytes, .end = bytes > 0 ? INFINITY : 0.0, .client = client};
+  p->turn = f->turn++;
   if (bytes == 0) return;
   if (q->first) {
     q->last->next = p;
@@ -124,8 +131,19 @@ static void want(sim_files *f, piece *p, int64_t bytes) {
   sim_bell_ring(all.clients + number);
 }
 
+static void want_striped(sim_files *f, piece *pieces, int64_t bytes) {
+  for (int i = 0; i < f->stripes; i++)
+    want(f, &pieces[i], dm_range_size(dm_split(bytes, f->stripes, i, 1)));
+}
+
+static bool arrived(const sim_files *f, const piece *pieces) {
+  for (int i = 0; i < f->stripes; i++)
+    if (pieces[i].end > simgrid_get_clock()) return false;
+  return true;
+}
+
 static piece *load_of(const sim_files *f, dm_matrix matrix, int64_t panel) {
-  return &f->load[matrix][panel - f->task->panels.begin];
+  return &f->load[matrix][(panel - f->task->panels.begin) * f->stripes];
 }
 
 static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
@@ -135,41 +153,39 @@ static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t pa
                         dm_range_size(dm_task_piece_cols(task, matrix, panel)) *
                         dm_dtype_size(matrix == DM_A ? p->file_a : p->file_b);
   f->sum.read += bytes;
-  want(f, load_of(f, matrix, panel), bytes);
+  want_striped(f, load_of(f, matrix, panel), bytes);
   return DM_OK;
 }
 
 static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
   (void)task;
-  *done = load_of(context, matrix, panel)->end <= simgrid_get_clock();
+  *done = arrived(context, load_of(context, matrix, panel));
   return DM_OK;
 }
 
 static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) {
   sim_files *f = context;
-  const int64_t row = dm_range_size(task->cols) * dm_dtype_size(task->plan->problem.c);
-  for (int i = 0; !f->storing && i < STRIPS; i++) {
-    const int64_t bytes = dm_range_size(dm_split(dm_range_size(rows), STRIPS, i, 1)) * row;
+  const int64_t bytes =
+      dm_range_size(rows) * dm_range_size(task->cols) * dm_dtype_size(task->plan->problem.c);
+  if (!f->storing) {
     f->sum.written += bytes;
-    want(f, &f->store[i], bytes);
+    want_striped(f, f->store, bytes);
   }
   f->storing = true;
-  *done = true;
-  for (int i = 0; i < STRIPS; i++) *done &= f->store[i].end <= simgrid_get_clock();
+  *done = arrived(f, f->store);
   return DM_OK;
+}
+
+static double sooner(double next, const piece *p) {
+  return p->end > simgrid_get_clock() ? fmin(next, p->end) : next;
 }
 
 /* The next moment after now at which something is known to get on. */
 static double next_of(const sim_files *f) {
-  const double now = simgrid_get_clock();
   double next = sim_carrier_next(f->task->transport);
-  const int64_t panels = dm_range_size(f->task->panels);
-  for (int64_t i = 0; i < 2 * panels; i++) {
-    const double end = f->load[i / panels][i % panels].end;
-    if (end > now) next = fmin(next, end);
-  }
-  for (int i = 0; i < STRIPS; i++)
-    if (f->store[i].end > now) next = fmin(next, f->store[i].end);
+  const int64_t pieces = dm_range_size(f->task->panels) * f->stripes;
+  for (int64_t i = 0; i < 2 * pieces; i++) next = sooner(next, &f->load[i / pieces][i % pieces]);
+  for (int i = 0; i < f->stripes; i++) next = sooner(next, &f->store[i]);
   return next;
 }
 
@@ -185,12 +201,13 @@ static dm_status rest(void *context) {
 
 dm_status sim_files_open(dm_task *task, sim_files **files) {
   void *memory;
-  const int64_t panels = dm_max(1, dm_range_size(task->panels));
   DM_TRY(dm_buffer_zeroed(1, sizeof(sim_files), &memory));
-  *files = memory;
-  (*files)->task = task;
-  DM_TRY(dm_buffer_zeroed(panels, sizeof(piece), (void **)&(*files)->load[DM_A]));
-  return dm_buffer_zeroed(panels, sizeof(piece), (void **)&(*files)->load[DM_B]);
+  sim_files *f = *files = memory;
+  f->task = task;
+  f->stripes = (int)dm_max(1, dm_min(MOST_STRIPES, all.servers / all.clients));
+  const int64_t pieces = dm_max(1, dm_range_size(task->panels)) * f->stripes;
+  DM_TRY(dm_buffer_zeroed(pieces, sizeof(piece), (void **)&f->load[DM_A]));
+  return dm_buffer_zeroed(pieces, sizeof(piece), (void **)&f->load[DM_B]);
 }
 
 void sim_files_close(sim_files *files) {

@@ -1,9 +1,10 @@
 /* files: a file system, as extra ranks of the simulation, each behind a link of its own.
  *
- * A server brings or takes one piece at a time, in turn of the ranks that want something of it; a
- * rank's pieces (its part of a panel of A or B, rows of C) go to all servers in turn, and reach it
- * over an adapter for files alone.  The loop over the steps reads and writes through this as it
- * does through readers and writers: reading goes on behind products as far as the plan overlaps. */
+ * A server brings or takes one piece at a time, of the ranks that want something of it in turn; a
+ * rank's pieces (its part of a panel of A or B, its part of C) go to all servers in turn, several
+ * to one part where there are more servers than ranks, over an adapter for files alone.  The loop
+ * over the steps reads and writes through this as it does through readers and writers: reading goes
+ * on behind products as far as the plan overlaps. */
 #ifndef SIMULATION_FILES_H
 #define SIMULATION_FILES_H
 

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # collectives in which the first rank hears all others. Neither is timed.
 COMMON = ["smpi/simulate-computation:no", "smpi/privatization:no", "smpi/test:0", "smpi/iprobe:0",
           "smpi/display-timing:no", "smpi/send-is-detached-thresh:0", "smpi/allreduce:redbcast",
-          "smpi/reduce:ompi_binomial", "contexts/stack-size:256"]
+          "smpi/reduce:binomial", "contexts/stack-size:256"]
 FLOWS = ["network/model:CM02", "network/crosstraffic:no", "network/TCP-gamma:0", "network/weight-S:0",
          "network/latency-factor:1", "network/bandwidth-factor:1"]
 

@@ -19,6 +19,9 @@ import sys
 import platform_file
 from running import ROOT, simulate
 
+sys.path.append(str(ROOT / "scripts"))
+from simulated_tables import course, curves_of  # pylint: disable=wrong-import-position
+
 PROGRAM = ROOT / "build" / "release" / "damier_simulate"
 STRONG = {"square": (100000, 100000, 100000), "largeK": (17408, 17408, 1000000),
           "largeM": (1000000, 17408, 17408), "flat": (200000, 200000, 5000)}
@@ -127,6 +130,13 @@ def say(record):
           f"[{s['real_s']:.0f} s]", flush=True)
 
 
+def say_limits(records):
+    """At which size which resource becomes the limit."""
+    for name, mine in curves_of(records):
+        if len(mine) > 1:
+            print(f"{' '.join(name)}: limited by {course(mine)} GPUs", flush=True)
+
+
 def choices(known):
     def read(text):
         words = text.split(",")
@@ -155,7 +165,7 @@ def main():
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "docs" / "results")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     o = parser.parse_args()
-    failed = []
+    failed, records = [], []
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         waiting = [pool.submit(run, o.program, task) for task in (validation(o) if o.validate else tasks(o))]
         for future in waiting:
@@ -166,9 +176,12 @@ def main():
                 print(f"left out: {error.args[0]}", flush=True)
                 continue
             say(record)
+            records.append(record)
             if o.json:
                 with o.json.open("a") as file:
                     file.write(json.dumps(record, separators=(",", ":")) + "\n")
+    if not o.validate:
+        say_limits(records)
     # A plan that somebody asked for may not fit.
     bugs = [error for error in failed if "needs" not in error.args[0]]
     for error in bugs:

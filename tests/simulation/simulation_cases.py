@@ -99,6 +99,8 @@ def files(run):
         least = 8 * (m * k + k * n + m * n) / 15e9
         assert slow["bound"]["total"] == "files", (grid, slow["simulated"])
         assert least <= took < 1.1 * (least + alone), (grid, took, least, alone)
+    even = run(machine(files=64), words)["times"]["write_s"]
+    assert abs(even / (m * n / 50e9) - 1) < 0.01, (even, "64 servers were not asked alike")
     fast = run(machine(files=64, file_rate=50e9, nic=1e12), words)
     assert fast["bound"]["total"] == "compute", fast["simulated"]
     middle = machine(files=8, file_rate=10e9)
@@ -110,8 +112,10 @@ def files(run):
 
 
 def many(run):
-    """Two ranks, of whose messages rounding once left something; 64, of which none is idle, and
+    """One rank, which has nobody to tell; two, of whose messages rounding once left something; 64, of which none is idle, and
     efficiency is a part of one."""
+    one = run(machine(nodes=1, gpus=1), ["--size", 32768])
+    assert one["rates"]["of_library"] > 0.99 and one["moved"]["between_ranks_bytes"] == 0, one
     few = run(machine(nodes=1, gpus=2), ["--size", 32768, "--grid", "1x2x1"])
     assert few["rates"]["of_library"] > 0.9, few["rates"]
     r = run(machine(nodes=8, gpus=8), ["--size", 65536, "--type", "bf16", "--slow-down", 0.05])
