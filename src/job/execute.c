@@ -67,16 +67,15 @@ static bool is_beyond(const execution *x, const dm_step *step) {
   return reach_of(x, step) > x->halt.limit;
 }
 
-/* A rank whose file fails alone goes on until all end after a common panel, so that nobody waits
- * for it: what it sends is worthless, and it stores and records nothing more.  Takes STATUS. */
+/* After a failure that is endured what this rank sends is worthless, and it stores and records
+ * nothing more. */
 static dm_status endure(execution *x, const dm_step *step, dm_status status) {
   const int64_t tiles = dm_plan_tiles(x->task->plan);
-  if (!status || !x->halt.stop || status->agreed || status->code == DM_E_MPI) return status;
-  if (step && tiles > 1)
-    dm_context(status, "tile %lld of %lld", (long long)step->tile + 1, (long long)tiles);
-  x->failure = dm_status_first(x->failure, status);
-  x->halt.failed = true;
-  return DM_OK;
+  const bool failed = x->failure != DM_OK;
+  status = dm_halt_endure(&x->halt, status, &x->failure);
+  if (x->failure && !failed && step && tiles > 1)
+    dm_context(x->failure, "tile %lld of %lld", (long long)step->tile + 1, (long long)tiles);
+  return status;
 }
 
 static bool is_io(const dm_step *step) {

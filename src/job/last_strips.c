@@ -56,14 +56,6 @@ static dm_status post_products(progress *x) {
   return DM_OK;
 }
 
-/* As in dm_execute: whose file fails alone goes on until all end. */
-static dm_status endure(progress *x, dm_status status) {
-  if (!status || !x->halt.stop || status->agreed || status->code == DM_E_MPI) return status;
-  x->failure = dm_status_first(x->failure, status);
-  x->halt.failed = true;
-  return DM_OK;
-}
-
 /* Whether the next strip may be begun; the layers begin the same ones. */
 static bool goes_on(const progress *x) {
   const bool alone = x->task->plan->pk == 1;
@@ -83,7 +75,8 @@ static dm_status compute(progress *x) {
   if (x->failure || !x->calls->progress) return DM_OK;
   const int64_t panels = dm_range_size(x->task->panels), stretch = x->task->plan->stretch;
   const int64_t there = panels - stretch + stretch * x->computed / x->strips;
-  return endure(x, x->calls->progress(x->calls->context, there, panels));
+  return dm_halt_endure(&x->halt, x->calls->progress(x->calls->context, there, panels),
+                        &x->failure);
 }
 
 static dm_status sum(progress *x) {
@@ -111,7 +104,8 @@ static dm_status store(progress *x) {
   if (!x->stores) begin_step(x, DM_STEP_STORE, x->stored);
   x->stores = true;
   if (!x->failure)
-    DM_TRY(endure(x, x->calls->store(x->calls->context, x->task, strip.rows, &done)));
+    DM_TRY(dm_halt_endure(&x->halt, x->calls->store(x->calls->context, x->task, strip.rows, &done),
+                          &x->failure));
   if (!done && !x->failure) return DM_OK;
   end_step(x, DM_STEP_STORE, x->stored++);
   x->stores = false;

@@ -64,4 +64,8 @@ bool dm_halt_leaves(const dm_halt *halt);
  * would have gone; who stops there has done everything. */
 dm_status dm_halt_status(const dm_halt *halt, int64_t whole);
 
+/* A rank whose file fails alone goes on until all end after a common step, so that nobody waits for
+ * it.  Takes STATUS: what is not to be endured is returned, the rest is kept in *FAILURE. */
+dm_status dm_halt_endure(dm_halt *halt, dm_status status, dm_status *failure);
+
 #endif
