@@ -13,6 +13,7 @@ enum { TOGETHER = 1 << 17 };
 typedef struct reading {
   int64_t cols;
   dm_range down, across;
+  int64_t depth; /* of k */
 } reading;
 
 /* What rank (0, 0, 0) reads first of MATRIX, panels joined as job/inflow.c does it. */
@@ -31,7 +32,8 @@ static reading first_reading(const dm_plan *p, dm_matrix x) {
     depth.end = next.end;
   }
   const int64_t width = x == DM_A ? problem->m : problem->n;
-  return beside ? (reading){problem->k, band, depth} : (reading){width, depth, band};
+  return beside ? (reading){problem->k, band, depth, dm_range_size(depth)}
+                : (reading){width, depth, band, dm_range_size(depth)};
 }
 
 /* Bytes from its first element on without a gap, looking at one element after the other. */
@@ -67,6 +69,9 @@ static void runs_are_those_of_the_readings(void **state) {
       if ((double)run != dm_plan_run(&plan, (dm_matrix)x))
         fail_msg("case %d, matrix %d: %lld bytes, not %g", i, x, (long long)run,
                  dm_plan_run(&plan, (dm_matrix)x));
+      const int64_t all =
+          x == DM_A ? dm_range_size(dm_plan_layer_k(&plan, 0)) : dm_plan_b_share_rows(&plan, 0, 0);
+      assert_true(dm_plan_together(&plan, (dm_matrix)x) == (double)r.depth / (double)all);
       found[dm_plan_residence(&plan, (dm_matrix)x)]++;
     }
   }
