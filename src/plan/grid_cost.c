@@ -152,26 +152,34 @@ static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, con
   return seconds + 3 * received / machine->host_copy;
 }
 
+/* What is stated is a local disk.  What short runs cost on the file system of several nodes nobody
+ * knows before it was measured, and it must not leave most of the nodes without work. */
+static bool counts_runs(const dm_machine *machine) {
+  return machine->nodes == 1 || machine->reads_measured;
+}
+
 /* Of every element once: the least. */
 static double read_once_seconds(const dm_problem *p, const dm_machine *machine, int pm, int pn) {
   if (!p->from_files) return 0;
-  double bytes = dm_run_floor(p, pm, pn);
+  double bytes = (double)p->m * (double)p->k * (double)dm_dtype_size(p->file_a) +
+                 (double)p->k * (double)p->n * (double)dm_dtype_size(p->file_b);
+  if (counts_runs(machine)) bytes = dm_run_floor(p, pm, pn);
   if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read;
 }
 
 /* Bytes of A or B, each counted as many times as its runs make it slower. */
-static double factor_bytes(const dm_plan *plan, dm_matrix matrix) {
+static double factor_bytes(const dm_plan *plan, const dm_machine *machine, dm_matrix matrix) {
   const dm_dtype type = matrix == DM_A ? plan->problem.file_a : plan->problem.file_b;
-  return dm_plan_read_words(plan, matrix) * (double)dm_dtype_size(type) *
-         dm_run_factor(dm_plan_run(plan, matrix));
+  const double times = counts_runs(machine) ? dm_run_factor(dm_plan_run(plan, matrix)) : 1;
+  return dm_plan_read_words(plan, matrix) * (double)dm_dtype_size(type) * times;
 }
 
 /* The old C counts as long runs: its columns are those of whole blocks. */
 static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
   const dm_problem *p = &plan->problem;
   if (!p->from_files) return 0;
-  double bytes = factor_bytes(plan, DM_A) + factor_bytes(plan, DM_B);
+  double bytes = factor_bytes(plan, machine, DM_A) + factor_bytes(plan, machine, DM_B);
   if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read;
 }
@@ -179,8 +187,8 @@ static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
 /* Until the first panel of both is there, with what is read together with it. */
 static double head_seconds(const dm_plan *plan, const dm_machine *machine) {
   if (!plan->problem.from_files) return 0;
-  return (factor_bytes(plan, DM_A) * dm_plan_together(plan, DM_A) +
-          factor_bytes(plan, DM_B) * dm_plan_together(plan, DM_B)) /
+  return (factor_bytes(plan, machine, DM_A) * dm_plan_together(plan, DM_A) +
+          factor_bytes(plan, machine, DM_B) * dm_plan_together(plan, DM_B)) /
          machine->file_read / (double)dm_plan_tiles(plan);
 }
 
@@ -278,6 +286,8 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   if (pk > 1 && machine->gpu) reduce += c / machine->upload;
   if (machine->device_links) reduce = fmax(crossing, summed / (machine->link + machine->network));
   const double files = read_once_seconds(p, machine, pm, pn) + write_seconds(p, machine);
-  const double between = fmax(gemm, fetch) + reduce;
-  return fmax(files + reduce, between) + (between + files) / part_counted;
+  const double loop = fmax(gemm, fetch);
+  /* GPUs sum while others multiply, are read or written. */
+  const double total = machine->gpu ? fmax(files, fmax(loop, reduce)) : fmax(files, loop) + reduce;
+  return total + (loop + reduce + files) / part_counted;
 }

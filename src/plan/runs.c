@@ -57,10 +57,11 @@ double dm_plan_run(const dm_plan *plan, dm_matrix matrix) {
   return size * (double)run * (run == row ? (double)rows : 1);
 }
 
-/* Of a matrix whose rows in the file are cut by PARTS ranks; blocks may be larger by a border. */
+/* Of a matrix whose rows in the file are cut by PARTS ranks; blocks may be larger by two borders.
+ */
 static double least_factor(int64_t chunk, double row, double size, double parts) {
   if (chunk > 0) return dm_run_factor((double)chunk);
-  return parts > 1 ? dm_run_factor(size * (ceil(row / parts) + DM_BORDER)) : 1;
+  return parts > 1 ? dm_run_factor(size * (ceil(row / parts) + 2 * DM_BORDER)) : 1;
 }
 
 double dm_run_floor(const dm_problem *p, int pm, int pn) {

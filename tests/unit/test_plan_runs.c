@@ -102,6 +102,20 @@ static void grids_that_read_long_runs_win(void **state) {
   assert_true(plan.pm == 2 && plan.pn == 2);
 }
 
+/* Not where nobody knows what they cost: all of a large machine works. */
+static void nodes_are_not_left_idle_for_runs(void **state) {
+  (void)state;
+  dm_problem problem = problem_of(50000, 50000, 50000, DM_F64);
+  dm_machine machine = machine_of("gpu=h200 gpus=8 links=device nodes=512");
+  const dm_wishes none = {0};
+  dm_plan plan;
+  must(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+  assert_true(dm_plan_used(&plan) > 3000);
+  machine.reads_measured = true;
+  must(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+  assert_true(dm_plan_run(&plan, DM_B) >= TOGETHER);
+}
+
 /* What is read again from tile to tile is read by wide panels. */
 static void panels_in_the_file_are_wide(void **state) {
   (void)state;
@@ -132,6 +146,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_are_those_of_the_readings),
       cmocka_unit_test(grids_that_read_long_runs_win),
+      cmocka_unit_test(nodes_are_not_left_idle_for_runs),
       cmocka_unit_test(panels_in_the_file_are_wide),
       cmocka_unit_test(short_runs_cost_what_was_measured),
   };
