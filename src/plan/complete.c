@@ -22,6 +22,7 @@ enum {
   MOST_VARIANTS = 12, /* two residences each of A and B: in place, in a ring, by the host */
   WINDOWED = 1536, /* a width that costs a CPU product nothing: it is cut at 384 anyway, and between
                       panels a run can be stopped */
+  SLICE = 384,     /* that cut: between files, panels behind which others are read are no wider */
   NARROW_CROSSING = 128,
   NARROW = 512,       /* a width that only a lack of memory justifies, */
   NARROW_READ = 2048, /* or, on GPUs, only files that are slower than was foreseen */
@@ -145,7 +146,8 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
   }
   const bool windowed = plan->window_a || plan->window_b;
   if (!streams(plan) && (windowed || (reads_behind(plan) && !plan->gpu))) {
-    const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, WINDOWED); /* of about equal width */
+    const int64_t wide = reads_behind(plan) ? SLICE : WINDOWED;
+    const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, wide); /* of about equal width */
     width[0] = dm_ceil_div(layer, dm_max(1, panels)) * DM_PANEL_STEP;
     return 1;
   }
@@ -168,7 +170,10 @@ static bool choose_width(const dm_question *question, dm_plan *plan) {
   double least = INFINITY;
   int count = widths(question, plan, width);
   const bool read = plan->gpu && reads_behind(plan);
-  const int64_t narrow = read ? NARROW_READ : crosses(question, plan) ? NARROW_CROSSING : NARROW;
+  const int64_t narrow = read                      ? NARROW_READ
+                         : crosses(question, plan) ? NARROW_CROSSING
+                         : plan->gpu               ? NARROW
+                                                   : SLICE;
   for (int i = 0; i < count; i++) {
     if (chosen > 0 && width[i] < narrow) break;
     set_panels(question, plan, width[i]);

@@ -7,6 +7,8 @@
 
 /* Sizes at which a product runs at half its rate: blocks of rows or columns, and panels. */
 static const double half_block_cpu = 8, half_panel_cpu = 4;
+static const double slice_cpu = 384; /* of k, that a product of the CPU takes at a time, however
+                                        wide a panel is (backend/cpu_product.c SLICE) */
 static const double half_block_gpu = 64, half_panel_gpu = 16;
 
 /* Of the price: one second in so many counts even where others hide it. */
@@ -102,7 +104,13 @@ static double transfer_seconds(traffic t, const dm_plan *plan, const dm_machine 
   return plan->device_links ? fmax(inside, between) : inside + between;
 }
 
+/* Slices in a panel of WIDTH. */
+static double slices_of(double width, bool gpu) {
+  return gpu ? 1 : fmax(1, ceil(width / slice_cpu));
+}
+
 double dm_product_efficiency(double rows, double cols, double width, bool gpu) {
+  width /= slices_of(width, gpu);
   double block = gpu ? half_block_gpu : half_block_cpu;
   double panel = gpu ? half_panel_gpu : half_panel_cpu;
   return rows / (rows + block) * cols / (cols + block) * width / (width + panel);
@@ -117,7 +125,8 @@ static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const
     seconds += 2 * block * (e->panels - 1) / machine->memory;
   } else {
     double operands = e->work * (e->rows + e->cols) * e->depth;
-    seconds = fmax(seconds, (operands + 2 * block * e->panels) / machine->host_copy);
+    double passes = 1 + e->panels * fmax(0, 1 - e->width / slice_cpu);
+    seconds = fmax(seconds, (operands + 2 * block * passes) / machine->host_copy);
   }
   return seconds + e->panels * machine->latency;
 }
@@ -143,26 +152,44 @@ static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, con
   return seconds + 3 * received / machine->host_copy;
 }
 
+/* What is stated is a local disk.  What short runs cost on the file system of several nodes nobody
+ * knows before it was measured, and it must not leave most of the nodes without work. */
+static bool counts_runs(const dm_machine *machine) {
+  return machine->nodes == 1 || machine->reads_measured;
+}
+
 /* Of every element once: the least. */
 static double read_once_seconds(const dm_problem *p, const dm_machine *machine, int pm, int pn) {
   if (!p->from_files) return 0;
-  double bytes = dm_run_floor(p, pm, pn);
+  double bytes = (double)p->m * (double)p->k * (double)dm_dtype_size(p->file_a) +
+                 (double)p->k * (double)p->n * (double)dm_dtype_size(p->file_b);
+  if (counts_runs(machine)) bytes = dm_run_floor(p, pm, pn);
   if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read;
+}
+
+/* Bytes of A or B, each counted as many times as its runs make it slower. */
+static double factor_bytes(const dm_plan *plan, const dm_machine *machine, dm_matrix matrix) {
+  const dm_dtype type = matrix == DM_A ? plan->problem.file_a : plan->problem.file_b;
+  const double times = counts_runs(machine) ? dm_run_factor(dm_plan_run(plan, matrix)) : 1;
+  return dm_plan_read_words(plan, matrix) * (double)dm_dtype_size(type) * times;
 }
 
 /* The old C counts as long runs: its columns are those of whole blocks. */
 static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
   const dm_problem *p = &plan->problem;
   if (!p->from_files) return 0;
-  double bytes = 0;
-  for (int x = 0; x < 2; x++) {
-    const dm_dtype type = x == DM_A ? p->file_a : p->file_b;
-    bytes += dm_plan_read_words(plan, (dm_matrix)x) * (double)dm_dtype_size(type) *
-             dm_run_factor(dm_plan_run(plan, (dm_matrix)x));
-  }
+  double bytes = factor_bytes(plan, machine, DM_A) + factor_bytes(plan, machine, DM_B);
   if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read;
+}
+
+/* Until the first panel of both is there, with what is read together with it. */
+static double head_seconds(const dm_plan *plan, const dm_machine *machine) {
+  if (!plan->problem.from_files) return 0;
+  return (factor_bytes(plan, machine, DM_A) * dm_plan_together(plan, DM_A) +
+          factor_bytes(plan, machine, DM_B) * dm_plan_together(plan, DM_B)) /
+         machine->file_read / (double)dm_plan_tiles(plan);
 }
 
 static double write_seconds(const dm_problem *p, const dm_machine *machine) {
@@ -179,14 +206,14 @@ static double stolen_seconds(const dm_plan *plan, const dm_machine *machine, tra
 }
 
 /* The whole time, where products take LOOP: what is read and written passes behind them as far as
- * the plan lets it, but for the first panel, and the last strip or tile. */
-static double total_seconds(const dm_plan *plan, const dm_forecast *f, double loop, double panels) {
+ * the plan lets it, but for HEAD, before the first product, and the last strip or tile. */
+static double total_seconds(const dm_plan *plan, const dm_forecast *f, double head, double loop,
+                            double panels) {
   const double tiles = (double)dm_plan_tiles(plan), strips = plan->strips;
   const bool resides = plan->a != DM_IN_FILE && plan->b != DM_IN_FILE;
   const bool first = tiles > 1 && resides; /* tiles of what resides begin when all of it is there */
   const double last = plan->blocks > 1 ? f->write / tiles : f->write; /* C with nothing beside it */
   if (!plan->overlap || first) return f->read + fmax(loop, f->write - last) + f->reduce + last;
-  const double head = f->read / fmax(1, panels) / tiles;
   if (plan->strips == 0)
     return head + fmax(loop, f->read - head + f->write - last) + f->reduce + last;
   const double end = loop * (double)plan->stretch / panels;
@@ -221,7 +248,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   f.gemm *= tiles;
   f.reduce *= tiles;
   f.exposed = loop - f.gemm;
-  f.total = total_seconds(plan, &f, loop, e.panels);
+  f.total = total_seconds(plan, &f, head_seconds(plan, machine), loop, e.panels);
   return f;
 }
 
@@ -259,6 +286,8 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   if (pk > 1 && machine->gpu) reduce += c / machine->upload;
   if (machine->device_links) reduce = fmax(crossing, summed / (machine->link + machine->network));
   const double files = read_once_seconds(p, machine, pm, pn) + write_seconds(p, machine);
-  const double between = fmax(gemm, fetch) + reduce;
-  return fmax(files + reduce, between) + (between + files) / part_counted;
+  const double loop = fmax(gemm, fetch);
+  /* GPUs sum while others multiply, are read or written. */
+  const double total = machine->gpu ? fmax(files, fmax(loop, reduce)) : fmax(files, loop) + reduce;
+  return total + (loop + reduce + files) / part_counted;
 }

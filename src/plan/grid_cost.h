@@ -12,8 +12,9 @@
  * The stages of a panel are fetch, upload and gemm; on a CPU rank the copies of fetch take the
  * cores away from gemm, so they count there too.  A product runs at the machine's rate times
  * r/(r+s) * c/(c+s) * w/(w+t) for r x c results and a panel of width w, s and t the sizes that
- * halve the rate, and on a CPU not faster than its memory delivers the operands and C.  Short runs
- * in the files make reading slower (runs.h). */
+ * halve the rate.  A CPU takes slices of at most 384 of it, whose passes over C its rate contains;
+ * narrower panels make more of them, and products are not faster than memory delivers these and the
+ * operands.  Short runs in the files make reading slower (runs.h). */
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
 
 /* What plans are compared by: the predicted total, and a little of the time of each part even

@@ -13,37 +13,55 @@ double dm_run_factor(double bytes) {
   return 1 + fmax(0, call / bytes - call / TOGETHER);
 }
 
-/* What a share has of a file in which k runs along the rows: of each row the k of one panel, or of
- * the panels that are read together (job/inflow.c). */
-static int64_t depth_together(const dm_plan *plan, dm_matrix matrix, int64_t depth) {
+/* Whether k runs along the rows of the file: then panels stand side by side there. */
+static bool is_along(const dm_problem *p, dm_matrix matrix) {
+  return matrix == DM_A ? p->op_a == DM_OP_N : p->op_b != DM_OP_N;
+}
+
+static int64_t chunk_of(const dm_problem *p, dm_matrix matrix) {
+  return matrix == DM_A ? p->chunk_a : p->chunk_b;
+}
+
+/* Of k, what rank (0, 0, 0) owns of a panel. */
+static int64_t depth_of(const dm_plan *plan, dm_matrix matrix) {
+  return dm_range_size(matrix == DM_A ? dm_plan_panel(plan, 0) : dm_plan_b_share(plan, 0, 0));
+}
+
+/* The same of the panels that are read together (job/inflow.c). */
+static int64_t depth_together(const dm_plan *plan, dm_matrix matrix) {
+  const dm_residence where = dm_plan_residence(plan, matrix);
   const bool cut = matrix == DM_B && plan->pm > 1; /* others own what stands between two panels */
+  const bool unpacked = chunk_of(&plan->problem, matrix) > 0 && where == DM_IN_DEVICE;
+  const int64_t depth = depth_of(plan, matrix);
   const int64_t bytes = depth * dm_dtype_size(plan->problem.work);
-  if (cut || dm_plan_residence(plan, matrix) == DM_IN_FILE) return depth;
+  if (!is_along(&plan->problem, matrix) || cut || unpacked || where == DM_IN_FILE) return depth;
   return dm_min(dm_range_size(dm_plan_layer_k(plan, 0)), dm_ceil_div(TOGETHER, bytes) * depth);
+}
+
+double dm_plan_together(const dm_plan *plan, dm_matrix matrix) {
+  const double all = matrix == DM_A ? (double)dm_range_size(dm_plan_layer_k(plan, 0))
+                                    : (double)dm_plan_b_share_rows(plan, 0, 0);
+  return fmin(1, (double)depth_together(plan, matrix) / all);
 }
 
 double dm_plan_run(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
-  const bool is_a = matrix == DM_A;
-  const int64_t chunk = is_a ? p->chunk_a : p->chunk_b;
+  const bool is_a = matrix == DM_A, along = is_along(p, matrix);
   const double size = (double)dm_dtype_size(is_a ? p->file_a : p->file_b);
-  const dm_range panel = is_a ? dm_plan_panel(plan, 0) : dm_plan_b_share(plan, 0, 0);
-  const int64_t depth = dm_range_size(panel);
   const int64_t band =
       dm_range_size(is_a ? dm_plan_a_share(plan, 0, 0, 0) : dm_plan_cols(plan, 0, 0));
-  if (chunk > 0) return (double)chunk;
-  const bool plain = (is_a ? p->op_a : p->op_b) == DM_OP_N;
-  const bool along = is_a == plain; /* k runs along the rows of the file */
+  if (chunk_of(p, matrix) > 0) return (double)chunk_of(p, matrix);
   const int64_t row = along ? p->k : is_a ? p->m : p->n;
-  const int64_t rows = along ? band : depth;
-  const int64_t run = along ? depth_together(plan, matrix, depth) : band;
+  const int64_t run = along ? depth_together(plan, matrix) : band;
+  const int64_t rows = along ? band : depth_of(plan, matrix);
   return size * (double)run * (run == row ? (double)rows : 1);
 }
 
-/* Of a matrix whose rows in the file are cut by PARTS ranks; blocks may be larger by a border. */
+/* Of a matrix whose rows in the file are cut by PARTS ranks; blocks may be larger by two borders.
+ */
 static double least_factor(int64_t chunk, double row, double size, double parts) {
   if (chunk > 0) return dm_run_factor((double)chunk);
-  return parts > 1 ? dm_run_factor(size * (ceil(row / parts) + DM_BORDER)) : 1;
+  return parts > 1 ? dm_run_factor(size * (ceil(row / parts) + 2 * DM_BORDER)) : 1;
 }
 
 double dm_run_floor(const dm_problem *p, int pm, int pn) {

@@ -10,6 +10,9 @@
 /* Bytes of a run of MATRIX in its file, as the rank with the largest share reads it. */
 double dm_plan_run(const dm_plan *plan, dm_matrix matrix);
 
+/* Part of a layer of MATRIX, above 0 up to 1, that is read together with its first panel. */
+double dm_plan_together(const dm_plan *plan, dm_matrix matrix);
+
 /* How many times as long reading takes by runs of BYTES as in one piece: 1 from 128 KiB on, below
  * it 7/8 + 16 KiB / BYTES, which lies between what was measured from the page cache and from a disk
  * (docs/results/read_strips.txt). */

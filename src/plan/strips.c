@@ -4,7 +4,12 @@
 #include "plan/grid_cost.h"
 #include "plan/tiles.h"
 
-enum { STRIPS = 8, THINNEST = 64, THINNEST_ON_GPU = 1024 }; /* of a block; rows of one */
+enum {
+  STRIPS = 8,      /* of a block */
+  STRETCHES = 256, /* that are tried */
+  THINNEST = 64,   /* rows of a strip */
+  THINNEST_ON_GPU = 1024,
+};
 
 static const double worth = 0.995; /* of the time without them */
 
@@ -34,8 +39,9 @@ void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
   dm_plan best = *plan, trial = *plan;
   best.forecast = dm_plan_forecast(plan, question->machine);
   const double without = best.forecast.total;
+  const int64_t step = dm_max(1, dm_ceil_div(shortest, STRETCHES));
   trial.strips = strips;
-  for (trial.stretch = 1; trial.stretch <= shortest && strips > 1; trial.stretch++) {
+  for (trial.stretch = step; trial.stretch <= shortest && strips > 1; trial.stretch += step) {
     trial.forecast = dm_plan_forecast(&trial, question->machine);
     if (trial.forecast.total < worth * without &&
         trial.forecast.total < worth * best.forecast.total)

@@ -33,6 +33,8 @@ static void choice_is_the_best_of_all(void **state) {
     dm_problem problem = problem_of(roll(&d, 20000, 60000), roll(&d, 20000, 60000),
                                     roll(&d, 20000, 60000), (dm_dtype)roll(&d, 0, DM_I8));
     problem.from_files = roll(&d, 0, 1);
+    if (roll(&d, 0, 1)) problem.op_a = problem.op_b = DM_OP_T;
+    if (roll(&d, 0, 2) == 0) problem.chunk_a = problem.chunk_b = roll(&d, 1, 40) << 10;
     dm_machine machine = roll_machine(&d, ranks);
     dm_wishes wishes = roll_wishes(&d, ranks);
     dm_question q = {&problem, &machine, &wishes, ranks, false};

@@ -13,6 +13,7 @@ enum { TOGETHER = 1 << 17 };
 typedef struct reading {
   int64_t cols;
   dm_range down, across;
+  int64_t depth; /* of k */
 } reading;
 
 /* What rank (0, 0, 0) reads first of MATRIX, panels joined as job/inflow.c does it. */
@@ -31,7 +32,8 @@ static reading first_reading(const dm_plan *p, dm_matrix x) {
     depth.end = next.end;
   }
   const int64_t width = x == DM_A ? problem->m : problem->n;
-  return beside ? (reading){problem->k, band, depth} : (reading){width, depth, band};
+  return beside ? (reading){problem->k, band, depth, dm_range_size(depth)}
+                : (reading){width, depth, band, dm_range_size(depth)};
 }
 
 /* Bytes from its first element on without a gap, looking at one element after the other. */
@@ -67,6 +69,9 @@ static void runs_are_those_of_the_readings(void **state) {
       if ((double)run != dm_plan_run(&plan, (dm_matrix)x))
         fail_msg("case %d, matrix %d: %lld bytes, not %g", i, x, (long long)run,
                  dm_plan_run(&plan, (dm_matrix)x));
+      const int64_t all =
+          x == DM_A ? dm_range_size(dm_plan_layer_k(&plan, 0)) : dm_plan_b_share_rows(&plan, 0, 0);
+      assert_true(dm_plan_together(&plan, (dm_matrix)x) == (double)r.depth / (double)all);
       found[dm_plan_residence(&plan, (dm_matrix)x)]++;
     }
   }
@@ -95,6 +100,20 @@ static void grids_that_read_long_runs_win(void **state) {
   problem.chunk_a = problem.chunk_b = 1 << 20; /* chunks are the same for all */
   plan = on_slow_files(problem, slow);
   assert_true(plan.pm == 2 && plan.pn == 2);
+}
+
+/* Not where nobody knows what they cost: all of a large machine works. */
+static void nodes_are_not_left_idle_for_runs(void **state) {
+  (void)state;
+  dm_problem problem = problem_of(50000, 50000, 50000, DM_F64);
+  dm_machine machine = machine_of("gpu=h200 gpus=8 links=device nodes=512");
+  const dm_wishes none = {0};
+  dm_plan plan;
+  must(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+  assert_true(dm_plan_used(&plan) > 3000);
+  machine.reads_measured = true;
+  must(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+  assert_true(dm_plan_run(&plan, DM_B) >= TOGETHER);
 }
 
 /* What is read again from tile to tile is read by wide panels. */
@@ -127,6 +146,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_are_those_of_the_readings),
       cmocka_unit_test(grids_that_read_long_runs_win),
+      cmocka_unit_test(nodes_are_not_left_idle_for_runs),
       cmocka_unit_test(panels_in_the_file_are_wide),
       cmocka_unit_test(short_runs_cost_what_was_measured),
   };

@@ -1,0 +1,87 @@
+/* How wide panels are: on a CPU no wider than its products gain by. */
+#include "plan_cases.h"
+
+#include "plan/grid_cost.h"
+#include "plan/runs.h"
+
+static double of_width(double width, bool gpu) {
+  return dm_product_efficiency(2000, 2000, width, gpu);
+}
+
+static void slices_bound_what_width_brings(void **state) {
+  (void)state;
+  assert_true(of_width(128, false) < of_width(256, false));
+  assert_true(of_width(256, false) < of_width(384, false));
+  assert_true(of_width(512, false) == of_width(256, false)); /* two equal slices */
+  for (int slices = 1; slices < 9; slices++)
+    assert_true(of_width(384.0 * slices, false) == of_width(384, false));
+  for (double width = 64; width < 8192; width *= 2)
+    assert_true(of_width(width, true) < of_width(2 * width, true));
+}
+
+static dm_plan planned(const char *words, bool from_files, dm_wishes wishes) {
+  dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
+  const dm_machine machine = machine_of(words);
+  dm_plan plan;
+  problem.from_files = from_files;
+  must(dm_plan_choose(&problem, &machine, machine.nodes * machine.ranks_per_node, &wishes, &plan));
+  return plan;
+}
+
+static void panels_of_a_cpu_are_narrow(void **state) {
+  (void)state;
+  const dm_wishes none = {0}, square = {.pm = 2, .pn = 2, .pk = 1};
+  assert_true(planned("ranks=4 links=host", false, square).kb <= 384);
+  assert_true(planned("nodes=4", false, square).kb <= 384);
+  assert_true(planned("", true, none).kb <= 384);
+  assert_true(planned("ranks=4", true, none).kb <= 384);
+  assert_true(planned("ranks=4 cores=32", true, none).kb <=
+              384); /* memory that is shared or slow */
+  assert_true(planned("gpu=h200 gpus=4 links=device", false, square).kb > 384);
+  const dm_wishes same = {.reproducible = true}, wide = {.panel = 1024};
+  assert_int_equal(planned("ranks=4", true, same).kb, 512);
+  assert_int_equal(planned("ranks=4", true, wide).kb, 1024);
+}
+
+/* Many cores beside a memory that is stated for few: the passes over C are in the rate of products.
+ */
+static void passes_over_c_are_not_counted_twice(void **state) {
+  (void)state;
+  const dm_machine machine = machine_of("cores=32");
+  dm_plan plan = planned("cores=32", false, (dm_wishes){0});
+  const double whole = dm_plan_forecast(&plan, &machine).gemm;
+  plan.kb = 384;
+  plan.panels = (plan.problem.k + plan.kb - 1) / plan.kb;
+  assert_true(dm_plan_forecast(&plan, &machine).gemm < 1.02 * whole);
+  plan.kb = 64;
+  plan.panels = plan.problem.k / plan.kb;
+  assert_true(dm_plan_forecast(&plan, &machine).gemm > 1.5 * whole);
+}
+
+/* A product cannot begin before what is read together with its panels is there. */
+static void reading_begins_with_what_is_read_together(void **state) {
+  (void)state;
+  const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
+  const dm_machine machine = machine_of("read=0.5");
+  dm_plan plan = planned("read=0.5", true, one);
+  const double reading_a = 8.0 * 8192 * 8192 / 0.5e9;
+  assert_true(dm_plan_together(&plan, DM_A) == 1); /* rows of 64 KiB: all of them */
+  assert_true(dm_plan_together(&plan, DM_B) < 0.1);
+  plan.strips = 0;
+  dm_forecast f = dm_plan_forecast(&plan, &machine);
+  assert_true(f.total > f.gemm + reading_a + f.write);
+  plan.problem.op_a = DM_OP_T; /* panels lie behind one another */
+  assert_true(dm_plan_together(&plan, DM_A) < 0.1);
+  f = dm_plan_forecast(&plan, &machine);
+  assert_true(f.total < f.gemm + 0.2 * reading_a + f.write);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(slices_bound_what_width_brings),
+      cmocka_unit_test(panels_of_a_cpu_are_narrow),
+      cmocka_unit_test(passes_over_c_are_not_counted_twice),
+      cmocka_unit_test(reading_begins_with_what_is_read_together),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
