@@ -39,7 +39,7 @@ struct sim_files {
   piece *load[2]; /* by panel of the layer, and stripe */
   piece store[MOST_STRIPES];
   int stripes;
-  int64_t turn;
+  int64_t turn, next; /* of the next piece; and which server, counted from this rank's first one */
   bool storing;
   sim_file_bytes sum;
 };
@@ -115,7 +115,7 @@ void sim_files_serve(int number) {
 
 static void want(sim_files *f, piece *p, int64_t bytes) {
   const int client = f->task->run->rank;
-  const int number = (int)(((int64_t)client * f->stripes + f->turn) % all.servers);
+  const int number = (int)(((int64_t)client * f->stripes + f->next++) % all.servers);
   server *s = &all_servers[number];
   queue *q = &s->of_client[client];
   *p = (piece){.bytes = bytes, .end = bytes > 0 ? INFINITY : 0.0, .client = client};
@@ -169,6 +169,7 @@ static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) 
       dm_range_size(rows) * dm_range_size(task->cols) * dm_dtype_size(task->plan->problem.c);
   if (!f->storing) {
     f->sum.written += bytes;
+    f->next = 0; /* however many panels the layer has: servers are asked alike */
     want_striped(f, f->store, bytes);
   }
   f->storing = true;

@@ -9,6 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "simulation"))
+import file_cases  # pylint: disable=wrong-import-position
 from running import simulate  # pylint: disable=wrong-import-position
 
 MACHINE = argparse.Namespace(nodes=2, gpus=4, link=370e9, nic=50e9, link_latency=2e-6,
@@ -84,31 +85,8 @@ def messages(run):
 
 
 def files(run):
-    """Every byte of A and B is read once and every byte of C written once; slow servers become the
-    limit, fast ones cost little; and reading goes on behind products."""
-    m, n, k = 16000, 24001, 32000
-    words = ["--m", m, "--n", n, "--k", k]
-    plain = run(machine(), words)["times"]["multiply_s"]
-    for grid in ("0x0x0", "2x2x2", "1x1x7"):
-        slow = run(machine(files=3, file_rate=5e9), [*words, "--grid", grid])
-        alone = run(machine(), [*words, "--grid", grid])["times"]["multiply_s"]
-        moved, took = slow["moved"], slow["times"]["multiply_s"]
-        assert moved["as_planned"], (grid, moved)
-        assert moved["read_bytes"] == 8 * (m * k + k * n), (grid, moved)
-        assert moved["written_bytes"] == 8 * m * n, (grid, moved)
-        least = 8 * (m * k + k * n + m * n) / 15e9
-        assert slow["bound"]["total"] == "files", (grid, slow["simulated"])
-        assert least <= took < 1.1 * (least + alone), (grid, took, least, alone)
-    even = run(machine(files=64), words)["times"]["write_s"]
-    assert abs(even / (m * n / 50e9) - 1) < 0.01, (even, "64 servers were not asked alike")
-    fast = run(machine(files=64, file_rate=50e9, nic=1e12), words)
-    assert fast["bound"]["total"] == "compute", fast["simulated"]
-    middle = machine(files=8, file_rate=10e9)
-    behind = run(middle, words)["times"]
-    before = run(middle, [*words, "--no-overlap"])["times"]
-    reading = 8 * (m * k + k * n) / 80e9
-    assert before["multiply_s"] > plain + reading, (before, plain)
-    assert behind["multiply_s"] < before["multiply_s"] - 0.5 * min(plain, reading), (behind, before)
+    """As file_cases.py says."""
+    file_cases.files(run, machine)
 
 
 def many(run):
