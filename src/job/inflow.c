@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/runs.h"
 #include "plan/tiles.h"
 
 static dm_status landings_open(dm_inflow *inflow, dm_matrix matrix) {
@@ -63,11 +64,12 @@ static int64_t count_together(const dm_inflow *inflow, dm_matrix matrix, int64_t
   const dm_task *task = inflow->task;
   const bool beside = (matrix == DM_A) == is_plain(inflow, matrix);
   const int64_t size = dm_dtype_size(task->plan->problem.work);
+  const int64_t wanted = dm_plan_run_wanted(task->plan);
   int64_t count = 1;
   if (!beside || (inflow->sources[matrix].chunked && goes_to_device(inflow, matrix))) return 1;
   for (dm_range run = depth_of(task, matrix, first); first + count < most; count++) {
     const dm_range next = depth_of(task, matrix, first + count);
-    if (dm_range_size(run) * size >= DM_FILE_RUN || next.begin != run.end) break;
+    if (dm_range_size(run) * size >= wanted || next.begin != run.end) break;
     run.end = next.end;
   }
   return count;

@@ -5,11 +5,6 @@
 #include "io/read_ahead.h"
 #include "job/task.h"
 
-enum {
-  DM_FILE_RUN = 1 << 17
-}; /* bytes side by side in a file that are worth a call:
-      docs/results/read_strips.txt */
-
 typedef struct dm_source {
   dm_reader *reader;
   dm_read_ahead *ahead; /* that READER leans on, or NULL */

@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/runs.h"
 
 /* Many small buffers: the first panel is soon there, and several threads read. */
 enum { STRIPS = 8, STRIP = 8 << 20 };
@@ -47,7 +48,7 @@ dm_status dm_stage_in_open(dm_task *task, dm_source sources[2], dm_stage_in **st
   *s = (dm_stage_in){.task = task, .sources = sources, .bytes = STRIP};
   for (int x = 0; x < 2; x++)
     if (is_on_device(task, (dm_matrix)x))
-      s->bytes = dm_max(s->bytes, longest_row(task, &sources[x], (dm_matrix)x) + DM_FILE_RUN);
+      s->bytes = dm_max(s->bytes, longest_row(task, &sources[x], (dm_matrix)x) + DM_RUN_MOST);
   for (int i = 0; i < STRIPS; i++)
     DM_TRY(dm_backend_alloc(task->backend, DM_HOST, s->bytes, (void **)&s->strips[i].memory));
   return DM_OK;

@@ -1,6 +1,7 @@
 #include "plan/memory_need.h"
 
 #include "core/checked.h"
+#include "plan/runs.h"
 #include "plan/tiles.h"
 
 /* What the other layers allocate; each stands there under the name in brackets. */
@@ -8,8 +9,7 @@ enum {
   READ_BYTES = 64 << 20,         /* a reader's piece (io/reader.c HDF5_PIECE), or half of the chunks
                                     that are kept or unpacked (io/read_ahead.h DM_READ_MEMORY) */
   LOADS = 8,                     /* strips on the way to a device, each of ... */
-  LOAD_BYTES = 8 << 20,          /* (job/stage_in.c STRIP), */
-  RUN_BYTES = 1 << 17,           /* or a row of the file and this more (job/load.h DM_FILE_RUN) */
+  LOAD_BYTES = 8 << 20,          /* (job/stage_in.c STRIP), or a row of the file and a run */
   STORE_BYTES = 16 << 20,        /* one of two strips of C (job/store.c STRIP) */
   CONVERT_BYTES = 36 << 20,      /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
   LIBRARY_BYTES = 64 << 20,      /* at least the workspace of cuBLAS (backend/cuda.c WORKSPACE) */
@@ -182,7 +182,7 @@ static int64_t store_bytes(const dm_plan *plan, const extent *e) {
 /* Of the files: pieces may be transposed in them. */
 static int64_t longest_row_bytes(const extent *e) {
   const int64_t longest = dm_max(dm_max(e->width, e->cols), dm_max(e->a_rows, e->b_piece));
-  return plus(times(longest, e->work), RUN_BYTES);
+  return plus(times(longest, e->work), DM_RUN_MOST);
 }
 
 static int64_t staging_bytes(const dm_plan *plan, const extent *e) {

@@ -5,12 +5,12 @@
 #include "core/checked.h"
 #include "plan/tiles.h"
 
-enum { TOGETHER = 1 << 17 }; /* bytes, up to which panels are read together (job/inflow.c) */
+enum { PARTS = 4 }; /* of a layer, at least, that are read one after the other */
 
 static const double call = 16384; /* bytes that are read in the time that one more run takes */
 
 double dm_run_factor(double bytes) {
-  return 1 + fmax(0, call / bytes - call / TOGETHER);
+  return 1 + fmax(0, call / bytes - call / DM_RUN_MOST);
 }
 
 /* Whether k runs along the rows of the file: then panels stand side by side there. */
@@ -27,6 +27,11 @@ static int64_t depth_of(const dm_plan *plan, dm_matrix matrix) {
   return dm_range_size(matrix == DM_A ? dm_plan_panel(plan, 0) : dm_plan_b_share(plan, 0, 0));
 }
 
+int64_t dm_plan_run_wanted(const dm_plan *plan) {
+  const int64_t row = dm_range_size(dm_plan_layer_k(plan, 0)) * dm_dtype_size(plan->problem.work);
+  return dm_min(dm_max(row / PARTS, DM_RUN_LEAST), DM_RUN_MOST);
+}
+
 /* The same of the panels that are read together (job/inflow.c). */
 static int64_t depth_together(const dm_plan *plan, dm_matrix matrix) {
   const dm_residence where = dm_plan_residence(plan, matrix);
@@ -35,7 +40,8 @@ static int64_t depth_together(const dm_plan *plan, dm_matrix matrix) {
   const int64_t depth = depth_of(plan, matrix);
   const int64_t bytes = depth * dm_dtype_size(plan->problem.work);
   if (!is_along(&plan->problem, matrix) || cut || unpacked || where == DM_IN_FILE) return depth;
-  return dm_min(dm_range_size(dm_plan_layer_k(plan, 0)), dm_ceil_div(TOGETHER, bytes) * depth);
+  return dm_min(dm_range_size(dm_plan_layer_k(plan, 0)),
+                dm_ceil_div(dm_plan_run_wanted(plan), bytes) * depth);
 }
 
 double dm_plan_together(const dm_plan *plan, dm_matrix matrix) {

@@ -7,6 +7,12 @@
 
 #include "plan/plan.h"
 
+enum { DM_RUN_LEAST = 1 << 15, DM_RUN_MOST = 1 << 17 }; /* bytes */
+
+/* Bytes side by side in a file up to which panels are read together: longer runs are faster, but
+ * then more has to be read before the first product (docs/results/read_strips.txt). */
+int64_t dm_plan_run_wanted(const dm_plan *plan);
+
 /* Bytes of a run of MATRIX in its file, as the rank with the largest share reads it. */
 double dm_plan_run(const dm_plan *plan, dm_matrix matrix);
 

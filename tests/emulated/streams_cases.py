@@ -24,7 +24,7 @@ def resident():
              Case(900, 70, 1111, dtype="f32", beta=0.5, old="f32", ranks=2, flags="--panel 64 --no-overlap")]
     layers = [Case(350, 290, 2222, ranks=4, flags="--grid 1x2x2 --panel 128"),
               Case(350, 290, 2222, ranks=3, flags="--grid 1x1x3 --panel 64 --transport host"),
-              Case(410, 390, 1777, ranks=4, flags="--grid 2x2x1 --panel 128 --pretend-nodes 2")]
+              Case(410, 390, 1777, ranks=4, flags="--grid 2x2x1 --panel 128 --pretend-nodes 2 --no-checkpoint")]
     return [(case, "device") for case in ops + types + layers]
 
 
