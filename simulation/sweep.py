@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Scaling curves of simulated machines; scripts/simulate.sh builds what they need and starts this.
 
-    scripts/simulate.sh --nodes 128                      everything to 1024 GPUs, in minutes
+    scripts/simulate.sh --nodes 512                      everything to 4096 GPUs, in minutes
     scripts/simulate.sh --shapes square --types bf16 --scaling strong --nodes 512
     scripts/simulate.sh --validate                       the runs of docs/results/links.jsonl
 
