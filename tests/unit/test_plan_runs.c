@@ -7,7 +7,7 @@
 #include "plan/runs.h"
 #include "plan/tiles.h"
 
-enum { TOGETHER = 1 << 17 };
+enum { LONG = 1 << 17, SHORT = 1 << 15 };
 
 /* Of the file that is read: rows x cols, and the rectangle of it that is read in one go. */
 typedef struct reading {
@@ -24,11 +24,12 @@ static reading first_reading(const dm_plan *p, dm_matrix x) {
   const dm_range layer = dm_plan_layer(p, 0);
   dm_range depth = x == DM_A ? dm_plan_panel(p, 0) : dm_plan_b_share(p, 0, 0);
   const bool beside = (x == DM_A) == plain;
+  const int64_t quarter = dm_range_size(dm_plan_layer_k(p, 0)) * dm_dtype_size(problem->work) / 4;
+  const int64_t wanted = quarter > LONG ? LONG : quarter < SHORT ? SHORT : quarter;
   for (int64_t q = 1; beside && q < layer.end; q++) {
     const dm_range next = x == DM_A ? dm_plan_panel(p, q) : dm_plan_b_share(p, q, 0);
     const int64_t bytes = dm_range_size(depth) * dm_dtype_size(problem->work);
-    if (dm_plan_residence(p, x) == DM_IN_FILE || bytes >= TOGETHER || next.begin != depth.end)
-      break;
+    if (dm_plan_residence(p, x) == DM_IN_FILE || bytes >= wanted || next.begin != depth.end) break;
     depth.end = next.end;
   }
   const int64_t width = x == DM_A ? problem->m : problem->n;
@@ -113,7 +114,7 @@ static void nodes_are_not_left_idle_for_runs(void **state) {
   assert_true(dm_plan_used(&plan) > 3000);
   machine.reads_measured = true;
   must(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
-  assert_true(dm_plan_run(&plan, DM_B) >= TOGETHER);
+  assert_true(dm_plan_run(&plan, DM_B) >= LONG);
 }
 
 /* What is read again from tile to tile is read by wide panels. */
