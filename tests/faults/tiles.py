@@ -4,6 +4,7 @@ not by the launcher, with one message that names rank, file and tile; the same c
 the tiles that are kept.
 """
 import argparse
+import copy
 import errno
 import re
 import subprocess
@@ -98,8 +99,10 @@ def main():
         limit = faulty_runs.process_mib(options, folder) + 3
         bed = faulty_runs.Bed(folder, options, shape=SHAPE,
                               words=("--memory", f"host={limit}MiB", "--checkpoint-interval", "0"))
-        bed.words = bed.words[1:]
-        for ranks in (1, 2, 4):
+        words = bed.words[1:]
+        for ranks, grid in ((1, "1x1x1"), (2, "1x2x1"), (4, "2x2x1")):
+            bed = copy.copy(bed)
+            bed.words = [*words, "--grid", grid]  # ranks that read and write many short runs
             bed.undisturbed(ranks)
             with h5py.File(folder / f"undisturbed{ranks}.h5") as file:
                 expect(len(file["/.damier/tiles"]) > 2, "not in tiles")
