@@ -14,6 +14,7 @@ import pathlib
 import sys
 
 import kernel_tables
+import scale_tables
 import simulated_tables
 from tables import estimate, machine_ranks, median, met, milliseconds, origin, table
 
@@ -273,6 +274,8 @@ def kind_of(record):
         return "plan"
     if record.get("bench", {}).get("from") == "file":
         return "files"
+    if record["verb"] in ("bench scale", "bench links"):
+        return record["verb"]
     if "link_bits" in record:
         return "slow links"
     if record["verb"] == "simulate":
@@ -302,6 +305,8 @@ PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table)
                             "simulated cases": ("simulated", simulated_tables.cases),
                             "simulated limits": ("simulated", simulated_tables.limits),
                             "validation": ("validation", simulated_tables.validation),
+                            "scaling": ("bench scale", scale_tables.scaling),
+                            "pairs": ("bench links", scale_tables.pairs),
                             "files": ("files", files_table), "io": ("io", io_table),
                             "unpack": ("unpack", unpack_table)},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},
