@@ -35,7 +35,8 @@ dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, 
   dm_cpu_box box = {ROWS_WIDENED, dm_max(1, dm_min(cols, COLUMNS)), dm_max(1, k)};
   if (widened(work)) return box;
   box.depth = slice_of(k);
-  double wanted = piece_flops * threads / (2.0 * (double)box.cols * (double)box.depth);
+  const double each = dm_dtype_is_complex(work) ? 8 : 2;
+  double wanted = piece_flops * threads / (each * (double)box.cols * (double)box.depth);
   int64_t height = wanted > 1 << 20 ? 1 << 20 : dm_max(ROWS_LEAST, (int64_t)wanted);
   int64_t pieces = dm_max(1, rows / height); /* of equal height: no narrow one is left over */
   box.rows = dm_max(1, dm_round_up(dm_ceil_div(rows, pieces), 64));
