@@ -53,16 +53,16 @@ def faults():
     srun = ["exec", "head", "--", *SRUN, "-w", "n1,n2,n3", "-N3"]
     for name, launch in (("mpirun", mpirun), ("srun", srun)):
         fault(f"{name}, a rank is killed", [*launch, *BENCH], lambda: send("n2", signal.SIGKILL, "damier"),
-              (137,), 10)
+              (137,), 30)
     fault("mpirun, its daemon is killed", [*mpirun, *BENCH], lambda: send("n3", signal.SIGKILL, "orted"),
-          (137, 205), 10)
+          (137, 205), 30)
     fault("mpirun, a rank is stopped", [*mpirun, *BENCH, "--hang-timeout", "20s"],
           lambda: send("n3", signal.SIGSTOP, "damier"), (8,), 30, "rank 2 on n3 is awaited")
     # Slurm misses the keeper of a step only by and by, and the rank's own words go through it: the rank
     # tells the others.  Long before the watchdog, which would wait for ten minutes.
     for rank, node in ((2, "n3"), (0, "n1")):
         fault(f"srun, its daemon for rank {rank} is killed", [*srun, *BENCH],
-              lambda: send(node, signal.SIGKILL, "slurmstepd"), (9,), 10,
+              lambda: send(node, signal.SIGKILL, "slurmstepd"), (9,), 30,
               f"damier: error: the launcher of rank {rank} on {node}, slurmstepd, is gone")
 
 
