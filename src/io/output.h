@@ -63,4 +63,7 @@ dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *prov
 /* Rank 0: removes the part file. */
 void dm_output_discard(const dm_output_file *file);
 
+/* The part file, whose data is contiguous until it is packed, as a dataset that a reader opens. */
+dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset);
+
 #endif

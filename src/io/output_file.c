@@ -12,6 +12,7 @@
 
 #include "core/checked.h"
 #include "core/units.h"
+#include "io/read.h"
 
 dm_status dm_output_part_name(const dm_location *at, char part[DM_PATH + 8]) {
   snprintf(part, DM_PATH + 8, "%s.part", at->file);
@@ -89,4 +90,18 @@ dm_status dm_output_leftover(const dm_location *at, const char *part, bool force
   return dm_hint(
       dm_fail_at(DM_E_IO, at, "'%s' is left of an earlier run, or of one under way", part),
       "remove it or use --force");
+}
+
+dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset) {
+  *dataset = (dm_dataset){.at = file->at,
+                          .rows = file->rows,
+                          .cols = file->cols,
+                          .dtype = file->dtype,
+                          .layout = DM_CONTIGUOUS,
+                          .offset = file->offset};
+  const size_t room = sizeof dataset->at.file;
+  if ((size_t)snprintf(dataset->at.file, room, "%s", file->part) >= room)
+    return dm_fail_at(DM_E_USAGE, &file->at, "the name is too long");
+  DM_TRY(dm_bytes_of(file->rows, file->cols, dm_dtype_size(file->dtype), &dataset->stored_bytes));
+  return dm_io_stamp(dataset);
 }

@@ -98,15 +98,8 @@ static dm_status damier_write(bench *b, double *seconds) {
 
 /* The unfinished file is read as the contiguous dataset that it is. */
 static dm_status damier_read(bench *b, double *seconds) {
-  dm_dataset dataset = {.rows = b->rows,
-                        .cols = COLUMNS,
-                        .dtype = DM_F64,
-                        .layout = DM_CONTIGUOUS,
-                        .offset = b->file.offset};
-  if ((size_t)snprintf(dataset.at.file, sizeof dataset.at.file, "%s", b->file.part) >=
-      sizeof dataset.at.file)
-    return dm_fail(DM_E_USAGE, "the directory's name is too long");
-  DM_TRY(dm_io_stamp(&dataset));
+  dm_dataset dataset;
+  DM_TRY(dm_output_part(&b->file, &dataset));
   dm_reader *reader;
   DM_TRY(dm_reader_open(&dataset, DM_DTYPE_NONE, &reader));
   dm_view rows = dm_view_row_major(b->memory, DM_F64, dm_range_size(b->mine), COLUMNS);

@@ -32,9 +32,6 @@ void dm_checkpoint_impose(const dm_checkpoint *checkpoint, dm_wishes *wishes);
 dm_status dm_checkpoint_begin(dm_checkpoint *checkpoint, const dm_setup *setup,
                               dm_output_file *file, int64_t *done);
 
-/* The part file as a dataset; it is the program's own and needs no inspection. */
-dm_status dm_checkpoint_part(const dm_output_file *file, dm_dataset *dataset);
-
 /* From now on what was written to OUTPUT is synced for the tiles; NULL: no more. */
 void dm_checkpoint_watch(dm_checkpoint *checkpoint, dm_output *output);
 

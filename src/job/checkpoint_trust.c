@@ -1,5 +1,4 @@
 /* What an earlier run recorded is read again before it is trusted. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/buffer.h"
@@ -9,18 +8,6 @@
 #include "job/checkpoint_impl.h"
 
 enum { STRIP = 32 << 20 };
-
-dm_status dm_checkpoint_part(const dm_output_file *file, dm_dataset *dataset) {
-  *dataset = (dm_dataset){.at = file->at,
-                          .rows = file->rows,
-                          .cols = file->cols,
-                          .dtype = file->dtype,
-                          .layout = DM_CONTIGUOUS,
-                          .offset = file->offset};
-  snprintf(dataset->at.file, sizeof dataset->at.file, "%.*s", DM_PATH - 1, file->part);
-  DM_TRY(dm_bytes_of(file->rows, file->cols, dm_dtype_size(file->dtype), &dataset->stored_bytes));
-  return dm_io_stamp(dataset);
-}
 
 /* This rank's part of one tile. */
 static dm_status sum_of(dm_checkpoint *c, dm_reader *reader, const dm_dataset *set,
@@ -44,7 +31,7 @@ static dm_status sum_of(dm_checkpoint *c, dm_reader *reader, const dm_dataset *s
 static dm_status sums_of(dm_checkpoint *c, const dm_output_file *file, uint64_t *sums) {
   dm_dataset set;
   dm_reader *reader;
-  DM_TRY(dm_checkpoint_part(file, &set));
+  DM_TRY(dm_output_part(file, &set));
   DM_TRY(dm_reader_open(&set, DM_DTYPE_NONE, &reader));
   dm_reader_pulse(reader, &c->run->pulse);
   dm_status status = DM_OK;

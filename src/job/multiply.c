@@ -63,7 +63,7 @@ static dm_status judge_files(dm_job *j, dm_verdict *verdict) {
                       .equation = m->equation,
                       .tensor = j->setup.plan.gpu,
                       .norm = -1.0};
-  DM_TRY(dm_comm_agree(j->run->world, dm_checkpoint_part(&j->file, &verify.c)));
+  DM_TRY(dm_comm_agree(j->run->world, dm_output_part(&j->file, &verify.c)));
   DM_TRY(dm_verify_residual(j->run, &verify, &j->setup.plan.problem, verdict));
   j->task.phases.verify += dm_now() - start;
   return DM_OK;

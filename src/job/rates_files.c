@@ -95,15 +95,8 @@ static dm_status read_mine(bench *b, void *context) {
 
 /* What an unfinished output is: a contiguous dataset. */
 static dm_status open_reader(const bench *b, dm_read_ahead **ahead, dm_reader **reader) {
-  dm_dataset dataset = {.rows = b->file.rows,
-                        .cols = b->file.cols,
-                        .dtype = DM_F64,
-                        .layout = DM_CONTIGUOUS,
-                        .offset = b->file.offset};
-  if ((size_t)snprintf(dataset.at.file, sizeof dataset.at.file, "%s", b->file.part) >=
-      sizeof dataset.at.file)
-    return dm_fail(DM_E_USAGE, "the folder's name is too long");
-  DM_TRY(dm_io_stamp(&dataset));
+  dm_dataset dataset;
+  DM_TRY(dm_output_part(&b->file, &dataset));
   DM_TRY(dm_reader_open(&dataset, DM_DTYPE_NONE, reader));
   dm_reader_pulse(*reader, &b->run->pulse);
   DM_TRY(dm_read_ahead_open(b->threads, DM_READ_MEMORY, ahead));
