@@ -78,7 +78,8 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
   const bool strips = b->setup.plan.strips > 0; /* and sums behind products */
   if (strips) DM_TRY(dm_multiply_last_strips(&b->task, &none));
   double products = dm_now() - start;
-  dm_phases_take(&b->run->trace, products, b->spent.check + b->spent.verify, &b->spent);
+  dm_phases_take(&b->run->trace, DM_PRODUCTS, products, b->spent.check + b->spent.verify,
+                 &b->spent);
   if (b->setup.plan.pk > 1 && !strips) DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
   if (brought) DM_TRY(dm_bench_host_return(&b->host));
   const double end = dm_now();

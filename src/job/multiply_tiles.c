@@ -92,7 +92,7 @@ static dm_status run_steps(dm_job *j, unsigned kinds, const dm_task_calls *calls
   const double start = dm_now(), others = phases->check + phases->verify;
   dm_trace_count_anew(&j->run->trace);
   dm_status status = dm_execute(&j->task, kinds, calls);
-  if (!status) dm_phases_take(&j->run->trace, dm_now() - start, others, phases);
+  if (!status) dm_phases_take(&j->run->trace, kinds, dm_now() - start, others, phases);
   return status;
 }
 
@@ -154,7 +154,7 @@ static dm_status multiply_last_strips(dm_job *j) {
   dm_run_phase(j->run, "multiplying and writing", DM_SYNC_PATIENCE);
   dm_trace_count_anew(&j->run->trace);
   DM_TRY(dm_multiply_last_strips(&j->task, &calls));
-  dm_phases_take(&j->run->trace, dm_now() - start, others, phases);
+  dm_phases_take(&j->run->trace, DM_ALL_STEPS, dm_now() - start, others, phases);
   dm_progress_end(&j->progress);
   return DM_OK;
 }

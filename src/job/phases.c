@@ -86,12 +86,19 @@ dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record 
   return status;
 }
 
-void dm_phases_take(const dm_trace *trace, double seconds, double others, dm_phases *phases) {
+/* Whose time it is when nothing is under way in a round of steps of KINDS. */
+static double *rest_of(dm_phases *phases, unsigned kinds) {
+  if (kinds & 1u << DM_STEP_GEMM) return &phases->multiply;
+  return kinds & DM_LOADS ? &phases->read : &phases->write;
+}
+
+void dm_phases_take(const dm_trace *trace, unsigned kinds, double seconds, double others,
+                    dm_phases *phases) {
   const double reads = trace->exposed[DM_ROW_READ], writes = trace->exposed[DM_ROW_WRITE];
   others = phases->check + phases->verify - others;
   phases->read += reads;
   phases->write += fmax(0.0, writes - others);
-  phases->multiply += fmax(0.0, seconds - reads - fmax(writes, others));
+  *rest_of(phases, kinds) += fmax(0.0, seconds - reads - fmax(writes, others));
   phases->gemm += trace->busy[DM_ROW_COMPUTE];
   phases->fetch += trace->busy[DM_ROW_TRANSPORT];
   phases->upload += trace->busy[DM_ROW_COPY];

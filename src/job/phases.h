@@ -13,11 +13,12 @@ dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *wor
  * and of all of them most, mean and least (phases.*).  RECORD is that of rank 0, else NULL. */
 dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record *record);
 
-/* Ends a round of steps that took SECONDS: what the trace counted goes to PHASES.  Reading and
- * writing count where no product, and nothing else that a product waits for, was under way; OTHERS:
- * PHASES' check and verify when it began, for what was added is no part of writing or multiplying.
- */
-void dm_phases_take(const dm_trace *trace, double seconds, double others, dm_phases *phases);
+/* Ends a round of steps of KINDS that took SECONDS: what the trace counted goes to PHASES.  Beside
+ * products, reading and writing count where no product, and nothing else that a product waits for,
+ * was under way; a round without products is reading or writing alone.  OTHERS: PHASES' check and
+ * verify when it began, for what was added is no part of reading, writing or multiplying. */
+void dm_phases_take(const dm_trace *trace, unsigned kinds, double seconds, double others,
+                    dm_phases *phases);
 
 /* Floating-point operations of the whole product, 2mnk (8mnk for complex numbers), per second. */
 double dm_phases_flops(const dm_phases *worst, const dm_plan *plan);

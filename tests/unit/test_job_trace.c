@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/clock.h"
+#include "job/phases.h"
 #include "job/trace.h"
 
 enum { MANY = 100000 };
@@ -60,6 +61,20 @@ static void queued_products_do_not_overlap(void **state) {
   assert_true(fabs(sum - trace.busy[DM_ROW_COMPUTE]) < 1e-9);
 }
 
+/* A round that only reads may stand still (another rank is behind): that is no multiplying. */
+static void a_round_without_products_is_not_multiplying(void **state) {
+  (void)state;
+  dm_trace trace = {.exposed = {[DM_ROW_READ] = 2}};
+  dm_phases read = {0}, write = {.check = 1}, product = {0};
+  dm_phases_take(&trace, DM_LOADS, 5, 0, &read);
+  assert_true(read.read == 5 && read.multiply == 0 && read.write == 0);
+  trace = (dm_trace){.exposed = {[DM_ROW_WRITE] = 2}};
+  dm_phases_take(&trace, 1u << DM_STEP_STORE, 5, 0, &write); /* one second of it was a check */
+  assert_true(write.write == 4 && write.multiply == 0 && write.read == 0);
+  dm_phases_take(&trace, DM_ALL_STEPS, 5, 0, &product);
+  assert_true(product.multiply == 3 && product.write == 2 && product.read == 0);
+}
+
 static void memory_is_bounded(void **state) {
   (void)state;
   dm_span *spans = calloc(100, sizeof *spans);
@@ -87,6 +102,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_moment_counts_once),
       cmocka_unit_test(queued_products_do_not_overlap),
+      cmocka_unit_test(a_round_without_products_is_not_multiplying),
       cmocka_unit_test(memory_is_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
