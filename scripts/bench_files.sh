@@ -1,35 +1,51 @@
 #!/usr/bin/env bash
-# The whole way from files to a file on the CPU, beside its bound: in memory and on a disk, with little
-# memory, and from packed files. k is chosen such that products and files take about as long.
-# usage: scripts/bench_files.sh [--directory DIR] [--memory-directory DIR] [--size N] [--ranks N]
-#                               [--repetitions N] [--output FILE]
+# The whole way from files to a file, beside its bound: in memory and on a disk, and with little
+# memory; on the CPU also from packed files.  k is chosen such that products and files take about as
+# long.  With --backend cuda on all GPUs of the host, after 'tune rates', which the planner then uses.
+# usage: scripts/bench_files.sh [--backend cpu|cuda] [--directory DIR] [--memory-directory DIR]
+#                               [--size N] [--ranks N] [--repetitions N] [--output FILE]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-directory=build memory_directory=/dev/shm size=6144 count=2 repetitions=7
+backend=cpu directory=build memory_directory=/dev/shm size='' count='' repetitions=7
 output=docs/results/files.jsonl
 while [ $# -gt 0 ]; do
   case $1 in
+  --backend) backend=$2 ;;
   --directory) directory=$2 ;;
   --memory-directory) memory_directory=$2 ;;
   --size) size=$2 ;;
   --ranks) count=$2 ;;
   --repetitions) repetitions=$2 ;;
   --output) output=$2 ;;
-  *) die "usage: scripts/bench_files.sh [--directory DIR] [--memory-directory DIR] [--size N] [--ranks N] [--repetitions N] [--output FILE]" ;;
+  *) die "usage: scripts/bench_files.sh [--backend cpu|cuda] [--directory DIR] [--memory-directory DIR] [--size N] [--ranks N] [--repetitions N] [--output FILE]" ;;
   esac
   shift 2
 done
 
-build_release -DDAMIER_CUDA=OFF
-use_fast_openblas
+case $backend in
+cpu)
+  [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=OFF
+  words=(--threads 1) short=512
+  : "${size:=6144}" "${count:=2}"
+  ;;
+cuda)
+  [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=ON
+  words=(--backend cuda --require-gpu-per-rank) short=8192
+  : "${size:=16384}" "${count:=$(gpus)}"
+  [ "$count" -gt 0 ] || die "there is no GPU here"
+  ;;
+*) die "--backend is cpu or cuda, not $backend" ;;
+esac
+damier=${DAMIER:-$damier}
+[ "$backend" = cuda ] || use_fast_openblas
 records=$(mktemp)
 trial=$(mktemp)
 trap 'rm -f "$trial"' EXIT
 
 bench() {
-  ranks "$count" "$damier" bench multiply --from file --threads 1 -q "$@"
+  ranks "$count" "$damier" bench multiply --from file "${words[@]}" -q "$@"
 }
 
 # of JQ-LIKE...: a number of the last record of the trial, by its path.
@@ -42,14 +58,15 @@ for path in sys.argv[2:]:
 END
 }
 
-# balanced WORDS...: k for which products take as long as files; both are measured at k = 512.
+# balanced WORDS...: k for which products take as long as files; both are measured at a short k.
 balanced() {
-  bench "$@" --m "$size" --n "$size" --k 512 --repetitions 3 --json "$trial" >/dev/null
+  bench "$@" --m "$size" --n "$size" --k $short --repetitions 3 --json "$trial" >/dev/null
   of_trial times.compute_median_s times.read_median_s times.write_median_s | python3 -c '
 import sys
+short = int(sys.argv[1])
 compute, read, write = (float(line) for line in sys.stdin)
-k = 512 * write / max(compute - read, 0.05 * compute)
-print(min(max(64 * round(k / 64), 128), 65536))'
+k = short * write / max(compute - read, 0.05 * compute)
+print(min(max(64 * round(k / 64), 128), 65536))' $short
 }
 
 # run WHERE WORDS...
@@ -60,21 +77,44 @@ run() {
   bench --directory "$where" "$@" --repetitions "$repetitions" --json "$records" | sed 's/^/   /'
 }
 
-for where in "$memory_directory" "$directory"; do
-  k=$(balanced --directory "$where")
-  note "$where: k = $k"
-  run "$where" --m "$size" --n "$size" --k "$k"
-done
-k=$(balanced --directory "$directory" --cold) && run "$directory" --m "$size" --n "$size" --k "$k" --cold
+in_both() {
+  local where k
+  for where in "$memory_directory" "$directory"; do
+    [ "$backend" = cpu ] || ranks "$count" "$damier" tune rates --backend cuda --files "$where" -q
+    k=$(balanced --directory "$where")
+    note "$where: k = $k"
+    run "$where" --m "$size" --n "$size" --k "$k"
+  done
+}
 
-# A quarter of the matrices, beside what the processes have before they ask for anything.
-bench --directory "$memory_directory" --size 256 --repetitions 1 --json "$trial" >/dev/null
-process=$(of_trial memory.host_process_bytes)
-quarter=$((3 * size * size * 8 / 4 / count))
-run "$memory_directory" --size "$size" --memory "host=$(((process + quarter) / 1048576))MiB"
-run "$directory" --size "$size" --memory "host=$(((process + quarter) / 1048576))MiB"
+# quarter SIZE: MiB of one rank, of all ranks together a quarter of three square matrices.
+quarter() {
+  echo $((3 * $1 * $1 * 8 / 4 / count / 1048576))
+}
 
-k=$(balanced --directory "$memory_directory" --deflate 4 --shuffle)
-run "$memory_directory" --m "$size" --n "$size" --k "$k" --deflate 4 --shuffle
+on_cpus() {
+  local k process little
+  in_both
+  k=$(balanced --directory "$directory" --cold)
+  run "$directory" --m "$size" --n "$size" --k "$k" --cold
+  # Beside what the processes have before they ask for anything.
+  bench --directory "$memory_directory" --size 256 --repetitions 1 --json "$trial" >/dev/null
+  process=$(of_trial memory.host_process_bytes)
+  little=$((process / 1048576 + $(quarter "$size")))
+  run "$memory_directory" --size "$size" --memory "host=${little}MiB"
+  run "$directory" --size "$size" --memory "host=${little}MiB"
+  k=$(balanced --directory "$memory_directory" --deflate 4 --shuffle)
+  run "$memory_directory" --m "$size" --n "$size" --k "$k" --deflate 4 --shuffle
+}
+
+# The products alone, in the last two, are those of the limited memory, and those without a limit.
+on_gpus() {
+  in_both
+  run "$memory_directory" --size "$size"
+  run "$memory_directory" --size $((2 * size)) --memory "device=$(quarter $((2 * size)))MiB"
+  run "$memory_directory" --size $((2 * size))
+}
+
+if [ "$backend" = cpu ]; then on_cpus; else on_gpus; fi
 keep_records "$records" "$output"
 note "checkpoints on and off: scripts/bench_checkpoint.sh --directory $directory"

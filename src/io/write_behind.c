@@ -6,7 +6,7 @@
 #include "core/checked.h"
 #include "io/pool.h"
 
-enum { PIECE = 1 << 23 }; /* bytes that a thread writes at a time */
+enum { PIECE = 1 << 21 }; /* bytes that a thread writes at a time */
 
 static const double patience = 0.25; /* seconds between two looks */
 
@@ -14,14 +14,15 @@ static const double patience = 0.25; /* seconds between two looks */
 typedef struct part {
   dm_pool_task task; /* first */
   dm_writing *writing;
-  int64_t row;
+  int64_t first; /* among the rows of the writing's view */
   dm_view view;
 } part;
 
 struct dm_writing {
   dm_write_behind *behind;
   dm_writing *previous, *next;
-  int64_t col;
+  int64_t row, col; /* in C */
+  dm_prepare prepare;
   part *parts;
   int64_t left; /* parts that are not written yet; guarded by the pool's lock */
 };
@@ -63,8 +64,10 @@ void dm_write_behind_close(dm_write_behind *behind) {
 static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
   (void)scratch;
   part *p = (part *)task;
-  dm_write_behind *behind = p->writing->behind;
-  DM_TRY(dm_output_write(behind->output, p->row, p->writing->col, p->view));
+  const dm_writing *w = p->writing;
+  dm_write_behind *behind = w->behind;
+  if (w->prepare.rows) DM_TRY(w->prepare.rows(w->prepare.context, p->first, p->view.rows));
+  DM_TRY(dm_output_write(behind->output, w->row + p->first, w->col, p->view));
   dm_pool_lock(behind->pool);
   behind->moved += p->view.rows * p->view.cols * dm_dtype_size(p->view.dtype);
   p->writing->left--; /* may be gone from now on */
@@ -72,7 +75,7 @@ static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
   return DM_OK;
 }
 
-static dm_status post(dm_writing *writing, int64_t row, dm_view view) {
+static dm_status post(dm_writing *writing, dm_view view) {
   void *memory;
   if (dm_view_is_empty(view)) return DM_OK;
   int64_t height = dm_max(1, PIECE / (view.cols * dm_dtype_size(view.dtype)));
@@ -84,7 +87,7 @@ static dm_status post(dm_writing *writing, int64_t row, dm_view view) {
     int64_t rows = dm_min(height, view.rows - i * height);
     writing->parts[i] = (part){.task = {.run = run},
                                .writing = writing,
-                               .row = row + i * height,
+                               .first = i * height,
                                .view = dm_view_sub(view, i * height, 0, rows, view.cols)};
     dm_pool_post(writing->behind->pool, &writing->parts[i].task);
   }
@@ -92,14 +95,15 @@ static dm_status post(dm_writing *writing, int64_t row, dm_view view) {
 }
 
 dm_status dm_write_behind_post(dm_write_behind *behind, int64_t row, int64_t col, dm_view view,
-                               dm_writing **writing) {
+                               dm_prepare prepare, dm_writing **writing) {
   void *memory;
   DM_TRY(dm_buffer_zeroed(1, sizeof(dm_writing), &memory));
   dm_writing *new = *writing = memory;
-  *new = (dm_writing){.behind = behind, .next = behind->first, .col = col};
+  *new = (dm_writing){
+      .behind = behind, .next = behind->first, .row = row, .col = col, .prepare = prepare};
   if (behind->first) behind->first->previous = new;
   behind->first = new;
-  return post(new, row, view);
+  return post(new, view);
 }
 
 static int64_t left_of(dm_writing *writing) {

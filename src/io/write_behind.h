@@ -17,9 +17,17 @@ dm_status dm_write_behind_open(dm_output *output, int threads, dm_write_behind *
  * failed.  NULL is allowed. */
 void dm_write_behind_close(dm_write_behind *behind);
 
-/* Starts what dm_output_write does; the memory of VIEW belongs to the writing until it is done. */
+/* What a thread does with some rows of a view before it writes them; CONTEXT is the caller's.  Rows
+ * are counted from the view's first; threads call it at the same time, each row comes once. */
+typedef struct dm_prepare {
+  dm_status (*rows)(void *context, int64_t first, int64_t count); /* NULL: nothing */
+  void *context;
+} dm_prepare;
+
+/* Starts what dm_output_write does; VIEW's memory, and what PREPARE reads, belong to the writing
+ * until it is done. */
 dm_status dm_write_behind_post(dm_write_behind *behind, int64_t row, int64_t col, dm_view view,
-                               dm_writing **writing);
+                               dm_prepare prepare, dm_writing **writing);
 
 /* *done: every byte is with the system, though not yet on the disk (dm_output_sync), and WRITING is
  * freed.  An error is the first of any writing, and all later tests and waits have it too. */

@@ -108,6 +108,8 @@ static dm_status unpack_once(dm_files_bench *b, double *seconds) {
 static dm_status read_once(dm_files_bench *b, double *seconds) {
   if (b->multiply.a.layout == DM_CHUNKED) return unpack_once(b, seconds);
   for (int w = 0; w < b->widths; w++) {
+    seconds[w] = INFINITY;
+    if (b->slow[0][w]) continue;
     DM_TRY(forget_inputs(b));
     DM_TRY(dm_ceiling_read(b->run, b->inputs, 2, b->width[w], &seconds[w]));
   }
@@ -120,6 +122,8 @@ static dm_status write_once(dm_files_bench *b, double *seconds) {
   const dm_problem *p = &b->last.plan.problem;
   b->scratch.bytes = p->m * p->n * dm_dtype_size(p->c);
   for (int w = 0; w < b->widths; w++) {
+    seconds[w] = INFINITY;
+    if (b->slow[1][w]) continue;
     DM_TRY(dm_comm_agree(world, b->run->rank == 0 ? dm_ceiling_make(&b->scratch) : DM_OK));
     DM_TRY(dm_ceiling_write(b->run, &b->scratch, b->width[w], &seconds[w]));
   }
@@ -146,6 +150,13 @@ static void keep(dm_files_bench *b, int64_t turn, const dm_outcome *with, const 
   }
 }
 
+/* After a round of warming up: what was by a quarter slower than the best will not become it. */
+static void leave_out_slow(dm_files_bench *b, int which, const double *seconds) {
+  double least = INFINITY;
+  for (int w = 0; w < b->widths; w++) least = fmin(least, seconds[w]);
+  for (int w = 0; w < b->widths; w++) b->slow[which][w] |= seconds[w] > 1.25 * least;
+}
+
 /* Everything once; the two ways change places from turn to turn. */
 static dm_status take_turn(dm_files_bench *b, int64_t turn) {
   dm_outcome outcome[2]; /* without overlap, with it */
@@ -160,7 +171,12 @@ static dm_status take_turn(dm_files_bench *b, int64_t turn) {
   DM_TRY(write_once(b, write));
   DM_TRY(dm_bench_files_compute(b, &compute));
   DM_TRY(dm_stop_agree(&b->run->stop, b->run->world));
-  if (turn >= 0) keep(b, turn, &outcome[1], &outcome[0], compute, read, write);
+  if (turn >= 0) {
+    keep(b, turn, &outcome[1], &outcome[0], compute, read, write);
+  } else {
+    leave_out_slow(b, 0, read);
+    leave_out_slow(b, 1, write);
+  }
   return DM_OK;
 }
 

@@ -26,7 +26,8 @@ typedef struct dm_files_bench {
   char folder[DM_PATH];
   dm_multiply multiply;
   dm_ceiling inputs[2], scratch;
-  int widths, width[DM_MOST_WIDTHS]; /* threads per rank that the ceilings were tried with */
+  int widths, width[DM_MOST_WIDTHS]; /* threads per rank that the ceilings are tried with, */
+  bool slow[2][DM_MOST_WIDTHS];      /* but not again where reading or writing was slow so */
   dm_outcome last;                   /* of a run with overlap */
   dm_verdict worst;
   int64_t own; /* dm_setup_process_bytes before the first run */

@@ -35,9 +35,11 @@ dm_status dm_checkpoint_begin(dm_checkpoint *checkpoint, const dm_setup *setup,
 /* From now on what was written to OUTPUT is synced for the tiles; NULL: no more. */
 void dm_checkpoint_watch(dm_checkpoint *checkpoint, dm_output *output);
 
-/* VIEW (host memory), at (row, col) of C, is this rank's part of TILE, or a part of that. */
-void dm_checkpoint_add(dm_checkpoint *checkpoint, dm_view view, int64_t tile, int64_t row,
-                       int64_t col);
+/* Whether tiles are recorded, so that their checksums are wanted. */
+bool dm_checkpoint_is_on(const dm_checkpoint *checkpoint);
+
+/* CHECKSUM (dm_checksum_view) of this rank's part of TILE, or of a part of that. */
+void dm_checkpoint_add(dm_checkpoint *checkpoint, int64_t tile, uint64_t checksum);
 
 /* This rank has written all that it has of TILE; tiles come in the order of computation. */
 dm_status dm_checkpoint_stored(dm_checkpoint *checkpoint, int64_t tile);

@@ -24,6 +24,7 @@ static dm_status allocate(dm_freivalds *check) {
   DM_TRY(dm_buffer_zeroed(p->m, wide, (void **)&check->scratch));
   DM_TRY(dm_buffer_zeroed(p->m, real, (void **)&check->row_squares));
   DM_TRY(dm_buffer_zeroed(p->m, real, (void **)&check->z_squares));
+  DM_TRY(dm_buffer_zeroed(p->m, real, (void **)&check->c_squares));
   return dm_buffer_zeroed(p->m, real, (void **)&check->z0_squares);
 }
 
@@ -49,9 +50,10 @@ dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], con
 
 void dm_freivalds_free(dm_freivalds *check) {
   if (!check) return;
-  double *const vectors[] = {check->col_squares, check->w,         check->t,         check->ones,
-                             check->y,           check->z,         check->z0,        check->scratch,
-                             check->row_squares, check->z_squares, check->z0_squares};
+  double *const vectors[] = {check->col_squares, check->w,          check->t,
+                             check->ones,        check->y,          check->z,
+                             check->z0,          check->scratch,    check->row_squares,
+                             check->z_squares,   check->z0_squares, check->c_squares};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) free(vectors[i]);
   free(check);
 }
@@ -142,9 +144,10 @@ dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view v
                              int64_t col) {
   const int parts = check->parts;
   double squares = 0.0;
+  if (dm_view_is_empty(view)) return DM_OK;
   DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
                  : dm_host_dot(NULL, view, view, &squares));
-  check->c_squares += squares;
+  check->c_squares[row] += squares;
   return probe(backend, view, check->w + col * parts, check->z + row * parts,
                check->z_squares + row);
 }
@@ -160,7 +163,7 @@ void dm_freivalds_reset_c(dm_freivalds *check) {
   const size_t wide = (size_t)check->problem.m * (size_t)check->parts * sizeof(double);
   memset(check->z, 0, wide);
   memset(check->z_squares, 0, (size_t)check->problem.m * sizeof(double));
-  check->c_squares = 0.0;
+  memset(check->c_squares, 0, (size_t)check->problem.m * sizeof(double));
 }
 
 /* The other ranks' shares are summed into copies, so that a verdict can be asked for again. */
@@ -191,7 +194,8 @@ dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdic
     status = sum_copy(check, comm, check->z0, rows.z0, true);
     if (!status) status = sum_copy(check, comm, check->z0_squares, rows.z0_squares, false);
   }
-  double squares = check->c_squares;
+  double squares = 0.0;
+  for (int64_t i = 0; i < m; i++) squares += check->c_squares[i];
   if (!status) status = dm_comm_sum_f64(comm, &squares, 1);
   if (!status) dm_freivalds_compare(check, &rows, verdict);
   verdict->norm = sqrt(squares);

@@ -39,7 +39,8 @@ dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], con
 void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
 
 /* Takes a part of a matrix; VIEW begins at (row, col) of it and may lie in device memory of BACKEND
- * (NULL: host memory). */
+ * (NULL: host memory).  Parts of C and C0 in host memory that share no row may be added by several
+ * threads at a time. */
 typedef dm_status dm_freivalds_part(dm_freivalds *check, dm_backend *backend, dm_view view,
                                     int64_t row, int64_t col);
 

@@ -13,12 +13,12 @@ struct dm_freivalds {
   int parts;
   double q, largest_column;
   int64_t cols_left_out;
-  double c_squares;                             /* sum of |C(i,j)|^2 */
   double *col_squares;                          /* n */
   double *w;                                    /* n, wide */
   double *t, *ones;                             /* k, wide: B w; a vector of ones */
   double *y, *z, *z0, *scratch;                 /* m, wide: A t; C w; C0 w */
   double *row_squares, *z_squares, *z0_squares; /* m */
+  double *c_squares; /* m: sum of |C(i,j)|^2 over a part, at its first row */
 };
 
 /* The same, summed over the ranks. */

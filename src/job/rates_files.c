@@ -74,7 +74,8 @@ static dm_status write_mine(bench *b, void *context) {
   dm_write_behind *behind;
   dm_writing *writing;
   DM_TRY(dm_write_behind_open(output, b->threads, &behind));
-  dm_status status = dm_write_behind_post(behind, first_row(b), 0, b->mine, &writing);
+  dm_status status =
+      dm_write_behind_post(behind, first_row(b), 0, b->mine, (dm_prepare){0}, &writing);
   if (!status) status = dm_writing_wait(writing, &b->run->pulse);
   if (!status) status = dm_output_sync(output);
   dm_write_behind_close(behind);

@@ -1,23 +1,28 @@
 #include "job/store.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "core/clock.h"
+#include "io/checksum.h"
 #include "job/finish.h"
 
-enum { STRIP = 16 << 20 }; /* bytes of sums in each of two strips */
+enum {
+  STRIPS = 4,      /* on their way together: one lands while others are finished and written */
+  STRIP = 8 << 20, /* bytes of sums in each */
+};
 
-/* A strip on its way: it lands (from a device), is put (finished, checked, given to the threads),
- * and is written. */
+/* A strip on its way: it lands (from a device), and threads finish, check and write it. */
 typedef struct strip {
   enum { DM_STRIP_FREE, DM_STRIP_LANDS, DM_STRIP_IS_WRITTEN } stage;
   int64_t at; /* its first row among the sums */
-  dm_view view;
+  dm_view sums, old, out;
   dm_event arrived;
   dm_writing *writing;
-  char *landing, *finished; /* memory for it, where it needs some */
+  atomic_uint_least64_t checksum;
+  const struct dm_storing *storing;
+  char *landing, *finished, *before; /* memory for sums, out and old, where it needs some */
 } strip;
 
 /* Its memory stays from one way to the next. */
@@ -32,9 +37,7 @@ typedef struct dm_storing {
   bool are_c;       /* they are C's elements already: nothing is left to finish */
   int64_t height;   /* rows of a strip */
   int64_t next;     /* row from which on nothing has begun its way */
-  int turn;         /* strip that is put next: in the order of rows */
-  strip strips[2];
-  char *old;
+  strip strips[STRIPS];
 } storing;
 
 /* Where alpha is all that is left to do, the device does it, by the same arithmetic as dm_finish.
@@ -54,25 +57,27 @@ static dm_status finish_on_device(storing *s) {
 /* For the sums of the first tile: no other has larger ones. */
 static dm_status buffers_open(storing *s, dm_view all) {
   const dm_problem *p = &s->task->plan->problem;
-  const int64_t size = dm_dtype_size(p->accumulator);
+  const int64_t size = dm_dtype_size(p->accumulator),
+                wide = dm_dtype_size(dm_dtype_widest(p->work));
   s->room = dm_min(dm_max(STRIP / size, all.cols), dm_max(1, all.rows * all.cols));
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < STRIPS; i++) {
     strip *one = &s->strips[i];
+    one->storing = s;
     if (all.space == DM_DEVICE)
       DM_TRY(dm_backend_alloc(s->task->backend, DM_HOST, s->room * size, (void **)&one->landing));
     if (!s->are_c) DM_TRY(dm_buffer_alloc(s->room * dm_dtype_size(p->c), (void **)&one->finished));
+    if (p->reads_c) DM_TRY(dm_buffer_alloc(s->room * wide, (void **)&one->before));
   }
-  if (!p->reads_c) return DM_OK;
-  return dm_buffer_alloc(s->room * dm_dtype_size(dm_dtype_widest(p->work)), (void **)&s->old);
+  return DM_OK;
 }
 
 static void storing_close(dm_task *task, dm_sink *sink) {
   storing *s = sink->storing;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < STRIPS; i++) {
     dm_backend_release(task->backend, DM_HOST, s->strips[i].landing);
     free(s->strips[i].finished);
+    free(s->strips[i].before);
   }
-  free(s->old);
   free(s);
   sink->storing = NULL;
 }
@@ -94,7 +99,6 @@ static dm_status begin(dm_task *task, dm_sink *sink, dm_range rows) {
   s->row = of_c.begin + rows.begin;
   s->col = task->cols.begin;
   s->next = dm_view_is_empty(s->sums) ? s->sums.rows : 0;
-  s->turn = 0;
   DM_TRY(finish_on_device(s));
   if (is_new) DM_TRY(buffers_open(s, all));
   s->height = dm_max(1, s->room / dm_max(1, all.cols));
@@ -107,64 +111,78 @@ static dm_status fetch(storing *s, strip *one) {
   const dm_view part = dm_view_sub(s->sums, s->next, 0, rows, s->sums.cols);
   one->stage = DM_STRIP_LANDS;
   one->at = s->next;
-  one->view = part;
+  one->sums = part;
   one->arrived = 0;
   s->next += rows;
   if (part.space == DM_HOST) return DM_OK;
-  one->view = dm_view_row_major(one->landing, part.dtype, rows, part.cols);
-  return dm_backend_copy(s->task->backend, one->view, part, &one->arrived);
+  one->sums = dm_view_row_major(one->landing, part.dtype, rows, part.cols);
+  return dm_backend_copy(s->task->backend, one->sums, part, &one->arrived);
 }
 
-static dm_status read_old(storing *s, int64_t row, int64_t rows, dm_view *old) {
+static dm_view some_rows(dm_view view, int64_t first, int64_t count) {
+  return dm_view_sub(view, first, 0, count, view.cols);
+}
+
+/* What a thread does with COUNT rows of a strip from its row FIRST on, before it writes them. */
+static dm_status finish_rows(void *context, int64_t first, int64_t count) {
+  strip *one = context;
+  const storing *s = one->storing;
+  const dm_sink *sink = s->sink;
   const dm_problem *p = &s->task->plan->problem;
-  dm_dtype wide = dm_dtype_widest(p->work);
-  *old = dm_view_row_major(s->old, wide, rows, s->sums.cols);
-  DM_TRY(dm_reader_read(s->sink->old, row, s->col, old, 1, false));
-  if (!s->sink->check) return DM_OK;
-  return dm_freivalds_add_c0(s->sink->check, NULL, *old, row, s->col);
+  const int64_t row = s->row + one->at + first;
+  const dm_view out = some_rows(one->out, first, count);
+  dm_view old;
+  if (p->reads_c) {
+    old = some_rows(one->old, first, count);
+    if (sink->check) DM_TRY(dm_freivalds_add_c0(sink->check, NULL, old, row, s->col));
+  }
+  if (one->finished)
+    DM_TRY(dm_finish(out, some_rows(one->sums, first, count), p->reads_c ? &old : NULL, sink->alpha,
+                     sink->beta));
+  if (sink->check) DM_TRY(dm_freivalds_add_c(sink->check, NULL, out, row, s->col));
+  if (dm_checkpoint_is_on(sink->checkpoint))
+    atomic_fetch_add(&one->checksum, dm_checksum_view(out, row, s->col, p->n));
+  return DM_OK;
 }
 
-/* Finishes and checks what has landed, and gives it to the threads that write. */
+/* Gives what has landed to the threads. */
 static dm_status put(storing *s, strip *one) {
   const dm_problem *p = &s->task->plan->problem;
-  dm_sink *sink = s->sink;
-  const int64_t row = s->row + one->at;
-  dm_view out = one->view, old;
-  if (one->finished) {
-    out = dm_view_row_major(one->finished, p->c, out.rows, out.cols);
-    if (p->reads_c) DM_TRY(read_old(s, row, out.rows, &old));
-    DM_TRY(dm_finish(out, one->view, p->reads_c ? &old : NULL, sink->alpha, sink->beta));
-  }
-  if (sink->check) {
-    double start = dm_now();
-    DM_TRY(dm_freivalds_add_c(sink->check, NULL, out, row, s->col));
-    s->task->phases.verify += dm_now() - start;
-  }
-  dm_checkpoint_add(sink->checkpoint, out, s->tile, row, s->col);
+  const int64_t row = s->row + one->at, rows = one->sums.rows, cols = one->sums.cols;
   one->stage = DM_STRIP_IS_WRITTEN;
-  return dm_write_behind_post(sink->behind, row, s->col, out, &one->writing);
+  one->out = one->finished ? dm_view_row_major(one->finished, p->c, rows, cols) : one->sums;
+  atomic_store(&one->checksum, 0);
+  if (p->reads_c) {
+    one->old = dm_view_row_major(one->before, dm_dtype_widest(p->work), rows, cols);
+    DM_TRY(dm_reader_read(s->sink->old, row, s->col, &one->old, 1, false));
+  }
+  const dm_prepare prepare = {.rows = finish_rows, .context = one};
+  return dm_write_behind_post(s->sink->behind, row, s->col, one->out, prepare, &one->writing);
 }
 
-static dm_status move_on(storing *s, int i) {
-  strip *one = &s->strips[i];
+static dm_status move_on(storing *s, strip *one) {
   bool done = true;
   switch (one->stage) {
   case DM_STRIP_FREE:
     return s->next < s->sums.rows ? fetch(s, one) : DM_OK;
   case DM_STRIP_LANDS:
-    if (i != s->turn) return DM_OK;
     if (one->arrived) DM_TRY(dm_backend_test(s->task->backend, one->arrived, &done));
-    if (!done) return DM_OK;
-    s->turn = !s->turn;
-    return put(s, one);
+    return done ? put(s, one) : DM_OK;
   case DM_STRIP_IS_WRITTEN:
     DM_TRY(dm_writing_test(one->writing, &done));
     if (!done) return DM_OK;
-    s->sink->written += one->view.rows * one->view.cols * dm_dtype_size(s->task->plan->problem.c);
+    dm_checkpoint_add(s->sink->checkpoint, s->tile, atomic_load(&one->checksum));
+    s->sink->written += one->out.rows * one->out.cols * dm_dtype_size(one->out.dtype);
     one->stage = DM_STRIP_FREE;
     return DM_OK;
   }
   return DM_OK;
+}
+
+static bool is_done(const storing *s) {
+  bool done = s->next == s->sums.rows;
+  for (int i = 0; i < STRIPS; i++) done &= s->strips[i].stage == DM_STRIP_FREE;
+  return done;
 }
 
 dm_status dm_store_rows(dm_task *task, dm_sink *sink, dm_range rows, bool *done) {
@@ -172,10 +190,9 @@ dm_status dm_store_rows(dm_task *task, dm_sink *sink, dm_range rows, bool *done)
   if (!sink->storing || !sink->storing->goes_on) return begin(task, sink, rows);
   storing *s = sink->storing;
   const int64_t before = dm_write_behind_moved(sink->behind);
-  for (int i = 0; i < 2; i++) DM_TRY(move_on(s, i));
+  for (int i = 0; i < STRIPS; i++) DM_TRY(move_on(s, &s->strips[i]));
   if (dm_write_behind_moved(sink->behind) != before) dm_watch_moved(task->run->watch);
-  *done = s->next == s->sums.rows && s->strips[0].stage == DM_STRIP_FREE &&
-          s->strips[1].stage == DM_STRIP_FREE;
+  *done = is_done(s);
   s->goes_on = !*done;
   return DM_OK;
 }

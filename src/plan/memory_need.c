@@ -10,7 +10,8 @@ enum {
                                     that are kept or unpacked (io/read_ahead.h DM_READ_MEMORY) */
   LOADS = 8,                     /* strips on the way to a device, each of ... */
   LOAD_BYTES = 8 << 20,          /* (job/stage_in.c STRIP), or a row of the file and a run */
-  STORE_BYTES = 16 << 20,        /* one of two strips of C (job/store.c STRIP) */
+  STORES = 4,                    /* strips of C on their way to the file, */
+  STORE_BYTES = 8 << 20,         /* each of these sums (job/store.c STRIP) */
   CONVERT_BYTES = 36 << 20,      /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
   LIBRARY_BYTES = 64 << 20,      /* at least the workspace of cuBLAS (backend/cuda.c WORKSPACE) */
   SAMPLE_BYTES = 1 << 20,        /* of B, to weigh it (job/passing.c STRIP) */
@@ -173,10 +174,10 @@ static int64_t reader_bytes(int64_t elements, dm_dtype file, dm_dtype work) {
 static int64_t store_bytes(const dm_plan *plan, const extent *e) {
   const dm_problem *p = &plan->problem;
   int64_t rows = dm_min(e->c_rows, dm_max(1, STORE_BYTES / times(e->cols, e->sum)));
-  int64_t each = plan->gpu ? 2 * e->sum : 0;
-  if (p->c != p->accumulator || p->reads_c) each += 2 * dm_dtype_size(p->c);
+  int64_t each = plan->gpu ? e->sum : 0;
+  if (p->c != p->accumulator || p->reads_c) each += dm_dtype_size(p->c);
   if (p->reads_c) each += dm_dtype_is_complex(p->work) ? 16 : 8;
-  return matrix(rows, e->cols, each);
+  return times(STORES, matrix(rows, e->cols, each));
 }
 
 /* Of the files: pieces may be transposed in them. */
@@ -222,7 +223,7 @@ static void count_converted(const dm_plan *plan, const extent *e, dm_memory_need
 static int64_t vector_bytes(const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
   if (!p->verify) return 0;
-  int64_t elements = plus(times(2, plus(p->n, p->k)), times(7, p->m));
+  int64_t elements = plus(times(2, plus(p->n, p->k)), times(8, p->m));
   return times(elements, dm_dtype_is_complex(p->work) ? 16 : 8);
 }
 

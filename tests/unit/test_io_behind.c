@@ -1,12 +1,15 @@
 /* Writing by threads: what is done is in the file; an error comes through. */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 
 #include "io/write_behind.h"
 #include "io_files.h"
 
 enum { ROWS = 1500, COLS = 1300, LEFT = 700 };
+
+static const dm_prepare none;
 
 static void test_writing(void **state) {
   for (int threads = 0; threads < 4; threads++) {
@@ -21,10 +24,10 @@ static void test_writing(void **state) {
     expect_ok(dm_write_behind_open(output, threads, &behind));
     double *data = elements(DM_F64, ROWS, COLS), *got = malloc(ROWS * COLS * sizeof *got);
     dm_view whole = dm_view_row_major(data, DM_F64, ROWS, COLS);
-    expect_ok(
-        dm_write_behind_post(behind, 0, 0, dm_view_sub(whole, 0, 0, ROWS, LEFT), &writing[0]));
+    expect_ok(dm_write_behind_post(behind, 0, 0, dm_view_sub(whole, 0, 0, ROWS, LEFT), none,
+                                   &writing[0]));
     expect_ok(dm_write_behind_post(behind, 0, LEFT, dm_view_sub(whole, 0, LEFT, ROWS, COLS - LEFT),
-                                   &writing[1]));
+                                   none, &writing[1]));
     expect_ok(dm_writing_wait(writing[1], NULL));
     expect_ok(dm_writing_wait(writing[0], NULL));
     assert_int_equal(dm_write_behind_moved(behind), ROWS * COLS * sizeof *data);
@@ -38,6 +41,58 @@ static void test_writing(void **state) {
     dm_output_discard(&file);
     free(got);
     free(data);
+  }
+}
+
+/* Doubles rows, and tells which it has seen. */
+typedef struct doubling {
+  double *data;
+  atomic_int seen[ROWS];
+} doubling;
+
+static dm_status twice(void *context, int64_t first, int64_t count) {
+  doubling *d = context;
+  if (first + count > ROWS) return dm_fail(DM_E_BUG, "rows beyond the view");
+  for (int64_t i = first; i < first + count; i++) atomic_fetch_add(&d->seen[i], 1);
+  for (int64_t i = first * COLS; i < (first + count) * COLS; i++) d->data[i] *= 2;
+  return DM_OK;
+}
+
+static dm_status refuse(void *context, int64_t first, int64_t count) {
+  (void)context, (void)count;
+  return first == 0 ? dm_fail(DM_E_INPUT, "the first row is refused") : DM_OK;
+}
+
+/* Threads prepare each row once, before it is written; what they refuse the owner hears. */
+static void test_preparing(void **state) {
+  for (int threads = 0; threads < 4; threads++) {
+    dm_location location = at(*state, "prepared.h5:/c");
+    dm_output_file file;
+    dm_output *output;
+    dm_write_behind *behind;
+    dm_writing *writing;
+    unlink(location.file);
+    expect_ok(dm_output_create(&location, DM_F64, ROWS, COLS, false, &file));
+    expect_ok(dm_output_open(&file, &output));
+    expect_ok(dm_write_behind_open(output, threads, &behind));
+    doubling d = {.data = elements(DM_F64, ROWS, COLS)};
+    double *got = malloc(ROWS * COLS * sizeof *got);
+    const dm_view view = dm_view_row_major(d.data, DM_F64, ROWS, COLS);
+    expect_ok(dm_write_behind_post(behind, 0, 0, view, (dm_prepare){twice, &d}, &writing));
+    expect_ok(dm_writing_wait(writing, NULL));
+    for (int i = 0; i < ROWS; i++) assert_int_equal(d.seen[i], 1);
+    int fd = open(file.part, O_RDONLY);
+    assert_true(pread(fd, got, ROWS * COLS * sizeof *got, file.offset) ==
+                (ssize_t)(ROWS * COLS * sizeof *got));
+    close(fd);
+    assert_memory_equal(got, d.data, ROWS * COLS * sizeof *got); /* not as they were before */
+    expect_ok(dm_write_behind_post(behind, 0, 0, view, (dm_prepare){refuse, NULL}, &writing));
+    expect_error(dm_writing_wait(writing, NULL), DM_E_INPUT, "the first row is refused");
+    dm_write_behind_close(behind);
+    expect_ok(dm_output_close(output));
+    dm_output_discard(&file);
+    free(got);
+    free(d.data);
   }
 }
 
@@ -59,8 +114,8 @@ static void test_no_space(void **state) {
     low = before;
     low.rlim_cur = 4 << 20;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
-    expect_ok(
-        dm_write_behind_post(behind, 0, 0, dm_view_row_major(data, DM_F64, ROWS, COLS), &writing));
+    expect_ok(dm_write_behind_post(behind, 0, 0, dm_view_row_major(data, DM_F64, ROWS, COLS), none,
+                                   &writing));
     dm_status status = dm_writing_wait(writing, NULL);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     expect_error(status, DM_E_IO, "full.h5.part: writing at byte ");
@@ -76,6 +131,7 @@ int main(void) {
   new_folder(folder);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(test_writing, folder),
+      cmocka_unit_test_prestate(test_preparing, folder),
       cmocka_unit_test_prestate(test_no_space, folder),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

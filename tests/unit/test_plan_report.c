@@ -41,7 +41,7 @@ static const char golden[] =
     "  panels of B                       -       2.00 GiB\n"
     "  block of C                        -       2.00 GiB\n"
     "  staging                     224 MiB              -\n"
-    "  verification               5.50 MiB       5.50 MiB\n"
+    "  verification               6.00 MiB       6.00 MiB\n"
     "  program, libraries          384 MiB       64.0 MiB\n"
     "  together                    614 MiB       8.07 GiB\n"
     "  there is                    256 GiB        139 GiB\n"
