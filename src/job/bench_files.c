@@ -150,11 +150,13 @@ static void keep(dm_files_bench *b, int64_t turn, const dm_outcome *with, const 
   }
 }
 
-/* After a round of warming up: what was by a quarter slower than the best will not become it. */
+/* After a round of warming up: all but the fastest two are not tried again. */
 static void leave_out_slow(dm_files_bench *b, int which, const double *seconds) {
-  double least = INFINITY;
-  for (int w = 0; w < b->widths; w++) least = fmin(least, seconds[w]);
-  for (int w = 0; w < b->widths; w++) b->slow[which][w] |= seconds[w] > 1.25 * least;
+  for (int w = 0; w < b->widths; w++) {
+    int faster = 0;
+    for (int v = 0; v < b->widths; v++) faster += seconds[v] < seconds[w];
+    b->slow[which][w] |= faster >= 2;
+  }
 }
 
 /* Everything once; the two ways change places from turn to turn. */

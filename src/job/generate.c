@@ -6,30 +6,69 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/fill.h"
-#include "io/output.h"
+#include "io/write_behind.h"
 #include "job/facts.h"
 #include "job/put_in_place.h"
 #include "plan/plan.h"
 
-enum { STRIP = 32 << 20 }; /* bytes filled at a time */
+enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each: one is begun while the other is ended */
 
-/* This rank's rows, strip by strip. */
+typedef struct strip {
+  const dm_generator *generator;
+  int64_t row;
+  dm_view view;
+  void *memory;
+  dm_writing *writing;
+} strip;
+
+/* Of a strip, by the thread that writes them. */
+static dm_status fill_rows(void *context, int64_t first, int64_t count) {
+  const strip *one = context;
+  dm_fill(dm_view_sub(one->view, first, 0, count, one->view.cols), one->generator, one->row + first,
+          0);
+  return DM_OK;
+}
+
+static dm_status wait_for(dm_run *run, strip *one) {
+  if (!one->writing) return DM_OK;
+  DM_TRY(dm_writing_wait(one->writing, &run->pulse));
+  one->writing = NULL;
+  return DM_OK;
+}
+
+/* This rank's rows, HEIGHT at a time. */
+static dm_status pass_rows(dm_run *run, const dm_generate *g, int64_t height, strip strips[STRIPS],
+                           dm_write_behind *behind) {
+  const dm_range rows = dm_split(g->rows, run->ranks, run->rank, 1);
+  int turn = 0;
+  for (int64_t row = rows.begin; row < rows.end; row += height, turn = (turn + 1) % STRIPS) {
+    strip *one = &strips[turn];
+    DM_TRY(wait_for(run, one));
+    one->row = row;
+    one->view = dm_view_row_major(one->memory, g->dtype, dm_min(height, rows.end - row), g->cols);
+    const dm_prepare prepare = {fill_rows, one};
+    DM_TRY(dm_write_behind_post(behind, row, 0, one->view, prepare, &one->writing));
+  }
+  for (int i = 0; i < STRIPS; i++) DM_TRY(wait_for(run, &strips[i]));
+  return DM_OK;
+}
+
 static dm_status write_rows(dm_run *run, const dm_generate *g, dm_output *output) {
-  dm_range rows = dm_split(g->rows, run->ranks, run->rank, 1);
+  strip strips[STRIPS] = {{.generator = &g->generator}, {.generator = &g->generator}};
+  const int64_t most = dm_range_size(dm_split(g->rows, run->ranks, run->rank, 1));
+  dm_write_behind *behind = NULL;
   int64_t row_bytes, strip_bytes;
   DM_TRY(dm_bytes_of(g->cols, 1, dm_dtype_size(g->dtype), &row_bytes));
-  int64_t height = dm_max(1, STRIP / row_bytes);
-  DM_TRY(dm_bytes_of(dm_min(height, dm_max(1, dm_range_size(rows))), 1, row_bytes, &strip_bytes));
-  void *strip;
-  DM_TRY(dm_buffer_alloc(strip_bytes, &strip));
+  const int64_t height = dm_max(1, STRIP / row_bytes);
+  DM_TRY(dm_bytes_of(dm_min(height, dm_max(1, most)), 1, row_bytes, &strip_bytes));
   dm_status status = DM_OK;
-  for (int64_t row = rows.begin; row < rows.end && !status; row += height) {
-    dm_view view = dm_view_row_major(strip, g->dtype, dm_min(height, rows.end - row), g->cols);
-    dm_fill(view, &g->generator, row, 0);
-    status = dm_output_write(output, row, 0, view);
-    if (!status) status = dm_run_beat(run);
-  }
-  free(strip);
+  for (int i = 0; i < STRIPS && !status; i++)
+    status = dm_buffer_alloc(strip_bytes, &strips[i].memory);
+  if (!status)
+    status = dm_write_behind_open(output, dm_run_io_threads(run, g->io_threads), &behind);
+  if (!status) status = pass_rows(run, g, height, strips, behind);
+  dm_write_behind_close(behind);
+  for (int i = 0; i < STRIPS; i++) free(strips[i].memory);
   return status;
 }
 

@@ -6,8 +6,8 @@
 #include "core/checked.h"
 #include "plan/runs.h"
 
-/* Many small buffers: the first panel is soon there, and several threads read. */
-enum { STRIPS = 8, STRIP = 8 << 20 };
+/* Many small buffers: the first panel is soon there, and many threads read. */
+enum { STRIPS = 16, STRIP = 4 << 20 };
 
 typedef struct strip {
   enum { FREE, IS_READ, IS_COPIED } stage;
