@@ -11,7 +11,7 @@
 
 /* Bytes at a time: straight into place; staged in what stays in a cache; whole chunks where HDF5
  * reads. */
-enum { PLAIN_PIECE = 1 << 23, STAGED_PIECE = 1 << 21, HDF5_PIECE = 1 << 26, ROUNDED = 256 };
+enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = 1 << 26, ROUNDED = 256 };
 
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
   void *memory;

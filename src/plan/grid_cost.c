@@ -214,8 +214,9 @@ static double total_seconds(const dm_plan *plan, const dm_forecast *f, double he
   const bool first = tiles > 1 && resides; /* tiles of what resides begin when all of it is there */
   const double last = plan->blocks > 1 ? f->write / tiles : f->write; /* C with nothing beside it */
   if (!plan->overlap || first) return f->read + fmax(loop, f->write - last) + f->reduce + last;
+  const double tail = f->read > 0 ? loop / (panels * tiles) : 0; /* products of what comes last */
   if (plan->strips == 0)
-    return head + fmax(loop, f->read - head + f->write - last) + f->reduce + last;
+    return head + fmax(loop, f->read - head + tail + f->write - last) + f->reduce + last;
   const double end = loop * (double)plan->stretch / panels;
   const double sums = plan->gpu ? f->reduce : 0; /* the cores of a CPU rank do one or the other */
   return head + fmax(loop - end, f->read - head) + end / strips +
