@@ -11,35 +11,54 @@ enum { ROWS = 1500, COLS = 1300, LEFT = 700 };
 
 static const dm_prepare none;
 
+/* A new file with ROWS x COLS elements, and threads that write it. */
+typedef struct place {
+  dm_output_file file;
+  dm_output *output;
+  dm_write_behind *behind;
+} place;
+
+static place begin(const char *folder, int threads) {
+  place p;
+  dm_location location = at(folder, "behind.h5:/c");
+  unlink(location.file);
+  expect_ok(dm_output_create(&location, DM_F64, ROWS, COLS, false, &p.file));
+  expect_ok(dm_output_open(&p.file, &p.output));
+  expect_ok(dm_write_behind_open(p.output, threads, &p.behind));
+  return p;
+}
+
+static void end(place *p) {
+  dm_write_behind_close(p->behind);
+  expect_ok(dm_output_close(p->output));
+  dm_output_discard(&p->file);
+}
+
+static void expect_in_file(const place *p, const double *data) {
+  const size_t size = ROWS * COLS * sizeof *data;
+  double *got = malloc(size);
+  int fd = open(p->file.part, O_RDONLY);
+  assert_true(pread(fd, got, size, p->file.offset) == (ssize_t)size);
+  close(fd);
+  assert_memory_equal(got, data, size);
+  free(got);
+}
+
 static void test_writing(void **state) {
   for (int threads = 0; threads < 4; threads++) {
-    dm_location location = at(*state, "behind.h5:/c");
-    dm_output_file file;
-    dm_output *output;
-    dm_write_behind *behind;
     dm_writing *writing[2];
-    unlink(location.file);
-    expect_ok(dm_output_create(&location, DM_F64, ROWS, COLS, false, &file));
-    expect_ok(dm_output_open(&file, &output));
-    expect_ok(dm_write_behind_open(output, threads, &behind));
-    double *data = elements(DM_F64, ROWS, COLS), *got = malloc(ROWS * COLS * sizeof *got);
-    dm_view whole = dm_view_row_major(data, DM_F64, ROWS, COLS);
-    expect_ok(dm_write_behind_post(behind, 0, 0, dm_view_sub(whole, 0, 0, ROWS, LEFT), none,
-                                   &writing[0]));
-    expect_ok(dm_write_behind_post(behind, 0, LEFT, dm_view_sub(whole, 0, LEFT, ROWS, COLS - LEFT),
-                                   none, &writing[1]));
+    place p = begin(*state, threads);
+    double *data = elements(DM_F64, ROWS, COLS);
+    const dm_view whole = dm_view_row_major(data, DM_F64, ROWS, COLS);
+    const dm_view left = dm_view_sub(whole, 0, 0, ROWS, LEFT);
+    const dm_view right = dm_view_sub(whole, 0, LEFT, ROWS, COLS - LEFT);
+    expect_ok(dm_write_behind_post(p.behind, 0, 0, left, none, &writing[0]));
+    expect_ok(dm_write_behind_post(p.behind, 0, LEFT, right, none, &writing[1]));
     expect_ok(dm_writing_wait(writing[1], NULL));
     expect_ok(dm_writing_wait(writing[0], NULL));
-    assert_int_equal(dm_write_behind_moved(behind), ROWS * COLS * sizeof *data);
-    dm_write_behind_close(behind);
-    expect_ok(dm_output_close(output));
-    int fd = open(file.part, O_RDONLY);
-    assert_true(pread(fd, got, ROWS * COLS * sizeof *got, file.offset) ==
-                (ssize_t)(ROWS * COLS * sizeof *got));
-    close(fd);
-    assert_memory_equal(got, data, ROWS * COLS * sizeof *got);
-    dm_output_discard(&file);
-    free(got);
+    assert_int_equal(dm_write_behind_moved(p.behind), ROWS * COLS * sizeof *data);
+    expect_in_file(&p, data);
+    end(&p);
     free(data);
   }
 }
@@ -66,32 +85,17 @@ static dm_status refuse(void *context, int64_t first, int64_t count) {
 /* Threads prepare each row once, before it is written; what they refuse the owner hears. */
 static void test_preparing(void **state) {
   for (int threads = 0; threads < 4; threads++) {
-    dm_location location = at(*state, "prepared.h5:/c");
-    dm_output_file file;
-    dm_output *output;
-    dm_write_behind *behind;
     dm_writing *writing;
-    unlink(location.file);
-    expect_ok(dm_output_create(&location, DM_F64, ROWS, COLS, false, &file));
-    expect_ok(dm_output_open(&file, &output));
-    expect_ok(dm_write_behind_open(output, threads, &behind));
+    place p = begin(*state, threads);
     doubling d = {.data = elements(DM_F64, ROWS, COLS)};
-    double *got = malloc(ROWS * COLS * sizeof *got);
     const dm_view view = dm_view_row_major(d.data, DM_F64, ROWS, COLS);
-    expect_ok(dm_write_behind_post(behind, 0, 0, view, (dm_prepare){twice, &d}, &writing));
+    expect_ok(dm_write_behind_post(p.behind, 0, 0, view, (dm_prepare){twice, &d}, &writing));
     expect_ok(dm_writing_wait(writing, NULL));
     for (int i = 0; i < ROWS; i++) assert_int_equal(d.seen[i], 1);
-    int fd = open(file.part, O_RDONLY);
-    assert_true(pread(fd, got, ROWS * COLS * sizeof *got, file.offset) ==
-                (ssize_t)(ROWS * COLS * sizeof *got));
-    close(fd);
-    assert_memory_equal(got, d.data, ROWS * COLS * sizeof *got); /* not as they were before */
-    expect_ok(dm_write_behind_post(behind, 0, 0, view, (dm_prepare){refuse, NULL}, &writing));
+    expect_in_file(&p, d.data); /* not as they were before */
+    expect_ok(dm_write_behind_post(p.behind, 0, 0, view, (dm_prepare){refuse, NULL}, &writing));
     expect_error(dm_writing_wait(writing, NULL), DM_E_INPUT, "the first row is refused");
-    dm_write_behind_close(behind);
-    expect_ok(dm_output_close(output));
-    dm_output_discard(&file);
-    free(got);
+    end(&p);
     free(d.data);
   }
 }
@@ -102,26 +106,18 @@ static void test_no_space(void **state) {
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
   signal(SIGXFSZ, SIG_IGN);
   for (int threads = 0; threads < 3; threads++) {
-    dm_location location = at(*state, "full.h5:/c");
-    dm_output_file file;
-    dm_output *output;
-    dm_write_behind *behind;
     dm_writing *writing;
-    expect_ok(dm_output_create(&location, DM_F64, ROWS, COLS, false, &file));
-    expect_ok(dm_output_open(&file, &output));
-    expect_ok(dm_write_behind_open(output, threads, &behind));
+    place p = begin(*state, threads);
     double *data = elements(DM_F64, ROWS, COLS);
+    const dm_view view = dm_view_row_major(data, DM_F64, ROWS, COLS);
     low = before;
     low.rlim_cur = 4 << 20;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
-    expect_ok(dm_write_behind_post(behind, 0, 0, dm_view_row_major(data, DM_F64, ROWS, COLS), none,
-                                   &writing));
+    expect_ok(dm_write_behind_post(p.behind, 0, 0, view, none, &writing));
     dm_status status = dm_writing_wait(writing, NULL);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    expect_error(status, DM_E_IO, "full.h5.part: writing at byte ");
-    dm_write_behind_close(behind);
-    expect_ok(dm_output_close(output));
-    dm_output_discard(&file);
+    expect_error(status, DM_E_IO, "behind.h5.part: writing at byte ");
+    end(&p);
     free(data);
   }
 }
