@@ -40,7 +40,7 @@ def main():
     quick = [(d, SHAPES[d], everywhere if d == "f64" else [(1, ""), (3, ""), (4, "1x4x1"), (7, "")])
              for d in ("f64", "f32", "bf16", "i8", "c128")]
     more = [(d, SHAPES[d], everywhere) for d in SHAPES] + [("f64", s, everywhere) for s in ODD]
-    cases = quick + (more if chosen.long else [])
+    cases = more if chosen.long else quick
     failures = each(lambda c: in_folder(same_bits, chosen.damier, *c), cases)
     finish(failures, len(cases))
 
