@@ -8,8 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-backend=cpu directory=build memory_directory=/dev/shm size='' count='' repetitions=7
-output=docs/results/files.jsonl
+backend=cpu directory=build memory_directory=/dev/shm size='' count='' repetitions=7 output=''
 while [ $# -gt 0 ]; do
   case $1 in
   --backend) backend=$2 ;;
@@ -28,12 +27,12 @@ case $backend in
 cpu)
   [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=OFF
   words=(--threads 1) short=512
-  : "${size:=6144}" "${count:=2}"
+  : "${size:=6144}" "${count:=2}" "${output:=docs/results/files.jsonl}"
   ;;
 cuda)
   [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=ON
   words=(--backend cuda --require-gpu-per-rank) short=8192
-  : "${size:=16384}" "${count:=$(gpus)}"
+  : "${size:=16384}" "${count:=$(gpus)}" "${output:=docs/results/files_gpu.jsonl}"
   [ "$count" -gt 0 ] || die "there is no GPU here"
   ;;
 *) die "--backend is cpu or cuda, not $backend" ;;
