@@ -30,10 +30,10 @@ cpu)
   : "${size:=6144}" "${count:=2}" "${output:=docs/results/files.jsonl}"
   ;;
 cuda)
-  [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=ON
   words=(--backend cuda --require-gpu-per-rank) short=8192
   : "${size:=16384}" "${count:=$(gpus)}" "${output:=docs/results/files_gpu.jsonl}"
   [ "$count" -gt 0 ] || die "there is no GPU here"
+  [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=ON
   ;;
 *) die "--backend is cpu or cuda, not $backend" ;;
 esac
