@@ -145,10 +145,10 @@ const dm_option dm_cli_options[] = {
     /* bench, verify */
     {"from", 0, NULL, BENCH_M, DM_GROUP_MEASURE, "auto", NULL,
      "where the operands lie; auto: on the GPUs, as far as they fit; file: the whole way from files"
-     " to a file, beside its bound",
+     " to a file, beside its bound. What a GPU cannot hold lies in host memory, where C returns to",
      dm_cli_set_choice, AT(from), .choices = places_and_files},
     {"from", 0, NULL, BENCH_S, DM_GROUP_MEASURE, "auto", NULL,
-     "where the operands lie; auto: on the GPUs, as far as they fit",
+     "where the operands lie; auto: on the GPUs, as far as they fit, the rest in host memory",
      dm_cli_set_choice, AT(from), .choices = places},
     {"repetitions", 0, "N", BENCH_P, DM_GROUP_MEASURE, NULL,
      "10 or more, see --precision and --time; with files 5",

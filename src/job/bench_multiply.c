@@ -10,6 +10,7 @@
 #include "job/bench_multiply_impl.h"
 #include "job/last_strips.h"
 #include "job/statistics.h"
+#include "plan/tiles.h"
 
 /* Without a stated number of repetitions: at least so many for a narrow interval, and at most;
  * where time is up, fewer. */
@@ -46,41 +47,72 @@ static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem
 }
 
 /* This rank's part of C: of the block, or, where layers were summed, of the sum. */
+static dm_status verify_block(dm_bench *b) {
+  const dm_task *task = &b->task;
+  const bool summed = task->plan->pk > 1;
+  const dm_range rows =
+      summed ? dm_plan_c_share(task->plan, 0, task->place.i, task->place.l) : task->rows;
+  return dm_freivalds_add_c(b->check, task->backend, summed ? task->c_sum : task->c, rows.begin,
+                            task->cols.begin);
+}
+
+static dm_status verify_tiles(dm_bench *b) {
+  dm_task *task = &b->task;
+  for (int64_t t = 0; t < dm_plan_tiles(task->plan); t++) {
+    dm_view returned;
+    dm_range rows;
+    dm_task_turn_to(task, t);
+    DM_TRY(dm_bench_tiles_show(&b->tiles, &returned, &rows));
+    DM_TRY(dm_freivalds_add_c(b->check, task->backend, returned, rows.begin, task->cols.begin));
+  }
+  return DM_OK;
+}
+
 static dm_status verify(dm_bench *b, double *seconds) {
   double start = dm_now();
-  dm_task *task = &b->task;
   dm_verdict verdict;
   dm_freivalds_reset_c(b->check);
-  if (!task->place.idle) {
-    bool summed = task->plan->pk > 1;
-    dm_range rows =
-        summed ? dm_plan_c_share(task->plan, 0, task->place.i, task->place.l) : task->rows;
-    dm_view sums = summed ? task->c_sum : task->c;
-    DM_TRY(dm_freivalds_add_c(b->check, task->backend, sums, rows.begin, task->cols.begin));
-  }
+  if (!b->task.place.idle)
+    DM_TRY(dm_plan_returns(&b->setup.plan) ? verify_tiles(b) : verify_block(b));
   *seconds = dm_now() - start;
   DM_TRY(dm_freivalds_judge(b->check, b->run->world, &verdict));
   if (!verdict.pass || verdict.residual >= b->worst.residual) b->worst = verdict;
   return DM_OK;
 }
 
+/* Spoils what an earlier product has left, and says what this one moves beside its panels. */
+static dm_status prepare(dm_bench *b, unsigned *kinds, dm_task_calls *calls) {
+  *kinds = DM_PRODUCTS;
+  *calls = (dm_task_calls){0};
+  if (dm_plan_returns(&b->setup.plan)) {
+    *kinds = DM_ALL_STEPS & ~DM_LOADS;
+    *calls = (dm_task_calls){.context = &b->tiles, .store = dm_bench_tiles_store};
+    return dm_bench_tiles_spoil(&b->tiles);
+  }
+  if (!b->setup.plan.brought) return DM_OK;
+  *kinds = DM_LOADS | DM_PRODUCTS;
+  *calls = (dm_task_calls){
+      .context = &b->host, .load = dm_bench_host_load, .loaded = dm_bench_host_loaded};
+  return dm_bench_host_spoil(&b->host);
+}
+
 static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
   const bool brought = b->setup.plan.brought;
-  const dm_task_calls none = {0}, bring = {.context = &b->host,
-                                           .load = dm_bench_host_load,
-                                           .loaded = dm_bench_host_loaded};
-  if (brought) DM_TRY(dm_bench_host_spoil(&b->host));
+  const dm_task_calls none = {0};
+  dm_task_calls calls;
+  unsigned kinds;
+  DM_TRY(prepare(b, &kinds, &calls));
   DM_TRY(dm_comm_barrier(b->run->world));
   double start = dm_now();
   dm_trace_count_anew(&b->run->trace);
-  DM_TRY(brought ? dm_execute(&b->task, DM_LOADS | DM_PRODUCTS, &bring)
-                 : dm_execute(&b->task, DM_PRODUCTS, &none));
+  DM_TRY(dm_execute(&b->task, kinds, &calls));
   const bool strips = b->setup.plan.strips > 0; /* and sums behind products */
   if (strips) DM_TRY(dm_multiply_last_strips(&b->task, &none));
   double products = dm_now() - start;
   dm_phases_take(&b->run->trace, DM_PRODUCTS, products, b->spent.check + b->spent.verify,
                  &b->spent);
-  if (b->setup.plan.pk > 1 && !strips) DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
+  if (b->setup.plan.pk > 1 && !strips && !dm_plan_returns(&b->setup.plan))
+    DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
   if (brought) DM_TRY(dm_bench_host_return(&b->host));
   const double end = dm_now();
   *exposed = products - b->run->trace.busy[DM_ROW_COMPUTE];
@@ -105,7 +137,12 @@ static dm_status local_once(dm_bench *b, double *seconds) {
 }
 
 static dm_status check_library(const dm_bench *b) {
-  if (!b->wanted->against_library || b->setup.backend->ops->direct) return DM_OK;
+  if (!b->wanted->against_library) return DM_OK;
+  if (dm_plan_tiles(&b->setup.plan) > 1)
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "C is computed in tiles, and a library call is of all of it"),
+        "leave out --against-library, or allow more --memory device=...");
+  if (b->setup.backend->ops->direct) return DM_OK;
   return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",
                  b->setup.backend->ops->name);
 }
@@ -207,6 +244,8 @@ static dm_status measure(dm_bench *b, dm_record *record) {
   if (b->wanted->verify) DM_TRY(dm_check_operands(&b->task, b->check));
   if (b->setup.plan.brought)
     DM_TRY(dm_comm_agree(b->run->world, dm_bench_host_open(&b->task, &b->host)));
+  if (dm_plan_returns(&b->setup.plan))
+    DM_TRY(dm_comm_agree(b->run->world, dm_bench_tiles_open(&b->task, &b->tiles)));
   const dm_generator generators[2] = {generator_of(b, DM_A), generator_of(b, DM_B)};
   if (b->wanted->against_library)
     DM_TRY(dm_comm_agree(b->run->world, dm_bench_library_open(&b->task, generators, &b->call)));
@@ -226,6 +265,7 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
   if (status && !status->agreed) return status;
   dm_bench_library_close(&b.task, &b.call);
   dm_bench_host_close(&b.host);
+  dm_bench_tiles_close(&b.tiles);
   if (b.task_opened) dm_task_close(&b.task);
   dm_freivalds_free(b.check);
   free(b.seconds);

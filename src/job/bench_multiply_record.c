@@ -30,7 +30,7 @@ static void record_statistics(dm_record *record, const char *name, const char *l
 }
 
 static const char *place_of(const dm_plan *plan) {
-  if (plan->brought) return "pinned host memory, where C returns to";
+  if (plan->brought || dm_plan_returns(plan)) return "pinned host memory, where C returns to";
   if (plan->a != plan->b) return "device and host memory";
   return plan->a == DM_IN_DEVICE ? "device memory" : "host memory";
 }

@@ -230,7 +230,8 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
     least = fmin(least, pressure);
   }
   dm_plan cut = base;
-  if (question->in_tiles && base.problem.from_files && !wishes->from_device &&
+  if (question->in_tiles && (base.problem.from_files || dm_plan_returns(&base)) &&
+      !wishes->from_device &&
       (dm_plan_cut(question, &cut) || least == INFINITY ||
        dm_plan_pressure(&cut, question->machine) < least))
     *plan = cut;

@@ -197,6 +197,11 @@ static double write_seconds(const dm_problem *p, const dm_machine *machine) {
   return (double)p->m * (double)p->n * (double)dm_dtype_size(p->c) / machine->file_write;
 }
 
+static double return_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
+  if (!dm_plan_returns(plan)) return 0;
+  return (double)dm_plan_tiles(plan) * e->rows * e->cols * e->sum / plan->pk / machine->upload;
+}
+
 /* Copies of messages keep the cores of a CPU rank busy; what a network adapter carries is only read
  * and written once more. */
 static double stolen_seconds(const dm_plan *plan, const dm_machine *machine, traffic t,
@@ -231,7 +236,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   dm_forecast f = {.read = read_seconds(plan, machine)};
   double messages =
       e.panels * ((plan->window_b ? 0 : plan->pm - 1) + (plan->window_a ? 0 : plan->pn - 1));
-  f.write = write_seconds(&plan->problem, machine);
+  f.write = write_seconds(&plan->problem, machine) + return_seconds(plan, machine, &e);
   f.upload = upload_seconds(plan, machine, &e);
   f.fetch = transfer_seconds(t, plan, machine) + messages * machine->latency;
   f.gemm = gemm_seconds(plan, machine, &e);

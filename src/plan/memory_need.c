@@ -191,6 +191,8 @@ static int64_t staging_bytes(const dm_plan *plan, const extent *e) {
   if (plan->brought) /* where operands come from and C returns to */
     return plus(plus(matrix(e->a_rows, e->depth, e->work), matrix(e->b_rows, e->cols, e->work)),
                 matrix(e->c_rows, e->cols, e->sum));
+  if (dm_plan_returns(plan)) /* where C is in the end */
+    return times(dm_plan_tiles(plan), matrix(e->c_rows, e->cols, e->sum));
   if (!p->from_files) return 0;
   const bool a_passes = plan->a == DM_IN_FILE, b_passes = plan->b == DM_IN_FILE;
   int64_t readers =

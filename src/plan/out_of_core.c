@@ -137,7 +137,7 @@ bool dm_plan_cut(const dm_question *question, dm_plan *plan) {
   dm_plan trial = *plan;
   int64_t width[MOST_WIDTHS];
   trial.device_links = trial.in_place = trial.window_a = trial.window_b = false;
-  for (int files = 0; files < 4; files++) {
+  for (int files = 0; files < (plan->problem.from_files ? 4 : 1); files++) {
     trial.a = files & 1 ? DM_IN_FILE : DM_IN_HOST;
     trial.b = files & 2 ? DM_IN_FILE : DM_IN_HOST;
     int count = widths(question, plan, width);

@@ -5,9 +5,9 @@
 
 #include "plan/complete.h"
 
-/* PLAN has a grid and its matrices are files; chooses tiles, residences (host or file), what is
- * held, and the panel width, for the least predicted time that memory allows.  False where nothing
- * fits: PLAN is then the one that needs least. */
+/* PLAN has a grid; chooses tiles, residences (host or, of files, file), what is held, and the panel
+ * width, for the least predicted time that memory allows.  False where nothing fits: PLAN is then
+ * the one that needs least. */
 bool dm_plan_cut(const dm_question *question, dm_plan *plan);
 
 /* Cuts the C of a PLAN that fits into tiles of at most the seconds that the wishes allow a tile. */

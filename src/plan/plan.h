@@ -143,6 +143,11 @@ bool dm_plan_fetches_b(const dm_plan *plan);
 bool dm_plan_uploads_a(const dm_plan *plan);
 bool dm_plan_uploads_b(const dm_plan *plan);
 
+/* Of a product without files: C returns from the GPUs to host memory, where A and B lie. */
+static inline bool dm_plan_returns(const dm_plan *plan) {
+  return plan->gpu && !plan->problem.from_files && plan->a == DM_IN_HOST && plan->b == DM_IN_HOST;
+}
+
 /* Whether A or B stays in its file. */
 static inline bool dm_plan_streams(const dm_plan *plan) {
   return plan->a == DM_IN_FILE || plan->b == DM_IN_FILE;

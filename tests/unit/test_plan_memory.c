@@ -4,6 +4,7 @@
 #include "plan_cases.h"
 
 #include "plan/memory_need.h"
+#include "plan/tiles.h"
 
 static const int64_t gib = INT64_C(1) << 30;
 
@@ -77,7 +78,8 @@ static void need_never_exceeds_what_there_is(void **state) {
   assert_true(fits > 300 && refused > 50);
 }
 
-/* Less device memory: first both shares there, then narrow panels from the host, then a refusal. */
+/* Less device memory: first both shares there, then narrow panels from the host, then C in tiles,
+ * which host memory has room for, then a refusal. */
 static void shares_leave_the_device_when_they_must(void **state) {
   (void)state;
   dm_plan plan;
@@ -87,8 +89,11 @@ static void shares_leave_the_device_when_they_must(void **state) {
   must(choose(problem, "gpu=h200 device-memory=8GiB", 1, &plan));
   assert_true((plan.a == DM_IN_HOST) != (plan.b == DM_IN_HOST) && plan.panels > 3);
   must(choose(problem, "gpu=h200 device-memory=4GiB", 1, &plan));
-  assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
-  must_fail(choose(problem, "gpu=h200 device-memory=3GiB", 1, &plan), DM_E_FIT,
+  assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST && dm_plan_tiles(&plan) == 1);
+  must(choose(problem, "gpu=h200 device-memory=1GiB", 1, &plan));
+  assert_true(dm_plan_returns(&plan) && dm_plan_tiles(&plan) > 3);
+  assert_true(plan.device_bytes <= 1 << 30 && plan.host_bytes >= INT64_C(3) * 8 * 20000 * 20000);
+  must_fail(choose(problem, "gpu=h200 device-memory=64MiB", 1, &plan), DM_E_FIT,
             "per rank on the device");
 }
 

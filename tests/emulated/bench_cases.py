@@ -1,0 +1,45 @@
+"""bench: matrices in host memory that the GPUs cannot hold, C tile after tile or in one piece; what
+returned to host memory is verified."""
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge"))
+from running import Failure, each, finish, in_folder, options, run # noqa: E402
+
+TILES = [(1, "--size 1100 --memory device=70MiB"),
+         (2, "--m 1300 --n 900 --k 300 --memory device=68MiB"),
+         (3, "--m 1300 --n 1100 --k 500 --type c64 --memory device=68MiB --grid 3x1x1"),
+         (4, "--m 1500 --n 1700 --k 700 --type bf16 --memory device=66MiB"),
+         (2, "--m 1500 --n 900 --k 1700 --memory device=69MiB --grid 1x1x2"),
+         (1, "--m 1501 --n 1703 --k 701 --type i8 --memory device=67MiB --no-overlap")]
+WHOLE = [(1, "--m 300 --n 200 --k 20000 --memory device=72MiB --panel 256"),
+         (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport host --grid 1x2x1")]
+
+
+def words_of(words):
+    return ["bench", "multiply", "--backend", "cuda", "--repetitions", "2", "-q", *words.split()]
+
+
+def try_case(folder, damier, ranks, words, tiles):
+    out = folder / "record.json"
+    run(damier, ranks, *words_of(words), "--json", out)
+    record = json.loads(out.read_text())
+    if (record["plan"]["tiles"] > 1) != tiles:
+        raise Failure(f"tiles: {record['plan']}")
+    if record["verification"]["residual"] > 1 or "C returns" not in record["bench"]["from"]:
+        raise Failure(f"{record['verification']}, {record['bench']}")
+
+
+def library_is_refused(_, damier, words):
+    run(damier, 1, *words_of(words), "--against-library", expect=2)
+
+
+def main():
+    damier = options().damier
+    cases = [(try_case, damier, *case, case in TILES) for case in TILES + WHOLE]
+    cases.append((library_is_refused, damier, TILES[0][1]))
+    finish(each(lambda case: in_folder(*case), cases), len(cases))
+
+
+main()
