@@ -4,7 +4,7 @@
     scripts/bench_plan.py --damier build/release/damier [--output docs/results/plan.jsonl]
     scripts/bench_plan.py --ranks 1 2 4 --grids --links 1 2
 
-First `damier tune rates` for each number of ranks, in a cache of its own. Then products of four
+`damier tune rates` for each number of ranks, in a cache of its own, and then products of four
 shapes: planned freely, and with --grids N on N ranks also forced onto every grid that uses all of
 them, turn about. With --links the same on four nodes, a rank on each, over links of so many Gbit/s
 (tests/cluster; Linux, as root). Every record holds forecast and measured times, and the computer's
@@ -94,10 +94,10 @@ def measure_links(options, gigabits, records, environment):
     try:
         shared = subprocess.run([CLUSTER, "shared"], capture_output=True, text=True, check=True).stdout
         folder = pathlib.Path(tempfile.mkdtemp(dir=shared.strip()))  # /tmp is each node's own
-        environment = environment | {"XDG_CACHE_HOME": str(folder)}
         mine = folder / "records.jsonl"
-        run(options, cluster_launcher(), 1, ["tune", "rates"], environment)
-        for shape in SHAPES_LINKS.values():
+        for number, shape in enumerate(SHAPES_LINKS.values()):
+            environment |= {"XDG_CACHE_HOME": str(folder / str(number))} # rates of this very minute
+            run(options, cluster_launcher(), 1, ["tune", "rates"], environment)
             bench(options, cluster_launcher(), 1, product(shape), mine, environment,
                   {"link_bits": gigabits * 1e9, "realtime": False})
         with open(records, "a", encoding="utf-8") as file:

@@ -145,7 +145,7 @@ const dm_option dm_cli_options[] = {
     /* bench, verify */
     {"from", 0, NULL, BENCH_M, DM_GROUP_MEASURE, "auto", NULL,
      "where the operands lie; auto: on the GPUs, as far as they fit; file: the whole way from files"
-     " to a file, beside its bound. What a GPU cannot hold lies in host memory, where C returns to",
+     " to a file, beside its bound; what a GPU cannot hold lies in host memory, where C returns to",
      dm_cli_set_choice, AT(from), .choices = places_and_files},
     {"from", 0, NULL, BENCH_S, DM_GROUP_MEASURE, "auto", NULL,
      "where the operands lie; auto: on the GPUs, as far as they fit, the rest in host memory",

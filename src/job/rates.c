@@ -10,27 +10,28 @@
 #include "core/version.h"
 #include "job/cache_file.h"
 
-enum { SCALARS = 10, FILES = 3, NUMBERS = DM_DTYPE_COUNT + SCALARS }; /* those of files last */
+enum { SCALARS = 11, FILES = 3, NUMBERS = DM_DTYPE_COUNT + SCALARS }; /* those of files last */
 
 static const double noise = 0.1, largest = 1e20;
 
 static const char *const scalars[SCALARS] = {
-    "tf32_flops",        "link_Bps",        "staged_Bps",    "network_Bps",   "upload_Bps",
-    "device_memory_Bps", "host_memory_Bps", "file_read_Bps", "file_cold_Bps", "file_write_Bps"};
+    "tf32_flops",          "link_Bps",      "staged_Bps",        "network_Bps",
+    "beside_products_Bps", "upload_Bps",    "device_memory_Bps", "host_memory_Bps",
+    "file_read_Bps",       "file_cold_Bps", "file_write_Bps"};
 
 /* All numbers in one order. */
 static void numbers_of(const dm_rates *r, double numbers[NUMBERS]) {
   const double rest[SCALARS] = {r->flops_tf32, r->link,      r->staged,    r->network,
-                                r->upload,     r->memory,    r->host_copy, r->file_read,
-                                r->file_cold,  r->file_write};
+                                r->beside,     r->upload,    r->memory,    r->host_copy,
+                                r->file_read,  r->file_cold, r->file_write};
   memcpy(numbers, r->flops, sizeof r->flops);
   memcpy(numbers + DM_DTYPE_COUNT, rest, sizeof rest);
 }
 
 static void set_numbers(dm_rates *r, const double numbers[NUMBERS]) {
   double *const rest[SCALARS] = {&r->flops_tf32, &r->link,      &r->staged,    &r->network,
-                                 &r->upload,     &r->memory,    &r->host_copy, &r->file_read,
-                                 &r->file_cold,  &r->file_write};
+                                 &r->beside,     &r->upload,    &r->memory,    &r->host_copy,
+                                 &r->file_read,  &r->file_cold, &r->file_write};
   memcpy(r->flops, numbers, sizeof r->flops);
   for (int i = 0; i < SCALARS; i++) *rest[i] = numbers[DM_DTYPE_COUNT + i];
 }
@@ -61,6 +62,7 @@ void dm_rates_apply(const dm_rates *r, const char *transport, dm_machine *machin
   replace(&machine->staged, r->staged);
   replace(&machine->link, same ? r->link : machine->device_links ? 0 : r->staged);
   replace(&machine->network, r->network);
+  replace(&machine->beside, r->beside);
   replace(&machine->upload, r->upload);
   replace(&machine->memory, r->memory);
   replace(&machine->host_copy, r->host_copy);

@@ -14,7 +14,7 @@
 #include "job/multiply.h"
 #include "plan/machine.h"
 
-#define DM_RATES_SCHEMA "damier-rates/2"
+#define DM_RATES_SCHEMA "damier-rates/3"
 
 /* What the rates are those of; ranks are counted on each node. */
 typedef struct dm_rates_facts {
@@ -26,7 +26,7 @@ typedef struct dm_rates_facts {
 /* As in dm_machine, of one rank while all are at work; 0: not measured. */
 typedef struct dm_rates {
   double flops[DM_DTYPE_COUNT], flops_tf32;
-  double link, staged, network, upload, memory, host_copy;
+  double link, staged, network, beside, upload, memory, host_copy;
   double file_read;   /* of all ranks together, from the page cache, */
   double file_cold;   /* not from there; 0 where a file system has no other place, */
   double file_write;  /* and until it is on the disk */
@@ -84,6 +84,11 @@ bool dm_rates_find(const dm_log *log, const dm_rates_facts *facts, dm_rates *rat
  * cannot be measured is 0.  (rates_measure.c) */
 dm_status dm_rates_measure(dm_run *run, const dm_engine *engine, dm_rates_facts *facts,
                            dm_rates *rates);
+
+/* Collective: *rate is bytes received from other nodes, at NETWORK bytes per second of each rank,
+ * over the time by which they prolong products of f64; 0 where that cannot be told, or there are no
+ * such messages or no products on the CPU.  (rates_beside.c) */
+dm_status dm_rates_measure_beside(dm_run *run, dm_backend *backend, double network, double *rate);
 
 /* Collective: reading and writing in FOLDER, as jobs do it, with all ranks at work, who together
  * take 128 MiB each there for a while.  (rates_files.c) */

@@ -198,6 +198,7 @@ static dm_status measure_ways(const dm_run *run, const dm_setup *setup, dm_rates
   rates->staged = by_host.inside;
   rates->link = by_chosen.inside;
   rates->network = by_host.between * run->local_ranks; /* all of a node at once */
+  DM_TRY(dm_rates_measure_beside((dm_run *)run, backend, by_host.between, &rates->beside));
   DM_TRY(measure_memory(run, backend, DM_HOST, &rates->host_copy));
   if (!backend->ops->device_memory) return DM_OK;
   DM_TRY(measure_memory(run, backend, DM_DEVICE, &rates->memory));

@@ -43,6 +43,7 @@ static void record_rates(const dm_rates *r, dm_record *record) {
   record_rate(record, "link_Bps", "links in a node", DM_SHOWN_RATE, r->link);
   record_rate(record, "staged_Bps", "  through host memory", DM_SHOWN_RATE, r->staged);
   record_rate(record, "network_Bps", "network, into a node", DM_SHOWN_RATE, r->network);
+  record_rate(record, "beside_products_Bps", "  by cores that multiply", DM_SHOWN_RATE, r->beside);
   record_rate(record, "upload_Bps", "host to device", DM_SHOWN_RATE, r->upload);
   record_rate(record, "device_memory_Bps", "device memory", DM_SHOWN_RATE, r->memory);
   record_rate(record, "host_memory_Bps", "host memory", DM_SHOWN_RATE, r->host_copy);

@@ -30,6 +30,7 @@ static void slow_down(dm_machine *machine, dm_resource resource) {
     break;
   case DM_RESOURCE_NETWORK:
     machine->network /= slower;
+    machine->beside /= slower;
     break;
   case DM_RESOURCE_UPLOAD:
     machine->upload /= slower;

@@ -27,6 +27,8 @@ typedef struct dm_machine {
   double link;       /* received by one rank from ranks of its node */
   double staged;     /* the same through host memory, where link is that of GPU memory */
   double network;    /* received by one node from other nodes */
+  double beside;     /* by a CPU rank from there, if its cores did nothing else for it; 0: as fast
+                        as they read and write memory */
   double latency;    /* seconds per message */
   double host_copy;  /* memory traffic of one rank's host: conversion, summation */
   double file_read;  /* whole job */

@@ -12,6 +12,7 @@ static dm_rates example(void) {
   dm_rates r = {.flops[DM_F64] = 61.23e9,
                 .flops_tf32 = 1.5e11,
                 .link = 2.34567e9,
+                .beside = 4.5e8,
                 .host_copy = 7e9,
                 .transport = "host",
                 .date = "2026-11-21T12:00:00Z",
@@ -63,6 +64,7 @@ static void measured_rates_replace_stated_ones(void **state) {
   const dm_machine stated = machine;
   dm_rates_apply(&r, "host", &machine);
   assert_true(machine.link == 2.35e9 && machine.flops[DM_F64] == 61.2e9);
+  assert_true(stated.beside == 0 && machine.beside == 4.5e8);
   assert_true(machine.network == stated.network && machine.flops[DM_F32] == stated.flops[DM_F32]);
   dm_rates_name(&r, name);
   assert_string_equal(machine.rates, name);

@@ -1,6 +1,9 @@
 /* Which resource is named as the one that bounds a phase. */
+#include <math.h>
+
 #include "plan_cases.h"
 
+#include "plan/grid_cost.h"
 #include "plan/limits.h"
 
 static dm_limits limits_of(const char *machine_text, int ranks, int64_t size, dm_wishes wishes) {
@@ -49,10 +52,29 @@ static void staged_panels_are_bound_by_links(void **state) {
   is(limits_of("gpu=h200 gpus=4 links=device", 4, 32768, wishes).fetch, DM_RESOURCE_LINK);
 }
 
+/* What messages cost cores that multiply prolongs the products, as far as it was measured. */
+static void messages_take_cores_from_products(void **state) {
+  (void)state;
+  const double rate = 2e8;
+  dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
+  dm_wishes wishes = {.pm = 2, .pn = 2, .pk = 1, .panel = 64};
+  dm_machine machine = machine_of("nodes=4 network=10");
+  dm_plan plan;
+  must(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+  machine.beside = 1e30;
+  const dm_forecast free = dm_plan_forecast(&plan, &machine);
+  machine.beside = rate;
+  const dm_forecast f = dm_plan_forecast(&plan, &machine);
+  const double bytes = 2 * 8.0 * 4096 * 4096, panels = (double)plan.panels;
+  assert_true(fabs((f.total - free.total) / (bytes / rate * (1 - 1 / panels)) - 1) < 1e-9);
+  assert_true(f.gemm == free.gemm && f.fetch == free.fetch);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_resource_can_be_the_limit),
       cmocka_unit_test(staged_panels_are_bound_by_links),
+      cmocka_unit_test(messages_take_cores_from_products),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
