@@ -3,10 +3,12 @@
 
     scripts/bench_plan.py --damier build/release/damier [--output docs/results/plan.jsonl]
     scripts/bench_plan.py --ranks 1 2 4 --grids --links 1 2
+    scripts/bench_plan.py --ranks --grids 2 --gpus 1 2 --output docs/results/plan_gpu.jsonl
 
 `damier tune rates` for each number of ranks, in a cache of its own, and then products of four
 shapes: planned freely, and with --grids N on N ranks also forced onto every grid that uses all of
-them, turn about. With --links the same on four nodes, a rank on each, over links of so many Gbit/s
+them, turn about. With --gpus the same with as many ranks, each with a GPU of its own
+that holds its part. With --links the same on four nodes, a rank on each, over links of so many Gbit/s
 (tests/cluster; Linux, as root). Every record holds forecast and measured times, and the computer's
 load average before; on one that others use, --realtime is for short measurements on one node. results.py makes the tables. Each command is run under the
 lock of --lock, if one is named.
@@ -24,6 +26,9 @@ SHAPES = {"square": (2048, 2048, 2048), "largeK": (768, 768, 16384), "largeM": (
           "flat": (4096, 4096, 512)}
 SHAPES_LINKS = {"square": (2048, 2048, 2048), "larger": (4096, 4096, 4096), "largeK": (768, 768, 16384),
                 "flat": (4096, 4096, 512)}
+SHAPES_GPU = {"square": (16384, 16384, 16384), "larger": (32768, 32768, 32768), "largeK": (6000, 6000, 120000),
+              "largeM": (120000, 6000, 6000), "flat": (30000, 30000, 5000)}
+TYPES_GPU = [["--type", "bf16"], ["--type", "f32", "--compute", "tf32"]] # of the square ones
 CORES = os.cpu_count()
 NODES = 4
 CLUSTER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "cluster" / "cluster"
@@ -85,6 +90,20 @@ def measure(options, records, environment):
                       records, environment, {})
 
 
+def measure_gpus(options, ranks, records, environment):
+    """Matrices in the memory of the GPUs."""
+    own = ["--backend", "cuda"]
+    start, words = launcher(ranks), [*own, "--require-gpu-per-rank", "--from", "device"]
+    run(options, start, CORES // ranks, ["tune", "rates", *own], environment)
+    for name, shape in SHAPES_GPU.items():
+        types = [[]] + (TYPES_GPU if name in ("square", "larger") else [])
+        for chosen in types:
+            bench(options, start, CORES // ranks, [*words, *product(shape), *chosen], records, environment, {})
+        for grid in grids(ranks) if ranks in options.grids and ranks > 1 and name != "larger" else []:
+            bench(options, start, CORES // ranks, [*words, *product(shape), "--grid", "x".join(map(str, grid))],
+                  records, environment, {})
+
+
 def measure_links(options, gigabits, records, environment):
     """Four nodes of this computer, a rank on each."""
     up = subprocess.run([CLUSTER, "up", "--nodes", str(NODES), "--rate", f"{round(1000 * gigabits)}mbit"],
@@ -112,6 +131,7 @@ def main():
     parser.add_argument("--ranks", type=int, nargs="*", default=[1, 2, 4, 6, 8])
     parser.add_argument("--grids", type=int, nargs="*", default=[6, 8])
     parser.add_argument("--links", type=float, nargs="*", default=[], metavar="GBIT")
+    parser.add_argument("--gpus", type=int, nargs="*", default=[], metavar="RANKS")
     parser.add_argument("--realtime", action="store_true",
                         help="ranks go before everything else on this computer (chrt; as root); not with --links")
     parser.add_argument("--repetitions", type=int, default=7)
@@ -125,6 +145,8 @@ def main():
             environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         records = pathlib.Path(scratch, "records.jsonl")
         measure(options, records, environment)
+        for gpus in options.gpus:
+            measure_gpus(options, gpus, records, environment)
         for gigabits in options.links:
             measure_links(options, gigabits, records, environment)
         options.output.write_text(records.read_text())
