@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "backend/cuda_internal.h"
+#include "backend/cuda_pinned.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/units.h"
@@ -11,6 +12,7 @@
 struct dm_cuda_block {
   void *memory;
   dm_space space;
+  size_t bytes;
   dm_cuda_block *next;
 };
 
@@ -44,12 +46,19 @@ static dm_status take(const dm_cuda *gpu, dm_space space, int64_t bytes, void **
   DM_TRY(dm_cuda_enter(gpu));
   const size_t size = (size_t)dm_max(bytes, 1);
   cudaError_t error = space == DM_DEVICE ? cudaMalloc(memory, size)
-                                         : cudaHostAlloc(memory, size, cudaHostAllocPortable);
+                      : dm_cuda_pins_by_threads(size)
+                          ? dm_cuda_pin(size, memory)
+                          : cudaHostAlloc(memory, size, cudaHostAllocPortable);
   return error == cudaSuccess ? DM_OK : refused(gpu, error, space, bytes);
 }
 
-static void give(dm_space space, void *memory) {
-  (void)(space == DM_DEVICE ? cudaFree(memory) : cudaFreeHost(memory));
+static void give(const dm_cuda_block *block) {
+  if (block->space == DM_DEVICE)
+    (void)cudaFree(block->memory);
+  else if (dm_cuda_pins_by_threads(block->bytes))
+    dm_cuda_unpin(block->memory, block->bytes);
+  else
+    (void)cudaFreeHost(block->memory);
 }
 
 dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
@@ -61,7 +70,8 @@ dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void
     free(block);
     return status;
   }
-  *block = (dm_cuda_block){.memory = *memory, .space = space, .next = gpu->blocks};
+  *block = (dm_cuda_block){
+      .memory = *memory, .space = space, .bytes = (size_t)dm_max(bytes, 1), .next = gpu->blocks};
   gpu->blocks = block;
   return DM_OK;
 }
@@ -73,7 +83,7 @@ void dm_cuda_release(dm_backend *backend, dm_space space, void *memory) {
     if (block->memory != memory || block->space != space) continue;
     *at = block->next;
     (void)cudaSetDevice(gpu->index);
-    give(space, memory);
+    give(block);
     free(block);
     return;
   }
@@ -83,7 +93,7 @@ void dm_cuda_release_all(dm_cuda *gpu) {
   while (gpu->blocks) {
     dm_cuda_block *block = gpu->blocks;
     gpu->blocks = block->next;
-    give(block->space, block->memory);
+    give(block);
     free(block);
   }
 }
