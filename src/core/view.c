@@ -1,5 +1,9 @@
 #include "core/view.h"
 
+#include "core/checked.h"
+
+enum { VECTOR = 16, LINE = 128, LONG_ROW = 2048 }; /* bytes */
+
 dm_view dm_view_strided(void *base, dm_dtype dtype, dm_space space, int64_t rows, int64_t cols,
                         int64_t stride) {
   return (dm_view){.base = base,
@@ -18,6 +22,15 @@ dm_view dm_view_row_major(void *base, dm_dtype dtype, int64_t rows, int64_t cols
 void *dm_view_at(dm_view view, int64_t row, int64_t col) {
   int64_t element = row * view.row_stride + col * view.col_stride;
   return (char *)view.base + element * dm_dtype_size(view.dtype);
+}
+
+int64_t dm_device_row(int64_t bytes) {
+  return dm_round_up(bytes, bytes >= LONG_ROW ? LINE : VECTOR);
+}
+
+int64_t dm_device_stride(int64_t cols, dm_dtype dtype) {
+  const int64_t size = dm_dtype_size(dtype);
+  return dm_device_row(cols * size) / size;
 }
 
 dm_view dm_view_sub(dm_view view, int64_t row, int64_t col, int64_t rows, int64_t cols) {

@@ -10,8 +10,7 @@ static dm_status whole(dm_task *task, dm_range rows, dm_range cols, const dm_gen
                        dm_view *view) {
   const dm_dtype work = task->plan->problem.work;
   const dm_space space = task->backend->ops->device_memory ? DM_DEVICE : DM_HOST;
-  const int64_t stride =
-      dm_round_up(dm_range_size(cols), dm_max(1, 16 / dm_dtype_size(work))); /* as panels have it */
+  const int64_t stride = dm_device_stride(dm_range_size(cols), work); /* as panels have it */
   int64_t bytes;
   void *memory;
   DM_TRY(dm_bytes_of(dm_range_size(rows), stride, dm_dtype_size(work), &bytes));
@@ -55,9 +54,9 @@ dm_status dm_bench_library_run(dm_task *task, const dm_bench_library *library, d
 }
 
 static int64_t operand_bytes(const dm_task *task, int64_t depth) {
-  const int64_t size = dm_dtype_size(task->plan->problem.work), pad = dm_max(1, 16 / size);
-  return size * (dm_range_size(task->rows) * dm_round_up(depth, pad) +
-                 depth * dm_round_up(dm_range_size(task->cols), pad));
+  const dm_dtype work = task->plan->problem.work;
+  return dm_dtype_size(work) * (dm_range_size(task->rows) * dm_device_stride(depth, work) +
+                                depth * dm_device_stride(dm_range_size(task->cols), work));
 }
 
 /* All of the layer's k, or as much as has room; 0 where that is next to nothing. */

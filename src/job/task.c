@@ -8,7 +8,7 @@
 #include "job/reduce.h"
 
 static int64_t padded(int64_t cols, dm_dtype dtype, dm_space space) {
-  return space == DM_HOST ? cols : dm_round_up(cols, dm_max(1, 16 / dm_dtype_size(dtype)));
+  return space == DM_HOST ? cols : dm_device_stride(cols, dtype);
 }
 
 static const dm_factor *factor_of(const dm_task *task, dm_matrix matrix) {

@@ -13,7 +13,7 @@ enum { DM_BLOCK_SHARE = 2 }; /* what peers know the block of C by; DM_A and DM_B
 
 /* Buffers of one factor.  A share has places for pieces of panels (plan/tiles.h): all rows of the
  * share of A, or this rank's rows of the panel of B.  Rows are packed in host memory, where pieces
- * travel as they lie, and padded to 16 bytes on a device. */
+ * travel as they lie, and padded on a device (dm_device_stride). */
 typedef struct dm_factor {
   void *share; /* NULL where the pieces stand in the slots of a ring: in place, or in a window */
   dm_space space;

@@ -1,6 +1,7 @@
 #include "plan/memory_need.h"
 
 #include "core/checked.h"
+#include "core/view.h"
 #include "plan/runs.h"
 #include "plan/tiles.h"
 
@@ -17,7 +18,6 @@ enum {
   SAMPLE_BYTES = 1 << 20,        /* of B, to weigh it (job/passing.c STRIP) */
   PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS before anything is asked for */
   GPU_PROCESS_BYTES = 384 << 20, /* the same with CUDA */
-  ROW_BYTES = 16,                /* rows in device memory start at multiples of it (job/task.c) */
   COPY_BYTES = 512,              /* rows of a kernel's copies, at most (kernels/pitched.cu PITCH) */
   SLOT_BYTES = 256,              /* slots start at multiples of it (job/task.c) */
   PAGE_BYTES = 4096,             /* of shared memory (transport/window.c), per rank at most */
@@ -53,7 +53,8 @@ static int64_t rounded(int64_t bytes, int64_t step) {
 }
 
 static int64_t device_matrix(int64_t rows, int64_t cols, int64_t size) {
-  return times(rows, rounded(times(cols, size), ROW_BYTES));
+  const int64_t row = times(cols, size);
+  return times(rows, row > INT64_MAX / 2 ? INT64_MAX : dm_device_row(row));
 }
 
 static extent extent_of(const dm_plan *plan) {

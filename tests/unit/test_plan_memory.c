@@ -3,6 +3,7 @@
 
 #include "plan_cases.h"
 
+#include "core/view.h"
 #include "plan/memory_need.h"
 #include "plan/tiles.h"
 
@@ -97,6 +98,19 @@ static void shares_leave_the_device_when_they_must(void **state) {
             "per rank on the device");
 }
 
+/* Rows of a GPU's matrices begin where its kernels read them fast; short ones are not blown up. */
+static void rows_on_a_device_are_padded(void **state) {
+  (void)state;
+  dm_plan plan;
+  const dm_problem odd = problem_of(8191, 3, 8191, DM_F64);
+  assert_true(dm_device_stride(3, DM_F64) == 4 && dm_device_stride(255, DM_F64) == 256);
+  assert_true(dm_device_stride(257, DM_F64) == 272 && dm_device_stride(1025, DM_BF16) == 1088);
+  must(choose(odd, "gpu=h200", 1, &plan));
+  const dm_memory_need need = dm_plan_memory(&plan);
+  assert_int_equal(need.part[DM_DEVICE][DM_MEMORY_A], INT64_C(8) * 8191 * 8192);
+  assert_int_equal(need.part[DM_DEVICE][DM_MEMORY_B], 8 * 8191 * 4);
+}
+
 /* A kernel that copies its operands: whole panels beside the shares, or narrower ones. */
 static void copies_of_a_kernel_count(void **state) {
   (void)state;
@@ -177,6 +191,7 @@ int main(void) {
       cmocka_unit_test(windows_add_nothing),
       cmocka_unit_test(need_never_exceeds_what_there_is),
       cmocka_unit_test(shares_leave_the_device_when_they_must),
+      cmocka_unit_test(rows_on_a_device_are_padded),
       cmocka_unit_test(copies_of_a_kernel_count),
       cmocka_unit_test(blocks_become_rings_when_they_must),
       cmocka_unit_test(refusal_says_what_would_fit),

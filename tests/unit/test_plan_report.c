@@ -26,7 +26,7 @@ static const char golden[] =
     "  grid            panel       time        host      device    received  x bound\n"
     "* 2x4x1            2048     3.44 s     614 MiB    8.07 GiB    4.00 GiB     1.33\n"
     "  4x2x1            2048     3.44 s     614 MiB    8.07 GiB    4.00 GiB     1.33\n"
-    "  1x2x4            2048     3.44 s     614 MiB    19.1 GiB    4.00 GiB     1.33\n"
+    "  3x2x1            2048     3.44 s     614 MiB    9.40 GiB    4.00 GiB     1.22\n"
     "  memory and received: of the rank that needs most; x bound: received, relative to the\n"
     "  tight lower bound for any algorithm (arXiv 2205.13407)\n"
     "\n"
