@@ -58,7 +58,8 @@ def look_at(record, where):
         raise Failure(f"nothing beside the device: {plan}")
     if where == "tiles" and plan["tiles"] < 2:
         raise Failure(f"not in tiles: {plan}")
-    if where == "strips" and " end=" not in plan["recipe"]:
+    chosen = "emulated" in record["machine"]["device"] # a real GPU is too fast for strips to pay
+    if where == "strips" and chosen and " end=" not in plan["recipe"]:
         raise Failure(f"not in strips: {plan}")
     if record["verification"]["residual"] > 1:
         raise Failure("not verified")
