@@ -11,7 +11,7 @@ typedef struct rule {
   unsigned types;
   int64_t least, below; /* elements of C: so many at least, and fewer than that */
   int64_t depth;        /* k at most */
-  enum { ALWAYS, UNALIGNED, REPRODUCIBLE } when;
+  enum { ALWAYS, UNALIGNED, ADDING, REPRODUCIBLE } when;
   dm_kernel_id kernel;
 } rule;
 
@@ -20,7 +20,7 @@ typedef struct rule {
 /* cuBLAS loses up to three quarters of its speed where rows are not whole 16 bytes, and has to cut
  * C into small pieces to be reproducible: our own kernels need neither.  It splits k, which they do
  * not: where C has few tiles and k is long, it wins.  wgmma copies B of i8 and TF32, which does not
- * pay for a few rows. */
+ * pay for a few rows.  In TF32 cuBLAS loses a quarter where it adds to C. */
 static const rule rules[] = {
     {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_wgmma},
     {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_mma},
@@ -30,6 +30,7 @@ static const rule rules[] = {
     {DM_KERNEL_I8, 1, 1 << 23, ANY, UNALIGNED, DM_KERNEL_mma},
     {DM_KERNEL_HALF, 1, ANY, ANY, UNALIGNED, DM_KERNEL_wgmma},
     {DM_KERNEL_TF32, 1 << 19, ANY, ANY, UNALIGNED, DM_KERNEL_wgmma},
+    {DM_KERNEL_TF32, 1 << 24, ANY, ANY, ADDING, DM_KERNEL_wgmma},
     {DM_KERNEL_F64, 1 << 22, ANY, ANY, UNALIGNED, DM_KERNEL_mma},
     {DM_KERNEL_I8, 1 << 20, ANY, ANY, ALWAYS, DM_KERNEL_wgmma},
     {DM_KERNEL_HALF, 1 << 22, ANY, ANY, ALWAYS, DM_KERNEL_wgmma},
@@ -43,7 +44,8 @@ static bool aligned(dm_view view) {
          (view.rows == 1 || view.row_stride * size % 16 == 0);
 }
 
-const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b) {
+const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
+                                 bool accumulate) {
   const bool unaligned = !aligned(a) || !aligned(b) || !aligned(c);
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
     const rule *r = &rules[i];
@@ -53,6 +55,7 @@ const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_vi
     if (!dm_cuda_runs(gpu, kernel)) continue;
     if (r->when == REPRODUCIBLE ? gpu->tile == 0 : gpu->tile > 0) continue;
     if (r->when == UNALIGNED && !unaligned) continue;
+    if (r->when == ADDING && !accumulate) continue;
     const int64_t elements = c.rows * c.cols;
     if (elements >= r->least && elements < r->below && a.cols <= r->depth) return kernel;
   }

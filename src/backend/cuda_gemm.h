@@ -30,7 +30,8 @@ static inline bool dm_cuda_runs(const dm_cuda *gpu, const dm_kernel *kernel) {
 
 /* The fastest kernel for C (+)= A B on this GPU; with --reproducible the same for all shapes.
  * (cuda_auto.c) */
-const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b);
+const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
+                                 bool accumulate);
 
 /* C (+)= A B by KERNEL; with --reproducible in pieces where the kernel needs it.  (cuda_gemm.c) */
 dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_view a, dm_view b,
