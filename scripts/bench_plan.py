@@ -7,11 +7,11 @@
 
 `damier tune rates` for each number of ranks, in a cache of its own, and then products of four
 shapes: planned freely, and with --grids N on N ranks also forced onto every grid that uses all of
-them, turn about. With --gpus the same with as many ranks, each with a GPU of its own
-that holds its part. With --links the same on four nodes, a rank on each, over links of so many Gbit/s
-(tests/cluster; Linux, as root). Every record holds forecast and measured times, and the computer's
-load average before; on one that others use, --realtime is for short measurements on one node. results.py makes the tables. Each command is run under the
-lock of --lock, if one is named.
+them, turn about. With --gpus the same on as many ranks that have a GPU each, which holds their part.
+With --links the same on four nodes, a rank on each, over links of so many Gbit/s (tests/cluster;
+Linux, as root), and rates before each product. Every record holds forecast and measured times, and
+the computer's load average before; on one that others use, --realtime is for short measurements on
+one node. results.py makes the tables. Each command is run under the lock of --lock, if one is named.
 """
 import argparse
 import json
