@@ -26,7 +26,7 @@ done
 case $backend in
 cpu)
   [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=OFF
-  words=(--threads 1) short=512
+  words=(--threads 1) short=512 large=10240
   : "${size:=6144}" "${count:=2}" "${output:=docs/results/files.jsonl}"
   ;;
 cuda)
@@ -99,18 +99,17 @@ on_cpus() {
   # Beside what the processes have before they ask for anything.
   bench --directory "$memory_directory" --size 256 --repetitions 1 --json "$trial" >/dev/null
   process=$(of_trial memory.host_process_bytes)
-  little=$((process / 1048576 + $(quarter "$size")))
-  run "$memory_directory" --size "$size" --memory "host=${little}MiB"
-  run "$directory" --size "$size" --memory "host=${little}MiB"
+  little=$((process / 1048576 + $(quarter "$large")))
+  run "$memory_directory" --size "$large" --memory "host=${little}MiB"
+  run "$directory" --size "$large" --memory "host=${little}MiB"
   k=$(balanced --directory "$memory_directory" --deflate 4 --shuffle)
   run "$memory_directory" --m "$size" --n "$size" --k "$k" --deflate 4 --shuffle
 }
 
-# The products alone, in the last two, are those of the limited memory, and those without a limit.
+# Little GPU memory: scripts/bench_gpu.sh.
 on_gpus() {
   in_both
   run "$memory_directory" --size "$size"
-  run "$memory_directory" --size $((2 * size)) --memory "device=$(quarter $((2 * size)))MiB"
   run "$memory_directory" --size $((2 * size))
 }
 

@@ -19,6 +19,10 @@ static const double strip_gpu = 1e-4, hidden_gpu = 0.25;
 /* Of the price: one second in so many counts even where others hide it. */
 static const double part_counted = 16;
 
+/* Of the price, for reading A and B once more: files are shared with others, and their rates are
+ * the least certain. */
+static const double again_counted = 0.02, short_counted = 0.125;
+
 /* The largest block of C and layer of k, and what an element takes. */
 typedef struct extent {
   double rows, cols, depth, width, panels;
@@ -278,9 +282,25 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   return f;
 }
 
+/* How often MATRIX is read, where short runs count for a little more, whatever they cost here. */
+static double counted_words(const dm_plan *plan, dm_matrix matrix) {
+  const double slower = dm_run_factor(dm_plan_run(plan, matrix)) - 1;
+  return dm_plan_read_words(plan, matrix) * (1 + short_counted * slower);
+}
+
+/* How often A and B are read again, in the mean of their elements. */
+static double times_again(const dm_plan *plan) {
+  const dm_problem *p = &plan->problem;
+  const double once = ((double)p->m + (double)p->n) * (double)p->k;
+  if (!dm_plan_streams(plan)) return 0;
+  return (counted_words(plan, DM_A) + counted_words(plan, DM_B)) / once - 1;
+}
+
 double dm_plan_price(const dm_plan *plan) {
   const dm_forecast *f = &plan->forecast;
-  return f->total + (f->gemm + f->exposed + f->reduce + f->read + f->write) / part_counted;
+  const double price =
+      f->total + (f->gemm + f->exposed + f->reduce + f->read + f->write) / part_counted;
+  return price * (1 + again_counted * times_again(plan));
 }
 
 /* Bytes that a node cannot avoid to bring in for the gathers: its R ranks form a box whose sides

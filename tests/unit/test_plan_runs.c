@@ -117,18 +117,19 @@ static void nodes_are_not_left_idle_for_runs(void **state) {
   assert_true(dm_plan_run(&plan, DM_B) >= LONG);
 }
 
-/* What is read again from tile to tile is read by wide panels. */
+/* What is read again from tile to tile is read by wide panels, and seldom. */
 static void panels_in_the_file_are_wide(void **state) {
   (void)state;
   const dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
   const dm_plan plan = on_slow_files(problem, "memory=900MiB read=0.5");
-  assert_true(dm_plan_streams(&plan) && dm_plan_run(&plan, DM_A) >= 8192);
+  assert_true(dm_plan_streams(&plan) && dm_plan_run(&plan, DM_A) >= 4096);
+  assert_true(plan.file_words < 1.3 * plan.file_bound_words);
   dm_plan narrow = plan;
   narrow.kb = DM_PANEL_STEP;
   narrow.panels = (problem.k + narrow.kb - 1) / narrow.kb;
   narrow.held_a = narrow.held_b = 0;
   const dm_machine machine = machine_of("read=0.5");
-  assert_true(dm_plan_forecast(&narrow, &machine).read > 3 * plan.forecast.read);
+  assert_true(dm_plan_forecast(&narrow, &machine).read > 2 * plan.forecast.read);
 }
 
 static void short_runs_cost_what_was_measured(void **state) {
