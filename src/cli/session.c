@@ -99,7 +99,11 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
 static dm_status work_traced(dm_run *run, const dm_call *call, const dm_work *work,
                              dm_record *record) {
   const char *path = call->settings.trace;
-  if (!path[0]) return work->run(run, call, work->shared, record);
+  if (!path[0]) {
+    dm_status status = work->run(run, call, work->shared, record);
+    dm_trace_phase(&run->trace, NULL);
+    return status;
+  }
   DM_TRY(dm_trace_open(run, path));
   dm_status status = work->run(run, call, work->shared, record);
   if (!status || (status->code == DM_E_VERIFY && status->agreed))

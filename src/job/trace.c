@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/nvtx.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
@@ -66,6 +67,8 @@ void dm_trace_begin(dm_trace *trace, const dm_step *step) {
   count(trace, now);
   trace->under_way[rows[step->kind]]++;
   trace->posted[step->index % DM_TRACE_WINDOW] = now;
+  trace->ranges[step->index % DM_TRACE_WINDOW] =
+      dm_nvtx_begin(dm_step_name(step->kind), step->panel);
 }
 
 void dm_trace_end(dm_trace *trace, const dm_step *step) {
@@ -73,6 +76,7 @@ void dm_trace_end(dm_trace *trace, const dm_step *step) {
   const dm_row row = rows[step->kind];
   double begin = trace->posted[step->index % DM_TRACE_WINDOW];
   count(trace, now);
+  dm_nvtx_end(trace->ranges[step->index % DM_TRACE_WINDOW]);
   trace->under_way[row]--;
   /* One after the other: what was posted while another was under way had to wait for it. */
   if (row == DM_ROW_COMPUTE || row == DM_ROW_COPY) begin = fmax(begin, trace->last_end[row]);
@@ -92,7 +96,9 @@ static int place_of(dm_trace *trace, const char *name) {
 void dm_trace_phase(dm_trace *trace, const char *name) {
   const double now = dm_now();
   if (trace->phase > 0) keep(trace, DM_ROW_PHASE, trace->phase - 1, -1, trace->phase_begin, now);
+  if (trace->phase > 0) dm_nvtx_end(trace->phase_range);
   trace->phase = name ? 1 + place_of(trace, name) : 0;
+  if (name) trace->phase_range = dm_nvtx_begin(name, -1);
   trace->phase_begin = now;
 }
 

@@ -41,6 +41,7 @@ typedef struct dm_trace {
   int phases, phase;                          /* how many; 1 + the one that goes on, or 0 */
   double phase_begin;
   double posted[DM_TRACE_WINDOW]; /* of the steps under way, at index % DM_TRACE_WINDOW */
+  uint64_t ranges[DM_TRACE_WINDOW], phase_range; /* for Nsight (backend/nvtx.h) */
   double last_end[DM_ROWS];
   int under_way[DM_ROWS];
   double since; /* of the last change */
