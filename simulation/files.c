@@ -8,6 +8,7 @@
 #include "carrier.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/partition.h"
 #include "ports.h"
 
 /* A part of a matrix is striped over several servers, but where there are many ranks for each of

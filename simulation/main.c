@@ -12,6 +12,7 @@
 #include "job/task.h"
 #include "modelled.h"
 #include "options.h"
+#include "plan/partition.h"
 #include "ports.h"
 #include "report.h"
 

@@ -1,4 +1,5 @@
 #include "report.h"
+#include "plan/partition.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 #include "volume.h"
+#include "plan/partition.h"
 
 #include "core/checked.h"
 

@@ -5,6 +5,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/fill.h"
+#include "plan/partition.h"
 
 enum { LEAST_PART = 256 }; /* columns, and their borders are multiples of it */
 

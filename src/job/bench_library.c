@@ -3,6 +3,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "job/statistics.h"
+#include "plan/partition.h"
 
 enum { ONE_CALLS = 9, LEAST_DEPTH = 64 };
 

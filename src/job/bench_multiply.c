@@ -10,6 +10,7 @@
 #include "job/bench_multiply_impl.h"
 #include "job/last_strips.h"
 #include "job/statistics.h"
+#include "plan/partition.h"
 #include "plan/tiles.h"
 
 /* Without a stated number of repetitions: at least so many for a narrow interval, and at most;

@@ -6,6 +6,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/fill.h"
+#include "plan/partition.h"
 #include "plan/tiles.h"
 
 /* This rank's rows of the tile that the task is turned to; those that it sums, of several layers.

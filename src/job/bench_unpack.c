@@ -14,6 +14,7 @@
 #include "job/bench.h"
 #include "job/facts.h"
 #include "job/statistics.h"
+#include "plan/partition.h"
 #include "plan/plan.h"
 
 enum { COLUMNS = 8192, LARGEST = 1000 };

@@ -14,6 +14,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "plan/partition.h"
 #include "plan/plan.h"
 
 enum { PIECE = 8 << 20, MEMORY = 128 << 20, MOST_THREADS = 256 };

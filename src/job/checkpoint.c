@@ -10,6 +10,7 @@
 #include "io/pack.h"
 #include "job/checkpoint_fields.h"
 #include "job/checkpoint_impl.h"
+#include "plan/partition.h"
 
 static const double between_looks = 0.05; /* seconds */
 

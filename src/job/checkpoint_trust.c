@@ -6,6 +6,7 @@
 #include "io/checksum.h"
 #include "io/read.h"
 #include "job/checkpoint_impl.h"
+#include "plan/partition.h"
 
 enum { STRIP = 32 << 20 };
 

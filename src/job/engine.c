@@ -15,6 +15,7 @@
 #include "job/forecast.h"
 #include "job/tilings.h"
 #include "plan/filling.h"
+#include "plan/partition.h"
 #include "plan/tiles.h"
 
 /* Part of the free memory that a rank may plan with; the rest is for the libraries and the system.

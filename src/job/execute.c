@@ -5,6 +5,7 @@
 
 #include "core/checked.h"
 #include "job/reduce.h"
+#include "plan/partition.h"
 
 enum { WINDOW = 64 }; /* steps looked at; more than slots * 8 never help */
 enum { QUEUE = 4 };   /* products posted at a time */

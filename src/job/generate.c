@@ -9,6 +9,7 @@
 #include "io/write_behind.h"
 #include "job/facts.h"
 #include "job/put_in_place.h"
+#include "plan/partition.h"
 #include "plan/plan.h"
 
 enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each: one is begun while the other is ended */

@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/partition.h"
 #include "plan/runs.h"
 #include "plan/tiles.h"
 

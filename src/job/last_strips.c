@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "job/reduce.h"
+#include "plan/partition.h"
 
 enum { AHEAD = 2 }; /* strips given to the backend: a device that waits is idle */
 

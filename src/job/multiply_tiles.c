@@ -4,6 +4,7 @@
 #include "job/last_strips.h"
 #include "job/multiply_impl.h"
 #include "job/phases.h"
+#include "plan/partition.h"
 #include "plan/tiles.h"
 
 static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {

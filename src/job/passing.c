@@ -5,6 +5,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "plan/partition.h"
 
 /* Rows of op(B) that are sampled, in runs spread evenly over k; bytes of one strip of them. */
 enum { RUN = 64, RUNS = 4, STRIP = 1 << 20 };

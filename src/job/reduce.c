@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/partition.h"
 
 bool dm_sum_has(const dm_plan *plan, int l) {
   return dm_range_size(dm_plan_layer(plan, l)) > 0;

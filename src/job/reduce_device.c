@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "job/reduce.h"
+#include "plan/partition.h"
 
 bool dm_task_reduces_on_device(const dm_task *task) {
   return task->plan->device_links && task->plan->pk > 1;

@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/partition.h"
 #include "plan/runs.h"
 
 /* Many small buffers: the first panel is soon there, and many threads read. */

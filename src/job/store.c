@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "io/checksum.h"
 #include "job/finish.h"
+#include "plan/partition.h"
 
 enum {
   STRIPS = 4,      /* on their way together: one lands while others are finished and written */

@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "job/links.h"
 #include "job/reduce.h"
+#include "plan/partition.h"
 
 static int64_t padded(int64_t cols, dm_dtype dtype, dm_space space) {
   return space == DM_HOST ? cols : dm_device_stride(cols, dtype);

@@ -13,6 +13,7 @@
 #include "job/freivalds.h"
 #include "job/verdict.h"
 #include "job/verify_full.h"
+#include "plan/partition.h"
 
 enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
 

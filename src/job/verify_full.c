@@ -7,6 +7,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "io/read.h"
+#include "plan/partition.h"
 
 static const double largest_product = 0x1p33;
 

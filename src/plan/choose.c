@@ -4,7 +4,8 @@
 #include "core/checked.h"
 #include "plan/complete.h"
 #include "plan/fit.h"
-#include "plan/grid_cost.h"
+#include "plan/partition.h"
+#include "plan/price.h"
 
 enum { MOST_PLANS = 64, PROMISING = 64, IN_TILES = 16 };
 

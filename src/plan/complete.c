@@ -8,6 +8,7 @@
 #include "plan/grid_cost.h"
 #include "plan/memory_need.h"
 #include "plan/out_of_core.h"
+#include "plan/partition.h"
 #include "plan/strips.h"
 #include "plan/tiles.h"
 #include "plan/volume.h"

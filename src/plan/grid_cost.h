@@ -17,13 +17,8 @@
  * operands.  Short runs in the files make reading slower (runs.h). */
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
 
-/* What plans are compared by: the predicted total, and a little of the time of each part even
- * where others hide it: rates of files are stated and not measured, and others use the files too.
- */
-double dm_plan_price(const dm_plan *plan);
-
-/* A price that no plan with this grid undercuts; cheap, for pruning. */
-double dm_grid_floor(const dm_problem *problem, const dm_machine *machine, int pm, int pn, int pk);
+/* Of C, to its file. */
+double dm_plan_write_seconds(const dm_problem *problem, const dm_machine *machine);
 
 /* Bytes per rank, as a mean, that PLAN's gathers and sums bring from other nodes; ranks that no box
  * of PLAN joins stand in the plain order. */

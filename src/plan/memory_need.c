@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "core/view.h"
+#include "plan/partition.h"
 #include "plan/runs.h"
 #include "plan/tiles.h"
 

@@ -5,6 +5,8 @@
 #include "core/checked.h"
 #include "plan/grid_cost.h"
 #include "plan/memory_need.h"
+#include "plan/partition.h"
+#include "plan/price.h"
 #include "plan/tiles.h"
 
 enum {

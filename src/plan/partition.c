@@ -1,3 +1,5 @@
+#include "plan/partition.h"
+
 #include "core/checked.h"
 #include "plan/tiles.h"
 

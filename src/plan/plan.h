@@ -102,40 +102,7 @@ uint64_t dm_plan_hash(const dm_plan *plan);
  * same recipe give the same bits on the same device model. */
 void dm_plan_recipe(const dm_plan *plan, char text[200]);
 
-/* ---- who owns what (partition.c) ---- */
-
-/* Part INDEX of TOTAL cut into PARTS runs whose borders are multiples of STEP; sizes differ by at
- * most STEP (and the remainder at the end), some may be empty. */
-dm_range dm_split(int64_t total, int64_t parts, int64_t index, int64_t step);
-
-static inline int64_t dm_range_size(dm_range range) {
-  return range.end - range.begin;
-}
-
-dm_place dm_plan_place(const dm_plan *plan, int rank);
-int dm_plan_rank(const dm_plan *plan, int i, int j, int l);
-int dm_plan_used(const dm_plan *plan); /* pm*pn*pk */
-
-/* Of tile T (see tiles.h); in no other tile are they larger than in tile 0. */
-dm_range dm_plan_rows(const dm_plan *plan, int64_t t, int i);           /* rows of C(i, .) */
-dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j);           /* columns of C(., j) */
-dm_range dm_plan_a_share(const dm_plan *plan, int64_t t, int i, int j); /* rows of op(A) */
-dm_range dm_plan_c_share(const dm_plan *plan, int64_t t, int i, int l); /* that layer l sums */
-
-/* Strip STRIP of the blocks C(i, .), of pk * plan->strips: first one of each layer's rows, then the
- * second ones ... */
-typedef struct dm_strip {
-  int owner;     /* layer that sums it */
-  dm_range rows; /* counted within that layer's */
-  int64_t from;  /* first row, counted within the block */
-} dm_strip;
-dm_strip dm_plan_strip(const dm_plan *plan, int i, int64_t strip);
-
-dm_range dm_plan_layer(const dm_plan *plan, int l);                  /* panels of layer l */
-dm_range dm_plan_panel(const dm_plan *plan, int64_t p);              /* k of panel p */
-dm_range dm_plan_layer_k(const dm_plan *plan, int l);                /* k of layer l */
-dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i); /* rows of op(B) */
-int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l);     /* of all panels of layer l */
+/* ---- how matrices move (partition.c) ---- */
 
 /* How a matrix reaches the multiplication: gathered from peers, copied to a GPU by panels? */
 bool dm_plan_fetches_a(const dm_plan *plan);

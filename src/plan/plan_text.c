@@ -6,6 +6,7 @@
 #include "core/units.h"
 #include "plan/limits.h"
 #include "plan/memory_need.h"
+#include "plan/partition.h"
 #include "plan/tiles.h"
 
 typedef char text32[32];

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/checked.h"
+#include "plan/partition.h"
 #include "plan/tiles.h"
 
 enum { PARTS = 4 }; /* of a layer, at least, that are read one after the other */

@@ -28,4 +28,10 @@ double dm_run_factor(double bytes);
  * times a factor that no plan with this grid undercuts. */
 double dm_run_floor(const dm_problem *problem, int pm, int pn);
 
+/* What is stated is a local disk.  What short runs cost on the file system of several nodes nobody
+ * knows before it was measured, and it must not leave most of the nodes without work. */
+static inline bool dm_counts_runs(const dm_machine *machine) {
+  return machine->nodes == 1 || machine->reads_measured;
+}
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/partition.h"
 #include "plan/simulate.h"
 
 typedef struct runner {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/buffer.h"
+#include "plan/partition.h"
 #include "plan/simulate.h"
 
 enum { A, B };

@@ -1,4 +1,5 @@
 /* The static half of the proof: what the parts of the matrices cover. */
+#include "plan/partition.h"
 #include "plan/simulate.h"
 
 /* A run of ranges that must follow one another without gaps from BEGIN to END. */

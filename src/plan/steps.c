@@ -1,6 +1,7 @@
 #include "plan/steps.h"
 
 #include "core/checked.h"
+#include "plan/partition.h"
 
 /* The list of a rank whose layer has L panels, with T tiles, when AHEAD turns are prepared before
  * their product (software pipelining; "look-ahead" in SLATE and HPL):

@@ -9,6 +9,7 @@
 #ifndef DM_PLAN_STEPS_H
 #define DM_PLAN_STEPS_H
 
+#include "plan/partition.h"
 #include "plan/tiles.h"
 
 typedef enum dm_step_kind {

@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "plan/grid_cost.h"
+#include "plan/partition.h"
 #include "plan/tiles.h"
 
 enum {

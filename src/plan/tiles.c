@@ -1,6 +1,7 @@
 #include "plan/tiles.h"
 
 #include "core/checked.h"
+#include "plan/partition.h"
 
 int64_t dm_plan_tiles(const dm_plan *plan) {
   return plan->tiles_m * plan->tiles_n;

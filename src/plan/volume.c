@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "plan/partition.h"
 #include "plan/tiles.h"
 
 typedef enum axis { AXIS_M, AXIS_N, AXIS_K } axis;

@@ -2,6 +2,7 @@
 #ifndef DM_TESTS_PRODUCT_H
 #define DM_TESTS_PRODUCT_H
 
+#include "plan/partition.h"
 #include "rank_test.h"
 
 #include "backend/cpu.h"

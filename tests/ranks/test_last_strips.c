@@ -2,6 +2,7 @@
  * those of a product in one go, and every row is stored once, when all of it is there; a rank that
  * cannot store ends with all. */
 #include "job/last_strips.h"
+#include "plan/partition.h"
 #include "product.h"
 
 enum { ASKED = 3 }; /* times until a strip is stored */

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "job/links.h"
+#include "plan/partition.h"
 #include "product.h"
 #include "transport/shared_memory.h"
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "core/element.h"
+#include "plan/partition.h"
 #include "plan/plan.h"
 
 typedef struct dice {

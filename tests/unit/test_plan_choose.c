@@ -2,10 +2,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "plan/partition.h"
 #include "plan_cases.h"
 
 #include "plan/complete.h"
-#include "plan/grid_cost.h"
+#include "plan/price.h"
 
 /* Least price over every grid, completed one by one; INFINITY where none fits. */
 static double brute_force(const dm_question *q) {

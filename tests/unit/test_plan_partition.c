@@ -1,4 +1,5 @@
 /* Ranges tile, differ by at most one unit, and ranks and places correspond one to one. */
+#include "plan/partition.h"
 #include "plan_cases.h"
 
 #include "plan/simulate.h"

@@ -2,6 +2,7 @@
  * panel is narrower. */
 #include <math.h>
 
+#include "plan/partition.h"
 #include "plan_cases.h"
 
 #include "plan/tiles.h"

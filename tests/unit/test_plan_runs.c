@@ -1,6 +1,7 @@
 /* The runs that the planner counts with are those that a rank would read. */
 #include <stdio.h>
 
+#include "plan/partition.h"
 #include "plan_cases.h"
 
 #include "plan/grid_cost.h"

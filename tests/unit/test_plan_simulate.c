@@ -1,4 +1,5 @@
 /* The plans that are chosen do multiply the matrices, for thousands of random problems. */
+#include "plan/partition.h"
 #include "plan_cases.h"
 
 #include "plan/simulate.h"

@@ -1,4 +1,5 @@
 /* The order of a rank's steps, and what they wait for. */
+#include "plan/partition.h"
 #include "plan_cases.h"
 
 #include "plan/steps.h"

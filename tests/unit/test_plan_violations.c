@@ -1,5 +1,6 @@
 /* The simulator can fail: every property it proves is seen violated by a plan or steps that are
  * spoilt. */
+#include "plan/partition.h"
 #include "plan_cases.h"
 
 #include "plan/simulate.h"

@@ -1,6 +1,7 @@
 /* Counted traffic against a count over all pairs of ranks, and the lower bound at known points. */
 #include <math.h>
 
+#include "plan/partition.h"
 #include "plan_cases.h"
 
 #include "plan/bound.h"

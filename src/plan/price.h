@@ -1,0 +1,15 @@
+/* price: what plans, and grids before there is a plan, are compared by; in seconds. */
+#ifndef DM_PLAN_PRICE_H
+#define DM_PLAN_PRICE_H
+
+#include "plan/plan.h"
+
+/* What plans are compared by: the predicted total, a little of the time of each part even where
+ * others hide it, and more where files are read again: their rates are the least certain, and
+ * others use them too. */
+double dm_plan_price(const dm_plan *plan);
+
+/* A price that no plan with this grid undercuts; cheap, for pruning. */
+double dm_grid_floor(const dm_problem *problem, const dm_machine *machine, int pm, int pn, int pk);
+
+#endif
