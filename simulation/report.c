@@ -1,5 +1,4 @@
 #include "report.h"
-#include "plan/partition.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include "job/record.h"
 #include "modelled.h"
 #include "plan/bound.h"
+#include "plan/partition.h"
 #include "volume.h"
 
 /* The name in brackets is the function, not SMPI's macro. */

@@ -1,7 +1,7 @@
 #include "volume.h"
-#include "plan/partition.h"
 
-#include "core/checked.h"
+#include "core/view.h"
+#include "plan/partition.h"
 
 typedef struct receiver {
   int rank, per_node;
@@ -9,7 +9,7 @@ typedef struct receiver {
 } receiver;
 
 static int64_t padded_bytes(int64_t elements, dm_dtype type) {
-  return dm_round_up(elements * dm_dtype_size(type), 16);
+  return dm_device_row(elements * dm_dtype_size(type));
 }
 
 static void add(receiver *r, int from, int64_t bytes) {

@@ -4,7 +4,7 @@
 
 #include "plan/plan.h"
 
-/* Bytes with rows as they lie on a GPU, padded to 16 bytes; and those of them from other nodes,
+/* Bytes with rows as they lie on a GPU, padded; and those of them from other nodes,
  * which hold PER_NODE consecutive ranks. */
 typedef struct sim_volume {
   int64_t received, crossed;
