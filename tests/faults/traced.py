@@ -38,6 +38,7 @@ class Traced(faulty_runs.Output):
     """An output whose runs with a fault, (rank, words of strace), run under strace in that rank."""
 
     wrapper = ()
+    fired = False
 
     def command(self, ranks=None, extra=()):
         words = super().command(ranks, extra)
@@ -55,6 +56,19 @@ class Traced(faulty_runs.Output):
             return super().run(None, ranks, extra)
         finally:
             self.wrapper = ()
+
+    def expect_fault(self, fault, codes):
+        """Threads share calls as they come: where none makes as many as in the counted run, nothing fails."""
+        rank, words = fault
+        log = self.path(".strace")
+        try:
+            super().expect_fault((rank, ["-o", str(log), *words]), codes)
+            self.fired = "(INJECTED)" in log.read_text()
+        except running.Failure:
+            self.fired = "(INJECTED)" in log.read_text()
+            if self.fired:
+                raise
+            self.expect_whole("nothing failed")
 
 
 def calls_of(bed, ranks, rank):
@@ -85,8 +99,7 @@ def cases_of(bed, ranks, most):
             if count and error == "EINTR":
                 places.append("1+2")
             for place in places:
-                words = ["-o", "/dev/null", "-e", f"trace={calls}", "-e",
-                         f"inject={calls}:error={error}:when={place}"]
+                words = ["-e", f"trace={calls}", "-e", f"inject={calls}:error={error}:when={place}"]
                 yield bed, ranks, (str(rank), words), codes
 
 
@@ -111,18 +124,24 @@ def main():
                 bed.undisturbed(ranks)
                 cases += cases_of(bed, ranks, most)
 
+        fired = []
+
         def one(numbered):
             number, (bed, ranks, fault, codes) = numbered
+            output = Traced(bed, f"C{number}", ranks)
             try:
-                Traced(bed, f"C{number}", ranks).expect_fault(fault, codes)
+                output.expect_fault(fault, codes)
+                fired.append(output.fired)
             except (running.Failure, subprocess.TimeoutExpired, OSError, KeyError) as failure:
                 return str(failure)
             return None
 
         failures = running.each(one, enumerate(cases))
+        if sum(fired) < len(fired) * 3 // 4:
+            failures.append(f"only {sum(fired)} of {len(fired)} faults were met by a call")
     finally:
         faulty_runs.remove(folder)
-    running.finish(failures, len(cases))
+    running.finish(failures, len(cases), f", {sum(fired)} faults met by a call")
 
 
 if __name__ == "__main__":
