@@ -131,9 +131,10 @@ static dm_status added_by(bed *b, int products, int count, double *seconds) {
 }
 
 static dm_status measure(bed *b, double network, double *rate) {
-  const double received = (double)(dm_comm_size(b->group) - 1) * PIECE; /* by a gather */
+  double received = (double)(dm_comm_size(b->group) - 1) * PIECE; /* by a gather */
   double one, added;
-  DM_TRY(multiply(b, 1, 0, &one)); /* touches memory */
+  DM_TRY(dm_comm_max_f64(b->run->world, &received, 1)); /* nodes may have other numbers of ranks */
+  DM_TRY(multiply(b, 1, 0, &one));                      /* touches memory */
   DM_TRY(multiply(b, 1, 0, &one));
   const int products = (int)fmax(1, fmin(long_enough / one, MOST_PRODUCTS));
   const double fitting = share_of_time * one * products * network / received;

@@ -1,0 +1,29 @@
+/* ranks: 1 2 3 4.  What messages of other nodes cost products is measured on pretended nodes, also
+ * of unequal size, comes to its end, and is the same for all ranks; on one node there is nothing.
+ */
+#include "backend/cpu.h"
+#include "job/rates.h"
+#include "rank_test.h"
+
+static void measure(rank_test *t, dm_backend *cpu, double network, bool some) {
+  double rate = -1, extremes[2];
+  must(t, dm_rates_measure_beside(&t->run, cpu, network, &rate));
+  extremes[0] = rate;
+  extremes[1] = -rate;
+  must(t, dm_comm_max_f64(t->run.world, extremes, 2));
+  CHECK(t, rate >= 0 && rate < 1e15 && (some || rate == 0), "%g bytes per second", rate);
+  CHECK(t, extremes[0] == rate && -extremes[1] == rate, "%g here, up to %g", rate, extremes[0]);
+}
+
+int main(void) {
+  rank_test test = rank_test_start();
+  const dm_backend_config config = {.local_ranks = test.run.ranks, .threads = 1, .kernel = "auto"};
+  dm_backend *cpu;
+  must(&test, dm_backend_open(&dm_backend_cpu, &config, &cpu));
+  measure(&test, cpu, 1e8, false); /* one node */
+  if (test.run.ranks > 1) must(&test, dm_run_pretend_nodes(&test.run, 2));
+  measure(&test, cpu, 1e8, test.run.ranks > 1);
+  measure(&test, cpu, 0, false); /* links that nobody measured */
+  dm_backend_close(cpu);
+  return rank_test_end(&test);
+}
