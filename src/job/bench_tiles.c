@@ -1,7 +1,6 @@
 #include "job/bench_tiles.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
