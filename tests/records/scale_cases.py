@@ -2,6 +2,7 @@
 change what they say."""
 import argparse
 import json
+import math
 import pathlib
 import sys
 import tempfile
@@ -85,14 +86,16 @@ def check_ablations(damier, folder):
 
 
 def check_pretended_nodes(damier, folder):
-    """A number of ranks is on as few of the pretended nodes as can be."""
-    records = bench(damier, folder, 4, "--size", 256, "--series", "strong", "--pretend-nodes", 2,
+    """A number of ranks is on as few of the pretended nodes as can be.  Where messages are slow today,
+    the planner may leave four ranks for two."""
+    records = bench(damier, folder, 4, "--size", 768, "--series", "strong", "--pretend-nodes", 2,
                     "--ablate", "overlap")
     for record in records:
         ranks = record["machine"]["ranks"]
         assert record["machine"]["nodes"] == (2 if ranks == 4 else 1), record["machine"]
         assert record["machine"]["pretended_nodes"] == (ranks == 4)
-        assert (record["moved"]["between_ranks_bytes"] > 0) == (ranks == 4), "windows end with a node"
+        used = math.prod(int(n) for n in record["plan"]["grid"].split("x"))
+        assert (record["moved"]["between_ranks_bytes"] > 0) == (used > 2), "windows end with a node"
     assert [r["machine"]["ranks"] for r in records if not r["scale"]["without"]] == [1, 2, 4]
 
 
