@@ -21,6 +21,17 @@ def jobs():
               (end, log_of(job)))
 
 
+def starts():
+    """Without what launch.sh sets, four of a hundred fail in MPI_Init of Open MPI 4."""
+    (shared / "often.sh").write_text(
+        f"#!/bin/bash\nsource {JOB.rsplit('/', 1)[0]}/launch.sh\nLAUNCHER=srun choose_launcher 4\n"
+        'for i in {1..16}; do "${launch[@]}" damier generate often.h5:/a --size 8 --force -q || exit; done\n')
+    job = submit("-N4", "--ntasks-per-node=1", "--output=damier-%j.log", "often.sh", SLURM_PMIX_FENCE="")
+    end = done(job, 120)
+    check(end.get("ExitCode") == "0:0" and log_of(job).count("ranks=4") == 16, "sixteen starts by srun",
+          (end, log_of(job)))
+
+
 class TimeLimit(threading.Thread):
     """Slurm's own signal, some time after the start; runs beside the other tests."""
 

@@ -40,7 +40,7 @@ def main():
         check(subprocess.run(up, capture_output=True).returncode == 1, "a second cluster is refused")
         prepare(options.damier)
         limited = job_cases.TimeLimit()
-        for part in (job_cases.jobs, fault_cases.wrong_launches, job_cases.slow_links, job_cases.planning,
+        for part in (job_cases.jobs, job_cases.starts, fault_cases.wrong_launches, job_cases.slow_links, job_cases.planning,
                      fault_cases.faults, limited.judge, fault_cases.link_down, fault_cases.slurmd_killed):
             began = time.monotonic()
             part()
