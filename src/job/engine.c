@@ -213,12 +213,14 @@ static dm_status prepare_kernel(const dm_run *run, const dm_engine *engine, dm_s
 static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
                              dm_setup *setup) {
   dm_problem posed = *problem;
+  dm_wishes wishes = engine->wishes;
+  wishes.by_links = strcmp(engine->transport, "auto") != 0;
   if (engine->fill > 0) {
     int64_t n;
-    DM_TRY(dm_plan_fill(problem, &setup->machine, run->ranks, &engine->wishes, engine->fill, &n));
+    DM_TRY(dm_plan_fill(problem, &setup->machine, run->ranks, &wishes, engine->fill, &n));
     posed.m = posed.n = posed.k = n;
   }
-  return dm_plan_choose(&posed, &setup->machine, run->ranks, &engine->wishes, &setup->plan);
+  return dm_plan_choose(&posed, &setup->machine, run->ranks, &wishes, &setup->plan);
 }
 
 dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,

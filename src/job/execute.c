@@ -25,9 +25,10 @@ typedef struct execution {
   slot_state window[WINDOW]; /* step i stands at i % WINDOW */
   int64_t first, end;        /* steps in the window */
   bool exhausted;
-  bool behind;       /* loads go on behind the loop's back, */
-  bool in_parts;     /* and peers may read a share as far as it is there */
+  bool behind;       /* loads go on behind the loop's back */
+  bool in_parts;     /* peers may read a share as far as it is there */
   int64_t loaded[2]; /* panels of A and B that are there, where it is */
+  int64_t shown[2];  /* of the pieces that are uploaded for peers */
   int io;            /* loads and stores under way */
   int64_t products_posted, products_done;
   int64_t begun; /* of the run, as reach_of counts it */
@@ -49,9 +50,42 @@ static bool ready(execution *x, const dm_step *step) {
   return true;
 }
 
+static dm_matrix matrix_of(dm_step_kind kind) {
+  return kind == DM_STEP_LOAD_A || kind == DM_STEP_FETCH_A || kind == DM_STEP_UPLOAD_A ? DM_A
+                                                                                       : DM_B;
+}
+
 /* Where a run may be stopped, products do not queue up: what was begun is finished first. */
 static bool queue_is_full(const execution *x) {
   return x->halt.stop && x->products_posted - x->products_done >= QUEUE;
+}
+
+/* Pieces are shown to peers one after the other. */
+static bool shows_pieces(const execution *x, dm_matrix matrix) {
+  return x->in_parts || dm_plan_uploads_first(x->task->plan, matrix);
+}
+
+/* The filling that STEP's piece comes with. */
+static uint64_t filling_of(const execution *x, dm_matrix matrix, const dm_step *step) {
+  const dm_factor *factor = matrix == DM_A ? &x->task->a : &x->task->b;
+  if (!shows_pieces(x, matrix)) return 1;
+  return factor->fillings + (uint64_t)dm_step_turn(x->task->plan, step, x->task->panels) + 1;
+}
+
+/* Whether the peers have read the piece that STEP uploads another one over: of this run, or, in
+ * its first turns, all pieces of the run before. */
+static bool is_read(const execution *x, const dm_step *step) {
+  const bool upload = step->kind == DM_STEP_UPLOAD_A || step->kind == DM_STEP_UPLOAD_B;
+  const dm_matrix matrix = matrix_of(step->kind);
+  if (!upload || !dm_plan_uploads_first(x->task->plan, matrix)) return true;
+  const uint64_t before = (matrix == DM_A ? &x->task->a : &x->task->b)->fillings;
+  const uint64_t slots = (uint64_t)x->task->plan->slots, next = filling_of(x, matrix, step);
+  const uint64_t times = next > before + slots ? next - slots : before;
+  return times <= 1 || dm_transport_drained(x->task->transport, (int)matrix, times);
+}
+
+static bool may_begin(execution *x, const dm_step *step) {
+  return ready(x, step) && is_read(x, step);
 }
 
 /* How far STEP goes in the run, counted alike by all ranks: in panels, as many for each tile as the
@@ -83,11 +117,6 @@ static bool is_io(const dm_step *step) {
   return (DM_LOADS | 1u << DM_STEP_STORE) & 1u << step->kind;
 }
 
-static dm_matrix matrix_of(dm_step_kind kind) {
-  return kind == DM_STEP_LOAD_A || kind == DM_STEP_FETCH_A || kind == DM_STEP_UPLOAD_A ? DM_A
-                                                                                       : DM_B;
-}
-
 /* Where each peer's piece stands in the slot and in the peer's share: rows lie in both alike. */
 static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step, dm_view slot) {
   const dm_plan *plan = task->plan;
@@ -99,12 +128,8 @@ static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step
                                    : dm_plan_b_share(plan, step->panel, peer);
     factor->offset[peer] = (rows.begin - origin) * row_bytes;
     factor->bytes[peer] = dm_range_size(rows) * row_bytes;
-    factor->source[peer] = dm_task_source(task, matrix, step->panel, peer);
+    factor->source[peer] = dm_task_source(task, matrix, step->panel, step->slot, peer);
   }
-}
-
-static uint64_t filling_of(const execution *x, const dm_factor *factor, int64_t panel) {
-  return x->in_parts ? factor->fillings + (uint64_t)(panel - x->task->panels.begin) + 1 : 1;
 }
 
 static dm_status post_fetch(const execution *x, slot_state *state) {
@@ -115,15 +140,18 @@ static dm_status post_fetch(const execution *x, slot_state *state) {
   const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
   dm_space space = plan->device_links ? DM_DEVICE : DM_HOST;
   dm_view slot = dm_task_slot(task, matrix, step->panel, step->slot, space);
+  const dm_view own = dm_plan_uploads_first(plan, matrix)
+                          ? dm_task_uploaded(task, matrix, step->panel, step->slot)
+                          : dm_task_piece(task, matrix, step->panel);
   pieces_of(task, matrix, step, slot);
   dm_gather gather = {.group = factor->peers,
-                      .own = dm_task_piece(task, matrix, step->panel).base,
+                      .own = own.base,
                       .slot = slot.base,
                       .offset = factor->offset,
                       .bytes = factor->bytes,
                       .source = factor->source,
                       .share = (int)matrix,
-                      .filling = filling_of(x, factor, step->panel),
+                      .filling = filling_of(x, matrix, step),
                       .tag = (int)((step->tile * plan->panels + step->panel) % 32768)};
   return dm_transport_post(task->transport, &gather, &state->ticket);
 }
@@ -134,7 +162,7 @@ static dm_status post_upload(dm_task *task, slot_state *state) {
   bool fetched = (matrix == DM_A ? task->a.host_ring : task->b.host_ring) != NULL;
   dm_view src = fetched ? dm_task_slot(task, matrix, step->panel, step->slot, DM_HOST)
                         : dm_task_piece(task, matrix, step->panel);
-  dm_view dst = dm_task_slot(task, matrix, step->panel, step->slot, DM_DEVICE);
+  dm_view dst = dm_task_uploaded(task, matrix, step->panel, step->slot);
   task->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
   return dm_backend_copy(task->backend, dst, src, &state->event);
 }
@@ -158,6 +186,7 @@ static void tell_filled(execution *x, const dm_step *step) {
   const dm_matrix matrix = matrix_of(step->kind);
   const dm_factor *factor = matrix == DM_A ? &x->task->a : &x->task->b;
   x->loaded[matrix]++;
+  if (dm_plan_uploads_first(x->task->plan, matrix)) return;
   if (x->in_parts)
     dm_transport_refilled(transport, (int)matrix, factor->fillings + (uint64_t)x->loaded[matrix]);
   else if (step->panel == x->task->panels.end - 1)
@@ -237,6 +266,19 @@ static dm_status post(execution *x, slot_state *state) {
   return dm_fail(DM_E_BUG, "a step of unknown kind");
 }
 
+/* Peers hear of pieces in the order of the turns. */
+static dm_status look_at_upload(execution *x, slot_state *state) {
+  const dm_matrix matrix = matrix_of(state->step.kind);
+  const bool shown = dm_plan_uploads_first(x->task->plan, matrix);
+  const int64_t turn = dm_step_turn(x->task->plan, &state->step, x->task->panels);
+  if (shown && turn > x->shown[matrix]) return DM_OK;
+  DM_TRY(dm_backend_test(x->task->backend, state->event, &state->done));
+  if (!shown || !state->done) return DM_OK;
+  x->shown[matrix]++;
+  dm_transport_refilled(x->task->transport, (int)matrix, filling_of(x, matrix, &state->step));
+  return DM_OK;
+}
+
 /* Asks after a posted step.  A product is asked after only while it is the oldest: on the CPU, to
  * ask is to compute, and messages want to be looked at between two pieces. */
 static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
@@ -261,7 +303,7 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
     if (state->done) x->products_done++;
     return DM_OK;
   default:
-    return dm_backend_test(x->task->backend, state->event, &state->done);
+    return look_at_upload(x, state);
   }
 }
 
@@ -312,7 +354,7 @@ static dm_status sweep(execution *x, bool *moved) {
     }
     if (!state->posted) {
       bool product = state->step.kind == DM_STEP_GEMM;
-      if (!ready(x, &state->step) || (product && (product_waits || queue_is_full(x)))) {
+      if (!may_begin(x, &state->step) || (product && (product_waits || queue_is_full(x)))) {
         product_waits |= product;
         continue;
       }
@@ -379,10 +421,16 @@ static dm_status run(execution *x) {
   }
 }
 
+/* Of the run. */
+static int64_t fillings_of(const execution *x, dm_matrix matrix) {
+  if (dm_plan_uploads_first(x->task->plan, matrix)) return x->shown[matrix];
+  return x->in_parts ? x->loaded[matrix] : 0;
+}
+
 dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) {
   execution x = {.task = task, .calls = calls, .kinds = kinds};
   x.behind = calls->loaded && kinds & DM_LOADS;
-  x.in_parts = x.behind && kinds & DM_PRODUCTS && dm_plan_tiles(task->plan) == 1 &&
+  x.in_parts = kinds & DM_LOADS && kinds & DM_PRODUCTS && dm_plan_tiles(task->plan) == 1 &&
                !dm_plan_streams(task->plan);
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
   tell_what_is_there(&x);
@@ -391,8 +439,8 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
       dm_range_size(dm_plan_layer(task->plan, 0)) * (dm_plan_tiles(task->plan) - task->plan->done);
   dm_status status = run(&x);
   if (status) return dm_status_first(x.failure, status);
-  if (x.in_parts) task->a.fillings += (uint64_t)x.loaded[DM_A];
-  if (x.in_parts) task->b.fillings += (uint64_t)x.loaded[DM_B];
+  task->a.fillings += (uint64_t)fillings_of(&x, DM_A);
+  task->b.fillings += (uint64_t)fillings_of(&x, DM_B);
   if (x.halt.stop) DM_TRY(dm_comm_agree(task->run->world, x.failure));
   return dm_halt_status(&x.halt, whole);
 }

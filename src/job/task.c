@@ -54,28 +54,41 @@ static bool windowed(const dm_task *task, dm_matrix matrix) {
 }
 
 static bool in_place(const dm_task *task, dm_matrix matrix) {
-  return windowed(task, matrix) || (task->plan->in_place && fetches(task, matrix));
+  return windowed(task, matrix) || (task->plan->in_place && fetches(task, matrix) &&
+                                    !dm_plan_uploads_first(task->plan, matrix));
 }
 
-/* In place a piece stands in its panel's slot, where the rows of the others leave room for it. */
-static int64_t place_in_slots(const dm_task *task, dm_matrix matrix, int64_t panel, int member) {
+/* The first row of the whole panel that is MEMBER's. */
+static int64_t first_row(const dm_task *task, dm_matrix matrix, int64_t panel, int member) {
+  const int64_t origin = matrix == DM_A ? task->rows.begin : dm_plan_panel(task->plan, panel).begin;
+  return rows_of(task, matrix, panel, member).begin - origin;
+}
+
+/* Of a piece in slot number SLOT of a ring, where the rows of the others leave room for it. */
+static int64_t place_in_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int64_t slot,
+                             dm_space space, int member) {
   const dm_factor *factor = factor_of(task, matrix);
-  const dm_range depth = dm_plan_panel(task->plan, panel);
-  const int64_t origin = matrix == DM_A ? task->rows.begin : depth.begin;
-  const int64_t cols = dm_range_size(matrix == DM_A ? depth : task->cols);
+  const int64_t cols =
+      dm_range_size(matrix == DM_A ? dm_plan_panel(task->plan, panel) : task->cols);
   const dm_dtype work = task->plan->problem.work;
-  const int64_t slot = factor->space == DM_HOST ? factor->host_slot : factor->device_slot;
-  return (panel - task->panels.begin) * slot +
-         (rows_of(task, matrix, panel, member).begin - origin) * padded(cols, work, factor->space) *
-             dm_dtype_size(work);
+  return slot * (space == DM_HOST ? factor->host_slot : factor->device_slot) +
+         first_row(task, matrix, panel, member) * padded(cols, work, space) * dm_dtype_size(work);
 }
 
-int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int peer) {
-  if (in_place(task, matrix)) return place_in_slots(task, matrix, panel, peer);
-  const int64_t pitch = piece_pitch(task, matrix, factor_of(task, matrix)->space, peer);
-  const int64_t place = dm_plan_place_of(task->plan, matrix, dm_range_size(task->panels),
-                                         task->tile, panel - task->panels.begin);
+/* Where the piece of PEER stands in its share, in bytes. */
+static int64_t place_in_share(const dm_task *task, dm_matrix matrix, int64_t panel, int peer) {
+  const dm_space space = factor_of(task, matrix)->space;
+  const int64_t q = panel - task->panels.begin;
+  if (in_place(task, matrix)) return place_in_slot(task, matrix, panel, q, space, peer);
+  const int64_t pitch = piece_pitch(task, matrix, space, peer);
+  const int64_t place =
+      dm_plan_place_of(task->plan, matrix, dm_range_size(task->panels), task->tile, q);
   return place * pitch * dm_dtype_size(task->plan->problem.work);
+}
+
+int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int slot, int peer) {
+  if (!dm_plan_uploads_first(task->plan, matrix)) return place_in_share(task, matrix, panel, peer);
+  return place_in_slot(task, matrix, panel, slot, DM_DEVICE, peer);
 }
 
 dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel) {
@@ -85,7 +98,7 @@ dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel) {
   int64_t cols = dm_range_size(dm_task_piece_cols(task, matrix, panel));
   char *ring = factor->space == DM_HOST ? factor->host_ring : factor->device_ring;
   char *share = in_place(task, matrix) ? ring : factor->share;
-  int64_t at = dm_task_source(task, matrix, panel, own_member(task, matrix));
+  int64_t at = place_in_share(task, matrix, panel, own_member(task, matrix));
   return dm_view_strided(share + at, work, factor->space, rows, cols,
                          padded(cols, work, factor->space));
 }
@@ -101,6 +114,14 @@ dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int s
   int64_t bytes = space == DM_HOST ? factor->host_slot : factor->device_slot;
   if (in_place(task, matrix)) slot = (int)(panel - task->panels.begin);
   return dm_view_strided(ring + slot * bytes, work, space, rows, cols, padded(cols, work, space));
+}
+
+dm_view dm_task_uploaded(const dm_task *task, dm_matrix matrix, int64_t panel, int slot) {
+  const dm_view whole = dm_task_slot(task, matrix, panel, slot, DM_DEVICE);
+  if (!dm_plan_uploads_first(task->plan, matrix)) return whole;
+  const int64_t rows = dm_range_size(dm_task_piece_rows(task, matrix, panel));
+  return dm_view_sub(whole, first_row(task, matrix, panel, own_member(task, matrix)), 0, rows,
+                     whole.cols);
 }
 
 dm_view dm_task_operand(const dm_task *task, dm_matrix matrix, int64_t panel, int slot) {
@@ -128,12 +149,27 @@ static dm_status slot_bytes(const dm_task *task, dm_matrix matrix, dm_space spac
   return DM_OK;
 }
 
+/* Peers read this rank's pieces. */
+static bool exposed(const dm_task *task, dm_matrix matrix) {
+  return task->plan->device_links && fetches(task, matrix);
+}
+
+/* They find them in its slots, not in a share. */
+static bool shows_slots(const dm_task *task, dm_matrix matrix) {
+  return exposed(task, matrix) &&
+         (in_place(task, matrix) || dm_plan_uploads_first(task->plan, matrix));
+}
+
+static int64_t device_slots(const dm_task *task, dm_matrix matrix) {
+  return in_place(task, matrix) ? dm_range_size(task->panels) : task->plan->slots;
+}
+
 static dm_status ring_open(const dm_task *task, dm_matrix matrix, dm_space space, int64_t slots,
                            void **ring, int64_t *slot) {
   int64_t bytes;
   DM_TRY(slot_bytes(task, matrix, space, slot));
   DM_TRY(dm_bytes_of(slots, 1, *slot, &bytes));
-  if (in_place(task, matrix)) DM_TRY(whole_slabs(&bytes));
+  if (space == DM_DEVICE && shows_slots(task, matrix)) DM_TRY(whole_slabs(&bytes));
   return dm_backend_alloc(task->backend, space, bytes, ring);
 }
 
@@ -158,29 +194,23 @@ static dm_status share_bytes(const dm_task *task, dm_matrix matrix, int64_t *byt
   return DM_OK;
 }
 
-/* Peers read it. */
-static bool exposed(const dm_task *task, dm_matrix matrix) {
-  return task->plan->device_links && fetches(task, matrix);
-}
-
 static dm_status share_open(dm_task *task, dm_matrix matrix, dm_factor *factor) {
   int64_t bytes;
   if (in_place(task, matrix)) return DM_OK;
   DM_TRY(share_bytes(task, matrix, &bytes));
-  if (exposed(task, matrix)) DM_TRY(whole_slabs(&bytes));
+  if (exposed(task, matrix) && !shows_slots(task, matrix)) DM_TRY(whole_slabs(&bytes));
   return dm_backend_alloc(task->backend, factor->space, bytes, &factor->share);
 }
 
 static dm_status rings_open(dm_task *task, dm_matrix matrix, dm_factor *factor) {
   const dm_plan *plan = task->plan;
-  const int64_t panels = dm_range_size(task->panels);
   bool uploads = matrix == DM_A ? dm_plan_uploads_a(plan) : dm_plan_uploads_b(plan);
   if (windowed(task, matrix)) return slot_bytes(task, matrix, DM_HOST, &factor->host_slot);
   if (fetches(task, matrix) && !plan->device_links)
     DM_TRY(ring_open(task, matrix, DM_HOST, plan->slots, &factor->host_ring, &factor->host_slot));
   if (!uploads && !exposed(task, matrix)) return DM_OK;
-  return ring_open(task, matrix, DM_DEVICE, in_place(task, matrix) ? panels : plan->slots,
-                   &factor->device_ring, &factor->device_slot);
+  return ring_open(task, matrix, DM_DEVICE, device_slots(task, matrix), &factor->device_ring,
+                   &factor->device_slot);
 }
 
 static dm_status factor_open(dm_task *task, dm_matrix matrix) {
@@ -234,13 +264,11 @@ static dm_status buffers_open(dm_task *task) {
 static dm_status expose(dm_task *task, dm_matrix matrix) {
   const dm_factor *factor = factor_of(task, matrix);
   if (task->place.idle || !exposed(task, matrix)) return DM_OK;
-  int64_t bytes;
-  if (in_place(task, matrix))
-    bytes = dm_range_size(task->panels) * factor->device_slot;
-  else
-    DM_TRY(share_bytes(task, matrix, &bytes));
+  int64_t bytes = device_slots(task, matrix) * factor->device_slot;
+  if (!shows_slots(task, matrix)) DM_TRY(share_bytes(task, matrix, &bytes));
   return dm_transport_expose(task->transport, matrix, factor->peers,
-                             in_place(task, matrix) ? factor->device_ring : factor->share, bytes);
+                             shows_slots(task, matrix) ? factor->device_ring : factor->share,
+                             bytes);
 }
 
 static dm_status window_open(dm_task *task, dm_matrix matrix) {

@@ -103,13 +103,16 @@ dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel);
 dm_range dm_task_piece_rows(const dm_task *task, dm_matrix matrix, int64_t panel);
 dm_range dm_task_piece_cols(const dm_task *task, dm_matrix matrix, int64_t panel);
 
-/* Where the piece of PANEL that belongs to PEER, a member of the factor's group, stands in that
- * peer's share, in bytes. */
-int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int peer);
+/* Where the piece of PANEL that belongs to PEER, a member of the factor's group, stands in what
+ * that peer shows to others, in bytes: its share, or its slots, of which SLOT has the panel. */
+int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int slot, int peer);
 
 /* A whole panel in a slot of the host or device ring; in place, in its own. */
 dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int slot,
                      dm_space space);
+
+/* What an upload fills: the slot, or where this rank's own piece belongs in it. */
+dm_view dm_task_uploaded(const dm_task *task, dm_matrix matrix, int64_t panel, int slot);
 
 /* The panel as a product reads it: in SLOT of a ring, or in the share where nothing had to move. */
 dm_view dm_task_operand(const dm_task *task, dm_matrix matrix, int64_t panel, int slot);

@@ -106,22 +106,25 @@ static int residences(const dm_question *question, const dm_plan *plan,
     variants[0] = *plan;
     return 1;
   }
-  for (int links = question->machine->device_links; links >= 0; links--) {
+  const bool others = !question->wishes->by_links || !question->machine->device_links;
+  for (int links = question->machine->device_links; links >= !others; links--) {
     for (int hosted = 0; hosted < 4; hosted++) {
       dm_plan *v = &variants[count];
       *v = *plan;
       v->device_links = links;
       v->a = hosted & 1 ? DM_IN_HOST : DM_IN_DEVICE;
       v->b = hosted & 2 ? DM_IN_HOST : DM_IN_DEVICE;
-      /* a transport gathers either host or GPU memory */
-      bool reachable = !(fetched_a && (v->a == DM_IN_DEVICE) != links) &&
-                       !(fetched_b && (v->b == DM_IN_DEVICE) != links);
+      /* What lies in host memory may be gathered there, or from the GPUs that it was uploaded to.
+       */
+      bool reachable =
+          links || (!(fetched_a && v->a == DM_IN_DEVICE) && !(fetched_b && v->b == DM_IN_DEVICE));
       v->brought = question->wishes->brings && hosted == 0;
       bool wanted = !(question->wishes->from_device && hosted != 0) &&
                     !(question->wishes->from_host && hosted != 3 && !v->brought);
       if (!reachable || !wanted) continue;
       count++;
-      if (!links || (!fetched_a && !fetched_b)) continue;
+      if (!links || !((fetched_a && v->a == DM_IN_DEVICE) || (fetched_b && v->b == DM_IN_DEVICE)))
+        continue;
       variants[count] = *v;
       v->in_place = true; /* first, and as a ring where that does not fit */
       count++;

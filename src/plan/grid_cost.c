@@ -136,8 +136,10 @@ static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const
 
 static double upload_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   double bytes = 0;
-  if (dm_plan_uploads_a(plan)) bytes += e->rows * e->depth * e->work;
-  if (dm_plan_uploads_b(plan)) bytes += e->cols * e->depth * e->work;
+  const double a = dm_plan_uploads_first(plan, DM_A) ? e->rows / plan->pn : e->rows;
+  const double b = dm_plan_uploads_first(plan, DM_B) ? e->cols / plan->pm : e->cols;
+  if (dm_plan_uploads_a(plan)) bytes += a * e->depth * e->work;
+  if (dm_plan_uploads_b(plan)) bytes += b * e->depth * e->work;
   if (plan->brought) bytes += e->depth * e->work * (e->rows / plan->pn + e->cols / plan->pm);
   return bytes > 0 ? bytes / machine->upload + e->panels * machine->latency : 0;
 }
@@ -246,8 +248,10 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   double loop = fmax(first, 1) * f.fetch + f.upload + f.gemm;
   if (plan->overlap && e.panels > 1) {
     const double busy = f.gemm + stolen_seconds(plan, machine, t, f.fetch);
+    const bool in_turn = dm_plan_uploads_first(plan, DM_A) || dm_plan_uploads_first(plan, DM_B);
+    const double upload = in_turn ? f.upload + f.fetch : f.upload; /* to the same slot */
     loop = first * f.fetch + (f.upload + f.gemm) / e.panels +
-           fmax(fmax(busy, f.upload) * rest, f.fetch * (1 - first));
+           fmax(fmax(busy, upload) * rest, f.fetch * (1 - first));
   }
   const double tiles = (double)dm_plan_tiles(plan); /* none is larger than the first one */
   loop *= tiles;

@@ -72,15 +72,16 @@ static extent extent_of(const dm_plan *plan) {
   return e;
 }
 
-/* Slots in GPU memory: those of a ring, or, in place, one for each panel of the layer, which peers
- * read. */
-static int64_t device_slots(const dm_plan *plan, bool fetched, int64_t slot) {
+/* Slots in GPU memory: those of a ring, which peers read where pieces are uploaded first, or, in
+ * place, one for each panel of the layer, which they always read. */
+static int64_t device_slots(const dm_plan *plan, dm_matrix x, bool fetched, int64_t slot) {
+  if (dm_plan_uploads_first(plan, x)) return rounded(times(plan->slots, slot), SLAB_BYTES);
   if (!plan->in_place || !fetched) return times(plan->slots, slot);
   return rounded(times(dm_range_size(dm_plan_layer(plan, 0)), slot), SLAB_BYTES);
 }
 
-/* A panel passes a host slot when it is gathered there, and a device slot when it is uploaded to it
- * or gathered in device memory. */
+/* A panel passes a host slot when it is gathered there, and a device slot when it, or a piece of
+ * it, is uploaded to it, or gathered in device memory. */
 static void count_rings(const dm_plan *plan, const extent *e, dm_memory_need *need) {
   const bool fetched[2] = {dm_plan_fetches_a(plan), dm_plan_fetches_b(plan)};
   const bool in_host[2] = {plan->a != DM_IN_DEVICE, plan->b != DM_IN_DEVICE};
@@ -88,12 +89,12 @@ static void count_rings(const dm_plan *plan, const extent *e, dm_memory_need *ne
   const bool windowed[2] = {plan->window_a, plan->window_b};
   for (int x = 0; x < 2; x++) {
     dm_memory_part part = x == 0 ? DM_MEMORY_RING_A : DM_MEMORY_RING_B;
-    if (fetched[x] && in_host[x] && !windowed[x])
+    if (fetched[x] && in_host[x] && !windowed[x] && !plan->device_links)
       need->part[DM_HOST][part] =
           times(plan->slots, rounded(matrix(rows[x], cols[x], e->work), SLOT_BYTES));
     int64_t slot = rounded(device_matrix(rows[x], cols[x], e->work), SLOT_BYTES);
     if (plan->gpu && (fetched[x] || in_host[x]))
-      need->part[DM_DEVICE][part] = device_slots(plan, fetched[x], slot);
+      need->part[DM_DEVICE][part] = device_slots(plan, (dm_matrix)x, fetched[x], slot);
   }
 }
 

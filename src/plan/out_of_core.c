@@ -138,13 +138,16 @@ bool dm_plan_cut(const dm_question *question, dm_plan *plan) {
   search s = {.question = question, .best = *plan, .least = INFINITY, .least_pressure = INFINITY};
   dm_plan trial = *plan;
   int64_t width[MOST_WIDTHS];
-  trial.device_links = trial.in_place = trial.window_a = trial.window_b = false;
-  for (int files = 0; files < (plan->problem.from_files ? 4 : 1); files++) {
-    trial.a = files & 1 ? DM_IN_FILE : DM_IN_HOST;
-    trial.b = files & 2 ? DM_IN_FILE : DM_IN_HOST;
-    int count = widths(question, plan, width);
-    for (int i = 0; i < count; i++) {
-      set_panels(&trial, width[i]);
+  const bool links = plan->gpu && question->machine->device_links && dm_plan_used(plan) > 1;
+  const int places = plan->problem.from_files ? 4 : 1;
+  trial.in_place = trial.window_a = trial.window_b = false;
+  for (int i = links && question->wishes->by_links ? places : 0; i < places * (1 + links); i++) {
+    trial.device_links = i >= places;
+    trial.a = i % places & 1 ? DM_IN_FILE : DM_IN_HOST;
+    trial.b = i % places & 2 ? DM_IN_FILE : DM_IN_HOST;
+    const int count = widths(question, plan, width);
+    for (int w = 0; w < count; w++) {
+      set_panels(&trial, width[w]);
       try_tiles(&s, &trial);
     }
   }

@@ -37,4 +37,16 @@ dm_range dm_plan_layer_k(const dm_plan *plan, int l);                /* k of lay
 dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i); /* rows of op(B) */
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l);     /* of all panels of layer l */
 
+/* ---- how matrices move ---- */
+
+/* How a matrix reaches the multiplication: gathered from peers, copied to a GPU by panels? */
+bool dm_plan_fetches_a(const dm_plan *plan);
+bool dm_plan_fetches_b(const dm_plan *plan);
+bool dm_plan_uploads_a(const dm_plan *plan);
+bool dm_plan_uploads_b(const dm_plan *plan);
+
+/* Whether both happen, on a device that peers can read: each rank copies its own pieces to where
+ * they belong in the device ring, and the peers gather them from there. */
+bool dm_plan_uploads_first(const dm_plan *plan, dm_matrix matrix);
+
 #endif

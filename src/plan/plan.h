@@ -102,13 +102,7 @@ uint64_t dm_plan_hash(const dm_plan *plan);
  * same recipe give the same bits on the same device model. */
 void dm_plan_recipe(const dm_plan *plan, char text[200]);
 
-/* ---- how matrices move (partition.c) ---- */
-
-/* How a matrix reaches the multiplication: gathered from peers, copied to a GPU by panels? */
-bool dm_plan_fetches_a(const dm_plan *plan);
-bool dm_plan_fetches_b(const dm_plan *plan);
-bool dm_plan_uploads_a(const dm_plan *plan);
-bool dm_plan_uploads_b(const dm_plan *plan);
+/* ---- what a plan says ---- */
 
 /* Of a product without files: C returns from the GPUs to host memory, where A and B lie. */
 static inline bool dm_plan_returns(const dm_plan *plan) {

@@ -37,6 +37,7 @@ typedef struct dm_wishes {
   bool from_device;         /* shares must reside on the GPUs ... */
   bool from_host;           /* ... or in host memory, or, with BRINGS, ... */
   bool brings;              /* ... on the GPUs, brought there from host memory panel by panel */
+  bool by_links;            /* what is gathered is gathered in GPU memory, where that can be */
   bool sums_behind;         /* layers may be summed behind products where nothing is written, too */
   int64_t tiles_m, tiles_n; /* both or none: C in so many tiles, in the order of plan->down */
   bool down;

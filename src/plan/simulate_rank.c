@@ -196,15 +196,23 @@ static bool uploads(const walk *w, int x) {
   return x == A ? dm_plan_uploads_a(w->plan) : dm_plan_uploads_b(w->plan);
 }
 
+static bool uploads_first(const walk *w, int x) {
+  return dm_plan_uploads_first(w->plan, (dm_matrix)x);
+}
+
+/* Pieces of the peers come to the slot that this rank's own one was uploaded to. */
 static dm_status check_fetch(walk *w, int x, const dm_step *step) {
   if (!fetches(w, x)) return violated(w, step, "matching: nobody to fetch from");
-  DM_TRY(read_share(w, x, step));
-  return write_slot(w, x, uploads(w, x) ? STAGING : COMPUTE, step);
+  DM_TRY(uploads_first(w, x) ? read_slot(w, x, COMPUTE, step) : read_share(w, x, step));
+  return write_slot(w, x, uploads(w, x) && !uploads_first(w, x) ? STAGING : COMPUTE, step);
 }
 
 static dm_status check_upload(walk *w, int x, const dm_step *step) {
   if (!uploads(w, x)) return violated(w, step, "slots: there is nothing to upload");
-  DM_TRY(fetches(w, x) ? read_slot(w, x, STAGING, step) : read_whole(w, x, step));
+  if (uploads_first(w, x))
+    DM_TRY(read_share(w, x, step));
+  else
+    DM_TRY(fetches(w, x) ? read_slot(w, x, STAGING, step) : read_whole(w, x, step));
   return write_slot(w, x, COMPUTE, step);
 }
 

@@ -9,8 +9,9 @@
  *   prepare 0 .. ahead-1 | for each turn s: prepare s+ahead, GEMM s, and after a tile's last turn
  *   REDUCE, STORE
  *
- * "prepare s" is LOAD_A LOAD_B and up to five steps more, as the plan needs them.  The cursor's
- * group is the turn s, or -1 for the head; its offset counts the steps of the group. */
+ * "prepare s" is LOAD_A LOAD_B and up to five steps more, as the plan needs them: gathers before
+ * uploads, or, where GPUs read each other's memory, after them.  The cursor's group is the turn s,
+ * or -1 for the head; its offset counts the steps of the group. */
 typedef struct layout {
   const dm_plan *plan;
   dm_range layer; /* panels */
@@ -21,13 +22,17 @@ typedef struct layout {
   int64_t width;                 /* steps of one "prepare" */
   int64_t end;                   /* steps after a tile's last product */
   int64_t offset[DM_STEP_KINDS]; /* of a kind in a "prepare"; -1: not there */
+  const int *way;
 } layout;
 
-enum { LOAD, FETCH, UPLOAD };
+enum { LOAD, FETCH, UPLOAD, MOVES };
 
-static const dm_step_kind moves[3][2] = {{DM_STEP_LOAD_A, DM_STEP_LOAD_B},
-                                         {DM_STEP_FETCH_A, DM_STEP_FETCH_B},
-                                         {DM_STEP_UPLOAD_A, DM_STEP_UPLOAD_B}};
+static const dm_step_kind moves[MOVES][2] = {{DM_STEP_LOAD_A, DM_STEP_LOAD_B},
+                                             {DM_STEP_FETCH_A, DM_STEP_FETCH_B},
+                                             {DM_STEP_UPLOAD_A, DM_STEP_UPLOAD_B}};
+
+/* The order of a panel's moves, by plan->device_links. */
+static const int ways[2][MOVES] = {{LOAD, FETCH, UPLOAD}, {LOAD, UPLOAD, FETCH}};
 
 static layout layout_of(const dm_plan *plan, int l) {
   layout list = {.plan = plan, .layer = dm_plan_layer(plan, l), .end = 1 + (plan->pk > 1)};
@@ -44,8 +49,13 @@ static layout layout_of(const dm_plan *plan, int l) {
                                       dm_plan_fetches_b(plan),
                                       dm_plan_uploads_a(plan),
                                       dm_plan_uploads_b(plan)};
-  for (int kind = 0; kind < DM_STEP_GEMM; kind++)
-    list.offset[kind] = present[kind] ? list.width++ : -1;
+  list.way = ways[plan->device_links];
+  for (int kind = 0; kind < DM_STEP_GEMM; kind++) list.offset[kind] = -1;
+  for (int kind = 0; kind <= DM_STEP_CHECK; kind++)
+    if (present[kind]) list.offset[kind] = list.width++;
+  for (int i = 1; i < MOVES; i++)
+    for (int x = 0; x < 2; x++)
+      if (present[moves[list.way[i]][x]]) list.offset[moves[list.way[i]][x]] = list.width++;
   return list;
 }
 
@@ -76,20 +86,29 @@ static int64_t index_of(const layout *list, dm_step_kind kind, int64_t s) {
   return index_of_prepare(list, s) + list->offset[kind];
 }
 
+/* The I-th move of a panel's way, or MOVES for its product. */
+static int place_on_way(const layout *list, int move) {
+  int i = 0;
+  while (i < MOVES && list->way[i] != move) i++;
+  return i;
+}
+
 /* The step that brings matrix X of turn S to where MOVE, or GEMM, finds it. */
-static int64_t index_of_source(const layout *list, int before, int x, int64_t s) {
-  for (int move = before - 1; move > LOAD; move--) {
-    int64_t index = index_of(list, moves[move][x], s);
+static int64_t index_of_source(const layout *list, int move, int x, int64_t s) {
+  for (int i = place_on_way(list, move) - 1; i > LOAD; i--) {
+    int64_t index = index_of(list, moves[list->way[i]][x], s);
     if (index >= 0) return index;
   }
   return index_of(list, moves[LOAD][x], s);
 }
 
-/* The step that reads what MOVE of turn S has brought. */
+/* The step that reads what MOVE of turn S has brought.  What is gathered after it was uploaded
+ * joins it in the slot of its product. */
 static int64_t index_of_reader(const layout *list, int move, int x, int64_t s) {
   if (s < 0) return -1;
-  for (int next = move + 1; next <= UPLOAD; next++) {
-    int64_t index = index_of(list, moves[next][x], s);
+  const bool stays = move != LOAD && list->plan->device_links;
+  for (int i = place_on_way(list, move) + 1; i < MOVES && !stays; i++) {
+    int64_t index = index_of(list, moves[list->way[i]][x], s);
     if (index >= 0) return index;
   }
   return index_of_gemm(list, s);
@@ -166,7 +185,7 @@ static int64_t store_of(const layout *list, int64_t tile) {
  */
 static void make_gemm(const layout *list, int64_t s, dm_step *step) {
   step->kind = DM_STEP_GEMM;
-  for (int x = 0; x < 2; x++) add(step, index_of_source(list, UPLOAD + 1, x, s));
+  for (int x = 0; x < 2; x++) add(step, index_of_source(list, MOVES, x, s));
   const int64_t stored = step->tile - list->plan->blocks;
   if (s % list->panels == 0 && stored >= list->plan->done) add(step, store_of(list, stored));
 }

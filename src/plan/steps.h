@@ -4,8 +4,9 @@
  * of a panel into its share, where an earlier tile has not left it; CHECK shows the pieces to the
  * verification, where they do not stay; FETCH gathers a panel from the peers into a slot of the
  * host ring (or of the device ring where the transport moves GPU memory); UPLOAD copies a panel
- * from there, or from the share, into a slot of the device ring; GEMM multiplies the panels in a
- * slot, or straight from the shares. */
+ * from there, or from the share, into a slot of the device ring, or, before FETCH, this rank's
+ * piece alone (dm_plan_uploads_first): peers have to have read what it overwrites, which no step
+ * tells; GEMM multiplies the panels in a slot, or straight from the shares. */
 #ifndef DM_PLAN_STEPS_H
 #define DM_PLAN_STEPS_H
 

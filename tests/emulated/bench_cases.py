@@ -13,8 +13,15 @@ TILES = [(1, "--size 1100 --memory device=70MiB"),
          (4, "--m 1500 --n 1700 --k 700 --type bf16 --memory device=66MiB"),
          (2, "--m 1500 --n 900 --k 1700 --memory device=69MiB --grid 1x1x2"),
          (1, "--m 1501 --n 1703 --k 701 --type i8 --memory device=67MiB --no-overlap")]
+# What a rank brings to its GPU is pulled from there.
+LINKS = [(4, "--m 2300 --n 2100 --k 700 --memory device=74MiB --grid 2x2x1 --transport ipc"),
+         (4, "--m 2300 --n 2100 --k 700 --memory device=74MiB --grid 2x2x1 --transport ipc+host --pretend-nodes 2"),
+         (2, "--m 2300 --n 2100 --k 700 --type c64 --memory device=74MiB --grid 1x2x1 --transport ipc"),
+         (3, "--m 2300 --n 2100 --k 701 --type i8 --memory device=72MiB --grid 3x1x1 --transport ipc --no-overlap"),
+         (4, "--m 2500 --n 1900 --k 901 --memory device=74MiB --grid 1x2x2 --transport ipc")]
 WHOLE = [(1, "--m 300 --n 200 --k 20000 --memory device=72MiB --panel 256"),
-         (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport host --grid 1x2x1")]
+         (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport host --grid 1x2x1"),
+         (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport ipc --grid 1x2x1")]
 
 
 def words_of(words):
@@ -29,6 +36,8 @@ def try_case(folder, damier, ranks, words, tiles):
         raise Failure(f"tiles: {record['plan']}")
     if record["verification"]["residual"] > 1 or "C returns" not in record["bench"]["from"]:
         raise Failure(f"{record['verification']}, {record['bench']}")
+    if "--transport" in words and f"--transport {record['transport']['name']} " not in words + " ":
+        raise Failure(f"transport: {record['transport']}")
 
 
 def library_is_refused(_, damier, words):
@@ -37,7 +46,7 @@ def library_is_refused(_, damier, words):
 
 def main():
     damier = options().damier
-    cases = [(try_case, damier, *case, case in TILES) for case in TILES + WHOLE]
+    cases = [(try_case, damier, *case, case not in WHOLE) for case in TILES + LINKS + WHOLE]
     cases.append((library_is_refused, damier, TILES[0][1]))
     finish(each(lambda case: in_folder(*case), cases), len(cases))
 

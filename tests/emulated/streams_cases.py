@@ -41,6 +41,18 @@ def in_tiles():
             for b, r, layout in (("n", 1, "contiguous"), ("t", 2, "deflate"), ("n", 4, "contiguous"))]
 
 
+def in_tiles_by_links():
+    """Pieces of panels go from host memory, or from the file, to the device, and from there to others."""
+    limit = lambda mib, *more: " ".join([f"--memory device={LIBRARY + mib}MiB", *more])
+    return [(Case(2300, 2100, 700, ranks=4, dtype="f32", op_b="t", layout="chunked",
+                  flags=limit(7, "--grid 2x2x1 --transport ipc")), "tiles"),
+            (Case(2300, 2100, 333, ranks=4, op_a="t", dtype="f32", beta=1, old="f32",
+                  flags=limit(7, "--grid 2x2x1 --transport ipc+host --pretend-nodes 2")), "tiles"),
+            (Case(2500, 1900, 900, ranks=4, dtype="f32", flags=limit(8, "--grid 1x2x2 --transport ipc")), "tiles"),
+            (Case(3000, 1900, 3000, ranks=2, dtype="f32",
+                  flags=f"--memory host=80MiB,device={LIBRARY + 9}MiB --grid 1x2x1 --transport ipc"), "file")]
+
+
 def in_strips():
     """Products that take longer than the files."""
     return [(Case(2100, 900, 260, ranks=1), "strips"),
@@ -56,7 +68,9 @@ def look_at(record, where):
         raise Failure(f"not on the device: {plan}")
     if where == "host" and "host" not in (plan["a_in"], plan["b_in"]):
         raise Failure(f"nothing beside the device: {plan}")
-    if where == "tiles" and plan["tiles"] < 2:
+    if where == "file" and "file" not in (plan["a_in"], plan["b_in"]):
+        raise Failure(f"nothing stays in its file: {plan}")
+    if where in ("tiles", "file") and plan["tiles"] < 2:
         raise Failure(f"not in tiles: {plan}")
     chosen = "emulated" in record["machine"]["device"] # a real GPU is too fast for strips to pay
     if where == "strips" and chosen and " end=" not in plan["recipe"]:
@@ -73,7 +87,7 @@ def try_case(folder, damier, case, where, seed):
 
 def main():
     chosen = options()
-    cases = list(enumerate(resident() + beside() + in_tiles() + in_strips()))
+    cases = list(enumerate(resident() + beside() + in_tiles() + in_tiles_by_links() + in_strips()))
     work = lambda numbered: in_folder(try_case, chosen.damier, *numbered[1], numbered[0])
     finish(each(work, cases), len(cases))
 

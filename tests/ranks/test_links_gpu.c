@@ -8,6 +8,7 @@
 #include "slow_transport.h"
 
 enum { SKIPPED = 77, NOBODY = -1 };
+enum { IN_PLACE, RING, FROM_HOST };
 
 static dm_status generate(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   (void)context;
@@ -55,7 +56,7 @@ static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
   return host;
 }
 
-/* Pieces that stand in their slots, and pieces that are copied there. */
+/* Pieces that stand in their slots, that are copied there, and that come there from host memory. */
 static void compare(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops, dm_problem problem,
                     dm_wishes wishes, int late) {
   int64_t bytes, again;
@@ -63,13 +64,15 @@ static void compare(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops, 
   dm_plan by_links = plan_of(t, problem, wishes, true);
   CHECK(t, by_links.in_place == (by_links.pm * by_links.pn > 1), "not in place, though it fits");
   void *want = sums_of(t, gpu, NULL, &by_host, NOBODY, &bytes);
-  for (int ring = 0; ring <= by_links.in_place; ring++) {
+  for (int way = IN_PLACE; way <= FROM_HOST; way++) {
     dm_plan plan = by_links;
-    if (ring) plan.in_place = false;
+    plan.in_place &= way == IN_PLACE;
+    if (way == FROM_HOST) plan.slots = by_host.slots;
+    if (way == FROM_HOST) plan.a = plan.b = DM_IN_HOST;
     void *got = sums_of(t, gpu, ops, &plan, late, &again);
     CHECK(t, bytes == again && memcmp(want, got, (size_t)bytes) == 0,
-          "%s, %dx%dx%d, %s, ring %d, rank %d late: other bits than by way of the host", ops->name,
-          plan.pm, plan.pn, plan.pk, dm_dtype_name(problem.work), ring, late);
+          "%s, %dx%dx%d, %s, way %d, rank %d late: other bits than by way of the host", ops->name,
+          plan.pm, plan.pn, plan.pk, dm_dtype_name(problem.work), way, late);
     free(got);
   }
   free(want);

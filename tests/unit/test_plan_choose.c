@@ -113,7 +113,8 @@ static void wishes_are_granted(void **state) {
   for (int links = 0; links < 2; links++) {
     const char *machine = links ? "gpu=h200 gpus=4 links=device" : "gpu=h200 gpus=4 links=host";
     must(wish((dm_wishes){.from_host = true, .pm = 2, .pn = 2, .pk = 1}, machine, &plan));
-    assert_true(!plan.device_links && plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
+    assert_true(plan.device_links == links && plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
+    assert_true(dm_plan_uploads_first(&plan, DM_A) == links);
     must(wish((dm_wishes){.from_host = true, .pm = 1, .pn = 1, .pk = 1}, machine, &plan));
     assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
   }
@@ -125,6 +126,26 @@ static void wishes_are_granted(void **state) {
   assert_true(!plan.brought && plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
   must(wish(brings, "ranks=4", &plan));
   assert_true(!plan.brought && plan.a == DM_IN_HOST);
+}
+
+/* What is forced is not left for want of memory, and pieces that are uploaded before they are
+ * gathered take less of PCIe. */
+static void tiles_travel_by_links(void **state) {
+  (void)state;
+  dm_plan plan, by_host;
+  dm_wishes wishes = {.from_host = true, .brings = true, .pm = 2, .pn = 2, .pk = 1};
+  dm_problem problem = problem_of(30000, 30000, 30000, DM_F64);
+  dm_machine machine = machine_of("gpu=h200 gpus=4 links=device");
+  machine.device_bytes = (int64_t)1 << 30;
+  wishes.by_links = true;
+  must(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+  assert_true(plan.tiles_m * plan.tiles_n > 1 && plan.device_links);
+  assert_true(dm_plan_uploads_first(&plan, DM_A) && dm_plan_uploads_first(&plan, DM_B));
+  assert_true(plan.device_bytes <= machine.device_bytes);
+  machine.device_links = false;
+  must(dm_plan_choose(&problem, &machine, 4, &wishes, &by_host));
+  assert_true(!by_host.device_links && by_host.tiles_m * by_host.tiles_n > 1);
+  assert_true(plan.forecast.upload < 0.7 * by_host.forecast.upload);
 }
 
 static void impossible_wishes_are_refused(void **state) {
@@ -146,6 +167,7 @@ int main(void) {
       cmocka_unit_test(choice_is_the_best_of_all),
       cmocka_unit_test(known_optima),
       cmocka_unit_test(wishes_are_granted),
+      cmocka_unit_test(tiles_travel_by_links),
       cmocka_unit_test(impossible_wishes_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

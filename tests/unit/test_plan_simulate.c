@@ -68,7 +68,7 @@ static void any_number_of_slots(void **state) {
   (void)state;
   for (int slots = 1; slots <= 5; slots++)
     for (int k = 1; k <= 10; k++)
-      for (int variant = 0; variant < 16; variant++) {
+      for (int variant = 0; variant < 32; variant++) {
         dm_plan plan = {.problem = problem_of(50, 60, k * 64 - 7, DM_F64),
                         .ranks = 12,
                         .pm = 2,
@@ -87,6 +87,7 @@ static void any_number_of_slots(void **state) {
                         .gpu = variant & 2};
         plan.device_links = plan.gpu && variant & 4;
         plan.a = plan.b = plan.device_links ? DM_IN_DEVICE : DM_IN_HOST;
+        if (variant & 16) plan.b = DM_IN_HOST;
         if (variant & 8) plan.pm = 1, plan.pn = 6;
         must(dm_plan_simulate(&plan));
       }
@@ -96,7 +97,7 @@ static void any_number_of_slots(void **state) {
 static void any_tiles(void **state) {
   (void)state;
   dice d = {.seed = 11};
-  int streams = 0, held = 0, lines = 0, layers = 0;
+  int streams = 0, held = 0, lines = 0, layers = 0, first = 0;
   for (int i = 0; i < 3000; i++) {
     static const dm_residence where[] = {DM_IN_HOST, DM_IN_FILE};
     const int pm = (int)roll(&d, 1, 3), pn = (int)roll(&d, 1, 3), pk = (int)roll(&d, 1, 3);
@@ -121,6 +122,7 @@ static void any_tiles(void **state) {
                     .a = where[roll(&d, 0, 1)],
                     .b = where[roll(&d, 0, 1)]};
     plan.reads += plan.slots - 1;
+    plan.device_links = plan.gpu && roll(&d, 0, 1);
     plan.panels = (plan.problem.k + DM_PANEL_STEP - 1) / DM_PANEL_STEP;
     plan.problem.verify = roll(&d, 0, 1);
     plan.held_a = roll(&d, 0, dm_range_size(dm_plan_layer(&plan, 0)));
@@ -130,9 +132,10 @@ static void any_tiles(void **state) {
     held += dm_plan_streams(&plan) && plan.held_a > 0 && plan.held_b > 0;
     lines += plan.tiles_m > 2 && plan.tiles_n > 2;
     layers += plan.pk > 1 && plan.tiles_m * plan.tiles_n > 1;
+    first += dm_plan_uploads_first(&plan, DM_A);
     must(dm_plan_simulate(&plan));
   }
-  assert_true(streams > 1000 && held > 500 && lines > 500 && layers > 500);
+  assert_true(streams > 1000 && held > 500 && lines > 500 && layers > 500 && first > 400);
 }
 
 int main(void) {
