@@ -2,17 +2,19 @@
 
 #include "backend/cuda_pinned.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "core/checked.h"
+#include "core/together.h"
 
-enum { THREADS = 4, LEAST = 64 << 20, HUGE = 2 << 20, PAGE = 4096 };
+enum { THREADS = 4, LEAST = 64 << 20, HUGE = 2 << 20, PAGE = 4096, PIECE = 64 << 20 };
 
-typedef struct part {
+typedef struct pages {
   char *memory;
   size_t bytes;
-} part;
+  atomic_size_t next;
+} pages;
 
 bool dm_cuda_pins_by_threads(size_t bytes) {
   return bytes >= LEAST;
@@ -22,39 +24,28 @@ static size_t whole(size_t bytes) {
   return (bytes + HUGE - 1) / HUGE * HUGE;
 }
 
-static void *touch(void *context) {
-  const part *p = context;
-  for (size_t i = 0; i < p->bytes; i += PAGE) ((volatile char *)p->memory)[i] = 0;
-  return NULL;
-}
-
-/* The calling thread does what no other could be started for. */
-static void touch_all(char *memory, size_t bytes) {
-  pthread_t threads[THREADS];
-  part parts[THREADS];
-  bool started[THREADS];
-  const size_t each = whole(bytes / THREADS);
-  for (int i = 0; i < THREADS; i++) {
-    const size_t begin = dm_min(i * each, bytes), end = dm_min(begin + each, bytes);
-    parts[i] = (part){memory + begin, end - begin};
-    started[i] = pthread_create(&threads[i], NULL, touch, &parts[i]) == 0;
-    if (!started[i]) touch(&parts[i]);
+static void touch(void *context) {
+  pages *p = context;
+  for (;;) {
+    const size_t begin = atomic_fetch_add(&p->next, PIECE);
+    if (begin >= p->bytes) return;
+    const size_t end = dm_min(begin + PIECE, p->bytes);
+    for (size_t i = begin; i < end; i += PAGE) ((volatile char *)p->memory)[i] = 0;
   }
-  for (int i = 0; i < THREADS; i++)
-    if (started[i]) (void)pthread_join(threads[i], NULL);
 }
 
 cudaError_t dm_cuda_pin(size_t bytes, void **memory) {
   const size_t size = whole(bytes);
-  void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) return cudaErrorMemoryAllocation;
-  (void)madvise(pages, size, MADV_HUGEPAGE); /* without them it is only slower */
-  touch_all(pages, size);
-  cudaError_t error = cudaHostRegister(pages, size, cudaHostRegisterPortable);
+  void *made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (made == MAP_FAILED) return cudaErrorMemoryAllocation;
+  (void)madvise(made, size, MADV_HUGEPAGE); /* without them it is only slower */
+  pages all = {.memory = made, .bytes = size};
+  (void)dm_together(THREADS, touch, &all);
+  cudaError_t error = cudaHostRegister(made, size, cudaHostRegisterPortable);
   if (error == cudaSuccess)
-    *memory = pages;
+    *memory = made;
   else
-    (void)munmap(pages, size);
+    (void)munmap(made, size);
   return error;
 }
 

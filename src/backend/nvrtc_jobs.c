@@ -2,13 +2,12 @@
  * called from several threads. */
 #ifdef DM_HAVE_CUDA
 
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 
 #include "backend/nvrtc.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "core/together.h"
 
 enum { MOST_THREADS = 32 }; /* each needs some 100 MB */
 
@@ -19,11 +18,11 @@ typedef struct work {
   atomic_int next;
 } work;
 
-static void *compile_some(void *argument) {
+static void compile_some(void *argument) {
   work *w = argument;
   for (;;) {
     const int i = atomic_fetch_add(&w->next, 1);
-    if (i >= w->count) return NULL;
+    if (i >= w->count) return;
     dm_nvrtc_job *job = &w->jobs[i];
     const double start = dm_now();
     job->status = dm_nvrtc_compile(w->nvrtc, job->source, w->capability, &job->image, &job->size);
@@ -31,21 +30,10 @@ static void *compile_some(void *argument) {
   }
 }
 
-static int cores(void) {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 void dm_nvrtc_compile_all(const dm_nvrtc *nvrtc, int capability, dm_nvrtc_job *jobs, int count) {
   work w = {.nvrtc = nvrtc, .capability = capability, .count = count, .jobs = jobs};
-  pthread_t threads[MOST_THREADS];
-  const int most = (int)dm_min(dm_min(count, cores()), MOST_THREADS);
-  int started = 0;
   atomic_init(&w.next, 0);
-  while (started < most - 1 && pthread_create(&threads[started], NULL, compile_some, &w) == 0)
-    started++;
-  (void)compile_some(&w); /* this thread too: it is enough where no other could be started */
-  for (int i = 0; i < started; i++) (void)pthread_join(threads[i], NULL);
+  (void)dm_together((int)dm_min(dm_min(count, dm_cores()), MOST_THREADS), compile_some, &w);
 }
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "core/together.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
 
@@ -44,27 +44,20 @@ static int move(const transfer *t, int64_t at, char *memory, int64_t bytes) {
   return 0;
 }
 
-static void *work(void *argument) {
+static void work(void *argument) {
   transfer *t = argument;
   for (;;) {
     const int64_t piece = atomic_fetch_add(&t->next, 1), at = t->begin + piece * PIECE;
-    if (at >= t->end || atomic_load(&t->failed)) return NULL;
+    if (at >= t->end || atomic_load(&t->failed)) return;
     const int failed = move(t, at, t->memory + piece * PIECE % t->size, dm_min(PIECE, t->end - at));
     if (failed) atomic_store(&t->failed, failed);
   }
 }
 
-/* The caller is one of the THREADS. */
 static dm_status work_together(transfer *t, int threads) {
-  pthread_t others[MOST_THREADS];
-  int started = 0;
   threads = (int)dm_min(threads, MOST_THREADS);
-  while (started < threads - 1 && pthread_create(&others[started], NULL, work, t) == 0) started++;
-  work(t);
-  for (int i = 0; i < started; i++) pthread_join(others[i], NULL);
-  if (started < threads - 1)
-    return dm_fail(DM_E_FIT, "only %d threads could be started", started + 1);
-  return DM_OK;
+  const int working = dm_together(threads, work, t);
+  return working < threads ? dm_fail(DM_E_FIT, "only %d threads could be started", working) : DM_OK;
 }
 
 static dm_status failure(const dm_ceiling *range, const char *what, int number) {

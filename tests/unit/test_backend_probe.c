@@ -71,11 +71,51 @@ static void infinities(void **state) {
   assert_true(isnan(y) && isinf(square));
 }
 
+/* Several strips of a matrix, whatever the threads: the bits of one thread. */
+static void threads(void **state) {
+  (void)state;
+  static const dm_dtype types[] = {DM_F32, DM_C128, DM_I8, DM_F64};
+  enum { TALL = 3001, BROAD = 2003, STRIDE = BROAD + 5 };
+  const dm_generator whole = {.kind = DM_INTEGER, .seed = 3, .parameter = 9};
+  double *x = calloc(2 * BROAD, sizeof *x), *sums[2], *squares[2], *cols[2];
+  assert_non_null(x);
+  for (int64_t j = 0; j < 2 * BROAD; j++) x[j] = (double)(j % 7 - 3);
+  for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+    const size_t size = (size_t)dm_dtype_size(types[t]);
+    char *memory[2];
+    for (int way = 0; way < 2; way++) {
+      memory[way] = calloc((size_t)TALL * STRIDE, size);
+      sums[way] = calloc(2 * TALL, sizeof(double));
+      squares[way] = calloc(TALL, sizeof(double));
+      cols[way] = calloc(BROAD, sizeof(double));
+      assert_true(memory[way] && sums[way] && squares[way] && cols[way]);
+      const dm_view v = dm_view_strided(memory[way], types[t], DM_HOST, TALL, BROAD, STRIDE);
+      ok(way ? dm_host_fill_together(v, &whole, 5, 11) : dm_host_fill(NULL, v, &whole, 5, 11));
+      ok(way ? dm_host_probe_together(v, x, sums[way], squares[way])
+             : dm_host_probe(NULL, v, x, sums[way], squares[way]));
+      if (types[t] != DM_I8)
+        ok(way ? dm_host_scan_together(v, cols[way]) : dm_host_scan(NULL, v, cols[way]));
+    }
+    assert_memory_equal(memory[0], memory[1], (size_t)TALL * STRIDE * size);
+    assert_memory_equal(sums[0], sums[1], 2 * TALL * sizeof(double));
+    assert_memory_equal(squares[0], squares[1], TALL * sizeof(double));
+    assert_memory_equal(cols[0], cols[1], BROAD * sizeof(double));
+    for (int way = 0; way < 2; way++) {
+      free(memory[way]);
+      free(sums[way]);
+      free(squares[way]);
+      free(cols[way]);
+    }
+  }
+  free(x);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(floats),
       cmocka_unit_test(whole_numbers),
       cmocka_unit_test(infinities),
+      cmocka_unit_test(threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,75 @@
+/* Sums and elements of matrices in host memory, by all cores of a host whose GPUs multiply. */
+#include <stdatomic.h>
+
+#include "backend/probe.h"
+#include "core/checked.h"
+#include "core/together.h"
+
+enum { STRIP = 4 << 20 }; /* bytes that a thread takes at a time, about */
+
+typedef struct strips strips;
+
+/* A matrix that threads take strip by strip, of rows, or of columns. */
+struct strips {
+  dm_view view;
+  bool upright;
+  int64_t each;         /* rows or columns of a strip */
+  _Atomic int64_t next; /* row or column */
+  void (*part)(const strips *s, dm_view part, int64_t first);
+  const void *x;
+  double *y, *squares;
+  const dm_generator *generator;
+  int64_t row, col; /* of the generated matrix */
+};
+
+static void take(void *context) {
+  strips *s = context;
+  const dm_view v = s->view;
+  const int64_t all = s->upright ? v.cols : v.rows;
+  for (;;) {
+    const int64_t first = atomic_fetch_add(&s->next, s->each);
+    if (first >= all) return;
+    const int64_t count = dm_min(s->each, all - first);
+    s->part(s,
+            s->upright ? dm_view_sub(v, 0, first, v.rows, count)
+                       : dm_view_sub(v, first, 0, count, v.cols),
+            first);
+  }
+}
+
+static dm_status run(strips *s) {
+  const dm_view v = s->view;
+  const int64_t line = dm_max(1, (s->upright ? v.rows : v.cols) * dm_dtype_size(v.dtype));
+  s->each = dm_max(1, STRIP / line);
+  const int64_t count = dm_ceil_div(s->upright ? v.cols : v.rows, s->each);
+  (void)dm_together((int)dm_min(count, dm_cores()), take, s);
+  return DM_OK;
+}
+
+/* None of the host's own functions can fail. */
+static void probe(const strips *s, dm_view part, int64_t first) {
+  const int64_t values = dm_dtype_is_complex(part.dtype) ? 2 : 1;
+  dm_status_free(dm_host_probe(NULL, part, s->x, s->y + first * values,
+                               s->squares ? s->squares + first : NULL));
+}
+
+dm_status dm_host_probe_together(dm_view matrix, const void *x, void *y, double *squares) {
+  return run(&(strips){.view = matrix, .part = probe, .x = x, .y = y, .squares = squares});
+}
+
+static void scan(const strips *s, dm_view part, int64_t first) {
+  dm_status_free(dm_host_scan(NULL, part, s->squares + first));
+}
+
+dm_status dm_host_scan_together(dm_view matrix, double *col_squares) {
+  return run(&(strips){.view = matrix, .upright = true, .part = scan, .squares = col_squares});
+}
+
+static void fill(const strips *s, dm_view part, int64_t first) {
+  dm_status_free(dm_host_fill(NULL, part, s->generator, s->row + first, s->col));
+}
+
+dm_status dm_host_fill_together(dm_view view, const dm_generator *generator, int64_t row,
+                                int64_t col) {
+  return run(&(strips){.view = view, .part = fill, .generator = generator, .row = row, .col = col});
+}
