@@ -249,8 +249,7 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));
   DM_TRY(dm_comm_agree(run->world, same_everywhere(run, &setup->plan)));
   DM_TRY(dm_comm_agree(run->world, prepare_kernel(run, engine, setup)));
-  DM_TRY(dm_comm_agree(
-      run->world, dm_links_for(&setup->links, &setup->plan, engine->transport, &setup->transport)));
+  setup->transport = dm_links_for(&setup->links, &setup->plan);
   say_need(run, setup);
   return DM_OK;
 }

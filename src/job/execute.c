@@ -5,6 +5,7 @@
 
 #include "core/checked.h"
 #include "job/reduce.h"
+#include "job/showing.h"
 #include "plan/partition.h"
 
 enum { WINDOW = 64 }; /* steps looked at; more than slots * 8 never help */
@@ -25,11 +26,9 @@ typedef struct execution {
   slot_state window[WINDOW]; /* step i stands at i % WINDOW */
   int64_t first, end;        /* steps in the window */
   bool exhausted;
-  bool behind;       /* loads go on behind the loop's back */
-  bool in_parts;     /* peers may read a share as far as it is there */
-  int64_t loaded[2]; /* panels of A and B that are there, where it is */
-  int64_t shown[2];  /* of the pieces that are uploaded for peers */
-  int io;            /* loads and stores under way */
+  bool behind; /* loads go on behind the loop's back */
+  dm_showing showing;
+  int io; /* loads and stores under way */
   int64_t products_posted, products_done;
   int64_t begun; /* of the run, as reach_of counts it */
   dm_halt halt;
@@ -50,42 +49,13 @@ static bool ready(execution *x, const dm_step *step) {
   return true;
 }
 
-static dm_matrix matrix_of(dm_step_kind kind) {
-  return kind == DM_STEP_LOAD_A || kind == DM_STEP_FETCH_A || kind == DM_STEP_UPLOAD_A ? DM_A
-                                                                                       : DM_B;
-}
-
 /* Where a run may be stopped, products do not queue up: what was begun is finished first. */
 static bool queue_is_full(const execution *x) {
   return x->halt.stop && x->products_posted - x->products_done >= QUEUE;
 }
 
-/* Pieces are shown to peers one after the other. */
-static bool shows_pieces(const execution *x, dm_matrix matrix) {
-  return x->in_parts || dm_plan_uploads_first(x->task->plan, matrix);
-}
-
-/* The filling that STEP's piece comes with. */
-static uint64_t filling_of(const execution *x, dm_matrix matrix, const dm_step *step) {
-  const dm_factor *factor = matrix == DM_A ? &x->task->a : &x->task->b;
-  if (!shows_pieces(x, matrix)) return 1;
-  return factor->fillings + (uint64_t)dm_step_turn(x->task->plan, step, x->task->panels) + 1;
-}
-
-/* Whether the peers have read the piece that STEP uploads another one over: of this run, or, in
- * its first turns, all pieces of the run before. */
-static bool is_read(const execution *x, const dm_step *step) {
-  const bool upload = step->kind == DM_STEP_UPLOAD_A || step->kind == DM_STEP_UPLOAD_B;
-  const dm_matrix matrix = matrix_of(step->kind);
-  if (!upload || !dm_plan_uploads_first(x->task->plan, matrix)) return true;
-  const uint64_t before = (matrix == DM_A ? &x->task->a : &x->task->b)->fillings;
-  const uint64_t slots = (uint64_t)x->task->plan->slots, next = filling_of(x, matrix, step);
-  const uint64_t times = next > before + slots ? next - slots : before;
-  return times <= 1 || dm_transport_drained(x->task->transport, (int)matrix, times);
-}
-
 static bool may_begin(execution *x, const dm_step *step) {
-  return ready(x, step) && is_read(x, step);
+  return ready(x, step) && dm_showing_may_begin(&x->showing, step);
 }
 
 /* How far STEP goes in the run, counted alike by all ranks: in panels, as many for each tile as the
@@ -136,7 +106,7 @@ static dm_status post_fetch(const execution *x, slot_state *state) {
   dm_task *task = x->task;
   const dm_step *step = &state->step;
   const dm_plan *plan = task->plan;
-  dm_matrix matrix = matrix_of(step->kind);
+  dm_matrix matrix = dm_step_matrix(step->kind);
   const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
   dm_space space = plan->device_links ? DM_DEVICE : DM_HOST;
   dm_view slot = dm_task_slot(task, matrix, step->panel, step->slot, space);
@@ -151,14 +121,14 @@ static dm_status post_fetch(const execution *x, slot_state *state) {
                       .bytes = factor->bytes,
                       .source = factor->source,
                       .share = (int)matrix,
-                      .filling = filling_of(x, matrix, step),
+                      .filling = dm_showing_filling(&x->showing, step),
                       .tag = (int)((step->tile * plan->panels + step->panel) % 32768)};
   return dm_transport_post(task->transport, &gather, &state->ticket);
 }
 
 static dm_status post_upload(dm_task *task, slot_state *state) {
   const dm_step *step = &state->step;
-  dm_matrix matrix = matrix_of(step->kind);
+  dm_matrix matrix = dm_step_matrix(step->kind);
   bool fetched = (matrix == DM_A ? task->a.host_ring : task->b.host_ring) != NULL;
   dm_view src = fetched ? dm_task_slot(task, matrix, step->panel, step->slot, DM_HOST)
                         : dm_task_piece(task, matrix, step->panel);
@@ -179,31 +149,16 @@ static dm_status post_gemm(execution *x, slot_state *state) {
                          dm_view_sub(b, 0, 0, b.rows, cols), accumulate, &state->event);
 }
 
-/* Where a share is brought for one tile, peers may read it as far as it is there, or, where nothing
- * is multiplied meanwhile, when it is whole. */
-static void tell_filled(execution *x, const dm_step *step) {
-  dm_transport *transport = x->task->transport;
-  const dm_matrix matrix = matrix_of(step->kind);
-  const dm_factor *factor = matrix == DM_A ? &x->task->a : &x->task->b;
-  x->loaded[matrix]++;
-  if (dm_plan_uploads_first(x->task->plan, matrix)) return;
-  if (x->in_parts)
-    dm_transport_refilled(transport, (int)matrix, factor->fillings + (uint64_t)x->loaded[matrix]);
-  else if (step->panel == x->task->panels.end - 1)
-    dm_transport_filled(transport, (int)matrix);
-}
-
 /* In the order of the panels where peers read them. */
 static dm_status look_at_load(execution *x, const dm_step *step, bool *done) {
-  const dm_matrix matrix = matrix_of(step->kind);
-  const int64_t before = step->panel - x->task->panels.begin;
-  if (x->in_parts && before > x->loaded[matrix]) return DM_OK;
+  const dm_matrix matrix = dm_step_matrix(step->kind);
+  if (!dm_showing_is_next(&x->showing, step)) return DM_OK;
   dm_task_turn_to(x->task, step->tile);
   if (!x->failure)
     DM_TRY(
         endure(x, step, x->calls->loaded(x->calls->context, x->task, matrix, step->panel, done)));
   *done |= x->failure != DM_OK;
-  if (*done) tell_filled(x, step);
+  if (*done) dm_showing_loaded(&x->showing, step);
   return DM_OK;
 }
 
@@ -212,10 +167,10 @@ static dm_status load(execution *x, slot_state *state) {
   const dm_step *step = &state->step;
   const bool brings = calls->load && step->brings;
   if (brings && !x->failure)
-    DM_TRY(
-        endure(x, step, calls->load(calls->context, x->task, matrix_of(step->kind), step->panel)));
+    DM_TRY(endure(x, step,
+                  calls->load(calls->context, x->task, dm_step_matrix(step->kind), step->panel)));
   state->done = !brings || !x->behind;
-  if (state->done) tell_filled(x, step);
+  if (state->done) dm_showing_loaded(&x->showing, step);
   return DM_OK;
 }
 
@@ -266,16 +221,10 @@ static dm_status post(execution *x, slot_state *state) {
   return dm_fail(DM_E_BUG, "a step of unknown kind");
 }
 
-/* Peers hear of pieces in the order of the turns. */
 static dm_status look_at_upload(execution *x, slot_state *state) {
-  const dm_matrix matrix = matrix_of(state->step.kind);
-  const bool shown = dm_plan_uploads_first(x->task->plan, matrix);
-  const int64_t turn = dm_step_turn(x->task->plan, &state->step, x->task->panels);
-  if (shown && turn > x->shown[matrix]) return DM_OK;
+  if (!dm_showing_is_next(&x->showing, &state->step)) return DM_OK;
   DM_TRY(dm_backend_test(x->task->backend, state->event, &state->done));
-  if (!shown || !state->done) return DM_OK;
-  x->shown[matrix]++;
-  dm_transport_refilled(x->task->transport, (int)matrix, filling_of(x, matrix, &state->step));
+  if (state->done) dm_showing_uploaded(&x->showing, &state->step);
   return DM_OK;
 }
 
@@ -421,17 +370,10 @@ static dm_status run(execution *x) {
   }
 }
 
-/* Of the run. */
-static int64_t fillings_of(const execution *x, dm_matrix matrix) {
-  if (dm_plan_uploads_first(x->task->plan, matrix)) return x->shown[matrix];
-  return x->in_parts ? x->loaded[matrix] : 0;
-}
-
 dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) {
   execution x = {.task = task, .calls = calls, .kinds = kinds};
   x.behind = calls->loaded && kinds & DM_LOADS;
-  x.in_parts = kinds & DM_LOADS && kinds & DM_PRODUCTS && dm_plan_tiles(task->plan) == 1 &&
-               !dm_plan_streams(task->plan);
+  dm_showing_open(task, kinds & DM_LOADS && kinds & DM_PRODUCTS, &x.showing);
   dm_cursor_start(&x.cursor, task->plan, task->run->rank);
   tell_what_is_there(&x);
   dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
@@ -439,8 +381,7 @@ dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) 
       dm_range_size(dm_plan_layer(task->plan, 0)) * (dm_plan_tiles(task->plan) - task->plan->done);
   dm_status status = run(&x);
   if (status) return dm_status_first(x.failure, status);
-  task->a.fillings += (uint64_t)fillings_of(&x, DM_A);
-  task->b.fillings += (uint64_t)fillings_of(&x, DM_B);
+  dm_showing_close(&x.showing);
   if (x.halt.stop) DM_TRY(dm_comm_agree(task->run->world, x.failure));
   return dm_halt_status(&x.halt, whole);
 }

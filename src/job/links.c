@@ -106,16 +106,7 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
   return DM_OK;
 }
 
-dm_status dm_links_for(const dm_links *links, const dm_plan *plan, const char *name,
-                       const dm_transport_ops **ops) {
-  const bool gathers = dm_plan_fetches_a(plan) || dm_plan_fetches_b(plan);
-  *ops = links->chosen;
-  if (links->chosen->device_memory == plan->device_links) return DM_OK;
-  *ops = dm_transport_find("host");
-  if (!gathers || strcmp(name, "auto") == 0) return DM_OK;
-  dm_status status = dm_fail(DM_E_DEVICE,
-                             "transport %s moves GPU memory, and the shares of this product lie in "
-                             "host memory",
-                             name);
-  return dm_hint(status, "more ranks hold smaller shares; --transport host takes them as they lie");
+const dm_transport_ops *dm_links_for(const dm_links *links, const dm_plan *plan) {
+  return links->chosen->device_memory == plan->device_links ? links->chosen
+                                                            : dm_transport_find("host");
 }

@@ -27,9 +27,8 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
                           dm_links *links);
 
 /* The transport for PLAN's panels: the chosen one where it moves what the plan wants moved, else
- * host.  DM_E_DEVICE where NAME asked for one that is then of no use. */
-dm_status dm_links_for(const dm_links *links, const dm_plan *plan, const char *name,
-                       const dm_transport_ops **ops);
+ * host. */
+const dm_transport_ops *dm_links_for(const dm_links *links, const dm_plan *plan);
 
 /* Collective: opens OPS for all ranks of RUN; all leave with the same outcome.  (prove.c) */
 dm_status dm_links_open(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,

@@ -57,6 +57,12 @@ int64_t dm_steps_count(const dm_plan *plan, int rank);
 
 const char *dm_step_name(dm_step_kind kind);
 
+/* Of LOAD, FETCH and UPLOAD. */
+static inline dm_matrix dm_step_matrix(dm_step_kind kind) {
+  return kind == DM_STEP_LOAD_A || kind == DM_STEP_FETCH_A || kind == DM_STEP_UPLOAD_A ? DM_A
+                                                                                       : DM_B;
+}
+
 /* Turns are counted through: the panels of tile plan->done, then those of the next one ... */
 static inline int64_t dm_step_turn(const dm_plan *plan, const dm_step *step, dm_range layer) {
   return (step->tile - plan->done) * dm_range_size(layer) + step->panel - layer.begin;

@@ -45,11 +45,17 @@ static void each_resource_can_be_the_limit(void **state) {
      DM_RESOURCE_DEVICE_MEMORY);
 }
 
-/* Panels of GPUs that lie in host memory do not profit from links between GPUs. */
-static void staged_panels_are_bound_by_links(void **state) {
+/* Panels that come from host memory, by way of the host, or of the GPUs that they were uploaded to.
+ */
+static void hosted_panels_are_bound_by_links(void **state) {
   (void)state;
   const dm_wishes wishes = {.from_host = true, .pm = 2, .pn = 2, .pk = 1};
-  is(limits_of("gpu=h200 gpus=4 links=device", 4, 32768, wishes).fetch, DM_RESOURCE_LINK);
+  for (int links = 0; links < 2; links++) {
+    const char *machine = links ? "gpu=h200 gpus=4 links=device" : "gpu=h200 gpus=4 links=host";
+    const dm_limits limits = limits_of(machine, 4, 32768, wishes);
+    is(limits.fetch, DM_RESOURCE_LINK);
+    is(limits.upload, DM_RESOURCE_UPLOAD);
+  }
 }
 
 /* What messages cost cores that multiply prolongs the products, as far as it was measured. */
@@ -73,7 +79,7 @@ static void messages_take_cores_from_products(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_resource_can_be_the_limit),
-      cmocka_unit_test(staged_panels_are_bound_by_links),
+      cmocka_unit_test(hosted_panels_are_bound_by_links),
       cmocka_unit_test(messages_take_cores_from_products),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@ start() {
   mpirun -n 3 damier bench multiply --size 256 --repetitions 1000000 --hang-timeout 2s >out 2>errors &
   launcher=$!
   until grep -qs 'needs per rank' errors; do sleep 0.1; done # before, MPI itself may be waited for
-  sleep 1
+  sleep 3 # and before they measure, that they start
 }
 fail_of() {
   pkill -STOP --parent $launcher "$@"
