@@ -140,7 +140,12 @@ static void write_tiles(const dm_plan *p, FILE *out) {
   write_held("B", p->b, p->held_b, out);
 }
 
+static const char *a_and_b(bool a, bool b) {
+  return a && b ? "A and B" : a ? "A" : "B";
+}
+
 static void write_choice(const dm_plan *p, FILE *out) {
+  const bool up_a = dm_plan_uploads_first(p, DM_A), up_b = dm_plan_uploads_first(p, DM_B);
   char recipe[200];
   int idle = p->ranks - dm_plan_used(p);
   dm_plan_recipe(p, recipe);
@@ -155,9 +160,10 @@ static void write_choice(const dm_plan *p, FILE *out) {
           p->overlap ? "panels travel while others are multiplied" : "one thing after the other");
   if (p->window_a || p->window_b)
     fprintf(out, "  panels of %s lie in memory that the ranks of a node share\n",
-            p->window_a && p->window_b ? "A and B"
-            : p->window_a              ? "A"
-                                       : "B");
+            a_and_b(p->window_a, p->window_b));
+  if (up_a || up_b)
+    fprintf(out, "  each rank uploads its pieces of %s, and the others take them from its GPU\n",
+            a_and_b(up_a, up_b));
   write_tiles(p, out);
   if (p->strips > 0)
     fprintf(out, "  the last %lld panels in %d strips of rows, each written when it is done\n",

@@ -8,7 +8,7 @@
 #include "slow_transport.h"
 
 enum { SKIPPED = 77, NOBODY = -1 };
-enum { IN_PLACE, RING, FROM_HOST };
+enum { IN_PLACE, RING, FROM_HOST, B_FROM_HOST };
 
 static dm_status generate(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
   (void)context;
@@ -64,11 +64,12 @@ static void compare(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops, 
   dm_plan by_links = plan_of(t, problem, wishes, true);
   CHECK(t, by_links.in_place == (by_links.pm * by_links.pn > 1), "not in place, though it fits");
   void *want = sums_of(t, gpu, NULL, &by_host, NOBODY, &bytes);
-  for (int way = IN_PLACE; way <= FROM_HOST; way++) {
+  for (int way = IN_PLACE; way <= B_FROM_HOST; way++) {
     dm_plan plan = by_links;
-    plan.in_place &= way == IN_PLACE;
+    plan.in_place &= way == IN_PLACE || way == B_FROM_HOST;
     if (way == FROM_HOST) plan.slots = by_host.slots;
-    if (way == FROM_HOST) plan.a = plan.b = DM_IN_HOST;
+    if (way == FROM_HOST) plan.a = DM_IN_HOST;
+    if (way == FROM_HOST || way == B_FROM_HOST) plan.b = DM_IN_HOST;
     void *got = sums_of(t, gpu, ops, &plan, late, &again);
     CHECK(t, bytes == again && memcmp(want, got, (size_t)bytes) == 0,
           "%s, %dx%dx%d, %s, way %d, rank %d late: other bits than by way of the host", ops->name,
