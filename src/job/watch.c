@@ -15,10 +15,11 @@ static const double longest_tick = 0.5, grace = 5; /* seconds */
 static const double farewell = 4, hearing = 0.5;
 
 /* Rank 0 goes first, for it knows more; where it is silent, rank 1, then the next two, and so on:
- * the launcher ends all at the first one's exit, and few say the same. */
+ * the launcher ends all at the first one's exit, which may take it a second or two, and few say the
+ * same. */
 static double grace_of(int rank) {
   int late = 0;
-  for (int r = rank; r > 1 && late < 3; r /= 2) late++;
+  for (int r = rank; r > 1 && late < 4; r /= 2) late += late == 0 ? 2 : 1;
   return rank == 0 ? 0 : grace + late;
 }
 
