@@ -136,6 +136,23 @@ def prediction_gpu_table(records):
     return table(head, rows) + origin(records)
 
 
+def grids_table(records):
+    """More ranks than cores: the planner's choice beside all grids forced, its own grid among them."""
+    key = lambda r: (r["problem"]["shape"], machine_ranks(r))
+    time_of = lambda r: median(r["repetitions"]["multiply_s"])
+    rows = []
+    for r in (r for r in records if not is_forced(r)):
+        forced = {f["plan"]["grid"]: time_of(f) for f in records if is_forced(f) and key(f) == key(r)}
+        grid = r["plan"]["grid"]
+        fastest = min(forced, key=forced.get)
+        ratio = forced[grid] / forced[fastest]
+        rows.append((*key(r), grid, estimate(r["repetitions"]["multiply_s"], 4), f"{forced[grid]:.4f}", fastest,
+                     f"{forced[fastest]:.4f}", f"{ratio:.3f}", met("≤", "1.03", ratio <= 1.03)))
+    head = ("m × n × k", "ranks", "chosen grid", "measured, s", "the same forced, s", "fastest forced grid",
+            "its time, s", "forced / fastest", "goal")
+    return table(head, rows) + origin(records)
+
+
 def limited_table(records):
     """In GPU memory, and from host memory with a part of the GPU's, in turns."""
     groups = {}
@@ -316,7 +333,7 @@ def files_table(records):
 
 
 def kind_of(record):
-    if record["file"] in ("plan", "plan_gpu", "limited_gpu"):
+    if record["file"] in ("plan", "plan_gpu", "plan_ranks", "limited_gpu"):
         return record["file"]
     if record.get("bench", {}).get("from") == "file":
         return "files"
@@ -347,6 +364,7 @@ PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table)
                             "slow links": ("slow links", slow_links_table),
                             "links": ("links", links_table), "prediction": ("plan", prediction_table),
                             "prediction gpu": ("plan_gpu", prediction_gpu_table),
+                            "grids": ("plan_ranks", grids_table),
                             "limited": ("limited_gpu", limited_table),
                             "simulated": ("simulated", simulated_tables.curves),
                             "simulated grids": ("simulated", simulated_tables.grids),

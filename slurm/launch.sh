@@ -20,8 +20,8 @@ choose_launcher() {
   if ((ranks > ${SLURM_NTASKS_PER_NODE:-1})); then more=1; fi
   case $LAUNCHER in
   srun)
-    # Slurm's PMIx otherwise takes two kinds of fences, one after the other, in MPI_Init, and lets ranks
-    # through at different times: Open MPI 4 then ends with a segmentation fault (docs/cluster.md).
+    # Where Slurm's PMIx chooses the kind of each fence in MPI_Init, some starts of Open MPI 4 on several
+    # nodes end with a segmentation fault (docs/cluster.md).
     export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-tree}
     # A rank that ends alone must end all: else the others wait for it.  And a node that is gone must
     # not keep srun: a minute after the first rank has ended, all have.

@@ -8,7 +8,7 @@
 #include "core/checked.h"
 #include "core/together.h"
 
-enum { THREADS = 4, LEAST = 64 << 20, HUGE = 2 << 20, PAGE = 4096, PIECE = 64 << 20 };
+enum { THREADS = 4, LEAST = 64 << 20, HUGE = 2 << 20, PAGE = 4096, PIECE = 16 << 20 };
 
 typedef struct pages {
   char *memory;

@@ -22,7 +22,7 @@ def jobs():
 
 
 def starts():
-    """Without what launch.sh sets, four of a hundred fail in MPI_Init of Open MPI 4."""
+    """Without what launch.sh sets, some fail in MPI_Init of Open MPI 4 (docs/cluster.md)."""
     (shared / "often.sh").write_text(
         f"#!/bin/bash\nsource {JOB.rsplit('/', 1)[0]}/launch.sh\nLAUNCHER=srun choose_launcher 4\n"
         'for i in {1..16}; do "${launch[@]}" damier generate often.h5:/a --size 8 --force -q || exit; done\n')
