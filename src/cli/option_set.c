@@ -176,11 +176,22 @@ dm_status dm_cli_set_level(const dm_option *option, const char *text, dm_setting
   return DM_OK;
 }
 
+static bool parse_width(const char *text, int64_t *width) {
+  return dm_parse_count(text, width) && *width > 0 && *width % 64 == 0;
+}
+
 dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_settings *settings) {
-  int64_t width = 0;
-  if (strcmp(text, "auto") != 0 && (!dm_parse_count(text, &width) || width < 1 || width % 64 != 0))
-    return dm_fail(DM_E_USAGE, "'%s' is not auto or a multiple of 64", text);
-  *(int64_t *)place(option, settings) = width;
+  int64_t *panel = place(option, settings);
+  const char *comma = strchr(text, ',');
+  char first[32];
+  snprintf(first, sizeof first, "%.*s", comma ? (int)(comma - text) : 0, text);
+  panel[0] = panel[1] = 0;
+  if (strcmp(text, "auto") == 0) return DM_OK;
+  if (!parse_width(comma ? comma + 1 : text, &panel[1]) ||
+      (comma && (!parse_width(first, &panel[0]) || panel[0] >= panel[1])))
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a width of panels", text),
+                   "auto, a multiple of 64, or two: a narrower first one and the others', as in "
+                   "512,4096");
   return DM_OK;
 }
 

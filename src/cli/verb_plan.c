@@ -77,6 +77,7 @@ static void note_plan(const dm_plan *plan, dm_record *record) {
   dm_record_integer(record, "plan.pn", NULL, DM_SHOWN_PLAIN, plan->pn);
   dm_record_integer(record, "plan.pk", NULL, DM_SHOWN_PLAIN, plan->pk);
   dm_record_integer(record, "plan.kb", NULL, DM_SHOWN_PLAIN, plan->kb);
+  dm_record_integer(record, "plan.lead", NULL, DM_SHOWN_PLAIN, plan->lead ? plan->lead : plan->kb);
   dm_record_integer(record, "plan.panels", NULL, DM_SHOWN_PLAIN, plan->panels);
   dm_record_text(record, "plan.recipe", NULL, "%s", recipe);
   dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");

@@ -9,13 +9,21 @@
 
 enum { LEAST_PART = 256 }; /* columns, and their borders are multiples of it */
 
+/* Bytes that a piece of the widest panel takes. */
+static int64_t pitch_of(const dm_task *task, dm_matrix matrix) {
+  const dm_view piece = dm_task_piece(task, matrix, task->panels.begin);
+  const int64_t rows =
+      matrix == DM_A ? piece.rows : dm_plan_b_share_most(task->plan, task->place.i);
+  const int64_t cols = matrix == DM_A ? dm_plan_width(task->plan) : piece.cols;
+  return rows * cols * dm_dtype_size(piece.dtype);
+}
+
 static dm_view in_host(const dm_bench_host *host, dm_matrix matrix, int64_t panel) {
   const dm_task *task = host->task;
   const dm_view piece = dm_task_piece(task, matrix, panel);
-  const dm_view first = dm_task_piece(task, matrix, task->panels.begin);
-  const int64_t pitch = first.rows * first.cols * dm_dtype_size(first.dtype);
-  return dm_view_row_major(host->pieces[matrix] + (panel - task->panels.begin) * pitch, piece.dtype,
-                           piece.rows, piece.cols);
+  return dm_view_row_major(host->pieces[matrix] +
+                               (panel - task->panels.begin) * pitch_of(task, matrix),
+                           piece.dtype, piece.rows, piece.cols);
 }
 
 static dm_status copy(const dm_bench_host *host, dm_view dst, dm_view src) {
@@ -28,11 +36,10 @@ static dm_status take_pieces(dm_bench_host *host, dm_matrix matrix) {
   const dm_task *task = host->task;
   const int64_t panels = dm_range_size(task->panels);
   if (panels == 0) return DM_OK;
-  const dm_view first = dm_task_piece(task, matrix, task->panels.begin);
   const dm_view last = dm_task_piece(task, matrix, task->panels.end - 1);
-  const int64_t size = dm_dtype_size(first.dtype);
+  const int64_t size = dm_dtype_size(last.dtype);
   int64_t full, rest;
-  DM_TRY(dm_bytes_of(panels - 1, first.rows * first.cols, size, &full));
+  DM_TRY(dm_bytes_of(panels - 1, pitch_of(task, matrix), 1, &full));
   DM_TRY(dm_bytes_of(last.rows, last.cols, size, &rest));
   DM_TRY(dm_backend_alloc(task->backend, DM_HOST, full + rest, (void **)&host->pieces[matrix]));
   DM_TRY(dm_buffer_zeroed(panels, sizeof(dm_event), (void **)&host->copied[matrix]));

@@ -304,6 +304,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
+  dm_record_integer(record, "plan.lead", NULL, DM_SHOWN_PLAIN, plan->lead ? plan->lead : plan->kb);
   dm_record_text(record, "plan.a_in", NULL, "%s", dm_residence_name(plan->a));
   dm_record_text(record, "plan.b_in", NULL, "%s", dm_residence_name(plan->b));
   dm_record_integer(record, "plan.tiles", NULL, DM_SHOWN_PLAIN, dm_plan_tiles(plan));

@@ -34,14 +34,14 @@ dm_range dm_task_piece_cols(const dm_task *task, dm_matrix matrix, int64_t panel
   return matrix == DM_A ? dm_plan_panel(task->plan, panel) : task->cols;
 }
 
-/* Elements from one place to the next in the share of MEMBER: no panel is wider than the first one,
- * and no tile larger, so all pieces have places of the first one's size. */
+/* Elements from one place to the next in the share of MEMBER: all pieces have places of the size
+ * that the widest panel takes in the first tile, which is the largest. */
 static int64_t piece_pitch(const dm_task *task, dm_matrix matrix, dm_space space, int member) {
   const dm_plan *plan = task->plan;
-  int64_t rows = dm_range_size(matrix == DM_A ? dm_plan_a_share(plan, 0, task->place.i, member)
-                                              : dm_plan_b_share(plan, task->panels.begin, member));
-  int64_t width = matrix == DM_A ? dm_min(plan->kb, plan->problem.k)
-                                 : dm_range_size(dm_plan_cols(plan, 0, task->place.j));
+  int64_t rows = matrix == DM_A ? dm_range_size(dm_plan_a_share(plan, 0, task->place.i, member))
+                                : dm_plan_b_share_most(plan, member);
+  int64_t width =
+      matrix == DM_A ? dm_plan_width(plan) : dm_range_size(dm_plan_cols(plan, 0, task->place.j));
   return rows * padded(width, plan->problem.work, space);
 }
 
@@ -140,7 +140,7 @@ static dm_status whole_slabs(int64_t *bytes) {
 }
 
 static dm_status slot_bytes(const dm_task *task, dm_matrix matrix, dm_space space, int64_t *slot) {
-  int64_t width = dm_min(task->plan->kb, task->plan->problem.k);
+  int64_t width = dm_plan_width(task->plan);
   int64_t rows = matrix == DM_A ? dm_range_size(task->rows) : width;
   int64_t cols = matrix == DM_A ? width : dm_range_size(task->cols);
   dm_dtype work = task->plan->problem.work;

@@ -137,6 +137,15 @@ static dm_status check_wishes(const dm_question *q) {
   if (w->panel < 0 || w->panel % DM_PANEL_STEP)
     return dm_fail(DM_E_USAGE, "a panel of %lld is not a multiple of %d", (long long)w->panel,
                    DM_PANEL_STEP);
+  if (w->lead && (q->problem->from_files || w->reproducible))
+    return dm_hint(dm_fail(DM_E_USAGE,
+                           "a first panel of its own width, %lld, is for matrices "
+                           "that are in no file, and not for reproducible products",
+                           (long long)w->lead),
+                   "state one width");
+  if (w->lead % DM_PANEL_STEP || w->lead < 0 || w->lead > w->panel)
+    return dm_fail(DM_E_USAGE, "a first panel of %lld before others of %lld", (long long)w->lead,
+                   (long long)w->panel);
   if (w->reproducible && w->pk > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a reproducible product takes one layer, not %d", w->pk),
                    "state a grid PMxPNx1");

@@ -19,7 +19,7 @@ static const double strip_gpu = 1e-4, hidden_gpu = 0.25;
 
 /* The largest block of C and layer of k, and what an element takes. */
 typedef struct extent {
-  double rows, cols, depth, width, panels;
+  double rows, cols, depth, width, lead, panels;
   double work, sum; /* bytes of an element */
   double flops;     /* of one multiply-add */
 } extent;
@@ -42,6 +42,7 @@ static extent extent_of(const dm_plan *plan) {
   e.depth = (double)dm_range_size(dm_plan_layer_k(plan, 0));
   e.panels = (double)dm_range_size(dm_plan_layer(plan, 0));
   e.width = fmin((double)plan->kb, e.depth);
+  e.lead = plan->lead > 0 ? (double)plan->lead : e.width;
   e.work = (double)dm_dtype_size(p->work);
   e.sum = (double)dm_dtype_size(p->accumulator);
   e.flops = dm_dtype_is_complex(p->work) ? 8 : 2;
@@ -232,6 +233,14 @@ static double total_seconds(const dm_plan *plan, const dm_forecast *f, double he
          f->reduce - sums;
 }
 
+/* Of GPUs, where the first panel is a narrow one: it comes, its product hides the second one, as
+ * far as it lasts, and the products of the others what is left of MOVING. */
+static double led_seconds(const dm_forecast *f, const extent *e, double moving) {
+  const double lead = e->lead / e->depth, wide = e->width / e->depth;
+  return lead * (f->fetch + f->upload) + fmax(lead * f->gemm, wide * moving) +
+         fmax((1 - lead) * f->gemm, (1 - lead - wide) * moving + wide * f->gemm);
+}
+
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   extent e = extent_of(plan);
   box b = box_of(plan, machine);
@@ -250,8 +259,9 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
     const double busy = f.gemm + stolen_seconds(plan, machine, t, f.fetch);
     const bool in_turn = dm_plan_uploads_first(plan, DM_A) || dm_plan_uploads_first(plan, DM_B);
     const double upload = in_turn ? f.upload + f.fetch : f.upload; /* to the same slot */
-    loop = first * f.fetch + (f.upload + f.gemm) / e.panels +
-           fmax(fmax(busy, upload) * rest, f.fetch * (1 - first));
+    loop = plan->lead > 0 ? led_seconds(&f, &e, fmax(f.fetch, upload))
+                          : first * f.fetch + (f.upload + f.gemm) / e.panels +
+                                fmax(fmax(busy, upload) * rest, f.fetch * (1 - first));
   }
   const double tiles = (double)dm_plan_tiles(plan); /* none is larger than the first one */
   loop *= tiles;

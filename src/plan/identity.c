@@ -32,6 +32,7 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->qn,
                             plan->qk,
                             plan->kb,
+                            plan->lead,
                             plan->panels,
                             plan->slots,
                             plan->border,
@@ -77,11 +78,12 @@ void dm_plan_recipe(const dm_plan *plan, char text[200]) {
              (long long)plan->tiles_n, plan->pm, plan->pn, plan->pk);
   else
     snprintf(cuts, sizeof cuts, "grid=%dx%dx%d", plan->pm, plan->pn, plan->pk);
-  char end[32] = "";
+  char lead[32] = "", end[32] = "";
+  if (plan->lead > 0) snprintf(lead, sizeof lead, " lead=%lld", (long long)plan->lead);
   if (plan->strips > 0 && plan->border == 0)
     snprintf(end, sizeof end, " end=%lldx%d", (long long)plan->stretch, plan->strips);
-  snprintf(text, 200, "%s kb=%lld%s work=%s sums=%s c=%s%s%s%s%s", cuts, (long long)plan->kb, end,
-           p->tf32 ? "tf32" : dm_dtype_name(p->work), dm_dtype_name(p->accumulator),
+  snprintf(text, 200, "%s kb=%lld%s%s work=%s sums=%s c=%s%s%s%s%s", cuts, (long long)plan->kb,
+           lead, end, p->tf32 ? "tf32" : dm_dtype_name(p->work), dm_dtype_name(p->accumulator),
            dm_dtype_name(p->c), plan->kernel[0] ? " kernel=" : "", plan->kernel,
            measured ? " rates=" : "", measured ? plan->rates : "");
 }

@@ -64,9 +64,9 @@ static extent extent_of(const dm_plan *plan) {
   e.cols = dm_range_size(dm_plan_cols(plan, 0, 0));
   e.a_rows = dm_range_size(dm_plan_a_share(plan, 0, 0, 0));
   e.b_rows = dm_plan_b_share_rows(plan, 0, 0);
-  e.b_piece = dm_range_size(dm_plan_b_share(plan, 0, 0));
+  e.b_piece = dm_plan_b_share_most(plan, 0);
   e.c_rows = dm_range_size(dm_plan_c_share(plan, 0, 0, 0));
-  e.width = dm_min(plan->kb, plan->problem.k);
+  e.width = dm_plan_width(plan);
   e.work = dm_dtype_size(plan->problem.work);
   e.sum = dm_dtype_size(plan->problem.accumulator);
   return e;

@@ -73,17 +73,32 @@ dm_range dm_plan_layer(const dm_plan *plan, int l) {
   return dm_split(plan->panels, plan->pk, l, 1);
 }
 
+static int layer_of(const dm_plan *plan, int64_t panel) {
+  const int64_t each = plan->panels / plan->pk, rest = plan->panels % plan->pk;
+  const int64_t longer = rest * (each + 1); /* panels of the layers that have one more */
+  return (int)(panel < longer ? panel / (each + 1) : rest + (panel - longer) / each);
+}
+
+/* Where panel P begins in k: the layers that begin before it have a narrow panel each. */
+static int64_t begin_of(const dm_plan *plan, int64_t p) {
+  const int64_t narrow = plan->lead > 0 && p > 0 ? layer_of(plan, p - 1) + 1 : 0;
+  return dm_min(p * plan->kb - narrow * (plan->kb - plan->lead), plan->problem.k);
+}
+
+static dm_range k_of(const dm_plan *plan, dm_range panels) {
+  return (dm_range){begin_of(plan, panels.begin), begin_of(plan, panels.end)};
+}
+
 dm_range dm_plan_panel(const dm_plan *plan, int64_t p) {
-  int64_t begin = p * plan->kb;
-  dm_range range = {begin, dm_min(begin + plan->kb, plan->problem.k)};
-  return range;
+  return k_of(plan, (dm_range){p, p + 1});
 }
 
 dm_range dm_plan_layer_k(const dm_plan *plan, int l) {
-  dm_range panels = dm_plan_layer(plan, l);
-  dm_range range = {dm_min(panels.begin * plan->kb, plan->problem.k),
-                    dm_min(panels.end * plan->kb, plan->problem.k)};
-  return range;
+  return k_of(plan, dm_plan_layer(plan, l));
+}
+
+int64_t dm_plan_width(const dm_plan *plan) {
+  return dm_min(plan->kb, plan->problem.k);
 }
 
 dm_range dm_plan_a_share(const dm_plan *plan, int64_t t, int i, int j) {
@@ -97,9 +112,15 @@ dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i) {
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l) {
   dm_range panels = dm_plan_layer(plan, l);
   if (dm_range_size(panels) == 0) return 0;
+  const int64_t count = dm_range_size(panels);
+  int64_t first = dm_range_size(dm_plan_b_share(plan, panels.begin, i));
   int64_t full = dm_range_size(dm_split(plan->kb, plan->pm, i, 1));
   int64_t last = dm_range_size(dm_plan_b_share(plan, panels.end - 1, i));
-  return (dm_range_size(panels) - 1) * full + last;
+  return count == 1 ? first : first + (count - 2) * full + last;
+}
+
+int64_t dm_plan_b_share_most(const dm_plan *plan, int i) {
+  return dm_range_size(dm_split(dm_plan_width(plan), plan->pm, i, 1));
 }
 
 dm_range dm_plan_c_share(const dm_plan *plan, int64_t t, int i, int l) {

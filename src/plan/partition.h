@@ -37,6 +37,10 @@ dm_range dm_plan_layer_k(const dm_plan *plan, int l);                /* k of lay
 dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i); /* rows of op(B) */
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l);     /* of all panels of layer l */
 
+/* Of the widest panel: its width, and what rank (i, ., .) owns of its rows in B. */
+int64_t dm_plan_width(const dm_plan *plan);
+int64_t dm_plan_b_share_most(const dm_plan *plan, int i);
+
 /* ---- how matrices move ---- */
 
 /* How a matrix reaches the multiplication: gathered from peers, copied to a GPU by panels? */

@@ -38,7 +38,8 @@ typedef struct dm_plan {
   int ranks; /* of the job; ranks from pm*pn*pk on are idle */
   int pm, pn, pk;
   int qm, qn, qk; /* box that the ranks of one node form in the grid; 1 1 1: plain order */
-  int64_t kb;     /* panel width; panels but the last are this wide */
+  int64_t kb;     /* panel width; panels but the last are this wide, ... */
+  int64_t lead;   /* ... and the first one of each layer, which this is the width of; 0: as wide */
   int64_t panels; /* in all layers together */
   int slots;      /* in each ring */
   int64_t tiles_m, tiles_n; /* C is computed in so many times so many tiles, all ranks on one */

@@ -31,7 +31,7 @@ typedef struct dm_problem {
 /* What the user asks of the plan; 0 or false leaves the choice to the planner. */
 typedef struct dm_wishes {
   int pm, pn, pk;
-  int64_t panel; /* kb, a multiple of 64 */
+  int64_t panel, lead; /* kb, a multiple of 64, and the first one's (see dm_plan.lead) */
   bool reproducible;
   bool no_overlap;
   bool from_device;         /* shares must reside on the GPUs ... */

@@ -42,7 +42,11 @@ static dm_status check_fields(const dm_plan *p) {
   if (p->kb < 1 || p->kb % DM_PANEL_STEP || p->slots < 1 || p->border < 0)
     return dm_fail(DM_E_BUG, "tiling: panels of %lld, %d slots, borders at %lld", (long long)p->kb,
                    p->slots, (long long)p->border);
-  if (p->reproducible && (p->pk != 1 || p->border < 1 || p->kb != DM_REPRODUCIBLE_PANEL))
+  if (p->lead < 0 || p->lead % DM_PANEL_STEP || p->lead > p->kb ||
+      (p->lead > 0 && p->panels < 2 * p->pk))
+    return dm_fail(DM_E_BUG, "tiling: first panels of %lld of %lld in %d layers",
+                   (long long)p->lead, (long long)p->panels, p->pk);
+  if (p->reproducible && (p->pk != 1 || p->border < 1 || p->kb != DM_REPRODUCIBLE_PANEL || p->lead))
     return dm_fail(DM_E_BUG,
                    "tiling: %d layers, borders at %lld, panels of %lld are not reproducible", p->pk,
                    (long long)p->border, (long long)p->kb);
@@ -152,8 +156,11 @@ static dm_status check_panels(const dm_plan *p) {
   for (int l = 0; l < p->pk; l++) {
     dm_range layer = dm_plan_layer(p, l);
     DM_TRY(add_range(&c, layer));
-    for (int64_t panel = layer.begin; panel < layer.end; panel++)
+    for (int64_t panel = layer.begin; panel < layer.end; panel++) {
       DM_TRY(add_range(&k, dm_plan_panel(p, panel)));
+      if (dm_range_size(dm_plan_panel(p, panel)) == 0)
+        return dm_fail(DM_E_BUG, "tiling: panels from %lld on are empty", (long long)panel);
+    }
     if (dm_range_size(layer) > 0 && dm_plan_layer_k(p, l).end != k.at)
       return dm_fail(DM_E_BUG, "tiling: layer %d ends at %lld of k", l, (long long)k.at);
   }

@@ -19,6 +19,13 @@ LINKS = [(4, "--m 2300 --n 2100 --k 700 --memory device=74MiB --grid 2x2x1 --tra
          (2, "--m 2300 --n 2100 --k 700 --type c64 --memory device=74MiB --grid 1x2x1 --transport ipc"),
          (3, "--m 2300 --n 2100 --k 701 --type i8 --memory device=72MiB --grid 3x1x1 --transport ipc --no-overlap"),
          (4, "--m 2500 --n 1900 --k 901 --memory device=74MiB --grid 1x2x2 --transport ipc")]
+# The first panel is narrower than the others.
+LED = [(2, "--m 300 --n 310 --k 1100 --from device --transport ipc --panel 64,256"),
+       (4, "--m 300 --n 310 --k 1100 --from device --transport ipc+host --pretend-nodes 2 --panel 128,320"),
+       (4, "--m 300 --n 310 --k 1500 --from device --grid 1x2x2 --transport ipc --panel 64,192"),
+       (2, "--m 300 --n 310 --k 800 --from device --transport host --panel 64,256 --no-overlap"),
+       (2, "--m 600 --n 310 --k 1100 --from host --transport ipc --panel 64,256"),
+       (3, "--m 600 --n 310 --k 1100 --from host --grid 3x1x1 --type c128 --transport ipc --panel 192,256")]
 WHOLE = [(1, "--m 300 --n 200 --k 20000 --memory device=72MiB --panel 256"),
          (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport host --grid 1x2x1"),
          (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport ipc --grid 1x2x1")]
@@ -34,7 +41,10 @@ def try_case(folder, damier, ranks, words, tiles):
     record = json.loads(out.read_text())
     if (record["plan"]["tiles"] > 1) != tiles:
         raise Failure(f"tiles: {record['plan']}")
-    if record["verification"]["residual"] > 1 or "C returns" not in record["bench"]["from"]:
+    if (record["plan"]["lead"] < record["plan"]["panel"]) != ((ranks, words) in LED):
+        raise Failure(f"lead: {record['plan']}")
+    where = "device memory" if "--from device" in words else "C returns"
+    if record["verification"]["residual"] > 1 or where not in record["bench"]["from"]:
         raise Failure(f"{record['verification']}, {record['bench']}")
     if "--transport" in words and f"--transport {record['transport']['name']} " not in words + " ":
         raise Failure(f"transport: {record['transport']}")
@@ -46,7 +56,7 @@ def library_is_refused(_, damier, words):
 
 def main():
     damier = options().damier
-    cases = [(try_case, damier, *case, case not in WHOLE) for case in TILES + LINKS + WHOLE]
+    cases = [(try_case, damier, *case, case in TILES + LINKS) for case in TILES + LINKS + LED + WHOLE]
     cases.append((library_is_refused, damier, TILES[0][1]))
     finish(each(lambda case: in_folder(*case), cases), len(cases))
 

@@ -5,7 +5,8 @@
 #include "plan/simulate.h"
 
 typedef struct census {
-  int plans, layers, empty_layers, uploads, device_rings, idle, boxes, reproducible, thin, narrow;
+  int plans, layers, empty_layers, uploads, device_rings, idle, boxes, reproducible, thin, narrow,
+      led;
 } census;
 
 static void count(const dm_plan *p, const dm_machine *machine, census *seen) {
@@ -18,6 +19,7 @@ static void count(const dm_plan *p, const dm_machine *machine, census *seen) {
   seen->boxes += p->qm * p->qn * p->qk > 1 && machine->nodes > 1;
   seen->reproducible += p->reproducible;
   seen->thin += p->problem.k == 1;
+  seen->led += p->lead > 0;
   seen->narrow += p->pm > p->problem.m || p->pn > p->problem.n;
 }
 
@@ -26,6 +28,15 @@ static void roll_memory(dice *d, const dm_problem *p, dm_machine *machine) {
   machine->host_bytes = 0;
   if (!machine->gpu || roll(d, 0, 2)) return;
   machine->device_bytes = (128 << 20) + (p->m * p->n + p->n * p->k) * 8 * roll(d, 1, 3) / 2;
+}
+
+/* The planner wants one for larger products only. */
+static void roll_lead(dice *d, dm_plan *plan) {
+  const int64_t narrower = plan->kb - DM_PANEL_STEP;
+  const int64_t panels = (plan->problem.k + plan->pk * narrower + plan->kb - 1) / plan->kb;
+  if (roll(d, 0, 1) || narrower == 0 || panels < 2 * plan->pk || plan->reproducible) return;
+  plan->lead = DM_PANEL_STEP;
+  plan->panels = panels;
 }
 
 static void check_one(dice *d, census *seen) {
@@ -42,6 +53,7 @@ static void check_one(dice *d, census *seen) {
     return;
   }
   must(status);
+  roll_lead(d, &plan);
   count(&plan, &machine, seen);
   must(dm_plan_simulate(&plan));
 }
@@ -60,6 +72,7 @@ static void random_plans_multiply(void **state) {
   assert_true(seen.boxes > 50);
   assert_true(seen.reproducible > 100);
   assert_true(seen.thin > 10);
+  assert_true(seen.led > 100);
   assert_true(seen.narrow > 50);
 }
 

@@ -1,6 +1,7 @@
 try damier multiply A B --grid 2x2
 try damier multiply A B --grid 0x2x2
 try damier multiply A B --panel 100
+try damier multiply A B --panel 128,64
 try damier multiply A B --alpha 1,x
 try damier multiply A B --beta nan
 try damier multiply A B --memory host=3,dev=1

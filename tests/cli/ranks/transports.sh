@@ -26,3 +26,8 @@ done
   expect 6 bench 2 window
   bench 2 window 2>&1 | grep 'damier: error'
 )
+# a narrow first panel, by messages and in memory that ranks share
+for transport in host window; do
+  ranks 4 damier bench multiply --m 301 --n 404 --k 1027 --panel 64,256 --grid 2x1x2 --transport $transport \
+    --repetitions 2 2>/dev/null | grep -o "kb=256 lead=64\|PASS"
+done

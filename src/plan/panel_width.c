@@ -1,0 +1,172 @@
+#include "plan/panel_width.h"
+
+#include <math.h>
+
+#include "core/checked.h"
+#include "plan/grid_cost.h"
+#include "plan/partition.h"
+
+enum {
+  SLOTS = 2, /* one is filled while the other is read; a third gained nothing in the model */
+  SLOTS_CROSSING = 4, /* a message of a CPU rank waits, some times over, until a piece of a product
+                         is done at its other end; measured over links of 1 Gbit/s */
+  SLOTS_IN_PLACE = 3, /* cost nothing there, and a late panel has the time of a product more */
+  FEWEST_PANELS = 4,  /* of a layer that streams: keeps the first and the last one short */
+  FEWEST_LED = 2,     /* the same where a narrow one may stand before them */
+  SHORT_LAYER = 32,   /* units of DM_PANEL_STEP; shorter ones may have fewer panels */
+  WINDOWED = 1536, /* a width that costs a CPU product nothing: it is cut at 384 anyway, and between
+                      panels a run can be stopped */
+  SLICE = 384,     /* that cut: between files, panels behind which others are read are no wider */
+  NARROW_CROSSING = 128,
+  NARROW = 512,       /* a width that only a lack of memory justifies, */
+  NARROW_READ = 2048, /* or, on GPUs, only files that are slower than was foreseen */
+};
+
+static const double tolerance = 1.005; /* of the time between the files, for less memory */
+static const double margin = 1.25;     /* links may be so much slower than was foreseen */
+
+static bool streams(const dm_plan *plan) {
+  return (dm_plan_fetches_a(plan) && !plan->window_a) ||
+         (dm_plan_fetches_b(plan) && !plan->window_b) || dm_plan_uploads_a(plan) ||
+         dm_plan_uploads_b(plan);
+}
+
+/* Panels come as messages from other nodes to ranks that multiply on the CPU. */
+static bool crosses(const dm_question *question, const dm_plan *plan) {
+  return !plan->gpu && streams(plan) && dm_plan_used(plan) > question->machine->ranks_per_node;
+}
+
+/* Panels come from files while others are multiplied. */
+static bool reads_behind(const dm_plan *plan) {
+  return plan->problem.from_files && plan->overlap;
+}
+
+void dm_plan_set_panels(const dm_question *question, int64_t kb, int64_t lead, dm_plan *plan) {
+  const int64_t narrower = lead > 0 ? plan->pk * (kb - lead) : 0;
+  plan->kb = kb;
+  plan->lead = lead;
+  plan->panels = dm_ceil_div(plan->problem.k + narrower, kb);
+  int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
+  int64_t slots = plan->in_place            ? SLOTS_IN_PLACE
+                  : crosses(question, plan) ? SLOTS_CROSSING
+                                            : SLOTS;
+  plan->slots = plan->overlap ? (int)dm_min(slots, longest) : 1;
+}
+
+/* ---- candidates ---- */
+
+/* Of a layer, in units of DM_PANEL_STEP. */
+static int64_t depth_of(const dm_plan *plan) {
+  return dm_ceil_div(dm_ceil_div(plan->problem.k, DM_PANEL_STEP), plan->pk);
+}
+
+/* Whether the first panel may be narrower: between GPUs products take longer than what they hide.
+ */
+static bool may_lead(const dm_question *question, const dm_plan *plan) {
+  return plan->gpu && plan->device_links && plan->overlap && !plan->problem.from_files &&
+         !plan->reproducible && question->wishes->panel == 0 && streams(plan);
+}
+
+/* The panel widths worth trying, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... panels. */
+static int widths(const dm_question *question, const dm_plan *plan, int64_t width[64]) {
+  const int64_t units = dm_ceil_div(plan->problem.k, DM_PANEL_STEP);
+  const int64_t layer = depth_of(plan);
+  if (plan->reproducible || question->wishes->panel > 0) {
+    int64_t wish = plan->reproducible ? DM_REPRODUCIBLE_PANEL : question->wishes->panel;
+    width[0] = plan->reproducible ? wish : dm_min(wish, units * DM_PANEL_STEP);
+    return 1;
+  }
+  const bool windowed = plan->window_a || plan->window_b;
+  if (!streams(plan) && (windowed || (reads_behind(plan) && !plan->gpu))) {
+    const int64_t wide = reads_behind(plan) ? SLICE : WINDOWED;
+    const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, wide); /* of about equal width */
+    width[0] = dm_ceil_div(layer, dm_max(1, panels)) * DM_PANEL_STEP;
+    return 1;
+  }
+  const int64_t few = may_lead(question, plan) ? FEWEST_LED : FEWEST_PANELS;
+  int64_t fewest = streams(plan) && layer >= SHORT_LAYER ? few : 1;
+  int count = 0;
+  for (int64_t panels = 1, next; count < 64; panels = next) {
+    next = panels == 1 ? 2 : panels & (panels - 1) ? panels / 3 * 4 : panels / 2 * 3;
+    if (panels < fewest) continue;
+    int64_t kb = dm_ceil_div(layer, panels) * DM_PANEL_STEP;
+    if (count == 0 || kb < width[count - 1]) width[count++] = kb;
+    if (!(streams(plan) || reads_behind(plan)) || kb == DM_PANEL_STEP) break;
+  }
+  return count;
+}
+
+/* So wide that its product lasts while the second panel, of KB, comes: only the first one's way is
+ * seen.  0: nothing is gained. */
+static int64_t lead_for(const dm_question *question, const dm_plan *plan, int64_t kb) {
+  const dm_forecast f = dm_plan_forecast(plan, question->machine);
+  const double part = margin * (f.fetch + f.upload) / f.gemm;
+  if (!may_lead(question, plan) || part > 0.5) return 0;
+  const int64_t least = (int64_t)ceil(part * (double)kb);
+  const int64_t lead = dm_max(dm_round_up(least, DM_PANEL_STEP), NARROW);
+  return 2 * lead <= kb ? lead : 0;
+}
+
+/* ---- the choice ---- */
+
+typedef struct search {
+  const dm_question *question;
+  dm_plan *plan;
+  int64_t kb, lead; /* the best so far; kb 0: none fits */
+  double least;
+} search;
+
+static void consider(search *s, int64_t kb, int64_t lead) {
+  dm_plan_set_panels(s->question, kb, lead, s->plan);
+  if (dm_plan_pressure(s->plan, s->question->machine) > 1) return;
+  const dm_forecast f = dm_plan_forecast(s->plan, s->question->machine);
+  /* Narrow panels are sooner there, which counts where products wait for the first one. */
+  const double seconds =
+      s->plan->gpu && reads_behind(s->plan) ? f.total : f.gemm + f.exposed + f.reduce;
+  if (seconds <= s->least * tolerance) {
+    s->kb = kb;
+    s->lead = lead;
+  }
+  s->least = fmin(s->least, seconds);
+}
+
+/* As was wished; a layer of one panel has no first one of its own. */
+static void consider_wish(search *s, int64_t kb) {
+  const int64_t lead = s->question->wishes->lead;
+  dm_plan_set_panels(s->question, kb, lead, s->plan);
+  consider(s, kb, s->plan->panels >= 2 * s->plan->pk ? lead : 0);
+}
+
+/* Panels of about KB, equally wide or behind a narrow one. */
+static void consider_both(search *s, int64_t kb) {
+  const int64_t layer = depth_of(s->plan) * DM_PANEL_STEP;
+  const int64_t panels = dm_ceil_div(layer, kb);
+  dm_plan_set_panels(s->question, kb, 0, s->plan);
+  const int64_t lead = lead_for(s->question, s->plan, kb);
+  consider(s, kb, 0);
+  if (lead == 0 || panels < FEWEST_LED) return;
+  const int64_t rest = dm_ceil_div(layer - lead, panels);
+  consider(s, dm_round_up(rest, DM_PANEL_STEP), lead);
+}
+
+bool dm_plan_choose_width(const dm_question *question, dm_plan *plan) {
+  search s = {.question = question, .plan = plan, .least = INFINITY};
+  int64_t width[64];
+  int count = widths(question, plan, width);
+  const bool read = plan->gpu && reads_behind(plan);
+  const int64_t narrow = read                      ? NARROW_READ
+                         : crosses(question, plan) ? NARROW_CROSSING
+                         : plan->gpu               ? NARROW
+                                                   : SLICE;
+  for (int i = 0; i < count; i++) {
+    if (s.kb > 0 && width[i] < narrow) break;
+    if (question->wishes->lead > 0)
+      consider_wish(&s, width[i]);
+    else
+      consider_both(&s, width[i]);
+  }
+  if (s.kb == 0) return false;
+  dm_plan_set_panels(question, s.kb, s.lead, plan);
+  plan->forecast = dm_plan_forecast(plan, question->machine);
+  return true;
+}

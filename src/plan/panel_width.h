@@ -1,0 +1,14 @@
+/* panel_width: how wide the panels of a plan are. */
+#ifndef DM_PLAN_PANEL_WIDTH_H
+#define DM_PLAN_PANEL_WIDTH_H
+
+#include "plan/complete.h"
+
+/* Panels of KB, the first one of each layer LEAD wide (0: as the others), and slots for them. */
+void dm_plan_set_panels(const dm_question *question, int64_t kb, int64_t lead, dm_plan *plan);
+
+/* The widths with the least predicted time, for a plan that is complete but for them, and its
+ * forecast; false where none fits, and then the narrowest. */
+bool dm_plan_choose_width(const dm_question *question, dm_plan *plan);
+
+#endif
