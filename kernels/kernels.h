@@ -101,6 +101,10 @@ int64_t dm_kernels_scan_parts(dm_view matrix, int processors);
 cudaError_t dm_kernels_fill(dm_view view, const dm_generator *generator, int64_t row, int64_t col,
                             cudaStream_t stream);
 
+/* TO = FROM, of the same shape, real floating-point numbers with col_stride 1, rounded to the type
+ * of TO as dm_copy does it.  (convert.cu) */
+cudaError_t dm_kernels_convert(dm_view to, dm_view from, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

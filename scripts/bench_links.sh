@@ -2,7 +2,6 @@
 # Several GPUs of one node: products whose panels travel between GPUs, turn about with the same
 # products of panels that lie ready ("nothing moved") and with one library call of each GPU's block.
 # usage: scripts/bench_links.sh [--repetitions N] [--output FILE] [--transport NAME]
-# Four H200s take about 150 s with --repetitions 5.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
@@ -39,17 +38,16 @@ say "squares"
 for size in 16384 32768; do
   bench "$count" --size $size
 done
-for type in "f32 --compute tf32" bf16; do
+for type in "f32 --compute tf32" bf16 "bf16 --type-c bf16"; do
   read -ra words <<<"--type $type"
   bench "$count" --size 32768 "${words[@]}"
 done
-say "largeK, largeM, flat"
-bench "$count" --m 6000 --n 6000 --k 300000
-bench "$count" --m 300000 --n 6000 --k 6000
-bench "$count" --m 60000 --n 60000 --k 5000
-say "fewer GPUs"
-for number in $(seq 2 $((count - 1))); do
-  bench "$number" --size 32768
+say "fewer GPUs; largeK, largeM, flat"
+for number in $(seq 2 "$count"); do
+  [ "$number" = "$count" ] || bench "$number" --size 32768
+  bench "$number" --m 6000 --n 6000 --k 300000
+  bench "$number" --m 300000 --n 6000 --k 6000
+  bench "$number" --m 60000 --n 60000 --k 5000
 done
 say "from pinned host memory and back, and through the host"
 run "$count" --from host --size 32768

@@ -255,8 +255,13 @@ def links_table(records):
         local, library = ([b / a for a, b in zip(times["multiply_s"], times.get(base, []))]
                           for base in ("local_s", "library_s"))
         nodes = r["machine"]["nodes"]
-        rows.append((problem["shape"], compute_of(r), machine_ranks(r), r["plan"]["grid"],
-                     r["plan"]["panel"],
+        kind, plan = compute_of(r), r["plan"]
+        if problem["c"] == "bf16":
+            kind += " → bf16"
+        panel = plan["panel"]
+        if plan.get("lead", panel) != panel:
+            panel = f"{plan['lead']}, {panel}"
+        rows.append((problem["shape"], kind, machine_ranks(r), plan["grid"], panel,
                      r["transport"]["name"] + (f", as {nodes} nodes" if nodes > 1 else ""),
                      r["bench"]["from"].split(",")[0], len(times["multiply_s"]),
                      f"{r['times']['multiply_median_s']:.4f}",

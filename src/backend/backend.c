@@ -24,10 +24,19 @@ void dm_backend_release(dm_backend *backend, dm_space space, void *memory) {
   if (memory) backend->ops->release(backend, space, memory);
 }
 
+static bool may_round(dm_view dst, dm_view src) {
+  return dst.space == src.space && !dm_dtype_is_integer(dst.dtype) &&
+         !dm_dtype_is_integer(src.dtype) &&
+         dm_dtype_is_complex(dst.dtype) == dm_dtype_is_complex(src.dtype);
+}
+
 dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done) {
   *done = 0;
-  if (dst.rows != src.rows || dst.cols != src.cols || dst.dtype != src.dtype)
-    return dm_fail(DM_E_BUG, "a copy between matrices of different shape or type");
+  if (dst.rows != src.rows || dst.cols != src.cols)
+    return dm_fail(DM_E_BUG, "a copy between matrices of different shape");
+  if (dst.dtype != src.dtype && !may_round(dst, src))
+    return dm_fail(DM_E_BUG, "a copy of %s to %s", dm_dtype_name(src.dtype),
+                   dm_dtype_name(dst.dtype));
   if (dst.col_stride != 1 || src.col_stride != 1)
     return dm_fail(DM_E_BUG, "a copy of a matrix whose rows are not runs");
   if (dm_view_is_empty(src)) return DM_OK;

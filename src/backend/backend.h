@@ -62,7 +62,8 @@ typedef struct dm_backend_ops {
   dm_status (*add)(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha, double beta);
   dm_status (*dot)(dm_backend *backend, dm_view x, dm_view y, double *sum);
   const char *const *(*kernels)(void); /* names for --kernel, NULL at the end */
-  /* (optional) One plain call of the library on whole matrices, C = A B: the yardstick of bench. */
+  /* (optional) One plain call of the library on whole matrices, C = A B: the yardstick of bench.
+   * C of the type of sums, or of A and B. */
   dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
   /* Whether KERNEL multiplies WORK; false with the reason in *why (static text). */
   bool (*takes)(const char *kernel, dm_dtype work, bool tf32, const char **why);
@@ -102,7 +103,8 @@ dm_status dm_backend_device(dm_backend *backend, dm_device *device);
 dm_status dm_backend_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
 void dm_backend_release(dm_backend *backend, dm_space space, void *memory);
 
-/* DST = SRC, same shape and type, rows packed or strided (col_stride 1). */
+/* DST = SRC, same shape, rows packed or strided (col_stride 1).  Of one type, or, within one space,
+ * both real or both complex floating-point numbers: then as dm_copy rounds them. */
 dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
 
 /* C (+)= A B; A and B of the work type, C of its accumulator, all with col_stride 1, in DM_DEVICE

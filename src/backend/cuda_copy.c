@@ -2,6 +2,8 @@
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_internal.h"
+#include "core/copy.h"
+#include "kernels/kernels.h"
 
 /* A matrix as the runtime sees it: rows of bytes. */
 typedef struct band {
@@ -55,6 +57,15 @@ dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_vie
   return DM_OK;
 }
 
+/* Of another type, in the same memory. */
+static dm_status convert(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src) {
+  if (src.space == DM_HOST)
+    dm_copy(dst, src, false);
+  else
+    DM_CUDA(gpu, dm_kernels_convert(dm_view_parts(dst), dm_view_parts(src), stream));
+  return DM_OK;
+}
+
 dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
   if (done) *done = 0;
@@ -62,7 +73,10 @@ dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *
   DM_TRY(dm_cuda_enter(gpu));
   const bool outward = src.space == DM_DEVICE && dst.space == DM_HOST;
   const dm_cuda_lane_name lane = outward ? DM_OUTWARD : DM_INWARD;
-  DM_TRY(dm_cuda_copy_on(gpu, gpu->lanes[lane].stream, dst, src));
+  if (dst.dtype != src.dtype)
+    DM_TRY(convert(gpu, gpu->lanes[lane].stream, dst, src));
+  else
+    DM_TRY(dm_cuda_copy_on(gpu, gpu->lanes[lane].stream, dst, src));
   return dm_cuda_post(gpu, lane, done);
 }
 

@@ -4,6 +4,7 @@
 #define DM_JOB_BENCH_LIBRARY_H
 
 #include "core/fill.h"
+#include "job/bench_round.h"
 #include "job/task.h"
 
 /* op(A) and op(B) as the block needs them, whole, where the backend multiplies. */
@@ -19,8 +20,9 @@ dm_status dm_bench_library_open(dm_task *task, const dm_generator generators[2],
 void dm_bench_library_close(dm_task *task, dm_bench_library *library);
 
 /* Collective: seconds of the slowest rank while all are at work.  C holds the product of these
- * ranks' layers afterwards. */
-dm_status dm_bench_library_run(dm_task *task, const dm_bench_library *library, double *seconds);
+ * ranks' layers afterwards, in the type of ROUNDED where the library has such a product. */
+dm_status dm_bench_library_run(dm_task *task, const dm_bench_library *library,
+                               const dm_bench_round *rounded, double *seconds);
 
 /* What one rank alone reaches with plain calls of the library on a block of C: ROWS x COLS x DEPTH,
  * where all of k where memory allows it. */

@@ -39,12 +39,7 @@ static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem
                           .file_a = wanted->type,
                           .file_b = wanted->type,
                           .verify = wanted->verify};
-  DM_TRY(dm_types_of(wanted->type, wanted->type_c, wanted->compute, problem));
-  /* Nothing is stored: C stays as sums of products. */
-  if (problem->c != problem->accumulator)
-    return dm_fail(DM_E_USAGE, "bench multiply leaves C in %s, where its sums are held",
-                   dm_dtype_name(problem->accumulator));
-  return DM_OK;
+  return dm_types_of(wanted->type, wanted->type_c, wanted->compute, problem);
 }
 
 /* This rank's part of C: of the block, or, where layers were summed, of the sum. */
@@ -115,12 +110,13 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
   if (b->setup.plan.pk > 1 && !strips && !dm_plan_returns(&b->setup.plan))
     DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
   if (brought) DM_TRY(dm_bench_host_return(&b->host));
+  DM_TRY(dm_bench_round_run(&b->rounded));
   const double end = dm_now();
   *exposed = products - b->run->trace.busy[DM_ROW_COMPUTE];
   b->spent.reduce += end - start - products;
   DM_TRY(dm_comm_max_f64(b->run->world, exposed, 1));
   DM_TRY(dm_run_span(b->run, start, end, seconds));
-  return brought ? dm_bench_host_show(&b->host) : DM_OK;
+  return brought ? dm_bench_host_show(&b->host) : dm_bench_round_show(&b->rounded);
 }
 
 /* The products alone, of whatever the slots hold since the last run: what is left of the time when
@@ -134,6 +130,7 @@ static dm_status local_once(dm_bench *b, double *seconds) {
   dm_status status = dm_execute(&b->task, 1u << DM_STEP_GEMM, &none);
   b->setup.plan.stretch = stretch;
   DM_TRY(status);
+  DM_TRY(dm_bench_round_run(&b->rounded));
   return dm_run_span(b->run, start, dm_now(), seconds);
 }
 
@@ -148,9 +145,19 @@ static dm_status check_library(const dm_bench *b) {
                  b->setup.backend->ops->name);
 }
 
+static dm_status check_result(const dm_bench *b) {
+  const dm_plan *plan = &b->setup.plan;
+  const dm_dtype sums = plan->problem.accumulator;
+  if (plan->problem.c == sums || !(plan->brought || dm_plan_returns(plan))) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "to host memory C returns in %s, in which its sums are held",
+                         dm_dtype_name(sums)),
+                 "leave out --type-c, or let everything lie on the GPUs: --from device");
+}
+
 /* What the multiplication is compared with, if with anything. */
 static dm_status compare_once(dm_bench *b, double *library, double *local) {
-  if (b->wanted->against_library) DM_TRY(dm_bench_library_run(&b->task, &b->call, library));
+  if (b->wanted->against_library)
+    DM_TRY(dm_bench_library_run(&b->task, &b->call, &b->rounded, library));
   if (b->wanted->against_local) DM_TRY(local_once(b, local));
   return DM_OK;
 }
@@ -214,6 +221,7 @@ static dm_status open(dm_bench *b) {
   engine.wishes.from_host = engine.wishes.brings = wanted->from_host;
   DM_TRY(dm_setup_open(b->run, &engine, &problem, &b->setup));
   DM_TRY(dm_comm_agree(b->run->world, check_library(b)));
+  DM_TRY(dm_comm_agree(b->run->world, check_result(b)));
   double *all;
   b->room = wanted->repetitions > 0 ? wanted->repetitions : MOST_RUNS;
   DM_TRY(dm_buffer_zeroed(5 * b->room, sizeof *all, (void **)&all));
@@ -243,6 +251,7 @@ static dm_status measure(dm_bench *b, dm_record *record) {
   DM_TRY(open(b));
   DM_TRY(dm_comm_agree(b->run->world, dm_execute(&b->task, DM_LOADS, &calls)));
   if (b->wanted->verify) DM_TRY(dm_check_operands(&b->task, b->check));
+  DM_TRY(dm_comm_agree(b->run->world, dm_bench_round_open(&b->task, &b->rounded)));
   if (b->setup.plan.brought)
     DM_TRY(dm_comm_agree(b->run->world, dm_bench_host_open(&b->task, &b->host)));
   if (dm_plan_returns(&b->setup.plan))
@@ -265,6 +274,7 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
   dm_status status = measure(&b, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
   dm_bench_library_close(&b.task, &b.call);
+  dm_bench_round_close(&b.rounded);
   dm_bench_host_close(&b.host);
   dm_bench_tiles_close(&b.tiles);
   if (b.task_opened) dm_task_close(&b.task);

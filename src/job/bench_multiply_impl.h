@@ -5,6 +5,7 @@
 #include "job/bench.h"
 #include "job/bench_host.h"
 #include "job/bench_library.h"
+#include "job/bench_round.h"
 #include "job/bench_tiles.h"
 #include "job/engine.h"
 #include "job/phases.h"
@@ -20,6 +21,7 @@ typedef struct dm_bench {
   dm_phases spent; /* by this rank in all repetitions */
   dm_bench_library call;
   dm_bench_one one;
+  dm_bench_round rounded;
   dm_bench_host host;   /* where plan->brought */
   dm_bench_tiles tiles; /* where the plan returns C */
   dm_freivalds *check;

@@ -148,6 +148,17 @@ static void count_shares(const dm_plan *plan, const extent *e, dm_memory_need *n
     need->part[DM_DEVICE][DM_MEMORY_B] = device_share(plan, dm_plan_fetches_b(plan), b);
 }
 
+/* Of a product without files, whose C is of another type than its sums (job/bench_round.c). */
+static void count_rounded(const dm_plan *plan, const extent *e, dm_memory_need *need) {
+  const dm_problem *p = &plan->problem;
+  const dm_space space = plan->gpu && (plan->pk == 1 || plan->device_links) ? DM_DEVICE : DM_HOST;
+  const int64_t size = dm_dtype_size(p->c);
+  int64_t *bytes = &need->part[space][DM_MEMORY_C];
+  if (p->from_files || p->c == p->accumulator) return;
+  *bytes = plus(*bytes, space == DM_DEVICE ? device_matrix(e->c_rows, e->cols, size)
+                                           : matrix(e->c_rows, e->cols, size));
+}
+
 static void count_result(const dm_plan *plan, const extent *e, dm_memory_need *need) {
   const bool exposed = plan->device_links && plan->pk > 1;
   int64_t block = times(plan->blocks, rounded(matrix(e->rows, e->cols, e->sum), SLOT_BYTES));
@@ -243,6 +254,7 @@ dm_memory_need dm_plan_memory(const dm_plan *plan) {
   count_shares(plan, &e, &need);
   count_rings(plan, &e, &need);
   count_result(plan, &e, &need);
+  count_rounded(plan, &e, &need);
   need.part[DM_HOST][DM_MEMORY_STAGING] = staging_bytes(plan, &e);
   count_converted(plan, &e, &need);
   need.part[DM_HOST][DM_MEMORY_VERIFY] = vector_bytes(plan);

@@ -135,7 +135,7 @@ def main():
     if options.keep or counts["failed"]:
         print(f"scratch: {scratch}")
     else:
-        shutil.rmtree(scratch)
+        shutil.rmtree(scratch, ignore_errors=True) # a launcher may still be tidying up in it
     sys.exit(1 if counts["failed"] or not counts["passed"] else 0)
 
 

@@ -26,6 +26,11 @@ LED = [(2, "--m 300 --n 310 --k 1100 --from device --transport ipc --panel 64,25
        (2, "--m 300 --n 310 --k 800 --from device --transport host --panel 64,256 --no-overlap"),
        (2, "--m 600 --n 310 --k 1100 --from host --transport ipc --panel 64,256"),
        (3, "--m 600 --n 310 --k 1100 --from host --grid 3x1x1 --type c128 --transport ipc --panel 192,256")]
+# C is rounded from its sums where they are, also those of layers.
+ROUNDED = [(2, "--m 301 --n 404 --k 700 --type bf16 --type-c bf16 --from device --transport ipc --panel 256"),
+           (4, "--m 301 --n 404 --k 700 --type f64 --type-c f32 --from device --transport ipc --grid 1x2x2"),
+           (4, "--m 301 --n 404 --k 700 --type f16 --type-c f16 --transport host --grid 2x1x2"),
+           (1, "--m 301 --n 404 --k 700 --type c128 --type-c c64 --from device")]
 WHOLE = [(1, "--m 300 --n 200 --k 20000 --memory device=72MiB --panel 256"),
          (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport host --grid 1x2x1"),
          (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport ipc --grid 1x2x1")]
@@ -43,21 +48,23 @@ def try_case(folder, damier, ranks, words, tiles):
         raise Failure(f"tiles: {record['plan']}")
     if (record["plan"]["lead"] < record["plan"]["panel"]) != ((ranks, words) in LED):
         raise Failure(f"lead: {record['plan']}")
-    where = "device memory" if "--from device" in words else "C returns"
+    where = "device memory" if "--from device" in words else "memory" if "--type-c" in words else "C returns"
     if record["verification"]["residual"] > 1 or where not in record["bench"]["from"]:
         raise Failure(f"{record['verification']}, {record['bench']}")
     if "--transport" in words and f"--transport {record['transport']['name']} " not in words + " ":
         raise Failure(f"transport: {record['transport']}")
 
 
-def library_is_refused(_, damier, words):
-    run(damier, 1, *words_of(words), "--against-library", expect=2)
+def refused(_, damier, words):
+    run(damier, 1, *words_of(words), expect=2)
 
 
 def main():
     damier = options().damier
-    cases = [(try_case, damier, *case, case in TILES + LINKS) for case in TILES + LINKS + LED + WHOLE]
-    cases.append((library_is_refused, damier, TILES[0][1]))
+    cases = [(try_case, damier, *case, case in TILES + LINKS) for case in TILES + LINKS + LED + ROUNDED + WHOLE]
+    cases += [(refused, damier, f"{words} {more}") for words, more in
+              ((TILES[0][1], "--against-library"), (TILES[0][1], "--type f32 --type-c f16"),
+               ("--size 300 --from host", "--type bf16 --type-c bf16"))]
     finish(each(lambda case: in_folder(*case), cases), len(cases))
 
 

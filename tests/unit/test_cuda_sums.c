@@ -44,6 +44,31 @@ static void test_dot(void **state) {
   dm_backend_close(gpu);
 }
 
+static void test_convert(void **state) {
+  (void)state;
+  static const dm_dtype reals[] = {DM_F64, DM_F32, DM_F16, DM_BF16},
+                        complexes[] = {DM_C64, DM_C128};
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  for (int from = 0; from < 6; from++)
+    for (int to = 0; to < 6; to++) {
+      if ((from < 4) != (to < 4) || from == to) continue;
+      const dm_dtype src = from < 4 ? reals[from] : complexes[from - 4];
+      const dm_dtype dst = to < 4 ? reals[to] : complexes[to - 4];
+      for (int64_t cols = 200; cols < 204; cols++) { /* whole runs, and what is left of them */
+        const dm_generator numbers = {.kind = DM_NORMAL, .seed = 7};
+        pair x = make_pair(gpu, src, 37, cols, cols % 2, numbers);
+        pair z = make_pair(gpu, dst, 37, cols, 8 - cols % 4, (dm_generator){.kind = DM_NORMAL});
+        dm_copy(z.host, x.host, false);
+        move(gpu, z.device, x.device);
+        void *got = fetched(gpu, z);
+        assert_memory_equal(got, z.host_all.base, (size_t)bytes_of(z.host_all));
+        free(got);
+        free_pair(gpu, x), free_pair(gpu, z);
+      }
+    }
+  dm_backend_close(gpu);
+}
+
 /* What cannot be added is refused, not computed wrongly. */
 static void test_refused(void **state) {
   (void)state;
@@ -51,7 +76,9 @@ static void test_refused(void **state) {
   const dm_generator numbers = {.kind = DM_INTEGER, .parameter = 9.0};
   pair x = make_pair(gpu, DM_F32, 4, 5, 0, numbers), h = make_pair(gpu, DM_F16, 4, 5, 0, numbers);
   double sum;
+  dm_event done;
   dm_status refusals[] = {
+      dm_backend_copy(gpu, h.device, x.host, &done),
       dm_backend_add(gpu, x.device, x.host, x.device, 1.0, 1.0),
       dm_backend_add(gpu, h.device, h.device, h.device, 1.0, 1.0),
       dm_backend_add(gpu, x.device, dm_view_sub(x.device, 0, 0, 4, 4), x.device, 1.0, 1.0),
@@ -69,6 +96,7 @@ static void test_refused(void **state) {
 int main(void) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_add), cmocka_unit_test(test_dot),
+                                     cmocka_unit_test(test_convert),
                                      cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
