@@ -259,8 +259,8 @@ def links_table(records):
         if problem["c"] == "bf16":
             kind += " → bf16"
         panel = plan["panel"]
-        if plan.get("lead", panel) != panel:
-            panel = f"{plan['lead']}, {panel}"
+        if plan.get("lead"):
+            panel = f"{plan['lead']},{panel}".replace(",", ", ")
         rows.append((problem["shape"], kind, machine_ranks(r), plan["grid"], panel,
                      r["transport"]["name"] + (f", as {nodes} nodes" if nodes > 1 else ""),
                      r["bench"]["from"].split(",")[0], len(times["multiply_s"]),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/option.h"
+#include "core/checked.h"
 #include "core/closest.h"
 #include "core/units.h"
 
@@ -176,22 +177,32 @@ dm_status dm_cli_set_level(const dm_option *option, const char *text, dm_setting
   return DM_OK;
 }
 
-static bool parse_width(const char *text, int64_t *width) {
-  return dm_parse_count(text, width) && *width > 0 && *width % 64 == 0;
+/* Ascending multiples of 64 with commas between them, at most MOST; how many, or 0. */
+static int parse_widths(const char *text, int most, int64_t widths[]) {
+  for (int count = 0; count < most; count++) {
+    const size_t length = strcspn(text, ",");
+    char width[32];
+    snprintf(width, sizeof width, "%.*s", (int)dm_min((int64_t)length, 31), text);
+    if (!dm_parse_count(width, &widths[count]) || widths[count] < 1 || widths[count] % 64 ||
+        (count > 0 && widths[count] <= widths[count - 1]))
+      return 0;
+    if (!text[length]) return count + 1;
+    text += length + 1;
+  }
+  return 0;
 }
 
 dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_settings *settings) {
-  int64_t *panel = place(option, settings);
-  const char *comma = strchr(text, ',');
-  char first[32];
-  snprintf(first, sizeof first, "%.*s", comma ? (int)(comma - text) : 0, text);
-  panel[0] = panel[1] = 0;
+  int64_t *panel = place(option, settings), widths[1 + DM_LEADS];
+  memset(panel, 0, sizeof widths);
   if (strcmp(text, "auto") == 0) return DM_OK;
-  if (!parse_width(comma ? comma + 1 : text, &panel[1]) ||
-      (comma && (!parse_width(first, &panel[0]) || panel[0] >= panel[1])))
+  const int count = parse_widths(text, 1 + DM_LEADS, widths);
+  if (count == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a width of panels", text),
-                   "auto, a multiple of 64, or two: a narrower first one and the others', as in "
-                   "512,4096");
+                   "auto, a multiple of 64, or two or three: narrower first ones and the others', "
+                   "as in 512,4096");
+  panel[0] = widths[count - 1];
+  memcpy(panel + 1, widths, (size_t)(count - 1) * sizeof *widths);
   return DM_OK;
 }
 

@@ -51,7 +51,7 @@ static int asked_notice(const dm_plan *plan) {
 }
 
 static void print_lines(const dm_partition *p, const dm_plan *plan, int nodes) {
-  char time[32], recipe[200];
+  char time[32], recipe[DM_RECIPE];
   long long minutes = (long long)(asked_time(plan) / 60);
   long long gib = (long long)asked_memory(plan, p);
   dm_plan_recipe(plan, recipe);

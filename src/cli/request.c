@@ -23,8 +23,8 @@ dm_wishes dm_cli_wishes(const dm_settings *s) {
       .pm = (int)s->grid[0],
       .pn = (int)s->grid[1],
       .pk = (int)s->grid[2],
-      .lead = s->panel[0],
-      .panel = s->panel[1],
+      .panel = s->panel[0],
+      .lead = {s->panel[1], s->panel[2]},
       .reproducible = s->reproducible,
       .no_overlap = !s->overlap,
   };

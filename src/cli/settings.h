@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "io/dataset.h"
+#include "plan/problem.h"
 
 enum { DM_CLI_OPTIONS = 128, DM_CLI_TEXT = 256, DM_CLI_LIST = 2048, DM_CLI_REPORTS = 4 };
 
@@ -48,7 +49,8 @@ typedef struct dm_settings {
   double checkpoint_interval;                       /* seconds */
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
-  int64_t panel[2], memory[2], bytes; /* panel: lead, others; memory: host, device */
+  int64_t panel[1 + DM_LEADS]; /* width of most, and of the first ones */
+  int64_t memory[2], bytes;    /* memory: host, device */
   int64_t grid[3];
   int64_t chunk[2], deflate;
   int64_t threads, io_threads, ranks, pretend_nodes, repetitions, runs, warmup;

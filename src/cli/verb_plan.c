@@ -70,14 +70,15 @@ static void note_problem(const dm_plan *plan, const dm_machine *machine, dm_reco
 
 /* No labels: the table for people is dm_plan_report's. */
 static void note_plan(const dm_plan *plan, dm_record *record) {
-  char recipe[200];
+  char recipe[DM_RECIPE], lead[32];
   dm_plan_recipe(plan, recipe);
+  dm_plan_lead_text(plan, lead);
   dm_record_integer(record, "plan.ranks", NULL, DM_SHOWN_PLAIN, plan->ranks);
   dm_record_integer(record, "plan.pm", NULL, DM_SHOWN_PLAIN, plan->pm);
   dm_record_integer(record, "plan.pn", NULL, DM_SHOWN_PLAIN, plan->pn);
   dm_record_integer(record, "plan.pk", NULL, DM_SHOWN_PLAIN, plan->pk);
   dm_record_integer(record, "plan.kb", NULL, DM_SHOWN_PLAIN, plan->kb);
-  dm_record_integer(record, "plan.lead", NULL, DM_SHOWN_PLAIN, plan->lead ? plan->lead : plan->kb);
+  dm_record_text(record, "plan.lead", NULL, "%s", lead);
   dm_record_integer(record, "plan.panels", NULL, DM_SHOWN_PLAIN, plan->panels);
   dm_record_text(record, "plan.recipe", NULL, "%s", recipe);
   dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");

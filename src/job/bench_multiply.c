@@ -154,11 +154,12 @@ static dm_status check_result(const dm_bench *b) {
                  "leave out --type-c, or let everything lie on the GPUs: --from device");
 }
 
-/* What the multiplication is compared with, if with anything. */
-static dm_status compare_once(dm_bench *b, double *library, double *local) {
+/* What the multiplication is compared with, if with anything; the other way round AFTER it. */
+static dm_status compare_once(dm_bench *b, bool after, double *library, double *local) {
+  if (b->wanted->against_local && after) DM_TRY(local_once(b, local));
   if (b->wanted->against_library)
     DM_TRY(dm_bench_library_run(&b->task, &b->call, &b->rounded, library));
-  if (b->wanted->against_local) DM_TRY(local_once(b, local));
+  if (b->wanted->against_local && !after) DM_TRY(local_once(b, local));
   return DM_OK;
 }
 
@@ -179,12 +180,12 @@ static bool is_enough(dm_bench *b) {
 static dm_status run_once(dm_bench *b, int64_t i) {
   const dm_bench_multiply *wanted = b->wanted;
   double seconds, exposed, verifying = 0.0, library = 0.0, local = 0.0;
-  /* Who comes first alternates: a GPU that has just worked is warmer and slower. */
+  /* The order turns round from one to the next: a GPU that has just worked is warmer and slower. */
   const bool last = i % 2 != 0 || i == -wanted->warmup; /* the slots hold nothing at first */
-  if (!last) DM_TRY(compare_once(b, &library, &local));
+  if (!last) DM_TRY(compare_once(b, false, &library, &local));
   DM_TRY(multiply_once(b, &seconds, &exposed));
   if (wanted->verify) DM_TRY(verify(b, &verifying));
-  if (last) DM_TRY(compare_once(b, &library, &local));
+  if (last) DM_TRY(compare_once(b, true, &library, &local));
   DM_TRY(dm_comm_max_f64(b->run->world, &verifying, 1));
   DM_TRY(dm_stop_agree(&b->run->stop, b->run->world));
   if (i < 0) return DM_OK;

@@ -175,7 +175,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
 }
 
 static void say_need(dm_run *run, const dm_setup *setup) {
-  char host[32], host_has[32], device[32], device_has[32], disk[32], time[32], recipe[200];
+  char host[32], host_has[32], device[32], device_has[32], disk[32], time[32], recipe[DM_RECIPE];
   const dm_plan *plan = &setup->plan;
   dm_plan_recipe(plan, recipe);
   dm_log_line(&run->log, DM_LOG_NOTE, "plan: %s, predicted %s", recipe,
@@ -279,8 +279,9 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   const dm_plan *plan = &setup->plan;
   const dm_problem *p = &plan->problem;
   const dm_link_rates *rates = &setup->links.rates;
-  char recipe[200];
+  char recipe[DM_RECIPE], lead[32];
   dm_plan_recipe(plan, recipe);
+  dm_plan_lead_text(plan, lead);
   dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld", (long long)p->m,
                  (long long)p->n, (long long)p->k);
   dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
@@ -304,7 +305,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
-  dm_record_integer(record, "plan.lead", NULL, DM_SHOWN_PLAIN, plan->lead ? plan->lead : plan->kb);
+  dm_record_text(record, "plan.lead", NULL, "%s", lead);
   dm_record_text(record, "plan.a_in", NULL, "%s", dm_residence_name(plan->a));
   dm_record_text(record, "plan.b_in", NULL, "%s", dm_residence_name(plan->b));
   dm_record_integer(record, "plan.tiles", NULL, DM_SHOWN_PLAIN, dm_plan_tiles(plan));

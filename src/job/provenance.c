@@ -50,7 +50,7 @@ static dm_status add_verdict(dm_attributes *list, const dm_verdict *verdict) {
 
 dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, const dm_run *run,
                            const dm_verdict *verdict, dm_attributes *list) {
-  char recipe[200];
+  char recipe[DM_RECIPE];
   dm_plan_recipe(&setup->plan, recipe);
   list->count = 0;
   DM_TRY(add_software(list, run));

@@ -120,7 +120,8 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   base.copies_a = question->machine->copies_a;
   base.copies_b = question->machine->copies_b;
   base.a = base.b = DM_IN_HOST;
-  dm_plan_set_panels(question, DM_PANEL_STEP, 0, &base); /* something for the counts below */
+  dm_plan_set_panels(question, (dm_widths){.kb = DM_PANEL_STEP},
+                     &base); /* something for the counts below */
   set_box(question, &base);
   set_windows(question, &base);
   int count = residences(question, &base, variants);

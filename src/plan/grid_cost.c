@@ -12,6 +12,9 @@ static const double slice_cpu = 384; /* of k, that a product of the CPU takes at
                                         wide a panel is (backend/cpu_product.c SLICE) */
 static const double half_block_gpu = 64, half_panel_gpu = 16;
 
+/* Of reading and writing C, what products of GPUs do not hide (bf16 and TF32 on an H200: about). */
+static const double seen_of_c = 0.5;
+
 /* Sums of GPUs behind products: what a strip costs, as they wait for each other by way of their
  * hosts, and the part of the sum that the products hide, which it takes memory and processors from.
  * Measured with 16 strips on 2 H200, where sums took 4 to 38 ms. */
@@ -19,7 +22,7 @@ static const double strip_gpu = 1e-4, hidden_gpu = 0.25;
 
 /* The largest block of C and layer of k, and what an element takes. */
 typedef struct extent {
-  double rows, cols, depth, width, lead, panels;
+  double rows, cols, depth, width, panels;
   double work, sum; /* bytes of an element */
   double flops;     /* of one multiply-add */
 } extent;
@@ -42,7 +45,6 @@ static extent extent_of(const dm_plan *plan) {
   e.depth = (double)dm_range_size(dm_plan_layer_k(plan, 0));
   e.panels = (double)dm_range_size(dm_plan_layer(plan, 0));
   e.width = fmin((double)plan->kb, e.depth);
-  e.lead = plan->lead > 0 ? (double)plan->lead : e.width;
   e.work = (double)dm_dtype_size(p->work);
   e.sum = (double)dm_dtype_size(p->accumulator);
   e.flops = dm_dtype_is_complex(p->work) ? 8 : 2;
@@ -126,7 +128,7 @@ static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const
   double seconds = e->flops * e->rows * e->cols * e->depth / rate;
   double block = e->sum * e->rows * e->cols;
   if (plan->gpu) { /* every panel but the first reads C once more, and each writes it */
-    seconds += 2 * block * (e->panels - 1) / machine->memory;
+    seconds += seen_of_c * 2 * block * (e->panels - 1) / machine->memory;
   } else {
     double operands = e->work * (e->rows + e->cols) * e->depth;
     double passes = 1 + e->panels * fmax(0, 1 - e->width / slice_cpu);
@@ -233,12 +235,20 @@ static double total_seconds(const dm_plan *plan, const dm_forecast *f, double he
          f->reduce - sums;
 }
 
-/* Of GPUs, where the first panel is a narrow one: it comes, its product hides the second one, as
- * far as it lasts, and the products of the others what is left of MOVING. */
-static double led_seconds(const dm_forecast *f, const extent *e, double moving) {
-  const double lead = e->lead / e->depth, wide = e->width / e->depth;
-  return lead * (f->fetch + f->upload) + fmax(lead * f->gemm, wide * moving) +
-         fmax((1 - lead) * f->gemm, (1 - lead - wide) * moving + wide * f->gemm);
+/* Of GPUs, where the first panels are narrow: one comes, its product hides the next one as far as
+ * it lasts, and at last the products of the wide ones hide what is left of MOVING. */
+static double led_seconds(const dm_plan *plan, const dm_forecast *f, const extent *e,
+                          double moving) {
+  const double wide = e->width / e->depth;
+  double rest = 1, seconds = (double)plan->lead[0] / e->depth * (f->fetch + f->upload);
+  for (int i = 0; i < dm_plan_leads(plan->lead); i++) {
+    const double part = (double)plan->lead[i] / e->depth;
+    const bool last = i + 1 == dm_plan_leads(plan->lead);
+    const double next = last ? wide : (double)plan->lead[i + 1] / e->depth;
+    seconds += fmax(part * f->gemm, next * moving);
+    rest -= part;
+  }
+  return seconds + fmax(rest * f->gemm, (rest - wide) * moving + wide * f->gemm);
 }
 
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
@@ -259,9 +269,9 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
     const double busy = f.gemm + stolen_seconds(plan, machine, t, f.fetch);
     const bool in_turn = dm_plan_uploads_first(plan, DM_A) || dm_plan_uploads_first(plan, DM_B);
     const double upload = in_turn ? f.upload + f.fetch : f.upload; /* to the same slot */
-    loop = plan->lead > 0 ? led_seconds(&f, &e, fmax(f.fetch, upload))
-                          : first * f.fetch + (f.upload + f.gemm) / e.panels +
-                                fmax(fmax(busy, upload) * rest, f.fetch * (1 - first));
+    loop = plan->lead[0] > 0 ? led_seconds(plan, &f, &e, fmax(f.fetch, upload))
+                             : first * f.fetch + (f.upload + f.gemm) / e.panels +
+                                   fmax(fmax(busy, upload) * rest, f.fetch * (1 - first));
   }
   const double tiles = (double)dm_plan_tiles(plan); /* none is larger than the first one */
   loop *= tiles;

@@ -32,7 +32,8 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->qn,
                             plan->qk,
                             plan->kb,
-                            plan->lead,
+                            plan->lead[0],
+                            plan->lead[1],
                             plan->panels,
                             plan->slots,
                             plan->border,
@@ -66,7 +67,16 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
   return XXH3_64bits(fields, sizeof fields);
 }
 
-void dm_plan_recipe(const dm_plan *plan, char text[200]) {
+void dm_plan_lead_text(const dm_plan *plan, char text[32]) {
+  const long long first = plan->lead[0], second = plan->lead[1];
+  text[0] = '\0';
+  if (second > 0)
+    snprintf(text, 32, "%lld,%lld", first, second);
+  else if (first > 0)
+    snprintf(text, 32, "%lld", first);
+}
+
+void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]) {
   const dm_problem *p = &plan->problem;
   const bool measured = plan->rates[0] && plan->border == 0;
   char cuts[96];
@@ -78,12 +88,13 @@ void dm_plan_recipe(const dm_plan *plan, char text[200]) {
              (long long)plan->tiles_n, plan->pm, plan->pn, plan->pk);
   else
     snprintf(cuts, sizeof cuts, "grid=%dx%dx%d", plan->pm, plan->pn, plan->pk);
-  char lead[32] = "", end[32] = "";
-  if (plan->lead > 0) snprintf(lead, sizeof lead, " lead=%lld", (long long)plan->lead);
+  char lead[32], end[32] = "";
+  dm_plan_lead_text(plan, lead);
   if (plan->strips > 0 && plan->border == 0)
     snprintf(end, sizeof end, " end=%lldx%d", (long long)plan->stretch, plan->strips);
-  snprintf(text, 200, "%s kb=%lld%s%s work=%s sums=%s c=%s%s%s%s%s", cuts, (long long)plan->kb,
-           lead, end, p->tf32 ? "tf32" : dm_dtype_name(p->work), dm_dtype_name(p->accumulator),
+  snprintf(text, DM_RECIPE, "%s kb=%lld%s%s%s work=%s sums=%s c=%s%s%s%s%s", cuts,
+           (long long)plan->kb, lead[0] ? " lead=" : "", lead, end,
+           p->tf32 ? "tf32" : dm_dtype_name(p->work), dm_dtype_name(p->accumulator),
            dm_dtype_name(p->c), plan->kernel[0] ? " kernel=" : "", plan->kernel,
            measured ? " rates=" : "", measured ? plan->rates : "");
 }

@@ -1,6 +1,7 @@
 #include "plan/panel_width.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/checked.h"
 #include "plan/grid_cost.h"
@@ -41,11 +42,10 @@ static bool reads_behind(const dm_plan *plan) {
   return plan->problem.from_files && plan->overlap;
 }
 
-void dm_plan_set_panels(const dm_question *question, int64_t kb, int64_t lead, dm_plan *plan) {
-  const int64_t narrower = lead > 0 ? plan->pk * (kb - lead) : 0;
-  plan->kb = kb;
-  plan->lead = lead;
-  plan->panels = dm_ceil_div(plan->problem.k + narrower, kb);
+void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *plan) {
+  plan->kb = widths.kb;
+  memcpy(plan->lead, widths.lead, sizeof plan->lead);
+  plan->panels = dm_panels_of(plan->problem.k, plan->pk, plan->kb, plan->lead);
   int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
   int64_t slots = plan->in_place            ? SLOTS_IN_PLACE
                   : crosses(question, plan) ? SLOTS_CROSSING
@@ -96,15 +96,25 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
   return count;
 }
 
-/* So wide that its product lasts while the second panel, of KB, comes: only the first one's way is
- * seen.  0: nothing is gained. */
-static int64_t lead_for(const dm_question *question, const dm_plan *plan, int64_t kb) {
-  const dm_forecast f = dm_plan_forecast(plan, question->machine);
-  const double part = margin * (f.fetch + f.upload) / f.gemm;
-  if (!may_lead(question, plan) || part > 0.5) return 0;
-  const int64_t least = (int64_t)ceil(part * (double)kb);
+/* Narrower than WIDTH, and so wide that its product lasts while the panel of WIDTH comes, which
+ * takes PART of that one's product.  0: nothing is gained. */
+static int64_t lead_before(int64_t width, double part) {
+  const int64_t least = (int64_t)ceil(margin * part * (double)width);
   const int64_t lead = dm_max(dm_round_up(least, DM_PANEL_STEP), NARROW);
-  return 2 * lead <= kb ? lead : 0;
+  return 2 * lead <= width ? lead : 0;
+}
+
+/* LEADS narrow panels before those of PLAN, if so many gain something: only the way of the first
+ * one is seen. */
+static dm_widths led(const dm_question *question, const dm_plan *plan, int leads) {
+  const dm_forecast f = dm_plan_forecast(plan, question->machine);
+  const double part = (f.fetch + f.upload) / f.gemm;
+  int64_t lead[DM_LEADS + 1] = {plan->kb}; /* from the widest on */
+  dm_widths w = {.kb = plan->kb};
+  if (!may_lead(question, plan) || part > 0.5) return w;
+  for (int i = 0; i < leads; i++) lead[i + 1] = lead[i] > 0 ? lead_before(lead[i], part) : 0;
+  for (int i = 0; i < leads && lead[leads] > 0; i++) w.lead[i] = lead[leads - i];
+  return w;
 }
 
 /* ---- the choice ---- */
@@ -112,41 +122,44 @@ static int64_t lead_for(const dm_question *question, const dm_plan *plan, int64_
 typedef struct search {
   const dm_question *question;
   dm_plan *plan;
-  int64_t kb, lead; /* the best so far; kb 0: none fits */
+  dm_widths best; /* so far; kb 0: none fits */
   double least;
 } search;
 
-static void consider(search *s, int64_t kb, int64_t lead) {
-  dm_plan_set_panels(s->question, kb, lead, s->plan);
+static void consider(search *s, dm_widths widths) {
+  dm_plan_set_panels(s->question, widths, s->plan);
   if (dm_plan_pressure(s->plan, s->question->machine) > 1) return;
   const dm_forecast f = dm_plan_forecast(s->plan, s->question->machine);
   /* Narrow panels are sooner there, which counts where products wait for the first one. */
   const double seconds =
       s->plan->gpu && reads_behind(s->plan) ? f.total : f.gemm + f.exposed + f.reduce;
-  if (seconds <= s->least * tolerance) {
-    s->kb = kb;
-    s->lead = lead;
-  }
+  if (seconds <= s->least * tolerance) s->best = widths;
   s->least = fmin(s->least, seconds);
 }
 
-/* As was wished; a layer of one panel has no first one of its own. */
+/* As was wished, as far as a layer has so many panels. */
 static void consider_wish(search *s, int64_t kb) {
-  const int64_t lead = s->question->wishes->lead;
-  dm_plan_set_panels(s->question, kb, lead, s->plan);
-  consider(s, kb, s->plan->panels >= 2 * s->plan->pk ? lead : 0);
+  dm_widths w = {.kb = kb};
+  memcpy(w.lead, s->question->wishes->lead, sizeof w.lead);
+  for (int leads = dm_plan_leads(w.lead); leads > 0; w.lead[--leads] = 0) {
+    dm_plan_set_panels(s->question, w, s->plan);
+    if (s->plan->panels >= (leads + 1) * s->plan->pk) break;
+  }
+  consider(s, w);
 }
 
-/* Panels of about KB, equally wide or behind a narrow one. */
+/* Panels of about KB, equally wide or behind narrow ones. */
 static void consider_both(search *s, int64_t kb) {
   const int64_t layer = depth_of(s->plan) * DM_PANEL_STEP;
   const int64_t panels = dm_ceil_div(layer, kb);
-  dm_plan_set_panels(s->question, kb, 0, s->plan);
-  const int64_t lead = lead_for(s->question, s->plan, kb);
-  consider(s, kb, 0);
-  if (lead == 0 || panels < FEWEST_LED) return;
-  const int64_t rest = dm_ceil_div(layer - lead, panels);
-  consider(s, dm_round_up(rest, DM_PANEL_STEP), lead);
+  consider(s, (dm_widths){.kb = kb});
+  for (int leads = 1; leads <= DM_LEADS && panels >= FEWEST_LED; leads++) {
+    dm_plan_set_panels(s->question, (dm_widths){.kb = kb}, s->plan);
+    dm_widths w = led(s->question, s->plan, leads);
+    if (w.lead[0] == 0) return;
+    w.kb = dm_round_up(dm_ceil_div(layer - w.lead[0] - w.lead[1], panels), DM_PANEL_STEP);
+    consider(s, w);
+  }
 }
 
 bool dm_plan_choose_width(const dm_question *question, dm_plan *plan) {
@@ -159,14 +172,14 @@ bool dm_plan_choose_width(const dm_question *question, dm_plan *plan) {
                          : plan->gpu               ? NARROW
                                                    : SLICE;
   for (int i = 0; i < count; i++) {
-    if (s.kb > 0 && width[i] < narrow) break;
-    if (question->wishes->lead > 0)
+    if (s.best.kb > 0 && width[i] < narrow) break;
+    if (question->wishes->lead[0] > 0)
       consider_wish(&s, width[i]);
     else
       consider_both(&s, width[i]);
   }
-  if (s.kb == 0) return false;
-  dm_plan_set_panels(question, s.kb, s.lead, plan);
+  if (s.best.kb == 0) return false;
+  dm_plan_set_panels(question, s.best, plan);
   plan->forecast = dm_plan_forecast(plan, question->machine);
   return true;
 }

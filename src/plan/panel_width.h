@@ -4,8 +4,13 @@
 
 #include "plan/complete.h"
 
-/* Panels of KB, the first one of each layer LEAD wide (0: as the others), and slots for them. */
-void dm_plan_set_panels(const dm_question *question, int64_t kb, int64_t lead, dm_plan *plan);
+/* The widths of a plan's panels: as dm_plan has them. */
+typedef struct dm_widths {
+  int64_t kb, lead[DM_LEADS];
+} dm_widths;
+
+/* Panels of these, and slots for them. */
+void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *plan);
 
 /* The widths with the least predicted time, for a plan that is complete but for them, and its
  * forecast; false where none fits, and then the narrowest. */

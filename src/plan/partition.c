@@ -79,10 +79,31 @@ static int layer_of(const dm_plan *plan, int64_t panel) {
   return (int)(panel < longer ? panel / (each + 1) : rest + (panel - longer) / each);
 }
 
-/* Where panel P begins in k: the layers that begin before it have a narrow panel each. */
+int dm_plan_leads(const int64_t lead[DM_LEADS]) {
+  int count = 0;
+  while (count < DM_LEADS && lead[count] > 0) count++;
+  return count;
+}
+
+/* What the first COUNT panels of a layer are narrower than KB, together. */
+static int64_t narrower(int64_t kb, const int64_t lead[DM_LEADS], int64_t count) {
+  int64_t sum = 0;
+  for (int i = 0; i < dm_min(count, dm_plan_leads(lead)); i++) sum += kb - lead[i];
+  return sum;
+}
+
+int64_t dm_panels_of(int64_t k, int layers, int64_t kb, const int64_t lead[DM_LEADS]) {
+  return dm_ceil_div(k + layers * narrower(kb, lead, DM_LEADS), kb);
+}
+
+/* Where panel P begins in k. */
 static int64_t begin_of(const dm_plan *plan, int64_t p) {
-  const int64_t narrow = plan->lead > 0 && p > 0 ? layer_of(plan, p - 1) + 1 : 0;
-  return dm_min(p * plan->kb - narrow * (plan->kb - plan->lead), plan->problem.k);
+  const int64_t kb = plan->kb;
+  if (plan->lead[0] == 0 || p == 0) return dm_min(p * kb, plan->problem.k);
+  const int l = layer_of(plan, p - 1);
+  const int64_t within = p - dm_plan_layer(plan, l).begin;
+  const int64_t less = l * narrower(kb, plan->lead, DM_LEADS) + narrower(kb, plan->lead, within);
+  return dm_min(p * kb - less, plan->problem.k);
 }
 
 static dm_range k_of(const dm_plan *plan, dm_range panels) {
@@ -112,11 +133,12 @@ dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i) {
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l) {
   dm_range panels = dm_plan_layer(plan, l);
   if (dm_range_size(panels) == 0) return 0;
-  const int64_t count = dm_range_size(panels);
-  int64_t first = dm_range_size(dm_plan_b_share(plan, panels.begin, i));
+  const int64_t first = panels.begin + dm_plan_leads(plan->lead); /* of the wide ones */
   int64_t full = dm_range_size(dm_split(plan->kb, plan->pm, i, 1));
-  int64_t last = dm_range_size(dm_plan_b_share(plan, panels.end - 1, i));
-  return count == 1 ? first : first + (count - 2) * full + last;
+  int64_t rows = dm_max(0, panels.end - 1 - first) * full;
+  for (int64_t p = panels.begin; p < dm_min(first, panels.end - 1); p++)
+    rows += dm_range_size(dm_plan_b_share(plan, p, i));
+  return rows + dm_range_size(dm_plan_b_share(plan, panels.end - 1, i));
 }
 
 int64_t dm_plan_b_share_most(const dm_plan *plan, int i) {

@@ -37,6 +37,12 @@ dm_range dm_plan_layer_k(const dm_plan *plan, int l);                /* k of lay
 dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i); /* rows of op(B) */
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l);     /* of all panels of layer l */
 
+/* Narrow panels that each layer begins with. */
+int dm_plan_leads(const int64_t lead[DM_LEADS]);
+
+/* Panels of KB, and such ones, that cut K into LAYERS. */
+int64_t dm_panels_of(int64_t k, int layers, int64_t kb, const int64_t lead[DM_LEADS]);
+
 /* Of the widest panel: its width, and what rank (i, ., .) owns of its rows in B. */
 int64_t dm_plan_width(const dm_plan *plan);
 int64_t dm_plan_b_share_most(const dm_plan *plan, int i);

@@ -14,7 +14,7 @@
 #include "plan/machine.h"
 #include "plan/problem.h"
 
-enum { DM_PANEL_STEP = 64, DM_BORDER = 256, DM_REPRODUCIBLE_PANEL = 512 };
+enum { DM_PANEL_STEP = 64, DM_BORDER = 256, DM_REPRODUCIBLE_PANEL = 512, DM_RECIPE = 240 };
 
 typedef struct dm_range {
   int64_t begin, end;
@@ -37,11 +37,11 @@ typedef struct dm_plan {
   dm_problem problem;
   int ranks; /* of the job; ranks from pm*pn*pk on are idle */
   int pm, pn, pk;
-  int qm, qn, qk; /* box that the ranks of one node form in the grid; 1 1 1: plain order */
-  int64_t kb;     /* panel width; panels but the last are this wide, ... */
-  int64_t lead;   /* ... and the first one of each layer, which this is the width of; 0: as wide */
-  int64_t panels; /* in all layers together */
-  int slots;      /* in each ring */
+  int qm, qn, qk;         /* box that the ranks of one node form in the grid; 1 1 1: plain order */
+  int64_t kb;             /* panel width; panels but the last are this wide, ... */
+  int64_t lead[DM_LEADS]; /* ... and the first ones of each layer; 0: as wide as the others */
+  int64_t panels;         /* in all layers together */
+  int slots;              /* in each ring */
   int64_t tiles_m, tiles_n; /* C is computed in so many times so many tiles, all ranks on one */
   int64_t done;             /* tiles before this one are there already, from an earlier run */
   int blocks;             /* of C in memory: with 2 a tile is stored while the next is multiplied */
@@ -99,9 +99,11 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
 /* Hash of everything that the ranks must agree on. */
 uint64_t dm_plan_hash(const dm_plan *plan);
 
-/* "grid=2x2x1 kb=1024 ... kernel=cublas": the recipe, in at most 200 characters; two plans with the
- * same recipe give the same bits on the same device model. */
-void dm_plan_recipe(const dm_plan *plan, char text[200]);
+/* "grid=2x2x1 kb=1024 ... kernel=cublas": what gives the same bits on the same device model. */
+void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]);
+
+/* "512,4096": the widths of the narrow first panels of each layer; empty without any. */
+void dm_plan_lead_text(const dm_plan *plan, char text[32]);
 
 /* ---- what a plan says ---- */
 

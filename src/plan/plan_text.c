@@ -146,15 +146,16 @@ static const char *a_and_b(bool a, bool b) {
 
 static void write_choice(const dm_plan *p, FILE *out) {
   const bool up_a = dm_plan_uploads_first(p, DM_A), up_b = dm_plan_uploads_first(p, DM_B);
-  char recipe[200];
+  char recipe[DM_RECIPE];
   int idle = p->ranks - dm_plan_used(p);
-  const int64_t panels = dm_range_size(dm_plan_layer(p, 0)) - (p->lead > 0);
-  char lead[48] = "";
-  if (p->lead > 0) snprintf(lead, sizeof lead, "%lld and ", (long long)p->lead);
+  const int64_t panels = dm_range_size(dm_plan_layer(p, 0)) - dm_plan_leads(p->lead);
+  char lead[32];
+  dm_plan_lead_text(p, lead);
   dm_plan_recipe(p, recipe);
-  fprintf(out, "Plan: grid %dx%dx%d, %d of %d ranks%s, k per layer in %s%lld x %lld, %d %s\n",
+  fprintf(out, "Plan: grid %dx%dx%d, %d of %d ranks%s, k per layer in %s%s%lld x %lld, %d %s\n",
           p->pm, p->pn, p->pk, dm_plan_used(p), p->ranks, idle ? " (the others are idle)" : "",
-          lead, (long long)panels, (long long)p->kb, p->slots, p->slots == 1 ? "slot" : "slots");
+          lead, lead[0] ? ", then " : "", (long long)panels, (long long)p->kb, p->slots,
+          p->slots == 1 ? "slot" : "slots");
   if (p->qm * p->qn * p->qk > 1)
     fprintf(out, "  the ranks of a node form a box of %dx%dx%d\n", p->qm, p->qn, p->qk);
   fprintf(out, "  shares of A %s, of B %s%s; %s\n", residence(p, p->a), residence(p, p->b),

@@ -28,10 +28,12 @@ typedef struct dm_problem {
   int64_t beside_bytes;     /* on the disk, that C takes beside its contiguous form */
 } dm_problem;
 
+enum { DM_LEADS = 2 };
+
 /* What the user asks of the plan; 0 or false leaves the choice to the planner. */
 typedef struct dm_wishes {
   int pm, pn, pk;
-  int64_t panel, lead; /* kb, a multiple of 64, and the first one's (see dm_plan.lead) */
+  int64_t panel, lead[DM_LEADS]; /* as dm_plan's kb and lead */
   bool reproducible;
   bool no_overlap;
   bool from_device;         /* shares must reside on the GPUs ... */

@@ -42,11 +42,13 @@ static dm_status check_fields(const dm_plan *p) {
   if (p->kb < 1 || p->kb % DM_PANEL_STEP || p->slots < 1 || p->border < 0)
     return dm_fail(DM_E_BUG, "tiling: panels of %lld, %d slots, borders at %lld", (long long)p->kb,
                    p->slots, (long long)p->border);
-  if (p->lead < 0 || p->lead % DM_PANEL_STEP || p->lead > p->kb ||
-      (p->lead > 0 && p->panels < 2 * p->pk))
-    return dm_fail(DM_E_BUG, "tiling: first panels of %lld of %lld in %d layers",
-                   (long long)p->lead, (long long)p->panels, p->pk);
-  if (p->reproducible && (p->pk != 1 || p->border < 1 || p->kb != DM_REPRODUCIBLE_PANEL || p->lead))
+  for (int i = 0; i < DM_LEADS; i++)
+    if (p->lead[i] < 0 || p->lead[i] % DM_PANEL_STEP || p->lead[i] > p->kb ||
+        (p->lead[i] > 0 && p->panels < (i + 2) * p->pk))
+      return dm_fail(DM_E_BUG, "tiling: first panels of %lld of %lld in %d layers",
+                     (long long)p->lead[i], (long long)p->panels, p->pk);
+  if (p->reproducible &&
+      (p->pk != 1 || p->border < 1 || p->kb != DM_REPRODUCIBLE_PANEL || p->lead[0]))
     return dm_fail(DM_E_BUG,
                    "tiling: %d layers, borders at %lld, panels of %lld are not reproducible", p->pk,
                    (long long)p->border, (long long)p->kb);

@@ -33,12 +33,13 @@ static dm_plan plan_of(rank_test *t, dm_problem problem, dm_wishes wishes, bool 
   return plan;
 }
 
-/* The same, with a first panel of each layer that is as narrow as can be. */
+/* The same, with first panels of each layer that are as narrow as can be. */
 static dm_plan led(dm_plan plan) {
-  const int64_t narrower = plan.kb - DM_PANEL_STEP;
-  const int64_t panels = (plan.problem.k + plan.pk * narrower + plan.kb - 1) / plan.kb;
-  if (narrower == 0 || panels < 2 * plan.pk) return plan;
-  plan.lead = DM_PANEL_STEP;
+  const int64_t second = plan.kb > 2 * DM_PANEL_STEP ? 2 * DM_PANEL_STEP : 0;
+  const int64_t lead[DM_LEADS] = {DM_PANEL_STEP, second};
+  const int64_t panels = dm_panels_of(plan.problem.k, plan.pk, plan.kb, lead);
+  if (plan.kb == DM_PANEL_STEP || panels < (1 + dm_plan_leads(lead)) * plan.pk) return plan;
+  memcpy(plan.lead, lead, sizeof lead);
   plan.panels = panels;
   return plan;
 }

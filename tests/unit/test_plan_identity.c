@@ -9,7 +9,7 @@ static dm_plan plan_of(dm_problem problem, const dm_machine *machine, int ranks,
 
 static void recipe_names_what_decides_the_bits(void **state) {
   (void)state;
-  char recipe[200];
+  char recipe[DM_RECIPE];
   dm_machine machine = machine_of("ranks=4");
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
   dm_plan plan =
@@ -24,7 +24,7 @@ static void recipe_names_what_decides_the_bits(void **state) {
 
 static void recipe_names_measured_rates(void **state) {
   (void)state;
-  char recipe[200];
+  char recipe[DM_RECIPE];
   dm_machine machine = machine_of("ranks=2");
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
   const dm_wishes stated = {.pm = 2, .pn = 1, .pk = 1, .panel = 512},
@@ -42,7 +42,7 @@ static void recipe_names_measured_rates(void **state) {
 /* A reproducible product has one recipe, whatever the ranks. */
 static void reproducible_recipe_is_of_the_problem_alone(void **state) {
   (void)state;
-  char first[200] = "", recipe[200];
+  char first[DM_RECIPE] = "", recipe[DM_RECIPE];
   dm_machine machine = machine_of("ranks=8");
   dm_problem problem = problem_of(700, 4096, 100, DM_F32);
   problem.tf32 = true;

@@ -108,7 +108,7 @@ static void narrow_panels_lead_every_layer(void **state) {
   dm_plan plan = grid_of(2, 1, 3, 1, 1, 1);
   plan.problem = problem_of(10, 10, 1000, DM_F64);
   plan.kb = 192;
-  plan.lead = 64;
+  plan.lead[0] = 64;
   plan.panels = 8; /* 64 192 192, 64 192 192, 64 40 */
   const int64_t begins[] = {0, 64, 256, 448, 512, 704, 896, 960, 1000};
   for (int64_t p = 0; p < 8; p++) {
@@ -120,6 +120,13 @@ static void narrow_panels_lead_every_layer(void **state) {
   assert_int_equal(dm_plan_b_share_rows(&plan, 0, 0), 32 + 96 + 96);
   assert_int_equal(dm_plan_b_share_rows(&plan, 1, 2), 32 + 20);
   assert_int_equal(dm_plan_b_share_most(&plan, 0), 96);
+  plan.lead[1] = 128;
+  plan.panels = dm_panels_of(1000, 3, 192, plan.lead);
+  assert_int_equal(plan.panels, 9); /* 64 128 192, 64 128 192, 64 128 40 */
+  assert_int_equal(dm_plan_panel(&plan, 4).begin, 384 + 64);
+  assert_int_equal(dm_plan_panel(&plan, 8).begin, 960);
+  assert_int_equal(dm_plan_b_share_rows(&plan, 1, 0), 32 + 64 + 96);
+  assert_int_equal(dm_plan_b_share_rows(&plan, 1, 2), 32 + 64 + 20);
 }
 
 /* The simulator sees what does not tile. */
@@ -134,7 +141,7 @@ static void spoilt_plans_do_not_tile(void **state) {
   plan.kb = 60;
   must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels of 60");
   plan = whole_plan();
-  plan.lead = 60;
+  plan.lead[0] = 60;
   must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: first panels of 60");
   plan = whole_plan();
   plan.qm = 3;

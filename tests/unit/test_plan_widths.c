@@ -52,22 +52,22 @@ static void a_narrow_panel_leads_between_gpus(void **state) {
   const dm_machine machine = machine_of(words);
   const dm_wishes square = {.pm = 2, .pn = 2, .pk = 1};
   const dm_plan led = planned(words, false, square);
-  assert_true(led.lead >= 512 && led.lead < led.kb / 2);
+  assert_true(led.lead[0] >= 512 && led.lead[0] < led.kb / 2);
   must(dm_plan_simulate(&led));
   dm_wishes even = square;
   even.panel = led.kb;
   const dm_plan without = planned(words, false, even);
-  assert_int_equal(without.lead, 0);
+  assert_int_equal(without.lead[0], 0);
   assert_true(led.forecast.exposed < without.forecast.exposed / 2);
   assert_true(led.forecast.total < without.forecast.total);
   assert_true(dm_plan_pressure(&led, &machine) <= 1);
-  assert_int_equal(planned(words, true, square).lead, 0);
+  assert_int_equal(planned(words, true, square).lead[0], 0);
   even.panel = 0;
   even.no_overlap = true;
-  assert_int_equal(planned(words, false, even).lead, 0);
+  assert_int_equal(planned(words, false, even).lead[0], 0);
   even.no_overlap = false;
   even.reproducible = true;
-  assert_int_equal(planned(words, false, even).lead, 0);
+  assert_int_equal(planned(words, false, even).lead[0], 0);
 }
 
 /* Many cores beside a memory that is stated for few: the passes over C are in the rate of products.
