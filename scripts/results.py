@@ -245,6 +245,43 @@ def links_goals(record, local, library):
     return ", ".join(said)
 
 
+def types_of(record):
+    return compute_of(record) + (" → bf16" if record["problem"]["c"] == "bf16" else "")
+
+
+def panels_of(record):
+    """Widths: those of the narrow first ones, then that of the others."""
+    width, lead = record["plan"]["panel"], str(record["plan"].get("lead", ""))
+    return str(width) if lead in ("", str(width)) else f"{lead},{width}".replace(",", ", ")
+
+
+def leads_table(records):
+    """The same products in panels of several widths, and again with those that the planner took then."""
+    rows = []
+    for r in records:
+        times = r["repetitions"]
+        local, library = ([b / a for a, b in zip(times["multiply_s"], times[base])]
+                          for base in ("local_s", "library_s"))
+        rows.append((r["problem"]["shape"], types_of(r), panels_of(r), len(local), estimate(times["multiply_s"], 4),
+                     milliseconds(times["exposed_s"]), estimate(local, 3), estimate(library, 3), r["git"]))
+    head = ("m × n × k", "type", "panels", "runs", "s", "no product under way, ms", "speed / with nothing moved",
+            "speed / one call", "commit")
+    return table(head, rows) + origin(records)
+
+
+def tiles_table(records):
+    """Matrices in host memory that the GPUs can hold, and that they cannot."""
+    rows = []
+    for r in records:
+        flops = r["rates"]["multiply_flops"] * r["times"]["multiply_median_s"]
+        times = r["repetitions"]["multiply_s"]
+        rows.append((r["problem"]["shape"], types_of(r), machine_ranks(r), r["plan"]["grid"], r["transport"]["name"],
+                     r["plan"]["tiles"], f"{r['plan']['device_bytes'] / 2**30:.1f}", len(times), estimate(times, 4),
+                     estimate([flops / t / 1e12 for t in times], 1)))
+    head = ("m × n × k", "type", "GPUs", "grid", "transport", "tiles", "GPU memory, GiB", "runs", "s", "TFLOP/s")
+    return table(head, rows) + origin(records)
+
+
 def links_table(records):
     """Products whose panels travel (A), the same of panels that lie ready (B), and one library call
     of each rank's whole block (C), turn about."""
@@ -255,13 +292,7 @@ def links_table(records):
         local, library = ([b / a for a, b in zip(times["multiply_s"], times.get(base, []))]
                           for base in ("local_s", "library_s"))
         nodes = r["machine"]["nodes"]
-        kind, plan = compute_of(r), r["plan"]
-        if problem["c"] == "bf16":
-            kind += " → bf16"
-        panel = plan["panel"]
-        if plan.get("lead"):
-            panel = f"{plan['lead']},{panel}".replace(",", ", ")
-        rows.append((problem["shape"], kind, machine_ranks(r), plan["grid"], panel,
+        rows.append((problem["shape"], types_of(r), machine_ranks(r), r["plan"]["grid"], panels_of(r),
                      r["transport"]["name"] + (f", as {nodes} nodes" if nodes > 1 else ""),
                      r["bench"]["from"].split(",")[0], len(times["multiply_s"]),
                      f"{r['times']['multiply_median_s']:.4f}",
@@ -338,7 +369,7 @@ def files_table(records):
 
 
 def kind_of(record):
-    if record["file"] in ("plan", "plan_gpu", "plan_ranks", "limited_gpu"):
+    if record["file"] in ("plan", "plan_gpu", "plan_ranks", "limited_gpu", "links_leads", "links_tiles"):
         return record["file"]
     if record.get("bench", {}).get("from") == "file":
         return "files"
@@ -367,7 +398,8 @@ def kind_of(record):
 PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table),
                             "scalapack": ("scalapack", scalapack_table),
                             "slow links": ("slow links", slow_links_table),
-                            "links": ("links", links_table), "prediction": ("plan", prediction_table),
+                            "links": ("links", links_table), "leads": ("links_leads", leads_table),
+                            "tiles": ("links_tiles", tiles_table), "prediction": ("plan", prediction_table),
                             "prediction gpu": ("plan_gpu", prediction_gpu_table),
                             "grids": ("plan_ranks", grids_table),
                             "limited": ("limited_gpu", limited_table),
