@@ -242,6 +242,10 @@ def links_goals(record, local, library):
         said.append(f"one call: {met('≥', goal, median(library) >= goal)}")
     if record["bench"]["from"].startswith("pinned") and p["m"] == 32768:
         said.append(met("≤", f"{GOAL_FROM_HOST} s", record["times"]["multiply_median_s"] <= GOAL_FROM_HOST))
+    if record["transport"]["name"] == "host": # all wait for messages there
+        ratio = (record["times"]["multiply_median_s"] * record["transport"]["proved_rate"]
+                 / record["moved"]["most_bytes"])
+        said.append(f"{ratio:.2f} × bytes / proved rate: {met('≤', f'{GOAL_SLOW:.2f}', ratio <= GOAL_SLOW)}")
     return ", ".join(said)
 
 

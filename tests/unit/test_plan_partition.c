@@ -102,33 +102,6 @@ static void shares_of_b_are_even_in_every_panel(void **state) {
   assert_int_equal(dm_plan_b_share_rows(&plan, 0, 1), 43 + 39); /* of 128 and of 116 */
 }
 
-/* The first panel of each layer may be narrower than the others. */
-static void narrow_panels_lead_every_layer(void **state) {
-  (void)state;
-  dm_plan plan = grid_of(2, 1, 3, 1, 1, 1);
-  plan.problem = problem_of(10, 10, 1000, DM_F64);
-  plan.kb = 192;
-  plan.lead[0] = 64;
-  plan.panels = 8; /* 64 192 192, 64 192 192, 64 40 */
-  const int64_t begins[] = {0, 64, 256, 448, 512, 704, 896, 960, 1000};
-  for (int64_t p = 0; p < 8; p++) {
-    assert_int_equal(dm_plan_panel(&plan, p).begin, begins[p]);
-    assert_int_equal(dm_plan_panel(&plan, p).end, begins[p + 1]);
-  }
-  assert_int_equal(dm_plan_layer_k(&plan, 1).begin, 448);
-  assert_int_equal(dm_plan_layer_k(&plan, 2).begin, 896);
-  assert_int_equal(dm_plan_b_share_rows(&plan, 0, 0), 32 + 96 + 96);
-  assert_int_equal(dm_plan_b_share_rows(&plan, 1, 2), 32 + 20);
-  assert_int_equal(dm_plan_b_share_most(&plan, 0), 96);
-  plan.lead[1] = 128;
-  plan.panels = dm_panels_of(1000, 3, 192, plan.lead);
-  assert_int_equal(plan.panels, 9); /* 64 128 192, 64 128 192, 64 128 40 */
-  assert_int_equal(dm_plan_panel(&plan, 4).begin, 384 + 64);
-  assert_int_equal(dm_plan_panel(&plan, 8).begin, 960);
-  assert_int_equal(dm_plan_b_share_rows(&plan, 1, 0), 32 + 64 + 96);
-  assert_int_equal(dm_plan_b_share_rows(&plan, 1, 2), 32 + 64 + 20);
-}
-
 /* The simulator sees what does not tile. */
 static void spoilt_plans_do_not_tile(void **state) {
   (void)state;
@@ -161,7 +134,6 @@ int main(void) {
       cmocka_unit_test(places_are_a_bijection),
       cmocka_unit_test(ranks_of_a_node_form_a_box),
       cmocka_unit_test(plain_order_keeps_grid_rows_together),
-      cmocka_unit_test(narrow_panels_lead_every_layer),
       cmocka_unit_test(spoilt_plans_do_not_tile),
       cmocka_unit_test(shares_of_b_are_even_in_every_panel),
   };

@@ -1,10 +1,8 @@
 /* How wide panels are: on a CPU no wider than its products gain by. */
 #include "plan_cases.h"
 
-#include "plan/complete.h"
 #include "plan/grid_cost.h"
 #include "plan/runs.h"
-#include "plan/simulate.h"
 
 static double of_width(double width, bool gpu) {
   return dm_product_efficiency(2000, 2000, width, gpu);
@@ -45,31 +43,6 @@ static void panels_of_a_cpu_are_narrow(void **state) {
   assert_int_equal(planned("ranks=4", true, wide).kb, 1024);
 }
 
-/* What nothing hides, the way of the first panel, is short, and memory is counted for all. */
-static void a_narrow_panel_leads_between_gpus(void **state) {
-  (void)state;
-  const char *words = "gpu=h200 gpus=4 links=device";
-  const dm_machine machine = machine_of(words);
-  const dm_wishes square = {.pm = 2, .pn = 2, .pk = 1};
-  const dm_plan led = planned(words, false, square);
-  assert_true(led.lead[0] >= 512 && led.lead[0] < led.kb / 2);
-  must(dm_plan_simulate(&led));
-  dm_wishes even = square;
-  even.panel = led.kb;
-  const dm_plan without = planned(words, false, even);
-  assert_int_equal(without.lead[0], 0);
-  assert_true(led.forecast.exposed < without.forecast.exposed / 2);
-  assert_true(led.forecast.total < without.forecast.total);
-  assert_true(dm_plan_pressure(&led, &machine) <= 1);
-  assert_int_equal(planned(words, true, square).lead[0], 0);
-  even.panel = 0;
-  even.no_overlap = true;
-  assert_int_equal(planned(words, false, even).lead[0], 0);
-  even.no_overlap = false;
-  even.reproducible = true;
-  assert_int_equal(planned(words, false, even).lead[0], 0);
-}
-
 /* Many cores beside a memory that is stated for few: the passes over C are in the rate of products.
  */
 static void passes_over_c_are_not_counted_twice(void **state) {
@@ -107,7 +80,6 @@ static void reading_begins_with_what_is_read_together(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(slices_bound_what_width_brings),
-      cmocka_unit_test(a_narrow_panel_leads_between_gpus),
       cmocka_unit_test(panels_of_a_cpu_are_narrow),
       cmocka_unit_test(passes_over_c_are_not_counted_twice),
       cmocka_unit_test(reading_begins_with_what_is_read_together),
