@@ -81,7 +81,8 @@ def slow_links_table(records):
         compute = [t for r in hidden for t in r["repetitions"]["local_s"]]
         one, used = hidden[0], grid_ranks(hidden[0])
         runs = one["bench"]["warmup"] + one["bench"]["repetitions"]
-        link = one["moved"]["between_ranks_bytes"] / used / runs * 8 / case[1] if case[1] else 0.0
+        moved = one["moved"].get("most_bytes", one["moved"]["between_ranks_bytes"] / used / runs)
+        link = moved * 8 / case[1] if case[1] else 0.0
         ratios = [t / max(c, link) for t, c in zip(times, compute)]
         rows.append((case[0], hidden[0]["problem"]["work"], hidden[0]["plan"]["grid"],
                      f"{case[1] / 1e9:g}" if case[1] else "not limited", len(times),
