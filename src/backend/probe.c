@@ -15,9 +15,15 @@ static double sum_lanes(const double lanes[LANES]) {
          ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
-static void probe_real_run(const double *m, const double *x, int64_t count, double *y,
-                           double *square) {
-  double sums[LANES] = {0}, squares[LANES] = {0};
+/* What a run of a row adds to; of NORM and SQUARE either may be NULL. */
+typedef struct target {
+  double *y, *square, *norm;
+} target;
+
+/* NORMS is known where this is called: then the compiler leaves out what is not asked for. */
+static inline void probe_real_run(const double *m, const double *x, int64_t count, bool norms,
+                                  target to) {
+  double sums[LANES] = {0}, squares[LANES] = {0}, raw[LANES] = {0};
   int64_t i = 0;
   for (; i + LANES <= count; i += LANES) {
     for (int lane = 0; lane < LANES; lane++) {
@@ -25,31 +31,35 @@ static void probe_real_run(const double *m, const double *x, int64_t count, doub
       double p = x[i + lane] != 0.0 ? m[i + lane] * x[i + lane] : 0.0;
       sums[lane] += p;
       squares[lane] += p * p;
+      if (norms) raw[lane] += m[i + lane] * m[i + lane];
     }
   }
   for (int lane = 0; i < count; i++, lane++) {
     double p = x[i] != 0.0 ? m[i] * x[i] : 0.0;
     sums[lane] += p;
     squares[lane] += p * p;
+    raw[lane] += m[i] * m[i];
   }
-  *y += sum_lanes(sums);
-  if (square) *square += sum_lanes(squares);
+  *to.y += sum_lanes(sums);
+  if (to.square) *to.square += sum_lanes(squares);
+  if (norms) *to.norm += sum_lanes(raw);
 }
 
-static void probe_complex_run(const double *m, const double *x, int64_t count, double y[2],
-                              double *square) {
-  double real = 0.0, imaginary = 0.0, squares = 0.0;
+static void probe_complex_run(const double *m, const double *x, int64_t count, target to) {
+  double real = 0.0, imaginary = 0.0, squares = 0.0, raw = 0.0;
   for (int64_t i = 0; i < count; i++) {
     double a = m[2 * i], b = m[2 * i + 1], c = x[2 * i], d = x[2 * i + 1];
+    raw += a * a + b * b;
     if (c == 0.0 && d == 0.0) continue;
     double re = a * c - b * d, im = a * d + b * c;
     real += re;
     imaginary += im;
     squares += re * re + im * im;
   }
-  y[0] += real;
-  y[1] += imaginary;
-  if (square) *square += squares;
+  to.y[0] += real;
+  to.y[1] += imaginary;
+  if (to.square) *to.square += squares;
+  if (to.norm) *to.norm += raw;
 }
 
 /* Sums of whole numbers, modulo 2^64: exact comparisons need no bound. */
@@ -73,28 +83,33 @@ static const double *wide_run(dm_view matrix, int64_t row, int64_t col, int64_t 
   return buffer;
 }
 
-dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
-                        double *squares) {
-  (void)backend;
-  if (dm_dtype_is_integer(matrix.dtype)) {
-    for (int64_t i = 0; i < matrix.rows; i++) ((uint64_t *)y)[i] += probe_integer_row(matrix, i, x);
-    return DM_OK;
-  }
+void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squares,
+                         double *norms) {
   const bool is_complex = dm_dtype_is_complex(matrix.dtype);
   const int parts = is_complex ? 2 : 1;
   double buffer[2 * RUN];
   for (int64_t i = 0; i < matrix.rows; i++) {
-    double *yi = (double *)y + i * parts, *square = squares ? &squares[i] : NULL;
+    const target to = {y + i * parts, squares ? &squares[i] : NULL, norms ? &norms[i] : NULL};
     for (int64_t j = 0; j < matrix.cols; j += RUN) {
       int64_t count = dm_min(RUN, matrix.cols - j);
-      const double *run = wide_run(matrix, i, j, count, buffer);
-      const double *xj = (const double *)x + j * parts;
+      const double *run = wide_run(matrix, i, j, count, buffer), *xj = x + j * parts;
       if (is_complex)
-        probe_complex_run(run, xj, count, yi, square);
+        probe_complex_run(run, xj, count, to);
+      else if (norms)
+        probe_real_run(run, xj, count, true, to);
       else
-        probe_real_run(run, xj, count, yi, square);
+        probe_real_run(run, xj, count, false, to);
     }
   }
+}
+
+dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
+                        double *squares) {
+  (void)backend;
+  if (dm_dtype_is_integer(matrix.dtype))
+    for (int64_t i = 0; i < matrix.rows; i++) ((uint64_t *)y)[i] += probe_integer_row(matrix, i, x);
+  else
+    dm_host_probe_norms(matrix, x, y, squares, NULL);
   return DM_OK;
 }
 

@@ -7,6 +7,10 @@
 
 dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                         double *squares);
+/* The same, and norms[i] += sum_j |M(i,j)|^2, of floating-point numbers, in one look at M. */
+void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squares,
+                         double *norms);
+
 dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares);
 dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col);

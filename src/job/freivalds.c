@@ -65,6 +65,11 @@ static dm_status probe(dm_backend *backend, dm_view view, const double *x, doubl
   return dm_host_probe(NULL, view, x, y, squares);
 }
 
+/* Whether one look at VIEW can tell the norms of its rows, too. */
+static bool tells_norms(const dm_freivalds *check, const dm_backend *backend, dm_view view) {
+  return !check->exact && view.space == DM_HOST && !(backend && backend->ops->device_memory);
+}
+
 dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col) {
   (void)row; /* sums over columns */
@@ -125,16 +130,15 @@ dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   return sum(check, comm, check->t, check->problem.k);
 }
 
-dm_status dm_freivalds_add_a_again(dm_freivalds *check, dm_backend *backend, dm_view view,
-                                   int64_t row, int64_t col) {
-  const int parts = check->parts;
-  return probe(backend, view, check->t + col * parts, check->y + row * parts, NULL);
-}
-
 dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   const int parts = check->parts;
-  DM_TRY(dm_freivalds_add_a_again(check, backend, view, row, col));
+  double *t = check->t + col * parts, *y = check->y + row * parts;
+  if (tells_norms(check, backend, view)) {
+    dm_host_probe_norms(view, t, y, NULL, check->row_squares + row);
+    return DM_OK;
+  }
+  DM_TRY(probe(backend, view, t, y, NULL));
   if (check->exact) return DM_OK;
   return probe(backend, view, check->ones + col * parts, check->scratch + row * parts,
                check->row_squares + row);
@@ -143,13 +147,16 @@ dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view v
 dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   const int parts = check->parts;
-  double squares = 0.0;
+  double squares = 0.0, *w = check->w + col * parts, *z = check->z + row * parts;
   if (dm_view_is_empty(view)) return DM_OK;
+  if (tells_norms(check, backend, view)) {
+    dm_host_probe_norms(view, w, z, check->z_squares + row, check->c_squares + row);
+    return DM_OK;
+  }
   DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
                  : dm_host_dot(NULL, view, view, &squares));
   check->c_squares[row] += squares;
-  return probe(backend, view, check->w + col * parts, check->z + row * parts,
-               check->z_squares + row);
+  return probe(backend, view, w, z, check->z_squares + row);
 }
 
 dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,

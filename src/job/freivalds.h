@@ -54,17 +54,15 @@ dm_freivalds_part dm_freivalds_add_a, dm_freivalds_add_c, dm_freivalds_add_c0;
 /* ---- where the parts of A and B are not kept (freivalds_panels.c) ----
  *
  * Weights come from a sample: scan_b over ROWS rows of op(B), all columns of them, then estimate
- * (collective).  Then, for each tile of C and each panel of k, whose rows of op(B) begin at ROW:
- * the pieces of op(B) in the tile's columns (begin_panel, with what is FIRST seen of them scanned),
- * the sum over the ranks of COMM, and the pieces of op(A) in the tile's rows: add_a where they are
- * first seen, add_a_again in later tiles.  By linearity the tiles add up to A (B w).  The bound
- * takes the norms that were seen in the end, so it holds whatever the sample said; a column that
- * the sample overrates is weighed down, at most by sqrt(k / ROWS). */
+ * (collective).  Then for each panel of k: all pieces of op(B) are scanned and added, then ROWS
+ * elements of B w from ROW are summed over the ranks of COMM (sum_panel), then all pieces of op(A)
+ * are added.
+ *
+ * The bound takes the norms that were seen in the end, so it holds whatever the sample said; a
+ * column that the sample overrates is weighed down, at most by sqrt(k / ROWS). */
 dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_t rows);
-dm_status dm_freivalds_begin_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
-                                   int64_t rows, dm_view piece, int64_t piece_row, int64_t col,
-                                   bool first, dm_backend *backend, dm_sum **sum);
-dm_freivalds_part dm_freivalds_add_a_again;
+dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
+                                 int64_t rows, dm_sum **sum);
 
 /* Collective, before judge.  *sound is false where these weights can tell nothing: columns of B
  * with NaN or Inf, or a sample that B does not resemble.  Then only the files can. */

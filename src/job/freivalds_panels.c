@@ -37,14 +37,10 @@ dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_
   return DM_OK;
 }
 
-dm_status dm_freivalds_begin_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
-                                   int64_t rows, dm_view piece, int64_t piece_row, int64_t col,
-                                   bool first, dm_backend *backend, dm_sum **sum) {
-  double *t = check->t + row * check->parts;
-  memset(t, 0, (size_t)(rows * check->parts) * sizeof(double));
-  if (first) DM_TRY(dm_freivalds_scan_b(check, backend, piece, piece_row, col));
-  DM_TRY(dm_freivalds_add_b(check, backend, piece, piece_row, col));
-  return dm_comm_sum_start(comm, t, rows * check->parts, check->exact, sum);
+dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
+                                 int64_t rows, dm_sum **sum) {
+  return dm_comm_sum_start(comm, check->t + row * check->parts, rows * check->parts, check->exact,
+                           sum);
 }
 
 /* Sums over all panels are known at last: of every column that has been seen. */

@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "plan/partition.h"
+#include "plan/tiles.h"
 
 /* Rows of op(B) that are sampled, in runs spread evenly over k; bytes of one strip of them. */
 enum { RUN = 64, RUNS = 4, STRIP = 1 << 20 };
@@ -48,29 +49,44 @@ dm_status dm_passing_sample(dm_passing *passing, dm_run *run, const dm_problem *
   return dm_freivalds_estimate(passing->check, run->world, rows);
 }
 
-static dm_status begin(dm_passing *passing, dm_task *task, int64_t panel) {
-  const dm_range k = dm_plan_panel(task->plan, panel);
-  return dm_freivalds_begin_panel(
-      passing->check, task->side, k.begin, dm_range_size(k), dm_task_piece(task, DM_B, panel),
-      dm_task_piece_rows(task, DM_B, panel).begin, dm_task_piece_cols(task, DM_B, panel).begin,
-      dm_plan_is_first(task->plan, DM_B, task->tile), task->backend, &passing->sum);
+static dm_status add_b(dm_passing *passing, dm_task *task, int64_t panel) {
+  const dm_view piece = dm_task_piece(task, DM_B, panel);
+  const int64_t row = dm_task_piece_rows(task, DM_B, panel).begin;
+  const int64_t col = dm_task_piece_cols(task, DM_B, panel).begin;
+  DM_TRY(dm_freivalds_scan_b(passing->check, task->backend, piece, row, col));
+  return dm_freivalds_add_b(passing->check, task->backend, piece, row, col);
 }
 
-static dm_status end(dm_passing *passing, dm_task *task, int64_t panel) {
-  dm_freivalds_part *add = dm_plan_is_first(task->plan, DM_A, task->tile)
-                               ? dm_freivalds_add_a
-                               : dm_freivalds_add_a_again;
+static dm_status add_a(dm_passing *passing, dm_task *task, int64_t panel) {
+  return dm_freivalds_add_a(passing->check, task->backend, dm_task_piece(task, DM_A, panel),
+                            dm_task_piece_rows(task, DM_A, panel).begin,
+                            dm_task_piece_cols(task, DM_A, panel).begin);
+}
+
+static dm_status sum_up(dm_passing *passing, const dm_task *task, int64_t panel) {
+  const dm_range k = dm_plan_panel(task->plan, panel);
+  return dm_freivalds_sum_panel(passing->check, task->side, k.begin, dm_range_size(k),
+                                &passing->sum);
+}
+
+/* Every band is looked at once: of B where it passes for the first time, of A where it passes for
+ * the last.  In one tile both are so: all of B has passed then, and B w is summed up. */
+static dm_status look(dm_passing *passing, dm_task *task, int64_t panel, bool *done) {
+  const bool first = dm_plan_is_first(task->plan, DM_B, task->tile);
+  const bool last = dm_plan_is_last(task->plan, DM_A, task->tile);
+  *done = true;
+  if (first && !passing->sum) DM_TRY(add_b(passing, task, panel));
+  if (!last) return DM_OK;
+  if (first && !passing->sum) DM_TRY(sum_up(passing, task, panel));
+  if (passing->sum) DM_TRY(dm_comm_sum_test(passing->sum, done));
+  if (!*done) return DM_OK;
   passing->sum = NULL;
-  return add(passing->check, task->backend, dm_task_piece(task, DM_A, panel),
-             dm_task_piece_rows(task, DM_A, panel).begin,
-             dm_task_piece_cols(task, DM_A, panel).begin);
+  return add_a(passing, task, panel);
 }
 
 dm_status dm_passing_check(dm_passing *passing, dm_task *task, int64_t panel, bool *done) {
   const double start = dm_now();
-  if (!passing->sum) DM_TRY(begin(passing, task, panel));
-  DM_TRY(dm_comm_sum_test(passing->sum, done));
-  if (*done) DM_TRY(end(passing, task, panel));
+  DM_TRY(look(passing, task, panel, done));
   task->phases.check += dm_now() - start;
   return DM_OK;
 }

@@ -14,7 +14,7 @@
 #include "plan/machine.h"
 #include "plan/problem.h"
 
-enum { DM_PANEL_STEP = 64, DM_BORDER = 256, DM_REPRODUCIBLE_PANEL = 512, DM_RECIPE = 240 };
+enum { DM_PANEL_STEP = 64, DM_BORDER = 256, DM_REPRODUCIBLE_PANEL = 512, DM_RECIPE = 256 };
 
 typedef struct dm_range {
   int64_t begin, end;

@@ -103,6 +103,12 @@ bool dm_plan_is_first(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   return band_before(plan, matrix, t) < 0;
 }
 
+bool dm_plan_is_last(const dm_plan *plan, dm_matrix matrix, int64_t t) {
+  const int64_t length = line(plan), left = length - 1 - t % length;
+  if (is_slow(plan, matrix)) return left == 0;
+  return t + 2 * left + 1 >= dm_plan_tiles(plan); /* in the next line */
+}
+
 int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q) {
   if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return -1;

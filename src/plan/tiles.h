@@ -51,8 +51,9 @@ int64_t dm_plan_left_by(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_
 int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q);
 
-/* Whether MATRIX's band is needed for the first time. */
+/* Whether tile T is the first one of this run, or the last one, that needs its band of MATRIX. */
 bool dm_plan_is_first(const dm_plan *plan, dm_matrix matrix, int64_t t);
+bool dm_plan_is_last(const dm_plan *plan, dm_matrix matrix, int64_t t);
 
 /* Elements of A or B that all ranks read from the files together. */
 double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix);

@@ -14,6 +14,24 @@ static void load(dm_view view, int64_t i, int64_t j, double value[2]) {
   dm_load_wide(value, dm_view_at(view, i, j), view.dtype, 1, 1);
 }
 
+/* The same sums, and those of a row's own squares, of all columns. */
+static void check_norms(dm_view m, const double *x) {
+  double y[2 * ROWS] = {0}, same[2 * ROWS] = {0}, squares[ROWS] = {0}, too[ROWS] = {0};
+  double norms[ROWS] = {0};
+  ok(dm_host_probe(NULL, m, x, y, squares));
+  dm_host_probe_norms(m, x, same, too, norms);
+  assert_memory_equal(y, same, sizeof y);
+  assert_memory_equal(squares, too, sizeof squares);
+  for (int64_t i = 0; i < ROWS; i++) {
+    double want = 0.0, v[2];
+    for (int64_t j = 0; j < COLS; j++) {
+      load(m, i, j, v);
+      want += v[0] * v[0] + v[1] * v[1];
+    }
+    assert_true(i == 3 ? isnan(norms[i]) : norms[i] == want);
+  }
+}
+
 /* Whole numbers, so that the order of sums does not matter; x is complex for complex matrices. */
 static void floats(void **state) {
   (void)state;
@@ -30,6 +48,7 @@ static void floats(void **state) {
     for (int64_t i = 0; i < ROWS; i++) squares[i] = 4.0;
     memset(cols, 0, sizeof cols);
     ok(dm_host_probe(NULL, m, x, y, squares));
+    check_norms(m, x);
     ok(dm_host_scan(NULL, m, cols));
     assert_true(isnan(cols[600]));
     for (int64_t i = 0; i < ROWS; i++) {

@@ -1,0 +1,52 @@
+/* Which tiles of a run need a band of A or B for the first time, and for the last. */
+#include "plan_cases.h"
+
+#include "plan/tiles.h"
+
+static bool same_band(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t other) {
+  const dm_tile x = dm_plan_tile(plan, t), y = dm_plan_tile(plan, other);
+  return matrix == DM_A ? x.r == y.r : x.c == y.c;
+}
+
+static void check_bands(const dm_plan *plan, dm_matrix matrix) {
+  for (int64_t t = plan->done; t < dm_plan_tiles(plan); t++) {
+    bool before = false, after = false;
+    for (int64_t i = plan->done; i < t; i++) before |= same_band(plan, matrix, i, t);
+    for (int64_t i = t + 1; i < dm_plan_tiles(plan); i++) after |= same_band(plan, matrix, i, t);
+    assert_int_equal(dm_plan_is_first(plan, matrix, t), !before);
+    assert_int_equal(dm_plan_is_last(plan, matrix, t), !after);
+  }
+}
+
+/* Of all tiles there is one that is the last of a band of A and the first of one of B, and all
+ * bands of B have passed when a band of A passes for the last time. */
+static void check_meeting(const dm_plan *plan) {
+  int64_t meetings = 0, seen = 0;
+  for (int64_t t = 0; t < dm_plan_tiles(plan); t++) {
+    const bool last = dm_plan_is_last(plan, DM_A, t), first = dm_plan_is_first(plan, DM_B, t);
+    seen += first;
+    meetings += last && first;
+    if (last) assert_int_equal(seen, plan->tiles_n);
+    if (last) assert_int_equal(meetings, 1);
+  }
+}
+
+static void bands_begin_and_end(void **state) {
+  (void)state;
+  dice d = {.seed = 12};
+  for (int i = 0; i < 500; i++) {
+    dm_plan plan = whole_plan();
+    plan.tiles_m = roll(&d, 1, 6);
+    plan.tiles_n = roll(&d, 1, 6);
+    plan.down = roll(&d, 0, 1);
+    check_meeting(&plan);
+    if (roll(&d, 0, 1)) plan.done = roll(&d, 0, dm_plan_tiles(&plan));
+    check_bands(&plan, DM_A);
+    check_bands(&plan, DM_B);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(bands_begin_and_end)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
