@@ -1,16 +1,16 @@
 # A process whose launcher is killed ends with 9; one whose shell ends goes on.
 cat >work <<'END'
-damier bench multiply --size 128 --repetitions 1000000 --time-limit 4s -q >/dev/null 2>"$1.errors"
+damier bench multiply --size 128 --repetitions 1000000 --time-limit 7s >/dev/null 2>"$1.errors"
 echo "$1: exit $?" >"$1.code"
 END
 end_of() {
   local i
-  for i in $(seq 100); do
+  for i in $(seq 200); do
     if [ -s "$1.code" ]; then break; fi
     sleep 0.1
   done
   cat "$1.code"
-  grep '^damier' "$1.errors" | sed 's/ on [^ ,]*/ on HOST/'
+  grep '^damier: [es]' "$1.errors" | sed 's/ on [^ ,]*/ on HOST/'
 }
 cp "$(command -v bash)" slurmstepd # a launcher is known by its name
 ./slurmstepd -c 'sh work launcher & wait' &
@@ -18,7 +18,11 @@ launcher=$!
 bash -c "sh work shell & wait" &
 shell=$!
 disown -a # bash tells of jobs that are killed
-sleep 1.5
+for i in $(seq 60); do # both have started
+  if grep -q 'damier: needs' launcher.errors && grep -q 'damier: needs' shell.errors; then break; fi
+  sleep 0.1
+done
+sleep 0.5
 kill -KILL $launcher $shell
 end_of launcher
 end_of shell
