@@ -19,7 +19,7 @@ bash -c "sh work shell & wait" &
 shell=$!
 disown -a # bash tells of jobs that are killed
 for i in $(seq 60); do # both have started
-  if grep -q 'damier: needs' launcher.errors && grep -q 'damier: needs' shell.errors; then break; fi
+  if [ "$(cat launcher.errors shell.errors 2>/dev/null | grep -c 'damier: needs')" = 2 ]; then break; fi
   sleep 0.1
 done
 sleep 0.5
