@@ -6,3 +6,4 @@ try $plan --grid 3x3x1
 try damier plan --size 100k --memory host=1GiB
 try damier plan --size 100 --type i32
 try damier plan --size 100 --type c64 --type-c f32
+try $plan --panel 64,128 # files
