@@ -1,9 +1,9 @@
 /* convert: TO = FROM in another type, each element rounded once, as the host rounds it.
  *
- * The idea: nothing is used twice, so only memory counts: a thread moves four elements of a row at
- * a time, and neighbours lie side by side. */
-#include "core/half.h"
+ * The idea: nothing is used twice, so only memory counts: a thread moves two or four elements of a
+ * row at a time, and neighbours lie side by side. */
 #include "kernels/matrix.cuh"
+#include "kernels/rounding.cuh"
 
 namespace {
 
@@ -11,31 +11,23 @@ constexpr int COLS = 32, ROWS = 8; /* of a block, in threads */
 
 template <class T, int COUNT> struct alignas(COUNT * sizeof(T)) Few { T at[COUNT]; };
 
-/* As dm_store_wide (core/copy.c) rounds; what has 24 bits loses nothing on the way to f64. */
-__device__ __forceinline__ void round_to(double *to, double v) {
-  *to = v;
+/* What has fewer bits than f64 loses none on the way to it. */
+template <class To, class From> __device__ __forceinline__ void convert_one(To *to, From v) {
+  round_to(to, (double)v);
 }
-__device__ __forceinline__ void round_to(float *to, double v) {
-  *to = (float)v;
-}
-__device__ __forceinline__ void round_to(__half *to, double v) {
-  *to = __ushort_as_half(dm_f64_to_f16(v));
-}
-__device__ __forceinline__ void round_to(__nv_bfloat16 *to, double v) {
-  *to = __ushort_as_bfloat16(dm_f64_to_bf16(v));
-}
-__device__ __forceinline__ void round_to(__half *to, float v) {
+__device__ __forceinline__ void convert_one(__half *to, float v) {
   *to = __float2half_rn(v);
 }
-__device__ __forceinline__ void round_to(__nv_bfloat16 *to, float v) {
+__device__ __forceinline__ void convert_one(__nv_bfloat16 *to, float v) {
   *to = __float2bfloat16_rn(v);
 }
-template <class To> __device__ __forceinline__ void round_to(To *to, __half v) {
+template <class To> __device__ __forceinline__ void convert_one(To *to, __half v) {
   round_to(to, (double)__half2float(v));
 }
-template <class To> __device__ __forceinline__ void round_to(To *to, __nv_bfloat16 v) {
+template <class To> __device__ __forceinline__ void convert_one(To *to, __nv_bfloat16 v) {
   round_to(to, (double)__bfloat162float(v));
 }
+
 template <class To, class From, int COUNT>
 __global__ void __launch_bounds__(COLS *ROWS) convert(Matrix<To> to, Matrix<const From> from) {
   const int64_t col = ((int64_t)blockIdx.x * COLS + threadIdx.x) * COUNT;
@@ -45,13 +37,13 @@ __global__ void __launch_bounds__(COLS *ROWS) convert(Matrix<To> to, Matrix<cons
     const From *source = &from.at(row, col);
     To *target = &to.at(row, col);
     if (col + COUNT > from.cols) {
-      for (int v = 0; v < from.cols - col; v++) round_to(target + v, source[v]);
+      for (int v = 0; v < from.cols - col; v++) convert_one(target + v, source[v]);
       continue;
     }
     const Few<From, COUNT> some = *reinterpret_cast<const Few<From, COUNT> *>(source);
     Few<To, COUNT> rounded;
 #pragma unroll
-    for (int v = 0; v < COUNT; v++) round_to(&rounded.at[v], some.at[v]);
+    for (int v = 0; v < COUNT; v++) convert_one(&rounded.at[v], some.at[v]);
     *reinterpret_cast<Few<To, COUNT> *>(target) = rounded;
   }
 }
@@ -83,16 +75,17 @@ cudaError_t convert_to(dm_view to, dm_view from, cudaStream_t stream) {
              : launch<To, From, 1>(to, from, stream);
 }
 
-template <class From> cudaError_t convert_real(dm_view to, dm_view from, cudaStream_t stream) {
-  switch (to.dtype) {
+/* FUNCTION called with a value of the real floating-point type that DTYPE names. */
+template <class Function> cudaError_t with_real(dm_dtype dtype, Function function) {
+  switch (dtype) {
   case DM_F64:
-    return convert_to<double, From>(to, from, stream);
+    return function(double());
   case DM_F32:
-    return convert_to<float, From>(to, from, stream);
+    return function(float());
   case DM_F16:
-    return convert_to<__half, From>(to, from, stream);
+    return function(__half());
   case DM_BF16:
-    return convert_to<__nv_bfloat16, From>(to, from, stream);
+    return function(__nv_bfloat16());
   default:
     return cudaErrorInvalidValue;
   }
@@ -101,16 +94,9 @@ template <class From> cudaError_t convert_real(dm_view to, dm_view from, cudaStr
 } // namespace
 
 cudaError_t dm_kernels_convert(dm_view to, dm_view from, cudaStream_t stream) {
-  switch (from.dtype) {
-  case DM_F64:
-    return convert_real<double>(to, from, stream);
-  case DM_F32:
-    return convert_real<float>(to, from, stream);
-  case DM_F16:
-    return convert_real<__half>(to, from, stream);
-  case DM_BF16:
-    return convert_real<__nv_bfloat16>(to, from, stream);
-  default:
-    return cudaErrorInvalidValue;
-  }
+  return with_real(from.dtype, [&](auto source) {
+    return with_real(to.dtype, [&](auto target) {
+      return convert_to<decltype(target), decltype(source)>(to, from, stream);
+    });
+  });
 }

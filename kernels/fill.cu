@@ -1,36 +1,11 @@
 /* fill: the generator of core/element.h on the device.  Compiled with -fmad=false like the host's,
  * and rounded by the same functions, so that every bit is the same. */
-#include "core/half.h"
 #include "kernels/kernels.h"
-#include "kernels/number.cuh"
+#include "kernels/rounding.cuh"
 
 namespace {
 
 constexpr int THREADS = 256, PER_THREAD = 4;
-
-__device__ double clamp(double v, double low, double high) {
-  return v < low ? low : v > high ? high : v;
-}
-
-/* As dm_store_wide (core/copy.c) rounds. */
-__device__ void round_to(double *to, double v) {
-  *to = v;
-}
-__device__ void round_to(float *to, double v) {
-  *to = (float)v;
-}
-__device__ void round_to(__half *to, double v) {
-  *to = __ushort_as_half(dm_f64_to_f16(v));
-}
-__device__ void round_to(__nv_bfloat16 *to, double v) {
-  *to = __ushort_as_bfloat16(dm_f64_to_bf16(v));
-}
-__device__ void round_to(int8_t *to, double v) {
-  *to = (int8_t)clamp(nearbyint(v), -128, 127);
-}
-__device__ void round_to(int32_t *to, double v) {
-  *to = (int32_t)clamp(nearbyint(v), -2147483648.0, 2147483647.0);
-}
 
 template <class T> __device__ void write(T *to, const dm_generator &g, int64_t row, int64_t col) {
   round_to(to, dm_element(&g, row, col, 0));

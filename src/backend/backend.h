@@ -1,4 +1,5 @@
-/* backend: where a panel product is computed.  One table of functions; cpu and cuda fill it.
+/* backend: where a panel product is computed.  One table of functions (backend_table.h); cpu
+ * and cuda fill it.
  *
  * Work is posted and finishes later.  Products run in the order in which they were posted, and so
  * do copies, but copies do not wait for products nor products for copies: whoever posts work has
@@ -7,74 +8,7 @@
 #ifndef DM_BACKEND_BACKEND_H
 #define DM_BACKEND_BACKEND_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "core/element.h"
-#include "core/status.h"
-#include "core/view.h"
-
-typedef struct dm_backend dm_backend;
-typedef struct dm_jit_ops dm_jit_ops;
-
-/* Stands for posted work; 0 is work that is done already. */
-typedef uint64_t dm_event;
-
-typedef struct dm_backend_config {
-  int local_rank, local_ranks; /* on this node */
-  int threads;                 /* of the CPU product; 0: the cores of the node over the ranks */
-  bool tf32;
-  int64_t tile;       /* cut products at multiples of it (see dm_plan.border); 0: do not */
-  const char *kernel; /* a name of dm_backend_kernels, or "auto" */
-} dm_backend_config;
-
-typedef struct dm_device {
-  char name[64];                     /* "NVIDIA H200", or the CPU's model */
-  char id[48];                       /* UUID of a GPU; empty for a CPU */
-  int index;                         /* of the GPU among those this rank sees */
-  int visible;                       /* how many those are */
-  int sharing;                       /* ranks of the node on this device, at least 1 */
-  int threads;                       /* of the CPU product */
-  int64_t memory_total, memory_free; /* bytes; of the device */
-  char library[96];                  /* "OpenBLAS 0.3.21", "cuBLAS 13.1" */
-  char advice[200];                  /* what would make it faster; empty where nothing is known */
-} dm_device;
-
-typedef struct dm_backend_ops {
-  const char *name;
-  const char *about;     /* one line */
-  const char *not_built; /* NULL, or why this backend is only a name in this program */
-  bool device_memory;    /* DM_DEVICE differs from DM_HOST */
-  dm_status (*open)(dm_backend **backend, const dm_backend_config *config);
-  void (*close)(dm_backend *backend);
-  dm_status (*device)(dm_backend *backend, dm_device *device);
-  dm_status (*alloc)(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
-  void (*release)(dm_backend *backend, dm_space space, void *memory);
-  dm_status (*copy)(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
-  dm_status (*gemm)(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
-                    dm_event *done);
-  dm_status (*test)(dm_backend *backend, dm_event event, bool *done);
-  dm_status (*wait)(dm_backend *backend, dm_event event);
-  dm_status (*probe)(dm_backend *backend, dm_view matrix, const void *x, void *y, double *squares);
-  dm_status (*scan)(dm_backend *backend, dm_view matrix, double *col_squares);
-  dm_status (*fill)(dm_backend *backend, dm_view view, const dm_generator *generator, int64_t row,
-                    int64_t col);
-  dm_status (*add)(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha, double beta);
-  dm_status (*dot)(dm_backend *backend, dm_view x, dm_view y, double *sum);
-  const char *const *(*kernels)(void); /* names for --kernel, NULL at the end */
-  /* (optional) One plain call of the library on whole matrices, C = A B: the yardstick of bench.
-   * C of the type of sums, or of A and B. */
-  dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
-  /* Whether KERNEL multiplies WORK; false with the reason in *why (static text). */
-  bool (*takes)(const char *kernel, dm_dtype work, bool tf32, const char **why);
-  /* (optional) Whole panels of A and B that KERNEL copies in device memory of its own. */
-  void (*copies)(const char *kernel, dm_dtype work, bool tf32, int *of_a, int *of_b);
-  const dm_jit_ops *jit; /* (optional) of its kernel "jit" (jit.h) */
-} dm_backend_ops;
-
-struct dm_backend {
-  const dm_backend_ops *ops;
-};
+#include "backend/backend_table.h"
 
 /* ---- finding one (backend_list.c) ---- */
 

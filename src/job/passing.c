@@ -70,7 +70,8 @@ static dm_status sum_up(dm_passing *passing, const dm_task *task, int64_t panel)
 }
 
 /* Every band is looked at once: of B where it passes for the first time, of A where it passes for
- * the last.  In one tile both are so: all of B has passed then, and B w is summed up. */
+ * the last.  In one tile both are so: all of B has passed then, and B w is summed up.  That needs
+ * all tiles: a run that resumes another is judged by the files. */
 static dm_status look(dm_passing *passing, dm_task *task, int64_t panel, bool *done) {
   const bool first = dm_plan_is_first(task->plan, DM_B, task->tile);
   const bool last = dm_plan_is_last(task->plan, DM_A, task->tile);

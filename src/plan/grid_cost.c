@@ -12,7 +12,7 @@ static const double slice_cpu = 384; /* of k, that a product of the CPU takes at
                                         wide a panel is (backend/cpu_product.c SLICE) */
 static const double half_block_gpu = 64, half_panel_gpu = 16;
 
-/* Of reading and writing C, what products of GPUs do not hide (bf16 and TF32 on an H200: about). */
+/* Of reading and writing C, what products of GPUs do not hide: about, in bf16 on an H200. */
 static const double seen_of_c = 0.5;
 
 /* Sums of GPUs behind products: what a strip costs, as they wait for each other by way of their
