@@ -1,10 +1,12 @@
 #include "plan/out_of_core.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/checked.h"
 #include "plan/grid_cost.h"
 #include "plan/memory_need.h"
+#include "plan/panel_width.h"
 #include "plan/partition.h"
 #include "plan/price.h"
 #include "plan/tiles.h"
@@ -38,9 +40,11 @@ static int64_t most_tiles(const dm_plan *plan, int64_t size, int parts) {
   return dm_max(1, size / dm_min(size, step * parts));
 }
 
-static void set_panels(dm_plan *plan, int64_t kb) {
+static void set_panels(const dm_question *q, dm_plan *plan, int64_t kb) {
+  const dm_widths widths = dm_plan_wished_widths(q, plan, kb);
   plan->kb = kb;
-  plan->panels = dm_ceil_div(plan->problem.k, kb);
+  memcpy(plan->lead, widths.lead, sizeof plan->lead);
+  plan->panels = dm_panels_of(plan->problem.k, plan->pk, kb, plan->lead);
   plan->slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
   plan->reads = plan->slots + 1; /* one is read while the others wait for their product */
 }
@@ -147,7 +151,7 @@ bool dm_plan_cut(const dm_question *question, dm_plan *plan) {
     trial.b = i % places & 2 ? DM_IN_FILE : DM_IN_HOST;
     const int count = widths(question, plan, width);
     for (int w = 0; w < count; w++) {
-      set_panels(&trial, width[w]);
+      set_panels(question, &trial, width[w]);
       try_tiles(&s, &trial);
     }
   }

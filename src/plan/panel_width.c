@@ -117,6 +117,14 @@ static dm_widths led(const dm_question *question, const dm_plan *plan, int leads
   return w;
 }
 
+dm_widths dm_plan_wished_widths(const dm_question *question, const dm_plan *plan, int64_t kb) {
+  dm_widths w = {.kb = kb};
+  memcpy(w.lead, question->wishes->lead, sizeof w.lead);
+  for (int leads = dm_plan_leads(w.lead); leads > 0; w.lead[--leads] = 0)
+    if (dm_panels_of(plan->problem.k, plan->pk, kb, w.lead) >= (leads + 1) * plan->pk) break;
+  return w;
+}
+
 /* ---- the choice ---- */
 
 typedef struct search {
@@ -135,17 +143,6 @@ static void consider(search *s, dm_widths widths) {
       s->plan->gpu && reads_behind(s->plan) ? f.total : f.gemm + f.exposed + f.reduce;
   if (seconds <= s->least * tolerance) s->best = widths;
   s->least = fmin(s->least, seconds);
-}
-
-/* As was wished, as far as a layer has so many panels. */
-static void consider_wish(search *s, int64_t kb) {
-  dm_widths w = {.kb = kb};
-  memcpy(w.lead, s->question->wishes->lead, sizeof w.lead);
-  for (int leads = dm_plan_leads(w.lead); leads > 0; w.lead[--leads] = 0) {
-    dm_plan_set_panels(s->question, w, s->plan);
-    if (s->plan->panels >= (leads + 1) * s->plan->pk) break;
-  }
-  consider(s, w);
 }
 
 /* Panels of about KB, equally wide or behind narrow ones. */
@@ -174,7 +171,7 @@ bool dm_plan_choose_width(const dm_question *question, dm_plan *plan) {
   for (int i = 0; i < count; i++) {
     if (s.best.kb > 0 && width[i] < narrow) break;
     if (question->wishes->lead[0] > 0)
-      consider_wish(&s, width[i]);
+      consider(&s, dm_plan_wished_widths(question, plan, width[i]));
     else
       consider_both(&s, width[i]);
   }

@@ -26,6 +26,8 @@ LED = [(2, "--m 300 --n 310 --k 1100 --from device --transport ipc --panel 64,12
        (2, "--m 300 --n 310 --k 800 --from device --transport host --panel 64,256 --no-overlap"),
        (2, "--m 600 --n 310 --k 1100 --from host --transport ipc --panel 64,256"),
        (3, "--m 600 --n 310 --k 1100 --from host --grid 3x1x1 --type c128 --transport ipc --panel 64,192,256")]
+LED_TILES = [(2, "--m 1300 --n 900 --k 700 --memory device=70MiB --panel 64,128"),
+             (4, "--m 2300 --n 2100 --k 700 --memory device=74MiB --grid 2x2x1 --transport ipc --panel 64,128,192")]
 # C is rounded from its sums where they are, also those of layers.
 ROUNDED = [(2, "--m 301 --n 404 --k 700 --type bf16 --type-c bf16 --from device --transport ipc --panel 256"),
            (4, "--m 301 --n 404 --k 700 --type f64 --type-c f32 --from device --transport ipc --grid 1x2x2"),
@@ -46,7 +48,7 @@ def try_case(folder, damier, ranks, words, tiles):
     record = json.loads(out.read_text())
     if (record["plan"]["tiles"] > 1) != tiles:
         raise Failure(f"tiles: {record['plan']}")
-    if (record["plan"]["lead"] != "") != ((ranks, words) in LED):
+    if (record["plan"]["lead"] != "") != ((ranks, words) in LED + LED_TILES):
         raise Failure(f"lead: {record['plan']}")
     where = "device memory" if "--from device" in words else "memory" if "--type-c" in words else "C returns"
     if record["verification"]["residual"] > 1 or where not in record["bench"]["from"]:
@@ -61,7 +63,8 @@ def refused(_, damier, words):
 
 def main():
     damier = options().damier
-    cases = [(try_case, damier, *case, case in TILES + LINKS) for case in TILES + LINKS + LED + ROUNDED + WHOLE]
+    cases = [(try_case, damier, *case, case in TILES + LINKS + LED_TILES)
+             for case in TILES + LINKS + LED + LED_TILES + ROUNDED + WHOLE]
     cases += [(refused, damier, f"{words} {more}") for words, more in
               ((TILES[0][1], "--against-library"), (TILES[0][1], "--type f32 --type-c f16"),
                ("--size 300 --from host", "--type bf16 --type-c bf16"))]
