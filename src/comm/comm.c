@@ -17,10 +17,13 @@ dm_status dm_comm_check(int code, const char *what) {
   return dm_fail(DM_E_MPI, "%.*s failed: %.*s", (int)(end ? end - what : 0), what, length, text);
 }
 
-/* Takes over MPI. */
-static dm_status wrap(MPI_Comm mpi, dm_comm **out) {
-  dm_comm *comm = calloc(1, sizeof *comm);
-  if (!comm) return dm_fail(DM_E_FIT, "no memory for a communicator");
+static dm_status allocate(dm_comm **comm) {
+  *comm = calloc(1, sizeof **comm);
+  return *comm ? DM_OK : dm_fail(DM_E_FIT, "no memory for a communicator");
+}
+
+/* COMM, which is the caller's until *OUT is it, takes over MPI. */
+static dm_status wrap(MPI_Comm mpi, dm_comm *comm, dm_comm **out) {
   comm->mpi = mpi;
   dm_status status =
       dm_comm_check(MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler(");
@@ -83,8 +86,10 @@ static dm_status refuse_unconnected(void) {
 
 static dm_status take_world(dm_comm **world) {
   MPI_Comm mpi;
+  dm_comm *comm;
   DM_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &mpi));
-  DM_TRY(wrap(mpi, world));
+  DM_TRY(allocate(&comm));
+  DM_TRY(wrap(mpi, comm, world));
   DM_TRY(refuse_old_library());
   return refuse_singletons(*world);
 }
@@ -151,22 +156,38 @@ void dm_comm_on_wait(dm_comm *comm, void (*waiting)(void *context), void *contex
   comm->context = context;
 }
 
+/* No member of COMM goes on where another has no memory. */
+static dm_status allocate_together(const dm_comm *comm, dm_comm **new) {
+  dm_status status = dm_comm_agree(comm, allocate(new));
+  if (!status) return DM_OK;
+  status->agreed = false; /* COMM need not be all */
+  free(*new);
+  return status;
+}
+
+static dm_status split_off(const dm_comm *comm, MPI_Comm mpi, dm_comm *new, dm_comm **out) {
+  DM_TRY(wrap(mpi, new, out));
+  dm_comm_on_wait(*out, comm->waiting, comm->context);
+  return DM_OK;
+}
+
 dm_status dm_comm_split(const dm_comm *comm, int color, int key, dm_comm **out) {
   MPI_Comm mpi;
+  dm_comm *new;
   *out = NULL;
+  DM_TRY(allocate_together(comm, &new));
   DM_MPI(MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &mpi));
-  if (mpi == MPI_COMM_NULL) return DM_OK;
-  DM_TRY(wrap(mpi, out));
-  dm_comm_on_wait(*out, comm->waiting, comm->context);
+  if (mpi != MPI_COMM_NULL) return split_off(comm, mpi, new, out);
+  free(new);
   return DM_OK;
 }
 
 dm_status dm_comm_split_node(const dm_comm *comm, dm_comm **out) {
   MPI_Comm mpi;
+  dm_comm *new;
+  DM_TRY(allocate_together(comm, &new));
   DM_MPI(MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &mpi));
-  DM_TRY(wrap(mpi, out));
-  dm_comm_on_wait(*out, comm->waiting, comm->context);
-  return DM_OK;
+  return split_off(comm, mpi, new, out);
 }
 
 void dm_comm_free(dm_comm *comm) {

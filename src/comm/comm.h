@@ -42,6 +42,8 @@ const char *dm_comm_host(const dm_comm *comm); /* this node's name */
 /* Called again and again by whoever waits for others in COMM, or in what is split off it later. */
 void dm_comm_on_wait(dm_comm *comm, void (*waiting)(void *context), void *context);
 
+/* Collective in COMM: it fails for all members, or for none, where one has no memory. */
+
 /* Ranks of the same COLOR, ordered by KEY; a negative color gets *out = NULL. */
 dm_status dm_comm_split(const dm_comm *comm, int color, int key, dm_comm **out);
 

@@ -205,8 +205,9 @@ static dm_status split(const dm_run *run, bool between, proof *p) {
 static dm_status prove_level(proof *p, const dm_run *run, bool between, double *rate) {
   const dm_comm *world = run->world;
   p->number = between;
-  DM_TRY(split(run, between, p));
-  DM_TRY(dm_comm_agree(world, prepare(p, p->transport->ops->device_memory)));
+  dm_status status = split(run, between, p);
+  if (!status) status = prepare(p, p->transport->ops->device_memory);
+  DM_TRY(dm_comm_agree(world, status));
   return p->windowed ? share_window(p, world, rate) : carry(p, world, rate);
 }
 
