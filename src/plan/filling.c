@@ -17,11 +17,13 @@ dm_status dm_plan_fill(const dm_problem *problem, const dm_machine *machine, int
   part.device_bytes = (int64_t)(fill * (double)machine->device_bytes);
   if (part.host_bytes < 1 || (machine->gpu && part.device_bytes < 1))
     return dm_fail(DM_E_USAGE, "there is no limit of memory to fill");
+  dm_wishes tersely = *wishes;
+  tersely.no_advice = true;
   DM_TRY(try_size(problem, &part, ranks, wishes, STEP));
   int64_t low = 1, high = MOST / STEP; /* in steps */
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
-    dm_status status = try_size(problem, &part, ranks, wishes, middle * STEP);
+    dm_status status = try_size(problem, &part, ranks, &tersely, middle * STEP);
     if (status && status->code != DM_E_FIT) return status;
     if (status)
       high = middle;

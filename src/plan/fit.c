@@ -106,5 +106,5 @@ dm_status dm_plan_does_not_fit(const dm_question *question) {
                              dm_format_bytes(need.total[device ? DM_DEVICE : DM_HOST], needed),
                              device ? "on the device" : "on the host", plan.pm, plan.pn, plan.pk,
                              dm_format_bytes(limit, given));
-  return add_advice(status, question);
+  return question->wishes->no_advice ? status : add_advice(status, question);
 }

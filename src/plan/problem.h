@@ -44,6 +44,7 @@ typedef struct dm_wishes {
   int64_t tiles_m, tiles_n; /* both or none: C in so many tiles, in the order of plan->down */
   bool down;
   double tile_seconds; /* predicted, that a tile may take; 0: any */
+  bool no_advice;      /* a refusal need not say what would fit, which takes long to find */
 } dm_wishes;
 
 #endif

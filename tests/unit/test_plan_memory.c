@@ -56,13 +56,13 @@ static void need_never_exceeds_what_there_is(void **state) {
   (void)state;
   dice d = {.seed = 7};
   int fits = 0, refused = 0;
-  for (int i = 0; i < 1000; i++) {
+  for (int i = 0; i < 500; i++) {
     const int ranks = (int)roll(&d, 1, 16);
     dm_problem problem = problem_of(roll_size(&d, 400000), roll_size(&d, 400000),
                                     roll_size(&d, 400000), (dm_dtype)roll(&d, 0, DM_I8));
     problem.from_files = i % 2;
     dm_machine machine = roll_machine(&d, ranks);
-    dm_wishes wishes = {0};
+    dm_wishes wishes = {.no_advice = i % 16 > 1};
     dm_plan plan;
     machine.host_bytes = roll(&d, 1, 6) * gib;
     if (machine.gpu) machine.device_bytes = roll(&d, 1, 6) * gib;
@@ -76,7 +76,7 @@ static void need_never_exceeds_what_there_is(void **state) {
     assert_true(plan.host_bytes > 0 && plan.host_bytes <= machine.host_bytes);
     assert_true(plan.device_bytes <= machine.device_bytes || !machine.gpu);
   }
-  assert_true(fits > 300 && refused > 50);
+  assert_true(fits > 150 && refused > 50);
 }
 
 /* Less device memory: first both shares there, then narrow panels from the host, then C in tiles,
