@@ -67,6 +67,7 @@ void dm_rates_apply_files(const dm_rates *rates, dm_rates_fit fit, dm_machine *m
   machine->reads_measured = fit.reads;
   machine->writes_measured = fit.writes;
   if (fit.reads) machine->file_read = rates->file_cold > 0 ? rates->file_cold : rates->file_read;
+  machine->file_cached = fit.reads ? rates->file_read : 0;
   if (fit.writes) machine->file_write = rates->file_write;
 }
 

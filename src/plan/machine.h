@@ -22,17 +22,18 @@ typedef struct dm_machine {
   int64_t process_bytes;  /* what a rank of a job has before it asks for any; 0: a usual amount */
   double flops[DM_DTYPE_COUNT]; /* of one rank, by work type */
   double flops_tf32;
-  double upload;     /* host to device, one rank */
-  double memory;     /* of the GPU: what products read and write of their old and new C */
-  double link;       /* received by one rank from ranks of its node */
-  double staged;     /* the same through host memory, where link is that of GPU memory */
-  double network;    /* received by one node from other nodes */
-  double beside;     /* by a CPU rank from there, if its cores did nothing else for it; 0: as fast
-                        as they read and write memory */
-  double latency;    /* seconds per message */
-  double host_copy;  /* memory traffic of one rank's host: conversion, summation */
-  double file_read;  /* whole job */
-  double file_write; /* whole job */
+  double upload;      /* host to device, one rank */
+  double memory;      /* of the GPU: what products read and write of their old and new C */
+  double link;        /* received by one rank from ranks of its node */
+  double staged;      /* the same through host memory, where link is that of GPU memory */
+  double network;     /* received by one node from other nodes */
+  double beside;      /* by a CPU rank from there, if its cores did nothing else for it; 0: as fast
+                         as they read and write memory */
+  double latency;     /* seconds per message */
+  double host_copy;   /* memory traffic of one rank's host: conversion, summation */
+  double file_read;   /* whole job */
+  double file_cached; /* file_read where the inputs are in the page cache; 0: not known */
+  double file_write;  /* whole job */
   bool reads_measured, writes_measured; /* ... file_read, file_write; else stated */
   char rates[24]; /* the name of the measurement that rates were taken from; empty: stated */
 } dm_machine;

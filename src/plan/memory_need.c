@@ -12,8 +12,8 @@ enum {
                                     that are kept or unpacked (io/read_ahead.h DM_READ_MEMORY) */
   LOADS = 16,                    /* strips on the way to a device, each of ... */
   LOAD_BYTES = 4 << 20,          /* (job/stage_in.c STRIP), or a row of the file and a run */
-  STORES = 4,                    /* strips of C on their way to the file, */
-  STORE_BYTES = 8 << 20,         /* each of these sums (job/store.c STRIP) */
+  STORES = 8,                    /* strips of C on their way to the file, */
+  STORE_BYTES = 4 << 20,         /* each of these sums (job/store.c STRIP) */
   CONVERT_BYTES = 36 << 20,      /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
   LIBRARY_BYTES = 64 << 20,      /* at least the workspace of cuBLAS (backend/cuda.c WORKSPACE) */
   SAMPLE_BYTES = 1 << 20,        /* of B, to weigh it (job/passing.c STRIP) */

@@ -1,5 +1,7 @@
 #include "plan/strips.h"
 
+#include <math.h>
+
 #include "core/checked.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
@@ -28,6 +30,18 @@ static int most_strips(const dm_plan *plan) {
   return (int)dm_min(STRIPS, rows / step);
 }
 
+/* Seconds, by which plans are compared that differ in their last strips.  Whether the inputs are in
+ * the page cache decides nothing, so a plan has to do well in both cases: their geometric mean. */
+static double price(const dm_question *question, dm_plan *plan) {
+  const dm_machine *machine = question->machine;
+  plan->forecast = dm_plan_forecast(plan, machine);
+  if (!plan->problem.from_files || machine->file_cached <= machine->file_read)
+    return plan->forecast.total;
+  dm_machine cached = *machine;
+  cached.file_read = machine->file_cached;
+  return sqrt(plan->forecast.total * dm_plan_forecast(plan, &cached).total);
+}
+
 void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
   const bool sums = plan->pk > 1 && question->wishes->sums_behind && !plan->brought;
   const int64_t shortest = dm_range_size(dm_plan_layer(plan, plan->pk - 1));
@@ -38,15 +52,14 @@ void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
     return;
   const int strips = most_strips(plan);
   dm_plan best = *plan, trial = *plan;
-  best.forecast = dm_plan_forecast(plan, question->machine);
-  const double without = best.forecast.total;
+  double least = price(question, &best);
   const int64_t step = dm_max(1, dm_ceil_div(shortest, STRETCHES));
   trial.strips = strips;
   for (trial.stretch = step; trial.stretch <= shortest && strips > 1; trial.stretch += step) {
-    trial.forecast = dm_plan_forecast(&trial, question->machine);
-    if (trial.forecast.total < worth * without &&
-        trial.forecast.total < worth * best.forecast.total)
-      best = trial;
+    const double seconds = price(question, &trial);
+    if (seconds >= worth * least) continue;
+    best = trial;
+    least = seconds;
   }
   *plan = best;
 }

@@ -77,12 +77,31 @@ static void reading_begins_with_what_is_read_together(void **state) {
   assert_true(f.total < f.gemm + 0.2 * reading_a + f.write);
 }
 
+/* Inputs that may be in the page cache, where reading is over soon, leave products for the end. */
+static void strips_do_well_with_cached_inputs(void **state) {
+  (void)state;
+  const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
+  dm_machine machine = machine_of("gpu=h200 read=1.4 write=2.5");
+  dm_problem problem = problem_of(16384, 16384, 65536, DM_F64);
+  dm_plan cold, either;
+  problem.from_files = true;
+  must(dm_plan_choose(&problem, &machine, 1, &one, &cold));
+  machine.file_cached = 50 * machine.file_read;
+  must(dm_plan_choose(&problem, &machine, 1, &one, &either));
+  assert_true(either.strips > 0 && either.stretch > cold.stretch);
+  assert_true(either.forecast.total < 1.05 * cold.forecast.total);
+  machine.file_read = machine.file_cached;
+  const dm_forecast with = dm_plan_forecast(&either, &machine);
+  assert_true(with.total < 0.95 * dm_plan_forecast(&cold, &machine).total);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(slices_bound_what_width_brings),
       cmocka_unit_test(panels_of_a_cpu_are_narrow),
       cmocka_unit_test(passes_over_c_are_not_counted_twice),
       cmocka_unit_test(reading_begins_with_what_is_read_together),
+      cmocka_unit_test(strips_do_well_with_cached_inputs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
