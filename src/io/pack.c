@@ -80,10 +80,12 @@ dm_status dm_pack_dataset(const dm_output_file *packed, const dm_output_form *fo
 static dm_status compare_chunks(dm_packing *p, const dm_output_file *to) {
   dm_dataset dataset;
   DM_TRY(dm_pack_dataset(to, p->form, &dataset));
-  DM_TRY(dm_reader_open(&dataset, DM_DTYPE_NONE, &p->reader));
-  dm_status status = dm_packing_compare(p);
+  dm_status status = dm_reader_open(&dataset, DM_DTYPE_NONE, &p->reader);
+  if (!status) status = dm_packing_compare(p);
   dm_reader_close(p->reader);
   p->reader = NULL;
+  /* To a reader a file that it cannot make out is a wrong input; this one was written just now. */
+  if (status && status->code == DM_E_INPUT) status->code = DM_E_IO;
   return status;
 }
 
