@@ -38,6 +38,7 @@ static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity"
                                     "integer", "constant", "hilbert", NULL};
 static const char *const places[] = {"auto", "host", "device", NULL};
 static const char *const places_and_files[] = {"auto", "host", "device", "file", NULL};
+static const char *const ways[] = {"pwrite", "direct", "mapped", "auto", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const lab_ops[] = {"all", "gemm", "transpose", "add", "dot", NULL};
 static const char *const shells[] = {"bash", NULL};
@@ -244,6 +245,13 @@ const dm_option dm_cli_options[] = {
      "of the CPU product, per rank", dm_cli_set_count, AT(threads), .least = 1},
     {"io-threads", 0, "N", STORING | VERIFY | BENCH_M, DM_GROUP_ENGINE, NULL, "as many as help",
      "that read, unpack and pack files, per rank; 0: none", dm_cli_set_count, AT(io_threads)},
+    {"write-by", 0, NULL, MULTIPLY | BENCH_M, DM_GROUP_ENGINE, "auto", NULL,
+     "how C gets into its file: pwrite; direct: past the page cache; mapped: into its pages; auto:"
+     " mapped on a tmpfs that 4 or more threads write, else pwrite",
+     dm_cli_set_choice, AT(write_by), .choices = ways},
+    {"write-by", 0, NULL, GENERATE, DM_GROUP_ENGINE, "pwrite", NULL,
+     "how it gets into its file, as of multiply; pwrite leaves it in the page cache, for the next to"
+     " read it", dm_cli_set_choice, AT(generate_by), .choices = ways},
     {"memory", 0, "host=SIZE,device=SIZE", ENGINE | PLAN, DM_GROUP_ENGINE, NULL,
      "its share of the node", "what one rank may use", dm_cli_set_memory, AT(memory)},
     {"rates", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, "auto", NULL,

@@ -48,6 +48,7 @@ dm_engine dm_cli_engine(const dm_settings *s) {
       .transport = dm_cli_options[dm_cli_option_find("transport")].choices[s->transport],
       .threads = (int)s->threads,
       .io_threads = dm_cli_io_threads(s),
+      .write_by = (dm_write_way)s->write_by,
       .memory_host = s->memory[0],
       .memory_device = s->memory[1],
       .require_gpu_per_rank = s->require_gpu_per_rank,

@@ -42,7 +42,7 @@ typedef struct dm_settings {
   bool shuffle, cold;
   bool alone, full, checkpoint, against_library, against_one, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
-  int backend, transport, from, kind, rates;
+  int backend, transport, from, kind, rates, write_by, generate_by;
   double alpha[2], beta[2];
   double phi, value, time, budget, precision, fill; /* parts of 1 */
   double time_limit, hang_timeout, within;          /* seconds; 0: none */

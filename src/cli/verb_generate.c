@@ -32,6 +32,7 @@ static dm_status read_settings(const dm_call *call, dm_generate *g) {
   g->force = s->force;
   g->form = dm_cli_form(s);
   g->io_threads = dm_cli_io_threads(s);
+  g->write_by = (dm_write_way)s->generate_by;
   DM_TRY(dm_output_form_complete(&g->form, g->dtype, g->rows, g->cols));
   g->generator.kind = (dm_kind)s->kind;
   g->generator.seed = (uint64_t)s->seed;

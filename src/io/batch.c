@@ -17,14 +17,17 @@ void dm_batch_start(dm_batch *batch, int fd, bool writing, const char *file,
   batch->count = 0;
 }
 
-static dm_status refused(const dm_batch *batch, int number) {
-  dm_status status =
-      dm_fail(DM_E_IO, "%s: %s at byte %lld failed: %s", batch->file,
-              batch->writing ? "writing" : "reading", (long long)batch->offset, strerror(number));
+dm_status dm_batch_refused(const char *file, bool writing, int64_t offset, int number) {
+  dm_status status = dm_fail(DM_E_IO, "%s: %s at byte %lld failed: %s", file,
+                             writing ? "writing" : "reading", (long long)offset, strerror(number));
   if (number == ENOSPC || number == EDQUOT)
     dm_hint(status, "make room on its file system, then run again");
   if (number == EFBIG) dm_hint(status, "the limit on file sizes (ulimit -f) is too low");
   return status;
+}
+
+static dm_status refused(const dm_batch *batch, int number) {
+  return dm_batch_refused(batch->file, batch->writing, batch->offset, number);
 }
 
 /* Takes MOVED bytes off the front; *first is the first piece that is left. */

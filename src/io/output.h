@@ -7,6 +7,7 @@
 #include "core/view.h"
 #include "io/dataset.h"
 #include "io/journal.h"
+#include "io/write_way.h"
 
 /* Plain data, sent from rank 0 to all. */
 typedef struct dm_output_file {
@@ -14,7 +15,8 @@ typedef struct dm_output_file {
   char part[DM_PATH + 8]; /* the name until then */
   int64_t rows, cols;
   dm_dtype dtype;
-  int64_t offset; /* of the data in the part file */
+  int64_t offset;   /* of the data in the part file */
+  dm_write_way way; /* pwrite, unless dm_output_choose_way found another */
 } dm_output_file;
 
 /* Refuses what can be refused before any work: an existing file without FORCE, one that holds more
@@ -34,6 +36,10 @@ dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t 
  * data stays as it is, to be checked.  *there is false where there is no such file. */
 dm_status dm_output_reopen(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
                            int64_t offset, dm_output_file *file, bool *there);
+
+/* Sets FILE's way by WISH, for WRITERS threads of a node; DM_E_USAGE: the wish cannot be granted.
+ * All ranks write in the same way. */
+dm_status dm_output_choose_way(dm_output_file *file, dm_write_way wish, int writers);
 
 typedef struct dm_output dm_output;
 

@@ -10,10 +10,12 @@
 #include "core/buffer.h"
 #include "io/batch.h"
 #include "io/output_file.h"
+#include "io/put.h"
 
 struct dm_output {
   dm_output_file file;
   int fd;
+  dm_put *put; /* NULL: by pwrite */
   pthread_t syncer;
   bool threaded, syncing;
   atomic_int outcome; /* of the sync under way: UNKNOWN, or its errno */
@@ -23,7 +25,7 @@ enum { UNKNOWN = -1 };
 
 static dm_status open_part(const dm_output_file *file, int *fd) {
   struct stat info;
-  *fd = open(file->part, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  *fd = open(file->part, dm_put_flags(file->way) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (*fd < 0)
     return dm_fail_at(DM_E_IO, &file->at, "'%s' cannot be opened: %s", file->part, strerror(errno));
   /* Held as long as it is written; --force of another run asks for it. */
@@ -40,6 +42,8 @@ dm_status dm_output_open(const dm_output_file *file, dm_output **output) {
   dm_output *new = memory;
   new->file = *file;
   dm_status status = open_part(file, &new->fd);
+  if (!status && file->way != DM_WRITE_PWRITE)
+    status = dm_put_open(new->fd, file->part, file->way, &new->put);
   if (status) {
     if (new->fd >= 0) close(new->fd);
     free(new);
@@ -47,6 +51,10 @@ dm_status dm_output_open(const dm_output_file *file, dm_output **output) {
   }
   *output = new;
   return DM_OK;
+}
+
+dm_status dm_output_choose_way(dm_output_file *file, dm_write_way wish, int writers) {
+  return dm_write_way_choose(file->part, wish, writers, &file->way);
 }
 
 static dm_status check(const dm_output_file *file, int64_t row, int64_t col, dm_view view) {
@@ -67,18 +75,40 @@ static void hasten(const dm_output *output, int64_t row, int64_t col, dm_view vi
                          SYNC_FILE_RANGE_WRITE);
 }
 
-dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view) {
+static int64_t place_of(const dm_output_file *file, int64_t row, int64_t col) {
+  return file->offset + (row * file->cols + col) * dm_dtype_size(file->dtype);
+}
+
+static dm_status write_plain(dm_output *output, int64_t row, int64_t col, dm_view view) {
   const dm_output_file *file = &output->file;
-  int64_t size = dm_dtype_size(file->dtype);
-  DM_TRY(check(file, row, col, view));
-  if (dm_view_is_empty(view)) return DM_OK;
+  const int64_t bytes = view.cols * dm_dtype_size(file->dtype);
   dm_batch batch;
   dm_batch_start(&batch, output->fd, true, file->part, NULL);
   for (int64_t i = 0; i < view.rows; i++)
-    DM_TRY(dm_batch_add(&batch, dm_view_at(view, i, 0), view.cols * size,
-                        file->offset + ((row + i) * file->cols + col) * size));
+    DM_TRY(dm_batch_add(&batch, dm_view_at(view, i, 0), bytes, place_of(file, row + i, col)));
   DM_TRY(dm_batch_flush(&batch));
   hasten(output, row, col, view);
+  return DM_OK;
+}
+
+/* All of VIEW in one piece, or row by row; 0 where pwritev, which takes many rows, does better. */
+static int64_t rows_at_a_time(const dm_output *output, dm_view view) {
+  const dm_output_file *file = &output->file;
+  const bool together = view.cols == file->cols && view.row_stride == view.cols;
+  const int64_t height = together ? view.rows : 1;
+  const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
+  return output->put && bytes >= dm_put_least(output->put) ? height : 0;
+}
+
+dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view) {
+  const dm_output_file *file = &output->file;
+  DM_TRY(check(file, row, col, view));
+  if (dm_view_is_empty(view)) return DM_OK;
+  const int64_t height = rows_at_a_time(output, view);
+  const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
+  if (height == 0) return write_plain(output, row, col, view);
+  for (int64_t i = 0; i < view.rows; i += height)
+    DM_TRY(dm_put_bytes(output->put, dm_view_at(view, i, 0), bytes, place_of(file, row + i, col)));
   return DM_OK;
 }
 
@@ -124,6 +154,7 @@ dm_status dm_output_close(dm_output *output) {
   if (!output) return DM_OK;
   bool done;
   dm_status status = dm_output_syncing(output, true, &done);
+  dm_put_close(output->put);
   if (close(output->fd) < 0 && errno != EINTR && !status)
     status = dm_fail_at(DM_E_IO, &output->file.at, "'%s': close: %s", output->file.part,
                         strerror(errno));

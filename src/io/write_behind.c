@@ -6,7 +6,7 @@
 #include "core/checked.h"
 #include "io/pool.h"
 
-enum { PIECE = 1 << 21 }; /* bytes that a thread writes at a time */
+enum { PIECE = 1 << 20 }; /* bytes that a thread writes at a time */
 
 static const double patience = 0.25; /* seconds between two looks */
 

@@ -38,6 +38,29 @@ static void choose_widths(dm_files_bench *b) {
   b->width[b->widths++] = most;
 }
 
+/* Collective: by pwrite, and in the way that suits the folder, by each of these numbers of threads.
+ */
+static dm_status choose_writers(dm_files_bench *b) {
+  dm_write_way ways[DM_MOST_WAYS] = {DM_WRITE_PWRITE, DM_WRITE_PWRITE};
+  dm_status status = DM_OK;
+  dm_write_way wish = b->wanted->product.engine.write_by;
+  if (wish == DM_WRITE_PWRITE) wish = DM_WRITE_AUTO; /* it is measured in any case */
+  if (b->run->rank == 0) {
+    b->scratch.bytes = 1; /* to try it on */
+    status = dm_ceiling_make(&b->scratch);
+    if (!status)
+      status = dm_write_way_choose(b->scratch.file, wish,
+                                   dm_run_writers(b->run, b->wanted->product.engine.io_threads),
+                                   &ways[1]);
+  }
+  DM_TRY(dm_comm_agree(b->run->world, status));
+  DM_TRY(dm_comm_broadcast(b->run->world, ways, sizeof ways, 0));
+  for (int i = 0; i < (ways[1] == DM_WRITE_PWRITE ? 1 : 2); i++)
+    for (int w = 0; w < b->widths; w++)
+      b->writer[b->writers++] = (dm_writers){ways[i], b->width[w]};
+  return DM_OK;
+}
+
 /* ---- the parts of a turn ---- */
 
 static dm_status forget_inputs(const dm_files_bench *b) {
@@ -109,7 +132,7 @@ static dm_status read_once(dm_files_bench *b, double *seconds) {
   if (b->multiply.a.layout == DM_CHUNKED) return unpack_once(b, seconds);
   for (int w = 0; w < b->widths; w++) {
     seconds[w] = INFINITY;
-    if (b->slow[0][w]) continue;
+    if (b->slow_read[w]) continue;
     DM_TRY(forget_inputs(b));
     DM_TRY(dm_ceiling_read(b->run, b->inputs, 2, b->width[w], &seconds[w]));
   }
@@ -121,11 +144,12 @@ static dm_status write_once(dm_files_bench *b, double *seconds) {
   const dm_comm *world = b->run->world;
   const dm_problem *p = &b->last.plan.problem;
   b->scratch.bytes = p->m * p->n * dm_dtype_size(p->c);
-  for (int w = 0; w < b->widths; w++) {
+  for (int w = 0; w < b->writers; w++) {
     seconds[w] = INFINITY;
-    if (b->slow[1][w]) continue;
+    if (b->slow_write[w]) continue;
     DM_TRY(dm_comm_agree(world, b->run->rank == 0 ? dm_ceiling_make(&b->scratch) : DM_OK));
-    DM_TRY(dm_ceiling_write(b->run, &b->scratch, b->width[w], &seconds[w]));
+    DM_TRY(
+        dm_ceiling_write(b->run, &b->scratch, b->writer[w].way, b->writer[w].threads, &seconds[w]));
   }
   dm_status status = DM_OK;
   if (b->run->rank == 0 && unlink(b->scratch.file))
@@ -144,25 +168,23 @@ static void keep(dm_files_bench *b, int64_t turn, const dm_outcome *with, const 
   b->plain[turn] = without->seconds;
   b->compute[turn] = compute;
   for (int i = 0; i < DM_EXPOSED_PHASES; i++) b->exposed[i][turn] = exposed[i];
-  for (int w = 0; w < b->widths; w++) {
-    b->read[w][turn] = read[w];
-    b->write[w][turn] = write[w];
-  }
+  for (int w = 0; w < b->widths; w++) b->read[w][turn] = read[w];
+  for (int w = 0; w < b->writers; w++) b->write[w][turn] = write[w];
 }
 
 /* After a round of warming up: all but the fastest two are not tried again. */
-static void leave_out_slow(dm_files_bench *b, int which, const double *seconds) {
-  for (int w = 0; w < b->widths; w++) {
+static void leave_out_slow(bool *slow, const double *seconds, int count) {
+  for (int w = 0; w < count; w++) {
     int faster = 0;
-    for (int v = 0; v < b->widths; v++) faster += seconds[v] < seconds[w];
-    b->slow[which][w] |= faster >= 2;
+    for (int v = 0; v < count; v++) faster += seconds[v] < seconds[w];
+    slow[w] |= faster >= 2;
   }
 }
 
 /* Everything once; the two ways change places from turn to turn. */
 static dm_status take_turn(dm_files_bench *b, int64_t turn) {
   dm_outcome outcome[2]; /* without overlap, with it */
-  double compute = 0.0, read[DM_MOST_WIDTHS], write[DM_MOST_WIDTHS];
+  double compute = 0.0, read[DM_MOST_WIDTHS], write[DM_MOST_WRITERS];
   const bool first = turn % 2 == 0;
   DM_TRY(multiply_once(b, first, &outcome[first]));
   DM_TRY(multiply_once(b, !first, &outcome[!first]));
@@ -176,8 +198,8 @@ static dm_status take_turn(dm_files_bench *b, int64_t turn) {
   if (turn >= 0) {
     keep(b, turn, &outcome[1], &outcome[0], compute, read, write);
   } else {
-    leave_out_slow(b, 0, read);
-    leave_out_slow(b, 1, write);
+    leave_out_slow(b->slow_read, read, b->widths);
+    leave_out_slow(b->slow_write, write, b->writers);
   }
   return DM_OK;
 }
@@ -219,6 +241,7 @@ static dm_status measure(dm_files_bench *b, dm_record *record) {
   const dm_log log = b->run->log;
   const dm_progress_mode progress = b->run->progress;
   DM_TRY(dm_bench_files_make(b));
+  DM_TRY(choose_writers(b));
   /* What each of many runs would say of itself nobody wants to read. */
   if (log.level == DM_LOG_NOTE) b->run->log.level = DM_LOG_WARNING;
   b->run->progress = DM_PROGRESS_NEVER;

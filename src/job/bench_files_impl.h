@@ -6,7 +6,14 @@
 #include "job/ceiling.h"
 #include "job/engine.h"
 
-enum { DM_MOST_TURNS = 100, DM_MOST_WIDTHS = 12 };
+enum { DM_MOST_TURNS = 100, DM_MOST_WIDTHS = 12, DM_MOST_WAYS = 2 };
+enum { DM_MOST_WRITERS = DM_MOST_WAYS * DM_MOST_WIDTHS };
+
+/* Threads of each rank that write in a way. */
+typedef struct dm_writers {
+  dm_write_way way;
+  int threads;
+} dm_writers;
 
 /* What of a run is not hidden behind products, phase by phase. */
 typedef enum dm_exposed {
@@ -27,14 +34,17 @@ typedef struct dm_files_bench {
   dm_multiply multiply;
   dm_ceiling inputs[2], scratch;
   int widths, width[DM_MOST_WIDTHS]; /* threads per rank that the ceilings are tried with, */
-  bool slow[2][DM_MOST_WIDTHS];      /* but not again where reading or writing was slow so */
-  dm_outcome last;                   /* of a run with overlap */
+  bool slow_read[DM_MOST_WIDTHS];    /* but not again where reading was slow so */
+  int writers;
+  dm_writers writer[DM_MOST_WRITERS]; /* likewise */
+  bool slow_write[DM_MOST_WRITERS];
+  dm_outcome last; /* of a run with overlap */
   dm_verdict worst;
   int64_t own; /* dm_setup_process_bytes before the first run */
   int64_t count;
   double seconds[DM_MOST_TURNS], plain[DM_MOST_TURNS], compute[DM_MOST_TURNS];
   double before[DM_MOST_TURNS];
-  double read[DM_MOST_WIDTHS][DM_MOST_TURNS], write[DM_MOST_WIDTHS][DM_MOST_TURNS];
+  double read[DM_MOST_WIDTHS][DM_MOST_TURNS], write[DM_MOST_WRITERS][DM_MOST_TURNS];
   double exposed[DM_EXPOSED_PHASES][DM_MOST_TURNS];
 } dm_files_bench;
 

@@ -32,11 +32,11 @@ static double record_times(dm_record *record, const char *name, const char *labe
   return s.median;
 }
 
-/* Of all numbers of threads, the one with the shortest median. */
-static int best_of(double values[][DM_MOST_TURNS], int widths, int64_t count) {
+/* Of all ways, the one with the shortest median. */
+static int best_of(double values[][DM_MOST_TURNS], int ways, int64_t count) {
   int best = 0;
   double least = INFINITY;
-  for (int w = 0; w < widths; w++) {
+  for (int w = 0; w < ways; w++) {
     double sorted[DM_MOST_TURNS];
     memcpy(sorted, values[w], (size_t)count * sizeof *sorted);
     const double median = dm_statistics_of(sorted, count).median;
@@ -55,7 +55,7 @@ static double record_ceilings(dm_files_bench *b, dm_record *record) {
   const double a_and_b = bytes_of(p->m, p->k, p->file_a) + bytes_of(p->k, p->n, p->file_b);
   const double c = bytes_of(p->m, p->n, p->c), traffic = (double)b->last.worst.from_files;
   const int read = best_of(b->read, b->widths, b->count);
-  const int write = best_of(b->write, b->widths, b->count);
+  const int write = best_of(b->write, b->writers, b->count);
   const double reading = record_times(record, "read", NULL, b->read[read], b->count);
   const double writing = record_times(record, "write", NULL, b->write[write], b->count);
   const bool packed = b->multiply.a.layout == DM_CHUNKED;
@@ -65,7 +65,9 @@ static double record_ceilings(dm_files_bench *b, dm_record *record) {
   dm_record_integer(record, "bench.read_threads", NULL, DM_SHOWN_PLAIN, b->width[read]);
   dm_record_real(record, "rates.write_ceiling_Bps", "writing and syncing alone", DM_SHOWN_RATE,
                  c / writing);
-  dm_record_integer(record, "bench.write_threads", NULL, DM_SHOWN_PLAIN, b->width[write]);
+  dm_record_integer(record, "bench.write_threads", NULL, DM_SHOWN_PLAIN, b->writer[write].threads);
+  dm_record_text(record, "bench.write_way", "  the fastest way", "%s",
+                 dm_write_way_name(b->writer[write].way));
   dm_record_real(record, "moved.from_files_bytes", "read", DM_SHOWN_BYTES, traffic);
   dm_record_real(record, "moved.to_files_bytes", "written", DM_SHOWN_BYTES, c);
   const double least = b->last.plan.file_bound_words * (double)dm_dtype_size(p->work);
@@ -93,6 +95,8 @@ static void record_inputs(const dm_files_bench *b, dm_record *record) {
   }
   dm_record_integer(record, "machine.io_threads", "threads for files, per rank", DM_SHOWN_PLAIN,
                     dm_run_io_threads(b->run, b->multiply.engine.io_threads));
+  dm_record_text(record, "files.write_way", "C is written by", "%s",
+                 dm_write_way_name(b->last.way));
   dm_record_integer(record, "bench.warmup", NULL, DM_SHOWN_PLAIN, b->wanted->product.warmup);
   dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, b->count);
 }

@@ -132,6 +132,7 @@ static dm_status open_files(bench *b) {
   if (b->run->rank == 0) {
     status = dm_io_parse_location(text, &at);
     if (!status) status = dm_output_create(&at, DM_F64, b->rows, COLUMNS, true, &b->file);
+    if (!status) status = dm_output_choose_way(&b->file, DM_WRITE_AUTO, b->run->local_ranks);
   }
   DM_TRY(dm_comm_agree(b->run->world, status));
   DM_TRY(dm_comm_broadcast(b->run->world, &b->file, sizeof b->file, 0));

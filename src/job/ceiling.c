@@ -14,6 +14,8 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/together.h"
+#include "io/batch.h"
+#include "io/put.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
 
@@ -21,27 +23,23 @@ enum { PIECE = 8 << 20, MEMORY = 128 << 20, MOST_THREADS = 256 };
 
 /* What the threads of a rank share; they take piece after piece. */
 typedef struct transfer {
+  const char *file; /* for messages */
   int fd;
   bool writes;
+  dm_write_way way;
+  dm_put *put;        /* of what is written */
   int64_t begin, end; /* in the file */
   char *memory;
   int64_t size;              /* of MEMORY, a multiple of PIECE */
   atomic_int_least64_t next; /* piece */
-  atomic_int failed;         /* errno */
+  _Atomic(dm_status) failed; /* the first that did */
 } transfer;
 
-static int move(const transfer *t, int64_t at, char *memory, int64_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = t->writes ? pwrite(t->fd, memory, (size_t)bytes, at)
-                                : pread(t->fd, memory, (size_t)bytes, at);
-    if (n == 0) return EIO;
-    if (n < 0 && errno != EINTR) return errno;
-    if (n < 0) continue;
-    at += n;
-    memory += n;
-    bytes -= n;
-  }
-  return 0;
+static dm_status read_piece(const transfer *t, char *memory, int64_t bytes, int64_t at) {
+  dm_batch batch;
+  dm_batch_start(&batch, t->fd, false, t->file, NULL);
+  DM_TRY(dm_batch_add(&batch, memory, bytes, at));
+  return dm_batch_flush(&batch);
 }
 
 static void work(void *argument) {
@@ -49,8 +47,12 @@ static void work(void *argument) {
   for (;;) {
     const int64_t piece = atomic_fetch_add(&t->next, 1), at = t->begin + piece * PIECE;
     if (at >= t->end || atomic_load(&t->failed)) return;
-    const int failed = move(t, at, t->memory + piece * PIECE % t->size, dm_min(PIECE, t->end - at));
-    if (failed) atomic_store(&t->failed, failed);
+    char *memory = t->memory + piece * PIECE % t->size;
+    const int64_t bytes = dm_min(PIECE, t->end - at);
+    dm_status none = DM_OK, failed = t->writes ? dm_put_bytes(t->put, memory, bytes, at)
+                                               : read_piece(t, memory, bytes, at);
+    if (failed && !atomic_compare_exchange_strong(&t->failed, &none, failed))
+      dm_status_free(failed);
   }
 }
 
@@ -68,26 +70,31 @@ static dm_status failure(const dm_ceiling *range, const char *what, int number) 
 static dm_status transfer_range(const dm_run *run, const dm_ceiling *range, transfer *t,
                                 int threads) {
   const dm_range part = dm_split(range->bytes, run->ranks, run->rank, 4096);
-  t->fd = open(range->file, (t->writes ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  t->file = range->file;
+  t->fd = open(range->file, (t->writes ? dm_put_flags(t->way) : O_RDONLY) | O_CLOEXEC);
   if (t->fd < 0) return failure(range, "open", errno);
   t->begin = range->offset + part.begin;
   t->end = range->offset + part.end;
   atomic_init(&t->next, 0);
-  atomic_init(&t->failed, 0);
-  dm_status status = work_together(t, threads);
-  if (!status && atomic_load(&t->failed))
-    status = failure(range, t->writes ? "pwrite" : "pread", atomic_load(&t->failed));
+  atomic_init(&t->failed, DM_OK);
+  dm_status status = t->writes ? dm_put_open(t->fd, range->file, t->way, &t->put) : DM_OK;
+  if (!status) status = work_together(t, threads);
+  status = dm_status_first(status, atomic_load(&t->failed));
+  dm_put_close(t->put);
+  t->put = NULL;
   if (!status && t->writes && fdatasync(t->fd)) status = failure(range, "fdatasync", errno);
   if (close(t->fd) && !status) status = failure(range, "close", errno);
   return status;
 }
 
-static dm_status measure(dm_run *run, const dm_ceiling *ranges, int count, int threads, bool writes,
-                         double *seconds) {
+static dm_status measure(dm_run *run, const dm_ceiling *ranges, int count, int threads,
+                         const dm_write_way *writes, double *seconds) {
   int64_t largest = 1;
   for (int i = 0; i < count; i++)
     largest = dm_max(largest, dm_ceil_div(ranges[i].bytes, run->ranks));
-  transfer t = {.writes = writes, .size = dm_round_up(dm_min(largest, MEMORY), PIECE)};
+  transfer t = {.writes = writes != NULL,
+                .way = writes ? *writes : DM_WRITE_PWRITE,
+                .size = dm_round_up(dm_min(largest, MEMORY), PIECE)};
   dm_status status = dm_buffer_alloc(t.size, (void **)&t.memory);
   /* Touched, so that no page of it is made in the time that counts. */
   if (!status) memset(t.memory, 0x5a, (size_t)t.size);
@@ -106,11 +113,12 @@ static dm_status measure(dm_run *run, const dm_ceiling *ranges, int count, int t
 
 dm_status dm_ceiling_read(dm_run *run, const dm_ceiling *ranges, int count, int threads,
                           double *seconds) {
-  return measure(run, ranges, count, threads, false, seconds);
+  return measure(run, ranges, count, threads, NULL, seconds);
 }
 
-dm_status dm_ceiling_write(dm_run *run, const dm_ceiling *range, int threads, double *seconds) {
-  return measure(run, range, 1, threads, true, seconds);
+dm_status dm_ceiling_write(dm_run *run, const dm_ceiling *range, dm_write_way way, int threads,
+                           double *seconds) {
+  return measure(run, range, 1, threads, &way, seconds);
 }
 
 dm_status dm_ceiling_make(const dm_ceiling *range) {

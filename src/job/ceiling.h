@@ -1,9 +1,10 @@
-/* ceiling: what files give to plain pread and pwrite by several threads of every rank: the rates
- * that a job from file to file is measured by. */
+/* ceiling: what files give to several threads of every rank that do nothing but read, or write: the
+ * rates that a job from file to file is measured by. */
 #ifndef DM_JOB_CEILING_H
 #define DM_JOB_CEILING_H
 
 #include "io/dataset.h"
+#include "io/write_way.h"
 #include "job/run.h"
 
 /* Bytes OFFSET up to OFFSET + BYTES of FILE. */
@@ -17,7 +18,8 @@ typedef struct dm_ceiling {
  * rank, used again and again.  What is written must be there and have its length. */
 dm_status dm_ceiling_read(dm_run *run, const dm_ceiling *ranges, int count, int threads,
                           double *seconds);
-dm_status dm_ceiling_write(dm_run *run, const dm_ceiling *range, int threads, double *seconds);
+dm_status dm_ceiling_write(dm_run *run, const dm_ceiling *range, dm_write_way way, int threads,
+                           double *seconds);
 
 /* Makes a file of RANGE's length and reserves its space, anew.  On one rank. */
 dm_status dm_ceiling_make(const dm_ceiling *range);

@@ -164,6 +164,12 @@ static dm_status add_cut(dm_checkpoint *c) {
   return DM_OK;
 }
 
+static dm_status choose_way(dm_checkpoint *c) {
+  const dm_engine *engine = &c->multiply->engine;
+  return dm_output_choose_way(&c->file, engine->write_by,
+                              dm_run_writers(c->run, engine->io_threads));
+}
+
 static dm_status open_part(dm_checkpoint *c, const dm_setup *setup) {
   dm_attributes *wanted = NULL;
   DM_TRY(dm_buffer_zeroed(1, sizeof *wanted, (void **)&wanted));
@@ -173,6 +179,7 @@ static dm_status open_part(dm_checkpoint *c, const dm_setup *setup) {
     status = dm_pack_forget(&c->multiply->out);
   if (!status && c->found.records > 0) status = take_up(c);
   if (!status && c->found.records == 0) status = start_afresh(c);
+  if (!status) status = choose_way(c);
   for (int i = 0; i < wanted->count && !status; i++)
     status = dm_attributes_add(&c->fields, wanted->list[i].name, "%s", wanted->list[i].text);
   if (!status) status = add_cut(c);

@@ -98,6 +98,8 @@ static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, b
   if (run->rank == 0) {
     status = dm_output_create(&g->out, g->dtype, g->rows, g->cols, g->force, file);
     *created = status == DM_OK;
+    if (!status)
+      status = dm_output_choose_way(file, g->write_by, dm_run_writers(run, g->io_threads));
     if (!status) status = dm_put_room(file, &g->form);
   }
   DM_TRY(dm_comm_agree(run->world, status));

@@ -4,6 +4,7 @@
 
 #include "core/element.h"
 #include "io/output_form.h"
+#include "io/write_way.h"
 #include "job/record.h"
 #include "job/run.h"
 
@@ -14,6 +15,7 @@ typedef struct dm_generate {
   dm_generator generator;
   dm_output_form form; /* completed */
   int io_threads;      /* that pack chunks; 0: none, -1: as many as help */
+  dm_write_way write_by;
   bool force;
 } dm_generate;
 

@@ -146,8 +146,11 @@ static dm_status tell(const dm_job *j, const dm_phases *worst, const dm_verdict 
                       dm_outcome *outcome) {
   double seconds[2] = {dm_now() - j->began, j->began - j->started};
   DM_TRY(dm_comm_max_f64(j->run->world, seconds, 2));
-  *outcome = (dm_outcome){
-      .seconds = seconds[0], .before = seconds[1], .worst = *worst, .plan = j->setup.plan};
+  *outcome = (dm_outcome){.seconds = seconds[0],
+                          .before = seconds[1],
+                          .worst = *worst,
+                          .plan = j->setup.plan,
+                          .way = j->file.way};
   if (verdict) outcome->verdict = *verdict;
   return DM_OK;
 }
@@ -171,6 +174,7 @@ static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
                               .multiply = m,
                               .setup = &j->setup,
                               .form = &j->form,
+                              .way = j->file.way,
                               .worst = &worst,
                               .verdict = m->verify ? &verdict : NULL,
                               .unpacked = unpacked,

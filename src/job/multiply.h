@@ -5,6 +5,7 @@
 #include "io/dataset.h"
 #include "io/inspect.h"
 #include "io/output_form.h"
+#include "io/write_way.h"
 #include "job/freivalds.h"
 #include "job/record.h"
 #include "job/run.h"
@@ -30,6 +31,7 @@ typedef struct dm_engine {
   const char *transport; /* "auto" or a name of dm_transport_all */
   int threads;           /* of the CPU product, per rank; 0: the node's cores over its ranks */
   int io_threads;        /* that read and write files, per rank; 0: none, -1: as many as help */
+  dm_write_way write_by;
   int64_t memory_host, memory_device; /* bytes per rank; 0: this rank's share of the node */
   bool require_gpu_per_rank;
   int pretend_nodes; /* that each computer counts as; 0 or 1: it is what it is */
@@ -79,6 +81,7 @@ typedef struct dm_outcome {
   double before;  /* until then: planning, proofs, and making C's file */
   dm_phases worst;
   dm_plan plan;
+  dm_write_way way;   /* that C's file was written in */
   dm_verdict verdict; /* where it was verified */
 } dm_outcome;
 

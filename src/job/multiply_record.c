@@ -32,6 +32,7 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
   dm_record_text(record, "files.c", "C", "%s:%s, %s", done->multiply->out.file,
                  done->multiply->out.dataset, form);
   dm_facts_file_system("c", done->multiply->out.file, record);
+  dm_record_text(record, "files.write_way", "C is written by", "%s", dm_write_way_name(done->way));
 }
 
 void dm_multiply_record(const dm_multiplied *done, dm_record *record) {

@@ -11,6 +11,7 @@ typedef struct dm_multiplied {
   const dm_multiply *multiply;
   const dm_setup *setup;
   const dm_output_form *form; /* completed */
+  dm_write_way way;           /* that C's file was written in */
   const dm_phases *worst;
   const dm_verdict *verdict; /* NULL: not verified */
   int64_t unpacked;          /* chunks, by all ranks */

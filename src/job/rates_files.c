@@ -55,6 +55,7 @@ static dm_status make_file(bench *b, const char *folder) {
     if (!status)
       status =
           dm_output_create(&at, DM_F64, b->run->ranks * (int64_t)ROWS, COLUMNS, true, &b->file);
+    if (!status) status = dm_output_choose_way(&b->file, DM_WRITE_AUTO, dm_run_writers(b->run, -1));
   }
   DM_TRY(dm_comm_agree(b->run->world, status));
   return dm_comm_broadcast(b->run->world, &b->file, sizeof b->file, 0);
@@ -115,6 +116,11 @@ static dm_status read_file(bench *b, int passes, double *seconds) {
   dm_run_phase(b->run, "reading to measure it", 1);
   b->passes = passes;
   dm_status status = dm_comm_agree(b->run->world, open_reader(b, &ahead, &reader));
+  if (!status && passes > 1) { /* what was written may not be in the page cache */
+    b->passes = 1;
+    status = timed(b, read_mine, reader, seconds);
+    b->passes = passes;
+  }
   if (!status) status = timed(b, read_mine, reader, seconds);
   *seconds /= passes;
   dm_read_ahead_close(ahead);

@@ -84,6 +84,10 @@ int dm_run_io_threads(const dm_run *run, int wanted) {
   return wanted >= 0 ? wanted : (int)dm_min(MOST_IO_THREADS, dm_pool_cores(run->local_ranks));
 }
 
+int dm_run_writers(const dm_run *run, int wanted) {
+  return (int)dm_max(1, dm_run_io_threads(run, wanted)) * run->local_ranks;
+}
+
 void dm_run_beat_late(dm_run *run) {
   dm_watch_moved(run->watch);
   dm_watch_poll(run->watch);

@@ -57,6 +57,9 @@ dm_status dm_run_beat(dm_run *run);
 /* Threads of this rank for files: WANTED, or, where that is negative, as many as help. */
 int dm_run_io_threads(const dm_run *run, int wanted);
 
+/* Threads that write files on this node at the same time; none is one: the rank itself. */
+int dm_run_writers(const dm_run *run, int wanted);
+
 /* The run has moved where it is too late to stop; says so, once, where it is asked to. */
 void dm_run_beat_late(dm_run *run);
 

@@ -10,8 +10,8 @@
 #include "plan/partition.h"
 
 enum {
-  STRIPS = 4,      /* on their way together: one lands while others are finished and written */
-  STRIP = 8 << 20, /* bytes of sums in each */
+  STRIPS = 8,      /* on their way together: some land while others are finished and written */
+  STRIP = 4 << 20, /* bytes of sums in each */
 };
 
 /* A strip on its way: it lands (from a device), and threads finish, check and write it. */

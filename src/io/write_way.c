@@ -1,0 +1,47 @@
+#include "io/write_way.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/file_system.h"
+#include "io/put.h"
+
+/* Threads from which on mapped pages take more than pwrite does: on a tmpfs two reach as much, 16
+ * five times as much (docs/hdf5.md). */
+enum { MAPPED_FROM = 4 };
+
+static const char *const names[] = {"pwrite", "direct", "mapped", "auto"};
+
+const char *dm_write_way_name(dm_write_way way) {
+  return names[way];
+}
+
+/* Past the page cache only where it was asked for: ext4 warns in the kernel's log when edges and
+ * blocks of what was reserved are written in both ways. */
+static dm_write_way suitable(const char *file, int writers) {
+  char kind[DM_FILE_SYSTEM];
+  dm_io_file_system(file, kind);
+  return strcmp(kind, "tmpfs") == 0 && writers >= MAPPED_FROM ? DM_WRITE_MAPPED : DM_WRITE_PWRITE;
+}
+
+dm_status dm_write_way_choose(const char *file, dm_write_way wish, int writers, dm_write_way *way) {
+  dm_put *put;
+  *way = wish == DM_WRITE_AUTO ? suitable(file, writers) : wish;
+  const int fd = open(file, dm_put_flags(*way) | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return dm_fail(DM_E_IO, "%s: open: %s", file, strerror(errno));
+  dm_status status = dm_put_open(fd, file, *way, &put);
+  if (!status) {
+    const bool works = dm_put_way(put) == *way;
+    dm_put_close(put);
+    if (!works && wish != DM_WRITE_AUTO)
+      status = dm_hint(dm_fail(DM_E_USAGE, "%s: its file system does not let it be written %s",
+                               file, dm_write_way_name(wish)),
+                       "leave out --write-by");
+    if (!works) *way = DM_WRITE_PWRITE;
+  }
+  close(fd);
+  return status;
+}

@@ -1,0 +1,71 @@
+"""writing: C gets into its file by pwrite, past the page cache, into mapped pages: on a disk and in
+memory, by whole rows and by parts of them."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import judging
+from judging import Case
+from running import Failure, each, finish, options
+
+PLACES = (pathlib.Path(tempfile.gettempdir()), pathlib.Path("/dev/shm"))
+SHAPES = [(1203, 1101, 24, 1, ""), (1203, 1024, 20, 2, "--grid 2x1x1"), (17, 150001, 10, 2, "--grid 1x2x1"),
+          (900, 1003, 20, 3, "--grid 3x1x1")]
+WAYS = (("pwrite", 2), ("direct", 2), ("mapped", 0), ("auto", 1), ("auto", 4))
+
+
+def kind_of(folder):
+    return subprocess.run(["stat", "-f", "-c", "%T", str(folder)], capture_output=True, text=True,
+                          check=True).stdout.strip()
+
+
+def goes(folder, way):
+    """A tmpfs before Linux 6.6 cannot be written past the page cache."""
+    if way != "direct":
+        return True
+    path = folder / "damier-tried"
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_DIRECT))
+    except OSError:
+        return False
+    finally:
+        path.unlink(missing_ok=True)
+    return True
+
+
+def expected(kind, way, writers):
+    if way != "auto":
+        return way
+    return "mapped" if kind == "tmpfs" and writers >= 4 else "pwrite"
+
+
+def try_case(folder, number, shape, way, threads):
+    m, n, k, ranks, grid = shape
+    case = Case(m, n, k, ranks=ranks,
+                flags=f"{grid} --write-by {way} --io-threads {threads} --json {folder}/record.json")
+    judging.try_case(folder, chosen.damier, case, number)
+    found = json.loads((folder / "record.json").read_text())["files"]["write_way"]
+    wanted = expected(kind_of(folder), way, threads * ranks)
+    if found != wanted:
+        raise Failure(f"written by {found}, not by {wanted}")
+
+
+def in_place(item):
+    number, (place, *words) = item
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="damier-judge-", dir=place))
+    try:
+        try_case(folder, number, *words)
+    except (Failure, subprocess.TimeoutExpired, ValueError, OSError, KeyError) as reason:
+        return f"{place} {words}\n    {reason}"
+    finally:
+        shutil.rmtree(folder)
+    return None
+
+
+chosen = options()
+cases = [(place, shape, *way) for place in PLACES if place.is_dir() for shape in SHAPES for way in WAYS
+         if goes(place, way[0])]
+finish(each(in_place, enumerate(cases)), len(cases))

@@ -1,0 +1,156 @@
+/* Every way into a file puts the same bytes there, whatever their edges, and by threads. */
+#include <fcntl.h>
+
+#include "core/checked.h"
+#include "io/file_system.h"
+#include "io/put.h"
+#include "io/write_behind.h"
+#include "io_files.h"
+
+enum { SIZE = 5 << 20, ROWS = 1500, COLS = 1301, LEFT = 513 };
+
+static const dm_write_way ways[] = {DM_WRITE_PWRITE, DM_WRITE_DIRECT, DM_WRITE_MAPPED};
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+static int make_file(const char *path, dm_write_way way, int64_t bytes) {
+  unlink(path);
+  const int fd = open(path, dm_put_flags(way) | O_CREAT | O_EXCL, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(posix_fallocate(fd, 0, bytes), 0);
+  return fd;
+}
+
+static void expect_bytes(const char *path, int64_t offset, const void *data, int64_t bytes) {
+  char *got = malloc((size_t)bytes);
+  const int fd = open(path, O_RDONLY);
+  assert_true(pread(fd, got, (size_t)bytes, offset) == bytes);
+  close(fd);
+  assert_memory_equal(got, data, (size_t)bytes);
+  free(got);
+}
+
+/* Pieces that begin and end anywhere, long and short, of MEMORY that does, too. */
+static void put_pieces(const char *path, dm_write_way way, const char *memory) {
+  static const int64_t cuts[] = {0, 1, 4096, 4097, 70001, 140002, 1400007, 3592202, SIZE};
+  dm_put *put;
+  const int fd = make_file(path, way, SIZE);
+  expect_ok(dm_put_open(fd, path, way, &put));
+  for (size_t i = 0; i + 1 < sizeof cuts / sizeof cuts[0]; i++)
+    expect_ok(dm_put_bytes(put, memory + cuts[i], cuts[i + 1] - cuts[i], cuts[i]));
+  assert_int_equal(fdatasync(fd), 0);
+  dm_put_close(put);
+  close(fd);
+  expect_bytes(path, 0, memory, SIZE);
+}
+
+static void test_edges(void **state) {
+  char path[DM_PATH];
+  char *data = malloc(SIZE + 64);
+  snprintf(path, sizeof path, "%s/put", (const char *)*state);
+  for (int i = 0; i < SIZE + 64; i++) data[i] = (char)(i * 31 + i / 4096);
+  for (int w = 0; w < WAYS; w++)
+    for (int shift = 0; shift < 24; shift += 8) put_pieces(path, ways[w], data + shift);
+  free(data);
+  unlink(path);
+}
+
+/* Two ranks with two threads each write the columns to the left and right of CUT, in two parts. */
+static void write_halves(const dm_output_file *file, dm_view all, int64_t cut) {
+  dm_output *output[2];
+  dm_write_behind *behind[2];
+  dm_writing *writing[4];
+  const int64_t top = all.rows * 3 / 7;
+  for (int i = 0; i < 2; i++) {
+    expect_ok(dm_output_open(file, &output[i]));
+    expect_ok(dm_write_behind_open(output[i], 2, &behind[i]));
+  }
+  for (int i = 0; i < 4; i++) {
+    const int64_t row = i < 2 ? 0 : top, rows = i < 2 ? top : all.rows - top;
+    const int64_t col = i % 2 * cut, cols = i % 2 ? all.cols - cut : cut;
+    expect_ok(dm_write_behind_post(behind[i % 2], row, col, dm_view_sub(all, row, col, rows, cols),
+                                   (dm_prepare){0}, &writing[i]));
+  }
+  for (int i = 0; i < 4; i++) expect_ok(dm_writing_wait(writing[i], NULL));
+  for (int i = 0; i < 2; i++) {
+    dm_write_behind_close(behind[i]);
+    expect_ok(dm_output_sync(output[i]));
+    expect_ok(dm_output_close(output[i]));
+  }
+}
+
+/* A tmpfs before Linux 6.6 cannot be written past the page cache. */
+static bool goes(const char *folder, dm_write_way way) {
+  char path[DM_PATH];
+  snprintf(path, sizeof path, "%s/tried", folder);
+  const int fd = open(path, O_WRONLY | O_CREAT | (way == DM_WRITE_DIRECT ? O_DIRECT : 0), 0600);
+  if (fd >= 0) close(fd);
+  unlink(path);
+  return fd >= 0;
+}
+
+static void test_rectangles(void **state) {
+  static const int64_t widths[][2] = {{COLS, COLS}, {COLS, LEFT}, {400000, 150001}};
+  const dm_location location = at(*state, "put.h5:/c");
+  for (int w = 0; w < WAYS; w++)
+    for (int i = 0; i < 3 && goes(*state, ways[w]); i++) {
+      const int64_t cols = widths[i][0], rows = cols > COLS ? 4 : ROWS;
+      dm_output_file file;
+      void *data = elements(DM_F64, ROWS, COLS);
+      unlink(location.file);
+      expect_ok(dm_output_create(&location, DM_F64, rows, cols, false, &file));
+      expect_ok(dm_output_choose_way(&file, ways[w], 4));
+      write_halves(&file, dm_view_row_major(data, DM_F64, rows, cols), widths[i][1]);
+      expect_bytes(file.part, file.offset, data, rows * cols * (int64_t)sizeof(double));
+      dm_output_discard(&file);
+      free(data);
+    }
+}
+
+/* What a way cannot do is an error where it was asked for, and is done by pwrite else. */
+static void test_refused(void **state) {
+  char path[DM_PATH];
+  dm_put *put;
+  dm_write_way way;
+  snprintf(path, sizeof path, "%s/empty", (const char *)*state);
+  const int fd = make_file(path, DM_WRITE_MAPPED, 1);
+  assert_int_equal(ftruncate(fd, 0), 0);
+  expect_error(dm_write_way_choose(path, DM_WRITE_MAPPED, 16, &way), DM_E_USAGE, "mapped");
+  expect_ok(dm_put_open(fd, path, DM_WRITE_MAPPED, &put));
+  assert_int_equal(dm_put_way(put), DM_WRITE_PWRITE);
+  dm_put_close(put);
+  close(fd);
+  unlink(path);
+}
+
+static void test_choice(void **state) {
+  char path[DM_PATH], kind[DM_FILE_SYSTEM];
+  dm_write_way few, many;
+  snprintf(path, sizeof path, "%s/chosen", (const char *)*state);
+  close(make_file(path, DM_WRITE_PWRITE, SIZE));
+  expect_ok(dm_write_way_choose(path, DM_WRITE_AUTO, 1, &few));
+  expect_ok(dm_write_way_choose(path, DM_WRITE_AUTO, 16, &many));
+  dm_io_file_system(path, kind);
+  const bool memory = strcmp(kind, "tmpfs") == 0;
+  assert_int_equal(few, DM_WRITE_PWRITE);
+  assert_int_equal(many, memory ? DM_WRITE_MAPPED : DM_WRITE_PWRITE);
+  unlink(path);
+}
+
+int main(void) {
+  char folder[64], memory[64] = "/dev/shm/test_io_put.XXXXXX";
+  new_folder(folder);
+  const bool twice = mkdtemp(memory) != NULL;
+  int failed = 0;
+  for (int i = 0; i <= twice; i++) {
+    char *const place = i ? memory : folder;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(test_edges, place),
+        cmocka_unit_test_prestate(test_rectangles, place),
+        cmocka_unit_test_prestate(test_refused, place),
+        cmocka_unit_test_prestate(test_choice, place),
+    };
+    failed += cmocka_run_group_tests(tests, NULL, NULL);
+    remove_folder(place);
+  }
+  return failed;
+}
