@@ -71,7 +71,7 @@ def link_down():
     daemon behind the link until the kernel gives up sending.  Keepalive finds that out before."""
     keepalive = {f"OMPI_MCA_oob_tcp_keepalive_{name}": value
                  for name, value in (("time", "3"), ("intvl", "2"), ("probes", "2"))}
-    job = submit("-N2", "-w", "n2,n3", "--ntasks-per-node=1", JOB, "big.h5", "big.h5", "down.h5", "--grid", "2x1",
+    job = submit("-N2", "-w", "n2,n3", "--ntasks-per-node=1", JOB, "big.h5", "big.h5", "down.h5", "--grid", "2x1x1",
                  "--panel", "64", "--hang-timeout", "10s", LAUNCHER="srun", OPENBLAS_CORETYPE="Prescott")
     direct = start(["exec", "head", "--", *SRUN, "--wait=20", "-w", "n1,n3", "-N2", *BENCH, "--hang-timeout", "5s"])
     mpirun = start(["run", "-H", "n1,n2,n3", "-n", "3", "--", *BENCH, "--hang-timeout", "20s"], **keepalive)
