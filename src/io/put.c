@@ -33,8 +33,8 @@ struct dm_put {
   int fd, direct;         /* direct: past the page cache, or -1 */
   char *map;              /* all of the file, or NULL */
   int64_t length;
-  _Atomic dm_write_way
-      way; /* pwrite from the moment on at which another has turned out not to go */
+  /* pwrite from the moment on at which another has turned out not to go. */
+  _Atomic dm_write_way way;
 };
 
 int dm_put_flags(dm_write_way way) {

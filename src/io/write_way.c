@@ -19,8 +19,7 @@ const char *dm_write_way_name(dm_write_way way) {
   return names[way];
 }
 
-/* Past the page cache only where it was asked for: ext4 warns in the kernel's log when edges and
- * blocks of what was reserved are written in both ways. */
+/* Past the page cache only where it was asked for: whoever reads C next would not find it there. */
 static dm_write_way suitable(const char *file, int writers) {
   char kind[DM_FILE_SYSTEM];
   dm_io_file_system(file, kind);

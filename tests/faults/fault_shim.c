@@ -131,13 +131,18 @@ static int strike_path(int call, const char *path) {
   return fault.ready && (!fault.path || strstr(path, fault.path)) ? strike(call) : 0;
 }
 
+/* /dev/shm holds files like others. */
+static bool is_device(const char *path) {
+  return strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
+}
+
 static int strike_file(int call, int fd) {
   char link[64], path[1100];
   if (!fault.ready) return 0;
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   ssize_t length = readlink(link, path, sizeof path - 1);
-  if (length <= 0 || path[0] != '/' || strncmp(path, "/dev/", 5) == 0) return 0;
-  path[length] = '\0';
+  path[length > 0 ? length : 0] = '\0';
+  if (path[0] != '/' || is_device(path)) return 0;
   return strike_path(call, path);
 }
 

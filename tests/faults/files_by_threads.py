@@ -21,7 +21,8 @@ CASES = [("A.h5", "read", EINTR, {0}), ("A.h5", "read", "short", {0}), ("A.h5", 
          ("C.h5", "read", EINTR, {0}), ("C.h5", "read", "short", {0}), ("C.h5", "read", EIO, ANY),
          ("C.h5", "write", EINTR, ANY), ("C.h5", "write", "short", {0}), ("C.h5", "write", EIO, {4}),
          ("C.h5", "write", ENOSPC, {4, 5}), ("C.h5", "fsync", EIO, {4}), ("C.h5", "rename", EIO, {4})]
-WORDS = ("-q", "--force", "--chunk", "48x40", "--deflate", 2, "--shuffle", "--io-threads", 2)
+WORDS = ("-q", "--force", "--chunk", "48x40", "--deflate", 2, "--shuffle", "--io-threads", 2,
+         "--write-by", "pwrite")
 
 
 class Bed:

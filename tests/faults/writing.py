@@ -59,7 +59,7 @@ def refused_pages(bed):
 
 def main():
     options = faulty_runs.options(argparse.ArgumentParser())
-    folder = faulty_runs.scratch()
+    folder = faulty_runs.scratch(memory=False)  # there may be no way past the cache of memory
     folder.mkdir()
     try:
         cases, beds = [], {}
