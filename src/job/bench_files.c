@@ -38,8 +38,7 @@ static void choose_widths(dm_files_bench *b) {
   b->width[b->widths++] = most;
 }
 
-/* Collective: by pwrite, and in the way that suits the folder, by each of these numbers of threads.
- */
+/* Collective: by pwrite, and in the way that suits the folder, with each number of threads. */
 static dm_status choose_writers(dm_files_bench *b) {
   dm_write_way ways[DM_MOST_WAYS] = {DM_WRITE_PWRITE, DM_WRITE_PWRITE};
   dm_status status = DM_OK;

@@ -4,6 +4,7 @@
 #define DM_JOB_TASK_H
 
 #include "backend/backend.h"
+#include "job/phase_times.h"
 #include "job/run.h"
 #include "plan/plan.h"
 #include "plan/steps.h"
@@ -32,19 +33,6 @@ typedef struct dm_summing {
   uint64_t turn; /* sums begun */
   int ticket;
 } dm_summing;
-
-/* Seconds this rank spent, and bytes it moved.  Of multiply, gemm is what had a product under way;
- * of the rest, gathers were under way in exposed_fetch, and nothing but copies in exposed_upload.
- */
-typedef struct dm_phases {
-  double read, check, multiply, gemm, reduce, write, verify;
-  double exposed_fetch, exposed_upload;
-  double commit;        /* of rank 0, which packs chunks */
-  double fetch, upload; /* under way, hidden or not */
-  int64_t received, uploaded;
-  int64_t from_files; /* bytes of A, B and the old C */
-  int64_t resident;   /* host memory of the process when it was largest */
-} dm_phases;
 
 typedef struct dm_task {
   dm_run *run;
