@@ -7,9 +7,11 @@ import shutil
 import subprocess
 import tempfile
 
+import h5py
+
 import judging
 from judging import Case
-from running import Failure, each, finish, options
+from running import Failure, each, finish, options, run
 
 PLACES = (pathlib.Path(tempfile.gettempdir()), pathlib.Path("/dev/shm"))
 SHAPES = [(1203, 1101, 24, 1, ""), (1203, 1024, 20, 2, "--grid 2x1x1"), (17, 150001, 10, 2, "--grid 1x2x1"),
@@ -65,7 +67,26 @@ def in_place(item):
     return None
 
 
+def generated(number, place, way):
+    """generate in each way: the same elements."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="damier-judge-", dir=place))
+    try:
+        for name, by in (("plain", "pwrite"), ("other", way)):
+            run(chosen.damier, 1 + number % 3, "generate", folder / f"{name}.h5", "--rows", 1203, "--cols", 1101,
+                "--io-threads", 2, "--write-by", by, "-q")
+        with h5py.File(folder / "plain.h5") as plain, h5py.File(folder / "other.h5") as other:
+            if plain["a"][()].tobytes() != other["a"][()].tobytes():
+                return f"{place}: generate --write-by {way} has other elements"
+    except (Failure, subprocess.TimeoutExpired, OSError, KeyError) as reason:
+        return f"{place} generate {way}\n    {reason}"
+    finally:
+        shutil.rmtree(folder)
+    return None
+
+
 chosen = options()
 cases = [(place, shape, *way) for place in PLACES if place.is_dir() for shape in SHAPES for way in WAYS
          if goes(place, way[0])]
-finish(each(in_place, enumerate(cases)), len(cases))
+files = [(number, place, way) for number, place in enumerate(PLACES) if place.is_dir()
+         for way in ("direct", "mapped", "auto") if goes(place, way)]
+finish(each(in_place, enumerate(cases)) + each(lambda words: generated(*words), files), len(cases) + len(files))

@@ -19,6 +19,7 @@ CASES = ((1, "--size 200 --repetitions 3", {}),
          (2, "--m 300 --n 200 --k 500 --repetitions 2 --type f32", {"size": 4}),
          (2, "--size 200 --repetitions 2 --deflate 1 --shuffle --io-threads 2", {"packed": True}),
          (2, "--m 1500 --n 1400 --k 3000 --repetitions 2 --memory host={limit}MiB", {"again": True}),
+         (2, "--size 300 --repetitions 2 --write-by mapped --io-threads 1", {"way": "mapped"}),
          (3, "--size 100 --repetitions 1 --no-verify --grid 1x1x3 --panel 64", {}))
 ABOVE = 24  # MiB above what the process takes
 
@@ -27,9 +28,10 @@ def near(a, b):
     return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-12)
 
 
-def check(record, size=8, packed=False, again=False):
+def check(record, size=8, packed=False, again=False, way=None):
     problem, times, rates, moved = (record[p] for p in ("problem", "times", "rates", "moved"))
     series, count = record["repetitions"], record["bench"]["repetitions"]
+    assert way in (None, record["files"]["write_way"]), record["files"]
     for name in ("file", "no_overlap", "compute", "read", "write", "exposed_read", "exposed_write"):
         assert len(series[f"{name}_s"]) == count, name
         assert near(statistics.median(series[f"{name}_s"]), times[f"{name}_median_s"]), name
