@@ -101,6 +101,7 @@ quarter() {
 on_cpus() {
   local k process little
   in_both
+  choose_way "$directory"
   k=$(balanced --directory "$directory" --cold "${past_cache[@]}")
   run "$directory" --m "$size" --n "$size" --k "$k" --cold "${past_cache[@]}"
   # Beside what the processes have before they ask for anything.
