@@ -8,8 +8,8 @@
 
 #include "carrier.h"
 #include "core/element.h"
+#include "engine/task.h"
 #include "files.h"
-#include "job/task.h"
 #include "modelled.h"
 #include "options.h"
 #include "plan/partition.h"

@@ -6,10 +6,10 @@
 #include <time.h>
 
 #include "core/buffer.h"
-#include "job/record.h"
 #include "modelled.h"
 #include "plan/bound.h"
 #include "plan/partition.h"
+#include "run/record.h"
 #include "volume.h"
 
 /* The name in brackets is the function, not SMPI's macro. */

@@ -3,9 +3,9 @@
 #define SIMULATION_REPORT_H
 
 #include "files.h"
-#include "job/run.h"
 #include "options.h"
 #include "plan/plan.h"
+#include "run/run.h"
 
 /* Of one rank; the plan and the first two are rank 0's. */
 typedef struct sim_outcome {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "job/bench_kernels.h"
+#include "measure/bench_kernels.h"
 
 /* A row for RESULT; a title before it where it is of another operation, type or size than LAST,
  * which is NULL at first. */

@@ -8,7 +8,7 @@
 #include "cli/stop_early.h"
 #include "comm/comm.h"
 #include "core/version.h"
-#include "job/info.h"
+#include "measure/info.h"
 
 dm_level dm_cli_level(const dm_settings *settings) {
   int level = (int)DM_LOG_NOTE + settings->verbose - settings->quiet;

@@ -6,7 +6,7 @@
 #include "backend/backend.h"
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "job/rates.h"
+#include "engine/rates.h"
 
 static const int64_t gib = 1 << 30;
 

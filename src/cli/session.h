@@ -4,8 +4,8 @@
 #define DM_CLI_SESSION_H
 
 #include "cli/verb.h"
-#include "job/record.h"
-#include "job/run.h"
+#include "run/record.h"
+#include "run/run.h"
 
 /* What a verb does on all ranks.  SHARED is plain data; rank 0's goes to all before RUN is called.
  */

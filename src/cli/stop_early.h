@@ -3,7 +3,7 @@
 #define DM_CLI_STOP_EARLY_H
 
 #include "cli/verb.h"
-#include "job/run.h"
+#include "run/run.h"
 
 /* From now on SIGUSR1 and SIGTERM only say that the job shall stop, if CALL's verb listens. */
 void dm_cli_catch_signals(const dm_call *call);

@@ -5,9 +5,9 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "core/units.h"
-#include "job/bench.h"
-#include "job/bench_files.h"
-#include "job/kernel_choice.h"
+#include "measure/bench.h"
+#include "measure/bench_files.h"
+#include "measure/kernel_choice.h"
 
 enum { DEFAULT_SIZE = 2048, FROM_HOST = 1, FROM_DEVICE = 2, FROM_FILE = 3 }; /* as in the table */
 

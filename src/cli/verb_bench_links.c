@@ -1,6 +1,6 @@
 #include "cli/request.h"
 #include "cli/session.h"
-#include "job/bench.h"
+#include "measure/bench.h"
 
 enum { MOST_REPETITIONS = 1000 };
 

@@ -2,7 +2,7 @@
 
 #include "cli/request.h"
 #include "cli/session.h"
-#include "job/info.h"
+#include "measure/info.h"
 
 static dm_status describe(const dm_call *call, const char *operand, dm_record *record) {
   dm_attributes *provenance = calloc(1, sizeof *provenance);

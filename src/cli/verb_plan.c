@@ -5,7 +5,7 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "core/units.h"
-#include "job/forecast.h"
+#include "engine/forecast.h"
 #include "plan/plan_text.h"
 
 enum { SHOWN = 6 };

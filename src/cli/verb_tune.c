@@ -1,8 +1,8 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "core/units.h"
-#include "job/rates.h"
-#include "job/tune.h"
+#include "measure/rates_measure.h"
+#include "measure/tune.h"
 
 #include <stdio.h>
 #include <string.h>

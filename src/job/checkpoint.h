@@ -7,9 +7,9 @@
 #ifndef DM_JOB_CHECKPOINT_H
 #define DM_JOB_CHECKPOINT_H
 
+#include "engine/setup.h"
 #include "io/journal.h"
 #include "io/output.h"
-#include "job/engine.h"
 #include "job/multiply.h"
 
 typedef struct dm_checkpoint dm_checkpoint;

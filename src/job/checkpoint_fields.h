@@ -2,7 +2,7 @@
 #ifndef DM_JOB_CHECKPOINT_FIELDS_H
 #define DM_JOB_CHECKPOINT_FIELDS_H
 
-#include "job/engine.h"
+#include "engine/setup.h"
 #include "job/multiply.h"
 
 /* The problem, the equation and the inputs (size, time, a sample of the bytes): known before

@@ -7,10 +7,10 @@
 #include "core/clock.h"
 #include "core/fill.h"
 #include "io/write_behind.h"
-#include "job/facts.h"
 #include "job/put_in_place.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
+#include "run/facts.h"
 
 enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each: one is begun while the other is ended */
 

@@ -5,8 +5,8 @@
 #include "core/element.h"
 #include "io/output_form.h"
 #include "io/write_way.h"
-#include "job/record.h"
-#include "job/run.h"
+#include "run/record.h"
+#include "run/run.h"
 
 typedef struct dm_generate {
   dm_location out; /* checked by dm_output_check */

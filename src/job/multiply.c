@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/verdict.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "engine/phases.h"
 #include "io/read_ahead.h"
 #include "job/multiply_impl.h"
 #include "job/multiply_record.h"
-#include "job/phases.h"
 #include "job/provenance.h"
 #include "job/put_in_place.h"
-#include "job/verdict.h"
 #include "job/verify.h"
 #include "plan/tiles.h"
 

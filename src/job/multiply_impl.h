@@ -2,11 +2,11 @@
 #ifndef DM_JOB_MULTIPLY_IMPL_H
 #define DM_JOB_MULTIPLY_IMPL_H
 
-#include "job/engine.h"
-#include "job/inflow.h"
-#include "job/passing.h"
-#include "job/progress.h"
+#include "engine/inflow.h"
+#include "engine/passing.h"
+#include "engine/setup.h"
 #include "job/store.h"
+#include "run/progress.h"
 
 /* One multiplication from files to a file; what is open, so that it can be closed in one place. */
 typedef struct dm_job {

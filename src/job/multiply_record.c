@@ -1,8 +1,8 @@
 #include "job/multiply_record.h"
 
 #include "core/checked.h"
-#include "job/facts.h"
-#include "job/phases.h"
+#include "engine/phases.h"
+#include "run/facts.h"
 
 static int64_t chunks_of(const dm_dataset *d) {
   if (d->layout != DM_CHUNKED) return 0;

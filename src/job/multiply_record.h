@@ -2,9 +2,10 @@
 #ifndef DM_JOB_MULTIPLY_RECORD_H
 #define DM_JOB_MULTIPLY_RECORD_H
 
-#include "job/engine.h"
-#include "job/phases.h"
-#include "job/verdict.h"
+#include "check/verdict.h"
+#include "engine/phases.h"
+#include "engine/setup.h"
+#include "job/multiply.h"
 
 typedef struct dm_multiplied {
   const dm_run *run;

@@ -1,9 +1,9 @@
 /* The way of the tiles: loads, products, stores, and what they report. */
 #include "core/checked.h"
 #include "core/clock.h"
-#include "job/last_strips.h"
+#include "engine/last_strips.h"
+#include "engine/phases.h"
 #include "job/multiply_impl.h"
-#include "job/phases.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 

@@ -2,8 +2,8 @@
 #ifndef DM_JOB_PROVENANCE_H
 #define DM_JOB_PROVENANCE_H
 
-#include "job/engine.h"
-#include "job/freivalds.h"
+#include "check/freivalds.h"
+#include "engine/setup.h"
 #include "job/multiply.h"
 
 /* VERDICT is NULL where the result was not verified. */

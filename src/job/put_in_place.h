@@ -4,7 +4,7 @@
 
 #include "io/output.h"
 #include "io/output_form.h"
-#include "job/run.h"
+#include "run/run.h"
 
 /* Rank 0, after FILE was created: DM_E_FIT where it could not be turned into FORM (completed) for
  * want of room on the disk. */

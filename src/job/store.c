@@ -5,8 +5,8 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "engine/finish.h"
 #include "io/checksum.h"
-#include "job/finish.h"
 #include "plan/partition.h"
 
 enum {

@@ -2,11 +2,11 @@
 #ifndef DM_JOB_STORE_H
 #define DM_JOB_STORE_H
 
+#include "check/freivalds.h"
+#include "engine/task.h"
 #include "io/read.h"
 #include "io/write_behind.h"
 #include "job/checkpoint.h"
-#include "job/freivalds.h"
-#include "job/task.h"
 
 typedef struct dm_sink {
   dm_output *output;

@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/freivalds.h"
+#include "check/verdict.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/units.h"
 #include "io/read_ahead.h"
-#include "job/facts.h"
-#include "job/freivalds.h"
-#include "job/verdict.h"
 #include "job/verify_full.h"
 #include "plan/partition.h"
+#include "run/facts.h"
 
 enum { STRIP = 64 << 20 }; /* bytes of a matrix in memory at a time */
 

@@ -2,7 +2,7 @@
 #ifndef DM_JOB_VERIFY_H
 #define DM_JOB_VERIFY_H
 
-#include "job/freivalds.h"
+#include "check/freivalds.h"
 #include "job/multiply.h"
 
 typedef struct dm_verify {

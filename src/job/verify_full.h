@@ -2,7 +2,7 @@
 #ifndef DM_JOB_VERIFY_FULL_H
 #define DM_JOB_VERIFY_FULL_H
 
-#include "job/freivalds.h"
+#include "check/freivalds.h"
 #include "job/verify.h"
 
 /* |C - C'| <= (k + 2) u |alpha| |A| |B| + u_c (|C'| + |beta C0|) element by element (Higham,

@@ -8,7 +8,7 @@
 #include "backend/cpu.h"
 #include "core/copy.h"
 #include "core/fill.h"
-#include "job/task.h"
+#include "engine/task.h"
 
 typedef struct product {
   rank_test *test;

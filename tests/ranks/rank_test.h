@@ -9,7 +9,7 @@
 
 #include "core/checked.h"
 #include "core/element.h"
-#include "job/run.h"
+#include "run/run.h"
 
 typedef struct rank_test {
   dm_run run;

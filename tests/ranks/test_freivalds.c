@@ -2,9 +2,9 @@
  */
 #include "rank_test.h"
 
+#include "check/freivalds.h"
 #include "core/copy.h"
 #include "core/fill.h"
-#include "job/freivalds.h"
 
 enum { M = 40, N = 30, K = 50 };
 

@@ -1,7 +1,7 @@
 /* ranks: 1 2 3 4 6.  The last panels, strip by strip of C, also summed over layers: the sums are
  * those of a product in one go, and every row is stored once, when all of it is there; a rank that
  * cannot store ends with all. */
-#include "job/last_strips.h"
+#include "engine/last_strips.h"
 #include "plan/partition.h"
 #include "product.h"
 

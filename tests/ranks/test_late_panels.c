@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/freivalds.h"
-#include "job/phases.h"
-#include "job/task.h"
+#include "check/freivalds.h"
+#include "engine/phases.h"
+#include "engine/task.h"
 
 enum { SIZE = 300, PANEL = 64, PATIENCE = 40 };
 

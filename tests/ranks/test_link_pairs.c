@@ -1,7 +1,7 @@
 /* ranks: 2 3.  What is measured of a pair is checked first: wrong bytes, in either direction, and a
  * link that fails are errors of both. */
 #include "backend/cpu.h"
-#include "job/bench_links_impl.h"
+#include "measure/bench_links_impl.h"
 #include "rank_test.h"
 
 /* host, with a fault on the rank of the highest number in a pair, or of the lowest. */

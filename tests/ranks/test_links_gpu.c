@@ -2,8 +2,8 @@
 /* Whole products whose panels go from GPU to GPU, with a rank that is late at every step: the bits
  * are those of the same products by way of the host. */
 #include "backend/cuda.h"
-#include "job/links.h"
-#include "job/task.h"
+#include "engine/links.h"
+#include "engine/task.h"
 #include "rank_test.h"
 #include "slow_transport.h"
 

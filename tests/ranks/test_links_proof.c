@@ -1,6 +1,6 @@
 /* ranks: 2 3 4 9.  A transport that is not what it says is found out before it is used. */
 #include "backend/cpu.h"
-#include "job/links.h"
+#include "engine/links.h"
 #include "rank_test.h"
 
 /* host, with a fault in what the last rank does. */

@@ -2,7 +2,7 @@
  * of unequal size, comes to its end, and is the same for all ranks; on one node there is nothing.
  */
 #include "backend/cpu.h"
-#include "job/rates.h"
+#include "measure/rates_measure.h"
 #include "rank_test.h"
 
 static void measure(rank_test *t, dm_backend *cpu, double network, bool some) {

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "backend/cuda.h"
-#include "job/links.h"
+#include "engine/links.h"
 #include "rank_test.h"
 
 enum { SKIPPED = 77, PLACES = 2, FILLINGS = 9, PIECE = 300 * 1000 + 7, DELAY = 20 * 1000 };

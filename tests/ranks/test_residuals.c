@@ -4,8 +4,8 @@
  */
 #include "product.h"
 
-#include "job/freivalds.h"
-#include "job/phases.h"
+#include "check/freivalds.h"
+#include "engine/phases.h"
 
 static const double one[2] = {1.0, 0.0}, none[2] = {0.0, 0.0};
 static const double least = 1.0 / 200;

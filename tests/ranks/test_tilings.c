@@ -2,8 +2,8 @@
  * find; none where their GPUs differ, or where the file is damaged. */
 #include <unistd.h>
 
-#include "job/tilings.h"
-#include "job/tunings.h"
+#include "engine/tilings.h"
+#include "engine/tunings.h"
 #include "rank_test.h"
 
 /* A backend that only remembers what it was told to use. */

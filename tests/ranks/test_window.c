@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "job/links.h"
+#include "engine/links.h"
 #include "plan/partition.h"
 #include "product.h"
 #include "transport/shared_memory.h"

@@ -3,9 +3,9 @@
 #include "plan/partition.h"
 #include "product.h"
 
-#include "job/finish.h"
-#include "job/freivalds.h"
-#include "job/phases.h"
+#include "check/freivalds.h"
+#include "engine/finish.h"
+#include "engine/phases.h"
 
 typedef enum fault {
   NO_FAULT,

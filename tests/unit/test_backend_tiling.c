@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "backend/tiling.h"
-#include "job/tune.h"
+#include "measure/tune.h"
 
 static const dm_tiling_limits h200 = {2048, 65536, 233472, 232448};
 static const dm_tiling large = {DM_TILING_LARGE_F32};

@@ -3,7 +3,7 @@
 #include "backend/jit.h"
 #include "core/clock.h"
 #include "cuda_test.h"
-#include "job/tune.h"
+#include "measure/tune.h"
 
 static const int64_t shapes[][3] = {{1, 1, 1},      {1, 7, 31},      {31, 1, 2},    {127, 129, 1},
                                     {129, 127, 17}, {257, 131, 37},  {3, 523, 100}, {128, 256, 64},

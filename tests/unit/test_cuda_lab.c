@@ -3,7 +3,7 @@
 
 #include "backend/jit.h"
 #include "backend/lab.h"
-#include "job/bench_kernels_impl.h"
+#include "measure/bench_kernels_impl.h"
 
 enum { M = 67, N = 45, K = 130 };
 

@@ -3,8 +3,8 @@
 
 #include "core/copy.h"
 #include "core/fill.h"
-#include "job/finish.h"
-#include "job/statistics.h"
+#include "engine/finish.h"
+#include "run/statistics.h"
 
 static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
 

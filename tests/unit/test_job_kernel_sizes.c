@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "job/kernel_choice.h"
+#include "measure/kernel_choice.h"
 
 typedef struct expected {
   const char *text;

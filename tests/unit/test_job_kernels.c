@@ -2,7 +2,7 @@
 #include "checks.h"
 
 #include "backend/cuda.h"
-#include "job/bench_kernels_impl.h"
+#include "measure/bench_kernels_impl.h"
 
 static void types(void **state) {
   (void)state;

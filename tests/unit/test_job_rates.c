@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "job/rates.h"
+#include "engine/rates.h"
 
 static const dm_rates_facts here = {
     .backend = "cpu", .device = "Some CPU", .library = "BLAS 1", .ranks = 4, .threads = 2};

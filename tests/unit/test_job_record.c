@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <unistd.h>
 
-#include "job/record.h"
+#include "run/record.h"
 
 static const char nasty[] = "a \"b\", 'c'\\ \t\n\r%s,;\xc3\xa9\x01";
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "core/clock.h"
-#include "job/phases.h"
-#include "job/trace.h"
+#include "engine/phases.h"
+#include "run/trace.h"
 
 enum { MANY = 100000 };
 

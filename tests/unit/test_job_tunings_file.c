@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "job/cache_file.h"
+#include "run/cache_file.h"
 #include "tunings_example.h"
 
 typedef struct place {

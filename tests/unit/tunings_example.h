@@ -3,7 +3,7 @@
 #define DM_TESTS_TUNINGS_EXAMPLE_H
 
 #include "checks.h"
-#include "job/tunings.h"
+#include "engine/tunings.h"
 
 static const dm_jit_facts h200 = {.gpu = "NVIDIA H200",
                                   .capability = 90,

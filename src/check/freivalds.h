@@ -1,0 +1,77 @@
+/* freivalds: checks C = alpha A B + beta C0 in O(mk + kn + mn) (Freivalds 1979).
+ *
+ * With a random vector w, C w is compared row by row with alpha A (B w) + beta C0 w.  The signs of
+ * w are random and its sizes 1/||B(:,j)||, so that no badly scaled column hides another.  Whole
+ * numbers are compared exactly, modulo 2^64.
+ *
+ * The bound of row i follows from the rounding of each step:
+ *   8 [ u (P + T + sqrt(k) S) + v (P / sqrt(k) + S) + r S ],
+ *   P = |alpha| ||A(i,:)|| q,  q^2 = sum_j (||B(:,j)|| w_j)^2,  S^2 = sum_j |C(i,j) w_j|^2,
+ *   T = P + |beta| sqrt(sum_j |C0(i,j) w_j|^2),
+ * u the roundoff of the accumulation, v of the inputs (tf32), r of C's type.  S never counts for
+ * more than T (Cauchy-Schwarz), so that a corrupted C cannot widen its own bound.
+ *
+ * Any part of A, B and C may be added on any rank; parts of one matrix must tile it. */
+#ifndef DM_CHECK_FREIVALDS_H
+#define DM_CHECK_FREIVALDS_H
+
+#include "backend/backend.h"
+#include "comm/comm.h"
+#include "plan/problem.h"
+
+typedef struct dm_freivalds dm_freivalds;
+
+typedef struct dm_verdict {
+  bool pass;
+  bool exact;            /* whole numbers: no bound was needed */
+  double residual;       /* largest |r_i| / bound_i; at most 1 where it passes */
+  double relative;       /* largest |r_i| / (||A(i,:)|| q): for people */
+  int64_t worst_row;     /* where; -1: none */
+  int64_t rows_left_out; /* with NaN or Inf in A, in the old C, or overflowed */
+  int64_t cols_left_out; /* with NaN or Inf in B */
+  int64_t rows_checked;
+  double norm; /* of C: sqrt(sum |C(i,j)|^2) */
+} dm_verdict;
+
+/* TENSOR: products may run on tensor cores, which truncate their sums. */
+dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
+                           bool tensor, dm_freivalds **check);
+void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
+
+/* Takes a part of a matrix; VIEW begins at (row, col) of it and may lie in device memory of BACKEND
+ * (NULL: host memory).  Parts of C and C0 in host memory that share no row may be added by several
+ * threads at a time. */
+typedef dm_status dm_freivalds_part(dm_freivalds *check, dm_backend *backend, dm_view view,
+                                    int64_t row, int64_t col);
+
+/* In this order, each over all parts; weigh and project are collective. */
+dm_freivalds_part dm_freivalds_scan_b;
+dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm);
+dm_freivalds_part dm_freivalds_add_b;
+dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm);
+dm_freivalds_part dm_freivalds_add_a, dm_freivalds_add_c, dm_freivalds_add_c0;
+
+/* ---- where the parts of A and B are not kept (freivalds_panels.c) ----
+ *
+ * Weights come from a sample: scan_b over ROWS rows of op(B), all columns of them, then estimate
+ * (collective).  Then for each panel of k: all pieces of op(B) are scanned and added, then ROWS
+ * elements of B w from ROW are summed over the ranks of COMM (sum_panel), then all pieces of op(A)
+ * are added.
+ *
+ * The bound takes the norms that were seen in the end, so it holds whatever the sample said; a
+ * column that the sample overrates is weighed down, at most by sqrt(k / ROWS). */
+dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_t rows);
+dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
+                                 int64_t rows, dm_sum **sum);
+
+/* Collective, before judge.  *sound is false where these weights can tell nothing: columns of B
+ * with NaN or Inf, or a sample that B does not resemble.  Then only the files can. */
+dm_status dm_freivalds_settle(dm_freivalds *check, const dm_comm *comm, bool *sound);
+
+/* Forgets C, for another result of the same A and B. */
+void dm_freivalds_reset_c(dm_freivalds *check);
+
+/* Collective; every rank gets the verdict. */
+dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict);
+
+#endif

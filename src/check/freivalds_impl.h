@@ -1,0 +1,37 @@
+/* freivalds_impl: the sums behind a check, and their comparison. */
+#ifndef DM_CHECK_FREIVALDS_IMPL_H
+#define DM_CHECK_FREIVALDS_IMPL_H
+
+#include "check/freivalds.h"
+
+/* Vectors of the wide type (see dm_backend_probe) hold PARTS doubles an element; those of whole
+ * numbers hold int64_t in the same place. */
+struct dm_freivalds {
+  dm_problem problem;
+  double alpha[2], beta[2];
+  bool exact, tensor;
+  int parts;
+  double q, largest_column;
+  int64_t cols_left_out;
+  double *col_squares;                          /* n */
+  double *w;                                    /* n, wide */
+  double *t, *ones;                             /* k, wide: B w; a vector of ones */
+  double *y, *z, *z0, *scratch;                 /* m, wide: A t; C w; C0 w */
+  double *row_squares, *z_squares, *z0_squares; /* m */
+  double *c_squares; /* m: sum of |C(i,j)|^2 over a part, at its first row */
+};
+
+/* The same, summed over the ranks. */
+typedef struct dm_rows_checked {
+  double *y, *z, *z0;
+  double *a_squares, *z_squares, *z0_squares;
+} dm_rows_checked;
+
+/* The random sign of w_j.  (freivalds.c) */
+double dm_freivalds_sign(int64_t j);
+
+/* (freivalds_bound.c) */
+void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
+                          dm_verdict *verdict);
+
+#endif

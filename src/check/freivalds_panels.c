@@ -1,0 +1,66 @@
+/* The check while panels of A and B pass that are not kept: weights from a sample of B, and B w
+ * panel by panel. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/freivalds_impl.h"
+
+/* Mean square of ||B(:,j)|| |w_j| above which the sample told too little. */
+static const double most_spread = 64.0;
+
+/* Mean of the norms that are positive; 1 where none is. */
+static double typical_norm(const double *squares, int64_t count) {
+  double sum = 0.0, counted = 0.0;
+  for (int64_t j = 0; j < count; j++) {
+    double norm = sqrt(squares[j]);
+    if (!(norm > 0.0) || !isfinite(norm)) continue;
+    sum += norm;
+    counted += 1.0;
+  }
+  double mean = sum / counted;
+  return counted > 0.0 && isfinite(mean) ? mean : 1.0;
+}
+
+dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_t rows) {
+  const int64_t n = check->problem.n;
+  if (check->exact) return dm_freivalds_weigh(check, comm);
+  DM_TRY(dm_comm_sum_f64(comm, check->col_squares, n));
+  const double scale = sqrt((double)check->problem.k / (double)rows);
+  const double typical = typical_norm(check->col_squares, n);
+  for (int64_t j = 0; j < n; j++) {
+    double norm = sqrt(check->col_squares[j]);
+    if (!(norm > 0.0) || !isfinite(norm)) norm = typical;
+    check->w[j * check->parts] = dm_freivalds_sign(j) / (norm * scale);
+  }
+  memset(check->col_squares, 0, (size_t)n * sizeof(double));
+  return DM_OK;
+}
+
+dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
+                                 int64_t rows, dm_sum **sum) {
+  return dm_comm_sum_start(comm, check->t + row * check->parts, rows * check->parts, check->exact,
+                           sum);
+}
+
+/* Sums over all panels are known at last: of every column that has been seen. */
+dm_status dm_freivalds_settle(dm_freivalds *check, const dm_comm *comm, bool *sound) {
+  *sound = true;
+  if (check->exact) return DM_OK;
+  const int64_t n = check->problem.n;
+  double squares = 0.0, counted = 0.0;
+  DM_TRY(dm_comm_sum_f64(comm, check->col_squares, n));
+  for (int64_t j = 0; j < n; j++) {
+    const double norm = sqrt(check->col_squares[j]), part = norm * check->w[j * check->parts];
+    if (!isfinite(part)) {
+      *sound = false;
+    } else if (norm > 1e-140) {
+      squares += part * part;
+      counted += 1.0;
+    }
+    check->largest_column = fmax(check->largest_column, isfinite(norm) ? norm : 0.0);
+  }
+  check->q = sqrt(squares);
+  *sound = *sound && !(squares > most_spread * counted);
+  return DM_OK;
+}

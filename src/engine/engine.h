@@ -1,0 +1,30 @@
+/* engine: how a product is to be computed: the wishes that multiply and bench share. */
+#ifndef DM_ENGINE_ENGINE_H
+#define DM_ENGINE_ENGINE_H
+
+#include "io/write_way.h"
+#include "plan/machine.h"
+#include "plan/plan.h"
+
+/* Of a job, as far as they have names; NULL: none.  They tell which rates of files are theirs. */
+typedef struct dm_named_files {
+  const char *reads[3], *writes;
+} dm_named_files;
+
+typedef struct dm_engine {
+  const char *backend;   /* "auto", "cpu", "cuda" */
+  const char *kernel;    /* "auto" or a name of the backend's */
+  const char *transport; /* "auto" or a name of dm_transport_all */
+  int threads;           /* of the CPU product, per rank; 0: the node's cores over its ranks */
+  int io_threads;        /* that read and write files, per rank; 0: none, -1: as many as help */
+  dm_write_way write_by;
+  int64_t memory_host, memory_device; /* bytes per rank; 0: this rank's share of the node */
+  bool require_gpu_per_rank;
+  int pretend_nodes; /* that each computer counts as; 0 or 1: it is what it is */
+  double fill;       /* not 0: a square product that fills this part of memory, whatever is posed */
+  bool stated_rates; /* plan with stated rates, whatever was measured */
+  dm_named_files files;
+  dm_wishes wishes;
+} dm_engine;
+
+#endif

@@ -1,0 +1,151 @@
+#include "engine/equation.h"
+
+#include <string.h>
+
+static const char *const compute_names[] = {
+    [DM_COMPUTE_AUTO] = "auto",
+    [DM_COMPUTE_F64] = "f64",
+    [DM_COMPUTE_F32] = "f32",
+    [DM_COMPUTE_TF32] = "tf32",
+};
+
+bool dm_compute_parse(const char *name, dm_compute *compute) {
+  for (int i = 0; i < (int)(sizeof compute_names / sizeof compute_names[0]); i++) {
+    if (strcmp(name, compute_names[i]) == 0) {
+      *compute = (dm_compute)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+const char *dm_compute_name(dm_compute compute) {
+  return compute_names[compute];
+}
+
+/* The type in which inputs of INPUT are multiplied; auto never lowers their precision. */
+static dm_status work_of(dm_dtype input, dm_compute compute, dm_dtype *work) {
+  *work = input;
+  if (compute == DM_COMPUTE_AUTO) return DM_OK;
+  if (input == DM_I8)
+    return dm_hint(dm_fail(DM_E_USAGE, "i8 matrices are multiplied exactly, not in %s",
+                           dm_compute_name(compute)),
+                   "--type f32 or --type f64 converts the inputs first");
+  bool is_complex = dm_dtype_is_complex(input);
+  if (compute == DM_COMPUTE_F64)
+    *work = is_complex ? DM_C128 : DM_F64;
+  else if (input == DM_F16 || input == DM_BF16)
+    *work = compute == DM_COMPUTE_F32 ? input : DM_F32;
+  else
+    *work = is_complex ? DM_C64 : DM_F32;
+  return DM_OK;
+}
+
+static bool result_allowed(dm_dtype work, dm_dtype c) {
+  if (work == DM_I8) return c == DM_I32;
+  return !dm_dtype_is_integer(c) && dm_dtype_is_complex(c) == dm_dtype_is_complex(work);
+}
+
+dm_status dm_types_of(dm_dtype input, dm_dtype type_c, dm_compute compute, dm_problem *problem) {
+  if (input == DM_I32)
+    return dm_hint(dm_fail(DM_E_USAGE, "i32 matrices are results, not factors"),
+                   "--type f64 holds every i32 exactly");
+  DM_TRY(work_of(input, compute, &problem->work));
+  problem->tf32 = compute == DM_COMPUTE_TF32;
+  problem->accumulator = dm_dtype_accumulator(problem->work);
+  problem->c = type_c != DM_DTYPE_NONE ? type_c : dm_dtype_accumulator(input);
+  if (!result_allowed(problem->work, problem->c))
+    return dm_hint(dm_fail(DM_E_USAGE, "products of %s cannot be written as %s",
+                           dm_dtype_name(problem->work), dm_dtype_name(problem->c)),
+                   "real products are written as f64, f32, f16 or bf16, complex ones as c128 or "
+                   "c64, products of i8 as i32");
+  return DM_OK;
+}
+
+static dm_status input_type(const dm_dataset *a, const dm_dataset *b, dm_dtype type,
+                            dm_dtype *input) {
+  *input = type != DM_DTYPE_NONE ? type : a->dtype;
+  if (type == DM_DTYPE_NONE) {
+    if (a->dtype == b->dtype) return DM_OK;
+    return dm_hint(dm_fail(DM_E_USAGE, "A is %s and B is %s", dm_dtype_name(a->dtype),
+                           dm_dtype_name(b->dtype)),
+                   "--type names the type that both are converted to");
+  }
+  const dm_dataset *inputs[] = {a, b};
+  for (int i = 0; i < 2; i++) {
+    dm_dtype from = inputs[i]->dtype;
+    if (dm_dtype_is_complex(from) && !dm_dtype_is_complex(type))
+      return dm_fail(DM_E_USAGE, "%s:%s is complex; --type %s would drop its imaginary part",
+                     inputs[i]->at.file, inputs[i]->at.dataset, dm_dtype_name(type));
+    if (dm_dtype_is_integer(type) && type != from)
+      return dm_fail(DM_E_USAGE, "%s:%s is %s, which --type %s cannot hold", inputs[i]->at.file,
+                     inputs[i]->at.dataset, dm_dtype_name(from), dm_dtype_name(type));
+  }
+  return DM_OK;
+}
+
+static bool is_whole_i32(const double z[2]) {
+  return z[1] == 0.0 && z[0] >= -2147483648.0 && z[0] <= 2147483647.0 &&
+         z[0] == (double)(int64_t)z[0];
+}
+
+static dm_status check_scalars(const dm_equation *equation, const dm_problem *problem) {
+  bool imaginary = equation->alpha[1] != 0.0 || equation->beta[1] != 0.0;
+  if (imaginary && !dm_dtype_is_complex(problem->work))
+    return dm_fail(DM_E_USAGE, "alpha and beta must be real for %s matrices",
+                   dm_dtype_name(problem->work));
+  if (problem->work == DM_I8 && (!is_whole_i32(equation->alpha) || !is_whole_i32(equation->beta)))
+    return dm_fail(DM_E_USAGE, "alpha and beta must be whole numbers for i8 matrices");
+  return DM_OK;
+}
+
+static void shape_of(const dm_dataset *dataset, dm_op op, int64_t *rows, int64_t *cols) {
+  *rows = op == DM_OP_N ? dataset->rows : dataset->cols;
+  *cols = op == DM_OP_N ? dataset->cols : dataset->rows;
+}
+
+static dm_status check_old_c(const dm_dataset *c, const dm_problem *problem) {
+  if (!c)
+    return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but there is no old C"),
+                   "--c FILE.h5:/dataset names it");
+  if (c->rows != problem->m || c->cols != problem->n)
+    return dm_fail(DM_E_INPUT, "the old C is %lld x %lld, the product %lld x %lld",
+                   (long long)c->rows, (long long)c->cols, (long long)problem->m,
+                   (long long)problem->n);
+  if (dm_dtype_is_complex(c->dtype) && !dm_dtype_is_complex(problem->work))
+    return dm_fail(DM_E_USAGE, "the old C is complex, the product is real");
+  if (problem->work == DM_I8 && !dm_dtype_is_integer(c->dtype))
+    return dm_fail(DM_E_USAGE, "the old C is %s; products of i8 take i32", dm_dtype_name(c->dtype));
+  return DM_OK;
+}
+
+/* Of a chunk as it is in memory: packed it may be smaller. */
+static int64_t chunk_bytes(const dm_dataset *d) {
+  return d->layout == DM_CHUNKED ? d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype) : 0;
+}
+
+dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
+                        const dm_equation *equation, dm_problem *problem) {
+  *problem = (dm_problem){.file_a = a->dtype, .file_b = b->dtype, .from_files = true};
+  int64_t inner;
+  shape_of(a, equation->op_a, &problem->m, &problem->k);
+  shape_of(b, equation->op_b, &inner, &problem->n);
+  if (inner != problem->k)
+    return dm_hint(dm_fail(DM_E_INPUT,
+                           "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner "
+                           "dimensions differ",
+                           (long long)problem->m, (long long)problem->k, (long long)inner,
+                           (long long)problem->n),
+                   "dimensions are HDF5's own, as h5dump shows them; --op-a t and --op-b t "
+                   "transpose");
+  dm_dtype input;
+  DM_TRY(input_type(a, b, equation->type, &input));
+  DM_TRY(dm_types_of(input, equation->type_c, equation->compute, problem));
+  DM_TRY(check_scalars(equation, problem));
+  problem->op_a = equation->op_a;
+  problem->op_b = equation->op_b;
+  problem->chunk_a = chunk_bytes(a);
+  problem->chunk_b = chunk_bytes(b);
+  problem->reads_c = equation->beta[0] != 0.0 || equation->beta[1] != 0.0;
+  return problem->reads_c ? check_old_c(c, problem) : DM_OK;
+}

@@ -1,0 +1,387 @@
+/* execute: posts every step as soon as what it waits for is done, and waits for none that nobody
+ * needs yet.  The same loop runs on CPU and GPU, with and without peers. */
+#include <string.h>
+#include <time.h>
+
+#include "core/checked.h"
+#include "engine/reduce.h"
+#include "engine/showing.h"
+#include "plan/partition.h"
+
+enum { WINDOW = 64 }; /* steps looked at; more than slots * 8 never help */
+enum { QUEUE = 4 };   /* products posted at a time */
+
+typedef struct slot_state {
+  dm_step step;
+  bool posted, done;
+  int ticket;     /* of a gather */
+  dm_event event; /* of a copy or product */
+} slot_state;
+
+typedef struct execution {
+  dm_task *task;
+  const dm_task_calls *calls;
+  unsigned kinds;
+  dm_cursor cursor;
+  slot_state window[WINDOW]; /* step i stands at i % WINDOW */
+  int64_t first, end;        /* steps in the window */
+  bool exhausted;
+  bool behind; /* loads go on behind the loop's back */
+  dm_showing showing;
+  int io; /* loads and stores under way */
+  int64_t products_posted, products_done;
+  int64_t begun; /* of the run, as reach_of counts it */
+  dm_halt halt;
+  dm_status failure; /* of a file of this rank, which all are to end with */
+} execution;
+
+static slot_state *state_of(execution *x, int64_t index) {
+  return &x->window[index % WINDOW];
+}
+
+static bool step_done(execution *x, int64_t index) {
+  return index < x->first || state_of(x, index)->done;
+}
+
+static bool ready(execution *x, const dm_step *step) {
+  for (int i = 0; i < DM_STEP_AFTER; i++)
+    if (step->after[i] >= 0 && !step_done(x, step->after[i])) return false;
+  return true;
+}
+
+/* Where a run may be stopped, products do not queue up: what was begun is finished first. */
+static bool queue_is_full(const execution *x) {
+  return x->halt.stop && x->products_posted - x->products_done >= QUEUE;
+}
+
+static bool may_begin(execution *x, const dm_step *step) {
+  return ready(x, step) && dm_showing_may_begin(&x->showing, step);
+}
+
+/* How far STEP goes in the run, counted alike by all ranks: in panels, as many for each tile as the
+ * longest layer has.  The sum over the layers stands behind all of them. */
+static int64_t reach_of(const execution *x, const dm_step *step) {
+  const int64_t longest = dm_range_size(dm_plan_layer(x->task->plan, 0));
+  const bool last = step->kind == DM_STEP_REDUCE || step->kind == DM_STEP_STORE;
+  int64_t within = last ? longest : step->panel - x->task->panels.begin + 1;
+  return (step->tile - x->task->plan->done) * longest + within;
+}
+
+/* Steps that are not to be begun, or not yet: behind the panel on which all ranks stop. */
+static bool is_beyond(const execution *x, const dm_step *step) {
+  return reach_of(x, step) > x->halt.limit;
+}
+
+/* After a failure that is endured what this rank sends is worthless, and it stores and records
+ * nothing more. */
+static dm_status endure(execution *x, const dm_step *step, dm_status status) {
+  const int64_t tiles = dm_plan_tiles(x->task->plan);
+  const bool failed = x->failure != DM_OK;
+  status = dm_halt_endure(&x->halt, status, &x->failure);
+  if (x->failure && !failed && step && tiles > 1)
+    dm_context(x->failure, "tile %lld of %lld", (long long)step->tile + 1, (long long)tiles);
+  return status;
+}
+
+static bool is_io(const dm_step *step) {
+  return (DM_LOADS | 1u << DM_STEP_STORE) & 1u << step->kind;
+}
+
+/* Where each peer's piece stands in the slot and in the peer's share: rows lie in both alike. */
+static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step, dm_view slot) {
+  const dm_plan *plan = task->plan;
+  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  int64_t row_bytes = slot.row_stride * dm_dtype_size(slot.dtype);
+  int64_t origin = matrix == DM_A ? task->rows.begin : dm_plan_panel(plan, step->panel).begin;
+  for (int peer = 0; peer < dm_comm_size(factor->peers); peer++) {
+    dm_range rows = matrix == DM_A ? dm_plan_a_share(plan, task->tile, task->place.i, peer)
+                                   : dm_plan_b_share(plan, step->panel, peer);
+    factor->offset[peer] = (rows.begin - origin) * row_bytes;
+    factor->bytes[peer] = dm_range_size(rows) * row_bytes;
+    factor->source[peer] = dm_task_source(task, matrix, step->panel, step->slot, peer);
+  }
+}
+
+static dm_status post_fetch(const execution *x, slot_state *state) {
+  dm_task *task = x->task;
+  const dm_step *step = &state->step;
+  const dm_plan *plan = task->plan;
+  dm_matrix matrix = dm_step_matrix(step->kind);
+  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  dm_space space = plan->device_links ? DM_DEVICE : DM_HOST;
+  dm_view slot = dm_task_slot(task, matrix, step->panel, step->slot, space);
+  const dm_view own = dm_plan_uploads_first(plan, matrix)
+                          ? dm_task_uploaded(task, matrix, step->panel, step->slot)
+                          : dm_task_piece(task, matrix, step->panel);
+  pieces_of(task, matrix, step, slot);
+  dm_gather gather = {.group = factor->peers,
+                      .own = own.base,
+                      .slot = slot.base,
+                      .offset = factor->offset,
+                      .bytes = factor->bytes,
+                      .source = factor->source,
+                      .share = (int)matrix,
+                      .filling = dm_showing_filling(&x->showing, step),
+                      .tag = (int)((step->tile * plan->panels + step->panel) % 32768)};
+  return dm_transport_post(task->transport, &gather, &state->ticket);
+}
+
+static dm_status post_upload(dm_task *task, slot_state *state) {
+  const dm_step *step = &state->step;
+  dm_matrix matrix = dm_step_matrix(step->kind);
+  bool fetched = (matrix == DM_A ? task->a.host_ring : task->b.host_ring) != NULL;
+  dm_view src = fetched ? dm_task_slot(task, matrix, step->panel, step->slot, DM_HOST)
+                        : dm_task_piece(task, matrix, step->panel);
+  dm_view dst = dm_task_uploaded(task, matrix, step->panel, step->slot);
+  task->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
+  return dm_backend_copy(task->backend, dst, src, &state->event);
+}
+
+static dm_status post_gemm(execution *x, slot_state *state) {
+  dm_task *task = x->task;
+  const dm_step *step = &state->step;
+  bool accumulate = step->panel != task->panels.begin; /* the first one of a tile */
+  x->products_posted++;
+  const int64_t cols = task->first_cols ? task->first_cols : task->c.cols;
+  const dm_view b = dm_task_operand(task, DM_B, step->panel, step->slot);
+  return dm_backend_gemm(task->backend, dm_view_sub(task->c, 0, 0, task->c.rows, cols),
+                         dm_task_operand(task, DM_A, step->panel, step->slot),
+                         dm_view_sub(b, 0, 0, b.rows, cols), accumulate, &state->event);
+}
+
+/* In the order of the panels where peers read them. */
+static dm_status look_at_load(execution *x, const dm_step *step, bool *done) {
+  const dm_matrix matrix = dm_step_matrix(step->kind);
+  if (!dm_showing_is_next(&x->showing, step)) return DM_OK;
+  dm_task_turn_to(x->task, step->tile);
+  if (!x->failure)
+    DM_TRY(
+        endure(x, step, x->calls->loaded(x->calls->context, x->task, matrix, step->panel, done)));
+  *done |= x->failure != DM_OK;
+  if (*done) dm_showing_loaded(&x->showing, step);
+  return DM_OK;
+}
+
+static dm_status load(execution *x, slot_state *state) {
+  const dm_task_calls *calls = x->calls;
+  const dm_step *step = &state->step;
+  const bool brings = calls->load && step->brings;
+  if (brings && !x->failure)
+    DM_TRY(endure(x, step,
+                  calls->load(calls->context, x->task, dm_step_matrix(step->kind), step->panel)));
+  state->done = !brings || !x->behind;
+  if (state->done) dm_showing_loaded(&x->showing, step);
+  return DM_OK;
+}
+
+static dm_status check(execution *x, slot_state *state) {
+  state->done = true;
+  dm_task_turn_to(x->task, state->step.tile);
+  return x->calls->check
+             ? x->calls->check(x->calls->context, x->task, state->step.panel, &state->done)
+             : DM_OK;
+}
+
+static dm_status store(execution *x, slot_state *state) {
+  const dm_task_calls *calls = x->calls;
+  state->done = true;
+  dm_task_turn_to(x->task, state->step.tile);
+  if (!calls->store || x->failure) return DM_OK;
+  DM_TRY(endure(x, &state->step,
+                calls->store(calls->context, x->task, dm_task_sums(x->task), &state->done)));
+  state->done |= x->failure != DM_OK;
+  return DM_OK;
+}
+
+static dm_status post(execution *x, slot_state *state) {
+  state->posted = true;
+  if (!(DM_LOADS & 1u << state->step.kind)) x->begun = dm_max(x->begun, reach_of(x, &state->step));
+  dm_task_turn_to(x->task, state->step.tile);
+  switch (state->step.kind) {
+  case DM_STEP_LOAD_A:
+  case DM_STEP_LOAD_B:
+    return load(x, state);
+  case DM_STEP_CHECK:
+    return check(x, state);
+  case DM_STEP_FETCH_A:
+  case DM_STEP_FETCH_B:
+    return post_fetch(x, state);
+  case DM_STEP_UPLOAD_A:
+  case DM_STEP_UPLOAD_B:
+    return post_upload(x->task, state);
+  case DM_STEP_GEMM:
+    return post_gemm(x, state);
+  case DM_STEP_REDUCE:
+    return dm_task_reduce(x->task, NULL, &state->done);
+  case DM_STEP_STORE:
+    return store(x, state);
+  case DM_STEP_KINDS:
+    break;
+  }
+  return dm_fail(DM_E_BUG, "a step of unknown kind");
+}
+
+static dm_status look_at_upload(execution *x, slot_state *state) {
+  if (!dm_showing_is_next(&x->showing, &state->step)) return DM_OK;
+  DM_TRY(dm_backend_test(x->task->backend, state->event, &state->done));
+  if (state->done) dm_showing_uploaded(&x->showing, &state->step);
+  return DM_OK;
+}
+
+/* Asks after a posted step.  A product is asked after only while it is the oldest: on the CPU, to
+ * ask is to compute, and messages want to be looked at between two pieces. */
+static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
+  switch (state->step.kind) {
+  case DM_STEP_LOAD_A:
+  case DM_STEP_LOAD_B:
+    return look_at_load(x, &state->step, &state->done);
+  case DM_STEP_CHECK:
+    return check(x, state);
+  case DM_STEP_STORE:
+    return store(x, state);
+  case DM_STEP_REDUCE:
+    dm_task_turn_to(x->task, state->step.tile);
+    return dm_task_reduce(x->task, NULL, &state->done);
+  case DM_STEP_FETCH_A:
+  case DM_STEP_FETCH_B:
+    return dm_transport_test(x->task->transport, state->ticket, &state->done);
+  case DM_STEP_GEMM:
+    if (*product_asked) return DM_OK;
+    *product_asked = true;
+    DM_TRY(dm_backend_test(x->task->backend, state->event, &state->done));
+    if (state->done) x->products_done++;
+    return DM_OK;
+  default:
+    return look_at_upload(x, state);
+  }
+}
+
+/* Where no loads are run, what they would bring is there. */
+static void tell_what_is_there(const execution *x) {
+  const bool gathers = x->kinds & (1u << DM_STEP_FETCH_A | 1u << DM_STEP_FETCH_B);
+  if (x->task->place.idle || x->kinds & DM_LOADS || !gathers) return;
+  dm_transport_filled(x->task->transport, DM_A);
+  dm_transport_filled(x->task->transport, DM_B);
+}
+
+/* Products that are left to the last strips (last_strips.h). */
+static bool is_kept_back(const execution *x, const dm_step *step) {
+  return step->kind == DM_STEP_GEMM && step->panel >= x->task->panels.end - x->task->plan->stretch;
+}
+
+static void refill(execution *x) {
+  while (!x->exhausted && x->end - x->first < WINDOW) {
+    slot_state *state = state_of(x, x->end);
+    memset(state, 0, sizeof *state);
+    if (!dm_cursor_next(&x->cursor, &state->step)) {
+      x->exhausted = true;
+      break;
+    }
+    bool stopped = x->halt.state == DM_HALT_DECIDED && is_beyond(x, &state->step);
+    state->posted = state->done =
+        stopped || is_kept_back(x, &state->step) || !(x->kinds & 1u << state->step.kind);
+    x->end++;
+  }
+}
+
+static void drop_done(execution *x) {
+  while (x->first < x->end && state_of(x, x->first)->done) x->first++;
+}
+
+/* One look at every step of the window, in order; *moved if anything happened.  Panels may arrive
+ * in any order, but a product is posted only after all before it: k is accumulated ascending. */
+static dm_status sweep(execution *x, bool *moved) {
+  bool product_asked = false, product_waits = false;
+  *moved = false;
+  for (int64_t i = x->first; i < x->end; i++) {
+    slot_state *state = state_of(x, i);
+    if (state->done) continue;
+    if (!state->posted && is_beyond(x, &state->step)) {
+      state->posted = state->done = x->halt.state == DM_HALT_DECIDED;
+      product_waits = true;
+      continue;
+    }
+    if (!state->posted) {
+      bool product = state->step.kind == DM_STEP_GEMM;
+      if (!may_begin(x, &state->step) || (product && (product_waits || queue_is_full(x)))) {
+        product_waits |= product;
+        continue;
+      }
+      dm_trace_begin(&x->task->run->trace, &state->step);
+      DM_TRY(post(x, state));
+      x->io += is_io(&state->step);
+      *moved = true;
+    } else {
+      DM_TRY(ask(x, state, &product_asked));
+      *moved |= state->done;
+    }
+    if (state->done) x->io -= is_io(&state->step);
+    if (state->done) dm_trace_end(&x->task->run->trace, &state->step);
+  }
+  return DM_OK;
+}
+
+/* The CPU computes while it is asked: a product under way is movement there. */
+static void tell_movement(const execution *x, bool moved) {
+  dm_watch *watch = x->task->run->watch;
+  bool computing = x->products_posted > x->products_done && !x->task->backend->ops->device_memory;
+  if (moved || computing) dm_watch_moved(watch);
+  dm_watch_poll(watch);
+}
+
+/* Threads that read and write want the processor more than a loop that asks for them. */
+static dm_status rest(const execution *x) {
+  const struct timespec moment = {.tv_nsec = 50000};
+  if (x->io == 0) return dm_transport_rest(x->task->transport);
+  if (x->calls->rest) return x->calls->rest(x->calls->context);
+  nanosleep(&moment, NULL);
+  return DM_OK;
+}
+
+static bool multiplying(const execution *x) {
+  return x->products_posted > x->products_done;
+}
+
+static dm_status tell_progress(execution *x, int64_t *reported) {
+  if (!x->calls->progress || x->failure || x->products_done == *reported ||
+      !(x->kinds & 1u << DM_STEP_GEMM))
+    return DM_OK;
+  *reported = x->products_done;
+  const int64_t tiles = dm_plan_tiles(x->task->plan) - x->task->plan->done;
+  return endure(
+      x, NULL,
+      x->calls->progress(x->calls->context, *reported, dm_range_size(x->task->panels) * tiles));
+}
+
+/* Until all steps are done and nobody is awaited. */
+static dm_status run(execution *x) {
+  int64_t reported = -1;
+  for (;;) {
+    refill(x);
+    const bool finished = x->first == x->end;
+    if (finished && dm_halt_leaves(&x->halt)) return DM_OK;
+    bool moved;
+    DM_TRY(sweep(x, &moved));
+    drop_done(x);
+    tell_movement(x, moved);
+    DM_TRY(dm_halt_poll(&x->halt, x->begun, finished));
+    DM_TRY(tell_progress(x, &reported));
+    if (!moved && !multiplying(x)) DM_TRY(rest(x));
+  }
+}
+
+dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) {
+  execution x = {.task = task, .calls = calls, .kinds = kinds};
+  x.behind = calls->loaded && kinds & DM_LOADS;
+  dm_showing_open(task, kinds & DM_LOADS && kinds & DM_PRODUCTS, &x.showing);
+  dm_cursor_start(&x.cursor, task->plan, task->run->rank);
+  tell_what_is_there(&x);
+  dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
+  const int64_t whole =
+      dm_range_size(dm_plan_layer(task->plan, 0)) * (dm_plan_tiles(task->plan) - task->plan->done);
+  dm_status status = run(&x);
+  if (status) return dm_status_first(x.failure, status);
+  dm_showing_close(&x.showing);
+  if (x.halt.stop) DM_TRY(dm_comm_agree(task->run->world, x.failure));
+  return dm_halt_status(&x.halt, whole);
+}

@@ -1,0 +1,85 @@
+#include "engine/finish.h"
+
+#include <stdint.h>
+
+#include "core/checked.h"
+#include "core/copy.h"
+
+enum { CHUNK = 256 };
+
+bool dm_finish_is_identity(dm_dtype out, dm_dtype sum, bool reads_old, const double alpha[2]) {
+  return out == sum && !reads_old && alpha[0] == 1.0 && alpha[1] == 0.0;
+}
+
+static void scale(double *values, int64_t count, bool is_complex, const double by[2]) {
+  if (!is_complex) {
+    for (int64_t i = 0; i < count; i++) values[i] *= by[0];
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    double re = values[2 * i], im = values[2 * i + 1];
+    values[2 * i] = re * by[0] - im * by[1];
+    values[2 * i + 1] = re * by[1] + im * by[0];
+  }
+}
+
+static bool is_one(const double z[2]) {
+  return z[0] == 1.0 && z[1] == 0.0; /* then an infinite part times a zero makes no NaN */
+}
+
+/* OLD may be real where C is complex. */
+static void load_old(double *values, dm_view old, int64_t row, int64_t col, int64_t count,
+                     bool is_complex) {
+  dm_load_wide(values, dm_view_at(old, row, col), old.dtype, old.col_stride, count);
+  if (!is_complex || dm_dtype_is_complex(old.dtype)) return;
+  for (int64_t i = count - 1; i >= 0; i--) {
+    values[2 * i] = values[i];
+    values[2 * i + 1] = 0.0;
+  }
+}
+
+static void finish_row(dm_view out, dm_view sum, const dm_view *old, int64_t row,
+                       const double alpha[2], const double beta[2]) {
+  const bool is_complex = dm_dtype_is_complex(sum.dtype);
+  const int64_t parts = is_complex ? 2 : 1;
+  double values[2 * CHUNK], before[2 * CHUNK];
+  for (int64_t col = 0; col < sum.cols; col += CHUNK) {
+    int64_t count = dm_min(CHUNK, sum.cols - col);
+    dm_load_wide(values, dm_view_at(sum, row, col), sum.dtype, sum.col_stride, count);
+    if (!is_one(alpha)) scale(values, count, is_complex, alpha);
+    if (old) {
+      load_old(before, *old, row, col, count, is_complex);
+      if (!is_one(beta)) scale(before, count, is_complex, beta);
+      for (int64_t i = 0; i < count * parts; i++) values[i] += before[i];
+    }
+    dm_store_wide(dm_view_at(out, row, col), out.dtype, out.col_stride, values, count);
+  }
+}
+
+static int64_t whole_at(dm_view view, int64_t row, int64_t col) {
+  const void *at = dm_view_at(view, row, col);
+  return view.dtype == DM_I8 ? *(const int8_t *)at : *(const int32_t *)at;
+}
+
+static dm_status finish_whole(dm_view out, dm_view sum, const dm_view *old, int64_t alpha,
+                              int64_t beta) {
+  for (int64_t i = 0; i < sum.rows; i++) {
+    for (int64_t j = 0; j < sum.cols; j++) {
+      int64_t value = alpha * whole_at(sum, i, j); /* both fit 32 bits: the product fits 64 */
+      if (old && dm_add_overflows(value, beta * whole_at(*old, i, j), &value)) value = INT64_MAX;
+      if (value < INT32_MIN || value > INT32_MAX)
+        return dm_hint(dm_fail(DM_E_INPUT, "an element of alpha A B + beta C does not fit i32"),
+                       "--type f64 multiplies in f64");
+      *(int32_t *)dm_view_at(out, i, j) = (int32_t)value;
+    }
+  }
+  return DM_OK;
+}
+
+dm_status dm_finish(dm_view out, dm_view sum, const dm_view *old, const double alpha[2],
+                    const double beta[2]) {
+  if (dm_dtype_is_integer(sum.dtype))
+    return finish_whole(out, sum, old, (int64_t)alpha[0], (int64_t)beta[0]);
+  for (int64_t row = 0; row < sum.rows; row++) finish_row(out, sum, old, row, alpha, beta);
+  return DM_OK;
+}

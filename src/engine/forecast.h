@@ -1,0 +1,12 @@
+/* forecast: what a plan was predicted to take, in a record. */
+#ifndef DM_ENGINE_FORECAST_H
+#define DM_ENGINE_FORECAST_H
+
+#include "plan/plan.h"
+#include "run/record.h"
+
+/* Seconds of each phase (forecast.*_s) and the resource of MACHINE that bounds it (bound.*), for
+ * machines only. */
+void dm_forecast_record(const dm_plan *plan, const dm_machine *machine, dm_record *record);
+
+#endif

@@ -1,0 +1,47 @@
+/* inflow: this rank's shares of A and B on their way from the files while something else goes on:
+ * straight into host memory, or strip by strip to the device (stage_in.h).
+ *
+ * A panel of a matrix that the file has row by row is many short runs there; so panels are read
+ * together until a run is long enough, and both matrices in the order in which products want them.
+ */
+#ifndef DM_ENGINE_INFLOW_H
+#define DM_ENGINE_INFLOW_H
+
+#include "engine/stage_in.h"
+
+/* Panels that are read together. */
+typedef struct dm_passage {
+  dm_transit transit;
+  bool to_device, begun;
+  dm_reading *reading;     /* to host memory, when it is begun */
+  struct dm_passage *next; /* among those that wait to be begun */
+} dm_passage;
+
+/* What is brought to one place of a share (plan/tiles.h), perhaps together with places before it.
+ */
+typedef struct dm_landing {
+  dm_passage *passage; /* on its way, to this place first */
+  int64_t first;       /* place whose passage brings this one */
+} dm_landing;
+
+typedef struct dm_inflow {
+  dm_task *task;
+  dm_source *sources;       /* of A and of B; all with the same read-ahead */
+  dm_stage_in *stage;       /* or NULL */
+  dm_landing *landings[2];  /* one for each place */
+  int64_t places[2];        /* and how many those are */
+  dm_passage *next, **last; /* that wait, in the order in which they are wanted */
+  bool posted[2];           /* what resides of the present tile, on behalf of the other matrix */
+  int64_t moved;            /* bytes, when it was last looked at */
+} dm_inflow;
+
+/* TASK is open; SOURCES stay the caller's.  Close frees also what a failed open has left; before
+ * the memory goes that is read into, close the read-ahead. */
+dm_status dm_inflow_open(dm_task *task, dm_source sources[2], dm_inflow *inflow);
+void dm_inflow_close(dm_inflow *inflow);
+
+/* As dm_task_calls has them. */
+dm_status dm_inflow_load(dm_inflow *inflow, dm_matrix matrix, int64_t panel);
+dm_status dm_inflow_loaded(dm_inflow *inflow, dm_matrix matrix, int64_t panel, bool *done);
+
+#endif

@@ -1,0 +1,186 @@
+#include "engine/phases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/clock.h"
+
+dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *worst) {
+  const dm_phases *p = &task->phases;
+  double seconds[] = {p->read, p->check, p->multiply, p->gemm, p->reduce, p->write, p->verify};
+  int64_t bytes[] = {p->received, p->uploaded, p->from_files}, resident = dm_memory_own_peak();
+  if (task->transport) bytes[0] += dm_transport_received(task->transport);
+  DM_TRY(dm_comm_max_f64(run->world, seconds, 7));
+  DM_TRY(dm_comm_sum_i64(run->world, bytes, 3));
+  DM_TRY(dm_comm_max_i64(run->world, &resident, 1));
+  *worst = (dm_phases){.read = seconds[0],
+                       .check = seconds[1],
+                       .multiply = seconds[2],
+                       .gemm = seconds[3],
+                       .reduce = seconds[4],
+                       .write = seconds[5],
+                       .verify = seconds[6],
+                       .received = bytes[0],
+                       .uploaded = bytes[1],
+                       .from_files = bytes[2],
+                       .resident = resident};
+  return DM_OK;
+}
+
+enum { BY_RANK = 11, MOST_LISTED = 1024 };
+
+static void list_of(const dm_phases *p, double seconds[BY_RANK]) {
+  const double all[BY_RANK] = {p->read,
+                               p->multiply,
+                               p->gemm,
+                               fmax(0.0, p->multiply - p->gemm),
+                               p->fetch,
+                               p->upload,
+                               p->exposed_fetch,
+                               p->exposed_upload,
+                               p->reduce,
+                               p->write,
+                               p->check + p->verify};
+  memcpy(seconds, all, sizeof all);
+}
+
+static void record_by_rank(const double *all, int ranks, dm_record *record) {
+  static const char *const names[BY_RANK] = {
+      "read",          "multiply",       "gemm",   "exposed", "fetch", "upload",
+      "exposed_fetch", "exposed_upload", "reduce", "write",   "verify"};
+  double one[MOST_LISTED];
+  for (int i = 0; i < BY_RANK; i++) {
+    double most = all[i], least = all[i], sum = 0.0;
+    char path[64];
+    for (int r = 0; r < ranks; r++) {
+      const double seconds = all[r * BY_RANK + i];
+      if (r < MOST_LISTED) one[r] = seconds;
+      most = fmax(most, seconds);
+      least = fmin(least, seconds);
+      sum += seconds;
+    }
+    snprintf(path, sizeof path, "phases.%s.max_s", names[i]);
+    dm_record_real(record, path, NULL, DM_SHOWN_SECONDS, most);
+    snprintf(path, sizeof path, "phases.%s.mean_s", names[i]);
+    dm_record_real(record, path, NULL, DM_SHOWN_SECONDS, sum / ranks);
+    snprintf(path, sizeof path, "phases.%s.min_s", names[i]);
+    dm_record_real(record, path, NULL, DM_SHOWN_SECONDS, least);
+    snprintf(path, sizeof path, "ranks.%s_s", names[i]);
+    if (ranks <= MOST_LISTED) dm_record_series(record, path, one, ranks);
+  }
+}
+
+dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record *record) {
+  double seconds[BY_RANK], *all = NULL;
+  dm_status status = DM_OK;
+  list_of(mine, seconds);
+  if (run->rank == 0)
+    status = dm_buffer_zeroed((int64_t)run->ranks * BY_RANK, sizeof *all, (void **)&all);
+  DM_TRY(dm_comm_agree(run->world, status));
+  status = dm_comm_gather(run->world, seconds, sizeof seconds, all, 0);
+  if (!status && record) record_by_rank(all, run->ranks, record);
+  free(all);
+  return status;
+}
+
+/* Whose time it is when nothing is under way in a round of steps of KINDS. */
+static double *rest_of(dm_phases *phases, unsigned kinds) {
+  if (kinds & 1u << DM_STEP_GEMM) return &phases->multiply;
+  return kinds & DM_LOADS ? &phases->read : &phases->write;
+}
+
+void dm_phases_take(const dm_trace *trace, unsigned kinds, double seconds, double others,
+                    dm_phases *phases) {
+  const double reads = trace->exposed[DM_ROW_READ], writes = trace->exposed[DM_ROW_WRITE];
+  others = phases->check + phases->verify - others;
+  phases->read += reads;
+  phases->write += fmax(0.0, writes - others);
+  *rest_of(phases, kinds) += fmax(0.0, seconds - reads - fmax(writes, others));
+  phases->gemm += trace->busy[DM_ROW_COMPUTE];
+  phases->fetch += trace->busy[DM_ROW_TRANSPORT];
+  phases->upload += trace->busy[DM_ROW_COPY];
+  phases->exposed_fetch += trace->exposed[DM_ROW_TRANSPORT];
+  phases->exposed_upload += trace->exposed[DM_ROW_COPY];
+}
+
+double dm_product_flops(const dm_problem *problem) {
+  double each = dm_dtype_is_complex(problem->work) ? 8.0 : 2.0;
+  return each * (double)problem->m * (double)problem->n * (double)problem->k;
+}
+
+double dm_phases_flops(const dm_phases *worst, const dm_plan *plan) {
+  double seconds = worst->multiply + worst->reduce;
+  return seconds > 0 ? dm_product_flops(&plan->problem) / seconds : 0.0;
+}
+
+void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
+                      dm_record *record) {
+  double exposed = worst->multiply > worst->gemm ? worst->multiply - worst->gemm : 0.0;
+  dm_record_real(record, "times.total_s", "total", DM_SHOWN_SECONDS, total);
+  dm_record_real(record, "times.read_s", "  reading", DM_SHOWN_SECONDS, worst->read);
+  dm_record_real(record, "times.multiply_s", "  multiplying", DM_SHOWN_SECONDS, worst->multiply);
+  dm_record_real(record, "times.exposed_s", "    not hidden behind products", DM_SHOWN_SECONDS,
+                 exposed);
+  if (plan->pk > 1)
+    dm_record_real(record, "times.reduce_s", "  summing layers", DM_SHOWN_SECONDS, worst->reduce);
+  dm_record_real(record, "times.write_s", "  writing", DM_SHOWN_SECONDS, worst->write);
+  dm_record_real(record, "times.verify_s", "  verifying", DM_SHOWN_SECONDS,
+                 worst->check + worst->verify);
+  if (plan->problem.beside_bytes > 0)
+    dm_record_real(record, "times.commit_s", "  packing chunks", DM_SHOWN_SECONDS, worst->commit);
+  dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS,
+                 dm_phases_flops(worst, plan));
+  dm_record_integer(record, "moved.between_ranks_bytes", "moved between ranks", DM_SHOWN_BYTES,
+                    worst->received);
+  dm_record_integer(record, "moved.to_devices_bytes", NULL, DM_SHOWN_BYTES, worst->uploaded);
+  dm_record_integer(record, "moved.from_files_bytes", NULL, DM_SHOWN_BYTES, worst->from_files);
+  dm_record_integer(record, "memory.host_process_bytes", NULL, DM_SHOWN_BYTES, plan->process_bytes);
+  dm_record_integer(record, "memory.host_peak_bytes", NULL, DM_SHOWN_BYTES, worst->resident);
+}
+
+/* This rank's piece; where panels pass a slot on the device, as a copy in one: it sums up as fast
+ * as the host copies, and the host by itself at a twentieth of that. */
+static dm_status show_piece(const dm_task *task, dm_matrix matrix, int64_t panel, dm_view *piece) {
+  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  *piece = dm_task_piece(task, matrix, panel);
+  if (!factor->device_ring || piece->space == DM_DEVICE) return DM_OK;
+  const dm_view host = *piece;
+  dm_event copied;
+  *piece =
+      dm_view_strided(dm_task_slot(task, matrix, panel, 0, DM_DEVICE).base, host.dtype, DM_DEVICE,
+                      host.rows, host.cols, dm_device_stride(host.cols, host.dtype));
+  DM_TRY(dm_backend_copy(task->backend, *piece, host, &copied));
+  return dm_backend_wait(task->backend, copied);
+}
+
+/* What resides of op(A) or op(B), each piece once. */
+static dm_status each_piece(dm_task *task, dm_matrix matrix, dm_freivalds *check,
+                            dm_freivalds_part *take) {
+  for (int64_t t = task->plan->done; t < dm_plan_tiles(task->plan); t++) {
+    if (task->place.idle || !dm_plan_is_first(task->plan, matrix, t)) continue;
+    dm_task_turn_to(task, t);
+    for (int64_t p = task->panels.begin; p < task->panels.end; p++) {
+      dm_view piece;
+      DM_TRY(show_piece(task, matrix, p, &piece));
+      DM_TRY(take(check, task->backend, piece, dm_task_piece_rows(task, matrix, p).begin,
+                  dm_task_piece_cols(task, matrix, p).begin));
+      DM_TRY(dm_run_beat(task->run));
+    }
+  }
+  return DM_OK;
+}
+
+dm_status dm_check_operands(dm_task *task, dm_freivalds *check) {
+  double start = dm_now();
+  const dm_comm *world = task->run->world;
+  DM_TRY(dm_comm_agree(world, each_piece(task, DM_B, check, dm_freivalds_scan_b)));
+  DM_TRY(dm_freivalds_weigh(check, world));
+  DM_TRY(dm_comm_agree(world, each_piece(task, DM_B, check, dm_freivalds_add_b)));
+  DM_TRY(dm_freivalds_project(check, world));
+  DM_TRY(dm_comm_agree(world, each_piece(task, DM_A, check, dm_freivalds_add_a)));
+  task->phases.check += dm_now() - start;
+  return DM_OK;
+}

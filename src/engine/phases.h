@@ -1,0 +1,32 @@
+/* phases: how long the parts of a multiplication took, on the rank that took longest. */
+#ifndef DM_ENGINE_PHASES_H
+#define DM_ENGINE_PHASES_H
+
+#include "check/freivalds.h"
+#include "engine/task.h"
+#include "run/record.h"
+
+/* Collective: largest seconds of any rank; bytes are summed. */
+dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *worst);
+
+/* Collective: what each rank spent, MINE on this one: for up to 1024 ranks one by one (ranks.*_s),
+ * and of all of them most, mean and least (phases.*).  RECORD is that of rank 0, else NULL. */
+dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record *record);
+
+/* Ends a round of steps of KINDS that took SECONDS: what the trace counted goes to PHASES.  Beside
+ * products, reading and writing count where no product, and nothing else that a product waits for,
+ * was under way; a round without products is reading or writing alone.  OTHERS: PHASES' check and
+ * verify when it began, for what was added is no part of reading, writing or multiplying. */
+void dm_phases_take(const dm_trace *trace, unsigned kinds, double seconds, double others,
+                    dm_phases *phases);
+
+/* Floating-point operations of the whole product, 2mnk (8mnk for complex numbers), per second. */
+double dm_phases_flops(const dm_phases *worst, const dm_plan *plan);
+double dm_product_flops(const dm_problem *problem);
+
+void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total, dm_record *record);
+
+/* Collective: gathers what the verification needs of A and B, from the shares. */
+dm_status dm_check_operands(dm_task *task, dm_freivalds *check);
+
+#endif

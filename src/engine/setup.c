@@ -1,0 +1,316 @@
+#include "engine/setup.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/jit.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/closest.h"
+#include "core/units.h"
+#include "engine/forecast.h"
+#include "engine/tilings.h"
+#include "plan/filling.h"
+#include "plan/partition.h"
+#include "plan/tiles.h"
+#include "run/facts.h"
+
+/* Part of the free memory that a rank may plan with; the rest is for the libraries and the system.
+ */
+static const double usable = 0.85;
+
+/* "auto, cblas": the kernels of OPS that multiply PROBLEM. */
+static void list_fitting(const dm_backend_ops *ops, const dm_problem *problem, char *text,
+                         size_t size) {
+  const char *const *names = ops->kernels();
+  const char *why;
+  size_t used = 0;
+  text[0] = '\0';
+  for (int i = 0; names[i] && used < size; i++)
+    if (ops->takes(names[i], problem->work, problem->tf32, &why))
+      used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", names[i]);
+}
+
+static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
+                              const dm_problem *problem) {
+  const char *const *names = ops->kernels();
+  const char *tf32 = problem->tf32 ? " in tf32" : "", *type = dm_dtype_name(problem->work);
+  char fitting[500];
+  list_fitting(ops, problem, fitting, sizeof fitting);
+  int count = 0;
+  bool known = false;
+  for (; names[count]; count++) known |= strcmp(kernel, names[count]) == 0;
+  if (!known) {
+    dm_status status = dm_fail(DM_E_USAGE, "backend %s has no kernel '%s'", ops->name, kernel);
+    const int closest = dm_closest(kernel, names, count);
+    const char *near = closest < 0 ? "" : names[closest];
+    return dm_hint(status, "%s%s%sfor %s%s it has: %s", closest < 0 ? "" : "did you mean '", near,
+                   closest < 0 ? "" : "'? ", type, tf32, fitting);
+  }
+  const char *why = "";
+  if (ops->takes(kernel, problem->work, problem->tf32, &why)) return DM_OK;
+  dm_status status = dm_fail(DM_E_USAGE, "kernel %s of backend %s does not multiply %s%s: %s",
+                             kernel, ops->name, type, tf32, why);
+  return fitting[0] ? dm_hint(status, "%s%s is multiplied by: %s", type, tf32, fitting) : status;
+}
+
+/* "auto" is cuda only where every rank sees a GPU: all ranks multiply in the same way.  A kernel is
+ * refused before it matters whether its backend was built: alike in every build. */
+static dm_status find_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                              const dm_backend_ops **ops) {
+  const char *name = engine->backend;
+  if (strcmp(name, "auto") != 0) {
+    dm_status status = DM_OK;
+    for (const dm_backend_ops *const *one = dm_backend_all(); *one; one++)
+      if (strcmp((*one)->name, name) == 0) status = check_kernel(*one, engine->kernel, problem);
+    return dm_comm_agree(run->world, status ? status : dm_backend_find(name, ops));
+  }
+  *ops = dm_backend_auto();
+  int64_t without = dm_backend_device_count(*ops) == 0;
+  DM_TRY(dm_comm_max_i64(run->world, &without, 1));
+  DM_TRY(without ? dm_backend_find("cpu", ops) : DM_OK);
+  return dm_comm_agree(run->world, check_kernel(*ops, engine->kernel, problem));
+}
+
+static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                              const dm_backend_ops *ops, dm_setup *setup) {
+  dm_backend_config config = {.local_rank = run->local_rank,
+                              .local_ranks = run->local_ranks,
+                              .threads = engine->threads,
+                              .tf32 = problem->tf32,
+                              .tile = engine->wishes.reproducible ? DM_BORDER : 0,
+                              .kernel = engine->kernel};
+  DM_TRY(dm_backend_open(ops, &config, &setup->backend));
+  DM_TRY(dm_backend_device(setup->backend, &setup->device));
+  if (setup->device.advice[0]) dm_log_line(&run->log, DM_LOG_WARNING, "%s", setup->device.advice);
+  if (!ops->device_memory && engine->require_gpu_per_rank)
+    return dm_hint(dm_fail(DM_E_DEVICE, "this rank multiplies on the CPU: backend %s", ops->name),
+                   "leave out --require-gpu-per-rank, or see damier info for the GPUs");
+  return DM_OK;
+}
+
+/* Which ranks use the same GPU, its name tells: an index does not, where a launcher shows every
+ * process another one as the first. */
+static dm_status count_sharing(const dm_run *run, dm_device *device) {
+  const int64_t size = sizeof device->id;
+  char *ids;
+  if (!device->id[0]) return DM_OK;
+  DM_TRY(dm_buffer_zeroed(run->local_ranks, size, (void **)&ids));
+  dm_status status = dm_comm_gather(run->node, device->id, size, ids, 0);
+  if (!status) status = dm_comm_broadcast(run->node, ids, run->local_ranks * size, 0);
+  device->sharing = 0;
+  for (int i = 0; i < run->local_ranks; i++)
+    if (memcmp(ids + i * size, device->id, strlen(device->id)) == 0) device->sharing++;
+  free(ids);
+  return status;
+}
+
+static dm_status check_sharing(const dm_run *run, const dm_engine *engine, const dm_setup *setup) {
+  if (!setup->backend->ops->device_memory || setup->device.sharing == 1) return DM_OK;
+  if (engine->require_gpu_per_rank)
+    return dm_hint(dm_fail(DM_E_DEVICE, "%d ranks of this node share GPU %s", setup->device.sharing,
+                           setup->device.id),
+                   "start at most %d ranks on a node, or leave out --require-gpu-per-rank",
+                   setup->device.visible);
+  dm_log_line(&run->log, DM_LOG_WARNING, "%d ranks share one GPU (%s)", setup->device.sharing,
+              setup->device.name);
+  return DM_OK;
+}
+
+static int64_t smallest(int64_t limit, double available) {
+  int64_t share = (int64_t)(available * usable);
+  return limit > 0 ? limit : share;
+}
+
+/* In steps of two around what is stated: the noise of one measurement must not choose another grid,
+ * whose sums have other bits.  Finer rates are those of `damier tune rates`. */
+static double steady(double stated, double measured) {
+  return stated * exp2(round(log2(measured / stated)));
+}
+
+/* What this process has by now, and a little that libraries take later; in coarse steps, so that
+ * the plan of the next run is the same.  A program that is linked with CUDA has three times that of
+ * one without before it does anything. */
+int64_t dm_setup_process_bytes(void) {
+  const int64_t later = 16 << 20;
+  return dm_round_up(dm_memory_own() + later, later);
+}
+
+/* What the planner may count on: the rank that has least decides for all. */
+static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                                  dm_setup *setup) {
+  dm_machine *machine = &setup->machine;
+  const bool gpu = setup->backend->ops->device_memory;
+  const dm_device *device = &setup->device;
+  dm_machine_stated(gpu ? device->name : NULL, (int)dm_max(1, device->threads), machine);
+  machine->nodes = run->nodes;
+  machine->gpu = gpu;
+  if (setup->backend->ops->copies)
+    setup->backend->ops->copies(engine->kernel, problem->work, problem->tf32, &machine->copies_a,
+                                &machine->copies_b);
+  machine->device_links = gpu && setup->links.chosen->device_memory;
+  machine->windows = !gpu && setup->links.chosen->window;
+  const dm_link_rates *rates = &setup->links.rates;
+  if (machine->device_links && rates->inside > 0)
+    machine->link = steady(dm_machine_device_link(device->name), rates->inside);
+  int64_t values[5] = {
+      -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
+      gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
+      dm_comm_size(run->near), gpu ? device->sharing : 1, dm_setup_process_bytes()};
+  DM_TRY(dm_comm_max_i64(run->world, values, 5));
+  machine->process_bytes = values[4];
+  machine->host_bytes = -values[0];
+  machine->device_bytes = -values[1];
+  machine->ranks_per_node = (int)values[2];
+  if ((machine->device_links || !gpu) && rates->between > 0)
+    machine->network = steady(machine->network, rates->between * (double)values[2]);
+  for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] /= (double)values[3];
+  machine->flops_tf32 /= (double)values[3];
+  machine->upload /= (double)values[3];
+  machine->memory /= (double)values[3];
+  return engine->stated_rates ? DM_OK : dm_rates_agree(run, engine, setup);
+}
+
+static void say_need(dm_run *run, const dm_setup *setup) {
+  char host[32], host_has[32], device[32], device_has[32], disk[32], time[32], recipe[DM_RECIPE];
+  const dm_plan *plan = &setup->plan;
+  dm_plan_recipe(plan, recipe);
+  dm_log_line(&run->log, DM_LOG_NOTE, "plan: %s, predicted %s", recipe,
+              dm_format_seconds(plan->forecast.total, time));
+  dm_log_line(&run->log, DM_LOG_NOTE, "needs per rank: %s of host memory (has %s)%s%s%s%s%s%s",
+              dm_format_bytes(plan->host_bytes, host),
+              dm_format_bytes(setup->machine.host_bytes, host_has), plan->gpu ? ", " : "",
+              plan->gpu ? dm_format_bytes(plan->device_bytes, device) : "",
+              plan->gpu ? " of GPU memory (has " : "",
+              plan->gpu ? dm_format_bytes(setup->machine.device_bytes, device_has) : "",
+              plan->gpu ? ")" : "", plan->problem.from_files ? "" : "; nothing on disk");
+  if (plan->problem.from_files)
+    dm_log_line(&run->log, DM_LOG_NOTE, "needs on disk: %s",
+                dm_format_bytes(plan->disk_bytes, disk));
+}
+
+static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {
+  int64_t hash = (int64_t)(dm_plan_hash(plan) >> 1), extremes[2] = {hash, -hash};
+  DM_TRY(dm_comm_max_i64(run->world, extremes, 2));
+  if (extremes[0] == hash && -extremes[1] == hash) return DM_OK;
+  return dm_fail(DM_E_BUG, "the ranks do not hold the same plan");
+}
+
+/* What is compiled on this machine is compiled before anything is read. */
+static dm_status prepare_kernel(const dm_run *run, const dm_engine *engine, dm_setup *setup) {
+  const dm_plan *plan = &setup->plan;
+  const dm_place place = dm_plan_place(plan, run->rank);
+  const dm_jit_ops *jit = setup->backend->ops->jit;
+  if (!jit || place.idle || strcmp(engine->kernel, "jit") != 0) return DM_OK;
+  return jit->prepare(setup->backend, plan->problem.work,
+                      dm_range_size(dm_plan_rows(plan, 0, place.i)),
+                      dm_range_size(dm_plan_cols(plan, 0, place.j)));
+}
+
+static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                             dm_setup *setup) {
+  dm_problem posed = *problem;
+  dm_wishes wishes = engine->wishes;
+  wishes.by_links = strcmp(engine->transport, "auto") != 0;
+  if (engine->fill > 0) {
+    int64_t n;
+    DM_TRY(dm_plan_fill(problem, &setup->machine, run->ranks, &wishes, engine->fill, &n));
+    posed.m = posed.n = posed.k = n;
+  }
+  return dm_plan_choose(&posed, &setup->machine, run->ranks, &wishes, &setup->plan);
+}
+
+dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                                dm_setup *setup) {
+  const dm_backend_ops *ops;
+  memset(setup, 0, sizeof *setup);
+  if (engine->pretend_nodes > 1)
+    DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, engine->pretend_nodes)));
+  DM_TRY(find_backend(run, engine, problem, &ops));
+  DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
+  DM_TRY(count_sharing(run, &setup->device));
+  return dm_comm_agree(run->world, check_sharing(run, engine, setup));
+}
+
+dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                        dm_setup *setup) {
+  char kernel[32];
+  DM_TRY(dm_setup_open_backend(run, engine, problem, setup));
+  DM_TRY(dm_tilings_agree(run, setup->backend, engine->kernel, problem->work, kernel));
+  DM_TRY(dm_links_choose(run, setup->backend, engine->transport, &setup->links));
+  DM_TRY(describe_machine(run, engine, problem, setup));
+  dm_status status = DM_OK;
+  if (run->rank == 0) status = choose_plan(run, engine, problem, setup);
+  memcpy(setup->plan.kernel, kernel, sizeof kernel);
+  DM_TRY(dm_comm_agree(run->world, status));
+  DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));
+  DM_TRY(dm_comm_agree(run->world, same_everywhere(run, &setup->plan)));
+  DM_TRY(dm_comm_agree(run->world, prepare_kernel(run, engine, setup)));
+  setup->transport = dm_links_for(&setup->links, &setup->plan);
+  say_need(run, setup);
+  return DM_OK;
+}
+
+void dm_setup_close(dm_setup *setup) {
+  dm_backend_close(setup->backend);
+  setup->backend = NULL;
+}
+
+void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record *record) {
+  dm_record_text(record, "machine.backend", NULL, "%s", setup->backend->ops->name);
+  dm_record_text(record, "machine.device", "device", "%s", setup->device.name);
+  dm_record_text(record, "machine.device_id", NULL, "%s", setup->device.id);
+  dm_record_text(record, "machine.library", NULL, "%s", setup->device.library);
+  dm_record_text(record, "machine.host", NULL, "%s", dm_comm_host(run->world));
+  dm_record_integer(record, "machine.nodes", NULL, DM_SHOWN_PLAIN, run->nodes);
+  dm_record_flag(record, "machine.pretended_nodes", NULL, run->pretends);
+  dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
+  dm_record_integer(record, "machine.threads", NULL, DM_SHOWN_PLAIN, setup->device.threads);
+  dm_record_text(record, "machine.where", "ranks", "%d on %d %s%s, backend %s", run->ranks,
+                 run->nodes, run->pretends ? "pretended " : "", run->nodes == 1 ? "node" : "nodes",
+                 setup->backend->ops->name);
+  dm_facts_record(setup->device.id, false, record);
+}
+
+void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record) {
+  const dm_plan *plan = &setup->plan;
+  const dm_problem *p = &plan->problem;
+  const dm_link_rates *rates = &setup->links.rates;
+  char recipe[DM_RECIPE], lead[32];
+  dm_plan_recipe(plan, recipe);
+  dm_plan_lead_text(plan, lead);
+  dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld", (long long)p->m,
+                 (long long)p->n, (long long)p->k);
+  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
+  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
+  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
+  dm_record_text(record, "problem.types", "types", "%s%s, sums in %s, C in %s",
+                 dm_dtype_name(p->work), p->tf32 ? " (tf32)" : "", dm_dtype_name(p->accumulator),
+                 dm_dtype_name(p->c));
+  dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
+  dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
+  dm_setup_record_machine(setup, run, record);
+  dm_record_text(record, "transport.name", NULL, "%s", setup->transport->name);
+  dm_record_text(record, "transport.tried", NULL, "%s", setup->links.reasons);
+  dm_record_real(record, "transport.proved_rate", NULL, DM_SHOWN_PLAIN,
+                 rates->inside > 0 ? rates->inside : rates->between);
+  dm_record_real(record, "transport.proved_rate_between_nodes", NULL, DM_SHOWN_PLAIN,
+                 rates->between);
+  dm_record_text(record, "transport.choice", run->ranks > 1 ? "panels travel by" : NULL,
+                 "%s (proof at start: %s)", setup->transport->name, setup->links.reasons);
+  dm_record_text(record, "plan.recipe", "plan", "%s", recipe);
+  dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
+  dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
+  dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
+  dm_record_text(record, "plan.lead", NULL, "%s", lead);
+  dm_record_text(record, "plan.a_in", NULL, "%s", dm_residence_name(plan->a));
+  dm_record_text(record, "plan.b_in", NULL, "%s", dm_residence_name(plan->b));
+  dm_record_integer(record, "plan.tiles", NULL, DM_SHOWN_PLAIN, dm_plan_tiles(plan));
+  dm_record_flag(record, "plan.overlap", NULL, plan->overlap);
+  dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
+  dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
+  dm_forecast_record(plan, &setup->machine, record);
+}

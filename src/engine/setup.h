@@ -1,0 +1,47 @@
+/* setup: from wishes to a backend that is open on every rank and a plan that all hold. */
+#ifndef DM_ENGINE_SETUP_H
+#define DM_ENGINE_SETUP_H
+
+#include "backend/backend.h"
+#include "engine/engine.h"
+#include "engine/links.h"
+#include "engine/rates.h"
+#include "run/record.h"
+#include "run/run.h"
+
+typedef struct dm_setup {
+  dm_backend *backend;
+  dm_device device;
+  dm_links links;
+  const dm_transport_ops *transport; /* that the plan's panels take */
+  dm_machine machine;
+  dm_plan plan;
+} dm_setup;
+
+/* Collective: opens the backend on every rank, finds out about the machine and its links, lets rank
+ * 0 choose the plan, sends it round, and says what it will need.  Refuses what does not fit before
+ * anything large is allocated. */
+dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                        dm_setup *setup);
+void dm_setup_close(dm_setup *setup);
+
+/* Collective: the first part of it: backend and device alone, without links, machine and plan. */
+dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                                dm_setup *setup);
+
+/* Host memory of this process that a plan counts as taken. */
+int64_t dm_setup_process_bytes(void);
+
+/* What rates of SETUP would be those of. */
+void dm_setup_facts(const dm_setup *setup, const dm_run *run, dm_rates_facts *facts);
+
+/* Collective: gives SETUP's machine the rates that were measured here, where there are any, and
+ * those of files where ENGINE's files are; a file of others is not used, and that is said.
+ * (rates_use.c) */
+dm_status dm_rates_agree(const dm_run *run, const dm_engine *engine, dm_setup *setup);
+
+/* Describes machine, device, plan and forecast in RECORD. */
+void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record);
+void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record *record);
+
+#endif

@@ -1,0 +1,158 @@
+#include "engine/stage_in.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "plan/partition.h"
+#include "plan/runs.h"
+
+/* Many small buffers: the first panel is soon there, and many threads read. */
+enum { STRIPS = 16, STRIP = 4 << 20 };
+
+typedef struct strip {
+  enum { FREE, IS_READ, IS_COPIED } stage;
+  dm_transit *transit;
+  int64_t at, rows; /* of the transit's */
+  char *memory;
+  dm_reading *reading;
+  dm_event copied;
+} strip;
+
+struct dm_stage_in {
+  dm_task *task;
+  dm_source *sources;
+  int64_t bytes; /* of a strip */
+  strip strips[STRIPS];
+};
+
+/* A strip holds a row of the file at least. */
+static int64_t longest_row(const dm_task *task, const dm_source *source, dm_matrix matrix) {
+  int64_t longest = 1;
+  for (int64_t p = task->panels.begin; p < task->panels.end; p++)
+    longest =
+        dm_max(longest, source->op == DM_OP_N ? dm_range_size(dm_task_piece_cols(task, matrix, p))
+                                              : dm_range_size(dm_task_piece_rows(task, matrix, p)));
+  return longest * dm_dtype_size(task->plan->problem.work);
+}
+
+static bool is_on_device(const dm_task *task, dm_matrix matrix) {
+  return dm_plan_residence(task->plan, matrix) == DM_IN_DEVICE;
+}
+
+dm_status dm_stage_in_open(dm_task *task, dm_source sources[2], dm_stage_in **stage) {
+  *stage = NULL;
+  if (!is_on_device(task, DM_A) && !is_on_device(task, DM_B)) return DM_OK;
+  void *memory;
+  DM_TRY(dm_buffer_zeroed(1, sizeof **stage, &memory));
+  dm_stage_in *s = *stage = memory;
+  *s = (dm_stage_in){.task = task, .sources = sources, .bytes = STRIP};
+  for (int x = 0; x < 2; x++)
+    if (is_on_device(task, (dm_matrix)x))
+      s->bytes = dm_max(s->bytes, longest_row(task, &sources[x], (dm_matrix)x) + DM_RUN_MOST);
+  for (int i = 0; i < STRIPS; i++)
+    DM_TRY(dm_backend_alloc(task->backend, DM_HOST, s->bytes, (void **)&s->strips[i].memory));
+  return DM_OK;
+}
+
+void dm_stage_in_close(dm_stage_in *stage) {
+  if (!stage) return;
+  for (int i = 0; i < STRIPS; i++)
+    dm_backend_release(stage->task->backend, DM_HOST, stage->strips[i].memory);
+  free(stage);
+}
+
+/* What STRIP has of panel FIRST + Q, of which OFFSET columns of the file stand before it: in the
+ * strip's memory, where it lies as the product reads it, and on the device. */
+static void part_of(const dm_stage_in *stage, const strip *one, int64_t q, int64_t offset,
+                    dm_view *here, dm_view *there) {
+  const dm_transit *t = one->transit;
+  const dm_view piece = dm_task_piece(stage->task, t->matrix, t->first + q);
+  if (stage->sources[t->matrix].op == DM_OP_N) {
+    *there = dm_view_sub(piece, one->at, 0, one->rows, piece.cols);
+    *here = dm_view_strided(one->memory + offset * dm_dtype_size(piece.dtype), piece.dtype, DM_HOST,
+                            one->rows, piece.cols, t->cols);
+  } else {
+    *there = dm_view_sub(piece, 0, one->at, piece.rows, one->rows);
+    *here = dm_view_row_major(one->memory + offset * one->rows * dm_dtype_size(piece.dtype),
+                              piece.dtype, piece.rows, one->rows);
+  }
+}
+
+static int64_t file_cols(const dm_stage_in *stage, const dm_transit *transit, dm_view part) {
+  return stage->sources[transit->matrix].op == DM_OP_N ? part.cols : part.rows;
+}
+
+static dm_status read_strip(dm_stage_in *stage, strip *one) {
+  const dm_transit *t = one->transit;
+  dm_source *source = &stage->sources[t->matrix];
+  dm_view *views, there;
+  int64_t offset = 0;
+  DM_TRY(dm_buffer_zeroed(t->count, sizeof *views, (void **)&views));
+  for (int64_t q = 0; q < t->count; q++) {
+    part_of(stage, one, q, offset, &views[q], &there);
+    offset += file_cols(stage, t, views[q]);
+    if (source->op != DM_OP_N) views[q] = dm_view_transpose(views[q]);
+  }
+  dm_status status = dm_read_ahead_post(source->ahead, source->reader, t->row + one->at, t->col,
+                                        views, t->count, source->op == DM_OP_C, &one->reading);
+  free(views);
+  return status;
+}
+
+/* Copies run in order: the last one's event stands for all. */
+static dm_status copy_strip(dm_stage_in *stage, strip *one) {
+  const dm_transit *t = one->transit;
+  dm_task *task = stage->task;
+  dm_view here, there;
+  int64_t offset = 0;
+  for (int64_t q = 0; q < t->count; q++) {
+    dm_event event;
+    part_of(stage, one, q, offset, &here, &there);
+    offset += file_cols(stage, t, here);
+    dm_source_note(&stage->sources[t->matrix], here);
+    DM_TRY(dm_backend_copy(task->backend, there, here, &event));
+    if (event) one->copied = event;
+    task->phases.uploaded += here.rows * here.cols * dm_dtype_size(here.dtype);
+  }
+  return DM_OK;
+}
+
+dm_status dm_stage_in_begin(dm_stage_in *stage, dm_transit *transit, bool *begun) {
+  strip *one = stage->strips;
+  while (one < stage->strips + STRIPS && one->stage != FREE) one++;
+  *begun = one < stage->strips + STRIPS;
+  if (!*begun) return DM_OK;
+  const int64_t row = transit->cols * dm_dtype_size(stage->task->plan->problem.work);
+  one->transit = transit;
+  one->at = transit->begun;
+  one->rows = dm_min(dm_max(1, stage->bytes / row), transit->rows - transit->begun);
+  one->stage = IS_READ;
+  one->copied = 0;
+  transit->begun += one->rows;
+  dm_task_turn_to(stage->task, transit->tile);
+  return read_strip(stage, one);
+}
+
+static dm_status move_on(dm_stage_in *stage, strip *one) {
+  bool done = false;
+  if (one->stage == IS_READ) {
+    DM_TRY(dm_reading_test(one->reading, &done));
+    if (!done) return DM_OK;
+    dm_task_turn_to(stage->task, one->transit->tile);
+    DM_TRY(copy_strip(stage, one));
+    one->stage = IS_COPIED;
+  }
+  if (one->stage == IS_COPIED) {
+    DM_TRY(dm_backend_test(stage->task->backend, one->copied, &done));
+    if (!done) return DM_OK;
+    one->transit->arrived += one->rows;
+    one->stage = FREE;
+  }
+  return DM_OK;
+}
+
+dm_status dm_stage_in_poll(dm_stage_in *stage) {
+  for (int i = 0; i < STRIPS; i++) DM_TRY(move_on(stage, &stage->strips[i]));
+  return DM_OK;
+}

@@ -1,0 +1,67 @@
+/* bench_files_impl: what the files of bench_files share. */
+#ifndef DM_MEASURE_BENCH_FILES_IMPL_H
+#define DM_MEASURE_BENCH_FILES_IMPL_H
+
+#include "engine/setup.h"
+#include "measure/bench_files.h"
+#include "measure/ceiling.h"
+
+enum { DM_MOST_TURNS = 100, DM_MOST_WIDTHS = 12, DM_MOST_WAYS = 2 };
+enum { DM_MOST_WRITERS = DM_MOST_WAYS * DM_MOST_WIDTHS };
+
+/* Threads of each rank that write in a way. */
+typedef struct dm_writers {
+  dm_write_way way;
+  int threads;
+} dm_writers;
+
+/* What of a run is not hidden behind products, phase by phase. */
+typedef enum dm_exposed {
+  DM_EXPOSED_READ,
+  DM_EXPOSED_MOVE,
+  DM_EXPOSED_REDUCE,
+  DM_EXPOSED_WRITE,
+  DM_EXPOSED_VERIFY,
+  DM_EXPOSED_COMMIT,
+  DM_EXPOSED_PHASES
+} dm_exposed;
+
+/* One size; the arrays have one entry for each turn. */
+typedef struct dm_files_bench {
+  dm_run *run;
+  const dm_bench_files *wanted;
+  char folder[DM_PATH];
+  dm_multiply multiply;
+  dm_ceiling inputs[2], scratch;
+  int widths, width[DM_MOST_WIDTHS]; /* threads per rank that the ceilings are tried with, */
+  bool slow_read[DM_MOST_WIDTHS];    /* but not again where reading was slow so */
+  int writers;
+  dm_writers writer[DM_MOST_WRITERS]; /* likewise */
+  bool slow_write[DM_MOST_WRITERS];
+  dm_outcome last; /* of a run with overlap */
+  dm_verdict worst;
+  int64_t own; /* dm_setup_process_bytes before the first run */
+  int64_t count;
+  double seconds[DM_MOST_TURNS], plain[DM_MOST_TURNS], compute[DM_MOST_TURNS];
+  double before[DM_MOST_TURNS];
+  double read[DM_MOST_WIDTHS][DM_MOST_TURNS], write[DM_MOST_WRITERS][DM_MOST_TURNS];
+  double exposed[DM_EXPOSED_PHASES][DM_MOST_TURNS];
+} dm_files_bench;
+
+/* Collective: makes the folder with A and B, and what the ceilings need. (bench_files_make.c) */
+dm_status dm_bench_files_make(dm_files_bench *bench);
+void dm_bench_files_remove(const dm_files_bench *bench); /* rank 0 */
+
+/* Collective: seconds of the products of PLAN alone, of operands that lie in memory.
+ * (bench_files_compute.c) */
+dm_status dm_bench_files_compute(dm_files_bench *bench, double *seconds);
+
+/* A process that has run before is larger: --memory allows the next run as much as the first.
+ * (bench_files.c) */
+void dm_bench_files_memory(dm_files_bench *bench);
+
+/* Rank 0: everything that was measured.  SETUP has the machine and the plan. (bench_files_record.c)
+ */
+void dm_bench_files_record(dm_files_bench *bench, const dm_setup *setup, dm_record *record);
+
+#endif

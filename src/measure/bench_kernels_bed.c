@@ -1,0 +1,123 @@
+/* The matrices that kernels are checked and timed on. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "measure/bench_kernels_impl.h"
+
+enum { MOST_SETS = 1024, PLACE = 256 }; /* bytes that matrices begin at multiples of */
+
+static dm_dtype result_type(dm_kernel_op op, dm_dtype dtype) {
+  if (op == DM_GEMM) return dm_dtype_accumulator(dtype);
+  return op == DM_DOT ? DM_F64 : dtype;
+}
+
+typedef struct shape {
+  int64_t rows, cols;
+  dm_dtype dtype;
+} shape;
+
+enum { OUT, X, Y, Y_ALONG_K, MATRICES };
+
+/* What is not needed is empty. */
+static void shapes_of(const dm_bed *b, bool along_k, shape shapes[MATRICES]) {
+  const int64_t m = b->size.m, n = b->size.n, k = b->size.k;
+  const dm_dtype in = b->type.dtype, out = result_type(b->op, in);
+  shapes[OUT] = b->op == DM_TRANSPOSE ? (shape){n, m, out}
+                : b->op == DM_DOT     ? (shape){1, 1, out}
+                                      : (shape){m, n, out};
+  shapes[X] = b->op == DM_GEMM ? (shape){m, k, in} : (shape){m, n, in};
+  shapes[Y] = b->op == DM_GEMM        ? (shape){k, n, in}
+              : b->op == DM_TRANSPOSE ? (shape){0, 0, in}
+                                      : (shape){m, n, in};
+  shapes[Y_ALONG_K] = along_k && b->op == DM_GEMM ? (shape){n, k, in} : (shape){0, 0, in};
+}
+
+static int64_t bytes_of(shape s, int64_t pad) {
+  return dm_round_up(s.rows * (s.cols + pad) * dm_dtype_size(s.dtype), PLACE);
+}
+
+/* Bytes of all SHAPES, which may be more than 64 bits can count. */
+static dm_status add_up(const shape shapes[MATRICES], int64_t pad, int64_t *bytes) {
+  *bytes = 0;
+  for (int i = 0; i < MATRICES; i++) {
+    int64_t one;
+    /* Four that are an eighth of what can be counted, rounded up, are less than that. */
+    DM_TRY(dm_bytes_of(shapes[i].rows, shapes[i].cols + pad, 8 * dm_dtype_size(shapes[i].dtype),
+                       &one));
+    *bytes += bytes_of(shapes[i], pad);
+  }
+  return DM_OK;
+}
+
+static dm_view view_of(char **at, shape s, int64_t pad) {
+  dm_view view = dm_view_strided(*at, s.dtype, DM_DEVICE, s.rows, s.cols, s.cols + pad);
+  *at += bytes_of(s, pad);
+  return view;
+}
+
+/* Random numbers of all of a type's values; those of i8 are whole. */
+static dm_status fill(const dm_bed *b, dm_view view, uint64_t seed) {
+  const bool whole = dm_dtype_is_integer(view.dtype);
+  const dm_generator random = {
+      .kind = whole ? DM_INTEGER : DM_UNIFORM, .seed = seed, .parameter = whole ? 127 : 0};
+  return dm_backend_fill(b->backend, view, &random, 0, 0);
+}
+
+static int64_t sets_for(const dm_bed *b, const dm_lab_limits *limits, int64_t bytes) {
+  dm_device device;
+  const int64_t wanted = dm_ceil_div(2 * limits->l2, bytes) + 1;
+  if (dm_backend_device(b->backend, &device)) return 1;
+  return dm_max(1, dm_min(dm_min(wanted, MOST_SETS), device.memory_free / 2 / bytes));
+}
+
+dm_status dm_bed_reset(const dm_bed *b) {
+  const dm_view out = b->works[0].out;
+  const dm_generator poison = {.kind = DM_CONSTANT,
+                               .parameter = dm_dtype_is_integer(out.dtype) ? -77.0 : (double)NAN};
+  if (b->works[0].accumulate) return fill(b, out, b->seed + 2);
+  return dm_backend_fill(b->backend, out, &poison, 0, 0);
+}
+
+dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limits, int64_t sets,
+                      dm_bed *b) {
+  shape shapes[MATRICES];
+  void *works;
+  shapes_of(b, wanted->along_k, shapes);
+  int64_t each;
+  DM_TRY(add_up(shapes, b->pad, &each));
+  b->sets = sets > 0 ? sets : sets_for(b, limits, each);
+  DM_TRY(dm_buffer_zeroed(b->sets, sizeof *b->works, &works));
+  b->works = works;
+  DM_TRY(dm_backend_alloc(b->backend, DM_DEVICE, b->sets * each, &b->memory));
+  char *at = b->memory;
+  for (int64_t i = 0; i < b->sets; i++) {
+    dm_lab_work *w = &b->works[i];
+    *w = (dm_lab_work){.op = b->op,
+                       .tf32 = b->type.tf32,
+                       .accumulate = wanted->accumulate && b->op == DM_GEMM,
+                       .alpha = 2.0,
+                       .beta = -1.0};
+    w->out = view_of(&at, shapes[OUT], b->pad);
+    w->x = view_of(&at, shapes[X], b->pad);
+    w->y = view_of(&at, shapes[Y], b->pad);
+    w->y_along_k = view_of(&at, shapes[Y_ALONG_K], b->pad);
+    const uint64_t seed = b->seed + 3 * (uint64_t)i;
+    DM_TRY(fill(b, w->x, seed));
+    DM_TRY(fill(b, w->y, seed + 1));
+    DM_TRY(fill(b, w->out, seed + 2));
+    if (shapes[Y_ALONG_K].rows == 0)
+      w->y_along_k.base = NULL;
+    else
+      DM_TRY(fill(b, dm_view_transpose(w->y_along_k), seed + 1));
+  }
+  return DM_OK;
+}
+
+void dm_bed_close(dm_bed *b) {
+  dm_backend_release(b->backend, DM_DEVICE, b->memory);
+  free(b->works);
+  b->memory = NULL;
+  b->works = NULL;
+}

@@ -1,0 +1,53 @@
+/* bench_kernels_impl: what the files of the lab share. */
+#ifndef DM_MEASURE_BENCH_KERNELS_IMPL_H
+#define DM_MEASURE_BENCH_KERNELS_IMPL_H
+
+#include "measure/bench_kernels.h"
+
+/* The matrices of one operation, type and size: SETS of them, so that no call finds its operands in
+ * the cache. */
+typedef struct dm_bed {
+  dm_backend *backend;
+  dm_lab *lab;
+  dm_kernel_op op;
+  dm_kernel_type type;
+  dm_kernel_size size;
+  int64_t pad;
+  uint64_t seed;
+  int64_t sets;
+  void *memory;
+  dm_lab_work *works; /* one for each set; kernel is NULL */
+} dm_bed;
+
+/* Random matrices in WANTED sets (0: enough for twice the cache of LIMITS). */
+dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limits, int64_t sets,
+                      dm_bed *bed);
+void dm_bed_close(dm_bed *bed);
+
+/* OUT of the first set is what it must be before a call: random where it is read, else what no
+ * correct result is. */
+dm_status dm_bed_reset(const dm_bed *bed);
+
+/* What the worst error of a sum of DEPTH products may be, in u |A||B|. */
+double dm_kernel_bound(const dm_kernel *kernel, dm_kernel_type type, int64_t depth);
+
+/* Result and matrices of one call, in a type and shape, in MEMORY of the device of BYTES. */
+dm_status dm_check_edges(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel,
+                         dm_kernel_type type, uint64_t seed, dm_edge_check *check);
+
+/* The expected result of BED, for dm_check_size. */
+dm_status dm_expect_size(const dm_bed *bed, dm_size_check *check);
+dm_status dm_check_size(const dm_bed *bed, const dm_kernel *kernel, dm_size_check *check);
+
+/* KERNEL and its yardstick, turn about.  TIMING's arrays have room for WANTED's repetitions. */
+dm_status dm_time_kernel(const dm_bed *bed, const dm_bench_kernels *wanted, const dm_kernel *kernel,
+                         dm_timing *timing);
+
+/* Bytes per second of copies and of reading. */
+dm_status dm_measure_roof(dm_backend *backend, dm_lab *lab, dm_roof *roof);
+
+/* Largest and median of COUNT numbers, which are moved about. */
+double dm_largest(const double *values, int64_t count);
+double dm_median_of(double *values, int64_t count);
+
+#endif

@@ -1,0 +1,196 @@
+/* Timing: a kernel and its yardstick take turns, A B A B, on the same matrices, so that both see
+ * the same clock.  Calls that are short beside the cost of a launch are put many at a time into a
+ * CUDA graph. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "measure/bench_kernels_impl.h"
+
+enum { LEAST_PAIRS = 3, MOST_LAUNCHES = 2000 };
+
+static const double short_call = 200e-6; /* seconds; the launch of a kernel takes some 3e-6 */
+static const double batch = 3e-3;        /* seconds of one measurement, at least */
+static const double steady = 0.01;       /* change of a kernel's time that counts as none */
+
+typedef struct pair {
+  const dm_bed *bed;
+  dm_lab_work *works; /* those of the bed, with the kernel */
+  dm_lab_series kernel, yardstick;
+} pair;
+
+/* Seconds of one call; *sensors, unless NULL, is read while the GPU works. */
+static dm_status run(const pair *p, dm_lab_series *series, dm_lab_sensors *sensors,
+                     double *seconds) {
+  DM_TRY(dm_lab_start(p->bed->lab, series));
+  if (sensors) dm_lab_sense(p->bed->lab, sensors);
+  DM_TRY(dm_lab_finish(p->bed->lab, seconds));
+  *seconds /= (double)series->launches;
+  return DM_OK;
+}
+
+/* How many calls are one measurement, found out with single ones; the first loads the kernel. */
+static dm_status estimate(const pair *p, dm_lab_series *series) {
+  double seconds;
+  series->launches = 1;
+  DM_TRY(run(p, series, NULL, &seconds));
+  if (seconds < 10.0 * batch) DM_TRY(run(p, series, NULL, &seconds));
+  const int64_t wanted = (int64_t)ceil(batch / fmax(seconds, 1e-6));
+  series->graph = seconds < short_call;
+  /* Each measurement goes through all sets: or the same few stay in the cache. */
+  if (wanted > 1) series->launches = dm_min(dm_max(wanted, series->sets), MOST_LAUNCHES);
+  return DM_OK;
+}
+
+/* Both have run before the first is recorded: a graph remembers where scratch memory lies, and a
+ * first run may still make it grow. */
+static dm_status plan(pair *p) {
+  DM_TRY(estimate(p, &p->kernel));
+  DM_TRY(estimate(p, &p->yardstick));
+  DM_TRY(dm_lab_prepare(p->bed->lab, &p->kernel));
+  return dm_lab_prepare(p->bed->lab, &p->yardstick);
+}
+
+/* Seconds of one call, averaged over a stretch of the warm-up. */
+static dm_status stretch(pair *p, double least, double *seconds) {
+  const double start = dm_now();
+  double sum = 0.0, one, ignored;
+  int count = 0;
+  do {
+    DM_TRY(run(p, &p->kernel, NULL, &one));
+    DM_TRY(run(p, &p->yardstick, NULL, &ignored));
+    sum += one;
+    count++;
+  } while (dm_now() - start < least);
+  *seconds = sum / count;
+  return DM_OK;
+}
+
+/* Until the kernel takes as long as it took before, that is until clock and power stay: compared
+ * are stretches of a quarter of MOST seconds. */
+static dm_status warm_up(pair *p, double most, dm_timing *timing) {
+  const double start = dm_now();
+  double before = 0.0, now;
+  timing->settled = false;
+  do {
+    DM_TRY(stretch(p, 0.25 * most, &now));
+    timing->settled = fabs(now - before) <= steady * before;
+    timing->warmup = dm_now() - start;
+    before = now;
+  } while (!timing->settled && timing->warmup < most);
+  return DM_OK;
+}
+
+static dm_status measure(pair *p, const dm_bench_kernels *wanted, dm_timing *timing,
+                         double *sensed) {
+  const int most = wanted->repetitions;
+  const double start = dm_now();
+  for (int i = 0; i < most; i++) {
+    dm_lab_sensors now;
+    DM_TRY(run(p, &p->kernel, &now, &timing->kernel_s[i]));
+    DM_TRY(run(p, &p->yardstick, NULL, &timing->yardstick_s[i]));
+    sensed[i] = now.clock;
+    sensed[most + i] = now.power;
+    sensed[2 * most + i] = now.temperature;
+    timing->pairs = i + 1;
+    if (timing->pairs >= LEAST_PAIRS && dm_now() - start > wanted->limit) break;
+  }
+  return DM_OK;
+}
+
+/* A transposition is compared by what it moves, and so is every other helper. */
+static double weight(dm_kernel_op op) {
+  return op == DM_ADD ? 1.5 : 1.0; /* three matrices against the two of a copy */
+}
+
+static dm_status summarise(const pair *p, int most, dm_timing *timing, double *sensed) {
+  const int count = timing->pairs;
+  void *memory;
+  DM_TRY(dm_buffer_alloc(3 * count * (int64_t)sizeof(double), &memory));
+  double *kernel = memory, *yardstick = kernel + count, *share = yardstick + count;
+  for (int i = 0; i < count; i++) {
+    kernel[i] = timing->kernel_s[i];
+    yardstick[i] = timing->yardstick_s[i];
+    share[i] = weight(p->bed->op) * yardstick[i] / kernel[i];
+  }
+  timing->kernel = dm_statistics_of(kernel, count);
+  timing->yardstick = dm_statistics_of(yardstick, count);
+  timing->share = dm_statistics_of(share, count);
+  timing->sensors =
+      (dm_lab_sensors){.clock = dm_statistics_of(sensed, count).median,
+                       .power = dm_statistics_of(sensed + most, count).median,
+                       .temperature = dm_statistics_of(sensed + 2 * most, count).median};
+  free(memory);
+  return DM_OK;
+}
+
+static dm_status time_pair(pair *p, const dm_bench_kernels *wanted, dm_timing *timing) {
+  void *sensed;
+  DM_TRY(plan(p));
+  DM_TRY(warm_up(p, wanted->settle, timing));
+  DM_TRY(dm_buffer_zeroed(3 * (int64_t)wanted->repetitions, sizeof(double), &sensed));
+  dm_status status = measure(p, wanted, timing, sensed);
+  if (!status) status = summarise(p, wanted->repetitions, timing, sensed);
+  free(sensed);
+  DM_TRY(status);
+  timing->launches = p->kernel.launches;
+  timing->yardstick_launches = p->yardstick.launches;
+  timing->sets = p->bed->sets;
+  timing->graph = p->kernel.graph;
+  timing->done = true;
+  return DM_OK;
+}
+
+dm_status dm_time_kernel(const dm_bed *bed, const dm_bench_kernels *wanted, const dm_kernel *kernel,
+                         dm_timing *timing) {
+  void *works;
+  DM_TRY(dm_buffer_zeroed(bed->sets, sizeof(dm_lab_work), &works));
+  pair p = {.bed = bed, .works = works};
+  for (int64_t i = 0; i < bed->sets; i++) {
+    p.works[i] = bed->works[i];
+    p.works[i].kernel = kernel;
+  }
+  p.kernel = (dm_lab_series){.works = p.works, .sets = bed->sets};
+  p.yardstick = (dm_lab_series){.works = bed->works, .sets = bed->sets};
+  dm_status status = time_pair(&p, wanted, timing);
+  dm_lab_forget(bed->lab, &p.kernel);
+  dm_lab_forget(bed->lab, &p.yardstick);
+  free(works);
+  return status;
+}
+
+/* ---- the roof ---- */
+
+/* Bytes per second of OP's yardstick, the median of a few. */
+static dm_status measure_rate(const dm_bed *bed, double *rate) {
+  enum { RUNS = 9, CALLS = 10 }; /* so many that a launch does not count */
+  const pair p = {.bed = bed};
+  dm_lab_series series = {.works = bed->works, .sets = bed->sets, .launches = CALLS};
+  double seconds[RUNS];
+  for (int i = -2; i < RUNS; i++) DM_TRY(run(&p, &series, NULL, &seconds[i < 0 ? 0 : i]));
+  const dm_load load = dm_load_of(bed->op, bed->type, bed->size, false);
+  *rate = load.bytes / dm_statistics_of(seconds, RUNS).median;
+  return DM_OK;
+}
+
+dm_status dm_measure_roof(dm_backend *backend, dm_lab *lab, dm_roof *roof) {
+  const dm_kernel_op ops[] = {DM_TRANSPOSE, DM_DOT};
+  double *const rates[] = {&roof->copy, &roof->read};
+  const dm_bench_kernels plain = {0};
+  DM_TRY(dm_lab_limits_of(backend, &roof->limits));
+  for (int i = 0; i < 2; i++) {
+    dm_bed bed = {.backend = backend,
+                  .lab = lab,
+                  .op = ops[i],
+                  .type = {DM_F32, false},
+                  .size = {8192, 8192, 1},
+                  .seed = 1};
+    dm_status status = dm_bed_open(&plain, &roof->limits, 2, &bed);
+    if (!status) status = measure_rate(&bed, rates[i]);
+    dm_bed_close(&bed);
+    DM_TRY(status);
+  }
+  return DM_OK;
+}

@@ -1,0 +1,69 @@
+/* bench_links_impl: what the files of bench links share. */
+#ifndef DM_MEASURE_BENCH_LINKS_IMPL_H
+#define DM_MEASURE_BENCH_LINKS_IMPL_H
+
+#include "engine/setup.h"
+#include "measure/bench.h"
+
+/* ONE_WAY, BOTH_WAYS: a pair while all others rest; TOGETHER: both ways, all ranks in pairs; TURNS:
+ * both ways, each exchange after the one before, in seconds. */
+typedef enum dm_link_way {
+  DM_LINK_ONE_WAY,
+  DM_LINK_BOTH_WAYS,
+  DM_LINK_TOGETHER,
+  DM_LINK_TURNS,
+  DM_LINK_WAYS
+} dm_link_way;
+
+/* Bytes per second that arrived, or seconds of a turn; NAN: not measured. */
+typedef struct dm_link_value {
+  double median, least, most;
+} dm_link_value;
+
+enum { DM_LINK_SLOTS = 2 }; /* gathers under way, as panels are */
+
+/* This rank's pair, while a transport is open. */
+typedef struct dm_link {
+  dm_run *run;
+  dm_backend *backend;
+  dm_transport *transport;
+  dm_comm *group; /* of two, or of this rank alone */
+  bool served;    /* there are two, and the transport can carry between them */
+  bool windowed;  /* slot is memory that both see */
+  dm_space space;
+  int64_t room;         /* of a piece */
+  void *slot;           /* DM_LINK_SLOTS times two pieces */
+  char *sent, *arrived; /* in host memory, of one piece each */
+  int64_t offset[DM_LINK_SLOTS][2], bytes[2];
+  int step; /* of patterns */
+} dm_link;
+
+/* Collective: opens OPS, and the link between this rank and the others of COLOR (negative: none),
+ * for pieces of up to LARGEST bytes.  All ranks leave with the same outcome; what a failed
+ * open has left stays where it is. */
+dm_status dm_link_open(dm_run *run, dm_backend *backend, const dm_transport_ops *ops, int color,
+                       int64_t largest, dm_link *link);
+void dm_link_close(dm_link *link);
+
+/* Both members of a pair: sends SIZE bytes to and fro and compares them.  They leave with the same
+ * outcome. */
+dm_status dm_link_check(dm_link *link, int64_t size);
+
+/* Both members of a pair, and with TOGETHER all ranks: VALUE is of what came to this rank.
+ * *measured is false on the sender of one way, FROM (0 or 1) in the pair. */
+dm_status dm_link_measure(dm_link *link, dm_link_way way, int from, int64_t size, int repetitions,
+                          dm_link_value *value, bool *measured);
+
+/* What rank 0 knows of one transport and size: VALUES[to][way][from]. */
+typedef struct dm_link_table {
+  const dm_run *run;
+  const dm_setup *setup;
+  const dm_bench_links *wanted;
+  const dm_transport_ops *ops;
+  int64_t bytes;
+  const dm_link_value *values;
+} dm_link_table;
+
+dm_status dm_bench_links_record(const dm_link_table *table, dm_record *record);
+
+#endif

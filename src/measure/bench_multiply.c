@@ -1,0 +1,286 @@
+/* bench_multiply: the multiplication alone, on generated matrices in memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/nvml.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "core/fill.h"
+#include "engine/last_strips.h"
+#include "measure/bench_multiply_impl.h"
+#include "plan/partition.h"
+#include "plan/tiles.h"
+#include "run/statistics.h"
+
+/* Without a stated number of repetitions: at least so many for a narrow interval, and at most;
+ * where time is up, fewer. */
+enum { LEAST_RUNS = 10, MOST_RUNS = 1000, FEWEST_TIMED = 3 };
+
+/* op(A) and op(B) are generated where they lie, each from its own seed. */
+static dm_generator generator_of(const dm_bench *b, dm_matrix matrix) {
+  const bool whole = b->setup.plan.problem.work == DM_I8;
+  return (dm_generator){.kind = whole ? DM_INTEGER : DM_UNIFORM,
+                        .seed = b->wanted->seed + (uint64_t)matrix,
+                        .parameter = whole ? 8 : 0};
+}
+
+static dm_status generate(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+  const dm_generator generator = generator_of(context, matrix);
+  return dm_backend_fill(task->backend, dm_task_piece(task, matrix, panel), &generator,
+                         dm_task_piece_rows(task, matrix, panel).begin,
+                         dm_task_piece_cols(task, matrix, panel).begin);
+}
+
+static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem) {
+  *problem = (dm_problem){.m = wanted->m,
+                          .n = wanted->n,
+                          .k = wanted->k,
+                          .file_a = wanted->type,
+                          .file_b = wanted->type,
+                          .verify = wanted->verify};
+  return dm_types_of(wanted->type, wanted->type_c, wanted->compute, problem);
+}
+
+/* This rank's part of C: of the block, or, where layers were summed, of the sum. */
+static dm_status verify_block(dm_bench *b) {
+  const dm_task *task = &b->task;
+  const bool summed = task->plan->pk > 1;
+  const dm_range rows =
+      summed ? dm_plan_c_share(task->plan, 0, task->place.i, task->place.l) : task->rows;
+  return dm_freivalds_add_c(b->check, task->backend, summed ? task->c_sum : task->c, rows.begin,
+                            task->cols.begin);
+}
+
+static dm_status verify_tiles(dm_bench *b) {
+  dm_task *task = &b->task;
+  for (int64_t t = 0; t < dm_plan_tiles(task->plan); t++) {
+    dm_view returned;
+    dm_range rows;
+    dm_task_turn_to(task, t);
+    DM_TRY(dm_bench_tiles_show(&b->tiles, &returned, &rows));
+    DM_TRY(dm_freivalds_add_c(b->check, task->backend, returned, rows.begin, task->cols.begin));
+  }
+  return DM_OK;
+}
+
+static dm_status verify(dm_bench *b, double *seconds) {
+  double start = dm_now();
+  dm_verdict verdict;
+  dm_freivalds_reset_c(b->check);
+  if (!b->task.place.idle)
+    DM_TRY(dm_plan_returns(&b->setup.plan) ? verify_tiles(b) : verify_block(b));
+  *seconds = dm_now() - start;
+  DM_TRY(dm_freivalds_judge(b->check, b->run->world, &verdict));
+  if (!verdict.pass || verdict.residual >= b->worst.residual) b->worst = verdict;
+  return DM_OK;
+}
+
+/* Spoils what an earlier product has left, and says what this one moves beside its panels. */
+static dm_status prepare(dm_bench *b, unsigned *kinds, dm_task_calls *calls) {
+  *kinds = DM_PRODUCTS;
+  *calls = (dm_task_calls){0};
+  if (dm_plan_returns(&b->setup.plan)) {
+    *kinds = DM_ALL_STEPS & ~DM_LOADS;
+    *calls = (dm_task_calls){.context = &b->tiles, .store = dm_bench_tiles_store};
+    return dm_bench_tiles_spoil(&b->tiles);
+  }
+  if (!b->setup.plan.brought) return DM_OK;
+  *kinds = DM_LOADS | DM_PRODUCTS;
+  *calls = (dm_task_calls){
+      .context = &b->host, .load = dm_bench_host_load, .loaded = dm_bench_host_loaded};
+  return dm_bench_host_spoil(&b->host);
+}
+
+static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
+  const bool brought = b->setup.plan.brought;
+  const dm_task_calls none = {0};
+  dm_task_calls calls;
+  unsigned kinds;
+  DM_TRY(prepare(b, &kinds, &calls));
+  DM_TRY(dm_comm_barrier(b->run->world));
+  double start = dm_now();
+  dm_trace_count_anew(&b->run->trace);
+  DM_TRY(dm_execute(&b->task, kinds, &calls));
+  const bool strips = b->setup.plan.strips > 0; /* and sums behind products */
+  if (strips) DM_TRY(dm_multiply_last_strips(&b->task, &none));
+  double products = dm_now() - start;
+  dm_phases_take(&b->run->trace, DM_PRODUCTS, products, b->spent.check + b->spent.verify,
+                 &b->spent);
+  if (b->setup.plan.pk > 1 && !strips && !dm_plan_returns(&b->setup.plan))
+    DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
+  if (brought) DM_TRY(dm_bench_host_return(&b->host));
+  DM_TRY(dm_bench_round_run(&b->rounded));
+  const double end = dm_now();
+  *exposed = products - b->run->trace.busy[DM_ROW_COMPUTE];
+  b->spent.reduce += end - start - products;
+  DM_TRY(dm_comm_max_f64(b->run->world, exposed, 1));
+  DM_TRY(dm_run_span(b->run, start, end, seconds));
+  return brought ? dm_bench_host_show(&b->host) : dm_bench_round_show(&b->rounded);
+}
+
+/* The products alone, of whatever the slots hold since the last run: what is left of the time when
+ * nothing has to be moved.  C is of no use afterwards. */
+static dm_status local_once(dm_bench *b, double *seconds) {
+  const dm_task_calls none = {0};
+  const int64_t stretch = b->setup.plan.stretch;
+  DM_TRY(dm_comm_barrier(b->run->world));
+  double start = dm_now();
+  b->setup.plan.stretch = 0; /* all in one go */
+  dm_status status = dm_execute(&b->task, 1u << DM_STEP_GEMM, &none);
+  b->setup.plan.stretch = stretch;
+  DM_TRY(status);
+  DM_TRY(dm_bench_round_run(&b->rounded));
+  return dm_run_span(b->run, start, dm_now(), seconds);
+}
+
+static dm_status check_library(const dm_bench *b) {
+  if (!b->wanted->against_library) return DM_OK;
+  if (dm_plan_tiles(&b->setup.plan) > 1)
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "C is computed in tiles, and a library call is of all of it"),
+        "leave out --against-library, or allow more --memory device=...");
+  if (b->setup.backend->ops->direct) return DM_OK;
+  return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",
+                 b->setup.backend->ops->name);
+}
+
+static dm_status check_result(const dm_bench *b) {
+  const dm_plan *plan = &b->setup.plan;
+  const dm_dtype sums = plan->problem.accumulator;
+  if (plan->problem.c == sums || !(plan->brought || dm_plan_returns(plan))) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "to host memory C returns in %s, in which its sums are held",
+                         dm_dtype_name(sums)),
+                 "leave out --type-c, or let everything lie on the GPUs: --from device");
+}
+
+/* What the multiplication is compared with, if with anything; the other way round AFTER it. */
+static dm_status compare_once(dm_bench *b, bool after, double *library, double *local) {
+  if (b->wanted->against_local && after) DM_TRY(local_once(b, local));
+  if (b->wanted->against_library)
+    DM_TRY(dm_bench_library_run(&b->task, &b->call, &b->rounded, library));
+  if (b->wanted->against_local && !after) DM_TRY(local_once(b, local));
+  return DM_OK;
+}
+
+/* Whether enough was measured.  All ranks hold the same times and decide alike. */
+static bool is_enough(dm_bench *b) {
+  const dm_bench_multiply *wanted = b->wanted;
+  double sorted[MOST_RUNS];
+  if (wanted->repetitions > 0 || b->count == b->room) return b->count >= b->room;
+  if (b->count < FEWEST_TIMED) return false;
+  double passed = 0.0;
+  for (int64_t i = 0; i < b->count; i++) passed += b->seconds[i] + b->verify[i];
+  memcpy(sorted, b->seconds, (size_t)b->count * sizeof *sorted);
+  const dm_statistics s = dm_statistics_of(sorted, b->count);
+  b->narrow = b->count >= LEAST_RUNS && s.high - s.low <= 2 * wanted->precision * s.median;
+  return b->narrow || passed > wanted->limit;
+}
+
+static dm_status run_once(dm_bench *b, int64_t i) {
+  const dm_bench_multiply *wanted = b->wanted;
+  double seconds, exposed, verifying = 0.0, library = 0.0, local = 0.0;
+  /* The order turns round from one to the next: a GPU that has just worked is warmer and slower. */
+  const bool last = i % 2 != 0 || i == -wanted->warmup; /* the slots hold nothing at first */
+  if (!last) DM_TRY(compare_once(b, false, &library, &local));
+  DM_TRY(multiply_once(b, &seconds, &exposed));
+  if (wanted->verify) DM_TRY(verify(b, &verifying));
+  if (last) DM_TRY(compare_once(b, true, &library, &local));
+  DM_TRY(dm_comm_max_f64(b->run->world, &verifying, 1));
+  DM_TRY(dm_stop_agree(&b->run->stop, b->run->world));
+  if (i < 0) return DM_OK;
+  b->seconds[i] = seconds;
+  b->exposed[i] = exposed;
+  b->verify[i] = verifying;
+  b->library[i] = library;
+  b->local[i] = local;
+  b->count++;
+  return DM_OK;
+}
+
+static dm_status repeat(dm_bench *b) {
+  dm_nvml nvml;
+  dm_nvml_open(b->setup.device.id, &nvml);
+  dm_status status = DM_OK;
+  for (int64_t i = -b->wanted->warmup; i < 0 && !status; i++) status = run_once(b, i);
+  b->spent = (dm_phases){.check = b->task.phases.check};
+  const double start = dm_now(), before = dm_nvml_energy(&nvml);
+  while (!status && !is_enough(b)) status = run_once(b, b->count);
+  b->watched = dm_now() - start;
+  b->energy = (dm_nvml_energy(&nvml) - before) / (double)dm_max(1, b->setup.device.sharing);
+  dm_nvml_close(&nvml);
+  return status;
+}
+
+static dm_status open(dm_bench *b) {
+  const dm_bench_multiply *wanted = b->wanted;
+  dm_problem problem;
+  DM_TRY(dm_comm_agree(b->run->world, problem_of(wanted, &problem)));
+  dm_engine engine = wanted->engine;
+  engine.wishes.from_device = wanted->from_device;
+  engine.wishes.sums_behind = true;
+  engine.wishes.from_host = engine.wishes.brings = wanted->from_host;
+  DM_TRY(dm_setup_open(b->run, &engine, &problem, &b->setup));
+  DM_TRY(dm_comm_agree(b->run->world, check_library(b)));
+  DM_TRY(dm_comm_agree(b->run->world, check_result(b)));
+  double *all;
+  b->room = wanted->repetitions > 0 ? wanted->repetitions : MOST_RUNS;
+  DM_TRY(dm_buffer_zeroed(5 * b->room, sizeof *all, (void **)&all));
+  b->seconds = all;
+  b->exposed = all + b->room;
+  b->verify = all + 2 * b->room;
+  b->library = all + 3 * b->room;
+  b->local = all + 4 * b->room;
+  const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
+  if (wanted->verify)
+    DM_TRY(dm_comm_agree(b->run->world, dm_freivalds_new(&b->setup.plan.problem, one, zero,
+                                                         b->setup.plan.gpu, &b->check)));
+  b->task_opened = true;
+  return dm_task_open(b->run, &b->setup.plan, b->setup.backend, b->setup.transport, &b->task);
+}
+
+/* What the plan leaves of the memory that it may use. */
+static int64_t room_beside(const dm_bench *b) {
+  const dm_plan *plan = &b->setup.plan;
+  const dm_machine *machine = &b->setup.machine;
+  return plan->gpu ? machine->device_bytes - plan->device_bytes
+                   : machine->host_bytes - plan->host_bytes;
+}
+
+static dm_status measure(dm_bench *b, dm_record *record) {
+  const dm_task_calls calls = {.context = b, .load = generate};
+  DM_TRY(open(b));
+  DM_TRY(dm_comm_agree(b->run->world, dm_execute(&b->task, DM_LOADS, &calls)));
+  if (b->wanted->verify) DM_TRY(dm_check_operands(&b->task, b->check));
+  DM_TRY(dm_comm_agree(b->run->world, dm_bench_round_open(&b->task, &b->rounded)));
+  if (b->setup.plan.brought)
+    DM_TRY(dm_comm_agree(b->run->world, dm_bench_host_open(&b->task, &b->host)));
+  if (dm_plan_returns(&b->setup.plan))
+    DM_TRY(dm_comm_agree(b->run->world, dm_bench_tiles_open(&b->task, &b->tiles)));
+  const dm_generator generators[2] = {generator_of(b, DM_A), generator_of(b, DM_B)};
+  if (b->wanted->against_library)
+    DM_TRY(dm_comm_agree(b->run->world, dm_bench_library_open(&b->task, generators, &b->call)));
+  dm_run_phase(b->run, "measuring", 1);
+  DM_TRY(repeat(b));
+  if (b->wanted->against_one)
+    DM_TRY(dm_bench_one_run(&b->task, generators, room_beside(b), b->wanted->limit / 20, &b->one));
+  DM_TRY(dm_bench_record(b, record));
+  return b->wanted->verify ? dm_verdict_status(&b->worst, "the benchmark's product") : DM_OK;
+}
+
+dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm_record *record,
+                                dm_bench_found *found) {
+  dm_bench b = {
+      .run = run, .wanted = wanted, .found = found, .worst = {.pass = true, .worst_row = -1}};
+  dm_status status = measure(&b, run->rank == 0 ? record : NULL);
+  if (status && !status->agreed) return status;
+  dm_bench_library_close(&b.task, &b.call);
+  dm_bench_round_close(&b.rounded);
+  dm_bench_host_close(&b.host);
+  dm_bench_tiles_close(&b.tiles);
+  if (b.task_opened) dm_task_close(&b.task);
+  dm_freivalds_free(b.check);
+  free(b.seconds);
+  dm_setup_close(&b.setup);
+  return status;
+}

@@ -1,0 +1,18 @@
+/* info: what this program is made of and sees, and what a file holds. */
+#ifndef DM_MEASURE_INFO_H
+#define DM_MEASURE_INFO_H
+
+#include <stdio.h>
+
+#include "io/dataset.h"
+#include "run/record.h"
+
+/* Versions compiled and loaded, backends and transports built, GPUs, cores, memory.  Needs no MPI
+ * start; MPI's version is asked before it is started. */
+dm_status dm_info_program(dm_record *record);
+
+/* Shape, type, layout, filters and provenance of a dataset. */
+dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,
+                          dm_record *record);
+
+#endif

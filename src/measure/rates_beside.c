@@ -1,0 +1,161 @@
+/* What messages from other nodes take away from products: a CPU rank's cores do the work of both.
+ */
+#include <math.h>
+
+#include "core/checked.h"
+#include "core/clock.h"
+#include "core/fill.h"
+#include "engine/setup.h"
+#include "measure/rates_measure.h"
+#include "run/statistics.h"
+
+enum {
+  SIZE = 1024, /* of a block, and ... */
+  WIDTH = 512, /* ... of the panels that are multiplied */
+  PIECE = 1 << 20,
+  AT_ONCE = 2, /* as many as panels are awaited while one is multiplied */
+  PEERS = 8,
+  MOST_PRODUCTS = 8, /* that wait for each other */
+  MOST_GATHERS = 1000,
+  TURNS = 7, /* of products with and without messages */
+};
+
+static const double long_enough = 0.3;   /* seconds of products, for what messages add to be seen */
+static const double share_of_time = 0.5; /* of them, that the messages would take alone */
+
+typedef struct bed {
+  dm_run *run;
+  dm_backend *backend;
+  dm_transport *transport;
+  dm_comm *group; /* ranks of different nodes */
+  dm_view a, b, c;
+  char *share, *slots;
+  int64_t offset[PEERS], bytes[PEERS], source[PEERS];
+} bed;
+
+static dm_status take(bed *b, int64_t rows, int64_t cols, dm_view *view) {
+  const dm_generator generator = {.kind = DM_UNIFORM, .seed = 1};
+  void *memory;
+  DM_TRY(dm_backend_alloc(b->backend, DM_HOST, rows * cols * (int64_t)sizeof(double), &memory));
+  *view = dm_view_row_major(memory, DM_F64, rows, cols);
+  return dm_backend_fill(b->backend, *view, &generator, 0, 0);
+}
+
+static dm_status open_memory(bed *b) {
+  const int ranks = dm_comm_size(b->group);
+  DM_TRY(take(b, SIZE, WIDTH, &b->a));
+  DM_TRY(take(b, WIDTH, SIZE, &b->b));
+  DM_TRY(take(b, SIZE, SIZE, &b->c));
+  DM_TRY(dm_backend_alloc(b->backend, DM_HOST, PIECE, (void **)&b->share));
+  DM_TRY(
+      dm_backend_alloc(b->backend, DM_HOST, (int64_t)AT_ONCE * ranks * PIECE, (void **)&b->slots));
+  for (int64_t i = 0; i < PIECE; i++) b->share[i] = (char)i;
+  for (int r = 0; r < ranks; r++) {
+    b->offset[r] = (int64_t)r * PIECE;
+    b->bytes[r] = PIECE;
+  }
+  return DM_OK;
+}
+
+/* Ranks that have the same place on neighbouring nodes. */
+static dm_status open_group(bed *b) {
+  const dm_run *run = b->run;
+  dm_comm *across;
+  DM_TRY(dm_comm_split(run->world, dm_comm_rank(run->near), run->rank, &across));
+  const int64_t ranks = dm_comm_size(across), rank = dm_comm_rank(across);
+  const int64_t parts = dm_ceil_div(ranks, PEERS);
+  dm_status status = dm_comm_split(across, (int)(rank * parts / ranks), (int)rank, &b->group);
+  dm_comm_free(across);
+  return status;
+}
+
+static void close_bed(bed *b) {
+  void *const memory[] = {b->a.base, b->b.base, b->c.base, b->share, b->slots};
+  dm_transport_close(b->transport);
+  for (int i = 0; i < 5; i++)
+    if (memory[i]) dm_backend_release(b->backend, DM_HOST, memory[i]);
+  dm_comm_free(b->group);
+}
+
+static dm_status post(bed *b, int i, int *ticket) {
+  const dm_gather gather = {.group = b->group,
+                            .own = b->share,
+                            .slot =
+                                b->slots + (int64_t)(i % AT_ONCE) * dm_comm_size(b->group) * PIECE,
+                            .offset = b->offset,
+                            .bytes = b->bytes,
+                            .source = b->source,
+                            .tag = i};
+  return dm_transport_post(b->transport, &gather, ticket);
+}
+
+/* PRODUCTS, and COUNT gathers beside them, on all ranks; *seconds of the slowest. */
+static dm_status multiply(bed *b, int products, int count, double *seconds) {
+  int tickets[AT_ONCE], posted = 0, arrived = 0;
+  dm_event last;
+  bool done = false;
+  DM_TRY(dm_comm_barrier(b->run->world));
+  const double start = dm_now();
+  for (int i = 0; i < products; i++)
+    DM_TRY(dm_backend_gemm(b->backend, b->c, b->a, b->b, true, &last));
+  while (!done || arrived < count) {
+    bool here = false;
+    while (posted < count && posted < arrived + AT_ONCE) {
+      DM_TRY(post(b, posted, &tickets[posted % AT_ONCE]));
+      posted++;
+    }
+    if (arrived < posted)
+      DM_TRY(dm_transport_test(b->transport, tickets[arrived % AT_ONCE], &here));
+    arrived += here;
+    if (!done)
+      DM_TRY(dm_backend_test(b->backend, last, &done));
+    else if (!here && arrived < count)
+      DM_TRY(dm_transport_rest(b->transport));
+  }
+  const double end = dm_now();
+  DM_TRY(dm_comm_agree(b->run->world, dm_run_beat(b->run)));
+  return dm_run_span(b->run, start, end, seconds);
+}
+
+/* The seconds that COUNT gathers add to PRODUCTS: the median of differences, turn about. */
+static dm_status added_by(bed *b, int products, int count, double *seconds) {
+  double differences[TURNS];
+  for (int i = 0; i < TURNS; i++) {
+    double alone, beside;
+    DM_TRY(multiply(b, products, 0, &alone));
+    DM_TRY(multiply(b, products, count, &beside));
+    differences[i] = beside - alone;
+  }
+  *seconds = dm_statistics_of(differences, TURNS).median;
+  return DM_OK;
+}
+
+static dm_status measure(bed *b, double network, double *rate) {
+  double received = (double)(dm_comm_size(b->group) - 1) * PIECE; /* by a gather */
+  double one, added;
+  DM_TRY(dm_comm_max_f64(b->run->world, &received, 1)); /* nodes may have other numbers of ranks */
+  DM_TRY(multiply(b, 1, 0, &one));                      /* touches memory */
+  DM_TRY(multiply(b, 1, 0, &one));
+  const int products = (int)fmax(1, fmin(long_enough / one, MOST_PRODUCTS));
+  const double fitting = share_of_time * one * products * network / received;
+  const int count = (int)fmax(1, fmin(fitting, MOST_GATHERS));
+  DM_TRY(added_by(b, products, count, &added));
+  *rate = added > 0 ? received * count / added : 0;
+  return DM_OK;
+}
+
+dm_status dm_rates_measure_beside(dm_run *run, dm_backend *backend, double network, double *rate) {
+  bed b = {.run = run, .backend = backend};
+  *rate = 0;
+  if (run->nodes == 1 || backend->ops->device_memory || !(network > 0)) return DM_OK;
+  DM_TRY(open_group(&b));
+  DM_TRY(dm_links_open(run, backend, dm_transport_find("host"), &b.transport));
+  dm_status status = dm_comm_agree(run->world, open_memory(&b));
+  if (!status) status = measure(&b, network, rate);
+  /* What broke off may still be written to by a peer: it stays where it is. */
+  if (status)
+    dm_transport_abandon(b.transport);
+  else
+    close_bed(&b);
+  return status;
+}

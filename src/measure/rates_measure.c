@@ -1,0 +1,261 @@
+/* What the planner calculates with, measured by all ranks at once: they share memory, cores, links
+ * and power. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/checked.h"
+#include "core/clock.h"
+#include "engine/equation.h"
+#include "engine/setup.h"
+#include "measure/rates_measure.h"
+#include "plan/grid_cost.h"
+#include "run/statistics.h"
+
+enum {
+  LEAST_RUNS = 5,
+  MOST_RUNS = 1024,
+  PROOFS = 5,      /* of a transport */
+  SIZE_CPU = 1024, /* rows and columns of a block ... */
+  SIZE_GPU = 8192,
+  WIDTH_CPU = 512, /* ... and the panels' width */
+  WIDTH_GPU = 8192,
+  STREAM_HOST = 32 << 20, /* bytes of each array; larger than most caches of one core */
+  STREAM_DEVICE = 512 << 20,
+};
+
+static const double long_enough = 0.3; /* seconds of runs */
+static const double settled_gpu = 1.5; /* of products: a GPU at the limit of its power slows down
+                                          within a part of a second */
+
+typedef struct bed {
+  const dm_run *run;
+  dm_backend *backend;
+  void *memory[3];
+  dm_space space;
+} bed;
+
+static void close_bed(bed *b) {
+  for (int i = 0; i < 3; i++)
+    if (b->memory[i]) dm_backend_release(b->backend, b->space, b->memory[i]);
+}
+
+static dm_status open_bed(bed *b, int64_t first, int64_t second, int64_t third) {
+  const int64_t bytes[3] = {first, second, third};
+  for (int i = 0; i < 3; i++)
+    if (bytes[i] > 0) DM_TRY(dm_backend_alloc(b->backend, b->space, bytes[i], &b->memory[i]));
+  return DM_OK;
+}
+
+/* The time of ACTION that PART of its runs keep below, of the slowest rank each; there are at least
+ * so many as take LEAST seconds.  The first run counts for nothing. */
+static dm_status time_part(bed *b, dm_status (*action)(bed *b, void *context), void *context,
+                           double least, double part, double *seconds) {
+  double times[MOST_RUNS], all = 0;
+  int count = 0;
+  DM_TRY(dm_comm_agree(b->run->world, action(b, context)));
+  while (count < LEAST_RUNS || (count < MOST_RUNS && all < least)) {
+    DM_TRY(dm_comm_barrier(b->run->world));
+    const double start = dm_now();
+    dm_status status = action(b, context);
+    const double end = dm_now();
+    DM_TRY(dm_comm_agree(b->run->world, status));
+    DM_TRY(dm_run_span(b->run, start, end, &times[count]));
+    all += times[count++];
+    DM_TRY(dm_comm_agree(b->run->world, dm_run_beat((dm_run *)b->run)));
+  }
+  (void)dm_statistics_of(times, count); /* sorts */
+  *seconds = times[(int)(part * count)];
+  return DM_OK;
+}
+
+/* What else happens on a computer only makes it slower. */
+static dm_status time_runs(bed *b, dm_status (*action)(bed *b, void *context), void *context,
+                           double *seconds) {
+  return time_part(b, action, context, long_enough, 0.25, seconds);
+}
+
+/* ---- products ---- */
+
+typedef struct product {
+  dm_view a, b, c;
+} product;
+
+static dm_status multiply(bed *b, void *context) {
+  product *p = context;
+  const bool adds = b->space == DM_HOST; /* there it costs nothing; on GPUs the planner counts it */
+  dm_event done;
+  DM_TRY(dm_backend_gemm(b->backend, p->c, p->a, p->b, adds, &done));
+  return dm_backend_wait(b->backend, done);
+}
+
+static dm_status fill_product(bed *b, const dm_problem *problem, int64_t size, int64_t width,
+                              product *p) {
+  const int64_t work = dm_dtype_size(problem->work), sum = dm_dtype_size(problem->accumulator);
+  const bool whole = problem->work == DM_I8;
+  const dm_generator generator = {
+      .kind = whole ? DM_INTEGER : DM_UNIFORM, .seed = 1, .parameter = whole ? 8 : 0};
+  DM_TRY(open_bed(b, size * width * work, width * size * work, size * size * sum));
+  p->a = dm_view_strided(b->memory[0], problem->work, b->space, size, width, width);
+  p->b = dm_view_strided(b->memory[1], problem->work, b->space, width, size, size);
+  p->c = dm_view_strided(b->memory[2], problem->accumulator, b->space, size, size, size);
+  dm_event done;
+  DM_TRY(dm_backend_fill(b->backend, p->a, &generator, 0, 0));
+  DM_TRY(dm_backend_fill(b->backend, p->b, &generator, 0, 0));
+  DM_TRY(dm_backend_gemm(b->backend, p->c, p->a, p->b, false, &done)); /* C is written once */
+  return dm_backend_wait(b->backend, done);
+}
+
+static dm_status measure_product(const dm_run *run, dm_backend *backend, const dm_problem *problem,
+                                 double *rate) {
+  const bool gpu = backend->ops->device_memory;
+  const int64_t size = gpu ? SIZE_GPU : SIZE_CPU, width = gpu ? WIDTH_GPU : WIDTH_CPU;
+  bed b = {.run = run, .backend = backend, .space = gpu ? DM_DEVICE : DM_HOST};
+  product p;
+  double seconds = 0;
+  dm_status status = dm_comm_agree(run->world, fill_product(&b, problem, size, width, &p));
+  if (!status)
+    status = gpu ? time_part(&b, multiply, &p, settled_gpu, 0.5, &seconds)
+                 : time_runs(&b, multiply, &p, &seconds);
+  close_bed(&b);
+  DM_TRY(status);
+  const double flops = (dm_dtype_is_complex(problem->work) ? 8.0 : 2.0) * (double)size *
+                       (double)size * (double)width;
+  *rate = flops / seconds / dm_product_efficiency((double)size, (double)size, (double)width, gpu);
+  return DM_OK;
+}
+
+/* ---- memory ---- */
+
+static dm_status add(bed *b, void *context) {
+  const dm_view *v = context;
+  return dm_backend_add(b->backend, v[2], v[0], v[1], 1.0, 1.0);
+}
+
+/* As sums over layers do it: two reads and a write. */
+static dm_status measure_memory(const dm_run *run, dm_backend *backend, dm_space space,
+                                double *rate) {
+  const int64_t bytes = space == DM_DEVICE ? STREAM_DEVICE : STREAM_HOST, cols = 4096;
+  const int64_t rows = bytes / cols / 8;
+  bed b = {.run = run, .backend = backend, .space = space};
+  const dm_generator generator = {.kind = DM_UNIFORM, .seed = 1};
+  dm_view views[3];
+  double seconds = 0;
+  dm_status status = open_bed(&b, bytes, bytes, bytes);
+  for (int i = 0; i < 3 && !status; i++) {
+    views[i] = dm_view_strided(b.memory[i], DM_F64, space, rows, cols, cols);
+    status = dm_backend_fill(backend, views[i], &generator, 0, 0);
+  }
+  status = dm_comm_agree(run->world, status);
+  if (!status) status = time_runs(&b, add, views, &seconds);
+  close_bed(&b);
+  DM_TRY(status);
+  *rate = 3 * (double)bytes / seconds;
+  return DM_OK;
+}
+
+/* ---- ways ---- */
+
+static dm_status upload(bed *b, void *context) {
+  const dm_view *v = context;
+  dm_event done;
+  DM_TRY(dm_backend_copy(b->backend, v[1], v[0], &done));
+  return dm_backend_wait(b->backend, done);
+}
+
+static dm_status measure_upload(const dm_run *run, dm_backend *backend, double *rate) {
+  const int64_t bytes = STREAM_DEVICE, cols = 4096, rows = bytes / cols / 8;
+  bed host = {.run = run, .backend = backend, .space = DM_HOST}, device = host;
+  double seconds = 0;
+  device.space = DM_DEVICE;
+  dm_status status = open_bed(&host, bytes, 0, 0);
+  if (!status) status = open_bed(&device, bytes, 0, 0);
+  status = dm_comm_agree(run->world, status);
+  dm_view views[2] = {dm_view_strided(host.memory[0], DM_F64, DM_HOST, rows, cols, cols),
+                      dm_view_strided(device.memory[0], DM_F64, DM_DEVICE, rows, cols, cols)};
+  if (!status) {
+    memset(host.memory[0], 0, (size_t)bytes);
+    status = time_runs(&host, upload, views, &seconds);
+  }
+  close_bed(&host);
+  close_bed(&device);
+  DM_TRY(status);
+  *rate = (double)bytes / seconds;
+  return DM_OK;
+}
+
+/* The best of several proofs, inside nodes and between them. */
+static dm_status measure_way(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
+                             dm_link_rates *best) {
+  *best = (dm_link_rates){0};
+  for (int i = 0; i < PROOFS && run->ranks > 1; i++) {
+    dm_link_rates found;
+    DM_TRY(dm_comm_agree(run->world, dm_links_prove(run, backend, ops, &found)));
+    best->inside = fmax(best->inside, found.inside);
+    best->between = fmax(best->between, found.between);
+  }
+  return DM_OK;
+}
+
+static dm_status measure_ways(const dm_run *run, const dm_setup *setup, dm_rates *rates) {
+  dm_backend *backend = setup->backend;
+  const dm_transport_ops *host = dm_transport_find("host");
+  snprintf(rates->transport, sizeof rates->transport, "%s", setup->links.chosen->name);
+  dm_link_rates by_host, by_chosen;
+  DM_TRY(measure_way(run, backend, host, &by_host));
+  by_chosen = by_host;
+  if (setup->links.chosen != host)
+    DM_TRY(measure_way(run, backend, setup->links.chosen, &by_chosen));
+  rates->staged = by_host.inside;
+  rates->link = by_chosen.inside;
+  rates->network = by_host.between * run->local_ranks; /* all of a node at once */
+  DM_TRY(dm_rates_measure_beside((dm_run *)run, backend, by_host.between, &rates->beside));
+  DM_TRY(measure_memory(run, backend, DM_HOST, &rates->host_copy));
+  if (!backend->ops->device_memory) return DM_OK;
+  DM_TRY(measure_memory(run, backend, DM_DEVICE, &rates->memory));
+  return measure_upload(run, backend, &rates->upload);
+}
+
+/* ---- all ---- */
+
+static dm_status measure_type(dm_run *run, const dm_engine *engine, dm_dtype type, bool tf32,
+                              bool first, dm_rates_facts *facts, dm_rates *rates) {
+  dm_problem problem = {
+      .m = SIZE_CPU, .n = SIZE_CPU, .k = SIZE_CPU, .file_a = type, .file_b = type};
+  dm_setup setup;
+  DM_TRY(
+      dm_comm_agree(run->world, dm_types_of(type, DM_DTYPE_NONE,
+                                            tf32 ? DM_COMPUTE_TF32 : DM_COMPUTE_AUTO, &problem)));
+  DM_TRY(dm_setup_open(run, engine, &problem, &setup));
+  dm_status status = DM_OK;
+  if (first) {
+    dm_setup_facts(&setup, run, facts);
+    status = measure_ways(run, &setup, rates);
+  }
+  double *rate = tf32 ? &rates->flops_tf32 : &rates->flops[type];
+  if (!status) status = measure_product(run, setup.backend, &problem, rate);
+  dm_setup_close(&setup);
+  return status;
+}
+
+dm_status dm_rates_measure(dm_run *run, const dm_engine *engine, dm_rates_facts *facts,
+                           dm_rates *rates) {
+  const dm_dtype types[] = {DM_F64, DM_F32, DM_F16, DM_BF16, DM_C64, DM_C128, DM_I8};
+  dm_run quiet = *run; /* of what a product of no use would need, nobody wants to hear */
+  dm_engine stated = *engine;
+  if (quiet.log.level > DM_LOG_WARNING) quiet.log.level = DM_LOG_WARNING;
+  stated.stated_rates = true;
+  memset(rates, 0, sizeof *rates);
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    DM_TRY(measure_type(&quiet, &stated, types[i], false, i == 0, facts, rates));
+  if (strcmp(facts->backend, "cpu") != 0)
+    DM_TRY(measure_type(&quiet, &stated, DM_F32, true, false, facts, rates));
+  else
+    rates->flops_tf32 = rates->flops[DM_F32];
+  time_t now = time(NULL);
+  struct tm utc;
+  if (gmtime_r(&now, &utc)) strftime(rates->date, sizeof rates->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  snprintf(rates->host, sizeof rates->host, "%s", dm_comm_host(run->world));
+  return DM_OK;
+}

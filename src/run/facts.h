@@ -1,0 +1,14 @@
+/* facts: what a record says of the node that rank 0 is on. */
+#ifndef DM_RUN_FACTS_H
+#define DM_RUN_FACTS_H
+
+#include "run/record.h"
+
+/* System, libraries, processors and their sockets and NUMA nodes, memory; of the GPU with that UUID
+ * (GPU not NULL and not empty) driver, interconnect, and limits.  SHOWN: for people, too. */
+void dm_facts_record(const char *gpu, bool shown, dm_record *record);
+
+/* files.NAME_system: the kind of the file system that PATH is on. */
+void dm_facts_file_system(const char *name, const char *path, dm_record *record);
+
+#endif

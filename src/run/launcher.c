@@ -1,0 +1,81 @@
+#include "run/launcher.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ANCESTORS = 64 };
+
+/* As Linux shortens them, to 15 letters. */
+static const char *const names[] = {"slurmstepd", "orted",          "prted",
+                                    "prterun",    "orterun",        "hydra_pmi_proxy",
+                                    "pmi_proxy",  "hydra_bstrap_pr"};
+static const char *const beginnings[] = {"mpirun", "mpiexec"}; /* and mpirun.openmpi, ... */
+
+typedef struct process {
+  char name[16], state;
+  pid_t parent;
+  int64_t started;
+} process;
+
+/* false: there is none, or the system has no /proc. */
+static bool look_up(pid_t pid, process *p) {
+  char path[32], line[1024];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  size_t length = fread(line, 1, sizeof line - 1, file);
+  fclose(file);
+  line[length] = 0;
+  /* "PID (name) S PARENT ...": the name may hold anything, and is the last in parentheses. */
+  char *open = strchr(line, '('), *close = strrchr(line, ')');
+  if (!open || !close || close < open) return false;
+  *close = 0;
+  snprintf(p->name, sizeof p->name, "%.15s", open + 1);
+  int parent;
+  long long started;
+  if (sscanf(close + 1,
+             " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %lld",
+             &p->state, &parent, &started) != 3)
+    return false;
+  p->parent = parent;
+  p->started = started;
+  return true;
+}
+
+static bool is_launcher(const char *name) {
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+    if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) return true;
+  return false;
+}
+
+void dm_launcher_find(dm_launcher *launcher, bool several) {
+  process p;
+  *launcher = (dm_launcher){.parent = several ? getppid() : 0};
+  pid_t pid = getppid();
+  for (int i = 0; i < ANCESTORS && pid > 1 && look_up(pid, &p); i++, pid = p.parent) {
+    if (!is_launcher(p.name)) continue;
+    memcpy(launcher->name, p.name, sizeof p.name);
+    launcher->pid = pid;
+    launcher->started = p.started;
+    return;
+  }
+}
+
+/* A process that has ended and was not asked for is still listed, as a zombie. */
+static bool is_alive(const dm_launcher *launcher) {
+  process p;
+  return look_up(launcher->pid, &p) && p.started == launcher->started && p.state != 'Z' &&
+         p.state != 'X';
+}
+
+bool dm_launcher_gone(const dm_launcher *launcher) {
+  if (launcher->parent != 0 && getppid() != launcher->parent) return true;
+  return launcher->name[0] && !is_alive(launcher);
+}
+
+bool dm_launcher_lost(const dm_launcher *launcher) {
+  return launcher->name[0] == 0 || !is_alive(launcher);
+}

@@ -1,0 +1,342 @@
+#include "run/record.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/units.h"
+#include "core/version.h"
+
+/* Not in the CSV, whose columns must not depend on where a run was started. */
+static const char environment[] = "environment.";
+
+typedef struct entry {
+  char *path, *label, *shown; /* label NULL: not in the table */
+  json_t *value;              /* NULL: in the table only */
+} entry;
+
+struct dm_record {
+  entry *entries;
+  int count, room;
+  bool failed; /* an allocation failed */
+  char *summary;
+};
+
+static void add(dm_record *record, const char *path, const char *label, const char *shown,
+                json_t *value) {
+  if (record->count == record->room) {
+    int room = 2 * record->room + 32;
+    entry *entries = realloc(record->entries, (size_t)room * sizeof *entries);
+    if (!entries) {
+      record->failed = true;
+      json_decref(value);
+      return;
+    }
+    record->entries = entries;
+    record->room = room;
+  }
+  entry *e = &record->entries[record->count++];
+  *e = (entry){.path = strdup(path),
+               .label = label ? strdup(label) : NULL,
+               .shown = shown ? strdup(shown) : NULL,
+               .value = value};
+  if (!e->path || (!e->value && path[0]) || (label && !e->label) || (shown && !e->shown))
+    record->failed = true;
+}
+
+void dm_record_text(dm_record *record, const char *path, const char *label, const char *format,
+                    ...) {
+  char text[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  json_t *value = json_string(text);
+  /* Bytes that are not UTF-8 are no JSON: they are shown one by one. */
+  if (!value) {
+    for (char *c = text; *c; c++)
+      if (*c & 0x80) *c = '?';
+    value = json_string(text);
+  }
+  add(record, path, label, text, value);
+}
+
+void dm_record_integer(dm_record *record, const char *path, const char *label, dm_shown shown,
+                       int64_t value) {
+  char text[32];
+  if (shown == DM_SHOWN_BYTES)
+    dm_format_bytes(value, text);
+  else
+    snprintf(text, sizeof text, "%lld", (long long)value);
+  add(record, path, label, text, json_integer(value));
+}
+
+void dm_record_real(dm_record *record, const char *path, const char *label, dm_shown shown,
+                    double value) {
+  char text[32];
+  switch (shown) {
+  case DM_SHOWN_SECONDS:
+    dm_format_seconds(value, text);
+    break;
+  case DM_SHOWN_RATE:
+    dm_format_rate(value, text);
+    break;
+  case DM_SHOWN_FLOPS:
+    dm_format_flops(value, text);
+    break;
+  case DM_SHOWN_BYTES:
+    dm_format_bytes((int64_t)value, text);
+    break;
+  case DM_SHOWN_PLAIN:
+    snprintf(text, sizeof text, "%.4g", value);
+    break;
+  }
+  /* JSON has no infinity and no NaN. */
+  add(record, path, label, text, isfinite(value) ? json_real(value) : json_null());
+}
+
+void dm_record_flag(dm_record *record, const char *path, const char *label, bool value) {
+  add(record, path, label, value ? "yes" : "no", json_boolean(value));
+}
+
+static json_t *array_of(dm_record *record, const double *values, int64_t count) {
+  json_t *array = json_array();
+  for (int64_t i = 0; array && i < count; i++) {
+    json_t *value = isfinite(values[i]) ? json_real(values[i]) : json_null();
+    if (json_array_append_new(array, value)) record->failed = true;
+  }
+  return array;
+}
+
+void dm_record_series(dm_record *record, const char *path, const double *values, int64_t count) {
+  add(record, path, NULL, NULL, array_of(record, values, count));
+}
+
+void dm_record_matrix(dm_record *record, const char *path, const double *values, int64_t rows,
+                      int64_t cols) {
+  json_t *array = json_array();
+  for (int64_t i = 0; array && i < rows; i++)
+    if (json_array_append_new(array, array_of(record, values + i * cols, cols)))
+      record->failed = true;
+  add(record, path, NULL, NULL, array);
+}
+
+void dm_record_line(dm_record *record, const char *label, const char *text) {
+  add(record, "", label, text, NULL);
+}
+
+void dm_record_hide(dm_record *record) {
+  for (int i = 0; i < record->count; i++) {
+    free(record->entries[i].label);
+    record->entries[i].label = NULL;
+  }
+  free(record->summary);
+  record->summary = NULL;
+}
+
+void dm_record_summary(dm_record *record, const char *format, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  free(record->summary);
+  record->summary = strdup(text);
+  if (!record->summary) record->failed = true;
+}
+
+/* What of the environment changes how a run behaves, and holds nothing of its user's. */
+static void add_environment(dm_record *record) {
+  static const char *const names[] = {"CUDA_VISIBLE_DEVICES",
+                                      "CUDA_DEVICE_MAX_CONNECTIONS",
+                                      "NVIDIA_TF32_OVERRIDE",
+                                      "OMP_NUM_THREADS",
+                                      "OMP_PROC_BIND",
+                                      "OMP_PLACES",
+                                      "OPENBLAS_NUM_THREADS",
+                                      "OPENBLAS_CORETYPE",
+                                      "MKL_NUM_THREADS",
+                                      "BLIS_NUM_THREADS",
+                                      "HDF5_USE_FILE_LOCKING",
+                                      "NCCL_P2P_DISABLE",
+                                      "NCCL_SHM_DISABLE",
+                                      "NCCL_IB_DISABLE",
+                                      "NCCL_P2P_LEVEL",
+                                      "NCCL_NVLS_ENABLE",
+                                      "NCCL_SOCKET_IFNAME",
+                                      "NCCL_IB_HCA",
+                                      "NCCL_ALGO",
+                                      "NCCL_PROTO",
+                                      "UCX_TLS",
+                                      "UCX_NET_DEVICES",
+                                      "OMPI_MCA_pml",
+                                      "OMPI_MCA_btl",
+                                      "OMPI_MCA_btl_tcp_if_include",
+                                      "OMPI_MCA_hwloc_base_binding_policy",
+                                      "SLURM_CLUSTER_NAME",
+                                      "SLURM_JOB_ID",
+                                      "SLURM_STEP_ID",
+                                      "SLURM_JOB_PARTITION",
+                                      "SLURM_JOB_NUM_NODES",
+                                      "SLURM_JOB_NODELIST",
+                                      "SLURM_NTASKS",
+                                      "SLURM_NTASKS_PER_NODE",
+                                      "SLURM_GPUS_ON_NODE",
+                                      "SLURM_CPUS_PER_TASK",
+                                      "SLURM_RESTART_COUNT"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    const char *value = getenv(names[i]);
+    char path[64];
+    snprintf(path, sizeof path, "%s%s", environment, names[i]);
+    if (value) dm_record_text(record, path, NULL, "%.200s", value);
+  }
+}
+
+static void add_start(dm_record *record, const char *verb, const char *command) {
+  char date[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  if (!gmtime_r(&now, &utc) || !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc))
+    date[0] = '\0';
+  dm_record_text(record, "schema", NULL, "%s", DM_SCHEMA);
+  dm_record_text(record, "verb", NULL, "%s", verb);
+  dm_record_text(record, "version", NULL, "%s", DM_VERSION);
+  dm_record_text(record, "git", NULL, "%s", DM_GIT);
+  dm_record_text(record, "date", NULL, "%s", date);
+  dm_record_text(record, "command", NULL, "%s", command ? command : "");
+  add_environment(record);
+}
+
+dm_status dm_record_new(const char *verb, const char *command, dm_record **record) {
+  *record = calloc(1, sizeof **record);
+  if (!*record) return dm_fail(DM_E_FIT, "no memory for a record");
+  add_start(*record, verb, command);
+  return DM_OK;
+}
+
+void dm_record_free(dm_record *record) {
+  if (!record) return;
+  for (int i = 0; i < record->count; i++) {
+    entry *e = &record->entries[i];
+    free(e->path);
+    free(e->label);
+    free(e->shown);
+    json_decref(e->value);
+  }
+  free(record->entries);
+  free(record->summary);
+  free(record);
+}
+
+void dm_record_print(const dm_record *record, FILE *out) {
+  int width = 0;
+  for (int i = 0; i < record->count; i++) {
+    const char *label = record->entries[i].label;
+    if (label && (int)strlen(label) > width) width = (int)strlen(label);
+  }
+  for (int i = 0; i < record->count; i++) {
+    const entry *e = &record->entries[i];
+    if (e->label) fprintf(out, "%-*s  %s\n", width, e->label, e->shown);
+  }
+  if (record->summary) fprintf(out, "%s\n", record->summary);
+}
+
+/* The object that a dotted path's last part belongs to; objects on the way are made. */
+static json_t *parent_of(json_t *root, const char *path, const char **last) {
+  const char *dot;
+  while ((dot = strchr(path, '.'))) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(dot - path), path);
+    json_t *child = json_object_get(root, name);
+    if (!child) {
+      child = json_object();
+      if (json_object_set_new(root, name, child)) return NULL;
+    }
+    root = child;
+    path = dot + 1;
+  }
+  *last = path;
+  return root;
+}
+
+static json_t *as_json(const dm_record *record) {
+  json_t *root = json_object();
+  for (int i = 0; root && i < record->count; i++) {
+    const char *last;
+    if (!record->entries[i].value) continue;
+    json_t *parent = parent_of(root, record->entries[i].path, &last);
+    if (!parent || json_object_set(parent, last, record->entries[i].value)) {
+      json_decref(root);
+      return NULL;
+    }
+  }
+  return root;
+}
+
+static dm_status open_to_append(const char *path, FILE **file) {
+  *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
+  return *file ? DM_OK : dm_fail(DM_E_IO, "%s: cannot be written: %m", path);
+}
+
+static dm_status close_written(const char *path, FILE *file) {
+  bool failed = fflush(file) != 0 || ferror(file);
+  if (file != stdout && fclose(file) != 0) failed = true;
+  return failed ? dm_fail(DM_E_IO, "%s: writing failed: %m", path) : DM_OK;
+}
+
+dm_status dm_record_write_json(const dm_record *record, const char *path) {
+  json_t *root = record->failed ? NULL : as_json(record);
+  char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+  json_decref(root);
+  if (!text) return dm_fail(DM_E_FIT, "no memory for the record");
+  FILE *file;
+  dm_status status = open_to_append(path, &file);
+  if (!status) {
+    fprintf(file, "%s\n", text);
+    status = close_written(path, file);
+  }
+  free(text);
+  return status;
+}
+
+/* A CSV field: quoted, its quotes doubled. */
+static void write_field(FILE *file, const char *text, bool first) {
+  if (!first) fputc(',', file);
+  fputc('"', file);
+  for (; *text; text++) {
+    if (*text == '"') fputc('"', file);
+    fputc(*text, file);
+  }
+  fputc('"', file);
+}
+
+static void write_values(const dm_record *record, FILE *file, bool names) {
+  bool first = true;
+  for (int i = 0; i < record->count; i++) {
+    const entry *e = &record->entries[i];
+    if (!e->value || json_is_array(e->value) ||
+        strncmp(e->path, environment, strlen(environment)) == 0)
+      continue;
+    char *text = NULL;
+    if (!names && !json_is_string(e->value) && !json_is_null(e->value))
+      text = json_dumps(e->value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
+    const char *value = names ? e->path : text ? text : json_string_value(e->value);
+    write_field(file, value ? value : "", first);
+    first = false;
+    free(text);
+  }
+  fputc('\n', file);
+}
+
+dm_status dm_record_write_csv(const dm_record *record, const char *path) {
+  if (record->failed) return dm_fail(DM_E_FIT, "no memory for the record");
+  FILE *file;
+  DM_TRY(open_to_append(path, &file));
+  bool is_new = file == stdout || (fseek(file, 0, SEEK_END) == 0 && ftell(file) == 0);
+  if (is_new) write_values(record, file, true);
+  write_values(record, file, false);
+  return close_written(path, file);
+}

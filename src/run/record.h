@@ -1,0 +1,66 @@
+/* record: what a run found out, once; the table for people, the JSON and the CSV are printed from
+ * it.
+ *
+ * An entry has a dotted path ("times.read_s") that names it for machines and, if people want it
+ * too, a label for the table.  Units stand in the path: _s seconds, _bytes, _flops per second. */
+#ifndef DM_RUN_RECORD_H
+#define DM_RUN_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/status.h"
+
+typedef struct dm_record dm_record;
+
+#define DM_SCHEMA "damier/1"
+
+/* A record of VERB ("multiply"); it starts with schema, verb, version, date and command line, and
+ * with what of the environment is in a list of names that matter. */
+dm_status dm_record_new(const char *verb, const char *command, dm_record **record);
+void dm_record_free(dm_record *record); /* NULL is allowed */
+
+/* How a number is written for people; the JSON always holds it plain. */
+typedef enum dm_shown {
+  DM_SHOWN_PLAIN,
+  DM_SHOWN_SECONDS,
+  DM_SHOWN_BYTES,
+  DM_SHOWN_RATE,  /* bytes per second */
+  DM_SHOWN_FLOPS, /* per second */
+} dm_shown;
+
+/* LABEL NULL: not in the table.  A failed allocation is remembered and reported by write. */
+void dm_record_text(dm_record *record, const char *path, const char *label, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void dm_record_integer(dm_record *record, const char *path, const char *label, dm_shown shown,
+                       int64_t value);
+void dm_record_real(dm_record *record, const char *path, const char *label, dm_shown shown,
+                    double value);
+void dm_record_flag(dm_record *record, const char *path, const char *label, bool value);
+/* An array of COUNT reals, for machines only. */
+void dm_record_series(dm_record *record, const char *path, const double *values, int64_t count);
+
+/* The same of ROWS x COLS reals, row by row: an array of arrays. */
+void dm_record_matrix(dm_record *record, const char *path, const double *values, int64_t rows,
+                      int64_t cols);
+/* A line for people only. */
+void dm_record_line(dm_record *record, const char *label, const char *text);
+
+/* What was recorded so far is for machines only. */
+void dm_record_hide(dm_record *record);
+
+/* The last line of stdout, for scripts: "damier: VERB key=value ... PASS". */
+void dm_record_summary(dm_record *record, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Table and summary line. */
+void dm_record_print(const dm_record *record, FILE *out);
+
+/* One JSON document on one line, appended to what PATH holds ("-": stdout). */
+dm_status dm_record_write_json(const dm_record *record, const char *path);
+
+/* A header line, if PATH is new or empty, and one line of values. */
+dm_status dm_record_write_csv(const dm_record *record, const char *path);
+
+#endif

@@ -1,0 +1,115 @@
+#include "run/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/checked.h"
+#include "io/pool.h"
+
+enum { MOST_IO_THREADS = 16 };
+
+static dm_status beat(void *run) {
+  return dm_run_beat(run);
+}
+
+static int part_of(const dm_run *run, int count) {
+  return (int)((int64_t)run->local_rank * count / run->local_ranks);
+}
+
+static dm_status part_nodes(dm_run *run, int count) {
+  DM_TRY(dm_comm_split(run->node, part_of(run, count), run->rank, &run->near));
+  int64_t nodes = dm_comm_rank(run->near) == 0;
+  DM_TRY(dm_comm_sum_i64(run->world, &nodes, 1));
+  run->nodes = (int)nodes;
+  return DM_OK;
+}
+
+dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress,
+                       const char *command) {
+  *run = (dm_run){.log = {.out = stderr, .level = level},
+                  .progress = progress,
+                  .command = command,
+                  .pulse = {beat, run}};
+  DM_TRY(dm_comm_start(&run->world));
+  run->rank = run->log.rank = dm_comm_rank(run->world);
+  run->ranks = dm_comm_size(run->world);
+  DM_TRY(dm_comm_split_node(run->world, &run->node));
+  run->local_rank = dm_comm_rank(run->node);
+  run->local_ranks = dm_comm_size(run->node);
+  return part_nodes(run, 1);
+}
+
+dm_status dm_run_pretend_nodes(dm_run *run, int count) {
+  int64_t fewest = -run->local_ranks;
+  DM_TRY(dm_comm_max_i64(run->world, &fewest, 1));
+  if (count > -fewest)
+    return dm_fail(DM_E_USAGE, "%d nodes cannot be pretended of %lld ranks", count,
+                   (long long)-fewest);
+  dm_comm_free(run->near);
+  run->near = NULL;
+  DM_TRY(part_nodes(run, count));
+  run->pretends = count > 1;
+  /* NCCL, too, takes its way between nodes then. */
+  char name[64];
+  snprintf(name, sizeof name, "%.40s-%d", dm_comm_host(run->world), part_of(run, count));
+  if (run->pretends && setenv("NCCL_HOSTID", name, 1) != 0)
+    return dm_fail(DM_E_FIT, "no memory for a variable");
+  return DM_OK;
+}
+
+static void wait_on(void *watch) {
+  dm_watch_poll(watch);
+}
+
+dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls) {
+  DM_TRY(dm_watch_start(run->world, seconds, calls, &run->watch));
+  dm_comm_on_wait(run->world, wait_on, run->watch);
+  dm_comm_on_wait(run->node, wait_on, run->watch);
+  dm_comm_on_wait(run->near, wait_on, run->watch);
+  return DM_OK;
+}
+
+void dm_run_phase(dm_run *run, const char *phase, int patience) {
+  dm_watch_phase(run->watch, phase, patience);
+  dm_trace_phase(&run->trace, phase);
+}
+
+dm_status dm_run_beat(dm_run *run) {
+  dm_watch_moved(run->watch);
+  dm_watch_poll(run->watch);
+  return dm_stop_check(&run->stop);
+}
+
+int dm_run_io_threads(const dm_run *run, int wanted) {
+  return wanted >= 0 ? wanted : (int)dm_min(MOST_IO_THREADS, dm_pool_cores(run->local_ranks));
+}
+
+int dm_run_writers(const dm_run *run, int wanted) {
+  return (int)dm_max(1, dm_run_io_threads(run, wanted)) * run->local_ranks;
+}
+
+void dm_run_beat_late(dm_run *run) {
+  dm_watch_moved(run->watch);
+  dm_watch_poll(run->watch);
+  if (run->told_late) return;
+  dm_status status = dm_stop_check(&run->stop);
+  if (!status) return;
+  run->told_late = true;
+  dm_log_line(&run->log, DM_LOG_WARNING,
+              "too late to be %s: every product is there, and C is written", status->message);
+  dm_status_free(status);
+}
+
+dm_status dm_run_span(const dm_run *run, double start, double end, double *seconds) {
+  double extremes[2] = {end, -start};
+  DM_TRY(dm_comm_max_f64(run->node, extremes, 2));
+  *seconds = extremes[0] + extremes[1];
+  return dm_comm_max_f64(run->world, seconds, 1);
+}
+
+void dm_run_stop(dm_run *run) {
+  dm_watch_stop(run->watch);
+  dm_comm_free(run->near);
+  dm_comm_free(run->node);
+  dm_comm_stop(run->world);
+}

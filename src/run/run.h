@@ -1,0 +1,80 @@
+/* run: the ranks of a job, their nodes, and how they speak to the user. */
+#ifndef DM_RUN_RUN_H
+#define DM_RUN_RUN_H
+
+#include "comm/comm.h"
+#include "core/log.h"
+#include "core/pulse.h"
+#include "run/stop.h"
+#include "run/trace.h"
+#include "run/watch.h"
+
+typedef enum dm_progress_mode {
+  DM_PROGRESS_AUTO,
+  DM_PROGRESS_ALWAYS,
+  DM_PROGRESS_NEVER
+} dm_progress_mode;
+
+/* A disk that makes many GB safe says nothing for minutes. */
+enum { DM_SYNC_PATIENCE = 6 };
+
+struct dm_run {
+  dm_comm *world;
+  dm_comm *node; /* the ranks of this computer */
+  int rank, ranks;
+  int local_rank, local_ranks;
+  dm_comm *near; /* the ranks that count as one node: those of NODE, or a part of them */
+  int nodes;     /* as many as count as such */
+  bool pretends; /* there are more of them than computers */
+  dm_log log;
+  dm_progress_mode progress;
+  const char *command; /* as typed; for records and provenance */
+  dm_stop stop;        /* off until the caller sets it */
+  dm_watch *watch;     /* the watchdog, or NULL */
+  bool told_late;      /* that it is too late to stop */
+  dm_pulse pulse;      /* of this run: dm_run_beat */
+  dm_trace trace;      /* of this rank */
+};
+
+/* Starts MPI and finds the nodes; LEVEL and PROGRESS come from the command line. */
+dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress, const char *command);
+
+/* Collective: from now on each computer counts as COUNT nodes of consecutive ranks, so that on one
+ * can be tried what happens on several.  GPUs and memory are shared out as before.  DM_E_USAGE: a
+ * computer has fewer ranks. */
+dm_status dm_run_pretend_nodes(dm_run *run, int count);
+
+/* Collective: from now on the run ends where nothing moves for SECONDS (0: waits forever), or where
+ * the launcher is gone; CALLS are called for it. */
+dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls);
+
+/* What the run is at, and how long it may stand still there, in multiples of what is usual. */
+void dm_run_phase(dm_run *run, const char *phase, int patience);
+
+/* The run has moved.  DM_E_STOPPED, from this rank alone, where it is asked to stop. */
+dm_status dm_run_beat(dm_run *run);
+
+/* Threads of this rank for files: WANTED, or, where that is negative, as many as help. */
+int dm_run_io_threads(const dm_run *run, int wanted);
+
+/* Threads that write files on this node at the same time; none is one: the rank itself. */
+int dm_run_writers(const dm_run *run, int wanted);
+
+/* The run has moved where it is too late to stop; says so, once, where it is asked to. */
+void dm_run_beat_late(dm_run *run);
+
+/* Collective: this rank worked from START to END, of dm_now.  SECONDS from when the first rank of a
+ * node began to when its last was done; of the node that took longest.  Where ranks share cores,
+ * one may begin when another has finished: the time of the slowest alone would not tell. */
+dm_status dm_run_span(const dm_run *run, double start, double end, double *seconds);
+
+/* Collective in RUN: PART is a run of COUNT of its ranks, rank 0 among them, and node after node,
+ * so that they are on as few as can be; of the others PART->world is NULL.  Each keeps its share of
+ * cores, memory and GPUs.  Closed before RUN is stopped. (run_part.c) */
+dm_status dm_run_part_open(const dm_run *run, int count, dm_run *part);
+void dm_run_part_close(dm_run *part);
+
+/* Collective; ends MPI. */
+void dm_run_stop(dm_run *run);
+
+#endif

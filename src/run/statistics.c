@@ -1,0 +1,36 @@
+#include "run/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Largest rank r (from 1) such that at most 2.5 % of all samples have fewer than r values below
+ * their median: P(Binomial(n, 1/2) < r) <= 0.025. */
+static int64_t lower_rank(int64_t n) {
+  double term = pow(0.5, (double)n), below = 0.0;
+  int64_t r = 0;
+  while (r < n && below + term <= 0.025) {
+    below += term;
+    term *= (double)(n - r) / (double)(r + 1);
+    r++;
+  }
+  return r;
+}
+
+dm_statistics dm_statistics_of(double *values, int64_t count) {
+  dm_statistics s = {.count = count};
+  if (count == 0) return s;
+  qsort(values, (size_t)count, sizeof *values, compare);
+  s.least = values[0];
+  s.most = values[count - 1];
+  s.median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
+  /* pow(1/2, n) is 0 from n = 1075 on; that many repetitions are not asked for. */
+  int64_t r = lower_rank(count);
+  s.low = r > 0 ? values[r - 1] : s.least;
+  s.high = r > 0 ? values[count - r] : s.most;
+  return s;
+}

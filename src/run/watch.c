@@ -1,0 +1,196 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/checked.h"
+#include "run/watch_impl.h"
+
+enum { TICKS = 40, TELL_MOST = 6 };
+static const double longest_tick = 0.5, grace = 5; /* seconds */
+
+/* Before a rank ends: how long its main thread may take to tell the others, and how long they may
+ * take to hear it.  The launcher ends all at the first one's exit, and then tells of its own blow.
+ */
+static const double farewell = 4, hearing = 0.5;
+
+/* Rank 0 goes first, for it knows more; where it is silent, rank 1, then the next two, and so on:
+ * the launcher ends all at the first one's exit, which may take it a second or two, and few say the
+ * same. */
+static double grace_of(int rank) {
+  int late = 0;
+  for (int r = rank; r > 1 && late < 4; r /= 2) late += late == 0 ? 2 : 1;
+  return rank == 0 ? 0 : grace + late;
+}
+
+static void pause_for(double seconds) {
+  struct timespec time = {.tv_nsec = (long)(seconds * 1e9)}; /* less than one */
+  nanosleep(&time, NULL);
+}
+
+/* The main thread tells the others of ENDING, if it is not stuck. */
+static void pass_on(dm_watch *w, const dm_ending *ending) {
+  if (w->ranks == 1) return;
+  w->mine = *ending;
+  atomic_store(&w->leaves, true);
+  for (double waited = 0; waited < farewell && !atomic_load(&w->passed_on); waited += 0.05)
+    pause_for(0.05);
+  pause_for(hearing);
+}
+
+static void end_hang(dm_watch *w, int now) {
+  dm_error error;
+  dm_watch_describe_hang(w, now, &error);
+  w->calls.say(&error, w->calls.context);
+  if (w->rank == 0) pass_on(w, &(dm_ending){DM_E_HANG, error.rank, -1, ""});
+  w->calls.end(DM_E_HANG, w->calls.context);
+}
+
+/* What such a rank says is heard only if what is gone was no more than a script in between; else
+ * rank 0 says it, or where this is rank 0 itself, one on another node. */
+static void end_orphan(dm_watch *w) {
+  dm_ending ending = {.code = DM_E_MPI, .rank = w->rank, .speaker = 0};
+  if (w->rank == 0) ending.speaker = dm_roll_elsewhere(w->roll);
+  if (dm_launcher_lost(&w->launcher))
+    memcpy(ending.launcher, w->launcher.name, sizeof ending.launcher);
+  else
+    ending.speaker = -1;
+  dm_error error;
+  dm_watch_describe_orphan(&ending, dm_comm_host(w->world), &error);
+  w->calls.say(&error, w->calls.context);
+  pass_on(w, &ending);
+  w->calls.end(DM_E_MPI, w->calls.context);
+}
+
+static void end_as_told(dm_watch *w) {
+  dm_ending ending = w->heard;
+  if (ending.speaker == w->rank) {
+    int named = w->rank == 0 ? ending.rank : 0;
+    dm_error error;
+    dm_watch_describe_orphan(&ending, dm_roll_host(w->roll, named), &error);
+    w->calls.say(&error, w->calls.context);
+  }
+  if (w->rank == 0) {
+    ending.speaker = -1;
+    pass_on(w, &ending);
+  }
+  w->calls.end((int)ending.code, w->calls.context);
+}
+
+static void wait_tick(dm_watch *w) {
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  int64_t nanoseconds = until.tv_nsec + (int64_t)(w->tick * 1e9);
+  until.tv_sec += nanoseconds / 1000000000;
+  until.tv_nsec = nanoseconds % 1000000000;
+  while (!w->ending && pthread_cond_timedwait(&w->wake, &w->lock, &until) != ETIMEDOUT) {
+  }
+}
+
+static void *count_ticks(void *argument) {
+  dm_watch *w = argument;
+  long long seen = -1;
+  int changed = 0;
+  pthread_mutex_lock(&w->lock);
+  for (wait_tick(w); !w->ending; wait_tick(w)) {
+    int now = atomic_fetch_add(&w->ticks, 1) + 1;
+    if (atomic_load(&w->hears)) end_as_told(w);
+    if (dm_launcher_gone(&w->launcher)) end_orphan(w);
+    long long moves = atomic_load(&w->moves) + atomic_load(&w->job);
+    if (moves != seen) changed = now;
+    seen = moves;
+    int limit = w->limit * atomic_load(&w->patience) + w->grace;
+    if (w->seconds > 0 && now - changed >= limit) end_hang(w, now);
+  }
+  pthread_mutex_unlock(&w->lock);
+  return NULL;
+}
+
+static dm_status start_thread(dm_watch *w) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_mutex_init(&w->lock, NULL);
+  pthread_cond_init(&w->wake, &attributes);
+  pthread_condattr_destroy(&attributes);
+  int code = pthread_create(&w->thread, NULL, count_ticks, w);
+  return code ? dm_fail(DM_E_FIT, "no thread for the watchdog: %s", strerror(code)) : DM_OK;
+}
+
+/* How often the thread looks, and how often that may be in vain. */
+static void set_pace(dm_watch *w, double seconds) {
+  w->seconds = seconds;
+  w->tick = seconds > 0 && seconds / TICKS < longest_tick ? seconds / TICKS : longest_tick;
+  w->limit = seconds > 0 ? (int)(seconds / w->tick + 0.5) : 0;
+  w->grace = (int)(grace_of(w->rank) / w->tick);
+  w->every = seconds > 0 ? (int)dm_min(TELL_MOST, w->limit / 16) : TELL_MOST;
+}
+
+dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls calls,
+                         dm_watch **out) {
+  dm_watch *w = calloc(1, sizeof *w);
+  DM_TRY(dm_comm_agree(world, w ? DM_OK : dm_fail(DM_E_FIT, "no memory for the watchdog")));
+  w->world = world;
+  w->rank = dm_comm_rank(world);
+  w->ranks = dm_comm_size(world);
+  set_pace(w, seconds);
+  dm_launcher_find(&w->launcher, w->ranks > 1);
+  w->calls = calls;
+  atomic_init(&w->phase, "starting");
+  atomic_init(&w->patience, 1);
+  DM_TRY(dm_roll_open(world, &w->roll));
+  DM_TRY(dm_comm_agree(world, start_thread(w)));
+  *out = w;
+  return DM_OK;
+}
+
+void dm_watch_stop(dm_watch *w) {
+  if (!w) return;
+  dm_roll_close(w->roll); /* still watched: it waits for all */
+  pthread_mutex_lock(&w->lock);
+  w->ending = true;
+  pthread_cond_signal(&w->wake);
+  pthread_mutex_unlock(&w->lock);
+  pthread_join(w->thread, NULL);
+  pthread_cond_destroy(&w->wake);
+  pthread_mutex_destroy(&w->lock);
+  free(w);
+}
+
+void dm_watch_phase(dm_watch *w, const char *phase, int patience) {
+  if (!w) return;
+  atomic_store(&w->done, 0);
+  atomic_store(&w->total, 0);
+  atomic_store(&w->phase, phase);
+  atomic_store(&w->patience, patience);
+  dm_watch_moved(w);
+}
+
+void dm_watch_moved(dm_watch *w) {
+  if (w) atomic_fetch_add_explicit(&w->moves, 1, memory_order_relaxed);
+}
+
+void dm_watch_at(dm_watch *w, int64_t done, int64_t total) {
+  if (!w) return;
+  atomic_store_explicit(&w->done, done, memory_order_relaxed);
+  atomic_store_explicit(&w->total, total, memory_order_relaxed);
+}
+
+/* Once a tick is enough. */
+void dm_watch_poll(dm_watch *w) {
+  if (!w) return;
+  if (atomic_load_explicit(&w->leaves, memory_order_acquire) && !atomic_load(&w->passed_on)) {
+    dm_status_free(dm_roll_tell(w->roll, &w->mine));
+    atomic_store(&w->passed_on, true);
+  }
+  int now = atomic_load_explicit(&w->ticks, memory_order_relaxed);
+  if (now == atomic_load_explicit(&w->polled, memory_order_relaxed)) return;
+  atomic_store_explicit(&w->polled, now, memory_order_relaxed);
+  int64_t job = 0;
+  bool tells = now - w->told >= w->every;
+  /* An error of MPI shows itself to those who need MPI. */
+  dm_status_free(dm_roll_poll(w->roll, now, tells, atomic_load(&w->moves), &job));
+  if (tells) w->told = now;
+  atomic_store(&w->job, job);
+  if (!atomic_load(&w->hears) && dm_roll_told(w->roll, &w->heard)) atomic_store(&w->hears, true);
+}

@@ -1,0 +1,73 @@
+#include <stdio.h>
+
+#include "core/units.h"
+#include "run/watch_impl.h"
+
+/* "rank 3 on n3", "rank 2 on n2, rank 3 on n2 and 4 others": who has not been heard of lately. */
+static int list_silent(const dm_watch *w, int now, char *text, size_t size) {
+  int silent = 0, shown = 0;
+  const char *host = NULL;
+  size_t used = 0;
+  for (int rank = 1; w->rank == 0 && rank < w->ranks; rank++) {
+    if (dm_roll_heard(w->roll, rank) > now - w->limit / 2) continue;
+    silent++;
+    if (shown == 4) continue;
+    const char *at = dm_roll_host(w->roll, rank);
+    if (used < size)
+      used += (size_t)snprintf(text + used, size - used, "%srank %d on %.60s", host ? ", " : "",
+                               rank, at);
+    host = at;
+    shown++;
+  }
+  if (silent > shown && used < size)
+    snprintf(text + used, size - used, " and %d others", silent - shown);
+  return silent;
+}
+
+/* Who holds the others up, in words. */
+static void accuse(const dm_watch *w, int now, dm_error *error, char *who, size_t size) {
+  int patience = atomic_load(&w->patience);
+  bool stuck = atomic_load(&w->polled) <= now - w->limit * patience / 2;
+  error->rank = w->rank;
+  if (stuck) {
+    snprintf(who, size, "rank %d itself does not go on", w->rank);
+  } else if (w->rank != 0) {
+    error->rank = 0;
+    snprintf(who, size, "rank 0 on %.60s is awaited and does not answer", dm_roll_host(w->roll, 0));
+  } else {
+    char list[400];
+    int silent = list_silent(w, now, list, sizeof list);
+    if (silent == 0)
+      snprintf(who, size, "every rank answers, and waits for another");
+    else
+      snprintf(who, size, "%s %s awaited and %s not answer", list, silent == 1 ? "is" : "are",
+               silent == 1 ? "does" : "do");
+  }
+}
+
+void dm_watch_describe_hang(const dm_watch *w, int now, dm_error *error) {
+  char who[520], time[32], at[64] = "";
+  *error = (dm_error){.code = DM_E_HANG};
+  accuse(w, now, error, who, sizeof who);
+  long long done = atomic_load(&w->done), total = atomic_load(&w->total);
+  if (total > 0) snprintf(at, sizeof at, " (%lld of %lld panels)", done, total);
+  snprintf(error->message, sizeof error->message, "nothing has moved for %s: %s",
+           dm_format_seconds(w->seconds * atomic_load(&w->patience), time), who);
+  snprintf(error->place, sizeof error->place, "%s%s, as rank %d sees it", atomic_load(&w->phase),
+           at, w->rank);
+  snprintf(error->hint, sizeof error->hint,
+           "is its node up and its process running?  --hang-timeout says how long is waited");
+}
+
+void dm_watch_describe_orphan(const dm_ending *ending, const char *host, dm_error *error) {
+  *error = (dm_error){.code = DM_E_MPI, .rank = ending->rank};
+  if (ending->launcher[0])
+    snprintf(error->message, sizeof error->message,
+             "the launcher of rank %d on %.60s, %s, is gone: the job ends", ending->rank, host,
+             ending->launcher);
+  else
+    snprintf(error->message, sizeof error->message,
+             "the process that started rank %d on %.60s is gone: the job ends", ending->rank, host);
+  snprintf(error->hint, sizeof error->hint,
+           "the logs of that node say why; often its memory was used up");
+}
