@@ -26,7 +26,7 @@ two_ranks() {
     --transport "$1" -q --json "$records"
 }
 for ((pair = 1; pair <= pairs; pair++)); do
-  two_ranks window
+  two_ranks shared
   "$damier" bench multiply --size "$size" --threads 2 --repetitions 1 --warmup 1 \
     --against-library -q --json "$records"
   two_ranks host

@@ -256,8 +256,8 @@ def types_of(record):
 
 def panels_of(record):
     """Widths: those of the narrow first ones, then that of the others.  At d86093ddc4fb the lead was a number."""
-    width, lead = record["plan"]["panel"], str(record["plan"].get("lead", ""))
-    return str(width) if lead in ("", str(width)) else f"{lead},{width}".replace(",", ", ")
+    width, ramp = record["plan"]["panel"], str(record["plan"].get("ramp", record["plan"].get("lead", "")))
+    return str(width) if ramp in ("", str(width)) else f"{ramp},{width}".replace(",", ", ")
 
 
 def leads_table(records):

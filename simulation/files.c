@@ -36,7 +36,7 @@ typedef struct server {
 } server;
 
 struct sim_files {
-  const dm_task *task;
+  const dm_rank_state *local;
   piece *load[2]; /* by panel of the layer, and stripe */
   piece store[MOST_STRIPES];
   int stripes;
@@ -115,7 +115,7 @@ void sim_files_serve(int number) {
 /* ---- a rank ---- */
 
 static void want(sim_files *f, piece *p, int64_t bytes) {
-  const int client = f->task->run->rank;
+  const int client = f->local->run->rank;
   const int number = (int)(((int64_t)client * f->stripes + f->next++) % all.servers);
   server *s = &all_servers[number];
   queue *q = &s->of_client[client];
@@ -144,30 +144,31 @@ static bool arrived(const sim_files *f, const piece *pieces) {
 }
 
 static piece *load_of(const sim_files *f, dm_matrix matrix, int64_t panel) {
-  return &f->load[matrix][(panel - f->task->panels.begin) * f->stripes];
+  return &f->load[matrix][(panel - f->local->panels.begin) * f->stripes];
 }
 
-static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   sim_files *f = context;
-  const dm_problem *p = &task->plan->problem;
-  const int64_t bytes = dm_range_size(dm_task_piece_rows(task, matrix, panel)) *
-                        dm_range_size(dm_task_piece_cols(task, matrix, panel)) *
+  const dm_problem *p = &local->plan->problem;
+  const int64_t bytes = dm_range_size(dm_rank_piece_rows(local, matrix, panel)) *
+                        dm_range_size(dm_rank_piece_cols(local, matrix, panel)) *
                         dm_dtype_size(matrix == DM_A ? p->file_a : p->file_b);
   f->sum.read += bytes;
   want_striped(f, load_of(f, matrix, panel), bytes);
   return DM_OK;
 }
 
-static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
-  (void)task;
+static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                        bool *done) {
+  (void)local;
   *done = arrived(context, load_of(context, matrix, panel));
   return DM_OK;
 }
 
-static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) {
+static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
   sim_files *f = context;
   const int64_t bytes =
-      dm_range_size(rows) * dm_range_size(task->cols) * dm_dtype_size(task->plan->problem.c);
+      dm_range_size(rows) * dm_range_size(local->cols) * dm_dtype_size(local->plan->problem.c);
   if (!f->storing) {
     f->sum.written += bytes;
     f->next = 0; /* however many panels the layer has: servers are asked alike */
@@ -184,8 +185,8 @@ static double sooner(double next, const piece *p) {
 
 /* The next moment after now at which something is known to get on. */
 static double next_of(const sim_files *f) {
-  double next = sim_carrier_next(f->task->transport);
-  const int64_t pieces = dm_range_size(f->task->panels) * f->stripes;
+  double next = sim_carrier_next(f->local->transport);
+  const int64_t pieces = dm_range_size(f->local->panels) * f->stripes;
   for (int64_t i = 0; i < 2 * pieces; i++) next = sooner(next, &f->load[i / pieces][i % pieces]);
   for (int i = 0; i < f->stripes; i++) next = sooner(next, &f->store[i]);
   return next;
@@ -193,7 +194,7 @@ static double next_of(const sim_files *f) {
 
 void sim_files_wait(void *files, double time) {
   const sim_files *f = files;
-  sim_bell_wait(f->task->run->rank, fmin(time, next_of(f)));
+  sim_bell_wait(f->local->run->rank, fmin(time, next_of(f)));
 }
 
 static dm_status rest(void *context) {
@@ -201,13 +202,13 @@ static dm_status rest(void *context) {
   return DM_OK;
 }
 
-dm_status sim_files_open(dm_task *task, sim_files **files) {
+dm_status sim_files_open(dm_rank_state *local, sim_files **files) {
   void *memory;
   DM_TRY(dm_buffer_zeroed(1, sizeof(sim_files), &memory));
   sim_files *f = *files = memory;
-  f->task = task;
+  f->local = local;
   f->stripes = (int)dm_max(1, dm_min(MOST_STRIPES, all.servers / all.clients));
-  const int64_t pieces = dm_max(1, dm_range_size(task->panels)) * f->stripes;
+  const int64_t pieces = dm_max(1, dm_range_size(local->panels)) * f->stripes;
   DM_TRY(dm_buffer_zeroed(pieces, sizeof(piece), (void **)&f->load[DM_A]));
   return dm_buffer_zeroed(pieces, sizeof(piece), (void **)&f->load[DM_B]);
 }
@@ -219,8 +220,8 @@ void sim_files_close(sim_files *files) {
   free(files);
 }
 
-dm_task_calls sim_files_calls(sim_files *files) {
-  return (dm_task_calls){
+dm_step_calls sim_files_calls(sim_files *files) {
+  return (dm_step_calls){
       .context = files, .load = load, .loaded = loaded, .store = store, .rest = rest};
 }
 

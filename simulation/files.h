@@ -8,7 +8,7 @@
 #ifndef SIMULATION_FILES_H
 #define SIMULATION_FILES_H
 
-#include "engine/task.h"
+#include "engine/rank_state.h"
 
 /* Bytes per second, each way together, of a server, and of the adapter of a rank. */
 typedef struct sim_file_system {
@@ -25,9 +25,9 @@ void sim_files_leave(void);
 
 /* One rank's way to the servers. */
 typedef struct sim_files sim_files;
-dm_status sim_files_open(dm_task *task, sim_files **files);
+dm_status sim_files_open(dm_rank_state *local, sim_files **files);
 void sim_files_close(sim_files *files);
-dm_task_calls sim_files_calls(sim_files *files);
+dm_step_calls sim_files_calls(sim_files *files);
 
 /* Sleeps until TIME, or until something of the files or gathers of this rank gets on. */
 void sim_files_wait(void *files, double time);

@@ -8,7 +8,7 @@
 
 #include "carrier.h"
 #include "core/element.h"
-#include "engine/task.h"
+#include "engine/rank_state.h"
 #include "files.h"
 #include "modelled.h"
 #include "options.h"
@@ -91,37 +91,37 @@ static dm_status begin_together(const dm_run *run) {
 }
 
 /* Reading goes on behind products, but not where nothing is to overlap; writing follows. */
-static dm_status run_steps(dm_task *task, const dm_task_calls *calls, sim_outcome *outcome) {
+static dm_status run_steps(dm_rank_state *local, const dm_step_calls *calls, sim_outcome *outcome) {
   const double begin = simgrid_get_clock();
   const unsigned loads = calls->load ? DM_LOADS : 0;
-  const bool behind = task->plan->overlap;
-  if (loads && !behind) DM_TRY(dm_execute(task, loads, calls));
-  DM_TRY(dm_execute(task, DM_PRODUCTS | (behind ? loads : 0), calls));
+  const bool behind = local->plan->overlap;
+  if (loads && !behind) DM_TRY(dm_execute(local, loads, calls));
+  DM_TRY(dm_execute(local, DM_PRODUCTS | (behind ? loads : 0), calls));
   outcome->products = simgrid_get_clock() - begin;
-  outcome->exposed = task->run->trace.exposed[DM_ROW_TRANSPORT];
-  if (task->plan->pk > 1) DM_TRY(dm_execute(task, 1u << DM_STEP_REDUCE, calls));
+  outcome->exposed = local->run->trace.exposed[DM_ROW_TRANSPORT];
+  if (local->plan->pk > 1) DM_TRY(dm_execute(local, 1u << DM_STEP_REDUCE, calls));
   outcome->reduced = simgrid_get_clock() - begin;
-  if (calls->store) DM_TRY(dm_execute(task, 1u << DM_STEP_STORE, calls));
+  if (calls->store) DM_TRY(dm_execute(local, 1u << DM_STEP_STORE, calls));
   outcome->seconds = simgrid_get_clock() - begin;
   return DM_OK;
 }
 
-static dm_status multiply(const sim_options *o, dm_task *task, sim_outcome *outcome) {
-  dm_task_calls calls = {0};
+static dm_status multiply(const sim_options *o, dm_rank_state *local, sim_outcome *outcome) {
+  dm_step_calls calls = {0};
   sim_files *files = NULL;
   if (o->servers > 0) {
-    DM_TRY(sim_files_open(task, &files));
+    DM_TRY(sim_files_open(local, &files));
     calls = sim_files_calls(files);
-    dm_modelled_on_wait(task->backend, sim_files_wait, files);
+    dm_modelled_on_wait(local->backend, sim_files_wait, files);
   }
-  DM_TRY(begin_together(task->run));
-  DM_TRY(run_steps(task, &calls, outcome));
-  outcome->received = dm_transport_received(task->transport);
-  outcome->crossed = dm_transport_crossed(task->transport);
-  outcome->busy = dm_modelled_busy(task->backend);
-  DM_TRY(dm_comm_barrier(task->run->world));
+  DM_TRY(begin_together(local->run));
+  DM_TRY(run_steps(local, &calls, outcome));
+  outcome->received = dm_transport_received(local->transport);
+  outcome->crossed = dm_transport_crossed(local->transport);
+  outcome->busy = dm_modelled_busy(local->backend);
+  DM_TRY(dm_comm_barrier(local->run->world));
   if (files) outcome->files = sim_files_bytes(files);
-  dm_modelled_on_wait(task->backend, NULL, NULL);
+  dm_modelled_on_wait(local->backend, NULL, NULL);
   sim_files_close(files);
   return DM_OK;
 }
@@ -134,11 +134,11 @@ static dm_status simulate(const sim_options *o, dm_run *run) {
   const dm_model model = model_of(o, run->rank);
   dm_backend *backend;
   DM_TRY(dm_comm_agree(run->world, dm_modelled_open(&model, &backend)));
-  dm_task task;
-  DM_TRY(dm_task_open(run, &outcome.plan, backend, &dm_transport_carrier, &task));
-  DM_TRY(dm_comm_agree(run->world, multiply(o, &task, &outcome)));
+  dm_rank_state local;
+  DM_TRY(dm_rank_open(run, &outcome.plan, backend, &dm_transport_carrier, &local));
+  DM_TRY(dm_comm_agree(run->world, multiply(o, &local, &outcome)));
   status = sim_report(o, run, &outcome);
-  dm_task_close(&task);
+  dm_rank_close(&local);
   dm_backend_close(backend);
   return dm_comm_agree(run->world, status);
 }

@@ -20,7 +20,7 @@ static void add(receiver *r, int from, int64_t bytes) {
 
 sim_volume sim_volume_of(const dm_plan *plan, int rank, int per_node) {
   receiver r = {.rank = rank, .per_node = per_node};
-  const dm_place at = dm_plan_place(plan, rank);
+  const dm_coords at = dm_plan_coords(plan, rank);
   if (at.idle) return r.sum;
   const dm_problem *p = &plan->problem;
   const dm_range layer = dm_plan_layer(plan, at.l);

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "core/checked.h"
-#include "core/together.h"
+#include "core/fork_join.h"
 
 enum { THREADS = 4, LEAST = 64 << 20, HUGE = 2 << 20, PAGE = 4096, PIECE = 16 << 20 };
 
@@ -40,7 +40,7 @@ cudaError_t dm_cuda_pin(size_t bytes, void **memory) {
   if (made == MAP_FAILED) return cudaErrorMemoryAllocation;
   (void)madvise(made, size, MADV_HUGEPAGE); /* without them it is only slower */
   pages all = {.memory = made, .bytes = size};
-  (void)dm_together(THREADS, touch, &all);
+  (void)dm_fork_join(THREADS, touch, &all);
   cudaError_t error = cudaHostRegister(made, size, cudaHostRegisterPortable);
   if (error == cudaSuccess)
     *memory = made;

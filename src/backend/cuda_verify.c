@@ -71,7 +71,7 @@ static dm_status probe(dm_cuda *gpu, dm_view m, const void *x, void *y, double *
 dm_status dm_cuda_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                         double *squares) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  if (matrix.space == DM_HOST) return dm_host_probe_together(matrix, x, y, squares);
+  if (matrix.space == DM_HOST) return dm_host_probe_parallel(matrix, x, y, squares);
   if (dm_view_is_empty(matrix)) return DM_OK;
   DM_TRY(dm_cuda_enter(gpu));
   void *result;
@@ -92,7 +92,7 @@ static dm_status scan(dm_cuda *gpu, dm_view m, double *col_squares, double *resu
 
 dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  if (matrix.space == DM_HOST) return dm_host_scan_together(matrix, col_squares);
+  if (matrix.space == DM_HOST) return dm_host_scan_parallel(matrix, col_squares);
   if (dm_view_is_empty(matrix)) return DM_OK;
   DM_TRY(dm_cuda_enter(gpu));
   void *result;
@@ -105,7 +105,7 @@ dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares)
 dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  if (view.space == DM_HOST) return dm_host_fill_together(view, generator, row, col);
+  if (view.space == DM_HOST) return dm_host_fill_parallel(view, generator, row, col);
   if (dm_view_is_empty(view)) return DM_OK;
   DM_TRY(dm_cuda_enter(gpu));
   DM_CUDA(gpu, dm_kernels_fill(view, generator, row, col, gpu->side));

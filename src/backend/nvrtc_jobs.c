@@ -7,7 +7,7 @@
 #include "backend/nvrtc.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/together.h"
+#include "core/fork_join.h"
 
 enum { MOST_THREADS = 32 }; /* each needs some 100 MB */
 
@@ -33,7 +33,7 @@ static void compile_some(void *argument) {
 void dm_nvrtc_compile_all(const dm_nvrtc *nvrtc, int capability, dm_nvrtc_job *jobs, int count) {
   work w = {.nvrtc = nvrtc, .capability = capability, .count = count, .jobs = jobs};
   atomic_init(&w.next, 0);
-  (void)dm_together((int)dm_min(dm_min(count, dm_cores()), MOST_THREADS), compile_some, &w);
+  (void)dm_fork_join((int)dm_min(dm_min(count, dm_cores()), MOST_THREADS), compile_some, &w);
 }
 
 #endif

@@ -15,10 +15,10 @@ dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares)
 dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col);
 
-/* The same, with the same bits, by all cores that the process may use (host_together.c). */
-dm_status dm_host_probe_together(dm_view matrix, const void *x, void *y, double *squares);
-dm_status dm_host_scan_together(dm_view matrix, double *col_squares);
-dm_status dm_host_fill_together(dm_view view, const dm_generator *generator, int64_t row,
+/* The same, with the same bits, by all cores that the process may use (host_parallel.c). */
+dm_status dm_host_probe_parallel(dm_view matrix, const void *x, void *y, double *squares);
+dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares);
+dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,
                                 int64_t col);
 
 /* (host_sums.c) */

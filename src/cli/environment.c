@@ -63,7 +63,7 @@ dm_status dm_cli_environment(dm_call *call) {
       names[count++] = dm_cli_variable(&dm_cli_options[i], variables[i]) + strlen(prefix);
   names[count++] = module_root;
   dm_log log = dm_cli_log(call);
-  for (char **line = environ; dm_cli_leads(call) && *line; line++)
+  for (char **line = environ; dm_cli_ramp(call) && *line; line++)
     if (strncmp(*line, prefix, strlen(prefix)) == 0)
       warn_unknown(&log, *line + strlen(prefix), names, count);
   return DM_OK;

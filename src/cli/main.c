@@ -20,7 +20,7 @@ dm_log dm_cli_log(const dm_call *call) {
   return (dm_log){stderr, dm_cli_level(&call->settings), call->rank < 0 ? 0 : call->rank};
 }
 
-bool dm_cli_leads(const dm_call *call) {
+bool dm_cli_ramp(const dm_call *call) {
   return call->rank <= 0;
 }
 
@@ -74,7 +74,7 @@ static dm_status answer(const dm_call *call, bool *answered) {
   const dm_cli_asked *asked = &call->settings.asked;
   *answered =
       asked->help || asked->usage || asked->version || asked->man_page || asked->completion != 0;
-  if (!*answered || !dm_cli_leads(call)) return DM_OK;
+  if (!*answered || !dm_cli_ramp(call)) return DM_OK;
   if (asked->help || asked->usage)
     dm_cli_print_help(call->verb, asked->help, stdout);
   else if (asked->version)

@@ -193,10 +193,10 @@ static int parse_widths(const char *text, int most, int64_t widths[]) {
 }
 
 dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_settings *settings) {
-  int64_t *panel = place(option, settings), widths[1 + DM_LEADS];
+  int64_t *panel = place(option, settings), widths[1 + DM_RAMP];
   memset(panel, 0, sizeof widths);
   if (strcmp(text, "auto") == 0) return DM_OK;
-  const int count = parse_widths(text, 1 + DM_LEADS, widths);
+  const int count = parse_widths(text, 1 + DM_RAMP, widths);
   if (count == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a width of panels", text),
                    "auto, a multiple of 64, or two or three: narrower first ones and the others', "

@@ -24,7 +24,7 @@ dm_wishes dm_cli_wishes(const dm_settings *s) {
       .pn = (int)s->grid[1],
       .pk = (int)s->grid[2],
       .panel = s->panel[0],
-      .lead = {s->panel[1], s->panel[2]},
+      .ramp = {s->panel[1], s->panel[2]},
       .reproducible = s->reproducible,
       .no_overlap = !s->overlap,
   };

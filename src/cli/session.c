@@ -30,7 +30,7 @@ void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
 int dm_cli_finish(const dm_call *call, dm_status status) {
   if (!status) return 0;
   int code = (int)status->code;
-  if (dm_cli_leads(call))
+  if (dm_cli_ramp(call))
     dm_cli_print_error(status, NULL, stderr);
   else
     sleep(1); /* a launcher kills the job at the first exit: let the speaking rank be that one */

@@ -49,8 +49,8 @@ typedef struct dm_settings {
   double checkpoint_interval;                       /* seconds */
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
-  int64_t panel[1 + DM_LEADS]; /* width of most, and of the first ones */
-  int64_t memory[2], bytes;    /* memory: host, device */
+  int64_t panel[1 + DM_RAMP]; /* width of most, and of the first ones */
+  int64_t memory[2], bytes;   /* memory: host, device */
   int64_t grid[3];
   int64_t chunk[2], deflate;
   int64_t threads, io_threads, ranks, pretend_nodes, repetitions, runs, warmup;

@@ -65,7 +65,7 @@ dm_level dm_cli_level(const dm_settings *settings);
 dm_log dm_cli_log(const dm_call *call);
 
 /* Whether this process speaks and looks at files before MPI is started. */
-bool dm_cli_leads(const dm_call *call);
+bool dm_cli_ramp(const dm_call *call);
 
 /* What is asked instead of work; help.c, man_page.c, completion.c.  VERB may be the no-verb. */
 void dm_cli_print_help(const dm_verb *verb, bool full, FILE *out);

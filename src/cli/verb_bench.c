@@ -125,7 +125,7 @@ static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, 
 
 int dm_cli_bench_multiply(dm_call *call) {
   dm_kernel_sizes sizes = {.count = 0};
-  dm_status prepared = dm_cli_leads(call) ? find_sizes(call, &sizes) : DM_OK;
+  dm_status prepared = dm_cli_ramp(call) ? find_sizes(call, &sizes) : DM_OK;
   return dm_cli_run_job(
       call, prepared,
       &(dm_work){.run = bench_multiply, .shared = &sizes, .bytes = sizeof sizes, .reports = true});
@@ -215,7 +215,7 @@ static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_
 
 int dm_cli_bench_scale(dm_call *call) {
   dm_bench_scale scale = {.count = 0};
-  dm_status prepared = dm_cli_leads(call) ? find_scale(call, &scale) : DM_OK;
+  dm_status prepared = dm_cli_ramp(call) ? find_scale(call, &scale) : DM_OK;
   return dm_cli_run_job(
       call, prepared,
       &(dm_work){.run = bench_scale, .shared = &scale, .bytes = sizeof scale, .reports = true});

@@ -25,7 +25,7 @@ static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_
 
 int dm_cli_bench_links(dm_call *call) {
   dm_bench_links wanted = {.sizes = 0};
-  dm_status prepared = dm_cli_leads(call) ? read_wishes(call, &wanted) : DM_OK;
+  dm_status prepared = dm_cli_ramp(call) ? read_wishes(call, &wanted) : DM_OK;
   return dm_cli_run_job(
       call, prepared,
       &(dm_work){.run = bench_links, .shared = &wanted, .bytes = sizeof wanted, .reports = true});

@@ -26,7 +26,7 @@ static dm_status tell(const dm_call *call, const char *operand) {
 
 int dm_cli_info(dm_call *call) {
   dm_status status = DM_OK;
-  if (!dm_cli_leads(call)) return 0; /* once under mpirun */
+  if (!dm_cli_ramp(call)) return 0; /* once under mpirun */
   if (call->operand_count == 0) status = tell(call, NULL);
   for (int i = 0; !status && i < call->operand_count; i++) status = tell(call, call->operands[i]);
   return dm_cli_finish(call, status);

@@ -16,7 +16,7 @@ const dm_verb dm_cli_verbs[] = {
     {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs no MPI and no GPU; without files the problem is stated by --m, --n, --k or --size.\n"
-     "The words of --machine are nodes, gpus and ranks (per node), gpu (a name), links (window,"
+     "The words of --machine are nodes, gpus and ranks (per node), gpu (a name), links (shared,"
      " host or device), per rank cores, memory, device-memory and gflops (f64), in GB/s link,"
      " network, upload, copy, read and write, and latency (us).\n",
      {"damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
@@ -85,7 +85,7 @@ const dm_verb dm_cli_verbs[] = {
      "measure what each transport carries between each pair of ranks",
      "Each pair is measured one way, both ways at once and in turn, while all others rest; then both"
      " ways\nwith all ranks at work in pairs.\nTwo pieces are under way, as panels are.\n"
-     "Bytes are compared before they are timed.\nBy window nothing travels: to receive is to copy out"
+     "Bytes are compared before they are timed.\nBy shared nothing travels: to receive is to copy out"
      " of it.\n"
      "With --json and --csv, each transport and size is a record of its own.\n",
      {"mpirun -n 4 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"},

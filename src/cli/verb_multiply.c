@@ -58,7 +58,7 @@ int dm_cli_multiply(dm_call *call) {
   files f = {0};
   dm_status status = check(call, &f);
   if (status) return dm_cli_finish(call, status);
-  dm_status prepared = dm_cli_leads(call) ? prepare(call, &f) : DM_OK;
+  dm_status prepared = dm_cli_ramp(call) ? prepare(call, &f) : DM_OK;
   return dm_cli_run_job(call, prepared,
                         &(dm_work){.run = multiply, .shared = &f, .bytes = sizeof f});
 }

@@ -70,15 +70,15 @@ static void note_problem(const dm_plan *plan, const dm_machine *machine, dm_reco
 
 /* No labels: the table for people is dm_plan_report's. */
 static void note_plan(const dm_plan *plan, dm_record *record) {
-  char recipe[DM_RECIPE], lead[32];
+  char recipe[DM_RECIPE], ramp[32];
   dm_plan_recipe(plan, recipe);
-  dm_plan_lead_text(plan, lead);
+  dm_plan_ramp_text(plan, ramp);
   dm_record_integer(record, "plan.ranks", NULL, DM_SHOWN_PLAIN, plan->ranks);
   dm_record_integer(record, "plan.pm", NULL, DM_SHOWN_PLAIN, plan->pm);
   dm_record_integer(record, "plan.pn", NULL, DM_SHOWN_PLAIN, plan->pn);
   dm_record_integer(record, "plan.pk", NULL, DM_SHOWN_PLAIN, plan->pk);
   dm_record_integer(record, "plan.kb", NULL, DM_SHOWN_PLAIN, plan->kb);
-  dm_record_text(record, "plan.lead", NULL, "%s", lead);
+  dm_record_text(record, "plan.ramp", NULL, "%s", ramp);
   dm_record_integer(record, "plan.panels", NULL, DM_SHOWN_PLAIN, plan->panels);
   dm_record_text(record, "plan.recipe", NULL, "%s", recipe);
   dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
@@ -131,6 +131,6 @@ static dm_status plan(const dm_call *call) {
 }
 
 int dm_cli_plan(dm_call *call) {
-  if (!dm_cli_leads(call)) return 0; /* once under mpirun */
+  if (!dm_cli_ramp(call)) return 0; /* once under mpirun */
   return dm_cli_finish(call, plan(call));
 }

@@ -54,7 +54,7 @@ static dm_status tune_and_tell(const dm_call *call, const dm_tune *tune) {
 
 int dm_cli_tune(dm_call *call) {
   dm_tune tune = {.seconds = 0.0};
-  if (!dm_cli_leads(call)) return 0; /* once under mpirun */
+  if (!dm_cli_ramp(call)) return 0; /* once under mpirun */
   dm_status status = read_settings(&call->settings, &tune);
   if (!status) status = tune_and_tell(call, &tune);
   return dm_cli_finish(call, status);

@@ -66,6 +66,6 @@ static dm_status verify(dm_run *run, const dm_call *call, void *shared, dm_recor
 
 int dm_cli_verify(dm_call *call) {
   dm_verify v = {.has_c0 = false};
-  dm_status prepared = dm_cli_leads(call) ? prepare(call, &v) : DM_OK;
+  dm_status prepared = dm_cli_ramp(call) ? prepare(call, &v) : DM_OK;
   return dm_cli_run_job(call, prepared, &(dm_work){.run = verify, .shared = &v, .bytes = sizeof v});
 }

@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "core/checked.h"
+#include "engine/publish.h"
 #include "engine/reduce.h"
-#include "engine/showing.h"
 #include "plan/partition.h"
 
 enum { WINDOW = 64 }; /* steps looked at; more than slots * 8 never help */
@@ -19,15 +19,15 @@ typedef struct slot_state {
 } slot_state;
 
 typedef struct execution {
-  dm_task *task;
-  const dm_task_calls *calls;
+  dm_rank_state *local;
+  const dm_step_calls *calls;
   unsigned kinds;
   dm_cursor cursor;
   slot_state window[WINDOW]; /* step i stands at i % WINDOW */
   int64_t first, end;        /* steps in the window */
   bool exhausted;
   bool behind; /* loads go on behind the loop's back */
-  dm_showing showing;
+  dm_published published;
   int io; /* loads and stores under way */
   int64_t products_posted, products_done;
   int64_t begun; /* of the run, as reach_of counts it */
@@ -55,16 +55,16 @@ static bool queue_is_full(const execution *x) {
 }
 
 static bool may_begin(execution *x, const dm_step *step) {
-  return ready(x, step) && dm_showing_may_begin(&x->showing, step);
+  return ready(x, step) && dm_publish_may_begin(&x->published, step);
 }
 
 /* How far STEP goes in the run, counted alike by all ranks: in panels, as many for each tile as the
  * longest layer has.  The sum over the layers stands behind all of them. */
 static int64_t reach_of(const execution *x, const dm_step *step) {
-  const int64_t longest = dm_range_size(dm_plan_layer(x->task->plan, 0));
+  const int64_t longest = dm_range_size(dm_plan_layer(x->local->plan, 0));
   const bool last = step->kind == DM_STEP_REDUCE || step->kind == DM_STEP_STORE;
-  int64_t within = last ? longest : step->panel - x->task->panels.begin + 1;
-  return (step->tile - x->task->plan->done) * longest + within;
+  int64_t within = last ? longest : step->panel - x->local->panels.begin + 1;
+  return (step->tile - x->local->plan->done) * longest + within;
 }
 
 /* Steps that are not to be begun, or not yet: behind the panel on which all ranks stop. */
@@ -75,7 +75,7 @@ static bool is_beyond(const execution *x, const dm_step *step) {
 /* After a failure that is endured what this rank sends is worthless, and it stores and records
  * nothing more. */
 static dm_status endure(execution *x, const dm_step *step, dm_status status) {
-  const int64_t tiles = dm_plan_tiles(x->task->plan);
+  const int64_t tiles = dm_plan_tiles(x->local->plan);
   const bool failed = x->failure != DM_OK;
   status = dm_halt_endure(&x->halt, status, &x->failure);
   if (x->failure && !failed && step && tiles > 1)
@@ -88,32 +88,33 @@ static bool is_io(const dm_step *step) {
 }
 
 /* Where each peer's piece stands in the slot and in the peer's share: rows lie in both alike. */
-static void pieces_of(const dm_task *task, dm_matrix matrix, const dm_step *step, dm_view slot) {
-  const dm_plan *plan = task->plan;
-  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+static void pieces_of(const dm_rank_state *local, dm_matrix matrix, const dm_step *step,
+                      dm_view slot) {
+  const dm_plan *plan = local->plan;
+  const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
   int64_t row_bytes = slot.row_stride * dm_dtype_size(slot.dtype);
-  int64_t origin = matrix == DM_A ? task->rows.begin : dm_plan_panel(plan, step->panel).begin;
+  int64_t origin = matrix == DM_A ? local->rows.begin : dm_plan_panel(plan, step->panel).begin;
   for (int peer = 0; peer < dm_comm_size(factor->peers); peer++) {
-    dm_range rows = matrix == DM_A ? dm_plan_a_share(plan, task->tile, task->place.i, peer)
+    dm_range rows = matrix == DM_A ? dm_plan_a_share(plan, local->tile, local->coords.i, peer)
                                    : dm_plan_b_share(plan, step->panel, peer);
     factor->offset[peer] = (rows.begin - origin) * row_bytes;
     factor->bytes[peer] = dm_range_size(rows) * row_bytes;
-    factor->source[peer] = dm_task_source(task, matrix, step->panel, step->slot, peer);
+    factor->source[peer] = dm_rank_source(local, matrix, step->panel, step->slot, peer);
   }
 }
 
 static dm_status post_fetch(const execution *x, slot_state *state) {
-  dm_task *task = x->task;
+  dm_rank_state *local = x->local;
   const dm_step *step = &state->step;
-  const dm_plan *plan = task->plan;
+  const dm_plan *plan = local->plan;
   dm_matrix matrix = dm_step_matrix(step->kind);
-  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
+  const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
   dm_space space = plan->device_links ? DM_DEVICE : DM_HOST;
-  dm_view slot = dm_task_slot(task, matrix, step->panel, step->slot, space);
+  dm_view slot = dm_rank_slot(local, matrix, step->panel, step->slot, space);
   const dm_view own = dm_plan_uploads_first(plan, matrix)
-                          ? dm_task_uploaded(task, matrix, step->panel, step->slot)
-                          : dm_task_piece(task, matrix, step->panel);
-  pieces_of(task, matrix, step, slot);
+                          ? dm_rank_uploaded(local, matrix, step->panel, step->slot)
+                          : dm_rank_piece(local, matrix, step->panel);
+  pieces_of(local, matrix, step, slot);
   dm_gather gather = {.group = factor->peers,
                       .own = own.base,
                       .slot = slot.base,
@@ -121,74 +122,74 @@ static dm_status post_fetch(const execution *x, slot_state *state) {
                       .bytes = factor->bytes,
                       .source = factor->source,
                       .share = (int)matrix,
-                      .filling = dm_showing_filling(&x->showing, step),
+                      .filling = dm_publish_filling(&x->published, step),
                       .tag = (int)((step->tile * plan->panels + step->panel) % 32768)};
-  return dm_transport_post(task->transport, &gather, &state->ticket);
+  return dm_transport_post(local->transport, &gather, &state->ticket);
 }
 
-static dm_status post_upload(dm_task *task, slot_state *state) {
+static dm_status post_upload(dm_rank_state *local, slot_state *state) {
   const dm_step *step = &state->step;
   dm_matrix matrix = dm_step_matrix(step->kind);
-  bool fetched = (matrix == DM_A ? task->a.host_ring : task->b.host_ring) != NULL;
-  dm_view src = fetched ? dm_task_slot(task, matrix, step->panel, step->slot, DM_HOST)
-                        : dm_task_piece(task, matrix, step->panel);
-  dm_view dst = dm_task_uploaded(task, matrix, step->panel, step->slot);
-  task->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
-  return dm_backend_copy(task->backend, dst, src, &state->event);
+  bool fetched = (matrix == DM_A ? local->a.host_ring : local->b.host_ring) != NULL;
+  dm_view src = fetched ? dm_rank_slot(local, matrix, step->panel, step->slot, DM_HOST)
+                        : dm_rank_piece(local, matrix, step->panel);
+  dm_view dst = dm_rank_uploaded(local, matrix, step->panel, step->slot);
+  local->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
+  return dm_backend_copy(local->backend, dst, src, &state->event);
 }
 
 static dm_status post_gemm(execution *x, slot_state *state) {
-  dm_task *task = x->task;
+  dm_rank_state *local = x->local;
   const dm_step *step = &state->step;
-  bool accumulate = step->panel != task->panels.begin; /* the first one of a tile */
+  bool accumulate = step->panel != local->panels.begin; /* the first one of a tile */
   x->products_posted++;
-  const int64_t cols = task->first_cols ? task->first_cols : task->c.cols;
-  const dm_view b = dm_task_operand(task, DM_B, step->panel, step->slot);
-  return dm_backend_gemm(task->backend, dm_view_sub(task->c, 0, 0, task->c.rows, cols),
-                         dm_task_operand(task, DM_A, step->panel, step->slot),
+  const int64_t cols = local->first_cols ? local->first_cols : local->c.cols;
+  const dm_view b = dm_rank_operand(local, DM_B, step->panel, step->slot);
+  return dm_backend_gemm(local->backend, dm_view_sub(local->c, 0, 0, local->c.rows, cols),
+                         dm_rank_operand(local, DM_A, step->panel, step->slot),
                          dm_view_sub(b, 0, 0, b.rows, cols), accumulate, &state->event);
 }
 
 /* In the order of the panels where peers read them. */
 static dm_status look_at_load(execution *x, const dm_step *step, bool *done) {
   const dm_matrix matrix = dm_step_matrix(step->kind);
-  if (!dm_showing_is_next(&x->showing, step)) return DM_OK;
-  dm_task_turn_to(x->task, step->tile);
+  if (!dm_publish_is_next(&x->published, step)) return DM_OK;
+  dm_rank_turn_to(x->local, step->tile);
   if (!x->failure)
     DM_TRY(
-        endure(x, step, x->calls->loaded(x->calls->context, x->task, matrix, step->panel, done)));
+        endure(x, step, x->calls->loaded(x->calls->context, x->local, matrix, step->panel, done)));
   *done |= x->failure != DM_OK;
-  if (*done) dm_showing_loaded(&x->showing, step);
+  if (*done) dm_publish_loaded(&x->published, step);
   return DM_OK;
 }
 
 static dm_status load(execution *x, slot_state *state) {
-  const dm_task_calls *calls = x->calls;
+  const dm_step_calls *calls = x->calls;
   const dm_step *step = &state->step;
   const bool brings = calls->load && step->brings;
   if (brings && !x->failure)
     DM_TRY(endure(x, step,
-                  calls->load(calls->context, x->task, dm_step_matrix(step->kind), step->panel)));
+                  calls->load(calls->context, x->local, dm_step_matrix(step->kind), step->panel)));
   state->done = !brings || !x->behind;
-  if (state->done) dm_showing_loaded(&x->showing, step);
+  if (state->done) dm_publish_loaded(&x->published, step);
   return DM_OK;
 }
 
 static dm_status check(execution *x, slot_state *state) {
   state->done = true;
-  dm_task_turn_to(x->task, state->step.tile);
+  dm_rank_turn_to(x->local, state->step.tile);
   return x->calls->check
-             ? x->calls->check(x->calls->context, x->task, state->step.panel, &state->done)
+             ? x->calls->check(x->calls->context, x->local, state->step.panel, &state->done)
              : DM_OK;
 }
 
 static dm_status store(execution *x, slot_state *state) {
-  const dm_task_calls *calls = x->calls;
+  const dm_step_calls *calls = x->calls;
   state->done = true;
-  dm_task_turn_to(x->task, state->step.tile);
+  dm_rank_turn_to(x->local, state->step.tile);
   if (!calls->store || x->failure) return DM_OK;
   DM_TRY(endure(x, &state->step,
-                calls->store(calls->context, x->task, dm_task_sums(x->task), &state->done)));
+                calls->store(calls->context, x->local, dm_rank_sums(x->local), &state->done)));
   state->done |= x->failure != DM_OK;
   return DM_OK;
 }
@@ -196,7 +197,7 @@ static dm_status store(execution *x, slot_state *state) {
 static dm_status post(execution *x, slot_state *state) {
   state->posted = true;
   if (!(DM_LOADS & 1u << state->step.kind)) x->begun = dm_max(x->begun, reach_of(x, &state->step));
-  dm_task_turn_to(x->task, state->step.tile);
+  dm_rank_turn_to(x->local, state->step.tile);
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
   case DM_STEP_LOAD_B:
@@ -208,11 +209,11 @@ static dm_status post(execution *x, slot_state *state) {
     return post_fetch(x, state);
   case DM_STEP_UPLOAD_A:
   case DM_STEP_UPLOAD_B:
-    return post_upload(x->task, state);
+    return post_upload(x->local, state);
   case DM_STEP_GEMM:
     return post_gemm(x, state);
   case DM_STEP_REDUCE:
-    return dm_task_reduce(x->task, NULL, &state->done);
+    return dm_rank_reduce(x->local, NULL, &state->done);
   case DM_STEP_STORE:
     return store(x, state);
   case DM_STEP_KINDS:
@@ -222,9 +223,9 @@ static dm_status post(execution *x, slot_state *state) {
 }
 
 static dm_status look_at_upload(execution *x, slot_state *state) {
-  if (!dm_showing_is_next(&x->showing, &state->step)) return DM_OK;
-  DM_TRY(dm_backend_test(x->task->backend, state->event, &state->done));
-  if (state->done) dm_showing_uploaded(&x->showing, &state->step);
+  if (!dm_publish_is_next(&x->published, &state->step)) return DM_OK;
+  DM_TRY(dm_backend_test(x->local->backend, state->event, &state->done));
+  if (state->done) dm_publish_uploaded(&x->published, &state->step);
   return DM_OK;
 }
 
@@ -240,15 +241,15 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   case DM_STEP_STORE:
     return store(x, state);
   case DM_STEP_REDUCE:
-    dm_task_turn_to(x->task, state->step.tile);
-    return dm_task_reduce(x->task, NULL, &state->done);
+    dm_rank_turn_to(x->local, state->step.tile);
+    return dm_rank_reduce(x->local, NULL, &state->done);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
-    return dm_transport_test(x->task->transport, state->ticket, &state->done);
+    return dm_transport_test(x->local->transport, state->ticket, &state->done);
   case DM_STEP_GEMM:
     if (*product_asked) return DM_OK;
     *product_asked = true;
-    DM_TRY(dm_backend_test(x->task->backend, state->event, &state->done));
+    DM_TRY(dm_backend_test(x->local->backend, state->event, &state->done));
     if (state->done) x->products_done++;
     return DM_OK;
   default:
@@ -259,14 +260,15 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
 /* Where no loads are run, what they would bring is there. */
 static void tell_what_is_there(const execution *x) {
   const bool gathers = x->kinds & (1u << DM_STEP_FETCH_A | 1u << DM_STEP_FETCH_B);
-  if (x->task->place.idle || x->kinds & DM_LOADS || !gathers) return;
-  dm_transport_filled(x->task->transport, DM_A);
-  dm_transport_filled(x->task->transport, DM_B);
+  if (x->local->coords.idle || x->kinds & DM_LOADS || !gathers) return;
+  dm_transport_filled(x->local->transport, DM_A);
+  dm_transport_filled(x->local->transport, DM_B);
 }
 
 /* Products that are left to the last strips (last_strips.h). */
 static bool is_kept_back(const execution *x, const dm_step *step) {
-  return step->kind == DM_STEP_GEMM && step->panel >= x->task->panels.end - x->task->plan->stretch;
+  return step->kind == DM_STEP_GEMM &&
+         step->panel >= x->local->panels.end - x->local->plan->stretch;
 }
 
 static void refill(execution *x) {
@@ -307,7 +309,7 @@ static dm_status sweep(execution *x, bool *moved) {
         product_waits |= product;
         continue;
       }
-      dm_trace_begin(&x->task->run->trace, &state->step);
+      dm_trace_begin(&x->local->run->trace, &state->step);
       DM_TRY(post(x, state));
       x->io += is_io(&state->step);
       *moved = true;
@@ -316,15 +318,15 @@ static dm_status sweep(execution *x, bool *moved) {
       *moved |= state->done;
     }
     if (state->done) x->io -= is_io(&state->step);
-    if (state->done) dm_trace_end(&x->task->run->trace, &state->step);
+    if (state->done) dm_trace_end(&x->local->run->trace, &state->step);
   }
   return DM_OK;
 }
 
 /* The CPU computes while it is asked: a product under way is movement there. */
 static void tell_movement(const execution *x, bool moved) {
-  dm_watch *watch = x->task->run->watch;
-  bool computing = x->products_posted > x->products_done && !x->task->backend->ops->device_memory;
+  dm_watch *watch = x->local->run->watch;
+  bool computing = x->products_posted > x->products_done && !x->local->backend->ops->device_memory;
   if (moved || computing) dm_watch_moved(watch);
   dm_watch_poll(watch);
 }
@@ -332,7 +334,7 @@ static void tell_movement(const execution *x, bool moved) {
 /* Threads that read and write want the processor more than a loop that asks for them. */
 static dm_status rest(const execution *x) {
   const struct timespec moment = {.tv_nsec = 50000};
-  if (x->io == 0) return dm_transport_rest(x->task->transport);
+  if (x->io == 0) return dm_transport_rest(x->local->transport);
   if (x->calls->rest) return x->calls->rest(x->calls->context);
   nanosleep(&moment, NULL);
   return DM_OK;
@@ -347,10 +349,10 @@ static dm_status tell_progress(execution *x, int64_t *reported) {
       !(x->kinds & 1u << DM_STEP_GEMM))
     return DM_OK;
   *reported = x->products_done;
-  const int64_t tiles = dm_plan_tiles(x->task->plan) - x->task->plan->done;
+  const int64_t tiles = dm_plan_tiles(x->local->plan) - x->local->plan->done;
   return endure(
       x, NULL,
-      x->calls->progress(x->calls->context, *reported, dm_range_size(x->task->panels) * tiles));
+      x->calls->progress(x->calls->context, *reported, dm_range_size(x->local->panels) * tiles));
 }
 
 /* Until all steps are done and nobody is awaited. */
@@ -370,18 +372,18 @@ static dm_status run(execution *x) {
   }
 }
 
-dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls) {
-  execution x = {.task = task, .calls = calls, .kinds = kinds};
+dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *calls) {
+  execution x = {.local = local, .calls = calls, .kinds = kinds};
   x.behind = calls->loaded && kinds & DM_LOADS;
-  dm_showing_open(task, kinds & DM_LOADS && kinds & DM_PRODUCTS, &x.showing);
-  dm_cursor_start(&x.cursor, task->plan, task->run->rank);
+  dm_publish_open(local, kinds & DM_LOADS && kinds & DM_PRODUCTS, &x.published);
+  dm_cursor_start(&x.cursor, local->plan, local->run->rank);
   tell_what_is_there(&x);
-  dm_halt_start(&x.halt, calls->may_stop ? &task->run->stop : NULL, task->run->world);
-  const int64_t whole =
-      dm_range_size(dm_plan_layer(task->plan, 0)) * (dm_plan_tiles(task->plan) - task->plan->done);
+  dm_halt_start(&x.halt, calls->may_stop ? &local->run->stop : NULL, local->run->world);
+  const int64_t whole = dm_range_size(dm_plan_layer(local->plan, 0)) *
+                        (dm_plan_tiles(local->plan) - local->plan->done);
   dm_status status = run(&x);
   if (status) return dm_status_first(x.failure, status);
-  dm_showing_close(&x.showing);
-  if (x.halt.stop) DM_TRY(dm_comm_agree(task->run->world, x.failure));
+  dm_publish_close(&x.published);
+  if (x.halt.stop) DM_TRY(dm_comm_agree(local->run->world, x.failure));
   return dm_halt_status(&x.halt, whole);
 }

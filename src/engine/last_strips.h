@@ -7,11 +7,11 @@
 #ifndef DM_ENGINE_LAST_STRIPS_H
 #define DM_ENGINE_LAST_STRIPS_H
 
-#include "engine/task.h"
+#include "engine/rank_state.h"
 
 /* Collective.  After dm_execute has run the other products: computes, sums and stores the strips of
  * this rank's block (plan->strips; all panels are there, and stay).  Like dm_execute, it may be
  * stopped, after a common strip. */
-dm_status dm_multiply_last_strips(dm_task *task, const dm_task_calls *calls);
+dm_status dm_multiply_last_strips(dm_rank_state *local, const dm_step_calls *calls);
 
 #endif

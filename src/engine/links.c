@@ -25,7 +25,7 @@ static const char *in_words(const dm_link_rates *rates, char text[80]) {
 static dm_status attempt(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
                          dm_links *links, dm_link_rates *rates) {
   char text[80];
-  dm_status status = dm_links_prove(run, backend, ops, rates);
+  dm_status status = dm_links_self_test(run, backend, ops, rates);
   add_reason(links, ops->name, status ? status->message : in_words(rates, text));
   return status;
 }
@@ -45,7 +45,7 @@ static dm_status take_named(const dm_run *run, dm_backend *backend, const char *
   dm_link_rates rates, between = {0};
   if (!ops) return dm_fail(DM_E_USAGE, "there is no transport '%s'", name);
   dm_status status = attempt(run, backend, ops, links, &rates);
-  if (!status && ops->window && run->nodes > 1) { /* it takes host there */
+  if (!status && ops->shared_slots && run->nodes > 1) { /* it takes host there */
     status = attempt(run, backend, dm_transport_find("host"), links, &between);
     rates.between = between.between;
   }
@@ -61,13 +61,13 @@ static dm_status take_named(const dm_run *run, dm_backend *backend, const char *
 static bool is_candidate(const dm_run *run, const dm_backend *backend,
                          const dm_transport_ops *ops) {
   if (ops->not_built) return false;
-  if (!backend->ops->device_memory) return ops->window && run->nodes < run->ranks;
+  if (!backend->ops->device_memory) return ops->shared_slots && run->nodes < run->ranks;
   if (ops->one_node && run->nodes > 1) return false;
   return ops->device_memory && (!ops->crossed || run->nodes > 1);
 }
 
 /* GPU memory that has to pass through the host is slower by a factor of 100: the user should know,
- * and what to do.  Messages in place of a window cost a few parts in a hundred. */
+ * and what to do.  Messages in place of shared slots cost a few parts in a hundred. */
 static void regret(const dm_run *run, const dm_transport_ops *ops, dm_status status) {
   if (!status) return;
   const dm_level level = ops->device_memory ? DM_LOG_WARNING : DM_LOG_NOTE;
@@ -102,7 +102,7 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
   const dm_transport_ops *host = dm_transport_find("host");
   DM_TRY(attempt(run, backend, host, links, &rates));
   if (!links->chosen) choose(links, host, &rates);
-  if (links->chosen->window) links->rates.between = rates.between; /* it takes host there */
+  if (links->chosen->shared_slots) links->rates.between = rates.between; /* it takes host there */
   return DM_OK;
 }
 

@@ -21,7 +21,7 @@ typedef struct dm_links {
 
 /* Collective.  NAME is that of a transport, which then must work (DM_E_DEVICE), or "auto": of those
  * that work, on GPUs the first that moves GPU memory, and on several nodes the one of them that is
- * fastest between nodes; on CPUs window where nodes have several ranks; else host; self for a rank
+ * fastest between nodes; on CPUs shared where nodes have several ranks; else host; self for a rank
  * alone. */
 dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *name,
                           dm_links *links);
@@ -30,14 +30,14 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
  * host. */
 const dm_transport_ops *dm_links_for(const dm_links *links, const dm_plan *plan);
 
-/* Collective: opens OPS for all ranks of RUN; all leave with the same outcome.  (prove.c) */
+/* Collective: opens OPS for all ranks of RUN; all leave with the same outcome.  (self_test.c) */
 dm_status dm_links_open(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
                         dm_transport **transport);
 
 /* Collective: lets OPS carry patterns between ranks that are neighbours, inside nodes and between
  * them, compares every byte, and then takes the time.  All ranks leave with the same outcome; the
- * rates are those of the slowest.  (prove.c) */
-dm_status dm_links_prove(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
-                         dm_link_rates *rates);
+ * rates are those of the slowest.  (self_test.c) */
+dm_status dm_links_self_test(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
+                             dm_link_rates *rates);
 
 #endif

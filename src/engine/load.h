@@ -1,8 +1,8 @@
-/* load: where A and B come from.  Shares come by inflow.h. */
+/* load: where A and B come from.  Shares come by prefetch.h. */
 #ifndef DM_ENGINE_LOAD_H
 #define DM_ENGINE_LOAD_H
 
-#include "engine/task.h"
+#include "engine/rank_state.h"
 #include "io/read_ahead.h"
 
 typedef struct dm_source {

@@ -8,11 +8,11 @@
 #include "core/buffer.h"
 #include "core/clock.h"
 
-dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *worst) {
-  const dm_phases *p = &task->phases;
+dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phases *worst) {
+  const dm_phases *p = &local->phases;
   double seconds[] = {p->read, p->check, p->multiply, p->gemm, p->reduce, p->write, p->verify};
   int64_t bytes[] = {p->received, p->uploaded, p->from_files}, resident = dm_memory_own_peak();
-  if (task->transport) bytes[0] += dm_transport_received(task->transport);
+  if (local->transport) bytes[0] += dm_transport_received(local->transport);
   DM_TRY(dm_comm_max_f64(run->world, seconds, 7));
   DM_TRY(dm_comm_sum_i64(run->world, bytes, 3));
   DM_TRY(dm_comm_max_i64(run->world, &resident, 1));
@@ -143,44 +143,45 @@ void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
 
 /* This rank's piece; where panels pass a slot on the device, as a copy in one: it sums up as fast
  * as the host copies, and the host by itself at a twentieth of that. */
-static dm_status show_piece(const dm_task *task, dm_matrix matrix, int64_t panel, dm_view *piece) {
-  const dm_factor *factor = matrix == DM_A ? &task->a : &task->b;
-  *piece = dm_task_piece(task, matrix, panel);
+static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                            dm_view *piece) {
+  const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
+  *piece = dm_rank_piece(local, matrix, panel);
   if (!factor->device_ring || piece->space == DM_DEVICE) return DM_OK;
   const dm_view host = *piece;
   dm_event copied;
   *piece =
-      dm_view_strided(dm_task_slot(task, matrix, panel, 0, DM_DEVICE).base, host.dtype, DM_DEVICE,
+      dm_view_strided(dm_rank_slot(local, matrix, panel, 0, DM_DEVICE).base, host.dtype, DM_DEVICE,
                       host.rows, host.cols, dm_device_stride(host.cols, host.dtype));
-  DM_TRY(dm_backend_copy(task->backend, *piece, host, &copied));
-  return dm_backend_wait(task->backend, copied);
+  DM_TRY(dm_backend_copy(local->backend, *piece, host, &copied));
+  return dm_backend_wait(local->backend, copied);
 }
 
 /* What resides of op(A) or op(B), each piece once. */
-static dm_status each_piece(dm_task *task, dm_matrix matrix, dm_freivalds *check,
+static dm_status each_piece(dm_rank_state *local, dm_matrix matrix, dm_freivalds *check,
                             dm_freivalds_part *take) {
-  for (int64_t t = task->plan->done; t < dm_plan_tiles(task->plan); t++) {
-    if (task->place.idle || !dm_plan_is_first(task->plan, matrix, t)) continue;
-    dm_task_turn_to(task, t);
-    for (int64_t p = task->panels.begin; p < task->panels.end; p++) {
+  for (int64_t t = local->plan->done; t < dm_plan_tiles(local->plan); t++) {
+    if (local->coords.idle || !dm_plan_is_first(local->plan, matrix, t)) continue;
+    dm_rank_turn_to(local, t);
+    for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
       dm_view piece;
-      DM_TRY(show_piece(task, matrix, p, &piece));
-      DM_TRY(take(check, task->backend, piece, dm_task_piece_rows(task, matrix, p).begin,
-                  dm_task_piece_cols(task, matrix, p).begin));
-      DM_TRY(dm_run_beat(task->run));
+      DM_TRY(show_piece(local, matrix, p, &piece));
+      DM_TRY(take(check, local->backend, piece, dm_rank_piece_rows(local, matrix, p).begin,
+                  dm_rank_piece_cols(local, matrix, p).begin));
+      DM_TRY(dm_run_beat(local->run));
     }
   }
   return DM_OK;
 }
 
-dm_status dm_check_operands(dm_task *task, dm_freivalds *check) {
+dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check) {
   double start = dm_now();
-  const dm_comm *world = task->run->world;
-  DM_TRY(dm_comm_agree(world, each_piece(task, DM_B, check, dm_freivalds_scan_b)));
+  const dm_comm *world = local->run->world;
+  DM_TRY(dm_comm_agree(world, each_piece(local, DM_B, check, dm_freivalds_scan_b)));
   DM_TRY(dm_freivalds_weigh(check, world));
-  DM_TRY(dm_comm_agree(world, each_piece(task, DM_B, check, dm_freivalds_add_b)));
+  DM_TRY(dm_comm_agree(world, each_piece(local, DM_B, check, dm_freivalds_add_b)));
   DM_TRY(dm_freivalds_project(check, world));
-  DM_TRY(dm_comm_agree(world, each_piece(task, DM_A, check, dm_freivalds_add_a)));
-  task->phases.check += dm_now() - start;
+  DM_TRY(dm_comm_agree(world, each_piece(local, DM_A, check, dm_freivalds_add_a)));
+  local->phases.check += dm_now() - start;
   return DM_OK;
 }

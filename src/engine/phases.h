@@ -3,11 +3,11 @@
 #define DM_ENGINE_PHASES_H
 
 #include "check/freivalds.h"
-#include "engine/task.h"
+#include "engine/rank_state.h"
 #include "run/record.h"
 
 /* Collective: largest seconds of any rank; bytes are summed. */
-dm_status dm_phases_worst(const dm_run *run, const dm_task *task, dm_phases *worst);
+dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phases *worst);
 
 /* Collective: what each rank spent, MINE on this one: for up to 1024 ranks one by one (ranks.*_s),
  * and of all of them most, mean and least (phases.*).  RECORD is that of rank 0, else NULL. */
@@ -27,6 +27,6 @@ double dm_product_flops(const dm_problem *problem);
 void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total, dm_record *record);
 
 /* Collective: gathers what the verification needs of A and B, from the shares. */
-dm_status dm_check_operands(dm_task *task, dm_freivalds *check);
+dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check);
 
 #endif

@@ -10,29 +10,29 @@
 #include "engine/reduce.h"
 #include "plan/partition.h"
 
-bool dm_task_reduces_on_device(const dm_task *task) {
-  return task->plan->device_links && task->plan->pk > 1;
+bool dm_rank_reduces_on_device(const dm_rank_state *local) {
+  return local->plan->device_links && local->plan->pk > 1;
 }
 
-static dm_range own_rows(const dm_task *task) {
-  return dm_plan_c_share(task->plan, task->tile, task->place.i, task->place.l);
+static dm_range own_rows(const dm_rank_state *local) {
+  return dm_plan_c_share(local->plan, local->tile, local->coords.i, local->coords.l);
 }
 
-static int64_t row_bytes(const dm_task *task) {
-  return task->c.row_stride * dm_dtype_size(task->c.dtype);
+static int64_t row_bytes(const dm_rank_state *local) {
+  return local->c.row_stride * dm_dtype_size(local->c.dtype);
 }
 
 /* This rank's rows of layer L's block: as wide as they are there, so that they are one run. */
-static dm_view piece_of(const dm_task *task, int l) {
-  const int64_t rows = dm_range_size(own_rows(task));
-  return dm_view_strided((char *)task->c_pieces + l * rows * row_bytes(task), task->c.dtype,
-                         DM_DEVICE, rows, task->c.cols, task->c.row_stride);
+static dm_view piece_of(const dm_rank_state *local, int l) {
+  const int64_t rows = dm_range_size(own_rows(local));
+  return dm_view_strided((char *)local->c_pieces + l * rows * row_bytes(local), local->c.dtype,
+                         DM_DEVICE, rows, local->c.cols, local->c.row_stride);
 }
 
-dm_status dm_task_open_pieces(dm_task *task) {
+dm_status dm_rank_open_pieces(dm_rank_state *local) {
   int64_t bytes;
-  DM_TRY(dm_bytes_of(task->plan->pk, dm_range_size(own_rows(task)), row_bytes(task), &bytes));
-  return dm_backend_alloc(task->backend, DM_DEVICE, bytes, &task->c_pieces);
+  DM_TRY(dm_bytes_of(local->plan->pk, dm_range_size(own_rows(local)), row_bytes(local), &bytes));
+  return dm_backend_alloc(local->backend, DM_DEVICE, bytes, &local->c_pieces);
 }
 
 /* For each layer: where its piece stands in this rank's pieces and in its block, and where in this
@@ -46,30 +46,30 @@ static places places_in(int64_t *memory, int layers) {
                   memory + 4 * layers};
 }
 
-static void find_places(const dm_task *task, const dm_sum_part *part, places *p) {
-  const dm_range share = own_rows(task), mine = dm_sum_rows(task, part, task->place.l);
-  const int64_t row = row_bytes(task), slice = dm_range_size(share) * row;
-  for (int l = 0; l < task->plan->pk; l++) {
-    const dm_range theirs = dm_sum_rows(task, part, l);
+static void find_places(const dm_rank_state *local, const dm_sum_part *part, places *p) {
+  const dm_range share = own_rows(local), mine = dm_sum_rows(local, part, local->coords.l);
+  const int64_t row = row_bytes(local), slice = dm_range_size(share) * row;
+  for (int l = 0; l < local->plan->pk; l++) {
+    const dm_range theirs = dm_sum_rows(local, part, l);
     p->offset[l] = l * slice + (mine.begin - share.begin) * row;
-    p->bytes[l] = dm_sum_has(task->plan, l) ? dm_range_size(mine) * row : 0;
-    p->source[l] = (mine.begin - task->rows.begin) * row;
-    p->given[l] = (theirs.begin - task->rows.begin) * row;
-    p->given_bytes[l] = dm_sum_has(task->plan, task->place.l) ? dm_range_size(theirs) * row : 0;
+    p->bytes[l] = dm_sum_has(local->plan, l) ? dm_range_size(mine) * row : 0;
+    p->source[l] = (mine.begin - local->rows.begin) * row;
+    p->given[l] = (theirs.begin - local->rows.begin) * row;
+    p->given_bytes[l] = dm_sum_has(local->plan, local->coords.l) ? dm_range_size(theirs) * row : 0;
   }
 }
 
 /* The block is as full as it gets for this sum, and the peers' pieces are asked for. */
-static dm_status post(dm_task *task, const dm_sum_part *part) {
-  dm_summing *sum = &task->summing;
+static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
+  dm_summing *sum = &local->summing;
   int64_t *memory;
-  DM_TRY(dm_buffer_zeroed(5 * (int64_t)task->plan->pk, sizeof *memory, (void **)&memory));
-  places p = places_in(memory, task->plan->pk);
-  find_places(task, part, &p);
-  dm_transport_refilled(task->transport, DM_BLOCK_SHARE, ++sum->turn);
-  const dm_gather gather = {.group = task->layers,
-                            .own = (char *)task->c.base + p.source[task->place.l],
-                            .slot = task->c_pieces,
+  DM_TRY(dm_buffer_zeroed(5 * (int64_t)local->plan->pk, sizeof *memory, (void **)&memory));
+  places p = places_in(memory, local->plan->pk);
+  find_places(local, part, &p);
+  dm_transport_refilled(local->transport, DM_BLOCK_SHARE, ++sum->turn);
+  const dm_gather gather = {.group = local->layers,
+                            .own = (char *)local->c.base + p.source[local->coords.l],
+                            .slot = local->c_pieces,
                             .offset = p.offset,
                             .bytes = p.bytes,
                             .source = p.source,
@@ -77,37 +77,37 @@ static dm_status post(dm_task *task, const dm_sum_part *part) {
                             .given = p.given,
                             .given_bytes = p.given_bytes,
                             .filling = sum->turn};
-  dm_status status = dm_transport_post(task->transport, &gather, &sum->ticket);
+  dm_status status = dm_transport_post(local->transport, &gather, &sum->ticket);
   free(memory);
   sum->stage = DM_SUM_PULLS;
   return status;
 }
 
 /* The first layer always has panels. */
-static dm_status add_up(dm_task *task, const dm_sum_part *part) {
-  const dm_range mine = dm_sum_rows(task, part, task->place.l);
-  const int64_t from = mine.begin - own_rows(task).begin, rows = dm_range_size(mine);
-  task->c_sum = piece_of(task, 0);
-  const dm_view sum = dm_view_sub(task->c_sum, from, 0, rows, task->c_sum.cols);
-  for (int l = 1; l < task->plan->pk; l++)
-    if (dm_sum_has(task->plan, l))
-      DM_TRY(dm_backend_add(task->backend, sum, sum,
-                            dm_view_sub(piece_of(task, l), from, 0, rows, sum.cols), 1.0, 1.0));
+static dm_status add_up(dm_rank_state *local, const dm_sum_part *part) {
+  const dm_range mine = dm_sum_rows(local, part, local->coords.l);
+  const int64_t from = mine.begin - own_rows(local).begin, rows = dm_range_size(mine);
+  local->c_sum = piece_of(local, 0);
+  const dm_view sum = dm_view_sub(local->c_sum, from, 0, rows, local->c_sum.cols);
+  for (int l = 1; l < local->plan->pk; l++)
+    if (dm_sum_has(local->plan, l))
+      DM_TRY(dm_backend_add(local->backend, sum, sum,
+                            dm_view_sub(piece_of(local, l), from, 0, rows, sum.cols), 1.0, 1.0));
   return DM_OK;
 }
 
-dm_status dm_task_reduce_on_device(dm_task *task, const dm_sum_part *part, bool *done) {
-  dm_summing *sum = &task->summing;
+dm_status dm_rank_reduce_on_device(dm_rank_state *local, const dm_sum_part *part, bool *done) {
+  dm_summing *sum = &local->summing;
   bool pulled = false;
   *done = false;
-  if (sum->stage == DM_SUM_RESTS) DM_TRY(post(task, part));
+  if (sum->stage == DM_SUM_RESTS) DM_TRY(post(local, part));
   if (sum->stage == DM_SUM_PULLS) {
-    DM_TRY(dm_transport_test(task->transport, sum->ticket, &pulled));
+    DM_TRY(dm_transport_test(local->transport, sum->ticket, &pulled));
     if (!pulled) return DM_OK;
-    DM_TRY(add_up(task, part));
+    DM_TRY(add_up(local, part));
     sum->stage = DM_SUM_DRAINS;
   }
-  *done = !part->last || dm_transport_drained(task->transport, DM_BLOCK_SHARE, sum->turn);
+  *done = !part->last || dm_transport_drained(local->transport, DM_BLOCK_SHARE, sum->turn);
   if (*done) sum->stage = DM_SUM_RESTS;
   return DM_OK;
 }

@@ -152,7 +152,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
     setup->backend->ops->copies(engine->kernel, problem->work, problem->tf32, &machine->copies_a,
                                 &machine->copies_b);
   machine->device_links = gpu && setup->links.chosen->device_memory;
-  machine->windows = !gpu && setup->links.chosen->window;
+  machine->shared_slots = !gpu && setup->links.chosen->shared_slots;
   const dm_link_rates *rates = &setup->links.rates;
   if (machine->device_links && rates->inside > 0)
     machine->link = steady(dm_machine_device_link(device->name), rates->inside);
@@ -202,12 +202,12 @@ static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {
 /* What is compiled on this machine is compiled before anything is read. */
 static dm_status prepare_kernel(const dm_run *run, const dm_engine *engine, dm_setup *setup) {
   const dm_plan *plan = &setup->plan;
-  const dm_place place = dm_plan_place(plan, run->rank);
+  const dm_coords coords = dm_plan_coords(plan, run->rank);
   const dm_jit_ops *jit = setup->backend->ops->jit;
-  if (!jit || place.idle || strcmp(engine->kernel, "jit") != 0) return DM_OK;
+  if (!jit || coords.idle || strcmp(engine->kernel, "jit") != 0) return DM_OK;
   return jit->prepare(setup->backend, plan->problem.work,
-                      dm_range_size(dm_plan_rows(plan, 0, place.i)),
-                      dm_range_size(dm_plan_cols(plan, 0, place.j)));
+                      dm_range_size(dm_plan_rows(plan, 0, coords.i)),
+                      dm_range_size(dm_plan_cols(plan, 0, coords.j)));
 }
 
 static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
@@ -279,9 +279,9 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   const dm_plan *plan = &setup->plan;
   const dm_problem *p = &plan->problem;
   const dm_link_rates *rates = &setup->links.rates;
-  char recipe[DM_RECIPE], lead[32];
+  char recipe[DM_RECIPE], ramp[32];
   dm_plan_recipe(plan, recipe);
-  dm_plan_lead_text(plan, lead);
+  dm_plan_ramp_text(plan, ramp);
   dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld", (long long)p->m,
                  (long long)p->n, (long long)p->k);
   dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
@@ -305,7 +305,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.panel", NULL, DM_SHOWN_PLAIN, plan->kb);
-  dm_record_text(record, "plan.lead", NULL, "%s", lead);
+  dm_record_text(record, "plan.ramp", NULL, "%s", ramp);
   dm_record_text(record, "plan.a_in", NULL, "%s", dm_residence_name(plan->a));
   dm_record_text(record, "plan.b_in", NULL, "%s", dm_residence_name(plan->b));
   dm_record_integer(record, "plan.tiles", NULL, DM_SHOWN_PLAIN, dm_plan_tiles(plan));

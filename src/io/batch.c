@@ -8,11 +8,11 @@
 enum { CALL_LIMIT = 1 << 30 }; /* bytes; Linux moves at most 2 GiB - 4 KiB a call */
 
 void dm_batch_start(dm_batch *batch, int fd, bool writing, const char *file,
-                    const dm_pulse *pulse) {
+                    const dm_keepalive *keepalive) {
   batch->fd = fd;
   batch->writing = writing;
   batch->file = file;
-  batch->pulse = pulse;
+  batch->keepalive = keepalive;
   batch->offset = batch->bytes = 0;
   batch->count = 0;
 }
@@ -58,7 +58,7 @@ dm_status dm_batch_flush(dm_batch *batch) {
       return dm_fail(DM_E_IO, "%s: the file ends at byte %lld: it was cut off during the run",
                      batch->file, (long long)batch->offset);
     advance(batch, &first, moved);
-    DM_TRY(dm_pulse_beat(batch->pulse));
+    DM_TRY(dm_keepalive_beat(batch->keepalive));
   }
   batch->count = 0;
   return DM_OK;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "core/pulse.h"
+#include "core/keepalive.h"
 #include "core/status.h"
 
 enum { DM_BATCH_PIECES = 1024 }; /* IOV_MAX of Linux */
@@ -14,14 +14,15 @@ enum { DM_BATCH_PIECES = 1024 }; /* IOV_MAX of Linux */
 typedef struct dm_batch {
   int fd;
   bool writing;
-  const char *file;      /* for messages */
-  const dm_pulse *pulse; /* beats with every call; or NULL */
+  const char *file;              /* for messages */
+  const dm_keepalive *keepalive; /* beats with every call; or NULL */
   int64_t offset, bytes;
   int count;
   struct iovec list[DM_BATCH_PIECES];
 } dm_batch;
 
-void dm_batch_start(dm_batch *batch, int fd, bool writing, const char *file, const dm_pulse *pulse);
+void dm_batch_start(dm_batch *batch, int fd, bool writing, const char *file,
+                    const dm_keepalive *keepalive);
 
 /* BYTES of MEMORY belong at OFFSET of the file.  They move now or with what follows. */
 dm_status dm_batch_add(dm_batch *batch, void *memory, int64_t bytes, int64_t offset);

@@ -103,5 +103,5 @@ dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset) {
   if ((size_t)snprintf(dataset->at.file, room, "%s", file->part) >= room)
     return dm_fail_at(DM_E_USAGE, &file->at, "the name is too long");
   DM_TRY(dm_bytes_of(file->rows, file->cols, dm_dtype_size(file->dtype), &dataset->stored_bytes));
-  return dm_io_stamp(dataset);
+  return dm_io_identity(dataset);
 }

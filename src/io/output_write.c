@@ -9,13 +9,13 @@
 
 #include "core/buffer.h"
 #include "io/batch.h"
+#include "io/file_writer.h"
 #include "io/output_file.h"
-#include "io/put.h"
 
 struct dm_output {
   dm_output_file file;
   int fd;
-  dm_put *put; /* NULL: by pwrite */
+  dm_file_writer *writer; /* NULL: by pwrite */
   pthread_t syncer;
   bool threaded, syncing;
   atomic_int outcome; /* of the sync under way: UNKNOWN, or its errno */
@@ -25,7 +25,7 @@ enum { UNKNOWN = -1 };
 
 static dm_status open_part(const dm_output_file *file, int *fd) {
   struct stat info;
-  *fd = open(file->part, dm_put_flags(file->way) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  *fd = open(file->part, dm_file_writer_flags(file->way) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (*fd < 0)
     return dm_fail_at(DM_E_IO, &file->at, "'%s' cannot be opened: %s", file->part, strerror(errno));
   /* Held as long as it is written; --force of another run asks for it. */
@@ -43,7 +43,7 @@ dm_status dm_output_open(const dm_output_file *file, dm_output **output) {
   new->file = *file;
   dm_status status = open_part(file, &new->fd);
   if (!status && file->way != DM_WRITE_PWRITE)
-    status = dm_put_open(new->fd, file->part, file->way, &new->put);
+    status = dm_file_writer_open(new->fd, file->part, file->way, &new->writer);
   if (status) {
     if (new->fd >= 0) close(new->fd);
     free(new);
@@ -97,7 +97,7 @@ static int64_t rows_at_a_time(const dm_output *output, dm_view view) {
   const bool together = view.cols == file->cols && view.row_stride == view.cols;
   const int64_t height = together ? view.rows : 1;
   const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
-  return output->put && bytes >= dm_put_least(output->put) ? height : 0;
+  return output->writer && bytes >= dm_file_writer_least(output->writer) ? height : 0;
 }
 
 dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view) {
@@ -108,7 +108,8 @@ dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view v
   const int64_t bytes = height * view.cols * dm_dtype_size(file->dtype);
   if (height == 0) return write_plain(output, row, col, view);
   for (int64_t i = 0; i < view.rows; i += height)
-    DM_TRY(dm_put_bytes(output->put, dm_view_at(view, i, 0), bytes, place_of(file, row + i, col)));
+    DM_TRY(dm_file_writer_bytes(output->writer, dm_view_at(view, i, 0), bytes,
+                                place_of(file, row + i, col)));
   return DM_OK;
 }
 
@@ -154,7 +155,7 @@ dm_status dm_output_close(dm_output *output) {
   if (!output) return DM_OK;
   bool done;
   dm_status status = dm_output_syncing(output, true, &done);
-  dm_put_close(output->put);
+  dm_file_writer_close(output->writer);
   if (close(output->fd) < 0 && errno != EINTR && !status)
     status = dm_fail_at(DM_E_IO, &output->file.at, "'%s': close: %s", output->file.part,
                         strerror(errno));

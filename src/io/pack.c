@@ -74,7 +74,7 @@ dm_status dm_pack_dataset(const dm_output_file *packed, const dm_output_form *fo
                           .filters = (form->shuffle ? DM_FILTER_SHUFFLE : 0u) |
                                      (form->deflate > 0 ? DM_FILTER_DEFLATE : 0u)};
   snprintf(dataset->at.file, sizeof dataset->at.file, "%.*s", DM_PATH - 1, packed->part);
-  return dm_io_stamp(dataset);
+  return dm_io_identity(dataset);
 }
 
 static dm_status compare_chunks(dm_packing *p, const dm_output_file *to) {
@@ -120,8 +120,9 @@ static dm_status pack_from(dm_packing *p, dm_output_file *to, int threads) {
 }
 
 dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int threads,
-                  const dm_pulse *pulse, dm_output_file *packed) {
-  dm_packing p = {.from = file, .to = packed, .form = form, .pulse = pulse, .fd = -1, .set = -1};
+                  const dm_keepalive *keepalive, dm_output_file *packed) {
+  dm_packing p = {
+      .from = file, .to = packed, .form = form, .keepalive = keepalive, .fd = -1, .set = -1};
   *packed = *file;
   packed->part[0] = '\0';
   DM_TRY(path_of(&file->at, packed->part));

@@ -2,7 +2,7 @@
 #ifndef DM_IO_PACK_H
 #define DM_IO_PACK_H
 
-#include "core/pulse.h"
+#include "core/keepalive.h"
 #include "io/output.h"
 #include "io/output_form.h"
 
@@ -21,7 +21,7 @@ dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form);
  * and compared by checksum.  *packed is ready for dm_output_commit; FILE stays as it is, also after
  * an error: it is then the only whole result.  PULSE beats with every chunk; it may be NULL. */
 dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int threads,
-                  const dm_pulse *pulse, dm_output_file *packed);
+                  const dm_keepalive *keepalive, dm_output_file *packed);
 
 /* What an inspection would find of PACKED, before it has its name. */
 dm_status dm_pack_dataset(const dm_output_file *packed, const dm_output_form *form,

@@ -104,7 +104,7 @@ static dm_status wait_for(slot *s) {
     done = s->done;
     dm_pool_unlock(pool);
   }
-  return dm_pulse_beat(s->packing->pulse);
+  return dm_keepalive_beat(s->packing->keepalive);
 }
 
 /* The rows of the next chunks are wanted from the disk. */

@@ -14,7 +14,7 @@ typedef struct dm_packing {
   const dm_output_file *from;
   const dm_output_file *to;
   const dm_output_form *form;
-  const dm_pulse *pulse;
+  const dm_keepalive *keepalive;
   dm_pool *pool;
   int fd;            /* of the contiguous file */
   hid_t set;         /* that chunks are written to */

@@ -2,7 +2,7 @@
 #ifndef DM_IO_READ_H
 #define DM_IO_READ_H
 
-#include "core/pulse.h"
+#include "core/keepalive.h"
 #include "core/view.h"
 #include "io/dataset.h"
 
@@ -17,7 +17,7 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
 void dm_reader_close(dm_reader *reader); /* NULL is allowed */
 
 /* From now on PULSE, which the caller keeps, beats with every piece that was read. */
-void dm_reader_pulse(dm_reader *reader, const dm_pulse *pulse);
+void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive);
 
 /* From now on dm_reader_read lets the threads of AHEAD (read_ahead.h) read, and waits for them;
  * before AHEAD is closed, NULL takes it away. */
@@ -32,7 +32,7 @@ dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_v
 
 /* Notes which file DATASET stands in now: for a file of the program's own, which needs no
  * inspection. */
-dm_status dm_io_stamp(dm_dataset *dataset);
+dm_status dm_io_identity(dm_dataset *dataset);
 
 /* For benchmarks: seconds that this thread takes to undo the filters of all chunks of some rows,
  * from memory to memory; reading is not counted.  DM_E_BUG where READER has no chunks. */

@@ -5,7 +5,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "io/shelf.h"
+#include "io/chunk_cache.h"
 
 static const double patience = 0.25; /* seconds between two looks */
 
@@ -20,7 +20,7 @@ struct dm_read_ahead {
   dm_pool *pool;
   dm_arrivals arrivals;
   dm_reading *first;
-  dm_shelf **shelf; /* of each reader with chunks */
+  dm_chunk_cache **cache; /* of each reader with chunks */
   int shelves;
 };
 
@@ -49,8 +49,8 @@ void dm_read_ahead_close(dm_read_ahead *ahead) {
   if (!ahead) return;
   dm_pool_close(ahead->pool);
   while (ahead->first) forget(ahead->first);
-  for (int i = 0; i < ahead->shelves; i++) dm_shelf_close(ahead->shelf[i]);
-  free(ahead->shelf);
+  for (int i = 0; i < ahead->shelves; i++) dm_chunk_cache_close(ahead->cache[i]);
+  free(ahead->cache);
   free(ahead);
 }
 
@@ -97,14 +97,14 @@ static dm_status post_pieces(dm_reading *reading) {
 static dm_status post_chunks(dm_reading *reading) {
   dm_read_ahead *ahead = reading->ahead;
   dm_reader *reader = reading->reader;
-  if (!reader->shelf) {
-    void *memory = realloc(ahead->shelf, (size_t)(ahead->shelves + 1) * sizeof *ahead->shelf);
+  if (!reader->cache) {
+    void *memory = realloc(ahead->cache, (size_t)(ahead->shelves + 1) * sizeof *ahead->cache);
     if (!memory) return dm_fail(DM_E_FIT, "no memory for a list of chunks");
-    ahead->shelf = memory;
-    DM_TRY(dm_shelf_open(ahead->pool, &ahead->arrivals, reader, &reader->shelf));
-    ahead->shelf[ahead->shelves++] = reader->shelf;
+    ahead->cache = memory;
+    DM_TRY(dm_chunk_cache_open(ahead->pool, &ahead->arrivals, reader, &reader->cache));
+    ahead->cache[ahead->shelves++] = reader->cache;
   }
-  return dm_shelf_post(reader->shelf, reading);
+  return dm_chunk_cache_post(reader->cache, reading);
 }
 
 static dm_status post(dm_reading *reading) {
@@ -169,13 +169,13 @@ dm_status dm_reading_test(dm_reading *reading, bool *done) {
   return DM_OK;
 }
 
-dm_status dm_reading_wait(dm_reading *reading, const dm_pulse *pulse) {
+dm_status dm_reading_wait(dm_reading *reading, const dm_keepalive *keepalive) {
   dm_read_ahead *ahead = reading->ahead;
   int64_t moved = dm_read_ahead_moved(ahead);
   for (bool done = false;;) {
     DM_TRY(dm_reading_test(reading, &done));
     int64_t now = dm_read_ahead_moved(ahead);
-    if (now != moved) DM_TRY(dm_pulse_beat(pulse));
+    if (now != moved) DM_TRY(dm_keepalive_beat(keepalive));
     moved = now;
     if (done) return DM_OK;
     dm_pool_lock(ahead->pool);

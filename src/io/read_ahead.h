@@ -39,7 +39,7 @@ dm_status dm_read_ahead_post(dm_read_ahead *ahead, dm_reader *reader, int64_t ro
 dm_status dm_reading_test(dm_reading *reading, bool *done);
 
 /* The same, waiting; PULSE (or NULL) beats whenever something has arrived. */
-dm_status dm_reading_wait(dm_reading *reading, const dm_pulse *pulse);
+dm_status dm_reading_wait(dm_reading *reading, const dm_keepalive *keepalive);
 
 /* Bytes that have arrived, as stored in memory: whether it moves. */
 int64_t dm_read_ahead_moved(dm_read_ahead *ahead);

@@ -239,7 +239,7 @@ dm_status dm_reader_read_chunks(dm_reader *reader, const dm_request *request) {
       DM_TRY(get_chunk(reader, dm_reader_chunk_number(reader, of.row + i, of.col + j), &chunk));
       dm_reader_spread(reader, request, dm_reader_chunk_view(reader, &chunk->place, chunk->data),
                        chunk->place.row, chunk->place.col);
-      DM_TRY(dm_pulse_beat(reader->pulse));
+      DM_TRY(dm_keepalive_beat(reader->keepalive));
     }
   }
   return DM_OK;

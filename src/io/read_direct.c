@@ -47,10 +47,10 @@ static dm_status add_row(dm_batch *batch, const dm_dataset *d, const dm_request 
 }
 
 dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                            const dm_pulse *pulse) {
+                            const dm_keepalive *keepalive) {
   const dm_dataset *d = &reader->dataset;
   dm_batch batch;
-  dm_batch_start(&batch, reader->fd, false, d->at.file, pulse);
+  dm_batch_start(&batch, reader->fd, false, d->at.file, keepalive);
   for (int64_t row = piece.row; row < piece.row + piece.rows; row++)
     DM_TRY(add_row(&batch, d, request, &piece, row));
   return dm_batch_flush(&batch);

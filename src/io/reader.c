@@ -46,8 +46,8 @@ int64_t dm_reader_bytes(const dm_reader *reader) {
   return reader->bytes;
 }
 
-void dm_reader_pulse(dm_reader *reader, const dm_pulse *pulse) {
-  reader->pulse = pulse;
+void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive) {
+  reader->keepalive = keepalive;
 }
 
 void dm_reader_lean_on(dm_reader *reader, dm_read_ahead *ahead) {
@@ -157,20 +157,20 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
 
 /* PIECE as it is in the file, into MEMORY. */
 static dm_status fetch(const dm_reader *reader, dm_rectangle piece, void *memory,
-                       const dm_pulse *pulse) {
+                       const dm_keepalive *keepalive) {
   if (!is_direct(reader)) return dm_reader_fetch_hdf5(reader, piece, memory);
   dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, piece.rows, piece.cols);
   const dm_request alone = {.part = piece, .views = &whole, .count = 1};
-  return dm_reader_scatter(reader, &alone, piece, pulse);
+  return dm_reader_scatter(reader, &alone, piece, keepalive);
 }
 
 dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                          dm_scratch *scratch, const dm_pulse *pulse) {
+                          dm_scratch *scratch, const dm_keepalive *keepalive) {
   dm_dtype dtype = reader->dataset.dtype;
   int64_t count = piece.rows * piece.cols;
-  if (needs_no_work(reader, request)) return dm_reader_scatter(reader, request, piece, pulse);
+  if (needs_no_work(reader, request)) return dm_reader_scatter(reader, request, piece, keepalive);
   DM_TRY(dm_scratch_grow(scratch, 0, count * dm_dtype_size(dtype)));
-  DM_TRY(fetch(reader, piece, scratch->memory[0], pulse));
+  DM_TRY(fetch(reader, piece, scratch->memory[0], keepalive));
   if (reader->dataset.swapped) dm_swap_bytes(scratch->memory[0], dtype, count);
   dm_view staged = dm_view_row_major(scratch->memory[0], dtype, piece.rows, piece.cols);
   dm_reader_spread(reader, request, staged, piece.row, piece.col);
@@ -182,8 +182,8 @@ dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request) {
     DM_TRY(dm_reader_read_chunks(reader, request));
   } else {
     for (dm_rectangle piece = {0}; dm_reader_next_piece(reader, request, &piece);) {
-      DM_TRY(dm_reader_bring(reader, request, piece, &reader->scratch, reader->pulse));
-      DM_TRY(dm_pulse_beat(reader->pulse));
+      DM_TRY(dm_reader_bring(reader, request, piece, &reader->scratch, reader->keepalive));
+      DM_TRY(dm_keepalive_beat(reader->keepalive));
     }
   }
   reader->bytes += request->part.rows * request->part.cols * dm_dtype_size(reader->dataset.dtype);
@@ -196,7 +196,7 @@ dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_v
     dm_reading *reading;
     dm_status status =
         dm_read_ahead_post(reader->ahead, reader, row, col, views, count, conjugate, &reading);
-    if (!status) status = dm_reading_wait(reading, reader->pulse);
+    if (!status) status = dm_reading_wait(reading, reader->keepalive);
     /* The caller may free the memory next. */
     if (status) dm_read_ahead_cancel(reader->ahead);
     return status;

@@ -13,16 +13,16 @@ struct dm_reader {
   dm_dataset dataset;
   dm_dtype as;
   int64_t bytes; /* read so far */
-  const dm_pulse *pulse;
+  const dm_keepalive *keepalive;
 
   int fd;                /* of contiguous data, or of chunks; -1: only HDF5 reads */
   hid_t file, set, type; /* -1: the data is contiguous */
   hid_t access;
   dm_h5_exit leave;
-  dm_chunk_ear *ear;           /* NULL: HDF5 does not tell where chunks are */
-  struct dm_chunks *chunks;    /* NULL: not chunked, or with filters that only HDF5 has */
-  struct dm_shelf *shelf;      /* of the read-ahead that reads it, or NULL */
-  struct dm_read_ahead *ahead; /* whose threads dm_reader_read waits for, or NULL */
+  dm_chunk_ear *ear;            /* NULL: HDF5 does not tell where chunks are */
+  struct dm_chunks *chunks;     /* NULL: not chunked, or with filters that only HDF5 has */
+  struct dm_chunk_cache *cache; /* of the read-ahead that reads it, or NULL */
+  struct dm_read_ahead *ahead;  /* whose threads dm_reader_read waits for, or NULL */
 
   dm_scratch scratch; /* for reading without threads */
 };
@@ -53,7 +53,7 @@ bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm
 
 /* Reads PIECE of REQUEST into its views, by pread (any thread) or HDF5 (one). */
 dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                          dm_scratch *scratch, const dm_pulse *pulse);
+                          dm_scratch *scratch, const dm_keepalive *keepalive);
 
 /* Copies to the views what STAGED has of the request's part; STAGED lies at (row, col) of the
  * dataset and has its type and this machine's byte order. */
@@ -62,7 +62,7 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
 
 /* PIECE straight into the views, which have the file's type and rows without gaps. */
 dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                            const dm_pulse *pulse);
+                            const dm_keepalive *keepalive);
 
 /* The elements of PART as they are in the file, row after row, into MEMORY. */
 dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_rectangle part, void *memory);

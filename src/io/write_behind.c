@@ -122,13 +122,13 @@ dm_status dm_writing_test(dm_writing *writing, bool *done) {
   return DM_OK;
 }
 
-dm_status dm_writing_wait(dm_writing *writing, const dm_pulse *pulse) {
+dm_status dm_writing_wait(dm_writing *writing, const dm_keepalive *keepalive) {
   dm_write_behind *behind = writing->behind;
   int64_t moved = dm_write_behind_moved(behind);
   for (bool done = false;;) {
     DM_TRY(dm_writing_test(writing, &done));
     int64_t now = dm_write_behind_moved(behind);
-    if (now != moved) DM_TRY(dm_pulse_beat(pulse));
+    if (now != moved) DM_TRY(dm_keepalive_beat(keepalive));
     moved = now;
     if (done) return DM_OK;
     dm_pool_lock(behind->pool);

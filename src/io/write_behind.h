@@ -3,7 +3,7 @@
 #ifndef DM_IO_WRITE_BEHIND_H
 #define DM_IO_WRITE_BEHIND_H
 
-#include "core/pulse.h"
+#include "core/keepalive.h"
 #include "io/output.h"
 
 typedef struct dm_write_behind dm_write_behind;
@@ -34,7 +34,7 @@ dm_status dm_write_behind_post(dm_write_behind *behind, int64_t row, int64_t col
 dm_status dm_writing_test(dm_writing *writing, bool *done);
 
 /* The same, waiting; PULSE (or NULL) beats whenever something was written. */
-dm_status dm_writing_wait(dm_writing *writing, const dm_pulse *pulse);
+dm_status dm_writing_wait(dm_writing *writing, const dm_keepalive *keepalive);
 
 /* Bytes written so far: whether it moves. */
 int64_t dm_write_behind_moved(dm_write_behind *behind);

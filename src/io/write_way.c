@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "io/file_system.h"
-#include "io/put.h"
+#include "io/file_writer.h"
 
 /* Threads from which on mapped pages take more than pwrite does: on a tmpfs two reach as much, 16
  * five times as much (docs/hdf5.md). */
@@ -27,14 +27,14 @@ static dm_write_way suitable(const char *file, int writers) {
 }
 
 dm_status dm_write_way_choose(const char *file, dm_write_way wish, int writers, dm_write_way *way) {
-  dm_put *put;
+  dm_file_writer *writer;
   *way = wish == DM_WRITE_AUTO ? suitable(file, writers) : wish;
-  const int fd = open(file, dm_put_flags(*way) | O_NOFOLLOW | O_CLOEXEC);
+  const int fd = open(file, dm_file_writer_flags(*way) | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return dm_fail(DM_E_IO, "%s: open: %s", file, strerror(errno));
-  dm_status status = dm_put_open(fd, file, *way, &put);
+  dm_status status = dm_file_writer_open(fd, file, *way, &writer);
   if (!status) {
-    const bool works = dm_put_way(put) == *way;
-    dm_put_close(put);
+    const bool works = dm_file_writer_way(writer) == *way;
+    dm_file_writer_close(writer);
     if (!works && wish != DM_WRITE_AUTO)
       status = dm_hint(dm_fail(DM_E_USAGE, "%s: its file system does not let it be written %s",
                                file, dm_write_way_name(wish)),

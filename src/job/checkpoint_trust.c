@@ -34,7 +34,7 @@ static dm_status sums_of(dm_checkpoint *c, const dm_output_file *file, uint64_t 
   dm_reader *reader;
   DM_TRY(dm_output_part(file, &set));
   DM_TRY(dm_reader_open(&set, DM_DTYPE_NONE, &reader));
-  dm_reader_pulse(reader, &c->run->pulse);
+  dm_reader_keepalive(reader, &c->run->keepalive);
   dm_status status = DM_OK;
   for (int64_t t = 0; t < c->found.records && !status; t++)
     status = sum_of(c, reader, &set, &c->records[t], &sums[t]);

@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "core/fill.h"
 #include "io/write_behind.h"
-#include "job/put_in_place.h"
+#include "job/commit.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
 #include "run/facts.h"
@@ -32,7 +32,7 @@ static dm_status fill_rows(void *context, int64_t first, int64_t count) {
 
 static dm_status wait_for(dm_run *run, strip *one) {
   if (!one->writing) return DM_OK;
-  DM_TRY(dm_writing_wait(one->writing, &run->pulse));
+  DM_TRY(dm_writing_wait(one->writing, &run->keepalive));
   one->writing = NULL;
   return DM_OK;
 }
@@ -88,7 +88,7 @@ static dm_status commit(dm_run *run, const dm_generate *g, const dm_output_file 
   if (!attributes) return dm_fail(DM_E_FIT, "no memory for the provenance");
   dm_status status = describe(run, g, attributes);
   if (!status)
-    status = dm_put_in_place(run, file, &g->form, g->io_threads, attributes, NULL, 0, g->force);
+    status = dm_commit_file(run, file, &g->form, g->io_threads, attributes, NULL, 0, g->force);
   free(attributes);
   return status;
 }
@@ -100,7 +100,7 @@ static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, b
     *created = status == DM_OK;
     if (!status)
       status = dm_output_choose_way(file, g->write_by, dm_run_writers(run, g->io_threads));
-    if (!status) status = dm_put_room(file, &g->form);
+    if (!status) status = dm_commit_room(file, &g->form);
   }
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, file, sizeof *file, 0));

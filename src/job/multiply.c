@@ -8,10 +8,10 @@
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "io/read_ahead.h"
+#include "job/commit.h"
 #include "job/multiply_impl.h"
 #include "job/multiply_record.h"
 #include "job/provenance.h"
-#include "job/put_in_place.h"
 #include "job/verify.h"
 #include "plan/tiles.h"
 
@@ -23,8 +23,8 @@ static dm_status open_inputs(dm_job *j) {
   j->source[DM_B].chunked = m->b.layout == DM_CHUNKED;
   DM_TRY(dm_reader_open(&m->a, m->equation.type, &j->source[DM_A].reader));
   DM_TRY(dm_reader_open(&m->b, m->equation.type, &j->source[DM_B].reader));
-  dm_reader_pulse(j->source[DM_A].reader, &j->run->pulse);
-  dm_reader_pulse(j->source[DM_B].reader, &j->run->pulse);
+  dm_reader_keepalive(j->source[DM_A].reader, &j->run->keepalive);
+  dm_reader_keepalive(j->source[DM_B].reader, &j->run->keepalive);
   if (j->setup.plan.problem.reads_c) DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->sink.old));
   DM_TRY(dm_read_ahead_open(dm_run_io_threads(j->run, m->engine.io_threads), DM_READ_MEMORY,
                             &j->ahead));
@@ -45,7 +45,8 @@ static dm_status open_part(dm_job *j) {
 static dm_status open_output(dm_job *j) {
   DM_TRY(dm_checkpoint_begin(j->sink.checkpoint, &j->setup, &j->file, &j->taken_up));
   j->setup.plan.done = j->taken_up;
-  DM_TRY(dm_comm_agree(j->run->world, j->run->rank == 0 ? dm_put_room(&j->file, &j->form) : DM_OK));
+  DM_TRY(
+      dm_comm_agree(j->run->world, j->run->rank == 0 ? dm_commit_room(&j->file, &j->form) : DM_OK));
   DM_TRY(dm_comm_agree(j->run->world, open_part(j)));
   dm_checkpoint_watch(j->sink.checkpoint, j->sink.output);
   return DM_OK;
@@ -65,7 +66,7 @@ static dm_status judge_files(dm_job *j, dm_verdict *verdict) {
                       .norm = -1.0};
   DM_TRY(dm_comm_agree(j->run->world, dm_output_part(&j->file, &verify.c)));
   DM_TRY(dm_verify_residual(j->run, &verify, &j->setup.plan.problem, verdict));
-  j->task.phases.verify += dm_now() - start;
+  j->local.phases.verify += dm_now() - start;
   return DM_OK;
 }
 
@@ -92,11 +93,11 @@ static dm_status commit(dm_job *j, const dm_verdict *verdict) {
     const dm_tile_record *tiles = dm_checkpoint_tiles(j->sink.checkpoint, &count);
     double start = dm_now();
     if (!status)
-      status = dm_put_in_place(j->run, &j->file, &j->form, j->multiply->engine.io_threads,
-                               attributes, tiles, count, j->multiply->force);
+      status = dm_commit_file(j->run, &j->file, &j->form, j->multiply->engine.io_threads,
+                              attributes, tiles, count, j->multiply->force);
     /* Where chunks could not be made the only copy of a result stays. */
     j->keep_part = status != DM_OK && dm_output_is_chunked(&j->form);
-    j->task.phases.commit = dm_now() - start;
+    j->local.phases.commit = dm_now() - start;
     free(attributes);
   }
   return dm_comm_agree(j->run->world, status);
@@ -165,10 +166,10 @@ static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
   int64_t unpacked = dm_read_ahead_unpacked(j->ahead);
   DM_TRY(dm_comm_sum_i64(j->run->world, &unpacked, 1));
   dm_phases worst;
-  j->task.phases.from_files = dm_multiply_bytes_read(j);
-  DM_TRY(dm_phases_worst(j->run, &j->task, &worst));
+  j->local.phases.from_files = dm_multiply_bytes_read(j);
+  DM_TRY(dm_phases_worst(j->run, &j->local, &worst));
   if (!m->verify || verdict.pass) DM_TRY(commit(j, m->verify ? &verdict : NULL));
-  worst.commit = j->task.phases.commit;
+  worst.commit = j->local.phases.commit;
   if (outcome) DM_TRY(tell(j, &worst, m->verify ? &verdict : NULL, outcome));
   const dm_multiplied done = {.run = j->run,
                               .multiply = m,
@@ -180,7 +181,7 @@ static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
                               .unpacked = unpacked,
                               .seconds = dm_now() - j->started};
   if (record) dm_multiply_record(&done, record);
-  DM_TRY(dm_phases_by_rank(j->run, &j->task.phases, record));
+  DM_TRY(dm_phases_by_rank(j->run, &j->local.phases, record));
   if (!m->verify || verdict.pass) return DM_OK;
   j->keep_part = true; /* what failed stays to be looked at, under a name that says unfinished */
   return dm_hint(dm_verdict_status(&verdict, j->multiply->out.file),
@@ -210,9 +211,9 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return status;
   dm_read_ahead_close(j.ahead); /* before the memory goes that it reads into */
-  dm_inflow_close(&j.inflow);
-  dm_store_close(&j.task, &j.sink);
-  if (j.task_opened) dm_task_close(&j.task);
+  dm_prefetch_close(&j.prefetch);
+  dm_store_close(&j.local, &j.sink);
+  if (j.rank_opened) dm_rank_close(&j.local);
   dm_reader_close(j.source[DM_A].reader);
   dm_reader_close(j.source[DM_B].reader);
   dm_reader_close(j.sink.old);

@@ -2,9 +2,9 @@
 #ifndef DM_JOB_MULTIPLY_IMPL_H
 #define DM_JOB_MULTIPLY_IMPL_H
 
-#include "engine/inflow.h"
-#include "engine/passing.h"
+#include "engine/prefetch.h"
 #include "engine/setup.h"
+#include "engine/streamed_check.h"
 #include "job/store.h"
 #include "run/progress.h"
 
@@ -13,20 +13,20 @@ typedef struct dm_job {
   dm_run *run;
   const dm_multiply *multiply;
   dm_setup setup;
-  dm_task task;
-  bool task_opened;
+  dm_rank_state local;
+  bool rank_opened;
   dm_source source[2];
   dm_read_ahead *ahead;
-  dm_inflow inflow;
+  dm_prefetch prefetch;
   dm_sink sink;
   dm_output_form form; /* completed */
-  dm_passing passing;
+  dm_streamed_check streamed;
   dm_output_file file;
   int64_t taken_up; /* tiles of an earlier run, */
   bool from_files;  /* for whose sake C is verified as it is in the file */
   bool keep_part;
   dm_progress progress;
-  dm_pulse moves;        /* of readers while panels are multiplied: there nobody stops alone */
+  dm_keepalive moves;    /* of readers while panels are multiplied: there nobody stops alone */
   double started, began; /* began: planned, and C's file is there */
 } dm_job;
 

@@ -7,28 +7,29 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   dm_job *j = context;
-  (void)task;
-  return dm_inflow_load(&j->inflow, matrix, panel);
+  (void)local;
+  return dm_prefetch_load(&j->prefetch, matrix, panel);
 }
 
-static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
+static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                        bool *done) {
   dm_job *j = context;
-  (void)task;
-  return dm_inflow_loaded(&j->inflow, matrix, panel, done);
+  (void)local;
+  return dm_prefetch_loaded(&j->prefetch, matrix, panel, done);
 }
 
-static dm_status check(void *context, dm_task *task, int64_t panel, bool *done) {
+static dm_status check(void *context, dm_rank_state *local, int64_t panel, bool *done) {
   dm_job *j = context;
-  return dm_passing_check(&j->passing, task, panel, done);
+  return dm_streamed_check_panel(&j->streamed, local, panel, done);
 }
 
-static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) {
+static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
   dm_job *j = context;
-  DM_TRY(dm_store_rows(task, &j->sink, rows, done));
-  if (!*done || rows.end < dm_range_size(dm_task_sums(task))) return DM_OK;
-  return dm_checkpoint_stored(j->sink.checkpoint, task->tile);
+  DM_TRY(dm_store_rows(local, &j->sink, rows, done));
+  if (!*done || rows.end < dm_range_size(dm_rank_sums(local))) return DM_OK;
+  return dm_checkpoint_stored(j->sink.checkpoint, local->tile);
 }
 
 static dm_status moves(void *context) {
@@ -83,23 +84,23 @@ static dm_status sums_fit(dm_job *j) {
 
 /* While panels are multiplied nobody stops alone. */
 static void stop_together(dm_job *j) {
-  j->moves = (dm_pulse){moves, j->run};
-  for (int x = 0; x < 2; x++) dm_reader_pulse(j->source[x].reader, &j->moves);
+  j->moves = (dm_keepalive){moves, j->run};
+  for (int x = 0; x < 2; x++) dm_reader_keepalive(j->source[x].reader, &j->moves);
 }
 
 /* Steps of KINDS; what took time goes to where it belongs. */
-static dm_status run_steps(dm_job *j, unsigned kinds, const dm_task_calls *calls) {
-  dm_phases *phases = &j->task.phases;
+static dm_status run_steps(dm_job *j, unsigned kinds, const dm_step_calls *calls) {
+  dm_phases *phases = &j->local.phases;
   const double start = dm_now(), others = phases->check + phases->verify;
   dm_trace_count_anew(&j->run->trace);
-  dm_status status = dm_execute(&j->task, kinds, calls);
+  dm_status status = dm_execute(&j->local, kinds, calls);
   if (!status) dm_phases_take(&j->run->trace, kinds, dm_now() - start, others, phases);
   return status;
 }
 
 static dm_status read_shares(dm_job *j) {
   dm_run_phase(j->run, "reading", 1);
-  const dm_task_calls calls = {.context = j, .load = load, .loaded = loaded};
+  const dm_step_calls calls = {.context = j, .load = load, .loaded = loaded};
   return dm_comm_agree(j->run->world, run_steps(j, DM_LOADS, &calls));
 }
 
@@ -107,23 +108,24 @@ static dm_status check_shares(dm_job *j) {
   DM_TRY(sums_fit(j));
   if (!j->setup.plan.problem.verify) return DM_OK;
   dm_run_phase(j->run, "checking A and B", 1);
-  return dm_check_operands(&j->task, j->sink.check);
+  return dm_check_operands(&j->local, j->sink.check);
 }
 
 /* C in tiles: each is written when it is there; what does not stay in memory is read again. */
 static dm_status multiply_tiles(dm_job *j) {
   const bool streams = dm_plan_streams(&j->setup.plan);
-  const dm_task_calls calls = {.context = j,
+  const dm_step_calls calls = {.context = j,
                                .load = load,
                                .loaded = loaded,
                                .check = check,
                                .store = store,
                                .progress = progress,
                                .may_stop = true};
-  j->passing.check = j->sink.check;
+  j->streamed.check = j->sink.check;
   if (streams && j->sink.check) {
     dm_run_phase(j->run, "sampling B", 1);
-    DM_TRY(dm_passing_sample(&j->passing, j->run, &j->setup.plan.problem, &j->source[DM_B]));
+    DM_TRY(
+        dm_streamed_check_sample(&j->streamed, j->run, &j->setup.plan.problem, &j->source[DM_B]));
   }
   if (!streams) {
     DM_TRY(read_shares(j));
@@ -139,22 +141,22 @@ static dm_status multiply_tiles(dm_job *j) {
 }
 
 static dm_status sum_layers(dm_job *j) {
-  const dm_task_calls none = {0};
+  const dm_step_calls none = {0};
   const double start = dm_now();
   dm_run_phase(j->run, "summing over the layers", 1);
-  DM_TRY(dm_execute(&j->task, 1u << DM_STEP_REDUCE, &none));
-  j->task.phases.reduce = dm_now() - start;
+  DM_TRY(dm_execute(&j->local, 1u << DM_STEP_REDUCE, &none));
+  j->local.phases.reduce = dm_now() - start;
   return DM_OK;
 }
 
 static dm_status multiply_last_strips(dm_job *j) {
-  const dm_task_calls calls = {
+  const dm_step_calls calls = {
       .context = j, .store = store, .progress = progress, .may_stop = true};
-  dm_phases *phases = &j->task.phases;
+  dm_phases *phases = &j->local.phases;
   const double start = dm_now(), others = phases->check + phases->verify;
   dm_run_phase(j->run, "multiplying and writing", DM_SYNC_PATIENCE);
   dm_trace_count_anew(&j->run->trace);
-  DM_TRY(dm_multiply_last_strips(&j->task, &calls));
+  DM_TRY(dm_multiply_last_strips(&j->local, &calls));
   dm_phases_take(&j->run->trace, DM_ALL_STEPS, dm_now() - start, others, phases);
   dm_progress_end(&j->progress);
   return DM_OK;
@@ -164,7 +166,7 @@ static dm_status multiply_last_strips(dm_job *j) {
 static dm_status multiply_panels(dm_job *j) {
   const dm_plan *plan = &j->setup.plan;
   const bool behind = plan->overlap; /* products begin before all of A and B is there */
-  const dm_task_calls calls = {
+  const dm_step_calls calls = {
       .context = j, .load = load, .loaded = loaded, .progress = progress, .may_stop = true};
   if (!behind) {
     DM_TRY(read_shares(j));
@@ -181,14 +183,14 @@ static dm_status multiply_panels(dm_job *j) {
   return plan->pk > 1 ? sum_layers(j) : DM_OK;
 }
 
-static dm_status store_late(void *context, dm_task *task, dm_range rows, bool *done) {
-  dm_run_beat_late(task->run);
-  return store(context, task, rows, done);
+static dm_status store_late(void *context, dm_rank_state *local, dm_range rows, bool *done) {
+  dm_run_beat_late(local->run);
+  return store(context, local, rows, done);
 }
 
 /* From here on nobody stops: what is left is short beside what would have to be done again. */
 static dm_status write_result(dm_job *j, bool stored) {
-  const dm_task_calls calls = {.context = j, .store = store_late};
+  const dm_step_calls calls = {.context = j, .store = store_late};
   dm_status status = DM_OK;
   dm_run_phase(j->run, "writing", DM_SYNC_PATIENCE);
   if (!stored) status = dm_comm_agree(j->run->world, run_steps(j, 1u << DM_STEP_STORE, &calls));
@@ -200,7 +202,7 @@ static dm_status write_result(dm_job *j, bool stored) {
   j->sink.output = NULL;
   dm_checkpoint_watch(j->sink.checkpoint, NULL);
   DM_TRY(dm_comm_agree(j->run->world, status));
-  j->task.phases.write += dm_now() - start;
+  j->local.phases.write += dm_now() - start;
   return DM_OK;
 }
 
@@ -211,9 +213,9 @@ dm_status dm_multiply_tiles(dm_job *j) {
     DM_TRY(
         dm_comm_agree(j->run->world, dm_freivalds_new(problem, m->equation.alpha, m->equation.beta,
                                                       j->setup.plan.gpu, &j->sink.check)));
-  j->task_opened = true;
-  DM_TRY(dm_task_open(j->run, &j->setup.plan, j->setup.backend, j->setup.transport, &j->task));
-  DM_TRY(dm_comm_agree(j->run->world, dm_inflow_open(&j->task, j->source, &j->inflow)));
+  j->rank_opened = true;
+  DM_TRY(dm_rank_open(j->run, &j->setup.plan, j->setup.backend, j->setup.transport, &j->local));
+  DM_TRY(dm_comm_agree(j->run->world, dm_prefetch_open(&j->local, j->source, &j->prefetch)));
   const bool whole = !dm_plan_streams(&j->setup.plan) && dm_plan_tiles(&j->setup.plan) == 1;
   DM_TRY(whole ? multiply_panels(j) : multiply_tiles(j));
   return write_result(j, !whole || j->setup.plan.strips > 0);

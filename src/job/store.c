@@ -28,7 +28,7 @@ typedef struct strip {
 
 /* Its memory stays from one way to the next. */
 typedef struct dm_storing {
-  dm_task *task;
+  dm_rank_state *local;
   dm_sink *sink;
   bool goes_on;
   int64_t room;     /* elements in a strip */
@@ -44,7 +44,7 @@ typedef struct dm_storing {
 /* Where alpha is all that is left to do, the device does it, by the same arithmetic as dm_finish.
  */
 static dm_status finish_on_device(storing *s) {
-  const dm_problem *p = &s->task->plan->problem;
+  const dm_problem *p = &s->local->plan->problem;
   const double *alpha = s->sink->alpha;
   s->are_c = dm_finish_is_identity(p->c, p->accumulator, p->reads_c, alpha);
   const bool real = p->c == DM_F32 || p->c == DM_F64;
@@ -52,12 +52,12 @@ static dm_status finish_on_device(storing *s) {
       alpha[0] == 0.0) /* 0 times Inf is not 0, but dm_backend_add would not look */
     return DM_OK;
   s->are_c = true;
-  return dm_backend_add(s->task->backend, s->sums, s->sums, s->sums, alpha[0], 0.0);
+  return dm_backend_add(s->local->backend, s->sums, s->sums, s->sums, alpha[0], 0.0);
 }
 
 /* For the sums of the first tile: no other has larger ones. */
 static dm_status buffers_open(storing *s, dm_view all) {
-  const dm_problem *p = &s->task->plan->problem;
+  const dm_problem *p = &s->local->plan->problem;
   const int64_t size = dm_dtype_size(p->accumulator),
                 wide = dm_dtype_size(dm_dtype_widest(p->work));
   s->room = dm_min(dm_max(STRIP / size, all.cols), dm_max(1, all.rows * all.cols));
@@ -65,17 +65,17 @@ static dm_status buffers_open(storing *s, dm_view all) {
     strip *one = &s->strips[i];
     one->storing = s;
     if (all.space == DM_DEVICE)
-      DM_TRY(dm_backend_alloc(s->task->backend, DM_HOST, s->room * size, (void **)&one->landing));
+      DM_TRY(dm_backend_alloc(s->local->backend, DM_HOST, s->room * size, (void **)&one->landing));
     if (!s->are_c) DM_TRY(dm_buffer_alloc(s->room * dm_dtype_size(p->c), (void **)&one->finished));
     if (p->reads_c) DM_TRY(dm_buffer_alloc(s->room * wide, (void **)&one->before));
   }
   return DM_OK;
 }
 
-static void storing_close(dm_task *task, dm_sink *sink) {
+static void storing_close(dm_rank_state *local, dm_sink *sink) {
   storing *s = sink->storing;
   for (int i = 0; i < STRIPS; i++) {
-    dm_backend_release(task->backend, DM_HOST, s->strips[i].landing);
+    dm_backend_release(local->backend, DM_HOST, s->strips[i].landing);
     free(s->strips[i].finished);
     free(s->strips[i].before);
   }
@@ -83,22 +83,22 @@ static void storing_close(dm_task *task, dm_sink *sink) {
   sink->storing = NULL;
 }
 
-static dm_status begin(dm_task *task, dm_sink *sink, dm_range rows) {
-  const dm_plan *plan = task->plan;
+static dm_status begin(dm_rank_state *local, dm_sink *sink, dm_range rows) {
+  const dm_plan *plan = local->plan;
   const bool summed = plan->pk > 1, is_new = !sink->storing;
-  const dm_view all = summed ? task->c_sum : task->c;
+  const dm_view all = summed ? local->c_sum : local->c;
   const dm_range of_c =
-      summed ? dm_plan_c_share(plan, task->tile, task->place.i, task->place.l) : task->rows;
+      summed ? dm_plan_c_share(plan, local->tile, local->coords.i, local->coords.l) : local->rows;
   void *memory = sink->storing;
   if (is_new) DM_TRY(dm_buffer_zeroed(1, sizeof(storing), &memory));
   storing *s = sink->storing = memory;
-  s->task = task;
+  s->local = local;
   s->sink = sink;
   s->goes_on = true;
   s->sums = dm_view_sub(all, rows.begin, 0, dm_range_size(rows), all.cols);
-  s->tile = task->tile;
+  s->tile = local->tile;
   s->row = of_c.begin + rows.begin;
-  s->col = task->cols.begin;
+  s->col = local->cols.begin;
   s->next = dm_view_is_empty(s->sums) ? s->sums.rows : 0;
   DM_TRY(finish_on_device(s));
   if (is_new) DM_TRY(buffers_open(s, all));
@@ -117,7 +117,7 @@ static dm_status fetch(storing *s, strip *one) {
   s->next += rows;
   if (part.space == DM_HOST) return DM_OK;
   one->sums = dm_view_row_major(one->landing, part.dtype, rows, part.cols);
-  return dm_backend_copy(s->task->backend, one->sums, part, &one->arrived);
+  return dm_backend_copy(s->local->backend, one->sums, part, &one->arrived);
 }
 
 static dm_view some_rows(dm_view view, int64_t first, int64_t count) {
@@ -129,7 +129,7 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
   strip *one = context;
   const storing *s = one->storing;
   const dm_sink *sink = s->sink;
-  const dm_problem *p = &s->task->plan->problem;
+  const dm_problem *p = &s->local->plan->problem;
   const int64_t row = s->row + one->at + first;
   const dm_view out = some_rows(one->out, first, count);
   dm_view old;
@@ -148,7 +148,7 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
 
 /* Gives what has landed to the threads. */
 static dm_status put(storing *s, strip *one) {
-  const dm_problem *p = &s->task->plan->problem;
+  const dm_problem *p = &s->local->plan->problem;
   const int64_t row = s->row + one->at, rows = one->sums.rows, cols = one->sums.cols;
   one->stage = DM_STRIP_IS_WRITTEN;
   one->out = one->finished ? dm_view_row_major(one->finished, p->c, rows, cols) : one->sums;
@@ -167,7 +167,7 @@ static dm_status move_on(storing *s, strip *one) {
   case DM_STRIP_FREE:
     return s->next < s->sums.rows ? fetch(s, one) : DM_OK;
   case DM_STRIP_LANDS:
-    if (one->arrived) DM_TRY(dm_backend_test(s->task->backend, one->arrived, &done));
+    if (one->arrived) DM_TRY(dm_backend_test(s->local->backend, one->arrived, &done));
     return done ? put(s, one) : DM_OK;
   case DM_STRIP_IS_WRITTEN:
     DM_TRY(dm_writing_test(one->writing, &done));
@@ -186,18 +186,18 @@ static bool is_done(const storing *s) {
   return done;
 }
 
-dm_status dm_store_rows(dm_task *task, dm_sink *sink, dm_range rows, bool *done) {
+dm_status dm_store_rows(dm_rank_state *local, dm_sink *sink, dm_range rows, bool *done) {
   *done = false;
-  if (!sink->storing || !sink->storing->goes_on) return begin(task, sink, rows);
+  if (!sink->storing || !sink->storing->goes_on) return begin(local, sink, rows);
   storing *s = sink->storing;
   const int64_t before = dm_write_behind_moved(sink->behind);
   for (int i = 0; i < STRIPS; i++) DM_TRY(move_on(s, &s->strips[i]));
-  if (dm_write_behind_moved(sink->behind) != before) dm_watch_moved(task->run->watch);
+  if (dm_write_behind_moved(sink->behind) != before) dm_watch_moved(local->run->watch);
   *done = is_done(s);
   s->goes_on = !*done;
   return DM_OK;
 }
 
-void dm_store_close(dm_task *task, dm_sink *sink) {
-  if (sink->storing) storing_close(task, sink);
+void dm_store_close(dm_rank_state *local, dm_sink *sink) {
+  if (sink->storing) storing_close(local, sink);
 }

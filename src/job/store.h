@@ -3,7 +3,7 @@
 #define DM_JOB_STORE_H
 
 #include "check/freivalds.h"
-#include "engine/task.h"
+#include "engine/rank_state.h"
 #include "io/read.h"
 #include "io/write_behind.h"
 #include "job/checkpoint.h"
@@ -19,12 +19,12 @@ typedef struct dm_sink {
   struct dm_storing *storing; /* NULL before the first rows */
 } dm_sink;
 
-/* Moves ROWS of this rank's sums of the task's tile (dm_task_sums) on towards the file; to be
- * called again, with the same task and rows, until they are written: *done.  The sums are not to be
- * touched until then.  Does little at a time: threads write meanwhile. */
-dm_status dm_store_rows(dm_task *task, dm_sink *sink, dm_range rows, bool *done);
+/* Moves ROWS of this rank's sums of the local's tile (dm_rank_sums) on towards the file; to be
+ * called again, with the same local and rows, until they are written: *done.  The sums are not to
+ * be touched until then.  Does little at a time: threads write meanwhile. */
+dm_status dm_store_rows(dm_rank_state *local, dm_sink *sink, dm_range rows, bool *done);
 
 /* Frees what storing took, also when something is under way: once SINK->behind is closed. */
-void dm_store_close(dm_task *task, dm_sink *sink);
+void dm_store_close(dm_rank_state *local, dm_sink *sink);
 
 #endif

@@ -29,7 +29,7 @@ static dm_status stream(dm_run *run, int threads, const dm_dataset *dataset, dm_
   dm_read_ahead *ahead = NULL;
   dm_reader *reader;
   DM_TRY(dm_reader_open(dataset, as, &reader));
-  dm_reader_pulse(reader, &run->pulse);
+  dm_reader_keepalive(reader, &run->keepalive);
   dm_run_phase(run, "reading", 1);
   strip = NULL;
   dm_status status = dm_read_ahead_open(dm_run_io_threads(run, threads), DM_READ_MEMORY, &ahead);

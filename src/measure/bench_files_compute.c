@@ -3,48 +3,48 @@
 #include "measure/bench_files_impl.h"
 #include "plan/tiles.h"
 
-static dm_status fill(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   const dm_files_bench *b = context;
-  const bool whole = task->plan->problem.work == DM_I8;
+  const bool whole = local->plan->problem.work == DM_I8;
   const dm_generator generator = {.kind = whole ? DM_INTEGER : DM_UNIFORM,
                                   .seed = b->wanted->product.seed + (uint64_t)matrix,
                                   .parameter = whole ? 8 : 0};
-  return dm_backend_fill(task->backend, dm_task_piece(task, matrix, panel), &generator,
-                         dm_task_piece_rows(task, matrix, panel).begin,
-                         dm_task_piece_cols(task, matrix, panel).begin);
+  return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel), &generator,
+                         dm_rank_piece_rows(local, matrix, panel).begin,
+                         dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
 /* Slots and shares keep what the first round has filled them with. */
-static dm_status two_rounds(dm_files_bench *b, dm_task *task, double *seconds) {
+static dm_status two_rounds(dm_files_bench *b, dm_rank_state *local, double *seconds) {
   const dm_comm *world = b->run->world;
-  const dm_task_calls filling = {.context = b, .load = fill}, none = {0};
+  const dm_step_calls filling = {.context = b, .load = fill}, none = {0};
   const unsigned products = DM_PRODUCTS | 1u << DM_STEP_REDUCE;
-  const bool streams = dm_plan_streams(task->plan);
+  const bool streams = dm_plan_streams(local->plan);
   const unsigned kinds = streams ? products | DM_LOADS : products;
-  if (!streams) DM_TRY(dm_comm_agree(world, dm_execute(task, DM_LOADS, &filling)));
+  if (!streams) DM_TRY(dm_comm_agree(world, dm_execute(local, DM_LOADS, &filling)));
   DM_TRY(dm_comm_barrier(world));
-  DM_TRY(dm_execute(task, kinds, streams ? &filling : &none));
+  DM_TRY(dm_execute(local, kinds, streams ? &filling : &none));
   DM_TRY(dm_comm_barrier(world));
   const double start = dm_now();
-  DM_TRY(dm_execute(task, kinds, &none));
+  DM_TRY(dm_execute(local, kinds, &none));
   *seconds = dm_now() - start;
   return dm_comm_max_f64(world, seconds, 1);
 }
 
 dm_status dm_bench_files_compute(dm_files_bench *b, double *seconds) {
   dm_setup setup;
-  dm_task task;
+  dm_rank_state local;
   dm_run_phase(b->run, "multiplying alone", 1);
   dm_bench_files_memory(b);
   DM_TRY(dm_setup_open(b->run, &b->multiply.engine, &b->last.plan.problem, &setup));
   setup.plan = b->last.plan;
   setup.plan.strips = 0; /* all in one go */
   setup.plan.done = setup.plan.stretch = 0;
-  dm_status status = dm_task_open(b->run, &setup.plan, setup.backend, setup.transport, &task);
+  dm_status status = dm_rank_open(b->run, &setup.plan, setup.backend, setup.transport, &local);
   if (!status || status->agreed) {
-    if (!status) status = two_rounds(b, &task, seconds);
+    if (!status) status = two_rounds(b, &local, seconds);
     if (status && !status->agreed) return status;
-    dm_task_close(&task);
+    dm_rank_close(&local);
     dm_setup_close(&setup);
   }
   return status;

@@ -3,12 +3,12 @@
 #ifndef DM_MEASURE_BENCH_HOST_H
 #define DM_MEASURE_BENCH_HOST_H
 
-#include "engine/task.h"
+#include "engine/rank_state.h"
 
 enum { DM_RETURNS = 4 };
 
 typedef struct dm_bench_host {
-  dm_task *task;
+  dm_rank_state *local;
   char *pieces[2]; /* of A and B, in host memory, panel after panel */
   dm_event *copied[2];
   dm_view c, sums; /* this rank's rows of C in host memory, and where they come from */
@@ -17,15 +17,15 @@ typedef struct dm_bench_host {
 } dm_bench_host;
 
 /* Takes over the pieces that lie on the GPU.  Close frees also what a failed open has left. */
-dm_status dm_bench_host_open(dm_task *task, dm_bench_host *host);
+dm_status dm_bench_host_open(dm_rank_state *local, dm_bench_host *host);
 void dm_bench_host_close(dm_bench_host *host);
 
 /* Puts other numbers where the GPU has panels: none is right because it was right before. */
 dm_status dm_bench_host_spoil(dm_bench_host *host);
 
-/* As dm_task_calls has them; CONTEXT is the dm_bench_host. */
-dm_status dm_bench_host_load(void *context, dm_task *task, dm_matrix matrix, int64_t panel);
-dm_status dm_bench_host_loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel,
+/* As dm_step_calls has them; CONTEXT is the dm_bench_host. */
+dm_status dm_bench_host_load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel);
+dm_status dm_bench_host_loaded(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
                                bool *done);
 
 /* Computes what the loop has left of C, and lets it return to host memory part by part; once more

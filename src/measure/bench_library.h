@@ -4,7 +4,7 @@
 #define DM_MEASURE_BENCH_LIBRARY_H
 
 #include "core/fill.h"
-#include "engine/task.h"
+#include "engine/rank_state.h"
 #include "measure/bench_round.h"
 
 /* op(A) and op(B) as the block needs them, whole, where the backend multiplies. */
@@ -15,13 +15,13 @@ typedef struct dm_bench_library {
 
 /* On one rank with one panel the shares do; else memory beside the plan's is taken and filled by
  * GENERATORS of A and B.  DM_E_FIT where there is not enough. */
-dm_status dm_bench_library_open(dm_task *task, const dm_generator generators[2],
+dm_status dm_bench_library_open(dm_rank_state *local, const dm_generator generators[2],
                                 dm_bench_library *library);
-void dm_bench_library_close(dm_task *task, dm_bench_library *library);
+void dm_bench_library_close(dm_rank_state *local, dm_bench_library *library);
 
 /* Collective: seconds of the slowest rank while all are at work.  C holds the product of these
  * ranks' layers afterwards, in the type of ROUNDED where the library has such a product. */
-dm_status dm_bench_library_run(dm_task *task, const dm_bench_library *library,
+dm_status dm_bench_library_run(dm_rank_state *local, const dm_bench_library *library,
                                const dm_bench_round *rounded, double *seconds);
 
 /* What one rank alone reaches with plain calls of the library on a block of C: ROWS x COLS x DEPTH,
@@ -32,9 +32,9 @@ typedef struct dm_bench_one {
 } dm_bench_one;
 
 /* Collective; rank 0 multiplies for about LIMIT seconds and all others rest.  ROOM: bytes beside
- * the task's that its operands may take, where the backend multiplies.  C holds something else
+ * the local's that its operands may take, where the backend multiplies.  C holds something else
  * afterwards. */
-dm_status dm_bench_one_run(dm_task *task, const dm_generator generators[2], int64_t room,
+dm_status dm_bench_one_run(dm_rank_state *local, const dm_generator generators[2], int64_t room,
                            double limit, dm_bench_one *one);
 
 #endif

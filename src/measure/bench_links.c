@@ -145,8 +145,8 @@ static bool is_candidate(const bench *b, const dm_transport_ops *ops) {
   if (strcmp(b->wanted->engine.transport, "auto") != 0)
     return strcmp(b->wanted->engine.transport, ops->name) == 0;
   if (ops->not_built || strcmp(ops->name, "self") == 0) return false;
-  if (!gpu) return !ops->device_memory && (!ops->window || run->nodes < run->ranks);
-  if (ops->window || (ops->one_node && run->nodes > 1)) return false;
+  if (!gpu) return !ops->device_memory && (!ops->shared_slots || run->nodes < run->ranks);
+  if (ops->shared_slots || (ops->one_node && run->nodes > 1)) return false;
   return !ops->device_memory || !ops->crossed || run->nodes > 1;
 }
 

@@ -29,7 +29,7 @@ typedef struct dm_link {
   dm_transport *transport;
   dm_comm *group; /* of two, or of this rank alone */
   bool served;    /* there are two, and the transport can carry between them */
-  bool windowed;  /* slot is memory that both see */
+  bool shared;    /* slot is memory that both see */
   dm_space space;
   int64_t room;         /* of a piece */
   void *slot;           /* DM_LINK_SLOTS times two pieces */

@@ -6,7 +6,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "engine/links.h"
-#include "engine/pattern.h"
+#include "engine/test_pattern.h"
 #include "measure/bench_links_impl.h"
 #include "run/statistics.h"
 
@@ -33,7 +33,7 @@ static dm_status share_node(const dm_link *link, bool *same) {
 static dm_status take_memory(dm_link *link) {
   void *memory;
   const int64_t bytes = dm_round_up(2 * DM_LINK_SLOTS * link->room, DM_SLAB);
-  if (!link->windowed) DM_TRY(dm_backend_alloc(link->backend, link->space, bytes, &link->slot));
+  if (!link->shared) DM_TRY(dm_backend_alloc(link->backend, link->space, bytes, &link->slot));
   DM_TRY(dm_backend_alloc(link->backend, DM_HOST, 2 * link->room, &memory));
   link->sent = memory;
   link->arrived = link->sent + link->room;
@@ -43,8 +43,8 @@ static dm_status take_memory(dm_link *link) {
 static dm_status connect(dm_link *link) {
   const int64_t bytes = 2 * DM_LINK_SLOTS * link->room;
   if (!link->served) return DM_OK;
-  if (link->windowed)
-    return dm_transport_window_open(link->transport, 0, link->group, bytes, &link->slot);
+  if (link->shared)
+    return dm_transport_slots_open(link->transport, 0, link->group, bytes, &link->slot);
   return dm_transport_expose(link->transport, 0, link->group, link->slot,
                              dm_round_up(bytes, DM_SLAB));
 }
@@ -54,14 +54,14 @@ dm_status dm_link_open(dm_run *run, dm_backend *backend, const dm_transport_ops 
   bool same = false;
   *link = (dm_link){.run = run,
                     .backend = backend,
-                    .windowed = ops->window != NULL,
+                    .shared = ops->shared_slots != NULL,
                     .space = ops->device_memory ? DM_DEVICE : DM_HOST,
                     .room = dm_round_up(largest, 256)};
   DM_TRY(dm_links_open(run, backend, ops, &link->transport));
   DM_TRY(dm_comm_split(run->world, color < 0 ? run->ranks + run->rank : color, run->rank,
                        &link->group));
   DM_TRY(dm_comm_agree(run->world, share_node(link, &same)));
-  link->served = dm_comm_size(link->group) == 2 && (same || !link->windowed);
+  link->served = dm_comm_size(link->group) == 2 && (same || !link->shared);
   for (int i = 0; i < 2 * DM_LINK_SLOTS; i++) link->offset[i / 2][i % 2] = i * link->room;
   DM_TRY(dm_comm_agree(run->world, link->served ? take_memory(link) : DM_OK));
   DM_TRY(dm_comm_agree(run->world, connect(link)));
@@ -71,7 +71,7 @@ dm_status dm_link_open(dm_run *run, dm_backend *backend, const dm_transport_ops 
 
 void dm_link_close(dm_link *link) {
   dm_transport_close(link->transport);
-  if (!link->windowed) dm_backend_release(link->backend, link->space, link->slot);
+  if (!link->shared) dm_backend_release(link->backend, link->space, link->slot);
   dm_backend_release(link->backend, DM_HOST, link->sent);
   dm_comm_free(link->group);
 }
@@ -93,10 +93,10 @@ static dm_gather wanted(const void *context, int i) {
                      .source = link->offset[slot]};
 }
 
-/* In a window to receive is to copy what the other has put there. */
+/* With shared slots to receive is to copy what the other has put there. */
 static dm_status move(const dm_link *link, int count, int at_once) {
   const int other = 1 - member(link);
-  if (!link->windowed)
+  if (!link->shared)
     return dm_gathers_run(link->transport, link->run->watch, wanted, link, count, at_once);
   for (int i = 0; i < count; i++) {
     memcpy(link->arrived, piece_at(link, i % DM_LINK_SLOTS, other), (size_t)link->bytes[other]);
@@ -118,14 +118,14 @@ static void set_sizes(dm_link *link, bool first, bool second, int64_t size) {
 static dm_status prepare(dm_link *link) {
   const int me = member(link);
   link->step++;
-  dm_pattern_write(link->sent, link->room, me, link->step);
+  dm_test_pattern_write(link->sent, link->room, me, link->step);
   memset(link->arrived, 0, (size_t)link->room);
   for (int s = 0; s < DM_LINK_SLOTS; s++) {
-    DM_TRY(dm_pattern_copy(link->backend, piece_at(link, s, me), link->space, link->sent, DM_HOST,
-                           link->room));
-    if (link->windowed) continue; /* that is the other's own */
-    DM_TRY(dm_pattern_copy(link->backend, piece_at(link, s, 1 - me), link->space, link->arrived,
-                           DM_HOST, link->room));
+    DM_TRY(dm_test_pattern_copy(link->backend, piece_at(link, s, me), link->space, link->sent,
+                                DM_HOST, link->room));
+    if (link->shared) continue; /* that is the other's own */
+    DM_TRY(dm_test_pattern_copy(link->backend, piece_at(link, s, 1 - me), link->space,
+                                link->arrived, DM_HOST, link->room));
   }
   return DM_OK;
 }
@@ -134,12 +134,12 @@ static dm_status compare(dm_link *link) {
   const int other = 1 - member(link);
   const int64_t bytes = link->bytes[other];
   if (bytes == 0) return DM_OK;
-  dm_pattern_write(link->sent, link->room, other, link->step);
+  dm_test_pattern_write(link->sent, link->room, other, link->step);
   for (int s = 0; s < DM_LINK_SLOTS; s++) {
-    if (!link->windowed)
-      DM_TRY(dm_pattern_copy(link->backend, link->arrived, DM_HOST, piece_at(link, s, other),
-                             link->space, bytes));
-    DM_TRY(dm_pattern_compare(link->arrived, link->sent, bytes, other));
+    if (!link->shared)
+      DM_TRY(dm_test_pattern_copy(link->backend, link->arrived, DM_HOST, piece_at(link, s, other),
+                                  link->space, bytes));
+    DM_TRY(dm_test_pattern_compare(link->arrived, link->sent, bytes, other));
   }
   return DM_OK;
 }
@@ -197,6 +197,6 @@ dm_status dm_link_measure(dm_link *link, dm_link_way way, int from, int64_t size
   const dm_statistics s = dm_statistics_of(seconds, repetitions);
   *value = value_of(&s, way, size, count);
   *measured =
-      link->served && !(one && from == member(link)) && !(way == DM_LINK_TURNS && link->windowed);
+      link->served && !(one && from == member(link)) && !(way == DM_LINK_TURNS && link->shared);
   return DM_OK;
 }

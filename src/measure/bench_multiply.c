@@ -25,11 +25,11 @@ static dm_generator generator_of(const dm_bench *b, dm_matrix matrix) {
                         .parameter = whole ? 8 : 0};
 }
 
-static dm_status generate(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+static dm_status generate(void *context, dm_rank_state *state, dm_matrix matrix, int64_t panel) {
   const dm_generator generator = generator_of(context, matrix);
-  return dm_backend_fill(task->backend, dm_task_piece(task, matrix, panel), &generator,
-                         dm_task_piece_rows(task, matrix, panel).begin,
-                         dm_task_piece_cols(task, matrix, panel).begin);
+  return dm_backend_fill(state->backend, dm_rank_piece(state, matrix, panel), &generator,
+                         dm_rank_piece_rows(state, matrix, panel).begin,
+                         dm_rank_piece_cols(state, matrix, panel).begin);
 }
 
 static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem) {
@@ -44,22 +44,22 @@ static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem
 
 /* This rank's part of C: of the block, or, where layers were summed, of the sum. */
 static dm_status verify_block(dm_bench *b) {
-  const dm_task *task = &b->task;
-  const bool summed = task->plan->pk > 1;
+  const dm_rank_state *state = &b->state;
+  const bool summed = state->plan->pk > 1;
   const dm_range rows =
-      summed ? dm_plan_c_share(task->plan, 0, task->place.i, task->place.l) : task->rows;
-  return dm_freivalds_add_c(b->check, task->backend, summed ? task->c_sum : task->c, rows.begin,
-                            task->cols.begin);
+      summed ? dm_plan_c_share(state->plan, 0, state->coords.i, state->coords.l) : state->rows;
+  return dm_freivalds_add_c(b->check, state->backend, summed ? state->c_sum : state->c, rows.begin,
+                            state->cols.begin);
 }
 
 static dm_status verify_tiles(dm_bench *b) {
-  dm_task *task = &b->task;
-  for (int64_t t = 0; t < dm_plan_tiles(task->plan); t++) {
+  dm_rank_state *state = &b->state;
+  for (int64_t t = 0; t < dm_plan_tiles(state->plan); t++) {
     dm_view returned;
     dm_range rows;
-    dm_task_turn_to(task, t);
+    dm_rank_turn_to(state, t);
     DM_TRY(dm_bench_tiles_show(&b->tiles, &returned, &rows));
-    DM_TRY(dm_freivalds_add_c(b->check, task->backend, returned, rows.begin, task->cols.begin));
+    DM_TRY(dm_freivalds_add_c(b->check, state->backend, returned, rows.begin, state->cols.begin));
   }
   return DM_OK;
 }
@@ -68,7 +68,7 @@ static dm_status verify(dm_bench *b, double *seconds) {
   double start = dm_now();
   dm_verdict verdict;
   dm_freivalds_reset_c(b->check);
-  if (!b->task.place.idle)
+  if (!b->state.coords.idle)
     DM_TRY(dm_plan_returns(&b->setup.plan) ? verify_tiles(b) : verify_block(b));
   *seconds = dm_now() - start;
   DM_TRY(dm_freivalds_judge(b->check, b->run->world, &verdict));
@@ -77,38 +77,38 @@ static dm_status verify(dm_bench *b, double *seconds) {
 }
 
 /* Spoils what an earlier product has left, and says what this one moves beside its panels. */
-static dm_status prepare(dm_bench *b, unsigned *kinds, dm_task_calls *calls) {
+static dm_status prepare(dm_bench *b, unsigned *kinds, dm_step_calls *calls) {
   *kinds = DM_PRODUCTS;
-  *calls = (dm_task_calls){0};
+  *calls = (dm_step_calls){0};
   if (dm_plan_returns(&b->setup.plan)) {
     *kinds = DM_ALL_STEPS & ~DM_LOADS;
-    *calls = (dm_task_calls){.context = &b->tiles, .store = dm_bench_tiles_store};
+    *calls = (dm_step_calls){.context = &b->tiles, .store = dm_bench_tiles_store};
     return dm_bench_tiles_spoil(&b->tiles);
   }
   if (!b->setup.plan.brought) return DM_OK;
   *kinds = DM_LOADS | DM_PRODUCTS;
-  *calls = (dm_task_calls){
+  *calls = (dm_step_calls){
       .context = &b->host, .load = dm_bench_host_load, .loaded = dm_bench_host_loaded};
   return dm_bench_host_spoil(&b->host);
 }
 
 static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
   const bool brought = b->setup.plan.brought;
-  const dm_task_calls none = {0};
-  dm_task_calls calls;
+  const dm_step_calls none = {0};
+  dm_step_calls calls;
   unsigned kinds;
   DM_TRY(prepare(b, &kinds, &calls));
   DM_TRY(dm_comm_barrier(b->run->world));
   double start = dm_now();
   dm_trace_count_anew(&b->run->trace);
-  DM_TRY(dm_execute(&b->task, kinds, &calls));
+  DM_TRY(dm_execute(&b->state, kinds, &calls));
   const bool strips = b->setup.plan.strips > 0; /* and sums behind products */
-  if (strips) DM_TRY(dm_multiply_last_strips(&b->task, &none));
+  if (strips) DM_TRY(dm_multiply_last_strips(&b->state, &none));
   double products = dm_now() - start;
   dm_phases_take(&b->run->trace, DM_PRODUCTS, products, b->spent.check + b->spent.verify,
                  &b->spent);
   if (b->setup.plan.pk > 1 && !strips && !dm_plan_returns(&b->setup.plan))
-    DM_TRY(dm_execute(&b->task, 1u << DM_STEP_REDUCE, &none));
+    DM_TRY(dm_execute(&b->state, 1u << DM_STEP_REDUCE, &none));
   if (brought) DM_TRY(dm_bench_host_return(&b->host));
   DM_TRY(dm_bench_round_run(&b->rounded));
   const double end = dm_now();
@@ -122,12 +122,12 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
 /* The products alone, of whatever the slots hold since the last run: what is left of the time when
  * nothing has to be moved.  C is of no use afterwards. */
 static dm_status local_once(dm_bench *b, double *seconds) {
-  const dm_task_calls none = {0};
+  const dm_step_calls none = {0};
   const int64_t stretch = b->setup.plan.stretch;
   DM_TRY(dm_comm_barrier(b->run->world));
   double start = dm_now();
   b->setup.plan.stretch = 0; /* all in one go */
-  dm_status status = dm_execute(&b->task, 1u << DM_STEP_GEMM, &none);
+  dm_status status = dm_execute(&b->state, 1u << DM_STEP_GEMM, &none);
   b->setup.plan.stretch = stretch;
   DM_TRY(status);
   DM_TRY(dm_bench_round_run(&b->rounded));
@@ -158,7 +158,7 @@ static dm_status check_result(const dm_bench *b) {
 static dm_status compare_once(dm_bench *b, bool after, double *library, double *local) {
   if (b->wanted->against_local && after) DM_TRY(local_once(b, local));
   if (b->wanted->against_library)
-    DM_TRY(dm_bench_library_run(&b->task, &b->call, &b->rounded, library));
+    DM_TRY(dm_bench_library_run(&b->state, &b->call, &b->rounded, library));
   if (b->wanted->against_local && !after) DM_TRY(local_once(b, local));
   return DM_OK;
 }
@@ -203,7 +203,7 @@ static dm_status repeat(dm_bench *b) {
   dm_nvml_open(b->setup.device.id, &nvml);
   dm_status status = DM_OK;
   for (int64_t i = -b->wanted->warmup; i < 0 && !status; i++) status = run_once(b, i);
-  b->spent = (dm_phases){.check = b->task.phases.check};
+  b->spent = (dm_phases){.check = b->state.phases.check};
   const double start = dm_now(), before = dm_nvml_energy(&nvml);
   while (!status && !is_enough(b)) status = run_once(b, b->count);
   b->watched = dm_now() - start;
@@ -235,8 +235,8 @@ static dm_status open(dm_bench *b) {
   if (wanted->verify)
     DM_TRY(dm_comm_agree(b->run->world, dm_freivalds_new(&b->setup.plan.problem, one, zero,
                                                          b->setup.plan.gpu, &b->check)));
-  b->task_opened = true;
-  return dm_task_open(b->run, &b->setup.plan, b->setup.backend, b->setup.transport, &b->task);
+  b->state_opened = true;
+  return dm_rank_open(b->run, &b->setup.plan, b->setup.backend, b->setup.transport, &b->state);
 }
 
 /* What the plan leaves of the memory that it may use. */
@@ -248,22 +248,22 @@ static int64_t room_beside(const dm_bench *b) {
 }
 
 static dm_status measure(dm_bench *b, dm_record *record) {
-  const dm_task_calls calls = {.context = b, .load = generate};
+  const dm_step_calls calls = {.context = b, .load = generate};
   DM_TRY(open(b));
-  DM_TRY(dm_comm_agree(b->run->world, dm_execute(&b->task, DM_LOADS, &calls)));
-  if (b->wanted->verify) DM_TRY(dm_check_operands(&b->task, b->check));
-  DM_TRY(dm_comm_agree(b->run->world, dm_bench_round_open(&b->task, &b->rounded)));
+  DM_TRY(dm_comm_agree(b->run->world, dm_execute(&b->state, DM_LOADS, &calls)));
+  if (b->wanted->verify) DM_TRY(dm_check_operands(&b->state, b->check));
+  DM_TRY(dm_comm_agree(b->run->world, dm_bench_round_open(&b->state, &b->rounded)));
   if (b->setup.plan.brought)
-    DM_TRY(dm_comm_agree(b->run->world, dm_bench_host_open(&b->task, &b->host)));
+    DM_TRY(dm_comm_agree(b->run->world, dm_bench_host_open(&b->state, &b->host)));
   if (dm_plan_returns(&b->setup.plan))
-    DM_TRY(dm_comm_agree(b->run->world, dm_bench_tiles_open(&b->task, &b->tiles)));
+    DM_TRY(dm_comm_agree(b->run->world, dm_bench_tiles_open(&b->state, &b->tiles)));
   const dm_generator generators[2] = {generator_of(b, DM_A), generator_of(b, DM_B)};
   if (b->wanted->against_library)
-    DM_TRY(dm_comm_agree(b->run->world, dm_bench_library_open(&b->task, generators, &b->call)));
+    DM_TRY(dm_comm_agree(b->run->world, dm_bench_library_open(&b->state, generators, &b->call)));
   dm_run_phase(b->run, "measuring", 1);
   DM_TRY(repeat(b));
   if (b->wanted->against_one)
-    DM_TRY(dm_bench_one_run(&b->task, generators, room_beside(b), b->wanted->limit / 20, &b->one));
+    DM_TRY(dm_bench_one_run(&b->state, generators, room_beside(b), b->wanted->limit / 20, &b->one));
   DM_TRY(dm_bench_record(b, record));
   return b->wanted->verify ? dm_verdict_status(&b->worst, "the benchmark's product") : DM_OK;
 }
@@ -274,11 +274,11 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
       .run = run, .wanted = wanted, .found = found, .worst = {.pass = true, .worst_row = -1}};
   dm_status status = measure(&b, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
-  dm_bench_library_close(&b.task, &b.call);
+  dm_bench_library_close(&b.state, &b.call);
   dm_bench_round_close(&b.rounded);
   dm_bench_host_close(&b.host);
   dm_bench_tiles_close(&b.tiles);
-  if (b.task_opened) dm_task_close(&b.task);
+  if (b.state_opened) dm_rank_close(&b.state);
   dm_freivalds_free(b.check);
   free(b.seconds);
   dm_setup_close(&b.setup);

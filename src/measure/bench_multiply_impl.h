@@ -16,8 +16,8 @@ typedef struct dm_bench {
   dm_run *run;
   const dm_bench_multiply *wanted;
   dm_setup setup;
-  dm_task task;
-  bool task_opened;
+  dm_rank_state state;
+  bool state_opened;
   dm_phases spent; /* by this rank in all repetitions */
   dm_bench_library call;
   dm_bench_one one;

@@ -59,9 +59,9 @@ static double used_on_device(const dm_bench *b) {
 
 /* Collective. */
 static dm_status find_extremes(const dm_bench *b, const dm_phases *mean, extremes *e) {
-  const dm_transport *transport = b->task.transport;
+  const dm_transport *transport = b->state.transport;
   const double products = (double)(b->count + b->wanted->warmup);
-  double received = (double)b->task.phases.received;
+  double received = (double)b->state.phases.received;
   if (transport) received += (double)dm_transport_received(transport);
   received /= products;
   const double slowness = received > 0 && mean->fetch > 0 ? mean->fetch / received : 0.0;
@@ -214,7 +214,7 @@ dm_status dm_bench_record(dm_bench *b, dm_record *record) {
   const dm_phases mean = mean_of(b);
   dm_phases worst;
   extremes e;
-  DM_TRY(dm_phases_worst(b->run, &b->task, &worst));
+  DM_TRY(dm_phases_worst(b->run, &b->state, &worst));
   DM_TRY(find_extremes(b, &mean, &e));
   if (record) record_bench(b, &worst, &e, record);
   return dm_phases_by_rank(b->run, &mean, record);

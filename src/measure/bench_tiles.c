@@ -8,38 +8,39 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-/* This rank's rows of the tile that the task is turned to; those that it sums, of several layers.
+/* This rank's rows of the tile that the local is turned to; those that it sums, of several layers.
  */
-static dm_range rows_of(const dm_task *task) {
-  const dm_place *at = &task->place;
-  return task->plan->pk > 1 ? dm_plan_c_share(task->plan, task->tile, at->i, at->l) : task->rows;
+static dm_range rows_of(const dm_rank_state *local) {
+  const dm_coords *at = &local->coords;
+  return local->plan->pk > 1 ? dm_plan_c_share(local->plan, local->tile, at->i, at->l)
+                             : local->rows;
 }
 
 static dm_view in_host(const dm_bench_tiles *tiles) {
-  const dm_task *task = tiles->task;
-  return dm_view_row_major(tiles->c + tiles->at[task->tile], task->c.dtype,
-                           dm_range_size(rows_of(task)), task->c.cols);
+  const dm_rank_state *local = tiles->local;
+  return dm_view_row_major(tiles->c + tiles->at[local->tile], local->c.dtype,
+                           dm_range_size(rows_of(local)), local->c.cols);
 }
 
 /* As many rows of a block where the backend multiplies. */
 static dm_view in_block(const dm_bench_tiles *tiles) {
-  const dm_task *task = tiles->task;
-  return dm_view_sub(task->c, 0, 0, dm_range_size(rows_of(task)), task->c.cols);
+  const dm_rank_state *local = tiles->local;
+  return dm_view_sub(local->c, 0, 0, dm_range_size(rows_of(local)), local->c.cols);
 }
 
 static dm_status copy(const dm_bench_tiles *tiles, dm_view dst, dm_view src) {
   dm_event copied;
-  DM_TRY(dm_backend_copy(tiles->task->backend, dst, src, &copied));
-  return dm_backend_wait(tiles->task->backend, copied);
+  DM_TRY(dm_backend_copy(tiles->local->backend, dst, src, &copied));
+  return dm_backend_wait(tiles->local->backend, copied);
 }
 
 static dm_status place_tiles(dm_bench_tiles *tiles, int64_t *all) {
-  dm_task *task = tiles->task;
+  dm_rank_state *local = tiles->local;
   *all = 0;
-  for (int64_t t = 0; t < dm_plan_tiles(task->plan); t++) {
+  for (int64_t t = 0; t < dm_plan_tiles(local->plan); t++) {
     int64_t bytes;
-    dm_task_turn_to(task, t);
-    DM_TRY(dm_bytes_of(dm_range_size(rows_of(task)), task->c.cols, dm_dtype_size(task->c.dtype),
+    dm_rank_turn_to(local, t);
+    DM_TRY(dm_bytes_of(dm_range_size(rows_of(local)), local->c.cols, dm_dtype_size(local->c.dtype),
                        &bytes));
     tiles->at[t] = *all;
     if (dm_add_overflows(*all, bytes, all))
@@ -48,21 +49,21 @@ static dm_status place_tiles(dm_bench_tiles *tiles, int64_t *all) {
   return DM_OK;
 }
 
-dm_status dm_bench_tiles_open(dm_task *task, dm_bench_tiles *tiles) {
-  const int64_t count = dm_plan_tiles(task->plan);
+dm_status dm_bench_tiles_open(dm_rank_state *local, dm_bench_tiles *tiles) {
+  const int64_t count = dm_plan_tiles(local->plan);
   int64_t bytes;
-  *tiles = (dm_bench_tiles){.task = task};
-  if (task->place.idle) return DM_OK;
+  *tiles = (dm_bench_tiles){.local = local};
+  if (local->coords.idle) return DM_OK;
   DM_TRY(dm_buffer_zeroed(count, sizeof *tiles->at, (void **)&tiles->at));
   DM_TRY(dm_buffer_zeroed(count, sizeof *tiles->returned, (void **)&tiles->returned));
   DM_TRY(dm_buffer_zeroed(count, sizeof *tiles->posted, (void **)&tiles->posted));
   DM_TRY(place_tiles(tiles, &bytes));
-  return dm_backend_alloc(task->backend, DM_HOST, bytes, (void **)&tiles->c);
+  return dm_backend_alloc(local->backend, DM_HOST, bytes, (void **)&tiles->c);
 }
 
 void dm_bench_tiles_close(dm_bench_tiles *tiles) {
-  if (!tiles->task) return;
-  dm_backend_release(tiles->task->backend, DM_HOST, tiles->c);
+  if (!tiles->local) return;
+  dm_backend_release(tiles->local->backend, DM_HOST, tiles->c);
   free(tiles->at);
   free(tiles->returned);
   free(tiles->posted);
@@ -70,30 +71,30 @@ void dm_bench_tiles_close(dm_bench_tiles *tiles) {
 
 dm_status dm_bench_tiles_spoil(dm_bench_tiles *tiles) {
   const dm_generator other = {.kind = DM_CONSTANT, .parameter = 3.0};
-  dm_task *task = tiles->task;
-  if (task->place.idle) return DM_OK;
-  for (int64_t t = 0; t < dm_plan_tiles(task->plan); t++) {
-    dm_task_turn_to(task, t);
+  dm_rank_state *local = tiles->local;
+  if (local->coords.idle) return DM_OK;
+  for (int64_t t = 0; t < dm_plan_tiles(local->plan); t++) {
+    dm_rank_turn_to(local, t);
     tiles->posted[t] = false;
-    DM_TRY(dm_backend_fill(task->backend, in_block(tiles), &other, 0, 0));
+    DM_TRY(dm_backend_fill(local->backend, in_block(tiles), &other, 0, 0));
     DM_TRY(copy(tiles, in_host(tiles), in_block(tiles)));
   }
   return DM_OK;
 }
 
-dm_status dm_bench_tiles_store(void *context, dm_task *task, dm_range rows, bool *done) {
+dm_status dm_bench_tiles_store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
   dm_bench_tiles *tiles = context;
-  const int64_t t = task->tile;
-  const dm_view sums = task->plan->pk > 1 ? task->c_sum : task->c;
+  const int64_t t = local->tile;
+  const dm_view sums = local->plan->pk > 1 ? local->c_sum : local->c;
   (void)rows; /* all of them: a tile has no strips */
   if (!tiles->posted[t])
-    DM_TRY(dm_backend_copy(task->backend, in_host(tiles), sums, &tiles->returned[t]));
+    DM_TRY(dm_backend_copy(local->backend, in_host(tiles), sums, &tiles->returned[t]));
   tiles->posted[t] = true;
-  return dm_backend_test(task->backend, tiles->returned[t], done);
+  return dm_backend_test(local->backend, tiles->returned[t], done);
 }
 
 dm_status dm_bench_tiles_show(dm_bench_tiles *tiles, dm_view *returned, dm_range *rows) {
-  *rows = rows_of(tiles->task);
+  *rows = rows_of(tiles->local);
   *returned = in_block(tiles);
   return copy(tiles, *returned, in_host(tiles));
 }

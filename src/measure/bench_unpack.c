@@ -59,7 +59,7 @@ static dm_status make_plain(bench *b) {
 }
 
 static dm_status make_packed(bench *b) {
-  DM_TRY(dm_pack(&b->plain, &b->form, dm_pool_cores(1), &b->run->pulse, &b->packed));
+  DM_TRY(dm_pack(&b->plain, &b->form, dm_pool_cores(1), &b->run->keepalive, &b->packed));
   dm_output_discard(&b->plain);
   b->plain.part[0] = '\0';
   return dm_pack_dataset(&b->packed, &b->form, &b->dataset);
@@ -98,7 +98,7 @@ static dm_status all_threads(bench *b, double *seconds) {
   DM_TRY(dm_read_ahead_open(b->threads, DM_READ_MEMORY, &ahead));
   dm_status status =
       dm_read_ahead_post(ahead, b->reader, b->mine.begin, 0, &rows, 1, false, &reading);
-  if (!status) status = dm_reading_wait(reading, &b->run->pulse);
+  if (!status) status = dm_reading_wait(reading, &b->run->keepalive);
   *seconds = dm_now() - start;
   b->unpacked = dm_read_ahead_unpacked(ahead);
   dm_read_ahead_close(ahead);

@@ -13,9 +13,9 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/together.h"
+#include "core/fork_join.h"
 #include "io/batch.h"
-#include "io/put.h"
+#include "io/file_writer.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
 
@@ -27,8 +27,8 @@ typedef struct transfer {
   int fd;
   bool writes;
   dm_write_way way;
-  dm_put *put;        /* of what is written */
-  int64_t begin, end; /* in the file */
+  dm_file_writer *put; /* of what is written */
+  int64_t begin, end;  /* in the file */
   char *memory;
   int64_t size;              /* of MEMORY, a multiple of PIECE */
   atomic_int_least64_t next; /* piece */
@@ -49,7 +49,7 @@ static void work(void *argument) {
     if (at >= t->end || atomic_load(&t->failed)) return;
     char *memory = t->memory + piece * PIECE % t->size;
     const int64_t bytes = dm_min(PIECE, t->end - at);
-    dm_status none = DM_OK, failed = t->writes ? dm_put_bytes(t->put, memory, bytes, at)
+    dm_status none = DM_OK, failed = t->writes ? dm_file_writer_bytes(t->put, memory, bytes, at)
                                                : read_piece(t, memory, bytes, at);
     if (failed && !atomic_compare_exchange_strong(&t->failed, &none, failed))
       dm_status_free(failed);
@@ -58,7 +58,7 @@ static void work(void *argument) {
 
 static dm_status work_together(transfer *t, int threads) {
   threads = (int)dm_min(threads, MOST_THREADS);
-  const int working = dm_together(threads, work, t);
+  const int working = dm_fork_join(threads, work, t);
   return working < threads ? dm_fail(DM_E_FIT, "only %d threads could be started", working) : DM_OK;
 }
 
@@ -71,16 +71,16 @@ static dm_status transfer_range(const dm_run *run, const dm_ceiling *range, tran
                                 int threads) {
   const dm_range part = dm_split(range->bytes, run->ranks, run->rank, 4096);
   t->file = range->file;
-  t->fd = open(range->file, (t->writes ? dm_put_flags(t->way) : O_RDONLY) | O_CLOEXEC);
+  t->fd = open(range->file, (t->writes ? dm_file_writer_flags(t->way) : O_RDONLY) | O_CLOEXEC);
   if (t->fd < 0) return failure(range, "open", errno);
   t->begin = range->offset + part.begin;
   t->end = range->offset + part.end;
   atomic_init(&t->next, 0);
   atomic_init(&t->failed, DM_OK);
-  dm_status status = t->writes ? dm_put_open(t->fd, range->file, t->way, &t->put) : DM_OK;
+  dm_status status = t->writes ? dm_file_writer_open(t->fd, range->file, t->way, &t->put) : DM_OK;
   if (!status) status = work_together(t, threads);
   status = dm_status_first(status, atomic_load(&t->failed));
-  dm_put_close(t->put);
+  dm_file_writer_close(t->put);
   t->put = NULL;
   if (!status && t->writes && fdatasync(t->fd)) status = failure(range, "fdatasync", errno);
   if (close(t->fd) && !status) status = failure(range, "close", errno);

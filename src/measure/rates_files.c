@@ -79,7 +79,7 @@ static dm_status write_mine(bench *b, void *context) {
   DM_TRY(dm_write_behind_open(output, b->threads, &behind));
   dm_status status =
       dm_write_behind_post(behind, first_row(b), 0, b->mine, (dm_prepare){0}, &writing);
-  if (!status) status = dm_writing_wait(writing, &b->run->pulse);
+  if (!status) status = dm_writing_wait(writing, &b->run->keepalive);
   if (!status) status = dm_output_sync(output);
   dm_write_behind_close(behind);
   return status;
@@ -104,7 +104,7 @@ static dm_status open_reader(const bench *b, dm_read_ahead **ahead, dm_reader **
   dm_dataset dataset;
   DM_TRY(dm_output_part(&b->file, &dataset));
   DM_TRY(dm_reader_open(&dataset, DM_DTYPE_NONE, reader));
-  dm_reader_pulse(*reader, &b->run->pulse);
+  dm_reader_keepalive(*reader, &b->run->keepalive);
   DM_TRY(dm_read_ahead_open(b->threads, DM_READ_MEMORY, ahead));
   dm_reader_lean_on(*reader, *ahead);
   return DM_OK;

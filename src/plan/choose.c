@@ -137,16 +137,16 @@ static dm_status check_wishes(const dm_question *q) {
   if (w->panel < 0 || w->panel % DM_PANEL_STEP)
     return dm_fail(DM_E_USAGE, "a panel of %lld is not a multiple of %d", (long long)w->panel,
                    DM_PANEL_STEP);
-  if (w->lead[0] && (q->problem->from_files || w->reproducible))
+  if (w->ramp[0] && (q->problem->from_files || w->reproducible))
     return dm_hint(dm_fail(DM_E_USAGE,
                            "a first panel of its own width, %lld, is for matrices "
                            "that are in no file, and not for reproducible products",
-                           (long long)w->lead[0]),
+                           (long long)w->ramp[0]),
                    "state one width");
-  for (int i = 0; i < DM_LEADS; i++)
-    if (w->lead[i] % DM_PANEL_STEP || w->lead[i] < 0 || w->lead[i] > w->panel)
+  for (int i = 0; i < DM_RAMP; i++)
+    if (w->ramp[i] % DM_PANEL_STEP || w->ramp[i] < 0 || w->ramp[i] > w->panel)
       return dm_fail(DM_E_USAGE, "a first panel of %lld before others of %lld",
-                     (long long)w->lead[i], (long long)w->panel);
+                     (long long)w->ramp[i], (long long)w->panel);
   if (w->reproducible && w->pk > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a reproducible product takes one layer, not %d", w->pk),
                    "state a grid PMxPNx1");

@@ -51,14 +51,14 @@ static void set_box(const dm_question *question, dm_plan *plan) {
 }
 
 /* Which groups have all their ranks on one node; in plain order, row after row of the grid. */
-static void set_windows(const dm_question *question, dm_plan *plan) {
+static void set_shared_slots(const dm_question *question, dm_plan *plan) {
   const int per_node = question->machine->ranks_per_node;
   const bool one_node = dm_plan_used(plan) <= per_node;
   const bool boxed = plan->qm * plan->qn * plan->qk > 1;
-  if (!question->machine->windows || plan->gpu) return;
-  plan->window_a = dm_plan_fetches_a(plan) &&
+  if (!question->machine->shared_slots || plan->gpu) return;
+  plan->shared_a = dm_plan_fetches_a(plan) &&
                    (one_node || (boxed ? plan->qn == plan->pn : per_node % plan->pn == 0));
-  plan->window_b =
+  plan->shared_b =
       dm_plan_fetches_b(plan) &&
       (one_node || (boxed ? plan->qm == plan->pm : per_node % (plan->pm * plan->pn) == 0));
 }
@@ -123,7 +123,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   dm_plan_set_panels(question, (dm_widths){.kb = DM_PANEL_STEP},
                      &base); /* something for the counts below */
   set_box(question, &base);
-  set_windows(question, &base);
+  set_shared_slots(question, &base);
   int count = residences(question, &base, variants);
   double least = INFINITY;
   if (count == 0) return DM_UNREACHABLE;

@@ -82,9 +82,9 @@ static void add_traffic(traffic *t, double bytes, double parts, double inside) {
 
 static traffic gathered(const dm_plan *plan, const extent *e, box b) {
   traffic t = {0, 0};
-  if (!plan->window_a)
+  if (!plan->shared_a)
     add_traffic(&t, e->rows * e->depth * e->work * (1 - 1.0 / plan->pn), plan->pn, b.n);
-  if (!plan->window_b)
+  if (!plan->shared_b)
     add_traffic(&t, e->cols * e->depth * e->work * (1 - 1.0 / plan->pm), plan->pm, b.m);
   return t;
 }
@@ -210,7 +210,7 @@ static double stolen_seconds(const dm_plan *plan, const dm_machine *machine, tra
  * half as long again). */
 static double first_fetches(const dm_plan *plan, box b, double panels) {
   const int sides =
-      (!plan->window_a && b.n < plan->pn ? 1 : 0) + (!plan->window_b && b.m < plan->pm ? 1 : 0);
+      (!plan->shared_a && b.n < plan->pn ? 1 : 0) + (!plan->shared_b && b.m < plan->pm ? 1 : 0);
   return plan->gpu || sides == 0 ? 1 : (sides + fmin(plan->slots, panels)) / 2;
 }
 
@@ -240,11 +240,11 @@ static double total_seconds(const dm_plan *plan, const dm_forecast *f, double he
 static double led_seconds(const dm_plan *plan, const dm_forecast *f, const extent *e,
                           double moving) {
   const double wide = e->width / e->depth;
-  double rest = 1, seconds = (double)plan->lead[0] / e->depth * (f->fetch + f->upload);
-  for (int i = 0; i < dm_plan_leads(plan->lead); i++) {
-    const double part = (double)plan->lead[i] / e->depth;
-    const bool last = i + 1 == dm_plan_leads(plan->lead);
-    const double next = last ? wide : (double)plan->lead[i + 1] / e->depth;
+  double rest = 1, seconds = (double)plan->ramp[0] / e->depth * (f->fetch + f->upload);
+  for (int i = 0; i < dm_plan_ramp_count(plan->ramp); i++) {
+    const double part = (double)plan->ramp[i] / e->depth;
+    const bool last = i + 1 == dm_plan_ramp_count(plan->ramp);
+    const double next = last ? wide : (double)plan->ramp[i + 1] / e->depth;
     seconds += fmax(part * f->gemm, next * moving);
     rest -= part;
   }
@@ -257,7 +257,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   traffic t = gathered(plan, &e, b);
   dm_forecast f = {.read = read_seconds(plan, machine)};
   double messages =
-      e.panels * ((plan->window_b ? 0 : plan->pm - 1) + (plan->window_a ? 0 : plan->pn - 1));
+      e.panels * ((plan->shared_b ? 0 : plan->pm - 1) + (plan->shared_a ? 0 : plan->pn - 1));
   f.write = dm_plan_write_seconds(&plan->problem, machine) + return_seconds(plan, machine, &e);
   f.upload = upload_seconds(plan, machine, &e);
   f.fetch = transfer_seconds(t, plan, machine) + messages * machine->latency;
@@ -269,7 +269,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
     const double busy = f.gemm + stolen_seconds(plan, machine, t, f.fetch);
     const bool in_turn = dm_plan_uploads_first(plan, DM_A) || dm_plan_uploads_first(plan, DM_B);
     const double upload = in_turn ? f.upload + f.fetch : f.upload; /* to the same slot */
-    loop = plan->lead[0] > 0 ? led_seconds(plan, &f, &e, fmax(f.fetch, upload))
+    loop = plan->ramp[0] > 0 ? led_seconds(plan, &f, &e, fmax(f.fetch, upload))
                              : first * f.fetch + (f.upload + f.gemm) / e.panels +
                                    fmax(fmax(busy, upload) * rest, f.fetch * (1 - first));
   }

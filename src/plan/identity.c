@@ -32,8 +32,8 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->qn,
                             plan->qk,
                             plan->kb,
-                            plan->lead[0],
-                            plan->lead[1],
+                            plan->ramp[0],
+                            plan->ramp[1],
                             plan->panels,
                             plan->slots,
                             plan->border,
@@ -53,8 +53,8 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->device_links,
                             plan->in_place,
                             plan->brought,
-                            plan->window_a,
-                            plan->window_b,
+                            plan->shared_a,
+                            plan->shared_b,
                             plan->copies_a,
                             plan->copies_b,
                             plan->a,
@@ -67,8 +67,8 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
   return XXH3_64bits(fields, sizeof fields);
 }
 
-void dm_plan_lead_text(const dm_plan *plan, char text[32]) {
-  const long long first = plan->lead[0], second = plan->lead[1];
+void dm_plan_ramp_text(const dm_plan *plan, char text[32]) {
+  const long long first = plan->ramp[0], second = plan->ramp[1];
   text[0] = '\0';
   if (second > 0)
     snprintf(text, 32, "%lld,%lld", first, second);
@@ -88,12 +88,12 @@ void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]) {
              (long long)plan->tiles_n, plan->pm, plan->pn, plan->pk);
   else
     snprintf(cuts, sizeof cuts, "grid=%dx%dx%d", plan->pm, plan->pn, plan->pk);
-  char lead[32], end[32] = "";
-  dm_plan_lead_text(plan, lead);
+  char ramp[32], end[32] = "";
+  dm_plan_ramp_text(plan, ramp);
   if (plan->strips > 0 && plan->border == 0)
     snprintf(end, sizeof end, " end=%lldx%d", (long long)plan->stretch, plan->strips);
   snprintf(text, DM_RECIPE, "%s kb=%lld%s%s%s work=%s sums=%s c=%s%s%s%s%s", cuts,
-           (long long)plan->kb, lead[0] ? " lead=" : "", lead, end,
+           (long long)plan->kb, ramp[0] ? " ramp=" : "", ramp, end,
            p->tf32 ? "tf32" : dm_dtype_name(p->work), dm_dtype_name(p->accumulator),
            dm_dtype_name(p->c), plan->kernel[0] ? " kernel=" : "", plan->kernel,
            measured ? " rates=" : "", measured ? plan->rates : "");

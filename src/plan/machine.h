@@ -15,7 +15,7 @@ typedef struct dm_machine {
   int cores_per_rank;
   bool gpu;          /* each rank multiplies on a GPU of its own, or on its share of one */
   bool device_links; /* the transport moves GPU memory itself: no panel passes through the host */
-  bool windows;      /* CPU ranks of a node read panels where they lie, in memory that they share */
+  bool shared_slots; /* CPU ranks of a node read panels where they lie, in memory that they share */
   int copies_a, copies_b; /* of a panel, that the product makes on the GPU in the order it needs */
   int64_t host_bytes;     /* memory that one rank may use; 0: not known, not limited */
   int64_t device_bytes;   /* the same on its GPU */
@@ -41,7 +41,7 @@ typedef struct dm_machine {
 /* A machine from words "key=value ...": nodes, gpus (per node) or ranks (per node; with gpus too,
  * ranks share them), gpu (a known name, see dm_machine_gpus), cores (per rank), memory and
  * device-memory (per rank, "64GiB"), gflops (f64, per rank; other types keep their proportion),
- * links (window: shared memory, as CPU ranks have it unless host is stated; device: a transport
+ * links (shared: shared memory, as CPU ranks have it unless host is stated; device: a transport
  * that moves GPU memory, as ipc does inside a node; else host), link, network, upload, copy, read,
  * write (GB/s), latency (us).  Unstated values are those of the named GPU, or of a plain CPU rank;
  * unstated memory of the host is not limited.  DM_E_USAGE names an unknown key or value and the

@@ -147,13 +147,13 @@ static dm_status read_shape(const words *all, dm_machine *machine, int *gpus) {
 static dm_status read_links(const words *all, dm_machine *machine) {
   const char *links = all->given[KEY_LINKS] ? all->text[KEY_LINKS]
                       : machine->gpu        ? "host"
-                                            : "window";
+                                            : "shared";
   machine->device_links = strcmp(links, "device") == 0;
-  machine->windows = strcmp(links, "window") == 0;
-  if (!machine->device_links && !machine->windows && strcmp(links, "host") != 0)
-    return bad_value(KEY_LINKS, links, "window, device or host");
-  if (machine->windows && machine->gpu)
-    return dm_fail(DM_E_USAGE, "machine: links=window is for ranks without a GPU");
+  machine->shared_slots = strcmp(links, "shared") == 0;
+  if (!machine->device_links && !machine->shared_slots && strcmp(links, "host") != 0)
+    return bad_value(KEY_LINKS, links, "shared, device or host");
+  if (machine->shared_slots && machine->gpu)
+    return dm_fail(DM_E_USAGE, "machine: links=shared is for ranks without a GPU");
   if (machine->device_links && !machine->gpu)
     return dm_hint(dm_fail(DM_E_USAGE, "machine: links=device without a GPU"), "state gpu=NAME");
   if (machine->device_links) machine->link = dm_machine_device_link(machine->name);

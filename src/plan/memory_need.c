@@ -11,7 +11,7 @@ enum {
   READ_BYTES = 64 << 20,         /* a reader's piece (io/reader.c HDF5_PIECE), or half of the chunks
                                     that are kept or unpacked (io/read_ahead.h DM_READ_MEMORY) */
   LOADS = 16,                    /* strips on the way to a device, each of ... */
-  LOAD_BYTES = 4 << 20,          /* (job/stage_in.c STRIP), or a row of the file and a run */
+  LOAD_BYTES = 4 << 20,          /* (job/upload_staging.c STRIP), or a row of the file and a run */
   STORES = 8,                    /* strips of C on their way to the file, */
   STORE_BYTES = 4 << 20,         /* each of these sums (job/store.c STRIP) */
   CONVERT_BYTES = 36 << 20,      /* 16-bit and int8 inputs in f32 (backend/cpu_product.c) */
@@ -21,7 +21,7 @@ enum {
   GPU_PROCESS_BYTES = 384 << 20, /* the same with CUDA */
   COPY_BYTES = 512,              /* rows of a kernel's copies, at most (kernels/pitched.cu PITCH) */
   SLOT_BYTES = 256,              /* slots start at multiples of it (job/task.c) */
-  PAGE_BYTES = 4096,             /* of shared memory (transport/window.c), per rank at most */
+  PAGE_BYTES = 4096,             /* of shared memory (transport/shared_slots.c), per rank at most */
   SLAB_BYTES = 2 << 20, /* a share that peers read fills whole ones (transport.h DM_SLAB) */
 };
 
@@ -86,10 +86,10 @@ static void count_rings(const dm_plan *plan, const extent *e, dm_memory_need *ne
   const bool fetched[2] = {dm_plan_fetches_a(plan), dm_plan_fetches_b(plan)};
   const bool in_host[2] = {plan->a != DM_IN_DEVICE, plan->b != DM_IN_DEVICE};
   const int64_t rows[2] = {e->rows, e->width}, cols[2] = {e->width, e->cols};
-  const bool windowed[2] = {plan->window_a, plan->window_b};
+  const bool shared[2] = {plan->shared_a, plan->shared_b};
   for (int x = 0; x < 2; x++) {
     dm_memory_part part = x == 0 ? DM_MEMORY_RING_A : DM_MEMORY_RING_B;
-    if (fetched[x] && in_host[x] && !windowed[x] && !plan->device_links)
+    if (fetched[x] && in_host[x] && !shared[x] && !plan->device_links)
       need->part[DM_HOST][part] =
           times(plan->slots, rounded(matrix(rows[x], cols[x], e->work), SLOT_BYTES));
     int64_t slot = rounded(device_matrix(rows[x], cols[x], e->work), SLOT_BYTES);
@@ -110,7 +110,7 @@ static int64_t device_share(const dm_plan *plan, bool fetched, int64_t bytes) {
 }
 
 /* This rank's part of what its group keeps together: a whole slot for each panel. */
-static int64_t windowed_share(const dm_plan *plan, int64_t slot, int members) {
+static int64_t shared_share(const dm_plan *plan, int64_t slot, int members) {
   int64_t slots = times(dm_range_size(dm_plan_layer(plan, 0)), rounded(slot, SLOT_BYTES));
   return plus(dm_ceil_div(slots, members), PAGE_BYTES);
 }
@@ -121,14 +121,14 @@ static int64_t places(const dm_plan *plan, dm_matrix matrix, int64_t piece) {
 }
 
 static int64_t host_share_of_a(const dm_plan *plan, const extent *e) {
-  if (plan->window_a) return windowed_share(plan, matrix(e->rows, e->width, e->work), plan->pn);
+  if (plan->shared_a) return shared_share(plan, matrix(e->rows, e->width, e->work), plan->pn);
   if (plan->a == DM_IN_HOST && dm_plan_tiles(plan) == 1)
     return matrix(e->a_rows, e->depth, e->work);
   return places(plan, DM_A, matrix(e->a_rows, e->width, e->work));
 }
 
 static int64_t host_share_of_b(const dm_plan *plan, const extent *e) {
-  if (plan->window_b) return windowed_share(plan, matrix(e->width, e->cols, e->work), plan->pm);
+  if (plan->shared_b) return shared_share(plan, matrix(e->width, e->cols, e->work), plan->pm);
   if (plan->b == DM_IN_HOST && dm_plan_tiles(plan) == 1) return matrix(e->b_rows, e->cols, e->work);
   return places(plan, DM_B, matrix(e->b_piece, e->cols, e->work));
 }

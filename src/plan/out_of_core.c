@@ -43,8 +43,8 @@ static int64_t most_tiles(const dm_plan *plan, int64_t size, int parts) {
 static void set_panels(const dm_question *q, dm_plan *plan, int64_t kb) {
   const dm_widths widths = dm_plan_wished_widths(q, plan, kb);
   plan->kb = kb;
-  memcpy(plan->lead, widths.lead, sizeof plan->lead);
-  plan->panels = dm_panels_of(plan->problem.k, plan->pk, kb, plan->lead);
+  memcpy(plan->ramp, widths.ramp, sizeof plan->ramp);
+  plan->panels = dm_panels_of(plan->problem.k, plan->pk, kb, plan->ramp);
   plan->slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
   plan->reads = plan->slots + 1; /* one is read while the others wait for their product */
 }
@@ -144,7 +144,7 @@ bool dm_plan_cut(const dm_question *question, dm_plan *plan) {
   int64_t width[MOST_WIDTHS];
   const bool links = plan->gpu && question->machine->device_links && dm_plan_used(plan) > 1;
   const int places = plan->problem.from_files ? 4 : 1;
-  trial.in_place = trial.window_a = trial.window_b = false;
+  trial.in_place = trial.shared_a = trial.shared_b = false;
   for (int i = links && question->wishes->by_links ? places : 0; i < places * (1 + links); i++) {
     trial.device_links = i >= places;
     trial.a = i % places & 1 ? DM_IN_FILE : DM_IN_HOST;
@@ -168,7 +168,7 @@ void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan) {
   const int64_t most_m = most_tiles(plan, plan->problem.m, plan->pm);
   const int64_t most_n = most_tiles(plan, plan->problem.n, plan->pn);
   /* There are slots for one tile's panels alone. */
-  trial.in_place = trial.window_a = trial.window_b = false;
+  trial.in_place = trial.shared_a = trial.shared_b = false;
   trial.slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
   while (seconds / (double)(trial.tiles_m * trial.tiles_n) > most &&
          (trial.tiles_m < most_m || trial.tiles_n < most_n)) {

@@ -27,8 +27,8 @@ static const double tolerance = 1.005; /* of the time between the files, for les
 static const double margin = 1.25;     /* links may be so much slower than was foreseen */
 
 static bool streams(const dm_plan *plan) {
-  return (dm_plan_fetches_a(plan) && !plan->window_a) ||
-         (dm_plan_fetches_b(plan) && !plan->window_b) || dm_plan_uploads_a(plan) ||
+  return (dm_plan_fetches_a(plan) && !plan->shared_a) ||
+         (dm_plan_fetches_b(plan) && !plan->shared_b) || dm_plan_uploads_a(plan) ||
          dm_plan_uploads_b(plan);
 }
 
@@ -44,8 +44,8 @@ static bool reads_behind(const dm_plan *plan) {
 
 void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *plan) {
   plan->kb = widths.kb;
-  memcpy(plan->lead, widths.lead, sizeof plan->lead);
-  plan->panels = dm_panels_of(plan->problem.k, plan->pk, plan->kb, plan->lead);
+  memcpy(plan->ramp, widths.ramp, sizeof plan->ramp);
+  plan->panels = dm_panels_of(plan->problem.k, plan->pk, plan->kb, plan->ramp);
   int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
   int64_t slots = plan->in_place            ? SLOTS_IN_PLACE
                   : crosses(question, plan) ? SLOTS_CROSSING
@@ -76,8 +76,8 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
     width[0] = plan->reproducible ? wish : dm_min(wish, units * DM_PANEL_STEP);
     return 1;
   }
-  const bool windowed = plan->window_a || plan->window_b;
-  if (!streams(plan) && (windowed || (reads_behind(plan) && !plan->gpu))) {
+  const bool shared = plan->shared_a || plan->shared_b;
+  if (!streams(plan) && (shared || (reads_behind(plan) && !plan->gpu))) {
     const int64_t wide = reads_behind(plan) ? SLICE : WINDOWED;
     const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, wide); /* of about equal width */
     width[0] = dm_ceil_div(layer, dm_max(1, panels)) * DM_PANEL_STEP;
@@ -100,28 +100,28 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
  * takes PART of that one's product.  0: nothing is gained. */
 static int64_t lead_before(int64_t width, double part) {
   const int64_t least = (int64_t)ceil(margin * part * (double)width);
-  const int64_t lead = dm_max(dm_round_up(least, DM_PANEL_STEP), NARROW);
-  return 2 * lead <= width ? lead : 0;
+  const int64_t ramp = dm_max(dm_round_up(least, DM_PANEL_STEP), NARROW);
+  return 2 * ramp <= width ? ramp : 0;
 }
 
 /* LEADS narrow panels before those of PLAN, if so many gain something: only the way of the first
  * one is seen. */
-static dm_widths led(const dm_question *question, const dm_plan *plan, int leads) {
+static dm_widths led(const dm_question *question, const dm_plan *plan, int ramps) {
   const dm_forecast f = dm_plan_forecast(plan, question->machine);
   const double part = (f.fetch + f.upload) / f.gemm;
-  int64_t lead[DM_LEADS + 1] = {plan->kb}; /* from the widest on */
+  int64_t ramp[DM_RAMP + 1] = {plan->kb}; /* from the widest on */
   dm_widths w = {.kb = plan->kb};
   if (!may_lead(question, plan) || part > 0.5) return w;
-  for (int i = 0; i < leads; i++) lead[i + 1] = lead[i] > 0 ? lead_before(lead[i], part) : 0;
-  for (int i = 0; i < leads && lead[leads] > 0; i++) w.lead[i] = lead[leads - i];
+  for (int i = 0; i < ramps; i++) ramp[i + 1] = ramp[i] > 0 ? lead_before(ramp[i], part) : 0;
+  for (int i = 0; i < ramps && ramp[ramps] > 0; i++) w.ramp[i] = ramp[ramps - i];
   return w;
 }
 
 dm_widths dm_plan_wished_widths(const dm_question *question, const dm_plan *plan, int64_t kb) {
   dm_widths w = {.kb = kb};
-  memcpy(w.lead, question->wishes->lead, sizeof w.lead);
-  for (int leads = dm_plan_leads(w.lead); leads > 0; w.lead[--leads] = 0)
-    if (dm_panels_of(plan->problem.k, plan->pk, kb, w.lead) >= (leads + 1) * plan->pk) break;
+  memcpy(w.ramp, question->wishes->ramp, sizeof w.ramp);
+  for (int ramps = dm_plan_ramp_count(w.ramp); ramps > 0; w.ramp[--ramps] = 0)
+    if (dm_panels_of(plan->problem.k, plan->pk, kb, w.ramp) >= (ramps + 1) * plan->pk) break;
   return w;
 }
 
@@ -150,11 +150,11 @@ static void consider_both(search *s, int64_t kb) {
   const int64_t layer = depth_of(s->plan) * DM_PANEL_STEP;
   const int64_t panels = dm_ceil_div(layer, kb);
   consider(s, (dm_widths){.kb = kb});
-  for (int leads = 1; leads <= DM_LEADS && panels >= FEWEST_LED; leads++) {
+  for (int ramps = 1; ramps <= DM_RAMP && panels >= FEWEST_LED; ramps++) {
     dm_plan_set_panels(s->question, (dm_widths){.kb = kb}, s->plan);
-    dm_widths w = led(s->question, s->plan, leads);
-    if (w.lead[0] == 0) return;
-    w.kb = dm_round_up(dm_ceil_div(layer - w.lead[0] - w.lead[1], panels), DM_PANEL_STEP);
+    dm_widths w = led(s->question, s->plan, ramps);
+    if (w.ramp[0] == 0) return;
+    w.kb = dm_round_up(dm_ceil_div(layer - w.ramp[0] - w.ramp[1], panels), DM_PANEL_STEP);
     consider(s, w);
   }
 }
@@ -170,7 +170,7 @@ bool dm_plan_choose_width(const dm_question *question, dm_plan *plan) {
                                                    : SLICE;
   for (int i = 0; i < count; i++) {
     if (s.best.kb > 0 && width[i] < narrow) break;
-    if (question->wishes->lead[0] > 0)
+    if (question->wishes->ramp[0] > 0)
       consider(&s, dm_plan_wished_widths(question, plan, width[i]));
     else
       consider_both(&s, width[i]);

@@ -6,7 +6,7 @@
 
 /* The widths of a plan's panels: as dm_plan has them. */
 typedef struct dm_widths {
-  int64_t kb, lead[DM_LEADS];
+  int64_t kb, ramp[DM_RAMP];
 } dm_widths;
 
 /* Panels of these, and slots for them. */

@@ -30,16 +30,16 @@ static dm_range split_range(dm_range whole, int64_t parts, int64_t index, int64_
 /* A node is a box of qm x qn x qk ranks, nodes form a grid of boxes; j runs fastest in both.  With
  * boxes of one rank this is the plain order of the grid, l slowest, whose grid rows are runs of
  * ranks. */
-dm_place dm_plan_place(const dm_plan *plan, int rank) {
-  if (rank < 0 || rank >= dm_plan_used(plan)) return (dm_place){.idle = true};
+dm_coords dm_plan_coords(const dm_plan *plan, int rank) {
+  if (rank < 0 || rank >= dm_plan_used(plan)) return (dm_coords){.idle = true};
   int box = plan->qm * plan->qn * plan->qk, node = rank / box, local = rank % box;
   int across = plan->pn / plan->qn, down = plan->pm / plan->qm;
-  dm_place place;
-  place.j = node % across * plan->qn + local % plan->qn;
-  place.i = node / across % down * plan->qm + local / plan->qn % plan->qm;
-  place.l = node / across / down * plan->qk + local / plan->qn / plan->qm;
-  place.idle = false;
-  return place;
+  dm_coords coords;
+  coords.j = node % across * plan->qn + local % plan->qn;
+  coords.i = node / across % down * plan->qm + local / plan->qn % plan->qm;
+  coords.l = node / across / down * plan->qk + local / plan->qn / plan->qm;
+  coords.idle = false;
+  return coords;
 }
 
 int dm_plan_rank(const dm_plan *plan, int i, int j, int l) {
@@ -79,30 +79,30 @@ static int layer_of(const dm_plan *plan, int64_t panel) {
   return (int)(panel < longer ? panel / (each + 1) : rest + (panel - longer) / each);
 }
 
-int dm_plan_leads(const int64_t lead[DM_LEADS]) {
+int dm_plan_ramp_count(const int64_t ramp[DM_RAMP]) {
   int count = 0;
-  while (count < DM_LEADS && lead[count] > 0) count++;
+  while (count < DM_RAMP && ramp[count] > 0) count++;
   return count;
 }
 
 /* What the first COUNT panels of a layer are narrower than KB, together. */
-static int64_t narrower(int64_t kb, const int64_t lead[DM_LEADS], int64_t count) {
+static int64_t narrower(int64_t kb, const int64_t ramp[DM_RAMP], int64_t count) {
   int64_t sum = 0;
-  for (int i = 0; i < dm_min(count, dm_plan_leads(lead)); i++) sum += kb - lead[i];
+  for (int i = 0; i < dm_min(count, dm_plan_ramp_count(ramp)); i++) sum += kb - ramp[i];
   return sum;
 }
 
-int64_t dm_panels_of(int64_t k, int layers, int64_t kb, const int64_t lead[DM_LEADS]) {
-  return dm_ceil_div(k + layers * narrower(kb, lead, DM_LEADS), kb);
+int64_t dm_panels_of(int64_t k, int layers, int64_t kb, const int64_t ramp[DM_RAMP]) {
+  return dm_ceil_div(k + layers * narrower(kb, ramp, DM_RAMP), kb);
 }
 
 /* Where panel P begins in k. */
 static int64_t begin_of(const dm_plan *plan, int64_t p) {
   const int64_t kb = plan->kb;
-  if (plan->lead[0] == 0 || p == 0) return dm_min(p * kb, plan->problem.k);
+  if (plan->ramp[0] == 0 || p == 0) return dm_min(p * kb, plan->problem.k);
   const int l = layer_of(plan, p - 1);
   const int64_t within = p - dm_plan_layer(plan, l).begin;
-  const int64_t less = l * narrower(kb, plan->lead, DM_LEADS) + narrower(kb, plan->lead, within);
+  const int64_t less = l * narrower(kb, plan->ramp, DM_RAMP) + narrower(kb, plan->ramp, within);
   return dm_min(p * kb - less, plan->problem.k);
 }
 
@@ -133,7 +133,7 @@ dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i) {
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l) {
   dm_range panels = dm_plan_layer(plan, l);
   if (dm_range_size(panels) == 0) return 0;
-  const int64_t first = panels.begin + dm_plan_leads(plan->lead); /* of the wide ones */
+  const int64_t first = panels.begin + dm_plan_ramp_count(plan->ramp); /* of the wide ones */
   int64_t full = dm_range_size(dm_split(plan->kb, plan->pm, i, 1));
   int64_t rows = dm_max(0, panels.end - 1 - first) * full;
   for (int64_t p = panels.begin; p < dm_min(first, panels.end - 1); p++)

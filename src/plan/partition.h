@@ -12,7 +12,7 @@ static inline int64_t dm_range_size(dm_range range) {
   return range.end - range.begin;
 }
 
-dm_place dm_plan_place(const dm_plan *plan, int rank);
+dm_coords dm_plan_coords(const dm_plan *plan, int rank);
 int dm_plan_rank(const dm_plan *plan, int i, int j, int l);
 int dm_plan_used(const dm_plan *plan); /* pm*pn*pk */
 
@@ -38,10 +38,10 @@ dm_range dm_plan_b_share(const dm_plan *plan, int64_t panel, int i); /* rows of 
 int64_t dm_plan_b_share_rows(const dm_plan *plan, int i, int l);     /* of all panels of layer l */
 
 /* Narrow panels that each layer begins with. */
-int dm_plan_leads(const int64_t lead[DM_LEADS]);
+int dm_plan_ramp_count(const int64_t ramp[DM_RAMP]);
 
 /* Panels of KB, and such ones, that cut K into LAYERS. */
-int64_t dm_panels_of(int64_t k, int layers, int64_t kb, const int64_t lead[DM_LEADS]);
+int64_t dm_panels_of(int64_t k, int layers, int64_t kb, const int64_t ramp[DM_RAMP]);
 
 /* Of the widest panel: its width, and what rank (i, ., .) owns of its rows in B. */
 int64_t dm_plan_width(const dm_plan *plan);

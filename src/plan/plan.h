@@ -37,11 +37,11 @@ typedef struct dm_plan {
   dm_problem problem;
   int ranks; /* of the job; ranks from pm*pn*pk on are idle */
   int pm, pn, pk;
-  int qm, qn, qk;         /* box that the ranks of one node form in the grid; 1 1 1: plain order */
-  int64_t kb;             /* panel width; panels but the last are this wide, ... */
-  int64_t lead[DM_LEADS]; /* ... and the first ones of each layer; 0: as wide as the others */
-  int64_t panels;         /* in all layers together */
-  int slots;              /* in each ring */
+  int qm, qn, qk;        /* box that the ranks of one node form in the grid; 1 1 1: plain order */
+  int64_t kb;            /* panel width; panels but the last are this wide, ... */
+  int64_t ramp[DM_RAMP]; /* ... and the first ones of each layer; 0: as wide as the others */
+  int64_t panels;        /* in all layers together */
+  int slots;             /* in each ring */
   int64_t tiles_m, tiles_n; /* C is computed in so many times so many tiles, all ranks on one */
   int64_t done;             /* tiles before this one are there already, from an earlier run */
   int blocks;             /* of C in memory: with 2 a tile is stored while the next is multiplied */
@@ -59,7 +59,7 @@ typedef struct dm_plan {
   bool gpu, device_links;
   bool in_place; /* with device links: a gathered matrix has a slot for each panel, and the rank's
                     own pieces lie in them from the start, so that only those of others move */
-  bool window_a, window_b; /* the ranks that gather it are of one node and keep all its panels,
+  bool shared_a, shared_b; /* the ranks that gather it are of one node and keep all its panels,
                               once, in memory that they share: nothing moves */
   bool brought; /* the shares on the GPUs are brought there while products run, panel by panel, from
                    host memory, where C returns to */
@@ -79,10 +79,10 @@ typedef struct dm_plan {
   char kernel[32]; /* the recipe's name of what multiplies; empty where nobody chose one yet */
 } dm_plan;
 
-typedef struct dm_place {
+typedef struct dm_coords {
   int i, j, l;
   bool idle;
-} dm_place;
+} dm_coords;
 
 /* ---- choosing (choose.c) ---- */
 
@@ -103,7 +103,7 @@ uint64_t dm_plan_hash(const dm_plan *plan);
 void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]);
 
 /* "512,4096": the widths of the narrow first panels of each layer; empty without any. */
-void dm_plan_lead_text(const dm_plan *plan, char text[32]);
+void dm_plan_ramp_text(const dm_plan *plan, char text[32]);
 
 /* ---- what a plan says ---- */
 

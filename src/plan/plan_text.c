@@ -148,22 +148,22 @@ static void write_choice(const dm_plan *p, FILE *out) {
   const bool up_a = dm_plan_uploads_first(p, DM_A), up_b = dm_plan_uploads_first(p, DM_B);
   char recipe[DM_RECIPE];
   int idle = p->ranks - dm_plan_used(p);
-  const int64_t panels = dm_range_size(dm_plan_layer(p, 0)) - dm_plan_leads(p->lead);
-  char lead[32];
-  dm_plan_lead_text(p, lead);
+  const int64_t panels = dm_range_size(dm_plan_layer(p, 0)) - dm_plan_ramp_count(p->ramp);
+  char ramp[32];
+  dm_plan_ramp_text(p, ramp);
   dm_plan_recipe(p, recipe);
   fprintf(out, "Plan: grid %dx%dx%d, %d of %d ranks%s, k per layer in %s%s%lld x %lld, %d %s\n",
           p->pm, p->pn, p->pk, dm_plan_used(p), p->ranks, idle ? " (the others are idle)" : "",
-          lead, lead[0] ? ", then " : "", (long long)panels, (long long)p->kb, p->slots,
+          ramp, ramp[0] ? ", then " : "", (long long)panels, (long long)p->kb, p->slots,
           p->slots == 1 ? "slot" : "slots");
   if (p->qm * p->qn * p->qk > 1)
     fprintf(out, "  the ranks of a node form a box of %dx%dx%d\n", p->qm, p->qn, p->qk);
   fprintf(out, "  shares of A %s, of B %s%s; %s\n", residence(p, p->a), residence(p, p->b),
           p->in_place ? ", in place" : "",
           p->overlap ? "panels travel while others are multiplied" : "one thing after the other");
-  if (p->window_a || p->window_b)
+  if (p->shared_a || p->shared_b)
     fprintf(out, "  panels of %s lie in memory that the ranks of a node share\n",
-            a_and_b(p->window_a, p->window_b));
+            a_and_b(p->shared_a, p->shared_b));
   if (up_a || up_b)
     fprintf(out, "  each rank uploads its pieces of %s, and the others take them from its GPU\n",
             a_and_b(up_a, up_b));

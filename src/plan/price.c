@@ -62,7 +62,7 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   double rate = dm_machine_flops(machine, p->work, p->tf32);
   double gemm = (dm_dtype_is_complex(p->work) ? 8 : 2) * rows * cols * depth / rate;
   double fetch = (a * (1 - 1.0 / pn) + b * (1 - 1.0 / pm)) / (machine->link + machine->network);
-  if (machine->windows) fetch = 0; /* inside a node nothing moves */
+  if (machine->shared_slots) fetch = 0; /* inside a node nothing moves */
   double crossing = 0;
   if ((double)pm * pn * pk > r) {
     fetch = fmax(fetch, least_crossing(a, b, pm, pn, r) / machine->network);

@@ -28,12 +28,12 @@ typedef struct dm_problem {
   int64_t beside_bytes;     /* on the disk, that C takes beside its contiguous form */
 } dm_problem;
 
-enum { DM_LEADS = 2 };
+enum { DM_RAMP = 2 };
 
 /* What the user asks of the plan; 0 or false leaves the choice to the planner. */
 typedef struct dm_wishes {
   int pm, pn, pk;
-  int64_t panel, lead[DM_LEADS]; /* as dm_plan's kb and lead */
+  int64_t panel, ramp[DM_RAMP]; /* as dm_plan's kb and ramp */
   bool reproducible;
   bool no_overlap;
   bool from_device;         /* shares must reside on the GPUs ... */

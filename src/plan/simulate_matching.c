@@ -31,7 +31,7 @@ typedef struct board {
 /* The counter of the step's group, and how many ranks the group has; NULL for steps of one rank. */
 static int *counter_of(const board *b, const runner *r, int *members) {
   const dm_plan *plan = b->simulation->plan;
-  const dm_place *at = &r->cursor.place;
+  const dm_coords *at = &r->cursor.coords;
   const int64_t turns = dm_plan_tiles(plan) * plan->panels;
   const int64_t turn = r->step.tile * plan->panels + r->step.panel;
   switch (r->step.kind) {

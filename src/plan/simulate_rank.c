@@ -175,7 +175,7 @@ static dm_status read_share(walk *w, int x, const dm_step *step) {
 /* What is not gathered must be there as a whole. */
 static dm_status read_whole(walk *w, int x, const dm_step *step) {
   const dm_plan *plan = w->plan;
-  dm_place at = dm_plan_place(plan, w->rank);
+  dm_coords at = dm_plan_coords(plan, w->rank);
   int64_t has = x == A ? dm_range_size(dm_plan_a_share(plan, step->tile, at.i, at.j))
                        : dm_plan_b_share_rows(plan, at.i, at.l);
   int64_t whole =
@@ -365,11 +365,11 @@ static void release(walk *w) {
 
 dm_status dm_simulate_rank(const dm_simulation *simulation, int rank) {
   const dm_plan *plan = simulation->plan;
-  dm_place place = dm_plan_place(plan, rank);
-  if (place.idle) return DM_OK;
+  dm_coords coords = dm_plan_coords(plan, rank);
+  if (coords.idle) return DM_OK;
   walk w = {.plan = plan,
             .rank = rank,
-            .layer = dm_plan_layer(plan, place.l),
+            .layer = dm_plan_layer(plan, coords.l),
             .count = dm_steps_count(plan, rank),
             .gemm = -1,
             .reduce = -1,

@@ -42,13 +42,13 @@ static dm_status check_fields(const dm_plan *p) {
   if (p->kb < 1 || p->kb % DM_PANEL_STEP || p->slots < 1 || p->border < 0)
     return dm_fail(DM_E_BUG, "tiling: panels of %lld, %d slots, borders at %lld", (long long)p->kb,
                    p->slots, (long long)p->border);
-  for (int i = 0; i < DM_LEADS; i++)
-    if (p->lead[i] < 0 || p->lead[i] % DM_PANEL_STEP || p->lead[i] > p->kb ||
-        (p->lead[i] > 0 && p->panels < (i + 2) * p->pk))
+  for (int i = 0; i < DM_RAMP; i++)
+    if (p->ramp[i] < 0 || p->ramp[i] % DM_PANEL_STEP || p->ramp[i] > p->kb ||
+        (p->ramp[i] > 0 && p->panels < (i + 2) * p->pk))
       return dm_fail(DM_E_BUG, "tiling: first panels of %lld of %lld in %d layers",
-                     (long long)p->lead[i], (long long)p->panels, p->pk);
+                     (long long)p->ramp[i], (long long)p->panels, p->pk);
   if (p->reproducible &&
-      (p->pk != 1 || p->border < 1 || p->kb != DM_REPRODUCIBLE_PANEL || p->lead[0]))
+      (p->pk != 1 || p->border < 1 || p->kb != DM_REPRODUCIBLE_PANEL || p->ramp[0]))
     return dm_fail(DM_E_BUG,
                    "tiling: %d layers, borders at %lld, panels of %lld are not reproducible", p->pk,
                    (long long)p->border, (long long)p->kb);
@@ -84,7 +84,7 @@ static dm_status check_strips(const dm_plan *p) {
 
 static dm_status check_places(const dm_plan *p) {
   for (int rank = 0; rank < p->ranks; rank++) {
-    dm_place at = dm_plan_place(p, rank);
+    dm_coords at = dm_plan_coords(p, rank);
     if (at.idle != (rank >= dm_plan_used(p)))
       return dm_fail(DM_E_BUG, "tiling: rank %d of %d is idle or not", rank, p->ranks);
     if (at.idle) continue;

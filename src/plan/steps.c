@@ -215,7 +215,7 @@ static void make_turn(const layout *list, int64_t s, dm_step *step) {
 /* ---- the cursor ---- */
 
 void dm_cursor_start(dm_cursor *cursor, const dm_plan *plan, int rank) {
-  *cursor = (dm_cursor){.plan = plan, .place = dm_plan_place(plan, rank), .group = -1};
+  *cursor = (dm_cursor){.plan = plan, .coords = dm_plan_coords(plan, rank), .group = -1};
 }
 
 /* Steps in a group. */
@@ -249,8 +249,8 @@ static void make_step(const layout *list, int64_t group, int64_t offset, dm_step
 }
 
 bool dm_cursor_next(dm_cursor *cursor, dm_step *step) {
-  if (cursor->place.idle) return false;
-  layout list = layout_of(cursor->plan, cursor->place.l);
+  if (cursor->coords.idle) return false;
+  layout list = layout_of(cursor->plan, cursor->coords.l);
   while (cursor->group < count_groups(&list) && cursor->offset >= size_of(&list, cursor->group)) {
     cursor->group++;
     cursor->offset = 0;
@@ -262,9 +262,9 @@ bool dm_cursor_next(dm_cursor *cursor, dm_step *step) {
 }
 
 int64_t dm_steps_count(const dm_plan *plan, int rank) {
-  dm_place place = dm_plan_place(plan, rank);
-  if (place.idle) return 0;
-  layout list = layout_of(plan, place.l);
+  dm_coords coords = dm_plan_coords(plan, rank);
+  if (coords.idle) return 0;
+  layout list = layout_of(plan, coords.l);
   if (list.panels == 0) return (dm_plan_tiles(plan) - plan->done) * list.end;
   return before_group(&list, list.turns);
 }

@@ -42,7 +42,7 @@ typedef struct dm_step {
 /* A place in a rank's list of steps; no list is stored. */
 typedef struct dm_cursor {
   const dm_plan *plan;
-  dm_place place;
+  dm_coords coords;
   int64_t next;
   int64_t group, offset; /* where NEXT stands: see steps.c */
 } dm_cursor;

@@ -29,7 +29,7 @@ dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress,
   *run = (dm_run){.log = {.out = stderr, .level = level},
                   .progress = progress,
                   .command = command,
-                  .pulse = {beat, run}};
+                  .keepalive = {beat, run}};
   DM_TRY(dm_comm_start(&run->world));
   run->rank = run->log.rank = dm_comm_rank(run->world);
   run->ranks = dm_comm_size(run->world);

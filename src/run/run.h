@@ -3,8 +3,8 @@
 #define DM_RUN_RUN_H
 
 #include "comm/comm.h"
+#include "core/keepalive.h"
 #include "core/log.h"
-#include "core/pulse.h"
 #include "run/stop.h"
 #include "run/trace.h"
 #include "run/watch.h"
@@ -28,12 +28,12 @@ struct dm_run {
   bool pretends; /* there are more of them than computers */
   dm_log log;
   dm_progress_mode progress;
-  const char *command; /* as typed; for records and provenance */
-  dm_stop stop;        /* off until the caller sets it */
-  dm_watch *watch;     /* the watchdog, or NULL */
-  bool told_late;      /* that it is too late to stop */
-  dm_pulse pulse;      /* of this run: dm_run_beat */
-  dm_trace trace;      /* of this rank */
+  const char *command;    /* as typed; for records and provenance */
+  dm_stop stop;           /* off until the caller sets it */
+  dm_watch *watch;        /* the watchdog, or NULL */
+  bool told_late;         /* that it is too late to stop */
+  dm_keepalive keepalive; /* of this run: dm_run_beat */
+  dm_trace trace;         /* of this rank */
 };
 
 /* Starts MPI and finds the nodes; LEVEL and PROGRESS come from the command line. */

@@ -50,7 +50,7 @@ static void end_hang(dm_watch *w, int now) {
  * rank 0 says it, or where this is rank 0 itself, one on another node. */
 static void end_orphan(dm_watch *w) {
   dm_ending ending = {.code = DM_E_MPI, .rank = w->rank, .speaker = 0};
-  if (w->rank == 0) ending.speaker = dm_roll_elsewhere(w->roll);
+  if (w->rank == 0) ending.speaker = dm_heartbeat_elsewhere(w->heartbeat);
   if (dm_launcher_lost(&w->launcher))
     memcpy(ending.launcher, w->launcher.name, sizeof ending.launcher);
   else
@@ -67,7 +67,7 @@ static void end_as_told(dm_watch *w) {
   if (ending.speaker == w->rank) {
     int named = w->rank == 0 ? ending.rank : 0;
     dm_error error;
-    dm_watch_describe_orphan(&ending, dm_roll_host(w->roll, named), &error);
+    dm_watch_describe_orphan(&ending, dm_heartbeat_host(w->heartbeat, named), &error);
     w->calls.say(&error, w->calls.context);
   }
   if (w->rank == 0) {
@@ -138,7 +138,7 @@ dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls ca
   w->calls = calls;
   atomic_init(&w->phase, "starting");
   atomic_init(&w->patience, 1);
-  DM_TRY(dm_roll_open(world, &w->roll));
+  DM_TRY(dm_heartbeat_open(world, &w->heartbeat));
   DM_TRY(dm_comm_agree(world, start_thread(w)));
   *out = w;
   return DM_OK;
@@ -146,7 +146,7 @@ dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls ca
 
 void dm_watch_stop(dm_watch *w) {
   if (!w) return;
-  dm_roll_close(w->roll); /* still watched: it waits for all */
+  dm_heartbeat_close(w->heartbeat); /* still watched: it waits for all */
   pthread_mutex_lock(&w->lock);
   w->ending = true;
   pthread_cond_signal(&w->wake);
@@ -180,7 +180,7 @@ void dm_watch_at(dm_watch *w, int64_t done, int64_t total) {
 void dm_watch_poll(dm_watch *w) {
   if (!w) return;
   if (atomic_load_explicit(&w->leaves, memory_order_acquire) && !atomic_load(&w->passed_on)) {
-    dm_status_free(dm_roll_tell(w->roll, &w->mine));
+    dm_status_free(dm_heartbeat_tell(w->heartbeat, &w->mine));
     atomic_store(&w->passed_on, true);
   }
   int now = atomic_load_explicit(&w->ticks, memory_order_relaxed);
@@ -189,8 +189,9 @@ void dm_watch_poll(dm_watch *w) {
   int64_t job = 0;
   bool tells = now - w->told >= w->every;
   /* An error of MPI shows itself to those who need MPI. */
-  dm_status_free(dm_roll_poll(w->roll, now, tells, atomic_load(&w->moves), &job));
+  dm_status_free(dm_heartbeat_poll(w->heartbeat, now, tells, atomic_load(&w->moves), &job));
   if (tells) w->told = now;
   atomic_store(&w->job, job);
-  if (!atomic_load(&w->hears) && dm_roll_told(w->roll, &w->heard)) atomic_store(&w->hears, true);
+  if (!atomic_load(&w->hears) && dm_heartbeat_told(w->heartbeat, &w->heard))
+    atomic_store(&w->hears, true);
 }

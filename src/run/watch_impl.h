@@ -5,13 +5,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "comm/roll.h"
+#include "comm/heartbeat.h"
 #include "run/launcher.h"
 #include "run/watch.h"
 
 struct dm_watch {
   const dm_comm *world;
-  dm_roll *roll;
+  dm_heartbeat *heartbeat;
   dm_launcher launcher;
   int rank, ranks;
   double seconds, tick;

@@ -9,10 +9,10 @@ static int list_silent(const dm_watch *w, int now, char *text, size_t size) {
   const char *host = NULL;
   size_t used = 0;
   for (int rank = 1; w->rank == 0 && rank < w->ranks; rank++) {
-    if (dm_roll_heard(w->roll, rank) > now - w->limit / 2) continue;
+    if (dm_heartbeat_heard(w->heartbeat, rank) > now - w->limit / 2) continue;
     silent++;
     if (shown == 4) continue;
-    const char *at = dm_roll_host(w->roll, rank);
+    const char *at = dm_heartbeat_host(w->heartbeat, rank);
     if (used < size)
       used += (size_t)snprintf(text + used, size - used, "%srank %d on %.60s", host ? ", " : "",
                                rank, at);
@@ -33,7 +33,8 @@ static void accuse(const dm_watch *w, int now, dm_error *error, char *who, size_
     snprintf(who, size, "rank %d itself does not go on", w->rank);
   } else if (w->rank != 0) {
     error->rank = 0;
-    snprintf(who, size, "rank 0 on %.60s is awaited and does not answer", dm_roll_host(w->roll, 0));
+    snprintf(who, size, "rank 0 on %.60s is awaited and does not answer",
+             dm_heartbeat_host(w->heartbeat, 0));
   } else {
     char list[400];
     int silent = list_silent(w, now, list, sizeof list);

@@ -12,7 +12,7 @@
 #include "core/checked.h"
 #include "core/units.h"
 
-#define MEMORY_NAME "damier-window" /* what /proc calls it */
+#define MEMORY_NAME "damier-shared" /* what /proc calls it */
 
 enum { RESERVED_AT_ONCE = 256 << 20 }; /* a signal undoes a reservation that it breaks into */
 

@@ -8,7 +8,7 @@
 
 const dm_transport_ops *const *dm_transport_all(void) {
   static const dm_transport_ops *const all[] = {
-      &dm_transport_self,     &dm_transport_host,     &dm_transport_window,
+      &dm_transport_self,     &dm_transport_host,     &dm_transport_shared,
       &dm_transport_ipc,      &dm_transport_nccl,     &dm_transport_ipc_nccl,
       &dm_transport_ipc_host, &dm_transport_cuda_mpi, NULL};
   return all;
@@ -41,11 +41,11 @@ dm_status dm_transport_expose(dm_transport *transport, int share, const dm_comm 
   return transport->ops->expose(transport, share, group, memory, bytes);
 }
 
-dm_status dm_transport_window_open(dm_transport *transport, int share, const dm_comm *group,
-                                   int64_t bytes, void **memory) {
-  if (!transport->ops->window)
-    return dm_fail(DM_E_BUG, "transport %s has no windows", transport->ops->name);
-  return transport->ops->window(transport, share, group, bytes, memory);
+dm_status dm_transport_slots_open(dm_transport *transport, int share, const dm_comm *group,
+                                  int64_t bytes, void **memory) {
+  if (!transport->ops->shared_slots)
+    return dm_fail(DM_E_BUG, "transport %s has no shared slots", transport->ops->name);
+  return transport->ops->shared_slots(transport, share, group, bytes, memory);
 }
 
 void dm_transport_filled(dm_transport *transport, int share) {

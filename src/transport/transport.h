@@ -2,8 +2,8 @@
  *
  * A transport moves host memory by messages, or GPU memory by pulls: then every rank exposes its
  * shares once, says when they are filled, and the peers read their pieces out of them.  Ranks of
- * one node can also keep the panels that they share in a window, memory that all of them see: then
- * nothing moves. */
+ * one node can also keep the panels that they share in shared slots, memory that all of them see:
+ * then nothing moves. */
 #ifndef DM_TRANSPORT_TRANSPORT_H
 #define DM_TRANSPORT_TRANSPORT_H
 
@@ -41,8 +41,8 @@ typedef struct dm_transport_ops {
   void (*abandon)(dm_transport *transport); /* (optional) */
   dm_status (*expose)(dm_transport *transport, int share, const dm_comm *group, void *memory,
                       int64_t bytes); /* (optional) */
-  dm_status (*window)(dm_transport *transport, int share, const dm_comm *group, int64_t bytes,
-                      void **memory);                                        /* (optional) */
+  dm_status (*shared_slots)(dm_transport *transport, int share, const dm_comm *group, int64_t bytes,
+                            void **memory);                                  /* (optional) */
   void (*filled)(dm_transport *transport, int share);                        /* (optional) */
   void (*refilled)(dm_transport *transport, int share, uint64_t times);      /* (optional) */
   bool (*drained)(const dm_transport *transport, int share, uint64_t times); /* (optional) */
@@ -87,8 +87,8 @@ dm_status dm_transport_expose(dm_transport *transport, int share, const dm_comm 
  * leave with the same outcome; of the transport, which frees it when it is closed.  A gather of
  * this share has its slots there, and OWN in its slot; it is done when all have said that they have
  * filled it. */
-dm_status dm_transport_window_open(dm_transport *transport, int share, const dm_comm *group,
-                                   int64_t bytes, void **memory);
+dm_status dm_transport_slots_open(dm_transport *transport, int share, const dm_comm *group,
+                                  int64_t bytes, void **memory);
 
 /* This rank's share is complete: peers that asked for pieces of it may read them now. */
 void dm_transport_filled(dm_transport *transport, int share);

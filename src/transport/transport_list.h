@@ -6,7 +6,7 @@
 
 extern const dm_transport_ops dm_transport_self;     /* self.c */
 extern const dm_transport_ops dm_transport_host;     /* host.c */
-extern const dm_transport_ops dm_transport_window;   /* window.c */
+extern const dm_transport_ops dm_transport_shared;   /* shared_slots.c */
 extern const dm_transport_ops dm_transport_ipc;      /* ipc.c, or absent.c */
 extern const dm_transport_ops dm_transport_nccl;     /* nccl.c, or absent.c */
 extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */

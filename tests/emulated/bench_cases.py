@@ -48,8 +48,8 @@ def try_case(folder, damier, ranks, words, tiles):
     record = json.loads(out.read_text())
     if (record["plan"]["tiles"] > 1) != tiles:
         raise Failure(f"tiles: {record['plan']}")
-    if (record["plan"]["lead"] != "") != ((ranks, words) in LED + LED_TILES):
-        raise Failure(f"lead: {record['plan']}")
+    if (record["plan"]["ramp"] != "") != ((ranks, words) in LED + LED_TILES):
+        raise Failure(f"ramp: {record['plan']}")
     where = "device memory" if "--from device" in words else "memory" if "--type-c" in words else "C returns"
     if record["verification"]["residual"] > 1 or where not in record["bench"]["from"]:
         raise Failure(f"{record['verification']}, {record['bench']}")

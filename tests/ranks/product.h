@@ -8,13 +8,13 @@
 #include "backend/cpu.h"
 #include "core/copy.h"
 #include "core/fill.h"
-#include "engine/task.h"
+#include "engine/rank_state.h"
 
 typedef struct product {
   rank_test *test;
   dm_plan plan;
   dm_backend *backend;
-  dm_task task;
+  dm_rank_state local;
   dm_generator a, b;
   const dm_transport_ops *transport; /* NULL: host */
 } product;
@@ -33,14 +33,14 @@ static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dty
 }
 
 static inline void fill_share(product *p, dm_matrix matrix) {
-  const dm_task *task = &p->task;
-  for (int64_t panel = task->panels.begin; panel < task->panels.end; panel++)
-    dm_fill(dm_task_piece(task, matrix, panel), matrix == DM_A ? &p->a : &p->b,
-            dm_task_piece_rows(task, matrix, panel).begin,
-            dm_task_piece_cols(task, matrix, panel).begin);
+  const dm_rank_state *local = &p->local;
+  for (int64_t panel = local->panels.begin; panel < local->panels.end; panel++)
+    dm_fill(dm_rank_piece(local, matrix, panel), matrix == DM_A ? &p->a : &p->b,
+            dm_rank_piece_rows(local, matrix, panel).begin,
+            dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
-/* Plans for MACHINE; windows where it has them. */
+/* Plans for MACHINE; shared_slots where it has them. */
 static inline product product_open_on(rank_test *test, const dm_machine *machine,
                                       dm_problem problem, dm_wishes wishes, dm_kind kind,
                                       uint64_t seed) {
@@ -48,7 +48,7 @@ static inline product product_open_on(rank_test *test, const dm_machine *machine
   product p = {.test = test,
                .a = {.kind = kind, .seed = 2 * seed, .parameter = parameter},
                .b = {.kind = kind, .seed = 2 * seed + 1, .parameter = parameter},
-               .transport = machine->windows ? dm_transport_find("window") : NULL};
+               .transport = machine->shared_slots ? dm_transport_find("shared") : NULL};
   must(test, dm_plan_choose(&problem, machine, test->run.ranks, &wishes, &p.plan));
   dm_backend_config config = {.local_ranks = 1,
                               .threads = 1,
@@ -68,28 +68,28 @@ static inline product product_open(rank_test *test, dm_problem problem, dm_wishe
 
 /* After product_open, once the product stands where it stays. */
 static inline void product_fill(product *p) {
-  must(p->test, dm_task_open(&p->test->run, &p->plan, p->backend, p->transport, &p->task));
+  must(p->test, dm_rank_open(&p->test->run, &p->plan, p->backend, p->transport, &p->local));
   fill_share(p, DM_A);
   fill_share(p, DM_B);
 }
 
 static inline void product_run(product *p, unsigned kinds) {
-  const dm_task_calls none = {0};
-  must(p->test, dm_execute(&p->task, kinds, &none));
+  const dm_step_calls none = {0};
+  must(p->test, dm_execute(&p->local, kinds, &none));
 }
 
 static inline void product_close(product *p) {
-  dm_task_close(&p->task);
+  dm_rank_close(&p->local);
   dm_backend_close(p->backend);
 }
 
 /* This rank's finished sums, and the rows of C that they are; empty on an idle rank. */
 static inline dm_view product_sums(const product *p, dm_range *rows) {
-  const dm_place *at = &p->task.place;
+  const dm_coords *at = &p->local.coords;
   *rows = (dm_range){0, 0};
   if (at->idle) return (dm_view){0};
-  *rows = p->plan.pk > 1 ? dm_plan_c_share(&p->plan, 0, at->i, at->l) : p->task.rows;
-  return p->plan.pk > 1 ? p->task.c_sum : p->task.c;
+  *rows = p->plan.pk > 1 ? dm_plan_c_share(&p->plan, 0, at->i, at->l) : p->local.rows;
+  return p->plan.pk > 1 ? p->local.c_sum : p->local.c;
 }
 
 /* ROWS x COLS elements from (row, col) of a generated matrix; free() the base. */

@@ -12,59 +12,60 @@ typedef struct bringing {
 } bringing;
 
 static void fill_panel(product *p, dm_matrix matrix, int64_t panel) {
-  const dm_task *task = &p->task;
-  dm_fill(dm_task_piece(task, matrix, panel), matrix == DM_A ? &p->a : &p->b,
-          dm_task_piece_rows(task, matrix, panel).begin,
-          dm_task_piece_cols(task, matrix, panel).begin);
+  const dm_rank_state *local = &p->local;
+  dm_fill(dm_rank_piece(local, matrix, panel), matrix == DM_A ? &p->a : &p->b,
+          dm_rank_piece_rows(local, matrix, panel).begin,
+          dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
-static dm_status begin(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+static dm_status begin(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   bringing *b = context;
-  if (panel == task->panels.begin) b->there[matrix] = 0;
+  if (panel == local->panels.begin) b->there[matrix] = 0;
   return DM_OK;
 }
 
-static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
+static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                        bool *done) {
   bringing *b = context;
-  const int patience = task->run->rank == b->late ? ASKED : 2 + (int)matrix;
-  if (b->there[matrix] < dm_range_size(task->panels) && ++b->asked[matrix] % patience == 0)
-    fill_panel(b->p, matrix, task->panels.begin + b->there[matrix]++);
-  *done = panel - task->panels.begin < b->there[matrix];
+  const int patience = local->run->rank == b->late ? ASKED : 2 + (int)matrix;
+  if (b->there[matrix] < dm_range_size(local->panels) && ++b->asked[matrix] % patience == 0)
+    fill_panel(b->p, matrix, local->panels.begin + b->there[matrix]++);
+  *done = panel - local->panels.begin < b->there[matrix];
   return DM_OK;
 }
 
 static void spoil(product *p, dm_matrix matrix) {
-  for (int64_t panel = p->task.panels.begin; panel < p->task.panels.end; panel++) {
-    const dm_view piece = dm_task_piece(&p->task, matrix, panel);
+  for (int64_t panel = p->local.panels.begin; panel < p->local.panels.end; panel++) {
+    const dm_view piece = dm_rank_piece(&p->local, matrix, panel);
     if (!dm_view_is_empty(piece))
       memset(piece.base, 0x7f, (size_t)(piece.rows * piece.cols * dm_dtype_size(piece.dtype)));
   }
 }
 
 /* The sums of the same product, its shares filled at once and panel by panel. */
-static void compare(rank_test *test, dm_wishes wishes, int late, bool windows) {
+static void compare(rank_test *test, dm_wishes wishes, int late, bool shared_slots) {
   const dm_problem problem = product_problem(53, 41, 64 * 14 + 9, DM_F64);
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);
   machine.ranks_per_node = test->run.ranks;
-  machine.windows = windows;
+  machine.shared_slots = shared_slots;
   product p = product_open_on(test, &machine, problem, wishes, DM_UNIFORM, 3);
   product_fill(&p);
   product_run(&p, DM_PRODUCTS);
-  const dm_view c = p.task.c;
+  const dm_view c = p.local.c;
   const size_t bytes = (size_t)(c.rows * c.cols * dm_dtype_size(c.dtype));
   void *want = memory_of(test, (int64_t)bytes);
-  if (!p.task.place.idle) memcpy(want, c.base, bytes);
+  if (!p.local.coords.idle) memcpy(want, c.base, bytes);
   bringing b = {.p = &p, .late = late};
-  const dm_task_calls calls = {.context = &b, .load = begin, .loaded = loaded};
+  const dm_step_calls calls = {.context = &b, .load = begin, .loaded = loaded};
   for (int again = 0; again < 2; again++) {
     must(test, dm_comm_barrier(test->run.world)); /* no peer reads any more */
     spoil(&p, DM_A);
     spoil(&p, DM_B);
-    if (!p.task.place.idle) memset(c.base, 0x7f, bytes);
+    if (!p.local.coords.idle) memset(c.base, 0x7f, bytes);
     must(test, dm_comm_barrier(test->run.world));
-    must(test, dm_execute(&p.task, DM_LOADS | DM_PRODUCTS, &calls));
-    CHECK(test, p.task.place.idle || memcmp(want, c.base, bytes) == 0,
+    must(test, dm_execute(&p.local, DM_LOADS | DM_PRODUCTS, &calls));
+    CHECK(test, p.local.coords.idle || memcmp(want, c.base, bytes) == 0,
           "grid %dx%dx%d, rank %d late, time %d: other bits", p.plan.pm, p.plan.pn, p.plan.pk, late,
           again);
   }
@@ -78,9 +79,9 @@ int main(void) {
   for (int pm = 1; pm <= ranks; pm++)
     for (int pn = 1; pm * pn <= ranks; pn++)
       for (int pk = 1; pm * pn * pk <= ranks; pk++)
-        for (int windows = 0; windows < 2; windows++)
+        for (int shared_slots = 0; shared_slots < 2; shared_slots++)
           compare(&test,
                   (dm_wishes){.pm = pm, .pn = pn, .pk = pk, .panel = 64, .no_overlap = pn == 3},
-                  (pm + pn + pk) % ranks, windows);
+                  (pm + pn + pk) % ranks, shared_slots);
   return rank_test_end(&test);
 }

@@ -21,12 +21,12 @@ static void compare(product *p) {
   for (int64_t i = 0; i < sums.rows; i++) {
     for (int64_t j = 0; j < sums.cols; j++) {
       double want[2], got[2] = {0.0, 0.0};
-      expected(p, rows.begin + i, p->task.cols.begin + j, want);
+      expected(p, rows.begin + i, p->local.cols.begin + j, want);
       dm_load_wide(got, dm_view_at(sums, i, j), sums.dtype, 1, 1);
       CHECK(p->test, got[0] == want[0] && got[1] == want[1],
             "grid %dx%dx%d, %s: C(%lld, %lld) = %g, wanted %g", p->plan.pm, p->plan.pn, p->plan.pk,
             dm_dtype_name(p->plan.problem.work), (long long)(rows.begin + i),
-            (long long)(p->task.cols.begin + j), got[0], want[0]);
+            (long long)(p->local.cols.begin + j), got[0], want[0]);
     }
   }
 }
@@ -45,9 +45,9 @@ static void multiply(rank_test *test, dm_problem problem, dm_wishes wishes) {
   product p = product_open(test, problem, wishes, DM_INTEGER, 5);
   product_fill(&p);
   /* What the memory held before must not matter. */
-  if (!p.task.place.idle)
-    memset(p.task.c.base, 0x7f,
-           (size_t)(p.task.c.rows * p.task.c.cols * dm_dtype_size(p.task.c.dtype)));
+  if (!p.local.coords.idle)
+    memset(p.local.c.base, 0x7f,
+           (size_t)(p.local.c.rows * p.local.c.cols * dm_dtype_size(p.local.c.dtype)));
   product_run(&p, DM_PRODUCTS);
   product_run(&p, 1u << DM_STEP_REDUCE);
   compare(&p);

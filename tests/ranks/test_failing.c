@@ -16,8 +16,8 @@ typedef struct failing {
   int times;  /* it failed */
 } failing;
 
-static dm_status strike(failing *f, const dm_task *task, place where, int64_t done) {
-  const dm_run *run = task->run;
+static dm_status strike(failing *f, const dm_rank_state *local, place where, int64_t done) {
+  const dm_run *run = local->run;
   if (done < f->after || where != f->where) return DM_OK;
   if (f->stops && run->rank == run->ranks - 1) f->arrived = SIGUSR1;
   if (run->rank != f->rank) return DM_OK;
@@ -25,19 +25,20 @@ static dm_status strike(failing *f, const dm_task *task, place where, int64_t do
   return dm_fail(DM_E_IO, "the file of rank %d", run->rank);
 }
 
-static dm_status load(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   (void)matrix;
-  return strike(context, task, AT_LOAD, panel - task->panels.begin);
+  return strike(context, local, AT_LOAD, panel - local->panels.begin);
 }
 
-static dm_status loaded(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done) {
+static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                        bool *done) {
   failing *f = context;
   (void)matrix;
   *done = ++f->asked % 3 == 0;
-  return strike(f, task, AT_LOADED, panel - task->panels.begin);
+  return strike(f, local, AT_LOADED, panel - local->panels.begin);
 }
 
-static dm_task *current; /* progress is not told of it */
+static dm_rank_state *current; /* progress is not told of it */
 
 static dm_status progress(void *context, int64_t done, int64_t total) {
   (void)total;
@@ -49,14 +50,14 @@ static void fail_at(rank_test *test, dm_wishes wishes, failing f) {
   wishes.panel = 64;
   product p = product_open(test, problem, wishes, DM_UNIFORM, 1);
   product_fill(&p);
-  current = &p.task;
+  current = &p.local;
   test->run.stop = (dm_stop){.on = true, .arrived = &f.arrived};
-  const dm_task_calls calls = {.context = &f,
+  const dm_step_calls calls = {.context = &f,
                                .load = load,
                                .loaded = f.where == AT_LOADED ? loaded : NULL,
                                .progress = progress,
                                .may_stop = true};
-  dm_status status = dm_execute(&p.task, DM_LOADS | DM_PRODUCTS, &calls);
+  dm_status status = dm_execute(&p.local, DM_LOADS | DM_PRODUCTS, &calls);
   CHECK(test, status && status->agreed && status->code == DM_E_IO && status->rank == f.rank,
         "grid %dx%dx%d, place %d, rank %d: %s", p.plan.pm, p.plan.pn, p.plan.pk, (int)f.where,
         f.rank, status ? status->message : "no error");

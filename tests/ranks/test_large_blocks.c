@@ -12,11 +12,11 @@ static void compare(product *p) {
   const int64_t seam = (INT64_C(1) << 31) / K, from[] = {0, seam - 40, M - 80};
   for (int part = 0; part < 3; part++)
     for (int64_t i = from[part]; i < from[part] + 80; i++)
-      for (int64_t j = p->task.cols.begin; j < p->task.cols.end; j++) {
+      for (int64_t j = p->local.cols.begin; j < p->local.cols.end; j++) {
         double want = 0.0;
         for (int64_t k = 0; k < K; k++)
           want += dm_element(&p->a, i, k, 0) * dm_element(&p->b, k, j, 0);
-        const int32_t *row = dm_view_at(p->task.c, i, j - p->task.cols.begin);
+        const int32_t *row = dm_view_at(p->local.c, i, j - p->local.cols.begin);
         CHECK(p->test, *row == (int32_t)want, "C(%lld, %lld) = %d, wanted %.0f", (long long)i,
               (long long)j, *row, want);
       }
@@ -26,10 +26,10 @@ static void large_panel(rank_test *t) {
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);
   machine.ranks_per_node = 2;
-  machine.windows = true;
+  machine.shared_slots = true;
   product p = product_open_on(t, &machine, product_problem(M, N, K, DM_I8),
                               (dm_wishes){.pm = 1, .pn = 2, .pk = 1, .panel = K}, DM_INTEGER, 3);
-  CHECK(t, p.plan.window_a && p.plan.kb == K, "not one panel in a window");
+  CHECK(t, p.plan.shared_a && p.plan.kb == K, "not one panel in shared slots");
   product_fill(&p);
   product_run(&p, DM_PRODUCTS);
   compare(&p);

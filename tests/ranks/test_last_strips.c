@@ -14,23 +14,23 @@ typedef struct storage {
   bool fails; /* behind the first strip */
 } storage;
 
-static int64_t row_bytes(const dm_task *task) {
-  return task->c.cols * dm_dtype_size(task->c.dtype);
+static int64_t row_bytes(const dm_rank_state *local) {
+  return local->c.cols * dm_dtype_size(local->c.dtype);
 }
 
-static dm_view sums_of(const dm_task *task) {
-  return task->plan->pk > 1 ? task->c_sum : task->c;
+static dm_view sums_of(const dm_rank_state *local) {
+  return local->plan->pk > 1 ? local->c_sum : local->c;
 }
 
-static dm_status store(void *context, dm_task *task, dm_range rows, bool *done) {
+static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
   storage *s = context;
-  const int64_t bytes = row_bytes(task);
+  const int64_t bytes = row_bytes(local);
   if (s->fails && rows.begin > 0) return dm_fail(DM_E_IO, "no room");
   CHECK(s->test, rows.begin == s->stored, "rows from %lld, %lld are stored", (long long)rows.begin,
         (long long)s->stored);
   *done = ++s->asked % ASKED == 0;
   for (int64_t row = rows.begin; row < rows.end && *done; row++, s->stored++)
-    memcpy(s->rows + row * bytes, dm_view_at(sums_of(task), row, 0), (size_t)bytes);
+    memcpy(s->rows + row * bytes, dm_view_at(sums_of(local), row, 0), (size_t)bytes);
   return DM_OK;
 }
 
@@ -48,30 +48,30 @@ static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int s
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);
   machine.ranks_per_node = test->run.ranks;
-  machine.windows = true; /* where what is gathered stays */
+  machine.shared_slots = true; /* where what is gathered stays */
   product p = product_open_on(test, &machine, problem, wishes, DM_INTEGER, 5);
   product_fill(&p);
   product_run(&p, DM_PRODUCTS);
   if (p.plan.pk > 1) product_run(&p, 1u << DM_STEP_REDUCE);
-  const int64_t block = p.task.c.rows * row_bytes(&p.task);
-  const int64_t rows = p.task.place.idle ? 0 : dm_range_size(dm_task_sums(&p.task));
-  const int64_t bytes = rows * row_bytes(&p.task);
+  const int64_t block = p.local.c.rows * row_bytes(&p.local);
+  const int64_t rows = p.local.coords.idle ? 0 : dm_range_size(dm_rank_sums(&p.local));
+  const int64_t bytes = rows * row_bytes(&p.local);
   void *want = memory_of(test, bytes);
-  if (bytes > 0) memcpy(want, sums_of(&p.task).base, (size_t)bytes);
+  if (bytes > 0) memcpy(want, sums_of(&p.local).base, (size_t)bytes);
 
   const int64_t shortest = dm_range_size(dm_plan_layer(&p.plan, p.plan.pk - 1));
   p.plan.strips = strips;
   p.plan.stretch = stretch < shortest ? stretch : shortest;
   must(test, dm_comm_barrier(test->run.world));
-  if (!p.task.place.idle) memset(p.task.c.base, 0x7f, (size_t)block);
-  if (p.plan.pk > 1 && bytes > 0) memset(p.task.c_sum.base, 0x7f, (size_t)bytes);
+  if (!p.local.coords.idle) memset(p.local.c.base, 0x7f, (size_t)block);
+  if (p.plan.pk > 1 && bytes > 0) memset(p.local.c_sum.base, 0x7f, (size_t)bytes);
   storage s = {.test = test, .rows = memory_of(test, bytes)};
-  const dm_task_calls calls = {.context = &s, .store = store, .progress = progress};
+  const dm_step_calls calls = {.context = &s, .store = store, .progress = progress};
   product_run(&p, DM_PRODUCTS);
-  must(test, dm_multiply_last_strips(&p.task, &calls));
-  CHECK(test, p.task.place.idle || (s.stored == rows && s.reports == strips * p.plan.pk),
+  must(test, dm_multiply_last_strips(&p.local, &calls));
+  CHECK(test, p.local.coords.idle || (s.stored == rows && s.reports == strips * p.plan.pk),
         "%lld of %lld rows are stored", (long long)s.stored, (long long)rows);
-  CHECK(test, p.task.place.idle || memcmp(want, s.rows, (size_t)bytes) == 0,
+  CHECK(test, p.local.coords.idle || memcmp(want, s.rows, (size_t)bytes) == 0,
         "grid %dx%dx%d, %d strips, %lld panels: other sums", p.plan.pm, p.plan.pn, p.plan.pk,
         strips, (long long)p.plan.stretch);
   free(want);
@@ -84,7 +84,7 @@ static void fail_on(rank_test *test, int rank, int pm, int pk) {
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);
   machine.ranks_per_node = test->run.ranks;
-  machine.windows = true;
+  machine.shared_slots = true;
   const dm_problem problem = product_problem(300, 40, 200, DM_F64);
   product p = product_open_on(test, &machine, problem, wishes, DM_INTEGER, 6);
   product_fill(&p);
@@ -92,11 +92,11 @@ static void fail_on(rank_test *test, int rank, int pm, int pk) {
   p.plan.stretch = 1;
   test->run.stop.on = true;
   storage s = {.test = test, .fails = test->run.rank == rank};
-  s.rows = memory_of(test, p.task.c.rows * row_bytes(&p.task));
-  const dm_task_calls calls = {
+  s.rows = memory_of(test, p.local.c.rows * row_bytes(&p.local));
+  const dm_step_calls calls = {
       .context = &s, .store = store, .progress = progress, .may_stop = true};
   product_run(&p, DM_PRODUCTS);
-  dm_status status = dm_multiply_last_strips(&p.task, &calls);
+  dm_status status = dm_multiply_last_strips(&p.local, &calls);
   CHECK(test, status && status->agreed && status->code == DM_E_IO && status->rank == rank,
         "rank %d fails: %s", rank, status ? status->message : "no error");
   dm_status_free(status);
@@ -119,14 +119,14 @@ static void break_on(rank_test *test) {
   p.plan.stretch = 1;
   product_run(&p, DM_PRODUCTS);
   test->run.stop.on = true;
-  storage s = {.test = test, .rows = memory_of(test, p.task.c.rows * row_bytes(&p.task))};
+  storage s = {.test = test, .rows = memory_of(test, p.local.c.rows * row_bytes(&p.local))};
   const dm_backend_ops *sound = p.backend->ops;
   dm_backend_ops ops = *sound;
   ops.test = broken;
   p.backend->ops = &ops;
-  const dm_task_calls calls = {
+  const dm_step_calls calls = {
       .context = &s, .store = store, .progress = progress, .may_stop = true};
-  dm_status status = dm_multiply_last_strips(&p.task, &calls);
+  dm_status status = dm_multiply_last_strips(&p.local, &calls);
   CHECK(test, status && status->code == DM_E_DEVICE, "the backend's failure is lost");
   dm_status_free(status);
   p.backend->ops = sound;

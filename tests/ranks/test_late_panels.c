@@ -8,7 +8,7 @@
 
 #include "check/freivalds.h"
 #include "engine/phases.h"
-#include "engine/task.h"
+#include "engine/rank_state.h"
 
 enum { SIZE = 300, PANEL = 64, PATIENCE = 40 };
 
@@ -49,12 +49,12 @@ static const dm_transport_ops late_ops = {.name = "late",
                                           .test = late_test,
                                           .received = late_received};
 
-static dm_status generate(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+static dm_status generate(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   const dm_generator random = {.kind = DM_UNIFORM, .seed = (uint64_t)matrix};
   (void)context;
-  return dm_backend_fill(task->backend, dm_task_piece(task, matrix, panel), &random,
-                         dm_task_piece_rows(task, matrix, panel).begin,
-                         dm_task_piece_cols(task, matrix, panel).begin);
+  return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel), &random,
+                         dm_rank_piece_rows(local, matrix, panel).begin,
+                         dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
 static dm_status multiply(dm_run *run, dm_verdict *verdict) {
@@ -73,24 +73,24 @@ static dm_status multiply(dm_run *run, dm_verdict *verdict) {
   DM_TRY(dm_backend_find("cpu", &ops));
   DM_TRY(dm_backend_open(ops, &config, &backend));
 
-  dm_task task;
-  DM_TRY(dm_task_open(run, &plan, backend, NULL, &task));
+  dm_rank_state local;
+  DM_TRY(dm_rank_open(run, &plan, backend, NULL, &local));
   late_transport *late = calloc(1, sizeof *late);
   late->base.ops = &late_ops;
-  late->inner = task.transport;
-  task.transport = &late->base;
+  late->inner = local.transport;
+  local.transport = &late->base;
 
   const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
-  const dm_task_calls calls = {.load = generate};
+  const dm_step_calls calls = {.load = generate};
   dm_freivalds *check;
   DM_TRY(dm_freivalds_new(&problem, one, zero, false, &check));
-  DM_TRY(dm_execute(&task, DM_LOADS, &calls));
-  DM_TRY(dm_check_operands(&task, check));
-  DM_TRY(dm_execute(&task, DM_PRODUCTS, &calls));
-  DM_TRY(dm_freivalds_add_c(check, backend, task.c, task.rows.begin, task.cols.begin));
+  DM_TRY(dm_execute(&local, DM_LOADS, &calls));
+  DM_TRY(dm_check_operands(&local, check));
+  DM_TRY(dm_execute(&local, DM_PRODUCTS, &calls));
+  DM_TRY(dm_freivalds_add_c(check, backend, local.c, local.rows.begin, local.cols.begin));
   DM_TRY(dm_freivalds_judge(check, run->world, verdict));
   dm_freivalds_free(check);
-  dm_task_close(&task);
+  dm_rank_close(&local);
   dm_backend_close(backend);
   return DM_OK;
 }

@@ -100,7 +100,7 @@ int main(void) {
   dm_backend *cpu;
   must(&test, dm_backend_open(&dm_backend_cpu, &config, &cpu));
   check(&test, cpu, dm_transport_find("host"), NULL);
-  check(&test, cpu, dm_transport_find("window"), NULL);
+  check(&test, cpu, dm_transport_find("shared"), NULL);
   check(&test, cpu, &wrong_low, "arrived as");
   check(&test, cpu, &wrong_high, "arrived as");
   check(&test, cpu, &failing, "the link is down");

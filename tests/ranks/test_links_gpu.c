@@ -3,21 +3,21 @@
  * are those of the same products by way of the host. */
 #include "backend/cuda.h"
 #include "engine/links.h"
-#include "engine/task.h"
+#include "engine/rank_state.h"
 #include "rank_test.h"
 #include "slow_transport.h"
 
 enum { SKIPPED = 77, NOBODY = -1 };
 enum { IN_PLACE, RING, FROM_HOST, B_FROM_HOST };
 
-static dm_status generate(void *context, dm_task *task, dm_matrix matrix, int64_t panel) {
+static dm_status generate(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   (void)context;
   const dm_generator normal = {.kind = DM_NORMAL, .seed = 11 + (uint64_t)matrix};
   const dm_generator whole = {.kind = DM_INTEGER, .seed = 11 + (uint64_t)matrix, .parameter = 8};
-  const dm_generator *kind = task->plan->problem.work == DM_I8 ? &whole : &normal;
-  return dm_backend_fill(task->backend, dm_task_piece(task, matrix, panel), kind,
-                         dm_task_piece_rows(task, matrix, panel).begin,
-                         dm_task_piece_cols(task, matrix, panel).begin);
+  const dm_generator *kind = local->plan->problem.work == DM_I8 ? &whole : &normal;
+  return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel), kind,
+                         dm_rank_piece_rows(local, matrix, panel).begin,
+                         dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
 static dm_plan plan_of(rank_test *t, dm_problem problem, dm_wishes wishes, bool links) {
@@ -36,10 +36,10 @@ static dm_plan plan_of(rank_test *t, dm_problem problem, dm_wishes wishes, bool 
 /* The same, with first panels of each layer that are as narrow as can be. */
 static dm_plan led(dm_plan plan) {
   const int64_t second = plan.kb > 2 * DM_PANEL_STEP ? 2 * DM_PANEL_STEP : 0;
-  const int64_t lead[DM_LEADS] = {DM_PANEL_STEP, second};
-  const int64_t panels = dm_panels_of(plan.problem.k, plan.pk, plan.kb, lead);
-  if (plan.kb == DM_PANEL_STEP || panels < (1 + dm_plan_leads(lead)) * plan.pk) return plan;
-  memcpy(plan.lead, lead, sizeof lead);
+  const int64_t ramp[DM_RAMP] = {DM_PANEL_STEP, second};
+  const int64_t panels = dm_panels_of(plan.problem.k, plan.pk, plan.kb, ramp);
+  if (plan.kb == DM_PANEL_STEP || panels < (1 + dm_plan_ramp_count(ramp)) * plan.pk) return plan;
+  memcpy(plan.ramp, ramp, sizeof ramp);
   plan.panels = panels;
   return plan;
 }
@@ -47,33 +47,33 @@ static dm_plan led(dm_plan plan) {
 /* This rank's sums, in memory that the caller frees; *BYTES of them. */
 static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
                      const dm_plan *plan, int late, int64_t *bytes) {
-  dm_task task;
-  const dm_task_calls calls = {.load = generate};
-  must(t, dm_task_open(&t->run, plan, gpu, ops, &task));
-  slow_transport slow = slow_around(task.transport, late == t->run.rank);
-  if (plan->device_links) task.transport = &slow.base;
+  dm_rank_state local;
+  const dm_step_calls calls = {.load = generate};
+  must(t, dm_rank_open(&t->run, plan, gpu, ops, &local));
+  slow_transport slow = slow_around(local.transport, late == t->run.rank);
+  if (plan->device_links) local.transport = &slow.base;
   /* In one go: a rank may multiply while another still fills its share. */
-  must(t, dm_execute(&task, DM_LOADS | DM_PRODUCTS, &calls));
-  must(t, dm_execute(&task, 1u << DM_STEP_REDUCE, &calls));
-  dm_view sums = plan->pk > 1 ? task.c_sum : task.c;
+  must(t, dm_execute(&local, DM_LOADS | DM_PRODUCTS, &calls));
+  must(t, dm_execute(&local, 1u << DM_STEP_REDUCE, &calls));
+  dm_view sums = plan->pk > 1 ? local.c_sum : local.c;
   *bytes = sums.rows * sums.cols * dm_dtype_size(plan->problem.accumulator);
   void *host = memory_of(t, *bytes);
   dm_event copied = 0;
-  if (!task.place.idle && *bytes > 0)
+  if (!local.coords.idle && *bytes > 0)
     must(t, dm_backend_copy(gpu, dm_view_row_major(host, sums.dtype, sums.rows, sums.cols), sums,
                             &copied));
   must(t, dm_backend_wait(gpu, copied));
-  dm_task_close(&task);
+  dm_rank_close(&local);
   return host;
 }
 
 /* Pieces that stand in their slots, that are copied there, and that come there from host memory. */
 static void compare(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops, dm_problem problem,
-                    dm_wishes wishes, bool leads, int late) {
+                    dm_wishes wishes, bool ramps, int late) {
   int64_t bytes, again;
   const dm_plan even[2] = {plan_of(t, problem, wishes, false), plan_of(t, problem, wishes, true)};
-  const dm_plan by_host = leads ? led(even[false]) : even[false];
-  const dm_plan by_links = leads ? led(even[true]) : even[true];
+  const dm_plan by_host = ramps ? led(even[false]) : even[false];
+  const dm_plan by_links = ramps ? led(even[true]) : even[true];
   CHECK(t, by_links.in_place == (by_links.pm * by_links.pn > 1), "not in place, though it fits");
   void *want = sums_of(t, gpu, NULL, &by_host, NOBODY, &bytes);
   for (int way = IN_PLACE; way <= B_FROM_HOST; way++) {
@@ -140,7 +140,7 @@ static bool can_be_had(rank_test *t, dm_backend *gpu, const dm_transport_ops *op
 
 static void prove_and_multiply(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
   dm_link_rates rates;
-  must(t, dm_links_prove(&t->run, gpu, ops, &rates));
+  must(t, dm_links_self_test(&t->run, gpu, ops, &rates));
   CHECK(t, dm_comm_size(t->run.near) == 1 || rates.inside > 0.0, "%s: nothing was timed",
         ops->name);
   CHECK(t, t->run.nodes == 1 || rates.between > 0.0, "%s: nothing was timed", ops->name);

@@ -81,7 +81,7 @@ static const dm_transport_ops wrong_byte = FAULTY(open_wrong), refused_open = FA
 
 static void prove(rank_test *t, dm_backend *cpu, const dm_transport_ops *ops, const char *wanted) {
   dm_link_rates rate = {0};
-  dm_status status = dm_links_prove(&t->run, cpu, ops, &rate);
+  dm_status status = dm_links_self_test(&t->run, cpu, ops, &rate);
   if (!wanted) {
     CHECK(t, !status && rate.inside > 0.0, "a sound transport was refused");
   } else {

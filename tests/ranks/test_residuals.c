@@ -18,13 +18,13 @@ static double residual(rank_test *test, dm_dtype work, int64_t size, int64_t k, 
   product_fill(&p);
   dm_freivalds *check;
   must(test, dm_freivalds_new(&problem, one, none, false, &check));
-  must(test, dm_check_operands(&p.task, check));
+  must(test, dm_check_operands(&p.local, check));
   product_run(&p, DM_PRODUCTS);
   product_run(&p, 1u << DM_STEP_REDUCE);
   dm_range rows;
   dm_view sums = product_sums(&p, &rows);
   if (!dm_view_is_empty(sums))
-    must(test, dm_freivalds_add_c(check, NULL, sums, rows.begin, p.task.cols.begin));
+    must(test, dm_freivalds_add_c(check, NULL, sums, rows.begin, p.local.cols.begin));
   dm_verdict verdict;
   must(test, dm_freivalds_judge(check, test->run.world, &verdict));
   CHECK(test, verdict.pass && verdict.residual <= 1.0, "%s, k = %lld, %s: residual %g of the bound",

@@ -25,9 +25,9 @@ static dm_status run_until(rank_test *test, dm_wishes wishes, asking *a) {
   wishes.panel = 64;
   product p = product_open(test, problem, wishes, DM_UNIFORM, 1);
   product_fill(&p);
-  const dm_task_calls calls = {.context = a, .progress = progress, .may_stop = true};
-  dm_status status = dm_execute(&p.task, DM_PRODUCTS, &calls);
-  int64_t done[2] = {a->done, p.task.place.idle ? INT64_MIN : -a->done};
+  const dm_step_calls calls = {.context = a, .progress = progress, .may_stop = true};
+  dm_status status = dm_execute(&p.local, DM_PRODUCTS, &calls);
+  int64_t done[2] = {a->done, p.local.coords.idle ? INT64_MIN : -a->done};
   must(test, dm_comm_max_i64(test->run.world, done, 2));
   if (status)
     CHECK(test, -done[1] == done[0], "stopped after %lld to %lld panels", (long long)-done[1],

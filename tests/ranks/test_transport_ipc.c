@@ -5,7 +5,7 @@
 
 #include "backend/cuda.h"
 #include "core/fill.h"
-#include "engine/task.h"
+#include "engine/rank_state.h"
 #include "rank_test.h"
 
 enum { SKIPPED = 77, NONE = -1, GATHERS = 6, ROOM = DM_SLAB, BEFORE = 3, DELAY = 100 * 1000 };

@@ -37,12 +37,12 @@ static void negate(dm_view view) {
 
 /* Adds the last panel of this rank's layer to its block once more, or takes it away. */
 static void add_panel(product *p, bool take_away) {
-  dm_range k = dm_plan_panel(&p->plan, p->task.panels.end - 1);
-  dm_view a = generated(p->test, &p->a, p->plan.problem.work, p->task.rows, k);
-  dm_view b = generated(p->test, &p->b, p->plan.problem.work, k, p->task.cols);
+  dm_range k = dm_plan_panel(&p->plan, p->local.panels.end - 1);
+  dm_view a = generated(p->test, &p->a, p->plan.problem.work, p->local.rows, k);
+  dm_view b = generated(p->test, &p->b, p->plan.problem.work, k, p->local.cols);
   if (take_away) negate(a);
   dm_event done;
-  must(p->test, dm_backend_gemm(p->backend, p->task.c, a, b, true, &done));
+  must(p->test, dm_backend_gemm(p->backend, p->local.c, a, b, true, &done));
   must(p->test, dm_backend_wait(p->backend, done));
   free(a.base);
   free(b.base);
@@ -87,8 +87,8 @@ static void check_c(product *p, fault which, dm_freivalds *check) {
   dm_view sums = product_sums(p, &rows);
   if (dm_view_is_empty(sums)) return;
   dm_dtype type = p->plan.problem.c;
-  dm_view old = generated(p->test, &old_c, type, rows, p->task.cols);
-  dm_view c = generated(p->test, &old_c, type, rows, p->task.cols);
+  dm_view old = generated(p->test, &old_c, type, rows, p->local.cols);
+  dm_view c = generated(p->test, &old_c, type, rows, p->local.cols);
   must(p->test, dm_finish(c, sums, which == BETA_IGNORED ? NULL : &old, alpha, beta));
   if (spoils(p)) {
     double nothing[2] = {NAN, 0.0};
@@ -96,8 +96,8 @@ static void check_c(product *p, fault which, dm_freivalds *check) {
     if (which == PARTS_SWAPPED) swap_halves(c);
     if (which == NAN_IN_C) dm_store_wide(dm_view_at(c, c.rows - 1, 0), type, 1, nothing, 1);
   }
-  must(p->test, dm_freivalds_add_c(check, NULL, c, rows.begin, p->task.cols.begin));
-  must(p->test, dm_freivalds_add_c0(check, NULL, old, rows.begin, p->task.cols.begin));
+  must(p->test, dm_freivalds_add_c(check, NULL, c, rows.begin, p->local.cols.begin));
+  must(p->test, dm_freivalds_add_c0(check, NULL, old, rows.begin, p->local.cols.begin));
   free(old.base);
   free(c.base);
 }
@@ -109,7 +109,7 @@ static void multiply(rank_test *test, dm_dtype work, fault which, dm_wishes wish
   product_fill(&p);
   dm_freivalds *check;
   must(test, dm_freivalds_new(&problem, alpha, beta, false, &check));
-  must(test, dm_check_operands(&p.task, check));
+  must(test, dm_check_operands(&p.local, check));
   product_run(&p, DM_PRODUCTS);
   if ((which == PANEL_MISSING || which == PANEL_TWICE) && spoils(&p))
     add_panel(&p, which == PANEL_MISSING);

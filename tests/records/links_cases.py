@@ -29,7 +29,7 @@ def check_matrix(record, name, ranks, measured):
 
 
 def check_record(record, ranks, measured, alone=True):
-    window = record["transport"]["name"] == "window"
+    shared = record["transport"]["name"] == "shared"
     ways = ["together"] + ["one_way", "both_ways"] * alone
     for way in ways:
         middle, least, most = (check_matrix(record, f"{way}{part}_Bps", ranks, measured)
@@ -39,7 +39,7 @@ def check_record(record, ranks, measured, alone=True):
         values = sorted(v for row in middle for v in row if v is not None)
         assert record["rates"][f"{way}_least_Bps"] == values[0], way
         assert record["rates"][f"{way}_most_Bps"] == values[-1], way
-    assert ("turn_s" in record["links"]) == (alone and not window)
+    assert ("turn_s" in record["links"]) == (alone and not shared)
     if "turn_s" in record["links"]:
         turn = check_matrix(record, "turn_s", ranks, measured)
         assert all(turn[i][j] == turn[j][i] for i in range(ranks) for j in range(i))
@@ -52,18 +52,18 @@ def check_pairs(damier, folder):
     for ranks in (2, 3, 5, 6):
         records = bench(damier, folder, ranks, "--bytes", "1,4099", "--backend", "cpu")
         found = {(r["transport"]["name"], r["bench"]["bytes"]) for r in records}
-        assert found == {(t, b) for t in ("host", "window") for b in (1, 4099)}, found
+        assert found == {(t, b) for t in ("host", "shared") for b in (1, 4099)}, found
         for record in records:
             check_record(record, ranks, lambda i, j: True)
 
 
 def check_nodes(damier, folder):
-    """Between nodes a window carries nothing, messages do."""
+    """Between nodes shared memory carries nothing, messages do."""
     records = bench(damier, folder, 4, "--bytes", "64:4096:x8", "--pretend-nodes", 2, "--backend", "cpu",
                     "--no-alone")
     assert [r["bench"]["bytes"] for r in records] == 2 * [64, 512, 4096]
     for record in records:
-        inside = record["transport"]["name"] == "window"
+        inside = record["transport"]["name"] == "shared"
         check_record(record, 4, lambda i, j: not inside or i // 2 == j // 2, alone=False)
 
 

@@ -79,7 +79,7 @@ def check_ablations(damier, folder):
         assert runs[""]["plan"]["overlap"] and not runs["overlap"]["plan"]["overlap"]
         layers = [r["plan"]["grid"].split("x")[2] for r in (runs[""], runs["layers"])]
         assert (layers[0] == "1") != (layers[1] == "1"), layers
-        assert runs[""]["transport"]["name"] == "window"
+        assert runs[""]["transport"]["name"] == "shared"
         assert runs["transport"]["transport"]["name"] == "host"
         for r in runs.values():
             assert near(r["scale"]["of_planned"], rate(r) / rate(runs[""]))
@@ -95,7 +95,7 @@ def check_pretended_nodes(damier, folder):
         assert record["machine"]["nodes"] == (2 if ranks == 4 else 1), record["machine"]
         assert record["machine"]["pretended_nodes"] == (ranks == 4)
         used = math.prod(int(n) for n in record["plan"]["grid"].split("x"))
-        assert (record["moved"]["between_ranks_bytes"] > 0) == (used > 2), "windows end with a node"
+        assert (record["moved"]["between_ranks_bytes"] > 0) == (used > 2), "shared slots end with a node"
     assert [r["machine"]["ranks"] for r in records if not r["scale"]["without"]] == [1, 2, 4]
 
 

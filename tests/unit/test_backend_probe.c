@@ -109,11 +109,11 @@ static void threads(void **state) {
       cols[way] = calloc(BROAD, sizeof(double));
       assert_true(memory[way] && sums[way] && squares[way] && cols[way]);
       const dm_view v = dm_view_strided(memory[way], types[t], DM_HOST, TALL, BROAD, STRIDE);
-      ok(way ? dm_host_fill_together(v, &whole, 5, 11) : dm_host_fill(NULL, v, &whole, 5, 11));
-      ok(way ? dm_host_probe_together(v, x, sums[way], squares[way])
+      ok(way ? dm_host_fill_parallel(v, &whole, 5, 11) : dm_host_fill(NULL, v, &whole, 5, 11));
+      ok(way ? dm_host_probe_parallel(v, x, sums[way], squares[way])
              : dm_host_probe(NULL, v, x, sums[way], squares[way]));
       if (types[t] != DM_I8)
-        ok(way ? dm_host_scan_together(v, cols[way]) : dm_host_scan(NULL, v, cols[way]));
+        ok(way ? dm_host_scan_parallel(v, cols[way]) : dm_host_scan(NULL, v, cols[way]));
     }
     assert_memory_equal(memory[0], memory[1], (size_t)TALL * STRIDE * size);
     assert_memory_equal(sums[0], sums[1], 2 * TALL * sizeof(double));

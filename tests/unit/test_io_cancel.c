@@ -26,7 +26,7 @@ static void test_cancelling(void **state) {
     expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
     memset(got, 0, SIDE * SIDE * sizeof *got);
     expect_ok(dm_read_ahead_post(ahead, reader, 0, 0, &view, 1, false, &reading));
-    expect_error(dm_reading_wait(reading, &(dm_pulse){stop, &beats}), DM_E_STOPPED, "enough");
+    expect_error(dm_reading_wait(reading, &(dm_keepalive){stop, &beats}), DM_E_STOPPED, "enough");
     assert_int_equal(beats, 1);
     if (threads % 2) dm_read_ahead_cancel(ahead);
     if (!(threads % 2)) dm_read_ahead_close(ahead);

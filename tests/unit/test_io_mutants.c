@@ -8,11 +8,11 @@
 
 enum { LARGEST = 1 << 16, SIDE = 24 };
 
-typedef struct task {
+typedef struct local {
   const char *folder;
   int count;
   unsigned seed;
-} task;
+} local;
 
 /* Changes 1 to 8 bytes, mostly of the metadata in front. */
 static void mutate(unsigned char *data, size_t length) {
@@ -76,7 +76,7 @@ static int outcome(const dm_location *location, bool *crash) {
 }
 
 static void test_mutants(void **state) {
-  const task *work = *state;
+  const local *work = *state;
   static unsigned char whole[2][LARGEST], data[LARGEST];
   size_t length[2];
   const file_form forms[2] = {{0}, {.chunk_rows = 8, .chunk_cols = 8, .filters = true}};
@@ -107,9 +107,9 @@ static void test_mutants(void **state) {
 
 int main(int count, char **words) {
   char folder[64];
-  task work = {.folder = new_folder(folder),
-               .count = count > 1 ? atoi(words[1]) : 200,
-               .seed = count > 2 ? (unsigned)atoi(words[2]) : 1};
+  local work = {.folder = new_folder(folder),
+                .count = count > 1 ? atoi(words[1]) : 200,
+                .seed = count > 2 ? (unsigned)atoi(words[2]) : 1};
   const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_mutants, &work)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   remove_folder(folder);

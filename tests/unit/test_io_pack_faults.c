@@ -35,7 +35,7 @@ static void test_damage(void **state) {
   snprintf(path, sizeof path, "%s.packing", location.file);
   for (int threads = 0; threads < 3; threads++) {
     damage d = {.path = path, .row = data, .length = 31 * 8, .left = 6};
-    expect_error(dm_pack(&file, &form, threads, &(dm_pulse){do_damage, &d}, &packed), DM_E_IO,
+    expect_error(dm_pack(&file, &form, threads, &(dm_keepalive){do_damage, &d}, &packed), DM_E_IO,
                  "the chunk at (0, 0) of '");
     assert_true(exists(file.part) && !exists(packed.part));
   }

@@ -28,7 +28,8 @@ static void each_resource_can_be_the_limit(void **state) {
   is(cpu.upload, DM_RESOURCE_NONE);
   is(cpu.reduce, DM_RESOURCE_NONE);
   is(cpu.total, DM_RESOURCE_COMPUTE);
-  is(limits_of("ranks=4", 4, 8192, square).fetch, DM_RESOURCE_NONE); /* windows: nothing moves */
+  is(limits_of("ranks=4", 4, 8192, square).fetch,
+     DM_RESOURCE_NONE); /* shared slots: nothing moves */
   is(limits_of("ranks=4 gflops=1e6", 4, 8192, square).gemm, DM_RESOURCE_HOST_MEMORY);
   is(limits_of("ranks=4 read=0.01", 4, 8192, square).total, DM_RESOURCE_FILES);
   is(limits_of("ranks=4 copy=0.1", 4, 8192, deep).reduce, DM_RESOURCE_HOST_MEMORY);

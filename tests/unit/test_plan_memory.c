@@ -38,18 +38,18 @@ static void streaming_adds_two_panels(void **state) {
 
 /* But a page each for what the ranks tell each other, and what the last panel leaves of its slot.
  */
-static void windows_add_nothing(void **state) {
+static void shared_slots_add_nothing(void **state) {
   (void)state;
   dm_plan plan;
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
   problem.from_files = problem.verify = false;
   must(choose(problem, "ranks=4", 4, &plan));
-  assert_true(plan.pm == 2 && plan.pn == 2 && plan.window_a && plan.window_b);
+  assert_true(plan.pm == 2 && plan.pn == 2 && plan.shared_a && plan.shared_b);
   assert_int_equal(plan.host_bytes,
                    8 * (2 * 1024 * plan.panels * plan.kb + 2048 * 2048) + 2 * 4096);
   assert_true(plan.panels > 1 && plan.panels * plan.kb < 4096 + plan.panels * 64);
   must(choose(problem, "nodes=2 ranks=2", 4, &plan));
-  assert_true(plan.pm == 2 && plan.pn == 2 && plan.window_a && !plan.window_b);
+  assert_true(plan.pm == 2 && plan.pn == 2 && plan.shared_a && !plan.shared_b);
 }
 
 static void need_never_exceeds_what_there_is(void **state) {
@@ -188,7 +188,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_cpu_rank_holds_three_matrices),
       cmocka_unit_test(streaming_adds_two_panels),
-      cmocka_unit_test(windows_add_nothing),
+      cmocka_unit_test(shared_slots_add_nothing),
       cmocka_unit_test(need_never_exceeds_what_there_is),
       cmocka_unit_test(shares_leave_the_device_when_they_must),
       cmocka_unit_test(rows_on_a_device_are_padded),

@@ -46,14 +46,14 @@ static dm_plan grid_of(int pm, int pn, int pk, int qm, int qn, int qk) {
 
 static void check_places(const dm_plan *plan) {
   for (int rank = 0; rank < dm_plan_used(plan); rank++) {
-    dm_place at = dm_plan_place(plan, rank);
+    dm_coords at = dm_plan_coords(plan, rank);
     assert_false(at.idle);
     assert_in_range(at.i, 0, plan->pm - 1);
     assert_in_range(at.j, 0, plan->pn - 1);
     assert_in_range(at.l, 0, plan->pk - 1);
     assert_int_equal(dm_plan_rank(plan, at.i, at.j, at.l), rank);
   }
-  assert_true(dm_plan_place(plan, dm_plan_used(plan)).idle);
+  assert_true(dm_plan_coords(plan, dm_plan_used(plan)).idle);
 }
 
 static void places_are_a_bijection(void **state) {
@@ -71,7 +71,7 @@ static void ranks_of_a_node_form_a_box(void **state) {
   (void)state;
   dm_plan plan = grid_of(4, 6, 2, 2, 3, 1);
   for (int rank = 0; rank < 48; rank++) {
-    dm_place first = dm_plan_place(&plan, rank / 6 * 6), at = dm_plan_place(&plan, rank);
+    dm_coords first = dm_plan_coords(&plan, rank / 6 * 6), at = dm_plan_coords(&plan, rank);
     assert_int_equal(first.i / 2, at.i / 2);
     assert_int_equal(first.j / 3, at.j / 3);
     assert_int_equal(first.l, at.l);
@@ -114,7 +114,7 @@ static void spoilt_plans_do_not_tile(void **state) {
   plan.kb = 60;
   must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels of 60");
   plan = whole_plan();
-  plan.lead[0] = 60;
+  plan.ramp[0] = 60;
   must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: first panels of 60");
   plan = whole_plan();
   plan.qm = 3;

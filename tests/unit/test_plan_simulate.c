@@ -19,7 +19,7 @@ static void count(const dm_plan *p, const dm_machine *machine, census *seen) {
   seen->boxes += p->qm * p->qn * p->qk > 1 && machine->nodes > 1;
   seen->reproducible += p->reproducible;
   seen->thin += p->problem.k == 1;
-  seen->led += p->lead[0] > 0;
+  seen->led += p->ramp[0] > 0;
   seen->narrow += p->pm > p->problem.m || p->pn > p->problem.n;
 }
 
@@ -32,12 +32,12 @@ static void roll_memory(dice *d, const dm_problem *p, dm_machine *machine) {
 
 /* The planner wants one for larger products only. */
 static void roll_lead(dice *d, dm_plan *plan) {
-  const int64_t lead[DM_LEADS] = {DM_PANEL_STEP, DM_PANEL_STEP * roll(d, 0, 2)};
-  const int64_t panels = dm_panels_of(plan->problem.k, plan->pk, plan->kb, lead);
-  if (roll(d, 0, 1) || lead[1] > plan->kb || panels < (1 + dm_plan_leads(lead)) * plan->pk ||
+  const int64_t ramp[DM_RAMP] = {DM_PANEL_STEP, DM_PANEL_STEP * roll(d, 0, 2)};
+  const int64_t panels = dm_panels_of(plan->problem.k, plan->pk, plan->kb, ramp);
+  if (roll(d, 0, 1) || ramp[1] > plan->kb || panels < (1 + dm_plan_ramp_count(ramp)) * plan->pk ||
       plan->reproducible)
     return;
-  memcpy(plan->lead, lead, sizeof lead);
+  memcpy(plan->ramp, ramp, sizeof ramp);
   plan->panels = panels;
 }
 

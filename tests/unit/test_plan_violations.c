@@ -18,7 +18,7 @@ static bool spoilt_steps(void *context, dm_cursor *cursor, dm_step *step) {
   if (!dm_cursor_next(cursor, step)) return false;
   bool chosen = step->kind == s->kind && (s->panel < 0 || step->panel == s->panel);
   if (chosen &&
-      dm_plan_rank(cursor->plan, cursor->place.i, cursor->place.j, cursor->place.l) == s->rank)
+      dm_plan_rank(cursor->plan, cursor->coords.i, cursor->coords.j, cursor->coords.l) == s->rank)
     s->spoil(step);
   return true;
 }

@@ -13,7 +13,7 @@ static int64_t size(dm_range range) {
 
 /* Elements of X that rank TO receives from rank FROM; *sums is those of C. */
 static double pair(const dm_plan *p, int from, int to, double *sums) {
-  dm_place f = dm_plan_place(p, from), t = dm_plan_place(p, to);
+  dm_coords f = dm_plan_coords(p, from), t = dm_plan_coords(p, to);
   double words = 0;
   *sums = 0;
   if (from == to) return 0;

@@ -13,7 +13,7 @@ proof='
 import json, sys
 t = json.load(sys.stdin)["transport"]
 print(t["name"], "proved" if t["proved_rate"] > 0 else "not proved")'
-for name in auto host window; do
+for name in auto host shared; do
   for count in 1 2; do
     bench $count $name -q -q --json - | python3 -c "$proof"
   done
@@ -22,12 +22,12 @@ done
 (
   ulimit -f 100000
   bench 2 auto -q -q --json - | python3 -c "$proof"
-  bench 2 auto 2>&1 | grep 'transport window'
-  expect 6 bench 2 window
-  bench 2 window 2>&1 | grep 'damier: error'
+  bench 2 auto 2>&1 | grep 'transport shared'
+  expect 6 bench 2 shared
+  bench 2 shared 2>&1 | grep 'damier: error'
 )
 # a narrow first panel, by messages and in memory that ranks share
-for transport in host window; do
+for transport in host shared; do
   ranks 4 damier bench multiply --m 301 --n 404 --k 1027 --panel 64,256 --grid 2x1x2 --transport $transport \
-    --repetitions 2 2>/dev/null | grep -o "kb=256 lead=64\|PASS"
+    --repetitions 2 2>/dev/null | grep -o "kb=256 ramp=64\|PASS"
 done

@@ -1,8 +1,8 @@
-/* shelf: the chunks of one dataset that readings want.  Each is unpacked by a thread, copied to all
+/* cache: the chunks of one dataset that readings want.  Each is unpacked by a thread, copied to all
  * who want it, and kept as long as there is room, unless all of it has been copied.  Private to io.
  */
-#ifndef DM_IO_SHELF_H
-#define DM_IO_SHELF_H
+#ifndef DM_IO_CHUNK_CACHE_H
+#define DM_IO_CHUNK_CACHE_H
 
 #include "io/read_ahead.h"
 #include "io/reader.h"
@@ -25,14 +25,15 @@ typedef struct dm_arrivals {
   int64_t kept, limit; /* bytes of chunks on all shelves */
 } dm_arrivals;
 
-typedef struct dm_shelf dm_shelf;
+typedef struct dm_chunk_cache dm_chunk_cache;
 
-dm_status dm_shelf_open(dm_pool *pool, dm_arrivals *arrivals, dm_reader *reader, dm_shelf **shelf);
+dm_status dm_chunk_cache_open(dm_pool *pool, dm_arrivals *arrivals, dm_reader *reader,
+                              dm_chunk_cache **cache);
 
 /* After the pool was closed.  NULL is allowed. */
-void dm_shelf_close(dm_shelf *shelf);
+void dm_chunk_cache_close(dm_chunk_cache *cache);
 
-/* Posts what READING wants of the shelf's dataset. */
-dm_status dm_shelf_post(dm_shelf *shelf, dm_reading *reading);
+/* Posts what READING wants of the cache's dataset. */
+dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_reading *reading);
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "engine/links.h"
-#include "engine/pattern.h"
+#include "engine/test_pattern.h"
 
 enum {
   NEIGHBOURS = 8, /* ranks of a group that gathers: on most nodes all, so every pair */
@@ -29,7 +29,7 @@ typedef struct proof {
   dm_space space;
   int64_t piece; /* room for one */
   int number;    /* of the share */
-  bool windowed; /* slot is memory that the group shares */
+  bool shared;   /* slot is memory that the group shares */
   void *share, *slot;
   char *sent, *arrived; /* in host memory, of one piece each */
   int64_t offset[NEIGHBOURS], bytes[NEIGHBOURS], source[NEIGHBOURS];
@@ -40,7 +40,7 @@ static dm_status prepare(proof *p, bool device_memory) {
   p->space = device_memory ? DM_DEVICE : DM_HOST;
   p->piece = device_memory ? DEVICE_PIECE : HOST_PIECE;
   DM_TRY(dm_backend_alloc(p->backend, p->space, p->piece, &p->share));
-  if (!p->windowed) DM_TRY(dm_backend_alloc(p->backend, p->space, ranks * p->piece, &p->slot));
+  if (!p->shared) DM_TRY(dm_backend_alloc(p->backend, p->space, ranks * p->piece, &p->slot));
   void *memory;
   DM_TRY(dm_backend_alloc(p->backend, DM_HOST, 2 * p->piece, &memory));
   p->sent = memory;
@@ -69,18 +69,18 @@ static void lay_out_plain(proof *p) {
 
 static void release(proof *p) {
   dm_backend_release(p->backend, p->space, p->share);
-  if (!p->windowed) dm_backend_release(p->backend, p->space, p->slot);
+  if (!p->shared) dm_backend_release(p->backend, p->space, p->slot);
   dm_backend_release(p->backend, DM_HOST, p->sent);
   dm_comm_free(p->group);
 }
 
 static dm_status copy(const proof *p, void *dst, dm_space dst_space, const void *src,
                       dm_space src_space, int64_t bytes) {
-  return dm_pattern_copy(p->backend, dst, dst_space, src, src_space, bytes);
+  return dm_test_pattern_copy(p->backend, dst, dst_space, src, src_space, bytes);
 }
 
 static void write_pattern(const proof *p, int rank) {
-  dm_pattern_write(p->sent, p->piece, rank, 0);
+  dm_test_pattern_write(p->sent, p->piece, rank, 0);
 }
 
 /* The share holds this rank's pattern, the slot nothing that could be taken for one. */
@@ -96,7 +96,7 @@ static dm_status compare(const proof *p) {
   for (int r = 0; r < dm_comm_size(p->group); r++) {
     write_pattern(p, r);
     DM_TRY(copy(p, p->arrived, DM_HOST, (char *)p->slot + p->offset[r], p->space, p->bytes[r]));
-    DM_TRY(dm_pattern_compare(p->arrived, p->sent + p->source[r], p->bytes[r], r));
+    DM_TRY(dm_test_pattern_compare(p->arrived, p->sent + p->source[r], p->bytes[r], r));
   }
   return DM_OK;
 }
@@ -164,11 +164,11 @@ static dm_status carry(proof *p, const dm_comm *world, double *rate) {
 
 /* Each rank puts its piece where all see it; then the time is that of copying the pieces of the
  * others out again, which is what a product does with them. */
-static dm_status share_window(proof *p, const dm_comm *world, double *rate) {
+static dm_status share_slots(proof *p, const dm_comm *world, double *rate) {
   const int ranks = dm_comm_size(p->group), me = dm_comm_rank(p->group);
   double slowness = 0.0, seconds;
-  DM_TRY(dm_comm_agree(world, dm_transport_window_open(p->transport, p->number, p->group,
-                                                       ranks * p->piece, &p->slot)));
+  DM_TRY(dm_comm_agree(world, dm_transport_slots_open(p->transport, p->number, p->group,
+                                                      ranks * p->piece, &p->slot)));
   lay_out(p, 0, p->piece);
   write_pattern(p, me);
   memcpy((char *)p->slot + p->offset[me], p->sent + p->source[me], (size_t)p->bytes[me]);
@@ -202,13 +202,13 @@ static dm_status split(const dm_run *run, bool between, proof *p) {
 }
 
 /* By share 0 inside nodes, by share 1 between them. */
-static dm_status prove_level(proof *p, const dm_run *run, bool between, double *rate) {
+static dm_status test_level(proof *p, const dm_run *run, bool between, double *rate) {
   const dm_comm *world = run->world;
   p->number = between;
   dm_status status = split(run, between, p);
   if (!status) status = prepare(p, p->transport->ops->device_memory);
   DM_TRY(dm_comm_agree(world, status));
-  return p->windowed ? share_window(p, world, rate) : carry(p, world, rate);
+  return p->shared ? share_slots(p, world, rate) : carry(p, world, rate);
 }
 
 static dm_status take_memory(void *context, dm_space space, int64_t bytes, void **memory) {
@@ -242,16 +242,16 @@ dm_status dm_links_open(const dm_run *run, dm_backend *backend, const dm_transpo
   return dm_comm_agree(run->world, dm_transport_open(ops, &config, transport));
 }
 
-dm_status dm_links_prove(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
-                         dm_link_rates *rates) {
-  proof p[2] = {{.backend = backend, .watch = run->watch, .windowed = ops->window != NULL}};
+dm_status dm_links_self_test(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
+                             dm_link_rates *rates) {
+  proof p[2] = {{.backend = backend, .watch = run->watch, .shared = ops->shared_slots != NULL}};
   *rates = (dm_link_rates){0};
   DM_TRY(dm_links_open(run, backend, ops, &p[0].transport));
   p[1] = p[0];
   const bool inside = run->nodes < run->ranks || run->nodes == 1;
-  const bool between = run->nodes > 1 && !p->windowed;
-  dm_status status = inside ? prove_level(&p[0], run, false, &rates->inside) : DM_OK;
-  if (!status && between) status = prove_level(&p[1], run, true, &rates->between);
+  const bool between = run->nodes > 1 && !p->shared;
+  dm_status status = inside ? test_level(&p[0], run, false, &rates->inside) : DM_OK;
+  if (!status && between) status = test_level(&p[1], run, true, &rates->between);
   /* What broke off may still be written to by a peer: it stays where it is. */
   if (status) {
     dm_transport_abandon(p->transport);

@@ -1,4 +1,4 @@
-#include "engine/pattern.h"
+#include "engine/test_pattern.h"
 
 #include <sched.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { TAGS = 1 << 15 };
 
 static const double patience = 30.0; /* seconds; a link that hangs is not used */
 
-void dm_pattern_write(void *memory, int64_t bytes, int rank, int step) {
+void dm_test_pattern_write(void *memory, int64_t bytes, int rank, int step) {
   const uint64_t first = ((uint64_t)rank << 40) + ((uint64_t)step << 32);
   for (int64_t i = 0; i < bytes / 8; i++) {
     const uint64_t word = dm_mix(first + (uint64_t)i);
@@ -23,15 +23,16 @@ static dm_view run_of(const void *memory, dm_space space, int64_t bytes) {
   return dm_view_strided((void *)memory, DM_I8, space, 1, bytes, bytes);
 }
 
-dm_status dm_pattern_copy(dm_backend *backend, void *dst, dm_space dst_space, const void *src,
-                          dm_space src_space, int64_t bytes) {
+dm_status dm_test_pattern_copy(dm_backend *backend, void *dst, dm_space dst_space, const void *src,
+                               dm_space src_space, int64_t bytes) {
   dm_event copied;
   DM_TRY(dm_backend_copy(backend, run_of(dst, dst_space, bytes), run_of(src, src_space, bytes),
                          &copied));
   return dm_backend_wait(backend, copied);
 }
 
-dm_status dm_pattern_compare(const char *arrived, const char *wanted, int64_t bytes, int from) {
+dm_status dm_test_pattern_compare(const char *arrived, const char *wanted, int64_t bytes,
+                                  int from) {
   int64_t at = 0;
   if (memcmp(arrived, wanted, (size_t)bytes) == 0) return DM_OK;
   while (arrived[at] == wanted[at]) at++;

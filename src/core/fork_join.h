@@ -1,10 +1,10 @@
 /* together: work that several threads take piece by piece. */
-#ifndef DM_CORE_TOGETHER_H
-#define DM_CORE_TOGETHER_H
+#ifndef DM_CORE_FORK_JOIN_H
+#define DM_CORE_FORK_JOIN_H
 
 /* WORK(CONTEXT) in THREADS threads at once, the caller one of them; returns when all are done.  How
  * many there were: at least one, fewer than THREADS where the system gives no more. */
-int dm_together(int threads, void (*work)(void *context), void *context);
+int dm_fork_join(int threads, void (*work)(void *context), void *context);
 
 /* Cores that this process may use. */
 int dm_cores(void);

@@ -1,4 +1,4 @@
-#include "io/shelf.h"
+#include "io/chunk_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { FIRST_PLACES = 64, FIRST_WANTING = 2 };
 /* A chunk that somebody wants or wanted.  Its place is remembered for good. */
 typedef struct chunk {
   dm_pool_task task; /* first */
-  dm_shelf *shelf;
+  dm_chunk_cache *cache;
   int64_t number;
   dm_chunk_place place;
   bool posted;
@@ -22,7 +22,7 @@ typedef struct chunk {
   struct chunk *older, *newer; /* among those that are kept */
 } chunk;
 
-struct dm_shelf {
+struct dm_chunk_cache {
   dm_pool *pool;
   dm_arrivals *arrivals;
   dm_reader *reader;
@@ -31,31 +31,32 @@ struct dm_shelf {
   chunk *oldest, *newest;
 };
 
-dm_status dm_shelf_open(dm_pool *pool, dm_arrivals *arrivals, dm_reader *reader, dm_shelf **shelf) {
+dm_status dm_chunk_cache_open(dm_pool *pool, dm_arrivals *arrivals, dm_reader *reader,
+                              dm_chunk_cache **cache) {
   void *memory, *table;
   DM_TRY(dm_buffer_zeroed(FIRST_PLACES, sizeof(chunk *), &table));
-  dm_status status = dm_buffer_zeroed(1, sizeof(dm_shelf), &memory);
+  dm_status status = dm_buffer_zeroed(1, sizeof(dm_chunk_cache), &memory);
   if (status) {
     free(table);
     return status;
   }
-  *shelf = memory;
-  **shelf = (dm_shelf){
+  *cache = memory;
+  **cache = (dm_chunk_cache){
       .pool = pool, .arrivals = arrivals, .reader = reader, .table = table, .places = FIRST_PLACES};
   return DM_OK;
 }
 
-void dm_shelf_close(dm_shelf *shelf) {
-  if (!shelf) return;
-  shelf->reader->shelf = NULL;
-  for (int64_t i = 0; i < shelf->places; i++) {
-    if (!shelf->table[i]) continue;
-    free(shelf->table[i]->data);
-    free(shelf->table[i]->wanting);
-    free(shelf->table[i]);
+void dm_chunk_cache_close(dm_chunk_cache *cache) {
+  if (!cache) return;
+  cache->reader->cache = NULL;
+  for (int64_t i = 0; i < cache->places; i++) {
+    if (!cache->table[i]) continue;
+    free(cache->table[i]->data);
+    free(cache->table[i]->wanting);
+    free(cache->table[i]);
   }
-  free(shelf->table);
-  free(shelf);
+  free(cache->table);
+  free(cache);
 }
 
 /* Where NUMBER stands or would stand. */
@@ -66,43 +67,43 @@ static chunk **slot_of(chunk **table, int64_t places, int64_t number) {
   return &table[at & (uint64_t)(places - 1)];
 }
 
-static dm_status grow(dm_shelf *shelf) {
+static dm_status grow(dm_chunk_cache *cache) {
   void *memory;
-  if (shelf->filled < shelf->places / 2) return DM_OK;
-  DM_TRY(dm_buffer_zeroed(2 * shelf->places, sizeof(chunk *), &memory));
-  for (int64_t i = 0; i < shelf->places; i++)
-    if (shelf->table[i])
-      *slot_of(memory, 2 * shelf->places, shelf->table[i]->number) = shelf->table[i];
-  free(shelf->table);
-  shelf->table = memory;
-  shelf->places *= 2;
+  if (cache->filled < cache->places / 2) return DM_OK;
+  DM_TRY(dm_buffer_zeroed(2 * cache->places, sizeof(chunk *), &memory));
+  for (int64_t i = 0; i < cache->places; i++)
+    if (cache->table[i])
+      *slot_of(memory, 2 * cache->places, cache->table[i]->number) = cache->table[i];
+  free(cache->table);
+  cache->table = memory;
+  cache->places *= 2;
   return DM_OK;
 }
 
-static void unlink_kept(dm_shelf *shelf, chunk *c) {
-  *(c->older ? &c->older->newer : &shelf->oldest) = c->newer;
-  *(c->newer ? &c->newer->older : &shelf->newest) = c->older;
+static void unlink_kept(dm_chunk_cache *cache, chunk *c) {
+  *(c->older ? &c->older->newer : &cache->oldest) = c->newer;
+  *(c->newer ? &c->newer->older : &cache->newest) = c->older;
   c->older = c->newer = NULL;
 }
 
 /* Keeps C, whose data has just been copied; others go where there is no room. */
-static void keep(dm_shelf *shelf, chunk *c) {
-  c->older = shelf->newest;
-  *(c->older ? &c->older->newer : &shelf->oldest) = c;
-  shelf->newest = c;
-  while (shelf->oldest && shelf->arrivals->kept > shelf->arrivals->limit) {
-    chunk *oldest = shelf->oldest;
-    unlink_kept(shelf, oldest);
-    shelf->arrivals->kept -= dm_reader_chunk_room(shelf->reader);
+static void keep(dm_chunk_cache *cache, chunk *c) {
+  c->older = cache->newest;
+  *(c->older ? &c->older->newer : &cache->oldest) = c;
+  cache->newest = c;
+  while (cache->oldest && cache->arrivals->kept > cache->arrivals->limit) {
+    chunk *oldest = cache->oldest;
+    unlink_kept(cache, oldest);
+    cache->arrivals->kept -= dm_reader_chunk_room(cache->reader);
     free(oldest->data);
     oldest->data = NULL;
   }
 }
 
 /* The thread gets the memory back for its next chunk. */
-static void give_back(dm_shelf *shelf, chunk *c, dm_scratch *scratch) {
-  int64_t room = dm_reader_chunk_room(shelf->reader);
-  shelf->arrivals->kept -= room;
+static void give_back(dm_chunk_cache *cache, chunk *c, dm_scratch *scratch) {
+  int64_t room = dm_reader_chunk_room(cache->reader);
+  cache->arrivals->kept -= room;
   free(scratch->memory[0]);
   scratch->memory[0] = c->data;
   scratch->bytes[0] = room;
@@ -110,8 +111,8 @@ static void give_back(dm_shelf *shelf, chunk *c, dm_scratch *scratch) {
 }
 
 /* Copies to all who want it, also those who come meanwhile.  The lock is held before and after. */
-static void serve(dm_shelf *shelf, chunk *c) {
-  dm_view all = dm_reader_chunk_view(shelf->reader, &c->place, c->data);
+static void serve(dm_chunk_cache *cache, chunk *c) {
+  dm_view all = dm_reader_chunk_view(cache->reader, &c->place, c->data);
   while (c->served < c->count) {
     dm_reading *reading = c->wanting[c->served++];
     const dm_rectangle *part = &reading->request.part;
@@ -119,64 +120,64 @@ static void serve(dm_shelf *shelf, chunk *c) {
         dm_min(c->place.row + all.rows, part->row + part->rows) - dm_max(c->place.row, part->row);
     int64_t cols =
         dm_min(c->place.col + all.cols, part->col + part->cols) - dm_max(c->place.col, part->col);
-    dm_pool_unlock(shelf->pool);
-    dm_reader_spread(shelf->reader, &reading->request, all, c->place.row, c->place.col);
-    dm_pool_lock(shelf->pool);
+    dm_pool_unlock(cache->pool);
+    dm_reader_spread(cache->reader, &reading->request, all, c->place.row, c->place.col);
+    dm_pool_lock(cache->pool);
     c->not_copied -= rows * cols;
-    shelf->arrivals->moved += rows * cols * dm_dtype_size(shelf->reader->dataset.dtype);
+    cache->arrivals->moved += rows * cols * dm_dtype_size(cache->reader->dataset.dtype);
     reading->left--; /* may be gone from now on */
   }
   c->served = c->count = 0;
 }
 
-static int64_t elements_of(const dm_shelf *shelf, const dm_chunk_place *place) {
-  dm_view all = dm_reader_chunk_view(shelf->reader, place, NULL);
+static int64_t elements_of(const dm_chunk_cache *cache, const dm_chunk_place *place) {
+  dm_view all = dm_reader_chunk_view(cache->reader, place, NULL);
   return all.rows * all.cols;
 }
 
 static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
   chunk *c = (chunk *)task;
-  dm_shelf *shelf = c->shelf;
+  dm_chunk_cache *cache = c->cache;
   const bool packed = !c->data; /* nobody else touches a chunk that is posted */
   if (packed) {
-    DM_TRY(dm_reader_unpack(shelf->reader, &c->place, scratch));
+    DM_TRY(dm_reader_unpack(cache->reader, &c->place, scratch));
     c->data = scratch->memory[0];
     scratch->memory[0] = NULL;
     scratch->bytes[0] = 0;
   }
-  dm_pool_lock(shelf->pool);
+  dm_pool_lock(cache->pool);
   if (packed) {
-    shelf->arrivals->unpacked++;
-    shelf->arrivals->kept += dm_reader_chunk_room(shelf->reader);
-    if (c->not_copied <= 0) c->not_copied = elements_of(shelf, &c->place); /* once again */
+    cache->arrivals->unpacked++;
+    cache->arrivals->kept += dm_reader_chunk_room(cache->reader);
+    if (c->not_copied <= 0) c->not_copied = elements_of(cache, &c->place); /* once again */
   }
-  serve(shelf, c);
+  serve(cache, c);
   c->posted = false;
   if (c->not_copied > 0)
-    keep(shelf, c);
+    keep(cache, c);
   else
-    give_back(shelf, c, scratch);
-  dm_pool_unlock(shelf->pool);
+    give_back(cache, c, scratch);
+  dm_pool_unlock(cache->pool);
   return DM_OK;
 }
 
 /* The chunk called NUMBER; a new one where there is none yet. */
-static dm_status find(dm_shelf *shelf, int64_t number, chunk **found) {
+static dm_status find(dm_chunk_cache *cache, int64_t number, chunk **found) {
   dm_chunk_place place;
   void *memory;
-  *found = *slot_of(shelf->table, shelf->places, number);
+  *found = *slot_of(cache->table, cache->places, number);
   if (*found) return DM_OK;
-  DM_TRY(dm_reader_find_chunk(shelf->reader, number, &place));
-  DM_TRY(grow(shelf));
+  DM_TRY(dm_reader_find_chunk(cache->reader, number, &place));
+  DM_TRY(grow(cache));
   DM_TRY(dm_buffer_zeroed(1, sizeof(chunk), &memory));
   chunk *c = *found = memory;
-  *c = (chunk){.task = {.run = run, .bytes = 2 * dm_reader_chunk_room(shelf->reader)},
-               .shelf = shelf,
+  *c = (chunk){.task = {.run = run, .bytes = 2 * dm_reader_chunk_room(cache->reader)},
+               .cache = cache,
                .number = number,
                .place = place,
-               .not_copied = elements_of(shelf, &place)};
-  *slot_of(shelf->table, shelf->places, number) = c;
-  shelf->filled++;
+               .not_copied = elements_of(cache, &place)};
+  *slot_of(cache->table, cache->places, number) = c;
+  cache->filled++;
   return DM_OK;
 }
 
@@ -192,26 +193,26 @@ static dm_status add_wanting(chunk *c, dm_reading *reading) {
   return DM_OK;
 }
 
-static dm_status want(dm_shelf *shelf, int64_t number, dm_reading *reading) {
+static dm_status want(dm_chunk_cache *cache, int64_t number, dm_reading *reading) {
   chunk *c;
-  DM_TRY(find(shelf, number, &c));
-  dm_pool_lock(shelf->pool);
+  DM_TRY(find(cache, number, &c));
+  dm_pool_lock(cache->pool);
   dm_status status = add_wanting(c, reading);
   bool post = !status && !c->posted;
   if (post) {
     c->posted = true;
-    if (c->data) unlink_kept(shelf, c);
+    if (c->data) unlink_kept(cache, c);
   }
-  dm_pool_unlock(shelf->pool);
-  if (post) dm_pool_post(shelf->pool, &c->task);
+  dm_pool_unlock(cache->pool);
+  if (post) dm_pool_post(cache->pool, &c->task);
   return status;
 }
 
-dm_status dm_shelf_post(dm_shelf *shelf, dm_reading *reading) {
-  dm_rectangle of = dm_reader_chunks_of(shelf->reader, reading->request.part);
+dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_reading *reading) {
+  dm_rectangle of = dm_reader_chunks_of(cache->reader, reading->request.part);
   reading->left = of.rows * of.cols;
   for (int64_t i = 0; i < of.rows; i++)
     for (int64_t j = 0; j < of.cols; j++)
-      DM_TRY(want(shelf, dm_reader_chunk_number(shelf->reader, of.row + i, of.col + j), reading));
+      DM_TRY(want(cache, dm_reader_chunk_number(cache->reader, of.row + i, of.col + j), reading));
   return DM_OK;
 }

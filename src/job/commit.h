@@ -1,6 +1,6 @@
-/* put_in_place: the finished file of an output gets its form and its name. */
-#ifndef DM_JOB_PUT_IN_PLACE_H
-#define DM_JOB_PUT_IN_PLACE_H
+/* commit: the finished file of an output gets its form and its name. */
+#ifndef DM_JOB_COMMIT_H
+#define DM_JOB_COMMIT_H
 
 #include "io/output.h"
 #include "io/output_form.h"
@@ -8,13 +8,13 @@
 
 /* Rank 0, after FILE was created: DM_E_FIT where it could not be turned into FORM (completed) for
  * want of room on the disk. */
-dm_status dm_put_room(const dm_output_file *file, const dm_output_form *form);
+dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form);
 
 /* Rank 0, after all ranks agreed that their data is on the disk: packs FILE into chunks where FORM
  * says so, by THREADS (-1: as many as help), adds the provenance and the checksums of COUNT tiles,
  * and gives it its name.  After an error FILE is still there. */
-dm_status dm_put_in_place(dm_run *run, const dm_output_file *file, const dm_output_form *form,
-                          int threads, const dm_attributes *provenance, const dm_tile_record *tiles,
-                          int64_t count, bool force);
+dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_output_form *form,
+                         int threads, const dm_attributes *provenance, const dm_tile_record *tiles,
+                         int64_t count, bool force);
 
 #endif

@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 
 #include "checks.h"
-#include "core/together.h"
+#include "core/fork_join.h"
 
 enum { PIECES = 5000 };
 
@@ -25,7 +25,7 @@ static void every_piece_once(void **state) {
   static const int threads[] = {-1, 0, 1, 2, 7, 1000};
   for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
     pile p = {0};
-    const int working = dm_together(threads[t], take, &p);
+    const int working = dm_fork_join(threads[t], take, &p);
     assert_true(working >= 1 && working <= (threads[t] > 1 ? threads[t] : 1));
     for (int i = 0; i < PIECES; i++) assert_int_equal(p.taken[i], 1);
   }

@@ -4,7 +4,7 @@
 
 #include "io/read.h"
 
-dm_status dm_io_stamp(dm_dataset *dataset) {
+dm_status dm_io_identity(dm_dataset *dataset) {
   struct stat info;
   if (stat(dataset->at.file, &info) < 0)
     return dm_fail(DM_E_IO, "%s: %s", dataset->at.file, strerror(errno));

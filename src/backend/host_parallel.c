@@ -3,7 +3,7 @@
 
 #include "backend/probe.h"
 #include "core/checked.h"
-#include "core/together.h"
+#include "core/fork_join.h"
 
 enum { STRIP = 4 << 20 }; /* bytes that a thread takes at a time, about */
 
@@ -42,7 +42,7 @@ static dm_status run(strips *s) {
   const int64_t line = dm_max(1, (s->upright ? v.rows : v.cols) * dm_dtype_size(v.dtype));
   s->each = dm_max(1, STRIP / line);
   const int64_t count = dm_ceil_div(s->upright ? v.cols : v.rows, s->each);
-  (void)dm_together((int)dm_min(count, dm_cores()), take, s);
+  (void)dm_fork_join((int)dm_min(count, dm_cores()), take, s);
   return DM_OK;
 }
 
@@ -53,7 +53,7 @@ static void probe(const strips *s, dm_view part, int64_t first) {
                                s->squares ? s->squares + first : NULL));
 }
 
-dm_status dm_host_probe_together(dm_view matrix, const void *x, void *y, double *squares) {
+dm_status dm_host_probe_parallel(dm_view matrix, const void *x, void *y, double *squares) {
   return run(&(strips){.view = matrix, .part = probe, .x = x, .y = y, .squares = squares});
 }
 
@@ -61,7 +61,7 @@ static void scan(const strips *s, dm_view part, int64_t first) {
   dm_status_free(dm_host_scan(NULL, part, s->squares + first));
 }
 
-dm_status dm_host_scan_together(dm_view matrix, double *col_squares) {
+dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares) {
   return run(&(strips){.view = matrix, .upright = true, .part = scan, .squares = col_squares});
 }
 
@@ -69,7 +69,7 @@ static void fill(const strips *s, dm_view part, int64_t first) {
   dm_status_free(dm_host_fill(NULL, part, s->generator, s->row + first, s->col));
 }
 
-dm_status dm_host_fill_together(dm_view view, const dm_generator *generator, int64_t row,
+dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,
                                 int64_t col) {
   return run(&(strips){.view = view, .part = fill, .generator = generator, .row = row, .col = col});
 }

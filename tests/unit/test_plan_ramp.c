@@ -12,7 +12,7 @@ static void narrow_panels_lead_every_layer(void **state) {
                   .pn = 1,
                   .pk = 3,
                   .kb = 192,
-                  .lead = {64},
+                  .ramp = {64},
                   .panels = 8}; /* 64 192 192, 64 192 192, 64 40 */
   const int64_t begins[] = {0, 64, 256, 448, 512, 704, 896, 960, 1000};
   for (int64_t p = 0; p < 8; p++) {
@@ -24,8 +24,8 @@ static void narrow_panels_lead_every_layer(void **state) {
   assert_int_equal(dm_plan_b_share_rows(&plan, 0, 0), 32 + 96 + 96);
   assert_int_equal(dm_plan_b_share_rows(&plan, 1, 2), 32 + 20);
   assert_int_equal(dm_plan_b_share_most(&plan, 0), 96);
-  plan.lead[1] = 128;
-  plan.panels = dm_panels_of(1000, 3, 192, plan.lead);
+  plan.ramp[1] = 128;
+  plan.panels = dm_panels_of(1000, 3, 192, plan.ramp);
   assert_int_equal(plan.panels, 9); /* 64 128 192, 64 128 192, 64 128 40 */
   assert_int_equal(dm_plan_panel(&plan, 4).begin, 384 + 64);
   assert_int_equal(dm_plan_panel(&plan, 8).begin, 960);
@@ -49,29 +49,29 @@ static void a_narrow_panel_leads_between_gpus(void **state) {
   const dm_machine machine = machine_of(words);
   const dm_wishes square = {.pm = 2, .pn = 2, .pk = 1};
   const dm_plan led = planned(words, false, square);
-  assert_true(led.lead[0] >= 512 && led.lead[0] < led.kb / 2);
+  assert_true(led.ramp[0] >= 512 && led.ramp[0] < led.kb / 2);
   must(dm_plan_simulate(&led));
   dm_wishes even = square;
   even.panel = led.kb;
   const dm_plan without = planned(words, false, even);
-  assert_int_equal(without.lead[0], 0);
+  assert_int_equal(without.ramp[0], 0);
   assert_true(led.forecast.exposed < without.forecast.exposed / 2);
   assert_true(led.forecast.total < without.forecast.total);
   assert_true(dm_plan_pressure(&led, &machine) <= 1);
-  assert_int_equal(planned(words, true, square).lead[0], 0);
+  assert_int_equal(planned(words, true, square).ramp[0], 0);
   even.panel = 0;
   even.no_overlap = true;
-  assert_int_equal(planned(words, false, even).lead[0], 0);
+  assert_int_equal(planned(words, false, even).ramp[0], 0);
   even.no_overlap = false;
   even.reproducible = true;
-  assert_int_equal(planned(words, false, even).lead[0], 0);
+  assert_int_equal(planned(words, false, even).ramp[0], 0);
 }
 
 /* Large products on GPUs that read each other's memory, some in panels that were asked for. */
 static void plans_with_leads_multiply(void **state) {
   (void)state;
   dice d = {.seed = 77};
-  int plans[DM_LEADS + 1] = {0};
+  int plans[DM_RAMP + 1] = {0};
   for (int i = 0; i < 1000; i++) {
     const int ranks = (int)roll(&d, 2, 12);
     dm_problem problem = problem_of(roll(&d, 500, 40000), roll(&d, 500, 40000),
@@ -82,12 +82,12 @@ static void plans_with_leads_multiply(void **state) {
     dm_wishes wishes = {.from_device = true};
     if (roll(&d, 0, 1)) wishes.pk = (int)roll(&d, 1, ranks);
     if (roll(&d, 0, 3) == 0)
-      wishes.panel = DM_PANEL_STEP * roll(&d, 2, 40), wishes.lead[0] = DM_PANEL_STEP,
-      wishes.lead[1] = DM_PANEL_STEP * roll(&d, 0, 2);
+      wishes.panel = DM_PANEL_STEP * roll(&d, 2, 40), wishes.ramp[0] = DM_PANEL_STEP,
+      wishes.ramp[1] = DM_PANEL_STEP * roll(&d, 0, 2);
     dm_plan plan;
     must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
     must(dm_plan_simulate(&plan));
-    plans[dm_plan_leads(plan.lead)]++;
+    plans[dm_plan_ramp_count(plan.ramp)]++;
   }
   assert_true(plans[0] > 100 && plans[1] > 100 && plans[2] > 100);
 }

@@ -1,6 +1,6 @@
-/* window: the ranks of a node keep the panels that they share in memory that all of them see. Every
- * rank puts its own pieces where they belong, and the products read whole panels where they lie:
- * nothing is copied, and the bits are those of any other transport.
+/* shared_slots: the ranks of a node keep the panels that they share in memory that all of them see.
+ * Every rank puts its own pieces where they belong, and the products read whole panels where they
+ * lie: nothing is copied, and the bits are those of any other transport.
  *
  * A gather waits for one thing, that all ranks have filled their pieces: a counter for each at the
  * begin of the memory.  Groups that span nodes take the messages of host. */
@@ -20,19 +20,19 @@ typedef union line {
   char bytes[128];
 } line;
 
-typedef struct window_share {
+typedef struct shared_share {
   const dm_comm *group; /* NULL: its panels take messages */
   dm_shared_memory memory;
   line *lines; /* one per rank of the group */
-} window_share;
+} shared_share;
 
 /* A ticket below DM_GATHERS is one of the messages'; others say whose filling, and which, is
  * awaited: DM_GATHERS + DM_SHARES * filling + share. */
-typedef struct window_transport {
+typedef struct shared_transport {
   dm_transport base;
   dm_transport *messages;
-  window_share shares[DM_SHARES];
-} window_transport;
+  shared_share shares[DM_SHARES];
+} shared_transport;
 
 static dm_status check_limits(const dm_transport_config *config) {
   struct rlimit limit;
@@ -63,44 +63,44 @@ static dm_status check_nodes(const dm_comm *group) {
   return status;
 }
 
-static dm_status window_open(const dm_transport_config *config, dm_transport **transport) {
+static dm_status shared_open(const dm_transport_config *config, dm_transport **transport) {
   DM_TRY(dm_comm_agree(config->group, check_limits(config)));
   DM_TRY(check_nodes(config->group));
-  window_transport *window = calloc(1, sizeof *window);
-  dm_status status = window ? DM_OK : dm_fail(DM_E_FIT, "no memory for a transport");
-  if (window) {
-    window->base.ops = &dm_transport_window;
-    status = dm_transport_open(&dm_transport_host, config, &window->messages);
+  shared_transport *shared = calloc(1, sizeof *shared);
+  dm_status status = shared ? DM_OK : dm_fail(DM_E_FIT, "no memory for a transport");
+  if (shared) {
+    shared->base.ops = &dm_transport_shared;
+    status = dm_transport_open(&dm_transport_host, config, &shared->messages);
   }
   status = dm_comm_agree(config->group, status);
   if (!status) {
-    *transport = &window->base;
+    *transport = &shared->base;
     return DM_OK;
   }
-  if (window) dm_transport_close(window->messages);
-  free(window);
+  if (shared) dm_transport_close(shared->messages);
+  free(shared);
   return status;
 }
 
 /* Nobody waits for anybody: what a peer still reads stays as long as the peer maps it. */
-static void window_close(dm_transport *transport) {
-  window_transport *window = (window_transport *)transport;
-  dm_transport_close(window->messages);
-  for (int i = 0; i < DM_SHARES; i++) dm_shared_memory_close(&window->shares[i].memory);
-  free(window);
+static void shared_close(dm_transport *transport) {
+  shared_transport *shared = (shared_transport *)transport;
+  dm_transport_close(shared->messages);
+  for (int i = 0; i < DM_SHARES; i++) dm_shared_memory_close(&shared->shares[i].memory);
+  free(shared);
 }
 
-static dm_status window_share_open(dm_transport *transport, int share, const dm_comm *group,
+static dm_status shared_share_open(dm_transport *transport, int share, const dm_comm *group,
                                    int64_t bytes, void **memory) {
-  window_transport *window = (window_transport *)transport;
+  shared_transport *shared = (shared_transport *)transport;
   const int64_t page = sysconf(_SC_PAGESIZE);
   const int64_t head = dm_round_up(dm_comm_size(group) * (int64_t)sizeof(line), page);
   int64_t all;
-  if (share < 0 || share >= DM_SHARES || window->shares[share].group)
-    return dm_fail(DM_E_BUG, "share %d cannot have a window (again)", share);
+  if (share < 0 || share >= DM_SHARES || shared->shares[share].group)
+    return dm_fail(DM_E_BUG, "share %d cannot have a shared (again)", share);
   if (bytes < 0 || dm_add_overflows(head, bytes, &all))
-    return dm_fail(DM_E_FIT, "a window of more bytes than 64 bits count");
-  window_share *mine = &window->shares[share];
+    return dm_fail(DM_E_FIT, "a shared of more bytes than 64 bits count");
+  shared_share *mine = &shared->shares[share];
   DM_TRY(dm_shared_memory_open(group, all, &mine->memory));
   mine->group = group;
   mine->lines = (line *)mine->memory.base;
@@ -108,57 +108,57 @@ static dm_status window_share_open(dm_transport *transport, int share, const dm_
   return DM_OK;
 }
 
-static void window_refilled(dm_transport *transport, int share, uint64_t times) {
-  const window_share *mine = &((window_transport *)transport)->shares[share];
+static void shared_refilled(dm_transport *transport, int share, uint64_t times) {
+  const shared_share *mine = &((shared_transport *)transport)->shares[share];
   if (!mine->group) return;
   _Atomic uint64_t *filled = &mine->lines[dm_comm_rank(mine->group)].filled;
   if (times > atomic_load_explicit(filled, memory_order_relaxed))
     atomic_store_explicit(filled, times, memory_order_release);
 }
 
-static void window_filled(dm_transport *transport, int share) {
-  window_refilled(transport, share, 1);
+static void shared_filled(dm_transport *transport, int share) {
+  shared_refilled(transport, share, 1);
 }
 
-static bool all_filled(const window_share *share, uint64_t times) {
+static bool all_filled(const shared_share *share, uint64_t times) {
   for (int r = 0; r < dm_comm_size(share->group); r++)
     if (atomic_load_explicit(&share->lines[r].filled, memory_order_acquire) < times) return false;
   return true;
 }
 
-static dm_status window_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
-  window_transport *window = (window_transport *)transport;
+static dm_status shared_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
+  shared_transport *shared = (shared_transport *)transport;
   if (gather->share < 0 || gather->share >= DM_SHARES ||
-      window->shares[gather->share].group != gather->group)
-    return dm_transport_post(window->messages, gather, ticket);
+      shared->shares[gather->share].group != gather->group)
+    return dm_transport_post(shared->messages, gather, ticket);
   if (gather->filling > (uint64_t)(INT_MAX - DM_GATHERS - gather->share) / DM_SHARES)
-    return dm_fail(DM_E_BUG, "a window that is filled too often");
+    return dm_fail(DM_E_BUG, "a shared that is filled too often");
   const int filling = gather->filling > 0 ? (int)gather->filling : 1;
   *ticket = DM_GATHERS + DM_SHARES * filling + gather->share;
   return DM_OK;
 }
 
-static dm_status window_test(dm_transport *transport, int ticket, bool *done) {
-  window_transport *window = (window_transport *)transport;
-  if (ticket < DM_GATHERS) return dm_transport_test(window->messages, ticket, done);
+static dm_status shared_test(dm_transport *transport, int ticket, bool *done) {
+  shared_transport *shared = (shared_transport *)transport;
+  if (ticket < DM_GATHERS) return dm_transport_test(shared->messages, ticket, done);
   const int awaited = ticket - DM_GATHERS;
-  *done = all_filled(&window->shares[awaited % DM_SHARES], (uint64_t)(awaited / DM_SHARES));
+  *done = all_filled(&shared->shares[awaited % DM_SHARES], (uint64_t)(awaited / DM_SHARES));
   return DM_OK;
 }
 
-static int64_t window_received(const dm_transport *transport) {
-  return dm_transport_received(((const window_transport *)transport)->messages);
+static int64_t shared_received(const dm_transport *transport) {
+  return dm_transport_received(((const shared_transport *)transport)->messages);
 }
 
-const dm_transport_ops dm_transport_window = {
-    .name = "window",
+const dm_transport_ops dm_transport_shared = {
+    .name = "shared",
     .about = "memory that the CPU ranks of a node share; between nodes as host",
-    .open = window_open,
-    .close = window_close,
-    .window = window_share_open,
-    .filled = window_filled,
-    .refilled = window_refilled,
-    .post = window_post,
-    .test = window_test,
-    .received = window_received,
+    .open = shared_open,
+    .close = shared_close,
+    .shared_slots = shared_share_open,
+    .filled = shared_filled,
+    .refilled = shared_refilled,
+    .post = shared_post,
+    .test = shared_test,
+    .received = shared_received,
 };

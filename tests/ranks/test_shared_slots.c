@@ -22,7 +22,7 @@ static void *result_of(product *p, int64_t *bytes) {
 /* The last rank is late with its pieces. */
 static void *multiply(product *p, int64_t *bytes) {
   const struct timespec delay = {.tv_nsec = 20000000};
-  must(p->test, dm_task_open(&p->test->run, &p->plan, p->backend, p->transport, &p->task));
+  must(p->test, dm_rank_open(&p->test->run, &p->plan, p->backend, p->transport, &p->local));
   if (p->test->run.rank == p->test->run.ranks - 1) nanosleep(&delay, NULL);
   fill_share(p, DM_A);
   fill_share(p, DM_B);
@@ -35,7 +35,7 @@ static bool mapped(void) {
   char line[400];
   bool found = false;
   FILE *maps = fopen("/proc/self/maps", "r");
-  while (maps && fgets(line, sizeof line, maps)) found |= strstr(line, "damier-window") != NULL;
+  while (maps && fgets(line, sizeof line, maps)) found |= strstr(line, "damier-shared") != NULL;
   if (maps) fclose(maps);
   return found;
 }
@@ -45,27 +45,27 @@ static void compare(rank_test *t, int per_node, dm_problem problem, dm_wishes wi
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);
   machine.ranks_per_node = per_node;
-  machine.windows = true;
+  machine.shared_slots = true;
   product p = product_open_on(t, &machine, problem, wishes, DM_UNIFORM, 7);
-  const bool windowed = p.plan.window_a || p.plan.window_b;
-  CHECK(t, windowed || per_node < t->run.ranks || dm_plan_used(&p.plan) == p.plan.pk,
+  const bool shared = p.plan.shared_a || p.plan.shared_b;
+  CHECK(t, shared || per_node < t->run.ranks || dm_plan_used(&p.plan) == p.plan.pk,
         "a plan for one node without windows");
   int64_t bytes, again;
-  void *shared = multiply(&p, &bytes);
-  CHECK(t, mapped() == (windowed && !p.task.place.idle), "shared memory: %d, planned: %d", mapped(),
-        windowed);
-  const int64_t received = dm_transport_received(p.task.transport);
-  if ((p.plan.window_a || p.plan.pn == 1) && (p.plan.window_b || p.plan.pm == 1))
+  void *product = multiply(&p, &bytes);
+  CHECK(t, mapped() == (shared && !p.local.coords.idle), "shared memory: %d, planned: %d", mapped(),
+        shared);
+  const int64_t received = dm_transport_received(p.local.transport);
+  if ((p.plan.shared_a || p.plan.pn == 1) && (p.plan.shared_b || p.plan.pm == 1))
     CHECK(t, received == 0, "%lld bytes were received", (long long)received);
-  dm_task_close(&p.task);
+  dm_rank_close(&p.local);
   CHECK(t, !mapped(), "shared memory is still mapped");
-  p.plan.window_a = p.plan.window_b = false;
+  p.plan.shared_a = p.plan.shared_b = false;
   p.transport = NULL;
   void *sent = multiply(&p, &again);
-  CHECK(t, bytes == again && memcmp(shared, sent, (size_t)bytes) == 0,
+  CHECK(t, bytes == again && memcmp(product, sent, (size_t)bytes) == 0,
         "grid %dx%dx%d, %d ranks a node: other bits than by messages", p.plan.pm, p.plan.pn,
         p.plan.pk, per_node);
-  free(shared);
+  free(product);
   free(sent);
   product_close(&p);
 }
@@ -91,9 +91,9 @@ static void proof(rank_test *t, const char *wanted) {
   dm_backend *cpu;
   dm_links links;
   must(t, dm_backend_open(&dm_backend_cpu, &config, &cpu));
-  dm_status status = dm_links_choose(&t->run, cpu, "window", &links);
+  dm_status status = dm_links_choose(&t->run, cpu, "shared", &links);
   if (!wanted)
-    CHECK(t, !status && links.chosen == dm_transport_find("window"), "refused: %s",
+    CHECK(t, !status && links.chosen == dm_transport_find("shared"), "refused: %s",
           status ? status->message : links.reasons);
   else
     CHECK(t, status && status->code == DM_E_DEVICE && strstr(status->message, wanted),
@@ -102,7 +102,7 @@ static void proof(rank_test *t, const char *wanted) {
   if (t->run.ranks > 1) {
     must(t, dm_links_choose(&t->run, cpu, "auto", &links));
     CHECK(t,
-          strcmp(links.chosen->name, wanted ? "host" : "window") == 0 &&
+          strcmp(links.chosen->name, wanted ? "host" : "shared") == 0 &&
               (!wanted || strstr(links.reasons, wanted)),
           "auto chose %s (%s)", links.chosen->name, links.reasons);
   }

@@ -1,4 +1,4 @@
-#include "core/together.h"
+#include "core/fork_join.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +17,7 @@ static void *begin(void *argument) {
   return NULL;
 }
 
-int dm_together(int threads, void (*work)(void *context), void *context) {
+int dm_fork_join(int threads, void (*work)(void *context), void *context) {
   pthread_t others[MOST - 1];
   call one = {work, context};
   int started = 0;

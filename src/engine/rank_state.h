@@ -1,7 +1,7 @@
-/* task: one rank's part of a multiplication: its shares, its rings, its block of C, and who its
+/* local: one rank's part of a multiplication: its shares, its rings, its block of C, and who its
  * peers are.  See docs/design.md, "The way of the data". */
-#ifndef DM_ENGINE_TASK_H
-#define DM_ENGINE_TASK_H
+#ifndef DM_ENGINE_RANK_STATE_H
+#define DM_ENGINE_RANK_STATE_H
 
 #include "backend/backend.h"
 #include "plan/plan.h"
@@ -16,10 +16,11 @@ enum { DM_BLOCK_SHARE = 2 }; /* what peers know the block of C by; DM_A and DM_B
  * share of A, or this rank's rows of the panel of B.  Rows are packed in host memory, where pieces
  * travel as they lie, and padded on a device (dm_device_stride). */
 typedef struct dm_factor {
-  void *share; /* NULL where the pieces stand in the slots of a ring: in place, or in a window */
+  void
+      *share; /* NULL where the pieces stand in the slots of a ring: in place, or in shared slots */
   dm_space space;
-  void *host_ring, *device_ring;  /* plan->slots panels each (in place: all), or NULL; a window is
-                                     a host_ring with all, which belongs to the transport */
+  void *host_ring, *device_ring;  /* plan->slots panels each (in place: all), or NULL; shared slots
+                                     are  a host_ring with all, which belongs to the transport */
   int64_t host_slot, device_slot; /* bytes of one slot */
   const dm_comm *peers;           /* who share a panel: the grid row (A) or column (B) */
   /* Of the peers' pieces, while a gather is posted: where in the slot, where in their shares. */
@@ -34,10 +35,10 @@ typedef struct dm_summing {
   int ticket;
 } dm_summing;
 
-typedef struct dm_task {
+typedef struct dm_rank_state {
   dm_run *run;
   const dm_plan *plan;
-  dm_place place;
+  dm_coords coords;
   dm_backend *backend;
   dm_transport *transport;
   dm_comm *grid_row, *grid_column, *layers; /* NULL on an idle rank */
@@ -55,55 +56,57 @@ typedef struct dm_task {
   dm_summing summing;
   struct dm_reduction *reduction; /* under way, or NULL */
   dm_phases phases;
-} dm_task;
+} dm_rank_state;
 
 /* What the loop calls for the steps that are not its own; each may be NULL: nothing to do. */
-typedef struct dm_task_calls {
+typedef struct dm_step_calls {
   void *context;
   /* With LOADED a load goes on behind the loop's back, which asks until it is done. */
-  dm_status (*load)(void *context, dm_task *task, dm_matrix matrix, int64_t panel);
-  dm_status (*loaded)(void *context, dm_task *task, dm_matrix matrix, int64_t panel, bool *done);
+  dm_status (*load)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel);
+  dm_status (*loaded)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                      bool *done);
   /* These two are asked again until they are done; all ranks of a layer check panel after panel. */
-  dm_status (*check)(void *context, dm_task *task, int64_t panel, bool *done);
-  /* ROWS of this rank's sums (dm_task_sums) are there. */
-  dm_status (*store)(void *context, dm_task *task, dm_range rows, bool *done);
+  dm_status (*check)(void *context, dm_rank_state *local, int64_t panel, bool *done);
+  /* ROWS of this rank's sums (dm_rank_sums) are there. */
+  dm_status (*store)(void *context, dm_rank_state *local, dm_range rows, bool *done);
   dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels, of all tiles */
   /* Nothing can be done until a load or a store gets on; NULL: a nap. */
   dm_status (*rest)(void *context);
   bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
-} dm_task_calls;
+} dm_step_calls;
 
 /* Collective.  Allocates everything that PLAN foresees for this rank; the backend stays the
  * caller's.  Panels travel by TRANSPORT, which moves GPU memory where the plan has device links;
  * NULL: by MPI through host memory. */
-dm_status dm_task_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
-                       const dm_transport_ops *transport, dm_task *task);
-void dm_task_close(dm_task *task); /* collective */
+dm_status dm_rank_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
+                       const dm_transport_ops *transport, dm_rank_state *local);
+void dm_rank_close(dm_rank_state *local); /* collective */
 
 /* From now on rows, cols, c, and what follows here, are those of TILE. */
-void dm_task_turn_to(dm_task *task, int64_t tile);
+void dm_rank_turn_to(dm_rank_state *local, int64_t tile);
 
 /* This rank's rows of the tile, counted within it: 0 up to those that it sums. */
-dm_range dm_task_sums(const dm_task *task);
+dm_range dm_rank_sums(const dm_rank_state *local);
 
 /* This rank's piece of PANEL (a panel of its layer), and what it covers of op(A) or op(B). */
-dm_view dm_task_piece(const dm_task *task, dm_matrix matrix, int64_t panel);
-dm_range dm_task_piece_rows(const dm_task *task, dm_matrix matrix, int64_t panel);
-dm_range dm_task_piece_cols(const dm_task *task, dm_matrix matrix, int64_t panel);
+dm_view dm_rank_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel);
+dm_range dm_rank_piece_rows(const dm_rank_state *local, dm_matrix matrix, int64_t panel);
+dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_t panel);
 
 /* Where the piece of PANEL that belongs to PEER, a member of the factor's group, stands in what
  * that peer shows to others, in bytes: its share, or its slots, of which SLOT has the panel. */
-int64_t dm_task_source(const dm_task *task, dm_matrix matrix, int64_t panel, int slot, int peer);
+int64_t dm_rank_source(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
+                       int peer);
 
 /* A whole panel in a slot of the host or device ring; in place, in its own. */
-dm_view dm_task_slot(const dm_task *task, dm_matrix matrix, int64_t panel, int slot,
+dm_view dm_rank_slot(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
                      dm_space space);
 
 /* What an upload fills: the slot, or where this rank's own piece belongs in it. */
-dm_view dm_task_uploaded(const dm_task *task, dm_matrix matrix, int64_t panel, int slot);
+dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot);
 
 /* The panel as a product reads it: in SLOT of a ring, or in the share where nothing had to move. */
-dm_view dm_task_operand(const dm_task *task, dm_matrix matrix, int64_t panel, int slot);
+dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot);
 
 /* Runs the steps of this rank's cursor whose kinds are in the set KINDS (bits 1 << kind), in the
  * order that their dependencies allow; steps of other kinds count as done.  (execute.c) */
@@ -113,6 +116,6 @@ enum {
                 1 << DM_STEP_UPLOAD_B | 1 << DM_STEP_GEMM,
   DM_ALL_STEPS = (1 << DM_STEP_KINDS) - 1,
 };
-dm_status dm_execute(dm_task *task, unsigned kinds, const dm_task_calls *calls);
+dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *calls);
 
 #endif

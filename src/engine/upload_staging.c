@@ -1,4 +1,4 @@
-#include "engine/stage_in.h"
+#include "engine/upload_staging.h"
 
 #include <stdlib.h>
 
@@ -19,55 +19,55 @@ typedef struct strip {
   dm_event copied;
 } strip;
 
-struct dm_stage_in {
-  dm_task *task;
+struct dm_staging {
+  dm_rank_state *local;
   dm_source *sources;
   int64_t bytes; /* of a strip */
   strip strips[STRIPS];
 };
 
 /* A strip holds a row of the file at least. */
-static int64_t longest_row(const dm_task *task, const dm_source *source, dm_matrix matrix) {
+static int64_t longest_row(const dm_rank_state *local, const dm_source *source, dm_matrix matrix) {
   int64_t longest = 1;
-  for (int64_t p = task->panels.begin; p < task->panels.end; p++)
-    longest =
-        dm_max(longest, source->op == DM_OP_N ? dm_range_size(dm_task_piece_cols(task, matrix, p))
-                                              : dm_range_size(dm_task_piece_rows(task, matrix, p)));
-  return longest * dm_dtype_size(task->plan->problem.work);
+  for (int64_t p = local->panels.begin; p < local->panels.end; p++)
+    longest = dm_max(longest, source->op == DM_OP_N
+                                  ? dm_range_size(dm_rank_piece_cols(local, matrix, p))
+                                  : dm_range_size(dm_rank_piece_rows(local, matrix, p)));
+  return longest * dm_dtype_size(local->plan->problem.work);
 }
 
-static bool is_on_device(const dm_task *task, dm_matrix matrix) {
-  return dm_plan_residence(task->plan, matrix) == DM_IN_DEVICE;
+static bool is_on_device(const dm_rank_state *local, dm_matrix matrix) {
+  return dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
 }
 
-dm_status dm_stage_in_open(dm_task *task, dm_source sources[2], dm_stage_in **stage) {
+dm_status dm_staging_open(dm_rank_state *local, dm_source sources[2], dm_staging **stage) {
   *stage = NULL;
-  if (!is_on_device(task, DM_A) && !is_on_device(task, DM_B)) return DM_OK;
+  if (!is_on_device(local, DM_A) && !is_on_device(local, DM_B)) return DM_OK;
   void *memory;
   DM_TRY(dm_buffer_zeroed(1, sizeof **stage, &memory));
-  dm_stage_in *s = *stage = memory;
-  *s = (dm_stage_in){.task = task, .sources = sources, .bytes = STRIP};
+  dm_staging *s = *stage = memory;
+  *s = (dm_staging){.local = local, .sources = sources, .bytes = STRIP};
   for (int x = 0; x < 2; x++)
-    if (is_on_device(task, (dm_matrix)x))
-      s->bytes = dm_max(s->bytes, longest_row(task, &sources[x], (dm_matrix)x) + DM_RUN_MOST);
+    if (is_on_device(local, (dm_matrix)x))
+      s->bytes = dm_max(s->bytes, longest_row(local, &sources[x], (dm_matrix)x) + DM_RUN_MOST);
   for (int i = 0; i < STRIPS; i++)
-    DM_TRY(dm_backend_alloc(task->backend, DM_HOST, s->bytes, (void **)&s->strips[i].memory));
+    DM_TRY(dm_backend_alloc(local->backend, DM_HOST, s->bytes, (void **)&s->strips[i].memory));
   return DM_OK;
 }
 
-void dm_stage_in_close(dm_stage_in *stage) {
+void dm_staging_close(dm_staging *stage) {
   if (!stage) return;
   for (int i = 0; i < STRIPS; i++)
-    dm_backend_release(stage->task->backend, DM_HOST, stage->strips[i].memory);
+    dm_backend_release(stage->local->backend, DM_HOST, stage->strips[i].memory);
   free(stage);
 }
 
 /* What STRIP has of panel FIRST + Q, of which OFFSET columns of the file stand before it: in the
  * strip's memory, where it lies as the product reads it, and on the device. */
-static void part_of(const dm_stage_in *stage, const strip *one, int64_t q, int64_t offset,
+static void part_of(const dm_staging *stage, const strip *one, int64_t q, int64_t offset,
                     dm_view *here, dm_view *there) {
   const dm_transit *t = one->transit;
-  const dm_view piece = dm_task_piece(stage->task, t->matrix, t->first + q);
+  const dm_view piece = dm_rank_piece(stage->local, t->matrix, t->first + q);
   if (stage->sources[t->matrix].op == DM_OP_N) {
     *there = dm_view_sub(piece, one->at, 0, one->rows, piece.cols);
     *here = dm_view_strided(one->memory + offset * dm_dtype_size(piece.dtype), piece.dtype, DM_HOST,
@@ -79,11 +79,11 @@ static void part_of(const dm_stage_in *stage, const strip *one, int64_t q, int64
   }
 }
 
-static int64_t file_cols(const dm_stage_in *stage, const dm_transit *transit, dm_view part) {
+static int64_t file_cols(const dm_staging *stage, const dm_transit *transit, dm_view part) {
   return stage->sources[transit->matrix].op == DM_OP_N ? part.cols : part.rows;
 }
 
-static dm_status read_strip(dm_stage_in *stage, strip *one) {
+static dm_status read_strip(dm_staging *stage, strip *one) {
   const dm_transit *t = one->transit;
   dm_source *source = &stage->sources[t->matrix];
   dm_view *views, there;
@@ -101,9 +101,9 @@ static dm_status read_strip(dm_stage_in *stage, strip *one) {
 }
 
 /* Copies run in order: the last one's event stands for all. */
-static dm_status copy_strip(dm_stage_in *stage, strip *one) {
+static dm_status copy_strip(dm_staging *stage, strip *one) {
   const dm_transit *t = one->transit;
-  dm_task *task = stage->task;
+  dm_rank_state *local = stage->local;
   dm_view here, there;
   int64_t offset = 0;
   for (int64_t q = 0; q < t->count; q++) {
@@ -111,40 +111,40 @@ static dm_status copy_strip(dm_stage_in *stage, strip *one) {
     part_of(stage, one, q, offset, &here, &there);
     offset += file_cols(stage, t, here);
     dm_source_note(&stage->sources[t->matrix], here);
-    DM_TRY(dm_backend_copy(task->backend, there, here, &event));
+    DM_TRY(dm_backend_copy(local->backend, there, here, &event));
     if (event) one->copied = event;
-    task->phases.uploaded += here.rows * here.cols * dm_dtype_size(here.dtype);
+    local->phases.uploaded += here.rows * here.cols * dm_dtype_size(here.dtype);
   }
   return DM_OK;
 }
 
-dm_status dm_stage_in_begin(dm_stage_in *stage, dm_transit *transit, bool *begun) {
+dm_status dm_staging_begin(dm_staging *stage, dm_transit *transit, bool *begun) {
   strip *one = stage->strips;
   while (one < stage->strips + STRIPS && one->stage != FREE) one++;
   *begun = one < stage->strips + STRIPS;
   if (!*begun) return DM_OK;
-  const int64_t row = transit->cols * dm_dtype_size(stage->task->plan->problem.work);
+  const int64_t row = transit->cols * dm_dtype_size(stage->local->plan->problem.work);
   one->transit = transit;
   one->at = transit->begun;
   one->rows = dm_min(dm_max(1, stage->bytes / row), transit->rows - transit->begun);
   one->stage = IS_READ;
   one->copied = 0;
   transit->begun += one->rows;
-  dm_task_turn_to(stage->task, transit->tile);
+  dm_rank_turn_to(stage->local, transit->tile);
   return read_strip(stage, one);
 }
 
-static dm_status move_on(dm_stage_in *stage, strip *one) {
+static dm_status move_on(dm_staging *stage, strip *one) {
   bool done = false;
   if (one->stage == IS_READ) {
     DM_TRY(dm_reading_test(one->reading, &done));
     if (!done) return DM_OK;
-    dm_task_turn_to(stage->task, one->transit->tile);
+    dm_rank_turn_to(stage->local, one->transit->tile);
     DM_TRY(copy_strip(stage, one));
     one->stage = IS_COPIED;
   }
   if (one->stage == IS_COPIED) {
-    DM_TRY(dm_backend_test(stage->task->backend, one->copied, &done));
+    DM_TRY(dm_backend_test(stage->local->backend, one->copied, &done));
     if (!done) return DM_OK;
     one->transit->arrived += one->rows;
     one->stage = FREE;
@@ -152,7 +152,7 @@ static dm_status move_on(dm_stage_in *stage, strip *one) {
   return DM_OK;
 }
 
-dm_status dm_stage_in_poll(dm_stage_in *stage) {
+dm_status dm_staging_poll(dm_staging *stage) {
   for (int i = 0; i < STRIPS; i++) DM_TRY(move_on(stage, &stage->strips[i]));
   return DM_OK;
 }

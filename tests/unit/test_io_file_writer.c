@@ -3,7 +3,7 @@
 
 #include "core/checked.h"
 #include "io/file_system.h"
-#include "io/put.h"
+#include "io/file_writer.h"
 #include "io/write_behind.h"
 #include "io_files.h"
 
@@ -14,7 +14,7 @@ enum { WAYS = sizeof ways / sizeof ways[0] };
 
 static int make_file(const char *path, dm_write_way way, int64_t bytes) {
   unlink(path);
-  const int fd = open(path, dm_put_flags(way) | O_CREAT | O_EXCL, 0600);
+  const int fd = open(path, dm_file_writer_flags(way) | O_CREAT | O_EXCL, 0600);
   assert_true(fd >= 0);
   assert_int_equal(posix_fallocate(fd, 0, bytes), 0);
   return fd;
@@ -32,13 +32,13 @@ static void expect_bytes(const char *path, int64_t offset, const void *data, int
 /* Pieces that begin and end anywhere, long and short, of MEMORY that does, too. */
 static void put_pieces(const char *path, dm_write_way way, const char *memory) {
   static const int64_t cuts[] = {0, 1, 4096, 4097, 70001, 140002, 1400007, 3592202, SIZE};
-  dm_put *put;
+  dm_file_writer *writer;
   const int fd = make_file(path, way, SIZE);
-  expect_ok(dm_put_open(fd, path, way, &put));
+  expect_ok(dm_file_writer_open(fd, path, way, &writer));
   for (size_t i = 0; i + 1 < sizeof cuts / sizeof cuts[0]; i++)
-    expect_ok(dm_put_bytes(put, memory + cuts[i], cuts[i + 1] - cuts[i], cuts[i]));
+    expect_ok(dm_file_writer_bytes(writer, memory + cuts[i], cuts[i + 1] - cuts[i], cuts[i]));
   assert_int_equal(fdatasync(fd), 0);
-  dm_put_close(put);
+  dm_file_writer_close(writer);
   close(fd);
   expect_bytes(path, 0, memory, SIZE);
 }
@@ -46,7 +46,7 @@ static void put_pieces(const char *path, dm_write_way way, const char *memory) {
 static void test_edges(void **state) {
   char path[DM_PATH];
   char *data = malloc(SIZE + 64);
-  snprintf(path, sizeof path, "%s/put", (const char *)*state);
+  snprintf(path, sizeof path, "%s/writer", (const char *)*state);
   for (int i = 0; i < SIZE + 64; i++) data[i] = (char)(i * 31 + i / 4096);
   for (int w = 0; w < WAYS; w++)
     for (int shift = 0; shift < 24; shift += 8) put_pieces(path, ways[w], data + shift);
@@ -90,7 +90,7 @@ static bool goes(const char *folder, dm_write_way way) {
 
 static void test_rectangles(void **state) {
   static const int64_t widths[][2] = {{COLS, COLS}, {COLS, LEFT}, {400000, 150001}};
-  const dm_location location = at(*state, "put.h5:/c");
+  const dm_location location = at(*state, "writer.h5:/c");
   for (int w = 0; w < WAYS; w++)
     for (int i = 0; i < 3 && goes(*state, ways[w]); i++) {
       const int64_t cols = widths[i][0], rows = cols > COLS ? 4 : ROWS;
@@ -109,15 +109,15 @@ static void test_rectangles(void **state) {
 /* What a way cannot do is an error where it was asked for, and is done by pwrite else. */
 static void test_refused(void **state) {
   char path[DM_PATH];
-  dm_put *put;
+  dm_file_writer *writer;
   dm_write_way way;
   snprintf(path, sizeof path, "%s/empty", (const char *)*state);
   const int fd = make_file(path, DM_WRITE_MAPPED, 1);
   assert_int_equal(ftruncate(fd, 0), 0);
   expect_error(dm_write_way_choose(path, DM_WRITE_MAPPED, 16, &way), DM_E_USAGE, "mapped");
-  expect_ok(dm_put_open(fd, path, DM_WRITE_MAPPED, &put));
-  assert_int_equal(dm_put_way(put), DM_WRITE_PWRITE);
-  dm_put_close(put);
+  expect_ok(dm_file_writer_open(fd, path, DM_WRITE_MAPPED, &writer));
+  assert_int_equal(dm_file_writer_way(writer), DM_WRITE_PWRITE);
+  dm_file_writer_close(writer);
   close(fd);
   unlink(path);
 }

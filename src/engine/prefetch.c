@@ -1,0 +1,236 @@
+#include "engine/prefetch.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "plan/partition.h"
+#include "plan/runs.h"
+#include "plan/tiles.h"
+
+static dm_status landings_open(dm_prefetch *prefetch, dm_matrix matrix) {
+  void *memory;
+  const dm_rank_state *local = prefetch->local;
+  const int64_t layer = dm_range_size(local->panels);
+  prefetch->places[matrix] = dm_plan_places(local->plan, matrix, layer);
+  DM_TRY(dm_buffer_zeroed(dm_max(1, prefetch->places[matrix]), sizeof(dm_landing), &memory));
+  prefetch->landings[matrix] = memory;
+  return DM_OK;
+}
+
+dm_status dm_prefetch_open(dm_rank_state *local, dm_source sources[2], dm_prefetch *prefetch) {
+  *prefetch = (dm_prefetch){.local = local, .sources = sources};
+  prefetch->last = &prefetch->next;
+  if (local->coords.idle) return DM_OK;
+  DM_TRY(landings_open(prefetch, DM_A));
+  DM_TRY(landings_open(prefetch, DM_B));
+  return dm_staging_open(local, sources, &prefetch->stage);
+}
+
+void dm_prefetch_close(dm_prefetch *prefetch) {
+  for (int x = 0; x < 2 && prefetch->landings[x]; x++) {
+    for (int64_t i = 0; i < prefetch->places[x]; i++) free(prefetch->landings[x][i].passage);
+    free(prefetch->landings[x]);
+  }
+  dm_staging_close(prefetch->stage);
+}
+
+static dm_landing *landing_of(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel,
+                              int64_t *place) {
+  const dm_rank_state *local = prefetch->local;
+  *place = dm_plan_place_of(local->plan, matrix, dm_range_size(local->panels), local->tile,
+                            panel - local->panels.begin);
+  return &prefetch->landings[matrix][*place];
+}
+
+static bool is_plain(const dm_prefetch *prefetch, dm_matrix matrix) {
+  return prefetch->sources[matrix].op == DM_OP_N;
+}
+
+static bool goes_to_device(const dm_prefetch *prefetch, dm_matrix matrix) {
+  return dm_plan_residence(prefetch->local->plan, matrix) == DM_IN_DEVICE;
+}
+
+/* ---- what is read together ---- */
+
+/* This rank's part of k in PANEL. */
+static dm_range depth_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+  return matrix == DM_A ? dm_rank_piece_cols(local, DM_A, panel)
+                        : dm_rank_piece_rows(local, DM_B, panel);
+}
+
+/* Panels from FIRST on, until MOST: where one stands beside the other in the file, not behind it.
+ * Chunks have no runs to be joined, and, strip after strip, many panels would be many chunks. */
+static int64_t count_together(const dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
+                              int64_t most) {
+  const dm_rank_state *local = prefetch->local;
+  const bool beside = (matrix == DM_A) == is_plain(prefetch, matrix);
+  const int64_t size = dm_dtype_size(local->plan->problem.work);
+  const int64_t wanted = dm_plan_run_wanted(local->plan);
+  int64_t count = 1;
+  if (!beside || (prefetch->sources[matrix].chunked && goes_to_device(prefetch, matrix))) return 1;
+  for (dm_range run = depth_of(local, matrix, first); first + count < most; count++) {
+    const dm_range next = depth_of(local, matrix, first + count);
+    if (dm_range_size(run) * size >= wanted || next.begin != run.end) break;
+    run.end = next.end;
+  }
+  return count;
+}
+
+static dm_transit transit_of(const dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
+                             int64_t count) {
+  const dm_rank_state *local = prefetch->local;
+  const dm_range rows = dm_rank_piece_rows(local, matrix, first);
+  const dm_range cols = dm_rank_piece_cols(local, matrix, first);
+  const dm_range last = depth_of(local, matrix, first + count - 1);
+  dm_range down = is_plain(prefetch, matrix) ? rows : cols;
+  dm_range across = is_plain(prefetch, matrix) ? cols : rows;
+  if (count > 1) across.end = last.end;
+  return (dm_transit){.matrix = matrix,
+                      .tile = local->tile,
+                      .first = first,
+                      .count = count,
+                      .row = down.begin,
+                      .col = across.begin,
+                      .rows = dm_range_size(down),
+                      .cols = dm_range_size(across)};
+}
+
+/* COUNT panels from FIRST on, behind all that were asked for before. */
+static dm_status ask_for(dm_prefetch *prefetch, dm_matrix matrix, int64_t first, int64_t count) {
+  int64_t head, place;
+  dm_landing *landing = landing_of(prefetch, matrix, first, &head);
+  void *memory;
+  landing->passage = NULL;
+  for (int64_t q = 0; q < count; q++) landing_of(prefetch, matrix, first + q, &place)->first = head;
+  const dm_transit transit = transit_of(prefetch, matrix, first, count);
+  if (transit.rows == 0 || transit.cols == 0) return DM_OK;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_passage), &memory));
+  dm_passage *passage = landing->passage = memory;
+  passage->transit = transit;
+  passage->to_device = goes_to_device(prefetch, matrix);
+  *prefetch->last = passage;
+  prefetch->last = &passage->next;
+  return DM_OK;
+}
+
+/* Whether MATRIX resides in memory, and the tile is the first that needs its band. */
+static bool is_wanted(const dm_prefetch *prefetch, dm_matrix matrix) {
+  const dm_plan *plan = prefetch->local->plan;
+  return dm_plan_residence(plan, matrix) != DM_IN_FILE &&
+         dm_plan_is_first(plan, matrix, prefetch->local->tile);
+}
+
+/* All panels of what resides, those of A and B by turns. */
+static dm_status ask_for_bands(dm_prefetch *prefetch, dm_matrix asked) {
+  const dm_range panels = prefetch->local->panels;
+  int64_t next[2] = {panels.begin, panels.begin};
+  bool wanted[2];
+  for (int x = 0; x < 2; x++) {
+    wanted[x] = is_wanted(prefetch, (dm_matrix)x) && !prefetch->posted[x];
+    prefetch->posted[x] = wanted[x] && x != (int)asked;
+  }
+  while ((wanted[DM_A] && next[DM_A] < panels.end) || (wanted[DM_B] && next[DM_B] < panels.end)) {
+    const bool a_turn =
+        wanted[DM_A] && next[DM_A] < panels.end && (!wanted[DM_B] || next[DM_A] <= next[DM_B]);
+    const dm_matrix matrix = a_turn ? DM_A : DM_B;
+    const int64_t count = count_together(prefetch, matrix, next[matrix], panels.end);
+    DM_TRY(ask_for(prefetch, matrix, next[matrix], count));
+    next[matrix] += count;
+  }
+  return DM_OK;
+}
+
+/* ---- the way ---- */
+
+/* Straight into the pieces. */
+static dm_status read_to_host(dm_prefetch *prefetch, dm_passage *passage) {
+  const dm_transit *t = &passage->transit;
+  dm_source *source = &prefetch->sources[t->matrix];
+  dm_view *views;
+  DM_TRY(dm_buffer_zeroed(t->count, sizeof *views, (void **)&views));
+  dm_rank_turn_to(prefetch->local, t->tile);
+  for (int64_t q = 0; q < t->count; q++) {
+    const dm_view piece = dm_rank_piece(prefetch->local, t->matrix, t->first + q);
+    views[q] = is_plain(prefetch, t->matrix) ? piece : dm_view_transpose(piece);
+  }
+  dm_status status = dm_read_ahead_post(source->ahead, source->reader, t->row, t->col, views,
+                                        t->count, source->op == DM_OP_C, &passage->reading);
+  free(views);
+  passage->begun = true;
+  return status;
+}
+
+/* As far as there are buffers. */
+static dm_status stage(dm_prefetch *prefetch, dm_passage *passage) {
+  bool begun = true;
+  while (begun && passage->transit.begun < passage->transit.rows)
+    DM_TRY(dm_staging_begin(prefetch->stage, &passage->transit, &begun));
+  passage->begun = passage->transit.begun == passage->transit.rows;
+  return DM_OK;
+}
+
+/* Begins what can be, in order. */
+static dm_status move_on(dm_prefetch *prefetch) {
+  if (prefetch->stage) DM_TRY(dm_staging_poll(prefetch->stage));
+  while (prefetch->next) {
+    dm_passage *passage = prefetch->next;
+    DM_TRY(passage->to_device ? stage(prefetch, passage) : read_to_host(prefetch, passage));
+    if (!passage->begun) return DM_OK;
+    prefetch->next = passage->next;
+    if (!prefetch->next) prefetch->last = &prefetch->next;
+  }
+  return DM_OK;
+}
+
+static dm_status move_on_and_return(dm_prefetch *prefetch) {
+  const int64_t tile = prefetch->local->tile;
+  dm_status status = move_on(prefetch);
+  dm_rank_turn_to(prefetch->local, tile);
+  return status;
+}
+
+static dm_status has_arrived(dm_passage *passage, bool *arrived) {
+  *arrived = false;
+  if (!passage->begun) return DM_OK;
+  if (!passage->to_device) return dm_reading_test(passage->reading, arrived);
+  *arrived = passage->transit.arrived == passage->transit.rows;
+  return DM_OK;
+}
+
+dm_status dm_prefetch_load(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel) {
+  dm_rank_state *local = prefetch->local;
+  if (dm_plan_residence(local->plan, matrix) == DM_IN_FILE) {
+    DM_TRY(ask_for(prefetch, matrix, panel, 1));
+  } else {
+    if (panel != local->panels.begin) return DM_OK;
+    const bool posted = prefetch->posted[matrix];
+    prefetch->posted[matrix] = false;
+    if (posted) return DM_OK;
+    DM_TRY(ask_for_bands(prefetch, matrix));
+  }
+  return move_on_and_return(prefetch);
+}
+
+dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel, bool *done) {
+  dm_rank_state *local = prefetch->local;
+  dm_source *source = &prefetch->sources[matrix];
+  int64_t place;
+  DM_TRY(move_on_and_return(prefetch));
+  const dm_landing *landing = landing_of(prefetch, matrix, panel, &place);
+  dm_passage **passage = &prefetch->landings[matrix][landing->first].passage;
+  *done = true;
+  if (*passage) {
+    DM_TRY(has_arrived(*passage, done));
+    if (*done) {
+      free(*passage);
+      *passage = NULL;
+    }
+    const int64_t moved = dm_read_ahead_moved(source->ahead);
+    if (moved != prefetch->moved) dm_watch_moved(local->run->watch);
+    prefetch->moved = moved;
+  }
+  if (*done && !goes_to_device(prefetch, matrix))
+    dm_source_note(source, dm_rank_piece(local, matrix, panel));
+  return DM_OK;
+}

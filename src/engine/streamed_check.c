@@ -1,0 +1,95 @@
+#include "engine/streamed_check.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/clock.h"
+#include "plan/partition.h"
+#include "plan/tiles.h"
+
+/* Rows of op(B) that are sampled, in runs spread evenly over k; bytes of one strip of them. */
+enum { RUN = 64, RUNS = 4, STRIP = 1 << 20 };
+
+/* Columns COLS of ROWS rows of op(B) from ROW. */
+static dm_status sample_run(dm_streamed_check *streamed, const dm_problem *p, dm_source *b,
+                            int64_t row, int64_t rows, dm_range cols, void *memory) {
+  const int64_t width = dm_max(1, STRIP / (rows * dm_dtype_size(p->work)));
+  for (int64_t col = cols.begin; col < cols.end; col += width) {
+    dm_view view = dm_view_row_major(memory, p->work, rows, dm_min(width, cols.end - col));
+    DM_TRY(dm_load_part(b, row, col, view));
+    DM_TRY(dm_freivalds_scan_b(streamed->check, NULL, view, row, col));
+  }
+  return DM_OK;
+}
+
+static dm_status sample(dm_streamed_check *streamed, dm_run *run, const dm_problem *p, dm_source *b,
+                        int64_t *rows) {
+  const dm_range cols = dm_split(p->n, run->ranks, run->rank, 1);
+  const int64_t runs = p->k < RUN * RUNS ? 1 : RUNS;
+  const int64_t each = runs == 1 ? dm_min(p->k, RUN * RUNS) : RUN;
+  void *memory;
+  *rows = runs * each;
+  DM_TRY(dm_buffer_alloc(dm_max(STRIP, each * dm_dtype_size(p->work)), &memory));
+  dm_status status = DM_OK;
+  for (int64_t i = 0; i < runs && !status; i++) {
+    int64_t row = runs > 1 ? (int64_t)((double)(p->k - each) * (double)i / (double)(runs - 1)) : 0;
+    status = sample_run(streamed, p, b, row, each, cols, memory);
+  }
+  free(memory);
+  return status;
+}
+
+dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_run *run,
+                                   const dm_problem *problem, dm_source *b) {
+  int64_t rows = 1;
+  dm_status status = DM_OK;
+  if (!dm_dtype_is_integer(problem->work)) status = sample(streamed, run, problem, b, &rows);
+  DM_TRY(dm_comm_agree(run->world, status));
+  return dm_freivalds_estimate(streamed->check, run->world, rows);
+}
+
+static dm_status add_b(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel) {
+  const dm_view piece = dm_rank_piece(local, DM_B, panel);
+  const int64_t row = dm_rank_piece_rows(local, DM_B, panel).begin;
+  const int64_t col = dm_rank_piece_cols(local, DM_B, panel).begin;
+  DM_TRY(dm_freivalds_scan_b(streamed->check, local->backend, piece, row, col));
+  return dm_freivalds_add_b(streamed->check, local->backend, piece, row, col);
+}
+
+static dm_status add_a(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel) {
+  return dm_freivalds_add_a(streamed->check, local->backend, dm_rank_piece(local, DM_A, panel),
+                            dm_rank_piece_rows(local, DM_A, panel).begin,
+                            dm_rank_piece_cols(local, DM_A, panel).begin);
+}
+
+static dm_status sum_up(dm_streamed_check *streamed, const dm_rank_state *local, int64_t panel) {
+  const dm_range k = dm_plan_panel(local->plan, panel);
+  return dm_freivalds_sum_panel(streamed->check, local->side, k.begin, dm_range_size(k),
+                                &streamed->sum);
+}
+
+/* Every band is looked at once: of B where it passes for the first time, of A where it passes for
+ * the last.  In one tile both are so: all of B has passed then, and B w is summed up.  That needs
+ * all tiles: a run that resumes another is judged by the files. */
+static dm_status look(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,
+                      bool *done) {
+  const bool first = dm_plan_is_first(local->plan, DM_B, local->tile);
+  const bool last = dm_plan_is_last(local->plan, DM_A, local->tile);
+  *done = true;
+  if (first && !streamed->sum) DM_TRY(add_b(streamed, local, panel));
+  if (!last) return DM_OK;
+  if (first && !streamed->sum) DM_TRY(sum_up(streamed, local, panel));
+  if (streamed->sum) DM_TRY(dm_comm_sum_test(streamed->sum, done));
+  if (!*done) return DM_OK;
+  streamed->sum = NULL;
+  return add_a(streamed, local, panel);
+}
+
+dm_status dm_streamed_check_panel(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,
+                                  bool *done) {
+  const double start = dm_now();
+  DM_TRY(look(streamed, local, panel, done));
+  local->phases.check += dm_now() - start;
+  return DM_OK;
+}
