@@ -17,7 +17,6 @@ struct compiled {
   dm_dtype dtype;
   dm_tiling tiling;
   dm_cuda_module module;
-  double seconds; /* that it took */
   compiled *next;
 };
 
@@ -98,9 +97,9 @@ static compiled *look_up(const dm_cuda *gpu, dm_dtype dtype, const dm_tiling *ti
   return NULL;
 }
 
-/* Loads what JOB made, and keeps it. */
-static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling,
-                      const dm_nvrtc_job *job, compiled **kept) {
+/* Loads IMAGE, and keeps it. */
+static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, const char *image,
+                      compiled **kept) {
   const dm_tiling_need need = dm_tiling_need_of(tiling, dtype);
   void *memory;
   DM_TRY(dm_buffer_zeroed(1, sizeof(compiled), &memory));
@@ -108,9 +107,8 @@ static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling,
   *made = (compiled){.dtype = dtype,
                      .tiling = *tiling,
                      .module = {.threads = need.threads, .shared = need.shared},
-                     .seconds = job->seconds,
                      .next = gpu->jit->list};
-  dm_status status = dm_cuda_module_load(gpu, &gpu->jit->driver, job->image, "jit", &made->module);
+  dm_status status = dm_cuda_module_load(gpu, &gpu->jit->driver, image, "jit", &made->module);
   if (status) {
     free(made);
     return status;
@@ -120,15 +118,14 @@ static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling,
 }
 
 static dm_status add(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, compiled **made) {
-  char why[128];
-  dm_nvrtc_job job = {.seconds = 0.0};
+  char why[128], source[600], *image;
+  size_t size;
   if (!dm_tiling_runs(tiling, dtype, &gpu->jit->facts.limits, why))
     return dm_fail(DM_E_DEVICE, "it does not fit the GPU: %s", why);
-  write_source(dtype, tiling, job.source);
-  dm_nvrtc_compile_all(&gpu->jit->nvrtc, gpu->capability, &job, 1);
-  DM_TRY(job.status);
-  dm_status status = keep(gpu, dtype, tiling, &job, made);
-  free(job.image);
+  write_source(dtype, tiling, source);
+  DM_TRY(dm_nvrtc_compile(&gpu->jit->nvrtc, source, gpu->capability, &image, &size));
+  dm_status status = keep(gpu, dtype, tiling, image, made);
+  free(image);
   return status;
 }
 
@@ -190,14 +187,6 @@ dm_status dm_cuda_jit_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bo
   return launch(gpu, found, c, a, b, accumulate);
 }
 
-dm_status dm_cuda_jit_multiply_by(dm_cuda *gpu, const dm_tiling *tiling, dm_view c, dm_view a,
-                                  dm_view b, bool accumulate) {
-  compiled *found;
-  DM_TRY(dm_cuda_jit_open(gpu));
-  DM_TRY(find(gpu, a.dtype, tiling, &found));
-  return launch(gpu, found, c, a, b, accumulate);
-}
-
 /* ---- the table ---- */
 
 static dm_status facts(dm_backend *backend, dm_jit_facts *answer) {
@@ -224,54 +213,6 @@ static dm_status prepare(dm_backend *backend, dm_dtype dtype, int64_t rows, int6
   return find_for(gpu, dtype, rows, cols, &found);
 }
 
-static dm_status compile_one(dm_backend *backend, dm_dtype dtype, const dm_tiling *tiling,
-                             dm_jit_report *report) {
-  dm_cuda *gpu = dm_cuda_of(backend);
-  compiled *found;
-  DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_cuda_jit_open(gpu));
-  DM_TRY(find(gpu, dtype, tiling, &found));
-  *report = (dm_jit_report){.registers = found->module.registers,
-                            .local_bytes = found->module.local_bytes,
-                            .blocks = found->module.blocks,
-                            .seconds = found->seconds};
-  return DM_OK;
-}
-
-static dm_status compile_all(dm_backend *backend, dm_dtype dtype, const dm_tiling *tilings,
-                             int count) {
-  dm_cuda *gpu = dm_cuda_of(backend);
-  dm_nvrtc_job *jobs;
-  const dm_tiling **of;
-  int wanted = 0;
-  DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_cuda_jit_open(gpu));
-  DM_TRY(dm_buffer_zeroed(count, sizeof *jobs + sizeof *of, (void **)&jobs));
-  of = (const dm_tiling **)(void *)(jobs + count);
-  for (int i = 0; i < count; i++) {
-    if (look_up(gpu, dtype, &tilings[i]) ||
-        !dm_tiling_fits(&tilings[i], dtype, &gpu->jit->facts.limits, NULL))
-      continue;
-    write_source(dtype, &tilings[i], jobs[wanted].source);
-    of[wanted++] = &tilings[i];
-  }
-  dm_nvrtc_compile_all(&gpu->jit->nvrtc, gpu->capability, jobs, wanted);
-  dm_status status = DM_OK;
-  for (int i = 0; i < wanted; i++) {
-    compiled *kept;
-    if (!jobs[i].status && !status) status = keep(gpu, dtype, of[i], &jobs[i], &kept);
-    dm_status_free(jobs[i].status); /* who asks for that tiling alone is told again */
-    free(jobs[i].image);
-  }
-  free(jobs);
-  return status;
-}
-
-const dm_jit_ops dm_cuda_jit_ops = {.facts = facts,
-                                    .use = use,
-                                    .prepare = prepare,
-                                    .compile = compile_one,
-                                    .compile_all = compile_all,
-                                    .time = dm_cuda_jit_time};
+const dm_jit_ops dm_cuda_jit_ops = {.facts = facts, .use = use, .prepare = prepare};
 
 #endif

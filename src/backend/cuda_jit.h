@@ -15,12 +15,4 @@ void dm_cuda_jit_close(dm_cuda *gpu);
 /* C (+)= A B by the tiling of its class, which is compiled when it is used first; k >= 1. */
 dm_status dm_cuda_jit_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
 
-/* The same by any tiling. */
-dm_status dm_cuda_jit_multiply_by(dm_cuda *gpu, const dm_tiling *tiling, dm_view c, dm_view a,
-                                  dm_view b, bool accumulate);
-
-/* (cuda_jit_time.c) */
-dm_status dm_cuda_jit_time(dm_backend *backend, const dm_tiling *tiling, dm_view c, dm_view a,
-                           dm_view b, bool accumulate, int repeats, double *seconds);
-
 #endif

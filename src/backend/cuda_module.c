@@ -38,29 +38,24 @@ dm_status dm_cuda_driver_find(const dm_cuda *gpu, dm_cuda_driver *driver) {
   DM_TRY(find(gpu, "cuModuleLoadData", &driver->load));
   DM_TRY(find(gpu, "cuModuleUnload", &driver->unload));
   DM_TRY(find(gpu, "cuModuleGetFunction", &driver->find));
-  DM_TRY(find(gpu, "cuFuncGetAttribute", &driver->attribute));
   DM_TRY(find(gpu, "cuFuncSetAttribute", &driver->set_attribute));
-  DM_TRY(find(gpu, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &driver->occupancy));
   DM_TRY(find(gpu, "cuLaunchKernel", &driver->launch));
   return find(gpu, "cuGetErrorString", &driver->error);
 }
 
-static dm_status inspect(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *name,
+static dm_status prepare(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *name,
                          dm_cuda_module *m) {
-  const int shared = (int)m->shared;
   DRIVER(gpu, driver, find(&m->function, m->handle, name));
-  DRIVER(gpu, driver,
-         set_attribute(m->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared));
-  DRIVER(gpu, driver, attribute(&m->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, m->function));
-  DRIVER(gpu, driver, attribute(&m->local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, m->function));
-  DRIVER(gpu, driver, occupancy(&m->blocks, m->function, m->threads, (size_t)shared));
+  DRIVER(
+      gpu, driver,
+      set_attribute(m->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)m->shared));
   return DM_OK;
 }
 
 dm_status dm_cuda_module_load(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *image,
                               const char *name, dm_cuda_module *module) {
   DRIVER(gpu, driver, load(&module->handle, image));
-  dm_status status = inspect(gpu, driver, name, module);
+  dm_status status = prepare(gpu, driver, name, module);
   if (status) dm_cuda_module_unload(driver, module);
   return status;
 }

@@ -11,9 +11,7 @@ typedef struct dm_cuda_driver {
   CUresult (*load)(CUmodule *module, const void *image);
   CUresult (*unload)(CUmodule module);
   CUresult (*find)(CUfunction *function, CUmodule module, const char *name);
-  CUresult (*attribute)(int *value, CUfunction_attribute attribute, CUfunction function);
   CUresult (*set_attribute)(CUfunction function, CUfunction_attribute attribute, int value);
-  CUresult (*occupancy)(int *blocks, CUfunction function, int threads, size_t shared);
   CUresult (*launch)(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
                      unsigned threads_y, unsigned threads_z, unsigned shared, CUstream stream,
                      void **arguments, void **extra);
@@ -23,14 +21,13 @@ typedef struct dm_cuda_driver {
 typedef struct dm_cuda_module {
   CUmodule handle;
   CUfunction function;
-  int threads;                        /* of a block */
-  int64_t shared;                     /* bytes of a block */
-  int registers, local_bytes, blocks; /* of a thread; of a thread; on a multiprocessor */
+  int threads;    /* of a block */
+  int64_t shared; /* bytes of a block */
 } dm_cuda_module;
 
 dm_status dm_cuda_driver_find(const dm_cuda *gpu, dm_cuda_driver *driver);
 
-/* The kernel NAME of IMAGE; MODULE's threads and shared are stated, the rest is found out. */
+/* The kernel NAME of IMAGE; MODULE's threads and shared are stated. */
 dm_status dm_cuda_module_load(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *image,
                               const char *name, dm_cuda_module *module);
 void dm_cuda_module_unload(const dm_cuda_driver *driver, dm_cuda_module *module);

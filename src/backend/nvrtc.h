@@ -34,16 +34,4 @@ dm_status dm_nvrtc_load(dm_nvrtc *nvrtc);
 dm_status dm_nvrtc_compile(const dm_nvrtc *nvrtc, const char *source, int capability, char **image,
                            size_t *size);
 
-/* One of many that are compiled side by side. */
-typedef struct dm_nvrtc_job {
-  char source[600];
-  char *image; /* the caller's to free; NULL where it failed */
-  size_t size;
-  dm_status status; /* the caller's too */
-  double seconds;
-} dm_nvrtc_job;
-
-/* By as many threads as the process has cores.  (nvrtc_jobs.c) */
-void dm_nvrtc_compile_all(const dm_nvrtc *nvrtc, int capability, dm_nvrtc_job *jobs, int count);
-
 #endif

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/checked.h"
 
@@ -141,4 +142,14 @@ char *dm_tiling_format(const dm_tiling *t, char text[128]) {
            t->bm, t->bn, t->bk, t->stages, t->wm, t->wn, t->down, t->blocks, t->group, t->parts,
            t->by_rows);
   return text;
+}
+
+bool dm_tiling_parse(const char *text, dm_tiling *t) {
+  char again[128];
+  *t = (dm_tiling){0};
+  (void)sscanf(
+      text, "%4dx%4dx%4d stages=%4d warp=%4dx%4d down=%4d blocks=%4d group=%4d parts=%4d rows=%4d",
+      &t->bm, &t->bn, &t->bk, &t->stages, &t->wm, &t->wn, &t->down, &t->blocks, &t->group,
+      &t->parts, &t->by_rows);
+  return strcmp(text, dm_tiling_format(t, again)) == 0;
 }

@@ -67,4 +67,7 @@ bool dm_tiling_equal(const dm_tiling *x, const dm_tiling *y);
 /* "256x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8 parts=2 rows=0"; TEXT is returned. */
 char *dm_tiling_format(const dm_tiling *tiling, char text[128]);
 
+/* False where TEXT, which may be anything, is not what dm_tiling_format writes. */
+bool dm_tiling_parse(const char *text, dm_tiling *tiling);
+
 #endif

@@ -44,9 +44,9 @@ typedef struct dm_settings {
   int op_a, op_b, type, type_c, compute;
   int backend, transport, from, kind, rates, write_by, generate_by;
   double alpha[2], beta[2];
-  double phi, value, time, budget, precision, fill; /* parts of 1 */
-  double time_limit, hang_timeout, within;          /* seconds; 0: none */
-  double checkpoint_interval;                       /* seconds */
+  double phi, value, budget, precision, fill; /* parts of 1 */
+  double time_limit, hang_timeout, within;    /* seconds; 0: none */
+  double checkpoint_interval;                 /* seconds */
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
   int64_t panel[1 + DM_RAMP]; /* width of most, and of the first ones */

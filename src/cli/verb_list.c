@@ -52,12 +52,13 @@ const dm_verb dm_cli_verbs[] = {
      dm_cli_tune_rates},
     {"tune", DM_VERB_TUNE, "", 0, 0,
      "find the fastest tile sizes of the kernel jit on this GPU, and keep them",
-     "Both f32 and f64 are tuned, unless --type names one.\n"
+     "Both f32 and f64 are tuned, unless --type names one: each of a list of tile sizes multiplies a"
+     " square product of each class, and the table says how fast.\n"
      "Tile sizes are kept in damier/tilings-GPU.json below $XDG_CACHE_HOME or ~/.cache, one file for each"
      " model of GPU.\n"
      "The file is never needed: without it jit uses the tile sizes that are built in.\n"
      "A hash of those that are used stands in the recipe of a result.\n",
-     {"damier tune", "damier tune --type f32 --sizes 8192 --time 60"},
+     {"damier tune", "damier tune --type f32"},
      dm_cli_tune},
     {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
      "measure the multiplication of generated matrices in memory",

@@ -1,31 +1,9 @@
 #include "cli/request.h"
 #include "cli/session.h"
-#include "core/units.h"
 #include "measure/rates_measure.h"
 #include "measure/tune.h"
 
 #include <stdio.h>
-#include <string.h>
-
-enum { MOST_SIZES = sizeof((dm_tune *)0)->sizes / sizeof(int64_t), LARGEST = 65536 };
-
-/* "512,1024,8k" */
-static dm_status read_sizes(const char *text, dm_tune *tune) {
-  for (const char *at = text; *at;) {
-    char word[32];
-    const size_t length = strcspn(at, ",");
-    int64_t size = 0;
-    snprintf(word, sizeof word, "%.*s", (int)length, at);
-    if (!dm_parse_count(word, &size) || size < 1 || size > LARGEST)
-      return dm_hint(dm_fail(DM_E_USAGE, "option '--sizes': '%s' is not a size", word),
-                     "whole numbers up to %d with commas between, such as 1024,8192", LARGEST);
-    if (tune->size_count == MOST_SIZES)
-      return dm_fail(DM_E_USAGE, "option '--sizes': more than %d", MOST_SIZES);
-    tune->sizes[tune->size_count++] = size;
-    at += length + (at[length] == ',');
-  }
-  return DM_OK;
-}
 
 static dm_status read_settings(const dm_settings *s, dm_tune *tune) {
   const bool one = dm_cli_given(s, "type");
@@ -35,11 +13,9 @@ static dm_status read_settings(const dm_settings *s, dm_tune *tune) {
         "--type f32 or f64; without it both are tuned");
   for (int t = 0; t < DM_TILING_TYPES; t++)
     tune->types[t] = !one || dm_tiling_type((dm_dtype)s->type) == t;
-  if (s->time <= 0.0) return dm_fail(DM_E_USAGE, "option '--time': it is not more than 0");
-  tune->seconds = s->time;
   tune->dry_run = s->dry_run;
   snprintf(tune->output, sizeof tune->output, "%s", s->tunings);
-  return read_sizes(s->sizes, tune);
+  return DM_OK;
 }
 
 static dm_status tune_and_tell(const dm_call *call, const dm_tune *tune) {
@@ -53,7 +29,7 @@ static dm_status tune_and_tell(const dm_call *call, const dm_tune *tune) {
 }
 
 int dm_cli_tune(dm_call *call) {
-  dm_tune tune = {.seconds = 0.0};
+  dm_tune tune = {.dry_run = false};
   if (!dm_cli_ramp(call)) return 0; /* once under mpirun */
   dm_status status = read_settings(&call->settings, &tune);
   if (!status) status = tune_and_tell(call, &tune);

@@ -3,19 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/tunings.h"
-
 /* Rank 0's choice; what is wrong with the file is said, and the file not used. */
 static dm_tilings choose(const dm_run *run, const dm_jit_facts *facts) {
-  dm_tunings tunings = {0};
+  dm_tilings tilings;
   char path[DM_PATH];
   bool found = false;
-  dm_status status = dm_tunings_path(facts->gpu, path);
+  dm_status status = dm_tilings_path(facts->gpu, path);
   if (status) { /* no home, no cache: nothing is missing */
     dm_status_free(status);
     return dm_tilings_built_in();
   }
-  status = dm_tunings_read(path, facts, &found, &tunings);
+  status = dm_tilings_read(path, facts, &found, &tilings);
   if (status)
     dm_log_line(&run->log, DM_LOG_WARNING,
                 "%s: not used, tile sizes are those that are built in ('damier tune' renews it)",
@@ -23,7 +21,7 @@ static dm_tilings choose(const dm_run *run, const dm_jit_facts *facts) {
   dm_status_free(status);
   dm_log_line(&run->log, DM_LOG_DETAIL, "tile sizes of jit: %s%s", found ? "from " : "built in",
               found ? path : "");
-  return dm_tunings_tilings(&tunings);
+  return tilings;
 }
 
 static bool same_gpu(const dm_jit_facts *x, const dm_jit_facts *y) {
@@ -62,12 +60,12 @@ dm_status dm_tilings_agree(dm_run *run, dm_backend *backend, const char *kernel,
 
 void dm_tilings_describe(dm_backend *backend, const char *path, dm_record *record) {
   dm_jit_facts facts;
-  dm_tunings tunings;
+  dm_tilings tilings;
   char file[DM_PATH];
   bool found = false;
   dm_status missing = backend->ops->jit->facts(backend, &facts), status = DM_OK;
-  if (!missing) status = dm_tunings_path(facts.gpu, file);
-  if (!missing && !status) status = dm_tunings_read(file, &facts, &found, &tunings);
+  if (!missing) status = dm_tilings_path(facts.gpu, file);
+  if (!missing && !status) status = dm_tilings_read(file, &facts, &found, &tilings);
   if (missing)
     dm_record_text(record, path, "  tilings", "none: %s", missing->message);
   else if (status)

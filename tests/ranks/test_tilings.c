@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "engine/tilings.h"
-#include "engine/tunings.h"
 #include "rank_test.h"
 
 /* A backend that only remembers what it was told to use. */
@@ -37,11 +36,11 @@ static const dm_jit_facts h200 = {.gpu = "NVIDIA H200",
                                   .limits = {2048, 65536, 233472, 232448}};
 
 /* Every rank has a cache of its own; that of the others says something else than rank 0's. */
-static dm_tunings own_tunings(int rank) {
-  const dm_tiling best = {128, 256, 8, 4, 64, 64, 8, 1, rank == 0 ? 4 : 16, 2, 0};
-  dm_tunings tunings = {0};
-  tunings.of[0][DM_TILES_LARGE] = (dm_tuned){true, best, 8192, 5e13, 4e13};
-  return tunings;
+static dm_tilings own_tilings(int rank) {
+  dm_tilings tilings = dm_tilings_built_in();
+  tilings.of[0][DM_TILES_LARGE] =
+      (dm_tiling){128, 256, 8, 4, 64, 64, 8, 1, rank == 0 ? 4 : 16, 2, 0};
+  return tilings;
 }
 
 static void agree(rank_test *t, pretender *p, const dm_tilings *wanted, const char *what) {
@@ -55,10 +54,10 @@ static void agree(rank_test *t, pretender *p, const dm_tilings *wanted, const ch
 
 static void check_all(rank_test *t, const char *path) {
   pretender p = {.base.ops = &ops, .facts = h200};
-  const dm_tunings first = own_tunings(0), mine = own_tunings(t->run.rank);
-  const dm_tilings built_in = dm_tilings_built_in(), tuned = dm_tunings_tilings(&first);
+  const dm_tilings built_in = dm_tilings_built_in(), tuned = own_tilings(0),
+                   mine = own_tilings(t->run.rank);
   agree(t, &p, &built_in, "no file");
-  must(t, dm_tunings_write(path, true, &mine, &h200));
+  must(t, dm_tilings_write(path, true, &mine, &h200));
   agree(t, &p, &tuned, "files that differ");
   if (t->run.ranks > 1) {
     if (t->run.rank == t->run.ranks - 1) strcpy(p.facts.gpu, "NVIDIA A100");
@@ -82,7 +81,7 @@ int main(void) {
   char directory[] = "/tmp/damier-tilings-XXXXXX", path[DM_PATH], command[64];
   if (!mkdtemp(directory)) must(&test, dm_fail(DM_E_IO, "mkdtemp"));
   setenv("XDG_CACHE_HOME", directory, 1);
-  must(&test, dm_tunings_path(h200.gpu, path));
+  must(&test, dm_tilings_path(h200.gpu, path));
   check_all(&test, path);
   snprintf(command, sizeof command, "rm -r '%s'", directory);
   CHECK(&test, system(command) == 0, "%s", command);

@@ -1,4 +1,4 @@
-/* Which tile sizes go together, which product uses which, and what the search tries. */
+/* Which tile sizes go together, which product uses which, and what `tune` tries. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,23 +117,36 @@ static void sizes_lie_in_their_class(void **state) {
     }
 }
 
+/* All of the list are tried on a large GPU, and those that are built in are among them. */
 static void candidates_fit_and_differ(void **state) {
   (void)state;
+  const dm_tilings built_in = dm_tilings_built_in();
   for (int t = 0; t < DM_TILING_TYPES; t++) {
-    const dm_dtype type = t ? DM_F64 : DM_F32;
-    dm_tiling seeds[DM_TUNE_CANDIDATES], near[DM_TUNE_CANDIDATES];
-    const int count = dm_tune_seeds(type, &h200, seeds);
-    assert_true(count >= 6);
+    dm_tiling list[DM_TUNE_CANDIDATES];
+    bool found[DM_TILING_CLASSES] = {false};
+    const int count = dm_tune_candidates(t ? DM_F64 : DM_F32, &h200, list);
+    assert_true(count >= 11);
     for (int i = 0; i < count; i++) {
-      const int found = dm_tune_neighbours(&seeds[i], type, &h200, near);
-      assert_true(found >= 3 && found <= DM_TUNE_CANDIDATES);
-      for (int j = 0; j < found; j++) {
-        assert_true(dm_tiling_fits(&near[j], type, &h200, NULL));
-        assert_false(dm_tiling_equal(&near[j], &seeds[i]));
-        for (int k = 0; k < j; k++) assert_false(dm_tiling_equal(&near[j], &near[k]));
-      }
+      for (int j = 0; j < i; j++) assert_false(dm_tiling_equal(&list[i], &list[j]));
+      for (int kind = 0; kind < DM_TILING_CLASSES; kind++)
+        found[kind] |= dm_tiling_equal(&list[i], &built_in.of[t][kind]);
     }
+    for (int kind = 0; kind < DM_TILING_CLASSES; kind++) assert_true(found[kind]);
   }
+}
+
+static void text_comes_back(void **state) {
+  (void)state;
+  static const char *const others[] = {
+      "", "256x128x8", "256x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8 parts=2 rows=0 ",
+      "99999x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8 parts=2 rows=0",
+      "0256x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8 parts=2 rows=0"};
+  char text[128];
+  dm_tiling back;
+  assert_true(dm_tiling_parse(dm_tiling_format(&large, text), &back));
+  assert_true(dm_tiling_equal(&large, &back));
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    assert_false(dm_tiling_parse(others[i], &back));
 }
 
 int main(void) {
@@ -142,6 +155,7 @@ int main(void) {
                                      cmocka_unit_test(any_numbers),
                                      cmocka_unit_test(classes_follow_the_tiles),
                                      cmocka_unit_test(sizes_lie_in_their_class),
-                                     cmocka_unit_test(candidates_fit_and_differ)};
+                                     cmocka_unit_test(candidates_fit_and_differ),
+                                     cmocka_unit_test(text_comes_back)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,6 @@ damier bench multiply --size 64 --backend cuda --kernel jit >out 2>&1
 echo "exit $?, $(grep -c 'damier: error' out) error"
 ls
 try damier tune --type f16
-try damier tune --sizes 512,0
-try damier tune --sizes 1,2,3,4,5,6,7,8,9
-try damier tune --time -1
 try damier tune --output
 try damier tune file.h5
 try damier plan --size 8 --dry-run
