@@ -22,10 +22,10 @@ extern "C" {
  * row_stride 1). */
 typedef struct dm_product {
   dm_view c, a, b;
-  bool accumulate; /* false: C is overwritten without being read */
-  bool tf32;       /* f32: products may be rounded to TF32 first */
-  int processors;  /* multiprocessors of the device */
-  void *scratch;   /* device memory, aligned to 256 bytes, of the kernel's own until it is done */
+  bool accumulate;    /* false: C is overwritten without being read */
+  dm_operand operand; /* DM_TF32: f32 may be rounded to it first; else of no account */
+  int processors;     /* multiprocessors of the device */
+  void *scratch; /* device memory, aligned to 256 bytes, of the kernel's own until it is done */
   cudaStream_t stream;
 } dm_product;
 

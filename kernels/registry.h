@@ -9,14 +9,14 @@
 
 #include <stdbool.h>
 
-#include "core/dtype.h"
+#include "core/compute.h"
 
-/* Sets of types: one bit for each dm_dtype, and one for f32 whose products are rounded to TF32. */
+/* Sets of operands: one bit for each. */
 enum {
   DM_KERNEL_F32 = 1 << DM_F32,
   DM_KERNEL_F64 = 1 << DM_F64,
   DM_KERNEL_I8 = 1 << DM_I8,
-  DM_KERNEL_TF32 = 1 << DM_DTYPE_COUNT,
+  DM_KERNEL_TF32 = 1 << DM_TF32,
   DM_KERNEL_REAL = DM_KERNEL_F32 | DM_KERNEL_F64,
   DM_KERNEL_HALF = 1 << DM_F16 | 1 << DM_BF16,
   DM_KERNEL_ANY = ((1 << DM_DTYPE_COUNT) - 1) & ~(1 << DM_I32), /* i32 is a type of sums */
@@ -154,12 +154,9 @@ static inline dm_kernel_sums dm_kernel_sums_of(const dm_kernel *kernel, dm_dtype
   return chain ? DM_SUM_CHAIN : kernel->sums;
 }
 
-/* Whether KERNEL multiplies matrices of WORK; TF32: by products rounded to it.  Of our own kernels
- * none multiplies complex numbers in TF32. */
-static inline bool dm_kernel_takes(const dm_kernel *kernel, dm_dtype work, bool tf32) {
-  const bool typed = kernel->types >> work & 1;
-  if (!tf32) return typed;
-  return kernel->types & DM_KERNEL_TF32 && (work == DM_F32 || (work == DM_C64 && typed));
+/* Whether KERNEL multiplies OPERAND. */
+static inline bool dm_kernel_takes(const dm_kernel *kernel, dm_operand operand) {
+  return kernel->types >> operand & 1;
 }
 
 #endif

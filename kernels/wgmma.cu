@@ -209,7 +209,7 @@ cudaError_t dm_kernels_wgmma(const dm_product *product) {
   case DM_BF16:
     return launch_fitting<__nv_bfloat16>(product);
   case DM_F32:
-    return product->tf32 ? launch_fitting<float>(product) : cudaErrorInvalidValue;
+    return product->operand == DM_TF32 ? launch_fitting<float>(product) : cudaErrorInvalidValue;
   case DM_I8:
     return launch_fitting<int8_t>(product);
   default:

@@ -96,7 +96,7 @@ double dm_model_seconds(const dm_model *model, dm_dtype work, int64_t rows, int6
                         int64_t depth, bool accumulate) {
   const double r = (double)rows, c = (double)cols, k = (double)depth;
   const double flops = (dm_dtype_is_complex(work) ? 8.0 : 2.0) * r * c * k;
-  const double block = r * c * (double)dm_dtype_size(dm_dtype_accumulator(work));
+  const double block = r * c * (double)dm_dtype_size(dm_compute_sum(work));
   double seconds = flops / (model->flops * dm_product_efficiency(r, c, k, true));
   if (accumulate) seconds += 2.0 * block / model->memory;
   return (seconds + model->latency) * (1.0 + model->slow_down);

@@ -199,7 +199,8 @@ dm_status sim_options_read(int argc, char **argv, sim_options *o) {
   DM_TRY(dm_machine_parse(w.machine, &o->machine));
   dm_problem *p = &o->problem;
   p->file_a = p->file_b = p->work;
-  p->c = p->accumulator = dm_dtype_accumulator(p->work);
+  p->compute = *dm_compute_by((dm_operand)p->work);
+  p->c = p->accumulator = dm_compute_sum(p->work);
   const double at = (double)w.rate_at;
   if (w.rate > 0) o->machine.flops[p->work] = w.rate;
   if (at > 0) o->machine.flops[p->work] /= dm_product_efficiency(at, at, at, true);

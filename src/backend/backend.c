@@ -48,7 +48,7 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
   *done = 0;
   if (a.rows != c.rows || b.cols != c.cols || a.cols != b.rows)
     return dm_fail(DM_E_BUG, "a product of matrices that do not fit together");
-  if (a.dtype != b.dtype || c.dtype != dm_dtype_accumulator(a.dtype))
+  if (a.dtype != b.dtype || c.dtype != dm_compute_sum(a.dtype))
     return dm_fail(DM_E_BUG, "a product of %s and %s into %s", dm_dtype_name(a.dtype),
                    dm_dtype_name(b.dtype), dm_dtype_name(c.dtype));
   if (a.col_stride != 1 || b.col_stride != 1 || c.col_stride != 1)
@@ -89,7 +89,7 @@ static bool alike(dm_view a, dm_view b) {
 }
 
 static bool is_type_of_sums(dm_dtype dtype) {
-  return dtype == DM_I32 || (dm_dtype_accumulator(dtype) == dtype && !dm_dtype_is_integer(dtype));
+  return dtype == DM_I32 || (dm_compute_sum(dtype) == dtype && !dm_dtype_is_integer(dtype));
 }
 
 dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,

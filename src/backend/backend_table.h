@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/compute.h"
 #include "core/element.h"
 #include "core/status.h"
 #include "core/view.h"
@@ -19,9 +20,9 @@ typedef uint64_t dm_event;
 typedef struct dm_backend_config {
   int local_rank, local_ranks; /* on this node */
   int threads;                 /* of the CPU product; 0: the cores of the node over the ranks */
-  bool tf32;
-  int64_t tile;       /* cut products at multiples of it (see dm_plan.border); 0: do not */
-  const char *kernel; /* a name of dm_backend_kernels, or "auto" */
+  const dm_compute *compute;   /* NULL: each type by its plain row */
+  int64_t tile;                /* cut products at multiples of it (see dm_plan.border); 0: do not */
+  const char *kernel;          /* a name of dm_backend_kernels, or "auto" */
 } dm_backend_config;
 
 typedef struct dm_device {
@@ -61,10 +62,11 @@ typedef struct dm_backend_ops {
   /* (optional) One plain call of the library on whole matrices, C = A B: the yardstick of bench.
    * C of the type of sums, or of A and B. */
   dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
-  /* Whether KERNEL multiplies WORK; false with the reason in *why (static text). */
-  bool (*takes)(const char *kernel, dm_dtype work, bool tf32, const char **why);
+  /* Whether KERNEL multiplies WORK by COMPUTE; false with the reason in *why (static text). */
+  bool (*takes)(const char *kernel, dm_dtype work, const dm_compute *compute, const char **why);
   /* (optional) Whole panels of A and B that KERNEL copies in device memory of its own. */
-  void (*copies)(const char *kernel, dm_dtype work, bool tf32, int *of_a, int *of_b);
+  void (*copies)(const char *kernel, dm_dtype work, const dm_compute *compute, int *of_a,
+                 int *of_b);
   const dm_jit_ops *jit; /* (optional) of its kernel "jit" (jit.h) */
 } dm_backend_ops;
 

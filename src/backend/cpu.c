@@ -153,11 +153,12 @@ static const char *const *cpu_kernels(void) {
   return names;
 }
 
-static bool cpu_takes(const char *kernel, dm_dtype work, bool tf32, const char **why) {
+static bool cpu_takes(const char *kernel, dm_dtype work, const dm_compute *compute,
+                      const char **why) {
   (void)kernel;
   (void)work;
   *why = "tf32 products need the tensor cores of a GPU";
-  return !tf32;
+  return compute->operand < DM_DTYPE_COUNT;
 }
 
 const dm_backend_ops dm_backend_cpu = {

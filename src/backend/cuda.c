@@ -134,7 +134,7 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   DM_TRY(dm_buffer_zeroed(1, sizeof(dm_cuda), &memory));
   dm_cuda *gpu = memory;
   gpu->base.ops = &dm_backend_cuda;
-  gpu->tf32 = config->tf32;
+  if (config->compute) gpu->operand = config->compute->operand;
   gpu->tile = config->tile;
 
   dm_status status;

@@ -13,11 +13,18 @@ int dm_cuda_device_count(void);
 
 /* The same two functions of the table in every build: what --kernel may name. */
 const char *const *dm_cuda_kernels(void);
-bool dm_cuda_takes(const char *kernel, dm_dtype work, bool tf32, const char **why);
+bool dm_cuda_takes(const char *kernel, dm_dtype work, const dm_compute *compute, const char **why);
+
+/* Whether KERNEL multiplies WORK as OPERAND; of our own kernels none does complex ones in TF32. */
+static inline bool dm_cuda_multiplies(const dm_kernel *kernel, dm_dtype work, dm_operand operand) {
+  return dm_kernel_takes(kernel, operand) &&
+         (!dm_dtype_is_complex(work) || dm_kernel_takes(kernel, (dm_operand)work));
+}
 
 /* Copies of whole panels in memory of the kernel's own, where rows are aligned to 16 bytes, as the
  * job's are. */
-void dm_cuda_copies(const char *kernel, dm_dtype work, bool tf32, int *of_a, int *of_b);
+void dm_cuda_copies(const char *kernel, dm_dtype work, const dm_compute *compute, int *of_a,
+                    int *of_b);
 
 /* All DM_KERNEL_COUNT kernels, by dm_kernel_id. */
 const dm_kernel *dm_cuda_registry(void);

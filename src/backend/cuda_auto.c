@@ -50,8 +50,8 @@ const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_vi
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
     const rule *r = &rules[i];
     const dm_kernel *kernel = &dm_cuda_registry()[r->kernel];
-    const unsigned type = gpu->tf32 ? DM_KERNEL_TF32 : 1u << a.dtype;
-    if (!(r->types & type) || !dm_kernel_takes(kernel, a.dtype, gpu->tf32)) continue;
+    const dm_operand operand = dm_cuda_operand(gpu, a.dtype);
+    if (!(r->types >> operand & 1) || !dm_cuda_multiplies(kernel, a.dtype, operand)) continue;
     if (!dm_cuda_runs(gpu, kernel)) continue;
     if (r->when == REPRODUCIBLE ? gpu->tile == 0 : gpu->tile > 0) continue;
     if (r->when == UNALIGNED && !unaligned) continue;

@@ -10,20 +10,13 @@ static const float one_f32[2] = {1.0f, 0.0f}, zero_f32[2] = {0.0f, 0.0f};
 static const int32_t one_i32 = 1, zero_i32 = 0;
 
 static const dm_cuda_types types[DM_DTYPE_COUNT] = {
-    [DM_F64] = {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_64F, one_f64,
-                zero_f64},
-    [DM_F32] = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F,
-                CUBLAS_COMPUTE_32F_FAST_TF32, one_f32, zero_f32},
-    [DM_F16] = {CUDA_R_16F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F, one_f32,
-                zero_f32},
-    [DM_BF16] = {CUDA_R_16BF, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F,
-                 one_f32, zero_f32},
-    [DM_C64] = {CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, CUBLAS_COMPUTE_32F,
-                CUBLAS_COMPUTE_32F_FAST_TF32, one_f32, zero_f32},
-    [DM_C128] = {CUDA_C_64F, CUDA_C_64F, CUDA_C_64F, CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_64F,
-                 one_f64, zero_f64},
-    [DM_I8] = {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUBLAS_COMPUTE_32I, &one_i32,
-               &zero_i32},
+    [DM_F64] = {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, one_f64, zero_f64},
+    [DM_F32] = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, one_f32, zero_f32},
+    [DM_F16] = {CUDA_R_16F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, one_f32, zero_f32},
+    [DM_BF16] = {CUDA_R_16BF, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, one_f32, zero_f32},
+    [DM_C64] = {CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, CUBLAS_COMPUTE_32F, one_f32, zero_f32},
+    [DM_C128] = {CUDA_C_64F, CUDA_C_64F, CUDA_C_64F, CUBLAS_COMPUTE_64F, one_f64, zero_f64},
+    [DM_I8] = {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I, &one_i32, &zero_i32},
 };
 
 const dm_cuda_types *dm_cuda_types_of(dm_dtype dtype) {
@@ -38,7 +31,7 @@ dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool ac
   const cublasStatus_t answer = cublasGemmEx_64(
       gpu->cublas, CUBLAS_OP_N, CUBLAS_OP_N, c.cols, c.rows, a.cols, t->one, b.base, t->in,
       dm_cuda_leading(b), a.base, t->in, dm_cuda_leading(a), accumulate ? t->one : t->zero, c.base,
-      out, dm_cuda_leading(c), gpu->tf32 ? t->compute_tf32 : t->compute, CUBLAS_GEMM_DEFAULT);
+      out, dm_cuda_leading(c), dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT);
   if (answer == CUBLAS_STATUS_SUCCESS) return DM_OK;
   return dm_cublas_error(gpu, answer, "cublasGemmEx_64", __FILE__, __LINE__, __func__);
 }

@@ -11,12 +11,23 @@
 /* How cuBLAS names what a product of a type is made of. */
 typedef struct dm_cuda_types {
   cudaDataType in, out, scale;
-  cublasComputeType_t compute, compute_tf32;
+  cublasComputeType_t compute;
   const void *one, *zero; /* of the scale type, in host memory */
 } dm_cuda_types;
 
 /* NULL for a type that is not multiplied. */
 const dm_cuda_types *dm_cuda_types_of(dm_dtype dtype);
+
+/* The arithmetic of cuBLAS for products of TYPES. */
+static inline cublasComputeType_t dm_cuda_compute(const dm_cuda *gpu, const dm_cuda_types *types) {
+  const bool shorten = gpu->operand == DM_TF32 && types->compute == CUBLAS_COMPUTE_32F;
+  return shorten ? CUBLAS_COMPUTE_32F_FAST_TF32 : types->compute;
+}
+
+/* What products of DTYPE multiply on GPU. */
+static inline dm_operand dm_cuda_operand(const dm_cuda *gpu, dm_dtype dtype) {
+  return gpu->operand == DM_TF32 ? DM_TF32 : (dm_operand)dtype;
+}
 
 /* Elements from row to row; for a single row, whose stride means nothing, what cuBLAS accepts. */
 static inline int64_t dm_cuda_leading(dm_view view) {

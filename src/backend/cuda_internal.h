@@ -36,7 +36,7 @@ typedef struct dm_cuda_jit dm_cuda_jit; /* cuBLASLt and its choices */
 
 typedef struct dm_cuda {
   dm_backend base;
-  bool tf32;
+  dm_operand operand;      /* as which f32 is multiplied, if DM_TF32 */
   const dm_kernel *kernel; /* of the registry; NULL: the fastest for each product */
   int64_t tile;
   int index, visible, sharing;

@@ -56,27 +56,31 @@ static bool refuse(const char **why, const char *reason) {
   return false;
 }
 
-bool dm_cuda_takes(const char *name, dm_dtype work, bool tf32, const char **why) {
+bool dm_cuda_takes(const char *name, dm_dtype work, const dm_compute *compute, const char **why) {
   const dm_kernel *kernel = dm_cuda_find_kernel(name);
   if (!kernel && strcmp(name, "auto") != 0)
     return refuse(why, "the cuda backend has no kernel of this name");
   if (work >= DM_DTYPE_COUNT) return refuse(why, "this is not an element type");
   if (work == DM_I32) return refuse(why, "i32 is a type of sums: matrices of i8 are multiplied");
-  if (tf32 && work != DM_F32 && work != DM_C64)
+  if (dm_dtype_real(work) != compute->work)
     return refuse(why, "TF32 shortens the significands of f32 and c64 only");
-  if (!kernel || dm_kernel_takes(kernel, work, tf32)) return true;
-  if (tf32 && dm_kernel_takes(kernel, work, false))
+  const bool shortened = compute->operand == DM_TF32;
+  if (!kernel || dm_cuda_multiplies(kernel, work, shortened ? DM_TF32 : (dm_operand)work))
+    return true;
+  if (shortened && dm_kernel_takes(kernel, (dm_operand)work))
     return refuse(why, "it multiplies in full precision");
-  if (!tf32 && dm_kernel_takes(kernel, work, true))
+  if (work == DM_F32 && dm_kernel_takes(kernel, DM_TF32))
     return refuse(why, "it multiplies f32 in TF32 only: --compute tf32");
   return refuse(why, "it was not written for this type");
 }
 
-void dm_cuda_copies(const char *name, dm_dtype work, bool tf32, int *of_a, int *of_b) {
+void dm_cuda_copies(const char *name, dm_dtype work, const dm_compute *compute, int *of_a,
+                    int *of_b) {
   const bool free_choice = strcmp(name, "auto") == 0;
   const bool library = free_choice || strcmp(name, "cublas") == 0;
   const bool hopper = free_choice || strcmp(name, "wgmma") == 0;
+  const bool turned = work == DM_I8 || compute->operand == DM_TF32;
   *of_a = *of_b = strcmp(name, "pitched") == 0;
   /* transposed (cuda_i8.c, kernels/repack.cuh) */
-  if ((work == DM_I8 && library) || ((work == DM_I8 || tf32) && hopper)) *of_b = 1;
+  if ((work == DM_I8 && library) || (turned && hopper)) *of_b = 1;
 }

@@ -73,7 +73,7 @@ static dm_status multiply_along_k(dm_lab *lab, const dm_lab_work *w) {
             cublasGemmEx_64(gpu->cublas, CUBLAS_OP_T, CUBLAS_OP_N, c.cols, c.rows, a.cols, t->one,
                             b.base, t->in, dm_cuda_leading(b), a.base, t->in, dm_cuda_leading(a),
                             w->accumulate ? t->one : t->zero, c.base, t->out, dm_cuda_leading(c),
-                            gpu->tf32 ? t->compute_tf32 : t->compute, CUBLAS_GEMM_DEFAULT));
+                            dm_cuda_compute(gpu, t), CUBLAS_GEMM_DEFAULT));
   return DM_OK;
 }
 
@@ -137,7 +137,7 @@ static dm_status post_helper(dm_lab *lab, const dm_lab_work *w) {
 
 dm_status dm_cuda_lab_post(dm_lab *lab, const dm_lab_work *work) {
   dm_cuda *gpu = lab->gpu;
-  gpu->tf32 = work->tf32;
+  gpu->operand = work->operand;
   if (!work->kernel) return post_yardstick(lab, work);
   if (work->op == DM_GEMM)
     return dm_cuda_multiply(gpu, work->kernel, work->out, work->x, work->y, work->accumulate);

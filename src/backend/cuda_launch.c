@@ -20,7 +20,7 @@ dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a
                         .a = a,
                         .b = b,
                         .accumulate = accumulate,
-                        .tf32 = gpu->tf32,
+                        .operand = gpu->operand,
                         .processors = gpu->processors,
                         .stream = gpu->lanes[DM_COMPUTE].stream};
   DM_TRY(dm_cuda_grow(gpu, &gpu->scratch, l->scratch(&product)));

@@ -17,7 +17,8 @@ typedef struct shape {
   dm_dtype dtype;
   int64_t m, n, k, stride[3];
   uint32_t alignment[3]; /* of C, A, B: bytes, at most 256 */
-  bool accumulate, tf32;
+  bool accumulate;
+  dm_operand operand;
 } shape;
 
 typedef struct choice {
@@ -55,8 +56,7 @@ static dm_status layout_of(dm_cuda *gpu, dm_view view, cudaDataType type,
 
 static dm_status call_open(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, call *x) {
   const dm_cuda_types *t = dm_cuda_types_of(a.dtype);
-  DM_CUBLAS(gpu, cublasLtMatmulDescCreate(&x->operation, gpu->tf32 ? t->compute_tf32 : t->compute,
-                                          t->scale));
+  DM_CUBLAS(gpu, cublasLtMatmulDescCreate(&x->operation, dm_cuda_compute(gpu, t), t->scale));
   DM_TRY(layout_of(gpu, c, t->out, &x->c));
   DM_TRY(layout_of(gpu, a, t->in, &x->a));
   return layout_of(gpu, b, t->in, &x->b);
@@ -78,7 +78,7 @@ static shape shape_of(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool 
     s.stride[i] = dm_cuda_leading(views[i]);
     s.alignment[i] = alignment_of(views[i]);
   }
-  s.accumulate = accumulate, s.tf32 = gpu->tf32;
+  s.accumulate = accumulate, s.operand = gpu->operand;
   return s;
 }
 

@@ -14,7 +14,8 @@
 typedef struct dm_lab_work {
   dm_kernel_op op;
   const dm_kernel *kernel; /* NULL: the yardstick of OP */
-  bool tf32, accumulate;
+  dm_operand operand;      /* DM_TF32: f32 is rounded to it */
+  bool accumulate;
   double alpha, beta;
   dm_view out, x, y;
   dm_view y_along_k; /* Y transposed, for the yardstick of gemm; base NULL: it takes Y itself */

@@ -8,8 +8,8 @@
  *   8 [ u (P + T + sqrt(k) S) + v (P / sqrt(k) + S) + r S ],
  *   P = |alpha| ||A(i,:)|| q,  q^2 = sum_j (||B(:,j)|| w_j)^2,  S^2 = sum_j |C(i,j) w_j|^2,
  *   T = P + |beta| sqrt(sum_j |C0(i,j) w_j|^2),
- * u the roundoff of the accumulation, v of the inputs (tf32), r of C's type.  S never counts for
- * more than T (Cauchy-Schwarz), so that a corrupted C cannot widen its own bound.
+ * u the roundoff of the accumulation, v of the inputs where they are shortened, r of C's type.  S
+ * never counts for more than T (Cauchy-Schwarz), so that a corrupted C cannot widen its own bound.
  *
  * Any part of A, B and C may be added on any rank; parts of one matrix must tile it. */
 #ifndef DM_CHECK_FREIVALDS_H

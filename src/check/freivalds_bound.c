@@ -11,12 +11,11 @@ typedef struct roundoffs {
 
 static roundoffs roundoffs_of(const dm_freivalds *check) {
   const dm_problem *p = &check->problem;
-  roundoffs u = {.accumulate = dm_dtype_roundoff(p->accumulator),
+  roundoffs u = {.accumulate = p->compute.roundoff,
+                 .input = p->compute.shortening,
                  .result = dm_dtype_roundoff(p->c)};
-  if (p->tf32) u.input = 0x1p-10; /* the low bits of f32 inputs are cut off, not rounded */
-  bool tensor = check->tensor && (p->tf32 || p->work == DM_F16 || p->work == DM_BF16);
   /* Tensor cores cut off the low bits of their sums too: the errors have a bias and grow with k. */
-  if (tensor) u.accumulate *= 1.0 + sqrt((double)p->k) / 16.0;
+  if (check->tensor && p->compute.truncates) u.accumulate *= 1.0 + sqrt((double)p->k) / 16.0;
   return u;
 }
 

@@ -9,14 +9,14 @@
 enum { NAME_WIDTH = 26 };
 
 static bool same_group(const dm_kernel_result *a, const dm_kernel_result *b) {
-  return a->kernel->op == b->kernel->op && a->type.dtype == b->type.dtype &&
-         a->type.tf32 == b->type.tf32 && memcmp(&a->size, &b->size, sizeof a->size) == 0;
+  return a->kernel->op == b->kernel->op && a->type == b->type &&
+         memcmp(&a->size, &b->size, sizeof a->size) == 0;
 }
 
 static void print_title(const dm_kernel_result *r, FILE *out) {
   const dm_kernel_size *s = &r->size;
-  fprintf(out, "\n%s %s, %lld x %lld", dm_kernel_op_name(r->kernel->op),
-          dm_kernel_type_name(r->type), (long long)s->m, (long long)s->n);
+  fprintf(out, "\n%s %s, %lld x %lld", dm_kernel_op_name(r->kernel->op), dm_operand_name(r->type),
+          (long long)s->m, (long long)s->n);
   if (r->kernel->op == DM_GEMM) fprintf(out, " x %lld", (long long)s->k);
   if (r->wanted->pad > 0) fprintf(out, ", rows padded by %lld", (long long)r->wanted->pad);
   if (r->kernel->op == DM_GEMM && r->wanted->accumulate) fputs(", C += A B", out);

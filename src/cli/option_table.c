@@ -29,7 +29,6 @@ enum {
 /* Each list is in the order of the enum that it stands for. */
 static const char *const ops[] = {"n", "t", "c", NULL};
 static const char *const types[] = {"f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", NULL};
-static const char *const computes[] = {"auto", "f64", "f32", "tf32", NULL};
 static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
 static const char *const transports[] = {"auto", "self",     "host",     "shared",   "ipc",
                                          "nccl", "ipc+nccl", "ipc+host", "cuda-mpi", NULL};
@@ -141,7 +140,7 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_choice, AT(type_c), .choices = types},
     {"compute", 0, NULL, MULTIPLY | PLAN | VERIFY | BENCH_P, DM_GROUP_EQUATION, "auto", NULL,
      "precision of the products; auto never lowers that of the inputs",
-     dm_cli_set_choice, AT(compute), .choices = computes},
+     dm_cli_set_choice, AT(compute), .choices = dm_compute_names},
 
     /* bench, verify */
     {"from", 0, NULL, BENCH_M, DM_GROUP_MEASURE, "auto", NULL,

@@ -14,7 +14,7 @@ dm_equation dm_cli_equation(const dm_settings *s) {
       .beta = {s->beta[0], s->beta[1]},
       .type = dm_cli_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE,
       .type_c = dm_cli_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
-      .compute = (dm_compute)s->compute,
+      .compute = (int)s->compute,
   };
 }
 

@@ -98,7 +98,7 @@ static dm_bench_multiply wishes_of(const dm_settings *s) {
   return (dm_bench_multiply){
       .type = (dm_dtype)s->type,
       .type_c = dm_cli_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
-      .compute = (dm_compute)s->compute,
+      .compute = (int)s->compute,
       .engine = dm_cli_engine(s),
       .verify = s->verify,
       .against_library = s->against_library,

@@ -36,7 +36,7 @@ static dm_status problem_stated(const dm_settings *s, dm_problem *problem) {
                           .op_b = equation.op_b,
                           .reads_c = s->beta[0] != 0.0 || s->beta[1] != 0.0,
                           .from_files = true};
-  return dm_types_of(type, equation.type_c, equation.compute, problem);
+  return dm_types_of(type, &equation, problem);
 }
 
 static dm_status pose(const dm_call *call, dm_problem *problem) {

@@ -37,9 +37,6 @@ double dm_dtype_roundoff(dm_dtype dtype);
 /* Largest finite magnitude. */
 double dm_dtype_largest(dm_dtype dtype);
 
-/* The type in which sums of products are held: f32 for the 16-bit types, i32 for i8, else DTYPE. */
-dm_dtype dm_dtype_accumulator(dm_dtype dtype);
-
 /* The widest type of DTYPE's kind: f64, c128, or i32 for integers. */
 dm_dtype dm_dtype_widest(dm_dtype dtype);
 

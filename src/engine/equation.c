@@ -1,60 +1,20 @@
 #include "engine/equation.h"
 
-#include <string.h>
-
-static const char *const compute_names[] = {
-    [DM_COMPUTE_AUTO] = "auto",
-    [DM_COMPUTE_F64] = "f64",
-    [DM_COMPUTE_F32] = "f32",
-    [DM_COMPUTE_TF32] = "tf32",
-};
-
-bool dm_compute_parse(const char *name, dm_compute *compute) {
-  for (int i = 0; i < (int)(sizeof compute_names / sizeof compute_names[0]); i++) {
-    if (strcmp(name, compute_names[i]) == 0) {
-      *compute = (dm_compute)i;
-      return true;
-    }
-  }
-  return false;
+static bool result_allowed(const dm_problem *problem) {
+  const dm_dtype c = problem->c;
+  return problem->compute.results >> c & 1 &&
+         dm_dtype_is_complex(c) == dm_dtype_is_complex(problem->work);
 }
 
-const char *dm_compute_name(dm_compute compute) {
-  return compute_names[compute];
-}
-
-/* The type in which inputs of INPUT are multiplied; auto never lowers their precision. */
-static dm_status work_of(dm_dtype input, dm_compute compute, dm_dtype *work) {
-  *work = input;
-  if (compute == DM_COMPUTE_AUTO) return DM_OK;
-  if (input == DM_I8)
-    return dm_hint(dm_fail(DM_E_USAGE, "i8 matrices are multiplied exactly, not in %s",
-                           dm_compute_name(compute)),
-                   "--type f32 or --type f64 converts the inputs first");
-  bool is_complex = dm_dtype_is_complex(input);
-  if (compute == DM_COMPUTE_F64)
-    *work = is_complex ? DM_C128 : DM_F64;
-  else if (input == DM_F16 || input == DM_BF16)
-    *work = compute == DM_COMPUTE_F32 ? input : DM_F32;
-  else
-    *work = is_complex ? DM_C64 : DM_F32;
-  return DM_OK;
-}
-
-static bool result_allowed(dm_dtype work, dm_dtype c) {
-  if (work == DM_I8) return c == DM_I32;
-  return !dm_dtype_is_integer(c) && dm_dtype_is_complex(c) == dm_dtype_is_complex(work);
-}
-
-dm_status dm_types_of(dm_dtype input, dm_dtype type_c, dm_compute compute, dm_problem *problem) {
-  if (input == DM_I32)
-    return dm_hint(dm_fail(DM_E_USAGE, "i32 matrices are results, not factors"),
-                   "--type f64 holds every i32 exactly");
-  DM_TRY(work_of(input, compute, &problem->work));
-  problem->tf32 = compute == DM_COMPUTE_TF32;
-  problem->accumulator = dm_dtype_accumulator(problem->work);
-  problem->c = type_c != DM_DTYPE_NONE ? type_c : dm_dtype_accumulator(input);
-  if (!result_allowed(problem->work, problem->c))
+dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *problem) {
+  const dm_compute *row = equation->own;
+  const bool is_complex = dm_dtype_is_complex(input);
+  if (!row) DM_TRY(dm_compute_choose(equation->compute, input, &row));
+  problem->compute = *row;
+  problem->work = dm_compute_type(row->work, is_complex);
+  problem->accumulator = dm_compute_type(row->sum, is_complex);
+  problem->c = equation->type_c != DM_DTYPE_NONE ? equation->type_c : dm_compute_sum(input);
+  if (!result_allowed(problem))
     return dm_hint(dm_fail(DM_E_USAGE, "products of %s cannot be written as %s",
                            dm_dtype_name(problem->work), dm_dtype_name(problem->c)),
                    "real products are written as f64, f32, f16 or bf16, complex ones as c128 or "
@@ -140,7 +100,7 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
                    "transpose");
   dm_dtype input;
   DM_TRY(input_type(a, b, equation->type, &input));
-  DM_TRY(dm_types_of(input, equation->type_c, equation->compute, problem));
+  DM_TRY(dm_types_of(input, equation, problem));
   DM_TRY(check_scalars(equation, problem));
   problem->op_a = equation->op_a;
   problem->op_b = equation->op_b;

@@ -10,38 +10,37 @@
 #include "core/version.h"
 #include "run/cache_file.h"
 
-enum { SCALARS = 11, FILES = 3, NUMBERS = DM_DTYPE_COUNT + SCALARS }; /* those of files last */
+enum { SCALARS = 10, FILES = 3, NUMBERS = DM_OPERANDS + SCALARS }; /* those of files last */
 
 static const double noise = 0.1, largest = 1e20;
 
 static const char *const scalars[SCALARS] = {
-    "tf32_flops",          "link_Bps",      "staged_Bps",        "network_Bps",
-    "beside_products_Bps", "upload_Bps",    "device_memory_Bps", "host_memory_Bps",
-    "file_read_Bps",       "file_cold_Bps", "file_write_Bps"};
+    "link_Bps",      "staged_Bps",        "network_Bps",     "beside_products_Bps",
+    "upload_Bps",    "device_memory_Bps", "host_memory_Bps", "file_read_Bps",
+    "file_cold_Bps", "file_write_Bps"};
 
 /* All numbers in one order. */
 static void numbers_of(const dm_rates *r, double numbers[NUMBERS]) {
-  const double rest[SCALARS] = {r->flops_tf32, r->link,      r->staged,    r->network,
-                                r->beside,     r->upload,    r->memory,    r->host_copy,
-                                r->file_read,  r->file_cold, r->file_write};
+  const double rest[SCALARS] = {r->link,   r->staged,    r->network,   r->beside,    r->upload,
+                                r->memory, r->host_copy, r->file_read, r->file_cold, r->file_write};
   memcpy(numbers, r->flops, sizeof r->flops);
-  memcpy(numbers + DM_DTYPE_COUNT, rest, sizeof rest);
+  memcpy(numbers + DM_OPERANDS, rest, sizeof rest);
 }
 
 static void set_numbers(dm_rates *r, const double numbers[NUMBERS]) {
-  double *const rest[SCALARS] = {&r->flops_tf32, &r->link,      &r->staged,    &r->network,
-                                 &r->beside,     &r->upload,    &r->memory,    &r->host_copy,
-                                 &r->file_read,  &r->file_cold, &r->file_write};
+  double *const rest[SCALARS] = {&r->link,      &r->staged,    &r->network,   &r->beside,
+                                 &r->upload,    &r->memory,    &r->host_copy, &r->file_read,
+                                 &r->file_cold, &r->file_write};
   memcpy(r->flops, numbers, sizeof r->flops);
-  for (int i = 0; i < SCALARS; i++) *rest[i] = numbers[DM_DTYPE_COUNT + i];
+  for (int i = 0; i < SCALARS; i++) *rest[i] = numbers[DM_OPERANDS + i];
 }
 
 /* "f64_flops", ..., "link_Bps" */
 static void key_of(int number, char key[32]) {
-  if (number < DM_DTYPE_COUNT)
-    snprintf(key, 32, "%s_flops", dm_dtype_name((dm_dtype)number));
+  if (number < DM_OPERANDS)
+    snprintf(key, 32, "%s_flops", dm_operand_name(number));
   else
-    snprintf(key, 32, "%s", scalars[number - DM_DTYPE_COUNT]);
+    snprintf(key, 32, "%s", scalars[number - DM_OPERANDS]);
 }
 
 /* Three digits: more are noise, and they come back from the file as they went in. */
@@ -57,8 +56,7 @@ static void replace(double *stated, double measured) {
 
 void dm_rates_apply(const dm_rates *r, const char *transport, dm_machine *machine) {
   const bool same = !transport || strcmp(r->transport, transport) == 0;
-  for (int i = 0; i < DM_DTYPE_COUNT; i++) replace(&machine->flops[i], r->flops[i]);
-  replace(&machine->flops_tf32, r->flops_tf32);
+  for (int i = 0; i < DM_OPERANDS; i++) replace(&machine->flops[i], r->flops[i]);
   replace(&machine->staged, r->staged);
   replace(&machine->link, same ? r->link : machine->device_links ? 0 : r->staged);
   replace(&machine->network, r->network);

@@ -26,7 +26,7 @@ typedef struct dm_rates_facts {
 
 /* As in dm_machine, of one rank while all are at work; 0: not measured. */
 typedef struct dm_rates {
-  double flops[DM_DTYPE_COUNT], flops_tf32;
+  double flops[DM_OPERANDS];
   double link, staged, network, beside, upload, memory, host_copy;
   double file_read;   /* of all ranks together, from the page cache, */
   double file_cold;   /* not from there; 0 where a file system has no other place, */

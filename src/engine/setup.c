@@ -30,14 +30,17 @@ static void list_fitting(const dm_backend_ops *ops, const dm_problem *problem, c
   size_t used = 0;
   text[0] = '\0';
   for (int i = 0; names[i] && used < size; i++)
-    if (ops->takes(names[i], problem->work, problem->tf32, &why))
+    if (ops->takes(names[i], problem->work, &problem->compute, &why))
       used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", names[i]);
 }
 
 static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
                               const dm_problem *problem) {
   const char *const *names = ops->kernels();
-  const char *tf32 = problem->tf32 ? " in tf32" : "", *type = dm_dtype_name(problem->work);
+  const dm_compute *row = &problem->compute;
+  char type[40];
+  snprintf(type, sizeof type, "%s%s%s", dm_dtype_name(problem->work),
+           dm_compute_is_plain(row) ? "" : " in ", dm_compute_is_plain(row) ? "" : row->name);
   char fitting[500];
   list_fitting(ops, problem, fitting, sizeof fitting);
   int count = 0;
@@ -47,14 +50,14 @@ static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
     dm_status status = dm_fail(DM_E_USAGE, "backend %s has no kernel '%s'", ops->name, kernel);
     const int closest = dm_closest(kernel, names, count);
     const char *near = closest < 0 ? "" : names[closest];
-    return dm_hint(status, "%s%s%sfor %s%s it has: %s", closest < 0 ? "" : "did you mean '", near,
-                   closest < 0 ? "" : "'? ", type, tf32, fitting);
+    return dm_hint(status, "%s%s%sfor %s it has: %s", closest < 0 ? "" : "did you mean '", near,
+                   closest < 0 ? "" : "'? ", type, fitting);
   }
   const char *why = "";
-  if (ops->takes(kernel, problem->work, problem->tf32, &why)) return DM_OK;
-  dm_status status = dm_fail(DM_E_USAGE, "kernel %s of backend %s does not multiply %s%s: %s",
-                             kernel, ops->name, type, tf32, why);
-  return fitting[0] ? dm_hint(status, "%s%s is multiplied by: %s", type, tf32, fitting) : status;
+  if (ops->takes(kernel, problem->work, &problem->compute, &why)) return DM_OK;
+  dm_status status = dm_fail(DM_E_USAGE, "kernel %s of backend %s does not multiply %s: %s", kernel,
+                             ops->name, type, why);
+  return fitting[0] ? dm_hint(status, "%s is multiplied by: %s", type, fitting) : status;
 }
 
 /* "auto" is cuda only where every rank sees a GPU: all ranks multiply in the same way.  A kernel is
@@ -80,7 +83,7 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
   dm_backend_config config = {.local_rank = run->local_rank,
                               .local_ranks = run->local_ranks,
                               .threads = engine->threads,
-                              .tf32 = problem->tf32,
+                              .compute = &problem->compute,
                               .tile = engine->wishes.reproducible ? DM_BORDER : 0,
                               .kernel = engine->kernel};
   DM_TRY(dm_backend_open(ops, &config, &setup->backend));
@@ -149,8 +152,8 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   machine->nodes = run->nodes;
   machine->gpu = gpu;
   if (setup->backend->ops->copies)
-    setup->backend->ops->copies(engine->kernel, problem->work, problem->tf32, &machine->copies_a,
-                                &machine->copies_b);
+    setup->backend->ops->copies(engine->kernel, problem->work, &problem->compute,
+                                &machine->copies_a, &machine->copies_b);
   machine->device_links = gpu && setup->links.chosen->device_memory;
   machine->shared_slots = !gpu && setup->links.chosen->shared_slots;
   const dm_link_rates *rates = &setup->links.rates;
@@ -167,8 +170,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   machine->ranks_per_node = (int)values[2];
   if ((machine->device_links || !gpu) && rates->between > 0)
     machine->network = steady(machine->network, rates->between * (double)values[2]);
-  for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] /= (double)values[3];
-  machine->flops_tf32 /= (double)values[3];
+  for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] /= (double)values[3];
   machine->upload /= (double)values[3];
   machine->memory /= (double)values[3];
   return engine->stated_rates ? DM_OK : dm_rates_agree(run, engine, setup);
@@ -279,6 +281,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   const dm_plan *plan = &setup->plan;
   const dm_problem *p = &plan->problem;
   const dm_link_rates *rates = &setup->links.rates;
+  const bool plain = dm_compute_is_plain(&p->compute);
   char recipe[DM_RECIPE], ramp[32];
   dm_plan_recipe(plan, recipe);
   dm_plan_ramp_text(plan, ramp);
@@ -287,9 +290,9 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
   dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
   dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
-  dm_record_text(record, "problem.types", "types", "%s%s, sums in %s, C in %s",
-                 dm_dtype_name(p->work), p->tf32 ? " (tf32)" : "", dm_dtype_name(p->accumulator),
-                 dm_dtype_name(p->c));
+  dm_record_text(record, "problem.types", "types", "%s%s%s%s, sums in %s, C in %s",
+                 dm_dtype_name(p->work), plain ? "" : " (", plain ? "" : p->compute.name,
+                 plain ? "" : ")", dm_dtype_name(p->accumulator), dm_dtype_name(p->c));
   dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
   dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
   dm_setup_record_machine(setup, run, record);

@@ -66,7 +66,7 @@ static double ratio_of(const dm_verify *v, const dm_problem *p, const long doubl
   double error = (double)hypotl(c[0] - re, c[1] - im), exact = (double)hypotl(re, im);
   /* Complex products round in two more steps. */
   double depth = (double)p->k + (dm_dtype_is_complex(p->work) ? 4.0 : 2.0);
-  double u = dm_dtype_roundoff(p->accumulator) * depth + (p->tf32 ? 0x1p-9 : 0.0);
+  double u = p->compute.roundoff * depth + 2.0 * p->compute.shortening;
   double bound = u * hypot(alpha[0], alpha[1]) * size +
                  (2.0 * dm_dtype_roundoff(p->c) + 0x1p-52) * (exact + old);
   if (error == 0.0) return 0.0;

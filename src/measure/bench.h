@@ -8,7 +8,7 @@ typedef struct dm_bench_multiply {
   int64_t m, n, k;
   dm_dtype type;
   dm_dtype type_c;
-  dm_compute compute;
+  int compute; /* as of dm_equation */
   dm_engine engine;
   bool from_device, from_host; /* operands start there; neither: where the plan puts them */
   bool verify;

@@ -27,8 +27,8 @@ bool dm_kernel_result_pass(const dm_kernel_result *result) {
   return result->edges.failed == 0 && result->check.pass;
 }
 
-static bool is_wanted(const bench *b, const dm_kernel *kernel, dm_kernel_type type) {
-  return b->runs[kernel->id] && dm_kernel_takes(kernel, type.dtype, type.tf32);
+static bool is_wanted(const bench *b, const dm_kernel *kernel, dm_operand type) {
+  return b->runs[kernel->id] && dm_kernel_takes(kernel, type);
 }
 
 /* NULL, or why KERNEL cannot run here. */
@@ -84,14 +84,14 @@ static dm_status open(bench *b) {
   return b->wanted->check_only ? DM_OK : dm_measure_roof(b->backend, b->lab, &b->roof);
 }
 
-static dm_status check_edges(bench *b, dm_kernel_type type) {
+static dm_status check_edges(bench *b, dm_operand type) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_cuda_registry()[i];
     if (!is_wanted(b, kernel, type)) continue;
     DM_TRY(dm_check_edges(b->backend, b->lab, kernel, type, b->wanted->seed, &b->edges[i]));
     if (b->edges[i].failed > 0)
       dm_log_line(&b->run->log, DM_LOG_WARNING, "%s, %s: %d of %d small products are wrong: %s",
-                  kernel->name, dm_kernel_type_name(type), b->edges[i].failed, b->edges[i].trials,
+                  kernel->name, dm_operand_name(type), b->edges[i].failed, b->edges[i].trials,
                   b->edges[i].first);
   }
   return DM_OK;
@@ -134,12 +134,12 @@ static dm_status examine_all(bench *b, dm_bed *bed) {
     const dm_kernel *kernel = &dm_cuda_registry()[i];
     if (kernel->op != bed->op || !is_wanted(b, kernel, bed->type)) continue;
     DM_TRY(dm_context(examine(b, bed, &expected, kernel), "kernel %s, %s", kernel->name,
-                      dm_kernel_type_name(bed->type)));
+                      dm_operand_name(bed->type)));
   }
   return DM_OK;
 }
 
-static bool any_of(const bench *b, dm_kernel_op op, dm_kernel_type type) {
+static bool any_of(const bench *b, dm_kernel_op op, dm_operand type) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_cuda_registry()[i];
     if (kernel->op == op && is_wanted(b, kernel, type)) return true;
@@ -148,16 +148,17 @@ static bool any_of(const bench *b, dm_kernel_op op, dm_kernel_type type) {
 }
 
 /* The name of jit's tile sizes is that of those in one type. */
-static dm_status name_tilings(bench *b, dm_kernel_type type) {
+static dm_status name_tilings(bench *b, dm_operand type) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_cuda_registry()[i];
     if (kernel->maker == DM_BY_JIT && is_wanted(b, kernel, type))
-      DM_TRY(dm_tilings_agree(b->run, b->backend, kernel->name, type.dtype, b->tilings));
+      DM_TRY(
+          dm_tilings_agree(b->run, b->backend, kernel->name, dm_operand_dtype(type), b->tilings));
   }
   return DM_OK;
 }
 
-static dm_status examine_type(bench *b, dm_kernel_type type) {
+static dm_status examine_type(bench *b, dm_operand type) {
   DM_TRY(name_tilings(b, type));
   DM_TRY(check_edges(b, type));
   for (dm_kernel_op op = DM_GEMM; op < DM_KERNEL_OPS; op++) {
@@ -181,8 +182,7 @@ static dm_status examine_type(bench *b, dm_kernel_type type) {
 static dm_status work(bench *b) {
   DM_TRY(open(b));
   for (int i = 0; i < DM_KERNEL_TYPES; i++)
-    if (b->wanted->types & dm_kernel_type_bit(dm_kernel_types[i]))
-      DM_TRY(examine_type(b, dm_kernel_types[i]));
+    if (b->wanted->types & 1u << dm_kernel_types[i]) DM_TRY(examine_type(b, dm_kernel_types[i]));
   if (b->sum->failed > 0)
     return dm_hint(
         dm_fail(DM_E_VERIFY, "%d of %d checks of kernels failed", b->sum->failed, b->sum->results),

@@ -52,7 +52,7 @@ typedef struct dm_timing {
 /* What is known of one kernel in one type and size. */
 typedef struct dm_kernel_result {
   const dm_kernel *kernel;
-  dm_kernel_type type;
+  dm_operand type;
   dm_kernel_size size;
   const dm_bench_kernels *wanted;
   const dm_device *device;

@@ -9,7 +9,7 @@
 enum { MOST_SETS = 1024, PLACE = 256 }; /* bytes that matrices begin at multiples of */
 
 static dm_dtype result_type(dm_kernel_op op, dm_dtype dtype) {
-  if (op == DM_GEMM) return dm_dtype_accumulator(dtype);
+  if (op == DM_GEMM) return dm_compute_sum(dtype);
   return op == DM_DOT ? DM_F64 : dtype;
 }
 
@@ -23,7 +23,7 @@ enum { OUT, X, Y, Y_ALONG_K, MATRICES };
 /* What is not needed is empty. */
 static void shapes_of(const dm_bed *b, bool along_k, shape shapes[MATRICES]) {
   const int64_t m = b->size.m, n = b->size.n, k = b->size.k;
-  const dm_dtype in = b->type.dtype, out = result_type(b->op, in);
+  const dm_dtype in = dm_operand_dtype(b->type), out = result_type(b->op, in);
   shapes[OUT] = b->op == DM_TRANSPOSE ? (shape){n, m, out}
                 : b->op == DM_DOT     ? (shape){1, 1, out}
                                       : (shape){m, n, out};
@@ -95,7 +95,7 @@ dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limit
   for (int64_t i = 0; i < b->sets; i++) {
     dm_lab_work *w = &b->works[i];
     *w = (dm_lab_work){.op = b->op,
-                       .tf32 = b->type.tf32,
+                       .operand = b->type,
                        .accumulate = wanted->accumulate && b->op == DM_GEMM,
                        .alpha = 2.0,
                        .beta = -1.0};

@@ -16,15 +16,17 @@ enum { SAMPLE = 1 << 20, MOST_ROWS = 65535 }; /* elements looked at; rows of a r
  * numbers add up like a random walk, and stay below 6 sqrt(k + 1) u |A||B| with a probability of
  * failure below 1e-7 for each element (Higham, Mary, SIAM J. Sci. Comput. 41, 2019).  Tensor cores
  * cut the low bits off, which is up to twice a rounding; and what a library does is not known.
- * TF32 cuts f32 to 10 bits before that. */
-double dm_kernel_bound(const dm_kernel *kernel, dm_kernel_type type, int64_t depth) {
+ * Operands may be shortened before that. */
+double dm_kernel_bound(const dm_kernel *kernel, dm_operand type, int64_t depth) {
   const double k = (double)depth + 1.0, walk = fmin(k, 6.0 * sqrt(k));
   if (kernel->op == DM_TRANSPOSE || kernel->op == DM_ADD) return 0.0;
-  if (dm_dtype_is_integer(type.dtype)) return 0.0;
+  const dm_dtype dtype = dm_operand_dtype(type);
+  const dm_compute *row = dm_compute_by(type);
+  if (dm_dtype_is_integer(dtype)) return 0.0;
   if (kernel->op == DM_DOT) return walk;
-  const double terms = dm_dtype_is_complex(type.dtype) ? sqrt(2.0) : 1.0; /* 2 k products */
-  const double cut = type.tf32 ? 2.0 * 0x1p-10 / dm_dtype_roundoff(DM_F32) : 0.0;
-  switch (dm_kernel_sums_of(kernel, type.dtype)) {
+  const double terms = dm_dtype_is_complex(dtype) ? sqrt(2.0) : 1.0; /* 2 k products */
+  const double cut = 2.0 * row->shortening / row->roundoff;
+  switch (dm_kernel_sums_of(kernel, dtype)) {
   case DM_SUM_CHAIN:
     return cut + terms * walk;
   case DM_SUM_COMPENSATED:

@@ -24,7 +24,7 @@ typedef struct trial {
   dm_backend *backend;
   dm_lab *lab;
   const dm_kernel *kernel;
-  dm_kernel_type type;
+  dm_operand type;
   uint64_t seed;
   const int64_t *shape;
   int layout;
@@ -57,12 +57,12 @@ static int64_t room(void) {
 }
 
 static dm_lab_work lay_out(const trial *t) {
-  const dm_dtype in = t->type.dtype;
+  const dm_dtype in = dm_operand_dtype(t->type);
   const int64_t m = t->shape[0], n = t->shape[1], k = t->shape[2];
-  dm_lab_work w = {.op = t->kernel->op, .kernel = t->kernel, .tf32 = t->type.tf32};
+  dm_lab_work w = {.op = t->kernel->op, .kernel = t->kernel, .operand = t->type};
   char *at = t->memory;
   if (w.op == DM_GEMM) {
-    w.out = matrix(&at, dm_dtype_accumulator(in), m, n, t->layout);
+    w.out = matrix(&at, dm_compute_sum(in), m, n, t->layout);
     w.x = matrix(&at, in, m, k, t->layout);
     w.y = matrix(&at, in, k, n, t->layout);
     w.accumulate = t->other;
@@ -85,7 +85,7 @@ static dm_status fill_constant(const trial *t, dm_view view, double value) {
 }
 
 static dm_status fill(const trial *t, const dm_lab_work *w) {
-  const bool whole = t->whole || dm_dtype_is_integer(t->type.dtype);
+  const bool whole = t->whole || dm_dtype_is_integer(dm_operand_dtype(t->type));
   dm_generator random = {.kind = whole ? DM_INTEGER : DM_UNIFORM,
                          .seed = t->seed,
                          .parameter = t->whole ? 3.0 : 127.0};
@@ -174,13 +174,13 @@ static dm_status try_all(trial *t, dm_edge_check *check) {
   return DM_OK;
 }
 
-dm_status dm_check_edges(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel,
-                         dm_kernel_type type, uint64_t seed, dm_edge_check *check) {
+dm_status dm_check_edges(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel, dm_operand type,
+                         uint64_t seed, dm_edge_check *check) {
   trial t = {.backend = backend, .lab = lab, .kernel = kernel, .type = type, .seed = seed};
   *check = (dm_edge_check){0};
   DM_TRY(dm_backend_alloc(backend, DM_DEVICE, room(), &t.memory));
   dm_status status =
-      dm_context(try_all(&t, check), "kernel %s, %s", kernel->name, dm_kernel_type_name(type));
+      dm_context(try_all(&t, check), "kernel %s, %s", kernel->name, dm_operand_name(type));
   dm_backend_release(backend, DM_DEVICE, t.memory);
   return status;
 }

@@ -10,7 +10,7 @@ typedef struct dm_bed {
   dm_backend *backend;
   dm_lab *lab;
   dm_kernel_op op;
-  dm_kernel_type type;
+  dm_operand type;
   dm_kernel_size size;
   int64_t pad;
   uint64_t seed;
@@ -29,11 +29,11 @@ void dm_bed_close(dm_bed *bed);
 dm_status dm_bed_reset(const dm_bed *bed);
 
 /* What the worst error of a sum of DEPTH products may be, in u |A||B|. */
-double dm_kernel_bound(const dm_kernel *kernel, dm_kernel_type type, int64_t depth);
+double dm_kernel_bound(const dm_kernel *kernel, dm_operand type, int64_t depth);
 
 /* Result and matrices of one call, in a type and shape, in MEMORY of the device of BYTES. */
-dm_status dm_check_edges(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel,
-                         dm_kernel_type type, uint64_t seed, dm_edge_check *check);
+dm_status dm_check_edges(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel, dm_operand type,
+                         uint64_t seed, dm_edge_check *check);
 
 /* The expected result of BED, for dm_check_size. */
 dm_status dm_expect_size(const dm_bed *bed, dm_size_check *check);

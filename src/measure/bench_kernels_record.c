@@ -48,7 +48,7 @@ static void record_problem(const dm_kernel_result *r, dm_record *record) {
   const dm_kernel_size *s = &r->size;
   dm_record_text(record, "kernel.name", NULL, "%s", r->kernel->name);
   dm_record_text(record, "kernel.op", NULL, "%s", dm_kernel_op_name(r->kernel->op));
-  dm_record_text(record, "kernel.type", NULL, "%s", dm_kernel_type_name(r->type));
+  dm_record_text(record, "kernel.type", NULL, "%s", dm_operand_name(r->type));
   dm_record_text(record, "kernel.tilings", NULL, "%s", r->tilings);
   dm_record_text(record, "problem.shape", NULL, "%lld x %lld x %lld", (long long)s->m,
                  (long long)s->n, (long long)s->k);

@@ -184,7 +184,7 @@ dm_status dm_measure_roof(dm_backend *backend, dm_lab *lab, dm_roof *roof) {
     dm_bed bed = {.backend = backend,
                   .lab = lab,
                   .op = ops[i],
-                  .type = {DM_F32, false},
+                  .type = DM_F32,
                   .size = {8192, 8192, 1},
                   .seed = 1};
     dm_status status = dm_bed_open(&plain, &roof->limits, 2, &bed);

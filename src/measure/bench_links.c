@@ -209,7 +209,8 @@ static dm_status refused(const bench *b, dm_status status) {
 }
 
 static dm_status measure_all(bench *b) {
-  const dm_problem any = {.work = DM_F64, .accumulator = DM_F64, .c = DM_F64};
+  const dm_problem any = {
+      .work = DM_F64, .compute = *dm_compute_by(DM_F64), .accumulator = DM_F64, .c = DM_F64};
   if (b->run->ranks == 1)
     return dm_hint(dm_fail(DM_E_USAGE, "bench links needs two ranks or more"),
                    "mpirun -n 2 damier bench links");

@@ -39,7 +39,8 @@ static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem
                           .file_a = wanted->type,
                           .file_b = wanted->type,
                           .verify = wanted->verify};
-  return dm_types_of(wanted->type, wanted->type_c, wanted->compute, problem);
+  const dm_equation equation = {.type_c = wanted->type_c, .compute = wanted->compute};
+  return dm_types_of(wanted->type, &equation, problem);
 }
 
 /* This rank's part of C: of the block, or, where layers were summed, of the sum. */

@@ -97,7 +97,7 @@ static void record_rates(const dm_bench *b, double flops, dm_record *record) {
   const int sharing = b->setup.backend->ops->device_memory ? b->setup.device.sharing : 1;
   const double devices = ceil((double)b->run->ranks / sharing);
   const double peak = b->setup.backend->ops->device_memory
-                          ? dm_machine_peak(b->setup.device.name, p->work, p->tf32)
+                          ? dm_machine_peak(b->setup.device.name, &p->compute)
                           : 0.0;
   const bool gpu = b->setup.backend->ops->device_memory;
   dm_record_real(record, "rates.per_device_flops", gpu ? "  per GPU" : "  per rank", DM_SHOWN_FLOPS,
@@ -202,12 +202,14 @@ static void record_bench(dm_bench *b, const dm_phases *phases, const extremes *e
   record_memory(b, e, record);
   record_energy(b, e, record);
   if (wanted->verify) dm_verdict_record(&b->worst, &b->run->log, record);
+  const bool plain = dm_compute_is_plain(&p->compute);
   dm_record_summary(record,
-                    "damier: bench multiply m=%lld n=%lld k=%lld dtype=%s%s ranks=%d "
+                    "damier: bench multiply m=%lld n=%lld k=%lld dtype=%s%s%s ranks=%d "
                     "median_s=%.6f tflops=%.4g residual=%.2g %s",
                     (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
-                    p->tf32 ? " compute=tf32" : "", b->run->ranks, multiply.median, flops * 1e-12,
-                    b->worst.residual, wanted->verify ? dm_verdict_word(&b->worst) : "UNVERIFIED");
+                    plain ? "" : " compute=", plain ? "" : p->compute.name, b->run->ranks,
+                    multiply.median, flops * 1e-12, b->worst.residual,
+                    wanted->verify ? dm_verdict_word(&b->worst) : "UNVERIFIED");
 }
 
 dm_status dm_bench_record(dm_bench *b, dm_record *record) {

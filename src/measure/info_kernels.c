@@ -37,9 +37,9 @@ dm_status dm_info_limits(dm_backend *backend, int index, dm_record *record) {
 
 /* One kernel in one type: numbers for machines, and a few words added to LINE, unless NULL. */
 static dm_status add_type(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel,
-                          dm_kernel_type type, char *line, dm_record *record) {
+                          dm_operand type, char *line, dm_record *record) {
   const dm_bench_kernels plain = {0};
-  const char *name = dm_kernel_type_name(type);
+  const char *name = dm_operand_name(type);
   dm_lab_occupancy o = {0};
   dm_bed bed = {
       .backend = backend, .lab = lab, .op = kernel->op, .type = type, .size = {SIDE, SIDE, SIDE}};
@@ -79,8 +79,8 @@ static dm_status add_kernel(dm_backend *backend, dm_lab *lab, const dm_kernel *k
     return DM_OK;
   }
   for (int i = 0, count = 0; i < DM_KERNEL_TYPES; i++) {
-    const dm_kernel_type type = dm_kernel_types[i];
-    if (!dm_kernel_takes(kernel, type.dtype, type.tf32)) continue;
+    const dm_operand type = dm_kernel_types[i];
+    if (!dm_kernel_takes(kernel, type)) continue;
     DM_TRY(add_type(backend, lab, kernel, type, count++ < SHOWN ? line : NULL, record));
   }
   dm_record_text(record, path, label, "%s", line[0] ? line : "not to be seen");

@@ -7,9 +7,8 @@
 #include "backend/cuda.h"
 #include "core/closest.h"
 
-const dm_kernel_type dm_kernel_types[DM_KERNEL_TYPES] = {
-    {DM_F32, false}, {DM_F64, false}, {DM_F32, true},   {DM_F16, false}, {DM_BF16, false},
-    {DM_I8, false},  {DM_C64, false}, {DM_C128, false}, {DM_I32, false},
+const dm_operand dm_kernel_types[DM_KERNEL_TYPES] = {
+    DM_F32, DM_F64, DM_TF32, DM_F16, DM_BF16, DM_I8, DM_C64, DM_C128, DM_I32,
 };
 
 static const char *const op_names[DM_KERNEL_OPS] = {
@@ -24,21 +23,13 @@ const char *dm_kernel_yardstick(dm_kernel_op op, bool along_k) {
   return op == DM_DOT ? "read" : "copy";
 }
 
-const char *dm_kernel_type_name(dm_kernel_type type) {
-  return type.tf32 ? "tf32" : dm_dtype_name(type.dtype);
-}
-
-unsigned dm_kernel_type_bit(dm_kernel_type type) {
-  return type.tf32 ? (unsigned)DM_KERNEL_TF32 : 1u << type.dtype;
-}
-
 char *dm_kernel_types_text(unsigned types, char text[64]) {
   size_t used = 0;
   text[0] = '\0';
   for (int i = 0; i < DM_KERNEL_TYPES && used < 64; i++)
-    if (types & dm_kernel_type_bit(dm_kernel_types[i]))
+    if (types & 1u << dm_kernel_types[i])
       used += (size_t)snprintf(text + used, 64 - used, "%s%s", used ? " " : "",
-                               dm_kernel_type_name(dm_kernel_types[i]));
+                               dm_operand_name(dm_kernel_types[i]));
   return text;
 }
 
@@ -55,9 +46,9 @@ static dm_status type_of_name(const char *name, unsigned *types) {
   const char *names[DM_KERNEL_TYPES];
   char all[64];
   for (int i = 0; i < DM_KERNEL_TYPES; i++) {
-    names[i] = dm_kernel_type_name(dm_kernel_types[i]);
+    names[i] = dm_operand_name(dm_kernel_types[i]);
     if (strcmp(name, names[i]) != 0) continue;
-    *types |= dm_kernel_type_bit(dm_kernel_types[i]);
+    *types |= 1u << dm_kernel_types[i];
     return DM_OK;
   }
   int nearest = strlen(name) > 1 ? dm_closest(name, names, DM_KERNEL_TYPES) : -1;

@@ -25,19 +25,10 @@ typedef struct dm_kernel_sizes {
  * each size; empty lines, those that begin with '#', and a first line of words are skipped. */
 dm_status dm_kernel_sizes_parse(const char *text, dm_kernel_sizes *sizes);
 
-/* An element type as a kernel sees it. */
-typedef struct dm_kernel_type {
-  dm_dtype dtype;
-  bool tf32;
-} dm_kernel_type;
-
 enum { DM_KERNEL_TYPES = 9 };
 
-/* In the order of tables; the place of each is its bit in a set of types (registry.h). */
-extern const dm_kernel_type dm_kernel_types[DM_KERNEL_TYPES];
-
-const char *dm_kernel_type_name(dm_kernel_type type);
-unsigned dm_kernel_type_bit(dm_kernel_type type);
+/* What kernels take, in the order of tables. */
+extern const dm_operand dm_kernel_types[DM_KERNEL_TYPES];
 
 /* "f32 tf32", ... of a set; returns TEXT. */
 char *dm_kernel_types_text(unsigned types, char text[64]);

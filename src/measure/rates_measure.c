@@ -219,40 +219,40 @@ static dm_status measure_ways(const dm_run *run, const dm_setup *setup, dm_rates
 
 /* ---- all ---- */
 
-static dm_status measure_type(dm_run *run, const dm_engine *engine, dm_dtype type, bool tf32,
-                              bool first, dm_rates_facts *facts, dm_rates *rates) {
+static dm_status measure_type(dm_run *run, const dm_engine *engine, dm_operand operand, bool first,
+                              dm_rates_facts *facts, dm_rates *rates) {
+  const dm_dtype type = dm_operand_dtype(operand);
+  const dm_equation equation = {.type_c = DM_DTYPE_NONE, .own = dm_compute_by(operand)};
   dm_problem problem = {
       .m = SIZE_CPU, .n = SIZE_CPU, .k = SIZE_CPU, .file_a = type, .file_b = type};
   dm_setup setup;
-  DM_TRY(
-      dm_comm_agree(run->world, dm_types_of(type, DM_DTYPE_NONE,
-                                            tf32 ? DM_COMPUTE_TF32 : DM_COMPUTE_AUTO, &problem)));
+  DM_TRY(dm_comm_agree(run->world, dm_types_of(type, &equation, &problem)));
   DM_TRY(dm_setup_open(run, engine, &problem, &setup));
   dm_status status = DM_OK;
   if (first) {
     dm_setup_facts(&setup, run, facts);
     status = measure_ways(run, &setup, rates);
   }
-  double *rate = tf32 ? &rates->flops_tf32 : &rates->flops[type];
-  if (!status) status = measure_product(run, setup.backend, &problem, rate);
+  if (!status) status = measure_product(run, setup.backend, &problem, &rates->flops[operand]);
   dm_setup_close(&setup);
   return status;
 }
 
 dm_status dm_rates_measure(dm_run *run, const dm_engine *engine, dm_rates_facts *facts,
                            dm_rates *rates) {
-  const dm_dtype types[] = {DM_F64, DM_F32, DM_F16, DM_BF16, DM_C64, DM_C128, DM_I8};
+  const dm_operand operands[] = {DM_F64, DM_F32, DM_F16, DM_BF16, DM_C64, DM_C128, DM_I8, DM_TF32};
   dm_run quiet = *run; /* of what a product of no use would need, nobody wants to hear */
   dm_engine stated = *engine;
   if (quiet.log.level > DM_LOG_WARNING) quiet.log.level = DM_LOG_WARNING;
   stated.stated_rates = true;
   memset(rates, 0, sizeof *rates);
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    DM_TRY(measure_type(&quiet, &stated, types[i], false, i == 0, facts, rates));
-  if (strcmp(facts->backend, "cpu") != 0)
-    DM_TRY(measure_type(&quiet, &stated, DM_F32, true, false, facts, rates));
-  else
-    rates->flops_tf32 = rates->flops[DM_F32];
+  for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
+    const dm_dtype type = dm_operand_dtype(operands[i]);
+    if (operands[i] != (dm_operand)type && strcmp(facts->backend, "cpu") == 0)
+      rates->flops[operands[i]] = rates->flops[type];
+    else
+      DM_TRY(measure_type(&quiet, &stated, operands[i], i == 0, facts, rates));
+  }
   time_t now = time(NULL);
   struct tm utc;
   if (gmtime_r(&now, &utc)) strftime(rates->date, sizeof rates->date, "%Y-%m-%dT%H:%M:%SZ", &utc);

@@ -33,13 +33,12 @@ static void record_rate(dm_record *record, const char *name, const char *label, 
 }
 
 static void record_rates(const dm_rates *r, dm_record *record) {
-  for (int i = 0; i < DM_DTYPE_COUNT; i++) {
+  for (int i = 0; i < DM_OPERANDS; i++) {
     char name[32], label[32];
-    snprintf(name, sizeof name, "%s_flops", dm_dtype_name((dm_dtype)i));
-    snprintf(label, sizeof label, "products, %s", dm_dtype_name((dm_dtype)i));
+    snprintf(name, sizeof name, "%s_flops", dm_operand_name(i));
+    snprintf(label, sizeof label, "products, %s", dm_operand_name(i));
     record_rate(record, name, label, DM_SHOWN_FLOPS, r->flops[i]);
   }
-  record_rate(record, "tf32_flops", "products, tf32", DM_SHOWN_FLOPS, r->flops_tf32);
   record_rate(record, "link_Bps", "links in a node", DM_SHOWN_RATE, r->link);
   record_rate(record, "staged_Bps", "  through host memory", DM_SHOWN_RATE, r->staged);
   record_rate(record, "network_Bps", "network, into a node", DM_SHOWN_RATE, r->network);

@@ -2,50 +2,35 @@
 
 #include <math.h>
 
+#include "plan/machine.h"
+
 /* Operations (a multiply-add is two) that a multiprocessor begins in a cycle; dense, sums in f32,
  * i32 or the type itself.  From the whitepapers of the A100 (GA100) and the H100 (GH100). */
 typedef struct pace {
   int capability;
-  double f64, f32, tf32, half, i8;
+  dm_operand_rates flops;
 } pace;
 
 static const pace paces[] = {
-    {80, 128, 128, 1024, 2048, 4096},
-    {90, 256, 256, 2048, 4096, 8192},
+    {80, {128, 128, 1024, 2048, 4096}},
+    {90, {256, 256, 2048, 4096, 8192}},
 };
 
-static double pace_of(const pace *p, dm_kernel_type type) {
-  switch (type.dtype) {
-  case DM_F64:
-  case DM_C128:
-    return p->f64;
-  case DM_F32:
-  case DM_C64:
-    return type.tf32 ? p->tf32 : p->f32;
-  case DM_F16:
-  case DM_BF16:
-    return p->half;
-  case DM_I8:
-    return p->i8;
-  default:
-    return 0.0;
-  }
-}
-
-double dm_roof_peak(const dm_lab_limits *limits, dm_kernel_type type) {
+double dm_roof_peak(const dm_lab_limits *limits, dm_operand type) {
   for (size_t i = 0; i < sizeof paces / sizeof paces[0]; i++)
     if (paces[i].capability == limits->capability)
-      return pace_of(&paces[i], type) * limits->processors * limits->clock;
+      return dm_operand_rate(&paces[i].flops, type) * limits->processors * limits->clock;
   return 0.0;
 }
 
-dm_load dm_load_of(dm_kernel_op op, dm_kernel_type type, dm_kernel_size size, bool accumulate) {
+dm_load dm_load_of(dm_kernel_op op, dm_operand type, dm_kernel_size size, bool accumulate) {
   const double m = (double)size.m, n = (double)size.n, k = (double)size.k;
-  const double in = (double)dm_dtype_size(type.dtype);
-  const double out = (double)dm_dtype_size(dm_dtype_accumulator(type.dtype));
+  const dm_dtype dtype = dm_operand_dtype(type);
+  const double in = (double)dm_dtype_size(dtype);
+  const double out = (double)dm_dtype_size(dm_compute_sum(dtype));
   switch (op) {
   case DM_GEMM:
-    return (dm_load){(dm_dtype_is_complex(type.dtype) ? 8.0 : 2.0) * m * n * k,
+    return (dm_load){(dm_dtype_is_complex(dtype) ? 8.0 : 2.0) * m * n * k,
                      (m * k + k * n) * in + (accumulate ? 2.0 : 1.0) * m * n * out};
   case DM_TRANSPOSE:
     return (dm_load){0.0, 2.0 * m * n * in};
@@ -59,7 +44,7 @@ dm_load dm_load_of(dm_kernel_op op, dm_kernel_type type, dm_kernel_size size, bo
   return (dm_load){0};
 }
 
-double dm_roof_bound(const dm_roof *roof, dm_kernel_op op, dm_kernel_type type, dm_load load,
+double dm_roof_bound(const dm_roof *roof, dm_kernel_op op, dm_operand type, dm_load load,
                      const char **by) {
   const double peak = dm_roof_peak(&roof->limits, type);
   const double moving = load.bytes / (op == DM_DOT ? roof->read : roof->copy);

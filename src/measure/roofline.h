@@ -17,14 +17,14 @@ typedef struct dm_load {
   double flops, bytes;
 } dm_load;
 
-dm_load dm_load_of(dm_kernel_op op, dm_kernel_type type, dm_kernel_size size, bool accumulate);
+dm_load dm_load_of(dm_kernel_op op, dm_operand type, dm_kernel_size size, bool accumulate);
 
 /* Operations per second of TYPE: the most that a multiprocessor begins in a cycle, by its tensor
  * cores where they take the type, at its highest clock.  0 where that is not known. */
-double dm_roof_peak(const dm_lab_limits *limits, dm_kernel_type type);
+double dm_roof_peak(const dm_lab_limits *limits, dm_operand type);
 
 /* Least seconds; *by is "compute" or "memory".  NAN where the peak is not known. */
-double dm_roof_bound(const dm_roof *roof, dm_kernel_op op, dm_kernel_type type, dm_load load,
+double dm_roof_bound(const dm_roof *roof, dm_kernel_op op, dm_operand type, dm_load load,
                      const char **by);
 
 #endif

@@ -123,7 +123,7 @@ double dm_product_efficiency(double rows, double cols, double width, bool gpu) {
 }
 
 static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
-  double rate = dm_machine_flops(machine, plan->problem.work, plan->problem.tf32);
+  double rate = dm_machine_flops(machine, &plan->problem.compute, plan->problem.work);
   rate *= dm_product_efficiency(e->rows, e->cols, e->width, plan->gpu);
   double seconds = e->flops * e->rows * e->cols * e->depth / rate;
   double block = e->sum * e->rows * e->cols;

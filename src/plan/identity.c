@@ -5,6 +5,15 @@
 
 #include "plan/tiles.h"
 
+static uint64_t hash_of_row(const dm_compute *row) {
+  const int64_t fields[] = {row->inputs,     row->results,  row->work,         row->operand,
+                            row->products,   row->sum,      row->accumulators, row->panel_bytes,
+                            row->tile_bytes, row->truncates};
+  const double errors[] = {row->roundoff, row->shortening};
+  return XXH3_64bits(fields, sizeof fields) ^ XXH3_64bits(errors, sizeof errors) ^
+         XXH3_64bits(row->name, strlen(row->name));
+}
+
 /* Every field that steers a rank, as numbers in a fixed order: structures have padding. */
 uint64_t dm_plan_hash(const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
@@ -16,7 +25,7 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             p->work,
                             p->accumulator,
                             p->c,
-                            p->tf32,
+                            (int64_t)hash_of_row(&p->compute),
                             p->reads_c,
                             p->from_files,
                             p->verify,
@@ -94,7 +103,7 @@ void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]) {
     snprintf(end, sizeof end, " end=%lldx%d", (long long)plan->stretch, plan->strips);
   snprintf(text, DM_RECIPE, "%s kb=%lld%s%s%s work=%s sums=%s c=%s%s%s%s%s", cuts,
            (long long)plan->kb, ramp[0] ? " ramp=" : "", ramp, end,
-           p->tf32 ? "tf32" : dm_dtype_name(p->work), dm_dtype_name(p->accumulator),
+           dm_compute_products(&p->compute, p->work), dm_dtype_name(p->accumulator),
            dm_dtype_name(p->c), plan->kernel[0] ? " kernel=" : "", plan->kernel,
            measured ? " rates=" : "", measured ? plan->rates : "");
 }

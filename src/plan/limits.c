@@ -15,8 +15,7 @@ static void phases_of(const dm_forecast *f, double seconds[PHASES]) {
 static void slow_down(dm_machine *machine, dm_resource resource) {
   switch (resource) {
   case DM_RESOURCE_COMPUTE:
-    for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] /= slower;
-    machine->flops_tf32 /= slower;
+    for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] /= slower;
     break;
   case DM_RESOURCE_DEVICE_MEMORY:
     machine->memory /= slower;

@@ -7,8 +7,8 @@
 /* Rates in operations or bytes per second. */
 typedef struct known_gpu {
   const char *name;
-  double f64, f32, tf32, half, i8; /* half: f16 and bf16 */
-  double device_link;              /* between GPUs of a node */
+  dm_operand_rates flops;
+  double device_link; /* between GPUs of a node */
   double upload;
   double memory; /* the vendors' figures */
 } known_gpu;
@@ -16,11 +16,11 @@ typedef struct known_gpu {
 /* Measured for the h200 (cuBLAS 13.1, n = 8192, all GPUs pulling at once).  The others: peak of the
  * data sheet times the share measured there: f64 0.97, f32 0.76, tf32 0.87, half 0.80, i8 0.77. */
 static const known_gpu gpus[] = {
-    {"h200", 64.7e12, 51.1e12, 428e12, 790e12, 1524e12, 374e9, 55e9, 4.8e12},
-    {"h100", 64.7e12, 51.1e12, 428e12, 790e12, 1524e12, 374e9, 55e9, 3.35e12},
-    {"a100", 18.9e12, 14.8e12, 136e12, 250e12, 480e12, 250e9, 24e9, 2.0e12},
-    {"l40s", 1.4e12, 69.0e12, 159e12, 290e12, 560e12, 24e9, 24e9, 0.86e12},
-    {"v100", 7.6e12, 11.9e12, 11.9e12, 100e12, 48e12, 120e9, 12e9, 0.9e12},
+    {"h200", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 4.8e12},
+    {"h100", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 3.35e12},
+    {"a100", {18.9e12, 14.8e12, 136e12, 250e12, 480e12}, 250e9, 24e9, 2.0e12},
+    {"l40s", {1.4e12, 69.0e12, 159e12, 290e12, 560e12}, 24e9, 24e9, 0.86e12},
+    {"v100", {7.6e12, 11.9e12, 11.9e12, 100e12, 48e12}, 120e9, 12e9, 0.9e12},
 };
 
 enum { KNOWN = sizeof gpus / sizeof gpus[0] };
@@ -50,12 +50,29 @@ static void state_surroundings(dm_machine *machine) {
   machine->file_write = 1e9;
 }
 
-static void state_flops(dm_machine *machine, double f64, double f32, double half, double i8) {
-  machine->flops[DM_F64] = machine->flops[DM_C128] = f64;
-  machine->flops[DM_F32] = machine->flops[DM_C64] = f32;
-  machine->flops[DM_F16] = machine->flops[DM_BF16] = half;
-  machine->flops[DM_I8] = i8;
-  machine->flops[DM_I32] = f64;
+double dm_operand_rate(const dm_operand_rates *rates, dm_operand operand) {
+  switch (operand) {
+  case DM_F64:
+  case DM_C128:
+    return rates->f64;
+  case DM_F32:
+  case DM_C64:
+    return rates->f32;
+  case DM_TF32:
+    return rates->tf32;
+  case DM_F16:
+  case DM_BF16:
+    return rates->half;
+  case DM_I8:
+    return rates->i8;
+  default:
+    return 0;
+  }
+}
+
+static void state_flops(dm_machine *machine, const dm_operand_rates *rates) {
+  for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] = dm_operand_rate(rates, i);
+  machine->flops[DM_I32] = rates->f64;
 }
 
 void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
@@ -64,20 +81,18 @@ void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
   if (!name) { /* AVX2: two 4-wide fma units at 2 GHz; narrow types run as f32, converted */
     double f64 = 32e9 * machine->cores_per_rank, f32 = 2 * f64;
     snprintf(machine->name, sizeof machine->name, "cpu");
-    state_flops(machine, f64, f32, 0.8 * f32, 0.8 * f32);
-    machine->flops_tf32 = f32;
+    state_flops(machine, &(dm_operand_rates){f64, f32, f32, 0.8 * f32, 0.8 * f32});
     return;
   }
   const known_gpu *gpu = find(name);
   snprintf(machine->name, sizeof machine->name, "%s", gpu->name);
-  state_flops(machine, gpu->f64, gpu->f32, gpu->half, gpu->i8);
-  machine->flops_tf32 = gpu->tf32;
+  state_flops(machine, &gpu->flops);
   machine->upload = gpu->upload;
   machine->memory = gpu->memory;
 }
 
-double dm_machine_flops(const dm_machine *machine, dm_dtype work, bool tf32) {
-  return tf32 && work == DM_F32 ? machine->flops_tf32 : machine->flops[work];
+double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm_dtype work) {
+  return machine->flops[dm_compute_operand(compute, work)] / compute->products;
 }
 
 double dm_machine_device_link(const char *name) {
@@ -86,25 +101,21 @@ double dm_machine_device_link(const char *name) {
 
 typedef struct peak {
   const char *name;
-  double f64, f32, tf32, half, i8;
+  dm_operand_rates flops;
 } peak;
 
 /* Of the data sheets (SXM where there is one), dense. */
 static const peak peaks[] = {
-    {"h200", 67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12},
-    {"h100", 67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12},
-    {"a100", 19.5e12, 19.5e12, 156e12, 312e12, 624e12},
-    {"l40s", 1.43e12, 91.6e12, 183e12, 362e12, 733e12},
-    {"v100", 7.8e12, 15.7e12, 15.7e12, 125e12, 62.8e12},
+    {"h200", {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}},
+    {"h100", {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}},
+    {"a100", {19.5e12, 19.5e12, 156e12, 312e12, 624e12}},
+    {"l40s", {1.43e12, 91.6e12, 183e12, 362e12, 733e12}},
+    {"v100", {7.8e12, 15.7e12, 15.7e12, 125e12, 62.8e12}},
 };
 
-double dm_machine_peak(const char *name, dm_dtype work, bool tf32) {
-  for (size_t i = 0; i < sizeof peaks / sizeof peaks[0]; i++) {
-    const peak *p = &peaks[i];
-    if (!strcasestr(name, p->name)) continue;
-    if (work == DM_F64 || work == DM_C128) return p->f64;
-    if (work == DM_F32 || work == DM_C64) return tf32 ? p->tf32 : p->f32;
-    return work == DM_I8 ? p->i8 : work == DM_I32 ? 0 : p->half;
-  }
+double dm_machine_peak(const char *name, const dm_compute *compute) {
+  for (size_t i = 0; i < sizeof peaks / sizeof peaks[0]; i++)
+    if (strcasestr(name, peaks[i].name))
+      return dm_operand_rate(&peaks[i].flops, compute->operand) / compute->products;
   return 0;
 }

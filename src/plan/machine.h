@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/dtype.h"
+#include "core/compute.h"
 #include "core/status.h"
 
 typedef struct dm_machine {
@@ -20,13 +20,12 @@ typedef struct dm_machine {
   int64_t host_bytes;     /* memory that one rank may use; 0: not known, not limited */
   int64_t device_bytes;   /* the same on its GPU */
   int64_t process_bytes;  /* what a rank of a job has before it asks for any; 0: a usual amount */
-  double flops[DM_DTYPE_COUNT]; /* of one rank, by work type */
-  double flops_tf32;
-  double upload;      /* host to device, one rank */
-  double memory;      /* of the GPU: what products read and write of their old and new C */
-  double link;        /* received by one rank from ranks of its node */
-  double staged;      /* the same through host memory, where link is that of GPU memory */
-  double network;     /* received by one node from other nodes */
+  double flops[DM_OPERANDS]; /* of one rank */
+  double upload;             /* host to device, one rank */
+  double memory;             /* of the GPU: what products read and write of their old and new C */
+  double link;               /* received by one rank from ranks of its node */
+  double staged;             /* the same through host memory, where link is that of GPU memory */
+  double network;            /* received by one node from other nodes */
   double beside;      /* by a CPU rank from there, if its cores did nothing else for it; 0: as fast
                          as they read and write memory */
   double latency;     /* seconds per message */
@@ -63,9 +62,18 @@ double dm_machine_device_link(const char *name);
 
 /* What the data sheet of the GPU of that name promises, without sparsity; 0 where it is not known.
  */
-double dm_machine_peak(const char *name, dm_dtype work, bool tf32);
+double dm_machine_peak(const char *name, const dm_compute *compute);
 
-/* Operations per second of one rank for products of WORK (a complex one counts as 8 operations). */
-double dm_machine_flops(const dm_machine *machine, dm_dtype work, bool tf32);
+/* Operations per second of one rank for products of WORK by COMPUTE (a complex one counts as 8
+ * operations). */
+double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm_dtype work);
+
+/* A number for each operand that GPUs multiply; half: f16 and bf16. */
+typedef struct dm_operand_rates {
+  double f64, f32, tf32, half, i8;
+} dm_operand_rates;
+
+/* That of OPERAND, or of the parts of a complex one; 0 where there is none. */
+double dm_operand_rate(const dm_operand_rates *rates, dm_operand operand);
 
 #endif

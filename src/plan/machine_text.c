@@ -163,8 +163,7 @@ static dm_status read_links(const words *all, dm_machine *machine) {
 static dm_status read_rates(const words *all, dm_machine *machine) {
   double stated = machine->flops[DM_F64], f64 = stated;
   DM_TRY(read_rate(all, KEY_GFLOPS, 1e9, &f64));
-  for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] *= f64 / stated;
-  machine->flops_tf32 *= f64 / stated;
+  for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] *= f64 / stated;
   DM_TRY(read_rate(all, KEY_LINK, 1e9, &machine->link));
   DM_TRY(read_rate(all, KEY_NETWORK, 1e9, &machine->network));
   DM_TRY(read_rate(all, KEY_UPLOAD, 1e9, &machine->upload));
@@ -178,8 +177,7 @@ static dm_status read_rates(const words *all, dm_machine *machine) {
 static void share_gpus(dm_machine *machine, int gpus) {
   if (!machine->gpu || machine->ranks_per_node <= gpus) return;
   double part = (double)gpus / machine->ranks_per_node;
-  for (int i = 0; i < DM_DTYPE_COUNT; i++) machine->flops[i] *= part;
-  machine->flops_tf32 *= part;
+  for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] *= part;
   machine->upload *= part;
   machine->memory *= part;
   machine->device_bytes = (int64_t)((double)machine->device_bytes * part);

@@ -36,13 +36,12 @@ static void write_matrix(const char *name, int64_t rows, int64_t cols, dm_dtype 
 }
 
 static void write_problem(const dm_problem *p, FILE *out) {
-  text32 work;
-  snprintf(work, sizeof work, "%s", p->tf32 ? "tf32" : dm_dtype_name(p->work));
   fprintf(out, "Problem%s\n", p->from_files ? "" : " (in memory, without files)");
   write_matrix("A", p->m, p->k, p->file_a, out);
   write_matrix("B", p->k, p->n, p->file_b, out);
   write_matrix("C", p->m, p->n, p->c, out);
-  fprintf(out, "  multiplied in %s, summed in %s%s%s\n\n", work, dm_dtype_name(p->accumulator),
+  fprintf(out, "  multiplied in %s, summed in %s%s%s\n\n",
+          dm_compute_products(&p->compute, p->work), dm_dtype_name(p->accumulator),
           p->reads_c ? ", old C added" : "", p->verify ? ", verified" : "");
 }
 
@@ -62,7 +61,7 @@ static const char *stated_rates(const dm_machine *m) {
 
 static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
   text32 text;
-  double flops = dm_machine_flops(m, p->problem.work, p->problem.tf32);
+  double flops = dm_machine_flops(m, &p->problem.compute, p->problem.work);
   fprintf(out, "Machine: %d %s of %d %s, each with %d %s%s%s\n", m->nodes,
           m->nodes == 1 ? "node" : "nodes", m->ranks_per_node,
           m->ranks_per_node == 1 ? "rank" : "ranks", m->cores_per_rank,

@@ -59,7 +59,7 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   const double a = rows * depth * (double)dm_dtype_size(p->work);
   const double b = cols * depth * (double)dm_dtype_size(p->work);
   const double c = rows * cols * (double)dm_dtype_size(p->accumulator);
-  double rate = dm_machine_flops(machine, p->work, p->tf32);
+  double rate = dm_machine_flops(machine, &p->compute, p->work);
   double gemm = (dm_dtype_is_complex(p->work) ? 8 : 2) * rows * cols * depth / rate;
   double fetch = (a * (1 - 1.0 / pn) + b * (1 - 1.0 / pm)) / (machine->link + machine->network);
   if (machine->shared_slots) fetch = 0; /* inside a node nothing moves */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/dtype.h"
+#include "core/compute.h"
 
 typedef enum dm_op { DM_OP_N, DM_OP_T, DM_OP_C } dm_op;
 
@@ -19,7 +19,7 @@ typedef struct dm_problem {
   dm_dtype work;           /* as they are moved and multiplied */
   dm_dtype accumulator;    /* in which sums of products are held */
   dm_dtype c;              /* of the result */
-  bool tf32;               /* f32 products on tensor cores, inputs rounded to 11 bits */
+  dm_compute compute;      /* how it is multiplied and summed: the row for the parts of WORK */
   bool reads_c;            /* beta is not 0 */
   bool from_files;         /* false: operands are generated in memory and C stays there */
   bool verify;

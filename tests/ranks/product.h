@@ -20,7 +20,7 @@ typedef struct product {
 } product;
 
 static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dtype work) {
-  dm_dtype sums = dm_dtype_accumulator(work);
+  dm_dtype sums = dm_compute_sum(work);
   return (dm_problem){.m = m,
                       .n = n,
                       .k = k,

@@ -33,8 +33,13 @@ static void fill(trial *t) {
 /* The last rank holds the upper half of A and C, rank 0 the rest. */
 static dm_verdict judge(trial *t) {
   static const double one[2] = {1.0, 0.0}, none[2] = {0.0, 0.0};
-  const dm_problem problem = {
-      .m = M, .n = N, .k = K, .work = DM_F64, .accumulator = DM_F64, .c = t->c_type};
+  const dm_problem problem = {.m = M,
+                              .n = N,
+                              .k = K,
+                              .work = DM_F64,
+                              .compute = *dm_compute_by(DM_F64),
+                              .accumulator = DM_F64,
+                              .c = t->c_type};
   const dm_comm *world = t->test->run.world;
   const bool first = t->test->run.rank == 0, last = t->test->run.rank == t->test->run.ranks - 1;
   dm_freivalds *check;

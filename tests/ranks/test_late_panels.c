@@ -58,8 +58,13 @@ static dm_status generate(void *context, dm_rank_state *local, dm_matrix matrix,
 }
 
 static dm_status multiply(dm_run *run, dm_verdict *verdict) {
-  dm_problem problem = {
-      .m = SIZE, .n = SIZE, .k = SIZE, .work = DM_F64, .accumulator = DM_F64, .c = DM_F64};
+  dm_problem problem = {.m = SIZE,
+                        .n = SIZE,
+                        .k = SIZE,
+                        .work = DM_F64,
+                        .compute = *dm_compute_by(DM_F64),
+                        .accumulator = DM_F64,
+                        .c = DM_F64};
   dm_wishes wishes = {.pm = 1, .pn = run->ranks, .pk = 1, .panel = PANEL};
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);

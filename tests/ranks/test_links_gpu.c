@@ -92,13 +92,14 @@ static void compare(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops, 
 }
 
 static dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype work) {
-  dm_dtype sums = dm_dtype_accumulator(work);
+  dm_dtype sums = dm_compute_sum(work);
   return (dm_problem){.m = m,
                       .n = n,
                       .k = k,
                       .file_a = work,
                       .file_b = work,
                       .work = work,
+                      .compute = *dm_compute_by((dm_operand)work),
                       .accumulator = sums,
                       .c = sums};
 }

@@ -31,16 +31,17 @@ static dm_status make(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t col
 }
 
 static dm_dtype result_type(const dm_kernel *kernel, dm_dtype dtype) {
-  if (kernel->op == DM_GEMM) return dm_dtype_accumulator(dtype);
+  if (kernel->op == DM_GEMM) return dm_compute_sum(dtype);
   return kernel->op == DM_DOT ? DM_F64 : dtype;
 }
 
 static dm_status run_once(dm_backend *gpu, dm_lab *lab, const dm_kernel *kernel, dm_dtype dtype,
-                          bool tf32, const int64_t shape[3], int64_t pad, bool accumulate) {
+                          dm_operand operand, const int64_t shape[3], int64_t pad,
+                          bool accumulate) {
   const int64_t m = shape[0], n = shape[1], k = kernel->op == DM_GEMM ? shape[2] : n;
   dm_lab_work w = {.op = kernel->op,
                    .kernel = kernel,
-                   .tf32 = tf32,
+                   .operand = operand,
                    .accumulate = accumulate,
                    .alpha = 2.0,
                    .beta = -1.0};
@@ -63,16 +64,17 @@ static dm_status run_once(dm_backend *gpu, dm_lab *lab, const dm_kernel *kernel,
 }
 
 /* TF32 is a property of the backend. */
-static dm_status run_type(const dm_kernel *kernel, dm_dtype dtype, bool tf32) {
+static dm_status run_type(const dm_kernel *kernel, dm_dtype dtype, dm_operand operand) {
   const char *const name = kernel->op == DM_GEMM ? kernel->name : "cublas";
-  const dm_backend_config config = {.local_ranks = 1, .kernel = name, .tf32 = tf32};
+  const dm_backend_config config = {
+      .local_ranks = 1, .kernel = name, .compute = dm_compute_by(operand)};
   dm_backend *gpu;
   dm_lab *lab = NULL;
   TRY(dm_backend_open(&dm_backend_cuda, &config, &gpu));
   dm_status status = dm_lab_open(gpu, &lab);
   for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
     for (int i = 0; i < 3 && !status; i++) /* aligned rows, others, and C += */
-      status = run_once(gpu, lab, kernel, dtype, tf32, shapes[s], i == 1, i == 2);
+      status = run_once(gpu, lab, kernel, dtype, operand, shapes[s], i == 1, i == 2);
   dm_lab_close(lab);
   dm_backend_close(gpu);
   return status;
@@ -91,10 +93,9 @@ int main(int count, char **words) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_cuda_registry()[i];
     if (!wanted(kernel, count - 1, words + 1)) continue;
-    for (int t = 0; t <= DM_DTYPE_COUNT; t++) {
-      const bool tf32 = t == DM_DTYPE_COUNT;
-      if (!(kernel->types >> t & 1)) continue;
-      dm_status status = run_type(kernel, tf32 ? DM_F32 : (dm_dtype)t, tf32);
+    for (dm_operand t = 0; t < DM_OPERANDS; t++) {
+      if (!dm_kernel_takes(kernel, t)) continue;
+      dm_status status = run_type(kernel, dm_operand_dtype(t), t);
       if (status) {
         printf("%s: %s\n", kernel->name, status->message);
         return 1;

@@ -25,7 +25,10 @@ static inline void ok(dm_status status) {
 }
 
 static inline dm_backend *open_gpu(const char *kernel, bool tf32, int64_t tile) {
-  dm_backend_config config = {.local_ranks = 1, .kernel = kernel, .tf32 = tf32, .tile = tile};
+  dm_backend_config config = {.local_ranks = 1,
+                              .kernel = kernel,
+                              .compute = tf32 ? dm_compute_by(DM_TF32) : NULL,
+                              .tile = tile};
   dm_backend *gpu;
   ok(dm_backend_open(&dm_backend_cuda, &config, &gpu));
   return gpu;

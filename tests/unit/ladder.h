@@ -64,7 +64,7 @@ static inline void check_elements(const trial *t, dm_judge judge, pair a, pair b
 }
 
 static inline void run_trial(dm_backend *gpu, const trial *t, dm_judge judge) {
-  const dm_dtype sum = dm_dtype_accumulator(t->dtype);
+  const dm_dtype sum = dm_compute_sum(t->dtype);
   dm_generator generator = {
       .kind = t->whole ? DM_INTEGER : DM_UNIFORM, .seed = 11, .parameter = 3.0};
   const dm_generator poison = {.kind = DM_CONSTANT,
@@ -93,7 +93,8 @@ static inline void run_trials(const dm_kernel *kernel, dm_dtype dtype, bool tf32
       {3, 523, 100},  {128, 256, 64}, {17, 13, 4099}, {1033, 2053, 33},
   };
   dm_backend *gpu;
-  const dm_backend_config config = {.local_ranks = 1, .kernel = kernel->name, .tf32 = tf32};
+  const dm_backend_config config = {
+      .local_ranks = 1, .kernel = kernel->name, .compute = tf32 ? dm_compute_by(DM_TF32) : NULL};
   dm_status status = dm_backend_open(&dm_backend_cuda, &config, &gpu);
   if (status && status->code == DM_E_USAGE) {
     dm_status_free(status);

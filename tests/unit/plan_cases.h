@@ -27,13 +27,14 @@ static inline int64_t roll(dice *d, int64_t low, int64_t high) {
 }
 
 static inline dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype work) {
-  dm_dtype sum = dm_dtype_accumulator(work);
+  dm_dtype sum = dm_compute_sum(work);
   return (dm_problem){.m = m,
                       .n = n,
                       .k = k,
                       .file_a = work,
                       .file_b = work,
                       .work = work,
+                      .compute = *dm_compute_by((dm_operand)work),
                       .accumulator = sum,
                       .c = sum,
                       .from_files = true,

@@ -63,7 +63,7 @@ static void products(void **state) {
       dm_backend *backend = cpu(s % 2 ? 64 : 0);
       const int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2];
       dm_view a = matrix(work, m, k, DM_INTEGER, 1), b = matrix(work, k, n, DM_INTEGER, 2);
-      dm_view c = matrix(dm_dtype_accumulator(work), m, n, DM_CONSTANT, 3);
+      dm_view c = matrix(dm_compute_sum(work), m, n, DM_CONSTANT, 3);
       for (int64_t i = 0; i < m; i++)
         memset(dm_view_at(c, i, 0), 0xff, (size_t)(n * dm_dtype_size(c.dtype)));
       dm_event events[3];
@@ -86,7 +86,7 @@ static void pieces(void **state) {
     dm_view a = matrix(work, 150, 90, DM_NORMAL, 1), b = matrix(work, 90, 101, DM_NORMAL, 2);
     dm_view c[2];
     dm_event event;
-    for (int i = 0; i < 2; i++) c[i] = matrix(dm_dtype_accumulator(work), 150, 101, DM_CONSTANT, 3);
+    for (int i = 0; i < 2; i++) c[i] = matrix(dm_compute_sum(work), 150, 101, DM_CONSTANT, 3);
     ok(dm_backend_gemm(backend, c[0], a, b, false, &event));
     ok(dm_backend_wait(backend, event));
     ok(dm_backend_gemm(backend, c[1], a, b, false, &event));

@@ -19,7 +19,7 @@ static pair block_of(dm_backend *gpu, pair p, int64_t row, int64_t col, int64_t 
 }
 
 static void check_blocks(const char *kernel, dm_dtype dtype, bool tf32, bool accumulate) {
-  const dm_dtype sum = dm_dtype_accumulator(dtype);
+  const dm_dtype sum = dm_compute_sum(dtype);
   dm_generator generator = {.kind = DM_NORMAL, .seed = 11};
   dm_backend *gpu = open_gpu(kernel, tf32, TILE);
   pair a = make_pair(gpu, dtype, M, K, 0, generator);
@@ -63,7 +63,8 @@ static void test_blocks(void **state) {
     dm_backend_close(gpu);
     for (int rest = 0; rest < 4 * DM_DTYPE_COUNT; rest++) {
       const dm_dtype dtype = (dm_dtype)(rest / 4);
-      if (dm_cuda_takes(*kernel, dtype, rest & 1, NULL))
+      const dm_operand operand = rest & 1 ? DM_TF32 : (dm_operand)dtype;
+      if (dm_cuda_takes(*kernel, dtype, dm_compute_by(operand), NULL))
         check_blocks(*kernel, dtype, rest & 1, rest & 2);
     }
   }

@@ -43,7 +43,7 @@ static void check_product(dm_backend *gpu, dm_dtype dtype, const int64_t shape[3
                           bool accumulate, double roundoff, dm_generator generator) {
   const int64_t m = shape[0], n = shape[1], k = shape[2];
   const int64_t parts = dm_dtype_is_complex(dtype) ? 2 : 1;
-  const dm_dtype sum = dm_dtype_accumulator(dtype);
+  const dm_dtype sum = dm_compute_sum(dtype);
   dm_generator old = generator;
   if (!accumulate)
     old = (dm_generator){.kind = DM_CONSTANT, .parameter = sum == DM_I32 ? 77.0 : (double)NAN};
@@ -80,8 +80,10 @@ static void check_kernel(const char *kernel, bool tf32, int64_t tile) {
   const dm_generator random = {.kind = DM_UNIFORM, .seed = 7};
   dm_backend *gpu = open_gpu(kernel, tf32, tile);
   for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++) {
-    if (!dm_backend_cuda.takes(kernel, dtypes[d], tf32, NULL)) continue;
-    const double u = tf32 ? 0x1p-11 : dm_dtype_roundoff(dm_dtype_accumulator(dtypes[d]));
+    if (!dm_backend_cuda.takes(kernel, dtypes[d],
+                               dm_compute_by(tf32 ? DM_TF32 : (dm_operand)dtypes[d]), NULL))
+      continue;
+    const double u = tf32 ? 0x1p-11 : dm_dtype_roundoff(dm_compute_sum(dtypes[d]));
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
       for (int64_t pad = 0; pad <= 4; pad += pad ? 3 : 1)
         for (int accumulate = 0; accumulate < 2; accumulate++) {

@@ -45,12 +45,10 @@ static void edges(void **state) {
     for (int t = 0; t < DM_KERNEL_TYPES; t++) {
       const dm_kernel *kernel = &dm_cuda_registry()[i];
       dm_edge_check check;
-      if (!dm_kernel_takes(kernel, dm_kernel_types[t].dtype, dm_kernel_types[t].tf32) ||
-          !runs(gpu, &limits, kernel))
-        continue;
+      if (!dm_kernel_takes(kernel, dm_kernel_types[t]) || !runs(gpu, &limits, kernel)) continue;
       ok(dm_check_edges(gpu, lab, kernel, dm_kernel_types[t], 1, &check));
       if (check.failed > 0)
-        fail_msg("%s, %s: %d of %d: %s", kernel->name, dm_kernel_type_name(dm_kernel_types[t]),
+        fail_msg("%s, %s: %d of %d: %s", kernel->name, dm_operand_name(dm_kernel_types[t]),
                  check.failed, check.trials, check.first);
     }
   dm_lab_close(lab);

@@ -6,7 +6,7 @@
 
 /* The sum in the type of the kernel's sums, or (EXACT) as well as f64 allows. */
 static double chain(const trial *t, const double *a, const double *b, double old, bool exact) {
-  const bool single = dm_dtype_accumulator(t->dtype) == DM_F32 && !exact;
+  const bool single = dm_compute_sum(t->dtype) == DM_F32 && !exact;
   double sum = old;
   for (int64_t l = 0; l < t->k; l++)
     sum = single ? (double)fmaf((float)a[l], (float)b[l * t->n], (float)sum)
@@ -35,7 +35,7 @@ static void test_kernel(void **state) {
   const dm_kernel *kernel = *state;
   const dm_dtype dtypes[] = {DM_F32, DM_F64, DM_F16, DM_BF16, DM_I8};
   for (int d = 0; d < 5; d++)
-    if (dm_kernel_takes(kernel, dtypes[d], false)) run_trials(kernel, dtypes[d], false, judge);
+    if (dm_kernel_takes(kernel, (dm_operand)dtypes[d])) run_trials(kernel, dtypes[d], false, judge);
 }
 
 int main(void) {

@@ -18,7 +18,7 @@ static product make_product(dm_backend *gpu, dm_dtype dtype) {
                      other = {.kind = random.kind, .seed = 6, .parameter = 100},
                      third = {.kind = random.kind, .seed = 7, .parameter = 100};
   return (product){make_pair(gpu, dtype, M, K, 3, random), make_pair(gpu, dtype, K, N, 1, other),
-                   make_pair(gpu, dm_dtype_accumulator(dtype), M, N, 2, third)};
+                   make_pair(gpu, dm_compute_sum(dtype), M, N, 2, third)};
 }
 
 static void free_product(dm_backend *gpu, product p) {

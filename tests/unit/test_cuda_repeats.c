@@ -40,7 +40,7 @@ static void try_shape(dm_backend *gpu, dm_dtype dtype, const char *kernel, const
   pair a = make_pair(gpu, dtype, s[0], s[2], s[3], random);
   random.seed++;
   pair b = make_pair(gpu, dtype, s[2], s[1], s[3], random);
-  pair c = make_pair(gpu, dm_dtype_accumulator(dtype), s[0], s[1], s[3], random);
+  pair c = make_pair(gpu, dm_compute_sum(dtype), s[0], s[1], s[3], random);
   multiply_once(gpu, a, b, c);
   void *first = fetched(gpu, c);
   for (int i = 1; i < REPEATS; i++) {

@@ -16,7 +16,7 @@ static void judge(const trial *t, const double *a, const double *b, double old, 
   }
   if (t->dtype == DM_F64 && result != chain) refuse_element(t, result, chain);
   magnitude += products;
-  const double u = dm_dtype_roundoff(dm_dtype_accumulator(t->dtype));
+  const double u = dm_dtype_roundoff(dm_compute_sum(t->dtype));
   const double rounded = t->tf32 ? 0x1p-10 * (1.0 + 0x1p-12) * products : 0.0;
   const double bound = t->whole ? 0.0 : 2.0 * ((double)t->k + 16.0) * u * magnitude + rounded;
   if (!((double)fabsl((long double)result - sum) <= bound)) refuse_element(t, result, (double)sum);
@@ -38,11 +38,11 @@ static void test_kernel(void **state) {
   const dm_kernel *kernel = *state;
   const dm_dtype dtypes[] = {DM_F64, DM_F16, DM_BF16, DM_I8, DM_F32};
   for (int d = 0; d < 5; d++) {
-    if (dm_kernel_takes(kernel, dtypes[d], false)) run_trials(kernel, dtypes[d], false, judge);
-    if (dtypes[d] == DM_F32 && dm_kernel_takes(kernel, DM_F32, true))
+    if (dm_kernel_takes(kernel, (dm_operand)dtypes[d])) run_trials(kernel, dtypes[d], false, judge);
+    if (dtypes[d] == DM_F32 && dm_kernel_takes(kernel, DM_TF32))
       run_trials(kernel, DM_F32, true, judge);
   }
-  if (dm_kernel_takes(kernel, DM_F64, false)) run_long_trials(kernel);
+  if (dm_kernel_takes(kernel, DM_F64)) run_long_trials(kernel);
 }
 
 int main(void) {

@@ -22,7 +22,7 @@ static void multiply(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool accu
                         .a = a,
                         .b = b,
                         .accumulate = accumulate,
-                        .tf32 = a.dtype == DM_F32,
+                        .operand = a.dtype == DM_F32 ? DM_TF32 : (dm_operand)a.dtype,
                         .processors = processors};
   const int64_t bytes = dm_kernels_wgmma_scratch(&product);
   if (bytes > 0) ok(dm_backend_alloc(gpu, DM_DEVICE, bytes, &product.scratch));
@@ -64,7 +64,7 @@ static void try_shape(dm_backend *gpu, dm_dtype dtype, const int64_t shape[3], c
   whole.seed++;
   pair b = by_columns ? make_pair(gpu, dtype, n, k, pad[1], whole)
                       : make_pair(gpu, dtype, k, n, pad[1], whole);
-  const dm_dtype sum = dm_dtype_accumulator(dtype);
+  const dm_dtype sum = dm_compute_sum(dtype);
   whole.seed++;
   pair c = make_pair(gpu, sum, m, n, pad[2], accumulate || sum == DM_I32 ? whole : poison);
   multiply(gpu, c.device, a.device, by_columns ? dm_view_transpose(b.device) : b.device, accumulate,
@@ -104,7 +104,7 @@ static void try_same_bits(dm_backend *gpu, dm_dtype dtype, dm_generator of_a, dm
                           int times) {
   static const int64_t cuts[][2] = {{64, 64}, {128, 500}, {301, 99}, {1, 643}};
   pair a = make_pair(gpu, dtype, 517, 331, 5, of_a), b = make_pair(gpu, dtype, 331, 643, 5, of_a);
-  pair c = make_pair(gpu, dm_dtype_accumulator(dtype), 517, 643, 1, of_c);
+  pair c = make_pair(gpu, dm_compute_sum(dtype), 517, 643, 1, of_c);
   void *first = product_in_cuts(gpu, c, a, b, 517, 643);
   for (int i = 0; i < times; i++) {
     const int64_t *cut = i % 100 < 4 ? cuts[i % 100] : (int64_t[]){517, 643};

@@ -58,6 +58,7 @@ static void expect_named(const dm_attributes *original, const char *name) {
 static void test_every_field(void **state) {
   char *path = *state;
   fill(path, 1);
+  problem.compute = *dm_compute_by(DM_F32);
   multiply.a = multiply.b = multiply.c = input(path);
   dm_attributes *original = fields_of(&multiply, &problem), *again = fields_of(&multiply, &problem);
   assert_null(dm_fields_differ(original, again));
@@ -65,7 +66,7 @@ static void test_every_field(void **state) {
   CHANGED(problem.n, 8, "n");
   CHANGED(problem.k, 8, "k");
   CHANGED(problem.work, DM_F64, "products_in");
-  CHANGED(problem.tf32, true, "products_in");
+  CHANGED(problem.compute, *dm_compute_by(DM_TF32), "products_in");
   CHANGED(problem.accumulator, DM_F64, "sums_in");
   CHANGED(problem.c, DM_F64, "type_c");
   CHANGED(multiply.equation.op_a, DM_OP_T, "op_a");

@@ -14,8 +14,7 @@ static void types(void **state) {
   assert_int_equal(set, DM_KERNEL_TF32 | DM_KERNEL_I8 | DM_KERNEL_F64);
   assert_string_equal(dm_kernel_types_text(set, text), "f64 tf32 i8");
   ok(dm_kernel_types_parse("all", &set));
-  for (int i = 0; i < DM_KERNEL_TYPES; i++)
-    assert_true(set & dm_kernel_type_bit(dm_kernel_types[i]));
+  for (int i = 0; i < DM_KERNEL_TYPES; i++) assert_true(set & 1u << dm_kernel_types[i]);
   fails(dm_kernel_types_parse("tf23", &set), DM_E_USAGE, "did you mean 'tf32'?");
   fails(dm_kernel_types_parse("f32,", &set), DM_E_USAGE, "is no type");
 }
@@ -50,7 +49,7 @@ static void choice(void **state) {
 static void roof(void **state) {
   (void)state;
   const dm_kernel_size size = {128, 256, 512};
-  const dm_kernel_type half = {DM_BF16, false};
+  const dm_operand half = DM_BF16;
   const dm_load load = dm_load_of(DM_GEMM, half, size, true);
   assert_true(load.flops == 2.0 * 128 * 256 * 512);
   assert_true(load.bytes == 2.0 * (128 * 512 + 512 * 256) + 2.0 * 4 * 128 * 256);
@@ -77,8 +76,7 @@ static void bounds(void **state) {
   const dm_kernel chain = {.op = DM_GEMM, .sums = DM_SUM_CHAIN},
                   careful = {.op = DM_GEMM, .sums = DM_SUM_COMPENSATED},
                   grouped = {.op = DM_GEMM, .sums = DM_SUM_GROUPED}, moved = {.op = DM_TRANSPOSE};
-  const dm_kernel_type f32 = {DM_F32, false}, f64 = {DM_F64, false}, tf32 = {DM_F32, true},
-                       i8 = {DM_I8, false};
+  const dm_operand f32 = DM_F32, f64 = DM_F64, tf32 = DM_TF32, i8 = DM_I8;
   assert_true(dm_kernel_bound(&chain, f32, 1) == 2.0);
   assert_true(dm_kernel_bound(&chain, f32, 9999) == 600.0);
   assert_true(dm_kernel_bound(&grouped, f32, 9999) == 1200.0);

@@ -36,31 +36,33 @@ static void types(void **state) {
   (void)state;
   static const struct {
     dm_dtype input;
-    dm_compute compute;
+    const char *compute;
     dm_dtype type_c, work, sums, c;
   } cases[] = {
-      {DM_F64, DM_COMPUTE_AUTO, DM_DTYPE_NONE, DM_F64, DM_F64, DM_F64},
-      {DM_F32, DM_COMPUTE_AUTO, DM_DTYPE_NONE, DM_F32, DM_F32, DM_F32},
-      {DM_F16, DM_COMPUTE_AUTO, DM_DTYPE_NONE, DM_F16, DM_F32, DM_F32},
-      {DM_BF16, DM_COMPUTE_AUTO, DM_BF16, DM_BF16, DM_F32, DM_BF16},
-      {DM_I8, DM_COMPUTE_AUTO, DM_DTYPE_NONE, DM_I8, DM_I32, DM_I32},
-      {DM_C64, DM_COMPUTE_AUTO, DM_C128, DM_C64, DM_C64, DM_C128},
-      {DM_C128, DM_COMPUTE_F32, DM_DTYPE_NONE, DM_C64, DM_C64, DM_C128},
-      {DM_C64, DM_COMPUTE_F64, DM_DTYPE_NONE, DM_C128, DM_C128, DM_C64},
-      {DM_F32, DM_COMPUTE_F64, DM_DTYPE_NONE, DM_F64, DM_F64, DM_F32},
-      {DM_F64, DM_COMPUTE_F32, DM_DTYPE_NONE, DM_F32, DM_F32, DM_F64},
-      {DM_BF16, DM_COMPUTE_F32, DM_DTYPE_NONE, DM_BF16, DM_F32, DM_F32},
-      {DM_BF16, DM_COMPUTE_F64, DM_DTYPE_NONE, DM_F64, DM_F64, DM_F32},
-      {DM_F32, DM_COMPUTE_TF32, DM_DTYPE_NONE, DM_F32, DM_F32, DM_F32},
-      {DM_F64, DM_COMPUTE_AUTO, DM_F16, DM_F64, DM_F64, DM_F16},
-      {DM_I32, DM_COMPUTE_AUTO, DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
-      {DM_I8, DM_COMPUTE_F32, DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
-      {DM_I8, DM_COMPUTE_AUTO, DM_F32, DM_DTYPE_NONE, 0, 0},
-      {DM_F64, DM_COMPUTE_AUTO, DM_C128, DM_DTYPE_NONE, 0, 0},
+      {DM_F64, "auto", DM_DTYPE_NONE, DM_F64, DM_F64, DM_F64},
+      {DM_F32, "auto", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F32},
+      {DM_F16, "auto", DM_DTYPE_NONE, DM_F16, DM_F32, DM_F32},
+      {DM_BF16, "auto", DM_BF16, DM_BF16, DM_F32, DM_BF16},
+      {DM_I8, "auto", DM_DTYPE_NONE, DM_I8, DM_I32, DM_I32},
+      {DM_C64, "auto", DM_C128, DM_C64, DM_C64, DM_C128},
+      {DM_C128, "f32", DM_DTYPE_NONE, DM_C64, DM_C64, DM_C128},
+      {DM_C64, "f64", DM_DTYPE_NONE, DM_C128, DM_C128, DM_C64},
+      {DM_F32, "f64", DM_DTYPE_NONE, DM_F64, DM_F64, DM_F32},
+      {DM_F64, "f32", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F64},
+      {DM_BF16, "f32", DM_DTYPE_NONE, DM_BF16, DM_F32, DM_F32},
+      {DM_BF16, "f64", DM_DTYPE_NONE, DM_F64, DM_F64, DM_F32},
+      {DM_F32, "tf32", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F32},
+      {DM_F64, "auto", DM_F16, DM_F64, DM_F64, DM_F16},
+      {DM_I32, "auto", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
+      {DM_I8, "f32", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
+      {DM_I8, "auto", DM_F32, DM_DTYPE_NONE, 0, 0},
+      {DM_F64, "auto", DM_C128, DM_DTYPE_NONE, 0, 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     dm_problem p = {0};
-    dm_status status = dm_types_of(cases[i].input, cases[i].type_c, cases[i].compute, &p);
+    dm_equation e = {.type_c = cases[i].type_c};
+    assert_true(dm_compute_parse(cases[i].compute, &e.compute));
+    dm_status status = dm_types_of(cases[i].input, &e, &p);
     if (cases[i].work == DM_DTYPE_NONE) {
       fails(status, DM_E_USAGE, "");
       continue;
@@ -69,7 +71,7 @@ static void types(void **state) {
     if (p.work != cases[i].work || p.accumulator != cases[i].sums || p.c != cases[i].c)
       fail_msg("case %zu: %s %s %s", i, dm_dtype_name(p.work), dm_dtype_name(p.accumulator),
                dm_dtype_name(p.c));
-    assert_int_equal(p.tf32, cases[i].compute == DM_COMPUTE_TF32);
+    assert_int_equal(p.compute.operand == DM_TF32, strcmp(cases[i].compute, "tf32") == 0);
   }
 }
 
@@ -103,7 +105,7 @@ static void scalars(dm_dtype dtype, double alpha, double imaginary, double beta,
                     const char *words) {
   dm_equation e = plain();
   e.alpha[0] = alpha, e.alpha[1] = imaginary, e.beta[0] = beta;
-  dm_dataset x = dataset(dtype, 4, 4), c = dataset(dm_dtype_accumulator(dtype), 4, 4);
+  dm_dataset x = dataset(dtype, 4, 4), c = dataset(dm_compute_sum(dtype), 4, 4);
   dm_problem p;
   dm_status status = dm_problem_of(&x, &x, &c, &e, &p);
   if (words)

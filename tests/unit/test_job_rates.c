@@ -10,7 +10,7 @@ static const dm_rates_facts here = {
 
 static dm_rates example(void) {
   dm_rates r = {.flops[DM_F64] = 61.23e9,
-                .flops_tf32 = 1.5e11,
+                .flops[DM_TF32] = 1.5e11,
                 .link = 2.34567e9,
                 .beside = 4.5e8,
                 .host_copy = 7e9,

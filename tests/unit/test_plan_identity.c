@@ -45,7 +45,7 @@ static void reproducible_recipe_is_of_the_problem_alone(void **state) {
   char first[DM_RECIPE] = "", recipe[DM_RECIPE];
   dm_machine machine = machine_of("ranks=8");
   dm_problem problem = problem_of(700, 4096, 100, DM_F32);
-  problem.tf32 = true;
+  problem.compute = *dm_compute_by(DM_TF32);
   for (int ranks = 1; ranks <= 8; ranks++) {
     dm_plan plan = plan_of(problem, &machine, ranks, (dm_wishes){.reproducible = true});
     dm_plan_recipe(&plan, recipe);

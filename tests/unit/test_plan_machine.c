@@ -20,9 +20,9 @@ static void cluster_of_gpus(void **state) {
   assert_true(m.link == 374e9 && m.network == 400e9 && m.upload == 55e9);
   assert_true(m.latency == 2e-6);
   assert_true(m.host_bytes == INT64_C(64) << 30 && m.device_bytes == INT64_C(139) << 30);
-  assert_true(dm_machine_flops(&m, DM_F64, false) == 64.7e12);
-  assert_true(dm_machine_flops(&m, DM_F32, true) == 428e12);
-  assert_true(dm_machine_flops(&m, DM_I8, false) == 1524e12);
+  assert_true(dm_machine_flops(&m, dm_compute_by(DM_F64), DM_F64) == 64.7e12);
+  assert_true(dm_machine_flops(&m, dm_compute_by(DM_TF32), DM_F32) == 428e12);
+  assert_true(dm_machine_flops(&m, dm_compute_by(DM_I8), DM_I8) == 1524e12);
 }
 
 static void links_through_the_host(void **state) {
@@ -63,8 +63,8 @@ static void every_known_gpu_is_complete(void **state) {
   for (const char *const *name = dm_machine_gpus(); *name; name++) {
     char text[64] = "gpu=";
     dm_machine m = machine_of(strcat(text, *name));
-    for (int type = 0; type < DM_DTYPE_COUNT; type++) assert_true(m.flops[type] > 0);
-    assert_true(m.flops_tf32 > 0 && m.upload > 0 && m.link > 0 && m.device_bytes > 0);
+    for (int type = 0; type < DM_OPERANDS; type++) assert_true(m.flops[type] > 0);
+    assert_true(m.upload > 0 && m.link > 0 && m.device_bytes > 0);
   }
 }
 

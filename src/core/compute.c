@@ -1,0 +1,143 @@
+#include "core/compute.h"
+
+#include <string.h>
+
+enum {
+  REAL = 1 << DM_F64 | 1 << DM_F32 | 1 << DM_F16 | 1 << DM_BF16,
+  COMPLEX = 1 << DM_C64 | 1 << DM_C128,
+  FLOATING = REAL | COMPLEX,
+  LONG = 1 << DM_F64 | 1 << DM_F32 | COMPLEX,
+};
+
+/* Sums of 16-bit products are held in f32, so --compute f32 leaves 16-bit inputs as they are. */
+const dm_compute dm_computes[DM_COMPUTES] = {
+    {.name = "f64",
+     .option = "f64",
+     .inputs = FLOATING,
+     .results = FLOATING,
+     .work = DM_F64,
+     .operand = DM_F64,
+     .products = 1,
+     .sum = DM_F64,
+     .accumulators = 1,
+     .roundoff = 0x1p-53},
+    {.name = "f32",
+     .option = "f32",
+     .inputs = LONG,
+     .results = FLOATING,
+     .work = DM_F32,
+     .operand = DM_F32,
+     .products = 1,
+     .sum = DM_F32,
+     .accumulators = 1,
+     .roundoff = 0x1p-24},
+    {.name = "tf32", /* the low bits of f32 inputs are cut off, not rounded */
+     .option = "tf32",
+     .inputs = FLOATING,
+     .results = FLOATING,
+     .work = DM_F32,
+     .operand = DM_TF32,
+     .products = 1,
+     .sum = DM_F32,
+     .accumulators = 1,
+     .roundoff = 0x1p-24,
+     .shortening = 0x1p-10,
+     .truncates = true},
+    {.name = "f16",
+     .option = "f32",
+     .inputs = 1 << DM_F16,
+     .results = FLOATING,
+     .work = DM_F16,
+     .operand = DM_F16,
+     .products = 1,
+     .sum = DM_F32,
+     .accumulators = 1,
+     .roundoff = 0x1p-24,
+     .truncates = true},
+    {.name = "bf16",
+     .option = "f32",
+     .inputs = 1 << DM_BF16,
+     .results = FLOATING,
+     .work = DM_BF16,
+     .operand = DM_BF16,
+     .products = 1,
+     .sum = DM_F32,
+     .accumulators = 1,
+     .roundoff = 0x1p-24,
+     .truncates = true},
+    {.name = "i8",
+     .inputs = 1 << DM_I8,
+     .results = 1 << DM_I32,
+     .work = DM_I8,
+     .operand = DM_I8,
+     .products = 1,
+     .sum = DM_I32,
+     .accumulators = 1},
+};
+
+const char *const dm_compute_names[] = {"auto", "f64", "f32", "tf32", NULL};
+
+bool dm_compute_parse(const char *name, int *choice) {
+  for (int i = 0; dm_compute_names[i]; i++) {
+    if (strcmp(name, dm_compute_names[i]) != 0) continue;
+    *choice = i;
+    return true;
+  }
+  return false;
+}
+
+static bool is_for(const dm_compute *row, int choice, dm_dtype input) {
+  if (choice == 0) return dm_compute_is_plain(row) && row->work == dm_dtype_real(input);
+  return strcmp(row->option, dm_compute_names[choice]) == 0 && row->inputs >> input & 1;
+}
+
+dm_status dm_compute_choose(int choice, dm_dtype input, const dm_compute **row) {
+  if (input == DM_I32)
+    return dm_hint(dm_fail(DM_E_USAGE, "i32 matrices are results, not factors"),
+                   "--type f64 holds every i32 exactly");
+  for (int i = 0; i < DM_COMPUTES; i++)
+    if (is_for(&dm_computes[i], choice, input)) {
+      *row = &dm_computes[i];
+      return DM_OK;
+    }
+  return dm_hint(dm_fail(DM_E_USAGE, "%s matrices are multiplied exactly, not in %s",
+                         dm_dtype_name(input), dm_compute_names[choice]),
+                 "--type f32 or --type f64 converts the inputs first");
+}
+
+const dm_compute *dm_compute_by(dm_operand operand) {
+  if (operand < DM_DTYPE_COUNT) operand = (dm_operand)dm_dtype_real((dm_dtype)operand);
+  for (int i = 0; i < DM_COMPUTES; i++)
+    if (dm_computes[i].operand == operand) return &dm_computes[i];
+  return NULL;
+}
+
+bool dm_compute_is_plain(const dm_compute *row) {
+  return strcmp(row->name, dm_dtype_name(row->work)) == 0;
+}
+
+const char *dm_compute_products(const dm_compute *row, dm_dtype work) {
+  return dm_compute_is_plain(row) ? dm_dtype_name(work) : row->name;
+}
+
+dm_dtype dm_compute_type(dm_dtype part, bool is_complex) {
+  if (!is_complex) return part;
+  return part == DM_F64 ? DM_C128 : DM_C64;
+}
+
+dm_operand dm_compute_operand(const dm_compute *row, dm_dtype work) {
+  return dm_dtype_is_complex(work) ? (dm_operand)work : row->operand;
+}
+
+dm_dtype dm_compute_sum(dm_dtype work) {
+  const dm_compute *row = dm_compute_by((dm_operand)work);
+  return row ? dm_compute_type(row->sum, dm_dtype_is_complex(work)) : work;
+}
+
+const char *dm_operand_name(dm_operand operand) {
+  return operand == DM_TF32 ? "tf32" : dm_dtype_name((dm_dtype)operand);
+}
+
+dm_dtype dm_operand_dtype(dm_operand operand) {
+  return operand == DM_TF32 ? DM_F32 : (dm_dtype)operand;
+}

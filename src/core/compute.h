@@ -1,0 +1,71 @@
+/* compute: the modes in which products are done and summed.  A mode is a row of one table, or of a
+ * caller's own; what others need to know of a mode they read from its row. */
+#ifndef DM_CORE_COMPUTE_H
+#define DM_CORE_COMPUTE_H
+
+#include "core/dtype.h"
+#include "core/status.h"
+
+/* What hardware multiplies: elements of a dm_dtype, or f32 that it shortens to TF32.  Rates and
+ * kernels are listed by it. */
+typedef int dm_operand;
+enum { DM_TF32 = DM_DTYPE_COUNT, DM_OPERANDS };
+
+/* "f32", "tf32", ... */
+const char *dm_operand_name(dm_operand operand);
+
+/* The type of such operands in memory. */
+dm_dtype dm_operand_dtype(dm_operand operand);
+
+/* Plain data: it goes from rank to rank with the plan.  Types are real; complex matrices are served
+ * by the row of their parts. */
+typedef struct dm_compute {
+  char name[16];       /* in records; that of its operands where it is their own mode */
+  char option[8];      /* for --compute; empty: chosen by auto alone */
+  unsigned inputs;     /* set of dm_dtype, 1 << type: what it multiplies, and ... */
+  unsigned results;    /* ... what C may be */
+  dm_dtype work;       /* inputs are converted to it and move as it */
+  dm_operand operand;  /* what the hardware multiplies, ... */
+  int products;        /* ... and how many such products a panel takes */
+  dm_dtype sum;        /* holds a sum of products, ... */
+  int accumulators;    /* ... of which each element of C has so many */
+  int64_t panel_bytes; /* scratch memory for each element of a panel of A or B, ... */
+  int64_t tile_bytes;  /* ... and for each element of a block of C */
+  double roundoff;     /* unit roundoff of the sums, ... */
+  double shortening;   /* ... relative error of shortened operands, ... */
+  bool truncates;      /* ... and whether tensor cores sum them, which cut off low bits */
+} dm_compute;
+
+/* All rows. */
+enum { DM_COMPUTES = 6 };
+extern const dm_compute dm_computes[DM_COMPUTES];
+
+/* For --compute: "auto", "f64", ..., NULL at the end.  A choice is an index into them. */
+extern const char *const dm_compute_names[];
+
+/* False where NAME is not one of them; *choice is then untouched. */
+bool dm_compute_parse(const char *name, int *choice);
+
+/* The row by which CHOICE serves inputs of type INPUT; auto never lowers their precision.
+ * DM_E_USAGE where none does. */
+dm_status dm_compute_choose(int choice, dm_dtype input, const dm_compute **row);
+
+/* The first row that multiplies OPERAND, or the parts of a complex one. */
+const dm_compute *dm_compute_by(dm_operand operand);
+
+/* Whether it is what auto chooses for its work type. */
+bool dm_compute_is_plain(const dm_compute *row);
+
+/* What products of WORK by ROW are called: by their type where the row is plain. */
+const char *dm_compute_products(const dm_compute *row, dm_dtype work);
+
+/* The type whose parts are PART if IS_COMPLEX, else PART. */
+dm_dtype dm_compute_type(dm_dtype part, bool is_complex);
+
+/* What rates of products of WORK by ROW are listed by. */
+dm_operand dm_compute_operand(const dm_compute *row, dm_dtype work);
+
+/* In which sums of products of WORK are held where its plain row multiplies it. */
+dm_dtype dm_compute_sum(dm_dtype work);
+
+#endif
