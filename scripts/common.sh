@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# Read by the scripts beside it, in the project's root.
+# Read by all scripts, in the project's root.
 set -euo pipefail
 root=$PWD
+script=$(cd "${OLDPWD:-.}" && realpath "$0")
 
 say() { printf '== %s\n' "$*"; }
 note() { printf '   %s\n' "$*"; }
@@ -11,6 +12,34 @@ die() {
 }
 
 has() { command -v "$1" >/dev/null 2>&1; }
+
+# What the comment at the head of the script says.
+usage() {
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script" >&2
+  exit 1
+}
+
+# read_options "NAME... FLAG!..." "$@": --NAME VALUE sets the variable NAME, --FLAG the variable FLAG to 1; a
+# dash in a name is an underscore in the variable.  What is no option goes to the array "operands".
+read_options() {
+  local names=" $1 " name
+  shift
+  operands=()
+  while [ $# -gt 0 ]; do
+    name=${1#--}
+    case "$1 $names" in
+    [!-]*) operands+=("$1") ;;
+    --*" $name! "*) printf -v "${name//-/_}" 1 ;;
+    --*" $name "*)
+      [ $# -gt 1 ] || usage
+      printf -v "${name//-/_}" %s "$2"
+      shift
+      ;;
+    *) usage ;;
+    esac
+    shift
+  done
+}
 
 # CUDA is often installed without being in PATH.
 if ! has nvcc && [ -x /usr/local/cuda/bin/nvcc ]; then
@@ -72,5 +101,5 @@ keep_records() {
   mkdir -p "$(dirname "$2")"
   cp "$1" "$2"
   rm -f "$1"
-  say "$(wc -l <"$2") records in $2; scripts/results.py docs/results/*.jsonl makes the tables"
+  say "$(wc -l <"$2") records in $2; scripts/report/results.py docs/results/*.jsonl makes the tables"
 }

@@ -2,7 +2,6 @@
 # From a fresh clone to a verified product: installs what is missing, builds, makes two matrices,
 # multiplies them with four ranks (on the GPUs, if there are any), and checks the result twice.
 # Everything it makes lies in build/.
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 

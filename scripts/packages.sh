@@ -5,7 +5,6 @@
 #   cluster  the tests on nodes of one computer, with Slurm; nothing fails where it cannot be had
 #   simulation  SimGrid, for runs on computers that are only described; likewise
 #   mpich    a second MPI, beside Open MPI, which stays what mpicc and mpirun are
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 

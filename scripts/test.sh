@@ -4,7 +4,6 @@
 #        scripts/test.sh --all    every test, those at one and two ranks once more with sanitizers, and
 #                                 the checks of the sources
 # The last line counts what passed, failed and was skipped; the exit code is 1 if anything failed.
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
@@ -147,10 +146,10 @@ if [ -n "$all" ]; then
     skip "MPICH, for there is no mpicc.mpich and mpiexec.mpich ('scripts/packages.sh mpich' gets them)"
   fi
 
-  step "shellcheck" shellcheck -x scripts/*.sh .ci/run slurm/*.sh slurm/*.sbatch \
+  step "shellcheck" shellcheck -x scripts/*.sh scripts/bench/*.sh .ci/run slurm/*.sh slurm/*.sbatch simulation/*.sh \
     tests/cluster/cluster tests/cluster/enter tests/cluster/slurm.sh || true
   step "man page" check_man_page || true
-  step "tables of docs/performance.md" python3 scripts/results.py --check docs/results/*.jsonl || true
+  step "tables of docs/performance.md" python3 scripts/report/results.py --check docs/results/*.jsonl || true
   if [ ! -d .git ]; then
     skip "clang-format, for this is no git clone"
   elif [ "$(clang-format --version | sed 's/.*version \([0-9]*\).*/\1/')" -lt 14 ]; then

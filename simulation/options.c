@@ -11,7 +11,7 @@
 
 const char sim_options_help[] =
     "Simulates the multiplication C = A B on a described machine; started by smpirun, one rank\n"
-    "for each GPU.  scripts/simulate.sh writes platforms and starts it.\n"
+    "for each GPU.  simulation/simulate.sh writes platforms and starts it.\n"
     "\n"
     "  --machine WORDS      as damier plan --machine; with gpu= and links=device\n"
     "  --m M --n N --k K    sizes; --size N for all three\n"

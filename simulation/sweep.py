@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Scaling curves of simulated machines; scripts/simulate.sh builds what they need and starts this.
+"""Scaling curves of simulated machines; simulation/simulate.sh builds what they need and starts this.
 
-    scripts/simulate.sh --nodes 512                      everything to 4096 GPUs, in minutes
-    scripts/simulate.sh --shapes square --types bf16 --scaling strong --nodes 512
-    scripts/simulate.sh --validate                       the runs of docs/results/links.jsonl
+    simulation/simulate.sh --nodes 512                      everything to 4096 GPUs, in minutes
+    simulation/simulate.sh --shapes square --types bf16 --scaling strong --nodes 512
+    simulation/simulate.sh --validate                       the runs of docs/results/links.jsonl
 
 Rates of products are those measured on one GPU (docs/results/gpu.jsonl).
 """
@@ -19,7 +19,7 @@ import sys
 import platform_file
 from running import ROOT, simulate
 
-sys.path.append(str(ROOT / "scripts"))
+sys.path.append(str(ROOT / "scripts" / "report"))
 from simulated_tables import course, curves_of  # pylint: disable=wrong-import-position
 
 PROGRAM = ROOT / "build" / "release" / "damier_simulate"

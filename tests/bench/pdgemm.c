@@ -1,6 +1,6 @@
 /* pdgemm: times ScaLAPACK's product of two random f64 matrices in its own block-cyclic layout, and
  * checks it as damier does, by a random vector (Freivalds 1979).  Built by
- * scripts/bench_scalapack.sh alone; one line of JSON on standard output.
+ * scripts/bench/scalapack.sh alone; one line of JSON on standard output.
  *
  *     mpirun -n P pdgemm N BLOCK ROWS COLUMNS REPETITIONS THREADS GIT "COMMAND" */
 #include <math.h>

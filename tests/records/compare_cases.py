@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SCRIPT = ROOT / "scripts" / "compare.py"
+SCRIPT = ROOT / "scripts" / "report" / "compare.py"
 NOISE = 0.01  # of a run's time, as two runs of a quiet machine differ
 
 

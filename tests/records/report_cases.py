@@ -8,11 +8,11 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "report"))
 import report_charts as charts  # pylint: disable=wrong-import-position
 
 HERE = pathlib.Path(__file__).resolve().parent
-SCRIPT = HERE.parent.parent / "scripts" / "report.py"
+SCRIPT = HERE.parent.parent / "scripts" / "report" / "report.py"
 SECTIONS = ["Speed over ranks", "Scaling in one job", "Roofline", "Phases", "When each rank did what: trace.json", "Links", "Forecasts",
             "Runs", "Machines"]
 

@@ -1,5 +1,5 @@
 /* Runs every kernel of the project on small matrices, once each, for compute-sanitizer to watch
- * (scripts/sanitize_kernels.sh); results are checked elsewhere.  Each matrix is an allocation of
+ * (tests/sanitizer/run_kernels.sh); results are checked elsewhere.  Each matrix is an allocation of
  * its own, and what lies behind its rows is never written, so that reading it is a finding, too.
  *
  * usage: run_kernels [NAME...] */

@@ -1,21 +1,15 @@
 #!/usr/bin/env bash
 # One GPU: every kernel of the registry, beside cuBLAS, copies or plain reading: what the tables of
 # docs/kernels.md are made of.  Some ten minutes on an H200, most of them spent on the slow rungs.
-# usage: scripts/bench_kernels.sh [--output FILE] [PART...]
+# usage: scripts/bench/kernels.sh [--output FILE] [PART...]
 # Parts, all unless named: large (8192), huge (16384, the fast kernels), classical (128 to 4096),
 # along-k, accumulate, odd, helpers.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
 output=docs/results/kernels.jsonl
-usage="usage: scripts/bench_kernels.sh [--output FILE] [PART...]"
-if [ "${1-}" = --output ]; then
-  output=${2-}
-  [ -n "$output" ] || die "$usage"
-  shift 2
-fi
-parts=("$@")
+read_options "output" "$@"
+parts=("${operands[@]}")
 [ ${#parts[@]} -gt 0 ] || parts=(large huge classical along-k accumulate odd helpers)
 
 # Those that come near the library; a pattern without a kernel of its type is no error here.
@@ -66,7 +60,7 @@ measure() {
     "$damier" bench kernels --list -q -q --op $op 2>/dev/null || continue
     bench --op $op --type f32,f64 --sizes '8192;16384'
   done ;;
-  *) die "$usage" ;;
+  *) usage ;;
   esac
 }
 

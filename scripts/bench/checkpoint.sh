@@ -1,22 +1,12 @@
 #!/usr/bin/env bash
 # What recording finished tiles costs: the same product with the default interval, with 1 s, and with
 # --no-checkpoint, in turns.
-# usage: scripts/bench_checkpoint.sh [--directory DIR] [--size N] [--repetitions N] [--output FILE]
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# usage: scripts/bench/checkpoint.sh [--directory DIR] [--size N] [--repetitions N] [--output FILE]
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
 directory=build size=4096 repetitions=11 output=docs/results/checkpoint.jsonl
-while [ $# -gt 0 ]; do
-  case $1 in
-  --directory) directory=$2 ;;
-  --size) size=$2 ;;
-  --repetitions) repetitions=$2 ;;
-  --output) output=$2 ;;
-  *) die "usage: scripts/bench_checkpoint.sh [--directory DIR] [--size N] [--repetitions N] [--output FILE]" ;;
-  esac
-  shift 2
-done
+read_options "directory size repetitions output" "$@"
 
 build_release -DDAMIER_CUDA=OFF
 use_fast_openblas

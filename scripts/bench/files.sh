@@ -2,37 +2,24 @@
 # The whole way from files to a file, beside its bound: in memory and on a disk, and with little
 # memory; on the CPU also from packed files.  k is chosen such that products and files take about as
 # long.  'tune rates' comes first, for the planner to use.  With --backend cuda on all GPUs of the host.
-# usage: scripts/bench_files.sh [--backend cpu|cuda] [--directory DIR] [--memory-directory DIR]
+# usage: scripts/bench/files.sh [--backend cpu|cuda] [--directory DIR] [--memory-directory DIR]
 #                               [--size N] [--ranks N] [--repetitions N] [--output FILE]
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
-backend=cpu directory=build memory_directory=/dev/shm size='' count='' repetitions=7 output=''
-while [ $# -gt 0 ]; do
-  case $1 in
-  --backend) backend=$2 ;;
-  --directory) directory=$2 ;;
-  --memory-directory) memory_directory=$2 ;;
-  --size) size=$2 ;;
-  --ranks) count=$2 ;;
-  --repetitions) repetitions=$2 ;;
-  --output) output=$2 ;;
-  *) die "usage: scripts/bench_files.sh [--backend cpu|cuda] [--directory DIR] [--memory-directory DIR] [--size N] [--ranks N] [--repetitions N] [--output FILE]" ;;
-  esac
-  shift 2
-done
+backend=cpu directory=build memory_directory=/dev/shm size='' ranks='' repetitions=7 output=''
+read_options "backend directory memory-directory size ranks repetitions output" "$@"
 
 case $backend in
 cpu)
   [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=OFF
   words=(--threads 1) tuned=(--threads 1) short=512 large=8192
-  : "${size:=6144}" "${count:=2}" "${output:=docs/results/files.jsonl}"
+  : "${size:=6144}" "${ranks:=2}" "${output:=docs/results/files.jsonl}"
   ;;
 cuda)
   words=(--backend cuda --require-gpu-per-rank) tuned=(--backend cuda) short=8192
-  : "${size:=16384}" "${count:=$(gpus)}" "${output:=docs/results/files_gpu.jsonl}"
-  [ "$count" -gt 0 ] || die "there is no GPU here"
+  : "${size:=16384}" "${ranks:=$(gpus)}" "${output:=docs/results/files_gpu.jsonl}"
+  [ "$ranks" -gt 0 ] || die "there is no GPU here"
   [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=ON
   ;;
 *) die "--backend is cpu or cuda, not $backend" ;;
@@ -44,7 +31,7 @@ trial=$(mktemp)
 trap 'rm -f "$trial"' EXIT
 
 bench() {
-  ranks "$count" "$damier" bench multiply --from file "${words[@]}" -q "$@"
+  ranks "$ranks" "$damier" bench multiply --from file "${words[@]}" -q "$@"
 }
 
 # of JQ-LIKE...: a number of the last record of the trial, by its path.
@@ -85,7 +72,7 @@ choose_way() {
 in_both() {
   local where k
   for where in "$memory_directory" "$directory"; do
-    ranks "$count" "$damier" tune rates "${tuned[@]}" --files "$where" -q
+    ranks "$ranks" "$damier" tune rates "${tuned[@]}" --files "$where" -q
     choose_way "$where"
     k=$(balanced --directory "$where" "${past_cache[@]}")
     note "$where: k = $k"
@@ -95,7 +82,7 @@ in_both() {
 
 # quarter SIZE: MiB of one rank, of all ranks together a quarter of three square matrices.
 quarter() {
-  echo $((3 * $1 * $1 * 8 / 4 / count / 1048576))
+  echo $((3 * $1 * $1 * 8 / 4 / ranks / 1048576))
 }
 
 on_cpus() {
@@ -109,13 +96,13 @@ on_cpus() {
   process=$(of_trial memory.host_process_bytes)
   little=$((process / 1048576 + $(quarter "$large")))
   run "$directory" --size "$large" --memory "host=${little}MiB" "${past_cache[@]}"
-  ranks "$count" "$damier" tune rates "${tuned[@]}" --files "$memory_directory" -q
+  ranks "$ranks" "$damier" tune rates "${tuned[@]}" --files "$memory_directory" -q
   run "$memory_directory" --size "$large" --memory "host=${little}MiB"
   k=$(balanced --directory "$memory_directory" --deflate 4 --shuffle)
   run "$memory_directory" --m "$size" --n "$size" --k "$k" --deflate 4 --shuffle
 }
 
-# Little GPU memory: scripts/bench_gpu.sh.
+# Little GPU memory: scripts/bench/gpu.sh.
 on_gpus() {
   in_both
   run "$memory_directory" --size "$size"
@@ -124,4 +111,4 @@ on_gpus() {
 
 if [ "$backend" = cpu ]; then on_cpus; else on_gpus; fi
 keep_records "$records" "$output"
-note "checkpoints on and off: scripts/bench_checkpoint.sh --directory $directory"
+note "checkpoints on and off: scripts/bench/checkpoint.sh --directory $directory"

@@ -2,25 +2,15 @@
 # One GPU: damier's product of matrices in GPU memory against direct calls of cuBLAS in the same
 # process, turn about; then sizes that are odd, and a product with a quarter of the memory that its
 # matrices take.
-# usage: scripts/bench_gpu.sh [--size N] [--small N] [--large N] [--repetitions N]
+# usage: scripts/bench/gpu.sh [--size N] [--small N] [--large N] [--repetitions N]
 #   --size   of f64, f32, tf32 and bf16 [16384]     --small  of the other types [8192]
 #   --large  of the one with little memory [32768]
 # Writes docs/results/gpu.jsonl, gpu_odd.jsonl and limited_gpu.jsonl.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
 size=16384 small=8192 large=32768 repetitions=20
-while [ $# -gt 0 ]; do
-  case $1 in
-  --size) size=$2 ;;
-  --small) small=$2 ;;
-  --repetitions) repetitions=$2 ;;
-  --large) large=$2 ;;
-  *) die "usage: scripts/bench_gpu.sh [--size N] [--small N] [--large N] [--repetitions N]" ;;
-  esac
-  shift 2
-done
+read_options "size small large repetitions" "$@"
 
 build_release -DDAMIER_CUDA=ON
 records=$(mktemp)

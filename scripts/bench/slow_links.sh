@@ -1,25 +1,14 @@
 #!/usr/bin/env bash
 # CPU: four ranks, each on a node of its own, over links of a known rate (tests/cluster; Linux, as root),
 # with and without overlap, turn about with the same products of panels that lie ready.
-# usage: scripts/bench_slow_links.sh [--rates "1 2"] [--sizes "2048 4096"] [--repetitions N]
+# usage: scripts/bench/slow_links.sh [--rates "1 2"] [--sizes "2048 4096"] [--repetitions N]
 #                                    [--output FILE] [--append]
 # Rates are in Gbit/s; 0 is no limit: what the network's work alone costs the cores.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
 rates="1 2" sizes="2048 4096" repetitions=10 output=docs/results/slow_links.jsonl append=
-while [ $# -gt 0 ]; do
-  case $1 in
-  --append) append=1 && shift && continue ;;
-  --rates) rates=$2 ;;
-  --sizes) sizes=$2 ;;
-  --repetitions) repetitions=$2 ;;
-  --output) output=$2 ;;
-  *) die "unknown option '$1'; see the begin of this script" ;;
-  esac
-  shift 2
-done
+read_options "rates sizes repetitions output append!" "$@"
 
 cluster=$root/tests/cluster/cluster
 build_release -DDAMIER_CUDA=OFF

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Simulates multiplications on nodes with GPUs: scaling curves to thousands of them, in minutes.
-# usage: scripts/simulate.sh [OPTION...]        scripts/simulate.sh --help lists them
-#        scripts/simulate.sh --nodes 8 --shapes square --scaling strong     one curve, in a minute
-#        scripts/simulate.sh --record           everything in docs/results/simulated.jsonl
-set -euo pipefail
+# usage: simulation/simulate.sh [OPTION...]        simulation/simulate.sh --help lists them
+#        simulation/simulate.sh --nodes 8 --shapes square --scaling strong     one curve, in a minute
+#        simulation/simulate.sh --record           everything in docs/results/simulated.jsonl
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 

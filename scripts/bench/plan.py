@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What the planner predicts and chooses, against what is measured on this computer.
 
-    scripts/bench_plan.py --damier build/release/damier [--output docs/results/plan.jsonl]
-    scripts/bench_plan.py --ranks 1 2 4 --grids --links 1 2
-    scripts/bench_plan.py --ranks --grids 2 --gpus 1 2 --output docs/results/plan_gpu.jsonl
+    scripts/bench/plan.py --damier build/release/damier [--output docs/results/plan.jsonl]
+    scripts/bench/plan.py --ranks 1 2 4 --grids --links 1 2
+    scripts/bench/plan.py --ranks --grids 2 --gpus 1 2 --output docs/results/plan_gpu.jsonl
 
 `damier tune rates` for each number of ranks, in a cache of its own, and then products of four
 shapes: planned freely, and with --grids N on N ranks also forced onto every grid that uses all of
@@ -31,7 +31,7 @@ SHAPES_GPU = {"square": (16384, 16384, 16384), "larger": (32768, 32768, 32768), 
 TYPES_GPU = [["--type", "bf16"], ["--type", "f32", "--compute", "tf32"]] # of the square ones
 CORES = os.cpu_count()
 NODES = 4
-CLUSTER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "cluster" / "cluster"
+CLUSTER = pathlib.Path(__file__).resolve().parents[2] / "tests" / "cluster" / "cluster"
 
 
 def grids(ranks):

@@ -1,6 +1,6 @@
 /* read_strips: what it costs to read columns of a matrix that lies in a file row by row.
  *
- *   cc -O2 -pthread scripts/read_strips.c -o read_strips
+ *   cc -O2 -pthread scripts/bench/read_strips.c -o read_strips
  *   ./read_strips FILE ROWS COLS STRIP THREADS warm|cold
  *
  * The file holds ROWS x COLS f64 (it is made if it is not there).  THREADS read STRIP columns of

@@ -1,21 +1,11 @@
 #!/usr/bin/env bash
 # Files: plain pread and pwrite beside damier's reader and writer, on the same file system.
-# usage: scripts/bench_io.sh [--directory DIR] [--bytes SIZE] [--repetitions N] [--output FILE]
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# usage: scripts/bench/io.sh [--directory DIR] [--bytes SIZE] [--repetitions N] [--output FILE]
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
 directory=build bytes=1GiB repetitions=11 output=docs/results/io.jsonl
-while [ $# -gt 0 ]; do
-  case $1 in
-  --directory) directory=$2 ;;
-  --bytes) bytes=$2 ;;
-  --repetitions) repetitions=$2 ;;
-  --output) output=$2 ;;
-  *) die "usage: scripts/bench_io.sh [--directory DIR] [--bytes SIZE] [--repetitions N] [--output FILE]" ;;
-  esac
-  shift 2
-done
+read_options "directory bytes repetitions output" "$@"
 
 build_release -DDAMIER_CUDA=AUTO
 records=$(mktemp)

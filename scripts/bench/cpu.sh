@@ -1,21 +1,12 @@
 #!/usr/bin/env bash
 # CPU: two ranks with one thread each, whose panels lie in memory that they share (A) or travel as
 # messages (C), against one process of the BLAS library with two threads (B), turn about: A B C A B C.
-# usage: scripts/bench_cpu.sh [--size N] [--pairs N] [--output FILE]
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# usage: scripts/bench/cpu.sh [--size N] [--pairs N] [--output FILE]
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
 size=4096 pairs=15 output=docs/results/cpu.jsonl
-while [ $# -gt 0 ]; do
-  case $1 in
-  --size) size=$2 ;;
-  --pairs) pairs=$2 ;;
-  --output) output=$2 ;;
-  *) die "usage: scripts/bench_cpu.sh [--size N] [--pairs N] [--output FILE]" ;;
-  esac
-  shift 2
-done
+read_options "size pairs output" "$@"
 
 build_release -DDAMIER_CUDA=OFF
 use_fast_openblas

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the tables of docs/performance.md and docs/kernels.md from the program's own records.
 
-    scripts/results.py docs/results/*.jsonl           writes them between their markers
-    scripts/results.py --check docs/results/*.jsonl   only says whether they are up to date (exit 1: no)
+    scripts/report/results.py docs/results/*.jsonl           writes them between their markers
+    scripts/report/results.py --check docs/results/*.jsonl   only says whether they are up to date (exit 1: no)
 
 A table NAME stands between the lines "<!-- table NAME -->" and "<!-- end NAME -->". Times are medians;
 an interval is the 95 % confidence interval of the median, from order statistics.
@@ -15,10 +15,13 @@ import sys
 
 import kernel_tables
 import scale_tables
-import simulated_tables
 from tables import estimate, machine_ranks, median, met, milliseconds, origin, table
 
-DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+sys.path.append(str(ROOT / "simulation"))
+import simulated_tables  # pylint: disable=wrong-import-position
+
 GOAL_CPU, GOAL_GPU, GOAL_IO, GOAL_UNPACK = 1.05, 0.98, 0.90, 0.80
 GOAL_FILES, GOAL_FILES_GPU, GOAL_LIMITED, GOAL_TRAFFIC = 1.10, 1.15, 1.20, 1.25
 GOAL_SCALAPACK, GOAL_SLOW, GOAL_CHECKPOINT, GOAL_PREDICTED = 1.00, 1.10, 1.02, 0.15
@@ -449,7 +452,7 @@ def main():
         old = (DOCS / page).read_text()
         new = page_with_tables(old, makers, records)
         if options.check and new != old:
-            sys.exit(f"docs/{page} is out of date: run scripts/results.py docs/results/*.jsonl")
+            sys.exit(f"docs/{page} is out of date: run scripts/report/results.py docs/results/*.jsonl")
         if not options.check:
             (DOCS / page).write_text(new)
 

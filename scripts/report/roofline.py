@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws docs/roofline.svg from records of `damier bench kernels`: what kernels reach, and what they could.
 
-    scripts/roofline.py docs/results/kernels.jsonl [--output docs/roofline.svg]
+    scripts/report/roofline.py docs/results/kernels.jsonl [--output docs/roofline.svg]
 
 A mark is a kernel in the largest square product (or, for helpers, matrix) that was measured of a type.
 The slanted ceiling is the measured speed of copies, the level ones are the peaks of the types at the
@@ -17,7 +17,7 @@ from matplotlib import pyplot
 
 from kernel_tables import TYPES, is_plain, is_timed, square
 
-DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 COLOURS = {"f32": "#0072b2", "f64": "#d55e00", "tf32": "#009e73", "f16": "#cc79a7", "bf16": "#7a4fa3",
            "i8": "#a6761d"}
 INK, FAINT = "#333333", "#999999"

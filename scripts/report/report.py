@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes one page of HTML from records of damier: no network, light and dark, for paper too.
 
-    scripts/report.py runs/*.jsonl [--trace trace.json] [-o report.html]
+    scripts/report/report.py runs/*.jsonl [--trace trace.json] [-o report.html]
 
 Of records (--json): speed over ranks and series of bench scale, with the ideal line and 95 %
 intervals, a roofline with ceilings

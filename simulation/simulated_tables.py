@@ -1,4 +1,4 @@
-"""Tables of simulated machines, of the records of scripts/simulate.sh --record."""
+"""Tables of simulated machines, of the records of simulation/simulate.sh --record."""
 from tables import median, met, table
 
 # Efficiency against one GPU's rate for the local shape, of square products; 5 % slower ranks apart.

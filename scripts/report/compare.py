@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Says what became slower, beyond noise, from one set of records to another.
 
-    scripts/compare.py OLD.jsonl NEW.jsonl           exit 1 where something is slower, 2 where nothing can be compared
-    scripts/compare.py --least 3 OLD NEW             differences below 3 % do not matter (default 2)
+    scripts/report/compare.py OLD.jsonl NEW.jsonl           exit 1 where something is slower, 2 where nothing can be compared
+    scripts/report/compare.py --least 3 OLD NEW             differences below 3 % do not matter (default 2)
 
 Records are those of damier's --json. Runs of the same problem in the same way (verb, shape, types, ranks,
 nodes, threads, backend, device, transport; with --by-plan also grid and panel) are put together, each repetition

@@ -1,27 +1,20 @@
 #!/usr/bin/env bash
 # Every kernel in every type, on small matrices, under each tool of compute-sanitizer; several runs
 # side by side on all GPUs.  Fails if there is a finding.
-# usage: scripts/sanitize_kernels.sh BUILD [--jobs N] [KERNEL...]
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-# shellcheck source=scripts/common.sh
+# usage: tests/sanitizer/run_kernels.sh BUILD [--jobs N] [KERNEL...]
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
-usage="usage: scripts/sanitize_kernels.sh BUILD [--jobs N] [KERNEL...]"
-[ $# -ge 1 ] || die "$usage"
-program=$1/tests/run_kernels damier=$1/damier jobs=8
-shift
-if [ "${1-}" = --jobs ]; then
-  jobs=${2:?$usage}
-  shift 2
-fi
+jobs=8
+read_options "jobs" "$@"
+[ ${#operands[@]} -ge 1 ] || usage
+program=${operands[0]}/tests/run_kernels damier=${operands[0]}/damier kernels=("${operands[@]:1}")
 [ -x "$program" ] || die "$program was not built"
 count=$(gpus)
 [ "$count" -gt 0 ] || die "this takes a GPU"
 has compute-sanitizer || PATH=$PATH:/usr/local/cuda/bin
 has compute-sanitizer || die "compute-sanitizer is not installed"
-kernels=("$@")
-if [ $# = 0 ]; then
+if [ ${#kernels[@]} = 0 ]; then
   mapfile -t kernels < <("$damier" bench kernels --list | awk '
     $2 ~ /^(gemm|transpose|add|dot)$/ && $1 !~ /^cublas/ { print $1 }')
 fi

@@ -1,21 +1,12 @@
 #!/usr/bin/env bash
 # Several GPUs of one node: products whose panels travel between GPUs, turn about with the same
 # products of panels that lie ready ("nothing moved") and with one library call of each GPU's block.
-# usage: scripts/bench_links.sh [--repetitions N] [--output FILE] [--transport NAME]
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# usage: scripts/bench/links.sh [--repetitions N] [--output FILE] [--transport NAME]
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
 repetitions=10 output=docs/results/links.jsonl transport=auto
-while [ $# -gt 0 ]; do
-  case $1 in
-  --repetitions) repetitions=$2 ;;
-  --output) output=$2 ;;
-  --transport) transport=$2 ;;
-  *) die "usage: scripts/bench_links.sh [--repetitions N] [--output FILE] [--transport NAME]" ;;
-  esac
-  shift 2
-done
+read_options "repetitions output transport" "$@"
 count=$(gpus)
 [ "$count" -gt 1 ] || die "this takes a node with several GPUs; here are $count"
 
