@@ -104,9 +104,9 @@ def planning():
     wanted = ["--partition=all", "--nodes=1", "--ntasks-per-node=1", "--cpus-per-task=2"]
     check(end.code == 0 and [line[8:] for line in end.text.splitlines()][1:5] == wanted,
           "the lines for this partition", end)
-    for name, more, sizes in (("weak", ["--weak", "--together"], [512, 640]), ("strong", [], [512, 512])):
-        end = on("head", JOB.replace("multiply.sbatch", "scaling.sh"), "--nodes", "1 2", "--size", "512",
-                 "--repetitions", "1", *more, "-o", name, "--", "--ntasks-per-node=1")
-        lines = (shared / name).read_text().splitlines() if end.code == 0 else []
-        found = [(r["machine"]["ranks"], r["problem"]["m"]) for r in map(json.loads, lines)]
-        check(found == list(zip((1, 2), sizes)), f"a series of {name} scaling", end)
+    job = submit("-N2", "--ntasks-per-node=1", JOB.replace("multiply", "scale"), "--series", "strong,work",
+                 "--size", "512", "--repetitions", "1", "--json", "scaling.jsonl")
+    end = done(job, 60)
+    lines = (shared / "scaling.jsonl").read_text().splitlines() if end.get("ExitCode") == "0:0" else []
+    found = [(r["machine"]["ranks"], r["problem"]["m"]) for r in map(json.loads, lines)]
+    check(found == [(1, 512), (2, 512), (1, 512), (2, 645)], "strong and weak scaling", (end, log_of(job)))
