@@ -229,7 +229,6 @@ static dm_status bench_io(dm_run *run, const dm_call *call, void *shared, dm_rec
                        .form = dm_cli_form(s),
                        .io_threads = dm_cli_io_threads(s)};
   snprintf(bench.directory, sizeof bench.directory, "%s", s->directory);
-  if (dm_output_is_chunked(&bench.form)) return dm_bench_unpack_run(run, &bench, record);
   return dm_bench_io_run(run, &bench, record);
 }
 

@@ -44,12 +44,9 @@ typedef struct dm_bench_io {
   int io_threads;      /* negative: as many as help */
 } dm_bench_io;
 
-/* Collective.  Plain pread and pwrite beside what the program's own reader and writer reach. */
+/* Collective.  Plain pread and pwrite beside what the program's own reader and writer reach; of
+ * chunks, their reading beside what one thread unpacks in memory. */
 dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *bench, dm_record *record);
-
-/* Collective.  Reading of packed chunks beside what one thread unpacks in memory. (bench_unpack.c)
- */
-dm_status dm_bench_unpack_run(dm_run *run, const dm_bench_io *bench, dm_record *record);
 
 enum { DM_LINK_SIZES = 32 };
 

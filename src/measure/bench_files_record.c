@@ -15,23 +15,6 @@ static const char *const exposed_names[DM_EXPOSED_PHASES] = {"read",  "move",   
 static const char *const exposed_labels[DM_EXPOSED_PHASES] = {
     "  reading", "  moving panels", "  summing layers", "  writing", "  verifying", "  naming C"};
 
-static double record_times(dm_record *record, const char *name, const char *label,
-                           const double *values, int64_t count) {
-  double sorted[DM_MOST_TURNS];
-  char path[64];
-  memcpy(sorted, values, (size_t)count * sizeof *sorted);
-  const dm_statistics s = dm_statistics_of(sorted, count);
-  snprintf(path, sizeof path, "repetitions.%s_s", name);
-  dm_record_series(record, path, values, count);
-  const char *const parts[] = {"median", "min", "max", "ci95_low", "ci95_high"};
-  const double numbers[] = {s.median, s.least, s.most, s.low, s.high};
-  for (int i = 0; i < 5; i++) {
-    snprintf(path, sizeof path, "times.%s_%s_s", name, parts[i]);
-    dm_record_real(record, path, i == 0 ? label : NULL, DM_SHOWN_SECONDS, numbers[i]);
-  }
-  return s.median;
-}
-
 /* Of all ways, the one with the shortest median. */
 static int best_of(double values[][DM_MOST_TURNS], int ways, int64_t count) {
   int best = 0;
@@ -56,8 +39,8 @@ static double record_ceilings(dm_files_bench *b, dm_record *record) {
   const double c = bytes_of(p->m, p->n, p->c), traffic = (double)b->last.worst.from_files;
   const int read = best_of(b->read, b->widths, b->count);
   const int write = best_of(b->write, b->writers, b->count);
-  const double reading = record_times(record, "read", NULL, b->read[read], b->count);
-  const double writing = record_times(record, "write", NULL, b->write[write], b->count);
+  const double reading = dm_record_times(record, "read", NULL, b->read[read], b->count).median;
+  const double writing = dm_record_times(record, "write", NULL, b->write[write], b->count).median;
   const bool packed = b->multiply.a.layout == DM_CHUNKED;
   dm_record_real(record, "rates.read_ceiling_Bps",
                  packed ? "unpacking by one thread, times all" : "reading alone", DM_SHOWN_RATE,
@@ -106,16 +89,18 @@ void dm_bench_files_record(dm_files_bench *b, const dm_setup *setup, dm_record *
   double exposed[DM_EXPOSED_PHASES];
   record_inputs(b, record);
   dm_setup_record(setup, b->run, record);
-  const double time = record_times(record, "file", "file to file", b->seconds, b->count);
+  const double time = dm_record_times(record, "file", "file to file", b->seconds, b->count).median;
   for (int i = 0; i < DM_EXPOSED_PHASES; i++) {
     char name[32];
     snprintf(name, sizeof name, "exposed_%s", exposed_names[i]);
-    exposed[i] = record_times(record, name, exposed_labels[i], b->exposed[i], b->count);
+    exposed[i] = dm_record_times(record, name, exposed_labels[i], b->exposed[i], b->count).median;
   }
   const double plain =
-      record_times(record, "no_overlap", "the same with --no-overlap", b->plain, b->count);
-  const double compute = record_times(record, "compute", "products alone", b->compute, b->count);
-  record_times(record, "before", "planning, making the file of C", b->before, b->count);
+      dm_record_times(record, "no_overlap", "the same with --no-overlap", b->plain, b->count)
+          .median;
+  const double compute =
+      dm_record_times(record, "compute", "products alone", b->compute, b->count).median;
+  dm_record_times(record, "before", "planning, making the file of C", b->before, b->count);
   const double files = record_ceilings(b, record), bound = fmax(compute, files);
   dm_record_real(record, "times.files_s", "files at these rates", DM_SHOWN_SECONDS, files);
   dm_record_real(record, "times.bound_s", "bound: products, or files", DM_SHOWN_SECONDS, bound);

@@ -1,6 +1,8 @@
 /* bench_io: what the file system gives to plain pread and pwrite, and what of it the program's own
- * reader and writer reach.  The four take turns, so that all see the same state of the system; the
- * file lies in the page cache when it is read, which hides the least of our own cost. */
+ * reader and writer reach; or, with a matrix in packed chunks, how fast threads read it beside what
+ * one of them unpacks from memory to memory.  The ways take turns, so that all see the same state
+ * of the system; the file lies in the page cache when it is read, which hides the least of our own
+ * cost. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,6 +15,8 @@
 #include "core/fill.h"
 #include "io/inspect.h"
 #include "io/output.h"
+#include "io/pack.h"
+#include "io/pool.h"
 #include "io/read_ahead.h"
 #include "measure/bench.h"
 #include "plan/partition.h"
@@ -20,201 +24,292 @@
 #include "run/facts.h"
 #include "run/statistics.h"
 
-enum { COLUMNS = 8192, PIECE = 16 << 20 };
-
-typedef enum way { PLAIN_WRITE, DAMIER_WRITE, PLAIN_READ, DAMIER_READ, WAYS } way;
-
-static const char *const way_names[WAYS] = {"plain_write", "damier_write", "plain_read",
-                                            "damier_read"};
-static const char *const way_labels[WAYS] = {"pwrite + fsync", "damier writing", "pread",
-                                             "damier reading"};
+enum { COLUMNS = 8192, PIECE = 16 << 20, LARGEST = 1000, MOST_WAYS = 4 };
+enum { ALONE = 1 << 27 }; /* bytes that are enough to time one thread */
 
 typedef struct bench {
   dm_run *run;
   const dm_bench_io *wanted;
+  dm_output_form form;
+  bool packed;
   int threads; /* that read */
   int64_t rows;
-  dm_range mine; /* rows of this rank */
-  void *memory;  /* this rank's rows */
-  dm_output_file file;
+  dm_range mine; /* rows of this rank, and their memory */
+  dm_view memory;
+  dm_generator generator;
+  dm_output_file file, packed_file;
   char plain[DM_PATH + 32];
+  dm_dataset dataset;
+  dm_reader *reader;
+  int64_t unpacked; /* chunks in a turn, of all ranks */
 } bench;
+
+/* What is measured. */
+typedef struct way {
+  const char *name, *label;
+  dm_status (*take)(bench *b, double *seconds);
+} way;
 
 static int64_t row_bytes(void) {
   return COLUMNS * (int64_t)sizeof(double);
 }
 
+/* ---- plain files ---- */
+
 static dm_status no_plain(const bench *b, const char *what) {
   return dm_fail(DM_E_IO, "%s: %s failed: %s", b->plain, what, strerror(errno));
+}
+
+/* This rank's rows to FD, or from there. */
+static dm_status move_plain(const bench *b, int fd, bool writes) {
+  const int64_t from = b->mine.begin * row_bytes(), bytes = dm_range_size(b->mine) * row_bytes();
+  for (int64_t at = 0; at < bytes;) {
+    char *memory = (char *)b->memory.base + at;
+    const size_t piece = (size_t)dm_min(PIECE, bytes - at);
+    ssize_t n = writes ? pwrite(fd, memory, piece, from + at) : pread(fd, memory, piece, from + at);
+    if (n > 0) at += n;
+    if (n == 0 || (n < 0 && errno != EINTR)) return no_plain(b, writes ? "pwrite" : "pread");
+  }
+  return DM_OK;
 }
 
 /* The plain file is reserved beforehand, as the program's own is. */
 static dm_status plain_write(bench *b, double *seconds) {
   int fd = open(b->plain, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return no_plain(b, "open");
-  dm_status status = DM_OK;
-  if (b->run->rank == 0 && posix_fallocate(fd, 0, b->rows * row_bytes()) != 0)
+  dm_status status = fd < 0 ? no_plain(b, "open") : DM_OK;
+  if (!status && b->run->rank == 0 && posix_fallocate(fd, 0, b->rows * row_bytes()) != 0)
     status = no_plain(b, "reserving space");
   status = dm_comm_agree(b->run->world, status);
-  double start = dm_now();
-  int64_t from = b->mine.begin * row_bytes(), bytes = dm_range_size(b->mine) * row_bytes();
-  for (int64_t at = 0; at < bytes && !status;) {
-    ssize_t n = pwrite(fd, (char *)b->memory + at, (size_t)dm_min(PIECE, bytes - at), from + at);
-    if (n > 0) at += n;
-    if (n < 0 && errno != EINTR) status = no_plain(b, "pwrite");
-  }
+  const double start = dm_now();
+  if (!status) status = move_plain(b, fd, true);
   if (!status && fsync(fd)) status = no_plain(b, "fsync");
   *seconds = dm_now() - start;
-  if (close(fd) && !status) status = no_plain(b, "close");
+  if (fd >= 0 && close(fd) && !status) status = no_plain(b, "close");
   return status;
 }
 
 static dm_status plain_read(bench *b, double *seconds) {
   int fd = open(b->plain, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return no_plain(b, "open");
-  dm_status status = DM_OK;
-  double start = dm_now();
-  int64_t from = b->mine.begin * row_bytes(), bytes = dm_range_size(b->mine) * row_bytes();
-  for (int64_t at = 0; at < bytes && !status;) {
-    ssize_t n = pread(fd, (char *)b->memory + at, (size_t)dm_min(PIECE, bytes - at), from + at);
-    if (n > 0) at += n;
-    if (n == 0 || (n < 0 && errno != EINTR)) status = no_plain(b, "pread");
-  }
+  const double start = dm_now();
+  dm_status status = move_plain(b, fd, false);
   *seconds = dm_now() - start;
   if (close(fd) && !status) status = no_plain(b, "close");
   return status;
 }
 
+/* ---- the program's own reader and writer ---- */
+
 static dm_status damier_write(bench *b, double *seconds) {
   dm_output *output = NULL;
   DM_TRY(dm_output_open(&b->file, &output));
-  dm_view rows = dm_view_row_major(b->memory, DM_F64, dm_range_size(b->mine), COLUMNS);
-  double start = dm_now();
+  const double start = dm_now();
   dm_status status = DM_OK;
-  if (rows.rows > 0) status = dm_output_write(output, b->mine.begin, 0, rows);
+  if (b->memory.rows > 0) status = dm_output_write(output, b->mine.begin, 0, b->memory);
   if (!status) status = dm_output_sync(output);
   *seconds = dm_now() - start;
   return dm_status_first(status, dm_output_close(output));
 }
 
-/* The unfinished file is read as the contiguous dataset that it is. */
+static dm_status check_corners(const bench *b) {
+  double first, last;
+  dm_fill(dm_view_row_major(&first, DM_F64, 1, 1), &b->generator, b->mine.begin, 0);
+  dm_fill(dm_view_row_major(&last, DM_F64, 1, 1), &b->generator, b->mine.end - 1, COLUMNS - 1);
+  if (b->memory.rows == 0 ||
+      (*(double *)b->memory.base == first &&
+       *(double *)dm_view_at(b->memory, b->memory.rows - 1, COLUMNS - 1) == last))
+    return DM_OK;
+  return dm_fail(DM_E_CORRUPT, "the matrix was not read as it was written");
+}
+
 static dm_status damier_read(bench *b, double *seconds) {
-  dm_dataset dataset;
-  DM_TRY(dm_output_part(&b->file, &dataset));
-  dm_reader *reader;
-  DM_TRY(dm_reader_open(&dataset, DM_DTYPE_NONE, &reader));
-  dm_view rows = dm_view_row_major(b->memory, DM_F64, dm_range_size(b->mine), COLUMNS);
   dm_read_ahead *ahead = NULL;
-  double start = dm_now();
-  dm_status status = dm_read_ahead_open(b->threads, DM_READ_MEMORY, &ahead);
-  if (!status) dm_reader_lean_on(reader, ahead);
-  if (!status && rows.rows > 0) status = dm_reader_read(reader, b->mine.begin, 0, &rows, 1, false);
-  *seconds = dm_now() - start;
-  dm_read_ahead_close(ahead);
-  dm_reader_close(reader);
-  return status;
-}
-
-static dm_status once(bench *b, way how, double *seconds) {
-  static dm_status (*const ways[WAYS])(bench *, double *) = {plain_write, damier_write, plain_read,
-                                                             damier_read};
-  *seconds = 0.0;
+  dm_reading *reading;
+  memset(b->memory.base, 0xff, (size_t)(b->memory.rows * row_bytes()));
   DM_TRY(dm_comm_barrier(b->run->world));
-  DM_TRY(dm_comm_agree(b->run->world, ways[how](b, seconds)));
-  return dm_comm_max_f64(b->run->world, seconds, 1);
+  const double start = dm_now();
+  DM_TRY(dm_read_ahead_open(b->threads, DM_READ_MEMORY, &ahead));
+  dm_status status =
+      dm_read_ahead_post(ahead, b->reader, b->mine.begin, 0, &b->memory, 1, false, &reading);
+  if (!status) status = dm_reading_wait(reading, &b->run->keepalive);
+  *seconds = dm_now() - start;
+  b->unpacked = dm_read_ahead_unpacked(ahead);
+  dm_read_ahead_close(ahead);
+  return status ? status : check_corners(b);
 }
 
-static dm_status open_files(bench *b) {
+/* One thread of rank 0, some of its rows, memory to memory; what all rows would take. */
+static dm_status unpack_alone(bench *b, double *seconds) {
+  if (b->run->rank != 0) return DM_OK;
+  int64_t bands = dm_max(1, ALONE / row_bytes() / b->form.chunk_rows);
+  int64_t rows = dm_min(dm_range_size(b->mine), bands * b->form.chunk_rows);
+  DM_TRY(dm_reader_time_unpacking(b->reader, 0, rows, seconds));
+  *seconds *= (double)b->rows / (double)rows;
+  return DM_OK;
+}
+
+static const way contiguous[] = {{"plain_write", "pwrite + fsync", plain_write},
+                                 {"damier_write", "damier writing", damier_write},
+                                 {"plain_read", "pread", plain_read},
+                                 {"damier_read", "damier reading", damier_read}};
+static const way chunked[] = {{"unpack_one_thread", "one thread, from memory", unpack_alone},
+                              {"unpack", "damier reading", damier_read}};
+
+/* ---- files ---- */
+
+static dm_status create(bench *b) {
   dm_location at;
   char text[DM_PATH + 32];
   snprintf(text, sizeof text, "%s/damier-bench-io.h5:/scratch", b->wanted->directory);
-  dm_status status = DM_OK;
-  if (b->run->rank == 0) {
-    status = dm_io_parse_location(text, &at);
-    if (!status) status = dm_output_create(&at, DM_F64, b->rows, COLUMNS, true, &b->file);
-    if (!status) status = dm_output_choose_way(&b->file, DM_WRITE_AUTO, b->run->local_ranks);
-  }
-  DM_TRY(dm_comm_agree(b->run->world, status));
-  DM_TRY(dm_comm_broadcast(b->run->world, &b->file, sizeof b->file, 0));
-  snprintf(b->plain, sizeof b->plain, "%s/damier-bench-io.plain", b->wanted->directory);
-  b->mine = dm_split(b->rows, b->run->ranks, b->run->rank, 1);
-  status = dm_buffer_alloc(dm_range_size(b->mine) * row_bytes(), &b->memory);
-  if (status) return dm_comm_agree(b->run->world, status);
-  const dm_generator random = {.kind = DM_UNIFORM, .seed = 1};
-  dm_fill(dm_view_row_major(b->memory, DM_F64, dm_range_size(b->mine), COLUMNS), &random,
-          b->mine.begin, 0);
-  return dm_comm_agree(b->run->world, DM_OK);
+  DM_TRY(dm_io_parse_location(text, &at));
+  DM_TRY(dm_output_create(&at, DM_F64, b->rows, COLUMNS, true, &b->file));
+  return b->packed ? dm_pack_room(&b->file, &b->form)
+                   : dm_output_choose_way(&b->file, DM_WRITE_AUTO, b->run->local_ranks);
 }
 
-static void record_ways(const bench *b, double *seconds[WAYS], dm_record *record) {
-  const int64_t bytes = b->rows * row_bytes();
-  const int count = b->wanted->repetitions;
-  double rate[WAYS];
+static dm_status take_memory(bench *b) {
+  void *memory;
+  b->mine = dm_split(b->rows, b->run->ranks, b->run->rank, b->packed ? b->form.chunk_rows : 1);
+  DM_TRY(dm_buffer_alloc(dm_range_size(b->mine) * row_bytes(), &memory));
+  b->memory = dm_view_row_major(memory, DM_F64, dm_range_size(b->mine), COLUMNS);
+  dm_fill(b->memory, &b->generator, b->mine.begin, 0);
+  return DM_OK;
+}
+
+static dm_status pack(bench *b) {
+  DM_TRY(dm_pack(&b->file, &b->form, dm_pool_cores(1), &b->run->keepalive, &b->packed_file));
+  dm_output_discard(&b->file);
+  b->file.part[0] = '\0';
+  return dm_pack_dataset(&b->packed_file, &b->form, &b->dataset);
+}
+
+static dm_status open_files(bench *b) {
+  const dm_comm *world = b->run->world;
+  double unused;
+  snprintf(b->plain, sizeof b->plain, "%s/damier-bench-io.plain", b->wanted->directory);
+  DM_TRY(dm_comm_agree(world, b->run->rank == 0 ? create(b) : DM_OK));
+  DM_TRY(dm_comm_broadcast(world, &b->file, sizeof b->file, 0));
+  DM_TRY(dm_comm_agree(world, take_memory(b)));
+  if (b->packed) {
+    DM_TRY(dm_comm_agree(world, damier_write(b, &unused)));
+    DM_TRY(dm_comm_agree(world, b->run->rank == 0 ? pack(b) : DM_OK));
+    DM_TRY(dm_comm_broadcast(world, &b->dataset, sizeof b->dataset, 0));
+  } else { /* unfinished, it is read as the contiguous dataset that it is */
+    DM_TRY(dm_comm_agree(world, dm_output_part(&b->file, &b->dataset)));
+  }
+  return dm_comm_agree(world, dm_reader_open(&b->dataset, DM_DTYPE_NONE, &b->reader));
+}
+
+/* ---- measuring ---- */
+
+static void record_bench(const bench *b, dm_record *record) {
+  char form[96];
   dm_record_text(record, "files.directory", "directory", "%s", b->wanted->directory);
   dm_facts_file_system("directory", b->wanted->directory, record);
   dm_facts_record(NULL, false, record);
-  dm_record_integer(record, "bench.bytes", "size", DM_SHOWN_BYTES, bytes);
-  dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, count);
+  if (b->packed) {
+    dm_output_form_text(&b->form, form, sizeof form);
+    dm_record_text(record, "bench.form", "matrix", "%s", form);
+  }
+  dm_record_integer(record, "bench.bytes", "size", DM_SHOWN_BYTES, b->rows * row_bytes());
+  if (b->packed) {
+    dm_record_integer(record, "bench.stored_bytes", "stored", DM_SHOWN_BYTES,
+                      b->dataset.file_bytes);
+    dm_record_integer(record, "bench.unpacked", "chunks unpacked", DM_SHOWN_PLAIN, b->unpacked);
+  }
+  dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN,
+                    b->wanted->repetitions);
   dm_record_integer(record, "machine.ranks", "ranks", DM_SHOWN_PLAIN, b->run->ranks);
   dm_record_integer(record, "machine.io_threads", "threads that read, per rank", DM_SHOWN_PLAIN,
                     b->threads);
   dm_record_text(record, "bench.page_cache", NULL, "warm");
-  for (int i = 0; i < WAYS; i++) {
-    char path[64];
-    snprintf(path, sizeof path, "repetitions.%s_s", way_names[i]);
-    dm_record_series(record, path, seconds[i], count);
-    dm_statistics s = dm_statistics_of(seconds[i], count);
-    rate[i] = (double)bytes / s.median;
-    snprintf(path, sizeof path, "rates.%s_bytes", way_names[i]);
-    dm_record_real(record, path, way_labels[i], DM_SHOWN_RATE, rate[i]);
-    snprintf(path, sizeof path, "times.%s_median_s", way_names[i]);
-    dm_record_real(record, path, NULL, DM_SHOWN_SECONDS, s.median);
-    snprintf(path, sizeof path, "times.%s_ci95_low_s", way_names[i]);
-    dm_record_real(record, path, NULL, DM_SHOWN_SECONDS, s.low);
-    snprintf(path, sizeof path, "times.%s_ci95_high_s", way_names[i]);
-    dm_record_real(record, path, NULL, DM_SHOWN_SECONDS, s.high);
-  }
-  double write = rate[DAMIER_WRITE] / rate[PLAIN_WRITE],
-         read = rate[DAMIER_READ] / rate[PLAIN_READ];
+}
+
+static void summarise(const bench *b, const double *rate, dm_record *record) {
+  const long long bytes = b->rows * row_bytes();
+  const double write = rate[1] / rate[0], read = rate[3] / rate[2];
   dm_record_real(record, "rates.write_of_plain", "writing / pwrite", DM_SHOWN_PLAIN, write);
   dm_record_real(record, "rates.read_of_plain", "reading / pread", DM_SHOWN_PLAIN, read);
   dm_record_summary(record,
                     "damier: bench io bytes=%lld ranks=%d read_gbs=%.3f write_gbs=%.3f "
                     "read_of_plain=%.3f write_of_plain=%.3f",
-                    (long long)bytes, b->run->ranks, rate[DAMIER_READ] * 1e-9,
-                    rate[DAMIER_WRITE] * 1e-9, read, write);
+                    bytes, b->run->ranks, rate[3] * 1e-9, rate[1] * 1e-9, read, write);
+}
+
+static void summarise_packed(const bench *b, const double *rate, dm_record *record) {
+  const double threads = (double)dm_max(1, b->threads) * b->run->ranks;
+  const double part = rate[1] / (rate[0] * threads);
+  dm_record_real(record, "rates.unpack_of_threads", "reading / (one thread x threads)",
+                 DM_SHOWN_PLAIN, part);
+  dm_record_summary(record,
+                    "damier: bench io bytes=%lld stored=%lld ranks=%d io_threads=%d "
+                    "unpack_gbs=%.3f one_thread_gbs=%.3f unpack_of_threads=%.3f",
+                    (long long)(b->rows * row_bytes()), (long long)b->dataset.file_bytes,
+                    b->run->ranks, b->threads, rate[1] * 1e-9, rate[0] * 1e-9, part);
+}
+
+static dm_status once(bench *b, const way *how, double *seconds) {
+  *seconds = 0.0;
+  DM_TRY(dm_comm_barrier(b->run->world));
+  DM_TRY(dm_comm_agree(b->run->world, how->take(b, seconds)));
+  return dm_comm_max_f64(b->run->world, seconds, 1);
+}
+
+/* SECONDS: of each way all turns. */
+static dm_status take_turns(bench *b, const way *ways, int count, double *seconds) {
+  const int turns = b->wanted->repetitions;
+  for (int turn = -1; turn < turns; turn++) /* the first warms up */
+    for (int i = 0; i < count; i++) {
+      double taken;
+      DM_TRY(once(b, &ways[i], &taken));
+      if (turn >= 0) seconds[i * turns + turn] = taken;
+    }
+  return dm_comm_sum_i64(b->run->world, &b->unpacked, 1);
 }
 
 static dm_status measure(bench *b, dm_record *record) {
-  const int count = b->wanted->repetitions;
-  double *all, *seconds[WAYS];
+  const way *ways = b->packed ? chunked : contiguous;
+  const int count = b->packed ? 2 : MOST_WAYS, turns = b->wanted->repetitions;
+  double *seconds, rate[MOST_WAYS];
   DM_TRY(open_files(b));
-  DM_TRY(dm_buffer_zeroed(WAYS * (int64_t)count, sizeof *all, (void **)&all));
-  dm_status status = DM_OK;
-  for (int i = 0; i < WAYS; i++) seconds[i] = all + i * count;
-  /* The first turn warms up. */
-  for (int turn = -1; turn < count && !status; turn++) {
-    for (int i = 0; i < WAYS && !status; i++) {
-      double taken = 0.0;
-      status = once(b, (way)i, &taken);
-      if (turn >= 0) seconds[i][turn] = taken;
+  DM_TRY(dm_comm_agree(
+      b->run->world, dm_buffer_zeroed(count * (int64_t)turns, sizeof *seconds, (void **)&seconds)));
+  dm_status status = take_turns(b, ways, count, seconds);
+  if (!status && record) {
+    record_bench(b, record);
+    for (int i = 0; i < count; i++) {
+      char path[64];
+      const dm_statistics s =
+          dm_record_times(record, ways[i].name, NULL, seconds + i * turns, turns);
+      rate[i] = (double)(b->rows * row_bytes()) / s.median;
+      snprintf(path, sizeof path, "rates.%s_bytes", ways[i].name);
+      dm_record_real(record, path, ways[i].label, DM_SHOWN_RATE, rate[i]);
     }
+    (b->packed ? summarise_packed : summarise)(b, rate, record);
   }
-  if (!status && record) record_ways(b, seconds, record);
-  free(all);
+  free(seconds);
   return status;
 }
 
 dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *wanted, dm_record *record) {
   bench b = {.run = run,
              .wanted = wanted,
+             .form = wanted->form,
+             .packed = dm_output_is_chunked(&wanted->form),
              .threads = dm_run_io_threads(run, wanted->io_threads),
-             .rows = dm_max(1, wanted->bytes / row_bytes())};
+             .rows = dm_max(1, wanted->bytes / row_bytes()),
+             .generator = {.kind = DM_UNIFORM, .seed = 1}};
+  if (b.packed) { /* whole numbers take a part of the bits of an f64, as measured data do */
+    b.generator = (dm_generator){.kind = DM_INTEGER, .seed = 1, .parameter = LARGEST};
+    DM_TRY(dm_comm_agree(run->world, dm_output_form_complete(&b.form, DM_F64, b.rows, COLUMNS)));
+  }
   dm_status status = measure(&b, run->rank == 0 ? record : NULL);
-  if (run->rank == 0 && b.file.part[0]) {
+  dm_reader_close(b.reader);
+  if (run->rank == 0) {
     dm_output_discard(&b.file);
+    dm_output_discard(&b.packed_file);
     if (unlink(b.plain) && errno != ENOENT && !status) status = no_plain(&b, "removing it");
   }
-  free(b.memory);
+  free(b.memory.base);
   return dm_comm_agree(run->world, status);
 }

@@ -83,17 +83,6 @@ static void record_check(const dm_kernel_result *r, dm_record *record) {
   real(record, "check.error_bound", c->bound);
 }
 
-static void record_statistics(dm_record *record, const char *name, const char *unit,
-                              const dm_statistics *s) {
-  const char *const parts[] = {"median", "min", "max", "ci95_low", "ci95_high"};
-  const double values[] = {s->median, s->least, s->most, s->low, s->high};
-  char path[64];
-  for (int i = 0; i < 5; i++) {
-    snprintf(path, sizeof path, "%s_%s%s", name, parts[i], unit);
-    real(record, path, values[i]);
-  }
-}
-
 static void record_timing(const dm_kernel_result *r, dm_record *record) {
   const dm_timing *t = &r->timing;
   dm_record_text(record, "timing.by", NULL, "%s", !t->done ? "" : t->graph ? "graph" : "launches");
@@ -105,14 +94,14 @@ static void record_timing(const dm_kernel_result *r, dm_record *record) {
   integer(record, "timing.pairs", t->pairs);
   dm_record_series(record, "repetitions.kernel_s", t->kernel_s, t->pairs);
   dm_record_series(record, "repetitions.yardstick_s", t->yardstick_s, t->pairs);
-  record_statistics(record, "times.kernel", "_s", &t->kernel);
-  record_statistics(record, "times.yardstick", "_s", &t->yardstick);
+  dm_record_statistics(record, "times.kernel", "_s", NULL, DM_SHOWN_PLAIN, &t->kernel);
+  dm_record_statistics(record, "times.yardstick", "_s", NULL, DM_SHOWN_PLAIN, &t->yardstick);
   real(record, "times.spread", (t->kernel.most - t->kernel.least) / t->kernel.median);
   real(record, "rates.flops", r->load.flops / t->kernel.median);
   real(record, "rates.bytes", r->load.bytes / t->kernel.median);
   dm_record_text(record, "yardstick.name", NULL, "%s",
                  dm_kernel_yardstick(r->kernel->op, r->wanted->along_k));
-  record_statistics(record, "yardstick.share", "", &t->share);
+  dm_record_statistics(record, "yardstick.share", "", NULL, DM_SHOWN_PLAIN, &t->share);
   real(record, "sensors.clock_hz", t->sensors.clock);
   real(record, "sensors.power_w", t->sensors.power);
   real(record, "sensors.temperature_c", t->sensors.temperature);

@@ -34,3 +34,25 @@ dm_statistics dm_statistics_of(double *values, int64_t count) {
   s.high = r > 0 ? values[count - r] : s.most;
   return s;
 }
+
+void dm_record_statistics(dm_record *record, const char *name, const char *unit, const char *label,
+                          dm_shown shown, const dm_statistics *s) {
+  const char *const parts[] = {"median", "min", "max", "ci95_low", "ci95_high"};
+  const double values[] = {s->median, s->least, s->most, s->low, s->high};
+  char path[96];
+  for (int i = 0; i < 5; i++) {
+    snprintf(path, sizeof path, "%s_%s%s", name, parts[i], unit);
+    dm_record_real(record, path, i == 0 ? label : NULL, shown, values[i]);
+  }
+}
+
+dm_statistics dm_record_times(dm_record *record, const char *name, const char *label,
+                              double *values, int64_t count) {
+  char path[64];
+  snprintf(path, sizeof path, "repetitions.%s_s", name);
+  dm_record_series(record, path, values, count);
+  const dm_statistics s = dm_statistics_of(values, count);
+  snprintf(path, sizeof path, "times.%s", name);
+  dm_record_statistics(record, path, "_s", label, DM_SHOWN_SECONDS, &s);
+  return s;
+}
