@@ -99,9 +99,11 @@ static dm_status run_steps(dm_rank_state *local, const dm_step_calls *calls, sim
   DM_TRY(dm_execute(local, DM_PRODUCTS | (behind ? loads : 0), calls));
   outcome->products = simgrid_get_clock() - begin;
   outcome->exposed = local->run->trace.exposed[DM_ROW_TRANSPORT];
-  if (local->plan->pk > 1) DM_TRY(dm_execute(local, 1u << DM_STEP_REDUCE, calls));
+  const bool strips = local->plan->strips > 0;
+  if (strips) DM_TRY(dm_execute(local, DM_STRIPS, calls));
+  if (!strips && local->plan->pk > 1) DM_TRY(dm_execute(local, 1u << DM_STEP_REDUCE, calls));
   outcome->reduced = simgrid_get_clock() - begin;
-  if (calls->store) DM_TRY(dm_execute(local, 1u << DM_STEP_STORE, calls));
+  if (!strips && calls->store) DM_TRY(dm_execute(local, 1u << DM_STEP_STORE, calls));
   outcome->seconds = simgrid_get_clock() - begin;
   return DM_OK;
 }

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "core/checked.h"
+#include "engine/post_steps.h"
 #include "engine/publish.h"
 #include "engine/reduce.h"
 #include "plan/partition.h"
@@ -30,6 +31,7 @@ typedef struct execution {
   dm_published published;
   int io; /* loads and stores under way */
   int64_t products_posted, products_done;
+  bool strips_begun;
   int64_t begun; /* of the run, as reach_of counts it */
   dm_halt halt;
   dm_status failure; /* of a file of this rank, which all are to end with */
@@ -59,9 +61,10 @@ static bool may_begin(execution *x, const dm_step *step) {
 }
 
 /* How far STEP goes in the run, counted alike by all ranks: in panels, as many for each tile as the
- * longest layer has.  The sum over the layers stands behind all of them. */
+ * longest layer has, and then in strips.  The sum over the layers stands behind all of them. */
 static int64_t reach_of(const execution *x, const dm_step *step) {
   const int64_t longest = dm_range_size(dm_plan_layer(x->local->plan, 0));
+  if (step->strip >= 0) return longest + step->strip + 1;
   const bool last = step->kind == DM_STEP_REDUCE || step->kind == DM_STEP_STORE;
   int64_t within = last ? longest : step->panel - x->local->panels.begin + 1;
   return (step->tile - x->local->plan->done) * longest + within;
@@ -85,69 +88,6 @@ static dm_status endure(execution *x, const dm_step *step, dm_status status) {
 
 static bool is_io(const dm_step *step) {
   return (DM_LOADS | 1u << DM_STEP_STORE) & 1u << step->kind;
-}
-
-/* Where each peer's piece stands in the slot and in the peer's share: rows lie in both alike. */
-static void pieces_of(const dm_rank_state *local, dm_matrix matrix, const dm_step *step,
-                      dm_view slot) {
-  const dm_plan *plan = local->plan;
-  const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
-  int64_t row_bytes = slot.row_stride * dm_dtype_size(slot.dtype);
-  int64_t origin = matrix == DM_A ? local->rows.begin : dm_plan_panel(plan, step->panel).begin;
-  for (int peer = 0; peer < dm_comm_size(factor->peers); peer++) {
-    dm_range rows = matrix == DM_A ? dm_plan_a_share(plan, local->tile, local->coords.i, peer)
-                                   : dm_plan_b_share(plan, step->panel, peer);
-    factor->offset[peer] = (rows.begin - origin) * row_bytes;
-    factor->bytes[peer] = dm_range_size(rows) * row_bytes;
-    factor->source[peer] = dm_rank_source(local, matrix, step->panel, step->slot, peer);
-  }
-}
-
-static dm_status post_fetch(const execution *x, slot_state *state) {
-  dm_rank_state *local = x->local;
-  const dm_step *step = &state->step;
-  const dm_plan *plan = local->plan;
-  dm_matrix matrix = dm_step_matrix(step->kind);
-  const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
-  dm_space space = plan->device_links ? DM_DEVICE : DM_HOST;
-  dm_view slot = dm_rank_slot(local, matrix, step->panel, step->slot, space);
-  const dm_view own = dm_plan_uploads_first(plan, matrix)
-                          ? dm_rank_uploaded(local, matrix, step->panel, step->slot)
-                          : dm_rank_piece(local, matrix, step->panel);
-  pieces_of(local, matrix, step, slot);
-  dm_gather gather = {.group = factor->peers,
-                      .own = own.base,
-                      .slot = slot.base,
-                      .offset = factor->offset,
-                      .bytes = factor->bytes,
-                      .source = factor->source,
-                      .share = (int)matrix,
-                      .filling = dm_publish_filling(&x->published, step),
-                      .tag = (int)((step->tile * plan->panels + step->panel) % 32768)};
-  return dm_transport_post(local->transport, &gather, &state->ticket);
-}
-
-static dm_status post_upload(dm_rank_state *local, slot_state *state) {
-  const dm_step *step = &state->step;
-  dm_matrix matrix = dm_step_matrix(step->kind);
-  bool fetched = (matrix == DM_A ? local->a.host_ring : local->b.host_ring) != NULL;
-  dm_view src = fetched ? dm_rank_slot(local, matrix, step->panel, step->slot, DM_HOST)
-                        : dm_rank_piece(local, matrix, step->panel);
-  dm_view dst = dm_rank_uploaded(local, matrix, step->panel, step->slot);
-  local->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
-  return dm_backend_copy(local->backend, dst, src, &state->event);
-}
-
-static dm_status post_gemm(execution *x, slot_state *state) {
-  dm_rank_state *local = x->local;
-  const dm_step *step = &state->step;
-  bool accumulate = step->panel != local->panels.begin; /* the first one of a tile */
-  x->products_posted++;
-  const int64_t cols = local->first_cols ? local->first_cols : local->c.cols;
-  const dm_view b = dm_rank_operand(local, DM_B, step->panel, step->slot);
-  return dm_backend_gemm(local->backend, dm_view_sub(local->c, 0, 0, local->c.rows, cols),
-                         dm_rank_operand(local, DM_A, step->panel, step->slot),
-                         dm_view_sub(b, 0, 0, b.rows, cols), accumulate, &state->event);
 }
 
 /* In the order of the panels where peers read them. */
@@ -185,13 +125,28 @@ static dm_status check(execution *x, slot_state *state) {
 
 static dm_status store(execution *x, slot_state *state) {
   const dm_step_calls *calls = x->calls;
+  const dm_step *step = &state->step;
   state->done = true;
-  dm_rank_turn_to(x->local, state->step.tile);
+  dm_rank_turn_to(x->local, step->tile);
   if (!calls->store || x->failure) return DM_OK;
-  DM_TRY(endure(x, &state->step,
-                calls->store(calls->context, x->local, dm_rank_sums(x->local), &state->done)));
+  const dm_range rows = step->strip < 0
+                            ? dm_rank_sums(x->local)
+                            : dm_plan_strip(x->local->plan, x->local->coords.i, step->strip).rows;
+  DM_TRY(endure(x, step, calls->store(calls->context, x->local, rows, &state->done)));
   state->done |= x->failure != DM_OK;
   return DM_OK;
+}
+
+/* A strip of the sums, or all of them. */
+static dm_status reduce(const execution *x, slot_state *state) {
+  const dm_plan *plan = x->local->plan;
+  const int64_t number = state->step.strip;
+  dm_rank_turn_to(x->local, state->step.tile);
+  if (number < 0) return dm_rank_reduce(x->local, NULL, &state->done);
+  const dm_strip strip = dm_plan_strip(plan, x->local->coords.i, number);
+  const dm_sum_part part = {
+      .owner = strip.owner, .rows = strip.rows, .last = number == dm_plan_strips(plan) - 1};
+  return dm_rank_reduce(x->local, &part, &state->done);
 }
 
 static dm_status post(execution *x, slot_state *state) {
@@ -206,14 +161,23 @@ static dm_status post(execution *x, slot_state *state) {
     return check(x, state);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
-    return post_fetch(x, state);
+    return dm_post_fetch(x->local, &state->step, dm_publish_filling(&x->published, &state->step),
+                         &state->ticket);
   case DM_STEP_UPLOAD_A:
   case DM_STEP_UPLOAD_B:
-    return post_upload(x->local, state);
+    return dm_post_upload(x->local, &state->step, &state->event);
   case DM_STEP_GEMM:
-    return post_gemm(x, state);
+    x->products_posted++;
+    return dm_post_gemm(x->local, &state->step, &state->event);
+  case DM_STEP_STRIP:
+    x->products_posted++;
+    x->strips_begun = true;
+    return dm_post_strip(x->local, &state->step, &state->event);
+  case DM_STEP_KEEP:
+    state->done = true;
+    return DM_OK;
   case DM_STEP_REDUCE:
-    return dm_rank_reduce(x->local, NULL, &state->done);
+    return reduce(x, state);
   case DM_STEP_STORE:
     return store(x, state);
   case DM_STEP_KINDS:
@@ -241,12 +205,12 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   case DM_STEP_STORE:
     return store(x, state);
   case DM_STEP_REDUCE:
-    dm_rank_turn_to(x->local, state->step.tile);
-    return dm_rank_reduce(x->local, NULL, &state->done);
+    return reduce(x, state);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
     return dm_transport_test(x->local->transport, state->ticket, &state->done);
   case DM_STEP_GEMM:
+  case DM_STEP_STRIP:
     if (*product_asked) return DM_OK;
     *product_asked = true;
     DM_TRY(dm_backend_test(x->local->backend, state->event, &state->done));
@@ -265,12 +229,6 @@ static void tell_what_is_there(const execution *x) {
   dm_transport_filled(x->local->transport, DM_B);
 }
 
-/* Products that are left to the last strips (last_strips.h). */
-static bool is_kept_back(const execution *x, const dm_step *step) {
-  return step->kind == DM_STEP_GEMM &&
-         step->panel >= x->local->panels.end - x->local->plan->stretch;
-}
-
 static void refill(execution *x) {
   while (!x->exhausted && x->end - x->first < WINDOW) {
     slot_state *state = state_of(x, x->end);
@@ -280,8 +238,7 @@ static void refill(execution *x) {
       break;
     }
     bool stopped = x->halt.state == DM_HALT_DECIDED && is_beyond(x, &state->step);
-    state->posted = state->done =
-        stopped || is_kept_back(x, &state->step) || !(x->kinds & 1u << state->step.kind);
+    state->posted = state->done = stopped || !(x->kinds & 1u << state->step.kind);
     x->end++;
   }
 }
@@ -304,7 +261,7 @@ static dm_status sweep(execution *x, bool *moved) {
       continue;
     }
     if (!state->posted) {
-      bool product = state->step.kind == DM_STEP_GEMM;
+      bool product = dm_step_is_product(&state->step);
       if (!may_begin(x, &state->step) || (product && (product_waits || queue_is_full(x)))) {
         product_waits |= product;
         continue;
@@ -344,15 +301,31 @@ static bool multiplying(const execution *x) {
   return x->products_posted > x->products_done;
 }
 
+/* While the CPU multiplies, to go on is to compute.  A device needs nobody; but while panels arrive
+ * the loop keeps asking, so that the next one is multiplied at once. */
+static bool may_rest(const execution *x) {
+  const bool strips = x->strips_begun && x->local->backend->ops->device_memory;
+  return !multiplying(x) || (strips && x->io > 0);
+}
+
+/* In panels of all tiles; the strips advance those that were kept for them. */
+static int64_t panels_done(const execution *x, int64_t total) {
+  const dm_plan *plan = x->local->plan;
+  const int64_t strips = dm_plan_strips(plan);
+  if (strips == 0 || !(x->kinds & 1u << DM_STEP_STRIP)) return x->products_done;
+  const int64_t before = total - plan->stretch;
+  const int64_t here = x->kinds & 1u << DM_STEP_GEMM ? x->products_done : before + x->products_done;
+  return here <= before ? here : before + plan->stretch * (here - before) / strips;
+}
+
 static dm_status tell_progress(execution *x, int64_t *reported) {
-  if (!x->calls->progress || x->failure || x->products_done == *reported ||
-      !(x->kinds & 1u << DM_STEP_GEMM))
+  const bool multiplies = x->kinds & (1u << DM_STEP_GEMM | 1u << DM_STEP_STRIP);
+  if (!x->calls->progress || x->failure || x->products_done == *reported || !multiplies)
     return DM_OK;
   *reported = x->products_done;
   const int64_t tiles = dm_plan_tiles(x->local->plan) - x->local->plan->done;
-  return endure(
-      x, NULL,
-      x->calls->progress(x->calls->context, *reported, dm_range_size(x->local->panels) * tiles));
+  const int64_t total = dm_range_size(x->local->panels) * tiles;
+  return endure(x, NULL, x->calls->progress(x->calls->context, panels_done(x, total), total));
 }
 
 /* Until all steps are done and nobody is awaited. */
@@ -368,7 +341,7 @@ static dm_status run(execution *x) {
     tell_movement(x, moved);
     DM_TRY(dm_halt_poll(&x->halt, x->begun, finished));
     DM_TRY(tell_progress(x, &reported));
-    if (!moved && !multiplying(x)) DM_TRY(rest(x));
+    if (!moved && may_rest(x)) DM_TRY(rest(x));
   }
 }
 
@@ -379,8 +352,10 @@ dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *
   dm_cursor_start(&x.cursor, local->plan, local->run->rank);
   tell_what_is_there(&x);
   dm_halt_start(&x.halt, calls->may_stop ? &local->run->stop : NULL, local->run->world);
+  const int64_t strips = kinds & 1u << DM_STEP_STRIP ? dm_plan_strips(local->plan) : 0;
   const int64_t whole = dm_range_size(dm_plan_layer(local->plan, 0)) *
-                        (dm_plan_tiles(local->plan) - local->plan->done);
+                            (dm_plan_tiles(local->plan) - local->plan->done) +
+                        strips;
   dm_status status = run(&x);
   if (status) return dm_status_first(x.failure, status);
   dm_publish_close(&x.published);

@@ -88,7 +88,7 @@ dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record 
 
 /* Whose time it is when nothing is under way in a round of steps of KINDS. */
 static double *rest_of(dm_phases *phases, unsigned kinds) {
-  if (kinds & 1u << DM_STEP_GEMM) return &phases->multiply;
+  if (kinds & (1u << DM_STEP_GEMM | 1u << DM_STEP_STRIP)) return &phases->multiply;
   return kinds & DM_LOADS ? &phases->read : &phases->write;
 }
 

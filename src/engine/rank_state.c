@@ -55,8 +55,7 @@ static bool shared(const dm_rank_state *local, dm_matrix matrix) {
 }
 
 static bool in_place(const dm_rank_state *local, dm_matrix matrix) {
-  return shared(local, matrix) || (local->plan->in_place && fetches(local, matrix) &&
-                                   !dm_plan_uploads_first(local->plan, matrix));
+  return dm_plan_keeps(local->plan, matrix);
 }
 
 /* The first row of the whole panel that is MEMBER's. */

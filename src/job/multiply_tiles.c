@@ -1,7 +1,6 @@
 /* The way of the tiles: loads, products, stores, and what they report. */
 #include "core/checked.h"
 #include "core/clock.h"
-#include "engine/last_strips.h"
 #include "engine/phases.h"
 #include "job/multiply_impl.h"
 #include "plan/partition.h"
@@ -149,15 +148,11 @@ static dm_status sum_layers(dm_job *j) {
   return DM_OK;
 }
 
-static dm_status multiply_last_strips(dm_job *j) {
+static dm_status multiply_strips(dm_job *j) {
   const dm_step_calls calls = {
       .context = j, .store = store, .progress = progress, .may_stop = true};
-  dm_phases *phases = &j->local.phases;
-  const double start = dm_now(), others = phases->check + phases->verify;
   dm_run_phase(j->run, "multiplying and writing", DM_SYNC_PATIENCE);
-  dm_trace_count_anew(&j->run->trace);
-  DM_TRY(dm_multiply_last_strips(&j->local, &calls));
-  dm_phases_take(&j->run->trace, DM_ALL_STEPS, dm_now() - start, others, phases);
+  DM_TRY(run_steps(j, DM_STRIPS, &calls));
   dm_progress_end(&j->progress);
   return DM_OK;
 }
@@ -179,7 +174,7 @@ static dm_status multiply_panels(dm_job *j) {
   DM_TRY(run_steps(j, behind ? DM_LOADS | DM_PRODUCTS : DM_PRODUCTS, &calls));
   if (plan->strips == 0) dm_progress_end(&j->progress);
   if (behind) DM_TRY(check_shares(j));
-  if (plan->strips > 0) return multiply_last_strips(j);
+  if (plan->strips > 0) return multiply_strips(j);
   return plan->pk > 1 ? sum_layers(j) : DM_OK;
 }
 

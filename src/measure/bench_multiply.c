@@ -7,7 +7,6 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/fill.h"
-#include "engine/last_strips.h"
 #include "measure/bench_multiply_impl.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
@@ -104,7 +103,7 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
   dm_trace_count_anew(&b->run->trace);
   DM_TRY(dm_execute(&b->state, kinds, &calls));
   const bool strips = b->setup.plan.strips > 0; /* and sums behind products */
-  if (strips) DM_TRY(dm_multiply_last_strips(&b->state, &none));
+  if (strips) DM_TRY(dm_execute(&b->state, DM_STRIPS, &none));
   double products = dm_now() - start;
   dm_phases_take(&b->run->trace, DM_PRODUCTS, products, b->spent.check + b->spent.verify,
                  &b->spent);
@@ -124,13 +123,9 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
  * nothing has to be moved.  C is of no use afterwards. */
 static dm_status local_once(dm_bench *b, double *seconds) {
   const dm_step_calls none = {0};
-  const int64_t stretch = b->setup.plan.stretch;
   DM_TRY(dm_comm_barrier(b->run->world));
   double start = dm_now();
-  b->setup.plan.stretch = 0; /* all in one go */
-  dm_status status = dm_execute(&b->state, 1u << DM_STEP_GEMM, &none);
-  b->setup.plan.stretch = stretch;
-  DM_TRY(status);
+  DM_TRY(dm_execute(&b->state, 1u << DM_STEP_GEMM | 1u << DM_STEP_STRIP, &none));
   DM_TRY(dm_bench_round_run(&b->rounded));
   return dm_run_span(b->run, start, dm_now(), seconds);
 }

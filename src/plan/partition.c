@@ -69,6 +69,10 @@ dm_strip dm_plan_strip(const dm_plan *plan, int i, int64_t strip) {
   return (dm_strip){.owner = owner, .rows = rows, .from = share.begin - block.begin + rows.begin};
 }
 
+int64_t dm_plan_strips(const dm_plan *plan) {
+  return (int64_t)plan->strips * plan->pk;
+}
+
 dm_range dm_plan_layer(const dm_plan *plan, int l) {
   return dm_split(plan->panels, plan->pk, l, 1);
 }
@@ -169,4 +173,10 @@ bool dm_plan_uploads_first(const dm_plan *plan, dm_matrix matrix) {
   if (!plan->device_links) return false;
   return matrix == DM_A ? dm_plan_fetches_a(plan) && dm_plan_uploads_a(plan)
                         : dm_plan_fetches_b(plan) && dm_plan_uploads_b(plan);
+}
+
+bool dm_plan_keeps(const dm_plan *plan, dm_matrix matrix) {
+  const bool fetches = matrix == DM_A ? dm_plan_fetches_a(plan) : dm_plan_fetches_b(plan);
+  const bool shared = matrix == DM_A ? plan->shared_a : plan->shared_b;
+  return shared || (plan->in_place && fetches && !dm_plan_uploads_first(plan, matrix));
 }

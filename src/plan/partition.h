@@ -30,6 +30,7 @@ typedef struct dm_strip {
   int64_t from;  /* first row, counted within the block */
 } dm_strip;
 dm_strip dm_plan_strip(const dm_plan *plan, int i, int64_t strip);
+int64_t dm_plan_strips(const dm_plan *plan); /* of all layers together */
 
 dm_range dm_plan_layer(const dm_plan *plan, int l);                  /* panels of layer l */
 dm_range dm_plan_panel(const dm_plan *plan, int64_t p);              /* k of panel p */
@@ -58,5 +59,8 @@ bool dm_plan_uploads_b(const dm_plan *plan);
 /* Whether both happen, on a device that peers can read: each rank copies its own pieces to where
  * they belong in the device ring, and the peers gather them from there. */
 bool dm_plan_uploads_first(const dm_plan *plan, dm_matrix matrix);
+
+/* Whether the panels of MATRIX, once gathered, have slots of their own, and stay. */
+bool dm_plan_keeps(const dm_plan *plan, dm_matrix matrix);
 
 #endif

@@ -25,7 +25,7 @@ typedef struct board {
   int *rows;   /* [i][tile][panel] */
   int *cols;   /* [j][tile][panel] */
   int *sides;  /* [tile][panel]: of a layer, whose panels are its own */
-  int *layers; /* [tile][i][j] */
+  int *layers; /* [tile, or strip][i][j] */
 } board;
 
 /* The counter of the step's group, and how many ranks the group has; NULL for steps of one rank. */
@@ -34,6 +34,7 @@ static int *counter_of(const board *b, const runner *r, int *members) {
   const dm_coords *at = &r->cursor.coords;
   const int64_t turns = dm_plan_tiles(plan) * plan->panels;
   const int64_t turn = r->step.tile * plan->panels + r->step.panel;
+  const int64_t sum = r->step.strip < 0 ? r->step.tile : r->step.strip;
   switch (r->step.kind) {
   case DM_STEP_FETCH_A:
     *members = plan->pn;
@@ -46,7 +47,7 @@ static int *counter_of(const board *b, const runner *r, int *members) {
     return &b->sides[turn];
   case DM_STEP_REDUCE:
     *members = plan->pk;
-    return &b->layers[(r->step.tile * plan->pm + at->i) * plan->pn + at->j];
+    return &b->layers[(sum * plan->pm + at->i) * plan->pn + at->j];
   default:
     return NULL;
   }
@@ -115,7 +116,8 @@ static dm_status allocate(board *b, const dm_plan *plan) {
   DM_TRY(allocate_counters(plan->pm, turns, &b->rows));
   DM_TRY(allocate_counters(plan->pn, turns, &b->cols));
   DM_TRY(allocate_counters(1, turns, &b->sides));
-  return allocate_counters(tiles, (int64_t)plan->pm * plan->pn, &b->layers);
+  const int64_t sums = dm_max(tiles, dm_plan_strips(plan));
+  return allocate_counters(sums, (int64_t)plan->pm * plan->pn, &b->layers);
 }
 
 dm_status dm_simulate_matching(const dm_simulation *simulation) {

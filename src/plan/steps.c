@@ -6,8 +6,8 @@
 /* The list of a rank whose layer has L panels, with T tiles, when AHEAD turns are prepared before
  * their product (software pipelining; "look-ahead" in SLATE and HPL):
  *
- *   prepare 0 .. ahead-1 | for each turn s: prepare s+ahead, GEMM s, and after a tile's last turn
- *   REDUCE, STORE
+ *   prepare 0 .. ahead-1 | for each turn s: prepare s+ahead, GEMM s (or KEEP s), and after a tile's
+ *   last turn REDUCE, STORE; or, with strips, for each of them: STRIP, REDUCE, and STORE of its own
  *
  * "prepare s" is LOAD_A LOAD_B and up to five steps more, as the plan needs them: gathers before
  * uploads, or, where GPUs read each other's memory, after them.  The cursor's group is the turn s,
@@ -15,6 +15,7 @@
 typedef struct layout {
   const dm_plan *plan;
   dm_range layer; /* panels */
+  int l;
   int64_t panels; /* L */
   int64_t turns;  /* L * T */
   int64_t slots;
@@ -27,6 +28,10 @@ typedef struct layout {
 
 enum { LOAD, FETCH, UPLOAD, MOVES };
 
+/* Strips multiplied before the sum of the first of them: a device that waits is idle, and what is
+ * summed there waits behind them. */
+enum { STRIPS_AHEAD = 2 };
+
 static const dm_step_kind moves[MOVES][2] = {{DM_STEP_LOAD_A, DM_STEP_LOAD_B},
                                              {DM_STEP_FETCH_A, DM_STEP_FETCH_B},
                                              {DM_STEP_UPLOAD_A, DM_STEP_UPLOAD_B}};
@@ -34,8 +39,15 @@ static const dm_step_kind moves[MOVES][2] = {{DM_STEP_LOAD_A, DM_STEP_LOAD_B},
 /* The order of a panel's moves, by plan->device_links. */
 static const int ways[2][MOVES] = {{LOAD, FETCH, UPLOAD}, {LOAD, UPLOAD, FETCH}};
 
+/* STRIP and REDUCE; STORE follows on one of the layers. */
+static int64_t width_of_strip(const dm_plan *plan) {
+  return 1 + (plan->pk > 1);
+}
+
 static layout layout_of(const dm_plan *plan, int l) {
-  layout list = {.plan = plan, .layer = dm_plan_layer(plan, l), .end = 1 + (plan->pk > 1)};
+  layout list = {.plan = plan, .layer = dm_plan_layer(plan, l), .l = l};
+  list.end =
+      plan->strips > 0 ? plan->strips * (plan->pk * width_of_strip(plan) + 1) : 1 + (plan->pk > 1);
   list.panels = dm_range_size(list.layer);
   list.turns = list.panels * (dm_plan_tiles(plan) - plan->done);
   list.slots = plan->slots;
@@ -78,6 +90,11 @@ static int64_t index_of_gemm(const layout *list, int64_t s) {
 /* The last product of TILE. */
 static int64_t last_gemm(const layout *list, int64_t tile) {
   return index_of_gemm(list, (tile + 1 - list->plan->done) * list->panels - 1);
+}
+
+/* Whether the product of turn S is left to the strips; a KEEP stands in its place. */
+static bool is_kept(const layout *list, int64_t s) {
+  return list->plan->strips > 0 && s >= list->turns - list->plan->stretch;
 }
 
 /* -1 where turn S has no step of that KIND. */
@@ -190,11 +207,55 @@ static void make_gemm(const layout *list, int64_t s, dm_step *step) {
   if (s % list->panels == 0 && stored >= list->plan->done) add(step, store_of(list, stored));
 }
 
+/* KEEPs follow one another, so that the last one stands for all. */
+static void make_keep(const layout *list, int64_t s, dm_step *step) {
+  step->kind = DM_STEP_KEEP;
+  for (int x = 0; x < 2; x++) add(step, index_of_source(list, MOVES, x, s));
+  if (is_kept(list, s - 1)) add(step, index_of_gemm(list, s - 1));
+}
+
+/* The STRIP of strip X.  Before it stand the strips before, and a STORE for each round of layers
+ * that this one has had its turn in. */
+static int64_t index_of_strip(const layout *list, int64_t x) {
+  const int64_t pk = list->plan->pk, stored = x / pk + (x % pk > list->l);
+  return last_gemm(list, 0) + 1 + x * width_of_strip(list->plan) + stored;
+}
+
+static int64_t last_of_strip(const layout *list, int64_t x) {
+  return index_of_strip(list, x) + width_of_strip(list->plan) - 1;
+}
+
+static void make_strip(const layout *list, int64_t offset, dm_step *step) {
+  const int64_t pk = list->plan->pk, width = width_of_strip(list->plan);
+  const int64_t round = offset / (pk * width + 1), at = offset % (pk * width + 1);
+  const int64_t store = (list->l + 1) * width; /* where in a round this layer's STORE stands */
+  const bool stores = at == store;
+  const int64_t place = at - (at > store);
+  const int64_t x = step->strip = round * pk + (stores ? list->l : place / width);
+  if (stores) {
+    step->kind = DM_STEP_STORE;
+    add(step, last_of_strip(list, x));
+    if (round > 0) add(step, last_of_strip(list, x - pk) + 1);
+  } else if (place % width == 0) {
+    step->kind = DM_STEP_STRIP;
+    add(step, last_gemm(list, 0));
+    if (x >= STRIPS_AHEAD) add(step, index_of_strip(list, x - STRIPS_AHEAD));
+  } else {
+    step->kind = DM_STEP_REDUCE;
+    add(step, step->index - 1);
+    if (x > 0) add(step, last_of_strip(list, x - 1));
+  }
+}
+
 /* REDUCE and STORE: products run in order, so the last one stands for all; a layer without panels
  * has only these, one tile after the other. */
 static void make_end(const layout *list, int64_t tile, int64_t offset, dm_step *step) {
   const bool reduce = list->plan->pk > 1 && offset == 0;
   step->tile = tile;
+  if (list->plan->strips > 0) {
+    make_strip(list, offset, step);
+    return;
+  }
   step->kind = reduce ? DM_STEP_REDUCE : DM_STEP_STORE;
   if (offset > 0)
     add(step, step->index - 1);
@@ -241,7 +302,10 @@ static void make_step(const layout *list, int64_t group, int64_t offset, dm_step
     make_prepare(list, group + list->ahead, offset, step);
   } else if (offset == (prepares ? list->width : 0)) {
     make_turn(list, group, step);
-    make_gemm(list, group, step);
+    if (is_kept(list, group))
+      make_keep(list, group, step);
+    else
+      make_gemm(list, group, step);
   } else {
     make_end(list, list->plan->done + group / list->panels,
              offset - (prepares ? list->width : 0) - 1, step);
@@ -256,7 +320,8 @@ bool dm_cursor_next(dm_cursor *cursor, dm_step *step) {
     cursor->offset = 0;
   }
   if (cursor->group >= count_groups(&list)) return false;
-  *step = (dm_step){.index = cursor->next++, .panel = -1, .after = {-1, -1, -1, -1, -1}};
+  *step =
+      (dm_step){.index = cursor->next++, .panel = -1, .strip = -1, .after = {-1, -1, -1, -1, -1}};
   make_step(&list, cursor->group, cursor->offset++, step);
   return true;
 }
@@ -275,6 +340,7 @@ const char *dm_step_name(dm_step_kind kind) {
       [DM_STEP_CHECK] = "check",       [DM_STEP_FETCH_A] = "fetch A",
       [DM_STEP_FETCH_B] = "fetch B",   [DM_STEP_UPLOAD_A] = "upload A",
       [DM_STEP_UPLOAD_B] = "upload B", [DM_STEP_GEMM] = "gemm",
+      [DM_STEP_KEEP] = "keep",         [DM_STEP_STRIP] = "gemm strip",
       [DM_STEP_REDUCE] = "reduce",     [DM_STEP_STORE] = "store"};
   return kind < DM_STEP_KINDS ? names[kind] : "none";
 }

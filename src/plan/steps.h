@@ -6,7 +6,12 @@
  * host ring (or of the device ring where the transport moves GPU memory); UPLOAD copies a panel
  * from there, or from the share, into a slot of the device ring, or, before FETCH, this rank's
  * piece alone (dm_plan_uploads_first): peers have to have read what it overwrites, which no step
- * tells; GEMM multiplies the panels in a slot, or straight from the shares. */
+ * tells; GEMM multiplies the panels in a slot, or straight from the shares.
+ *
+ * With plan->strips the last panels of the layer (plan->stretch) wait for all others: KEEP stands
+ * where the product of such a panel would, and says that it is there and stays.  Then each STRIP
+ * multiplies all of them for one strip of the block's rows, which REDUCE sums over the layers and
+ * STORE stores on the layer that owns it, while the next strips are multiplied. */
 #ifndef DM_PLAN_STEPS_H
 #define DM_PLAN_STEPS_H
 
@@ -22,6 +27,8 @@ typedef enum dm_step_kind {
   DM_STEP_UPLOAD_A,
   DM_STEP_UPLOAD_B,
   DM_STEP_GEMM,
+  DM_STEP_KEEP,
+  DM_STEP_STRIP,
   DM_STEP_REDUCE, /* over the layers; only with pk > 1 */
   DM_STEP_STORE,
   DM_STEP_KINDS,
@@ -33,7 +40,8 @@ typedef struct dm_step {
   int64_t index; /* 0, 1, 2, ... in the order of the cursor */
   dm_step_kind kind;
   int64_t tile;
-  int64_t panel;                /* of all steps but REDUCE and STORE */
+  int64_t panel;                /* of all steps up to KEEP; -1: none */
+  int64_t strip;                /* of STRIP, and of its REDUCE and STORE; -1: none */
   int slot;                     /* of FETCH, UPLOAD and GEMM: turn % slots */
   bool brings;                  /* LOAD: there is something to be brought */
   int64_t after[DM_STEP_AFTER]; /* indices of the steps this one waits for; -1: none */
@@ -56,6 +64,10 @@ bool dm_cursor_next(dm_cursor *cursor, dm_step *step);
 int64_t dm_steps_count(const dm_plan *plan, int rank);
 
 const char *dm_step_name(dm_step_kind kind);
+
+static inline bool dm_step_is_product(const dm_step *step) {
+  return step->kind == DM_STEP_GEMM || step->kind == DM_STEP_STRIP;
+}
 
 /* Of LOAD, FETCH and UPLOAD. */
 static inline dm_matrix dm_step_matrix(dm_step_kind kind) {

@@ -19,8 +19,8 @@ static const double worth = 0.995; /* of the time without them */
 /* Every panel that a product reads is still there when the last one has come. */
 static bool keeps_panels(const dm_plan *plan) {
   if (dm_plan_uploads_a(plan) || dm_plan_uploads_b(plan)) return false;
-  return (!dm_plan_fetches_a(plan) || plan->shared_a || plan->in_place) &&
-         (!dm_plan_fetches_b(plan) || plan->shared_b || plan->in_place);
+  return (!dm_plan_fetches_a(plan) || dm_plan_keeps(plan, DM_A)) &&
+         (!dm_plan_fetches_b(plan) || dm_plan_keeps(plan, DM_B));
 }
 
 static int most_strips(const dm_plan *plan) {

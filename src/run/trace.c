@@ -16,12 +16,13 @@
 /* Spans of all ranks together, and of one at most: of 40 bytes here, of about 120 in the file. */
 enum { ALL_SPANS = 1 << 22, RANK_SPANS = 1 << 16 };
 
+/* CHECK and KEEP have no row: they are not shown. */
 static const dm_row rows[DM_STEP_KINDS] = {
     [DM_STEP_LOAD_A] = DM_ROW_READ,       [DM_STEP_LOAD_B] = DM_ROW_READ,
     [DM_STEP_FETCH_A] = DM_ROW_TRANSPORT, [DM_STEP_FETCH_B] = DM_ROW_TRANSPORT,
     [DM_STEP_UPLOAD_A] = DM_ROW_COPY,     [DM_STEP_UPLOAD_B] = DM_ROW_COPY,
-    [DM_STEP_GEMM] = DM_ROW_COMPUTE,      [DM_STEP_REDUCE] = DM_ROW_TRANSPORT,
-    [DM_STEP_STORE] = DM_ROW_WRITE};
+    [DM_STEP_GEMM] = DM_ROW_COMPUTE,      [DM_STEP_STRIP] = DM_ROW_COMPUTE,
+    [DM_STEP_REDUCE] = DM_ROW_TRANSPORT,  [DM_STEP_STORE] = DM_ROW_WRITE};
 
 const char *dm_row_name(dm_row row) {
   static const char *const names[DM_ROWS] = {"phase",     "compute", "copy",
@@ -62,7 +63,12 @@ static void keep(dm_trace *trace, dm_row row, int what, int64_t panel, double be
     trace->spans[trace->count++] = (dm_span){begin, end, panel, (int32_t)row, what};
 }
 
+static bool is_shown(const dm_step *step) {
+  return rows[step->kind] != DM_ROW_PHASE;
+}
+
 void dm_trace_begin(dm_trace *trace, const dm_step *step) {
+  if (!is_shown(step)) return;
   const double now = dm_now();
   count(trace, now);
   trace->under_way[rows[step->kind]]++;
@@ -72,6 +78,7 @@ void dm_trace_begin(dm_trace *trace, const dm_step *step) {
 }
 
 void dm_trace_end(dm_trace *trace, const dm_step *step) {
+  if (!is_shown(step)) return;
   const double now = dm_now();
   const dm_row row = rows[step->kind];
   double begin = trace->posted[step->index % DM_TRACE_WINDOW];

@@ -153,11 +153,52 @@ static void any_tiles(void **state) {
   assert_true(streams > 1000 && held > 500 && lines > 500 && layers > 500 && first > 400);
 }
 
+/* The last panels strip by strip, wherever gathered panels stay. */
+static void any_strips(void **state) {
+  (void)state;
+  dice d = {.seed = 13};
+  int layers = 0, gathered = 0, all_kept = 0;
+  for (int i = 0; i < 2000; i++) {
+    const int pm = (int)roll(&d, 1, 3), pn = (int)roll(&d, 1, 3), pk = (int)roll(&d, 1, 3);
+    dm_plan plan = {.problem = problem_of(roll(&d, 6, 60), roll(&d, 6, 60),
+                                          roll(&d, pk, 10) * DM_PANEL_STEP - 5, DM_F64),
+                    .ranks = pm * pn * pk,
+                    .pm = pm,
+                    .pn = pn,
+                    .pk = pk,
+                    .qm = 1,
+                    .qn = 1,
+                    .qk = 1,
+                    .kb = DM_PANEL_STEP,
+                    .slots = (int)roll(&d, 1, 4),
+                    .tiles_m = 1,
+                    .tiles_n = 1,
+                    .blocks = 1,
+                    .border = roll(&d, 0, 1) * 4,
+                    .overlap = roll(&d, 0, 3) > 0,
+                    .gpu = roll(&d, 0, 1)};
+    plan.panels = (plan.problem.k + DM_PANEL_STEP - 1) / DM_PANEL_STEP;
+    plan.in_place = plan.device_links = plan.gpu;
+    plan.a = plan.b = plan.gpu ? DM_IN_DEVICE : DM_IN_HOST;
+    plan.shared_a = !plan.gpu && pn > 1;
+    plan.shared_b = !plan.gpu && pm > 1;
+    plan.strips = (int)roll(&d, 1, 6);
+    plan.stretch = roll(&d, 1, dm_range_size(dm_plan_layer(&plan, pk - 1)));
+    layers += pk > 1;
+    gathered += pm > 1 && pn > 1;
+    all_kept += plan.stretch == dm_range_size(dm_plan_layer(&plan, 0));
+    if (roll(&d, 0, 5) == 0) plan.done = 1;
+    must(dm_plan_simulate(&plan));
+  }
+  assert_true(layers > 800 && gathered > 500 && all_kept > 200);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_plans_multiply),
       cmocka_unit_test(any_number_of_slots),
       cmocka_unit_test(any_tiles),
+      cmocka_unit_test(any_strips),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,15 @@ static void count_matches_cursor(void **state) {
   }
 }
 
+static void order_of(const dm_plan *plan, int rank, char *text) {
+  static const char letters[] = "ABcfF--gksrS";
+  dm_cursor cursor;
+  dm_step step;
+  dm_cursor_start(&cursor, plan, rank);
+  while (dm_cursor_next(&cursor, &step)) *text++ = letters[step.kind];
+  *text = '\0';
+}
+
 /* Panels are prepared while the one before them is multiplied. */
 static void fetch_stands_before_the_product_it_hides_behind(void **state) {
   (void)state;
@@ -44,13 +53,30 @@ static void fetch_stands_before_the_product_it_hides_behind(void **state) {
                   .tiles_n = 1,
                   .blocks = 1,
                   .overlap = true};
-  static const char order[] = "ABfABfgABfgABfggS", letters[] = "ABcfF--grS";
-  dm_cursor cursor;
-  dm_step step;
-  dm_cursor_start(&cursor, &plan, 0);
-  char text[32] = "";
-  for (int i = 0; dm_cursor_next(&cursor, &step); i++) text[i] = letters[step.kind];
-  assert_string_equal(text, order);
+  char text[32];
+  order_of(&plan, 0, text);
+  assert_string_equal(text, "ABfABfgABfgABfggS");
+}
+
+/* Strips of the layers take turns; each layer stores its own. */
+static void strips_follow_the_last_panel(void **state) {
+  (void)state;
+  char text[64];
+  dm_plan plan = whole_plan();
+  plan.gpu = false;
+  plan.pm = plan.pn = 1;
+  plan.panels = 6;
+  plan.problem.k = 384;
+  plan.strips = 2;
+  plan.stretch = 1;
+  order_of(&plan, 0, text);
+  assert_string_equal(text, "ABABgABgksrSsrsrSsr");
+  order_of(&plan, 1, text);
+  assert_string_equal(text, "ABABgABgksrsrSsrsrS");
+  plan.pk = 1;
+  plan.stretch = 5;
+  order_of(&plan, 0, text);
+  assert_string_equal(text, "ABABgABkABkABkABkksSsS");
 }
 
 static bool waits_for(const dm_step *step, int64_t index) {
@@ -91,6 +117,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(count_matches_cursor),
       cmocka_unit_test(fetch_stands_before_the_product_it_hides_behind),
+      cmocka_unit_test(strips_follow_the_last_panel),
       cmocka_unit_test(one_thing_after_the_other),
       cmocka_unit_test(idle_ranks_have_no_steps),
   };

@@ -64,6 +64,22 @@ static void become_other_fetch(dm_step *step) {
   step->kind = step->kind == DM_STEP_FETCH_A ? DM_STEP_FETCH_B : DM_STEP_FETCH_A;
 }
 
+static void become_keep(dm_step *step) {
+  step->kind = DM_STEP_KEEP;
+}
+
+static void become_sum(dm_step *step) {
+  step->kind = DM_STEP_REDUCE;
+}
+
+static void become_strip(dm_step *step) {
+  step->kind = DM_STEP_STRIP;
+}
+
+static void next_strip(dm_step *step) {
+  step->strip++;
+}
+
 static void steps_violate(void **state) {
   (void)state;
   static const struct {
@@ -118,11 +134,74 @@ static void ranks_do_not_match(void **state) {
   must_fail(dm_simulate_matching(&simulation), DM_E_BUG, "waits forever");
 }
 
+/* On the CPU, where gathered panels stay: 5 panels in a layer, of which strips multiply 2. */
+static dm_plan plan_of_strips(void) {
+  dm_plan plan = whole_plan();
+  plan.gpu = false;
+  plan.shared_a = plan.shared_b = true;
+  plan.strips = 3;
+  plan.stretch = 2;
+  return plan;
+}
+
+static void strips_violate(void **state) {
+  (void)state;
+  static const struct {
+    spoiler what;
+    const char *property;
+  } cases[] = {
+      {{0, DM_STEP_GEMM, 1, become_keep}, "products: keeps panel 1 out of turn"},
+      {{0, DM_STEP_KEEP, 3, become_product}, "products: panel 3 is left to the strips"},
+      {{0, DM_STEP_KEEP, 3, next_panel}, "products: keeps panel 4 out of turn"},
+      {{0, DM_STEP_KEEP, 4, become_sum}, "products: sums strip -1"},
+      {{5, DM_STEP_KEEP, 4 + 5, forget_all}, "slots: may read panel 8 before"},
+      {{5, DM_STEP_KEEP, 3 + 5, forget_all}, "slots: may read panel 8 before"},
+      {{1, DM_STEP_STRIP, -1, forget_all}, "slots: may read panel 3 before"},
+      {{1, DM_STEP_STRIP, -1, next_strip}, "products: strip 1 where 0 is next"},
+      {{1, DM_STEP_STRIP, -1, become_sum}, "products: sums strip 0"},
+      {{2, DM_STEP_REDUCE, -1, forget_all}, "products: may start before the strip's product"},
+      {{2, DM_STEP_REDUCE, -1, forget_slot}, "matching: may start before the sum"},
+      {{2, DM_STEP_REDUCE, -1, become_strip}, "products: strip 0 where 1 is next"},
+      {{2, DM_STEP_REDUCE, -1, become_store}, "products: may store strip 0 before"},
+      {{6, DM_STEP_REDUCE, -1, become_store}, "products: stores strip 0 where 1 is next"},
+      {{6, DM_STEP_STORE, -1, forget_all}, "products: may store strip 1 before"},
+      {{6, DM_STEP_STORE, -1, forget_slot}, "products: may start before the strip before"},
+      {{6, DM_STEP_STORE, -1, next_strip}, "products: stores strip 2 where 1 is next"},
+      {{6, DM_STEP_STORE, -1, become_sum}, "products: sums strip 1 where 2 is next"},
+  };
+  dm_plan plan = plan_of_strips();
+  must(dm_plan_simulate(&plan));
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    spoiler what = cases[i].what;
+    must_fail(dm_plan_simulate_with(&plan, spoilt_steps, &what), DM_E_BUG, cases[i].property);
+  }
+}
+
+/* A strip reads what a ring would have given to another panel by then. */
+static void strips_need_panels_that_stay(void **state) {
+  (void)state;
+  dm_plan plan = plan_of_strips();
+  plan.shared_a = false;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "slots: ");
+  plan = plan_of_strips();
+  plan.stretch = 6;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: 6 panels in 3 strips");
+  plan = plan_of_strips();
+  plan.tiles_m = 2;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: 2 panels in 3 strips");
+  plan = plan_of_strips();
+  spoiler other = {.rank = 6, .kind = DM_STEP_REDUCE, .panel = -1, .spoil = next_strip};
+  dm_simulation simulation = {&plan, spoilt_steps, &other};
+  must_fail(dm_simulate_matching(&simulation), DM_E_BUG, "matching");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_violate),
       cmocka_unit_test(unread_panels_are_missed),
       cmocka_unit_test(ranks_do_not_match),
+      cmocka_unit_test(strips_violate),
+      cmocka_unit_test(strips_need_panels_that_stay),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

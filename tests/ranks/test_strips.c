@@ -1,8 +1,8 @@
 /* ranks: 1 2 3 4 6.  The last panels, strip by strip of C, also summed over layers: the sums are
  * those of a product in one go, and every row is stored once, when all of it is there; a rank that
- * cannot store ends with all. */
-#include "engine/last_strips.h"
-#include "plan/partition.h"
+ * cannot store ends with all, and all stop after the same strip. */
+#include <unistd.h>
+
 #include "product.h"
 
 enum { ASKED = 3 }; /* times until a strip is stored */
@@ -10,8 +10,10 @@ enum { ASKED = 3 }; /* times until a strip is stored */
 typedef struct storage {
   rank_test *test;
   char *rows; /* what was stored, row after row */
-  int64_t stored, asked, reports;
+  int64_t stored, asked, reports, panels;
   bool fails; /* behind the first strip */
+  bool slow;
+  volatile sig_atomic_t *arrives; /* when the first strip is stored */
 } storage;
 
 static int64_t row_bytes(const dm_rank_state *local) {
@@ -29,6 +31,8 @@ static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool 
   CHECK(s->test, rows.begin == s->stored, "rows from %lld, %lld are stored", (long long)rows.begin,
         (long long)s->stored);
   *done = ++s->asked % ASKED == 0;
+  if (s->slow) usleep(20000);
+  if (s->arrives) *s->arrives = SIGUSR1;
   for (int64_t row = rows.begin; row < rows.end && *done; row++, s->stored++)
     memcpy(s->rows + row * bytes, dm_view_at(sums_of(local), row, 0), (size_t)bytes);
   return DM_OK;
@@ -38,18 +42,27 @@ static dm_status progress(void *context, int64_t done, int64_t total) {
   storage *s = context;
   CHECK(s->test, done >= 0 && done <= total, "%lld of %lld panels", (long long)done,
         (long long)total);
+  CHECK(s->test, done >= s->panels, "%lld panels after %lld", (long long)done,
+        (long long)s->panels);
+  s->panels = done;
   s->reports++;
   return DM_OK;
 }
 
-/* Integers, so that every order of additions gives the same bits. */
-static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int strips,
-                    int64_t stretch) {
+/* Where what is gathered stays. */
+static product open_shared(rank_test *test, dm_problem problem, dm_wishes wishes, uint64_t seed) {
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);
   machine.ranks_per_node = test->run.ranks;
-  machine.shared_slots = true; /* where what is gathered stays */
-  product p = product_open_on(test, &machine, problem, wishes, DM_INTEGER, 5);
+  machine.shared_slots = true;
+  return product_open_on(test, &machine, problem, wishes, DM_INTEGER, seed);
+}
+
+/* In ROUNDS: everything up to the strips and then these, or all in one.  Integers, so that every
+ * order of additions gives the same bits. */
+static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int strips,
+                    int64_t stretch, int rounds) {
+  product p = open_shared(test, problem, wishes, 5);
   product_fill(&p);
   product_run(&p, DM_PRODUCTS);
   if (p.plan.pk > 1) product_run(&p, 1u << DM_STEP_REDUCE);
@@ -67,10 +80,15 @@ static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int s
   if (p.plan.pk > 1 && bytes > 0) memset(p.local.c_sum.base, 0x7f, (size_t)bytes);
   storage s = {.test = test, .rows = memory_of(test, bytes)};
   const dm_step_calls calls = {.context = &s, .store = store, .progress = progress};
-  product_run(&p, DM_PRODUCTS);
-  must(test, dm_multiply_last_strips(&p.local, &calls));
-  CHECK(test, p.local.coords.idle || (s.stored == rows && s.reports == strips * p.plan.pk),
-        "%lld of %lld rows are stored", (long long)s.stored, (long long)rows);
+  if (rounds > 1) product_run(&p, DM_PRODUCTS);
+  must(test, dm_execute(&p.local, rounds > 1 ? DM_STRIPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
+  CHECK(test, p.local.coords.idle || s.stored == rows, "%lld of %lld rows are stored",
+        (long long)s.stored, (long long)rows);
+  const int64_t panels = dm_range_size(p.local.panels), alone = panels - p.plan.stretch;
+  CHECK(test,
+        s.panels == panels && (p.local.coords.idle ||
+                               s.reports == 1 + dm_plan_strips(&p.plan) + (rounds > 1 ? 0 : alone)),
+        "%lld reports, of %lld panels", (long long)s.reports, (long long)s.panels);
   CHECK(test, p.local.coords.idle || memcmp(want, s.rows, (size_t)bytes) == 0,
         "grid %dx%dx%d, %d strips, %lld panels: other sums", p.plan.pm, p.plan.pn, p.plan.pk,
         strips, (long long)p.plan.stretch);
@@ -81,12 +99,7 @@ static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int s
 
 static void fail_on(rank_test *test, int rank, int pm, int pk) {
   dm_wishes wishes = {.pm = pm, .pn = test->run.ranks / pm / pk, .pk = pk, .panel = 64};
-  dm_machine machine;
-  dm_machine_stated(NULL, 1, &machine);
-  machine.ranks_per_node = test->run.ranks;
-  machine.shared_slots = true;
-  const dm_problem problem = product_problem(300, 40, 200, DM_F64);
-  product p = product_open_on(test, &machine, problem, wishes, DM_INTEGER, 6);
+  product p = open_shared(test, product_problem(300, 40, 200, DM_F64), wishes, 6);
   product_fill(&p);
   p.plan.strips = 5;
   p.plan.stretch = 1;
@@ -96,11 +109,40 @@ static void fail_on(rank_test *test, int rank, int pm, int pk) {
   const dm_step_calls calls = {
       .context = &s, .store = store, .progress = progress, .may_stop = true};
   product_run(&p, DM_PRODUCTS);
-  dm_status status = dm_multiply_last_strips(&p.local, &calls);
+  dm_status status = dm_execute(&p.local, DM_STRIPS, &calls);
   CHECK(test, status && status->agreed && status->code == DM_E_IO && status->rank == rank,
         "rank %d fails: %s", rank, status ? status->message : "no error");
   dm_status_free(status);
   test->run.stop.on = false;
+  free(s.rows);
+  product_close(&p);
+}
+
+/* All stop behind the same strip: each layer has stored its part of those before. */
+static void stop_at(rank_test *test, int rank, int pk) {
+  const int ranks = test->run.ranks, strips = 40 / pk;
+  const dm_wishes wishes = {.pm = ranks / pk, .pn = 1, .pk = pk, .panel = 64};
+  product p = open_shared(test, product_problem(40 * ranks, 40, 64 * pk, DM_F64), wishes, 8);
+  volatile sig_atomic_t arrived = 0;
+  product_fill(&p);
+  p.plan.strips = strips;
+  p.plan.stretch = 1;
+  test->run.stop = (dm_stop){.on = true, .arrived = &arrived};
+  storage s = {.test = test, .slow = true, .arrives = test->run.rank == rank ? &arrived : NULL};
+  s.rows = memory_of(test, p.local.c.rows * row_bytes(&p.local));
+  const dm_step_calls calls = {.context = &s, .store = store, .may_stop = true};
+  product_run(&p, DM_PRODUCTS);
+  dm_status status = dm_execute(&p.local, DM_STRIPS, &calls);
+  CHECK(test, status && status->agreed && status->code == DM_E_STOPPED, "did not stop");
+  int64_t stored = 0, most;
+  for (int64_t x = p.local.coords.l; x < dm_plan_strips(&p.plan); x += pk)
+    if (dm_plan_strip(&p.plan, p.local.coords.i, x).rows.end <= s.stored) stored++;
+  most = stored;
+  must(test, dm_comm_max_i64(test->run.world, &most, 1));
+  CHECK(test, stored > 0 && stored < strips && most - stored <= (pk > 1),
+        "%lld strips are stored here, %lld elsewhere", (long long)stored, (long long)most);
+  dm_status_free(status);
+  test->run.stop = (dm_stop){0};
   free(s.rows);
   product_close(&p);
 }
@@ -126,7 +168,7 @@ static void break_on(rank_test *test) {
   p.backend->ops = &ops;
   const dm_step_calls calls = {
       .context = &s, .store = store, .progress = progress, .may_stop = true};
-  dm_status status = dm_multiply_last_strips(&p.local, &calls);
+  dm_status status = dm_execute(&p.local, DM_STRIPS, &calls);
   CHECK(test, status && status->code == DM_E_DEVICE, "the backend's failure is lost");
   dm_status_free(status);
   p.backend->ops = sound;
@@ -144,17 +186,22 @@ int main(void) {
       for (int64_t stretch = 1; stretch <= 5; stretch += 2)
         for (int pn = 1; pm * pn <= ranks; pn++) {
           wishes.pn = pn;
-          compare(&test, product_problem(53, 41, 64 * 4 + 9, DM_F64), wishes, strips, stretch);
+          for (int rounds = 1; rounds <= 2; rounds++)
+            compare(&test, product_problem(53, 41, 64 * 4 + 9, DM_F64), wishes, strips, stretch,
+                    rounds);
         }
   }
   for (int pk = 2; pk <= ranks; pk++) {
     const dm_wishes wishes = {.pm = 1, .pn = ranks / pk, .pk = pk, .panel = 64};
-    compare(&test, product_problem(53, 41, 64 * 2 * pk + 9, DM_F64), wishes, 1, 1);
-    compare(&test, product_problem(153, 41, 64 * 2 * pk + 9, DM_F32), wishes, 5, 2);
-    compare(&test, product_problem(2, 5, 64 * 3 * pk, DM_I8), wishes, 3, 3);
+    compare(&test, product_problem(53, 41, 64 * 2 * pk + 9, DM_F64), wishes, 1, 1, 2);
+    compare(&test, product_problem(153, 41, 64 * 2 * pk + 9, DM_F32), wishes, 5, 2, 1);
+    compare(&test, product_problem(153, 41, 64 * 2 * pk + 9, DM_F32), wishes, 5, 2, 2);
+    compare(&test, product_problem(2, 5, 64 * 3 * pk, DM_I8), wishes, 3, 3, 2);
   }
-  compare(&test, product_problem(3, 2, 1, DM_F32), (dm_wishes){.pk = 1}, 8, 1);
+  compare(&test, product_problem(3, 2, 1, DM_F32), (dm_wishes){.pk = 1}, 8, 1, 2);
   if (ranks == 1) break_on(&test);
+  stop_at(&test, ranks - 1, 1);
+  if (ranks % 2 == 0) stop_at(&test, 0, 2);
   for (int rank = 0; rank < ranks; rank++) {
     fail_on(&test, rank, ranks % 2 ? 1 : 2, 1);
     if (ranks < 4) fail_on(&test, rank, 1, ranks);

@@ -1,0 +1,74 @@
+#include "engine/post_steps.h"
+
+#include "plan/partition.h"
+
+/* Where each peer's piece stands in the slot and in the peer's share: rows lie in both alike. */
+static void pieces_of(const dm_rank_state *local, dm_matrix matrix, const dm_step *step,
+                      dm_view slot) {
+  const dm_plan *plan = local->plan;
+  const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
+  int64_t row_bytes = slot.row_stride * dm_dtype_size(slot.dtype);
+  int64_t origin = matrix == DM_A ? local->rows.begin : dm_plan_panel(plan, step->panel).begin;
+  for (int peer = 0; peer < dm_comm_size(factor->peers); peer++) {
+    dm_range rows = matrix == DM_A ? dm_plan_a_share(plan, local->tile, local->coords.i, peer)
+                                   : dm_plan_b_share(plan, step->panel, peer);
+    factor->offset[peer] = (rows.begin - origin) * row_bytes;
+    factor->bytes[peer] = dm_range_size(rows) * row_bytes;
+    factor->source[peer] = dm_rank_source(local, matrix, step->panel, step->slot, peer);
+  }
+}
+
+dm_status dm_post_fetch(dm_rank_state *local, const dm_step *step, uint64_t filling, int *ticket) {
+  const dm_plan *plan = local->plan;
+  dm_matrix matrix = dm_step_matrix(step->kind);
+  const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
+  dm_space space = plan->device_links ? DM_DEVICE : DM_HOST;
+  dm_view slot = dm_rank_slot(local, matrix, step->panel, step->slot, space);
+  const dm_view own = dm_plan_uploads_first(plan, matrix)
+                          ? dm_rank_uploaded(local, matrix, step->panel, step->slot)
+                          : dm_rank_piece(local, matrix, step->panel);
+  pieces_of(local, matrix, step, slot);
+  dm_gather gather = {.group = factor->peers,
+                      .own = own.base,
+                      .slot = slot.base,
+                      .offset = factor->offset,
+                      .bytes = factor->bytes,
+                      .source = factor->source,
+                      .share = (int)matrix,
+                      .filling = filling,
+                      .tag = (int)((step->tile * plan->panels + step->panel) % 32768)};
+  return dm_transport_post(local->transport, &gather, ticket);
+}
+
+dm_status dm_post_upload(dm_rank_state *local, const dm_step *step, dm_event *event) {
+  dm_matrix matrix = dm_step_matrix(step->kind);
+  bool fetched = (matrix == DM_A ? local->a.host_ring : local->b.host_ring) != NULL;
+  dm_view src = fetched ? dm_rank_slot(local, matrix, step->panel, step->slot, DM_HOST)
+                        : dm_rank_piece(local, matrix, step->panel);
+  dm_view dst = dm_rank_uploaded(local, matrix, step->panel, step->slot);
+  local->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
+  return dm_backend_copy(local->backend, dst, src, event);
+}
+
+dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *event) {
+  const bool accumulate = step->panel != local->panels.begin; /* the first one of a tile */
+  const int64_t cols = local->first_cols ? local->first_cols : local->c.cols;
+  const dm_view b = dm_rank_operand(local, DM_B, step->panel, step->slot);
+  return dm_backend_gemm(local->backend, dm_view_sub(local->c, 0, 0, local->c.rows, cols),
+                         dm_rank_operand(local, DM_A, step->panel, step->slot),
+                         dm_view_sub(b, 0, 0, b.rows, cols), accumulate, event);
+}
+
+dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *event) {
+  const dm_strip strip = dm_plan_strip(local->plan, local->coords.i, step->strip);
+  const dm_range panels = local->panels;
+  const int64_t rows = dm_range_size(strip.rows);
+  const dm_view c = dm_view_sub(local->c, strip.from, 0, rows, local->c.cols);
+  *event = 0;
+  for (int64_t p = panels.end - local->plan->stretch; p < panels.end; p++) {
+    const dm_view a = dm_rank_operand(local, DM_A, p, step->slot);
+    DM_TRY(dm_backend_gemm(local->backend, c, dm_view_sub(a, strip.from, 0, rows, a.cols),
+                           dm_rank_operand(local, DM_B, p, step->slot), p > panels.begin, event));
+  }
+  return DM_OK;
+}
