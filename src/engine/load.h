@@ -3,11 +3,11 @@
 #define DM_ENGINE_LOAD_H
 
 #include "engine/rank_state.h"
-#include "io/read_ahead.h"
+#include "io/file_queue.h"
 
 typedef struct dm_source {
   dm_reader *reader;
-  dm_read_ahead *ahead; /* that READER leans on, or NULL */
+  dm_file_queue *ahead; /* that READER leans on, or NULL */
   dm_op op;
   bool chunked;   /* the file is */
   double largest; /* magnitude seen, of i8 inputs: the sum of their products must fit i32 */

@@ -154,7 +154,7 @@ static dm_status read_to_host(dm_prefetch *prefetch, dm_passage *passage) {
     const dm_view piece = dm_rank_piece(prefetch->local, t->matrix, t->first + q);
     views[q] = is_plain(prefetch, t->matrix) ? piece : dm_view_transpose(piece);
   }
-  dm_status status = dm_read_ahead_post(source->ahead, source->reader, t->row, t->col, views,
+  dm_status status = dm_file_queue_read(source->ahead, source->reader, t->row, t->col, views,
                                         t->count, source->op == DM_OP_C, &passage->reading);
   free(views);
   passage->begun = true;
@@ -193,7 +193,7 @@ static dm_status move_on_and_return(dm_prefetch *prefetch) {
 static dm_status has_arrived(dm_passage *passage, bool *arrived) {
   *arrived = false;
   if (!passage->begun) return DM_OK;
-  if (!passage->to_device) return dm_reading_test(passage->reading, arrived);
+  if (!passage->to_device) return dm_transfer_test(passage->reading, arrived);
   *arrived = passage->transit.arrived == passage->transit.rows;
   return DM_OK;
 }
@@ -226,7 +226,7 @@ dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t pa
       free(*passage);
       *passage = NULL;
     }
-    const int64_t moved = dm_read_ahead_moved(source->ahead);
+    const int64_t moved = dm_file_queue_moved(source->ahead);
     if (moved != prefetch->moved) dm_watch_moved(local->run->watch);
     prefetch->moved = moved;
   }

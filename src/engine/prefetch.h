@@ -13,7 +13,7 @@
 typedef struct dm_passage {
   dm_transit transit;
   bool to_device, begun;
-  dm_reading *reading;     /* to host memory, when it is begun */
+  dm_transfer *reading;    /* to host memory, when it is begun */
   struct dm_passage *next; /* among those that wait to be begun */
 } dm_passage;
 

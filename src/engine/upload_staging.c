@@ -15,7 +15,7 @@ typedef struct strip {
   dm_transit *transit;
   int64_t at, rows; /* of the transit's */
   char *memory;
-  dm_reading *reading;
+  dm_transfer *reading;
   dm_event copied;
 } strip;
 
@@ -94,7 +94,7 @@ static dm_status read_strip(dm_staging *stage, strip *one) {
     offset += file_cols(stage, t, views[q]);
     if (source->op != DM_OP_N) views[q] = dm_view_transpose(views[q]);
   }
-  dm_status status = dm_read_ahead_post(source->ahead, source->reader, t->row + one->at, t->col,
+  dm_status status = dm_file_queue_read(source->ahead, source->reader, t->row + one->at, t->col,
                                         views, t->count, source->op == DM_OP_C, &one->reading);
   free(views);
   return status;
@@ -137,7 +137,7 @@ dm_status dm_staging_begin(dm_staging *stage, dm_transit *transit, bool *begun) 
 static dm_status move_on(dm_staging *stage, strip *one) {
   bool done = false;
   if (one->stage == IS_READ) {
-    DM_TRY(dm_reading_test(one->reading, &done));
+    DM_TRY(dm_transfer_test(one->reading, &done));
     if (!done) return DM_OK;
     dm_rank_turn_to(stage->local, one->transit->tile);
     DM_TRY(copy_strip(stage, one));

@@ -15,9 +15,9 @@ typedef struct chunk {
   int64_t number;
   dm_chunk_place place;
   bool posted;
-  void *data;           /* unpacked, or NULL */
-  int64_t not_copied;   /* elements that nobody has asked for yet */
-  dm_reading **wanting; /* from SERVED to COUNT */
+  void *data;            /* unpacked, or NULL */
+  int64_t not_copied;    /* elements that nobody has asked for yet */
+  dm_transfer **wanting; /* from SERVED to COUNT */
   int64_t served, count, room;
   struct chunk *older, *newer; /* among those that are kept */
 } chunk;
@@ -114,18 +114,18 @@ static void give_back(dm_chunk_cache *cache, chunk *c, dm_scratch *scratch) {
 static void serve(dm_chunk_cache *cache, chunk *c) {
   dm_view all = dm_reader_chunk_view(cache->reader, &c->place, c->data);
   while (c->served < c->count) {
-    dm_reading *reading = c->wanting[c->served++];
-    const dm_rectangle *part = &reading->request.part;
+    dm_transfer *transfer = c->wanting[c->served++];
+    const dm_rectangle *part = &transfer->request.part;
     int64_t rows =
         dm_min(c->place.row + all.rows, part->row + part->rows) - dm_max(c->place.row, part->row);
     int64_t cols =
         dm_min(c->place.col + all.cols, part->col + part->cols) - dm_max(c->place.col, part->col);
     dm_pool_unlock(cache->pool);
-    dm_reader_spread(cache->reader, &reading->request, all, c->place.row, c->place.col);
+    dm_reader_spread(cache->reader, &transfer->request, all, c->place.row, c->place.col);
     dm_pool_lock(cache->pool);
     c->not_copied -= rows * cols;
     cache->arrivals->moved += rows * cols * dm_dtype_size(cache->reader->dataset.dtype);
-    reading->left--; /* may be gone from now on */
+    transfer->left--; /* may be gone from now on */
   }
   c->served = c->count = 0;
 }
@@ -181,23 +181,23 @@ static dm_status find(dm_chunk_cache *cache, int64_t number, chunk **found) {
   return DM_OK;
 }
 
-static dm_status add_wanting(chunk *c, dm_reading *reading) {
+static dm_status add_wanting(chunk *c, dm_transfer *transfer) {
   if (c->count == c->room) {
     int64_t room = dm_max(FIRST_WANTING, 2 * c->room);
     void *memory = realloc(c->wanting, (size_t)room * sizeof *c->wanting);
-    if (!memory) return dm_fail(DM_E_FIT, "no memory for a list of readings");
+    if (!memory) return dm_fail(DM_E_FIT, "no memory for a list of transfers");
     c->wanting = memory;
     c->room = room;
   }
-  c->wanting[c->count++] = reading;
+  c->wanting[c->count++] = transfer;
   return DM_OK;
 }
 
-static dm_status want(dm_chunk_cache *cache, int64_t number, dm_reading *reading) {
+static dm_status want(dm_chunk_cache *cache, int64_t number, dm_transfer *transfer) {
   chunk *c;
   DM_TRY(find(cache, number, &c));
   dm_pool_lock(cache->pool);
-  dm_status status = add_wanting(c, reading);
+  dm_status status = add_wanting(c, transfer);
   bool post = !status && !c->posted;
   if (post) {
     c->posted = true;
@@ -208,11 +208,11 @@ static dm_status want(dm_chunk_cache *cache, int64_t number, dm_reading *reading
   return status;
 }
 
-dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_reading *reading) {
-  dm_rectangle of = dm_reader_chunks_of(cache->reader, reading->request.part);
-  reading->left = of.rows * of.cols;
+dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_transfer *transfer) {
+  dm_rectangle of = dm_reader_chunks_of(cache->reader, transfer->request.part);
+  transfer->left = of.rows * of.cols;
   for (int64_t i = 0; i < of.rows; i++)
     for (int64_t j = 0; j < of.cols; j++)
-      DM_TRY(want(cache, dm_reader_chunk_number(cache->reader, of.row + i, of.col + j), reading));
+      DM_TRY(want(cache, dm_reader_chunk_number(cache->reader, of.row + i, of.col + j), transfer));
   return DM_OK;
 }

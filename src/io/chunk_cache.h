@@ -1,28 +1,34 @@
-/* cache: the chunks of one dataset that readings want.  Each is unpacked by a thread, copied to all
- * who want it, and kept as long as there is room, unless all of it has been copied.  Private to io.
+/* cache: the chunks of one dataset that transfers want.  Each is unpacked by a thread, copied to
+ * all who want it, and kept as long as there is room, unless all of it has been copied.  Private to
+ * io.
  */
 #ifndef DM_IO_CHUNK_CACHE_H
 #define DM_IO_CHUNK_CACHE_H
 
-#include "io/read_ahead.h"
+#include "io/file_queue.h"
 #include "io/reader.h"
 
-/* Guarded by the pool's lock but for what a reading is about. */
-struct dm_reading {
-  dm_read_ahead *ahead;
-  dm_reading *previous, *next; /* of the read-ahead's list */
-  dm_reader *reader;
-  dm_request request;
-  dm_view *views;         /* its own copy */
-  struct dm_piece *piece; /* of contiguous data */
-  bool by_hdf5;           /* which only the caller's thread uses */
-  int64_t left;           /* pieces or chunks that are not in place yet */
+/* LEFT is guarded by the pool's lock. */
+struct dm_transfer {
+  dm_file_queue *queue;
+  dm_transfer *previous, *next; /* of the queue's list */
+  dm_request request;           /* also of what is written: one view */
+  dm_view *views;               /* its own copy */
+  int64_t element;              /* bytes, in the file */
+  struct dm_piece *piece;       /* of contiguous data */
+  int64_t left;                 /* pieces or chunks that are not in place yet */
+
+  dm_reader *reader; /* NULL: it is written */
+  bool by_hdf5;      /* which only the caller's thread uses */
+
+  dm_output *output; /* NULL: it is read */
+  dm_prepare prepare;
 };
 
 /* What threads share with their owner. */
 typedef struct dm_arrivals {
   int64_t moved, unpacked;
-  int64_t kept, limit; /* bytes of chunks on all shelves */
+  int64_t kept, limit; /* bytes of chunks in all caches */
 } dm_arrivals;
 
 typedef struct dm_chunk_cache dm_chunk_cache;
@@ -33,7 +39,7 @@ dm_status dm_chunk_cache_open(dm_pool *pool, dm_arrivals *arrivals, dm_reader *r
 /* After the pool was closed.  NULL is allowed. */
 void dm_chunk_cache_close(dm_chunk_cache *cache);
 
-/* Posts what READING wants of the cache's dataset. */
-dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_reading *reading);
+/* Posts what TRANSFER wants of the cache's dataset. */
+dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_transfer *transfer);
 
 #endif

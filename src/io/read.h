@@ -19,10 +19,10 @@ void dm_reader_close(dm_reader *reader); /* NULL is allowed */
 /* From now on PULSE, which the caller keeps, beats with every piece that was read. */
 void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive);
 
-/* From now on dm_reader_read lets the threads of AHEAD (read_ahead.h) read, and waits for them;
+/* From now on dm_reader_read lets the threads of AHEAD (file_queue.h) read, and waits for them;
  * before AHEAD is closed, NULL takes it away. */
-struct dm_read_ahead;
-void dm_reader_lean_on(dm_reader *reader, struct dm_read_ahead *ahead);
+struct dm_file_queue;
+void dm_reader_lean_on(dm_reader *reader, struct dm_file_queue *ahead);
 
 /* The rectangle whose first element is (row, col) of the dataset.  The views lie side by side: each
  * takes its cols columns, and all have the same rows.  A view may be the transpose of memory, and

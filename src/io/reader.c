@@ -7,7 +7,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "io/read_ahead.h"
+#include "io/file_queue.h"
 
 /* Bytes at a time: straight into place; staged in what stays in a cache; whole chunks where HDF5
  * reads. */
@@ -50,7 +50,7 @@ void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive) {
   reader->keepalive = keepalive;
 }
 
-void dm_reader_lean_on(dm_reader *reader, dm_read_ahead *ahead) {
+void dm_reader_lean_on(dm_reader *reader, dm_file_queue *ahead) {
   reader->ahead = ahead;
 }
 
@@ -193,12 +193,12 @@ dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request) {
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                          int64_t count, bool conjugate) {
   if (reader->ahead) {
-    dm_reading *reading;
+    dm_transfer *transfer;
     dm_status status =
-        dm_read_ahead_post(reader->ahead, reader, row, col, views, count, conjugate, &reading);
-    if (!status) status = dm_reading_wait(reading, reader->keepalive);
+        dm_file_queue_read(reader->ahead, reader, row, col, views, count, conjugate, &transfer);
+    if (!status) status = dm_transfer_wait(transfer, reader->keepalive);
     /* The caller may free the memory next. */
-    if (status) dm_read_ahead_cancel(reader->ahead);
+    if (status) dm_file_queue_cancel(reader->ahead);
     return status;
   }
   dm_request request;

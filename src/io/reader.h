@@ -21,8 +21,8 @@ struct dm_reader {
   dm_h5_exit leave;
   dm_chunk_ear *ear;            /* NULL: HDF5 does not tell where chunks are */
   struct dm_chunks *chunks;     /* NULL: not chunked, or with filters that only HDF5 has */
-  struct dm_chunk_cache *cache; /* of the read-ahead that reads it, or NULL */
-  struct dm_read_ahead *ahead;  /* whose threads dm_reader_read waits for, or NULL */
+  struct dm_chunk_cache *cache; /* of the queue that reads it, or NULL */
+  struct dm_file_queue *ahead;  /* whose threads dm_reader_read waits for, or NULL */
 
   dm_scratch scratch; /* for reading without threads */
 };

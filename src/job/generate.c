@@ -6,7 +6,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/fill.h"
-#include "io/write_behind.h"
+#include "io/file_queue.h"
 #include "job/commit.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
@@ -19,7 +19,7 @@ typedef struct strip {
   int64_t row;
   dm_view view;
   void *memory;
-  dm_writing *writing;
+  dm_transfer *writing;
 } strip;
 
 /* Of a strip, by the thread that writes them. */
@@ -32,14 +32,14 @@ static dm_status fill_rows(void *context, int64_t first, int64_t count) {
 
 static dm_status wait_for(dm_run *run, strip *one) {
   if (!one->writing) return DM_OK;
-  DM_TRY(dm_writing_wait(one->writing, &run->keepalive));
+  DM_TRY(dm_transfer_wait(one->writing, &run->keepalive));
   one->writing = NULL;
   return DM_OK;
 }
 
 /* This rank's rows, HEIGHT at a time. */
 static dm_status pass_rows(dm_run *run, const dm_generate *g, int64_t height, strip strips[STRIPS],
-                           dm_write_behind *behind) {
+                           dm_output *output, dm_file_queue *behind) {
   const dm_range rows = dm_split(g->rows, run->ranks, run->rank, 1);
   int turn = 0;
   for (int64_t row = rows.begin; row < rows.end; row += height, turn = (turn + 1) % STRIPS) {
@@ -48,7 +48,7 @@ static dm_status pass_rows(dm_run *run, const dm_generate *g, int64_t height, st
     one->row = row;
     one->view = dm_view_row_major(one->memory, g->dtype, dm_min(height, rows.end - row), g->cols);
     const dm_prepare prepare = {fill_rows, one};
-    DM_TRY(dm_write_behind_post(behind, row, 0, one->view, prepare, &one->writing));
+    DM_TRY(dm_file_queue_write(behind, output, row, 0, one->view, prepare, &one->writing));
   }
   for (int i = 0; i < STRIPS; i++) DM_TRY(wait_for(run, &strips[i]));
   return DM_OK;
@@ -57,7 +57,7 @@ static dm_status pass_rows(dm_run *run, const dm_generate *g, int64_t height, st
 static dm_status write_rows(dm_run *run, const dm_generate *g, dm_output *output) {
   strip strips[STRIPS] = {{.generator = &g->generator}, {.generator = &g->generator}};
   const int64_t most = dm_range_size(dm_split(g->rows, run->ranks, run->rank, 1));
-  dm_write_behind *behind = NULL;
+  dm_file_queue *behind = NULL;
   int64_t row_bytes, strip_bytes;
   DM_TRY(dm_bytes_of(g->cols, 1, dm_dtype_size(g->dtype), &row_bytes));
   const int64_t height = dm_max(1, STRIP / row_bytes);
@@ -65,10 +65,9 @@ static dm_status write_rows(dm_run *run, const dm_generate *g, dm_output *output
   dm_status status = DM_OK;
   for (int i = 0; i < STRIPS && !status; i++)
     status = dm_buffer_alloc(strip_bytes, &strips[i].memory);
-  if (!status)
-    status = dm_write_behind_open(output, dm_run_io_threads(run, g->io_threads), &behind);
-  if (!status) status = pass_rows(run, g, height, strips, behind);
-  dm_write_behind_close(behind);
+  if (!status) status = dm_file_queue_open(dm_run_io_threads(run, g->io_threads), 0, &behind);
+  if (!status) status = pass_rows(run, g, height, strips, output, behind);
+  dm_file_queue_close(behind);
   for (int i = 0; i < STRIPS; i++) free(strips[i].memory);
   return status;
 }

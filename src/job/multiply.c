@@ -7,7 +7,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "engine/phases.h"
-#include "io/read_ahead.h"
+#include "io/file_queue.h"
 #include "job/commit.h"
 #include "job/multiply_impl.h"
 #include "job/multiply_record.h"
@@ -26,7 +26,7 @@ static dm_status open_inputs(dm_job *j) {
   dm_reader_keepalive(j->source[DM_A].reader, &j->run->keepalive);
   dm_reader_keepalive(j->source[DM_B].reader, &j->run->keepalive);
   if (j->setup.plan.problem.reads_c) DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->sink.old));
-  DM_TRY(dm_read_ahead_open(dm_run_io_threads(j->run, m->engine.io_threads), DM_READ_MEMORY,
+  DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads), DM_READ_MEMORY,
                             &j->ahead));
   for (int i = 0; i < 2; i++) {
     dm_reader_lean_on(j->source[i].reader, j->ahead);
@@ -38,8 +38,8 @@ static dm_status open_inputs(dm_job *j) {
 
 static dm_status open_part(dm_job *j) {
   DM_TRY(dm_output_open(&j->file, &j->sink.output));
-  return dm_write_behind_open(
-      j->sink.output, dm_run_io_threads(j->run, j->multiply->engine.io_threads), &j->sink.behind);
+  return dm_file_queue_open(dm_run_io_threads(j->run, j->multiply->engine.io_threads), 0,
+                            &j->sink.behind);
 }
 
 static dm_status open_output(dm_job *j) {
@@ -163,7 +163,7 @@ static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
   if (j->taken_up < dm_plan_tiles(&j->setup.plan)) DM_TRY(dm_multiply_tiles(j));
   dm_verdict verdict;
   if (m->verify) DM_TRY(judge(j, &verdict));
-  int64_t unpacked = dm_read_ahead_unpacked(j->ahead);
+  int64_t unpacked = dm_file_queue_unpacked(j->ahead);
   DM_TRY(dm_comm_sum_i64(j->run->world, &unpacked, 1));
   dm_phases worst;
   j->local.phases.from_files = dm_multiply_bytes_read(j);
@@ -205,12 +205,12 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
   dm_status status = end_early(&j, work(&j, run->rank == 0 ? record : NULL, outcome));
   dm_progress_end(&j.progress);
-  dm_write_behind_close(j.sink.behind);
+  dm_file_queue_close(j.sink.behind);
   status = dm_status_first(status, dm_output_close(j.sink.output));
   status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return status;
-  dm_read_ahead_close(j.ahead); /* before the memory goes that it reads into */
+  dm_file_queue_close(j.ahead); /* before the memory goes that it reads into */
   dm_prefetch_close(&j.prefetch);
   dm_store_close(&j.local, &j.sink);
   if (j.rank_opened) dm_rank_close(&j.local);

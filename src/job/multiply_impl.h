@@ -16,7 +16,7 @@ typedef struct dm_job {
   dm_rank_state local;
   bool rank_opened;
   dm_source source[2];
-  dm_read_ahead *ahead;
+  dm_file_queue *ahead;
   dm_prefetch prefetch;
   dm_sink sink;
   dm_output_form form; /* completed */

@@ -190,7 +190,7 @@ static dm_status write_result(dm_job *j, bool stored) {
   dm_run_phase(j->run, "writing", DM_SYNC_PATIENCE);
   if (!stored) status = dm_comm_agree(j->run->world, run_steps(j, 1u << DM_STEP_STORE, &calls));
   const double start = dm_now();
-  dm_write_behind_close(j->sink.behind);
+  dm_file_queue_close(j->sink.behind);
   j->sink.behind = NULL;
   if (!status) status = dm_checkpoint_flush(j->sink.checkpoint, false);
   status = dm_status_first(status, dm_output_close(j->sink.output));

@@ -20,7 +20,7 @@ typedef struct strip {
   int64_t at; /* its first row among the sums */
   dm_view sums, old, out;
   dm_event arrived;
-  dm_writing *writing;
+  dm_transfer *writing;
   atomic_uint_least64_t checksum;
   const struct dm_storing *storing;
   char *landing, *finished, *before; /* memory for sums, out and old, where it needs some */
@@ -158,7 +158,8 @@ static dm_status put(storing *s, strip *one) {
     DM_TRY(dm_reader_read(s->sink->old, row, s->col, &one->old, 1, false));
   }
   const dm_prepare prepare = {.rows = finish_rows, .context = one};
-  return dm_write_behind_post(s->sink->behind, row, s->col, one->out, prepare, &one->writing);
+  return dm_file_queue_write(s->sink->behind, s->sink->output, row, s->col, one->out, prepare,
+                             &one->writing);
 }
 
 static dm_status move_on(storing *s, strip *one) {
@@ -170,7 +171,7 @@ static dm_status move_on(storing *s, strip *one) {
     if (one->arrived) DM_TRY(dm_backend_test(s->local->backend, one->arrived, &done));
     return done ? put(s, one) : DM_OK;
   case DM_STRIP_IS_WRITTEN:
-    DM_TRY(dm_writing_test(one->writing, &done));
+    DM_TRY(dm_transfer_test(one->writing, &done));
     if (!done) return DM_OK;
     dm_checkpoint_add(s->sink->checkpoint, s->tile, atomic_load(&one->checksum));
     s->sink->written += one->out.rows * one->out.cols * dm_dtype_size(one->out.dtype);
@@ -190,9 +191,9 @@ dm_status dm_store_rows(dm_rank_state *local, dm_sink *sink, dm_range rows, bool
   *done = false;
   if (!sink->storing || !sink->storing->goes_on) return begin(local, sink, rows);
   storing *s = sink->storing;
-  const int64_t before = dm_write_behind_moved(sink->behind);
+  const int64_t before = dm_file_queue_moved(sink->behind);
   for (int i = 0; i < STRIPS; i++) DM_TRY(move_on(s, &s->strips[i]));
-  if (dm_write_behind_moved(sink->behind) != before) dm_watch_moved(local->run->watch);
+  if (dm_file_queue_moved(sink->behind) != before) dm_watch_moved(local->run->watch);
   *done = is_done(s);
   s->goes_on = !*done;
   return DM_OK;

@@ -4,15 +4,15 @@
 
 #include "check/freivalds.h"
 #include "engine/rank_state.h"
+#include "io/file_queue.h"
 #include "io/read.h"
-#include "io/write_behind.h"
 #include "job/checkpoint.h"
 
 typedef struct dm_sink {
   dm_output *output;
-  dm_write_behind *behind; /* writes to it */
-  dm_reader *old;          /* the old C; NULL where beta is 0 */
-  dm_freivalds *check;     /* NULL: not verified */
+  dm_file_queue *behind; /* writes to it */
+  dm_reader *old;        /* the old C; NULL where beta is 0 */
+  dm_freivalds *check;   /* NULL: not verified */
   dm_checkpoint *checkpoint;
   int64_t written; /* bytes so far */
   double alpha[2], beta[2];

@@ -10,7 +10,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/units.h"
-#include "io/read_ahead.h"
+#include "io/file_queue.h"
 #include "job/verify_full.h"
 #include "plan/partition.h"
 #include "run/facts.h"
@@ -26,13 +26,13 @@ static dm_status stream(dm_run *run, int threads, const dm_dataset *dataset, dm_
   int64_t height = dm_min(dm_max(1, STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
   DM_TRY(dm_bytes_of(height, 1, row_bytes, &bytes));
   void *strip;
-  dm_read_ahead *ahead = NULL;
+  dm_file_queue *ahead = NULL;
   dm_reader *reader;
   DM_TRY(dm_reader_open(dataset, as, &reader));
   dm_reader_keepalive(reader, &run->keepalive);
   dm_run_phase(run, "reading", 1);
   strip = NULL;
-  dm_status status = dm_read_ahead_open(dm_run_io_threads(run, threads), DM_READ_MEMORY, &ahead);
+  dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), DM_READ_MEMORY, &ahead);
   if (!status) dm_reader_lean_on(reader, ahead);
   if (!status) status = dm_buffer_alloc(bytes, &strip);
   for (int64_t row = rows.begin; row < rows.end && !status; row += height) {
@@ -44,7 +44,7 @@ static dm_status stream(dm_run *run, int threads, const dm_dataset *dataset, dm_
     status = dm_reader_read(reader, row, 0, &target, 1, op == DM_OP_C);
     if (!status) status = take(check, NULL, part, turned ? 0 : row, turned ? row : 0);
   }
-  dm_read_ahead_close(ahead);
+  dm_file_queue_close(ahead);
   free(strip);
   dm_reader_close(reader);
   return status;

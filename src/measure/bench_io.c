@@ -17,7 +17,7 @@
 #include "io/output.h"
 #include "io/pack.h"
 #include "io/pool.h"
-#include "io/read_ahead.h"
+#include "io/file_queue.h"
 #include "measure/bench.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
@@ -123,18 +123,18 @@ static dm_status check_corners(const bench *b) {
 }
 
 static dm_status damier_read(bench *b, double *seconds) {
-  dm_read_ahead *ahead = NULL;
-  dm_reading *reading;
+  dm_file_queue *ahead = NULL;
+  dm_transfer *reading;
   memset(b->memory.base, 0xff, (size_t)(b->memory.rows * row_bytes()));
   DM_TRY(dm_comm_barrier(b->run->world));
   const double start = dm_now();
-  DM_TRY(dm_read_ahead_open(b->threads, DM_READ_MEMORY, &ahead));
+  DM_TRY(dm_file_queue_open(b->threads, DM_READ_MEMORY, &ahead));
   dm_status status =
-      dm_read_ahead_post(ahead, b->reader, b->mine.begin, 0, &b->memory, 1, false, &reading);
-  if (!status) status = dm_reading_wait(reading, &b->run->keepalive);
+      dm_file_queue_read(ahead, b->reader, b->mine.begin, 0, &b->memory, 1, false, &reading);
+  if (!status) status = dm_transfer_wait(reading, &b->run->keepalive);
   *seconds = dm_now() - start;
-  b->unpacked = dm_read_ahead_unpacked(ahead);
-  dm_read_ahead_close(ahead);
+  b->unpacked = dm_file_queue_unpacked(ahead);
+  dm_file_queue_close(ahead);
   return status ? status : check_corners(b);
 }
 

@@ -7,8 +7,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/fill.h"
-#include "io/read_ahead.h"
-#include "io/write_behind.h"
+#include "io/file_queue.h"
 #include "measure/ceiling.h"
 #include "measure/rates_measure.h"
 #include "run/statistics.h"
@@ -74,14 +73,14 @@ static dm_status timed(bench *b, dm_status (*action)(bench *, void *), void *con
 
 static dm_status write_mine(bench *b, void *context) {
   dm_output *output = context;
-  dm_write_behind *behind;
-  dm_writing *writing;
-  DM_TRY(dm_write_behind_open(output, b->threads, &behind));
+  dm_file_queue *behind;
+  dm_transfer *writing;
+  DM_TRY(dm_file_queue_open(b->threads, 0, &behind));
   dm_status status =
-      dm_write_behind_post(behind, first_row(b), 0, b->mine, (dm_prepare){0}, &writing);
-  if (!status) status = dm_writing_wait(writing, &b->run->keepalive);
+      dm_file_queue_write(behind, output, first_row(b), 0, b->mine, (dm_prepare){0}, &writing);
+  if (!status) status = dm_transfer_wait(writing, &b->run->keepalive);
   if (!status) status = dm_output_sync(output);
-  dm_write_behind_close(behind);
+  dm_file_queue_close(behind);
   return status;
 }
 
@@ -100,18 +99,18 @@ static dm_status read_mine(bench *b, void *context) {
 }
 
 /* What an unfinished output is: a contiguous dataset. */
-static dm_status open_reader(const bench *b, dm_read_ahead **ahead, dm_reader **reader) {
+static dm_status open_reader(const bench *b, dm_file_queue **ahead, dm_reader **reader) {
   dm_dataset dataset;
   DM_TRY(dm_output_part(&b->file, &dataset));
   DM_TRY(dm_reader_open(&dataset, DM_DTYPE_NONE, reader));
   dm_reader_keepalive(*reader, &b->run->keepalive);
-  DM_TRY(dm_read_ahead_open(b->threads, DM_READ_MEMORY, ahead));
+  DM_TRY(dm_file_queue_open(b->threads, DM_READ_MEMORY, ahead));
   dm_reader_lean_on(*reader, *ahead);
   return DM_OK;
 }
 
 static dm_status read_file(bench *b, int passes, double *seconds) {
-  dm_read_ahead *ahead = NULL;
+  dm_file_queue *ahead = NULL;
   dm_reader *reader = NULL;
   dm_run_phase(b->run, "reading to measure it", 1);
   b->passes = passes;
@@ -123,7 +122,7 @@ static dm_status read_file(bench *b, int passes, double *seconds) {
   }
   if (!status) status = timed(b, read_mine, reader, seconds);
   *seconds /= passes;
-  dm_read_ahead_close(ahead);
+  dm_file_queue_close(ahead);
   dm_reader_close(reader);
   return status;
 }

@@ -9,7 +9,7 @@
 /* What the other layers allocate; each stands there under the name in brackets. */
 enum {
   READ_BYTES = 64 << 20,         /* a reader's piece (io/reader.c HDF5_PIECE), or half of the chunks
-                                    that are kept or unpacked (io/read_ahead.h DM_READ_MEMORY) */
+                                    that are kept or unpacked (io/file_queue.h DM_READ_MEMORY) */
   LOADS = 16,                    /* strips on the way to a device, each of ... */
   LOAD_BYTES = 4 << 20,          /* (job/upload_staging.c STRIP), or a row of the file and a run */
   STORES = 8,                    /* strips of C on their way to the file, */

@@ -1,6 +1,6 @@
 /* Reading by threads: every form of file arrives as without them, chunks are unpacked once, errors
  * come through. */
-#include "io/read_ahead.h"
+#include "io/file_queue.h"
 #include "io_files.h"
 
 enum { ROWS = 150, COLS = 130, STRIPS = 7, MEMORY = 1 << 24 };
@@ -12,7 +12,7 @@ typedef struct strip {
   dm_view view;
   int64_t left;
   bool turned, conjugate;
-  dm_reading *reading;
+  dm_transfer *reading;
 } strip;
 
 static strip new_strip(dm_dtype dtype, int number) {
@@ -23,9 +23,9 @@ static strip new_strip(dm_dtype dtype, int number) {
   return s;
 }
 
-static void post_strip(dm_read_ahead *ahead, dm_reader *reader, strip *s) {
+static void post_strip(dm_file_queue *ahead, dm_reader *reader, strip *s) {
   dm_view view = s->turned ? dm_view_transpose(s->view) : s->view;
-  expect_ok(dm_read_ahead_post(ahead, reader, 0, s->left, &view, 1, s->conjugate, &s->reading));
+  expect_ok(dm_file_queue_read(ahead, reader, 0, s->left, &view, 1, s->conjugate, &s->reading));
 }
 
 static void check_strip(const strip *s, int number) {
@@ -44,24 +44,24 @@ static void check_strip(const strip *s, int number) {
 /* All strips at once, awaited in the order of TURN; returns the chunks that were unpacked. */
 static int64_t read_strips(const dm_dataset *d, dm_dtype into, int threads, bool one_by_one,
                            int64_t memory) {
-  dm_read_ahead *ahead;
+  dm_file_queue *ahead;
   dm_reader *reader;
   strip strips[STRIPS];
-  expect_ok(dm_read_ahead_open(threads, memory, &ahead));
+  expect_ok(dm_file_queue_open(threads, memory, &ahead));
   expect_ok(dm_reader_open(d, DM_DTYPE_NONE, &reader));
   for (int i = 0; i < STRIPS; i++) {
     strips[i] = new_strip(into, i);
     post_strip(ahead, reader, &strips[i]);
-    if (one_by_one) expect_ok(dm_reading_wait(strips[i].reading, NULL));
+    if (one_by_one) expect_ok(dm_transfer_wait(strips[i].reading, NULL));
   }
   for (int i = STRIPS; i-- > 0;) {
-    if (!one_by_one) expect_ok(dm_reading_wait(strips[i].reading, NULL));
+    if (!one_by_one) expect_ok(dm_transfer_wait(strips[i].reading, NULL));
     check_strip(&strips[i], i);
   }
-  int64_t all = ROWS * COLS * dm_dtype_size(d->dtype), unpacked = dm_read_ahead_unpacked(ahead);
-  assert_int_equal(dm_read_ahead_moved(ahead), all);
+  int64_t all = ROWS * COLS * dm_dtype_size(d->dtype), unpacked = dm_file_queue_unpacked(ahead);
+  assert_int_equal(dm_file_queue_moved(ahead), all);
   assert_int_equal(dm_reader_bytes(reader), all);
-  dm_read_ahead_close(ahead);
+  dm_file_queue_close(ahead);
   dm_reader_close(reader);
   return unpacked;
 }
@@ -113,19 +113,19 @@ static void test_errors(void **state) {
   fclose(file);
   dm_dataset d = inspected(&location);
   for (int threads = 0; threads < 3; threads++) {
-    dm_read_ahead *ahead;
+    dm_file_queue *ahead;
     dm_reader *reader;
     strip strips[STRIPS];
-    expect_ok(dm_read_ahead_open(threads, MEMORY, &ahead));
+    expect_ok(dm_file_queue_open(threads, MEMORY, &ahead));
     expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
     for (int i = 0; i < STRIPS; i++) {
       strips[i] = new_strip(DM_F64, i);
       post_strip(ahead, reader, &strips[i]);
     }
     dm_status status = DM_OK;
-    for (int i = 0; i < STRIPS && !status; i++) status = dm_reading_wait(strips[i].reading, NULL);
+    for (int i = 0; i < STRIPS && !status; i++) status = dm_transfer_wait(strips[i].reading, NULL);
     expect_error(status, DM_E_INPUT, "bad.h5:/m: a chunk");
-    dm_read_ahead_close(ahead);
+    dm_file_queue_close(ahead);
     dm_reader_close(reader);
     for (int i = 0; i < STRIPS; i++) free(strips[i].got);
   }

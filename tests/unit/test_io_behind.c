@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 
-#include "io/write_behind.h"
+#include "io/file_queue.h"
 #include "io_files.h"
 
 enum { ROWS = 1500, COLS = 1300, LEFT = 700 };
@@ -15,7 +15,7 @@ static const dm_prepare none;
 typedef struct place {
   dm_output_file file;
   dm_output *output;
-  dm_write_behind *behind;
+  dm_file_queue *behind;
 } place;
 
 static place begin(const char *folder, int threads) {
@@ -24,12 +24,12 @@ static place begin(const char *folder, int threads) {
   unlink(location.file);
   expect_ok(dm_output_create(&location, DM_F64, ROWS, COLS, false, &p.file));
   expect_ok(dm_output_open(&p.file, &p.output));
-  expect_ok(dm_write_behind_open(p.output, threads, &p.behind));
+  expect_ok(dm_file_queue_open(threads, 0, &p.behind));
   return p;
 }
 
 static void end(place *p) {
-  dm_write_behind_close(p->behind);
+  dm_file_queue_close(p->behind);
   expect_ok(dm_output_close(p->output));
   dm_output_discard(&p->file);
 }
@@ -46,17 +46,17 @@ static void expect_in_file(const place *p, const double *data) {
 
 static void test_writing(void **state) {
   for (int threads = 0; threads < 4; threads++) {
-    dm_writing *writing[2];
+    dm_transfer *writing[2];
     place p = begin(*state, threads);
     double *data = elements(DM_F64, ROWS, COLS);
     const dm_view whole = dm_view_row_major(data, DM_F64, ROWS, COLS);
     const dm_view left = dm_view_sub(whole, 0, 0, ROWS, LEFT);
     const dm_view right = dm_view_sub(whole, 0, LEFT, ROWS, COLS - LEFT);
-    expect_ok(dm_write_behind_post(p.behind, 0, 0, left, none, &writing[0]));
-    expect_ok(dm_write_behind_post(p.behind, 0, LEFT, right, none, &writing[1]));
-    expect_ok(dm_writing_wait(writing[1], NULL));
-    expect_ok(dm_writing_wait(writing[0], NULL));
-    assert_int_equal(dm_write_behind_moved(p.behind), ROWS * COLS * sizeof *data);
+    expect_ok(dm_file_queue_write(p.behind, p.output, 0, 0, left, none, &writing[0]));
+    expect_ok(dm_file_queue_write(p.behind, p.output, 0, LEFT, right, none, &writing[1]));
+    expect_ok(dm_transfer_wait(writing[1], NULL));
+    expect_ok(dm_transfer_wait(writing[0], NULL));
+    assert_int_equal(dm_file_queue_moved(p.behind), ROWS * COLS * sizeof *data);
     expect_in_file(&p, data);
     end(&p);
     free(data);
@@ -85,16 +85,18 @@ static dm_status refuse(void *context, int64_t first, int64_t count) {
 /* Threads prepare each row once, before it is written; what they refuse the owner hears. */
 static void test_preparing(void **state) {
   for (int threads = 0; threads < 4; threads++) {
-    dm_writing *writing;
+    dm_transfer *writing;
     place p = begin(*state, threads);
     doubling d = {.data = elements(DM_F64, ROWS, COLS)};
     const dm_view view = dm_view_row_major(d.data, DM_F64, ROWS, COLS);
-    expect_ok(dm_write_behind_post(p.behind, 0, 0, view, (dm_prepare){twice, &d}, &writing));
-    expect_ok(dm_writing_wait(writing, NULL));
+    expect_ok(
+        dm_file_queue_write(p.behind, p.output, 0, 0, view, (dm_prepare){twice, &d}, &writing));
+    expect_ok(dm_transfer_wait(writing, NULL));
     for (int i = 0; i < ROWS; i++) assert_int_equal(d.seen[i], 1);
     expect_in_file(&p, d.data); /* not as they were before */
-    expect_ok(dm_write_behind_post(p.behind, 0, 0, view, (dm_prepare){refuse, NULL}, &writing));
-    expect_error(dm_writing_wait(writing, NULL), DM_E_INPUT, "the first row is refused");
+    expect_ok(
+        dm_file_queue_write(p.behind, p.output, 0, 0, view, (dm_prepare){refuse, NULL}, &writing));
+    expect_error(dm_transfer_wait(writing, NULL), DM_E_INPUT, "the first row is refused");
     end(&p);
     free(d.data);
   }
@@ -106,15 +108,15 @@ static void test_no_space(void **state) {
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
   signal(SIGXFSZ, SIG_IGN);
   for (int threads = 0; threads < 3; threads++) {
-    dm_writing *writing;
+    dm_transfer *writing;
     place p = begin(*state, threads);
     double *data = elements(DM_F64, ROWS, COLS);
     const dm_view view = dm_view_row_major(data, DM_F64, ROWS, COLS);
     low = before;
     low.rlim_cur = 4 << 20;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
-    expect_ok(dm_write_behind_post(p.behind, 0, 0, view, none, &writing));
-    dm_status status = dm_writing_wait(writing, NULL);
+    expect_ok(dm_file_queue_write(p.behind, p.output, 0, 0, view, none, &writing));
+    dm_status status = dm_transfer_wait(writing, NULL);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     expect_error(status, DM_E_IO, "behind.h5.part: writing at byte ");
     end(&p);

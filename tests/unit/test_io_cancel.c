@@ -1,5 +1,5 @@
 /* Reading by threads that is cancelled: no destination is written any more. */
-#include "io/read_ahead.h"
+#include "io/file_queue.h"
 #include "io_files.h"
 
 enum { MEMORY = 1 << 24 };
@@ -9,7 +9,7 @@ static dm_status stop(void *context) {
   return dm_fail(DM_E_STOPPED, "enough");
 }
 
-/* What was posted and not awaited is written no more once the read-ahead is closed. */
+/* What was posted and not awaited is written no more once the queue is closed. */
 static void test_cancelling(void **state) {
   enum { SIDE = 3000 };
   dm_location location = at(*state, "long.h5");
@@ -18,25 +18,25 @@ static void test_cancelling(void **state) {
   double *got = calloc(SIDE, SIDE * sizeof *got), *then = malloc(SIDE * SIDE * sizeof *got);
   dm_view view = dm_view_row_major(got, DM_F64, SIDE, SIDE);
   for (int threads = 0; threads < 4; threads++) {
-    dm_read_ahead *ahead;
+    dm_file_queue *ahead;
     dm_reader *reader;
-    dm_reading *reading;
+    dm_transfer *reading;
     int beats = 0;
-    expect_ok(dm_read_ahead_open(threads, MEMORY, &ahead));
+    expect_ok(dm_file_queue_open(threads, MEMORY, &ahead));
     expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
     memset(got, 0, SIDE * SIDE * sizeof *got);
-    expect_ok(dm_read_ahead_post(ahead, reader, 0, 0, &view, 1, false, &reading));
-    expect_error(dm_reading_wait(reading, &(dm_keepalive){stop, &beats}), DM_E_STOPPED, "enough");
+    expect_ok(dm_file_queue_read(ahead, reader, 0, 0, &view, 1, false, &reading));
+    expect_error(dm_transfer_wait(reading, &(dm_keepalive){stop, &beats}), DM_E_STOPPED, "enough");
     assert_int_equal(beats, 1);
-    if (threads % 2) dm_read_ahead_cancel(ahead);
-    if (!(threads % 2)) dm_read_ahead_close(ahead);
+    if (threads % 2) dm_file_queue_cancel(ahead);
+    if (!(threads % 2)) dm_file_queue_close(ahead);
     memcpy(then, got, SIDE * SIDE * sizeof *got);
     usleep(20000);
     assert_memory_equal(then, got, SIDE * SIDE * sizeof *got);
     if (threads % 2) {
       dm_reader_lean_on(reader, ahead);
       expect_error(dm_reader_read(reader, 0, 0, &view, 1, false), DM_E_BUG, "cancelled");
-      dm_read_ahead_close(ahead);
+      dm_file_queue_close(ahead);
     }
     dm_reader_close(reader);
   }

@@ -2,9 +2,9 @@
 #include <fcntl.h>
 
 #include "core/checked.h"
+#include "io/file_queue.h"
 #include "io/file_system.h"
 #include "io/file_writer.h"
-#include "io/write_behind.h"
 #include "io_files.h"
 
 enum { SIZE = 5 << 20, ROWS = 1500, COLS = 1301, LEFT = 513 };
@@ -57,22 +57,23 @@ static void test_edges(void **state) {
 /* Two ranks with two threads each write the columns to the left and right of CUT, in two parts. */
 static void write_halves(const dm_output_file *file, dm_view all, int64_t cut) {
   dm_output *output[2];
-  dm_write_behind *behind[2];
-  dm_writing *writing[4];
+  dm_file_queue *behind[2];
+  dm_transfer *writing[4];
   const int64_t top = all.rows * 3 / 7;
   for (int i = 0; i < 2; i++) {
     expect_ok(dm_output_open(file, &output[i]));
-    expect_ok(dm_write_behind_open(output[i], 2, &behind[i]));
+    expect_ok(dm_file_queue_open(2, 0, &behind[i]));
   }
   for (int i = 0; i < 4; i++) {
     const int64_t row = i < 2 ? 0 : top, rows = i < 2 ? top : all.rows - top;
     const int64_t col = i % 2 * cut, cols = i % 2 ? all.cols - cut : cut;
-    expect_ok(dm_write_behind_post(behind[i % 2], row, col, dm_view_sub(all, row, col, rows, cols),
-                                   (dm_prepare){0}, &writing[i]));
+    expect_ok(dm_file_queue_write(behind[i % 2], output[i % 2], row, col,
+                                  dm_view_sub(all, row, col, rows, cols), (dm_prepare){0},
+                                  &writing[i]));
   }
-  for (int i = 0; i < 4; i++) expect_ok(dm_writing_wait(writing[i], NULL));
+  for (int i = 0; i < 4; i++) expect_ok(dm_transfer_wait(writing[i], NULL));
   for (int i = 0; i < 2; i++) {
-    dm_write_behind_close(behind[i]);
+    dm_file_queue_close(behind[i]);
     expect_ok(dm_output_sync(output[i]));
     expect_ok(dm_output_close(output[i]));
   }

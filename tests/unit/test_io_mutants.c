@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "core/clock.h"
-#include "io/read_ahead.h"
+#include "io/file_queue.h"
 #include "io_files.h"
 
 enum { LARGEST = 1 << 16, SIDE = 24 };
@@ -45,14 +45,14 @@ static void read_accepted(const dm_dataset *dataset) {
   if (dataset->rows != SIDE || dataset->cols != SIDE) return;
   static char data[16 * SIDE * SIDE];
   dm_view view = dm_view_row_major(data, dataset->dtype, SIDE, SIDE);
-  dm_read_ahead *ahead;
+  dm_file_queue *ahead;
   dm_reader *reader = NULL;
-  dm_reading *reading;
-  expect_ok(dm_read_ahead_open(1, 1 << 20, &ahead));
+  dm_transfer *reading;
+  expect_ok(dm_file_queue_open(1, 1 << 20, &ahead));
   dm_status status = dm_reader_open(dataset, DM_DTYPE_NONE, &reader);
-  if (!status) status = dm_read_ahead_post(ahead, reader, 0, 0, &view, 1, false, &reading);
-  if (!status) status = dm_reading_wait(reading, NULL);
-  dm_read_ahead_close(ahead);
+  if (!status) status = dm_file_queue_read(ahead, reader, 0, 0, &view, 1, false, &reading);
+  if (!status) status = dm_transfer_wait(reading, NULL);
+  dm_file_queue_close(ahead);
   dm_reader_close(reader);
   if (status && status->code != DM_E_INPUT && status->code != DM_E_IO)
     fail_msg("code %d: %s", (int)status->code, status->message);

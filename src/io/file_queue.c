@@ -1,0 +1,237 @@
+#include "io/file_queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "io/chunk_cache.h"
+
+enum { WRITTEN_PIECE = 1 << 20 }; /* bytes that a thread writes at a time */
+
+static const double patience = 0.25; /* seconds between two looks */
+
+/* A rectangle of the dataset that one thread moves at a time. */
+typedef struct dm_piece {
+  dm_pool_task task; /* first */
+  dm_transfer *transfer;
+  dm_rectangle part;
+} dm_piece;
+
+struct dm_file_queue {
+  dm_pool *pool;
+  dm_arrivals arrivals;
+  dm_transfer *first;
+  dm_chunk_cache **cache; /* of each reader with chunks */
+  int caches;
+};
+
+dm_status dm_file_queue_open(int threads, int64_t memory, dm_file_queue **queue) {
+  void *new;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_file_queue), &new));
+  *queue = new;
+  (*queue)->arrivals.limit = memory;
+  dm_status status = dm_pool_open(threads, memory, &(*queue)->pool);
+  if (status) {
+    free(new);
+    *queue = NULL;
+  }
+  return status;
+}
+
+static void forget(dm_transfer *transfer) {
+  *(transfer->previous ? &transfer->previous->next : &transfer->queue->first) = transfer->next;
+  if (transfer->next) transfer->next->previous = transfer->previous;
+  free(transfer->piece);
+  free(transfer->views);
+  free(transfer);
+}
+
+void dm_file_queue_close(dm_file_queue *queue) {
+  if (!queue) return;
+  dm_pool_close(queue->pool);
+  while (queue->first) forget(queue->first);
+  for (int i = 0; i < queue->caches; i++) dm_chunk_cache_close(queue->cache[i]);
+  free(queue->cache);
+  free(queue);
+}
+
+void dm_file_queue_cancel(dm_file_queue *queue) {
+  dm_pool_cancel(queue->pool);
+}
+
+/* ---- pieces ---- */
+
+static dm_status write_piece(const dm_transfer *t, dm_rectangle part) {
+  const int64_t first = part.row - t->request.part.row;
+  const dm_view view = dm_view_sub(t->views[0], first, 0, part.rows, part.cols);
+  if (t->prepare.rows) DM_TRY(t->prepare.rows(t->prepare.context, first, part.rows));
+  return dm_output_write(t->output, part.row, part.col, view);
+}
+
+static dm_status run_piece(dm_pool_task *task, dm_scratch *scratch) {
+  const dm_piece *piece = (dm_piece *)task;
+  dm_transfer *transfer = piece->transfer;
+  dm_file_queue *queue = transfer->queue;
+  const dm_rectangle part = piece->part;
+  if (transfer->output)
+    DM_TRY(write_piece(transfer, part));
+  else
+    DM_TRY(dm_reader_bring(transfer->reader, &transfer->request, part, scratch, NULL));
+  dm_pool_lock(queue->pool);
+  queue->arrivals.moved += part.rows * part.cols * transfer->element;
+  transfer->left--; /* may be gone from now on */
+  dm_pool_unlock(queue->pool);
+  return DM_OK;
+}
+
+/* The piece behind *PIECE, which is all zero at first; false: there is none. */
+static bool next_piece(const dm_transfer *t, dm_rectangle *piece) {
+  if (t->reader) return dm_reader_next_piece(t->reader, &t->request, piece);
+  const dm_rectangle *all = &t->request.part;
+  const int64_t height = dm_max(1, WRITTEN_PIECE / (all->cols * t->element));
+  const int64_t row = piece->rows > 0 ? piece->row + piece->rows : all->row;
+  *piece = (dm_rectangle){row, all->col, dm_min(height, all->row + all->rows - row), all->cols};
+  return piece->rows > 0;
+}
+
+static dm_status post_pieces(dm_transfer *transfer) {
+  int64_t count = 0;
+  dm_rectangle part = {0};
+  void *memory;
+  while (next_piece(transfer, &part)) count++;
+  if (count == 0) return DM_OK;
+  DM_TRY(dm_buffer_zeroed(count, sizeof(dm_piece), &memory));
+  transfer->piece = memory;
+  transfer->left = count;
+  part = (dm_rectangle){0};
+  for (int64_t i = 0; i < count; i++) {
+    next_piece(transfer, &part);
+    const int64_t scratch = transfer->reader ? part.rows * part.cols * transfer->element : 0;
+    transfer->piece[i] = (dm_piece){
+        .task = {.run = run_piece, .bytes = scratch}, .transfer = transfer, .part = part};
+    dm_pool_post(transfer->queue->pool, &transfer->piece[i].task);
+  }
+  return DM_OK;
+}
+
+static dm_status post_chunks(dm_transfer *transfer) {
+  dm_file_queue *queue = transfer->queue;
+  dm_reader *reader = transfer->reader;
+  if (!reader->cache) {
+    void *memory = realloc(queue->cache, (size_t)(queue->caches + 1) * sizeof *queue->cache);
+    if (!memory) return dm_fail(DM_E_FIT, "no memory for a list of chunks");
+    queue->cache = memory;
+    DM_TRY(dm_chunk_cache_open(queue->pool, &queue->arrivals, reader, &reader->cache));
+    queue->cache[queue->caches++] = reader->cache;
+  }
+  return dm_chunk_cache_post(reader->cache, transfer);
+}
+
+static dm_status post(dm_transfer *transfer) {
+  const dm_rectangle *part = &transfer->request.part;
+  const dm_reader *reader = transfer->reader;
+  if (part->rows == 0 || part->cols == 0) return DM_OK;
+  if (reader && reader->fd < 0) { /* by HDF5, which only the caller's thread uses */
+    transfer->by_hdf5 = true;
+    transfer->left = 1;
+    return DM_OK;
+  }
+  return reader && reader->chunks ? post_chunks(transfer) : post_pieces(transfer);
+}
+
+/* A copy of WHAT, with views of its own, is posted; where that fails half-way, closing frees it. */
+static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfer **transfer) {
+  void *memory, *views;
+  const dm_request *request = &what->request;
+  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_transfer), &memory));
+  dm_status status = dm_buffer_zeroed(request->count, sizeof(dm_view), &views);
+  if (status) {
+    free(memory);
+    return status;
+  }
+  if (request->count > 0) memcpy(views, request->views, (size_t)request->count * sizeof(dm_view));
+  dm_transfer *new = *transfer = memory;
+  *new = *what;
+  new->request.views = new->views = views;
+  new->queue = queue;
+  new->next = queue->first;
+  if (queue->first) queue->first->previous = new;
+  queue->first = new;
+  return post(new);
+}
+
+dm_status dm_file_queue_read(dm_file_queue *queue, dm_reader *reader, int64_t row, int64_t col,
+                             const dm_view *views, int64_t count, bool conjugate,
+                             dm_transfer **transfer) {
+  dm_transfer what = {.reader = reader, .element = dm_dtype_size(reader->dataset.dtype)};
+  DM_TRY(dm_request_of(reader, row, col, views, count, conjugate, &what.request));
+  return start(queue, &what, transfer);
+}
+
+dm_status dm_file_queue_write(dm_file_queue *queue, dm_output *output, int64_t row, int64_t col,
+                              dm_view view, dm_prepare prepare, dm_transfer **transfer) {
+  const dm_transfer what = {
+      .output = output,
+      .prepare = prepare,
+      .element = dm_dtype_size(view.dtype),
+      .request = {.part = {row, col, view.rows, view.cols}, .views = &view, .count = 1}};
+  return start(queue, &what, transfer);
+}
+
+/* ---- waiting ---- */
+
+static dm_status read_by_hdf5(dm_transfer *transfer) {
+  dm_reader *reader = transfer->reader;
+  int64_t before = reader->bytes;
+  DM_TRY(dm_reader_read_here(reader, &transfer->request));
+  transfer->queue->arrivals.moved += reader->bytes - before;
+  reader->bytes = before; /* counted when it is done */
+  transfer->left = 0;
+  return DM_OK;
+}
+
+/* *NUMBER, which threads change. */
+static int64_t look(dm_file_queue *queue, const int64_t *number) {
+  dm_pool_lock(queue->pool);
+  const int64_t value = *number;
+  dm_pool_unlock(queue->pool);
+  return value;
+}
+
+dm_status dm_transfer_test(dm_transfer *transfer, bool *done) {
+  dm_file_queue *queue = transfer->queue;
+  *done = false;
+  if (transfer->by_hdf5 && transfer->left > 0) DM_TRY(read_by_hdf5(transfer));
+  if (look(queue, &transfer->left) > 0) dm_pool_help(queue->pool);
+  DM_TRY(dm_pool_error(queue->pool));
+  *done = look(queue, &transfer->left) == 0;
+  if (!*done) return DM_OK;
+  const dm_rectangle *part = &transfer->request.part;
+  if (transfer->reader) transfer->reader->bytes += part->rows * part->cols * transfer->element;
+  forget(transfer);
+  return DM_OK;
+}
+
+dm_status dm_transfer_wait(dm_transfer *transfer, const dm_keepalive *keepalive) {
+  dm_file_queue *queue = transfer->queue;
+  int64_t moved = dm_file_queue_moved(queue);
+  for (bool done = false;;) {
+    DM_TRY(dm_transfer_test(transfer, &done));
+    int64_t now = dm_file_queue_moved(queue);
+    if (now != moved) DM_TRY(dm_keepalive_beat(keepalive));
+    moved = now;
+    if (done) return DM_OK;
+    dm_pool_lock(queue->pool);
+    if (transfer->left > 0) dm_pool_wait(queue->pool, patience);
+    dm_pool_unlock(queue->pool);
+  }
+}
+
+int64_t dm_file_queue_moved(dm_file_queue *queue) {
+  return look(queue, &queue->arrivals.moved);
+}
+
+int64_t dm_file_queue_unpacked(dm_file_queue *queue) {
+  return look(queue, &queue->arrivals.unpacked);
+}
