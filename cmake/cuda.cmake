@@ -25,9 +25,7 @@ function(damier_cuda_layers)
   target_include_directories(dm_kernels PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(dm_kernels PUBLIC CUDA::cudart)
   target_compile_definitions(dm_backend PUBLIC DM_HAVE_CUDA=1)
-  find_package(Threads REQUIRED)
-  target_link_libraries(dm_backend PUBLIC dm_kernels CUDA::cublas CUDA::cublasLt CUDA::cudart
-                                          Threads::Threads)
+  target_link_libraries(dm_backend PUBLIC dm_kernels CUDA::cublas CUDA::cublasLt CUDA::cudart)
 
   # The text of the kernel that `jit` compiles; libnvrtc itself is looked for when it is needed.
   set(headers kernels/real.cuh kernels/operand.cuh kernels/thread_tile.cuh kernels/vector.cuh
