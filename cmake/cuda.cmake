@@ -18,7 +18,7 @@ if(NOT DAMIER_CUDA STREQUAL "OFF")
 endif()
 
 function(damier_cuda_layers)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/*.cu)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/*/*.cu)
   add_library(dm_kernels STATIC ${sources})
   # -fmad=false: generated matrices have the same bits as on the CPU (products use explicit fma).
   target_compile_options(dm_kernels PRIVATE -fmad=false -Xcompiler=-Wall)
@@ -28,9 +28,10 @@ function(damier_cuda_layers)
   target_link_libraries(dm_backend PUBLIC dm_kernels CUDA::cublas CUDA::cublasLt CUDA::cudart)
 
   # The text of the kernel that `jit` compiles; libnvrtc itself is looked for when it is needed.
-  set(headers kernels/real.cuh kernels/operand.cuh kernels/thread_tile.cuh kernels/vector.cuh
-              kernels/async_copy.cuh kernels/async_tile.cuh kernels/fragment.cuh kernels/grouped.cuh
-              kernels/warp_tile.cuh)
+  set(headers kernels/helpers/real.cuh kernels/helpers/operand.cuh kernels/product/thread_tile.cuh
+              kernels/product/vector.cuh kernels/product/async_copy.cuh
+              kernels/product/async_tile.cuh kernels/product/fragment.cuh
+              kernels/product/grouped.cuh kernels/product/warp_tile.cuh)
   set(embedded ${CMAKE_BINARY_DIR}/generated/kernels/embedded.h)
   list(TRANSFORM headers PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
   add_custom_command(OUTPUT ${embedded}

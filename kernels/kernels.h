@@ -41,8 +41,8 @@ DM_KERNEL_LIST(DM_KERNEL_LAUNCHER)
 static inline int64_t dm_kernels_no_scratch(const dm_product *product) {
   return (void)product, 0;
 }
-int64_t dm_kernels_padded_scratch(const dm_product *product);  /* (pitched.cu) */
-int64_t dm_kernels_aligned_scratch(const dm_product *product); /* (aligned.cu) */
+int64_t dm_kernels_padded_scratch(const dm_product *product);  /* (ladder/04_pitched.cu) */
+int64_t dm_kernels_aligned_scratch(const dm_product *product); /* (helpers/aligned.cu) */
 int64_t dm_kernels_wgmma_scratch(const dm_product *product);
 
 /* TO(j, i) = FROM(i, j): elements of one type, both with col_stride 1, not overlapping. */
@@ -85,7 +85,7 @@ int64_t dm_kernels_dot_scratch(const dm_dot_product *product);
 /* sums[i] = sum_j M(i,j) x[j];  squares[i] = sum_j |M(i,j) x[j]|^2 unless squares is NULL.
  * x and sums are of the wide type (f64, two f64, int64_t); columns whose x is 0 count as 0.  sums
  * and squares have room for PARTS * rows values, of which the first ROWS are the result. Fast where
- * rows are contiguous and 16-byte aligned.  (probe.cu) */
+ * rows are contiguous and 16-byte aligned.  (helpers/probe.cu) */
 cudaError_t dm_kernels_probe(dm_view matrix, const void *x, int64_t parts, void *sums,
                              double *squares, cudaStream_t stream);
 
@@ -93,16 +93,16 @@ cudaError_t dm_kernels_probe(dm_view matrix, const void *x, int64_t parts, void 
  */
 int64_t dm_kernels_probe_parts(dm_view matrix, int processors);
 
-/* sums[j] = sum_i |M(i,j)|^2, with room for PARTS * cols values.  (scan.cu) */
+/* sums[j] = sum_i |M(i,j)|^2, with room for PARTS * cols values.  (helpers/scan.cu) */
 cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *sums, cudaStream_t stream);
 int64_t dm_kernels_scan_parts(dm_view matrix, int processors);
 
-/* VIEW(i,j) = element (row + i, col + j), with the bits that dm_fill gives.  (fill.cu) */
+/* VIEW(i,j) = element (row + i, col + j), with the bits that dm_fill gives.  (helpers/fill.cu) */
 cudaError_t dm_kernels_fill(dm_view view, const dm_generator *generator, int64_t row, int64_t col,
                             cudaStream_t stream);
 
 /* TO = FROM, of the same shape, real floating-point numbers with col_stride 1, rounded to the type
- * of TO as dm_copy does it.  (convert.cu) */
+ * of TO as dm_copy does it.  (helpers/convert.cu) */
 cudaError_t dm_kernels_convert(dm_view to, dm_view from, cudaStream_t stream);
 
 #ifdef __cplusplus

@@ -3,7 +3,8 @@
  * depend on CUDA.
  *
  * Products of our own: X(name, types, first, last, sums, scratch, about, limits).  The launcher is
- * dm_kernels_NAME and the need of memory dm_kernels_SCRATCH (kernels.h); the text is NAME.cu. */
+ * dm_kernels_NAME and the need of memory dm_kernels_SCRATCH (kernels.h); the text is
+ * ladder/NN_NAME.cu. */
 #ifndef DM_KERNELS_REGISTRY_H
 #define DM_KERNELS_REGISTRY_H
 
@@ -148,7 +149,7 @@ typedef struct dm_kernel {
   const char *limits; /* what it costs, or where it is slow; may be empty */
 } dm_kernel;
 
-/* How KERNEL adds products of WORK: tensor cores form a chain in f64 (mma_f64.cu). */
+/* How KERNEL adds products of WORK: tensor cores form a chain in f64 (19_mma_f64.cu). */
 static inline dm_kernel_sums dm_kernel_sums_of(const dm_kernel *kernel, dm_dtype work) {
   const bool chain = kernel->sums == DM_SUM_GROUPED && work == DM_F64;
   return chain ? DM_SUM_CHAIN : kernel->sums;

@@ -49,7 +49,7 @@ def main():
             done = subprocess.run(
                 [nvcc, "-O3", "-std=c++17", "-fmad=false", "-gencode",
                  f"arch=compute_{architecture},code=sm_{architecture}", f"-I{root}", f"-I{root / 'src'}", "-Xptxas", "-v", "--cubin", "-o",
-                 pathlib.Path(folder) / "x.cubin", root / "kernels" / f"{name}.cu"],
+                 pathlib.Path(folder) / "x.cubin", *(root / "kernels/ladder").glob(f"??_{name}.cu")],
                 capture_output=True, text=True, check=False)
         entries, wrong = findings(done.stderr + done.stdout)
         failed |= bool(wrong) or done.returncode != 0 or entries == 0

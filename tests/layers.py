@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks the order of the layers: layers.py ROOT [LIBRARY.a ...], or --self to check the checker.
 
-Includes go downward only and siblings never include each other; headers of big libraries stay in
-their places; file names are unique; no layer below cli keeps a variable in static memory.
+Includes go downward only and siblings never include each other, nor does anything outside of kernels
+include what lies in its folders; headers of big libraries stay in their places; file names are
+unique; no layer below cli keeps a variable in static memory.
 """
 import pathlib
 import re
@@ -12,6 +13,7 @@ import tempfile
 
 LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "io": 2, "transport": 2, "backend": 2,
          "run": 3, "check": 4, "engine": 5, "job": 6, "measure": 7, "cli": 8}
+FOLDERS = ("helpers", "product", "ladder")  # of kernels, bottom to top; its own headers lie below them
 ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"io"}), (r"nccl\.h", {"transport"}),
            (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
@@ -30,7 +32,14 @@ def check_quoted(path, layer, target):
     if other != layer and LEVEL[other] >= LEVEL[layer]:
         word = "a sibling" if LEVEL[other] == LEVEL[layer] else "a layer above"
         return [f"{path}: \"{target}\" is of {word}"]
-    return []
+    return check_folder(path, layer, target.split("/")) if other == "kernels" else []
+
+
+def check_folder(path, layer, target):
+    """The folders of kernels are layers, too."""
+    height = FOLDERS.index(target[1]) if target[1] in FOLDERS else -1
+    own = FOLDERS.index(path.parts[1]) if layer == "kernels" and path.parts[1] in FOLDERS else -1
+    return [f"{path}: {'/'.join(target)} is inside of kernels"] if height > own else []
 
 
 def check_system(path, layer, target):
@@ -94,10 +103,14 @@ def check_statics(library):
 def check_itself():
     """Every kind of violation, planted in an otherwise clean tree, is found; the clean tree passes."""
     clean = {"src/core/a.h": "", "src/plan/b.c": '#include "core/a.h"\n#include <stdio.h>\n',
-             "src/comm/c.c": "#include <mpi.h>\n", "kernels/k.cu": '#include "core/a.h"\n',
+             "src/comm/c.c": "#include <mpi.h>\n", "kernels/product/k.cuh": '#include "core/a.h"\n',
+             "kernels/ladder/k.cu": '#include "kernels/product/k.cuh"\n#include "kernels/k.h"\n',
              "src/job/j.c": '#include "plan/b.h"\n#  include "comm/c.h" /* why */\n'}
     planted = {"src/core/x.c": '#include "plan/b.h"\n', "src/io/x.c": '#include "plan/b.h"\n',
-               "src/comm/x.c": '#include "kernels/k.h"\n', "src/job/x.c": "#include <mpi.h>\n",
+               "src/comm/x.c": '#include "kernels/k.h"\n',
+               "src/run/x.c": '#include "kernels/product/k.h"\n',
+               "kernels/helpers/x.cu": '#include "kernels/product/k.h"\n',
+               "kernels/x.h": '#include "kernels/helpers/k.h"\n', "src/job/x.c": "#include <mpi.h>\n",
                "src/plan/x.c": "#include <hdf5.h>\n", "src/cli/x.h": "#include <cublas_v2.h>\n",
                "src/backend/x.c": "#include <nccl.h>\n", "src/odd/x.c": "\n",
                "src/core/b.c": "\n", "src/plan/x.h": '#include "bare.h"\n'}

@@ -81,7 +81,7 @@ void dm_cuda_jit_close(dm_cuda *gpu) {
 
 static void write_source(dm_dtype dtype, const dm_tiling *t, char text[600]) {
   snprintf(text, 600,
-           "#include \"kernels/warp_tile.cuh\"\n"
+           "#include \"kernels/product/warp_tile.cuh\"\n"
            "struct Tuned : Tiling<%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d> {};\n"
            "extern \"C\" __global__ void __launch_bounds__(Tuned::THREADS, Tuned::BLOCKS)\n"
            "    jit(Product<%s> p, Wide wide) {\n"
@@ -148,7 +148,7 @@ static dm_status find_for(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t co
 
 /* ---- launching ---- */
 
-/* Matrix, Product and Wide of kernels/operand.cuh, as C lays them out. */
+/* Matrix, Product and Wide of kernels/helpers/operand.cuh, as C lays them out. */
 typedef struct matrix {
   void *base;
   int64_t rows, cols, stride;

@@ -19,7 +19,7 @@ enum {
   SAMPLE_BYTES = 1 << 20,        /* of B, to weigh it (job/passing.c STRIP) */
   PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS before anything is asked for */
   GPU_PROCESS_BYTES = 384 << 20, /* the same with CUDA */
-  COPY_BYTES = 512,              /* rows of a kernel's copies, at most (kernels/pitched.cu PITCH) */
+  COPY_BYTES = 512,              /* rows of a kernel's copies, at most (04_pitched.cu PITCH) */
   SLOT_BYTES = 256,              /* slots start at multiples of it (job/task.c) */
   PAGE_BYTES = 4096,             /* of shared memory (transport/shared_slots.c), per rank at most */
   SLAB_BYTES = 2 << 20, /* a share that peers read fills whole ones (transport.h DM_SLAB) */

@@ -1,0 +1,194 @@
+/* probe: sums[i] = sum_j M(i,j) x[j] and squares[i] = sum_j |M(i,j) x[j]|^2, reading M once.
+ *
+ * A warp takes 8 rows together (4 of i8, whose 16 elements per load fill the registers), so that a
+ * piece of x, once in registers, serves 8 loads of M: x is f64 even where M has 16 bits, and
+ * reading it for every row would cost more than M.  The lanes read a row side by side, 16 bytes
+ * each where the rows allow it.  Where there are few rows the columns are cut into parts, and fold
+ * adds these. */
+#include "kernels/helpers/fold.cuh"
+#include "kernels/helpers/number.cuh"
+#include "kernels/helpers/run.cuh"
+#include "kernels/kernels.h"
+
+namespace {
+
+constexpr int LANES = 32, WARPS = 4;
+constexpr int64_t STEP = 512; /* parts begin at its multiples: a run of all lanes, for every type */
+constexpr int WARPS_PER_PROCESSOR = 32;
+
+template <class Element> struct Warp { static constexpr int ROWS = sizeof(Element) == 1 ? 4 : 8; };
+
+__device__ __forceinline__ double across_lanes(double v, int distance) {
+  return v + __shfl_xor_sync(~0u, v, distance);
+}
+__device__ __forceinline__ int64_t across_lanes(int64_t v, int distance) {
+  return (int64_t)((uint64_t)v + (uint64_t)__shfl_xor_sync(~0u, (long long)v, distance));
+}
+__device__ __forceinline__ Complex128 across_lanes(Complex128 v, int distance) {
+  return {across_lanes(v.re, distance), across_lanes(v.im, distance)};
+}
+template <class T> __device__ __forceinline__ T sum_of_lanes(T v) {
+#pragma unroll
+  for (int distance = LANES / 2; distance > 0; distance /= 2) v = across_lanes(v, distance);
+  return v;
+}
+
+/* |m x|^2 + c without the wrap of integers. */
+__device__ __forceinline__ double add_square(double m, double x, double c) {
+  return mad_square(m * x, c);
+}
+__device__ __forceinline__ double add_square(Complex128 m, Complex128 x, double c) {
+  return mad_square(mad(m, x, Complex128()), c);
+}
+__device__ __forceinline__ double add_square(int64_t m, int64_t x, double c) {
+  return mad_square((double)m * (double)x, c);
+}
+
+/* Ones over the bits of the elements whose x is not 0: an element that is not to be read may be
+ * NaN, and NaN * 0 is NaN; with its bits cleared it is 0. */
+struct Mask {
+  uint32_t words[4];
+};
+
+template <class Element, int LENGTH, class Wide>
+__device__ __forceinline__ Mask mask_of(const Wide (&x)[LENGTH]) {
+  constexpr int SIZE = sizeof(Element);
+  Mask mask = {};
+#pragma unroll
+  for (int v = 0; v < LENGTH; v++) {
+    const uint32_t ones = is_zero(x[v]) ? 0 : SIZE < 4 ? ~0u >> (32 - 8 * SIZE % 32) : ~0u;
+    mask.words[v * SIZE / 4] |= ones << v * SIZE % 4 * 8;
+    for (int w = 1; w < SIZE / 4; w++) mask.words[v * SIZE / 4 + w] = ones;
+  }
+  return mask;
+}
+
+template <class Run> __device__ __forceinline__ Run masked(const Run &run, const Mask &mask) {
+  uint32_t words[4] = {};
+  memcpy(words, &run, sizeof run);
+#pragma unroll
+  for (int w = 0; w < 4; w++) words[w] &= mask.words[w];
+  Run result;
+  memcpy(&result, words, sizeof result);
+  return result;
+}
+
+/* Adds one run of columns of ROWS rows; FULL says that COUNT covers all of it. */
+template <class Element, bool WIDE, bool FULL, int ROWS, class Wide>
+__device__ __forceinline__ void add_run(const Element *const (&row)[ROWS], int64_t offset,
+                                        const Wide *x, int64_t count, Wide (&sum)[ROWS],
+                                        double (&square)[ROWS], bool squares) {
+  typedef Run<Element, WIDE> R;
+  Wide xs[R::LENGTH];
+  if (FULL && sizeof xs % 16 == 0) { /* runs begin at multiples of their length */
+    memcpy(xs, __builtin_assume_aligned(x, 16), sizeof xs);
+  } else {
+#pragma unroll
+    for (int v = 0; v < R::LENGTH; v++) xs[v] = FULL || v < count ? x[v] : Wide();
+  }
+  const Mask mask = mask_of<Element>(xs);
+  R run[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) /* all loads before the first use */
+    run[r] = FULL ? load_run<Element, WIDE>(row[r] + offset)
+                  : load_run<Element, WIDE>(row[r] + offset, count);
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    const R kept = masked(run[r], mask);
+#pragma unroll
+    for (int v = 0; v < R::LENGTH; v++) {
+      const Wide element = widen<Wide>(kept.at[v]);
+      sum[r] = mad(element, xs[v], sum[r]);
+      if (squares) square[r] = add_square(element, xs[v], square[r]);
+    }
+  }
+}
+
+template <class Element, bool WIDE, class Wide>
+__global__ void __launch_bounds__(LANES *WARPS)
+    probe(dm_view m, const Wide *x, int64_t cols_per_part, int64_t blocks_down, Wide *sums,
+          double *squares) {
+  constexpr int V = Run<Element, WIDE>::LENGTH, ROWS = Warp<Element>::ROWS;
+  const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+  const int64_t part = blockIdx.x / blocks_down;
+  const int64_t first = (blockIdx.x % blocks_down * WARPS + warp) * ROWS;
+  if (first >= m.rows) return;
+  const int64_t begin = part * cols_per_part;
+  const int64_t end = begin + cols_per_part < m.cols ? begin + cols_per_part : m.cols;
+
+  const Element *row[ROWS]; /* rows beyond the last read the last again */
+#pragma unroll
+  for (int r = 0; r < ROWS; r++)
+    row[r] = static_cast<const Element *>(m.base) +
+             (first + r < m.rows ? first + r : m.rows - 1) * m.row_stride;
+
+  Wide sum[ROWS] = {};
+  double square[ROWS] = {};
+  int64_t j = begin + lane * V;
+  for (; j + V <= end; j += LANES * V)
+    add_run<Element, WIDE, true>(row, j * m.col_stride, x + j, V, sum, square, squares);
+  if (j < end)
+    add_run<Element, WIDE, false>(row, j * m.col_stride, x + j, end - j, sum, square, squares);
+
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    const Wide total = sum_of_lanes(sum[r]);
+    const double total_square = squares ? sum_of_lanes(square[r]) : 0.0;
+    if (lane != 0 || first + r >= m.rows) continue;
+    sums[part * m.rows + first + r] = total;
+    if (squares) squares[part * m.rows + first + r] = total_square;
+  }
+}
+
+template <class Element> int64_t blocks_down(dm_view m) {
+  const int64_t rows = WARPS * Warp<Element>::ROWS;
+  return (m.rows + rows - 1) / rows;
+}
+
+cudaError_t fold_sums(double *sums, int64_t rows, int64_t parts, cudaStream_t stream) {
+  return launch_fold(sums, rows, parts, stream);
+}
+cudaError_t fold_sums(Complex128 *sums, int64_t rows, int64_t parts, cudaStream_t stream) {
+  return launch_fold(reinterpret_cast<double *>(sums), 2 * rows, parts, stream);
+}
+cudaError_t fold_sums(int64_t *sums, int64_t rows, int64_t parts, cudaStream_t stream) {
+  return launch_fold(reinterpret_cast<uint64_t *>(sums), rows, parts, stream); /* wraps */
+}
+
+template <class Element>
+cudaError_t launch(dm_view m, const void *x, int64_t parts, void *sums, double *squares,
+                   cudaStream_t stream) {
+  typedef typename Types<Element>::Wide Wide;
+  const int64_t steps = (m.cols + STEP - 1) / STEP;
+  const int64_t cols_per_part = (steps + parts - 1) / parts * STEP;
+  const int64_t down = blocks_down<Element>(m);
+  if (down * parts > INT32_MAX) return cudaErrorInvalidConfiguration;
+  const auto kernel =
+      rows_are_wide(m, sizeof(Element)) ? probe<Element, true, Wide> : probe<Element, false, Wide>;
+  kernel<<<(unsigned)(down * parts), LANES * WARPS, 0, stream>>>(
+      m, static_cast<const Wide *>(x), cols_per_part, down, static_cast<Wide *>(sums), squares);
+  cudaError_t error = cudaGetLastError();
+  if (error == cudaSuccess) error = fold_sums(static_cast<Wide *>(sums), m.rows, parts, stream);
+  if (error == cudaSuccess && squares) error = fold_sums(squares, m.rows, parts, stream);
+  return error;
+}
+
+} // namespace
+
+int64_t dm_kernels_probe_parts(dm_view matrix, int processors) {
+  int64_t warps = WARPS;
+  with_type(matrix.dtype, [&](auto element) {
+    warps = blocks_down<decltype(element)>(matrix) * WARPS;
+    return cudaSuccess;
+  });
+  const int64_t wanted = (int64_t)processors * WARPS_PER_PROCESSOR / warps;
+  const int64_t most = (matrix.cols + STEP - 1) / STEP;
+  return wanted < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+cudaError_t dm_kernels_probe(dm_view matrix, const void *x, int64_t parts, void *sums,
+                             double *squares, cudaStream_t stream) {
+  return with_type(matrix.dtype, [&](auto element) {
+    return launch<decltype(element)>(matrix, x, parts, sums, squares, stream);
+  });
+}

@@ -1,0 +1,99 @@
+/* scan: sums[j] = sum_i |M(i,j)|^2, reading M once.
+ *
+ * A block is 8 rows of 32 lanes.  The lanes read one row side by side, 16 bytes each where the rows
+ * allow it; the block goes down its part of the rows 8 at a time, and adds its 8 sums at the end.
+ */
+#include "kernels/helpers/fold.cuh"
+#include "kernels/helpers/number.cuh"
+#include "kernels/helpers/run.cuh"
+#include "kernels/kernels.h"
+
+namespace {
+
+constexpr int LANES = 32, LINES = 8, BLOCKS_PER_PROCESSOR = 16;
+
+/* sum[v] += |M(i, v)|^2 for the rows i = begin, begin + LINES, ... below END of the run of columns
+ * at P; COUNT columns of it exist. */
+template <class Element, bool WIDE>
+__device__ void add_rows(double *sum, const Element *p, int64_t stride, int64_t begin, int64_t end,
+                         int64_t count) {
+  typedef typename Types<Element>::Wide Wide;
+  constexpr int V = Run<Element, WIDE>::LENGTH;
+  if (count >= V) {
+#pragma unroll 4
+    for (int64_t i = begin; i < end; i += LINES) {
+      const auto run = load_run<Element, WIDE>(p + i * stride);
+#pragma unroll
+      for (int v = 0; v < V; v++) sum[v] = mad_square(widen<Wide>(run.at[v]), sum[v]);
+    }
+  } else {
+#pragma unroll 1
+    for (int64_t i = begin; i < end; i += LINES) {
+      const auto run = load_run<Element, WIDE>(p + i * stride, count);
+#pragma unroll
+      for (int v = 0; v < V; v++) sum[v] = mad_square(widen<Wide>(run.at[v]), sum[v]);
+    }
+  }
+}
+
+template <class Element, bool WIDE>
+__global__ void __launch_bounds__(LANES *LINES)
+    scan(dm_view m, int64_t rows_per_part, int64_t blocks_across, double *sums) {
+  constexpr int V = Run<Element, WIDE>::LENGTH;
+  __shared__ double lines[LINES][V][LANES];
+
+  const int lane = threadIdx.x, line = threadIdx.y;
+  const int64_t part = blockIdx.x / blocks_across;
+  const int64_t col = (blockIdx.x % blocks_across * LANES + lane) * V;
+  const int64_t begin = part * rows_per_part;
+  const int64_t end = begin + rows_per_part < m.rows ? begin + rows_per_part : m.rows;
+  const Element *p = static_cast<const Element *>(m.base) + col * m.col_stride;
+
+  double sum[V] = {};
+  if (col < m.cols) add_rows<Element, WIDE>(sum, p, m.row_stride, begin + line, end, m.cols - col);
+#pragma unroll
+  for (int v = 0; v < V; v++) lines[line][v][lane] = sum[v];
+  __syncthreads();
+  for (int v = line; v < V; v += LINES) { /* each line of threads adds up some of the columns */
+    double total = 0.0;
+    for (int l = 0; l < LINES; l++) total += lines[l][v][lane];
+    if (col + v < m.cols) sums[part * m.cols + col + v] = total;
+  }
+}
+
+int64_t blocks_across(dm_view m, int64_t size) {
+  const int64_t columns = LANES * (rows_are_wide(m, size) ? 16 / size : 1);
+  return (m.cols + columns - 1) / columns;
+}
+
+template <class Element>
+cudaError_t launch(dm_view m, int64_t parts, double *sums, cudaStream_t stream) {
+  const int64_t across = blocks_across(m, sizeof(Element));
+  const int64_t rows_per_part = (m.rows + parts - 1) / parts;
+  const bool wide = rows_are_wide(m, sizeof(Element));
+  if (across * parts > INT32_MAX) return cudaErrorInvalidConfiguration;
+  const auto kernel = wide ? scan<Element, true> : scan<Element, false>;
+  kernel<<<(unsigned)(across * parts), dim3(LANES, LINES), 0, stream>>>(m, rows_per_part, across,
+                                                                        sums);
+  cudaError_t error = cudaGetLastError();
+  return error == cudaSuccess ? launch_fold(sums, m.cols, parts, stream) : error;
+}
+
+} // namespace
+
+int64_t dm_kernels_scan_parts(dm_view matrix, int processors) {
+  int64_t across = 1;
+  with_type(matrix.dtype, [&](auto element) {
+    across = blocks_across(matrix, sizeof element);
+    return cudaSuccess;
+  });
+  const int64_t wanted = (int64_t)processors * BLOCKS_PER_PROCESSOR / across;
+  const int64_t most = (matrix.rows + 8 * LINES - 1) / (8 * LINES); /* 8 rows for each thread */
+  return wanted < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *sums, cudaStream_t stream) {
+  return with_type(matrix.dtype, [&](auto element) {
+    return launch<decltype(element)>(matrix, parts, sums, stream);
+  });
+}

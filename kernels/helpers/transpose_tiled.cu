@@ -1,0 +1,212 @@
+/* transpose_tiled: TO(j, i) = FROM(i, j) through shared memory, 16 bytes at a time on both sides.
+ *
+ * The idea: a block loads a tile along its rows and stores it along its columns, so that both sides
+ * are coalesced; the tile is turned on the way.  A thread loads a square of V x V elements, V to a
+ * vector of 16 bytes, and turns it in its registers: words change places for nothing, bytes and
+ * halves are put together by byte permutations.  What then lies in shared memory are lines of TO,
+ * in vectors.  Behind each V of them lies one vector of padding: the 8 threads that shared memory
+ * serves at once store V lines apart, and without it they would meet in the same banks.
+ *
+ * It adds to transpose_2d the tile, and moves elements of any size as vectors.  Its limits: rows
+ * that do not begin at multiples of 16 bytes are moved by words, or by bytes where elements are
+ * smaller, and a matrix of few rows or columns leaves most of a tile empty.  Measured on an H200,
+ * on 1 GiB, against a copy of as many bytes: 0.93 to 0.94 for elements of 1 to 16 bytes. */
+#include <string.h>
+
+#include "kernels/helpers/matrix.cuh"
+
+namespace {
+
+/* Elements of SIZE bytes, tiles of TILE x TILE of them.  Blocks that run together cover ORDER rows
+ * of tiles. */
+template <int SIZE_, int TILE_, int THREADS_, int ORDER_ = 1> struct Shape {
+  static constexpr int SIZE = SIZE_, TILE = TILE_, THREADS = THREADS_, ORDER = ORDER_;
+  static constexpr int V = 16 / SIZE;                /* elements of a vector */
+  static constexpr int G = TILE / V;                 /* vectors of a line */
+  static constexpr int LINES = V * G + 1;            /* V lines and the padding */
+  static constexpr int SQUARES = G * G / THREADS;    /* of a thread */
+  static constexpr int PIECE = SIZE < 4 ? SIZE : 4;  /* bytes moved at a time without vectors */
+  static constexpr int PIECES = TILE * SIZE / PIECE; /* of a line */
+  static constexpr int BYTES = G * LINES * 16;       /* of shared memory */
+  static_assert(G * G % THREADS == 0 && G >= 8, "every thread turns as much; a phase is one row");
+};
+
+template <int SIZE> struct PieceOf { typedef uint32_t Type; };
+template <> struct PieceOf<1> { typedef uint8_t Type; };
+template <> struct PieceOf<2> { typedef uint16_t Type; };
+
+/* Rows of bytes, STRIDE bytes apart: of a tile, and what is left of the matrix from there. */
+struct Rows {
+  char *base;
+  int64_t stride;
+  int rows, cols; /* in elements */
+};
+
+/* The vector whose first element is (row, col); 0 beyond the border. */
+template <class S, bool WIDE>
+__device__ __forceinline__ uint4 load(const Rows &m, int row, int col) {
+  typedef typename PieceOf<S::SIZE>::Type Piece;
+  uint4 v = {};
+  if (row >= m.rows || col >= m.cols) return v;
+  const char *p = m.base + row * m.stride + col * S::SIZE;
+  if (WIDE && col + S::V <= m.cols) return *reinterpret_cast<const uint4 *>(p);
+  Piece pieces[16 / S::PIECE];
+  const int count = (m.cols - col) * (S::SIZE / S::PIECE);
+#pragma unroll
+  for (int i = 0; i < 16 / S::PIECE; i++)
+    pieces[i] = i < count ? reinterpret_cast<const Piece *>(p)[i] : 0;
+  memcpy(&v, pieces, sizeof v);
+  return v;
+}
+
+/* V rows of V elements. */
+template <class S> struct Square {
+  uint32_t word[S::V][4];
+
+  __device__ __forceinline__ void set_row(int i, uint4 v) {
+    word[i][0] = v.x, word[i][1] = v.y, word[i][2] = v.z, word[i][3] = v.w;
+  }
+  __device__ __forceinline__ uint4 row(int i) const {
+    return {word[i][0], word[i][1], word[i][2], word[i][3]};
+  }
+
+  __device__ __forceinline__ Square turned() const {
+    Square t;
+    if constexpr (S::SIZE == 1) {
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) { /* squares of 4 x 4 bytes */
+          const uint32_t a = word[4 * i][j], b = word[4 * i + 1][j];
+          const uint32_t c = word[4 * i + 2][j], d = word[4 * i + 3][j];
+          const uint32_t ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140);
+          const uint32_t AB = __byte_perm(a, b, 0x7362), CD = __byte_perm(c, d, 0x7362);
+          t.word[4 * j][i] = __byte_perm(ab, cd, 0x5410);
+          t.word[4 * j + 1][i] = __byte_perm(ab, cd, 0x7632);
+          t.word[4 * j + 2][i] = __byte_perm(AB, CD, 0x5410);
+          t.word[4 * j + 3][i] = __byte_perm(AB, CD, 0x7632);
+        }
+    } else if constexpr (S::SIZE == 2) {
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) { /* of 2 x 2 halves */
+          t.word[2 * j][i] = __byte_perm(word[2 * i][j], word[2 * i + 1][j], 0x5410);
+          t.word[2 * j + 1][i] = __byte_perm(word[2 * i][j], word[2 * i + 1][j], 0x7632);
+        }
+    } else {
+      constexpr int WORDS = S::SIZE / 4;
+#pragma unroll
+      for (int i = 0; i < S::V; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) t.word[j / WORDS][i * WORDS + j % WORDS] = word[i][j];
+    }
+    return t;
+  }
+};
+
+/* The tile of line vectors TILE goes to the rows of M. */
+template <class S, bool WIDE>
+__device__ __forceinline__ void store(const Rows &m, const uint4 *tile) {
+  if (WIDE) {
+#pragma unroll
+    for (int n = 0; n < S::SQUARES * S::V; n++) {
+      const int at = n * S::THREADS + threadIdx.x, line = at / S::G, g = at % S::G;
+      if (line >= m.rows || (g + 1) * S::V > m.cols) continue;
+      *reinterpret_cast<uint4 *>(m.base + line * m.stride + g * 16) =
+          tile[line / S::V * S::LINES + line % S::V * S::G + g];
+    }
+  }
+  /* What vectors do not cover. */
+  typedef typename PieceOf<S::SIZE>::Type Piece;
+  const int end = m.cols * (S::SIZE / S::PIECE);
+  const int begin = WIDE ? m.cols / S::V * (16 / S::PIECE) : 0;
+  const int width = WIDE ? end - begin : S::PIECES;
+  for (int at = threadIdx.x; at < m.rows * width; at += S::THREADS) {
+    const int line = at / width, piece = begin + at % width;
+    if (piece >= end) continue;
+    const uint4 *from = tile + line / S::V * S::LINES + line % S::V * S::G;
+    reinterpret_cast<Piece *>(m.base + line * m.stride)[piece] =
+        reinterpret_cast<const Piece *>(from)[piece];
+  }
+}
+
+/* The part of M that begins with tile (down, across). */
+template <class S>
+__device__ __forceinline__ Rows rows_at(const Matrix<char> &m, int64_t down, int64_t across) {
+  const int64_t row = down * S::TILE, col = across * S::TILE;
+  return {m.base + row * m.stride + col * S::SIZE, m.stride,
+          (int)min((int64_t)S::TILE, m.rows - row), (int)min((int64_t)S::TILE, m.cols - col)};
+}
+
+template <class S, bool WIDE_FROM, bool WIDE_TO>
+__global__ void __launch_bounds__(S::THREADS)
+    transpose_tiled(Matrix<char> to, Matrix<char> from, int64_t tiles_down, int64_t tiles_across) {
+  extern __shared__ uint4 tile[];
+  const int64_t group = blockIdx.x / (S::ORDER * tiles_across);
+  const int64_t rest = blockIdx.x % (S::ORDER * tiles_across);
+  const int64_t height = min((int64_t)S::ORDER, tiles_down - group * S::ORDER);
+  const int64_t down = group * S::ORDER + rest % height, across = rest / height;
+
+  const Rows source = rows_at<S>(from, down, across);
+  Square<S> squares[S::SQUARES];
+#pragma unroll
+  for (int n = 0; n < S::SQUARES; n++) { /* all loads before the first use */
+    const int at = n * S::THREADS + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < S::V; i++)
+      squares[n].set_row(i, load<S, WIDE_FROM>(source, at / S::G * S::V + i, at % S::G * S::V));
+  }
+#pragma unroll
+  for (int n = 0; n < S::SQUARES; n++) {
+    const int at = n * S::THREADS + threadIdx.x;
+    const Square<S> turned = squares[n].turned();
+#pragma unroll
+    for (int i = 0; i < S::V; i++)
+      tile[at % S::G * S::LINES + i * S::G + at / S::G] = turned.row(i);
+  }
+  __syncthreads();
+  store<S, WIDE_TO>(rows_at<S>(to, across, down), tile);
+}
+
+template <int SIZE> Matrix<char> bytes_of(dm_view view) {
+  return {static_cast<char *>(view.base), view.rows, view.cols, view.row_stride * SIZE};
+}
+
+bool allows_vectors(const Matrix<char> &m) {
+  return (uintptr_t)m.base % 16 == 0 && (m.rows == 1 || m.stride % 16 == 0);
+}
+
+template <class S> cudaError_t launch(const dm_transposition *t) {
+  const Matrix<char> to = bytes_of<S::SIZE>(t->to), from = bytes_of<S::SIZE>(t->from);
+  const int64_t down = divide_up(from.rows, S::TILE), across = divide_up(from.cols, S::TILE);
+  const bool wide_to = allows_vectors(to), wide_from = allows_vectors(from);
+  const auto kernel =
+      wide_from ? wide_to ? transpose_tiled<S, true, true> : transpose_tiled<S, true, false>
+      : wide_to ? transpose_tiled<S, false, true>
+                : transpose_tiled<S, false, false>;
+  const cudaError_t refused =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::BYTES);
+  if (refused != cudaSuccess) return refused;
+  const unsigned blocks = blocks_for_tiles(t->from, S::TILE, S::TILE);
+  kernel<<<blocks, S::THREADS, S::BYTES, t->stream>>>(to, from, down, across);
+  return cudaGetLastError();
+}
+
+} // namespace
+
+cudaError_t dm_kernels_transpose_tiled(const dm_transposition *t) {
+  switch (size_of(t->from.dtype)) {
+  case 1:
+    return launch<Shape<1, 256, 256>>(t);
+  case 2:
+    return launch<Shape<2, 128, 256>>(t);
+  case 4:
+    return launch<Shape<4, 64, 256>>(t);
+  case 8:
+    return launch<Shape<8, 32, 128>>(t);
+  case 16:
+    return launch<Shape<16, 32, 256, 32>>(t);
+  }
+  return cudaErrorInvalidValue;
+}

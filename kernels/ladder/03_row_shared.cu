@@ -1,0 +1,44 @@
+/* row_shared: C (+)= A B with a block for each row of C and the row of A in shared memory.
+ *
+ * The idea: all elements of a row of C need the same row of A.  The block copies it once into
+ * shared memory, where every thread then reads it at the speed of the multiprocessor.  A row that
+ * is too long comes in pieces, between which the sums wait in C.
+ *
+ * It adds shared memory to row_per_block, and the barriers that shared memory needs: one when the
+ * piece is there, one before it is overwritten.  Only A gains: each element of B is still loaded
+ * for a single multiply-add, and that load is the limit.
+ *
+ * Measured on an H200, N = 8192: f32 0.128, f64 0.055 of cuBLAS' speed. */
+#include "kernels/helpers/matrix.cuh"
+
+namespace {
+
+constexpr int THREADS = 256;
+constexpr int PIECE = 4096; /* elements of A at a time */
+
+template <class T> __global__ void row_shared(Product<T> p) {
+  __shared__ T piece[PIECE];
+
+  for (int64_t row = blockIdx.x; row < p.c.rows; row += gridDim.x) {
+    for (int64_t k0 = 0; k0 < p.a.cols; k0 += PIECE) {
+      const int length = (int)min((int64_t)PIECE, p.a.cols - k0);
+      for (int k = threadIdx.x; k < length; k += THREADS) piece[k] = p.a.at(row, k0 + k);
+      __syncthreads();
+      for (int64_t col = threadIdx.x; col < p.c.cols; col += THREADS) {
+        T sum = k0 > 0 ? p.c.at(row, col) : p.old(row, col);
+        for (int k = 0; k < length; k++) sum = mad(piece[k], p.b.at(k0 + k, col), sum);
+        p.c.at(row, col) = sum;
+      }
+      __syncthreads();
+    }
+  }
+}
+
+} // namespace
+
+cudaError_t dm_kernels_row_shared(const dm_product *product) {
+  return with_real(product, [&](auto p) {
+    row_shared<<<blocks_for(product->c.rows), THREADS, 0, product->stream>>>(p);
+    return cudaGetLastError();
+  });
+}

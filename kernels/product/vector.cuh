@@ -1,0 +1,116 @@
+/* vector: 16 bytes of a row, the most that one instruction moves; and tiles and sums that are moved
+ * in vectors.  Rows that are not aligned to 16 bytes, and the ends of rows, are moved by elements.
+ */
+#ifndef DM_KERNELS_VECTOR_CUH
+#define DM_KERNELS_VECTOR_CUH
+
+#include "kernels/product/thread_tile.cuh"
+
+template <class T> struct alignas(16) Vector {
+  static constexpr int LENGTH = 16 / (int)sizeof(T);
+  T at[LENGTH];
+};
+
+/* Elements (row, col), (row, col + 1), ...; 0 beyond the border. */
+template <class T>
+static __device__ __forceinline__ Vector<T> load_vector(const Matrix<const T> &m, int64_t row,
+                                                        int64_t col, bool wide) {
+  Vector<T> v;
+  if (wide && row < m.rows && col + v.LENGTH <= m.cols)
+    return *reinterpret_cast<const Vector<T> *>(&m.at(row, col));
+#pragma unroll
+  for (int e = 0; e < v.LENGTH; e++) v.at[e] = load<T>(m, row, col + e);
+  return v;
+}
+
+template <class T>
+static __device__ __forceinline__ void store_vector(const Matrix<T> &m, int64_t row, int64_t col,
+                                                    const Vector<T> &v, bool wide) {
+  if (row >= m.rows) return;
+  if (wide && col + v.LENGTH <= m.cols) {
+    *reinterpret_cast<Vector<T> *>(&m.at(row, col)) = v;
+    return;
+  }
+#pragma unroll
+  for (int e = 0; e < v.LENGTH; e++)
+    if (col + e < m.cols) m.at(row, col + e) = v.at[e];
+}
+
+/* Vectors in shared memory. */
+template <class T> static __device__ __forceinline__ Vector<T> &vector_at(T *p) {
+  return *reinterpret_cast<Vector<T> *>(p);
+}
+template <class T> static __device__ __forceinline__ const Vector<T> &vector_at(const T *p) {
+  return *reinterpret_cast<const Vector<T> *>(p);
+}
+
+/* begin_sums and store_sums where the sums of a vector lie side by side in C: only COL(j) of the
+ * first counts. */
+template <class T, int M, int N, class Row, class Col>
+static __device__ __forceinline__ void begin_vectors(T (&sums)[M][N], const Product<T> &p,
+                                                     bool wide, Row row, Col col) {
+  const Matrix<const T> c = {p.c.base, p.c.rows, p.c.cols, p.c.stride};
+#pragma unroll
+  for (int i = 0; i < M; i++)
+#pragma unroll
+    for (int j = 0; j < N; j += Vector<T>::LENGTH) {
+      const Vector<T> v = p.accumulate ? load_vector(c, row(i), col(j), wide) : Vector<T>();
+#pragma unroll
+      for (int e = 0; e < v.LENGTH; e++) sums[i][j + e] = v.at[e];
+    }
+}
+
+template <class T, int M, int N, class Row, class Col>
+static __device__ __forceinline__ void store_vectors(const T (&sums)[M][N], const Product<T> &p,
+                                                     bool wide, Row row, Col col) {
+#pragma unroll
+  for (int i = 0; i < M; i++)
+#pragma unroll
+    for (int j = 0; j < N; j += Vector<T>::LENGTH) {
+      Vector<T> v;
+#pragma unroll
+      for (int e = 0; e < v.LENGTH; e++) v.at[e] = sums[i][j + e];
+      store_vector(p.c, row(i), col(j), v, wide);
+    }
+}
+
+/* A thread's part of a tile of ROWS x COLS, on its way from global to shared memory. */
+template <class T, int ROWS, int COLS, int THREADS> struct TilePart {
+  static constexpr int LENGTH = Vector<T>::LENGTH, ACROSS = COLS / LENGTH; /* vectors in a row */
+  static constexpr int COUNT = ROWS * ACROSS / THREADS;
+  static_assert(ROWS * ACROSS % THREADS == 0, "every thread moves as much");
+  Vector<T> part[COUNT];
+
+  static __device__ __forceinline__ int row(int i) {
+    return (i * THREADS + threadIdx.x) / ACROSS;
+  }
+  static __device__ __forceinline__ int col(int i) {
+    return (i * THREADS + threadIdx.x) % ACROSS * LENGTH;
+  }
+
+  /* From the tile of M that begins at (row0, col0). */
+  __device__ __forceinline__ void load(const Matrix<const T> &m, int64_t row0, int64_t col0,
+                                       bool wide) {
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) part[i] = load_vector(m, row0 + row(i), col0 + col(i), wide);
+  }
+
+  __device__ __forceinline__ void store(T (&tile)[ROWS][COLS]) const {
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) vector_at(&tile[row(i)][col(i)]) = part[i];
+  }
+
+  /* As columns: TILE is the transpose, with padding behind its rows. */
+  template <int STRIDE>
+  __device__ __forceinline__ void store_transposed(T (&tile)[COLS][STRIDE]) const {
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+#pragma unroll
+      for (int e = 0; e < LENGTH; e++) tile[col(i) + e][row(i)] = part[i].at[e];
+  }
+};
+
+template <class T> using SquareA = TilePart<T, Square::BM, Square::BK, Square::THREADS>;
+template <class T> using SquareB = TilePart<T, Square::BK, Square::BN, Square::THREADS>;
+
+#endif

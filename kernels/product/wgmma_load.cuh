@@ -1,0 +1,102 @@
+/* wgmma_load: the thread that loads: which tiles a block computes, and how their operands come into
+ * the ring of stages. */
+#ifndef DM_KERNELS_WGMMA_LOAD_CUH
+#define DM_KERNELS_WGMMA_LOAD_CUH
+
+#include "kernels/product/bulk_copy.cuh"
+#include "kernels/product/wgmma_tile.cuh"
+
+/* The tiles of a block, one after the other.  The ranks of a cluster run down. */
+template <class Shape> struct Tile {
+  int index, row, col; /* of its corner */
+
+  __device__ __forceinline__ explicit Tile(const WgmmaWork &work)
+      : index(blockIdx.x / Shape::CLUSTER) {
+    find(work);
+  }
+  __device__ __forceinline__ bool exists(const WgmmaWork &work) const {
+    return index < work.order.count();
+  }
+  __device__ __forceinline__ void next(const WgmmaWork &work) {
+    index += gridDim.x / Shape::CLUSTER;
+    find(work);
+  }
+  __device__ __forceinline__ void find(const WgmmaWork &work) {
+    const int rank = rank_in_cluster();
+    work.order.find(index, &row, &col);
+    row = (row * Shape::DOWN + rank % Shape::DOWN) * Shape::BM;
+    col = (col * Shape::ACROSS + rank / Shape::DOWN) * Shape::BN;
+  }
+};
+
+/* COUNT blocks of the cluster, STEP ranks apart, one of them this block, get the box. */
+template <int COUNT, int STEP>
+static __device__ __forceinline__ void load_shared_box(void *to, const CUtensorMap *map, int col,
+                                                       int row, uint64_t *barrier) {
+  if (COUNT == 1) {
+    load_box(to, map, col, row, barrier);
+    return;
+  }
+  int blocks = 0;
+  for (int i = 0; i < COUNT; i++) blocks |= 1 << i * STEP;
+  const int rank = rank_in_cluster(), first = STEP == 1 ? rank / COUNT * COUNT : rank % STEP;
+  load_box_for(blocks << first, to, map, col, row, barrier);
+}
+
+/* This block's part of the rows of A goes to the blocks beside it. */
+template <class Shape>
+static __device__ __forceinline__ void load_a(const WgmmaWork &work, char *tile, int row, int k,
+                                              uint64_t *barrier) {
+  const int part = rank_in_cluster() / Shape::DOWN * (Shape::BM / Shape::ACROSS);
+  load_shared_box<Shape::ACROSS, Shape::DOWN>(tile + part * BOX_ROW, &work.a, k, row + part,
+                                              barrier);
+}
+
+/* Its part of the columns of B, to the blocks above and below; where rows run along n, its part of
+ * those rows. */
+template <class Element, bool N_MAJOR, class Shape>
+static __device__ __forceinline__ void load_b(const WgmmaWork &work, char *tile, int col, int k,
+                                              uint64_t *barrier) {
+  constexpr int COLS = BOX_ROW / (int)sizeof(Element); /* of a box of rows along n */
+  const int rank = rank_in_cluster() % Shape::DOWN;
+  if (!N_MAJOR) {
+    const int part = rank * (Shape::BN / Shape::DOWN);
+    load_shared_box<Shape::DOWN, 1>(tile + part * BOX_ROW, &work.b, k, col + part, barrier);
+    return;
+  }
+  const int part = rank * (COLS / Shape::DOWN);
+#pragma unroll
+  for (int j = 0; j < Shape::BN; j += COLS)
+    load_shared_box<Shape::DOWN, 1>(tile + (j + part) * BOX_ROW, &work.b, col + j, k + part,
+                                    barrier);
+}
+
+/* C is fetched into the L2 cache, a box with each of the last steps, before sums are added there:
+ * all blocks add at about the same time, more than memory could deliver. */
+template <class Shape>
+static __device__ __forceinline__ void prefetch_c(const WgmmaWork &work, int row, int col,
+                                                  int step) {
+  constexpr int DOWN = Shape::WARPGROUPS, BOXES = Shape::BN / C_BOX_COLS * DOWN;
+  const int last = BOXES - (work.steps - 1 - step);
+  for (int box = step == 0 ? 0 : last - 1; box < last; box++)
+    if (box >= 0)
+      prefetch_box(&work.c, col + box / DOWN * C_BOX_COLS, row + box % DOWN * C_BOX_ROWS);
+}
+
+template <class Element, bool N_MAJOR, class Shape>
+static __device__ __forceinline__ void load_tiles(const WgmmaWork &work,
+                                                  WgmmaMemory<Shape> &memory) {
+  constexpr int BK = BOX_ROW / (int)sizeof(Element);
+  Ring<Shape::STAGES> ring;
+  for (Tile<Shape> tile(work); tile.exists(work); tile.next(work))
+    for (int step = 0; step < work.steps; step++, ring.next()) {
+      uint64_t *full = &memory.full[ring.stage];
+      wait(&memory.empty[ring.stage], ring.parity ^ 1);
+      arrive_expecting(full, Shape::A_BYTES + Shape::B_BYTES);
+      load_a<Shape>(work, memory.a[ring.stage], tile.row, step * BK, full);
+      load_b<Element, N_MAJOR, Shape>(work, memory.b[ring.stage], tile.col, step * BK, full);
+      if (work.accumulate && work.c_boxes) prefetch_c<Shape>(work, tile.row, tile.col, step);
+    }
+}
+
+#endif
