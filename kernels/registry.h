@@ -94,7 +94,7 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
     DM_SUM_GROUPED, aligned_scratch, "tensor cores through mma.sync, fed by ldmatrix",             \
     "needs memory for copies of A and B where rows are not 16-byte aligned, but in f64")           \
   X(wgmma, DM_KERNEL_HALF | DM_KERNEL_I8 | DM_KERNEL_TF32, DM_HOPPER, DM_HOPPER, DM_SUM_GROUPED,   \
-    wgmma_scratch, "warpgroup instructions on tensor cores, fed by the copy engine",               \
+    wgmma_scratch, "warpgroup instructions on tensor cores, fed by TMA",                           \
     "needs memory for operands that are not 16-byte aligned, and for B in TF32 and i8")
 
 /* The products of others: X(name, maker, types, sums, about, limits). */

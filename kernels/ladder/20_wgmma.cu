@@ -1,20 +1,20 @@
-/* wgmma: C (+)= A B by Hopper's warpgroup instructions, fed by its copy engine.
+/* wgmma: C (+)= A B by Hopper's warpgroup instructions, fed by TMA.
  *
  * The idea: four warps together, a warpgroup, multiply a tile of 64 x 192 by one instruction that
  * reads both operands from shared memory and runs while the warps go on.  What feeds it must not
- * cost them time.  So one thread of a warpgroup of its own asks the copy engine for tiles of A and
- * B, a ring of stages ahead; barriers count the bytes that arrive and the warps that have read
- * them.  Two warpgroups multiply: 128 x 192 elements of C, twice, in registers that the loaders
- * gave up.  Two neighbouring blocks form a cluster: each loads half of their common columns of B
- * for both.  Blocks stay and go from tile to tile, in an order that suits the L2 cache; a tile of C
- * leaves through shared memory, by the copy engine too, while the next one is multiplied.  C += A B
- * is added by the L2 cache, which has fetched C by then.
+ * cost them time.  So one thread of a warpgroup of its own asks the tensor memory accelerator (TMA)
+ * for tiles of A and B, a ring of stages ahead; barriers count the bytes that arrive and the warps
+ * that have read them.  Two warpgroups multiply: 128 x 192 elements of C, twice, in registers that
+ * the loaders gave up.  Two neighbouring blocks form a cluster: each loads half of their common
+ * columns of B for both.  Blocks stay and go from tile to tile, in an order that suits the L2
+ * cache; a tile of C leaves through shared memory, by TMA too, while the next one is multiplied.  C
+ * += A B is added by the L2 cache, which has fetched C by then.
  *
  * It adds to mma: operands never pass registers, loading takes no instructions of those who
- * multiply, and borders need no conditions, because the engine reads zeros beyond them.  Its
- * limits: the engine needs 16-byte aligned rows, others are copied into scratch memory first (C
+ * multiply, and borders need no conditions, because TMA reads zeros beyond them.  Its
+ * limits: TMA needs 16-byte aligned rows, others are copied into scratch memory first (C
  * then leaves element by element); for TF32 and i8, the instruction takes B by columns only, so
- * that a B by rows is transposed first; extents below 2^31.  The engine rounds f32 to TF32 as it
+ * that a B by rows is transposed first; extents below 2^31.  TMA rounds f32 to TF32 as it
  * loads, to nearest even, as cuBLAS does (what is above the largest TF32 becomes infinite,
  * subnormal numbers 0).
  *
@@ -30,9 +30,9 @@ namespace {
 
 constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
 
-/* ---- operands as the copy engine wants them ---- */
+/* ---- operands as TMA wants them ---- */
 
-bool suits_engine(const void *base, int64_t rows, int64_t stride, int64_t size) {
+bool suits_tma(const void *base, int64_t rows, int64_t stride, int64_t size) {
   return (uintptr_t)base % BULK_ALIGNMENT == 0 &&
          (rows == 1 || stride * size % BULK_ALIGNMENT == 0);
 }
@@ -55,7 +55,7 @@ struct Operand {
 };
 
 Operand operand(dm_view from, bool transposed, bool n_major, int64_t size) {
-  const bool direct = !transposed && suits_engine(from.base, from.rows, from.row_stride, size);
+  const bool direct = !transposed && suits_tma(from.base, from.rows, from.row_stride, size);
   return {from, transposed, n_major, direct};
 }
 
@@ -70,39 +70,39 @@ Operand operand_b(dm_view b, int64_t size) {
 
 /* ---- element types ---- */
 
-template <class Element> struct Engine;
-template <> struct Engine<__half> {
+template <class Element> struct TmaElement;
+template <> struct TmaElement<__half> {
   static constexpr CUtensorMapDataType TYPE = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
 };
-template <> struct Engine<__nv_bfloat16> {
+template <> struct TmaElement<__nv_bfloat16> {
   static constexpr CUtensorMapDataType TYPE = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 };
-template <> struct Engine<float> { /* rounds */
+template <> struct TmaElement<float> { /* rounds */
   static constexpr CUtensorMapDataType TYPE = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
 };
-template <> struct Engine<int8_t> {
+template <> struct TmaElement<int8_t> {
   static constexpr CUtensorMapDataType TYPE = CU_TENSOR_MAP_DATA_TYPE_UINT8;
 };
 
-/* The map of an operand, of which a copy is made at *FREE where the engine needs one. */
+/* The map of an operand, of which a copy is made at *FREE where TMA needs one. */
 template <class Element>
 cudaError_t map_operand(CUtensorMap *map, const Operand &o, int box_rows, char **free,
                         cudaStream_t stream) {
   constexpr int SIZE = sizeof(Element);
   if (o.direct)
-    return encode_tensor_map(map, Engine<Element>::TYPE, SIZE, o.from.base, o.rows(), o.cols(),
+    return encode_tensor_map(map, TmaElement<Element>::TYPE, SIZE, o.from.base, o.rows(), o.cols(),
                              o.from.row_stride, box_rows);
   const cudaError_t error = pack(o.from, SIZE, *free, o.transposed, stream);
   if (error != cudaSuccess) return error;
   char *const at = *free;
   *free += o.bytes(SIZE);
-  return encode_tensor_map(map, Engine<Element>::TYPE, SIZE, at, o.rows(), o.cols(),
+  return encode_tensor_map(map, TmaElement<Element>::TYPE, SIZE, at, o.rows(), o.cols(),
                            packed_stride(o.cols(), SIZE), box_rows);
 }
 
 template <class Sum> cudaError_t map_c(WgmmaWork *work, dm_view c) {
   work->c_base = c.base, work->c_stride = c.row_stride;
-  work->c_boxes = suits_engine(c.base, c.rows, c.row_stride, sizeof(Sum));
+  work->c_boxes = suits_tma(c.base, c.rows, c.row_stride, sizeof(Sum));
   if (!work->c_boxes) return cudaSuccess;
   const CUtensorMapDataType type = std::is_same<Sum, float>::value ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
                                                                    : CU_TENSOR_MAP_DATA_TYPE_INT32;

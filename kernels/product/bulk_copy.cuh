@@ -1,6 +1,6 @@
-/* bulk_copy: boxes of a matrix, copied between global and shared memory by Hopper's copy engine
- * (TMA).  One thread asks for a whole box; a tensor map (tensor_map.cuh) says where it lies.
- * Beyond the borders of the matrix zeros are read, and nothing is written. */
+/* bulk_copy: boxes of a matrix, copied between global and shared memory by Hopper's
+ * tensor memory accelerator (TMA).  One thread asks for a whole box; a tensor map (tensor_map.cuh)
+ * says where it lies.  Beyond the borders of the matrix zeros are read, and nothing is written. */
 #ifndef DM_KERNELS_BULK_COPY_CUH
 #define DM_KERNELS_BULK_COPY_CUH
 
@@ -40,7 +40,7 @@ static __device__ __forceinline__ void prefetch_box(const CUtensorMap *map, int 
                : "memory");
 }
 
-/* What this thread has stored to shared memory becomes visible to the copy engine. */
+/* What this thread has stored to shared memory becomes visible to TMA. */
 static __device__ __forceinline__ void publish_to_bulk_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

@@ -1,4 +1,4 @@
-/* tensor_map: describes a matrix in global memory to the copy engine (TMA): its extent, its rows,
+/* tensor_map: describes a matrix in global memory to TMA: its extent, its rows,
  * and the box that is moved at a time.  Maps are plain values, passed as kernel parameters. */
 #ifndef DM_KERNELS_TENSOR_MAP_CUH
 #define DM_KERNELS_TENSOR_MAP_CUH
@@ -7,7 +7,7 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-/* The engine moves rows that begin at multiples of so many bytes. */
+/* TMA moves rows that begin at multiples of so many bytes. */
 constexpr int64_t BULK_ALIGNMENT = 16;
 
 /* Rows of boxes are as long as the pattern in which shared memory is permuted: the 16-byte pieces

@@ -1,7 +1,7 @@
 /* wgmma_instruction: a warpgroup (128 threads) multiplies a 64 x K tile of A by a K x N tile of B,
  * both in shared memory, asynchronously: D += A B with D in registers.  K is 32 bytes of a row.
  *
- * Tiles lie as the copy engine leaves them: rows of 128 bytes, permuted (tensor_map.cuh), in groups
+ * Tiles lie as TMA leaves them: rows of 128 bytes, permuted (tensor_map.cuh), in groups
  * of eight.  A descriptor says where.  Rows run along k, or for the 16-bit types along n. */
 #ifndef DM_KERNELS_WGMMA_INSTRUCTION_CUH
 #define DM_KERNELS_WGMMA_INSTRUCTION_CUH

@@ -45,8 +45,8 @@ static __device__ __forceinline__ int32_t add(int32_t x, int32_t y) { /* wraps *
   return (int32_t)((uint32_t)x + (uint32_t)y);
 }
 
-/* The box goes to C where the copy engine cannot bring it: it writes 16 bytes at a time.  An atomic
- * addition would not do for C += A B: unlike the engine's it takes subnormal numbers for 0. */
+/* The box goes to C where TMA cannot bring it: it writes 16 bytes at a time.  An atomic
+ * addition would not do for C += A B: unlike that of TMA it takes subnormal numbers for 0. */
 template <class Sum>
 static __device__ __forceinline__ void store_elements(const WgmmaWork &work, const char *box,
                                                       int row, int col) {
@@ -76,7 +76,7 @@ static __device__ __forceinline__ void store_elements(const WgmmaWork &work, con
   }
 }
 
-/* Piece PIECE of the tile at ROW and COL; one thread asks the engine. */
+/* Piece PIECE of the tile at ROW and COL; one thread asks TMA. */
 template <class Shape, class Sum>
 static __device__ __forceinline__ void
 store_piece(const Worker<Shape> &worker, const Sum (&d)[Shape::SUMS], int piece, int row, int col) {

@@ -73,7 +73,7 @@ struct WgmmaWork {
   int m, n, steps; /* of 128 bytes along k */
   void *c_base;
   int64_t c_stride;
-  bool accumulate, c_boxes; /* C is stored by the copy engine */
+  bool accumulate, c_boxes; /* C is stored by TMA */
 };
 
 #endif
