@@ -42,7 +42,7 @@ static inline int64_t dm_kernels_no_scratch(const dm_product *product) {
   return (void)product, 0;
 }
 int64_t dm_kernels_padded_scratch(const dm_product *product);  /* (ladder/04_pitched.cu) */
-int64_t dm_kernels_aligned_scratch(const dm_product *product); /* (helpers/aligned.cu) */
+int64_t dm_kernels_aligned_scratch(const dm_product *product); /* (helpers/repack.cu) */
 int64_t dm_kernels_wgmma_scratch(const dm_product *product);
 
 /* TO(j, i) = FROM(i, j): elements of one type, both with col_stride 1, not overlapping. */

@@ -15,8 +15,7 @@
  * Measured on an H200, N = 8192: tf32 0.170, f16 0.322, bf16 0.222 of cuBLAS' speed. */
 #include <mma.h>
 
-#include "kernels/helpers/aligned.cuh"
-#include "kernels/helpers/matrix.cuh"
+#include "kernels/helpers/repack.cuh"
 #include "kernels/product/async_copy.cuh"
 #include "kernels/product/thread_tile.cuh"
 

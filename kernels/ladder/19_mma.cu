@@ -18,8 +18,7 @@
  * Measured on an H200, N = 8192: bf16 0.55, f16 0.56, TF32 0.42, i8 0.53 of cuBLAS' speed. */
 #include "kernels/product/mma.cuh"
 
-#include "kernels/helpers/aligned.cuh"
-#include "kernels/helpers/matrix.cuh"
+#include "kernels/helpers/repack.cuh"
 #include "kernels/product/grouped.cuh"
 #include "kernels/product/mma_stage.cuh"
 #include "kernels/product/mma_store.cuh"

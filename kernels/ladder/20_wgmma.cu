@@ -32,11 +32,6 @@ constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
 
 /* ---- operands as TMA wants them ---- */
 
-bool suits_tma(const void *base, int64_t rows, int64_t stride, int64_t size) {
-  return (uintptr_t)base % BULK_ALIGNMENT == 0 &&
-         (rows == 1 || stride * size % BULK_ALIGNMENT == 0);
-}
-
 /* An operand: rows of consecutive elements along k, or along n. */
 struct Operand {
   dm_view from;             /* col_stride 1 */
@@ -55,7 +50,7 @@ struct Operand {
 };
 
 Operand operand(dm_view from, bool transposed, bool n_major, int64_t size) {
-  const bool direct = !transposed && suits_tma(from.base, from.rows, from.row_stride, size);
+  const bool direct = !transposed && rows_are_aligned(from, size);
   return {from, transposed, n_major, direct};
 }
 
@@ -92,7 +87,8 @@ cudaError_t map_operand(CUtensorMap *map, const Operand &o, int box_rows, char *
   if (o.direct)
     return encode_tensor_map(map, TmaElement<Element>::TYPE, SIZE, o.from.base, o.rows(), o.cols(),
                              o.from.row_stride, box_rows);
-  const cudaError_t error = pack(o.from, SIZE, *free, o.transposed, stream);
+  const cudaError_t error = o.transposed ? dm_pack_transposed(o.from, *free, stream)
+                                         : dm_pack(o.from, *free, PACKED_ROW, stream);
   if (error != cudaSuccess) return error;
   char *const at = *free;
   *free += o.bytes(SIZE);
@@ -102,7 +98,7 @@ cudaError_t map_operand(CUtensorMap *map, const Operand &o, int box_rows, char *
 
 template <class Sum> cudaError_t map_c(WgmmaWork *work, dm_view c) {
   work->c_base = c.base, work->c_stride = c.row_stride;
-  work->c_boxes = suits_tma(c.base, c.rows, c.row_stride, sizeof(Sum));
+  work->c_boxes = rows_are_aligned(c, sizeof(Sum));
   if (!work->c_boxes) return cudaSuccess;
   const CUtensorMapDataType type = std::is_same<Sum, float>::value ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
                                                                    : CU_TENSOR_MAP_DATA_TYPE_INT32;

@@ -16,19 +16,6 @@ static __device__ __forceinline__ Corner block_corner(const Matrix<T> &c, int ro
   return {blockIdx.x / across * rows, blockIdx.x % across * cols};
 }
 
-/* The same where blocks, which run in the order of their numbers, are counted down Shape::GROUP
- * rows of tiles, then on to the next column: those that run together need few different rows of A
- * and columns of B, and find them in the L2 cache. */
-template <class Shape, class T>
-static __device__ __forceinline__ Corner grouped_corner(const Matrix<T> &c) {
-  constexpr int GROUP = Shape::GROUP;
-  const int64_t down = (c.rows + Shape::BM - 1) / Shape::BM;
-  const int64_t across = (c.cols + Shape::BN - 1) / Shape::BN;
-  const int64_t group = blockIdx.x / (GROUP * across), rest = blockIdx.x % (GROUP * across);
-  const int64_t height = min((int64_t)GROUP, down - group * GROUP); /* the last may be lower */
-  return {(group * GROUP + rest % height) * Shape::BM, rest / height * Shape::BN};
-}
-
 /* ROW(i) and COL(j) say where in C the sums (i, j) of this thread lie. */
 template <class T, int M, int N, class Row, class Col>
 static __device__ __forceinline__ void begin_sums(T (&sums)[M][N], const Product<T> &p, Row row,
