@@ -132,12 +132,13 @@ static dm_status post(dm_transfer *transfer) {
   const dm_rectangle *part = &transfer->request.part;
   const dm_reader *reader = transfer->reader;
   if (part->rows == 0 || part->cols == 0) return DM_OK;
-  if (reader && reader->fd < 0) { /* by HDF5, which only the caller's thread uses */
+  const bool chunks = reader && reader->chunks;
+  if (reader && reader->fd < 0 && !(chunks && dm_pool_threads(transfer->queue->pool) == 0)) {
     transfer->by_hdf5 = true;
     transfer->left = 1;
     return DM_OK;
   }
-  return reader && reader->chunks ? post_chunks(transfer) : post_pieces(transfer);
+  return chunks ? post_chunks(transfer) : post_pieces(transfer);
 }
 
 /* A copy of WHAT, with views of its own, is posted; where that fails half-way, closing frees it. */

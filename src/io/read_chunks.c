@@ -9,25 +9,12 @@
 #include "io/chunk_filter.h"
 #include "io/reader.h"
 
-/* Bytes of unpacked chunks that are kept; those without filters are as fast to read again. */
-enum { CACHE_LIMIT = 1 << 27, PLAIN_LIMIT = 1 << 23 };
-
-/* An unpacked chunk; NUMBER counts chunks row by row. */
-typedef struct slot {
-  int64_t number; /* -1: none */
-  dm_chunk_place place;
-  void *data;
-} slot;
-
 struct dm_chunks {
   dm_chunk_filter filter;
   int64_t across;         /* chunks in a row */
   int64_t bytes;          /* of a chunk */
   bool whole_only;        /* chunks at the border are stored without filters */
   unsigned char fill[16]; /* an element of a chunk that was never written */
-  void *spare;
-  int64_t slots;
-  slot *cache;
 };
 
 static dm_status read_filters(const dm_location *at, hid_t creation, dm_chunk_filter *filter) {
@@ -92,23 +79,7 @@ dm_status dm_reader_open_chunks(dm_reader *reader) {
   chunks->across = dm_ceil_div(d->cols, d->chunk_cols);
   chunks->bytes = d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
   DM_TRY(read_properties(reader, chunks));
-  int64_t all;
-  if (dm_mul_overflows(chunks->across, dm_ceil_div(d->rows, d->chunk_rows), &all)) all = INT64_MAX;
-  int64_t limit = chunks->filter.count > 0 ? CACHE_LIMIT : PLAIN_LIMIT;
-  chunks->slots = dm_max(1, dm_min(all, limit / dm_chunk_filter_room(chunks->bytes)));
-  DM_TRY(dm_buffer_zeroed(chunks->slots, sizeof(slot), &memory));
-  chunks->cache = memory;
-  for (int64_t i = 0; i < chunks->slots; i++) chunks->cache[i].number = -1;
   return open_raw(reader);
-}
-
-void dm_reader_close_chunks(dm_reader *reader) {
-  struct dm_chunks *chunks = reader->chunks;
-  if (!chunks) return;
-  for (int64_t i = 0; chunks->cache && i < chunks->slots; i++) free(chunks->cache[i].data);
-  free(chunks->cache);
-  free(chunks->spare);
-  free(chunks);
 }
 
 static void fill_chunk(const dm_reader *reader, void *data) {
@@ -211,38 +182,6 @@ dm_view dm_reader_chunk_view(const dm_reader *reader, const dm_chunk_place *plac
   const dm_dataset *d = &reader->dataset;
   return dm_view_strided(data, d->dtype, DM_HOST, dm_min(d->chunk_rows, d->rows - place->row),
                          dm_min(d->chunk_cols, d->cols - place->col), d->chunk_cols);
-}
-
-/* The unpacked chunk, kept until another one takes its place. */
-static dm_status get_chunk(dm_reader *reader, int64_t number, const slot **chunk) {
-  struct dm_chunks *chunks = reader->chunks;
-  slot *kept = &chunks->cache[number % chunks->slots];
-  *chunk = kept;
-  if (kept->number == number) return DM_OK;
-  kept->number = -1;
-  DM_TRY(dm_reader_find_chunk(reader, number, &kept->place));
-  int64_t room = dm_reader_chunk_room(reader);
-  dm_scratch both = {.memory = {kept->data, chunks->spare},
-                     .bytes = {kept->data ? room : 0, chunks->spare ? room : 0}};
-  dm_status status = dm_reader_unpack(reader, &kept->place, &both);
-  kept->data = both.memory[0];
-  chunks->spare = both.memory[1];
-  if (!status) kept->number = number;
-  return status;
-}
-
-dm_status dm_reader_read_chunks(dm_reader *reader, const dm_request *request) {
-  dm_rectangle of = dm_reader_chunks_of(reader, request->part);
-  for (int64_t i = 0; i < of.rows; i++) {
-    for (int64_t j = 0; j < of.cols; j++) {
-      const slot *chunk;
-      DM_TRY(get_chunk(reader, dm_reader_chunk_number(reader, of.row + i, of.col + j), &chunk));
-      dm_reader_spread(reader, request, dm_reader_chunk_view(reader, &chunk->place, chunk->data),
-                       chunk->place.row, chunk->place.col);
-      DM_TRY(dm_keepalive_beat(reader->keepalive));
-    }
-  }
-  return DM_OK;
 }
 
 dm_status dm_reader_time_unpacking(dm_reader *reader, int64_t row, int64_t rows, double *seconds) {

@@ -3,6 +3,8 @@
 #include "io/hdf5_type.h"
 #include "io/reader.h"
 
+#include <stdlib.h>
+
 enum { CACHE_LIMIT = 1 << 28, SLOTS_PER_CHUNK = 10 };
 
 static int64_t bytes_per_chunk(const dm_dataset *d) {
@@ -58,7 +60,7 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
 }
 
 void dm_reader_close_hdf5(dm_reader *reader) {
-  dm_reader_close_chunks(reader);
+  free(reader->chunks);
   if (reader->type >= 0) H5Tclose(reader->type);
   if (reader->set >= 0) H5Dclose(reader->set);
   if (reader->access >= 0) H5Pclose(reader->access);

@@ -13,6 +13,9 @@
  * reads. */
 enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = 1 << 26, ROUNDED = 256 };
 
+/* Bytes of unpacked chunks that are kept where no threads unpack them. */
+enum { OWN_MEMORY = 1 << 27 };
+
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
   void *memory;
   if (access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
@@ -36,6 +39,7 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
 
 void dm_reader_close(dm_reader *reader) {
   if (!reader) return;
+  dm_file_queue_close(reader->own);
   if (reader->fd >= 0) close(reader->fd);
   dm_reader_close_hdf5(reader);
   dm_scratch_free(&reader->scratch);
@@ -51,6 +55,8 @@ void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive) {
 }
 
 void dm_reader_lean_on(dm_reader *reader, dm_file_queue *ahead) {
+  dm_file_queue_close(reader->own);
+  reader->own = NULL;
   reader->ahead = ahead;
 }
 
@@ -177,14 +183,23 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
   return DM_OK;
 }
 
+static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_request *r) {
+  dm_transfer *transfer;
+  dm_status status = dm_file_queue_read(queue, reader, r->part.row, r->part.col, r->views, r->count,
+                                        r->conjugate, &transfer);
+  if (!status) status = dm_transfer_wait(transfer, reader->keepalive);
+  if (status) dm_file_queue_cancel(queue); /* the caller may free the memory next */
+  return status;
+}
+
 dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request) {
   if (reader->chunks) {
-    DM_TRY(dm_reader_read_chunks(reader, request));
-  } else {
-    for (dm_rectangle piece = {0}; dm_reader_next_piece(reader, request, &piece);) {
-      DM_TRY(dm_reader_bring(reader, request, piece, &reader->scratch, reader->keepalive));
-      DM_TRY(dm_keepalive_beat(reader->keepalive));
-    }
+    if (!reader->own) DM_TRY(dm_file_queue_open(0, OWN_MEMORY, &reader->own));
+    return read_by(reader->own, reader, request);
+  }
+  for (dm_rectangle piece = {0}; dm_reader_next_piece(reader, request, &piece);) {
+    DM_TRY(dm_reader_bring(reader, request, piece, &reader->scratch, reader->keepalive));
+    DM_TRY(dm_keepalive_beat(reader->keepalive));
   }
   reader->bytes += request->part.rows * request->part.cols * dm_dtype_size(reader->dataset.dtype);
   return DM_OK;
@@ -192,16 +207,8 @@ dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request) {
 
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                          int64_t count, bool conjugate) {
-  if (reader->ahead) {
-    dm_transfer *transfer;
-    dm_status status =
-        dm_file_queue_read(reader->ahead, reader, row, col, views, count, conjugate, &transfer);
-    if (!status) status = dm_transfer_wait(transfer, reader->keepalive);
-    /* The caller may free the memory next. */
-    if (status) dm_file_queue_cancel(reader->ahead);
-    return status;
-  }
   dm_request request;
   DM_TRY(dm_request_of(reader, row, col, views, count, conjugate, &request));
-  return dm_reader_read_here(reader, &request);
+  return reader->ahead ? read_by(reader->ahead, reader, &request)
+                       : dm_reader_read_here(reader, &request);
 }

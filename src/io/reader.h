@@ -23,6 +23,7 @@ struct dm_reader {
   struct dm_chunks *chunks;     /* NULL: not chunked, or with filters that only HDF5 has */
   struct dm_chunk_cache *cache; /* of the queue that reads it, or NULL */
   struct dm_file_queue *ahead;  /* whose threads dm_reader_read waits for, or NULL */
+  struct dm_file_queue *own;    /* without threads, for chunks where there is no other */
 
   dm_scratch scratch; /* for reading without threads */
 };
@@ -79,8 +80,6 @@ dm_status dm_reader_same_file(const dm_dataset *dataset, int fd);
 /* After dm_reader_open_hdf5, where the dataset has chunks, and no filters but those of
  * chunk_filter.h. */
 dm_status dm_reader_open_chunks(dm_reader *reader);
-void dm_reader_close_chunks(dm_reader *reader);
-dm_status dm_reader_read_chunks(dm_reader *reader, const dm_request *request);
 
 /* The chunks that PART touches, as a rectangle of whole chunks. */
 dm_rectangle dm_reader_chunks_of(const dm_reader *reader, dm_rectangle part);
