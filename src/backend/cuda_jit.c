@@ -36,10 +36,7 @@ static dm_status find_facts(const dm_cuda *gpu, int compiler, dm_jit_facts *f) {
   f->capability = gpu->capability;
   f->processors = gpu->processors;
   f->compiler = compiler;
-  f->limits = (dm_tiling_limits){.threads = properties.maxThreadsPerMultiProcessor,
-                                 .registers = properties.regsPerMultiprocessor,
-                                 .shared = (int64_t)properties.sharedMemPerMultiprocessor,
-                                 .shared_per_block = (int64_t)properties.sharedMemPerBlockOptin};
+  f->shared = (int64_t)properties.sharedMemPerBlockOptin;
   return DM_OK;
 }
 
@@ -120,7 +117,7 @@ static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, con
 static dm_status add(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, compiled **made) {
   char why[128], source[600], *image;
   size_t size;
-  if (!dm_tiling_runs(tiling, dtype, &gpu->jit->facts.limits, why))
+  if (!dm_tiling_runs(tiling, dtype, gpu->jit->facts.shared, why))
     return dm_fail(DM_E_DEVICE, "it does not fit the GPU: %s", why);
   write_source(dtype, tiling, source);
   DM_TRY(dm_nvrtc_compile(&gpu->jit->nvrtc, source, gpu->capability, &image, &size));

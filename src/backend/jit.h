@@ -9,9 +9,9 @@
 typedef struct dm_jit_facts {
   char gpu[64]; /* "NVIDIA H200" */
   int capability, processors;
-  int driver;   /* CUDA's number of it: 13000 */
-  int compiler; /* NVRTC's version, in the same way */
-  dm_tiling_limits limits;
+  int driver;     /* CUDA's number of it: 13000 */
+  int compiler;   /* NVRTC's version, in the same way */
+  int64_t shared; /* bytes of shared memory that a block may have */
 } dm_jit_facts;
 
 /* All of them DM_E_DEVICE where there is no compiler. */

@@ -8,10 +8,6 @@
 
 enum {
   MOST_BLOCK_THREADS = 1024,
-  MOST_REGISTERS = 255,  /* of a thread */
-  REGISTER_STEP = 8,     /* they are given out in so many */
-  OTHER_REGISTERS = 20,  /* addresses and counters, beside sums, fragments and offsets */
-  BLOCK_OVERHEAD = 1024, /* bytes of shared memory that the system takes for a block */
   VECTOR = 16,
 };
 
@@ -98,36 +94,17 @@ static bool divides(const dm_tiling *t, int length, char *why) {
 }
 
 dm_tiling_need dm_tiling_need_of(const dm_tiling *t, dm_dtype dtype) {
-  const int size = (int)dm_dtype_size(dtype), words = size / 4;
-  const int tm = t->wm / t->down, tn = t->wn / (32 / t->down);
-  dm_tiling_need need = {.threads = t->bm / t->wm * (t->bn / t->wn) * 32};
-  need.shared = (int64_t)t->stages * t->bk * (t->bm + t->bn + VECTOR / size) * size;
-  const int offsets = 2 * (t->bm * t->bk / need.threads);
-  need.registers = words * (tm * tn + 2 * (tm + tn)) + offsets + OTHER_REGISTERS;
-  return need;
+  const int64_t size = dm_dtype_size(dtype);
+  return (dm_tiling_need){.threads = t->bm / t->wm * (t->bn / t->wn) * 32,
+                          .shared = t->stages * t->bk * (t->bm + t->bn + VECTOR / size) * size};
 }
 
-bool dm_tiling_runs(const dm_tiling *t, dm_dtype dtype, const dm_tiling_limits *limits,
-                    char why[128]) {
+bool dm_tiling_runs(const dm_tiling *t, dm_dtype dtype, int64_t shared, char why[128]) {
   if (dm_tiling_type(dtype) < 0) return refuse(why, "jit multiplies f32 and f64");
   if (!in_range(t)) return refuse(why, "a number is out of its range");
   if (!divides(t, VECTOR / (int)dm_dtype_size(dtype), why)) return false;
-  if (dm_tiling_need_of(t, dtype).shared > limits->shared_per_block)
+  if (dm_tiling_need_of(t, dtype).shared > shared)
     return refuse(why, "the stages do not fit into shared memory");
-  return true;
-}
-
-bool dm_tiling_fits(const dm_tiling *t, dm_dtype dtype, const dm_tiling_limits *limits,
-                    char why[128]) {
-  if (!dm_tiling_runs(t, dtype, limits, why)) return false;
-  const dm_tiling_need need = dm_tiling_need_of(t, dtype);
-  if (t->blocks * (need.shared + BLOCK_OVERHEAD) > limits->shared)
-    return refuse(why, "so many blocks do not fit into shared memory");
-  if (t->blocks * need.threads > limits->threads)
-    return refuse(why, "a multiprocessor has not so many threads");
-  const int each = limits->registers / (t->blocks * need.threads) / REGISTER_STEP * REGISTER_STEP;
-  if (need.registers > dm_min(each, MOST_REGISTERS))
-    return refuse(why, "a thread's sums and fragments do not fit into its registers");
   return true;
 }
 

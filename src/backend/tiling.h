@@ -25,17 +25,10 @@ typedef struct dm_tilings {
   dm_tiling of[DM_TILING_TYPES][DM_TILING_CLASSES];
 } dm_tilings;
 
-/* What a multiprocessor has. */
-typedef struct dm_tiling_limits {
-  int threads, registers;           /* of a multiprocessor */
-  int64_t shared, shared_per_block; /* bytes */
-} dm_tiling_limits;
-
 /* What a block needs. */
 typedef struct dm_tiling_need {
   int threads;
   int64_t shared; /* bytes */
-  int registers;  /* of a thread, by estimate */
 } dm_tiling_need;
 
 const char *dm_tiling_class_name(dm_tiling_class kind);
@@ -50,14 +43,9 @@ int dm_tiling_type(dm_dtype dtype);
 /* Where nothing was tuned. */
 dm_tilings dm_tilings_built_in(void);
 
-/* Whether the kernel can be compiled and launched; if not, WHY (unless NULL) says so.  The numbers
- * may be anything. */
-bool dm_tiling_runs(const dm_tiling *tiling, dm_dtype dtype, const dm_tiling_limits *limits,
-                    char why[128]);
-
-/* Whether, besides, as many blocks fit as it wants, and registers are likely not to spill. */
-bool dm_tiling_fits(const dm_tiling *tiling, dm_dtype dtype, const dm_tiling_limits *limits,
-                    char why[128]);
+/* Whether the kernel can be compiled, and launched where a block may have SHARED bytes of shared
+ * memory; if not, WHY (unless NULL) says so.  The numbers may be anything. */
+bool dm_tiling_runs(const dm_tiling *tiling, dm_dtype dtype, int64_t shared, char why[128]);
 
 /* Of a tiling that runs. */
 dm_tiling_need dm_tiling_need_of(const dm_tiling *tiling, dm_dtype dtype);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/checked.h"
+
 static const char prefixes[] = "kMGT";
 
 /* The factor that a suffix stands for, or 0. */
@@ -36,6 +38,33 @@ bool dm_parse_count(const char *text, int64_t *value) {
   if (factor == 0.0 || !(product < 0x1p63) || product != floor(product)) return false;
   *value = (int64_t)product;
   return true;
+}
+
+dm_status dm_parse_range(const char *text, dm_status (*take)(void *context, int64_t number),
+                         void *context) {
+  char words[96];
+  int64_t from, to, by;
+  if (snprintf(words, sizeof words, "%s", text) >= (int)sizeof words)
+    return dm_fail(DM_E_USAGE, "'%.20s...' is no size", text);
+  char *high = strchr(words, ':'), *step = strrchr(words, ':');
+  if (!high) {
+    if (!dm_parse_count(words, &from) || from < 1)
+      return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no size", text),
+                     "such as 8, 64KiB or 1MiB:64MiB:x4");
+    return take(context, from);
+  }
+  const bool times = step[1] == 'x';
+  const bool two = step != high;
+  *high = *step = '\0';
+  if (!two || !dm_parse_count(words, &from) || !dm_parse_count(high + 1, &to) ||
+      !dm_parse_count(step + 1 + times, &by) || from < 1 || from > to || by < 1 + times)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no range of sizes", text),
+                   "LOW:HIGH:STEP or LOW:HIGH:xFACTOR, for example 128:4096:x2");
+  while (from <= to) {
+    DM_TRY(take(context, from));
+    if (times ? dm_mul_overflows(from, by, &from) : dm_add_overflows(from, by, &from)) break;
+  }
+  return DM_OK;
 }
 
 bool dm_parse_real(const char *text, double *value) {

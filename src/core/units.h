@@ -5,10 +5,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/status.h"
+
 /* A whole number >= 0 with an optional suffix k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (1024);
  * a "B" may follow.  "4k", "1.5G" and "8GiB" are numbers; false for anything else or an overflow.
  */
 bool dm_parse_count(const char *text, int64_t *value);
+
+/* TEXT, "N", "LOW:HIGH:STEP" or "LOW:HIGH:xFACTOR", of numbers > 0: TAKE is called with each.
+ * DM_E_USAGE where it is neither, or a range that has no numbers or no end. */
+dm_status dm_parse_range(const char *text, dm_status (*take)(void *context, int64_t number),
+                         void *context);
 
 /* A finite number; the whole text must be one. */
 bool dm_parse_real(const char *text, double *value);

@@ -64,7 +64,7 @@ static dm_status parse_type(const json_t *list, int type, const dm_jit_facts *fa
     if (!dm_tiling_parse(text_of(list, class), &tilings->of[type][i]))
       return dm_fail(DM_E_INPUT, "it has no tile sizes of %s, %s", dm_dtype_name(types[type]),
                      class);
-    if (!dm_tiling_fits(&tilings->of[type][i], types[type], &facts->limits, why))
+    if (!dm_tiling_runs(&tilings->of[type][i], types[type], facts->shared, why))
       return dm_fail(DM_E_INPUT, "its tile sizes cannot be used: %s", why);
   }
   dm_tilings_name(tilings, types[type], name);

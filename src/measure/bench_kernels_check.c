@@ -47,33 +47,11 @@ static double unit_of(dm_dtype result) {
 double dm_largest(const double *values, int64_t count) {
   double largest = 0.0;
   for (int64_t i = 0; i < count; i++)
-    if (!(values[i] <= largest)) largest = values[i];
+    if (isnan(values[i]))
+      return NAN;
+    else if (values[i] > largest)
+      largest = values[i];
   return largest;
-}
-
-/* Hoare's selection. */
-double dm_median_of(double *values, int64_t count) {
-  int64_t low = 0, high = count - 1;
-  const int64_t middle = count / 2;
-  while (low < high) {
-    const double pivot = values[(low + high) / 2];
-    int64_t i = low, j = high;
-    while (i <= j) {
-      while (values[i] < pivot) i++;
-      while (values[j] > pivot) j--;
-      if (i > j) break;
-      const double kept = values[i];
-      values[i++] = values[j];
-      values[j--] = kept;
-    }
-    if (middle <= j)
-      high = j;
-    else if (middle >= i)
-      low = i;
-    else
-      break;
-  }
-  return count > 0 ? values[middle] : 0.0;
 }
 
 /* ---- at the size that is timed ---- */
@@ -112,7 +90,7 @@ dm_status dm_check_size(const dm_bed *bed, const dm_kernel *kernel, dm_size_chec
   dm_status status = dm_lab_judge(bed->lab, work.out, errors);
   if (!status) {
     check->most = dm_largest(errors, count) / unit;
-    check->median = dm_median_of(errors, count) / unit;
+    check->median = dm_statistics_of(errors, count).median / unit;
     check->bound = dm_kernel_bound(kernel, bed->type, depth);
     check->pass = check->most <= check->bound;
     check->done = true;

@@ -48,6 +48,5 @@ dm_status dm_measure_roof(dm_backend *backend, dm_lab *lab, dm_roof *roof);
 
 /* Largest and median of COUNT numbers, which are moved about. */
 double dm_largest(const double *values, int64_t count);
-double dm_median_of(double *values, int64_t count);
 
 #endif

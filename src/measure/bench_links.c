@@ -23,7 +23,8 @@ typedef struct bench {
 
 /* ---- sizes ---- */
 
-static dm_status add_size(dm_bench_links *wanted, int64_t bytes) {
+static dm_status add_size(void *context, int64_t bytes) {
+  dm_bench_links *wanted = context;
   const int64_t most = INT64_C(1) << 40;
   if (wanted->sizes == DM_LINK_SIZES)
     return dm_fail(DM_E_USAGE, "more than %d sizes", DM_LINK_SIZES);
@@ -32,40 +33,14 @@ static dm_status add_size(dm_bench_links *wanted, int64_t bytes) {
   return DM_OK;
 }
 
-/* "LOW:HIGH:STEP" or "LOW:HIGH:xFACTOR" */
-static dm_status add_range(dm_bench_links *wanted, char *item) {
-  char *high = strchr(item, ':'), *step = strrchr(item, ':');
-  int64_t from, to, by;
-  const bool times = step[1] == 'x';
-  const bool two = step != high;
-  *high = *step = '\0';
-  if (!two || !dm_parse_count(item, &from) || !dm_parse_count(high + 1, &to) ||
-      !dm_parse_count(step + 1 + times, &by) || from < 1 || from > to || by < 1 + times)
-    return dm_hint(dm_fail(DM_E_USAGE, "'%s...' is no range of sizes", item),
-                   "LOW:HIGH:STEP or LOW:HIGH:xFACTOR, for example 64KiB:64MiB:x4");
-  while (from <= to) {
-    DM_TRY(add_size(wanted, from));
-    if (times ? dm_mul_overflows(from, by, &from) : dm_add_overflows(from, by, &from)) break;
-  }
-  return DM_OK;
-}
-
 dm_status dm_bench_links_sizes(const char *text, dm_bench_links *wanted) {
   wanted->sizes = 0;
   while (text) {
     char item[96];
-    int64_t bytes;
     const char *end = strchr(text, ',');
     snprintf(item, sizeof item, "%.*s", end ? (int)(end - text) : (int)strlen(text), text);
+    DM_TRY(dm_parse_range(item, add_size, wanted));
     text = end ? end + 1 : NULL;
-    if (strchr(item, ':')) {
-      DM_TRY(add_range(wanted, item));
-      continue;
-    }
-    if (!dm_parse_count(item, &bytes) || bytes < 1)
-      return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no size of a piece", item),
-                     "such as 8, 64KiB or 1MiB:64MiB:x4, with commas between several");
-    DM_TRY(add_size(wanted, bytes));
   }
   return DM_OK;
 }

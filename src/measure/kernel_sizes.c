@@ -35,34 +35,17 @@ static dm_status add(dm_kernel_sizes *sizes, int64_t m, int64_t n, int64_t k) {
   return DM_OK;
 }
 
-static dm_status add_range(const char *item, dm_kernel_sizes *sizes) {
-  char plain[ITEM];
-  int64_t value[3];
-  snprintf(plain, sizeof plain, "%s", item);
-  char *step = strrchr(plain, ':') + 1;
-  const bool times = *step == 'x';
-  if (times) memmove(step, step + 1, strlen(step));
-  if (numbers(plain, ':', value) != 3 || value[0] > value[1] || (times && value[2] < 2))
-    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no range of sizes", item),
-                   "LOW:HIGH:STEP or LOW:HIGH:xFACTOR, for example 128:4096:x2");
-  for (int64_t n = value[0]; n <= value[1];) {
-    DM_TRY(add(sizes, n, n, n));
-    if (times ? dm_mul_overflows(n, value[2], &n) : dm_add_overflows(n, value[2], &n)) break;
-  }
-  return DM_OK;
+static dm_status add_square(void *sizes, int64_t n) {
+  return add(sizes, n, n, n);
 }
 
 static dm_status add_item(const char *item, dm_kernel_sizes *sizes) {
   int64_t value[3];
-  if (strchr(item, ':')) return add_range(item, sizes);
-  switch (numbers(item, ',', value)) {
-  case 1:
-    return add(sizes, value[0], value[0], value[0]);
-  case 3:
-    return add(sizes, value[0], value[1], value[2]);
-  default:
-    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no size", item), "%s", grammar);
-  }
+  if (strchr(item, ':')) return dm_parse_range(item, add_square, sizes);
+  const int count = numbers(item, ',', value);
+  if (count == 1) return add_square(sizes, value[0]);
+  if (count == 3) return add(sizes, value[0], value[1], value[2]);
+  return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no size", item), "%s", grammar);
 }
 
 static dm_status add_list(const char *text, dm_kernel_sizes *sizes) {

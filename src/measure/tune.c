@@ -57,12 +57,11 @@ typedef struct tuner {
   double seconds[DM_TUNE_CANDIDATES][DM_TILING_CLASSES]; /* DBL_MAX: not used */
 } tuner;
 
-int dm_tune_candidates(dm_dtype type, const dm_tiling_limits *limits,
-                       dm_tiling list[DM_TUNE_CANDIDATES]) {
+int dm_tune_candidates(dm_dtype type, int64_t shared, dm_tiling list[DM_TUNE_CANDIDATES]) {
   const dm_tiling *all = candidates[dm_tiling_type(type)];
   int count = 0;
   for (int i = 0; i < DM_TUNE_CANDIDATES && all[i].bm > 0; i++)
-    if (dm_tiling_fits(&all[i], type, limits, NULL)) list[count++] = all[i];
+    if (dm_tiling_runs(&all[i], type, shared, NULL)) list[count++] = all[i];
   return count;
 }
 
@@ -155,7 +154,7 @@ static dm_status make_matrices(tuner *t) {
 static dm_status measure(tuner *t) {
   for (int kind = 0; kind < DM_TILING_CLASSES; kind++)
     t->sizes[kind] = dm_tiling_class_size((dm_tiling_class)kind, t->facts.processors);
-  t->count = dm_tune_candidates(t->type, &t->facts.limits, t->list);
+  t->count = dm_tune_candidates(t->type, t->facts.shared, t->list);
   DM_TRY(make_matrices(t));
   for (int i = 0; i < t->count; i++) {
     DM_TRY(accept(t, i));

@@ -20,8 +20,8 @@ dm_status dm_tune_run(const dm_tune *tune, const dm_log *log, dm_record *record)
 
 enum { DM_TUNE_CANDIDATES = 16 };
 
-/* The stated list of TYPE: those tilings that fit LIMITS.  Returns how many. */
-int dm_tune_candidates(dm_dtype type, const dm_tiling_limits *limits,
-                       dm_tiling list[DM_TUNE_CANDIDATES]);
+/* The stated list of TYPE: those tilings that run where a block may have SHARED bytes of shared
+ * memory.  Returns how many. */
+int dm_tune_candidates(dm_dtype type, int64_t shared, dm_tiling list[DM_TUNE_CANDIDATES]);
 
 #endif

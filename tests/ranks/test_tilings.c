@@ -33,7 +33,7 @@ static const dm_jit_facts h200 = {.gpu = "NVIDIA H200",
                                   .processors = 132,
                                   .driver = 13000,
                                   .compiler = 13000,
-                                  .limits = {2048, 65536, 233472, 232448}};
+                                  .shared = 232448};
 
 /* Every rank has a cache of its own; that of the others says something else than rank 0's. */
 static dm_tilings own_tilings(int rank) {

@@ -70,7 +70,7 @@ static void every_candidate(void **state) {
   for (int t = 0; t < DM_TILING_TYPES; t++) {
     const dm_dtype type = t ? DM_F64 : DM_F32;
     dm_tiling list[DM_TUNE_CANDIDATES];
-    const int count = dm_tune_candidates(type, &facts.limits, list);
+    const int count = dm_tune_candidates(type, facts.shared, list);
     assert_true(count > 2);
     for (int i = 0; i < count; i++) {
       dm_tilings tilings = dm_tilings_built_in();
