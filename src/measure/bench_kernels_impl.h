@@ -46,7 +46,7 @@ dm_status dm_time_kernel(const dm_bed *bed, const dm_bench_kernels *wanted, cons
 /* Bytes per second of copies and of reading. */
 dm_status dm_measure_roof(dm_backend *backend, dm_lab *lab, dm_roof *roof);
 
-/* Largest and median of COUNT numbers, which are moved about. */
+/* Of COUNT numbers; NAN where one is. */
 double dm_largest(const double *values, int64_t count);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef DM_MEASURE_BENCH_LINKS_IMPL_H
 #define DM_MEASURE_BENCH_LINKS_IMPL_H
 
+#include "engine/exchange.h"
 #include "engine/setup.h"
 #include "measure/bench.h"
 
@@ -20,22 +21,13 @@ typedef struct dm_link_value {
   double median, least, most;
 } dm_link_value;
 
-enum { DM_LINK_SLOTS = 2 }; /* gathers under way, as panels are */
-
 /* This rank's pair, while a transport is open. */
 typedef struct dm_link {
   dm_run *run;
-  dm_backend *backend;
   dm_transport *transport;
-  dm_comm *group; /* of two, or of this rank alone */
-  bool served;    /* there are two, and the transport can carry between them */
-  bool shared;    /* slot is memory that both see */
-  dm_space space;
-  int64_t room;         /* of a piece */
-  void *slot;           /* DM_LINK_SLOTS times two pieces */
-  char *sent, *arrived; /* in host memory, of one piece each */
-  int64_t offset[DM_LINK_SLOTS][2], bytes[2];
-  int step; /* of patterns */
+  dm_exchange exchange; /* in place, two gathers under way, as panels are */
+  bool served;          /* there are two, and the transport can carry between them */
+  int step;             /* of patterns */
 } dm_link;
 
 /* Collective: opens OPS, and the link between this rank and the others of COLOR (negative: none),
