@@ -5,23 +5,23 @@
 
 A mark is a kernel in the largest square product (or, for helpers, matrix) that was measured of a type.
 The slanted ceiling is the measured speed of copies, the level ones are the peaks of the types at the
-highest clock. The same records give the same file. Needs matplotlib.
+highest clock. The same records give the same file.
 """
 import argparse
+import html
 import json
 import math
 import pathlib
 
-import matplotlib
-from matplotlib import pyplot
-
+import report_charts as charts
 from kernel_tables import TYPES, is_plain, is_timed, square
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 COLOURS = {"f32": "#0072b2", "f64": "#d55e00", "tf32": "#009e73", "f16": "#cc79a7", "bf16": "#7a4fa3",
            "i8": "#a6761d"}
-INK, FAINT = "#333333", "#999999"
-SHAPES = {"gemm": "o", "add": "^", "dot": "v"}
+STYLE = ("svg { background: #ffffff } text { font: 11px sans-serif; fill: #333333 } .faint { fill: #777777 } "
+         ".grid { stroke: #e5e5e5 }")
+LOW, HIGH = (0.03, 1e11), (16384, 3e15)
 
 
 def load(files):
@@ -44,76 +44,72 @@ def chosen(records):
     return [best[key] for key in sorted(best, key=lambda k: (TYPES.index(k[0]), k[1]))]
 
 
-def draw_ceilings(axes, records, left, right):
-    roof = records[0]["roof"]
-    peaks = {r["kernel"]["type"]: r["roof"]["peak_flops"] for r in records
-             if r["kernel"]["op"] == "gemm" and r["roof"]["peak_flops"]}
-    highest = max(peaks.values(), default=roof["copy_bytes"] * right)
-    corner = highest / roof["copy_bytes"]
-    axes.plot([left, corner], [left * roof["copy_bytes"], highest], color=INK, linewidth=1)
-    axes.annotate(f"copies: {roof['copy_bytes'] / 1e12:.2f} TB/s", (3, 3 * roof["copy_bytes"]), ha="right",
-                  xytext=(-8, 4), textcoords="offset points", color=INK, fontsize=8)
-    same = {}
-    for kind in TYPES:
-        if kind in peaks:
-            same.setdefault(peaks[kind], []).append(kind)
-    for peak, kinds in same.items():
-        axes.plot([peak / roof["copy_bytes"], right], [peak, peak], color=COLOURS[kinds[0]], linewidth=1)
-        axes.annotate(f"{', '.join(kinds)}: {peak / 1e12:.0f} T/s", (right, peak), xytext=(4, -3),
-                      textcoords="offset points", color=COLOURS[kinds[0]], fontsize=8)
+def label(point, words, colour):
+    x, y = point
+    return (f'<text x="{x - 8:.1f}" y="{y - 4:.1f}" text-anchor="end" style="fill: {colour}">'
+            f"{html.escape(words)}</text>")
 
 
-def draw_marks(axes, records):
-    fastest = {}
+def ceilings(plane, records):
+    """Copies, and the peak of each type; types of one peak share a line."""
+    copies = records[0]["roof"]["copy_bytes"]
+    peaks = {}
+    for r in records:
+        if r["kernel"]["op"] == "gemm" and r["roof"]["peak_flops"]:
+            peaks.setdefault(r["roof"]["peak_flops"], set()).add(r["kernel"]["type"])
+    corner, right = max(peaks, default=copies * HIGH[0]) / copies, 10.0 ** plane.x[1]
+    left = 10.0 ** plane.x[0]
+    out = [charts.polyline([plane.at(left, left * copies), plane.at(corner, corner * copies)], "#333333"),
+           label(plane.at(3, 3 * copies), f"copies: {copies / 1e12:.2f} TB/s", "#333333")]
+    for peak, kinds in peaks.items():
+        names = [kind for kind in TYPES if kind in kinds]
+        out += [charts.polyline([plane.at(peak / copies, peak), plane.at(right, peak)], COLOURS[names[0]]),
+                label(plane.at(right, peak), f"{', '.join(names)}: {peak / 1e12:.0f} T/s", COLOURS[names[0]])]
+    return out
+
+
+def mark(plane, record):
+    """Filled: a kernel of our own; helpers are squares."""
+    colour, k = COLOURS[record["kernel"]["type"]], record["kernel"]
+    fill = "none" if k["name"].startswith("cublas") else colour
+    x, y = plane.at(record["roof"]["intensity"], record["rates"]["flops"])
+    shape = (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"' if k["op"] == "gemm" else
+             f'<rect x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6"')
+    return f'{shape} fill="{fill}" stroke="{colour}" opacity="0.8"><title>{k["name"]}, {k["type"]}</title>' \
+        + ("</circle>" if k["op"] == "gemm" else "</rect>")
+
+
+def names(plane, records):
+    """Of the fastest of our own of each type, far enough apart to be read."""
+    fastest, out, last = {}, [], {}
     for r in records:
         key = (r["kernel"]["op"], r["kernel"]["type"])
-        ours = not r["kernel"]["name"].startswith("cublas")
-        if ours and (key not in fastest or r["rates"]["flops"] > fastest[key]["rates"]["flops"]):
+        if not r["kernel"]["name"].startswith("cublas") and (
+                key not in fastest or r["rates"]["flops"] > fastest[key]["rates"]["flops"]):
             fastest[key] = r
-        axes.plot(r["roof"]["intensity"], r["rates"]["flops"], SHAPES[r["kernel"]["op"]], markersize=4,
-                  color=COLOURS[r["kernel"]["type"]], alpha=0.7, markeredgewidth=0.8,
-                  fillstyle="full" if ours else "none", gid=f"{r['kernel']['name']}-{r['kernel']['type']}")
-    name_marks(axes, fastest.values())
-
-
-def name_marks(axes, records):
-    """The fastest of each type, their names far enough apart to be read."""
-    pixels = 72 / axes.figure.dpi  # points each
-    last = {}
-    for r in sorted(records, key=lambda r: -r["rates"]["flops"]):
-        x, y = r["roof"]["intensity"], r["rates"]["flops"]
-        place = axes.transData.transform((x, y))[1] * pixels
-        column = x > 10
-        target = min(place, last.get(column, math.inf) - 9)
-        last[column] = target
-        axes.annotate(f"{r['kernel']['name']}, {r['kernel']['type']}", (x, y), ha="right", fontsize=7,
-                      xytext=(-8, target - place - 2), textcoords="offset points",
-                      color=COLOURS[r["kernel"]["type"]])
+    for r in sorted(fastest.values(), key=lambda r: -r["rates"]["flops"]):
+        x, y = plane.at(r["roof"]["intensity"], r["rates"]["flops"])
+        column = r["roof"]["intensity"] > 10
+        last[column] = max(y + 8, last.get(column, -math.inf) + 12)
+        out.append(label((x, last[column]), f"{r['kernel']['name']}, {r['kernel']['type']}",
+                         COLOURS[r["kernel"]["type"]]))
+    return out
 
 
 def draw(records, path):
-    matplotlib.rcParams.update({"svg.hashsalt": "damier", "svg.fonttype": "none", "font.size": 9,
-                                "font.family": "sans-serif", "axes.edgecolor": FAINT})
-    figure, axes = pyplot.subplots(figsize=(8, 5))
-    left, right = 0.05, 8192.0
     marks = chosen(records)
-    axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(1e11, 5e15), xlabel="operations for each byte that must move",
-             ylabel="operations per second")
-    figure.subplots_adjust(left=0.09, right=0.84, top=0.92, bottom=0.11)
-    draw_ceilings(axes, records, left, right)
-    draw_marks(axes, marks)
-    axes.set_title(f"{records[0]['machine']['device']}: filled marks are kernels of our own, "
-                   "empty ones libraries'", fontsize=9, color=INK)
-    axes.grid(True, which="major", color="#e5e5e5", linewidth=0.6)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+    plane = charts.LogPlane((LOW[0], HIGH[0]), (LOW[1], HIGH[1]))
+    body = [f"<style>{STYLE}</style>", *plane.axes("operations for each byte that must move", "operations per second"),
+            charts.text(charts.LEFT + 8, charts.TOP + 14, f"{records[0]['machine']['device']}: filled marks are "
+                        "kernels of our own, empty ones libraries'; squares: add, dot"),
+            *ceilings(plane, records), *(mark(plane, r) for r in marks), *names(plane, marks)]
+    text = charts.svg(charts.HEIGHT, [part + "\n" for part in body], "roofline of the kernels")
+    path.write_text(text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", default=DOCS / "roofline.svg")
+    parser.add_argument("--output", type=pathlib.Path, default=DOCS / "roofline.svg")
     parser.add_argument("files", nargs="+", help="records, one line of JSON each")
     options = parser.parse_args()
     records = load(options.files)
