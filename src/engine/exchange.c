@@ -13,6 +13,23 @@ static const double patience = 30.0; /* seconds; a link that hangs is not used *
 
 /* ---- memory ---- */
 
+dm_status dm_exchange_neighbours(const dm_run *run, bool between, dm_comm **group) {
+  dm_comm *across = NULL;
+  const dm_comm *all = run->near;
+  dm_status status = DM_OK;
+  if (between) {
+    status = dm_comm_split(run->world, dm_comm_rank(run->near), run->rank, &across);
+    all = across;
+  }
+  if (!status) {
+    const int64_t ranks = dm_comm_size(all), rank = dm_comm_rank(all);
+    const int64_t parts = dm_ceil_div(ranks, DM_EXCHANGE_RANKS);
+    status = dm_comm_split(all, (int)(rank * parts / ranks), (int)rank, group);
+  }
+  dm_comm_free(across);
+  return dm_comm_agree(run->world, status);
+}
+
 static dm_status take_memory(dm_exchange *e) {
   const int64_t bytes = (int64_t)e->slots * dm_comm_size(e->group) * e->piece;
   void *memory;
@@ -134,26 +151,25 @@ static dm_status wait_for(const dm_exchange *e, int ticket) {
   }
 }
 
-static dm_gather gather_of(const dm_exchange *e, int i) {
+dm_status dm_exchange_post(const dm_exchange *e, int i, int *ticket) {
   const int slot = i % e->slots, me = dm_comm_rank(e->group);
   const int64_t *const source = e->in_place ? e->offset[slot] : e->source;
-  return (dm_gather){.group = e->group,
-                     .own = e->share + source[me],
-                     .slot = e->slot,
-                     .offset = e->offset[slot],
-                     .bytes = e->bytes,
-                     .source = source,
-                     .share = e->number,
-                     .tag = i % TAGS};
+  const dm_gather gather = {.group = e->group,
+                            .own = e->share + source[me],
+                            .slot = e->slot,
+                            .offset = e->offset[slot],
+                            .bytes = e->bytes,
+                            .source = source,
+                            .share = e->number,
+                            .tag = i % TAGS};
+  return dm_transport_post(e->transport, &gather, ticket);
 }
 
 dm_status dm_exchange_gather(const dm_exchange *e, int count, int at_once) {
   int tickets[DM_GATHERS];
   for (int i = 0; i < count + at_once; i++) {
     if (i >= at_once && i - at_once < count) DM_TRY(wait_for(e, tickets[(i - at_once) % at_once]));
-    if (i >= count) continue;
-    const dm_gather gather = gather_of(e, i);
-    DM_TRY(dm_transport_post(e->transport, &gather, &tickets[i % at_once]));
+    if (i < count) DM_TRY(dm_exchange_post(e, i, &tickets[i % at_once]));
   }
   return DM_OK;
 }

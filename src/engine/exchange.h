@@ -4,7 +4,7 @@
 #define DM_ENGINE_EXCHANGE_H
 
 #include "backend/backend.h"
-#include "run/watch.h"
+#include "run/run.h"
 #include "transport/transport.h"
 
 enum { DM_EXCHANGE_RANKS = 8, DM_EXCHANGE_SLOTS = 2 };
@@ -30,6 +30,11 @@ typedef struct dm_exchange {
       source[DM_EXCHANGE_RANKS];
 } dm_exchange;
 
+/* Collective: GROUP of neighbours: of one node, or BETWEEN nodes of one rank each, in the same
+ * place.
+ */
+dm_status dm_exchange_neighbours(const dm_run *run, bool between, dm_comm **group);
+
 /* Collective in ALL, which leaves with the same outcome: takes memory, and shows it to the group.
  * Pieces are laid out one behind the other, and empty. */
 dm_status dm_exchange_open(dm_exchange *exchange, const dm_comm *all);
@@ -38,6 +43,9 @@ void dm_exchange_close(dm_exchange *exchange); /* the transport is closed before
 /* What this rank gives becomes its pattern of STEP: nowhere the bytes of another rank or step. What
  * it has got becomes 0. */
 dm_status dm_exchange_fill(const dm_exchange *exchange, int step);
+
+/* Starts gather I; the ticket is the transport's. */
+dm_status dm_exchange_post(const dm_exchange *exchange, int i, int *ticket);
 
 /* Gathers COUNT times, at most AT_ONCE, no more than DM_GATHERS, under way.  DM_E_DEVICE where
  * nothing arrives for half a minute. */

@@ -100,25 +100,10 @@ static dm_status share_slots(dm_exchange *e, const dm_comm *world, double *rate)
   return DM_OK;
 }
 
-/* Groups of neighbours: of one node, or each of another. */
-static dm_status split(const dm_run *run, bool between, dm_exchange *e) {
-  dm_comm *across = NULL;
-  const dm_comm *all = run->near;
-  if (between) {
-    DM_TRY(dm_comm_split(run->world, dm_comm_rank(run->near), run->rank, &across));
-    all = across;
-  }
-  const int64_t ranks = dm_comm_size(all), rank = dm_comm_rank(all);
-  const int64_t parts = dm_ceil_div(ranks, DM_EXCHANGE_RANKS);
-  dm_status status = dm_comm_split(all, (int)(rank * parts / ranks), (int)rank, &e->group);
-  dm_comm_free(across);
-  return status;
-}
-
 /* By share 0 inside nodes, by share 1 between them. */
 static dm_status test_level(dm_exchange *e, const dm_run *run, bool between, double *rate) {
   e->number = between;
-  DM_TRY(dm_comm_agree(run->world, split(run, between, e)));
+  DM_TRY(dm_exchange_neighbours(run, between, &e->group));
   DM_TRY(dm_exchange_open(e, run->world));
   return e->shared ? share_slots(e, run->world, rate) : carry(e, run->world, rate);
 }

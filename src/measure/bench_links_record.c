@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/units.h"
 #include "measure/bench_links_impl.h"
+#include "run/statistics.h"
 
 enum { MOST_SHOWN = 16, MOST_LISTED = 256 }; /* ranks of a matrix for people, for machines */
 
@@ -26,11 +27,6 @@ typedef struct summary {
   int64_t count;
 } summary;
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static summary summary_of(const dm_link_table *t, dm_link_way way, double *scratch) {
   summary s = {.median = NAN, .least = NAN, .most = NAN};
   const bool time = way == DM_LINK_TURNS;
@@ -48,10 +44,10 @@ static summary summary_of(const dm_link_table *t, dm_link_way way, double *scrat
     }
   }
   if (s.count == 0) return s;
-  qsort(scratch, (size_t)s.count, sizeof *scratch, ascending);
-  s.least = scratch[0];
-  s.most = scratch[s.count - 1];
-  s.median = 0.5 * (scratch[(s.count - 1) / 2] + scratch[s.count / 2]);
+  const dm_statistics all = dm_statistics_of(scratch, s.count);
+  s.median = all.median;
+  s.least = all.least;
+  s.most = all.most;
   return s;
 }
 

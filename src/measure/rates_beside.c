@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/fill.h"
+#include "engine/exchange.h"
 #include "engine/setup.h"
 #include "measure/rates_measure.h"
 #include "run/statistics.h"
@@ -13,9 +14,8 @@ enum {
   SIZE = 1024, /* of a block, and ... */
   WIDTH = 512, /* ... of the panels that are multiplied */
   PIECE = 1 << 20,
-  AT_ONCE = 2, /* as many as panels are awaited while one is multiplied */
-  PEERS = 8,
-  MOST_PRODUCTS = 8, /* that wait for each other */
+  AT_ONCE = DM_EXCHANGE_SLOTS, /* as many as panels are awaited while one is multiplied */
+  MOST_PRODUCTS = 8,           /* that wait for each other */
   MOST_GATHERS = 1000,
   TURNS = 7, /* of products with and without messages */
 };
@@ -26,11 +26,8 @@ static const double share_of_time = 0.5; /* of them, that the messages would tak
 typedef struct bed {
   dm_run *run;
   dm_backend *backend;
-  dm_transport *transport;
-  dm_comm *group; /* ranks of different nodes */
+  dm_exchange exchange; /* of ranks of different nodes */
   dm_view a, b, c;
-  char *share, *slots;
-  int64_t offset[PEERS], bytes[PEERS], source[PEERS];
 } bed;
 
 static dm_status take(bed *b, int64_t rows, int64_t cols, dm_view *view) {
@@ -41,52 +38,26 @@ static dm_status take(bed *b, int64_t rows, int64_t cols, dm_view *view) {
   return dm_backend_fill(b->backend, *view, &generator, 0, 0);
 }
 
-static dm_status open_memory(bed *b) {
-  const int ranks = dm_comm_size(b->group);
+static dm_status open_matrices(bed *b) {
   DM_TRY(take(b, SIZE, WIDTH, &b->a));
   DM_TRY(take(b, WIDTH, SIZE, &b->b));
-  DM_TRY(take(b, SIZE, SIZE, &b->c));
-  DM_TRY(dm_backend_alloc(b->backend, DM_HOST, PIECE, (void **)&b->share));
-  DM_TRY(
-      dm_backend_alloc(b->backend, DM_HOST, (int64_t)AT_ONCE * ranks * PIECE, (void **)&b->slots));
-  for (int64_t i = 0; i < PIECE; i++) b->share[i] = (char)i;
-  for (int r = 0; r < ranks; r++) {
-    b->offset[r] = (int64_t)r * PIECE;
-    b->bytes[r] = PIECE;
-  }
-  return DM_OK;
+  return take(b, SIZE, SIZE, &b->c);
 }
 
-/* Ranks that have the same place on neighbouring nodes. */
-static dm_status open_group(bed *b) {
-  const dm_run *run = b->run;
-  dm_comm *across;
-  DM_TRY(dm_comm_split(run->world, dm_comm_rank(run->near), run->rank, &across));
-  const int64_t ranks = dm_comm_size(across), rank = dm_comm_rank(across);
-  const int64_t parts = dm_ceil_div(ranks, PEERS);
-  dm_status status = dm_comm_split(across, (int)(rank * parts / ranks), (int)rank, &b->group);
-  dm_comm_free(across);
-  return status;
+static dm_status open_bed(bed *b) {
+  dm_exchange *e = &b->exchange;
+  DM_TRY(dm_comm_agree(b->run->world, open_matrices(b)));
+  DM_TRY(dm_exchange_open(e, b->run->world));
+  for (int r = 0; r < dm_comm_size(e->group); r++) e->bytes[r] = PIECE;
+  return dm_comm_agree(b->run->world, dm_exchange_fill(e, 0));
 }
 
 static void close_bed(bed *b) {
-  void *const memory[] = {b->a.base, b->b.base, b->c.base, b->share, b->slots};
-  dm_transport_close(b->transport);
-  for (int i = 0; i < 5; i++)
+  void *const memory[] = {b->a.base, b->b.base, b->c.base};
+  dm_transport_close(b->exchange.transport);
+  for (int i = 0; i < 3; i++)
     if (memory[i]) dm_backend_release(b->backend, DM_HOST, memory[i]);
-  dm_comm_free(b->group);
-}
-
-static dm_status post(bed *b, int i, int *ticket) {
-  const dm_gather gather = {.group = b->group,
-                            .own = b->share,
-                            .slot =
-                                b->slots + (int64_t)(i % AT_ONCE) * dm_comm_size(b->group) * PIECE,
-                            .offset = b->offset,
-                            .bytes = b->bytes,
-                            .source = b->source,
-                            .tag = i};
-  return dm_transport_post(b->transport, &gather, ticket);
+  dm_exchange_close(&b->exchange);
 }
 
 /* PRODUCTS, and COUNT gathers beside them, on all ranks; *seconds of the slowest. */
@@ -101,16 +72,16 @@ static dm_status multiply(bed *b, int products, int count, double *seconds) {
   while (!done || arrived < count) {
     bool here = false;
     while (posted < count && posted < arrived + AT_ONCE) {
-      DM_TRY(post(b, posted, &tickets[posted % AT_ONCE]));
+      DM_TRY(dm_exchange_post(&b->exchange, posted, &tickets[posted % AT_ONCE]));
       posted++;
     }
     if (arrived < posted)
-      DM_TRY(dm_transport_test(b->transport, tickets[arrived % AT_ONCE], &here));
+      DM_TRY(dm_transport_test(b->exchange.transport, tickets[arrived % AT_ONCE], &here));
     arrived += here;
     if (!done)
       DM_TRY(dm_backend_test(b->backend, last, &done));
     else if (!here && arrived < count)
-      DM_TRY(dm_transport_rest(b->transport));
+      DM_TRY(dm_transport_rest(b->exchange.transport));
   }
   const double end = dm_now();
   DM_TRY(dm_comm_agree(b->run->world, dm_run_beat(b->run)));
@@ -131,7 +102,7 @@ static dm_status added_by(bed *b, int products, int count, double *seconds) {
 }
 
 static dm_status measure(bed *b, double network, double *rate) {
-  double received = (double)(dm_comm_size(b->group) - 1) * PIECE; /* by a gather */
+  double received = (double)(dm_comm_size(b->exchange.group) - 1) * PIECE; /* by a gather */
   double one, added;
   DM_TRY(dm_comm_max_f64(b->run->world, &received, 1)); /* nodes may have other numbers of ranks */
   DM_TRY(multiply(b, 1, 0, &one));                      /* touches memory */
@@ -148,13 +119,15 @@ dm_status dm_rates_measure_beside(dm_run *run, dm_backend *backend, double netwo
   bed b = {.run = run, .backend = backend};
   *rate = 0;
   if (run->nodes == 1 || backend->ops->device_memory || !(network > 0)) return DM_OK;
-  DM_TRY(open_group(&b));
-  DM_TRY(dm_links_open(run, backend, dm_transport_find("host"), &b.transport));
-  dm_status status = dm_comm_agree(run->world, open_memory(&b));
+  b.exchange =
+      (dm_exchange){.backend = backend, .watch = run->watch, .slots = AT_ONCE, .piece = PIECE};
+  DM_TRY(dm_exchange_neighbours(run, true, &b.exchange.group));
+  DM_TRY(dm_links_open(run, backend, dm_transport_find("host"), &b.exchange.transport));
+  dm_status status = open_bed(&b);
   if (!status) status = measure(&b, network, rate);
   /* What broke off may still be written to by a peer: it stays where it is. */
   if (status)
-    dm_transport_abandon(b.transport);
+    dm_transport_abandon(b.exchange.transport);
   else
     close_bed(&b);
   return status;
