@@ -108,7 +108,8 @@ static void tell_drained(dm_ipc *ipc, int s) {
   uint64_t times = ipc->shares[s].latest;
   for (int g = 0; g < DM_GATHERS; g++) {
     const dm_ipc_gather *gather = &ipc->gathers[g];
-    if (gather->busy && gather->share == s && gather->filling <= times) times = gather->filling - 1;
+    if (ipc->base.busy[g] && gather->share == s && gather->filling <= times)
+      times = gather->filling - 1;
   }
   advance(ipc, DM_IPC_DRAINED + s, times);
 }
@@ -155,14 +156,8 @@ static dm_status list_pulls(dm_ipc *ipc, const dm_gather *wanted, dm_ipc_gather 
 
 static dm_status ipc_post(dm_transport *transport, const dm_gather *wanted, int *ticket) {
   dm_ipc *ipc = (dm_ipc *)transport;
-  for (*ticket = 0; *ticket < DM_GATHERS && ipc->gathers[*ticket].busy;) ++*ticket;
-  if (*ticket == DM_GATHERS) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
-  if (wanted->share < 0 || wanted->share >= DM_SHARES ||
-      ipc->shares[wanted->share].group != wanted->group)
-    return dm_fail(DM_E_BUG, "a gather of share %d, which was not exposed to its group",
-                   wanted->share);
+  DM_TRY(dm_transport_ticket(transport, ticket));
   dm_ipc_gather *gather = &ipc->gathers[*ticket];
-  gather->busy = true;
   gather->share = wanted->share;
   gather->filling = wanted->filling > 0 ? wanted->filling : 1;
   ipc->shares[wanted->share].latest = gather->filling;
@@ -190,7 +185,7 @@ static dm_status ipc_test(dm_transport *transport, int ticket, bool *done) {
     DM_GPU_TRY(answer);
     gather->used[i] = false;
   }
-  gather->busy = false;
+  transport->busy[ticket] = false;
   tell_drained(ipc, gather->share);
   *done = true;
   return DM_OK;

@@ -39,7 +39,6 @@ typedef struct dm_ipc_pull {
 /* A gather under way: pulls [0, started) have been given to their streams, and once all are, an
  * event stands behind the last one of each stream. */
 typedef struct dm_ipc_gather {
-  bool busy;
   uint64_t filling;
   int share, pulls, started;
   bool recorded, used[DM_IPC_STREAMS];

@@ -58,8 +58,6 @@ static dm_status exchange(dm_ipc *ipc, dm_ipc_share *share, offer *own, dm_statu
 dm_status dm_ipc_expose(dm_transport *transport, int share, const dm_comm *group, void *memory,
                         int64_t bytes) {
   dm_ipc *ipc = (dm_ipc *)transport;
-  if (share < 0 || share >= DM_SHARES || ipc->shares[share].group)
-    return dm_fail(DM_E_BUG, "share %d cannot be exposed (again)", share);
   if (dm_comm_size(group) > DM_IPC_PEERS)
     return dm_fail(DM_E_DEVICE, "transport ipc serves groups of at most %d ranks", DM_IPC_PEERS);
   dm_ipc_share *mine = &ipc->shares[share];

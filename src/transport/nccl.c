@@ -30,7 +30,6 @@ typedef struct nccl_share {
 } nccl_share;
 
 typedef struct nccl_gather {
-  bool busy;
   int share;
   cudaEvent_t done;
 } nccl_gather;
@@ -158,8 +157,6 @@ static dm_status nccl_expose(dm_transport *transport, int s, const dm_comm *grou
   (void)bytes;
   dm_nccl *nccl = (dm_nccl *)transport;
   nccl_share *share = &nccl->shares[s];
-  if (s < 0 || s >= DM_SHARES || share->group)
-    return dm_fail(DM_E_BUG, "share %d cannot be exposed (again)", s);
   share->group = group;
   share->memory = memory;
   if (dm_comm_size(group) == 1) return DM_OK;
@@ -215,16 +212,10 @@ static dm_status start(dm_nccl *nccl, nccl_share *share, const dm_gather *wanted
 
 static dm_status nccl_post(dm_transport *transport, const dm_gather *wanted, int *ticket) {
   dm_nccl *nccl = (dm_nccl *)transport;
-  for (*ticket = 0; *ticket < DM_GATHERS && nccl->gathers[*ticket].busy;) ++*ticket;
-  if (*ticket == DM_GATHERS) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
-  nccl_share *share = &nccl->shares[wanted->share];
-  if (wanted->share < 0 || wanted->share >= DM_SHARES || share->group != wanted->group)
-    return dm_fail(DM_E_BUG, "a gather of share %d, which was not exposed to its group",
-                   wanted->share);
+  DM_TRY(dm_transport_ticket(transport, ticket));
   nccl_gather *gather = &nccl->gathers[*ticket];
-  gather->busy = true;
   gather->share = wanted->share;
-  return or_abandon(nccl, start(nccl, share, wanted, gather->done));
+  return or_abandon(nccl, start(nccl, &nccl->shares[wanted->share], wanted, gather->done));
 }
 
 static dm_status ask(const nccl_share *share, cudaEvent_t event, bool *done) {
@@ -245,7 +236,7 @@ static dm_status nccl_test(dm_transport *transport, int ticket, bool *done) {
   dm_nccl *nccl = (dm_nccl *)transport;
   nccl_gather *gather = &nccl->gathers[ticket];
   DM_TRY(or_abandon(nccl, ask(&nccl->shares[gather->share], gather->done, done)));
-  if (*done) gather->busy = false;
+  if (*done) transport->busy[ticket] = false;
   return DM_OK;
 }
 

@@ -41,7 +41,6 @@ typedef struct progress {
 } progress;
 
 typedef struct staged_gather {
-  bool busy;
   uint64_t number; /* in the order of posting */
   int share, tag, under_way;
   char *slot;
@@ -89,8 +88,6 @@ static dm_status staged_expose(dm_transport *transport, int s, const dm_comm *gr
                                int64_t bytes) {
   (void)bytes;
   staged *t = (staged *)transport;
-  if (s < 0 || s >= DM_SHARES || t->shares[s].group)
-    return dm_fail(DM_E_BUG, "share %d cannot be exposed (again)", s);
   staged_share *share = &t->shares[s];
   share->group = group;
   share->memory = memory;
@@ -148,7 +145,7 @@ static int oldest(const staged *t, int s, bool out) {
   int found = -1;
   for (int i = 0; i < DM_GATHERS; i++) {
     const staged_gather *g = &t->gathers[i];
-    if (!g->busy || g->share != s || (out ? g->out : g->in).ended) continue;
+    if (!t->base.busy[i] || g->share != s || (out ? g->out : g->in).ended) continue;
     if (found < 0 || g->number < t->gathers[found].number) found = i;
   }
   return found;
@@ -257,16 +254,10 @@ static dm_status take_lists(const staged_share *share, const dm_gather *wanted, 
 
 static dm_status staged_post(dm_transport *transport, const dm_gather *wanted, int *ticket) {
   staged *t = (staged *)transport;
-  for (*ticket = 0; *ticket < DM_GATHERS && t->gathers[*ticket].busy;) ++*ticket;
-  if (*ticket == DM_GATHERS) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
-  if (wanted->share < 0 || wanted->share >= DM_SHARES ||
-      t->shares[wanted->share].group != wanted->group)
-    return dm_fail(DM_E_BUG, "a gather of share %d, which was not exposed to its group",
-                   wanted->share);
+  DM_TRY(dm_transport_ticket(transport, ticket));
   const staged_share *share = &t->shares[wanted->share];
   staged_gather *g = &t->gathers[*ticket];
   DM_TRY(take_lists(share, wanted, g));
-  g->busy = true;
   g->number = t->posted++;
   g->share = wanted->share;
   g->tag = wanted->tag;
@@ -284,7 +275,7 @@ static dm_status staged_test(dm_transport *transport, int ticket, bool *done) {
   staged_gather *g = &t->gathers[ticket];
   DM_TRY(move_all(t));
   *done = g->out.ended && g->in.ended && g->under_way == 0;
-  if (*done) g->busy = false;
+  if (*done) transport->busy[ticket] = false;
   return DM_OK;
 }
 

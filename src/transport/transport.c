@@ -38,6 +38,9 @@ void dm_transport_abandon(dm_transport *transport) {
 dm_status dm_transport_expose(dm_transport *transport, int share, const dm_comm *group,
                               void *memory, int64_t bytes) {
   if (!transport->ops->expose) return DM_OK;
+  if (share < 0 || share >= DM_SHARES || transport->exposed[share])
+    return dm_fail(DM_E_BUG, "share %d cannot be exposed (again)", share);
+  transport->exposed[share] = group;
   return transport->ops->expose(transport, share, group, memory, bytes);
 }
 
@@ -60,7 +63,18 @@ bool dm_transport_drained(const dm_transport *transport, int share, uint64_t tim
   return !transport->ops->drained || transport->ops->drained(transport, share, times);
 }
 
+dm_status dm_transport_ticket(dm_transport *transport, int *ticket) {
+  for (*ticket = 0; *ticket < DM_GATHERS && transport->busy[*ticket];) ++*ticket;
+  if (*ticket == DM_GATHERS) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
+  transport->busy[*ticket] = true;
+  return DM_OK;
+}
+
 dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
+  const int share = gather->share;
+  if (transport->ops->expose &&
+      (share < 0 || share >= DM_SHARES || transport->exposed[share] != gather->group))
+    return dm_fail(DM_E_BUG, "a gather of share %d, which was not exposed to its group", share);
   return transport->ops->post(transport, gather, ticket);
 }
 

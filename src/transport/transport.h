@@ -55,6 +55,8 @@ typedef struct dm_transport_ops {
 
 struct dm_transport {
   const dm_transport_ops *ops;
+  const dm_comm *exposed[DM_SHARES]; /* group of each share; NULL: not exposed */
+  bool busy[DM_GATHERS];             /* tickets of dm_transport_ticket */
 };
 
 /* All names, built or not; NULL at the end. */

@@ -13,6 +13,10 @@ extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */
 extern const dm_transport_ops dm_transport_ipc_host; /* two_level.c */
 extern const dm_transport_ops dm_transport_cuda_mpi; /* absent.c */
 
+/* A ticket for a gather, from 0 on: busy until the transport's test says that it is done.
+ * (transport.c) */
+dm_status dm_transport_ticket(dm_transport *transport, int *ticket);
+
 /* Waits until the gather that HOST, a transport of dm_transport_host, was asked for first is done;
  * at once where none is under way.  For a program whose ranks need not be heard while they wait
  * (simulation/).  (host.c) */

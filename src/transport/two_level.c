@@ -23,12 +23,13 @@ typedef struct level_share {
 } level_share;
 
 typedef struct joint {
-  bool busy, near_done, far_done;
+  bool near_done, far_done;
   int near, far; /* tickets */
 } joint;
 
 typedef struct two_level {
   dm_transport base;
+  dm_transport_ops table; /* by the name that it was opened under */
   dm_transport *inside, *between;
   const dm_comm *group;
   int64_t node; /* rank in GROUP of the first on this node: a number of its own for each node */
@@ -47,32 +48,13 @@ static dm_status open_inside(two_level *t, const dm_transport_ops *ops,
   return dm_transport_open(ops, &own, &t->inside);
 }
 
-dm_status dm_two_level_open(const dm_transport_ops *ops, const dm_transport_ops *inside,
-                            const dm_transport_ops *between, const dm_transport_config *config,
-                            dm_transport **transport) {
-  void *memory = NULL;
-  DM_TRY(dm_comm_agree(config->group, dm_buffer_zeroed(1, sizeof(two_level), &memory)));
-  two_level *t = memory;
-  t->base.ops = ops;
-  t->group = config->group;
-  dm_status status = dm_comm_agree(t->group, open_inside(t, inside, config));
-  if (!status) status = dm_comm_agree(t->group, dm_transport_open(between, config, &t->between));
-  if (status) {
-    dm_transport_close(t->inside); /* alike on all ranks of a node */
-    free(t);
-  } else {
-    *transport = &t->base;
-  }
-  return status;
-}
-
 static void share_close(level_share *share) {
   dm_comm_free(share->near);
   free(share->members);
   free(share->lists);
 }
 
-void dm_two_level_close(dm_transport *transport) {
+static void two_level_close(dm_transport *transport) {
   two_level *t = (two_level *)transport;
   dm_transport_close(t->between);
   dm_transport_close(t->inside);
@@ -80,7 +62,7 @@ void dm_two_level_close(dm_transport *transport) {
   free(t);
 }
 
-void dm_two_level_abandon(dm_transport *transport) {
+static void two_level_abandon(dm_transport *transport) {
   two_level *t = (two_level *)transport;
   dm_transport_abandon(t->between);
   dm_transport_abandon(t->inside);
@@ -101,11 +83,9 @@ static dm_status find_members(two_level *t, level_share *share) {
   return dm_comm_broadcast(share->group, share->members, ranks * (int64_t)sizeof own, 0);
 }
 
-dm_status dm_two_level_expose(dm_transport *transport, int s, const dm_comm *group, void *memory,
-                              int64_t bytes) {
+static dm_status two_level_expose(dm_transport *transport, int s, const dm_comm *group,
+                                  void *memory, int64_t bytes) {
   two_level *t = (two_level *)transport;
-  if (s < 0 || s >= DM_SHARES || t->shares[s].group)
-    return dm_fail(DM_E_BUG, "share %d cannot be exposed (again)", s);
   level_share *share = &t->shares[s];
   share->group = group;
   share->memory = memory;
@@ -115,19 +95,19 @@ dm_status dm_two_level_expose(dm_transport *transport, int s, const dm_comm *gro
   return dm_comm_agree(group, dm_transport_expose(t->between, s, group, memory, bytes));
 }
 
-void dm_two_level_filled(dm_transport *transport, int share) {
+static void two_level_filled(dm_transport *transport, int share) {
   two_level *t = (two_level *)transport;
   dm_transport_filled(t->inside, share);
   dm_transport_filled(t->between, share);
 }
 
-void dm_two_level_refilled(dm_transport *transport, int share, uint64_t times) {
+static void two_level_refilled(dm_transport *transport, int share, uint64_t times) {
   two_level *t = (two_level *)transport;
   dm_transport_refilled(t->inside, share, times);
   dm_transport_refilled(t->between, share, times);
 }
 
-bool dm_two_level_drained(const dm_transport *transport, int share, uint64_t times) {
+static bool two_level_drained(const dm_transport *transport, int share, uint64_t times) {
   const two_level *t = (const two_level *)transport;
   return dm_transport_drained(t->inside, share, times) &&
          dm_transport_drained(t->between, share, times);
@@ -184,38 +164,65 @@ static dm_status post_near(two_level *t, const level_share *share, const dm_gath
 }
 
 /* What has the longer way first. */
-dm_status dm_two_level_post(dm_transport *transport, const dm_gather *wanted, int *ticket) {
+static dm_status two_level_post(dm_transport *transport, const dm_gather *wanted, int *ticket) {
   two_level *t = (two_level *)transport;
-  for (*ticket = 0; *ticket < DM_GATHERS && t->gathers[*ticket].busy;) ++*ticket;
-  if (*ticket == DM_GATHERS) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
-  if (wanted->share < 0 || wanted->share >= DM_SHARES ||
-      t->shares[wanted->share].group != wanted->group)
-    return dm_fail(DM_E_BUG, "a gather of share %d, which was not exposed to its group",
-                   wanted->share);
+  DM_TRY(dm_transport_ticket(transport, ticket));
   const level_share *share = &t->shares[wanted->share];
   joint *both = &t->gathers[*ticket];
-  *both = (joint){.busy = true, .far_done = !share->crosses};
+  *both = (joint){.far_done = !share->crosses};
   if (share->crosses) DM_TRY(post_far(t, share, wanted, &both->far));
   return post_near(t, share, wanted, &both->near);
 }
 
-dm_status dm_two_level_test(dm_transport *transport, int ticket, bool *done) {
+static dm_status two_level_test(dm_transport *transport, int ticket, bool *done) {
   two_level *t = (two_level *)transport;
   joint *both = &t->gathers[ticket];
   if (!both->far_done) DM_TRY(dm_transport_test(t->between, both->far, &both->far_done));
   if (!both->near_done) DM_TRY(dm_transport_test(t->inside, both->near, &both->near_done));
   *done = both->far_done && both->near_done;
-  if (*done) both->busy = false;
+  if (*done) transport->busy[ticket] = false;
   return DM_OK;
 }
 
-int64_t dm_two_level_received(const dm_transport *transport) {
+static int64_t two_level_received(const dm_transport *transport) {
   const two_level *t = (const two_level *)transport;
   return dm_transport_received(t->inside) + dm_transport_received(t->between);
 }
 
-int64_t dm_two_level_crossed(const dm_transport *transport) {
+static int64_t two_level_crossed(const dm_transport *transport) {
   return dm_transport_received(((const two_level *)transport)->between);
+}
+
+dm_status dm_two_level_open(const dm_transport_ops *ops, const dm_transport_ops *inside,
+                            const dm_transport_ops *between, const dm_transport_config *config,
+                            dm_transport **transport) {
+  void *memory = NULL;
+  DM_TRY(dm_comm_agree(config->group, dm_buffer_zeroed(1, sizeof(two_level), &memory)));
+  two_level *t = memory;
+  t->table = (dm_transport_ops){.name = ops->name,
+                                .about = ops->about,
+                                .device_memory = ops->device_memory,
+                                .close = two_level_close,
+                                .abandon = two_level_abandon,
+                                .expose = two_level_expose,
+                                .filled = two_level_filled,
+                                .refilled = two_level_refilled,
+                                .drained = two_level_drained,
+                                .post = two_level_post,
+                                .test = two_level_test,
+                                .received = two_level_received,
+                                .crossed = two_level_crossed};
+  t->base.ops = &t->table;
+  t->group = config->group;
+  dm_status status = dm_comm_agree(t->group, open_inside(t, inside, config));
+  if (!status) status = dm_comm_agree(t->group, dm_transport_open(between, config, &t->between));
+  if (status) {
+    dm_transport_close(t->inside); /* alike on all ranks of a node */
+    free(t);
+  } else {
+    *transport = &t->base;
+  }
+  return status;
 }
 
 /* ---- those that have a name ---- */
@@ -231,7 +238,6 @@ const dm_transport_ops dm_transport_ipc_host = {
     .about = "ipc inside a node, MPI through pinned host memory between nodes",
     .device_memory = true,
     .open = open_ipc_host,
-    DM_TWO_LEVEL,
 };
 
 static dm_status open_ipc_nccl(const dm_transport_config *config, dm_transport **transport) {
@@ -247,6 +253,5 @@ const dm_transport_ops dm_transport_ipc_nccl = {
 #endif
     .device_memory = true,
     .open = open_ipc_nccl,
-    DM_TWO_LEVEL,
 };
 #endif

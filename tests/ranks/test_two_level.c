@@ -106,7 +106,7 @@ static void gathers(rank_test *t, dm_transport *transport, bool alone) {
 }
 
 static dm_status open_joint(const dm_transport_config *config, dm_transport **transport);
-static const dm_transport_ops joint_ops = {.name = "host+staged", .open = open_joint, DM_TWO_LEVEL};
+static const dm_transport_ops joint_ops = {.name = "host+staged", .open = open_joint};
 
 static dm_status open_joint(const dm_transport_config *config, dm_transport **transport) {
   return dm_two_level_open(&joint_ops, &dm_transport_host, &dm_transport_staged, config, transport);
