@@ -12,7 +12,7 @@ typedef struct dm_keepalive {
   void *context;
 } dm_keepalive;
 
-/* PULSE may be NULL: nobody wants to know. */
+/* KEEPALIVE may be NULL: nobody wants to know. */
 static inline dm_status dm_keepalive_beat(const dm_keepalive *keepalive) {
   return keepalive && keepalive->beat ? keepalive->beat(keepalive->context) : DM_OK;
 }

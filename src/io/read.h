@@ -16,7 +16,7 @@ typedef struct dm_reader dm_reader;
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader);
 void dm_reader_close(dm_reader *reader); /* NULL is allowed */
 
-/* From now on PULSE, which the caller keeps, beats with every piece that was read. */
+/* From now on KEEPALIVE, which the caller keeps, beats with every piece that was read. */
 void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive);
 
 /* From now on dm_reader_read lets the threads of AHEAD (file_queue.h) read, and waits for them;

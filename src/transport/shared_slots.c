@@ -97,9 +97,9 @@ static dm_status shared_share_open(dm_transport *transport, int share, const dm_
   const int64_t head = dm_round_up(dm_comm_size(group) * (int64_t)sizeof(line), page);
   int64_t all;
   if (share < 0 || share >= DM_SHARES || shared->shares[share].group)
-    return dm_fail(DM_E_BUG, "share %d cannot have a shared (again)", share);
+    return dm_fail(DM_E_BUG, "share %d cannot have shared slots (again)", share);
   if (bytes < 0 || dm_add_overflows(head, bytes, &all))
-    return dm_fail(DM_E_FIT, "a shared of more bytes than 64 bits count");
+    return dm_fail(DM_E_FIT, "shared slots of more bytes than 64 bits count");
   shared_share *mine = &shared->shares[share];
   DM_TRY(dm_shared_memory_open(group, all, &mine->memory));
   mine->group = group;
@@ -132,7 +132,7 @@ static dm_status shared_post(dm_transport *transport, const dm_gather *gather, i
       shared->shares[gather->share].group != gather->group)
     return dm_transport_post(shared->messages, gather, ticket);
   if (gather->filling > (uint64_t)(INT_MAX - DM_GATHERS - gather->share) / DM_SHARES)
-    return dm_fail(DM_E_BUG, "a shared that is filled too often");
+    return dm_fail(DM_E_BUG, "shared slots that are filled too often");
   const int filling = gather->filling > 0 ? (int)gather->filling : 1;
   *ticket = DM_GATHERS + DM_SHARES * filling + gather->share;
   return DM_OK;
