@@ -49,9 +49,9 @@ static void compare(rank_test *t, int per_node, dm_problem problem, dm_wishes wi
   product p = product_open_on(t, &machine, problem, wishes, DM_UNIFORM, 7);
   const bool shared = p.plan.shared_a || p.plan.shared_b;
   CHECK(t, shared || per_node < t->run.ranks || dm_plan_used(&p.plan) == p.plan.pk,
-        "a plan for one node without windows");
+        "a plan for one node without shared slots");
   int64_t bytes, again;
-  void *product = multiply(&p, &bytes);
+  void *in_slots = multiply(&p, &bytes);
   CHECK(t, mapped() == (shared && !p.local.coords.idle), "shared memory: %d, planned: %d", mapped(),
         shared);
   const int64_t received = dm_transport_received(p.local.transport);
@@ -62,10 +62,10 @@ static void compare(rank_test *t, int per_node, dm_problem problem, dm_wishes wi
   p.plan.shared_a = p.plan.shared_b = false;
   p.transport = NULL;
   void *sent = multiply(&p, &again);
-  CHECK(t, bytes == again && memcmp(product, sent, (size_t)bytes) == 0,
+  CHECK(t, bytes == again && memcmp(in_slots, sent, (size_t)bytes) == 0,
         "grid %dx%dx%d, %d ranks a node: other bits than by messages", p.plan.pm, p.plan.pn,
         p.plan.pk, per_node);
-  free(product);
+  free(in_slots);
   free(sent);
   product_close(&p);
 }
