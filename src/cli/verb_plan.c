@@ -35,7 +35,7 @@ static dm_status problem_stated(const dm_settings *s, dm_problem *problem) {
                           .op_a = equation.op_a,
                           .op_b = equation.op_b,
                           .reads_c = s->beta[0] != 0.0 || s->beta[1] != 0.0,
-                          .from_files = true};
+                          .home = DM_HOME_FILES};
   return dm_types_of(type, &equation, problem);
 }
 

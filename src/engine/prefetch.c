@@ -18,7 +18,8 @@ static dm_status landings_open(dm_prefetch *prefetch, dm_matrix matrix) {
   return DM_OK;
 }
 
-dm_status dm_prefetch_open(dm_rank_state *local, dm_source sources[2], dm_prefetch *prefetch) {
+dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
+                           dm_prefetch *prefetch) {
   *prefetch = (dm_prefetch){.local = local, .sources = sources};
   prefetch->last = &prefetch->next;
   if (local->coords.idle) return DM_OK;
@@ -146,7 +147,7 @@ static dm_status ask_for_bands(dm_prefetch *prefetch, dm_matrix asked) {
 /* Straight into the pieces. */
 static dm_status read_to_host(dm_prefetch *prefetch, dm_passage *passage) {
   const dm_transit *t = &passage->transit;
-  dm_source *source = &prefetch->sources[t->matrix];
+  dm_dataset_input *source = &prefetch->sources[t->matrix];
   dm_view *views;
   DM_TRY(dm_buffer_zeroed(t->count, sizeof *views, (void **)&views));
   dm_rank_turn_to(prefetch->local, t->tile);
@@ -214,7 +215,7 @@ dm_status dm_prefetch_load(dm_prefetch *prefetch, dm_matrix matrix, int64_t pane
 
 dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel, bool *done) {
   dm_rank_state *local = prefetch->local;
-  dm_source *source = &prefetch->sources[matrix];
+  dm_dataset_input *source = &prefetch->sources[matrix];
   int64_t place;
   DM_TRY(move_on_and_return(prefetch));
   const dm_landing *landing = landing_of(prefetch, matrix, panel, &place);
@@ -231,6 +232,6 @@ dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t pa
     prefetch->moved = moved;
   }
   if (*done && !goes_to_device(prefetch, matrix))
-    dm_source_note(source, dm_rank_piece(local, matrix, panel));
+    dm_dataset_input_note(source, dm_rank_piece(local, matrix, panel));
   return DM_OK;
 }

@@ -26,18 +26,19 @@ typedef struct dm_landing {
 
 typedef struct dm_prefetch {
   dm_rank_state *local;
-  dm_source *sources;       /* of A and of B; all with the same read-ahead */
-  dm_staging *stage;        /* or NULL */
-  dm_landing *landings[2];  /* one for each place */
-  int64_t places[2];        /* and how many those are */
-  dm_passage *next, **last; /* that wait, in the order in which they are wanted */
-  bool posted[2];           /* what resides of the present tile, on behalf of the other matrix */
-  int64_t moved;            /* bytes, when it was last looked at */
+  dm_dataset_input *sources; /* of A and of B; all with the same read-ahead */
+  dm_staging *stage;         /* or NULL */
+  dm_landing *landings[2];   /* one for each place */
+  int64_t places[2];         /* and how many those are */
+  dm_passage *next, **last;  /* that wait, in the order in which they are wanted */
+  bool posted[2];            /* what resides of the present tile, on behalf of the other matrix */
+  int64_t moved;             /* bytes, when it was last looked at */
 } dm_prefetch;
 
 /* LOCAL is open; SOURCES stay the caller's.  Close frees also what a failed open has left; before
  * the memory goes that is read into, close the read-ahead. */
-dm_status dm_prefetch_open(dm_rank_state *local, dm_source sources[2], dm_prefetch *prefetch);
+dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
+                           dm_prefetch *prefetch);
 void dm_prefetch_close(dm_prefetch *prefetch);
 
 /* As dm_step_calls has them. */

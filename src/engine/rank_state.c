@@ -318,6 +318,15 @@ void dm_rank_turn_to(dm_rank_state *local, int64_t tile) {
   local->c.base = local->blocks + (tile - local->plan->done) % local->plan->blocks * local->block;
 }
 
+dm_view dm_rank_result(const dm_rank_state *local, dm_range *rows) {
+  const dm_coords *at = &local->coords;
+  const bool summed = local->plan->pk > 1;
+  *rows = (dm_range){0, 0};
+  if (at->idle) return (dm_view){0};
+  *rows = summed ? dm_plan_c_share(local->plan, local->tile, at->i, at->l) : local->rows;
+  return summed ? local->c_sum : local->c;
+}
+
 dm_range dm_rank_sums(const dm_rank_state *local) {
   return (dm_range){0, local->plan->pk > 1 ? local->c_sum.rows : local->c.rows};
 }

@@ -85,6 +85,10 @@ void dm_rank_close(dm_rank_state *local); /* collective */
 /* From now on rows, cols, c, and what follows here, are those of TILE. */
 void dm_rank_turn_to(dm_rank_state *local, int64_t tile);
 
+/* The sums that this rank stores of the tile, where they are in the end, and which rows of C they
+ * are: of its block, or, of several layers, of the part that it sums.  Empty on an idle rank. */
+dm_view dm_rank_result(const dm_rank_state *local, dm_range *rows);
+
 /* This rank's rows of the tile, counted within it: 0 up to those that it sums. */
 dm_range dm_rank_sums(const dm_rank_state *local);
 

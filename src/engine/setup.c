@@ -188,8 +188,8 @@ static void say_need(dm_run *run, const dm_setup *setup) {
               plan->gpu ? dm_format_bytes(plan->device_bytes, device) : "",
               plan->gpu ? " of GPU memory (has " : "",
               plan->gpu ? dm_format_bytes(setup->machine.device_bytes, device_has) : "",
-              plan->gpu ? ")" : "", plan->problem.from_files ? "" : "; nothing on disk");
-  if (plan->problem.from_files)
+              plan->gpu ? ")" : "", dm_plan_has_files(&plan->problem) ? "" : "; nothing on disk");
+  if (dm_plan_has_files(&plan->problem))
     dm_log_line(&run->log, DM_LOG_NOTE, "needs on disk: %s",
                 dm_format_bytes(plan->disk_bytes, disk));
 }

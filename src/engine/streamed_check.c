@@ -12,19 +12,19 @@
 enum { RUN = 64, RUNS = 4, STRIP = 1 << 20 };
 
 /* Columns COLS of ROWS rows of op(B) from ROW. */
-static dm_status sample_run(dm_streamed_check *streamed, const dm_problem *p, dm_source *b,
+static dm_status sample_run(dm_streamed_check *streamed, const dm_problem *p, const dm_source *b,
                             int64_t row, int64_t rows, dm_range cols, void *memory) {
   const int64_t width = dm_max(1, STRIP / (rows * dm_dtype_size(p->work)));
   for (int64_t col = cols.begin; col < cols.end; col += width) {
     dm_view view = dm_view_row_major(memory, p->work, rows, dm_min(width, cols.end - col));
-    DM_TRY(dm_load_part(b, row, col, view));
+    DM_TRY(b->ops->read_b(b->state, row, col, view));
     DM_TRY(dm_freivalds_scan_b(streamed->check, NULL, view, row, col));
   }
   return DM_OK;
 }
 
-static dm_status sample(dm_streamed_check *streamed, dm_run *run, const dm_problem *p, dm_source *b,
-                        int64_t *rows) {
+static dm_status sample(dm_streamed_check *streamed, dm_run *run, const dm_problem *p,
+                        const dm_source *b, int64_t *rows) {
   const dm_range cols = dm_split(p->n, run->ranks, run->rank, 1);
   const int64_t runs = p->k < RUN * RUNS ? 1 : RUNS;
   const int64_t each = runs == 1 ? dm_min(p->k, RUN * RUNS) : RUN;
@@ -41,7 +41,7 @@ static dm_status sample(dm_streamed_check *streamed, dm_run *run, const dm_probl
 }
 
 dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_run *run,
-                                   const dm_problem *problem, dm_source *b) {
+                                   const dm_problem *problem, const dm_source *b) {
   int64_t rows = 1;
   dm_status status = DM_OK;
   if (!dm_dtype_is_integer(problem->work)) status = sample(streamed, run, problem, b, &rows);

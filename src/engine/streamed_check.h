@@ -3,8 +3,8 @@
 #define DM_ENGINE_STREAMED_CHECK_H
 
 #include "check/freivalds.h"
-#include "engine/load.h"
 #include "engine/rank_state.h"
+#include "engine/source.h"
 
 /* Of a local; zero at first. */
 typedef struct dm_streamed_check {
@@ -14,7 +14,7 @@ typedef struct dm_streamed_check {
 
 /* Collective: reads a few rows of op(B), and chooses weights by them. */
 dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_run *run,
-                                   const dm_problem *problem, dm_source *b);
+                                   const dm_problem *problem, const dm_source *b);
 
 /* The check of dm_step_calls. */
 dm_status dm_streamed_check_panel(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,

@@ -21,13 +21,14 @@ typedef struct strip {
 
 struct dm_staging {
   dm_rank_state *local;
-  dm_source *sources;
+  dm_dataset_input *sources;
   int64_t bytes; /* of a strip */
   strip strips[STRIPS];
 };
 
 /* A strip holds a row of the file at least. */
-static int64_t longest_row(const dm_rank_state *local, const dm_source *source, dm_matrix matrix) {
+static int64_t longest_row(const dm_rank_state *local, const dm_dataset_input *source,
+                           dm_matrix matrix) {
   int64_t longest = 1;
   for (int64_t p = local->panels.begin; p < local->panels.end; p++)
     longest = dm_max(longest, source->op == DM_OP_N
@@ -40,7 +41,7 @@ static bool is_on_device(const dm_rank_state *local, dm_matrix matrix) {
   return dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
 }
 
-dm_status dm_staging_open(dm_rank_state *local, dm_source sources[2], dm_staging **stage) {
+dm_status dm_staging_open(dm_rank_state *local, dm_dataset_input sources[2], dm_staging **stage) {
   *stage = NULL;
   if (!is_on_device(local, DM_A) && !is_on_device(local, DM_B)) return DM_OK;
   void *memory;
@@ -85,7 +86,7 @@ static int64_t file_cols(const dm_staging *stage, const dm_transit *transit, dm_
 
 static dm_status read_strip(dm_staging *stage, strip *one) {
   const dm_transit *t = one->transit;
-  dm_source *source = &stage->sources[t->matrix];
+  dm_dataset_input *source = &stage->sources[t->matrix];
   dm_view *views, there;
   int64_t offset = 0;
   DM_TRY(dm_buffer_zeroed(t->count, sizeof *views, (void **)&views));
@@ -110,7 +111,7 @@ static dm_status copy_strip(dm_staging *stage, strip *one) {
     dm_event event;
     part_of(stage, one, q, offset, &here, &there);
     offset += file_cols(stage, t, here);
-    dm_source_note(&stage->sources[t->matrix], here);
+    dm_dataset_input_note(&stage->sources[t->matrix], here);
     DM_TRY(dm_backend_copy(local->backend, there, here, &event));
     if (event) one->copied = event;
     local->phases.uploaded += here.rows * here.cols * dm_dtype_size(here.dtype);

@@ -3,7 +3,7 @@
 #ifndef DM_ENGINE_UPLOAD_STAGING_H
 #define DM_ENGINE_UPLOAD_STAGING_H
 
-#include "engine/load.h"
+#include "engine/dataset_input.h"
 
 /* Panels FIRST up to FIRST + COUNT of MATRIX for TILE: they stand side by side in the file, which
  * has ROWS of them, each COLS long.  A row of the file is one of the pieces, or, where op(X) is
@@ -19,7 +19,7 @@ typedef struct dm_staging dm_staging;
 
 /* Buffers for this rank's shares; *stage NULL where none of them lies on the device.  LOCAL and
  * SOURCES stay the caller's. */
-dm_status dm_staging_open(dm_rank_state *local, dm_source sources[2], dm_staging **stage);
+dm_status dm_staging_open(dm_rank_state *local, dm_dataset_input sources[2], dm_staging **stage);
 
 /* Before LOCAL's memory goes, and after the read-ahead of the sources is closed.  NULL is allowed.
  */

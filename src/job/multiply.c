@@ -17,20 +17,18 @@
 
 static dm_status open_inputs(dm_job *j) {
   const dm_multiply *m = j->multiply;
-  j->source[DM_A].op = m->equation.op_a;
-  j->source[DM_B].op = m->equation.op_b;
-  j->source[DM_A].chunked = m->a.layout == DM_CHUNKED;
-  j->source[DM_B].chunked = m->b.layout == DM_CHUNKED;
-  DM_TRY(dm_reader_open(&m->a, m->equation.type, &j->source[DM_A].reader));
-  DM_TRY(dm_reader_open(&m->b, m->equation.type, &j->source[DM_B].reader));
-  dm_reader_keepalive(j->source[DM_A].reader, &j->run->keepalive);
-  dm_reader_keepalive(j->source[DM_B].reader, &j->run->keepalive);
+  dm_dataset_input *inputs = j->source.inputs;
+  inputs[DM_A] = (dm_dataset_input){.op = m->equation.op_a, .chunked = m->a.layout == DM_CHUNKED};
+  inputs[DM_B] = (dm_dataset_input){.op = m->equation.op_b, .chunked = m->b.layout == DM_CHUNKED};
+  DM_TRY(dm_reader_open(&m->a, m->equation.type, &inputs[DM_A].reader));
+  DM_TRY(dm_reader_open(&m->b, m->equation.type, &inputs[DM_B].reader));
+  dm_source_datasets.set_keepalive(&j->source, &j->run->keepalive);
   if (j->setup.plan.problem.reads_c) DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->sink.old));
   DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads), DM_READ_MEMORY,
                             &j->ahead));
   for (int i = 0; i < 2; i++) {
-    dm_reader_lean_on(j->source[i].reader, j->ahead);
-    j->source[i].ahead = j->ahead;
+    dm_reader_lean_on(inputs[i].reader, j->ahead);
+    inputs[i].ahead = j->ahead;
   }
   if (j->sink.old) dm_reader_lean_on(j->sink.old, j->ahead);
   return DM_OK;
@@ -66,7 +64,7 @@ static dm_status judge_files(dm_job *j, dm_verdict *verdict) {
                       .norm = -1.0};
   DM_TRY(dm_comm_agree(j->run->world, dm_output_part(&j->file, &verify.c)));
   DM_TRY(dm_verify_residual(j->run, &verify, &j->setup.plan.problem, verdict));
-  j->local.phases.verify += dm_now() - start;
+  j->product.local.phases.verify += dm_now() - start;
   return DM_OK;
 }
 
@@ -97,7 +95,7 @@ static dm_status commit(dm_job *j, const dm_verdict *verdict) {
                               attributes, tiles, count, j->multiply->force);
     /* Where chunks could not be made the only copy of a result stays. */
     j->keep_part = status != DM_OK && dm_output_is_chunked(&j->form);
-    j->local.phases.commit = dm_now() - start;
+    j->product.local.phases.commit = dm_now() - start;
     free(attributes);
   }
   return dm_comm_agree(j->run->world, status);
@@ -143,6 +141,24 @@ static dm_status prepare(dm_job *j) {
   return open_output(j);
 }
 
+static dm_status multiply_matrices(dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  const dm_plan *plan = &j->setup.plan;
+  if (plan->problem.verify)
+    DM_TRY(dm_comm_agree(j->run->world,
+                         dm_freivalds_new(&plan->problem, m->equation.alpha, m->equation.beta,
+                                          plan->gpu, &j->sink.check)));
+  j->product = (dm_product){.run = j->run,
+                            .setup = &j->setup,
+                            .source = {&dm_source_datasets, &j->source},
+                            .sink = {&dm_sink_file, &j->sink},
+                            .check = j->sink.check,
+                            .progress = dm_multiply_progress,
+                            .context = j};
+  DM_TRY(dm_product_open(&j->product));
+  return dm_product_run(&j->product);
+}
+
 static dm_status tell(const dm_job *j, const dm_phases *worst, const dm_verdict *verdict,
                       dm_outcome *outcome) {
   double seconds[2] = {dm_now() - j->began, j->began - j->started};
@@ -160,16 +176,16 @@ static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
   const dm_multiply *m = j->multiply;
   DM_TRY(prepare(j));
   j->began = dm_now();
-  if (j->taken_up < dm_plan_tiles(&j->setup.plan)) DM_TRY(dm_multiply_tiles(j));
+  if (j->taken_up < dm_plan_tiles(&j->setup.plan)) DM_TRY(multiply_matrices(j));
   dm_verdict verdict;
   if (m->verify) DM_TRY(judge(j, &verdict));
   int64_t unpacked = dm_file_queue_unpacked(j->ahead);
   DM_TRY(dm_comm_sum_i64(j->run->world, &unpacked, 1));
   dm_phases worst;
-  j->local.phases.from_files = dm_multiply_bytes_read(j);
-  DM_TRY(dm_phases_worst(j->run, &j->local, &worst));
+  j->product.local.phases.from_files = dm_multiply_bytes_read(j);
+  DM_TRY(dm_phases_worst(j->run, &j->product.local, &worst));
   if (!m->verify || verdict.pass) DM_TRY(commit(j, m->verify ? &verdict : NULL));
-  worst.commit = j->local.phases.commit;
+  worst.commit = j->product.local.phases.commit;
   if (outcome) DM_TRY(tell(j, &worst, m->verify ? &verdict : NULL, outcome));
   const dm_multiplied done = {.run = j->run,
                               .multiply = m,
@@ -181,7 +197,7 @@ static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
                               .unpacked = unpacked,
                               .seconds = dm_now() - j->started};
   if (record) dm_multiply_record(&done, record);
-  DM_TRY(dm_phases_by_rank(j->run, &j->local.phases, record));
+  DM_TRY(dm_phases_by_rank(j->run, &j->product.local.phases, record));
   if (!m->verify || verdict.pass) return DM_OK;
   j->keep_part = true; /* what failed stays to be looked at, under a name that says unfinished */
   return dm_hint(dm_verdict_status(&verdict, j->multiply->out.file),
@@ -211,11 +227,9 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return status;
   dm_file_queue_close(j.ahead); /* before the memory goes that it reads into */
-  dm_prefetch_close(&j.prefetch);
-  dm_store_close(&j.local, &j.sink);
-  if (j.rank_opened) dm_rank_close(&j.local);
-  dm_reader_close(j.source[DM_A].reader);
-  dm_reader_close(j.source[DM_B].reader);
+  dm_product_close(&j.product);
+  dm_reader_close(j.source.inputs[DM_A].reader);
+  dm_reader_close(j.source.inputs[DM_B].reader);
   dm_reader_close(j.sink.old);
   dm_freivalds_free(j.sink.check);
   dm_setup_close(&j.setup);

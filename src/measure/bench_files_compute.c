@@ -1,23 +1,15 @@
 /* The products of a plan with nothing read or written: what computing and moving panels take. */
 #include "core/clock.h"
+#include "engine/generated_source.h"
 #include "measure/bench_files_impl.h"
 #include "plan/tiles.h"
-
-static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  const dm_files_bench *b = context;
-  const bool whole = local->plan->problem.work == DM_I8;
-  const dm_generator generator = {.kind = whole ? DM_INTEGER : DM_UNIFORM,
-                                  .seed = b->wanted->product.seed + (uint64_t)matrix,
-                                  .parameter = whole ? 8 : 0};
-  return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel), &generator,
-                         dm_rank_piece_rows(local, matrix, panel).begin,
-                         dm_rank_piece_cols(local, matrix, panel).begin);
-}
 
 /* Slots and shares keep what the first round has filled them with. */
 static dm_status two_rounds(dm_files_bench *b, dm_rank_state *local, double *seconds) {
   const dm_comm *world = b->run->world;
-  const dm_step_calls filling = {.context = b, .load = fill}, none = {0};
+  dm_generated_source source =
+      dm_generated_random(local->plan->problem.work, b->wanted->product.seed);
+  const dm_step_calls filling = {.context = &source, .load = dm_source_generated.load}, none = {0};
   const unsigned products = DM_PRODUCTS | 1u << DM_STEP_REDUCE;
   const bool streams = dm_plan_streams(local->plan);
   const unsigned kinds = streams ? products | DM_LOADS : products;

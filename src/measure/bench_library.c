@@ -45,18 +45,19 @@ void dm_bench_library_close(dm_rank_state *local, dm_bench_library *library) {
 }
 
 /* Libraries multiply 16-bit numbers to results of their type, too. */
-static dm_view result_of(const dm_rank_state *local, const dm_bench_round *rounded) {
-  const bool narrow = rounded->local && rounded->c.dtype == local->plan->problem.work;
-  return narrow && local->plan->pk == 1 ? rounded->c : local->c;
+static dm_view result_of(const dm_rank_state *local, dm_view narrow) {
+  const bool fits = narrow.base && narrow.space == local->c.space && local->plan->pk == 1 &&
+                    narrow.dtype == local->plan->problem.work;
+  return fits ? narrow : local->c;
 }
 
 dm_status dm_bench_library_run(dm_rank_state *local, const dm_bench_library *library,
-                               const dm_bench_round *rounded, double *seconds) {
+                               dm_view narrow, double *seconds) {
   *seconds = 0.0;
   DM_TRY(dm_comm_barrier(local->run->world));
   dm_status status = DM_OK;
   if (!local->coords.idle && !dm_view_is_empty(library->a))
-    status = local->backend->ops->direct(local->backend, result_of(local, rounded), library->a,
+    status = local->backend->ops->direct(local->backend, result_of(local, narrow), library->a,
                                          library->b, seconds);
   DM_TRY(dm_comm_agree(local->run->world, status));
   return dm_comm_max_f64(local->run->world, seconds, 1);

@@ -5,7 +5,6 @@
 
 #include "core/fill.h"
 #include "engine/rank_state.h"
-#include "measure/bench_round.h"
 
 /* op(A) and op(B) as the block needs them, whole, where the backend multiplies. */
 typedef struct dm_bench_library {
@@ -20,9 +19,10 @@ dm_status dm_bench_library_open(dm_rank_state *local, const dm_generator generat
 void dm_bench_library_close(dm_rank_state *local, dm_bench_library *library);
 
 /* Collective: seconds of the slowest rank while all are at work.  C holds the product of these
- * ranks' layers afterwards, in the type of ROUNDED where the library has such a product. */
+ * ranks' layers afterwards, or, where the
+ * library rounds it to the operands' type and C is of that type, NARROW does. */
 dm_status dm_bench_library_run(dm_rank_state *local, const dm_bench_library *library,
-                               const dm_bench_round *rounded, double *seconds);
+                               dm_view narrow, double *seconds);
 
 /* What one rank alone reaches with plain calls of the library on a block of C: ROWS x COLS x DEPTH,
  * where all of k where memory allows it. */
@@ -32,7 +32,7 @@ typedef struct dm_bench_one {
 } dm_bench_one;
 
 /* Collective; rank 0 multiplies for about LIMIT seconds and all others rest.  ROOM: bytes beside
- * the local's that its operands may take, where the backend multiplies.  C holds something else
+ * the plan's that its operands may take, where the backend multiplies.  C holds something else
  * afterwards. */
 dm_status dm_bench_one_run(dm_rank_state *local, const dm_generator generators[2], int64_t room,
                            double limit, dm_bench_one *one);

@@ -6,7 +6,6 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "core/fill.h"
 #include "measure/bench_multiply_impl.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
@@ -16,50 +15,27 @@
  * where time is up, fewer. */
 enum { LEAST_RUNS = 10, MOST_RUNS = 1000, FEWEST_TIMED = 3 };
 
-/* op(A) and op(B) are generated where they lie, each from its own seed. */
-static dm_generator generator_of(const dm_bench *b, dm_matrix matrix) {
-  const bool whole = b->setup.plan.problem.work == DM_I8;
-  return (dm_generator){.kind = whole ? DM_INTEGER : DM_UNIFORM,
-                        .seed = b->wanted->seed + (uint64_t)matrix,
-                        .parameter = whole ? 8 : 0};
-}
-
-static dm_status generate(void *context, dm_rank_state *state, dm_matrix matrix, int64_t panel) {
-  const dm_generator generator = generator_of(context, matrix);
-  return dm_backend_fill(state->backend, dm_rank_piece(state, matrix, panel), &generator,
-                         dm_rank_piece_rows(state, matrix, panel).begin,
-                         dm_rank_piece_cols(state, matrix, panel).begin);
-}
-
 static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem) {
   *problem = (dm_problem){.m = wanted->m,
                           .n = wanted->n,
                           .k = wanted->k,
                           .file_a = wanted->type,
                           .file_b = wanted->type,
+                          .home = wanted->from_host ? DM_HOME_HOST : DM_HOME_SHARES,
                           .verify = wanted->verify};
   const dm_equation equation = {.type_c = wanted->type_c, .compute = wanted->compute};
   return dm_types_of(wanted->type, &equation, problem);
 }
 
-/* This rank's part of C: of the block, or, where layers were summed, of the sum. */
-static dm_status verify_block(dm_bench *b) {
-  const dm_rank_state *state = &b->state;
-  const bool summed = state->plan->pk > 1;
-  const dm_range rows =
-      summed ? dm_plan_c_share(state->plan, 0, state->coords.i, state->coords.l) : state->rows;
-  return dm_freivalds_add_c(b->check, state->backend, summed ? state->c_sum : state->c, rows.begin,
-                            state->cols.begin);
-}
-
-static dm_status verify_tiles(dm_bench *b) {
-  dm_rank_state *state = &b->state;
-  for (int64_t t = 0; t < dm_plan_tiles(state->plan); t++) {
-    dm_view returned;
+/* This rank's part of C, as it left the product. */
+static dm_status verify_part(dm_bench *b) {
+  dm_rank_state *local = &b->product.local;
+  for (int64_t t = 0; t < dm_plan_tiles(local->plan); t++) {
+    dm_view c;
     dm_range rows;
-    dm_rank_turn_to(state, t);
-    DM_TRY(dm_bench_tiles_show(&b->tiles, &returned, &rows));
-    DM_TRY(dm_freivalds_add_c(b->check, state->backend, returned, rows.begin, state->cols.begin));
+    dm_rank_turn_to(local, t);
+    DM_TRY(dm_bench_home_show(&b->home, &c, &rows));
+    DM_TRY(dm_freivalds_add_c(b->check, local->backend, c, rows.begin, local->cols.begin));
   }
   return DM_OK;
 }
@@ -68,65 +44,40 @@ static dm_status verify(dm_bench *b, double *seconds) {
   double start = dm_now();
   dm_verdict verdict;
   dm_freivalds_reset_c(b->check);
-  if (!b->state.coords.idle)
-    DM_TRY(dm_plan_returns(&b->setup.plan) ? verify_tiles(b) : verify_block(b));
+  if (!b->product.local.coords.idle) DM_TRY(verify_part(b));
   *seconds = dm_now() - start;
   DM_TRY(dm_freivalds_judge(b->check, b->run->world, &verdict));
   if (!verdict.pass || verdict.residual >= b->worst.residual) b->worst = verdict;
   return DM_OK;
 }
 
-/* Spoils what an earlier product has left, and says what this one moves beside its panels. */
-static dm_status prepare(dm_bench *b, unsigned *kinds, dm_step_calls *calls) {
-  *kinds = DM_PRODUCTS;
-  *calls = (dm_step_calls){0};
-  if (dm_plan_returns(&b->setup.plan)) {
-    *kinds = DM_ALL_STEPS & ~DM_LOADS;
-    *calls = (dm_step_calls){.context = &b->tiles, .store = dm_bench_tiles_store};
-    return dm_bench_tiles_spoil(&b->tiles);
-  }
-  if (!b->setup.plan.brought) return DM_OK;
-  *kinds = DM_LOADS | DM_PRODUCTS;
-  *calls = (dm_step_calls){
-      .context = &b->host, .load = dm_bench_host_load, .loaded = dm_bench_host_loaded};
-  return dm_bench_host_spoil(&b->host);
+/* Seconds of the loop in which no product was under way. */
+static double hidden_badly(const dm_phases *p) {
+  return p->read + p->multiply - p->gemm;
 }
 
 static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
-  const bool brought = b->setup.plan.brought;
-  const dm_step_calls none = {0};
-  dm_step_calls calls;
-  unsigned kinds;
-  DM_TRY(prepare(b, &kinds, &calls));
+  const dm_phases *phases = &b->product.local.phases;
+  DM_TRY(dm_bench_home_spoil(&b->home));
   DM_TRY(dm_comm_barrier(b->run->world));
-  double start = dm_now();
-  dm_trace_count_anew(&b->run->trace);
-  DM_TRY(dm_execute(&b->state, kinds, &calls));
-  const bool strips = b->setup.plan.strips > 0; /* and sums behind products */
-  if (strips) DM_TRY(dm_execute(&b->state, DM_STRIPS, &none));
-  double products = dm_now() - start;
-  dm_phases_take(&b->run->trace, DM_PRODUCTS, products, b->spent.check + b->spent.verify,
-                 &b->spent);
-  if (b->setup.plan.pk > 1 && !strips && !dm_plan_returns(&b->setup.plan))
-    DM_TRY(dm_execute(&b->state, 1u << DM_STEP_REDUCE, &none));
-  if (brought) DM_TRY(dm_bench_host_return(&b->host));
-  DM_TRY(dm_bench_round_run(&b->rounded));
+  const double before = hidden_badly(phases), start = dm_now();
+  DM_TRY(dm_product_run(&b->product));
   const double end = dm_now();
-  *exposed = products - b->run->trace.busy[DM_ROW_COMPUTE];
-  b->spent.reduce += end - start - products;
+  *exposed = hidden_badly(phases) - before;
   DM_TRY(dm_comm_max_f64(b->run->world, exposed, 1));
-  DM_TRY(dm_run_span(b->run, start, end, seconds));
-  return brought ? dm_bench_host_show(&b->host) : dm_bench_round_show(&b->rounded);
+  return dm_run_span(b->run, start, end, seconds);
 }
 
 /* The products alone, of whatever the slots hold since the last run: what is left of the time when
  * nothing has to be moved.  C is of no use afterwards. */
 static dm_status local_once(dm_bench *b, double *seconds) {
-  const dm_step_calls none = {0};
+  const bool rounds = b->product.sink.ops && !dm_plan_returns(&b->setup.plan);
+  const unsigned kinds = 1u << DM_STEP_GEMM | 1u << DM_STEP_STRIP | 1u << DM_STEP_STORE;
+  const dm_step_calls calls = {.context = &b->home.sink,
+                               .store = rounds ? dm_sink_memory.store : NULL};
   DM_TRY(dm_comm_barrier(b->run->world));
   double start = dm_now();
-  DM_TRY(dm_execute(&b->state, 1u << DM_STEP_GEMM | 1u << DM_STEP_STRIP, &none));
-  DM_TRY(dm_bench_round_run(&b->rounded));
+  DM_TRY(dm_execute(&b->product.local, kinds, &calls));
   return dm_run_span(b->run, start, dm_now(), seconds);
 }
 
@@ -144,8 +95,8 @@ static dm_status check_library(const dm_bench *b) {
 static dm_status check_result(const dm_bench *b) {
   const dm_plan *plan = &b->setup.plan;
   const dm_dtype sums = plan->problem.accumulator;
-  if (plan->problem.c == sums || !(plan->brought || dm_plan_returns(plan))) return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "to host memory C returns in %s, in which its sums are held",
+  if (plan->problem.c == sums || !dm_plan_returns(plan)) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "C can return to host memory only in its accumulator type, %s",
                          dm_dtype_name(sums)),
                  "leave out --type-c, or let everything lie on the GPUs: --from device");
 }
@@ -154,7 +105,8 @@ static dm_status check_result(const dm_bench *b) {
 static dm_status compare_once(dm_bench *b, bool after, double *library, double *local) {
   if (b->wanted->against_local && after) DM_TRY(local_once(b, local));
   if (b->wanted->against_library)
-    DM_TRY(dm_bench_library_run(&b->state, &b->call, &b->rounded, library));
+    DM_TRY(
+        dm_bench_library_run(&b->product.local, &b->call, dm_bench_home_part(&b->home), library));
   if (b->wanted->against_local && !after) DM_TRY(local_once(b, local));
   return DM_OK;
 }
@@ -199,7 +151,7 @@ static dm_status repeat(dm_bench *b) {
   dm_nvml_open(b->setup.device.id, &nvml);
   dm_status status = DM_OK;
   for (int64_t i = -b->wanted->warmup; i < 0 && !status; i++) status = run_once(b, i);
-  b->spent = (dm_phases){.check = b->state.phases.check};
+  b->warm = b->product.local.phases;
   const double start = dm_now(), before = dm_nvml_energy(&nvml);
   while (!status && !is_enough(b)) status = run_once(b, b->count);
   b->watched = dm_now() - start;
@@ -214,8 +166,6 @@ static dm_status open(dm_bench *b) {
   DM_TRY(dm_comm_agree(b->run->world, problem_of(wanted, &problem)));
   dm_engine engine = wanted->engine;
   engine.wishes.from_device = wanted->from_device;
-  engine.wishes.sums_behind = true;
-  engine.wishes.from_host = engine.wishes.brings = wanted->from_host;
   DM_TRY(dm_setup_open(b->run, &engine, &problem, &b->setup));
   DM_TRY(dm_comm_agree(b->run->world, check_library(b)));
   DM_TRY(dm_comm_agree(b->run->world, check_result(b)));
@@ -231,8 +181,17 @@ static dm_status open(dm_bench *b) {
   if (wanted->verify)
     DM_TRY(dm_comm_agree(b->run->world, dm_freivalds_new(&b->setup.plan.problem, one, zero,
                                                          b->setup.plan.gpu, &b->check)));
-  b->state_opened = true;
-  return dm_rank_open(b->run, &b->setup.plan, b->setup.backend, b->setup.transport, &b->state);
+  b->generated = dm_generated_random(b->setup.plan.problem.work, wanted->seed);
+  b->product = (dm_product){
+      .run = b->run,
+      .setup = &b->setup,
+      .source = {&dm_source_generated, &b->generated},
+      .check = b->check,
+  };
+  if (dm_bench_home_takes(&b->setup.plan))
+    b->product.sink = (dm_sink){&dm_sink_memory, &b->home.sink};
+  DM_TRY(dm_product_open(&b->product));
+  return dm_product_load(&b->product);
 }
 
 /* What the plan leaves of the memory that it may use. */
@@ -244,22 +203,18 @@ static int64_t room_beside(const dm_bench *b) {
 }
 
 static dm_status measure(dm_bench *b, dm_record *record) {
-  const dm_step_calls calls = {.context = b, .load = generate};
+  dm_rank_state *local = &b->product.local;
+  const dm_generator *generators = b->generated.generators;
   DM_TRY(open(b));
-  DM_TRY(dm_comm_agree(b->run->world, dm_execute(&b->state, DM_LOADS, &calls)));
-  if (b->wanted->verify) DM_TRY(dm_check_operands(&b->state, b->check));
-  DM_TRY(dm_comm_agree(b->run->world, dm_bench_round_open(&b->state, &b->rounded)));
-  if (b->setup.plan.brought)
-    DM_TRY(dm_comm_agree(b->run->world, dm_bench_host_open(&b->state, &b->host)));
-  if (dm_plan_returns(&b->setup.plan))
-    DM_TRY(dm_comm_agree(b->run->world, dm_bench_tiles_open(&b->state, &b->tiles)));
-  const dm_generator generators[2] = {generator_of(b, DM_A), generator_of(b, DM_B)};
+  DM_TRY(dm_comm_agree(b->run->world, dm_bench_home_open(local, &b->home)));
+  if (dm_bench_home_brings(&b->setup.plan))
+    DM_TRY(dm_product_set_source(&b->product, (dm_source){&dm_source_memory, &b->home.source}));
   if (b->wanted->against_library)
-    DM_TRY(dm_comm_agree(b->run->world, dm_bench_library_open(&b->state, generators, &b->call)));
+    DM_TRY(dm_comm_agree(b->run->world, dm_bench_library_open(local, generators, &b->call)));
   dm_run_phase(b->run, "measuring", 1);
   DM_TRY(repeat(b));
   if (b->wanted->against_one)
-    DM_TRY(dm_bench_one_run(&b->state, generators, room_beside(b), b->wanted->limit / 20, &b->one));
+    DM_TRY(dm_bench_one_run(local, generators, room_beside(b), b->wanted->limit / 20, &b->one));
   DM_TRY(dm_bench_record(b, record));
   return b->wanted->verify ? dm_verdict_status(&b->worst, "the benchmark's product") : DM_OK;
 }
@@ -270,11 +225,9 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
       .run = run, .wanted = wanted, .found = found, .worst = {.pass = true, .worst_row = -1}};
   dm_status status = measure(&b, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
-  dm_bench_library_close(&b.state, &b.call);
-  dm_bench_round_close(&b.rounded);
-  dm_bench_host_close(&b.host);
-  dm_bench_tiles_close(&b.tiles);
-  if (b.state_opened) dm_rank_close(&b.state);
+  dm_bench_library_close(&b.product.local, &b.call);
+  dm_bench_home_close(&b.home);
+  dm_product_close(&b.product);
   dm_freivalds_free(b.check);
   free(b.seconds);
   dm_setup_close(&b.setup);

@@ -3,27 +3,25 @@
 #define DM_MEASURE_BENCH_MULTIPLY_IMPL_H
 
 #include "check/verdict.h"
+#include "engine/generated_source.h"
 #include "engine/phases.h"
+#include "engine/product.h"
 #include "engine/setup.h"
 #include "measure/bench.h"
-#include "measure/bench_host.h"
+#include "measure/bench_home.h"
 #include "measure/bench_library.h"
-#include "measure/bench_round.h"
-#include "measure/bench_tiles.h"
 
 /* One size of the benchmark; the arrays have one entry per repetition. */
 typedef struct dm_bench {
   dm_run *run;
   const dm_bench_multiply *wanted;
   dm_setup setup;
-  dm_rank_state state;
-  bool state_opened;
-  dm_phases spent; /* by this rank in all repetitions */
+  dm_generated_source generated;
+  dm_product product;
+  dm_bench_home home;
+  dm_phases warm; /* what this rank had spent before the first repetition */
   dm_bench_library call;
   dm_bench_one one;
-  dm_bench_round rounded;
-  dm_bench_host host;   /* where plan->brought */
-  dm_bench_tiles tiles; /* where the plan returns C */
   dm_freivalds *check;
   dm_verdict worst; /* of all repetitions */
   int64_t count, room;

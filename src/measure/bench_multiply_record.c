@@ -8,11 +8,18 @@
 
 /* What one repetition took on this rank, as a mean. */
 static dm_phases mean_of(const dm_bench *b) {
-  dm_phases mean = b->spent;
-  double *const seconds[] = {&mean.multiply,      &mean.gemm,           &mean.reduce, &mean.fetch,
-                             &mean.exposed_fetch, &mean.exposed_upload, &mean.upload};
-  for (int i = 0; i < 7; i++) *seconds[i] /= (double)b->count;
-  return mean;
+  const dm_phases *all = &b->product.local.phases, *warm = &b->warm;
+  const double part = 1.0 / (double)b->count;
+  return (dm_phases){.check = all->check,
+                     .read = part * (all->read - warm->read),
+                     .multiply = part * (all->multiply - warm->multiply),
+                     .gemm = part * (all->gemm - warm->gemm),
+                     .reduce = part * (all->reduce - warm->reduce),
+                     .write = part * (all->write - warm->write),
+                     .fetch = part * (all->fetch - warm->fetch),
+                     .upload = part * (all->upload - warm->upload),
+                     .exposed_fetch = part * (all->exposed_fetch - warm->exposed_fetch),
+                     .exposed_upload = part * (all->exposed_upload - warm->exposed_upload)};
 }
 
 static void record_statistics(dm_record *record, const char *name, const char *label,
@@ -30,7 +37,7 @@ static void record_statistics(dm_record *record, const char *name, const char *l
 }
 
 static const char *place_of(const dm_plan *plan) {
-  if (plan->brought || dm_plan_returns(plan)) return "pinned host memory, where C returns to";
+  if (dm_plan_returns(plan)) return "pinned host memory, where C returns to";
   if (plan->a != plan->b) return "device and host memory";
   return plan->a == DM_IN_DEVICE ? "device memory" : "host memory";
 }
@@ -59,9 +66,9 @@ static double used_on_device(const dm_bench *b) {
 
 /* Collective. */
 static dm_status find_extremes(const dm_bench *b, const dm_phases *mean, extremes *e) {
-  const dm_transport *transport = b->state.transport;
+  const dm_transport *transport = b->product.local.transport;
   const double products = (double)(b->count + b->wanted->warmup);
-  double received = (double)b->state.phases.received;
+  double received = (double)b->product.local.phases.received;
   if (transport) received += (double)dm_transport_received(transport);
   received /= products;
   const double slowness = received > 0 && mean->fetch > 0 ? mean->fetch / received : 0.0;
@@ -216,7 +223,7 @@ dm_status dm_bench_record(dm_bench *b, dm_record *record) {
   const dm_phases mean = mean_of(b);
   dm_phases worst;
   extremes e;
-  DM_TRY(dm_phases_worst(b->run, &b->state, &worst));
+  DM_TRY(dm_phases_worst(b->run, &b->product.local, &worst));
   DM_TRY(find_extremes(b, &mean, &e));
   if (record) record_bench(b, &worst, &e, record);
   return dm_phases_by_rank(b->run, &mean, record);

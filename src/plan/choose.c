@@ -137,10 +137,10 @@ static dm_status check_wishes(const dm_question *q) {
   if (w->panel < 0 || w->panel % DM_PANEL_STEP)
     return dm_fail(DM_E_USAGE, "a panel of %lld is not a multiple of %d", (long long)w->panel,
                    DM_PANEL_STEP);
-  if (w->ramp[0] && (q->problem->from_files || w->reproducible))
+  if (w->ramp[0] && w->reproducible)
     return dm_hint(dm_fail(DM_E_USAGE,
-                           "a first panel of its own width, %lld, is for matrices "
-                           "that are in no file, and not for reproducible products",
+                           "a first panel of its own width, %lld: those of reproducible products "
+                           "are all alike",
                            (long long)w->ramp[0]),
                    "state one width");
   for (int i = 0; i < DM_RAMP; i++)

@@ -84,9 +84,8 @@ static int residences(const dm_question *question, const dm_plan *plan,
        */
       bool reachable =
           links || (!(fetched_a && v->a == DM_IN_DEVICE) && !(fetched_b && v->b == DM_IN_DEVICE));
-      v->brought = question->wishes->brings && hosted == 0;
       bool wanted = !(question->wishes->from_device && hosted != 0) &&
-                    !(question->wishes->from_host && hosted != 3 && !v->brought);
+                    !(question->wishes->from_host && hosted != 3);
       if (!reachable || !wanted) continue;
       count++;
       if (!links || !((fetched_a && v->a == DM_IN_DEVICE) || (fetched_b && v->b == DM_IN_DEVICE)))
@@ -131,7 +130,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   for (int i = 0; i < count && wishes->tiles_m == 0; i++) {
     if (dm_plan_choose_width(question, &variants[i])) {
       *plan = variants[i];
-      if (base.problem.from_files) dm_plan_cut_for_time(question, plan);
+      if (dm_plan_has_files(&base.problem)) dm_plan_cut_for_time(question, plan);
       dm_plan_choose_strips(question, plan);
       return DM_COMPLETE;
     }
@@ -140,7 +139,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
     least = fmin(least, pressure);
   }
   dm_plan cut = base;
-  if (question->in_tiles && (base.problem.from_files || dm_plan_returns(&base)) &&
+  if (question->in_tiles && (dm_plan_has_files(&base.problem) || dm_plan_returns(&base)) &&
       !wishes->from_device &&
       (dm_plan_cut(question, &cut) || least == INFINITY ||
        dm_plan_pressure(&cut, question->machine) < least))
@@ -161,9 +160,9 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
                                      (double)memory / (double)dm_dtype_size(p->work));
   plan->host_bytes = need.total[DM_HOST];
   plan->device_bytes = need.total[DM_DEVICE];
-  plan->disk_bytes = p->from_files ? p->m * p->n * dm_dtype_size(p->c) + p->beside_bytes : 0;
+  plan->disk_bytes = dm_plan_has_files(p) ? p->m * p->n * dm_dtype_size(p->c) + p->beside_bytes : 0;
   plan->forecast = dm_plan_forecast(plan, machine);
-  if (!p->from_files) return;
+  if (!dm_plan_has_files(p)) return;
   /* What all ranks may hold; memory that is not stated is not limited. */
   const double bytes =
       (double)machine->host_bytes + (plan->gpu ? (double)machine->device_bytes : 0);

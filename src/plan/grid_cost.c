@@ -143,7 +143,8 @@ static double upload_seconds(const dm_plan *plan, const dm_machine *machine, con
   const double b = dm_plan_uploads_first(plan, DM_B) ? e->cols / plan->pm : e->cols;
   if (dm_plan_uploads_a(plan)) bytes += a * e->depth * e->work;
   if (dm_plan_uploads_b(plan)) bytes += b * e->depth * e->work;
-  if (plan->brought) bytes += e->depth * e->work * (e->rows / plan->pn + e->cols / plan->pm);
+  if (dm_plan_brings(plan, DM_A)) bytes += e->depth * e->work * e->rows / plan->pn;
+  if (dm_plan_brings(plan, DM_B)) bytes += e->depth * e->work * e->cols / plan->pm;
   return bytes > 0 ? bytes / machine->upload + e->panels * machine->latency : 0;
 }
 
@@ -170,7 +171,7 @@ static double factor_bytes(const dm_plan *plan, const dm_machine *machine, dm_ma
 /* The old C counts as long runs: its columns are those of whole blocks. */
 static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
   const dm_problem *p = &plan->problem;
-  if (!p->from_files) return 0;
+  if (!dm_plan_has_files(p)) return 0;
   double bytes = factor_bytes(plan, machine, DM_A) + factor_bytes(plan, machine, DM_B);
   if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
   return bytes / machine->file_read;
@@ -178,14 +179,14 @@ static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
 
 /* Until the first panel of both is there, with what is read together with it. */
 static double head_seconds(const dm_plan *plan, const dm_machine *machine) {
-  if (!plan->problem.from_files) return 0;
+  if (!dm_plan_has_files(&plan->problem)) return 0;
   return (factor_bytes(plan, machine, DM_A) * dm_plan_together(plan, DM_A) +
           factor_bytes(plan, machine, DM_B) * dm_plan_together(plan, DM_B)) /
          machine->file_read / (double)dm_plan_tiles(plan);
 }
 
 double dm_plan_write_seconds(const dm_problem *p, const dm_machine *machine) {
-  if (!p->from_files) return 0;
+  if (!dm_plan_has_files(p)) return 0;
   return (double)p->m * (double)p->n * (double)dm_dtype_size(p->c) / machine->file_write;
 }
 

@@ -154,7 +154,7 @@ static void count_rounded(const dm_plan *plan, const extent *e, dm_memory_need *
   const dm_space space = plan->gpu && (plan->pk == 1 || plan->device_links) ? DM_DEVICE : DM_HOST;
   const int64_t size = dm_dtype_size(p->c);
   int64_t *bytes = &need->part[space][DM_MEMORY_C];
-  if (p->from_files || p->c == p->accumulator) return;
+  if (dm_plan_has_files(p) || dm_plan_returns(plan) || p->c == p->accumulator) return;
   *bytes = plus(*bytes, space == DM_DEVICE ? device_matrix(e->c_rows, e->cols, size)
                                            : matrix(e->c_rows, e->cols, size));
 }
@@ -200,14 +200,18 @@ static int64_t longest_row_bytes(const extent *e) {
   return plus(times(longest, e->work), DM_RUN_MOST);
 }
 
+/* In host memory: what is brought to a GPU, and C. */
+static int64_t home_bytes(const dm_plan *plan, const extent *e) {
+  int64_t bytes = 0;
+  if (dm_plan_brings(plan, DM_A)) bytes = matrix(e->a_rows, e->depth, e->work);
+  if (dm_plan_brings(plan, DM_B)) bytes = plus(bytes, matrix(e->b_rows, e->cols, e->work));
+  if (!dm_plan_returns(plan)) return bytes;
+  return plus(bytes, times(dm_plan_tiles(plan), matrix(e->c_rows, e->cols, e->sum)));
+}
+
 static int64_t staging_bytes(const dm_plan *plan, const extent *e) {
   const dm_problem *p = &plan->problem;
-  if (plan->brought) /* where operands come from and C returns to */
-    return plus(plus(matrix(e->a_rows, e->depth, e->work), matrix(e->b_rows, e->cols, e->work)),
-                matrix(e->c_rows, e->cols, e->sum));
-  if (dm_plan_returns(plan)) /* where C is in the end */
-    return times(dm_plan_tiles(plan), matrix(e->c_rows, e->cols, e->sum));
-  if (!p->from_files) return 0;
+  if (!dm_plan_has_files(p)) return home_bytes(plan, e);
   const bool a_passes = plan->a == DM_IN_FILE, b_passes = plan->b == DM_IN_FILE;
   int64_t readers =
       plus(reader_bytes(times(e->a_rows, a_passes ? e->width : e->depth), p->file_a, p->work),
@@ -260,7 +264,8 @@ dm_memory_need dm_plan_memory(const dm_plan *plan) {
   need.part[DM_HOST][DM_MEMORY_VERIFY] = vector_bytes(plan);
   if (dm_plan_streams(plan) && plan->problem.verify)
     need.part[DM_HOST][DM_MEMORY_VERIFY] = plus(vector_bytes(plan), SAMPLE_BYTES);
-  if (plan->problem.from_files) need.part[DM_HOST][DM_MEMORY_LIBRARY] = process_bytes(plan);
+  if (dm_plan_has_files(&plan->problem))
+    need.part[DM_HOST][DM_MEMORY_LIBRARY] = process_bytes(plan);
   if (plan->gpu) {
     need.part[DM_DEVICE][DM_MEMORY_VERIFY] = vector_bytes(plan);
     need.part[DM_DEVICE][DM_MEMORY_LIBRARY] = LIBRARY_BYTES;

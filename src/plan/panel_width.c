@@ -39,7 +39,7 @@ static bool crosses(const dm_question *question, const dm_plan *plan) {
 
 /* Panels come from files while others are multiplied. */
 static bool reads_behind(const dm_plan *plan) {
-  return plan->problem.from_files && plan->overlap;
+  return dm_plan_has_files(&plan->problem) && plan->overlap;
 }
 
 void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *plan) {
@@ -63,8 +63,8 @@ static int64_t depth_of(const dm_plan *plan) {
 /* Whether the first panel may be narrower: between GPUs products take longer than what they hide.
  */
 static bool may_lead(const dm_question *question, const dm_plan *plan) {
-  return plan->gpu && plan->device_links && plan->overlap && !plan->problem.from_files &&
-         !plan->reproducible && question->wishes->panel == 0 && streams(plan);
+  return plan->gpu && plan->device_links && plan->overlap && !plan->reproducible &&
+         question->wishes->panel == 0 && streams(plan);
 }
 
 /* The panel widths worth trying, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... panels. */

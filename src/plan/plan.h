@@ -61,10 +61,8 @@ typedef struct dm_plan {
                     own pieces lie in them from the start, so that only those of others move */
   bool shared_a, shared_b; /* the ranks that gather it are of one node and keep all its panels,
                               once, in memory that they share: nothing moves */
-  bool brought; /* the shares on the GPUs are brought there while products run, panel by panel, from
-                   host memory, where C returns to */
-  int copies_a, copies_b;           /* as of the machine */
-  dm_residence a, b;                /* where the shares lie */
+  int copies_a, copies_b;  /* as of the machine */
+  dm_residence a, b;       /* where the shares lie */
   int64_t host_bytes, device_bytes; /* needed by the rank that needs most */
   int64_t process_bytes;            /* as of the machine */
   int64_t disk_bytes;               /* of C */
@@ -107,9 +105,21 @@ void dm_plan_ramp_text(const dm_plan *plan, char text[32]);
 
 /* ---- what a plan says ---- */
 
-/* Of a product without files: C returns from the GPUs to host memory, where A and B lie. */
+/* Whether A, B and C lie in files. */
+static inline bool dm_plan_has_files(const dm_problem *problem) {
+  return problem->home == DM_HOME_FILES;
+}
+
+/* Whether the shares that reside on GPUs are brought there from host memory. */
+static inline bool dm_plan_brings(const dm_plan *plan, dm_matrix matrix) {
+  return plan->problem.home == DM_HOME_HOST && (matrix == DM_A ? plan->a : plan->b) == DM_IN_DEVICE;
+}
+
+/* Whether C returns from the GPUs to host memory: to where A and B lie. */
 static inline bool dm_plan_returns(const dm_plan *plan) {
-  return plan->gpu && !plan->problem.from_files && plan->a == DM_IN_HOST && plan->b == DM_IN_HOST;
+  const bool hosted = plan->a == DM_IN_HOST && plan->b == DM_IN_HOST;
+  return plan->gpu &&
+         (plan->problem.home == DM_HOME_HOST || (plan->problem.home == DM_HOME_SHARES && hosted));
 }
 
 /* Whether A or B stays in its file. */

@@ -36,7 +36,7 @@ static void write_matrix(const char *name, int64_t rows, int64_t cols, dm_dtype 
 }
 
 static void write_problem(const dm_problem *p, FILE *out) {
-  fprintf(out, "Problem%s\n", p->from_files ? "" : " (in memory, without files)");
+  fprintf(out, "Problem%s\n", dm_plan_has_files(p) ? "" : " (in memory, without files)");
   write_matrix("A", p->m, p->k, p->file_a, out);
   write_matrix("B", p->k, p->n, p->file_b, out);
   write_matrix("C", p->m, p->n, p->c, out);
@@ -79,7 +79,7 @@ static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
   if (m->nodes > 1) write_rate("network", dm_format_rate(m->network, text), "into a node", out);
   write_rate("latency", dm_format_seconds(m->latency, text), "per message", out);
   write_rate("host memory", dm_format_rate(m->host_copy, text), "per rank", out);
-  if (p->problem.from_files) {
+  if (dm_plan_has_files(&p->problem)) {
     write_rate("read", dm_format_rate(m->file_read, text), "all ranks together", out);
     write_rate("write", dm_format_rate(m->file_write, text), "all ranks together", out);
   }

@@ -15,7 +15,7 @@ static const double again_counted = 0.02, short_counted = 0.125;
 
 /* Of every element once: the least. */
 static double read_once_seconds(const dm_problem *p, const dm_machine *machine, int pm, int pn) {
-  if (!p->from_files) return 0;
+  if (!dm_plan_has_files(p)) return 0;
   double bytes = (double)p->m * (double)p->k * (double)dm_dtype_size(p->file_a) +
                  (double)p->k * (double)p->n * (double)dm_dtype_size(p->file_b);
   if (dm_counts_runs(machine)) bytes = dm_run_floor(p, pm, pn);

@@ -13,6 +13,15 @@
 
 typedef enum dm_op { DM_OP_N, DM_OP_T, DM_OP_C } dm_op;
 
+/* Where op(A) and op(B) are before a product, and C is after it. */
+typedef enum dm_home {
+  DM_HOME_SHARES, /* in the ranks' own shares; C stays in their blocks, or, where the shares of GPUs
+                     lie in host memory, returns there */
+  DM_HOME_HOST,   /* in host memory of the ranks: what resides on a GPU is brought there while
+                     products run; C returns to host memory */
+  DM_HOME_FILES
+} dm_home;
+
 typedef struct dm_problem {
   int64_t m, n, k;
   dm_dtype file_a, file_b; /* as the elements lie in the files */
@@ -21,7 +30,7 @@ typedef struct dm_problem {
   dm_dtype c;              /* of the result */
   dm_compute compute;      /* how it is multiplied and summed: the row for the parts of WORK */
   bool reads_c;            /* beta is not 0 */
-  bool from_files;         /* false: operands are generated in memory and C stays there */
+  dm_home home;
   bool verify;
   dm_op op_a, op_b;         /* of what lies in the files */
   int64_t chunk_a, chunk_b; /* bytes of a chunk there; 0: contiguous, row by row */
@@ -37,10 +46,8 @@ typedef struct dm_wishes {
   bool reproducible;
   bool no_overlap;
   bool from_device;         /* shares must reside on the GPUs ... */
-  bool from_host;           /* ... or in host memory, or, with BRINGS, ... */
-  bool brings;              /* ... on the GPUs, brought there from host memory panel by panel */
+  bool from_host;           /* ... or in host memory */
   bool by_links;            /* what is gathered is gathered in GPU memory, where that can be */
-  bool sums_behind;         /* layers may be summed behind products where nothing is written, too */
   int64_t tiles_m, tiles_n; /* both or none: C in so many tiles, in the order of plan->down */
   bool down;
   double tile_seconds; /* predicted, that a tile may take; 0: any */

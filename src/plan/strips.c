@@ -35,7 +35,7 @@ static int most_strips(const dm_plan *plan) {
 static double price(const dm_question *question, dm_plan *plan) {
   const dm_machine *machine = question->machine;
   plan->forecast = dm_plan_forecast(plan, machine);
-  if (!plan->problem.from_files || machine->file_cached <= machine->file_read)
+  if (!dm_plan_has_files(&plan->problem) || machine->file_cached <= machine->file_read)
     return plan->forecast.total;
   dm_machine cached = *machine;
   cached.file_read = machine->file_cached;
@@ -43,12 +43,12 @@ static double price(const dm_question *question, dm_plan *plan) {
 }
 
 void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
-  const bool sums = plan->pk > 1 && question->wishes->sums_behind && !plan->brought;
+  const bool leaves = dm_plan_has_files(&plan->problem) || dm_plan_returns(plan) || plan->pk > 1;
   const int64_t shortest = dm_range_size(dm_plan_layer(plan, plan->pk - 1));
   plan->strips = 0;
   plan->stretch = 0;
-  if (!(plan->problem.from_files || sums) || !plan->overlap || dm_plan_tiles(plan) > 1 ||
-      dm_plan_streams(plan) || !keeps_panels(plan))
+  if (!leaves || !plan->overlap || dm_plan_tiles(plan) > 1 || dm_plan_streams(plan) ||
+      !keeps_panels(plan))
     return;
   const int strips = most_strips(plan);
   dm_plan best = *plan, trial = *plan;

@@ -1,7 +1,7 @@
 /* ranks: 1 2 4 6.  Shares that become complete panel by panel while products run: what is not there
  * yet must not be read, whoever is late, also when the same shares are brought a second time. */
 #include "plan/partition.h"
-#include "product.h"
+#include "small_product.h"
 
 enum { ASKED = 7 }; /* times until a late rank has the next panel */
 

@@ -1,6 +1,6 @@
 /* ranks: 1 2 3 4 6 8.  The executor on every grid that the ranks allow, with many narrow panels, on
  * whole numbers: the sums must be exact in every type. */
-#include "product.h"
+#include "small_product.h"
 
 /* Element (row, col) of A B, both parts. */
 static void expected(const product *p, int64_t row, int64_t col, double sum[2]) {

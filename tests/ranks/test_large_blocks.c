@@ -1,7 +1,7 @@
 /* ranks: 2 (long).  A panel of more than 2^31 elements, in memory that the ranks share, and a piece
  * of more than 2 GiB by messages, behind which another one stands. */
 #include "core/buffer.h"
-#include "product.h"
+#include "small_product.h"
 
 enum { SKIPPED = 77, M = 1100000, N = 2, K = 2048 };
 

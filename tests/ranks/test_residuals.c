@@ -2,7 +2,7 @@
  * residual that they leave.  It grows with the square root of k, as sums in one run do; a BLAS that
  * sums in blocks stays further below it the deeper a product is, so the depths are told one by one.
  */
-#include "product.h"
+#include "small_product.h"
 
 #include "check/freivalds.h"
 #include "engine/phases.h"

@@ -5,7 +5,7 @@
 
 #include "engine/links.h"
 #include "plan/partition.h"
-#include "product.h"
+#include "small_product.h"
 #include "transport/shared_memory.h"
 
 static void *result_of(product *p, int64_t *bytes) {

@@ -2,7 +2,7 @@
 /* One rank is asked to stop: all stop after the same panel, with every gather finished. */
 #include <unistd.h>
 
-#include "product.h"
+#include "small_product.h"
 
 enum { SIZE = 24, PANELS = 300, ASKED = 20 };
 

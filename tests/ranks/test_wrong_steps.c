@@ -1,7 +1,7 @@
 /* ranks: 1 2 3 4 6.  A product computed wrongly, in every way that a machine or a mistake may: the
  * check must fail, and pass where nothing was done to it. */
 #include "plan/partition.h"
-#include "product.h"
+#include "small_product.h"
 
 #include "check/freivalds.h"
 #include "engine/finish.h"

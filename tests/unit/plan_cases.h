@@ -37,7 +37,7 @@ static inline dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype wo
                       .compute = *dm_compute_by((dm_operand)work),
                       .accumulator = sum,
                       .c = sum,
-                      .from_files = true,
+                      .home = DM_HOME_FILES,
                       .verify = true};
 }
 

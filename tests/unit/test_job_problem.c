@@ -24,7 +24,7 @@ static void shapes(void **state) {
       dm_dataset b = op_b ? dataset(DM_F64, 3, 7) : dataset(DM_F64, 7, 3), wrong = b;
       dm_problem p;
       ok(dm_problem_of(&a, &b, NULL, &e, &p));
-      assert_true(p.m == 5 && p.k == 7 && p.n == 3 && p.from_files && !p.reads_c);
+      assert_true(p.m == 5 && p.k == 7 && p.n == 3 && dm_plan_has_files(&p) && !p.reads_c);
       wrong.rows++, wrong.cols++;
       fails(dm_problem_of(&a, &wrong, NULL, &e, &p), DM_E_INPUT, "inner");
     }

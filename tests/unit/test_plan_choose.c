@@ -34,7 +34,7 @@ static void choice_is_the_best_of_all(void **state) {
     const int ranks = (int)roll(&d, 1, 40);
     dm_problem problem = problem_of(roll(&d, 20000, 60000), roll(&d, 20000, 60000),
                                     roll(&d, 20000, 60000), (dm_dtype)roll(&d, 0, DM_I8));
-    problem.from_files = roll(&d, 0, 1);
+    problem.home = roll(&d, 0, 1) ? DM_HOME_FILES : DM_HOME_SHARES;
     if (roll(&d, 0, 1)) problem.op_a = problem.op_b = DM_OP_T;
     if (roll(&d, 0, 2) == 0) problem.chunk_a = problem.chunk_b = roll(&d, 1, 40) << 10;
     dm_machine machine = roll_machine(&d, ranks);
@@ -65,7 +65,7 @@ static dm_plan compared(int64_t m, int64_t n, int64_t k, int ranks) {
   dm_machine machine = machine_of(text);
   dm_wishes wishes = {.no_overlap = true};
   dm_plan plan;
-  problem.from_files = false;
+  problem.home = DM_HOME_SHARES;
   must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
   return plan;
 }
@@ -89,10 +89,15 @@ static void known_optima(void **state) {
   assert_int_equal(dm_plan_used(&seven), 6);
 }
 
-static dm_status wish(dm_wishes wishes, const char *machine_text, dm_plan *plan) {
+static dm_status wish_at(dm_home home, dm_wishes wishes, const char *machine_text, dm_plan *plan) {
   dm_problem problem = problem_of(1000, 1000, 5000, DM_F64);
   dm_machine machine = machine_of(machine_text);
+  problem.home = home;
   return dm_plan_choose(&problem, &machine, 4, &wishes, plan);
+}
+
+static dm_status wish(dm_wishes wishes, const char *machine_text, dm_plan *plan) {
+  return wish_at(DM_HOME_FILES, wishes, machine_text, plan);
 }
 
 static void wishes_are_granted(void **state) {
@@ -119,14 +124,14 @@ static void wishes_are_granted(void **state) {
     must(wish((dm_wishes){.from_host = true, .pm = 1, .pn = 1, .pk = 1}, machine, &plan));
     assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
   }
-  const dm_wishes brings = {.from_host = true, .brings = true, .pm = 2, .pn = 2, .pk = 1};
-  must(wish(brings, "gpu=h200 gpus=4 links=device", &plan));
-  assert_true(plan.brought && plan.in_place && plan.a == DM_IN_DEVICE && plan.b == DM_IN_DEVICE);
-  assert_true(plan.forecast.upload > 0 && plan.host_bytes > 0);
-  must(wish(brings, "gpu=h200 gpus=4 links=host", &plan)); /* nothing moves GPU memory */
-  assert_true(!plan.brought && plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
-  must(wish(brings, "ranks=4", &plan));
-  assert_true(!plan.brought && plan.a == DM_IN_HOST);
+  const dm_wishes square = {.pm = 2, .pn = 2, .pk = 1};
+  must(wish_at(DM_HOME_HOST, square, "gpu=h200 gpus=4 links=device", &plan));
+  assert_true(dm_plan_brings(&plan, DM_A) && dm_plan_brings(&plan, DM_B) && plan.in_place);
+  assert_true(plan.forecast.upload > 0 && plan.forecast.write > 0 && plan.host_bytes > 0);
+  must(wish_at(DM_HOME_HOST, square, "gpu=h200 gpus=4 links=host", &plan));
+  assert_true(!dm_plan_brings(&plan, DM_A) && plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
+  must(wish_at(DM_HOME_HOST, square, "ranks=4", &plan));
+  assert_true(!dm_plan_brings(&plan, DM_A) && !dm_plan_returns(&plan));
 }
 
 /* What is forced is not left for want of memory, and pieces that are uploaded before they are
@@ -134,7 +139,7 @@ static void wishes_are_granted(void **state) {
 static void tiles_travel_by_links(void **state) {
   (void)state;
   dm_plan plan;
-  dm_wishes wishes = {.from_host = true, .brings = true, .pm = 2, .pn = 2, .pk = 1};
+  dm_wishes wishes = {.pm = 2, .pn = 2, .pk = 1};
   dm_problem problem = problem_of(30000, 30000, 30000, DM_F64);
   dm_machine machine = machine_of("gpu=h200 gpus=4 links=device");
   machine.device_bytes = (int64_t)1 << 30;

@@ -8,7 +8,7 @@ static dm_status planned(int64_t n, const char *machine_text, double part) {
   dm_machine machine = machine_of(machine_text);
   const dm_wishes none = {0};
   dm_plan plan;
-  problem.from_files = false;
+  problem.home = DM_HOME_SHARES;
   machine.host_bytes = (int64_t)((double)machine.host_bytes * part);
   machine.device_bytes = (int64_t)((double)machine.device_bytes * part);
   return dm_plan_choose(&problem, &machine, 4, &none, &plan);
@@ -26,7 +26,7 @@ static void fills_and_no_more(void **state) {
       const dm_machine machine = machine_of(machines[i]);
       const dm_wishes none = {0};
       int64_t n;
-      in_memory.from_files = false;
+      in_memory.home = DM_HOME_SHARES;
       must(dm_plan_fill(&in_memory, &machine, 4, &none, fill, &n));
       assert_true(n % 64 == 0);
       must(planned(n, machines[i], fill));

@@ -43,7 +43,8 @@ static dm_plan planned(const shape *s, const dm_machine *machine, dm_wishes wish
   dm_problem problem = problem_of(s->m, s->n, s->k, DM_F64);
   dm_plan plans[2];
   int found;
-  problem.from_files = problem.verify = false;
+  problem.home = DM_HOME_SHARES;
+  problem.verify = false;
   must(dm_plan_candidates(&problem, machine, ranks, &wishes, plans, 2, &found));
   assert_int_equal(found, 2);
   return plans[dm_plan_used(&plans[0]) == 1];

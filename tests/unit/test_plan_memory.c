@@ -11,7 +11,7 @@ static const int64_t gib = INT64_C(1) << 30;
 
 static dm_status choose(dm_problem problem, const char *machine_text, int ranks, dm_plan *plan) {
   dm_machine machine = machine_of(machine_text);
-  problem.from_files = false; /* what is in no file must be in memory */
+  problem.home = DM_HOME_SHARES; /* what is in no file must be in memory */
   dm_wishes wishes = {0};
   return dm_plan_choose(&problem, &machine, ranks, &wishes, plan);
 }
@@ -20,7 +20,8 @@ static void one_cpu_rank_holds_three_matrices(void **state) {
   (void)state;
   dm_plan plan;
   dm_problem problem = problem_of(1000, 2000, 3000, DM_F64);
-  problem.from_files = problem.verify = false;
+  problem.home = DM_HOME_SHARES;
+  problem.verify = false;
   must(choose(problem, "", 1, &plan));
   assert_int_equal(plan.host_bytes, 8 * (1000 * 3000 + 3000 * 2000 + 1000 * 2000));
   assert_int_equal(plan.device_bytes, 0);
@@ -30,7 +31,8 @@ static void streaming_adds_two_panels(void **state) {
   (void)state;
   dm_plan plan;
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
-  problem.from_files = problem.verify = false;
+  problem.home = DM_HOME_SHARES;
+  problem.verify = false;
   must(choose(problem, "ranks=4 links=host", 4, &plan));
   assert_true(plan.pm == 2 && plan.pn == 2);
   assert_int_equal(plan.host_bytes, 8 * (2 * 1024 * 4096 + 2048 * 2048 + 2 * 2 * 2048 * plan.kb));
@@ -42,7 +44,8 @@ static void shared_slots_add_nothing(void **state) {
   (void)state;
   dm_plan plan;
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
-  problem.from_files = problem.verify = false;
+  problem.home = DM_HOME_SHARES;
+  problem.verify = false;
   must(choose(problem, "ranks=4", 4, &plan));
   assert_true(plan.pm == 2 && plan.pn == 2 && plan.shared_a && plan.shared_b);
   assert_int_equal(plan.host_bytes,
@@ -60,7 +63,7 @@ static void need_never_exceeds_what_there_is(void **state) {
     const int ranks = (int)roll(&d, 1, 16);
     dm_problem problem = problem_of(roll_size(&d, 400000), roll_size(&d, 400000),
                                     roll_size(&d, 400000), (dm_dtype)roll(&d, 0, DM_I8));
-    problem.from_files = i % 2;
+    problem.home = i % 2 ? DM_HOME_FILES : DM_HOME_SHARES;
     dm_machine machine = roll_machine(&d, ranks);
     dm_wishes wishes = {.no_advice = i % 16 > 1};
     dm_plan plan;

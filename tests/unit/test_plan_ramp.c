@@ -37,7 +37,7 @@ static dm_plan planned(const char *words, bool from_files, dm_wishes wishes) {
   dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
   const dm_machine machine = machine_of(words);
   dm_plan plan;
-  problem.from_files = from_files;
+  problem.home = from_files ? DM_HOME_FILES : DM_HOME_SHARES;
   must(dm_plan_choose(&problem, &machine, machine.ranks_per_node, &wishes, &plan));
   return plan;
 }
@@ -76,7 +76,7 @@ static void plans_with_leads_multiply(void **state) {
     const int ranks = (int)roll(&d, 2, 12);
     dm_problem problem = problem_of(roll(&d, 500, 40000), roll(&d, 500, 40000),
                                     roll(&d, 500, 40000), (dm_dtype)roll(&d, 0, DM_I8));
-    problem.from_files = false;
+    problem.home = DM_HOME_SHARES;
     dm_machine machine = machine_of("gpu=h200 links=device");
     machine.ranks_per_node = ranks;
     dm_wishes wishes = {.from_device = true};

@@ -23,7 +23,7 @@ static dm_plan planned(const char *words, bool from_files, dm_wishes wishes) {
   dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
   const dm_machine machine = machine_of(words);
   dm_plan plan;
-  problem.from_files = from_files;
+  problem.home = from_files ? DM_HOME_FILES : DM_HOME_SHARES;
   must(dm_plan_choose(&problem, &machine, machine.nodes * machine.ranks_per_node, &wishes, &plan));
   return plan;
 }
@@ -84,7 +84,7 @@ static void strips_do_well_with_cached_inputs(void **state) {
   dm_machine machine = machine_of("gpu=h200 read=1.4 write=2.5");
   dm_problem problem = problem_of(16384, 16384, 65536, DM_F64);
   dm_plan cold, either;
-  problem.from_files = true;
+  problem.home = DM_HOME_FILES;
   must(dm_plan_choose(&problem, &machine, 1, &one, &cold));
   machine.file_cached = 50 * machine.file_read;
   must(dm_plan_choose(&problem, &machine, 1, &one, &either));

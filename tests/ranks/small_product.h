@@ -1,4 +1,4 @@
-/* product: a multiplication of generated matrices, in memory, as the executor does it. */
+/* small_product: a multiplication of generated matrices, in memory, as the executor does it. */
 #ifndef DM_TESTS_PRODUCT_H
 #define DM_TESTS_PRODUCT_H
 
@@ -85,11 +85,7 @@ static inline void product_close(product *p) {
 
 /* This rank's finished sums, and the rows of C that they are; empty on an idle rank. */
 static inline dm_view product_sums(const product *p, dm_range *rows) {
-  const dm_coords *at = &p->local.coords;
-  *rows = (dm_range){0, 0};
-  if (at->idle) return (dm_view){0};
-  *rows = p->plan.pk > 1 ? dm_plan_c_share(&p->plan, 0, at->i, at->l) : p->local.rows;
-  return p->plan.pk > 1 ? p->local.c_sum : p->local.c;
+  return dm_rank_result(&p->local, rows);
 }
 
 /* ROWS x COLS elements from (row, col) of a generated matrix; free() the base. */

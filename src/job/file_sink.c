@@ -1,4 +1,4 @@
-#include "job/store.h"
+#include "job/file_sink.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ typedef struct strip {
 /* Its memory stays from one way to the next. */
 typedef struct dm_storing {
   dm_rank_state *local;
-  dm_sink *sink;
+  dm_file_sink *sink;
   bool goes_on;
   int64_t room;     /* elements in a strip */
   dm_view sums;     /* of this rank, host or device */
@@ -72,7 +72,7 @@ static dm_status buffers_open(storing *s, dm_view all) {
   return DM_OK;
 }
 
-static void storing_close(dm_rank_state *local, dm_sink *sink) {
+static void storing_close(dm_rank_state *local, dm_file_sink *sink) {
   storing *s = sink->storing;
   for (int i = 0; i < STRIPS; i++) {
     dm_backend_release(local->backend, DM_HOST, s->strips[i].landing);
@@ -83,12 +83,10 @@ static void storing_close(dm_rank_state *local, dm_sink *sink) {
   sink->storing = NULL;
 }
 
-static dm_status begin(dm_rank_state *local, dm_sink *sink, dm_range rows) {
-  const dm_plan *plan = local->plan;
-  const bool summed = plan->pk > 1, is_new = !sink->storing;
-  const dm_view all = summed ? local->c_sum : local->c;
-  const dm_range of_c =
-      summed ? dm_plan_c_share(plan, local->tile, local->coords.i, local->coords.l) : local->rows;
+static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) {
+  const bool is_new = !sink->storing;
+  dm_range of_c;
+  const dm_view all = dm_rank_result(local, &of_c);
   void *memory = sink->storing;
   if (is_new) DM_TRY(dm_buffer_zeroed(1, sizeof(storing), &memory));
   storing *s = sink->storing = memory;
@@ -128,7 +126,7 @@ static dm_view some_rows(dm_view view, int64_t first, int64_t count) {
 static dm_status finish_rows(void *context, int64_t first, int64_t count) {
   strip *one = context;
   const storing *s = one->storing;
-  const dm_sink *sink = s->sink;
+  const dm_file_sink *sink = s->sink;
   const dm_problem *p = &s->local->plan->problem;
   const int64_t row = s->row + one->at + first;
   const dm_view out = some_rows(one->out, first, count);
@@ -187,7 +185,9 @@ static bool is_done(const storing *s) {
   return done;
 }
 
-dm_status dm_store_rows(dm_rank_state *local, dm_sink *sink, dm_range rows, bool *done) {
+/* Moves ROWS of this rank's sums on towards the file, a little at a time: threads write meanwhile.
+ * The sums are not to be touched until they are written. */
+static dm_status store_rows(dm_rank_state *local, dm_file_sink *sink, dm_range rows, bool *done) {
   *done = false;
   if (!sink->storing || !sink->storing->goes_on) return begin(local, sink, rows);
   storing *s = sink->storing;
@@ -199,6 +199,28 @@ dm_status dm_store_rows(dm_rank_state *local, dm_sink *sink, dm_range rows, bool
   return DM_OK;
 }
 
-void dm_store_close(dm_rank_state *local, dm_sink *sink) {
+static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
+  dm_file_sink *sink = state;
+  DM_TRY(store_rows(local, sink, rows, done));
+  if (!*done || rows.end < dm_range_size(dm_rank_sums(local))) return DM_OK;
+  return dm_checkpoint_stored(sink->checkpoint, local->tile);
+}
+
+static dm_status settle(void *state) {
+  dm_file_sink *sink = state;
+  dm_file_queue_close(sink->behind);
+  sink->behind = NULL;
+  dm_status status = dm_checkpoint_flush(sink->checkpoint, false);
+  status = dm_status_first(status, dm_output_close(sink->output));
+  sink->output = NULL;
+  dm_checkpoint_watch(sink->checkpoint, NULL);
+  return status;
+}
+
+static void close_storing(void *state, dm_rank_state *local) {
+  dm_file_sink *sink = state;
   if (sink->storing) storing_close(local, sink);
 }
+
+const dm_sink_ops dm_sink_file = {
+    .name = "file", .store = store, .settle = settle, .close = close_storing};

@@ -1,0 +1,65 @@
+#include "engine/memory_source.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/copy.h"
+
+enum { MOST_I8 = 128 };
+
+static dm_status open_events(void *state, dm_rank_state *local) {
+  dm_memory_source *source = state;
+  const int64_t panels = dm_max(1, dm_range_size(local->panels));
+  source->copied[DM_A] = source->copied[DM_B] = NULL;
+  DM_TRY(dm_buffer_zeroed(panels, sizeof(dm_event), (void **)&source->copied[DM_A]));
+  return dm_buffer_zeroed(panels, sizeof(dm_event), (void **)&source->copied[DM_B]);
+}
+
+static void close_events(void *state) {
+  dm_memory_source *source = state;
+  free(source->copied[DM_A]);
+  free(source->copied[DM_B]);
+  source->copied[DM_A] = source->copied[DM_B] = NULL;
+}
+
+static dm_event *event_of(dm_memory_source *source, const dm_rank_state *local, dm_matrix matrix,
+                          int64_t panel) {
+  return &source->copied[matrix][panel - local->panels.begin];
+}
+
+static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+  dm_memory_source *source = state;
+  const dm_view from = source->piece(source->context, local, matrix, panel);
+  const dm_view piece = dm_rank_piece(local, matrix, panel);
+  dm_event *copied = event_of(source, local, matrix, panel);
+  *copied = 0;
+  if (from.base == piece.base || dm_view_is_empty(piece)) return DM_OK;
+  if (from.space == DM_HOST && piece.space == DM_HOST) {
+    dm_copy(piece, from, false);
+    return DM_OK;
+  }
+  local->phases.uploaded += piece.rows * piece.cols * dm_dtype_size(piece.dtype);
+  return dm_backend_copy(local->backend, piece, from, copied);
+}
+
+static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                        bool *done) {
+  const dm_event copied = *event_of(state, local, matrix, panel);
+  *done = true;
+  return copied ? dm_backend_test(local->backend, copied, done) : DM_OK;
+}
+
+/* Nobody has looked at the elements. */
+static double largest(const void *state, dm_matrix matrix) {
+  (void)state;
+  (void)matrix;
+  return MOST_I8;
+}
+
+const dm_source_ops dm_source_memory = {.name = "memory",
+                                        .open = open_events,
+                                        .close = close_events,
+                                        .load = load,
+                                        .loaded = loaded,
+                                        .largest = largest};

@@ -1,0 +1,20 @@
+/* memory_source: op(A) and op(B) from memory of the caller, of the host or of this rank's GPU, to
+ * where the plan wants them while products run. */
+#ifndef DM_ENGINE_MEMORY_SOURCE_H
+#define DM_ENGINE_MEMORY_SOURCE_H
+
+#include "engine/source.h"
+
+typedef struct dm_memory_source {
+  /* Where the caller has this rank's piece of PANEL (dm_rank_piece): a view of its shape and type.
+   * It may be the piece itself: then nothing moves. */
+  dm_view (*piece)(void *context, const dm_rank_state *local, dm_matrix matrix, int64_t panel);
+  void *context;
+
+  /* ---- the source's own ---- */
+  dm_event *copied[2]; /* of each panel of the layer */
+} dm_memory_source;
+
+extern const dm_source_ops dm_source_memory; /* of a dm_memory_source */
+
+#endif

@@ -1,0 +1,217 @@
+#include "engine/product.h"
+
+#include "core/checked.h"
+#include "core/clock.h"
+#include "engine/phases.h"
+#include "plan/partition.h"
+#include "plan/tiles.h"
+
+/* ---- what the executor calls ---- */
+
+static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+  const dm_product *p = context;
+  return p->source.ops->load(p->source.state, local, matrix, panel);
+}
+
+static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                        bool *done) {
+  const dm_product *p = context;
+  return p->source.ops->loaded(p->source.state, local, matrix, panel, done);
+}
+
+static dm_status check(void *context, dm_rank_state *local, int64_t panel, bool *done) {
+  dm_product *p = context;
+  return dm_streamed_check_panel(&p->streamed, local, panel, done);
+}
+
+static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
+  const dm_product *p = context;
+  return p->sink.ops->store(p->sink.state, local, rows, done);
+}
+
+static dm_status store_late(void *context, dm_rank_state *local, dm_range rows, bool *done) {
+  dm_run_beat_late(local->run);
+  return store(context, local, rows, done);
+}
+
+static dm_status progress(void *context, int64_t done, int64_t total) {
+  const dm_product *p = context;
+  dm_watch_at(p->run->watch, done, total);
+  return p->progress ? p->progress(p->context, done, total) : DM_OK;
+}
+
+static dm_step_calls calls_of(dm_product *p) {
+  return (dm_step_calls){.context = p,
+                         .load = load,
+                         .loaded = p->source.ops->loaded ? loaded : NULL,
+                         .check = check,
+                         .store = p->sink.ops ? store : NULL,
+                         .progress = progress,
+                         .may_stop = true};
+}
+
+/* Steps of KINDS; what took time goes to where it belongs. */
+static dm_status run_steps(dm_product *p, unsigned kinds, const dm_step_calls *calls) {
+  dm_phases *phases = &p->local.phases;
+  const double start = dm_now(), others = phases->check + phases->verify;
+  dm_trace_count_anew(&p->run->trace);
+  DM_TRY(dm_execute(&p->local, kinds, calls));
+  dm_phases_take(&p->run->trace, kinds, dm_now() - start, others, phases);
+  return DM_OK;
+}
+
+/* ---- shares ---- */
+
+/* The sum of k products of i8 must fit i32; it always does up to k = 131071. */
+static dm_status sums_fit(const dm_product *p) {
+  const dm_problem *problem = &p->setup->plan.problem;
+  if (problem->work != DM_I8) return DM_OK;
+  double largest[2];
+  for (int x = 0; x < 2; x++) largest[x] = p->source.ops->largest(p->source.state, (dm_matrix)x);
+  DM_TRY(dm_comm_max_f64(p->run->world, largest, 2));
+  if (largest[0] * largest[1] * (double)problem->k <= 2147483647.0) return DM_OK;
+  dm_status status = dm_hint(
+      dm_fail(DM_E_INPUT, "sums of %lld products of i8 may not fit i32", (long long)problem->k),
+      "--type f64 multiplies in f64");
+  status->agreed = true;
+  return status;
+}
+
+static dm_status check_shares(dm_product *p) {
+  DM_TRY(sums_fit(p));
+  if (!p->check || p->checked) return DM_OK;
+  dm_run_phase(p->run, "checking A and B", 1);
+  DM_TRY(dm_check_operands(&p->local, p->check));
+  p->checked = true;
+  return DM_OK;
+}
+
+static dm_status read_shares(dm_product *p) {
+  if (p->loaded) return DM_OK;
+  const dm_step_calls calls = {
+      .context = p, .load = load, .loaded = p->source.ops->loaded ? loaded : NULL};
+  dm_run_phase(p->run, "reading", 1);
+  DM_TRY(dm_comm_agree(p->run->world, run_steps(p, DM_LOADS, &calls)));
+  return check_shares(p);
+}
+
+dm_status dm_product_load(dm_product *product) {
+  DM_TRY(read_shares(product));
+  product->loaded = true;
+  return DM_OK;
+}
+
+/* ---- products ---- */
+
+static dm_status moves(void *context) {
+  dm_run *run = context;
+  dm_watch_moved(run->watch);
+  dm_watch_poll(run->watch);
+  return DM_OK;
+}
+
+/* While panels are multiplied no rank stops alone. */
+static void stop_together(dm_product *p) {
+  p->moves = (dm_keepalive){moves, p->run};
+  if (p->source.ops->set_keepalive) p->source.ops->set_keepalive(p->source.state, &p->moves);
+}
+
+/* C in tiles: each is stored when it is there; what does not stay in memory is read again. */
+static dm_status multiply_tiles(dm_product *p) {
+  const bool streams = dm_plan_streams(&p->setup->plan);
+  const dm_step_calls calls = calls_of(p);
+  p->streamed.check = p->check;
+  if (streams && p->check) {
+    dm_run_phase(p->run, "sampling B", 1);
+    DM_TRY(dm_streamed_check_sample(&p->streamed, p->run, &p->setup->plan.problem, &p->source));
+  }
+  if (!streams) DM_TRY(read_shares(p));
+  stop_together(p);
+  dm_run_phase(p->run, "multiplying", streams ? DM_SYNC_PATIENCE : 1);
+  DM_TRY(dm_comm_barrier(p->run->world));
+  DM_TRY(run_steps(p, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
+  return streams ? sums_fit(p) : DM_OK;
+}
+
+static dm_status sum_layers(dm_product *p) {
+  const dm_step_calls none = {0};
+  const double start = dm_now();
+  dm_run_phase(p->run, "summing over the layers", 1);
+  DM_TRY(dm_execute(&p->local, 1u << DM_STEP_REDUCE, &none));
+  p->local.phases.reduce += dm_now() - start;
+  return DM_OK;
+}
+
+static dm_status multiply_strips(dm_product *p) {
+  const dm_step_calls calls = calls_of(p);
+  dm_run_phase(p->run, p->sink.ops ? "multiplying and writing" : "multiplying", DM_SYNC_PATIENCE);
+  return run_steps(p, DM_STRIPS, &calls);
+}
+
+/* C in one piece, except for the last strips: they wait until all of A and B was looked at. */
+static dm_status multiply_panels(dm_product *p) {
+  const dm_plan *plan = &p->setup->plan;
+  const bool behind = plan->overlap && !p->loaded; /* products begin before all is loaded */
+  dm_step_calls calls = calls_of(p);
+  calls.store = NULL;
+  if (!behind) DM_TRY(read_shares(p));
+  stop_together(p);
+  dm_run_phase(p->run, behind ? "reading and multiplying" : "multiplying", 1);
+  DM_TRY(dm_comm_barrier(p->run->world));
+  DM_TRY(run_steps(p, behind ? DM_LOADS | DM_PRODUCTS : DM_PRODUCTS, &calls));
+  if (behind) DM_TRY(check_shares(p));
+  if (plan->strips > 0) return multiply_strips(p);
+  return plan->pk > 1 ? sum_layers(p) : DM_OK;
+}
+
+/* From here on nobody stops: what is left is short beside what would have to be done again. */
+static dm_status settle(dm_product *p, bool stored) {
+  const dm_step_calls calls = {.context = p, .store = store_late};
+  if (!p->sink.ops) return DM_OK;
+  dm_run_phase(p->run, "writing", DM_SYNC_PATIENCE);
+  if (!stored) DM_TRY(dm_comm_agree(p->run->world, run_steps(p, 1u << DM_STEP_STORE, &calls)));
+  const double start = dm_now();
+  if (p->sink.ops->settle) DM_TRY(dm_comm_agree(p->run->world, p->sink.ops->settle(p->sink.state)));
+  p->local.phases.write += dm_now() - start;
+  return DM_OK;
+}
+
+dm_status dm_product_run(dm_product *product) {
+  const dm_plan *plan = &product->setup->plan;
+  const bool whole = !dm_plan_streams(plan) && dm_plan_tiles(plan) == 1;
+  DM_TRY(whole ? multiply_panels(product) : multiply_tiles(product));
+  return settle(product, !whole || plan->strips > 0);
+}
+
+/* ---- life ---- */
+
+static dm_status open_ends(dm_product *p) {
+  if (p->source.ops->open) DM_TRY(p->source.ops->open(p->source.state, &p->local));
+  return p->sink.ops && p->sink.ops->open ? p->sink.ops->open(p->sink.state, &p->local) : DM_OK;
+}
+
+dm_status dm_product_open(dm_product *product) {
+  dm_setup *setup = product->setup;
+  product->is_open = true;
+  DM_TRY(
+      dm_rank_open(product->run, &setup->plan, setup->backend, setup->transport, &product->local));
+  return dm_comm_agree(product->run->world, open_ends(product));
+}
+
+dm_status dm_product_set_source(dm_product *product, dm_source source) {
+  if (product->source.ops->close) product->source.ops->close(product->source.state);
+  product->source = source;
+  product->loaded = false;
+  const dm_source_ops *ops = source.ops;
+  return dm_comm_agree(product->run->world,
+                       ops->open ? ops->open(source.state, &product->local) : DM_OK);
+}
+
+void dm_product_close(dm_product *product) {
+  if (!product->is_open) return;
+  if (product->source.ops->close) product->source.ops->close(product->source.state);
+  if (product->sink.ops && product->sink.ops->close)
+    product->sink.ops->close(product->sink.state, &product->local);
+  dm_rank_close(&product->local);
+  product->is_open = false;
+}
