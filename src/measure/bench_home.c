@@ -173,7 +173,7 @@ dm_status dm_bench_home_spoil(dm_bench_home *home) {
   for (int64_t t = 0; t < dm_plan_tiles(local->plan) && home->c; t++) {
     dm_rank_turn_to(local, t);
     DM_TRY(dm_backend_fill(local->backend, landing_of(local), &other, 0, 0));
-    DM_TRY(copy(home, dm_bench_home_part(home), landing_of(local)));
+    DM_TRY(dm_backend_fill(local->backend, dm_bench_home_part(home), &other, 0, 0));
   }
   return DM_OK;
 }

@@ -58,7 +58,10 @@ static void a_narrow_panel_leads_between_gpus(void **state) {
   assert_true(led.forecast.exposed < without.forecast.exposed / 2);
   assert_true(led.forecast.total < without.forecast.total);
   assert_true(dm_plan_pressure(&led, &machine) <= 1);
-  assert_int_equal(planned(words, true, square).ramp[0], 0);
+  const dm_wishes stated = {.pm = 2, .pn = 2, .pk = 1, .panel = 1024, .ramp = {256, 512}};
+  const dm_plan files = planned(words, true, stated);
+  assert_true(files.ramp[0] == 256 && files.ramp[1] == 512 && files.kb == 1024);
+  must(dm_plan_simulate(&files));
   even.panel = 0;
   even.no_overlap = true;
   assert_int_equal(planned(words, false, even).ramp[0], 0);

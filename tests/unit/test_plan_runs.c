@@ -23,11 +23,12 @@ static reading first_reading(const dm_plan *p, dm_matrix x) {
   const bool plain = (x == DM_A ? problem->op_a : problem->op_b) == DM_OP_N;
   const dm_range band = x == DM_A ? dm_plan_a_share(p, 0, 0, 0) : dm_plan_cols(p, 0, 0);
   const dm_range layer = dm_plan_layer(p, 0);
-  dm_range depth = x == DM_A ? dm_plan_panel(p, 0) : dm_plan_b_share(p, 0, 0);
+  const int64_t first = dm_plan_ramp_count(p->ramp); /* of full width */
+  dm_range depth = x == DM_A ? dm_plan_panel(p, first) : dm_plan_b_share(p, first, 0);
   const bool beside = (x == DM_A) == plain;
   const int64_t quarter = dm_range_size(dm_plan_layer_k(p, 0)) * dm_dtype_size(problem->work) / 4;
   const int64_t wanted = quarter > LONG ? LONG : quarter < SHORT ? SHORT : quarter;
-  for (int64_t q = 1; beside && q < layer.end; q++) {
+  for (int64_t q = first + 1; beside && q < layer.end; q++) {
     const dm_range next = x == DM_A ? dm_plan_panel(p, q) : dm_plan_b_share(p, q, 0);
     const int64_t bytes = dm_range_size(depth) * dm_dtype_size(problem->work);
     if (dm_plan_residence(p, x) == DM_IN_FILE || bytes >= wanted || next.begin != depth.end) break;
