@@ -1,6 +1,6 @@
 /* small_product: a multiplication of generated matrices, in memory, as the executor does it. */
-#ifndef DM_TESTS_PRODUCT_H
-#define DM_TESTS_PRODUCT_H
+#ifndef DM_TESTS_SMALL_PRODUCT_H
+#define DM_TESTS_SMALL_PRODUCT_H
 
 #include "plan/partition.h"
 #include "rank_test.h"

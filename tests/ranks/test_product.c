@@ -1,6 +1,6 @@
 /* ranks: 1 2 4 6.  Products from every source to every sink, whole and in tiles, with layers and in
  * strips, twice each: exact, whatever the way. */
-#include "product.h"
+#include "small_product.h"
 
 #include "engine/generated_source.h"
 #include "engine/memory_sink.h"
