@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/test_program.h"
 #include "core/checked.h"
 #include "core/element.h"
 #include "run/run.h"

@@ -34,7 +34,7 @@ static void again(rank_test *t) {
   dm_status_free(status);
 }
 
-int main(void) {
+TEST_PROGRAM(test_agree) {
   rank_test test = rank_test_start();
   for (unsigned who = 0; who < 1u << test.run.ranks; who++) some_fail(&test, who);
   again(&test);

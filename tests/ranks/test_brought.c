@@ -73,7 +73,7 @@ static void compare(rank_test *test, dm_wishes wishes, int late, bool shared_slo
   product_close(&p);
 }
 
-int main(void) {
+TEST_PROGRAM(test_brought) {
   rank_test test = rank_test_start();
   const int ranks = test.run.ranks;
   for (int pm = 1; pm <= ranks; pm++)

@@ -78,7 +78,7 @@ static void messages(rank_test *t) {
   dm_messages_free(set);
 }
 
-int main(void) {
+TEST_PROGRAM(test_comm) {
   rank_test test = rank_test_start();
   collectives(&test);
   split(&test);

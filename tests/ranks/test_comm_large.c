@@ -3,7 +3,6 @@
 
 #include "core/buffer.h"
 
-enum { SKIPPED = 77 };
 
 static const int64_t bytes = ((int64_t)1 << 30) * 2 + 12345;
 
@@ -22,7 +21,7 @@ static bool right(const unsigned char *data, int rank) {
   return true;
 }
 
-int main(void) {
+TEST_PROGRAM(test_comm_large) {
   rank_test test = rank_test_start();
   int64_t short_of_memory = dm_memory_available() < 6 * bytes;
   must(&test, dm_comm_max_i64(test.run.world, &short_of_memory, 1));

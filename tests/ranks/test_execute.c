@@ -80,7 +80,7 @@ static void small_shapes(rank_test *test) {
   }
 }
 
-int main(void) {
+TEST_PROGRAM(test_execute) {
   rank_test test = rank_test_start();
   every_grid(&test);
   small_shapes(&test);

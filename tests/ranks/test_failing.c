@@ -66,7 +66,7 @@ static void fail_at(rank_test *test, dm_wishes wishes, failing f) {
   product_close(&p);
 }
 
-int main(void) {
+TEST_PROGRAM(test_failing) {
   rank_test test = rank_test_start();
   const int ranks = test.run.ranks;
   for (int pk = 1; pk <= 2 && pk <= ranks; pk++)

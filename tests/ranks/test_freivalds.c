@@ -128,7 +128,7 @@ static void left_out(trial *t) {
   t->c_type = DM_F64;
 }
 
-int main(void) {
+TEST_PROGRAM(test_freivalds) {
   static trial t;
   rank_test test = rank_test_start();
   t.test = &test, t.c_type = DM_F64;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/test_program.h"
 #include "check/freivalds.h"
 #include "engine/phases.h"
 #include "engine/rank_state.h"
@@ -100,7 +101,7 @@ static dm_status multiply(dm_run *run, dm_verdict *verdict) {
   return DM_OK;
 }
 
-int main(void) {
+TEST_PROGRAM(test_late_panels) {
   dm_run run;
   dm_verdict verdict = {0};
   dm_status status = dm_run_start(&run, DM_LOG_WARNING, DM_PROGRESS_NEVER, "test");

@@ -68,7 +68,7 @@ static const dm_transport_ops wrong_low = FAULTY(open_low), wrong_high = FAULTY(
                               failing = FAULTY(open_failing);
 
 static void check(rank_test *t, dm_backend *cpu, const dm_transport_ops *ops, const char *wanted) {
-  static dm_link links[5]; /* what broke off stays as it is */
+  static dm_link links[5 * 2]; /* of both rank counts; what broke off stays as it is */
   static int count;
   dm_link *link = &links[count++];
   const int color = t->run.rank < 2 ? 0 : -1; /* a third rank meets nobody */
@@ -94,7 +94,7 @@ static void check(rank_test *t, dm_backend *cpu, const dm_transport_ops *ops, co
   dm_status_free(status);
 }
 
-int main(void) {
+TEST_PROGRAM(test_link_pairs) {
   rank_test test = rank_test_start();
   const dm_backend_config config = {.local_ranks = test.run.ranks, .threads = 1, .kernel = "auto"};
   dm_backend *cpu;

@@ -7,7 +7,7 @@
 #include "rank_test.h"
 #include "slow_transport.h"
 
-enum { SKIPPED = 77, NOBODY = -1 };
+enum { NOBODY = -1 };
 enum { IN_PLACE, RING, FROM_HOST, B_FROM_HOST };
 
 static dm_status generate(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
@@ -160,7 +160,7 @@ static void all_transports(rank_test *t, dm_backend *gpu, int nodes, const char 
 }
 
 /* Of the transport that is named, or of all. */
-int main(int count, char **words) {
+TEST_PROGRAM(test_links_gpu) {
   rank_test test = rank_test_start();
   if (dm_cuda_device_count() == 0) {
     dm_run_stop(&test.run);
@@ -172,7 +172,7 @@ int main(int count, char **words) {
   must(&test, dm_backend_open(&dm_backend_cuda, &config, &gpu));
   for (int nodes = 1; nodes <= dm_min(2, test.run.ranks); nodes++) {
     must(&test, dm_run_pretend_nodes(&test.run, nodes));
-    all_transports(&test, gpu, nodes, count > 1 ? words[1] : NULL);
+    all_transports(&test, gpu, nodes, argc > 1 ? argv[1] : NULL);
   }
   dm_backend_close(gpu);
   return rank_test_end(&test);

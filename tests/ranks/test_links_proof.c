@@ -91,7 +91,7 @@ static void prove(rank_test *t, dm_backend *cpu, const dm_transport_ops *ops, co
   dm_status_free(status);
 }
 
-int main(void) {
+TEST_PROGRAM(test_links_proof) {
   rank_test test = rank_test_start();
   const dm_backend_config config = {.local_ranks = test.run.ranks, .threads = 1, .kernel = "auto"};
   dm_backend *cpu;

@@ -15,7 +15,7 @@ static void measure(rank_test *t, dm_backend *cpu, double network, bool some) {
   CHECK(t, extremes[0] == rate && -extremes[1] == rate, "%g here, up to %g", rate, extremes[0]);
 }
 
-int main(void) {
+TEST_PROGRAM(test_rates_beside) {
   rank_test test = rank_test_start();
   const dm_backend_config config = {.local_ranks = test.run.ranks, .threads = 1, .kernel = "auto"};
   dm_backend *cpu;

@@ -62,7 +62,7 @@ static void adverse(rank_test *test, dm_dtype work) {
       residual(test, work, shapes[s][0], shapes[s][1], kinds[i], 7);
 }
 
-int main(void) {
+TEST_PROGRAM(test_residuals) {
   rank_test test = rank_test_start();
   for (dm_dtype work = DM_F64; work < DM_I8; work++) {
     tight(&test, work);

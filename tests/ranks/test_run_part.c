@@ -61,7 +61,7 @@ static void check_span(rank_test *t) {
   CHECK(t, seconds == t->run.ranks - 0.5, "%g s", seconds);
 }
 
-int main(void) {
+TEST_PROGRAM(test_run_part) {
   rank_test test = rank_test_start();
   for (int count = 1; count <= test.run.ranks; count++) check_part(&test, count);
   check_rest(&test);

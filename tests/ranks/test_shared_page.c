@@ -28,7 +28,7 @@ static void count_in_turn(rank_test *t, const dm_shared_page *page) {
   }
 }
 
-int main(void) {
+TEST_PROGRAM(test_shared_page) {
   rank_test test = rank_test_start();
   dm_shared_page page[2];
   for (int i = 0; i < 2; i++) {

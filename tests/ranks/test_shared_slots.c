@@ -128,7 +128,7 @@ static void too_large(rank_test *t) {
   dm_status_free(status);
 }
 
-int main(void) {
+TEST_PROGRAM(test_shared_slots) {
   rank_test test = rank_test_start();
   every_grid(&test);
   proof(&test, NULL);

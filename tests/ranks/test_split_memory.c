@@ -2,8 +2,8 @@
 #include "rank_test.h"
 
 #ifdef __SANITIZE_ADDRESS__
-int main(void) {
-  return 77; /* it has an allocator of its own */
+TEST_PROGRAM(test_split_memory) {
+  return SKIPPED; /* it has an allocator of its own */
 }
 #else
 
@@ -27,7 +27,7 @@ static void expect_refusal(rank_test *t, dm_status status, const char *what) {
   CHECK(t, ranks == t->run.ranks, "%s: %lld ranks go on", what, (long long)ranks);
 }
 
-int main(void) {
+TEST_PROGRAM(test_split_memory) {
   rank_test test = rank_test_start();
   const int me = test.run.rank;
   dm_comm *part;

@@ -75,7 +75,7 @@ static void too_late(rank_test *test) {
   free(said);
 }
 
-int main(void) {
+TEST_PROGRAM(test_stop) {
   rank_test test = rank_test_start();
   const int ranks = test.run.ranks;
   one_asks(&test, (dm_wishes){.pm = 1, .pn = ranks, .pk = 1}, ranks - 1);

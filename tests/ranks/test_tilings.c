@@ -76,7 +76,7 @@ static void check_all(rank_test *t, const char *path) {
   dm_status_free(status);
 }
 
-int main(void) {
+TEST_PROGRAM(test_tilings) {
   rank_test test = rank_test_start();
   char directory[] = "/tmp/damier-tilings-XXXXXX", path[DM_PATH], command[64];
   if (!mkdtemp(directory)) must(&test, dm_fail(DM_E_IO, "mkdtemp"));

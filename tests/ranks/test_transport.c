@@ -79,7 +79,7 @@ static void gathers(rank_test *t, const dm_transport_ops *ops) {
   dm_transport_close(transport);
 }
 
-int main(void) {
+TEST_PROGRAM(test_transport) {
   rank_test test = rank_test_start();
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
     bool fits = !(*ops)->not_built && !(*ops)->device_memory &&

@@ -124,7 +124,7 @@ static void on_nodes(rank_test *t, const dm_mover *mover, int nodes) {
   dm_comm_free(node);
 }
 
-int main(void) {
+TEST_PROGRAM(test_two_level) {
   rank_test test = rank_test_start();
   copier *copies = memory_of(&test, sizeof *copies);
   copies->posted = 0;

@@ -124,7 +124,7 @@ static void multiply(rank_test *test, dm_dtype work, fault which, dm_wishes wish
   product_close(&p);
 }
 
-int main(void) {
+TEST_PROGRAM(test_wrong_steps) {
   rank_test test = rank_test_start();
   for (dm_dtype work = DM_F64; work <= DM_I8; work++)
     for (fault which = NO_FAULT; which < (work == DM_I8 ? NAN_IN_C : FAULTS); which++) {

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "lib/test_program.h"
 #include "core/status.h"
 
 /* Fails the test with the status's own words. */

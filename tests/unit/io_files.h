@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "lib/test_program.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "io/hdf5_type.h"

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "lib/test_program.h"
 #include "core/element.h"
 #include "plan/partition.h"
 #include "plan/plan.h"

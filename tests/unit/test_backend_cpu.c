@@ -115,7 +115,7 @@ static void many_posted(void **state) {
   dm_backend_close(backend);
 }
 
-int main(void) {
+TEST_PROGRAM(test_backend_cpu) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products),
       cmocka_unit_test(pieces),

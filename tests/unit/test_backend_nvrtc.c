@@ -57,12 +57,12 @@ static void errors_are_told(void **state) {
   fails(compile("", "float", 90, &image, &size), DM_E_DEVICE, "error");
 }
 
-int main(void) {
+TEST_PROGRAM(test_backend_nvrtc) {
   dm_status status = dm_nvrtc_load(&nvrtc);
   if (status) {
     printf("skipped: %s\n", status->message);
     dm_status_free(status);
-    return 77;
+    return SKIPPED;
   }
   const struct CMUnitTest tests[] = {cmocka_unit_test(machine_code), cmocka_unit_test(newer_gpu),
                                      cmocka_unit_test(errors_are_told)};
@@ -71,8 +71,8 @@ int main(void) {
 
 #else
 
-int main(void) {
-  return 77;
+TEST_PROGRAM(test_backend_nvrtc) {
+  return SKIPPED;
 }
 
 #endif

@@ -129,7 +129,7 @@ static void threads(void **state) {
   free(x);
 }
 
-int main(void) {
+TEST_PROGRAM(test_backend_probe) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(floats),
       cmocka_unit_test(whole_numbers),

@@ -136,7 +136,7 @@ static void refused(void **state) {
   dm_backend_close(backend);
 }
 
-int main(void) {
+TEST_PROGRAM(test_backend_sums) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(add),
       cmocka_unit_test(dot),

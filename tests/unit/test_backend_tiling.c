@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "lib/test_program.h"
 #include "backend/tiling.h"
 #include "measure/tune.h"
 
@@ -140,7 +141,7 @@ static void text_comes_back(void **state) {
     assert_false(dm_tiling_parse(others[i], &back));
 }
 
-int main(void) {
+TEST_PROGRAM(test_backend_tiling) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(built_in_tilings_run),
                                      cmocka_unit_test(each_rule_refuses),
                                      cmocka_unit_test(any_numbers),

@@ -131,7 +131,7 @@ static void bytes_turn_round(void **state) {
   }
 }
 
-int main(void) {
+TEST_PROGRAM(test_core_copy) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_pairs),
       cmocka_unit_test(nothing_is_copied),

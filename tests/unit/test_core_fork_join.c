@@ -32,7 +32,7 @@ static void every_piece_once(void **state) {
   assert_true(dm_cores() >= 1);
 }
 
-int main(void) {
+TEST_PROGRAM(test_core_fork_join) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_piece_once)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

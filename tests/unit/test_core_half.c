@@ -112,7 +112,7 @@ static void rounds_once(void **state) {
   expect(&formats[1], 1.0 + 0x1p-8 + 0x1p-50, 0x3f81);
 }
 
-int main(void) {
+TEST_PROGRAM(test_core_half) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(widening_is_exact), cmocka_unit_test(there_and_back),
       cmocka_unit_test(ties_go_to_even),   cmocka_unit_test(overflow_and_underflow),

@@ -183,7 +183,7 @@ static void type_names(void **state) {
                dm_dtype_holds(DM_F64, DM_C64) || dm_dtype_holds(DM_BF16, DM_F16));
 }
 
-int main(void) {
+TEST_PROGRAM(test_core_text) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(counts),        cmocka_unit_test(durations),     cmocka_unit_test(reals),
       cmocka_unit_test(formats),       cmocka_unit_test(closest_names), cmocka_unit_test(statuses),

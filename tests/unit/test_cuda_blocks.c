@@ -108,7 +108,7 @@ static void test_direct(void **state) {
   dm_backend_close(gpu);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_blocks) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_no_depth),
                                      cmocka_unit_test(test_direct)};

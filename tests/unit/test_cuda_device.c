@@ -118,7 +118,7 @@ static void test_events(void **state) {
   dm_backend_close(gpu);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_device) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_device), cmocka_unit_test(test_copies),
                                      cmocka_unit_test(test_far_rows),

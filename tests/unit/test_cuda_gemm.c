@@ -149,7 +149,7 @@ static void test_pieces(void **state) {
   check_kernel("auto", false, 32);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_gemm) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cublas), cmocka_unit_test(test_cublaslt),

@@ -184,7 +184,7 @@ static void test_helper(void **state) {
 static helper helpers[] = {DM_TRANSPOSE_LIST(TRANSPOSE) DM_ADD_LIST(ADD) DM_DOT_LIST(DOT)};
 enum { HELPERS = sizeof helpers / sizeof helpers[0] };
 
-int main(void) {
+TEST_PROGRAM(test_cuda_helpers) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   struct CMUnitTest tests[HELPERS];
   for (int i = 0; i < HELPERS; i++)
@@ -195,7 +195,7 @@ int main(void) {
 
 #else
 
-int main(void) {
+TEST_PROGRAM(test_cuda_helpers) {
   return SKIPPED;
 }
 

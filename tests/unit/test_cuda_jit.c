@@ -116,7 +116,7 @@ static void refusals(void **state) {
   dm_backend_close(jit);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_jit) {
   if (dm_cuda_device_count() == 0 || !jit_is_there()) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(built_in_tilings),
                                      cmocka_unit_test(every_candidate),

@@ -102,7 +102,7 @@ static void occupancy(void **state) {
   dm_backend_close(gpu);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_lab) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(edges), cmocka_unit_test(series),
                                      cmocka_unit_test(occupancy)};

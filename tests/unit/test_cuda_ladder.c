@@ -38,6 +38,6 @@ static void test_kernel(void **state) {
     if (dm_kernel_takes(kernel, (dm_operand)dtypes[d])) run_trials(kernel, dtypes[d], false, judge);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_ladder) {
   return run_ladder(test_kernel, DM_SUM_CHAIN, DM_SUM_COMPENSATED);
 }

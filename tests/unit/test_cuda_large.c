@@ -105,7 +105,7 @@ static void test_sums(void **state) {
   dm_backend_close(gpu);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_large) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_transpose), cmocka_unit_test(test_sums)};
   return cmocka_run_group_tests(tests, NULL, NULL);
@@ -113,7 +113,7 @@ int main(void) {
 
 #else
 
-int main(void) {
+TEST_PROGRAM(test_cuda_large) {
   return SKIPPED;
 }
 

@@ -118,7 +118,7 @@ static void not_a_number(void **state) {
   dm_backend_close(gpu);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_reference) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(reference), cmocka_unit_test(not_a_number)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void test_repeats(void **state) {
   }
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_repeats) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeats)};
   return cmocka_run_group_tests(tests, NULL, NULL);
@@ -73,7 +73,7 @@ int main(void) {
 
 #else
 
-int main(void) {
+TEST_PROGRAM(test_cuda_repeats) {
   return SKIPPED;
 }
 

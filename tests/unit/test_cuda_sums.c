@@ -93,7 +93,7 @@ static void test_refused(void **state) {
   dm_backend_close(gpu);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_sums) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_add), cmocka_unit_test(test_dot),
                                      cmocka_unit_test(test_convert),

@@ -45,6 +45,6 @@ static void test_kernel(void **state) {
   if (dm_kernel_takes(kernel, DM_F64)) run_long_trials(kernel);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_tensor) {
   return run_ladder(test_kernel, DM_SUM_GROUPED, DM_SUM_GROUPED);
 }

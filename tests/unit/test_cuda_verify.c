@@ -103,7 +103,7 @@ static void test_fill(void **state) {
   dm_backend_close(gpu);
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_verify) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums), cmocka_unit_test(test_fill)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,7 +126,7 @@ static void test_same_bits(void **state) {
   }
 }
 
-int main(void) {
+TEST_PROGRAM(test_cuda_wgmma) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   dm_backend *gpu;
   const dm_backend_config config = {.local_ranks = 1, .kernel = "wgmma"};
@@ -143,7 +143,7 @@ int main(void) {
 
 #else
 
-int main(void) {
+TEST_PROGRAM(test_cuda_wgmma) {
   return SKIPPED;
 }
 

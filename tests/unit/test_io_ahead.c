@@ -131,7 +131,7 @@ static void test_errors(void **state) {
   }
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_ahead) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

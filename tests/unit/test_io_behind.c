@@ -124,7 +124,7 @@ static void test_no_space(void **state) {
   }
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_behind) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

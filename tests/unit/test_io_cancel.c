@@ -44,7 +44,7 @@ static void test_cancelling(void **state) {
   free(then);
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_cancel) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

@@ -85,7 +85,7 @@ static void test_sample(void **state) {
   expect_error(dm_checksum_sample(&none, &(uint64_t){0}), DM_E_IO, "opened");
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_checksum) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

@@ -103,7 +103,7 @@ static void test_filters(void **state) {
   undo(&(dm_chunk_filter){0}, "abcdefgh", 7, 8, "has 7 bytes where it should have 8");
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_chunks) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

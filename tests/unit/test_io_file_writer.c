@@ -137,7 +137,7 @@ static void test_choice(void **state) {
   unlink(path);
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_file_writer) {
   char folder[64], memory[64] = "/dev/shm/test_io_put.XXXXXX";
   new_folder(folder);
   const bool twice = mkdtemp(memory) != NULL;

@@ -180,7 +180,7 @@ static void test_second_run(void **state) {
   unlink(path);
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_journal) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

@@ -66,7 +66,7 @@ static void test_cleaning(void **state) {
   assert_string_equal(control, "??1m");
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_location) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_names),
       cmocka_unit_test(test_refused_names),

@@ -105,11 +105,11 @@ static void test_mutants(void **state) {
                 work->count, accepted, refused, crashes, slowest);
 }
 
-int main(int count, char **words) {
+TEST_PROGRAM(test_io_mutants) {
   char folder[64];
   local work = {.folder = new_folder(folder),
-                .count = count > 1 ? atoi(words[1]) : 200,
-                .seed = count > 2 ? (unsigned)atoi(words[2]) : 1};
+                .count = argc > 1 ? atoi(argv[1]) : 200,
+                .seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1};
   const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_mutants, &work)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   remove_folder(folder);

@@ -119,7 +119,7 @@ static void test_name_taken_meanwhile(void **state) {
   dm_output_discard(&file);
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_output) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

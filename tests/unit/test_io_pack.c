@@ -86,7 +86,7 @@ static void test_forms(void **state) {
   expect_error(dm_output_form_complete(&form, DM_I8, INT64_MAX, INT64_MAX), DM_E_USAGE, "1 GiB");
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_pack) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

@@ -66,7 +66,7 @@ static void test_no_space(void **state) {
   free(data);
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_pack_faults) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

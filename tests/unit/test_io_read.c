@@ -111,7 +111,7 @@ static void test_rounding(void **state) {
   expect_error(dm_reader_open(&d, DM_F64, &reader), DM_E_IO, "changed since it was inspected");
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_read) {
   char folder[64];
   srand(7);
   new_folder(folder);

@@ -116,7 +116,7 @@ static void test_full_disk(void **state) {
   assert_int_equal(umount(disk), 0);
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_refusals) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

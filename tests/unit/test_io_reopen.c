@@ -111,7 +111,7 @@ static void test_refusals(void **state) {
   rmdir(file.part);
 }
 
-int main(void) {
+TEST_PROGRAM(test_io_reopen) {
   char folder[64];
   new_folder(folder);
   const struct CMUnitTest tests[] = {

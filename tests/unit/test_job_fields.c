@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "lib/test_program.h"
 #include "job/checkpoint_fields.h"
 
 static void expect_ok(dm_status status) {
@@ -113,7 +114,7 @@ static void test_numbers(void **state) {
   free(list);
 }
 
-int main(void) {
+TEST_PROGRAM(test_job_fields) {
   char path[] = "/tmp/damier-fields-XXXXXX";
   int fd = mkstemp(path);
   if (fd < 0) return 1;

@@ -110,7 +110,7 @@ static void statistics(void **state) {
   assert_int_equal(dm_statistics_of(NULL, 0).count, 0);
 }
 
-int main(void) {
+TEST_PROGRAM(test_job_finish) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_types),
       cmocka_unit_test(whole_numbers_that_do_not_fit),

@@ -82,7 +82,7 @@ static void files(void **state) {
   fails(dm_kernel_sizes_parse(path, &s), DM_E_IO, "cannot be read");
 }
 
-int main(void) {
+TEST_PROGRAM(test_job_kernel_sizes) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes),
       cmocka_unit_test(bad_sizes),

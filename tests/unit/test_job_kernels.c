@@ -96,7 +96,7 @@ static void largest(void **state) {
   assert_true(isnan(dm_largest(values, 5)));
 }
 
-int main(void) {
+TEST_PROGRAM(test_job_kernels) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(types),  cmocka_unit_test(choice),  cmocka_unit_test(roof),
       cmocka_unit_test(bounds), cmocka_unit_test(largest),

@@ -142,7 +142,7 @@ static void old_c(void **state) {
   assert_false(p.reads_c);
 }
 
-int main(void) {
+TEST_PROGRAM(test_job_problem) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shapes),      cmocka_unit_test(types),
       cmocka_unit_test(input_types), cmocka_unit_test(scalars_that_types_allow),

@@ -118,7 +118,7 @@ static void damaged_files_are_refused(void **state) {
   free(text);
 }
 
-int main(void) {
+TEST_PROGRAM(test_job_rates) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rates_come_back),
       cmocka_unit_test(noise_changes_nothing),

@@ -120,7 +120,7 @@ static void they_come_back(void **state) {
   free(text);
 }
 
-int main(void) {
+TEST_PROGRAM(test_job_rates_files) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(mounts_are_told_apart),
       cmocka_unit_test(rates_hold_where_they_were_measured),

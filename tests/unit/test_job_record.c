@@ -140,7 +140,7 @@ static void files_that_cannot_be_written(void **state) {
   dm_record_free(NULL);
 }
 
-int main(void) {
+TEST_PROGRAM(test_job_record) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(json_is_valid),
       cmocka_unit_test(csv_is_valid),

@@ -199,7 +199,7 @@ static void what_is_no_file_is_refused(void **state) {
   remove_all(&p);
 }
 
-int main(void) {
+TEST_PROGRAM(test_job_tilings) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(comes_back),
       cmocka_unit_test(name_sees_every_number),

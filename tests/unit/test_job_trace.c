@@ -98,7 +98,7 @@ static void memory_is_bounded(void **state) {
   free(spans);
 }
 
-int main(void) {
+TEST_PROGRAM(test_job_trace) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_moment_counts_once),
       cmocka_unit_test(queued_products_do_not_overlap),

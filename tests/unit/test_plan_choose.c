@@ -170,7 +170,7 @@ static void impossible_wishes_are_refused(void **state) {
             DM_E_USAGE, "use --from host, or one rank");
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_choose) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(choice_is_the_best_of_all),
       cmocka_unit_test(known_optima),

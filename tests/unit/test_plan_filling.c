@@ -47,7 +47,7 @@ static void what_cannot_be_filled_is_refused(void **state) {
   must_fail(dm_plan_fill(&problem, &machine, 4, &large, 0.8, &n), DM_E_USAGE, "more than the 4");
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_filling) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fills_and_no_more),
       cmocka_unit_test(what_cannot_be_filled_is_refused),

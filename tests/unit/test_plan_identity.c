@@ -79,7 +79,7 @@ static void hash_sees_every_decision(void **state) {
   assert_true(dm_plan_hash(&other) != dm_plan_hash(&plan));
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_identity) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(recipe_names_what_decides_the_bits),
       cmocka_unit_test(recipe_names_measured_rates),

@@ -132,7 +132,7 @@ static void other_ratios_are_shown(void **state) {
   }
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_least_volume) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(volume_is_the_least_of_all_grids),
       cmocka_unit_test(squares_of_cubes_meet_the_bound),

@@ -77,7 +77,7 @@ static void messages_take_cores_from_products(void **state) {
   assert_true(f.gemm == free.gemm && f.fetch == free.fetch);
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_limits) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_resource_can_be_the_limit),
       cmocka_unit_test(hosted_panels_are_bound_by_links),

@@ -103,7 +103,7 @@ static void mistakes_are_explained(void **state) {
   must_fail(dm_machine_parse(text, &m), DM_E_USAGE, "more than 127 characters");
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_machine) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(plain_rank),
       cmocka_unit_test(cluster_of_gpus),

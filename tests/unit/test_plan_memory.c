@@ -187,7 +187,7 @@ static void parts_add_up(void **state) {
   assert_int_equal(need.total[DM_DEVICE], plan.device_bytes);
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_memory) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_cpu_rank_holds_three_matrices),
       cmocka_unit_test(streaming_adds_two_panels),

@@ -127,7 +127,7 @@ static void spoilt_plans_do_not_tile(void **state) {
   must_fail(dm_plan_simulate(&plan), DM_E_BUG, "not reproducible");
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_partition) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(splits_tile),
       cmocka_unit_test(huge_sizes_do_not_overflow),

@@ -56,7 +56,7 @@ static void operations_count(void **state) {
   assert_true(uneven > 100);
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_progress) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(operations_count)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,7 +95,7 @@ static void plans_with_leads_multiply(void **state) {
   assert_true(plans[0] > 100 && plans[1] > 100 && plans[2] > 100);
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_ramp) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(narrow_panels_lead_every_layer),
       cmocka_unit_test(a_narrow_panel_leads_between_gpus),

@@ -109,7 +109,7 @@ static void lines_are_narrow(void **state) {
   }
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_report) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(report_is_as_agreed),
       cmocka_unit_test(lines_are_narrow),

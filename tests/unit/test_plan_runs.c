@@ -146,7 +146,7 @@ static void short_runs_cost_what_was_measured(void **state) {
   assert_true(dm_run_factor(1 << 17) == 1 && dm_run_factor(1e12) == 1);
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_runs) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_are_those_of_the_readings),
       cmocka_unit_test(grids_that_read_long_runs_win),

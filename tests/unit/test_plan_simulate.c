@@ -193,7 +193,7 @@ static void any_strips(void **state) {
   assert_true(layers > 800 && gathered > 500 && all_kept > 200);
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_simulate) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_plans_multiply),
       cmocka_unit_test(any_number_of_slots),

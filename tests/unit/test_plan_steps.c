@@ -113,7 +113,7 @@ static void idle_ranks_have_no_steps(void **state) {
   assert_false(dm_cursor_next(&cursor, &step));
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_steps) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(count_matches_cursor),
       cmocka_unit_test(fetch_stands_before_the_product_it_hides_behind),

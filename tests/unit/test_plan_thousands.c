@@ -57,7 +57,7 @@ static void thousands_of_ranks_take_no_memory(void **state) {
 #endif
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_thousands) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(thousands_of_ranks_take_no_memory),
       cmocka_unit_test(thousands_of_ranks_take_no_time),

@@ -46,7 +46,7 @@ static void bands_begin_and_end(void **state) {
   }
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_tiles) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(bands_begin_and_end)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

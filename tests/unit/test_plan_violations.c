@@ -195,7 +195,7 @@ static void strips_need_panels_that_stay(void **state) {
   must_fail(dm_simulate_matching(&simulation), DM_E_BUG, "matching");
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_violations) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_violate),
       cmocka_unit_test(unread_panels_are_missed),

@@ -88,7 +88,7 @@ static void little_memory_raises_the_bound(void **state) {
   assert_true(dm_bound_words(10000, 10000, 10000, 100, 1e4) > free_bound);
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_volume) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(counts_are_exact),
       cmocka_unit_test(bound_has_its_three_cases),

@@ -95,7 +95,7 @@ static void strips_do_well_with_cached_inputs(void **state) {
   assert_true(with.total < 0.95 * dm_plan_forecast(&cold, &machine).total);
 }
 
-int main(void) {
+TEST_PROGRAM(test_plan_widths) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(slices_bound_what_width_brings),
       cmocka_unit_test(panels_of_a_cpu_are_narrow),

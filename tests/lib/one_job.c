@@ -1,0 +1,78 @@
+/* By the names that MPI gives to tools that come between it and a program. */
+#include "lib/one_job.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int rank, size, level;
+static MPI_Comm part = MPI_COMM_NULL;
+
+int MPI_Init_thread(int *count, char ***words, int required, int *provided) {
+  (void)count, (void)words, (void)required;
+  *provided = level;
+  return MPI_SUCCESS;
+}
+
+int MPI_Init(int *count, char ***words) {
+  (void)count, (void)words;
+  return MPI_SUCCESS;
+}
+
+int MPI_Finalize(void) {
+  return MPI_SUCCESS;
+}
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy) {
+  return PMPI_Comm_dup(comm == MPI_COMM_WORLD ? part : comm, copy);
+}
+
+/* What launchers tell each process. */
+static void tell(const char *name, int value) {
+  char text[16];
+  if (!getenv(name)) return;
+  snprintf(text, sizeof text, "%d", value);
+  setenv(name, text, 1);
+}
+
+void one_job_start(void) {
+  PMPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+}
+
+int one_job_rank(void) {
+  return rank;
+}
+
+int one_job_size(void) {
+  return size;
+}
+
+void one_job_part(int ranks) {
+  MPI_Group all, few;
+  int range[1][3] = {{0, ranks - 1, 1}};
+  if (part != MPI_COMM_NULL) PMPI_Comm_free(&part);
+  PMPI_Comm_group(MPI_COMM_WORLD, &all);
+  PMPI_Group_range_incl(all, 1, range, &few);
+  PMPI_Comm_create_group(MPI_COMM_WORLD, few, 0, &part);
+  PMPI_Group_free(&few);
+  PMPI_Group_free(&all);
+  tell("OMPI_COMM_WORLD_SIZE", ranks);
+  tell("PMI_SIZE", ranks);
+}
+
+int one_job_agree(int code) {
+  int most, done = 0;
+  MPI_Request request;
+  PMPI_Iallreduce(&code, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+  for (PMPI_Test(&request, &done, MPI_STATUS_IGNORE); !done;
+       PMPI_Test(&request, &done, MPI_STATUS_IGNORE))
+    usleep(1000);
+  return most;
+}
+
+void one_job_stop(void) {
+  PMPI_Finalize();
+}

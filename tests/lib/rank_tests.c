@@ -1,0 +1,69 @@
+/* usage: rank_tests LEAST   every test on each of its rank counts from LEAST to the job's
+ *        rank_tests NAME [WORD...]   this test on all ranks of the job
+ * Ends with 1 where one failed, with 77 where all were skipped. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/one_job.h"
+#include "lib/test_program.h"
+
+extern char **environ;
+
+typedef struct outcome {
+  int ran, skipped, failed;
+} outcome;
+
+/* A test's changes of the environment end with it. */
+static char **copy_environment(void) {
+  size_t count = 0;
+  while (environ[count]) count++;
+  char **copy = malloc((count + 1) * sizeof *copy);
+  if (!copy) abort();
+  memcpy(copy, environ, (count + 1) * sizeof *copy);
+  return copy;
+}
+
+static void run(const test_program *test, int ranks, int count, char **words, outcome *all) {
+  char **const before = copy_environment();
+  int code = 0;
+  if (one_job_rank() == 0) fprintf(stderr, "%s on %d\n", test->name, ranks);
+  if (one_job_rank() < ranks) {
+    one_job_part(ranks);
+    code = test->run(count, words);
+  }
+  code = one_job_agree(code);
+  environ = before;
+  all->ran++, all->skipped += code == SKIPPED, all->failed += code != 0 && code != SKIPPED;
+  if (one_job_rank() == 0 && code != 0)
+    fprintf(stderr, "%s %s on %d\n", code == SKIPPED ? "SKIPPED" : "FAILED", test->name, ranks);
+}
+
+/* On the counts in its list from LEAST on, as far as there are ranks. */
+static void run_counts(const test_program *test, int least, outcome *all) {
+  for (const char *at = test->ranks; *at;) {
+    char *end;
+    const int ranks = (int)strtol(at, &end, 10);
+    if (end == at) break;
+    if (ranks >= least && ranks <= one_job_size()) run(test, ranks, 1, (char *[]){NULL, NULL}, all);
+    at = end;
+  }
+}
+
+int main(int count, char **words) {
+  const char *name = count > 1 ? words[1] : "1";
+  const int least = atoi(name);
+  outcome all = {0};
+  one_job_start();
+  for (int i = 0; i < test_program_count; i++) {
+    if (least > 0)
+      run_counts(&test_programs[i], least, &all);
+    else if (strcmp(test_programs[i].name, name) == 0)
+      run(&test_programs[i], one_job_size(), count - 1, words + 1, &all);
+  }
+  if (one_job_rank() == 0)
+    printf("%d runs of tests, %d failed, %d skipped\n", all.ran, all.failed, all.skipped);
+  one_job_stop();
+  if (all.failed || all.ran == 0) return 1;
+  return all.skipped == all.ran ? SKIPPED : 0;
+}
