@@ -177,7 +177,7 @@ static void break_on(rank_test *test) {
   product_close(&p);
 }
 
-TEST_PROGRAM(test_last_strips) {
+TEST_PROGRAM(test_strips) {
   rank_test test = rank_test_start();
   const int ranks = test.run.ranks;
   for (int pm = 1; pm <= ranks; pm++) {
