@@ -27,6 +27,7 @@ static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dty
                       .file_a = work,
                       .file_b = work,
                       .work = work,
+                      .compute = *dm_compute_by((dm_operand)work),
                       .accumulator = sums,
                       .c = sums,
                       .verify = true};
