@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/test_program.h"
 #include "core/checked.h"
 #include "core/element.h"
+#include "lib/test_program.h"
 #include "run/run.h"
 
 typedef struct rank_test {

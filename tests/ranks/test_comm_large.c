@@ -3,7 +3,6 @@
 
 #include "core/buffer.h"
 
-
 static const int64_t bytes = ((int64_t)1 << 30) * 2 + 12345;
 
 /* Cheap to check at every 4096th byte and at the seams. */

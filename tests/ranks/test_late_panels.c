@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/test_program.h"
 #include "check/freivalds.h"
 #include "engine/phases.h"
 #include "engine/rank_state.h"
+#include "lib/test_program.h"
 
 enum { SIZE = 300, PANEL = 64, PATIENCE = 40 };
 

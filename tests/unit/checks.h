@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "lib/test_program.h"
 #include "core/status.h"
+#include "lib/test_program.h"
 
 /* Fails the test with the status's own words. */
 static inline void ok(dm_status status) {

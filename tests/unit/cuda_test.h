@@ -14,11 +14,10 @@
 
 #include <cmocka.h>
 
-#include "lib/test_program.h"
 #include "backend/cuda.h"
 #include "core/copy.h"
 #include "core/fill.h"
-
+#include "lib/test_program.h"
 
 static inline void ok(dm_status status) {
   if (status) fail_msg("%s (%s)", status->message, status->place);

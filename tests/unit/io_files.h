@@ -14,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include "lib/test_program.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "io/hdf5_type.h"
@@ -22,6 +21,7 @@
 #include "io/naming.h"
 #include "io/output.h"
 #include "io/read.h"
+#include "lib/test_program.h"
 
 /* Fails the test with the message of STATUS, if it is an error. */
 static inline void expect_ok(dm_status status) {

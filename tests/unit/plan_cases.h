@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "lib/test_program.h"
 #include "core/element.h"
+#include "lib/test_program.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "lib/test_program.h"
 #include "backend/tiling.h"
+#include "lib/test_program.h"
 #include "measure/tune.h"
 
 enum { H200 = 232448, LEAST = 101376 }; /* bytes of shared memory of a block */

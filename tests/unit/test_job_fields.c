@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "lib/test_program.h"
 #include "job/checkpoint_fields.h"
+#include "lib/test_program.h"
 
 static void expect_ok(dm_status status) {
   if (status) fail_msg("%s", status->message);
