@@ -110,7 +110,7 @@ static void try_plan(caller *c, dm_wishes wishes, bool strips) {
     for (int to = dm_plan_tiles(&plan) > 1; to < 2; to++) multiply(c, &plan, from, to);
 }
 
-int main(void) {
+TEST_PROGRAM(test_product) {
   rank_test test = rank_test_start();
   const int ranks = test.run.ranks;
   caller *c = memory_of(&test, sizeof *c);
