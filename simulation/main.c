@@ -101,7 +101,7 @@ static dm_status run_steps(dm_rank_state *local, const dm_step_calls *calls, sim
   outcome->exposed = local->run->trace.exposed[DM_ROW_TRANSPORT];
   const bool strips = local->plan->strips > 0;
   if (strips) DM_TRY(dm_execute(local, DM_STRIPS, calls));
-  if (!strips && local->plan->pk > 1) DM_TRY(dm_execute(local, 1u << DM_STEP_REDUCE, calls));
+  if (!strips && local->plan->pk > 1) DM_TRY(dm_execute(local, DM_SUMS, calls));
   outcome->reduced = simgrid_get_clock() - begin;
   if (!strips && calls->store) DM_TRY(dm_execute(local, 1u << DM_STEP_STORE, calls));
   outcome->seconds = simgrid_get_clock() - begin;

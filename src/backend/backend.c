@@ -57,6 +57,28 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
   return backend->ops->gemm(backend, c, a, b, accumulate, done);
 }
 
+dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
+                             bool accumulate, dm_event *done) {
+  *done = 0;
+  if (!backend->ops->product)
+    return dm_fail(DM_E_BUG, "backend %s has no products with a FINISH", backend->ops->name);
+  if (a.rows != c.rows || b.cols != c.cols || a.cols != b.rows || plane < c.cols)
+    return dm_fail(DM_E_BUG, "a product of matrices that do not fit together");
+  if (dm_view_is_empty(c)) return DM_OK;
+  return backend->ops->product(backend, c, plane, a, b, accumulate, done);
+}
+
+dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
+                            dm_event *done) {
+  *done = 0;
+  if (!backend->ops->finish)
+    return dm_fail(DM_E_BUG, "backend %s has no products with a FINISH", backend->ops->name);
+  if (sums.rows != c.rows || sums.cols != c.cols || sums.base != c.base)
+    return dm_fail(DM_E_BUG, "sums that are not in the place of their accumulators");
+  if (dm_view_is_empty(c)) return DM_OK;
+  return backend->ops->finish(backend, sums, c, plane, done);
+}
+
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done) {
   *done = true;
   return event ? backend->ops->test(backend, event, done) : DM_OK;

@@ -46,6 +46,14 @@ dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                           dm_event *done);
 
+/* The same by a row with a FINISH: C, the first accumulator, and those that follow it PLANE
+ * elements further each, (+)= A B; then SUMS, in the memory of the accumulators, is made of them.
+ */
+dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
+                             bool accumulate, dm_event *done);
+dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
+                            dm_event *done);
+
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_backend_wait(dm_backend *backend, dm_event event);
 

@@ -18,11 +18,12 @@ typedef struct dm_jit_ops dm_jit_ops;
 typedef uint64_t dm_event;
 
 typedef struct dm_backend_config {
-  int local_rank, local_ranks; /* on this node */
-  int threads;                 /* of the CPU product; 0: the cores of the node over the ranks */
-  const dm_compute *compute;   /* NULL: each type by its plain row */
-  int64_t tile;                /* cut products at multiples of it (see dm_plan.border); 0: do not */
-  const char *kernel;          /* a name of dm_backend_kernels, or "auto" */
+  int local_rank, local_ranks;   /* on this node */
+  int threads;                   /* of the CPU product; 0: the cores of the node over the ranks */
+  const dm_compute *compute;     /* NULL: each type by its plain row */
+  const dm_compute_calls *calls; /* of a row with a FINISH; they outlive the backend */
+  int64_t tile;       /* cut products at multiples of it (see dm_plan.border); 0: do not */
+  const char *kernel; /* a name of dm_backend_kernels, or "auto" */
 } dm_backend_config;
 
 typedef struct dm_device {
@@ -50,6 +51,10 @@ typedef struct dm_backend_ops {
   dm_status (*copy)(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
   dm_status (*gemm)(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                     dm_event *done);
+  /* (optional) Both by the row and its calls, C being the first accumulators. */
+  dm_status (*product)(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
+                       bool accumulate, dm_event *done);
+  dm_status (*finish)(dm_backend *backend, dm_view sums, dm_view c, int64_t plane, dm_event *done);
   dm_status (*test)(dm_backend *backend, dm_event event, bool *done);
   dm_status (*wait)(dm_backend *backend, dm_event event);
   dm_status (*probe)(dm_backend *backend, dm_view matrix, const void *x, void *y, double *squares);

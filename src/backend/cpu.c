@@ -11,11 +11,13 @@
 #include "core/clock.h"
 #include "core/copy.h"
 
-enum { PENDING = 64 };
+enum { PENDING = 64, FINISHED_ROWS = 64 };
 
 /* A posted product and how far it is. */
 typedef struct pending {
-  dm_view c, a, b;
+  enum { PRODUCT, PRODUCT_OF_ROW, FINISH } what;
+  dm_view c, a, b; /* FINISH: a are the sums */
+  int64_t plane;   /* elements from one accumulator to the next */
   bool accumulate;
   int64_t row, col, k; /* where the next piece begins */
 } pending;
@@ -27,9 +29,16 @@ typedef struct cpu_backend {
   pending queue[PENDING];
   dm_event posted, finished; /* products so far; event e is product e */
   dm_cpu_scratch scratch;
+  const dm_compute_calls *calls;
+  int accumulators;
+  char *row; /* of accumulators, while they are finished */
+  int64_t row_bytes;
 } cpu_backend;
 
 static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config) {
+  const dm_compute *compute = config->compute;
+  if (compute && compute->finish != DM_NO_FINISH && !config->calls)
+    return dm_fail(DM_E_USAGE, "nobody says how products of %.15s are done", compute->name);
   cpu_backend *cpu = calloc(1, sizeof *cpu);
   if (!cpu) return dm_fail(DM_E_FIT, "no memory for the cpu backend");
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -37,6 +46,8 @@ static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config)
   cpu->base.ops = &dm_backend_cpu;
   cpu->threads = config->threads > 0 ? config->threads : shared > 0 ? shared : 1;
   cpu->tile = config->tile;
+  cpu->calls = config->calls;
+  cpu->accumulators = compute ? compute->accumulators : 1;
   if (config->tile > 0) cpu->threads = 1; /* some BLAS split a product by its threads */
   dm_cpu_set_threads(cpu->threads);
   *backend = &cpu->base;
@@ -46,6 +57,7 @@ static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config)
 static void cpu_close(dm_backend *backend) {
   cpu_backend *cpu = (cpu_backend *)backend;
   dm_cpu_scratch_free(&cpu->scratch);
+  free(cpu->row);
   free(cpu);
 }
 
@@ -93,17 +105,55 @@ static dm_status cpu_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
   return DM_OK;
 }
 
+/* The accumulators of ROWS x COLS elements of P from (ROW, COL) on. */
+static void accumulators_of(const cpu_backend *cpu, const pending *p, int64_t row, int64_t col,
+                            int64_t rows, int64_t cols, dm_view views[DM_ACCUMULATORS]) {
+  const int64_t bytes = p->plane * dm_dtype_size(p->c.dtype);
+  for (int x = 0; x < cpu->accumulators; x++) {
+    views[x] = dm_view_sub(p->c, row, col, rows, cols);
+    views[x].base = (char *)views[x].base + x * bytes;
+  }
+}
+
+/* The sums stand where the accumulators stood, and may be wider: these are read from a copy. */
+static dm_status finish_rows(cpu_backend *cpu, pending *p) {
+  const int64_t bytes = p->plane * dm_dtype_size(p->c.dtype), all = bytes * cpu->accumulators;
+  const int64_t end = dm_min(p->row + FINISHED_ROWS, p->c.rows);
+  const void *accumulators[DM_ACCUMULATORS];
+  if (cpu->row_bytes < all) {
+    free(cpu->row);
+    cpu->row = NULL;
+    DM_TRY(dm_buffer_alloc(all, (void **)&cpu->row));
+    cpu->row_bytes = all;
+  }
+  for (int x = 0; x < cpu->accumulators; x++) accumulators[x] = cpu->row + x * bytes;
+  for (; p->row < end; p->row++) {
+    for (int x = 0; x < cpu->accumulators; x++)
+      memcpy(cpu->row + x * bytes, (char *)dm_view_at(p->c, p->row, 0) + x * bytes,
+             (size_t)(p->c.cols * dm_dtype_size(p->c.dtype)));
+    cpu->calls->finish(dm_view_at(p->a, p->row, 0), accumulators, p->c.cols);
+  }
+  if (p->row >= p->c.rows) cpu->finished++;
+  return DM_OK;
+}
+
 /* The front product's next piece: along the columns, then down the rows, then on in k. */
 static dm_status compute_piece(cpu_backend *cpu) {
   pending *p = &cpu->queue[cpu->finished % PENDING];
+  if (p->what == FINISH) return finish_rows(cpu, p);
   const dm_cpu_box most =
       dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);
   const int64_t rows = dm_min(most.rows, p->c.rows - p->row);
   const int64_t cols = dm_min(most.cols, p->c.cols - p->col);
   const int64_t depth = dm_min(most.depth, p->a.cols - p->k);
-  DM_TRY(dm_cpu_product(
-      dm_view_sub(p->c, p->row, p->col, rows, cols), dm_view_sub(p->a, p->row, p->k, rows, depth),
-      dm_view_sub(p->b, p->k, p->col, depth, cols), p->accumulate || p->k > 0, &cpu->scratch));
+  const dm_view a = dm_view_sub(p->a, p->row, p->k, rows, depth);
+  const dm_view b = dm_view_sub(p->b, p->k, p->col, depth, cols);
+  dm_view c[DM_ACCUMULATORS];
+  accumulators_of(cpu, p, p->row, p->col, rows, cols, c);
+  if (p->what == PRODUCT_OF_ROW)
+    cpu->calls->product(c, a, b, p->accumulate || p->k > 0);
+  else
+    DM_TRY(dm_cpu_product(c[0], a, b, p->accumulate || p->k > 0, &cpu->scratch));
   p->col += cols;
   if (p->col < p->c.cols) return DM_OK;
   p->col = 0;
@@ -121,13 +171,29 @@ static dm_status cpu_wait(dm_backend *backend, dm_event event) {
   return DM_OK;
 }
 
-static dm_status cpu_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
-                          dm_event *done) {
+static dm_status queue(dm_backend *backend, pending work, dm_event *done) {
   cpu_backend *cpu = (cpu_backend *)backend;
   if (cpu->posted - cpu->finished == PENDING) DM_TRY(cpu_wait(backend, cpu->finished + 1));
-  cpu->queue[cpu->posted % PENDING] = (pending){.c = c, .a = a, .b = b, .accumulate = accumulate};
+  cpu->queue[cpu->posted % PENDING] = work;
   *done = ++cpu->posted;
   return DM_OK;
+}
+
+static dm_status cpu_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
+                          dm_event *done) {
+  return queue(backend, (pending){.c = c, .a = a, .b = b, .accumulate = accumulate}, done);
+}
+
+static dm_status cpu_row_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a,
+                                 dm_view b, bool accumulate, dm_event *done) {
+  const pending work = {
+      .what = PRODUCT_OF_ROW, .c = c, .a = a, .b = b, .plane = plane, .accumulate = accumulate};
+  return queue(backend, work, done);
+}
+
+static dm_status cpu_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
+                            dm_event *done) {
+  return queue(backend, (pending){.what = FINISH, .c = c, .a = sums, .plane = plane}, done);
 }
 
 static dm_status cpu_test(dm_backend *backend, dm_event event, bool *done) {
@@ -171,6 +237,8 @@ const dm_backend_ops dm_backend_cpu = {
     .release = cpu_release,
     .copy = cpu_copy,
     .gemm = cpu_gemm,
+    .product = cpu_row_product,
+    .finish = cpu_finish,
     .test = cpu_test,
     .wait = cpu_wait,
     .probe = dm_host_probe,

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/checked.h"
+
 enum {
   REAL = 1 << DM_F64 | 1 << DM_F32 | 1 << DM_F16 | 1 << DM_BF16,
   COMPLEX = 1 << DM_C64 | 1 << DM_C128,
@@ -18,8 +20,9 @@ const dm_compute dm_computes[DM_COMPUTES] = {
      .work = DM_F64,
      .operand = DM_F64,
      .products = 1,
-     .sum = DM_F64,
+     .accumulator = DM_F64,
      .accumulators = 1,
+     .sum = DM_F64,
      .roundoff = 0x1p-53},
     {.name = "f32",
      .option = "f32",
@@ -28,8 +31,9 @@ const dm_compute dm_computes[DM_COMPUTES] = {
      .work = DM_F32,
      .operand = DM_F32,
      .products = 1,
-     .sum = DM_F32,
+     .accumulator = DM_F32,
      .accumulators = 1,
+     .sum = DM_F32,
      .roundoff = 0x1p-24},
     {.name = "tf32", /* the low bits of f32 inputs are cut off, not rounded */
      .option = "tf32",
@@ -38,8 +42,9 @@ const dm_compute dm_computes[DM_COMPUTES] = {
      .work = DM_F32,
      .operand = DM_TF32,
      .products = 1,
-     .sum = DM_F32,
+     .accumulator = DM_F32,
      .accumulators = 1,
+     .sum = DM_F32,
      .roundoff = 0x1p-24,
      .shortening = 0x1p-10,
      .truncates = true},
@@ -50,8 +55,9 @@ const dm_compute dm_computes[DM_COMPUTES] = {
      .work = DM_F16,
      .operand = DM_F16,
      .products = 1,
-     .sum = DM_F32,
+     .accumulator = DM_F32,
      .accumulators = 1,
+     .sum = DM_F32,
      .roundoff = 0x1p-24,
      .truncates = true},
     {.name = "bf16",
@@ -61,8 +67,9 @@ const dm_compute dm_computes[DM_COMPUTES] = {
      .work = DM_BF16,
      .operand = DM_BF16,
      .products = 1,
-     .sum = DM_F32,
+     .accumulator = DM_F32,
      .accumulators = 1,
+     .sum = DM_F32,
      .roundoff = 0x1p-24,
      .truncates = true},
     {.name = "i8",
@@ -71,9 +78,50 @@ const dm_compute dm_computes[DM_COMPUTES] = {
      .work = DM_I8,
      .operand = DM_I8,
      .products = 1,
-     .sum = DM_I32,
-     .accumulators = 1},
+     .accumulator = DM_I32,
+     .accumulators = 1,
+     .sum = DM_I32},
 };
+
+dm_status dm_compute_check(const dm_compute *row) {
+  const bool plain = row->finish == DM_NO_FINISH;
+  const bool fits = row->accumulators >= 1 && row->accumulators <= DM_ACCUMULATORS &&
+                    row->products >= 1 &&
+                    row->accumulators * dm_dtype_size(row->accumulator) >= dm_dtype_size(row->sum);
+  const bool is_sum = row->accumulators == 1 && row->accumulator == row->sum;
+  if (fits && (is_sum || !plain)) return DM_OK;
+  return dm_fail(DM_E_BUG, "the accumulators of '%.15s' are no sums", row->name);
+}
+
+int64_t dm_compute_plane(const dm_compute *row, int64_t cols) {
+  const int64_t whole = 8; /* rows are then multiples of the size of a sum */
+  return row->finish == DM_NO_FINISH ? cols : dm_round_up(cols, whole);
+}
+
+int64_t dm_compute_width(const dm_compute *row, dm_dtype sum, int64_t cols) {
+  if (row->finish == DM_NO_FINISH) return cols;
+  const dm_dtype type = dm_compute_type(row->accumulator, dm_dtype_is_complex(sum));
+  return row->accumulators * dm_compute_plane(row, cols) * dm_dtype_size(type) / dm_dtype_size(sum);
+}
+
+int64_t dm_compute_added(const dm_compute *row, dm_dtype sum, int64_t cols) {
+  return row->finish == DM_FINISH_LAST ? dm_compute_width(row, sum, cols) : cols;
+}
+
+/* SUMS seen as accumulators of the same rows. */
+static dm_view seen_as(const dm_compute *row, dm_view sums, int64_t cols) {
+  const dm_dtype type = dm_compute_type(row->accumulator, dm_dtype_is_complex(sums.dtype));
+  const int64_t stride = sums.row_stride * dm_dtype_size(sums.dtype) / dm_dtype_size(type);
+  return dm_view_strided(sums.base, type, sums.space, sums.rows, cols, stride);
+}
+
+dm_view dm_compute_first(const dm_compute *row, dm_view sums) {
+  return seen_as(row, sums, sums.cols);
+}
+
+dm_view dm_compute_all(const dm_compute *row, dm_view sums) {
+  return seen_as(row, sums, row->accumulators * dm_compute_plane(row, sums.cols));
+}
 
 const char *const dm_compute_names[] = {"auto", "f64", "f32", "tf32", NULL};
 

@@ -5,6 +5,7 @@
 
 #include "core/dtype.h"
 #include "core/status.h"
+#include "core/view.h"
 
 /* What hardware multiplies: elements of a dm_dtype, or f32 that it shortens to TF32.  Rates and
  * kernels are listed by it. */
@@ -17,18 +18,28 @@ const char *dm_operand_name(dm_operand operand);
 /* The type of such operands in memory. */
 dm_dtype dm_operand_dtype(dm_operand operand);
 
+/* FINISH makes the sum of an element of C from its accumulators: before the layers' sums are added
+ * up, or after their accumulators were. */
+typedef enum dm_finish_place {
+  DM_NO_FINISH, /* one accumulator, which is the sum */
+  DM_FINISH_FIRST,
+  DM_FINISH_LAST,
+} dm_finish_place;
+
 /* Plain data: it goes from rank to rank with the plan.  Types are real; complex matrices are served
  * by the row of their parts. */
 typedef struct dm_compute {
-  char name[16];       /* in records; that of its operands where it is their own mode */
-  char option[8];      /* for --compute; empty: chosen by auto alone */
-  unsigned inputs;     /* set of dm_dtype, 1 << type: what it multiplies, and ... */
-  unsigned results;    /* ... what C may be */
-  dm_dtype work;       /* inputs are converted to it and move as it */
-  dm_operand operand;  /* what the hardware multiplies, ... */
-  int products;        /* ... and how many such products a panel takes */
-  dm_dtype sum;        /* holds a sum of products, ... */
-  int accumulators;    /* ... of which each element of C has so many */
+  char name[16];        /* in records; that of its operands where it is their own mode */
+  char option[8];       /* for --compute; empty: chosen by auto alone */
+  unsigned inputs;      /* set of dm_dtype, 1 << type: what it multiplies, and ... */
+  unsigned results;     /* ... what C may be */
+  dm_dtype work;        /* inputs are converted to it and move as it */
+  dm_operand operand;   /* what the hardware multiplies, ... */
+  int products;         /* ... and how many such products a panel takes */
+  dm_dtype accumulator; /* type of the accumulators, ... */
+  int accumulators;     /* ... of which each element of C has so many, ... */
+  dm_dtype sum;         /* ... and of what FINISH makes of them */
+  dm_finish_place finish;
   int64_t panel_bytes; /* scratch memory for each element of a panel of A or B, ... */
   int64_t tile_bytes;  /* ... and for each element of a block of C */
   double roundoff;     /* unit roundoff of the sums, ... */
@@ -36,8 +47,36 @@ typedef struct dm_compute {
   bool truncates;      /* ... and whether tensor cores sum them, which cut off low bits */
 } dm_compute;
 
+/* What the CPU does by a row with a FINISH: no library does it. */
+typedef struct dm_compute_calls {
+  /* C[x] (+)= the part of A B that accumulator x takes; called for parts of k in ascending order.
+   */
+  void (*product)(const dm_view *c, dm_view a, dm_view b, bool accumulate);
+  /* The sums of COUNT elements. */
+  void (*finish)(void *sums, const void *const *accumulators, int64_t count);
+} dm_compute_calls;
+
+/* DM_E_BUG where the numbers of ROW do not fit together. */
+dm_status dm_compute_check(const dm_compute *row);
+
+/* Elements from one accumulator of a row of C to the next: they lie side by side in each row of a
+ * block, so that any rows of it hold whole elements of C, finished or not. */
+int64_t dm_compute_plane(const dm_compute *row, int64_t cols);
+
+/* Columns of SUM that a row of a block of COLS takes with all its accumulators. */
+int64_t dm_compute_width(const dm_compute *row, dm_dtype sum, int64_t cols);
+
+/* Columns of SUM that a row takes where the layers' are added up: with its accumulators or not. */
+int64_t dm_compute_added(const dm_compute *row, dm_dtype sum, int64_t cols);
+
+/* The first accumulators of SUMS, finished sums in their place: rows of all COLS of a block. */
+dm_view dm_compute_first(const dm_compute *row, dm_view sums);
+
+/* All accumulators of SUMS as one wide matrix. */
+dm_view dm_compute_all(const dm_compute *row, dm_view sums);
+
 /* All rows. */
-enum { DM_COMPUTES = 6 };
+enum { DM_ACCUMULATORS = 32, DM_COMPUTES = 6 };
 extern const dm_compute dm_computes[DM_COMPUTES];
 
 /* For --compute: "auto", "f64", ..., NULL at the end.  A choice is an index into them. */

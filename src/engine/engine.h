@@ -24,6 +24,7 @@ typedef struct dm_engine {
   double fill;       /* not 0: a square product that fills this part of memory, whatever is posed */
   bool stated_rates; /* plan with stated rates, whatever was measured */
   dm_named_files files;
+  const dm_compute_calls *compute; /* of an equation's own row, where it has a FINISH; or NULL */
   dm_wishes wishes;
 } dm_engine;
 

@@ -10,6 +10,7 @@ dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *p
   const dm_compute *row = equation->own;
   const bool is_complex = dm_dtype_is_complex(input);
   if (!row) DM_TRY(dm_compute_choose(equation->compute, input, &row));
+  DM_TRY(dm_compute_check(row));
   problem->compute = *row;
   problem->work = dm_compute_type(row->work, is_complex);
   problem->accumulator = dm_compute_type(row->sum, is_complex);

@@ -31,6 +31,7 @@ typedef struct execution {
   dm_published published;
   int io; /* loads and stores under way */
   int64_t products_posted, products_done;
+  int finishing; /* FINISHes under way */
   bool strips_begun;
   int64_t begun; /* of the run, as reach_of counts it */
   dm_halt halt;
@@ -65,7 +66,7 @@ static bool may_begin(execution *x, const dm_step *step) {
 static int64_t reach_of(const execution *x, const dm_step *step) {
   const int64_t longest = dm_range_size(dm_plan_layer(x->local->plan, 0));
   if (step->strip >= 0) return longest + step->strip + 1;
-  const bool last = step->kind == DM_STEP_REDUCE || step->kind == DM_STEP_STORE;
+  const bool last = step->kind >= DM_STEP_FINISH;
   int64_t within = last ? longest : step->panel - x->local->panels.begin + 1;
   return (step->tile - x->local->plan->done) * longest + within;
 }
@@ -176,6 +177,9 @@ static dm_status post(execution *x, slot_state *state) {
   case DM_STEP_KEEP:
     state->done = true;
     return DM_OK;
+  case DM_STEP_FINISH:
+    x->finishing++;
+    return dm_post_finish(x->local, &state->step, &state->event);
   case DM_STEP_REDUCE:
     return reduce(x, state);
   case DM_STEP_STORE:
@@ -211,10 +215,15 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
     return dm_transport_test(x->local->transport, state->ticket, &state->done);
   case DM_STEP_GEMM:
   case DM_STEP_STRIP:
+  case DM_STEP_FINISH:
     if (*product_asked) return DM_OK;
     *product_asked = true;
     DM_TRY(dm_backend_test(x->local->backend, state->event, &state->done));
-    if (state->done) x->products_done++;
+    if (!state->done) return DM_OK;
+    if (state->step.kind == DM_STEP_FINISH)
+      x->finishing--;
+    else
+      x->products_done++;
     return DM_OK;
   default:
     return look_at_upload(x, state);
@@ -280,10 +289,14 @@ static dm_status sweep(execution *x, bool *moved) {
   return DM_OK;
 }
 
+static bool multiplying(const execution *x) {
+  return x->products_posted > x->products_done || x->finishing > 0;
+}
+
 /* The CPU computes while it is asked: a product under way is movement there. */
 static void tell_movement(const execution *x, bool moved) {
   dm_watch *watch = x->local->run->watch;
-  bool computing = x->products_posted > x->products_done && !x->local->backend->ops->device_memory;
+  bool computing = multiplying(x) && !x->local->backend->ops->device_memory;
   if (moved || computing) dm_watch_moved(watch);
   dm_watch_poll(watch);
 }
@@ -295,10 +308,6 @@ static dm_status rest(const execution *x) {
   if (x->calls->rest) return x->calls->rest(x->calls->context);
   nanosleep(&moment, NULL);
   return DM_OK;
-}
-
-static bool multiplying(const execution *x) {
-  return x->products_posted > x->products_done;
 }
 
 /* While the CPU multiplies, to go on is to compute.  A device needs nobody; but while panels arrive

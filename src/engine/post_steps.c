@@ -50,13 +50,23 @@ dm_status dm_post_upload(dm_rank_state *local, const dm_step *step, dm_event *ev
   return dm_backend_copy(local->backend, dst, src, event);
 }
 
+/* Sums of products for C, a part of the block with all its rows' elements or the first of them. */
+static dm_status multiply(dm_rank_state *local, dm_view c, dm_view a, dm_view b, bool accumulate,
+                          dm_event *event) {
+  const dm_compute *row = &local->plan->problem.compute;
+  if (row->finish == DM_NO_FINISH)
+    return dm_backend_gemm(local->backend, c, a, b, accumulate, event);
+  return dm_backend_product(local->backend, dm_compute_first(row, c),
+                            dm_compute_plane(row, local->c.cols), a, b, accumulate, event);
+}
+
 dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *event) {
   const bool accumulate = step->panel != local->panels.begin; /* the first one of a tile */
   const int64_t cols = local->first_cols ? local->first_cols : local->c.cols;
   const dm_view b = dm_rank_operand(local, DM_B, step->panel, step->slot);
-  return dm_backend_gemm(local->backend, dm_view_sub(local->c, 0, 0, local->c.rows, cols),
-                         dm_rank_operand(local, DM_A, step->panel, step->slot),
-                         dm_view_sub(b, 0, 0, b.rows, cols), accumulate, event);
+  return multiply(local, dm_view_sub(local->c, 0, 0, local->c.rows, cols),
+                  dm_rank_operand(local, DM_A, step->panel, step->slot),
+                  dm_view_sub(b, 0, 0, b.rows, cols), accumulate, event);
 }
 
 dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *event) {
@@ -67,8 +77,28 @@ dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *eve
   *event = 0;
   for (int64_t p = panels.end - local->plan->stretch; p < panels.end; p++) {
     const dm_view a = dm_rank_operand(local, DM_A, p, step->slot);
-    DM_TRY(dm_backend_gemm(local->backend, c, dm_view_sub(a, strip.from, 0, rows, a.cols),
-                           dm_rank_operand(local, DM_B, p, step->slot), p > panels.begin, event));
+    DM_TRY(multiply(local, c, dm_view_sub(a, strip.from, 0, rows, a.cols),
+                    dm_rank_operand(local, DM_B, p, step->slot), p > panels.begin, event));
   }
   return DM_OK;
+}
+
+/* What STEP makes sums of: a layer's own rows where their accumulators were added up before. */
+static dm_view unfinished(const dm_rank_state *local, const dm_step *step) {
+  const dm_plan *plan = local->plan;
+  const bool added = plan->pk > 1 && plan->problem.compute.finish == DM_FINISH_LAST;
+  const dm_view all = added ? local->c_sum : local->c;
+  if (step->strip < 0) return all;
+  const dm_strip strip = dm_plan_strip(plan, local->coords.i, step->strip);
+  return dm_view_sub(all, added ? strip.rows.begin : strip.from, 0, dm_range_size(strip.rows),
+                     all.cols);
+}
+
+dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *event) {
+  const dm_compute *row = &local->plan->problem.compute;
+  const dm_view sums = unfinished(local, step);
+  *event = 0;
+  if (dm_range_size(local->panels) == 0 && row->finish == DM_FINISH_FIRST) return DM_OK;
+  return dm_backend_finish(local->backend, sums, dm_compute_first(row, sums),
+                           dm_compute_plane(row, sums.cols), event);
 }

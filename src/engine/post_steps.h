@@ -14,4 +14,7 @@ dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *even
  */
 dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *event);
 
+/* Sums from the accumulators of the tile, or strip. */
+dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *event);
+
 #endif

@@ -137,7 +137,7 @@ static dm_status sum_layers(dm_product *p) {
   const dm_step_calls none = {0};
   const double start = dm_now();
   dm_run_phase(p->run, "summing over the layers", 1);
-  DM_TRY(dm_execute(&p->local, 1u << DM_STEP_REDUCE, &none));
+  DM_TRY(dm_execute(&p->local, DM_SUMS, &none));
   p->local.phases.reduce += dm_now() - start;
   return DM_OK;
 }
@@ -161,7 +161,7 @@ static dm_status multiply_panels(dm_product *p) {
   DM_TRY(run_steps(p, behind ? DM_LOADS | DM_PRODUCTS : DM_PRODUCTS, &calls));
   if (behind) DM_TRY(check_shares(p));
   if (plan->strips > 0) return multiply_strips(p);
-  return plan->pk > 1 ? sum_layers(p) : DM_OK;
+  return dm_plan_sums(plan) ? sum_layers(p) : DM_OK;
 }
 
 /* From here on nobody stops: what is left is short beside what would have to be done again. */

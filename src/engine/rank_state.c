@@ -236,7 +236,7 @@ static dm_status block_open(dm_rank_state *local) {
   dm_dtype type = plan->problem.accumulator;
   dm_space space = plan->gpu ? DM_DEVICE : DM_HOST;
   int64_t rows = dm_range_size(local->rows), cols = dm_range_size(local->cols), bytes;
-  int64_t stride = padded(cols, type, space);
+  int64_t stride = padded(dm_compute_width(&plan->problem.compute, type, cols), type, space);
   DM_TRY(dm_bytes_of(rows, stride, dm_dtype_size(type), &local->block));
   local->block = dm_round_up(local->block, 256);
   DM_TRY(dm_bytes_of(plan->blocks, 1, local->block, &bytes));
@@ -314,7 +314,9 @@ void dm_rank_turn_to(dm_rank_state *local, int64_t tile) {
   local->cols = dm_plan_cols(local->plan, tile, local->coords.j);
   local->c.rows = dm_range_size(local->rows);
   local->c.cols = dm_range_size(local->cols);
-  if (local->c.space == DM_HOST) local->c.row_stride = local->c.cols;
+  if (local->c.space == DM_HOST)
+    local->c.row_stride =
+        dm_compute_width(&local->plan->problem.compute, local->c.dtype, local->c.cols);
   local->c.base = local->blocks + (tile - local->plan->done) % local->plan->blocks * local->block;
 }
 

@@ -118,7 +118,8 @@ enum {
   DM_LOADS = 1 << DM_STEP_LOAD_A | 1 << DM_STEP_LOAD_B,
   DM_PRODUCTS = 1 << DM_STEP_FETCH_A | 1 << DM_STEP_FETCH_B | 1 << DM_STEP_UPLOAD_A |
                 1 << DM_STEP_UPLOAD_B | 1 << DM_STEP_GEMM,
-  DM_STRIPS = 1 << DM_STEP_STRIP | 1 << DM_STEP_REDUCE | 1 << DM_STEP_STORE, /* what is left */
+  DM_SUMS = 1 << DM_STEP_FINISH | 1 << DM_STEP_REDUCE,
+  DM_STRIPS = 1 << DM_STEP_STRIP | DM_SUMS | 1 << DM_STEP_STORE, /* what is left */
   DM_ALL_STEPS = (1 << DM_STEP_KINDS) - 1,
 };
 dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *calls);

@@ -31,14 +31,20 @@ typedef struct dm_reduction {
   dm_messages *messages;
 } dm_reduction;
 
+/* What is added up of SUMS, rows of a block or of c_sum: them, or all their accumulators. */
+static dm_view added(const dm_rank_state *local, dm_view sums) {
+  const dm_compute *row = &local->plan->problem.compute;
+  return row->finish == DM_FINISH_LAST ? dm_compute_all(row, sums) : sums;
+}
+
 /* The rows that somebody sums, where messages can take them from: in host memory, packed. */
 static dm_status host_block(dm_rank_state *local, const dm_sum_part *part, dm_reduction *r) {
   r->covered = part->owner < 0 ? local->rows : dm_sum_rows(local, part, part->owner);
   const int64_t rows = dm_range_size(r->covered);
-  const dm_view block =
-      dm_view_sub(local->c, r->covered.begin - local->rows.begin, 0, rows, local->c.cols);
+  const dm_view block = added(
+      local, dm_view_sub(local->c, r->covered.begin - local->rows.begin, 0, rows, local->c.cols));
   r->block = block;
-  if (block.space == DM_HOST && dm_view_is_packed(local->c)) return DM_OK;
+  if (block.space == DM_HOST && dm_view_is_packed(block)) return DM_OK;
   int64_t bytes;
   DM_TRY(dm_bytes_of(rows, block.cols, dm_dtype_size(block.dtype), &bytes));
   DM_TRY(dm_backend_alloc(local->backend, DM_HOST, bytes, &r->memory));
@@ -77,8 +83,8 @@ static dm_status add_up(dm_rank_state *local, const dm_sum_part *part, const dm_
   const int64_t rows = dm_range_size(mine), cols = r->block.cols;
   if (rows == 0) return DM_OK;
   const dm_view own = rows_of_block(r, mine);
-  const dm_view sum =
-      dm_view_sub(local->c_sum, mine.begin - share_of(local, me).begin, 0, rows, cols);
+  const dm_view sum = dm_view_sub(added(local, local->c_sum),
+                                  mine.begin - share_of(local, me).begin, 0, rows, cols);
   bool first = true;
   for (int l = 0; l < plan->pk; l++) {
     if (!dm_sum_has(plan, l)) continue;
@@ -103,12 +109,14 @@ static void reduction_free(dm_rank_state *local) {
 
 /* The first tile's sum is the largest: its memory does for all. */
 static dm_status sum_open(dm_rank_state *local) {
+  const dm_compute *row = &local->plan->problem.compute;
   const int64_t rows = dm_range_size(share_of(local, local->coords.l)), cols = local->c.cols;
+  const int64_t width = dm_compute_added(row, local->c.dtype, cols);
   void *sum = local->c_sum.base;
   int64_t bytes;
-  DM_TRY(dm_bytes_of(rows, cols, dm_dtype_size(local->c.dtype), &bytes));
+  DM_TRY(dm_bytes_of(rows, width, dm_dtype_size(local->c.dtype), &bytes));
   if (!sum) DM_TRY(dm_backend_alloc(local->backend, DM_HOST, bytes, &sum));
-  local->c_sum = dm_view_row_major(sum, local->c.dtype, rows, cols);
+  local->c_sum = dm_view_strided(sum, local->c.dtype, DM_HOST, rows, cols, width);
   return DM_OK;
 }
 

@@ -84,6 +84,7 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
                               .local_ranks = run->local_ranks,
                               .threads = engine->threads,
                               .compute = &problem->compute,
+                              .calls = engine->compute,
                               .tile = engine->wishes.reproducible ? DM_BORDER : 0,
                               .kernel = engine->kernel};
   DM_TRY(dm_backend_open(ops, &config, &setup->backend));

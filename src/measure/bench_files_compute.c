@@ -10,7 +10,7 @@ static dm_status two_rounds(dm_files_bench *b, dm_rank_state *local, double *sec
   dm_generated_source source =
       dm_generated_random(local->plan->problem.work, b->wanted->product.seed);
   const dm_step_calls filling = {.context = &source, .load = dm_source_generated.load}, none = {0};
-  const unsigned products = DM_PRODUCTS | 1u << DM_STEP_REDUCE;
+  const unsigned products = DM_PRODUCTS | DM_SUMS;
   const bool streams = dm_plan_streams(local->plan);
   const unsigned kinds = streams ? products | DM_LOADS : products;
   if (!streams) DM_TRY(dm_comm_agree(world, dm_execute(local, DM_LOADS, &filling)));

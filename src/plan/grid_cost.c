@@ -23,8 +23,9 @@ static const double strip_gpu = 1e-4, hidden_gpu = 0.25;
 /* The largest block of C and layer of k, and what an element takes. */
 typedef struct extent {
   double rows, cols, depth, width, panels;
-  double work, sum; /* bytes of an element */
-  double flops;     /* of one multiply-add */
+  double wide, added; /* cols with all accumulators, and as layers add them up */
+  double work, sum;   /* bytes of an element */
+  double flops;       /* of one multiply-add */
 } extent;
 
 /* Bytes that one rank receives, by where from. */
@@ -47,6 +48,9 @@ static extent extent_of(const dm_plan *plan) {
   e.width = fmin((double)plan->kb, e.depth);
   e.work = (double)dm_dtype_size(p->work);
   e.sum = (double)dm_dtype_size(p->accumulator);
+  const int64_t cols = dm_range_size(dm_plan_cols(plan, 0, 0));
+  e.wide = (double)dm_compute_width(&p->compute, p->accumulator, cols);
+  e.added = (double)dm_compute_added(&p->compute, p->accumulator, cols);
   e.flops = dm_dtype_is_complex(p->work) ? 8 : 2;
   return e;
 }
@@ -91,7 +95,7 @@ static traffic gathered(const dm_plan *plan, const extent *e, box b) {
 
 static traffic summed(const dm_plan *plan, const extent *e, box b) {
   traffic t = {0, 0};
-  add_traffic(&t, e->rows * e->cols * e->sum * (1 - 1.0 / plan->pk), plan->pk, b.k);
+  add_traffic(&t, e->rows * e->added * e->sum * (1 - 1.0 / plan->pk), plan->pk, b.k);
   return t;
 }
 
@@ -126,7 +130,7 @@ static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const
   double rate = dm_machine_flops(machine, &plan->problem.compute, plan->problem.work);
   rate *= dm_product_efficiency(e->rows, e->cols, e->width, plan->gpu);
   double seconds = e->flops * e->rows * e->cols * e->depth / rate;
-  double block = e->sum * e->rows * e->cols;
+  double block = e->sum * e->rows * e->wide;
   if (plan->gpu) { /* every panel but the first reads C once more, and each writes it */
     seconds += seen_of_c * 2 * block * (e->panels - 1) / machine->memory;
   } else {
@@ -153,11 +157,11 @@ static double upload_seconds(const dm_plan *plan, const dm_machine *machine, con
 static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e,
                              box b) {
   if (plan->pk == 1) return 0;
-  double received = e->rows * e->cols * e->sum * (1 - 1.0 / plan->pk);
+  double received = e->rows * e->added * e->sum * (1 - 1.0 / plan->pk);
   double seconds = transfer_seconds(summed(plan, e, b), plan, machine);
   seconds += (plan->pk - 1) * machine->latency;
   if (plan->device_links) return seconds;
-  if (plan->gpu) seconds += e->rows * e->cols * e->sum / machine->upload;
+  if (plan->gpu) seconds += e->rows * e->added * e->sum / machine->upload;
   return seconds + 3 * received / machine->host_copy;
 }
 

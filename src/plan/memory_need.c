@@ -28,6 +28,7 @@ enum {
 /* What a part's size depends on: the largest block, layer and shares. */
 typedef struct extent {
   int64_t rows, cols, depth; /* of the block of C and of its layer of k */
+  int64_t wide, added;       /* cols with all accumulators, and as layers add them up */
   int64_t a_rows, b_rows;    /* of the shares, for one tile */
   int64_t b_piece;           /* rows of a panel of B */
   int64_t c_rows;            /* that one layer sums */
@@ -69,6 +70,8 @@ static extent extent_of(const dm_plan *plan) {
   e.width = dm_plan_width(plan);
   e.work = dm_dtype_size(plan->problem.work);
   e.sum = dm_dtype_size(plan->problem.accumulator);
+  e.wide = dm_compute_width(&plan->problem.compute, plan->problem.accumulator, e.cols);
+  e.added = dm_compute_added(&plan->problem.compute, plan->problem.accumulator, e.cols);
   return e;
 }
 
@@ -161,19 +164,20 @@ static void count_rounded(const dm_plan *plan, const extent *e, dm_memory_need *
 
 static void count_result(const dm_plan *plan, const extent *e, dm_memory_need *need) {
   const bool exposed = plan->device_links && plan->pk > 1;
-  int64_t block = times(plan->blocks, rounded(matrix(e->rows, e->cols, e->sum), SLOT_BYTES));
+  int64_t block = times(plan->blocks, rounded(matrix(e->rows, e->wide, e->sum), SLOT_BYTES));
   int64_t on_device =
-      times(plan->blocks, rounded(device_matrix(e->rows, e->cols, e->sum), SLOT_BYTES));
+      times(plan->blocks, rounded(device_matrix(e->rows, e->wide, e->sum), SLOT_BYTES));
   if (plan->gpu)
     need->part[DM_DEVICE][DM_MEMORY_C] = exposed ? rounded(on_device, SLAB_BYTES) : on_device;
   else
     need->part[DM_HOST][DM_MEMORY_C] = block;
   if (exposed) { /* a piece from each layer; the first becomes the sum */
     need->part[DM_DEVICE][DM_MEMORY_REDUCE] =
-        times(plan->pk, device_matrix(e->c_rows, e->cols, e->sum));
+        times(plan->pk, device_matrix(e->c_rows, e->wide, e->sum));
   } else if (plan->pk > 1) { /* and the sum beside them; a GPU's whole block passes the host */
-    int64_t pieces = times(plan->pk + 1, matrix(e->c_rows, e->cols, e->sum));
-    need->part[DM_HOST][DM_MEMORY_REDUCE] = plan->gpu ? plus(pieces, block) : pieces;
+    int64_t pieces = times(plan->pk + 1, matrix(e->c_rows, e->added, e->sum));
+    need->part[DM_HOST][DM_MEMORY_REDUCE] =
+        plan->gpu || e->wide != e->added ? plus(pieces, block) : pieces;
   }
 }
 
@@ -229,6 +233,14 @@ static int64_t copied_matrix(int64_t rows, int64_t cols, int64_t size) {
                 times(cols, rounded(times(rows, size), COPY_BYTES)));
 }
 
+/* What the row of compute modes takes beside. */
+static void count_scratch(const dm_plan *plan, const extent *e, int64_t *bytes) {
+  const dm_compute *row = &plan->problem.compute;
+  const int64_t panels = plus(matrix(e->rows, e->width, 1), matrix(e->width, e->cols, 1));
+  *bytes = plus(*bytes, times(row->panel_bytes, panels));
+  *bytes = plus(*bytes, matrix(e->rows, e->cols, row->tile_bytes));
+}
+
 static void count_converted(const dm_plan *plan, const extent *e, dm_memory_need *need) {
   const dm_dtype work = plan->problem.work;
   if (plan->gpu)
@@ -237,6 +249,7 @@ static void count_converted(const dm_plan *plan, const extent *e, dm_memory_need
              times(plan->copies_b, copied_matrix(e->width, e->cols, e->work)));
   else if (work == DM_F16 || work == DM_BF16 || work == DM_I8)
     need->part[DM_HOST][DM_MEMORY_CONVERT] = CONVERT_BYTES;
+  count_scratch(plan, e, &need->part[plan->gpu ? DM_DEVICE : DM_HOST][DM_MEMORY_CONVERT]);
 }
 
 /* job/freivalds.c; complex ones are at most twice as large. */

@@ -122,6 +122,11 @@ static inline bool dm_plan_returns(const dm_plan *plan) {
          (plan->problem.home == DM_HOME_HOST || (plan->problem.home == DM_HOME_SHARES && hosted));
 }
 
+/* Whether products are not yet the sums that are stored. */
+static inline bool dm_plan_sums(const dm_plan *plan) {
+  return plan->pk > 1 || plan->problem.compute.finish != DM_NO_FINISH;
+}
+
 /* Whether A or B stays in its file. */
 static inline bool dm_plan_streams(const dm_plan *plan) {
   return plan->a == DM_IN_FILE || plan->b == DM_IN_FILE;

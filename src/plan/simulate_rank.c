@@ -61,7 +61,7 @@ static dm_status check_gemm(dm_walk *w, const dm_step *step) {
                        (long long)step->panel, (long long)step->tile,
                        (long long)panel_of(w, w->turns));
   if (turn % layer == 0 && before >= 0 &&
-      (w->stored <= before || !dm_walk_is_ordered(w, w->stores[before % 2], step->index)))
+      (w->stored.count <= before || !dm_walk_is_ordered(w, w->stores[before % 2], step->index)))
     return dm_violated(w, step, "products: may overwrite the block before it is stored");
   if (is_kept(w, step))
     return dm_violated(w, step, "products: panel %lld is left to the strips",
@@ -96,36 +96,47 @@ static dm_status check_strip(dm_walk *w, const dm_step *step) {
   return DM_OK;
 }
 
-static dm_status check_strip_reduce(dm_walk *w, const dm_step *step) {
-  const int64_t x = step->strip;
-  if (x != w->reduced || x >= w->strips)
-    return dm_violated(w, step, "products: sums strip %lld where %lld is next", (long long)x,
-                       (long long)w->reduced);
-  if (!dm_walk_is_ordered(w, w->product[x], step->index))
-    return dm_violated(w, step, "products: may start before the strip's product is done");
-  if (x > 0 && !dm_walk_is_ordered(w, w->sum[x - 1], step->index))
-    return dm_violated(w, step, "matching: may start before the sum of the strip before");
-  w->sum[x] = step->index;
-  w->reduced++;
-  return DM_OK;
+/* What has to be done before STEP of the end of a tile or strip, beside its products; NULL: nothing
+ * more. */
+static const dm_ends *needed_by(const dm_walk *w, const dm_step *step) {
+  const dm_finish_place place = w->plan->problem.compute.finish;
+  const dm_ends *reduced = w->plan->pk > 1 ? &w->reduced : NULL;
+  if (step->kind == DM_STEP_REDUCE) return place == DM_FINISH_FIRST ? &w->finished : NULL;
+  if (step->kind == DM_STEP_FINISH) return place == DM_FINISH_LAST ? reduced : NULL;
+  return place == DM_FINISH_LAST || (place == DM_FINISH_FIRST && !reduced) ? &w->finished : reduced;
 }
 
-/* By the layer that owns it, once. */
-static dm_status check_strip_store(dm_walk *w, const dm_step *step) {
+static bool by_owner_alone(const dm_walk *w, const dm_step *step) {
+  return step->kind == DM_STEP_STORE ||
+         (step->kind == DM_STEP_FINISH && w->plan->problem.compute.finish == DM_FINISH_LAST);
+}
+
+/* FINISH, REDUCE or STORE of a strip: those of all strips in order; what the owner alone does, of
+ * every pk-th one. */
+static dm_status check_strip_end(dm_walk *w, dm_ends *ends, const dm_step *step) {
   const dm_coords at = dm_plan_coords(w->plan, w->rank);
-  const int64_t x = step->strip, next = at.l + w->stored * w->plan->pk;
-  const bool sums = w->plan->pk > 1;
-  if (x != next || dm_plan_strip(w->plan, at.i, x).owner != at.l)
-    return dm_violated(w, step, "products: stores strip %lld where %lld is next", (long long)x,
-                       (long long)next);
-  if (x >= (sums ? w->reduced : w->strips) ||
-      !dm_walk_is_ordered(w, sums ? w->sum[x] : w->product[x], step->index))
-    return dm_violated(w, step, "products: may store strip %lld before it is complete",
-                       (long long)x);
-  if (w->stored > 0 && !dm_walk_is_ordered(w, w->store, step->index))
+  const int64_t x = step->strip, pk = w->plan->pk;
+  const bool alone = by_owner_alone(w, step);
+  const int64_t next = alone ? at.l + ends->count * pk : ends->count;
+  const dm_ends *needed = needed_by(w, step);
+  const bool stores = step->kind == DM_STEP_STORE;
+  if (x != next || x >= dm_plan_strips(w->plan) || (!stores && x >= w->strips) ||
+      (alone && dm_plan_strip(w->plan, at.i, x).owner != at.l))
+    return dm_violated(w, step, "products: %s strip %lld where %lld is next",
+                       stores ? "stores" : "sums", (long long)x, (long long)next);
+  const int64_t before = needed ? needed->of[x] : x < w->strips ? w->product[x] : -1;
+  if (before < 0 || !dm_walk_is_ordered(w, before, step->index))
+    return stores || needed
+               ? dm_violated(w, step, "products: may %s strip %lld before it is complete",
+                             stores ? "store" : "sum", (long long)x)
+               : dm_violated(w, step, "products: may start before the strip's product is done");
+  if (step->kind == DM_STEP_REDUCE && x > 0 && !dm_walk_is_ordered(w, ends->of[x - 1], step->index))
+    return dm_violated(w, step, "matching: may start before the sum of the strip before");
+  if (step->kind == DM_STEP_STORE && ends->count > 0 &&
+      !dm_walk_is_ordered(w, ends->last, step->index))
     return dm_violated(w, step, "products: may start before the strip before is stored");
-  w->store = step->index;
-  w->stored++;
+  ends->last = ends->of[x] = step->index;
+  ends->count++;
   return DM_OK;
 }
 
@@ -146,25 +157,29 @@ static dm_status check_check(dm_walk *w, const dm_step *step) {
   return DM_OK;
 }
 
-/* REDUCE and STORE, once for each tile, in order. */
-static dm_status check_end(dm_walk *w, int64_t *where, int64_t *so_far, const dm_step *step) {
-  if (w->plan->strips > 0)
-    return step->kind == DM_STEP_REDUCE ? check_strip_reduce(w, step) : check_strip_store(w, step);
-  const int64_t tile = step->tile - w->plan->done;
+/* FINISH, REDUCE and STORE, as far as there are such steps, once for each tile, in order. */
+static dm_status check_end(dm_walk *w, dm_ends *ends, const dm_step *step) {
+  const dm_plan *plan = w->plan;
+  if (step->kind == DM_STEP_FINISH && plan->problem.compute.finish == DM_NO_FINISH)
+    return dm_violated(w, step, "products: there is nothing to finish");
+  if (plan->strips > 0) return check_strip_end(w, ends, step);
+  const int64_t tile = step->tile - plan->done;
   const int64_t turns = dm_range_size(w->layer) * (tile + 1);
-  if (tile != *so_far)
+  const dm_ends *needed = needed_by(w, step);
+  if (tile != ends->count)
     return dm_violated(w, step, "products: tile %lld where %lld is next", (long long)step->tile,
-                       (long long)*so_far);
+                       (long long)ends->count);
   if (turns != w->turns) return dm_violated(w, step, "products: panels are missing");
   if (w->gemm >= 0 && !dm_walk_is_ordered(w, w->gemm, step->index))
     return dm_violated(w, step, "products: may start before the last product is done");
-  if (step->kind == DM_STEP_STORE && w->plan->pk > 1 &&
-      (w->reduced != tile + 1 || !dm_walk_is_ordered(w, w->reduce, step->index)))
-    return dm_violated(w, step, "products: may store before the sum over layers");
-  if (tile > 0 && !dm_walk_is_ordered(w, w->store, step->index))
+  if (needed && (needed->count != tile + 1 || !dm_walk_is_ordered(w, needed->last, step->index)))
+    return dm_violated(w, step, "products: may %s before the sum %s",
+                       step->kind == DM_STEP_STORE ? "store" : "add up",
+                       needed == &w->reduced ? "over layers" : "is finished");
+  if (tile > 0 && !dm_walk_is_ordered(w, w->stored.last, step->index))
     return dm_violated(w, step, "products: may start before the tile before is stored");
-  *where = step->index;
-  ++*so_far;
+  ends->last = step->index;
+  ends->count++;
   return DM_OK;
 }
 
@@ -198,10 +213,12 @@ static dm_status check_step(dm_walk *w, const dm_step *step) {
     return check_keep(w, step);
   case DM_STEP_STRIP:
     return check_strip(w, step);
+  case DM_STEP_FINISH:
+    return check_end(w, &w->finished, step);
   case DM_STEP_REDUCE:
-    return check_end(w, &w->reduce, &w->reduced, step);
+    return check_end(w, &w->reduced, step);
   case DM_STEP_STORE:
-    DM_TRY(check_end(w, &w->store, &w->stored, step));
+    DM_TRY(check_end(w, &w->stored, step));
     w->stores[(step->tile - w->plan->done) % 2] = step->index;
     return DM_OK;
   case DM_STEP_KINDS:
@@ -217,9 +234,13 @@ static dm_status check_ends(const dm_walk *w) {
   const int64_t tiles = dm_plan_tiles(plan) - plan->done;
   const int64_t stores = plan->strips > 0 ? tiles * plan->strips : tiles;
   const int64_t sums = plan->strips > 0 ? tiles * dm_plan_strips(plan) : tiles;
-  if (w->stored == stores && w->reduced == (plan->pk > 1 ? sums : 0)) return DM_OK;
+  const dm_finish_place place = plan->problem.compute.finish;
+  const int64_t finishes = place == DM_FINISH_FIRST ? sums : place == DM_FINISH_LAST ? stores : 0;
+  if (w->stored.count == stores && w->reduced.count == (plan->pk > 1 ? sums : 0) &&
+      w->finished.count == finishes)
+    return DM_OK;
   return dm_fail(DM_E_BUG, "products: rank %d stores %lld of %lld tiles or strips", w->rank,
-                 (long long)w->stored, (long long)stores);
+                 (long long)w->stored.count, (long long)stores);
 }
 
 static dm_status take_steps(dm_walk *w, const dm_simulation *simulation) {
@@ -247,7 +268,12 @@ static dm_status allocate(dm_walk *w) {
   DM_TRY(dm_buffer_zeroed(w->count, sizeof *w->stack, (void **)&w->stack));
   DM_TRY(dm_buffer_zeroed(w->count, sizeof *w->previous, (void **)&w->previous));
   DM_TRY(dm_buffer_zeroed(dm_plan_strips(w->plan), sizeof *w->product, (void **)&w->product));
-  DM_TRY(dm_buffer_zeroed(dm_plan_strips(w->plan), sizeof *w->sum, (void **)&w->sum));
+  dm_ends *ends[] = {&w->finished, &w->reduced, &w->stored};
+  for (int i = 0; i < 3; i++) {
+    const int64_t strips = dm_plan_strips(w->plan);
+    DM_TRY(dm_buffer_zeroed(strips, sizeof *ends[i]->of, (void **)&ends[i]->of));
+    for (int64_t x = 0; x < strips; x++) ends[i]->of[x] = -1;
+  }
   for (int x = 0; x < 2; x++) {
     const int64_t places = dm_plan_places(w->plan, (dm_matrix)x, dm_range_size(w->layer));
     DM_TRY(dm_buffer_zeroed(w->count, sizeof *w->next[x], (void **)&w->next[x]));
@@ -269,7 +295,9 @@ static void release(dm_walk *w) {
   free(w->stack);
   free(w->previous);
   free(w->product);
-  free(w->sum);
+  free(w->finished.of);
+  free(w->reduced.of);
+  free(w->stored.of);
   for (int x = 0; x < 2; x++) {
     free(w->share[x]);
     free(w->next[x]);
@@ -287,8 +315,6 @@ dm_status dm_simulate_rank(const dm_simulation *simulation, int rank) {
                .layer = dm_plan_layer(plan, coords.l),
                .count = dm_steps_count(plan, rank),
                .gemm = -1,
-               .reduce = -1,
-               .store = -1,
                .check = -1};
   dm_status status = allocate(&w);
   if (!status) status = take_steps(&w, simulation);

@@ -25,6 +25,13 @@ typedef struct dm_spot {
   bool filled;
 } dm_spot;
 
+/* The steps of one kind at the end of tiles, or of strips. */
+typedef struct dm_ends {
+  int64_t count; /* so far */
+  int64_t last;
+  int64_t *of; /* strips; -1: none yet */
+} dm_ends;
+
 typedef struct dm_walk {
   const dm_plan *plan;
   int rank;
@@ -37,15 +44,15 @@ typedef struct dm_walk {
   int64_t *previous;    /* per product: the one before it */
   dm_place *ring[2][2]; /* [A or B][staging or compute] */
   dm_spot *share[2];
-  int64_t *next[2]; /* per step: the reader of the same place before it */
-  int64_t *load[2]; /* per turn: its LOAD, which brought the piece or follows the one that did */
-  int64_t turns;    /* multiplied so far */
-  int64_t gemm, reduce, store, check; /* the last one of each */
-  int64_t stores[2];                  /* of the last two tiles */
-  int64_t checked, kept;              /* so far, in turns */
-  int64_t reduced, stored;            /* in tiles */
-  int64_t strips;                     /* multiplied so far */
-  int64_t *product, *sum;             /* of strips: their STRIP and REDUCE */
+  int64_t *next[2];    /* per step: the reader of the same place before it */
+  int64_t *load[2];    /* per turn: its LOAD, which brought the piece or follows the one that did */
+  int64_t turns;       /* multiplied so far */
+  int64_t gemm, check; /* the last one of each */
+  int64_t stores[2];   /* of the last two tiles */
+  int64_t checked, kept; /* so far, in turns */
+  dm_ends finished, reduced, stored;
+  int64_t strips;   /* multiplied so far */
+  int64_t *product; /* of strips: their STRIP */
 } dm_walk;
 
 #define dm_violated(w, step, ...)                                                                  \

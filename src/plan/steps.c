@@ -7,7 +7,10 @@
  * their product (software pipelining; "look-ahead" in SLATE and HPL):
  *
  *   prepare 0 .. ahead-1 | for each turn s: prepare s+ahead, GEMM s (or KEEP s), and after a tile's
- *   last turn REDUCE, STORE; or, with strips, for each of them: STRIP, REDUCE, and STORE of its own
+ *   last turn its end; or, with strips, for each of them: STRIP, and its end
+ *
+ * The end is REDUCE and STORE, with FINISH before either, as far as the plan has them; of a strip
+ * STORE, and FINISH before it, stand on the layer that owns it alone.
  *
  * "prepare s" is LOAD_A LOAD_B and up to five steps more, as the plan needs them: gathers before
  * uploads, or, where GPUs read each other's memory, after them.  The cursor's group is the turn s,
@@ -39,15 +42,32 @@ static const dm_step_kind moves[MOVES][2] = {{DM_STEP_LOAD_A, DM_STEP_LOAD_B},
 /* The order of a panel's moves, by plan->device_links. */
 static const int ways[2][MOVES] = {{LOAD, FETCH, UPLOAD}, {LOAD, UPLOAD, FETCH}};
 
-/* STRIP and REDUCE; STORE follows on one of the layers. */
+/* Between the last product of a tile, or strip, and the end of its sum: on all layers. */
+static int64_t width_of_sum(const dm_plan *plan) {
+  return (plan->problem.compute.finish == DM_FINISH_FIRST) + (plan->pk > 1);
+}
+
+/* From there on to STORE: of a strip, on one of the layers. */
+static int64_t width_of_store(const dm_plan *plan) {
+  return (plan->problem.compute.finish == DM_FINISH_LAST) + 1;
+}
+
 static int64_t width_of_strip(const dm_plan *plan) {
-  return 1 + (plan->pk > 1);
+  return 1 + width_of_sum(plan);
+}
+
+/* The step at OFFSET of an end that has them all. */
+static dm_step_kind kind_of_end(const dm_plan *plan, int64_t offset) {
+  const int64_t sum = width_of_sum(plan);
+  if (offset < sum) return plan->pk > 1 && offset == sum - 1 ? DM_STEP_REDUCE : DM_STEP_FINISH;
+  return offset == sum + width_of_store(plan) - 1 ? DM_STEP_STORE : DM_STEP_FINISH;
 }
 
 static layout layout_of(const dm_plan *plan, int l) {
   layout list = {.plan = plan, .layer = dm_plan_layer(plan, l), .l = l};
-  list.end =
-      plan->strips > 0 ? plan->strips * (plan->pk * width_of_strip(plan) + 1) : 1 + (plan->pk > 1);
+  list.end = width_of_sum(plan) + width_of_store(plan);
+  if (plan->strips > 0)
+    list.end = plan->strips * (plan->pk * width_of_strip(plan) + width_of_store(plan));
   list.panels = dm_range_size(list.layer);
   list.turns = list.panels * (dm_plan_tiles(plan) - plan->done);
   list.slots = plan->slots;
@@ -214,49 +234,48 @@ static void make_keep(const layout *list, int64_t s, dm_step *step) {
   if (is_kept(list, s - 1)) add(step, index_of_gemm(list, s - 1));
 }
 
-/* The STRIP of strip X.  Before it stand the strips before, and a STORE for each round of layers
- * that this one has had its turn in. */
+/* The STRIP of strip X.  Before it stand the strips before, and what stores one for each round of
+ * layers that this one has had its turn in. */
 static int64_t index_of_strip(const layout *list, int64_t x) {
   const int64_t pk = list->plan->pk, stored = x / pk + (x % pk > list->l);
-  return last_gemm(list, 0) + 1 + x * width_of_strip(list->plan) + stored;
+  return last_gemm(list, 0) + 1 + x * width_of_strip(list->plan) +
+         stored * width_of_store(list->plan);
 }
 
+/* Its sum, or where there is none, itself. */
 static int64_t last_of_strip(const layout *list, int64_t x) {
   return index_of_strip(list, x) + width_of_strip(list->plan) - 1;
 }
 
 static void make_strip(const layout *list, int64_t offset, dm_step *step) {
   const int64_t pk = list->plan->pk, width = width_of_strip(list->plan);
-  const int64_t round = offset / (pk * width + 1), at = offset % (pk * width + 1);
-  const int64_t store = (list->l + 1) * width; /* where in a round this layer's STORE stands */
-  const bool stores = at == store;
-  const int64_t place = at - (at > store);
+  const int64_t storing = width_of_store(list->plan), in_round = pk * width + storing;
+  const int64_t round = offset / in_round, at = offset % in_round;
+  const int64_t own = (list->l + 1) * width; /* where in a round this layer stores */
+  const bool stores = at >= own && at < own + storing;
+  const int64_t place = at < own ? at : at - storing; /* of those that all layers have */
   const int64_t x = step->strip = round * pk + (stores ? list->l : place / width);
-  if (stores) {
-    step->kind = DM_STEP_STORE;
-    add(step, last_of_strip(list, x));
-    if (round > 0) add(step, last_of_strip(list, x - pk) + 1);
-  } else if (place % width == 0) {
-    step->kind = DM_STEP_STRIP;
+  const int64_t of_end = stores ? width - 1 + at - own : place % width - 1;
+  step->kind = of_end < 0 ? DM_STEP_STRIP : kind_of_end(list->plan, of_end);
+  if (step->kind == DM_STEP_STRIP) {
     add(step, last_gemm(list, 0));
     if (x >= STRIPS_AHEAD) add(step, index_of_strip(list, x - STRIPS_AHEAD));
-  } else {
-    step->kind = DM_STEP_REDUCE;
-    add(step, step->index - 1);
-    if (x > 0) add(step, last_of_strip(list, x - 1));
+    return;
   }
+  add(step, step->index - 1);
+  if (step->kind == DM_STEP_REDUCE && x > 0) add(step, last_of_strip(list, x - 1));
+  if (step->kind == DM_STEP_STORE && round > 0) add(step, last_of_strip(list, x - pk) + storing);
 }
 
-/* REDUCE and STORE: products run in order, so the last one stands for all; a layer without panels
+/* Products run in order, so the last one stands for all; a layer without panels
  * has only these, one tile after the other. */
 static void make_end(const layout *list, int64_t tile, int64_t offset, dm_step *step) {
-  const bool reduce = list->plan->pk > 1 && offset == 0;
   step->tile = tile;
   if (list->plan->strips > 0) {
     make_strip(list, offset, step);
     return;
   }
-  step->kind = reduce ? DM_STEP_REDUCE : DM_STEP_STORE;
+  step->kind = kind_of_end(list->plan, offset);
   if (offset > 0)
     add(step, step->index - 1);
   else if (list->panels > 0)
@@ -341,6 +360,7 @@ const char *dm_step_name(dm_step_kind kind) {
       [DM_STEP_FETCH_B] = "fetch B",   [DM_STEP_UPLOAD_A] = "upload A",
       [DM_STEP_UPLOAD_B] = "upload B", [DM_STEP_GEMM] = "gemm",
       [DM_STEP_KEEP] = "keep",         [DM_STEP_STRIP] = "gemm strip",
-      [DM_STEP_REDUCE] = "reduce",     [DM_STEP_STORE] = "store"};
+      [DM_STEP_FINISH] = "finish",     [DM_STEP_REDUCE] = "reduce",
+      [DM_STEP_STORE] = "store"};
   return kind < DM_STEP_KINDS ? names[kind] : "none";
 }

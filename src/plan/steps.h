@@ -11,7 +11,10 @@
  * With plan->strips the last panels of the layer (plan->stretch) wait for all others: KEEP stands
  * where the product of such a panel would, and says that it is there and stays.  Then each STRIP
  * multiplies all of them for one strip of the block's rows, which REDUCE sums over the layers and
- * STORE stores on the layer that owns it, while the next strips are multiplied. */
+ * STORE stores on the layer that owns it, while the next strips are multiplied.
+ *
+ * Where the plan's row of compute modes has a FINISH, that step makes the sums of a tile, or strip,
+ * from its accumulators: each layer before REDUCE, or, after it, who stores. */
 #ifndef DM_PLAN_STEPS_H
 #define DM_PLAN_STEPS_H
 
@@ -29,6 +32,7 @@ typedef enum dm_step_kind {
   DM_STEP_GEMM,
   DM_STEP_KEEP,
   DM_STEP_STRIP,
+  DM_STEP_FINISH,
   DM_STEP_REDUCE, /* over the layers; only with pk > 1 */
   DM_STEP_STORE,
   DM_STEP_KINDS,
@@ -41,7 +45,7 @@ typedef struct dm_step {
   dm_step_kind kind;
   int64_t tile;
   int64_t panel;                /* of all steps up to KEEP; -1: none */
-  int64_t strip;                /* of STRIP, and of its REDUCE and STORE; -1: none */
+  int64_t strip;                /* of STRIP, and of its FINISH, REDUCE and STORE; -1: none */
   int slot;                     /* of FETCH, UPLOAD and GEMM: turn % slots */
   bool brings;                  /* LOAD: there is something to be brought */
   int64_t after[DM_STEP_AFTER]; /* indices of the steps this one waits for; -1: none */

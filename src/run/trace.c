@@ -22,7 +22,8 @@ static const dm_row rows[DM_STEP_KINDS] = {
     [DM_STEP_FETCH_A] = DM_ROW_TRANSPORT, [DM_STEP_FETCH_B] = DM_ROW_TRANSPORT,
     [DM_STEP_UPLOAD_A] = DM_ROW_COPY,     [DM_STEP_UPLOAD_B] = DM_ROW_COPY,
     [DM_STEP_GEMM] = DM_ROW_COMPUTE,      [DM_STEP_STRIP] = DM_ROW_COMPUTE,
-    [DM_STEP_REDUCE] = DM_ROW_TRANSPORT,  [DM_STEP_STORE] = DM_ROW_WRITE};
+    [DM_STEP_FINISH] = DM_ROW_COMPUTE,    [DM_STEP_REDUCE] = DM_ROW_TRANSPORT,
+    [DM_STEP_STORE] = DM_ROW_WRITE};
 
 const char *dm_row_name(dm_row row) {
   static const char *const names[DM_ROWS] = {"phase",     "compute", "copy",

@@ -41,10 +41,10 @@ static inline void fill_share(product *p, dm_matrix matrix) {
             dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
-/* Plans for MACHINE; shared_slots where it has them. */
-static inline product product_open_on(rank_test *test, const dm_machine *machine,
-                                      dm_problem problem, dm_wishes wishes, dm_kind kind,
-                                      uint64_t seed) {
+/* Plans for MACHINE; shared_slots where it has them.  CALLS: of the problem's row. */
+static inline product product_open_with(rank_test *test, const dm_machine *machine,
+                                        dm_problem problem, dm_wishes wishes, dm_kind kind,
+                                        uint64_t seed, const dm_compute_calls *calls) {
   const double parameter = kind == DM_INTEGER ? 8.0 : kind == DM_OZAKI ? 2.0 : 0.1;
   product p = {.test = test,
                .a = {.kind = kind, .seed = 2 * seed, .parameter = parameter},
@@ -53,10 +53,18 @@ static inline product product_open_on(rank_test *test, const dm_machine *machine
   must(test, dm_plan_choose(&problem, machine, test->run.ranks, &wishes, &p.plan));
   dm_backend_config config = {.local_ranks = 1,
                               .threads = 1,
+                              .compute = &problem.compute,
+                              .calls = calls,
                               .kernel = "auto",
                               .tile = wishes.reproducible ? DM_BORDER : 0};
   must(test, dm_backend_open(&dm_backend_cpu, &config, &p.backend));
   return p;
+}
+
+static inline product product_open_on(rank_test *test, const dm_machine *machine,
+                                      dm_problem problem, dm_wishes wishes, dm_kind kind,
+                                      uint64_t seed) {
+  return product_open_with(test, machine, problem, wishes, kind, seed, NULL);
 }
 
 static inline product product_open(rank_test *test, dm_problem problem, dm_wishes wishes,

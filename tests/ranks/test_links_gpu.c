@@ -54,7 +54,7 @@ static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
   if (plan->device_links) local.transport = &slow.base;
   /* In one go: a rank may multiply while another still fills its share. */
   must(t, dm_execute(&local, DM_LOADS | DM_PRODUCTS, &calls));
-  must(t, dm_execute(&local, 1u << DM_STEP_REDUCE, &calls));
+  must(t, dm_execute(&local, DM_SUMS, &calls));
   dm_view sums = plan->pk > 1 ? local.c_sum : local.c;
   *bytes = sums.rows * sums.cols * dm_dtype_size(plan->problem.accumulator);
   void *host = memory_of(t, *bytes);

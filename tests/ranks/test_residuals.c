@@ -20,7 +20,7 @@ static double residual(rank_test *test, dm_dtype work, int64_t size, int64_t k, 
   must(test, dm_freivalds_new(&problem, one, none, false, &check));
   must(test, dm_check_operands(&p.local, check));
   product_run(&p, DM_PRODUCTS);
-  product_run(&p, 1u << DM_STEP_REDUCE);
+  product_run(&p, DM_SUMS);
   dm_range rows;
   dm_view sums = product_sums(&p, &rows);
   if (!dm_view_is_empty(sums))

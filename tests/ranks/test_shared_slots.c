@@ -27,7 +27,7 @@ static void *multiply(product *p, int64_t *bytes) {
   fill_share(p, DM_A);
   fill_share(p, DM_B);
   product_run(p, DM_PRODUCTS);
-  product_run(p, 1u << DM_STEP_REDUCE);
+  product_run(p, DM_SUMS);
   return result_of(p, bytes);
 }
 

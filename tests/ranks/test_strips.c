@@ -65,7 +65,7 @@ static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int s
   product p = open_shared(test, problem, wishes, 5);
   product_fill(&p);
   product_run(&p, DM_PRODUCTS);
-  if (p.plan.pk > 1) product_run(&p, 1u << DM_STEP_REDUCE);
+  if (p.plan.pk > 1) product_run(&p, DM_SUMS);
   const int64_t block = p.local.c.rows * row_bytes(&p.local);
   const int64_t rows = p.local.coords.idle ? 0 : dm_range_size(dm_rank_sums(&p.local));
   const int64_t bytes = rows * row_bytes(&p.local);

@@ -113,7 +113,7 @@ static void multiply(rank_test *test, dm_dtype work, fault which, dm_wishes wish
   product_run(&p, DM_PRODUCTS);
   if ((which == PANEL_MISSING || which == PANEL_TWICE) && spoils(&p))
     add_panel(&p, which == PANEL_MISSING);
-  product_run(&p, 1u << DM_STEP_REDUCE);
+  product_run(&p, DM_SUMS);
   check_c(&p, which, check);
   dm_verdict verdict;
   must(test, dm_freivalds_judge(check, test->run.world, &verdict));

@@ -136,6 +136,7 @@ static void any_tiles(void **state) {
                     .gpu = roll(&d, 0, 1),
                     .a = where[roll(&d, 0, 1)],
                     .b = where[roll(&d, 0, 1)]};
+    plan.problem.compute.finish = (dm_finish_place)roll(&d, DM_NO_FINISH, DM_FINISH_LAST);
     plan.reads += plan.slots - 1;
     plan.device_links = plan.gpu && roll(&d, 0, 1);
     plan.panels = (plan.problem.k + DM_PANEL_STEP - 1) / DM_PANEL_STEP;
@@ -182,6 +183,7 @@ static void any_strips(void **state) {
     plan.a = plan.b = plan.gpu ? DM_IN_DEVICE : DM_IN_HOST;
     plan.shared_a = !plan.gpu && pn > 1;
     plan.shared_b = !plan.gpu && pm > 1;
+    plan.problem.compute.finish = (dm_finish_place)roll(&d, DM_NO_FINISH, DM_FINISH_LAST);
     plan.strips = (int)roll(&d, 1, 6);
     plan.stretch = roll(&d, 1, dm_range_size(dm_plan_layer(&plan, pk - 1)));
     layers += pk > 1;

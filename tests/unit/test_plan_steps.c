@@ -27,7 +27,7 @@ static void count_matches_cursor(void **state) {
 }
 
 static void order_of(const dm_plan *plan, int rank, char *text) {
-  static const char letters[] = "ABcfF--gksrS";
+  static const char letters[] = "ABcfF--gksnrS";
   dm_cursor cursor;
   dm_step step;
   dm_cursor_start(&cursor, plan, rank);
@@ -56,6 +56,9 @@ static void fetch_stands_before_the_product_it_hides_behind(void **state) {
   char text[32];
   order_of(&plan, 0, text);
   assert_string_equal(text, "ABfABfgABfgABfggS");
+  plan.problem.compute.finish = DM_FINISH_LAST;
+  order_of(&plan, 0, text);
+  assert_string_equal(text, "ABfABfgABfgABfggnS");
 }
 
 /* Strips of the layers take turns; each layer stores its own. */
@@ -73,6 +76,13 @@ static void strips_follow_the_last_panel(void **state) {
   assert_string_equal(text, "ABABgABgksrSsrsrSsr");
   order_of(&plan, 1, text);
   assert_string_equal(text, "ABABgABgksrsrSsrsrS");
+  plan.problem.compute.finish = DM_FINISH_FIRST;
+  order_of(&plan, 0, text);
+  assert_string_equal(text, "ABABgABgksnrSsnrsnrSsnr");
+  plan.problem.compute.finish = DM_FINISH_LAST;
+  order_of(&plan, 1, text);
+  assert_string_equal(text, "ABABgABgksrsrnSsrsrnS");
+  plan.problem.compute.finish = DM_NO_FINISH;
   plan.pk = 1;
   plan.stretch = 5;
   order_of(&plan, 0, text);

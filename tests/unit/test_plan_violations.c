@@ -72,6 +72,10 @@ static void become_sum(dm_step *step) {
   step->kind = DM_STEP_REDUCE;
 }
 
+static void become_finish(dm_step *step) {
+  step->kind = DM_STEP_FINISH;
+}
+
 static void become_strip(dm_step *step) {
   step->kind = DM_STEP_STRIP;
 }
@@ -132,6 +136,29 @@ static void ranks_do_not_match(void **state) {
   spoiler missing = {.rank = 6, .kind = DM_STEP_REDUCE, .panel = -1, .spoil = become_store};
   simulation.context = &missing;
   must_fail(dm_simulate_matching(&simulation), DM_E_BUG, "waits forever");
+}
+
+static void finishes_violate(void **state) {
+  (void)state;
+  static const struct {
+    dm_finish_place place;
+    spoiler what;
+    const char *property;
+  } cases[] = {
+      {DM_FINISH_FIRST, {2, DM_STEP_FINISH, -1, forget_all}, "may start before the last product"},
+      {DM_FINISH_FIRST, {2, DM_STEP_FINISH, -1, become_sum}, "may add up before the sum is"},
+      {DM_FINISH_FIRST, {2, DM_STEP_FINISH, -1, become_store}, "may store before the sum over"},
+      {DM_FINISH_LAST, {2, DM_STEP_FINISH, -1, become_store}, "may store before the sum is"},
+      {DM_FINISH_LAST, {2, DM_STEP_REDUCE, -1, become_finish}, "before the sum over layers"},
+      {DM_NO_FINISH, {2, DM_STEP_REDUCE, -1, become_finish}, "there is nothing to finish"},
+  };
+  dm_plan plan = whole_plan();
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    spoiler what = cases[i].what;
+    plan.problem.compute.finish = cases[i].place;
+    must(dm_plan_simulate(&plan));
+    must_fail(dm_plan_simulate_with(&plan, spoilt_steps, &what), DM_E_BUG, cases[i].property);
+  }
 }
 
 /* On the CPU, where gathered panels stay: 5 panels in a layer, of which strips multiply 2. */
@@ -197,11 +224,9 @@ static void strips_need_panels_that_stay(void **state) {
 
 TEST_PROGRAM(test_plan_violations) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(steps_violate),
-      cmocka_unit_test(unread_panels_are_missed),
-      cmocka_unit_test(ranks_do_not_match),
-      cmocka_unit_test(strips_violate),
-      cmocka_unit_test(strips_need_panels_that_stay),
+      cmocka_unit_test(steps_violate),      cmocka_unit_test(unread_panels_are_missed),
+      cmocka_unit_test(ranks_do_not_match), cmocka_unit_test(finishes_violate),
+      cmocka_unit_test(strips_violate),     cmocka_unit_test(strips_need_panels_that_stay),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

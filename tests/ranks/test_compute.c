@@ -1,0 +1,282 @@
+/* ranks: 1 2 3 4 6 8.  Rows of compute modes that only this test has, with several accumulators for
+ * each element of C and a FINISH before or after the layers are added up: on every grid, in tiles,
+ * resumed, in strips, and in a job from file to file.  Whole numbers: all must be exact. */
+#include <unistd.h>
+
+#include "io/examine.h"
+#include "job/generate.h"
+#include "job/multiply.h"
+#include "small_product.h"
+
+/* ---- A in two parts, whose products are held apart ---- */
+
+static void product_of_halves(const dm_view *c, dm_view a, dm_view b, bool accumulate) {
+  for (int64_t i = 0; i < c[0].rows; i++)
+    for (int64_t j = 0; j < c[0].cols; j++) {
+      double sum[2] = {0.0, 0.0};
+      for (int x = 0; x < 2 && accumulate; x++) sum[x] = *(double *)dm_view_at(c[x], i, j);
+      for (int64_t l = 0; l < a.cols; l++) {
+        const double whole = *(double *)dm_view_at(a, i, l), by = *(double *)dm_view_at(b, l, j);
+        const double high = 4.0 * (double)((int)whole / 4);
+        sum[0] += high * by;
+        sum[1] += (whole - high) * by;
+      }
+      for (int x = 0; x < 2; x++) *(double *)dm_view_at(c[x], i, j) = sum[x];
+    }
+}
+
+static void finish_halves(void *sums, const void *const *accumulators, int64_t count) {
+  const double *high = accumulators[0], *low = accumulators[1];
+  for (int64_t i = 0; i < count; i++) ((double *)sums)[i] = high[i] + low[i];
+}
+
+/* ---- remainders, of which the Chinese remainder theorem makes a number ---- */
+
+enum { MODULI = 3 };
+static const int32_t moduli[MODULI] = {101, 103, 107};
+
+static int32_t remainder_of(int64_t number, int32_t modulus) {
+  return (int32_t)((number % modulus + modulus) % modulus);
+}
+
+static void product_of_remainders(const dm_view *c, dm_view a, dm_view b, bool accumulate) {
+  for (int x = 0; x < MODULI; x++)
+    for (int64_t i = 0; i < c[x].rows; i++)
+      for (int64_t j = 0; j < c[x].cols; j++) {
+        int32_t *at = dm_view_at(c[x], i, j);
+        int64_t sum = accumulate ? *at : 0;
+        for (int64_t l = 0; l < a.cols; l++)
+          sum +=
+              (int64_t) * (double *)dm_view_at(a, i, l) * (int64_t) * (double *)dm_view_at(b, l, j);
+        *at = remainder_of(sum, moduli[x]);
+      }
+}
+
+static void finish_remainders(void *sums, const void *const *accumulators, int64_t count) {
+  int64_t all = 1;
+  for (int x = 0; x < MODULI; x++) all *= moduli[x];
+  for (int64_t i = 0; i < count; i++) {
+    int64_t number = 0, step = 1;
+    for (int x = 0; x < MODULI; x++) {
+      const int32_t wanted = remainder_of(((const int32_t *)accumulators[x])[i], moduli[x]);
+      while (remainder_of(number, moduli[x]) != wanted) number += step;
+      step *= moduli[x];
+    }
+    ((double *)sums)[i] = (double)(number > all / 2 ? number - all : number);
+  }
+}
+
+/* ---- */
+
+typedef struct mode {
+  dm_compute row;
+  dm_compute_calls calls;
+} mode;
+
+enum { MODES = 4 };
+
+static mode mode_of(int turn) {
+  const dm_compute of_halves = {.name = "halves",
+                                .inputs = 1 << DM_F64,
+                                .results = 1 << DM_F64,
+                                .work = DM_F64,
+                                .operand = DM_F64,
+                                .products = 2,
+                                .accumulator = DM_F64,
+                                .accumulators = 2,
+                                .sum = DM_F64,
+                                .roundoff = 0x1p-53};
+  mode m = {of_halves, {product_of_halves, finish_halves}};
+  if (turn % 2) {
+    m = (mode){of_halves, {product_of_remainders, finish_remainders}};
+    snprintf(m.row.name, sizeof m.row.name, "remainders");
+    m.row.accumulator = DM_I32; /* narrower than the sums */
+    m.row.accumulators = m.row.products = MODULI;
+  }
+  m.row.finish = turn / 2 % 2 ? DM_FINISH_LAST : DM_FINISH_FIRST;
+  return m;
+}
+
+/* ---- what the engine computes ---- */
+
+typedef struct storage {
+  product *p;
+  int64_t stored;
+} storage;
+
+static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+  const product *p = ((storage *)context)->p;
+  dm_fill(dm_rank_piece(local, matrix, panel), matrix == DM_A ? &p->a : &p->b,
+          dm_rank_piece_rows(local, matrix, panel).begin,
+          dm_rank_piece_cols(local, matrix, panel).begin);
+  return DM_OK;
+}
+
+static double expected(const product *p, int64_t row, int64_t col) {
+  double sum = 0.0;
+  for (int64_t l = 0; l < p->plan.problem.k; l++)
+    sum += dm_element(&p->a, row, l, 0) * dm_element(&p->b, l, col, 0);
+  return sum;
+}
+
+static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
+  storage *s = context;
+  const dm_plan *plan = local->plan;
+  const dm_coords *at = &local->coords;
+  const dm_view sums = plan->pk > 1 ? local->c_sum : local->c;
+  const int64_t first =
+      plan->pk > 1 ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
+  for (int64_t i = rows.begin; i < rows.end; i++)
+    for (int64_t j = 0; j < sums.cols; j++, s->stored++) {
+      const double got = *(double *)dm_view_at(sums, i, j);
+      const double want = expected(s->p, first + i, local->cols.begin + j);
+      CHECK(s->p->test, got == want,
+            "%s, grid %dx%dx%d, tile %lld, %d strips: C(%lld, %lld) = %g, wanted %g",
+            plan->problem.compute.name, plan->pm, plan->pn, plan->pk, (long long)local->tile,
+            plan->strips, (long long)(first + i), (long long)(local->cols.begin + j), got, want);
+    }
+  *done = true;
+  return DM_OK;
+}
+
+static void compute(product *p) {
+  storage s = {.p = p};
+  const dm_step_calls loads = {.context = &s, .load = fill};
+  const dm_step_calls calls = {.context = &s, .load = fill, .store = store};
+  const bool streams = dm_plan_streams(&p->plan);
+  rank_test *test = p->test;
+  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
+  if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));
+  must(test, dm_comm_barrier(test->run.world));
+  must(test, dm_execute(&p->local, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
+  int64_t wanted = 0;
+  for (int64_t tile = p->plan.done; tile < dm_plan_tiles(&p->plan); tile++)
+    for (int i = 0; i < p->plan.pm; i++)
+      for (int j = 0; j < p->plan.pn; j++)
+        wanted += dm_range_size(dm_plan_rows(&p->plan, tile, i)) *
+                  dm_range_size(dm_plan_cols(&p->plan, tile, j));
+  must(test, dm_comm_sum_i64(test->run.world, &s.stored, 1));
+  CHECK(test, s.stored == wanted, "%lld elements of C are stored, of %lld", (long long)s.stored,
+        (long long)wanted);
+  product_close(p);
+}
+
+static void multiply(rank_test *test, const mode *m, dm_wishes wishes, int strips, int64_t done) {
+  dm_problem problem = product_problem(37, 29, 64 * 4 + 5, DM_F64);
+  dm_machine machine;
+  dm_machine_stated(NULL, 1, &machine);
+  machine.ranks_per_node = test->run.ranks;
+  machine.shared_slots = strips > 0; /* what is gathered has to stay */
+  problem.compute = m->row;
+  if (wishes.tiles_m > 0) problem.home = DM_HOME_FILES;
+  wishes.panel = 64;
+  product p = product_open_with(test, &machine, problem, wishes, DM_INTEGER, 5, &m->calls);
+  if (strips > 0) p.plan.strips = strips, p.plan.stretch = 1;
+  p.plan.done = done;
+  CHECK(test, done < dm_plan_tiles(&p.plan), "nothing is left to compute");
+  compute(&p);
+}
+
+static void every_grid(rank_test *test) {
+  const int ranks = test->run.ranks;
+  for (int pm = 1, turn = 0; pm <= ranks; pm++)
+    for (int pn = 1; pm * pn <= ranks; pn++)
+      for (int pk = 1; pm * pn * pk <= ranks && pk <= 5; pk++, turn++) {
+        const mode m = mode_of(turn), other = mode_of(turn + 1);
+        dm_wishes wishes = {.pm = pm, .pn = pn, .pk = pk, .no_overlap = turn % 3 == 2};
+        multiply(test, &m, wishes, 0, 0);
+        multiply(test, &other, wishes, 3, 0);
+        wishes.tiles_m = 2, wishes.tiles_n = 3;
+        multiply(test, &other, wishes, 0, 0);
+        multiply(test, &m, wishes, 0, 4); /* resumed */
+      }
+}
+
+/* ---- what a job writes ---- */
+
+static dm_dataset input(rank_test *test, const char *folder, dm_matrix matrix) {
+  dm_generate make = {.rows = 150,
+                      .cols = 150,
+                      .dtype = DM_F64,
+                      .generator = {.kind = DM_INTEGER, .seed = 3 + matrix, .parameter = 8.0},
+                      .io_threads = -1};
+  dm_question question = {0};
+  dm_record *unused;
+  dm_dataset dataset;
+  snprintf(make.out.file, sizeof make.out.file, "%s/%d.h5", folder, (int)matrix);
+  snprintf(make.out.dataset, sizeof make.out.dataset, "/x");
+  must(test, dm_output_form_complete(&make.form, make.dtype, make.rows, make.cols));
+  must(test, dm_record_new("generate", "", &unused));
+  must(test, dm_generate_run(&test->run, &make, unused));
+  dm_record_free(unused);
+  question.at = make.out;
+  dm_finding *finding = memory_of(test, sizeof *finding);
+  memset(finding, 0, sizeof *finding);
+  must(test, dm_examine(&question, finding));
+  dataset = finding->dataset;
+  free(finding);
+  return dataset;
+}
+
+/* Its verification knows nothing of accumulators. */
+static void run_job(rank_test *test, const char *folder, dm_dataset a, dm_dataset b, int turn) {
+  const mode m = mode_of(turn);
+  dm_multiply job = {.a = a,
+                     .b = b,
+                     .equation = {.alpha = {1.0}, .type = DM_DTYPE_NONE, .type_c = DM_DTYPE_NONE},
+                     .engine = {.backend = "cpu",
+                                .kernel = "auto",
+                                .transport = "auto",
+                                .threads = 1,
+                                .io_threads = -1,
+                                .stated_rates = true,
+                                .wishes = {.panel = 64}},
+                     .verify = true,
+                     .force = true,
+                     .checkpoint = true};
+  dm_outcome outcome;
+  dm_record *unused;
+  job.equation.own = &m.row;
+  job.engine.compute = &m.calls;
+  if (turn / MODES % 2) job.engine.wishes.tiles_m = job.engine.wishes.tiles_n = 2;
+  if (turn / MODES / 2) job.engine.wishes.pk = test->run.ranks < 3 ? test->run.ranks : 3;
+  snprintf(job.out.file, sizeof job.out.file, "%s/c.h5", folder);
+  snprintf(job.out.dataset, sizeof job.out.dataset, "/c");
+  must(test, dm_record_new("multiply", "", &unused));
+  dm_status status = dm_multiply_run(&test->run, &job, unused, &outcome);
+  CHECK(test, !status && outcome.verdict.pass, "a job with %s: %s", m.row.name,
+        status ? status->message : "wrong");
+  if (!status)
+    CHECK(test,
+          (turn / MODES % 2 == 0) == (dm_plan_tiles(&outcome.plan) == 1) &&
+              (turn / MODES / 2 == 0 || test->run.ranks == 1 || outcome.plan.pk > 1),
+          "another plan than was asked for");
+  dm_status_free(status);
+  dm_record_free(unused);
+}
+
+static void every_job(rank_test *test) {
+  char folder[] = "/tmp/damier-test-XXXXXX";
+  if (test->run.rank == 0 && !mkdtemp(folder)) must(test, dm_fail(DM_E_IO, "no folder"));
+  must(test, dm_comm_broadcast(test->run.world, folder, sizeof folder, 0));
+  const dm_dataset a = input(test, folder, DM_A), b = input(test, folder, DM_B);
+  for (int turn = 0; turn<4 * MODES; turn += test->run.ranks> 2 ? 3 : 1)
+    run_job(test, folder, a, b, turn);
+  must(test, dm_comm_barrier(test->run.world));
+  static const char *const names[] = {"0.h5", "1.h5", "c.h5"};
+  for (int i = 0; i < 3 && test->run.rank == 0; i++) {
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    unlink(path);
+  }
+  if (test->run.rank == 0) CHECK(test, rmdir(folder) == 0, "%s is not empty", folder);
+}
+
+TEST_PROGRAM(test_compute) {
+  static rank_test test; /* a run that waits for files must not be moved */
+  test = (rank_test){0};
+  must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
+  every_grid(&test);
+  every_job(&test);
+  return rank_test_end(&test);
+}
