@@ -47,10 +47,12 @@ typedef struct dm_compute {
   bool truncates;      /* ... and whether tensor cores sum them, which cut off low bits */
 } dm_compute;
 
+enum { DM_ACCUMULATORS = 32 }; /* of an element, at most */
+
 /* What the CPU does by a row with a FINISH: no library does it. */
 typedef struct dm_compute_calls {
   /* C[x] (+)= the part of A B that accumulator x takes; called for parts of k in ascending order.
-   */
+   * Where k is 0, C[x] becomes 0, or stays. */
   void (*product)(const dm_view *c, dm_view a, dm_view b, bool accumulate);
   /* The sums of COUNT elements. */
   void (*finish)(void *sums, const void *const *accumulators, int64_t count);
@@ -76,7 +78,7 @@ dm_view dm_compute_first(const dm_compute *row, dm_view sums);
 dm_view dm_compute_all(const dm_compute *row, dm_view sums);
 
 /* All rows. */
-enum { DM_ACCUMULATORS = 32, DM_COMPUTES = 6 };
+enum { DM_COMPUTES = 6 };
 extern const dm_compute dm_computes[DM_COMPUTES];
 
 /* For --compute: "auto", "f64", ..., NULL at the end.  A choice is an index into them. */
