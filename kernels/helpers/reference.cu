@@ -54,7 +54,7 @@ template <class T> __device__ __forceinline__ T element(const dm_view &v, int64_
   return static_cast<const T *>(v.base)[i * v.row_stride + j * v.col_stride];
 }
 
-__device__ __forceinline__ void put(const dm_reference &r, int64_t at, const Exact &sum) {
+__device__ __forceinline__ void store_sum(const dm_reference &r, int64_t at, const Exact &sum) {
   r.value[at] = sum.sum;
   r.rest[at] = sum.rest;
   r.magnitude[at] = sum.magnitude;
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(THREADS)
   }
 #pragma unroll
   for (int i = 0; i < ROWS; i++)
-    if (first + i < r.count) put(r, ((first + i) * b.cols + j) * PARTS + part, sum[i]);
+    if (first + i < r.count) store_sum(r, ((first + i) * b.cols + j) * PARTS + part, sum[i]);
 }
 
 /* Helpers move or combine single elements: what must come out is exact. */
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(THREADS) transposed(dm_reference r, dm_view fr
   const Element v = element<Element>(from, j, r.rows[i]);
   for (int part = 0; part < PARTS; part++) {
     const double value = part_of(v, part);
-    put(r, (i * from.rows + j) * PARTS + part, {value, 0.0, fabs(value)});
+    store_sum(r, (i * from.rows + j) * PARTS + part, {value, 0.0, fabs(value)});
   }
 }
 
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(THREADS)
   if (j >= x.cols) return;
   const double value =
       scaled_sum(alpha, element<Element>(x, i, j), beta, element<Element>(y, i, j));
-  put(r, (int64_t)blockIdx.y * x.cols + j, {value, 0.0, fabs(value)});
+  store_sum(r, (int64_t)blockIdx.y * x.cols + j, {value, 0.0, fabs(value)});
 }
 
 /* One block; its threads take every THREADS-th element, and the first adds up what they found. */
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(1024) dotted(dm_reference r, dm_view x, dm_vie
     sum.rest += partial[t].rest;
     sum.magnitude += partial[t].magnitude;
   }
-  put(r, 0, sum);
+  store_sum(r, 0, sum);
 }
 
 /* The error of each element that was looked at, in units of its |A||B|; what is not a number is

@@ -9,7 +9,7 @@
  * times.  Fragments are loaded one step ahead, copies several tiles ahead.
  *
  * It adds to wmma the swizzle, the larger tiles, the ring of stages, the fragments ahead, and i8;
- * f64 is in mma_f64.cu.  Its limits: the operands pass through registers, and on Hopper mma.sync
+ * f64 is in 19_mma_f64.cu.  Its limits: the operands pass through registers, and on Hopper mma.sync
  * reaches no more than two thirds of what the tensor cores can do (wgmma does).  A multiprocessor
  * of an H200 gets some 26 bytes a cycle from the L2 cache, which a tile of 128 x 256 needs too: the
  * copies, not the products, bound 16 bits.  In TF32 each thread rounds what it has loaded.  Rows

@@ -17,7 +17,7 @@
  * little to win in f64, but by other arithmetic.  k is never split, so that products of few tiles
  * leave multiprocessors idle: 64 x 64 x 8192 takes ten times as long as by cuBLAS, which splits it.
  *
- * Measured on an H200 at its limit of 700 W, turn about with cuBLAS, medians: 0.98 of its speed at
+ * Measured on an H200 at its limit of 700 W, alternating with cuBLAS, medians: 0.98 of its speed at
  * 8192 x 8192 x 8192 (56 TFLOP/s), 1.0 at 16384; 0.96 for C += with k of 1024 or 2048; 0.87 at 512,
  * 0.92 at 1024.  Where rows are not 16-byte aligned (8191) it keeps 0.96 of its own speed, and has
  * 1.3 times that of cuBLAS. */

@@ -18,11 +18,11 @@
  * loads, to nearest even, as cuBLAS does (what is above the largest TF32 becomes infinite,
  * subnormal numbers 0).
  *
- * Measured on an H200, median of the ratio to cuBLAS in turns: bf16 and f16 1.05 at N = 8192, 1.02
- * at 16384; C += A B of bf16 at m = n = 8192 1.17 (k = 2048) and 1.06 (4096), at 16384 1.08 and
- * 1.04; B by columns: TF32 1.02, i8 1.00; B by rows: TF32 0.99, i8 0.94 (of cuBLAS with B by
- * columns, as it has no other); in a graph 1.01 at 512, 0.92 at 1024.  The power limit decides the
- * large sizes: what moves less data, not what waits less, is faster there. */
+ * Measured on an H200, median of the ratio to cuBLAS, alternating: bf16 and f16 1.05 at N =
+ * 8192, 1.02 at 16384; C += A B of bf16 at m = n = 8192 1.17 (k = 2048) and 1.06 (4096), at
+ * 16384 1.08 and 1.04; B by columns: TF32 1.02, i8 1.00; B by rows: TF32 0.99, i8 0.94 (of cuBLAS
+ * with B by columns, as it has no other); in a graph 1.01 at 512, 0.92 at 1024.  The power limit
+ * decides the large sizes: what moves less data, not what waits less, is faster there. */
 #include "kernels/helpers/repack.cuh"
 #include "kernels/product/wgmma_kernel.cuh"
 

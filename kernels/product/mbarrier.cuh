@@ -1,4 +1,4 @@
-/* mbarrier: barriers in shared memory that count arrivals, and the bytes of bulk copies (Hopper).
+/* mbarrier: barriers in shared memory that count arrivals, and the bytes that TMA copies (Hopper).
  * A barrier goes from phase to phase: who waits names the parity of the phase that shall be over;
  * of a new barrier, phase 1 counts as over. */
 #ifndef DM_KERNELS_MBARRIER_CUH
@@ -17,7 +17,7 @@ static __device__ __forceinline__ void init_barrier(uint64_t *barrier, int arriv
                : "memory");
 }
 
-/* New barriers become visible to the other blocks of the cluster and to bulk copies. */
+/* New barriers become visible to the other blocks of the cluster and to TMA. */
 static __device__ __forceinline__ void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

@@ -1,4 +1,4 @@
-/* tiled: how the rungs with square tiles go along k: what tiled.cu and kahan.cu share. */
+/* tiled: how the rungs with square tiles go along k: what 07_tiled.cu and 08_kahan.cu share. */
 #ifndef DM_KERNELS_TILED_CUH
 #define DM_KERNELS_TILED_CUH
 

@@ -1,5 +1,5 @@
-/* warp_tile: the kernel of warp_tile.cu for any tiling.  Device code alone, so that NVRTC compiles
- * it too, on the user's machine (src/backend/cuda_jit.c). */
+/* warp_tile: the kernel of 17_warp_tile.cu for any tiling.  Device code alone, so that NVRTC
+ * compiles it too, on the user's machine (src/backend/cuda_jit.c). */
 #ifndef DM_KERNELS_WARP_TILE_CUH
 #define DM_KERNELS_WARP_TILE_CUH
 

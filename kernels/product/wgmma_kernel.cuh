@@ -1,5 +1,5 @@
-/* wgmma_kernel: what wgmma.cu launches.  One warpgroup of a block loads, the others multiply; they
- * meet at the barriers of a ring of stages. */
+/* wgmma_kernel: what 20_wgmma.cu launches.  One warpgroup of a block loads, the others multiply;
+ * they meet at the barriers of a ring of stages. */
 #ifndef DM_KERNELS_WGMMA_KERNEL_CUH
 #define DM_KERNELS_WGMMA_KERNEL_CUH
 

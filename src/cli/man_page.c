@@ -96,7 +96,7 @@ static void print_option(const dm_option *option, FILE *out) {
 static void print_options(FILE *out) {
   fputs(".Sh OPTIONS\n"
         "Options may stand before, between and behind the operands.\n"
-        "Names are not to be cut short.\n"
+        "They cannot be abbreviated.\n"
         "Sizes and counts take the suffixes k, M, G, T (powers of 1000) and Ki, Mi, Gi, Ti "
         "(powers of 1024).\n",
         out);

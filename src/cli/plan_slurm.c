@@ -43,8 +43,8 @@ static dm_status find_partition(const dm_call *call, dm_partition *p) {
   return DM_OK;
 }
 
-/* Seconds before the end at which Slurm should send USR1: while C is written nobody stops.  0:
- * those of multiply.sbatch will do. */
+/* Seconds before the end at which Slurm should send USR1: signals are ignored while C is written.
+ * 0: those of multiply.sbatch will do. */
 static int asked_notice(const dm_plan *plan) {
   double notice = ceil(plan->forecast.write * time_factor / 60) * 60 + 60;
   return notice > 120 ? (int)fmin(notice, 65535) : 0; /* 65535 is the most that Slurm takes */

@@ -86,8 +86,8 @@ const dm_verb dm_cli_verbs[] = {
      "measure what each transport carries between each pair of ranks",
      "Each pair is measured one way, both ways at once and in turn, while all others rest; then both"
      " ways\nwith all ranks at work in pairs.\nTwo pieces are under way, as panels are.\n"
-     "Bytes are compared before they are timed.\nBy shared nothing travels: to receive is to copy out"
-     " of it.\n"
+     "Bytes are compared before they are timed.\nWith shared slots nothing travels: to receive is to"
+     " copy out of them.\n"
      "With --json and --csv, each transport and size is a record of its own.\n",
      {"mpirun -n 4 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"},
      dm_cli_bench_links},
@@ -96,7 +96,7 @@ const dm_verb dm_cli_verbs[] = {
      "Each kernel is checked first, against sums of twice the precision of f64, and not timed if it"
      " fails.\n"
      "Products are compared with cuBLAS, transpositions and additions with a copy, dot products with"
-     " plain reading, turn about on the same matrices.\n"
+     " plain reading, alternating on the same matrices.\n"
      "With --json and --csv, each kernel in each type and size is a record of its own.\n",
      {"damier bench kernels --list",
       "damier bench kernels --kernel 'warp_tile,double*' --type f32 --sizes 128:4096:x2"},

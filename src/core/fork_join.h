@@ -1,4 +1,4 @@
-/* together: work that several threads take piece by piece. */
+/* fork_join: several threads run the same work, and end together. */
 #ifndef DM_CORE_FORK_JOIN_H
 #define DM_CORE_FORK_JOIN_H
 

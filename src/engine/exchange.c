@@ -75,7 +75,7 @@ void dm_exchange_close(dm_exchange *e) {
   dm_comm_free(e->group);
 }
 
-/* ---- patterns ---- */
+/* ---- test patterns ---- */
 
 static void write_pattern(const dm_exchange *e, int rank, int step) {
   const uint64_t first = ((uint64_t)rank << 40) + ((uint64_t)step << 32);
@@ -96,7 +96,7 @@ static dm_status copy(const dm_exchange *e, char *dst, dm_space to, const char *
   return dm_backend_wait(e->backend, copied);
 }
 
-/* A rank's pattern where it lies in place: from its beginning; that of a share: from any place. */
+/* Test pattern of a rank: in place it is read from its beginning, in a share from any place. */
 static const char *wanted_of(const dm_exchange *e, int rank) {
   return e->in_place ? e->sent : e->sent + e->source[rank];
 }

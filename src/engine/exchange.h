@@ -1,5 +1,5 @@
-/* exchange: ranks that give each other patterns over a transport, as panels travel: what transports
- * are proved and measured with. */
+/* exchange: ranks send each other test patterns over a transport, in the way that panels travel.
+ * The self-test and the measurements of transports are built on it. */
 #ifndef DM_ENGINE_EXCHANGE_H
 #define DM_ENGINE_EXCHANGE_H
 
@@ -40,8 +40,8 @@ dm_status dm_exchange_neighbours(const dm_run *run, bool between, dm_comm **grou
 dm_status dm_exchange_open(dm_exchange *exchange, const dm_comm *all);
 void dm_exchange_close(dm_exchange *exchange); /* the transport is closed before */
 
-/* What this rank gives becomes its pattern of STEP: nowhere the bytes of another rank or step. What
- * it has got becomes 0. */
+/* Fills what this rank sends with its test pattern of STEP, which differs everywhere from those of
+ * other ranks and steps, and clears what it has received. */
 dm_status dm_exchange_fill(const dm_exchange *exchange, int step);
 
 /* Starts gather I; the ticket is the transport's. */
@@ -54,7 +54,7 @@ dm_status dm_exchange_gather(const dm_exchange *exchange, int count, int at_once
 /* With shared slots: copies COUNT pieces of the others, in turn, which is what a product does. */
 void dm_exchange_copy(const dm_exchange *exchange, int count);
 
-/* DM_E_DEVICE where a byte is not that of its rank's pattern of STEP. */
+/* DM_E_DEVICE where a byte differs from its rank's test pattern of STEP. */
 dm_status dm_exchange_compare(const dm_exchange *exchange, int step);
 
 #endif

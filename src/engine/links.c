@@ -21,7 +21,7 @@ static const char *in_words(const dm_link_rates *rates, char text[80]) {
   return text;
 }
 
-/* Proves OPS and notes what came of it. */
+/* Self-test of OPS; notes its outcome. */
 static dm_status attempt(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
                          dm_links *links, dm_link_rates *rates) {
   char text[80];
@@ -57,7 +57,7 @@ static dm_status take_named(const dm_run *run, dm_backend *backend, const char *
   return DM_OK;
 }
 
-/* Whether OPS is worth a proof where nobody asked for it by name. */
+/* Whether OPS is worth a self-test where nobody asked for it by name. */
 static bool is_candidate(const dm_run *run, const dm_backend *backend,
                          const dm_transport_ops *ops) {
   if (ops->not_built) return false;

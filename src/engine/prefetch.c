@@ -122,7 +122,7 @@ static bool is_wanted(const dm_prefetch *prefetch, dm_matrix matrix) {
          dm_plan_is_first(plan, matrix, prefetch->local->tile);
 }
 
-/* All panels of what resides, those of A and B by turns. */
+/* All panels of what resides, those of A and B alternating. */
 static dm_status ask_for_bands(dm_prefetch *prefetch, dm_matrix asked) {
   const dm_range panels = prefetch->local->panels;
   int64_t next[2] = {panels.begin, panels.begin};

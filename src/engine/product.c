@@ -164,7 +164,8 @@ static dm_status multiply_panels(dm_product *p) {
   return dm_plan_sums(plan) ? sum_layers(p) : DM_OK;
 }
 
-/* From here on nobody stops: what is left is short beside what would have to be done again. */
+/* From here on requests to stop are ignored: what is left takes less than repeating what is done.
+ */
 static dm_status settle(dm_product *p, bool stored) {
   const dm_step_calls calls = {.context = p, .store = store_late};
   if (!p->sink.ops) return DM_OK;

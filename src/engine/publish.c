@@ -52,7 +52,7 @@ bool dm_publish_is_next(const dm_published *s, const dm_step *step) {
   return !s->in_parts || turn_of(s, step) <= s->loaded[matrix];
 }
 
-/* Where nothing is multiplied meanwhile, a share is shown when it is whole. */
+/* Where nothing is multiplied meanwhile, a share is published when it is whole. */
 void dm_publish_loaded(dm_published *s, const dm_step *step) {
   const dm_matrix matrix = dm_step_matrix(step->kind);
   const int64_t loaded = ++s->loaded[matrix];

@@ -1,7 +1,7 @@
-/* published: when peers may read this rank's pieces of A and B, and when those may be overwritten.
+/* publish: when peers may read this rank's pieces of A and B, and when those may be overwritten.
  *
- * A share is shown as a whole, or, while it is brought, panel after panel; pieces that are uploaded
- * first (dm_plan_uploads_first) are shown in the slots, one after the other, turn after turn. */
+ * A share is published as a whole or, while it is read, panel by panel.  Pieces that are uploaded
+ * first (dm_plan_uploads_first) are published in the slots, one after the other. */
 #ifndef DM_ENGINE_PUBLISH_H
 #define DM_ENGINE_PUBLISH_H
 
@@ -9,7 +9,7 @@
 
 typedef struct dm_published {
   dm_rank_state *local;
-  bool in_parts;     /* a share is shown as far as it is there */
+  bool in_parts;     /* a share is published as far as it is there */
   int64_t loaded[2]; /* panels of A and B */
   int64_t shown[2];  /* pieces of A and B in slots */
 } dm_published;

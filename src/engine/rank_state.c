@@ -138,7 +138,7 @@ dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t pa
 /* What peers read is a block of the driver's own, so that nothing else is shown to them. */
 static dm_status whole_slabs(int64_t *bytes) {
   if (*bytes > INT64_MAX - DM_SLAB)
-    return dm_fail(DM_E_FIT, "a share of more bytes than 64 bits count");
+    return dm_fail(DM_E_FIT, "the size of a share overflows 64 bits");
   *bytes = dm_round_up(*bytes, DM_SLAB);
   return DM_OK;
 }
@@ -195,7 +195,7 @@ static dm_status share_bytes(const dm_rank_state *local, dm_matrix matrix, int64
   DM_TRY(dm_bytes_of(panels - 1, pitch, size, &full));
   DM_TRY(dm_bytes_of(last.rows, last.row_stride, size, bytes));
   if (dm_add_overflows(full, *bytes, bytes))
-    return dm_fail(DM_E_FIT, "a share of more bytes than 64 bits count");
+    return dm_fail(DM_E_FIT, "the size of a share overflows 64 bits");
   return DM_OK;
 }
 

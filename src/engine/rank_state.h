@@ -1,5 +1,5 @@
-/* local: one rank's part of a multiplication: its shares, its rings, its block of C, and who its
- * peers are.  See docs/design.md, "The way of the data". */
+/* rank_state: one rank's part of a multiplication: its shares, its rings, its block of C, and who
+ * its peers are.  See docs/design.md, "The way of the data". */
 #ifndef DM_ENGINE_RANK_STATE_H
 #define DM_ENGINE_RANK_STATE_H
 
@@ -49,7 +49,7 @@ typedef struct dm_rank_state {
   dm_factor a, b;
   int64_t first_cols; /* of the block, that the loop's products compute; 0: all */
   dm_view c;          /* sums of products: the block, where the backend multiplies */
-  char *blocks;       /* plan->blocks of them, C of successive tiles by turns */
+  char *blocks;       /* plan->blocks of them, which successive tiles of C use in turn */
   int64_t block;      /* bytes of one */
   dm_view c_sum;  /* pk > 1: rows c_share of it, summed over the layers; in host memory, or ... */
   void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */

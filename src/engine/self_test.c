@@ -1,6 +1,6 @@
-/* The proof of a transport: patterns go between ranks as panels do, every byte is compared, and
- * then the time is taken with all ranks at work.  Pieces grow from a size that any link carries to
- * one that shows what the link can do, as far as that takes no more than a moment. */
+/* Self-test of a transport: test patterns go between ranks as panels do, every byte is compared,
+ * and then the time is taken with all ranks at work.  Pieces grow from a size that any link carries
+ * to one that shows what the link can do, as long as that takes no more than two seconds. */
 #include <math.h>
 #include <string.h>
 
@@ -82,8 +82,8 @@ static dm_status carry(dm_exchange *e, const dm_comm *world, double *rate) {
   return DM_OK;
 }
 
-/* Each rank puts its piece where all see it; then the time is that of copying the pieces of the
- * others out again, which is what a product does with them. */
+/* Each rank writes its piece into the shared slots; the time is that of copying the others' pieces
+ * out again, as products read them from there. */
 static dm_status share_slots(dm_exchange *e, const dm_comm *world, double *rate) {
   const int others = dm_comm_size(e->group) - 1;
   double slowness = 0.0, seconds;

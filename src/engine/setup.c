@@ -304,7 +304,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_real(record, "transport.proved_rate_between_nodes", NULL, DM_SHOWN_PLAIN,
                  rates->between);
   dm_record_text(record, "transport.choice", run->ranks > 1 ? "panels travel by" : NULL,
-                 "%s (proof at start: %s)", setup->transport->name, setup->links.reasons);
+                 "%s (self-test: %s)", setup->transport->name, setup->links.reasons);
   dm_record_text(record, "plan.recipe", "plan", "%s", recipe);
   dm_record_text(record, "plan.rates", NULL, "%s", plan->rates[0] ? plan->rates : "stated");
   dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);

@@ -1,4 +1,4 @@
-/* streamed: the verification's look at panels of A and B that are not kept. */
+/* streamed_check: the verification's look at panels of A and B that are not kept. */
 #ifndef DM_ENGINE_STREAMED_CHECK_H
 #define DM_ENGINE_STREAMED_CHECK_H
 
@@ -6,7 +6,7 @@
 #include "engine/rank_state.h"
 #include "engine/source.h"
 
-/* Of a local; zero at first. */
+/* Of a rank state; zero at first. */
 typedef struct dm_streamed_check {
   dm_freivalds *check;
   dm_sum *sum; /* of the panel that is looked at */

@@ -1,3 +1,4 @@
+/* The commit of an output: attributes, sync, and the rename that gives the file its name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

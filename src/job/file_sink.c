@@ -145,7 +145,7 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
 }
 
 /* Gives what has landed to the threads. */
-static dm_status put(storing *s, strip *one) {
+static dm_status write_strip(storing *s, strip *one) {
   const dm_problem *p = &s->local->plan->problem;
   const int64_t row = s->row + one->at, rows = one->sums.rows, cols = one->sums.cols;
   one->stage = DM_STRIP_IS_WRITTEN;
@@ -167,7 +167,7 @@ static dm_status move_on(storing *s, strip *one) {
     return s->next < s->sums.rows ? fetch(s, one) : DM_OK;
   case DM_STRIP_LANDS:
     if (one->arrived) DM_TRY(dm_backend_test(s->local->backend, one->arrived, &done));
-    return done ? put(s, one) : DM_OK;
+    return done ? write_strip(s, one) : DM_OK;
   case DM_STRIP_IS_WRITTEN:
     DM_TRY(dm_transfer_test(one->writing, &done));
     if (!done) return DM_OK;

@@ -29,7 +29,7 @@ typedef struct dm_multiply {
 /* What a multiplication was, on every rank. */
 typedef struct dm_outcome {
   double seconds; /* from the first byte read until C has its name, of the rank that took longest */
-  double before;  /* until then: planning, proofs, and making C's file */
+  double before;  /* until then: planning, self-tests of transports, and making C's file */
   dm_phases worst;
   dm_plan plan;
   dm_write_way way;   /* that C's file was written in */

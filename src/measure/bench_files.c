@@ -90,7 +90,7 @@ static dm_status multiply_once(dm_files_bench *b, bool overlap, dm_outcome *outc
   DM_TRY(dm_comm_agree(b->run->world, dm_record_new("multiply", "", &unused)));
   dm_status status = dm_multiply_run(b->run, &b->multiply, unused, outcome);
   dm_record_free(unused);
-  /* Nothing is gone on with: the files are removed. */
+  /* Nothing is resumed: the files are removed. */
   if (status && status->code == DM_E_STOPPED) return dm_hint(status, "%s", "");
   DM_TRY(status);
   if (b->multiply.verify &&

@@ -99,7 +99,7 @@ static dm_status place_tiles(dm_bench_home *home, int64_t *all) {
                        dm_dtype_size(local->plan->problem.c), &bytes));
     home->at[t] = *all;
     if (dm_add_overflows(*all, dm_round_up(bytes, 256), all))
-      return dm_fail(DM_E_FIT, "C takes more bytes than 64 bits count");
+      return dm_fail(DM_E_FIT, "the size of C overflows 64 bits");
   }
   return DM_OK;
 }

@@ -27,8 +27,8 @@ typedef struct transfer {
   int fd;
   bool writes;
   dm_write_way way;
-  dm_file_writer *put; /* of what is written */
-  int64_t begin, end;  /* in the file */
+  dm_file_writer *writer; /* of what is written */
+  int64_t begin, end;     /* in the file */
   char *memory;
   int64_t size;              /* of MEMORY, a multiple of PIECE */
   atomic_int_least64_t next; /* piece */
@@ -49,7 +49,7 @@ static void work(void *argument) {
     if (at >= t->end || atomic_load(&t->failed)) return;
     char *memory = t->memory + piece * PIECE % t->size;
     const int64_t bytes = dm_min(PIECE, t->end - at);
-    dm_status none = DM_OK, failed = t->writes ? dm_file_writer_bytes(t->put, memory, bytes, at)
+    dm_status none = DM_OK, failed = t->writes ? dm_file_writer_bytes(t->writer, memory, bytes, at)
                                                : read_piece(t, memory, bytes, at);
     if (failed && !atomic_compare_exchange_strong(&t->failed, &none, failed))
       dm_status_free(failed);
@@ -77,11 +77,12 @@ static dm_status transfer_range(const dm_run *run, const dm_ceiling *range, tran
   t->end = range->offset + part.end;
   atomic_init(&t->next, 0);
   atomic_init(&t->failed, DM_OK);
-  dm_status status = t->writes ? dm_file_writer_open(t->fd, range->file, t->way, &t->put) : DM_OK;
+  dm_status status =
+      t->writes ? dm_file_writer_open(t->fd, range->file, t->way, &t->writer) : DM_OK;
   if (!status) status = work_together(t, threads);
   status = dm_status_first(status, atomic_load(&t->failed));
-  dm_file_writer_close(t->put);
-  t->put = NULL;
+  dm_file_writer_close(t->writer);
+  t->writer = NULL;
   if (!status && t->writes && fdatasync(t->fd)) status = failure(range, "fdatasync", errno);
   if (close(t->fd) && !status) status = failure(range, "close", errno);
   return status;

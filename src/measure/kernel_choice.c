@@ -52,8 +52,8 @@ static dm_status type_of_name(const char *name, unsigned *types) {
     return DM_OK;
   }
   int nearest = strlen(name) > 1 ? dm_closest(name, names, DM_KERNEL_TYPES) : -1;
-  dm_status status = dm_fail(DM_E_USAGE, "'%s' is no type: there are all %s", name,
-                             dm_kernel_types_text(~0u, all));
+  dm_status status =
+      dm_fail(DM_E_USAGE, "unknown type '%s'; valid: all %s", name, dm_kernel_types_text(~0u, all));
   return nearest < 0 ? status : dm_hint(status, "did you mean '%s'?", names[nearest]);
 }
 

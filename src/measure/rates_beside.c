@@ -88,7 +88,7 @@ static dm_status multiply(bed *b, int products, int count, double *seconds) {
   return dm_run_span(b->run, start, end, seconds);
 }
 
-/* The seconds that COUNT gathers add to PRODUCTS: the median of differences, turn about. */
+/* The seconds that COUNT gathers add to PRODUCTS: the median of differences of alternating runs. */
 static dm_status added_by(bed *b, int products, int count, double *seconds) {
   double differences[TURNS];
   for (int i = 0; i < TURNS; i++) {

@@ -16,7 +16,7 @@
 enum {
   LEAST_RUNS = 5,
   MOST_RUNS = 1024,
-  PROOFS = 5,      /* of a transport */
+  SELF_TESTS = 5,  /* of a transport */
   SIZE_CPU = 1024, /* rows and columns of a block ... */
   SIZE_GPU = 8192,
   WIDTH_CPU = 512, /* ... and the panels' width */
@@ -185,11 +185,11 @@ static dm_status measure_upload(const dm_run *run, dm_backend *backend, double *
   return DM_OK;
 }
 
-/* The best of several proofs, inside nodes and between them. */
+/* The best of several self-tests, inside nodes and between them. */
 static dm_status measure_way(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
                              dm_link_rates *best) {
   *best = (dm_link_rates){0};
-  for (int i = 0; i < PROOFS && run->ranks > 1; i++) {
+  for (int i = 0; i < SELF_TESTS && run->ranks > 1; i++) {
     dm_link_rates found;
     DM_TRY(dm_comm_agree(run->world, dm_links_self_test(run, backend, ops, &found)));
     best->inside = fmax(best->inside, found.inside);

@@ -20,7 +20,7 @@ static const double seen_of_c = 0.5;
  * Measured with 16 strips on 2 H200, where sums took 4 to 38 ms. */
 static const double strip_gpu = 1e-4, hidden_gpu = 0.25;
 
-/* The largest block of C and layer of k, and what an element takes. */
+/* The largest block of C and the deepest layer, and what an element takes. */
 typedef struct extent {
   double rows, cols, depth, width, panels;
   double wide, added; /* cols with all accumulators, and as layers add them up */

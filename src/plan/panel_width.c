@@ -13,11 +13,11 @@ enum {
                          is done at its other end; measured over links of 1 Gbit/s */
   SLOTS_IN_PLACE = 3, /* cost nothing there, and a late panel has the time of a product more */
   FEWEST_PANELS = 4,  /* of a layer that streams: keeps the first and the last one short */
-  FEWEST_LED = 2,     /* the same where a narrow one may stand before them */
+  FEWEST_RAMPED = 2,  /* the same where a narrow one may stand before them */
   SHORT_LAYER = 32,   /* units of DM_PANEL_STEP; shorter ones may have fewer panels */
-  WINDOWED = 1536, /* a width that costs a CPU product nothing: it is cut at 384 anyway, and between
-                      panels a run can be stopped */
-  SLICE = 384,     /* that cut: between files, panels behind which others are read are no wider */
+  IN_SHARED_SLOTS = 1536, /* a width that costs a CPU product nothing: it is cut at 384 anyway, and
+                             between panels a run can be stopped */
+  SLICE = 384, /* that cut: between files, panels behind which others are read are no wider */
   NARROW_CROSSING = 128,
   NARROW = 512,       /* a width that only a lack of memory justifies, */
   NARROW_READ = 2048, /* or, on GPUs, only files that are slower than was foreseen */
@@ -62,7 +62,7 @@ static int64_t depth_of(const dm_plan *plan) {
 
 /* Whether the first panel may be narrower: between GPUs products take longer than what they hide.
  */
-static bool may_lead(const dm_question *question, const dm_plan *plan) {
+static bool may_ramp(const dm_question *question, const dm_plan *plan) {
   return plan->gpu && plan->device_links && plan->overlap && !plan->reproducible &&
          question->wishes->panel == 0 && streams(plan);
 }
@@ -78,12 +78,12 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
   }
   const bool shared = plan->shared_a || plan->shared_b;
   if (!streams(plan) && (shared || (reads_behind(plan) && !plan->gpu))) {
-    const int64_t wide = reads_behind(plan) ? SLICE : WINDOWED;
+    const int64_t wide = reads_behind(plan) ? SLICE : IN_SHARED_SLOTS;
     const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, wide); /* of about equal width */
     width[0] = dm_ceil_div(layer, dm_max(1, panels)) * DM_PANEL_STEP;
     return 1;
   }
-  const int64_t few = may_lead(question, plan) ? FEWEST_LED : FEWEST_PANELS;
+  const int64_t few = may_ramp(question, plan) ? FEWEST_RAMPED : FEWEST_PANELS;
   int64_t fewest = streams(plan) && layer >= SHORT_LAYER ? few : 1;
   int count = 0;
   for (int64_t panels = 1, next; count < 64; panels = next) {
@@ -98,21 +98,21 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
 
 /* Narrower than WIDTH, and so wide that its product lasts while the panel of WIDTH comes, which
  * takes PART of that one's product.  0: nothing is gained. */
-static int64_t lead_before(int64_t width, double part) {
+static int64_t ramp_before(int64_t width, double part) {
   const int64_t least = (int64_t)ceil(margin * part * (double)width);
   const int64_t ramp = dm_max(dm_round_up(least, DM_PANEL_STEP), NARROW);
   return 2 * ramp <= width ? ramp : 0;
 }
 
-/* LEADS narrow panels before those of PLAN, if so many gain something: only the way of the first
+/* RAMPS narrow panels before those of PLAN, if they gain something: only the way of the first
  * one is seen. */
-static dm_widths led(const dm_question *question, const dm_plan *plan, int ramps) {
+static dm_widths ramped(const dm_question *question, const dm_plan *plan, int ramps) {
   const dm_forecast f = dm_plan_forecast(plan, question->machine);
   const double part = (f.fetch + f.upload) / f.gemm;
   int64_t ramp[DM_RAMP + 1] = {plan->kb}; /* from the widest on */
   dm_widths w = {.kb = plan->kb};
-  if (!may_lead(question, plan) || part > 0.5) return w;
-  for (int i = 0; i < ramps; i++) ramp[i + 1] = ramp[i] > 0 ? lead_before(ramp[i], part) : 0;
+  if (!may_ramp(question, plan) || part > 0.5) return w;
+  for (int i = 0; i < ramps; i++) ramp[i + 1] = ramp[i] > 0 ? ramp_before(ramp[i], part) : 0;
   for (int i = 0; i < ramps && ramp[ramps] > 0; i++) w.ramp[i] = ramp[ramps - i];
   return w;
 }
@@ -150,9 +150,9 @@ static void consider_both(search *s, int64_t kb) {
   const int64_t layer = depth_of(s->plan) * DM_PANEL_STEP;
   const int64_t panels = dm_ceil_div(layer, kb);
   consider(s, (dm_widths){.kb = kb});
-  for (int ramps = 1; ramps <= DM_RAMP && panels >= FEWEST_LED; ramps++) {
+  for (int ramps = 1; ramps <= DM_RAMP && panels >= FEWEST_RAMPED; ramps++) {
     dm_plan_set_panels(s->question, (dm_widths){.kb = kb}, s->plan);
-    dm_widths w = led(s->question, s->plan, ramps);
+    dm_widths w = ramped(s->question, s->plan, ramps);
     if (w.ramp[0] == 0) return;
     w.kb = dm_round_up(dm_ceil_div(layer - w.ramp[0] - w.ramp[1], panels), DM_PANEL_STEP);
     consider(s, w);

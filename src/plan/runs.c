@@ -35,7 +35,7 @@ int64_t dm_plan_run_wanted(const dm_plan *plan) {
   return dm_min(dm_max(row / PARTS, DM_RUN_LEAST), DM_RUN_MOST);
 }
 
-/* The same of the panels that are read together (job/prefetch.c). */
+/* The same of the panels that are read together (engine/prefetch.c). */
 static int64_t depth_together(const dm_plan *plan, dm_matrix matrix) {
   const dm_residence where = dm_plan_residence(plan, matrix);
   const bool cut = matrix == DM_B && plan->pm > 1; /* others own what stands between two panels */

@@ -3,7 +3,7 @@
  * A thread counts ticks of its own, so that a job that was suspended and goes on is not a hang.  It
  * never calls MPI: the main thread hears of the other ranks while it waits (comm/heartbeat.h). Rank
  * 0 knows who has fallen silent and ends the run; the others do so where rank 0 itself is silent.
- * A rank whose launcher is gone (job/launcher.h) ends the job too, with DM_E_MPI.  Before a rank
+ * A rank whose launcher is gone (run/launcher.h) ends the job too, with DM_E_MPI.  Before a rank
  * ends it tells the others, so that each ends by itself with the same code.
  *
  * All functions take NULL for a run that is not watched. */

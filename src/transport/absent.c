@@ -39,6 +39,6 @@ const dm_transport_ops dm_transport_nccl = {
 const dm_transport_ops dm_transport_cuda_mpi = {
     .name = "cuda-mpi",
     .about = "GPU to GPU by an MPI library that takes GPU memory",
-    .not_built = "no MPI library that takes GPU memory was at hand to prove it with",
+    .not_built = "no MPI library that takes GPU memory was at hand to test it with",
     .device_memory = true,
 };

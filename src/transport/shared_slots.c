@@ -99,7 +99,7 @@ static dm_status shared_share_open(dm_transport *transport, int share, const dm_
   if (share < 0 || share >= DM_SHARES || shared->shares[share].group)
     return dm_fail(DM_E_BUG, "share %d cannot have shared slots (again)", share);
   if (bytes < 0 || dm_add_overflows(head, bytes, &all))
-    return dm_fail(DM_E_FIT, "shared slots of more bytes than 64 bits count");
+    return dm_fail(DM_E_FIT, "the size of the shared slots overflows 64 bits");
   shared_share *mine = &shared->shares[share];
   DM_TRY(dm_shared_memory_open(group, all, &mine->memory));
   mine->group = group;

@@ -40,7 +40,7 @@ static bool mapped(void) {
   return found;
 }
 
-/* Once through windows, once by messages: the same plan but for that. */
+/* Once through shared slots, once by messages: the same plan but for that. */
 static void compare(rank_test *t, int per_node, dm_problem problem, dm_wishes wishes) {
   dm_machine machine;
   dm_machine_stated(NULL, 1, &machine);

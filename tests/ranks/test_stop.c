@@ -56,7 +56,7 @@ static void nobody_asks(rank_test *test, dm_wishes wishes) {
   dm_status_free(status);
 }
 
-/* While C is written nobody stops, and rank 0 says so once. */
+/* Requests to stop are ignored while C is written, and rank 0 says so once. */
 static void too_late(rank_test *test) {
   volatile sig_atomic_t arrived = 0;
   char *said = NULL;

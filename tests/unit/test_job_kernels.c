@@ -16,7 +16,7 @@ static void types(void **state) {
   ok(dm_kernel_types_parse("all", &set));
   for (int i = 0; i < DM_KERNEL_TYPES; i++) assert_true(set & 1u << dm_kernel_types[i]);
   fails(dm_kernel_types_parse("tf23", &set), DM_E_USAGE, "did you mean 'tf32'?");
-  fails(dm_kernel_types_parse("f32,", &set), DM_E_USAGE, "is no type");
+  fails(dm_kernel_types_parse("f32,", &set), DM_E_USAGE, "unknown type");
 }
 
 static int chosen(const char *text, dm_kernel_op op, unsigned set, bool list[DM_KERNEL_COUNT]) {

@@ -17,7 +17,7 @@ typedef struct reading {
   int64_t depth; /* of k */
 } reading;
 
-/* What rank (0, 0, 0) reads first of MATRIX, panels joined as job/prefetch.c does it. */
+/* What rank (0, 0, 0) reads first of MATRIX, panels joined as engine/prefetch.c does it. */
 static reading first_reading(const dm_plan *p, dm_matrix x) {
   const dm_problem *problem = &p->problem;
   const bool plain = (x == DM_A ? problem->op_a : problem->op_b) == DM_OP_N;

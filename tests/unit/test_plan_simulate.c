@@ -31,7 +31,7 @@ static void roll_memory(dice *d, const dm_problem *p, dm_machine *machine) {
 }
 
 /* The planner wants one for larger products only. */
-static void roll_lead(dice *d, dm_plan *plan) {
+static void roll_ramp(dice *d, dm_plan *plan) {
   const int64_t ramp[DM_RAMP] = {DM_PANEL_STEP, DM_PANEL_STEP * roll(d, 0, 2)};
   const int64_t panels = dm_panels_of(plan->problem.k, plan->pk, plan->kb, ramp);
   if (roll(d, 0, 1) || ramp[1] > plan->kb || panels < (1 + dm_plan_ramp_count(ramp)) * plan->pk ||
@@ -55,7 +55,7 @@ static void check_one(dice *d, census *seen) {
     return;
   }
   must(status);
-  roll_lead(d, &plan);
+  roll_ramp(d, &plan);
   count(&plan, &machine, seen);
   must(dm_plan_simulate(&plan));
 }

@@ -1,4 +1,4 @@
-# What moves panels is proved before it is used; what cannot be used is refused with the reason.
+# A transport passes a self-test before it is used; one that fails is refused with the reason.
 bench() {
   ranks "$1" damier bench multiply --size 100 --backend cpu --repetitions 1 --transport "$2" "${@:3}"
 }
