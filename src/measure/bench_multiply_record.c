@@ -22,20 +22,6 @@ static dm_phases mean_of(const dm_bench *b) {
                      .exposed_upload = part * (all->exposed_upload - warm->exposed_upload)};
 }
 
-static void record_statistics(dm_record *record, const char *name, const char *label,
-                              double *values, int64_t count, dm_statistics *s) {
-  char path[64];
-  snprintf(path, sizeof path, "repetitions.%s_s", name);
-  dm_record_series(record, path, values, count);
-  *s = dm_statistics_of(values, count);
-  const char *const parts[] = {"median", "min", "max", "ci95_low", "ci95_high"};
-  const double numbers[] = {s->median, s->least, s->most, s->low, s->high};
-  for (int i = 0; i < 5; i++) {
-    snprintf(path, sizeof path, "times.%s_%s_s", name, parts[i]);
-    dm_record_real(record, path, i == 0 ? label : NULL, DM_SHOWN_SECONDS, numbers[i]);
-  }
-}
-
 static const char *place_of(const dm_plan *plan) {
   if (dm_plan_returns(plan)) return "pinned host memory, where C returns to";
   if (plan->a != plan->b) return "device and host memory";
@@ -177,30 +163,31 @@ static void record_bench(dm_bench *b, const dm_phases *phases, const extremes *e
   const dm_bench_multiply *wanted = b->wanted;
   const dm_problem *p = &b->setup.plan.problem;
   const int64_t count = b->count;
-  dm_statistics multiply, exposed, verifying, library = {0};
   dm_setup_record(&b->setup, b->run, record);
   dm_record_text(record, "bench.from", "operands start in", "%s", place_of(&b->setup.plan));
   dm_record_integer(record, "bench.warmup", NULL, DM_SHOWN_PLAIN, wanted->warmup);
   dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, count);
   dm_record_flag(record, "bench.narrow", NULL, b->narrow);
-  record_statistics(record, "multiply", "multiplying (median)", b->seconds, count, &multiply);
-  record_statistics(record, "exposed", "  not hidden behind products", b->exposed, count, &exposed);
-  record_statistics(record, "verify", "verifying C (median)", b->verify, count, &verifying);
+  const dm_statistics multiply =
+      dm_record_times(record, "multiply", "multiplying (median)", b->seconds, count);
+  dm_record_times(record, "exposed", "  not hidden behind products", b->exposed, count);
+  dm_record_times(record, "verify", "verifying C (median)", b->verify, count);
   dm_record_real(record, "times.check_operands_s", "verifying A and B, once", DM_SHOWN_SECONDS,
                  phases->check);
   if (b->found) note_found(b, &multiply);
   double flops = dm_product_flops(p) / multiply.median;
   dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS, flops);
   if (wanted->against_library) {
-    record_statistics(record, "library", "library call (median)", b->library, count, &library);
+    const dm_statistics library =
+        dm_record_times(record, "library", "library call (median)", b->library, count);
     dm_record_real(record, "rates.library_flops", "library rate", DM_SHOWN_FLOPS,
                    dm_product_flops(p) / library.median);
     dm_record_real(record, "rates.of_library", "rate / library rate", DM_SHOWN_PLAIN,
                    library.median / multiply.median);
   }
   if (wanted->against_local) {
-    dm_statistics local;
-    record_statistics(record, "local", "the same, nothing moved (median)", b->local, count, &local);
+    const dm_statistics local =
+        dm_record_times(record, "local", "the same, nothing moved (median)", b->local, count);
     dm_record_real(record, "rates.of_local", "rate / rate with nothing moved", DM_SHOWN_PLAIN,
                    local.median / multiply.median);
   }
