@@ -62,11 +62,8 @@ static dm_status multiply(dm_rank_state *local, dm_view c, dm_view a, dm_view b,
 
 dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *event) {
   const bool accumulate = step->panel != local->panels.begin; /* the first one of a tile */
-  const int64_t cols = local->first_cols ? local->first_cols : local->c.cols;
-  const dm_view b = dm_rank_operand(local, DM_B, step->panel, step->slot);
-  return multiply(local, dm_view_sub(local->c, 0, 0, local->c.rows, cols),
-                  dm_rank_operand(local, DM_A, step->panel, step->slot),
-                  dm_view_sub(b, 0, 0, b.rows, cols), accumulate, event);
+  return multiply(local, local->c, dm_rank_operand(local, DM_A, step->panel, step->slot),
+                  dm_rank_operand(local, DM_B, step->panel, step->slot), accumulate, event);
 }
 
 dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *event) {

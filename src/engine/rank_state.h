@@ -47,7 +47,6 @@ typedef struct dm_rank_state {
   int64_t tile;                             /* that rows, cols, c, pieces and slots are of */
   dm_range rows, cols;                      /* of this rank's block */
   dm_factor a, b;
-  int64_t first_cols; /* of the block, that the loop's products compute; 0: all */
   dm_view c;          /* sums of products: the block, where the backend multiplies */
   char *blocks;       /* plan->blocks of them, which successive tiles of C use in turn */
   int64_t block;      /* bytes of one */
