@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian or Ubuntu packages that are missing; elsewhere says what is needed.
-# usage: scripts/packages.sh [build] [test] [lint] [cluster] [mpich] [simulation]
+# usage: scripts/packages.sh [build] [test] [long] [lint] [cluster] [mpich] [simulation]
 #   build    to build and run damier     test  its tests     lint  the checks of its sources
+#   long     tests that are not in the quick run
 #   cluster  the tests on nodes of one computer, with Slurm; nothing fails where it cannot be had
 #   simulation  SimGrid, for runs on computers that are only described; likewise
 #   mpich    a second MPI, beside Open MPI, which stays what mpicc and mpirun are
@@ -10,7 +11,8 @@ source scripts/common.sh
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhdf5-dev
   libopenblas-dev libjansson-dev libxxhash-dev zlib1g-dev)
-test_packages=(libcmocka-dev python3 python3-numpy python3-h5py python3-jsonschema hdf5-tools procps strace)
+test_packages=(libcmocka-dev python3 python3-numpy python3-h5py python3-jsonschema hdf5-tools procps)
+long_packages=(strace)
 lint_packages=(shellcheck clang-format mandoc)
 cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 mpich_packages=(mpich libmpich-dev)
@@ -29,11 +31,12 @@ for group in "${@:-build}"; do
   case $group in
   build) packages+=("${build_packages[@]}") tools+=("${build_tools[@]}") libraries+=("${build_libraries[@]}") ;;
   test) packages+=("${test_packages[@]}") tools+=("${test_tools[@]}") libraries+=("${test_libraries[@]}") ;;
+  long) packages+=("${long_packages[@]}") ;;
   lint) packages+=("${lint_packages[@]}") tools+=("${lint_tools[@]}") ;;
   cluster) packages+=("${cluster_packages[@]}") ;;
   mpich) packages+=("${mpich_packages[@]}") ;;
   simulation) packages+=("${simulation_packages[@]}") ;;
-  *) die "no package group '$group'; there are build, test, lint, cluster, mpich and simulation" ;;
+  *) die "no package group '$group'; there are build, test, long, lint, cluster, mpich and simulation" ;;
   esac
 done
 

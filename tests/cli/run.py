@@ -16,6 +16,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "judge"))
+import running  # noqa: E402
+
 SKIP = 77
 
 
@@ -33,10 +36,8 @@ def clean_environment(damier, scratch):
     env["XDG_CACHE_HOME"] = str(scratch)  # what was measured on this computer decides nothing
     env["PATH"] = os.pathsep.join([str(HERE / "bin"), str(scratch / "bin"), env["PATH"]])
     env.update(ROOT=str(HERE.parent.parent), PYTHON=python_with_h5py(), LC_ALL="C",
-               BASH_ENV=str(HERE / "bin" / "common.sh"), OMPI_ALLOW_RUN_AS_ROOT="1",
-               OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-               OPENBLAS_NUM_THREADS="1", TMPDIR=str(scratch))
-    env.setdefault("HDF5_USE_FILE_LOCKING", "FALSE")
+               BASH_ENV=str(HERE / "bin" / "common.sh"), TMPDIR=str(scratch))
+    env.update(running.mpi_environment())
     # An OpenBLAS older than the CPU falls back to slow kernels, and damier warns of it.
     if "avx2" in pathlib.Path("/proc/cpuinfo").read_text():
         env.setdefault("OPENBLAS_CORETYPE", "Haswell")

@@ -15,12 +15,14 @@ class Failure(Exception):
     pass
 
 
+def mpi_environment():
+    """How MPI is started in every test."""
+    lines = (pathlib.Path(__file__).resolve().parent.parent / "lib" / "mpi.env").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines)
+
+
 def environment():
-    env = {k: v for k, v in os.environ.items() if not k.startswith("DAMIER_")}
-    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-               OMPI_MCA_rmaps_base_oversubscribe="1", OPENBLAS_NUM_THREADS="1",
-               HDF5_USE_FILE_LOCKING="FALSE")
-    return env
+    return {k: v for k, v in os.environ.items() if not k.startswith("DAMIER_")} | mpi_environment()
 
 
 def run(damier, ranks, *words, expect=0, timeout=120):
