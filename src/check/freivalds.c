@@ -30,9 +30,20 @@ static dm_status allocate(dm_freivalds *check) {
 
 dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
                            bool tensor, dm_freivalds **out) {
+  return dm_freivalds_new_part(problem, alpha, beta, tensor, (dm_range){0, problem->m},
+                               (dm_range){0, problem->n}, out);
+}
+
+dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
+                                const double beta[2], bool tensor, dm_range rows, dm_range cols,
+                                dm_freivalds **out) {
   dm_freivalds *check = calloc(1, sizeof *check);
   if (!check) return dm_fail(DM_E_FIT, "no memory for the verification");
   check->problem = *problem;
+  check->problem.m = rows.end - rows.begin;
+  check->problem.n = cols.end - cols.begin;
+  check->rows = rows;
+  check->cols = cols;
   check->exact = dm_dtype_is_integer(problem->work);
   check->parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
   check->tensor = tensor;
@@ -58,6 +69,25 @@ void dm_freivalds_free(dm_freivalds *check) {
   free(check);
 }
 
+/* What of COUNT rows or columns, from *FROM on, lies in PART; *from is counted in it afterwards. */
+static dm_range clip(dm_range part, int64_t *from, int64_t count) {
+  const int64_t begin = dm_min(dm_max(part.begin, *from), *from + count);
+  const int64_t end = dm_min(part.end, *from + count);
+  const dm_range clipped = {begin - *from, dm_max(begin, end) - *from};
+  *from = begin - part.begin;
+  return clipped;
+}
+
+/* What of a view at (*row, *col) of a matrix is of the part that is checked.  Rows of op(A) and C
+ * are those of the part, and columns of op(B) and C; k is whole. */
+static dm_view part_of(const dm_freivalds *check, dm_view view, int64_t *row, int64_t *col,
+                       bool by_rows, bool by_cols) {
+  const dm_range k = {0, check->problem.k};
+  const dm_range rows = clip(by_rows ? check->rows : k, row, view.rows);
+  const dm_range cols = clip(by_cols ? check->cols : k, col, view.cols);
+  return dm_view_sub(view, rows.begin, cols.begin, rows.end - rows.begin, cols.end - cols.begin);
+}
+
 static dm_status probe(dm_backend *backend, dm_view view, const double *x, double *y,
                        double *squares) {
   if (dm_view_is_empty(view)) return DM_OK;
@@ -72,7 +102,7 @@ static bool tells_norms(const dm_freivalds *check, const dm_backend *backend, dm
 
 dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col) {
-  (void)row; /* sums over columns */
+  view = part_of(check, view, &row, &col, false, true);
   if (check->exact || dm_view_is_empty(view)) return DM_OK;
   double *squares = check->col_squares + col;
   return backend ? dm_backend_scan(backend, view, squares) : dm_host_scan(NULL, view, squares);
@@ -81,7 +111,7 @@ dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view 
 /* Whole numbers get 64 random bits each: a wrong element goes unseen once in 2^64 cases. */
 static void weigh_exactly(dm_freivalds *check) {
   for (int64_t j = 0; j < check->problem.n; j++) {
-    uint64_t bits = dm_random_bits(WEIGHT_SEED, 0, j, 0) | 1u;
+    uint64_t bits = dm_random_bits(WEIGHT_SEED, 0, check->cols.begin + j, 0) | 1u;
     memcpy(&check->w[j], &bits, sizeof bits);
   }
 }
@@ -99,7 +129,7 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
   check->q = 0.0;
   for (int64_t j = 0; j < check->problem.n; j++) {
     double norm = sqrt(check->col_squares[j]);
-    double sign = dm_freivalds_sign(j), weight = sign;
+    double sign = dm_freivalds_sign(check->cols.begin + j), weight = sign;
     if (!isfinite(norm)) {
       weight = 0.0;
       check->cols_left_out++;
@@ -116,6 +146,8 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
 
 dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
+  view = part_of(check, view, &row, &col, false, true);
+  if (dm_view_is_empty(view)) return DM_OK;
   return probe(backend, view, check->w + col * check->parts, check->t + row * check->parts, NULL);
 }
 
@@ -133,6 +165,8 @@ dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
 dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   const int parts = check->parts;
+  view = part_of(check, view, &row, &col, true, false);
+  if (dm_view_is_empty(view)) return DM_OK;
   double *t = check->t + col * parts, *y = check->y + row * parts;
   if (tells_norms(check, backend, view)) {
     dm_host_probe_norms(view, t, y, NULL, check->row_squares + row);
@@ -147,8 +181,9 @@ dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view v
 dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   const int parts = check->parts;
-  double squares = 0.0, *w = check->w + col * parts, *z = check->z + row * parts;
+  view = part_of(check, view, &row, &col, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
+  double squares = 0.0, *w = check->w + col * parts, *z = check->z + row * parts;
   if (tells_norms(check, backend, view)) {
     dm_host_probe_norms(view, w, z, check->z_squares + row, check->c_squares + row);
     return DM_OK;
@@ -162,6 +197,8 @@ dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view v
 dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col) {
   const int parts = check->parts;
+  view = part_of(check, view, &row, &col, true, true);
+  if (dm_view_is_empty(view)) return DM_OK;
   return probe(backend, view, check->w + col * parts, check->z0 + row * parts,
                check->z0_squares + row);
 }
@@ -206,6 +243,7 @@ dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdic
   if (!status) status = dm_comm_sum_f64(comm, &squares, 1);
   if (!status) dm_freivalds_compare(check, &rows, verdict);
   verdict->norm = sqrt(squares);
+  if (verdict->worst_row >= 0) verdict->worst_row += check->rows.begin;
   free(sums);
   return status;
 }

@@ -17,7 +17,7 @@
 
 #include "backend/backend.h"
 #include "comm/comm.h"
-#include "plan/problem.h"
+#include "plan/plan.h"
 
 typedef struct dm_freivalds dm_freivalds;
 
@@ -37,6 +37,12 @@ typedef struct dm_verdict {
 dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
                            bool tensor, dm_freivalds **check);
 void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
+
+/* A check of rows ROWS x columns COLS of C alone, with weights, sums and norms of its own.  Parts
+ * are given in the same way, as those of the whole matrices: what lies outside is passed over. */
+dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
+                                const double beta[2], bool tensor, dm_range rows, dm_range cols,
+                                dm_freivalds **check);
 
 /* Takes a part of a matrix; VIEW begins at (row, col) of it and may lie in device memory of BACKEND
  * (NULL: host memory).  Parts of C and C0 in host memory that share no row may be added by several

@@ -7,7 +7,8 @@
 /* Vectors of the wide type (see dm_backend_probe) hold PARTS doubles an element; those of whole
  * numbers hold int64_t in the same place. */
 struct dm_freivalds {
-  dm_problem problem;
+  dm_problem problem;  /* m and n are those of the part that is checked, ... */
+  dm_range rows, cols; /* ... which is this of C */
   double alpha[2], beta[2];
   bool exact, tensor;
   int parts;

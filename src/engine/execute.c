@@ -68,7 +68,7 @@ static int64_t reach_of(const execution *x, const dm_step *step) {
   if (step->strip >= 0) return longest + step->strip + 1;
   const bool last = step->kind >= DM_STEP_FINISH;
   int64_t within = last ? longest : step->panel - x->local->panels.begin + 1;
-  return (step->tile - x->local->plan->done) * longest + within;
+  return dm_plan_todo_place(x->local->plan, step->tile) * longest + within;
 }
 
 /* Steps that are not to be begun, or not yet: behind the panel on which all ranks stop. */
@@ -256,6 +256,19 @@ static void drop_done(execution *x) {
   while (x->first < x->end && state_of(x, x->first)->done) x->first++;
 }
 
+/* The step that completes this rank's part of a tile, or of what it stores of it. */
+static void tell_states(const execution *x, const dm_step *step) {
+  const dm_plan *plan = x->local->plan;
+  const bool sums = plan->pk > 1, strips = step->strip >= 0;
+  const int64_t left = strips ? dm_plan_strips(plan) - step->strip : 1; /* with this one */
+  const bool last = strips ? left == 1 : sums || step->panel == x->local->panels.end - 1;
+  if (!x->local->states || x->failure) return;
+  if (step->kind == DM_STEP_STORE && x->calls->store && left <= plan->pk)
+    dm_tile_reach(x->local->states, step->tile, DM_TILE_STORED);
+  if (sums ? step->kind == DM_STEP_REDUCE : dm_step_is_product(step))
+    if (last) dm_tile_reach(x->local->states, step->tile, DM_TILE_COMPUTED);
+}
+
 /* One look at every step of the window, in order; *moved if anything happened.  Panels may arrive
  * in any order, but a product is posted only after all before it: k is accumulated ascending. */
 static dm_status sweep(execution *x, bool *moved) {
@@ -283,8 +296,10 @@ static dm_status sweep(execution *x, bool *moved) {
       DM_TRY(ask(x, state, &product_asked));
       *moved |= state->done;
     }
-    if (state->done) x->io -= is_io(&state->step);
-    if (state->done) dm_trace_end(&x->local->run->trace, &state->step);
+    if (!state->done) continue;
+    x->io -= is_io(&state->step);
+    tell_states(x, &state->step);
+    dm_trace_end(&x->local->run->trace, &state->step);
   }
   return DM_OK;
 }
@@ -332,7 +347,7 @@ static dm_status tell_progress(execution *x, int64_t *reported) {
   if (!x->calls->progress || x->failure || x->products_done == *reported || !multiplies)
     return DM_OK;
   *reported = x->products_done;
-  const int64_t tiles = dm_plan_tiles(x->local->plan) - x->local->plan->done;
+  const int64_t tiles = dm_plan_todo(x->local->plan);
   const int64_t total = dm_range_size(x->local->panels) * tiles;
   return endure(x, NULL, x->calls->progress(x->calls->context, panels_done(x, total), total));
 }
@@ -362,9 +377,8 @@ dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *
   tell_what_is_there(&x);
   dm_halt_start(&x.halt, calls->may_stop ? &local->run->stop : NULL, local->run->world);
   const int64_t strips = kinds & 1u << DM_STEP_STRIP ? dm_plan_strips(local->plan) : 0;
-  const int64_t whole = dm_range_size(dm_plan_layer(local->plan, 0)) *
-                            (dm_plan_tiles(local->plan) - local->plan->done) +
-                        strips;
+  const int64_t whole =
+      dm_range_size(dm_plan_layer(local->plan, 0)) * dm_plan_todo(local->plan) + strips;
   dm_status status = run(&x);
   if (status) return dm_status_first(x.failure, status);
   dm_publish_close(&x.published);

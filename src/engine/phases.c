@@ -160,7 +160,8 @@ static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_
 /* What resides of op(A) or op(B), each piece once. */
 static dm_status each_piece(dm_rank_state *local, dm_matrix matrix, dm_freivalds *check,
                             dm_freivalds_part *take) {
-  for (int64_t t = local->plan->done; t < dm_plan_tiles(local->plan); t++) {
+  for (int64_t place = 0; place < dm_plan_todo(local->plan); place++) {
+    const int64_t t = dm_plan_todo_tile(local->plan, place);
     if (local->coords.idle || !dm_plan_is_first(local->plan, matrix, t)) continue;
     dm_rank_turn_to(local, t);
     for (int64_t p = local->panels.begin; p < local->panels.end; p++) {

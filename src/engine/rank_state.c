@@ -317,7 +317,8 @@ void dm_rank_turn_to(dm_rank_state *local, int64_t tile) {
   if (local->c.space == DM_HOST)
     local->c.row_stride =
         dm_compute_width(&local->plan->problem.compute, local->c.dtype, local->c.cols);
-  local->c.base = local->blocks + (tile - local->plan->done) % local->plan->blocks * local->block;
+  const int64_t place = dm_max(0, dm_plan_todo_place(local->plan, tile));
+  local->c.base = local->blocks + place % local->plan->blocks * local->block;
 }
 
 dm_view dm_rank_result(const dm_rank_state *local, dm_range *rows) {

@@ -4,6 +4,7 @@
 #define DM_ENGINE_RANK_STATE_H
 
 #include "backend/backend.h"
+#include "engine/tile_states.h"
 #include "plan/plan.h"
 #include "plan/steps.h"
 #include "run/phase_times.h"
@@ -54,6 +55,7 @@ typedef struct dm_rank_state {
   void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */
   dm_summing summing;
   struct dm_reduction *reduction; /* under way, or NULL */
+  dm_tile_states *states;         /* that the loop keeps; NULL: nobody asks */
   dm_phases phases;
 } dm_rank_state;
 

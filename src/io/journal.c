@@ -194,10 +194,6 @@ dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   return DM_OK;
 }
 
-void dm_journal_keep(dm_journal *journal, int64_t count) {
-  if (count < journal->count) journal->count = count;
-}
-
 static dm_status append(dm_journal *journal, dm_tile_record *records, int64_t count) {
   const int64_t end = DM_HEADER + journal->count * RECORD;
   if (journal->bytes != end) DM_TRY(cut(journal, end));

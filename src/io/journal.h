@@ -54,9 +54,6 @@ dm_status dm_journal_clear(dm_journal *journal);
 /* Empties the journal and writes a new header; it is on the disk afterwards. */
 dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields);
 
-/* Distrusts all but the first COUNT records: what is appended replaces the others. */
-void dm_journal_keep(dm_journal *journal, int64_t count);
-
 /* Appends COUNT records and waits until they are on the disk.  After an error the journal on the
  * disk is as it was, or longer by good records or one torn one; nothing more may be appended. */
 dm_status dm_journal_append(dm_journal *journal, dm_tile_record *records, int64_t count);

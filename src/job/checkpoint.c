@@ -14,6 +14,11 @@
 
 static const double between_looks = 0.05; /* seconds */
 
+/* Tiles that another run would take up. */
+static int64_t kept(const dm_checkpoint *c) {
+  return c->taken + c->written;
+}
+
 /* ---- what an earlier run left (rank 0) ---- */
 
 static dm_status refuse(const dm_checkpoint *c, const char *field) {
@@ -116,26 +121,15 @@ void dm_checkpoint_impose(const dm_checkpoint *c, dm_wishes *wishes) {
 
 /* ---- the part file ---- */
 
-static dm_tile_record record_of(const dm_plan *plan, int64_t t) {
-  const dm_tile tile = dm_plan_tile(plan, t);
-  return (dm_tile_record){.row = tile.rows.begin,
-                          .col = tile.cols.begin,
-                          .rows = dm_range_size(tile.rows),
-                          .cols = dm_range_size(tile.cols)};
-}
-
 static dm_status take_up(dm_checkpoint *c) {
   const dm_problem *p = &c->plan->problem;
   int64_t count;
   bool there = false;
   const dm_tile_record *records = dm_journal_records(c->journal, &count);
-  for (int64_t t = 0; t < count; t++) {
-    const dm_tile_record *r = &records[t], cut = record_of(c->plan, dm_min(t, c->tiles - 1));
-    if (t >= c->tiles || r->row != cut.row || r->col != cut.col || r->rows != cut.rows ||
-        r->cols != cut.cols)
+  for (int64_t i = 0, t = -1; i < count; i++)
+    if ((t = dm_recorded_tile(c, &records[i], t + 1)) < 0)
       return dm_fail(DM_E_IO, "%s cannot be resumed: C is cut into other tiles",
                      c->multiply->out.file);
-  }
   DM_TRY(dm_output_reopen(&c->multiply->out, p->c, p->m, p->n, c->found.offset, &c->file, &there));
   if (!there) c->found.records = 0;
   return DM_OK;
@@ -187,33 +181,22 @@ static dm_status open_part(dm_checkpoint *c, const dm_setup *setup) {
   return status;
 }
 
-/* Every tile as it will stand in the journal, but for its checksum. */
-static dm_status list_tiles(dm_checkpoint *c) {
-  int64_t count = 0;
-  const dm_tile_record *old = c->journal ? dm_journal_records(c->journal, &count) : NULL;
-  DM_TRY(dm_buffer_zeroed(c->tiles, sizeof *c->records, (void **)&c->records));
-  for (int64_t t = 0; t < c->tiles; t++) {
-    const bool recorded = t < c->found.records && t < count;
-    c->records[t] = recorded ? old[t] : record_of(c->plan, t);
-    if (!recorded && count > 0) c->records[t].run = old[count - 1].run + 1;
-  }
-  return DM_OK;
-}
-
 static dm_status share_records(dm_checkpoint *c) {
-  dm_status status = list_tiles(c);
+  dm_status status = dm_trust_list(c);
   DM_TRY(dm_comm_agree(c->run->world, status));
+  DM_TRY(dm_comm_broadcast(c->run->world, c->states->state, c->tiles, 0));
   return dm_comm_broadcast(c->run->world, c->records, c->tiles * (int64_t)sizeof *c->records, 0);
 }
 
 static void say(const dm_checkpoint *c) {
   if (c->run->rank == 0 && c->found.records > 0)
     dm_log_line(&c->run->log, DM_LOG_NOTE, "resuming: %lld of %lld tiles were there",
-                (long long)c->done, (long long)c->tiles);
+                (long long)c->taken, (long long)c->tiles);
 }
 
 dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output_file *file,
-                              int64_t *done) {
+                              dm_tile_states *states) {
+  c->states = states;
   c->plan = &setup->plan;
   c->tiles = dm_plan_tiles(c->plan);
   c->used = dm_plan_used(c->plan);
@@ -221,13 +204,10 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   DM_TRY(dm_comm_broadcast(c->run->world, &c->found, sizeof c->found, 0));
   DM_TRY(dm_comm_broadcast(c->run->world, &c->file, sizeof c->file, 0));
   DM_TRY(share_records(c));
-  if (c->found.records > 0) DM_TRY(dm_trust_recorded(c, &c->file, &c->done));
-  for (int64_t t = c->done; t < c->tiles; t++) c->records[t].checksum = 0;
-  if (c->journal && c->found.records > 0) dm_journal_keep(c->journal, c->done);
-  c->stored = c->syncing = c->synced = c->told = c->complete = c->written = c->done;
+  if (c->found.records > 0) DM_TRY(dm_trust_recorded(c, &c->file));
+  dm_trust_list_others(c);
   say(c);
   *file = c->file;
-  *done = c->done;
   DM_TRY(dm_comm_agree(c->run->world, dm_notes_open(c)));
   DM_TRY(dm_comm_barrier(c->run->world)); /* intervals begin at the same time */
   c->started = dm_now();
@@ -250,7 +230,7 @@ void dm_checkpoint_add(dm_checkpoint *c, int64_t tile, uint64_t checksum) {
 }
 
 dm_status dm_checkpoint_stored(dm_checkpoint *c, int64_t tile) {
-  c->stored = tile + 1;
+  c->stored = dm_plan_todo_place(c->plan, tile) + 1;
   c->next = 0;
   return dm_checkpoint_poll(c);
 }
@@ -302,13 +282,13 @@ static dm_status end_telling(dm_checkpoint *c) {
 dm_status dm_checkpoint_flush(dm_checkpoint *c, bool record) {
   dm_status status = DM_OK;
   if (c->output && !c->flushed) status = end_telling(c);
-  const bool late = dm_now() - c->started >= c->interval || c->written > 0;
+  const bool late = dm_now() - c->started >= c->interval || kept(c) > 0;
   if (!status && c->flushed && c->run->rank == 0 && (record || late)) status = dm_notes_record(c);
   return dm_comm_agree(c->run->world, status);
 }
 
 const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *c, int64_t *count) {
-  *count = c->on ? c->complete : 0;
+  *count = c->on && c->taken + c->complete == c->tiles ? c->tiles : 0;
   return c->records;
 }
 
@@ -336,7 +316,7 @@ static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kep
 static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
   if (!c->on || error->code == DM_E_VERIFY) return false;
   if (c->flushed) dm_status_free(dm_notes_record(c)); /* a full disk may refuse that too */
-  return c->written == c->tiles;
+  return kept(c) == c->tiles;
 }
 
 /* What cannot be removed is left over, and no reason to refuse a result. */
@@ -351,8 +331,8 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
     return dm_hint(status,
                    "the whole result is '%.200s.part', contiguous; the same command goes on there",
                    c->multiply->out.file);
-  const int64_t kept = c->begun ? c->written : c->found.records;
-  if (status && kept > 0 && !keep_part) return tell_kept(c, status, kept);
+  const int64_t tiles = c->begun ? kept(c) : c->found.records;
+  if (status && tiles > 0 && !keep_part) return tell_kept(c, status, tiles);
   if (status && c->created && !keep_part) dm_output_discard(&c->file);
   /* What was not even understood is not this run's to remove. */
   if (c->journal && (c->begun || !dm_journal_existed(c->journal))) remove_journal(c);

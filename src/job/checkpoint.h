@@ -8,6 +8,7 @@
 #define DM_JOB_CHECKPOINT_H
 
 #include "engine/setup.h"
+#include "engine/tile_states.h"
 #include "io/journal.h"
 #include "io/output.h"
 #include "job/multiply.h"
@@ -27,10 +28,10 @@ int64_t dm_checkpoint_recorded(const dm_checkpoint *checkpoint);
  * then the bits of C are those of an undisturbed run. */
 void dm_checkpoint_impose(const dm_checkpoint *checkpoint, dm_wishes *wishes);
 
-/* Collective, after planning: makes the part file, or takes the old one up.  *done: so many tiles,
- * in the order of computation, are there and were checked. */
+/* Collective, after planning: makes the part file, or takes the old one up.  STATES, in which all
+ * tiles are new, tells which are there, whole, and recorded; it is kept up from now on. */
 dm_status dm_checkpoint_begin(dm_checkpoint *checkpoint, const dm_setup *setup,
-                              dm_output_file *file, int64_t *done);
+                              dm_output_file *file, dm_tile_states *states);
 
 /* From now on what was written to OUTPUT is synced for the tiles; NULL: no more. */
 void dm_checkpoint_watch(dm_checkpoint *checkpoint, dm_output *output);
@@ -41,7 +42,7 @@ bool dm_checkpoint_is_on(const dm_checkpoint *checkpoint);
 /* CHECKSUM (dm_checksum_view) of this rank's part of TILE, or of a part of that. */
 void dm_checkpoint_add(dm_checkpoint *checkpoint, int64_t tile, uint64_t checksum);
 
-/* This rank has written all that it has of TILE; tiles come in the order of computation. */
+/* This rank has written all that it has of TILE; tiles come in the order of plan->todo. */
 dm_status dm_checkpoint_stored(dm_checkpoint *checkpoint, int64_t tile);
 
 /* To be called now and then: moves messages, syncs and records on. */
@@ -51,7 +52,7 @@ dm_status dm_checkpoint_poll(dm_checkpoint *checkpoint);
  * the run is longer than an interval.  Nothing may be stored after it. */
 dm_status dm_checkpoint_flush(dm_checkpoint *checkpoint, bool record);
 
-/* Rank 0: the tiles that are on the disk, in the order of computation. */
+/* Rank 0: the tiles, in the order of computation, where all are on the disk. */
 const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *checkpoint, int64_t *count);
 
 /* Ends it with the outcome of the run; returns STATUS, whose hint then says what was kept.  Part

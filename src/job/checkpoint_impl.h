@@ -34,11 +34,13 @@ struct dm_checkpoint {
   dm_found found;
 
   const dm_plan *plan;
-  int64_t tiles, done;
-  int used;           /* ranks that write */
-  dm_tile_note *mine; /* of every tile, this rank's part; and the note that ends them */
-  int64_t stored, syncing, synced, told; /* tiles of this rank that got so far */
-  int64_t turn;                          /* intervals that had passed at the last sync */
+  dm_tile_states *states;
+  int64_t tiles, taken; /* taken: that an earlier run recorded */
+  int used;             /* ranks that write */
+  dm_tile_note *mine;   /* of every tile, this rank's part; and the note that ends them */
+  /* Tiles of this run that got so far on this rank, counted as in plan->todo. */
+  int64_t stored, syncing, synced, told;
+  int64_t turn; /* intervals that had passed at the last sync */
   dm_output *output;
   bool flushed; /* all is on the disk and rank 0 was told of it */
   dm_messages *sent;
@@ -50,7 +52,7 @@ struct dm_checkpoint {
   bool created;
   dm_tile_record *records;   /* of every tile */
   int32_t *missing;          /* ranks that have not told of the tile */
-  int64_t complete, written; /* tiles that all have told of, that are in the journal */
+  int64_t complete, written; /* tiles of this run that all have told of, that are in the journal */
   dm_teller *tellers;        /* ranks that write; the first is rank 0 itself and not used */
 };
 
@@ -58,7 +60,7 @@ struct dm_checkpoint {
 dm_status dm_notes_open(dm_checkpoint *checkpoint);
 void dm_notes_close(dm_checkpoint *checkpoint);
 
-/* Tells rank 0 of this rank's tiles below END. */
+/* Tells rank 0 of this rank's first END tiles. */
 dm_status dm_notes_tell(dm_checkpoint *checkpoint, int64_t end);
 
 /* Nothing more will be told: rank 0 takes all that the others have told, or tell until they come
@@ -71,8 +73,17 @@ dm_status dm_notes_take(dm_checkpoint *checkpoint);
 /* Rank 0: records in the journal what is complete. */
 dm_status dm_notes_record(dm_checkpoint *checkpoint);
 
-/* Collective: compares the recorded tiles with the part file; *good of them, from the first on, are
- * as they were recorded.  (checkpoint_trust.c) */
-dm_status dm_trust_recorded(dm_checkpoint *checkpoint, const dm_output_file *file, int64_t *good);
+/* The tile of a record, looked for from FROM on; -1: there is none.  (checkpoint_trust.c) */
+int64_t dm_recorded_tile(const dm_checkpoint *checkpoint, const dm_tile_record *record,
+                         int64_t from);
+
+/* Rank 0: the tiles that the journal names, each by its last record; and, when it is known which of
+ * them are good, the others as they will stand there, but for their checksums. */
+dm_status dm_trust_list(dm_checkpoint *checkpoint);
+void dm_trust_list_others(dm_checkpoint *checkpoint);
+
+/* Collective: compares the recorded tiles with the part file, and gives those back that are not as
+ * they were recorded.  (checkpoint_trust.c) */
+dm_status dm_trust_recorded(dm_checkpoint *checkpoint, const dm_output_file *file);
 
 #endif

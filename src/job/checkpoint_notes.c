@@ -34,7 +34,9 @@ void dm_notes_close(dm_checkpoint *c) {
 static void take(dm_checkpoint *c, const dm_tile_note *note) {
   c->records[note->tile].checksum += note->checksum;
   c->missing[note->tile]--;
-  while (c->complete < c->tiles && c->missing[c->complete] == 0) c->complete++;
+  const int64_t all = dm_plan_todo(c->plan);
+  while (c->complete < all && c->missing[dm_plan_todo_tile(c->plan, c->complete)] == 0)
+    c->complete++;
 }
 
 static dm_status send_note(dm_checkpoint *c, const dm_tile_note *note) {
@@ -43,10 +45,11 @@ static dm_status send_note(dm_checkpoint *c, const dm_tile_note *note) {
 
 dm_status dm_notes_tell(dm_checkpoint *c, int64_t end) {
   for (; c->told < end; c->told++) {
+    const dm_tile_note *note = &c->mine[dm_plan_todo_tile(c->plan, c->told)];
     if (c->run->rank == 0)
-      take(c, &c->mine[c->told]);
+      take(c, note);
     else
-      DM_TRY(send_note(c, &c->mine[c->told]));
+      DM_TRY(send_note(c, note));
   }
   bool done;
   return dm_messages_test(c->sent, &done);
@@ -97,7 +100,15 @@ dm_status dm_notes_record(dm_checkpoint *c) {
   if (!c->on || c->complete == c->written) return DM_OK;
   if (dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT)
     DM_TRY(dm_journal_begin(c->journal, &c->fields));
-  DM_TRY(dm_journal_append(c->journal, c->records + c->written, c->complete - c->written));
-  c->written = c->complete;
+  const int64_t count = c->complete - c->written;
+  dm_tile_record *list;
+  DM_TRY(dm_buffer_zeroed(count, sizeof *list, (void **)&list));
+  for (int64_t i = 0; i < count; i++)
+    list[i] = c->records[dm_plan_todo_tile(c->plan, c->written + i)];
+  dm_status status = dm_journal_append(c->journal, list, count);
+  free(list);
+  DM_TRY(status);
+  for (; c->written < c->complete; c->written++)
+    dm_tile_reach(c->states, dm_plan_todo_tile(c->plan, c->written), DM_TILE_RECORDED);
   return DM_OK;
 }

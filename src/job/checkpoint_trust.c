@@ -10,6 +10,52 @@
 
 enum { STRIP = 32 << 20 };
 
+/* What a record says of a tile. */
+enum { TAKEN_UP = DM_TILE_COMPUTED | DM_TILE_STORED | DM_TILE_RECORDED };
+
+static dm_tile_record record_of(const dm_plan *plan, int64_t t) {
+  const dm_tile tile = dm_plan_tile(plan, t);
+  return (dm_tile_record){.row = tile.rows.begin,
+                          .col = tile.cols.begin,
+                          .rows = dm_range_size(tile.rows),
+                          .cols = dm_range_size(tile.cols)};
+}
+
+int64_t dm_recorded_tile(const dm_checkpoint *c, const dm_tile_record *r, int64_t from) {
+  for (int64_t i = 0; i < c->tiles; i++) {
+    const int64_t t = (from + i) % c->tiles;
+    const dm_tile_record cut = record_of(c->plan, t);
+    if (r->row == cut.row && r->col == cut.col && r->rows == cut.rows && r->cols == cut.cols)
+      return t;
+  }
+  return -1;
+}
+
+dm_status dm_trust_list(dm_checkpoint *c) {
+  int64_t count = 0;
+  const dm_tile_record *old = c->journal ? dm_journal_records(c->journal, &count) : NULL;
+  DM_TRY(dm_buffer_zeroed(c->tiles, sizeof *c->records, (void **)&c->records));
+  for (int64_t i = 0, t = -1; i < dm_min(count, c->found.records); i++) {
+    t = dm_recorded_tile(c, &old[i], t + 1);
+    c->records[t] = old[i];
+    dm_tile_reach(c->states, t, TAKEN_UP);
+  }
+  return DM_OK;
+}
+
+void dm_trust_list_others(dm_checkpoint *c) {
+  int64_t count = 0;
+  const dm_tile_record *old = c->journal ? dm_journal_records(c->journal, &count) : NULL;
+  for (int64_t t = 0; t < c->tiles; t++) {
+    if (dm_tile_has(c->states, t, TAKEN_UP)) {
+      c->taken++;
+      continue;
+    }
+    c->records[t] = record_of(c->plan, t);
+    if (count > 0) c->records[t].run = old[count - 1].run + 1;
+  }
+}
+
 /* This rank's part of one tile. */
 static dm_status sum_of(dm_checkpoint *c, dm_reader *reader, const dm_dataset *set,
                         const dm_tile_record *tile, uint64_t *sum) {
@@ -36,8 +82,9 @@ static dm_status sums_of(dm_checkpoint *c, const dm_output_file *file, uint64_t 
   DM_TRY(dm_reader_open(&set, DM_DTYPE_NONE, &reader));
   dm_reader_keepalive(reader, &c->run->keepalive);
   dm_status status = DM_OK;
-  for (int64_t t = 0; t < c->found.records && !status; t++)
-    status = sum_of(c, reader, &set, &c->records[t], &sums[t]);
+  for (int64_t t = 0; t < c->tiles && !status; t++)
+    if (dm_tile_has(c->states, t, DM_TILE_RECORDED))
+      status = sum_of(c, reader, &set, &c->records[t], &sums[t]);
   dm_reader_close(reader);
   return status;
 }
@@ -46,23 +93,22 @@ static void warn(const dm_checkpoint *c, int64_t tile) {
   const dm_tile_record *r = &c->records[tile];
   dm_log_line(
       &c->run->log, DM_LOG_WARNING,
-      "tile %lld, %lld x %lld at (%lld, %lld), is not what was recorded: it and those behind "
-      "it are computed again",
+      "tile %lld, %lld x %lld at (%lld, %lld), is not what was recorded: it is computed again",
       (long long)tile + 1, (long long)r->rows, (long long)r->cols, (long long)r->row,
       (long long)r->col);
 }
 
-dm_status dm_trust_recorded(dm_checkpoint *c, const dm_output_file *file, int64_t *good) {
+dm_status dm_trust_recorded(dm_checkpoint *c, const dm_output_file *file) {
   uint64_t *sums;
   dm_run_phase(c->run, "checking the recorded tiles", 1);
-  DM_TRY(dm_buffer_zeroed(c->found.records, sizeof *sums, (void **)&sums));
+  DM_TRY(dm_buffer_zeroed(c->tiles, sizeof *sums, (void **)&sums));
   dm_status status = dm_comm_agree(c->run->world, sums_of(c, file, sums));
-  if (!status) status = dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->found.records);
-  for (*good = 0; *good < c->found.records && !status; ++*good)
-    if (sums[*good] != c->records[*good].checksum) {
-      if (c->run->rank == 0) warn(c, *good);
-      break;
-    }
+  if (!status) status = dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles);
+  for (int64_t t = 0; t < c->tiles && !status; t++) {
+    if (!dm_tile_has(c->states, t, DM_TILE_RECORDED) || sums[t] == c->records[t].checksum) continue;
+    if (c->run->rank == 0) warn(c, t);
+    dm_tile_give_back(c->states, t);
+  }
   free(sums);
   return status;
 }

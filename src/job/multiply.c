@@ -41,8 +41,10 @@ static dm_status open_part(dm_job *j) {
 }
 
 static dm_status open_output(dm_job *j) {
-  DM_TRY(dm_checkpoint_begin(j->sink.checkpoint, &j->setup, &j->file, &j->taken_up));
-  j->setup.plan.done = j->taken_up;
+  dm_plan *plan = &j->setup.plan;
+  DM_TRY(dm_comm_agree(j->run->world, dm_tile_states_open(dm_plan_tiles(plan), &j->states)));
+  DM_TRY(dm_checkpoint_begin(j->sink.checkpoint, &j->setup, &j->file, &j->states));
+  DM_TRY(dm_comm_agree(j->run->world, dm_tile_states_choose(&j->states, DM_TILE_RECORDED, plan)));
   DM_TRY(
       dm_comm_agree(j->run->world, j->run->rank == 0 ? dm_commit_room(&j->file, &j->form) : DM_OK));
   DM_TRY(dm_comm_agree(j->run->world, open_part(j)));
@@ -156,6 +158,7 @@ static dm_status multiply_matrices(dm_job *j) {
                             .progress = dm_multiply_progress,
                             .context = j};
   DM_TRY(dm_product_open(&j->product));
+  j->product.local.states = &j->states;
   return dm_product_run(&j->product);
 }
 
@@ -168,6 +171,7 @@ static dm_status tell(const dm_job *j, const dm_phases *worst, const dm_verdict 
                           .worst = *worst,
                           .plan = j->setup.plan,
                           .way = j->file.way};
+  outcome->plan.todo = NULL; /* ends with the job */
   if (verdict) outcome->verdict = *verdict;
   return DM_OK;
 }
@@ -176,9 +180,10 @@ static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
   const dm_multiply *m = j->multiply;
   DM_TRY(prepare(j));
   j->began = dm_now();
-  if (j->taken_up < dm_plan_tiles(&j->setup.plan)) DM_TRY(multiply_matrices(j));
+  if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
   dm_verdict verdict;
   if (m->verify) DM_TRY(judge(j, &verdict));
+  if (m->verify && verdict.pass) dm_tile_reach_all(&j->states, DM_TILE_CHECKED);
   int64_t unpacked = dm_file_queue_unpacked(j->ahead);
   DM_TRY(dm_comm_sum_i64(j->run->world, &unpacked, 1));
   dm_phases worst;
@@ -232,6 +237,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   dm_reader_close(j.source.inputs[DM_B].reader);
   dm_reader_close(j.sink.old);
   dm_freivalds_free(j.sink.check);
+  dm_tile_states_close(&j.states);
   dm_setup_close(&j.setup);
   return status;
 }

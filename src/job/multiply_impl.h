@@ -19,8 +19,8 @@ typedef struct dm_job {
   dm_file_sink sink;
   dm_output_form form; /* completed */
   dm_output_file file;
-  int64_t taken_up; /* tiles of an earlier run, */
-  bool from_files;  /* for whose sake C is verified as it is in the file */
+  dm_tile_states states;
+  bool from_files; /* C is verified as it is in the file, for the sake of an earlier run's tiles */
   bool keep_part;
   bool shows_progress;
   dm_progress progress;

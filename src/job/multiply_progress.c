@@ -14,7 +14,7 @@ int64_t dm_multiply_bytes_read(const dm_job *job) {
  */
 static double part_done(const dm_job *j, int64_t done) {
   const int64_t layer = dm_max(1, dm_range_size(dm_plan_layer(&j->setup.plan, 0)));
-  return dm_plan_part_done(&j->setup.plan, j->taken_up + done / layer, 0, done % layer);
+  return dm_plan_part_done(&j->setup.plan, done / layer, 0, done % layer);
 }
 
 dm_status dm_multiply_progress(void *context, int64_t done, int64_t total) {

@@ -31,7 +31,8 @@ dm_status dm_bench_files_compute(dm_files_bench *b, double *seconds) {
   DM_TRY(dm_setup_open(b->run, &b->multiply.engine, &b->last.plan.problem, &setup));
   setup.plan = b->last.plan;
   setup.plan.strips = 0; /* all in one go */
-  setup.plan.done = setup.plan.stretch = 0;
+  setup.plan.stretch = 0;
+  setup.plan.todo = NULL;
   dm_status status = dm_rank_open(b->run, &setup.plan, setup.backend, setup.transport, &local);
   if (!status || status->agreed) {
     if (!status) status = two_rounds(b, &local, seconds);

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "plan/tiles.h"
+#include "plan/todo.h"
 
 static uint64_t hash_of_row(const dm_compute *row) {
   const int64_t fields[] = {row->inputs,   row->results,     row->work,         row->operand,
@@ -12,6 +13,11 @@ static uint64_t hash_of_row(const dm_compute *row) {
   const double errors[] = {row->roundoff, row->shortening};
   return XXH3_64bits(fields, sizeof fields) ^ XXH3_64bits(errors, sizeof errors) ^
          XXH3_64bits(row->name, strlen(row->name));
+}
+
+static uint64_t hash_of_todo(const dm_plan *plan) {
+  const dm_todo *todo = plan->todo;
+  return todo ? XXH3_64bits(todo->tiles, (size_t)todo->count * sizeof *todo->tiles) : 0;
 }
 
 /* Every field that steers a rank, as numbers in a fixed order: structures have padding. */
@@ -50,7 +56,8 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             plan->tiles_n,
                             plan->blocks,
                             plan->down,
-                            plan->done,
+                            dm_plan_todo(plan),
+                            (int64_t)hash_of_todo(plan),
                             plan->held_a,
                             plan->held_b,
                             plan->reads,

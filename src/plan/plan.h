@@ -32,6 +32,8 @@ typedef struct dm_forecast {
   double total;
 } dm_forecast;
 
+struct dm_todo;
+
 /* Plain data (at most 4 KiB): rank 0 chooses it and sends it to all. */
 typedef struct dm_plan {
   dm_problem problem;
@@ -43,7 +45,6 @@ typedef struct dm_plan {
   int64_t panels;        /* in all layers together */
   int slots;             /* in each ring */
   int64_t tiles_m, tiles_n; /* C is computed in so many times so many tiles, all ranks on one */
-  int64_t done;             /* tiles before this one are there already, from an earlier run */
   int blocks;             /* of C in memory: with 2 a tile is stored while the next is multiplied */
   bool down;              /* tiles that follow one another lie in one column, not in one row */
   int64_t held_a, held_b; /* IN_FILE: first panels of a layer that stay until the tile's rows
@@ -73,6 +74,8 @@ typedef struct dm_plan {
   double file_words;       /* elements read and written, by all ranks together; 0: no files */
   double file_bound_words; /* lower bound of it (see bound.h) */
   dm_forecast forecast;
+  const struct dm_todo *todo; /* tiles that this run computes (todo.h); NULL: all.  Never sent:
+                                 every rank sets it when they have agreed on what is there */
   char rates[24];  /* of the machine: the measurement that decided; empty: stated rates */
   char kernel[32]; /* the recipe's name of what multiplies; empty where nobody chose one yet */
 } dm_plan;

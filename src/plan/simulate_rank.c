@@ -6,6 +6,11 @@
 
 /* ---- steps ---- */
 
+/* Of the step's tile among those that are computed. */
+static int64_t place_of(const dm_walk *w, const dm_step *step) {
+  return dm_plan_todo_place(w->plan, step->tile);
+}
+
 static bool fetches(const dm_walk *w, int x) {
   return x == DM_A ? dm_plan_fetches_a(w->plan) : dm_plan_fetches_b(w->plan);
 }
@@ -55,7 +60,7 @@ static bool is_kept(const dm_walk *w, const dm_step *step) {
 
 static dm_status check_gemm(dm_walk *w, const dm_step *step) {
   const int64_t turn = dm_walk_turn(w, step), layer = dm_range_size(w->layer);
-  const int64_t before = step->tile - w->plan->done - w->plan->blocks; /* had the same block */
+  const int64_t before = place_of(w, step) - w->plan->blocks; /* had the same block */
   if (turn != w->turns)
     return dm_violated(w, step, "products: multiplies panel %lld of tile %lld where %lld is next",
                        (long long)step->panel, (long long)step->tile,
@@ -163,7 +168,7 @@ static dm_status check_end(dm_walk *w, dm_ends *ends, const dm_step *step) {
   if (step->kind == DM_STEP_FINISH && plan->problem.compute.finish == DM_NO_FINISH)
     return dm_violated(w, step, "products: there is nothing to finish");
   if (plan->strips > 0) return check_strip_end(w, ends, step);
-  const int64_t tile = step->tile - plan->done;
+  const int64_t tile = place_of(w, step);
   const int64_t turns = dm_range_size(w->layer) * (tile + 1);
   const dm_ends *needed = needed_by(w, step);
   if (tile != ends->count)
@@ -185,7 +190,7 @@ static dm_status check_end(dm_walk *w, dm_ends *ends, const dm_step *step) {
 
 static dm_status check_step(dm_walk *w, const dm_step *step) {
   const bool has_panel = step->kind <= DM_STEP_KEEP;
-  if (step->tile < w->plan->done || step->tile >= dm_plan_tiles(w->plan))
+  if (step->tile < 0 || step->tile >= dm_plan_tiles(w->plan) || place_of(w, step) < 0)
     return dm_violated(w, step, "products: tile %lld", (long long)step->tile);
   if (has_panel && (step->panel < w->layer.begin || step->panel >= w->layer.end || step->slot < 0 ||
                     step->slot >= w->plan->slots))
@@ -219,7 +224,7 @@ static dm_status check_step(dm_walk *w, const dm_step *step) {
     return check_end(w, &w->reduced, step);
   case DM_STEP_STORE:
     DM_TRY(check_end(w, &w->stored, step));
-    w->stores[(step->tile - w->plan->done) % 2] = step->index;
+    w->stores[(place_of(w, step)) % 2] = step->index;
     return DM_OK;
   case DM_STEP_KINDS:
     break;
@@ -231,7 +236,7 @@ static dm_status check_step(dm_walk *w, const dm_step *step) {
 
 static dm_status check_ends(const dm_walk *w) {
   const dm_plan *plan = w->plan;
-  const int64_t tiles = dm_plan_tiles(plan) - plan->done;
+  const int64_t tiles = dm_plan_todo(plan);
   const int64_t stores = plan->strips > 0 ? tiles * plan->strips : tiles;
   const int64_t sums = plan->strips > 0 ? tiles * dm_plan_strips(plan) : tiles;
   const dm_finish_place place = plan->problem.compute.finish;

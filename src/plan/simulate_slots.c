@@ -102,7 +102,8 @@ dm_status dm_walk_load(dm_walk *w, int x, const dm_step *step) {
     const int64_t left = dm_plan_left_by(w->plan, (dm_matrix)x, step->tile, q);
     if (left < 0 || !holds(w, x, step))
       return dm_violated(w, step, "slots: panel %lld is not there", (long long)step->panel);
-    if (!dm_walk_is_ordered(w, w->load[x][(left - w->plan->done) * layer + q], step->index))
+    if (!dm_walk_is_ordered(w, w->load[x][dm_plan_todo_place(w->plan, left) * layer + q],
+                            step->index))
       return dm_violated(w, step, "slots: panel %lld may not be there yet", (long long)step->panel);
     return DM_OK;
   }

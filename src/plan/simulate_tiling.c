@@ -1,6 +1,7 @@
 /* The static half of the proof: what the parts of the matrices cover. */
 #include "plan/partition.h"
 #include "plan/simulate.h"
+#include "plan/todo.h"
 
 /* A run of ranges that must follow one another without gaps from BEGIN to END. */
 typedef struct cover {
@@ -52,10 +53,9 @@ static dm_status check_fields(const dm_plan *p) {
     return dm_fail(DM_E_BUG,
                    "tiling: %d layers, borders at %lld, panels of %lld are not reproducible", p->pk,
                    (long long)p->border, (long long)p->kb);
-  if (p->tiles_m < 1 || p->tiles_n < 1 || p->tiles_m > p->problem.m || p->tiles_n > p->problem.n ||
-      p->done < 0 || p->done > dm_plan_tiles(p))
-    return dm_fail(DM_E_BUG, "tiling: %lld x %lld tiles, %lld done", (long long)p->tiles_m,
-                   (long long)p->tiles_n, (long long)p->done);
+  if (p->tiles_m < 1 || p->tiles_n < 1 || p->tiles_m > p->problem.m || p->tiles_n > p->problem.n)
+    return dm_fail(DM_E_BUG, "tiling: %lld x %lld tiles", (long long)p->tiles_m,
+                   (long long)p->tiles_n);
   if (p->blocks < 1 || p->blocks > 2 || (p->blocks > 1 && p->pk > 1))
     return dm_fail(DM_E_BUG, "tiling: %d blocks of C in %d layers", p->blocks, p->pk);
   if (p->held_a < 0 || p->held_b < 0 || (dm_plan_streams(p) && p->reads < p->slots))
@@ -122,6 +122,18 @@ static dm_status check_tiles(const dm_plan *p) {
       return dm_fail(DM_E_BUG, "tiling: tile %lld at (%lld, %lld)", (long long)t, (long long)tile.r,
                      (long long)tile.c);
     before = tile;
+  }
+  return DM_OK;
+}
+
+/* Those that are computed follow one another in the order of all. */
+static dm_status check_todo(const dm_plan *p) {
+  for (int64_t place = 0, before = -1; place < dm_plan_todo(p); place++) {
+    const int64_t t = dm_plan_todo_tile(p, place);
+    if (t <= before || t >= dm_plan_tiles(p) || dm_plan_todo_place(p, t) != place)
+      return dm_fail(DM_E_BUG, "tiling: tile %lld after %lld of those to be computed", (long long)t,
+                     (long long)before);
+    before = t;
   }
   return DM_OK;
 }
@@ -201,6 +213,7 @@ dm_status dm_simulate_tiling(const dm_plan *plan) {
   DM_TRY(check_places(plan));
   DM_TRY(check_strips(plan));
   DM_TRY(check_tiles(plan));
+  DM_TRY(check_todo(plan));
   for (int64_t t = 0; t < dm_plan_tiles(plan); t++) {
     DM_TRY(check_blocks_of(plan, t));
     DM_TRY(check_shares_of_tile(plan, t));

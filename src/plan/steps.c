@@ -69,7 +69,7 @@ static layout layout_of(const dm_plan *plan, int l) {
   if (plan->strips > 0)
     list.end = plan->strips * (plan->pk * width_of_strip(plan) + width_of_store(plan));
   list.panels = dm_range_size(list.layer);
-  list.turns = list.panels * (dm_plan_tiles(plan) - plan->done);
+  list.turns = list.panels * dm_plan_todo(plan);
   list.slots = plan->slots;
   /* What is held is brought anew only when the tile before is done with it. */
   if (dm_plan_streams(plan)) list.slots = dm_max(1, dm_min(list.slots, list.panels));
@@ -107,9 +107,9 @@ static int64_t index_of_gemm(const layout *list, int64_t s) {
   return before_group(list, s) + (s + list->ahead < list->turns ? list->width : 0);
 }
 
-/* The last product of TILE. */
-static int64_t last_gemm(const layout *list, int64_t tile) {
-  return index_of_gemm(list, (tile + 1 - list->plan->done) * list->panels - 1);
+/* The last product of the tile in PLACE (todo.h). */
+static int64_t last_gemm(const layout *list, int64_t place) {
+  return index_of_gemm(list, (place + 1) * list->panels - 1);
 }
 
 /* Whether the product of turn S is left to the strips; a KEEP stands in its place. */
@@ -173,7 +173,7 @@ static void make_load(const layout *list, int64_t s, dm_matrix x, dm_step *step)
   int64_t left = dm_plan_left_by(list->plan, x, step->tile, q);
   step->brings = left < 0;
   if (!step->brings) {
-    left = (left - list->plan->done) * list->panels + q;
+    left = dm_plan_todo_place(list->plan, left) * list->panels + q;
     add(step, index_of(list, moves[LOAD][x], left));
     return;
   }
@@ -214,8 +214,8 @@ static void make_prepare(const layout *list, int64_t s, int64_t offset, dm_step 
     make_move(list, move, (int)x, s, step);
 }
 
-static int64_t store_of(const layout *list, int64_t tile) {
-  return last_gemm(list, tile) + list->end;
+static int64_t store_of(const layout *list, int64_t place) {
+  return last_gemm(list, place) + list->end;
 }
 
 /* The first product of a tile overwrites the block of the tile before, or of the one before that.
@@ -223,8 +223,8 @@ static int64_t store_of(const layout *list, int64_t tile) {
 static void make_gemm(const layout *list, int64_t s, dm_step *step) {
   step->kind = DM_STEP_GEMM;
   for (int x = 0; x < 2; x++) add(step, index_of_source(list, MOVES, x, s));
-  const int64_t stored = step->tile - list->plan->blocks;
-  if (s % list->panels == 0 && stored >= list->plan->done) add(step, store_of(list, stored));
+  const int64_t stored = s / list->panels - list->plan->blocks;
+  if (s % list->panels == 0 && stored >= 0) add(step, store_of(list, stored));
 }
 
 /* KEEPs follow one another, so that the last one stands for all. */
@@ -269,8 +269,8 @@ static void make_strip(const layout *list, int64_t offset, dm_step *step) {
 
 /* Products run in order, so the last one stands for all; a layer without panels
  * has only these, one tile after the other. */
-static void make_end(const layout *list, int64_t tile, int64_t offset, dm_step *step) {
-  step->tile = tile;
+static void make_end(const layout *list, int64_t place, int64_t offset, dm_step *step) {
+  step->tile = dm_plan_todo_tile(list->plan, place);
   if (list->plan->strips > 0) {
     make_strip(list, offset, step);
     return;
@@ -279,15 +279,15 @@ static void make_end(const layout *list, int64_t tile, int64_t offset, dm_step *
   if (offset > 0)
     add(step, step->index - 1);
   else if (list->panels > 0)
-    add(step, last_gemm(list, tile));
-  else if (tile > list->plan->done)
+    add(step, last_gemm(list, place));
+  else if (place > 0)
     add(step, step->index - 1);
-  if (offset == 0 && list->panels > 0 && tile > list->plan->done)
-    add(step, store_of(list, tile - 1)); /* one after the other */
+  if (offset == 0 && list->panels > 0 && place > 0)
+    add(step, store_of(list, place - 1)); /* one after the other */
 }
 
 static void make_turn(const layout *list, int64_t s, dm_step *step) {
-  step->tile = list->plan->done + s / list->panels;
+  step->tile = dm_plan_todo_tile(list->plan, s / list->panels);
   step->panel = list->layer.begin + s % list->panels;
   step->slot = (int)(s % list->slots);
 }
@@ -306,7 +306,7 @@ static int64_t size_of(const layout *list, int64_t group) {
 }
 
 static int64_t count_groups(const layout *list) {
-  return list->panels == 0 ? dm_plan_tiles(list->plan) - list->plan->done : list->turns;
+  return list->panels == 0 ? dm_plan_todo(list->plan) : list->turns;
 }
 
 static void make_step(const layout *list, int64_t group, int64_t offset, dm_step *step) {
@@ -315,7 +315,7 @@ static void make_step(const layout *list, int64_t group, int64_t offset, dm_step
     make_turn(list, offset / list->width, step);
     make_prepare(list, offset / list->width, offset % list->width, step);
   } else if (list->panels == 0) {
-    make_end(list, list->plan->done + group, offset, step);
+    make_end(list, group, offset, step);
   } else if (prepares && offset < list->width) {
     make_turn(list, group + list->ahead, step);
     make_prepare(list, group + list->ahead, offset, step);
@@ -326,8 +326,7 @@ static void make_step(const layout *list, int64_t group, int64_t offset, dm_step
     else
       make_gemm(list, group, step);
   } else {
-    make_end(list, list->plan->done + group / list->panels,
-             offset - (prepares ? list->width : 0) - 1, step);
+    make_end(list, group / list->panels, offset - (prepares ? list->width : 0) - 1, step);
   }
 }
 
@@ -349,7 +348,7 @@ int64_t dm_steps_count(const dm_plan *plan, int rank) {
   dm_coords coords = dm_plan_coords(plan, rank);
   if (coords.idle) return 0;
   layout list = layout_of(plan, coords.l);
-  if (list.panels == 0) return (dm_plan_tiles(plan) - plan->done) * list.end;
+  if (list.panels == 0) return dm_plan_todo(plan) * list.end;
   return before_group(&list, list.turns);
 }
 

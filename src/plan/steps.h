@@ -20,6 +20,7 @@
 
 #include "plan/partition.h"
 #include "plan/tiles.h"
+#include "plan/todo.h"
 
 typedef enum dm_step_kind {
   DM_STEP_LOAD_A,
@@ -79,9 +80,10 @@ static inline dm_matrix dm_step_matrix(dm_step_kind kind) {
                                                                                        : DM_B;
 }
 
-/* Turns are counted through: the panels of tile plan->done, then those of the next one ... */
+/* Turns are counted through: the panels of the first tile that this run computes, then those of the
+ * next one ... */
 static inline int64_t dm_step_turn(const dm_plan *plan, const dm_step *step, dm_range layer) {
-  return (step->tile - plan->done) * dm_range_size(layer) + step->panel - layer.begin;
+  return dm_plan_todo_place(plan, step->tile) * dm_range_size(layer) + step->panel - layer.begin;
 }
 
 #endif

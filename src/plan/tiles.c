@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "plan/partition.h"
+#include "plan/todo.h"
 
 int64_t dm_plan_tiles(const dm_plan *plan) {
   return plan->tiles_m * plan->tiles_n;
@@ -42,12 +43,13 @@ static double area_of(dm_tile tile) {
 double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q) {
   const dm_range layer = dm_plan_layer(plan, l);
   double area = 0.0, depth = 0.0;
-  for (int64_t i = 0; i < t; i++) area += area_of(dm_plan_tile(plan, i));
+  for (int64_t i = 0; i < dm_plan_tiles(plan); i++)
+    if (dm_plan_todo_place(plan, i) < t) area += area_of(dm_plan_tile(plan, i));
   for (int64_t p = layer.begin; p < layer.begin + q; p++)
     depth += (double)dm_range_size(dm_plan_panel(plan, p));
   if (depth > 0)
-    area +=
-        area_of(dm_plan_tile(plan, t)) * depth / (double)dm_range_size(dm_plan_layer_k(plan, l));
+    area += area_of(dm_plan_tile(plan, dm_plan_todo_tile(plan, t))) * depth /
+            (double)dm_range_size(dm_plan_layer_k(plan, l));
   return area / ((double)plan->problem.m * (double)plan->problem.n);
 }
 
@@ -75,7 +77,7 @@ int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer) {
 
 /* Number of the piece among those that pass, over all tiles. */
 static int64_t passing(const dm_plan *plan, int64_t layer, int64_t held, int64_t t, int64_t q) {
-  return (t - plan->done) * (layer - held) + q - held;
+  return dm_plan_todo_place(plan, t) * (layer - held) + q - held;
 }
 
 int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
@@ -85,18 +87,21 @@ int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, i
   return q < held ? q : held + passing(plan, layer, held, t, q) % plan->reads;
 }
 
-/* The last tile before T that has the same band. */
+/* The last tile before T that has the same band, of those that this run computes. */
 static int64_t band_before(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   const int64_t length = line(plan);
-  int64_t before = is_slow(plan, matrix) ? (t % length > 0 ? t - 1 : -1)
-                                         : t - 2 * (t % length) - 1; /* in the line before */
-  return before < plan->done ? -1 : before;
+  do
+    t = is_slow(plan, matrix) ? (t % length > 0 ? t - 1 : -1)
+                              : t - 2 * (t % length) - 1; /* in the line before */
+  while (t >= 0 && dm_plan_todo_place(plan, t) < 0);
+  return t;
 }
 
 int64_t dm_plan_left_by(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t q) {
   const int64_t before = band_before(plan, matrix, t);
-  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return before;
-  return before == t - 1 && q < dm_plan_held(plan, matrix) ? before : -1;
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return dm_max(before, -1);
+  if (before < 0 || q >= dm_plan_held(plan, matrix)) return -1;
+  return dm_plan_todo_place(plan, before) == dm_plan_todo_place(plan, t) - 1 ? before : -1;
 }
 
 bool dm_plan_is_first(const dm_plan *plan, dm_matrix matrix, int64_t t) {
@@ -104,16 +109,21 @@ bool dm_plan_is_first(const dm_plan *plan, dm_matrix matrix, int64_t t) {
 }
 
 bool dm_plan_is_last(const dm_plan *plan, dm_matrix matrix, int64_t t) {
-  const int64_t length = line(plan), left = length - 1 - t % length;
-  if (is_slow(plan, matrix)) return left == 0;
-  return t + 2 * left + 1 >= dm_plan_tiles(plan); /* in the next line */
+  const int64_t length = line(plan), tiles = dm_plan_tiles(plan);
+  do {
+    const int64_t left = length - 1 - t % length;
+    if (is_slow(plan, matrix) && left == 0) return true;
+    t += is_slow(plan, matrix) ? 1 : 2 * left + 1; /* in the next line */
+  } while (t < tiles && dm_plan_todo_place(plan, t) < 0);
+  return t >= tiles;
 }
 
 int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q) {
   if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return -1;
   const int64_t held = dm_min(dm_plan_held(plan, matrix), layer), pass = layer - held;
-  if (q < held) return t > plan->done ? (t - 1 - plan->done) * layer + q : -1;
+  const int64_t place = dm_plan_todo_place(plan, t);
+  if (q < held) return place > 0 ? (place - 1) * layer + q : -1;
   const int64_t before = passing(plan, layer, held, t, q) - plan->reads;
   return before < 0 ? -1 : before / pass * layer + held + before % pass;
 }

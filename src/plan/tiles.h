@@ -19,8 +19,8 @@ int64_t dm_plan_tiles(const dm_plan *plan);
 /* Tile T, the T-th in the order of computation. */
 dm_tile dm_plan_tile(const dm_plan *plan, int64_t t);
 
-/* Part of all products, 0 to 1, that is done with the first T tiles and the first Q panels of layer
- * L of the next one. */
+/* Part of all products, 0 to 1, that is done with what was there, the first T tiles of this run and
+ * the first Q panels of layer L of the next one. */
 double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q);
 
 /* ---- what a share holds ----
@@ -42,12 +42,12 @@ int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer);
 int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q);
 
-/* The tile before T that left the piece where it is; -1 where it has to be brought.  Tiles before
- * plan->done leave nothing. */
+/* The tile before T that left the piece where it is; -1 where it has to be brought.  Tiles that
+ * this run does not compute leave nothing. */
 int64_t dm_plan_left_by(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t q);
 
 /* What is brought replaces the piece of another turn; -1: none.  A turn is a panel of a tile:
- * (tile - plan->done) * LAYER + q. */
+ * place of the tile * LAYER + q (todo.h). */
 int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q);
 

@@ -80,7 +80,7 @@ def damage(bed):
     resumes(output, 3)
     output = killed(bed, "tile")
     change(output.path(".part"), 5000)  # an element of the first tile
-    resumes(output, 0, "tile 1, ", "is not what was recorded")
+    resumes(output, 2, "tile 1, ", "is not what was recorded: it is computed again")
     output = killed(bed, "record")
     change(output.path(".journal"), (1 << 16) + 64 + 5)  # of the second tile
     resumes(output, 1)
@@ -94,6 +94,26 @@ def damage(bed):
     output = killed(bed, "part")
     output.path(".part").unlink()
     resumes(output, None)
+
+
+def holes(bed):
+    """A tile in the middle was damaged, and the run that computes it again is killed, too."""
+    for ranks in (1, 2, 4):
+        if ranks not in bed.wanted:
+            bed.undisturbed(ranks)
+        output = killed(bed, f"holes{ranks}", ranks)
+        with h5py.File(bed.folder / f"undisturbed{ranks}.h5", "r") as file:
+            row, col = (int(file["/.damier/tiles"][1][name]) for name in ("row", "col"))
+            tiles = len(file["/.damier/tiles"])
+            place = file["c"].id.get_offset() + (row * file["c"].shape[1] + col) * 8
+        expect(tiles > 5, f"{tiles} tiles are too few")
+        records = (output.path(".journal").stat().st_size - (1 << 16)) // 64
+        change(output.path(".part"), place)
+        code, err, _ = output.run({**AFTER_THREE, "FAULT": "fdatasync:2:kill"})
+        expect(code in (-9, 137) and "tile 2, " in err
+               and f"resuming: {records - 1} of {tiles}" in err, f"not killed: {code}\n{err}")
+        change(output.path(".part"), place)  # the last record of a tile holds
+        resumes(output, None, "tile 2, ", "resuming: ")
 
 
 def second_run(bed):
@@ -136,7 +156,7 @@ def main():
         with h5py.File(bed.folder / "undisturbed1.h5", "r") as file:
             bed.tiles = len(file["/.damier/tiles"])
         failures = []
-        for case in (other_commands, force, damage, second_run, stopped_at_the_end):
+        for case in (other_commands, force, damage, holes, second_run, stopped_at_the_end):
             try:
                 case(bed)
                 failures.append(None)

@@ -5,6 +5,7 @@
 #include "check/freivalds.h"
 #include "core/copy.h"
 #include "core/fill.h"
+#include "plan/partition.h"
 
 enum { M = 40, N = 30, K = 50 };
 
@@ -31,7 +32,7 @@ static void fill(trial *t) {
 }
 
 /* The last rank holds the upper half of A and C, rank 0 the rest. */
-static dm_verdict judge(trial *t) {
+static dm_verdict judge_part(trial *t, dm_range rows, dm_range cols) {
   static const double one[2] = {1.0, 0.0}, none[2] = {0.0, 0.0};
   const dm_problem problem = {.m = M,
                               .n = N,
@@ -43,7 +44,7 @@ static dm_verdict judge(trial *t) {
   const dm_comm *world = t->test->run.world;
   const bool first = t->test->run.rank == 0, last = t->test->run.rank == t->test->run.ranks - 1;
   dm_freivalds *check;
-  must(t->test, dm_freivalds_new(&problem, one, none, false, &check));
+  must(t->test, dm_freivalds_new_part(&problem, one, none, false, rows, cols, &check));
   dm_view a = dm_view_row_major(t->a, DM_F64, M, K), b = dm_view_row_major(t->b, DM_F64, K, N);
   dm_view c = dm_view_row_major(t->c, DM_F64, M, N);
   if (first) must(t->test, dm_freivalds_scan_b(check, NULL, b, 0, 0));
@@ -62,6 +63,10 @@ static dm_verdict judge(trial *t) {
   CHECK(t->test, again.residual == verdict.residual, "another residual the second time");
   dm_freivalds_free(check);
   return verdict;
+}
+
+static dm_verdict judge(trial *t) {
+  return judge_part(t, (dm_range){0, M}, (dm_range){0, N});
 }
 
 #define EXPECT(t, name, passes, left_rows, left_cols)                                              \
@@ -128,6 +133,37 @@ static void left_out(trial *t) {
   t->c_type = DM_F64;
 }
 
+/* An error is seen by the checks of what it stands in, and by no other. */
+static void parts(trial *t) {
+  enum { ROW = 17, COL = 20 }; /* borders on both sides of the ranks' halves */
+  const dm_range rows[] = {{0, ROW}, {ROW, 27}, {27, M}},
+                 cols[] = {{0, COL}, {COL, COL + 1}, {COL + 1, N}};
+  static const int wrong[][2] = {{ROW - 1, COL - 1}, {ROW, COL}, {26, COL + 1}, {M - 1, N - 1}};
+  for (size_t e = 0; e < sizeof wrong / sizeof wrong[0]; e++) {
+    const int i = wrong[e][0], j = wrong[e][1];
+    fill(t);
+    t->c[i][j] *= 1 + 1e-9;
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 3; c++) {
+        const bool in =
+            i >= rows[r].begin && i < rows[r].end && j >= cols[c].begin && j < cols[c].end;
+        const dm_verdict v = judge_part(t, rows[r], cols[c]);
+        CHECK(t->test, v.pass == !in, "part %d, %d of %d, %d: residual %g", r, c, i, j, v.residual);
+        CHECK(t->test, v.rows_checked == dm_range_size(rows[r]), "%lld rows are checked",
+              (long long)v.rows_checked);
+        CHECK(t->test, !in || v.worst_row == i, "row %lld for %d", (long long)v.worst_row, i);
+      }
+  }
+  fill(t);
+  t->b[4][COL] = NAN; /* beside it nothing is left out */
+  multiply(t);
+  for (int c = 0; c < 3; c++) {
+    const dm_verdict v = judge_part(t, rows[1], cols[c]);
+    CHECK(t->test, v.pass && v.cols_left_out == (c == 1), "%lld columns are left out of %d",
+          (long long)v.cols_left_out, c);
+  }
+}
+
 TEST_PROGRAM(test_freivalds) {
   static trial t;
   rank_test test = rank_test_start();
@@ -135,5 +171,6 @@ TEST_PROGRAM(test_freivalds) {
   errors(&t);
   scales(&t);
   left_out(&t);
+  parts(&t);
   return rank_test_end(&test);
 }

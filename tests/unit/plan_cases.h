@@ -15,6 +15,7 @@
 #include "lib/test_program.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
+#include "plan/todo.h"
 
 typedef struct dice {
   uint64_t seed;
@@ -91,6 +92,20 @@ static inline dm_plan whole_plan(void) {
                    .blocks = 1,
                    .overlap = true,
                    .gpu = true};
+}
+
+static inline void must(dm_status status);
+
+/* Some of the tiles are there, anywhere; free what it returns. */
+static inline dm_todo *roll_todo(dice *d, dm_plan *plan) {
+  const int64_t tiles = plan->tiles_m * plan->tiles_n;
+  bool there[64] = {false};
+  dm_todo *todo;
+  assert_true(tiles <= 64);
+  for (int64_t t = 0; t < tiles; t++) there[t] = roll(d, 0, 2) == 0;
+  must(dm_todo_new(tiles, there, &todo));
+  plan->todo = todo;
+  return todo;
 }
 
 /* Fails the test with the status's own words. */

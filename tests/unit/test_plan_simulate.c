@@ -143,13 +143,14 @@ static void any_tiles(void **state) {
     plan.problem.verify = roll(&d, 0, 1);
     plan.held_a = roll(&d, 0, dm_range_size(dm_plan_layer(&plan, 0)));
     plan.held_b = roll(&d, 0, dm_range_size(dm_plan_layer(&plan, 0)));
-    if (roll(&d, 0, 2) == 0) plan.done = roll(&d, 0, dm_plan_tiles(&plan));
+    dm_todo *todo = roll(&d, 0, 2) ? roll_todo(&d, &plan) : NULL;
     streams += dm_plan_streams(&plan);
     held += dm_plan_streams(&plan) && plan.held_a > 0 && plan.held_b > 0;
     lines += plan.tiles_m > 2 && plan.tiles_n > 2;
     layers += plan.pk > 1 && plan.tiles_m * plan.tiles_n > 1;
     first += dm_plan_uploads_first(&plan, DM_A);
     must(dm_plan_simulate(&plan));
+    dm_todo_free(todo);
   }
   assert_true(streams > 1000 && held > 500 && lines > 500 && layers > 500 && first > 400);
 }
@@ -189,8 +190,9 @@ static void any_strips(void **state) {
     layers += pk > 1;
     gathered += pm > 1 && pn > 1;
     all_kept += plan.stretch == dm_range_size(dm_plan_layer(&plan, 0));
-    if (roll(&d, 0, 5) == 0) plan.done = 1;
+    dm_todo *todo = roll(&d, 0, 5) ? NULL : roll_todo(&d, &plan);
     must(dm_plan_simulate(&plan));
+    dm_todo_free(todo);
   }
   assert_true(layers > 800 && gathered > 500 && all_kept > 200);
 }

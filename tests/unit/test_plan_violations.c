@@ -222,11 +222,32 @@ static void strips_need_panels_that_stay(void **state) {
   must_fail(dm_simulate_matching(&simulation), DM_E_BUG, "matching");
 }
 
+/* What is to be computed is listed once, in the order of computation, alike in both directions. */
+static void lists_violate(void **state) {
+  (void)state;
+  dm_plan plan = whole_plan();
+  int64_t tiles[] = {1, 4, 5}, place[] = {-1, 0, -1, -1, 1, 2};
+  const dm_todo todo = {.count = 3, .tiles = tiles, .place = place};
+  plan.tiles_m = 3;
+  plan.tiles_n = 2;
+  plan.todo = &todo;
+  must(dm_plan_simulate(&plan));
+  tiles[0] = 4, tiles[1] = 1, place[4] = 0, place[1] = 1;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: tile 1 after 4 of those");
+  tiles[0] = tiles[1] = 4;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: tile 4 after 4 of those");
+  tiles[0] = 1, place[1] = 0, place[4] = -1;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: tile 4 after 1 of those");
+  tiles[1] = 6;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: tile 6 after 1 of those");
+}
+
 TEST_PROGRAM(test_plan_violations) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_violate),      cmocka_unit_test(unread_panels_are_missed),
       cmocka_unit_test(ranks_do_not_match), cmocka_unit_test(finishes_violate),
       cmocka_unit_test(strips_violate),     cmocka_unit_test(strips_need_panels_that_stay),
+      cmocka_unit_test(lists_violate),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
