@@ -326,10 +326,11 @@ static dm_status rest(const execution *x) {
 }
 
 /* While the CPU multiplies, to go on is to compute.  A device needs nobody; but while panels arrive
- * the loop keeps asking, so that the next one is multiplied at once. */
+ * the loop keeps asking, so that the next one is multiplied at once.  The caller's rest knows
+ * nothing of products. */
 static bool may_rest(const execution *x) {
   const bool strips = x->strips_begun && x->local->backend->ops->device_memory;
-  return !multiplying(x) || (strips && x->io > 0);
+  return !multiplying(x) || (strips && x->io > 0 && !x->calls->rest);
 }
 
 /* In panels of all tiles; the strips advance those that were kept for them. */
