@@ -25,6 +25,7 @@ static char **copy_environment(void) {
 }
 
 static void run(const test_program *test, int ranks, int count, char **words, outcome *all) {
+  static char **restored; /* is the environment from the first test on */
   char **const before = copy_environment();
   int code = 0;
   if (one_job_rank() == 0) fprintf(stderr, "%s on %d\n", test->name, ranks);
@@ -34,6 +35,8 @@ static void run(const test_program *test, int ranks, int count, char **words, ou
   }
   code = one_job_agree(code);
   environ = before;
+  free(restored);
+  restored = before;
   all->ran++, all->skipped += code == SKIPPED, all->failed += code != 0 && code != SKIPPED;
   if (one_job_rank() == 0 && code != 0)
     fprintf(stderr, "%s %s on %d\n", code == SKIPPED ? "SKIPPED" : "FAILED", test->name, ranks);
