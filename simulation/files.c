@@ -174,8 +174,8 @@ static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool 
     f->next = 0; /* however many panels the layer has: servers are asked alike */
     want_striped(f, f->store, bytes);
   }
-  f->storing = true;
   *done = arrived(f, f->store);
+  f->storing = !*done;
   return DM_OK;
 }
 

@@ -76,7 +76,8 @@ static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
                             .share = DM_BLOCK_SHARE,
                             .given = p.given,
                             .given_bytes = p.given_bytes,
-                            .filling = sum->turn};
+                            .filling = sum->turn,
+                            .tag = (int)(sum->turn % 32768)};
   dm_status status = dm_transport_post(local->transport, &gather, &sum->ticket);
   free(memory);
   sum->stage = DM_SUM_PULLS;
