@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What recording finished tiles costs: the same product with the default interval, with 1 s, and with
-# --no-checkpoint, in turns.
+# --no-checkpoint, alternating.
 # usage: scripts/bench/checkpoint.sh [--directory DIR] [--size N] [--repetitions N] [--output FILE]
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh

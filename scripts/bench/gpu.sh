@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One GPU: damier's product of matrices in GPU memory against direct calls of cuBLAS in the same
-# process, turn about; then sizes that are odd, and a product with a quarter of the memory that its
+# process, alternating; then sizes that are odd, and a product with a quarter of the memory that its
 # matrices take.
 # usage: scripts/bench/gpu.sh [--size N] [--small N] [--large N] [--repetitions N]
 #   --size   of f64, f32, tf32 and bf16 [16384]     --small  of the other types [8192]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Several GPUs of one node: products whose panels travel between GPUs, turn about with the same
+# Several GPUs of one node: products whose panels travel between GPUs, alternating with the same
 # products of panels that lie ready ("nothing moved") and with one library call of each GPU's block.
 # usage: scripts/bench/links.sh [--repetitions N] [--output FILE] [--transport NAME]
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -7,7 +7,7 @@
 
 `damier tune rates` for each number of ranks, in a cache of its own, and then products of four
 shapes: planned freely, and with --grids N on N ranks also forced onto every grid that uses all of
-them, turn about. With --gpus the same on as many ranks that have a GPU each, which holds their part.
+them, alternating. With --gpus the same on as many ranks that have a GPU each, which holds their part.
 With --links the same on four nodes, a rank on each, over links of so many Gbit/s (tests/cluster;
 Linux, as root), and rates before each product. Every record holds forecast and measured times, and
 the computer's load average before; on one that others use, --realtime is for short measurements on

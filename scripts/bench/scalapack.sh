@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # CPU: products of random matrices by damier and by ScaLAPACK's pdgemm (Debian: libscalapack-openmpi-dev),
-# with the same ranks, threads and BLAS library, turn about.
+# with the same ranks, threads and BLAS library, alternating.
 # usage: scripts/bench/scalapack.sh [--size N] [--ranks N] [--pairs N] [--grid RxC] [--block N]
 #                                   [--output FILE] [--append]
 # GRID and BLOCK are pdgemm's: those that make it fastest.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # CPU: four ranks, each on a node of its own, over links of a known rate (tests/cluster; Linux, as root),
-# with and without overlap, turn about with the same products of panels that lie ready.
+# with and without overlap, alternating with the same products of panels that lie ready.
 # usage: scripts/bench/slow_links.sh [--rates "1 2"] [--sizes "2048 4096"] [--repetitions N]
 #                                    [--output FILE] [--append]
 # Rates are in Gbit/s; 0 is no limit: what the network's work alone costs the cores.

@@ -14,22 +14,15 @@ pair; a pair is slower where even its fastest exchange takes longer than the slo
 of one kind (transport, size, way) would be so by chance is a binomial distribution; tested at the same level.
 """
 import argparse
-import json
 import math
-import pathlib
 import sys
 
-from tables import median, table
+from tables import median, read_records, table
 
 LEVEL = 0.01
 FEWEST = 5  # samples on each side; with fewer no difference is significant at 1 %
 SERIES = {"bench multiply": ("multiply_s", "file_s"), "bench scale": ("multiply_s",), "bench io": ("damier_read_s", "damier_write_s"),
           "multiply": ("total_s", "multiply_s", "read_s", "write_s")}
-
-
-def read(path):
-    lines = pathlib.Path(path).read_text().splitlines()
-    return [json.loads(line) for line in lines if line.strip()]
 
 
 def key_of(record, by_plan):
@@ -203,7 +196,7 @@ def main():
     parser.add_argument("new")
     options = parser.parse_args()
     try:
-        old, new = read(options.old), read(options.new)
+        old, new = read_records(options.old), read_records(options.new)
         rows, slower = compare(old, new, options.least, options.by_plan)
         links, slower_links = compare_links(old, new, options.least, options.by_plan)
     except (OSError, ValueError, KeyError) as reason:

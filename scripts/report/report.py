@@ -15,13 +15,9 @@ import pathlib
 import sys
 
 import report_charts as charts
+from tables import read_records
 
 STYLE = (pathlib.Path(__file__).resolve().parent / "report.css").read_text()
-
-
-def read(path):
-    text = pathlib.Path(path).read_text()
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def is_product(record):
@@ -273,7 +269,7 @@ def main():
     parser.add_argument("-o", "--output", default="report.html")
     options = parser.parse_args()
     try:
-        everything = [r for path in options.records for r in read(path)]
+        everything = [r for path in options.records for r in read_records(path)]
         traces = [(pathlib.Path(p).name, json.loads(pathlib.Path(p).read_text())) for p in options.trace]
         text = page(everything, traces, options.title)
         pathlib.Path(options.output).write_text(text, encoding="utf-8")

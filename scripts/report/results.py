@@ -8,14 +8,13 @@ A table NAME stands between the lines "<!-- table NAME -->" and "<!-- end NAME -
 an interval is the 95 % confidence interval of the median, from order statistics.
 """
 import argparse
-import json
 import math
 import pathlib
 import sys
 
 import kernel_tables
 import scale_tables
-from tables import estimate, machine_ranks, median, met, milliseconds, origin, table
+from tables import estimate, machine_ranks, median, met, milliseconds, origin, read_records, table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -29,7 +28,7 @@ GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
 
 
 def cpu_table(records):
-    """Runs on several ranks, by each transport, and the library in one process, turn about."""
+    """Runs on several ranks, by each transport, and the library in one process, alternating."""
     rows = []
     for size in sorted({r["problem"]["shape"] for r in records}):
         of_size = [r for r in records if r["problem"]["shape"] == size]
@@ -50,7 +49,7 @@ def cpu_table(records):
 
 
 def scalapack_table(records):
-    """Runs of damier and of pdgemm, turn about."""
+    """Runs of damier and of pdgemm, alternating."""
     rows = []
     for case in dict.fromkeys((r["problem"]["shape"], machine_ranks(r)) for r in records):
         mine = [r for r in records if (r["problem"]["shape"], machine_ranks(r)) == case]
@@ -73,7 +72,7 @@ def grid_ranks(record):
 
 
 def slow_links_table(records):
-    """Products over links of a known rate, with and without overlap; turn about with the same of
+    """Products over links of a known rate, with and without overlap; alternating with the same of
     panels that lie ready, which is what computing takes."""
     rows = []
     for case in dict.fromkeys((r["problem"]["shape"], r["link_bits"]) for r in records):
@@ -158,7 +157,7 @@ def grids_table(records):
 
 
 def limited_table(records):
-    """In GPU memory, and from host memory with a part of the GPU's, in turns."""
+    """In GPU memory, and from host memory with a part of the GPU's, alternating."""
     groups = {}
     for r in records:
         groups.setdefault(r["bench"]["from"].split(",")[0], []).append(r)
@@ -249,7 +248,7 @@ def links_goals(record, local, library):
     if record["transport"]["name"] == "host": # all wait for messages there
         ratio = (record["times"]["multiply_median_s"] * record["transport"]["proved_rate"]
                  / record["moved"]["most_bytes"])
-        said.append(f"{ratio:.2f} × bytes / proved rate: {met('≤', f'{GOAL_SLOW:.2f}', ratio <= GOAL_SLOW)}")
+        said.append(f"{ratio:.2f} × bytes / self-test: {met('≤', f'{GOAL_SLOW:.2f}', ratio <= GOAL_SLOW)}")
     return ", ".join(said)
 
 
@@ -258,12 +257,12 @@ def types_of(record):
 
 
 def panels_of(record):
-    """Widths: those of the narrow first ones, then that of the others.  At d86093ddc4fb the lead was a number."""
-    width, ramp = record["plan"]["panel"], str(record["plan"].get("ramp", record["plan"].get("lead", "")))
+    """Widths: those of the ramp-up panels, then that of the others."""
+    width, ramp = record["plan"]["panel"], str(record["plan"].get("ramp", ""))
     return str(width) if ramp in ("", str(width)) else f"{ramp},{width}".replace(",", ", ")
 
 
-def leads_table(records):
+def ramps_table(records):
     """The same products in panels of several widths, and again with those that the planner took then."""
     rows = []
     for r in records:
@@ -292,7 +291,7 @@ def tiles_table(records):
 
 def links_table(records):
     """Products whose panels travel (A), the same of panels that lie ready (B), and one library call
-    of each rank's whole block (C), turn about."""
+    of each rank's whole block (C), alternating."""
     rows = []
     for r in records:
         problem, times = r["problem"], r["repetitions"]
@@ -313,7 +312,7 @@ def links_table(records):
 
 
 def unpack_table(records):
-    """Reading packed chunks by threads (A) and what one of them unpacks in memory (B), turn about."""
+    """Reading packed chunks by threads (A) and what one of them unpacks in memory (B), alternating."""
     rows = []
     for r in records:
         size, times = r["bench"]["bytes"], r["repetitions"]
@@ -330,7 +329,7 @@ def unpack_table(records):
 
 
 def checkpoint_table(records):
-    """The same product with and without checkpoints, in turns."""
+    """The same product with and without checkpoints, alternating."""
     off = [r["times"]["total_s"] for r in records if "--no-checkpoint" in r["command"]]
     rows = []
     for name, words in (("60 s, the default", ["--checkpoint"]), ("1 s", ["--checkpoint-interval", "1s"])):
@@ -361,7 +360,7 @@ def files_goals(record, ratio):
 
 
 def files_table(records):
-    """From files to a file with and without overlap, the products alone and the files alone, turn about."""
+    """From files to a file with and without overlap, the products alone and the files alone, alternating."""
     rows = []
     for r in records:
         times, series = r["times"], r["repetitions"]
@@ -410,7 +409,7 @@ def kind_of(record):
 PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table),
                             "scalapack": ("scalapack", scalapack_table),
                             "slow links": ("slow links", slow_links_table),
-                            "links": ("links", links_table), "leads": ("links_leads", leads_table),
+                            "links": ("links", links_table), "ramps": ("links_leads", ramps_table),
                             "tiles": ("links_tiles", tiles_table), "prediction": ("plan", prediction_table),
                             "prediction gpu": ("plan_gpu", prediction_gpu_table),
                             "grids": ("plan_ranks", grids_table),
@@ -444,10 +443,9 @@ def main():
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if out of date")
     parser.add_argument("files", nargs="*", help="records, one line of JSON each")
     options = parser.parse_args()
-    # A pattern that matched nothing stays as it is: there are no records then.
+    # A wildcard that matched nothing stays as it is: there are no records then.
     files = [pathlib.Path(name) for name in sorted(options.files) if "*" not in name]
-    records = [{"file": file.stem, **json.loads(line)}
-               for file in files for line in file.read_text().splitlines()]
+    records = [{"file": file.stem, **record} for file in files for record in read_records(file)]
     for page, makers in PAGES.items():
         old = (DOCS / page).read_text()
         new = page_with_tables(old, makers, records)

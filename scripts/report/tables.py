@@ -1,5 +1,22 @@
 """What the tables of the documentation are made with: medians, intervals, Markdown."""
+import json
 import math
+import pathlib
+
+
+def with_new_names(record):
+    """Old records call shared slots a window, and ramp-up panels the lead."""
+    if record.get("transport", {}).get("name") == "window":
+        record["transport"]["name"] = "shared"
+    record["command"] = record.get("command", "").replace("--transport window", "--transport shared")
+    if "lead" in record.get("plan", {}):
+        record["plan"]["ramp"] = record["plan"].pop("lead")
+    return record
+
+
+def read_records(path):
+    lines = pathlib.Path(path).read_text().splitlines()
+    return [with_new_names(json.loads(line)) for line in lines if line.strip()]
 
 
 def median(values):
