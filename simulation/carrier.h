@@ -12,7 +12,7 @@
 extern const dm_transport_ops dm_transport_carrier;
 
 /* Without messages: the first moment after now at which a gather under way is known to get on;
- * INFINITY: when a peer does something, who then rings this rank's bell. */
+ * INFINITY: when a peer does something, and then rings this rank's bell. */
 double sim_carrier_next(const dm_transport *transport);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Addresses stand in one range that all ranks have in common; nothing of worth is ever there.  A
  * product occupies the rank's stream: it begins when it is posted and the one before it is done,
- * and whoever asks after it waits for its end, as on the CPU.  Messages go on meanwhile. */
+ * and asking after it waits for its end, as on the CPU.  Messages go on meanwhile. */
 #ifndef SIMULATION_MODELLED_H
 #define SIMULATION_MODELLED_H
 

@@ -1,4 +1,4 @@
-/* wmma: C (+)= A B on the tensor cores, by way of the fragments of nvcuda::wmma.
+/* wmma: C (+)= A B on the tensor cores, through the fragments of nvcuda::wmma.
  *
  * The idea: a tensor core multiplies small matrices at once, 16 x 16 by 16 x 16 (by 8 in TF32), and
  * adds the product to sums in f32.  The operands are fragments: matrices that the 32 threads of a

@@ -10,7 +10,7 @@
  * cache; a tile of C leaves through shared memory, by TMA too, while the next one is multiplied.  C
  * += A B is added by the L2 cache, which has fetched C by then.
  *
- * It adds to mma: operands never pass registers, loading takes no instructions of those who
+ * It adds to mma: operands never pass registers, loading takes no instructions of the warps that
  * multiply, and borders need no conditions, because TMA reads zeros beyond them.  Its
  * limits: TMA needs 16-byte aligned rows, others are copied into scratch memory first (C
  * then leaves element by element); for TF32 and i8, the instruction takes B by columns only, so

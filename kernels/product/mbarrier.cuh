@@ -1,6 +1,6 @@
 /* mbarrier: barriers in shared memory that count arrivals, and the bytes that TMA copies (Hopper).
- * A barrier goes from phase to phase: who waits names the parity of the phase that shall be over;
- * of a new barrier, phase 1 counts as over. */
+ * A barrier goes from phase to phase: a waiting thread names the parity of the phase that shall be
+ * over; of a new barrier, phase 1 counts as over. */
 #ifndef DM_KERNELS_MBARRIER_CUH
 #define DM_KERNELS_MBARRIER_CUH
 

@@ -27,7 +27,7 @@ static __device__ __forceinline__ void store_run(T *to, const Run<T, WIDTH> &run
     if (e < count) to[e] = run.at[e];
 }
 
-/* SUMS of a warp into C from (row, col) on, by way of PATCH, its own 16 rows of shared memory: so
+/* SUMS of a warp into C from (row, col) on, through PATCH, its own 16 rows of shared memory: so
  * whole rows are written at a time, however they are aligned.  WIDTH: elements that a thread moves
  * at once. */
 template <int WIDTH, class T, class Sum, int M, int N>

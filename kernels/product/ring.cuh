@@ -3,8 +3,9 @@
  * Ampere).  Unlike behind __syncthreads, nobody waits for a warp that lags a little behind.
  *
  * Every stage has two barriers: FILLED, at which each thread's copies arrive, and READ, at which
- * each warp does.  Their phases take turns: who waits names the parity of the phase that shall be
- * over; of a new barrier, phase 1 counts as over.  Addresses are those of shared memory. */
+ * each warp does.  Their phases take turns: a waiting thread names the parity of the phase that
+ * shall be over; of a new barrier, phase 1 counts as over.  Addresses are those of shared memory.
+ */
 #ifndef DM_KERNELS_RING_CUH
 #define DM_KERNELS_RING_CUH
 

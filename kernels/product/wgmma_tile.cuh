@@ -8,7 +8,7 @@ constexpr int C_BOX_ROWS = 64, C_BOX_COLS = BOX_ROW / 4; /* elements of 4 bytes 
 
 /* WARPGROUPS multiply, each a tile of 64 x BN; DOWN x ACROSS blocks form a cluster and share their
  * rows of A and columns of B; STAGES tiles of A and B are on their way.  C leaves in pieces of
- * BATCH boxes, by way of BUFFERS boxes for each warpgroup; OVERLAP: while the next tile is
+ * BATCH boxes, through BUFFERS boxes for each warpgroup; OVERLAP: while the next tile is
  * multiplied, in a second set of registers. */
 template <int WARPGROUPS_, int BN_, int STAGES_, int DOWN_, int ACROSS_, int BUFFERS_, int BATCH_,
           bool OVERLAP_>
@@ -21,7 +21,7 @@ struct WgmmaShape {
   static constexpr int THREADS = 128 * (WARPGROUPS + 1); /* the first warpgroup loads */
   static constexpr int A_BYTES = BM * BOX_ROW, B_BYTES = BN * BOX_ROW;
   static constexpr int SUMS = BN / 2; /* of a thread */
-  /* Registers that loaders give to those who multiply. */
+  /* Registers that loading warps give to multiplying ones. */
   static constexpr bool LARGE = WARPGROUPS > 1 && (OVERLAP ? 2 : 1) * SUMS >= 128;
   static constexpr int LOADERS = OVERLAP ? 24 : 40, MULTIPLIERS = OVERLAP ? 240 : 232;
   static_assert(BN / DOWN <= 256 && BUFFERS % BATCH == 0, "boxes must fit");

@@ -1,5 +1,5 @@
-/* cuda_gemm: the products of the cuda backend, whoever computes them.  All run on the compute lane,
- * on matrices in device memory with k >= 1. */
+/* cuda_gemm: the products of the cuda backend, by libraries and own kernels.  All run on the
+ * compute lane, on matrices in device memory with k >= 1. */
 #ifndef DM_BACKEND_CUDA_GEMM_H
 #define DM_BACKEND_CUDA_GEMM_H
 

@@ -199,7 +199,7 @@ dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_setting
   const int count = parse_widths(text, 1 + DM_RAMP, widths);
   if (count == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a width of panels", text),
-                   "auto, a multiple of 64, or two or three: narrower first ones and the others', "
+                   "auto, a multiple of 64, or two or three: ramp-up panels and the others', "
                    "as in 512,4096");
   panel[0] = widths[count - 1];
   memcpy(panel + 1, widths, (size_t)(count - 1) * sizeof *widths);

@@ -39,7 +39,8 @@ int dm_comm_rank(const dm_comm *comm);
 int dm_comm_size(const dm_comm *comm);
 const char *dm_comm_host(const dm_comm *comm); /* this node's name */
 
-/* Called again and again by whoever waits for others in COMM, or in what is split off it later. */
+/* WAITING is called again and again while a rank waits in COMM, or in what is split off it later.
+ */
 void dm_comm_on_wait(dm_comm *comm, void (*waiting)(void *context), void *context);
 
 /* Collective in COMM: it fails for all members, or for none, where one has no memory. */
@@ -55,7 +56,7 @@ void dm_comm_free(dm_comm *comm); /* NULL is allowed; collective */
 /* ---- collectives ---- */
 
 dm_status dm_comm_barrier(const dm_comm *comm);
-/* A barrier for ranks with nothing to do while others work: who waits sleeps between two looks. */
+/* A barrier for ranks with nothing to do while others work: a waiting rank sleeps between polls. */
 dm_status dm_comm_rest(const dm_comm *comm);
 dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int root);
 dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, void *all, int root);

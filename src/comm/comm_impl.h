@@ -23,7 +23,7 @@ struct dm_comm {
 dm_status dm_comm_check(int code, const char *what);
 
 /* Waits for all of REQUESTS.  In no other place of src/comm may a rank wait for what others do
- * late: who waits must still be able to say that it is there. */
+ * late: a waiting rank must still send its heartbeat. */
 dm_status dm_comm_finish(const dm_comm *comm, MPI_Request *requests, int count);
 
 /* Leaves the calling function where an MPI call fails. */

@@ -50,7 +50,7 @@ static dm_status take_named(const dm_run *run, dm_backend *backend, const char *
     rates.between = between.between;
   }
   if (status) {
-    status->code = DM_E_DEVICE; /* whatever it was: this transport is not to be had */
+    status->code = DM_E_DEVICE; /* whatever it was: this transport is not available */
     return ops->not_built ? status : dm_context(status, "transport %s", name);
   }
   choose(links, ops, &rates);

@@ -292,7 +292,8 @@ static dm_status expose_block(dm_rank_state *local) {
   return dm_transport_expose(local->transport, DM_BLOCK_SHARE, local->layers, c->base, bytes);
 }
 
-/* After all memory was had: who waits for a peer's handle must not wait for one that has failed. */
+/* After all memory was taken: a rank that waits for a peer's handle must not wait for one that has
+ * failed. */
 static dm_status transport_open(dm_rank_state *local, const dm_transport_ops *ops) {
   const dm_comm *world = local->run->world;
   if (!ops) ops = dm_transport_find("host");

@@ -23,7 +23,7 @@ typedef struct dm_factor {
   void *host_ring, *device_ring;  /* plan->slots panels each (in place: all), or NULL; shared slots
                                      are  a host_ring with all, which belongs to the transport */
   int64_t host_slot, device_slot; /* bytes of one slot */
-  const dm_comm *peers;           /* who share a panel: the grid row (A) or column (B) */
+  const dm_comm *peers;           /* ranks that share a panel: the grid row (A) or column (B) */
   /* Of the peers' pieces, while a gather is posted: where in the slot, where in their shares. */
   int64_t *offset, *bytes, *source;
   uint64_t fillings; /* of the share, before those of the present loop: see dm_gather */
@@ -48,9 +48,9 @@ typedef struct dm_rank_state {
   int64_t tile;                             /* that rows, cols, c, pieces and slots are of */
   dm_range rows, cols;                      /* of this rank's block */
   dm_factor a, b;
-  dm_view c;          /* sums of products: the block, where the backend multiplies */
-  char *blocks;       /* plan->blocks of them, which successive tiles of C use in turn */
-  int64_t block;      /* bytes of one */
+  dm_view c;      /* sums of products: the block, where the backend multiplies */
+  char *blocks;   /* plan->blocks of them, which successive tiles of C use in turn */
+  int64_t block;  /* bytes of one */
   dm_view c_sum;  /* pk > 1: rows c_share of it, summed over the layers; in host memory, or ... */
   void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */
   dm_summing summing;

@@ -110,7 +110,8 @@ static void give_back(dm_chunk_cache *cache, chunk *c, dm_scratch *scratch) {
   c->data = NULL;
 }
 
-/* Copies to all who want it, also those who come meanwhile.  The lock is held before and after. */
+/* Copies to all transfers that want it, also those that come meanwhile.  The lock is held before
+ * and after. */
 static void serve(dm_chunk_cache *cache, chunk *c) {
   dm_view all = dm_reader_chunk_view(cache->reader, &c->place, c->data);
   while (c->served < c->count) {

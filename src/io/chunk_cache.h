@@ -1,6 +1,6 @@
 /* chunk_cache: the chunks of one dataset that transfers want.  Each is unpacked by a thread, copied
- * to all who want it, and kept as long as there is room, unless all of it has been copied.  Private
- * to io.
+ * to all transfers that want it, and kept as long as there is room, unless all of it has been
+ * copied.  Private to io.
  */
 #ifndef DM_IO_CHUNK_CACHE_H
 #define DM_IO_CHUNK_CACHE_H

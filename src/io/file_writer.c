@@ -152,7 +152,7 @@ static dm_status write_askew(dm_file_writer *writer, const char *memory, int64_t
   return status;
 }
 
-/* The blocks that no other writer has a part in; the edges go by way of the page cache. */
+/* The blocks that no other writer has a part in; the edges go through the page cache. */
 static dm_status write_direct(dm_file_writer *writer, const char *memory, int64_t bytes,
                               int64_t offset) {
   const int64_t begin = dm_round_up(offset, BLOCK), end = (offset + bytes) / BLOCK * BLOCK;

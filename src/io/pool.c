@@ -15,7 +15,7 @@ struct dm_pool {
   int threads; /* that were started */
   int64_t limit;
   pthread_t *thread;
-  dm_scratch own; /* of the caller who helps */
+  dm_scratch own; /* of a caller that helps */
 
   pthread_mutex_t lock;
   pthread_cond_t posted, ended;

@@ -19,7 +19,7 @@ const char *dm_write_way_name(dm_write_way way) {
   return names[way];
 }
 
-/* Past the page cache only where it was asked for: whoever reads C next would not find it there. */
+/* Past the page cache only where it was asked for: the next reader of C would not find it there. */
 static dm_write_way suitable(const char *file, int writers) {
   char kind[DM_FILE_SYSTEM];
   dm_io_file_system(file, kind);

@@ -5,7 +5,7 @@
 #include "core/status.h"
 
 typedef enum dm_write_way {
-  DM_WRITE_PWRITE, /* by way of the page cache: works everywhere */
+  DM_WRITE_PWRITE, /* through the page cache: works everywhere */
   DM_WRITE_DIRECT, /* whole blocks past it (O_DIRECT): no copy, and nothing is left for a sync */
   DM_WRITE_MAPPED, /* into mapped pages: pwrite lets the threads of a node in one after the other */
   DM_WRITE_AUTO,   /* a wish: what suits the file system */

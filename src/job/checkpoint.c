@@ -305,9 +305,9 @@ static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kep
         (long long)c->found.ranks, out, out);
   if (!c->begun && status->hint[0] && status->code != DM_E_STOPPED) return status;
   if (!c->begun)
-    return dm_hint(status, "the same command goes on after the %lld tiles of the earlier run",
+    return dm_hint(status, "the same command resumes after the %lld tiles of the earlier run",
                    (long long)kept);
-  return dm_hint(status, "%lld of %lld tiles are kept: the same command goes on after them",
+  return dm_hint(status, "%lld of %lld tiles are kept: the same command resumes after them",
                  (long long)kept, (long long)c->tiles);
 }
 
@@ -329,7 +329,7 @@ static void remove_journal(dm_checkpoint *c) {
 static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (status && keep_part && is_to_be_packed(c, status))
     return dm_hint(status,
-                   "the whole result is '%.200s.part', contiguous; the same command goes on there",
+                   "the whole result is '%.200s.part', contiguous; the same command resumes there",
                    c->multiply->out.file);
   const int64_t tiles = c->begun ? kept(c) : c->found.records;
   if (status && tiles > 0 && !keep_part) return tell_kept(c, status, tiles);

@@ -1,6 +1,6 @@
 /* bench_files: the whole way from files to a file, beside what it cannot be faster than.
  *
- * In turns: the multiplication as it is; the same without overlap; reading and writing alone, by
+ * Alternating: the multiplication as it is; the same without overlap; reading and writing alone, by
  * plain threads; and the products of the same plan alone.  The bound is the larger of the products
  * and of what is read and written at the rates of the files. */
 #ifndef DM_MEASURE_BENCH_FILES_H

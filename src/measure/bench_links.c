@@ -175,7 +175,7 @@ static dm_status measure_transport(bench *b, bool *opened) {
 
 static dm_status refused(const bench *b, dm_status status) {
   if (strcmp(b->wanted->engine.transport, "auto") != 0) {
-    status->code = DM_E_DEVICE; /* whatever it was: this transport is not to be had */
+    status->code = DM_E_DEVICE; /* whatever it was: this transport is not available */
     return b->ops->not_built ? status : dm_context(status, "transport %s", b->ops->name);
   }
   dm_log_line(&b->run->log, DM_LOG_NOTE, "transport %s: %s", b->ops->name, status->message);

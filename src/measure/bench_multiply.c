@@ -85,7 +85,7 @@ static dm_status check_library(const dm_bench *b) {
   if (!b->wanted->against_library) return DM_OK;
   if (dm_plan_tiles(&b->setup.plan) > 1)
     return dm_hint(
-        dm_fail(DM_E_USAGE, "C is computed in tiles, and a library call is of all of it"),
+        dm_fail(DM_E_USAGE, "C is computed in tiles, but a library call computes all of it"),
         "leave out --against-library, or allow more --memory device=...");
   if (b->setup.backend->ops->direct) return DM_OK;
   return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",

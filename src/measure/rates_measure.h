@@ -17,8 +17,8 @@ dm_status dm_rates_measure(dm_run *run, const dm_engine *engine, dm_rates_facts 
  * such messages or no products on the CPU.  (rates_beside.c) */
 dm_status dm_rates_measure_beside(dm_run *run, dm_backend *backend, double network, double *rate);
 
-/* Collective: reading and writing in FOLDER, as jobs do it, with all ranks at work, who together
- * take 128 MiB each there for a while.  (rates_files.c) */
+/* Collective: reading and writing in FOLDER, as jobs do it, with all ranks at work; each
+ * takes 128 MiB there for a while.  (rates_files.c) */
 dm_status dm_rates_measure_files(dm_run *run, const char *folder, dm_rates *rates);
 
 typedef struct dm_rates_tune {

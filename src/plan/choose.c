@@ -139,13 +139,13 @@ static dm_status check_wishes(const dm_question *q) {
                    DM_PANEL_STEP);
   if (w->ramp[0] && w->reproducible)
     return dm_hint(dm_fail(DM_E_USAGE,
-                           "a first panel of its own width, %lld: those of reproducible products "
-                           "are all alike",
+                           "a ramp-up panel of %lld: all panels of a reproducible product have one "
+                           "width",
                            (long long)w->ramp[0]),
                    "state one width");
   for (int i = 0; i < DM_RAMP; i++)
     if (w->ramp[i] % DM_PANEL_STEP || w->ramp[i] < 0 || w->ramp[i] > w->panel)
-      return dm_fail(DM_E_USAGE, "a first panel of %lld before others of %lld",
+      return dm_fail(DM_E_USAGE, "a ramp-up panel of %lld before others of %lld",
                      (long long)w->ramp[i], (long long)w->panel);
   if (w->reproducible && w->pk > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a reproducible product takes one layer, not %d", w->pk),

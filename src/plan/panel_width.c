@@ -60,7 +60,7 @@ static int64_t depth_of(const dm_plan *plan) {
   return dm_ceil_div(dm_ceil_div(plan->problem.k, DM_PANEL_STEP), plan->pk);
 }
 
-/* Whether the first panel may be narrower: between GPUs products take longer than what they hide.
+/* Whether there may be ramp-up panels: between GPUs products take longer than what they hide.
  */
 static bool may_ramp(const dm_question *question, const dm_plan *plan) {
   return plan->gpu && plan->device_links && plan->overlap && !plan->reproducible &&

@@ -41,7 +41,7 @@ typedef struct dm_plan {
   int pm, pn, pk;
   int qm, qn, qk;        /* box that the ranks of one node form in the grid; 1 1 1: plain order */
   int64_t kb;            /* panel width; panels but the last are this wide, ... */
-  int64_t ramp[DM_RAMP]; /* ... and the first ones of each layer; 0: as wide as the others */
+  int64_t ramp[DM_RAMP]; /* ... and the ramp-up panels of each layer; 0: as wide as the others */
   int64_t panels;        /* in all layers together */
   int slots;             /* in each ring */
   int64_t tiles_m, tiles_n; /* C is computed in so many times so many tiles, all ranks on one */
@@ -103,7 +103,7 @@ uint64_t dm_plan_hash(const dm_plan *plan);
 /* "grid=2x2x1 kb=1024 ... kernel=cublas": what gives the same bits on the same device model. */
 void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]);
 
-/* "512,4096": the widths of the narrow first panels of each layer; empty without any. */
+/* "512,4096": the widths of the ramp-up panels of each layer; empty without any. */
 void dm_plan_ramp_text(const dm_plan *plan, char text[32]);
 
 /* ---- what a plan says ---- */

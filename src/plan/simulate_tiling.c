@@ -46,7 +46,7 @@ static dm_status check_fields(const dm_plan *p) {
   for (int i = 0; i < DM_RAMP; i++)
     if (p->ramp[i] < 0 || p->ramp[i] % DM_PANEL_STEP || p->ramp[i] > p->kb ||
         (p->ramp[i] > 0 && p->panels < (i + 2) * p->pk))
-      return dm_fail(DM_E_BUG, "tiling: first panels of %lld of %lld in %d layers",
+      return dm_fail(DM_E_BUG, "tiling: ramp-up panels of %lld of %lld in %d layers",
                      (long long)p->ramp[i], (long long)p->panels, p->pk);
   if (p->reproducible &&
       (p->pk != 1 || p->border < 1 || p->kb != DM_REPRODUCIBLE_PANEL || p->ramp[0]))

@@ -49,7 +49,7 @@ typedef struct dm_walk {
   int64_t turns;       /* multiplied so far */
   int64_t gemm, check; /* the last one of each */
   int64_t stores[2];   /* of the last two tiles */
-  int64_t checked, kept; /* so far, in turns */
+  int64_t checked, kept; /* so far, counted in turns */
   dm_ends finished, reduced, stored;
   int64_t strips;   /* multiplied so far */
   int64_t *product; /* of strips: their STRIP */

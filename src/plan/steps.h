@@ -14,7 +14,7 @@
  * STORE stores on the layer that owns it, while the next strips are multiplied.
  *
  * Where the plan's row of compute modes has a FINISH, that step makes the sums of a tile, or strip,
- * from its accumulators: each layer before REDUCE, or, after it, who stores. */
+ * from its accumulators: each layer before REDUCE, or, after it, the layer that stores. */
 #ifndef DM_PLAN_STEPS_H
 #define DM_PLAN_STEPS_H
 

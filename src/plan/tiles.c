@@ -75,8 +75,8 @@ int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer) {
   return held + (held < layer ? plan->reads : 0);
 }
 
-/* Number of the piece among those that pass, over all tiles. */
-static int64_t passing(const dm_plan *plan, int64_t layer, int64_t held, int64_t t, int64_t q) {
+/* Number of the piece among those that are not held, over all tiles. */
+static int64_t ring_turn(const dm_plan *plan, int64_t layer, int64_t held, int64_t t, int64_t q) {
   return dm_plan_todo_place(plan, t) * (layer - held) + q - held;
 }
 
@@ -84,7 +84,7 @@ int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, i
                          int64_t q) {
   if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return band_of(plan, matrix, t) * layer + q;
   int64_t held = dm_min(dm_plan_held(plan, matrix), layer);
-  return q < held ? q : held + passing(plan, layer, held, t, q) % plan->reads;
+  return q < held ? q : held + ring_turn(plan, layer, held, t, q) % plan->reads;
 }
 
 /* The last tile before T that has the same band, of those that this run computes. */
@@ -124,7 +124,7 @@ int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, i
   const int64_t held = dm_min(dm_plan_held(plan, matrix), layer), pass = layer - held;
   const int64_t place = dm_plan_todo_place(plan, t);
   if (q < held) return place > 0 ? (place - 1) * layer + q : -1;
-  const int64_t before = passing(plan, layer, held, t, q) - plan->reads;
+  const int64_t before = ring_turn(plan, layer, held, t, q) - plan->reads;
   return before < 0 ? -1 : before / pass * layer + held + before % pass;
 }
 

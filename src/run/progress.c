@@ -26,7 +26,7 @@ void dm_progress_start(dm_progress *progress, const dm_run *run, const char *lab
                             .measured = now,
                             .then = {.done = before},
                             .shown = terminal ? now - 1 : now};
-  /* "always" is for tests and for those who watch a log: the first step is shown at once. */
+  /* "always" is for tests and for watching a log: the first step is shown at once. */
   if (run->progress == DM_PROGRESS_ALWAYS) progress->shown = now - 60;
 }
 

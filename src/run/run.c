@@ -96,7 +96,7 @@ void dm_run_beat_late(dm_run *run) {
   if (!status) return;
   run->told_late = true;
   dm_log_line(&run->log, DM_LOG_WARNING,
-              "too late to be %s: every product is there, and C is written", status->message);
+              "too late to be %s: all products are done, and C is being written", status->message);
   dm_status_free(status);
 }
 

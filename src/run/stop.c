@@ -28,7 +28,7 @@ dm_status dm_stop_status(int64_t reason) {
   else
     snprintf(why, sizeof why, "%s arrived", reason == SIGTERM ? "SIGTERM" : "SIGUSR1");
   return dm_hint(dm_fail(DM_E_STOPPED, "stopped early: %s", why),
-                 "run it again with more time: it then starts over, for nothing was kept");
+                 "run it again with more time: nothing was kept, so it starts over");
 }
 
 dm_status dm_stop_check(const dm_stop *stop) {

@@ -61,7 +61,7 @@ dm_status dm_halt_poll(dm_halt *halt, int64_t begun, bool finished);
 bool dm_halt_leaves(const dm_halt *halt);
 
 /* After leaving, where no rank failed: DM_OK, or DM_E_STOPPED, agreed.  WHOLE: how far the run
- * would have gone; who stops there has done everything. */
+ * would have gone; a rank that stops there has done everything. */
 dm_status dm_halt_status(const dm_halt *halt, int64_t whole);
 
 /* A rank whose file fails alone goes on until all end after a common step, so that nobody waits for

@@ -188,7 +188,7 @@ void dm_watch_poll(dm_watch *w) {
   atomic_store_explicit(&w->polled, now, memory_order_relaxed);
   int64_t job = 0;
   bool tells = now - w->told >= w->every;
-  /* An error of MPI shows itself to those who need MPI. */
+  /* Callers that need MPI see its errors themselves. */
   dm_status_free(dm_heartbeat_poll(w->heartbeat, now, tells, atomic_load(&w->moves), &job));
   if (tells) w->told = now;
   atomic_store(&w->job, job);

@@ -4,8 +4,8 @@
  *
  * A pull waits for one thing, that its peer's share is filled: a counter in memory that the ranks
  * share; another one says what was read, so that a part of a share can be filled again.  A slot
- * belongs to the puller alone; who posts a gather has seen the product that read the slot before
- * finish.  So no rank ever waits for an event of another process. */
+ * belongs to the puller alone, which posts a gather only after the product that read the slot has
+ * finished.  So no rank ever waits for an event of another process. */
 #ifdef DM_HAVE_CUDA
 
 #include <stdlib.h>

@@ -65,7 +65,7 @@ static dm_status settle(ncclComm_t comm, const char *what) {
     if (state == ncclSuccess) return DM_OK;
     if (state != ncclInProgress) return nccl_error(state, what, __FILE__, __LINE__, __func__);
     if (dm_now() - start > patience)
-      return dm_fail(DM_E_DEVICE, "%s: a peer did not come for %.0f s", what, patience);
+      return dm_fail(DM_E_DEVICE, "%s: a peer was missing for %.0f s", what, patience);
     sched_yield();
   }
 }

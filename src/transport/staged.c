@@ -1,4 +1,4 @@
-/* staged: GPU memory by way of the host.  Pieces are cut into chunks that go through small rings of
+/* staged: GPU memory through the host.  Pieces are cut into chunks that go through small rings of
  * pinned buffers: while one is copied from the GPU, others are under way as messages or are copied
  * to the GPU of the peer.
  *

@@ -22,7 +22,7 @@ dm_status dm_transport_ticket(dm_transport *transport, int *ticket);
  * (simulation/).  (host.c) */
 dm_status dm_host_rest(dm_transport *host);
 
-/* Not in the list of all: GPU memory by way of the host, between the nodes of ipc+host.  It needs
+/* Not in the list of all: GPU memory through the host, between the nodes of ipc+host.  It needs
  * config.mover, and moves no piece of a rank to itself.  (staged.c) */
 extern const dm_transport_ops dm_transport_staged;
 

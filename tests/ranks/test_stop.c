@@ -69,8 +69,8 @@ static void too_late(rank_test *test) {
   for (int i = 0; i < 3; i++) dm_run_beat_late(&test->run);
   fclose(test->run.log.out);
   test->run.log = log;
-  const char *wanted = "damier: warning: too late to be stopped early: SIGUSR1 arrived: every "
-                       "product is there, and C is written\n";
+  const char *wanted = "damier: warning: too late to be stopped early: SIGUSR1 arrived: all "
+                       "products are done, and C is being written\n";
   CHECK(test, strcmp(said, test->run.rank == 0 ? wanted : "") == 0, "said: %s", said);
   free(said);
 }

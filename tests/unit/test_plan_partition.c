@@ -115,7 +115,7 @@ static void spoilt_plans_do_not_tile(void **state) {
   must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels of 60");
   plan = whole_plan();
   plan.ramp[0] = 60;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: first panels of 60");
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: ramp-up panels of 60");
   plan = whole_plan();
   plan.qm = 3;
   must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: boxes");
