@@ -1,5 +1,5 @@
-/* execute: posts every step as soon as what it waits for is done, and waits for none that nobody
- * needs yet.  The same loop runs on CPU and GPU, with and without peers. */
+/* execute: posts every step as soon as what it waits for is done, and waits for none that is not
+ * needed yet.  The same loop runs on CPU and GPU, with and without peers. */
 #include <string.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """C in tiles, and one rank's file fails in the midst of them: all ranks end together, by agreement and
-not by the launcher, with one message that names rank, file and tile; the same command goes on after
+not by the launcher, with one message that names rank, file and tile; the same command resumes after
 the tiles that are kept.
 """
 import argparse
