@@ -25,7 +25,7 @@ const dm_verb dm_cli_verbs[] = {
      dm_cli_plan},
     {"generate", DM_VERB_GENERATE, "FILE.h5[:/ds]", 1, 1,
      "write a matrix whose elements depend on seed, row and column alone",
-     "The same bits come out on any number of ranks.\n"
+     "The matrix has the same bits on any number of ranks.\n"
      "The dataset is /a unless named.\n",
      {"damier generate A.h5:/a --rows 4000 --cols 3000 --kind normal --seed 7"},
      dm_cli_generate},
@@ -45,8 +45,8 @@ const dm_verb dm_cli_verbs[] = {
      " on a node.\n"
      "They are kept in damier/rates-DEVICE-NODES-RANKSxTHREADS.json below $XDG_CACHE_HOME or ~/.cache,"
      " and used by every run of the same kind; their hash stands in the recipe of a result.\n"
-     "With --files also reading and writing in a folder are measured, with 128 MiB of each rank there"
-     " for a while; jobs whose files lie in the same file system use them.\n"
+     "With --files, reading and writing in a folder are measured, too: each rank takes 128 MiB there for"
+     " a while; jobs whose files lie in the same file system use these rates.\n"
      "A renewed file keeps each rate that differs by 10 % or less.\n",
      {"mpirun -n 4 damier tune rates", "mpirun -n 4 damier tune rates --files /scratch"},
      dm_cli_tune_rates},
@@ -62,7 +62,7 @@ const dm_verb dm_cli_verbs[] = {
      dm_cli_tune},
     {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
      "measure the multiplication of generated matrices in memory",
-     "",
+     "It runs the engine of multiply, without files; with --from file, the whole way from files to a file.\n",
      {"damier bench multiply --size 16384 --type f32 --repetitions 10"},
      dm_cli_bench_multiply},
     {"bench scale", DM_VERB_BENCH_SCALE, "", 0, 0,

@@ -12,7 +12,7 @@ typedef struct dm_widths {
 /* Panels of these, and slots for them. */
 void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *plan);
 
-/* Panels of KB, behind the narrow ones that were wished, as far as a layer of PLAN has so many. */
+/* Panels of KB behind the ramp-up panels that were wished, as far as a layer of PLAN has enough. */
 dm_widths dm_plan_wished_widths(const dm_question *question, const dm_plan *plan, int64_t kb);
 
 /* The widths with the least predicted time, for a plan that is complete but for them, and its

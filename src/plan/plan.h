@@ -44,7 +44,7 @@ typedef struct dm_plan {
   int64_t ramp[DM_RAMP]; /* ... and the ramp-up panels of each layer; 0: as wide as the others */
   int64_t panels;        /* in all layers together */
   int slots;             /* in each ring */
-  int64_t tiles_m, tiles_n; /* C is computed in so many times so many tiles, all ranks on one */
+  int64_t tiles_m, tiles_n; /* tiles of C, down and across, computed one after the other */
   int blocks;             /* of C in memory: with 2 a tile is stored while the next is multiplied */
   bool down;              /* tiles that follow one another lie in one column, not in one row */
   int64_t held_a, held_b; /* IN_FILE: first panels of a layer that stay until the tile's rows

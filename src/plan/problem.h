@@ -48,7 +48,7 @@ typedef struct dm_wishes {
   bool from_device;         /* shares must reside on the GPUs ... */
   bool from_host;           /* ... or in host memory */
   bool by_links;            /* what is gathered is gathered in GPU memory, where that can be */
-  int64_t tiles_m, tiles_n; /* both or none: C in so many tiles, in the order of plan->down */
+  int64_t tiles_m, tiles_n; /* both or none: tiles of C, in the order of plan->down */
   bool down;
   double tile_seconds; /* predicted, that a tile may take; 0: any */
   bool no_advice;      /* a refusal need not say what would fit, which takes long to find */

@@ -20,7 +20,7 @@ typedef struct dm_gather {
   /* (optional) Where in this rank's share the pieces stand that the others take, by taker; NULL:
    * all take OWN.  Read by transports that send GPU memory. */
   const int64_t *given, *given_bytes;
-  /* (optional) Pieces are read when their ranks have filled the share so many times; 0: once.  A
+  /* (optional) Pieces are read when their ranks have filled the share this many times; 0: once.  A
    * group's gathers of one share are posted with times that do not fall. */
   uint64_t filling;
   int tag; /* 0 .. 32767, not used by another gather of the group under way */
