@@ -11,7 +11,7 @@ typedef bool (*dm_step_source)(void *context, dm_cursor *cursor, dm_step *step);
 /* Proves for PLAN and its steps, or returns DM_E_BUG naming what does not hold and where:
  *
  * tiling: blocks tile C, panels tile k, layers tile the panels, shares tile A, B and C, strips tile
- *   what each layer sums, and ranks and places of the grid correspond one to one;
+ *   what each layer sums, and ranks and coordinates in the grid correspond one to one;
  * products: every rank multiplies every panel of its layer once, k ascending, for every row of its
  *   block; with the tiling, every a(i,k) b(k,j) of the m x n x k box is added exactly once and in
  *   order; what is complete is summed once, and stored once by its owner;

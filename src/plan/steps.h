@@ -52,7 +52,7 @@ typedef struct dm_step {
   int64_t after[DM_STEP_AFTER]; /* indices of the steps this one waits for; -1: none */
 } dm_step;
 
-/* A place in a rank's list of steps; no list is stored. */
+/* A position in a rank's list of steps; no list is stored. */
 typedef struct dm_cursor {
   const dm_plan *plan;
   dm_coords coords;
