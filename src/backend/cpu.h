@@ -8,6 +8,8 @@ extern const dm_backend_ops dm_backend_cpu;
 
 /* ---- inside the cpu backend ---- */
 
+enum { DM_CPU_SCRATCH = 36 << 20 }; /* bytes of all of it */
+
 /* Scratch for types that CBLAS does not know, allocated when first needed. */
 typedef struct dm_cpu_scratch {
   float *a, *b, *c;

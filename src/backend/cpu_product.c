@@ -17,6 +17,10 @@ enum {
       1024, /* of a widened slice of k: int8 products then fit f32 exactly, 1024 * 2^14 = 2^24 */
 };
 
+_Static_assert(sizeof(float) * (ROWS_WIDENED * DEPTH + DEPTH * COLUMNS + ROWS_WIDENED * COLUMNS) ==
+                   DM_CPU_SCRATCH,
+               "what it says that it takes");
+
 static const double piece_flops = 1.6e9; /* a thread: some 20 ms between two looks at messages */
 
 static bool widened(dm_dtype work) {

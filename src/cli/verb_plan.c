@@ -50,6 +50,7 @@ static dm_status pose(const dm_call *call, dm_problem *problem) {
       return dm_fail(DM_E_USAGE, "--%s does not go with files, which say it", stating[i]);
   if (call->operand_count == 2) DM_TRY(problem_of_files(call, problem));
   problem->verify = call->settings.verify;
+  problem->scales = false; /* there is no --alpha here */
   return DM_OK;
 }
 

@@ -147,12 +147,12 @@ static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_
                             dm_view *piece) {
   const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
   *piece = dm_rank_piece(local, matrix, panel);
-  if (!factor->device_ring || piece->space == DM_DEVICE) return DM_OK;
+  if (!factor->route.uploaded) return DM_OK;
   const dm_view host = *piece;
   dm_event copied;
   *piece =
-      dm_view_strided(dm_rank_slot(local, matrix, panel, 0, DM_DEVICE).base, host.dtype, DM_DEVICE,
-                      host.rows, host.cols, dm_device_stride(host.cols, host.dtype));
+      dm_view_strided(dm_rank_slot(local, matrix, DM_DEVICE_RING, panel, 0).base, host.dtype,
+                      DM_DEVICE, host.rows, host.cols, dm_device_stride(host.cols, host.dtype));
   DM_TRY(dm_backend_copy(local->backend, *piece, host, &copied));
   return dm_backend_wait(local->backend, copied);
 }

@@ -22,11 +22,11 @@ dm_status dm_post_fetch(dm_rank_state *local, const dm_step *step, uint64_t fill
   const dm_plan *plan = local->plan;
   dm_matrix matrix = dm_step_matrix(step->kind);
   const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
-  dm_space space = plan->device_links ? DM_DEVICE : DM_HOST;
-  dm_view slot = dm_rank_slot(local, matrix, step->panel, step->slot, space);
-  const dm_view own = dm_plan_uploads_first(plan, matrix)
-                          ? dm_rank_uploaded(local, matrix, step->panel, step->slot)
-                          : dm_rank_piece(local, matrix, step->panel);
+  const dm_route *route = &factor->route;
+  dm_view slot = dm_rank_slot(local, matrix, route->gathered, step->panel, step->slot);
+  const dm_view own = route->given == route->piece
+                          ? dm_rank_piece(local, matrix, step->panel)
+                          : dm_rank_uploaded(local, matrix, step->panel, step->slot);
   pieces_of(local, matrix, step, slot);
   dm_gather gather = {.group = factor->peers,
                       .own = own.base,
@@ -42,9 +42,10 @@ dm_status dm_post_fetch(dm_rank_state *local, const dm_step *step, uint64_t fill
 
 dm_status dm_post_upload(dm_rank_state *local, const dm_step *step, dm_event *event) {
   dm_matrix matrix = dm_step_matrix(step->kind);
-  bool fetched = (matrix == DM_A ? local->a.host_ring : local->b.host_ring) != NULL;
-  dm_view src = fetched ? dm_rank_slot(local, matrix, step->panel, step->slot, DM_HOST)
-                        : dm_rank_piece(local, matrix, step->panel);
+  const dm_route *route = matrix == DM_A ? &local->a.route : &local->b.route;
+  dm_view src = route->gathered == DM_HOST_RING
+                    ? dm_rank_slot(local, matrix, DM_HOST_RING, step->panel, step->slot)
+                    : dm_rank_piece(local, matrix, step->panel);
   dm_view dst = dm_rank_uploaded(local, matrix, step->panel, step->slot);
   local->phases.uploaded += src.rows * src.cols * dm_dtype_size(src.dtype);
   return dm_backend_copy(local->backend, dst, src, event);

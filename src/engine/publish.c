@@ -10,8 +10,14 @@ static dm_factor *factor_of(const dm_published *s, dm_matrix matrix) {
   return matrix == DM_A ? &s->local->a : &s->local->b;
 }
 
+/* Peers take pieces from the slots that they are uploaded to. */
+static bool gives_slots(const dm_published *s, dm_matrix matrix) {
+  const dm_route *route = &factor_of(s, matrix)->route;
+  return route->given != route->piece;
+}
+
 static bool in_slots(const dm_published *s, const dm_step *step) {
-  return dm_plan_uploads_first(s->local->plan, dm_step_matrix(step->kind));
+  return gives_slots(s, dm_step_matrix(step->kind));
 }
 
 static int64_t turn_of(const dm_published *s, const dm_step *step) {
@@ -25,7 +31,7 @@ void dm_publish_open(dm_rank_state *local, bool brings, dm_published *published)
 
 void dm_publish_close(dm_published *s) {
   for (int x = 0; x < 2; x++) {
-    const bool slots = dm_plan_uploads_first(s->local->plan, (dm_matrix)x);
+    const bool slots = gives_slots(s, (dm_matrix)x);
     const int64_t shown = slots ? s->shown[x] : s->in_parts ? s->loaded[x] : 0;
     factor_of(s, (dm_matrix)x)->fillings += (uint64_t)shown;
   }

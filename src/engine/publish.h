@@ -1,7 +1,7 @@
 /* publish: when peers may read this rank's pieces of A and B, and when those may be overwritten.
  *
  * A share is published as a whole or, while it is read, panel by panel.  Pieces that are uploaded
- * first (dm_plan_uploads_first) are published in the slots, one after the other. */
+ * first (plan/route.h) are published in the slots, one after the other. */
 #ifndef DM_ENGINE_PUBLISH_H
 #define DM_ENGINE_PUBLISH_H
 

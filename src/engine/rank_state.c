@@ -34,30 +34,6 @@ dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_
   return matrix == DM_A ? dm_plan_panel(local->plan, panel) : local->cols;
 }
 
-/* Elements from one place to the next in the share of MEMBER: all pieces have places of the size
- * that the widest panel takes in the first tile, which is the largest. */
-static int64_t piece_pitch(const dm_rank_state *local, dm_matrix matrix, dm_space space,
-                           int member) {
-  const dm_plan *plan = local->plan;
-  int64_t rows = matrix == DM_A ? dm_range_size(dm_plan_a_share(plan, 0, local->coords.i, member))
-                                : dm_plan_b_share_most(plan, member);
-  int64_t width =
-      matrix == DM_A ? dm_plan_width(plan) : dm_range_size(dm_plan_cols(plan, 0, local->coords.j));
-  return rows * padded(width, plan->problem.work, space);
-}
-
-static bool fetches(const dm_rank_state *local, dm_matrix matrix) {
-  return matrix == DM_A ? dm_plan_fetches_a(local->plan) : dm_plan_fetches_b(local->plan);
-}
-
-static bool shared(const dm_rank_state *local, dm_matrix matrix) {
-  return matrix == DM_A ? local->plan->shared_a : local->plan->shared_b;
-}
-
-static bool in_place(const dm_rank_state *local, dm_matrix matrix) {
-  return dm_plan_keeps(local->plan, matrix);
-}
-
 /* The first row of the whole panel that is MEMBER's. */
 static int64_t first_row(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int member) {
   const int64_t origin =
@@ -65,185 +41,103 @@ static int64_t first_row(const dm_rank_state *local, dm_matrix matrix, int64_t p
   return rows_of(local, matrix, panel, member).begin - origin;
 }
 
-/* Of a piece in slot number SLOT of a ring, where the rows of the others leave room for it. */
-static int64_t place_in_slot(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
-                             int64_t slot, dm_space space, int member) {
-  const dm_factor *factor = factor_of(local, matrix);
+static dm_space space_of(const dm_rank_state *local, dm_matrix matrix, dm_holder holder) {
+  return dm_where_space(local->memory.list.of[dm_buffer_of(matrix, holder)].where);
+}
+
+/* Of the piece of MEMBER in SLOT of a ring, where the rows of the others leave room for it. */
+static int64_t offset_in_ring(const dm_rank_state *local, dm_matrix matrix, dm_holder ring,
+                              int64_t panel, int64_t slot, int member) {
   const int64_t cols =
       dm_range_size(matrix == DM_A ? dm_plan_panel(local->plan, panel) : local->cols);
   const dm_dtype work = local->plan->problem.work;
-  return slot * (space == DM_HOST ? factor->host_slot : factor->device_slot) +
-         first_row(local, matrix, panel, member) * padded(cols, work, space) * dm_dtype_size(work);
+  return slot * local->memory.list.of[dm_buffer_of(matrix, ring)].slot +
+         first_row(local, matrix, panel, member) *
+             padded(cols, work, space_of(local, matrix, ring)) * dm_dtype_size(work);
 }
 
-/* Where the piece of PEER stands in its share, in bytes. */
-static int64_t place_in_share(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
-                              int peer) {
-  const dm_space space = factor_of(local, matrix)->space;
+static int64_t offset_in_share(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                               int member) {
+  const dm_coords *me = &local->coords;
+  const dm_coords at = matrix == DM_A ? (dm_coords){.i = me->i, .j = member, .l = me->l}
+                                      : (dm_coords){.i = member, .j = me->j, .l = me->l};
+  const int64_t place = dm_plan_place_of(local->plan, matrix, dm_range_size(local->panels),
+                                         local->tile, panel - local->panels.begin);
+  return place * dm_plan_share_slot(local->plan, matrix, at);
+}
+
+/* Where the piece of MEMBER stands in HOLDER; a holder of pieces has a slot for each panel. */
+static int64_t offset_of(const dm_rank_state *local, dm_matrix matrix, dm_holder holder,
+                         int64_t panel, int64_t slot, int member) {
+  if (holder == DM_SHARE) return offset_in_share(local, matrix, panel, member);
   const int64_t q = panel - local->panels.begin;
-  if (in_place(local, matrix)) return place_in_slot(local, matrix, panel, q, space, peer);
-  const int64_t pitch = piece_pitch(local, matrix, space, peer);
-  const int64_t place =
-      dm_plan_place_of(local->plan, matrix, dm_range_size(local->panels), local->tile, q);
-  return place * pitch * dm_dtype_size(local->plan->problem.work);
+  return offset_in_ring(local, matrix, holder, panel,
+                        dm_route_slot(&factor_of(local, matrix)->route, q, slot), member);
 }
 
 int64_t dm_rank_source(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
                        int peer) {
-  if (!dm_plan_uploads_first(local->plan, matrix))
-    return place_in_share(local, matrix, panel, peer);
-  return place_in_slot(local, matrix, panel, slot, DM_DEVICE, peer);
+  const dm_route *route = &factor_of(local, matrix)->route;
+  return offset_of(local, matrix, route->given, panel, slot, peer);
 }
 
 dm_view dm_rank_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  const dm_factor *factor = factor_of(local, matrix);
-  dm_dtype work = local->plan->problem.work;
-  int64_t rows = dm_range_size(dm_rank_piece_rows(local, matrix, panel));
-  int64_t cols = dm_range_size(dm_rank_piece_cols(local, matrix, panel));
-  char *ring = factor->space == DM_HOST ? factor->host_ring : factor->device_ring;
-  char *share = in_place(local, matrix) ? ring : factor->share;
-  int64_t at = place_in_share(local, matrix, panel, own_member(local, matrix));
-  return dm_view_strided(share + at, work, factor->space, rows, cols,
-                         padded(cols, work, factor->space));
+  const dm_holder holder = factor_of(local, matrix)->route.piece;
+  const dm_space space = space_of(local, matrix, holder);
+  const dm_dtype work = local->plan->problem.work;
+  const int64_t rows = dm_range_size(dm_rank_piece_rows(local, matrix, panel));
+  const int64_t cols = dm_range_size(dm_rank_piece_cols(local, matrix, panel));
+  const int64_t at = offset_of(local, matrix, holder, panel, 0, own_member(local, matrix));
+  char *memory = local->memory.at[dm_buffer_of(matrix, holder)];
+  return dm_view_strided(memory + at, work, space, rows, cols, padded(cols, work, space));
 }
 
-dm_view dm_rank_slot(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
-                     dm_space space) {
-  const dm_factor *factor = factor_of(local, matrix);
-  dm_dtype work = local->plan->problem.work;
-  int64_t depth = dm_range_size(dm_plan_panel(local->plan, panel));
-  int64_t rows = matrix == DM_A ? dm_range_size(local->rows) : depth;
-  int64_t cols = matrix == DM_A ? depth : dm_range_size(local->cols);
-  char *ring = space == DM_HOST ? factor->host_ring : factor->device_ring;
-  int64_t bytes = space == DM_HOST ? factor->host_slot : factor->device_slot;
-  if (in_place(local, matrix)) slot = (int)(panel - local->panels.begin);
-  return dm_view_strided(ring + slot * bytes, work, space, rows, cols, padded(cols, work, space));
+dm_view dm_rank_slot(const dm_rank_state *local, dm_matrix matrix, dm_holder ring, int64_t panel,
+                     int slot) {
+  const dm_space space = space_of(local, matrix, ring);
+  const dm_dtype work = local->plan->problem.work;
+  const int64_t depth = dm_range_size(dm_plan_panel(local->plan, panel));
+  const int64_t rows = matrix == DM_A ? dm_range_size(local->rows) : depth;
+  const int64_t cols = matrix == DM_A ? depth : dm_range_size(local->cols);
+  const int64_t at =
+      dm_route_slot(&factor_of(local, matrix)->route, panel - local->panels.begin, slot);
+  return dm_view_strided(dm_rank_memory_slot(&local->memory, dm_buffer_of(matrix, ring), at), work,
+                         space, rows, cols, padded(cols, work, space));
 }
 
 dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot) {
-  const dm_view whole = dm_rank_slot(local, matrix, panel, slot, DM_DEVICE);
-  if (!dm_plan_uploads_first(local->plan, matrix)) return whole;
+  const dm_view whole = dm_rank_slot(local, matrix, DM_DEVICE_RING, panel, slot);
+  const dm_route *route = &factor_of(local, matrix)->route;
+  if (route->given == route->piece) return whole;
   const int64_t rows = dm_range_size(dm_rank_piece_rows(local, matrix, panel));
   return dm_view_sub(whole, first_row(local, matrix, panel, own_member(local, matrix)), 0, rows,
                      whole.cols);
 }
 
 dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot) {
-  const dm_factor *factor = factor_of(local, matrix);
-  if (factor->device_ring) return dm_rank_slot(local, matrix, panel, slot, DM_DEVICE);
-  if (factor->host_ring) return dm_rank_slot(local, matrix, panel, slot, DM_HOST);
-  return dm_rank_piece(local, matrix, panel);
-}
-
-/* What peers read is a block of the driver's own, so that nothing else is shown to them. */
-static dm_status whole_slabs(int64_t *bytes) {
-  if (*bytes > INT64_MAX - DM_SLAB)
-    return dm_fail(DM_E_FIT, "the size of a share overflows 64 bits");
-  *bytes = dm_round_up(*bytes, DM_SLAB);
-  return DM_OK;
-}
-
-static dm_status slot_bytes(const dm_rank_state *local, dm_matrix matrix, dm_space space,
-                            int64_t *slot) {
-  int64_t width = dm_plan_width(local->plan);
-  int64_t rows = matrix == DM_A ? dm_range_size(local->rows) : width;
-  int64_t cols = matrix == DM_A ? width : dm_range_size(local->cols);
-  dm_dtype work = local->plan->problem.work;
-  DM_TRY(dm_bytes_of(rows, padded(cols, work, space), dm_dtype_size(work), slot));
-  *slot = dm_round_up(*slot, 256);
-  return DM_OK;
-}
-
-/* Peers read this rank's pieces. */
-static bool exposed(const dm_rank_state *local, dm_matrix matrix) {
-  return local->plan->device_links && fetches(local, matrix);
-}
-
-/* They find them in its slots, not in a share. */
-static bool shows_slots(const dm_rank_state *local, dm_matrix matrix) {
-  return exposed(local, matrix) &&
-         (in_place(local, matrix) || dm_plan_uploads_first(local->plan, matrix));
-}
-
-static int64_t device_slots(const dm_rank_state *local, dm_matrix matrix) {
-  return in_place(local, matrix) ? dm_range_size(local->panels) : local->plan->slots;
-}
-
-static dm_status ring_open(const dm_rank_state *local, dm_matrix matrix, dm_space space,
-                           int64_t slots, void **ring, int64_t *slot) {
-  int64_t bytes;
-  DM_TRY(slot_bytes(local, matrix, space, slot));
-  DM_TRY(dm_bytes_of(slots, 1, *slot, &bytes));
-  if (space == DM_DEVICE && shows_slots(local, matrix)) DM_TRY(whole_slabs(&bytes));
-  return dm_backend_alloc(local->backend, space, bytes, ring);
-}
-
-/* The last panel is counted by itself: it may give a rank a row more than a full one does. */
-static dm_status share_bytes(const dm_rank_state *local, dm_matrix matrix, int64_t *bytes) {
-  int64_t full, panels = dm_range_size(local->panels);
-  int64_t size = dm_dtype_size(local->plan->problem.work);
-  *bytes = 0;
-  if (panels == 0) return DM_OK;
-  const int64_t places = dm_plan_places(local->plan, matrix, panels);
-  if (places != panels || dm_plan_streams(local->plan)) {
-    const dm_space space = factor_of(local, matrix)->space;
-    return dm_bytes_of(places, piece_pitch(local, matrix, space, own_member(local, matrix)), size,
-                       bytes);
-  }
-  dm_view last = dm_rank_piece(local, matrix, local->panels.end - 1);
-  int64_t pitch = piece_pitch(local, matrix, last.space, own_member(local, matrix));
-  DM_TRY(dm_bytes_of(panels - 1, pitch, size, &full));
-  DM_TRY(dm_bytes_of(last.rows, last.row_stride, size, bytes));
-  if (dm_add_overflows(full, *bytes, bytes))
-    return dm_fail(DM_E_FIT, "the size of a share overflows 64 bits");
-  return DM_OK;
-}
-
-static dm_status share_open(dm_rank_state *local, dm_matrix matrix, dm_factor *factor) {
-  int64_t bytes;
-  if (in_place(local, matrix)) return DM_OK;
-  DM_TRY(share_bytes(local, matrix, &bytes));
-  if (exposed(local, matrix) && !shows_slots(local, matrix)) DM_TRY(whole_slabs(&bytes));
-  return dm_backend_alloc(local->backend, factor->space, bytes, &factor->share);
-}
-
-static dm_status rings_open(dm_rank_state *local, dm_matrix matrix, dm_factor *factor) {
-  const dm_plan *plan = local->plan;
-  bool uploads = matrix == DM_A ? dm_plan_uploads_a(plan) : dm_plan_uploads_b(plan);
-  if (shared(local, matrix)) return slot_bytes(local, matrix, DM_HOST, &factor->host_slot);
-  if (fetches(local, matrix) && !plan->device_links)
-    DM_TRY(ring_open(local, matrix, DM_HOST, plan->slots, &factor->host_ring, &factor->host_slot));
-  if (!uploads && !exposed(local, matrix)) return DM_OK;
-  return ring_open(local, matrix, DM_DEVICE, device_slots(local, matrix), &factor->device_ring,
-                   &factor->device_slot);
+  const dm_holder holder = factor_of(local, matrix)->route.operand;
+  if (holder == DM_SHARE) return dm_rank_piece(local, matrix, panel);
+  return dm_rank_slot(local, matrix, holder, panel, slot);
 }
 
 static dm_status factor_open(dm_rank_state *local, dm_matrix matrix) {
   dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
-  factor->space = dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE ? DM_DEVICE : DM_HOST;
+  factor->route = dm_plan_route(local->plan, matrix);
   factor->fillings = 1; /* in one go */
   factor->peers = matrix == DM_A ? local->grid_row : local->grid_column;
-  DM_TRY(share_open(local, matrix, factor));
-  DM_TRY(rings_open(local, matrix, factor));
   int64_t peers = dm_comm_size(factor->peers);
   DM_TRY(dm_buffer_zeroed(peers, sizeof(int64_t), (void **)&factor->offset));
   DM_TRY(dm_buffer_zeroed(peers, sizeof(int64_t), (void **)&factor->bytes));
   return dm_buffer_zeroed(peers, sizeof(int64_t), (void **)&factor->source);
 }
 
-static dm_status block_open(dm_rank_state *local) {
-  const dm_plan *plan = local->plan;
-  dm_dtype type = plan->problem.accumulator;
-  dm_space space = plan->gpu ? DM_DEVICE : DM_HOST;
-  int64_t rows = dm_range_size(local->rows), cols = dm_range_size(local->cols), bytes;
-  int64_t stride = padded(dm_compute_width(&plan->problem.compute, type, cols), type, space);
-  DM_TRY(dm_bytes_of(rows, stride, dm_dtype_size(type), &local->block));
-  local->block = dm_round_up(local->block, 256);
-  DM_TRY(dm_bytes_of(plan->blocks, 1, local->block, &bytes));
-  if (dm_rank_reduces_on_device(local)) bytes = dm_round_up(bytes, DM_SLAB);
-  DM_TRY(dm_backend_alloc(local->backend, space, bytes, (void **)&local->blocks));
-  local->c = dm_view_strided(local->blocks, type, space, rows, cols, stride);
-  return dm_rank_reduces_on_device(local) ? dm_rank_open_pieces(local) : DM_OK;
+static void block_open(dm_rank_state *local) {
+  const dm_compute *row = &local->plan->problem.compute;
+  const dm_dtype type = local->plan->problem.accumulator;
+  const dm_space space = dm_where_space(local->memory.list.of[DM_BUFFER_BLOCKS].where);
+  const int64_t rows = dm_range_size(local->rows), cols = dm_range_size(local->cols);
+  local->c = dm_view_strided(local->memory.at[DM_BUFFER_BLOCKS], type, space, rows, cols,
+                             padded(dm_compute_width(row, type, cols), type, space));
 }
 
 /* Ranks of one grid row, column or stack of layers, in the order of their place in it. */
@@ -261,35 +155,35 @@ static dm_status groups_open(dm_rank_state *local) {
 }
 
 static dm_status buffers_open(dm_rank_state *local) {
+  DM_TRY(dm_rank_memory_open(local->plan, local->coords, local->backend, &local->memory));
   DM_TRY(factor_open(local, DM_A));
   DM_TRY(factor_open(local, DM_B));
-  return block_open(local);
+  dm_rank_turn_to(local, 0);
+  block_open(local);
+  return DM_OK;
 }
 
 static dm_status expose(dm_rank_state *local, dm_matrix matrix) {
   const dm_factor *factor = factor_of(local, matrix);
-  if (local->coords.idle || !exposed(local, matrix)) return DM_OK;
-  int64_t bytes = device_slots(local, matrix) * factor->device_slot;
-  if (!shows_slots(local, matrix)) DM_TRY(share_bytes(local, matrix, &bytes));
-  return dm_transport_expose(local->transport, matrix, factor->peers,
-                             shows_slots(local, matrix) ? factor->device_ring : factor->share,
-                             bytes);
+  if (local->coords.idle || !factor->route.linked) return DM_OK;
+  const dm_buffer_kind kind = dm_buffer_of(matrix, factor->route.given);
+  return dm_transport_expose(local->transport, matrix, factor->peers, local->memory.at[kind],
+                             local->memory.list.of[kind].bytes);
 }
 
 static dm_status shared_open(dm_rank_state *local, dm_matrix matrix) {
-  dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
-  int64_t bytes;
-  if (local->coords.idle || !shared(local, matrix)) return DM_OK;
-  DM_TRY(dm_bytes_of(dm_range_size(local->panels), 1, factor->host_slot, &bytes));
-  return dm_transport_slots_open(local->transport, matrix, factor->peers, bytes,
-                                 &factor->host_ring);
+  const dm_factor *factor = factor_of(local, matrix);
+  if (local->coords.idle || factor->route.piece != DM_SHARED_SLOTS) return DM_OK;
+  const dm_buffer_kind kind = dm_buffer_of(matrix, DM_SHARED_SLOTS);
+  return dm_transport_slots_open(local->transport, matrix, factor->peers,
+                                 local->memory.list.of[kind].bytes, &local->memory.at[kind]);
 }
 
 static dm_status expose_block(dm_rank_state *local) {
-  const dm_view *c = &local->c;
   if (local->coords.idle || !dm_rank_reduces_on_device(local)) return DM_OK;
-  const int64_t bytes = c->rows * c->row_stride * dm_dtype_size(c->dtype);
-  return dm_transport_expose(local->transport, DM_BLOCK_SHARE, local->layers, c->base, bytes);
+  return dm_transport_expose(local->transport, DM_BLOCK_SHARE, local->layers,
+                             local->memory.at[DM_BUFFER_BLOCKS],
+                             local->memory.list.of[DM_BUFFER_BLOCKS].bytes);
 }
 
 /* After all memory was taken: a rank that waits for a peer's handle must not wait for one that has
@@ -319,7 +213,8 @@ void dm_rank_turn_to(dm_rank_state *local, int64_t tile) {
     local->c.row_stride =
         dm_compute_width(&local->plan->problem.compute, local->c.dtype, local->c.cols);
   const int64_t place = dm_max(0, dm_plan_todo_place(local->plan, tile));
-  local->c.base = local->blocks + place % local->plan->blocks * local->block;
+  local->c.base =
+      dm_rank_memory_slot(&local->memory, DM_BUFFER_BLOCKS, place % local->plan->blocks);
 }
 
 dm_view dm_rank_result(const dm_rank_state *local, dm_range *rows) {
@@ -343,17 +238,13 @@ dm_status dm_rank_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
   dm_status status = DM_OK;
   if (!local->coords.idle) {
     local->panels = dm_plan_layer(plan, local->coords.l);
-    dm_rank_turn_to(local, 0);
     status = buffers_open(local);
   }
   DM_TRY(dm_comm_agree(run->world, status));
   return transport_open(local, transport);
 }
 
-static void factor_close(dm_rank_state *local, dm_matrix matrix, dm_factor *factor) {
-  dm_backend_release(local->backend, factor->space, factor->share);
-  if (!shared(local, matrix)) dm_backend_release(local->backend, DM_HOST, factor->host_ring);
-  dm_backend_release(local->backend, DM_DEVICE, factor->device_ring);
+static void factor_close(dm_factor *factor) {
   free(factor->offset);
   free(factor->bytes);
   free(factor->source);
@@ -361,11 +252,9 @@ static void factor_close(dm_rank_state *local, dm_matrix matrix, dm_factor *fact
 
 void dm_rank_close(dm_rank_state *local) {
   dm_transport_close(local->transport); /* first: then no peer reads a share any more */
-  factor_close(local, DM_A, &local->a);
-  factor_close(local, DM_B, &local->b);
-  dm_backend_release(local->backend, local->c.space, local->blocks);
-  if (!local->c_pieces) dm_backend_release(local->backend, DM_HOST, local->c_sum.base);
-  dm_backend_release(local->backend, DM_DEVICE, local->c_pieces);
+  factor_close(&local->a);
+  factor_close(&local->b);
+  dm_rank_memory_close(&local->memory);
   dm_comm_free(local->grid_row);
   dm_comm_free(local->grid_column);
   dm_comm_free(local->layers);

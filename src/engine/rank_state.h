@@ -3,9 +3,8 @@
 #ifndef DM_ENGINE_RANK_STATE_H
 #define DM_ENGINE_RANK_STATE_H
 
-#include "backend/backend.h"
+#include "engine/rank_memory.h"
 #include "engine/tile_states.h"
-#include "plan/plan.h"
 #include "plan/steps.h"
 #include "run/phase_times.h"
 #include "run/run.h"
@@ -13,17 +12,11 @@
 
 enum { DM_BLOCK_SHARE = 2 }; /* what peers know the block of C by; DM_A and DM_B stand for shares */
 
-/* Buffers of one factor.  A share has places for pieces of panels (plan/tiles.h): all rows of the
- * share of A, or this rank's rows of the panel of B.  Rows are packed in host memory, where pieces
- * travel as they lie, and padded on a device (dm_device_stride). */
+/* One factor: its memory is in the rank's, by its route.  Rows are packed in host memory, where
+ * pieces travel as they lie, and padded on a device (dm_device_stride). */
 typedef struct dm_factor {
-  void
-      *share; /* NULL where the pieces stand in the slots of a ring: in place, or in shared slots */
-  dm_space space;
-  void *host_ring, *device_ring;  /* plan->slots panels each (in place: all), or NULL; shared slots
-                                     are  a host_ring with all, which belongs to the transport */
-  int64_t host_slot, device_slot; /* bytes of one slot */
-  const dm_comm *peers;           /* ranks that share a panel: the grid row (A) or column (B) */
+  dm_route route;
+  const dm_comm *peers; /* ranks that share a panel: the grid row (A) or column (B) */
   /* Of the peers' pieces, while a gather is posted: where in the slot, where in their shares. */
   int64_t *offset, *bytes, *source;
   uint64_t fillings; /* of the share, before those of the present loop: see dm_gather */
@@ -41,6 +34,7 @@ typedef struct dm_rank_state {
   const dm_plan *plan;
   dm_coords coords;
   dm_backend *backend;
+  dm_rank_memory memory;
   dm_transport *transport;
   dm_comm *grid_row, *grid_column, *layers; /* NULL on an idle rank */
   dm_comm *side;                            /* all ranks of this one's layer; NULL likewise */
@@ -48,11 +42,8 @@ typedef struct dm_rank_state {
   int64_t tile;                             /* that rows, cols, c, pieces and slots are of */
   dm_range rows, cols;                      /* of this rank's block */
   dm_factor a, b;
-  dm_view c;      /* sums of products: the block, where the backend multiplies */
-  char *blocks;   /* plan->blocks of them, which successive tiles of C use in turn */
-  int64_t block;  /* bytes of one */
-  dm_view c_sum;  /* pk > 1: rows c_share of it, summed over the layers; in host memory, or ... */
-  void *c_pieces; /* ... in this, beside the other layers' pieces, where GPUs exchange them */
+  dm_view c;     /* sums of products: the block, where the backend multiplies */
+  dm_view c_sum; /* pk > 1: rows c_share of it, summed over the layers */
   dm_summing summing;
   struct dm_reduction *reduction; /* under way, or NULL */
   dm_tile_states *states;         /* that the loop keeps; NULL: nobody asks */
@@ -103,9 +94,9 @@ dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_
 int64_t dm_rank_source(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
                        int peer);
 
-/* A whole panel in a slot of the host or device ring; in place, in its own. */
-dm_view dm_rank_slot(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
-                     dm_space space);
+/* A whole panel in SLOT of RING; where every panel has a slot, in its own. */
+dm_view dm_rank_slot(const dm_rank_state *local, dm_matrix matrix, dm_holder ring, int64_t panel,
+                     int slot);
 
 /* What an upload fills: the slot, or where this rank's own piece belongs in it. */
 dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot);

@@ -25,7 +25,6 @@ dm_range dm_sum_rows(const dm_rank_state *local, const dm_sum_part *part, int l)
 typedef struct dm_reduction {
   dm_view block; /* rows COVERED of it */
   dm_range covered;
-  void *memory; /* of the block, where it is a copy */
   char *received;
   int64_t slice; /* bytes of this rank's rows of one layer */
   dm_messages *messages;
@@ -45,10 +44,9 @@ static dm_status host_block(dm_rank_state *local, const dm_sum_part *part, dm_re
       local, dm_view_sub(local->c, r->covered.begin - local->rows.begin, 0, rows, local->c.cols));
   r->block = block;
   if (block.space == DM_HOST && dm_view_is_packed(block)) return DM_OK;
-  int64_t bytes;
-  DM_TRY(dm_bytes_of(rows, block.cols, dm_dtype_size(block.dtype), &bytes));
-  DM_TRY(dm_backend_alloc(local->backend, DM_HOST, bytes, &r->memory));
-  r->block = dm_view_row_major(r->memory, block.dtype, rows, block.cols);
+  void *copy;
+  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_BLOCK_COPY, &copy));
+  r->block = dm_view_row_major(copy, block.dtype, rows, block.cols);
   dm_event copied;
   DM_TRY(dm_backend_copy(local->backend, r->block, block, &copied));
   return dm_backend_wait(local->backend, copied);
@@ -101,33 +99,28 @@ static dm_status add_up(dm_rank_state *local, const dm_sum_part *part, const dm_
 static void reduction_free(dm_rank_state *local) {
   dm_reduction *r = local->reduction;
   dm_messages_free(r->messages);
-  dm_backend_release(local->backend, DM_HOST, r->memory);
-  free(r->received);
   free(r);
   local->reduction = NULL;
 }
 
-/* The first tile's sum is the largest: its memory does for all. */
 static dm_status sum_open(dm_rank_state *local) {
   const dm_compute *row = &local->plan->problem.compute;
   const int64_t rows = dm_range_size(share_of(local, local->coords.l)), cols = local->c.cols;
-  const int64_t width = dm_compute_added(row, local->c.dtype, cols);
-  void *sum = local->c_sum.base;
-  int64_t bytes;
-  DM_TRY(dm_bytes_of(rows, width, dm_dtype_size(local->c.dtype), &bytes));
-  if (!sum) DM_TRY(dm_backend_alloc(local->backend, DM_HOST, bytes, &sum));
-  local->c_sum = dm_view_strided(sum, local->c.dtype, DM_HOST, rows, cols, width);
+  void *sum;
+  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_SUM, &sum));
+  local->c_sum = dm_view_strided(sum, local->c.dtype, DM_HOST, rows, cols,
+                                 dm_compute_added(row, local->c.dtype, cols));
   return DM_OK;
 }
 
 static dm_status start(dm_rank_state *local, const dm_sum_part *part, dm_reduction *r) {
   const int64_t rows = dm_range_size(dm_sum_rows(local, part, local->coords.l));
-  int64_t all;
+  void *received;
   DM_TRY(sum_open(local));
   DM_TRY(host_block(local, part, r));
   DM_TRY(dm_bytes_of(rows, r->block.cols, dm_dtype_size(r->block.dtype), &r->slice));
-  DM_TRY(dm_bytes_of(local->plan->pk, 1, r->slice, &all));
-  DM_TRY(dm_buffer_alloc(all, (void **)&r->received));
+  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_RECEIVED, &received));
+  r->received = received;
   DM_TRY(dm_messages_new(&r->messages));
   return exchange(local, part, r);
 }

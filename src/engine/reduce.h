@@ -20,7 +20,6 @@ dm_status dm_rank_reduce(dm_rank_state *local, const dm_sum_part *part, bool *do
 /* ---- where the layers exchange GPU memory (reduce_device.c) ---- */
 
 bool dm_rank_reduces_on_device(const dm_rank_state *local);
-dm_status dm_rank_open_pieces(dm_rank_state *local); /* memory for it, once */
 dm_status dm_rank_reduce_on_device(dm_rank_state *local, const dm_sum_part *part, bool *done);
 
 /* ---- what both ways need ---- */

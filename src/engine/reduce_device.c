@@ -25,14 +25,8 @@ static int64_t row_bytes(const dm_rank_state *local) {
 /* This rank's rows of layer L's block: as wide as they are there, so that they are one run. */
 static dm_view piece_of(const dm_rank_state *local, int l) {
   const int64_t rows = dm_range_size(own_rows(local));
-  return dm_view_strided((char *)local->c_pieces + l * rows * row_bytes(local), local->c.dtype,
-                         DM_DEVICE, rows, local->c.cols, local->c.row_stride);
-}
-
-dm_status dm_rank_open_pieces(dm_rank_state *local) {
-  int64_t bytes;
-  DM_TRY(dm_bytes_of(local->plan->pk, dm_range_size(own_rows(local)), row_bytes(local), &bytes));
-  return dm_backend_alloc(local->backend, DM_DEVICE, bytes, &local->c_pieces);
+  return dm_view_strided((char *)local->memory.at[DM_BUFFER_PIECES] + l * rows * row_bytes(local),
+                         local->c.dtype, DM_DEVICE, rows, local->c.cols, local->c.row_stride);
 }
 
 /* For each layer: where its piece stands in this rank's pieces and in its block, and where in this
@@ -69,7 +63,7 @@ static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
   dm_transport_refilled(local->transport, DM_BLOCK_SHARE, ++sum->turn);
   const dm_gather gather = {.group = local->layers,
                             .own = (char *)local->c.base + p.source[local->coords.l],
-                            .slot = local->c_pieces,
+                            .slot = local->memory.at[DM_BUFFER_PIECES],
                             .offset = p.offset,
                             .bytes = p.bytes,
                             .source = p.source,

@@ -9,7 +9,7 @@
 #include "plan/tiles.h"
 
 /* Rows of op(B) that are sampled, in runs spread evenly over k; bytes of one strip of them. */
-enum { RUN = 64, RUNS = 4, STRIP = 1 << 20 };
+enum { RUN = 64, RUNS = 4, STRIP = DM_BUFFER_SAMPLE_BYTES };
 
 /* Columns COLS of ROWS rows of op(B) from ROW. */
 static dm_status sample_run(dm_streamed_check *streamed, const dm_problem *p, const dm_source *b,

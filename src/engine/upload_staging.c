@@ -7,8 +7,7 @@
 #include "plan/partition.h"
 #include "plan/runs.h"
 
-/* Many small buffers: the first panel is soon there, and many threads read. */
-enum { STRIPS = 16, STRIP = 4 << 20 };
+enum { STRIPS = DM_BUFFER_STRIPS_UP };
 
 typedef struct strip {
   enum { FREE, IS_READ, IS_COPIED } stage;
@@ -26,17 +25,6 @@ struct dm_staging {
   strip strips[STRIPS];
 };
 
-/* A strip holds a row of the file at least. */
-static int64_t longest_row(const dm_rank_state *local, const dm_dataset_input *source,
-                           dm_matrix matrix) {
-  int64_t longest = 1;
-  for (int64_t p = local->panels.begin; p < local->panels.end; p++)
-    longest = dm_max(longest, source->op == DM_OP_N
-                                  ? dm_range_size(dm_rank_piece_cols(local, matrix, p))
-                                  : dm_range_size(dm_rank_piece_rows(local, matrix, p)));
-  return longest * dm_dtype_size(local->plan->problem.work);
-}
-
 static bool is_on_device(const dm_rank_state *local, dm_matrix matrix) {
   return dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
 }
@@ -47,19 +35,15 @@ dm_status dm_staging_open(dm_rank_state *local, dm_dataset_input sources[2], dm_
   void *memory;
   DM_TRY(dm_buffer_zeroed(1, sizeof **stage, &memory));
   dm_staging *s = *stage = memory;
-  *s = (dm_staging){.local = local, .sources = sources, .bytes = STRIP};
-  for (int x = 0; x < 2; x++)
-    if (is_on_device(local, (dm_matrix)x))
-      s->bytes = dm_max(s->bytes, longest_row(local, &sources[x], (dm_matrix)x) + DM_RUN_MOST);
+  *s = (dm_staging){
+      .local = local, .sources = sources, .bytes = local->memory.list.of[DM_BUFFER_UPLOAD].slot};
+  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_UPLOAD, &memory));
   for (int i = 0; i < STRIPS; i++)
-    DM_TRY(dm_backend_alloc(local->backend, DM_HOST, s->bytes, (void **)&s->strips[i].memory));
+    s->strips[i].memory = dm_rank_memory_slot(&local->memory, DM_BUFFER_UPLOAD, i);
   return DM_OK;
 }
 
 void dm_staging_close(dm_staging *stage) {
-  if (!stage) return;
-  for (int i = 0; i < STRIPS; i++)
-    dm_backend_release(stage->local->backend, DM_HOST, stage->strips[i].memory);
   free(stage);
 }
 

@@ -11,7 +11,7 @@
 
 /* Bytes at a time: straight into place; staged in what stays in a cache; whole chunks where HDF5
  * reads. */
-enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = 1 << 26, ROUNDED = 256 };
+enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMORY, ROUNDED = 256 };
 
 /* Bytes of unpacked chunks that are kept where no threads unpack them. */
 enum { OWN_MEMORY = 1 << 27 };

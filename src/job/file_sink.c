@@ -1,6 +1,7 @@
 #include "job/file_sink.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "core/buffer.h"
@@ -9,10 +10,8 @@
 #include "io/checksum.h"
 #include "plan/partition.h"
 
-enum {
-  STRIPS = 8,      /* on their way together: some land while others are finished and written */
-  STRIP = 4 << 20, /* bytes of sums in each */
-};
+/* On their way together: some land while others are finished and written. */
+enum { STRIPS = DM_BUFFER_STRIPS_OUT };
 
 /* A strip on its way: it lands (from a device), and threads finish, check and write it. */
 typedef struct strip {
@@ -31,7 +30,6 @@ typedef struct dm_storing {
   dm_rank_state *local;
   dm_file_sink *sink;
   bool goes_on;
-  int64_t room;     /* elements in a strip */
   dm_view sums;     /* of this rank, host or device */
   int64_t tile;     /* that they are of, */
   int64_t row, col; /* and where in C */
@@ -55,32 +53,22 @@ static dm_status finish_on_device(storing *s) {
   return dm_backend_add(s->local->backend, s->sums, s->sums, s->sums, alpha[0], 0.0);
 }
 
-/* For the sums of the first tile: no other has larger ones. */
-static dm_status buffers_open(storing *s, dm_view all) {
-  const dm_problem *p = &s->local->plan->problem;
-  const int64_t size = dm_dtype_size(p->accumulator),
-                wide = dm_dtype_size(dm_dtype_widest(p->work));
-  s->room = dm_min(dm_max(STRIP / size, all.cols), dm_max(1, all.rows * all.cols));
-  for (int i = 0; i < STRIPS; i++) {
-    strip *one = &s->strips[i];
-    one->storing = s;
-    if (all.space == DM_DEVICE)
-      DM_TRY(dm_backend_alloc(s->local->backend, DM_HOST, s->room * size, (void **)&one->landing));
-    if (!s->are_c) DM_TRY(dm_buffer_alloc(s->room * dm_dtype_size(p->c), (void **)&one->finished));
-    if (p->reads_c) DM_TRY(dm_buffer_alloc(s->room * wide, (void **)&one->before));
-  }
+/* Memory for a strip each, by ONE's member at OFFSET. */
+static dm_status take(storing *s, dm_buffer_kind kind, size_t offset) {
+  dm_rank_memory *memory = &s->local->memory;
+  void *first;
+  DM_TRY(dm_rank_memory_take(memory, kind, &first));
+  for (int i = 0; i < STRIPS; i++)
+    *(char **)((char *)&s->strips[i] + offset) = dm_rank_memory_slot(memory, kind, i);
   return DM_OK;
 }
 
-static void storing_close(dm_rank_state *local, dm_file_sink *sink) {
-  storing *s = sink->storing;
-  for (int i = 0; i < STRIPS; i++) {
-    dm_backend_release(local->backend, DM_HOST, s->strips[i].landing);
-    free(s->strips[i].finished);
-    free(s->strips[i].before);
-  }
-  free(s);
-  sink->storing = NULL;
+static dm_status buffers_open(storing *s) {
+  for (int i = 0; i < STRIPS; i++) s->strips[i].storing = s;
+  if (s->sums.space == DM_DEVICE) DM_TRY(take(s, DM_BUFFER_LANDING, offsetof(strip, landing)));
+  if (!s->are_c) DM_TRY(take(s, DM_BUFFER_FINISHED, offsetof(strip, finished)));
+  if (s->local->plan->problem.reads_c) DM_TRY(take(s, DM_BUFFER_OLD, offsetof(strip, before)));
+  return DM_OK;
 }
 
 static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) {
@@ -99,8 +87,8 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   s->col = local->cols.begin;
   s->next = dm_view_is_empty(s->sums) ? s->sums.rows : 0;
   DM_TRY(finish_on_device(s));
-  if (is_new) DM_TRY(buffers_open(s, all));
-  s->height = dm_max(1, s->room / dm_max(1, all.cols));
+  if (is_new) DM_TRY(buffers_open(s));
+  s->height = dm_max(1, local->memory.list.stored / dm_max(1, all.cols));
   return DM_OK;
 }
 
@@ -219,7 +207,9 @@ static dm_status settle(void *state) {
 
 static void close_storing(void *state, dm_rank_state *local) {
   dm_file_sink *sink = state;
-  if (sink->storing) storing_close(local, sink);
+  (void)local; /* whose memory it is */
+  free(sink->storing);
+  sink->storing = NULL;
 }
 
 const dm_sink_ops dm_sink_file = {

@@ -158,8 +158,8 @@ static dm_status spoil_operand(const dm_bench_home *home, dm_matrix matrix) {
   for (int64_t p = local->panels.begin; p < local->panels.end && home->pieces[matrix]; p++) {
     const int slot = (int)((p - local->panels.begin) % local->plan->slots);
     DM_TRY(dm_backend_fill(local->backend, dm_rank_piece(local, matrix, p), &other, 0, 0));
-    if (factor->device_ring)
-      DM_TRY(dm_backend_fill(local->backend, dm_rank_slot(local, matrix, p, slot, DM_DEVICE),
+    if (factor->route.operand == DM_DEVICE_RING)
+      DM_TRY(dm_backend_fill(local->backend, dm_rank_slot(local, matrix, DM_DEVICE_RING, p, slot),
                              &other, 0, 0));
   }
   return DM_OK;

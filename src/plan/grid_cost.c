@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "plan/partition.h"
+#include "plan/route.h"
 #include "plan/runs.h"
 #include "plan/tiles.h"
 
@@ -141,12 +142,16 @@ static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const
   return seconds + e->panels * machine->latency;
 }
 
+/* Rows or columns LENGTH of panels; a piece that is uploaded before it is gathered goes alone. */
+static double uploaded(const dm_plan *plan, dm_matrix matrix, double length) {
+  const dm_route route = dm_plan_route(plan, matrix);
+  if (!route.uploaded) return 0;
+  return route.given == route.piece ? length : length / (matrix == DM_A ? plan->pn : plan->pm);
+}
+
 static double upload_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
-  double bytes = 0;
-  const double a = dm_plan_uploads_first(plan, DM_A) ? e->rows / plan->pn : e->rows;
-  const double b = dm_plan_uploads_first(plan, DM_B) ? e->cols / plan->pm : e->cols;
-  if (dm_plan_uploads_a(plan)) bytes += a * e->depth * e->work;
-  if (dm_plan_uploads_b(plan)) bytes += b * e->depth * e->work;
+  double bytes = uploaded(plan, DM_A, e->rows) * e->depth * e->work;
+  bytes += uploaded(plan, DM_B, e->cols) * e->depth * e->work;
   if (dm_plan_brings(plan, DM_A)) bytes += e->depth * e->work * e->rows / plan->pn;
   if (dm_plan_brings(plan, DM_B)) bytes += e->depth * e->work * e->cols / plan->pm;
   return bytes > 0 ? bytes / machine->upload + e->panels * machine->latency : 0;
@@ -272,7 +277,8 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
   double loop = fmax(first, 1) * f.fetch + f.upload + f.gemm;
   if (plan->overlap && e.panels > 1) {
     const double busy = f.gemm + stolen_seconds(plan, machine, t, f.fetch);
-    const bool in_turn = dm_plan_uploads_first(plan, DM_A) || dm_plan_uploads_first(plan, DM_B);
+    const dm_route from_a = dm_plan_route(plan, DM_A), from_b = dm_plan_route(plan, DM_B);
+    const bool in_turn = from_a.given != from_a.piece || from_b.given != from_b.piece;
     const double upload = in_turn ? f.upload + f.fetch : f.upload; /* to the same slot */
     loop = plan->ramp[0] > 0 ? led_seconds(plan, &f, &e, fmax(f.fetch, upload))
                              : first * f.fetch + (f.upload + f.gemm) / e.panels +

@@ -33,6 +33,7 @@ uint64_t dm_plan_hash(const dm_plan *plan) {
                             p->c,
                             (int64_t)hash_of_row(&p->compute),
                             p->reads_c,
+                            p->scales,
                             p->home,
                             p->verify,
                             p->op_a,

@@ -1,9 +1,9 @@
-/* memory_need: what a plan takes of the memory of the rank that needs most, part by part. */
+/* memory_need: what a plan takes of the memory of the rank that needs most: its buffers
+ * (plan/buffers.h), added up by what people tell apart. */
 #ifndef DM_PLAN_MEMORY_NEED_H
 #define DM_PLAN_MEMORY_NEED_H
 
-#include "core/view.h"
-#include "plan/plan.h"
+#include "plan/buffers.h"
 
 typedef enum dm_memory_part {
   DM_MEMORY_A,       /* share of A */
@@ -25,8 +25,10 @@ typedef struct dm_memory_need {
   int64_t total[2];
 } dm_memory_need;
 
-/* Upper bound of what the rank (0, 0, 0), whose block and layer are the largest, allocates. */
+/* Of the rank at (0, 0, 0), whose block and layer are the largest. */
 dm_memory_need dm_plan_memory(const dm_plan *plan);
+
+dm_memory_need dm_buffers_need(const dm_buffers *list);
 
 /* "share of A", ... */
 const char *dm_memory_part_name(dm_memory_part part);

@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
+#include "plan/route.h"
 
 enum {
   SLOTS = 2, /* one is filled while the other is read; a third gained nothing in the model */
@@ -27,9 +28,14 @@ static const double tolerance = 1.005; /* of the time between the files, for les
 static const double margin = 1.25;     /* links may be so much slower than was foreseen */
 
 static bool streams(const dm_plan *plan) {
-  return (dm_plan_fetches_a(plan) && !plan->shared_a) ||
-         (dm_plan_fetches_b(plan) && !plan->shared_b) || dm_plan_uploads_a(plan) ||
-         dm_plan_uploads_b(plan);
+  const dm_route a = dm_plan_route(plan, DM_A), b = dm_plan_route(plan, DM_B);
+  return dm_route_moves(&a) || dm_route_moves(&b);
+}
+
+/* Each panel has a slot of its own in GPU memory. */
+static bool keeps_slots(const dm_plan *plan) {
+  return dm_plan_route(plan, DM_A).piece == DM_DEVICE_RING ||
+         dm_plan_route(plan, DM_B).piece == DM_DEVICE_RING;
 }
 
 /* Panels come as messages from other nodes to ranks that multiply on the CPU. */
@@ -47,7 +53,7 @@ void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *
   memcpy(plan->ramp, widths.ramp, sizeof plan->ramp);
   plan->panels = dm_panels_of(plan->problem.k, plan->pk, plan->kb, plan->ramp);
   int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
-  int64_t slots = plan->in_place            ? SLOTS_IN_PLACE
+  int64_t slots = keeps_slots(plan)         ? SLOTS_IN_PLACE
                   : crosses(question, plan) ? SLOTS_CROSSING
                                             : SLOTS;
   plan->slots = plan->overlap ? (int)dm_min(slots, longest) : 1;

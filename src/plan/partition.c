@@ -168,15 +168,3 @@ bool dm_plan_uploads_a(const dm_plan *plan) {
 bool dm_plan_uploads_b(const dm_plan *plan) {
   return plan->gpu && plan->b != DM_IN_DEVICE;
 }
-
-bool dm_plan_uploads_first(const dm_plan *plan, dm_matrix matrix) {
-  if (!plan->device_links) return false;
-  return matrix == DM_A ? dm_plan_fetches_a(plan) && dm_plan_uploads_a(plan)
-                        : dm_plan_fetches_b(plan) && dm_plan_uploads_b(plan);
-}
-
-bool dm_plan_keeps(const dm_plan *plan, dm_matrix matrix) {
-  const bool fetches = matrix == DM_A ? dm_plan_fetches_a(plan) : dm_plan_fetches_b(plan);
-  const bool shared = matrix == DM_A ? plan->shared_a : plan->shared_b;
-  return shared || (plan->in_place && fetches && !dm_plan_uploads_first(plan, matrix));
-}

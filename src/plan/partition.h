@@ -56,11 +56,4 @@ bool dm_plan_fetches_b(const dm_plan *plan);
 bool dm_plan_uploads_a(const dm_plan *plan);
 bool dm_plan_uploads_b(const dm_plan *plan);
 
-/* Whether both happen, on a device that peers can read: each rank copies its own pieces to where
- * they belong in the device ring, and the peers gather them from there. */
-bool dm_plan_uploads_first(const dm_plan *plan, dm_matrix matrix);
-
-/* Whether the panels of MATRIX, once gathered, have slots of their own, and stay. */
-bool dm_plan_keeps(const dm_plan *plan, dm_matrix matrix);
-
 #endif

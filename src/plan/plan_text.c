@@ -144,7 +144,8 @@ static const char *a_and_b(bool a, bool b) {
 }
 
 static void write_choice(const dm_plan *p, FILE *out) {
-  const bool up_a = dm_plan_uploads_first(p, DM_A), up_b = dm_plan_uploads_first(p, DM_B);
+  const dm_route a = dm_plan_route(p, DM_A), b = dm_plan_route(p, DM_B);
+  const bool up_a = a.given != a.piece, up_b = b.given != b.piece;
   char recipe[DM_RECIPE];
   int idle = p->ranks - dm_plan_used(p);
   const int64_t panels = dm_range_size(dm_plan_layer(p, 0)) - dm_plan_ramp_count(p->ramp);

@@ -30,6 +30,7 @@ typedef struct dm_problem {
   dm_dtype c;              /* of the result */
   dm_compute compute;      /* how it is multiplied and summed: the row for the parts of WORK */
   bool reads_c;            /* beta is not 0 */
+  bool scales;             /* alpha is not 1 */
   dm_home home;
   bool verify;
   dm_op op_a, op_b;         /* of what lies in the files */

@@ -11,41 +11,31 @@ static int64_t place_of(const dm_walk *w, const dm_step *step) {
   return dm_plan_todo_place(w->plan, step->tile);
 }
 
-static bool fetches(const dm_walk *w, int x) {
-  return x == DM_A ? dm_plan_fetches_a(w->plan) : dm_plan_fetches_b(w->plan);
-}
-
-static bool uploads(const dm_walk *w, int x) {
-  return x == DM_A ? dm_plan_uploads_a(w->plan) : dm_plan_uploads_b(w->plan);
-}
-
-static bool uploads_first(const dm_walk *w, int x) {
-  return dm_plan_uploads_first(w->plan, (dm_matrix)x);
-}
-
-/* Pieces of the peers come to the slot that this rank's own one was uploaded to. */
+/* Pieces of the peers come to the slot that this rank's own one was uploaded to, or to one that
+ * nothing has touched before. */
 static dm_status check_fetch(dm_walk *w, int x, const dm_step *step) {
-  if (!fetches(w, x)) return dm_violated(w, step, "matching: nobody to fetch from");
-  DM_TRY(uploads_first(w, x) ? dm_walk_read_slot(w, x, DM_COMPUTE, step)
-                             : dm_walk_read_share(w, x, step));
-  return dm_walk_write_slot(w, x, uploads(w, x) && !uploads_first(w, x) ? DM_STAGING : DM_COMPUTE,
-                            step);
+  const dm_route *route = &w->route[x];
+  if (!route->fetched) return dm_violated(w, step, "matching: nobody to fetch from");
+  DM_TRY(route->given == route->piece ? dm_walk_read_share(w, x, step)
+                                      : dm_walk_read_slot(w, x, route->given, step));
+  return dm_walk_write_slot(w, x, route->gathered, step);
 }
 
 static dm_status check_upload(dm_walk *w, int x, const dm_step *step) {
-  if (!uploads(w, x)) return dm_violated(w, step, "slots: there is nothing to upload");
-  if (uploads_first(w, x))
+  const dm_route *route = &w->route[x];
+  if (!route->uploaded) return dm_violated(w, step, "slots: there is nothing to upload");
+  if (route->given != route->piece)
     DM_TRY(dm_walk_read_share(w, x, step));
   else
-    DM_TRY(fetches(w, x) ? dm_walk_read_slot(w, x, DM_STAGING, step)
-                         : dm_walk_read_whole(w, x, step));
-  return dm_walk_write_slot(w, x, DM_COMPUTE, step);
+    DM_TRY(route->fetched ? dm_walk_read_slot(w, x, route->gathered, step)
+                          : dm_walk_read_whole(w, x, step));
+  return dm_walk_write_slot(w, x, DM_DEVICE_RING, step);
 }
 
 static dm_status read_factors(dm_walk *w, const dm_step *step) {
   for (int x = 0; x < 2; x++)
-    DM_TRY(fetches(w, x) || uploads(w, x) ? dm_walk_read_slot(w, x, DM_COMPUTE, step)
-                                          : dm_walk_read_whole(w, x, step));
+    DM_TRY(w->route[x].operand == DM_SHARE ? dm_walk_read_whole(w, x, step)
+                                           : dm_walk_read_slot(w, x, w->route[x].operand, step));
   return DM_OK;
 }
 
@@ -196,6 +186,7 @@ static dm_status check_step(dm_walk *w, const dm_step *step) {
                     step->slot >= w->plan->slots))
     return dm_violated(w, step, "products: panel %lld in slot %d", (long long)step->panel,
                        step->slot);
+  if (has_panel) DM_TRY(dm_walk_place(w, step));
   DM_TRY(dm_walk_order(w, step));
   switch (step->kind) {
   case DM_STEP_LOAD_A:
@@ -280,13 +271,13 @@ static dm_status allocate(dm_walk *w) {
     for (int64_t x = 0; x < strips; x++) ends[i]->of[x] = -1;
   }
   for (int x = 0; x < 2; x++) {
-    const int64_t places = dm_plan_places(w->plan, (dm_matrix)x, dm_range_size(w->layer));
+    const int64_t places = dm_walk_slots(w, x, w->route[x].piece);
     DM_TRY(dm_buffer_zeroed(w->count, sizeof *w->next[x], (void **)&w->next[x]));
     DM_TRY(dm_buffer_zeroed(w->count, sizeof *w->load[x], (void **)&w->load[x]));
     DM_TRY(dm_buffer_zeroed(places, sizeof *w->share[x], (void **)&w->share[x]));
     for (int64_t i = 0; i < places; i++) w->share[x][i] = (dm_spot){-1, -1, -1, -1, false};
-    for (int ring = 0; ring < 2; ring++) {
-      const int64_t slots = dm_walk_slots(w, x);
+    for (int ring = DM_HOST_RING; ring < DM_HOLDERS; ring++) {
+      const int64_t slots = dm_walk_slots(w, x, (dm_holder)ring);
       DM_TRY(dm_buffer_zeroed(slots, sizeof(dm_place), (void **)&w->ring[x][ring]));
       for (int64_t s = 0; s < slots; s++) w->ring[x][ring][s] = (dm_place){-1, -1, -1};
     }
@@ -307,7 +298,7 @@ static void release(dm_walk *w) {
     free(w->share[x]);
     free(w->next[x]);
     free(w->load[x]);
-    for (int ring = 0; ring < 2; ring++) free(w->ring[x][ring]);
+    for (int ring = 0; ring < DM_HOLDERS; ring++) free(w->ring[x][ring]);
   }
 }
 
@@ -318,9 +309,11 @@ dm_status dm_simulate_rank(const dm_simulation *simulation, int rank) {
   dm_walk w = {.plan = plan,
                .rank = rank,
                .layer = dm_plan_layer(plan, coords.l),
+               .route = {dm_plan_route(plan, DM_A), dm_plan_route(plan, DM_B)},
                .count = dm_steps_count(plan, rank),
                .gemm = -1,
                .check = -1};
+  dm_plan_buffers(plan, coords, &w.buffers);
   dm_status status = allocate(&w);
   if (!status) status = take_steps(&w, simulation);
   release(&w);

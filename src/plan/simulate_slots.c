@@ -1,5 +1,7 @@
 /* What the slots and shares of one rank hold, and who reads them, in every order that the
  * dependencies permit. */
+#include <stddef.h>
+
 #include "plan/simulate_walk.h"
 
 /* ---- order ---- */
@@ -40,17 +42,22 @@ static int64_t panel_of(const dm_walk *w, int64_t turn) {
   return w->layer.begin + turn % dm_range_size(w->layer);
 }
 
-int64_t dm_walk_slots(const dm_walk *w, int x) {
-  return dm_plan_keeps(w->plan, (dm_matrix)x) ? dm_range_size(w->layer) : w->plan->slots;
+int64_t dm_walk_slots(const dm_walk *w, int x, dm_holder holder) {
+  return w->buffers.of[dm_buffer_of((dm_matrix)x, holder)].slots;
 }
 
-static dm_place *slot_of(dm_walk *w, int x, int ring, const dm_step *step) {
-  const int64_t own = step->panel - w->layer.begin;
-  return &w->ring[x][ring][dm_plan_keeps(w->plan, (dm_matrix)x) ? own : step->slot];
+static dm_status slot_of(dm_walk *w, int x, dm_holder ring, const dm_step *step, dm_place **found) {
+  const int64_t at = dm_route_slot(&w->route[x], step->panel - w->layer.begin, step->slot);
+  if (at >= dm_walk_slots(w, x, ring))
+    return dm_violated(w, step, "slots: slot %lld of the %lld that the rank has", (long long)at,
+                       (long long)dm_walk_slots(w, x, ring));
+  *found = &w->ring[x][ring][at];
+  return DM_OK;
 }
 
-dm_status dm_walk_write_slot(dm_walk *w, int x, int ring, const dm_step *step) {
-  dm_place *s = slot_of(w, x, ring, step);
+dm_status dm_walk_write_slot(dm_walk *w, int x, dm_holder ring, const dm_step *step) {
+  dm_place *s = NULL;
+  DM_TRY(slot_of(w, x, ring, step, &s));
   if (s->writer >= 0) {
     if (s->reader < 0)
       return dm_violated(w, step, "slots: overwrites panel %lld, which nothing has read",
@@ -63,8 +70,9 @@ dm_status dm_walk_write_slot(dm_walk *w, int x, int ring, const dm_step *step) {
   return DM_OK;
 }
 
-dm_status dm_walk_read_slot(dm_walk *w, int x, int ring, const dm_step *step) {
-  dm_place *s = slot_of(w, x, ring, step);
+dm_status dm_walk_read_slot(dm_walk *w, int x, dm_holder ring, const dm_step *step) {
+  dm_place *s = NULL;
+  DM_TRY(slot_of(w, x, ring, step, &s));
   if (s->writer < 0 || s->turn != dm_walk_turn(w, step))
     return dm_violated(w, step, "slots: reads panel %lld from slot %d, which does not hold it",
                        (long long)step->panel, step->slot);
@@ -77,9 +85,21 @@ dm_status dm_walk_read_slot(dm_walk *w, int x, int ring, const dm_step *step) {
 
 /* ---- shares ---- */
 
+static int64_t place_of(const dm_walk *w, int x, const dm_step *step) {
+  return dm_plan_place_of(w->plan, (dm_matrix)x, dm_range_size(w->layer), step->tile,
+                          step->panel - w->layer.begin);
+}
+
+dm_status dm_walk_place(const dm_walk *w, const dm_step *step) {
+  for (int x = 0; x < 2; x++)
+    if (place_of(w, x, step) >= dm_walk_slots(w, x, w->route[x].piece))
+      return dm_violated(w, step, "slots: place %lld of %c", (long long)place_of(w, x, step),
+                         "AB"[x]);
+  return DM_OK;
+}
+
 static dm_spot *spot_of(dm_walk *w, int x, const dm_step *step) {
-  return &w->share[x][dm_plan_place_of(w->plan, (dm_matrix)x, dm_range_size(w->layer), step->tile,
-                                       step->panel - w->layer.begin)];
+  return &w->share[x][place_of(w, x, step)];
 }
 
 static int64_t band_of(const dm_walk *w, int x, const dm_step *step) {

@@ -4,13 +4,9 @@
 #ifndef DM_PLAN_SIMULATE_WALK_H
 #define DM_PLAN_SIMULATE_WALK_H
 
+#include "plan/buffers.h"
 #include "plan/partition.h"
 #include "plan/simulate.h"
-
-enum {
-  DM_STAGING,
-  DM_COMPUTE
-}; /* the ring that FETCH fills before UPLOAD, the one products read */
 
 /* What a slot holds: steps by index, -1 for none. */
 typedef struct dm_place {
@@ -41,8 +37,10 @@ typedef struct dm_walk {
   int64_t *seen; /* per step: the last search that came by */
   int64_t *stack;
   int64_t searches;
-  int64_t *previous;    /* per product: the one before it */
-  dm_place *ring[2][2]; /* [A or B][staging or compute] */
+  int64_t *previous; /* per product: the one before it */
+  dm_buffers buffers;
+  dm_route route[2];
+  dm_place *ring[2][DM_HOLDERS]; /* slots that the list of buffers has */
   dm_spot *share[2];
   int64_t *next[2];    /* per step: the reader of the same place before it */
   int64_t *load[2];    /* per turn: its LOAD, which brought the piece or follows the one that did */
@@ -72,9 +70,10 @@ static inline int64_t dm_walk_turn(const dm_walk *w, const dm_step *step) {
 
 /* ---- what steps read and write, of DM_A or DM_B ---- */
 
-int64_t dm_walk_slots(const dm_walk *w, int x); /* of a ring */
-dm_status dm_walk_write_slot(dm_walk *w, int x, int ring, const dm_step *step);
-dm_status dm_walk_read_slot(dm_walk *w, int x, int ring, const dm_step *step);
+int64_t dm_walk_slots(const dm_walk *w, int x, dm_holder holder); /* that the rank has */
+dm_status dm_walk_place(const dm_walk *w, const dm_step *step);   /* that the shares have one */
+dm_status dm_walk_write_slot(dm_walk *w, int x, dm_holder ring, const dm_step *step);
+dm_status dm_walk_read_slot(dm_walk *w, int x, dm_holder ring, const dm_step *step);
 dm_status dm_walk_load(dm_walk *w, int x, const dm_step *step);
 dm_status dm_walk_read_share(dm_walk *w, int x, const dm_step *step);
 

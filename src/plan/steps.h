@@ -5,7 +5,7 @@
  * verification, where they do not stay; FETCH gathers a panel from the peers into a slot of the
  * host ring (or of the device ring where the transport moves GPU memory); UPLOAD copies a panel
  * from there, or from the share, into a slot of the device ring, or, before FETCH, this rank's
- * piece alone (dm_plan_uploads_first): peers have to have read what it overwrites, which no step
+ * piece alone (plan/route.h): peers have to have read what it overwrites, which no step
  * tells; GEMM multiplies the panels in a slot, or straight from the shares.
  *
  * With plan->strips the last panels of the layer (plan->stretch) wait for all others: KEEP stands

@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
+#include "plan/route.h"
 #include "plan/tiles.h"
 
 enum {
@@ -18,9 +19,8 @@ static const double worth = 0.995; /* of the time without them */
 
 /* Every panel that a product reads is still there when the last one has come. */
 static bool keeps_panels(const dm_plan *plan) {
-  if (dm_plan_uploads_a(plan) || dm_plan_uploads_b(plan)) return false;
-  return (!dm_plan_fetches_a(plan) || dm_plan_keeps(plan, DM_A)) &&
-         (!dm_plan_fetches_b(plan) || dm_plan_keeps(plan, DM_B));
+  const dm_route a = dm_plan_route(plan, DM_A), b = dm_plan_route(plan, DM_B);
+  return dm_route_keeps_panels(&a) && dm_route_keeps_panels(&b);
 }
 
 static int most_strips(const dm_plan *plan) {

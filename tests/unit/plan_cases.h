@@ -15,6 +15,7 @@
 #include "lib/test_program.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
+#include "plan/route.h"
 #include "plan/todo.h"
 
 typedef struct dice {
@@ -106,6 +107,12 @@ static inline dm_todo *roll_todo(dice *d, dm_plan *plan) {
   must(dm_todo_new(tiles, there, &todo));
   plan->todo = todo;
   return todo;
+}
+
+/* Each rank uploads its piece of a panel before its peers take it. */
+static inline bool uploads_first(const dm_plan *plan, dm_matrix matrix) {
+  const dm_route route = dm_plan_route(plan, matrix);
+  return route.given != route.piece;
 }
 
 /* Fails the test with the status's own words. */

@@ -120,7 +120,7 @@ static void wishes_are_granted(void **state) {
     const char *machine = links ? "gpu=h200 gpus=4 links=device" : "gpu=h200 gpus=4 links=host";
     must(wish((dm_wishes){.from_host = true, .pm = 2, .pn = 2, .pk = 1}, machine, &plan));
     assert_true(plan.device_links == links && plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
-    assert_true(dm_plan_uploads_first(&plan, DM_A) == links);
+    assert_true(uploads_first(&plan, DM_A) == links);
     must(wish((dm_wishes){.from_host = true, .pm = 1, .pn = 1, .pk = 1}, machine, &plan));
     assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
   }
@@ -146,7 +146,7 @@ static void tiles_travel_by_links(void **state) {
   wishes.by_links = true;
   must(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
   assert_true(plan.tiles_m * plan.tiles_n > 1 && plan.device_links);
-  assert_true(dm_plan_uploads_first(&plan, DM_A) && dm_plan_uploads_first(&plan, DM_B));
+  assert_true(uploads_first(&plan, DM_A) && uploads_first(&plan, DM_B));
   assert_true(plan.device_bytes <= machine.device_bytes);
   dm_plan by_host = plan;
   by_host.device_links = false;

@@ -148,7 +148,7 @@ static void any_tiles(void **state) {
     held += dm_plan_streams(&plan) && plan.held_a > 0 && plan.held_b > 0;
     lines += plan.tiles_m > 2 && plan.tiles_n > 2;
     layers += plan.pk > 1 && plan.tiles_m * plan.tiles_n > 1;
-    first += dm_plan_uploads_first(&plan, DM_A);
+    first += uploads_first(&plan, DM_A);
     must(dm_plan_simulate(&plan));
     dm_todo_free(todo);
   }

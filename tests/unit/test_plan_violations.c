@@ -126,6 +126,17 @@ static void unread_panels_are_missed(void **state) {
             "slots: overwrites panel 5, which nothing has read");
 }
 
+/* Shared slots hold the panels of one tile: steps of a second one leave them. */
+static void places_beyond_the_list_are_refused(void **state) {
+  (void)state;
+  dm_plan plan = whole_plan();
+  plan.gpu = false;
+  plan.shared_a = true;
+  must(dm_plan_simulate(&plan));
+  plan.tiles_m = 2;
+  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "slots: place 5 of A");
+}
+
 /* Only the ranks together can show these: each list by itself is in order. */
 static void ranks_do_not_match(void **state) {
   (void)state;
@@ -244,9 +255,13 @@ static void lists_violate(void **state) {
 
 TEST_PROGRAM(test_plan_violations) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(steps_violate),      cmocka_unit_test(unread_panels_are_missed),
-      cmocka_unit_test(ranks_do_not_match), cmocka_unit_test(finishes_violate),
-      cmocka_unit_test(strips_violate),     cmocka_unit_test(strips_need_panels_that_stay),
+      cmocka_unit_test(steps_violate),
+      cmocka_unit_test(unread_panels_are_missed),
+      cmocka_unit_test(places_beyond_the_list_are_refused),
+      cmocka_unit_test(ranks_do_not_match),
+      cmocka_unit_test(finishes_violate),
+      cmocka_unit_test(strips_violate),
+      cmocka_unit_test(strips_need_panels_that_stay),
       cmocka_unit_test(lists_violate),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,113 @@
+/* What is taken beside a rank's own buffers: by readers, by a backend, by the verification, by the
+ * process. */
+#include "plan/buffers.h"
+
+#include "plan/partition.h"
+#include "plan/saturating.h"
+#include "plan/tiles.h"
+
+enum {
+  PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS before anything is asked for */
+  GPU_PROCESS_BYTES = 384 << 20, /* the same with CUDA */
+  WORKSPACE_BYTES = 64 << 20,    /* of cuBLAS, and what it takes by itself */
+  COPY_STEP = 512,               /* rows of a kernel's copies start at multiples of it at most */
+};
+
+static void put(dm_buffers *list, dm_buffer_kind kind, dm_where where, int64_t bytes) {
+  list->of[kind] = (dm_buffer){where, 1, bytes, bytes, bytes};
+}
+
+/* A reader keeps a piece of the file, and one more where the type changes. */
+static int64_t reader_bytes(int64_t elements, dm_dtype file, dm_dtype work) {
+  const int64_t size = dm_dtype_size(file);
+  const int64_t piece = dm_min(elements, DM_BUFFER_READ_BYTES / size);
+  return piece * (file == work ? size : size + dm_dtype_size(work));
+}
+
+static int64_t share_elements(const dm_rank_extent *e, dm_matrix matrix) {
+  const dm_plan *plan = e->plan;
+  const bool whole = dm_plan_residence(plan, matrix) != DM_IN_FILE;
+  if (matrix == DM_A)
+    return dm_times(e->a_rows, whole ? dm_range_size(dm_plan_layer_k(plan, e->at.l)) : e->width);
+  return dm_times(whole ? dm_plan_b_share_rows(plan, e->at.i, e->at.l) : e->b_rows, e->cols);
+}
+
+static void list_readers(const dm_rank_extent *e, dm_buffers *list) {
+  const dm_problem *p = &e->plan->problem;
+  put(list, DM_BUFFER_READ_A, DM_PAGEABLE,
+      reader_bytes(share_elements(e, DM_A), p->file_a, p->work));
+  put(list, DM_BUFFER_READ_B, DM_PAGEABLE,
+      reader_bytes(share_elements(e, DM_B), p->file_b, p->work));
+  if (p->reads_c)
+    put(list, DM_BUFFER_READ_OLD, DM_PAGEABLE,
+        reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c));
+}
+
+/* Of a product without files: where operands come from and C goes to. */
+static void list_home(const dm_rank_extent *e, dm_buffers *list) {
+  const dm_plan *plan = e->plan;
+  const dm_problem *p = &plan->problem;
+  const bool on_device = plan->gpu && (plan->pk == 1 || plan->device_links);
+  const int64_t c = dm_packed(e->own_rows, e->cols, e->sum);
+  if (dm_plan_brings(plan, DM_A))
+    put(list, DM_BUFFER_HOME_A, DM_PINNED, dm_times(share_elements(e, DM_A), e->work));
+  if (dm_plan_brings(plan, DM_B))
+    put(list, DM_BUFFER_HOME_B, DM_PINNED, dm_times(share_elements(e, DM_B), e->work));
+  if (dm_plan_returns(plan))
+    put(list, DM_BUFFER_HOME_C, DM_PINNED, dm_times(dm_plan_tiles(plan), c));
+  else if (p->c != p->accumulator)
+    put(list, DM_BUFFER_ROUNDED, on_device ? DM_ON_DEVICE : DM_PINNED,
+        dm_laid_out(on_device ? DM_DEVICE : DM_HOST, e->own_rows, e->cols, dm_dtype_size(p->c)));
+}
+
+/* A copy that a kernel makes for itself, as it is or transposed. */
+static int64_t copied(int64_t rows, int64_t cols, int64_t size) {
+  return dm_max(dm_times(rows, dm_rounded(dm_times(cols, size), COPY_STEP)),
+                dm_times(cols, dm_rounded(dm_times(rows, size), COPY_STEP)));
+}
+
+/* What the row of compute modes takes. */
+static int64_t scratch_bytes(const dm_rank_extent *e) {
+  const dm_compute *row = &e->plan->problem.compute;
+  const int64_t panels = dm_plus(dm_packed(e->rows, e->width, 1), dm_packed(e->width, e->cols, 1));
+  return dm_plus(dm_times(row->panel_bytes, panels), dm_packed(e->rows, e->cols, row->tile_bytes));
+}
+
+static void list_converted(const dm_rank_extent *e, dm_buffers *list) {
+  const dm_plan *plan = e->plan;
+  const dm_dtype work = plan->problem.work;
+  int64_t bytes = scratch_bytes(e);
+  if (plan->gpu)
+    bytes = dm_plus(bytes, dm_plus(dm_times(plan->copies_a, copied(e->rows, e->width, e->work)),
+                                   dm_times(plan->copies_b, copied(e->width, e->cols, e->work))));
+  else if (work == DM_F16 || work == DM_BF16 || work == DM_I8)
+    bytes = dm_plus(bytes, DM_BUFFER_WIDENED_BYTES);
+  if (bytes > 0) put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);
+}
+
+/* check/freivalds.c; complex ones are at most twice as large. */
+static void list_vectors(const dm_rank_extent *e, dm_buffers *list) {
+  const dm_problem *p = &e->plan->problem;
+  if (!p->verify) return;
+  const int64_t elements = dm_plus(dm_times(2, dm_plus(p->n, p->k)), dm_times(8, p->m));
+  const int64_t bytes = dm_times(elements, dm_dtype_is_complex(p->work) ? 16 : 8);
+  put(list, DM_BUFFER_VECTORS, DM_PAGEABLE, bytes);
+  if (e->plan->gpu) put(list, DM_BUFFER_DEVICE_VECTORS, DM_ON_DEVICE, bytes);
+  if (dm_plan_streams(e->plan)) put(list, DM_BUFFER_SAMPLE, DM_PAGEABLE, DM_BUFFER_SAMPLE_BYTES);
+}
+
+void dm_buffers_beside(const dm_rank_extent *e, dm_buffers *list) {
+  const dm_plan *plan = e->plan;
+  if (dm_plan_has_files(&plan->problem)) {
+    list_readers(e, list);
+    put(list, DM_BUFFER_PROCESS, DM_PAGEABLE,
+        plan->process_bytes > 0 ? plan->process_bytes
+        : plan->gpu             ? GPU_PROCESS_BYTES
+                                : PROCESS_BYTES);
+  } else {
+    list_home(e, list);
+  }
+  list_converted(e, list);
+  list_vectors(e, list);
+  if (plan->gpu) put(list, DM_BUFFER_WORKSPACE, DM_ON_DEVICE, WORKSPACE_BYTES);
+}
