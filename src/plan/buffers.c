@@ -49,8 +49,8 @@ static dm_buffer slots_of(dm_where where, int64_t slots, int64_t slot) {
   return (dm_buffer){where, slots, slot, bytes, bytes};
 }
 
-/* What peers read is a block of the driver's own, so that nothing else is shown to them. */
-static void show(dm_buffer *buffer) {
+/* What peers read is a block of the driver's own, so that they see nothing else. */
+static void expose(dm_buffer *buffer) {
   buffer->bytes = buffer->counted = dm_rounded(buffer->bytes, DM_BUFFER_SLAB_BYTES);
 }
 
@@ -94,7 +94,7 @@ static void list_factor(const dm_rank_extent *e, dm_matrix matrix, dm_buffers *l
   if (route.operand == DM_DEVICE_RING)
     *ring =
         ring_of(e, matrix, DM_ON_DEVICE, route.piece == DM_DEVICE_RING ? e->panels : plan->slots);
-  if (route.linked) show(route.given == DM_SHARE ? share : ring);
+  if (route.linked) expose(route.given == DM_SHARE ? share : ring);
   if (route.operand == DM_SHARED_SLOTS) {
     dm_buffer slots = ring_of(e, matrix, DM_SHARED_MEMORY, e->panels);
     const int64_t members = matrix == DM_A ? plan->pn : plan->pm;
@@ -114,7 +114,7 @@ static void list_sums(const dm_rank_extent *e, dm_buffers *list) {
   *blocks = slots_of(plan->gpu ? DM_ON_DEVICE : DM_PINNED, plan->blocks, block);
   if (plan->pk == 1) return;
   if (plan->device_links) { /* the first piece becomes the sum */
-    show(blocks);
+    expose(blocks);
     list->of[DM_BUFFER_PIECES] =
         slots_of(DM_ON_DEVICE, plan->pk, dm_padded(e->own_rows, e->wide, e->sum));
     return;

@@ -79,7 +79,6 @@ void dm_plan_buffers(const dm_plan *plan, dm_coords at, dm_buffers *list);
 dm_life dm_buffer_life(dm_buffer_kind kind);
 const char *dm_buffer_name(dm_buffer_kind kind);
 
-/* HOLDER of MATRIX. */
 static inline dm_buffer_kind dm_buffer_of(dm_matrix matrix, dm_holder holder) {
   return (dm_buffer_kind)(2 * ((int)holder - (int)DM_SHARE) + (int)matrix);
 }
@@ -102,9 +101,7 @@ enum {
   DM_BUFFER_STRIPS_OUT = 8,       /* on the way to the file */
 };
 
-/* ---- the parts of the list ---- */
-
-/* Sizes of a rank that more than one part needs. */
+/* Sizes of a rank that more than one part of the list needs. */
 typedef struct dm_rank_extent {
   const dm_plan *plan;
   dm_coords at;
