@@ -8,20 +8,19 @@ typedef struct traits {
   int64_t size;
   bool complex, integer;
   int significand; /* bits, with the hidden one; of one part */
-  int exponent;    /* bits; of one part */
   double largest;
   dm_dtype real;
 } traits;
 
 static const traits table[DM_DTYPE_COUNT] = {
-    [DM_F64] = {"f64", 8, false, false, 53, 11, DBL_MAX, DM_F64},
-    [DM_F32] = {"f32", 4, false, false, 24, 8, FLT_MAX, DM_F32},
-    [DM_F16] = {"f16", 2, false, false, 11, 5, 65504.0, DM_F16},
-    [DM_BF16] = {"bf16", 2, false, false, 8, 8, 0x1.fep127, DM_BF16},
-    [DM_C64] = {"c64", 8, true, false, 24, 8, FLT_MAX, DM_F32},
-    [DM_C128] = {"c128", 16, true, false, 53, 11, DBL_MAX, DM_F64},
-    [DM_I8] = {"i8", 1, false, true, 8, 0, 127.0, DM_I8},
-    [DM_I32] = {"i32", 4, false, true, 32, 0, 2147483647.0, DM_I32},
+    [DM_F64] = {"f64", 8, false, false, 53, DBL_MAX, DM_F64},
+    [DM_F32] = {"f32", 4, false, false, 24, FLT_MAX, DM_F32},
+    [DM_F16] = {"f16", 2, false, false, 11, 65504.0, DM_F16},
+    [DM_BF16] = {"bf16", 2, false, false, 8, 0x1.fep127, DM_BF16},
+    [DM_C64] = {"c64", 8, true, false, 24, FLT_MAX, DM_F32},
+    [DM_C128] = {"c128", 16, true, false, 53, DBL_MAX, DM_F64},
+    [DM_I8] = {"i8", 1, false, true, 8, 127.0, DM_I8},
+    [DM_I32] = {"i32", 4, false, true, 32, 2147483647.0, DM_I32},
 };
 
 const char *dm_dtype_name(dm_dtype dtype) {
@@ -67,11 +66,4 @@ dm_dtype dm_dtype_widest(dm_dtype dtype) {
 
 dm_dtype dm_dtype_real(dm_dtype dtype) {
   return table[dtype].real;
-}
-
-bool dm_dtype_holds(dm_dtype to, dm_dtype from) {
-  const traits *t = &table[to], *f = &table[from];
-  if (f->complex && !t->complex) return false;
-  if (t->integer) return f->integer && t->size >= f->size;
-  return t->significand >= f->significand && (f->integer || t->exponent >= f->exponent);
 }

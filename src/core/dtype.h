@@ -43,7 +43,4 @@ dm_dtype dm_dtype_widest(dm_dtype dtype);
 /* The real type of a complex type's parts; a real type is its own. */
 dm_dtype dm_dtype_real(dm_dtype dtype);
 
-/* Whether every value of FROM is a value of TO (and so nothing is lost by converting). */
-bool dm_dtype_holds(dm_dtype to, dm_dtype from);
-
 #endif

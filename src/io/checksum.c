@@ -51,8 +51,9 @@ uint64_t dm_checksum_bytes(const void *data, int64_t bytes, uint64_t seed) {
   return XXH3_64bits_withSeed(data, (size_t)bytes, seed);
 }
 
-dm_status dm_checksum_range(int fd, const char *file, int64_t offset, int64_t bytes, uint64_t seed,
-                            uint64_t *sum) {
+/* Of the BYTES at OFFSET of FILE, which is open as FD; continues from SEED. */
+static dm_status checksum_range(int fd, const char *file, int64_t offset, int64_t bytes,
+                                uint64_t seed, uint64_t *sum) {
   char piece[PIECE];
   *sum = seed;
   for (int64_t at = 0; at < bytes; at += PIECE) {
@@ -74,7 +75,7 @@ static dm_status sample(int fd, const dm_dataset *dataset, uint64_t *sum) {
   for (int64_t i = 0; i < PLACES; i++) {
     int64_t offset = last / (PLACES - 1) * i + last % (PLACES - 1) * i / (PLACES - 1);
     int64_t length = dm_min(PIECE, (int64_t)info.st_size - offset);
-    DM_TRY(dm_checksum_range(fd, dataset->at.file, offset, length, *sum, sum));
+    DM_TRY(checksum_range(fd, dataset->at.file, offset, length, *sum, sum));
   }
   return DM_OK;
 }

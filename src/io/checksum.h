@@ -16,8 +16,4 @@ uint64_t dm_checksum_bytes(const void *data, int64_t bytes, uint64_t seed);
  * bytes among them.  Tells files apart whose size and time are the same.  DM_E_IO. */
 dm_status dm_checksum_sample(const dm_dataset *dataset, uint64_t *sum);
 
-/* Of the BYTES at OFFSET of the open file FD, called FILE in messages; continues from SEED. */
-dm_status dm_checksum_range(int fd, const char *file, int64_t offset, int64_t bytes, uint64_t seed,
-                            uint64_t *sum);
-
 #endif

@@ -7,10 +7,6 @@
 
 #include "io/dataset.h"
 
-/* The single text or number called NAME on OBJECT as TEXT of at most SIZE bytes, cut and cleaned;
- * false where there is none. */
-bool dm_h5_read_text(hid_t object, const char *name, char *text, size_t size);
-
 /* Whether a dataset of uint16 says that they are bfloat16, as software without that type does. */
 bool dm_h5_is_bfloat16(hid_t set);
 

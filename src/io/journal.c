@@ -149,11 +149,6 @@ const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *cou
   return journal->records;
 }
 
-int64_t dm_journal_dropped(const dm_journal *journal) {
-  return journal->state == DM_JOURNAL_PRESENT ? journal->bytes - DM_HEADER - journal->count * RECORD
-                                              : 0;
-}
-
 static dm_status write_at(dm_journal *journal, const void *data, int64_t bytes, int64_t offset) {
   dm_batch batch;
   dm_batch_start(&batch, journal->fd, true, journal->path, NULL);

@@ -45,9 +45,6 @@ bool dm_journal_existed(const dm_journal *journal);
 const dm_attributes *dm_journal_fields(const dm_journal *journal);
 const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *count);
 
-/* Bytes behind the last good record that were not trusted. */
-int64_t dm_journal_dropped(const dm_journal *journal);
-
 /* Empties the journal: what it said holds no more. */
 dm_status dm_journal_clear(dm_journal *journal);
 

@@ -9,7 +9,8 @@ enum { LIMIT = 1000, ALLOCATION = 1001, FAILURE = 2000 };
 
 static const double between_rounds = 0.2; /* seconds */
 
-int64_t dm_stop_reason(const dm_stop *stop) {
+/* 0, or why this rank should stop. */
+static int64_t reason_of(const dm_stop *stop) {
   if (!stop->on) return 0;
   if (stop->limit > 0 || stop->allocation > 0) {
     double now = dm_now();
@@ -19,7 +20,7 @@ int64_t dm_stop_reason(const dm_stop *stop) {
   return stop->arrived ? *stop->arrived : 0;
 }
 
-dm_status dm_stop_status(int64_t reason) {
+static dm_status stopped(int64_t reason) {
   char why[80];
   if (reason == LIMIT)
     snprintf(why, sizeof why, "--time-limit is over");
@@ -32,18 +33,18 @@ dm_status dm_stop_status(int64_t reason) {
 }
 
 dm_status dm_stop_check(const dm_stop *stop) {
-  int64_t reason = dm_stop_reason(stop);
-  return reason ? dm_stop_status(reason) : DM_OK;
+  int64_t reason = reason_of(stop);
+  return reason ? stopped(reason) : DM_OK;
 }
 
 static dm_status agreed(int64_t reason) {
-  dm_status status = dm_stop_status(reason);
+  dm_status status = stopped(reason);
   status->agreed = true;
   return status;
 }
 
 dm_status dm_stop_agree(const dm_stop *stop, const dm_comm *world) {
-  int64_t reason = dm_stop_reason(stop);
+  int64_t reason = reason_of(stop);
   if (!stop->on) return DM_OK;
   DM_TRY(dm_comm_max_i64(world, &reason, 1));
   return reason ? agreed(reason) : DM_OK;
@@ -57,7 +58,7 @@ void dm_halt_start(dm_halt *halt, const dm_stop *stop, const dm_comm *world) {
 }
 
 static dm_status begin_round(dm_halt *halt, int64_t begun, bool finished) {
-  int64_t values[DM_ROUND] = {halt->failed ? FAILURE : dm_stop_reason(halt->stop), !finished};
+  int64_t values[DM_ROUND] = {halt->failed ? FAILURE : reason_of(halt->stop), !finished};
   if (halt->state == DM_HALT_DECIDING) values[0] = halt->limit = begun;
   return dm_comm_max_start(halt->world, values, &halt->round);
 }

@@ -19,12 +19,6 @@ typedef struct dm_stop {
   double limit, allocation;             /* as of dm_now(): --time-limit, Slurm's end; 0: none */
 } dm_stop;
 
-/* 0, or why this rank should stop. */
-int64_t dm_stop_reason(const dm_stop *stop);
-
-/* DM_E_STOPPED for REASON. */
-dm_status dm_stop_status(int64_t reason);
-
 /* DM_OK, or DM_E_STOPPED from this rank alone. */
 dm_status dm_stop_check(const dm_stop *stop);
 
