@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""C in chunks, and the run is killed, or a file fails, while they are packed: the same command goes on
+"""C in chunks, and the run is killed, or a file fails, while they are packed: the same command resumes
 with what is there, without --force, and nothing is left beside C.
 """
 import argparse
@@ -57,7 +57,7 @@ def one(case):
         expect(code in codes, f"{what}: exit {code}\n{err[-900:]}")
         expect(not output.path().exists(), f"{what}: there is a C.h5")
         if kind != "kill":
-            expect("the same command goes on" in err, f"{what}: not said how to go on\n{err[-900:]}")
+            expect("the same command resumes" in err, f"{what}: not said how to go on\n{err[-900:]}")
             expect(".packing" not in left_of(output), f"{what}: left the file being packed")
         err = once_more(output, what)
         if kind != "kill" or bed.records:  # what was computed is not computed again

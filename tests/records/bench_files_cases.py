@@ -70,7 +70,7 @@ def stopped(damier, folder):
     process.send_signal(signal.SIGUSR1)
     err = process.communicate(timeout=60)[1]
     assert process.returncode == 75, f"exit {process.returncode}\n{err}"
-    assert "same command goes on" not in err, err
+    assert "same command resumes" not in err, err
 
 
 def main():

@@ -1,6 +1,6 @@
 # A rank that is stopped is named, with exit 8; a job that is suspended as a whole and goes on is not.
 start() {
-  mpirun -n 3 damier bench multiply --size 256 --repetitions 1000000 --hang-timeout 2s >out 2>errors &
+  mpirun -n 3 damier bench multiply --size 256 --grid 3x1x1 --repetitions 1000000 --hang-timeout 2s >out 2>errors &
   launcher=$!
   until grep -qs 'needs per rank' errors; do sleep 0.1; done # before, MPI itself may be waited for
   sleep 3 # and before they measure, that they start
@@ -9,7 +9,7 @@ fail_of() {
   pkill -STOP --parent $launcher "$@"
   wait $launcher
   echo "exit $?"
-  grep -A 2 '^damier: error' errors | sed 's/ on [^ ]*/ on HOST/'
+  grep -A 2 '^damier: error' errors | sed 's/ on [^ ]*/ on HOST/; s/ ([0-9]* of [0-9]* panels)//'
 }
 start
 fail_of --newest
