@@ -78,10 +78,12 @@ static dm_status sums_fit(const dm_product *p) {
 }
 
 static dm_status check_shares(dm_product *p) {
+  if (p->checked) return DM_OK;
   DM_TRY(sums_fit(p));
-  if (!p->check || p->checked) return DM_OK;
-  dm_run_phase(p->run, "checking A and B", 1);
-  DM_TRY(dm_check_operands(&p->local, p->check));
+  if (p->check) {
+    dm_run_phase(p->run, "checking A and B", 1);
+    DM_TRY(dm_check_operands(&p->local, p->check));
+  }
   p->checked = true;
   return DM_OK;
 }

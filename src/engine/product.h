@@ -28,7 +28,7 @@ typedef struct dm_product {
   dm_keepalive moves; /* of long reads while products run: there no rank stops alone */
   bool is_open;
   bool loaded;  /* the shares are there and stay: what runs next does not load them again */
-  bool checked; /* CHECK has all of A and B */
+  bool checked; /* A and B were looked at: their sums fit, and CHECK has all of them */
 } dm_product;
 
 /* Collective.  Allocates what the plan foresees and opens source and sink; the fields above the

@@ -33,7 +33,9 @@ ROUNDED = [(2, "--m 301 --n 404 --k 700 --type bf16 --type-c bf16 --from device 
            (4, "--m 301 --n 404 --k 700 --type f64 --type-c f32 --from device --transport ipc --grid 1x2x2"),
            (4, "--m 301 --n 404 --k 700 --type f16 --type-c f16 --transport host --grid 2x1x2"),
            (1, "--m 301 --n 404 --k 700 --type c128 --type-c c64 --from device")]
-WHOLE = [(1, "--m 300 --n 200 --k 20000 --memory device=72MiB --panel 256"),
+# Small whole numbers, so many that sums of the largest would not fit.
+WHOLE = [(1, "--m 64 --n 64 --k 140000 --type i8 --from host"),
+         (1, "--m 300 --n 200 --k 20000 --memory device=72MiB --panel 256"),
          (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport host --grid 1x2x1"),
          (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport ipc --grid 1x2x1")]
 
