@@ -39,7 +39,7 @@ dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], con
 void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
 
 /* A check of rows ROWS x columns COLS of C alone, with weights, sums and norms of its own.  Parts
- * are given in the same way, as those of the whole matrices: what lies outside is passed over. */
+ * are given in the same way, as those of the whole matrices: elements outside are ignored. */
 dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
                                 const double beta[2], bool tensor, dm_range rows, dm_range cols,
                                 dm_freivalds **check);

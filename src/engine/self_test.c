@@ -31,7 +31,7 @@ static void lay_out(dm_exchange *e, int step, int64_t size) {
   }
 }
 
-/* As panels lie, for the time that they take: what begins anywhere is copied by bytes. */
+/* Aligned as panels are: unaligned copies go byte by byte, and their time would mislead. */
 static void lay_out_plain(dm_exchange *e) {
   for (int r = 0; r < dm_comm_size(e->group); r++) {
     e->source[r] = 0;

@@ -1,4 +1,4 @@
-/* What a multiplication shows of itself while it runs. */
+/* The progress of a multiplication: what it reports while it runs. */
 #include "core/checked.h"
 #include "engine/phases.h"
 #include "job/multiply_impl.h"

@@ -6,7 +6,7 @@
 
 /* The forecast of PLAN (problem, grid, panels, residences; the rest is not read) on MACHINE:
  *
- *   total = read + loop + reduce + write   less what passes behind the loop: docs/planning.md
+ *   total = read + loop + reduce + write   minus what the loop hides: docs/planning.md
  *   loop  = head + (panels - 1) * longest stage of a panel + tail   with overlap, else the sum
  *
  * The stages of a panel are fetch, upload and gemm; on a CPU rank the copies of fetch take the
