@@ -12,6 +12,7 @@
 #include "files.h"
 #include "modelled.h"
 #include "options.h"
+#include "plan/choose.h"
 #include "plan/partition.h"
 #include "ports.h"
 #include "report.h"

@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "modelled.h"
 #include "plan/bound.h"
+#include "plan/identity.h"
 #include "plan/partition.h"
 #include "run/record.h"
 #include "volume.h"

@@ -7,6 +7,8 @@
 #include "cli/request.h"
 #include "core/checked.h"
 #include "core/units.h"
+#include "plan/choose.h"
+#include "plan/identity.h"
 
 /* What is asked for beyond the forecast: rates are stated ones, and starting takes its time. */
 static const double time_factor = 2.0, time_more = 120; /* seconds */

@@ -6,6 +6,8 @@
 #include "cli/session.h"
 #include "core/units.h"
 #include "engine/forecast.h"
+#include "plan/choose.h"
+#include "plan/identity.h"
 #include "plan/plan_text.h"
 
 enum { SHOWN = 6 };

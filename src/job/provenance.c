@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "core/version.h"
+#include "plan/identity.h"
 
 const char *dm_op_name(dm_op op) {
   return op == DM_OP_N ? "n" : op == DM_OP_T ? "t" : "c";

@@ -1,4 +1,5 @@
 #include "plan/filling.h"
+#include "plan/choose.h"
 
 enum { STEP = 64, MOST = 1 << 24 };
 

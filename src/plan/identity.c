@@ -3,6 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "plan/identity.h"
 #include "plan/tiles.h"
 #include "plan/todo.h"
 

@@ -85,27 +85,6 @@ typedef struct dm_coords {
   bool idle;
 } dm_coords;
 
-/* ---- choosing (choose.c) ---- */
-
-/* The plan with the least predicted time for RANKS ranks of MACHINE among all grids pm*pn*pk <=
- * RANKS that fit into memory.  DM_E_USAGE: a wish cannot be granted; DM_E_FIT: nothing fits; the
- * hint says what would. */
-dm_status dm_plan_choose(const dm_problem *problem, const dm_machine *machine, int ranks,
-                         const dm_wishes *wishes, dm_plan *plan);
-
-/* The COUNT best plans in order of predicted time, for people; *found <= COUNT. */
-dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
-                             const dm_wishes *wishes, dm_plan *plans, int count, int *found);
-
-/* Hash of everything that the ranks must agree on. */
-uint64_t dm_plan_hash(const dm_plan *plan);
-
-/* "grid=2x2x1 kb=1024 ... kernel=cublas": what gives the same bits on the same device model. */
-void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]);
-
-/* "512,4096": the widths of the ramp-up panels of each layer; empty without any. */
-void dm_plan_ramp_text(const dm_plan *plan, char text[32]);
-
 /* ---- what a plan says ---- */
 
 /* Whether A, B and C lie in files. */

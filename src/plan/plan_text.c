@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "plan/identity.h"
 #include "plan/limits.h"
 #include "plan/memory_need.h"
 #include "plan/partition.h"

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "plan/choose.h"
 #include "plan/plan.h"
 
 /* Writes the report on BEST, with COUNT CANDIDATES (of dm_plan_candidates) beside it, in at most

@@ -9,6 +9,7 @@
 #include "core/copy.h"
 #include "core/fill.h"
 #include "engine/rank_state.h"
+#include "plan/choose.h"
 
 typedef struct product {
   rank_test *test;

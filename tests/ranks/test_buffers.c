@@ -3,6 +3,7 @@
  * buffers say, byte by byte; what a list does not have cannot be had. */
 #include "backend/cuda.h"
 #include "engine/links.h"
+#include "plan/choose.h"
 #include "plan/todo.h"
 #include "small_product.h"
 

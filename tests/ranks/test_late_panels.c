@@ -10,6 +10,7 @@
 #include "engine/phases.h"
 #include "engine/rank_state.h"
 #include "lib/test_program.h"
+#include "plan/choose.h"
 
 enum { SIZE = 300, PANEL = 64, PATIENCE = 40 };
 

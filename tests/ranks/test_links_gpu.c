@@ -4,6 +4,7 @@
 #include "backend/cuda.h"
 #include "engine/links.h"
 #include "engine/rank_state.h"
+#include "plan/choose.h"
 #include "rank_test.h"
 #include "slow_transport.h"
 

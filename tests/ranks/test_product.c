@@ -6,6 +6,7 @@
 #include "engine/memory_sink.h"
 #include "engine/memory_source.h"
 #include "engine/product.h"
+#include "plan/choose.h"
 #include "plan/tiles.h"
 
 enum { M = 53, N = 41, K = 64 * 9 + 7, MOST_TILES = 6 };

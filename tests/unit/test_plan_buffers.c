@@ -2,6 +2,7 @@
 #include "core/checked.h"
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/memory_need.h"
 #include "plan/tiles.h"
 

@@ -5,6 +5,7 @@
 #include "plan/partition.h"
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/complete.h"
 #include "plan/grid_cost.h"
 #include "plan/price.h"

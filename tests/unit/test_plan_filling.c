@@ -1,6 +1,7 @@
 /* The largest product that fills a part of the memory. */
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/filling.h"
 
 static dm_status planned(int64_t n, const char *machine_text, double part) {

@@ -1,4 +1,6 @@
 /* Recipe and hash of a plan. */
+#include "plan/choose.h"
+#include "plan/identity.h"
 #include "plan_cases.h"
 
 static dm_plan plan_of(dm_problem problem, const dm_machine *machine, int ranks, dm_wishes wishes) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "plan/choose.h"
 #include "plan/partition.h"
 #include "plan_cases.h"
 

@@ -3,6 +3,7 @@
 
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/grid_cost.h"
 #include "plan/limits.h"
 

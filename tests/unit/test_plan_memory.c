@@ -4,6 +4,7 @@
 #include "plan_cases.h"
 
 #include "core/view.h"
+#include "plan/choose.h"
 #include "plan/memory_need.h"
 #include "plan/tiles.h"
 

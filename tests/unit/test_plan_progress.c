@@ -5,6 +5,7 @@
 #include "plan/partition.h"
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/tiles.h"
 
 static dm_plan plan_in_tiles(dice *d) {

@@ -1,6 +1,7 @@
 /* The narrow first panels of layers, between GPUs. */
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/complete.h"
 #include "plan/simulate.h"
 

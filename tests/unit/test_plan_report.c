@@ -3,6 +3,7 @@
 
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/plan_text.h"
 
 static const char golden[] =

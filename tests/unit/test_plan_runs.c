@@ -4,6 +4,7 @@
 #include "plan/partition.h"
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/grid_cost.h"
 #include "plan/runs.h"
 #include "plan/tiles.h"

@@ -2,6 +2,7 @@
 #include "plan/partition.h"
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/simulate.h"
 
 typedef struct census {

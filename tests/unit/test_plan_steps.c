@@ -2,6 +2,7 @@
 #include "plan/partition.h"
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/steps.h"
 
 static void count_matches_cursor(void **state) {

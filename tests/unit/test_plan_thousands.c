@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "core/buffer.h"
+#include "plan/choose.h"
 #include "plan_cases.h"
 
 /* Those of the published comparisons (COSMA, CA3DMM). */

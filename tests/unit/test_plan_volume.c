@@ -5,6 +5,7 @@
 #include "plan_cases.h"
 
 #include "plan/bound.h"
+#include "plan/choose.h"
 #include "plan/volume.h"
 
 static int64_t size(dm_range range) {

@@ -1,6 +1,7 @@
 /* How wide panels are: on a CPU no wider than its products gain by. */
 #include "plan_cases.h"
 
+#include "plan/choose.h"
 #include "plan/grid_cost.h"
 #include "plan/runs.h"
 

@@ -1,0 +1,16 @@
+/* identity: what must be the same: of a plan on all ranks, and for the same bits. */
+#ifndef DM_PLAN_IDENTITY_H
+#define DM_PLAN_IDENTITY_H
+
+#include "plan/plan.h"
+
+/* Hash of everything that the ranks must agree on. */
+uint64_t dm_plan_hash(const dm_plan *plan);
+
+/* "grid=2x2x1 kb=1024 ... kernel=cublas": what gives the same bits on the same device model. */
+void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]);
+
+/* "512,4096": the widths of the ramp-up panels of each layer; empty without any. */
+void dm_plan_ramp_text(const dm_plan *plan, char text[32]);
+
+#endif
