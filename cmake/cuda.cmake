@@ -23,9 +23,11 @@ function(damier_cuda_layers)
   # -fmad=false: generated matrices have the same bits as on the CPU (products use explicit fma).
   target_compile_options(dm_kernels PRIVATE -fmad=false -Xcompiler=-Wall)
   target_include_directories(dm_kernels PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src)
-  target_link_libraries(dm_kernels PUBLIC CUDA::cudart)
+  target_link_libraries(dm_kernels PUBLIC CUDA::cudart_static)
   target_compile_definitions(dm_backend PUBLIC DM_HAVE_CUDA=1)
-  target_link_libraries(dm_backend PUBLIC dm_kernels CUDA::cublas CUDA::cublasLt CUDA::cudart)
+  # cuBLAS is loaded at run time (backend/cublas_late.c).
+  target_compile_definitions(dm_backend PRIVATE DM_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
+  target_link_libraries(dm_backend PUBLIC dm_kernels CUDA::cudart_static)
 
   # The text of the kernel that `jit` compiles; libnvrtc itself is looked for when it is needed.
   set(headers kernels/helpers/real.cuh kernels/helpers/operand.cuh kernels/product/thread_tile.cuh
@@ -40,7 +42,7 @@ function(damier_cuda_layers)
     DEPENDS ${paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
   target_sources(dm_backend PRIVATE ${embedded})
   target_compile_definitions(dm_transport PUBLIC DM_HAVE_CUDA=1)
-  target_link_libraries(dm_transport PUBLIC CUDA::cudart)
+  target_link_libraries(dm_transport PUBLIC CUDA::cudart_static)
   if(DAMIER_NCCL)
     find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} REQUIRED)
     find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR} REQUIRED)

@@ -1,0 +1,10 @@
+# Removes what the last 'cmake --install' of this build has installed: cmake -D MANIFEST=FILE -P uninstall.cmake
+if(NOT EXISTS "${MANIFEST}")
+  message(FATAL_ERROR "nothing was installed from this build: there is no ${MANIFEST}")
+endif()
+file(STRINGS "${MANIFEST}" files)
+foreach(file ${files})
+  message(STATUS "Removing: $ENV{DESTDIR}${file}")
+  file(REMOVE "$ENV{DESTDIR}${file}")
+endforeach()
+file(REMOVE "${MANIFEST}")

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Makes the Debian source and binary packages of the commit that is checked out, in build/packages, and lets
+# lintian judge them.
+# usage: packaging/deb.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+for tool in dpkg-buildpackage dh lintian; do
+  has $tool || die "$tool is missing: apt-get install dpkg-dev debhelper lintian"
+done
+
+version=$(sed -n '1s/.*(\(.*\)-.*/\1/p' packaging/debian/changelog)
+folder=build/packages source=build/packages/damier-$version
+rm -rf "$source"
+mkdir -p "$folder"
+git archive --prefix="damier-$version/" HEAD | tee >(gzip -9n >"$folder/damier_$version.orig.tar.gz") |
+  tar -C "$folder" -x
+cp -r packaging/debian "$source/debian"
+(cd "$source" && dpkg-buildpackage -us -uc) >"$folder/deb.log" 2>&1 || {
+  tail -n 40 "$folder/deb.log" >&2
+  die "dpkg-buildpackage failed; all of it is in $folder/deb.log"
+}
+rm -rf "$source"
+lintian --fail-on error,warning "$folder"/damier_*.changes
+say "packages:"
+ls "$folder"/*.deb "$folder"/*.dsc

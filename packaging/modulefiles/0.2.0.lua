@@ -1,0 +1,13 @@
+-- Lmod: as MODULEPATH/damier/0.2.0.lua.  root is where 'cmake --install build/release --prefix' put it.
+whatis("Name: damier")
+whatis("Version: 0.2.0")
+whatis("Description: multiplies matrices in HDF5 files over MPI ranks and GPUs")
+
+local root = "/opt/damier/0.2.0"
+-- The modules that it was built with:
+-- depends_on("openmpi", "hdf5", "openblas")
+
+prepend_path("PATH", pathJoin(root, "bin"))
+prepend_path("MANPATH", pathJoin(root, "share/man"))
+prepend_path("FPATH", pathJoin(root, "share/zsh/site-functions"))
+setenv("DAMIER_ROOT", root)

@@ -1,0 +1,46 @@
+# Spack: spack repo create REPO damier; cp packaging/spack/package.py REPO/packages/damier/; spack repo add REPO;
+# spack install damier +cuda cuda_arch=90
+from spack.package import *
+
+
+class Damier(CMakePackage, CudaPackage):
+    """Multiplies matrices in HDF5 files over MPI ranks and GPUs."""
+
+    homepage = "https://example.org/damier"
+    git = "file:///path/to/damier"  # a clone
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+    version("0.2.0", tag="v0.2.0")
+
+    variant("cuda", default=False, description="GPUs, by cuBLAS and kernels of its own")
+    variant("nccl", default=False, when="+cuda", description="panels between nodes by NCCL")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build", when="+cuda")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("mpi@3:")
+    depends_on("hdf5@1.10.3: ~mpi")
+    depends_on("openblas threads=pthreads")
+    depends_on("hwloc@2:")
+    depends_on("jansson")
+    depends_on("xxhash")
+    depends_on("zlib-api")
+    depends_on("cuda@12:", when="+cuda")
+    depends_on("nccl", when="+nccl")
+
+    generator("ninja")
+
+    def cmake_args(self):
+        args = [
+            self.define_from_variant("DAMIER_CUDA", "cuda"),
+            self.define_from_variant("DAMIER_NCCL", "nccl"),
+            self.define("DAMIER_TESTS", False),
+        ]
+        arch = self.spec.variants["cuda_arch"].value if self.spec.satisfies("+cuda") else ("none",)
+        if "none" not in arch:
+            args.append(self.define("CMAKE_CUDA_ARCHITECTURES", ";".join(arch)))
+        return args

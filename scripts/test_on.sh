@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# Runs scripts/demo.sh and scripts/test.sh in a bare Debian system, as a new user does: the commit that is
+# checked out, cloned, in a chroot without /sys and with a host name that does not resolve.
+# usage: scripts/test_on.sh bookworm|trixie [mpich] [--all] [--as-root] [--cores N] [--record]
+#                           [--run COMMAND] [--with FILE] [--again] [--roots FOLDER]
+#   mpich     MPICH is installed, and Open MPI is not
+#   --all     test.sh --all
+#   --as-root as root; otherwise as an ordinary user who may use sudo, so that both scripts install packages
+#   --cores   on the first N cores
+#   --record  adds the last line to docs/results/platforms.txt
+#   --run     this command in place of both scripts, in the clone
+#   --with    this file is copied to the user's home
+#   --again   in the system, and with the build, that the last run left
+# The systems lie in build/roots, or in FOLDER.  Must be run as root; needs debootstrap, and packages from the
+# mirror that this computer itself uses.
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+
+all='' as_root='' cores='' record='' run='' with='' again='' roots=$root/build/roots
+read_options "all! as-root! cores record! run with again! roots" "$@"
+suite=${operands[0]-} mpi=${operands[1]-openmpi}
+case "$suite $mpi" in
+'bookworm openmpi' | 'bookworm mpich' | 'trixie openmpi' | 'trixie mpich') ;;
+*) usage ;;
+esac
+[ "$(id -u)" = 0 ] || die "only root can make a system and change into it"
+has debootstrap || die "debootstrap is missing: apt-get install debootstrap"
+
+user=visitor home=/home/visitor
+if [ -n "$as_root" ]; then user=root home=/root; fi
+name=$suite-$mpi-$user
+system=$roots/$name log=$roots/$name.log
+mkdir -p "$roots/archives/partial"
+
+# What this computer asks for packages; without an answer debootstrap's own mirror is taken.
+mirror() {
+  # shellcheck disable=SC2016 # these are apt's own names
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep '/debian/*$' | head -n 1
+}
+
+make_base() {
+  local base=$roots/base-$suite from
+  if [ -s "$base.tar" ]; then return; fi
+  from=$(mirror)
+  say "debootstrap $suite"
+  rm -rf "$base"
+  # A user who clones has git; sudo is there for one who is not root.
+  debootstrap --variant=minbase --include=git,sudo,ca-certificates "$suite" "$base" ${from:+"$from"} \
+    >"$base.log" || die "debootstrap failed: $base.log"
+  apt-config dump | grep -E '^Acquire::(http|https|Check)' >"$base/etc/apt/apt.conf.d/99host" || true
+  tar -C "$base" -cf "$base.tar.part" .
+  mv "$base.tar.part" "$base.tar"
+  rm -rf "$base"
+}
+
+make_system() {
+  say "a new $suite system in $system"
+  rm -rf "$system"
+  mkdir -p "$system"
+  tar -C "$system" -xf "$roots/base-$suite.tar"
+  cp -L /etc/resolv.conf "$system/etc/resolv.conf"
+  echo '127.0.0.1 localhost' >"$system/etc/hosts"
+  if [ $user != root ]; then
+    chroot "$system" useradd --create-home --shell /bin/bash $user
+    echo "$user ALL=(ALL) NOPASSWD: ALL" >"$system/etc/sudoers.d/$user"
+  fi
+  git clone --quiet --no-local "$root" "$system$home/damier"
+  git -C "$system$home/damier" checkout --quiet --detach "$(git rev-parse HEAD)"
+  chroot "$system" chown -R "$user:" "$home/damier"
+}
+
+# inside COMMAND [AS]: COMMAND in the system, with processes, mounts and host name of its own.
+inside() {
+  local command=$1 as=${2-$user} bind=()
+  if [ -n "$cores" ]; then bind=(taskset --cpu-list "0-$((cores - 1))"); fi
+  # shellcheck disable=SC2016 # for another shell
+  "${bind[@]}" unshare --mount --uts --pid --fork --kill-child bash -euc '
+    hostname "no-such-host"
+    mount -t proc proc "$1/proc"
+    mount --rbind /dev "$1/dev"
+    mount -t tmpfs -o mode=1777 shm "$1/dev/shm"
+    mount --bind "$2" "$1/var/cache/apt/archives"
+    chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin su - "$3" -c "$4"' \
+    bash "$system" "$roots/archives" "$as" "$command"
+}
+
+# One line: the system, and what the scripts found or installed.
+versions() {
+  # shellcheck disable=SC2016 # for another shell
+  inside '
+    . /etc/os-release
+    printf "%s, " "$PRETTY_NAME"
+    cc --version | sed -n "1s/ (.*) / /p" | tr "\n" ","
+    mpirun --version 2>/dev/null | sed -n "s/^mpirun (Open MPI)/ Open MPI/p; s/^ *Version: */ MPICH /p" | tr "\n" ","
+    dpkg-query -W -f=" HDF5 \${Version}, CMake " libhdf5-dev
+    cmake --version | sed -n "1s/[^0-9]*//p"'
+}
+
+make_base
+if [ -z "$again" ] || [ ! -d "$system$home/damier" ]; then make_system; fi
+if [ "$mpi" = mpich ]; then
+  inside "cd $home/damier && scripts/packages.sh mpich" root
+fi
+if [ -n "$with" ]; then cp "$with" "$system$home"; fi
+if [ -n "$run" ]; then
+  inside "cd damier && $run"
+  exit
+fi
+
+verdicts=()
+for command in scripts/demo.sh "scripts/test.sh${all:+ --all}"; do
+  say "$command in $system, as $user"
+  begun=$SECONDS code=0
+  inside "cd damier && ./$command" >"$log" 2>&1 || code=$?
+  verdict="exit $code"
+  case $command in
+  *test.sh*)
+    verdict=$(tail -n 1 "$log")
+    grep 'failed: ' "$log" || true
+    ;;
+  *) if [ $code = 0 ]; then verdict=passed; fi ;;
+  esac
+  verdicts+=("$command: $verdict in $((SECONDS - begun)) s")
+  note "${verdicts[-1]}"
+  mv "$log" "$roots/$name-$(basename "${command%% *}" .sh).log"
+done
+line="$(date -u +%F) $(git describe --always --abbrev=12) $(versions), $mpi, $user, ${cores:-$(nproc)} cores;"
+line+=" ${verdicts[0]}; ${verdicts[1]}"
+echo "$line"
+if [ -n "$record" ]; then echo "$line" >>docs/results/platforms.txt; fi
+case $line in *'demo.sh: passed'*' 0 failed'*) ;; *) exit 1 ;; esac
