@@ -2,6 +2,7 @@
 #ifndef DM_TESTS_SMALL_PRODUCT_H
 #define DM_TESTS_SMALL_PRODUCT_H
 
+#include "lib/product_problem.h"
 #include "plan/partition.h"
 #include "rank_test.h"
 
@@ -20,26 +21,25 @@ typedef struct product {
   const dm_transport_ops *transport; /* NULL: host */
 } product;
 
-static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dtype work) {
-  dm_dtype sums = dm_compute_sum(work);
-  return (dm_problem){.m = m,
-                      .n = n,
-                      .k = k,
-                      .file_a = work,
-                      .file_b = work,
-                      .work = work,
-                      .compute = *dm_compute_by((dm_operand)work),
-                      .accumulator = sums,
-                      .c = sums,
-                      .verify = true};
+static inline void fill_panel(const product *p, dm_matrix matrix, int64_t panel) {
+  const dm_rank_state *local = &p->local;
+  dm_fill(dm_rank_piece(local, matrix, panel), matrix == DM_A ? &p->a : &p->b,
+          dm_rank_piece_rows(local, matrix, panel).begin,
+          dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
-static inline void fill_share(product *p, dm_matrix matrix) {
-  const dm_rank_state *local = &p->local;
-  for (int64_t panel = local->panels.begin; panel < local->panels.end; panel++)
-    dm_fill(dm_rank_piece(local, matrix, panel), matrix == DM_A ? &p->a : &p->b,
-            dm_rank_piece_rows(local, matrix, panel).begin,
-            dm_rank_piece_cols(local, matrix, panel).begin);
+static inline void fill_share(const product *p, dm_matrix matrix) {
+  for (int64_t panel = p->local.panels.begin; panel < p->local.panels.end; panel++)
+    fill_panel(p, matrix, panel);
+}
+
+/* One node of CPUs, or of GPUs of that name (optional). */
+static inline dm_machine one_node(const rank_test *test, const char *gpu, bool shared_slots) {
+  dm_machine machine;
+  dm_machine_stated(gpu, 1, &machine);
+  machine.ranks_per_node = test->run.ranks;
+  machine.shared_slots = shared_slots;
+  return machine;
 }
 
 /* Plans for MACHINE; shared_slots where it has them.  CALLS: of the problem's row. */
@@ -70,9 +70,7 @@ static inline product product_open_on(rank_test *test, const dm_machine *machine
 
 static inline product product_open(rank_test *test, dm_problem problem, dm_wishes wishes,
                                    dm_kind kind, uint64_t seed) {
-  dm_machine machine;
-  dm_machine_stated(NULL, 1, &machine);
-  machine.ranks_per_node = test->run.ranks;
+  const dm_machine machine = one_node(test, NULL, false);
   return product_open_on(test, &machine, problem, wishes, kind, seed);
 }
 

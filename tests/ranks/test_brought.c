@@ -11,13 +11,6 @@ typedef struct bringing {
   int asked[2], late;
 } bringing;
 
-static void fill_panel(product *p, dm_matrix matrix, int64_t panel) {
-  const dm_rank_state *local = &p->local;
-  dm_fill(dm_rank_piece(local, matrix, panel), matrix == DM_A ? &p->a : &p->b,
-          dm_rank_piece_rows(local, matrix, panel).begin,
-          dm_rank_piece_cols(local, matrix, panel).begin);
-}
-
 static dm_status begin(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   bringing *b = context;
   if (panel == local->panels.begin) b->there[matrix] = 0;
@@ -45,10 +38,7 @@ static void spoil(product *p, dm_matrix matrix) {
 /* The sums of the same product, its shares filled at once and panel by panel. */
 static void compare(rank_test *test, dm_wishes wishes, int late, bool shared_slots) {
   const dm_problem problem = product_problem(53, 41, 64 * 14 + 9, DM_F64);
-  dm_machine machine;
-  dm_machine_stated(NULL, 1, &machine);
-  machine.ranks_per_node = test->run.ranks;
-  machine.shared_slots = shared_slots;
+  const dm_machine machine = one_node(test, NULL, shared_slots);
   product p = product_open_on(test, &machine, problem, wishes, DM_UNIFORM, 3);
   product_fill(&p);
   product_run(&p, DM_PRODUCTS);

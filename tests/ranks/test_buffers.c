@@ -58,7 +58,7 @@ static void refuse(rank_test *t, product *p) {
     if (!none && dm_buffer_life((dm_buffer_kind)kind) != DM_LIFE_BESIDE) continue;
     dm_status status = dm_rank_memory_take(&p->local.memory, (dm_buffer_kind)kind, &at);
     CHECK(t, status && status->code == DM_E_BUG && !at, "%s could be had",
-          dm_buffer_name((dm_buffer_kind)kind));
+          dm_buffer_kinds[(dm_buffer_kind)kind].name);
     dm_status_free(status);
   }
 }
@@ -116,21 +116,14 @@ static void each_way(rank_test *t, const dm_backend_ops *backend, dm_machine mac
 }
 
 static void on_cpu(rank_test *t) {
-  for (int shared = 0; shared < 2; shared++) {
-    dm_machine machine;
-    dm_machine_stated(NULL, 1, &machine);
-    machine.ranks_per_node = t->run.ranks;
-    machine.shared_slots = shared;
-    each_way(t, &dm_backend_cpu, machine, dm_transport_find("shared"), shared);
-  }
+  for (int shared = 0; shared < 2; shared++)
+    each_way(t, &dm_backend_cpu, one_node(t, NULL, shared), dm_transport_find("shared"), shared);
 }
 
 static void on_gpu(rank_test *t) {
   const dm_transport_ops *ipc = dm_transport_find("ipc");
   for (int links = 0; links < 2; links++) {
-    dm_machine machine;
-    dm_machine_stated("H200", 1, &machine);
-    machine.ranks_per_node = t->run.ranks;
+    dm_machine machine = one_node(t, "H200", false);
     machine.device_links = links;
     if (!links || !ipc->not_built) each_way(t, &dm_backend_cuda, machine, ipc, links);
   }

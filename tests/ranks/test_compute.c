@@ -105,10 +105,8 @@ typedef struct storage {
 } storage;
 
 static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  const product *p = ((storage *)context)->p;
-  dm_fill(dm_rank_piece(local, matrix, panel), matrix == DM_A ? &p->a : &p->b,
-          dm_rank_piece_rows(local, matrix, panel).begin,
-          dm_rank_piece_cols(local, matrix, panel).begin);
+  (void)local;
+  fill_panel(((storage *)context)->p, matrix, panel);
   return DM_OK;
 }
 
@@ -165,10 +163,7 @@ static void compute(product *p) {
 
 static void multiply(rank_test *test, const mode *m, dm_wishes wishes, int strips, int64_t done) {
   dm_problem problem = product_problem(37, 29, 64 * 4 + 5, DM_F64);
-  dm_machine machine;
-  dm_machine_stated(NULL, 1, &machine);
-  machine.ranks_per_node = test->run.ranks;
-  machine.shared_slots = strips > 0; /* what is gathered has to stay */
+  const dm_machine machine = one_node(test, NULL, strips > 0); /* what is gathered has to stay */
   problem.compute = m->row;
   if (wishes.tiles_m > 0) problem.home = DM_HOME_FILES;
   wishes.panel = 64;

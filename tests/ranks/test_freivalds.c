@@ -111,6 +111,68 @@ static void scales(trial *t) {
   EXPECT(t, "error in a row of zeros", false, 0, 0);
 }
 
+/* Columns of A that are large where rows of B are small: the products are of one size. */
+static void inner_scales(trial *t) {
+  for (int power = 1; power < 80; power *= 3) {
+    fill(t);
+    for (int k = 0; k < K; k++) {
+      const double size = pow(10.0, k % 2 ? power : -power);
+      for (int i = 0; i < M; i++) t->a[i][k] *= size;
+      for (int j = 0; j < N; j++) t->b[k][j] /= size;
+    }
+    multiply(t);
+    EXPECT(t, "badly scaled within", true, 0, 0);
+    t->c[7][3] *= 1 + 1e-9;
+    EXPECT(t, "an error where the inner dimension is badly scaled", false, 0, 0);
+  }
+  fill(t);
+  for (int i = 0; i < M; i++) t->a[i][5] = 1e160;
+  for (int j = 0; j < N; j++) t->b[5][j] = 0.0;
+  multiply(t);
+  EXPECT(t, "a huge column that meets zeros", true, 0, 0);
+  t->c[7][3] *= 1 + 1e-9;
+  EXPECT(t, "an error beside it", false, 0, 0);
+}
+
+/* C in f16, of numbers that have few bits there, or none. */
+static void subnormal(trial *t) {
+  fill(t);
+  t->c_type = DM_F16;
+  for (int i = 0; i < M; i++)
+    for (int k = 0; k < K; k++) t->a[i][k] *= 1e-7;
+  multiply(t);
+  for (int i = 0; i < M; i++) {
+    uint16_t half[N];
+    dm_store_wide(half, DM_F16, 1, t->c[i], N);
+    dm_load_wide(t->c[i], half, DM_F16, 1, N);
+  }
+  EXPECT(t, "subnormal numbers", true, 0, 0);
+  t->c[7][3] += 1e-4;
+  EXPECT(t, "an error beside subnormal numbers", false, 0, 0);
+  t->c_type = DM_F64;
+}
+
+/* What the check of these sums cannot tell, it says. */
+static void strained(trial *t) {
+  fill(t);
+  CHECK(t->test, !judge(t).strained, "usual numbers are none too many");
+  for (int k = 0; k < K; k++) t->b[k][3] *= 1e160;
+  multiply(t);
+  CHECK(t->test, judge(t).strained, "a column whose squares overflow");
+  fill(t);
+  for (int k = 0; k < K; k++) t->b[k][3] *= 1e-170;
+  multiply(t);
+  CHECK(t->test, judge(t).strained, "a column whose squares vanish");
+  fill(t);
+  for (int k = 0; k < K; k++) t->a[3][k] *= 1e-170;
+  multiply(t);
+  CHECK(t->test, judge(t).strained, "a row whose squares vanish");
+  fill(t);
+  for (int k = 0; k < K; k++) t->a[3][k] *= 1e200;
+  multiply(t);
+  CHECK(t->test, judge(t).strained, "a row whose squares overflow");
+}
+
 static void left_out(trial *t) {
   fill(t);
   t->a[3][3] = NAN, t->a[30][0] = -INFINITY, t->b[2][11] = INFINITY;
@@ -170,6 +232,9 @@ TEST_PROGRAM(test_freivalds) {
   t.test = &test, t.c_type = DM_F64;
   errors(&t);
   scales(&t);
+  inner_scales(&t);
+  subnormal(&t);
+  strained(&t);
   left_out(&t);
   parts(&t);
   return rank_test_end(&test);

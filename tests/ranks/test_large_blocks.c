@@ -23,10 +23,7 @@ static void compare(product *p) {
 }
 
 static void large_panel(rank_test *t) {
-  dm_machine machine;
-  dm_machine_stated(NULL, 1, &machine);
-  machine.ranks_per_node = 2;
-  machine.shared_slots = true;
+  const dm_machine machine = one_node(t, NULL, true);
   product p = product_open_on(t, &machine, product_problem(M, N, K, DM_I8),
                               (dm_wishes){.pm = 1, .pn = 2, .pk = 1, .panel = K}, DM_INTEGER, 3);
   CHECK(t, p.plan.shared_a && p.plan.kb == K, "not one panel in shared slots");

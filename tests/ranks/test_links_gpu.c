@@ -1,12 +1,12 @@
 /* ranks: 1 2 4 */
 /* Whole products whose panels go from GPU to GPU, with a rank that is late at every step: the bits
  * are those of the same products by way of the host. */
-#include "backend/cuda.h"
+#include "delayed_transport.h"
 #include "engine/links.h"
 #include "engine/rank_state.h"
+#include "gpu_ranks.h"
+#include "lib/product_problem.h"
 #include "plan/choose.h"
-#include "rank_test.h"
-#include "slow_transport.h"
 
 enum { NOBODY = -1 };
 enum { IN_PLACE, RING, FROM_HOST, B_FROM_HOST };
@@ -51,7 +51,8 @@ static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
   dm_rank_state local;
   const dm_step_calls calls = {.load = generate};
   must(t, dm_rank_open(&t->run, plan, gpu, ops, &local));
-  slow_transport slow = slow_around(local.transport, late == t->run.rank);
+  delayed_transport slow = delayed(local.transport);
+  if (late == t->run.rank) slow.sleep = 100 * 1000;
   if (plan->device_links) local.transport = &slow.base;
   /* In one go: a rank may multiply while another still fills its share. */
   must(t, dm_execute(&local, DM_LOADS | DM_PRODUCTS, &calls));
@@ -93,16 +94,9 @@ static void compare(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops, 
 }
 
 static dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype work) {
-  dm_dtype sums = dm_compute_sum(work);
-  return (dm_problem){.m = m,
-                      .n = n,
-                      .k = k,
-                      .file_a = work,
-                      .file_b = work,
-                      .work = work,
-                      .compute = *dm_compute_by((dm_operand)work),
-                      .accumulator = sums,
-                      .c = sums};
+  dm_problem problem = product_problem(m, n, k, work);
+  problem.verify = false;
+  return problem;
 }
 
 static void every_grid(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
@@ -133,13 +127,6 @@ static void every_rank_late(rank_test *t, dm_backend *gpu, const dm_transport_op
             false, late);
 }
 
-/* NCCL wants a GPU for each rank, which a test cannot ask for. */
-static bool can_be_had(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
-  dm_device device;
-  must(t, dm_backend_device(gpu, &device));
-  return !ops->not_built && (!strstr(ops->name, "nccl") || device.sharing == 1);
-}
-
 static void prove_and_multiply(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
   dm_link_rates rates;
   must(t, dm_links_self_test(&t->run, gpu, ops, &rates));
@@ -150,31 +137,25 @@ static void prove_and_multiply(rank_test *t, dm_backend *gpu, const dm_transport
   every_rank_late(t, gpu, ops);
 }
 
-/* Transports for NODES nodes, as far as this computer pretends to be so many. */
-static void all_transports(rank_test *t, dm_backend *gpu, int nodes, const char *name) {
+/* Transports for NODES nodes, as far as this computer pretends to be so many.  NCCL wants a GPU for
+ * each rank. */
+static void all_transports(gpu_test *t, int nodes, const char *name) {
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
-    if (!(*ops)->device_memory || !can_be_had(t, gpu, *ops)) continue;
+    if (!(*ops)->device_memory || (*ops)->not_built) continue;
+    if (strstr((*ops)->name, "nccl") && t->device.sharing > 1) continue;
     if (name && strcmp(name, (*ops)->name) != 0) continue;
     if (nodes > 1 ? (*ops)->one_node : (*ops)->crossed != NULL) continue;
-    prove_and_multiply(t, gpu, *ops);
+    prove_and_multiply(&t->base, t->gpu, *ops);
   }
 }
 
 /* Of the transport that is named, or of all. */
 TEST_PROGRAM(test_links_gpu) {
-  rank_test test = rank_test_start();
-  if (dm_cuda_device_count() == 0) {
-    dm_run_stop(&test.run);
-    return SKIPPED;
+  gpu_test t;
+  if (!gpu_test_start(&t, false)) return SKIPPED;
+  for (int nodes = 1; nodes <= dm_min(2, t.base.run.ranks); nodes++) {
+    must(&t.base, dm_run_pretend_nodes(&t.base.run, nodes));
+    all_transports(&t, nodes, argc > 1 ? argv[1] : NULL);
   }
-  const dm_backend_config config = {
-      .local_rank = test.run.local_rank, .local_ranks = test.run.local_ranks, .kernel = "auto"};
-  dm_backend *gpu;
-  must(&test, dm_backend_open(&dm_backend_cuda, &config, &gpu));
-  for (int nodes = 1; nodes <= dm_min(2, test.run.ranks); nodes++) {
-    must(&test, dm_run_pretend_nodes(&test.run, nodes));
-    all_transports(&test, gpu, nodes, argc > 1 ? argv[1] : NULL);
-  }
-  dm_backend_close(gpu);
-  return rank_test_end(&test);
+  return gpu_test_end(&t);
 }

@@ -96,12 +96,10 @@ static void multiply(caller *c, const dm_plan *plan, bool from_memory, bool to_m
 /* In all ways that PLAN allows: what is in tiles does not stay in the blocks. */
 static void try_plan(caller *c, dm_wishes wishes, bool strips) {
   dm_problem problem = product_problem(M, N, K, DM_F64);
-  dm_machine machine;
+  const dm_machine machine = one_node(c->test, NULL, false);
   dm_plan plan;
   problem.verify = false;
   problem.home = DM_HOME_FILES; /* which may be cut into tiles */
-  dm_machine_stated(NULL, 1, &machine);
-  machine.ranks_per_node = c->test->run.ranks;
   must(c->test, dm_plan_choose(&problem, &machine, c->test->run.ranks, &wishes, &plan));
   if (strips && plan.strips == 0 && plan.pm == 1 && plan.pn == 1 && plan.overlap) {
     plan.strips = 2;

@@ -42,10 +42,8 @@ static bool mapped(void) {
 
 /* Once through shared slots, once by messages: the same plan but for that. */
 static void compare(rank_test *t, int per_node, dm_problem problem, dm_wishes wishes) {
-  dm_machine machine;
-  dm_machine_stated(NULL, 1, &machine);
+  dm_machine machine = one_node(t, NULL, true);
   machine.ranks_per_node = per_node;
-  machine.shared_slots = true;
   product p = product_open_on(t, &machine, problem, wishes, DM_UNIFORM, 7);
   const bool shared = p.plan.shared_a || p.plan.shared_b;
   CHECK(t, shared || per_node < t->run.ranks || dm_plan_used(&p.plan) == p.plan.pk,

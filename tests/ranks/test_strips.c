@@ -51,10 +51,7 @@ static dm_status progress(void *context, int64_t done, int64_t total) {
 
 /* Where what is gathered stays. */
 static product open_shared(rank_test *test, dm_problem problem, dm_wishes wishes, uint64_t seed) {
-  dm_machine machine;
-  dm_machine_stated(NULL, 1, &machine);
-  machine.ranks_per_node = test->run.ranks;
-  machine.shared_slots = true;
+  const dm_machine machine = one_node(test, NULL, true);
   return product_open_on(test, &machine, problem, wishes, DM_INTEGER, seed);
 }
 
@@ -97,43 +94,58 @@ static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int s
   product_close(&p);
 }
 
+/* STRIPS of the last panel of a product whose other panels are done, in a run that may stop. */
+static void begin(product *p, storage *s, rank_test *test, dm_problem problem, dm_wishes wishes,
+                  int strips) {
+  *p = open_shared(test, problem, wishes, 6);
+  product_fill(p);
+  p->plan.strips = strips;
+  p->plan.stretch = 1;
+  product_run(p, DM_PRODUCTS);
+  *s = (storage){.test = test, .rows = memory_of(test, p->local.c.rows * row_bytes(&p->local))};
+  test->run.stop.on = true;
+}
+
+/* The strips fail with CODE, on RANK if all are to know it. */
+static void end(product *p, storage *s, dm_code code, int rank) {
+  rank_test *test = s->test;
+  const dm_step_calls calls = {
+      .context = s, .store = store, .progress = progress, .may_stop = true};
+  dm_status status = dm_execute(&p->local, DM_STRIPS, &calls);
+  CHECK(test,
+        status && status->code == code && (rank < 0 || (status->agreed && status->rank == rank)),
+        "wanted code %d of rank %d: %s", (int)code, rank, status ? status->message : "no error");
+  dm_status_free(status);
+}
+
+static void finish(product *p, storage *s) {
+  s->test->run.stop = (dm_stop){0};
+  free(s->rows);
+  product_close(p);
+}
+
 static void fail_on(rank_test *test, int rank, int pm, int pk) {
   dm_wishes wishes = {.pm = pm, .pn = test->run.ranks / pm / pk, .pk = pk, .panel = 64};
-  product p = open_shared(test, product_problem(300, 40, 200, DM_F64), wishes, 6);
-  product_fill(&p);
-  p.plan.strips = 5;
-  p.plan.stretch = 1;
-  test->run.stop.on = true;
-  storage s = {.test = test, .fails = test->run.rank == rank};
-  s.rows = memory_of(test, p.local.c.rows * row_bytes(&p.local));
-  const dm_step_calls calls = {
-      .context = &s, .store = store, .progress = progress, .may_stop = true};
-  product_run(&p, DM_PRODUCTS);
-  dm_status status = dm_execute(&p.local, DM_STRIPS, &calls);
-  CHECK(test, status && status->agreed && status->code == DM_E_IO && status->rank == rank,
-        "rank %d fails: %s", rank, status ? status->message : "no error");
-  dm_status_free(status);
-  test->run.stop.on = false;
-  free(s.rows);
-  product_close(&p);
+  product p;
+  storage s;
+  begin(&p, &s, test, product_problem(300, 40, 200, DM_F64), wishes, 5);
+  s.fails = test->run.rank == rank;
+  end(&p, &s, DM_E_IO, rank);
+  finish(&p, &s);
 }
 
 /* All stop behind the same strip: each layer has stored its part of those before. */
 static void stop_at(rank_test *test, int rank, int pk) {
   const int ranks = test->run.ranks, strips = 40 / pk;
   const dm_wishes wishes = {.pm = ranks / pk, .pn = 1, .pk = pk, .panel = 64};
-  product p = open_shared(test, product_problem(40 * ranks, 40, 64 * pk, DM_F64), wishes, 8);
   volatile sig_atomic_t arrived = 0;
-  product_fill(&p);
-  p.plan.strips = strips;
-  p.plan.stretch = 1;
-  test->run.stop = (dm_stop){.on = true, .arrived = &arrived};
-  storage s = {.test = test, .slow = true, .arrives = test->run.rank == rank ? &arrived : NULL};
-  s.rows = memory_of(test, p.local.c.rows * row_bytes(&p.local));
-  const dm_step_calls calls = {.context = &s, .store = store, .may_stop = true};
-  product_run(&p, DM_PRODUCTS);
-  dm_status status = dm_execute(&p.local, DM_STRIPS, &calls);
-  CHECK(test, status && status->agreed && status->code == DM_E_STOPPED, "did not stop");
+  product p;
+  storage s;
+  begin(&p, &s, test, product_problem(40 * ranks, 40, 64 * pk, DM_F64), wishes, strips);
+  test->run.stop.arrived = &arrived;
+  s.slow = true;
+  s.arrives = test->run.rank == rank ? &arrived : NULL;
+  end(&p, &s, DM_E_STOPPED, -1);
   int64_t stored = 0, most;
   for (int64_t x = p.local.coords.l; x < dm_plan_strips(&p.plan); x += pk)
     if (dm_plan_strip(&p.plan, p.local.coords.i, x).rows.end <= s.stored) stored++;
@@ -141,10 +153,7 @@ static void stop_at(rank_test *test, int rank, int pk) {
   must(test, dm_comm_max_i64(test->run.world, &most, 1));
   CHECK(test, stored > 0 && stored < strips && most - stored <= (pk > 1),
         "%lld strips are stored here, %lld elsewhere", (long long)stored, (long long)most);
-  dm_status_free(status);
-  test->run.stop = (dm_stop){0};
-  free(s.rows);
-  product_close(&p);
+  finish(&p, &s);
 }
 
 static dm_status broken(dm_backend *backend, dm_event event, bool *done) {
@@ -154,27 +163,17 @@ static dm_status broken(dm_backend *backend, dm_event event, bool *done) {
 
 /* What the backend refuses is not asked for again. */
 static void break_on(rank_test *test) {
-  product p = product_open(test, product_problem(300, 40, 200, DM_F64),
-                           (dm_wishes){.pm = 1, .pn = 1, .pk = 1}, DM_INTEGER, 7);
-  product_fill(&p);
-  p.plan.strips = 5;
-  p.plan.stretch = 1;
-  product_run(&p, DM_PRODUCTS);
-  test->run.stop.on = true;
-  storage s = {.test = test, .rows = memory_of(test, p.local.c.rows * row_bytes(&p.local))};
+  product p;
+  storage s;
+  begin(&p, &s, test, product_problem(300, 40, 200, DM_F64), (dm_wishes){.pm = 1, .pn = 1, .pk = 1},
+        5);
   const dm_backend_ops *sound = p.backend->ops;
   dm_backend_ops ops = *sound;
   ops.test = broken;
   p.backend->ops = &ops;
-  const dm_step_calls calls = {
-      .context = &s, .store = store, .progress = progress, .may_stop = true};
-  dm_status status = dm_execute(&p.local, DM_STRIPS, &calls);
-  CHECK(test, status && status->code == DM_E_DEVICE, "the backend's failure is lost");
-  dm_status_free(status);
+  end(&p, &s, DM_E_DEVICE, -1);
   p.backend->ops = sound;
-  test->run.stop.on = false;
-  free(s.rows);
-  product_close(&p);
+  finish(&p, &s);
 }
 
 TEST_PROGRAM(test_strips) {

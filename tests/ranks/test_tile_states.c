@@ -5,7 +5,7 @@
 
 #include "engine/phases.h"
 #include "engine/tile_states.h"
-#include "plan/simulate.h"
+#include "steps/simulate.h"
 
 enum { M = 90, N = 70, MOST = 64 };
 
@@ -20,9 +20,8 @@ typedef struct storage {
 
 static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   storage *s = context;
-  dm_fill(dm_rank_piece(local, matrix, panel), matrix == DM_A ? &s->p->a : &s->p->b,
-          dm_rank_piece_rows(local, matrix, panel).begin,
-          dm_rank_piece_cols(local, matrix, panel).begin);
+  (void)local;
+  fill_panel(s->p, matrix, panel);
   s->loads++;
   return DM_OK;
 }

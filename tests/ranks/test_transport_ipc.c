@@ -3,34 +3,11 @@
  * products with a rank that is late at every step, against the same products by way of the host. */
 #include <unistd.h>
 
-#include "backend/cuda.h"
 #include "core/fill.h"
 #include "engine/rank_state.h"
-#include "rank_test.h"
+#include "gpu_ranks.h"
 
 enum { NONE = -1, GATHERS = 6, ROOM = DM_SLAB, BEFORE = 3, DELAY = 100 * 1000 };
-
-typedef struct gpu_test {
-  rank_test base;
-  dm_backend *gpu;
-  dm_device device;
-} gpu_test;
-
-static void move(gpu_test *t, dm_view dst, dm_view src) {
-  dm_event done;
-  must(&t->base, dm_backend_copy(t->gpu, dst, src, &done));
-  must(&t->base, dm_backend_wait(t->gpu, done));
-}
-
-static dm_view bytes_of(void *memory, int64_t count, dm_space space) {
-  return dm_view_strided(memory, DM_I8, space, 1, count, count);
-}
-
-static void *gpu_memory(gpu_test *t, int64_t bytes) {
-  void *memory;
-  must(&t->base, dm_backend_alloc(t->gpu, DM_DEVICE, bytes, &memory));
-  return memory;
-}
 
 /* Bytes that rank R contributes to gather G, and where they begin in its share. */
 static int64_t piece_of(int r, int g) {
@@ -56,8 +33,7 @@ static void gathers(gpu_test *t, int late) {
   unsigned char *share = gpu_memory(t, ROOM), *slots = gpu_memory(t, GATHERS * ROOM);
   unsigned char *host = memory_of(&t->base, ROOM);
   memset(host, 0x5a, ROOM);
-  for (int g = 0; g < GATHERS; g++)
-    move(t, bytes_of(slots + g * ROOM, ROOM, DM_DEVICE), bytes_of(host, ROOM, DM_HOST));
+  for (int g = 0; g < GATHERS; g++) move(t, DM_DEVICE, slots + g * ROOM, DM_HOST, host, ROOM);
   must(&t->base, dm_transport_expose(transport, 1, t->base.run.world, share, ROOM));
 
   int tickets[GATHERS];
@@ -91,16 +67,14 @@ static void gathers(gpu_test *t, int late) {
   if (me == late) usleep(DELAY);
   for (int g = 0; g < GATHERS; g++) {
     put_pattern(host, piece_of(me, g), me, g);
-    if (piece_of(me, g) > 0)
-      move(t, bytes_of(share + source_of(me, g), piece_of(me, g), DM_DEVICE),
-           bytes_of(host, piece_of(me, g), DM_HOST));
+    move(t, DM_DEVICE, share + source_of(me, g), DM_HOST, host, piece_of(me, g));
   }
   dm_transport_filled(transport, 1);
   for (int g = 0; g < GATHERS; g++)
     for (bool done = tickets[g] == NONE; !done;)
       must(&t->base, dm_transport_test(transport, tickets[g], &done));
   for (int g = 0; g < GATHERS; g++) {
-    move(t, bytes_of(host, ROOM, DM_HOST), bytes_of(slots + g * ROOM, ROOM, DM_DEVICE));
+    move(t, DM_HOST, host, DM_DEVICE, slots + g * ROOM, ROOM);
     check_slot(t, host, offset[g], g);
     CHECK(&t->base,
           host[0] == 0x5a && host[BEFORE - 1] == 0x5a && host[total[g]] == 0x5a &&
@@ -116,16 +90,8 @@ static void gathers(gpu_test *t, int late) {
 }
 
 TEST_PROGRAM(test_transport_ipc) {
-  gpu_test t = {.base = rank_test_start()};
-  if (dm_cuda_device_count() == 0) {
-    dm_run_stop(&t.base.run);
-    return SKIPPED;
-  }
-  const dm_backend_config config = {
-      .local_rank = t.base.run.local_rank, .local_ranks = t.base.run.local_ranks, .kernel = "auto"};
-  must(&t.base, dm_backend_open(&dm_backend_cuda, &config, &t.gpu));
-  must(&t.base, dm_backend_device(t.gpu, &t.device));
+  gpu_test t;
+  if (!gpu_test_start(&t, false)) return SKIPPED;
   for (int late = 0; late < t.base.run.ranks; late++) gathers(&t, late);
-  dm_backend_close(t.gpu);
-  return rank_test_end(&t.base);
+  return gpu_test_end(&t);
 }

@@ -1,0 +1,154 @@
+#include "lib/distributed.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+
+_Static_assert(DAMIER_F64 == (int)DM_F64 && DAMIER_BF16 == (int)DM_BF16 &&
+                   DAMIER_C128 == (int)DM_C128 && DAMIER_I32 == (int)DM_I32,
+               "the types of damier.h are those of core/dtype.h");
+
+static dm_status check_shape(const damier_matrix *m) {
+  int64_t bytes;
+  if ((int)m->type < 0 || (int)m->type >= DM_DTYPE_COUNT)
+    return dm_fail(DM_E_USAGE, "%d is no type", (int)m->type);
+  if (m->rows < 1 || m->cols < 1)
+    return dm_fail(DM_E_USAGE, "it has %lld x %lld elements", (long long)m->rows,
+                   (long long)m->cols);
+  return dm_bytes_of(m->rows, m->cols, dm_dtype_size((dm_dtype)m->type), &bytes);
+}
+
+/* Ranks state the same of the whole matrix. */
+static dm_status check_alike(const dm_comm *comm, const damier_matrix *m) {
+  const int64_t stated[] = {m->division,  m->type,         m->rows,      m->cols,
+                            m->rank,      m->grid_rows,    m->grid_cols, m->row_block,
+                            m->col_block, m->column_major, m->first_row, m->first_col};
+  enum { COUNT = sizeof stated / sizeof *stated };
+  int64_t extremes[2 * COUNT];
+  for (int i = 0; i < COUNT; i++) {
+    extremes[2 * i] = stated[i];
+    extremes[2 * i + 1] = -stated[i];
+  }
+  DM_TRY(dm_comm_max_i64(comm, extremes, 2 * COUNT));
+  for (int i = 0; i < COUNT; i++)
+    if (extremes[2 * i] != -extremes[2 * i + 1])
+      return dm_fail(DM_E_USAGE, "the ranks describe it differently");
+  return DM_OK;
+}
+
+/* ---- divisions ---- */
+
+static dm_status by_rows(const dm_comm *comm, const damier_matrix *m, dm_distribution *of) {
+  const int ranks = dm_comm_size(comm);
+  const int64_t cols[] = {m->cols};
+  int64_t *sizes;
+  DM_TRY(dm_comm_agree(comm, dm_buffer_table(ranks, &sizes)));
+  dm_status status = dm_comm_gather(comm, &m->own_rows, sizeof m->own_rows, sizes, 0);
+  if (!status) status = dm_comm_broadcast(comm, sizes, ranks * (int64_t)sizeof *sizes, 0);
+  if (!status) status = dm_axis_of_sizes(sizes, ranks, &of->rows);
+  free(sizes);
+  DM_TRY(status);
+  if (of->rows.total != m->rows)
+    return dm_fail(DM_E_USAGE, "it has %lld rows, but the ranks have %lld together",
+                   (long long)m->rows, (long long)of->rows.total);
+  DM_TRY(dm_axis_of_sizes(cols, 1, &of->cols));
+  DM_TRY(dm_distribution_ranks(of));
+  for (int r = 0; r < ranks; r++) of->ranks[r] = r;
+  return DM_OK;
+}
+
+static dm_status on_one(const dm_comm *comm, const damier_matrix *m, dm_distribution *of) {
+  const int64_t rows[] = {m->rows}, cols[] = {m->cols};
+  if (m->rank < 0 || m->rank >= dm_comm_size(comm))
+    return dm_fail(DM_E_USAGE, "there is no rank %d", m->rank);
+  DM_TRY(dm_axis_of_sizes(rows, 1, &of->rows));
+  DM_TRY(dm_axis_of_sizes(cols, 1, &of->cols));
+  DM_TRY(dm_distribution_ranks(of));
+  of->ranks[0] = m->rank;
+  return DM_OK;
+}
+
+static dm_status cyclic(const dm_comm *comm, const damier_matrix *m, dm_distribution *of) {
+  if (m->grid_rows < 1 || m->grid_cols < 1 ||
+      (int64_t)m->grid_rows * m->grid_cols > dm_comm_size(comm))
+    return dm_fail(DM_E_USAGE, "a process grid of %d x %d does not fit %d ranks", m->grid_rows,
+                   m->grid_cols, dm_comm_size(comm));
+  if (m->row_block < 1 || m->col_block < 1 || m->first_row < 0 || m->first_row >= m->grid_rows ||
+      m->first_col < 0 || m->first_col >= m->grid_cols)
+    return dm_fail(DM_E_USAGE, "blocks of %lld x %lld from (%d, %d) on do not divide it",
+                   (long long)m->row_block, (long long)m->col_block, m->first_row, m->first_col);
+  DM_TRY(dm_axis_cyclic(m->rows, m->row_block, m->grid_rows, m->first_row, &of->rows));
+  DM_TRY(dm_axis_cyclic(m->cols, m->col_block, m->grid_cols, m->first_col, &of->cols));
+  DM_TRY(dm_distribution_ranks(of));
+  for (int r = 0; r < m->grid_rows; r++)
+    for (int c = 0; c < m->grid_cols; c++)
+      of->ranks[r * m->grid_cols + c] =
+          m->column_major ? c * m->grid_rows + r : r * m->grid_cols + c;
+  return DM_OK;
+}
+
+static dm_status divide(const dm_comm *comm, const damier_matrix *m, dm_distribution *of) {
+  switch (m->division) {
+  case DAMIER_BY_ROWS:
+    return by_rows(comm, m, of);
+  case DAMIER_ON_ONE:
+    return on_one(comm, m, of);
+  case DAMIER_BLOCK_CYCLIC:
+    return cyclic(comm, m, of);
+  default:
+    return dm_fail(DM_E_USAGE, "%d is no division of a matrix in memory", m->division);
+  }
+}
+
+/* ---- this rank's part ---- */
+
+static dm_status local_part(const dm_comm *comm, const damier_matrix *m, dm_distributed *matrix) {
+  int row, col;
+  matrix->local = (dm_view){.dtype = (dm_dtype)m->type};
+  if (!dm_distribution_parts(&matrix->of, dm_comm_rank(comm), &row, &col)) return DM_OK;
+  dm_view *v = &matrix->local;
+  v->rows = dm_axis_size(&matrix->of.rows, row);
+  v->cols = dm_axis_size(&matrix->of.cols, col);
+  v->base = m->data;
+  v->row_stride = m->row_stride;
+  v->col_stride = m->col_stride;
+  if (dm_view_is_empty(*v)) return DM_OK;
+  if (!v->base) return dm_fail(DM_E_USAGE, "this rank has elements of it, but no data");
+  if ((v->rows > 1 && v->row_stride < 1) || (v->cols > 1 && v->col_stride < 1))
+    return dm_fail(DM_E_USAGE, "strides of %lld and %lld elements", (long long)v->row_stride,
+                   (long long)v->col_stride);
+  return DM_OK;
+}
+
+dm_status dm_distributed_open(const dm_comm *comm, const damier_matrix *stated, const char *name,
+                              dm_distributed *matrix) {
+  *matrix = (dm_distributed){0};
+  dm_status status = dm_comm_agree(comm, check_shape(stated));
+  if (!status) status = check_alike(comm, stated);
+  if (status) return dm_context(status, "%s", name);
+  status = divide(comm, stated, &matrix->of);
+  if (!status) status = local_part(comm, stated, matrix);
+  return dm_comm_agree(comm, dm_context(status, "%s", name));
+}
+
+void dm_distributed_close(dm_distributed *matrix) {
+  dm_distribution_free(&matrix->of);
+}
+
+void dm_distributed_transpose(dm_distributed *matrix) {
+  dm_distribution_transpose(&matrix->of);
+  matrix->local = dm_view_transpose(matrix->local);
+}
+
+static dm_view at(void *context, int64_t row, int64_t col) {
+  const dm_distributed *matrix = context;
+  const dm_axis *rows = &matrix->of.rows, *cols = &matrix->of.cols;
+  return dm_view_sub(matrix->local, rows->runs[row].local, cols->runs[col].local,
+                     dm_axis_end(rows, row) - rows->runs[row].begin,
+                     dm_axis_end(cols, col) - cols->runs[col].begin);
+}
+
+dm_end dm_distributed_end(dm_distributed *matrix) {
+  return (dm_end){&matrix->of, at, matrix};
+}

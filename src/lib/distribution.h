@@ -1,0 +1,66 @@
+/* distribution: which rank has which elements of a matrix, and where in its memory.
+ *
+ * Rows and columns are divided independently: each axis is cut into runs, and each run belongs to
+ * a part of the axis; a pair of parts, of rows and of columns, belongs to one rank.  Blocks of
+ * rows, ScaLAPACK's block-cyclic matrices and the shares of a plan are all of this kind. */
+#ifndef DM_LIB_DISTRIBUTION_H
+#define DM_LIB_DISTRIBUTION_H
+
+#include "core/view.h"
+#include "plan/plan.h"
+
+/* From BEGIN up to the next run. */
+typedef struct dm_axis_run {
+  int64_t begin;
+  int part;
+  int64_t local; /* of the first one, counted within the part */
+} dm_axis_run;
+
+typedef struct dm_axis {
+  int64_t total;
+  int parts;
+  int64_t count;
+  dm_axis_run *runs; /* none is empty */
+} dm_axis;
+
+typedef struct dm_distribution {
+  dm_axis rows, cols;
+  int *ranks;             /* of all pairs of parts; no rank has two */
+  int row_step, col_step; /* in RANKS, from part to part */
+} dm_distribution;
+
+static inline int dm_distribution_rank(const dm_distribution *of, int row_part, int col_part) {
+  return of->ranks[row_part * of->row_step + col_part * of->col_step];
+}
+
+/* Takes memory for the ranks of all pairs of ROWS and COLS, row by row. */
+dm_status dm_distribution_ranks(dm_distribution *of);
+
+/* TOTAL in blocks of BLOCK, dealt to PARTS parts in turn from part FIRST on. */
+dm_status dm_axis_cyclic(int64_t total, int64_t block, int parts, int first, dm_axis *axis);
+
+/* Consecutive parts of SIZES[0..PARTS). */
+dm_status dm_axis_of_sizes(const int64_t *sizes, int parts, dm_axis *axis);
+
+/* Where the ranks of PLAN want op(A) and op(B), in shares, and have the sums of C.  The local place
+ * of a run of k is its panel.  For a plan of one tile. */
+dm_status dm_distribution_of_plan(const dm_plan *plan, int matrix, dm_distribution *of);
+enum { DM_RESULT = 2 }; /* beside DM_A and DM_B */
+
+/* The parts that belong to RANK; false: none do. */
+bool dm_distribution_parts(const dm_distribution *of, int rank, int *row_part, int *col_part);
+
+/* Elements along AXIS that belong to PART. */
+int64_t dm_axis_size(const dm_axis *axis, int part);
+
+/* The element after run RUN. */
+static inline int64_t dm_axis_end(const dm_axis *axis, int64_t run) {
+  return run + 1 < axis->count ? axis->runs[run + 1].begin : axis->total;
+}
+
+void dm_distribution_transpose(dm_distribution *of);
+
+/* After a failed start, too; of all zero nothing. */
+void dm_distribution_free(dm_distribution *of);
+
+#endif
