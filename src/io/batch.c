@@ -93,3 +93,11 @@ dm_status dm_batch_add(dm_batch *batch, void *memory, int64_t bytes, int64_t off
   }
   return DM_OK;
 }
+
+dm_status dm_batch_move(int fd, bool writing, const char *file, void *memory, int64_t bytes,
+                        int64_t offset) {
+  dm_batch batch;
+  dm_batch_start(&batch, fd, writing, file, NULL);
+  DM_TRY(dm_batch_add(&batch, memory, bytes, offset));
+  return dm_batch_flush(&batch);
+}

@@ -30,6 +30,10 @@ dm_status dm_batch_add(dm_batch *batch, void *memory, int64_t bytes, int64_t off
 /* Moves what was added and has not moved yet. */
 dm_status dm_batch_flush(dm_batch *batch);
 
+/* BYTES at OFFSET of FILE, which is open as FD, from or into MEMORY. */
+dm_status dm_batch_move(int fd, bool writing, const char *file, void *memory, int64_t bytes,
+                        int64_t offset);
+
 /* What the system said (an errno) when FILE was to be read or written at OFFSET. */
 dm_status dm_batch_refused(const char *file, bool writing, int64_t offset, int number);
 

@@ -57,11 +57,8 @@ static dm_status checksum_range(int fd, const char *file, int64_t offset, int64_
   char piece[PIECE];
   *sum = seed;
   for (int64_t at = 0; at < bytes; at += PIECE) {
-    dm_batch batch;
     int64_t length = dm_min(PIECE, bytes - at);
-    dm_batch_start(&batch, fd, false, file, NULL);
-    DM_TRY(dm_batch_add(&batch, piece, length, offset + at));
-    DM_TRY(dm_batch_flush(&batch));
+    DM_TRY(dm_batch_move(fd, false, file, piece, length, offset + at));
     *sum = dm_checksum_bytes(piece, length, *sum);
   }
   return DM_OK;

@@ -38,10 +38,11 @@ static void limit_memory(void) {
 #endif
 
 static void set_limits(void) {
-  static const int defaults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL,
-                                 SIGXCPU, SIGINT, SIGTERM, SIGALRM};
+  static const int defaults[] = {SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,
+                                 SIGILL,  SIGXCPU, SIGTERM, SIGALRM};
   for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) signal(defaults[i], SIG_DFL);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGINT, SIG_IGN); /* of a terminal: the parent decides */
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_DUMPABLE, 0);
   struct rlimit no_core = {0, 0}, cpu = {CPU_SECONDS, CPU_SECONDS + 2};

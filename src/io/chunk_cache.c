@@ -33,14 +33,13 @@ struct dm_chunk_cache {
 
 dm_status dm_chunk_cache_open(dm_pool *pool, dm_arrivals *arrivals, dm_reader *reader,
                               dm_chunk_cache **cache) {
-  void *memory, *table;
-  DM_TRY(dm_buffer_zeroed(FIRST_PLACES, sizeof(chunk *), &table));
-  dm_status status = dm_buffer_zeroed(1, sizeof(dm_chunk_cache), &memory);
+  chunk **table;
+  DM_TRY(dm_buffer_table(FIRST_PLACES, &table));
+  dm_status status = dm_buffer_table(1, cache);
   if (status) {
     free(table);
     return status;
   }
-  *cache = memory;
   **cache = (dm_chunk_cache){
       .pool = pool, .arrivals = arrivals, .reader = reader, .table = table, .places = FIRST_PLACES};
   return DM_OK;
@@ -68,14 +67,14 @@ static chunk **slot_of(chunk **table, int64_t places, int64_t number) {
 }
 
 static dm_status grow(dm_chunk_cache *cache) {
-  void *memory;
+  chunk **larger;
   if (cache->filled < cache->places / 2) return DM_OK;
-  DM_TRY(dm_buffer_zeroed(2 * cache->places, sizeof(chunk *), &memory));
+  DM_TRY(dm_buffer_table(2 * cache->places, &larger));
   for (int64_t i = 0; i < cache->places; i++)
     if (cache->table[i])
-      *slot_of(memory, 2 * cache->places, cache->table[i]->number) = cache->table[i];
+      *slot_of(larger, 2 * cache->places, cache->table[i]->number) = cache->table[i];
   free(cache->table);
-  cache->table = memory;
+  cache->table = larger;
   cache->places *= 2;
   return DM_OK;
 }
@@ -165,13 +164,12 @@ static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
 /* The chunk called NUMBER; a new one where there is none yet. */
 static dm_status find(dm_chunk_cache *cache, int64_t number, chunk **found) {
   dm_chunk_place place;
-  void *memory;
   *found = *slot_of(cache->table, cache->places, number);
   if (*found) return DM_OK;
   DM_TRY(dm_reader_find_chunk(cache->reader, number, &place));
   DM_TRY(grow(cache));
-  DM_TRY(dm_buffer_zeroed(1, sizeof(chunk), &memory));
-  chunk *c = *found = memory;
+  DM_TRY(dm_buffer_table(1, found));
+  chunk *c = *found;
   *c = (chunk){.task = {.run = run, .bytes = 2 * dm_reader_chunk_room(cache->reader)},
                .cache = cache,
                .number = number,

@@ -125,6 +125,10 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
       DM_TRY(inflate_all(*data, &length, *spare, room));
       exchange(data, spare);
       break;
+    case DM_STEP_LZF:
+      DM_TRY(dm_chunk_lzf(*data, &length, *spare, room));
+      exchange(data, spare);
+      break;
     case DM_STEP_SHUFFLE:
       if (filter->shuffled_size[i] <= 1) break;
       unshuffle(*data, length, filter->shuffled_size[i], *spare);

@@ -114,14 +114,8 @@ static const H5FD_class_t driver = {
 
 dm_status dm_chunk_open_file(const dm_location *at, hid_t *file, dm_chunk_ear **ear) {
   void *handle = NULL;
-  hid_t id = H5FDregister(&driver), access = H5Pcreate(H5P_FILE_ACCESS);
-  *file = -1;
-  if (id >= 0 && access >= 0 && H5Pset_driver(access, id, NULL) >= 0 &&
-      H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
-    *file = H5Fopen(at->file, H5F_ACC_RDONLY, access);
-  dm_status status =
-      *file < 0 ? dm_h5_fail(DM_E_INPUT, at, "cannot be opened as an HDF5 file") : DM_OK;
-  if (access >= 0) H5Pclose(access);
+  hid_t id = H5FDregister(&driver);
+  dm_status status = dm_h5_open_file(at, id, file);
   if (id >= 0) H5FDunregister(id); /* what is open keeps it */
   if (!status && (H5Fget_vfd_handle(*file, H5P_DEFAULT, &handle) < 0 || !handle))
     status = dm_h5_fail(DM_E_IO, at, "the open file cannot be identified");
@@ -143,9 +137,11 @@ static bool is_absent(hid_t set, const hsize_t offset[2]) {
 #endif
 }
 
-dm_status dm_chunk_find(const dm_location *at, hid_t set, dm_chunk_ear *ear,
+dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_chunk_ear *ear,
                         dm_chunk_place *place) {
-  const hsize_t offset[2] = {(hsize_t)place->row, (hsize_t)place->col};
+  const dm_location *at = &dataset->at;
+  hsize_t offset[2];
+  dm_h5_place(dataset, place->row, place->col, offset);
   hsize_t stored = 0;
   char nothing[1];
   place->offset = place->bytes = 0;

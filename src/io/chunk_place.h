@@ -26,8 +26,10 @@ typedef struct dm_chunk_ear {
  * file. */
 dm_status dm_chunk_open_file(const dm_location *at, hid_t *file, dm_chunk_ear **ear);
 
-/* Fills offset, bytes and skipped of PLACE, a chunk of the open dataset SET of the file that EAR
- * hears; bytes is 0 where the file has no chunk there.  EAR may be NULL: only bytes is filled. */
-dm_status dm_chunk_find(const dm_location *at, hid_t set, dm_chunk_ear *ear, dm_chunk_place *place);
+/* Fills offset, bytes and skipped of PLACE, a chunk of DATASET, which is open as SET in the file
+ * that EAR hears; bytes is 0 where the file has no chunk there.  EAR may be NULL: only bytes is
+ * filled. */
+dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_chunk_ear *ear,
+                        dm_chunk_place *place);
 
 #endif

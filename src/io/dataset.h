@@ -10,7 +10,8 @@
 
 enum { DM_PATH = 1024, DM_ATTRIBUTES = 40, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
 
-/* FILE.h5:/path/to/dataset; an empty dataset means: the only 2-D dataset of the file. */
+/* FILE.h5:/path/to/dataset; an empty dataset means: the only 2-D dataset of the file, or, of what
+ * is known, that the file is no HDF5 but NumPy's. */
 typedef struct dm_location {
   char file[DM_PATH];
   char dataset[DM_PATH];
@@ -19,14 +20,24 @@ typedef struct dm_location {
 /* DM_E_USAGE where TEXT names no file or is too long. */
 dm_status dm_io_parse_location(const char *text, dm_location *location);
 
+enum { DM_NAME = 2 * DM_PATH };
+
+/* "FILE:/dataset", or "FILE" where there is no dataset, into TEXT, which is returned. */
+const char *dm_location_name(const dm_location *at, char text[DM_NAME]);
+
 typedef enum dm_layout { DM_CONTIGUOUS, DM_CHUNKED, DM_COMPACT, DM_VIRTUAL } dm_layout;
 
 enum {
   DM_FILTER_DEFLATE = 1,
   DM_FILTER_SHUFFLE = 2,
   DM_FILTER_FLETCHER32 = 4,
-  DM_FILTER_OTHER = 8
+  DM_FILTER_OTHER = 8,
+  DM_FILTER_LZF = 16,
+  DM_FILTERS_END = 32
 };
+
+/* What a dataset of one dimension is taken as; DM_NO_VECTOR: it has two. */
+typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
 
 /* Plain data: it comes out of a child process and goes to other ranks as it is. */
 typedef struct dm_dataset {
@@ -34,6 +45,8 @@ typedef struct dm_dataset {
   int64_t rows, cols;
   dm_dtype dtype;
   bool swapped; /* the other byte order than this machine's */
+  dm_vector vector;
+  bool by_columns; /* the elements lie column after column, which only files of NumPy do */
   dm_layout layout;
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols;

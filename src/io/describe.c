@@ -29,6 +29,7 @@ void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size) {
   } filters[] = {{DM_FILTER_SHUFFLE, ", shuffle"},
                  {DM_FILTER_DEFLATE, ", deflate"},
                  {DM_FILTER_FLETCHER32, ", fletcher32"},
+                 {DM_FILTER_LZF, ", lzf"},
                  {DM_FILTER_OTHER, ", other filters"}};
   int64_t used = 0;
   append(text, size, &used, layouts[dataset->layout]);
@@ -38,8 +39,10 @@ void dm_io_describe(const dm_dataset *dataset, char *text, int64_t size) {
              (long long)dataset->chunk_cols);
     append(text, size, &used, shape);
   }
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 5; i++)
     if (dataset->filters & filters[i].flag) append(text, size, &used, filters[i].name);
+  if (!dataset->at.dataset[0]) append(text, size, &used, " in a file of NumPy");
+  if (dataset->by_columns) append(text, size, &used, ", by columns");
   if (dataset->swapped) append(text, size, &used, ", other byte order");
   if (dataset->layout != DM_VIRTUAL && dataset->stored_bytes == 0)
     append(text, size, &used, ", no data");

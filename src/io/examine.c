@@ -9,6 +9,8 @@
 #include "io/hdf5_attribute.h"
 #include "io/hdf5_type.h"
 #include "io/hdf5_use.h"
+#include "io/npy.h"
+#include "io/read.h"
 
 static dm_status not_opened(const dm_location *at) {
   dm_status status = dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(errno));
@@ -18,7 +20,7 @@ static dm_status not_opened(const dm_location *at) {
 }
 
 /* Nothing but a regular file is ever opened for reading: the others may block or act. */
-static dm_status check_file(const dm_location *at) {
+static dm_status check_file(const dm_location *at, dm_npy_kind *kind) {
   struct stat info;
   if (stat(at->file, &info) < 0) return not_opened(at);
   if (!S_ISREG(info.st_mode))
@@ -37,6 +39,10 @@ static dm_status check_file(const dm_location *at) {
     status = dm_fail_at(DM_E_IO, at, "cannot be read: %s", strerror(errno));
   else if (got == 0)
     status = dm_fail_at(DM_E_INPUT, at, "is an empty file");
+  *kind = dm_npy_kind_of(fd);
+  if (!status && *kind == DM_NPY_ARCHIVE)
+    status = dm_hint(dm_fail_at(DM_E_INPUT, at, "is a zip archive, as .npz files of NumPy are"),
+                     "numpy.save writes each array to a .npy file, which is read");
   close(fd);
   return status;
 }
@@ -48,10 +54,7 @@ static dm_status identify(hid_t file, dm_dataset *find) {
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 || !handle ||
       fstat(*(int *)handle, &info) < 0 || !S_ISREG(info.st_mode))
     return dm_h5_fail(DM_E_INPUT, &find->at, "the open file cannot be identified");
-  find->device = (uint64_t)info.st_dev;
-  find->inode = (uint64_t)info.st_ino;
-  find->file_bytes = (int64_t)info.st_size;
-  find->modified_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+  dm_io_identify(&info, find);
   return DM_OK;
 }
 
@@ -62,8 +65,8 @@ static dm_status not_found(const dm_location *at, hid_t file, hid_t access,
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "refused: it is a link into another file ('%.200s')",
                               leave->file),
                    "--allow-external follows it");
-  dm_status status =
-      dm_h5_fail(DM_E_INPUT, at, "no such dataset: its path leads nowhere or in a circle");
+  dm_status status = dm_h5_fail(
+      DM_E_INPUT, at, "cannot be opened: its path leads nowhere or in a circle, or it is damaged");
   char path[DM_PATH];
   for (size_t end = 1; at->dataset[end - 1]; end++) {
     if (at->dataset[end] != '/' && at->dataset[end] != '\0') continue;
@@ -78,29 +81,62 @@ static dm_status not_found(const dm_location *at, hid_t file, hid_t access,
   return status;
 }
 
+/* What would help a user whose elements have a TYPE that is not read. */
+static dm_status hint_at_type(dm_status status, hid_t set, hid_t type) {
+  const H5T_class_t kind = H5Tget_class(type);
+  if (kind == H5T_OPAQUE && H5Tget_size(type) == 2)
+    return dm_hint(status, "if they are bfloat16, as of ml_dtypes, its attribute has to say so: in "
+                           "h5py dataset.attrs['dtype'] = 'bfloat16'");
+  if (kind == H5T_COMPOUND && H5Aexists(set, "FIELD_0_NAME") > 0)
+    return dm_hint(status, "it is a table of pandas or PyTables: write its numbers as a matrix, as "
+                           "with h5py and frame.to_numpy()");
+  return dm_hint(status, "read are floats of 64, 32 and 16 bits, bfloat16, complex numbers, "
+                         "integers and booleans");
+}
+
 static dm_status read_type(const dm_location *at, hid_t set, dm_dataset *find) {
   char text[DM_TYPE_TEXT];
   hid_t type = H5Dget_type(set);
   if (type < 0) return dm_h5_fail(DM_E_INPUT, at, "its element type cannot be read");
-  bool known = dm_h5_read_type(type, dm_h5_is_bfloat16(set), &find->dtype, &find->swapped, text);
+  dm_status status = DM_OK;
+  if (!dm_h5_read_type(type, dm_h5_is_bfloat16(set), &find->dtype, &find->swapped, text))
+    status = hint_at_type(dm_fail_at(DM_E_INPUT, at, "its elements are %s", text), set, type);
   H5Tclose(type);
-  if (!known)
-    return dm_hint(dm_fail_at(DM_E_INPUT, at, "its elements are %s", text),
-                   "read are floats of 64, 32 and 16 bits, bfloat16, complex numbers and signed "
-                   "integers of 8 and 32 bits");
-  return DM_OK;
+  return status;
 }
 
-static dm_status examine_dataset(const dm_question *question, hid_t file, hid_t set,
-                                 dm_finding *find) {
-  dm_dataset *dataset = &find->dataset;
-  const dm_location *at = &dataset->at;
+dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find) {
+  find->elsewhere = trust->external || trust->virtual;
+  find->no_data = trust->no_data;
   if (H5Iget_type(set) != H5I_DATASET)
-    return dm_fail_at(DM_E_INPUT, at, "is a %s, not a dataset",
+    return dm_fail_at(DM_E_INPUT, &find->at, "is a %s, not a dataset",
                       H5Iget_type(set) == H5I_GROUP ? "group" : "type");
-  DM_TRY(read_type(at, set, dataset));
-  DM_TRY(dm_examine_storage(file, set, &question->trust, dataset));
-  return question->provenance ? dm_h5_read_attributes(at, set, &find->provenance) : DM_OK;
+  DM_TRY(read_type(&find->at, set, find));
+  return dm_examine_storage(file, set, trust, find);
+}
+
+/* The file of one array of NumPy. */
+static dm_status examine_array(const dm_trust *trust, dm_dataset *find) {
+  struct stat info;
+  int fd = open(find->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return not_opened(&find->at);
+  dm_status status =
+      fstat(fd, &info) < 0 ? dm_fail_at(DM_E_IO, &find->at, "fstat: %s", strerror(errno)) : DM_OK;
+  if (!status) dm_io_identify(&info, find);
+  if (!status) status = dm_npy_examine(fd, trust, find);
+  close(fd);
+  return status;
+}
+
+dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
+                          int64_t *file) {
+  dm_npy_kind kind = DM_NPY_NONE;
+  *file = DM_UNOPENED;
+  DM_TRY(check_file(at, &kind));
+  if (kind == DM_NPY_ARRAY) return examine_array(trust, find);
+  DM_TRY(dm_h5_start(trust->filters));
+  DM_TRY(dm_h5_open_file(at, 0, file));
+  return identify(*file, find);
 }
 
 dm_status dm_examine(const void *argument, void *result) {
@@ -109,20 +145,17 @@ dm_status dm_examine(const void *argument, void *result) {
   memset(find, 0, sizeof *find);
   find->dataset.at = question->at;
   const dm_location *at = &find->dataset.at;
-  find->dataset.elsewhere = question->trust.external || question->trust.virtual;
-  find->dataset.no_data = question->trust.no_data;
-  DM_TRY(check_file(at));
-  DM_TRY(dm_h5_start(question->trust.filters));
   hid_t file;
-  DM_TRY(dm_h5_open_file(at, &file));
-  DM_TRY(identify(file, &find->dataset));
-  if (!at->dataset[0]) DM_TRY(dm_find_dataset(file, &find->dataset.at));
+  DM_TRY(dm_examine_open(at, &question->trust, &find->dataset, &file));
+  if (file == DM_UNOPENED) return DM_OK;
+  if (!at->dataset[0]) DM_TRY(dm_find_dataset(file, &question->trust, &find->dataset.at));
   dm_h5_exit leave;
   hid_t access = dm_h5_access(question->trust.external, &leave);
   if (access < 0) return dm_h5_fail(DM_E_IO, at, "no access list");
   hid_t set = H5Oopen(file, at->dataset, access);
   if (set < 0) return not_found(at, file, access, &leave);
-  dm_status status = examine_dataset(question, file, set, find);
+  dm_status status = dm_examine_dataset(&question->trust, file, set, &find->dataset);
+  if (!status && question->provenance) status = dm_h5_read_attributes(at, set, &find->provenance);
   /* This process ends here: what else is open ends with it. */
   H5Oclose(set);
   H5Pclose(access);

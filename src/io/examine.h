@@ -18,8 +18,32 @@ typedef struct dm_finding {
 /* A dm_child_work: dm_question -> dm_finding. */
 dm_status dm_examine(const void *question, void *finding);
 
-/* Fills AT->dataset with the only 2-D dataset of FILE (an open HDF5 identifier). */
-dm_status dm_find_dataset(int64_t file, dm_location *at);
+/* Instead of an open file or dataset. */
+enum { DM_UNOPENED = -1, DM_NOT_FOLLOWED = -2 };
+
+/* Opens AT's file, if it is one, notes in FIND which it is, and starts HDF5.  *file is an HDF5
+ * identifier; DM_UNOPENED where it is a file of NumPy, of which FIND is then known. */
+dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_dataset *find,
+                          int64_t *file);
+
+/* Fills FIND from the object SET, which is open. */
+dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, dm_dataset *find);
+
+/* Calls VISIT with SET for each dataset of FILE that a hard link leads to, each once, and then for
+ * each link into another file: where TRUST has external with what it leads to, unless that is no
+ * dataset.  NAME has a slash in front.  VISIT returns true to stop.  False: the file cannot be
+ * listed. */
+typedef bool dm_visit(void *context, const char *name, int64_t set);
+bool dm_each_dataset(int64_t file, const dm_trust *trust, dm_visit *visit, void *context);
+
+/* Fills AT->dataset with the only matrix of FILE (an open HDF5 identifier). */
+dm_status dm_find_dataset(int64_t file, const dm_trust *trust, dm_location *at);
+
+/* Filters of the creation list CREATION. (examine_filters.c) */
+dm_status dm_examine_filters(int64_t creation, const dm_trust *trust, dm_dataset *find);
+
+/* Whether SET's shape may stand in other files, which must not be opened. */
+bool dm_examine_is_virtual(int64_t set);
 
 /* Shape, layout, filters, offset and sizes of the open dataset SET; FIND has its type. */
 dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, dm_dataset *find);

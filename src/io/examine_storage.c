@@ -12,6 +12,7 @@ enum {
   CHUNK_LIMIT = 1 << 30,
   PROBE_LIMIT = 1 << 26,
   DEFLATE_RATIO = 1100, /* deflate reaches 1032 */
+  LZF_RATIO = 90,       /* 264 bytes of 3 */
 };
 
 static dm_status check_external(hid_t creation, const dm_trust *trust, const dm_location *at) {
@@ -27,12 +28,9 @@ static dm_status check_external(hid_t creation, const dm_trust *trust, const dm_
 }
 
 static dm_status check_chunks(hid_t creation, dm_dataset *find) {
-  hsize_t chunk[2] = {0, 0};
   int64_t bytes = 0;
-  if (H5Pget_chunk(creation, 2, chunk) != 2 || chunk[0] == 0 || chunk[1] == 0)
+  if (!dm_h5_chunk_shape(creation, find->vector, &find->chunk_rows, &find->chunk_cols))
     return dm_h5_fail(DM_E_INPUT, &find->at, "its chunks cannot be read");
-  find->chunk_rows = (int64_t)chunk[0];
-  find->chunk_cols = (int64_t)chunk[1];
   dm_status status =
       dm_bytes_of(find->chunk_rows, find->chunk_cols, dm_dtype_size(find->dtype), &bytes);
   if (!status && bytes <= CHUNK_LIMIT) return DM_OK;
@@ -40,44 +38,6 @@ static dm_status check_chunks(hid_t creation, dm_dataset *find) {
   return dm_fail_at(DM_E_INPUT, &find->at,
                     "its chunks of %lld x %lld elements are larger than 1 GiB",
                     (long long)find->chunk_rows, (long long)find->chunk_cols);
-}
-
-static dm_status check_filter(H5Z_filter_t id, const dm_trust *trust, dm_dataset *find) {
-  switch (id) {
-  case H5Z_FILTER_DEFLATE:
-    find->filters |= DM_FILTER_DEFLATE;
-    break;
-  case H5Z_FILTER_SHUFFLE:
-    find->filters |= DM_FILTER_SHUFFLE;
-    break;
-  case H5Z_FILTER_FLETCHER32:
-    find->filters |= DM_FILTER_FLETCHER32;
-    break;
-  default:
-    if (!trust->filters)
-      return dm_hint(
-          dm_fail_at(DM_E_INPUT, &find->at, "refused: it is stored with HDF5 filter %d", (int)id),
-          "--allow-filters lets HDF5 use it, from a plug-in if need be");
-    find->filters |= DM_FILTER_OTHER;
-  }
-  if (H5Zfilter_avail(id) <= 0)
-    return dm_fail_at(DM_E_INPUT, &find->at, "needs HDF5 filter %d, which is not installed",
-                      (int)id);
-  return DM_OK;
-}
-
-static dm_status check_filters(hid_t creation, const dm_trust *trust, dm_dataset *find) {
-  int count = H5Pget_nfilters(creation);
-  if (count < 0) return dm_h5_fail(DM_E_INPUT, &find->at, "its filters cannot be read");
-  for (int i = 0; i < count; i++) {
-    unsigned flags, config;
-    size_t values = 0;
-    H5Z_filter_t id =
-        H5Pget_filter2(creation, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
-    if (id < 0) return dm_h5_fail(DM_E_INPUT, &find->at, "its filters cannot be read");
-    DM_TRY(check_filter(id, trust, find));
-  }
-  return DM_OK;
 }
 
 static dm_status no_data(const dm_dataset *find, int64_t missing, int64_t chunks) {
@@ -129,8 +89,9 @@ static dm_status check_chunked(hid_t set, const dm_trust *trust, int64_t bytes, 
   if (trust->no_data) return DM_OK;
   if ((int64_t)present < chunks) return no_data(find, chunks - (int64_t)present, chunks);
   if (find->filters & DM_FILTER_OTHER) return DM_OK; /* trusted, and of any ratio */
-  int64_t least = bytes / DEFLATE_RATIO;
-  if (!(find->filters & DM_FILTER_DEFLATE) &&
+  int64_t least = bytes / (find->filters & DM_FILTER_DEFLATE ? DEFLATE_RATIO : 1) /
+                  (find->filters & DM_FILTER_LZF ? LZF_RATIO : 1);
+  if (!(find->filters & (DM_FILTER_DEFLATE | DM_FILTER_LZF)) &&
       dm_mul_overflows(chunks, find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype),
                        &least))
     least = INT64_MAX;
@@ -154,7 +115,7 @@ static dm_status probe(hid_t set, int64_t row, int64_t col, dm_dataset *find) {
   int64_t size = dm_dtype_size(find->dtype);
   hsize_t one = 1;
   hid_t space, memory = H5Screate_simple(1, &one, NULL), type = H5Dget_type(set);
-  DM_TRY(dm_h5_select(&find->at, set, row, col, 1, 1, &space));
+  DM_TRY(dm_h5_select(find, set, row, col, 1, 1, &space));
   if (memory < 0 || type < 0 || H5Dread(set, type, memory, space, H5P_DEFAULT, by_hdf5) < 0)
     return dm_h5_fail(DM_E_INPUT, &find->at, "its elements cannot be read");
   H5Sclose(space);
@@ -198,7 +159,7 @@ static dm_status check_layout(hid_t set, hid_t creation, H5D_layout_t layout, co
   case H5D_CHUNKED:
     find->layout = DM_CHUNKED;
     DM_TRY(check_chunks(creation, find));
-    DM_TRY(check_filters(creation, trust, find));
+    DM_TRY(dm_examine_filters(creation, trust, find));
     return check_chunked(set, trust, bytes, away, find);
   default:
     find->layout = DM_VIRTUAL;
@@ -217,10 +178,13 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "refused: it is a virtual dataset, made of others"),
                    "--allow-virtual reads it");
   DM_TRY(check_external(creation, trust, at));
-  DM_TRY(dm_h5_shape(at, set, &find->rows, &find->cols));
+  find->vector = trust->vectors;
+  DM_TRY(dm_h5_shape(at, set, &find->vector, &find->rows, &find->cols));
   bool away = trust->external && is_in_other_file(file, set);
   DM_TRY(check_layout(set, creation, layout, trust, away, find));
   H5Pclose(creation);
+  /* HDF5 may have no LZF to read with: what reads the chunks checks them. */
+  if (find->filters & DM_FILTER_LZF) return DM_OK;
   if (find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype) > PROBE_LIMIT) return DM_OK;
   DM_TRY(probe(set, 0, 0, find));
   return probe(set, find->rows - 1, find->cols - 1, find);

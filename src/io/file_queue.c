@@ -27,13 +27,11 @@ struct dm_file_queue {
 };
 
 dm_status dm_file_queue_open(int threads, int64_t memory, dm_file_queue **queue) {
-  void *new;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_file_queue), &new));
-  *queue = new;
+  DM_TRY(dm_buffer_table(1, queue));
   (*queue)->arrivals.limit = memory;
   dm_status status = dm_pool_open(threads, memory, &(*queue)->pool);
   if (status) {
-    free(new);
+    free(*queue);
     *queue = NULL;
   }
   return status;
@@ -98,11 +96,9 @@ static bool next_piece(const dm_transfer *t, dm_rectangle *piece) {
 static dm_status post_pieces(dm_transfer *transfer) {
   int64_t count = 0;
   dm_rectangle part = {0};
-  void *memory;
   while (next_piece(transfer, &part)) count++;
   if (count == 0) return DM_OK;
-  DM_TRY(dm_buffer_zeroed(count, sizeof(dm_piece), &memory));
-  transfer->piece = memory;
+  DM_TRY(dm_buffer_table(count, &transfer->piece));
   transfer->left = count;
   part = (dm_rectangle){0};
   for (int64_t i = 0; i < count; i++) {
@@ -143,16 +139,17 @@ static dm_status post(dm_transfer *transfer) {
 
 /* A copy of WHAT, with views of its own, is posted; where that fails half-way, closing frees it. */
 static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfer **transfer) {
-  void *memory, *views;
+  dm_transfer *new;
+  dm_view *views;
   const dm_request *request = &what->request;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_transfer), &memory));
-  dm_status status = dm_buffer_zeroed(request->count, sizeof(dm_view), &views);
+  DM_TRY(dm_buffer_table(1, &new));
+  dm_status status = dm_buffer_table(request->count, &views);
   if (status) {
-    free(memory);
+    free(new);
     return status;
   }
   if (request->count > 0) memcpy(views, request->views, (size_t)request->count * sizeof(dm_view));
-  dm_transfer *new = *transfer = memory;
+  *transfer = new;
   *new = *what;
   new->request.views = new->views = views;
   new->queue = queue;

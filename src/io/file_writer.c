@@ -66,10 +66,9 @@ static bool map_file(dm_file_writer *writer, const struct stat *info) {
 }
 
 dm_status dm_file_writer_open(int fd, const char *file, dm_write_way way, dm_file_writer **writer) {
-  void *memory;
+  dm_file_writer *new;
   struct stat info;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_file_writer), &memory));
-  dm_file_writer *new = memory;
+  DM_TRY(dm_buffer_table(1, &new));
   new->fd = fd;
   new->direct = -1;
   if (strlen(file) >= sizeof new->file || fstat(fd, &info) < 0) {
@@ -108,10 +107,7 @@ void dm_file_writer_close(dm_file_writer *writer) {
 
 static dm_status write_plain(const dm_file_writer *writer, const char *memory, int64_t bytes,
                              int64_t offset) {
-  dm_batch batch;
-  dm_batch_start(&batch, writer->fd, true, writer->file, NULL);
-  DM_TRY(dm_batch_add(&batch, (char *)memory, bytes, offset));
-  return dm_batch_flush(&batch);
+  return dm_batch_move(writer->fd, true, writer->file, (char *)memory, bytes, offset);
 }
 
 /* ---- past the page cache ---- */

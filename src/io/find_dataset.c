@@ -8,74 +8,137 @@
 
 enum { NAMED = 4, ENOUGH = 100 };
 
-/* Matrices met so far; OTHERS are 2-D datasets of types that are not read. */
-typedef struct search {
-  int matrices, others;
-  char name[DM_PATH], other[DM_PATH];
-  char list[300];
-} search;
-
-/* The shape of a virtual dataset may stand in other files, which must not be opened. */
-static bool is_virtual(hid_t set) {
+bool dm_examine_is_virtual(int64_t set) {
   hid_t creation = H5Dget_create_plist(set);
   bool yes = creation < 0 || H5Pget_layout(creation) == H5D_VIRTUAL;
   if (creation >= 0) H5Pclose(creation);
   return yes;
 }
 
-static bool is_matrix(hid_t set, bool *readable) {
-  *readable = false;
-  if (is_virtual(set))
-    return true; /* if it is the only one, its inspection says why it is refused */
+/* ---- going through a file ---- */
+
+typedef struct walk {
+  const dm_trust *trust;
+  dm_visit *visit;
+  void *context;
+} walk;
+
+static bool is_own(const char *name) {
+  return strcmp(name, ".damier") == 0 || strncmp(name, ".damier/", 8) == 0;
+}
+
+static herr_t open_and_visit(const walk *w, hid_t root, const char *name) {
+  char path[DM_PATH];
+  hid_t set = H5Oopen(root, name, H5P_DEFAULT);
+  snprintf(path, sizeof path, "/%s", name);
+  if (set < 0) return w->visit(w->context, path, DM_UNOPENED);
+  const bool stop = H5Iget_type(set) == H5I_DATASET && w->visit(w->context, path, set);
+  H5Oclose(set);
+  return stop;
+}
+
+static herr_t meet_object(hid_t root, const char *name, const H5O_info_t *info, void *data) {
+  if (info->type != H5O_TYPE_DATASET || is_own(name) || strlen(name) > DM_PATH - 2) return 0;
+  return open_and_visit(data, root, name);
+}
+
+static herr_t meet_link(hid_t root, const char *name, const H5L_info_t *info, void *data) {
+  const walk *w = data;
+  char path[DM_PATH];
+  if (info->type != H5L_TYPE_EXTERNAL || strlen(name) > DM_PATH - 2) return 0;
+  if (w->trust->external) return open_and_visit(w, root, name);
+  snprintf(path, sizeof path, "/%s", name);
+  return w->visit(w->context, path, DM_NOT_FOLLOWED);
+}
+
+bool dm_each_dataset(int64_t file, const dm_trust *trust, dm_visit *visit, void *context) {
+  walk w = {trust, visit, context};
+  /* Only hard links are followed here: no way out of the file, no circles. */
+  const herr_t objects = H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, meet_object, &w);
+  if (objects != 0) return objects > 0;
+  return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, meet_link, &w) >= 0;
+}
+
+/* ---- the only matrix ---- */
+
+/* By how well they suit: matrices of types that are multiplied; of others, as MATLAB's texts are;
+ * vectors, where they are wanted; 2-D datasets of types that are not read; links into other files.
+ */
+typedef enum kind { MATRIX, WHOLE, VECTOR, UNREAD, LINK, KINDS } kind;
+
+typedef struct search {
+  const dm_trust *trust;
+  int count[KINDS], lines, all; /* lines: of one dimension, and not wanted */
+  char name[KINDS][DM_PATH];    /* the first of each */
+  char list[KINDS][300];        /* the first few */
+} search;
+
+/* KINDS: nothing that could be meant. */
+static kind kind_of(search *found, hid_t set) {
+  if (set < 0) return set == DM_NOT_FOLLOWED ? LINK : KINDS;
+  if (dm_examine_is_virtual(set))
+    return UNREAD; /* if it is the only one, its inspection says why it is refused */
   hid_t space = H5Dget_space(set), type = H5Dget_type(set);
-  bool flat = space >= 0 && H5Sget_simple_extent_ndims(space) == 2;
+  const int rank = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
   char text[DM_TYPE_TEXT];
   dm_dtype dtype;
-  bool swapped;
-  *readable = type >= 0 && dm_h5_read_type(type, dm_h5_is_bfloat16(set), &dtype, &swapped, text);
+  bool swapped, flat = rank == 2 || (rank == 1 && found->trust->vectors != DM_NO_VECTOR);
+  const bool readable =
+      type >= 0 && dm_h5_read_type(type, dm_h5_is_bfloat16(set), &dtype, &swapped, text);
+  found->lines += rank == 1 && !flat;
   if (space >= 0) H5Sclose(space);
   if (type >= 0) H5Tclose(type);
-  return flat;
+  if (!flat || !readable) return flat ? UNREAD : KINDS;
+  return rank == 1 ? VECTOR : dtype < DM_DTYPE_COUNT ? MATRIX : WHOLE;
 }
 
-static void note(search *found, const char *name, bool readable) {
-  int *count = readable ? &found->matrices : &found->others;
-  char *first = readable ? found->name : found->other;
-  if (++*count == 1) snprintf(first, DM_PATH, "/%s", name);
-  size_t used = strlen(found->list);
-  if (readable && found->matrices <= NAMED)
-    snprintf(found->list + used, sizeof found->list - used, "%s/%.60s", used ? ", " : "", name);
+static bool visit(void *context, const char *name, int64_t set) {
+  search *found = context;
+  const kind what = kind_of(found, set);
+  found->all++;
+  if (what == KINDS) return false;
+  if (++found->count[what] == 1) snprintf(found->name[what], DM_PATH, "%s", name);
+  char *list = found->list[what];
+  const size_t used = strlen(list), room = sizeof found->list[what] - used;
+  if (found->count[what] <= NAMED) snprintf(list + used, room, "%s%.60s", used ? ", " : "", name);
+  return what == MATRIX && found->count[what] >= ENOUGH;
 }
 
-static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *data) {
-  search *found = data;
-  bool own = strcmp(name, ".damier") == 0 || strncmp(name, ".damier/", 8) == 0;
-  if (info->type != H5O_TYPE_DATASET || own || strlen(name) > DM_PATH - 2) return 0;
-  hid_t set = H5Dopen2(root, name, H5P_DEFAULT);
-  if (set < 0) return 0; /* a broken dataset that nobody asked for */
-  bool readable;
-  if (is_matrix(set, &readable)) note(found, name, readable);
-  H5Dclose(set);
-  return found->matrices >= ENOUGH;
+static dm_status none_found(const dm_location *at, const search *found) {
+  if (found->count[LINK] > 0)
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "holds no 2-D dataset, but links into other files"),
+                   "--allow-external follows them");
+  dm_status status = dm_fail_at(DM_E_INPUT, at, "holds no 2-D dataset");
+  if (found->lines > 0)
+    return dm_hint(
+        status,
+        "--as-column or --as-row takes a dataset of one dimension as a matrix; 'damier info "
+        "FILE' lists all");
+  return found->all > 0 ? dm_hint(status, "'damier info FILE' lists what it holds") : status;
 }
 
-dm_status dm_find_dataset(int64_t file, dm_location *at) {
-  search found = {0};
-  /* Only hard links are followed: no way out of the file, no circles. */
-  if (H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &found) < 0)
+static dm_status several_found(const dm_location *at, kind what, const search *found) {
+  static const char *const names[] = {"matrices", "matrices of integers",
+                                      "datasets of one dimension"};
+  const int count = found->count[what];
+  return dm_hint(dm_fail_at(DM_E_INPUT, at, "holds %s%d %s: %s%s",
+                            count >= ENOUGH ? "at least " : "", count, names[what],
+                            found->list[what], count > NAMED ? ", ..." : ""),
+                 "name one: FILE.h5:/path/to/dataset");
+}
+
+dm_status dm_find_dataset(int64_t file, const dm_trust *trust, dm_location *at) {
+  search found = {.trust = trust};
+  if (!dm_each_dataset(file, trust, visit, &found))
     return dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
-  if (found.matrices == 0 && found.others == 0)
-    return dm_fail_at(DM_E_INPUT, at, "holds no 2-D dataset");
-  if (found.matrices > 1)
-    return dm_hint(dm_fail_at(DM_E_INPUT, at, "holds %s%d matrices: %s%s",
-                              found.matrices >= ENOUGH ? "at least " : "", found.matrices,
-                              found.list, found.matrices > NAMED ? ", ..." : ""),
-                   "name one: FILE.h5:/path/to/dataset");
-  const char *name = found.matrices ? found.name : found.other;
+  kind what = MATRIX;
+  while (what < LINK && found.count[what] == 0) what++;
+  if (what == LINK) return none_found(at, &found);
+  if (what != UNREAD && found.count[what] > 1) return several_found(at, what, &found);
   char clean[DM_PATH];
-  snprintf(clean, sizeof clean, "%s", name);
+  snprintf(clean, sizeof clean, "%s", found.name[what]);
   if (!dm_io_clean(clean))
     return dm_fail_at(DM_E_INPUT, at, "the name of its dataset, '%.200s', is not printable", clean);
-  snprintf(at->dataset, sizeof at->dataset, "%s", name);
+  snprintf(at->dataset, sizeof at->dataset, "%s", found.name[what]);
   return DM_OK;
 }

@@ -69,6 +69,11 @@ bool dm_h5_is_bfloat16(hid_t set) {
   return read_text(set, "dtype", text, sizeof text) && strcmp(text, "bfloat16") == 0;
 }
 
+bool dm_h5_is_whole(hid_t set) {
+  char text[32] = "";
+  return read_text(set, "damier_state", text, sizeof text) && strcmp(text, "complete") == 0;
+}
+
 static herr_t collect(hid_t object, const char *name, const H5A_info_t *info, void *data) {
   (void)info;
   dm_attributes *attributes = data;

@@ -10,6 +10,9 @@
 /* Whether a dataset of uint16 says that they are bfloat16, as software without that type does. */
 bool dm_h5_is_bfloat16(hid_t set);
 
+/* Whether a dataset of damier's is whole. */
+bool dm_h5_is_whole(hid_t set);
+
 /* All of OBJECT's single texts and numbers, as many as ATTRIBUTES holds. */
 dm_status dm_h5_read_attributes(const dm_location *at, hid_t object, dm_attributes *attributes);
 

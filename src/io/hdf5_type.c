@@ -3,65 +3,74 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The fields of a binary float, as H5Tget_fields counts them. */
-typedef struct float_format {
-  dm_dtype dtype;
-  size_t size, sign, exponent_at, exponent_bits, fraction_bits, bias;
-} float_format;
-
-static const float_format float_formats[] = {
-    {DM_F64, 8, 63, 52, 11, 52, 1023},
-    {DM_F32, 4, 31, 23, 8, 23, 127},
-    {DM_F16, 2, 15, 10, 5, 10, 15},
-    {DM_BF16, 2, 15, 7, 8, 7, 127},
-};
-
-enum { FLOAT_FORMATS = sizeof float_formats / sizeof float_formats[0] };
-
-static bool is_swapped(H5T_order_t order) {
-  return order != H5Tget_order(H5T_NATIVE_DOUBLE);
+/* Whether TYPE is DTYPE in one of the two byte orders. */
+static bool is_spelled(hid_t type, dm_dtype dtype, bool *swapped) {
+  static const H5T_order_t orders[] = {H5T_ORDER_LE, H5T_ORDER_BE};
+  hid_t ours = dm_h5_make_type(dtype);
+  const H5T_order_t native = ours < 0 ? H5T_ORDER_ERROR : H5Tget_order(ours);
+  bool same = false;
+  for (int i = 0; i < 2 && !same && ours >= 0; i++) {
+    same = H5Tset_order(ours, orders[i]) >= 0 && H5Tequal(ours, type) > 0;
+    *swapped = orders[i] != native && dm_dtype_size(dtype) > 1;
+  }
+  if (ours >= 0) H5Tclose(ours);
+  return same;
 }
 
-static bool is_plain_order(H5T_order_t order) {
-  return order == H5T_ORDER_LE || order == H5T_ORDER_BE;
-}
-
-static bool read_float(hid_t type, dm_dtype *dtype, bool *swapped) {
-  size_t sign, exponent_at, exponent_bits, fraction_at, fraction_bits, size = H5Tget_size(type);
-  if (H5Tget_fields(type, &sign, &exponent_at, &exponent_bits, &fraction_at, &fraction_bits) < 0 ||
-      H5Tget_precision(type) != 8 * size || H5Tget_offset(type) != 0 ||
-      H5Tget_norm(type) != H5T_NORM_IMPLIED || fraction_at != 0 ||
-      !is_plain_order(H5Tget_order(type)))
-    return false;
-  for (int i = 0; i < FLOAT_FORMATS; i++) {
-    const float_format *f = &float_formats[i];
-    if (size != f->size || sign != f->sign || exponent_at != f->exponent_at ||
-        exponent_bits != f->exponent_bits || fraction_bits != f->fraction_bits ||
-        H5Tget_ebias(type) != f->bias)
-      continue;
-    *dtype = f->dtype;
-    *swapped = is_swapped(H5Tget_order(type));
-    return true;
+/* The one of COUNT candidates that TYPE is. */
+static bool read_as(hid_t type, const dm_dtype *candidates, int count, dm_dtype *dtype,
+                    bool *swapped) {
+  for (int i = 0; i < count; i++) {
+    *dtype = candidates[i];
+    if (is_spelled(type, candidates[i], swapped)) return true;
   }
   return false;
 }
 
+static bool read_float(hid_t type, dm_dtype *dtype, bool *swapped) {
+  static const dm_dtype floats[] = {DM_F64, DM_F32, DM_F16, DM_BF16};
+  return read_as(type, floats, 4, dtype, swapped);
+}
+
 static bool read_integer(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped) {
-  size_t size = H5Tget_size(type);
-  bool has_sign = H5Tget_sign(type) == H5T_SGN_2;
-  if (H5Tget_precision(type) != 8 * size || H5Tget_offset(type) != 0 ||
-      !is_plain_order(H5Tget_order(type)))
-    return false;
-  if (has_sign && size == 1)
-    *dtype = DM_I8;
-  else if (has_sign && size == 4)
-    *dtype = DM_I32;
-  else if (!has_sign && size == 2 && bfloat16)
-    *dtype = DM_BF16;
-  else
-    return false;
-  *swapped = size > 1 && is_swapped(H5Tget_order(type));
+  static const dm_dtype integers[] = {DM_I8, DM_I32, DM_I16, DM_I64, DM_U8, DM_U16, DM_U32, DM_U64};
+  const bool big = bfloat16 && H5Tequal(type, H5T_STD_U16BE) > 0;
+  if (!big && !(bfloat16 && H5Tequal(type, H5T_STD_U16LE) > 0))
+    return read_as(type, integers, 8, dtype, swapped);
+  *dtype = DM_BF16;
+  *swapped = big != (H5Tget_order(H5T_NATIVE_UINT16) == H5T_ORDER_BE);
   return true;
+}
+
+static bool member_is(hid_t type, unsigned index, const char *wanted) {
+  char *name = H5Tget_member_name(type, index);
+  bool same = name && strcmp(name, wanted) == 0;
+  if (name) H5free_memory(name);
+  return same;
+}
+
+/* As h5py and others store them: an enumeration of two bytes. */
+static bool read_bool(hid_t type, dm_dtype *dtype, bool *swapped) {
+  *dtype = DM_BOOL;
+  *swapped = false;
+  for (unsigned i = 0; i < 2; i++) {
+    signed char value = -1;
+    if (H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2 ||
+        !member_is(type, i, i == 0 ? "FALSE" : "TRUE") ||
+        H5Tget_member_value(type, i, &value) < 0 || value != (signed char)i)
+      return false;
+  }
+  return true;
+}
+
+/* What ml_dtypes makes of bfloat16 in h5py is two bytes; the name has to stand beside them. */
+static bool read_opaque(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped) {
+  char *tag = H5Tget_tag(type);
+  *dtype = DM_BF16;
+  *swapped = H5Tget_order(H5T_NATIVE_UINT16) == H5T_ORDER_BE; /* as NumPy writes them */
+  bool known = H5Tget_size(type) == 2 && (bfloat16 || (tag && strstr(tag, "bfloat16")));
+  if (tag) H5free_memory(tag);
+  return known;
 }
 
 static bool to_complex(dm_dtype part, dm_dtype *dtype) {
@@ -72,13 +81,6 @@ static bool to_complex(dm_dtype part, dm_dtype *dtype) {
   else
     return false;
   return true;
-}
-
-static bool member_is(hid_t type, unsigned index, const char *wanted) {
-  char *name = H5Tget_member_name(type, index);
-  bool same = name && strcmp(name, wanted) == 0;
-  if (name) H5free_memory(name);
-  return same;
 }
 
 /* The spellings of h5py, of PyTables and others, of MATLAB, of R's hdf5r. */
@@ -150,6 +152,10 @@ bool dm_h5_read_type(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped,
     known = read_integer(type, bfloat16, dtype, swapped);
   else if (kind == H5T_COMPOUND)
     known = read_compound(type, dtype, swapped);
+  else if (kind == H5T_ENUM)
+    known = read_bool(type, dtype, swapped);
+  else if (kind == H5T_OPAQUE)
+    known = read_opaque(type, bfloat16, dtype, swapped);
 #if H5_VERSION_GE(2, 0, 0)
   else if (kind == H5T_COMPLEX)
     known = read_complex(type, dtype, swapped);
@@ -158,11 +164,13 @@ bool dm_h5_read_type(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped,
   return known;
 }
 
-static hid_t make_half(const float_format *f) {
+/* A float of 16 bits. */
+static hid_t make_half(size_t exponent_bits) {
+  const size_t fraction_bits = 15 - exponent_bits;
   hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
-  if (type >= 0 &&
-      (H5Tset_fields(type, f->sign, f->exponent_at, f->exponent_bits, 0, f->fraction_bits) < 0 ||
-       H5Tset_size(type, f->size) < 0 || H5Tset_ebias(type, f->bias) < 0)) {
+  if (type >= 0 && (H5Tset_fields(type, 15, fraction_bits, exponent_bits, 0, fraction_bits) < 0 ||
+                    H5Tset_size(type, 2) < 0 ||
+                    H5Tset_ebias(type, ((size_t)1 << (exponent_bits - 1)) - 1) < 0)) {
     H5Tclose(type);
     return -1;
   }
@@ -186,9 +194,9 @@ hid_t dm_h5_make_type(dm_dtype dtype) {
   case DM_F32:
     return H5Tcopy(H5T_NATIVE_FLOAT);
   case DM_F16:
-    return make_half(&float_formats[2]);
+    return make_half(5);
   case DM_BF16:
-    return make_half(&float_formats[3]);
+    return make_half(8);
   case DM_C64:
     return make_complex(H5T_NATIVE_FLOAT);
   case DM_C128:
@@ -197,7 +205,21 @@ hid_t dm_h5_make_type(dm_dtype dtype) {
     return H5Tcopy(H5T_NATIVE_INT8);
   case DM_I32:
     return H5Tcopy(H5T_NATIVE_INT32);
+  case DM_I16:
+    return H5Tcopy(H5T_NATIVE_INT16);
+  case DM_I64:
+    return H5Tcopy(H5T_NATIVE_INT64);
+  case DM_U8:
+    return H5Tcopy(H5T_NATIVE_UINT8);
+  case DM_U16:
+    return H5Tcopy(H5T_NATIVE_UINT16);
+  case DM_U32:
+    return H5Tcopy(H5T_NATIVE_UINT32);
+  case DM_U64:
+    return H5Tcopy(H5T_NATIVE_UINT64);
+  case DM_BOOL: /* only read */
   case DM_DTYPE_COUNT:
+  case DM_DTYPE_END:
     break;
   }
   return -1;

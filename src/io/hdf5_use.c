@@ -7,9 +7,11 @@
 #include <string.h>
 
 dm_status dm_h5_start(bool plugins) {
-  /* Read when the library starts; each can load a shared object. */
-  static const char *const unwanted[] = {"HDF5_VOL_CONNECTOR", "HDF5_DRIVER", "HDF5_PLUGIN_PATH"};
-  for (int i = 0; i < (plugins ? 2 : 3); i++)
+  /* Read when the library starts; each can load a shared object.  HDF5_PLUGIN_PATH stays, for what
+   * is read with plug-ins later: the library reads it once, and loads nothing in the state below.
+   */
+  static const char *const unwanted[] = {"HDF5_VOL_CONNECTOR", "HDF5_DRIVER"};
+  for (int i = 0; i < 2; i++)
     if (getenv(unwanted[i])) unsetenv(unwanted[i]);
   /* After a file that could not be closed the library's end of the process would crash (1.10.8).
    * Refused when asked again. */
@@ -20,11 +22,12 @@ dm_status dm_h5_start(bool plugins) {
   return DM_OK;
 }
 
-dm_status dm_h5_open_file(const dm_location *at, hid_t *file) {
+dm_status dm_h5_open_file(const dm_location *at, hid_t driver, hid_t *file) {
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   *file = -1;
   /* Objects that an error left open must not keep the file open. */
-  if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
+  if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
+      (driver == 0 || H5Pset_driver(access, driver, NULL) >= 0))
     *file = H5Fopen(at->file, H5F_ACC_RDONLY, access);
   dm_status status =
       *file < 0 ? dm_h5_fail(DM_E_INPUT, at, "cannot be opened as an HDF5 file") : DM_OK;
@@ -34,14 +37,13 @@ dm_status dm_h5_open_file(const dm_location *at, hid_t *file) {
 
 hid_t dm_h5_unlocked(void) {
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  if (access < 0) return access;
+  bool set = access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0;
 #if H5_VERSION_GE(1, 10, 7) && !(H5_VERSION_GE(1, 12, 0) && !H5_VERSION_GE(1, 12, 1))
-  if (H5Pset_file_locking(access, false, true) < 0) {
-    H5Pclose(access);
-    return -1;
-  }
+  set = set && H5Pset_file_locking(access, false, true) >= 0;
 #endif
-  return access;
+  if (set || access < 0) return access;
+  H5Pclose(access);
+  return -1;
 }
 
 /* HDF5 calls this at every link into another file. */
@@ -65,37 +67,65 @@ hid_t dm_h5_access(bool elsewhere, dm_h5_exit *exit) {
   return access;
 }
 
-dm_status dm_h5_shape(const dm_location *at, hid_t object, int64_t *rows, int64_t *cols) {
+/* DIMS of a dataset or a chunk as rows and columns. */
+static bool take_shape(int rank, const hsize_t dims[2], dm_vector vector, int64_t *rows,
+                       int64_t *cols) {
+  if (rank != (vector == DM_NO_VECTOR ? 2 : 1)) return false;
+  const hsize_t other = vector == DM_NO_VECTOR ? dims[1] : 1;
+  *rows = (int64_t)(vector == DM_AS_ROW ? other : dims[0]);
+  *cols = (int64_t)(vector == DM_AS_ROW ? dims[0] : other);
+  return true;
+}
+
+static dm_status wrong_rank(const dm_location *at, int rank) {
+  dm_status status =
+      dm_fail_at(DM_E_INPUT, at, "has %d dimension%s; a matrix has 2", rank, rank == 1 ? "" : "s");
+  return rank == 1 ? dm_hint(status, "--as-column or --as-row takes it as a matrix") : status;
+}
+
+dm_status dm_h5_shape(const dm_location *at, hid_t object, dm_vector *vector, int64_t *rows,
+                      int64_t *cols) {
   hsize_t dims[2] = {0, 0};
   hid_t space = H5Dget_space(object);
   if (space < 0) return dm_h5_fail(DM_E_INPUT, at, "its shape cannot be read");
   H5S_class_t kind = H5Sget_simple_extent_type(space);
   int rank = kind == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
-  bool known = rank == 2 && H5Sget_simple_extent_dims(space, dims, NULL) == 2;
+  if (rank == 2) *vector = DM_NO_VECTOR;
+  bool known = (rank == 1 || rank == 2) && H5Sget_simple_extent_dims(space, dims, NULL) == rank;
   H5Sclose(space);
   if (kind == H5S_SCALAR || kind == H5S_NULL)
     return dm_fail_at(DM_E_INPUT, at, "is a %s, not a matrix",
                       kind == H5S_SCALAR ? "single value" : "dataset without elements");
-  if (!known)
-    return dm_fail_at(DM_E_INPUT, at, "has %d dimension%s; a matrix has 2", rank,
-                      rank == 1 ? "" : "s");
-  if (dims[0] == 0 || dims[1] == 0)
-    return dm_fail_at(DM_E_INPUT, at, "is empty: its shape is %llu x %llu",
-                      (unsigned long long)dims[0], (unsigned long long)dims[1]);
-  if (dims[0] > INT64_MAX || dims[1] > INT64_MAX)
+  if (known && (dims[0] > INT64_MAX || dims[1] > INT64_MAX))
     return dm_fail_at(DM_E_INPUT, at, "declares more elements than 64 bits can count");
-  *rows = (int64_t)dims[0];
-  *cols = (int64_t)dims[1];
+  if (!known || !take_shape(rank, dims, *vector, rows, cols)) return wrong_rank(at, rank);
+  if (*rows == 0 || *cols == 0)
+    return dm_fail_at(DM_E_INPUT, at, "is empty: its shape is %lld x %lld", (long long)*rows,
+                      (long long)*cols);
   return DM_OK;
 }
 
-dm_status dm_h5_select(const dm_location *at, hid_t set, int64_t row, int64_t col, int64_t rows,
+bool dm_h5_chunk_shape(hid_t creation, dm_vector vector, int64_t *rows, int64_t *cols) {
+  hsize_t dims[2] = {0, 0};
+  const int rank = H5Pget_chunk(creation, 2, dims);
+  return dims[0] <= INT64_MAX && dims[1] <= INT64_MAX &&
+         take_shape(rank, dims, vector, rows, cols) && *rows > 0 && *cols > 0;
+}
+
+void dm_h5_place(const dm_dataset *dataset, int64_t row, int64_t col, hsize_t place[2]) {
+  place[0] = (hsize_t)(dataset->vector == DM_AS_ROW ? col : row);
+  place[1] = (hsize_t)(dataset->vector == DM_NO_VECTOR ? col : 0);
+}
+
+dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, int64_t row, int64_t col, int64_t rows,
                        int64_t cols, hid_t *space) {
-  hsize_t start[2] = {(hsize_t)row, (hsize_t)col}, count[2] = {(hsize_t)rows, (hsize_t)cols};
+  hsize_t start[2], count[2];
+  dm_h5_place(dataset, row, col, start);
+  dm_h5_place(dataset, rows, cols, count);
   *space = H5Dget_space(set);
   if (*space >= 0 && H5Sselect_hyperslab(*space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0)
     return DM_OK;
-  dm_status status = dm_h5_fail(DM_E_INPUT, at, "a rectangle of it cannot be selected");
+  dm_status status = dm_h5_fail(DM_E_INPUT, &dataset->at, "a rectangle of it cannot be selected");
   if (*space >= 0) H5Sclose(*space);
   return status;
 }

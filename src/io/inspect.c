@@ -31,14 +31,20 @@ static bool is_sane_storage(const dm_dataset *d, int64_t bytes) {
          !dm_mul_overflows(d->chunk_rows, d->chunk_cols, &chunk) && chunk <= 1 << 30;
 }
 
+/* Files of NumPy, which have no datasets, are read where they are known to stand. */
+static bool is_named(const dm_dataset *d) {
+  return d->at.dataset[0] == '/' ? !d->by_columns : d->at.dataset[0] == '\0' && d->offset >= 0;
+}
+
 /* The child read an untrusted file: what it says is checked like the file itself. */
 static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
   return is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
-         d->at.dataset[0] == '/' && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
-         is_bool(&d->no_data) && (unsigned)d->dtype < DM_DTYPE_COUNT &&
-         (unsigned)d->layout <= DM_VIRTUAL && d->filters < 16 && d->rows >= 1 && d->cols >= 1 &&
-         !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->elsewhere) &&
+         is_bool(&d->no_data) && dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
+         (unsigned)d->vector <= DM_AS_ROW && (d->vector != DM_AS_COLUMN || d->cols == 1) &&
+         (d->vector != DM_AS_ROW || d->rows == 1) && d->filters < DM_FILTERS_END && d->rows >= 1 &&
+         d->cols >= 1 && !dm_mul_overflows(d->rows, d->cols, &elements) &&
          !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) && is_sane_storage(d, bytes);
 }
 
@@ -69,9 +75,8 @@ static dm_status accept(const dm_question *question, dm_finding *find) {
 dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
                         dm_attributes *provenance) {
   dm_question question = {.at = *location, .trust = *trust, .provenance = provenance != NULL};
-  void *memory;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_finding), &memory));
-  dm_finding *find = memory;
+  dm_finding *find;
+  DM_TRY(dm_buffer_table(1, &find));
   dm_status status = dm_child_run(location, dm_examine, &question, find, sizeof *find);
   if (!status) status = accept(&question, find);
   if (!status) *dataset = find->dataset;

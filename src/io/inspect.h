@@ -10,8 +10,10 @@
 typedef struct dm_trust {
   bool external; /* external storage and links into other files */
   bool virtual;  /* virtual datasets */
-  bool filters;  /* filters other than deflate, shuffle and fletcher32, which may load plug-ins */
+  bool filters;  /* filters other than deflate, shuffle, fletcher32 and LZF, which may load plug-ins
+                  */
   bool no_data;  /* a dataset without stored data reads as its fill value */
+  dm_vector vectors; /* what datasets of one dimension are taken as, if they are wanted */
 } dm_trust;
 
 /* Fills DATASET, and PROVENANCE unless that is NULL, from LOCATION.  DM_E_INPUT with one line that

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +16,11 @@
 #include "io/naming.h"
 #include "io/output_file.h"
 
-enum { RECORD = sizeof(dm_tile_record), SUFFIX = 16 };
+enum { RECORD = sizeof(dm_tile_record) };
 
 struct dm_journal {
   dm_location at;
-  char path[DM_PATH + SUFFIX];
+  char path[DM_BESIDE];
   int fd;
   dm_journal_state state;
   dm_attributes fields;
@@ -32,17 +31,8 @@ struct dm_journal {
   bool failed; /* what the disk holds is not known: nothing more is appended */
 };
 
-static dm_status path_of(const dm_location *at, char path[DM_PATH + SUFFIX]) {
-  snprintf(path, DM_PATH + SUFFIX, "%s.journal", at->file);
-  const char *slash = strrchr(path, '/');
-  if (strlen(slash ? slash + 1 : path) > NAME_MAX)
-    return dm_fail_at(DM_E_USAGE, at, "its name is too long");
-  return DM_OK;
-}
-
 static dm_status failed(const dm_journal *journal, const char *what) {
-  return dm_fail_at(DM_E_IO, &journal->at, "'%s' cannot be %s: %s", journal->path, what,
-                    strerror(errno));
+  return dm_output_failed(&journal->at, journal->path, what);
 }
 
 static dm_status in_use(const dm_location *at) {
@@ -61,10 +51,7 @@ static dm_status read_file(dm_journal *journal, char **text) {
   if (fstat(journal->fd, &info) < 0) return failed(journal, "read");
   journal->bytes = (int64_t)info.st_size;
   DM_TRY(dm_buffer_zeroed(journal->bytes + 1, 1, (void **)text));
-  dm_batch batch;
-  dm_batch_start(&batch, journal->fd, false, journal->path, NULL);
-  DM_TRY(dm_batch_add(&batch, *text, journal->bytes, 0));
-  return dm_batch_flush(&batch);
+  return dm_batch_move(journal->fd, false, journal->path, *text, journal->bytes, 0);
 }
 
 static dm_status take_records(dm_journal *journal, const char *text) {
@@ -78,9 +65,16 @@ static dm_status take_records(dm_journal *journal, const char *text) {
   return DM_OK;
 }
 
+/* What another program wrote is left alone, whatever is asked for. */
+static dm_status foreign(const dm_location *at, const char *path) {
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' is in the way, and was not made by damier", path),
+                 "nothing was touched; move it away, or name another output");
+}
+
 /* A header that is not whole and has nothing behind it was never finished: then no work is lost.
  * Records are written only after the header is safe, so with records behind it it was damaged. */
 static dm_status understand(dm_journal *journal, const char *text) {
+  if (!dm_header_is_ours(text, journal->bytes)) return foreign(&journal->at, journal->path);
   journal->state = dm_header_read(text, journal->bytes, &journal->fields, &journal->key);
   return journal->state == DM_JOURNAL_PRESENT ? take_records(journal, text) : DM_OK;
 }
@@ -107,13 +101,12 @@ static dm_status open_locked(dm_journal *journal, bool *locked) {
 }
 
 dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *locked) {
-  void *memory;
+  dm_journal *new;
   char *text = NULL;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_journal), &memory));
-  dm_journal *new = memory;
+  DM_TRY(dm_buffer_table(1, &new));
   new->at = *at;
   new->fd = -1;
-  dm_status status = path_of(at, new->path);
+  dm_status status = dm_output_beside(at, ".journal", new->path);
   if (!status) status = open_locked(new, locked);
   if (!status) status = read_file(new, &text);
   if (!status) status = understand(new, text);
@@ -149,13 +142,6 @@ const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *cou
   return journal->records;
 }
 
-static dm_status write_at(dm_journal *journal, const void *data, int64_t bytes, int64_t offset) {
-  dm_batch batch;
-  dm_batch_start(&batch, journal->fd, true, journal->path, NULL);
-  DM_TRY(dm_batch_add(&batch, (void *)data, bytes, offset));
-  return dm_batch_flush(&batch);
-}
-
 /* Cuts off what is behind BYTES, so that nothing old can follow what is written there. */
 static dm_status cut(dm_journal *journal, int64_t bytes) {
   if (ftruncate(journal->fd, (off_t)bytes) < 0) return failed(journal, "cut");
@@ -176,7 +162,7 @@ dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   DM_TRY(dm_journal_clear(journal));
   DM_TRY(dm_buffer_alloc(DM_HEADER, (void **)&text));
   dm_header_make(fields, text, &journal->key);
-  dm_status status = write_at(journal, text, DM_HEADER, 0);
+  dm_status status = dm_batch_move(journal->fd, true, journal->path, text, DM_HEADER, 0);
   free(text);
   DM_TRY(status);
   if (fsync(journal->fd) < 0) return failed(journal, "synced");
@@ -196,7 +182,7 @@ static dm_status append(dm_journal *journal, dm_tile_record *records, int64_t co
     records[i].sequence = journal->count + i;
     records[i].own = dm_checksum_bytes(&records[i], RECORD - sizeof records[i].own, journal->key);
   }
-  DM_TRY(write_at(journal, records, count * RECORD, end));
+  DM_TRY(dm_batch_move(journal->fd, true, journal->path, records, count * RECORD, end));
   if (fdatasync(journal->fd) < 0) return failed(journal, "synced");
   journal->count += count;
   journal->bytes = end + count * RECORD;
@@ -219,19 +205,22 @@ dm_status dm_journal_remove(dm_journal *journal) {
 }
 
 dm_status dm_journal_look(const dm_location *at, bool *present) {
-  char path[DM_PATH + SUFFIX];
+  char path[DM_BESIDE];
   struct stat info;
   *present = false;
-  DM_TRY(path_of(at, path));
+  DM_TRY(dm_output_beside(at, ".journal", path));
   if (lstat(path, &info) < 0)
     return errno == ENOENT || errno == ENOTDIR
                ? DM_OK
                : dm_fail_at(DM_E_IO, at, "'%s': %s", path, strerror(errno));
   if (!S_ISREG(info.st_mode)) return dm_fail_at(DM_E_IO, at, "'%s' is not a file", path);
   int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return dm_fail_at(DM_E_IO, at, "'%s' cannot be opened: %s", path, strerror(errno));
+  if (fd < 0) return dm_output_failed(at, path, "opened");
   bool held = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+  char start[8];
+  const ssize_t bytes = held ? 0 : pread(fd, start, sizeof start, 0);
   close(fd);
   *present = !held;
-  return held ? in_use(at) : DM_OK;
+  if (held) return in_use(at);
+  return bytes < 0 || !dm_header_is_ours(start, (int64_t)bytes) ? foreign(at, path) : DM_OK;
 }

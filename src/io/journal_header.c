@@ -53,6 +53,12 @@ static bool take_fields(const char *text, dm_attributes *fields) {
   return true;
 }
 
+bool dm_header_is_ours(const char *text, int64_t bytes) {
+  static const char zeros[sizeof none.format]; /* data that never arrived */
+  const size_t known = (size_t)dm_min(bytes, (int64_t)sizeof none.format);
+  return memcmp(text, none.format, known) == 0 || memcmp(text, zeros, known) == 0;
+}
+
 /* As a write leaves it that was cut off: the beginning, or zeros where data never arrived. */
 static bool is_unfinished(const char *text, int64_t bytes) {
   const int64_t known = dm_min(bytes, (int64_t)sizeof none.format);

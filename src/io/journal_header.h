@@ -13,6 +13,9 @@ enum { DM_HEADER = 1 << 16 };
 /* Fills TEXT; *KEY is its checksum. */
 void dm_header_make(const dm_attributes *fields, char text[DM_HEADER], uint64_t *key);
 
+/* Whether a file of BYTES that begins with TEXT can be a journal, also one never finished. */
+bool dm_header_is_ours(const char *text, int64_t bytes);
+
 /* Reads the header in the BYTES of a journal; DM_JOURNAL_PRESENT where it is whole. */
 dm_journal_state dm_header_read(const char *text, int64_t bytes, dm_attributes *fields,
                                 uint64_t *key);

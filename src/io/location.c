@@ -47,9 +47,14 @@ dm_status dm_io_parse_location(const char *text, dm_location *location) {
   return DM_OK;
 }
 
+const char *dm_location_name(const dm_location *at, char text[DM_NAME]) {
+  snprintf(text, DM_NAME, "%s%s%s", at->file, at->dataset[0] ? ":" : "", at->dataset);
+  return text;
+}
+
 dm_status dm_io_named(dm_status status, const dm_location *at) {
-  return at->dataset[0] ? dm_context(status, "%s:%s", at->file, at->dataset)
-                        : dm_context(status, "%s", at->file);
+  char name[DM_NAME];
+  return dm_context(status, "%s", dm_location_name(at, name));
 }
 
 /* Bytes of the UTF-8 character at TEXT; 0 where there is none, or one that controls a terminal. */

@@ -56,17 +56,34 @@ static bool read_line(const char *line, const wanted *w, dm_mount *mount) {
   return sscanf(rest + 3, "%23s %255s", mount->kind, mount->source) == 2;
 }
 
-bool dm_io_mount(const char *path, dm_mount *mount) {
-  wanted w;
+/* In a chroot whose root is no mount of its own, the mount that holds it is the only one not
+ * listed. */
+static void state_root(dm_mount *mount) {
+  dm_io_file_system("/", mount->kind);
+  snprintf(mount->source, sizeof mount->source, "unlisted");
+  snprintf(mount->point, sizeof mount->point, "/");
+}
+
+static bool find(FILE *list, const wanted *w, dm_mount *mount) {
   char *line = NULL;
   size_t size = 0;
-  bool found = false;
+  bool found = false, root = false;
+  while (!found && getline(&line, &size, list) > 0) {
+    found = read_line(line, w, mount);
+    root = root || strcmp(mount->point, "/") == 0;
+  }
+  free(line);
+  if (!found && !root) state_root(mount);
+  return found || !root;
+}
+
+bool dm_io_mount(const char *path, dm_mount *mount) {
+  wanted w;
   memset(mount, 0, sizeof *mount);
   if (!ask(path, &w) && !(errno == ENOENT && ask_folder(path, &w))) return false;
   FILE *file = fopen("/proc/self/mountinfo", "re");
   if (!file) return false;
-  while (!found && getline(&line, &size, file) > 0) found = read_line(line, &w, mount);
-  free(line);
+  const bool found = find(file, &w, mount);
   fclose(file);
   if (!found) memset(mount, 0, sizeof *mount);
   return found;

@@ -1,10 +1,13 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "io/child.h"
+#include "io/npy.h"
 #include "io/output_file.h"
+#include "io/recast.h"
 
 static bool is_file_of(const struct stat *info, const dm_dataset *dataset) {
   return (uint64_t)info->st_dev == dataset->device && (uint64_t)info->st_ino == dataset->inode;
@@ -16,7 +19,7 @@ static dm_status check_inputs(const dm_location *at, const struct stat *info,
     if (is_file_of(info, &inputs[i]))
       return dm_hint(
           dm_fail_at(DM_E_USAGE, at, "the output is also an input ('%s')", inputs[i].at.file),
-          "name another output file");
+          "name another output file, or let --append add a dataset to this one");
   return DM_OK;
 }
 
@@ -43,50 +46,93 @@ static dm_status as_usage(const dm_location *at, dm_status status) {
   return usage;
 }
 
+/* What has the name of a .npy file is replaced only if it is one. */
+static dm_status check_array(const dm_location *at) {
+  const int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const bool array = fd >= 0 && dm_npy_kind_of(fd) == DM_NPY_ARRAY;
+  if (fd >= 0) close(fd);
+  return array ? DM_OK
+               : dm_fail_at(DM_E_USAGE, at, "exists and is no .npy file; nothing was touched");
+}
+
 static dm_status check_existing(const dm_location *at, const struct stat *info, bool force,
-                                const dm_dataset *inputs, int count) {
+                                const dm_dataset *inputs, int count, dm_output_form *appended) {
   if (S_ISLNK(info->st_mode))
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "is a symbolic link"),
                    "name the file that it leads to");
   if (S_ISDIR(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is a directory");
   if (!S_ISREG(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is not a regular file");
+  if (appended) return dm_recast_check(at, appended);
   DM_TRY(check_inputs(at, info, inputs, count));
   if (!force)
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "the file exists"),
-                   "--force replaces it if it holds nothing but that dataset");
+                   dm_output_is_npy(at)
+                       ? "--force replaces it"
+                       : "--force replaces it if it holds nothing but that dataset; --append adds "
+                         "another one");
+  if (dm_output_is_npy(at)) return check_array(at);
   char nothing = 0;
   return as_usage(at, dm_child_run(at, dm_output_holds_only, at, &nothing, sizeof nothing));
 }
 
-/* An output may have the name NAME.part of another one's part file: then it is an input in use. */
+/* An input may have the name that a file made on the way would have. */
+static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, int count,
+                              const dm_dataset *replaced) {
+  static const char *const endings[] = {".part", ".journal", ".packing"};
+  for (int i = 0; i < 3; i++) {
+    char path[DM_BESIDE];
+    struct stat info;
+    DM_TRY(dm_output_beside(at, endings[i], path));
+    if (stat(path, &info) < 0) continue;
+    bool used = replaced && is_file_of(&info, replaced);
+    for (int j = 0; j < count; j++) used |= is_file_of(&info, &inputs[j]);
+    if (used)
+      return dm_hint(
+          dm_fail_at(DM_E_USAGE, at, "'%s', which is made on the way, is an input", path),
+          "name another output file");
+  }
+  return DM_OK;
+}
+
 static dm_status check_part(const dm_location *at, bool force, const dm_dataset *inputs, int count,
                             const dm_dataset *replaced) {
-  char part[DM_PATH + 8];
-  struct stat info;
-  DM_TRY(dm_output_part_name(at, part));
-  if (lstat(part, &info) == 0) {
-    DM_TRY(check_inputs(at, &info, inputs, count));
-    if (replaced) DM_TRY(check_inputs(at, &info, replaced, 1));
-  }
+  char part[DM_BESIDE];
   bool resumable;
+  DM_TRY(check_beside(at, inputs, count, replaced));
+  DM_TRY(dm_output_beside(at, ".part", part));
   DM_TRY(dm_journal_look(at, &resumable));
   return resumable ? DM_OK : dm_output_leftover(at, part, force, false);
 }
 
-dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
-                          const dm_dataset *inputs, int count, const dm_dataset *replaced) {
+static void name_dataset(dm_location *location, const char *default_name) {
+  if (location->dataset[0]) return;
+  snprintf(location->dataset, sizeof location->dataset, "%s%s", *default_name == '/' ? "" : "/",
+           default_name);
+}
+
+dm_status dm_output_check_appended(dm_location *location, const char *default_name, bool force,
+                                   const dm_dataset *inputs, int count, const dm_dataset *replaced,
+                                   dm_output_form *appended) {
   struct stat info;
-  if (!location->dataset[0])
-    snprintf(location->dataset, sizeof location->dataset, "%s%s", *default_name == '/' ? "" : "/",
-             default_name);
+  if (dm_output_is_npy(location) && (location->dataset[0] || appended))
+    return dm_fail_at(DM_E_USAGE, location, "a .npy file holds one array, without a name");
+  /* Of a .npy file only the part file has a dataset, which is not to be spoken of. */
+  if (!dm_output_is_npy(location)) name_dataset(location, default_name);
   if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)
     return dm_fail_at(DM_E_USAGE, location, "is no name for a dataset of the user");
   if (strlen(location->file) > 0 && location->file[strlen(location->file) - 1] == '/')
     return dm_fail_at(DM_E_USAGE, location, "is a directory");
   if (lstat(location->file, &info) == 0)
-    DM_TRY(check_existing(location, &info, force, inputs, count));
+    DM_TRY(check_existing(location, &info, force, inputs, count, appended));
   else if (errno != ENOENT && errno != ENOTDIR)
     return dm_fail_at(DM_E_IO, location, "%s", strerror(errno));
   DM_TRY(check_directory(location));
-  return check_part(location, force, inputs, count, replaced);
+  DM_TRY(check_part(location, force, inputs, count, replaced));
+  name_dataset(location, default_name);
+  return DM_OK;
+}
+
+dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
+                          const dm_dataset *inputs, int count, const dm_dataset *replaced) {
+  return dm_output_check_appended(location, default_name, force, inputs, count, replaced, NULL);
 }

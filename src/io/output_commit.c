@@ -10,24 +10,31 @@
 #include "io/output_file.h"
 #include "io/output_tiles.h"
 
-static dm_status write_attributes(const dm_output_file *file, hid_t set,
-                                  const dm_attributes *provenance) {
-  for (int i = 0; i < provenance->count; i++)
-    DM_TRY(dm_h5_write_text(&file->at, set, provenance->list[i].name, provenance->list[i].text));
-  return dm_h5_write_text(&file->at, set, DM_STATE, "complete");
+/* What makes a whole file of the part file. */
+typedef struct completion {
+  const dm_location *at;
+  const dm_attributes *provenance;
+  const dm_tile_record *tiles;
+  int64_t count;
+} completion;
+
+static dm_status complete(void *context, hid_t file, hid_t set) {
+  const completion *c = context;
+  for (int i = 0; i < c->provenance->count; i++)
+    DM_TRY(dm_h5_write_text(c->at, set, c->provenance->list[i].name, c->provenance->list[i].text));
+  DM_TRY(dm_h5_write_text(c->at, set, DM_STATE, "complete"));
+  return c->count > 0 ? dm_output_write_tiles(c->at, file, c->tiles, c->count) : DM_OK;
 }
 
-/* Opens the part file with HDF5, and closes it so that everything is with the system. */
-static dm_status complete(const dm_output_file *file, const dm_attributes *provenance,
-                          const dm_tile_record *tiles, int64_t count) {
+dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void *context) {
+  DM_TRY(dm_output_check_name(file, file->part));
   DM_TRY(dm_h5_start(false));
+  char path[DM_DESCRIPTOR];
   hid_t access = dm_h5_unlocked(), h5 = -1, set = -1;
-  if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
-    h5 = H5Fopen(file->part, H5F_ACC_RDWR, access);
+  if (access >= 0) h5 = H5Fopen(dm_output_by_descriptor(file->made, path), H5F_ACC_RDWR, access);
   if (h5 >= 0) set = H5Dopen2(h5, file->at.dataset, H5P_DEFAULT);
   dm_status status = set < 0 ? dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be reopened", file->part)
-                             : write_attributes(file, set, provenance);
-  if (!status && count > 0) status = dm_output_write_tiles(&file->at, h5, tiles, count);
+                             : work(context, h5, set);
   if (!status && H5Fflush(h5, H5F_SCOPE_LOCAL) < 0)
     status = dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be flushed", file->part);
   if (set >= 0 && H5Dclose(set) < 0 && !status)
@@ -40,13 +47,18 @@ static dm_status complete(const dm_output_file *file, const dm_attributes *prove
 
 dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags) {
   int fd = open(path, flags | O_CLOEXEC);
-  if (fd < 0) return dm_fail_at(DM_E_IO, at, "'%s' cannot be synced: %s", path, strerror(errno));
+  if (fd < 0) return dm_output_failed(at, path, "synced");
   /* Some file systems cannot sync a directory: that is not this file's fault. */
   bool bad = fsync(fd) < 0 && !((flags & O_DIRECTORY) && (errno == EINVAL || errno == ENOTSUP));
-  dm_status status =
-      bad ? dm_fail_at(DM_E_IO, at, "'%s' cannot be synced: %s", path, strerror(errno)) : DM_OK;
+  dm_status status = bad ? dm_output_failed(at, path, "synced") : DM_OK;
   close(fd);
   return status;
+}
+
+dm_status dm_output_sync_name(const dm_location *at) {
+  char directory[DM_PATH];
+  dm_output_directory(at->file, directory);
+  return dm_output_sync_path(at, directory, O_RDONLY | O_DIRECTORY);
 }
 
 /* Where the kernel or the file system knows no rename that replaces nothing. */
@@ -71,19 +83,20 @@ static dm_status give_name(const dm_output_file *file, bool force) {
   if (errno == EEXIST)
     return dm_hint(dm_fail_at(DM_E_IO, &file->at, "the file appeared during the run"),
                    "the whole result is '%.200s'", file->part);
-  return dm_fail_at(DM_E_IO, &file->at, "'%s' cannot be renamed: %s", file->part, strerror(errno));
+  return dm_output_failed(&file->at, file->part, "renamed");
 }
 
 dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *provenance,
-                           const dm_tile_record *tiles, int64_t count, bool force) {
-  char directory[DM_PATH];
-  DM_TRY(complete(file, provenance, tiles, count));
-  DM_TRY(dm_output_sync_path(&file->at, file->part, O_RDWR | O_NOFOLLOW));
+                           const dm_tile_record *tiles, int64_t count, bool force, bool *named) {
+  *named = false;
+  completion c = {&file->at, provenance, tiles, count};
+  if (provenance) DM_TRY(dm_output_edit(file, complete, &c));
+  if (fsync(file->made) < 0) return dm_output_failed(&file->at, file->part, "synced");
+  DM_TRY(dm_output_check_name(file, file->part));
   DM_TRY(give_name(file, force));
-  dm_output_directory(file->at.file, directory);
-  return dm_output_sync_path(&file->at, directory, O_RDONLY | O_DIRECTORY);
-}
-
-void dm_output_discard(const dm_output_file *file) {
-  if (file->part[0]) unlink(file->part);
+  DM_TRY(dm_output_check_name(file, file->at.file)); /* taken in between by another run */
+  *named = true;
+  return dm_hint(dm_output_sync_name(&file->at),
+                 "%.200s is there and whole; after a crash of the computer its name could be lost",
+                 file->at.file);
 }

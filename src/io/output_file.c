@@ -14,12 +14,22 @@
 #include "core/units.h"
 #include "io/read.h"
 
-dm_status dm_output_part_name(const dm_location *at, char part[DM_PATH + 8]) {
-  snprintf(part, DM_PATH + 8, "%s.part", at->file);
-  const char *slash = strrchr(part, '/');
-  if (strlen(slash ? slash + 1 : part) > NAME_MAX)
+dm_status dm_output_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]) {
+  snprintf(path, DM_BESIDE, "%s%s", at->file, ending);
+  const char *slash = strrchr(path, '/');
+  if (strlen(slash ? slash + 1 : path) > NAME_MAX)
     return dm_fail_at(DM_E_USAGE, at, "its name is too long");
   return DM_OK;
+}
+
+dm_status dm_output_failed(const dm_location *at, const char *path, const char *what) {
+  return dm_fail_at(DM_E_IO, at, "'%s' cannot be %s: %s", path, what, strerror(errno));
+}
+
+dm_status dm_output_lock(const dm_location *at, const char *path, int fd, int operation) {
+  if (flock(fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK) return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_IO, at, "another run is writing '%s'", path),
+                 "wait for it, or name another output");
 }
 
 void dm_output_directory(const char *file, char directory[DM_PATH]) {
@@ -60,24 +70,28 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
                  "make room, or name a file on another file system");
 }
 
-static dm_status still_written(const dm_location *at, const char *part) {
-  return dm_hint(dm_fail_at(DM_E_IO, at, "another run is writing '%s'", part),
-                 "wait for it, or name another output");
+/* Every file that is made on the way says whose it is, or is empty. */
+static dm_status check_mark(const dm_location *at, const char *part, int fd, bool is_empty) {
+  bool found = is_empty;
+  if (!found) DM_TRY(dm_output_look_for(at, part, fd, DM_ID_NAME, &found));
+  if (found) return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' is in the way, and was not made by damier", part),
+                 "nothing was touched; move it away, or name another output");
 }
 
 static dm_status remove_leftover(const dm_location *at, const char *part, bool remove) {
-  int fd = open(part, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  int fd = open(part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0)
     return dm_fail_at(DM_E_IO, at, "'%s' exists and cannot be opened: %s", part, strerror(errno));
   struct stat info;
   dm_status status = DM_OK;
   if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
     status = dm_fail_at(DM_E_IO, at, "'%s' exists and is not a file", part);
-  /* A file system without locks cannot tell; --force is the user's word then. */
-  else if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-    status = still_written(at, part);
-  else if (remove && unlink(part) < 0 && errno != ENOENT)
-    status = dm_fail_at(DM_E_IO, at, "'%s' cannot be removed: %s", part, strerror(errno));
+  else
+    status = dm_output_lock(at, part, fd, LOCK_EX);
+  if (!status) status = check_mark(at, part, fd, info.st_size == 0);
+  if (!status && remove && unlink(part) < 0 && errno != ENOENT)
+    status = dm_output_failed(at, part, "removed");
   close(fd);
   return status;
 }
@@ -92,6 +106,12 @@ dm_status dm_output_leftover(const dm_location *at, const char *part, bool force
       "remove it or use --force");
 }
 
+dm_status dm_output_forget(const dm_location *at) {
+  char part[DM_BESIDE];
+  DM_TRY(dm_output_beside(at, ".part", part));
+  return dm_output_leftover(at, part, true, true);
+}
+
 dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset) {
   *dataset = (dm_dataset){.at = file->at,
                           .rows = file->rows,
@@ -103,5 +123,7 @@ dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset) {
   if ((size_t)snprintf(dataset->at.file, room, "%s", file->part) >= room)
     return dm_fail_at(DM_E_USAGE, &file->at, "the name is too long");
   DM_TRY(dm_bytes_of(file->rows, file->cols, dm_dtype_size(file->dtype), &dataset->stored_bytes));
-  return dm_io_identity(dataset);
+  DM_TRY(dm_io_identity(dataset));
+  if (dataset->inode == file->inode) return DM_OK;
+  return dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that rank 0 made", file->part);
 }

@@ -1,6 +1,7 @@
 #include "io/output_form.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/checked.h"
 
@@ -12,10 +13,30 @@ bool dm_output_is_chunked(const dm_output_form *form) {
   return form->chunk_rows > 0 || form->deflate > 0 || form->shuffle;
 }
 
+bool dm_output_is_recast(const dm_output_form *form) {
+  return form->npy || form->existing.at.file[0];
+}
+
+bool dm_output_is_npy(const dm_location *at) {
+  const size_t length = strlen(at->file);
+  return length > 4 && strcmp(at->file + length - 4, ".npy") == 0;
+}
+
+static dm_status check_recast(const dm_output_form *form, dm_dtype dtype) {
+  if (dm_output_is_chunked(form))
+    return dm_fail(DM_E_USAGE, form->npy ? "a .npy file has no chunks"
+                                         : "--append adds contiguous datasets, without chunks");
+  if (form->npy && dtype == DM_BF16)
+    return dm_hint(dm_fail(DM_E_USAGE, "a .npy file has no name for bf16"),
+                   "--type-c f32 holds every bf16 exactly; or write an HDF5 file");
+  return DM_OK;
+}
+
 dm_status dm_output_form_complete(dm_output_form *form, dm_dtype dtype, int64_t rows,
                                   int64_t cols) {
   const int64_t size = dm_dtype_size(dtype);
   int64_t bytes;
+  if (dm_output_is_recast(form)) return check_recast(form, dtype);
   if (!dm_output_is_chunked(form)) return DM_OK;
   if (form->chunk_rows == 0) {
     form->chunk_rows = USUAL_ROWS;
@@ -47,7 +68,7 @@ void dm_output_form_text(const dm_output_form *form, char *text, int64_t size) {
   char level[24] = "";
   if (form->deflate > 0) snprintf(level, sizeof level, ", deflate %d", form->deflate);
   if (!dm_output_is_chunked(form))
-    snprintf(text, (size_t)size, "contiguous");
+    snprintf(text, (size_t)size, "contiguous%s", form->npy ? " in a file of NumPy" : "");
   else
     snprintf(text, (size_t)size, "chunked %lld x %lld%s%s", (long long)form->chunk_rows,
              (long long)form->chunk_cols, form->shuffle ? ", shuffle" : "", level);

@@ -9,12 +9,22 @@ typedef struct dm_output_form {
   int64_t chunk_rows, chunk_cols;
   int deflate; /* level 1 to 9; 0: not deflated */
   bool shuffle;
+  bool npy;            /* a file of NumPy, not of HDF5 */
+  dm_dataset existing; /* where its file is named: the file that C is added to */
 } dm_output_form;
 
 bool dm_output_is_chunked(const dm_output_form *form);
 
+/* Whether the finished file is made anew from the contiguous one: in chunks, by pack.h, or by
+ * recast.h. */
+bool dm_output_is_recast(const dm_output_form *form);
+
+/* Whether AT's name is that of a .npy file. */
+bool dm_output_is_npy(const dm_location *at);
+
 /* Completes FORM for a matrix of ROWS x COLS: filters without chunks get chunks of about 1 MiB, and
- * no chunk is larger than the matrix.  DM_E_USAGE for chunks that could not be read again. */
+ * no chunk is larger than the matrix.  DM_E_USAGE for chunks that could not be read again, and for
+ * what a .npy file cannot hold. */
 dm_status dm_output_form_complete(dm_output_form *form, dm_dtype dtype, int64_t rows, int64_t cols);
 
 /* Bytes that a chunked file takes at most, its index included. */

@@ -24,22 +24,16 @@ struct dm_output {
 enum { UNKNOWN = -1 };
 
 static dm_status open_part(const dm_output_file *file, int *fd) {
-  struct stat info;
   *fd = open(file->part, dm_file_writer_flags(file->way) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (*fd < 0)
-    return dm_fail_at(DM_E_IO, &file->at, "'%s' cannot be opened: %s", file->part, strerror(errno));
+  if (*fd < 0) return dm_output_failed(&file->at, file->part, "opened");
   /* Held as long as it is written; --force of another run asks for it. */
-  if (flock(*fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-    return dm_fail_at(DM_E_IO, &file->at, "another run is writing '%s'", file->part);
-  if (fstat(*fd, &info) < 0 || !S_ISREG(info.st_mode))
-    return dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that was created", file->part);
-  return DM_OK;
+  DM_TRY(dm_output_lock(&file->at, file->part, *fd, LOCK_SH));
+  return dm_output_check_open(file, *fd);
 }
 
 dm_status dm_output_open(const dm_output_file *file, dm_output **output) {
-  void *memory;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_output), &memory));
-  dm_output *new = memory;
+  dm_output *new;
+  DM_TRY(dm_buffer_table(1, &new));
   new->file = *file;
   dm_status status = open_part(file, &new->fd);
   if (!status && file->way != DM_WRITE_PWRITE)

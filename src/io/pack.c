@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -12,17 +11,14 @@
 #include "io/output_file.h"
 #include "io/pack_chunks.h"
 
-static dm_status path_of(const dm_location *at, char path[DM_PATH + 8]) {
-  snprintf(path, DM_PATH + 8, "%s.packing", at->file);
-  const char *slash = strrchr(path, '/');
-  /* The reader's locations are shorter by the ending. */
-  if (strlen(slash ? slash + 1 : path) > NAME_MAX || strlen(path) >= DM_PATH)
-    return dm_fail_at(DM_E_USAGE, at, "its name is too long");
-  return DM_OK;
+static dm_status path_of(const dm_location *at, char path[DM_BESIDE]) {
+  DM_TRY(dm_output_beside(at, ".packing", path));
+  if (strlen(path) < DM_PATH) return DM_OK;
+  return dm_fail_at(DM_E_USAGE, at, "its name is too long"); /* for a reader's location */
 }
 
 dm_status dm_pack_check(const dm_location *location, bool force) {
-  char path[DM_PATH + 8];
+  char path[DM_BESIDE];
   bool ours;
   DM_TRY(path_of(location, path));
   DM_TRY(dm_journal_look(location, &ours));
@@ -30,7 +26,7 @@ dm_status dm_pack_check(const dm_location *location, bool force) {
 }
 
 dm_status dm_pack_forget(const dm_location *location) {
-  char path[DM_PATH + 8];
+  char path[DM_BESIDE];
   DM_TRY(path_of(location, path));
   return dm_output_leftover(location, path, true, true);
 }
@@ -44,21 +40,10 @@ dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form) {
   return status ? dm_context(status, "the file with chunks, beside the one without") : DM_OK;
 }
 
-static dm_status write_chunks(dm_packing *p, const dm_output_file *to) {
-  hid_t access = dm_h5_unlocked(), file = -1;
-  if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
-    file = H5Fopen(to->part, H5F_ACC_RDWR, access);
-  p->set = file >= 0 ? H5Dopen2(file, to->at.dataset, H5P_DEFAULT) : -1;
-  dm_status status = p->set < 0 ? dm_h5_fail(DM_E_IO, &to->at, "'%s' cannot be reopened", to->part)
-                                : dm_packing_write(p);
-  if (!status && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
-    status = dm_h5_fail(DM_E_IO, &to->at, "'%s' cannot be flushed", to->part);
-  if (p->set >= 0 && H5Dclose(p->set) < 0 && !status)
-    status = dm_h5_fail(DM_E_IO, &to->at, "'%s' cannot be closed", to->part);
-  if (file >= 0 && H5Fclose(file) < 0 && !status)
-    status = dm_h5_fail(DM_E_IO, &to->at, "'%s' cannot be closed", to->part);
-  if (access >= 0) H5Pclose(access);
-  return status;
+static dm_status write_chunks(void *packing, hid_t file, hid_t set) {
+  (void)file;
+  ((dm_packing *)packing)->set = set;
+  return dm_packing_write(packing);
 }
 
 dm_status dm_pack_dataset(const dm_output_file *packed, const dm_output_form *form,
@@ -89,47 +74,45 @@ static dm_status compare_chunks(dm_packing *p, const dm_output_file *to) {
   return status;
 }
 
-static dm_status pack_open(dm_packing *p, const dm_output_file *to, int made, int threads) {
+static dm_status write_and_compare(dm_packing *p, const dm_output_file *to, int threads) {
   DM_TRY(dm_packing_open(p, threads));
-  DM_TRY(write_chunks(p, to));
-  DM_TRY(dm_output_sync_path(&to->at, to->part, O_RDWR | O_NOFOLLOW));
-  (void)flock(made, LOCK_SH | LOCK_NB); /* HDF5 wants to share it now */
+  DM_TRY(dm_output_edit(to, write_chunks, p));
+  if (fsync(to->made) < 0) return dm_output_failed(&to->at, to->part, "synced");
   return compare_chunks(p, to);
 }
 
-/* The source is locked as long as it is read, the target by the descriptor that made it. */
-static dm_status pack_from(dm_packing *p, dm_output_file *to, int threads) {
-  const dm_output_file *from = p->from;
-  p->fd = open(from->part, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (p->fd < 0)
-    return dm_fail_at(DM_E_IO, &from->at, "'%s' cannot be opened: %s", from->part, strerror(errno));
-  if (flock(p->fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-    return dm_fail_at(DM_E_IO, &from->at, "another run is writing '%s'", from->part);
-  int made = open(to->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (made < 0)
-    return dm_fail_at(DM_E_IO, &to->at, "'%s' cannot be created: %s", to->part, strerror(errno));
-  dm_status status = DM_OK;
-  if (flock(made, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-    status = dm_fail_at(DM_E_IO, &to->at, "another run is writing '%s'", to->part);
-  if (!status) status = dm_output_structure(to, to->part, p->form);
-  if (!status) status = pack_open(p, to, made, threads);
+static dm_status make_file(dm_output_file *to, const dm_output_form *form) {
+  int model;
+  int64_t length;
+  DM_TRY(dm_output_lock(&to->at, to->part, to->made, LOCK_EX));
+  DM_TRY(dm_output_model(to, form, &model));
+  dm_status status = dm_output_copy_model(to, model, to->made, &length);
+  close(model);
+  return status ? status : dm_output_share(to);
+}
+
+static dm_status pack_into(dm_packing *p, dm_output_file *to, int threads) {
+  to->made = open(to->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (to->made < 0) return dm_output_failed(&to->at, to->part, "created");
+  dm_status status = make_file(to, p->form);
+  if (!status) status = write_and_compare(p, to, threads);
   dm_packing_close(p);
-  if (status) unlink(to->part);
-  close(made);
+  if (!status) return DM_OK;
+  dm_output_discard(to);
+  dm_output_release(to);
   return status;
 }
 
 dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int threads,
                   const dm_keepalive *keepalive, dm_output_file *packed) {
-  dm_packing p = {
-      .from = file, .to = packed, .form = form, .keepalive = keepalive, .fd = -1, .set = -1};
+  dm_packing p = {.from = file, .to = packed, .form = form, .keepalive = keepalive, .set = -1};
   *packed = *file;
+  packed->made = -1;
   packed->part[0] = '\0';
   DM_TRY(path_of(&file->at, packed->part));
   /* What an earlier run left was asked after before the work began. */
   DM_TRY(dm_pack_forget(&file->at));
-  dm_status status = pack_from(&p, packed, threads);
-  if (p.fd >= 0) close(p.fd);
+  dm_status status = pack_into(&p, packed, threads);
   if (status && !status->hint[0])
     dm_hint(status, "the whole result is '%.200s', contiguous", file->part);
   return status;

@@ -18,8 +18,9 @@ dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form);
 
 /* Makes *packed, a file called FILE.packing with the elements of FILE in FORM (completed), by
  * THREADS that shuffle and deflate (0: the caller does).  All chunks are read back from the file
- * and compared by checksum.  *packed is ready for dm_output_commit; FILE stays as it is, also after
- * an error: it is then the only whole result.  KEEPALIVE beats with every chunk; it may be NULL. */
+ * and compared by checksum.  *packed is ready for dm_output_commit, and released by the caller;
+ * FILE stays as it is, also after an error: it is then the only whole result.  KEEPALIVE beats with
+ * every chunk; it may be NULL. */
 dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int threads,
                   const dm_keepalive *keepalive, dm_output_file *packed);
 

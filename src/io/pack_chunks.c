@@ -28,7 +28,6 @@ typedef struct slot {
 
 dm_status dm_packing_open(dm_packing *p, int threads) {
   const dm_output_form *form = p->form;
-  void *memory;
   int64_t size = dm_dtype_size(p->from->dtype);
   p->down = dm_ceil_div(p->from->rows, form->chunk_rows);
   p->across = dm_ceil_div(p->from->cols, form->chunk_cols);
@@ -38,8 +37,7 @@ dm_status dm_packing_open(dm_packing *p, int threads) {
     p->filter.step[p->filter.count++] = DM_STEP_SHUFFLE;
   }
   if (form->deflate > 0) p->filter.step[p->filter.count++] = DM_STEP_DEFLATE;
-  DM_TRY(dm_buffer_zeroed(p->down * p->across, sizeof *p->sums, &memory));
-  p->sums = memory;
+  DM_TRY(dm_buffer_table(p->down * p->across, &p->sums));
   return dm_pool_open(threads, LIMIT, &p->pool);
 }
 
@@ -56,7 +54,7 @@ static dm_status read_rows(const dm_packing *p, const dm_chunk_place *place, cha
   int64_t cols = dm_min(p->form->chunk_cols, from->cols - place->col);
   if (rows * cols * size < p->bytes) memset(data, 0, (size_t)p->bytes);
   dm_batch batch;
-  dm_batch_start(&batch, p->fd, false, from->part, NULL);
+  dm_batch_start(&batch, p->from->made, false, from->part, NULL);
   for (int64_t i = 0; i < rows; i++)
     DM_TRY(dm_batch_add(&batch, data + i * p->form->chunk_cols * size, cols * size,
                         from->offset + ((place->row + i) * from->cols + place->col) * size));
@@ -110,8 +108,8 @@ static dm_status wait_for(slot *s) {
 /* The rows of the next chunks are wanted from the disk. */
 static void announce_rows(const dm_packing *p, int64_t row) {
   int64_t row_bytes = p->from->cols * dm_dtype_size(p->from->dtype);
-  (void)posix_fadvise(p->fd, p->from->offset + row * row_bytes, p->form->chunk_rows * row_bytes,
-                      POSIX_FADV_WILLNEED); /* a wish */
+  (void)posix_fadvise(p->from->made, p->from->offset + row * row_bytes,
+                      p->form->chunk_rows * row_bytes, POSIX_FADV_WILLNEED); /* a wish */
 }
 
 static dm_status begin(dm_packing *p, slot *s, int64_t number) {
@@ -150,9 +148,8 @@ static dm_status turn(dm_packing *p, slot *slots, int64_t count) {
 static dm_status run(dm_packing *p, dm_status (*work)(dm_pool_task *, dm_scratch *)) {
   const int64_t room = dm_chunk_filter_room(p->bytes);
   const int64_t count = dm_max(1, dm_min(2 * dm_max(1, dm_pool_threads(p->pool)), LIMIT / room));
-  void *memory;
-  DM_TRY(dm_buffer_zeroed(count, sizeof(slot), &memory));
-  slot *slots = memory;
+  slot *slots;
+  DM_TRY(dm_buffer_table(count, &slots));
   dm_status status = DM_OK;
   for (int64_t i = 0; i < count && !status; i++) {
     slots[i] = (slot){.task = {.run = work, .bytes = 2 * room}, .packing = p};

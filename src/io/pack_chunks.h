@@ -16,7 +16,6 @@ typedef struct dm_packing {
   const dm_output_form *form;
   const dm_keepalive *keepalive;
   dm_pool *pool;
-  int fd;            /* of the contiguous file */
   hid_t set;         /* that chunks are written to */
   dm_reader *reader; /* that they are read back with */
   dm_chunk_filter filter;

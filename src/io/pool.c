@@ -1,12 +1,10 @@
 #include "io/pool.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -93,9 +91,7 @@ static void *work(void *argument) {
 /* Signals are the main thread's. */
 static dm_status start(dm_pool *pool, int threads) {
   sigset_t all, before;
-  void *memory;
-  DM_TRY(dm_buffer_zeroed(threads, sizeof(pthread_t), &memory));
-  pool->thread = memory;
+  DM_TRY(dm_buffer_table(threads, &pool->thread));
   sigfillset(&all);
   if (pthread_sigmask(SIG_SETMASK, &all, &before))
     return dm_fail(DM_E_BUG, "signals cannot be blocked");
@@ -119,9 +115,8 @@ static dm_status prepare(dm_pool *pool) {
 }
 
 dm_status dm_pool_open(int threads, int64_t limit, dm_pool **pool) {
-  void *memory;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_pool), &memory));
-  dm_pool *new = memory;
+  dm_pool *new;
+  DM_TRY(dm_buffer_table(1, &new));
   new->limit = limit;
   dm_status status = prepare(new);
   if (status) {
@@ -162,13 +157,6 @@ void dm_pool_cancel(dm_pool *pool) {
 
 int dm_pool_threads(const dm_pool *pool) {
   return pool->threads;
-}
-
-int dm_pool_cores(int sharing) {
-  cpu_set_t set;
-  int all = (int)dm_max(1, sysconf(_SC_NPROCESSORS_ONLN));
-  int own = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : all;
-  return own < all ? (int)dm_max(1, own) : (int)dm_max(1, all / dm_max(1, sharing));
 }
 
 void dm_pool_post(dm_pool *pool, dm_pool_task *task) {

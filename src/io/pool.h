@@ -40,10 +40,6 @@ void dm_pool_cancel(dm_pool *pool);
 
 int dm_pool_threads(const dm_pool *pool);
 
-/* Processors for this process's threads: those that it is bound to, else those of the node divided
- * by the SHARING processes on it. */
-int dm_pool_cores(int sharing);
-
 /* The task stays where it is until it has run.  After the first error of any, none is begun. */
 void dm_pool_post(dm_pool *pool, dm_pool_task *task);
 

@@ -24,15 +24,33 @@ void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive);
 struct dm_file_queue;
 void dm_reader_lean_on(dm_reader *reader, struct dm_file_queue *ahead);
 
+/* Whether the dataset lies in its file as elements of DTYPE that need no conversion. */
+bool dm_reader_may_map(const dm_reader *reader, dm_dtype dtype);
+
+/* The whole of such a dataset as the page cache has it, read-only, until the reader is closed; a
+ * view without base where the system does not map it.  Its pages are there, but a file that is cut
+ * meanwhile ends the process by SIGBUS. */
+void dm_reader_map(dm_reader *reader, dm_view *whole);
+
+/* BYTES of it count as read. */
+void dm_reader_note(dm_reader *reader, int64_t bytes);
+
 /* The rectangle whose first element is (row, col) of the dataset.  The views lie side by side: each
  * takes its cols columns, and all have the same rows.  A view may be the transpose of memory, and
  * is converted to its type; CONJUGATE negates imaginary parts. */
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                          int64_t count, bool conjugate);
 
+/* Notes that INFO is that of DATASET's file. */
+struct stat;
+void dm_io_identify(const struct stat *info, dm_dataset *dataset);
+
 /* Notes which file DATASET stands in now: for a file of the program's own, which needs no
  * inspection. */
 dm_status dm_io_identity(dm_dataset *dataset);
+
+/* DM_E_IO where the file is another one than was inspected, or was written since. */
+dm_status dm_io_unchanged(const dm_dataset *dataset);
 
 /* For benchmarks: seconds that this thread takes to undo the filters of all chunks of some rows,
  * from memory to memory; reading is not counted.  DM_E_BUG where READER has no chunks. */

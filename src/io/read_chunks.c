@@ -34,6 +34,9 @@ static dm_status read_filters(const dm_location *at, hid_t creation, dm_chunk_fi
     case H5Z_FILTER_FLETCHER32:
       filter->step[i] = DM_STEP_FLETCHER32;
       break;
+    case DM_H5_LZF:
+      filter->step[i] = DM_STEP_LZF;
+      break;
     default:
       return dm_fail_at(DM_E_IO, at, "changed since it was inspected");
     }
@@ -44,18 +47,16 @@ static dm_status read_filters(const dm_location *at, hid_t creation, dm_chunk_fi
 
 static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   const dm_dataset *d = &reader->dataset;
-  hsize_t shape[2] = {0, 0};
+  int64_t rows = 0, cols = 0;
   unsigned options = 0;
   H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
   hid_t creation = H5Dget_create_plist(reader->set);
   dm_status status = DM_OK;
-  if (creation < 0 || H5Pget_chunk(creation, 2, shape) != 2 || (int64_t)shape[0] != d->chunk_rows ||
-      (int64_t)shape[1] != d->chunk_cols)
+  if (creation < 0 || !dm_h5_chunk_shape(creation, d->vector, &rows, &cols) ||
+      rows != d->chunk_rows || cols != d->chunk_cols)
     status = dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
-#if H5_VERSION_GE(1, 10, 0)
   if (!status && H5Pget_chunk_opts(creation, &options) < 0)
     status = dm_h5_fail(DM_E_INPUT, &d->at, "its chunks cannot be read");
-#endif
   chunks->whole_only = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
   if (!status && H5Pfill_value_defined(creation, &fill) >= 0 && fill != H5D_FILL_VALUE_UNDEFINED &&
       H5Pget_fill_value(creation, reader->type, chunks->fill) < 0)
@@ -73,9 +74,8 @@ static dm_status open_raw(dm_reader *reader) {
 
 dm_status dm_reader_open_chunks(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
-  void *memory;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(struct dm_chunks), &memory));
-  struct dm_chunks *chunks = reader->chunks = memory;
+  DM_TRY(dm_buffer_table(1, &reader->chunks));
+  struct dm_chunks *chunks = reader->chunks;
   chunks->across = dm_ceil_div(d->cols, d->chunk_cols);
   chunks->bytes = d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
   DM_TRY(read_properties(reader, chunks));
@@ -109,7 +109,7 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
   const struct dm_chunks *chunks = reader->chunks;
   *place = (dm_chunk_place){.row = number / chunks->across * d->chunk_rows,
                             .col = number % chunks->across * d->chunk_cols};
-  DM_TRY(dm_chunk_find(&d->at, reader->set, reader->fd >= 0 ? reader->ear : NULL, place));
+  DM_TRY(dm_chunk_find(d, reader->set, reader->fd >= 0 ? reader->ear : NULL, place));
   if (place->bytes == 0 && !d->no_data)
     return dm_fail_at(DM_E_INPUT, &d->at, "the chunk at (%lld, %lld) cannot be found",
                       (long long)place->row, (long long)place->col);
@@ -131,13 +131,10 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
 static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *place, void *data,
                              uint32_t *skipped) {
   const dm_dataset *d = &reader->dataset;
-  if (reader->fd >= 0) {
-    dm_batch batch;
-    dm_batch_start(&batch, reader->fd, false, d->at.file, NULL);
-    DM_TRY(dm_batch_add(&batch, data, place->bytes, place->offset));
-    return dm_batch_flush(&batch);
-  }
-  const hsize_t offset[2] = {(hsize_t)place->row, (hsize_t)place->col};
+  if (reader->fd >= 0)
+    return dm_batch_move(reader->fd, false, d->at.file, data, place->bytes, place->offset);
+  hsize_t offset[2];
+  dm_h5_place(d, place->row, place->col, offset);
   uint32_t mask = 0;
   if (H5Dread_chunk(reader->set, H5P_DEFAULT, offset, &mask, data) >= 0) {
     *skipped |= mask;

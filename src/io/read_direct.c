@@ -8,16 +8,45 @@
 #include "io/batch.h"
 #include "io/reader.h"
 
-dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
+static int64_t modified_of(const struct stat *info) {
+  return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
+}
+
+void dm_io_identify(const struct stat *info, dm_dataset *dataset) {
+  dataset->device = (uint64_t)info->st_dev;
+  dataset->inode = (uint64_t)info->st_ino;
+  dataset->file_bytes = (int64_t)info->st_size;
+  dataset->modified_ns = modified_of(info);
+}
+
+dm_status dm_io_identity(dm_dataset *dataset) {
   struct stat info;
-  if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &dataset->at, "fstat: %s", strerror(errno));
+  if (stat(dataset->at.file, &info) < 0)
+    return dm_fail(DM_E_IO, "%s: %s", dataset->at.file, strerror(errno));
+  dm_io_identify(&info, dataset);
+  return DM_OK;
+}
+
+static dm_status compare(const dm_dataset *dataset, const struct stat *info) {
   /* Not the device: every node of a cluster numbers its mounts for itself. */
-  int64_t modified = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
-  if (S_ISREG(info.st_mode) && (uint64_t)info.st_ino == dataset->inode &&
-      (int64_t)info.st_size == dataset->file_bytes && modified == dataset->modified_ns)
+  if (S_ISREG(info->st_mode) && (uint64_t)info->st_ino == dataset->inode &&
+      (int64_t)info->st_size == dataset->file_bytes && modified_of(info) == dataset->modified_ns)
     return DM_OK;
   return dm_hint(dm_fail_at(DM_E_IO, &dataset->at, "changed since it was inspected"),
                  "is another program writing it, or do the nodes see different files?");
+}
+
+dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
+  struct stat info;
+  if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &dataset->at, "fstat: %s", strerror(errno));
+  return compare(dataset, &info);
+}
+
+dm_status dm_io_unchanged(const dm_dataset *dataset) {
+  struct stat info;
+  if (stat(dataset->at.file, &info) < 0)
+    return dm_fail_at(DM_E_IO, &dataset->at, "cannot be found any more: %s", strerror(errno));
+  return compare(dataset, &info);
 }
 
 dm_status dm_reader_open_direct(dm_reader *reader) {
@@ -34,15 +63,13 @@ static int64_t offset_of(const dm_dataset *d, int64_t row, int64_t col) {
 /* Adds what row ROW of PIECE has of each view. */
 static dm_status add_row(dm_batch *batch, const dm_dataset *d, const dm_request *request,
                          const dm_rectangle *piece, int64_t row) {
-  int64_t left = request->part.col; /* first column of the view */
-  for (int64_t i = 0; i < request->count; left += request->views[i++].cols) {
-    const dm_view *view = &request->views[i];
-    int64_t begin = dm_max(left, piece->col);
-    int64_t end = dm_min(left + view->cols, piece->col + piece->cols);
-    if (begin < end)
-      DM_TRY(dm_batch_add(batch, dm_view_at(*view, row - request->part.row, begin - left),
-                          (end - begin) * dm_dtype_size(d->dtype), offset_of(d, row, begin)));
-  }
+  const dm_rectangle line = {row, piece->col, 1, piece->cols};
+  int64_t before = 0, at, col;
+  dm_view part;
+  for (int64_t i = 0; i < request->count; i++)
+    if (dm_request_common(request, i, &line, &before, &part, &at, &col))
+      DM_TRY(dm_batch_add(batch, part.base, part.cols * dm_dtype_size(d->dtype),
+                          offset_of(d, at, col)));
   return DM_OK;
 }
 

@@ -30,12 +30,13 @@ static dm_status check_dataset(dm_reader *reader) {
   dm_dtype dtype = DM_DTYPE_NONE;
   bool swapped = false;
   int64_t rows, cols;
-  DM_TRY(dm_h5_shape(&d->at, reader->set, &rows, &cols));
+  dm_vector vector = d->vector;
+  DM_TRY(dm_h5_shape(&d->at, reader->set, &vector, &rows, &cols));
   reader->type = H5Dget_type(reader->set);
   if (reader->type < 0 ||
       !dm_h5_read_type(reader->type, dm_h5_is_bfloat16(reader->set), &dtype, &swapped, text) ||
-      dtype != d->dtype || swapped != d->swapped || rows != d->rows || cols != d->cols ||
-      (int64_t)H5Tget_size(reader->type) != dm_dtype_size(dtype))
+      dtype != d->dtype || swapped != d->swapped || vector != d->vector || rows != d->rows ||
+      cols != d->cols || (int64_t)H5Tget_size(reader->type) != dm_dtype_size(dtype))
     return dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
   return DM_OK;
 }
@@ -46,7 +47,7 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
   void *handle = NULL;
   DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
   DM_TRY(undo ? dm_chunk_open_file(&d->at, &reader->file, &reader->ear)
-              : dm_h5_open_file(&d->at, &reader->file));
+              : dm_h5_open_file(&d->at, 0, &reader->file));
   if (H5Fget_vfd_handle(reader->file, H5P_DEFAULT, &handle) < 0 || !handle)
     return dm_h5_fail(DM_E_IO, &d->at, "the open file cannot be identified");
   DM_TRY(dm_reader_same_file(d, *(int *)handle));
@@ -73,7 +74,7 @@ dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_rectangle part, void 
   hsize_t shape[2] = {(hsize_t)part.rows, (hsize_t)part.cols};
   hid_t space;
   DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
-  DM_TRY(dm_h5_select(&d->at, reader->set, part.row, part.col, part.rows, part.cols, &space));
+  DM_TRY(dm_h5_select(d, reader->set, part.row, part.col, part.rows, part.cols, &space));
   /* Of the same shape as the selection: HDF5 is many times slower where they differ. */
   hid_t packed = H5Screate_simple(2, shape, NULL);
   dm_status status = DM_OK;

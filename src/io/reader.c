@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/buffer.h"
@@ -17,14 +18,17 @@ enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMOR
 enum { OWN_MEMORY = 1 << 27 };
 
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
-  void *memory;
+  dm_reader *r;
   if (access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
     return dm_hint(
         dm_fail_at(DM_E_INPUT, &dataset->at, "is not there, but was when it was inspected"),
         "is it on a file system that all nodes see?");
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_reader), &memory));
-  dm_reader *r = memory;
+  DM_TRY(dm_buffer_table(1, &r));
   r->dataset = *dataset;
+  if (dataset->by_columns) {
+    r->dataset.rows = dataset->cols;
+    r->dataset.cols = dataset->rows;
+  }
   r->as = as == DM_DTYPE_NONE ? dataset->dtype : as;
   r->fd = -1;
   r->file = r->set = r->type = r->access = -1;
@@ -40,6 +44,7 @@ dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **rea
 void dm_reader_close(dm_reader *reader) {
   if (!reader) return;
   dm_file_queue_close(reader->own);
+  if (reader->mapping) (void)munmap(reader->mapping, (size_t)reader->dataset.file_bytes);
   if (reader->fd >= 0) close(reader->fd);
   dm_reader_close_hdf5(reader);
   dm_scratch_free(&reader->scratch);
@@ -63,17 +68,22 @@ void dm_reader_lean_on(dm_reader *reader, dm_file_queue *ahead) {
 dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                         int64_t count, bool conjugate, dm_request *request) {
   const dm_dataset *d = &reader->dataset;
-  dm_rectangle part = {.row = row, .col = col, .rows = count > 0 ? views[0].rows : 0};
-  for (int64_t i = 0; i < count; i++) part.cols += views[i].cols;
-  bool fits = row >= 0 && col >= 0 && part.rows <= d->rows - row && part.cols <= d->cols - col;
+  const bool turned = d->by_columns;
+  int64_t rows = count > 0 ? views[0].rows : 0, cols = 0;
+  for (int64_t i = 0; i < count; i++) cols += views[i].cols;
+  const dm_rectangle part =
+      turned ? (dm_rectangle){col, row, cols, rows} : (dm_rectangle){row, col, rows, cols};
+  bool fits =
+      row >= 0 && col >= 0 && part.rows <= d->rows - part.row && part.cols <= d->cols - part.col;
   for (int64_t i = 0; i < count && fits; i++)
-    fits = views[i].space == DM_HOST && views[i].rows == part.rows;
-  *request = (dm_request){.part = part, .views = views, .count = count, .conjugate = conjugate};
+    fits = views[i].space == DM_HOST && views[i].rows == rows;
+  *request = (dm_request){
+      .part = part, .views = views, .count = count, .conjugate = conjugate, .turned = turned};
   return fits ? DM_OK
               : dm_fail_at(DM_E_BUG, &d->at,
                            "%lld views of %lld x %lld elements at (%lld, %lld) do not fit",
-                           (long long)count, (long long)part.rows, (long long)part.cols,
-                           (long long)row, (long long)col);
+                           (long long)count, (long long)rows, (long long)cols, (long long)row,
+                           (long long)col);
 }
 
 static bool is_direct(const dm_reader *reader) {
@@ -86,8 +96,8 @@ static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
       (request->conjugate && dm_dtype_is_complex(dtype)))
     return false;
   for (int64_t i = 0; i < request->count; i++) {
-    const dm_view *view = &request->views[i];
-    if (view->dtype != dtype || (view->col_stride != 1 && view->cols != 1)) return false;
+    const dm_view view = dm_request_view(request, i);
+    if (view.dtype != dtype || (view.col_stride != 1 && view.cols != 1)) return false;
   }
   return true;
 }
@@ -146,19 +156,30 @@ static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conj
   }
 }
 
+bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
+                       int64_t *before, dm_view *view, int64_t *row, int64_t *col) {
+  const dm_view whole = dm_request_view(request, i);
+  const int64_t top = request->part.row + (request->turned ? *before : 0);
+  const int64_t left = request->part.col + (request->turned ? 0 : *before);
+  *before += request->turned ? whole.rows : whole.cols;
+  *row = dm_max(top, piece->row);
+  *col = dm_max(left, piece->col);
+  const int64_t rows = dm_min(top + whole.rows, piece->row + piece->rows) - *row;
+  const int64_t cols = dm_min(left + whole.cols, piece->col + piece->cols) - *col;
+  if (rows <= 0 || cols <= 0) return false;
+  *view = dm_view_sub(whole, *row - top, *col - left, rows, cols);
+  return true;
+}
+
 void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_view staged,
                       int64_t row, int64_t col) {
-  const dm_rectangle *part = &request->part;
-  int64_t top = dm_max(row, part->row);
-  int64_t rows = dm_min(row + staged.rows, part->row + part->rows) - top;
-  int64_t left = part->col; /* first column of the view */
-  for (int64_t i = 0; i < request->count && rows > 0; left += request->views[i++].cols) {
-    const dm_view *view = &request->views[i];
-    int64_t begin = dm_max(left, col), end = dm_min(left + view->cols, col + staged.cols);
-    if (begin >= end) continue;
-    convert(reader, dm_view_sub(*view, top - part->row, begin - left, rows, end - begin),
-            dm_view_sub(staged, top - row, begin - col, rows, end - begin), request->conjugate);
-  }
+  const dm_rectangle piece = {row, col, staged.rows, staged.cols};
+  int64_t before = 0, top, left;
+  dm_view view;
+  for (int64_t i = 0; i < request->count; i++)
+    if (dm_request_common(request, i, &piece, &before, &view, &top, &left))
+      convert(reader, view, dm_view_sub(staged, top - row, left - col, view.rows, view.cols),
+              request->conjugate);
 }
 
 /* PIECE as it is in the file, into MEMORY. */
@@ -185,8 +206,10 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
 
 static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_request *r) {
   dm_transfer *transfer;
-  dm_status status = dm_file_queue_read(queue, reader, r->part.row, r->part.col, r->views, r->count,
-                                        r->conjugate, &transfer);
+  const int64_t row = r->turned ? r->part.col : r->part.row;
+  const int64_t col = r->turned ? r->part.row : r->part.col;
+  dm_status status =
+      dm_file_queue_read(queue, reader, row, col, r->views, r->count, r->conjugate, &transfer);
   if (!status) status = dm_transfer_wait(transfer, reader->keepalive);
   if (status) dm_file_queue_cancel(queue); /* the caller may free the memory next */
   return status;

@@ -10,11 +10,12 @@
 #include "io/read.h"
 
 struct dm_reader {
-  dm_dataset dataset;
+  dm_dataset dataset; /* as stored: rows and columns are swapped if the file is column-major */
   dm_dtype as;
   int64_t bytes; /* read so far */
   const dm_keepalive *keepalive;
 
+  void *mapping;         /* of the whole file, or NULL */
   int fd;                /* of contiguous data, or of chunks; -1: only HDF5 reads */
   hid_t file, set, type; /* -1: the data is contiguous */
   hid_t access;
@@ -39,11 +40,22 @@ typedef struct dm_request {
   const dm_view *views;
   int64_t count;
   bool conjugate;
+  bool turned; /* PART is that of the file, where the matrix lies column after column */
 } dm_request;
+
+/* VIEW number I of REQUEST as it lies beside the others in the file. */
+static inline dm_view dm_request_view(const dm_request *request, int64_t i) {
+  return request->turned ? dm_view_transpose(request->views[i]) : request->views[i];
+}
 
 /* Fills REQUEST; DM_E_BUG where the views do not fit.  Its part may be empty. */
 dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                         int64_t count, bool conjugate, dm_request *request);
+
+/* What view I of REQUEST has in common with PIECE of the file, as *view, whose first element is
+ * (row, col) there; false: nothing.  *BEFORE counts what stands before the view, 0 at the first. */
+bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
+                       int64_t *before, dm_view *view, int64_t *row, int64_t *col);
 
 /* dm_reader_read without threads. */
 dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request);

@@ -1,0 +1,131 @@
+#include "io/listing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "io/child.h"
+#include "io/examine.h"
+#include "io/hdf5_attribute.h"
+#include "io/hdf5_type.h"
+#include "io/hdf5_use.h"
+
+typedef struct question {
+  dm_location at;
+  dm_trust trust;
+} question;
+
+/* What the child does. */
+typedef struct work {
+  const question *asked;
+  hid_t file;
+  dm_dataset found; /* of the file */
+  dm_listing *listing;
+} work;
+
+static void shape_of(hid_t set, char *text, size_t size) {
+  hsize_t dims[H5S_MAX_RANK];
+  hid_t space = H5Dget_space(set);
+  const int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
+  size_t used = 0;
+  if (rank == 0) snprintf(text, size, "single value");
+  for (int i = 0; i < rank && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%llu", i ? " x " : "",
+                             (unsigned long long)dims[i]);
+  if (space >= 0) H5Sclose(space);
+}
+
+static void type_of(hid_t set, char *text, size_t size) {
+  char words[DM_TYPE_TEXT] = "";
+  dm_dtype dtype;
+  bool swapped;
+  hid_t type = H5Dget_type(set);
+  if (type < 0) return;
+  const bool known = dm_h5_read_type(type, dm_h5_is_bfloat16(set), &dtype, &swapped, words);
+  snprintf(text, size, "%s", known ? dm_dtype_name(dtype) : words);
+  H5Tclose(type);
+}
+
+static void layout_of(hid_t set, char *text, size_t size) {
+  static const char *const layouts[] = {[H5D_COMPACT] = "compact",
+                                        [H5D_CONTIGUOUS] = "contiguous",
+                                        [H5D_CHUNKED] = "chunked",
+                                        [H5D_VIRTUAL] = "virtual"};
+  hid_t creation = H5Dget_create_plist(set);
+  const H5D_layout_t layout = creation < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(creation);
+  if (layout >= H5D_COMPACT && layout <= H5D_VIRTUAL) snprintf(text, size, "%s", layouts[layout]);
+  if (creation >= 0) H5Pclose(creation);
+}
+
+/* STATUS without the name of the dataset in front, with its hint behind; takes it. */
+static void refusal_of(dm_status status, const dm_location *at, char *text, size_t size) {
+  char front[2 * DM_PATH + 8];
+  const char *message = status->message;
+  const int length = snprintf(front, sizeof front, "%s:%s: ", at->file, at->dataset);
+  if (strncmp(message, front, (size_t)length) == 0) message += length;
+  snprintf(text, size, "%s%s%s", message, status->hint[0] ? "; " : "", status->hint);
+  dm_status_free(status);
+}
+
+static bool list_one(void *context, const char *name, int64_t set) {
+  work *w = context;
+  dm_listing *listing = w->listing;
+  listing->all++;
+  if (listing->count == DM_LISTED) return false;
+  dm_listed *entry = &listing->list[listing->count++];
+  snprintf(entry->name, sizeof entry->name, "%s", name);
+  if (set < 0) {
+    const bool link = set == DM_NOT_FOLLOWED;
+    snprintf(entry->layout, sizeof entry->layout, "%s",
+             link ? "link into another file" : "not to be opened");
+    snprintf(entry->refused, sizeof entry->refused, "%s",
+             link ? "--allow-external follows it" : "it is damaged, or leads nowhere");
+    return false;
+  }
+  dm_dataset found = w->found;
+  snprintf(found.at.dataset, sizeof found.at.dataset, "%s", name);
+  dm_status status = dm_examine_dataset(&w->asked->trust, w->file, set, &found);
+  if (w->asked->trust.virtual || !dm_examine_is_virtual(set))
+    shape_of(set, entry->shape, sizeof entry->shape);
+  type_of(set, entry->type, sizeof entry->type);
+  if (status)
+    layout_of(set, entry->layout, sizeof entry->layout);
+  else
+    dm_io_describe(&found, entry->layout, sizeof entry->layout);
+  if (status) refusal_of(status, &found.at, entry->refused, sizeof entry->refused);
+  return false;
+}
+
+static dm_status list_all(const void *argument, void *result) {
+  work w = {.asked = argument, .listing = result};
+  const dm_location *at = &w.asked->at;
+  memset(result, 0, sizeof(dm_listing));
+  w.found.at = *at;
+  DM_TRY(dm_examine_open(at, &w.asked->trust, &w.found, &w.file));
+  if (w.file == DM_UNOPENED) return DM_OK; /* one array without a name: that is no list */
+  if (dm_each_dataset(w.file, &w.asked->trust, list_one, &w)) return DM_OK;
+  return dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
+}
+
+/* The child read an untrusted file. */
+static void clean(char *text, size_t size) {
+  text[size - 1] = '\0';
+  dm_io_clean(text);
+}
+
+dm_status dm_io_list(const dm_location *location, const dm_trust *trust, dm_listing *listing) {
+  const question asked = {*location, *trust};
+  DM_TRY(dm_child_run(location, list_all, &asked, listing, sizeof *listing));
+  if (listing->count < 0 || listing->count > DM_LISTED || listing->all < listing->count)
+    return dm_fail_at(DM_E_INPUT, location, "rejected: its inspection gave no sensible answer");
+  for (int64_t i = 0; i < listing->count; i++) {
+    dm_listed *entry = &listing->list[i];
+    entry->name[sizeof entry->name - 1] = '\0';
+    if (!dm_io_clean(entry->name) && !entry->refused[0])
+      snprintf(entry->refused, sizeof entry->refused, "its name is not printable");
+    clean(entry->shape, sizeof entry->shape);
+    clean(entry->type, sizeof entry->type);
+    clean(entry->layout, sizeof entry->layout);
+    clean(entry->refused, sizeof entry->refused);
+  }
+  return DM_OK;
+}
