@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "comm/comm_impl.h"
@@ -21,6 +22,11 @@ dm_status dm_comm_finish(const dm_comm *comm, MPI_Request *requests, int count) 
   }
 }
 
+/* What a rank has alone is what all have: nothing is sent, and MPI may not have been started. */
+static bool is_alone(const dm_comm *comm) {
+  return comm->size == 1;
+}
+
 /* Where nobody has to be heard while ranks wait, plain collectives do: every MPI has good ones. */
 static bool may_block(const dm_comm *comm) {
   return !comm->waiting;
@@ -28,6 +34,7 @@ static bool may_block(const dm_comm *comm) {
 
 dm_status dm_comm_barrier(const dm_comm *comm) {
   MPI_Request request;
+  if (is_alone(comm)) return DM_OK;
   if (may_block(comm)) return dm_comm_check(MPI_Barrier(comm->mpi), "MPI_Barrier(");
   DM_MPI(MPI_Ibarrier(comm->mpi, &request));
   return dm_comm_finish(comm, &request, 1);
@@ -36,6 +43,7 @@ dm_status dm_comm_barrier(const dm_comm *comm) {
 dm_status dm_comm_rest(const dm_comm *comm) {
   const struct timespec nap = {.tv_nsec = 200000};
   MPI_Request request;
+  if (is_alone(comm)) return DM_OK;
   DM_MPI(MPI_Ibarrier(comm->mpi, &request));
   for (;;) {
     int done = 0;
@@ -47,6 +55,7 @@ dm_status dm_comm_rest(const dm_comm *comm) {
 }
 
 dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int root) {
+  if (is_alone(comm)) return DM_OK;
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
     MPI_Request request;
@@ -63,6 +72,10 @@ dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int 
 dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, void *all,
                          int root) {
   if (bytes > DM_MESSAGE_MAX) return dm_fail(DM_E_BUG, "a gather of more than 1 GiB a rank");
+  if (is_alone(comm)) {
+    if (bytes > 0) memmove(all, data, (size_t)bytes);
+    return DM_OK;
+  }
   MPI_Request request;
   if (may_block(comm))
     return dm_comm_check(
@@ -77,6 +90,7 @@ dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, v
 static dm_status combine(const dm_comm *comm, void *values, int64_t count, MPI_Datatype type,
                          MPI_Op op) {
   const int64_t most = DM_MESSAGE_MAX / 8;
+  if (is_alone(comm)) return DM_OK;
   for (int64_t at = 0; at < count; at += most) {
     char *part = (char *)values + at * 8;
     const int length = (int)dm_min(most, count - at);
@@ -108,6 +122,14 @@ dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count) {
   return combine(comm, values, count, MPI_INT64_T, MPI_MAX);
 }
 
+/* The null request is that of a rank alone. */
+static dm_status has_arrived(MPI_Request *request, bool *done) {
+  int arrived = *request == MPI_REQUEST_NULL;
+  if (!arrived) DM_MPI(MPI_Test(request, &arrived, MPI_STATUS_IGNORE));
+  *done = arrived;
+  return DM_OK;
+}
+
 struct dm_round {
   MPI_Request request;
   int64_t values[DM_ROUND];
@@ -117,9 +139,13 @@ dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND],
   dm_round *round = malloc(sizeof *round);
   if (!round) return dm_fail(DM_E_FIT, "no memory for a round");
   for (int i = 0; i < DM_ROUND; i++) round->values[i] = values[i];
-  dm_status status = dm_comm_check(MPI_Iallreduce(MPI_IN_PLACE, round->values, DM_ROUND,
-                                                  MPI_INT64_T, MPI_MAX, comm->mpi, &round->request),
-                                   "MPI_Iallreduce(");
+  round->request = MPI_REQUEST_NULL;
+  dm_status status =
+      is_alone(comm)
+          ? DM_OK
+          : dm_comm_check(MPI_Iallreduce(MPI_IN_PLACE, round->values, DM_ROUND, MPI_INT64_T,
+                                         MPI_MAX, comm->mpi, &round->request),
+                          "MPI_Iallreduce(");
   if (status)
     free(round);
   else
@@ -128,10 +154,8 @@ dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND],
 }
 
 dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]) {
-  int arrived = 0;
-  DM_MPI(MPI_Test(&round->request, &arrived, MPI_STATUS_IGNORE));
-  *done = arrived;
-  if (!arrived) return DM_OK;
+  DM_TRY(has_arrived(&round->request, done));
+  if (!*done) return DM_OK;
   for (int i = 0; i < DM_ROUND; i++) values[i] = round->values[i];
   free(round);
   return DM_OK;
@@ -146,10 +170,13 @@ dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, 
   if (count > INT_MAX) return dm_fail(DM_E_BUG, "a sum of %lld values", (long long)count);
   dm_sum *sum = malloc(sizeof *sum);
   if (!sum) return dm_fail(DM_E_FIT, "no memory for a sum");
-  dm_status status = dm_comm_check(MPI_Iallreduce(MPI_IN_PLACE, values, (int)count,
-                                                  whole ? MPI_UINT64_T : MPI_DOUBLE, MPI_SUM,
-                                                  comm->mpi, &sum->request),
-                                   "MPI_Iallreduce(");
+  sum->request = MPI_REQUEST_NULL;
+  dm_status status = is_alone(comm)
+                         ? DM_OK
+                         : dm_comm_check(MPI_Iallreduce(MPI_IN_PLACE, values, (int)count,
+                                                        whole ? MPI_UINT64_T : MPI_DOUBLE, MPI_SUM,
+                                                        comm->mpi, &sum->request),
+                                         "MPI_Iallreduce(");
   if (status)
     free(sum);
   else
@@ -158,14 +185,13 @@ dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, 
 }
 
 dm_status dm_comm_sum_test(dm_sum *sum, bool *done) {
-  int arrived = 0;
-  DM_MPI(MPI_Test(&sum->request, &arrived, MPI_STATUS_IGNORE));
-  *done = arrived;
-  if (arrived) free(sum);
+  DM_TRY(has_arrived(&sum->request, done));
+  if (*done) free(sum);
   return DM_OK;
 }
 
 dm_status dm_comm_agree(const dm_comm *comm, dm_status mine) {
+  if (is_alone(comm) && !mine) return DM_OK;
   int64_t failures = mine != DM_OK, first = failures ? -comm->rank : -comm->size;
   dm_status status = dm_comm_sum_i64(comm, &failures, 1);
   if (!status && failures == 0) return DM_OK;

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "comm/adopt.h"
 #include "comm/comm_impl.h"
 
 extern char **environ;
@@ -39,13 +41,19 @@ static dm_status wrap(MPI_Comm mpi, dm_comm *comm, dm_comm **out) {
   return status;
 }
 
+/* May be called before MPI is started; false: another MPI. */
+static bool is_open_mpi(int *major, int *minor, int *patch) {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  return MPI_Get_library_version(text, &length) == MPI_SUCCESS &&
+         sscanf(text, "Open MPI v%d.%d.%d", major, minor, patch) == 3;
+}
+
 /* Open MPI before 4.0.2 corrupts what it writes to files (ompi #6285); its MPI is not to be
  * trusted. */
 static dm_status refuse_old_library(void) {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length, major, minor, patch;
-  DM_MPI(MPI_Get_library_version(text, &length));
-  if (sscanf(text, "Open MPI v%d.%d.%d", &major, &minor, &patch) != 3) return DM_OK;
+  int major, minor, patch;
+  if (!is_open_mpi(&major, &minor, &patch)) return DM_OK;
   if (major > 4 || (major == 4 && (minor > 0 || patch >= 2))) return DM_OK;
   return dm_fail(DM_E_MPI, "Open MPI %d.%d.%d is too old: 4.0.2 is the first that is safe", major,
                  minor, patch);
@@ -94,9 +102,54 @@ static dm_status take_world(dm_comm **world) {
   return refuse_singletons(*world);
 }
 
+/* A process that nobody told of others.  Names of what users set for every program are not here,
+ * such as PRTE_MCA_rmaps_default_mapping_policy. */
+static bool nobody_started(void) {
+  static const char *const told[] = {
+      "OMPI_COMM_WORLD_", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_", "PMI2_",         "MPIRUN_",
+      "MV2_COMM_WORLD",   "PALS_",     "ALPS_",          "JSM_", "FLUX_TASK_RANK"};
+  for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
+    if (has_variable(told[i])) return false;
+  return true;
+}
+
+static dm_status take_alone(dm_comm **world) {
+  dm_comm *comm;
+  DM_TRY(allocate(&comm));
+  comm->mpi = MPI_COMM_NULL;
+  comm->size = 1;
+  if (gethostname(comm->host, sizeof comm->host - 1) != 0)
+    snprintf(comm->host, sizeof comm->host, "localhost");
+  *world = comm;
+  return DM_OK;
+}
+
+/* Ranks of one node need no network, after which Open MPI looks for 0.2 s.  Who chose, chose; what
+ * cannot be set only takes that long. */
+static void look_for_no_network(void) {
+  int major, minor, patch;
+  const int ranks = number_of("OMPI_COMM_WORLD_SIZE");
+  if (ranks <= 0 || ranks != number_of("OMPI_COMM_WORLD_LOCAL_SIZE") || getenv("OMPI_MCA_pml") ||
+      getenv("OMPI_MCA_btl") || !is_open_mpi(&major, &minor, &patch))
+    return;
+  (void)setenv("OMPI_MCA_pml", "ob1", 0);
+  (void)setenv("OMPI_MCA_btl", major < 5 ? "self,vader" : "self,sm", 0);
+}
+
+/* hwloc, here and inside Open MPI, and the UCX of MPICH tell each user of a container that there is
+ * no /sys. */
+static void hide_missing_sysfs(void) {
+  if (access("/sys/devices/system/cpu", F_OK) == 0) return;
+  (void)setenv("HWLOC_HIDE_ERRORS", "2", 0);
+  (void)setenv("UCX_LOG_LEVEL", "fatal", 0);
+}
+
 dm_status dm_comm_start(dm_comm **world) {
   int provided;
+  hide_missing_sysfs();
   DM_TRY(refuse_unconnected());
+  if (nobody_started()) return take_alone(world);
+  look_for_no_network();
   DM_MPI(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
   if (provided < MPI_THREAD_FUNNELED)
     return dm_fail(DM_E_MPI, "this MPI does not offer MPI_THREAD_FUNNELED");
@@ -108,22 +161,62 @@ dm_status dm_comm_start_single(dm_comm **world) {
   return take_world(world);
 }
 
+dm_status dm_comm_adopt(MPI_Comm mpi, dm_comm **world) {
+  int started, provided;
+  dm_comm *comm;
+  MPI_Comm own;
+  if (mpi == MPI_COMM_NULL) return take_alone(world);
+  DM_MPI(MPI_Initialized(&started));
+  if (!started) return dm_fail(DM_E_USAGE, "MPI has not been started");
+  DM_MPI(MPI_Query_thread(&provided));
+  if (provided < MPI_THREAD_FUNNELED)
+    return dm_hint(dm_fail(DM_E_MPI, "MPI was started without threads"),
+                   "MPI_Init_thread with MPI_THREAD_FUNNELED or more");
+  DM_MPI(MPI_Comm_dup(mpi, &own));
+  DM_TRY(allocate(&comm));
+  DM_TRY(wrap(own, comm, world));
+  return refuse_old_library();
+}
+
 void dm_comm_stop(dm_comm *world) {
+  const bool started = !dm_comm_is_alone(world);
   dm_comm_free(world);
-  MPI_Finalize(); /* whatever it answers, the program ends here */
+  if (started) MPI_Finalize(); /* whatever it answers, the program ends here */
 }
 
 void dm_comm_abort(dm_comm *world, int code) {
-  MPI_Abort(world ? world->mpi : MPI_COMM_WORLD, code);
+  const MPI_Comm all = world ? world->mpi : MPI_COMM_WORLD;
+  if (all != MPI_COMM_NULL) MPI_Abort(all, code);
   _Exit(code);
+}
+
+static int first_number(const char *const *names) {
+  for (; *names; names++)
+    if (number_of(*names) >= 0) return number_of(*names);
+  return -1;
 }
 
 int dm_comm_rank_before_start(void) {
   static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                      "SLURM_PROCID"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (number_of(names[i]) >= 0) return number_of(names[i]);
-  return -1;
+                                      "SLURM_PROCID", NULL};
+  return first_number(names);
+}
+
+static int ranks_before_start(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
+  return first_number(names);
+}
+
+int dm_comm_size_before_start(void) {
+  const int tasks = number_of("SLURM_STEP_NUM_TASKS"), ranks = ranks_before_start();
+  return ranks > 0 ? ranks : tasks > 0 ? tasks : 1;
+}
+
+int dm_comm_local_rank_before_start(bool *only) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                      "SLURM_LOCALID", NULL};
+  *only = ranks_before_start() == 1;
+  return nobody_started() ? -1 : first_number(names);
 }
 
 void dm_comm_library(char *text, int64_t size) {
@@ -165,6 +258,16 @@ static dm_status allocate_together(const dm_comm *comm, dm_comm **new) {
   return status;
 }
 
+bool dm_comm_is_alone(const dm_comm *comm) {
+  return comm->mpi == MPI_COMM_NULL;
+}
+
+static dm_status split_alone(const dm_comm *comm, dm_comm **out) {
+  DM_TRY(allocate(out));
+  **out = *comm;
+  return DM_OK;
+}
+
 static dm_status split_off(const dm_comm *comm, MPI_Comm mpi, dm_comm *new, dm_comm **out) {
   DM_TRY(wrap(mpi, new, out));
   dm_comm_on_wait(*out, comm->waiting, comm->context);
@@ -175,6 +278,7 @@ dm_status dm_comm_split(const dm_comm *comm, int color, int key, dm_comm **out) 
   MPI_Comm mpi;
   dm_comm *new;
   *out = NULL;
+  if (dm_comm_is_alone(comm)) return color < 0 ? DM_OK : split_alone(comm, out);
   DM_TRY(allocate_together(comm, &new));
   DM_MPI(MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &mpi));
   if (mpi != MPI_COMM_NULL) return split_off(comm, mpi, new, out);
@@ -185,6 +289,7 @@ dm_status dm_comm_split(const dm_comm *comm, int color, int key, dm_comm **out) 
 dm_status dm_comm_split_node(const dm_comm *comm, dm_comm **out) {
   MPI_Comm mpi;
   dm_comm *new;
+  if (dm_comm_is_alone(comm)) return split_alone(comm, out);
   DM_TRY(allocate_together(comm, &new));
   DM_MPI(MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &mpi));
   return split_off(comm, mpi, new, out);
@@ -192,6 +297,6 @@ dm_status dm_comm_split_node(const dm_comm *comm, dm_comm **out) {
 
 void dm_comm_free(dm_comm *comm) {
   if (!comm) return;
-  MPI_Comm_free(&comm->mpi);
+  if (!dm_comm_is_alone(comm)) MPI_Comm_free(&comm->mpi);
   free(comm);
 }

@@ -12,15 +12,16 @@ typedef struct dm_comm dm_comm;
 
 /* ---- the job ---- */
 
-/* Starts MPI (MPI_THREAD_FUNNELED) and returns the communicator of all ranks.  DM_E_MPI: MPI cannot
- * be used, is too old (Open MPI before 4.0.2 corrupts files), or the launcher started single
+/* Starts MPI (MPI_THREAD_FUNNELED) and returns the communicator of all ranks.  A process that no
+ * launcher started is alone: it does without MPI, which would start a daemon for it.  DM_E_MPI: MPI
+ * cannot be used, is too old (Open MPI before 4.0.2 corrupts files), or the launcher started single
  * copies. */
 dm_status dm_comm_start(dm_comm **world);
 
 /* The same for a program without threads of its own, with an MPI that knows none (simulation/). */
 dm_status dm_comm_start_single(dm_comm **world);
 
-/* Ends MPI; every rank must come here. */
+/* Ends MPI, where it was started; every rank must come here. */
 void dm_comm_stop(dm_comm *world);
 
 /* Ends the whole job at once with exit code CODE; does not return. */
@@ -29,6 +30,16 @@ void dm_comm_abort(dm_comm *world, int code) __attribute__((noreturn));
 /* What the launcher's environment says before MPI is started: the rank, or -1 where it says
  * nothing. */
 int dm_comm_rank_before_start(void);
+
+/* The number of ranks that it started; 1 where it says nothing. */
+int dm_comm_size_before_start(void);
+
+/* The rank among those of its node, of a process for which MPI will be started; -1: not known.
+ * *only: it is the only rank of the job. */
+int dm_comm_local_rank_before_start(bool *only);
+
+/* Whether no launcher started this process, and MPI was not. */
+bool dm_comm_is_alone(const dm_comm *world);
 
 /* "Open MPI 4.1.4": what is loaded. */
 void dm_comm_library(char *text, int64_t size);

@@ -7,7 +7,7 @@
 #include "comm/comm.h"
 
 struct dm_comm {
-  MPI_Comm mpi;
+  MPI_Comm mpi; /* MPI_COMM_NULL: a rank alone, for which MPI was not started */
   int rank, size;
   char host[MPI_MAX_PROCESSOR_NAME];
   void (*waiting)(void *context); /* or NULL */

@@ -65,10 +65,10 @@ dm_status dm_heartbeat_open(const dm_comm *world, dm_heartbeat **out) {
   heartbeat->receiving = heartbeat->telling = heartbeat->ending = MPI_REQUEST_NULL;
   DM_TRY(dm_comm_split(world, 0, world->rank, &heartbeat->comm));
   DM_TRY(learn_hosts(heartbeat));
-  if (heartbeat->comm->rank == 0) DM_TRY(listen(heartbeat));
-  DM_TRY(listen_for_end(heartbeat));
   *out = heartbeat;
-  return DM_OK;
+  if (world->size == 1) return DM_OK; /* nobody is to be heard */
+  if (heartbeat->comm->rank == 0) DM_TRY(listen(heartbeat));
+  return listen_for_end(heartbeat);
 }
 
 /* Rank 0: takes what RANK told, and answers. */
@@ -124,6 +124,8 @@ dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tells, int64_
     heartbeat->members[0].moves = mine;
     atomic_store(&heartbeat->members[0].heard, now);
   }
+  *job = heartbeat->job;
+  if (heartbeat->comm->size == 1) return DM_OK;
   int arrived; /* what arrived stays until it is asked for: its request is null from then on */
   DM_MPI(MPI_Test(&heartbeat->ending, &arrived, MPI_STATUS_IGNORE));
   DM_TRY(hear(heartbeat, now));
@@ -146,7 +148,7 @@ dm_status dm_heartbeat_tell(dm_heartbeat *heartbeat, const dm_ending *ending) {
 }
 
 bool dm_heartbeat_told(const dm_heartbeat *heartbeat, dm_ending *ending) {
-  if (heartbeat->ending != MPI_REQUEST_NULL) return false;
+  if (heartbeat->comm->size == 1 || heartbeat->ending != MPI_REQUEST_NULL) return false;
   *ending = heartbeat->heard;
   return true;
 }
@@ -170,7 +172,7 @@ static dm_status say_goodbye(dm_heartbeat *heartbeat) {
   const dm_comm *comm = heartbeat->comm;
   if (comm->rank == 0) {
     while (heartbeat->departed < comm->size - 1) DM_TRY(hear(heartbeat, 0));
-    for (int i = 0; i < comm->size; i++)
+    for (int i = 1; i < comm->size; i++)
       DM_MPI(MPI_Wait(&heartbeat->members[i].answering, MPI_STATUS_IGNORE));
     return DM_OK;
   }
@@ -189,7 +191,7 @@ static void stop_listening(MPI_Request *request) {
 void dm_heartbeat_close(dm_heartbeat *heartbeat) {
   if (!heartbeat) return;
   dm_status_free(say_goodbye(heartbeat));
-  stop_listening(&heartbeat->receiving); /* a job of one rank still listens to itself */
+  stop_listening(&heartbeat->receiving);
   stop_listening(&heartbeat->ending);
   dm_comm_free(heartbeat->comm);
   free(heartbeat->members);

@@ -1,11 +1,11 @@
 #include "core/buffer.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/cgroup.h"
 #include "core/checked.h"
 #include "core/units.h"
 
@@ -36,27 +36,16 @@ dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory) {
   return *memory ? DM_OK : refused(bytes);
 }
 
-/* The value in kB of a line "NAME:   value kB" of /proc/meminfo, in bytes. */
-static int64_t meminfo(const char *name) {
-  FILE *file = fopen("/proc/meminfo", "r");
-  if (!file) return 0;
+/* The value in kB of a line "NAME:   value kB" of a file of /proc, in bytes; 0: it does not say. */
+static int64_t kilobytes_in(const char *path, const char *name) {
   char line[160];
-  int64_t bytes = 0;
-  size_t length = strlen(name);
-  while (bytes == 0 && fgets(line, sizeof line, file))
-    if (strncmp(line, name, length) == 0 && line[length] == ':')
-      bytes = strtoll(line + length + 1, NULL, 10) * 1024;
-  fclose(file);
-  return bytes;
-}
-
-static int64_t number_in(const char *path) {
+  long long kib = 0;
+  const size_t length = strlen(name);
   FILE *file = fopen(path, "r");
-  if (!file) return 0;
-  int64_t value = 0;
-  if (fscanf(file, "%" SCNd64, &value) != 1) value = 0; /* "max": no limit */
-  fclose(file);
-  return value;
+  while (file && fgets(line, sizeof line, file))
+    if (strncmp(line, name, length) == 0 && sscanf(line + length, ": %lld", &kib) == 1) break;
+  if (file) fclose(file);
+  return kib * 1024;
 }
 
 static int64_t smaller_known(int64_t a, int64_t b) {
@@ -66,25 +55,15 @@ static int64_t smaller_known(int64_t a, int64_t b) {
 }
 
 int64_t dm_memory_total(void) {
-  return smaller_known(meminfo("MemTotal"), number_in("/sys/fs/cgroup/memory.max"));
+  return smaller_known(kilobytes_in("/proc/meminfo", "MemTotal"), dm_cgroup_memory(""));
 }
 
 int64_t dm_memory_available(void) {
-  int64_t limit = number_in("/sys/fs/cgroup/memory.max");
-  int64_t used = limit > 0 ? number_in("/sys/fs/cgroup/memory.current") : 0;
-  return smaller_known(meminfo("MemAvailable"), limit > used ? limit - used : 0);
+  return smaller_known(kilobytes_in("/proc/meminfo", "MemAvailable"), dm_cgroup_memory_left(""));
 }
 
-/* Of /proc/self/status, in bytes; 0 where it does not say. */
 static int64_t status_of(const char *name) {
-  char line[128];
-  long long kib = 0;
-  const size_t length = strlen(name);
-  FILE *file = fopen("/proc/self/status", "r");
-  while (file && fgets(line, sizeof line, file))
-    if (strncmp(line, name, length) == 0 && sscanf(line + length, ": %lld", &kib) == 1) break;
-  if (file) fclose(file);
-  return kib * 1024;
+  return kilobytes_in("/proc/self/status", name);
 }
 
 int64_t dm_memory_own(void) {

@@ -14,6 +14,10 @@ dm_status dm_buffer_alloc(int64_t bytes, void **memory);
 /* The same, set to zero: for tables; COUNT elements of SIZE bytes. */
 dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory);
 
+/* The same of what *POINTER, a typed one, points to. */
+#define dm_buffer_table(count, pointer)                                                            \
+  dm_buffer_zeroed(count, sizeof **(pointer), (void **)(pointer))
+
 /* Physical memory of this node in bytes, and what is free to use now: the smaller of what the
  * kernel and the control group say.  0 where unknown. */
 int64_t dm_memory_total(void);

@@ -38,3 +38,8 @@ int dm_closest(const char *name, const char *const *names, int count) {
   }
   return best;
 }
+
+dm_status dm_suggest(dm_status status, const char *name, const char *const *names, int count) {
+  const int nearest = dm_closest(name, names, count);
+  return nearest < 0 ? status : dm_hint(status, "did you mean '%s'?", names[nearest]);
+}

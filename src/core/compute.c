@@ -11,77 +11,25 @@ enum {
   LONG = 1 << DM_F64 | 1 << DM_F32 | COMPLEX,
 };
 
+/* Products of elements as they are, one for each, which are added up in sums of type SUMS. */
+#define ONE_PRODUCT(type, sums)                                                                    \
+  .work = (type), .operand = (type), .products = 1, .accumulator = (sums), .accumulators = 1,      \
+  .sum = (sums)
+#define TENSOR_CORES .roundoff = 0x1p-24, .truncates = true
+
 /* Sums of 16-bit products are held in f32, so --compute f32 leaves 16-bit inputs as they are. */
+/* clang-format off */
 const dm_compute dm_computes[DM_COMPUTES] = {
-    {.name = "f64",
-     .option = "f64",
-     .inputs = FLOATING,
-     .results = FLOATING,
-     .work = DM_F64,
-     .operand = DM_F64,
-     .products = 1,
-     .accumulator = DM_F64,
-     .accumulators = 1,
-     .sum = DM_F64,
-     .roundoff = 0x1p-53},
-    {.name = "f32",
-     .option = "f32",
-     .inputs = LONG,
-     .results = FLOATING,
-     .work = DM_F32,
-     .operand = DM_F32,
-     .products = 1,
-     .accumulator = DM_F32,
-     .accumulators = 1,
-     .sum = DM_F32,
-     .roundoff = 0x1p-24},
-    {.name = "tf32", /* the low bits of f32 inputs are cut off, not rounded */
-     .option = "tf32",
-     .inputs = FLOATING,
-     .results = FLOATING,
-     .work = DM_F32,
-     .operand = DM_TF32,
-     .products = 1,
-     .accumulator = DM_F32,
-     .accumulators = 1,
-     .sum = DM_F32,
-     .roundoff = 0x1p-24,
-     .shortening = 0x1p-10,
-     .truncates = true},
-    {.name = "f16",
-     .option = "f32",
-     .inputs = 1 << DM_F16,
-     .results = FLOATING,
-     .work = DM_F16,
-     .operand = DM_F16,
-     .products = 1,
-     .accumulator = DM_F32,
-     .accumulators = 1,
-     .sum = DM_F32,
-     .roundoff = 0x1p-24,
-     .truncates = true},
-    {.name = "bf16",
-     .option = "f32",
-     .inputs = 1 << DM_BF16,
-     .results = FLOATING,
-     .work = DM_BF16,
-     .operand = DM_BF16,
-     .products = 1,
-     .accumulator = DM_F32,
-     .accumulators = 1,
-     .sum = DM_F32,
-     .roundoff = 0x1p-24,
-     .truncates = true},
-    {.name = "i8",
-     .inputs = 1 << DM_I8,
-     .results = 1 << DM_I32,
-     .work = DM_I8,
-     .operand = DM_I8,
-     .products = 1,
-     .accumulator = DM_I32,
-     .accumulators = 1,
-     .sum = DM_I32},
+    {"f64", "f64", FLOATING, FLOATING, ONE_PRODUCT(DM_F64, DM_F64), .roundoff = 0x1p-53},
+    {"f32", "f32", LONG, FLOATING, ONE_PRODUCT(DM_F32, DM_F32), .roundoff = 0x1p-24},
+    /* the low bits of f32 inputs are cut off, not rounded */
+    {"tf32", "tf32", FLOATING, FLOATING, .work = DM_F32, .operand = DM_TF32, .products = 1,
+     .accumulator = DM_F32, .accumulators = 1, .sum = DM_F32, TENSOR_CORES, .shortening = 0x1p-10},
+    {"f16", "f32", 1 << DM_F16, FLOATING, ONE_PRODUCT(DM_F16, DM_F32), TENSOR_CORES},
+    {"bf16", "f32", 1 << DM_BF16, FLOATING, ONE_PRODUCT(DM_BF16, DM_F32), TENSOR_CORES},
+    {"i8", "", 1 << DM_I8, 1 << DM_I32, ONE_PRODUCT(DM_I8, DM_I32)},
 };
+/* clang-format on */
 
 dm_status dm_compute_check(const dm_compute *row) {
   const bool plain = row->finish == DM_NO_FINISH;
@@ -139,10 +87,20 @@ static bool is_for(const dm_compute *row, int choice, dm_dtype input) {
   return strcmp(row->option, dm_compute_names[choice]) == 0 && row->inputs >> input & 1;
 }
 
+/* Integers other than i8 have to be converted. */
+static dm_status not_multiplied(dm_dtype input) {
+  const char *name = dm_dtype_name(input);
+  dm_status status = input == DM_I32
+                         ? dm_fail(DM_E_USAGE, "i32 matrices are results, not factors")
+                         : dm_fail(DM_E_USAGE, "%s matrices are not multiplied as they are", name);
+  if (!dm_dtype_holds(DM_F64, input))
+    return dm_hint(status, "--type f64 --allow-rounding rounds what f64 does not hold exactly");
+  return dm_hint(status, "--type %s holds every %s exactly",
+                 dm_dtype_holds(DM_F32, input) ? "f32" : "f64", name);
+}
+
 dm_status dm_compute_choose(int choice, dm_dtype input, const dm_compute **row) {
-  if (input == DM_I32)
-    return dm_hint(dm_fail(DM_E_USAGE, "i32 matrices are results, not factors"),
-                   "--type f64 holds every i32 exactly");
+  if (dm_dtype_is_integer(input) && input != DM_I8) return not_multiplied(input);
   for (int i = 0; i < DM_COMPUTES; i++)
     if (is_for(&dm_computes[i], choice, input)) {
       *row = &dm_computes[i];

@@ -37,6 +37,27 @@ void dm_load_wide(double *dst, const void *src, dm_dtype dtype, int64_t stride, 
   case DM_I32:
     LOAD(int32_t, (double)v);
     break;
+  case DM_I16:
+    LOAD(int16_t, (double)v);
+    break;
+  case DM_I64:
+    LOAD(int64_t, (double)v);
+    break;
+  case DM_U8:
+    LOAD(uint8_t, (double)v);
+    break;
+  case DM_U16:
+    LOAD(uint16_t, (double)v);
+    break;
+  case DM_U32:
+    LOAD(uint32_t, (double)v);
+    break;
+  case DM_U64:
+    LOAD(uint64_t, (double)v);
+    break;
+  case DM_BOOL:
+    LOAD(uint8_t, v ? 1.0 : 0.0);
+    break;
   case DM_C64: {
     const float *s = src;
     for (int64_t i = 0; i < count; i++) {
@@ -54,6 +75,7 @@ void dm_load_wide(double *dst, const void *src, dm_dtype dtype, int64_t stride, 
     break;
   }
   case DM_DTYPE_COUNT:
+  case DM_DTYPE_END:
     break;
   }
 }
@@ -107,7 +129,7 @@ void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src,
     }
     break;
   }
-  case DM_DTYPE_COUNT:
+  default: /* of inputs alone */
     break;
   }
 }

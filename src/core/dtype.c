@@ -1,6 +1,7 @@
 #include "core/dtype.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct traits {
@@ -12,7 +13,7 @@ typedef struct traits {
   dm_dtype real;
 } traits;
 
-static const traits table[DM_DTYPE_COUNT] = {
+static const traits table[DM_DTYPE_END] = {
     [DM_F64] = {"f64", 8, false, false, 53, DBL_MAX, DM_F64},
     [DM_F32] = {"f32", 4, false, false, 24, FLT_MAX, DM_F32},
     [DM_F16] = {"f16", 2, false, false, 11, 65504.0, DM_F16},
@@ -21,10 +22,21 @@ static const traits table[DM_DTYPE_COUNT] = {
     [DM_C128] = {"c128", 16, true, false, 53, DBL_MAX, DM_F64},
     [DM_I8] = {"i8", 1, false, true, 8, 127.0, DM_I8},
     [DM_I32] = {"i32", 4, false, true, 32, 2147483647.0, DM_I32},
+    [DM_I16] = {"i16", 2, false, true, 16, 32767.0, DM_I16},
+    [DM_I64] = {"i64", 8, false, true, 64, 0x1p63, DM_I64},
+    [DM_U8] = {"u8", 1, false, true, 8, 255.0, DM_U8},
+    [DM_U16] = {"u16", 2, false, true, 16, 65535.0, DM_U16},
+    [DM_U32] = {"u32", 4, false, true, 32, 4294967295.0, DM_U32},
+    [DM_U64] = {"u64", 8, false, true, 64, 0x1p64, DM_U64},
+    [DM_BOOL] = {"bool", 1, false, true, 1, 1.0, DM_BOOL},
 };
 
 const char *dm_dtype_name(dm_dtype dtype) {
-  return dtype < DM_DTYPE_COUNT ? table[dtype].name : "none";
+  return dm_dtype_is_known(dtype) ? table[dtype].name : "none";
+}
+
+bool dm_dtype_is_known(dm_dtype dtype) {
+  return (unsigned)dtype < DM_DTYPE_END && table[dtype].name;
 }
 
 bool dm_dtype_parse(const char *name, dm_dtype *dtype) {
@@ -49,11 +61,30 @@ bool dm_dtype_is_integer(dm_dtype dtype) {
   return table[dtype].integer;
 }
 
+static bool is_signed(dm_dtype dtype) {
+  return dtype == DM_I8 || dtype == DM_I16 || dtype == DM_I32 || dtype == DM_I64;
+}
+
+bool dm_dtype_holds(dm_dtype dtype, dm_dtype from) {
+  /* The least number of a signed type is a power of two. */
+  const int bits = table[from].significand - is_signed(from);
+  if (!table[dtype].integer) return bits <= table[dtype].significand;
+  return bits <= table[dtype].significand - is_signed(dtype) &&
+         (is_signed(dtype) || !is_signed(from));
+}
+
 double dm_dtype_roundoff(dm_dtype dtype) {
   if (table[dtype].integer) return 0.0;
-  double roundoff = 1.0;
-  for (int i = 0; i < table[dtype].significand; i++) roundoff *= 0.5;
-  return roundoff;
+  return ldexp(1.0, -table[dtype].significand);
+}
+
+double dm_dtype_smallest(dm_dtype dtype) {
+  const dm_dtype real = table[dtype].real;
+  return real == DM_F64    ? 0x1p-1074
+         : real == DM_F32  ? 0x1p-149
+         : real == DM_BF16 ? 0x1p-133
+         : real == DM_F16  ? 0x1p-24
+                           : 0.0;
 }
 
 double dm_dtype_largest(dm_dtype dtype) {

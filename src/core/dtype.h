@@ -16,12 +16,25 @@ typedef enum dm_dtype {
   DM_I32,
   DM_DTYPE_COUNT,
   DM_DTYPE_NONE = DM_DTYPE_COUNT,
+
+  /* Types of inputs alone, which are converted as they are read. */
+  DM_I16 = 16,
+  DM_I64,
+  DM_U8,
+  DM_U16,
+  DM_U32,
+  DM_U64,
+  DM_BOOL, /* one byte; what is not 0 is 1 */
+  DM_DTYPE_END,
 } dm_dtype;
 
 /* "f64", "bf16", ... */
 const char *dm_dtype_name(dm_dtype dtype);
 
-/* False where NAME is not a type; *dtype is then untouched. */
+/* Whether DTYPE is one of the above, of inputs alone or not. */
+bool dm_dtype_is_known(dm_dtype dtype);
+
+/* False where NAME is not a type that is multiplied or written; *dtype is then untouched. */
 bool dm_dtype_parse(const char *name, dm_dtype *dtype);
 
 /* Bytes of one element. */
@@ -30,9 +43,15 @@ int64_t dm_dtype_size(dm_dtype dtype);
 bool dm_dtype_is_complex(dm_dtype dtype);
 bool dm_dtype_is_integer(dm_dtype dtype);
 
+/* Whether DTYPE holds every value of the integer type FROM exactly. */
+bool dm_dtype_holds(dm_dtype dtype, dm_dtype from);
+
 /* Unit roundoff 2^-p, p the bits of the significand: half the distance from 1 to the next number.
  * 0 for integers, whose arithmetic here is exact. */
 double dm_dtype_roundoff(dm_dtype dtype);
+
+/* Smallest positive number, which is the distance of subnormal ones; 0 for integers. */
+double dm_dtype_smallest(dm_dtype dtype);
 
 /* Largest finite magnitude. */
 double dm_dtype_largest(dm_dtype dtype);

@@ -1,6 +1,17 @@
 #include "core/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+
+void dm_put_text(const char *text, FILE *out) {
+  for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    const bool wide = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0; /* those of UTF-8 */
+    if (*c >= 0x20 && *c != 0x7f && !wide)
+      fputc(*c, out);
+    else
+      fprintf(out, "\\x%02x", wide ? *++c : *c);
+  }
+}
 
 void dm_log_line(const dm_log *log, dm_level level, const char *format, ...) {
   if (!log || level > log->level) return;
@@ -12,7 +23,9 @@ void dm_log_line(const dm_log *log, dm_level level, const char *format, ...) {
   va_end(arguments);
   const char *mark = level == DM_LOG_ERROR ? "error: " : level == DM_LOG_WARNING ? "warning: " : "";
   if (log->level >= DM_LOG_DEBUG)
-    fprintf(log->out, "damier[%d]: %s%s\n", log->rank, mark, line);
+    fprintf(log->out, "damier[%d]: %s", log->rank, mark);
   else
-    fprintf(log->out, "damier: %s%s\n", mark, line);
+    fprintf(log->out, "damier: %s", mark);
+  dm_put_text(line, log->out);
+  fputc('\n', log->out);
 }

@@ -18,6 +18,9 @@ typedef struct dm_log {
   int rank; /* below DM_LOG_DEBUG only rank 0 speaks */
 } dm_log;
 
+/* TEXT as a terminal may see it: control characters, which names from files may hold, as \\x1b. */
+void dm_put_text(const char *text, FILE *out);
+
 /* One line "damier: [warning: ]MESSAGE" if LOG's level and rank allow it.  LOG may be NULL:
  * silence. */
 void dm_log_line(const dm_log *log, dm_level level, const char *format, ...)

@@ -73,31 +73,3 @@ dm_status dm_status_first(dm_status first, dm_status second) {
 void dm_status_free(dm_status status) {
   if (!is_static(status)) free(status);
 }
-
-const char *dm_code_name(dm_code code) {
-  switch (code) {
-  case DM_E_VERIFY:
-    return "verification";
-  case DM_E_USAGE:
-    return "usage";
-  case DM_E_INPUT:
-    return "input";
-  case DM_E_IO:
-    return "file";
-  case DM_E_FIT:
-    return "memory";
-  case DM_E_DEVICE:
-    return "device";
-  case DM_E_CORRUPT:
-    return "corrupt";
-  case DM_E_HANG:
-    return "hang";
-  case DM_E_MPI:
-    return "mpi";
-  case DM_E_BUG:
-    return "bug";
-  case DM_E_STOPPED:
-    return "stopped";
-  }
-  return "unknown";
-}

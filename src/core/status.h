@@ -9,17 +9,18 @@
 
 /* The codes are the program's exit codes. */
 typedef enum dm_code {
-  DM_E_VERIFY = 1,   /* the result failed its verification */
-  DM_E_USAGE = 2,    /* the command line asks for something that is not offered */
-  DM_E_INPUT = 3,    /* an input was rejected */
-  DM_E_IO = 4,       /* a file could not be read or written */
-  DM_E_FIT = 5,      /* does not fit into memory or on the disk */
-  DM_E_DEVICE = 6,   /* GPU, backend or transport */
-  DM_E_CORRUPT = 7,  /* a result that could not be repaired */
-  DM_E_HANG = 8,     /* the watchdog */
-  DM_E_MPI = 9,      /* MPI or the launcher */
-  DM_E_BUG = 70,     /* an assumption of the program does not hold */
-  DM_E_STOPPED = 75, /* stopped early; run again to resume */
+  DM_E_VERIFY = 1,     /* the result failed its verification */
+  DM_E_USAGE = 2,      /* the command line asks for something that is not offered */
+  DM_E_INPUT = 3,      /* an input was rejected */
+  DM_E_IO = 4,         /* a file could not be read or written */
+  DM_E_FIT = 5,        /* does not fit into memory or on the disk */
+  DM_E_DEVICE = 6,     /* GPU, backend or transport */
+  DM_E_CORRUPT = 7,    /* a result that could not be repaired */
+  DM_E_HANG = 8,       /* the watchdog */
+  DM_E_MPI = 9,        /* MPI or the launcher */
+  DM_E_UNCHECKED = 10, /* the result is there, and not all of it could be verified */
+  DM_E_BUG = 70,       /* an assumption of the program does not hold */
+  DM_E_STOPPED = 75,   /* stopped early; run again to resume */
 } dm_code;
 
 /* Plain data, so that an error can be sent to another rank as it is. */
@@ -72,8 +73,5 @@ dm_status dm_status_copy(const dm_error *error);
 dm_status dm_status_first(dm_status first, dm_status second);
 
 void dm_status_free(dm_status status);
-
-/* The name of a code for people and scripts: "usage", "input", ... */
-const char *dm_code_name(dm_code code);
 
 #endif

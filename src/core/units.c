@@ -69,8 +69,10 @@ dm_status dm_parse_range(const char *text, dm_status (*take)(void *context, int6
 
 bool dm_parse_real(const char *text, double *value) {
   char *end;
+  errno = 0;
   double number = strtod(text, &end);
   if (end == text || *end || !isfinite(number)) return false;
+  if (number == 0 && errno == ERANGE) return false; /* so small that it is none any more */
   *value = number;
   return true;
 }
@@ -154,4 +156,12 @@ char *dm_format_flops(double flops_per_second, char text[32]) {
   static const char *const units[] = {"FLOP/s",  "kFLOP/s", "MFLOP/s",
                                       "GFLOP/s", "TFLOP/s", "PFLOP/s"};
   return format_scaled(flops_per_second, 1000, units, 6, text);
+}
+
+bool dm_next_word(const char **text, char between, char word[96]) {
+  if (!*text) return false;
+  const char *end = strchr(*text, between);
+  snprintf(word, 96, "%.*s", end ? (int)dm_min(end - *text, 95) : 95, *text);
+  *text = end ? end + 1 : NULL;
+  return true;
 }

@@ -12,6 +12,10 @@
  */
 bool dm_parse_count(const char *text, int64_t *value);
 
+/* The next word of *TEXT, which has BETWEEN between its words, cut off at 95 bytes; *TEXT goes on
+ * behind it.  False at the end, where *TEXT is NULL. */
+bool dm_next_word(const char **text, char between, char word[96]);
+
 /* TEXT, "N", "LOW:HIGH:STEP" or "LOW:HIGH:xFACTOR", of numbers > 0: TAKE is called with each.
  * DM_E_USAGE where it is neither, or a range that has no numbers or no end. */
 dm_status dm_parse_range(const char *text, dm_status (*take)(void *context, int64_t number),

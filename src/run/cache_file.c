@@ -65,28 +65,63 @@ static dm_status read_open(int fd, char **text, size_t *length) {
   return status;
 }
 
-dm_status dm_cache_read(const char *path, char **text, size_t *length) {
+/* *text NULL, and no error, where there is no such file; else the caller's to free. */
+static dm_status read_text(const char *path, char **text, size_t *length) {
   *text = NULL;
   *length = 0;
   /* Non-blocking: what stands there may be a pipe. */
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return DM_OK;
-  if (fd < 0) return dm_fail(DM_E_IO, "%s: %s", path, strerror(errno));
+  if (fd < 0) return dm_fail(DM_E_IO, "%s", strerror(errno));
   dm_status status = read_open(fd, text, length);
   close(fd);
+  return status;
+}
+
+const char *dm_cache_text(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
+static dm_status parse(const dm_cache_kind *kind, const json_t *root, const void *facts,
+                       void *value) {
+  void *made;
+  if (strcmp(dm_cache_text(root, "schema"), kind->schema) != 0)
+    return dm_fail(DM_E_INPUT, "it is not of the form %s", kind->schema);
+  DM_TRY(dm_buffer_zeroed(1, kind->size, &made));
+  dm_status status = kind->parse(root, facts, made);
+  if (!status) memcpy(value, made, kind->size);
+  free(made);
+  return status;
+}
+
+dm_status dm_cache_parse(const dm_cache_kind *kind, const char *text, size_t length,
+                         const void *facts, void *value) {
+  json_error_t error;
+  json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+  if (!root) return dm_fail(DM_E_INPUT, "it is not JSON: %s", error.text);
+  dm_status status = parse(kind, root, facts, value);
+  json_decref(root);
+  return status;
+}
+
+dm_status dm_cache_read(const dm_cache_kind *kind, const char *path, const void *facts, bool *found,
+                        void *value) {
+  char *text;
+  size_t length;
+  dm_status status = read_text(path, &text, &length);
+  if (text) status = dm_cache_parse(kind, text, length, facts, value);
+  *found = text && !status;
+  free(text);
   return dm_context(status, "%s", path);
 }
 
-/* ---- writing ---- */
-
-static void directory_of(const char *path, char directory[DM_PATH]) {
-  snprintf(directory, DM_PATH, "%s", path);
-  char *slash = strrchr(directory, '/');
-  if (!slash)
-    snprintf(directory, DM_PATH, ".");
-  else
-    slash[slash == directory] = '\0';
+void dm_cache_replaces(const dm_log *log, dm_status status) {
+  if (status) dm_log_line(log, DM_LOG_WARNING, "%s; it is replaced", status->message);
+  dm_status_free(status);
 }
+
+/* ---- writing ---- */
 
 /* A directory that is made belongs to the user alone, as the specification asks. */
 static dm_status make_directories(const char *path) {
@@ -113,37 +148,17 @@ static bool write_all(int fd, const char *text) {
   return true;
 }
 
-/* The new name survives a crash; file systems that cannot do that do not matter. */
-static void sync_directory(const char *path) {
-  char directory[DM_PATH];
-  directory_of(path, directory);
-  const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  (void)fsync(fd);
-  close(fd);
-}
-
 static dm_status replace(const char *path, const char *text) {
   char part[DM_PATH + 8];
   snprintf(part, sizeof part, "%s.XXXXXX", path);
   const int fd = mkostemp(part, O_CLOEXEC);
   if (fd < 0) return dm_fail(DM_E_IO, "%s cannot be made: %s", part, strerror(errno));
   bool done = write_all(fd, text) && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
-  int error = errno;
-  if (close(fd) < 0 && done) {
-    error = errno;
-    done = false;
-  }
-  if (done && rename(part, path) < 0) {
-    error = errno;
-    done = false;
-  }
-  if (!done) {
-    unlink(part);
-    return dm_fail(DM_E_IO, "%s cannot be written: %s", path, strerror(error));
-  }
-  sync_directory(path);
-  return DM_OK;
+  done = close(fd) == 0 && done && rename(part, path) == 0;
+  if (done) return DM_OK;
+  dm_status status = dm_fail(DM_E_IO, "%s cannot be written: %s", path, strerror(errno));
+  unlink(part);
+  return status;
 }
 
 dm_status dm_cache_write(const char *path, bool make_directory, const char *text) {

@@ -1,5 +1,6 @@
 #include "run/progress.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,15 +10,41 @@
 
 enum { WIDTH = 30 };
 
-void dm_progress_start(dm_progress *progress, const dm_run *run, const char *label, double flops,
+static const double marks[] = {1, 2, 5, 10, 30}, /* seconds, and from the last one on: */
+    step = 30;
+
+double dm_progress_next(double shown) {
+  for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+    if (shown < marks[i]) return marks[i];
+  return (floor(shown / step) + 1) * step;
+}
+
+static bool is_wanted(const dm_run *run) {
+  return run->rank == 0 && (run->progress == DM_PROGRESS_ALWAYS ||
+                            (run->progress == DM_PROGRESS_AUTO && run->log.level >= DM_LOG_NOTE));
+}
+
+static bool line_is_due(const dm_run *run, double now) {
+  return now - run->born >= dm_progress_next(run->shown);
+}
+
+void dm_progress_phase(dm_run *run) {
+  char seconds[32];
+  const double now = dm_now();
+  if (!is_wanted(run) || !run->phase || !line_is_due(run, now)) return;
+  run->shown = now - run->born;
+  const bool terminal = isatty(fileno(run->log.out));
+  fprintf(run->log.out, "%sdamier: %s, %s after the start\n", terminal ? "\r\033[K" : "",
+          run->phase, dm_format_seconds(run->shown, seconds));
+}
+
+void dm_progress_start(dm_progress *progress, dm_run *run, const char *label, double flops,
                        double before, int used) {
-  bool terminal = isatty(STDERR_FILENO);
-  bool wanted = run->progress == DM_PROGRESS_ALWAYS ||
-                (run->progress == DM_PROGRESS_AUTO && run->log.level >= DM_LOG_NOTE);
+  const bool terminal = isatty(STDERR_FILENO);
   double now = dm_now();
   *progress = (dm_progress){.run = run,
                             .label = label,
-                            .on = wanted && run->rank == 0,
+                            .on = is_wanted(run),
                             .terminal = terminal,
                             .flops = flops,
                             .before = before,
@@ -25,9 +52,9 @@ void dm_progress_start(dm_progress *progress, const dm_run *run, const char *lab
                             .started = now,
                             .measured = now,
                             .then = {.done = before},
-                            .shown = terminal ? now - 1 : now};
+                            .shown = now - 1};
   /* "always" is for tests and for watching a log: the first step is shown at once. */
-  if (run->progress == DM_PROGRESS_ALWAYS) progress->shown = now - 60;
+  progress->at_once = run->progress == DM_PROGRESS_ALWAYS;
 }
 
 /* "1.2 TFLOP/s, reads 3.4 GB/s, writes 0.5 GB/s": since the last time. */
@@ -50,13 +77,17 @@ static void take_rates(dm_progress *p, const dm_standing *at, double now) {
 }
 
 bool dm_progress_is_due(const dm_progress *p) {
-  return p->on && dm_now() - p->shown >= (p->terminal ? 1.0 / 6 : 30.0);
+  if (!p->on) return false;
+  const double now = dm_now();
+  return p->terminal ? now - p->shown >= 1.0 / 6 : p->at_once || line_is_due(p->run, now);
 }
 
 void dm_progress_show(dm_progress *p, dm_standing at) {
   const double now = dm_now(), spent = now - p->started;
   if (!dm_progress_is_due(p)) return;
   p->shown = now;
+  p->run->shown = now - p->run->born;
+  p->at_once = false;
   char left[32] = "?", before[40] = "";
   if (at.done > p->before) dm_format_seconds(spent / (at.done - p->before) * (1.0 - at.done), left);
   if (p->before > 0) snprintf(before, sizeof before, " (%d %% were there)", (int)(100 * p->before));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/log.h"
 #include "core/units.h"
 #include "core/version.h"
 
@@ -124,6 +125,27 @@ void dm_record_matrix(dm_record *record, const char *path, const double *values,
   add(record, path, NULL, NULL, array);
 }
 
+/* The array at PATH; made where there is none. */
+static json_t *array_at(dm_record *record, const char *path) {
+  for (int i = 0; i < record->count; i++) {
+    const entry *e = &record->entries[i];
+    if (e->path && strcmp(e->path, path) == 0 && json_is_array(e->value)) return e->value;
+  }
+  json_t *array = json_array();
+  add(record, path, NULL, NULL, array);
+  return record->failed ? NULL : array;
+}
+
+void dm_record_object(dm_record *record, const char *path, const char *label, const char *shown,
+                      const char *const *names, const char *const *texts, int count) {
+  json_t *array = array_at(record, path), *object = json_object();
+  for (int i = 0; i < count; i++)
+    if (texts[i][0] && json_object_set_new(object, names[i], json_string(texts[i])))
+      record->failed = true;
+  if (!array || json_array_append_new(array, object)) record->failed = true;
+  dm_record_line(record, label, shown);
+}
+
 void dm_record_line(dm_record *record, const char *label, const char *text) {
   add(record, "", label, text, NULL);
 }
@@ -150,47 +172,20 @@ void dm_record_summary(dm_record *record, const char *format, ...) {
 
 /* What of the environment changes how a run behaves, and holds nothing of its user's. */
 static void add_environment(dm_record *record) {
-  static const char *const names[] = {"CUDA_VISIBLE_DEVICES",
-                                      "CUDA_DEVICE_MAX_CONNECTIONS",
-                                      "NVIDIA_TF32_OVERRIDE",
-                                      "OMP_NUM_THREADS",
-                                      "OMP_PROC_BIND",
-                                      "OMP_PLACES",
-                                      "OPENBLAS_NUM_THREADS",
-                                      "OPENBLAS_CORETYPE",
-                                      "MKL_NUM_THREADS",
-                                      "BLIS_NUM_THREADS",
-                                      "HDF5_USE_FILE_LOCKING",
-                                      "NCCL_P2P_DISABLE",
-                                      "NCCL_SHM_DISABLE",
-                                      "NCCL_IB_DISABLE",
-                                      "NCCL_P2P_LEVEL",
-                                      "NCCL_NVLS_ENABLE",
-                                      "NCCL_SOCKET_IFNAME",
-                                      "NCCL_IB_HCA",
-                                      "NCCL_ALGO",
-                                      "NCCL_PROTO",
-                                      "UCX_TLS",
-                                      "UCX_NET_DEVICES",
-                                      "OMPI_MCA_pml",
-                                      "OMPI_MCA_btl",
-                                      "OMPI_MCA_btl_tcp_if_include",
-                                      "OMPI_MCA_hwloc_base_binding_policy",
-                                      "SLURM_CLUSTER_NAME",
-                                      "SLURM_JOB_ID",
-                                      "SLURM_STEP_ID",
-                                      "SLURM_JOB_PARTITION",
-                                      "SLURM_JOB_NUM_NODES",
-                                      "SLURM_JOB_NODELIST",
-                                      "SLURM_NTASKS",
-                                      "SLURM_NTASKS_PER_NODE",
-                                      "SLURM_GPUS_ON_NODE",
-                                      "SLURM_CPUS_PER_TASK",
-                                      "SLURM_RESTART_COUNT"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    const char *value = getenv(names[i]);
-    char path[64];
-    snprintf(path, sizeof path, "%s%s", environment, names[i]);
+  const char *names =
+      "CUDA_VISIBLE_DEVICES CUDA_DEVICE_MAX_CONNECTIONS NVIDIA_TF32_OVERRIDE "
+      "OMP_NUM_THREADS OMP_PROC_BIND OMP_PLACES OPENBLAS_NUM_THREADS OPENBLAS_CORETYPE "
+      "MKL_NUM_THREADS BLIS_NUM_THREADS HDF5_USE_FILE_LOCKING NCCL_P2P_DISABLE "
+      "NCCL_SHM_DISABLE NCCL_IB_DISABLE NCCL_P2P_LEVEL NCCL_NVLS_ENABLE NCCL_SOCKET_IFNAME "
+      "NCCL_IB_HCA NCCL_ALGO NCCL_PROTO UCX_TLS UCX_NET_DEVICES OMPI_MCA_pml OMPI_MCA_btl "
+      "OMPI_MCA_btl_tcp_if_include OMPI_MCA_hwloc_base_binding_policy SLURM_CLUSTER_NAME "
+      "SLURM_JOB_ID SLURM_STEP_ID SLURM_JOB_PARTITION SLURM_JOB_NUM_NODES "
+      "SLURM_JOB_NODELIST SLURM_NTASKS SLURM_NTASKS_PER_NODE SLURM_GPUS_ON_NODE "
+      "SLURM_CPUS_PER_TASK SLURM_RESTART_COUNT";
+  char name[96], path[128];
+  while (dm_next_word(&names, ' ', name)) {
+    const char *value = getenv(name);
+    snprintf(path, sizeof path, "%s%s", environment, name);
     if (value) dm_record_text(record, path, NULL, "%.200s", value);
   }
 }
@@ -239,7 +234,10 @@ void dm_record_print(const dm_record *record, FILE *out) {
   }
   for (int i = 0; i < record->count; i++) {
     const entry *e = &record->entries[i];
-    if (e->label) fprintf(out, "%-*s  %s\n", width, e->label, e->shown);
+    if (!e->label) continue;
+    fprintf(out, "%-*s  ", width, e->label);
+    dm_put_text(e->shown, out);
+    fputc('\n', out);
   }
   if (record->summary) fprintf(out, "%s\n", record->summary);
 }
@@ -276,30 +274,13 @@ static json_t *as_json(const dm_record *record) {
   return root;
 }
 
-static dm_status open_to_append(const char *path, FILE **file) {
-  *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
-  return *file ? DM_OK : dm_fail(DM_E_IO, "%s: cannot be written: %m", path);
-}
-
-static dm_status close_written(const char *path, FILE *file) {
-  bool failed = fflush(file) != 0 || ferror(file);
-  if (file != stdout && fclose(file) != 0) failed = true;
-  return failed ? dm_fail(DM_E_IO, "%s: writing failed: %m", path) : DM_OK;
-}
-
-dm_status dm_record_write_json(const dm_record *record, const char *path) {
+dm_status dm_record_json(const dm_record *record, char **text) {
   json_t *root = record->failed ? NULL : as_json(record);
-  char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+  char *line = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
   json_decref(root);
-  if (!text) return dm_fail(DM_E_FIT, "no memory for the record");
-  FILE *file;
-  dm_status status = open_to_append(path, &file);
-  if (!status) {
-    fprintf(file, "%s\n", text);
-    status = close_written(path, file);
-  }
-  free(text);
-  return status;
+  const bool made = line && asprintf(text, "%s\n", line) >= 0;
+  free(line);
+  return made ? DM_OK : dm_fail(DM_E_FIT, "no memory for the record");
 }
 
 /* A CSV field: quoted, its quotes doubled. */
@@ -331,12 +312,14 @@ static void write_values(const dm_record *record, FILE *file, bool names) {
   fputc('\n', file);
 }
 
-dm_status dm_record_write_csv(const dm_record *record, const char *path) {
-  if (record->failed) return dm_fail(DM_E_FIT, "no memory for the record");
-  FILE *file;
-  DM_TRY(open_to_append(path, &file));
-  bool is_new = file == stdout || (fseek(file, 0, SEEK_END) == 0 && ftell(file) == 0);
-  if (is_new) write_values(record, file, true);
-  write_values(record, file, false);
-  return close_written(path, file);
+dm_status dm_record_csv(const dm_record *record, bool header, char **text) {
+  size_t size = 0;
+  *text = NULL;
+  FILE *memory = record->failed ? NULL : open_memstream(text, &size);
+  if (!memory) return dm_fail(DM_E_FIT, "no memory for the record");
+  if (header) write_values(record, memory, true);
+  write_values(record, memory, false);
+  if (fclose(memory) == 0) return DM_OK;
+  free(*text);
+  return dm_fail(DM_E_FIT, "no memory for the record");
 }

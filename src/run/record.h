@@ -44,6 +44,11 @@ void dm_record_series(dm_record *record, const char *path, const double *values,
 /* The same of ROWS x COLS reals, row by row: an array of arrays. */
 void dm_record_matrix(dm_record *record, const char *path, const double *values, int64_t rows,
                       int64_t cols);
+/* One object of an array of them, at PATH: COUNT texts, each with its name; those that are empty
+ * are left out.  For people it is SHOWN. */
+void dm_record_object(dm_record *record, const char *path, const char *label, const char *shown,
+                      const char *const *names, const char *const *texts, int count);
+
 /* A line for people only. */
 void dm_record_line(dm_record *record, const char *label, const char *text);
 
@@ -57,10 +62,10 @@ void dm_record_summary(dm_record *record, const char *format, ...)
 /* Table and summary line. */
 void dm_record_print(const dm_record *record, FILE *out);
 
-/* One JSON document on one line, appended to what PATH holds ("-": stdout). */
-dm_status dm_record_write_json(const dm_record *record, const char *path);
+/* One JSON document and the end of its line; the caller frees *TEXT.  DM_E_FIT. */
+dm_status dm_record_json(const dm_record *record, char **text);
 
-/* A header line, if PATH is new or empty, and one line of values. */
-dm_status dm_record_write_csv(const dm_record *record, const char *path);
+/* A header line, if asked for, and one line of values; the caller frees *TEXT.  DM_E_FIT. */
+dm_status dm_record_csv(const dm_record *record, bool header, char **text);
 
 #endif

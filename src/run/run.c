@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "core/checked.h"
-#include "io/pool.h"
+#include "core/clock.h"
+#include "run/progress.h"
 
 enum { MOST_IO_THREADS = 16 };
 
@@ -24,19 +25,42 @@ static dm_status part_nodes(dm_run *run, int count) {
   return DM_OK;
 }
 
-dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress,
-                       const char *command) {
-  *run = (dm_run){.log = {.out = stderr, .level = level},
-                  .progress = progress,
-                  .command = command,
-                  .keepalive = {beat, run}};
-  DM_TRY(dm_comm_start(&run->world));
+/* RUN has its world. */
+static dm_status find_nodes(dm_run *run) {
   run->rank = run->log.rank = dm_comm_rank(run->world);
   run->ranks = dm_comm_size(run->world);
   DM_TRY(dm_comm_split_node(run->world, &run->node));
   run->local_rank = dm_comm_rank(run->node);
   run->local_ranks = dm_comm_size(run->node);
+  dm_cores_allowed(&run->bound, &run->job_cpus);
+  run->taken = run->bound;
+  if (dm_comm_is_alone(run->world)) run->job_cpus = run->bound;
+  DM_TRY(dm_run_place(run, 0, ""));
   return part_nodes(run, 1);
+}
+
+dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress,
+                       const char *command) {
+  *run = (dm_run){.log = {.out = stderr, .level = level},
+                  .progress = progress,
+                  .command = command,
+                  .born = dm_now(),
+                  .keepalive = {beat, run}};
+  run->lap = run->born;
+  DM_TRY(dm_comm_start(&run->world));
+  return find_nodes(run);
+}
+
+dm_status dm_run_start_in(dm_run *run, dm_comm *world, const char *command) {
+  *run = (dm_run){.world = world,
+                  .log = {.out = stderr, .level = DM_LOG_ERROR},
+                  .progress = DM_PROGRESS_NEVER,
+                  .command = command,
+                  .born = dm_now(),
+                  .keepalive = {beat, run},
+                  .stays = true};
+  run->lap = run->born;
+  return find_nodes(run);
 }
 
 dm_status dm_run_pretend_nodes(dm_run *run, int count) {
@@ -69,19 +93,28 @@ dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls) {
   return DM_OK;
 }
 
+void dm_run_lap(dm_run *run, double *seconds) {
+  const double now = dm_now();
+  *seconds += now - run->lap;
+  run->lap = now;
+}
+
 void dm_run_phase(dm_run *run, const char *phase, int patience) {
-  dm_watch_phase(run->watch, phase, patience);
+  dm_watch_phase(run->watch, phase, run->strict ? 1 : patience);
   dm_trace_phase(&run->trace, phase);
+  run->phase = phase;
+  dm_progress_phase(run);
 }
 
 dm_status dm_run_beat(dm_run *run) {
   dm_watch_moved(run->watch);
   dm_watch_poll(run->watch);
+  dm_progress_phase(run);
   return dm_stop_check(&run->stop);
 }
 
 int dm_run_io_threads(const dm_run *run, int wanted) {
-  return wanted >= 0 ? wanted : (int)dm_min(MOST_IO_THREADS, dm_pool_cores(run->local_ranks));
+  return wanted >= 0 ? wanted : (int)dm_min(MOST_IO_THREADS, dm_max(1, run->cores.cores));
 }
 
 int dm_run_writers(const dm_run *run, int wanted) {
@@ -91,6 +124,7 @@ int dm_run_writers(const dm_run *run, int wanted) {
 void dm_run_beat_late(dm_run *run) {
   dm_watch_moved(run->watch);
   dm_watch_poll(run->watch);
+  dm_progress_phase(run);
   if (run->told_late) return;
   dm_status status = dm_stop_check(&run->stop);
   if (!status) return;
@@ -107,9 +141,18 @@ dm_status dm_run_span(const dm_run *run, double start, double end, double *secon
   return dm_comm_max_f64(run->world, seconds, 1);
 }
 
-void dm_run_stop(dm_run *run) {
+static void close_nodes(dm_run *run) {
   dm_watch_stop(run->watch);
   dm_comm_free(run->near);
   dm_comm_free(run->node);
+}
+
+void dm_run_stop(dm_run *run) {
+  close_nodes(run);
   dm_comm_stop(run->world);
+}
+
+void dm_run_leave(dm_run *run) {
+  close_nodes(run);
+  dm_comm_free(run->world);
 }

@@ -5,6 +5,8 @@
 #include "comm/comm.h"
 #include "core/keepalive.h"
 #include "core/log.h"
+#include "run/cores.h"
+#include "run/record.h"
 #include "run/stop.h"
 #include "run/trace.h"
 #include "run/watch.h"
@@ -23,14 +25,24 @@ struct dm_run {
   dm_comm *node; /* the ranks of this computer */
   int rank, ranks;
   int local_rank, local_ranks;
-  dm_comm *near; /* the ranks that count as one node: those of NODE, or a part of them */
-  int nodes;     /* as many as count as such */
-  bool pretends; /* there are more of them than computers */
+  dm_comm *near;      /* the ranks that count as one node: those of NODE, or a part of them */
+  int nodes;          /* as many as count as such */
+  bool pretends;      /* there are more of them than computers */
+  dm_core_part cores; /* what this rank runs on */
+  cpu_set_t bound, job_cpus; /* what the launcher left it; what all ranks of the node may use */
+  cpu_set_t taken;           /* what it is bound to now */
+  bool stays;                /* threads stay where the program has bound them */
   dm_log log;
   dm_progress_mode progress;
-  const char *command;    /* as typed; for records and provenance */
-  dm_stop stop;           /* off until the caller sets it */
+  const char *phase;   /* what it is at; NULL: it has just begun */
+  double shown;        /* when the last line on progress was, in seconds after BORN; 0: none yet */
+  const char *command; /* as typed; for records and provenance */
+  double born, lap;    /* when main began; when the last phase ended that was counted */
+  dm_stop stop;        /* off until the caller sets it */
+  void (*at)(void *context, int64_t done, int64_t total); /* of the products; NULL: nobody asks */
+  void *at_context;
   dm_watch *watch;        /* the watchdog, or NULL */
+  bool strict;            /* no phase may stand still for longer than another */
   bool told_late;         /* that it is too late to stop */
   dm_keepalive keepalive; /* of this run: dm_run_beat */
   dm_trace trace;         /* of this rank */
@@ -38,6 +50,25 @@ struct dm_run {
 
 /* Starts MPI and finds the nodes; LEVEL and PROGRESS come from the command line. */
 dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress, const char *command);
+
+/* The same for a program that started MPI itself: WORLD has its ranks.  Prints nothing.  WORLD is
+ * the run's, also after an error; both end with dm_run_leave. */
+dm_status dm_run_start_in(dm_run *run, dm_comm *world, const char *command);
+void dm_run_leave(dm_run *run); /* collective */
+
+/* Adds to *SECONDS what has passed since the last lap, or since main. */
+void dm_run_lap(dm_run *run, double *seconds);
+
+/* Collective: the ranks of each node divide its cores, as dm_cores_divide says; dm_run_start has
+ * done so without wishes.  THREADS: of this rank, 0: as many as its cores; NEAR: CPUs next to its
+ * GPU, as "0-15,32-47", or "". (run_cores.c) */
+dm_status dm_run_place(dm_run *run, int threads, const char *near);
+
+/* This rank takes the cores of all of its node, which have nothing left to do. */
+void dm_run_take_node(dm_run *run);
+
+/* What rank 0 runs on, and why. */
+void dm_run_record_cores(const dm_run *run, dm_record *record);
 
 /* Collective: from now on each computer counts as COUNT nodes of consecutive ranks, so that on one
  * can be tried what happens on several.  GPUs and memory are shared out as before.  DM_E_USAGE: a

@@ -24,12 +24,19 @@ static dm_status stopped(int64_t reason) {
   char why[80];
   if (reason == LIMIT)
     snprintf(why, sizeof why, "--time-limit is over");
+  else if (reason == DM_STOP_BY_CALLER)
+    snprintf(why, sizeof why, "the program asked for it");
   else if (reason == ALLOCATION)
     snprintf(why, sizeof why, "the time of the Slurm job is nearly over");
   else
-    snprintf(why, sizeof why, "%s arrived", reason == SIGTERM ? "SIGTERM" : "SIGUSR1");
+    snprintf(why, sizeof why, "%s arrived",
+             reason == SIGTERM  ? "SIGTERM"
+             : reason == SIGINT ? "SIGINT"
+                                : "SIGUSR1");
+  const bool asked = reason == SIGTERM || reason == SIGINT; /* else the time was too short */
   return dm_hint(dm_fail(DM_E_STOPPED, "stopped early: %s", why),
-                 "run it again with more time: nothing was kept, so it starts over");
+                 asked ? "nothing was kept: the same command starts over"
+                       : "run it again with more time: nothing was kept, so it starts over");
 }
 
 dm_status dm_stop_check(const dm_stop *stop) {

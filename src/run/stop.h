@@ -13,10 +13,13 @@
 
 #include "comm/comm.h"
 
+enum { DM_STOP_BY_CALLER = 999 }; /* a program asks, without a signal */
+
 typedef struct dm_stop {
-  bool on;                              /* false: nobody asks, and nothing is sent */
-  const volatile sig_atomic_t *arrived; /* number of the signal that asked; 0: none yet */
-  double limit, allocation;             /* as of dm_now(): --time-limit, Slurm's end; 0: none */
+  bool on; /* false: nobody asks, and nothing is sent */
+  const volatile sig_atomic_t
+      *arrived;             /* the signal that asked, or DM_STOP_BY_CALLER; 0: none yet */
+  double limit, allocation; /* as of dm_now(): --time-limit, Slurm's end; 0: none */
 } dm_stop;
 
 /* DM_OK, or DM_E_STOPPED from this rank alone. */

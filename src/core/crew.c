@@ -1,0 +1,98 @@
+#include "core/crew.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct dm_crew {
+  int others; /* than the caller */
+  pthread_t *thread;
+  pthread_mutex_t lock;
+  pthread_cond_t begun, ended;
+  int64_t round; /* how often work has begun */
+  int working;   /* others that have not come back from this round */
+  bool leaves;
+  void (*work)(void *context, int64_t piece);
+  void *context;
+  int64_t pieces;
+  atomic_int_fast64_t next;
+};
+
+static void take_pieces(dm_crew *crew) {
+  for (;;) {
+    const int64_t piece = atomic_fetch_add(&crew->next, 1);
+    if (piece >= crew->pieces) return;
+    crew->work(crew->context, piece);
+  }
+}
+
+static void *serve(void *argument) {
+  dm_crew *crew = argument;
+  int64_t served = 0;
+  pthread_mutex_lock(&crew->lock);
+  for (;;) {
+    while (crew->round == served && !crew->leaves) pthread_cond_wait(&crew->begun, &crew->lock);
+    if (crew->leaves) break;
+    served = crew->round;
+    pthread_mutex_unlock(&crew->lock);
+    take_pieces(crew);
+    pthread_mutex_lock(&crew->lock);
+    if (--crew->working == 0) pthread_cond_signal(&crew->ended);
+  }
+  pthread_mutex_unlock(&crew->lock);
+  return NULL;
+}
+
+dm_status dm_crew_new(int threads, dm_crew **out) {
+  dm_crew *crew = calloc(1, sizeof *crew);
+  const size_t most = threads > 1 ? (size_t)threads - 1 : 0;
+  if (crew) crew->thread = calloc(most + 1, sizeof *crew->thread);
+  if (!crew || !crew->thread) {
+    free(crew);
+    return dm_fail(DM_E_FIT, "no memory for threads");
+  }
+  pthread_mutex_init(&crew->lock, NULL);
+  pthread_cond_init(&crew->begun, NULL);
+  pthread_cond_init(&crew->ended, NULL);
+  while (crew->others < (int)most &&
+         pthread_create(&crew->thread[crew->others], NULL, serve, crew) == 0)
+    crew->others++;
+  *out = crew;
+  return DM_OK;
+}
+
+void dm_crew_free(dm_crew *crew) {
+  if (!crew) return;
+  pthread_mutex_lock(&crew->lock);
+  crew->leaves = true;
+  pthread_cond_broadcast(&crew->begun);
+  pthread_mutex_unlock(&crew->lock);
+  for (int i = 0; i < crew->others; i++) (void)pthread_join(crew->thread[i], NULL);
+  pthread_cond_destroy(&crew->ended);
+  pthread_cond_destroy(&crew->begun);
+  pthread_mutex_destroy(&crew->lock);
+  free(crew->thread);
+  free(crew);
+}
+
+void dm_crew_run(dm_crew *crew, void (*work)(void *context, int64_t piece), void *context,
+                 int64_t pieces) {
+  crew->work = work;
+  crew->context = context;
+  crew->pieces = pieces;
+  atomic_store(&crew->next, 0);
+  const bool alone = crew->others == 0 || pieces < 2;
+  if (!alone) {
+    pthread_mutex_lock(&crew->lock);
+    crew->round++;
+    crew->working = crew->others;
+    pthread_cond_broadcast(&crew->begun);
+    pthread_mutex_unlock(&crew->lock);
+  }
+  take_pieces(crew);
+  if (alone) return;
+  pthread_mutex_lock(&crew->lock);
+  while (crew->working > 0) pthread_cond_wait(&crew->ended, &crew->lock);
+  pthread_mutex_unlock(&crew->lock);
+}
