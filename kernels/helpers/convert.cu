@@ -75,20 +75,8 @@ cudaError_t convert_to(dm_view to, dm_view from, cudaStream_t stream) {
              : launch<To, From, 1>(to, from, stream);
 }
 
-/* FUNCTION called with a value of the real floating-point type that DTYPE names. */
 template <class Function> cudaError_t with_real(dm_dtype dtype, Function function) {
-  switch (dtype) {
-  case DM_F64:
-    return function(double());
-  case DM_F32:
-    return function(float());
-  case DM_F16:
-    return function(__half());
-  case DM_BF16:
-    return function(__nv_bfloat16());
-  default:
-    return cudaErrorInvalidValue;
-  }
+  return with_one_of<double, float, __half, __nv_bfloat16>(dtype, function);
 }
 
 } // namespace

@@ -27,14 +27,9 @@ template <class T> Wide wide_of(const Product<T> &p) {
 /* FUNCTION called with the product as one of f32 or f64. */
 template <class Function>
 static cudaError_t with_real(const dm_product *product, Function function) {
-  switch (product->a.dtype) {
-  case DM_F32:
-    return function(product_of<float>(product));
-  case DM_F64:
-    return function(product_of<double>(product));
-  default:
-    return cudaErrorInvalidValue;
-  }
+  return with_one_of<float, double>(product->a.dtype, [&](auto element) {
+    return function(product_of<decltype(element)>(product));
+  });
 }
 
 static inline int64_t divide_up(int64_t count, int64_t size) {

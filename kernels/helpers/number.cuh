@@ -67,29 +67,34 @@ template <class Part> static __device__ __forceinline__ bool is_zero(Complex<Par
   return v.re == 0 && v.im == 0;
 }
 
-/* FUNCTION called with a value of the C++ type that DTYPE names. */
+/* ---- from a dm_dtype to a type ---- */
+
+template <class T> constexpr dm_dtype dtype_of = DM_DTYPE_NONE;
+template <> constexpr dm_dtype dtype_of<double> = DM_F64;
+template <> constexpr dm_dtype dtype_of<float> = DM_F32;
+template <> constexpr dm_dtype dtype_of<__half> = DM_F16;
+template <> constexpr dm_dtype dtype_of<__nv_bfloat16> = DM_BF16;
+template <> constexpr dm_dtype dtype_of<Complex64> = DM_C64;
+template <> constexpr dm_dtype dtype_of<Complex128> = DM_C128;
+template <> constexpr dm_dtype dtype_of<int8_t> = DM_I8;
+template <> constexpr dm_dtype dtype_of<int32_t> = DM_I32;
+
+/* FUNCTION called with a value of the one of TS that DTYPE names. */
+template <class... Ts, class Function>
+static cudaError_t with_one_of(dm_dtype dtype, Function function) {
+  cudaError_t error = cudaErrorInvalidValue;
+  (void)((dtype == dtype_of<Ts> && (error = function(Ts()), true)) || ...);
+  return error;
+}
+
 template <class Function> static cudaError_t with_type(dm_dtype dtype, Function function) {
-  switch (dtype) {
-  case DM_F64:
-    return function(double());
-  case DM_F32:
-    return function(float());
-  case DM_F16:
-    return function(__half());
-  case DM_BF16:
-    return function(__nv_bfloat16());
-  case DM_C64:
-    return function(Complex64());
-  case DM_C128:
-    return function(Complex128());
-  case DM_I8:
-    return function(int8_t());
-  case DM_I32:
-    return function(int32_t());
-  case DM_DTYPE_COUNT:
-    break;
-  }
-  return cudaErrorInvalidValue;
+  return with_one_of<double, float, __half, __nv_bfloat16, Complex64, Complex128, int8_t, int32_t>(
+      dtype, function);
+}
+
+/* The types of sums that are added to each other. */
+template <class Function> static cudaError_t with_sum(dm_dtype dtype, Function function) {
+  return with_one_of<double, float, int32_t>(dtype, function);
 }
 
 /* Bytes of one element. */

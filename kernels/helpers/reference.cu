@@ -198,23 +198,16 @@ cudaError_t dm_kernels_reference_transposition(const dm_reference *r, dm_view fr
   });
 }
 
-/* FUNCTION called with a value of the type that DTYPE names, of those that are added. */
-template <class Function> static cudaError_t with_added(dm_dtype dtype, Function function) {
-  if (dtype == DM_F64) return function(double());
-  if (dtype == DM_F32) return function(float());
-  return dtype == DM_I32 ? function(int32_t()) : cudaErrorInvalidValue;
-}
-
 cudaError_t dm_kernels_reference_addition(const dm_reference *r, dm_view x, dm_view y, double alpha,
                                           double beta) {
-  return with_added(x.dtype, [&](auto zero) {
+  return with_sum(x.dtype, [&](auto zero) {
     added<decltype(zero)><<<grid(x.cols, r->count), THREADS, 0, r->stream>>>(*r, x, y, alpha, beta);
     return cudaGetLastError();
   });
 }
 
 cudaError_t dm_kernels_reference_dot(const dm_reference *r, dm_view x, dm_view y) {
-  return with_added(x.dtype, [&](auto zero) {
+  return with_sum(x.dtype, [&](auto zero) {
     dotted<decltype(zero)><<<1, 1024, 0, r->stream>>>(*r, x, y);
     return cudaGetLastError();
   });

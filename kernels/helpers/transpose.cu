@@ -44,33 +44,33 @@ unsigned blocks(const dm_transposition *t) {
   return blocks_for(divide_up(t->from.rows * t->from.cols, THREADS));
 }
 
+/* FUNCTION called with both matrices, in their type. */
+template <class Function> cudaError_t with_matrices(const dm_transposition *t, Function function) {
+  return with_type(t->from.dtype, [&](auto element) {
+    typedef decltype(element) T;
+    function(matrix_of<T>(t->to), matrix_of<const T>(t->from));
+    return cudaGetLastError();
+  });
+}
+
 } // namespace
 
 cudaError_t dm_kernels_transpose_read_coalesced(const dm_transposition *t) {
-  return with_type(t->from.dtype, [&](auto element) {
-    typedef decltype(element) T;
-    read_coalesced<<<blocks(t), THREADS, 0, t->stream>>>(matrix_of<T>(t->to),
-                                                         matrix_of<const T>(t->from));
-    return cudaGetLastError();
+  return with_matrices(t, [&](auto to, auto from) {
+    read_coalesced<<<blocks(t), THREADS, 0, t->stream>>>(to, from);
   });
 }
 
 cudaError_t dm_kernels_transpose_write_coalesced(const dm_transposition *t) {
-  return with_type(t->from.dtype, [&](auto element) {
-    typedef decltype(element) T;
-    write_coalesced<<<blocks(t), THREADS, 0, t->stream>>>(matrix_of<T>(t->to),
-                                                          matrix_of<const T>(t->from));
-    return cudaGetLastError();
+  return with_matrices(t, [&](auto to, auto from) {
+    write_coalesced<<<blocks(t), THREADS, 0, t->stream>>>(to, from);
   });
 }
 
 cudaError_t dm_kernels_transpose_2d(const dm_transposition *t) {
-  return with_type(t->from.dtype, [&](auto element) {
-    typedef decltype(element) T;
-    const dim3 grid(blocks_for(divide_up(t->from.cols, COLS)),
-                    blocks_for(divide_up(t->from.rows, ROWS), 65535));
-    two_dimensional<<<grid, dim3(COLS, ROWS), 0, t->stream>>>(matrix_of<T>(t->to),
-                                                              matrix_of<const T>(t->from));
-    return cudaGetLastError();
+  const dim3 grid(blocks_for(divide_up(t->from.cols, COLS)),
+                  blocks_for(divide_up(t->from.rows, ROWS), 65535));
+  return with_matrices(t, [&](auto to, auto from) {
+    two_dimensional<<<grid, dim3(COLS, ROWS), 0, t->stream>>>(to, from);
   });
 }

@@ -91,18 +91,4 @@ static inline dm_view joined(dm_view m) {
   return m;
 }
 
-/* FUNCTION called with a value of the type of sums that DTYPE names. */
-template <class Function> static cudaError_t with_sum(dm_dtype dtype, Function function) {
-  switch (dtype) {
-  case DM_F64:
-    return function(double());
-  case DM_F32:
-    return function(float());
-  case DM_I32:
-    return function(int32_t());
-  default:
-    return cudaErrorInvalidValue;
-  }
-}
-
 #endif

@@ -25,6 +25,21 @@ const dm_backend_ops *const *dm_backend_all(void);
 /* GPUs that this process sees through OPS; 0 for a backend without devices. */
 int dm_backend_device_count(const dm_backend_ops *ops);
 
+/* Seconds that a process takes to start a GPU and to leave it. */
+double dm_backend_gpu_start(void);
+
+/* Before any other call: this process is the only one of the job, and needs one GPU at most. */
+void dm_backend_see_one(void);
+
+/* Whether this program knows of GPUs and the machine has a driver for them; starts nothing. */
+bool dm_backend_has_driver(void);
+
+/* Starts the GPU of LOCAL_RANK in a thread, while the caller does something else; ONLY: no other
+ * rank is of the job.  NULL: there is no need.  (warm_up.c) */
+typedef struct dm_warm_up dm_warm_up;
+dm_warm_up *dm_backend_warm_up(int local_rank, bool only);
+void dm_warm_up_end(dm_warm_up *warm_up); /* waits for it; NULL is allowed */
+
 /* ---- using it (backend.c): checked, thin ---- */
 
 dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,
@@ -64,7 +79,9 @@ dm_status dm_backend_wait(dm_backend *backend, dm_event event);
 dm_status dm_backend_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                            double *squares);
 
-/* col_squares[j] += sum_i |M(i,j)|^2. */
+/* col_squares[j] += sum_i |M(i,j)|^2, and at least DM_VANISHING where an element is not 0, so that
+ * underflow does not make a column look empty. */
+#define DM_VANISHING 0x1p-1000
 dm_status dm_backend_scan(dm_backend *backend, dm_view matrix, double *col_squares);
 
 /* VIEW(i,j) = element (row + i, col + j), synchronous. */

@@ -25,13 +25,23 @@ dm_status dm_backend_find(const char *name, const dm_backend_ops **ops) {
     *ops = all[i];
     return DM_OK;
   }
-  dm_status status = dm_fail(DM_E_USAGE, "there is no backend '%s'", name);
-  int closest = dm_closest(name, names, count);
-  return closest < 0 ? status : dm_hint(status, "did you mean '%s'?", names[closest]);
+  return dm_suggest(dm_fail(DM_E_USAGE, "there is no backend '%s'", name), name, names, count);
 }
 
 int dm_backend_device_count(const dm_backend_ops *ops) {
   return ops == &dm_backend_cuda ? dm_cuda_device_count() : 0;
+}
+
+double dm_backend_gpu_start(void) {
+  return dm_backend_cuda.start;
+}
+
+void dm_backend_see_one(void) {
+  dm_cuda_see_one();
+}
+
+bool dm_backend_has_driver(void) {
+  return dm_cuda_has_driver();
 }
 
 const dm_backend_ops *dm_backend_auto(void) {

@@ -19,7 +19,7 @@ typedef uint64_t dm_event;
 
 typedef struct dm_backend_config {
   int local_rank, local_ranks;   /* on this node */
-  int threads;                   /* of the CPU product; 0: the cores of the node over the ranks */
+  int threads;                   /* of the CPU product; 0: all that this process may use */
   const dm_compute *compute;     /* NULL: each type by its plain row */
   const dm_compute_calls *calls; /* of a row with a FINISH; they outlive the backend */
   int64_t tile;       /* cut products at multiples of it (see dm_plan.border); 0: do not */
@@ -29,6 +29,7 @@ typedef struct dm_backend_config {
 typedef struct dm_device {
   char name[64];                     /* "NVIDIA H200", or the CPU's model */
   char id[48];                       /* UUID of a GPU; empty for a CPU */
+  char near[128];                    /* CPUs next to a GPU, as "0-15,32-47"; empty: not known */
   int index;                         /* of the GPU among those this rank sees */
   int visible;                       /* how many those are */
   int sharing;                       /* ranks of the node on this device, at least 1 */
@@ -43,6 +44,7 @@ typedef struct dm_backend_ops {
   const char *about;     /* one line */
   const char *not_built; /* NULL, or why this backend is only a name in this program */
   bool device_memory;    /* DM_DEVICE differs from DM_HOST */
+  double start;          /* seconds that its first use in a process takes */
   dm_status (*open)(dm_backend **backend, const dm_backend_config *config);
   void (*close)(dm_backend *backend);
   dm_status (*device)(dm_backend *backend, dm_device *device);

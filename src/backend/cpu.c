@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/copy.h"
+#include "core/crew.h"
+#include "core/fork_join.h"
 
 enum { PENDING = 64, FINISHED_ROWS = 64 };
 
@@ -24,7 +25,8 @@ typedef struct pending {
 
 typedef struct cpu_backend {
   dm_backend base;
-  int threads;
+  int threads, of_library; /* of_library: that the library uses by itself at present */
+  dm_crew *crew;           /* for tiles; else NULL */
   int64_t tile;
   pending queue[PENDING];
   dm_event posted, finished; /* products so far; event e is product e */
@@ -41,21 +43,24 @@ static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config)
     return dm_fail(DM_E_USAGE, "nobody says how products of %.15s are done", compute->name);
   cpu_backend *cpu = calloc(1, sizeof *cpu);
   if (!cpu) return dm_fail(DM_E_FIT, "no memory for the cpu backend");
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  int shared = (int)(cores > 0 ? cores : 1) / (config->local_ranks > 0 ? config->local_ranks : 1);
   cpu->base.ops = &dm_backend_cpu;
-  cpu->threads = config->threads > 0 ? config->threads : shared > 0 ? shared : 1;
+  cpu->threads = config->threads > 0 ? config->threads : dm_cores();
   cpu->tile = config->tile;
   cpu->calls = config->calls;
   cpu->accumulators = compute ? compute->accumulators : 1;
-  if (config->tile > 0) cpu->threads = 1; /* some BLAS split a product by its threads */
-  dm_cpu_set_threads(cpu->threads);
-  *backend = &cpu->base;
-  return DM_OK;
+  cpu->of_library = config->tile > 0 ? 1 : cpu->threads;
+  if (!dm_cpu_set_threads(cpu->of_library) && config->tile > 0) cpu->threads = 1;
+  dm_status status = config->tile > 0 ? dm_crew_new(cpu->threads, &cpu->crew) : DM_OK;
+  if (status)
+    free(cpu);
+  else
+    *backend = &cpu->base;
+  return status;
 }
 
 static void cpu_close(dm_backend *backend) {
   cpu_backend *cpu = (cpu_backend *)backend;
+  dm_crew_free(cpu->crew);
   dm_cpu_scratch_free(&cpu->scratch);
   free(cpu->row);
   free(cpu);
@@ -137,6 +142,45 @@ static dm_status finish_rows(cpu_backend *cpu, pending *p) {
   return DM_OK;
 }
 
+static void let_library_use(cpu_backend *cpu, int threads) {
+  if (cpu->of_library != threads) (void)dm_cpu_set_threads(threads);
+  cpu->of_library = threads;
+}
+
+/* A piece, and the blocks that it is cut into. */
+typedef struct shared_piece {
+  dm_view c, a, b;
+  bool accumulate;
+  int64_t rows, cols, across; /* of a block; blocks side by side */
+} shared_piece;
+
+static void multiply_block(void *context, int64_t block) {
+  const shared_piece *p = context;
+  const int64_t row = block / p->across * p->rows, col = block % p->across * p->cols;
+  const int64_t rows = dm_min(p->rows, p->c.rows - row), cols = dm_min(p->cols, p->c.cols - col);
+  dm_view c = dm_view_sub(p->c, row, col, rows, cols);
+  dm_view a = dm_view_sub(p->a, row, 0, rows, p->a.cols);
+  dm_view b = dm_view_sub(p->b, 0, col, p->b.rows, cols);
+  dm_status_free(dm_cpu_product(c, a, b, p->accumulate, NULL)); /* cannot fail: it fits */
+}
+
+static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view b, bool accumulate,
+                                const dm_cpu_box *box) {
+  const bool in_blocks = cpu->tile > 0 && !dm_cpu_widens(a.dtype);
+  let_library_use(cpu, cpu->tile > 0 ? 1 : cpu->threads);
+  if (!in_blocks) return dm_cpu_product(c, a, b, accumulate, &cpu->scratch);
+  DM_TRY(dm_cpu_fits(c, a, b));
+  shared_piece p = {.c = c,
+                    .a = a,
+                    .b = b,
+                    .accumulate = accumulate,
+                    .rows = box->block_rows,
+                    .cols = box->block_cols,
+                    .across = dm_ceil_div(c.cols, box->block_cols)};
+  dm_crew_run(cpu->crew, multiply_block, &p, p.across * dm_ceil_div(c.rows, p.rows));
+  return DM_OK;
+}
+
 /* The front product's next piece: along the columns, then down the rows, then on in k. */
 static dm_status compute_piece(cpu_backend *cpu) {
   pending *p = &cpu->queue[cpu->finished % PENDING];
@@ -153,7 +197,7 @@ static dm_status compute_piece(cpu_backend *cpu) {
   if (p->what == PRODUCT_OF_ROW)
     cpu->calls->product(c, a, b, p->accumulate || p->k > 0);
   else
-    DM_TRY(dm_cpu_product(c[0], a, b, p->accumulate || p->k > 0, &cpu->scratch));
+    DM_TRY(multiply_piece(cpu, c[0], a, b, p->accumulate || p->k > 0, &most));
   p->col += cols;
   if (p->col < p->c.cols) return DM_OK;
   p->col = 0;
@@ -203,11 +247,29 @@ static dm_status cpu_test(dm_backend *backend, dm_event event, bool *done) {
   return DM_OK;
 }
 
+static dm_status cpu_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
+                           double *squares) {
+  (void)backend;
+  return dm_host_probe_parallel(matrix, x, y, squares);
+}
+
+static dm_status cpu_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
+  (void)backend;
+  return dm_host_scan_parallel(matrix, col_squares);
+}
+
+static dm_status cpu_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
+                          int64_t row, int64_t col) {
+  (void)backend;
+  return dm_host_fill_parallel(view, generator, row, col);
+}
+
 static dm_status cpu_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds) {
   cpu_backend *cpu = (cpu_backend *)backend;
   dm_dtype work = a.dtype;
   if (work == DM_F16 || work == DM_BF16 || work == DM_I8)
     return dm_fail(DM_E_USAGE, "CBLAS has no product of %s to compare with", dm_dtype_name(work));
+  let_library_use(cpu, cpu->threads);
   double start = dm_now();
   DM_TRY(dm_cpu_product(c, a, b, false, &cpu->scratch));
   *seconds = dm_now() - start;
@@ -241,9 +303,9 @@ const dm_backend_ops dm_backend_cpu = {
     .finish = cpu_finish,
     .test = cpu_test,
     .wait = cpu_wait,
-    .probe = dm_host_probe,
-    .scan = dm_host_scan,
-    .fill = dm_host_fill,
+    .probe = cpu_probe,
+    .scan = cpu_scan,
+    .fill = cpu_fill,
     .add = dm_host_add,
     .dot = dm_host_dot,
     .direct = cpu_direct,

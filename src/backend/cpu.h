@@ -17,20 +17,31 @@ typedef struct dm_cpu_scratch {
 
 void dm_cpu_scratch_free(dm_cpu_scratch *scratch);
 
-/* What one piece of a product covers at most: rows and columns of C, and so much of k. */
+/* What one piece of a product covers at most: rows and columns of C, and so much of k; and the
+ * blocks that are calls of the library.  A piece of one block is computed by the library's own
+ * threads, which share what they pack and are up to a third faster than a block for each; but how
+ * they cut a product changes its bits.  Blocks of a fixed size, one thread for each at a time, have
+ * the same bits on any number of threads. */
 typedef struct dm_cpu_box {
   int64_t rows, cols, depth;
+  int64_t block_rows, block_cols;
 } dm_cpu_box;
 
 /* Pieces depend on the product alone, never on time: the same product has the same bits. */
 dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, int64_t cols,
                         int64_t k);
 
+/* Types that CBLAS does not know, and that are converted slice by slice. */
+bool dm_cpu_widens(dm_dtype work);
+
+/* DM_E_DEVICE: CBLAS cannot count the rows of one of them. */
+dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b);
+
 /* C (+)= A B for one piece, at once. (cpu_product.c) */
 dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, dm_cpu_scratch *scratch);
 
-/* Threads of the BLAS that is loaded, where it is one that can be told. (cpu_threads.c) */
-void dm_cpu_set_threads(int threads);
+/* Threads of the BLAS that is loaded; false where it is none that can be told. (cpu_threads.c) */
+bool dm_cpu_set_threads(int threads);
 void dm_cpu_library(char *text, int64_t size);
 
 /* A warning where the library uses kernels far older than this CPU, else "". */

@@ -23,7 +23,7 @@ _Static_assert(sizeof(float) * (ROWS_WIDENED * DEPTH + DEPTH * COLUMNS + ROWS_WI
 
 static const double piece_flops = 1.6e9; /* a thread: some 20 ms between two looks at messages */
 
-static bool widened(dm_dtype work) {
+bool dm_cpu_widens(dm_dtype work) {
   return work == DM_F16 || work == DM_BF16 || work == DM_I8;
 }
 
@@ -33,17 +33,30 @@ static int64_t slice_of(int64_t k) {
   return dm_max(1, dm_round_up(dm_ceil_div(k, slices), 8));
 }
 
+/* Tiles of a fixed size, as many as keep the threads busy for a while. */
+static dm_cpu_box box_of_tiles(int64_t tile, int threads, int64_t k) {
+  const int64_t wide = 4, high = dm_max(1, dm_ceil_div(4 * (int64_t)threads, wide));
+  return (dm_cpu_box){high * tile, wide * tile, k, tile, tile};
+}
+
 dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, int64_t cols,
                         int64_t k) {
-  if (tile > 0) return (dm_cpu_box){tile, tile, dm_max(1, k)};
-  dm_cpu_box box = {ROWS_WIDENED, dm_max(1, dm_min(cols, COLUMNS)), dm_max(1, k)};
-  if (widened(work)) return box;
+  if (tile > 0 && !dm_cpu_widens(work)) return box_of_tiles(tile, threads, dm_max(1, k));
+  if (tile > 0) return (dm_cpu_box){tile, tile, dm_max(1, k), tile, tile};
+  dm_cpu_box box = {.rows = ROWS_WIDENED,
+                    .cols = dm_max(1, dm_min(cols, COLUMNS)),
+                    .depth = dm_max(1, k),
+                    .block_rows = ROWS_WIDENED,
+                    .block_cols = COLUMNS};
+  if (dm_cpu_widens(work)) return box;
   box.depth = slice_of(k);
   const double each = dm_dtype_is_complex(work) ? 8 : 2;
   double wanted = piece_flops * threads / (each * (double)box.cols * (double)box.depth);
   int64_t height = wanted > 1 << 20 ? 1 << 20 : dm_max(ROWS_LEAST, (int64_t)wanted);
   int64_t pieces = dm_max(1, rows / height); /* of equal height: no narrow one is left over */
   box.rows = dm_max(1, dm_round_up(dm_ceil_div(rows, pieces), 64));
+  box.block_rows = box.rows;
+  box.block_cols = box.cols;
   return box;
 }
 
@@ -121,18 +134,23 @@ static int stride_of(dm_view view) {
   return (int)dm_max(view.row_stride, dm_max(1, view.cols));
 }
 
+dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b) {
+  if (a.row_stride <= INT_MAX && b.row_stride <= INT_MAX && c.row_stride <= INT_MAX &&
+      a.cols <= INT_MAX)
+    return DM_OK;
+  return dm_hint(dm_fail(DM_E_DEVICE, "CBLAS counts in 32 bits; a row of %lld elements is longer",
+                         (long long)dm_max(a.row_stride, b.row_stride)),
+                 "more ranks, or --grid, cut the matrices into smaller blocks");
+}
+
 dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
                          dm_cpu_scratch *scratch) {
   if (a.cols == 0) {
     if (!accumulate) zero(c);
     return DM_OK;
   }
-  if (widened(a.dtype)) return product_widened(c, a, b, accumulate, scratch);
-  if (a.row_stride > INT_MAX || b.row_stride > INT_MAX || c.row_stride > INT_MAX ||
-      a.cols > INT_MAX)
-    return dm_hint(dm_fail(DM_E_DEVICE, "CBLAS counts in 32 bits; a row of %lld elements is longer",
-                           (long long)dm_max(a.row_stride, b.row_stride)),
-                   "more ranks, or --grid, cut the matrices into smaller blocks");
+  if (dm_cpu_widens(a.dtype)) return product_widened(c, a, b, accumulate, scratch);
+  DM_TRY(dm_cpu_fits(c, a, b));
   const int m = (int)c.rows, n = (int)c.cols, k = (int)a.cols;
   const int lda = stride_of(a), ldb = stride_of(b), ldc = stride_of(c);
   const enum CBLAS_TRANSPOSE no = CblasNoTrans;

@@ -12,14 +12,17 @@ static void *symbol(const char *name) {
   return dlsym(RTLD_DEFAULT, name);
 }
 
-void dm_cpu_set_threads(int threads) {
+bool dm_cpu_set_threads(int threads) {
+  bool told = false;
   static const char *const names[] = {"openblas_set_num_threads", "MKL_Set_Num_Threads",
                                       "bli_thread_set_num_threads", "nvpl_blas_set_num_threads"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     set_function set;
     *(void **)&set = symbol(names[i]);
     if (set) set(threads);
+    told |= set != NULL;
   }
+  return told;
 }
 
 void dm_cpu_library(char *text, int64_t size) {

@@ -11,6 +11,17 @@ extern const dm_backend_ops dm_backend_cuda;
 /* GPUs that this process sees; 0 without CUDA, without a driver, or without a GPU. */
 int dm_cuda_device_count(void);
 
+/* What the first use of the GPU of LOCAL_RANK takes, so that the second is quick: the driver, a
+ * context and cuBLAS.  Failures are left to that second use. */
+void dm_cuda_start(int local_rank);
+
+/* Before any other call: this process needs no GPU but its first, and the driver need not start the
+ * others. */
+void dm_cuda_see_one(void);
+
+/* Whether the machine has a driver, without starting it. */
+bool dm_cuda_has_driver(void);
+
 /* The same two functions of the table in every build: what --kernel may name. */
 const char *const *dm_cuda_kernels(void);
 bool dm_cuda_takes(const char *kernel, dm_dtype work, const dm_compute *compute, const char **why);
@@ -31,11 +42,5 @@ const dm_kernel *dm_cuda_registry(void);
 
 /* The product of that name, or NULL: "auto", or no kernel at all. */
 const dm_kernel *dm_cuda_find_kernel(const char *name);
-
-/* Seconds on the GPU of one plain cublasGemmEx call, C = A B, on the handle, workspace and stream
- * of BACKEND, which must be of dm_backend_cuda: the other side of `bench multiply
- * --against-library`. */
-dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
-                              double *seconds);
 
 #endif

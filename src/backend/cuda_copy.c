@@ -68,8 +68,6 @@ static dm_status convert(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view
 
 dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  if (done) *done = 0;
-  if (dm_view_is_empty(src)) return DM_OK;
   DM_TRY(dm_cuda_enter(gpu));
   const bool outward = src.space == DM_DEVICE && dst.space == DM_HOST;
   const dm_cuda_lane_name lane = outward ? DM_OUTWARD : DM_INWARD;

@@ -22,7 +22,7 @@ dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name name, dm_event *done) {
   }
   DM_CUDA(gpu, cudaEventRecord(*event, lane->stream));
   lane->posted = number;
-  if (done) *done = number << LANE_BITS | (uint64_t)name;
+  *done = number << LANE_BITS | (uint64_t)name;
   return DM_OK;
 }
 

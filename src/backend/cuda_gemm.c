@@ -36,8 +36,6 @@ static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool ac
 dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                        dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  if (done) *done = 0;
-  if (dm_view_is_empty(c)) return DM_OK;
   DM_TRY(dm_cuda_enter(gpu));
   DM_TRY(dm_context(multiply(gpu, c, a, b, accumulate),
                     "%s product of %lld x %lld x %lld (m, n, k)", dm_dtype_name(a.dtype),

@@ -57,6 +57,9 @@ void dm_cuda_close_lt(dm_cuda *gpu);
 /* i8 by cuBLAS, and where that cannot, by a kernel of our own: exact either way.  (cuda_i8.c) */
 dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
 
+/* A matrix of the device in the memory at *ROOM, which then begins behind it.  (cuda_pieces.c) */
+dm_view dm_cuda_take(char **room, dm_dtype dtype, int64_t rows, int64_t cols, int64_t stride);
+
 /* LIBRARY's product in pieces whose bits do not depend on how C was cut.  (cuda_pieces.c) */
 dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *library, dm_view c, dm_view a,
                                   dm_view b, bool accumulate);

@@ -15,13 +15,6 @@ enum {
   LEAST_ROWS = 64,
 };
 
-/* Room for copies, taken from the front. */
-static dm_view take(char **room, dm_dtype dtype, int64_t rows, int64_t cols) {
-  const dm_view view = dm_view_strided(*room, dtype, DM_DEVICE, rows, cols, cols);
-  *room += dm_round_up(rows * cols * dm_dtype_size(dtype), 256);
-  return view;
-}
-
 static bool a_fits(dm_view a, int64_t depth) {
   return (uintptr_t)a.base % 16 == 0 && a.row_stride % 16 == 0 && a.row_stride >= depth;
 }
@@ -61,11 +54,11 @@ static dm_status multiply_band(dm_cuda *gpu, dm_view c, dm_view a, dm_view turne
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
   dm_view fit_a = a, fit_c = c;
   if (!a_fits(a, turned.cols)) {
-    fit_a = take(&room, a.dtype, a.rows, turned.cols);
+    fit_a = dm_cuda_take(&room, a.dtype, a.rows, turned.cols, turned.cols);
     DM_TRY(dm_cuda_copy_on(gpu, stream, dm_view_sub(fit_a, 0, 0, a.rows, a.cols), a));
   }
   if (!c_fits(c)) {
-    fit_c = take(&room, c.dtype, c.rows, turned.rows);
+    fit_c = dm_cuda_take(&room, c.dtype, c.rows, turned.rows, turned.rows);
     if (accumulate)
       DM_TRY(dm_cuda_copy_on(gpu, stream, dm_view_sub(fit_c, 0, 0, c.rows, c.cols), c));
   }
@@ -103,7 +96,7 @@ dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, boo
   const int64_t band_bytes = dm_min(c.rows * row, dm_max(BAND_BYTES, LEAST_ROWS * row));
   DM_TRY(dm_cuda_grow(gpu, &gpu->pieces, width * depth + (fits ? 0 : band_bytes) + 3 * 256));
   char *room = gpu->pieces.memory;
-  const dm_view turned = take(&room, DM_I8, width, depth);
+  const dm_view turned = dm_cuda_take(&room, DM_I8, width, depth, depth);
   DM_TRY(turn(gpu, turned, b));
   const int64_t most = c_is_aligned(c) ? c.cols / 4 * 4 : 0; /* the others pass a copy */
   DM_TRY(multiply_columns(gpu, c, a, turned, b, accumulate, 0, most, room));

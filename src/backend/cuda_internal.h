@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda.h"
+#include "backend/cuda_error.h"
 
 /* Events kept per lane: with so many posted and unfinished, posting waits for the oldest. */
 enum { DM_CUDA_RING = 1024 };
@@ -31,10 +32,10 @@ typedef struct dm_cuda_area {
 } dm_cuda_area;
 
 typedef struct dm_cuda_block dm_cuda_block;
-typedef struct dm_cuda_lt dm_cuda_lt;
-typedef struct dm_cuda_jit dm_cuda_jit; /* cuBLASLt and its choices */
+typedef struct dm_cuda_lt dm_cuda_lt; /* cuBLASLt and its choices */
+typedef struct dm_cuda_jit dm_cuda_jit;
 
-typedef struct dm_cuda {
+struct dm_cuda {
   dm_backend base;
   dm_operand operand;      /* as which f32 is multiplied, if DM_TF32 */
   const dm_kernel *kernel; /* of the registry; NULL: the fastest for each product */
@@ -55,38 +56,19 @@ typedef struct dm_cuda {
   dm_cuda_area scratch;  /* of the kernel */
   dm_cuda_area vectors;  /* of probe and scan */
   dm_cuda_block *blocks; /* allocated and not yet released */
-} dm_cuda;
+};
 
 static inline dm_cuda *dm_cuda_of(dm_backend *backend) {
   return (dm_cuda *)backend;
 }
 
-/* ---- errors (cuda_error.c) ---- */
-
-/* Leaves the calling function with an error if CALL, of the CUDA runtime, fails. */
-#define DM_CUDA(gpu, call)                                                                         \
-  do {                                                                                             \
-    cudaError_t dm_cuda_result_ = (call);                                                          \
-    if (dm_cuda_result_ != cudaSuccess)                                                            \
-      return dm_cuda_error(gpu, dm_cuda_result_, #call, __FILE__, __LINE__, __func__);             \
-  } while (0)
-
-/* The same for cuBLAS. */
-#define DM_CUBLAS(gpu, call)                                                                       \
-  do {                                                                                             \
-    cublasStatus_t dm_cublas_result_ = (call);                                                     \
-    if (dm_cublas_result_ != CUBLAS_STATUS_SUCCESS)                                                \
-      return dm_cublas_error(gpu, dm_cublas_result_, #call, __FILE__, __LINE__, __func__);         \
-  } while (0)
-
-dm_status dm_cuda_error(const dm_cuda *gpu, cudaError_t error, const char *call, const char *file,
-                        int line, const char *function);
-dm_status dm_cublas_error(const dm_cuda *gpu, cublasStatus_t error, const char *call,
-                          const char *file, int line, const char *function);
+/* *FUNCTION, a pointer to a function, is NAME of the driver, with which the program is not linked;
+ * false where it has none.  (cuda_module.c) */
+bool dm_cuda_driver_symbol(const char *name, void *function);
 
 /* ---- events (cuda_events.c) ---- */
 
-/* *done (unless NULL) stands for everything that was given to the lane's stream so far. */
+/* *done stands for everything that was given to the lane's stream so far. */
 dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name lane, dm_event *done);
 dm_status dm_cuda_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_cuda_wait(dm_backend *backend, dm_event event);
@@ -111,6 +93,11 @@ dm_status dm_cuda_zero_on(dm_cuda *gpu, cudaStream_t stream, dm_view view);
 
 dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                        dm_event *done);
+
+/* (cuda_reference.c) */
+dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
+                              double *seconds);
+
 /* ---- verification and generation (cuda_verify.c) ---- */
 
 dm_status dm_cuda_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,

@@ -46,19 +46,15 @@ static dm_status open_parts(const dm_cuda *gpu, dm_cuda_jit *jit) {
     return dm_fail(DM_E_USAGE, "kernel jit runs on compute capability 8.0 and later: %s has %d.%d",
                    gpu->name, gpu->capability / 10, gpu->capability % 10);
   DM_TRY(dm_nvrtc_load(&jit->nvrtc));
-  DM_TRY(dm_cuda_driver_find(gpu, &jit->driver));
+  DM_TRY(dm_cuda_driver_find(&jit->driver));
   return find_facts(gpu, jit->nvrtc.number, &jit->facts);
 }
 
 dm_status dm_cuda_jit_open(dm_cuda *gpu) {
   if (gpu->jit) return DM_OK;
-  void *memory;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_cuda_jit), &memory));
-  dm_status status = open_parts(gpu, memory);
-  if (status)
-    free(memory);
-  else
-    gpu->jit = memory;
+  DM_TRY(dm_buffer_table(1, &gpu->jit));
+  dm_status status = open_parts(gpu, gpu->jit);
+  if (status) dm_cuda_jit_close(gpu);
   return status;
 }
 
@@ -98,9 +94,8 @@ static compiled *look_up(const dm_cuda *gpu, dm_dtype dtype, const dm_tiling *ti
 static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, const char *image,
                       compiled **kept) {
   const dm_tiling_need need = dm_tiling_need_of(tiling, dtype);
-  void *memory;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(compiled), &memory));
-  compiled *made = memory;
+  compiled *made;
+  DM_TRY(dm_buffer_table(1, &made));
   *made = (compiled){.dtype = dtype,
                      .tiling = *tiling,
                      .module = {.threads = need.threads, .shared = need.shared},
@@ -115,10 +110,10 @@ static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, con
 }
 
 static dm_status add(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, compiled **made) {
-  char why[128], source[600], *image;
+  char source[600], *image;
   size_t size;
-  if (!dm_tiling_runs(tiling, dtype, gpu->jit->facts.shared, why))
-    return dm_fail(DM_E_DEVICE, "it does not fit the GPU: %s", why);
+  if (dm_tiling_need_of(tiling, dtype).shared > gpu->jit->facts.shared)
+    return dm_fail(DM_E_DEVICE, "the stages do not fit into shared memory");
   write_source(dtype, tiling, source);
   DM_TRY(dm_nvrtc_compile(&gpu->jit->nvrtc, source, gpu->capability, &image, &size));
   dm_status status = keep(gpu, dtype, tiling, image, made);
@@ -186,27 +181,36 @@ dm_status dm_cuda_jit_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bo
 
 /* ---- the table ---- */
 
+static dm_status enter(dm_cuda *gpu) {
+  DM_TRY(dm_cuda_enter(gpu));
+  return dm_cuda_jit_open(gpu);
+}
+
 static dm_status facts(dm_backend *backend, dm_jit_facts *answer) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_cuda_jit_open(gpu));
+  DM_TRY(enter(gpu));
   *answer = gpu->jit->facts;
   return DM_OK;
 }
 
 static dm_status use(dm_backend *backend, const dm_tilings *tilings) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_cuda_jit_open(gpu));
-  gpu->jit->tilings = *tilings;
+  DM_TRY(enter(gpu));
+  dm_tilings *mine = &gpu->jit->tilings;
+  *mine = dm_tilings_built_in();
+  for (int kind = 0; kind < DM_TILING_CLASSES; kind++) {
+    const dm_tiling *f32 = &tilings->of[0][kind], *f64 = &tilings->of[1][kind];
+    const int64_t room = gpu->jit->facts.shared;
+    if (dm_tiling_need_of(f32, DM_F32).shared <= room) mine->of[0][kind] = *f32;
+    if (dm_tiling_need_of(f64, DM_F64).shared <= room) mine->of[1][kind] = *f64;
+  }
   return DM_OK;
 }
 
 static dm_status prepare(dm_backend *backend, dm_dtype dtype, int64_t rows, int64_t cols) {
   dm_cuda *gpu = dm_cuda_of(backend);
   compiled *found;
-  DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_cuda_jit_open(gpu));
+  DM_TRY(enter(gpu));
   return find_for(gpu, dtype, rows, cols, &found);
 }
 

@@ -23,11 +23,10 @@ static const helper helpers[DM_KERNEL_COUNT] = {
     DM_TRANSPOSE_LIST(TRANSPOSE) DM_ADD_LIST(ADD) DM_DOT_LIST(DOT)};
 
 dm_status dm_lab_open(dm_backend *backend, dm_lab **lab) {
-  void *memory;
+  dm_lab *l;
   if (backend->ops != &dm_backend_cuda)
     return dm_fail(DM_E_DEVICE, "kernels are measured on the cuda backend only");
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_lab), &memory));
-  dm_lab *l = memory;
+  DM_TRY(dm_buffer_table(1, &l));
   l->gpu = dm_cuda_of(backend);
   l->stream = l->gpu->lanes[DM_COMPUTE].stream;
   *lab = l;

@@ -19,28 +19,30 @@ static dm_status driver_error(const dm_cuda *gpu, const dm_cuda_driver *driver, 
     if (driver_result_ != CUDA_SUCCESS) return driver_error(gpu, driver, driver_result_, #call);   \
   } while (0)
 
-static dm_status find(const dm_cuda *gpu, const char *symbol, void *pointer) {
-  void *address = NULL;
-  enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+bool dm_cuda_driver_symbol(const char *name, void *function) {
+  enum cudaDriverEntryPointQueryResult answer;
+  void **symbol = function;
+  *symbol = NULL;
 #if CUDART_VERSION >= 12050
-  DM_CUDA(gpu,
-          cudaGetDriverEntryPointByVersion(symbol, &address, 12000, cudaEnableDefault, &found));
+  cudaError_t error =
+      cudaGetDriverEntryPointByVersion(name, symbol, 12000, cudaEnableDefault, &answer);
 #else
-  DM_CUDA(gpu, cudaGetDriverEntryPoint(symbol, &address, cudaEnableDefault, &found));
+  cudaError_t error = cudaGetDriverEntryPoint(name, symbol, cudaEnableDefault, &answer);
 #endif
-  if (found != cudaDriverEntryPointSuccess || !address)
-    return dm_fail(DM_E_DEVICE, "kernel jit is not available: the driver has no %s", symbol);
-  memcpy(pointer, &address, sizeof address);
-  return DM_OK;
+  if (error == cudaSuccess && answer == cudaDriverEntryPointSuccess && *symbol) return true;
+  (void)cudaGetLastError();
+  return false;
 }
 
-dm_status dm_cuda_driver_find(const dm_cuda *gpu, dm_cuda_driver *driver) {
-  DM_TRY(find(gpu, "cuModuleLoadData", &driver->load));
-  DM_TRY(find(gpu, "cuModuleUnload", &driver->unload));
-  DM_TRY(find(gpu, "cuModuleGetFunction", &driver->find));
-  DM_TRY(find(gpu, "cuFuncSetAttribute", &driver->set_attribute));
-  DM_TRY(find(gpu, "cuLaunchKernel", &driver->launch));
-  return find(gpu, "cuGetErrorString", &driver->error);
+dm_status dm_cuda_driver_find(dm_cuda_driver *driver) {
+  if (dm_cuda_driver_symbol("cuModuleLoadData", &driver->load) &&
+      dm_cuda_driver_symbol("cuModuleUnload", &driver->unload) &&
+      dm_cuda_driver_symbol("cuModuleGetFunction", &driver->find) &&
+      dm_cuda_driver_symbol("cuFuncSetAttribute", &driver->set_attribute) &&
+      dm_cuda_driver_symbol("cuLaunchKernel", &driver->launch) &&
+      dm_cuda_driver_symbol("cuGetErrorString", &driver->error))
+    return DM_OK;
+  return dm_fail(DM_E_DEVICE, "kernel jit is not available: the driver lacks functions for it");
 }
 
 static dm_status prepare(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *name,

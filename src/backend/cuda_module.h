@@ -25,7 +25,7 @@ typedef struct dm_cuda_module {
   int64_t shared; /* bytes of a block */
 } dm_cuda_module;
 
-dm_status dm_cuda_driver_find(const dm_cuda *gpu, dm_cuda_driver *driver);
+dm_status dm_cuda_driver_find(dm_cuda_driver *driver);
 
 /* The kernel NAME of IMAGE; MODULE's threads and shared are stated. */
 dm_status dm_cuda_module_load(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *image,

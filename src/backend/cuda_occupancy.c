@@ -9,78 +9,48 @@
 #include "backend/cuda_lab.h"
 #include "core/buffer.h"
 
-typedef CUresult (*ask_node)(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *parameters);
-typedef CUresult (*ask_function_of)(CUfunction *function, CUkernel kernel);
-typedef CUresult (*ask_attribute)(int *value, CUfunction_attribute attribute, CUfunction function);
-typedef CUresult (*ask_blocks)(int *blocks, CUfunction function, int threads, size_t shared);
-
-/* The driver's functions; the program is not linked with the driver, which may be missing. */
+/* The driver's functions. */
 typedef struct driver {
-  ask_node node;
-  ask_function_of function_of;
-  ask_attribute attribute;
-  ask_blocks blocks;
+  CUresult (*node)(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *parameters);
+  CUresult (*function_of)(CUfunction *function, CUkernel kernel);
+  CUresult (*attribute)(int *value, CUfunction_attribute attribute, CUfunction function);
+  CUresult (*blocks)(int *blocks, CUfunction function, int threads, size_t shared);
 } driver;
 
-static bool find(const char *name, void *function) {
-  enum cudaDriverEntryPointQueryResult answer;
-  void **symbol = function;
-  *symbol = NULL;
-#if CUDART_VERSION >= 12050
-  cudaError_t error =
-      cudaGetDriverEntryPointByVersion(name, symbol, 12000, cudaEnableDefault, &answer);
-#else
-  cudaError_t error = cudaGetDriverEntryPoint(name, symbol, cudaEnableDefault, &answer);
-#endif
-  if (error == cudaSuccess && answer == cudaDriverEntryPointSuccess && *symbol) return true;
-  (void)cudaGetLastError();
-  return false;
+static bool find_driver(driver *d) {
+  return dm_cuda_driver_symbol("cuGraphKernelNodeGetParams", &d->node) &&
+         dm_cuda_driver_symbol("cuKernelGetFunction", &d->function_of) &&
+         dm_cuda_driver_symbol("cuFuncGetAttribute", &d->attribute) &&
+         dm_cuda_driver_symbol("cuOccupancyMaxActiveBlocksPerMultiprocessor", &d->blocks);
 }
 
-static bool find_driver(driver *d) {
-  return find("cuGraphKernelNodeGetParams", &d->node) &&
-         find("cuKernelGetFunction", &d->function_of) &&
-         find("cuFuncGetAttribute", &d->attribute) &&
-         find("cuOccupancyMaxActiveBlocksPerMultiprocessor", &d->blocks);
+/* 0 where it is not known. */
+static int attribute(const dm_cuda *gpu, enum cudaDeviceAttr wanted) {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, wanted, gpu->index) == cudaSuccess) return value;
+  (void)cudaGetLastError();
+  return 0;
 }
 
 dm_status dm_lab_limits_of(dm_backend *backend, dm_lab_limits *limits) {
   dm_cuda *gpu = dm_cuda_of(backend);
   DM_TRY(dm_cuda_enter(gpu));
-  enum { COUNT = 12 };
-  static const enum cudaDeviceAttr wanted[COUNT] = {
-      cudaDevAttrMaxThreadsPerMultiProcessor,
-      cudaDevAttrMaxBlocksPerMultiprocessor,
-      cudaDevAttrMaxRegistersPerMultiprocessor,
-      cudaDevAttrMaxSharedMemoryPerMultiprocessor,
-      cudaDevAttrMaxSharedMemoryPerBlockOptin,
-      cudaDevAttrMaxThreadsPerBlock,
-      cudaDevAttrL2CacheSize,
-      cudaDevAttrClockRate, /* kHz */
-      cudaDevAttrMemoryClockRate,
-      cudaDevAttrGlobalMemoryBusWidth,
-      cudaDevAttrMultiProcessorCount,
-      cudaDevAttrWarpSize,
-  };
-  int value[COUNT] = {0};
-  for (int i = 0; i < COUNT; i++) /* an attribute that is not known stays 0 */
-    if (cudaDeviceGetAttribute(&value[i], wanted[i], gpu->index) != cudaSuccess)
-      (void)cudaGetLastError();
   size_t available = 0, total = 0;
   DM_CUDA(gpu, cudaMemGetInfo(&available, &total));
-  *limits = (dm_lab_limits){.capability = gpu->capability,
-                            .processors = value[10],
-                            .threads = value[0],
-                            .blocks = value[1],
-                            .registers = value[2],
-                            .shared = value[3],
-                            .shared_of_block = value[4],
-                            .threads_of_block = value[5],
-                            .l2 = value[6],
-                            .memory = (int64_t)total,
-                            .clock = 1e3 * value[7],
-                            .memory_clock = 1e3 * value[8],
-                            .memory_width = value[9]};
+  *limits =
+      (dm_lab_limits){.capability = gpu->capability,
+                      .processors = attribute(gpu, cudaDevAttrMultiProcessorCount),
+                      .threads = attribute(gpu, cudaDevAttrMaxThreadsPerMultiProcessor),
+                      .blocks = attribute(gpu, cudaDevAttrMaxBlocksPerMultiprocessor),
+                      .registers = attribute(gpu, cudaDevAttrMaxRegistersPerMultiprocessor),
+                      .shared = attribute(gpu, cudaDevAttrMaxSharedMemoryPerMultiprocessor),
+                      .shared_of_block = attribute(gpu, cudaDevAttrMaxSharedMemoryPerBlockOptin),
+                      .threads_of_block = attribute(gpu, cudaDevAttrMaxThreadsPerBlock),
+                      .l2 = attribute(gpu, cudaDevAttrL2CacheSize),
+                      .memory = (int64_t)total,
+                      .clock = 1e3 * attribute(gpu, cudaDevAttrClockRate), /* kHz */
+                      .memory_clock = 1e3 * attribute(gpu, cudaDevAttrMemoryClockRate),
+                      .memory_width = attribute(gpu, cudaDevAttrGlobalMemoryBusWidth)};
   return DM_OK;
 }
 

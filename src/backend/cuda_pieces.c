@@ -3,12 +3,10 @@
 
 #include "backend/cuda_gemm.h"
 
-/* A piece of memory at *FREE for a copy of VIEW, rows STRIDE apart. */
-static dm_view place(char **free_memory, dm_view view, int64_t stride) {
-  dm_view piece =
-      dm_view_strided(*free_memory, view.dtype, DM_DEVICE, view.rows, view.cols, stride);
-  *free_memory += dm_round_up(view.rows * stride * dm_dtype_size(view.dtype), 256);
-  return piece;
+dm_view dm_cuda_take(char **room, dm_dtype dtype, int64_t rows, int64_t cols, int64_t stride) {
+  const dm_view view = dm_view_strided(*room, dtype, DM_DEVICE, rows, cols, stride);
+  *room += dm_round_up(rows * stride * dm_dtype_size(dtype), 256);
+  return view;
 }
 
 /* A library chooses its kernel, and so the order of its sums, by the shape and
@@ -31,15 +29,15 @@ dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *product, dm_vie
     const int64_t width = dm_min(tile, c.cols - j);
     const dm_view b_part = dm_view_sub(b, 0, j, k, width);
     char *memory = gpu->pieces.memory;
-    const dm_view b_piece = place(&memory, b_part, wide);
+    const dm_view b_piece = dm_cuda_take(&memory, b.dtype, k, width, wide);
     DM_TRY(dm_cuda_copy_on(gpu, stream, b_piece, b_part));
     for (int64_t i = 0; i < c.rows; i += tile) {
       const int64_t height = dm_min(tile, c.rows - i);
       const dm_view a_part = dm_view_sub(a, i, 0, height, k);
       const dm_view c_part = dm_view_sub(c, i, j, height, width);
       char *rest = memory;
-      const dm_view c_piece = place(&rest, c_part, wide);
-      const dm_view a_piece = place(&rest, a_part, deep);
+      const dm_view c_piece = dm_cuda_take(&rest, c.dtype, height, width, wide);
+      const dm_view a_piece = dm_cuda_take(&rest, a.dtype, height, k, deep);
       DM_TRY(dm_cuda_copy_on(gpu, stream, a_piece, a_part));
       if (accumulate) DM_TRY(dm_cuda_copy_on(gpu, stream, c_piece, c_part));
       DM_TRY(product(gpu, c_piece, a_piece, b_piece, accumulate));

@@ -72,7 +72,6 @@ dm_status dm_cuda_probe(dm_backend *backend, dm_view matrix, const void *x, void
                         double *squares) {
   dm_cuda *gpu = dm_cuda_of(backend);
   if (matrix.space == DM_HOST) return dm_host_probe_parallel(matrix, x, y, squares);
-  if (dm_view_is_empty(matrix)) return DM_OK;
   DM_TRY(dm_cuda_enter(gpu));
   void *result;
   DM_TRY(dm_buffer_alloc(matrix.rows * wide_size(matrix.dtype), &result));
@@ -93,7 +92,6 @@ static dm_status scan(dm_cuda *gpu, dm_view m, double *col_squares, double *resu
 dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
   dm_cuda *gpu = dm_cuda_of(backend);
   if (matrix.space == DM_HOST) return dm_host_scan_parallel(matrix, col_squares);
-  if (dm_view_is_empty(matrix)) return DM_OK;
   DM_TRY(dm_cuda_enter(gpu));
   void *result;
   DM_TRY(dm_buffer_alloc(matrix.cols * 8, &result));
@@ -106,7 +104,6 @@ dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *ge
                        int64_t row, int64_t col) {
   dm_cuda *gpu = dm_cuda_of(backend);
   if (view.space == DM_HOST) return dm_host_fill_parallel(view, generator, row, col);
-  if (dm_view_is_empty(view)) return DM_OK;
   DM_TRY(dm_cuda_enter(gpu));
   DM_CUDA(gpu, dm_kernels_fill(view, generator, row, col, gpu->side));
   DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));

@@ -1,4 +1,4 @@
-/* Sums and elements of matrices in host memory, by all cores of a host whose GPUs multiply. */
+/* Sums and elements of matrices in host memory, by all cores of this rank. */
 #include <stdatomic.h>
 
 #include "backend/probe.h"
@@ -17,7 +17,8 @@ struct strips {
   _Atomic int64_t next; /* row or column */
   void (*part)(const strips *s, dm_view part, int64_t first);
   const void *x;
-  double *y, *squares;
+  const double *sizes;
+  double *y, *squares, *norms;
   const dm_generator *generator;
   int64_t row, col; /* of the generated matrix */
 };
@@ -37,13 +38,12 @@ static void take(void *context) {
   }
 }
 
-static dm_status run(strips *s) {
+static void run(strips *s) {
   const dm_view v = s->view;
   const int64_t line = dm_max(1, (s->upright ? v.rows : v.cols) * dm_dtype_size(v.dtype));
   s->each = dm_max(1, STRIP / line);
   const int64_t count = dm_ceil_div(s->upright ? v.cols : v.rows, s->each);
   (void)dm_fork_join((int)dm_min(count, dm_cores()), take, s);
-  return DM_OK;
 }
 
 /* None of the host's own functions can fail. */
@@ -54,7 +54,25 @@ static void probe(const strips *s, dm_view part, int64_t first) {
 }
 
 dm_status dm_host_probe_parallel(dm_view matrix, const void *x, void *y, double *squares) {
-  return run(&(strips){.view = matrix, .part = probe, .x = x, .y = y, .squares = squares});
+  run(&(strips){.view = matrix, .part = probe, .x = x, .y = y, .squares = squares});
+  return DM_OK;
+}
+
+static void probe_norms(const strips *s, dm_view part, int64_t first) {
+  const int64_t values = dm_dtype_is_complex(part.dtype) ? 2 : 1;
+  dm_host_probe_norms(part, s->x, s->y + first * values, s->squares ? s->squares + first : NULL,
+                      s->sizes, s->norms + first);
+}
+
+void dm_host_probe_norms_parallel(dm_view matrix, const double *x, double *y, double *squares,
+                                  const double *sizes, double *norms) {
+  run(&(strips){.view = matrix,
+                .part = probe_norms,
+                .x = x,
+                .y = y,
+                .squares = squares,
+                .sizes = sizes,
+                .norms = norms});
 }
 
 static void scan(const strips *s, dm_view part, int64_t first) {
@@ -62,7 +80,8 @@ static void scan(const strips *s, dm_view part, int64_t first) {
 }
 
 dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares) {
-  return run(&(strips){.view = matrix, .upright = true, .part = scan, .squares = col_squares});
+  run(&(strips){.view = matrix, .upright = true, .part = scan, .squares = col_squares});
+  return DM_OK;
 }
 
 static void fill(const strips *s, dm_view part, int64_t first) {
@@ -71,5 +90,6 @@ static void fill(const strips *s, dm_view part, int64_t first) {
 
 dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,
                                 int64_t col) {
-  return run(&(strips){.view = view, .part = fill, .generator = generator, .row = row, .col = col});
+  run(&(strips){.view = view, .part = fill, .generator = generator, .row = row, .col = col});
+  return DM_OK;
 }

@@ -18,7 +18,8 @@ typedef struct dm_jit_facts {
 struct dm_jit_ops {
   dm_status (*facts)(dm_backend *backend, dm_jit_facts *facts);
 
-  /* TILINGS from now on; without this those that are built in. */
+  /* TILINGS from now on, those that are built in where one needs more shared memory than there is;
+   * without this they all are. */
   dm_status (*use)(dm_backend *backend, const dm_tilings *tilings);
 
   /* Compiles what a product with a C of ROWS x COLS needs, so that it fails now and not later. */

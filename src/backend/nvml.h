@@ -35,7 +35,7 @@ typedef struct dm_nvml_facts {
   double power;    /* W that it may take; the same */
 } dm_nvml_facts;
 
-/* What the library says of the GPU of that UUID. (nvml_describe.c) */
+/* What the library says of the GPU of that UUID. */
 void dm_nvml_describe(const char *uuid, dm_nvml_facts *facts);
 
 #endif

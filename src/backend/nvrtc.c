@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cuda_library.h"
 #include "core/buffer.h"
 #include "kernels/embedded.h"
 
@@ -23,28 +24,6 @@ static const char stdint_text[] = "typedef signed char int8_t;\n"
                                   "typedef unsigned long uintptr_t;\n";
 
 enum { EMBEDDED = sizeof embedded_names / sizeof embedded_names[0] };
-
-/* Beside CUDA's other libraries, where the loader's own paths do not lead to it. */
-static void *open_beside(const char *symbol) {
-  Dl_info info;
-  char path[1024];
-  void *address = dlsym(RTLD_DEFAULT, symbol);
-  if (!address || !dladdr(address, &info) || !info.dli_fname) return NULL;
-  const char *slash = strrchr(info.dli_fname, '/');
-  if (!slash) return NULL;
-  snprintf(path, sizeof path, "%.*s/libnvrtc.so.%d", (int)(slash - info.dli_fname), info.dli_fname,
-           MAJOR);
-  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
-static void *open_library(void) {
-  char name[32];
-  snprintf(name, sizeof name, "libnvrtc.so.%d", MAJOR);
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (!library) library = open_beside("cublasCreate_v2");
-  if (!library) library = open_beside("cudaRuntimeGetVersion");
-  return library;
-}
 
 /* POINTER is one to a function: dlsym's answer has the same size on any POSIX system. */
 static bool find(void *library, const char *symbol, void *pointer) {
@@ -70,7 +49,7 @@ static bool find_all(void *library, dm_nvrtc *n) {
 
 dm_status dm_nvrtc_load(dm_nvrtc *nvrtc) {
   int major, minor;
-  void *library = open_library();
+  void *library = dm_cuda_library_open("nvrtc", MAJOR);
   if (!library)
     return dm_hint(
         dm_fail(DM_E_DEVICE, "kernel jit is not available: libnvrtc.so.%d was not found", MAJOR),

@@ -20,9 +20,10 @@ typedef struct target {
   double *y, *square, *norm;
 } target;
 
-/* NORMS is known where this is called: then the compiler leaves out what is not asked for. */
-static inline void probe_real_run(const double *m, const double *x, int64_t count, bool norms,
-                                  target to) {
+/* NORMS, and whether there are SIZES, is known where this is called: then the compiler leaves out
+ * what is not asked for. */
+static inline void probe_real_run(const double *m, const double *x, const double *sizes,
+                                  int64_t count, bool norms, target to) {
   double sums[LANES] = {0}, squares[LANES] = {0}, raw[LANES] = {0};
   int64_t i = 0;
   for (; i + LANES <= count; i += LANES) {
@@ -31,25 +32,29 @@ static inline void probe_real_run(const double *m, const double *x, int64_t coun
       double p = x[i + lane] != 0.0 ? m[i + lane] * x[i + lane] : 0.0;
       sums[lane] += p;
       squares[lane] += p * p;
-      if (norms) raw[lane] += m[i + lane] * m[i + lane];
+      const double r = sizes ? m[i + lane] * sizes[i + lane] : m[i + lane];
+      if (norms) raw[lane] += r * r;
     }
   }
   for (int lane = 0; i < count; i++, lane++) {
     double p = x[i] != 0.0 ? m[i] * x[i] : 0.0;
     sums[lane] += p;
     squares[lane] += p * p;
-    raw[lane] += m[i] * m[i];
+    const double r = sizes ? m[i] * sizes[i] : m[i];
+    raw[lane] += r * r;
   }
   *to.y += sum_lanes(sums);
   if (to.square) *to.square += sum_lanes(squares);
   if (norms) *to.norm += sum_lanes(raw);
 }
 
-static void probe_complex_run(const double *m, const double *x, int64_t count, target to) {
+static void probe_complex_run(const double *m, const double *x, const double *sizes, int64_t count,
+                              target to) {
   double real = 0.0, imaginary = 0.0, squares = 0.0, raw = 0.0;
   for (int64_t i = 0; i < count; i++) {
     double a = m[2 * i], b = m[2 * i + 1], c = x[2 * i], d = x[2 * i + 1];
-    raw += a * a + b * b;
+    const double size = sizes ? sizes[i] : 1.0;
+    raw += a * size * (a * size) + b * size * (b * size);
     if (c == 0.0 && d == 0.0) continue;
     double re = a * c - b * d, im = a * d + b * c;
     real += re;
@@ -84,7 +89,7 @@ static const double *wide_run(dm_view matrix, int64_t row, int64_t col, int64_t 
 }
 
 void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squares,
-                         double *norms) {
+                         const double *sizes, double *norms) {
   const bool is_complex = dm_dtype_is_complex(matrix.dtype);
   const int parts = is_complex ? 2 : 1;
   double buffer[2 * RUN];
@@ -94,11 +99,13 @@ void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squ
       int64_t count = dm_min(RUN, matrix.cols - j);
       const double *run = wide_run(matrix, i, j, count, buffer), *xj = x + j * parts;
       if (is_complex)
-        probe_complex_run(run, xj, count, to);
+        probe_complex_run(run, xj, sizes ? sizes + j : NULL, count, to);
+      else if (norms && sizes)
+        probe_real_run(run, xj, sizes + j, count, true, to);
       else if (norms)
-        probe_real_run(run, xj, count, true, to);
+        probe_real_run(run, xj, NULL, count, true, to);
       else
-        probe_real_run(run, xj, count, false, to);
+        probe_real_run(run, xj, NULL, count, false, to);
     }
   }
 }
@@ -109,8 +116,13 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
   if (dm_dtype_is_integer(matrix.dtype))
     for (int64_t i = 0; i < matrix.rows; i++) ((uint64_t *)y)[i] += probe_integer_row(matrix, i, x);
   else
-    dm_host_probe_norms(matrix, x, y, squares, NULL);
+    dm_host_probe_norms(matrix, x, y, squares, NULL, NULL);
   return DM_OK;
+}
+
+static inline double add_square(double x, double sum) {
+  sum += x * x;
+  return sum < DM_VANISHING && x != 0.0 ? DM_VANISHING : sum;
 }
 
 dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
@@ -123,9 +135,11 @@ dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares)
       const double *run = wide_run(matrix, i, j, count, buffer);
       if (parts == 2)
         for (int64_t t = 0; t < count; t++)
-          col_squares[j + t] += run[2 * t] * run[2 * t] + run[2 * t + 1] * run[2 * t + 1];
+          col_squares[j + t] =
+              add_square(run[2 * t + 1], add_square(run[2 * t], col_squares[j + t]));
       else
-        for (int64_t t = 0; t < count; t++) col_squares[j + t] += run[t] * run[t];
+        for (int64_t t = 0; t < count; t++)
+          col_squares[j + t] = add_square(run[t], col_squares[j + t]);
     }
   }
   return DM_OK;

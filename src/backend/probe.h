@@ -7,9 +7,10 @@
 
 dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                         double *squares);
-/* The same, and norms[i] += sum_j |M(i,j)|^2, of floating-point numbers, in one look at M. */
+/* The same, and norms[i] += sum_j |M(i,j) sizes[j]|^2, of floating-point numbers, in one look at M;
+ * SIZES may be NULL: all 1. */
 void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squares,
-                         double *norms);
+                         const double *sizes, double *norms);
 
 dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares);
 dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
@@ -17,6 +18,8 @@ dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *ge
 
 /* The same, with the same bits, by all cores that the process may use (host_parallel.c). */
 dm_status dm_host_probe_parallel(dm_view matrix, const void *x, void *y, double *squares);
+void dm_host_probe_norms_parallel(dm_view matrix, const double *x, double *y, double *squares,
+                                  const double *sizes, double *norms);
 dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares);
 dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,
                                 int64_t col);

@@ -6,10 +6,7 @@
 
 #include "core/checked.h"
 
-enum {
-  MOST_BLOCK_THREADS = 1024,
-  VECTOR = 16,
-};
+enum { VECTOR = 16 }; /* bytes */
 
 static const char *const names[DM_TILING_CLASSES] = {"tiny", "small", "medium", "large"};
 
@@ -40,57 +37,44 @@ int dm_tiling_type(dm_dtype dtype) {
   return dtype == DM_F32 ? 0 : dtype == DM_F64 ? 1 : -1;
 }
 
-/* What `damier tune` found on an H200 with NVRTC 13.0.  Those of warp_tile are not among them: nvcc
- * chooses registers better for other tiles than NVRTC does. */
-static const dm_tilings built_in = {{
-    {[DM_TILES_TINY] = {32, 64, 16, 3, 16, 32, 4, 4, 8, 2, 0},
-     [DM_TILES_SMALL] = {64, 128, 16, 4, 64, 32, 8, 3, 8, 2, 0},
-     [DM_TILES_MEDIUM] = {128, 64, 8, 4, 64, 32, 8, 3, 8, 2, 0},
-     [DM_TILES_LARGE] = {128, 256, 8, 4, 64, 64, 8, 1, 8, 4, 1}},
-    {[DM_TILES_TINY] = {64, 32, 16, 4, 32, 16, 16, 3, 8, 2, 0},
-     [DM_TILES_SMALL] = {64, 128, 8, 4, 32, 64, 4, 1, 8, 2, 0},
-     [DM_TILES_MEDIUM] = {64, 128, 8, 4, 32, 64, 4, 1, 8, 2, 0},
-     [DM_TILES_LARGE] = {128, 128, 16, 3, 32, 64, 4, 1, 8, 2, 0}},
-}};
+/* What the kernel takes for granted of them is checked where it is compiled. */
+const dm_tiling dm_tiling_candidates[DM_TILING_TYPES][DM_TILING_CANDIDATES] = {
+    {{DM_TILING_LARGE_F32},
+     {DM_TILING_SMALL_F32},
+     {128, 256, 8, 4, 64, 64, 8, 1, 8, 4, 1},
+     {128, 256, 8, 4, 64, 64, 8, 1, 8, 2, 0},
+     {256, 128, 16, 3, 64, 64, 8, 1, 8, 2, 0},
+     {128, 128, 8, 4, 64, 64, 8, 2, 8, 2, 0},
+     {128, 128, 16, 3, 64, 64, 8, 2, 8, 2, 0},
+     {128, 128, 8, 4, 64, 32, 8, 2, 8, 2, 0},
+     {128, 64, 8, 4, 64, 32, 8, 3, 8, 2, 0},
+     {64, 128, 16, 4, 64, 32, 8, 3, 8, 2, 0},
+     {64, 64, 16, 3, 32, 32, 8, 4, 8, 2, 0},
+     {32, 64, 16, 3, 16, 32, 4, 4, 8, 2, 0},
+     {32, 32, 16, 4, 16, 32, 4, 8, 8, 2, 0}},
+    {{DM_TILING_LARGE_F64},
+     {DM_TILING_SMALL_F64},
+     {128, 128, 16, 3, 32, 64, 4, 1, 8, 2, 0},
+     {64, 128, 8, 4, 32, 64, 4, 1, 8, 2, 0},
+     {64, 128, 8, 4, 32, 64, 4, 2, 8, 2, 0},
+     {128, 64, 8, 4, 64, 32, 8, 2, 8, 2, 0},
+     {64, 64, 8, 4, 32, 32, 8, 2, 8, 2, 0},
+     {64, 64, 16, 3, 32, 32, 8, 3, 8, 2, 0},
+     {32, 64, 8, 4, 32, 32, 8, 4, 8, 2, 0},
+     {64, 32, 16, 4, 32, 16, 16, 3, 8, 2, 0},
+     {32, 32, 16, 4, 16, 32, 4, 6, 8, 2, 0}},
+};
+
+/* By candidate: what `damier tune` found on an H200 with NVRTC 13.0.  Those of warp_tile are not
+ * among them: nvcc chooses registers better for other tiles than NVRTC does. */
+static const int built_in[DM_TILING_TYPES][DM_TILING_CLASSES] = {{11, 9, 8, 2}, {9, 3, 3, 2}};
 
 dm_tilings dm_tilings_built_in(void) {
-  return built_in;
-}
-
-static bool refuse(char *why, const char *reason) {
-  if (why) snprintf(why, 128, "%s", reason);
-  return false;
-}
-
-static bool within(int value, int least, int most) {
-  return value >= least && value <= most;
-}
-
-/* Small enough for all that follows to be computed in ints. */
-static bool in_range(const dm_tiling *t) {
-  return within(t->bm, 8, 512) && within(t->bn, 8, 512) && within(t->bk, 2, 64) &&
-         within(t->stages, 2, 8) && within(t->wm, 4, 256) && within(t->wn, 4, 256) &&
-         within(t->down, 1, 32) && within(t->blocks, 1, 16) && within(t->group, 1, 64) &&
-         within(t->parts, 1, 8) && within(t->by_rows, 0, 1);
-}
-
-/* What the static assertions of the kernel say, and what they take for granted. */
-static bool divides(const dm_tiling *t, int length, char *why) {
-  if (t->bk % 2) return refuse(why, "BK is odd");
-  if (t->bk % t->parts) return refuse(why, "PARTS does not divide BK");
-  if (32 % t->down) return refuse(why, "DOWN does not divide the 32 threads of a warp");
-  if (t->bm % t->wm || t->bn % t->wn)
-    return refuse(why, "the warps' tiles do not fill the block's");
-  const int across = 32 / t->down, threads = t->bm / t->wm * (t->bn / t->wn) * 32;
-  if (t->wm % (t->down * length) || t->wn % (across * length))
-    return refuse(why, "a thread's tile is not made of whole vectors");
-  if (threads > MOST_BLOCK_THREADS) return refuse(why, "more than 1024 threads a block");
-  const int vectors = t->bn / length; /* of a row of B */
-  if (threads % t->bk || t->bm * t->bk % threads)
-    return refuse(why, "the threads cannot share the tile of A evenly");
-  if (threads % vectors || t->bk * vectors % threads)
-    return refuse(why, "the threads cannot share the tile of B evenly");
-  return true;
+  dm_tilings all;
+  for (int t = 0; t < DM_TILING_TYPES; t++)
+    for (int kind = 0; kind < DM_TILING_CLASSES; kind++)
+      all.of[t][kind] = dm_tiling_candidates[t][built_in[t][kind]];
+  return all;
 }
 
 dm_tiling_need dm_tiling_need_of(const dm_tiling *t, dm_dtype dtype) {
@@ -99,19 +83,8 @@ dm_tiling_need dm_tiling_need_of(const dm_tiling *t, dm_dtype dtype) {
                           .shared = t->stages * t->bk * (t->bm + t->bn + VECTOR / size) * size};
 }
 
-bool dm_tiling_runs(const dm_tiling *t, dm_dtype dtype, int64_t shared, char why[128]) {
-  if (dm_tiling_type(dtype) < 0) return refuse(why, "jit multiplies f32 and f64");
-  if (!in_range(t)) return refuse(why, "a number is out of its range");
-  if (!divides(t, VECTOR / (int)dm_dtype_size(dtype), why)) return false;
-  if (dm_tiling_need_of(t, dtype).shared > shared)
-    return refuse(why, "the stages do not fit into shared memory");
-  return true;
-}
-
 bool dm_tiling_equal(const dm_tiling *x, const dm_tiling *y) {
-  return x->bm == y->bm && x->bn == y->bn && x->bk == y->bk && x->stages == y->stages &&
-         x->wm == y->wm && x->wn == y->wn && x->down == y->down && x->blocks == y->blocks &&
-         x->group == y->group && x->parts == y->parts && x->by_rows == y->by_rows;
+  return memcmp(x, y, sizeof *x) == 0; /* integers alone */
 }
 
 char *dm_tiling_format(const dm_tiling *t, char text[128]) {
@@ -121,12 +94,10 @@ char *dm_tiling_format(const dm_tiling *t, char text[128]) {
   return text;
 }
 
-bool dm_tiling_parse(const char *text, dm_tiling *t) {
-  char again[128];
-  *t = (dm_tiling){0};
-  (void)sscanf(
-      text, "%4dx%4dx%4d stages=%4d warp=%4dx%4d down=%4d blocks=%4d group=%4d parts=%4d rows=%4d",
-      &t->bm, &t->bn, &t->bk, &t->stages, &t->wm, &t->wn, &t->down, &t->blocks, &t->group,
-      &t->parts, &t->by_rows);
-  return strcmp(text, dm_tiling_format(t, again)) == 0;
+const dm_tiling *dm_tiling_find(int type, const char *text) {
+  char own[128];
+  const dm_tiling *all = dm_tiling_candidates[type];
+  for (int i = 0; i < DM_TILING_CANDIDATES && all[i].bm > 0; i++)
+    if (strcmp(text, dm_tiling_format(&all[i], own)) == 0) return &all[i];
+  return NULL;
 }

@@ -1,5 +1,5 @@
-/* tiling: the tile sizes of jit: which go together, which are built in, and which product uses
- * which.  Plain arithmetic, in every build. */
+/* tiling: the tile sizes of jit: which there are, which are built in, and which product uses which.
+ * Plain arithmetic, in every build. */
 #ifndef DM_BACKEND_TILING_H
 #define DM_BACKEND_TILING_H
 
@@ -43,11 +43,11 @@ int dm_tiling_type(dm_dtype dtype);
 /* Where nothing was tuned. */
 dm_tilings dm_tilings_built_in(void);
 
-/* Whether the kernel can be compiled, and launched where a block may have SHARED bytes of shared
- * memory; if not, WHY (unless NULL) says so.  The numbers may be anything. */
-bool dm_tiling_runs(const dm_tiling *tiling, dm_dtype dtype, int64_t shared, char why[128]);
+enum { DM_TILING_CANDIDATES = 13 };
 
-/* Of a tiling that runs. */
+/* All that jit is compiled for in type 0 or 1, the built-in ones among them; unused ones are 0. */
+extern const dm_tiling dm_tiling_candidates[DM_TILING_TYPES][DM_TILING_CANDIDATES];
+
 dm_tiling_need dm_tiling_need_of(const dm_tiling *tiling, dm_dtype dtype);
 
 bool dm_tiling_equal(const dm_tiling *x, const dm_tiling *y);
@@ -55,7 +55,7 @@ bool dm_tiling_equal(const dm_tiling *x, const dm_tiling *y);
 /* "256x128x8 stages=4 warp=64x64 down=8 blocks=1 group=8 parts=2 rows=0"; TEXT is returned. */
 char *dm_tiling_format(const dm_tiling *tiling, char text[128]);
 
-/* False where TEXT, which may be anything, is not what dm_tiling_format writes. */
-bool dm_tiling_parse(const char *text, dm_tiling *tiling);
+/* The candidate of TYPE (0 or 1) with this TEXT, which may be anything; NULL: there is none. */
+const dm_tiling *dm_tiling_find(int type, const char *text);
 
 #endif

@@ -12,20 +12,19 @@
 enum { WEIGHT_SEED = 0x64616d69 };
 
 static dm_status allocate(dm_freivalds *check) {
-  const int64_t wide = check->parts * (int64_t)sizeof(double), real = sizeof(double);
   const dm_problem *p = &check->problem;
-  DM_TRY(dm_buffer_zeroed(p->n, real, (void **)&check->col_squares));
-  DM_TRY(dm_buffer_zeroed(p->n, wide, (void **)&check->w));
-  DM_TRY(dm_buffer_zeroed(p->k, wide, (void **)&check->t));
-  DM_TRY(dm_buffer_zeroed(p->k, wide, (void **)&check->ones));
-  DM_TRY(dm_buffer_zeroed(p->m, wide, (void **)&check->y));
-  DM_TRY(dm_buffer_zeroed(p->m, wide, (void **)&check->z));
-  DM_TRY(dm_buffer_zeroed(p->m, wide, (void **)&check->z0));
-  DM_TRY(dm_buffer_zeroed(p->m, wide, (void **)&check->scratch));
-  DM_TRY(dm_buffer_zeroed(p->m, real, (void **)&check->row_squares));
-  DM_TRY(dm_buffer_zeroed(p->m, real, (void **)&check->z_squares));
-  DM_TRY(dm_buffer_zeroed(p->m, real, (void **)&check->c_squares));
-  return dm_buffer_zeroed(p->m, real, (void **)&check->z0_squares);
+  const int64_t m = p->m, n = p->n, k = p->k, parts = check->parts;
+  double *at;
+  DM_TRY(dm_buffer_table((parts + 1) * n + (parts + 1) * k + (4 * parts + 4) * m, &at));
+  check->memory = at;
+  double **const vectors[] = {&check->col_squares, &check->w,          &check->t,
+                              &check->sizes,       &check->y,          &check->z,
+                              &check->z0,          &check->scratch,    &check->row_squares,
+                              &check->z_squares,   &check->z0_squares, &check->c_squares};
+  const int64_t counts[] = {n,         parts * n, parts * k, k, parts * m, parts * m,
+                            parts * m, parts * m, m,         m, m,         m};
+  for (int i = 0; i < 12; at += counts[i++]) *vectors[i] = at;
+  return DM_OK;
 }
 
 dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
@@ -54,18 +53,13 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
     dm_freivalds_free(check);
     return status;
   }
-  for (int64_t i = 0; i < problem->k && !check->exact; i++) check->ones[i * check->parts] = 1.0;
   *out = check;
   return DM_OK;
 }
 
 void dm_freivalds_free(dm_freivalds *check) {
   if (!check) return;
-  double *const vectors[] = {check->col_squares, check->w,          check->t,
-                             check->ones,        check->y,          check->z,
-                             check->z0,          check->scratch,    check->row_squares,
-                             check->z_squares,   check->z0_squares, check->c_squares};
-  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) free(vectors[i]);
+  free(check->memory);
   free(check);
 }
 
@@ -126,21 +120,20 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
     return DM_OK;
   }
   DM_TRY(dm_comm_sum_f64(comm, check->col_squares, check->problem.n));
-  check->q = 0.0;
   for (int64_t j = 0; j < check->problem.n; j++) {
     double norm = sqrt(check->col_squares[j]);
     double sign = dm_freivalds_sign(check->cols.begin + j), weight = sign;
     if (!isfinite(norm)) {
       weight = 0.0;
       check->cols_left_out++;
-    } else if (norm > 1e-140) { /* a column of zeros, or nearly, keeps weight 1 */
+      check->strained = true;
+    } else if (check->col_squares[j] > dm_least_squares) {
       weight = sign / norm;
-      check->q += 1.0;
+    } else if (norm > 0.0) { /* nearly zeros; a column of zeros keeps weight 1, too */
+      check->strained = true;
     }
     check->w[j * check->parts] = weight;
-    check->largest_column = fmax(check->largest_column, isfinite(norm) ? norm : 0.0);
   }
-  check->q = sqrt(check->q);
   return DM_OK;
 }
 
@@ -148,7 +141,8 @@ dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view v
                              int64_t col) {
   view = part_of(check, view, &row, &col, false, true);
   if (dm_view_is_empty(view)) return DM_OK;
-  return probe(backend, view, check->w + col * check->parts, check->t + row * check->parts, NULL);
+  return probe(backend, view, check->w + col * check->parts, check->t + row * check->parts,
+               check->exact ? NULL : check->sizes + row);
 }
 
 /* Sums of the wide type: whole numbers lie in the same arrays. */
@@ -158,8 +152,36 @@ static dm_status sum(const dm_freivalds *check, const dm_comm *comm, double *vec
   return dm_comm_sum_f64(comm, vector, count * check->parts);
 }
 
+/* What a probe multiplies by 0 it does not look at, and NaN in A must be seen. */
+void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
+  for (int64_t i = row; i < row + count; i++) {
+    const double squares = check->sizes[i], *t = check->t + i * check->parts;
+    const bool is_zero = t[0] == 0.0 && (check->parts == 1 || t[1] == 0.0);
+    check->strained |= !isfinite(squares) || (squares < dm_least_squares && !is_zero);
+    check->sizes[i] = fmax(sqrt(squares), 0x1p-1000);
+  }
+}
+
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
-  return sum(check, comm, check->t, check->problem.k);
+  const int64_t k = check->problem.k;
+  DM_TRY(sum(check, comm, check->t, k));
+  if (check->exact) return DM_OK;
+  DM_TRY(dm_comm_sum_f64(comm, check->sizes, k));
+  dm_freivalds_take_roots(check, 0, k);
+  return DM_OK;
+}
+
+/* Squares of |A(i,k) sizes_k|, where one look at VIEW cannot tell them, too. */
+static dm_status add_sizes(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
+                           int64_t col) {
+  const double *sizes = check->sizes + col;
+  double *wide = NULL, *unused = check->scratch + row * check->parts;
+  if (check->parts == 1) return probe(backend, view, sizes, unused, check->row_squares + row);
+  DM_TRY(dm_buffer_table(2 * view.cols, &wide));
+  for (int64_t j = 0; j < view.cols; j++) wide[2 * j] = sizes[j];
+  dm_status status = probe(backend, view, wide, unused, check->row_squares + row);
+  free(wide);
+  return status;
 }
 
 dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
@@ -169,13 +191,11 @@ dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view v
   if (dm_view_is_empty(view)) return DM_OK;
   double *t = check->t + col * parts, *y = check->y + row * parts;
   if (tells_norms(check, backend, view)) {
-    dm_host_probe_norms(view, t, y, NULL, check->row_squares + row);
+    dm_host_probe_norms_parallel(view, t, y, NULL, check->sizes + col, check->row_squares + row);
     return DM_OK;
   }
   DM_TRY(probe(backend, view, t, y, NULL));
-  if (check->exact) return DM_OK;
-  return probe(backend, view, check->ones + col * parts, check->scratch + row * parts,
-               check->row_squares + row);
+  return check->exact ? DM_OK : add_sizes(check, backend, view, row, col);
 }
 
 dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
@@ -185,7 +205,7 @@ dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view v
   if (dm_view_is_empty(view)) return DM_OK;
   double squares = 0.0, *w = check->w + col * parts, *z = check->z + row * parts;
   if (tells_norms(check, backend, view)) {
-    dm_host_probe_norms(view, w, z, check->z_squares + row, check->c_squares + row);
+    dm_host_probe_norms_parallel(view, w, z, check->z_squares + row, NULL, check->c_squares + row);
     return DM_OK;
   }
   DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
@@ -201,6 +221,12 @@ dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view 
   if (dm_view_is_empty(view)) return DM_OK;
   return probe(backend, view, check->w + col * parts, check->z0 + row * parts,
                check->z0_squares + row);
+}
+
+void dm_freivalds_scaled(dm_freivalds *check, const int64_t *rows, const int64_t *cols, int alpha) {
+  check->row_exponents = rows;
+  check->col_exponents = cols;
+  check->alpha_exponent = alpha;
 }
 
 void dm_freivalds_reset_c(dm_freivalds *check) {

@@ -5,11 +5,16 @@
  * numbers are compared exactly, modulo 2^64.
  *
  * The bound of row i follows from the rounding of each step:
- *   8 [ u (P + T + sqrt(k) S) + v (P / sqrt(k) + S) + r S ],
- *   P = |alpha| ||A(i,:)|| q,  q^2 = sum_j (||B(:,j)|| w_j)^2,  S^2 = sum_j |C(i,j) w_j|^2,
- *   T = P + |beta| sqrt(sum_j |C0(i,j) w_j|^2),
- * u the roundoff of the accumulation, v of the inputs where they are shortened, r of C's type.  S
- * never counts for more than T (Cauchy-Schwarz), so that a corrupted C cannot widen its own bound.
+ *   8 [ u (P + T + sqrt(k) S) + v (P / sqrt(k) + S) + r S + e ||w|| ],
+ *   P^2 = |alpha|^2 k sum_l |A(i,l)|^2 v_l^2,  v_l^2 = sum_j |B(l,j) w_j|^2,
+ *   S^2 = sum_j |C(i,j) w_j|^2,  T = P + |beta| sqrt(sum_j |C0(i,j) w_j|^2),
+ * u the roundoff of the accumulation, v of the inputs where they are shortened, r of C's type.  A
+ * large column of A that meets a small row of B counts no more than their products do.  S never
+ * counts for more than T (Cauchy-Schwarz), so that a corrupted C cannot widen its own bound.
+ *
+ * e is what subnormal numbers lose, whose distance does not shrink with them: half of it where C is
+ * rounded, and half of it for each of the k products and sums of an element, and for alpha and
+ * beta.
  *
  * Any part of A, B and C may be added on any rank; parts of one matrix must tile it. */
 #ifndef DM_CHECK_FREIVALDS_H
@@ -29,8 +34,10 @@ typedef struct dm_verdict {
   int64_t worst_row;     /* where; -1: none */
   int64_t rows_left_out; /* with NaN or Inf in A, in the old C, or overflowed */
   int64_t cols_left_out; /* with NaN or Inf in B */
-  int64_t rows_checked;
-  double norm; /* of C: sqrt(sum |C(i,j)|^2) */
+  int64_t rows_checked, cols_checked;
+  int64_t rows_by_pattern, cols_by_pattern; /* of these: NaN or Inf, as they have to be */
+  bool strained; /* squares overflowed or vanished: scaled by powers of two all can be checked */
+  double norm;   /* of C: sqrt(sum |C(i,j)|^2) */
 } dm_verdict;
 
 /* TENSOR: products may run on tensor cores, which truncate their sums. */
@@ -67,12 +74,22 @@ dm_freivalds_part dm_freivalds_add_a, dm_freivalds_add_c, dm_freivalds_add_c0;
  * The bound takes the norms that were seen in the end, so it holds whatever the sample said; a
  * column that the sample overrates is weighed down, at most by sqrt(k / ROWS). */
 dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_t rows);
+typedef struct dm_panel_sum {
+  int64_t row, rows; /* rows is 0 where no sum is under way */
+  dm_sum *t, *sizes;
+} dm_panel_sum;
 dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
-                                 int64_t rows, dm_sum **sum);
+                                 int64_t rows, dm_panel_sum *sum);
+dm_status dm_freivalds_test_panel(dm_freivalds *check, dm_panel_sum *sum, bool *done);
 
 /* Collective, before judge.  *sound is false where these weights can tell nothing: columns of B
  * with NaN or Inf, or a sample that B does not resemble.  Then only the files can. */
 dm_status dm_freivalds_settle(dm_freivalds *check, const dm_comm *comm, bool *sound);
+
+/* Rows of C and C0 were multiplied by 2^-ROWS[i], their columns by 2^-COLS[j], and alpha by
+ * 2^-ALPHA, before they were given: what types lose to underflow, and their largest numbers, are
+ * scaled alike. The arrays stay the caller's. */
+void dm_freivalds_scaled(dm_freivalds *check, const int64_t *rows, const int64_t *cols, int alpha);
 
 /* Forgets C, for another result of the same A and B. */
 void dm_freivalds_reset_c(dm_freivalds *check);

@@ -12,11 +12,15 @@ struct dm_freivalds {
   double alpha[2], beta[2];
   bool exact, tensor;
   int parts;
-  double q, largest_column;
+  const int64_t *row_exponents, *col_exponents; /* of dm_freivalds_scaled, or NULL */
+  int alpha_exponent;
+  bool strained; /* squares of B overflowed or vanished, or it holds NaN or Inf */
   int64_t cols_left_out;
+  double *memory;                               /* of all that follow */
   double *col_squares;                          /* n */
   double *w;                                    /* n, wide */
-  double *t, *ones;                             /* k, wide: B w; a vector of ones */
+  double *t;                                    /* k, wide: B w */
+  double *sizes;                                /* k: sum_j |B(k,j) w_j|^2, later its root */
   double *y, *z, *z0, *scratch;                 /* m, wide: A t; C w; C0 w */
   double *row_squares, *z_squares, *z0_squares; /* m */
   double *c_squares; /* m: sum of |C(i,j)|^2 over a part, at its first row */
@@ -27,6 +31,12 @@ typedef struct dm_rows_checked {
   double *y, *z, *z0;
   double *a_squares, *z_squares, *z0_squares;
 } dm_rows_checked;
+
+/* A sum of squares below this has lost some to underflow. */
+static const double dm_least_squares = 1e-270;
+
+/* Roots of the COUNT sums from ROW, which are complete.  (freivalds.c) */
+void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
 
 /* The random sign of w_j.  (freivalds.c) */
 double dm_freivalds_sign(int64_t j);

@@ -38,9 +38,32 @@ dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_
 }
 
 dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
-                                 int64_t rows, dm_sum **sum) {
-  return dm_comm_sum_start(comm, check->t + row * check->parts, rows * check->parts, check->exact,
-                           sum);
+                                 int64_t rows, dm_panel_sum *sum) {
+  *sum = (dm_panel_sum){.row = row, .rows = rows};
+  DM_TRY(dm_comm_sum_start(comm, check->t + row * check->parts, rows * check->parts, check->exact,
+                           &sum->t));
+  if (check->exact) return DM_OK;
+  return dm_comm_sum_start(comm, check->sizes + row, rows, false, &sum->sizes);
+}
+
+static dm_status test_one(dm_sum **sum, bool *done) {
+  if (!*sum) return DM_OK;
+  bool is_done;
+  DM_TRY(dm_comm_sum_test(*sum, &is_done));
+  if (is_done)
+    *sum = NULL;
+  else
+    *done = false;
+  return DM_OK;
+}
+
+dm_status dm_freivalds_test_panel(dm_freivalds *check, dm_panel_sum *sum, bool *done) {
+  *done = true;
+  DM_TRY(test_one(&sum->t, done));
+  DM_TRY(test_one(&sum->sizes, done));
+  if (*done && !check->exact) dm_freivalds_take_roots(check, sum->row, sum->rows);
+  if (*done) sum->rows = 0;
+  return DM_OK;
 }
 
 /* Sums over all panels are known at last: of every column that has been seen. */
@@ -54,13 +77,13 @@ dm_status dm_freivalds_settle(dm_freivalds *check, const dm_comm *comm, bool *so
     const double norm = sqrt(check->col_squares[j]), part = norm * check->w[j * check->parts];
     if (!isfinite(part)) {
       *sound = false;
-    } else if (norm > 1e-140) {
+    } else if (check->col_squares[j] > dm_least_squares) {
       squares += part * part;
       counted += 1.0;
+    } else if (norm > 0.0) {
+      *sound = false;
     }
-    check->largest_column = fmax(check->largest_column, isfinite(norm) ? norm : 0.0);
   }
-  check->q = sqrt(squares);
   *sound = *sound && !(squares > most_spread * counted);
   return DM_OK;
 }

@@ -1,34 +1,89 @@
 #include "check/verdict.h"
 
-const char *dm_verdict_word(const dm_verdict *verdict) {
-  if (!verdict->pass) return "FAIL";
-  return verdict->rows_checked > 0 ? "PASS" : "UNCHECKED";
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How much of C was compared, from 0 to 1. */
+static double part_of(const dm_verdict *v) {
+  const double rows = (double)v->rows_checked, cols = (double)v->cols_checked;
+  const double left_rows = (double)v->rows_left_out, left_cols = (double)v->cols_left_out;
+  if (rows <= 0.0 || cols <= 0.0) return 0.0;
+  return rows / (rows + left_rows) * (cols / (cols + left_cols));
 }
 
-void dm_verdict_record(const dm_verdict *verdict, const dm_log *log, dm_record *record) {
-  const long long rows = verdict->rows_left_out, cols = verdict->cols_left_out;
+const char *dm_verdict_word(const dm_verdict *verdict) {
+  if (!verdict->pass) return "FAIL";
+  if (part_of(verdict) <= 0.0) return "UNCHECKED";
+  const bool left_out = verdict->rows_left_out + verdict->cols_left_out > 0;
+  return left_out || verdict->strained ? "PARTIAL" : "PASS";
+}
+
+/* The word, and of a part how much. */
+static const char *describe(const dm_verdict *verdict, char text[48]) {
+  const char *word = dm_verdict_word(verdict);
+  snprintf(text, 48, strcmp(word, "PARTIAL") == 0 ? "%s, %.3g %% of C" : "%s", word,
+           floor(part_of(verdict) * 1000.0) / 10.0);
+  return text;
+}
+
+static void say_left_out(const dm_verdict *v, const dm_log *log) {
+  const long long rows = v->rows_left_out, cols = v->cols_left_out;
   if (rows + cols > 0)
     dm_log_line(log, DM_LOG_WARNING,
                 "%lld rows and %lld columns hold NaN or Inf and were not verified", rows, cols);
+  if (v->rows_by_pattern + v->cols_by_pattern > 0)
+    dm_log_line(log, DM_LOG_NOTE, "%lld rows and %lld columns of C are NaN or Inf, as they must be",
+                (long long)v->rows_by_pattern, (long long)v->cols_by_pattern);
+}
+
+void dm_verdict_record(const dm_verdict *verdict, const dm_log *log, dm_record *record) {
+  char words[48];
+  describe(verdict, words);
+  say_left_out(verdict, log);
   if (verdict->exact)
-    dm_record_text(record, "verification.method", "verified", "exactly, modulo 2^64: %s",
-                   dm_verdict_word(verdict));
+    dm_record_text(record, "verification.method", "verified", "exactly, modulo 2^64: %s", words);
   else
     dm_record_text(record, "verification.method", "verified", "residual %.2g of the bound: %s",
-                   verdict->residual, dm_verdict_word(verdict));
+                   verdict->residual, words);
+  const struct {
+    const char *path;
+    int64_t value;
+  } counts[] = {{"verification.rows_left_out", verdict->rows_left_out},
+                {"verification.cols_left_out", verdict->cols_left_out},
+                {"verification.rows_by_pattern", verdict->rows_by_pattern},
+                {"verification.cols_by_pattern", verdict->cols_by_pattern}};
   dm_record_text(record, "verification.verdict", NULL, "%s", dm_verdict_word(verdict));
+  dm_record_real(record, "verification.part", NULL, DM_SHOWN_PLAIN, part_of(verdict));
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, verdict->residual);
   dm_record_real(record, "verification.relative", NULL, DM_SHOWN_PLAIN, verdict->relative);
   dm_record_real(record, "verification.norm", "norm of C", DM_SHOWN_PLAIN, verdict->norm);
-  dm_record_integer(record, "verification.rows_left_out", NULL, DM_SHOWN_PLAIN, rows);
-  dm_record_integer(record, "verification.cols_left_out", NULL, DM_SHOWN_PLAIN, cols);
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+    dm_record_integer(record, counts[i].path, NULL, DM_SHOWN_PLAIN, counts[i].value);
 }
 
-dm_status dm_verdict_status(const dm_verdict *verdict, const char *what) {
-  if (verdict->pass) return DM_OK;
-  dm_status status =
-      dm_fail(DM_E_VERIFY, "%s failed its verification: row %lld is off by %.3g times the bound",
-              what, (long long)verdict->worst_row, verdict->residual);
-  status->agreed = true;
+static dm_status unchecked(const dm_verdict *verdict, const char *what) {
+  const double part = part_of(verdict);
+  dm_status status = part > 0.0 ? dm_fail(DM_E_UNCHECKED, "only %.3g %% of %s could be verified",
+                                          floor(part * 1000.0) / 10.0, what)
+                                : dm_fail(DM_E_UNCHECKED, "nothing of %s could be verified", what);
+  return dm_hint(status,
+                 "it is there, and what was verified is right; --allow-unchecked ends with 0");
+}
+
+dm_status dm_verdict_status(const dm_verdict *verdict, const char *what, bool allowed) {
+  dm_status status = DM_OK;
+  if (!verdict->pass)
+    status =
+        dm_fail(DM_E_VERIFY, "%s failed its verification: row %lld is off by %.3g times the bound",
+                what, (long long)verdict->worst_row, verdict->residual);
+  else if (!allowed && strcmp(dm_verdict_word(verdict), "PASS") != 0)
+    status = unchecked(verdict, what);
+  if (status) status->agreed = true;
   return status;
+}
+
+bool dm_verdict_is(const dm_error *status) {
+  return status && status->agreed &&
+         (status->code == DM_E_VERIFY || status->code == DM_E_UNCHECKED);
 }

@@ -99,7 +99,7 @@ dm_status dm_gpu_check_peers(const dm_comm *group, int device, dm_gpu_wish wish)
   dm_status status = own_card(group, device, &own);
   if (!status && device < 0)
     status = dm_fail(DM_E_DEVICE, "rank %d multiplies without a GPU", own.rank);
-  if (!status) status = dm_buffer_zeroed(ranks, sizeof *all, (void **)&all);
+  if (!status) status = dm_buffer_table(ranks, &all);
   status = dm_comm_agree(group, status);
   if (!status) status = dm_comm_gather(group, &own, sizeof own, all, 0);
   if (!status) status = dm_comm_broadcast(group, all, ranks * (int64_t)sizeof *all, 0);

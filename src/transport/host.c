@@ -7,9 +7,8 @@
 typedef struct host_transport {
   dm_transport base;
   dm_messages *gathers[DM_GATHERS];
-  uint64_t posted[DM_GATHERS]; /* when: 1, 2, ...; 0: free */
+  uint64_t posted[DM_GATHERS]; /* when: 1, 2, ... */
   uint64_t posts;
-  int64_t received;
 } host_transport;
 
 static void host_close(dm_transport *transport) {
@@ -34,12 +33,6 @@ static dm_status host_open(const dm_transport_config *config, dm_transport **tra
   return DM_OK;
 }
 
-static int free_ticket(const host_transport *host) {
-  for (int i = 0; i < DM_GATHERS; i++)
-    if (!host->posted[i]) return i;
-  return -1;
-}
-
 /* What PEER takes of this rank's share. */
 static const char *piece_for(const dm_gather *gather, int peer, int64_t *bytes) {
   const int me = dm_comm_rank(gather->group);
@@ -52,8 +45,7 @@ static const char *piece_for(const dm_gather *gather, int peer, int64_t *bytes) 
 static dm_status host_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
   host_transport *host = (host_transport *)transport;
   int ranks = dm_comm_size(gather->group), me = dm_comm_rank(gather->group);
-  *ticket = free_ticket(host);
-  if (*ticket < 0) return dm_fail(DM_E_BUG, "more than %d gathers under way", DM_GATHERS);
+  DM_TRY(dm_transport_ticket(transport, ticket));
   dm_messages *messages = host->gathers[*ticket];
   host->posted[*ticket] = ++host->posts;
 
@@ -61,7 +53,7 @@ static dm_status host_post(dm_transport *transport, const dm_gather *gather, int
     int peer = (me - i + ranks) % ranks;
     DM_TRY(dm_messages_receive(messages, gather->group, (char *)gather->slot + gather->offset[peer],
                                gather->bytes[peer], peer, gather->tag));
-    host->received += gather->bytes[peer];
+    transport->received += gather->bytes[peer];
   }
   for (int i = 1; i < ranks; i++) {
     int64_t bytes;
@@ -79,7 +71,7 @@ static dm_status host_post(dm_transport *transport, const dm_gather *gather, int
 static dm_status host_test(dm_transport *transport, int ticket, bool *done) {
   host_transport *host = (host_transport *)transport;
   DM_TRY(dm_messages_test(host->gathers[ticket], done));
-  if (*done) host->posted[ticket] = 0;
+  if (*done) transport->busy[ticket] = false;
   return DM_OK;
 }
 
@@ -87,12 +79,8 @@ dm_status dm_host_rest(dm_transport *transport) {
   host_transport *host = (host_transport *)transport;
   int oldest = -1;
   for (int i = 0; i < DM_GATHERS; i++)
-    if (host->posted[i] && (oldest < 0 || host->posted[i] < host->posted[oldest])) oldest = i;
+    if (transport->busy[i] && (oldest < 0 || host->posted[i] < host->posted[oldest])) oldest = i;
   return oldest < 0 ? DM_OK : dm_messages_rest(host->gathers[oldest]);
-}
-
-static int64_t host_received(const dm_transport *transport) {
-  return ((const host_transport *)transport)->received;
 }
 
 const dm_transport_ops dm_transport_host = {
@@ -102,5 +90,4 @@ const dm_transport_ops dm_transport_host = {
     .close = host_close,
     .post = host_post,
     .test = host_test,
-    .received = host_received,
 };

@@ -35,7 +35,7 @@ static void release(dm_ipc *ipc) {
   for (int i = 0; i < DM_IPC_STREAMS; i++)
     if (ipc->streams[i]) (void)cudaStreamDestroy(ipc->streams[i]);
   (void)cudaGetLastError();
-  dm_shared_page_close(&ipc->page);
+  dm_shared_memory_close(&ipc->page);
   free(ipc);
 }
 
@@ -47,16 +47,16 @@ static dm_status check_node(const dm_transport_config *config) {
 }
 
 static dm_status ipc_open(const dm_transport_config *config, dm_transport **transport) {
-  void *memory = NULL;
-  dm_status status = dm_buffer_zeroed(1, sizeof(dm_ipc), &memory);
+  dm_ipc *ipc = NULL;
+  dm_status status = dm_buffer_table(1, &ipc);
   DM_TRY(dm_comm_agree(config->group, status));
-  dm_ipc *ipc = memory;
   ipc->base.ops = &dm_transport_ipc;
   ipc->group = config->group;
   ipc->device = config->device;
   status = check_node(config);
   if (!status) status = dm_gpu_check_peers(ipc->group, ipc->device, DM_GPUS_READ);
-  if (!status) status = dm_shared_page_open(ipc->group, &ipc->page);
+  if (!status)
+    status = dm_shared_memory_open(ipc->group, dm_shared_lines_bytes(ipc->group), &ipc->page);
   if (!status) status = dm_comm_agree(ipc->group, open_streams(ipc));
   if (status)
     release(ipc);
@@ -77,22 +77,18 @@ static void ipc_close(dm_transport *transport) {
 
 /* Written by this rank alone. */
 static void advance(dm_ipc *ipc, int counter, uint64_t times) {
-  _Atomic uint64_t *mine = &ipc->page.line[dm_comm_rank(ipc->group)].counter[counter];
+  _Atomic uint64_t *mine = &dm_shared_lines(&ipc->page)[dm_comm_rank(ipc->group)].counter[counter];
   if (atomic_load_explicit(mine, memory_order_relaxed) < times)
     atomic_store_explicit(mine, times, memory_order_release);
 }
 
 static bool has_reached(const dm_ipc *ipc, int line, int counter, uint64_t times) {
-  return atomic_load_explicit(&ipc->page.line[line].counter[counter], memory_order_acquire) >=
-         times;
+  const dm_shared_line *theirs = &dm_shared_lines(&ipc->page)[line];
+  return atomic_load_explicit(&theirs->counter[counter], memory_order_acquire) >= times;
 }
 
 static void ipc_refilled(dm_transport *transport, int share, uint64_t times) {
   advance((dm_ipc *)transport, DM_IPC_FILLED + share, times);
-}
-
-static void ipc_filled(dm_transport *transport, int share) {
-  ipc_refilled(transport, share, 1);
 }
 
 static bool ipc_drained(const dm_transport *transport, int s, uint64_t times) {
@@ -149,7 +145,7 @@ static dm_status list_pulls(dm_ipc *ipc, const dm_gather *wanted, dm_ipc_gather 
     if (pull.source < 0 || pull.bytes < 0 || pull.source > peer->bytes - pull.bytes)
       return dm_fail(DM_E_BUG, "a piece beyond the share of rank %d", peer->line);
     gather->pull[gather->pulls++] = pull;
-    if (r != me) ipc->received += pull.bytes;
+    if (r != me) ipc->base.received += pull.bytes;
   }
   return DM_OK;
 }
@@ -191,10 +187,6 @@ static dm_status ipc_test(dm_transport *transport, int ticket, bool *done) {
   return DM_OK;
 }
 
-static int64_t ipc_received(const dm_transport *transport) {
-  return ((const dm_ipc *)transport)->received;
-}
-
 const dm_transport_ops dm_transport_ipc = {
     .name = "ipc",
     .about = "GPU to GPU inside a node: pulls through CUDA IPC",
@@ -203,12 +195,10 @@ const dm_transport_ops dm_transport_ipc = {
     .open = ipc_open,
     .close = ipc_close,
     .expose = dm_ipc_expose,
-    .filled = ipc_filled,
     .refilled = ipc_refilled,
     .drained = ipc_drained,
     .post = ipc_post,
     .test = ipc_test,
-    .received = ipc_received,
 };
 
 #endif

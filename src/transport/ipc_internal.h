@@ -19,7 +19,7 @@ enum {
 typedef struct dm_ipc_peer {
   char *memory; /* NULL: not opened; this rank's own share for itself */
   int64_t bytes;
-  int line; /* of the shared page */
+  int line; /* of the page */
 } dm_ipc_peer;
 
 typedef struct dm_ipc_share {
@@ -50,11 +50,10 @@ typedef struct dm_ipc {
   dm_transport base;
   const dm_comm *group;
   int device;
-  dm_shared_page page;
+  dm_shared_memory page; /* lines of counters */
   cudaStream_t streams[DM_IPC_STREAMS];
   dm_ipc_share shares[DM_SHARES];
   dm_ipc_gather gathers[DM_GATHERS];
-  int64_t received;
 } dm_ipc;
 
 /* dm_transport_expose, and its opposite; (ipc_share.c). */

@@ -46,7 +46,7 @@ static dm_status exchange(dm_ipc *ipc, dm_ipc_share *share, offer *own, dm_statu
   const int ranks = dm_comm_size(share->group);
   offer *all = NULL;
   own->failed = made != DM_OK;
-  dm_status status = dm_buffer_zeroed(ranks, sizeof *all, (void **)&all);
+  dm_status status = dm_buffer_table(ranks, &all);
   if (status) return dm_status_first(made, status); /* a few KiB; the job ends here */
   status = dm_comm_gather(share->group, own, sizeof *own, all, 0);
   if (!status) status = dm_comm_broadcast(share->group, all, ranks * (int64_t)sizeof *all, 0);

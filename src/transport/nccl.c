@@ -39,7 +39,6 @@ typedef struct dm_nccl {
   int device;
   nccl_share shares[DM_SHARES];
   nccl_gather gathers[DM_GATHERS];
-  int64_t received;
 } dm_nccl;
 
 static dm_status nccl_error(ncclResult_t error, const char *call, const char *file, int line,
@@ -122,10 +121,9 @@ static void nccl_close(dm_transport *transport) {
 }
 
 static dm_status nccl_open(const dm_transport_config *config, dm_transport **transport) {
-  void *memory = NULL;
-  dm_status status = dm_buffer_zeroed(1, sizeof(dm_nccl), &memory);
+  dm_nccl *nccl = NULL;
+  dm_status status = dm_buffer_table(1, &nccl);
   DM_TRY(dm_comm_agree(config->group, status));
-  dm_nccl *nccl = memory;
   nccl->base.ops = &dm_transport_nccl;
   nccl->device = config->device;
   /* Multicast is for reductions: here it takes memory and, on some virtual machines, fails. */
@@ -184,7 +182,7 @@ static dm_status exchange(dm_nccl *nccl, nccl_share *share, const dm_gather *g) 
     if (g->bytes[from] == 0) continue;
     NCCL_TRY(ncclRecv((char *)g->slot + g->offset[from], (size_t)g->bytes[from], ncclInt8, from,
                       share->comm, share->stream));
-    nccl->received += g->bytes[from];
+    nccl->base.received += g->bytes[from];
   }
   return DM_OK;
 }
@@ -240,10 +238,6 @@ static dm_status nccl_test(dm_transport *transport, int ticket, bool *done) {
   return DM_OK;
 }
 
-static int64_t nccl_received(const dm_transport *transport) {
-  return ((const dm_nccl *)transport)->received;
-}
-
 const dm_transport_ops dm_transport_nccl = {
     .name = "nccl",
     .about = "GPU to GPU, also between nodes: sent by NCCL",
@@ -254,7 +248,6 @@ const dm_transport_ops dm_transport_nccl = {
     .expose = nccl_expose,
     .post = nccl_post,
     .test = nccl_test,
-    .received = nccl_received,
 };
 
 #endif

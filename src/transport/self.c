@@ -35,11 +35,6 @@ static dm_status self_test(dm_transport *transport, int ticket, bool *done) {
   return DM_OK;
 }
 
-static int64_t self_received(const dm_transport *transport) {
-  (void)transport;
-  return 0;
-}
-
 const dm_transport_ops dm_transport_self = {
     .name = "self",
     .about = "one rank; nothing moves",
@@ -47,5 +42,4 @@ const dm_transport_ops dm_transport_self = {
     .close = self_close,
     .post = self_post,
     .test = self_test,
-    .received = self_received,
 };

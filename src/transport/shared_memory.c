@@ -10,6 +10,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/populate.h"
 #include "core/units.h"
 
 #define MEMORY_NAME "damier-shared" /* what /proc calls it */
@@ -70,26 +71,35 @@ static dm_status attach(const offer *theirs, int *file) {
   return dm_fail(DM_E_DEVICE, "shared memory: %s is not what another rank made", path);
 }
 
-/* This rank's part of the pages: what is missing shows here, not as a signal later. */
-static dm_status reserve(const dm_comm *group, int file, int64_t bytes) {
-  const int64_t page = sysconf(_SC_PAGESIZE), ranks = dm_comm_size(group);
-  const int64_t part = dm_round_up(dm_ceil_div(bytes, ranks), page);
-  const int64_t begin = dm_min(bytes, dm_comm_rank(group) * part),
-                end = dm_min(bytes, begin + part);
-  for (int64_t at = begin; at < end; at += RESERVED_AT_ONCE) {
-    do errno = posix_fallocate(file, at, dm_min(RESERVED_AT_ONCE, end - at));
-    while (errno == EINTR);
-    if (errno) return no_room(bytes);
-  }
+static dm_status map(int file, int64_t bytes, dm_shared_memory *memory) {
+  void *base = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (base == MAP_FAILED) return no_room(bytes);
+  (void)madvise(base, (size_t)bytes, MADV_HUGEPAGE); /* without them it is only slower */
+  *memory = (dm_shared_memory){.base = base, .bytes = bytes};
   return DM_OK;
 }
 
-static dm_status map(int file, int64_t bytes, dm_shared_memory *memory) {
-  const int flags = MAP_SHARED | MAP_POPULATE;
-  void *base = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, file, 0);
-  if (base == MAP_FAILED) return no_room(bytes);
-  *memory = (dm_shared_memory){.base = base, .bytes = bytes};
-  return DM_OK;
+/* Linux before 5.14 reserves pages of a file one call after the other. */
+static int reserve_in_turn(int file, int64_t begin, int64_t end) {
+  int failed = 0;
+  for (int64_t at = begin; at < end && !failed; at += RESERVED_AT_ONCE) {
+    do failed = posix_fallocate(file, at, dm_min(RESERVED_AT_ONCE, end - at));
+    while (failed == EINTR);
+  }
+  return failed;
+}
+
+/* This rank's part of the pages, by all its threads: what is missing shows here, not as a signal
+ * later. */
+static dm_status reserve(const dm_comm *group, int file, const dm_shared_memory *memory) {
+  const int64_t page = sysconf(_SC_PAGESIZE), ranks = dm_comm_size(group), bytes = memory->bytes;
+  const int64_t part = dm_round_up(dm_ceil_div(bytes, ranks), page);
+  const int64_t begin = dm_min(bytes, dm_comm_rank(group) * part),
+                end = dm_min(bytes, begin + part);
+  int failed = dm_populate((char *)memory->base + begin, end - begin, true);
+  if (failed == EINVAL) failed = reserve_in_turn(file, begin, end);
+  errno = failed;
+  return failed ? no_room(bytes) : DM_OK;
 }
 
 /* One step after the other, each only where the one before it went well everywhere. */
@@ -100,11 +110,11 @@ static dm_status open_together(const dm_comm *group, int64_t bytes, dm_shared_me
   DM_TRY(dm_comm_agree(group, leads ? create(bytes, &made, file) : DM_OK));
   DM_TRY(dm_comm_broadcast(group, &made, sizeof made, 0));
   DM_TRY(dm_comm_agree(group, leads ? DM_OK : attach(&made, file)));
-  DM_TRY(dm_comm_agree(group, reserve(group, *file, bytes)));
+  DM_TRY(dm_comm_agree(group, map(*file, bytes, memory)));
+  DM_TRY(dm_comm_agree(group, reserve(group, *file, memory)));
   const uint64_t nothing = 0;
-  dm_status status = map(*file, bytes, memory);
-  if (!status && leads) memcpy(memory->base, &nothing, sizeof nothing); /* where the token stood */
-  return dm_comm_agree(group, status);
+  if (leads) memcpy(memory->base, &nothing, sizeof nothing); /* where the token stood */
+  return dm_comm_barrier(group);
 }
 
 dm_status dm_shared_memory_open(const dm_comm *group, int64_t bytes, dm_shared_memory *memory) {

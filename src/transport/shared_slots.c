@@ -5,25 +5,17 @@
  * A gather waits for one thing, that all ranks have filled their pieces: a counter for each at the
  * begin of the memory.  Groups that span nodes take the messages of host. */
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/checked.h"
-#include "transport/shared_memory.h"
+#include "transport/shared_page.h"
 #include "transport/transport_list.h"
-
-/* Of one rank: counters of two ranks do not share a line of the cache or its neighbour. */
-typedef union line {
-  _Atomic uint64_t filled;
-  char bytes[128];
-} line;
 
 typedef struct shared_share {
   const dm_comm *group; /* NULL: its panels take messages */
   dm_shared_memory memory;
-  line *lines; /* one per rank of the group */
 } shared_share;
 
 /* A ticket below DM_GATHERS is one of the messages'; others say whose filling, and which, is
@@ -94,7 +86,7 @@ static dm_status shared_share_open(dm_transport *transport, int share, const dm_
                                    int64_t bytes, void **memory) {
   shared_transport *shared = (shared_transport *)transport;
   const int64_t page = sysconf(_SC_PAGESIZE);
-  const int64_t head = dm_round_up(dm_comm_size(group) * (int64_t)sizeof(line), page);
+  const int64_t head = dm_round_up(dm_shared_lines_bytes(group), page);
   int64_t all;
   if (share < 0 || share >= DM_SHARES || shared->shares[share].group)
     return dm_fail(DM_E_BUG, "share %d cannot have shared slots (again)", share);
@@ -103,26 +95,25 @@ static dm_status shared_share_open(dm_transport *transport, int share, const dm_
   shared_share *mine = &shared->shares[share];
   DM_TRY(dm_shared_memory_open(group, all, &mine->memory));
   mine->group = group;
-  mine->lines = (line *)mine->memory.base;
   *memory = mine->memory.base + head;
   return DM_OK;
+}
+
+static _Atomic uint64_t *filled_by(const shared_share *share, int rank) {
+  return &dm_shared_lines(&share->memory)[rank].counter[0];
 }
 
 static void shared_refilled(dm_transport *transport, int share, uint64_t times) {
   const shared_share *mine = &((shared_transport *)transport)->shares[share];
   if (!mine->group) return;
-  _Atomic uint64_t *filled = &mine->lines[dm_comm_rank(mine->group)].filled;
+  _Atomic uint64_t *filled = filled_by(mine, dm_comm_rank(mine->group));
   if (times > atomic_load_explicit(filled, memory_order_relaxed))
     atomic_store_explicit(filled, times, memory_order_release);
 }
 
-static void shared_filled(dm_transport *transport, int share) {
-  shared_refilled(transport, share, 1);
-}
-
 static bool all_filled(const shared_share *share, uint64_t times) {
   for (int r = 0; r < dm_comm_size(share->group); r++)
-    if (atomic_load_explicit(&share->lines[r].filled, memory_order_acquire) < times) return false;
+    if (atomic_load_explicit(filled_by(share, r), memory_order_acquire) < times) return false;
   return true;
 }
 
@@ -156,7 +147,6 @@ const dm_transport_ops dm_transport_shared = {
     .open = shared_open,
     .close = shared_close,
     .shared_slots = shared_share_open,
-    .filled = shared_filled,
     .refilled = shared_refilled,
     .post = shared_post,
     .test = shared_test,

@@ -54,16 +54,14 @@ typedef struct staged {
   staged_share shares[DM_SHARES];
   staged_gather gathers[DM_GATHERS];
   uint64_t posted;
-  int64_t received;
 } staged;
 
 /* ---- opening and closing ---- */
 
 static dm_status staged_open(const dm_transport_config *config, dm_transport **transport) {
-  void *memory;
+  staged *t;
   if (!config->mover) return dm_fail(DM_E_BUG, "transport staged without a mover");
-  DM_TRY(dm_buffer_zeroed(1, sizeof(staged), &memory));
-  staged *t = memory;
+  DM_TRY(dm_buffer_table(1, &t));
   t->base.ops = &dm_transport_staged;
   t->mover = *config->mover;
   *transport = &t->base;
@@ -266,7 +264,7 @@ static dm_status staged_post(dm_transport *transport, const dm_gather *wanted, i
   advance(g, share->group, true, &g->out);
   advance(g, share->group, false, &g->in);
   for (int i = 1; i < dm_comm_size(share->group); i++)
-    t->received += g->bytes[member_at(share->group, i)];
+    t->base.received += g->bytes[member_at(share->group, i)];
   return move_all(t);
 }
 
@@ -279,10 +277,6 @@ static dm_status staged_test(dm_transport *transport, int ticket, bool *done) {
   return DM_OK;
 }
 
-static int64_t staged_received(const dm_transport *transport) {
-  return ((const staged *)transport)->received;
-}
-
 const dm_transport_ops dm_transport_staged = {
     .name = "staged",
     .about = "GPU memory through pinned host memory, by MPI",
@@ -292,5 +286,4 @@ const dm_transport_ops dm_transport_staged = {
     .expose = staged_expose,
     .post = staged_post,
     .test = staged_test,
-    .received = staged_received,
 };

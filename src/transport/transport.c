@@ -52,7 +52,7 @@ dm_status dm_transport_slots_open(dm_transport *transport, int share, const dm_c
 }
 
 void dm_transport_filled(dm_transport *transport, int share) {
-  if (transport->ops->filled) transport->ops->filled(transport, share);
+  dm_transport_refilled(transport, share, 1);
 }
 
 void dm_transport_refilled(dm_transport *transport, int share, uint64_t times) {
@@ -89,7 +89,7 @@ dm_status dm_transport_rest(dm_transport *transport) {
 }
 
 int64_t dm_transport_received(const dm_transport *transport) {
-  return transport->ops->received(transport);
+  return transport->ops->received ? transport->ops->received(transport) : transport->received;
 }
 
 int64_t dm_transport_crossed(const dm_transport *transport) {

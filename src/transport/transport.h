@@ -43,13 +43,12 @@ typedef struct dm_transport_ops {
                       int64_t bytes); /* (optional) */
   dm_status (*shared_slots)(dm_transport *transport, int share, const dm_comm *group, int64_t bytes,
                             void **memory);                                  /* (optional) */
-  void (*filled)(dm_transport *transport, int share);                        /* (optional) */
   void (*refilled)(dm_transport *transport, int share, uint64_t times);      /* (optional) */
   bool (*drained)(const dm_transport *transport, int share, uint64_t times); /* (optional) */
   dm_status (*post)(dm_transport *transport, const dm_gather *gather, int *ticket);
   dm_status (*test)(dm_transport *transport, int ticket, bool *done);
   dm_status (*rest)(dm_transport *transport);         /* (optional) */
-  int64_t (*received)(const dm_transport *transport); /* bytes from other ranks so far */
+  int64_t (*received)(const dm_transport *transport); /* (optional) in place of its own count */
   int64_t (*crossed)(const dm_transport *transport);  /* (optional) of them from other nodes */
 } dm_transport_ops;
 
@@ -57,6 +56,7 @@ struct dm_transport {
   const dm_transport_ops *ops;
   const dm_comm *exposed[DM_SHARES]; /* group of each share; NULL: not exposed */
   bool busy[DM_GATHERS];             /* tickets of dm_transport_ticket */
+  int64_t received;                  /* bytes from other ranks so far */
 };
 
 /* All names, built or not; NULL at the end. */
@@ -105,10 +105,8 @@ void dm_transport_refilled(dm_transport *transport, int share, uint64_t times);
  */
 bool dm_transport_drained(const dm_transport *transport, int share, uint64_t times);
 
-/* Starts a gather; *ticket stands for it until test says that it is done. */
+/* Starts a gather; *ticket stands for it until test, which moves all gathers on, says *done. */
 dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, int *ticket);
-
-/* Moves all gathers on; *done frees the ticket. */
 dm_status dm_transport_test(dm_transport *transport, int ticket, bool *done);
 
 /* Nothing can be done until something arrives: lets others go on.  May return before, and, of a

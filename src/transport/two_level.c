@@ -74,7 +74,7 @@ static dm_status find_members(two_level *t, level_share *share) {
   const int ranks = dm_comm_size(share->group);
   DM_TRY(dm_comm_split(share->group, (int)t->node, dm_comm_rank(share->group), &share->near));
   share->crosses = dm_comm_size(share->near) < ranks;
-  dm_status status = dm_buffer_zeroed(ranks, sizeof *share->members, (void **)&share->members);
+  dm_status status = dm_buffer_table(ranks, &share->members);
   if (!status)
     status = dm_buffer_zeroed(LISTS * (int64_t)ranks, sizeof(int64_t), (void **)&share->lists);
   DM_TRY(dm_comm_agree(share->group, status));
@@ -93,12 +93,6 @@ static dm_status two_level_expose(dm_transport *transport, int s, const dm_comm 
   DM_TRY(dm_comm_agree(group, dm_transport_expose(t->inside, s, share->near, memory, bytes)));
   if (!share->crosses) return DM_OK;
   return dm_comm_agree(group, dm_transport_expose(t->between, s, group, memory, bytes));
-}
-
-static void two_level_filled(dm_transport *transport, int share) {
-  two_level *t = (two_level *)transport;
-  dm_transport_filled(t->inside, share);
-  dm_transport_filled(t->between, share);
 }
 
 static void two_level_refilled(dm_transport *transport, int share, uint64_t times) {
@@ -196,16 +190,14 @@ static int64_t two_level_crossed(const dm_transport *transport) {
 dm_status dm_two_level_open(const dm_transport_ops *ops, const dm_transport_ops *inside,
                             const dm_transport_ops *between, const dm_transport_config *config,
                             dm_transport **transport) {
-  void *memory = NULL;
-  DM_TRY(dm_comm_agree(config->group, dm_buffer_zeroed(1, sizeof(two_level), &memory)));
-  two_level *t = memory;
+  two_level *t = NULL;
+  DM_TRY(dm_comm_agree(config->group, dm_buffer_table(1, &t)));
   t->table = (dm_transport_ops){.name = ops->name,
                                 .about = ops->about,
                                 .device_memory = ops->device_memory,
                                 .close = two_level_close,
                                 .abandon = two_level_abandon,
                                 .expose = two_level_expose,
-                                .filled = two_level_filled,
                                 .refilled = two_level_refilled,
                                 .drained = two_level_drained,
                                 .post = two_level_post,
