@@ -58,9 +58,10 @@ static dm_status carrier_open(const dm_transport_config *config, dm_transport **
   c->mover = *config->mover;
   c->rank = dm_comm_rank(config->group);
   c->per_node = dm_comm_size(config->node);
-  DM_TRY(dm_buffer_zeroed(dm_comm_size(config->group), sizeof(int64_t), (void **)&c->nowhere));
-  DM_TRY(dm_buffer_zeroed(dm_comm_size(config->group), sizeof(int64_t), (void **)&c->cut));
-  DM_TRY(dm_buffer_zeroed(dm_comm_size(config->group), sizeof(int64_t), (void **)&c->cut_given));
+  const int ranks = dm_comm_size(config->group);
+  DM_TRY(dm_buffer_zeroed(3 * ranks, sizeof(int64_t), (void **)&c->nowhere));
+  c->cut = c->nowhere + ranks;
+  c->cut_given = c->cut + ranks;
   *transport = &c->base;
   return dm_transport_open(&dm_transport_host, config, &c->host);
 }
@@ -75,8 +76,6 @@ static void carrier_close(dm_transport *transport) {
   }
   for (int i = 0; i < DM_GATHERS; i++) free(c->passages[i].bytes);
   free(c->nowhere);
-  free(c->cut);
-  free(c->cut_given);
   free(c);
 }
 

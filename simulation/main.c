@@ -4,7 +4,6 @@
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "carrier.h"
 #include "core/element.h"
@@ -64,7 +63,7 @@ static dm_status choose(const sim_options *o, int ranks, sim_outcome *outcome) {
 
 /* From 0 to 1, from the seed and the rank alone. */
 static double chance(const sim_options *o, int rank) {
-  return (double)(dm_mix(dm_mix(o->seed) + (uint64_t)rank) >> 11) * 0x1p-53;
+  return (double)(dm_mix(dm_mix((uint64_t)o->seed) + (uint64_t)rank) >> 11) * 0x1p-53;
 }
 
 static dm_model model_of(const sim_options *o, int rank) {
@@ -186,10 +185,6 @@ static int finish(dm_comm *whole, dm_run *run, dm_status status) {
 int main(int argc, char **argv) {
   sim_options options;
   dm_run run = {.log = {.out = stderr, .level = DM_LOG_WARNING}};
-  if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-    fputs(sim_options_help, stdout);
-    return 0;
-  }
   int server = -1;
   dm_comm *whole = NULL;
   dm_status status = dm_comm_start_single(&whole);

@@ -8,9 +8,12 @@
 typedef struct sim_options {
   dm_problem problem;
   dm_wishes wishes;
-  dm_machine machine; /* as the planner knows it */
+  const char *words; /* the machine's, and the rate of one GPU with its size, as they were given */
+  double rate;
+  int64_t rate_at;
+  dm_machine machine; /* as the planner knows it, from these */
   double slow_down;   /* the most by which a rank is slower, chosen at random for each */
-  uint64_t seed;
+  int64_t seed;
   bool ports;           /* queue up at ports; else SimGrid shares links among messages */
   double notice;        /* ports without messages (ports.h); 0: with */
   int servers;          /* of files; 0: no files */
@@ -23,8 +26,5 @@ typedef struct sim_options {
 
 /* DM_E_USAGE for what is not understood. */
 dm_status sim_options_read(int argc, char **argv, sim_options *options);
-
-/* Written to standard output by --help. */
-extern const char sim_options_help[];
 
 #endif

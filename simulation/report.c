@@ -11,7 +11,7 @@
 #include "plan/identity.h"
 #include "plan/partition.h"
 #include "run/record.h"
-#include "volume.h"
+#include "run/report_file.h"
 
 /* The name in brackets is the function, not SMPI's macro. */
 double sim_real_seconds(void) {
@@ -20,54 +20,93 @@ double sim_real_seconds(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Over all ranks. */
+/* What one rank is to receive, told from the plan alone: bytes with rows as they lie on a GPU,
+ * padded; those of them from other nodes, which hold PER_NODE consecutive ranks; and what it reads
+ * and writes, as it lies in files. */
+typedef struct volume {
+  int64_t received, crossed, read, written;
+} volume;
+
+typedef struct receiver {
+  int rank, per_node;
+  volume sum;
+} receiver;
+
+static int64_t padded_bytes(int64_t elements, dm_dtype type) {
+  return dm_device_row(elements * dm_dtype_size(type));
+}
+
+static void add(receiver *r, int from, int64_t bytes) {
+  if (from == r->rank) return;
+  r->sum.received += bytes;
+  if (from / r->per_node != r->rank / r->per_node) r->sum.crossed += bytes;
+}
+
+static volume volume_of(const dm_plan *plan, int rank, int per_node) {
+  receiver r = {.rank = rank, .per_node = per_node};
+  const dm_coords at = dm_plan_coords(plan, rank);
+  if (at.idle) return r.sum;
+  const dm_problem *p = &plan->problem;
+  const dm_range layer = dm_plan_layer(plan, at.l);
+  const int64_t cols = dm_range_size(dm_plan_cols(plan, 0, at.j));
+  int64_t width = 0;
+  for (int64_t panel = layer.begin; panel < layer.end; panel++)
+    width += padded_bytes(dm_range_size(dm_plan_panel(plan, panel)), p->work);
+  for (int j = 0; j < plan->pn; j++)
+    add(&r, dm_plan_rank(plan, at.i, j, at.l),
+        dm_range_size(dm_plan_a_share(plan, 0, at.i, j)) * width);
+  for (int i = 0; i < plan->pm; i++)
+    add(&r, dm_plan_rank(plan, i, at.j, at.l),
+        dm_plan_b_share_rows(plan, i, at.l) * padded_bytes(cols, p->work));
+  for (int l = 0; l < plan->pk; l++)
+    if (dm_range_size(dm_plan_layer(plan, l)) > 0)
+      add(&r, dm_plan_rank(plan, at.i, at.j, l),
+          dm_range_size(dm_plan_c_share(plan, 0, at.i, at.l)) * padded_bytes(cols, p->accumulator));
+  r.sum.read = dm_range_size(dm_plan_a_share(plan, 0, at.i, at.j)) *
+                   dm_range_size(dm_plan_layer_k(plan, at.l)) * dm_dtype_size(p->file_a) +
+               dm_plan_b_share_rows(plan, at.i, at.l) * cols * dm_dtype_size(p->file_b);
+  r.sum.written = dm_range_size(dm_plan_c_share(plan, 0, at.i, at.l)) * cols * dm_dtype_size(p->c);
+  return r.sum;
+}
+
+/* ---- over all ranks ---- */
+
+/* Of the rank that has most; and the sums, which are exact below 2^53. */
+typedef struct most {
+  double seconds, products, reduced, exposed, busy;
+  double received, crossed; /* bytes */
+  double served, filed;     /* bytes of files, by the busiest server, rank */
+} most;
+
+typedef struct sums {
+  double busy, received, crossed, expected, expected_crossed; /* expected: by the plan, padded */
+  double read, written;
+  double differ; /* ranks that did not move what was planned, to the byte */
+} sums;
+
 typedef struct summary {
-  double seconds, products, reduced, exposed, busy_most; /* of the rank that has most */
-  double busy_mean;
-  double received, received_most, crossed, crossed_most; /* bytes */
-  double expected, expected_crossed;                     /* by the plan, with padded rows */
-  double read, written, served_most, filed_most;         /* of files; by the busiest server, rank */
-  bool as_planned;                                       /* on each rank, to the byte */
+  most most;
+  sums sum;
 } summary;
 
 static dm_status sum_up(const dm_run *run, bool files, const sim_outcome *o, summary *all) {
-  double most[] = {o->seconds,
-                   o->products,
-                   o->reduced,
-                   o->exposed,
-                   o->busy,
-                   (double)o->received,
-                   (double)o->crossed,
-                   (double)o->files.busiest,
-                   (double)(o->files.read + o->files.written)};
-  double busy = o->busy;
-  const sim_volume volume = sim_volume_of(&o->plan, run->rank, run->local_ranks);
-  const bool differs =
-      o->received != volume.received || o->crossed != volume.crossed ||
-      (files && (o->files.read != volume.read || o->files.written != volume.written));
-  int64_t bytes[] = {o->received, o->crossed,    volume.received, volume.crossed,
-                     differs,     o->files.read, o->files.written};
-  DM_TRY(dm_comm_max_f64(run->world, most, sizeof most / sizeof most[0]));
-  DM_TRY(dm_comm_sum_f64(run->world, &busy, 1));
-  DM_TRY(dm_comm_sum_i64(run->world, bytes, sizeof bytes / sizeof bytes[0]));
-  *all = (summary){.seconds = most[0],
-                   .products = most[1],
-                   .reduced = most[2],
-                   .exposed = most[3],
-                   .busy_most = most[4],
-                   .busy_mean = busy / run->ranks,
-                   .received = (double)bytes[0],
-                   .received_most = most[5],
-                   .crossed = (double)bytes[1],
-                   .crossed_most = most[6],
-                   .expected = (double)bytes[2],
-                   .expected_crossed = (double)bytes[3],
-                   .read = (double)bytes[5],
-                   .written = (double)bytes[6],
-                   .served_most = most[7],
-                   .filed_most = most[8],
-                   .as_planned = bytes[4] == 0};
-  return DM_OK;
+  const volume v = volume_of(&o->plan, run->rank, run->local_ranks);
+  const sim_file_bytes *f = &o->files;
+  const bool differs = o->received != v.received || o->crossed != v.crossed ||
+                       (files && (f->read != v.read || f->written != v.written));
+  all->most = (most){o->seconds,
+                     o->products,
+                     o->reduced,
+                     o->exposed,
+                     o->busy,
+                     (double)o->received,
+                     (double)o->crossed,
+                     (double)f->busiest,
+                     (double)(f->read + f->written)};
+  all->sum = (sums){o->busy,           (double)o->received, (double)o->crossed, (double)v.received,
+                    (double)v.crossed, (double)f->read,     (double)f->written, differs};
+  DM_TRY(dm_comm_max_f64(run->world, &all->most.seconds, sizeof all->most / sizeof(double)));
+  return dm_comm_sum_f64(run->world, &all->sum.busy, sizeof all->sum / sizeof(double));
 }
 
 static double flops_of(const dm_problem *p) {
@@ -99,7 +138,7 @@ static double bound_of(const sim_options *o, const dm_plan *plan, const summary 
   const double memory = (double)machine->device_bytes * machine->ranks_per_node / size;
   const double words = dm_bound_words(p->m, p->n, p->k, nodes, memory);
   const double panels = (double)dm_range_size(dm_plan_layer(plan, 0));
-  const double files = all->read + all->written;
+  const double files = all->sum.read + all->sum.written;
   if (o->servers > 0) computing = fmax(computing, files / (o->servers * o->file_rate));
   return fmax(computing, words * size / machine->network) + plan->forecast.fetch / panels +
          plan->forecast.reduce;
@@ -159,7 +198,7 @@ static void record_machine(const sim_options *o, const sim_outcome *outcome, dm_
   dm_record_real(record, "simulated.launch_s", NULL, DM_SHOWN_SECONDS, machine->latency);
   dm_record_real(record, "simulated.slow_down", NULL, DM_SHOWN_PLAIN, o->slow_down);
   dm_record_real(record, "simulated.slow_nic", NULL, DM_SHOWN_PLAIN, o->slow_nic);
-  dm_record_integer(record, "simulated.seed", NULL, DM_SHOWN_PLAIN, (int64_t)o->seed);
+  dm_record_integer(record, "simulated.seed", NULL, DM_SHOWN_PLAIN, o->seed);
   dm_record_real(record, "simulated.planning_s", "planning took", DM_SHOWN_SECONDS,
                  outcome->planning);
   dm_record_real(record, "simulated.real_s", "simulating took", DM_SHOWN_SECONDS,
@@ -170,80 +209,67 @@ static void record_machine(const sim_options *o, const sim_outcome *outcome, dm_
 
 /* What was busy for the largest part of the time: the units, links and adapters of the GPUs in use,
  * or the servers of files. */
-static void record_limit(const sim_options *o, const dm_run *run, const dm_plan *plan,
-                         const summary *all, dm_record *record) {
-  const dm_machine *machine = &o->machine;
-  const double used = (double)dm_plan_used(plan) / run->ranks;
-  const double adapter = machine->network / machine->ranks_per_node;
-  const double files =
-      o->servers > 0 ? fmax(all->served_most / o->file_rate, all->filed_most / adapter) : 0.0;
-  const double part[4] = {all->busy_mean / used / all->seconds,
-                          (all->received_most - all->crossed_most) / machine->link / all->seconds,
-                          all->crossed_most / adapter / all->seconds / fmin(1.0, o->slow_nic),
-                          files / all->seconds};
+static void record_limit(const sim_options *o, const dm_plan *plan, const summary *all,
+                         dm_record *record) {
   static const char *const names[] = {"compute", "links in a node", "network", "files"};
-  int most = 0;
+  const most *m = &all->most;
+  const double adapter = o->machine.network / o->machine.ranks_per_node;
+  const double files = o->servers > 0 ? fmax(m->served / o->file_rate, m->filed / adapter) : 0.0;
+  const double part[4] = {all->sum.busy / dm_plan_used(plan) / m->seconds,
+                          (m->received - m->crossed) / o->machine.link / m->seconds,
+                          m->crossed / adapter / m->seconds / fmin(1.0, o->slow_nic),
+                          files / m->seconds};
+  int largest = 0;
   for (int i = 1; i < 4; i++)
-    if (part[i] > part[most]) most = i;
+    if (part[i] > part[largest]) largest = i;
   dm_record_real(record, "simulated.of_compute", "GPUs busy", DM_SHOWN_PLAIN, part[0]);
   dm_record_real(record, "simulated.of_links", "links busy", DM_SHOWN_PLAIN, part[1]);
   dm_record_real(record, "simulated.of_network", "adapters busy", DM_SHOWN_PLAIN, part[2]);
   if (o->servers > 0)
     dm_record_real(record, "simulated.of_files", "file servers, or the way to them, busy",
                    DM_SHOWN_PLAIN, part[3]);
-  dm_record_text(record, "bound.total", "limited by", "%s", names[most]);
+  dm_record_text(record, "bound.total", "limited by", "%s", names[largest]);
 }
 
-static void record_result(const sim_options *o, const dm_run *run, const sim_outcome *outcome,
+static void record_result(const sim_options *o, const dm_run *run, const dm_plan *plan,
                           const summary *all, dm_record *record) {
-  const dm_plan *plan = &outcome->plan;
-  const double flops = flops_of(&o->problem), rate = flops / all->seconds;
+  const most *m = &all->most;
+  const sums *sum = &all->sum;
+  const double flops = flops_of(&o->problem), rate = flops / m->seconds;
   const double local = local_rate(o, plan), computing = flops / local / run->ranks;
   const double bound = bound_of(o, plan, all, flops / local / dm_plan_used(plan));
-  dm_record_real(record, "times.multiply_s", "time", DM_SHOWN_SECONDS, all->seconds);
-  dm_record_real(record, "times.exposed_s", "waiting for panels", DM_SHOWN_SECONDS, all->exposed);
+  dm_record_real(record, "times.multiply_s", "time", DM_SHOWN_SECONDS, m->seconds);
+  dm_record_real(record, "times.exposed_s", "waiting for panels", DM_SHOWN_SECONDS, m->exposed);
   dm_record_real(record, "times.reduce_s", "summing layers", DM_SHOWN_SECONDS,
-                 all->reduced - all->products);
+                 m->reduced - m->products);
   if (o->servers > 0)
-    dm_record_real(record, "times.write_s", "writing", DM_SHOWN_SECONDS,
-                   all->seconds - all->reduced);
-  dm_record_real(record, "times.gemm_s", "multiplying", DM_SHOWN_SECONDS, all->busy_most);
+    dm_record_real(record, "times.write_s", "writing", DM_SHOWN_SECONDS, m->seconds - m->reduced);
+  dm_record_real(record, "times.gemm_s", "multiplying", DM_SHOWN_SECONDS, m->busy);
   dm_record_real(record, "times.bound_s", "bound", DM_SHOWN_SECONDS, bound);
   dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS, rate);
   dm_record_real(record, "rates.per_device_flops", "rate of a GPU", DM_SHOWN_FLOPS,
                  rate / run->ranks);
-  dm_record_real(record, "rates.of_library", "efficiency", DM_SHOWN_PLAIN,
-                 computing / all->seconds);
-  dm_record_real(record, "rates.of_bound", "bound / time", DM_SHOWN_PLAIN, bound / all->seconds);
-  dm_record_real(record, "moved.between_ranks_bytes", "moved", DM_SHOWN_BYTES, all->received);
+  dm_record_real(record, "rates.of_library", "efficiency", DM_SHOWN_PLAIN, computing / m->seconds);
+  dm_record_real(record, "rates.of_bound", "bound / time", DM_SHOWN_PLAIN, bound / m->seconds);
+  dm_record_real(record, "moved.between_ranks_bytes", "moved", DM_SHOWN_BYTES, sum->received);
   dm_record_real(record, "moved.planned_bytes", "planned", DM_SHOWN_BYTES,
                  plan->received_bytes_total);
   dm_record_real(record, "moved.between_nodes_bytes", "between nodes", DM_SHOWN_BYTES,
-                 all->crossed);
+                 sum->crossed);
   dm_record_real(record, "moved.planned_between_nodes_bytes", "planned", DM_SHOWN_BYTES,
                  plan->between_nodes_bytes);
-  dm_record_real(record, "moved.padded_bytes", NULL, DM_SHOWN_BYTES, all->expected);
+  dm_record_real(record, "moved.padded_bytes", NULL, DM_SHOWN_BYTES, sum->expected);
   dm_record_real(record, "moved.padded_between_nodes_bytes", NULL, DM_SHOWN_BYTES,
-                 all->expected_crossed);
-  dm_record_flag(record, "moved.as_planned", "each rank as planned", all->as_planned);
-  dm_record_real(record, "moved.most_bytes", NULL, DM_SHOWN_BYTES, all->received_most);
+                 sum->expected_crossed);
+  dm_record_flag(record, "moved.as_planned", "each rank as planned", sum->differ == 0);
+  dm_record_real(record, "moved.most_bytes", NULL, DM_SHOWN_BYTES, m->received);
   if (o->servers > 0) {
-    dm_record_real(record, "moved.read_bytes", "read", DM_SHOWN_BYTES, all->read);
-    dm_record_real(record, "moved.written_bytes", "written", DM_SHOWN_BYTES, all->written);
+    dm_record_real(record, "moved.read_bytes", "read", DM_SHOWN_BYTES, sum->read);
+    dm_record_real(record, "moved.written_bytes", "written", DM_SHOWN_BYTES, sum->written);
   }
-  record_limit(o, run, plan, all, record);
+  record_limit(o, plan, all, record);
   dm_record_summary(record, "simulate ranks=%d grid=%dx%dx%d seconds=%.6g efficiency=%.4f",
-                    run->ranks, plan->pm, plan->pn, plan->pk, all->seconds,
-                    computing / all->seconds);
-}
-
-static dm_status write_record(const sim_options *o, const dm_run *run, const sim_outcome *outcome,
-                              const summary *all, dm_record *record) {
-  record_setup(o, run, outcome, record);
-  record_result(o, run, outcome, all, record);
-  record_machine(o, outcome, record);
-  if (!o->json || strcmp(o->json, "-") != 0) dm_record_print(record, stdout);
-  return o->json ? dm_record_write_json(record, o->json) : DM_OK;
+                    run->ranks, plan->pm, plan->pn, plan->pk, m->seconds, computing / m->seconds);
 }
 
 dm_status sim_report(const sim_options *o, const dm_run *run, const sim_outcome *outcome) {
@@ -252,7 +278,14 @@ dm_status sim_report(const sim_options *o, const dm_run *run, const sim_outcome 
   DM_TRY(sum_up(run, o->servers > 0, outcome, &all));
   if (run->rank > 0) return DM_OK;
   DM_TRY(dm_record_new("simulate", run->command, &record));
-  dm_status status = write_record(o, run, outcome, &all, record);
+  record_setup(o, run, outcome, record);
+  record_result(o, run, &outcome->plan, &all, record);
+  record_machine(o, outcome, record);
+  dm_report_file report;
+  if (!o->json || !dm_report_is_stdout(o->json)) dm_record_print(record, stdout);
+  dm_status status = o->json ? dm_report_open(o->json, false, &report) : DM_OK;
+  if (!status && o->json) status = dm_report_add(&report, record);
+  if (!status && o->json) status = dm_report_close(&report);
   dm_record_free(record);
   return status;
 }

@@ -10,6 +10,7 @@ Rates of products are those measured on one GPU (docs/results/gpu.jsonl).
 import argparse
 import concurrent.futures
 import copy
+import itertools
 import json
 import math
 import os
@@ -72,22 +73,15 @@ def tasks(o):
     """(machine, words, what the record says of the run) of each run, small machines first."""
     rates = measured_rates(o.results)
     steps = [n for n in (1, 8, 32, 128, 512) if n < o.nodes] + [o.nodes]
-    for count in [o.only] if o.only else steps:
-        ranks = count * o.gpus
-        for scaling in o.scaling:
-            for name in o.shapes:
-                shape = STRONG[name] if scaling == "strong" else weak(name, ranks)
-                for kind in o.types:
-                    for plan in o.plans:
-                        for case in o.cases:
-                            words, slow_nic = CASES[case]
-                            machine = copy.copy(o)
-                            machine.nodes, machine.slow_nic = count, slow_nic
-                            words = [*sizes(shape), *rate_words(rates, kind), *plan_words(plan, ranks),
-                                     *words, "--most-panels", o.most_panels]
-                            yield machine, words, {"scaling": scaling, "shape": name, "plan": plan,
-                                                   "case": "files" if o.files and case == "plain"
-                                                   else case}
+    for count, scaling, name, kind, plan, case in itertools.product([o.only] if o.only else steps, o.scaling, o.shapes,
+                                                                    o.types, o.plans, o.cases):
+        ranks, (words, slow_nic), machine = count * o.gpus, CASES[case], copy.copy(o)
+        machine.nodes, machine.slow_nic = count, slow_nic
+        shape = STRONG[name] if scaling == "strong" else weak(name, ranks)
+        words = [*sizes(shape), *rate_words(rates, kind), *plan_words(plan, ranks), *words,
+                 "--most-panels", o.most_panels]
+        yield machine, words, {"scaling": scaling, "shape": name, "plan": plan,
+                               "case": "files" if o.files and case == "plain" else case}
 
 
 def validation(o):

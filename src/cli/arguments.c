@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/verb.h"
 #include "core/closest.h"
@@ -61,6 +62,16 @@ static void knowing_verbs(const char *name, char *text, size_t room) {
   }
 }
 
+/* What other programs call an option; NAME itself where none is known. */
+static const char *synonym_of(const char *name) {
+  static const char *const synonyms[][2] = {
+      {"transa", "op-a"}, {"transb", "op-b"}, {"trans-a", "op-a"}, {"trans-b", "op-b"},
+      {"dtype", "type"},  {"out", "output"},  {"gpu", "backend"},  {"device", "backend"}};
+  for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
+    if (strcasecmp(name, synonyms[i][0]) == 0) return synonyms[i][1];
+  return name;
+}
+
 static dm_status unknown_option(const dm_verb *verb, const char *typed, const lists *l) {
   char name[64], others[160];
   snprintf(name, sizeof name, "%.*s", (int)strcspn(typed, "="), typed);
@@ -72,7 +83,7 @@ static dm_status unknown_option(const dm_verb *verb, const char *typed, const li
   const char *names[MOST];
   int count = 0;
   for (; l->longs[count].name; count++) names[count] = l->longs[count].name;
-  int nearest = dm_closest(name, names, count);
+  int nearest = dm_closest(synonym_of(name), names, count);
   for (int i = 0; nearest < 0 && i < count; i++) /* an abbreviated name */
     if (strncmp(names[i], name, strlen(name)) == 0) nearest = i;
   if (nearest < 0)

@@ -4,49 +4,6 @@
 
 #include "cli/verb.h"
 
-/* "multiply plan ..." without repeating the first word of "bench io". */
-static void print_first_words(FILE *out) {
-  const char *last = "";
-  for (int i = 0; i < dm_cli_verb_count; i++) {
-    const char *name = dm_cli_verbs[i].name;
-    size_t length = strcspn(name, " ");
-    if (strncmp(last, name, length) != 0) fprintf(out, "%.*s ", (int)length, name);
-    last = name;
-  }
-}
-
-/* Those of verbs that begin with the first word of NAME. */
-static void print_second_words(const char *name, FILE *out) {
-  const size_t length = strcspn(name, " ");
-  for (int i = 0; i < dm_cli_verb_count; i++) {
-    const char *other = dm_cli_verbs[i].name;
-    if (strncmp(other, name, length) == 0 && other[length] == ' ')
-      fprintf(out, "%s ", other + length + 1);
-  }
-}
-
-/* Whether a verb is called by the first word of verb I alone, or one before it begins with it. */
-static bool is_covered(int i) {
-  const char *name = dm_cli_verbs[i].name;
-  const size_t length = strcspn(name, " ");
-  for (int j = 0; j < dm_cli_verb_count; j++) {
-    const char *other = dm_cli_verbs[j].name;
-    const bool same = strncmp(other, name, length) == 0;
-    if (same && (other[length] == '\0' || (j < i && other[length] == ' '))) return true;
-  }
-  return false;
-}
-
-/* "bench io"|... */
-static void print_long_names(FILE *out) {
-  const char *between = "";
-  for (int i = 0; i < dm_cli_verb_count; i++) {
-    if (!strchr(dm_cli_verbs[i].name, ' ')) continue;
-    fprintf(out, "%s\"%s\"", between, dm_cli_verbs[i].name);
-    between = "|";
-  }
-}
-
 static void print_options_of(unsigned verb, FILE *out) {
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *option = &dm_cli_options[i];
@@ -75,36 +32,34 @@ static void print_values(FILE *out) {
 static void print_verbs(FILE *out) {
   fputs("  case $verb in\n", out);
   for (int i = 0; i < dm_cli_verb_count; i++) {
-    const char *name = dm_cli_verbs[i].name;
-    fprintf(out, "    \"%s\") words=\"", name);
-    if (!strchr(name, ' ')) print_second_words(name, out);
+    fprintf(out, "    \"%s\") words+=\"", dm_cli_verbs[i].name);
     print_options_of(dm_cli_verbs[i].bit, out);
     fputs("\" ;;\n", out);
-    if (is_covered(i)) continue;
-    fprintf(out, "    %.*s) words=\"", (int)strcspn(name, " "), name);
-    print_second_words(name, out);
-    fputs("\" ;;\n", out);
   }
-  fputs("    *) words=\"", out);
-  print_first_words(out);
+  fputs("    \"\") words+=\"", out);
   print_options_of(DM_VERB_NONE, out);
   fputs("\" ;;\n  esac\n", out);
 }
 
+/* What is typed is a verb, or the first word of one; the words that may follow it come first. */
 void dm_cli_print_completion(FILE *out) {
   fputs("# bash completion of damier; made by 'damier --completion bash'\n"
         "_damier() {\n"
         "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-        "  local words verb=\n"
-        "  if ((COMP_CWORD > 1)); then\n"
-        "    verb=${COMP_WORDS[1]}\n"
-        "    if ((COMP_CWORD > 2)); then\n"
-        "      case \"$verb ${COMP_WORDS[2]}\" in ",
+        "  local words=' ' verb= name names=(",
         out);
-  print_long_names(out);
-  fputs(") verb+=\" ${COMP_WORDS[2]}\" ;; esac\n"
-        "    fi\n"
-        "  fi\n",
+  for (int i = 0; i < dm_cli_verb_count; i++) fprintf(out, "'%s' ", dm_cli_verbs[i].name);
+  fputs(")\n"
+        "  ((COMP_CWORD < 2)) || verb=${COMP_WORDS[1]}\n"
+        "  for name in \"${names[@]}\"; do\n"
+        "    if ((COMP_CWORD > 2)) && [[ $name == \"$verb ${COMP_WORDS[2]}\" ]]; then verb=$name; "
+        "fi\n"
+        "  done\n"
+        "  for name in \"${names[@]}\"; do\n"
+        "    if [[ $verb ]]; then [[ $name == \"$verb \"* ]] || continue; fi\n"
+        "    name=${name#\"$verb\"} name=${name# }\n"
+        "    [[ $words == *\" ${name%% *} \"* ]] || words+=\"${name%% *} \"\n"
+        "  done\n",
         out);
   print_verbs(out);
   print_values(out);

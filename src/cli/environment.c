@@ -1,4 +1,5 @@
 /* DAMIER_* variables: below flags, above defaults. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/verb.h"
@@ -10,27 +11,13 @@ extern char **environ;
 static const char prefix[] = "DAMIER_";
 static const char module_root[] = "ROOT"; /* DAMIER_ROOT is set by module files */
 
-/* The text behind "NAME=" of a line of environ, or NULL. */
-static const char *value_of(const char *line, const char *name) {
-  size_t length = strlen(name);
-  return strncmp(line, name, length) == 0 && line[length] == '=' ? line + length + 1 : NULL;
-}
-
-static const char *lookup(const char *name) {
-  for (char **line = environ; *line; line++) {
-    const char *value = value_of(*line, name);
-    if (value) return value;
-  }
-  return NULL;
-}
-
 static dm_status read_known(dm_call *call) {
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *option = &dm_cli_options[i];
     if (option->flags_only || call->settings.given[i] || !(option->verbs & call->verb->bit))
       continue;
     char name[64];
-    const char *value = lookup(dm_cli_variable(option, name));
+    const char *value = getenv(dm_cli_variable(option, name));
     if (!value) continue;
     DM_TRY(dm_context(option->set(option, value, &call->settings), "variable %s", name));
     call->settings.given[i] = true;

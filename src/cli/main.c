@@ -3,26 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "backend/backend.h"
+#include "cli/reports.h"
 #include "cli/session.h"
 #include "cli/stop_early.h"
 #include "comm/comm.h"
+#include "core/clock.h"
 #include "core/version.h"
 #include "measure/info.h"
-
-dm_level dm_cli_level(const dm_settings *settings) {
-  int level = (int)DM_LOG_NOTE + settings->verbose - settings->quiet;
-  if (level < (int)DM_LOG_ERROR) return DM_LOG_ERROR;
-  return level > (int)DM_LOG_DEBUG ? DM_LOG_DEBUG : (dm_level)level;
-}
-
-dm_log dm_cli_log(const dm_call *call) {
-  return (dm_log){stderr, dm_cli_level(&call->settings), call->rank < 0 ? 0 : call->rank};
-}
-
-bool dm_cli_ramp(const dm_call *call) {
-  return call->rank <= 0;
-}
+#include "transport/transport.h"
 
 /* The command line as a shell would read it again, as far as it fits. */
 static void remember_command(dm_call *call, int argc, char **argv) {
@@ -58,8 +49,28 @@ static dm_status check_operands(const dm_call *call) {
   return DM_OK;
 }
 
+/* What is built in. */
+static void print_features(void) {
+  const dm_backend_ops *const *backends = dm_backend_all();
+  const dm_transport_ops *const *transports = dm_transport_all();
+  const char *before = "backends: ";
+  for (int i = 0; backends[i]; i++) {
+    if (backends[i]->not_built) continue;
+    printf("%s%s", before, backends[i]->name);
+    before = ", ";
+  }
+  before = "; transports: ";
+  for (int i = 0; transports[i]; i++) {
+    if (transports[i]->not_built) continue;
+    printf("%s%s", before, transports[i]->name);
+    before = ", ";
+  }
+  putchar('\n');
+}
+
 static dm_status print_version(const dm_call *call) {
   printf("damier %s (git %s)\n", DM_VERSION, DM_GIT);
+  print_features();
   if (call->settings.verbose == 0) return DM_OK;
   dm_record *record = NULL;
   dm_status status = dm_record_new("version", call->command, &record);
@@ -68,6 +79,10 @@ static dm_status print_version(const dm_call *call) {
   dm_record_free(record);
   return status;
 }
+
+/* In the order of the choices of --completion. */
+static void (*const print_completion[])(FILE *out) = {
+    dm_cli_print_completion, dm_cli_print_zsh_completion, dm_cli_print_fish_completion};
 
 /* What is asked instead of work; *answered if there was something. */
 static dm_status answer(const dm_call *call, bool *answered) {
@@ -82,10 +97,19 @@ static dm_status answer(const dm_call *call, bool *answered) {
   else if (asked->man_page)
     dm_cli_print_man_page(stdout);
   else
-    dm_cli_print_completion(stdout);
+    print_completion[asked->completion - 1](stdout);
   if (fflush(stdout) != 0 || ferror(stdout))
     return dm_fail(DM_E_IO, "standard output could not be written");
   return DM_OK;
+}
+
+/* "help VERB" is "VERB --help", and "version" is "--version". */
+static void turn_words(int argc, char **argv) {
+  static char help[] = "--help", version[] = "--version";
+  if (argc > 1 && strcmp(argv[1], "version") == 0) argv[1] = version;
+  if (argc < 2 || strcmp(argv[1], "help") != 0) return;
+  memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
+  argv[argc - 1] = help;
 }
 
 static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered) {
@@ -93,6 +117,7 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   call->verb = &dm_cli_no_verb;
   call->rank = dm_comm_rank_before_start();
   remember_command(call, argc, argv);
+  turn_words(argc, argv);
   DM_TRY(dm_cli_defaults(&call->settings));
   if (argc > 1 && argv[1][0] != '-')
     DM_TRY(dm_cli_verb_find(argc - 1, argv + 1, &call->verb, &used));
@@ -103,22 +128,39 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   return check_operands(call);
 }
 
+/* What stands for a file in memory is gone: the file was cut, or its disk failed. */
+static void lose_file(int number) {
+  static const char text[] = "damier: error: a mapped file was cut, or its storage failed\n"
+                             "  hint: once the files are whole, the same command resumes\n";
+  (void)number;
+  const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+  (void)written; /* nobody is left to be told */
+  _exit(DM_E_IO);
+}
+
 int main(int argc, char **argv) {
+  const double born = dm_now();
   /* A file beyond ulimit -f is then an error of its write, with a message and exit code 4. */
   signal(SIGXFSZ, SIG_IGN);
+  signal(SIGBUS, lose_file);
   bool answered = false;
   dm_call *call = calloc(1, sizeof *call);
   const char **operands = calloc((size_t)argc + 1, sizeof *operands);
-  if (!call || !operands) {
+  dm_cli_reports *reports = dm_cli_reports_new();
+  if (!call || !operands || !reports) {
     fputs("damier: error: out of memory\n", stderr);
+    free(reports);
     free(operands);
     free(call);
     return DM_E_FIT;
   }
   call->operands = operands;
+  call->reports = reports;
+  call->born = born;
   dm_status status = read_call(call, argc, argv, &answered);
   if (!status && !answered) dm_cli_catch_signals(call);
   int code = status || answered ? dm_cli_finish(call, status) : call->verb->run(call);
+  free(reports);
   free(operands);
   free(call);
   return code;

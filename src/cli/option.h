@@ -57,7 +57,7 @@ struct dm_option {
   const char *shown;   /* the default in words, where it is not a value */
   const char *help;
   dm_setter set;
-  size_t at;                  /* place in dm_settings */
+  size_t at, room;            /* place in dm_settings, and its bytes */
   const char *const *choices; /* NULL at the end */
   int64_t least;              /* of a number */
   bool negatable;             /* --no-NAME exists */
@@ -91,6 +91,9 @@ dm_status dm_cli_defaults(dm_settings *settings);
 
 /* ---- setters (option_set.c) ---- */
 
+/* A matrix by its name; DM_E_USAGE also for "-", which others take for standard input or output. */
+dm_status dm_cli_parse_file(const char *text, dm_location *location);
+
 dm_status dm_cli_set_flag(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_step(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settings *settings);
@@ -99,8 +102,6 @@ dm_status dm_cli_set_count(const dm_option *option, const char *text, dm_setting
 dm_status dm_cli_set_real(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_complex(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_text(const dm_option *option, const char *text, dm_settings *settings);
-dm_status dm_cli_set_list(const dm_option *option, const char *text, dm_settings *settings);
-dm_status dm_cli_set_path(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_paths(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_location(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_grid(const dm_option *option, const char *text, dm_settings *settings);

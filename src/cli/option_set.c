@@ -39,18 +39,37 @@ dm_status dm_cli_set_step(const dm_option *option, const char *text, dm_settings
   return DM_OK;
 }
 
+static bool choose(const dm_option *option, const char *text, dm_settings *settings) {
+  for (int i = 0; option->choices[i]; i++) {
+    if (strcmp(text, option->choices[i]) != 0) continue;
+    *(int *)place(option, settings) = i;
+    return true;
+  }
+  return false;
+}
+
+/* What other programs call a choice. */
+static const char *synonym_of(const char *text) {
+  static const char *const synonyms[][2] = {{"float64", "f64"},   {"double", "f64"},
+                                            {"float32", "f32"},   {"float", "f32"},
+                                            {"single", "f32"},    {"float16", "f16"},
+                                            {"half", "f16"},      {"bfloat16", "bf16"},
+                                            {"complex64", "c64"}, {"complex128", "c128"},
+                                            {"int8", "i8"},       {"int32", "i32"},
+                                            {"N", "n"},           {"T", "t"},
+                                            {"C", "c"},           {"gpu", "cuda"}};
+  for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
+    if (strcmp(text, synonyms[i][0]) == 0) return synonyms[i][1];
+  return text;
+}
+
 dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settings *settings) {
   int count = 0;
-  for (; option->choices[count]; count++) {
-    if (strcmp(text, option->choices[count]) == 0) {
-      *(int *)place(option, settings) = count;
-      return DM_OK;
-    }
-  }
+  if (choose(option, text, settings) || choose(option, synonym_of(text), settings)) return DM_OK;
+  while (option->choices[count]) count++;
   char all[128];
   dm_status status = dm_fail(DM_E_USAGE, "'%s' is none of %s", text, dm_cli_metavar(option, all));
-  int nearest = strlen(text) > 1 ? dm_closest(text, option->choices, count) : -1;
-  return nearest < 0 ? status : dm_hint(status, "did you mean '%s'?", option->choices[nearest]);
+  return strlen(text) > 1 ? dm_suggest(status, text, option->choices, count) : status;
 }
 
 dm_status dm_cli_set_shell(const dm_option *option, const char *text, dm_settings *settings) {
@@ -72,7 +91,7 @@ dm_status dm_cli_set_count(const dm_option *option, const char *text, dm_setting
 
 dm_status dm_cli_set_real(const dm_option *option, const char *text, dm_settings *settings) {
   if (!dm_parse_real(text, place(option, settings)))
-    return dm_fail(DM_E_USAGE, "'%s' is not a finite number", text);
+    return dm_fail(DM_E_USAGE, "'%s' is not a number within the range of f64", text);
   return DM_OK;
 }
 
@@ -106,7 +125,7 @@ dm_status dm_cli_set_complex(const dm_option *option, const char *text, dm_setti
   const char *comma = strchr(text, ',');
   snprintf(real, sizeof real, "%.*s", comma ? (int)(comma - text) : (int)strlen(text), text);
   if (!dm_parse_real(real, &parts[0]) || (comma && !dm_parse_real(comma + 1, &parts[1])))
-    return dm_fail(DM_E_USAGE, "'%s' is not a number RE or RE,IM", text);
+    return dm_fail(DM_E_USAGE, "'%s' is not a number RE or RE,IM within the range of f64", text);
   memcpy(place(option, settings), parts, sizeof parts);
   return DM_OK;
 }
@@ -120,15 +139,7 @@ static dm_status copy_text(const char *text, char *to, size_t room) {
 }
 
 dm_status dm_cli_set_text(const dm_option *option, const char *text, dm_settings *settings) {
-  return copy_text(text, place(option, settings), DM_CLI_TEXT);
-}
-
-dm_status dm_cli_set_list(const dm_option *option, const char *text, dm_settings *settings) {
-  return copy_text(text, place(option, settings), DM_CLI_LIST);
-}
-
-dm_status dm_cli_set_path(const dm_option *option, const char *text, dm_settings *settings) {
-  return copy_text(text, place(option, settings), DM_PATH);
+  return copy_text(text, place(option, settings), option->room);
 }
 
 dm_status dm_cli_set_paths(const dm_option *option, const char *text, dm_settings *settings) {
@@ -140,18 +151,29 @@ dm_status dm_cli_set_paths(const dm_option *option, const char *text, dm_setting
   return DM_OK;
 }
 
+dm_status dm_cli_parse_file(const char *text, dm_location *location) {
+  DM_TRY(dm_io_parse_location(text, location));
+  if (strcmp(location->file, "-") != 0) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "a matrix cannot pass through standard input or output"),
+                 "name a file; ./- is one that is called so");
+}
+
 dm_status dm_cli_set_location(const dm_option *option, const char *text, dm_settings *settings) {
-  return dm_io_parse_location(text, place(option, settings));
+  return dm_cli_parse_file(text, place(option, settings));
 }
 
 dm_status dm_cli_set_grid(const dm_option *option, const char *text, dm_settings *settings) {
   int64_t *grid = place(option, settings);
-  long p[3] = {0, 0, 0};
-  int read = 0;
-  if (strcmp(text, "auto") != 0 &&
-      (sscanf(text, "%7ldx%7ldx%7ld%n", &p[0], &p[1], &p[2], &read) != 3 || text[read] ||
-       p[0] < 1 || p[1] < 1 || p[2] < 1))
-    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a grid PMxPNxPK", text),
+  long p[3] = {0, 0, 1};
+  int two = 0, three = 0;
+  if (strcmp(text, "auto") == 0) {
+    memset(grid, 0, sizeof p);
+    return DM_OK;
+  }
+  (void)sscanf(text, "%7ldx%7ld%nx%7ld%n", &p[0], &p[1], &two, &p[2], &three);
+  const int read = three ? three : two;
+  if (read == 0 || text[read] || p[0] < 1 || p[1] < 1 || p[2] < 1)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a grid PMxPN or PMxPNxPK", text),
                    "for example 2x2x1, or auto");
   for (int i = 0; i < 3; i++) grid[i] = p[i];
   return DM_OK;

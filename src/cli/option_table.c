@@ -1,6 +1,6 @@
 #include "cli/option.h"
 
-#define AT(field) .at = offsetof(dm_settings, field)
+#define AT(field) .at = offsetof(dm_settings, field), .room = sizeof(((dm_settings *)0)->field)
 
 enum {
   MULTIPLY = DM_VERB_MULTIPLY,
@@ -37,10 +37,11 @@ static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity"
                                     "integer", "constant", "hilbert", NULL};
 static const char *const places[] = {"auto", "host", "device", NULL};
 static const char *const places_and_files[] = {"auto", "host", "device", "file", NULL};
+static const char *const read_ways[] = {"auto", "pread", NULL};
 static const char *const ways[] = {"pwrite", "direct", "mapped", "auto", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const lab_ops[] = {"all", "gemm", "transpose", "add", "dot", NULL};
-static const char *const shells[] = {"bash", NULL};
+static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 
 /* clang-format off */
 const dm_option dm_cli_options[] = {
@@ -49,21 +50,27 @@ const dm_option dm_cli_options[] = {
      "where C is written", dm_cli_set_location, AT(output), .flags_only = true},
     {"output", 'o', "FILE", TUNE, DM_GROUP_FILES, NULL, "in the user's cache",
      "where the tile sizes are kept; jit finds them in the cache alone",
-     dm_cli_set_path, AT(tunings), .flags_only = true},
+     dm_cli_set_text, AT(tunings), .flags_only = true},
     {"output", 'o', "FILE", TUNE_R, DM_GROUP_FILES, NULL, "in the user's cache",
      "where the rates are kept; the planner finds them in the cache alone",
-     dm_cli_set_path, AT(tunings), .flags_only = true},
+     dm_cli_set_text, AT(tunings), .flags_only = true},
     {"files", 0, "FOLDER", TUNE_R, DM_GROUP_FILES, NULL, "their rates stay as they are",
      "measure reading and writing there, too; they are used for files in its file system",
-     dm_cli_set_path, AT(files), .flags_only = true},
+     dm_cli_set_text, AT(files), .flags_only = true},
     {"dry-run", 0, NULL, TUNE | TUNE_R, DM_GROUP_FILES, NULL, NULL,
      "measure, but leave the file as it is", dm_cli_set_flag, AT(dry_run), .flags_only = true},
+    {"dry-run", 0, NULL, MULTIPLY, DM_GROUP_FILES, NULL, NULL,
+     "check the files and show the plan for this number of ranks, as 'damier plan' does",
+     dm_cli_set_flag, AT(dry_run), .flags_only = true},
     {"c", 0, "C0.h5[:/ds]", MULTIPLY | PLAN | VERIFY, DM_GROUP_FILES, NULL, NULL,
      "the old C, read where beta is not 0; may be the output with --force",
      dm_cli_set_location, AT(old_c), .flags_only = true},
     {"force", 0, NULL, MULTIPLY | GENERATE, DM_GROUP_FILES, NULL, NULL,
      "replace an output that exists, if it holds nothing but that dataset",
      dm_cli_set_flag, AT(force), .flags_only = true},
+    {"append", 0, NULL, MULTIPLY, DM_GROUP_FILES, NULL, NULL,
+     "add C to a file that exists, as one more dataset; it may hold A and B",
+     dm_cli_set_flag, AT(append), .flags_only = true},
     {"chunk", 0, "RxC", STORING | BENCH_M, DM_GROUP_FILES, NULL, "contiguous",
      "store the output (bench: A and B) in chunks of R rows and C columns", dm_cli_set_chunk, AT(chunk)},
     {"deflate", 0, "1..9", STORING | BENCH_M, DM_GROUP_FILES, NULL, NULL,
@@ -72,7 +79,7 @@ const dm_option dm_cli_options[] = {
      "group the bytes of a chunk by their place in the element, which compresses better",
      dm_cli_set_flag, AT(shuffle)},
     {"directory", 0, "DIR", BENCH_IO | BENCH_M, DM_GROUP_FILES, ".", NULL,
-     "where the scratch files are made, and removed again", dm_cli_set_path, AT(directory)},
+     "where the scratch files are made, and removed again", dm_cli_set_text, AT(directory)},
     {"cold", 0, NULL, BENCH_M, DM_GROUP_FILES, NULL, NULL,
      "let A and B leave the page cache before each run", dm_cli_set_flag, AT(cold)},
 
@@ -96,15 +103,15 @@ const dm_option dm_cli_options[] = {
      "size of the matrix", dm_cli_set_count, AT(bytes), .least = 4096},
     {"bytes", 0, "LIST", BENCH_L, DM_GROUP_MATRIX, "8,64KiB,1MiB,16MiB", NULL,
      "sizes of a piece: SIZE, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, ',' between several",
-     dm_cli_set_list, AT(pieces), .flags_only = true},
+     dm_cli_set_text, AT(pieces), .flags_only = true},
     {"kind", 0, NULL, GENERATE, DM_GROUP_MATRIX, "uniform", NULL,
      "what the elements are", dm_cli_set_choice, AT(kind), .choices = kinds},
     {"sizes", 0, "LIST", BENCH_M, DM_GROUP_MATRIX, NULL, NULL,
      "one product after the other: a list as of bench kernels, or a FILE.csv of M,N,K",
-     dm_cli_set_list, AT(lab.sizes), .flags_only = true},
+     dm_cli_set_text, AT(lab.sizes), .flags_only = true},
     {"sizes", 0, "LIST", BENCH_K, DM_GROUP_MATRIX, "4096", NULL,
      "N, M,N,K, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, ';' between several; or a FILE.csv of M,N,K",
-     dm_cli_set_list, AT(lab.sizes), .flags_only = true},
+     dm_cli_set_text, AT(lab.sizes), .flags_only = true},
     {"pad", 0, "N", BENCH_K, DM_GROUP_MATRIX, "0", NULL,
      "padding at the end of each row, in elements", dm_cli_set_count, AT(lab.pad)},
     {"seed", 0, "N", GENERATE | BENCH_P | BENCH_K, DM_GROUP_MATRIX, "1", NULL,
@@ -122,6 +129,11 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_choice, AT(op_a), .choices = ops},
     {"op-b", 0, NULL, MULTIPLY | PLAN | VERIFY, DM_GROUP_EQUATION, "n", NULL,
      "the same for B", dm_cli_set_choice, AT(op_b), .choices = ops},
+    {"as-column", 0, NULL, READERS, DM_GROUP_EQUATION, NULL, NULL,
+     "take datasets of one dimension as matrices of one column",
+     dm_cli_set_flag, AT(as_column), .flags_only = true},
+    {"as-row", 0, NULL, READERS, DM_GROUP_EQUATION, NULL, NULL,
+     "take them as matrices of one row", dm_cli_set_flag, AT(as_row), .flags_only = true},
     {"alpha", 0, "RE[,IM]", MULTIPLY | VERIFY, DM_GROUP_EQUATION, "1", NULL,
      "factor of the product", dm_cli_set_complex, AT(alpha)},
     {"beta", 0, "RE[,IM]", MULTIPLY | PLAN | VERIFY, DM_GROUP_EQUATION, "0", NULL,
@@ -132,6 +144,9 @@ const dm_option dm_cli_options[] = {
     {"type", 0, "T[,T...]", BENCH_K, DM_GROUP_EQUATION, "all", NULL,
      "element types; tf32 is f32 multiplied in TF32",
      dm_cli_set_text, AT(lab.types), .flags_only = true},
+    {"allow-rounding", 0, NULL, MULTIPLY | PLAN, DM_GROUP_EQUATION, NULL, NULL,
+     "let --type round whole numbers that it does not hold exactly",
+     dm_cli_set_flag, AT(rounding), .flags_only = true},
     {"accumulate", 0, NULL, BENCH_K, DM_GROUP_EQUATION, NULL, NULL,
      "C += A B instead of C = A B", dm_cli_set_flag, AT(lab.accumulate)},
     {"type-c", 0, NULL, MULTIPLY | PLAN | BENCH_P, DM_GROUP_EQUATION, NULL,
@@ -199,7 +214,7 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_flag, AT(full)},
 
     /* how */
-    {"ranks", 0, "N", PLAN, DM_GROUP_ENGINE, NULL, "those of the machine",
+    {"ranks", 0, "N", PLAN, DM_GROUP_ENGINE, NULL, "those of the machine or job",
      "plan for N MPI ranks", dm_cli_set_count, AT(ranks), .least = 1},
     {"ranks", 0, "N[,N...]", BENCH_S, DM_GROUP_ENGINE, NULL, "1, 2, 4, ... and all",
      "numbers of ranks that are measured; the others wait",
@@ -219,7 +234,8 @@ const dm_option dm_cli_options[] = {
      "width of the panels of k, a multiple of 64; one or two narrower ramp-up panels may come first",
      dm_cli_set_panel, AT(panel)},
     {"backend", 0, NULL, ENGINE | TUNE_R | BENCH_L, DM_GROUP_ENGINE, "auto", NULL,
-     "where products are computed", dm_cli_set_choice, AT(backend), .choices = backends},
+     "where products are computed; auto: on GPUs where every rank sees one, but for what multiply has"
+     " done on the CPU before one has started", dm_cli_set_choice, AT(backend), .choices = backends},
     {"kernel", 0, "NAME", ENGINE | TUNE_R, DM_GROUP_ENGINE, "auto", NULL,
      "kernel of the backend ('damier info' lists them)", dm_cli_set_text, AT(kernel)},
     {"kernel", 0, "NAME[,NAME...]", BENCH_K, DM_GROUP_ENGINE, "*", NULL,
@@ -235,10 +251,14 @@ const dm_option dm_cli_options[] = {
     {"pretend-nodes", 0, "N", MULTIPLY | BENCH_P | BENCH_L, DM_GROUP_ENGINE, "1", NULL,
      "treat the ranks of a computer as N nodes, to try what several do",
      dm_cli_set_count, AT(pretend_nodes), .least = 1},
-    {"threads", 0, "N", ENGINE | TUNE_R, DM_GROUP_ENGINE, NULL, "the node's cores over its ranks",
+    {"threads", 0, "N", ENGINE | TUNE_R, DM_GROUP_ENGINE, NULL, "its part of the cores",
      "threads per rank for the CPU product", dm_cli_set_count, AT(threads), .least = 1},
     {"io-threads", 0, "N", STORING | VERIFY | BENCH_M, DM_GROUP_ENGINE, NULL, "as many as help",
      "threads per rank that read, unpack and pack files; 0: none", dm_cli_set_count, AT(io_threads)},
+    {"read-by", 0, NULL, MULTIPLY | BENCH_M, DM_GROUP_ENGINE, "auto", NULL,
+     "how A and B come from their files: pread; auto: by one rank on the CPU, those that the page cache"
+     " has are multiplied there, without a copy, else pread",
+     dm_cli_set_choice, AT(read_by), .choices = read_ways},
     {"write-by", 0, NULL, MULTIPLY | BENCH_M, DM_GROUP_ENGINE, "auto", NULL,
      "how C gets into its file: pwrite; direct: past the page cache; mapped: into its pages; auto:"
      " mapped on a tmpfs that 4 or more threads write, else pwrite",
@@ -256,6 +276,8 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_flag, AT(reproducible)},
     {"verify", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, "yes", NULL,
      "check C by a random product", dm_cli_set_flag, AT(verify), .negatable = true},
+    {"allow-unchecked", 0, NULL, MULTIPLY | VERIFY, DM_GROUP_ENGINE, NULL, NULL,
+     "end with 0, not 10, where not all of C can be verified", dm_cli_set_flag, AT(allow_unchecked)},
     {"overlap", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, "yes", NULL,
      "move the next panels while the present one is multiplied",
      dm_cli_set_flag, AT(overlap), .negatable = true},
@@ -272,7 +294,8 @@ const dm_option dm_cli_options[] = {
      "how often finished tiles are made safe; 0: each one as soon as it is written",
      dm_cli_set_duration, AT(checkpoint_interval), .least = 1, .zero_is_off = true},
     {"hang-timeout", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, "10m", NULL,
-     "end with 8 when nothing has moved for TIME; 0: wait forever",
+     "end with 8 when nothing has moved for TIME; 0: wait forever; unless stated, 6 times as long"
+     " while files are written",
      dm_cli_set_duration, AT(hang_timeout), .least = 1, .zero_is_off = true},
 
     /* what is accepted beyond the safe default */
@@ -282,7 +305,7 @@ const dm_option dm_cli_options[] = {
     {"allow-virtual", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,
      "virtual datasets", dm_cli_set_flag, AT(virtual), .flags_only = true},
     {"allow-filters", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,
-     "filters other than deflate, shuffle, fletcher32; may load plug-ins",
+     "filters other than deflate, shuffle, fletcher32, LZF; may load plug-ins",
      dm_cli_set_flag, AT(filters), .flags_only = true},
     {"allow-no-data", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,
      "a dataset that was never written: reads as its fill value",
@@ -290,15 +313,16 @@ const dm_option dm_cli_options[] = {
 
     /* what is said, and where */
     {"json", 0, "FILE", VERBS, DM_GROUP_REPORT, NULL, NULL,
-     "append the record as a line of JSON; - is stdout; repeatable",
+     "write the record as JSON: NAME.json is made anew, other files get a line more; - is stdout, and"
+     " the table then goes to stderr; repeatable",
      dm_cli_set_paths, AT(json)},
     {"csv", 0, "FILE", VERBS, DM_GROUP_REPORT, NULL, NULL,
-     "append the record as a line of CSV; repeatable", dm_cli_set_paths, AT(csv)},
+     "append the record as a line of CSV; - is stdout, as for --json; repeatable", dm_cli_set_paths, AT(csv)},
     {"trace", 0, "FILE", MULTIPLY | BENCH_M, DM_GROUP_REPORT, NULL, NULL,
      "when each rank did what, for Perfetto or chrome://tracing",
-     dm_cli_set_path, AT(trace), .flags_only = true},
-    {"progress", 0, NULL, ENGINE | GENERATE | VERIFY | BENCH_IO, DM_GROUP_REPORT, "auto", NULL,
-     "a bar on a terminal, a line now and then elsewhere",
+     dm_cli_set_text, AT(trace), .flags_only = true},
+    {"progress", 0, NULL, ENGINE | GENERATE | VERIFY | BENCH_IO | TUNE_R | BENCH_L, DM_GROUP_REPORT, "auto", NULL,
+     "a bar on a terminal; elsewhere, as under mpirun, lines after 1, 2, 5, 10, 30 s and every 30 s",
      dm_cli_set_choice, AT(progress), .choices = modes},
     {"verbose", 'v', NULL, VERBS | NONE, DM_GROUP_REPORT, NULL, NULL,
      "say more; twice: every rank speaks", dm_cli_set_step, AT(verbose)},
@@ -311,7 +335,7 @@ const dm_option dm_cli_options[] = {
     {"help", 0, NULL, VERBS | NONE, DM_GROUP_GENERAL, NULL, NULL,
      "full help", dm_cli_set_flag, AT(asked.help), .flags_only = true},
     {"version", 0, NULL, VERBS | NONE, DM_GROUP_GENERAL, NULL, NULL,
-     "version; with -v also that of all libraries",
+     "version, commit and what is built in; with -v also of all libraries",
      dm_cli_set_flag, AT(asked.version), .flags_only = true},
     {"man-page", 0, NULL, NONE, DM_GROUP_GENERAL, NULL, NULL,
      "print the man page (mdoc)", dm_cli_set_flag, AT(asked.man_page), .flags_only = true},

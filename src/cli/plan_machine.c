@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "cli/request.h"
+#include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "engine/rates.h"
@@ -29,29 +31,36 @@ static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
   return files;
 }
 
-static void apply_rates(const dm_call *call, const dm_rates *rates, dm_machine *machine) {
+/* What a look at the files tells, and what was measured here. */
+static void apply_rates(const dm_call *call, const dm_rates_facts *facts, int ranks, int cores,
+                        dm_machine *machine) {
   const dm_log log = dm_cli_log(call);
   dm_location at[2];
   const dm_named_files files = names_of(call, at);
-  dm_rates_apply(rates, NULL, machine);
-  dm_rates_apply_files(rates, dm_rates_fit_files(&log, rates, &files), machine);
+  const dm_seen_files seen = dm_rates_look(&files);
+  dm_rates rates;
+  dm_rates_state_seen(seen, (int64_t)ranks * cores, 1, machine);
+  if (!dm_rates_find(&log, facts, &rates)) return;
+  dm_rates_apply(&rates, NULL, machine);
+  dm_rates_apply_files(&rates, dm_rates_fit_files(&log, &rates, &files), seen.cached, machine);
 }
 
 /* Memory of a GPU, and what was measured with so many ranks. */
 static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int ranks, int cores,
                             dm_machine *machine) {
-  const dm_backend_config config = {.local_ranks = ranks, .kernel = "auto"};
-  const dm_log log = dm_cli_log(call);
+  const dm_backend_config config = {.local_ranks = ranks, .threads = cores, .kernel = "auto"};
   dm_rates_facts facts = {.ranks = ranks};
   dm_backend *backend = NULL;
   dm_device device;
-  dm_rates rates;
   DM_TRY(dm_backend_open(ops, &config, &backend));
   dm_status status = dm_backend_device(backend, &device);
   dm_backend_close(backend);
   if (status) return status;
   dm_machine_stated(ops->device_memory ? device.name : NULL, cores, machine);
+  machine->shared_slots = !ops->device_memory; /* what runs take here unless told otherwise */
+  machine->device_links = ops->device_memory;
   if (ops->device_memory) {
+    machine->link = dm_machine_device_link(device.name);
     int gpus = (int)dm_max(1, dm_backend_device_count(ops));
     machine->device_bytes = device.memory_free / (int64_t)dm_ceil_div(ranks, gpus);
   }
@@ -59,14 +68,16 @@ static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int 
   snprintf(facts.device, sizeof facts.device, "%s", device.name);
   snprintf(facts.library, sizeof facts.library, "%s", device.library);
   facts.threads = device.threads;
-  if (call->settings.rates == 0 && dm_rates_find(&log, &facts, &rates))
-    apply_rates(call, &rates, machine);
+  if (call->settings.rates == 0) apply_rates(call, &facts, ranks, cores, machine);
   return DM_OK;
 }
 
 static dm_status this_computer(const dm_call *call, int ranks, dm_machine *machine) {
   int64_t cores = dm_max(1, sysconf(_SC_NPROCESSORS_ONLN)) / ranks;
-  DM_TRY(ask_device(call, dm_backend_auto(), ranks, (int)cores, machine));
+  const dm_backend_ops *ops = dm_backend_auto();
+  if (call->settings.backend != 0)
+    DM_TRY(dm_backend_find(dm_cli_engine(&call->settings).backend, &ops));
+  DM_TRY(ask_device(call, ops, ranks, (int)cores, machine));
   machine->nodes = 1;
   machine->ranks_per_node = ranks;
   machine->host_bytes = dm_memory_available() / ranks;
@@ -83,7 +94,7 @@ dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks) {
     fill_memory(machine);
     *ranks = s->ranks ? (int)s->ranks : machine->nodes * machine->ranks_per_node;
   } else {
-    *ranks = s->ranks ? (int)s->ranks : 1;
+    *ranks = s->ranks ? (int)s->ranks : dm_comm_size_before_start();
     DM_TRY(this_computer(call, *ranks, machine));
   }
   if (s->memory[0]) machine->host_bytes = s->memory[0];

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/plan_machine.h"
+#include "cli/reports.h"
 #include "cli/request.h"
 #include "core/checked.h"
 #include "core/units.h"
@@ -41,7 +42,8 @@ static dm_status find_partition(const dm_call *call, dm_partition *p) {
   DM_TRY(dm_cli_machine(call, &p->machine, &ranks));
   snprintf(p->name, sizeof p->name, "%.127s", s->partition);
   p->gpus = p->machine.gpu ? p->machine.ranks_per_node : 0;
-  p->cores = p->machine.gpu ? 0 : p->machine.cores_per_rank;
+  /* One core a rank is what Slurm gives without being asked, and what no word of cores means. */
+  p->cores = p->machine.cores_per_rank > 1 || !p->gpus ? p->machine.cores_per_rank : 0;
   return DM_OK;
 }
 
@@ -52,20 +54,24 @@ static int asked_notice(const dm_plan *plan) {
   return notice > 120 ? (int)fmin(notice, 65535) : 0; /* 65535 is the most that Slurm takes */
 }
 
-static void print_lines(const dm_partition *p, const dm_plan *plan, int nodes) {
+static void print_lines(const dm_partition *p, const dm_plan *plan, int nodes, FILE *out) {
   char time[32], recipe[DM_RECIPE];
   long long minutes = (long long)(asked_time(plan) / 60);
   long long gib = (long long)asked_memory(plan, p);
   dm_plan_recipe(plan, recipe);
-  printf("# predicted: %s with %s\n", dm_format_seconds(plan->forecast.total, time), recipe);
-  if (p->name[0]) printf("#SBATCH --partition=%s\n", p->name);
-  printf("#SBATCH --nodes=%d\n", nodes);
-  printf("#SBATCH --ntasks-per-node=%d\n", p->machine.ranks_per_node);
-  if (p->gpus) printf("#SBATCH --gpus-per-node=%d\n", p->gpus);
-  if (p->cores) printf("#SBATCH --cpus-per-task=%d\n", p->cores);
-  if (gib > 0) printf("#SBATCH --mem=%lldG\n", gib);
-  printf("#SBATCH --time=%02lld:%02lld:00\n", minutes / 60, minutes % 60);
-  if (asked_notice(plan)) printf("#SBATCH --signal=B:USR1@%d\n", asked_notice(plan));
+  fprintf(out, "# predicted: %s with %s\n", dm_format_seconds(plan->forecast.total, time), recipe);
+  if (p->name[0]) fprintf(out, "#SBATCH --partition=%s\n", p->name);
+  fprintf(out, "#SBATCH --nodes=%d\n", nodes);
+  fprintf(out, "#SBATCH --ntasks-per-node=%d\n", p->machine.ranks_per_node);
+  if (p->gpus) fprintf(out, "#SBATCH --gpus-per-node=%d\n", p->gpus);
+  if (p->cores)
+    fprintf(out, "#SBATCH --cpus-per-task=%d\n", p->cores);
+  else
+    fputs("# add --cpus-per-task, or each rank has one core; cores=16 in --machine states it\n",
+          out);
+  if (gib > 0) fprintf(out, "#SBATCH --mem=%lldG\n", gib);
+  fprintf(out, "#SBATCH --time=%02lld:%02lld:00\n", minutes / 60, minutes % 60);
+  if (asked_notice(plan)) fprintf(out, "#SBATCH --signal=B:USR1@%d\n", asked_notice(plan));
 }
 
 dm_status dm_cli_plan_slurm(const dm_call *call, const dm_problem *problem, dm_plan *plan,
@@ -86,7 +92,7 @@ dm_status dm_cli_plan_slurm(const dm_call *call, const dm_problem *problem, dm_p
     if (status) continue;
     best = fmin(best, asked_time(plan));
     if (within > 0 && asked_time(plan) > within) continue;
-    print_lines(&p, plan, nodes);
+    print_lines(&p, plan, nodes, dm_cli_out(call));
     return DM_OK;
   }
   if (isinf(best)) return dm_context(status, "on all %d nodes", all);

@@ -1,6 +1,9 @@
 #include "cli/request.h"
 
+#include <string.h>
+
 #include "core/checked.h"
+#include "io/pack.h"
 
 static bool is_zero(const double z[2]) {
   return z[0] == 0.0 && z[1] == 0.0;
@@ -14,6 +17,7 @@ dm_equation dm_cli_equation(const dm_settings *s) {
       .beta = {s->beta[0], s->beta[1]},
       .type = dm_cli_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE,
       .type_c = dm_cli_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
+      .rounds = s->rounding,
       .compute = (int)s->compute,
   };
 }
@@ -48,6 +52,7 @@ dm_engine dm_cli_engine(const dm_settings *s) {
       .transport = dm_cli_options[dm_cli_option_find("transport")].choices[s->transport],
       .threads = (int)s->threads,
       .io_threads = dm_cli_io_threads(s),
+      .read_copies = s->read_by != 0,
       .write_by = (dm_write_way)s->write_by,
       .memory_host = s->memory[0],
       .memory_device = s->memory[1],
@@ -58,25 +63,38 @@ dm_engine dm_cli_engine(const dm_settings *s) {
   };
 }
 
+dm_status dm_cli_trust(const dm_settings *s, dm_trust *trust) {
+  *trust = (dm_trust){.external = s->external,
+                      .virtual = s->virtual,
+                      .filters = s->filters,
+                      .no_data = s->no_data,
+                      .vectors = s->as_column ? DM_AS_COLUMN
+                                 : s->as_row  ? DM_AS_ROW
+                                              : DM_NO_VECTOR};
+  return s->as_column && s->as_row
+             ? dm_hint(dm_fail(DM_E_USAGE, "--as-column and --as-row exclude each other"),
+                       "--op-a t and --op-b t make a row of a column")
+             : DM_OK;
+}
+
 dm_status dm_cli_look_at(const dm_call *call, const dm_location *location, dm_dataset *dataset,
                          dm_attributes *provenance) {
-  const dm_settings *s = &call->settings;
-  const dm_trust trust = {
-      .external = s->external, .virtual = s->virtual, .filters = s->filters, .no_data = s->no_data};
+  dm_trust trust;
+  DM_TRY(dm_cli_trust(&call->settings, &trust));
   DM_TRY(dm_io_inspect(location, &trust, dataset, provenance));
-  char text[256];
+  char text[256], name[DM_NAME];
   dm_log log = dm_cli_log(call);
   dm_io_describe(dataset, text, sizeof text);
-  dm_log_line(&log, DM_LOG_DETAIL, "%s:%s: %lld x %lld %s, %s", dataset->at.file,
-              dataset->at.dataset, (long long)dataset->rows, (long long)dataset->cols,
-              dm_dtype_name(dataset->dtype), text);
+  dm_log_line(&log, DM_LOG_DETAIL, "%s: %lld x %lld %s, %s", dm_location_name(&dataset->at, name),
+              (long long)dataset->rows, (long long)dataset->cols, dm_dtype_name(dataset->dtype),
+              text);
   return DM_OK;
 }
 
 dm_status dm_cli_look(const dm_call *call, const char *operand, dm_dataset *dataset,
                       dm_attributes *provenance) {
   dm_location location;
-  DM_TRY(dm_io_parse_location(operand, &location));
+  DM_TRY(dm_cli_parse_file(operand, &location));
   return dm_cli_look_at(call, &location, dataset, provenance);
 }
 
@@ -103,4 +121,47 @@ dm_status dm_cli_dimensions(const dm_settings *s, int64_t fallback, int64_t mnk[
                      "--m, --n and --k state the problem, or --size for all three");
   }
   return DM_OK;
+}
+
+dm_status dm_cli_look_at_files(const dm_call *call, dm_cli_files *f) {
+  const dm_settings *s = &call->settings;
+  DM_TRY(dm_cli_look(call, call->operands[0], &f->a, NULL));
+  DM_TRY(dm_cli_look(call, call->operands[1], &f->b, NULL));
+  if (f->has_c) DM_TRY(dm_cli_look_at(call, &s->old_c, &f->c, NULL));
+  /* Posed here only to refuse what does not fit together before anything is started. */
+  dm_problem problem;
+  dm_equation equation = dm_cli_equation(s);
+  const dm_dataset *old_c = f->has_c ? &f->c : NULL;
+  DM_TRY(dm_problem_of(&f->a, &f->b, old_c, &equation, &problem));
+  const dm_dataset inputs[] = {f->a, f->b};
+  f->out = s->output;
+  f->form = dm_cli_form(s);
+  f->form.npy = dm_output_is_npy(&f->out);
+  DM_TRY(dm_output_check_appended(&f->out, "/c", s->force, inputs, 2, old_c,
+                                  s->append ? &f->form : NULL));
+  dm_output_form form = f->form;
+  if (s->force && !dm_output_is_recast(&form)) DM_TRY(dm_output_whole(&f->out, f->whole));
+  DM_TRY(dm_output_form_complete(&form, problem.c, problem.m, problem.n));
+  const bool plain = !dm_output_is_chunked(&form) && !dm_output_is_recast(&form);
+  return plain ? DM_OK : dm_pack_check(&f->out, s->force);
+}
+
+dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
+  dm_multiply job = {
+      .a = f->a,
+      .b = f->b,
+      .has_c = f->has_c,
+      .c = f->c,
+      .out = f->out,
+      .equation = dm_cli_equation(s),
+      .engine = dm_cli_engine(s),
+      .form = f->form,
+      .verify = s->verify,
+      .force = s->force,
+      .allow_unchecked = s->allow_unchecked,
+      .checkpoint = s->checkpoint,
+      .checkpoint_interval = s->checkpoint_interval,
+  };
+  memcpy(job.whole, f->whole, sizeof job.whole);
+  return job;
 }

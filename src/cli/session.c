@@ -1,5 +1,8 @@
 #include "cli/session.h"
 
+#include "backend/backend.h"
+#include "check/verdict.h"
+#include "cli/reports.h"
 #include "cli/stop_early.h"
 #include "core/version.h"
 
@@ -8,10 +11,9 @@
 #include <unistd.h>
 
 void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
-  if (error->code == DM_E_STOPPED)
-    fprintf(out, "damier: %s\n", error->message);
-  else
-    fprintf(out, "damier: error: %s\n", error->message);
+  fputs(error->code == DM_E_STOPPED ? "damier: " : "damier: error: ", out);
+  dm_put_text(error->message, out);
+  fputc('\n', out);
   if (error->code == DM_E_HANG) {
     fprintf(out, "  where: %s\n", error->place);
   } else if (error->code != DM_E_USAGE && error->code != DM_E_STOPPED && error->place[0]) {
@@ -23,11 +25,16 @@ void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
     if (error->others > 1) fprintf(out, " and %d others", error->others);
     fputc('\n', out);
   }
-  if (error->hint[0]) fprintf(out, "  hint: %s\n", error->hint);
+  if (error->hint[0]) {
+    fputs("  hint: ", out);
+    dm_put_text(error->hint, out);
+    fputc('\n', out);
+  }
   fflush(out);
 }
 
 int dm_cli_finish(const dm_call *call, dm_status status) {
+  status = dm_status_first(status, dm_cli_close_reports(call));
   if (!status) return 0;
   int code = (int)status->code;
   if (dm_cli_ramp(call))
@@ -36,42 +43,6 @@ int dm_cli_finish(const dm_call *call, dm_status status) {
     sleep(1); /* a launcher kills the job at the first exit: let the speaking rank be that one */
   dm_status_free(status);
   return code;
-}
-
-static const char mark[] = "damier: ";
-
-/* -q leaves the line that scripts read, where there is one; -q -q nothing. */
-static dm_status print_table(const dm_call *call, const dm_record *record) {
-  char *text = NULL;
-  size_t size = 0;
-  dm_level level = dm_cli_level(&call->settings);
-  if (level <= DM_LOG_ERROR) return DM_OK;
-  FILE *memory = open_memstream(&text, &size);
-  if (!memory) return dm_fail(DM_E_FIT, "no memory for the report");
-  dm_record_print(record, memory);
-  if (fclose(memory) != 0) {
-    free(text);
-    return dm_fail(DM_E_FIT, "no memory for the report");
-  }
-  const char *last = text, *end = text + size;
-  for (const char *at = text; at + 1 < end; at++)
-    if (*at == '\n') last = at + 1;
-  bool brief = level <= DM_LOG_WARNING && strncmp(last, mark, strlen(mark)) == 0;
-  fputs(brief ? last : text, stdout);
-  free(text);
-  if (fflush(stdout) != 0 || ferror(stdout))
-    return dm_fail(DM_E_IO, "the report could not be written to standard output");
-  return DM_OK;
-}
-
-dm_status dm_cli_publish(const dm_call *call, const dm_record *record) {
-  dm_status status = print_table(call, record);
-  const dm_cli_paths *json = &call->settings.json, *csv = &call->settings.csv;
-  for (int i = 0; i < json->count; i++)
-    status = dm_status_first(status, dm_record_write_json(record, json->path[i]));
-  for (int i = 0; i < csv->count; i++)
-    status = dm_status_first(status, dm_record_write_csv(record, csv->path[i]));
-  return status;
 }
 
 /* What follows is sent as it lies in memory: all must be the same program. */
@@ -95,6 +66,14 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
   return dm_comm_broadcast(run->world, work->shared, work->bytes, 0);
 }
 
+/* TOLD failed: what was asked for is there all the same. */
+static dm_status tell_what_is_there(const dm_call *call, dm_status told) {
+  const bool product = call->verb->bit == DM_VERB_MULTIPLY;
+  if (!told || (!product && call->verb->bit != DM_VERB_GENERATE)) return told;
+  return dm_hint(told, "%s is complete: only the report is missing",
+                 product ? call->settings.output.file : call->operands[0]);
+}
+
 /* The work, and its trace where one is asked for; one of work that failed is of no use. */
 static dm_status work_traced(dm_run *run, const dm_call *call, const dm_work *work,
                              dm_record *record) {
@@ -106,8 +85,8 @@ static dm_status work_traced(dm_run *run, const dm_call *call, const dm_work *wo
   }
   DM_TRY(dm_trace_open(run, path));
   dm_status status = work->run(run, call, work->shared, record);
-  if (!status || (status->code == DM_E_VERIFY && status->agreed))
-    return dm_status_first(status, dm_trace_write(run, path));
+  if (!status || dm_verdict_is(status))
+    return dm_status_first(status, tell_what_is_there(call, dm_trace_write(run, path)));
   dm_trace_drop(run, path);
   return status;
 }
@@ -117,14 +96,17 @@ static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const d
   if (same) dm_status_free(prepared);
   DM_TRY(same);
   DM_TRY(share(run, call, prepared, work));
+  DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_cli_open_reports(call) : DM_OK));
+  if (call->settings.threads > 0) DM_TRY(dm_run_place(run, (int)call->settings.threads, ""));
   DM_TRY(dm_cli_watch(run, call));
   dm_record *record = NULL;
   if (work->reports) return work_traced(run, call, work, NULL);
   dm_status status = dm_record_new(call->verb->name, call->command, &record);
   if (!status) status = work_traced(run, call, work, record);
   /* What a failed verification found out is worth its report. */
-  if (!status || (status->code == DM_E_VERIFY && status->agreed)) {
+  if (!status || dm_verdict_is(status)) {
     dm_status told = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
+    if (!status) told = tell_what_is_there(call, told);
     status = dm_status_first(status, dm_comm_agree(run->world, told));
   }
   dm_record_free(record);
@@ -145,13 +127,21 @@ static int leave(const dm_run *run, dm_status status) {
 int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
   dm_run run;
   memset(&run, 0, sizeof run);
+  bool only;
+  const int local_rank = dm_comm_local_rank_before_start(&only);
+  dm_warm_up *warm_up = work->warms_up ? dm_backend_warm_up(local_rank, only) : NULL;
   dm_status status = dm_run_start(&run, dm_cli_level(&call->settings),
                                   (dm_progress_mode)call->settings.progress, call->command);
   if (status) {
     dm_status_free(prepared);
+    dm_warm_up_end(warm_up);
     return dm_cli_finish(call, status);
   }
-  int code = leave(&run, perform(&run, call, prepared, work));
+  run.born = run.lap = call->born;
+  status = perform(&run, call, prepared, work);
+  dm_cli_stop_speaking();
+  int code = leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
+  dm_warm_up_end(warm_up);
   dm_run_stop(&run);
   return code;
 }

@@ -3,7 +3,7 @@
 #ifndef DM_CLI_SESSION_H
 #define DM_CLI_SESSION_H
 
-#include "cli/verb.h"
+#include "cli/reports.h"
 #include "run/record.h"
 #include "run/run.h"
 
@@ -13,7 +13,8 @@ typedef struct dm_work {
   dm_status (*run)(dm_run *run, const dm_call *call, void *shared, dm_record *record);
   void *shared;
   int64_t bytes;
-  bool reports; /* it makes and publishes its records by itself: RUN's RECORD is NULL */
+  bool warms_up; /* a GPU, if there is one, will be used: it is started while MPI is */
+  bool reports;  /* it makes and publishes its records by itself: RUN's RECORD is NULL */
 } dm_work;
 
 /* Starts MPI, agrees on PREPARED (taken), shares, works, prints and writes the record, ends MPI.
@@ -23,9 +24,6 @@ int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work);
 /* Prints the error, if there is one, frees it, and returns the exit code.  For verbs without MPI.
  */
 int dm_cli_finish(const dm_call *call, dm_status status);
-
-/* The table, or only its last line, or nothing, on stdout, and the files of --json and --csv. */
-dm_status dm_cli_publish(const dm_call *call, const dm_record *record);
 
 /* The block that a user sees; RUN is NULL outside MPI. */
 void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out);

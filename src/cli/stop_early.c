@@ -1,5 +1,6 @@
 #include "cli/stop_early.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,36 @@
 static const double slurm_margin = 60; /* seconds to stop in, at most a tenth of what is left */
 
 static volatile sig_atomic_t arrived;
+static pid_t listener;             /* a child that inspects a file says nothing */
+static const char *begin;          /* a line: where stderr is a terminal, one is begun */
+static bool speaks, speaks_of_end; /* this rank, of the first SIGINT and of the second */
 
+static void tell(const char *text) {
+  const ssize_t written = write(STDERR_FILENO, text, strlen(text));
+  (void)written; /* nobody is left to be told */
+}
+
+/* Asks for a clean end; SIGINT once more ends at once.  mpirun sends SIGTERM for it, and kills
+ * soon. */
 static void note_signal(int number) {
+  static volatile sig_atomic_t interrupted;
+  const int error = errno;
+  const bool again = number == SIGINT && interrupted, first = !arrived && number != SIGUSR1;
   arrived = number;
+  if (number == SIGINT) interrupted = 1;
+  if (getpid() == listener && (again ? speaks_of_end : first && speaks)) {
+    tell(begin); /* behind the bar, or "^C" */
+    tell(again               ? "damier: ended at once; the same command resumes\n"
+         : number == SIGTERM ? "damier: SIGTERM: stopping after the panels under way; the same "
+                               "command resumes\n"
+                             : "damier: SIGINT: stopping after the panels under way; the same "
+                               "command resumes (Ctrl-C again ends at once)\n");
+  }
+  if (again) {
+    signal(SIGINT, SIG_DFL);
+    raise(SIGINT); /* delivered on return */
+  }
+  errno = error;
 }
 
 static bool listens(const dm_call *call) {
@@ -23,9 +51,27 @@ static bool listens(const dm_call *call) {
 void dm_cli_catch_signals(const dm_call *call) {
   if (!listens(call)) return;
   struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+  static const int numbers[] = {SIGUSR1, SIGTERM, SIGINT};
+  sigset_t heard;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGUSR1, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  sigemptyset(&heard);
+  listener = getpid();
+  begin = isatty(STDERR_FILENO) ? "\n" : "";
+  speaks_of_end = dm_cli_ramp(call);
+  speaks = speaks_of_end && dm_cli_level(&call->settings) >= DM_LOG_WARNING;
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    struct sigaction old;
+    sigaddset(&heard, numbers[i]);
+    /* Shells let what runs in the background ignore SIGINT. */
+    if (numbers[i] == SIGINT && sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+      continue;
+    sigaction(numbers[i], &action, NULL);
+  }
+  sigprocmask(SIG_UNBLOCK, &heard, NULL); /* which a parent may have blocked */
+}
+
+void dm_cli_stop_speaking(void) {
+  speaks = false;
 }
 
 /* When the job's allocation ends, which Slurm tells since 23.02; 0: not known. */
@@ -45,8 +91,7 @@ static void say(const dm_error *error, void *context) {
   if (!memory) return;
   dm_cli_print_error(error, NULL, memory);
   if (fclose(memory) != 0) return;
-  ssize_t written = write(STDERR_FILENO, text, size);
-  (void)written; /* nobody is left to be told */
+  tell(text);
 }
 
 static void end(int code, void *context) {
@@ -65,5 +110,6 @@ dm_status dm_cli_watch(dm_run *run, const dm_call *call) {
                         .arrived = &arrived,
                         .limit = s->time_limit > 0 ? now + s->time_limit : 0,
                         .allocation = end_of_allocation(now)};
+  run->strict = dm_cli_given(s, "hang-timeout");
   return dm_run_watch(run, s->hang_timeout, calls);
 }

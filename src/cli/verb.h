@@ -6,6 +6,7 @@
 #include "core/log.h"
 
 typedef struct dm_call dm_call;
+typedef struct dm_cli_reports dm_cli_reports; /* reports.c */
 
 typedef struct dm_verb {
   const char *name; /* "bench io" has two words */
@@ -31,8 +32,10 @@ dm_status dm_cli_verb_find(int argc, char **argv, const dm_verb **verb, int *use
 struct dm_call {
   const dm_verb *verb;
   dm_settings settings;
+  double born; /* when main began, of dm_now */
   const char **operands;
   int operand_count;
+  dm_cli_reports *reports;
   int rank;           /* before MPI: -1 where no launcher tells */
   char command[4096]; /* as typed */
 };
@@ -71,6 +74,8 @@ bool dm_cli_ramp(const dm_call *call);
 void dm_cli_print_help(const dm_verb *verb, bool full, FILE *out);
 void dm_cli_print_man_page(FILE *out);
 void dm_cli_print_completion(FILE *out);
+void dm_cli_print_zsh_completion(FILE *out); /* completion_shells.c */
+void dm_cli_print_fish_completion(FILE *out);
 
 typedef struct dm_exit_code {
   int code;

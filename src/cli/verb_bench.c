@@ -30,9 +30,9 @@ static bool is_from_file(const dm_settings *s) {
 
 /* What is of use only where operands lie in files, and what only elsewhere. */
 static dm_status check_from_file(const dm_settings *s) {
-  static const char *const files[] = {"directory", "chunk",      "deflate",
-                                      "shuffle",   "cold",       "io-threads",
-                                      "write-by",  "checkpoint", "checkpoint-interval"};
+  static const char *const files[] = {
+      "directory",  "chunk",   "deflate",  "shuffle",    "cold",
+      "io-threads", "read-by", "write-by", "checkpoint", "checkpoint-interval"};
   static const char *const others[] = {"against-library", "against-one", "against-local",
                                        "overlap",         "fill",        "precision"};
   for (size_t i = 0; i < sizeof files / sizeof files[0] && !is_from_file(s); i++)

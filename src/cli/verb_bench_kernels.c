@@ -29,28 +29,19 @@ static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
 
 /* ---- --list ---- */
 
-static dm_status write_record(const dm_call *call, const dm_record *record) {
-  dm_status status = DM_OK;
-  const dm_cli_paths *json = &call->settings.json, *csv = &call->settings.csv;
-  for (int i = 0; i < json->count; i++)
-    status = dm_status_first(status, dm_record_write_json(record, json->path[i]));
-  for (int i = 0; i < csv->count; i++)
-    status = dm_status_first(status, dm_record_write_csv(record, csv->path[i]));
-  return status;
-}
-
 static dm_status list(const dm_call *call, const bool chosen[DM_KERNEL_COUNT]) {
   int count = 0;
   for (int i = 0; i < DM_KERNEL_COUNT; i++) count += chosen[i];
-  if (dm_cli_level(&call->settings) > DM_LOG_WARNING) dm_cli_print_kernel_list(chosen, stdout);
+  if (dm_cli_level(&call->settings) > DM_LOG_WARNING)
+    dm_cli_print_kernel_list(chosen, dm_cli_out(call));
   if (dm_cli_level(&call->settings) > DM_LOG_ERROR)
-    printf("damier: bench kernels listed=%d\n", count);
+    fprintf(dm_cli_out(call), "damier: bench kernels listed=%d\n", count);
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     dm_record *record;
     if (!chosen[i]) continue;
     DM_TRY(dm_record_new(call->verb->name, call->command, &record));
     dm_kernel_describe(&dm_cuda_registry()[i], record);
-    dm_status status = write_record(call, record);
+    dm_status status = dm_cli_report(call, record);
     dm_record_free(record);
     DM_TRY(status);
   }
@@ -69,12 +60,12 @@ static dm_status tell(void *context, const dm_kernel_result *result) {
   listener *l = context;
   dm_record *record;
   if (dm_cli_level(&l->call->settings) > DM_LOG_WARNING)
-    dm_cli_print_kernel(result, l->any ? &l->last : NULL, stdout);
+    dm_cli_print_kernel(result, l->any ? &l->last : NULL, dm_cli_out(l->call));
   l->any = true;
   l->last = *result;
   DM_TRY(dm_record_new(l->call->verb->name, l->call->command, &record));
   dm_kernel_result_record(result, record);
-  dm_status status = write_record(l->call, record);
+  dm_status status = dm_cli_report(l->call, record);
   dm_record_free(record);
   return status;
 }
@@ -86,10 +77,11 @@ static dm_status bench_kernels(dm_run *run, const dm_call *call, void *shared, d
   dm_status status =
       dm_bench_kernels_run(run, shared, &(dm_kernel_listener){.context = &l, .tell = tell}, &sum);
   if (status && status->code != DM_E_VERIFY) return status;
+  FILE *out = dm_cli_out(call);
   if (dm_cli_level(&call->settings) > DM_LOG_ERROR)
-    printf("damier: bench kernels results=%d timed=%d failed=%d %s\n", sum.results, sum.timed,
-           sum.failed, sum.failed > 0 ? "FAIL" : "PASS");
-  if (fflush(stdout) != 0 || ferror(stdout))
+    fprintf(out, "damier: bench kernels results=%d timed=%d failed=%d %s\n", sum.results, sum.timed,
+            sum.failed, sum.failed > 0 ? "FAIL" : "PASS");
+  if (fflush(out) != 0 || ferror(out))
     status = dm_status_first(
         status, dm_fail(DM_E_IO, "the report could not be written to standard output"));
   return status;
@@ -104,6 +96,7 @@ int dm_cli_bench_kernels(dm_call *call) {
         &(dm_work){
             .run = bench_kernels, .shared = &wanted, .bytes = sizeof wanted, .reports = true});
   if (!status && !dm_cli_ramp(call)) return 0; /* once under mpirun */
+  if (!status) status = dm_cli_open_reports(call);
   if (!status) status = list(call, wanted.chosen);
   return dm_cli_finish(call, status);
 }

@@ -33,11 +33,12 @@ static dm_status read_settings(const dm_call *call, dm_generate *g) {
   g->form = dm_cli_form(s);
   g->io_threads = dm_cli_io_threads(s);
   g->write_by = (dm_write_way)s->generate_by;
-  DM_TRY(dm_output_form_complete(&g->form, g->dtype, g->rows, g->cols));
   g->generator.kind = (dm_kind)s->kind;
   g->generator.seed = (uint64_t)s->seed;
   DM_TRY(parameter_of(s, &g->generator.parameter));
-  return dm_io_parse_location(call->operands[0], &g->out);
+  DM_TRY(dm_cli_parse_file(call->operands[0], &g->out));
+  g->form.npy = dm_output_is_npy(&g->out);
+  return dm_output_form_complete(&g->form, g->dtype, g->rows, g->cols);
 }
 
 static dm_status generate(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
@@ -50,7 +51,7 @@ int dm_cli_generate(dm_call *call) {
   dm_status status = read_settings(call, &g), prepared = DM_OK;
   if (status) return dm_cli_finish(call, status);
   if (dm_cli_ramp(call)) prepared = dm_output_check(&g.out, "/a", g.force, NULL, 0, NULL);
-  if (dm_cli_ramp(call) && !prepared && dm_output_is_chunked(&g.form))
+  if (dm_cli_ramp(call) && !prepared && (dm_output_is_chunked(&g.form) || g.form.npy))
     prepared = dm_pack_check(&g.out, g.force);
   return dm_cli_run_job(call, prepared,
                         &(dm_work){.run = generate, .shared = &g, .bytes = sizeof g});

@@ -1,33 +1,78 @@
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/request.h"
 #include "cli/session.h"
 #include "measure/info.h"
 
-static dm_status describe(const dm_call *call, const char *operand, dm_record *record) {
+/* What is there to be read as a matrix of the dataset AT. */
+static dm_status describe(const dm_call *call, const dm_location *at, dm_record *record) {
   dm_attributes *provenance = calloc(1, sizeof *provenance);
   if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance");
   dm_dataset dataset;
-  dm_status status = dm_cli_look(call, operand, &dataset, provenance);
+  dm_status status = dm_cli_look_at(call, at, &dataset, provenance);
   if (!status) status = dm_info_dataset(&dataset, provenance, record);
   free(provenance);
   return status;
 }
 
-/* OPERAND NULL: the program itself. */
+/* A file by all that it holds, and its only matrix in full.  Where it holds nothing that can be
+ * multiplied that is an error, told after the list. */
+static dm_status describe_file(const dm_call *call, const dm_location *at, dm_listing *listing,
+                               dm_record *record, bool *told) {
+  dm_trust trust;
+  DM_TRY(dm_cli_trust(&call->settings, &trust));
+  DM_TRY(dm_io_list(at, &trust, listing));
+  int64_t good = 0;
+  for (int64_t i = 0; i < listing->count; i++) good += listing->list[i].refused[0] == '\0';
+  *told = listing->all > 1;
+  if (*told) dm_info_listing(at, listing, record);
+  if (*told && good == 0)
+    return dm_fail(DM_E_INPUT, "%s: holds nothing that can be multiplied", at->file);
+  dm_location one = *at;
+  const char *name = listing->list[0].name;
+  if (listing->all == 1 && !strchr(name, '?')) /* else it may be a name that was cleaned */
+    snprintf(one.dataset, sizeof one.dataset, "%s", name);
+  dm_status status = describe(call, &one, record);
+  if (good < 2) return status;
+  dm_status_free(status); /* which of them was meant is not known */
+  return DM_OK;
+}
+
+static dm_status describe_operand(const dm_call *call, const char *operand, dm_record *record,
+                                  bool *told) {
+  dm_location at;
+  DM_TRY(dm_io_parse_location(operand, &at));
+  if (at.dataset[0]) return describe(call, &at, record);
+  dm_listing *listing = malloc(sizeof *listing);
+  if (!listing) return dm_fail(DM_E_FIT, "no memory for a list of datasets");
+  dm_status status = describe_file(call, &at, listing, record, told);
+  free(listing);
+  return status;
+}
+
+/* OPERAND NULL: the program itself.  What was found out before an error is shown, too. */
 static dm_status tell(const dm_call *call, const char *operand) {
   dm_record *record = NULL;
+  bool told = false;
   dm_status status = dm_record_new("info", call->command, &record);
-  if (!status) status = operand ? describe(call, operand, record) : dm_info_program(record);
-  if (!status) status = dm_cli_publish(call, record);
+  if (status) return status;
+  status = operand ? describe_operand(call, operand, record, &told) : dm_info_program(record);
+  if (!status || told) status = dm_status_first(status, dm_cli_publish(call, record));
   dm_record_free(record);
   return status;
 }
 
 int dm_cli_info(dm_call *call) {
-  dm_status status = DM_OK;
   if (!dm_cli_ramp(call)) return 0; /* once under mpirun */
-  if (call->operand_count == 0) status = tell(call, NULL);
-  for (int i = 0; !status && i < call->operand_count; i++) status = tell(call, call->operands[i]);
-  return dm_cli_finish(call, status);
+  dm_status opened = dm_cli_open_reports(call);
+  if (opened || call->operand_count == 0)
+    return dm_cli_finish(call, opened ? opened : tell(call, NULL));
+  int first = 0;
+  for (int i = 0; i < call->operand_count; i++) {
+    const int code = dm_cli_finish(call, tell(call, call->operands[i]));
+    if (first == 0) first = code;
+  }
+  return first;
 }

@@ -9,16 +9,18 @@ const dm_verb dm_cli_verbs[] = {
     {"multiply", DM_VERB_MULTIPLY, "A.h5[:/ds] B.h5[:/ds] -o C.h5[:/ds]", 2, 2,
      "C = alpha op(A) op(B) + beta C0, from HDF5 files into an HDF5 file",
      "C is written under the name C.h5.part and renamed when it is whole and verified.\n"
-     "A file with one 2-D dataset needs no path.\n",
+     "A file with one 2-D dataset needs no path; A, B and C may be .npy files.\n",
      {"mpirun -n 4 damier multiply A.h5:/a B.h5:/b -o C.h5:/c",
       "mpirun -n 8 damier multiply A.h5 B.h5 --op-b t --beta 1 --c C.h5 -o C.h5 --force"},
      dm_cli_multiply},
     {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs no MPI and no GPU; without files the problem is stated by --m, --n, --k or --size.\n"
-     "The words of --machine are nodes, gpus and ranks (per node), gpu (a name), links (shared,"
-     " host or device), per rank cores, memory, device-memory and gflops (f64), in GB/s link,"
-     " network, upload, copy, read and write, and latency (us).\n",
+     "The words of --machine are nodes, gpus and ranks (per node), gpu (a name), links, per rank"
+     " cores, memory, device-memory and gflops (f64), in GB/s link, network, upload, copy, read and"
+     " write, and latency (us).\n"
+     "links= says how panels pass inside a node: device (from GPU to GPU; the default with gpu=),"
+     " shared (memory of the node; the default without) or host (messages through host memory).\n",
      {"damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
       "damier plan A.h5 B.h5 --ranks 4",
       "damier plan --slurm A.h5 B.h5 --within 30m"},
@@ -120,6 +122,7 @@ const dm_exit_code dm_cli_exit_codes[] = {
     {7, "a corrupted result could not be repaired"},
     {8, "the watchdog found a hang"},
     {9, "MPI or the launcher"},
+    {10, "done, but not all of C could be verified (--allow-unchecked: 0)"},
     {70, "a bug of the program"},
     {75, "stopped early; run again to resume"},
     {0, NULL},
@@ -137,10 +140,9 @@ static int first_words(char words[COUNT][32], const char *names[COUNT]) {
 static dm_status unknown_verb(const char *word) {
   char words[COUNT][32];
   const char *names[COUNT];
-  int nearest = dm_closest(word, names, first_words(words, names));
-  dm_status status = dm_fail(DM_E_USAGE, "unknown verb '%s'", word);
-  if (nearest < 0) return dm_hint(status, "'damier --help' lists the verbs");
-  return dm_hint(status, "did you mean '%s'?", words[nearest]);
+  dm_status status =
+      dm_hint(dm_fail(DM_E_USAGE, "unknown verb '%s'", word), "'damier --help' lists the verbs");
+  return dm_suggest(status, word, names, first_words(words, names));
 }
 
 /* WORD was recognised and wants a second word, which is missing or wrong. */

@@ -52,7 +52,7 @@ static dm_status pose(const dm_call *call, dm_problem *problem) {
       return dm_fail(DM_E_USAGE, "--%s does not go with files, which say it", stating[i]);
   if (call->operand_count == 2) DM_TRY(problem_of_files(call, problem));
   problem->verify = call->settings.verify;
-  problem->scales = false; /* there is no --alpha here */
+  if (call->verb->bit == DM_VERB_PLAN) problem->scales = false; /* it has no --alpha */
   return DM_OK;
 }
 
@@ -119,6 +119,7 @@ static dm_status plan(const dm_call *call) {
   dm_machine machine;
   dm_plan best, candidates[SHOWN];
   int ranks = 0, found = 0;
+  DM_TRY(dm_cli_open_reports(call));
   DM_TRY(pose(call, &problem));
   if (call->settings.slurm) {
     DM_TRY(dm_cli_plan_slurm(call, &problem, &best, &machine));
@@ -129,7 +130,7 @@ static dm_status plan(const dm_call *call) {
   DM_TRY(dm_plan_choose(&problem, &machine, ranks, &wishes, &best));
   DM_TRY(dm_plan_candidates(&problem, &machine, ranks, &wishes, candidates, SHOWN, &found));
   if (dm_cli_level(&call->settings) >= DM_LOG_NOTE)
-    DM_TRY(dm_plan_report(&best, candidates, found, &machine, stdout));
+    DM_TRY(dm_plan_report(&best, candidates, found, &machine, dm_cli_out(call)));
   return publish(call, &best, &machine);
 }
 

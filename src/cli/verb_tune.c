@@ -32,6 +32,7 @@ int dm_cli_tune(dm_call *call) {
   dm_tune tune = {.dry_run = false};
   if (!dm_cli_ramp(call)) return 0; /* once under mpirun */
   dm_status status = read_settings(&call->settings, &tune);
+  if (!status) status = dm_cli_open_reports(call);
   if (!status) status = tune_and_tell(call, &tune);
   return dm_cli_finish(call, status);
 }

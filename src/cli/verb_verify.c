@@ -44,7 +44,9 @@ static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *
   DM_TRY(dm_cli_look(call, call->operands[2], &v->c, provenance));
   v->equation = dm_cli_equation(s);
   v->equation.type_c = v->c.dtype;
+  v->equation.rounds = true; /* as multiply was told to */
   v->full = s->full;
+  v->allow_unchecked = s->allow_unchecked;
   v->io_threads = dm_cli_io_threads(s);
   DM_TRY(dm_verify_complete(v, &given, provenance, &old_c));
   DM_TRY(look_at_old_c(call, &old_c, v));

@@ -1,7 +1,34 @@
 #include "engine/dataset_source.h"
 
-static dm_status open_prefetch(void *state, dm_rank_state *local) {
+#include <string.h>
+
+/* What BLAS takes as it is; a share of its own is what nobody else reads. */
+static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matrix matrix,
+                    const dm_dataset_input *input) {
+  const dm_plan *plan = local->plan;
+  const dm_dtype work = plan->problem.work;
+  const bool plain = dm_dtype_real(work) == DM_F64 || dm_dtype_real(work) == DM_F32;
+  const dm_residence residence = matrix == DM_A ? plan->a : plan->b;
+  return plan->read_first && plain && input->op == DM_OP_N && residence == DM_IN_HOST &&
+         !local->coords.idle && factor->route.operand == DM_SHARE && !factor->route.fetched &&
+         dm_reader_may_map(input->reader, work);
+}
+
+/* Both or neither: what is read is read ahead of both. */
+static void map_inputs(dm_dataset_source *source, dm_rank_state *local) {
+  dm_dataset_input *in = source->inputs;
+  if (source->copies || !may_map(local, &local->a, DM_A, &in[DM_A]) ||
+      !may_map(local, &local->b, DM_B, &in[DM_B]))
+    return;
+  dm_view whole[2];
+  for (int x = 0; x < 2; x++) dm_reader_map(in[x].reader, &whole[x]);
+  if (!whole[DM_A].base || !whole[DM_B].base) return;
+  memcpy(local->mapped, whole, sizeof whole);
+}
+
+static dm_status open_inputs(void *state, dm_rank_state *local) {
   dm_dataset_source *source = state;
+  map_inputs(source, local);
   return dm_prefetch_open(local, source->inputs, &source->prefetch);
 }
 
@@ -12,14 +39,20 @@ static void close_prefetch(void *state) {
 
 static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   dm_dataset_source *source = state;
-  (void)local;
+  if (local->mapped[matrix].base) {
+    const dm_view piece = dm_rank_piece(local, matrix, panel);
+    dm_reader_note(source->inputs[matrix].reader,
+                   piece.rows * piece.cols * dm_dtype_size(piece.dtype));
+    return DM_OK;
+  }
   return dm_prefetch_load(&source->prefetch, matrix, panel);
 }
 
 static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel,
                         bool *done) {
   dm_dataset_source *source = state;
-  (void)local;
+  *done = true;
+  if (local->mapped[matrix].base) return DM_OK;
   return dm_prefetch_loaded(&source->prefetch, matrix, panel, done);
 }
 
@@ -40,7 +73,7 @@ static void set_keepalive(void *state, const dm_keepalive *keepalive) {
 
 const dm_source_ops dm_source_datasets = {
     .name = "datasets",
-    .open = open_prefetch,
+    .open = open_inputs,
     .close = close_prefetch,
     .load = load,
     .loaded = loaded,

@@ -7,7 +7,9 @@
 #include "engine/source.h"
 
 typedef struct dm_dataset_source {
-  dm_dataset_input inputs[2]; /* of A and of B; set by the caller, all with the same read-ahead */
+  dm_dataset_input inputs[2];
+  bool copies; /* whatever the page cache has */ /* of A and of B; set by the caller, all with the
+                                                    same read-ahead */
   dm_prefetch prefetch;
 } dm_dataset_source;
 

@@ -23,7 +23,23 @@ dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *p
   return DM_OK;
 }
 
-static dm_status input_type(const dm_dataset *a, const dm_dataset *b, dm_dtype type,
+/* Whether values FROM a file, where they are integers, come through as TYPE without rounding. */
+static dm_status check_rounding(const dm_dataset *input, dm_dtype type, bool rounds) {
+  const dm_dtype from = input->dtype;
+  char name[DM_NAME];
+  if (!dm_dtype_is_integer(from) || dm_dtype_holds(type, from)) return DM_OK;
+  if (rounds && !dm_dtype_is_integer(type)) return DM_OK;
+  dm_status status =
+      dm_fail(DM_E_USAGE, "%s is %s, which %s cannot hold exactly",
+              dm_location_name(&input->at, name), dm_dtype_name(from), dm_dtype_name(type));
+  if (dm_dtype_is_integer(type)) return status;
+  if (!dm_dtype_is_complex(type) && dm_dtype_holds(DM_F64, from))
+    return dm_hint(status, "--type f64 holds every %s exactly; --allow-rounding rounds them",
+                   dm_dtype_name(from));
+  return dm_hint(status, "--allow-rounding rounds them");
+}
+
+static dm_status input_type(const dm_dataset *a, const dm_dataset *b, dm_dtype type, bool rounds,
                             dm_dtype *input) {
   *input = type != DM_DTYPE_NONE ? type : a->dtype;
   if (type == DM_DTYPE_NONE) {
@@ -35,12 +51,15 @@ static dm_status input_type(const dm_dataset *a, const dm_dataset *b, dm_dtype t
   const dm_dataset *inputs[] = {a, b};
   for (int i = 0; i < 2; i++) {
     dm_dtype from = inputs[i]->dtype;
+    char name[DM_NAME];
+    dm_location_name(&inputs[i]->at, name);
     if (dm_dtype_is_complex(from) && !dm_dtype_is_complex(type))
-      return dm_fail(DM_E_USAGE, "%s:%s is complex; --type %s would drop its imaginary part",
-                     inputs[i]->at.file, inputs[i]->at.dataset, dm_dtype_name(type));
+      return dm_fail(DM_E_USAGE, "%s is complex; --type %s would drop its imaginary part", name,
+                     dm_dtype_name(type));
     if (dm_dtype_is_integer(type) && type != from)
-      return dm_fail(DM_E_USAGE, "%s:%s is %s, which --type %s cannot hold", inputs[i]->at.file,
-                     inputs[i]->at.dataset, dm_dtype_name(from), dm_dtype_name(type));
+      return dm_fail(DM_E_USAGE, "%s is %s, which --type %s cannot hold", name, dm_dtype_name(from),
+                     dm_dtype_name(type));
+    DM_TRY(check_rounding(inputs[i], type, rounds));
   }
   return DM_OK;
 }
@@ -65,7 +84,7 @@ static void shape_of(const dm_dataset *dataset, dm_op op, int64_t *rows, int64_t
   *cols = op == DM_OP_N ? dataset->cols : dataset->rows;
 }
 
-static dm_status check_old_c(const dm_dataset *c, const dm_problem *problem) {
+static dm_status check_old_c(const dm_dataset *c, bool rounds, const dm_problem *problem) {
   if (!c)
     return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but there is no old C"),
                    "--c FILE.h5:/dataset names it");
@@ -77,7 +96,7 @@ static dm_status check_old_c(const dm_dataset *c, const dm_problem *problem) {
     return dm_fail(DM_E_USAGE, "the old C is complex, the product is real");
   if (problem->work == DM_I8 && !dm_dtype_is_integer(c->dtype))
     return dm_fail(DM_E_USAGE, "the old C is %s; products of i8 take i32", dm_dtype_name(c->dtype));
-  return DM_OK;
+  return check_rounding(c, dm_dtype_widest(problem->work), rounds);
 }
 
 /* Of a chunk as it is in memory: packed it may be smaller. */
@@ -100,7 +119,7 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
                    "dimensions are HDF5's own, as h5dump shows them; --op-a t and --op-b t "
                    "transpose");
   dm_dtype input;
-  DM_TRY(input_type(a, b, equation->type, &input));
+  DM_TRY(input_type(a, b, equation->type, equation->rounds, &input));
   DM_TRY(dm_types_of(input, equation, problem));
   DM_TRY(check_scalars(equation, problem));
   problem->op_a = equation->op_a;
@@ -109,5 +128,5 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   problem->chunk_b = chunk_bytes(b);
   problem->reads_c = equation->beta[0] != 0.0 || equation->beta[1] != 0.0;
   problem->scales = equation->alpha[0] != 1.0 || equation->alpha[1] != 0.0;
-  return problem->reads_c ? check_old_c(c, problem) : DM_OK;
+  return problem->reads_c ? check_old_c(c, equation->rounds, problem) : DM_OK;
 }

@@ -5,6 +5,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
+#include "plan/partition.h"
 
 enum { MOST_I8 = 128 };
 
@@ -55,6 +56,27 @@ static double largest(const void *state, dm_matrix matrix) {
   (void)state;
   (void)matrix;
   return MOST_I8;
+}
+
+/* Bytes of a piece of the widest panel. */
+static int64_t pitch_of(const dm_rank_state *local, dm_matrix matrix) {
+  const dm_view piece = dm_rank_piece(local, matrix, local->panels.begin);
+  const int64_t rows =
+      matrix == DM_A ? piece.rows : dm_plan_b_share_most(local->plan, local->coords.i);
+  const int64_t cols = matrix == DM_A ? dm_plan_width(local->plan) : piece.cols;
+  return rows * cols * dm_dtype_size(piece.dtype);
+}
+
+dm_status dm_memory_pieces_bytes(const dm_rank_state *local, dm_matrix matrix, int64_t *bytes) {
+  const int64_t panels = dm_range_size(local->panels);
+  *bytes = 0;
+  return panels == 0 ? DM_OK : dm_bytes_of(panels, pitch_of(local, matrix), 1, bytes);
+}
+
+dm_view dm_memory_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel, char *memory) {
+  const dm_view piece = dm_rank_piece(local, matrix, panel);
+  const int64_t at = (panel - local->panels.begin) * pitch_of(local, matrix);
+  return dm_view_row_major(memory + at, piece.dtype, piece.rows, piece.cols);
 }
 
 const dm_source_ops dm_source_memory = {.name = "memory",

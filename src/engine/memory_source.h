@@ -15,6 +15,11 @@ typedef struct dm_memory_source {
   dm_event *copied[2]; /* of each panel of the layer */
 } dm_memory_source;
 
+/* For callers whose pieces of MATRIX lie one panel after the other in MEMORY: how many bytes they
+ * take on this rank, and the piece of PANEL.  DM_E_FIT: they have no 64-bit size. */
+dm_status dm_memory_pieces_bytes(const dm_rank_state *local, dm_matrix matrix, int64_t *bytes);
+dm_view dm_memory_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel, char *memory);
+
 extern const dm_source_ops dm_source_memory; /* of a dm_memory_source */
 
 #endif

@@ -10,27 +10,20 @@
 
 dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phases *worst) {
   const dm_phases *p = &local->phases;
-  double seconds[] = {p->read, p->check, p->multiply, p->gemm, p->reduce, p->write, p->verify};
   int64_t bytes[] = {p->received, p->uploaded, p->from_files}, resident = dm_memory_own_peak();
   if (local->transport) bytes[0] += dm_transport_received(local->transport);
-  DM_TRY(dm_comm_max_f64(run->world, seconds, 7));
+  *worst = *p;
+  DM_TRY(dm_comm_max_f64(run->world, worst->seconds, DM_PHASE_SECONDS));
   DM_TRY(dm_comm_sum_i64(run->world, bytes, 3));
   DM_TRY(dm_comm_max_i64(run->world, &resident, 1));
-  *worst = (dm_phases){.read = seconds[0],
-                       .check = seconds[1],
-                       .multiply = seconds[2],
-                       .gemm = seconds[3],
-                       .reduce = seconds[4],
-                       .write = seconds[5],
-                       .verify = seconds[6],
-                       .received = bytes[0],
-                       .uploaded = bytes[1],
-                       .from_files = bytes[2],
-                       .resident = resident};
+  worst->received = bytes[0];
+  worst->uploaded = bytes[1];
+  worst->from_files = bytes[2];
+  worst->resident = resident;
   return DM_OK;
 }
 
-enum { BY_RANK = 11, MOST_LISTED = 1024 };
+enum { BY_RANK = 16, MOST_LISTED = 1024 };
 
 static void list_of(const dm_phases *p, double seconds[BY_RANK]) {
   const double all[BY_RANK] = {p->read,
@@ -43,14 +36,20 @@ static void list_of(const dm_phases *p, double seconds[BY_RANK]) {
                                p->exposed_upload,
                                p->reduce,
                                p->write,
-                               p->check + p->verify};
+                               p->check + p->verify,
+                               p->start,
+                               p->plan,
+                               p->open,
+                               p->commit,
+                               p->wait};
   memcpy(seconds, all, sizeof all);
 }
 
 static void record_by_rank(const double *all, int ranks, dm_record *record) {
   static const char *const names[BY_RANK] = {
-      "read",          "multiply",       "gemm",   "exposed", "fetch", "upload",
-      "exposed_fetch", "exposed_upload", "reduce", "write",   "verify"};
+      "read",          "multiply",       "gemm",   "exposed", "fetch",  "upload",
+      "exposed_fetch", "exposed_upload", "reduce", "write",   "verify", "start",
+      "plan",          "open",           "commit", "wait"};
   double one[MOST_LISTED];
   for (int i = 0; i < BY_RANK; i++) {
     double most = all[i], least = all[i], sum = 0.0;
@@ -116,21 +115,48 @@ double dm_phases_flops(const dm_phases *worst, const dm_plan *plan) {
   return seconds > 0 ? dm_product_flops(&plan->problem) / seconds : 0.0;
 }
 
-void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total,
-                      dm_record *record) {
-  double exposed = worst->multiply > worst->gemm ? worst->multiply - worst->gemm : 0.0;
-  dm_record_real(record, "times.total_s", "total", DM_SHOWN_SECONDS, total);
-  dm_record_real(record, "times.read_s", "  reading", DM_SHOWN_SECONDS, worst->read);
-  dm_record_real(record, "times.multiply_s", "  multiplying", DM_SHOWN_SECONDS, worst->multiply);
-  dm_record_real(record, "times.exposed_s", "    not hidden behind products", DM_SHOWN_SECONDS,
-                 exposed);
-  if (plan->pk > 1)
-    dm_record_real(record, "times.reduce_s", "  summing layers", DM_SHOWN_SECONDS, worst->reduce);
-  dm_record_real(record, "times.write_s", "  writing", DM_SHOWN_SECONDS, worst->write);
-  dm_record_real(record, "times.verify_s", "  verifying", DM_SHOWN_SECONDS,
-                 worst->check + worst->verify);
-  if (plan->problem.beside_bytes > 0)
-    dm_record_real(record, "times.commit_s", "  packing chunks", DM_SHOWN_SECONDS, worst->commit);
+double dm_phases_sum(const dm_phases *p) {
+  double sum = 0.0;
+  for (int i = 0; i < DM_PHASES; i++) sum += p->seconds[i];
+  return sum;
+}
+
+dm_status dm_phases_mean(const dm_run *run, const dm_phases *mine, dm_phases *mean) {
+  *mean = *mine;
+  DM_TRY(dm_comm_sum_f64(run->world, mean->seconds, DM_PHASE_SECONDS));
+  for (int i = 0; i < DM_PHASE_SECONDS; i++) mean->seconds[i] /= run->ranks;
+  return DM_OK;
+}
+
+static void record_times(const dm_phases *mean, const dm_plan *plan, double total,
+                         dm_record *record) {
+  const struct {
+    const char *path, *label;
+    double seconds;
+    bool shown;
+  } lines[] = {
+      {"times.total_s", "total", total, true},
+      {"times.start_s", "  starting", mean->start, true},
+      {"times.plan_s", "  planning", mean->plan, true},
+      {"times.open_s", "  opening files and memory", mean->open, true},
+      {"times.read_s", "  reading", mean->read, true},
+      {"times.multiply_s", "  multiplying", mean->multiply, true},
+      {"times.exposed_s", "    not hidden behind products", fmax(0.0, mean->multiply - mean->gemm),
+       true},
+      {"times.reduce_s", "  summing layers", mean->reduce, plan->pk > 1},
+      {"times.write_s", "  writing", mean->write, true},
+      {"times.verify_s", "  verifying", mean->check + mean->verify, true},
+      {"times.commit_s", "  committing C", mean->commit, true},
+      {"times.wait_s", "  waiting for other ranks", mean->wait, dm_plan_used(plan) > 1},
+  };
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+    dm_record_real(record, lines[i].path, lines[i].shown ? lines[i].label : NULL, DM_SHOWN_SECONDS,
+                   lines[i].seconds);
+}
+
+void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_plan *plan,
+                      double total, dm_record *record) {
+  record_times(mean, plan, total, record);
   dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS,
                  dm_phases_flops(worst, plan));
   dm_record_integer(record, "moved.between_ranks_bytes", "moved between ranks", DM_SHOWN_BYTES,

@@ -24,7 +24,15 @@ void dm_phases_take(const dm_trace *trace, unsigned kinds, double seconds, doubl
 double dm_phases_flops(const dm_phases *worst, const dm_plan *plan);
 double dm_product_flops(const dm_problem *problem);
 
-void dm_phases_record(const dm_phases *worst, const dm_plan *plan, double total, dm_record *record);
+/* Collective: seconds of all ranks divided by their number; bytes are MINE. */
+dm_status dm_phases_mean(const dm_run *run, const dm_phases *mine, dm_phases *mean);
+
+/* All that was counted; what has passed since main. */
+double dm_phases_sum(const dm_phases *phases);
+
+/* Times are the MEAN of all ranks, which add up to TOTAL; the rate is that of the slowest rank. */
+void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_plan *plan,
+                      double total, dm_record *record);
 
 /* Collective: gathers what the verification needs of A and B, from the shares. */
 dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check);

@@ -1,5 +1,7 @@
 #include "engine/product.h"
 
+#include <math.h>
+
 #include "core/checked.h"
 #include "core/clock.h"
 #include "engine/phases.h"
@@ -37,6 +39,7 @@ static dm_status store_late(void *context, dm_rank_state *local, dm_range rows, 
 static dm_status progress(void *context, int64_t done, int64_t total) {
   const dm_product *p = context;
   dm_watch_at(p->run->watch, done, total);
+  if (p->run->at) p->run->at(p->run->at_context, done, total);
   return p->progress ? p->progress(p->context, done, total) : DM_OK;
 }
 
@@ -118,6 +121,14 @@ static void stop_together(dm_product *p) {
   if (p->source.ops->set_keepalive) p->source.ops->set_keepalive(p->source.state, &p->moves);
 }
 
+/* Before the first step that stores. */
+static dm_status sink_ready(dm_product *p) {
+  const double start = dm_now();
+  if (p->sink.ops && p->sink.ops->ready) DM_TRY(p->sink.ops->ready(p->sink.state));
+  p->local.phases.write += dm_now() - start;
+  return DM_OK;
+}
+
 /* C in tiles: each is stored when it is there; what does not stay in memory is read again. */
 static dm_status multiply_tiles(dm_product *p) {
   const bool streams = dm_plan_streams(&p->setup->plan);
@@ -128,6 +139,7 @@ static dm_status multiply_tiles(dm_product *p) {
     DM_TRY(dm_streamed_check_sample(&p->streamed, p->run, &p->setup->plan.problem, &p->source));
   }
   if (!streams) DM_TRY(read_shares(p));
+  DM_TRY(sink_ready(p));
   stop_together(p);
   dm_run_phase(p->run, "multiplying", streams ? DM_SYNC_PATIENCE : 1);
   DM_TRY(dm_comm_barrier(p->run->world));
@@ -146,6 +158,7 @@ static dm_status sum_layers(dm_product *p) {
 
 static dm_status multiply_strips(dm_product *p) {
   const dm_step_calls calls = calls_of(p);
+  DM_TRY(sink_ready(p));
   dm_run_phase(p->run, p->sink.ops ? "multiplying and writing" : "multiplying", DM_SYNC_PATIENCE);
   return run_steps(p, DM_STRIPS, &calls);
 }
@@ -153,7 +166,8 @@ static dm_status multiply_strips(dm_product *p) {
 /* C in one piece, except for the last strips: they wait until all of A and B was looked at. */
 static dm_status multiply_panels(dm_product *p) {
   const dm_plan *plan = &p->setup->plan;
-  const bool behind = plan->overlap && !p->loaded; /* products begin before all is loaded */
+  /* Products begin before all is loaded. */
+  const bool behind = plan->overlap && !plan->read_first && !p->loaded;
   dm_step_calls calls = calls_of(p);
   calls.store = NULL;
   if (!behind) DM_TRY(read_shares(p));
@@ -172,6 +186,7 @@ static dm_status settle(dm_product *p, bool stored) {
   const dm_step_calls calls = {.context = p, .store = store_late};
   if (!p->sink.ops) return DM_OK;
   dm_run_phase(p->run, "writing", DM_SYNC_PATIENCE);
+  if (!stored) DM_TRY(sink_ready(p));
   if (!stored) DM_TRY(dm_comm_agree(p->run->world, run_steps(p, 1u << DM_STEP_STORE, &calls)));
   const double start = dm_now();
   if (p->sink.ops->settle) DM_TRY(dm_comm_agree(p->run->world, p->sink.ops->settle(p->sink.state)));
@@ -179,11 +194,19 @@ static dm_status settle(dm_product *p, bool stored) {
   return DM_OK;
 }
 
-dm_status dm_product_run(dm_product *product) {
+static dm_status run_all(dm_product *product) {
   const dm_plan *plan = &product->setup->plan;
   const bool whole = !dm_plan_streams(plan) && dm_plan_tiles(plan) == 1;
   DM_TRY(whole ? multiply_panels(product) : multiply_tiles(product));
   return settle(product, !whole || plan->strips > 0);
+}
+
+dm_status dm_product_run(dm_product *product) {
+  dm_phases *phases = &product->local.phases;
+  const double start = dm_now(), before = dm_phases_sum(phases);
+  DM_TRY(run_all(product));
+  phases->wait += fmax(0.0, dm_now() - start - (dm_phases_sum(phases) - before));
+  return DM_OK;
 }
 
 /* ---- life ---- */

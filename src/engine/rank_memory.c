@@ -17,9 +17,9 @@ dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void 
   const dm_buffer *buffer = &memory->list.of[kind];
   const dm_life life = dm_buffer_life(kind);
   if (buffer->where == DM_NOWHERE || buffer->where == DM_SHARED_MEMORY || life == DM_LIFE_BESIDE)
-    return dm_fail(DM_E_BUG, "the plan has no buffer for the %s", dm_buffer_name(kind));
+    return dm_fail(DM_E_BUG, "the plan has no buffer for the %s", dm_buffer_kinds[kind].name);
   if (buffer->bytes == INT64_MAX)
-    return dm_fail(DM_E_FIT, "the %s: more bytes than 64 bits count", dm_buffer_name(kind));
+    return dm_fail(DM_E_FIT, "the %s: more bytes than 64 bits count", dm_buffer_kinds[kind].name);
   if (!memory->at[kind]) {
     void **new = &memory->at[kind];
     DM_TRY(

@@ -85,8 +85,11 @@ dm_view dm_rank_piece(const dm_rank_state *local, dm_matrix matrix, int64_t pane
   const dm_holder holder = factor_of(local, matrix)->route.piece;
   const dm_space space = space_of(local, matrix, holder);
   const dm_dtype work = local->plan->problem.work;
-  const int64_t rows = dm_range_size(dm_rank_piece_rows(local, matrix, panel));
-  const int64_t cols = dm_range_size(dm_rank_piece_cols(local, matrix, panel));
+  const dm_range of_rows = dm_rank_piece_rows(local, matrix, panel);
+  const dm_range of_cols = dm_rank_piece_cols(local, matrix, panel);
+  const int64_t rows = dm_range_size(of_rows), cols = dm_range_size(of_cols);
+  if (local->mapped[matrix].base)
+    return dm_view_sub(local->mapped[matrix], of_rows.begin, of_cols.begin, rows, cols);
   const int64_t at = offset_of(local, matrix, holder, panel, 0, own_member(local, matrix));
   char *memory = local->memory.at[dm_buffer_of(matrix, holder)];
   return dm_view_strided(memory + at, work, space, rows, cols, padded(cols, work, space));

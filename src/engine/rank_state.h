@@ -42,8 +42,9 @@ typedef struct dm_rank_state {
   int64_t tile;                             /* that rows, cols, c, pieces and slots are of */
   dm_range rows, cols;                      /* of this rank's block */
   dm_factor a, b;
-  dm_view c;     /* sums of products: the block, where the backend multiplies */
-  dm_view c_sum; /* pk > 1: rows c_share of it, summed over the layers */
+  dm_view mapped[2]; /* op(A), op(B), where they are multiplied in the page cache; else no base */
+  dm_view c;         /* sums of products: the block, where the backend multiplies */
+  dm_view c_sum;     /* pk > 1: rows c_share of it, summed over the layers */
   dm_summing summing;
   struct dm_reduction *reduction; /* under way, or NULL */
   dm_tile_states *states;         /* that the loop keeps; NULL: nobody asks */

@@ -10,37 +10,22 @@
 #include "core/version.h"
 #include "run/cache_file.h"
 
-enum { SCALARS = 10, FILES = 3, NUMBERS = DM_OPERANDS + SCALARS }; /* those of files last */
+enum { FILES = 3 }; /* those of files are the last numbers */
 
 static const double noise = 0.1, largest = 1e20;
 
-static const char *const scalars[SCALARS] = {
-    "link_Bps",      "staged_Bps",        "network_Bps",     "beside_products_Bps",
-    "upload_Bps",    "device_memory_Bps", "host_memory_Bps", "file_read_Bps",
-    "file_cold_Bps", "file_write_Bps"};
-
-/* All numbers in one order. */
-static void numbers_of(const dm_rates *r, double numbers[NUMBERS]) {
-  const double rest[SCALARS] = {r->link,   r->staged,    r->network,   r->beside,    r->upload,
-                                r->memory, r->host_copy, r->file_read, r->file_cold, r->file_write};
-  memcpy(numbers, r->flops, sizeof r->flops);
-  memcpy(numbers + DM_OPERANDS, rest, sizeof rest);
-}
-
-static void set_numbers(dm_rates *r, const double numbers[NUMBERS]) {
-  double *const rest[SCALARS] = {&r->link,      &r->staged,    &r->network,   &r->beside,
-                                 &r->upload,    &r->memory,    &r->host_copy, &r->file_read,
-                                 &r->file_cold, &r->file_write};
-  memcpy(r->flops, numbers, sizeof r->flops);
-  for (int i = 0; i < SCALARS; i++) *rest[i] = numbers[DM_OPERANDS + i];
-}
-
-/* "f64_flops", ..., "link_Bps" */
-static void key_of(int number, char key[32]) {
-  if (number < DM_OPERANDS)
-    snprintf(key, 32, "%s_flops", dm_operand_name(number));
-  else
-    snprintf(key, 32, "%s", scalars[number - DM_OPERANDS]);
+void dm_rates_key(int number, char key[32], char label[32]) {
+  static const char *const rest[][2] = {
+      {"link_Bps", "links in a node"},         {"staged_Bps", "  through host memory"},
+      {"network_Bps", "network, into a node"}, {"beside_products_Bps", "  by cores that multiply"},
+      {"upload_Bps", "host to device"},        {"device_memory_Bps", "device memory"},
+      {"host_memory_Bps", "host memory"},      {"file_read_Bps", "files, from the page cache"},
+      {"file_cold_Bps", "  not from there"},   {"file_write_Bps", "  written and synced"}};
+  const bool product = number < DM_OPERANDS;
+  const char *const *words = rest[product ? 0 : number - DM_OPERANDS];
+  snprintf(key, 32, product ? "%s_flops" : "%s", product ? dm_operand_name(number) : words[0]);
+  snprintf(label, 32, product ? "products, %s" : "%s",
+           product ? dm_operand_name(number) : words[1]);
 }
 
 /* Three digits: more are noise, and they come back from the file as they went in. */
@@ -68,10 +53,8 @@ void dm_rates_apply(const dm_rates *r, const char *transport, dm_machine *machin
 }
 
 void dm_rates_name(const dm_rates *rates, char name[24]) {
-  double numbers[NUMBERS];
   const dm_mount *f = &rates->files;
-  numbers_of(rates, numbers);
-  uint64_t hash = XXH3_64bits(numbers, sizeof numbers);
+  uint64_t hash = XXH3_64bits(rates->numbers, sizeof rates->numbers);
   hash = XXH3_64bits_withSeed(f->kind, strlen(f->kind), hash);
   hash = XXH3_64bits_withSeed(f->source, strlen(f->source), hash);
   hash = XXH3_64bits_withSeed(f->point, strlen(f->point), hash);
@@ -79,20 +62,17 @@ void dm_rates_name(const dm_rates *rates, char name[24]) {
 }
 
 dm_rates dm_rates_renewed(const dm_rates *old, const dm_rates *measured) {
-  double before[NUMBERS], now[NUMBERS];
   dm_rates renewed = *measured;
   const bool kept = !measured->files.kind[0];
   const bool moved = !kept && !dm_io_same_mount(&old->files, &measured->files);
-  numbers_of(old, before);
-  numbers_of(measured, now);
-  for (int i = NUMBERS - FILES; i < NUMBERS; i++) {
-    if (kept) now[i] = before[i];
-    if (moved) before[i] = 0;
-  }
   if (kept) renewed.files = old->files;
-  for (int i = 0; i < NUMBERS; i++)
-    now[i] = fabs(now[i] - before[i]) <= noise * before[i] ? before[i] : rounded(now[i]);
-  set_numbers(&renewed, now);
+  for (int i = 0; i < DM_RATES; i++) {
+    const bool file = i >= DM_RATES - FILES;
+    const double before = file && moved ? 0 : old->numbers[i];
+    double *now = &renewed.numbers[i];
+    if (file && kept) *now = before;
+    *now = fabs(*now - before) <= noise * before ? before : rounded(*now);
+  }
   return renewed;
 }
 
@@ -117,13 +97,12 @@ static json_t *files_json(const dm_mount *m) {
 }
 
 static json_t *numbers_json(const dm_rates *rates) {
-  double numbers[NUMBERS];
-  numbers_of(rates, numbers);
   json_t *object = json_object();
-  for (int i = 0; i < NUMBERS; i++) {
-    char key[32];
-    key_of(i, key);
-    if (numbers[i] > 0 && json_object_set_new(object, key, json_real(numbers[i])) != 0) {
+  for (int i = 0; i < DM_RATES; i++) {
+    char key[32], label[32];
+    const double number = rates->numbers[i];
+    dm_rates_key(i, key, label);
+    if (number > 0 && json_object_set_new(object, key, json_real(number)) != 0) {
       json_decref(object);
       return NULL;
     }
@@ -146,11 +125,6 @@ dm_status dm_rates_format(const dm_rates *rates, const dm_rates_facts *facts, ch
 
 /* ---- reading ---- */
 
-static const char *text_of(const json_t *object, const char *key) {
-  const char *text = json_string_value(json_object_get(object, key));
-  return text ? text : "";
-}
-
 static dm_status check_facts(const json_t *facts, const dm_rates_facts *here) {
   const char *const words[][3] = {{"backend", here->backend, "backend"},
                                   {"device", here->device, "device"},
@@ -159,9 +133,9 @@ static dm_status check_facts(const json_t *facts, const dm_rates_facts *here) {
   const char *const keys[2] = {"ranks_per_node", "threads"};
   if (!json_is_object(facts)) return dm_fail(DM_E_INPUT, "it does not say what it was measured on");
   for (int i = 0; i < 3; i++)
-    if (strcmp(text_of(facts, words[i][0]), words[i][1]) != 0)
+    if (strcmp(dm_cache_text(facts, words[i][0]), words[i][1]) != 0)
       return dm_fail(DM_E_INPUT, "it was measured with the %s '%.60s', here it is '%s'",
-                     words[i][2], text_of(facts, words[i][0]), words[i][1]);
+                     words[i][2], dm_cache_text(facts, words[i][0]), words[i][1]);
   for (int i = 0; i < 2; i++) {
     const json_t *found = json_object_get(facts, keys[i]);
     if (!json_is_integer(found) || json_integer_value(found) != numbers[i])
@@ -176,75 +150,61 @@ static dm_status check_facts(const json_t *facts, const dm_rates_facts *here) {
 }
 
 static dm_status parse_numbers(const json_t *object, dm_rates *rates) {
-  double numbers[NUMBERS];
   size_t known = 0;
   if (!json_is_object(object)) return dm_fail(DM_E_INPUT, "it has no rates");
-  for (int i = 0; i < NUMBERS; i++) {
-    char key[32];
-    key_of(i, key);
+  for (int i = 0; i < DM_RATES; i++) {
+    char key[32], label[32];
+    dm_rates_key(i, key, label);
     const json_t *found = json_object_get(object, key);
-    numbers[i] = json_number_value(found);
+    const double number = json_number_value(found);
+    rates->numbers[i] = number;
     known += found != NULL;
-    if (found && !(json_is_number(found) && numbers[i] > 0 && numbers[i] < largest))
+    if (found && !(json_is_number(found) && number > 0 && number < largest))
       return dm_fail(DM_E_INPUT, "its rate %s is none", key);
   }
   if (known != json_object_size(object)) return dm_fail(DM_E_INPUT, "it has unknown rates");
-  set_numbers(rates, numbers);
   return DM_OK;
 }
 
 /* Where rates of files hold, and that there are none without it. */
 static dm_status parse_files(const json_t *object, dm_rates *rates) {
   dm_mount *m = &rates->files;
-  snprintf(m->kind, sizeof m->kind, "%s", text_of(object, "file_system"));
-  snprintf(m->source, sizeof m->source, "%s", text_of(object, "source"));
-  snprintf(m->point, sizeof m->point, "%s", text_of(object, "mount"));
+  snprintf(m->kind, sizeof m->kind, "%s", dm_cache_text(object, "file_system"));
+  snprintf(m->source, sizeof m->source, "%s", dm_cache_text(object, "source"));
+  snprintf(m->point, sizeof m->point, "%s", dm_cache_text(object, "mount"));
   const bool some = rates->file_read > 0 || rates->file_cold > 0 || rates->file_write > 0;
   const bool all = rates->file_read > 0 && rates->file_write > 0;
   if (some == (m->kind[0] != 0) && all == some) return DM_OK;
   return dm_fail(DM_E_INPUT, "it does not say of which file system its rates of files are");
 }
 
-static dm_status parse(const json_t *root, const dm_rates_facts *facts, dm_rates *rates) {
+static dm_status parse(const json_t *root, const void *facts, void *value) {
+  dm_rates *rates = value;
   char name[24];
-  if (strcmp(text_of(root, "schema"), DM_RATES_SCHEMA) != 0)
-    return dm_fail(DM_E_INPUT, "it is not of the form " DM_RATES_SCHEMA);
-  if (strcmp(text_of(root, "damier"), DM_VERSION) != 0)
+  if (strcmp(dm_cache_text(root, "damier"), DM_VERSION) != 0)
     return dm_fail(DM_E_INPUT, "it was measured with another version than " DM_VERSION);
   DM_TRY(check_facts(json_object_get(root, "facts"), facts));
   DM_TRY(parse_numbers(json_object_get(root, "rates"), rates));
   DM_TRY(parse_files(json_object_get(root, "files"), rates));
-  snprintf(rates->transport, sizeof rates->transport, "%s", text_of(root, "transport"));
-  snprintf(rates->date, sizeof rates->date, "%s", text_of(root, "date"));
-  snprintf(rates->host, sizeof rates->host, "%s", text_of(root, "host"));
+  snprintf(rates->transport, sizeof rates->transport, "%s", dm_cache_text(root, "transport"));
+  snprintf(rates->date, sizeof rates->date, "%s", dm_cache_text(root, "date"));
+  snprintf(rates->host, sizeof rates->host, "%s", dm_cache_text(root, "host"));
   dm_rates_name(rates, name);
-  if (strcmp(text_of(root, "name"), name) != 0)
+  if (strcmp(dm_cache_text(root, "name"), name) != 0)
     return dm_fail(DM_E_INPUT, "its rates are not those that it was written with");
   return DM_OK;
 }
 
+static const dm_cache_kind kind = {DM_RATES_SCHEMA, sizeof(dm_rates), parse};
+
 dm_status dm_rates_parse(const char *text, size_t length, const dm_rates_facts *facts,
                          dm_rates *rates) {
-  json_error_t error;
   memset(rates, 0, sizeof *rates);
-  json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-  if (!root) return dm_fail(DM_E_INPUT, "it is not JSON: %s", error.text);
-  dm_status status = parse(root, facts, rates);
-  json_decref(root);
-  if (status) memset(rates, 0, sizeof *rates);
-  return status;
+  return dm_cache_parse(&kind, text, length, facts, rates);
 }
 
 dm_status dm_rates_read(const char *path, const dm_rates_facts *facts, bool *found,
                         dm_rates *rates) {
-  char *text;
-  size_t length;
   memset(rates, 0, sizeof *rates);
-  *found = false;
-  DM_TRY(dm_cache_read(path, &text, &length));
-  if (!text) return DM_OK;
-  dm_status status = dm_rates_parse(text, length, facts, rates);
-  free(text);
-  *found = status == DM_OK;
-  return dm_context(status, "%s", path);
+  return dm_cache_read(&kind, path, facts, found, rates);
 }

@@ -24,13 +24,20 @@ typedef struct dm_rates_facts {
   int64_t ranks, threads;
 } dm_rates_facts;
 
+enum { DM_RATES = DM_OPERANDS + 10 };
+
 /* As in dm_machine, of one rank while all are at work; 0: not measured. */
 typedef struct dm_rates {
-  double flops[DM_OPERANDS];
-  double link, staged, network, beside, upload, memory, host_copy;
-  double file_read;   /* of all ranks together, from the page cache, */
-  double file_cold;   /* not from there; 0 where a file system has no other place, */
-  double file_write;  /* and until it is on the disk */
+  union {
+    struct {
+      double flops[DM_OPERANDS];
+      double link, staged, network, beside, upload, memory, host_copy;
+      double file_read;  /* of all ranks together, from the page cache, */
+      double file_cold;  /* not from there; 0 where a file system has no other place, */
+      double file_write; /* and until it is on the disk */
+    };
+    double numbers[DM_RATES]; /* all of these */
+  };
   dm_mount files;     /* where those were measured; empty: nowhere */
   char transport[16]; /* that link is of */
   char date[32], host[64];
@@ -51,9 +58,28 @@ typedef struct dm_rates_fit {
 dm_rates_fit dm_rates_fit_files(const dm_log *log, const dm_rates *rates,
                                 const dm_named_files *files);
 
-/* After dm_rates_apply: the rates of files, as far as they fit.  Inputs count as not being in the
- * page cache, where that was measured: whether they are must not decide a grid.  (rates_use.c) */
-void dm_rates_apply_files(const dm_rates *rates, dm_rates_fit fit, dm_machine *machine);
+/* What a look at the files tells, in words that no noise changes. */
+typedef struct dm_seen_files {
+  bool cached;    /* all of the inputs is in memory already */
+  bool in_memory; /* so is, to stay there, what is written */
+  bool fit;       /* memory could hold all of the inputs twice */
+} dm_seen_files;
+
+/* Takes less than a ms for each file.  (rates_seen.c) */
+dm_seen_files dm_rates_look(const dm_named_files *files);
+
+/* Stated rates of files, for a job of so many cores on NODES computers.  Where the inputs fit,
+ * plans are chosen as if memory held them, and forecast as it is: then the same command has the
+ * same plan whether it does or not. */
+void dm_rates_state_seen(dm_seen_files seen, int64_t cores, int nodes, dm_machine *machine);
+
+/* After dm_rates_apply: the rates of files, as far as they fit; to forecast those of inputs that
+ * are CACHED, the rates of reading from the page cache.  (rates_use.c) */
+void dm_rates_apply_files(const dm_rates *rates, dm_rates_fit fit, bool cached,
+                          dm_machine *machine);
+
+/* What a number is called in the file, and for people: "f64_flops", ..., "link_Bps", ... */
+void dm_rates_key(int number, char key[32], char label[32]);
 
 /* 16 digits: a hash of the rates, and of where those of files were measured. */
 void dm_rates_name(const dm_rates *rates, char name[24]);

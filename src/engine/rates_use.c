@@ -63,12 +63,16 @@ dm_rates_fit dm_rates_fit_files(const dm_log *log, const dm_rates *rates,
   return (dm_rates_fit){!read, !written};
 }
 
-void dm_rates_apply_files(const dm_rates *rates, dm_rates_fit fit, dm_machine *machine) {
+void dm_rates_apply_files(const dm_rates *rates, dm_rates_fit fit, bool cached,
+                          dm_machine *machine) {
   machine->reads_measured = fit.reads;
   machine->writes_measured = fit.writes;
-  if (fit.reads) machine->file_read = rates->file_cold > 0 ? rates->file_cold : rates->file_read;
+  if (fit.reads) {
+    machine->file_read = rates->file_cold > 0 ? rates->file_cold : rates->file_read;
+    machine->read_now = cached ? rates->file_read : machine->file_read;
+  }
   machine->file_cached = fit.reads ? rates->file_read : 0;
-  if (fit.writes) machine->file_write = rates->file_write;
+  if (fit.writes) machine->file_write = machine->write_now = rates->file_write;
 }
 
 static void compare(const dm_run *run, const dm_setup *setup, const dm_rates *rates) {
@@ -86,16 +90,21 @@ dm_status dm_rates_agree(const dm_run *run, const dm_engine *engine, dm_setup *s
     int64_t found;
     dm_rates rates;
     dm_rates_fit fit;
+    dm_seen_files seen;
   } shared;
   dm_rates_facts facts;
   memset(&shared, 0, sizeof shared);
   dm_setup_facts(setup, run, &facts);
+  int64_t cores = run->cores.cores;
   if (run->rank == 0) shared.found = dm_rates_find(&run->log, &facts, &shared.rates);
+  if (run->rank == 0) shared.seen = dm_rates_look(&engine->files);
   if (shared.found) shared.fit = dm_rates_fit_files(&run->log, &shared.rates, &engine->files);
   DM_TRY(dm_comm_broadcast(run->world, &shared, sizeof shared, 0));
+  DM_TRY(dm_comm_sum_i64(run->world, &cores, 1));
+  dm_rates_state_seen(shared.seen, cores, run->nodes, &setup->machine);
   if (!shared.found) return DM_OK;
   if (run->rank == 0 && run->nodes == 1) compare(run, setup, &shared.rates);
   dm_rates_apply(&shared.rates, setup->links.chosen->name, &setup->machine);
-  dm_rates_apply_files(&shared.rates, shared.fit, &setup->machine);
+  dm_rates_apply_files(&shared.rates, shared.fit, shared.seen.cached, &setup->machine);
   return DM_OK;
 }

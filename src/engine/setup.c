@@ -12,6 +12,7 @@
 #include "core/closest.h"
 #include "core/units.h"
 #include "engine/forecast.h"
+#include "engine/phases.h"
 #include "engine/tilings.h"
 #include "plan/choose.h"
 #include "plan/filling.h"
@@ -62,17 +63,42 @@ static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
   return fitting[0] ? dm_hint(status, "%s is multiplied by: %s", type, fitting) : status;
 }
 
+bool dm_gpu_is_late(double flops, dm_dtype work, int cores) {
+  dm_machine cpu;
+  dm_machine_stated(NULL, cores, &cpu);
+  return flops < dm_backend_gpu_start() * cpu.flops[work];
+}
+
+static dm_status find_sooner(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                             bool *cpu) {
+  int64_t cores = run->cores.threads;
+  *cpu = false;
+  if (!engine->once || engine->require_gpu_per_rank || strcmp(engine->kernel, "auto") != 0 ||
+      !dm_compute_is_plain(&problem->compute))
+    return DM_OK;
+  DM_TRY(dm_comm_sum_i64(run->world, &cores, 1));
+  *cpu = dm_gpu_is_late(dm_product_flops(problem), problem->work, (int)dm_min(cores, INT32_MAX));
+  return DM_OK;
+}
+
 /* "auto" is cuda only where every rank sees a GPU: all ranks multiply in the same way.  A kernel is
  * refused before it matters whether its backend was built: alike in every build. */
 static dm_status find_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                               const dm_backend_ops **ops) {
   const char *name = engine->backend;
+  if (run->ranks == 1 && !run->stays) dm_backend_see_one();
   if (strcmp(name, "auto") != 0) {
     dm_status status = DM_OK;
     for (const dm_backend_ops *const *one = dm_backend_all(); *one; one++)
       if (strcmp((*one)->name, name) == 0) status = check_kernel(*one, engine->kernel, problem);
     return dm_comm_agree(run->world, status ? status : dm_backend_find(name, ops));
   }
+  bool cpu;
+  DM_TRY(find_sooner(run, engine, problem, &cpu));
+  if (cpu && dm_backend_has_driver())
+    dm_log_line(&run->log, DM_LOG_NOTE,
+                "multiplied on the CPU before a GPU has started; --backend cuda takes one");
+  if (cpu) return dm_backend_find("cpu", ops);
   *ops = dm_backend_auto();
   int64_t without = dm_backend_device_count(*ops) == 0;
   DM_TRY(dm_comm_max_i64(run->world, &without, 1));
@@ -84,7 +110,7 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
                               const dm_backend_ops *ops, dm_setup *setup) {
   dm_backend_config config = {.local_rank = run->local_rank,
                               .local_ranks = run->local_ranks,
-                              .threads = engine->threads,
+                              .threads = run->cores.threads,
                               .compute = &problem->compute,
                               .calls = engine->compute,
                               .tile = engine->wishes.reproducible ? DM_BORDER : 0,
@@ -96,6 +122,12 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
     return dm_hint(dm_fail(DM_E_DEVICE, "this rank multiplies on the CPU: backend %s", ops->name),
                    "leave out --require-gpu-per-rank, or see damier info for the GPUs");
   return DM_OK;
+}
+
+/* Ranks sit next to their GPUs, as far as there are cores. */
+static dm_status sit_near(dm_run *run, const dm_engine *engine, const dm_setup *setup) {
+  if (!setup->backend->ops->device_memory || run->local_ranks == 1) return DM_OK;
+  return dm_run_place(run, engine->threads, setup->device.near);
 }
 
 /* Which ranks use the same GPU, its name tells: an index does not, where a launcher shows every
@@ -236,6 +268,7 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_p
     DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, engine->pretend_nodes)));
   DM_TRY(find_backend(run, engine, problem, &ops));
   DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
+  DM_TRY(sit_near(run, engine, setup));
   DM_TRY(count_sharing(run, &setup->device));
   return dm_comm_agree(run->world, check_sharing(run, engine, setup));
 }
@@ -277,6 +310,7 @@ void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record
   dm_record_text(record, "machine.where", "ranks", "%d on %d %s%s, backend %s", run->ranks,
                  run->nodes, run->pretends ? "pretended " : "", run->nodes == 1 ? "node" : "nodes",
                  setup->backend->ops->name);
+  dm_run_record_cores(run, record);
   dm_facts_record(setup->device.id, false, record);
 }
 
@@ -316,6 +350,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_text(record, "plan.b_in", NULL, "%s", dm_residence_name(plan->b));
   dm_record_integer(record, "plan.tiles", NULL, DM_SHOWN_PLAIN, dm_plan_tiles(plan));
   dm_record_flag(record, "plan.overlap", NULL, plan->overlap);
+  dm_record_flag(record, "plan.read_first", NULL, plan->read_first);
   dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
   dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
   dm_forecast_record(plan, &setup->machine, record);

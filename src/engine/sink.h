@@ -12,6 +12,8 @@ typedef struct dm_sink_ops {
   /* Once, when the rank's buffers are there; CLOSE also after an OPEN that failed. */
   dm_status (*open)(void *state, dm_rank_state *local); /* may be NULL */
   void (*close)(void *state, dm_rank_state *local);     /* may be NULL */
+  /* Collective, once, before the first store. */
+  dm_status (*ready)(void *state); /* may be NULL */
   /* As dm_step_calls has it. */
   dm_status (*store)(void *state, dm_rank_state *local, dm_range rows, bool *done);
   /* After the last store of a run: returns when C is safe. */

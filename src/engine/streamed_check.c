@@ -77,12 +77,13 @@ static dm_status look(dm_streamed_check *streamed, dm_rank_state *local, int64_t
   const bool first = dm_plan_is_first(local->plan, DM_B, local->tile);
   const bool last = dm_plan_is_last(local->plan, DM_A, local->tile);
   *done = true;
-  if (first && !streamed->sum) DM_TRY(add_b(streamed, local, panel));
+  const bool is_summed = streamed->sum.rows > 0;
+  if (first && !is_summed) DM_TRY(add_b(streamed, local, panel));
   if (!last) return DM_OK;
-  if (first && !streamed->sum) DM_TRY(sum_up(streamed, local, panel));
-  if (streamed->sum) DM_TRY(dm_comm_sum_test(streamed->sum, done));
+  if (first && !is_summed) DM_TRY(sum_up(streamed, local, panel));
+  if (streamed->sum.rows > 0)
+    DM_TRY(dm_freivalds_test_panel(streamed->check, &streamed->sum, done));
   if (!*done) return DM_OK;
-  streamed->sum = NULL;
   return add_a(streamed, local, panel);
 }
 

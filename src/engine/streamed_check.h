@@ -9,7 +9,7 @@
 /* Of a rank state; zero at first. */
 typedef struct dm_streamed_check {
   dm_freivalds *check;
-  dm_sum *sum; /* of the panel that is looked at */
+  dm_panel_sum sum; /* of the panel that is looked at */
 } dm_streamed_check;
 
 /* Collective: reads a few rows of op(B), and chooses weights by them. */

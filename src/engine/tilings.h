@@ -13,15 +13,15 @@
 #define DM_TILINGS_SCHEMA "damier-tilings/2"
 
 /* Collective.  Where KERNEL is jit, rank 0 looks for the file of `damier tune` and all ranks use
- * what it says, or all what is built in.  NAME becomes what the recipe calls the kernel: "jit:" and
- * the hash of the tilings, or KERNEL itself. */
+ * what it says, or what is built in where their GPUs cannot.  NAME becomes what the recipe calls
+ * the kernel: "jit:" and the hash of the tilings, or KERNEL itself. */
 dm_status dm_tilings_agree(dm_run *run, dm_backend *backend, const char *kernel, dm_dtype work,
                            char name[32]);
 
 /* For `damier info`: where the file of BACKEND's GPU is, and whether jit uses it. */
 void dm_tilings_describe(dm_backend *backend, const char *path, dm_record *record);
 
-/* ---- the file (tilings_file.c) ---- */
+/* ---- the file ---- */
 
 /* "jit:" and 16 digits, of the tilings that products of TYPE use. */
 void dm_tilings_name(const dm_tilings *tilings, dm_dtype type, char name[32]);

@@ -1,5 +1,6 @@
 #include "job/checkpoint.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +9,11 @@
 #include "core/clock.h"
 #include "io/checksum.h"
 #include "io/pack.h"
+#include "io/read.h"
 #include "job/checkpoint_fields.h"
 #include "job/checkpoint_impl.h"
 #include "plan/partition.h"
+#include "plan/saturating.h"
 
 static const double between_looks = 0.05; /* seconds */
 
@@ -19,72 +22,34 @@ static int64_t kept(const dm_checkpoint *c) {
   return c->taken + c->written;
 }
 
-/* ---- what an earlier run left (rank 0) ---- */
+/* ---- the start ---- */
 
-static dm_status refuse(const dm_checkpoint *c, const char *field) {
-  const dm_multiply *m = c->multiply;
-  return dm_hint(dm_fail(DM_E_IO,
-                         "%s cannot be resumed: %s is not that of the run that was stopped",
-                         m->out.file, field),
-                 "give the command of that run, or start over with --force");
-}
-
-/* Whether what was found is of this problem; with --force it is left to be started over. */
-static dm_status compare(dm_checkpoint *c, const dm_attributes *wanted) {
-  const char *field = dm_fields_differ(dm_journal_fields(c->journal), wanted);
-  if (!field) return DM_OK;
-  if (!c->multiply->force) return refuse(c, field);
-  dm_log_line(&c->run->log, DM_LOG_WARNING, "starting over: %s is not that of the earlier run",
-              field);
-  c->found.records = 0;
+static dm_status start_afresh(dm_checkpoint *c, const dm_problem *p) {
+  const bool mine =
+      c->journal && dm_journal_existed(c->journal); /* what an unfinished start left */
+  if (mine) DM_TRY(dm_journal_clear(c->journal));
+  DM_TRY(dm_output_create_early(&c->multiply->out, p->c, p->m, p->n, c->multiply->force || mine,
+                                &c->file, &c->reservation));
+  c->created = true;
   return DM_OK;
 }
 
-static void note_found(dm_checkpoint *c) {
-  const dm_attributes *f = dm_journal_fields(c->journal);
-  dm_found *found = &c->found;
-  dm_journal_records(c->journal, &found->records);
-  const struct {
-    const char *name;
-    int64_t *value;
-  } numbers[] = {
-      {"offset", &found->offset},   {"ranks", &found->ranks}, {"tiles_m", &found->tiles_m},
-      {"tiles_n", &found->tiles_n}, {"down", &found->down},   {"pm", &found->pm},
-      {"pn", &found->pn},           {"pk", &found->pk},       {"panel", &found->panel}};
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-    *numbers[i].value = dm_fields_number(f, numbers[i].name);
+/* Where no run was before this one, and C takes little of the memory that the planner will count,
+ * its space is reserved while a GPU starts. */
+static dm_status start_early(dm_checkpoint *c, const dm_problem *p) {
+  const bool first = c->found.records == 0 && !(c->journal && dm_journal_existed(c->journal));
+  if (!first || dm_packed(p->m, p->n, dm_dtype_size(p->c)) > dm_memory_available() / 8)
+    return DM_OK;
+  return start_afresh(c, p);
 }
 
-static dm_status look_at_journal(dm_checkpoint *c, const dm_problem *problem) {
-  const dm_multiply *m = c->multiply;
-  bool locked = true;
-  DM_TRY(dm_journal_open(&m->out, &c->journal, &locked));
-  if (!locked)
-    dm_log_line(&c->run->log, DM_LOG_WARNING,
-                "the file system of %s has no locks: nobody would notice a second run on it",
-                m->out.file);
-  if (dm_journal_state_of(c->journal) == DM_JOURNAL_DAMAGED && !m->force)
-    return dm_hint(dm_fail(DM_E_IO, "%s cannot be resumed: its journal is damaged", m->out.file),
-                   "start over with --force");
-  if (dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT) note_found(c);
-  DM_TRY(dm_fields_of_problem(m, problem, &c->fields));
-  return c->found.records > 0 ? compare(c, &c->fields) : DM_OK;
-}
-
-/* Without checkpoints a journal is as much in the way as the part file beside it. */
-static dm_status look_without(const dm_checkpoint *c) {
-  const dm_multiply *m = c->multiply;
-  bool present, locked;
-  DM_TRY(dm_journal_look(&m->out, &present));
-  if (!present) return DM_OK;
-  if (!m->force)
-    return dm_hint(dm_fail(DM_E_IO, "an earlier run on %s can be resumed", m->out.file),
-                   "leave out --no-checkpoint, or start over with --force");
-  dm_journal *journal;
-  DM_TRY(dm_journal_open(&m->out, &journal, &locked));
-  dm_status status = dm_journal_remove(journal);
-  dm_journal_close(journal);
-  return status;
+/* Rank 0's opinion: only there it matters. */
+static bool is_replaced(const dm_multiply *m) {
+  dm_dataset out = {.at = m->out};
+  dm_status none = dm_io_identity(&out);
+  const bool same = !none && out.device == m->c.device && out.inode == m->c.inode;
+  dm_status_free(none);
+  return same;
 }
 
 dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_problem *problem,
@@ -94,13 +59,20 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
   *checkpoint = c;
   c->run = run;
   c->multiply = multiply;
+  c->file.made = -1;
   c->on = multiply->checkpoint;
   c->interval = multiply->checkpoint_interval;
+  c->in_place = multiply->has_c && !multiply->form.existing.at.file[0] && is_replaced(multiply);
   dm_status status = DM_OK;
-  if (run->rank == 0) status = c->on ? look_at_journal(c, problem) : look_without(c);
+  if (run->rank == 0) status = dm_found_look(c, problem);
+  if (run->rank == 0 && !status && !c->found.done) status = start_early(c, problem);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_split(run->world, 0, run->rank, &c->comm));
   return dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0);
+}
+
+bool dm_checkpoint_is_done(const dm_checkpoint *c) {
+  return c->found.done;
 }
 
 int64_t dm_checkpoint_recorded(const dm_checkpoint *c) {
@@ -130,23 +102,15 @@ static dm_status take_up(dm_checkpoint *c) {
     if ((t = dm_recorded_tile(c, &records[i], t + 1)) < 0)
       return dm_fail(DM_E_IO, "%s cannot be resumed: C is cut into other tiles",
                      c->multiply->out.file);
-  DM_TRY(dm_output_reopen(&c->multiply->out, p->c, p->m, p->n, c->found.offset, &c->file, &there));
+  DM_TRY(dm_output_reopen(&c->multiply->out, p->c, p->m, p->n, c->found.offset, c->found.id,
+                          &c->file, &there));
   if (!there) c->found.records = 0;
-  return DM_OK;
-}
-
-static dm_status start_afresh(dm_checkpoint *c) {
-  const dm_problem *p = &c->plan->problem;
-  const bool mine = c->on && dm_journal_existed(c->journal); /* what an unfinished start left */
-  if (mine) DM_TRY(dm_journal_clear(c->journal));
-  DM_TRY(
-      dm_output_create(&c->multiply->out, p->c, p->m, p->n, c->multiply->force || mine, &c->file));
-  c->created = true;
   return DM_OK;
 }
 
 static dm_status add_cut(dm_checkpoint *c) {
   const dm_plan *plan = c->plan;
+  DM_TRY(dm_attributes_add(&c->fields, "part", "%s", c->file.id));
   const struct {
     const char *name;
     int64_t value;
@@ -166,13 +130,13 @@ static dm_status choose_way(dm_checkpoint *c) {
 
 static dm_status open_part(dm_checkpoint *c, const dm_setup *setup) {
   dm_attributes *wanted = NULL;
-  DM_TRY(dm_buffer_zeroed(1, sizeof *wanted, (void **)&wanted));
+  DM_TRY(dm_buffer_table(1, &wanted));
   dm_status status = dm_fields_of_setup(c->multiply, setup, wanted);
-  if (!status && c->found.records > 0) status = compare(c, wanted);
+  if (!status && c->found.records > 0) status = dm_found_compare(c, wanted);
   if (!status && c->journal && dm_journal_existed(c->journal))
     status = dm_pack_forget(&c->multiply->out);
   if (!status && c->found.records > 0) status = take_up(c);
-  if (!status && c->found.records == 0) status = start_afresh(c);
+  if (!status && c->found.records == 0 && !c->created) status = start_afresh(c, &c->plan->problem);
   if (!status) status = choose_way(c);
   for (int i = 0; i < wanted->count && !status; i++)
     status = dm_attributes_add(&c->fields, wanted->list[i].name, "%s", wanted->list[i].text);
@@ -202,7 +166,9 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   c->used = dm_plan_used(c->plan);
   DM_TRY(dm_comm_agree(c->run->world, c->run->rank == 0 ? open_part(c, setup) : DM_OK));
   DM_TRY(dm_comm_broadcast(c->run->world, &c->found, sizeof c->found, 0));
+  const int made = c->file.made;
   DM_TRY(dm_comm_broadcast(c->run->world, &c->file, sizeof c->file, 0));
+  c->file.made = made;
   DM_TRY(share_records(c));
   if (c->found.records > 0) DM_TRY(dm_trust_recorded(c, &c->file));
   dm_trust_list_others(c);
@@ -213,6 +179,12 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   c->started = dm_now();
   c->begun = true;
   return DM_OK;
+}
+
+dm_status dm_checkpoint_reserved(dm_checkpoint *c) {
+  dm_reservation *reservation = c->reservation;
+  c->reservation = NULL;
+  return dm_comm_agree(c->run->world, dm_reservation_end(reservation));
 }
 
 /* ---- while tiles are computed ---- */
@@ -294,6 +266,15 @@ const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *c, int64_t *count
 
 /* ---- the end ---- */
 
+dm_status dm_checkpoint_intend(dm_checkpoint *c) {
+  if (!c->in_place || dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT) return DM_OK;
+  return dm_journal_begin(c->journal, &c->fields);
+}
+
+void dm_checkpoint_named(dm_checkpoint *c) {
+  c->named = true;
+}
+
 /* What was refused keeps its own hint, and what does not fit is told why. */
 static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kept) {
   const char *out = c->multiply->out.file;
@@ -326,7 +307,22 @@ static void remove_journal(dm_checkpoint *c) {
   dm_status_free(status);
 }
 
+/* Where C was computed from what it replaced, a journal that stays has to be told of. */
+static dm_status tidy_in_place(dm_checkpoint *c, dm_status status) {
+  const char *out = c->multiply->out.file;
+  if (!status) status = dm_journal_remove(c->journal);
+  return dm_hint(status,
+                 "%.200s is there and whole: the same command now ends without multiplying again, "
+                 "and removes %.200s.journal",
+                 out, out);
+}
+
 static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
+  if (c->in_place && c->journal && (c->named || c->found.done)) return tidy_in_place(c, status);
+  if (c->named || c->found.done) {
+    if (c->journal) remove_journal(c);
+    return status;
+  }
   if (status && keep_part && is_to_be_packed(c, status))
     return dm_hint(status,
                    "the whole result is '%.200s.part', contiguous; the same command resumes there",
@@ -341,10 +337,12 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
 
 dm_status dm_checkpoint_close(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (!c) return status;
+  status = dm_status_first(status, dm_reservation_end(c->reservation));
   /* All end together: nothing that was told may arrive where memory is gone. */
   if (c->begun && !c->flushed && status && status->agreed)
     status = dm_status_first(status, dm_notes_end(c));
   if (c->run->rank == 0) status = tidy(c, status, keep_part);
+  dm_output_release(&c->file);
   dm_journal_close(c->journal);
   /* Where one rank failed alone messages are still under way: the launcher ends them all. */
   if (status && !status->agreed) return status;

@@ -21,6 +21,10 @@ typedef struct dm_checkpoint dm_checkpoint;
 dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_problem *problem,
                              dm_checkpoint **checkpoint);
 
+/* C is already the result of this command: an earlier run gave it its name, and ended before it
+ * could say so.  Only dm_checkpoint_close is left to do. */
+bool dm_checkpoint_is_done(const dm_checkpoint *checkpoint);
+
 /* How many tiles an earlier run recorded; 0: this one starts at the beginning. */
 int64_t dm_checkpoint_recorded(const dm_checkpoint *checkpoint);
 
@@ -32,6 +36,9 @@ void dm_checkpoint_impose(const dm_checkpoint *checkpoint, dm_wishes *wishes);
  * tiles are new, tells which are there, whole, and recorded; it is kept up from now on. */
 dm_status dm_checkpoint_begin(dm_checkpoint *checkpoint, const dm_setup *setup,
                               dm_output_file *file, dm_tile_states *states);
+
+/* Collective, before anything is written: the part file has its space.  DM_E_FIT: it has not. */
+dm_status dm_checkpoint_reserved(dm_checkpoint *checkpoint);
 
 /* From now on what was written to OUTPUT is synced for the tiles; NULL: no more. */
 void dm_checkpoint_watch(dm_checkpoint *checkpoint, dm_output *output);
@@ -54,6 +61,13 @@ dm_status dm_checkpoint_flush(dm_checkpoint *checkpoint, bool record);
 
 /* Rank 0: the tiles, in the order of computation, where all are on the disk. */
 const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *checkpoint, int64_t *count);
+
+/* Rank 0, before C gets its name: where C replaces a matrix that it was computed from, the journal
+ * says so, for the same command must not do that once more. */
+dm_status dm_checkpoint_intend(dm_checkpoint *checkpoint);
+
+/* Rank 0: C has its name. */
+void dm_checkpoint_named(dm_checkpoint *checkpoint);
 
 /* Ends it with the outcome of the run; returns STATUS, whose hint then says what was kept.  Part
  * file and journal stay where tiles were recorded, unless the run ended well (DM_OK) or KEEP_PART.

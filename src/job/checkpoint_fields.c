@@ -57,8 +57,10 @@ dm_status dm_fields_of_setup(const dm_multiply *m, const dm_setup *setup, dm_att
                            m->engine.wishes.reproducible ? setup->device.name : "any");
 }
 
-const char *dm_fields_differ(const dm_attributes *recorded, const dm_attributes *wanted) {
+const char *dm_fields_differ(const dm_attributes *recorded, const dm_attributes *wanted,
+                             bool in_place) {
   for (int i = 0; i < wanted->count; i++) {
+    if (in_place && strncmp(wanted->list[i].name, "old_c_", 6) == 0) continue;
     const char *text = dm_attributes_find(recorded, wanted->list[i].name);
     if (!text || strcmp(text, wanted->list[i].text) != 0) return wanted->list[i].name;
   }

@@ -15,8 +15,10 @@ dm_status dm_fields_of_problem(const dm_multiply *multiply, const dm_problem *pr
 dm_status dm_fields_of_setup(const dm_multiply *multiply, const dm_setup *setup,
                              dm_attributes *fields);
 
-/* The name of the first of WANTED that RECORDED does not have, or has otherwise; NULL: none. */
-const char *dm_fields_differ(const dm_attributes *recorded, const dm_attributes *wanted);
+/* The name of the first of WANTED that RECORDED does not have, or has otherwise; NULL: none.  With
+ * IN_PLACE what is told of the old C does not count: it was replaced. */
+const char *dm_fields_differ(const dm_attributes *recorded, const dm_attributes *wanted,
+                             bool in_place);
 
 /* The number that RECORDED has as NAME; -1 where it has none. */
 int64_t dm_fields_number(const dm_attributes *recorded, const char *name);

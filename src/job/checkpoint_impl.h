@@ -8,7 +8,9 @@
 /* What the journal says of the run that began it; plain data, for all ranks. */
 typedef struct dm_found {
   int64_t records, offset, ranks;
+  bool done; /* C has its name */
   int64_t tiles_m, tiles_n, down, pm, pn, pk, panel;
+  char id[DM_ID]; /* of its part file */
 } dm_found;
 
 /* What a rank tells rank 0 of a tile that it has on the disk; the last one names no tile. */
@@ -28,7 +30,9 @@ struct dm_checkpoint {
   dm_run *run;
   const dm_multiply *multiply;
   bool begun;
-  bool on; /* false: nothing is recorded, the result is synced at the end */
+  bool in_place; /* C replaces what it is computed from */
+  bool named;    /* C has its name */
+  bool on;       /* false: nothing is recorded, the result is synced at the end */
   dm_comm *comm;
   double interval, started, next;
   dm_found found;
@@ -50,11 +54,20 @@ struct dm_checkpoint {
   dm_attributes fields; /* of this run */
   dm_output_file file;
   bool created;
-  dm_tile_record *records;   /* of every tile */
-  int32_t *missing;          /* ranks that have not told of the tile */
+  dm_reservation *reservation; /* of the part file's space, or NULL */
+  dm_tile_record *records;     /* of every tile */
+  int32_t *missing;            /* ranks that have not told of the tile */
   int64_t complete, written; /* tiles of this run that all have told of, that are in the journal */
   dm_teller *tellers;        /* ranks that write; the first is rank 0 itself and not used */
 };
+
+/* Rank 0: looks at the journal and at what has C's name, and fills FOUND.  DM_E_IO where a run is
+ * in the way.  (checkpoint_found.c) */
+dm_status dm_found_look(dm_checkpoint *checkpoint, const dm_problem *problem);
+
+/* Rank 0: whether what was found is of the run with the fields WANTED; with --force it is left to
+ * be started over. */
+dm_status dm_found_compare(dm_checkpoint *checkpoint, const dm_attributes *wanted);
 
 /* (checkpoint_notes.c) */
 dm_status dm_notes_open(dm_checkpoint *checkpoint);

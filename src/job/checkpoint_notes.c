@@ -12,13 +12,13 @@ static bool writes(const dm_checkpoint *c) {
 }
 
 dm_status dm_notes_open(dm_checkpoint *c) {
-  DM_TRY(dm_buffer_zeroed(c->tiles + 1, sizeof *c->mine, (void **)&c->mine));
+  DM_TRY(dm_buffer_table(c->tiles + 1, &c->mine));
   for (int64_t t = 0; t <= c->tiles; t++) c->mine[t].tile = t;
   DM_TRY(dm_messages_new(&c->sent));
   if (c->run->rank != 0) return DM_OK;
-  DM_TRY(dm_buffer_zeroed(c->tiles, sizeof *c->missing, (void **)&c->missing));
+  DM_TRY(dm_buffer_table(c->tiles, &c->missing));
   for (int64_t t = 0; t < c->tiles; t++) c->missing[t] = c->used;
-  DM_TRY(dm_buffer_zeroed(c->used, sizeof *c->tellers, (void **)&c->tellers));
+  DM_TRY(dm_buffer_table(c->used, &c->tellers));
   for (int r = 1; r < c->used; r++) DM_TRY(dm_messages_new(&c->tellers[r].messages));
   return DM_OK;
 }
@@ -102,7 +102,7 @@ dm_status dm_notes_record(dm_checkpoint *c) {
     DM_TRY(dm_journal_begin(c->journal, &c->fields));
   const int64_t count = c->complete - c->written;
   dm_tile_record *list;
-  DM_TRY(dm_buffer_zeroed(count, sizeof *list, (void **)&list));
+  DM_TRY(dm_buffer_table(count, &list));
   for (int64_t i = 0; i < count; i++)
     list[i] = c->records[dm_plan_todo_tile(c->plan, c->written + i)];
   dm_status status = dm_journal_append(c->journal, list, count);

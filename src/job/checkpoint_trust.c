@@ -34,7 +34,7 @@ int64_t dm_recorded_tile(const dm_checkpoint *c, const dm_tile_record *r, int64_
 dm_status dm_trust_list(dm_checkpoint *c) {
   int64_t count = 0;
   const dm_tile_record *old = c->journal ? dm_journal_records(c->journal, &count) : NULL;
-  DM_TRY(dm_buffer_zeroed(c->tiles, sizeof *c->records, (void **)&c->records));
+  DM_TRY(dm_buffer_table(c->tiles, &c->records));
   for (int64_t i = 0, t = -1; i < dm_min(count, c->found.records); i++) {
     t = dm_recorded_tile(c, &old[i], t + 1);
     c->records[t] = old[i];
@@ -101,7 +101,7 @@ static void warn(const dm_checkpoint *c, int64_t tile) {
 dm_status dm_trust_recorded(dm_checkpoint *c, const dm_output_file *file) {
   uint64_t *sums;
   dm_run_phase(c->run, "checking the recorded tiles", 1);
-  DM_TRY(dm_buffer_zeroed(c->tiles, sizeof *sums, (void **)&sums));
+  DM_TRY(dm_buffer_table(c->tiles, &sums));
   dm_status status = dm_comm_agree(c->run->world, sums_of(c, file, sums));
   if (!status) status = dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles);
   for (int64_t t = 0; t < c->tiles && !status; t++) {

@@ -1,9 +1,13 @@
 #include "job/commit.h"
 
+#include <unistd.h>
+
+#include "core/fork_join.h"
 #include "io/pack.h"
-#include "io/pool.h"
+#include "io/recast.h"
 
 dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form) {
+  if (dm_output_is_recast(form)) return dm_recast_room(file, form);
   return dm_output_is_chunked(form) ? dm_pack_room(file, form) : DM_OK;
 }
 
@@ -15,16 +19,38 @@ static dm_status beat(void *run) {
   return DM_OK;
 }
 
+/* Neither kind of file has tiles of its own; one of NumPy has no provenance either. */
+static dm_status commit_recast(const dm_output_file *file, const dm_output_form *form,
+                               const dm_keepalive *keepalive, const dm_attributes *provenance,
+                               bool force, bool *named) {
+  dm_output_file made;
+  int held;
+  DM_TRY(dm_recast(file, form, keepalive, &made, &held));
+  dm_status status = dm_recast_unchanged(file, form);
+  if (!status)
+    status =
+        dm_output_commit(&made, form->npy ? NULL : provenance, NULL, 0, force || !form->npy, named);
+  dm_output_discard(*named ? file : &made);
+  dm_output_release(&made);
+  if (held >= 0) close(held);
+  return status;
+}
+
 dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_output_form *form,
                          int threads, const dm_attributes *provenance, const dm_tile_record *tiles,
-                         int64_t count, bool force) {
-  if (!dm_output_is_chunked(form)) return dm_output_commit(file, provenance, tiles, count, force);
+                         int64_t count, bool force, bool *named) {
+  *named = false;
   const dm_keepalive keepalive = {beat, run};
+  if (dm_output_is_recast(form))
+    return commit_recast(file, form, &keepalive, provenance, force, named);
+  if (!dm_output_is_chunked(form))
+    return dm_output_commit(file, provenance, tiles, count, force, named);
   dm_output_file packed;
   dm_run_phase(run, "packing", DM_SYNC_PATIENCE);
-  /* The other ranks wait: all processors are free for it. */
-  DM_TRY(dm_pack(file, form, threads < 0 ? dm_pool_cores(1) : threads, &keepalive, &packed));
-  dm_status status = dm_output_commit(&packed, provenance, tiles, count, force);
-  dm_output_discard(status ? &packed : file);
+  dm_run_take_node(run); /* the other ranks wait */
+  DM_TRY(dm_pack(file, form, threads < 0 ? dm_cores() : threads, &keepalive, &packed));
+  dm_status status = dm_output_commit(&packed, provenance, tiles, count, force, named);
+  dm_output_discard(*named ? file : &packed);
+  dm_output_release(&packed);
   return status;
 }

@@ -75,9 +75,8 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   const bool is_new = !sink->storing;
   dm_range of_c;
   const dm_view all = dm_rank_result(local, &of_c);
-  void *memory = sink->storing;
-  if (is_new) DM_TRY(dm_buffer_zeroed(1, sizeof(storing), &memory));
-  storing *s = sink->storing = memory;
+  if (is_new) DM_TRY(dm_buffer_table(1, &sink->storing));
+  storing *s = sink->storing;
   s->local = local;
   s->sink = sink;
   s->goes_on = true;
@@ -194,6 +193,10 @@ static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *d
   return dm_checkpoint_stored(sink->checkpoint, local->tile);
 }
 
+static dm_status ready(void *state) {
+  return dm_checkpoint_reserved(((dm_file_sink *)state)->checkpoint);
+}
+
 static dm_status settle(void *state) {
   dm_file_sink *sink = state;
   dm_file_queue_close(sink->behind);
@@ -213,4 +216,4 @@ static void close_storing(void *state, dm_rank_state *local) {
 }
 
 const dm_sink_ops dm_sink_file = {
-    .name = "file", .store = store, .settle = settle, .close = close_storing};
+    .name = "file", .ready = ready, .store = store, .settle = settle, .close = close_storing};

@@ -85,9 +85,11 @@ static dm_status commit(dm_run *run, const dm_generate *g, const dm_output_file 
   if (run->rank != 0) return DM_OK;
   dm_attributes *attributes = malloc(sizeof *attributes);
   if (!attributes) return dm_fail(DM_E_FIT, "no memory for the provenance");
+  bool named;
   dm_status status = describe(run, g, attributes);
   if (!status)
-    status = dm_commit_file(run, file, &g->form, g->io_threads, attributes, NULL, 0, g->force);
+    status =
+        dm_commit_file(run, file, &g->form, g->io_threads, attributes, NULL, 0, g->force, &named);
   free(attributes);
   return status;
 }
@@ -102,7 +104,9 @@ static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, b
     if (!status) status = dm_commit_room(file, &g->form);
   }
   DM_TRY(dm_comm_agree(run->world, status));
+  const int made = file->made;
   DM_TRY(dm_comm_broadcast(run->world, file, sizeof *file, 0));
+  file->made = made;
   dm_output *output = NULL;
   dm_run_phase(run, "writing", DM_SYNC_PATIENCE);
   status = dm_output_open(file, &output);
@@ -117,14 +121,16 @@ static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, b
 
 dm_status dm_generate_run(dm_run *run, const dm_generate *g, dm_record *record) {
   double start = dm_now();
-  dm_output_file file = {0};
+  dm_output_file file = {.made = -1};
   bool created = false;
   dm_status status = work(run, g, &file, &created);
   if (created) dm_output_discard(&file);
+  dm_output_release(&file);
   if (status || run->rank != 0) return status;
   double seconds = dm_now() - start;
   int64_t bytes = g->rows * g->cols * dm_dtype_size(g->dtype);
-  dm_record_text(record, "files.out", "matrix", "%s:%s", g->out.file, g->out.dataset);
+  dm_record_text(record, "files.out", "matrix", "%s%s%s", g->out.file, g->form.npy ? "" : ":",
+                 g->form.npy ? "" : g->out.dataset);
   dm_facts_file_system("out", g->out.file, record);
   dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
   dm_facts_record(NULL, false, record);

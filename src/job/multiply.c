@@ -12,12 +12,13 @@
 #include "job/multiply_impl.h"
 #include "job/multiply_record.h"
 #include "job/provenance.h"
-#include "job/verify.h"
+#include "job/verify_stream.h"
 #include "plan/tiles.h"
 
 static dm_status open_inputs(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_dataset_input *inputs = j->source.inputs;
+  j->source.copies = m->engine.read_copies;
   inputs[DM_A] = (dm_dataset_input){.op = m->equation.op_a, .chunked = m->a.layout == DM_CHUNKED};
   inputs[DM_B] = (dm_dataset_input){.op = m->equation.op_b, .chunked = m->b.layout == DM_CHUNKED};
   DM_TRY(dm_reader_open(&m->a, m->equation.type, &inputs[DM_A].reader));
@@ -54,9 +55,9 @@ static dm_status open_output(dm_job *j) {
 
 /* Where the panels that passed cannot tell, or an earlier run wrote part of C, the files are read.
  */
-static dm_status judge_files(dm_job *j, dm_verdict *verdict) {
+static dm_status judge_files(dm_job *j, bool scaled, dm_verdict *verdict) {
   const dm_multiply *m = j->multiply;
-  const double start = dm_now();
+  const dm_problem *p = &j->setup.plan.problem;
   dm_verify verify = {.a = m->a,
                       .b = m->b,
                       .has_c0 = m->has_c,
@@ -65,39 +66,56 @@ static dm_status judge_files(dm_job *j, dm_verdict *verdict) {
                       .tensor = j->setup.plan.gpu,
                       .norm = -1.0};
   DM_TRY(dm_comm_agree(j->run->world, dm_output_part(&j->file, &verify.c)));
-  DM_TRY(dm_verify_residual(j->run, &verify, &j->setup.plan.problem, verdict));
-  j->product.local.phases.verify += dm_now() - start;
-  return DM_OK;
+  return scaled ? dm_verify_scaled(j->run, &verify, p, verdict)
+                : dm_verify_residual(j->run, &verify, p, verdict);
+}
+
+static void say_read_again(const dm_job *j, const char *why) {
+  dm_log_line(&j->run->log, DM_LOG_NOTE, "%s: the files are read again", why);
 }
 
 static dm_status judge(dm_job *j, dm_verdict *verdict) {
-  bool sound = !j->from_files;
+  bool sound = true;
   dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
-  if (sound && dm_plan_streams(&j->setup.plan)) {
+  if (j->from_files) return judge_files(j, false, verdict);
+  if (dm_plan_streams(&j->setup.plan))
     DM_TRY(dm_freivalds_settle(j->sink.check, j->run->world, &sound));
-    if (!sound)
-      dm_log_line(&j->run->log, DM_LOG_NOTE,
-                  "B has NaN, Inf or unlike rows: the files are read again");
+  if (!sound) {
+    say_read_again(j, "B has NaN, Inf, extreme exponents or unlike rows");
+    return judge_files(j, false, verdict);
   }
-  return sound ? dm_freivalds_judge(j->sink.check, j->run->world, verdict)
-               : judge_files(j, verdict);
+  DM_TRY(dm_freivalds_judge(j->sink.check, j->run->world, verdict));
+  if (!verdict->strained) return DM_OK;
+  say_read_again(j, "there are NaN, Inf or extreme exponents");
+  return judge_files(j, true, verdict);
+}
+
+/* What was written while it was read gives a C of neither its old nor its new elements. */
+static dm_status inputs_unchanged(const dm_job *j) {
+  DM_TRY(dm_io_unchanged(&j->multiply->a));
+  DM_TRY(dm_io_unchanged(&j->multiply->b));
+  return j->setup.plan.problem.reads_c ? dm_io_unchanged(&j->multiply->c) : DM_OK;
 }
 
 static dm_status commit(dm_job *j, const dm_verdict *verdict) {
   dm_status status = DM_OK;
+  dm_run_phase(j->run, "committing C", DM_SYNC_PATIENCE);
+  DM_TRY(dm_comm_agree(j->run->world, inputs_unchanged(j)));
   if (j->run->rank == 0) {
     dm_attributes *attributes = malloc(sizeof *attributes);
     status = attributes ? dm_provenance_of(j->multiply, &j->setup, j->run, verdict, attributes)
                         : dm_fail(DM_E_FIT, "no memory for the provenance");
     int64_t count;
+    bool named = false;
+    if (!status) status = dm_checkpoint_intend(j->sink.checkpoint);
     const dm_tile_record *tiles = dm_checkpoint_tiles(j->sink.checkpoint, &count);
-    double start = dm_now();
     if (!status)
       status = dm_commit_file(j->run, &j->file, &j->form, j->multiply->engine.io_threads,
-                              attributes, tiles, count, j->multiply->force);
-    /* Where chunks could not be made the only copy of a result stays. */
-    j->keep_part = status != DM_OK && dm_output_is_chunked(&j->form);
-    j->product.local.phases.commit = dm_now() - start;
+                              attributes, tiles, count, j->multiply->force, &named);
+    if (named) dm_checkpoint_named(j->sink.checkpoint);
+    /* Where the file could not get its form the only copy of a result stays. */
+    j->keep_part = status != DM_OK && !named &&
+                   (dm_output_is_chunked(&j->form) || dm_output_is_recast(&j->form));
     free(attributes);
   }
   return dm_comm_agree(j->run->world, status);
@@ -127,11 +145,14 @@ static dm_named_files names_of(const dm_multiply *m) {
 static dm_status prepare(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_problem problem;
+  dm_run_lap(j->run, &j->outside.start);
+  dm_run_phase(j->run, "planning", 1);
   DM_TRY(dm_comm_agree(
       j->run->world, dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, &problem)));
   j->form = m->form;
   DM_TRY(dm_comm_agree(j->run->world, complete_form(&j->form, &problem)));
   DM_TRY(dm_checkpoint_open(j->run, m, &problem, &j->sink.checkpoint));
+  if (dm_checkpoint_is_done(j->sink.checkpoint)) return DM_OK;
   j->from_files = dm_checkpoint_recorded(j->sink.checkpoint) > 0;
   problem.verify = m->verify && !j->from_files;
   DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &problem)));
@@ -139,6 +160,8 @@ static dm_status prepare(dm_job *j) {
   engine.files = names_of(m);
   dm_checkpoint_impose(j->sink.checkpoint, &engine.wishes);
   DM_TRY(dm_setup_open(j->run, &engine, &problem, &j->setup));
+  dm_run_lap(j->run, &j->outside.plan);
+  dm_run_phase(j->run, "opening files and memory", 1);
   DM_TRY(dm_comm_agree(j->run->world, open_inputs(j)));
   return open_output(j);
 }
@@ -159,7 +182,11 @@ static dm_status multiply_matrices(dm_job *j) {
                             .context = j};
   DM_TRY(dm_product_open(&j->product));
   j->product.local.states = &j->states;
-  return dm_product_run(&j->product);
+  dm_run_lap(j->run, &j->outside.open);
+  DM_TRY(dm_product_run(&j->product));
+  double counted = 0.0; /* by the product itself */
+  dm_run_lap(j->run, &counted);
+  return DM_OK;
 }
 
 static dm_status tell(const dm_job *j, const dm_phases *worst, const dm_verdict *verdict,
@@ -176,36 +203,69 @@ static dm_status tell(const dm_job *j, const dm_phases *worst, const dm_verdict 
   return DM_OK;
 }
 
-static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
-  const dm_multiply *m = j->multiply;
-  DM_TRY(prepare(j));
-  j->began = dm_now();
-  if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
-  dm_verdict verdict;
-  if (m->verify) DM_TRY(judge(j, &verdict));
-  if (m->verify && verdict.pass) dm_tile_reach_all(&j->states, DM_TILE_CHECKED);
+/* All phases of this rank: those that the product counted, and those before and after it. */
+static dm_phases phases_of(const dm_job *j) {
+  dm_phases all = j->product.local.phases;
+  all.start = j->outside.start;
+  all.plan = j->outside.plan;
+  all.open = j->outside.open;
+  all.verify += j->outside.verify;
+  all.commit = j->outside.commit;
+  all.from_files = dm_multiply_bytes_read(j);
+  return all;
+}
+
+static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
+                        dm_outcome *outcome) {
+  dm_phases mean, worst;
   int64_t unpacked = dm_file_queue_unpacked(j->ahead);
+  j->product.local.phases = phases_of(j);
+  const dm_phases *own = &j->product.local.phases;
   DM_TRY(dm_comm_sum_i64(j->run->world, &unpacked, 1));
-  dm_phases worst;
-  j->product.local.phases.from_files = dm_multiply_bytes_read(j);
   DM_TRY(dm_phases_worst(j->run, &j->product.local, &worst));
-  if (!m->verify || verdict.pass) DM_TRY(commit(j, m->verify ? &verdict : NULL));
-  worst.commit = j->product.local.phases.commit;
-  if (outcome) DM_TRY(tell(j, &worst, m->verify ? &verdict : NULL, outcome));
+  DM_TRY(dm_phases_mean(j->run, own, &mean));
+  if (outcome) DM_TRY(tell(j, &worst, verdict, outcome));
   const dm_multiplied done = {.run = j->run,
-                              .multiply = m,
+                              .multiply = j->multiply,
                               .setup = &j->setup,
                               .form = &j->form,
                               .way = j->file.way,
                               .worst = &worst,
-                              .verdict = m->verify ? &verdict : NULL,
+                              .mean = &mean,
+                              .verdict = verdict,
                               .unpacked = unpacked,
-                              .seconds = dm_now() - j->started};
+                              .seconds = dm_now() - j->run->born};
   if (record) dm_multiply_record(&done, record);
-  DM_TRY(dm_phases_by_rank(j->run, &j->product.local.phases, record));
-  if (!m->verify || verdict.pass) return DM_OK;
+  return dm_phases_by_rank(j->run, own, record);
+}
+
+/* An earlier run was ended after C had its name, and before it could say so. */
+static dm_status tell_done(const dm_job *j, dm_record *record) {
+  const dm_multiply *m = j->multiply;
+  dm_problem problem;
+  DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, &problem));
+  if (record) dm_multiply_record_done(j->run, m, &problem, record);
+  return DM_OK;
+}
+
+static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
+  const dm_multiply *m = j->multiply;
+  DM_TRY(prepare(j));
+  if (dm_checkpoint_is_done(j->sink.checkpoint)) return tell_done(j, record);
+  j->began = dm_now();
+  if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
+  const dm_verdict *verdict = m->verify ? &j->verdict : NULL;
+  if (verdict) DM_TRY(judge(j, &j->verdict));
+  dm_run_lap(j->run, &j->outside.verify);
+  const bool pass = !verdict || verdict->pass;
+  if (verdict && pass) dm_tile_reach_all(&j->states, DM_TILE_CHECKED);
+  if (pass) DM_TRY(commit(j, verdict));
+  j->judged = verdict != NULL;
+  dm_run_lap(j->run, &j->outside.commit);
+  DM_TRY(report(j, verdict, record, outcome));
+  if (pass) return DM_OK;
   j->keep_part = true; /* what failed stays to be looked at, under a name that says unfinished */
-  return dm_hint(dm_verdict_status(&verdict, j->multiply->out.file),
+  return dm_hint(dm_verdict_status(verdict, m->out.file, false),
                  "the result is kept as %s; %s was not touched", j->file.part, m->out.file);
 }
 
@@ -239,5 +299,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   dm_freivalds_free(j.sink.check);
   dm_tile_states_close(&j.states);
   dm_setup_close(&j.setup);
+  if (!status && j.judged)
+    status = dm_verdict_status(&j.verdict, multiply->out.file, multiply->allow_unchecked);
   return status;
 }

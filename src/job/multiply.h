@@ -8,6 +8,7 @@
 #include "engine/phases.h"
 #include "io/dataset.h"
 #include "io/inspect.h"
+#include "io/output.h"
 #include "io/output_form.h"
 #include "plan/plan.h"
 #include "run/record.h"
@@ -16,12 +17,13 @@
 typedef struct dm_multiply {
   dm_dataset a, b;
   bool has_c;
-  dm_dataset c;    /* the old C, with beta */
-  dm_location out; /* checked by dm_output_check */
+  dm_dataset c;      /* the old C, with beta */
+  dm_location out;   /* checked by dm_output_check */
+  char whole[DM_ID]; /* by dm_output_whole: what is there may be this result */
   dm_equation equation;
   dm_engine engine;
   dm_output_form form; /* of C in its file; completed when its shape is known */
-  bool verify, force;
+  bool verify, force, allow_unchecked;
   bool checkpoint;            /* tiles are recorded, so that a run that ends early can be resumed */
   double checkpoint_interval; /* seconds; 0: every tile as soon as it is there */
 } dm_multiply;
@@ -37,8 +39,9 @@ typedef struct dm_outcome {
 } dm_outcome;
 
 /* Collective.  All ranks hold the same MULTIPLY.  On rank 0 RECORD is filled, also where the
- * verification failed (DM_E_VERIFY, agreed; the result then stays under its .part name).  OUTCOME
- * may be NULL; after an error it says nothing. */
+ * verification failed (DM_E_VERIFY, agreed; the result then stays under its .part name) or could
+ * not tell of all of C (DM_E_UNCHECKED, agreed; the result has its name).  OUTCOME may be NULL;
+ * after an error it says nothing. */
 dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
                           dm_outcome *outcome);
 

@@ -22,8 +22,11 @@ typedef struct dm_job {
   dm_tile_states states;
   bool from_files; /* C is verified as it is in the file, for the sake of an earlier run's tiles */
   bool keep_part;
+  bool judged; /* VERDICT is there */
+  dm_verdict verdict;
   bool shows_progress;
   dm_progress progress;
+  dm_phases outside;     /* of the product */
   double started, began; /* began: planned, and C's file is there */
 } dm_job;
 

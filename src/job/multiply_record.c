@@ -14,11 +14,11 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
   const char *const paths[] = {"files.a", "files.b"}, *const labels[] = {"A", "B"};
   for (int i = 0; i < 2; i++) {
     const dm_dataset *d = inputs[i];
-    char layout[160];
+    char layout[160], name[DM_NAME];
     dm_io_describe(d, layout, sizeof layout);
-    dm_record_text(record, paths[i], labels[i], "%s:%s, %lld x %lld %s, %s", d->at.file,
-                   d->at.dataset, (long long)d->rows, (long long)d->cols, dm_dtype_name(d->dtype),
-                   layout);
+    dm_record_text(record, paths[i], labels[i], "%s, %lld x %lld %s, %s",
+                   dm_location_name(&d->at, name), (long long)d->rows, (long long)d->cols,
+                   dm_dtype_name(d->dtype), layout);
     dm_facts_file_system(i == 0 ? "a" : "b", d->at.file, record);
   }
   if (done->unpacked > 0) {
@@ -27,10 +27,11 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
     dm_record_integer(record, "files.chunks_unpacked", "chunks unpacked", DM_SHOWN_PLAIN,
                       done->unpacked);
   }
-  char form[96];
+  char form[96], name[DM_NAME];
   dm_output_form_text(done->form, form, sizeof form);
-  dm_record_text(record, "files.c", "C", "%s:%s, %s", done->multiply->out.file,
-                 done->multiply->out.dataset, form);
+  const dm_location *out = &done->multiply->out;
+  dm_record_text(record, "files.c", "C", "%s, %s",
+                 done->form->npy ? out->file : dm_location_name(out, name), form);
   dm_facts_file_system("c", done->multiply->out.file, record);
   dm_record_text(record, "files.write_way", "C is written by", "%s", dm_write_way_name(done->way));
 }
@@ -42,7 +43,7 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   const dm_verdict *verdict = done->verdict;
   record_files(done, record);
   dm_setup_record(done->setup, done->run, record);
-  dm_phases_record(worst, plan, done->seconds, record);
+  dm_phases_record(worst, done->mean, plan, done->seconds, record);
   if (verdict) dm_verdict_record(verdict, &done->run->log, record);
   dm_record_summary(record,
                     "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.3f "
@@ -51,4 +52,16 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
                     done->run->ranks, done->seconds, worst->multiply + worst->reduce,
                     dm_phases_flops(worst, plan) * 1e-12, verdict ? verdict->residual : 0.0,
                     verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
+}
+
+void dm_multiply_record_done(const dm_run *run, const dm_multiply *m, const dm_problem *p,
+                             dm_record *record) {
+  char name[DM_NAME];
+  dm_log_line(&run->log, DM_LOG_NOTE,
+              "%s is the result of this command already: nothing was multiplied", m->out.file);
+  dm_record_text(record, "files.c", "C", "%s, made by an earlier run",
+                 dm_location_name(&m->out, name));
+  dm_record_summary(record, "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d DONE",
+                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->work),
+                    run->ranks);
 }

@@ -13,12 +13,16 @@ typedef struct dm_multiplied {
   const dm_setup *setup;
   const dm_output_form *form; /* completed */
   dm_write_way way;           /* that C's file was written in */
-  const dm_phases *worst;
+  const dm_phases *worst, *mean;
   const dm_verdict *verdict; /* NULL: not verified */
   int64_t unpacked;          /* chunks, by all ranks */
   double seconds;            /* in all */
 } dm_multiplied;
 
 void dm_multiply_record(const dm_multiplied *done, dm_record *record);
+
+/* Where an earlier run had made C already. */
+void dm_multiply_record_done(const dm_run *run, const dm_multiply *multiply,
+                             const dm_problem *problem, dm_record *record);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "check/verdict.h"
 #include "core/version.h"
 #include "plan/identity.h"
 
@@ -10,7 +11,8 @@ const char *dm_op_name(dm_op op) {
 }
 
 static dm_status add_dataset(dm_attributes *list, const char *name, const dm_dataset *dataset) {
-  DM_TRY(dm_attributes_add(list, name, "%s:%s", dataset->at.file, dataset->at.dataset));
+  char at[DM_NAME];
+  DM_TRY(dm_attributes_add(list, name, "%s", dm_location_name(&dataset->at, at)));
   char about[DM_ATTRIBUTE_NAME];
   snprintf(about, sizeof about, "%s_matrix", name);
   return dm_attributes_add(list, about, "%lld x %lld %s", (long long)dataset->rows,
@@ -44,7 +46,7 @@ static dm_status add_equation(dm_attributes *list, const dm_equation *equation) 
 
 static dm_status add_verdict(dm_attributes *list, const dm_verdict *verdict) {
   if (!verdict) return dm_attributes_add(list, "verified", "no");
-  DM_TRY(dm_attributes_add(list, "verified", "%s", verdict->pass ? "PASS" : "FAIL"));
+  DM_TRY(dm_attributes_add(list, "verified", "%s", dm_verdict_word(verdict)));
   DM_TRY(dm_attributes_add(list, "residual", "%.3g of the bound", verdict->residual));
   DM_TRY(dm_attributes_add(list, "norm", "%.17g", verdict->norm));
   DM_TRY(dm_attributes_add(list, "rows_left_out", "%lld", (long long)verdict->rows_left_out));

@@ -13,7 +13,8 @@ typedef struct dm_verify {
   bool tensor; /* C may come from tensor cores, which cut off their sums: the bound is wider */
   double norm; /* of C when it was written; negative where it is not known */
   int io_threads;
-  bool full; /* multiply again in higher precision and compare every element */
+  bool allow_unchecked; /* not all of C need be verified */
+  bool full;            /* multiply again in higher precision and compare every element */
 } dm_verify;
 
 /* Fills what the command line left open (ops, alpha, beta, types) from C's provenance, which also
@@ -30,7 +31,8 @@ dm_status dm_verify_complete(dm_verify *verify, const dm_given *given,
 dm_status dm_verify_residual(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                              dm_verdict *verdict);
 
-/* Collective.  DM_E_VERIFY, agreed, where C is wrong. */
+/* Collective.  DM_E_VERIFY, agreed, where C is wrong; DM_E_UNCHECKED where that cannot be told of
+ * all of it. */
 dm_status dm_verify_run(dm_run *run, const dm_verify *verify, dm_record *record);
 
 #endif

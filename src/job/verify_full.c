@@ -68,7 +68,9 @@ static double ratio_of(const dm_verify *v, const dm_problem *p, const long doubl
   double depth = (double)p->k + (dm_dtype_is_complex(p->work) ? 4.0 : 2.0);
   double u = p->compute.roundoff * depth + 2.0 * p->compute.shortening;
   double bound = u * hypot(alpha[0], alpha[1]) * size +
-                 (2.0 * dm_dtype_roundoff(p->c) + 0x1p-52) * (exact + old);
+                 (2.0 * dm_dtype_roundoff(p->c) + 0x1p-52) * (exact + old) +
+                 dm_dtype_smallest(p->c) +
+                 (hypot(alpha[0], alpha[1]) * depth + 2.0) * dm_dtype_smallest(p->accumulator);
   if (error == 0.0) return 0.0;
   return error / bound;
 }
@@ -92,7 +94,7 @@ static void compare(const dm_verify *v, const dm_problem *p, const operands *x, 
       }
     }
     verdict->rows_left_out += !finite;
-    verdict->rows_checked++;
+    verdict->rows_checked += finite;
   }
 }
 
@@ -117,7 +119,8 @@ static dm_status combine(const dm_run *run, dm_verdict *verdict) {
 
 dm_status dm_verify_fully(dm_run *run, const dm_verify *v, const dm_problem *p,
                           dm_verdict *verdict) {
-  *verdict = (dm_verdict){.pass = true, .worst_row = -1, .exact = p->work == DM_I8};
+  *verdict =
+      (dm_verdict){.pass = true, .worst_row = -1, .exact = p->work == DM_I8, .cols_checked = p->n};
   if ((double)p->m * (double)p->n * (double)p->k > largest_product)
     return dm_comm_agree(run->world,
                          dm_hint(dm_fail(DM_E_USAGE,
@@ -129,8 +132,8 @@ dm_status dm_verify_fully(dm_run *run, const dm_verify *v, const dm_problem *p,
   long double *sum = NULL;
   double *size = NULL;
   dm_status status = read_all(v, p, &x);
-  if (!status) status = dm_buffer_zeroed(2 * p->n, sizeof *sum, (void **)&sum);
-  if (!status) status = dm_buffer_zeroed(p->n, sizeof *size, (void **)&size);
+  if (!status) status = dm_buffer_table(2 * p->n, &sum);
+  if (!status) status = dm_buffer_table(p->n, &size);
   status = dm_comm_agree(run->world, status);
   if (!status) {
     const dm_view c = dm_view_row_major(x.c, DM_C128, dm_range_size(x.rows), p->n);

@@ -25,9 +25,7 @@ typedef struct dm_bench_multiply {
 /* What came of it, known to rank 0. */
 typedef struct dm_bench_found {
   double median, low, high; /* seconds, with the 95 % interval */
-  double flops;             /* of a product */
-  int64_t m, n, k;
-  int pm, pn, pk;
+  dm_plan plan;
   char transport[16];
 } dm_bench_found;
 

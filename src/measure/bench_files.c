@@ -8,13 +8,12 @@
 
 #include "core/checked.h"
 #include "core/clock.h"
-#include "io/read.h"
-#include "io/reader.h"
+#include "engine/generated_source.h"
 #include "measure/bench_files_impl.h"
+#include "plan/tiles.h"
 #include "run/statistics.h"
 
 enum { FEWEST = 3, DEFAULT = 5 };
-enum { ALONE = 1 << 27 }; /* bytes that are enough to time one thread */
 
 static void pose(dm_files_bench *b) {
   const dm_bench_files *w = b->wanted;
@@ -26,6 +25,7 @@ static void pose(dm_files_bench *b) {
                                        .compute = w->product.compute};
   b->multiply.engine = w->product.engine;
   b->multiply.verify = w->product.verify;
+  b->multiply.allow_unchecked = true; /* it is the times that are asked for */
   b->multiply.checkpoint = w->checkpoint;
   b->multiply.checkpoint_interval = w->checkpoint_interval;
 }
@@ -75,14 +75,15 @@ static dm_status remove_result(const dm_files_bench *b) {
   return dm_fail(DM_E_IO, "%s: %s", b->multiply.out.file, strerror(errno));
 }
 
-void dm_bench_files_memory(dm_files_bench *b) {
+/* A process that has run before is larger: --memory allows the next run as much as the first. */
+static void allow_memory(dm_files_bench *b) {
   const int64_t stated = b->wanted->product.engine.memory_host;
   if (stated > 0)
     b->multiply.engine.memory_host = stated + dm_max(0, dm_setup_process_bytes() - b->own);
 }
 
 static dm_status multiply_once(dm_files_bench *b, bool overlap, dm_outcome *outcome) {
-  dm_bench_files_memory(b);
+  allow_memory(b);
   DM_TRY(dm_comm_agree(b->run->world, remove_result(b)));
   DM_TRY(forget_inputs(b));
   b->multiply.engine.wishes.no_overlap = !overlap;
@@ -99,56 +100,43 @@ static dm_status multiply_once(dm_files_bench *b, bool overlap, dm_outcome *outc
   return DM_OK;
 }
 
-/* All of DATASET by one thread, from a part of it. */
-static dm_status unpack_alone(const dm_dataset *dataset, double *seconds) {
-  dm_reader *reader;
-  DM_TRY(dm_reader_open(dataset, DM_DTYPE_NONE, &reader));
-  const int64_t band = dataset->chunk_rows * dataset->cols * dm_dtype_size(dataset->dtype);
-  const int64_t rows =
-      dm_min(dataset->rows, dm_max(1, ALONE / dm_max(1, band)) * dataset->chunk_rows);
-  dm_status status = dm_reader_time_unpacking(reader, 0, rows, seconds);
-  *seconds *= (double)dataset->rows / (double)rows;
-  dm_reader_close(reader);
-  return status;
-}
-
 /* Packed inputs are read at the rate of one thread, times all of them. */
-static dm_status unpack_once(dm_files_bench *b, double *seconds) {
+static dm_status unpack_once(dm_files_bench *b, int64_t turn) {
   double part[2] = {0.0, 0.0};
   dm_status status = DM_OK;
   if (b->run->rank == 0) {
-    status = unpack_alone(&b->multiply.a, &part[0]);
-    if (!status) status = unpack_alone(&b->multiply.b, &part[1]);
+    status = dm_ceiling_unpack(&b->multiply.a, &part[0]);
+    if (!status) status = dm_ceiling_unpack(&b->multiply.b, &part[1]);
   }
   DM_TRY(dm_comm_agree(b->run->world, status));
   DM_TRY(dm_comm_max_f64(b->run->world, part, 2));
   for (int w = 0; w < b->widths; w++)
-    seconds[w] = (part[0] + part[1]) / (double)(b->width[w] * b->run->ranks);
+    b->read[w][turn] = (part[0] + part[1]) / (double)(b->width[w] * b->run->ranks);
   return DM_OK;
 }
 
-static dm_status read_once(dm_files_bench *b, double *seconds) {
-  if (b->multiply.a.layout == DM_CHUNKED) return unpack_once(b, seconds);
+static dm_status read_once(dm_files_bench *b, int64_t turn) {
+  if (b->multiply.a.layout == DM_CHUNKED) return unpack_once(b, turn);
   for (int w = 0; w < b->widths; w++) {
-    seconds[w] = INFINITY;
+    b->read[w][turn] = INFINITY;
     if (b->slow_read[w]) continue;
     DM_TRY(forget_inputs(b));
-    DM_TRY(dm_ceiling_read(b->run, b->inputs, 2, b->width[w], &seconds[w]));
+    DM_TRY(dm_ceiling_read(b->run, b->inputs, 2, b->width[w], &b->read[w][turn]));
   }
   return DM_OK;
 }
 
 /* A fresh file each time, as a job has it. */
-static dm_status write_once(dm_files_bench *b, double *seconds) {
+static dm_status write_once(dm_files_bench *b, int64_t turn) {
   const dm_comm *world = b->run->world;
   const dm_problem *p = &b->last.plan.problem;
   b->scratch.bytes = p->m * p->n * dm_dtype_size(p->c);
   for (int w = 0; w < b->writers; w++) {
-    seconds[w] = INFINITY;
+    b->write[w][turn] = INFINITY;
     if (b->slow_write[w]) continue;
     DM_TRY(dm_comm_agree(world, b->run->rank == 0 ? dm_ceiling_make(&b->scratch) : DM_OK));
-    DM_TRY(
-        dm_ceiling_write(b->run, &b->scratch, b->writer[w].way, b->writer[w].threads, &seconds[w]));
+    DM_TRY(dm_ceiling_write(b->run, &b->scratch, b->writer[w].way, b->writer[w].threads,
+                            &b->write[w][turn]));
   }
   dm_status status = DM_OK;
   if (b->run->rank == 0 && unlink(b->scratch.file))
@@ -156,50 +144,86 @@ static dm_status write_once(dm_files_bench *b, double *seconds) {
   return dm_comm_agree(world, status);
 }
 
-static void keep(dm_files_bench *b, int64_t turn, const dm_outcome *with, const dm_outcome *without,
-                 double compute, const double *read, const double *write) {
+/* Slots and shares keep what the first round has filled them with. */
+static dm_status two_rounds(dm_files_bench *b, dm_rank_state *local, double *seconds) {
+  const dm_comm *world = b->run->world;
+  dm_generated_source source =
+      dm_generated_random(local->plan->problem.work, b->wanted->product.seed);
+  const dm_step_calls filling = {.context = &source, .load = dm_source_generated.load}, none = {0};
+  const unsigned products = DM_PRODUCTS | DM_SUMS;
+  const bool streams = dm_plan_streams(local->plan);
+  const unsigned kinds = streams ? products | DM_LOADS : products;
+  if (!streams) DM_TRY(dm_comm_agree(world, dm_execute(local, DM_LOADS, &filling)));
+  DM_TRY(dm_comm_barrier(world));
+  DM_TRY(dm_execute(local, kinds, streams ? &filling : &none));
+  DM_TRY(dm_comm_barrier(world));
+  const double start = dm_now();
+  DM_TRY(dm_execute(local, kinds, &none));
+  *seconds = dm_now() - start;
+  return dm_comm_max_f64(world, seconds, 1);
+}
+
+/* The products of the plan, of operands that lie in memory: what computing and moving panels take.
+ */
+static dm_status compute_once(dm_files_bench *b, double *seconds) {
+  dm_setup setup;
+  dm_rank_state local;
+  dm_run_phase(b->run, "multiplying alone", 1);
+  allow_memory(b);
+  DM_TRY(dm_setup_open(b->run, &b->multiply.engine, &b->last.plan.problem, &setup));
+  setup.plan = b->last.plan;
+  setup.plan.strips = 0; /* all in one go */
+  setup.plan.stretch = 0;
+  setup.plan.todo = NULL;
+  dm_status status = dm_rank_open(b->run, &setup.plan, setup.backend, setup.transport, &local);
+  if (!status || status->agreed) {
+    if (!status) status = two_rounds(b, &local, seconds);
+    if (status && !status->agreed) return status;
+    dm_rank_close(&local);
+    dm_setup_close(&setup);
+  }
+  return status;
+}
+
+static void keep(dm_files_bench *b, int64_t turn, const dm_outcome *with,
+                 const dm_outcome *without) {
   const dm_phases *p = &with->worst;
   const double exposed[DM_EXPOSED_PHASES] = {
       p->read,  fmax(0.0, p->multiply - p->gemm), p->reduce, p->write, p->check + p->verify,
       p->commit};
+  b->last = *with;
   b->seconds[turn] = with->seconds;
   b->before[turn] = with->before;
   b->plain[turn] = without->seconds;
-  b->compute[turn] = compute;
   for (int i = 0; i < DM_EXPOSED_PHASES; i++) b->exposed[i][turn] = exposed[i];
-  for (int w = 0; w < b->widths; w++) b->read[w][turn] = read[w];
-  for (int w = 0; w < b->writers; w++) b->write[w][turn] = write[w];
 }
 
 /* After a round of warming up: all but the fastest two are not tried again. */
-static void leave_out_slow(bool *slow, const double *seconds, int count) {
+static void leave_out_slow(bool *slow, double seconds[][DM_MOST_TURNS], int count) {
   for (int w = 0; w < count; w++) {
     int faster = 0;
-    for (int v = 0; v < count; v++) faster += seconds[v] < seconds[w];
+    for (int v = 0; v < count; v++) faster += seconds[v][0] < seconds[w][0];
     slow[w] |= faster >= 2;
   }
 }
 
-/* Everything once; the two ways change places from turn to turn. */
+/* Everything once; the two ways change places from turn to turn.  What turns below 0 measure, which
+ * warm up, the first one replaces. */
 static dm_status take_turn(dm_files_bench *b, int64_t turn) {
   dm_outcome outcome[2]; /* without overlap, with it */
-  double compute = 0.0, read[DM_MOST_WIDTHS], write[DM_MOST_WRITERS];
+  const int64_t at = dm_max(turn, 0);
   const bool first = turn % 2 == 0;
   DM_TRY(multiply_once(b, first, &outcome[first]));
   DM_TRY(multiply_once(b, !first, &outcome[!first]));
-  b->last = outcome[1];
+  keep(b, at, &outcome[1], &outcome[0]);
   DM_TRY(dm_comm_agree(b->run->world, remove_result(b)));
   dm_run_phase(b->run, "measuring the ceilings", DM_SYNC_PATIENCE);
-  DM_TRY(read_once(b, read));
-  DM_TRY(write_once(b, write));
-  DM_TRY(dm_bench_files_compute(b, &compute));
+  DM_TRY(read_once(b, at));
+  DM_TRY(write_once(b, at));
+  DM_TRY(compute_once(b, &b->compute[at]));
   DM_TRY(dm_stop_agree(&b->run->stop, b->run->world));
-  if (turn >= 0) {
-    keep(b, turn, &outcome[1], &outcome[0], compute, read, write);
-  } else {
-    leave_out_slow(b->slow_read, read, b->widths);
-    leave_out_slow(b->slow_write, write, b->writers);
-  }
+  if (turn < 0) leave_out_slow(b->slow_read, b->read, b->widths);
+  if (turn < 0) leave_out_slow(b->slow_write, b->write, b->writers);
   return DM_OK;
 }
 
@@ -228,7 +252,7 @@ static dm_status repeat(dm_files_bench *b) {
 /* The machine, and the plan of the runs. */
 static dm_status report(dm_files_bench *b, dm_record *record) {
   dm_setup setup;
-  dm_bench_files_memory(b);
+  allow_memory(b);
   DM_TRY(dm_setup_open(b->run, &b->multiply.engine, &b->last.plan.problem, &setup));
   setup.plan = b->last.plan;
   if (record) dm_bench_files_record(b, &setup, record);

@@ -52,14 +52,6 @@ typedef struct dm_files_bench {
 dm_status dm_bench_files_make(dm_files_bench *bench);
 void dm_bench_files_remove(const dm_files_bench *bench); /* rank 0 */
 
-/* Collective: seconds of the products of PLAN alone, of operands that lie in memory.
- * (bench_files_compute.c) */
-dm_status dm_bench_files_compute(dm_files_bench *bench, double *seconds);
-
-/* A process that has run before is larger: --memory allows the next run as much as the first.
- * (bench_files.c) */
-void dm_bench_files_memory(dm_files_bench *bench);
-
 /* Rank 0: everything that was measured.  SETUP has the machine and the plan. (bench_files_record.c)
  */
 void dm_bench_files_record(dm_files_bench *bench, const dm_setup *setup, dm_record *record);

@@ -25,24 +25,12 @@ static dm_status copy(const dm_bench_home *home, dm_view dst, dm_view src) {
 
 /* ---- operands ---- */
 
-/* Bytes that a piece of the widest panel takes. */
-static int64_t pitch_of(const dm_rank_state *local, dm_matrix matrix) {
-  const dm_view piece = dm_rank_piece(local, matrix, local->panels.begin);
-  const int64_t rows =
-      matrix == DM_A ? piece.rows : dm_plan_b_share_most(local->plan, local->coords.i);
-  const int64_t cols = matrix == DM_A ? dm_plan_width(local->plan) : piece.cols;
-  return rows * cols * dm_dtype_size(piece.dtype);
-}
-
 /* As dm_memory_source has it: what is not brought lies in its share. */
 static dm_view piece_at_home(void *context, const dm_rank_state *local, dm_matrix matrix,
                              int64_t panel) {
   const dm_bench_home *home = context;
-  const dm_view piece = dm_rank_piece(local, matrix, panel);
-  if (!home->pieces[matrix]) return piece;
-  return dm_view_row_major(home->pieces[matrix] +
-                               (panel - local->panels.begin) * pitch_of(local, matrix),
-                           piece.dtype, piece.rows, piece.cols);
+  return home->pieces[matrix] ? dm_memory_piece(local, matrix, panel, home->pieces[matrix])
+                              : dm_rank_piece(local, matrix, panel);
 }
 
 static dm_status take_pieces(dm_bench_home *home, dm_matrix matrix) {
@@ -50,7 +38,7 @@ static dm_status take_pieces(dm_bench_home *home, dm_matrix matrix) {
   const int64_t panels = dm_range_size(local->panels);
   int64_t bytes;
   if (!dm_plan_brings(local->plan, matrix) || panels == 0) return DM_OK;
-  DM_TRY(dm_bytes_of(panels, pitch_of(local, matrix), 1, &bytes));
+  DM_TRY(dm_memory_pieces_bytes(local, matrix, &bytes));
   DM_TRY(dm_backend_alloc(local->backend, DM_HOST, bytes, (void **)&home->pieces[matrix]));
   for (int64_t p = local->panels.begin; p < local->panels.end; p++)
     DM_TRY(copy(home, piece_at_home(home, local, matrix, p), dm_rank_piece(local, matrix, p)));

@@ -4,7 +4,6 @@
  * of the system; the file lies in the page cache when it is read, which hides the least of our own
  * cost. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,19 +12,19 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/fill.h"
+#include "core/fork_join.h"
 #include "io/file_queue.h"
 #include "io/inspect.h"
 #include "io/output.h"
 #include "io/pack.h"
-#include "io/pool.h"
 #include "measure/bench.h"
+#include "measure/ceiling.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
 #include "run/facts.h"
 #include "run/statistics.h"
 
-enum { COLUMNS = 8192, PIECE = 16 << 20, LARGEST = 1000, MOST_WAYS = 4 };
-enum { ALONE = 1 << 27 }; /* bytes that are enough to time one thread */
+enum { COLUMNS = 8192, LARGEST = 1000, MOST_WAYS = 4 };
 
 typedef struct bench {
   dm_run *run;
@@ -38,7 +37,7 @@ typedef struct bench {
   dm_view memory;
   dm_generator generator;
   dm_output_file file, packed_file;
-  char plain[DM_PATH + 32];
+  dm_ceiling plain;
   dm_dataset dataset;
   dm_reader *reader;
   int64_t unpacked; /* chunks in a turn, of all ranks */
@@ -54,48 +53,14 @@ static int64_t row_bytes(void) {
   return COLUMNS * (int64_t)sizeof(double);
 }
 
-/* ---- plain files ---- */
+/* ---- plain files: one thread of each rank; reserved beforehand, as the program's own are ---- */
 
-static dm_status no_plain(const bench *b, const char *what) {
-  return dm_fail(DM_E_IO, "%s: %s failed: %s", b->plain, what, strerror(errno));
-}
-
-/* This rank's rows to FD, or from there. */
-static dm_status move_plain(const bench *b, int fd, bool writes) {
-  const int64_t from = b->mine.begin * row_bytes(), bytes = dm_range_size(b->mine) * row_bytes();
-  for (int64_t at = 0; at < bytes;) {
-    char *memory = (char *)b->memory.base + at;
-    const size_t piece = (size_t)dm_min(PIECE, bytes - at);
-    ssize_t n = writes ? pwrite(fd, memory, piece, from + at) : pread(fd, memory, piece, from + at);
-    if (n > 0) at += n;
-    if (n == 0 || (n < 0 && errno != EINTR)) return no_plain(b, writes ? "pwrite" : "pread");
-  }
-  return DM_OK;
-}
-
-/* The plain file is reserved beforehand, as the program's own is. */
 static dm_status plain_write(bench *b, double *seconds) {
-  int fd = open(b->plain, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  dm_status status = fd < 0 ? no_plain(b, "open") : DM_OK;
-  if (!status && b->run->rank == 0 && posix_fallocate(fd, 0, b->rows * row_bytes()) != 0)
-    status = no_plain(b, "reserving space");
-  status = dm_comm_agree(b->run->world, status);
-  const double start = dm_now();
-  if (!status) status = move_plain(b, fd, true);
-  if (!status && fsync(fd)) status = no_plain(b, "fsync");
-  *seconds = dm_now() - start;
-  if (fd >= 0 && close(fd) && !status) status = no_plain(b, "close");
-  return status;
+  return dm_ceiling_write(b->run, &b->plain, DM_WRITE_PWRITE, 1, seconds);
 }
 
 static dm_status plain_read(bench *b, double *seconds) {
-  int fd = open(b->plain, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return no_plain(b, "open");
-  const double start = dm_now();
-  dm_status status = move_plain(b, fd, false);
-  *seconds = dm_now() - start;
-  if (close(fd) && !status) status = no_plain(b, "close");
-  return status;
+  return dm_ceiling_read(b->run, &b->plain, 1, 1, seconds);
 }
 
 /* ---- the program's own reader and writer ---- */
@@ -138,14 +103,8 @@ static dm_status damier_read(bench *b, double *seconds) {
   return status ? status : check_corners(b);
 }
 
-/* One thread of rank 0, some of its rows, memory to memory; what all rows would take. */
 static dm_status unpack_alone(bench *b, double *seconds) {
-  if (b->run->rank != 0) return DM_OK;
-  int64_t bands = dm_max(1, ALONE / row_bytes() / b->form.chunk_rows);
-  int64_t rows = dm_min(dm_range_size(b->mine), bands * b->form.chunk_rows);
-  DM_TRY(dm_reader_time_unpacking(b->reader, 0, rows, seconds));
-  *seconds *= (double)b->rows / (double)rows;
-  return DM_OK;
+  return b->run->rank == 0 ? dm_ceiling_unpack(&b->dataset, seconds) : DM_OK;
 }
 
 static const way contiguous[] = {{"plain_write", "pwrite + fsync", plain_write},
@@ -163,8 +122,9 @@ static dm_status create(bench *b) {
   snprintf(text, sizeof text, "%s/damier-bench-io.h5:/scratch", b->wanted->directory);
   DM_TRY(dm_io_parse_location(text, &at));
   DM_TRY(dm_output_create(&at, DM_F64, b->rows, COLUMNS, true, &b->file));
-  return b->packed ? dm_pack_room(&b->file, &b->form)
-                   : dm_output_choose_way(&b->file, DM_WRITE_AUTO, b->run->local_ranks);
+  if (b->packed) return dm_pack_room(&b->file, &b->form);
+  DM_TRY(dm_ceiling_make(&b->plain));
+  return dm_output_choose_way(&b->file, DM_WRITE_AUTO, b->run->local_ranks);
 }
 
 static dm_status take_memory(bench *b) {
@@ -177,18 +137,18 @@ static dm_status take_memory(bench *b) {
 }
 
 static dm_status pack(bench *b) {
-  DM_TRY(dm_pack(&b->file, &b->form, dm_pool_cores(1), &b->run->keepalive, &b->packed_file));
+  DM_TRY(dm_pack(&b->file, &b->form, dm_cores(), &b->run->keepalive, &b->packed_file));
   dm_output_discard(&b->file);
-  b->file.part[0] = '\0';
   return dm_pack_dataset(&b->packed_file, &b->form, &b->dataset);
 }
 
 static dm_status open_files(bench *b) {
   const dm_comm *world = b->run->world;
   double unused;
-  snprintf(b->plain, sizeof b->plain, "%s/damier-bench-io.plain", b->wanted->directory);
   DM_TRY(dm_comm_agree(world, b->run->rank == 0 ? create(b) : DM_OK));
+  const int made = b->file.made;
   DM_TRY(dm_comm_broadcast(world, &b->file, sizeof b->file, 0));
+  b->file.made = made;
   DM_TRY(dm_comm_agree(world, take_memory(b)));
   if (b->packed) {
     DM_TRY(dm_comm_agree(world, damier_write(b, &unused)));
@@ -298,7 +258,13 @@ dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *wanted, dm_record *rec
              .packed = dm_output_is_chunked(&wanted->form),
              .threads = dm_run_io_threads(run, wanted->io_threads),
              .rows = dm_max(1, wanted->bytes / row_bytes()),
-             .generator = {.kind = DM_UNIFORM, .seed = 1}};
+             .generator = {.kind = DM_UNIFORM, .seed = 1},
+             .file = {.made = -1},
+             .packed_file = {.made = -1}};
+  b.plain.bytes = b.rows * row_bytes();
+  if ((size_t)snprintf(b.plain.file, sizeof b.plain.file, "%s/damier-bench-io.plain",
+                       wanted->directory) >= sizeof b.plain.file)
+    return dm_fail(DM_E_USAGE, "the directory's name is too long");
   if (b.packed) { /* whole numbers take a part of the bits of an f64, as measured data do */
     b.generator = (dm_generator){.kind = DM_INTEGER, .seed = 1, .parameter = LARGEST};
     DM_TRY(dm_comm_agree(run->world, dm_output_form_complete(&b.form, DM_F64, b.rows, COLUMNS)));
@@ -308,7 +274,10 @@ dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *wanted, dm_record *rec
   if (run->rank == 0) {
     dm_output_discard(&b.file);
     dm_output_discard(&b.packed_file);
-    if (unlink(b.plain) && errno != ENOENT && !status) status = no_plain(&b, "removing it");
+    dm_output_release(&b.file);
+    dm_output_release(&b.packed_file);
+    if (unlink(b.plain.file) && errno != ENOENT && !status)
+      status = dm_fail(DM_E_IO, "%s: removing it failed: %s", b.plain.file, strerror(errno));
   }
   free(b.memory.base);
   return dm_comm_agree(run->world, status);

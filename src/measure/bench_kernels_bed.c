@@ -21,21 +21,39 @@ typedef struct shape {
 enum { OUT, X, Y, Y_ALONG_K, MATRICES };
 
 /* What is not needed is empty. */
-static void shapes_of(const dm_bed *b, bool along_k, shape shapes[MATRICES]) {
-  const int64_t m = b->size.m, n = b->size.n, k = b->size.k;
-  const dm_dtype in = dm_operand_dtype(b->type), out = result_type(b->op, in);
-  shapes[OUT] = b->op == DM_TRANSPOSE ? (shape){n, m, out}
-                : b->op == DM_DOT     ? (shape){1, 1, out}
-                                      : (shape){m, n, out};
-  shapes[X] = b->op == DM_GEMM ? (shape){m, k, in} : (shape){m, n, in};
-  shapes[Y] = b->op == DM_GEMM        ? (shape){k, n, in}
-              : b->op == DM_TRANSPOSE ? (shape){0, 0, in}
-                                      : (shape){m, n, in};
-  shapes[Y_ALONG_K] = along_k && b->op == DM_GEMM ? (shape){n, k, in} : (shape){0, 0, in};
+static void shapes_of(dm_kernel_op op, dm_operand type, dm_kernel_size size, bool along_k,
+                      shape shapes[MATRICES]) {
+  const int64_t m = size.m, n = size.n, k = size.k;
+  const dm_dtype in = dm_operand_dtype(type), out = result_type(op, in);
+  const shape none = {0, 0, in};
+  shapes[OUT] = op == DM_TRANSPOSE ? (shape){n, m, out}
+                : op == DM_DOT     ? (shape){1, 1, out}
+                                   : (shape){m, n, out};
+  shapes[X] = op == DM_GEMM ? (shape){m, k, in} : (shape){m, n, in};
+  shapes[Y] = op == DM_GEMM ? (shape){k, n, in} : op == DM_TRANSPOSE ? none : (shape){m, n, in};
+  shapes[Y_ALONG_K] = along_k && op == DM_GEMM ? (shape){n, k, in} : none;
 }
 
-static int64_t bytes_of(shape s, int64_t pad) {
-  return dm_round_up(s.rows * (s.cols + pad) * dm_dtype_size(s.dtype), PLACE);
+static dm_view view_of(char **at, shape s, dm_rows rows) {
+  const int64_t stride = dm_round_up(s.cols + rows.pad, rows.multiple);
+  const dm_view view = dm_view_strided(*at, s.dtype, DM_DEVICE, s.rows, s.cols, stride);
+  *at += dm_round_up(s.rows * stride * dm_dtype_size(s.dtype), PLACE);
+  return view;
+}
+
+static void lay_out(const shape shapes[MATRICES], dm_rows rows, char **at, dm_lab_work *w) {
+  w->out = view_of(at, shapes[OUT], rows);
+  w->x = view_of(at, shapes[X], rows);
+  w->y = view_of(at, shapes[Y], rows);
+  w->y_along_k = view_of(at, shapes[Y_ALONG_K], rows);
+  if (shapes[Y_ALONG_K].rows == 0) w->y_along_k.base = NULL;
+}
+
+void dm_lab_lay_out(dm_kernel_size size, dm_rows rows, void *memory, dm_lab_work *w) {
+  shape shapes[MATRICES];
+  char *at = memory;
+  shapes_of(w->op, w->operand, size, false, shapes);
+  lay_out(shapes, rows, &at, w);
 }
 
 /* Bytes of all SHAPES, which may be more than 64 bits can count. */
@@ -44,17 +62,11 @@ static dm_status add_up(const shape shapes[MATRICES], int64_t pad, int64_t *byte
   for (int i = 0; i < MATRICES; i++) {
     int64_t one;
     /* Four that are an eighth of what can be counted, rounded up, are less than that. */
-    DM_TRY(dm_bytes_of(shapes[i].rows, shapes[i].cols + pad, 8 * dm_dtype_size(shapes[i].dtype),
-                       &one));
-    *bytes += bytes_of(shapes[i], pad);
+    const int64_t size = dm_dtype_size(shapes[i].dtype);
+    DM_TRY(dm_bytes_of(shapes[i].rows, shapes[i].cols + pad, 8 * size, &one));
+    *bytes += dm_round_up(one / 8, PLACE);
   }
   return DM_OK;
-}
-
-static dm_view view_of(char **at, shape s, int64_t pad) {
-  dm_view view = dm_view_strided(*at, s.dtype, DM_DEVICE, s.rows, s.cols, s.cols + pad);
-  *at += bytes_of(s, pad);
-  return view;
 }
 
 /* Random numbers of all of a type's values; those of i8 are whole. */
@@ -84,8 +96,8 @@ dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limit
                       dm_bed *b) {
   shape shapes[MATRICES];
   void *works;
-  shapes_of(b, wanted->along_k, shapes);
   int64_t each;
+  shapes_of(b->op, b->type, b->size, wanted->along_k, shapes);
   DM_TRY(add_up(shapes, b->pad, &each));
   b->sets = sets > 0 ? sets : sets_for(b, limits, each);
   DM_TRY(dm_buffer_zeroed(b->sets, sizeof *b->works, &works));
@@ -99,18 +111,12 @@ dm_status dm_bed_open(const dm_bench_kernels *wanted, const dm_lab_limits *limit
                        .accumulate = wanted->accumulate && b->op == DM_GEMM,
                        .alpha = 2.0,
                        .beta = -1.0};
-    w->out = view_of(&at, shapes[OUT], b->pad);
-    w->x = view_of(&at, shapes[X], b->pad);
-    w->y = view_of(&at, shapes[Y], b->pad);
-    w->y_along_k = view_of(&at, shapes[Y_ALONG_K], b->pad);
+    lay_out(shapes, (dm_rows){b->pad, 1}, &at, w);
     const uint64_t seed = b->seed + 3 * (uint64_t)i;
     DM_TRY(fill(b, w->x, seed));
     DM_TRY(fill(b, w->y, seed + 1));
     DM_TRY(fill(b, w->out, seed + 2));
-    if (shapes[Y_ALONG_K].rows == 0)
-      w->y_along_k.base = NULL;
-    else
-      DM_TRY(fill(b, dm_view_transpose(w->y_along_k), seed + 1));
+    if (w->y_along_k.base) DM_TRY(fill(b, dm_view_transpose(w->y_along_k), seed + 1));
   }
   return DM_OK;
 }

@@ -28,6 +28,14 @@ void dm_bed_close(dm_bed *bed);
  * correct result is. */
 dm_status dm_bed_reset(const dm_bed *bed);
 
+/* Rows lie so many elements apart as they are long, with PAD more, and rounded up. */
+typedef struct dm_rows {
+  int64_t pad, multiple;
+} dm_rows;
+
+/* OUT, X and Y of W's operation and type in SIZE, one behind the other in MEMORY of the device. */
+void dm_lab_lay_out(dm_kernel_size size, dm_rows rows, void *memory, dm_lab_work *w);
+
 /* What the worst error of a sum of DEPTH products may be, in u |A||B|. */
 double dm_kernel_bound(const dm_kernel *kernel, dm_operand type, int64_t depth);
 

@@ -25,23 +25,17 @@ typedef struct bench {
 
 static dm_status add_size(void *context, int64_t bytes) {
   dm_bench_links *wanted = context;
-  const int64_t most = INT64_C(1) << 40;
   if (wanted->sizes == DM_LINK_SIZES)
     return dm_fail(DM_E_USAGE, "more than %d sizes", DM_LINK_SIZES);
-  if (bytes > most) return dm_fail(DM_E_USAGE, "a piece of more than 1 TiB");
+  if (bytes > INT64_C(1) << 40) return dm_fail(DM_E_USAGE, "a piece of more than 1 TiB");
   wanted->bytes[wanted->sizes++] = bytes;
   return DM_OK;
 }
 
 dm_status dm_bench_links_sizes(const char *text, dm_bench_links *wanted) {
+  char item[96];
   wanted->sizes = 0;
-  while (text) {
-    char item[96];
-    const char *end = strchr(text, ',');
-    snprintf(item, sizeof item, "%.*s", end ? (int)(end - text) : (int)strlen(text), text);
-    DM_TRY(dm_parse_range(item, add_size, wanted));
-    text = end ? end + 1 : NULL;
-  }
+  while (dm_next_word(&text, ',', item)) DM_TRY(dm_parse_range(item, add_size, wanted));
   return DM_OK;
 }
 

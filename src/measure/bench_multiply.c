@@ -216,7 +216,7 @@ static dm_status measure(dm_bench *b, dm_record *record) {
   if (b->wanted->against_one)
     DM_TRY(dm_bench_one_run(local, generators, room_beside(b), b->wanted->limit / 20, &b->one));
   DM_TRY(dm_bench_record(b, record));
-  return b->wanted->verify ? dm_verdict_status(&b->worst, "the benchmark's product") : DM_OK;
+  return b->wanted->verify ? dm_verdict_status(&b->worst, "the benchmark's product", true) : DM_OK;
 }
 
 dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm_record *record,

@@ -144,17 +144,8 @@ static void record_energy(const dm_bench *b, const extremes *e, dm_record *recor
 }
 
 static void note_found(const dm_bench *b, const dm_statistics *s) {
-  const dm_plan *plan = &b->setup.plan;
-  *b->found = (dm_bench_found){.median = s->median,
-                               .low = s->low,
-                               .high = s->high,
-                               .flops = dm_product_flops(&plan->problem),
-                               .m = plan->problem.m,
-                               .n = plan->problem.n,
-                               .k = plan->problem.k,
-                               .pm = plan->pm,
-                               .pn = plan->pn,
-                               .pk = plan->pk};
+  *b->found =
+      (dm_bench_found){.median = s->median, .low = s->low, .high = s->high, .plan = b->setup.plan};
   snprintf(b->found->transport, sizeof b->found->transport, "%s", b->setup.transport->name);
 }
 

@@ -35,7 +35,7 @@ const char *dm_scale_series_name(dm_scale_series series) {
 /* ---- what is measured ---- */
 
 static double rate_of(const dm_bench_found *f, double seconds) {
-  return f->flops / seconds;
+  return dm_product_flops(&f->plan.problem) / seconds;
 }
 
 static int64_t scaled(int64_t base, double factor) {
@@ -73,9 +73,9 @@ static void show(bench *b, const point *p, const dm_bench_found *f, const double
                    "efficiency");
   b->titled = true;
   snprintf(label, sizeof label, "%-7s %5d       ", dm_scale_series_name(p->series), p->ranks);
-  snprintf(grid, sizeof grid, "%dx%dx%d", f->pm, f->pn, f->pk);
-  snprintf(shape, sizeof shape, "%lld x %lld x %lld", (long long)f->m, (long long)f->n,
-           (long long)f->k);
+  snprintf(grid, sizeof grid, "%dx%dx%d", f->plan.pm, f->plan.pn, f->plan.pk);
+  snprintf(shape, sizeof shape, "%lld x %lld x %lld", (long long)f->plan.problem.m,
+           (long long)f->plan.problem.n, (long long)f->plan.problem.k);
   snprintf(text, sizeof text, "%-22s  %-8s  %-8s  %-14s  %6.2f    %.3f [%.3f, %.3f]%s%s", shape,
            grid, dm_format_seconds(f->median, seconds),
            dm_format_flops(rate_of(f, f->median), rate), speedup[0], efficiency[0], efficiency[1],
@@ -112,7 +112,7 @@ static dm_status tell_point(bench *b, const point *p, const dm_bench_found *f, d
                     "damier: bench scale series=%s ranks=%d without=%s grid=%dx%dx%d "
                     "median_s=%.6f speedup=%.3f efficiency=%.3f",
                     dm_scale_series_name(p->series), p->ranks, p->without[0] ? p->without : "-",
-                    f->pm, f->pn, f->pk, f->median, speedup[0], efficiency[0]);
+                    f->plan.pm, f->plan.pn, f->plan.pk, f->median, speedup[0], efficiency[0]);
   return b->tell(b->context, record);
 }
 
@@ -176,7 +176,7 @@ static dm_status ablate(bench *b, const point *planned, const dm_bench_found *fo
   }
   p = *planned;
   if (scale->ablate_layers && p.ranks > 1 && p.wanted.k > DM_PANEL_STEP) {
-    const int layers = found->pk > 1 ? 1 : 2;
+    const int layers = found->plan.pk > 1 ? 1 : 2;
     p.without = "layers";
     p.wanted.engine.wishes.pk = layers;
     snprintf(p.variant, sizeof p.variant, layers == 1 ? "1 layer" : "2 layers");
@@ -196,9 +196,9 @@ static dm_status ablate(bench *b, const point *planned, const dm_bench_found *fo
 /* What has filled the memory is the base of all that follows. */
 static void keep_size(dm_bench_scale *scale, const dm_bench_found *found) {
   scale->base.engine.fill = 0;
-  scale->base.m = found->m;
-  scale->base.n = found->n;
-  scale->base.k = found->k;
+  scale->base.m = found->plan.problem.m;
+  scale->base.n = found->plan.problem.n;
+  scale->base.k = found->plan.problem.k;
 }
 
 static dm_status measure_series(bench *b, dm_scale_series series) {

@@ -16,10 +16,12 @@
 #include "core/fork_join.h"
 #include "io/batch.h"
 #include "io/file_writer.h"
+#include "io/read.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
 
 enum { PIECE = 8 << 20, MEMORY = 128 << 20, MOST_THREADS = 256 };
+enum { ALONE = 1 << 27 }; /* bytes that are enough to time one thread */
 
 /* What the threads of a rank share; they take piece after piece. */
 typedef struct transfer {
@@ -105,11 +107,11 @@ static dm_status measure(dm_run *run, const dm_ceiling *ranges, int count, int t
   dm_status mine = DM_OK;
   for (int i = 0; i < count && !status && !mine; i++)
     mine = transfer_range(run, &ranges[i], &t, threads);
-  *seconds = dm_now() - start;
+  const double end = dm_now();
   free(t.memory);
   DM_TRY(status);
   DM_TRY(dm_comm_agree(run->world, mine));
-  return dm_comm_max_f64(run->world, seconds, 1);
+  return dm_run_span(run, start, end, seconds);
 }
 
 dm_status dm_ceiling_read(dm_run *run, const dm_ceiling *ranges, int count, int threads,
@@ -142,4 +144,16 @@ dm_status dm_ceiling_forget(const char *file) {
   close(fd);
   if (memory) return dm_fail(DM_E_USAGE, "%s lies in memory and cannot leave it", file);
   return number ? dm_fail(DM_E_IO, "%s: %s", file, strerror(number)) : DM_OK;
+}
+
+dm_status dm_ceiling_unpack(const dm_dataset *dataset, double *seconds) {
+  dm_reader *reader;
+  DM_TRY(dm_reader_open(dataset, DM_DTYPE_NONE, &reader));
+  const int64_t band = dataset->chunk_rows * dataset->cols * dm_dtype_size(dataset->dtype);
+  const int64_t rows =
+      dm_min(dataset->rows, dm_max(1, ALONE / dm_max(1, band)) * dataset->chunk_rows);
+  dm_status status = dm_reader_time_unpacking(reader, 0, rows, seconds);
+  *seconds *= (double)dataset->rows / (double)rows;
+  dm_reader_close(reader);
+  return status;
 }

@@ -21,6 +21,10 @@ dm_status dm_ceiling_read(dm_run *run, const dm_ceiling *ranges, int count, int 
 dm_status dm_ceiling_write(dm_run *run, const dm_ceiling *range, dm_write_way way, int threads,
                            double *seconds);
 
+/* Seconds in which one thread unpacks all of DATASET from memory to memory, told from a part of it.
+ * On one rank. */
+dm_status dm_ceiling_unpack(const dm_dataset *dataset, double *seconds);
+
 /* Makes a file of RANGE's length and reserves its space, anew.  On one rank. */
 dm_status dm_ceiling_make(const dm_ceiling *range);
 

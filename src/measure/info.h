@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "io/dataset.h"
+#include "io/listing.h"
 #include "run/record.h"
 
 /* Versions compiled and loaded, backends and transports built, GPUs, cores, memory.  Needs no MPI
@@ -14,5 +14,8 @@ dm_status dm_info_program(dm_record *record);
 /* Shape, type, layout, filters and provenance of a dataset. */
 dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *provenance,
                           dm_record *record);
+
+/* What the file AT holds, dataset by dataset. */
+void dm_info_listing(const dm_location *at, const dm_listing *listing, dm_record *record);
 
 #endif

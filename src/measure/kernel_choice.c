@@ -1,11 +1,14 @@
 #include "measure/kernel_choice.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/cuda.h"
+#include "core/checked.h"
 #include "core/closest.h"
+#include "core/units.h"
 
 const dm_operand dm_kernel_types[DM_KERNEL_TYPES] = {
     DM_F32, DM_F64, DM_TF32, DM_F16, DM_BF16, DM_I8, DM_C64, DM_C128, DM_I32,
@@ -33,14 +36,7 @@ char *dm_kernel_types_text(unsigned types, char text[64]) {
   return text;
 }
 
-/* One word of a list; false at its end. */
-static bool next_word(const char **at, char word[64], char between) {
-  if (!*at) return false;
-  const char *end = strchr(*at, between);
-  snprintf(word, 64, "%.*s", end ? (int)(end - *at) : (int)strlen(*at), *at);
-  *at = end ? end + 1 : NULL;
-  return true;
-}
+/* ---- types ---- */
 
 static dm_status type_of_name(const char *name, unsigned *types) {
   const char *names[DM_KERNEL_TYPES];
@@ -58,9 +54,9 @@ static dm_status type_of_name(const char *name, unsigned *types) {
 }
 
 dm_status dm_kernel_types_parse(const char *text, unsigned *types) {
-  char word[64];
+  char word[96];
   *types = 0;
-  while (next_word(&text, word, ',')) {
+  while (dm_next_word(&text, ',', word)) {
     if (strcmp(word, "all") == 0)
       *types = ~0u;
     else
@@ -68,6 +64,8 @@ dm_status dm_kernel_types_parse(const char *text, unsigned *types) {
   }
   return DM_OK;
 }
+
+/* ---- kernels ---- */
 
 static bool fits(const dm_kernel *kernel, dm_kernel_op op, unsigned types) {
   return (op == DM_KERNEL_OPS || kernel->op == op) && kernel->types & types;
@@ -100,10 +98,10 @@ dm_status dm_kernels_choose(const char *text, dm_kernel_op op, unsigned types,
                             bool chosen[DM_KERNEL_COUNT]) {
   const dm_kernel *registry = dm_cuda_registry();
   const bool any = strcmp(text, "*") == 0;
-  char pattern[64], wanted[64];
+  char pattern[96], wanted[64];
   memset(chosen, 0, DM_KERNEL_COUNT * sizeof *chosen);
   int count = 0;
-  while (next_word(&text, pattern, ',')) {
+  while (dm_next_word(&text, ',', pattern)) {
     int found = 0;
     for (int i = 0; i < DM_KERNEL_COUNT; i++) {
       if (fnmatch(pattern, registry[i].name, 0) != 0 || !fits(&registry[i], op, types)) continue;
@@ -117,4 +115,77 @@ dm_status dm_kernels_choose(const char *text, dm_kernel_op op, unsigned types,
   return dm_fail(DM_E_USAGE, "no kernel of --op %s takes %s",
                  op == DM_KERNEL_OPS ? "all" : dm_kernel_op_name(op),
                  dm_kernel_types_text(types, wanted));
+}
+
+/* ---- sizes ---- */
+
+static const char grammar[] = "N, M,N,K, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, ';' between several";
+
+/* The numbers in TEXT, BETWEEN apart; how many, or -1 where one is not a whole number > 0. */
+static int numbers(const char *text, char between, int64_t value[3]) {
+  char word[96];
+  int count = 0;
+  for (; dm_next_word(&text, between, word); count++)
+    if (count == 3 || !dm_parse_count(word, &value[count]) || value[count] < 1) return -1;
+  return count;
+}
+
+static dm_status add(dm_kernel_sizes *sizes, int64_t m, int64_t n, int64_t k) {
+  int64_t bytes;
+  if (sizes->count == DM_KERNEL_SIZES)
+    return dm_fail(DM_E_USAGE, "more than %d sizes", DM_KERNEL_SIZES);
+  DM_TRY(dm_bytes_of(m, n, 16, &bytes));
+  DM_TRY(dm_bytes_of(m, k, 16, &bytes));
+  DM_TRY(dm_bytes_of(k, n, 16, &bytes));
+  sizes->list[sizes->count++] = (dm_kernel_size){m, n, k};
+  return DM_OK;
+}
+
+static dm_status add_square(void *sizes, int64_t n) {
+  return add(sizes, n, n, n);
+}
+
+static dm_status add_item(const char *item, dm_kernel_sizes *sizes) {
+  int64_t value[3];
+  if (strchr(item, ':')) return dm_parse_range(item, add_square, sizes);
+  const int count = numbers(item, ',', value);
+  if (count == 1) return add_square(sizes, value[0]);
+  if (count == 3) return add(sizes, value[0], value[1], value[2]);
+  return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no size", item), "%s", grammar);
+}
+
+/* LINE without blanks; false where nothing is left to read. */
+static bool squeeze(char *line) {
+  char *to = line;
+  for (const char *from = line; *from; from++)
+    if (!isspace((unsigned char)*from)) *to++ = *from;
+  *to = '\0';
+  return line[0] != '\0' && line[0] != '#';
+}
+
+static dm_status add_lines(FILE *file, const char *path, dm_kernel_sizes *sizes) {
+  char line[256];
+  for (int number = 1; fgets(line, sizeof line, file); number++) {
+    int64_t value[3];
+    if (!squeeze(line) || (number == 1 && isalpha((unsigned char)line[0]))) continue;
+    if (numbers(line, ',', value) != 3)
+      return dm_fail(DM_E_INPUT, "%s, line %d: '%s' is not M,N,K", path, number, line);
+    DM_TRY(dm_context(add(sizes, value[0], value[1], value[2]), "%s, line %d", path, number));
+  }
+  if (ferror(file)) return dm_fail(DM_E_IO, "%s: cannot be read: %m", path);
+  return sizes->count > 0 ? DM_OK : dm_fail(DM_E_INPUT, "%s holds no sizes", path);
+}
+
+dm_status dm_kernel_sizes_parse(const char *text, dm_kernel_sizes *sizes) {
+  const size_t length = strlen(text);
+  const bool is_file = length >= 4 && strcmp(text + length - 4, ".csv") == 0;
+  char item[96];
+  sizes->count = 0;
+  while (!is_file && dm_next_word(&text, ';', item)) DM_TRY(add_item(item, sizes));
+  if (!is_file) return DM_OK;
+  FILE *file = fopen(text, "r");
+  if (!file) return dm_fail(DM_E_IO, "%s: cannot be read: %m", text);
+  dm_status status = add_lines(file, text, sizes);
+  fclose(file);
+  return status;
 }

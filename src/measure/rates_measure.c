@@ -29,36 +29,38 @@ static const double long_enough = 0.3; /* seconds of runs */
 static const double settled_gpu = 1.5; /* of products: a GPU at the limit of its power slows down
                                           within a part of a second */
 
+/* Up to three matrices, each in host or device memory. */
 typedef struct bed {
   const dm_run *run;
   dm_backend *backend;
-  void *memory[3];
-  dm_space space;
+  dm_space space[3];
+  dm_view view[3];
 } bed;
 
 static void close_bed(bed *b) {
   for (int i = 0; i < 3; i++)
-    if (b->memory[i]) dm_backend_release(b->backend, b->space, b->memory[i]);
+    if (b->view[i].base) dm_backend_release(b->backend, b->space[i], b->view[i].base);
 }
 
-static dm_status open_bed(bed *b, int64_t first, int64_t second, int64_t third) {
-  const int64_t bytes[3] = {first, second, third};
-  for (int i = 0; i < 3; i++)
-    if (bytes[i] > 0) DM_TRY(dm_backend_alloc(b->backend, b->space, bytes[i], &b->memory[i]));
-  return DM_OK;
+static dm_status take(bed *b, int i, dm_dtype type, int64_t rows, int64_t cols,
+                      const dm_generator *generator) {
+  void *memory;
+  DM_TRY(dm_backend_alloc(b->backend, b->space[i], rows * cols * dm_dtype_size(type), &memory));
+  b->view[i] = dm_view_strided(memory, type, b->space[i], rows, cols, cols);
+  return generator ? dm_backend_fill(b->backend, b->view[i], generator, 0, 0) : DM_OK;
 }
 
 /* The time of ACTION that PART of its runs keep below, of the slowest rank each; there are at least
  * so many as take LEAST seconds.  The first run counts for nothing. */
-static dm_status time_part(bed *b, dm_status (*action)(bed *b, void *context), void *context,
-                           double least, double part, double *seconds) {
+static dm_status time_part(bed *b, dm_status (*action)(bed *b), double least, double part,
+                           double *seconds) {
   double times[MOST_RUNS], all = 0;
   int count = 0;
-  DM_TRY(dm_comm_agree(b->run->world, action(b, context)));
+  DM_TRY(dm_comm_agree(b->run->world, action(b)));
   while (count < LEAST_RUNS || (count < MOST_RUNS && all < least)) {
     DM_TRY(dm_comm_barrier(b->run->world));
     const double start = dm_now();
-    dm_status status = action(b, context);
+    dm_status status = action(b);
     const double end = dm_now();
     DM_TRY(dm_comm_agree(b->run->world, status));
     DM_TRY(dm_run_span(b->run, start, end, &times[count]));
@@ -71,39 +73,29 @@ static dm_status time_part(bed *b, dm_status (*action)(bed *b, void *context), v
 }
 
 /* What else happens on a computer only makes it slower. */
-static dm_status time_runs(bed *b, dm_status (*action)(bed *b, void *context), void *context,
-                           double *seconds) {
-  return time_part(b, action, context, long_enough, 0.25, seconds);
+static dm_status time_runs(bed *b, dm_status (*action)(bed *b), double *seconds) {
+  return time_part(b, action, long_enough, 0.25, seconds);
 }
 
 /* ---- products ---- */
 
-typedef struct product {
-  dm_view a, b, c;
-} product;
-
-static dm_status multiply(bed *b, void *context) {
-  product *p = context;
-  const bool adds = b->space == DM_HOST; /* there it costs nothing; on GPUs the planner counts it */
+static dm_status multiply(bed *b) {
+  /* On the CPU it costs nothing to add; on GPUs the planner counts it. */
+  const bool adds = b->space[2] == DM_HOST;
   dm_event done;
-  DM_TRY(dm_backend_gemm(b->backend, p->c, p->a, p->b, adds, &done));
+  DM_TRY(dm_backend_gemm(b->backend, b->view[2], b->view[0], b->view[1], adds, &done));
   return dm_backend_wait(b->backend, done);
 }
 
-static dm_status fill_product(bed *b, const dm_problem *problem, int64_t size, int64_t width,
-                              product *p) {
-  const int64_t work = dm_dtype_size(problem->work), sum = dm_dtype_size(problem->accumulator);
-  const bool whole = problem->work == DM_I8;
+static dm_status fill_product(bed *b, const dm_problem *p, int64_t size, int64_t width) {
+  const bool whole = p->work == DM_I8;
   const dm_generator generator = {
       .kind = whole ? DM_INTEGER : DM_UNIFORM, .seed = 1, .parameter = whole ? 8 : 0};
-  DM_TRY(open_bed(b, size * width * work, width * size * work, size * size * sum));
-  p->a = dm_view_strided(b->memory[0], problem->work, b->space, size, width, width);
-  p->b = dm_view_strided(b->memory[1], problem->work, b->space, width, size, size);
-  p->c = dm_view_strided(b->memory[2], problem->accumulator, b->space, size, size, size);
   dm_event done;
-  DM_TRY(dm_backend_fill(b->backend, p->a, &generator, 0, 0));
-  DM_TRY(dm_backend_fill(b->backend, p->b, &generator, 0, 0));
-  DM_TRY(dm_backend_gemm(b->backend, p->c, p->a, p->b, false, &done)); /* C is written once */
+  DM_TRY(take(b, 0, p->work, size, width, &generator));
+  DM_TRY(take(b, 1, p->work, width, size, &generator));
+  DM_TRY(take(b, 2, p->accumulator, size, size, NULL)); /* written once: */
+  DM_TRY(dm_backend_gemm(b->backend, b->view[2], b->view[0], b->view[1], false, &done));
   return dm_backend_wait(b->backend, done);
 }
 
@@ -111,13 +103,13 @@ static dm_status measure_product(const dm_run *run, dm_backend *backend, const d
                                  double *rate) {
   const bool gpu = backend->ops->device_memory;
   const int64_t size = gpu ? SIZE_GPU : SIZE_CPU, width = gpu ? WIDTH_GPU : WIDTH_CPU;
-  bed b = {.run = run, .backend = backend, .space = gpu ? DM_DEVICE : DM_HOST};
-  product p;
+  const dm_space space = gpu ? DM_DEVICE : DM_HOST;
+  bed b = {.run = run, .backend = backend, .space = {space, space, space}};
   double seconds = 0;
-  dm_status status = dm_comm_agree(run->world, fill_product(&b, problem, size, width, &p));
+  dm_status status = dm_comm_agree(run->world, fill_product(&b, problem, size, width));
   if (!status)
-    status = gpu ? time_part(&b, multiply, &p, settled_gpu, 0.5, &seconds)
-                 : time_runs(&b, multiply, &p, &seconds);
+    status = gpu ? time_part(&b, multiply, settled_gpu, 0.5, &seconds)
+                 : time_runs(&b, multiply, &seconds);
   close_bed(&b);
   DM_TRY(status);
   const double flops = (dm_dtype_is_complex(problem->work) ? 8.0 : 2.0) * (double)size *
@@ -128,62 +120,37 @@ static dm_status measure_product(const dm_run *run, dm_backend *backend, const d
 
 /* ---- memory ---- */
 
-static dm_status add(bed *b, void *context) {
-  const dm_view *v = context;
-  return dm_backend_add(b->backend, v[2], v[0], v[1], 1.0, 1.0);
+/* As sums over layers do it: two reads and a write. */
+static dm_status add(bed *b) {
+  return dm_backend_add(b->backend, b->view[2], b->view[0], b->view[1], 1.0, 1.0);
 }
 
-/* As sums over layers do it: two reads and a write. */
-static dm_status measure_memory(const dm_run *run, dm_backend *backend, dm_space space,
-                                double *rate) {
-  const int64_t bytes = space == DM_DEVICE ? STREAM_DEVICE : STREAM_HOST, cols = 4096;
-  const int64_t rows = bytes / cols / 8;
-  bed b = {.run = run, .backend = backend, .space = space};
+static dm_status upload(bed *b) {
+  dm_event done;
+  DM_TRY(dm_backend_copy(b->backend, b->view[1], b->view[0], &done));
+  return dm_backend_wait(b->backend, done);
+}
+
+/* Bytes per second of ACTION on COUNT arrays, the first in FIRST and the others in LAST: of all of
+ * them, or between two places of one. */
+static dm_status measure_stream(const dm_run *run, dm_backend *backend, dm_status (*action)(bed *),
+                                int count, dm_space first, dm_space last, double *rate) {
+  const int64_t bytes = last == DM_DEVICE ? STREAM_DEVICE : STREAM_HOST, cols = 4096;
   const dm_generator generator = {.kind = DM_UNIFORM, .seed = 1};
-  dm_view views[3];
+  bed b = {.run = run, .backend = backend, .space = {first, last, last}};
   double seconds = 0;
-  dm_status status = open_bed(&b, bytes, bytes, bytes);
-  for (int i = 0; i < 3 && !status; i++) {
-    views[i] = dm_view_strided(b.memory[i], DM_F64, space, rows, cols, cols);
-    status = dm_backend_fill(backend, views[i], &generator, 0, 0);
-  }
+  dm_status status = DM_OK;
+  for (int i = 0; i < count && !status; i++)
+    status = take(&b, i, DM_F64, bytes / cols / 8, cols, &generator);
   status = dm_comm_agree(run->world, status);
-  if (!status) status = time_runs(&b, add, views, &seconds);
+  if (!status) status = time_runs(&b, action, &seconds);
   close_bed(&b);
   DM_TRY(status);
-  *rate = 3 * (double)bytes / seconds;
+  *rate = (first == last ? count : 1) * (double)bytes / seconds;
   return DM_OK;
 }
 
 /* ---- ways ---- */
-
-static dm_status upload(bed *b, void *context) {
-  const dm_view *v = context;
-  dm_event done;
-  DM_TRY(dm_backend_copy(b->backend, v[1], v[0], &done));
-  return dm_backend_wait(b->backend, done);
-}
-
-static dm_status measure_upload(const dm_run *run, dm_backend *backend, double *rate) {
-  const int64_t bytes = STREAM_DEVICE, cols = 4096, rows = bytes / cols / 8;
-  bed host = {.run = run, .backend = backend, .space = DM_HOST}, device = host;
-  double seconds = 0;
-  device.space = DM_DEVICE;
-  dm_status status = open_bed(&host, bytes, 0, 0);
-  if (!status) status = open_bed(&device, bytes, 0, 0);
-  status = dm_comm_agree(run->world, status);
-  dm_view views[2] = {dm_view_strided(host.memory[0], DM_F64, DM_HOST, rows, cols, cols),
-                      dm_view_strided(device.memory[0], DM_F64, DM_DEVICE, rows, cols, cols)};
-  if (!status) {
-    memset(host.memory[0], 0, (size_t)bytes);
-    status = time_runs(&host, upload, views, &seconds);
-  }
-  close_bed(&host);
-  close_bed(&device);
-  DM_TRY(status);
-  *rate = (double)bytes / seconds;
-  return DM_OK;
-}
 
 /* The best of several self-tests, inside nodes and between them. */
 static dm_status measure_way(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
@@ -211,10 +178,10 @@ static dm_status measure_ways(const dm_run *run, const dm_setup *setup, dm_rates
   rates->link = by_chosen.inside;
   rates->network = by_host.between * run->local_ranks; /* all of a node at once */
   DM_TRY(dm_rates_measure_beside((dm_run *)run, backend, by_host.between, &rates->beside));
-  DM_TRY(measure_memory(run, backend, DM_HOST, &rates->host_copy));
+  DM_TRY(measure_stream(run, backend, add, 3, DM_HOST, DM_HOST, &rates->host_copy));
   if (!backend->ops->device_memory) return DM_OK;
-  DM_TRY(measure_memory(run, backend, DM_DEVICE, &rates->memory));
-  return measure_upload(run, backend, &rates->upload);
+  DM_TRY(measure_stream(run, backend, add, 3, DM_DEVICE, DM_DEVICE, &rates->memory));
+  return measure_stream(run, backend, upload, 2, DM_HOST, DM_DEVICE, &rates->upload);
 }
 
 /* ---- all ---- */

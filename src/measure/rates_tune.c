@@ -6,15 +6,6 @@
 #include "run/cache_file.h"
 #include "run/facts.h"
 
-/* What is there already; a file that is not ours or of something else is replaced. */
-static void read_old(const dm_run *run, const char *path, const dm_rates_facts *facts,
-                     dm_rates *old) {
-  bool found;
-  dm_status status = dm_rates_read(path, facts, &found, old);
-  if (status) dm_log_line(&run->log, DM_LOG_WARNING, "%s; it is replaced", status->message);
-  dm_status_free(status);
-}
-
 static dm_status keep(const char *path, bool in_cache, const dm_rates_facts *facts,
                       const dm_rates *rates) {
   char *text;
@@ -24,31 +15,14 @@ static dm_status keep(const char *path, bool in_cache, const dm_rates_facts *fac
   return status;
 }
 
-static void record_rate(dm_record *record, const char *name, const char *label, dm_shown shown,
-                        double rate) {
-  char path[64];
-  if (!(rate > 0)) return;
-  snprintf(path, sizeof path, "rates.%s", name);
-  dm_record_real(record, path, label, shown, rate);
-}
-
 static void record_rates(const dm_rates *r, dm_record *record) {
-  for (int i = 0; i < DM_OPERANDS; i++) {
-    char name[32], label[32];
-    snprintf(name, sizeof name, "%s_flops", dm_operand_name(i));
-    snprintf(label, sizeof label, "products, %s", dm_operand_name(i));
-    record_rate(record, name, label, DM_SHOWN_FLOPS, r->flops[i]);
+  for (int i = 0; i < DM_RATES; i++) {
+    char key[32], label[32], path[64];
+    dm_rates_key(i, key, label);
+    snprintf(path, sizeof path, "rates.%s", key);
+    const dm_shown shown = i < DM_OPERANDS ? DM_SHOWN_FLOPS : DM_SHOWN_RATE;
+    if (r->numbers[i] > 0) dm_record_real(record, path, label, shown, r->numbers[i]);
   }
-  record_rate(record, "link_Bps", "links in a node", DM_SHOWN_RATE, r->link);
-  record_rate(record, "staged_Bps", "  through host memory", DM_SHOWN_RATE, r->staged);
-  record_rate(record, "network_Bps", "network, into a node", DM_SHOWN_RATE, r->network);
-  record_rate(record, "beside_products_Bps", "  by cores that multiply", DM_SHOWN_RATE, r->beside);
-  record_rate(record, "upload_Bps", "host to device", DM_SHOWN_RATE, r->upload);
-  record_rate(record, "device_memory_Bps", "device memory", DM_SHOWN_RATE, r->memory);
-  record_rate(record, "host_memory_Bps", "host memory", DM_SHOWN_RATE, r->host_copy);
-  record_rate(record, "file_read_Bps", "files, from the page cache", DM_SHOWN_RATE, r->file_read);
-  record_rate(record, "file_cold_Bps", "  not from there", DM_SHOWN_RATE, r->file_cold);
-  record_rate(record, "file_write_Bps", "  written and synced", DM_SHOWN_RATE, r->file_write);
 }
 
 static void record_facts(const dm_run *run, const dm_rates_facts *facts, const dm_rates *rates,
@@ -83,11 +57,12 @@ static dm_status finish(const dm_run *run, const dm_rates_tune *tune, const dm_r
                         const dm_rates *measured, dm_record *record) {
   char path[DM_PATH], name[24];
   dm_rates old;
+  bool found;
   if (tune->output[0])
     snprintf(path, sizeof path, "%s", tune->output);
   else
     DM_TRY(dm_rates_path(facts, path));
-  read_old(run, path, facts, &old);
+  dm_cache_replaces(&run->log, dm_rates_read(path, facts, &found, &old));
   const dm_rates rates = dm_rates_renewed(&old, measured);
   if (!tune->dry_run) DM_TRY(keep(path, !tune->output[0], facts, &rates));
   dm_rates_name(&rates, name);

@@ -13,15 +13,9 @@ typedef struct dm_tune {
   bool dry_run;                /* the file is not written */
 } dm_tune;
 
-/* Not collective: one process, the first GPU that it sees.  Tries all candidates of each type,
- * checks each against warp_tile bit for bit, times them on a product of each class, and writes the
- * fastest.  Tilings of a type that was not asked for stay in the file. */
+/* Not collective: one process, the first GPU that it sees.  Times each candidate that runs on it on
+ * a product of each class, the best of three, and writes the fastest.  Tilings of a type that was
+ * not asked for stay in the file. */
 dm_status dm_tune_run(const dm_tune *tune, const dm_log *log, dm_record *record);
-
-enum { DM_TUNE_CANDIDATES = 16 };
-
-/* The stated list of TYPE: those tilings that run where a block may have SHARED bytes of shared
- * memory.  Returns how many. */
-int dm_tune_candidates(dm_dtype type, int64_t shared, dm_tiling list[DM_TUNE_CANDIDATES]);
 
 #endif

@@ -1,4 +1,4 @@
-#include "plan/buffers.h"
+#include "plan/buffers_beside.h"
 
 #include "plan/partition.h"
 #include "plan/runs.h"
@@ -173,54 +173,35 @@ void dm_plan_buffers(const dm_plan *plan, dm_coords at, dm_buffers *list) {
   dm_buffers_beside(&e, list);
 }
 
-dm_life dm_buffer_life(dm_buffer_kind kind) {
-  switch (kind) {
-  case DM_BUFFER_SUM:
-  case DM_BUFFER_RECEIVED:
-  case DM_BUFFER_BLOCK_COPY:
-    return DM_LIFE_SUM;
-  case DM_BUFFER_UPLOAD:
-    return DM_LIFE_LOAD;
-  case DM_BUFFER_LANDING:
-  case DM_BUFFER_FINISHED:
-  case DM_BUFFER_OLD:
-    return DM_LIFE_STORE;
-  default:
-    return kind < DM_BUFFER_SUM || kind == DM_BUFFER_PIECES ? DM_LIFE_RANK : DM_LIFE_BESIDE;
-  }
-}
-
-const char *dm_buffer_name(dm_buffer_kind kind) {
-  static const char *const names[DM_BUFFERS] = {[DM_BUFFER_SHARE_A] = "share of A",
-                                                [DM_BUFFER_SHARE_B] = "share of B",
-                                                [DM_BUFFER_HOST_RING_A] = "host ring of A",
-                                                [DM_BUFFER_HOST_RING_B] = "host ring of B",
-                                                [DM_BUFFER_DEVICE_RING_A] = "device ring of A",
-                                                [DM_BUFFER_DEVICE_RING_B] = "device ring of B",
-                                                [DM_BUFFER_SHARED_A] = "shared slots of A",
-                                                [DM_BUFFER_SHARED_B] = "shared slots of B",
-                                                [DM_BUFFER_BLOCKS] = "blocks of C",
-                                                [DM_BUFFER_SUM] = "sum over layers",
-                                                [DM_BUFFER_PIECES] = "pieces of the layers",
-                                                [DM_BUFFER_RECEIVED] = "received of the layers",
-                                                [DM_BUFFER_BLOCK_COPY] = "copy of the block",
-                                                [DM_BUFFER_UPLOAD] = "upload staging",
-                                                [DM_BUFFER_LANDING] = "strips from the GPU",
-                                                [DM_BUFFER_FINISHED] = "finished strips",
-                                                [DM_BUFFER_OLD] = "strips of the old C",
-                                                [DM_BUFFER_READ_A] = "reader of A",
-                                                [DM_BUFFER_READ_B] = "reader of B",
-                                                [DM_BUFFER_READ_OLD] = "reader of the old C",
-                                                [DM_BUFFER_HOME_A] = "A in host memory",
-                                                [DM_BUFFER_HOME_B] = "B in host memory",
-                                                [DM_BUFFER_HOME_C] = "C in host memory",
-                                                [DM_BUFFER_ROUNDED] = "rounded C",
-                                                [DM_BUFFER_CONVERTED] = "converted inputs",
-                                                [DM_BUFFER_VECTORS] = "verification",
-                                                [DM_BUFFER_DEVICE_VECTORS] =
-                                                    "verification on the device",
-                                                [DM_BUFFER_SAMPLE] = "sample of B",
-                                                [DM_BUFFER_PROCESS] = "program, libraries",
-                                                [DM_BUFFER_WORKSPACE] = "workspace"};
-  return kind < DM_BUFFERS ? names[kind] : "none";
-}
+const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
+    [DM_BUFFER_SHARE_A] = {"share of A", DM_LIFE_RANK, DM_MEMORY_A},
+    [DM_BUFFER_SHARE_B] = {"share of B", DM_LIFE_RANK, DM_MEMORY_B},
+    [DM_BUFFER_HOST_RING_A] = {"host ring of A", DM_LIFE_RANK, DM_MEMORY_RING_A},
+    [DM_BUFFER_HOST_RING_B] = {"host ring of B", DM_LIFE_RANK, DM_MEMORY_RING_B},
+    [DM_BUFFER_DEVICE_RING_A] = {"device ring of A", DM_LIFE_RANK, DM_MEMORY_RING_A},
+    [DM_BUFFER_DEVICE_RING_B] = {"device ring of B", DM_LIFE_RANK, DM_MEMORY_RING_B},
+    [DM_BUFFER_SHARED_A] = {"shared slots of A", DM_LIFE_RANK, DM_MEMORY_A},
+    [DM_BUFFER_SHARED_B] = {"shared slots of B", DM_LIFE_RANK, DM_MEMORY_B},
+    [DM_BUFFER_BLOCKS] = {"blocks of C", DM_LIFE_RANK, DM_MEMORY_C},
+    [DM_BUFFER_SUM] = {"sum over layers", DM_LIFE_SUM, DM_MEMORY_REDUCE},
+    [DM_BUFFER_PIECES] = {"pieces of the layers", DM_LIFE_RANK, DM_MEMORY_REDUCE},
+    [DM_BUFFER_RECEIVED] = {"received of the layers", DM_LIFE_SUM, DM_MEMORY_REDUCE},
+    [DM_BUFFER_BLOCK_COPY] = {"copy of the block", DM_LIFE_SUM, DM_MEMORY_REDUCE},
+    [DM_BUFFER_UPLOAD] = {"upload staging", DM_LIFE_LOAD, DM_MEMORY_STAGING},
+    [DM_BUFFER_LANDING] = {"strips from the GPU", DM_LIFE_STORE, DM_MEMORY_STAGING},
+    [DM_BUFFER_FINISHED] = {"finished strips", DM_LIFE_STORE, DM_MEMORY_STAGING},
+    [DM_BUFFER_OLD] = {"strips of the old C", DM_LIFE_STORE, DM_MEMORY_STAGING},
+    [DM_BUFFER_READ_A] = {"reader of A", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
+    [DM_BUFFER_READ_B] = {"reader of B", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
+    [DM_BUFFER_READ_OLD] = {"reader of the old C", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
+    [DM_BUFFER_HOME_A] = {"A in host memory", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
+    [DM_BUFFER_HOME_B] = {"B in host memory", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
+    [DM_BUFFER_HOME_C] = {"C in host memory", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
+    [DM_BUFFER_ROUNDED] = {"rounded C", DM_LIFE_BESIDE, DM_MEMORY_C},
+    [DM_BUFFER_CONVERTED] = {"converted inputs", DM_LIFE_BESIDE, DM_MEMORY_CONVERT},
+    [DM_BUFFER_VECTORS] = {"verification", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},
+    [DM_BUFFER_DEVICE_VECTORS] = {"verification on the device", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},
+    [DM_BUFFER_SAMPLE] = {"sample of B", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},
+    [DM_BUFFER_PROCESS] = {"program, libraries", DM_LIFE_BESIDE, DM_MEMORY_LIBRARY},
+    [DM_BUFFER_WORKSPACE] = {"workspace", DM_LIFE_BESIDE, DM_MEMORY_LIBRARY},
+};

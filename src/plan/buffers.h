@@ -8,6 +8,7 @@
 #define DM_PLAN_BUFFERS_H
 
 #include "core/view.h"
+#include "plan/buffer_sizes.h"
 #include "plan/route.h"
 
 typedef enum dm_buffer_kind {
@@ -61,6 +62,21 @@ typedef enum dm_life {
   DM_LIFE_BESIDE, /* not the rank's: taken, and given back, by whoever needs it */
 } dm_life;
 
+/* By what people tell buffers apart. */
+typedef enum dm_memory_part {
+  DM_MEMORY_A,       /* share of A */
+  DM_MEMORY_B,       /* share of B */
+  DM_MEMORY_RING_A,  /* slots for panels of A */
+  DM_MEMORY_RING_B,  /* slots for panels of B */
+  DM_MEMORY_C,       /* block of C, in the accumulator's type */
+  DM_MEMORY_REDUCE,  /* partial blocks of the other layers, and their sum */
+  DM_MEMORY_STAGING, /* pieces on their way from and to files and the device */
+  DM_MEMORY_CONVERT, /* inputs of the product in another type or order */
+  DM_MEMORY_VERIFY,  /* vectors */
+  DM_MEMORY_LIBRARY, /* of a job with files: the process itself; workspace of what multiplies */
+  DM_MEMORY_PARTS,
+} dm_memory_part;
+
 typedef struct dm_buffer {
   dm_where where;
   int64_t slots, slot; /* of a ring or share: bytes from one slot to the next */
@@ -76,8 +92,17 @@ typedef struct dm_buffers {
 /* All of the rank at AT, an idle one has none.  No rank has more than the one at (0, 0, 0). */
 void dm_plan_buffers(const dm_plan *plan, dm_coords at, dm_buffers *list);
 
-dm_life dm_buffer_life(dm_buffer_kind kind);
-const char *dm_buffer_name(dm_buffer_kind kind);
+typedef struct dm_buffer_traits {
+  const char *name;
+  dm_life life;
+  dm_memory_part part;
+} dm_buffer_traits;
+
+extern const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS];
+
+static inline dm_life dm_buffer_life(dm_buffer_kind kind) {
+  return dm_buffer_kinds[kind].life;
+}
 
 static inline dm_buffer_kind dm_buffer_of(dm_matrix matrix, dm_holder holder) {
   return (dm_buffer_kind)(2 * ((int)holder - (int)DM_SHARE) + (int)matrix);
@@ -90,31 +115,5 @@ static inline dm_space dm_where_space(dm_where where) {
 /* Bytes from one place to the next in the share of the rank at AT: all pieces have places of the
  * size that the widest panel takes in the first tile, which is the largest. */
 int64_t dm_plan_share_slot(const dm_plan *plan, dm_matrix matrix, dm_coords at);
-
-/* What the sizes of others' memory are, who take it: they assert that it is so. */
-enum {
-  DM_BUFFER_READ_BYTES = 64 << 20,    /* a reader's piece, or half of the chunks that are kept */
-  DM_BUFFER_WIDENED_BYTES = 36 << 20, /* 16-bit and int8 inputs of the CPU in f32 */
-  DM_BUFFER_SAMPLE_BYTES = 1 << 20,
-  DM_BUFFER_SLAB_BYTES = 2 << 20, /* memory that peers' GPUs read fills whole ones */
-  DM_BUFFER_STRIPS_UP = 16,       /* on the way to a device */
-  DM_BUFFER_STRIPS_OUT = 8,       /* on the way to the file */
-};
-
-/* Sizes of a rank that more than one part of the list needs. */
-typedef struct dm_rank_extent {
-  const dm_plan *plan;
-  dm_coords at;
-  int64_t panels;      /* of the layer */
-  int64_t rows, cols;  /* of the block, in the first tile, */
-  int64_t wide, added; /* columns with all accumulators, and as layers add them up */
-  int64_t own_rows;    /* and of those that this rank sums and stores */
-  int64_t a_rows;      /* of the share of A */
-  int64_t b_rows;      /* of this rank's piece of the widest panel of B, */
-  int64_t width;       /* which is so wide */
-  int64_t work, sum;   /* bytes of an element */
-} dm_rank_extent;
-
-void dm_buffers_beside(const dm_rank_extent *e, dm_buffers *list); /* buffers_beside.c */
 
 #endif

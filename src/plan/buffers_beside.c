@@ -1,6 +1,6 @@
 /* What is taken beside a rank's own buffers: by readers, by a backend, by the verification, by the
  * process. */
-#include "plan/buffers.h"
+#include "plan/buffers_beside.h"
 
 #include "plan/partition.h"
 #include "plan/saturating.h"

@@ -5,6 +5,7 @@
 #include "plan/choose.h"
 #include "plan/complete.h"
 #include "plan/fit.h"
+#include "plan/grid_cost.h"
 #include "plan/partition.h"
 #include "plan/price.h"
 
@@ -181,6 +182,15 @@ static dm_status nothing_found(const dm_question *q, bool unreachable) {
   return dm_plan_does_not_fit(q);
 }
 
+/* With the files as they are, once nothing depends on it any more. */
+static void forecast_now(const dm_machine *machine, dm_plan *plan) {
+  dm_machine now = *machine;
+  if (now.read_now <= 0 || now.write_now <= 0) return;
+  now.file_read = now.read_now;
+  now.file_write = now.write_now;
+  plan->forecast = dm_plan_forecast(plan, &now);
+}
+
 dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
                              const dm_wishes *wishes, dm_plan *plans, int count, int *found) {
   dm_question q = {problem, machine, wishes, ranks, wishes->tiles_m > 0};
@@ -199,7 +209,10 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
   for (int i = 0; i < dm_min(promises, IN_TILES) && wholes == 0; i++)
     if (may_enter(&best, promising[i].floor)) consider(&q, promising[i], &best);
   if (best.count == 0) return nothing_found(&q, best.unreachable);
-  for (int i = 0; i < best.count; i++) dm_plan_finish(&q, &plans[i]);
+  for (int i = 0; i < best.count; i++) {
+    dm_plan_finish(&q, &plans[i]);
+    forecast_now(machine, &plans[i]);
+  }
   *found = best.count;
   return DM_OK;
 }

@@ -228,6 +228,11 @@ static double first_fetches(const dm_plan *plan, box b, double panels) {
  * the plan lets it, but for HEAD, before the first product, and the last strip or tile. */
 static double total_seconds(const dm_plan *plan, const dm_forecast *f, double head, double loop,
                             double panels) {
+  if (plan->read_first && f->read > 0 && plan->a != DM_IN_FILE && plan->b != DM_IN_FILE) {
+    dm_forecast rest = *f;
+    rest.read = 0;
+    return f->read + total_seconds(plan, &rest, 0, loop, panels);
+  }
   const double tiles = (double)dm_plan_tiles(plan), strips = plan->strips;
   const bool resides = plan->a != DM_IN_FILE && plan->b != DM_IN_FILE;
   const bool first = tiles > 1 && resides; /* tiles of what resides begin when all of it is there */

@@ -24,63 +24,21 @@ static uint64_t hash_of_todo(const dm_plan *plan) {
 /* Every field that steers a rank, as numbers in a fixed order: structures have padding. */
 uint64_t dm_plan_hash(const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
-  const int64_t fields[] = {p->m,
-                            p->n,
-                            p->k,
-                            p->file_a,
-                            p->file_b,
-                            p->work,
-                            p->accumulator,
-                            p->c,
-                            (int64_t)hash_of_row(&p->compute),
-                            p->reads_c,
-                            p->scales,
-                            p->home,
-                            p->verify,
-                            p->op_a,
-                            p->op_b,
-                            p->chunk_a,
-                            p->chunk_b,
-                            plan->ranks,
-                            plan->pm,
-                            plan->pn,
-                            plan->pk,
-                            plan->qm,
-                            plan->qn,
-                            plan->qk,
-                            plan->kb,
-                            plan->ramp[0],
-                            plan->ramp[1],
-                            plan->panels,
-                            plan->slots,
-                            plan->border,
-                            plan->tiles_m,
-                            plan->tiles_n,
-                            plan->blocks,
-                            plan->down,
-                            dm_plan_todo(plan),
-                            (int64_t)hash_of_todo(plan),
-                            plan->held_a,
-                            plan->held_b,
-                            plan->reads,
-                            plan->strips,
-                            plan->stretch,
-                            plan->reproducible,
-                            plan->overlap,
-                            plan->gpu,
-                            plan->device_links,
-                            plan->in_place,
-                            plan->shared_a,
-                            plan->shared_b,
-                            plan->copies_a,
-                            plan->copies_b,
-                            plan->a,
-                            plan->b,
-                            plan->host_bytes,
-                            plan->device_bytes,
-                            plan->disk_bytes,
-                            (int64_t)XXH3_64bits(plan->rates, strlen(plan->rates)),
-                            (int64_t)XXH3_64bits(plan->kernel, strlen(plan->kernel))};
+  const int64_t todo = dm_plan_todo(plan), tiles = (int64_t)hash_of_todo(plan);
+  const int64_t compute = (int64_t)hash_of_row(&p->compute);
+  const int64_t rates = (int64_t)XXH3_64bits(plan->rates, strlen(plan->rates));
+  const int64_t kernel = (int64_t)XXH3_64bits(plan->kernel, strlen(plan->kernel));
+  /* clang-format off */
+  const int64_t fields[] = {
+      p->m, p->n, p->k, p->file_a, p->file_b, p->work, p->accumulator, p->c, compute, p->reads_c,
+      p->scales, p->home, p->verify, p->op_a, p->op_b, p->chunk_a, p->chunk_b, plan->ranks,
+      plan->pm, plan->pn, plan->pk, plan->qm, plan->qn, plan->qk, plan->kb, plan->ramp[0],
+      plan->ramp[1], plan->panels, plan->slots, plan->border, plan->tiles_m, plan->tiles_n,
+      plan->blocks, plan->down, todo, tiles, plan->held_a, plan->held_b, plan->reads, plan->strips,
+      plan->stretch, plan->reproducible, plan->overlap, plan->read_first, plan->gpu, plan->device_links,
+      plan->in_place, plan->shared_a, plan->shared_b, plan->copies_a, plan->copies_b, plan->a,
+      plan->b, plan->host_bytes, plan->device_bytes, plan->disk_bytes, rates, kernel};
+  /* clang-format on */
   return XXH3_64bits(fields, sizeof fields);
 }
 

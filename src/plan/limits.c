@@ -1,5 +1,7 @@
 #include "plan/limits.h"
 
+#include <stddef.h>
+
 #include "plan/grid_cost.h"
 
 static const double slower = 1.01;
@@ -12,39 +14,23 @@ static void phases_of(const dm_forecast *f, double seconds[PHASES]) {
   for (int i = 0; i < PHASES; i++) seconds[i] = all[i];
 }
 
+/* Rates of a machine by what they are of; latency and the rates of products stand apart. */
+#define RATE(field) offsetof(dm_machine, field)
+static const size_t rates[DM_RESOURCES][2] = {
+    [DM_RESOURCE_DEVICE_MEMORY] = {RATE(memory)},
+    [DM_RESOURCE_HOST_MEMORY] = {RATE(host_copy)},
+    [DM_RESOURCE_LINK] = {RATE(link), RATE(staged)},
+    [DM_RESOURCE_NETWORK] = {RATE(network), RATE(beside)},
+    [DM_RESOURCE_UPLOAD] = {RATE(upload)},
+    [DM_RESOURCE_FILES] = {RATE(file_read), RATE(file_write)},
+};
+
 static void slow_down(dm_machine *machine, dm_resource resource) {
-  switch (resource) {
-  case DM_RESOURCE_COMPUTE:
-    for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] /= slower;
-    break;
-  case DM_RESOURCE_DEVICE_MEMORY:
-    machine->memory /= slower;
-    break;
-  case DM_RESOURCE_HOST_MEMORY:
-    machine->host_copy /= slower;
-    break;
-  case DM_RESOURCE_LINK:
-    machine->link /= slower;
-    machine->staged /= slower;
-    break;
-  case DM_RESOURCE_NETWORK:
-    machine->network /= slower;
-    machine->beside /= slower;
-    break;
-  case DM_RESOURCE_UPLOAD:
-    machine->upload /= slower;
-    break;
-  case DM_RESOURCE_LATENCY:
-    machine->latency *= slower;
-    break;
-  case DM_RESOURCE_FILES:
-    machine->file_read /= slower;
-    machine->file_write /= slower;
-    break;
-  case DM_RESOURCE_NONE:
-  case DM_RESOURCES:
-    break;
-  }
+  if (resource == DM_RESOURCE_LATENCY) machine->latency *= slower;
+  for (int i = 0; i < DM_OPERANDS && resource == DM_RESOURCE_COMPUTE; i++)
+    machine->flops[i] /= slower;
+  for (int i = 0; i < 2 && rates[resource][i]; i++)
+    *(double *)(void *)((char *)machine + rates[resource][i]) /= slower;
 }
 
 dm_limits dm_plan_limits(const dm_plan *plan, const dm_machine *machine) {

@@ -10,18 +10,27 @@ typedef struct known_gpu {
   dm_operand_rates flops;
   double device_link; /* between GPUs of a node */
   double upload;
-  double memory; /* the vendors' figures */
+  double memory;         /* the vendors' figures */
+  int64_t gib;           /* free on a fresh one */
+  dm_operand_rates peak; /* of the data sheet (SXM where there is one), dense */
 } known_gpu;
 
 /* Measured for the h200 (cuBLAS 13.1, n = 8192, all GPUs pulling at once).  The others: peak of the
  * data sheet times the share measured there: f64 0.97, f32 0.76, tf32 0.87, half 0.80, i8 0.77. */
+/* clang-format off */
 static const known_gpu gpus[] = {
-    {"h200", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 4.8e12},
-    {"h100", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 3.35e12},
-    {"a100", {18.9e12, 14.8e12, 136e12, 250e12, 480e12}, 250e9, 24e9, 2.0e12},
-    {"l40s", {1.4e12, 69.0e12, 159e12, 290e12, 560e12}, 24e9, 24e9, 0.86e12},
-    {"v100", {7.6e12, 11.9e12, 11.9e12, 100e12, 48e12}, 120e9, 12e9, 0.9e12},
+    {"h200", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 4.8e12, 139,
+             {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}},
+    {"h100", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 3.35e12, 79,
+             {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}},
+    {"a100", {18.9e12, 14.8e12, 136e12, 250e12, 480e12}, 250e9, 24e9, 2.0e12, 79,
+             {19.5e12, 19.5e12, 156e12, 312e12, 624e12}},
+    {"l40s", {1.4e12, 69.0e12, 159e12, 290e12, 560e12}, 24e9, 24e9, 0.86e12, 44,
+             {1.43e12, 91.6e12, 183e12, 362e12, 733e12}},
+    {"v100", {7.6e12, 11.9e12, 11.9e12, 100e12, 48e12}, 120e9, 12e9, 0.9e12, 31,
+             {7.8e12, 15.7e12, 15.7e12, 125e12, 62.8e12}},
 };
+/* clang-format on */
 
 enum { KNOWN = sizeof gpus / sizeof gpus[0] };
 
@@ -31,10 +40,16 @@ const char *const *dm_machine_gpus(void) {
   return names;
 }
 
-static const known_gpu *find(const char *name) {
+/* NULL where NAME has no known name in it. */
+static const known_gpu *find_known(const char *name) {
   for (int i = 0; i < KNOWN; i++)
     if (strcasestr(name, gpus[i].name)) return &gpus[i];
-  return &gpus[KNOWN - 1];
+  return NULL;
+}
+
+static const known_gpu *find(const char *name) {
+  const known_gpu *known = find_known(name);
+  return known ? known : &gpus[KNOWN - 1];
 }
 
 /* What does not depend on the processor: an SSD, one 400 Gb/s (GPU) or 100 Gb/s (CPU) adapter per
@@ -99,23 +114,11 @@ double dm_machine_device_link(const char *name) {
   return find(name)->device_link;
 }
 
-typedef struct peak {
-  const char *name;
-  dm_operand_rates flops;
-} peak;
-
-/* Of the data sheets (SXM where there is one), dense. */
-static const peak peaks[] = {
-    {"h200", {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}},
-    {"h100", {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}},
-    {"a100", {19.5e12, 19.5e12, 156e12, 312e12, 624e12}},
-    {"l40s", {1.43e12, 91.6e12, 183e12, 362e12, 733e12}},
-    {"v100", {7.8e12, 15.7e12, 15.7e12, 125e12, 62.8e12}},
-};
-
 double dm_machine_peak(const char *name, const dm_compute *compute) {
-  for (size_t i = 0; i < sizeof peaks / sizeof peaks[0]; i++)
-    if (strcasestr(name, peaks[i].name))
-      return dm_operand_rate(&peaks[i].flops, compute->operand) / compute->products;
-  return 0;
+  const known_gpu *known = find_known(name);
+  return known ? dm_operand_rate(&known->peak, compute->operand) / compute->products : 0;
+}
+
+int64_t dm_machine_device_memory(const char *name) {
+  return find(name)->gib << 30;
 }

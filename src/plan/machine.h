@@ -33,6 +33,9 @@ typedef struct dm_machine {
   double file_read;   /* whole job */
   double file_cached; /* file_read where the inputs are in the page cache; 0: not known */
   double file_write;  /* whole job */
+  double read_now, write_now; /* of this run's files as they are now; 0: as above.  For the forecast
+                                 alone: what the page cache has must not change the bits of C */
+  bool inputs_cached;         /* known to be in the page cache: to read them is to copy */
   bool reads_measured, writes_measured; /* ... file_read, file_write; else stated */
   char rates[24]; /* the name of the measurement that rates were taken from; empty: stated */
 } dm_machine;
@@ -40,11 +43,11 @@ typedef struct dm_machine {
 /* A machine from words "key=value ...": nodes, gpus (per node) or ranks (per node; with gpus too,
  * ranks share them), gpu (a known name, see dm_machine_gpus), cores (per rank), memory and
  * device-memory (per rank, "64GiB"), gflops (f64, per rank; other types keep their proportion),
- * links (shared: shared memory, as CPU ranks have it unless host is stated; device: a transport
- * that moves GPU memory, as ipc does inside a node; else host), link, network, upload, copy, read,
- * write (GB/s), latency (us).  Unstated values are those of the named GPU, or of a plain CPU rank;
- * unstated memory of the host is not limited.  DM_E_USAGE names an unknown key or value and the
- * closest match. */
+ * links (device: a transport that moves GPU memory, as ipc does inside a node: those of GPUs unless
+ * host is stated; shared: shared memory, those of CPU ranks unless host is stated), link, network,
+ * upload, copy, read, write (GB/s), latency (us).  Unstated values are those of the named GPU, or
+ * of a plain CPU rank; unstated memory of the host is not limited.  DM_E_USAGE names an unknown key
+ * or value and the closest match. */
 dm_status dm_machine_parse(const char *text, dm_machine *machine);
 
 /* Stated rates of the GPU whose product name contains a known name ("NVIDIA H200"), or of a CPU
@@ -59,6 +62,9 @@ const char *const *dm_machine_gpus(void);
 
 /* Bytes per second that a GPU of that name receives from the others of its node by device links. */
 double dm_machine_device_link(const char *name);
+
+/* Bytes that are free on a fresh GPU of that name. */
+int64_t dm_machine_device_memory(const char *name);
 
 /* What the data sheet of the GPU of that name promises, without sparsity; 0 where it is not known.
  */

@@ -122,14 +122,6 @@ static dm_status check_gpu(const words *all) {
              : dm_hint(status, "did you mean \"%s\"?", known[near]);
 }
 
-static int64_t device_memory(const char *gpu) {
-  const char *const *known = dm_machine_gpus();
-  static const int64_t gib[] = {139, 79, 79, 44, 31}; /* free on a fresh GPU */
-  for (int i = 0; known[i]; i++)
-    if (strcmp(gpu, known[i]) == 0) return gib[i] << 30;
-  return 0;
-}
-
 static dm_status read_shape(const words *all, dm_machine *machine, int *gpus) {
   int cores = 1;
   DM_TRY(check_gpu(all));
@@ -146,7 +138,7 @@ static dm_status read_shape(const words *all, dm_machine *machine, int *gpus) {
 
 static dm_status read_links(const words *all, dm_machine *machine) {
   const char *links = all->given[KEY_LINKS] ? all->text[KEY_LINKS]
-                      : machine->gpu        ? "host"
+                      : machine->gpu        ? "device"
                                             : "shared";
   machine->device_links = strcmp(links, "device") == 0;
   machine->shared_slots = strcmp(links, "shared") == 0;
@@ -188,7 +180,7 @@ dm_status dm_machine_parse(const char *text, dm_machine *machine) {
   int gpus = 1;
   DM_TRY(split_words(text, &all));
   DM_TRY(read_shape(&all, machine, &gpus));
-  machine->device_bytes = machine->gpu ? device_memory(machine->name) : 0;
+  machine->device_bytes = machine->gpu ? dm_machine_device_memory(machine->name) : 0;
   DM_TRY(read_links(&all, machine));
   share_gpus(machine, gpus); /* stated numbers below are per rank already */
   DM_TRY(read_bytes(&all, KEY_MEMORY, &machine->host_bytes));

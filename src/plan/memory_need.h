@@ -5,20 +5,6 @@
 
 #include "plan/buffers.h"
 
-typedef enum dm_memory_part {
-  DM_MEMORY_A,       /* share of A */
-  DM_MEMORY_B,       /* share of B */
-  DM_MEMORY_RING_A,  /* slots for panels of A */
-  DM_MEMORY_RING_B,  /* slots for panels of B */
-  DM_MEMORY_C,       /* block of C, in the accumulator's type */
-  DM_MEMORY_REDUCE,  /* partial blocks of the other layers, and their sum */
-  DM_MEMORY_STAGING, /* pieces on their way from and to files and the device */
-  DM_MEMORY_CONVERT, /* inputs of the product in another type or order */
-  DM_MEMORY_VERIFY,  /* vectors */
-  DM_MEMORY_LIBRARY, /* of a job with files: the process itself; workspace of what multiplies */
-  DM_MEMORY_PARTS,
-} dm_memory_part;
-
 /* Bytes.  Sizes that have no 64-bit value stand as INT64_MAX, which fits nowhere. */
 typedef struct dm_memory_need {
   int64_t part[2][DM_MEMORY_PARTS]; /* [DM_HOST], [DM_DEVICE] */

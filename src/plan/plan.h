@@ -57,6 +57,7 @@ typedef struct dm_plan {
                  written meanwhile; 0: for all rows together */
   int64_t stretch;
   bool reproducible, overlap;
+  bool read_first; /* all of A and B before the first product: where reading is work of its cores */
   bool gpu, device_links;
   bool in_place; /* with device links: a gathered matrix has a slot for each panel, and the rank's
                     own pieces lie in them from the start, so that only those of others move */

@@ -81,8 +81,10 @@ static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
   write_rate("latency", dm_format_seconds(m->latency, text), "per message", out);
   write_rate("host memory", dm_format_rate(m->host_copy, text), "per rank", out);
   if (dm_plan_has_files(&p->problem)) {
-    write_rate("read", dm_format_rate(m->file_read, text), "all ranks together", out);
-    write_rate("write", dm_format_rate(m->file_write, text), "all ranks together", out);
+    write_rate("read", dm_format_rate(m->read_now > 0 ? m->read_now : m->file_read, text),
+               "all ranks together", out);
+    write_rate("write", dm_format_rate(m->write_now > 0 ? m->write_now : m->file_write, text),
+               "all ranks together", out);
   }
   fprintf(out, "\n");
 }
@@ -153,7 +155,7 @@ static void write_choice(const dm_plan *p, FILE *out) {
   char ramp[32];
   dm_plan_ramp_text(p, ramp);
   dm_plan_recipe(p, recipe);
-  fprintf(out, "Plan: grid %dx%dx%d, %d of %d ranks%s, k per layer in %s%s%lld x %lld, %d %s\n",
+  fprintf(out, "Plan: grid %dx%dx%d, %d of %d ranks%s\n  k per layer in %s%s%lld x %lld, %d %s\n",
           p->pm, p->pn, p->pk, dm_plan_used(p), p->ranks, idle ? " (the others are idle)" : "",
           ramp, ramp[0] ? ", then " : "", (long long)panels, (long long)p->kb, p->slots,
           p->slots == 1 ? "slot" : "slots");

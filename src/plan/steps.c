@@ -344,14 +344,6 @@ bool dm_cursor_next(dm_cursor *cursor, dm_step *step) {
   return true;
 }
 
-int64_t dm_steps_count(const dm_plan *plan, int rank) {
-  dm_coords coords = dm_plan_coords(plan, rank);
-  if (coords.idle) return 0;
-  layout list = layout_of(plan, coords.l);
-  if (list.panels == 0) return dm_plan_todo(plan) * list.end;
-  return before_group(&list, list.turns);
-}
-
 const char *dm_step_name(dm_step_kind kind) {
   static const char *const names[DM_STEP_KINDS] = {
       [DM_STEP_LOAD_A] = "load A",     [DM_STEP_LOAD_B] = "load B",

@@ -65,9 +65,6 @@ void dm_cursor_start(dm_cursor *cursor, const dm_plan *plan, int rank);
 /* False at the end (at once for an idle rank). */
 bool dm_cursor_next(dm_cursor *cursor, dm_step *step);
 
-/* Number of steps of a rank. */
-int64_t dm_steps_count(const dm_plan *plan, int rank);
-
 const char *dm_step_name(dm_step_kind kind);
 
 static inline bool dm_step_is_product(const dm_step *step) {

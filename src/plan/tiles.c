@@ -53,10 +53,6 @@ double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q) {
   return area / ((double)plan->problem.m * (double)plan->problem.n);
 }
 
-int64_t dm_plan_bands(const dm_plan *plan, dm_matrix matrix) {
-  return matrix == DM_A ? plan->tiles_m : plan->tiles_n;
-}
-
 const char *dm_residence_name(dm_residence residence) {
   return residence == DM_IN_FILE ? "file" : residence == DM_IN_DEVICE ? "device" : "host";
 }
@@ -70,7 +66,8 @@ int64_t dm_plan_held(const dm_plan *plan, dm_matrix matrix) {
 }
 
 int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer) {
-  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return dm_plan_bands(plan, matrix) * layer;
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE)
+    return (matrix == DM_A ? plan->tiles_m : plan->tiles_n) * layer;
   int64_t held = dm_min(dm_plan_held(plan, matrix), layer);
   return held + (held < layer ? plan->reads : 0);
 }

@@ -30,7 +30,6 @@ double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q);
  * panel where it resides in memory; else one for each panel that is held, and plan->reads for the
  * others, in turn. */
 
-int64_t dm_plan_bands(const dm_plan *plan, dm_matrix matrix);
 const char *dm_residence_name(dm_residence residence); /* "host", "device", "file" */
 dm_residence dm_plan_residence(const dm_plan *plan, dm_matrix matrix);
 int64_t dm_plan_held(const dm_plan *plan, dm_matrix matrix); /* at most plan's layer 0 */

@@ -6,12 +6,11 @@
 #include "plan/tiles.h"
 
 dm_status dm_todo_new(int64_t tiles, const bool *there, dm_todo **todo) {
-  void *memory;
+  dm_todo *new;
   *todo = NULL;
-  DM_TRY(dm_buffer_zeroed(1, sizeof(dm_todo), &memory));
-  dm_todo *new = memory;
-  dm_status status = dm_buffer_zeroed(tiles, sizeof *new->tiles, (void **)&new->tiles);
-  if (!status) status = dm_buffer_zeroed(tiles, sizeof *new->place, (void **)&new->place);
+  DM_TRY(dm_buffer_table(1, &new));
+  dm_status status = dm_buffer_table(tiles, &new->tiles);
+  if (!status) status = dm_buffer_table(tiles, &new->place);
   if (status) {
     dm_todo_free(new);
     return status;
