@@ -7,6 +7,7 @@ a line) or .ignore, the same for stderr; a missing file means nothing must be wr
 the exit status where it is not 0. Status 77 skips the case. See README.md.
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -14,12 +15,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "judge"))
+sys.path.insert(0, str(HERE.parent / "lib"))
 import running  # noqa: E402
 
 SKIP = 77
+WORKERS = 2  # most cases start programs one after the other, and some wait
 
 
 def python_with_h5py():
@@ -32,12 +35,11 @@ def python_with_h5py():
 
 
 def clean_environment(damier, scratch):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("DAMIER_")}
+    env = running.environment()
     env["XDG_CACHE_HOME"] = str(scratch)  # what was measured on this computer decides nothing
     env["PATH"] = os.pathsep.join([str(HERE / "bin"), str(scratch / "bin"), env["PATH"]])
     env.update(ROOT=str(HERE.parent.parent), PYTHON=python_with_h5py(), LC_ALL="C",
                BASH_ENV=str(HERE / "bin" / "common.sh"), TMPDIR=str(scratch))
-    env.update(running.mpi_environment())
     # An OpenBLAS older than the CPU falls back to slow kernels, and damier warns of it.
     if "avx2" in pathlib.Path("/proc/cpuinfo").read_text():
         env.setdefault("OPENBLAS_CORETYPE", "Haswell")
@@ -102,6 +104,23 @@ def run_case(case, options, env, scratch):
     return "\n".join(problems) or None
 
 
+def timed_case(case, options, env, scratch):
+    """Its name, verdict, seconds, and what is wrong."""
+    started = time.monotonic()
+    reason = run_case(case, options, env, scratch)
+    verdict = "passed" if reason is None else "skipped" if reason is False else "failed"
+    return name_of(case), verdict, time.monotonic() - started, reason
+
+
+def name_of(case):
+    return str(case.relative_to(HERE).with_suffix(""))
+
+
+def chosen_cases(names):
+    cases = [case for case in sorted(HERE.glob("*/*.sh")) if case.parent.name != "bin"]
+    return [case for case in cases if not names or any(part in name_of(case) for part in names)]
+
+
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="run only cases whose path contains one of these")
@@ -121,17 +140,13 @@ def main():
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="damier-cli-"))
     env = clean_environment(damier, scratch)
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for case in sorted(HERE.glob("*/*.sh")):
-        name = str(case.relative_to(HERE).with_suffix(""))
-        if case.parent.name == "bin" or (options.names and
-                                         not any(part in name for part in options.names)):
-            continue
-        reason = run_case(case, options, env, scratch)
-        verdict = "passed" if reason is None else "skipped" if reason is False else "failed"
-        counts[verdict] += 1
-        print(f"{verdict:8}{name}", flush=True)
-        if verdict == "failed":
-            print("    " + reason.rstrip().replace("\n", "\n    "), flush=True)
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        outcomes = pool.map(lambda case: timed_case(case, options, env, scratch), chosen_cases(options.names))
+        for name, verdict, seconds, reason in outcomes:
+            counts[verdict] += 1
+            print(f"{verdict:8}{name}, {seconds:.1f} s", flush=True)
+            if reason:
+                print("    " + reason.rstrip().replace("\n", "\n    "), flush=True)
     print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
     if options.keep or counts["failed"]:
         print(f"scratch: {scratch}")

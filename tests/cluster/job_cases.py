@@ -1,6 +1,5 @@
 """Jobs that go well, or are stopped by time; plans and scaling series."""
 import json
-import re
 import shutil
 import threading
 import time

@@ -25,6 +25,7 @@ def prepare(damier):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--damier", required=True)
+    parser.add_argument("--only", help="this part alone, such as slow_links")
     parser.add_argument("--keep", action="store_true", help="leave the cluster up")
     options = parser.parse_args()
     try:
@@ -42,6 +43,8 @@ def main():
         limited = job_cases.TimeLimit()
         for part in (job_cases.jobs, job_cases.starts, fault_cases.wrong_launches, job_cases.slow_links, job_cases.planning,
                      fault_cases.faults, limited.judge, fault_cases.link_down, fault_cases.slurmd_killed):
+            if options.only and part.__name__ != options.only:
+                continue
             began = time.monotonic()
             part()
             print(f"    {part.__qualname__}: {time.monotonic() - began:.1f} s", flush=True)

@@ -1,11 +1,6 @@
 """bench: matrices in host memory that the GPUs cannot hold, C tile after tile or in one piece; what
 returned to host memory is verified."""
-import json
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge"))
-from running import Failure, each, finish, in_folder, options, run # noqa: E402
+from running import Failure, options, records_of, run, run_cases
 
 TILES = [(1, "--size 1100 --memory device=70MiB"),
          (2, "--m 1300 --n 900 --k 300 --memory device=68MiB"),
@@ -47,7 +42,7 @@ def words_of(words):
 def try_case(folder, damier, ranks, words, tiles):
     out = folder / "record.json"
     run(damier, ranks, *words_of(words), "--json", out)
-    record = json.loads(out.read_text())
+    record = records_of(out)[-1]
     if (record["plan"]["tiles"] > 1) != tiles:
         raise Failure(f"tiles: {record['plan']}")
     if (record["plan"]["ramp"] != "") != ((ranks, words) in LED + LED_TILES):
@@ -64,13 +59,12 @@ def refused(_, damier, words):
 
 
 def main():
-    damier = options().damier
-    cases = [(try_case, damier, *case, case in TILES + LINKS + LED_TILES)
+    cases = [(try_case, *case, case in TILES + LINKS + LED_TILES)
              for case in TILES + LINKS + LED + LED_TILES + ROUNDED + WHOLE]
-    cases += [(refused, damier, f"{words} {more}") for words, more in
+    cases += [(refused, f"{words} {more}") for words, more in
               ((TILES[0][1], "--against-library"), (TILES[0][1], "--type f32 --type-c f16"),
                ("--size 300 --from host", "--type bf16 --type-c bf16"))]
-    finish(each(lambda case: in_folder(*case), cases), len(cases))
+    run_cases(options().damier, cases)
 
 
 main()

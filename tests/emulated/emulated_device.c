@@ -209,12 +209,17 @@ const dm_backend_ops dm_backend_cuda = {
     .copies = dm_cuda_copies,
 };
 
-int dm_cuda_device_count(void) {
-  return 1;
+void dm_cuda_see_one(void) {
 }
 
-dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
-                              double *seconds) {
-  (void)backend, (void)c, (void)a, (void)b, (void)seconds;
-  return dm_fail(DM_E_DEVICE, "an emulated device has no library to time");
+bool dm_cuda_has_driver(void) {
+  return true;
+}
+
+void dm_cuda_start(int local_rank) {
+  (void)local_rank;
+}
+
+int dm_cuda_device_count(void) {
+  return 1;
 }

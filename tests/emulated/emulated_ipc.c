@@ -44,10 +44,9 @@ typedef struct gathering {
 typedef struct ipc {
   dm_transport base;
   const dm_comm *group;
-  dm_shared_page page;
+  dm_shared_memory page;
   share shares[DM_SHARES];
   gathering gathers[DM_GATHERS];
-  int64_t received;
   uint32_t noise;
 } ipc;
 
@@ -63,7 +62,7 @@ static dm_status ipc_open(const dm_transport_config *config, dm_transport **tran
   t->base.ops = &dm_transport_ipc;
   t->group = config->group;
   t->noise = 88172645u + (uint32_t)dm_comm_rank(config->group);
-  dm_status status = dm_shared_page_open(t->group, &t->page);
+  dm_status status = dm_shared_memory_open(t->group, dm_shared_lines_bytes(t->group), &t->page);
   if (status)
     free(t);
   else
@@ -78,7 +77,7 @@ static void ipc_close(dm_transport *transport) {
     for (int r = 0; r < PEERS; r++)
       if (t->shares[s].peer[r])
         (void)munmap(t->shares[s].peer[r], (size_t)t->shares[s].offers[r].bytes);
-  dm_shared_page_close(&t->page);
+  dm_shared_memory_close(&t->page);
   free(t);
 }
 
@@ -112,7 +111,7 @@ static dm_status ipc_expose(dm_transport *transport, int s, const dm_comm *group
 }
 
 static _Atomic uint64_t *counter(const ipc *t, int line, int which) {
-  return &t->page.line[line].counter[which];
+  return &dm_shared_lines(&t->page)[line].counter[which];
 }
 
 static void advance(ipc *t, int which, uint64_t times) {
@@ -122,10 +121,6 @@ static void advance(ipc *t, int which, uint64_t times) {
 
 static void ipc_refilled(dm_transport *transport, int s, uint64_t times) {
   advance((ipc *)transport, FILLED + s, times);
-}
-
-static void ipc_filled(dm_transport *transport, int s) {
-  ipc_refilled(transport, s, 1);
 }
 
 static bool ipc_drained(const dm_transport *transport, int s, uint64_t times) {
@@ -156,7 +151,7 @@ static void add_pull(ipc *t, const dm_gather *wanted, gathering *g, int r) {
   char *to = (char *)wanted->slot + wanted->offset[r];
   const bool own = r == dm_comm_rank(wanted->group);
   if (own && to == wanted->own) return;
-  if (!own) t->received += wanted->bytes[r];
+  if (!own) t->base.received += wanted->bytes[r];
   g->pull[g->pulls++] =
       (pull){theirs->line, wanted->bytes[r], mine->peer[r] + wanted->source[r], to};
 }
@@ -196,10 +191,6 @@ static dm_status ipc_test(dm_transport *transport, int ticket, bool *done) {
   return DM_OK;
 }
 
-static int64_t ipc_received(const dm_transport *transport) {
-  return ((const ipc *)transport)->received;
-}
-
 const dm_transport_ops dm_transport_ipc = {
     .name = "ipc",
     .about = "between emulated devices of one node",
@@ -208,10 +199,8 @@ const dm_transport_ops dm_transport_ipc = {
     .open = ipc_open,
     .close = ipc_close,
     .expose = ipc_expose,
-    .filled = ipc_filled,
     .refilled = ipc_refilled,
     .drained = ipc_drained,
     .post = ipc_post,
     .test = ipc_test,
-    .received = ipc_received,
 };

@@ -1,13 +1,8 @@
 """streams: shares of A and B on a device, in host memory beside it, or in the files, read while
 products run, and C written strip by strip or tile by tile; every element is compared with NumPy."""
-import json
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge"))
-import judging # noqa: E402
-from judging import Case # noqa: E402
-from running import Failure, each, finish, in_folder, options # noqa: E402
+import judging
+from judging import Case
+from running import Failure, options, records_of, run_cases
 
 LIBRARY = 64  # MiB of device memory that the plan leaves to libraries
 
@@ -50,7 +45,7 @@ def in_tiles_by_links():
                   flags=limit(7, "--grid 2x2x1 --transport ipc+host --pretend-nodes 2")), "tiles"),
             (Case(2500, 1900, 900, ranks=4, dtype="f32", flags=limit(8, "--grid 1x2x2 --transport ipc")), "tiles"),
             (Case(3000, 1900, 3000, ranks=2, dtype="f32",
-                  flags=f"--memory host=80MiB,device={LIBRARY + 9}MiB --grid 1x2x1 --transport ipc"), "file")]
+                  flags=f"--memory host=72MiB,device={LIBRARY + 9}MiB --grid 1x2x1 --transport ipc"), "file")]
 
 
 def in_strips():
@@ -82,14 +77,12 @@ def look_at(record, where):
 def try_case(folder, damier, case, where, seed):
     case.flags += f" --json {folder}/record.json"
     judging.try_case(folder, damier, case, seed)
-    look_at(json.loads((folder / "record.json").read_text().splitlines()[-1]), where)
+    look_at(records_of(folder / "record.json")[-1], where)
 
 
 def main():
-    chosen = options()
-    cases = list(enumerate(resident() + beside() + in_tiles() + in_tiles_by_links() + in_strips()))
-    work = lambda numbered: in_folder(try_case, chosen.damier, *numbered[1], numbered[0])
-    finish(each(work, cases), len(cases))
+    cases = resident() + beside() + in_tiles() + in_tiles_by_links() + in_strips()
+    run_cases(options().damier, [(try_case, *case, seed) for seed, case in enumerate(cases)])
 
 
 main()

@@ -5,7 +5,6 @@ SIGKILL of one rank, of all, or SIGUSR1, some runs more than once. Resumed on th
 ranks, and on others: there C has the same bits with --reproducible, and passes its verification
 without. --long: 200 and 50 of them.
 """
-import argparse
 import copy
 import os
 import pathlib
@@ -15,10 +14,9 @@ import signal
 import subprocess
 import time
 
-import h5py
-
 import faulty_runs
 import running
+from running import expect
 
 SEED = 20261121
 SHAPE = (1100, 900, 1500)
@@ -91,7 +89,7 @@ def end_of(process, ranks):
 
 def disturbed(output, ranks, moment, how, rng):
     """Runs until MOMENT and is killed; None where it was done before."""
-    process = subprocess.Popen(list(map(str, output.command(ranks))), env=running.environment(),
+    process = subprocess.Popen(output.command(ranks), env=running.environment(),
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                stdin=subprocess.DEVNULL)
     pids = []
@@ -104,13 +102,12 @@ def disturbed(output, ranks, moment, how, rng):
         time.sleep(0.02)
     if process.returncode == 0:
         return None
-    if how == "stop" and process.returncode not in (75, 138, -10):
-        raise running.Failure(f"stopped: exit {process.returncode}\n{err[-900:]}")
+    expect(how != "stop" or process.returncode in (75, 138, -10), f"stopped: exit {process.returncode}\n{err[-900:]}")
     return process.returncode
 
 
 def one_case(bed, number, others):
-    """(tiles that were there at the last start, failure)"""
+    """Notes it in the bed where tiles were there at the last start."""
     rng = random.Random(SEED + number)
     ranks = rng.choice((1, 2, 3) if others else (1, 2, 3, 4))  # on four there may be one tile
     output = faulty_runs.Output(bed, f"{'others' if others else 'kill'}{number}", ranks)
@@ -133,25 +130,17 @@ def one_case(bed, number, others):
             output.bed = bed
         late = output.path().exists()  # killed after the file had its name: the journal may be there yet
         code, err, _ = output.run(ranks=ranks, extra=["--force"] if late else [])
-        if code != 0:
-            raise running.Failure(f"resumed: exit {code}\n{err[-1500:]}")
+        expect(code == 0, f"resumed: exit {code}\n{err[-1500:]}")
         if not others or "--reproducible" in bed.words:
             output.expect_whole(what)
         else:
             running.run(bed.damier, 1, "verify", bed.folder / "A.h5", bed.folder / "B.h5",
                         f"{output.path()}:/c", "-q")
-        left = [s for s in (".part", ".journal") if output.path(s).exists()]
-        if left:
-            raise running.Failure(f"left {left}")
-        found = re.search(r"resuming: (\d+) of (\d+)", err)
-        return int(found[1]) if found else 0, None
-    except (running.Failure, subprocess.TimeoutExpired, OSError) as failure:
-        return 0, f"{what}: {failure}"
-
-
-def tiles_of(bed, ranks):
-    with h5py.File(bed.folder / f"undisturbed{ranks}.h5", "r") as file:
-        return len(file["/.damier/tiles"])
+        expect(not output.left(), f"left {output.left()}")
+        if re.search(r"resuming: [1-9]\d* of ", err):
+            bed.resumed.append(number)
+    except running.PROBLEMS as failure:
+        raise running.Failure(f"{what}: {failure}") from failure
 
 
 class TileBed(faulty_runs.Bed):
@@ -165,37 +154,30 @@ def series(options, folder, count, process, chosen, others):
     folder.mkdir(parents=True)
     bed = TileBed(folder, options, shape=SHAPE, words=chosen)
     bed.words = bed.words[1:]  # not quiet: how much was there is told
-    bed.seconds, bed.tiles, bed.process = {}, {}, process
+    bed.seconds, bed.process, bed.resumed = {}, process, []
     for ranks in (1, 2, 3, 4):
         started = time.monotonic()
         bed.undisturbed(ranks)
         bed.seconds[ranks] = time.monotonic() - started
-        bed.tiles[ranks] = tiles_of(bed, ranks)
-    outcomes = running.each(lambda i: one_case(bed, i, others), range(count))
-    resumed = sum(1 for tiles, _ in outcomes if tiles > 0)
+    failures = running.each(lambda i: one_case(bed, i, others), range(count))
+    resumed = len(bed.resumed)
     print(f"{' '.join(chosen)}{', other ranks' if others else ''}: {count} cases, {resumed} of them "
           f"resumed with tiles that were there; {bed.tiles} tiles")
-    failures = [failure for _, failure in outcomes]
     if resumed < max(1, count // 10):  # moments are those of a computer that may be busy
         failures.append(f"only {resumed} of {count} cases had anything to resume")
     return failures
 
 
 def main():
-    options = faulty_runs.options(argparse.ArgumentParser())
-    folder = faulty_runs.scratch()
+    options = faulty_runs.options()
     same, other = (200, 50) if options.long else (20, 5)
-    folder.mkdir(parents=True)
-    try:
-        process = faulty_runs.process_mib(options, folder)
+    with faulty_runs.scratch() as folder:
+        process = running.process_mib(options.damier, folder)
         little, more = words(process + LITTLE), words(process + MORE, "--reproducible")
         failures = series(options, folder / "same", same, process, little, False)
         failures += series(options, folder / "other", other, process, little, True)
         failures += series(options, folder / "bits", other, process, more, True)
-    finally:
-        faulty_runs.remove(folder)
     running.finish(failures, same + 2 * other)
 
 
-if __name__ == "__main__":
-    main()
+main()

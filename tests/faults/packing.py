@@ -2,26 +2,20 @@
 """C in chunks, and the run is killed, or a file fails, while they are packed: the same command resumes
 with what is there, without --force, and nothing is left beside C.
 """
-import argparse
 import errno
-import subprocess
 
 import h5py
 
 import faulty_runs
 import running
+from running import expect
 
 CHUNKS = ("--chunk", "48x40", "--deflate", "2", "--shuffle")
-KILLED = {-9, 137}
+KILLED = faulty_runs.KILLED
 # (call, kind, exit codes) of C.h5.packing; the last place of a write is in the midst of the chunks
 CASES = [("write", "kill", KILLED), ("write", str(errno.EIO), {4}), ("write", str(errno.ENOSPC), {4, 5}),
          ("fsync", "kill", KILLED), ("fsync", str(errno.EIO), {4}), ("rename", "kill", KILLED),
          ("rename", str(errno.EIO), {4}), ("read", "kill", KILLED)]
-
-
-def expect(condition, what):
-    if not condition:
-        raise running.Failure(what)
 
 
 class PackedBed(faulty_runs.Bed):
@@ -30,12 +24,11 @@ class PackedBed(faulty_runs.Bed):
         output = faulty_runs.Output(self, "counted", 1)
         code, err, _ = output.run({"FAULT_COUNT": str(counts), "FAULT_PATH": ".packing"})
         expect(code == 0, err)
-        lines = [line.split() for line in counts.read_text().splitlines()]
-        return {call: int(count) for _, call, count in lines}
+        return {call: count for (_, call), count in faulty_runs.counted(counts).items()}
 
 
 def left_of(output):
-    return [s for s in (".part", ".journal", ".packing") if output.path(s).exists()]
+    return output.left(".part", ".journal", ".packing")
 
 
 def once_more(output, what):
@@ -51,20 +44,16 @@ def once_more(output, what):
 def one(case):
     number, bed, ranks, fault, kind, codes = case
     what = f"{ranks} ranks, {bed.words}, {fault}"
-    try:
-        output = faulty_runs.Output(bed, f"C{number}", ranks)
-        code, err, _ = output.run({"FAULT": fault, "FAULT_PATH": f"{output.name}.packing"})
-        expect(code in codes, f"{what}: exit {code}\n{err[-900:]}")
-        expect(not output.path().exists(), f"{what}: there is a C.h5")
-        if kind != "kill":
-            expect("the same command resumes" in err, f"{what}: not said how to go on\n{err[-900:]}")
-            expect(".packing" not in left_of(output), f"{what}: left the file being packed")
-        err = once_more(output, what)
-        if kind != "kill" or bed.records:  # what was computed is not computed again
-            expect("resuming: " in err, f"{what}: started over\n{err}")
-    except (running.Failure, subprocess.TimeoutExpired, OSError, KeyError) as failure:
-        return str(failure)
-    return None
+    output = faulty_runs.Output(bed, f"C{number}", ranks)
+    code, err, _ = output.run({"FAULT": fault, "FAULT_PATH": f"{output.name}.packing"})
+    expect(code in codes, f"{what}: exit {code}\n{err[-900:]}")
+    expect(not output.path().exists(), f"{what}: there is a C.h5")
+    if kind != "kill":
+        expect("the same command resumes" in err, f"{what}: not said how to go on\n{err[-900:]}")
+        expect(".packing" not in left_of(output), f"{what}: left the file being packed")
+    err = once_more(output, what)
+    if kind != "kill" or bed.records:  # what was computed is not computed again
+        expect("resuming: " in err, f"{what}: started over\n{err}")
 
 
 def without_records(bed):
@@ -81,10 +70,9 @@ def without_records(bed):
 
 
 def main():
-    options = faulty_runs.options(argparse.ArgumentParser())
-    folder = faulty_runs.scratch()
-    failures, cases = [], []
-    try:
+    options = faulty_runs.options()
+    cases = []
+    with faulty_runs.scratch() as folder:
         for name, interval in (("records", "0"), ("plain", "60s")):
             (folder / name).mkdir(parents=True)
             bed = PackedBed(folder / name, options, shape=(150, 150, 60),
@@ -99,14 +87,8 @@ def main():
                     fault = f"{call}:{place}:{kind}"
                     cases.append((len(cases), bed, ranks, fault, kind, codes))
         failures = running.each(one, cases)
-        try:
-            without_records(bed)
-        except running.Failure as failure:
-            failures.append(str(failure))
-    finally:
-        faulty_runs.remove(folder)
+        failures += running.each(without_records, [bed])
     running.finish(failures, len(cases) + 1)
 
 
-if __name__ == "__main__":
-    main()
+main()

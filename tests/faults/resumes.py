@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a run that was killed after a few tiles allows: to be resumed by the same command, also when
 tiles or the file's structure were damaged since; what another command, or a second run, is told."""
-import argparse
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -11,22 +11,23 @@ import h5py
 
 import faulty_runs
 import running
+from running import expect
 
 AFTER_THREE = {"FAULT": "fdatasync:3:kill", "FAULT_PATH": ".journal", "FAULT_RANK": "0"}
 MEMORY = 3  # MiB above what the process takes: several tiles
 
 
-def expect(condition, what):
-    if not condition:
-        raise running.Failure(what)
-
-
 def killed(bed, name, ranks=1):
-    """An output whose run was killed with three tiles recorded."""
+    """An output whose run was killed with three tiles, or a few more, recorded."""
     output = faulty_runs.Output(bed, name, ranks)
     code, err, _ = output.run(AFTER_THREE)
-    expect(code in (-9, 137) and output.path(".journal").exists(), f"not killed: {code}\n{err}")
+    expect(code in faulty_runs.KILLED and output.path(".journal").exists(), f"not killed: {code}\n{err}")
     return output
+
+
+def recorded(output):
+    """Tiles in the journal: one sync may have been for several of them."""
+    return (output.path(".journal").stat().st_size - (1 << 16)) // 64
 
 
 def resumes(output, tiles, *said, extra=()):
@@ -64,7 +65,7 @@ def other_commands(bed):
     os.utime(bed.folder / "B.h5")
     refused(output, "b_modified")
     os.utime(bed.folder / "B.h5", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    resumes(output, 3)
+    resumes(output, recorded(output))
 
 
 def force(bed):
@@ -77,10 +78,10 @@ def force(bed):
 def damage(bed):
     output = killed(bed, "structure")
     change(output.path(".part"), 0, 700)
-    resumes(output, 3)
+    resumes(output, recorded(output))
     output = killed(bed, "tile")
     change(output.path(".part"), 5000)  # an element of the first tile
-    resumes(output, 2, "tile 1, ", "is not what was recorded: it is computed again")
+    resumes(output, recorded(output) - 1, "tile 1, ", "is not what was recorded: it is computed again")
     output = killed(bed, "record")
     change(output.path(".journal"), (1 << 16) + 64 + 5)  # of the second tile
     resumes(output, 1)
@@ -104,13 +105,13 @@ def holes(bed):
         output = killed(bed, f"holes{ranks}", ranks)
         with h5py.File(bed.folder / f"undisturbed{ranks}.h5", "r") as file:
             row, col = (int(file["/.damier/tiles"][1][name]) for name in ("row", "col"))
-            tiles = len(file["/.damier/tiles"])
             place = file["c"].id.get_offset() + (row * file["c"].shape[1] + col) * 8
+        tiles = bed.tiles[ranks]
         expect(tiles > 5, f"{tiles} tiles are too few")
-        records = (output.path(".journal").stat().st_size - (1 << 16)) // 64
+        records = recorded(output)
         change(output.path(".part"), place)
         code, err, _ = output.run({**AFTER_THREE, "FAULT": "fdatasync:2:kill"})
-        expect(code in (-9, 137) and "tile 2, " in err
+        expect(code in faulty_runs.KILLED and "tile 2, " in err
                and f"resuming: {records - 1} of {tiles}" in err, f"not killed: {code}\n{err}")
         change(output.path(".part"), place)  # the last record of a tile holds
         resumes(output, None, "tile 2, ", "resuming: ")
@@ -119,7 +120,7 @@ def holes(bed):
 def second_run(bed):
     """The first one stands still while the second is tried."""
     output = faulty_runs.Output(bed, "second", 1)
-    first = subprocess.Popen(list(map(str, output.command())), env=running.environment(),
+    first = subprocess.Popen(output.command(), env=running.environment(),
                              stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while first.poll() is None and not output.path(".part").exists():
         time.sleep(0.001)
@@ -135,37 +136,72 @@ def second_run(bed):
     output.expect_whole(output.name)
 
 
+def input_rewritten(bed):
+    """B is written in place while it is multiplied: neither its old nor its new elements make such a C."""
+    output = faulty_runs.Output(bed, "rewritten", 1)
+    path, command = bed.folder / "again.h5", output.command()
+    shutil.copy(bed.folder / "B.h5", path)
+    command[command.index(f"{bed.folder}/B.h5")] = str(path)
+    run = subprocess.Popen(command, env=running.environment(), stderr=subprocess.PIPE, text=True)
+    journal = output.path(".journal")
+    while run.poll() is None and not (journal.exists() and journal.stat().st_size > 1 << 16):
+        time.sleep(0.001)  # until it computes tiles, with its inputs open
+    run.send_signal(signal.SIGSTOP)
+    expect(run.poll() is None, "the run was too fast")
+    os.utime(path)  # as a write would; one that a verification sees is found without it
+    run.send_signal(signal.SIGCONT)
+    err = run.communicate()[1]
+    expect(run.returncode == 4 and "changed since it was inspected" in err, f"exit {run.returncode}\n{err}")
+    expect(not output.path().exists(), "C was published")
+
+
 def stopped_at_the_end(bed):
     """Everything was computed: what is left is to verify and to commit."""
     output = faulty_runs.Output(bed, "end", 1)
     code, _, _ = output.run({"FAULT": "rename:1:kill"})
     expect(code == -9, f"not killed: {code}")
-    resumes(output, bed.tiles)
+    resumes(output, bed.tiles[1])
+
+
+def in_place(bed):
+    """C += A B: where the end of a run fails, the same command must not add A B once more."""
+    last = {"FAULT_PATH": str(bed.folder)}
+    number, wanted = {}, None
+    for words in ((), ("--no-checkpoint",)):
+        for fault in ("", "fsync:{}:kill", "fsync:{}:5", "unlink:{}:kill", "unlink:{}:5"):
+            output = faulty_runs.Output(bed, f"in_place{len(words)}{fault[:2]}{fault[-1:]}", 1)
+            shutil.copy(bed.folder / "undisturbed1.h5", output.path())
+            command = ("--c", f"{output.path()}:/c", "--beta", 1, "--force", *words)
+            if not fault:
+                count = bed.folder / f"calls{len(words)}"
+                code, err, _ = output.run({"FAULT_COUNT": str(count), **last}, extra=command)
+                expect(code == 0, f"undisturbed: {code}\n{err}")
+                number, wanted = faulty_runs.counted(count), output.bits()
+                continue
+            fault = fault.format(number[0, fault.split(":")[0]])
+            code, err, _ = output.run({"FAULT": fault, **last}, extra=command)
+            expect(code in {4} | faulty_runs.KILLED, f"{words} {fault}: exit {code}\n{err}")
+            expect(code != 4 or "is there and whole" in err, f"{words} {fault}: does not say that C is there\n{err}")
+            expect(output.bits() == wanted, f"{words} {fault}: C is not there")
+            code, err, _ = output.run(extra=command)
+            expect(code == 0 and "the result of this command already" in err, f"{words} {fault}: once more: {code}\n{err}")
+            expect(output.bits() == wanted, f"{words} {fault}: A B was added twice")
+            expect(not output.left(), f"{words} {fault}: left {output.left()}")
+            code, err, _ = output.run(extra=command)
+            expect(code == 0 and output.bits() != wanted, f"{words} {fault}: {code}, what was asked for again was not done")
 
 
 def main():
-    options = faulty_runs.options(argparse.ArgumentParser())
-    folder = faulty_runs.scratch()
-    folder.mkdir()
-    try:
-        limit = faulty_runs.process_mib(options, folder) + MEMORY
+    options = faulty_runs.options()
+    with faulty_runs.scratch() as folder:
+        limit = running.process_mib(options.damier, folder) + MEMORY
         words = ("--memory", f"host={limit}MiB", "--checkpoint-interval", "0")
         bed = faulty_runs.Bed(folder, options, shape=(1100, 900, 300), words=words)
         bed.words = bed.words[1:]
         bed.undisturbed(1)
-        with h5py.File(bed.folder / "undisturbed1.h5", "r") as file:
-            bed.tiles = len(file["/.damier/tiles"])
-        failures = []
-        for case in (other_commands, force, damage, holes, second_run, stopped_at_the_end):
-            try:
-                case(bed)
-                failures.append(None)
-            except (running.Failure, OSError, KeyError, subprocess.TimeoutExpired) as failure:
-                failures.append(f"{case.__name__}: {failure}")
-    finally:
-        faulty_runs.remove(folder)
+        cases = (other_commands, force, damage, holes, second_run, input_rewritten, stopped_at_the_end, in_place)
+        failures = running.each(lambda case: case(bed), cases, lambda case: case.__name__, workers=1)
     running.finish(failures, len(failures))
 
 
-if __name__ == "__main__":
-    main()
+main()

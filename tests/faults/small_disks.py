@@ -2,14 +2,13 @@
 """A tmpfs and an ext4 that are too small for C: refused before the work where that can be known,
 else the first write that finds no room ends the job.  As root only; else skipped with the reason.
 """
-import argparse
 import os
-import pathlib
 import subprocess
 import sys
 
 import faulty_runs
 import running
+from running import expect
 
 MIB = 1 << 20
 # C has 4.4 MiB.  What reserves nothing and is told of endless room, as some network file systems do.
@@ -26,11 +25,6 @@ def mount(kind, folder, image, mib):
         subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True, capture_output=True)
         words = ["mount", "-o", "loop", str(image), str(folder)]
     return subprocess.run(words, capture_output=True, text=True)
-
-
-def expect(condition, what):
-    if not condition:
-        raise running.Failure(what)
 
 
 def too_small(bed, disk, ranks, fault, code):
@@ -78,20 +72,16 @@ def on_disk(bed, kind, mib, counts):
 
 
 def main():
-    options = faulty_runs.options(argparse.ArgumentParser())
+    options = faulty_runs.options()
     if os.geteuid() != 0:
         print("skipped: only root can mount small disks")
         sys.exit(77)
     counts = (1, 2, 3, 4) if options.long else (1, 3)
-    folder = pathlib.Path(faulty_runs.scratch())
-    folder.mkdir()
-    try:
+    with faulty_runs.scratch() as folder:
         bed = faulty_runs.Bed(folder, options, shape=(760, 760, 64))
         for ranks in counts:
             bed.undisturbed(ranks)
         outcomes = [on_disk(bed, "tmpfs", 12, counts), on_disk(bed, "ext4", 20, counts)]
-    finally:
-        faulty_runs.remove(folder)
     skipped = [o for o in outcomes if o and o.startswith("skip")]
     print("\n".join(skipped))
     if len(skipped) == len(outcomes):
@@ -99,5 +89,4 @@ def main():
     running.finish([o for o in outcomes if o not in skipped], len(outcomes) - len(skipped))
 
 
-if __name__ == "__main__":
-    main()
+main()

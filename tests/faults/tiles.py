@@ -3,16 +3,13 @@
 not by the launcher, with one message that names rank, file and tile; the same command resumes after
 the tiles that are kept.
 """
-import argparse
 import copy
 import errno
 import re
-import subprocess
-
-import h5py
 
 import faulty_runs
 import running
+from running import expect
 
 EIO, ENOSPC = str(errno.EIO), str(errno.ENOSPC)
 ABORTED = ("MPI_ABORT", "MPI_Abort")
@@ -26,7 +23,7 @@ SHAPE = (1100, 900, 1500)  # A and B stay in their files
 class Case:
     def __init__(self, bed, ranks, at, file, call, kind, names_tile):
         self.bed, self.ranks, self.at = bed, ranks, at
-        self.file, self.call, self.kind, self.names_tile = file, call, kind, names_tile
+        self.file, self.call, self.kind, self.names_tile, self.kept = file, call, kind, names_tile, 0
 
     def __str__(self):
         return f"{self.ranks} ranks, rank {self.at}: {self.call} of {self.file} with {self.kind}"
@@ -38,8 +35,7 @@ class Case:
         code, err, _ = output.run(fault)
         expect(code == 0, f"{self}: undisturbed: exit {code}\n{err}")
         output.path().unlink()
-        lines = [line.split() for line in counts.read_text().splitlines()] if counts.exists() else []
-        return sum(int(n) for rank, call, n in lines if (int(rank), call) == (self.at, self.call))
+        return faulty_runs.counted(counts).get((self.at, self.call), 0)
 
     def path(self, output):
         return self.file.replace("C.h5", output.name)
@@ -64,7 +60,7 @@ class Case:
         output = faulty_runs.Output(self.bed, f"out{number}C", self.ranks)
         count = self.counts(output)
         if count == 0:  # a rank without a part of it
-            return 0, None
+            return
         place = 1 + int(count * 0.6)
         fault = {"FAULT": f"{self.call}:{place}:{self.kind}", "FAULT_RANK": str(self.at),
                  "FAULT_PATH": self.path(output)}
@@ -74,29 +70,14 @@ class Case:
         there = re.search(r"resuming: (\d+) of", err)  # a record whose sync failed may be there
         expect(not kept or (there and int(there[1]) >= kept), f"{self}: {kept} tiles were kept\n{err}")
         output.expect_whole(str(self))
-        return kept, None
-
-
-def expect(condition, what):
-    if not condition:
-        raise running.Failure(what)
-
-
-def attempt(numbered):
-    number, case = numbered
-    try:
-        return case.run(number)
-    except (running.Failure, subprocess.TimeoutExpired, OSError, KeyError, IndexError) as failure:
-        return 0, str(failure)
+        self.kept = kept
 
 
 def main():
-    options = faulty_runs.options(argparse.ArgumentParser())
-    folder = faulty_runs.scratch()
-    folder.mkdir()
-    try:
+    options = faulty_runs.options()
+    with faulty_runs.scratch() as folder:
         cases = []
-        limit = faulty_runs.process_mib(options, folder) + 3
+        limit = running.process_mib(options.damier, folder) + 3
         bed = faulty_runs.Bed(folder, options, shape=SHAPE,
                               words=("--memory", f"host={limit}MiB", "--checkpoint-interval", "0"))
         words = bed.words[1:]
@@ -104,20 +85,15 @@ def main():
             bed = copy.copy(bed)
             bed.words = [*words, "--grid", grid]  # ranks that read and write many short runs
             bed.undisturbed(ranks)
-            with h5py.File(folder / f"undisturbed{ranks}.h5") as file:
-                expect(len(file["/.damier/tiles"]) > 2, "not in tiles")
+            expect(bed.tiles[ranks] > 2, "not in tiles")
             places = {0, ranks - 1}
             cases += [Case(bed, ranks, at, *words) for at in places for words in CASES
                       if at == 0 or "journal" not in words[0]]
-        outcomes = running.each(attempt, list(enumerate(cases)))
-    finally:
-        faulty_runs.remove(folder)
-    kept = sum(1 for tiles, _ in outcomes if tiles)
-    failures = [failure for _, failure in outcomes]
+        failures = running.each(lambda item: item[1].run(item[0]), enumerate(cases), lambda item: str(item[1]))
+    kept = sum(case.kept > 0 for case in cases)
     if kept < len(cases) // 2:
         failures.append(f"tiles were kept in {kept} of {len(cases)} cases only")
     running.finish(failures, len(cases), f"; in {kept} of them tiles were kept")
 
 
-if __name__ == "__main__":
-    main()
+main()

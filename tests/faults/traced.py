@@ -4,10 +4,8 @@ makes them, fail or are interrupted, at the Nth call of a thread or at every sec
 
 Skipped with the reason where there is no strace, or nobody may trace. --long: at every place.
 """
-import argparse
 import collections
 import shutil
-import subprocess
 import sys
 
 import faulty_runs
@@ -30,7 +28,7 @@ def why_not():
     if not shutil.which("strace"):
         return "there is no strace"
     words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO:when=1", "true"]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = running.ended(words)
     return f"strace: {done.stderr.strip()}" if done.returncode else None
 
 
@@ -76,8 +74,7 @@ def calls_of(bed, ranks, rank):
     log = bed.folder / f"calls{ranks}-{rank}"
     output = Traced(bed, f"counted{ranks}-{rank}", ranks)
     code, err, _ = output.run((str(rank), ["-o", str(log), "-e", f"trace={ALL}"]))
-    if code != 0:
-        raise running.Failure(f"undisturbed under strace: exit {code}\n{err}")
+    running.expect(code == 0, f"undisturbed under strace: exit {code}\n{err}")
     seen = collections.Counter()
     for line in log.read_text().splitlines():
         thread, _, call = line.partition(" ")
@@ -104,45 +101,29 @@ def cases_of(bed, ranks, most):
 
 
 def main():
-    options = faulty_runs.options(argparse.ArgumentParser())
+    options = faulty_runs.options()
     reason = why_not()
     if reason:
         print(f"skipped: {reason}")
         sys.exit(77)
-    folder = faulty_runs.scratch()
-    try:
-        (folder / "whole").mkdir(parents=True)
-        (folder / "tiles").mkdir()
-        limit = faulty_runs.process_mib(options, folder) + 3
+    with faulty_runs.scratch() as folder:
+        for name in ("whole", "tiles"):
+            (folder / name).mkdir()
+        limit = running.process_mib(options.damier, folder) + 3
         words = ("--checkpoint-interval", "0")
         whole = faulty_runs.Bed(folder / "whole", options, words=words)
         tiles = faulty_runs.Bed(folder / "tiles", options, shape=(1100, 900, 1500),
                                 words=(*words, "--memory", f"host={limit}MiB"))
         cases = []
-        for bed, quick in ((whole, ((2, 1),)), (tiles, ((2, 1),))):
-            for ranks, most in ((1, 1000), (2, 1000), (4, 20)) if options.long else quick:
+        for bed in (whole, tiles):
+            for ranks, most in ((1, 1000), (2, 1000), (4, 20)) if options.long else ((2, 1),):
                 bed.undisturbed(ranks)
                 cases += cases_of(bed, ranks, most)
-
-        fired = []
-
-        def one(numbered):
-            number, (bed, ranks, fault, codes) = numbered
-            output = Traced(bed, f"C{number}", ranks)
-            try:
-                output.expect_fault(fault, codes)
-                fired.append(output.fired)
-            except (running.Failure, subprocess.TimeoutExpired, OSError, KeyError) as failure:
-                return str(failure)
-            return None
-
-        failures = running.each(one, enumerate(cases))
-        if sum(fired) < len(fired) * 3 // 4:
-            failures.append(f"only {sum(fired)} of {len(fired)} faults were met by a call")
-    finally:
-        faulty_runs.remove(folder)
-    running.finish(failures, len(cases), f", {sum(fired)} faults met by a call")
+        outputs, failures = faulty_runs.judged(cases, Traced)
+        fired = sum(output.fired for output in outputs)
+        if fired < len(cases) * 3 // 4:
+            failures.append(f"only {fired} of {len(cases)} faults were met by a call")
+    running.finish(failures, len(cases), f", {fired} faults met by a call")
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -1,5 +1,5 @@
-/* Inspects one matrix as damier does before a run; the exit code is the status' code.
- * usage: inspect_file FILE.h5[:/dataset] [external] [virtual] [filters] [no-data] [read] */
+/* Inspects one matrix as damier does before a run, and reads it; the exit code is the status' code.
+ * usage: inspect_file FILE.h5[:/dataset] [external] [virtual] [filters] [no-data] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +26,12 @@ static dm_status run(int count, char **words) {
   dm_location location;
   dm_dataset dataset;
   dm_trust trust = {0};
-  bool read = false;
   if (count < 2) return dm_fail(DM_E_USAGE, "no file named");
   for (int i = 2; i < count; i++) {
     if (strcmp(words[i], "external") == 0) trust.external = true;
     if (strcmp(words[i], "virtual") == 0) trust.virtual = true;
     if (strcmp(words[i], "filters") == 0) trust.filters = true;
     if (strcmp(words[i], "no-data") == 0) trust.no_data = true;
-    if (strcmp(words[i], "read") == 0) read = true;
   }
   DM_TRY(dm_io_parse_location(words[1], &location));
   DM_TRY(dm_io_inspect(&location, &trust, &dataset, NULL));
@@ -41,7 +39,7 @@ static dm_status run(int count, char **words) {
   dm_io_describe(&dataset, layout, sizeof layout);
   printf("%s: %lld x %lld %s, %s, offset %lld\n", dataset.at.dataset, (long long)dataset.rows,
          (long long)dataset.cols, dm_dtype_name(dataset.dtype), layout, (long long)dataset.offset);
-  return read ? read_all(&dataset) : DM_OK;
+  return read_all(&dataset);
 }
 
 int main(int count, char **words) {

@@ -1,10 +1,8 @@
 """bound: on correct runs the residual stays below 1, and its largest is at least 1/200, of the bound."""
-import json
-
 import numpy as np
 
 import elements
-from running import Failure, each, finish, in_folder, options, run
+from running import Failure, options, records_of, run, run_cases
 
 LEAST = 1 / 200
 
@@ -14,7 +12,7 @@ def residual(folder, damier, ranks, words=()):
     report.unlink(missing_ok=True)
     run(damier, ranks, "multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5", "-q",
         "--force", "--json", report, *words)
-    return json.loads(report.read_text())["verification"]["residual"]
+    return records_of(report)[0]["verification"]["residual"]
 
 
 def random_runs(folder, damier, dtype, type_c, runs):
@@ -83,7 +81,7 @@ def main():
     every = [(d, "") for d in elements.FACTORS] + [("bf16", "bf16"), ("f64", "f32"), ("f32", "f16")]
     cases = [(random_runs, d, c, 12 if chosen.long else 4) for d, c in every]
     cases += [(adverse_runs, d) for d in (elements.FACTORS[:6] if chosen.long else ("f64", "bf16"))]
-    finish(each(lambda c: in_folder(c[0], chosen.damier, *c[1:]), cases), len(cases))
+    run_cases(chosen.damier, cases)
 
 
 main()

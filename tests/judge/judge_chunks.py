@@ -1,11 +1,9 @@
 """chunks: C in chunks, deflated and shuffled, of every type, as h5py reads it; and read again as an input."""
-import json
-
 import h5py
 import numpy as np
 
 import elements
-from running import Failure, each, finish, in_folder, options, run
+from running import Failure, options, records_of, run, run_cases
 
 TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8")
 # words, and what h5py must say: chunks, compression, level, shuffle; C is 150 x 170
@@ -63,18 +61,16 @@ def try_once(folder, damier, op_a, op_b):
         elements.write(folder / f"{name}.h5", elements.random(rng, shape, "f64", "integer"), "f64", "deflate")
     run(damier, 1, "multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5", "-q", "--panel", 64,
         "--op-a", op_a, "--op-b", op_b, "--json", folder / "r.json")
-    files = json.loads((folder / "r.json").read_text())["files"]
+    files = records_of(folder / "r.json")[0]["files"]
     if files["chunks_unpacked"] != files["chunks"] or files["chunks"] < 50:
         raise Failure(f"{files['chunks_unpacked']} unpacked of {files['chunks']}")
 
 
 def main():
-    chosen = options()
     work = [(try_type, dtype, 1 + i % 3) for i, dtype in enumerate(TYPES)]
     work += [(try_generate, dtype, 2 - i % 2) for i, dtype in enumerate(elements.FACTORS)]
     work += [(try_once, op_a, op_b) for op_a in "nt" for op_b in "nt"]
-    failures = each(lambda w: in_folder(w[0], chosen.damier, *w[1:]), work)
-    finish(failures, len(work))
+    run_cases(options().damier, work)
 
 
 main()

@@ -4,7 +4,7 @@ import hashlib
 import numpy as np
 
 import elements
-from running import Failure, each, finish, in_folder, options, run
+from running import Failure, options, run, run_cases
 
 KINDS = {"uniform": [], "normal": [], "ozaki": ["--phi", "2"], "identity": [],
          "integer": ["--range", "9"], "constant": ["--value", "0.1"], "hilbert": []}
@@ -87,7 +87,7 @@ def main():
     if chosen.long:
         cases = [(kind, dtype) for kind in KINDS for dtype in elements.FACTORS
                  if dtype != "i8" or kind in ("integer", "identity")]
-    finish(each(lambda c: in_folder(same_everywhere, chosen.damier, *c), cases), len(cases))
+    run_cases(chosen.damier, [(same_everywhere, *case) for case in cases])
 
 
 main()

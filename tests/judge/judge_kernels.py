@@ -1,27 +1,23 @@
 """kernels: every kernel of the program in the main job, on four ranks, in each type that it multiplies."""
 import json
-import subprocess
 import sys
 
 import judging
 from judging import Case
-from running import environment, options
+from running import ended, options, run
 
 SKIPPED = 77
 
 
 def described(damier):
     """The kernels that multiply, as `bench kernels --list` tells them."""
-    done = subprocess.run([damier, "bench", "kernels", "--list", "--op", "gemm", "-q", "--json", "-"],
-                          env=environment(), capture_output=True, text=True, check=True)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    out = run(damier, 1, "bench", "kernels", "--list", "--op", "gemm", "-q", "--json", "-")
+    lines = [line for line in out.splitlines() if line.startswith("{")]
     return [json.loads(line)["kernel"] for line in lines]
 
 
 def sees_a_gpu(damier):
-    done = subprocess.run([damier, "bench", "multiply", "--backend", "cuda", "--size", "64", "-q"],
-                          env=environment(), capture_output=True)
-    return done.returncode != 6
+    return ended([damier, "bench", "multiply", "--backend", "cuda", "--size", "64", "-q"]).returncode != 6
 
 
 def cases(damier):

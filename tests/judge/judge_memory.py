@@ -1,11 +1,8 @@
 """memory: matrices that exceed what a rank may use, so that C is computed in tiles and A and B are
 read again; the memory that the processes took is measured."""
-import json
-
-import elements
 import judging
 from judging import Case
-from running import Failure, each, finish, in_folder, options
+from running import Failure, options, process_mib, records_of, run_cases
 
 LIMIT, WIDE = 6, 44  # MiB per rank above what the program takes by itself: little, and little where
                      # types are widened in pieces
@@ -24,6 +21,8 @@ def quick():
             Case(1100, 900, 700, ranks=4, flags="--grid 1x2x2 --panel 64"),
             Case(1500, 1900, 300, ranks=3, flags="--grid 3x1x1 --no-overlap"),
             Case(1100, 900, 300, ranks=2, layout="deflate"),
+            Case(1600, 1400, 300, dtype="u8", type="f32", ranks=2, layout="lzf"),
+            Case(1700, 1500, 300, ranks=3, layout="npy-fortran", op_b="t"),
             Case(1100, 900, 300, ranks=1, layout="big-endian")]
     return wide + deep + equations + types + cuts
 
@@ -33,20 +32,11 @@ def limit_of(case):
     return WIDE if wide else LIMIT
 
 
-def process_bytes(folder, damier, ranks):
-    """What a rank has before it asks for anything; one that is linked with CUDA has more."""
-    judging.try_case(folder, damier, Case(64, 64, 64, ranks=ranks, flags=f"--json {folder}/small.json"), 0)
-    record = json.loads((folder / "small.json").read_text().splitlines()[-1])
-    for name in ("a.h5", "b.h5", "c.h5"):
-        (folder / name).unlink()
-    return record["memory"]["host_process_bytes"]
-
-
 def try_case(folder, damier, case, seed):
-    limit = limit_of(case) + (process_bytes(folder, damier, case.ranks) >> 20)
+    limit = limit_of(case) + process_mib(damier, folder, case.ranks)
     case.flags += f" --memory host={limit}MiB --json {folder}/record.json"
     judging.try_case(folder, damier, case, seed)
-    record = json.loads((folder / "record.json").read_text().splitlines()[-1])
+    record = records_of(folder / "record.json")[-1]
     peak = record["memory"]["host_peak_bytes"]
     plan = record["plan"]
     if plan["tiles"] < 2 and "file" not in (plan["a_in"], plan["b_in"]):
@@ -57,6 +47,4 @@ def try_case(folder, damier, case, seed):
         raise Failure("not verified")
 
 
-chosen = options()
-cases = quick()
-finish(each(lambda i: in_folder(try_case, chosen.damier, cases[i], i), range(len(cases))), len(cases))
+run_cases(options().damier, [(try_case, case, seed) for seed, case in enumerate(quick())])

@@ -1,9 +1,7 @@
 """nodes: one computer that counts as two or three nodes: pieces of A and B come in two ways."""
-import subprocess
-
 import judging
 from judging import Case
-from running import environment, options
+from running import command, ended, options
 
 DTYPES = ("f64", "bf16", "c64", "i8", "f32")
 GRIDS = ("2x2x1", "1x4x1", "4x1x1", "2x1x2", "1x2x2", "1x1x4")
@@ -12,10 +10,8 @@ GRIDS = ("2x2x1", "1x4x1", "4x1x1", "2x1x2", "1x2x2", "1x1x4")
 def transports(damier):
     """Those that take GPU memory between nodes, where they can be had; else messages alone."""
     def works(name):
-        done = subprocess.run(["mpirun", "-n", "4", damier, "bench", "multiply", "--backend", "cuda",
-                               "--size", "64", "--pretend-nodes", "2", "--transport", name, "-q"],
-                              env=environment(), capture_output=True)
-        return done.returncode == 0
+        return ended(command(4, damier, "bench", "multiply", "--backend", "cuda", "--size", 64, "--pretend-nodes", 2,
+                             "--transport", name, "-q")).returncode == 0
     found = [name for name in ("ipc+host", "ipc+nccl") if works(name)]
     return found + ["host", "auto"]
 

@@ -2,7 +2,7 @@
 import numpy as np
 
 import elements
-from running import Failure, each, finish, in_folder, options, run
+from running import Failure, options, run, run_cases
 
 RANKS = (1, 2, 3, 4, 7)
 GRIDS = ((8, "2x4x1"), (8, "8x1x1"), (8, "1x7x1"), (6, "3x2x1"), (4, "1x4x1"))
@@ -40,9 +40,7 @@ def main():
     quick = [(d, SHAPES[d], everywhere if d == "f64" else [(1, ""), (3, ""), (4, "1x4x1"), (7, "")])
              for d in ("f64", "f32", "bf16", "i8", "c128")]
     more = [(d, SHAPES[d], everywhere) for d in SHAPES] + [("f64", s, everywhere) for s in ODD]
-    cases = more if chosen.long else quick
-    failures = each(lambda c: in_folder(same_bits, chosen.damier, *c), cases)
-    finish(failures, len(cases))
+    run_cases(chosen.damier, [(same_bits, *case) for case in (more if chosen.long else quick)])
 
 
 main()

@@ -22,6 +22,15 @@ def quick():
     computed = [Case(30, 31, 90, dtype=d, compute=c) for d, c in
                 (("f32", "f64"), ("f64", "f32"), ("bf16", "f64"), ("c64", "f64"), ("c128", "f32"),
                  ("f16", "f32"))]
+    # Types of inputs alone, exactly and rounded; values of more bits than f32 has.
+    whole += [Case(31, 40, 90, dtype=d, dtype_b=b, type=t, data="integer", ranks=r, layout=layout)
+              for d, b, t, r, layout in
+              (("i16", "u8", "f32", 1, "contiguous"), ("bool", "u16", "f32", 3, "lzf"),
+               ("u32", "i32", "f64", 3, "big-endian"), ("u8", "bool", "bf16", 1, "contiguous"),
+               ("i16", "c64", "c64", 1, "chunked"))]
+    converted += [Case(30, 31, 90, dtype=d, type=t, ranks=r, data="large", flags="--allow-rounding")
+                  for d, t, r in (("i64", "f64", 1), ("u64", "f64", 3), ("i64", "f32", 3))]
+    whole += [Case(21, 22, 40, old=d, beta=2, data="integer") for d in ("i16", "bool")]
     return every + whole + deep + converted + results + computed
 
 

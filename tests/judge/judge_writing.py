@@ -1,9 +1,7 @@
 """writing: C gets into its file by pwrite, past the page cache, into mapped pages: on a disk and in
 memory, by whole rows and by parts of them."""
-import json
 import os
 import pathlib
-import shutil
 import subprocess
 import tempfile
 
@@ -11,7 +9,7 @@ import h5py
 
 import judging
 from judging import Case
-from running import Failure, each, finish, options, run
+from running import Failure, each, finish, options, records_of, run, scratch
 
 PLACES = (pathlib.Path(tempfile.gettempdir()), pathlib.Path("/dev/shm"))
 SHAPES = [(1203, 1101, 24, 1, ""), (1203, 1024, 20, 2, "--grid 2x1x1"), (17, 150001, 10, 2, "--grid 1x2x1"),
@@ -49,7 +47,7 @@ def try_case(folder, number, shape, way, threads):
     case = Case(m, n, k, ranks=ranks,
                 flags=f"{grid} --write-by {way} --io-threads {threads} --json {folder}/record.json")
     judging.try_case(folder, chosen.damier, case, number)
-    found = json.loads((folder / "record.json").read_text())["files"]["write_way"]
+    found = records_of(folder / "record.json")[-1]["files"]["write_way"]
     wanted = expected(kind_of(folder), way, threads * ranks)
     if found != wanted:
         raise Failure(f"written by {found}, not by {wanted}")
@@ -57,31 +55,20 @@ def try_case(folder, number, shape, way, threads):
 
 def in_place(item):
     number, (place, *words) = item
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="damier-judge-", dir=place))
-    try:
+    with scratch(place) as folder:
         try_case(folder, number, *words)
-    except (Failure, subprocess.TimeoutExpired, ValueError, OSError, KeyError) as reason:
-        return f"{place} {words}\n    {reason}"
-    finally:
-        shutil.rmtree(folder)
-    return None
 
 
-def generated(number, place, way):
+def generated(item):
     """generate in each way: the same elements."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="damier-judge-", dir=place))
-    try:
+    number, place, way = item
+    with scratch(place) as folder:
         for name, by in (("plain", "pwrite"), ("other", way)):
             run(chosen.damier, 1 + number % 3, "generate", folder / f"{name}.h5", "--rows", 1203, "--cols", 1101,
                 "--io-threads", 2, "--write-by", by, "-q")
         with h5py.File(folder / "plain.h5") as plain, h5py.File(folder / "other.h5") as other:
             if plain["a"][()].tobytes() != other["a"][()].tobytes():
-                return f"{place}: generate --write-by {way} has other elements"
-    except (Failure, subprocess.TimeoutExpired, OSError, KeyError) as reason:
-        return f"{place} generate {way}\n    {reason}"
-    finally:
-        shutil.rmtree(folder)
-    return None
+                raise Failure("generate has other elements")
 
 
 chosen = options()
@@ -89,4 +76,4 @@ cases = [(place, shape, *way) for place in PLACES if place.is_dir() for shape in
          if goes(place, way[0])]
 files = [(number, place, way) for number, place in enumerate(PLACES) if place.is_dir()
          for way in ("direct", "mapped", "auto") if goes(place, way)]
-finish(each(in_place, enumerate(cases)) + each(lambda words: generated(*words), files), len(cases) + len(files))
+finish(each(in_place, enumerate(cases)) + each(generated, files), len(cases) + len(files))

@@ -1,19 +1,12 @@
 """What bench multiply --from file writes fits together, nothing of it is left on the disk, and one that
 is asked to stop, or whose disk fails, leaves nothing either."""
-import argparse
-import json
 import math
-import pathlib
 import signal
 import statistics
 import subprocess
-import sys
-import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "judge"))
-from running import environment, run  # pylint: disable=wrong-import-position
+from running import environment, process_mib, records_of, run, run_checks
 
 CASES = ((1, "--size 200 --repetitions 3", {}),
          (2, "--m 300 --n 200 --k 500 --repetitions 2 --type f32", {"size": 4}),
@@ -47,19 +40,24 @@ def check(record, size=8, packed=False, again=False, way=None):
     assert all(0 < t for name in ("file", "compute", "read", "write") for t in series[f"{name}_s"])
     assert ("deflate" in record["files"]["a"]) == packed, record["files"]
     assert (moved["from_files_bytes"] > inputs) == again, moved
+    assert times["exposed_commit_median_s"] > 0, times
 
 
-def limit_of(damier, folder):
-    run(damier, 2, "bench", "multiply", "--from", "file", "--size", 64, "--repetitions", 1, "--directory",
-        folder, "-q", "--json", folder / "small.json")
-    run(damier, 1, "generate", folder / "s.h5", "--size", 64, "-q")
-    run(damier, 2, "multiply", folder / "s.h5", folder / "s.h5", "-o", folder / "t.h5", "-q", "--json",
-        folder / "process.json")
-    return ABOVE + (json.loads((folder / "process.json").read_text())["memory"]["host_process_bytes"] >> 20)
+def check_cases(damier, folder):
+    disk = folder / "disk"
+    disk.mkdir()
+    limit = ABOVE + process_mib(damier, folder, 2)
+    for number, (ranks, words, expected) in enumerate(CASES):
+        report = folder / f"{number}.json"
+        run(damier, ranks, "bench", "multiply", "--from", "file", *words.format(limit=limit).split(), "--directory",
+            disk, "-q", "--json", report)
+        check(records_of(report)[0], **expected)
+        assert not list(disk.iterdir()), f"{words}: left {list(disk.iterdir())}"
 
 
-def stopped(damier, folder):
+def check_stopped(damier, folder):
     """In the midst of it: 75, and nothing is left."""
+    folder /= "disk"
     command = [damier, "bench", "multiply", "--from", "file", "--size", "700", "--repetitions", "90",
                "--directory", str(folder)]
     process = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL,
@@ -71,26 +69,7 @@ def stopped(damier, folder):
     err = process.communicate(timeout=60)[1]
     assert process.returncode == 75, f"exit {process.returncode}\n{err}"
     assert "same command resumes" not in err, err
+    assert not list(folder.iterdir()), f"left {list(folder.iterdir())}"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--damier", required=True)
-    damier = str(pathlib.Path(parser.parse_args().damier).resolve())
-    with tempfile.TemporaryDirectory(prefix="damier-records-") as scratch:
-        folder, disk = pathlib.Path(scratch), pathlib.Path(scratch) / "disk"
-        disk.mkdir()
-        limit = limit_of(damier, folder)
-        for number, (ranks, words, expected) in enumerate(CASES):
-            report = folder / f"{number}.json"
-            run(damier, ranks, "bench", "multiply", "--from", "file", *words.format(limit=limit).split(),
-                "--directory", disk, "-q", "--json", report)
-            check(json.loads(report.read_text()), **expected)
-            assert not list(disk.iterdir()), f"{words}: left {list(disk.iterdir())}"
-            print("passed ", words)
-        stopped(damier, disk)
-        assert not list(disk.iterdir()), f"stopped: left {list(disk.iterdir())}"
-
-
-if __name__ == "__main__":
-    main()
+run_checks(check_cases, check_stopped)

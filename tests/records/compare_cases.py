@@ -1,13 +1,11 @@
 """compare.py finds an injected slow-down of 5 % and accepts noise, of products and of links."""
-import argparse
 import json
-import pathlib
 import random
 import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from running import ROOT, run_checks
+
 SCRIPT = ROOT / "scripts" / "report" / "compare.py"
 NOISE = 0.01  # of a run's time, as two runs of a quiet machine differ
 
@@ -38,7 +36,7 @@ def suite(dice, slow=None, count=16):
             for n in (256, 512, 1024, 2048)]
 
 
-def check_slow_down(folder):
+def check_slow_down(_, folder):
     found = 0
     for seed in range(40):
         dice = random.Random(seed)
@@ -48,13 +46,13 @@ def check_slow_down(folder):
     assert found >= 39, f"a slow-down of 5 % was found in {found} of 40"
 
 
-def check_noise(folder):
+def check_noise(_, folder):
     wrong = sum(compare(folder, suite(random.Random(seed)), suite(random.Random(seed + 1000))).returncode
                 for seed in range(60))
     assert wrong == 0, f"noise was taken for a slow-down in {wrong} of 60"
 
 
-def check_others(folder):
+def check_others(_, folder):
     dice = random.Random(3)
     faster = compare(folder, suite(dice), suite(dice, {512: 0.9}))
     assert faster.returncode == 0 and "| faster |" in faster.stdout, faster
@@ -96,7 +94,7 @@ def compare_links(folder, slow, count=5, ranks=4, tries=20):
         yield compare(folder, [links(dice, lambda i, j: 1.0, ranks, count)], [links(dice, slow, ranks, count)])
 
 
-def check_links(folder):
+def check_links(_, folder):
     for done in compare_links(folder, lambda i, j: 1.1, ranks=6):
         assert done.returncode == 1 and done.stdout.count("| slower (") == 2, done
     for done in compare_links(folder, lambda i, j: 1.5 if 3 in (i, j) else 1.0):  # one adapter
@@ -116,13 +114,4 @@ def check_links(folder):
     assert same.returncode == 0 and "| same |" in same.stdout and "slower" not in same.stdout, same
 
 
-def main():
-    argparse.ArgumentParser().parse_known_args()
-    with tempfile.TemporaryDirectory(prefix="damier-compare-") as scratch:
-        for check in (check_slow_down, check_noise, check_others, check_links):
-            check(pathlib.Path(scratch))
-            print("passed ", check.__name__)
-
-
-if __name__ == "__main__":
-    main()
+run_checks(check_slow_down, check_noise, check_others, check_links)

@@ -1,19 +1,12 @@
 """bench links: every pair of ranks is in its matrices, with numbers that fit together."""
-import argparse
-import json
-import pathlib
-import sys
-import tempfile
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge"))
-from running import run  # pylint: disable=wrong-import-position
+from running import records_of, run, run_checks
 
 
 def bench(damier, folder, ranks, *words):
     path = folder / "links.jsonl"
     path.unlink(missing_ok=True)
     run(damier, ranks, "bench", "links", "-q", "--repetitions", 3, "--json", path, *words)
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return records_of(path)
 
 
 def check_matrix(record, name, ranks, measured):
@@ -81,15 +74,4 @@ def check_refusals(damier, _):
         run(damier, ranks, "bench", "links", *words, expect=code)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--damier", required=True)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="damier-links-") as scratch:
-        for check in (check_pairs, check_nodes, check_one, check_refusals):
-            check(options.damier, pathlib.Path(scratch))
-            print("passed ", check.__name__)
-
-
-if __name__ == "__main__":
-    main()
+run_checks(check_pairs, check_nodes, check_one, check_refusals)

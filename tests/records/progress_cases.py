@@ -1,21 +1,14 @@
 """Progress of a long job: a bar on a terminal, a line in a log; part by operations, rates, time left, and
 after a resume the part that was there; the bar leaves its line to what is said next."""
-import argparse
-import json
 import os
-import pathlib
 import pty
 import re
 import signal
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "judge"))
-from running import environment, run  # pylint: disable=wrong-import-position
+from running import environment, process_mib, records_of, run, run_checks
 
 SIZE, HEADER, RECORD = 3200, 1 << 16, 64
 LIMIT = 40  # MiB above what the process takes: several tiles, A and B in their files
@@ -30,7 +23,7 @@ class Terminal:
     def __init__(self, command, terminal):
         master, slave = pty.openpty() if terminal else os.pipe()
         self.seen = b""
-        self.process = subprocess.Popen(list(map(str, command)), env=environment(), stderr=slave,
+        self.process = subprocess.Popen(list(map(str, command)), env=environment() | {"DAMIER_PROGRESS": "auto"}, stderr=slave,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         os.close(slave)
         self.reader = threading.Thread(target=self.read, args=(master,))
@@ -83,48 +76,42 @@ def stop_after(terminal, journal, records):
     raise AssertionError("it ended before it could be stopped")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--damier", required=True)
-    damier = pathlib.Path(parser.parse_args().damier).resolve()
-    with tempfile.TemporaryDirectory(prefix="damier-progress-") as scratch:
-        folder = pathlib.Path(scratch)
-        a, c, report = folder / "A.h5", folder / "C.h5", folder / "r.json"
-        run(damier, 1, "generate", a, "--size", 64, "-q")
-        run(damier, 1, "multiply", a, a, "-o", c, "--json", report, "-q")
-        limit = LIMIT + (json.loads(report.read_text())["memory"]["host_process_bytes"] >> 20)
-        run(damier, 1, "generate", a, "--size", SIZE, "--force", "-q")
-        command = [damier, "multiply", a, a, "-o", c, "--force", "--memory", f"host={limit}MiB",
-                   "--checkpoint-interval", "0"]
+def check_progress(damier, folder):
+    a, c, report = folder / "A.h5", folder / "C.h5", folder / "r.json"
+    limit = LIMIT + process_mib(damier, folder)
+    run(damier, 1, "generate", a, "--size", SIZE, "-q")
+    command = [damier, "multiply", a, a, "-o", c, "--force", "--memory", f"host={limit}MiB",
+               "--checkpoint-interval", "0"]
 
-        whole = Terminal([*command, "--json", report], True)
-        code, text = whole.end()
-        assert code == 0, text
-        record = json.loads(report.read_text().splitlines()[-1])
-        assert record["plan"]["tiles"] > 2, record["plan"]
-        rates, mean = check_bars(text, False), record["rates"]["multiply_flops"]
-        assert 0.2 * mean < sorted(rates)[len(rates) // 2] < 5 * mean, f"{rates}, on the whole {mean}"
-        assert not re.search(r"left\n", text), "a bar was left on the screen"
+    whole = Terminal([*command, "--json", report], True)
+    code, text = whole.end()
+    assert code == 0, text
+    record = records_of(report)[-1]
+    assert record["plan"]["tiles"] > 2, record["plan"]
+    rates, mean = check_bars(text, False), record["rates"]["multiply_flops"]
+    assert 0.2 * mean < sorted(rates)[len(rates) // 2] < 5 * mean, f"{rates}, on the whole {mean}"
+    assert not re.search(r"left\n", text), "a bar was left on the screen"
 
-        stopped = Terminal(command, True)
-        stop_after(stopped, folder / "C.h5.journal", 2)
-        code, text = stopped.end()
-        assert code == 75 and re.search(r"\r\033\[Kdamier: stopped early", text), text
-        resumed = Terminal(command, True)
-        code, text = resumed.end()
-        assert code == 0 and "resuming: " in text, text
-        check_bars(text, True)
+    stopped = Terminal(command, True)
+    stop_after(stopped, folder / "C.h5.journal", 2)
+    code, text = stopped.end()
+    assert code == 75 and re.search(r"\r\033\[Kdamier: stopped early", text), text
+    resumed = Terminal(command, True)
+    code, text = resumed.end()
+    assert code == 0 and "resuming: " in text, text
+    check_bars(text, True)
 
-        log = Terminal([*command, "--progress", "always"], False)
-        code, text = log.end()
-        lines = LINE.findall(text)
-        assert code == 0 and len(lines) >= 1 and "\r" not in text, text
-        assert all(0 <= int(line[0]) <= 100 and (RATES.search(line[3]) or line[3] == "?") for line in lines), lines
-        quiet = Terminal([*command, "--progress", "never"], True)
-        code, text = quiet.end()
-        assert code == 0 and "multiplying" not in text, text
-    print("passed")
+    log = Terminal([*command, "--progress", "always"], False)
+    code, text = log.end()
+    lines = LINE.findall(text)
+    assert code == 0 and len(lines) >= 1 and "\r" not in text, text
+    assert all(0 <= int(line[0]) <= 100 and (RATES.search(line[3]) or line[3] == "?") for line in lines), lines
+    ranks = Terminal(["mpirun", "-n", "2", *command, "--progress", "always"], True)  # which has a pipe for them
+    code, text = ranks.end()
+    assert code == 0 and LINE.search(text) and "\r" not in text, text
+    quiet = Terminal([*command, "--progress", "never"], True)
+    code, text = quiet.end()
+    assert code == 0 and "multiplying" not in text, text
 
 
-if __name__ == "__main__":
-    main()
+run_checks(check_progress)

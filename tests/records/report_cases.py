@@ -1,18 +1,18 @@
 """report.py makes one page of the fixture's records: whole, self-contained, and, where there is a
 Chromium, drawn by it in light and dark."""
 import html.parser
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "report"))
+from running import ROOT, run_checks
+
+sys.path.insert(0, str(ROOT / "scripts" / "report"))
 import report_charts as charts  # pylint: disable=wrong-import-position
 
-HERE = pathlib.Path(__file__).resolve().parent
-SCRIPT = HERE.parent.parent / "scripts" / "report" / "report.py"
+FIXTURE = ROOT / "tests" / "records" / "report"
+SCRIPT = ROOT / "scripts" / "report" / "report.py"
 SECTIONS = ["Speed over ranks", "Scaling in one job", "Roofline", "Phases", "When each rank did what: trace.json", "Links", "Forecasts",
             "Runs", "Machines"]
 
@@ -55,8 +55,8 @@ def make(folder, *words):
                           capture_output=True, text=True, check=False)
 
 
-def check_page(folder):
-    done = make(folder, HERE / "report" / "runs.jsonl", "--trace", HERE / "report" / "trace.json")
+def check_page(_, folder):
+    done = make(folder, FIXTURE / "runs.jsonl", "--trace", FIXTURE / "trace.json")
     assert done.returncode == 0, done.stderr
     text = (folder / "report.html").read_text()
     page = Page(text)
@@ -66,7 +66,7 @@ def check_page(folder):
     assert "prefers-color-scheme: dark" in text and "@media print" in text
 
 
-def check_paper(_):
+def check_paper(*_):
     """What holds for paper comes last, and no picture is higher than a page."""
     style = (SCRIPT.parent / "report.css").read_text()
     assert style.index("@media print") > style.index("overflow-x: auto"), "tables are cut on paper"
@@ -78,7 +78,7 @@ def check_paper(_):
     assert text.count("<rect") == len(spans), "no span is lost"
 
 
-def check_refusals(folder):
+def check_refusals(_, folder):
     (folder / "bad.jsonl").write_text("{\n")
     done = make(folder, folder / "bad.jsonl")
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
@@ -88,13 +88,13 @@ def check_refusals(folder):
     assert not Page((folder / "report.html").read_text()).titles
 
 
-def check_drawing(folder):
+def check_drawing(_, folder):
     """Two pictures that are not blank, nor the same."""
     chromium = shutil.which("chromium")
     if not chromium:
         print("not drawn: there is no chromium")
         return
-    make(folder, HERE / "report" / "runs.jsonl", "--trace", HERE / "report" / "trace.json")
+    make(folder, FIXTURE / "runs.jsonl", "--trace", FIXTURE / "trace.json")
     pictures = []
     for scheme in (1, 0):  # light, dark
         picture = folder / f"{scheme}.png"
@@ -107,12 +107,4 @@ def check_drawing(folder):
     assert min(map(len, pictures)) > 50000 and pictures[0] != pictures[1]
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="damier-report-") as scratch:
-        for check in (check_page, check_paper, check_refusals, check_drawing):
-            check(pathlib.Path(scratch))
-            print("passed ", check.__name__)
-
-
-if __name__ == "__main__":
-    main()
+run_checks(check_page, check_paper, check_refusals, check_drawing)

@@ -1,14 +1,8 @@
 """bench scale: every series on every number of ranks, numbers that fit together, and ablations that
 change what they say."""
-import argparse
-import json
 import math
-import pathlib
-import sys
-import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge"))
-from running import run  # pylint: disable=wrong-import-position
+from running import records_of, run, run_checks
 
 POWER = {"strong": 0.0, "memory": 1 / 2, "work": 1 / 3}
 
@@ -18,7 +12,7 @@ def bench(damier, folder, ranks, *words):
     path.unlink(missing_ok=True)
     run(damier, ranks, "bench", "scale", "-q", "--repetitions", 3, "--threads", 1, "--backend", "cpu",
         "--json", path, *words)
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return records_of(path)
 
 
 def near(a, b):
@@ -105,7 +99,7 @@ def check_fill(damier, folder):
     records = bench(damier, folder, 4, *limits, "--ranks", "2,4")
     path = folder / "one.jsonl"
     run(damier, 2, "bench", "multiply", "-q", "--repetitions", 1, "--threads", 1, "--json", path, *limits)
-    size = json.loads(path.read_text())["problem"]["n"]
+    size = records_of(path)[0]["problem"]["n"]
     assert [r["machine"]["ranks"] for r in records] == 3 * [2, 4]
     for record in records:
         series = record["scale"]["series"]
@@ -120,16 +114,5 @@ def check_refusals(damier, _):
         run(damier, 2, "bench", "scale", "--size", 64, *words, expect=2)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--damier", required=True)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="damier-scale-") as scratch:
-        for check in (check_series, check_counts, check_ablations, check_pretended_nodes, check_fill,
-                      check_refusals):
-            check(options.damier, pathlib.Path(scratch))
-            print("passed ", check.__name__)
-
-
-if __name__ == "__main__":
-    main()
+run_checks(check_series, check_counts, check_ablations, check_pretended_nodes, check_fill,
+           check_refusals)

@@ -1,16 +1,12 @@
 """Every verb in every mode writes records that docs/record.schema.json describes, as JSON and as CSV."""
-import argparse
 import csv
 import json
 import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "judge"))
-from running import run  # pylint: disable=wrong-import-position
+from running import ROOT, records_of, run, run_checks
 
 try:
     import jsonschema
@@ -52,7 +48,7 @@ bench kernels --list
 
 
 def check_json(validator, path, case):
-    records = [json.loads(line) for line in path.read_text().splitlines()]
+    records = records_of(path)
     assert records, f"{case}: no record"
     for record in records:
         errors = [f"{'.'.join(map(str, e.path))}: {e.message}" for e in validator.iter_errors(record)]
@@ -117,31 +113,24 @@ def check_csv(path, records, case):
                 assert found[name] == value, f"{case}: {name}"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--damier", required=True)
-    options = parser.parse_args()
+def check_cases(damier, folder):
     schema = json.loads((ROOT / "docs" / "record.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    damier = str(pathlib.Path(options.damier).resolve())
-    os.environ.update(OMP_NUM_THREADS="1", NO_SUCH_SECRET="NO_SUCH_SECRET")
-    with tempfile.TemporaryDirectory(prefix="damier-records-") as scratch:
-        os.chdir(scratch)
-        os.environ["XDG_CACHE_HOME"] = scratch
-        for number, case in enumerate(CASES.strip().splitlines()):
-            first, *rest = case.split()
-            ranks, words = (int(first), rest) if first.isdigit() else (1, [first, *rest])
-            json_file, csv_file = pathlib.Path(f"{number}.jsonl"), pathlib.Path(f"{number}.csv")
-            run(damier, ranks, *words, "-q", "--json", json_file, "--csv", csv_file)
-            records = check_json(validator, json_file, case)
-            check_facts(records)
-            check_one(records, case)
-            check_csv(csv_file, records, case)
-            print("passed ", case)
-        mixed = dict(records[0], surprise=1)
-        assert list(validator.iter_errors(mixed)), "the schema allows what it does not know"
+    os.environ.update(OMP_NUM_THREADS="1", NO_SUCH_SECRET="NO_SUCH_SECRET", XDG_CACHE_HOME=str(folder))
+    os.chdir(folder)
+    for number, case in enumerate(CASES.strip().splitlines()):
+        first, *rest = case.split()
+        ranks, words = (int(first), rest) if first.isdigit() else (1, [first, *rest])
+        json_file, csv_file = pathlib.Path(f"{number}.jsonl"), pathlib.Path(f"{number}.csv")
+        run(damier, ranks, *words, "-q", "--json", json_file, "--csv", csv_file)
+        records = check_json(validator, json_file, case)
+        check_facts(records)
+        check_one(records, case)
+        check_csv(csv_file, records, case)
+        print("passed ", case)
+    mixed = dict(records[0], surprise=1)
+    assert list(validator.iter_errors(mixed)), "the schema allows what it does not know"
 
 
-if __name__ == "__main__":
-    main()
+run_checks(check_cases)

@@ -1,14 +1,9 @@
 """Traces: valid JSON of Chrome's form, spans that nest, that do not overlap where they must not, and
 that sum up to the phases of the record. One process for each rank."""
-import argparse
 import collections
 import json
-import pathlib
-import sys
-import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "judge"))
-from running import run  # pylint: disable=wrong-import-position
+from running import records_of, run, run_checks
 
 ROWS = {"phase", "compute", "copy", "transport", "read", "write"}
 SLACK = 0.002  # microseconds: three digits are printed
@@ -100,7 +95,7 @@ def check_multiply(damier, folder):
             "2x2x1", "--panel", 128, "--trace", folder / "t.json", "--json", folder / "r.json",
             "--threads", 1, "--force", *overlap)
         trace = json.loads((folder / "t.json").read_text())
-        record = json.loads((folder / "r.json").read_text().splitlines()[-1])
+        record = records_of(folder / "r.json")[-1]
         assert trace["otherData"]["schema"] == "damier-trace/1"
         rows = check_rows(trace, 5)  # the fifth is idle: it has phases alone
         check_order(rows, 4, 10)
@@ -126,15 +121,4 @@ def check_refusals(damier, folder):
     assert not left.exists(), "a run that failed leaves no trace"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--damier", required=True)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="damier-trace-") as scratch:
-        for check in (check_multiply, check_layers, check_refusals):
-            check(options.damier, pathlib.Path(scratch))
-            print("passed ", check.__name__)
-
-
-if __name__ == "__main__":
-    main()
+run_checks(check_multiply, check_layers, check_refusals)

@@ -1,4 +1,4 @@
-/* checks: cmocka with statuses. */
+/* checks: cmocka with statuses, and tests that need no list. */
 #ifndef DM_TESTS_CHECKS_H
 #define DM_TESTS_CHECKS_H
 
@@ -10,23 +10,83 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "core/status.h"
 #include "lib/test_program.h"
 
+/* A test of this file: run_all runs them all, in the order of their lines. */
+#define TEST(test)                                                                                 \
+  static void test(void **state);                                                                  \
+  __attribute__((constructor)) static void add_##test(void) {                                      \
+    add_test(__LINE__, &(struct CMUnitTest){.name = #test, .test_func = test});                    \
+  }                                                                                                \
+  static void test(void **state __attribute__((unused)))
+
+enum { TESTS = 32 }; /* of a file */
+static struct CMUnitTest tests_of_file[TESTS];
+static int lines_of_tests[TESTS], test_count;
+
+static inline void add_test(int line, const struct CMUnitTest *test) {
+  int place = test_count++;
+  if (place == TESTS) abort();
+  for (; place > 0 && lines_of_tests[place - 1] > line; place--) {
+    lines_of_tests[place] = lines_of_tests[place - 1];
+    tests_of_file[place] = tests_of_file[place - 1];
+  }
+  lines_of_tests[place] = line;
+  tests_of_file[place] = *test;
+}
+
+/* How many failed; each finds *STATE in its own. */
+static inline int run_all(void *state) {
+  for (int i = 0; i < test_count; i++) tests_of_file[i].initial_state = state;
+  return _cmocka_run_group_tests("tests", tests_of_file, (size_t)test_count, NULL, NULL);
+}
+
+/* A new folder of the test; the caller's TEXT of 64 chars, which is returned. */
+static inline char *new_folder(char text[64]) {
+  snprintf(text, 64, "/tmp/damier-unit-XXXXXX");
+  assert_non_null(mkdtemp(text));
+  return text;
+}
+
+static inline void remove_folder(const char *folder) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  assert_int_equal(system(command), 0);
+}
+
+static inline int run_all_in_folder(void) {
+  char folder[64];
+  const int failed = run_all(new_folder(folder));
+  remove_folder(folder);
+  return failed;
+}
+
+/* The program of a file that needs nothing else. */
+#define RUN_ALL(name)                                                                              \
+  TEST_PROGRAM(name) {                                                                             \
+    return run_all(NULL);                                                                          \
+  }
+#define RUN_ALL_IN_FOLDER(name)                                                                    \
+  TEST_PROGRAM(name) {                                                                             \
+    return run_all_in_folder();                                                                    \
+  }
+
 /* Fails the test with the status's own words. */
 static inline void ok(dm_status status) {
-  if (status) fail_msg("%s: %s", status->place, status->message);
+  if (status) fail_msg("%s: %s (hint: %s)", status->place, status->message, status->hint);
 }
 
 /* STATUS is of CODE and says WORDS; frees it. */
 static inline void fails(dm_status status, dm_code code, const char *words) {
   if (!status) fail_msg("no error where \"%s\" was expected", words);
   if (status->code != code || !(strstr(status->message, words) || strstr(status->hint, words)))
-    fail_msg("%s, %s (%s); expected %s, %s", dm_code_name(status->code), status->message,
-             status->hint, dm_code_name(code), words);
+    fail_msg("code %d, %s (%s); expected %d, %s", status->code, status->message, status->hint, code,
+             words);
   dm_status_free(status);
 }
 

@@ -3,25 +3,25 @@
 #ifndef DM_TESTS_CUDA_TEST_H
 #define DM_TESTS_CUDA_TEST_H
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "backend/cuda.h"
+#include "checks.h"
 #include "core/copy.h"
 #include "core/fill.h"
-#include "lib/test_program.h"
 
-static inline void ok(dm_status status) {
-  if (status) fail_msg("%s (%s)", status->message, status->place);
+#ifdef DM_HAVE_CUDA
+#include "kernels/kernels.h"
+
+static inline void cuda_ok(cudaError_t error) {
+  if (error == cudaSuccess) error = cudaDeviceSynchronize();
+  if (error != cudaSuccess) fail_msg("%s", cudaGetErrorString(error));
 }
+#endif
+
+/* Runs the tests of the file, where there is a GPU. */
+#define CUDA_TESTS(name)                                                                           \
+  TEST_PROGRAM(name) {                                                                             \
+    return dm_cuda_device_count() == 0 ? SKIPPED : run_all(NULL);                                  \
+  }
 
 static inline dm_backend *open_gpu(const char *kernel, bool tf32, int64_t tile) {
   dm_backend_config config = {.local_ranks = 1,
@@ -63,6 +63,12 @@ static inline void move(dm_backend *gpu, dm_view dst, dm_view src) {
   ok(dm_backend_wait(gpu, done));
 }
 
+static inline void multiply(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  dm_event done;
+  ok(dm_backend_gemm(gpu, c, a, b, accumulate, &done));
+  ok(dm_backend_wait(gpu, done));
+}
+
 /* Generated on the host, padding too, and copied. */
 static inline pair make_pair(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols,
                              int64_t pad, dm_generator generator) {
@@ -92,6 +98,21 @@ static inline void *fetched(dm_backend *gpu, pair p) {
   assert_non_null(all.base);
   move(gpu, all, p.device_all);
   return all.base;
+}
+
+/* Both twins have the same bits, padding too; WHAT was done to them. */
+static inline void check_twin(dm_backend *gpu, pair p, const char *what) {
+  void *got = fetched(gpu, p);
+  if (memcmp(got, p.host_all.base, (size_t)bytes_of(p.host_all)) != 0)
+    fail_msg("%s of %s: other bits than on the host", what, dm_dtype_name(p.host.dtype));
+  free(got);
+}
+
+/* An element of real type. */
+static inline double number(dm_view view, int64_t row, int64_t col) {
+  double wide;
+  dm_load_wide(&wide, dm_view_at(view, row, col), view.dtype, 1, 1);
+  return wide;
 }
 
 /* VIEW as packed f64 (two each for complex), in memory that the caller frees. */

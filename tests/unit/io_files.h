@@ -3,17 +3,10 @@
 #define DM_TEST_IO_FILES_H
 
 #include <hdf5.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <signal.h>
+#include <sys/resource.h>
 
-#include <cmocka.h>
-
+#include "checks.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "io/hdf5_type.h"
@@ -21,33 +14,18 @@
 #include "io/naming.h"
 #include "io/output.h"
 #include "io/read.h"
-#include "lib/test_program.h"
-
-/* Fails the test with the message of STATUS, if it is an error. */
-static inline void expect_ok(dm_status status) {
-  if (status) fail_msg("%s (%s)", status->message, status->place);
-}
-
-/* Fails unless STATUS has CODE and FRAGMENT in its message; frees it. */
-static inline void expect_error(dm_status status, dm_code code, const char *fragment) {
-  if (!status) fail_msg("no error, expected '%s'", fragment);
-  if (status->code != code || !strstr(status->message, fragment))
-    fail_msg("code %d '%s', expected %d '%s'", (int)status->code, status->message, (int)code,
-             fragment);
-  dm_status_free(status);
-}
 
 static inline dm_location at(const char *folder, const char *text) {
   char path[512];
   dm_location location;
   snprintf(path, sizeof path, "%s/%s", folder, text);
-  expect_ok(dm_io_parse_location(path, &location));
+  ok(dm_io_parse_location(path, &location));
   return location;
 }
 
 static inline dm_dataset inspected(const dm_location *location) {
   dm_dataset dataset;
-  expect_ok(dm_io_inspect(location, &(dm_trust){0}, &dataset, NULL));
+  ok(dm_io_inspect(location, &(dm_trust){0}, &dataset, NULL));
   return dataset;
 }
 
@@ -67,6 +45,44 @@ static inline void *elements(dm_dtype dtype, int64_t rows, int64_t cols) {
       dm_store_wide(data + (i * cols + j) * size, dtype, 1, value, 1);
     }
   return data;
+}
+
+/* ROWS x COLS of DATA is what LOCATION holds. */
+static inline void expect_data(const dm_location *location, dm_dtype dtype, int64_t rows,
+                               int64_t cols, const void *data) {
+  const dm_dataset d = inspected(location);
+  const size_t bytes = (size_t)(rows * cols * dm_dtype_size(dtype));
+  dm_reader *reader;
+  dm_view view = dm_view_row_major(malloc(bytes), dtype, rows, cols);
+  assert_true(d.dtype == dtype && d.rows == rows && d.cols == cols && !d.swapped);
+  ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
+  ok(dm_reader_read(reader, 0, 0, &view, 1, false));
+  dm_reader_close(reader);
+  assert_memory_equal(view.base, data, bytes);
+  free(view.base);
+}
+
+/* All of FILE becomes DATA. */
+static inline void write_data(const dm_output_file *file, const void *data) {
+  dm_output *output;
+  ok(dm_output_open(file, &output));
+  ok(dm_output_write(output, 0, 0,
+                     dm_view_row_major((void *)data, file->dtype, file->rows, file->cols)));
+  ok(dm_output_close(output));
+}
+
+static inline void give_up(dm_output_file *file) {
+  dm_output_discard(file);
+  dm_output_release(file);
+}
+
+/* Files may have BYTES, as on a disk that is full then; -1: as many as before. */
+static inline void limit_files(int64_t bytes) {
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = bytes < 0 ? limit.rlim_max : (rlim_t)bytes;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 typedef struct file_form {
@@ -118,19 +134,6 @@ static inline void write_file(const char *path, dm_dtype dtype, int64_t rows, in
   H5Pclose(list);
   H5Pclose(creation);
   assert_true(H5Fclose(file) >= 0);
-}
-
-/* A new folder of the test; the caller's TEXT of 64 chars, which is returned. */
-static inline char *new_folder(char text[64]) {
-  snprintf(text, 64, "/tmp/damier-io-XXXXXX");
-  assert_non_null(mkdtemp(text));
-  return text;
-}
-
-static inline void remove_folder(const char *folder) {
-  char command[128];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  assert_int_equal(system(command), 0);
 }
 
 #endif

@@ -15,9 +15,10 @@ typedef struct trial {
   bool accumulate, whole; /* whole numbers */
 } trial;
 
-/* Fails unless RESULT is what C(i, j) may be: OLD + sum over l of a[l] b[l * n]. */
-typedef void (*dm_judge)(const trial *t, const double *a, const double *b, double old,
-                         double result);
+/* Fails unless RESULT is what C(i, j) may be: OLD + sum over l of a[l] b[l * n]; all of two parts
+ * where T's type is complex. */
+typedef void (*dm_judge)(const trial *t, const double *a, const double *b, const double *old,
+                         const double *result);
 
 static inline void refuse_element(const trial *t, double result, double wanted) {
   fail_msg("%s %s%s %lldx%lldx%lld, layout %d%s%s: %.17g, not %.17g", t->kernel->name,
@@ -57,9 +58,11 @@ static inline void check_elements(const trial *t, dm_judge judge, pair a, pair b
   double *wide_a = widened(a.host), *wide_b = widened(b.host), *old = widened(c.host);
   double *result = widened(dm_view_sub(got, 0, t->layout == 3, t->m, t->n));
   const int64_t step = t->m * t->n * t->k / 1000000 | 1; /* of a large C, enough elements */
+  const int parts = dm_dtype_is_complex(t->dtype) ? 2 : 1;
+  static const double zero[2];
   for (int64_t at = 0; at < t->m * t->n; at += step)
-    judge(t, wide_a + at / t->n * t->k, wide_b + at % t->n, t->accumulate ? old[at] : 0.0,
-          result[at]);
+    judge(t, wide_a + at / t->n * t->k * parts, wide_b + at % t->n * parts,
+          t->accumulate ? old + at * parts : zero, result + at * parts);
   free(wide_a), free(wide_b), free(old), free(result);
 }
 
@@ -74,9 +77,7 @@ static inline void run_trial(dm_backend *gpu, const trial *t, dm_judge judge) {
   pair b = operand(gpu, t, t->dtype, t->k, t->n, 1, generator);
   generator.seed++;
   pair c = operand(gpu, t, sum, t->m, t->n, 5, t->accumulate ? generator : poison);
-  dm_event done;
-  ok(dm_backend_gemm(gpu, c.device, a.device, b.device, t->accumulate, &done));
-  ok(dm_backend_wait(gpu, done));
+  multiply(gpu, c.device, a.device, b.device, t->accumulate);
   dm_view got = c.host_all;
   got.base = fetched(gpu, c);
   check_beside(t, c, got);
@@ -85,16 +86,20 @@ static inline void run_trial(dm_backend *gpu, const trial *t, dm_judge judge) {
   free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
 }
 
-/* KERNEL in one of its types; skipped where it was written for another GPU. */
-static inline void run_trials(const dm_kernel *kernel, dm_dtype dtype, bool tf32, dm_judge judge) {
+/* KERNEL in one of its types; skipped where it was written for another GPU.  TILE: of its blocks.
+ */
+static inline void run_trials(const dm_kernel *kernel, dm_dtype dtype, bool tf32, int64_t tile,
+                              dm_judge judge) {
   static const int64_t shapes[][3] = {
       {1, 1, 1},      {1, 7, 31},     {31, 1, 2},     {127, 129, 1},
       {129, 127, 17}, {65, 63, 8},    {257, 131, 37}, {255, 257, 9},
       {3, 523, 100},  {128, 256, 64}, {17, 13, 4099}, {1033, 2053, 33},
   };
   dm_backend *gpu;
-  const dm_backend_config config = {
-      .local_ranks = 1, .kernel = kernel->name, .compute = tf32 ? dm_compute_by(DM_TF32) : NULL};
+  const dm_backend_config config = {.local_ranks = 1,
+                                    .kernel = kernel->name,
+                                    .compute = tf32 ? dm_compute_by(DM_TF32) : NULL,
+                                    .tile = tile};
   dm_status status = dm_backend_open(&dm_backend_cuda, &config, &gpu);
   if (status && status->code == DM_E_USAGE) {
     dm_status_free(status);

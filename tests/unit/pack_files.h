@@ -10,11 +10,8 @@ enum { ROWS = 70, COLS = 93 };
 static inline dm_output_file contiguous(const dm_location *location, dm_dtype dtype,
                                         const void *data) {
   dm_output_file file;
-  dm_output *output;
-  expect_ok(dm_output_create(location, dtype, ROWS, COLS, true, &file));
-  expect_ok(dm_output_open(&file, &output));
-  expect_ok(dm_output_write(output, 0, 0, dm_view_row_major((void *)data, dtype, ROWS, COLS)));
-  expect_ok(dm_output_close(output));
+  ok(dm_output_create(location, dtype, ROWS, COLS, true, &file));
+  write_data(&file, data);
   return file;
 }
 

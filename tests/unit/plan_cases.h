@@ -2,17 +2,10 @@
 #ifndef DM_TESTS_PLAN_CASES_H
 #define DM_TESTS_PLAN_CASES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "checks.h"
 #include "core/element.h"
-#include "lib/test_program.h"
+#include "lib/product_problem.h"
+#include "plan/choose.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
 #include "plan/route.h"
@@ -30,18 +23,9 @@ static inline int64_t roll(dice *d, int64_t low, int64_t high) {
 }
 
 static inline dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype work) {
-  dm_dtype sum = dm_compute_sum(work);
-  return (dm_problem){.m = m,
-                      .n = n,
-                      .k = k,
-                      .file_a = work,
-                      .file_b = work,
-                      .work = work,
-                      .compute = *dm_compute_by((dm_operand)work),
-                      .accumulator = sum,
-                      .c = sum,
-                      .home = DM_HOME_FILES,
-                      .verify = true};
+  dm_problem problem = product_problem(m, n, k, work);
+  problem.home = DM_HOME_FILES;
+  return problem;
 }
 
 /* Sizes from 1 to MOST, small ones as likely as large ones. */
@@ -56,8 +40,8 @@ static inline dm_machine machine_of(const char *text) {
 }
 
 static inline dm_machine roll_machine(dice *d, int ranks) {
-  static const char *const kinds[] = {"", "gpu=h200 links=device", "gpu=h200", "gpu=a100",
-                                      "links=host"};
+  static const char *const kinds[] = {"", "gpu=h200 links=device", "gpu=h200 links=host",
+                                      "gpu=a100", "links=host"};
   dm_machine machine = machine_of(kinds[roll(d, 0, 4)]);
   machine.ranks_per_node = (int)roll(d, 1, ranks);
   machine.nodes = (ranks + machine.ranks_per_node - 1) / machine.ranks_per_node;
@@ -75,27 +59,42 @@ static inline dm_wishes roll_wishes(dice *d, int ranks) {
   return w;
 }
 
-/* 2 x 2 x 2 ranks on GPUs without links: every kind of step, 5 panels in a layer. */
-static inline dm_plan whole_plan(void) {
-  return (dm_plan){.problem = problem_of(100, 90, 640, DM_F64),
-                   .ranks = 9,
-                   .pm = 2,
-                   .pn = 2,
-                   .pk = 2,
+/* The best for a cube of 8192 on all ranks of a machine, from files or from the ranks' shares. */
+static inline dm_plan planned_8192(const char *words, bool from_files, dm_wishes wishes) {
+  dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
+  const dm_machine machine = machine_of(words);
+  dm_plan plan;
+  problem.home = from_files ? DM_HOME_FILES : DM_HOME_SHARES;
+  ok(dm_plan_choose(&problem, &machine, machine.nodes * machine.ranks_per_node, &wishes, &plan));
+  return plan;
+}
+
+/* PM x PN x PK ranks without a GPU, C in one tile. */
+static inline dm_plan plan_on_grid(dm_problem problem, int pm, int pn, int pk) {
+  return (dm_plan){.problem = problem,
+                   .ranks = pm * pn * pk,
+                   .pm = pm,
+                   .pn = pn,
+                   .pk = pk,
                    .qm = 1,
                    .qn = 1,
                    .qk = 1,
-                   .kb = 64,
-                   .panels = 10,
+                   .kb = DM_PANEL_STEP,
+                   .panels = (problem.k + DM_PANEL_STEP - 1) / DM_PANEL_STEP,
                    .slots = 2,
                    .tiles_m = 1,
                    .tiles_n = 1,
                    .blocks = 1,
-                   .overlap = true,
-                   .gpu = true};
+                   .overlap = true};
 }
 
-static inline void must(dm_status status);
+/* 2 x 2 x 2 ranks on GPUs without links: every kind of step, 5 panels in a layer. */
+static inline dm_plan whole_plan(void) {
+  dm_plan plan = plan_on_grid(problem_of(100, 90, 640, DM_F64), 2, 2, 2);
+  plan.ranks = 9;
+  plan.gpu = true;
+  return plan;
+}
 
 /* Some of the tiles are there, anywhere; free what it returns. */
 static inline dm_todo *roll_todo(dice *d, dm_plan *plan) {
@@ -104,7 +103,7 @@ static inline dm_todo *roll_todo(dice *d, dm_plan *plan) {
   dm_todo *todo;
   assert_true(tiles <= 64);
   for (int64_t t = 0; t < tiles; t++) there[t] = roll(d, 0, 2) == 0;
-  must(dm_todo_new(tiles, there, &todo));
+  ok(dm_todo_new(tiles, there, &todo));
   plan->todo = todo;
   return todo;
 }
@@ -113,20 +112,6 @@ static inline dm_todo *roll_todo(dice *d, dm_plan *plan) {
 static inline bool uploads_first(const dm_plan *plan, dm_matrix matrix) {
   const dm_route route = dm_plan_route(plan, matrix);
   return route.given != route.piece;
-}
-
-/* Fails the test with the status's own words. */
-static inline void must(dm_status status) {
-  if (status) fail_msg("%s: %s (hint: %s)", status->place, status->message, status->hint);
-}
-
-/* STATUS is of CODE and its message or hint contains WORDS; frees it. */
-static inline void must_fail(dm_status status, dm_code code, const char *words) {
-  if (!status) fail_msg("no error where \"%s\" was expected", words);
-  if (status->code != code || !(strstr(status->message, words) || strstr(status->hint, words)))
-    fail_msg("%s, %s (hint: %s), expected %s, %s", dm_code_name(status->code), status->message,
-             status->hint, dm_code_name(code), words);
-  dm_status_free(status);
 }
 
 #endif

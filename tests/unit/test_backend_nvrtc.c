@@ -21,8 +21,7 @@ static dm_status compile(const char *tiling, const char *type, int capability, c
   return dm_nvrtc_compile(&nvrtc, source, capability, image, size);
 }
 
-static void machine_code(void **state) {
-  (void)state;
+TEST(machine_code) {
   static const int capabilities[] = {80, 90};
   char *image;
   size_t size;
@@ -38,8 +37,7 @@ static void machine_code(void **state) {
 }
 
 /* A GPU that is newer than the compiler gets PTX of the newest one that the compiler knows. */
-static void newer_gpu(void **state) {
-  (void)state;
+TEST(newer_gpu) {
   char *image;
   size_t size;
   ok(compile("64, 64, 8, 4, 32, 32, 8, 4, 8, 2, 0", "float", 9990, &image, &size));
@@ -47,8 +45,7 @@ static void newer_gpu(void **state) {
   free(image);
 }
 
-static void errors_are_told(void **state) {
-  (void)state;
+TEST(errors_are_told) {
   char *image;
   size_t size;
   fails(compile("64, 64, 7, 4, 32, 32, 8, 4, 8, 2, 0", "float", 90, &image, &size), DM_E_DEVICE,
@@ -64,9 +61,7 @@ TEST_PROGRAM(test_backend_nvrtc) {
     dm_status_free(status);
     return SKIPPED;
   }
-  const struct CMUnitTest tests[] = {cmocka_unit_test(machine_code), cmocka_unit_test(newer_gpu),
-                                     cmocka_unit_test(errors_are_told)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_all(NULL);
 }
 
 #else

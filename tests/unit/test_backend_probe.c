@@ -1,40 +1,34 @@
 /* The sums that verification is made of: M x, |M x|^2, squares of columns; NaN behind a zero is not
  * seen. */
-#include "checks.h"
-
-#include "backend/backend.h"
 #include "backend/probe.h"
-#include "core/copy.h"
-#include "core/fill.h"
+#include "cpu_cases.h"
 
 enum { ROWS = 7, COLS = 1101 };
-
-static void load(dm_view view, int64_t i, int64_t j, double value[2]) {
-  value[1] = 0.0;
-  dm_load_wide(value, dm_view_at(view, i, j), view.dtype, 1, 1);
-}
 
 /* The same sums, and those of a row's own squares, of all columns. */
 static void check_norms(dm_view m, const double *x) {
   double y[2 * ROWS] = {0}, same[2 * ROWS] = {0}, squares[ROWS] = {0}, too[ROWS] = {0};
-  double norms[ROWS] = {0};
+  double norms[ROWS] = {0}, sized[ROWS] = {0}, sizes[COLS];
+  for (int64_t j = 0; j < COLS; j++) sizes[j] = (double)(j % 3);
   ok(dm_host_probe(NULL, m, x, y, squares));
-  dm_host_probe_norms(m, x, same, too, norms);
+  dm_host_probe_norms(m, x, same, too, NULL, norms);
   assert_memory_equal(y, same, sizeof y);
   assert_memory_equal(squares, too, sizeof squares);
+  dm_host_probe_norms(m, x, same, NULL, sizes, sized);
   for (int64_t i = 0; i < ROWS; i++) {
-    double want = 0.0, v[2];
+    double want = 0.0, weighed = 0.0, v[2];
     for (int64_t j = 0; j < COLS; j++) {
       load(m, i, j, v);
       want += v[0] * v[0] + v[1] * v[1];
+      weighed += sizes[j] * sizes[j] * (v[0] * v[0] + v[1] * v[1]);
     }
     assert_true(i == 3 ? isnan(norms[i]) : norms[i] == want);
+    assert_true(i == 3 ? isnan(sized[i]) : sized[i] == weighed);
   }
 }
 
 /* Whole numbers, so that the order of sums does not matter; x is complex for complex matrices. */
-static void floats(void **state) {
-  (void)state;
+TEST(floats) {
   for (dm_dtype dtype = DM_F64; dtype <= DM_C128; dtype++) {
     const int parts = dm_dtype_is_complex(dtype) ? 2 : 1;
     static double memory[ROWS * (COLS + 3) * 2], x[2 * COLS], y[2 * ROWS], squares[ROWS],
@@ -68,8 +62,7 @@ static void floats(void **state) {
   }
 }
 
-static void whole_numbers(void **state) {
-  (void)state;
+TEST(whole_numbers) {
   int8_t small[2 * 5] = {1, -2, 127, -128, 0, 5, 6, 7, 8, 9};
   int32_t large[2 * 5] = {INT32_MAX, INT32_MIN, 1, 0, -1, 5, 6, 7, 8, 9};
   const uint64_t x[5] = {UINT64_MAX, 1ull << 63, 3, 0x123456789abcdefull, 7};
@@ -82,8 +75,7 @@ static void whole_numbers(void **state) {
 }
 
 /* No sum hides that a summand was Inf or NaN. */
-static void infinities(void **state) {
-  (void)state;
+TEST(infinities) {
   double row[4] = {1.0, INFINITY, -INFINITY, 2.0}, x[4] = {1.0, 1.0, 1.0, 1.0}, y = 0.0,
          square = 0.0;
   ok(dm_host_probe(NULL, dm_view_row_major(row, DM_F64, 1, 4), x, &y, &square));
@@ -91,8 +83,7 @@ static void infinities(void **state) {
 }
 
 /* Several strips of a matrix, whatever the threads: the bits of one thread. */
-static void threads(void **state) {
-  (void)state;
+TEST(threads) {
   static const dm_dtype types[] = {DM_F32, DM_C128, DM_I8, DM_F64};
   enum { TALL = 3001, BROAD = 2003, STRIDE = BROAD + 5 };
   const dm_generator whole = {.kind = DM_INTEGER, .seed = 3, .parameter = 9};
@@ -119,22 +110,10 @@ static void threads(void **state) {
     assert_memory_equal(sums[0], sums[1], 2 * TALL * sizeof(double));
     assert_memory_equal(squares[0], squares[1], TALL * sizeof(double));
     assert_memory_equal(cols[0], cols[1], BROAD * sizeof(double));
-    for (int way = 0; way < 2; way++) {
-      free(memory[way]);
-      free(sums[way]);
-      free(squares[way]);
-      free(cols[way]);
-    }
+    for (int way = 0; way < 2; way++)
+      free(memory[way]), free(sums[way]), free(squares[way]), free(cols[way]);
   }
   free(x);
 }
 
-TEST_PROGRAM(test_backend_probe) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(floats),
-      cmocka_unit_test(whole_numbers),
-      cmocka_unit_test(infinities),
-      cmocka_unit_test(threads),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_backend_probe)

@@ -1,40 +1,11 @@
 /* Sums and dot products on the CPU, of every type and with gaps behind the rows, against the plain
  * arithmetic that backend.h promises. */
-#include "checks.h"
+#include "cpu_cases.h"
 
-#include <math.h>
-
-#include "backend/cpu.h"
-#include "core/copy.h"
-#include "core/fill.h"
-
-enum { ROWS = 7, COLS = 611, PAD = 3, GUARD = 0x5c };
-
-static dm_backend *cpu(void) {
-  const dm_backend_config config = {.local_ranks = 1, .threads = 1, .kernel = "auto"};
-  dm_backend *backend;
-  ok(dm_backend_open(&dm_backend_cpu, &config, &backend));
-  return backend;
-}
+enum { ROWS = 7, COLS = 611 };
 
 static dm_view matrix(dm_dtype dtype, dm_kind kind, uint64_t seed) {
-  const int64_t bytes = ROWS * (COLS + PAD) * dm_dtype_size(dtype);
-  void *memory = malloc((size_t)bytes);
-  assert_non_null(memory);
-  memset(memory, GUARD, (size_t)bytes);
-  dm_view view = dm_view_strided(memory, dtype, DM_HOST, ROWS, COLS, COLS + PAD);
-  const double parameter = dtype == DM_I8 ? 100.0 : 2e9;
-  dm_fill(view, &(dm_generator){.kind = kind, .seed = seed, .parameter = parameter}, 0, 0);
-  return view;
-}
-
-static void check_guards(dm_view view) {
-  for (int64_t i = 0; i < ROWS; i++) {
-    const unsigned char *behind = dm_view_at(view, i, COLS - 1);
-    behind += dm_dtype_size(view.dtype);
-    for (int64_t p = 0; p < PAD * dm_dtype_size(view.dtype); p++)
-      assert_int_equal(behind[p], GUARD);
-  }
+  return guarded(dtype, ROWS, COLS, kind, seed, dtype == DM_I8 ? 100.0 : 2e9);
 }
 
 static double sum_of(double alpha, double x, double beta, double y) {
@@ -46,7 +17,7 @@ static double sum_of(double alpha, double x, double beta, double y) {
 static void check_add(dm_dtype dtype, double alpha, double beta, int place) {
   const bool whole = dtype == DM_I32;
   const dm_kind kind = whole ? DM_INTEGER : DM_NORMAL;
-  dm_backend *backend = cpu();
+  dm_backend *backend = cpu_of(0, 1);
   dm_view x = matrix(dtype, kind, 1), y = matrix(dtype, kind, 2), own = matrix(dtype, kind, 3);
   const dm_generator nan = {.kind = DM_CONSTANT, .parameter = (double)NAN};
   if (!whole && alpha == 0.0 && place != 1) dm_fill(x, &nan, 0, 0);
@@ -77,8 +48,7 @@ static void check_add(dm_dtype dtype, double alpha, double beta, int place) {
   dm_backend_close(backend);
 }
 
-static void add(void **state) {
-  (void)state;
+TEST(add) {
   static const dm_dtype dtypes[] = {DM_F64, DM_F32, DM_C64, DM_C128, DM_I32};
   static const double factors[][2] = {{1, 1}, {-3, 7}, {1, 0}, {5, 0}, {0, -2}, {0, 1}, {0, 0}};
   for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
@@ -90,9 +60,8 @@ static void add(void **state) {
 }
 
 /* Within the rounding of the additions, and the same bits again. */
-static void dot(void **state) {
-  (void)state;
-  dm_backend *backend = cpu();
+TEST(dot) {
+  dm_backend *backend = cpu_of(0, 1);
   for (dm_dtype dtype = DM_F64; dtype < DM_DTYPE_COUNT; dtype++) {
     const dm_kind kind = dm_dtype_is_integer(dtype) ? DM_INTEGER : DM_NORMAL;
     dm_view x = matrix(dtype, kind, 1), y = matrix(dtype, kind, 2);
@@ -117,9 +86,8 @@ static void dot(void **state) {
   dm_backend_close(backend);
 }
 
-static void refused(void **state) {
-  (void)state;
-  dm_backend *backend = cpu();
+TEST(refused) {
+  dm_backend *backend = cpu_of(0, 1);
   dm_view x = matrix(DM_F32, DM_NORMAL, 1), y = matrix(DM_F64, DM_NORMAL, 2);
   dm_view h = matrix(DM_F16, DM_NORMAL, 2), less = dm_view_sub(x, 0, 0, ROWS, COLS - 1);
   double sum;
@@ -128,19 +96,10 @@ static void refused(void **state) {
       dm_backend_add(backend, h, h, h, 1.0, 1.0), dm_backend_dot(backend, x, y, &sum),
       dm_backend_dot(backend, x, less, &sum),
   };
-  for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-    assert_true(refusals[i] && refusals[i]->code == DM_E_BUG);
-    dm_status_free(refusals[i]);
-  }
+  for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+    fails(refusals[i], DM_E_BUG, "");
   free(x.base), free(y.base), free(h.base);
   dm_backend_close(backend);
 }
 
-TEST_PROGRAM(test_backend_sums) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(add),
-      cmocka_unit_test(dot),
-      cmocka_unit_test(refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_backend_sums)

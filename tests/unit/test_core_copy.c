@@ -1,10 +1,5 @@
 /* dm_copy between all pairs of types, layouts and sizes, against one element at a time. */
-#include "checks.h"
-
-#include "core/copy.h"
-#include "core/fill.h"
-
-enum { GUARD = 0x5c };
+#include "cpu_cases.h"
 
 typedef enum layout { ROWS, COLUMNS, PADDED, SPREAD, TURNED_PADDED, LAYOUTS } layout;
 
@@ -34,11 +29,6 @@ static dm_view view_of(dm_dtype dtype, layout how, int64_t rows, int64_t cols, i
   assert_non_null(view.base);
   memset(view.base, GUARD, (size_t)*bytes);
   return view;
-}
-
-static void load(dm_view view, int64_t i, int64_t j, double value[2]) {
-  value[1] = 0.0;
-  dm_load_wide(value, dm_view_at(view, i, j), view.dtype, 1, 1);
 }
 
 /* Bytes that no element covers must be as they were. */
@@ -81,8 +71,7 @@ static void copy_and_compare(dm_dtype to, layout to_layout, dm_dtype from, layou
   free(dst.base);
 }
 
-static void all_pairs(void **state) {
-  (void)state;
+TEST(all_pairs) {
   static const int64_t shapes[][2] = {{1, 1}, {7, 5}, {1, 300}, {300, 1}, {65, 131}, {3, 257}};
   for (dm_dtype to = 0; to < DM_DTYPE_COUNT; to++)
     for (dm_dtype from = 0; from < DM_DTYPE_COUNT; from++)
@@ -93,16 +82,14 @@ static void all_pairs(void **state) {
       }
 }
 
-static void nothing_is_copied(void **state) {
-  (void)state;
+TEST(nothing_is_copied) {
   dm_view none = dm_view_row_major(NULL, DM_F64, 0, 5);
   dm_copy(none, none, false);
   none.rows = 5, none.cols = 0;
   dm_copy(none, none, true);
 }
 
-static void values_that_do_not_fit(void **state) {
-  (void)state;
+TEST(values_that_do_not_fit) {
   const double values[] = {1e300, -1e300, 0.5, 1.5, 2.5, -0.5, 127.4, 127.6, -128.6, 3e9};
   const int8_t want8[] = {127, -128, 0, 2, 2, 0, 127, 127, -128, 127};
   const int32_t want32[] = {INT32_MAX, INT32_MIN, 0, 2, 2, 0, 127, 128, -129, INT32_MAX};
@@ -117,8 +104,7 @@ static void values_that_do_not_fit(void **state) {
   assert_true(isinf(single[0]) && single[1] < 0 && isinf(single[1]));
 }
 
-static void bytes_turn_round(void **state) {
-  (void)state;
+TEST(bytes_turn_round) {
   for (dm_dtype dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
     unsigned char data[3 * 16], turned[3 * 16];
     const int64_t part = dm_dtype_size(dm_dtype_real(dtype)), bytes = 3 * dm_dtype_size(dtype);
@@ -131,12 +117,4 @@ static void bytes_turn_round(void **state) {
   }
 }
 
-TEST_PROGRAM(test_core_copy) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(all_pairs),
-      cmocka_unit_test(nothing_is_copied),
-      cmocka_unit_test(values_that_do_not_fit),
-      cmocka_unit_test(bytes_turn_round),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_core_copy)

@@ -20,8 +20,7 @@ static void take(void *context) {
   }
 }
 
-static void every_piece_once(void **state) {
-  (void)state;
+TEST(every_piece_once) {
   static const int threads[] = {-1, 0, 1, 2, 7, 1000};
   for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
     pile p = {0};
@@ -32,7 +31,4 @@ static void every_piece_once(void **state) {
   assert_true(dm_cores() >= 1);
 }
 
-TEST_PROGRAM(test_core_fork_join) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_piece_once)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_core_fork_join)

@@ -1,6 +1,5 @@
 /* The 16-bit formats, every bit pattern: against their definition, and at every tie of rounding. */
 #include "checks.h"
-
 #include "core/half.h"
 
 typedef struct format {
@@ -41,8 +40,7 @@ static unsigned infinity_of(const format *f) {
   return ((1u << f->exponent) - 1) << f->fraction;
 }
 
-static void widening_is_exact(void **state) {
-  (void)state;
+TEST(widening_is_exact) {
   for (int i = 0; i < 2; i++) {
     for (unsigned bits = 0; bits < 65536; bits++) {
       double want = meaning(&formats[i], bits), got = (double)formats[i].widen((uint16_t)bits);
@@ -52,8 +50,7 @@ static void widening_is_exact(void **state) {
   }
 }
 
-static void there_and_back(void **state) {
-  (void)state;
+TEST(there_and_back) {
   for (int i = 0; i < 2; i++) {
     for (unsigned bits = 0; bits < 65536; bits++) {
       double value = (double)formats[i].widen((uint16_t)bits);
@@ -73,8 +70,7 @@ static void expect(const format *f, double value, unsigned want) {
 }
 
 /* Halfway between any two neighbours, and one f64 to either side; the subnormal ones too. */
-static void ties_go_to_even(void **state) {
-  (void)state;
+TEST(ties_go_to_even) {
   for (int i = 0; i < 2; i++) {
     const format *f = &formats[i];
     for (unsigned bits = 0; bits + 1 < infinity_of(f); bits++) {
@@ -86,8 +82,7 @@ static void ties_go_to_even(void **state) {
   }
 }
 
-static void overflow_and_underflow(void **state) {
-  (void)state;
+TEST(overflow_and_underflow) {
   for (int i = 0; i < 2; i++) {
     const format *f = &formats[i];
     const unsigned infinity = infinity_of(f);
@@ -105,18 +100,10 @@ static void overflow_and_underflow(void **state) {
 }
 
 /* A detour over f32 would round this up: just above a tie of f16, a tie of f32 below it. */
-static void rounds_once(void **state) {
-  (void)state;
+TEST(rounds_once) {
   expect(&formats[0], 1.0 + 0x1p-11 + 0x1p-40, 0x3c01);
   expect(&formats[0], 1.0 + 0x1p-11 - 0x1p-40, 0x3c00);
   expect(&formats[1], 1.0 + 0x1p-8 + 0x1p-50, 0x3f81);
 }
 
-TEST_PROGRAM(test_core_half) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(widening_is_exact), cmocka_unit_test(there_and_back),
-      cmocka_unit_test(ties_go_to_even),   cmocka_unit_test(overflow_and_underflow),
-      cmocka_unit_test(rounds_once),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_core_half)

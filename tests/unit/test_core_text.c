@@ -3,10 +3,10 @@
 
 #include "core/closest.h"
 #include "core/dtype.h"
+#include "core/log.h"
 #include "core/units.h"
 
-static void counts(void **state) {
-  (void)state;
+TEST(counts) {
   static const struct {
     const char *text;
     int64_t value; /* -1: refused */
@@ -52,8 +52,7 @@ static void counts(void **state) {
   }
 }
 
-static void durations(void **state) {
-  (void)state;
+TEST(durations) {
   static const struct {
     const char *text;
     double seconds; /* -1: refused */
@@ -95,8 +94,7 @@ static void durations(void **state) {
   }
 }
 
-static void reals(void **state) {
-  (void)state;
+TEST(reals) {
   double value;
   assert_true(dm_parse_real("-1.25e-3", &value) && value == -1.25e-3);
   static const char *const refused[] = {"", "x", "1x", "1 ", "inf", "nan", "1e999", "1,2", "--1"};
@@ -104,8 +102,7 @@ static void reals(void **state) {
     if (dm_parse_real(refused[i], &value)) fail_msg("\"%s\" is no number", refused[i]);
 }
 
-static void formats(void **state) {
-  (void)state;
+TEST(formats) {
   char text[32];
   assert_string_equal(dm_format_bytes(0, text), "0 B");
   assert_string_equal(dm_format_bytes(1023, text), "1023 B");
@@ -118,8 +115,7 @@ static void formats(void **state) {
   assert_string_equal(dm_format_flops(64.7e12, text), "64.7 TFLOP/s");
 }
 
-static void closest_names(void **state) {
-  (void)state;
+TEST(closest_names) {
   static const char *const names[] = {"multiply", "plan", "generate", "verify", "info", "bench"};
   assert_int_equal(dm_closest("mutliply", names, 6), 0);
   assert_int_equal(dm_closest("verfy", names, 6), 3);
@@ -132,8 +128,7 @@ static void closest_names(void **state) {
   dm_closest(endless, names, 6); /* must only come back */
 }
 
-static void statuses(void **state) {
-  (void)state;
+TEST(statuses) {
   dm_status status = dm_fail(DM_E_IO, "cannot read %s", "x%s%n");
   assert_string_equal(status->message, "cannot read x%s%n");
   assert_non_null(strstr(status->place, "test_core_text.c"));
@@ -151,8 +146,7 @@ static void statuses(void **state) {
 }
 
 /* Messages of any length stay within their bounds, and the prefix survives. */
-static void long_messages(void **state) {
-  (void)state;
+TEST(long_messages) {
   char words[2000];
   memset(words, 'w', sizeof words - 1);
   words[sizeof words - 1] = '\0';
@@ -167,8 +161,7 @@ static void long_messages(void **state) {
   dm_status_free(status);
 }
 
-static void type_names(void **state) {
-  (void)state;
+TEST(type_names) {
   for (dm_dtype dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
     dm_dtype back = DM_DTYPE_NONE;
     assert_true(dm_dtype_parse(dm_dtype_name(dtype), &back));
@@ -177,13 +170,30 @@ static void type_names(void **state) {
   dm_dtype untouched = DM_I8;
   assert_false(dm_dtype_parse("f65", &untouched) || dm_dtype_parse("", &untouched));
   assert_int_equal(untouched, DM_I8);
+  assert_false(dm_dtype_parse("u8", &untouched) || dm_dtype_is_known(DM_DTYPE_NONE));
 }
 
-TEST_PROGRAM(test_core_text) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(counts),        cmocka_unit_test(durations),     cmocka_unit_test(reals),
-      cmocka_unit_test(formats),       cmocka_unit_test(closest_names), cmocka_unit_test(statuses),
-      cmocka_unit_test(long_messages), cmocka_unit_test(type_names),
+/* Every pair of a type and the one that holds all its numbers exactly, and one that does not. */
+TEST(integers_held_exactly) {
+  static const dm_dtype held[][3] = {
+      {DM_BOOL, DM_BF16, DM_DTYPE_NONE}, {DM_I8, DM_BF16, DM_BOOL}, {DM_U8, DM_F16, DM_I8},
+      {DM_I16, DM_F32, DM_F16},          {DM_U16, DM_C64, DM_F16},  {DM_I32, DM_F64, DM_F32},
+      {DM_U32, DM_C128, DM_I32},         {DM_I64, DM_I64, DM_F64},  {DM_U64, DM_U64, DM_I64},
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  for (int i = 0; i < 9; i++) {
+    assert_true(dm_dtype_holds(held[i][1], held[i][0]));
+    if (held[i][2] != DM_DTYPE_NONE) assert_false(dm_dtype_holds(held[i][2], held[i][0]));
+  }
 }
+
+/* A name in a file could move the cursor, or the window's title. */
+TEST(control_characters_are_shown) {
+  char text[64] = "";
+  FILE *out = fmemopen(text, sizeof text, "w");
+  assert_non_null(out);
+  dm_put_text("a\x1b[31m\n\x7f\xc3\xa9\xc2\x9b\xc2\xb5", out);
+  fclose(out);
+  assert_string_equal(text, "a\\x1b[31m\\x0a\\x7f\xc3\xa9\\x9b\xc2\xb5");
+}
+
+RUN_ALL(test_core_text)

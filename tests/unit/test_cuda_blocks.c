@@ -4,12 +4,6 @@
 
 enum { TILE = 64, M = 200, N = 170, K = 333 };
 
-static void multiply(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  dm_event done;
-  ok(dm_backend_gemm(gpu, c, a, b, accumulate, &done));
-  ok(dm_backend_wait(gpu, done));
-}
-
 /* A copy of rows x cols of P from (row, col) in memory of its own, with other strides. */
 static pair block_of(dm_backend *gpu, pair p, int64_t row, int64_t col, int64_t rows, int64_t cols,
                      int64_t pad) {
@@ -50,8 +44,7 @@ static void check_blocks(const char *kernel, dm_dtype dtype, bool tf32, bool acc
 }
 
 /* Every kernel that runs on this GPU, and auto, in every type that it multiplies. */
-static void test_blocks(void **state) {
-  (void)state;
+TEST(test_blocks) {
   for (const char *const *kernel = dm_cuda_kernels(); *kernel; kernel++) {
     dm_backend *gpu;
     const dm_backend_config config = {.local_ranks = 1, .kernel = *kernel};
@@ -71,8 +64,7 @@ static void test_blocks(void **state) {
 }
 
 /* An empty sum: C becomes 0, or stays. */
-static void test_no_depth(void **state) {
-  (void)state;
+TEST(test_no_depth) {
   dm_backend *gpu = open_gpu("auto", false, 0);
   const dm_generator ones = {.kind = DM_CONSTANT, .parameter = 1.0};
   pair c = make_pair(gpu, DM_F64, 5, 7, 2, ones);
@@ -89,8 +81,7 @@ static void test_no_depth(void **state) {
 }
 
 /* The direct call is the same product. */
-static void test_direct(void **state) {
-  (void)state;
+TEST(test_direct) {
   dm_backend *gpu = open_gpu("cublas", false, 0);
   dm_generator random = {.kind = DM_UNIFORM, .seed = 1};
   pair a = make_pair(gpu, DM_F32, 512, 256, 0, random);
@@ -99,7 +90,7 @@ static void test_direct(void **state) {
   multiply(gpu, c.device, a.device, b.device, false);
   void *one = fetched(gpu, c);
   double seconds = 0.0;
-  ok(dm_cuda_time_direct(gpu, c.device, a.device, b.device, &seconds));
+  ok(gpu->ops->direct(gpu, c.device, a.device, b.device, &seconds));
   assert_true(seconds > 0.0 && seconds < 10.0);
   void *other = fetched(gpu, c);
   assert_memory_equal(one, other, (size_t)bytes_of(c.host_all));
@@ -108,9 +99,4 @@ static void test_direct(void **state) {
   dm_backend_close(gpu);
 }
 
-TEST_PROGRAM(test_cuda_blocks) {
-  if (dm_cuda_device_count() == 0) return SKIPPED;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_no_depth),
-                                     cmocka_unit_test(test_direct)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CUDA_TESTS(test_cuda_blocks)

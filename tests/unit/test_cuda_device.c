@@ -1,8 +1,7 @@
 /* The device, its memory, copies and events. */
 #include "cuda_test.h"
 
-static void test_device(void **state) {
-  (void)state;
+TEST(test_device) {
   const int count = dm_cuda_device_count();
   dm_backend_config config = {.local_rank = count, .local_ranks = 2 * count + 1, .kernel = "auto"};
   dm_backend *gpu;
@@ -19,19 +18,12 @@ static void test_device(void **state) {
   printf("%s %s, %s\n", device.name, device.id, device.library);
 
   void *memory;
-  dm_status status = dm_backend_alloc(gpu, DM_DEVICE, device.memory_total * 2, &memory);
-  assert_non_null(status);
-  assert_int_equal(status->code, DM_E_FIT);
-  dm_status_free(status);
+  fails(dm_backend_alloc(gpu, DM_DEVICE, device.memory_total * 2, &memory), DM_E_FIT, "");
   ok(dm_backend_alloc(gpu, DM_DEVICE, 1 << 20, &memory)); /* the GPU survived; close frees it */
   dm_backend_close(gpu);
 
   config.kernel = "tilde";
-  status = dm_backend_open(&dm_backend_cuda, &config, &gpu);
-  assert_non_null(status);
-  assert_int_equal(status->code, DM_E_USAGE);
-  assert_non_null(strstr(status->hint, "tiled"));
-  dm_status_free(status);
+  fails(dm_backend_open(&dm_backend_cuda, &config, &gpu), DM_E_USAGE, "tiled");
 }
 
 /* host -> device -> device -> host, each view with strides of its own or packed. */
@@ -57,8 +49,7 @@ static void check_copies(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t 
   free_pair(gpu, first), free_pair(gpu, second), free_pair(gpu, third), free_pair(gpu, last);
 }
 
-static void test_copies(void **state) {
-  (void)state;
+TEST(test_copies) {
   const int64_t pads[][4] = {{0, 0, 0, 0}, {3, 0, 5, 0}, {0, 7, 0, 1}, {2, 2, 2, 2}};
   dm_backend *gpu = open_gpu("auto", false, 0);
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++)
@@ -72,8 +63,7 @@ static void test_copies(void **state) {
 }
 
 /* Rows further apart than 2-D copies allow (2 GiB). */
-static void test_far_rows(void **state) {
-  (void)state;
+TEST(test_far_rows) {
   enum { COLS = 1000, ROWS = 3 };
   const int64_t stride = (1ll << 31) + 4096;
   dm_backend *gpu = open_gpu("auto", false, 0);
@@ -85,15 +75,12 @@ static void test_far_rows(void **state) {
   dm_generator zero = {.kind = DM_CONSTANT};
   ok(dm_backend_fill(gpu, p.device, &zero, 0, 0));
   move(gpu, p.device, far);
-  void *result = fetched(gpu, p);
-  assert_memory_equal(result, p.host_all.base, ROWS * COLS);
-  free(result);
+  check_twin(gpu, p, "far rows");
   free_pair(gpu, p);
   dm_backend_close(gpu);
 }
 
-static void test_events(void **state) {
-  (void)state;
+TEST(test_events) {
   enum { POSTS = 5000 }; /* several times round the ring */
   static dm_event events[POSTS];
   dm_backend *gpu = open_gpu("auto", false, 0);
@@ -110,18 +97,9 @@ static void test_events(void **state) {
     assert_true(done);
     ok(dm_backend_wait(gpu, events[i]));
   }
-  dm_status status = dm_backend_test(gpu, events[POSTS - 1] + 4, &done);
-  assert_non_null(status);
-  assert_int_equal(status->code, DM_E_BUG);
-  dm_status_free(status);
+  fails(dm_backend_test(gpu, events[POSTS - 1] + 4, &done), DM_E_BUG, "");
   free_pair(gpu, p);
   dm_backend_close(gpu);
 }
 
-TEST_PROGRAM(test_cuda_device) {
-  if (dm_cuda_device_count() == 0) return SKIPPED;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_device), cmocka_unit_test(test_copies),
-                                     cmocka_unit_test(test_far_rows),
-                                     cmocka_unit_test(test_events)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CUDA_TESTS(test_cuda_device)

@@ -6,8 +6,6 @@
 
 #ifdef DM_HAVE_CUDA
 
-#include "kernels/kernels.h"
-
 static const int64_t shapes[][2] = {{1, 1},   {1, 700},   {700, 1},   {15, 17},  {16, 48},
                                     {31, 33}, {64, 64},   {63, 129},  {128, 65}, {257, 255},
                                     {5, 999}, {1000, 13}, {130, 1029}};
@@ -21,11 +19,6 @@ enum {
   LAYOUTS = sizeof layouts / sizeof layouts[0],
   PROCESSORS = 100 /* whatever the GPU has: parts must not depend on it */
 };
-
-static void cuda_ok(cudaError_t error) {
-  if (error == cudaSuccess) error = cudaDeviceSynchronize();
-  if (error != cudaSuccess) fail_msg("%s", cudaGetErrorString(error));
-}
 
 static dm_generator numbers(dm_dtype dtype, uint64_t seed) {
   const bool whole = dm_dtype_is_integer(dtype);
@@ -76,12 +69,6 @@ static void transpose(dm_backend *gpu, const helper *h, dm_dtype dtype, const in
   dm_copy(to.host, dm_view_transpose(from.host), false);
   check_all(gpu, to, h->name, shape, l);
   free_pair(gpu, from), free_pair(gpu, to);
-}
-
-static double number(dm_view view, int64_t row, int64_t col) {
-  double wide;
-  dm_load_wide(&wide, dm_view_at(view, row, col), view.dtype, 1, 1);
-  return wide;
 }
 
 /* Z = alpha X + beta Y on the host: as dm_finish computes it, and modulo 2^32. */

@@ -1,25 +1,6 @@
 /* The lab: every kernel on small shapes, series of calls, and what the driver tells of a kernel. */
-#include "cuda_test.h"
-
 #include "backend/jit.h"
-#include "backend/lab.h"
-#include "measure/bench_kernels_impl.h"
-
-enum { M = 67, N = 45, K = 130 };
-
-typedef struct product {
-  pair a, b, c;
-} product;
-
-static product make_product(dm_backend *gpu) {
-  const dm_generator random = {.kind = DM_UNIFORM, .seed = 5};
-  return (product){make_pair(gpu, DM_F32, M, K, 3, random), make_pair(gpu, DM_F32, K, N, 1, random),
-                   make_pair(gpu, DM_F32, M, N, 2, random)};
-}
-
-static void free_product(dm_backend *gpu, product p) {
-  free_pair(gpu, p.a), free_pair(gpu, p.b), free_pair(gpu, p.c);
-}
+#include "lab_bench.h"
 
 /* Whether KERNEL can run here: another GPU, or no compiler. */
 static bool runs(dm_backend *gpu, const dm_lab_limits *limits, const dm_kernel *kernel) {
@@ -33,78 +14,52 @@ static bool runs(dm_backend *gpu, const dm_lab_limits *limits, const dm_kernel *
 }
 
 /* Every kernel of the registry on the small shapes, in every type that it takes. */
-static void edges(void **state) {
-  (void)state;
-  dm_backend *gpu = open_gpu("auto", false, 0);
-  dm_lab *lab;
+TEST(edges) {
+  bench t = bench_open(DM_F32);
   dm_lab_limits limits;
-  ok(dm_lab_open(gpu, &lab));
-  ok(dm_lab_limits_of(gpu, &limits));
+  ok(dm_lab_limits_of(t.gpu, &limits));
   assert_true(limits.processors > 0 && limits.registers > 0 && limits.l2 > 0);
   for (int i = 0; i < DM_KERNEL_COUNT; i++)
-    for (int t = 0; t < DM_KERNEL_TYPES; t++) {
+    for (int type = 0; type < DM_KERNEL_TYPES; type++) {
       const dm_kernel *kernel = &dm_cuda_registry()[i];
+      const dm_operand operand = dm_kernel_types[type];
       dm_edge_check check;
-      if (!dm_kernel_takes(kernel, dm_kernel_types[t]) || !runs(gpu, &limits, kernel)) continue;
-      ok(dm_check_edges(gpu, lab, kernel, dm_kernel_types[t], 1, &check));
+      if (!dm_kernel_takes(kernel, operand) || !runs(t.gpu, &limits, kernel)) continue;
+      ok(dm_check_edges(t.gpu, t.lab, kernel, operand, 1, &check));
       if (check.failed > 0)
-        fail_msg("%s, %s: %d of %d: %s", kernel->name, dm_operand_name(dm_kernel_types[t]),
-                 check.failed, check.trials, check.first);
+        fail_msg("%s, %s: %d of %d: %s", kernel->name, dm_operand_name(operand), check.failed,
+                 check.trials, check.first);
     }
-  dm_lab_close(lab);
-  dm_backend_close(gpu);
+  bench_close(&t);
 }
 
 /* A series takes its turns, in a graph and without, and takes time. */
-static void series(void **state) {
-  (void)state;
-  dm_backend *gpu = open_gpu("auto", false, 0);
-  dm_lab *lab;
-  ok(dm_lab_open(gpu, &lab));
-  product p = make_product(gpu);
-  const dm_lab_work works[2] = {
-      {.op = DM_GEMM, .out = p.c.device, .x = p.a.device, .y = p.b.device},
-      {.op = DM_GEMM, .out = p.c.device, .x = p.a.device, .y = p.b.device}};
+TEST(series) {
+  bench t = bench_open(DM_F32);
+  const dm_lab_work works[2] = {t.work, t.work};
   for (int graph = 0; graph < 2; graph++) {
     dm_lab_series s = {.works = works, .sets = 2, .launches = 7, .graph = graph};
     double seconds = 0.0;
-    ok(dm_lab_run(lab, works));
-    ok(dm_lab_prepare(lab, &s));
+    ok(dm_lab_run(t.lab, works));
+    ok(dm_lab_prepare(t.lab, &s));
     assert_true(s.graph == graph);
-    ok(dm_lab_start(lab, &s));
-    ok(dm_lab_finish(lab, &seconds));
+    ok(dm_lab_start(t.lab, &s));
+    ok(dm_lab_finish(t.lab, &seconds));
     assert_true(seconds > 0.0 && s.next == 1);
-    dm_lab_forget(lab, &s);
+    dm_lab_forget(t.lab, &s);
   }
-  free_product(gpu, p);
-  dm_lab_close(lab);
-  dm_backend_close(gpu);
+  bench_close(&t);
 }
 
 /* The driver tells what a kernel of our own needs, without running it. */
-static void occupancy(void **state) {
-  (void)state;
-  dm_backend *gpu = open_gpu("auto", false, 0);
-  dm_lab *lab;
+TEST(occupancy) {
+  bench t = bench_open(DM_F32);
   dm_lab_occupancy o;
-  ok(dm_lab_open(gpu, &lab));
-  product p = make_product(gpu);
-  const dm_lab_work work = {.op = DM_GEMM,
-                            .kernel = &dm_cuda_registry()[DM_KERNEL_tiled_32],
-                            .out = p.c.device,
-                            .x = p.a.device,
-                            .y = p.b.device};
-  ok(dm_lab_occupancy_of(lab, &work, &o));
+  t.work.kernel = &dm_cuda_registry()[DM_KERNEL_tiled_32];
+  ok(dm_lab_occupancy_of(t.lab, &t.work, &o));
   assert_true(o.known && o.threads == 32 * 32 && o.shared == 2 * 32 * 32 * 4);
   assert_true(o.registers > 0 && o.blocks >= 1 && o.occupancy > 0.0 && o.occupancy <= 1.0);
-  free_product(gpu, p);
-  dm_lab_close(lab);
-  dm_backend_close(gpu);
+  bench_close(&t);
 }
 
-TEST_PROGRAM(test_cuda_lab) {
-  if (dm_cuda_device_count() == 0) return SKIPPED;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(edges), cmocka_unit_test(series),
-                                     cmocka_unit_test(occupancy)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CUDA_TESTS(test_cuda_lab)

@@ -20,7 +20,9 @@ static double magnitude(const trial *t, const double *a, const double *b, double
   return sum;
 }
 
-static void judge(const trial *t, const double *a, const double *b, double old, double result) {
+static void judge(const trial *t, const double *a, const double *b, const double *was,
+                  const double *is) {
+  const double old = *was, result = *is;
   const bool kahan = t->kernel->sums == DM_SUM_COMPENSATED;
   const double wanted = chain(t, a, b, old, kahan);
   if (!kahan && result != wanted) refuse_element(t, result, wanted);
@@ -35,7 +37,8 @@ static void test_kernel(void **state) {
   const dm_kernel *kernel = *state;
   const dm_dtype dtypes[] = {DM_F32, DM_F64, DM_F16, DM_BF16, DM_I8};
   for (int d = 0; d < 5; d++)
-    if (dm_kernel_takes(kernel, (dm_operand)dtypes[d])) run_trials(kernel, dtypes[d], false, judge);
+    if (dm_kernel_takes(kernel, (dm_operand)dtypes[d]))
+      run_trials(kernel, dtypes[d], false, 0, judge);
 }
 
 TEST_PROGRAM(test_cuda_ladder) {

@@ -4,16 +4,9 @@
 
 #ifdef DM_HAVE_CUDA
 
-#include "kernels/kernels.h"
-
 static const int64_t shapes[][2] = {{46349, 46411}, {1, 2147500001}, {2147500001, 1}};
 enum { SHAPES = 3, SAMPLES = 200 };
 static const int64_t most_bytes = 10000000000;
-
-static void cuda_ok(cudaError_t error) {
-  if (error == cudaSuccess) error = cudaDeviceSynchronize();
-  if (error != cudaSuccess) fail_msg("%s", cudaGetErrorString(error));
-}
 
 static dm_backend *open_large(void) {
   dm_backend *gpu = open_gpu("auto", false, 0);
@@ -64,8 +57,7 @@ static void transpose(dm_backend *gpu, const char *name,
 }
 
 #define TRANSPOSE(kernel, ...) transpose(gpu, #kernel, dm_kernels_##kernel);
-static void test_transpose(void **state) {
-  (void)state;
+TEST(test_transpose) {
   dm_backend *gpu = open_large();
   DM_TRANSPOSE_LIST(TRANSPOSE)
   dm_backend_close(gpu);
@@ -85,8 +77,7 @@ static void check_dot(const char *name, cudaError_t (*kernel)(const dm_dot_produ
   cuda_ok(dm_kernels_##kernel(&(dm_addition){.z = x, .x = x, .y = x, .alpha = 1.5, .beta = 0.5})); \
   check_dot(#kernel, dm_kernels_dot_shuffle, &product, ++doubled);
 #define DOT(kernel, ...) check_dot(#kernel, dm_kernels_##kernel, &product, doubled);
-static void test_sums(void **state) {
-  (void)state;
+TEST(test_sums) {
   dm_backend *gpu = open_large();
   const dm_generator ones = {.kind = DM_CONSTANT, .parameter = 1.0};
   for (int s = 0; s < SHAPES; s++) {
@@ -105,11 +96,7 @@ static void test_sums(void **state) {
   dm_backend_close(gpu);
 }
 
-TEST_PROGRAM(test_cuda_large) {
-  if (dm_cuda_device_count() == 0) return SKIPPED;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_transpose), cmocka_unit_test(test_sums)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CUDA_TESTS(test_cuda_large)
 
 #else
 

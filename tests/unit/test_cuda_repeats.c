@@ -3,8 +3,6 @@
  * late show here, where a tool does not follow what orders them (docs/kernels.md). */
 #include "cuda_test.h"
 
-#ifdef DM_HAVE_CUDA
-
 enum { REPEATS = 1000 };
 
 static const struct {
@@ -28,12 +26,6 @@ static const struct {
 /* m, n, k, and elements behind each row. */
 static const int64_t shapes[][4] = {{131, 67, 23, 1}, {517, 643, 331, 5}, {301, 133, 1040, 0}};
 
-static void multiply_once(dm_backend *gpu, pair a, pair b, pair c) {
-  dm_event done;
-  ok(dm_backend_gemm(gpu, c.device, a.device, b.device, false, &done));
-  ok(dm_backend_wait(gpu, done));
-}
-
 static void try_shape(dm_backend *gpu, dm_dtype dtype, const char *kernel, const int64_t s[4]) {
   dm_generator random = {
       .kind = dtype == DM_I8 ? DM_INTEGER : DM_UNIFORM, .seed = 5, .parameter = 100.0};
@@ -41,10 +33,10 @@ static void try_shape(dm_backend *gpu, dm_dtype dtype, const char *kernel, const
   random.seed++;
   pair b = make_pair(gpu, dtype, s[2], s[1], s[3], random);
   pair c = make_pair(gpu, dm_compute_sum(dtype), s[0], s[1], s[3], random);
-  multiply_once(gpu, a, b, c);
+  multiply(gpu, c.device, a.device, b.device, false);
   void *first = fetched(gpu, c);
   for (int i = 1; i < REPEATS; i++) {
-    multiply_once(gpu, a, b, c);
+    multiply(gpu, c.device, a.device, b.device, false);
     void *next = fetched(gpu, c);
     if (memcmp(first, next, (size_t)bytes_of(c.host_all)) != 0)
       fail_msg("%s of %s, %lldx%lldx%lld: other bits at repeat %d", kernel, dm_dtype_name(dtype),
@@ -55,8 +47,7 @@ static void try_shape(dm_backend *gpu, dm_dtype dtype, const char *kernel, const
   free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
 }
 
-static void test_repeats(void **state) {
-  (void)state;
+TEST(test_repeats) {
   for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
     dm_backend *gpu = open_gpu(kernels[i].kernel, kernels[i].tf32, 0);
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
@@ -65,16 +56,4 @@ static void test_repeats(void **state) {
   }
 }
 
-TEST_PROGRAM(test_cuda_repeats) {
-  if (dm_cuda_device_count() == 0) return SKIPPED;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeats)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-#else
-
-TEST_PROGRAM(test_cuda_repeats) {
-  return SKIPPED;
-}
-
-#endif
+CUDA_TESTS(test_cuda_repeats)

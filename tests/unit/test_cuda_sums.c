@@ -5,8 +5,7 @@
 
 static const dm_dtype dtypes[] = {DM_F64, DM_F32, DM_C64, DM_C128, DM_I32};
 
-static void test_add(void **state) {
-  (void)state;
+TEST(test_add) {
   static const double factors[][2] = {{1, 1}, {-3, 2}, {7, 0}, {0, 5}};
   dm_backend *gpu = open_gpu("auto", false, 0);
   for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
@@ -16,16 +15,13 @@ static void test_add(void **state) {
       pair z = make_pair(gpu, dtypes[d], 37, 201, 3 - f, numbers);
       ok(dm_host_add(gpu, z.host, x.host, z.host, factors[f][0], factors[f][1]));
       ok(dm_backend_add(gpu, z.device, x.device, z.device, factors[f][0], factors[f][1]));
-      void *got = fetched(gpu, z);
-      assert_memory_equal(got, z.host_all.base, (size_t)bytes_of(z.host_all));
-      free(got);
+      check_twin(gpu, z, "sum");
       free_pair(gpu, x), free_pair(gpu, z);
     }
   dm_backend_close(gpu);
 }
 
-static void test_dot(void **state) {
-  (void)state;
+TEST(test_dot) {
   dm_backend *gpu = open_gpu("auto", false, 0);
   for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
     for (int64_t pad = 0; pad < 2; pad++) {
@@ -44,8 +40,7 @@ static void test_dot(void **state) {
   dm_backend_close(gpu);
 }
 
-static void test_convert(void **state) {
-  (void)state;
+TEST(test_convert) {
   static const dm_dtype reals[] = {DM_F64, DM_F32, DM_F16, DM_BF16},
                         complexes[] = {DM_C64, DM_C128};
   dm_backend *gpu = open_gpu("auto", false, 0);
@@ -60,9 +55,7 @@ static void test_convert(void **state) {
         pair z = make_pair(gpu, dst, 37, cols, 8 - cols % 4, (dm_generator){.kind = DM_NORMAL});
         dm_copy(z.host, x.host, false);
         move(gpu, z.device, x.device);
-        void *got = fetched(gpu, z);
-        assert_memory_equal(got, z.host_all.base, (size_t)bytes_of(z.host_all));
-        free(got);
+        check_twin(gpu, z, "conversion");
         free_pair(gpu, x), free_pair(gpu, z);
       }
     }
@@ -70,8 +63,7 @@ static void test_convert(void **state) {
 }
 
 /* What cannot be added is refused, not computed wrongly. */
-static void test_refused(void **state) {
-  (void)state;
+TEST(test_refused) {
   dm_backend *gpu = open_gpu("auto", false, 0);
   const dm_generator numbers = {.kind = DM_INTEGER, .parameter = 9.0};
   pair x = make_pair(gpu, DM_F32, 4, 5, 0, numbers), h = make_pair(gpu, DM_F16, 4, 5, 0, numbers);
@@ -85,18 +77,10 @@ static void test_refused(void **state) {
       dm_backend_dot(gpu, h.device, h.device, &sum),
       dm_backend_dot(gpu, x.device, x.host, &sum),
   };
-  for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-    assert_true(refusals[i] && refusals[i]->code == DM_E_BUG);
-    dm_status_free(refusals[i]);
-  }
+  for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+    fails(refusals[i], DM_E_BUG, "");
   free_pair(gpu, x), free_pair(gpu, h);
   dm_backend_close(gpu);
 }
 
-TEST_PROGRAM(test_cuda_sums) {
-  if (dm_cuda_device_count() == 0) return SKIPPED;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_add), cmocka_unit_test(test_dot),
-                                     cmocka_unit_test(test_convert),
-                                     cmocka_unit_test(test_refused)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CUDA_TESTS(test_cuda_sums)

@@ -6,7 +6,9 @@
  * come out exactly.  In TF32 the operands are rounded to nearest first, by at most 2^-11 each. */
 #include "ladder.h"
 
-static void judge(const trial *t, const double *a, const double *b, double old, double result) {
+static void judge(const trial *t, const double *a, const double *b, const double *was,
+                  const double *is) {
+  const double old = *was, result = *is;
   long double sum = old;
   double magnitude = fabs(old), products = 0.0, chain = old;
   for (int64_t l = 0; l < t->k; l++) {
@@ -24,9 +26,7 @@ static void judge(const trial *t, const double *a, const double *b, double old, 
 
 /* f64 has tiles of its own for long k and a C that fills 132 multiprocessors with little over. */
 static void run_long_trials(const dm_kernel *kernel) {
-  dm_backend *gpu;
-  const dm_backend_config config = {.local_ranks = 1, .kernel = kernel->name};
-  ok(dm_backend_open(&dm_backend_cuda, &config, &gpu));
+  dm_backend *gpu = open_gpu(kernel->name, false, 0);
   for (int layout = 1; layout <= 2; layout++) { /* rows that are not aligned, and that are */
     const trial t = {kernel, DM_F64, false, 2811, 1789, 2053, layout, layout == 2, false};
     run_trial(gpu, &t, judge);
@@ -38,9 +38,10 @@ static void test_kernel(void **state) {
   const dm_kernel *kernel = *state;
   const dm_dtype dtypes[] = {DM_F64, DM_F16, DM_BF16, DM_I8, DM_F32};
   for (int d = 0; d < 5; d++) {
-    if (dm_kernel_takes(kernel, (dm_operand)dtypes[d])) run_trials(kernel, dtypes[d], false, judge);
+    if (dm_kernel_takes(kernel, (dm_operand)dtypes[d]))
+      run_trials(kernel, dtypes[d], false, 0, judge);
     if (dtypes[d] == DM_F32 && dm_kernel_takes(kernel, DM_TF32))
-      run_trials(kernel, DM_F32, true, judge);
+      run_trials(kernel, DM_F32, true, 0, judge);
   }
   if (dm_kernel_takes(kernel, DM_F64)) run_long_trials(kernel);
 }

@@ -68,8 +68,7 @@ static void check_scan(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t co
   free_pair(gpu, p);
 }
 
-static void test_sums(void **state) {
-  (void)state;
+TEST(test_sums) {
   dm_backend *gpu = open_gpu("auto", false, 0);
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
@@ -84,16 +83,11 @@ static void check_fill(dm_backend *gpu, dm_dtype dtype, dm_generator generator) 
   pair p = make_pair(gpu, dtype, 61, 1500, 3, (dm_generator){.kind = DM_CONSTANT});
   dm_fill(p.host, &generator, row, col);
   ok(dm_backend_fill(gpu, p.device, &generator, row, col));
-  void *result = fetched(gpu, p);
-  if (memcmp(result, p.host_all.base, (size_t)bytes_of(p.host_all)) != 0)
-    fail_msg("%s of %s: the bits of GPU and CPU differ", dm_kind_name(generator.kind),
-             dm_dtype_name(dtype));
-  free(result);
+  check_twin(gpu, p, dm_kind_name(generator.kind));
   free_pair(gpu, p);
 }
 
-static void test_fill(void **state) {
-  (void)state;
+TEST(test_fill) {
   dm_backend *gpu = open_gpu("auto", false, 0);
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++)
     for (int kind = DM_UNIFORM; kind <= DM_HILBERT; kind++)
@@ -103,8 +97,4 @@ static void test_fill(void **state) {
   dm_backend_close(gpu);
 }
 
-TEST_PROGRAM(test_cuda_verify) {
-  if (dm_cuda_device_count() == 0) return SKIPPED;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums), cmocka_unit_test(test_fill)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CUDA_TESTS(test_cuda_verify)

@@ -6,8 +6,6 @@
 
 #ifdef DM_HAVE_CUDA
 
-#include "kernels/kernels.h"
-
 static const dm_dtype dtypes[] = {DM_BF16, DM_F16, DM_F32, DM_I8};
 static const int64_t shapes[][3] = {{1, 1, 1},      {1, 300, 33},     {65, 1, 130},
                                     {63, 64, 65},   {128, 256, 64},   {129, 257, 63},
@@ -16,8 +14,8 @@ static const int64_t shapes[][3] = {{1, 1, 1},      {1, 300, 33},     {65, 1, 13
 static const int64_t pads[][3] = {{0, 0, 0}, {1, 3, 1}, {16, 32, 4}};
 
 /* Few PROCESSORS: each computes several tiles. */
-static void multiply(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool accumulate,
-                     int processors) {
+static void multiply_on(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool accumulate,
+                        int processors) {
   dm_product product = {.c = c,
                         .a = a,
                         .b = b,
@@ -26,16 +24,8 @@ static void multiply(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool accu
                         .processors = processors};
   const int64_t bytes = dm_kernels_wgmma_scratch(&product);
   if (bytes > 0) ok(dm_backend_alloc(gpu, DM_DEVICE, bytes, &product.scratch));
-  cudaError_t error = dm_kernels_wgmma(&product);
-  if (error == cudaSuccess) error = cudaDeviceSynchronize();
-  if (error != cudaSuccess) fail_msg("%s", cudaGetErrorString(error));
+  cuda_ok(dm_kernels_wgmma(&product));
   if (bytes > 0) dm_backend_release(gpu, DM_DEVICE, product.scratch);
-}
-
-static double value(dm_view view, int64_t row, int64_t col) {
-  double wide;
-  dm_load_wide(&wide, dm_view_at(view, row, col), view.dtype, 1, 1);
-  return wide;
 }
 
 static void check(pair a, dm_view b, pair c, dm_view got, bool accumulate) {
@@ -43,12 +33,12 @@ static void check(pair a, dm_view b, pair c, dm_view got, bool accumulate) {
   const int64_t step = m * n > 20000 ? 997 : 1; /* of a large C, enough elements */
   for (int64_t at = 0; at < m * n; at += step) {
     const int64_t i = at / n, j = at % n;
-    double sum = accumulate ? value(c.host, i, j) : 0.0;
-    for (int64_t l = 0; l < k; l++) sum += value(a.host, i, l) * value(b, l, j);
-    if (value(got, i, j) != sum)
+    double sum = accumulate ? number(c.host, i, j) : 0.0;
+    for (int64_t l = 0; l < k; l++) sum += number(a.host, i, l) * number(b, l, j);
+    if (number(got, i, j) != sum)
       fail_msg("%s %lldx%lldx%lld%s: C(%lld, %lld) is %g, not %g", dm_dtype_name(a.host.dtype),
                (long long)m, (long long)n, (long long)k, accumulate ? ", accumulated" : "",
-               (long long)i, (long long)j, value(got, i, j), sum);
+               (long long)i, (long long)j, number(got, i, j), sum);
   }
   for (int64_t i = 0; i < m; i++)
     assert_memory_equal(dm_view_at(got, i, n), dm_view_at(c.host_all, i, n),
@@ -67,8 +57,8 @@ static void try_shape(dm_backend *gpu, dm_dtype dtype, const int64_t shape[3], c
   const dm_dtype sum = dm_compute_sum(dtype);
   whole.seed++;
   pair c = make_pair(gpu, sum, m, n, pad[2], accumulate || sum == DM_I32 ? whole : poison);
-  multiply(gpu, c.device, a.device, by_columns ? dm_view_transpose(b.device) : b.device, accumulate,
-           m % 2 ? 132 : 6);
+  multiply_on(gpu, c.device, a.device, by_columns ? dm_view_transpose(b.device) : b.device,
+              accumulate, m % 2 ? 132 : 6);
   dm_view got = c.host_all;
   got.base = fetched(gpu, c);
   check(a, by_columns ? dm_view_transpose(b.host) : b.host, c, got, accumulate);
@@ -76,7 +66,7 @@ static void try_shape(dm_backend *gpu, dm_dtype dtype, const int64_t shape[3], c
   free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
 }
 
-static void test_shapes(void **state) {
+TEST(test_shapes) {
   dm_backend *gpu = *state;
   for (int t = 0; t < 4; t++)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
@@ -92,9 +82,9 @@ static void *product_in_cuts(dm_backend *gpu, pair c, pair a, pair b, int64_t he
     for (int64_t j = 0; j < c.host.cols; j += width) {
       const int64_t rows = c.host.rows - i < height ? c.host.rows - i : height;
       const int64_t cols = c.host.cols - j < width ? c.host.cols - j : width;
-      multiply(gpu, dm_view_sub(c.device, i, j, rows, cols),
-               dm_view_sub(a.device, i, 0, rows, a.device.cols),
-               dm_view_sub(b.device, 0, j, b.device.rows, cols), true, 132);
+      multiply_on(gpu, dm_view_sub(c.device, i, j, rows, cols),
+                  dm_view_sub(a.device, i, 0, rows, a.device.cols),
+                  dm_view_sub(b.device, 0, j, b.device.rows, cols), true, 132);
     }
   return fetched(gpu, c);
 }
@@ -116,7 +106,7 @@ static void try_same_bits(dm_backend *gpu, dm_dtype dtype, dm_generator of_a, dm
   free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
 }
 
-static void test_same_bits(void **state) {
+TEST(test_same_bits) {
   const dm_generator zero = {.kind = DM_CONSTANT}, tiny = {.kind = DM_CONSTANT, .parameter = 1e-40};
   for (int t = 0; t < 4; t++) {
     const dm_generator random = {
@@ -134,9 +124,7 @@ TEST_PROGRAM(test_cuda_wgmma) {
   const int refused = !status ? 0 : status->code == DM_E_USAGE ? SKIPPED : 1; /* not Hopper */
   dm_status_free(status);
   if (refused) return refused;
-  const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_shapes, gpu),
-                                     cmocka_unit_test_prestate(test_same_bits, gpu)};
-  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  const int failed = run_all(gpu);
   dm_backend_close(gpu);
   return failed;
 }

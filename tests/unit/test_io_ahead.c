@@ -25,7 +25,7 @@ static strip new_strip(dm_dtype dtype, int number) {
 
 static void post_strip(dm_file_queue *ahead, dm_reader *reader, strip *s) {
   dm_view view = s->turned ? dm_view_transpose(s->view) : s->view;
-  expect_ok(dm_file_queue_read(ahead, reader, 0, s->left, &view, 1, s->conjugate, &s->reading));
+  ok(dm_file_queue_read(ahead, reader, 0, s->left, &view, 1, s->conjugate, &s->reading));
 }
 
 static void check_strip(const strip *s, int number) {
@@ -47,15 +47,15 @@ static int64_t read_strips(const dm_dataset *d, dm_dtype into, int threads, bool
   dm_file_queue *ahead;
   dm_reader *reader;
   strip strips[STRIPS];
-  expect_ok(dm_file_queue_open(threads, memory, &ahead));
-  expect_ok(dm_reader_open(d, DM_DTYPE_NONE, &reader));
+  ok(dm_file_queue_open(threads, memory, &ahead));
+  ok(dm_reader_open(d, DM_DTYPE_NONE, &reader));
   for (int i = 0; i < STRIPS; i++) {
     strips[i] = new_strip(into, i);
     post_strip(ahead, reader, &strips[i]);
-    if (one_by_one) expect_ok(dm_transfer_wait(strips[i].reading, NULL));
+    if (one_by_one) ok(dm_transfer_wait(strips[i].reading, NULL));
   }
   for (int i = STRIPS; i-- > 0;) {
-    if (!one_by_one) expect_ok(dm_transfer_wait(strips[i].reading, NULL));
+    if (!one_by_one) ok(dm_transfer_wait(strips[i].reading, NULL));
     check_strip(&strips[i], i);
   }
   int64_t all = ROWS * COLS * dm_dtype_size(d->dtype), unpacked = dm_file_queue_unpacked(ahead);
@@ -66,7 +66,7 @@ static int64_t read_strips(const dm_dataset *d, dm_dtype into, int threads, bool
   return unpacked;
 }
 
-static void test_every_form(void **state) {
+TEST(test_every_form) {
   static const file_form forms[] = {
       {.name = "plain"},
       {.name = "swapped", .swapped = true, .user_block = 512},
@@ -88,7 +88,7 @@ static void test_every_form(void **state) {
   }
 }
 
-static void test_unpacked_once(void **state) {
+TEST(test_unpacked_once) {
   const file_form form = {.chunk_rows = 10, .chunk_cols = 25, .filters = true};
   const int64_t chunks = 15 * 6;
   dm_location location = at(*state, "once.h5");
@@ -103,7 +103,7 @@ static void test_unpacked_once(void **state) {
   }
 }
 
-static void test_errors(void **state) {
+TEST(test_errors) {
   const file_form form = {.chunk_rows = 10, .chunk_cols = 25, .filters = true};
   dm_location location = at(*state, "bad.h5");
   write_file(location.file, DM_F64, ROWS, COLS, &form);
@@ -116,30 +116,19 @@ static void test_errors(void **state) {
     dm_file_queue *ahead;
     dm_reader *reader;
     strip strips[STRIPS];
-    expect_ok(dm_file_queue_open(threads, MEMORY, &ahead));
-    expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
+    ok(dm_file_queue_open(threads, MEMORY, &ahead));
+    ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
     for (int i = 0; i < STRIPS; i++) {
       strips[i] = new_strip(DM_F64, i);
       post_strip(ahead, reader, &strips[i]);
     }
     dm_status status = DM_OK;
     for (int i = 0; i < STRIPS && !status; i++) status = dm_transfer_wait(strips[i].reading, NULL);
-    expect_error(status, DM_E_INPUT, "bad.h5:/m: a chunk");
+    fails(status, DM_E_INPUT, "bad.h5:/m: a chunk");
     dm_file_queue_close(ahead);
     dm_reader_close(reader);
     for (int i = 0; i < STRIPS; i++) free(strips[i].got);
   }
 }
 
-TEST_PROGRAM(test_io_ahead) {
-  char folder[64];
-  new_folder(folder);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(test_every_form, folder),
-      cmocka_unit_test_prestate(test_unpacked_once, folder),
-      cmocka_unit_test_prestate(test_errors, folder),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  remove_folder(folder);
-  return failed;
-}
+RUN_ALL_IN_FOLDER(test_io_ahead)

@@ -1,8 +1,6 @@
 /* Writing by threads: what is done is in the file; an error comes through. */
 #include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <sys/resource.h>
 
 #include "io/file_queue.h"
 #include "io_files.h"
@@ -22,15 +20,15 @@ static place begin(const char *folder, int threads) {
   place p;
   dm_location location = at(folder, "behind.h5:/c");
   unlink(location.file);
-  expect_ok(dm_output_create(&location, DM_F64, ROWS, COLS, false, &p.file));
-  expect_ok(dm_output_open(&p.file, &p.output));
-  expect_ok(dm_file_queue_open(threads, 0, &p.behind));
+  ok(dm_output_create(&location, DM_F64, ROWS, COLS, false, &p.file));
+  ok(dm_output_open(&p.file, &p.output));
+  ok(dm_file_queue_open(threads, 0, &p.behind));
   return p;
 }
 
 static void end(place *p) {
   dm_file_queue_close(p->behind);
-  expect_ok(dm_output_close(p->output));
+  ok(dm_output_close(p->output));
   dm_output_discard(&p->file);
 }
 
@@ -44,7 +42,7 @@ static void expect_in_file(const place *p, const double *data) {
   free(got);
 }
 
-static void test_writing(void **state) {
+TEST(test_writing) {
   for (int threads = 0; threads < 4; threads++) {
     dm_transfer *writing[2];
     place p = begin(*state, threads);
@@ -52,10 +50,10 @@ static void test_writing(void **state) {
     const dm_view whole = dm_view_row_major(data, DM_F64, ROWS, COLS);
     const dm_view left = dm_view_sub(whole, 0, 0, ROWS, LEFT);
     const dm_view right = dm_view_sub(whole, 0, LEFT, ROWS, COLS - LEFT);
-    expect_ok(dm_file_queue_write(p.behind, p.output, 0, 0, left, none, &writing[0]));
-    expect_ok(dm_file_queue_write(p.behind, p.output, 0, LEFT, right, none, &writing[1]));
-    expect_ok(dm_transfer_wait(writing[1], NULL));
-    expect_ok(dm_transfer_wait(writing[0], NULL));
+    ok(dm_file_queue_write(p.behind, p.output, 0, 0, left, none, &writing[0]));
+    ok(dm_file_queue_write(p.behind, p.output, 0, LEFT, right, none, &writing[1]));
+    ok(dm_transfer_wait(writing[1], NULL));
+    ok(dm_transfer_wait(writing[0], NULL));
     assert_int_equal(dm_file_queue_moved(p.behind), ROWS * COLS * sizeof *data);
     expect_in_file(&p, data);
     end(&p);
@@ -83,56 +81,37 @@ static dm_status refuse(void *context, int64_t first, int64_t count) {
 }
 
 /* Threads prepare each row once, before it is written; what they refuse the owner hears. */
-static void test_preparing(void **state) {
+TEST(test_preparing) {
   for (int threads = 0; threads < 4; threads++) {
     dm_transfer *writing;
     place p = begin(*state, threads);
     doubling d = {.data = elements(DM_F64, ROWS, COLS)};
     const dm_view view = dm_view_row_major(d.data, DM_F64, ROWS, COLS);
-    expect_ok(
-        dm_file_queue_write(p.behind, p.output, 0, 0, view, (dm_prepare){twice, &d}, &writing));
-    expect_ok(dm_transfer_wait(writing, NULL));
+    ok(dm_file_queue_write(p.behind, p.output, 0, 0, view, (dm_prepare){twice, &d}, &writing));
+    ok(dm_transfer_wait(writing, NULL));
     for (int i = 0; i < ROWS; i++) assert_int_equal(d.seen[i], 1);
     expect_in_file(&p, d.data); /* not as they were before */
-    expect_ok(
-        dm_file_queue_write(p.behind, p.output, 0, 0, view, (dm_prepare){refuse, NULL}, &writing));
-    expect_error(dm_transfer_wait(writing, NULL), DM_E_INPUT, "the first row is refused");
+    ok(dm_file_queue_write(p.behind, p.output, 0, 0, view, (dm_prepare){refuse, NULL}, &writing));
+    fails(dm_transfer_wait(writing, NULL), DM_E_INPUT, "the first row is refused");
     end(&p);
     free(d.data);
   }
 }
 
-/* A limit on file sizes stands for a disk that fills up. */
-static void test_no_space(void **state) {
-  struct rlimit before, low;
-  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-  signal(SIGXFSZ, SIG_IGN);
+TEST(test_no_space) {
   for (int threads = 0; threads < 3; threads++) {
     dm_transfer *writing;
     place p = begin(*state, threads);
     double *data = elements(DM_F64, ROWS, COLS);
     const dm_view view = dm_view_row_major(data, DM_F64, ROWS, COLS);
-    low = before;
-    low.rlim_cur = 4 << 20;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
-    expect_ok(dm_file_queue_write(p.behind, p.output, 0, 0, view, none, &writing));
+    limit_files(4 << 20);
+    ok(dm_file_queue_write(p.behind, p.output, 0, 0, view, none, &writing));
     dm_status status = dm_transfer_wait(writing, NULL);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    expect_error(status, DM_E_IO, "behind.h5.part: writing at byte ");
+    limit_files(-1);
+    fails(status, DM_E_IO, "behind.h5.part: writing at byte ");
     end(&p);
     free(data);
   }
 }
 
-TEST_PROGRAM(test_io_behind) {
-  char folder[64];
-  new_folder(folder);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(test_writing, folder),
-      cmocka_unit_test_prestate(test_preparing, folder),
-      cmocka_unit_test_prestate(test_no_space, folder),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  remove_folder(folder);
-  return failed;
-}
+RUN_ALL_IN_FOLDER(test_io_behind)

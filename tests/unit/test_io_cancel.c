@@ -10,7 +10,7 @@ static dm_status stop(void *context) {
 }
 
 /* What was posted and not awaited is written no more once the queue is closed. */
-static void test_cancelling(void **state) {
+TEST(test_cancelling) {
   enum { SIDE = 3000 };
   dm_location location = at(*state, "long.h5");
   write_file(location.file, DM_F64, SIDE, SIDE, &(file_form){.swapped = true});
@@ -22,11 +22,11 @@ static void test_cancelling(void **state) {
     dm_reader *reader;
     dm_transfer *reading;
     int beats = 0;
-    expect_ok(dm_file_queue_open(threads, MEMORY, &ahead));
-    expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
+    ok(dm_file_queue_open(threads, MEMORY, &ahead));
+    ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
     memset(got, 0, SIDE * SIDE * sizeof *got);
-    expect_ok(dm_file_queue_read(ahead, reader, 0, 0, &view, 1, false, &reading));
-    expect_error(dm_transfer_wait(reading, &(dm_keepalive){stop, &beats}), DM_E_STOPPED, "enough");
+    ok(dm_file_queue_read(ahead, reader, 0, 0, &view, 1, false, &reading));
+    fails(dm_transfer_wait(reading, &(dm_keepalive){stop, &beats}), DM_E_STOPPED, "enough");
     assert_int_equal(beats, 1);
     if (threads % 2) dm_file_queue_cancel(ahead);
     if (!(threads % 2)) dm_file_queue_close(ahead);
@@ -35,7 +35,7 @@ static void test_cancelling(void **state) {
     assert_memory_equal(then, got, SIDE * SIDE * sizeof *got);
     if (threads % 2) {
       dm_reader_lean_on(reader, ahead);
-      expect_error(dm_reader_read(reader, 0, 0, &view, 1, false), DM_E_BUG, "cancelled");
+      fails(dm_reader_read(reader, 0, 0, &view, 1, false), DM_E_BUG, "cancelled");
       dm_file_queue_close(ahead);
     }
     dm_reader_close(reader);
@@ -44,13 +44,4 @@ static void test_cancelling(void **state) {
   free(then);
 }
 
-TEST_PROGRAM(test_io_cancel) {
-  char folder[64];
-  new_folder(folder);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(test_cancelling, folder),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  remove_folder(folder);
-  return failed;
-}
+RUN_ALL_IN_FOLDER(test_io_cancel)

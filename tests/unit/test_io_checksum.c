@@ -8,8 +8,7 @@
 
 enum { ROWS = 37, COLS = 53 };
 
-static void test_is_what_it_says(void **state) {
-  (void)state;
+TEST(test_is_what_it_says) {
   double v[2] = {1.5, -2.25};
   uint64_t wanted =
       XXH3_64bits_withSeed(&v[0], 8, 3 * 100 + 4) + XXH3_64bits_withSeed(&v[1], 8, 3 * 100 + 5);
@@ -18,8 +17,7 @@ static void test_is_what_it_says(void **state) {
 }
 
 /* Cut at every column and at several rows, with gaps behind the rows of the parts. */
-static void test_any_cut(void **state) {
-  (void)state;
+TEST(test_any_cut) {
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
     char *data = elements((dm_dtype)dtype, ROWS, COLS);
     dm_view whole = dm_view_row_major(data, (dm_dtype)dtype, ROWS, COLS);
@@ -37,8 +35,7 @@ static void test_any_cut(void **state) {
   }
 }
 
-static void test_any_change(void **state) {
-  (void)state;
+TEST(test_any_change) {
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
     const int64_t size = dm_dtype_size((dm_dtype)dtype);
     char *data = elements((dm_dtype)dtype, 6, 7);
@@ -63,38 +60,26 @@ static void write_byte(const char *path, int64_t offset, char value) {
   close(fd);
 }
 
-static void test_sample(void **state) {
+TEST(test_sample) {
   const int64_t sizes[] = {1, 100, 4096, 5000, 300000, 10000000};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     dm_dataset file = {.at = at(*state, "sample:/x")};
     uint64_t sum, again, other;
     unlink(file.at.file);
     write_byte(file.at.file, sizes[i] - 1, 1);
-    expect_ok(dm_checksum_sample(&file, &sum));
-    expect_ok(dm_checksum_sample(&file, &again));
+    ok(dm_checksum_sample(&file, &sum));
+    ok(dm_checksum_sample(&file, &again));
     assert_true(sum == again);
     write_byte(file.at.file, sizes[i] - 1, 2);
-    expect_ok(dm_checksum_sample(&file, &other));
+    ok(dm_checksum_sample(&file, &other));
     assert_true(other != sum);
     write_byte(file.at.file, sizes[i] - 1, 1);
     write_byte(file.at.file, 0, 3);
-    expect_ok(dm_checksum_sample(&file, &other));
+    ok(dm_checksum_sample(&file, &other));
     assert_true(other != sum);
   }
   dm_dataset none = {.at = at(*state, "none:/x")};
-  expect_error(dm_checksum_sample(&none, &(uint64_t){0}), DM_E_IO, "opened");
+  fails(dm_checksum_sample(&none, &(uint64_t){0}), DM_E_IO, "opened");
 }
 
-TEST_PROGRAM(test_io_checksum) {
-  char folder[64];
-  new_folder(folder);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_is_what_it_says),
-      cmocka_unit_test(test_any_cut),
-      cmocka_unit_test(test_any_change),
-      cmocka_unit_test_prestate(test_sample, folder),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  remove_folder(folder);
-  return failed;
-}
+RUN_ALL_IN_FOLDER(test_io_checksum)

@@ -34,16 +34,16 @@ static void put_pieces(const char *path, dm_write_way way, const char *memory) {
   static const int64_t cuts[] = {0, 1, 4096, 4097, 70001, 140002, 1400007, 3592202, SIZE};
   dm_file_writer *writer;
   const int fd = make_file(path, way, SIZE);
-  expect_ok(dm_file_writer_open(fd, path, way, &writer));
+  ok(dm_file_writer_open(fd, path, way, &writer));
   for (size_t i = 0; i + 1 < sizeof cuts / sizeof cuts[0]; i++)
-    expect_ok(dm_file_writer_bytes(writer, memory + cuts[i], cuts[i + 1] - cuts[i], cuts[i]));
+    ok(dm_file_writer_bytes(writer, memory + cuts[i], cuts[i + 1] - cuts[i], cuts[i]));
   assert_int_equal(fdatasync(fd), 0);
   dm_file_writer_close(writer);
   close(fd);
   expect_bytes(path, 0, memory, SIZE);
 }
 
-static void test_edges(void **state) {
+TEST(test_edges) {
   char path[DM_PATH];
   char *data = malloc(SIZE + 64);
   snprintf(path, sizeof path, "%s/writer", (const char *)*state);
@@ -61,21 +61,20 @@ static void write_halves(const dm_output_file *file, dm_view all, int64_t cut) {
   dm_transfer *writing[4];
   const int64_t top = all.rows * 3 / 7;
   for (int i = 0; i < 2; i++) {
-    expect_ok(dm_output_open(file, &output[i]));
-    expect_ok(dm_file_queue_open(2, 0, &behind[i]));
+    ok(dm_output_open(file, &output[i]));
+    ok(dm_file_queue_open(2, 0, &behind[i]));
   }
   for (int i = 0; i < 4; i++) {
     const int64_t row = i < 2 ? 0 : top, rows = i < 2 ? top : all.rows - top;
     const int64_t col = i % 2 * cut, cols = i % 2 ? all.cols - cut : cut;
-    expect_ok(dm_file_queue_write(behind[i % 2], output[i % 2], row, col,
-                                  dm_view_sub(all, row, col, rows, cols), (dm_prepare){0},
-                                  &writing[i]));
+    ok(dm_file_queue_write(behind[i % 2], output[i % 2], row, col,
+                           dm_view_sub(all, row, col, rows, cols), (dm_prepare){0}, &writing[i]));
   }
-  for (int i = 0; i < 4; i++) expect_ok(dm_transfer_wait(writing[i], NULL));
+  for (int i = 0; i < 4; i++) ok(dm_transfer_wait(writing[i], NULL));
   for (int i = 0; i < 2; i++) {
     dm_file_queue_close(behind[i]);
-    expect_ok(dm_output_sync(output[i]));
-    expect_ok(dm_output_close(output[i]));
+    ok(dm_output_sync(output[i]));
+    ok(dm_output_close(output[i]));
   }
 }
 
@@ -89,7 +88,7 @@ static bool goes(const char *folder, dm_write_way way) {
   return fd >= 0;
 }
 
-static void test_rectangles(void **state) {
+TEST(test_rectangles) {
   static const int64_t widths[][2] = {{COLS, COLS}, {COLS, LEFT}, {400000, 150001}};
   const dm_location location = at(*state, "writer.h5:/c");
   for (int w = 0; w < WAYS; w++)
@@ -98,8 +97,8 @@ static void test_rectangles(void **state) {
       dm_output_file file;
       void *data = elements(DM_F64, ROWS, COLS);
       unlink(location.file);
-      expect_ok(dm_output_create(&location, DM_F64, rows, cols, false, &file));
-      expect_ok(dm_output_choose_way(&file, ways[w], 4));
+      ok(dm_output_create(&location, DM_F64, rows, cols, false, &file));
+      ok(dm_output_choose_way(&file, ways[w], 4));
       write_halves(&file, dm_view_row_major(data, DM_F64, rows, cols), widths[i][1]);
       expect_bytes(file.part, file.offset, data, rows * cols * (int64_t)sizeof(double));
       dm_output_discard(&file);
@@ -108,28 +107,28 @@ static void test_rectangles(void **state) {
 }
 
 /* What a way cannot do is an error where it was asked for, and is done by pwrite else. */
-static void test_refused(void **state) {
+TEST(test_refused) {
   char path[DM_PATH];
   dm_file_writer *writer;
   dm_write_way way;
   snprintf(path, sizeof path, "%s/empty", (const char *)*state);
   const int fd = make_file(path, DM_WRITE_MAPPED, 1);
   assert_int_equal(ftruncate(fd, 0), 0);
-  expect_error(dm_write_way_choose(path, DM_WRITE_MAPPED, 16, &way), DM_E_USAGE, "mapped");
-  expect_ok(dm_file_writer_open(fd, path, DM_WRITE_MAPPED, &writer));
+  fails(dm_write_way_choose(path, DM_WRITE_MAPPED, 16, &way), DM_E_USAGE, "mapped");
+  ok(dm_file_writer_open(fd, path, DM_WRITE_MAPPED, &writer));
   assert_int_equal(dm_file_writer_way(writer), DM_WRITE_PWRITE);
   dm_file_writer_close(writer);
   close(fd);
   unlink(path);
 }
 
-static void test_choice(void **state) {
+TEST(test_choice) {
   char path[DM_PATH], kind[DM_FILE_SYSTEM];
   dm_write_way few, many;
   snprintf(path, sizeof path, "%s/chosen", (const char *)*state);
   close(make_file(path, DM_WRITE_PWRITE, SIZE));
-  expect_ok(dm_write_way_choose(path, DM_WRITE_AUTO, 1, &few));
-  expect_ok(dm_write_way_choose(path, DM_WRITE_AUTO, 16, &many));
+  ok(dm_write_way_choose(path, DM_WRITE_AUTO, 1, &few));
+  ok(dm_write_way_choose(path, DM_WRITE_AUTO, 16, &many));
   dm_io_file_system(path, kind);
   const bool memory = strcmp(kind, "tmpfs") == 0;
   assert_int_equal(few, DM_WRITE_PWRITE);
@@ -144,13 +143,7 @@ TEST_PROGRAM(test_io_file_writer) {
   int failed = 0;
   for (int i = 0; i <= twice; i++) {
     char *const place = i ? memory : folder;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(test_edges, place),
-        cmocka_unit_test_prestate(test_rectangles, place),
-        cmocka_unit_test_prestate(test_refused, place),
-        cmocka_unit_test_prestate(test_choice, place),
-    };
-    failed += cmocka_run_group_tests(tests, NULL, NULL);
+    failed += run_all(place);
     remove_folder(place);
   }
   return failed;

@@ -3,13 +3,12 @@
 
 static void expect(const char *text, const char *file, const char *dataset) {
   dm_location location;
-  expect_ok(dm_io_parse_location(text, &location));
+  ok(dm_io_parse_location(text, &location));
   assert_string_equal(location.file, file);
   assert_string_equal(location.dataset, dataset);
 }
 
-static void test_names(void **state) {
-  (void)state;
+TEST(test_names) {
   expect("a.h5", "a.h5", "");
   expect("a.h5:/m", "a.h5", "/m");
   expect("/x/a.h5:/g/h/m", "/x/a.h5", "/g/h/m");
@@ -20,40 +19,37 @@ static void test_names(void **state) {
   expect("a.h5:/..m/.n", "a.h5", "/..m/.n");
 }
 
-static void test_refused_names(void **state) {
-  (void)state;
+TEST(test_refused_names) {
   dm_location location;
   char longest[2 * DM_PATH];
-  expect_error(dm_io_parse_location("", &location), DM_E_USAGE, "names no file");
-  expect_error(dm_io_parse_location(":/m", &location), DM_E_USAGE, "names no file");
+  fails(dm_io_parse_location("", &location), DM_E_USAGE, "names no file");
+  fails(dm_io_parse_location(":/m", &location), DM_E_USAGE, "names no file");
   memset(longest, 'x', sizeof longest);
   longest[DM_PATH] = '\0';
-  expect_error(dm_io_parse_location(longest, &location), DM_E_USAGE, "more than 1023");
+  fails(dm_io_parse_location(longest, &location), DM_E_USAGE, "more than 1023");
   longest[DM_PATH - 1] = '\0';
-  expect_ok(dm_io_parse_location(longest, &location));
+  ok(dm_io_parse_location(longest, &location));
   memset(longest, 'x', sizeof longest);
   memcpy(longest + 4, ":/", 2);
   longest[sizeof longest - 1] = '\0';
-  expect_error(dm_io_parse_location(longest, &location), DM_E_USAGE, "more than 1023");
+  fails(dm_io_parse_location(longest, &location), DM_E_USAGE, "more than 1023");
 }
 
-static void test_attributes(void **state) {
-  (void)state;
+TEST(test_attributes) {
   static dm_attributes table;
   char text[2 * DM_ATTRIBUTE_TEXT];
   memset(text, 'y', sizeof text);
   text[sizeof text - 1] = '\0';
-  expect_ok(dm_attributes_add(&table, "shape", "%d x %d", 3, 4));
-  expect_ok(dm_attributes_add(&table, "long", "%s", text));
+  ok(dm_attributes_add(&table, "shape", "%d x %d", 3, 4));
+  ok(dm_attributes_add(&table, "long", "%s", text));
   assert_string_equal(dm_attributes_find(&table, "shape"), "3 x 4");
   assert_int_equal(strlen(dm_attributes_find(&table, "long")), DM_ATTRIBUTE_TEXT - 1);
   assert_null(dm_attributes_find(&table, "other"));
-  while (table.count < DM_ATTRIBUTES) expect_ok(dm_attributes_add(&table, "more", "x"));
-  expect_error(dm_attributes_add(&table, "last", "x"), DM_E_BUG, "no room");
+  while (table.count < DM_ATTRIBUTES) ok(dm_attributes_add(&table, "more", "x"));
+  fails(dm_attributes_add(&table, "last", "x"), DM_E_BUG, "no room");
 }
 
-static void test_cleaning(void **state) {
-  (void)state;
+TEST(test_cleaning) {
   char plain[] = "M\xc3\xbcller \xe2\x82\xac", escape[] = "\x1b[2J\n\x7f", broken[] = "a\xff\xc3",
        control[] = "\xc2\x9b"
                    "1m";
@@ -66,12 +62,4 @@ static void test_cleaning(void **state) {
   assert_string_equal(control, "??1m");
 }
 
-TEST_PROGRAM(test_io_location) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_names),
-      cmocka_unit_test(test_refused_names),
-      cmocka_unit_test(test_attributes),
-      cmocka_unit_test(test_cleaning),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_io_location)

@@ -48,7 +48,7 @@ static void read_accepted(const dm_dataset *dataset) {
   dm_file_queue *ahead;
   dm_reader *reader = NULL;
   dm_transfer *reading;
-  expect_ok(dm_file_queue_open(1, 1 << 20, &ahead));
+  ok(dm_file_queue_open(1, 1 << 20, &ahead));
   dm_status status = dm_reader_open(dataset, DM_DTYPE_NONE, &reader);
   if (!status) status = dm_file_queue_read(ahead, reader, 0, 0, &view, 1, false, &reading);
   if (!status) status = dm_transfer_wait(reading, NULL);
@@ -75,7 +75,7 @@ static int outcome(const dm_location *location, bool *crash) {
   return code;
 }
 
-static void test_mutants(void **state) {
+TEST(test_mutants) {
   const local *work = *state;
   static unsigned char whole[2][LARGEST], data[LARGEST];
   size_t length[2];
@@ -110,8 +110,7 @@ TEST_PROGRAM(test_io_mutants) {
   local work = {.folder = new_folder(folder),
                 .count = argc > 1 ? atoi(argv[1]) : 200,
                 .seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1};
-  const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_mutants, &work)};
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  const int failed = run_all(&work);
   remove_folder(folder);
   return failed;
 }

@@ -2,6 +2,8 @@
  * threads. */
 #include "pack_files.h"
 
+static bool named;
+
 /* The whole dataset, read by HDF5 alone. */
 static void expect_elements(const dm_location *at, dm_dtype dtype, const void *data) {
   size_t bytes = (size_t)(ROWS * COLS * dm_dtype_size(dtype));
@@ -16,7 +18,7 @@ static void expect_elements(const dm_location *at, dm_dtype dtype, const void *d
   free(got);
 }
 
-static void test_every_type(void **state) {
+TEST(test_every_type) {
   static const dm_output_form forms[] = {
       {.chunk_rows = 16, .chunk_cols = 10},
       {.chunk_rows = 70, .chunk_cols = 93, .deflate = 1},
@@ -30,14 +32,14 @@ static void test_every_type(void **state) {
       dm_location location = at(*state, "c.h5:/g/c");
       dm_attributes facts = {0};
       dm_output_file packed, file = contiguous(&location, (dm_dtype)dtype, data);
-      expect_ok(dm_pack_check(&location, false));
-      expect_ok(dm_pack_room(&file, form));
-      expect_ok(dm_pack(&file, form, i / 4 * 3, NULL, &packed));
+      ok(dm_pack_check(&location, false));
+      ok(dm_pack_room(&file, form));
+      ok(dm_pack(&file, form, i / 4 * 3, NULL, &packed));
       assert_true(exists(file.part) && exists(packed.part));
-      expect_error(dm_pack_check(&location, false), DM_E_IO, "is left of an earlier run");
-      expect_ok(dm_attributes_add(&facts, "software", "damier"));
-      expect_ok(dm_output_commit(&packed, &facts, NULL, 0, true));
-      dm_output_discard(&file);
+      fails(dm_pack_check(&location, false), DM_E_IO, "is left of an earlier run");
+      ok(dm_attributes_add(&facts, "software", "damier"));
+      ok(dm_output_commit(&packed, &facts, NULL, 0, true, &named));
+      give_up(&file);
       dm_dataset d = inspected(&location);
       assert_true(d.dtype == (dm_dtype)dtype && d.layout == DM_CHUNKED && !d.swapped);
       assert_true(d.chunk_rows == form->chunk_rows && d.chunk_cols == form->chunk_cols);
@@ -50,51 +52,32 @@ static void test_every_type(void **state) {
 }
 
 /* What deflate makes longer is stored as it is, and read again. */
-static void test_noise(void **state) {
+TEST(test_noise) {
   const dm_output_form form = {.chunk_rows = 32, .chunk_cols = 32, .deflate = 6, .shuffle = true};
   double data[ROWS * COLS];
   for (size_t i = 0; i < sizeof data; i++) ((unsigned char *)data)[i] = (unsigned char)rand();
   dm_location location = at(*state, "noise.h5:/c");
   dm_attributes facts = {0};
   dm_output_file packed, file = contiguous(&location, DM_F64, data);
-  expect_ok(dm_pack(&file, &form, 2, NULL, &packed));
-  expect_ok(dm_output_commit(&packed, &facts, NULL, 0, true));
+  ok(dm_pack(&file, &form, 2, NULL, &packed));
+  ok(dm_output_commit(&packed, &facts, NULL, 0, true, &named));
   expect_elements(&location, DM_F64, data);
-  dm_reader *reader;
-  double got[ROWS * COLS];
-  dm_view view = dm_view_row_major(got, DM_F64, ROWS, COLS);
-  dm_dataset d = inspected(&location);
-  expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
-  expect_ok(dm_reader_read(reader, 0, 0, &view, 1, false));
-  dm_reader_close(reader);
-  assert_memory_equal(got, data, sizeof data);
-  dm_output_discard(&file);
+  expect_data(&location, DM_F64, ROWS, COLS, data);
+  give_up(&file);
 }
 
-static void test_forms(void **state) {
-  (void)state;
+TEST(test_forms) {
   dm_output_form form = {0};
-  expect_ok(dm_output_form_complete(&form, DM_F64, 10, 10));
+  ok(dm_output_form_complete(&form, DM_F64, 10, 10));
   assert_false(dm_output_is_chunked(&form));
   form.deflate = 3;
-  expect_ok(dm_output_form_complete(&form, DM_F64, 1000, 400));
+  ok(dm_output_form_complete(&form, DM_F64, 1000, 400));
   assert_true(form.chunk_rows == 256 && form.chunk_cols == 400);
   form = (dm_output_form){.chunk_rows = 1 << 14, .chunk_cols = 1 << 14};
-  expect_ok(dm_output_form_complete(&form, DM_F32, 1 << 20, 1 << 20));
-  expect_error(dm_output_form_complete(&form, DM_F64, 1 << 20, 1 << 20), DM_E_USAGE, "1 GiB");
+  ok(dm_output_form_complete(&form, DM_F32, 1 << 20, 1 << 20));
+  fails(dm_output_form_complete(&form, DM_F64, 1 << 20, 1 << 20), DM_E_USAGE, "1 GiB");
   form = (dm_output_form){.chunk_rows = INT64_MAX, .chunk_cols = INT64_MAX};
-  expect_error(dm_output_form_complete(&form, DM_I8, INT64_MAX, INT64_MAX), DM_E_USAGE, "1 GiB");
+  fails(dm_output_form_complete(&form, DM_I8, INT64_MAX, INT64_MAX), DM_E_USAGE, "1 GiB");
 }
 
-TEST_PROGRAM(test_io_pack) {
-  char folder[64];
-  new_folder(folder);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(test_every_type, folder),
-      cmocka_unit_test_prestate(test_noise, folder),
-      cmocka_unit_test(test_forms),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  remove_folder(folder);
-  return failed;
-}
+RUN_ALL_IN_FOLDER(test_io_pack)

@@ -1,7 +1,5 @@
 /* C in chunks: what goes wrong on the way leaves the contiguous file. */
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
 
 #include "pack_files.h"
 
@@ -26,7 +24,7 @@ static dm_status do_damage(void *context) {
   return DM_OK;
 }
 
-static void test_damage(void **state) {
+TEST(test_damage) {
   const dm_output_form form = {.chunk_rows = 35, .chunk_cols = 31};
   char *data = elements(DM_F64, ROWS, COLS);
   dm_location location = at(*state, "damaged.h5:/c");
@@ -35,45 +33,29 @@ static void test_damage(void **state) {
   snprintf(path, sizeof path, "%s.packing", location.file);
   for (int threads = 0; threads < 3; threads++) {
     damage d = {.path = path, .row = data, .length = 31 * 8, .left = 6};
-    expect_error(dm_pack(&file, &form, threads, &(dm_keepalive){do_damage, &d}, &packed), DM_E_IO,
-                 "the chunk at (0, 0) of '");
+    fails(dm_pack(&file, &form, threads, &(dm_keepalive){do_damage, &d}, &packed), DM_E_IO,
+          "the chunk at (0, 0) of '");
     assert_true(exists(file.part) && !exists(packed.part));
   }
-  dm_output_discard(&file);
+  give_up(&file);
   free(data);
 }
 
-/* A limit on file sizes stands for a disk that fills up. */
-static void test_no_space(void **state) {
+TEST(test_no_space) {
   const dm_output_form form = {.chunk_rows = 8, .chunk_cols = 8};
   void *data = elements(DM_F64, ROWS, COLS);
   dm_location location = at(*state, "full.h5:/c");
   dm_output_file packed, file = contiguous(&location, DM_F64, data);
-  struct rlimit before, low;
-  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-  low = before;
-  low.rlim_cur = 20000;
-  signal(SIGXFSZ, SIG_IGN);
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+  limit_files(20000);
   dm_status room = dm_pack_room(&file, &form);
   dm_status status = dm_pack(&file, &form, 2, NULL, &packed);
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-  expect_error(room, DM_E_FIT, "the file with chunks, beside the one without");
+  limit_files(-1);
+  fails(room, DM_E_FIT, "the file with chunks, beside the one without");
   assert_true(status && strstr(status->hint, "the whole result is '"));
-  expect_error(status, DM_E_FIT, "cannot be ");
+  fails(status, DM_E_FIT, "cannot be ");
   assert_true(exists(file.part) && !exists(packed.part));
-  dm_output_discard(&file);
+  give_up(&file);
   free(data);
 }
 
-TEST_PROGRAM(test_io_pack_faults) {
-  char folder[64];
-  new_folder(folder);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(test_damage, folder),
-      cmocka_unit_test_prestate(test_no_space, folder),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  remove_folder(folder);
-  return failed;
-}
+RUN_ALL_IN_FOLDER(test_io_pack_faults)

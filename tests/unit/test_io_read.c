@@ -1,6 +1,8 @@
 /* Every type in every form of file comes back as it was written, whatever rectangle and views. */
 #include "io_files.h"
 
+static bool named;
+
 static const file_form forms[] = {
     {.name = "contiguous"},
     {.name = "swapped", .swapped = true},
@@ -51,7 +53,7 @@ static void read_some(dm_reader *reader, const dm_dataset *d, dm_dtype to, bool 
     views[count] = some_view(to, rows, cols, transposed && below(2));
     end += cols;
   }
-  expect_ok(dm_reader_read(reader, row, col, views, count, conjugate));
+  ok(dm_reader_read(reader, row, col, views, count, conjugate));
   for (int64_t i = 0; i < count; col += views[i++].cols) {
     check_view(views[i], row, col, conjugate, dm_dtype_is_complex(d->dtype));
     free(views[i].base);
@@ -70,7 +72,7 @@ static void check_file(const dm_location *location, dm_dtype dtype, int64_t rows
   const dm_dtype as[] = {DM_DTYPE_NONE, dtype, dm_dtype_is_complex(dtype) ? DM_C64 : DM_F32};
   for (int i = 0; i < 3; i++) {
     dm_reader *reader;
-    expect_ok(dm_reader_open(&d, as[i], &reader));
+    ok(dm_reader_open(&d, as[i], &reader));
     for (int round = 0; round < 6; round++)
       read_some(reader, &d, round % 2 ? wide : dtype, round >= 3);
     assert_true(dm_reader_bytes(reader) > 0);
@@ -78,7 +80,7 @@ static void check_file(const dm_location *location, dm_dtype dtype, int64_t rows
   }
 }
 
-static void test_every_form(void **state) {
+TEST(test_every_form) {
   dm_location location = at(*state, "m.h5");
   for (int form = 0; form < FORMS; form++)
     for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
@@ -87,39 +89,52 @@ static void test_every_form(void **state) {
     }
 }
 
+/* What the page cache has as it is wanted is seen where it lies; nothing else is. */
+TEST(test_mapped) {
+  dm_location location = at(*state, "p.h5");
+  for (int form = 0; form < FORMS; form++)
+    for (int as = 0; as < 2; as++) {
+      write_file(location.file, DM_F64, 9, 7, &forms[form]);
+      const dm_dataset d = inspected(&location);
+      dm_reader *reader;
+      dm_view whole;
+      ok(dm_reader_open(&d, as ? DM_F32 : DM_F64, &reader));
+      const bool may = dm_reader_may_map(reader, DM_F64);
+      assert_true(may == (d.offset >= 0 && !d.swapped && !as));
+      assert_false(dm_reader_may_map(reader, DM_F32));
+      if (may) {
+        dm_reader_map(reader, &whole);
+        assert_non_null(whole.base);
+        check_view(whole, 0, 0, false, false);
+        dm_reader_note(reader, 9 * 7 * 8);
+        assert_int_equal(dm_reader_bytes(reader), 9 * 7 * 8);
+      }
+      dm_reader_close(reader);
+    }
+}
+
 /* Elements that AS rounds: 1 + 2^-20 is 1 in f16, but not in f64. */
-static void test_rounding(void **state) {
+TEST(test_rounding) {
   dm_location location = at(*state, "r.h5:/x"), part = location;
   double values[2] = {1 + 0x1p-20, 3}, got[2];
   dm_output_file file;
-  dm_output *output;
   dm_reader *reader;
-  expect_ok(dm_output_create(&part, DM_F64, 1, 2, false, &file));
-  expect_ok(dm_output_open(&file, &output));
-  expect_ok(dm_output_write(output, 0, 0, dm_view_row_major(values, DM_F64, 1, 2)));
-  expect_ok(dm_output_close(output));
-  expect_ok(dm_output_commit(&file, &(dm_attributes){0}, NULL, 0, false));
+  ok(dm_output_create(&part, DM_F64, 1, 2, false, &file));
+  write_data(&file, values);
+  ok(dm_output_commit(&file, &(dm_attributes){0}, NULL, 0, false, &named));
   dm_dataset d = inspected(&location);
-  expect_ok(dm_reader_open(&d, DM_F16, &reader));
+  ok(dm_reader_open(&d, DM_F16, &reader));
   dm_view view = dm_view_row_major(got, DM_F64, 1, 2);
-  expect_ok(dm_reader_read(reader, 0, 0, &view, 1, false));
+  ok(dm_reader_read(reader, 0, 0, &view, 1, false));
   assert_true(got[0] == 1.0 && got[1] == 3.0);
-  expect_error(dm_reader_read(reader, 0, 1, &view, 1, false), DM_E_BUG, "do not fit");
-  expect_error(dm_reader_read(reader, -1, 0, &view, 1, false), DM_E_BUG, "do not fit");
+  fails(dm_reader_read(reader, 0, 1, &view, 1, false), DM_E_BUG, "do not fit");
+  fails(dm_reader_read(reader, -1, 0, &view, 1, false), DM_E_BUG, "do not fit");
   dm_reader_close(reader);
   assert_int_equal(truncate(location.file, 100), 0);
-  expect_error(dm_reader_open(&d, DM_F64, &reader), DM_E_IO, "changed since it was inspected");
+  fails(dm_reader_open(&d, DM_F64, &reader), DM_E_IO, "changed since it was inspected");
 }
 
 TEST_PROGRAM(test_io_read) {
-  char folder[64];
   srand(7);
-  new_folder(folder);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(test_every_form, folder),
-      cmocka_unit_test_prestate(test_rounding, folder),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  remove_folder(folder);
-  return failed;
+  return run_all_in_folder();
 }

@@ -1,7 +1,5 @@
 /* Outputs that are refused before anything is written, and disks that are full. */
-#include <signal.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "io_files.h"
@@ -9,14 +7,14 @@
 static void refuse(const char *folder, const char *name, bool force, dm_code code,
                    const char *fragment) {
   dm_location location = at(folder, name);
-  expect_error(dm_output_check(&location, "c", force, NULL, 0, NULL), code, fragment);
+  fails(dm_output_check(&location, "c", force, NULL, 0, NULL), code, fragment);
 }
 
 static void in_folder(const char *folder, const char *name, char path[256]) {
   snprintf(path, 256, "%s/%s", folder, name);
 }
 
-static void test_places(void **state) {
+TEST(test_places) {
   char path[256], target[256];
   refuse(*state, "none/c.h5", false, DM_E_IO, "No such file");
   refuse(*state, "c.h5:/", false, DM_E_USAGE, "is no name");
@@ -56,7 +54,7 @@ static void add(const char *path, int what) {
   assert_true(H5Fclose(file) >= 0);
 }
 
-static void test_other_objects(void **state) {
+TEST(test_other_objects) {
   static const char *const found[] = {"objects: /empty", "objects: /soft", "objects: /out",
                                       "attributes of its root", NULL};
   for (int what = 0; what < 5; what++) {
@@ -65,67 +63,50 @@ static void test_other_objects(void **state) {
     add(location.file, what);
     dm_status status = dm_output_check(&location, "c", true, NULL, 0, NULL);
     if (found[what])
-      expect_error(status, DM_E_USAGE, found[what]);
+      fails(status, DM_E_USAGE, found[what]);
     else
-      expect_ok(status);
+      ok(status);
     unlink(location.file);
   }
 }
 
-static void test_too_large(void **state) {
+TEST(test_too_large) {
   dm_location location = at(*state, "large.h5:/c");
   dm_output_file file;
   int64_t side = 1ll << 26;
-  expect_error(dm_output_create(&location, DM_F64, side, side, false, &file), DM_E_FIT, "needs");
-  expect_error(dm_output_create(&location, DM_F64, side * side, side, false, &file), DM_E_FIT, "");
-  struct rlimit old, low = {1 << 20, RLIM_INFINITY};
-  getrlimit(RLIMIT_FSIZE, &old);
-  low.rlim_max = old.rlim_max;
-  setrlimit(RLIMIT_FSIZE, &low);
-  expect_error(dm_output_create(&location, DM_F64, 512, 512, false, &file), DM_E_FIT, "may have");
-  low.rlim_cur = old.rlim_cur;
-  setrlimit(RLIMIT_FSIZE, &low);
+  fails(dm_output_create(&location, DM_F64, side, side, false, &file), DM_E_FIT, "needs");
+  fails(dm_output_create(&location, DM_F64, side * side, side, false, &file), DM_E_FIT, "");
+  limit_files(1 << 20);
+  fails(dm_output_create(&location, DM_F64, 512, 512, false, &file), DM_E_FIT, "may have");
+  limit_files(-1);
   dm_output *output;
   char *data = elements(DM_F64, 512, 512);
-  expect_ok(dm_output_create(&location, DM_F64, 512, 512, false, &file));
-  expect_ok(dm_output_open(&file, &output));
-  signal(SIGXFSZ, SIG_IGN);
-  low.rlim_cur = 1 << 20; /* now the disk is, so to say, full in the middle of the run */
-  setrlimit(RLIMIT_FSIZE, &low);
-  expect_error(dm_output_write(output, 0, 0, dm_view_row_major(data, DM_F64, 512, 512)), DM_E_IO,
-               "writing at byte 1048576 failed: File too large");
-  setrlimit(RLIMIT_FSIZE, &old);
-  expect_ok(dm_output_close(output));
-  dm_output_discard(&file);
+  ok(dm_output_create(&location, DM_F64, 512, 512, false, &file));
+  ok(dm_output_open(&file, &output));
+  limit_files(1 << 20); /* now the disk is, so to say, full in the middle of the run */
+  fails(dm_output_write(output, 0, 0, dm_view_row_major(data, DM_F64, 512, 512)), DM_E_IO,
+        "writing at byte 1048576 failed: File too large");
+  limit_files(-1);
+  ok(dm_output_close(output));
+  give_up(&file);
   free(data);
 }
 
-static void test_full_disk(void **state) {
+TEST(test_full_disk) {
   char disk[256];
   in_folder(*state, "disk", disk);
   assert_int_equal(mkdir(disk, 0777), 0);
   if (mount("tmpfs", disk, "tmpfs", 0, "size=6m") != 0) skip(); /* needs root */
   dm_location location = at(disk, "c.h5:/c");
   dm_output_file file, second;
-  expect_error(dm_output_create(&location, DM_F64, 1024, 1024, false, &file), DM_E_FIT, "are free");
+  fails(dm_output_create(&location, DM_F64, 1024, 1024, false, &file), DM_E_FIT, "are free");
   assert_int_not_equal(access(location.file, F_OK), 0);
-  expect_ok(dm_output_create(&location, DM_F32, 1024, 1024, false, &file)); /* 4 of 6 MiB */
+  ok(dm_output_create(&location, DM_F32, 1024, 1024, false, &file)); /* 4 of 6 MiB */
   location = at(disk, "d.h5:/c");
-  expect_error(dm_output_create(&location, DM_F32, 1024, 1024, false, &second), DM_E_FIT, "free");
+  fails(dm_output_create(&location, DM_F32, 1024, 1024, false, &second), DM_E_FIT, "free");
   assert_int_not_equal(access(second.part, F_OK), 0);
+  dm_output_release(&file);
   assert_int_equal(umount(disk), 0);
 }
 
-TEST_PROGRAM(test_io_refusals) {
-  char folder[64];
-  new_folder(folder);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(test_places, folder),
-      cmocka_unit_test_prestate(test_other_objects, folder),
-      cmocka_unit_test_prestate(test_too_large, folder),
-      cmocka_unit_test_prestate(test_full_disk, folder),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  remove_folder(folder);
-  return failed;
-}
+RUN_ALL_IN_FOLDER(test_io_refusals)

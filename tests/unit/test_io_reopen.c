@@ -5,37 +5,26 @@
 
 #include "io_files.h"
 
+static bool named;
+
 enum { ROWS = 40, COLS = 30 };
 
 static dm_tile_record tiles[] = {{.rows = 25, .cols = COLS, .checksum = ~(uint64_t)0},
                                  {.row = 25, .rows = 15, .cols = COLS, .checksum = 1234567}};
 
-static void write_data(const dm_output_file *file) {
+static void write_and_sync(const dm_output_file *file) {
   dm_output *output;
   bool done;
   char *data = elements(DM_F32, ROWS, COLS);
-  expect_ok(dm_output_open(file, &output));
-  expect_ok(dm_output_write(output, 0, 0, dm_view_row_major(data, DM_F32, ROWS, COLS)));
-  expect_ok(dm_output_syncing(output, false, &done));
+  ok(dm_output_open(file, &output));
+  ok(dm_output_write(output, 0, 0, dm_view_row_major(data, DM_F32, ROWS, COLS)));
+  ok(dm_output_syncing(output, false, &done));
   assert_true(done);
-  expect_ok(dm_output_sync_start(output));
-  expect_error(dm_output_sync_start(output), DM_E_BUG, "already");
-  expect_ok(dm_output_syncing(output, true, &done));
+  ok(dm_output_sync_start(output));
+  fails(dm_output_sync_start(output), DM_E_BUG, "already");
+  ok(dm_output_syncing(output, true, &done));
   assert_true(done);
-  expect_ok(dm_output_close(output));
-  free(data);
-}
-
-static void expect_data(const dm_location *location) {
-  dm_dataset d = inspected(location);
-  dm_reader *reader;
-  char *data = elements(DM_F32, ROWS, COLS), *got = malloc(ROWS * COLS * 4);
-  dm_view view = dm_view_row_major(got, DM_F32, ROWS, COLS);
-  expect_ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
-  expect_ok(dm_reader_read(reader, 0, 0, &view, 1, false));
-  dm_reader_close(reader);
-  assert_memory_equal(got, data, ROWS * COLS * 4);
-  free(got);
+  ok(dm_output_close(output));
   free(data);
 }
 
@@ -62,63 +51,64 @@ static void expect_tiles(const char *path) {
   H5Fclose(file);
 }
 
+static const char other[DM_ID] = "0123456789abcdef0123456789abcdef";
+
 /* Damaged: 0 not at all, 1 all before the data, 2 longer, 3 shorter than its data. */
 static void take_up(const dm_location *location, int damage) {
   dm_output_file first, again;
   struct stat info;
   static dm_attributes facts;
   bool there;
-  char noise[4096] = {1, 2, 3};
-  expect_ok(dm_output_create(location, DM_F32, ROWS, COLS, false, &first));
-  write_data(&first);
+  char noise[8192] = {1, 2, 3};
+  ok(dm_output_create(location, DM_F32, ROWS, COLS, false, &first));
+  write_and_sync(&first);
   assert_int_equal(stat(first.part, &info), 0);
   int fd = open(first.part, O_RDWR);
-  if (damage == 1) assert_int_equal(pwrite(fd, noise, (size_t)first.offset, 0), first.offset);
+  if (damage == 1) { /* but for the file's own name */
+    memcpy(noise + 100, first.id, DM_ID_LENGTH);
+    assert_int_equal(pwrite(fd, noise, (size_t)first.offset, 0), first.offset);
+  }
   if (damage > 1) assert_int_equal(ftruncate(fd, info.st_size + (damage == 2 ? 999 : -999)), 0);
   close(fd);
-  expect_error(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset + 8, &again, &there),
-               DM_E_IO, "elsewhere");
-  expect_ok(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset, &again, &there));
+  dm_output_release(&first);
+  fails(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset + 8, first.id, &again, &there),
+        DM_E_IO, "elsewhere");
+  fails(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset, other, &again, &there),
+        DM_E_IO, "is not the file that its journal tells of");
+  ok(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset, first.id, &again, &there));
   assert_true(there && again.offset == first.offset && again.cols == COLS);
-  if (damage == 3) write_data(&again); /* what was cut off is no longer there */
-  expect_ok(dm_output_commit(&again, &facts, tiles, 2, false));
-  expect_data(location);
+  if (damage == 3) write_and_sync(&again); /* what was cut off is no longer there */
+  ok(dm_output_commit(&again, &facts, tiles, 2, false, &named));
+  dm_output_release(&again);
+  char *data = elements(DM_F32, ROWS, COLS);
+  expect_data(location, DM_F32, ROWS, COLS, data);
+  free(data);
   expect_tiles(location->file);
   unlink(location->file);
 }
 
-static void test_taking_up(void **state) {
+TEST(test_taking_up) {
   dm_location location = at(*state, "C.h5:/deep/er/c");
   for (int damage = 0; damage < 4; damage++) take_up(&location, damage);
 }
 
-static void test_refusals(void **state) {
+TEST(test_refusals) {
   dm_location location = at(*state, "D.h5:/c");
   dm_output_file file, again;
   dm_output *writer;
   bool there = true;
-  expect_ok(dm_output_reopen(&location, DM_F32, ROWS, COLS, 4096, &again, &there));
+  ok(dm_output_reopen(&location, DM_F32, ROWS, COLS, 4096, other, &again, &there));
   assert_false(there);
-  expect_ok(dm_output_create(&location, DM_F32, ROWS, COLS, false, &file));
-  expect_ok(dm_output_open(&file, &writer));
-  expect_error(dm_output_reopen(&location, DM_F32, ROWS, COLS, file.offset, &again, &there),
-               DM_E_IO, "another run");
-  expect_ok(dm_output_close(writer));
-  dm_output_discard(&file);
+  ok(dm_output_create(&location, DM_F32, ROWS, COLS, false, &file));
+  ok(dm_output_open(&file, &writer));
+  fails(dm_output_reopen(&location, DM_F32, ROWS, COLS, file.offset, file.id, &again, &there),
+        DM_E_IO, "another run");
+  ok(dm_output_close(writer));
+  give_up(&file);
   assert_int_equal(mkdir(file.part, 0700), 0);
-  expect_error(dm_output_reopen(&location, DM_F32, ROWS, COLS, file.offset, &again, &there),
-               DM_E_IO, "opened");
+  fails(dm_output_reopen(&location, DM_F32, ROWS, COLS, file.offset, file.id, &again, &there),
+        DM_E_IO, "opened");
   rmdir(file.part);
 }
 
-TEST_PROGRAM(test_io_reopen) {
-  char folder[64];
-  new_folder(folder);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(test_taking_up, folder),
-      cmocka_unit_test_prestate(test_refusals, folder),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  remove_folder(folder);
-  return failed;
-}
+RUN_ALL_IN_FOLDER(test_io_reopen)

@@ -1,6 +1,5 @@
 /* alpha, beta and the rounding to C's type; and statistics of repeated measurements. */
 #include "checks.h"
-
 #include "core/copy.h"
 #include "core/fill.h"
 #include "engine/finish.h"
@@ -42,8 +41,7 @@ static void finishes(dm_dtype out_type, dm_dtype sum_type, dm_dtype old_type, co
   }
 }
 
-static void all_types(void **state) {
-  (void)state;
+TEST(all_types) {
   const double alpha[2] = {-2.5, 0.0}, beta[2] = {0.375, 0.0}, turn[2] = {0.5, -2.0};
   const double whole[2] = {-7.0, 0.0}, third[2] = {1.0 / 3.0, 0.0};
   static const dm_dtype reals[] = {DM_F64, DM_F32, DM_F16, DM_BF16};
@@ -61,8 +59,7 @@ static void all_types(void **state) {
   finishes(DM_I32, DM_I32, DM_I8, one, whole, true);
 }
 
-static void whole_numbers_that_do_not_fit(void **state) {
-  (void)state;
+TEST(whole_numbers_that_do_not_fit) {
   int32_t sum = INT32_MAX, old = 1, out = 5;
   dm_view c = dm_view_row_major(&sum, DM_I32, 1, 1), c0 = dm_view_row_major(&old, DM_I32, 1, 1);
   dm_view result = dm_view_row_major(&out, DM_I32, 1, 1);
@@ -79,8 +76,7 @@ static void whole_numbers_that_do_not_fit(void **state) {
 }
 
 /* An infinity in a complex sum stays one where alpha is 1. */
-static void infinities_stay(void **state) {
-  (void)state;
+TEST(infinities_stay) {
   double sum[2] = {INFINITY, 1.0}, old[2] = {2.0, 3.0}, out[2];
   dm_view c0 = dm_view_row_major(old, DM_C128, 1, 1);
   ok(dm_finish(dm_view_row_major(out, DM_C128, 1, 1), dm_view_row_major(sum, DM_C128, 1, 1), &c0,
@@ -92,8 +88,7 @@ static void infinities_stay(void **state) {
                dm_finish_is_identity(DM_F64, DM_F64, false, zero));
 }
 
-static void statistics(void **state) {
-  (void)state;
+TEST(statistics) {
   double values[100];
   for (int i = 0; i < 100; i++) values[i] = (i * 37) % 100 + 1; /* 1 .. 100 in disorder */
   dm_statistics s = dm_statistics_of(values, 100);
@@ -110,12 +105,4 @@ static void statistics(void **state) {
   assert_int_equal(dm_statistics_of(NULL, 0).count, 0);
 }
 
-TEST_PROGRAM(test_job_finish) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(all_types),
-      cmocka_unit_test(whole_numbers_that_do_not_fit),
-      cmocka_unit_test(infinities_stay),
-      cmocka_unit_test(statistics),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_job_finish)

@@ -1,8 +1,5 @@
 /* The sizes that `bench kernels` is asked for, as a list or in a file. */
 #include "checks.h"
-
-#include <unistd.h>
-
 #include "measure/kernel_choice.h"
 
 typedef struct expected {
@@ -11,8 +8,7 @@ typedef struct expected {
   int64_t first[3], last[3];
 } expected;
 
-static void sizes(void **state) {
-  (void)state;
+TEST(sizes) {
   static const expected cases[] = {
       {"4096", 1, {4096, 4096, 4096}, {4096, 4096, 4096}},
       {"4Ki", 1, {4096, 4096, 4096}, {4096, 4096, 4096}},
@@ -34,8 +30,7 @@ static void sizes(void **state) {
   }
 }
 
-static void bad_sizes(void **state) {
-  (void)state;
+TEST(bad_sizes) {
   static const char *const refused[] = {
       "",        "0",     "-1",      "x",         "1,2",
       "1,2,3,4", "1,,3",  "1;;2",    "1;",        "1:2",
@@ -61,8 +56,7 @@ static void suite(const char *text, const char *path) {
   fclose(file);
 }
 
-static void files(void **state) {
-  (void)state;
+TEST(files) {
   char path[] = "/tmp/damier-sizes-XXXXXX.csv";
   const int made = mkstemps(path, 4);
   assert_true(made >= 0);
@@ -82,11 +76,4 @@ static void files(void **state) {
   fails(dm_kernel_sizes_parse(path, &s), DM_E_IO, "cannot be read");
 }
 
-TEST_PROGRAM(test_job_kernel_sizes) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sizes),
-      cmocka_unit_test(bad_sizes),
-      cmocka_unit_test(files),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_job_kernel_sizes)

@@ -1,11 +1,9 @@
 /* What `bench kernels` is asked for: types and patterns; and what it compares with. */
-#include "checks.h"
-
 #include "backend/cuda.h"
+#include "checks.h"
 #include "measure/bench_kernels_impl.h"
 
-static void types(void **state) {
-  (void)state;
+TEST(types) {
   unsigned set;
   char text[64];
   ok(dm_kernel_types_parse("f32", &set));
@@ -26,8 +24,7 @@ static int chosen(const char *text, dm_kernel_op op, unsigned set, bool list[DM_
   return count;
 }
 
-static void choice(void **state) {
-  (void)state;
+TEST(choice) {
   bool list[DM_KERNEL_COUNT];
   assert_int_equal(chosen("*", DM_KERNEL_OPS, ~0u, list), DM_KERNEL_COUNT);
   assert_int_equal(chosen("warp_tile", DM_GEMM, DM_KERNEL_F32, list), 1);
@@ -46,8 +43,7 @@ static void choice(void **state) {
   fails(dm_kernels_choose("warp_tile", DM_DOT, ~0u, list), DM_E_USAGE, "is of --op gemm");
 }
 
-static void roof(void **state) {
-  (void)state;
+TEST(roof) {
   const dm_kernel_size size = {128, 256, 512};
   const dm_operand half = DM_BF16;
   const dm_load load = dm_load_of(DM_GEMM, half, size, true);
@@ -71,8 +67,7 @@ static void roof(void **state) {
 }
 
 /* The bound follows from how a kernel adds, and is 0 where results are exact. */
-static void bounds(void **state) {
-  (void)state;
+TEST(bounds) {
   const dm_kernel chain = {.op = DM_GEMM, .sums = DM_SUM_CHAIN},
                   careful = {.op = DM_GEMM, .sums = DM_SUM_COMPENSATED},
                   grouped = {.op = DM_GEMM, .sums = DM_SUM_GROUPED}, moved = {.op = DM_TRANSPOSE};
@@ -88,18 +83,11 @@ static void bounds(void **state) {
 }
 
 /* What is no number is larger than any. */
-static void largest(void **state) {
-  (void)state;
+TEST(largest) {
   const double values[] = {-1.0, 3.0, 2.0, NAN, 4.0};
   assert_true(dm_largest(values, 0) == 0.0);
   assert_true(dm_largest(values, 3) == 3.0);
   assert_true(isnan(dm_largest(values, 5)));
 }
 
-TEST_PROGRAM(test_job_kernels) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(types),  cmocka_unit_test(choice),  cmocka_unit_test(roof),
-      cmocka_unit_test(bounds), cmocka_unit_test(largest),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_job_kernels)

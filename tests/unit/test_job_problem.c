@@ -1,6 +1,5 @@
 /* What A, B and the equation pose, and everything that is refused, with its code. */
 #include "checks.h"
-
 #include "job/multiply.h"
 
 static dm_dataset dataset(dm_dtype dtype, int64_t rows, int64_t cols) {
@@ -14,8 +13,7 @@ static dm_equation plain(void) {
   return (dm_equation){.alpha = {1.0, 0.0}, .type = DM_DTYPE_NONE, .type_c = DM_DTYPE_NONE};
 }
 
-static void shapes(void **state) {
-  (void)state;
+TEST(shapes) {
   for (int op_a = 0; op_a < 3; op_a++) {
     for (int op_b = 0; op_b < 3; op_b++) {
       dm_equation e = plain();
@@ -32,8 +30,7 @@ static void shapes(void **state) {
 }
 
 /* Input, --compute and --type-c; the types that follow, or DM_DTYPE_NONE for a refusal. */
-static void types(void **state) {
-  (void)state;
+TEST(types) {
   static const struct {
     dm_dtype input;
     const char *compute;
@@ -88,8 +85,7 @@ static void refuses_types(dm_dtype a, dm_dtype b, dm_dtype type, const char *wor
     ok(status);
 }
 
-static void input_types(void **state) {
-  (void)state;
+TEST(input_types) {
   refuses_types(DM_F64, DM_F32, DM_DTYPE_NONE, "--type names");
   refuses_types(DM_C64, DM_F64, DM_F64, "imaginary");
   refuses_types(DM_F64, DM_C64, DM_F32, "imaginary");
@@ -114,8 +110,7 @@ static void scalars(dm_dtype dtype, double alpha, double imaginary, double beta,
     ok(status);
 }
 
-static void scalars_that_types_allow(void **state) {
-  (void)state;
+TEST(scalars_that_types_allow) {
   scalars(DM_F64, 1.0, 0.5, 0.0, "must be real");
   scalars(DM_C64, 1.0, 0.5, 0.5, NULL);
   scalars(DM_I8, 0.5, 0.0, 0.0, "whole");
@@ -123,8 +118,7 @@ static void scalars_that_types_allow(void **state) {
   scalars(DM_I8, -3.0, 0.0, 7.0, NULL);
 }
 
-static void old_c(void **state) {
-  (void)state;
+TEST(old_c) {
   dm_equation e = plain();
   e.beta[0] = 1.0;
   dm_dataset a = dataset(DM_F64, 4, 5), b = dataset(DM_F64, 5, 6), i = dataset(DM_I8, 4, 4);
@@ -142,11 +136,4 @@ static void old_c(void **state) {
   assert_false(p.reads_c);
 }
 
-TEST_PROGRAM(test_job_problem) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(shapes),      cmocka_unit_test(types),
-      cmocka_unit_test(input_types), cmocka_unit_test(scalars_that_types_allow),
-      cmocka_unit_test(old_c),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_job_problem)

@@ -1,8 +1,5 @@
 /* The file of rates: what comes back, what is refused, and what noise may not change. */
 #include "checks.h"
-
-#include <stdlib.h>
-
 #include "engine/rates.h"
 
 static const dm_rates_facts here = {
@@ -21,8 +18,7 @@ static dm_rates example(void) {
   return dm_rates_renewed(&none, &r);
 }
 
-static void rates_come_back(void **state) {
-  (void)state;
+TEST(rates_come_back) {
   char *text, names[2][24];
   const dm_rates before = example();
   dm_rates after;
@@ -37,8 +33,7 @@ static void rates_come_back(void **state) {
 }
 
 /* Renewing within 10 % changes nothing, not even the name. */
-static void noise_changes_nothing(void **state) {
-  (void)state;
+TEST(noise_changes_nothing) {
   const dm_rates old = example();
   dm_rates next = old;
   char names[2][24];
@@ -55,8 +50,7 @@ static void noise_changes_nothing(void **state) {
   assert_true(renewed.flops[DM_F64] == old.flops[DM_F64]);
 }
 
-static void measured_rates_replace_stated_ones(void **state) {
-  (void)state;
+TEST(measured_rates_replace_stated_ones) {
   dm_machine machine;
   const dm_rates r = example();
   char name[24];
@@ -73,8 +67,7 @@ static void measured_rates_replace_stated_ones(void **state) {
   assert_true(machine.link == stated.link);
 }
 
-static void foreign_files_are_refused(void **state) {
-  (void)state;
+TEST(foreign_files_are_refused) {
   char *text;
   const dm_rates r = example();
   dm_rates got;
@@ -93,8 +86,7 @@ static void foreign_files_are_refused(void **state) {
 }
 
 /* Any byte changed: refused, or the same rates. */
-static void damaged_files_are_refused(void **state) {
-  (void)state;
+TEST(damaged_files_are_refused) {
   char *text, names[2][24];
   const dm_rates r = example();
   dm_rates got;
@@ -118,13 +110,4 @@ static void damaged_files_are_refused(void **state) {
   free(text);
 }
 
-TEST_PROGRAM(test_job_rates) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rates_come_back),
-      cmocka_unit_test(noise_changes_nothing),
-      cmocka_unit_test(measured_rates_replace_stated_ones),
-      cmocka_unit_test(foreign_files_are_refused),
-      cmocka_unit_test(damaged_files_are_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_job_rates)

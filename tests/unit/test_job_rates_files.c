@@ -1,8 +1,5 @@
 /* Rates of files: where they hold, and what becomes of them. */
 #include "checks.h"
-
-#include <stdlib.h>
-
 #include "measure/rates_measure.h"
 
 static const dm_rates_facts here = {
@@ -18,8 +15,7 @@ static dm_rates example(void) {
   return r;
 }
 
-static void mounts_are_told_apart(void **state) {
-  (void)state;
+TEST(mounts_are_told_apart) {
   char kind[DM_FILE_SYSTEM];
   dm_mount folder, file, other;
   assert_true(dm_io_mount(".", &folder));
@@ -43,8 +39,7 @@ static dm_rates_fit fit_of(const char *a, const char *b, const char *c) {
   return dm_rates_fit_files(&silent, &r, &files);
 }
 
-static void rates_hold_where_they_were_measured(void **state) {
-  (void)state;
+TEST(rates_hold_where_they_were_measured) {
   dm_rates_fit fit = fit_of("A.h5", "./B.h5", "C.h5");
   assert_true(fit.reads && fit.writes);
   fit = fit_of("A.h5", "/proc/B.h5", "C.h5");
@@ -61,25 +56,56 @@ static void rates_hold_where_they_were_measured(void **state) {
   assert_true(!fit.reads && !fit.writes);
 }
 
-static void measured_rates_are_used(void **state) {
-  (void)state;
+TEST(measured_rates_are_used) {
   dm_rates r = example();
   dm_machine stated, machine;
   dm_machine_stated(NULL, 1, &stated);
   machine = stated;
-  dm_rates_apply_files(&r, (dm_rates_fit){true, true}, &machine);
+  dm_rates_apply_files(&r, (dm_rates_fit){true, true}, false, &machine);
   assert_true(machine.file_read == 2e9 && machine.file_write == 1e9);
   assert_true(machine.reads_measured && machine.writes_measured);
+  dm_rates_apply_files(&r, (dm_rates_fit){true, true}, true, &machine);
+  assert_true(machine.file_read == 2e9 && machine.read_now == 9e9);
+  machine = stated;
   r.file_cold = 0; /* memory alone */
-  dm_rates_apply_files(&r, (dm_rates_fit){true, true}, &machine);
+  dm_rates_apply_files(&r, (dm_rates_fit){true, true}, false, &machine);
   assert_true(machine.file_read == 9e9);
   machine = stated;
-  dm_rates_apply_files(&r, (dm_rates_fit){false, false}, &machine);
+  dm_rates_apply_files(&r, (dm_rates_fit){false, false}, true, &machine);
   assert_true(machine.file_read == stated.file_read && machine.file_write == stated.file_write);
 }
 
-static void they_are_kept_and_renewed(void **state) {
-  (void)state;
+/* Files in memory are seen to be, and are stated to be read as fast as cores copy. */
+TEST(files_in_memory_are_seen) {
+  static const char *const path = "/dev/shm/damier-seen";
+  FILE *file = fopen(path, "w");
+  if (!file) skip(); /* no file system in memory */
+  assert_true(fputs("here", file) >= 0);
+  assert_int_equal(fclose(file), 0);
+  const dm_seen_files seen =
+      dm_rates_look(&(dm_named_files){.reads = {path, path, NULL}, .writes = "/dev/shm/new"});
+  assert_int_equal(remove(path), 0);
+  assert_true(seen.cached && seen.in_memory && seen.fit);
+  const dm_seen_files unseen =
+      dm_rates_look(&(dm_named_files){.reads = {"/no/such", NULL, NULL}, .writes = "/proc/x"});
+  assert_true(!unseen.cached && !unseen.in_memory && !unseen.fit);
+  dm_machine machine, stated;
+  dm_machine_stated(NULL, 4, &stated);
+  machine = stated;
+  dm_rates_state_seen(unseen, 4, 1, &machine);
+  assert_true(machine.file_read == stated.file_read && machine.file_write == stated.file_write);
+  dm_rates_state_seen(seen, 4, 1, &machine);
+  assert_true(machine.file_read == 12e9 && machine.file_write == 6e9);
+  assert_true(machine.read_now == 12e9 && machine.write_now == 6e9 && machine.inputs_cached);
+  machine = stated;
+  dm_rates_state_seen((dm_seen_files){.fit = true}, 4, 1, &machine); /* on a disk: the same plan */
+  assert_true(machine.file_read == 12e9 && machine.file_write == 6e9 && !machine.inputs_cached);
+  assert_true(machine.read_now == stated.file_read && machine.write_now == stated.file_write);
+  dm_rates_state_seen(seen, 1000, 2, &machine);
+  assert_true(machine.file_read == 90e9 && machine.file_write == 50e9);
+}
+
+TEST(they_are_kept_and_renewed) {
   const dm_rates old = example();
   dm_rates next = {.flops[DM_F64] = 9e10}; /* without files */
   dm_rates renewed = dm_rates_renewed(&old, &next);
@@ -98,8 +124,7 @@ static void they_are_kept_and_renewed(void **state) {
 }
 
 /* Refused where they do not say of what they are, and where that was changed. */
-static void they_come_back(void **state) {
-  (void)state;
+TEST(they_come_back) {
   const dm_rates before = example();
   dm_rates after, lost = before;
   char *text, names[2][24];
@@ -120,13 +145,4 @@ static void they_come_back(void **state) {
   free(text);
 }
 
-TEST_PROGRAM(test_job_rates_files) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(mounts_are_told_apart),
-      cmocka_unit_test(rates_hold_where_they_were_measured),
-      cmocka_unit_test(measured_rates_are_used),
-      cmocka_unit_test(they_are_kept_and_renewed),
-      cmocka_unit_test(they_come_back),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_job_rates_files)

@@ -2,9 +2,10 @@
 #include "checks.h"
 
 #include <jansson.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "run/record.h"
+#include "run/report_file.h"
 
 static const char nasty[] = "a \"b\", 'c'\\ \t\n\r%s,;\xc3\xa9\x01";
 
@@ -49,13 +50,20 @@ static const json_t *at(const json_t *root, const char *object, const char *key)
   return key ? json_object_get(inner, key) : inner;
 }
 
-static void json_is_valid(void **state) {
-  (void)state;
+/* COUNT times. */
+static void add(dm_record *record, const char *path, bool csv, int count) {
+  dm_report_file file;
+  ok(dm_report_open(path, csv, &file));
+  while (count-- > 0) ok(dm_report_add(&file, record));
+  ok(dm_report_close(&file));
+}
+
+TEST(json_is_valid) {
   char path[64];
   scratch(path);
   dm_record *record = filled();
-  ok(dm_record_write_json(record, path));
-  ok(dm_record_write_json(record, path));
+  add(record, path, false, 1);
+  add(record, path, false, 1);
   char *text = slurp(path), *second = strchr(text, '\n');
   assert_non_null(second);
   *second++ = '\0';
@@ -101,13 +109,12 @@ static int csv_fields(const char **text, char wanted[256], int which) {
   return fields;
 }
 
-static void csv_is_valid(void **state) {
-  (void)state;
+TEST(csv_is_valid) {
   char path[64], field[256];
   scratch(path);
   dm_record *record = filled();
-  ok(dm_record_write_csv(record, path));
-  ok(dm_record_write_csv(record, path));
+  add(record, path, true, 1);
+  add(record, path, true, 1);
   char *text = slurp(path);
   const char *at = text;
   const int command = 5; /* after schema, verb, version, git, date */
@@ -129,22 +136,61 @@ static void csv_is_valid(void **state) {
   unlink(path);
 }
 
-static void files_that_cannot_be_written(void **state) {
-  (void)state;
+/* Of one run: a record, or an array of them; what an earlier run left is gone. */
+TEST(documents_are_made_anew) {
+  char folder[] = "/tmp/damier-record-XXXXXX", path[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/r.json", folder);
   dm_record *record = filled();
-  fails(dm_record_write_json(record, "/no/such/place/r.json"), DM_E_IO, "cannot be written");
-  fails(dm_record_write_csv(record, "/no/such/place/r.csv"), DM_E_IO, "cannot be written");
-  fails(dm_record_write_json(record, "/dev/full"), DM_E_IO, "failed");
-  fails(dm_record_write_csv(record, "/dev/full"), DM_E_IO, "failed");
+  for (int count = 1; count <= 3; count++) {
+    add(record, path, false, 4 - count);
+    json_error_t error;
+    json_t *root = json_load_file(path, 0, &error);
+    if (!root) fail_msg("%s in %s", error.text, path);
+    assert_int_equal(json_array_size(root), count == 3 ? 0 : 4 - count);
+    assert_int_equal(json_is_object(root), count == 3);
+    json_decref(root);
+  }
   dm_record_free(record);
-  dm_record_free(NULL);
+  unlink(path);
+  rmdir(folder);
 }
 
-TEST_PROGRAM(test_job_record) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(json_is_valid),
-      cmocka_unit_test(csv_is_valid),
-      cmocka_unit_test(files_that_cannot_be_written),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+TEST(files_that_cannot_be_written) {
+  char path[64];
+  dm_report_file file;
+  fails(dm_report_open("/no/such/place/r.json", false, &file), DM_E_IO, "cannot be written");
+  fails(dm_report_open("/tmp", true, &file), DM_E_IO, "cannot be written");
+  dm_record *record = filled();
+  for (int csv = 0; csv < 2; csv++) {
+    ok(dm_report_open("/dev/full", csv, &file));
+    fails(dm_report_add(&file, record), DM_E_IO, "failed");
+    ok(dm_report_close(&file));
+  }
+  dm_record_free(record);
+  dm_record_free(NULL);
+  scratch(path);
+  unlink(path);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  fails(dm_report_open(path, false, &file), DM_E_IO, "nobody reads");
+  unlink(path);
 }
+
+/* Nobody's matrix is lost to a wrong name, and nothing is left where no record came. */
+TEST(only_records_are_written_to) {
+  char path[64];
+  dm_report_file file;
+  scratch(path);
+  FILE *matrix = fopen(path, "w");
+  assert_non_null(matrix);
+  fputs("\x89HDF\r\n", matrix);
+  fclose(matrix);
+  fails(dm_report_open(path, false, &file), DM_E_USAGE, "does not hold records");
+  fails(dm_report_open(path, true, &file), DM_E_USAGE, "does not hold records");
+  assert_int_equal(access(path, F_OK), 0);
+  unlink(path);
+  add(NULL, path, false, 0);
+  assert_int_not_equal(access(path, F_OK), 0);
+}
+
+RUN_ALL(test_job_record)

@@ -1,7 +1,6 @@
 /* The file of tile sizes: where it lies, that it comes back as it was written, and that nothing
  * else is believed. */
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "checks.h"
 #include "engine/tilings.h"
@@ -16,13 +15,12 @@ static const dm_jit_facts h200 = {.gpu = "NVIDIA H200",
 
 static dm_tilings example(void) {
   dm_tilings tilings = dm_tilings_built_in();
-  tilings.of[0][DM_TILES_LARGE] = (dm_tiling){128, 256, 8, 4, 64, 64, 8, 1, 4, 2, 0};
+  tilings.of[0][DM_TILES_LARGE] = (dm_tiling){DM_TILING_LARGE_F32};
   tilings.of[1][DM_TILES_TINY] = (dm_tiling){DM_TILING_SMALL_F64};
   return tilings;
 }
 
-static void comes_back(void **state) {
-  (void)state;
+TEST(comes_back) {
   const dm_tilings tilings = example();
   dm_tilings back;
   char *text;
@@ -32,8 +30,7 @@ static void comes_back(void **state) {
   free(text);
 }
 
-static void name_sees_every_number(void **state) {
-  (void)state;
+TEST(name_sees_every_number) {
   const dm_tilings built_in = dm_tilings_built_in();
   char f32[32], f64[32], name[32];
   dm_tilings_name(&built_in, DM_F32, f32);
@@ -65,8 +62,7 @@ static void refused(const char *from, const char *to, const char *words) {
   free(text);
 }
 
-static void other_machines_are_refused(void **state) {
-  (void)state;
+TEST(other_machines_are_refused) {
   refused("NVIDIA H200", "NVIDIA A100", "measured on 'NVIDIA A100");
   refused("capability 90", "capability 80", "capability 80");
   refused("132 processors", "114 processors", "114 processors");
@@ -75,26 +71,28 @@ static void other_machines_are_refused(void **state) {
   refused("\"machine\"", "\"mochine\"", "measured on");
 }
 
-static void broken_files_are_refused(void **state) {
-  (void)state;
+TEST(broken_files_are_refused) {
   refused("damier-tilings/2", "damier-tilings/1", "form");
   refused("{", "[", "JSON");
-  refused("\"large\": \"128x", "\"large\": \"129x", "cannot be used");
-  refused("\"large\": \"128x", "\"large\": \"-128x", "cannot be used");
+  refused("\"large\": \"128x", "\"large\": \"129x", "no tile sizes of f32, large");
+  refused("\"large\": \"128x", "\"large\": \"-128x", "no tile sizes of f32, large");
   refused("\"large\": \"128x", "\"large\": \"99999999999999999999999x",
           "no tile sizes of f32, large");
-  refused("\"large\": \"128x", "\"large\": \"256x", "those that it was written with");
+  refused("\"large\": \"128x", "\"large\": \"256x", "no tile sizes of f32, large");
+  refused("parts=2 rows=1", "parts=2 rows=0", "those that it was written with");
+  refused("\"large\": \"128x256x8 stages=4 warp=64x64 down=8 blocks=1 group=8 parts=2 rows=1",
+          "\"large\": \"0x0x0 stages=0 warp=0x0 down=0 blocks=0 group=0 parts=0 rows=0",
+          "no tile sizes of f32, large");
   refused("\"large\": \"128x", "\"large\": \"\", \"large\": \"128x", "JSON");
   refused("\"large\": \"128x", "\"large\": 128, \"huge\": \"", "no tile sizes of f32, large");
-  refused("group=4", "group=5", "those that it was written with");
-  refused("group=4", "grup=4", "no tile sizes");
+  refused("group=8", "group=5", "no tile sizes");
+  refused("group=8", "grup=8", "no tile sizes");
   refused("\"f32\"", "\"f16\"", "no tile sizes of f32");
   refused("\"name\"", "\"nome\"", "those that it was written with");
 }
 
 /* Cut off anywhere, or with any one bit changed, it is refused or says the same. */
-static void damage_is_survived(void **state) {
-  (void)state;
+TEST(damage_is_survived) {
   const dm_tilings tilings = example();
   dm_tilings back;
   char *text;
@@ -134,8 +132,7 @@ static void remove_all(const place *p) {
   assert_int_equal(system(command), 0);
 }
 
-static void path_follows_the_specification(void **state) {
-  (void)state;
+TEST(path_follows_the_specification) {
   char path[DM_PATH];
   setenv("HOME", "/home/someone", 1);
   unsetenv("XDG_CACHE_HOME");
@@ -152,8 +149,7 @@ static void path_follows_the_specification(void **state) {
   fails(dm_tilings_path("NVIDIA H200", path), DM_E_USAGE, "HOME");
 }
 
-static void file_is_replaced_at_once(void **state) {
-  (void)state;
+TEST(file_is_replaced_at_once) {
   place p;
   bool found = true;
   dm_tilings tilings = example(), back;
@@ -164,19 +160,18 @@ static void file_is_replaced_at_once(void **state) {
   assert_memory_equal(&back, &built_in, sizeof back);
   fails(dm_tilings_write(p.path, false, &tilings, &h200), DM_E_IO, "made");
   ok(dm_tilings_write(p.path, true, &tilings, &h200));
-  tilings.of[0][DM_TILES_LARGE].group = 16;
+  tilings.of[0][DM_TILES_LARGE] = dm_tiling_candidates[0][4];
   ok(dm_tilings_write(p.path, true, &tilings, &h200));
   ok(dm_tilings_read(p.path, &h200, &found, &back));
   assert_true(found);
-  assert_int_equal(back.of[0][DM_TILES_LARGE].group, 16);
+  assert_true(dm_tiling_equal(&back.of[0][DM_TILES_LARGE], &dm_tiling_candidates[0][4]));
   char command[DM_PATH + 64];
   snprintf(command, sizeof command, "test $(ls -A '%s'/damier | wc -l) = 1", p.directory);
   assert_int_equal(system(command), 0); /* no other file is left behind */
   remove_all(&p);
 }
 
-static void what_is_no_file_is_refused(void **state) {
-  (void)state;
+TEST(what_is_no_file_is_refused) {
   place p;
   bool found;
   dm_tilings back;
@@ -199,16 +194,4 @@ static void what_is_no_file_is_refused(void **state) {
   remove_all(&p);
 }
 
-TEST_PROGRAM(test_job_tilings) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(comes_back),
-      cmocka_unit_test(name_sees_every_number),
-      cmocka_unit_test(other_machines_are_refused),
-      cmocka_unit_test(broken_files_are_refused),
-      cmocka_unit_test(damage_is_survived),
-      cmocka_unit_test(path_follows_the_specification),
-      cmocka_unit_test(file_is_replaced_at_once),
-      cmocka_unit_test(what_is_no_file_is_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_job_tilings)

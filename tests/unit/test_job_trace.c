@@ -1,8 +1,5 @@
 /* What a trace counts and keeps, by itself. */
 #include "checks.h"
-
-#include <stdlib.h>
-
 #include "core/clock.h"
 #include "engine/phases.h"
 #include "run/trace.h"
@@ -19,8 +16,7 @@ static dm_step step_of(int64_t index, dm_step_kind kind) {
 
 /* A gather that goes on before, during and after a product: only what the product does not cover is
  * exposed, and a copy beside the gather is not counted twice. */
-static void every_moment_counts_once(void **state) {
-  (void)state;
+TEST(every_moment_counts_once) {
   dm_trace trace = {0};
   dm_step fetch = step_of(2, DM_STEP_FETCH_A), upload = step_of(3, DM_STEP_UPLOAD_A);
   dm_step gemm = step_of(4, DM_STEP_GEMM);
@@ -42,8 +38,7 @@ static void every_moment_counts_once(void **state) {
 }
 
 /* Products that queue up follow one another; their spans add up to the time that was counted. */
-static void queued_products_do_not_overlap(void **state) {
-  (void)state;
+TEST(queued_products_do_not_overlap) {
   dm_span spans[4];
   dm_trace trace = {.spans = spans, .room = 4};
   dm_step steps[3];
@@ -62,8 +57,7 @@ static void queued_products_do_not_overlap(void **state) {
 }
 
 /* A round that only reads may stand still (another rank is behind): that is no multiplying. */
-static void a_round_without_products_is_not_multiplying(void **state) {
-  (void)state;
+TEST(a_round_without_products_is_not_multiplying) {
   dm_trace trace = {.exposed = {[DM_ROW_READ] = 2}};
   dm_phases read = {0}, write = {.check = 1}, product = {0};
   dm_phases_take(&trace, DM_LOADS, 5, 0, &read);
@@ -75,8 +69,7 @@ static void a_round_without_products_is_not_multiplying(void **state) {
   assert_true(product.multiply == 3 && product.write == 2 && product.read == 0);
 }
 
-static void memory_is_bounded(void **state) {
-  (void)state;
+TEST(memory_is_bounded) {
   dm_span *spans = calloc(100, sizeof *spans);
   dm_trace trace = {.spans = spans, .room = 100};
   assert_non_null(spans);
@@ -98,12 +91,4 @@ static void memory_is_bounded(void **state) {
   free(spans);
 }
 
-TEST_PROGRAM(test_job_trace) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_moment_counts_once),
-      cmocka_unit_test(queued_products_do_not_overlap),
-      cmocka_unit_test(a_round_without_products_is_not_multiplying),
-      cmocka_unit_test(memory_is_bounded),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_job_trace)

@@ -1,10 +1,8 @@
 /* The list of a rank's buffers holds what the rank's steps put into it, and adds up to the need. */
 #include "core/checked.h"
-#include "plan_cases.h"
-
-#include "plan/choose.h"
 #include "plan/memory_need.h"
 #include "plan/tiles.h"
+#include "plan_cases.h"
 
 static const int64_t mib = 1 << 20;
 
@@ -23,7 +21,8 @@ static void roll_ramp(dice *d, dm_plan *plan) {
 
 /* A plan that fits into little memory; false: none does. */
 static bool roll_plan(dice *d, int ranks, dm_plan *plan) {
-  static const char *const kinds[] = {"", "gpu=h200 links=device", "gpu=h200", "links=host"};
+  static const char *const kinds[] = {"", "gpu=h200 links=device", "gpu=h200 links=host",
+                                      "links=host"};
   dm_problem problem = problem_of(roll_size(d, 9000), roll_size(d, 9000), roll_size(d, 20000),
                                   (dm_dtype)roll(d, 0, DM_I8));
   problem.home = roll(d, 0, 2) > 0 ? DM_HOME_FILES : (dm_home)roll(d, 0, 1);
@@ -141,8 +140,7 @@ static void check_one(dice *d, census *seen) {
   seen->ramps += plan.ramp[0] > 0;
 }
 
-static void lists_hold_what_steps_need(void **state) {
-  (void)state;
+TEST(lists_hold_what_steps_need) {
   dice d = {.seed = 17};
   census seen = {0};
   for (int i = 0; i < 6000; i++) check_one(&d, &seen);
@@ -151,8 +149,7 @@ static void lists_hold_what_steps_need(void **state) {
 }
 
 /* Sizes without a 64-bit number stay without one, however they are added up. */
-static void overflow_stays(void **state) {
-  (void)state;
+TEST(overflow_stays) {
   dm_plan plan = whole_plan();
   const int64_t huge = INT64_C(1) << 40;
   plan.problem.m = plan.problem.n = plan.problem.k = huge;
@@ -171,19 +168,11 @@ static void overflow_stays(void **state) {
 }
 
 /* One buffer, and a name, for each kind. */
-static void kinds_are_named(void **state) {
-  (void)state;
+TEST(kinds_are_named) {
   for (int kind = 0; kind < DM_BUFFERS; kind++)
-    assert_true(strlen(dm_buffer_name((dm_buffer_kind)kind)) > 4);
+    assert_true(strlen(dm_buffer_kinds[(dm_buffer_kind)kind].name) > 4);
   assert_int_equal(dm_buffer_of(DM_A, DM_SHARE), DM_BUFFER_SHARE_A);
   assert_int_equal(dm_buffer_of(DM_B, DM_SHARED_SLOTS), DM_BUFFER_SHARED_B);
 }
 
-TEST_PROGRAM(test_plan_buffers) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lists_hold_what_steps_need),
-      cmocka_unit_test(overflow_stays),
-      cmocka_unit_test(kinds_are_named),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_buffers)

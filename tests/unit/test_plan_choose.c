@@ -1,14 +1,9 @@
 /* The planner against brute force, known optima, and wishes. */
-#include <math.h>
-#include <stdio.h>
-
-#include "plan/partition.h"
-#include "plan_cases.h"
-
-#include "plan/choose.h"
 #include "plan/complete.h"
 #include "plan/grid_cost.h"
+#include "plan/partition.h"
 #include "plan/price.h"
+#include "plan_cases.h"
 
 /* Least price over every grid, completed one by one; INFINITY where none fits. */
 static double brute_force(const dm_question *q) {
@@ -28,8 +23,7 @@ static double brute_force(const dm_question *q) {
 
 /* Pruning by floors loses nothing: dimensions are large enough for every grid to be worth a
  * thought. */
-static void choice_is_the_best_of_all(void **state) {
-  (void)state;
+TEST(choice_is_the_best_of_all) {
   dice d = {.seed = 6};
   for (int i = 0; i < 600; i++) {
     const int ranks = (int)roll(&d, 1, 40);
@@ -67,7 +61,7 @@ static dm_plan compared(int64_t m, int64_t n, int64_t k, int ranks) {
   dm_wishes wishes = {.no_overlap = true};
   dm_plan plan;
   problem.home = DM_HOME_SHARES;
-  must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+  ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
   return plan;
 }
 
@@ -77,8 +71,7 @@ static void is_grid(dm_plan plan, int pm, int pn, int pk, double most_ratio) {
   assert_true(plan.received_words <= plan.bound_words * most_ratio);
 }
 
-static void known_optima(void **state) {
-  (void)state;
+TEST(known_optima) {
   is_grid(compared(50000, 50000, 50000, 8), 2, 2, 2, 1.005);
   is_grid(compared(50000, 50000, 50000, 64), 4, 4, 4, 1.005);
   is_grid(compared(50000, 50000, 50000, 127), 5, 5, 5, 1.02);
@@ -101,51 +94,49 @@ static dm_status wish(dm_wishes wishes, const char *machine_text, dm_plan *plan)
   return wish_at(DM_HOME_FILES, wishes, machine_text, plan);
 }
 
-static void wishes_are_granted(void **state) {
-  (void)state;
+TEST(wishes_are_granted) {
   dm_plan plan;
-  must(wish((dm_wishes){.pm = 3, .pn = 1, .pk = 1, .panel = 192}, "ranks=4", &plan));
+  ok(wish((dm_wishes){.pm = 3, .pn = 1, .pk = 1, .panel = 192}, "ranks=4", &plan));
   assert_int_equal(plan.pm, 3);
   assert_int_equal(plan.kb, 192);
-  must(wish((dm_wishes){.reproducible = true}, "ranks=4", &plan));
+  ok(wish((dm_wishes){.reproducible = true}, "ranks=4", &plan));
   assert_true(plan.kb == DM_REPRODUCIBLE_PANEL && plan.border == DM_BORDER && plan.pk == 1);
-  must(wish((dm_wishes){.pm = 1, .pn = 1, .pk = 1, .no_overlap = true}, "gpu=h200", &plan));
+  ok(wish((dm_wishes){.pm = 1, .pn = 1, .pk = 1, .no_overlap = true}, "gpu=h200", &plan));
   assert_true(plan.panels == 1 && plan.a == DM_IN_DEVICE && plan.b == DM_IN_DEVICE);
-  must(wish((dm_wishes){.pm = 2, .pn = 2, .pk = 1}, "gpu=h200 gpus=4 links=host", &plan));
+  ok(wish((dm_wishes){.pm = 2, .pn = 2, .pk = 1}, "gpu=h200 gpus=4 links=host", &plan));
   assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
-  must(wish((dm_wishes){.pm = 4, .pn = 1, .pk = 1}, "gpu=h200 gpus=4 links=host", &plan));
+  ok(wish((dm_wishes){.pm = 4, .pn = 1, .pk = 1}, "gpu=h200 gpus=4 links=host", &plan));
   assert_true(plan.a == DM_IN_DEVICE && plan.b == DM_IN_HOST);
-  must(wish((dm_wishes){.from_device = true}, "gpu=h200 gpus=4 links=device", &plan));
+  ok(wish((dm_wishes){.from_device = true}, "gpu=h200 gpus=4 links=device", &plan));
   assert_true(plan.device_links && plan.a == DM_IN_DEVICE && plan.b == DM_IN_DEVICE);
   for (int links = 0; links < 2; links++) {
     const char *machine = links ? "gpu=h200 gpus=4 links=device" : "gpu=h200 gpus=4 links=host";
-    must(wish((dm_wishes){.from_host = true, .pm = 2, .pn = 2, .pk = 1}, machine, &plan));
+    ok(wish((dm_wishes){.from_host = true, .pm = 2, .pn = 2, .pk = 1}, machine, &plan));
     assert_true(plan.device_links == links && plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
     assert_true(uploads_first(&plan, DM_A) == links);
-    must(wish((dm_wishes){.from_host = true, .pm = 1, .pn = 1, .pk = 1}, machine, &plan));
+    ok(wish((dm_wishes){.from_host = true, .pm = 1, .pn = 1, .pk = 1}, machine, &plan));
     assert_true(plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
   }
   const dm_wishes square = {.pm = 2, .pn = 2, .pk = 1};
-  must(wish_at(DM_HOME_HOST, square, "gpu=h200 gpus=4 links=device", &plan));
+  ok(wish_at(DM_HOME_HOST, square, "gpu=h200 gpus=4 links=device", &plan));
   assert_true(dm_plan_brings(&plan, DM_A) && dm_plan_brings(&plan, DM_B) && plan.in_place);
   assert_true(plan.forecast.upload > 0 && plan.forecast.write > 0 && plan.host_bytes > 0);
-  must(wish_at(DM_HOME_HOST, square, "gpu=h200 gpus=4 links=host", &plan));
+  ok(wish_at(DM_HOME_HOST, square, "gpu=h200 gpus=4 links=host", &plan));
   assert_true(!dm_plan_brings(&plan, DM_A) && plan.a == DM_IN_HOST && plan.b == DM_IN_HOST);
-  must(wish_at(DM_HOME_HOST, square, "ranks=4", &plan));
+  ok(wish_at(DM_HOME_HOST, square, "ranks=4", &plan));
   assert_true(!dm_plan_brings(&plan, DM_A) && !dm_plan_returns(&plan));
 }
 
 /* What is forced is not left for want of memory, and pieces that are uploaded before they are
  * gathered take less of PCIe. */
-static void tiles_travel_by_links(void **state) {
-  (void)state;
+TEST(tiles_travel_by_links) {
   dm_plan plan;
   dm_wishes wishes = {.pm = 2, .pn = 2, .pk = 1};
   dm_problem problem = problem_of(30000, 30000, 30000, DM_F64);
   dm_machine machine = machine_of("gpu=h200 gpus=4 links=device");
   machine.device_bytes = (int64_t)1 << 30;
   wishes.by_links = true;
-  must(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+  ok(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
   assert_true(plan.tiles_m * plan.tiles_n > 1 && plan.device_links);
   assert_true(uploads_first(&plan, DM_A) && uploads_first(&plan, DM_B));
   assert_true(plan.device_bytes <= machine.device_bytes);
@@ -153,31 +144,21 @@ static void tiles_travel_by_links(void **state) {
   by_host.device_links = false;
   assert_true(plan.forecast.upload < 0.6 * dm_plan_forecast(&by_host, &machine).upload);
   machine.device_links = false;
-  must(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+  ok(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
   assert_true(!plan.device_links && plan.tiles_m * plan.tiles_n > 1);
 }
 
-static void impossible_wishes_are_refused(void **state) {
-  (void)state;
+TEST(impossible_wishes_are_refused) {
   dm_plan plan;
-  must_fail(wish((dm_wishes){.pm = 5}, "ranks=4", &plan), DM_E_USAGE, "more than the 4 ranks");
-  must_fail(wish((dm_wishes){.pm = 1 << 30, .pn = 1 << 30, .pk = 16}, "ranks=4", &plan), DM_E_USAGE,
-            "more than");
-  must_fail(wish((dm_wishes){.panel = 100}, "ranks=4", &plan), DM_E_USAGE, "multiple of 64");
-  must_fail(wish((dm_wishes){.reproducible = true, .pk = 2}, "ranks=4", &plan), DM_E_USAGE,
-            "one layer");
-  must_fail(wish((dm_wishes){.from_device = true}, "ranks=4", &plan), DM_E_USAGE, "no GPU");
-  must_fail(wish((dm_wishes){.from_device = true, .pm = 4}, "gpu=h200 gpus=4 links=host", &plan),
-            DM_E_USAGE, "use --from host, or one rank");
+  fails(wish((dm_wishes){.pm = 5}, "ranks=4", &plan), DM_E_USAGE, "more than the 4 ranks");
+  fails(wish((dm_wishes){.pm = 1 << 30, .pn = 1 << 30, .pk = 16}, "ranks=4", &plan), DM_E_USAGE,
+        "more than");
+  fails(wish((dm_wishes){.panel = 100}, "ranks=4", &plan), DM_E_USAGE, "multiple of 64");
+  fails(wish((dm_wishes){.reproducible = true, .pk = 2}, "ranks=4", &plan), DM_E_USAGE,
+        "one layer");
+  fails(wish((dm_wishes){.from_device = true}, "ranks=4", &plan), DM_E_USAGE, "no GPU");
+  fails(wish((dm_wishes){.from_device = true, .pm = 4}, "gpu=h200 gpus=4 links=host", &plan),
+        DM_E_USAGE, "use --from host, or one rank");
 }
 
-TEST_PROGRAM(test_plan_choose) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(choice_is_the_best_of_all),
-      cmocka_unit_test(known_optima),
-      cmocka_unit_test(wishes_are_granted),
-      cmocka_unit_test(tiles_travel_by_links),
-      cmocka_unit_test(impossible_wishes_are_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_choose)

@@ -1,8 +1,6 @@
 /* The largest product that fills a part of the memory. */
-#include "plan_cases.h"
-
-#include "plan/choose.h"
 #include "plan/filling.h"
+#include "plan_cases.h"
 
 static dm_status planned(int64_t n, const char *machine_text, double part) {
   dm_problem problem = problem_of(n, n, n, DM_F64);
@@ -15,8 +13,7 @@ static dm_status planned(int64_t n, const char *machine_text, double part) {
   return dm_plan_choose(&problem, &machine, 4, &none, &plan);
 }
 
-static void fills_and_no_more(void **state) {
-  (void)state;
+TEST(fills_and_no_more) {
   static const char *const machines[] = {"ranks=4 memory=8GiB",
                                          "gpu=h200 gpus=4 links=device memory=256GiB"};
   for (int i = 0; i < 2; i++)
@@ -28,30 +25,23 @@ static void fills_and_no_more(void **state) {
       const dm_wishes none = {0};
       int64_t n;
       in_memory.home = DM_HOME_SHARES;
-      must(dm_plan_fill(&in_memory, &machine, 4, &none, fill, &n));
+      ok(dm_plan_fill(&in_memory, &machine, 4, &none, fill, &n));
       assert_true(n % 64 == 0);
-      must(planned(n, machines[i], fill));
-      must_fail(planned(n + 64, machines[i], fill), DM_E_FIT, "needs");
+      ok(planned(n, machines[i], fill));
+      fails(planned(n + 64, machines[i], fill), DM_E_FIT, "needs");
     }
 }
 
-static void what_cannot_be_filled_is_refused(void **state) {
-  (void)state;
+TEST(what_cannot_be_filled_is_refused) {
   const dm_problem problem = problem_of(1, 1, 1, DM_F64);
   dm_machine machine = machine_of("ranks=4");
   const dm_wishes none = {0}, large = {.pm = 5};
   int64_t n;
-  must_fail(dm_plan_fill(&problem, &machine, 4, &none, 0.8, &n), DM_E_USAGE, "no limit");
+  fails(dm_plan_fill(&problem, &machine, 4, &none, 0.8, &n), DM_E_USAGE, "no limit");
   machine.host_bytes = 4096;
-  must_fail(dm_plan_fill(&problem, &machine, 4, &none, 0.8, &n), DM_E_FIT, "needs");
+  fails(dm_plan_fill(&problem, &machine, 4, &none, 0.8, &n), DM_E_FIT, "needs");
   machine.host_bytes = 1 << 30;
-  must_fail(dm_plan_fill(&problem, &machine, 4, &large, 0.8, &n), DM_E_USAGE, "more than the 4");
+  fails(dm_plan_fill(&problem, &machine, 4, &large, 0.8, &n), DM_E_USAGE, "more than the 4");
 }
 
-TEST_PROGRAM(test_plan_filling) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(fills_and_no_more),
-      cmocka_unit_test(what_cannot_be_filled_is_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_filling)

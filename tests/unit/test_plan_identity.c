@@ -1,16 +1,14 @@
 /* Recipe and hash of a plan. */
-#include "plan/choose.h"
 #include "plan/identity.h"
 #include "plan_cases.h"
 
 static dm_plan plan_of(dm_problem problem, const dm_machine *machine, int ranks, dm_wishes wishes) {
   dm_plan plan;
-  must(dm_plan_choose(&problem, machine, ranks, &wishes, &plan));
+  ok(dm_plan_choose(&problem, machine, ranks, &wishes, &plan));
   return plan;
 }
 
-static void recipe_names_what_decides_the_bits(void **state) {
-  (void)state;
+TEST(recipe_names_what_decides_the_bits) {
   char recipe[DM_RECIPE];
   dm_machine machine = machine_of("ranks=4");
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
@@ -24,8 +22,7 @@ static void recipe_names_what_decides_the_bits(void **state) {
       recipe, "grid=2x2x1 kb=512 end=1x8 work=f64 sums=f64 c=f64 kernel=jit:0123456789abcdef");
 }
 
-static void recipe_names_measured_rates(void **state) {
-  (void)state;
+TEST(recipe_names_measured_rates) {
   char recipe[DM_RECIPE];
   dm_machine machine = machine_of("ranks=2");
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
@@ -42,8 +39,7 @@ static void recipe_names_measured_rates(void **state) {
 }
 
 /* A reproducible product has one recipe, whatever the ranks. */
-static void reproducible_recipe_is_of_the_problem_alone(void **state) {
-  (void)state;
+TEST(reproducible_recipe_is_of_the_problem_alone) {
   char first[DM_RECIPE] = "", recipe[DM_RECIPE];
   dm_machine machine = machine_of("ranks=8");
   dm_problem problem = problem_of(700, 4096, 100, DM_F32);
@@ -57,8 +53,7 @@ static void reproducible_recipe_is_of_the_problem_alone(void **state) {
   assert_string_equal(first, "border=256 kb=512 work=tf32 sums=f32 c=f32");
 }
 
-static void hash_sees_every_decision(void **state) {
-  (void)state;
+TEST(hash_sees_every_decision) {
   dm_machine machine = machine_of("ranks=4");
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
   dm_plan plan = plan_of(problem, &machine, 4, (dm_wishes){0}), same, other;
@@ -81,12 +76,4 @@ static void hash_sees_every_decision(void **state) {
   assert_true(dm_plan_hash(&other) != dm_plan_hash(&plan));
 }
 
-TEST_PROGRAM(test_plan_identity) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(recipe_names_what_decides_the_bits),
-      cmocka_unit_test(recipe_names_measured_rates),
-      cmocka_unit_test(reproducible_recipe_is_of_the_problem_alone),
-      cmocka_unit_test(hash_sees_every_decision),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_identity)

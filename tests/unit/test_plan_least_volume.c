@@ -1,9 +1,6 @@
 /* With products that cost nothing the planner must find the least volume of all grids: against a
  * count of its own, and against the tight lower bound (arXiv 2205.13407). */
-#include <math.h>
-#include <stdio.h>
-
-#include "plan/choose.h"
+#include "core/checked.h"
 #include "plan/partition.h"
 #include "plan_cases.h"
 
@@ -39,28 +36,24 @@ static dm_machine machine_of_rate(int ranks, double flops) {
 }
 
 /* The best plan that divides the work: one rank alone receives nothing, and does it all. */
-static dm_plan planned(const shape *s, const dm_machine *machine, dm_wishes wishes) {
+static dm_plan divided(const shape *s, const dm_machine *machine, dm_wishes wishes) {
   const int ranks = machine->nodes;
   dm_problem problem = problem_of(s->m, s->n, s->k, DM_F64);
   dm_plan plans[2];
   int found;
   problem.home = DM_HOME_SHARES;
   problem.verify = false;
-  must(dm_plan_candidates(&problem, machine, ranks, &wishes, plans, 2, &found));
+  ok(dm_plan_candidates(&problem, machine, ranks, &wishes, plans, 2, &found));
   assert_int_equal(found, 2);
   return plans[dm_plan_used(&plans[0]) == 1];
-}
-
-static int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
 }
 
 /* Elements that the rank of a pm x pn x pk grid receives whose part is largest; k is cut in units
  * of 64: the definition, not the planner's model. */
 static double volume(const shape *s, int pm, int pn, int pk) {
-  const double rows = (double)ceil_div(s->m, pm), cols = (double)ceil_div(s->n, pn);
-  const double depth =
-      fmin((double)(ceil_div(ceil_div(s->k, DM_PANEL_STEP), pk) * DM_PANEL_STEP), (double)s->k);
+  const double rows = (double)dm_ceil_div(s->m, pm), cols = (double)dm_ceil_div(s->n, pn);
+  const double depth = fmin(
+      (double)(dm_ceil_div(dm_ceil_div(s->k, DM_PANEL_STEP), pk) * DM_PANEL_STEP), (double)s->k);
   return rows * depth * (1 - 1.0 / pn) + depth * cols * (1 - 1.0 / pm) +
          rows * cols * (1 - 1.0 / pk);
 }
@@ -74,13 +67,12 @@ static double least_volume(const shape *s, int ranks) {
   return least;
 }
 
-static void volume_is_the_least_of_all_grids(void **state) {
-  (void)state;
+TEST(volume_is_the_least_of_all_grids) {
   for (int i = 0; i < SHAPES; i++)
     for (int ranks = 2; ranks <= MOST_RANKS; ranks++) {
       const dm_machine machine = machine_of_rate(ranks, 1e30);
       dm_plan plan =
-          planned(&shapes[i], &machine, (dm_wishes){.panel = DM_PANEL_STEP, .no_overlap = true});
+          divided(&shapes[i], &machine, (dm_wishes){.panel = DM_PANEL_STEP, .no_overlap = true});
       double mine = volume(&shapes[i], plan.pm, plan.pn, plan.pk);
       double least = least_volume(&shapes[i], ranks);
       if (mine > least * (1 + 1e-6))
@@ -93,23 +85,21 @@ static double ratio(const dm_plan *plan) {
   return plan->received_words / plan->bound_words;
 }
 
-static void squares_of_cubes_meet_the_bound(void **state) {
-  (void)state;
+TEST(squares_of_cubes_meet_the_bound) {
   for (int side = 2; side <= 5; side++) {
     const dm_machine machine = machine_of_rate(side * side * side, 1e30);
-    dm_plan plan = planned(&shapes[SQUARE], &machine, (dm_wishes){0});
+    dm_plan plan = divided(&shapes[SQUARE], &machine, (dm_wishes){0});
     assert_true(plan.pm == side && plan.pn == side && plan.pk == side);
     assert_true(ratio(&plan) <= NEAR);
   }
 }
 
 /* Products take their time (60 TFLOP/s, nothing hidden), so that every rank is wanted. */
-static void long_shapes_meet_the_bound_everywhere(void **state) {
-  (void)state;
+TEST(long_shapes_meet_the_bound_everywhere) {
   for (int i = LARGE_K; i <= LARGE_M; i++)
     for (int ranks = 2; ranks <= MOST_RANKS; ranks++) {
       const dm_machine machine = machine_of_rate(ranks, 60e12);
-      dm_plan plan = planned(&shapes[i], &machine, (dm_wishes){.no_overlap = true});
+      dm_plan plan = divided(&shapes[i], &machine, (dm_wishes){.no_overlap = true});
       if (!(ratio(&plan) <= NEAR))
         fail_msg("%s on %d ranks: %dx%dx%d receives %.4f of the bound", shapes[i].name, ranks,
                  plan.pm, plan.pn, plan.pk, ratio(&plan));
@@ -118,13 +108,12 @@ static void long_shapes_meet_the_bound_everywhere(void **state) {
 }
 
 /* Where nothing divides evenly the bound cannot be met; how far off it is, for people. */
-static void other_ratios_are_shown(void **state) {
-  (void)state;
+TEST(other_ratios_are_shown) {
   for (int i = 0; i < SHAPES; i += FLAT) {
     double worst = 0;
     for (int ranks = 2; ranks <= MOST_RANKS; ranks++) {
       const dm_machine machine = machine_of_rate(ranks, 60e12);
-      dm_plan plan = planned(&shapes[i], &machine, (dm_wishes){.no_overlap = true});
+      dm_plan plan = divided(&shapes[i], &machine, (dm_wishes){.no_overlap = true});
       worst = fmax(worst, ratio(&plan));
       print_message("%s %3d ranks: %dx%dx%d, %.3f of the bound\n", shapes[i].name, ranks, plan.pm,
                     plan.pn, plan.pk, ratio(&plan));
@@ -133,12 +122,4 @@ static void other_ratios_are_shown(void **state) {
   }
 }
 
-TEST_PROGRAM(test_plan_least_volume) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(volume_is_the_least_of_all_grids),
-      cmocka_unit_test(squares_of_cubes_meet_the_bound),
-      cmocka_unit_test(long_shapes_meet_the_bound_everywhere),
-      cmocka_unit_test(other_ratios_are_shown),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_least_volume)

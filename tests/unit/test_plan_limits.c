@@ -1,17 +1,13 @@
 /* Which resource is named as the one that bounds a phase. */
-#include <math.h>
-
-#include "plan_cases.h"
-
-#include "plan/choose.h"
 #include "plan/grid_cost.h"
 #include "plan/limits.h"
+#include "plan_cases.h"
 
 static dm_limits limits_of(const char *machine_text, int ranks, int64_t size, dm_wishes wishes) {
   dm_problem problem = problem_of(size, size, size, DM_F64);
   dm_machine machine = machine_of(machine_text);
   dm_plan plan;
-  must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+  ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
   return dm_plan_limits(&plan, &machine);
 }
 
@@ -19,8 +15,7 @@ static void is(dm_resource found, dm_resource wanted) {
   assert_string_equal(dm_resource_name(found), dm_resource_name(wanted));
 }
 
-static void each_resource_can_be_the_limit(void **state) {
-  (void)state;
+TEST(each_resource_can_be_the_limit) {
   const dm_wishes square = {.pm = 2, .pn = 2, .pk = 1}, deep = {.pm = 1, .pn = 1, .pk = 4};
   dm_limits cpu = limits_of("ranks=4 links=host", 4, 8192, square);
   is(cpu.gemm, DM_RESOURCE_COMPUTE);
@@ -39,7 +34,7 @@ static void each_resource_can_be_the_limit(void **state) {
   dm_limits gpu = limits_of("gpu=h200 gpus=4 links=device", 4, 32768, square);
   is(gpu.gemm, DM_RESOURCE_COMPUTE);
   is(gpu.fetch, DM_RESOURCE_LINK);
-  dm_limits hosted = limits_of("gpu=h200 gpus=4", 4, 32768, square);
+  dm_limits hosted = limits_of("gpu=h200 gpus=4 links=host", 4, 32768, square);
   is(hosted.upload, DM_RESOURCE_UPLOAD);
   is(hosted.exposed, DM_RESOURCE_LINK);
   const dm_wishes panels = {.pm = 2, .pn = 2, .pk = 1, .panel = 64};
@@ -49,8 +44,7 @@ static void each_resource_can_be_the_limit(void **state) {
 
 /* Panels that come from host memory, by way of the host, or of the GPUs that they were uploaded to.
  */
-static void hosted_panels_are_bound_by_links(void **state) {
-  (void)state;
+TEST(hosted_panels_are_bound_by_links) {
   const dm_wishes wishes = {.from_host = true, .pm = 2, .pn = 2, .pk = 1};
   for (int links = 0; links < 2; links++) {
     const char *machine = links ? "gpu=h200 gpus=4 links=device" : "gpu=h200 gpus=4 links=host";
@@ -61,14 +55,13 @@ static void hosted_panels_are_bound_by_links(void **state) {
 }
 
 /* What messages cost cores that multiply prolongs the products, as far as it was measured. */
-static void messages_take_cores_from_products(void **state) {
-  (void)state;
+TEST(messages_take_cores_from_products) {
   const double rate = 2e8;
   dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
   dm_wishes wishes = {.pm = 2, .pn = 2, .pk = 1, .panel = 64};
   dm_machine machine = machine_of("nodes=4 network=10");
   dm_plan plan;
-  must(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+  ok(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
   machine.beside = 1e30;
   const dm_forecast free = dm_plan_forecast(&plan, &machine);
   machine.beside = rate;
@@ -78,11 +71,4 @@ static void messages_take_cores_from_products(void **state) {
   assert_true(f.gemm == free.gemm && f.fetch == free.fetch);
 }
 
-TEST_PROGRAM(test_plan_limits) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_resource_can_be_the_limit),
-      cmocka_unit_test(hosted_panels_are_bound_by_links),
-      cmocka_unit_test(messages_take_cores_from_products),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_limits)

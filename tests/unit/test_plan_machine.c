@@ -1,8 +1,7 @@
 /* Machines from words. */
 #include "plan_cases.h"
 
-static void plain_rank(void **state) {
-  (void)state;
+TEST(plain_rank) {
   dm_machine m = machine_of("");
   assert_string_equal(m.name, "cpu");
   assert_true(m.nodes == 1 && m.ranks_per_node == 1 && m.cores_per_rank == 1);
@@ -11,8 +10,7 @@ static void plain_rank(void **state) {
   assert_true(m.host_bytes == 0 && m.device_bytes == 0);
 }
 
-static void cluster_of_gpus(void **state) {
-  (void)state;
+TEST(cluster_of_gpus) {
   dm_machine m = machine_of(
       "nodes=16 gpus=8 gpu=h200 links=device cores=12 memory=64GiB network=400 latency=2");
   assert_true(m.nodes == 16 && m.ranks_per_node == 8 && m.cores_per_rank == 12);
@@ -25,29 +23,32 @@ static void cluster_of_gpus(void **state) {
   assert_true(dm_machine_flops(&m, dm_compute_by(DM_I8), DM_I8) == 1524e12);
 }
 
-static void links_through_the_host(void **state) {
-  (void)state;
-  dm_machine m = machine_of("gpu=h200,gpus=4");
+/* As runs on such machines have them. */
+TEST(gpus_have_links_unless_told_otherwise) {
+  dm_machine m = machine_of("gpu=a100,gpus=4"), stated = machine_of("gpu=a100,gpus=4,links=device");
+  assert_true(m.device_links && m.link == dm_machine_device_link("a100"));
+  assert_memory_equal(&m, &stated, sizeof m);
+}
+
+TEST(links_through_the_host) {
+  dm_machine m = machine_of("gpu=h200,gpus=4,links=host");
   assert_false(m.device_links);
   assert_true(m.link == 2.1e9 && m.ranks_per_node == 4);
 }
 
-static void other_rates_keep_their_proportion(void **state) {
-  (void)state;
+TEST(other_rates_keep_their_proportion) {
   dm_machine m = machine_of("cores=4 gflops=64");
   assert_true(m.flops[DM_F64] == 64e9 && m.flops[DM_F32] == 128e9);
 }
 
-static void ranks_share_gpus(void **state) {
-  (void)state;
+TEST(ranks_share_gpus) {
   dm_machine m = machine_of("gpu=h200 gpus=1 ranks=4");
   assert_int_equal(m.ranks_per_node, 4);
   assert_true(m.flops[DM_F64] == 64.7e12 / 4);
   assert_true(m.device_bytes == (INT64_C(139) << 30) / 4);
 }
 
-static void product_names_are_found(void **state) {
-  (void)state;
+TEST(product_names_are_found) {
   dm_machine m;
   dm_machine_stated("NVIDIA H200", 8, &m);
   assert_string_equal(m.name, "h200");
@@ -58,8 +59,7 @@ static void product_names_are_found(void **state) {
   assert_true(m.gpu && m.flops[DM_F64] > 0);
 }
 
-static void every_known_gpu_is_complete(void **state) {
-  (void)state;
+TEST(every_known_gpu_is_complete) {
   for (const char *const *name = dm_machine_gpus(); *name; name++) {
     char text[64] = "gpu=";
     dm_machine m = machine_of(strcat(text, *name));
@@ -68,8 +68,7 @@ static void every_known_gpu_is_complete(void **state) {
   }
 }
 
-static void mistakes_are_explained(void **state) {
-  (void)state;
+TEST(mistakes_are_explained) {
   static const struct {
     const char *text, *words;
   } cases[] = {
@@ -96,23 +95,11 @@ static void mistakes_are_explained(void **state) {
   };
   dm_machine m;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-    must_fail(dm_machine_parse(cases[i].text, &m), DM_E_USAGE, cases[i].words);
+    fails(dm_machine_parse(cases[i].text, &m), DM_E_USAGE, cases[i].words);
   char text[300];
   memset(text, 'x', sizeof text);
   text[sizeof text - 1] = '\0';
-  must_fail(dm_machine_parse(text, &m), DM_E_USAGE, "more than 127 characters");
+  fails(dm_machine_parse(text, &m), DM_E_USAGE, "more than 127 characters");
 }
 
-TEST_PROGRAM(test_plan_machine) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(plain_rank),
-      cmocka_unit_test(cluster_of_gpus),
-      cmocka_unit_test(links_through_the_host),
-      cmocka_unit_test(other_rates_keep_their_proportion),
-      cmocka_unit_test(ranks_share_gpus),
-      cmocka_unit_test(product_names_are_found),
-      cmocka_unit_test(every_known_gpu_is_complete),
-      cmocka_unit_test(mistakes_are_explained),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_machine)

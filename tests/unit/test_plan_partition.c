@@ -1,8 +1,7 @@
 /* Ranges tile, differ by at most one unit, and ranks and places correspond one to one. */
 #include "plan/partition.h"
 #include "plan_cases.h"
-
-#include "plan/simulate.h"
+#include "steps/simulate.h"
 
 static void check_split(int64_t total, int64_t parts, int64_t step) {
   int64_t at = 0, largest = 0, smallest = INT64_MAX;
@@ -21,15 +20,13 @@ static void check_split(int64_t total, int64_t parts, int64_t step) {
   if (smallest < INT64_MAX) assert_true(largest - smallest <= step);
 }
 
-static void splits_tile(void **state) {
-  (void)state;
+TEST(splits_tile) {
   dice d = {.seed = 1};
   for (int i = 0; i < 20000; i++)
     check_split(roll_size(&d, 5000), roll(&d, 1, 40), roll(&d, 0, 1) ? 1 : roll(&d, 1, 300));
 }
 
-static void huge_sizes_do_not_overflow(void **state) {
-  (void)state;
+TEST(huge_sizes_do_not_overflow) {
   const int64_t huge = INT64_C(1) << 60;
   dm_range last = dm_split(huge + 1, 1000003, 1000002, 256);
   assert_int_equal(last.end, huge + 1);
@@ -56,8 +53,7 @@ static void check_places(const dm_plan *plan) {
   assert_true(dm_plan_coords(plan, dm_plan_used(plan)).idle);
 }
 
-static void places_are_a_bijection(void **state) {
-  (void)state;
+TEST(places_are_a_bijection) {
   dice d = {.seed = 2};
   for (int i = 0; i < 2000; i++) {
     int qm = (int)roll(&d, 1, 4), qn = (int)roll(&d, 1, 4), qk = (int)roll(&d, 1, 3);
@@ -67,8 +63,7 @@ static void places_are_a_bijection(void **state) {
   }
 }
 
-static void ranks_of_a_node_form_a_box(void **state) {
-  (void)state;
+TEST(ranks_of_a_node_form_a_box) {
   dm_plan plan = grid_of(4, 6, 2, 2, 3, 1);
   for (int rank = 0; rank < 48; rank++) {
     dm_coords first = dm_plan_coords(&plan, rank / 6 * 6), at = dm_plan_coords(&plan, rank);
@@ -78,16 +73,14 @@ static void ranks_of_a_node_form_a_box(void **state) {
   }
 }
 
-static void plain_order_keeps_grid_rows_together(void **state) {
-  (void)state;
+TEST(plain_order_keeps_grid_rows_together) {
   dm_plan plan = grid_of(2, 4, 2, 1, 1, 1);
   assert_int_equal(dm_plan_rank(&plan, 0, 1, 0), 1);
   assert_int_equal(dm_plan_rank(&plan, 1, 0, 0), 4);
   assert_int_equal(dm_plan_rank(&plan, 0, 0, 1), 8);
 }
 
-static void shares_of_b_are_even_in_every_panel(void **state) {
-  (void)state;
+TEST(shares_of_b_are_even_in_every_panel) {
   dm_plan plan = grid_of(3, 1, 2, 1, 1, 1);
   plan.problem = problem_of(10, 10, 500, DM_F64);
   plan.kb = 128;
@@ -103,39 +96,27 @@ static void shares_of_b_are_even_in_every_panel(void **state) {
 }
 
 /* The simulator sees what does not tile. */
-static void spoilt_plans_do_not_tile(void **state) {
-  (void)state;
+TEST(spoilt_plans_do_not_tile) {
   dm_plan plan = whole_plan();
   plan.panels = 9;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels end at 576 of 640");
+  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels end at 576 of 640");
   plan.panels = 12;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels");
+  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels");
   plan = whole_plan();
   plan.kb = 60;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels of 60");
+  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels of 60");
   plan = whole_plan();
   plan.ramp[0] = 60;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: ramp-up panels of 60");
+  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: ramp-up panels of 60");
   plan = whole_plan();
   plan.qm = 3;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: boxes");
+  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: boxes");
   plan = whole_plan();
   plan.ranks = 7;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "tiling: grid");
+  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: grid");
   plan = whole_plan();
   plan.reproducible = true;
-  must_fail(dm_plan_simulate(&plan), DM_E_BUG, "not reproducible");
+  fails(dm_plan_simulate(&plan), DM_E_BUG, "not reproducible");
 }
 
-TEST_PROGRAM(test_plan_partition) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(splits_tile),
-      cmocka_unit_test(huge_sizes_do_not_overflow),
-      cmocka_unit_test(places_are_a_bijection),
-      cmocka_unit_test(ranks_of_a_node_form_a_box),
-      cmocka_unit_test(plain_order_keeps_grid_rows_together),
-      cmocka_unit_test(spoilt_plans_do_not_tile),
-      cmocka_unit_test(shares_of_b_are_even_in_every_panel),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_partition)

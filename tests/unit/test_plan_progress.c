@@ -1,12 +1,8 @@
 /* How much of a product is done, counted by operations: tiles at the edge are smaller, and the last
  * panel is narrower. */
-#include <math.h>
-
 #include "plan/partition.h"
-#include "plan_cases.h"
-
-#include "plan/choose.h"
 #include "plan/tiles.h"
+#include "plan_cases.h"
 
 static dm_plan plan_in_tiles(dice *d) {
   const dm_problem p = problem_of(roll(d, 5, 3000), roll(d, 5, 3000), roll(d, 1, 3000), DM_F64);
@@ -31,8 +27,7 @@ static double count(const dm_plan *plan, int64_t t) {
   return sum;
 }
 
-static void operations_count(void **state) {
-  (void)state;
+TEST(operations_count) {
   dice d = {.seed = 7};
   int uneven = 0;
   for (int i = 0; i < 300; i++) {
@@ -57,7 +52,4 @@ static void operations_count(void **state) {
   assert_true(uneven > 100);
 }
 
-TEST_PROGRAM(test_plan_progress) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(operations_count)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_progress)

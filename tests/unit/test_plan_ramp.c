@@ -1,13 +1,10 @@
 /* The narrow first panels of layers, between GPUs. */
-#include "plan_cases.h"
-
-#include "plan/choose.h"
 #include "plan/complete.h"
-#include "plan/simulate.h"
+#include "plan_cases.h"
+#include "steps/simulate.h"
 
 /* The first panel of each layer may be narrower than the others. */
-static void narrow_panels_lead_every_layer(void **state) {
-  (void)state;
+TEST(narrow_panels_lead_every_layer) {
   dm_plan plan = {.problem = problem_of(10, 10, 1000, DM_F64),
                   .pm = 2,
                   .pn = 1,
@@ -34,46 +31,35 @@ static void narrow_panels_lead_every_layer(void **state) {
   assert_int_equal(dm_plan_b_share_rows(&plan, 1, 2), 32 + 64 + 20);
 }
 
-static dm_plan planned(const char *words, bool from_files, dm_wishes wishes) {
-  dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
-  const dm_machine machine = machine_of(words);
-  dm_plan plan;
-  problem.home = from_files ? DM_HOME_FILES : DM_HOME_SHARES;
-  must(dm_plan_choose(&problem, &machine, machine.ranks_per_node, &wishes, &plan));
-  return plan;
-}
-
 /* What nothing hides, the way of the first panel, is short, and memory is counted for all. */
-static void a_narrow_panel_leads_between_gpus(void **state) {
-  (void)state;
+TEST(a_narrow_panel_leads_between_gpus) {
   const char *words = "gpu=h200 gpus=4 links=device";
   const dm_machine machine = machine_of(words);
   const dm_wishes square = {.pm = 2, .pn = 2, .pk = 1};
-  const dm_plan led = planned(words, false, square);
+  const dm_plan led = planned_8192(words, false, square);
   assert_true(led.ramp[0] >= 512 && led.ramp[0] < led.kb / 2);
-  must(dm_plan_simulate(&led));
+  ok(dm_plan_simulate(&led));
   dm_wishes even = square;
   even.panel = led.kb;
-  const dm_plan without = planned(words, false, even);
+  const dm_plan without = planned_8192(words, false, even);
   assert_int_equal(without.ramp[0], 0);
   assert_true(led.forecast.exposed < without.forecast.exposed / 2);
   assert_true(led.forecast.total < without.forecast.total);
   assert_true(dm_plan_pressure(&led, &machine) <= 1);
   const dm_wishes stated = {.pm = 2, .pn = 2, .pk = 1, .panel = 1024, .ramp = {256, 512}};
-  const dm_plan files = planned(words, true, stated);
+  const dm_plan files = planned_8192(words, true, stated);
   assert_true(files.ramp[0] == 256 && files.ramp[1] == 512 && files.kb == 1024);
-  must(dm_plan_simulate(&files));
+  ok(dm_plan_simulate(&files));
   even.panel = 0;
   even.no_overlap = true;
-  assert_int_equal(planned(words, false, even).ramp[0], 0);
+  assert_int_equal(planned_8192(words, false, even).ramp[0], 0);
   even.no_overlap = false;
   even.reproducible = true;
-  assert_int_equal(planned(words, false, even).ramp[0], 0);
+  assert_int_equal(planned_8192(words, false, even).ramp[0], 0);
 }
 
 /* Large products on GPUs that read each other's memory, some in panels that were asked for. */
-static void plans_with_leads_multiply(void **state) {
-  (void)state;
+TEST(plans_with_leads_multiply) {
   dice d = {.seed = 77};
   int plans[DM_RAMP + 1] = {0};
   for (int i = 0; i < 1000; i++) {
@@ -89,18 +75,11 @@ static void plans_with_leads_multiply(void **state) {
       wishes.panel = DM_PANEL_STEP * roll(&d, 2, 40), wishes.ramp[0] = DM_PANEL_STEP,
       wishes.ramp[1] = DM_PANEL_STEP * roll(&d, 0, 2);
     dm_plan plan;
-    must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
-    must(dm_plan_simulate(&plan));
+    ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    ok(dm_plan_simulate(&plan));
     plans[dm_plan_ramp_count(plan.ramp)]++;
   }
   assert_true(plans[0] > 100 && plans[1] > 100 && plans[2] > 100);
 }
 
-TEST_PROGRAM(test_plan_ramp) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(narrow_panels_lead_every_layer),
-      cmocka_unit_test(a_narrow_panel_leads_between_gpus),
-      cmocka_unit_test(plans_with_leads_multiply),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_ramp)

@@ -1,10 +1,6 @@
 /* The report, word for word. */
-#include <stdio.h>
-
-#include "plan_cases.h"
-
-#include "plan/choose.h"
 #include "plan/plan_text.h"
+#include "plan_cases.h"
 
 static const char golden[] =
     "Problem\n"
@@ -31,7 +27,7 @@ static const char golden[] =
     "  memory and received: of the rank that needs most; x bound: received, relative to the\n"
     "  tight lower bound for any algorithm (arXiv 2205.13407)\n"
     "\n"
-    "Plan: grid 2x4x1, 8 of 8 ranks, k per layer in 32 x 2048, 3 slots\n"
+    "Plan: grid 2x4x1, 8 of 8 ranks\n  k per layer in 32 x 2048, 3 slots\n"
     "  the ranks of a node form a box of 1x4x1\n"
     "  shares of A on the GPUs, of B on the GPUs, in place; panels travel while others are "
     "multiplied\n"
@@ -74,16 +70,15 @@ static char *report_of(const dm_problem *problem, const char *machine_text, int 
   int found;
   char *text;
   size_t size;
-  must(dm_plan_choose(problem, &machine, ranks, &wishes, &best));
-  must(dm_plan_candidates(problem, &machine, ranks, &wishes, plans, 3, &found));
+  ok(dm_plan_choose(problem, &machine, ranks, &wishes, &best));
+  ok(dm_plan_candidates(problem, &machine, ranks, &wishes, plans, 3, &found));
   FILE *out = open_memstream(&text, &size);
-  must(dm_plan_report(&best, plans, found, &machine, out));
+  ok(dm_plan_report(&best, plans, found, &machine, out));
   fclose(out);
   return text;
 }
 
-static void report_is_as_agreed(void **state) {
-  (void)state;
+TEST(report_is_as_agreed) {
   dm_problem problem = problem_of(65536, 65536, 65536, DM_BF16);
   char *text =
       report_of(&problem, "nodes=2 gpus=4 gpu=h200 links=device read=10 write=10 memory=256GiB", 8);
@@ -92,8 +87,7 @@ static void report_is_as_agreed(void **state) {
 }
 
 /* Lines of at most 100 columns without blanks at the end, whatever is planned. */
-static void lines_are_narrow(void **state) {
-  (void)state;
+TEST(lines_are_narrow) {
   dice d = {.seed = 8};
   for (int i = 0; i < 100; i++) {
     const int64_t most = INT64_C(1) << 29;
@@ -110,10 +104,4 @@ static void lines_are_narrow(void **state) {
   }
 }
 
-TEST_PROGRAM(test_plan_report) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(report_is_as_agreed),
-      cmocka_unit_test(lines_are_narrow),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_report)

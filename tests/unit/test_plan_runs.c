@@ -1,13 +1,9 @@
 /* The runs that the planner counts with are those that a rank would read. */
-#include <stdio.h>
-
-#include "plan/partition.h"
-#include "plan_cases.h"
-
-#include "plan/choose.h"
 #include "plan/grid_cost.h"
+#include "plan/partition.h"
 #include "plan/runs.h"
 #include "plan/tiles.h"
+#include "plan_cases.h"
 
 enum { LONG = 1 << 17, SHORT = 1 << 15 };
 
@@ -49,8 +45,7 @@ static int64_t first_run(const reading *r, int64_t size) {
   return count * size;
 }
 
-static void runs_are_those_of_the_readings(void **state) {
-  (void)state;
+TEST(runs_are_those_of_the_readings) {
   dice d = {.seed = 11};
   int found[3] = {0, 0, 0};
   for (int i = 0; i < 600; i++) {
@@ -63,7 +58,7 @@ static void runs_are_those_of_the_readings(void **state) {
     const dm_machine machine = roll_machine(&d, ranks);
     dm_wishes wishes = roll_wishes(&d, ranks);
     dm_plan plan;
-    must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
     if (roll(&d, 0, 2) == 0) plan.a = DM_IN_FILE; /* as where memory is short */
     if (roll(&d, 0, 2) == 0) plan.b = DM_IN_FILE;
     for (int x = 0; x < 2; x++) {
@@ -86,13 +81,12 @@ static dm_plan on_slow_files(dm_problem problem, const char *words) {
   const dm_machine machine = machine_of(words);
   const dm_wishes none = {0};
   dm_plan plan;
-  must(dm_plan_choose(&problem, &machine, machine.ranks_per_node, &none, &plan));
+  ok(dm_plan_choose(&problem, &machine, machine.ranks_per_node, &none, &plan));
   return plan;
 }
 
 /* B by rows: whole ones; B transposed: whole ones are columns of op(B), so nobody cuts k. */
-static void grids_that_read_long_runs_win(void **state) {
-  (void)state;
+TEST(grids_that_read_long_runs_win) {
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
   const char *const slow = "ranks=4 read=0.2";
   dm_plan plan = on_slow_files(problem, slow);
@@ -107,22 +101,20 @@ static void grids_that_read_long_runs_win(void **state) {
 }
 
 /* Not where nobody knows what they cost: all of a large machine works. */
-static void nodes_are_not_left_idle_for_runs(void **state) {
-  (void)state;
+TEST(nodes_are_not_left_idle_for_runs) {
   dm_problem problem = problem_of(50000, 50000, 50000, DM_F64);
   dm_machine machine = machine_of("gpu=h200 gpus=8 links=device nodes=512");
   const dm_wishes none = {0};
   dm_plan plan;
-  must(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+  ok(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
   assert_true(dm_plan_used(&plan) > 3000);
   machine.reads_measured = true;
-  must(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+  ok(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
   assert_true(dm_plan_run(&plan, DM_B) >= LONG);
 }
 
 /* What is read again from tile to tile is read by wide panels, and seldom. */
-static void panels_in_the_file_are_wide(void **state) {
-  (void)state;
+TEST(panels_in_the_file_are_wide) {
   const dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
   const dm_plan plan = on_slow_files(problem, "memory=900MiB read=0.5");
   assert_true(dm_plan_streams(&plan) && dm_plan_run(&plan, DM_A) >= 4096);
@@ -135,8 +127,7 @@ static void panels_in_the_file_are_wide(void **state) {
   assert_true(dm_plan_forecast(&narrow, &machine).read > 2 * plan.forecast.read);
 }
 
-static void short_runs_cost_what_was_measured(void **state) {
-  (void)state;
+TEST(short_runs_cost_what_was_measured) {
   /* bytes, from the page cache, from a disk: medians of docs/results/read_strips.txt */
   static const double measured[][3] = {
       {1 << 10, 8.5, 39}, {1 << 13, 2.0, 4.3}, {1 << 15, 1.2, 1.9}};
@@ -147,13 +138,4 @@ static void short_runs_cost_what_was_measured(void **state) {
   assert_true(dm_run_factor(1 << 17) == 1 && dm_run_factor(1e12) == 1);
 }
 
-TEST_PROGRAM(test_plan_runs) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(runs_are_those_of_the_readings),
-      cmocka_unit_test(grids_that_read_long_runs_win),
-      cmocka_unit_test(nodes_are_not_left_idle_for_runs),
-      cmocka_unit_test(panels_in_the_file_are_wide),
-      cmocka_unit_test(short_runs_cost_what_was_measured),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_runs)

@@ -1,9 +1,7 @@
 /* The plans that are chosen do multiply the matrices, for thousands of random problems. */
 #include "plan/partition.h"
 #include "plan_cases.h"
-
-#include "plan/choose.h"
-#include "plan/simulate.h"
+#include "steps/simulate.h"
 
 typedef struct census {
   int plans, layers, empty_layers, uploads, device_rings, idle, boxes, reproducible, thin, narrow,
@@ -55,14 +53,13 @@ static void check_one(dice *d, census *seen) {
     dm_status_free(status);
     return;
   }
-  must(status);
+  ok(status);
   roll_ramp(d, &plan);
   count(&plan, &machine, seen);
-  must(dm_plan_simulate(&plan));
+  ok(dm_plan_simulate(&plan));
 }
 
-static void random_plans_multiply(void **state) {
-  (void)state;
+TEST(random_plans_multiply) {
   dice d = {.seed = 3};
   census seen = {0};
   for (int i = 0; i < 4000; i++) check_one(&d, &seen);
@@ -80,67 +77,45 @@ static void random_plans_multiply(void **state) {
 }
 
 /* More slots than the planner takes: the steps must be right for any number. */
-static void any_number_of_slots(void **state) {
-  (void)state;
+TEST(any_number_of_slots) {
   for (int slots = 1; slots <= 5; slots++)
     for (int k = 1; k <= 10; k++)
       for (int variant = 0; variant < 32; variant++) {
-        dm_plan plan = {.problem = problem_of(50, 60, k * 64 - 7, DM_F64),
-                        .ranks = 12,
-                        .pm = 2,
-                        .pn = 3,
-                        .pk = 2,
-                        .qm = 1,
-                        .qn = 1,
-                        .qk = 1,
-                        .kb = 64,
-                        .panels = k,
-                        .slots = slots,
-                        .tiles_m = 1,
-                        .tiles_n = 1,
-                        .blocks = 1,
-                        .overlap = variant & 1,
-                        .gpu = variant & 2};
+        dm_plan plan = plan_on_grid(problem_of(50, 60, k * 64 - 7, DM_F64), 2, 3, 2);
+        plan.slots = slots;
+        plan.overlap = variant & 1;
+        plan.gpu = variant & 2;
         plan.device_links = plan.gpu && variant & 4;
         plan.a = plan.b = plan.device_links ? DM_IN_DEVICE : DM_IN_HOST;
         if (variant & 16) plan.b = DM_IN_HOST;
         if (variant & 8) plan.pm = 1, plan.pn = 6;
-        must(dm_plan_simulate(&plan));
+        ok(dm_plan_simulate(&plan));
       }
 }
 
 /* Shares that stay in the file, whatever is held of them, in tiles of any number. */
-static void any_tiles(void **state) {
-  (void)state;
+TEST(any_tiles) {
   dice d = {.seed = 11};
   int streams = 0, held = 0, lines = 0, layers = 0, first = 0;
   for (int i = 0; i < 3000; i++) {
     static const dm_residence where[] = {DM_IN_HOST, DM_IN_FILE};
     const int pm = (int)roll(&d, 1, 3), pn = (int)roll(&d, 1, 3), pk = (int)roll(&d, 1, 3);
-    dm_plan plan = {.problem = problem_of(roll(&d, 6, 60), roll(&d, 6, 60),
-                                          roll_size(&d, 12 * DM_PANEL_STEP), DM_F64),
-                    .ranks = pm * pn * pk,
-                    .pm = pm,
-                    .pn = pn,
-                    .pk = pk,
-                    .qm = 1,
-                    .qn = 1,
-                    .qk = 1,
-                    .kb = DM_PANEL_STEP,
-                    .slots = (int)roll(&d, 1, 3),
-                    .tiles_m = roll(&d, 1, 4),
-                    .tiles_n = roll(&d, 1, 4),
-                    .blocks = pk == 1 ? (int)roll(&d, 1, 2) : 1,
-                    .down = roll(&d, 0, 1),
-                    .reads = (int)roll(&d, 1, 4),
-                    .overlap = roll(&d, 0, 3) > 0,
-                    .gpu = roll(&d, 0, 1),
-                    .a = where[roll(&d, 0, 1)],
-                    .b = where[roll(&d, 0, 1)]};
+    dm_plan plan = plan_on_grid(
+        problem_of(roll(&d, 6, 60), roll(&d, 6, 60), roll_size(&d, 12 * DM_PANEL_STEP), DM_F64), pm,
+        pn, pk);
+    plan.slots = (int)roll(&d, 1, 3);
+    plan.tiles_m = roll(&d, 1, 4);
+    plan.tiles_n = roll(&d, 1, 4);
+    plan.blocks = pk == 1 ? (int)roll(&d, 1, 2) : 1;
+    plan.down = roll(&d, 0, 1);
+    plan.reads = (int)roll(&d, 1, 4);
+    plan.overlap = roll(&d, 0, 3) > 0;
+    plan.gpu = roll(&d, 0, 1);
+    plan.a = where[roll(&d, 0, 1)];
+    plan.b = where[roll(&d, 0, 1)];
     plan.problem.compute.finish = (dm_finish_place)roll(&d, DM_NO_FINISH, DM_FINISH_LAST);
     plan.reads += plan.slots - 1;
     plan.device_links = plan.gpu && roll(&d, 0, 1);
-    plan.panels = (plan.problem.k + DM_PANEL_STEP - 1) / DM_PANEL_STEP;
     plan.problem.verify = roll(&d, 0, 1);
     plan.held_a = roll(&d, 0, dm_range_size(dm_plan_layer(&plan, 0)));
     plan.held_b = roll(&d, 0, dm_range_size(dm_plan_layer(&plan, 0)));
@@ -150,37 +125,25 @@ static void any_tiles(void **state) {
     lines += plan.tiles_m > 2 && plan.tiles_n > 2;
     layers += plan.pk > 1 && plan.tiles_m * plan.tiles_n > 1;
     first += uploads_first(&plan, DM_A);
-    must(dm_plan_simulate(&plan));
+    ok(dm_plan_simulate(&plan));
     dm_todo_free(todo);
   }
   assert_true(streams > 1000 && held > 500 && lines > 500 && layers > 500 && first > 400);
 }
 
 /* The last panels strip by strip, wherever gathered panels stay. */
-static void any_strips(void **state) {
-  (void)state;
+TEST(any_strips) {
   dice d = {.seed = 13};
   int layers = 0, gathered = 0, all_kept = 0;
   for (int i = 0; i < 2000; i++) {
     const int pm = (int)roll(&d, 1, 3), pn = (int)roll(&d, 1, 3), pk = (int)roll(&d, 1, 3);
-    dm_plan plan = {.problem = problem_of(roll(&d, 6, 60), roll(&d, 6, 60),
-                                          roll(&d, pk, 10) * DM_PANEL_STEP - 5, DM_F64),
-                    .ranks = pm * pn * pk,
-                    .pm = pm,
-                    .pn = pn,
-                    .pk = pk,
-                    .qm = 1,
-                    .qn = 1,
-                    .qk = 1,
-                    .kb = DM_PANEL_STEP,
-                    .slots = (int)roll(&d, 1, 4),
-                    .tiles_m = 1,
-                    .tiles_n = 1,
-                    .blocks = 1,
-                    .border = roll(&d, 0, 1) * 4,
-                    .overlap = roll(&d, 0, 3) > 0,
-                    .gpu = roll(&d, 0, 1)};
-    plan.panels = (plan.problem.k + DM_PANEL_STEP - 1) / DM_PANEL_STEP;
+    dm_plan plan = plan_on_grid(
+        problem_of(roll(&d, 6, 60), roll(&d, 6, 60), roll(&d, pk, 10) * DM_PANEL_STEP - 5, DM_F64),
+        pm, pn, pk);
+    plan.slots = (int)roll(&d, 1, 4);
+    plan.border = roll(&d, 0, 1) * 4;
+    plan.overlap = roll(&d, 0, 3) > 0;
+    plan.gpu = roll(&d, 0, 1);
     plan.in_place = plan.device_links = plan.gpu;
     plan.a = plan.b = plan.gpu ? DM_IN_DEVICE : DM_IN_HOST;
     plan.shared_a = !plan.gpu && pn > 1;
@@ -192,18 +155,10 @@ static void any_strips(void **state) {
     gathered += pm > 1 && pn > 1;
     all_kept += plan.stretch == dm_range_size(dm_plan_layer(&plan, 0));
     dm_todo *todo = roll(&d, 0, 5) ? NULL : roll_todo(&d, &plan);
-    must(dm_plan_simulate(&plan));
+    ok(dm_plan_simulate(&plan));
     dm_todo_free(todo);
   }
   assert_true(layers > 800 && gathered > 500 && all_kept > 200);
 }
 
-TEST_PROGRAM(test_plan_simulate) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_plans_multiply),
-      cmocka_unit_test(any_number_of_slots),
-      cmocka_unit_test(any_tiles),
-      cmocka_unit_test(any_strips),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_simulate)

@@ -1,7 +1,6 @@
 /* Which tiles of a run need a band of A or B for the first time, and for the last. */
-#include "plan_cases.h"
-
 #include "plan/tiles.h"
+#include "plan_cases.h"
 
 static bool same_band(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t other) {
   const dm_tile x = dm_plan_tile(plan, t), y = dm_plan_tile(plan, other);
@@ -35,8 +34,7 @@ static void check_meeting(const dm_plan *plan) {
   }
 }
 
-static void bands_begin_and_end(void **state) {
-  (void)state;
+TEST(bands_begin_and_end) {
   dice d = {.seed = 12};
   for (int i = 0; i < 500; i++) {
     dm_plan plan = whole_plan();
@@ -51,7 +49,4 @@ static void bands_begin_and_end(void **state) {
   }
 }
 
-TEST_PROGRAM(test_plan_tiles) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bands_begin_and_end)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_tiles)

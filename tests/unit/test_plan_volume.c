@@ -1,12 +1,8 @@
 /* Counted traffic against a count over all pairs of ranks, and the lower bound at known points. */
-#include <math.h>
-
-#include "plan/partition.h"
-#include "plan_cases.h"
-
 #include "plan/bound.h"
-#include "plan/choose.h"
+#include "plan/partition.h"
 #include "plan/volume.h"
+#include "plan_cases.h"
 
 static int64_t size(dm_range range) {
   return dm_range_size(range);
@@ -47,8 +43,7 @@ static dm_volume count_pairs(const dm_plan *p, int per_node) {
   return v;
 }
 
-static void counts_are_exact(void **state) {
-  (void)state;
+TEST(counts_are_exact) {
   dice d = {.seed = 5};
   for (int i = 0; i < 400; i++) {
     const int ranks = (int)roll(&d, 1, 24);
@@ -57,7 +52,7 @@ static void counts_are_exact(void **state) {
     dm_machine machine = roll_machine(&d, ranks);
     dm_wishes wishes = roll_wishes(&d, ranks);
     dm_plan plan;
-    must(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
     dm_volume v = count_pairs(&plan, machine.ranks_per_node);
     assert_true(plan.received_words == v.most_words);
     assert_true(plan.received_bytes_total == v.total_bytes);
@@ -70,8 +65,7 @@ static void close_to(double value, double expected) {
 }
 
 /* The three cases of the theorem, and that the order of the dimensions does not matter. */
-static void bound_has_its_three_cases(void **state) {
-  (void)state;
+TEST(bound_has_its_three_cases) {
   close_to(dm_bound_words(1000, 1000, 1000, 8, 0), 3e6 / 4 - 3e6 / 8);
   close_to(dm_bound_words(6000, 6000, 1200000, 8, 0), 36e6 * (1 - 1.0 / 8));
   close_to(dm_bound_words(1200000, 6000, 6000, 64, 0), 36e6 * (1 - 1.0 / 64));
@@ -81,19 +75,11 @@ static void bound_has_its_three_cases(void **state) {
   close_to(dm_bound_words(5, 5, 5, 1, 0), 0);
 }
 
-static void little_memory_raises_the_bound(void **state) {
-  (void)state;
+TEST(little_memory_raises_the_bound) {
   double free_bound = dm_bound_words(10000, 10000, 10000, 100, 0);
   close_to(dm_bound_words(10000, 10000, 10000, 100, 1e12), free_bound);
   close_to(dm_bound_words(10000, 10000, 10000, 100, 1e4), 2e12 / (100 * 1e2) - 2e4);
   assert_true(dm_bound_words(10000, 10000, 10000, 100, 1e4) > free_bound);
 }
 
-TEST_PROGRAM(test_plan_volume) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(counts_are_exact),
-      cmocka_unit_test(bound_has_its_three_cases),
-      cmocka_unit_test(little_memory_raises_the_bound),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_volume)

@@ -1,16 +1,13 @@
 /* How wide panels are: on a CPU no wider than its products gain by. */
-#include "plan_cases.h"
-
-#include "plan/choose.h"
 #include "plan/grid_cost.h"
 #include "plan/runs.h"
+#include "plan_cases.h"
 
 static double of_width(double width, bool gpu) {
   return dm_product_efficiency(2000, 2000, width, gpu);
 }
 
-static void slices_bound_what_width_brings(void **state) {
-  (void)state;
+TEST(slices_bound_what_width_brings) {
   assert_true(of_width(128, false) < of_width(256, false));
   assert_true(of_width(256, false) < of_width(384, false));
   assert_true(of_width(512, false) == of_width(256, false)); /* two equal slices */
@@ -20,36 +17,25 @@ static void slices_bound_what_width_brings(void **state) {
     assert_true(of_width(width, true) < of_width(2 * width, true));
 }
 
-static dm_plan planned(const char *words, bool from_files, dm_wishes wishes) {
-  dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
-  const dm_machine machine = machine_of(words);
-  dm_plan plan;
-  problem.home = from_files ? DM_HOME_FILES : DM_HOME_SHARES;
-  must(dm_plan_choose(&problem, &machine, machine.nodes * machine.ranks_per_node, &wishes, &plan));
-  return plan;
-}
-
-static void panels_of_a_cpu_are_narrow(void **state) {
-  (void)state;
+TEST(panels_of_a_cpu_are_narrow) {
   const dm_wishes none = {0}, square = {.pm = 2, .pn = 2, .pk = 1};
-  assert_true(planned("ranks=4 links=host", false, square).kb <= 384);
-  assert_true(planned("nodes=4", false, square).kb <= 384);
-  assert_true(planned("", true, none).kb <= 384);
-  assert_true(planned("ranks=4", true, none).kb <= 384);
-  assert_true(planned("ranks=4 cores=32", true, none).kb <=
+  assert_true(planned_8192("ranks=4 links=host", false, square).kb <= 384);
+  assert_true(planned_8192("nodes=4", false, square).kb <= 384);
+  assert_true(planned_8192("", true, none).kb <= 384);
+  assert_true(planned_8192("ranks=4", true, none).kb <= 384);
+  assert_true(planned_8192("ranks=4 cores=32", true, none).kb <=
               384); /* memory that is shared or slow */
-  assert_true(planned("gpu=h200 gpus=4 links=device", false, square).kb > 384);
+  assert_true(planned_8192("gpu=h200 gpus=4 links=device", false, square).kb > 384);
   const dm_wishes same = {.reproducible = true}, wide = {.panel = 1024};
-  assert_int_equal(planned("ranks=4", true, same).kb, 512);
-  assert_int_equal(planned("ranks=4", true, wide).kb, 1024);
+  assert_int_equal(planned_8192("ranks=4", true, same).kb, 512);
+  assert_int_equal(planned_8192("ranks=4", true, wide).kb, 1024);
 }
 
 /* Many cores beside a memory that is stated for few: the passes over C are in the rate of products.
  */
-static void passes_over_c_are_not_counted_twice(void **state) {
-  (void)state;
+TEST(passes_over_c_are_not_counted_twice) {
   const dm_machine machine = machine_of("cores=32");
-  dm_plan plan = planned("cores=32", false, (dm_wishes){0});
+  dm_plan plan = planned_8192("cores=32", false, (dm_wishes){0});
   const double whole = dm_plan_forecast(&plan, &machine).gemm;
   plan.kb = 384;
   plan.panels = (plan.problem.k + plan.kb - 1) / plan.kb;
@@ -60,11 +46,10 @@ static void passes_over_c_are_not_counted_twice(void **state) {
 }
 
 /* A product cannot begin before what is read together with its panels is there. */
-static void reading_begins_with_what_is_read_together(void **state) {
-  (void)state;
+TEST(reading_begins_with_what_is_read_together) {
   const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
   const dm_machine machine = machine_of("read=0.5");
-  dm_plan plan = planned("read=0.5", true, one);
+  dm_plan plan = planned_8192("read=0.5", true, one);
   const double reading_a = 8.0 * 8192 * 8192 / 0.5e9;
   const double together = dm_plan_together(&plan, DM_A); /* rows of 64 KiB: half of each */
   assert_true(together >= 0.5 && together < 0.6);
@@ -79,16 +64,15 @@ static void reading_begins_with_what_is_read_together(void **state) {
 }
 
 /* Inputs that may be in the page cache, where reading is over soon, leave products for the end. */
-static void strips_do_well_with_cached_inputs(void **state) {
-  (void)state;
+TEST(strips_do_well_with_cached_inputs) {
   const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
   dm_machine machine = machine_of("gpu=h200 read=1.4 write=2.5");
   dm_problem problem = problem_of(16384, 16384, 65536, DM_F64);
   dm_plan cold, either;
   problem.home = DM_HOME_FILES;
-  must(dm_plan_choose(&problem, &machine, 1, &one, &cold));
+  ok(dm_plan_choose(&problem, &machine, 1, &one, &cold));
   machine.file_cached = 50 * machine.file_read;
-  must(dm_plan_choose(&problem, &machine, 1, &one, &either));
+  ok(dm_plan_choose(&problem, &machine, 1, &one, &either));
   assert_true(either.strips > 0 && either.stretch > cold.stretch);
   assert_true(either.forecast.total < 1.05 * cold.forecast.total);
   machine.file_read = machine.file_cached;
@@ -96,13 +80,4 @@ static void strips_do_well_with_cached_inputs(void **state) {
   assert_true(with.total < 0.95 * dm_plan_forecast(&cold, &machine).total);
 }
 
-TEST_PROGRAM(test_plan_widths) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(slices_bound_what_width_brings),
-      cmocka_unit_test(panels_of_a_cpu_are_narrow),
-      cmocka_unit_test(passes_over_c_are_not_counted_twice),
-      cmocka_unit_test(reading_begins_with_what_is_read_together),
-      cmocka_unit_test(strips_do_well_with_cached_inputs),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_ALL(test_plan_widths)

@@ -5,10 +5,12 @@ try damier multiply A.h5 B.h5 -o C.h5 --chunk 0x5
 try damier multiply A.h5 B.h5 -o C.h5 --deflate 0
 try damier multiply A.h5 B.h5 -o C.h5 --deflate 10
 try damier generate G.h5 --size 100000 --chunk 20000x20000
-# A file with that name is not damier's to replace, unless it is told to.
+# A file with that name is not damier's to replace, whatever it is told.
 echo mine > C.h5.packing
 try damier multiply A.h5 B.h5 -o C.h5 --shuffle
+try damier multiply A.h5 B.h5 -o C.h5 --shuffle --force
 cat C.h5.packing
+rm C.h5.packing
 damier multiply A.h5 B.h5 -o C.h5 --shuffle --deflate 3 --force -q >/dev/null
 damier info C.h5 | grep -E '^(layout|  damier_state|  verified)'
 judge A.h5 B.h5 C.h5

@@ -7,3 +7,9 @@ cp C.h5 before.h5
 try damier multiply A.h5 A.h5 -o C.h5:/c
 try damier multiply A.h5 A.h5 -o C.h5:/c --force
 cmp C.h5 before.h5 && ls
+# Names do not reach the terminal's controls, whether they are in a table or in a message.
+name=$(printf '\033[31mred.h5')
+damier generate "$name" --size 3 | grep -c '\\x1b\[31mred'
+damier info "$name" | grep -c '\\x1b\[31mred'
+damier info "no$name" 2>&1 | grep -c "$(printf '\033')" # none
+rm "$name"

@@ -3,7 +3,7 @@ damier info -q -q --json - >info
 python3 -c 'import json; exit("device_0" in json.load(open("info"))["backends"]["cuda"])' || exit 77
 export XDG_CACHE_HOME=$PWD/cache
 damier tune >out 2>&1
-echo "exit $?, $(grep -c 'damier: error' out) error"
+echo "exit $?, $(grep -c 'damier: error' out) error, $(grep -c 'hint: tile sizes are those of the kernel jit' out) hint"
 damier tune --output here.json --dry-run >out 2>&1
 echo "exit $?, $(grep -c 'damier: error' out) error"
 damier bench multiply --size 64 --backend cuda --kernel jit >out 2>&1

@@ -1,10 +1,10 @@
 # On a GPU: a check is a verdict, a line of the table and a record for each kernel.
 damier info -q -q --json - >info
 python3 -c 'import json; exit("device_0" not in json.load(open("info"))["backends"]["cuda"])' || exit 77
-damier bench kernels --check -q --kernel 'tiled,tiled_32' --type f32,i8 --sizes '100;33,65,129' --json r.json
+damier bench kernels --check -q --kernel 'tiled,tiled_32' --type f32,i8 --sizes '100;33,65,129' --json r.jsonl
 python3 - <<'PYTHON'
 import json
-for r in map(json.loads, open("r.json")):
+for r in map(json.loads, open("r.jsonl")):
     check = r["check"]
     print(r["kernel"]["name"], r["kernel"]["type"], r["problem"]["shape"], check["verdict"],
           check["edge_failures"], check["error_max"] <= check["error_bound"], r["times"]["kernel_median_s"])

@@ -13,3 +13,14 @@ complete_line damier multiply --no
 complete_line damier bench io --re
 complete_line damier tune ""
 complete_line damier tune rates --th
+
+# Each shell reads its own; where it is here, it also completes.
+damier --completion zsh >_damier
+damier --completion fish >damier.fish
+if command -v zsh >/dev/null; then zsh -n _damier; fi
+if command -v fish >/dev/null; then
+  fish --no-config -c 'source damier.fish; complete -C "damier bench k"; complete -C "damier multiply --compute t"'
+else
+  printf 'kernels\tcheck and measure every kernel by itself on one GPU\n'
+  printf 'tf32\tprecision of the products; auto never lowers that of the inputs\n'
+fi

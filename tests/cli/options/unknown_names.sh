@@ -10,7 +10,9 @@ try damier multiply --sing
 try damier multiply -z
 try damier generate A.h5 --kernel x
 try damier multiply A B --compute tf3
-try damier multiply A B --backend gpu
+try damier multiply A B --transA t
+try damier multiply A B --dtype f32
+try damier multiply A B --backend gpus
 try damier multiply A B --op-a x
 try damier multiply A B --type f46
 try damier generate A.h5 --kind unifrom --size 3

@@ -1,9 +1,9 @@
 plan="damier plan --size 3000 --ranks 6 --machine ranks=6,memory=4GiB -q -q"
-$plan --json plan.json
-$plan --json plan.json --json - >printed.json
+$plan --json plan.jsonl
+$plan --json plan.jsonl --json - >printed.json
 python3 - <<'PYTHON'
 import json
-lines = [json.loads(line) for line in open("plan.json")]
+lines = [json.loads(line) for line in open("plan.jsonl")]
 plan = lines[0]
 print(len(lines), plan["schema"], plan["verb"], plan["problem"]["m"])
 print(lines[1] == json.load(open("printed.json")), lines[1]["plan"] == plan["plan"])

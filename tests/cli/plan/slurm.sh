@@ -3,6 +3,7 @@ h200="nodes=16 gpus=8 gpu=h200"
 try damier plan --slurm --size 100000 --type f32 --machine "$h200"
 try damier plan --slurm --size 400000 --type bf16 --machine "$h200" --within 40m --partition big
 try damier plan --slurm --size 400000 --machine "$h200" --within 10m
+try damier plan --slurm --size 20000 --machine "$h200 cores=16"
 try damier plan --slurm --size 1000000 --machine "nodes=4 gpus=8 gpu=h200 memory=64GiB"
 mkdir fake
 cat >fake/sinfo <<'END'

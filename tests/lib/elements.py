@@ -9,11 +9,13 @@ from h5py import h5d, h5s, h5t
 
 REAL = ("f64", "f32", "f16", "bf16")
 COMPLEX = ("c64", "c128")
-INTEGER = ("i8", "i32")
+INPUTS = ("i16", "i64", "u8", "u16", "u32", "u64", "bool")  # which are converted as they are read
+INTEGER = ("i8", "i32") + INPUTS
 FACTORS = REAL + COMPLEX + ("i8",)
 
 STORED = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "c64": "c8", "c128": "c16",
-          "i8": "i1", "i32": "i4"}
+          "i8": "i1", "i32": "i4", "i16": "i2", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4",
+          "u64": "u8", "bool": "?"}
 BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8, "c64": 24, "c128": 53}  # of the significand
 ACCUMULATOR = {"f16": "f32", "bf16": "f32", "i8": "i32"}
 TINY = {"f64": 2.0**-1074, "f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133,
@@ -68,15 +70,31 @@ def file_type(dtype, order="<"):
     return made
 
 
+def suffix(layout):
+    return "npy" if layout.startswith("npy") else "h5"
+
+
 def write(path, values, dtype, layout="contiguous"):
-    """Writes dataset /x; returns the exact values that it holds."""
+    """Writes dataset /x; returns the exact values that it holds.  Of a layout whose name begins with
+    "vector" those of one row or column have one dimension."""
     raw = np.ascontiguousarray(stored(values, dtype))
+    want = exact(raw, dtype)
+    if layout.startswith("vector") and 1 in raw.shape:
+        raw, layout = raw.reshape(-1), layout[7:] or "contiguous"
+    if suffix(layout) == "npy":
+        swapped = raw.astype(raw.dtype.newbyteorder(">")) if layout == "npy-big-endian" else raw
+        with open(path, "wb") as file:  # np.save would add an ending
+            np.save(file, np.asfortranarray(swapped) if layout == "npy-fortran" else swapped)
+        return want
     order = ">" if layout == "big-endian" else "<"
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     if layout == "compact":
         plist.set_layout(h5d.COMPACT)
-    if layout in ("chunked", "deflate"):
+    if layout in ("chunked", "deflate", "lzf"):
         plist.set_chunk(tuple(max(1, min(extent, size)) for extent, size in zip(raw.shape, (31, 50))))
+    if layout == "lzf":
+        plist.set_shuffle()
+        plist.set_filter(h5py.h5z.FILTER_LZF, h5py.h5z.FLAG_OPTIONAL)
     if layout == "deflate":
         plist.set_shuffle()
         plist.set_deflate(4)
@@ -86,7 +104,7 @@ def write(path, values, dtype, layout="contiguous"):
         kind = file_type(dtype, order)
         data = h5d.create(file.id, b"x", kind, h5s.create_simple(raw.shape), plist)
         data.write(h5s.ALL, h5s.ALL, swapped, mtype=kind)
-    return exact(raw, dtype)
+    return want
 
 
 def read_raw(path, dtype, dataset="c"):
@@ -108,6 +126,11 @@ def overwrite(path, raw, dataset="c"):
 
 def random(rng, shape, dtype, kind="uniform"):
     """Values of DTYPE; whole numbers where KIND or the type says so."""
+    if dtype in ("i64", "u64") and kind == "large":
+        return rng.integers(0, 2**53, shape)
+    if dtype in INPUTS:
+        low, high = (0, 2) if dtype == "bool" else (-999 if dtype[0] == "i" else 0, 200)
+        return rng.integers(low, high, shape).astype(np.int64)
     if dtype in INTEGER:
         return rng.integers(-128, 128, shape).astype(np.int64)
     draw = {"uniform": lambda: rng.uniform(-1, 1, shape), "normal": lambda: rng.normal(size=shape),

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import elements
-from running import Failure, each, finish, in_folder, options, run
+from running import Failure, options, run, run_cases
+
 
 @dataclass
 class Case:
@@ -66,7 +67,7 @@ def make_files(case, folder, rng):
     for name, op, shape, dtype in (("a", case.op_a, (case.m, case.k), case.dtype),
                                    ("b", case.op_b, (case.k, case.n), case.dtype_b or case.dtype)):
         shape = shape if op == "n" else shape[::-1]
-        values = elements.write(folder / f"{name}.h5", elements.random(rng, shape, dtype, case.data),
+        values = elements.write(folder / f"{name}.{elements.suffix(case.layout)}", elements.random(rng, shape, dtype, case.data),
                                dtype, case.layout)
         values = elements.rounded(elements.rounded(values, given), work)
         operands.append(applied(values, op))
@@ -75,7 +76,7 @@ def make_files(case, folder, rng):
     old = elements.random(rng, (case.m, case.n), case.old, case.data)
     if case.poison:
         old = np.full(old.shape, np.nan)
-    return operands + [elements.write(folder / "old.h5", old, case.old, case.layout)]
+    return operands + [elements.write(folder / f"old.{elements.suffix(case.layout)}", old, case.old, case.layout)]
 
 
 def product(a, b, sums):
@@ -124,8 +125,9 @@ def gate(case, a, b, old, got):
 
 def try_case(folder, damier, case, seed):
     a, b, old = make_files(case, folder, np.random.default_rng(seed))
-    words = ["--c", folder / "old.h5"] if case.old else []
-    run(damier, case.ranks, "multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5",
+    end = elements.suffix(case.layout)
+    words = ["--c", folder / f"old.{end}"] if case.old else []
+    run(damier, case.ranks, "multiply", folder / f"a.{end}", folder / f"b.{end}", "-o", folder / "c.h5",
         "-q", *flags_of(case), *words)
     c = types_of(case)[3]
     got = elements.exact(elements.read_raw(folder / "c.h5", c), c)
@@ -138,6 +140,5 @@ def main(quick, more):
     """Runs QUICK(), with --long also MORE(rng)."""
     chosen = options()
     cases = quick() + (more(np.random.default_rng(20)) if chosen.long else [])
-    failures = each(lambda i: in_folder(try_case, chosen.damier, cases[i], i), range(len(cases)))
-    worst = max((c.factor for c in cases), default=0)
-    finish(failures, len(cases), f"; worst error {worst:.3g} u |A||B|")
+    run_cases(chosen.damier, [(try_case, case, seed) for seed, case in enumerate(cases)],
+              lambda: f"; worst error {max(c.factor for c in cases):.3g} u |A||B|")

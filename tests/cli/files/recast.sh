@@ -1,0 +1,69 @@
+# C as one more dataset of a file that holds others, and as a file of NumPy.
+needs_h5py
+"$PYTHON" - <<'EOF'
+import h5py
+import numpy as np
+
+rng = np.random.default_rng(3)
+with h5py.File("all.h5", "w", userblock_size=1024) as f:
+    f["A"], f["B"] = rng.normal(size=(90, 70)), rng.normal(size=(70, 120))
+    f["g/precious"] = np.arange(5)
+    f["g"].attrs["note"] = "keep"
+    f["packed"] = h5py.SoftLink("/g/precious")
+    f["away"] = h5py.ExternalLink("none.h5", "/x")
+EOF
+chmod 640 all.h5
+cp all.h5 before.h5
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/g/C
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/g/C --force
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/A --append
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/A/C --append
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/away/C --append
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/g/C --append --deflate 1
+ln all.h5 other.h5
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/g/C --append
+rm other.h5
+cmp all.h5 before.h5
+damier multiply all.h5:/A all.h5:/B -o all.h5:/g/C --append -q | grep -o 'PASS$'
+ranks 2 damier multiply all.h5:/A all.h5:/B --c all.h5:/g/C --beta 2 -o all.h5:/new/D --append -q | grep -o 'PASS$'
+damier verify all.h5:/A all.h5:/B all.h5:/g/C -q | grep -o 'PASS$'
+damier verify all.h5:/A all.h5:/B all.h5:/new/D -q | grep -o 'PASS$'
+judge all.h5:A all.h5:B all.h5:g/C
+judge all.h5:A all.h5:B all.h5:new/D --beta 2 --c all.h5:g/C
+damier multiply all.h5:/A all.h5:/B -o fresh.h5 --append -q | grep -o 'PASS$'
+stat -c '%a %n' all.h5
+"$PYTHON" - <<'EOF'
+import h5py
+
+with h5py.File("all.h5") as new, h5py.File("before.h5") as old:
+    print(sorted(new), new.userblock_size, new["g"].attrs["note"], new.get("away", getlink=True).filename)
+    print(all((new[n][...] == old[n][...]).all() for n in ("A", "B", "g/precious", "packed")))
+    print(new["g/C"].attrs["damier_state"], new["g/C"].attrs["verified"])
+EOF
+
+damier generate A.npy --rows 30 --cols 40 --type f32 -q >/dev/null
+damier generate B.h5 --rows 40 --cols 20 --type f32 -q >/dev/null
+damier multiply A.npy B.h5 -o C.npy -q | grep -o 'PASS$'
+ranks 2 damier multiply A.npy B.h5 -o D.npy -q --json record.jsonl | grep -o 'PASS$'
+damier verify A.npy B.h5 C.npy -q | grep -o 'PASS$'
+"$PYTHON" - <<'EOF'
+import json
+
+import h5py
+import numpy as np
+
+a, c, d = (np.load(f"{name}.npy") for name in "ACD")
+b = h5py.File("B.h5")["a"][...]
+print(c.dtype, c.shape, c.flags.c_contiguous, abs(c - a.astype("f8") @ b).max() < 1e-4, (c == d).all())
+print(json.loads(open("record.jsonl").readline())["files"]["c"])
+EOF
+echo text >text.npy
+try damier multiply A.npy B.h5 -o C.npy
+try damier multiply A.npy B.h5 -o text.npy --force
+try damier multiply A.npy B.h5 -o C.npy:/c --force
+try damier multiply A.npy B.h5 -o D.npy --append
+try damier multiply A.npy B.h5 -o E.npy --deflate 1
+try damier multiply A.npy B.h5 -o E.npy --type-c bf16
+try damier multiply A.npy B.h5 -o A.npy --force
+damier multiply A.npy B.h5 -o C.npy --force --type-c f64 -q | grep -o 'PASS$'
+ls

@@ -1,0 +1,143 @@
+"""faulty_runs: runs damier with a fault at one call, and judges what is left by its rules.
+
+Whatever fails: all ranks stop within seconds, with an exit code of the table; a C.h5 that exists is
+whole; and the same command once more gives C with the bits of an undisturbed run.
+"""
+import os
+import pathlib
+import shutil
+import time
+
+import h5py
+
+import running
+from running import expect
+
+SECONDS = 60  # a busy computer needs seconds to start four ranks
+KILLED = {-9, 137, 9}  # alone, by Open MPI's mpirun, by MPICH's
+MEMORY, ROOM = "/dev/shm", 1 << 30
+
+
+def counted(path):
+    """What FAULT_COUNT has written: {(rank, call): how often}."""
+    lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+    return {(int(rank), call): int(count) for rank, call, count in lines}
+
+
+def places(count, most):
+    """All numbers up to COUNT, or MOST of them spread over the range."""
+    return sorted({1 + int((i + 0.5) * count / most) for i in range(most)}) if count > most else range(1, count + 1)
+
+
+def faults(counts, ranks, cases, most):
+    """(fault, exit codes) of every (call, kind, exit codes) on the first and the last rank, at MOST places."""
+    for call, kind, codes in cases:
+        for rank in sorted({0, ranks - 1}):
+            for number in places(counts.get((rank, call), 0), most):
+                yield {"FAULT": f"{call}:{number}:{kind}", "FAULT_RANK": str(rank)}, codes
+
+
+class Bed:
+    """A scratch folder with inputs, and the C of undisturbed runs."""
+
+    def __init__(self, folder, options, shape=(90, 70, 80), words=()):
+        self.folder, self.damier, self.shim = pathlib.Path(folder), options.damier, options.shim
+        self.words = ["--quiet", "--read-by", "pread", *words]  # mapped pages have no calls to fail
+        if "--write-by" not in words:
+            self.words += ["--write-by", "pwrite"]
+        self.wanted, self.tiles = {}, {}
+        m, n, k = shape
+        for name, rows, cols, seed in (("A", m, k, 1), ("B", k, n, 2)):
+            running.run(self.damier, 1, "generate", f"{folder}/{name}.h5", "--rows", rows, "--cols",
+                        cols, "--seed", seed, "-q")
+
+    def undisturbed(self, ranks):
+        """How many calls of each kind every rank makes, as {(rank, call): count}."""
+        counts = self.folder / f"counts{ranks}"
+        output = Output(self, f"undisturbed{ranks}", ranks)
+        code, err, _ = output.run({"FAULT_COUNT": str(counts)})
+        expect(code == 0, f"undisturbed: exit {code}\n{err}")
+        self.wanted[ranks] = output.bits()
+        with h5py.File(output.path()) as file:
+            self.tiles[ranks] = len(file.get("/.damier/tiles", ()))
+        found = counted(counts)
+        expect(found.get((0, "fsync")), f"the library of these tests saw none of the calls of {self.folder}")
+        return found
+
+
+class Output:
+    """One output file of a bed, and the runs that are to make it."""
+
+    def __init__(self, bed, name, ranks):
+        self.bed, self.name, self.ranks = bed, f"{name}.h5", ranks
+        self.place = bed.folder
+
+    def path(self, suffix=""):
+        return self.place / f"{self.name}{suffix}"
+
+    def command(self, ranks=None, extra=()):
+        ranks, folder = ranks or self.ranks, self.bed.folder
+        return running.command(ranks, self.bed.damier, "multiply", f"{folder}/A.h5", f"{folder}/B.h5", "-o",
+                               f"{self.path()}:/c", *self.bed.words, *extra)
+
+    def run(self, fault=None, ranks=None, extra=()):
+        """What a run does: exit code, stderr, seconds."""
+        more = {} if fault is None else {"LD_PRELOAD": self.bed.shim, "FAULT_PATH": self.name, **fault}
+        started = time.monotonic()
+        done = running.ended(self.command(ranks, extra), **more)
+        return done.returncode, done.stderr, time.monotonic() - started
+
+    def bits(self):
+        with h5py.File(self.path(), "r") as file:
+            state = file["c"].attrs["damier_state"]
+            expect(state in ("complete", b"complete"), f"C.h5 is {state}")
+            return file["c"][()].tobytes()
+
+    def expect_whole(self, what):
+        expect(self.bits() == self.bed.wanted[self.ranks], f"{what}: C has other bits")
+
+    def left(self, *suffixes):
+        return [s for s in (suffixes or (".part", ".journal")) if self.path(s).exists()]
+
+    def remove(self):
+        for suffix in ("", ".part", ".journal"):
+            self.path(suffix).unlink(missing_ok=True)
+
+    def expect_recovery(self, what):
+        """The same command once more makes C, and leaves nothing else."""
+        code, err, _ = self.run()
+        expect(code == 0, f"{what}: once more: exit {code}\n{err[-1500:]}")
+        self.expect_whole(what)
+        expect(not self.left(), f"{what}: left {self.left()}")
+
+    def expect_fault(self, fault, codes):
+        """One run with FAULT, whose exit code is one of CODES, and one without."""
+        what = f"{self.ranks} ranks, {fault}"
+        code, err, seconds = self.run(fault)
+        expect(code in codes, f"{what}: exit {code}, wanted {codes}\n{err[-1500:]}")
+        expect(seconds <= SECONDS, f"{what}: took {seconds:.0f} s")
+        expect(code != 4 or ("MPI_ABORT" not in err and err.count("damier: error") == 1),
+               f"{what}: the ranks did not end together\n{err[-1500:]}")
+        if code == 0 or self.path().exists():
+            self.expect_whole(what)
+        else:
+            self.expect_recovery(what)
+        self.remove()
+
+
+def options():
+    return running.options("--shim")
+
+
+def scratch(memory=True):
+    """In memory where there is room for it: a disk that is synced hundreds of times a second may stop for minutes."""
+    roomy = os.path.isdir(MEMORY) and shutil.disk_usage(MEMORY).free >= ROOM
+    place = os.environ.get("TMPDIR") or (MEMORY if memory and roomy else "/tmp")
+    return running.scratch(place)
+
+
+def judged(cases, kind=Output):
+    """(outputs of that KIND, failures) of cases, each of them (bed, ranks, fault, exit codes)."""
+    outputs = [kind(bed, f"out{number}C", ranks) for number, (bed, ranks, _, _) in enumerate(cases)]
+    return outputs, running.each(lambda pair: pair[0].expect_fault(*pair[1][2:]), zip(outputs, cases),
+                                 lambda pair: str(pair[0].bed.words))

@@ -1,0 +1,124 @@
+"""running: starts damier, some runs side by side, and reports what failed."""
+import argparse
+import concurrent.futures
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+WORKERS = 4  # most of a run's time is the start of MPI
+
+
+class Failure(Exception):
+    pass
+
+
+# What a case may end with; anything else is a mistake of the test.
+PROBLEMS = (Failure, AssertionError, subprocess.TimeoutExpired, ValueError, OSError, KeyError, IndexError)
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failure(what)
+
+
+def environment():
+    """That of every run: how MPI is started, and nothing that the caller's environment asks of damier."""
+    lines = (ROOT / "tests" / "lib" / "mpi.env").read_text().splitlines()
+    mine = {k: v for k, v in os.environ.items() if not k.startswith("DAMIER_")}
+    return mine | dict(line.split("=", 1) for line in lines)
+
+
+def command(ranks, *words):
+    launcher = [os.environ.get("MPIEXEC", "mpirun"), "-n", str(ranks)] if ranks > 1 else []
+    return [*launcher, *map(str, words)]
+
+
+def ended(words, timeout=120, **more):
+    """How the command WORDS ended, MORE in its environment."""
+    return subprocess.run(words, env=environment() | more, capture_output=True, text=True, timeout=timeout,
+                          stdin=subprocess.DEVNULL, check=False)
+
+
+def run(damier, ranks, *words, expect=0, timeout=120):  # pylint: disable=redefined-outer-name
+    """What the program prints; Failure where it does not exit with EXPECT."""
+    words = command(ranks, damier, *words)
+    done = ended(words, timeout)
+    if done.returncode != expect:
+        raise Failure(f"exit {done.returncode}, wanted {expect}: {' '.join(words)}\n{done.stderr[-900:]}")
+    return done.stdout
+
+
+def records_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def process_mib(damier, folder, ranks=1):
+    """What a rank of a job has before it asks for any memory; one that is linked with CUDA has more."""
+    a, record = folder / "small.h5", folder / "small.json"
+    run(damier, 1, "generate", a, "--size", 64, "-q", "--force")
+    run(damier, ranks, "multiply", a, a, "-o", folder / "product.h5", "--json", record, "-q", "--force")
+    return records_of(record)[-1]["memory"]["host_process_bytes"] >> 20
+
+
+def options(*more):
+    """--damier, --long, and MORE that must be given."""
+    parser = argparse.ArgumentParser()
+    for name in ("--damier", *more):
+        parser.add_argument(name, required=True, type=lambda path: str(pathlib.Path(path).resolve()))
+    parser.add_argument("--long", action="store_true", help="more cases, at random")
+    return parser.parse_args()
+
+
+@contextlib.contextmanager
+def scratch(place=None):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="damier-test-", dir=place))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)  # a launcher may still be tidying up in it
+
+
+def each(work, items, called=str, workers=WORKERS):
+    """WORK of every item or, in words, why the one CALLED so failed; some side by side, results in order."""
+    def guarded(item):
+        try:
+            return work(item)
+        except PROBLEMS as reason:
+            return f"{called(item)}\n    {type(reason).__name__}: {reason}"
+
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(guarded, items))
+
+
+def finish(failures, count, note=""):
+    """The exit code for FAILURES, of which None is none."""
+    for failure in filter(None, failures):
+        print("FAIL", failure)
+    failed = sum(1 for f in failures if f)
+    print(f"{count} cases, {failed} failed{note}")
+    sys.exit(1 if failed or not count else 0)
+
+
+def run_cases(damier, cases, note=str):
+    """Every case is (WORK, *arguments): WORK(folder, DAMIER, *arguments) in a folder of its own."""
+    def one(case):
+        with scratch() as folder:
+            case[0](folder, damier, *case[1:])
+
+    failures = each(one, cases, lambda case: f"{case[0].__name__}{case[1:]}")
+    finish(failures, len(cases), note())
+
+
+def run_checks(*checks):
+    """Each CHECK(damier, folder), one after the other in the same folder."""
+    damier = options().damier
+    with scratch() as folder:
+        for check in checks:
+            check(damier, folder)
+            print("passed ", check.__name__, flush=True)

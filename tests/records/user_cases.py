@@ -1,0 +1,58 @@
+"""The benchmark of whole commands: its records, the table of them, and a product that is wrong."""
+import os
+import statistics
+import subprocess
+import sys
+
+from running import ROOT, environment, records_of, run_checks
+
+ROWS = ["damier", "mpirun-2", "numpy", "hostname-2"]
+WRONG = f"""#!/bin/sh
+program=$(printf '%s' "$2" | sed 's/@/+/')
+shift 2
+exec {sys.executable} -c "$program" "$@"
+"""
+
+
+def script(name, *words, expect=0):
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / name), *map(str, words)], env=environment(),
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def bench(damier, output, only, *words, python=sys.executable, expect=0):
+    script("bench/user_runs.py", "--damier", damier, "--ranks", 2, "--pairs", 2, "--only", only, "--python", python,
+           "--launcher", os.environ.get("MPIEXEC", "mpirun"), "--folder", output.parent, "--output", output, *words,
+           expect=expect)
+    return records_of(output)
+
+
+def check(records):
+    assert [r["row"] for r in records] == ROWS, [r["row"] for r in records]
+    for record in records:
+        times = record["repetitions"]["command_s"]
+        assert record["error"] is None and len(times) == 2 and min(times) > 0, record
+        assert record["times"]["command_median_s"] == statistics.median(times), record
+        assert record["problem"]["shape"] == "40 x 32 x 24" and record["problem"]["work"] == "f32", record["problem"]
+        own = record["damier"]
+        assert bool(own) == (record["row"] in ("damier", "mpirun-2")), record["row"]
+        if own:
+            assert own["verification"]["verdict"] == "PASS" and own["machine"]["ranks"] == record["machine"]["ranks"]
+
+
+def check_commands(damier, folder):
+    output, wrong = folder / "user.jsonl", folder / "wrong"
+    check(bench(damier, output, "|".join(ROWS), "--sizes", "40x24x32", "--types", "f32"))
+    wrong.write_text(WRONG)
+    wrong.chmod(0o700)
+    last = bench(damier, output, "numpy", "--sizes", 32, "--types", "f64", python=wrong, expect=1)[-1]
+    assert last["error"] == "C is not NumPy's product" and not last["repetitions"]["command_s"], last
+    head, _, row, failed = script("report/user_tables.py", output).splitlines()[:4]
+    assert all(f"`{name}`, s" in head for name in ROWS), head
+    assert row.startswith("| 40 x 32 x 24 | f32 |") and "; 1.00 |" in row, row
+    assert "| failed |" in failed, failed
+    assert {path.name for path in folder.iterdir()} == {"user.jsonl", "wrong"}, "files are left"
+
+
+run_checks(check_commands)
