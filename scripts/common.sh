@@ -46,9 +46,19 @@ if ! has nvcc && [ -x /usr/local/cuda/bin/nvcc ]; then
   PATH=$PATH:/usr/local/cuda/bin
 fi
 
+# What pip fetched for users without root (scripts/packages.sh).
+if [ -d build/tools/bin ]; then
+  PATH=$PATH:$root/build/tools/bin
+fi
+
 # Open MPI does not start as root unless told twice.
 if [ "$(id -u)" = 0 ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+
+# In a container without /sys each rank and mpirun would say so.
+if [ ! -e /sys/devices/system/cpu ]; then
+  export HWLOC_HIDE_ERRORS=${HWLOC_HIDE_ERRORS-2} UCX_LOG_LEVEL=${UCX_LOG_LEVEL-fatal}
 fi
 
 # ranks N COMMAND...: more ranks than cores are fine.  MPICH has no such flag and needs none.
@@ -74,12 +84,28 @@ gpus() {
   { nvidia-smi -L 2>/dev/null || true; } | grep -c '^GPU' || true
 }
 
-# The program that benchmarks run: what is committed now, built for speed.
+# What the compiler has done, a line for each tenth; all that it writes goes to standard output as before.
+show_tenths() {
+  local line tenth last=0
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    tenth=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+    if ((tenth > last)); then note "${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps" >&2; fi
+    last=$tenth
+  done
+}
+
+# The program that benchmarks run: DAMIER, or else what is committed now, built for speed.
 build_release() {
+  if [ -n "${DAMIER:-}" ]; then
+    damier=$(realpath "$DAMIER")
+    return
+  fi
   say "building build/release/damier"
   mkdir -p build
-  if ! { cmake --preset release "$@" && cmake --build --preset release --target damier; } \
-    >build/release.log 2>&1; then
+  if ! { cmake --preset release "$@" 2>&1 && cmake --build --preset release --target damier 2>&1; } |
+    show_tenths >build/release.log; then
     tail -n 40 build/release.log >&2
     die "the build failed; all of it is in build/release.log"
   fi

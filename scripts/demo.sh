@@ -2,17 +2,30 @@
 # From a fresh clone to a verified product: installs what is missing, builds, makes two matrices,
 # multiplies them with four ranks (on the GPUs, if there are any), and checks the result twice.
 # Everything it makes lies in build/.
+# usage: scripts/demo.sh          GPU code is built where there are a GPU and nvcc
+#        scripts/demo.sh --cuda   GPU code is built; takes minutes
+#        DAMIER=/usr/bin/damier scripts/demo.sh   with a program that is there
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-scripts/packages.sh build
-
-flags=(-DDAMIER_CUDA=AUTO)
-if ! pkg-config --exists cmocka; then flags+=(-DDAMIER_TESTS=OFF); fi
-build_release "${flags[@]}"
-if [ "$(gpus)" != 0 ] && ! has nvcc; then
-  note "there is a GPU but no nvcc: built for the CPU alone"
+cuda='' flags=()
+read_options "cuda!" "$@"
+if [ -z "${DAMIER-}" ]; then
+  scripts/packages.sh build
+  flags=(-DDAMIER_CUDA=OFF)
+  if [ -n "$cuda" ]; then
+    flags=(-DDAMIER_CUDA=ON)
+  elif [ "$(gpus)" != 0 ]; then
+    flags=(-DDAMIER_CUDA=AUTO)
+  elif has nvcc; then
+    note "no GPU is seen: no GPU code is built; --cuda builds it"
+  fi
+  if ! pkg-config --exists cmocka; then flags+=(-DDAMIER_TESTS=OFF); fi
+  if [ "$(gpus)" != 0 ] && ! has nvcc; then
+    note "there is a GPU but no nvcc: built for the CPU alone"
+  fi
 fi
+build_release "${flags[@]}"
 
 mkdir -p build/demo
 cd build/demo

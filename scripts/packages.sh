@@ -5,12 +5,13 @@
 #   long     tests that are not in the quick run
 #   cluster  the tests on nodes of one computer, with Slurm; nothing fails where it cannot be had
 #   simulation  SimGrid, for runs on computers that are only described; likewise
-#   mpich    a second MPI, beside Open MPI, which stays what mpicc and mpirun are
+#   mpich    beside Open MPI, which stays what mpicc and mpirun are; alone where there is no MPI yet
+# An MPI that is there is taken; else Open MPI is installed.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-build_packages=(gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhdf5-dev
-  libopenblas-dev libjansson-dev libxxhash-dev zlib1g-dev)
+build_packages=(gcc libc6-dev cmake ninja-build pkg-config libhdf5-dev
+  libopenblas-dev libhwloc-dev libjansson-dev libxxhash-dev zlib1g-dev)
 test_packages=(libcmocka-dev python3 python3-numpy python3-h5py python3-jsonschema hdf5-tools procps)
 long_packages=(strace)
 lint_packages=(shellcheck clang-format mandoc)
@@ -18,10 +19,11 @@ cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-p
 mpich_packages=(mpich libmpich-dev)
 simulation_packages=(libsimgrid-dev)
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
+if ! { has mpicc && has mpirun; }; then build_packages+=(openmpi-bin libopenmpi-dev); fi
 
 # What must be there in the end, however it came.
 build_tools=(cc cmake ninja pkg-config mpicc mpirun)
-build_libraries=(jansson libxxhash zlib)
+build_libraries=(hwloc jansson libxxhash zlib)
 test_tools=(python3 h5dump pkill)
 test_libraries=(cmocka)
 lint_tools=(shellcheck clang-format mandoc)
@@ -88,6 +90,20 @@ if has apt-get && has dpkg-query; then
   install_missing "${@:-build}"
 fi
 
+# CMake and Ninja without root.
+fetch_tools() {
+  local tools=()
+  has cmake || tools+=(cmake)
+  has ninja || tools+=(ninja)
+  if [ ${#tools[@]} = 0 ]; then return; fi
+  say "by pip, to build/tools: ${tools[*]}"
+  if ! { python3 -m venv build/tools && build/tools/bin/pip install --quiet "${tools[@]}"; } >&2; then
+    note "pip did not fetch them"
+  fi
+  PATH=$PATH:$root/build/tools/bin
+}
+if [[ " ${tools[*]} " == *" ninja "* ]]; then fetch_tools; fi
+
 mapfile -t needs < <(missing_needs)
 if [ ${#needs[@]} != 0 ]; then
   cat >&2 <<END
@@ -97,9 +113,14 @@ error: missing for ${*:-build}: ${needs[*]}
   for the tests cmocka, h5dump, and Python 3 with NumPy, h5py and jsonschema;
   for the checks shellcheck, clang-format and mandoc.
   Debian's names for them: ${packages[*]}
+  Without root: modules ('module avail' lists them: gcc, openmpi, hdf5, openblas, hwloc, jansson, xxhash), or
+    conda install -c conda-forge c-compiler cmake ninja pkg-config openmpi hdf5 openblas libhwloc jansson xxhash zlib
+    spack install cmake ninja pkgconf openmpi hdf5 openblas hwloc jansson xxhash zlib-api
+  The build finds what pkg-config finds (PKG_CONFIG_PATH), and what is below CMAKE_PREFIX_PATH.
 END
   exit 1
 fi
+if [[ " ${tools[*]} " != *" cmake "* ]]; then exit; fi
 cmake_version=$(cmake --version | sed -n '1s/[^0-9]*//p')
 if [ "$(printf '3.25\n%s\n' "$cmake_version" | sort -V | head -n 1)" != 3.25 ]; then
   die "CMake 3.25 or newer is needed, and $(command -v cmake) is $cmake_version"

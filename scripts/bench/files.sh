@@ -12,7 +12,7 @@ read_options "backend directory memory-directory size ranks repetitions output" 
 
 case $backend in
 cpu)
-  [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=OFF
+  build_release -DDAMIER_CUDA=OFF
   words=(--threads 1) tuned=(--threads 1) short=512 large=8192
   : "${size:=6144}" "${ranks:=2}" "${output:=docs/results/files.jsonl}"
   ;;
@@ -20,11 +20,10 @@ cuda)
   words=(--backend cuda --require-gpu-per-rank) tuned=(--backend cuda) short=8192
   : "${size:=16384}" "${ranks:=$(gpus)}" "${output:=docs/results/files_gpu.jsonl}"
   [ "$ranks" -gt 0 ] || die "there is no GPU here"
-  [ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=ON
+  build_release -DDAMIER_CUDA=ON
   ;;
 *) die "--backend is cpu or cuda, not $backend" ;;
 esac
-damier=${DAMIER:-$damier}
 [ "$backend" = cuda ] || use_fast_openblas
 records=$(mktemp)
 trial=$(mktemp)

@@ -10,14 +10,13 @@ read_options "repetitions output transport" "$@"
 count=$(gpus)
 [ "$count" -gt 1 ] || die "this takes a node with several GPUs; here are $count"
 
-[ -n "${DAMIER:-}" ] || build_release -DDAMIER_CUDA=ON
-program=${DAMIER:-$damier}
+build_release -DDAMIER_CUDA=ON
 records=$(mktemp)
 run() {
   local number=$1
   shift
   note "$number GPUs: $*"
-  ranks "$number" "$program" bench multiply --backend cuda --require-gpu-per-rank \
+  ranks "$number" "$damier" bench multiply --backend cuda --require-gpu-per-rank \
     --repetitions "$repetitions" -q --json "$records" "$@"
 }
 bench() {

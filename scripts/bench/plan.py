@@ -78,30 +78,29 @@ def product(shape):
     return [word for name, size in zip("mnk", shape) for word in ("--" + name, str(size))]
 
 
-def measure(options, records, environment):
-    for ranks in options.ranks:
-        threads = max(1, CORES // ranks)
-        run(options, launcher(ranks), threads, ["tune", "rates"], environment)
-        for shape in SHAPES.values():
-            words = product(shape)
-            bench(options, launcher(ranks), threads, words, records, environment, {})
-            for grid in grids(ranks) if ranks in options.grids else []:
-                bench(options, launcher(ranks), threads, words + ["--grid", "x".join(map(str, grid))],
-                      records, environment, {})
+def measure(options, start, threads, own, shapes, forced, records, environment):
+    """Rates, then each of SHAPES (name, sizes, types), and those that are FORCED on each of these grids."""
+    run(options, start, threads, ["tune", "rates", *own[:2]], environment)
+    for name, shape, types in shapes:
+        words = [*own, *product(shape)]
+        for chosen in types:
+            bench(options, start, threads, words + chosen, records, environment, {})
+        for grid in forced if name != "larger" else []:
+            bench(options, start, threads, words + ["--grid", "x".join(map(str, grid))], records, environment, {})
+
+
+def measure_cpus(options, ranks, records, environment):
+    measure(options, launcher(ranks), max(1, CORES // ranks), [], [(*s, [[]]) for s in SHAPES.items()],
+            grids(ranks) if ranks in options.grids else [], records, environment)
 
 
 def measure_gpus(options, ranks, records, environment):
     """Matrices in the memory of the GPUs."""
-    own = ["--backend", "cuda"]
-    start, words = launcher(ranks), [*own, "--require-gpu-per-rank", "--from", "device"]
-    run(options, start, CORES // ranks, ["tune", "rates", *own], environment)
-    for name, shape in SHAPES_GPU.items():
-        types = [[]] + (TYPES_GPU if name in ("square", "larger") else [])
-        for chosen in types:
-            bench(options, start, CORES // ranks, [*words, *product(shape), *chosen], records, environment, {})
-        for grid in grids(ranks) if ranks in options.grids and ranks > 1 and name != "larger" else []:
-            bench(options, start, CORES // ranks, [*words, *product(shape), "--grid", "x".join(map(str, grid))],
-                  records, environment, {})
+    own = ["--backend", "cuda", "--require-gpu-per-rank", "--from", "device"]
+    shapes = [(name, shape, [[]] + (TYPES_GPU if name in ("square", "larger") else []))
+              for name, shape in SHAPES_GPU.items()]
+    measure(options, launcher(ranks), CORES // ranks, own, shapes,
+            grids(ranks) if ranks in options.grids and ranks > 1 else [], records, environment)
 
 
 def measure_links(options, gigabits, records, environment):
@@ -144,7 +143,8 @@ def main():
         if os.geteuid() == 0:  # Open MPI does not start as root unless told twice
             environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         records = pathlib.Path(scratch, "records.jsonl")
-        measure(options, records, environment)
+        for ranks in options.ranks:
+            measure_cpus(options, ranks, records, environment)
         for gpus in options.gpus:
             measure_gpus(options, gpus, records, environment)
         for gigabits in options.links:

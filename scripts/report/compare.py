@@ -14,6 +14,8 @@ pair; a pair is slower where even its fastest exchange takes longer than the slo
 of one kind (transport, size, way) would be so by chance is a binomial distribution; tested at the same level.
 """
 import argparse
+import collections
+import functools
 import math
 import sys
 
@@ -121,43 +123,22 @@ def compare_links(old, new, least, by_plan):
     return rows, slower if enough else None
 
 
-def ranks_of(values):
-    """Places in ascending order, equal values share the mean of theirs; and the correction for ties."""
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    ranks, ties, at = [0.0] * len(values), 0.0, 0
-    while at < len(order):
-        end = at
-        while end < len(order) and values[order[end]] == values[order[at]]:
-            end += 1
-        for i in order[at:end]:
-            ranks[i] = 0.5 * (at + 1 + end)
-        ties += (end - at) ** 3 - (end - at)
-        at = end
-    return ranks, ties
-
-
-def exact(u, m, n):
-    """P(U <= u) of two samples without ties: the number of orders with each U, by recursion."""
-    counts = [[[0] * (m * n + 1) for _ in range(n + 1)] for _ in range(m + 1)]
-    for i in range(m + 1):
-        for j in range(n + 1):
-            row = counts[i][j]
-            if i == 0 or j == 0:
-                row[0] = 1
-                continue
-            for x in range(i * j + 1):
-                row[x] = counts[i][j - 1][x] + (counts[i - 1][j][x - j] if x >= j else 0)
-    return sum(counts[m][n][:int(u) + 1]) / math.comb(m + n, m)
+@functools.cache
+def orders(u, m, n):
+    """How many orders of M and N samples without ties have this U."""
+    if u < 0 or m == 0 or n == 0:
+        return int(u == 0)
+    return orders(u, m, n - 1) + orders(u - n, m - 1, n)
 
 
 def mann_whitney(old, new):
     """Two-sided p: exact for few samples without ties, else the normal approximation."""
     m, n = len(old), len(new)
-    ranks, ties = ranks_of(old + new)
-    u = sum(ranks[:m]) - m * (m + 1) / 2
+    ties = sum(count ** 3 - count for count in collections.Counter(old + new).values())
+    u = sum((x > y) + 0.5 * (x == y) for x in old for y in new)
     u = min(u, m * n - u)
     if ties == 0 and m * n <= 400:
-        return min(1.0, 2 * exact(u, m, n))
+        return min(1.0, 2 * sum(orders(x, m, n) for x in range(int(u) + 1)) / math.comb(m + n, m))
     whole = m + n
     variance = m * n / 12 * (whole + 1 - ties / (whole * (whole - 1)))
     if variance <= 0:

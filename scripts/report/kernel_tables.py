@@ -37,15 +37,11 @@ def choice_table(records):
     rows = {}
     for r in records:
         p = r["problem"]
-        key = (TYPES.index(r["kernel"]["type"]), p["pad"], p["m"] * p["n"], p["k"], p["shape"])
+        key = (TYPES.index(r["kernel"]["type"]), p["pad"], p["m"] * p["n"], p["k"], padded(p))
         rows.setdefault(key, {})[r["kernel"]["name"]] = r
-    lines = []
-    for key in sorted(rows):
-        mine = rows[key]
-        lines.append((TYPES[key[0]], key[4] + (f", rows + {key[1]}" if key[1] else ""),
-                      *(share(mine[k]) if k in mine else "" for k in ("mma", "wgmma"))))
-    head = ("type", "m × n × k", "`mma` / cuBLAS", "`wgmma` / cuBLAS")
-    return table(head, lines) + origin(records) if lines else []
+    lines = [(TYPES[key[0]], key[4], *(share(mine[k]) if k in mine else "" for k in ("mma", "wgmma")))
+             for key, mine in sorted(rows.items())]
+    return listed(("type", "m × n × k", "`mma` / cuBLAS", "`wgmma` / cuBLAS"), lines, origin(records))
 
 
 def gemms(records):
@@ -65,6 +61,20 @@ def names_of(records):
     return sorted(order, key=lambda name: (name.startswith("cublas"), order[name]))
 
 
+def listed(head, rows, behind=()):
+    """A table and its footer; nothing if there are no rows."""
+    return [*table(head, rows), *behind] if rows else []
+
+
+def padded(problem):
+    """The shape, and how far apart rows lie."""
+    return problem["shape"] + (f", rows + {problem['pad']}" if problem["pad"] else "")
+
+
+def reached(value, goal):
+    return f"{'met' if value >= goal else 'missed'} (≥ {goal:.2f})"
+
+
 def teraflops(record):
     return record["rates"]["flops"] / 1e12
 
@@ -79,11 +89,6 @@ def share(record):
     return f"{s['share_median']:.3f} [{s['share_ci95_low']:.3f}, {s['share_ci95_high']:.3f}]"
 
 
-def latest(records, key):
-    """One record for each key: the last one measured."""
-    return {key(r): r for r in records}
-
-
 def number(value, scale=1.0, digits=0):
     return "" if value is None else f"{value * scale:.{digits}f}"
 
@@ -92,23 +97,22 @@ def three_digits(value):
     return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}"
 
 
+def grid(title, records, column, columns, words):
+    """Kernels by COLUMN, a function of a record with one of COLUMNS; of each pair the last that was measured."""
+    cells = {(r["kernel"]["name"], column(r)): r for r in records}
+    rows = [[f"`{name}`"] + [words(cells[name, c]) if (name, c) in cells else "" for c in columns]
+            for name in names_of(records)]
+    return [title, "", *table(["kernel", *map(str, columns)], rows), ""]
+
+
 def ladder_table(records):
     lines = []
     for size in LADDER:
         mine = [r for r in gemms(records) if square(r) == size and is_plain(r)]
-        if not mine:
-            continue
-        types = types_of(mine)
-        cells = latest(mine, lambda r: (r["kernel"]["name"], r["kernel"]["type"]))
-        rows = []
-        for name in names_of(mine):
-            row = [f"`{name}`"]
-            for kind in types:
-                r = cells.get((name, kind))
-                row.append(f"{rate(r)} ({r['yardstick']['share_median']:.3f})" if r else "")
-            rows.append(row)
-        lines += [f"N = {size}, TFLOP/s and, in parentheses, the speed over that of cuBLAS:", ""]
-        lines += table(["kernel", *types], rows) + [""]
+        if mine:
+            lines += grid(f"N = {size}, TFLOP/s and, in parentheses, the speed over that of cuBLAS:", mine,
+                          lambda r: r["kernel"]["type"], types_of(mine),
+                          lambda r: f"{rate(r)} ({r['yardstick']['share_median']:.3f})")
     return lines[:-1]
 
 
@@ -118,15 +122,9 @@ def classical_table(records):
         mine = [r for r in gemms(records)
                 if r["kernel"]["type"] == kind and square(r) in CLASSICAL and is_plain(r)]
         sizes = [n for n in CLASSICAL if any(square(r) == n for r in mine)]
-        if len(sizes) < 3:
-            continue
-        cells = latest(mine, lambda r: (r["kernel"]["name"], square(r)))
-        rows = []
-        for name in names_of(mine):
-            times = [cells.get((name, n)) for n in sizes]
-            rows.append([f"`{name}`"] + [three_digits(1e3 * r["times"]["kernel_median_s"]) if r else ""
-                                         for r in times])
-        lines += [f"{kind}, ms:", ""] + table(["kernel", *map(str, sizes)], rows) + [""]
+        if len(sizes) >= 3:
+            lines += grid(f"{kind}, ms:", mine, square, sizes,
+                          lambda r: three_digits(1e3 * r["times"]["kernel_median_s"]))
     return lines[:-1]
 
 
@@ -145,14 +143,6 @@ def goal_of(record):
     return {"f32": 0.95, "f64": 0.95, "bf16": 1.00, "f16": 1.00}.get(kind)
 
 
-def goal_text(record):
-    goal = goal_of(record)
-    if goal is None:
-        return ""
-    reached = record["yardstick"]["share_ci95_high"] >= goal
-    return f"{'met' if reached else 'missed'} (≥ {goal:.2f})"
-
-
 def best_table(records):
     """The fastest kernel of our own of each type and size."""
     best = {}
@@ -165,53 +155,37 @@ def best_table(records):
         if key not in best or teraflops(r) > teraflops(best[key]):
             best[key] = r
     rows = []
-    for key in sorted(best):
-        r = best[key]
-        p, s = r["problem"], r["sensors"]
+    for _, r in sorted(best.items()):
+        p, s, goal = r["problem"], r["sensors"], goal_of(r)
         flops = p["flops"] / r["times"]["yardstick_median_s"] / 1e12
-        what = p["shape"] + (f", rows + {p['pad']}" if p["pad"] else "")
-        what += ", C += A B" if p["accumulate"] else ""
-        rows.append((r["kernel"]["type"], what, f"`{r['kernel']['name']}`", rate(r),
-                     f"{flops:.1f}" + ("" if r["yardstick"]["name"] == "cublas" else " (B along k)"),
-                     share(r), goal_text(r), number(r["roof"]["share"], 100),
+        rows.append((r["kernel"]["type"], padded(p) + (", C += A B" if p["accumulate"] else ""),
+                     f"`{r['kernel']['name']}`", rate(r),
+                     f"{flops:.1f}" + ("" if r["yardstick"]["name"] == "cublas" else " (B along k)"), share(r),
+                     reached(r["yardstick"]["share_ci95_high"], goal) if goal else "", number(r["roof"]["share"], 100),
                      number(s["clock_hz"], 1e-6), number(s["power_w"])))
-    head = ("type", "m × n × k", "kernel", "TFLOP/s", "cuBLAS", "speed / cuBLAS'", "goal",
-            "% of roof", "MHz", "W")
-    return (table(head, rows) if rows else []) + (origin(gemms(records)) if rows else [])
+    return listed(("type", "m × n × k", "kernel", "TFLOP/s", "cuBLAS", "speed / cuBLAS'", "goal", "% of roof", "MHz", "W"),
+                  rows, origin(gemms(records)))
 
 
 def cliff_table(records):
     """Odd shapes and strides, against the aligned product of 8192 by the same kernel."""
+    key = lambda r: (f"`{r['kernel']['name']}`", r["kernel"]["type"])
     plain = [r for r in gemms(records) if is_plain(r)]
-    aligned = {(r["kernel"]["name"], r["kernel"]["type"]): r for r in plain if square(r) == 8192}
+    aligned = {key(r): r for r in plain if square(r) == 8192}
     rows = []
     for r in plain:
-        base = aligned.get((r["kernel"]["name"], r["kernel"]["type"]))
-        if not base or square(r) in LADDER or min(r["problem"][x] for x in "mnk") < 8000:
+        if key(r) not in aligned or square(r) in LADDER or min(r["problem"][x] for x in "mnk") < 8000:
             continue
-        ratio = teraflops(r) / teraflops(base)
-        pad = r["problem"]["pad"]
-        rows.append((f"`{r['kernel']['name']}`", r["kernel"]["type"],
-                     r["problem"]["shape"] + (f", rows + {pad}" if pad else ""), rate(r),
-                     f"{ratio:.3f}", f"{'met' if ratio >= 0.85 else 'missed'} (≥ 0.85)",
-                     share(r)))
-    head = ("kernel", "type", "m × n × k", "TFLOP/s", "of the aligned speed", "goal",
-            "speed / cuBLAS'")
-    return table(head, rows) if rows else []
+        ratio = teraflops(r) / teraflops(aligned[key(r)])
+        rows.append((*key(r), padded(r["problem"]), rate(r), f"{ratio:.3f}", reached(ratio, 0.85), share(r)))
+    return listed(("kernel", "type", "m × n × k", "TFLOP/s", "of the aligned speed", "goal", "speed / cuBLAS'"), rows)
 
 
 def helpers_table(records):
-    rows = []
-    for r in records:
-        if r["kernel"]["op"] == "gemm":
-            continue
-        s = r["yardstick"]
-        goal = f"{'met' if s['share_ci95_high'] >= 0.90 else 'missed'} (≥ 0.90)"
-        rows.append((f"`{r['kernel']['name']}`", r["kernel"]["type"],
-                     f"{r['problem']['m']} × {r['problem']['n']}",
-                     f"{r['rates']['bytes'] / 1e12:.2f}", s["name"], share(r), goal))
-    head = ("kernel", "type", "m × n", "TB/s", "against", "speed / its speed", "goal")
-    return table(head, rows) if rows else []
+    rows = [(f"`{r['kernel']['name']}`", r["kernel"]["type"], f"{r['problem']['m']} × {r['problem']['n']}",
+             f"{r['rates']['bytes'] / 1e12:.2f}", r["yardstick"]["name"], share(r),
+             reached(r["yardstick"]["share_ci95_high"], 0.90)) for r in records if r["kernel"]["op"] != "gemm"]
+    return listed(("kernel", "type", "m × n", "TB/s", "against", "speed / its speed", "goal"), rows)
 
 
 def roofline(_records):

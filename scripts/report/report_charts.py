@@ -72,14 +72,21 @@ class LogPlane:
         return out
 
 
-def legend(names, y):
-    out, x = [], LEFT
-    for i, name in enumerate(names):
-        if x + 7 * len(name) + 30 > WIDTH and x > LEFT:
-            x, y = LEFT, y + 16
+def legend(names, y, left=LEFT):
+    """NAMES by the number of their colour."""
+    out, x = [], left
+    for i, name in names.items():
+        if x + 7 * len(name) + 20 > WIDTH and x > left:
+            x, y = left, y + 16
         out += [rect(x, y - 9, 12, 10, COLOURS[i % 8]), text(x + 16, y, name)]
+        if is_hatched(name):
+            out.append(rect(x, y - 9, 12, 10, "url(#hatch)"))
         x += 7 * len(name) + 34
     return out, y + 12
+
+
+def is_hatched(phase):
+    return "not hidden" in phase or phase == "waiting"
 
 
 def polyline(points, colour, more=""):
@@ -113,7 +120,7 @@ def scaling(curves, title=""):
             x, y = plane.at(ranks, median)
             out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}">'
                        f"<title>{html.escape(name)}: {ranks} ranks, {median:.4g} GFLOP/s</title></circle>")
-    more, bottom = legend([name for name, _ in curves], HEIGHT + 14)
+    more, bottom = legend(dict(enumerate(name for name, _ in curves)), HEIGHT + 14)
     if title:
         out.append(text(LEFT + 8, TOP + 14, title))
     return svg(bottom, out + more, title or "speed over ranks")
@@ -143,7 +150,7 @@ def roofline(points, lines):
         out.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" fill="{fill}" stroke="var(--ink)">'
                    f"<title>{html.escape(name)}: {y:.3g} operations per second, {x:.3g} for each byte of "
                    f"{kind}</title></circle>")
-    more, bottom = legend([f"{n} ceiling" for n in names], HEIGHT + 14)
+    more, bottom = legend(dict(enumerate(f"{n} ceiling" for n in names)), HEIGHT + 14)
     return svg(bottom, out + more, "roofline")
 
 
@@ -152,7 +159,6 @@ def stacked(rows):
     if not rows:
         return ""
     left, bar, names = 300, 20, [name for name, _ in rows[0][1]]
-    used = [n for i, n in enumerate(names) if any(parts[i][1] > 0 for _, parts in rows)]
     longest = max(sum(s for _, s in parts) for _, parts in rows) or 1.0
     out = ['<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
            'patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6" '
@@ -166,20 +172,13 @@ def stacked(rows):
                 continue
             words = f"{name}: {phase} {seconds:.4g} s"
             out.append(rect(x, y, width, bar, COLOURS[j % 8], words))
-            if "not hidden" in phase or phase == "waiting":
+            if is_hatched(phase):
                 out.append(rect(x, y, width, bar, "url(#hatch)", words))
             x += width
         out.append(text(x + 5, y + 14, f"{sum(s for _, s in parts):.3g} s", "start", "faint"))
-    y, x = 8 + len(rows) * (bar + 7) + 14, 10.0
-    for j, name in enumerate(names):
-        if name in used:
-            if x + 7 * len(name) + 20 > WIDTH:
-                x, y = 10.0, y + 16
-            out += [rect(x, y - 9, 12, 10, COLOURS[j % 8]), text(x + 16, y, name)]
-            if "not hidden" in name or name == "waiting":
-                out.append(rect(x, y - 9, 12, 10, "url(#hatch)"))
-            x += 7 * len(name) + 34
-    return svg(y + 10, out, "phases")
+    more, bottom = legend({j: name for j, name in enumerate(names) if any(parts[j][1] > 0 for _, parts in rows)},
+                          8 + len(rows) * (bar + 7) + 14, 10.0)
+    return svg(bottom - 2, out + more, "phases")
 
 
 MOST_STRIPS = 60  # of a picture: no higher than a page

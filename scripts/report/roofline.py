@@ -9,12 +9,12 @@ highest clock. The same records give the same file.
 """
 import argparse
 import html
-import json
 import math
 import pathlib
 
 import report_charts as charts
 from kernel_tables import TYPES, is_plain, is_timed, square
+from tables import read_records
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 COLOURS = {"f32": "#0072b2", "f64": "#d55e00", "tf32": "#009e73", "f16": "#cc79a7", "bf16": "#7a4fa3",
@@ -22,11 +22,6 @@ COLOURS = {"f32": "#0072b2", "f64": "#d55e00", "tf32": "#009e73", "f16": "#cc79a
 STYLE = ("svg { background: #ffffff } text { font: 11px sans-serif; fill: #333333 } .faint { fill: #777777 } "
          ".grid { stroke: #e5e5e5 }")
 LOW, HIGH = (0.03, 1e11), (16384, 3e15)
-
-
-def load(files):
-    lines = [line for file in files for line in pathlib.Path(file).read_text().splitlines()]
-    return [r for r in map(json.loads, lines) if is_timed(r)]
 
 
 def chosen(records):
@@ -112,7 +107,7 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, default=DOCS / "roofline.svg")
     parser.add_argument("files", nargs="+", help="records, one line of JSON each")
     options = parser.parse_args()
-    records = load(options.files)
+    records = [r for file in options.files for r in read_records(file) if is_timed(r)]
     if not records:
         parser.error("no kernel is timed in these records")
     draw(records, options.output)
