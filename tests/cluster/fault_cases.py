@@ -1,12 +1,11 @@
 """Wrong launches, and ranks, daemons and links that fail while a job multiplies."""
 import signal
 import subprocess
-import time
 
-from nodes import (JOB, Ended, check, done, left_on, log_of, on, processes, right, send, shared, start, submit,
+from nodes import (JOB, Ended, check, done, left_on, log_of, on, right, send, shared, start, submit, text_of,
                    wait_for)
 
-BENCH = ["damier", "bench", "multiply", "--size", "512", "--repetitions", "1000000", "--no-verify", "-q"]
+BENCH = ["damier", "bench", "multiply", "--size", "512", "--repetitions", "1000000", "--no-verify"]
 SRUN = ["srun", "--mpi=pmix", "--kill-on-bad-exit=1", "--wait=60", "--ntasks-per-node=1"]
 
 
@@ -30,16 +29,16 @@ def wrong_launches():
           end.text and not list(shared.glob("W.h5*")), "an input on one node only: exit 3, one message", end)
 
 
-def ranks_run(nodes):
-    return wait_for(lambda: all(("damier" in [p[1] for p in processes(n)]) for n in nodes)) and \
-        time.sleep(2) is None
+def multiplies(job):
+    """Whether JOB's progress says so: all its ranks have met by then."""
+    return "damier: multiplying, " in text_of(job)
 
 
 def fault(what, command, strike, codes, seconds, said="", nodes=("n1", "n2", "n3")):
     """COMMAND is struck while it multiplies: ends with one of CODES in SECONDS, and leaves nothing."""
     job = start(command)
-    if not ranks_run(nodes):
-        check(False, f"{what}: ranks start", Ended(job, 1))
+    if not wait_for(lambda: multiplies(job), 90):
+        check(False, f"{what}: it multiplies", Ended(job, 1))
         return
     strike()
     end = Ended(job, seconds)
@@ -76,17 +75,15 @@ def link_down():
                  "--panel", "64", "--hang-timeout", "10s", LAUNCHER="srun", OPENBLAS_CORETYPE="Prescott")
     direct = start(["exec", "head", "--", *SRUN, "--wait=20", "-w", "n1,n3", "-N2", *BENCH, "--hang-timeout", "5s"])
     mpirun = start(["run", "-H", "n1,n2,n3", "-n", "3", "--", *BENCH, "--hang-timeout", "20s"], **keepalive)
-    ranks = lambda node: sum(p[1] == "damier" for p in processes(node))
-    up = wait_for(lambda: [ranks(n) for n in ("n1", "n2", "n3")] == [2, 2, 3] and (shared / "down.h5.part").exists())
-    check(up, "three jobs run over the link", (direct, log_of(job)))
-    time.sleep(2)
+    up = wait_for(lambda: multiplies(direct) and multiplies(mpirun) and "damier: multiplying, " in log_of(job), 90)
+    check(up, "three jobs run over the link", (text_of(direct), text_of(mpirun), log_of(job)))
     on("n3", "ip", "link", "set", "eth0", "down")
     # srun may wait --wait=20 (the job: 60) more for what lies behind the link.
     ends = [Ended(direct, 60), Ended(mpirun, 15)]
     check(ends[0].code == 8 and "rank 1 on n3 is awaited" in ends[0].text and
           "task 0: Exited with exit code 8" in ends[0].text, "a link is down: srun ends with 8", ends[0])
     check(ends[1].code == 205 and "n3" in ends[1].text, "and mpirun, with keepalive, with 205", ends[1])
-    end = done(job, 100)
+    end = done(job, 200)
     check(end.get("ExitCode") == "8:0" and "rank 1 on n3 is awaited" in log_of(job), "and the job with 8",
           (end, log_of(job)))
     on("n3", "ip", "link", "set", "eth0", "up")
@@ -100,6 +97,6 @@ def slurmd_killed():
                  "--panel", "64", LAUNCHER="srun", OPENBLAS_CORETYPE="Prescott")
     started = wait_for((shared / "killed.h5.part").exists)
     check(started and send("n2", signal.SIGKILL, "slurmd") == 1, "slurmd of a node is killed", log_of(job))
-    end = done(job, 60)
+    end = done(job, 150)
     check(end.get("ExitCode") == "0:0" and right("killed.h5", "middle"), "and its job still ends right",
           (end, log_of(job)))

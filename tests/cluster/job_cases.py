@@ -9,13 +9,13 @@ from nodes import (JOB, RATE, Ended, check, done, log_of, on, right, shared, sho
 def jobs():
     for launcher in ("srun", "mpirun"):
         job = submit("-N4", "--ntasks-per-node=1", JOB, "A.h5", "A.h5", f"{launcher}.h5", LAUNCHER=launcher)
-        end = done(job, 60)
+        end = done(job, 150)
         check(end.get("ExitCode") == "0:0" and end.get("JobState") in ("COMPLETED", "COMPLETING"),
               f"a job by {launcher} on 4 nodes", (end, log_of(job)))
         check("ranks=4" in log_of(job) and right(f"{launcher}.h5"), "and its C is right", log_of(job))
         # Two GPUs a node and no word of tasks come to the same.
         job = submit("-N2", JOB, "A.h5", "A.h5", "more.h5", "--force", LAUNCHER=launcher, RANKS_PER_NODE="2")
-        end = done(job, 60)
+        end = done(job, 150)
         check(end.get("ExitCode") == "0:0" and "ranks=4" in log_of(job), "more ranks than Slurm has tasks",
               (end, log_of(job)))
 
@@ -26,7 +26,7 @@ def starts():
         f"#!/bin/bash\nsource {JOB.rsplit('/', 1)[0]}/launch.sh\nLAUNCHER=srun choose_launcher 4\n"
         'for i in {1..16}; do "${launch[@]}" damier generate often.h5:/a --size 8 --force -q || exit; done\n')
     job = submit("-N4", "--ntasks-per-node=1", "--output=damier-%j.log", "often.sh", SLURM_PMIX_FENCE="")
-    end = done(job, 120)
+    end = done(job, 240)
     check(end.get("ExitCode") == "0:0" and log_of(job).count("ranks=4") == 16, "sixteen starts by srun",
           (end, log_of(job)))
 
@@ -53,7 +53,7 @@ class TimeLimit(threading.Thread):
             time.sleep(0.3)
 
     def judge(self):
-        self.join(150)
+        self.join(240)
         end, log = show(self.job), log_of(self.job)
         check(end.get("ExitCode") == "75:0" and end.get("Restarts") == "1",
               "a job whose time is over ends with 75, and was requeued once", (end, log))
@@ -80,7 +80,7 @@ def slow_links():
     def crossing(*command):
         """How the run ended, and the bytes that came to the nodes from each other."""
         before = sum(received(node) for node in ("n1", "n2"))
-        return Ended(start([*layout, *command]), 60), sum(received(node) for node in ("n1", "n2")) - before
+        return Ended(start([*layout, *command]), 150), sum(received(node) for node in ("n1", "n2")) - before
 
     _, to_start = crossing("bench", "multiply", "--size", "64", "--repetitions", "1", "-q")
     end, between = crossing("multiply", "A.h5", "A.h5", "-o", "slow.h5", "--grid", grid, "--json", "slow")
@@ -105,7 +105,7 @@ def planning():
           "the lines for this partition", end)
     job = submit("-N2", "--ntasks-per-node=1", JOB.replace("multiply", "scale"), "--series", "strong,work",
                  "--size", "512", "--repetitions", "1", "--json", "scaling.jsonl")
-    end = done(job, 60)
+    end = done(job, 150)
     lines = (shared / "scaling.jsonl").read_text().splitlines() if end.get("ExitCode") == "0:0" else []
     found = [(r["machine"]["ranks"], r["problem"]["m"]) for r in map(json.loads, lines)]
     check(found == [(1, 512), (2, 512), (1, 512), (2, 645)], "strong and weak scaling", (end, log_of(job)))

@@ -4,6 +4,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -25,10 +26,18 @@ def environment():
 
 
 def start(arguments, **more):
-    """cluster ARGUMENTS in the shared folder; its output comes together."""
+    """cluster ARGUMENTS in the shared folder; text_of() is what it has written so far."""
     env = {**environment(), **more}
-    return subprocess.Popen([CLUSTER, *arguments], cwd=shared, env=env, stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    output = tempfile.TemporaryFile()
+    process = subprocess.Popen([CLUSTER, *arguments], cwd=shared, env=env, stdin=subprocess.DEVNULL,
+                               stdout=output, stderr=subprocess.STDOUT)
+    process.output = output
+    return process
+
+
+def text_of(process):
+    """The writers share the file's position, so it is read without moving that."""
+    return os.pread(process.output.fileno(), 1 << 24, 0).decode(errors="replace")
 
 
 class Ended:
@@ -37,17 +46,18 @@ class Ended:
     def __init__(self, process, seconds):
         began = time.monotonic()
         try:
-            self.text, self.code = process.communicate(timeout=seconds)[0], process.returncode
+            self.code = process.wait(seconds)
         except subprocess.TimeoutExpired:
             process.kill()
-            self.text, self.code = process.communicate()[0], None
-        self.seconds = time.monotonic() - began
+            process.wait()
+            self.code = None
+        self.seconds, self.text = time.monotonic() - began, text_of(process)
 
     def __str__(self):
         return f"exit {self.code} after {self.seconds:.1f} s:\n{self.text}"
 
 
-def on(node, *command, seconds=60, **more):
+def on(node, *command, seconds=120, **more):
     return Ended(start(["exec", node, "--", *command], **more), seconds)
 
 
@@ -91,7 +101,7 @@ def left_on(nodes, seconds=10):
         time.sleep(0.1)
 
 
-def wait_for(what, seconds=20):
+def wait_for(what, seconds=60):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if what():
