@@ -43,6 +43,7 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   const dm_verdict *verdict = done->verdict;
   record_files(done, record);
   dm_setup_record(done->setup, done->run, record);
+  dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
   if (verdict) dm_verdict_record(verdict, &done->run->log, record);
   dm_record_summary(record,
