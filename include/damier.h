@@ -138,6 +138,11 @@ DAMIER_API void damier_close(damier_context *context); /* NULL is allowed */
 DAMIER_API int damier_set(damier_context *context, const char *option, const char *value,
                           damier_error *error);
 
+/* From now on beta multiplies C, in place of what the option "c" names or of the elements that a C
+ * in memory has: a file, or memory, which is not changed.  NULL: as before.  The names are copied,
+ * the memory stays the caller's. */
+DAMIER_API int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *error);
+
 /* PROGRESS is called on every rank now and then while panels are multiplied; any rank may answer
  * with something other than 0: then all end with DAMIER_E_STOPPED.  NULL: nobody is called. */
 DAMIER_API void damier_on_progress(damier_context *context,

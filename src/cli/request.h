@@ -37,6 +37,9 @@ typedef struct dm_cli_files {
 /* Inspects the operands and checks the output, of which HAS_C is known; what does not fit together
  * is refused. */
 dm_status dm_cli_look_at_files(const dm_call *call, dm_cli_files *files);
+
+/* Only the output, where the operands are known. */
+dm_status dm_cli_check_output(const dm_call *call, dm_cli_files *files);
 dm_multiply dm_cli_multiply_job(const dm_settings *settings, const dm_cli_files *files);
 
 /* Whether beta, as stated, is not 0; DM_E_USAGE where --c does not go with it. */
