@@ -43,7 +43,7 @@ static dm_status check_operands(const dm_call *call) {
                    "usage: damier %s%s%s", verb->name, verb->operands[0] ? " " : "",
                    verb->operands);
   if (call->operand_count < verb->least)
-    return dm_hint(dm_fail(DM_E_USAGE, "damier %s wants %d operand%s, not %d", verb->name,
+    return dm_hint(dm_fail(DM_E_USAGE, "damier %s needs %d operand%s, got %d", verb->name,
                            verb->least, verb->least == 1 ? "" : "s", call->operand_count),
                    "usage: damier %s %s", verb->name, verb->operands);
   return DM_OK;

@@ -81,7 +81,7 @@ def damage(bed):
     resumes(output, recorded(output))
     output = killed(bed, "tile")
     change(output.path(".part"), 5000)  # an element of the first tile
-    resumes(output, recorded(output) - 1, "tile 1, ", "is not what was recorded: it is computed again")
+    resumes(output, recorded(output) - 1, "tile 1, ", "differs from its checksum: computing it again")
     output = killed(bed, "record")
     change(output.path(".journal"), (1 << 16) + 64 + 5)  # of the second tile
     resumes(output, 1)
