@@ -20,7 +20,7 @@ def square(record):
 
 
 def seconds(value):
-    return f"{value:.2f} s" if value >= 0.1 else f"{value * 1e3:.0f} ms"
+    return f"{value:.2f}\u00a0s" if value >= 0.1 else f"{value * 1e3:.0f}\u00a0ms"
 
 
 def compute_of(record):
@@ -51,7 +51,7 @@ def user_table(records):
         launched = [t for row, t in ours.items() if row.startswith("mpirun")]
         best = min(others.values())
         rows.append((where, product, kind, seconds(alone), seconds(min(launched)) if launched else "",
-                     *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{best / alone:.1f} ×"))
+                     *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{best / alone:.1f}\u00a0×"))
     head = ("machine", "m = n = k", "type", "`damier`", "fastest by `mpirun`", *OTHERS.values(), "speed beside the fastest other")
     return table(head, rows)
 
@@ -112,7 +112,7 @@ def digits(rate):
 
 
 def memory_table(records):
-    rows = [(*words, digits(a), digits(b), f"{ratio:.2f} ×") for *words, a, b, ratio in memory_rows(records)]
+    rows = [(*words, digits(a), digits(b), f"{ratio:.2f}\u00a0×") for *words, a, b, ratio in memory_rows(records)]
     return table(("m = n = k", "type", "on", "beside", "damier, TFLOP/s", "the other, TFLOP/s", "speed beside it"), rows)
 
 
