@@ -157,7 +157,12 @@ if [ -n "$all" ]; then
   step "shellcheck" shellcheck -x scripts/*.sh scripts/bench/*.sh .ci/run slurm/*.sh slurm/*.sbatch simulation/*.sh \
     tests/cluster/cluster tests/cluster/enter tests/cluster/slurm.sh || true
   step "man page" check_man_page || true
-  step "tables of docs/performance.md" python3 scripts/report/results.py --check docs/results/*.jsonl || true
+  if has "${MKDOCS-mkdocs}"; then
+    step "site" scripts/site.sh || true
+  else
+    skip "site, for there is no mkdocs (scripts/site.sh says how to get it)"
+  fi
+  step "tables and pictures of docs" python3 scripts/report/results.py --check docs/results/*.jsonl || true
   if [ ! -d .git ]; then
     skip "clang-format, for this is no git clone"
   elif [ "$(clang-format --version | sed 's/.*version \([0-9]*\).*/\1/')" -lt 14 ]; then

@@ -55,12 +55,12 @@ def ordered(records):
 
 
 def where(records):
-    """Which commits, and how long it took."""
-    commits = ", ".join(sorted({r["git"] for r in records}))
+    """When, and how long it took."""
+    days = ", ".join(sorted({r["date"][:10] for r in records}))
     longest = max(r["simulated"]["real_s"] for r in records)
     planning = max(r["simulated"]["planning_s"] for r in records)
     memory = max(r["simulated"]["process_bytes"] for r in records)
-    return ["", f"Simulated with commit {commits}; the longest run took {longest:.0f} s and "
+    return ["", f"Simulated with an earlier version of damier, {days}; the longest run took {longest:.0f} s and "
                 f"{memory / 2**30:.2f} GiB, the planner at most {planning * 1e3:.0f} ms."]
 
 

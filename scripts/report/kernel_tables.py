@@ -191,7 +191,7 @@ def helpers_table(records):
 def roofline(_records):
     """The picture that scripts/report/roofline.py draws from the same records."""
     return ["![Speed of the kernels over operations for each byte, under the ceilings of the device]"
-            "(roofline.svg)"]
+            "(../roofline.svg)"]
 
 
 TABLES = {"best": best_table, "roofline": roofline, "ladder": ladder_table, "cliffs": cliff_table,

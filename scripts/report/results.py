@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the tables of docs/performance.md and docs/kernels.md from the program's own records.
+"""Makes the tables and pictures of docs/performance.md and docs/results/*.md from the program's own records.
 
-    scripts/report/results.py docs/results/*.jsonl           writes them between their markers
+    scripts/report/results.py docs/results/*.jsonl           writes tables between their markers, and pictures
     scripts/report/results.py --check docs/results/*.jsonl   only says whether they are up to date (exit 1: no)
 
 A table NAME stands between the lines "<!-- table NAME -->" and "<!-- end NAME -->". Times are medians;
@@ -13,6 +13,7 @@ import pathlib
 import sys
 
 import kernel_tables
+import summary
 import user_tables
 from tables import estimate, machine_ranks, median, met, milliseconds, origin, read_records, table
 
@@ -271,13 +272,15 @@ def beside_others(record):
 
 
 @columns("m × n × k", "type", "panels", "runs", "s", "no product under way, ms", "speed / with nothing moved",
-         "speed / one call", "commit")
+         "speed / one call", "session")
 def ramps_table(records):
     """The same products in panels of several widths, and again with those that the planner took then."""
+    sessions = list(dict.fromkeys(r["git"] for r in records))
     for r in records:
         times, (local, library) = r["repetitions"], beside_others(r)
         yield (shape_of(r), types_of(r), panels_of(r), len(local), estimate(times["multiply_s"], 4),
-               milliseconds(times["exposed_s"]), estimate(local, 3), estimate(library, 3), r["git"])
+               milliseconds(times["exposed_s"]), estimate(local, 3), estimate(library, 3),
+               f"{sessions.index(r['git']) + 1}, {r['date'][:10]}")
 
 
 @columns("m × n × k", "type", "GPUs", "grid", "transport", "tiles", "GPU memory, GiB", "runs", "s", "TFLOP/s")
@@ -408,32 +411,31 @@ def kind_of(record):
 
 
 # Of each page the tables by name: the kind of record that each is made of, and how.
-PAGES = {"performance.md": {"cpu": ("cpu", cpu_table), "gpu": ("gpu", gpu_table),
-                            "scalapack": ("scalapack", scalapack_table),
-                            "slow links": ("slow links", slow_links_table),
+PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
+         "results/cpu.md": {"cpu": ("cpu", cpu_table), "scalapack": ("scalapack", scalapack_table),
+                            "slow links": ("slow links", slow_links_table)},
+         "results/scaling.md": {"scaling": ("bench scale", scaling_table), "pairs": ("bench links", pairs_table)},
+         "results/prediction.md": {"prediction": ("plan", prediction_table), "grids": ("plan_ranks", grids_table),
+                                   "prediction gpu": ("plan_gpu", prediction_gpu_table)},
+         "results/gpu.md": {"gpu": ("gpu", gpu_table), "limited": ("limited_gpu", limited_table),
                             "links": ("links", links_table), "ramps": ("links_leads", ramps_table),
-                            "tiles": ("links_tiles", tiles_table), "prediction": ("plan", prediction_table),
-                            "prediction gpu": ("plan_gpu", prediction_gpu_table),
-                            "grids": ("plan_ranks", grids_table),
-                            "limited": ("limited_gpu", limited_table),
-                            "simulated": ("simulated", simulated_tables.curves),
-                            "simulated grids": ("simulated", simulated_tables.grids),
-                            "simulated cases": ("simulated", simulated_tables.cases),
-                            "simulated limits": ("simulated", simulated_tables.limits),
-                            "validation": ("validation", simulated_tables.validation),
-                            "scaling": ("bench scale", scaling_table),
-                            "pairs": ("bench links", pairs_table),
-                            "files": ("files", files_table), "io": ("io", io_table),
-                            "unpack": ("unpack", unpack_table),
-                            "user": ("user", user_tables.tables)},
+                            "tiles": ("links_tiles", tiles_table)},
+         "results/simulated.md": {"simulated": ("simulated", simulated_tables.curves),
+                                  "simulated grids": ("simulated", simulated_tables.grids),
+                                  "simulated cases": ("simulated", simulated_tables.cases),
+                                  "simulated limits": ("simulated", simulated_tables.limits),
+                                  "validation": ("validation", simulated_tables.validation)},
+         "results/files.md": {"files": ("files", files_table), "io": ("io", io_table),
+                              "unpack": ("unpack", unpack_table)},
+         "results/kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
+         | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()},
          "checkpoint.md": {"checkpoint": ("checkpoint", checkpoint_table)},
-         "kernels.md": {name: ("kernels", make) for name, make in kernel_tables.TABLES.items()}
-         | {name: ("choice", make) for name, make in kernel_tables.CHOICE.items()}}
+         "performance.md": {f"summary {name}": (None, make) for name, make in summary.TABLES.items()}}
 
 
 def page_with_tables(text, makers, records):
     for name, (kind, make) in makers.items():
-        mine = [r for r in records if kind_of(r) == kind]
+        mine = [r for r in records if kind in (None, r["kind"])]
         begin, end = f"<!-- table {name} -->\n", f"<!-- end {name} -->"
         body = "\n".join(make(mine) if mine else []) or "No measurement is recorded yet."
         head, rest = text.split(begin)
@@ -449,13 +451,16 @@ def main():
     # A wildcard that matched nothing stays as it is: there are no records then.
     files = [pathlib.Path(name) for name in sorted(options.files) if "*" not in name]
     records = [{"file": file.stem, **record} for file in files for record in read_records(file)]
-    for page, makers in PAGES.items():
-        old = (DOCS / page).read_text()
-        new = page_with_tables(old, makers, records)
-        if options.check and new != old:
+    records = [{**record, "kind": kind_of(record)} for record in records]
+    made = {page: page_with_tables((DOCS / page).read_text(), makers, records) for page, makers in PAGES.items()}
+    if records:
+        made |= {f"pictures/{name}.svg": make(records) for name, make in summary.PICTURES.items()}
+    for page, new in made.items():
+        path = DOCS / page
+        if options.check and (not path.exists() or path.read_text() != new):
             sys.exit(f"docs/{page} is out of date: run scripts/report/results.py docs/results/*.jsonl")
         if not options.check:
-            (DOCS / page).write_text(new)
+            path.write_text(new)
 
 
 if __name__ == "__main__":

@@ -70,13 +70,17 @@ def command_of(record):
     return (f"mpirun -n {ranks} " if ranks > 1 else "") + command
 
 
+def code_of(record):
+    """The commits that records name are of a history that was not published."""
+    return f"an earlier version of damier, {record['date'][:10]}"
+
+
 def origin(records):
-    """Where numbers come from: one line for each machine and commit, and the commands."""
+    """Where numbers come from: one line for each machine and day, and the commands."""
     machines, commands = [], []
     for record in records:
         machine = record.get("machine", {})
-        parts = [machine.get("device"), machine.get("library"), "commit " + record["git"],
-                 record["date"][:10]]
+        parts = [machine.get("device"), machine.get("library"), code_of(record)]
         line = "Measured on: " + ", ".join(part for part in parts if part) + "."
         if line not in machines:
             machines.append(line)

@@ -9,7 +9,7 @@ import argparse
 import pathlib
 import sys
 
-from tables import estimate, median, read_records, table
+from tables import code_of, estimate, median, read_records, table
 
 DIGITS = 3
 
@@ -88,7 +88,7 @@ def row_of(records, names):
 def measured_on(records):
     """The machine, and what each row is."""
     one = records[0]
-    commits = dict.fromkeys(f"commit {r['git']}, {r['date'][:10]}" for r in records)
+    commits = dict.fromkeys(map(code_of, records))
     commands = dict.fromkeys(r["command"] for r in records)
     libraries = dict.fromkeys(r["machine"]["library"] for r in records if r["machine"]["library"])
     return ["", f"Measured on: {'; '.join([machine_of(one), *libraries, *commits])}.", "",

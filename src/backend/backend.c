@@ -38,7 +38,7 @@ dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
     return dm_fail(DM_E_BUG, "a copy of %s to %s", dm_dtype_name(src.dtype),
                    dm_dtype_name(dst.dtype));
   if (dst.col_stride != 1 || src.col_stride != 1)
-    return dm_fail(DM_E_BUG, "a copy of a matrix whose rows are not runs");
+    return dm_fail(DM_E_BUG, "a copy of a matrix whose rows are not contiguous");
   if (dm_view_is_empty(src)) return DM_OK;
   return backend->ops->copy(backend, dst, src, done);
 }
@@ -47,12 +47,12 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
                           dm_event *done) {
   *done = 0;
   if (a.rows != c.rows || b.cols != c.cols || a.cols != b.rows)
-    return dm_fail(DM_E_BUG, "a product of matrices that do not fit together");
+    return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
   if (a.dtype != b.dtype || c.dtype != dm_compute_sum(a.dtype))
     return dm_fail(DM_E_BUG, "a product of %s and %s into %s", dm_dtype_name(a.dtype),
                    dm_dtype_name(b.dtype), dm_dtype_name(c.dtype));
   if (a.col_stride != 1 || b.col_stride != 1 || c.col_stride != 1)
-    return dm_fail(DM_E_BUG, "a product of matrices whose rows are not runs");
+    return dm_fail(DM_E_BUG, "a product of matrices whose rows are not contiguous");
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->gemm(backend, c, a, b, accumulate, done);
 }
@@ -61,9 +61,10 @@ dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_v
                              bool accumulate, dm_event *done) {
   *done = 0;
   if (!backend->ops->product)
-    return dm_fail(DM_E_BUG, "backend %s has no products with a FINISH", backend->ops->name);
+    return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
+                   backend->ops->name);
   if (a.rows != c.rows || b.cols != c.cols || a.cols != b.rows || plane < c.cols)
-    return dm_fail(DM_E_BUG, "a product of matrices that do not fit together");
+    return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->product(backend, c, plane, a, b, accumulate, done);
 }
@@ -72,9 +73,10 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
                             dm_event *done) {
   *done = 0;
   if (!backend->ops->finish)
-    return dm_fail(DM_E_BUG, "backend %s has no products with a FINISH", backend->ops->name);
+    return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
+                   backend->ops->name);
   if (sums.rows != c.rows || sums.cols != c.cols || sums.base != c.base)
-    return dm_fail(DM_E_BUG, "sums that are not in the place of their accumulators");
+    return dm_fail(DM_E_BUG, "sums in another place than their accumulators");
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->finish(backend, sums, c, plane, done);
 }

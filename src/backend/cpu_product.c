@@ -166,7 +166,8 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
     const float one[2] = {1.0f, 0.0f}, beta[2] = {accumulate ? 1.0f : 0.0f, 0.0f};
     cblas_cgemm(CblasRowMajor, no, no, m, n, k, one, a.base, lda, b.base, ldb, beta, c.base, ldc);
   } else {
-    return dm_fail(DM_E_BUG, "the cpu backend was handed matrices of %s", dm_dtype_name(a.dtype));
+    return dm_fail(DM_E_BUG, "the cpu backend cannot multiply matrices of %s",
+                   dm_dtype_name(a.dtype));
   }
   return DM_OK;
 }

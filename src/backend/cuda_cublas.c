@@ -26,7 +26,7 @@ const dm_cuda_types *dm_cuda_types_of(dm_dtype dtype) {
 /* C of the type of sums, or of its operands. */
 dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   const dm_cuda_types *t = dm_cuda_types_of(a.dtype);
-  if (!t) return dm_fail(DM_E_BUG, "cuBLAS was handed matrices of %s", dm_dtype_name(a.dtype));
+  if (!t) return dm_fail(DM_E_BUG, "cuBLAS cannot multiply matrices of %s", dm_dtype_name(a.dtype));
   const cudaDataType out = c.dtype == a.dtype ? t->in : t->out;
   const cublasStatus_t answer = cublasGemmEx_64(
       gpu->cublas, CUBLAS_OP_N, CUBLAS_OP_N, c.cols, c.rows, a.cols, t->one, b.base, t->in,

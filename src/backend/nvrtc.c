@@ -54,9 +54,9 @@ dm_status dm_nvrtc_load(dm_nvrtc *nvrtc) {
     return dm_hint(
         dm_fail(DM_E_DEVICE, "kernel jit is not available: libnvrtc.so.%d was not found", MAJOR),
         "it is NVRTC, a part of the CUDA Toolkit; LD_LIBRARY_PATH may name its folder, "
-        "and --kernel warp_tile does without");
+        "and --kernel warp_tile does not need it");
   if (!find_all(library, nvrtc) || nvrtc->version(&major, &minor) != NVRTC_SUCCESS)
-    return dm_fail(DM_E_DEVICE, "kernel jit is not available: libnvrtc.so.%d is of another kind",
+    return dm_fail(DM_E_DEVICE, "kernel jit is not available: libnvrtc.so.%d is of another version",
                    MAJOR);
   nvrtc->number = 1000 * major + 10 * minor;
   return DM_OK;

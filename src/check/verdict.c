@@ -33,7 +33,7 @@ static void say_left_out(const dm_verdict *v, const dm_log *log) {
     dm_log_line(log, DM_LOG_WARNING,
                 "%lld rows and %lld columns hold NaN or Inf and were not verified", rows, cols);
   if (v->rows_by_pattern + v->cols_by_pattern > 0)
-    dm_log_line(log, DM_LOG_NOTE, "%lld rows and %lld columns of C are NaN or Inf, as they must be",
+    dm_log_line(log, DM_LOG_NOTE, "%lld rows and %lld columns of C are NaN or Inf, as expected",
                 (long long)v->rows_by_pattern, (long long)v->cols_by_pattern);
 }
 
@@ -68,7 +68,7 @@ static dm_status unchecked(const dm_verdict *verdict, const char *what) {
                                           floor(part * 1000.0) / 10.0, what)
                                 : dm_fail(DM_E_UNCHECKED, "nothing of %s could be verified", what);
   return dm_hint(status,
-                 "it is there, and what was verified is right; --allow-unchecked ends with 0");
+                 "it was written, and the verified part is right; --allow-unchecked exits with 0");
 }
 
 dm_status dm_verdict_status(const dm_verdict *verdict, const char *what, bool allowed) {

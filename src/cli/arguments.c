@@ -87,7 +87,7 @@ static dm_status unknown_option(const dm_verb *verb, const char *typed, const li
   for (int i = 0; nearest < 0 && i < count; i++) /* an abbreviated name */
     if (strncmp(names[i], name, strlen(name)) == 0) nearest = i;
   if (nearest < 0)
-    return dm_hint(status, "'damier%s%s --help' lists the options", space, verb->name);
+    return dm_hint(status, "'damier%s%s --help-all' lists the options", space, verb->name);
   return dm_hint(status, "did you mean '--%s'?", names[nearest]);
 }
 
@@ -100,7 +100,7 @@ static dm_status bad_option(const dm_verb *verb, const char *typed, const lists 
   if (option_of(optopt, verb->bit, &negated))
     return dm_fail(DM_E_USAGE, "option '-%c' takes no value", optopt);
   return dm_hint(dm_fail(DM_E_USAGE, "unknown option '-%c'", optopt),
-                 "'damier%s%s --help' lists the options", verb->name[0] ? " " : "", verb->name);
+                 "'damier%s%s --help-all' lists the options", verb->name[0] ? " " : "", verb->name);
 }
 
 static dm_status missing_value(unsigned verb, int code) {
@@ -108,7 +108,7 @@ static dm_status missing_value(unsigned verb, int code) {
   const dm_option *option = option_of(code, verb, &negated);
   char metavar[128];
   if (!option) return dm_fail(DM_E_BUG, "getopt_long reports an option %d without a value", code);
-  return dm_fail(DM_E_USAGE, "option '--%s' wants a value: %s", option->name,
+  return dm_fail(DM_E_USAGE, "option '--%s' needs a value: %s", option->name,
                  dm_cli_metavar(option, metavar));
 }
 

@@ -1,19 +1,19 @@
-/* -h and --help: usage, the verb's options by group, defaults in brackets. */
+/* --help and --help-all: usage, the options of a verb by group, defaults in brackets. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/verb.h"
 
-enum { WIDTH = 88, HELP_COLUMN = 30 };
+enum { WIDTH = 88, HELP_COLUMN = 30, SHORT_WIDTH = 100, SHORT_COLUMN = 32, LONG_LIST = 24 };
 
-/* TEXT from column AT on, broken between words; later lines start at column INDENT. */
-static void print_wrapped(FILE *out, const char *text, int at, int indent) {
+/* TEXT from column AT on, broken between words before WIDTH; later lines start at INDENT. */
+static void print_wrapped(FILE *out, const char *text, int at, int indent, int width) {
   int column = at;
   while (*text) {
     int length = (int)strcspn(text, " \n");
     bool first = column <= indent;
-    if (!first && column + 1 + length > WIDTH) {
+    if (!first && column + 1 + length > width) {
       fprintf(out, "\n%*s", indent, "");
       column = indent;
       first = true;
@@ -27,49 +27,62 @@ static void print_wrapped(FILE *out, const char *text, int at, int indent) {
 }
 
 /* "  -o, --output C.h5[:/ds]"; returns its width. */
-static int print_names(const dm_option *option, FILE *out) {
-  char metavar[128];
+static int print_names(const dm_option *option, const char *value, FILE *out) {
   int width = option->letter ? fprintf(out, "  -%c, ", option->letter) : fprintf(out, "      ");
   width += fprintf(out, "--%s%s", option->negatable ? "[no-]" : "", option->name);
-  if (dm_cli_takes_value(option)) width += fprintf(out, " %s", dm_cli_metavar(option, metavar));
+  if (value[0]) width += fprintf(out, " %s", value);
   return width;
 }
 
-static void print_option(const dm_option *option, FILE *out) {
-  char text[400];
-  const char *value = option->initial ? option->initial : option->shown;
-  snprintf(text, sizeof text, "%s%s%s%s", option->help, value ? " [" : "", value ? value : "",
-           value ? "]" : "");
-  int width = print_names(option, out);
-  if (width >= HELP_COLUMN - 1) {
+/* Names in the left column, TEXT in the right one. */
+static void print_row(const dm_option *option, const char *value, const char *text, bool full,
+                      FILE *out) {
+  int column = full ? HELP_COLUMN : SHORT_COLUMN;
+  int width = print_names(option, value, out);
+  if (width >= column - 1) {
     fputc('\n', out);
     width = 0;
   }
-  fprintf(out, "%*s", HELP_COLUMN - width, "");
-  print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
+  fprintf(out, "%*s", column - width, "");
+  print_wrapped(out, text, column, column, full ? WIDTH : SHORT_WIDTH);
 }
 
-static void print_groups(const dm_verb *verb, bool full, FILE *out) {
+/* The short form ends before the first "; " of the help, and has long lists of choices there. */
+static void print_option(const dm_option *option, bool full, FILE *out) {
+  char metavar[128] = "", text[400];
+  if (dm_cli_takes_value(option)) dm_cli_metavar(option, metavar);
+  const char *value = option->initial ? option->initial : option->shown;
+  const char *rest = full ? NULL : strstr(option->help, "; ");
+  int length = rest ? (int)(rest - option->help) : (int)strlen(option->help);
+  bool moved = !full && option->choices && strlen(metavar) > LONG_LIST;
+  snprintf(text, sizeof text, "%.*s%s%s%s%s%s", length, option->help, moved ? ": " : "",
+           moved ? metavar : "", value ? " [" : "", value ? value : "", value ? "]" : "");
+  print_row(option, moved ? "NAME" : metavar, text, full, out);
+}
+
+/* All options by group, or the usual ones in the same order without titles. */
+static void print_options(const dm_verb *verb, bool full, FILE *out) {
+  if (!full) fputs("\nOptions:\n", out);
   for (int group = 0; group < DM_GROUPS; group++) {
-    bool titled = false;
-    if (!full && !dm_cli_group_is_basic((dm_group)group)) continue;
+    bool titled = !full;
     for (int i = 0; i < dm_cli_option_count; i++) {
       const dm_option *option = &dm_cli_options[i];
-      if ((int)option->group != group || !(option->verbs & verb->bit)) continue;
+      unsigned shown = full ? option->verbs : option->verbs & option->usual;
+      if ((int)option->group != group || !(shown & verb->bit)) continue;
       if (!titled) fprintf(out, "\n%s:\n", dm_cli_group_title((dm_group)group));
       titled = true;
-      print_option(option, out);
+      print_option(option, full, out);
     }
   }
 }
 
 static void print_verbs(FILE *out) {
   fputs("Usage: damier VERB [options] ...\n\n"
-        "Multiplies matrices that live in HDF5 files, over MPI ranks and GPUs.\n\nVerbs:\n",
+        "Multiplies matrices in HDF5 files on the CPUs or GPUs of an MPI job.\n\nVerbs:\n",
         out);
   for (int i = 0; i < dm_cli_verb_count; i++) {
     fprintf(out, "  %-16s", dm_cli_verbs[i].name);
-    print_wrapped(out, dm_cli_verbs[i].about, 18, 18);
+    print_wrapped(out, dm_cli_verbs[i].about, 18, 18, SHORT_WIDTH);
   }
 }
 
@@ -77,8 +90,7 @@ static void print_more(FILE *out) {
   fputs("\nExit codes:\n", out);
   for (const dm_exit_code *code = dm_cli_exit_codes; code->meaning; code++)
     fprintf(out, "  %2d  %s\n", code->code, code->meaning);
-  fputs("\nA long option of a verb can be set by a variable, --op-a by DAMIER_OP_A; flags win.\n",
-        out);
+  fputs("\nVariables set long options too, DAMIER_OP_A sets --op-a; options given win.\n", out);
 }
 
 static void print_verb(const dm_verb *verb, bool full, FILE *out) {
@@ -86,11 +98,11 @@ static void print_verb(const dm_verb *verb, bool full, FILE *out) {
   fprintf(out, "Usage: damier %s%s%s [options]\n\n", verb->name, space, verb->operands);
   char line[400];
   snprintf(line, sizeof line, "%c%s.", toupper((unsigned char)verb->about[0]), verb->about + 1);
-  print_wrapped(out, line, 0, 0);
+  print_wrapped(out, line, 0, 0, WIDTH);
   if (!full) return;
   for (const char *more = verb->more; *more; more += strcspn(more, "\n") + 1) {
     snprintf(line, sizeof line, "%.*s", (int)strcspn(more, "\n"), more);
-    print_wrapped(out, line, 0, 0);
+    print_wrapped(out, line, 0, 0, WIDTH);
   }
 }
 
@@ -100,12 +112,12 @@ void dm_cli_print_help(const dm_verb *verb, bool full, FILE *out) {
     print_verbs(out);
   else
     print_verb(verb, full, out);
-  print_groups(verb, full || none, out);
-  for (int i = 0; full && i < 4 && verb->examples[i]; i++)
+  print_options(verb, full, out);
+  for (int i = 0; i < 4 && verb->examples[i]; i++)
     fprintf(out, "%s  %s\n", i ? "" : "\nExamples:\n", verb->examples[i]);
   if (none && full) print_more(out);
   if (none)
-    fputs("\n'damier VERB --help' tells more about a verb.\n", out);
+    fputs("\n'damier VERB --help' describes a verb, 'man damier' everything.\n", out);
   else if (!full)
-    fprintf(out, "\n'damier %s --help' lists all options.\n", verb->name);
+    fprintf(out, "\n'damier %s --help-all' shows all options.\n", verb->name);
 }

@@ -43,7 +43,7 @@ static dm_status check_operands(const dm_call *call) {
                    "usage: damier %s%s%s", verb->name, verb->operands[0] ? " " : "",
                    verb->operands);
   if (call->operand_count < verb->least)
-    return dm_hint(dm_fail(DM_E_USAGE, "damier %s wants %d operand%s, not %d", verb->name,
+    return dm_hint(dm_fail(DM_E_USAGE, "damier %s needs %d operand%s, got %d", verb->name,
                            verb->least, verb->least == 1 ? "" : "s", call->operand_count),
                    "usage: damier %s %s", verb->name, verb->operands);
   return DM_OK;
@@ -88,10 +88,10 @@ static void (*const print_completion[])(FILE *out) = {
 static dm_status answer(const dm_call *call, bool *answered) {
   const dm_cli_asked *asked = &call->settings.asked;
   *answered =
-      asked->help || asked->usage || asked->version || asked->man_page || asked->completion != 0;
+      asked->help || asked->help_all || asked->version || asked->man_page || asked->completion != 0;
   if (!*answered || !dm_cli_ramp(call)) return DM_OK;
-  if (asked->help || asked->usage)
-    dm_cli_print_help(call->verb, asked->help, stdout);
+  if (asked->help || asked->help_all)
+    dm_cli_print_help(call->verb, asked->help_all, stdout);
   else if (asked->version)
     DM_TRY(print_version(call));
   else if (asked->man_page)

@@ -43,7 +43,7 @@ static void print_synopsis(FILE *out) {
     fprintf(out, ".Nm\n.Cm %s\n.Op Ar options\n", verb->name);
     if (verb->operands[0]) fprintf(out, ".Ar %s\n", verb->operands);
   }
-  fputs(".Nm\n.Fl -help | Fl -version | Fl -man-page | Fl -completion Ar shell\n", out);
+  fputs(".Nm\n.Fl -help | Fl -help-all | Fl -version | Fl -man-page | Fl -completion Ar shell\n", out);
 }
 
 static void print_description(FILE *out) {

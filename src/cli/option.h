@@ -63,13 +63,13 @@ struct dm_option {
   bool negatable;             /* --no-NAME exists */
   bool zero_is_off;           /* a duration may be 0, whatever its least is */
   bool flags_only;            /* not read from the environment */
+  unsigned usual;             /* verbs whose --help shows it; --help-all and man page show all */
 };
 
 extern const dm_option dm_cli_options[];
 extern const int dm_cli_option_count;
 
 const char *dm_cli_group_title(dm_group group);
-bool dm_cli_group_is_basic(dm_group group); /* part of the short help */
 
 /* The index of NAME, or -1.  A name may stand twice, for different verbs: then the first. */
 int dm_cli_option_find(const char *name);

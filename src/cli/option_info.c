@@ -5,26 +5,19 @@
 
 #include "cli/option.h"
 
-static const struct {
-  const char *title;
-  bool basic;
-} groups[DM_GROUPS] = {
-    [DM_GROUP_FILES] = {"Files", true},
-    [DM_GROUP_MATRIX] = {"Matrices", true},
-    [DM_GROUP_EQUATION] = {"Equation and types", true},
-    [DM_GROUP_MEASURE] = {"Measurement", true},
-    [DM_GROUP_ENGINE] = {"Computation", false},
-    [DM_GROUP_TRUST] = {"Inputs accepted beyond the safe default", false},
-    [DM_GROUP_REPORT] = {"Reports", false},
-    [DM_GROUP_GENERAL] = {"General", false},
+static const char *const groups[DM_GROUPS] = {
+    [DM_GROUP_FILES] = "Files",
+    [DM_GROUP_MATRIX] = "Matrices",
+    [DM_GROUP_EQUATION] = "Equation and types",
+    [DM_GROUP_MEASURE] = "Measurement",
+    [DM_GROUP_ENGINE] = "Computation",
+    [DM_GROUP_TRUST] = "Inputs refused by default",
+    [DM_GROUP_REPORT] = "Reports",
+    [DM_GROUP_GENERAL] = "General",
 };
 
 const char *dm_cli_group_title(dm_group group) {
-  return groups[group].title;
-}
-
-bool dm_cli_group_is_basic(dm_group group) {
-  return groups[group].basic;
+  return groups[group];
 }
 
 int dm_cli_option_find(const char *name) {

@@ -26,7 +26,7 @@ dm_status dm_cli_set_flag(const dm_option *option, const char *text, dm_settings
   else if (is_one_of(text, no))
     *flag = false;
   else
-    return dm_fail(DM_E_USAGE, "'%s' is neither yes nor no", text);
+    return dm_fail(DM_E_USAGE, "'%s' is not yes or no", text);
   return DM_OK;
 }
 
@@ -68,7 +68,8 @@ dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settin
   if (choose(option, text, settings) || choose(option, synonym_of(text), settings)) return DM_OK;
   while (option->choices[count]) count++;
   char all[128];
-  dm_status status = dm_fail(DM_E_USAGE, "'%s' is none of %s", text, dm_cli_metavar(option, all));
+  dm_status status =
+      dm_fail(DM_E_USAGE, "'%s' is not one of %s", text, dm_cli_metavar(option, all));
   return strlen(text) > 1 ? dm_suggest(status, text, option->choices, count) : status;
 }
 
@@ -103,7 +104,7 @@ dm_status dm_cli_set_percent(const dm_option *option, const char *text, dm_setti
   const size_t length = strlen(number);
   if (length > 1 && number[length - 1] == '%') number[length - 1] = '\0';
   if (strlen(text) >= sizeof number || !dm_parse_real(number, &value) || value <= 0 || value > 100)
-    return dm_fail(DM_E_USAGE, "'%s' is not a part of 100 such as 80%%", text);
+    return dm_fail(DM_E_USAGE, "'%s' is not a percentage such as 80%%", text);
   *(double *)place(option, settings) = value / 100;
   return DM_OK;
 }
@@ -155,7 +156,7 @@ dm_status dm_cli_parse_file(const char *text, dm_location *location) {
   DM_TRY(dm_io_parse_location(text, location));
   if (strcmp(location->file, "-") != 0) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "a matrix cannot pass through standard input or output"),
-                 "name a file; ./- is one that is called so");
+                 "name a file; ./- is a file called '-'");
 }
 
 dm_status dm_cli_set_location(const dm_option *option, const char *text, dm_settings *settings) {

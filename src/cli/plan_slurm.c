@@ -98,8 +98,8 @@ dm_status dm_cli_plan_slurm(const dm_call *call, const dm_problem *problem, dm_p
   if (isinf(best)) return dm_context(status, "on all %d nodes", all);
   char wanted[32], found[32];
   dm_status_free(status);
-  return dm_hint(dm_fail(DM_E_FIT, "no number of nodes up to %d is done within %s", all,
+  return dm_hint(dm_fail(DM_E_FIT, "no number of nodes up to %d finishes within %s", all,
                          dm_format_seconds(within, wanted)),
-                 "the fastest asks for %s: twice what is predicted, and 2 minutes to start",
+                 "the fastest needs %s: twice the prediction, and 2 minutes to start",
                  dm_format_seconds(best, found));
 }

@@ -55,7 +55,7 @@ static dm_status same_version(const dm_run *run) {
   if (memcmp(first, mine, sizeof mine) != 0)
     status = dm_hint(dm_fail(DM_E_MPI, "rank %d on %s is damier %s, rank 0 is damier %s", run->rank,
                              dm_comm_host(run->world), mine, first),
-                     "start the same program on all nodes, from a file system that all see");
+                     "start the same program on all nodes, from a shared file system");
   return dm_comm_agree(run->world, status);
 }
 

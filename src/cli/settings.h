@@ -18,7 +18,7 @@ typedef struct dm_cli_paths {
 
 /* What --help and its like ask for instead of the verb's work. */
 typedef struct dm_cli_asked {
-  bool usage, help, version, man_page;
+  bool help, help_all, version, man_page;
   int completion; /* 0: no; else 1 + the shell */
 } dm_cli_asked;
 

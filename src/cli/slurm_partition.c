@@ -54,7 +54,7 @@ static dm_status describe(const line *l, dm_partition *p) {
   const char *gpu = p->gpus ? known_gpu(type) : NULL;
   if (p->gpus && !gpu)
     return dm_hint(
-        dm_fail(DM_E_USAGE, "the GPUs of partition %s are of no known type: %s", l->name, l->gres),
+        dm_fail(DM_E_USAGE, "the GPUs of partition %s are of unknown type: %s", l->name, l->gres),
         "describe it: --machine \"nodes=%d gpus=%d gpu=h100\"", nodes, p->gpus);
   if (nodes < 1) return dm_fail(DM_E_USAGE, "partition %s has no nodes", l->name);
   /* On CPUs one rank a node: its threads reach all of them. */
@@ -92,7 +92,7 @@ dm_status dm_partition_detect(const char *name, dm_partition *partition) {
   size_t size = sinfo ? fread(text, 1, sizeof text - 1, sinfo) : 0;
   text[size] = '\0';
   if (!sinfo || pclose(sinfo) != 0)
-    return dm_hint(dm_fail(DM_E_USAGE, "there is no Slurm here that answers sinfo"),
+    return dm_hint(dm_fail(DM_E_USAGE, "sinfo does not answer: is Slurm installed here?"),
                    "--machine \"nodes=16 gpus=8 gpu=h200\" describes the partition");
   return dm_partition_parse(text, name, partition);
 }

@@ -165,7 +165,7 @@ static dm_status add_series(dm_bench_scale *scale, const char *word) {
     scale->series[i] = true;
     return DM_OK;
   }
-  return dm_fail(DM_E_USAGE, "option '--series': '%s' is none of strong, memory, work", word);
+  return dm_fail(DM_E_USAGE, "option '--series': '%s' is not one of strong, memory, work", word);
 }
 
 static dm_status add_ablation(dm_bench_scale *scale, const char *word) {
@@ -176,7 +176,8 @@ static dm_status add_ablation(dm_bench_scale *scale, const char *word) {
     *flags[i] = true;
     return DM_OK;
   }
-  return dm_fail(DM_E_USAGE, "option '--ablate': '%s' is none of overlap, layers, transport", word);
+  return dm_fail(DM_E_USAGE, "option '--ablate': '%s' is not one of overlap, layers, transport",
+                 word);
 }
 
 static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {

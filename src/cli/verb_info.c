@@ -29,7 +29,7 @@ static dm_status describe_file(const dm_call *call, const dm_location *at, dm_li
   *told = listing->all > 1;
   if (*told) dm_info_listing(at, listing, record);
   if (*told && good == 0)
-    return dm_fail(DM_E_INPUT, "%s: holds nothing that can be multiplied", at->file);
+    return dm_fail(DM_E_INPUT, "%s: contains nothing that can be multiplied", at->file);
   dm_location one = *at;
   const char *name = listing->list[0].name;
   if (listing->all == 1 && !strchr(name, '?')) /* else it may be a name that was cleaned */

@@ -7,96 +7,95 @@
 /* clang-format off */
 const dm_verb dm_cli_verbs[] = {
     {"multiply", DM_VERB_MULTIPLY, "A.h5[:/ds] B.h5[:/ds] -o C.h5[:/ds]", 2, 2,
-     "C = alpha op(A) op(B) + beta C0, from HDF5 files into an HDF5 file",
-     "C is written under the name C.h5.part and renamed when it is whole and verified.\n"
+     "compute C = alpha op(A) op(B) + beta C0 from HDF5 files into an HDF5 file",
+     "C is written as C.h5.part and renamed when it is complete and verified.\n"
      "A file with one 2-D dataset needs no path; A, B and C may be .npy files.\n",
      {"mpirun -n 4 damier multiply A.h5:/a B.h5:/b -o C.h5:/c",
       "mpirun -n 8 damier multiply A.h5 B.h5 --op-b t --beta 1 --c C.h5 -o C.h5 --force"},
      dm_cli_multiply},
     {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
-     "Needs no MPI and no GPU; without files the problem is stated by --m, --n, --k or --size.\n"
-     "The words of --machine are nodes, gpus and ranks (per node), gpu (a name), links, per rank"
-     " cores, memory, device-memory and gflops (f64), in GB/s link, network, upload, copy, read and"
-     " write, and latency (us).\n"
-     "links= says how panels pass inside a node: device (from GPU to GPU; the default with gpu=),"
-     " shared (memory of the node; the default without) or host (messages through host memory).\n",
+     "Needs neither MPI nor a GPU. Without files, --m, --n, --k or --size state the problem.\n"
+     "Keys of --machine: nodes; gpus and ranks, per node; gpu, a name; links; cores, memory,"
+     " device-memory and gflops (f64), per rank; link, network, upload, copy, read and write in GB/s;"
+     " latency in us.\n"
+     "links= states how panels travel inside a node: device (GPU to GPU, the default with gpu=), shared"
+     " (memory of the node, the default otherwise) or host (messages through host memory).\n",
      {"damier plan --size 100000 --type f32 --machine \"nodes=16 gpus=8 gpu=h200\"",
       "damier plan A.h5 B.h5 --ranks 4",
       "damier plan --slurm A.h5 B.h5 --within 30m"},
      dm_cli_plan},
     {"generate", DM_VERB_GENERATE, "FILE.h5[:/ds]", 1, 1,
-     "write a matrix whose elements depend on seed, row and column alone",
+     "write a matrix whose elements depend only on seed, row and column",
      "The matrix has the same bits on any number of ranks.\n"
-     "The dataset is /a unless named.\n",
+     "The default dataset is /a.\n",
      {"damier generate A.h5:/a --rows 4000 --cols 3000 --kind normal --seed 7"},
      dm_cli_generate},
     {"verify", DM_VERB_VERIFY, "A.h5[:/ds] B.h5[:/ds] C.h5[:/ds]", 3, 3,
      "check that C is alpha op(A) op(B) + beta C0, reading each file once",
-     "What is not stated is taken from the provenance that multiply left on C.\n",
+     "Options not given are taken from the provenance that multiply stored with C.\n",
      {"damier verify A.h5 B.h5 C.h5"},
      dm_cli_verify},
     {"info", DM_VERB_INFO, "[FILE.h5[:/ds] ...]", 0, 4096,
-     "show what this program is built with and sees, or what files hold",
+     "show this build and the hardware it finds, or the contents of files",
      "",
      {"damier info", "damier info C.h5:/c"},
      dm_cli_info},
     {"tune rates", DM_VERB_TUNE_RATES, "", 0, 0,
-     "measure what the planner calculates with, and keep it",
-     "Rates of products, memory and links are measured by all ranks at once, for this number of ranks"
-     " on a node.\n"
-     "They are kept in damier/rates-DEVICE-NODES-RANKSxTHREADS.json below $XDG_CACHE_HOME or ~/.cache,"
-     " and used by every run of the same kind; their hash stands in the recipe of a result.\n"
-     "With --files, reading and writing in a folder are measured, too: each rank takes 128 MiB there for"
-     " a while; jobs whose files lie in the same file system use these rates.\n"
-     "A renewed file keeps each rate that differs by 10 % or less.\n",
+     "measure and store the rates that the planner uses",
+     "All ranks measure products, memory and links at once; the rates hold for this number of ranks"
+     " per node.\n"
+     "They are stored as damier/rates-DEVICE-NODES-RANKSxTHREADS.json in $XDG_CACHE_HOME or ~/.cache and"
+     " used by every run of the same kind. The recipe of a result contains their hash.\n"
+     "With --files, reading and writing in a folder are measured, too; each rank needs 128 MiB there."
+     " Jobs with files in the same file system use these rates.\n"
+     "Measuring again keeps each old rate that differs by 10 % or less.\n",
      {"mpirun -n 4 damier tune rates", "mpirun -n 4 damier tune rates --files /scratch"},
      dm_cli_tune_rates},
     {"tune", DM_VERB_TUNE, "", 0, 0,
-     "find the fastest tile sizes of the kernel jit on this GPU, and keep them",
-     "Both f32 and f64 are tuned, unless --type names one: each of a list of tile sizes multiplies a"
-     " square product of each class, and the table says how fast.\n"
-     "Tile sizes are kept in damier/tilings-GPU.json below $XDG_CACHE_HOME or ~/.cache, one file for each"
+     "find and store the fastest tile sizes of the kernel jit on this GPU",
+     "Both f32 and f64 are tuned unless --type names one. The table shows the speed of each tile size"
+     " for a square product of each size class.\n"
+     "Tile sizes are stored as damier/tilings-GPU.json in $XDG_CACHE_HOME or ~/.cache, one file per"
      " model of GPU.\n"
-     "The file is never needed: without it jit uses the tile sizes that are built in.\n"
-     "A hash of those that are used stands in the recipe of a result.\n",
+     "Without this file jit uses its built-in tile sizes.\n"
+     "The recipe of a result contains their hash.\n",
      {"damier tune", "damier tune --type f32"},
      dm_cli_tune},
     {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
      "measure the multiplication of generated matrices in memory",
-     "It runs the engine of multiply, without files; with --from file, the whole way from files to a file.\n",
+     "Runs the engine of multiply without files, or with --from file the whole run from files to a file.\n",
      {"damier bench multiply --size 16384 --type f32 --repetitions 10"},
      dm_cli_bench_multiply},
     {"bench scale", DM_VERB_BENCH_SCALE, "", 0, 0,
      "measure how the multiplication scales over the ranks of this job",
-     "The product that the options state is that of the fewest ranks, the base.\nStrong scaling keeps it;"
-     " with memory all its dimensions grow with the square root of the ranks, with work with the cube"
-     " root.\n"
-     "The first ranks multiply, whole nodes before others, each with its share of cores and memory;"
-     " the others sleep.\n"
-     "Efficiency is the rate of a rank over that of a rank of the base.\nWith --json and --csv, each"
+     "The options state the product of the smallest run, the base.\nStrong scaling keeps it. With memory"
+     " all dimensions grow with the square root of the number of ranks, with work with the cube root.\n"
+     "The first ranks multiply, filling whole nodes first, each with its share of cores and memory; the"
+     " others sleep.\n"
+     "Efficiency is the rate per rank divided by the rate per rank of the base.\nWith --json and --csv, each"
      " measurement is a record of its own.\n",
      {"mpirun -n 8 damier bench scale --size 8192 --series strong,work",
       "mpirun -n 8 damier bench scale --size 8192 --ranks 2,4,8 --ablate overlap,layers"},
      dm_cli_bench_scale},
     {"bench io", DM_VERB_BENCH_IO, "", 0, 0,
-     "measure plain pread and pwrite beside the program's reader and writer",
+     "compare plain pread and pwrite with the program's reader and writer",
      "",
      {"mpirun -n 4 damier bench io --directory /scratch --bytes 8GiB"},
      dm_cli_bench_io},
     {"bench links", DM_VERB_BENCH_LINKS, "", 0, 0,
-     "measure what each transport carries between each pair of ranks",
-     "Each pair is measured one way, both ways at once and in turn, while all others rest; then both"
-     " ways\nwith all ranks at work in pairs.\nTwo pieces are under way, as panels are.\n"
-     "Bytes are compared before they are timed.\nWith shared slots nothing travels: to receive is to"
-     " copy out of them.\n"
+     "measure the bandwidth of each transport between each pair of ranks",
+     "Each pair is measured in one direction, in both at once and in both alternating while all other"
+     " ranks rest; then all pairs in both directions at once.\nTwo messages are in flight, as for panels.\n"
+     "The bytes received are checked before anything is timed.\nWith shared memory, receiving means copying out of"
+     " it.\n"
      "With --json and --csv, each transport and size is a record of its own.\n",
      {"mpirun -n 4 damier bench links", "mpirun -n 8 damier bench links --bytes 64KiB:64MiB:x4"},
      dm_cli_bench_links},
     {"bench kernels", DM_VERB_BENCH_KERNELS, "", 0, 0,
-     "check and measure every kernel by itself on one GPU",
-     "Each kernel is checked first, against sums of twice the precision of f64, and not timed if it"
-     " fails.\n"
+     "check and measure each kernel by itself on one GPU",
+     "Each kernel is first checked against sums of twice the precision of f64; kernels that fail are not"
+     " timed.\n"
      "Products are compared with cuBLAS, transpositions and additions with a copy, dot products with"
      " plain reading, alternating on the same matrices.\n"
      "With --json and --csv, each kernel in each type and size is a record of its own.\n",
@@ -113,16 +112,16 @@ const dm_verb dm_cli_no_verb = {.name = "", .bit = DM_VERB_NONE, .operands = "",
 
 const dm_exit_code dm_cli_exit_codes[] = {
     {0, "done"},
-    {1, "the verification failed, or the check of a kernel"},
-    {2, "usage; also: the output exists or is an input, or a kernel does not take the type"},
+    {1, "the verification, or the check of a kernel, failed"},
+    {2, "usage; also if the output exists or is an input, or a kernel does not take the type"},
     {3, "an input was rejected"},
     {4, "a file could not be read or written"},
-    {5, "does not fit into memory or on the disk"},
+    {5, "does not fit in memory or on the disk"},
     {6, "GPU, backend or transport"},
     {7, "a corrupted result could not be repaired"},
     {8, "the watchdog found a hang"},
     {9, "MPI or the launcher"},
-    {10, "done, but not all of C could be verified (--allow-unchecked: 0)"},
+    {10, "done, but part of C could not be verified (with --allow-unchecked: 0)"},
     {70, "a bug of the program"},
     {75, "stopped early; run again to resume"},
     {0, NULL},
@@ -158,7 +157,7 @@ static dm_status incomplete_verb(const char *word, const char *second) {
     size_t used = strlen(all);
     snprintf(all + used, sizeof all - used, "%s'damier %s'", count > 1 ? " or " : "", name);
   }
-  if (!second) return dm_fail(DM_E_USAGE, "'%s' wants a second word: %s", word, all);
+  if (!second) return dm_fail(DM_E_USAGE, "'%s' needs a second word: %s", word, all);
   int nearest = dm_closest(second, seconds, count);
   dm_status status = dm_fail(DM_E_USAGE, "unknown verb '%s %s'", word, second);
   if (nearest < 0) return dm_hint(status, "there are %s", all);

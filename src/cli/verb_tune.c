@@ -10,7 +10,7 @@ static dm_status read_settings(const dm_settings *s, dm_tune *tune) {
   if (one && s->type != DM_F32 && s->type != DM_F64)
     return dm_hint(
         dm_fail(DM_E_USAGE, "kernel jit does not multiply %s", dm_dtype_name((dm_dtype)s->type)),
-        "--type f32 or f64; without it both are tuned");
+        "--type f32 or f64; without --type both are tuned");
   for (int t = 0; t < DM_TILING_TYPES; t++)
     tune->types[t] = !one || dm_tiling_type((dm_dtype)s->type) == t;
   tune->dry_run = s->dry_run;

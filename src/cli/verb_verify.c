@@ -30,7 +30,7 @@ static dm_status look_at_old_c(const dm_call *call, const dm_location *recorded,
   if (v->c0.device != v->c.device || v->c0.inode != v->c.inode ||
       strcmp(v->c0.at.dataset, v->c.at.dataset) != 0)
     return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "the old C that beta was applied to was replaced by this C"),
+  return dm_hint(dm_fail(DM_E_USAGE, "this C has replaced the old C that beta was applied to"),
                  "--c FILE.h5:/dataset names a copy of it, if there is one");
 }
 

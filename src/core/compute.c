@@ -38,7 +38,7 @@ dm_status dm_compute_check(const dm_compute *row) {
                     row->accumulators * dm_dtype_size(row->accumulator) >= dm_dtype_size(row->sum);
   const bool is_sum = row->accumulators == 1 && row->accumulator == row->sum;
   if (fits && (is_sum || !plain)) return DM_OK;
-  return dm_fail(DM_E_BUG, "the accumulators of '%.15s' are no sums", row->name);
+  return dm_fail(DM_E_BUG, "the accumulators of '%.15s' are not sums", row->name);
 }
 
 int64_t dm_compute_plane(const dm_compute *row, int64_t cols) {
@@ -92,9 +92,9 @@ static dm_status not_multiplied(dm_dtype input) {
   const char *name = dm_dtype_name(input);
   dm_status status = input == DM_I32
                          ? dm_fail(DM_E_USAGE, "i32 matrices are results, not factors")
-                         : dm_fail(DM_E_USAGE, "%s matrices are not multiplied as they are", name);
+                         : dm_fail(DM_E_USAGE, "%s matrices need --type to be multiplied", name);
   if (!dm_dtype_holds(DM_F64, input))
-    return dm_hint(status, "--type f64 --allow-rounding rounds what f64 does not hold exactly");
+    return dm_hint(status, "--type f64 --allow-rounding rounds what f64 cannot hold exactly");
   return dm_hint(status, "--type %s holds every %s exactly",
                  dm_dtype_holds(DM_F32, input) ? "f32" : "f64", name);
 }

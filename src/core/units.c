@@ -45,11 +45,11 @@ dm_status dm_parse_range(const char *text, dm_status (*take)(void *context, int6
   char words[96];
   int64_t from, to, by;
   if (snprintf(words, sizeof words, "%s", text) >= (int)sizeof words)
-    return dm_fail(DM_E_USAGE, "'%.20s...' is no size", text);
+    return dm_fail(DM_E_USAGE, "'%.20s...' is not a size", text);
   char *high = strchr(words, ':'), *step = strrchr(words, ':');
   if (!high) {
     if (!dm_parse_count(words, &from) || from < 1)
-      return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no size", text),
+      return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a size", text),
                      "such as 8, 64KiB or 1MiB:64MiB:x4");
     return take(context, from);
   }
@@ -58,7 +58,7 @@ dm_status dm_parse_range(const char *text, dm_status (*take)(void *context, int6
   *high = *step = '\0';
   if (!two || !dm_parse_count(words, &from) || !dm_parse_count(high + 1, &to) ||
       !dm_parse_count(step + 1 + times, &by) || from < 1 || from > to || by < 1 + times)
-    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no range of sizes", text),
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a range of sizes", text),
                    "LOW:HIGH:STEP or LOW:HIGH:xFACTOR, for example 128:4096:x2");
   while (from <= to) {
     DM_TRY(take(context, from));

@@ -19,7 +19,7 @@ dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void 
   if (buffer->where == DM_NOWHERE || buffer->where == DM_SHARED_MEMORY || life == DM_LIFE_BESIDE)
     return dm_fail(DM_E_BUG, "the plan has no buffer for the %s", dm_buffer_kinds[kind].name);
   if (buffer->bytes == INT64_MAX)
-    return dm_fail(DM_E_FIT, "the %s: more bytes than 64 bits count", dm_buffer_kinds[kind].name);
+    return dm_fail(DM_E_FIT, "the size of the %s overflows 64 bits", dm_buffer_kinds[kind].name);
   if (!memory->at[kind]) {
     void **new = &memory->at[kind];
     DM_TRY(

@@ -196,7 +196,7 @@ static dm_status transport_open(dm_rank_state *local, const dm_transport_ops *op
   if (!ops) ops = dm_transport_find("host");
   DM_TRY(dm_links_open(local->run, local->backend, ops, &local->transport));
   if (local->plan->device_links != ops->device_memory && dm_plan_used(local->plan) > 1)
-    return dm_fail(DM_E_BUG, "transport %s does not move what the plan wants moved", ops->name);
+    return dm_fail(DM_E_BUG, "transport %s cannot move what the plan requires", ops->name);
   DM_TRY(dm_comm_agree(world, shared_open(local, DM_A)));
   DM_TRY(dm_comm_agree(world, shared_open(local, DM_B)));
   DM_TRY(dm_comm_agree(world, expose(local, DM_A)));

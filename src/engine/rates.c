@@ -131,7 +131,8 @@ static dm_status check_facts(const json_t *facts, const dm_rates_facts *here) {
                                   {"library", here->library, "library"}};
   const int64_t numbers[2] = {here->ranks, here->threads};
   const char *const keys[2] = {"ranks_per_node", "threads"};
-  if (!json_is_object(facts)) return dm_fail(DM_E_INPUT, "it does not say what it was measured on");
+  if (!json_is_object(facts))
+    return dm_fail(DM_E_INPUT, "it does not name the device it was measured on");
   for (int i = 0; i < 3; i++)
     if (strcmp(dm_cache_text(facts, words[i][0]), words[i][1]) != 0)
       return dm_fail(DM_E_INPUT, "it was measured with the %s '%.60s', here it is '%s'",
@@ -160,7 +161,7 @@ static dm_status parse_numbers(const json_t *object, dm_rates *rates) {
     rates->numbers[i] = number;
     known += found != NULL;
     if (found && !(json_is_number(found) && number > 0 && number < largest))
-      return dm_fail(DM_E_INPUT, "its rate %s is none", key);
+      return dm_fail(DM_E_INPUT, "its rate %s is out of range", key);
   }
   if (known != json_object_size(object)) return dm_fail(DM_E_INPUT, "it has unknown rates");
   return DM_OK;
@@ -175,7 +176,7 @@ static dm_status parse_files(const json_t *object, dm_rates *rates) {
   const bool some = rates->file_read > 0 || rates->file_cold > 0 || rates->file_write > 0;
   const bool all = rates->file_read > 0 && rates->file_write > 0;
   if (some == (m->kind[0] != 0) && all == some) return DM_OK;
-  return dm_fail(DM_E_INPUT, "it does not say of which file system its rates of files are");
+  return dm_fail(DM_E_INPUT, "it does not name the file system of its file rates");
 }
 
 static dm_status parse(const json_t *root, const void *facts, void *value) {
@@ -191,7 +192,7 @@ static dm_status parse(const json_t *root, const void *facts, void *value) {
   snprintf(rates->host, sizeof rates->host, "%s", dm_cache_text(root, "host"));
   dm_rates_name(rates, name);
   if (strcmp(dm_cache_text(root, "name"), name) != 0)
-    return dm_fail(DM_E_INPUT, "its rates are not those that it was written with");
+    return dm_fail(DM_E_INPUT, "its rates do not match their checksum");
   return DM_OK;
 }
 

@@ -28,7 +28,7 @@ bool dm_rates_find(const dm_log *log, const dm_rates_facts *facts, dm_rates *rat
   status = dm_rates_read(path, facts, &found, rates);
   if (status)
     dm_log_line(log, DM_LOG_WARNING,
-                "%s: not used, the planner's rates are stated ones ('damier tune rates' renews it)",
+                "%s: ignored, the planner uses stated rates ('damier tune rates' renews it)",
                 status->message);
   dm_status_free(status);
   if (found)
@@ -54,7 +54,7 @@ dm_rates_fit dm_rates_fit_files(const dm_log *log, const dm_rates *rates,
   const char *written = files->writes ? first_elsewhere(&files->writes, 1, where) : read;
   if (read || written)
     dm_log_line(log, DM_LOG_NOTE,
-                "the planner's rates of %s are stated ones: %s does not lie in %s (%s), where they "
+                "the planner's rates of %s are stated ones: %s is not in %s (%s), where they "
                 "were measured",
                 !written ? "reading"
                 : !read  ? "writing"

@@ -54,13 +54,13 @@ static dm_status parse_type(const json_t *list, int type, dm_tilings *tilings) {
     const char *class = dm_tiling_class_name((dm_tiling_class)i);
     const dm_tiling *found = dm_tiling_find(type, dm_cache_text(list, class));
     if (!found)
-      return dm_fail(DM_E_INPUT, "it has no tile sizes of %s, %s that jit knows",
+      return dm_fail(DM_E_INPUT, "it has no tile sizes for %s, %s that jit supports",
                      dm_dtype_name(types[type]), class);
     tilings->of[type][i] = *found;
   }
   dm_tilings_name(tilings, types[type], name);
   if (strcmp(dm_cache_text(list, "name"), name) == 0) return DM_OK;
-  return dm_fail(DM_E_INPUT, "its tile sizes are not those that it was written with");
+  return dm_fail(DM_E_INPUT, "its tile sizes do not match their checksum");
 }
 
 static dm_status parse(const json_t *root, const void *facts, void *value) {
@@ -111,7 +111,7 @@ static dm_tilings choose(const dm_run *run, const dm_jit_facts *facts) {
   if (!none) status = dm_tilings_read(path, facts, &found, &tilings);
   if (status)
     dm_log_line(&run->log, DM_LOG_WARNING,
-                "%s: not used, tile sizes are those that are built in ('damier tune' renews it)",
+                "%s: ignored, using built-in tile sizes ('damier tune' renews it)",
                 status->message);
   dm_log_line(&run->log, DM_LOG_DETAIL, "tile sizes of jit: %s%s", found ? "from " : "built in",
               found ? path : "");

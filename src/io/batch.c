@@ -55,7 +55,7 @@ dm_status dm_batch_flush(dm_batch *batch) {
     if (moved < 0) return refused(batch, errno);
     if (moved == 0 && batch->writing) return refused(batch, ENOSPC);
     if (moved == 0)
-      return dm_fail(DM_E_IO, "%s: the file ends at byte %lld: it was cut off during the run",
+      return dm_fail(DM_E_IO, "%s: the file ends at byte %lld: it was truncated during the run",
                      batch->file, (long long)batch->offset);
     advance(batch, &first, moved);
     DM_TRY(dm_keepalive_beat(batch->keepalive));

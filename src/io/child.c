@@ -115,9 +115,9 @@ static dm_status why_silent(const dm_location *at, bool ended, int how,
     return dm_fail_at(DM_E_INPUT, at, "rejected: the HDF5 library crashed while reading it");
   if (ended && !WIFSIGNALED(how))
     return dm_fail_at(DM_E_INPUT, at, "rejected: reading it ended without an answer");
-  return dm_hint(
-      dm_fail_at(DM_E_IO, at, "its inspection was killed or gave no answer in %d s", WALL_SECONDS),
-      "is its file system reachable?");
+  return dm_hint(dm_fail_at(DM_E_IO, at, "its inspection was killed or did not answer within %d s",
+                            WALL_SECONDS),
+                 "is its file system reachable?");
 }
 
 static dm_status accept_error(const dm_location *at, const answer *first) {

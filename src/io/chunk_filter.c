@@ -56,7 +56,7 @@ static dm_status inflate_all(const void *data, int64_t *length, void *out, int64
   int result = uncompress(out, &made, data, (uLong)*length);
   if (result == Z_MEM_ERROR) return dm_fail(DM_E_FIT, "no memory to inflate a chunk");
   if (result == Z_BUF_ERROR)
-    return dm_fail(DM_E_INPUT, "a chunk inflates to more than its size, or is cut off");
+    return dm_fail(DM_E_INPUT, "a chunk inflates to more than its size, or is truncated");
   if (result != Z_OK) return dm_fail(DM_E_INPUT, "a chunk cannot be inflated");
   *length = (int64_t)made;
   return DM_OK;

@@ -67,7 +67,7 @@ static dm_status take_records(dm_journal *journal, const char *text) {
 
 /* What another program wrote is left alone, whatever is asked for. */
 static dm_status foreign(const dm_location *at, const char *path) {
-  return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' is in the way, and was not made by damier", path),
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' exists and was not made by damier", path),
                  "nothing was touched; move it away, or name another output");
 }
 

@@ -12,7 +12,7 @@
 enum { LITERALS = 32, LONG_COPY = 7, LEAST_COPY = 2 };
 
 static dm_status damaged(void) {
-  return dm_fail(DM_E_INPUT, "a chunk cannot be unpacked: it is no LZF");
+  return dm_fail(DM_E_INPUT, "a chunk cannot be unpacked: it is not valid LZF data");
 }
 
 dm_status dm_chunk_lzf(const void *data, int64_t *length, void *out, int64_t room) {

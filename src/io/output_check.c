@@ -59,7 +59,7 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
                                 const dm_dataset *inputs, int count, dm_output_form *appended) {
   if (S_ISLNK(info->st_mode))
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "is a symbolic link"),
-                   "name the file that it leads to");
+                   "name the file that it points to");
   if (S_ISDIR(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is a directory");
   if (!S_ISREG(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is not a regular file");
   if (appended) return dm_recast_check(at, appended);
@@ -87,9 +87,8 @@ static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, i
     bool used = replaced && is_file_of(&info, replaced);
     for (int j = 0; j < count; j++) used |= is_file_of(&info, &inputs[j]);
     if (used)
-      return dm_hint(
-          dm_fail_at(DM_E_USAGE, at, "'%s', which is made on the way, is an input", path),
-          "name another output file");
+      return dm_hint(dm_fail_at(DM_E_USAGE, at, "the temporary file '%s' is an input", path),
+                     "name another output file");
   }
   return DM_OK;
 }

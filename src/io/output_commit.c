@@ -82,7 +82,7 @@ static dm_status give_name(const dm_output_file *file, bool force) {
   if (!failed) return DM_OK;
   if (errno == EEXIST)
     return dm_hint(dm_fail_at(DM_E_IO, &file->at, "the file appeared during the run"),
-                   "the whole result is '%.200s'", file->part);
+                   "the complete result is '%.200s'", file->part);
   return dm_output_failed(&file->at, file->part, "renamed");
 }
 
@@ -97,6 +97,6 @@ dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *prov
   DM_TRY(dm_output_check_name(file, file->at.file)); /* taken in between by another run */
   *named = true;
   return dm_hint(dm_output_sync_name(&file->at),
-                 "%.200s is there and whole; after a crash of the computer its name could be lost",
+                 "%.200s is complete; a crash of the computer could still lose its name",
                  file->at.file);
 }

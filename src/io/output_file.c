@@ -75,7 +75,7 @@ static dm_status check_mark(const dm_location *at, const char *part, int fd, boo
   bool found = is_empty;
   if (!found) DM_TRY(dm_output_look_for(at, part, fd, DM_ID_NAME, &found));
   if (found) return DM_OK;
-  return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' is in the way, and was not made by damier", part),
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' exists and was not made by damier", part),
                  "nothing was touched; move it away, or name another output");
 }
 
@@ -101,9 +101,8 @@ dm_status dm_output_leftover(const dm_location *at, const char *part, bool force
   if (lstat(part, &info) < 0)
     return errno == ENOENT ? DM_OK : dm_fail_at(DM_E_IO, at, "'%s': %s", part, strerror(errno));
   if (force) return remove_leftover(at, part, remove);
-  return dm_hint(
-      dm_fail_at(DM_E_IO, at, "'%s' is left of an earlier run, or of one under way", part),
-      "remove it or use --force");
+  return dm_hint(dm_fail_at(DM_E_IO, at, "'%s' belongs to an earlier run or one in progress", part),
+                 "remove it or use --force");
 }
 
 dm_status dm_output_forget(const dm_location *at) {

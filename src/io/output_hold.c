@@ -37,7 +37,7 @@ dm_status dm_output_check_open(const dm_output_file *file, int fd) {
   if (S_ISREG(info.st_mode) && (uint64_t)info.st_ino == file->inode) return DM_OK;
   return dm_hint(
       dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that rank 0 made", file->part),
-      "is another run at work on it, or do the nodes see different files?");
+      "is another run using it, or do the nodes see different file systems?");
 }
 
 void dm_output_discard(const dm_output_file *file) {

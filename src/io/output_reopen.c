@@ -16,9 +16,9 @@ static dm_status restore_structure(dm_output_file *file, int64_t offset) {
   DM_TRY(dm_output_model(file, NULL, &model));
   dm_status status = DM_OK;
   if (file->offset != offset)
-    status =
-        dm_hint(dm_fail_at(DM_E_IO, &file->at, "this HDF5 library would place its data elsewhere"),
-                "resume with the library of the first run, or start over with --force");
+    status = dm_hint(
+        dm_fail_at(DM_E_IO, &file->at, "this HDF5 library would place its data at another offset"),
+        "resume with the library of the first run, or start over with --force");
   if (!status) status = dm_output_copy_model(file, model, file->made, &length);
   close(model);
   DM_TRY(status);
@@ -32,7 +32,7 @@ static dm_status check_id(const dm_output_file *file) {
   DM_TRY(dm_output_look_for(&file->at, file->part, file->made, file->id, &found));
   if (found) return DM_OK;
   return dm_hint(
-      dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that its journal tells of", file->part),
+      dm_fail_at(DM_E_IO, &file->at, "'%s' is not the file that its journal describes", file->part),
       "start over with --force, or name another output");
 }
 

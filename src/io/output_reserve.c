@@ -41,9 +41,9 @@ dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes) {
                                strerror(failed));
   }
   case EFBIG:
-    return dm_hint(
-        dm_fail_at(DM_E_FIT, &out->at, "no file may have %lld bytes here", (long long)bytes),
-        "see ulimit -f and the limits of the file system");
+    return dm_hint(dm_fail_at(DM_E_FIT, &out->at, "a file of %lld bytes is not possible here",
+                              (long long)bytes),
+                   "see ulimit -f and the limits of the file system");
   default:
     return dm_fail_at(DM_E_IO, &out->at, "space cannot be reserved: %s", strerror(failed));
   }

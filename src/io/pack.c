@@ -114,6 +114,6 @@ dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int th
   DM_TRY(dm_pack_forget(&file->at));
   dm_status status = pack_into(&p, packed, threads);
   if (status && !status->hint[0])
-    dm_hint(status, "the whole result is '%.200s', contiguous", file->part);
+    dm_hint(status, "the complete result is '%.200s', contiguous", file->part);
   return status;
 }

@@ -33,7 +33,7 @@ static dm_status compare(const dm_dataset *dataset, const struct stat *info) {
       (int64_t)info->st_size == dataset->file_bytes && modified_of(info) == dataset->modified_ns)
     return DM_OK;
   return dm_hint(dm_fail_at(DM_E_IO, &dataset->at, "changed since it was inspected"),
-                 "is another program writing it, or do the nodes see different files?");
+                 "is another program writing it, or do the nodes see different file systems?");
 }
 
 dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {

@@ -20,9 +20,8 @@ enum { OWN_MEMORY = 1 << 27 };
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
   dm_reader *r;
   if (access(dataset->at.file, F_OK) < 0 && errno == ENOENT)
-    return dm_hint(
-        dm_fail_at(DM_E_INPUT, &dataset->at, "is not there, but was when it was inspected"),
-        "is it on a file system that all nodes see?");
+    return dm_hint(dm_fail_at(DM_E_INPUT, &dataset->at, "has disappeared since it was inspected"),
+                   "is it on a file system that all nodes share?");
   DM_TRY(dm_buffer_table(1, &r));
   r->dataset = *dataset;
   if (dataset->by_columns) {

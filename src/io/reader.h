@@ -1,4 +1,4 @@
-/* reader: what the ways of reading share.  Private to io. */
+/* reader: state shared by the methods of reading.  Private to io. */
 #ifndef DM_IO_READER_H
 #define DM_IO_READER_H
 
@@ -16,15 +16,15 @@ struct dm_reader {
   const dm_keepalive *keepalive;
 
   void *mapping;         /* of the whole file, or NULL */
-  int fd;                /* of contiguous data, or of chunks; -1: only HDF5 reads */
+  int fd;                /* of contiguous data or chunks; -1: HDF5 reads */
   hid_t file, set, type; /* -1: the data is contiguous */
   hid_t access;
   dm_h5_exit leave;
-  dm_chunk_ear *ear;            /* NULL: HDF5 does not tell where chunks are */
-  struct dm_chunks *chunks;     /* NULL: not chunked, or with filters that only HDF5 has */
+  dm_chunk_ear *ear;            /* NULL: HDF5 does not report offsets of chunks */
+  struct dm_chunks *chunks;     /* NULL: not chunked, or filtered by HDF5 only */
   struct dm_chunk_cache *cache; /* of the queue that reads it, or NULL */
-  struct dm_file_queue *ahead;  /* whose threads dm_reader_read waits for, or NULL */
-  struct dm_file_queue *own;    /* without threads, for chunks where there is no other */
+  struct dm_file_queue *ahead;  /* dm_reader_read waits for its threads; or NULL */
+  struct dm_file_queue *own;    /* without threads, for chunks if there is no other queue */
 
   dm_scratch scratch; /* for reading without threads */
 };
@@ -34,7 +34,7 @@ typedef struct dm_rectangle {
   int64_t row, col, rows, cols;
 } dm_rectangle;
 
-/* What dm_reader_read was asked for. */
+/* The arguments of dm_reader_read. */
 typedef struct dm_request {
   dm_rectangle part;
   const dm_view *views;

@@ -42,7 +42,7 @@ static dm_status look_for_place(const void *location, void *nothing) {
     if (at->dataset[end] == '/' && !group)
       return dm_fail_at(DM_E_USAGE, at, "'%.300s' is no group of the file", path);
   }
-  return dm_hint(dm_fail_at(DM_E_USAGE, at, "is in the file already"),
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "already exists in the file"),
                  "nothing was touched; name another dataset: -o FILE.h5:/name");
 }
 
@@ -163,7 +163,7 @@ dm_status dm_recast(const dm_output_file *file, const dm_output_form *form,
   *held = -1;
   return status->hint[0]
              ? status
-             : dm_hint(status, "the whole result is '%.200s', an HDF5 file", file->part);
+             : dm_hint(status, "the complete result is '%.200s', an HDF5 file", file->part);
 }
 
 dm_status dm_recast_unchanged(const dm_output_file *file, const dm_output_form *form) {

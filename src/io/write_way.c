@@ -36,9 +36,9 @@ dm_status dm_write_way_choose(const char *file, dm_write_way wish, int writers, 
     const bool works = dm_file_writer_way(writer) == *way;
     dm_file_writer_close(writer);
     if (!works && wish != DM_WRITE_AUTO)
-      status = dm_hint(dm_fail(DM_E_USAGE, "%s: its file system does not let it be written %s",
+      status = dm_hint(dm_fail(DM_E_USAGE, "%s: its file system does not support writing it %s",
                                file, dm_write_way_name(wish)),
-                       "leave out --write-by");
+                       "omit --write-by");
     if (!works) *way = DM_WRITE_PWRITE;
   }
   close(fd);

@@ -100,7 +100,7 @@ static dm_status take_up(dm_checkpoint *c) {
   const dm_tile_record *records = dm_journal_records(c->journal, &count);
   for (int64_t i = 0, t = -1; i < count; i++)
     if ((t = dm_recorded_tile(c, &records[i], t + 1)) < 0)
-      return dm_fail(DM_E_IO, "%s cannot be resumed: C is cut into other tiles",
+      return dm_fail(DM_E_IO, "%s cannot be resumed: C is divided into different tiles",
                      c->multiply->out.file);
   DM_TRY(dm_output_reopen(&c->multiply->out, p->c, p->m, p->n, c->found.offset, c->found.id,
                           &c->file, &there));
@@ -154,7 +154,7 @@ static dm_status share_records(dm_checkpoint *c) {
 
 static void say(const dm_checkpoint *c) {
   if (c->run->rank == 0 && c->found.records > 0)
-    dm_log_line(&c->run->log, DM_LOG_NOTE, "resuming: %lld of %lld tiles were there",
+    dm_log_line(&c->run->log, DM_LOG_NOTE, "resuming: %lld of %lld tiles are done",
                 (long long)c->taken, (long long)c->tiles);
 }
 
@@ -279,16 +279,15 @@ void dm_checkpoint_named(dm_checkpoint *c) {
 static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kept) {
   const char *out = c->multiply->out.file;
   if (!c->begun && status->code == DM_E_FIT)
-    return dm_hint(
-        status,
-        "the tiles of the earlier run, on %lld ranks, are kept: give it as many ranks or "
-        "memory, or remove %.200s.part and %.200s.journal to start over",
-        (long long)c->found.ranks, out, out);
+    return dm_hint(status,
+                   "the tiles of the earlier run, on %lld ranks, are kept: use as many ranks or "
+                   "memory, or remove %.200s.part and %.200s.journal to start over",
+                   (long long)c->found.ranks, out, out);
   if (!c->begun && status->hint[0] && status->code != DM_E_STOPPED) return status;
   if (!c->begun)
     return dm_hint(status, "the same command resumes after the %lld tiles of the earlier run",
                    (long long)kept);
-  return dm_hint(status, "%lld of %lld tiles are kept: the same command resumes after them",
+  return dm_hint(status, "%lld of %lld tiles are kept: the same command resumes from them",
                  (long long)kept, (long long)c->tiles);
 }
 
@@ -312,7 +311,7 @@ static dm_status tidy_in_place(dm_checkpoint *c, dm_status status) {
   const char *out = c->multiply->out.file;
   if (!status) status = dm_journal_remove(c->journal);
   return dm_hint(status,
-                 "%.200s is there and whole: the same command now ends without multiplying again, "
+                 "%.200s is complete: the same command now ends without multiplying again, "
                  "and removes %.200s.journal",
                  out, out);
 }
@@ -324,9 +323,9 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
     return status;
   }
   if (status && keep_part && is_to_be_packed(c, status))
-    return dm_hint(status,
-                   "the whole result is '%.200s.part', contiguous; the same command resumes there",
-                   c->multiply->out.file);
+    return dm_hint(
+        status, "the complete result is '%.200s.part', contiguous; the same command resumes there",
+        c->multiply->out.file);
   const int64_t tiles = c->begun ? kept(c) : c->found.records;
   if (status && tiles > 0 && !keep_part) return tell_kept(c, status, tiles);
   if (status && c->created && !keep_part) dm_output_discard(&c->file);

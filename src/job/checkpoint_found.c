@@ -8,17 +8,16 @@
 
 static dm_status refuse(const dm_checkpoint *c, const char *field) {
   const dm_multiply *m = c->multiply;
-  return dm_hint(dm_fail(DM_E_IO,
-                         "%s cannot be resumed: %s is not that of the run that was stopped",
-                         m->out.file, field),
-                 "give the command of that run, or start over with --force");
+  return dm_hint(
+      dm_fail(DM_E_IO, "%s cannot be resumed: %s differs from the stopped run", m->out.file, field),
+      "give the command of that run, or start over with --force");
 }
 
 dm_status dm_found_compare(dm_checkpoint *c, const dm_attributes *wanted) {
   const char *field = dm_fields_differ(dm_journal_fields(c->journal), wanted, false);
   if (!field) return DM_OK;
   if (!c->multiply->force) return refuse(c, field);
-  dm_log_line(&c->run->log, DM_LOG_WARNING, "starting over: %s is not that of the earlier run",
+  dm_log_line(&c->run->log, DM_LOG_WARNING, "starting over: %s differs from the earlier run",
               field);
   c->found.records = 0;
   return DM_OK;
@@ -52,9 +51,10 @@ static dm_status look_at_journal(dm_checkpoint *c, const dm_problem *problem) {
   bool locked = true;
   DM_TRY(dm_journal_open(&m->out, &c->journal, &locked));
   if (!locked)
-    dm_log_line(&c->run->log, DM_LOG_WARNING,
-                "the file system of %s has no locks: nobody would notice a second run on it",
-                m->out.file);
+    dm_log_line(
+        &c->run->log, DM_LOG_WARNING,
+        "the file system of %s has no locks: a second run on the same output would not be noticed",
+        m->out.file);
   if (dm_journal_state_of(c->journal) == DM_JOURNAL_DAMAGED && !m->force)
     return dm_hint(dm_fail(DM_E_IO, "%s cannot be resumed: its journal is damaged", m->out.file),
                    "start over with --force");

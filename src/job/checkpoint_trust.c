@@ -93,7 +93,7 @@ static void warn(const dm_checkpoint *c, int64_t tile) {
   const dm_tile_record *r = &c->records[tile];
   dm_log_line(
       &c->run->log, DM_LOG_WARNING,
-      "tile %lld, %lld x %lld at (%lld, %lld), is not what was recorded: it is computed again",
+      "tile %lld, %lld x %lld at (%lld, %lld), differs from its checksum: computing it again",
       (long long)tile + 1, (long long)r->rows, (long long)r->cols, (long long)r->row,
       (long long)r->col);
 }

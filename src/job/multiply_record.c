@@ -59,7 +59,7 @@ void dm_multiply_record_done(const dm_run *run, const dm_multiply *m, const dm_p
                              dm_record *record) {
   char name[DM_NAME];
   dm_log_line(&run->log, DM_LOG_NOTE,
-              "%s is the result of this command already: nothing was multiplied", m->out.file);
+              "%s is already the result of this command: nothing was multiplied", m->out.file);
   dm_record_text(record, "files.c", "C", "%s, made by an earlier run",
                  dm_location_name(&m->out, name));
   dm_record_summary(record, "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d DONE",

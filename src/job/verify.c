@@ -98,8 +98,9 @@ static dm_status check_norm(const dm_verify *v, const dm_problem *p, double norm
   const double additions = 2.0 * (double)p->m * (double)p->n + 8.0;
   if (v->norm < 0.0 || !(fabs(norm - v->norm) > additions * 0x1p-52 * v->norm + 0x1p-1070))
     return DM_OK;
-  dm_status status = dm_fail(DM_E_VERIFY, "%s was changed: its norm is %.17g, and was %.17g",
-                             v->c.at.file, norm, v->norm);
+  dm_status status =
+      dm_fail(DM_E_VERIFY, "%s was changed: its norm is %.17g, but %.17g was recorded",
+              v->c.at.file, norm, v->norm);
   status->agreed = true;
   return status;
 }

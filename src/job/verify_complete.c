@@ -8,8 +8,8 @@
 
 static dm_status unreadable(const char *name, const char *text) {
   return dm_hint(
-      dm_fail(DM_E_INPUT, "attribute %s of C says '%.40s', which cannot be read", name, text),
-      "state it on the command line");
+      dm_fail(DM_E_INPUT, "attribute %s of C is '%.40s', which is not valid", name, text),
+      "give the option on the command line");
 }
 
 static dm_status read_op(const dm_attributes *list, const char *name, dm_op *op) {

@@ -136,7 +136,7 @@ static dm_status set(damier_context *context, const char *name, const char *valu
   const dm_option *option = find_option(name);
   if (!option)
     return dm_hint(dm_fail(DM_E_USAGE, "there is no option '%s'", name),
-                   "'damier multiply --help' lists them");
+                   "'damier multiply --help-all' lists them");
   if (!value && dm_cli_takes_value(option)) return set_default(option, settings);
   DM_TRY(dm_context(option->set(option, value, settings), "option '%s'", name));
   settings->given[option - dm_cli_options] = true;

@@ -217,9 +217,9 @@ static dm_status measure_series(bench *b, dm_scale_series series) {
 
 static dm_status choose_counts(const dm_run *run, dm_bench_scale *scale) {
   if (scale->count > 0 && scale->counts[scale->count - 1] > run->ranks)
-    return dm_hint(dm_fail(DM_E_USAGE, "option '--ranks': %d of a job of %d ranks",
+    return dm_hint(dm_fail(DM_E_USAGE, "option '--ranks': %d is more than the %d ranks of this job",
                            scale->counts[scale->count - 1], run->ranks),
-                   "start more ranks, or state fewer");
+                   "start more ranks, or ask for fewer");
   if (scale->count > 0) return DM_OK;
   for (int ranks = 1; ranks < run->ranks; ranks *= 2) scale->counts[scale->count++] = ranks;
   scale->counts[scale->count++] = run->ranks;

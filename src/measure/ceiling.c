@@ -142,7 +142,7 @@ dm_status dm_ceiling_forget(const char *file) {
   const bool memory = !number && (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC);
   if (!number && !memory) number = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   close(fd);
-  if (memory) return dm_fail(DM_E_USAGE, "%s lies in memory and cannot leave it", file);
+  if (memory) return dm_fail(DM_E_USAGE, "%s is in memory and cannot be dropped from it", file);
   return number ? dm_fail(DM_E_IO, "%s: %s", file, strerror(number)) : DM_OK;
 }
 

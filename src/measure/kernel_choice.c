@@ -151,7 +151,7 @@ static dm_status add_item(const char *item, dm_kernel_sizes *sizes) {
   const int count = numbers(item, ',', value);
   if (count == 1) return add_square(sizes, value[0]);
   if (count == 3) return add(sizes, value[0], value[1], value[2]);
-  return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no size", item), "%s", grammar);
+  return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a size", item), "%s", grammar);
 }
 
 /* LINE without blanks; false where nothing is left to read. */

@@ -90,7 +90,7 @@ static dm_status measure(bench *b, dm_rates *rates) {
 /* Rank 0 alone knows in the end where files were measured: it writes that down. */
 static dm_status find_mount(const dm_run *run, const char *folder, dm_mount *mount) {
   if (run->rank != 0 || dm_io_mount(folder, mount)) return DM_OK;
-  return dm_fail(DM_E_IO, "%s: the system does not say in which file system it lies", folder);
+  return dm_fail(DM_E_IO, "%s: its file system cannot be determined", folder);
 }
 
 dm_status dm_rates_measure_files(dm_run *run, const char *folder, dm_rates *rates) {

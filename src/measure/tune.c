@@ -122,7 +122,7 @@ static dm_status choose(const tuner *t, dm_tiling of[DM_TILING_CLASSES], dm_reco
     const char *const type = dm_dtype_name(t->dtype), *name = dm_tiling_class_name(kind);
     const int best = fastest(t, kind);
     if (isinf(t->seconds[best][kind]))
-      return dm_fail(DM_E_DEVICE, "no tile sizes of %s run on this GPU", type);
+      return dm_fail(DM_E_DEVICE, "no tile sizes for %s run on this GPU", type);
     of[kind] = t->list[best];
     snprintf(path, sizeof path, "tunings.%s.%s.tiling", type, name);
     dm_record_text(record, path, NULL, "%s", dm_tiling_format(&of[kind], text));

@@ -147,8 +147,8 @@ static dm_status check_wishes(const dm_question *q) {
                    "state one width");
   for (int i = 0; i < DM_RAMP; i++)
     if (w->ramp[i] % DM_PANEL_STEP || w->ramp[i] < 0 || w->ramp[i] > w->panel)
-      return dm_fail(DM_E_USAGE, "a ramp-up panel of %lld before others of %lld",
-                     (long long)w->ramp[i], (long long)w->panel);
+      return dm_fail(DM_E_USAGE, "a ramp-up panel of %lld is not a multiple of %d up to %lld",
+                     (long long)w->ramp[i], DM_PANEL_STEP, (long long)w->panel);
   if (w->reproducible && w->pk > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a reproducible product takes one layer, not %d", w->pk),
                    "state a grid PMxPNx1");

@@ -17,7 +17,7 @@ dm_status dm_plan_fill(const dm_problem *problem, const dm_machine *machine, int
   part.host_bytes = (int64_t)(fill * (double)machine->host_bytes);
   part.device_bytes = (int64_t)(fill * (double)machine->device_bytes);
   if (part.host_bytes < 1 || (machine->gpu && part.device_bytes < 1))
-    return dm_fail(DM_E_USAGE, "there is no limit of memory to fill");
+    return dm_fail(DM_E_USAGE, "there is no memory limit to fill");
   dm_wishes tersely = *wishes;
   tersely.no_advice = true;
   DM_TRY(try_size(problem, &part, ranks, wishes, STEP));

@@ -81,8 +81,8 @@ static dm_status add_advice(dm_status status, const dm_question *question) {
                    plan.pm, plan.pn, plan.pk);
   int64_t most = dm_min((int64_t)question->ranks * MOST_TIMES, MOST_RANKS);
   int enough = ranks_that_fit(&free_question, most);
-  if (enough > 0) return dm_hint(status, "%d ranks with this much memory each would do", enough);
-  return dm_hint(status, "give each rank more memory; more ranks alone, up to %lld, would not do",
+  if (enough > 0) return dm_hint(status, "%d ranks with this much memory each are enough", enough);
+  return dm_hint(status, "give each rank more memory; more ranks alone, up to %lld, are not enough",
                  (long long)dm_max(most, question->ranks));
 }
 
@@ -102,9 +102,10 @@ dm_status dm_plan_does_not_fit(const dm_question *question) {
   bool device =
       plan.gpu && machine->device_bytes > 0 && need.total[DM_DEVICE] > machine->device_bytes;
   int64_t limit = device ? machine->device_bytes : machine->host_bytes;
-  dm_status status = dm_fail(DM_E_FIT, "the product needs %s per rank %s (grid %dx%dx%d), has %s",
-                             dm_format_bytes(need.total[device ? DM_DEVICE : DM_HOST], needed),
-                             device ? "on the device" : "on the host", plan.pm, plan.pn, plan.pk,
-                             dm_format_bytes(limit, given));
+  dm_status status =
+      dm_fail(DM_E_FIT, "the product needs %s per rank %s (grid %dx%dx%d); it has %s",
+              dm_format_bytes(need.total[device ? DM_DEVICE : DM_HOST], needed),
+              device ? "on the device" : "on the host", plan.pm, plan.pn, plan.pk,
+              dm_format_bytes(limit, given));
   return question->wishes->no_advice ? status : add_advice(status, question);
 }

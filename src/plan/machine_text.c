@@ -47,7 +47,7 @@ static dm_status bad_value(key which, const char *value, const char *wanted) {
 static dm_status take_word(const char *word, words *all) {
   const char *equals = strchr(word, '=');
   if (!equals || equals == word || !equals[1])
-    return dm_fail(DM_E_USAGE, "machine: \"%s\" is not of the form key=value", word);
+    return dm_fail(DM_E_USAGE, "machine: \"%s\" is not key=value", word);
   char name[LONGEST_WORD + 1];
   snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
   for (int i = 0; i < KEYS; i++) {

@@ -163,7 +163,7 @@ static void write_choice(const dm_plan *p, FILE *out) {
     fprintf(out, "  the ranks of a node form a box of %dx%dx%d\n", p->qm, p->qn, p->qk);
   fprintf(out, "  shares of A %s, of B %s%s; %s\n", residence(p, p->a), residence(p, p->b),
           p->in_place ? ", in place" : "",
-          p->overlap ? "panels travel while others are multiplied" : "one thing after the other");
+          p->overlap ? "panels travel during products" : "one step after the other");
   if (p->shared_a || p->shared_b)
     fprintf(out, "  panels of %s lie in memory that the ranks of a node share\n",
             a_and_b(p->shared_a, p->shared_b));

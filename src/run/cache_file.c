@@ -30,7 +30,7 @@ dm_status dm_cache_path(const char *kind, const char *name, char path[DM_PATH]) 
   char part[128];
   name_of(name, part);
   if (!stated && !(home && home[0] == '/'))
-    return dm_hint(dm_fail(DM_E_USAGE, "there is no place for a cache: HOME is not set"),
+    return dm_hint(dm_fail(DM_E_USAGE, "there is no folder for the cache: HOME is not set"),
                    "XDG_CACHE_HOME names the directory, or --output the file");
   const int length = snprintf(path, DM_PATH, "%s%s/damier/%s-%s.json", stated ? cache : home,
                               stated ? "" : "/.cache", kind, part);

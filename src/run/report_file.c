@@ -21,7 +21,7 @@ static dm_status check_content(const dm_report_file *r, const struct stat *info)
   close(file);
   if (got == 1 && (r->csv ? first == '"' : first == '{' || first == '[')) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "%s exists and does not hold records", r->path),
-                 "it is left as it is: name another file, or remove it");
+                 "it was not changed: name another file, or remove it");
 }
 
 /* Without waiting for the reader of a FIFO. */
@@ -31,10 +31,10 @@ static dm_status open_file(dm_report_file *r) {
   r->made = lstat(r->path, &info) != 0;
   r->file = open(r->path, flags, 0666);
   if (r->file < 0 && errno == ENXIO)
-    return dm_fail(DM_E_IO, "%s: cannot be written: nobody reads this FIFO", r->path);
+    return dm_fail(DM_E_IO, "%s: cannot be written: no process reads this FIFO", r->path);
   if (r->file < 0) return dm_fail(DM_E_IO, "%s: cannot be written: %m", r->path);
   if (fstat(r->file, &info) != 0 || fcntl(r->file, F_SETFL, flags & O_APPEND) != 0)
-    return dm_fail(DM_E_IO, "%s: cannot be looked at: %m", r->path);
+    return dm_fail(DM_E_IO, "%s: cannot be inspected: %m", r->path);
   if (!S_ISREG(info.st_mode)) r->document = false; /* cannot be written again */
   if (r->csv && info.st_size > 0) r->records = 1;  /* has its header */
   return check_content(r, &info);

@@ -68,8 +68,8 @@ dm_status dm_run_pretend_nodes(dm_run *run, int count) {
   int64_t fewest = -run->local_ranks;
   DM_TRY(dm_comm_max_i64(run->world, &fewest, 1));
   if (count > -fewest)
-    return dm_fail(DM_E_USAGE, "%d nodes cannot be pretended of %lld ranks", count,
-                   (long long)-fewest);
+    return dm_fail(DM_E_USAGE, "%lld ranks cannot pretend to be %d nodes", (long long)-fewest,
+                   count);
   dm_comm_free(run->near);
   run->near = NULL;
   DM_TRY(part_nodes(run, count));

@@ -1,4 +1,4 @@
-/* run: the ranks of a job, their nodes, and how they speak to the user. */
+/* run: the ranks of a job, their nodes, and their messages to the user. */
 #ifndef DM_RUN_RUN_H
 #define DM_RUN_RUN_H
 
@@ -17,7 +17,7 @@ typedef enum dm_progress_mode {
   DM_PROGRESS_NEVER
 } dm_progress_mode;
 
-/* A disk that makes many GB safe says nothing for minutes. */
+/* Syncing many GB takes minutes without progress: timeouts are this many times longer. */
 enum { DM_SYNC_PATIENCE = 6 };
 
 struct dm_run {
@@ -25,25 +25,25 @@ struct dm_run {
   dm_comm *node; /* the ranks of this computer */
   int rank, ranks;
   int local_rank, local_ranks;
-  dm_comm *near;      /* the ranks that count as one node: those of NODE, or a part of them */
-  int nodes;          /* as many as count as such */
-  bool pretends;      /* there are more of them than computers */
-  dm_core_part cores; /* what this rank runs on */
-  cpu_set_t bound, job_cpus; /* what the launcher left it; what all ranks of the node may use */
-  cpu_set_t taken;           /* what it is bound to now */
-  bool stays;                /* threads stay where the program has bound them */
+  dm_comm *near;             /* ranks that count as one node: all or some of NODE */
+  int nodes;                 /* number of (pretended) nodes */
+  bool pretends;             /* one computer counts as several nodes */
+  dm_core_part cores;        /* cores of this rank */
+  cpu_set_t bound, job_cpus; /* by the launcher; allowed to all ranks of the node */
+  cpu_set_t taken;           /* cores it is bound to now */
+  bool stays;                /* the program has bound its threads */
   dm_log log;
   dm_progress_mode progress;
-  const char *phase;   /* what it is at; NULL: it has just begun */
-  double shown;        /* when the last line on progress was, in seconds after BORN; 0: none yet */
+  const char *phase;   /* current phase; NULL: none yet */
+  double shown;        /* time of the last progress line, in seconds after BORN; 0: none yet */
   const char *command; /* as typed; for records and provenance */
-  double born, lap;    /* when main began; when the last phase ended that was counted */
-  dm_stop stop;        /* off until the caller sets it */
-  void (*at)(void *context, int64_t done, int64_t total); /* of the products; NULL: nobody asks */
+  double born, lap;    /* start of main; end of the last counted phase */
+  dm_stop stop;        /* off by default */
+  void (*at)(void *context, int64_t done, int64_t total); /* progress callback, or NULL */
   void *at_context;
   dm_watch *watch;        /* the watchdog, or NULL */
-  bool strict;            /* no phase may stand still for longer than another */
-  bool told_late;         /* that it is too late to stop */
+  bool strict;            /* the same timeout in all phases */
+  bool told_late;         /* the user was told that it is too late to stop */
   dm_keepalive keepalive; /* of this run: dm_run_beat */
   dm_trace trace;         /* of this rank */
 };
@@ -56,7 +56,7 @@ dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress, c
 dm_status dm_run_start_in(dm_run *run, dm_comm *world, const char *command);
 void dm_run_leave(dm_run *run); /* collective */
 
-/* Adds to *SECONDS what has passed since the last lap, or since main. */
+/* Adds the time since the last lap, or since main, to *SECONDS. */
 void dm_run_lap(dm_run *run, double *seconds);
 
 /* Collective: the ranks of each node divide its cores, as dm_cores_divide says; dm_run_start has

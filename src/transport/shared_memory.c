@@ -31,7 +31,7 @@ static dm_status no_room(int64_t bytes) {
   char size[32];
   return dm_hint(dm_fail(DM_E_FIT, "no shared memory of %s: %s", dm_format_bytes(bytes, size),
                          strerror(errno)),
-                 "--transport host does without");
+                 "--transport host does not need it");
 }
 
 /* The kernel promises more than there is, and when it cannot keep that, it kills somebody. */
@@ -68,7 +68,7 @@ static dm_status attach(const offer *theirs, int *file) {
   if (*file < 0) return trouble(path);
   if (pread(*file, &token, sizeof token, 0) != sizeof token) return trouble("pread");
   if (token == theirs->token) return DM_OK;
-  return dm_fail(DM_E_DEVICE, "shared memory: %s is not what another rank made", path);
+  return dm_fail(DM_E_DEVICE, "shared memory: %s was not made by another rank", path);
 }
 
 static dm_status map(int file, int64_t bytes, dm_shared_memory *memory) {

@@ -81,7 +81,7 @@ def damage(bed):
     resumes(output, recorded(output))
     output = killed(bed, "tile")
     change(output.path(".part"), 5000)  # an element of the first tile
-    resumes(output, recorded(output) - 1, "tile 1, ", "is not what was recorded: it is computed again")
+    resumes(output, recorded(output) - 1, "tile 1, ", "differs from its checksum: computing it again")
     output = killed(bed, "record")
     change(output.path(".journal"), (1 << 16) + 64 + 5)  # of the second tile
     resumes(output, 1)
@@ -181,7 +181,7 @@ def in_place(bed):
             fault = fault.format(number[0, fault.split(":")[0]])
             code, err, _ = output.run({"FAULT": fault, **last}, extra=command)
             expect(code in {4} | faulty_runs.KILLED, f"{words} {fault}: exit {code}\n{err}")
-            expect(code != 4 or "is there and whole" in err, f"{words} {fault}: does not say that C is there\n{err}")
+            expect(code != 4 or "is complete" in err, f"{words} {fault}: does not say that C is there\n{err}")
             expect(output.bits() == wanted, f"{words} {fault}: C is not there")
             code, err, _ = output.run(extra=command)
             expect(code == 0 and "the result of this command already" in err, f"{words} {fault}: once more: {code}\n{err}")

@@ -84,8 +84,10 @@ TEST(test_leftovers) {
   dm_output_file file, second;
   dm_output *writer;
   ok(dm_output_create(&location, DM_F64, 30, 20, false, &file));
-  fails(dm_output_check(&location, "c", false, NULL, 0, NULL), DM_E_IO, "is left of");
-  fails(dm_output_create(&location, DM_F64, 3, 2, false, &second), DM_E_IO, "is left of");
+  fails(dm_output_check(&location, "c", false, NULL, 0, NULL), DM_E_IO,
+        "belongs to an earlier run");
+  fails(dm_output_create(&location, DM_F64, 3, 2, false, &second), DM_E_IO,
+        "belongs to an earlier run");
   ok(dm_output_open(&file, &writer));
   fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_IO, "another run");
   fails(dm_output_create(&location, DM_F64, 3, 2, true, &second), DM_E_IO, "another run");

@@ -36,7 +36,7 @@ TEST(test_every_type) {
       ok(dm_pack_room(&file, form));
       ok(dm_pack(&file, form, i / 4 * 3, NULL, &packed));
       assert_true(exists(file.part) && exists(packed.part));
-      fails(dm_pack_check(&location, false), DM_E_IO, "is left of an earlier run");
+      fails(dm_pack_check(&location, false), DM_E_IO, "belongs to an earlier run");
       ok(dm_attributes_add(&facts, "software", "damier"));
       ok(dm_output_commit(&packed, &facts, NULL, 0, true, &named));
       give_up(&file);

@@ -51,7 +51,7 @@ TEST(test_no_space) {
   dm_status status = dm_pack(&file, &form, 2, NULL, &packed);
   limit_files(-1);
   fails(room, DM_E_FIT, "the file with chunks, beside the one without");
-  assert_true(status && strstr(status->hint, "the whole result is '"));
+  assert_true(status && strstr(status->hint, "the complete result is '"));
   fails(status, DM_E_FIT, "cannot be ");
   assert_true(exists(file.part) && !exists(packed.part));
   give_up(&file);

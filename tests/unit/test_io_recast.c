@@ -55,7 +55,7 @@ TEST(test_added) {
   dm_output_release(&s.made);
   close(s.held);
   assert_int_equal(inspected(&s.added).cols, COLS);
-  fails(dm_recast_check(&s.added, &s.form), DM_E_USAGE, "is in the file already");
+  fails(dm_recast_check(&s.added, &s.form), DM_E_USAGE, "already exists in the file");
   end(&s);
 }
 

@@ -72,9 +72,9 @@ static void take_up(const dm_location *location, int damage) {
   close(fd);
   dm_output_release(&first);
   fails(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset + 8, first.id, &again, &there),
-        DM_E_IO, "elsewhere");
+        DM_E_IO, "another offset");
   fails(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset, other, &again, &there),
-        DM_E_IO, "is not the file that its journal tells of");
+        DM_E_IO, "is not the file that its journal describes");
   ok(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset, first.id, &again, &there));
   assert_true(there && again.offset == first.offset && again.cols == COLS);
   if (damage == 3) write_and_sync(&again); /* what was cut off is no longer there */

@@ -172,7 +172,7 @@ TEST(files_that_cannot_be_written) {
   scratch(path);
   unlink(path);
   assert_int_equal(mkfifo(path, 0600), 0);
-  fails(dm_report_open(path, false, &file), DM_E_IO, "nobody reads");
+  fails(dm_report_open(path, false, &file), DM_E_IO, "no process reads");
   unlink(path);
 }
 

@@ -74,21 +74,21 @@ TEST(other_machines_are_refused) {
 TEST(broken_files_are_refused) {
   refused("damier-tilings/2", "damier-tilings/1", "form");
   refused("{", "[", "JSON");
-  refused("\"large\": \"128x", "\"large\": \"129x", "no tile sizes of f32, large");
-  refused("\"large\": \"128x", "\"large\": \"-128x", "no tile sizes of f32, large");
+  refused("\"large\": \"128x", "\"large\": \"129x", "no tile sizes for f32, large");
+  refused("\"large\": \"128x", "\"large\": \"-128x", "no tile sizes for f32, large");
   refused("\"large\": \"128x", "\"large\": \"99999999999999999999999x",
-          "no tile sizes of f32, large");
-  refused("\"large\": \"128x", "\"large\": \"256x", "no tile sizes of f32, large");
-  refused("parts=2 rows=1", "parts=2 rows=0", "those that it was written with");
+          "no tile sizes for f32, large");
+  refused("\"large\": \"128x", "\"large\": \"256x", "no tile sizes for f32, large");
+  refused("parts=2 rows=1", "parts=2 rows=0", "do not match their checksum");
   refused("\"large\": \"128x256x8 stages=4 warp=64x64 down=8 blocks=1 group=8 parts=2 rows=1",
           "\"large\": \"0x0x0 stages=0 warp=0x0 down=0 blocks=0 group=0 parts=0 rows=0",
-          "no tile sizes of f32, large");
+          "no tile sizes for f32, large");
   refused("\"large\": \"128x", "\"large\": \"\", \"large\": \"128x", "JSON");
-  refused("\"large\": \"128x", "\"large\": 128, \"huge\": \"", "no tile sizes of f32, large");
+  refused("\"large\": \"128x", "\"large\": 128, \"huge\": \"", "no tile sizes for f32, large");
   refused("group=8", "group=5", "no tile sizes");
   refused("group=8", "grup=8", "no tile sizes");
-  refused("\"f32\"", "\"f16\"", "no tile sizes of f32");
-  refused("\"name\"", "\"nome\"", "those that it was written with");
+  refused("\"f32\"", "\"f16\"", "no tile sizes for f32");
+  refused("\"name\"", "\"nome\"", "do not match their checksum");
 }
 
 /* Cut off anywhere, or with any one bit changed, it is refused or says the same. */

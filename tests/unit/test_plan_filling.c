@@ -37,7 +37,7 @@ TEST(what_cannot_be_filled_is_refused) {
   dm_machine machine = machine_of("ranks=4");
   const dm_wishes none = {0}, large = {.pm = 5};
   int64_t n;
-  fails(dm_plan_fill(&problem, &machine, 4, &none, 0.8, &n), DM_E_USAGE, "no limit");
+  fails(dm_plan_fill(&problem, &machine, 4, &none, 0.8, &n), DM_E_USAGE, "no memory limit");
   machine.host_bytes = 4096;
   fails(dm_plan_fill(&problem, &machine, 4, &none, 0.8, &n), DM_E_FIT, "needs");
   machine.host_bytes = 1 << 30;

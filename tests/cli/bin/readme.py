@@ -72,4 +72,5 @@ def main():
         compare_sessions(text)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -21,6 +21,6 @@ if command -v zsh >/dev/null; then zsh -n _damier; fi
 if command -v fish >/dev/null; then
   fish --no-config -c 'source damier.fish; complete -C "damier bench k"; complete -C "damier multiply --compute t"'
 else
-  printf 'kernels\tcheck and measure every kernel by itself on one GPU\n'
-  printf 'tf32\tprecision of the products; auto never lowers that of the inputs\n'
+  printf 'kernels\tcheck and measure each kernel by itself on one GPU\n'
+  printf 'tf32\tprecision of the products; auto never goes below that of the inputs\n'
 fi

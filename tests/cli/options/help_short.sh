@@ -1,7 +1,28 @@
-for verb in multiply plan generate verify info "bench multiply" "bench io"; do
-  damier $verb -h >short || echo "$verb -h failed"
-  damier $verb --help >full || echo "$verb --help failed"
-  grep -q "^Usage: damier $verb" short || echo "$verb -h has no usage"
-  [ "$(wc -l <short)" -lt "$(wc -l <full)" ] || echo "$verb -h is not shorter than --help"
+# --help of every verb fits a screen; --help-all shows more; both keep to their width.
+damier -h | cmp - <(damier --help)
+while read -r verb; do
+  damier $verb --help >short || echo "$verb --help failed"
+  damier $verb --help-all >full || echo "$verb --help-all failed"
+  grep -q "^Usage: damier $verb" short || echo "$verb --help has no usage"
+  [ "$(wc -l <short)" -le 40 ] || echo "$verb --help has more than 40 lines"
+  [ "$(wc -l <short)" -lt "$(wc -l <full)" ] || echo "$verb --help is not shorter than --help-all"
+  awk -v verb="$verb" 'length > 100 { print verb ": too wide: " $0 }' short
   awk -v verb="$verb" 'length > 90 { print verb ": too wide: " $0 }' full
-done
+done <<END
+multiply
+plan
+generate
+verify
+info
+tune rates
+tune
+bench multiply
+bench scale
+bench io
+bench links
+bench kernels
+END
+# Nothing usual is missing from the whole.
+damier multiply --help | grep -o -- '^ *\(-., \)\?--[][a-z-]*' | sort >usual
+damier multiply --help-all | grep -o -- '^ *\(-., \)\?--[][a-z-]*' | sort >all
+comm -23 usual all

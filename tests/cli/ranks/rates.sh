@@ -26,8 +26,8 @@ ranks 2 damier tune rates --threads 1 --files nowhere 2>&1 | grep -o 'No such fi
 
 # of another computer, and damaged
 sed -i 's/"library": "/"library": "Other /' cache/damier/*
-bench foreign.json | grep -c 'not used, the planner.s rates are stated ones'
+bench foreign.json | grep -c 'ignored, the planner uses stated rates'
 rates foreign.json
 echo >"$(ls cache/damier/*)"
-bench damaged.json | grep -c 'not used, the planner.s rates are stated ones'
+bench damaged.json | grep -c 'ignored, the planner uses stated rates'
 rates damaged.json

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Says whether every link and image of a built site leads to a file, and every anchor to an element.
+
+    scripts/report/site_links.py FOLDER     exit 1 where one does not
+"""
+import html.parser
+import pathlib
+import sys
+import urllib.parse
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.names = [], set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.names |= {found[name] for name in ("id", "name") if found.get(name)}
+        self.links += [found[name] for name in ("href", "src") if found.get(name)]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    pages = {path: Page(path) for path in root.rglob("*.html") if path.name != "404.html"}
+    bad = checked = 0
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urllib.parse.urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            checked += 1
+            target = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            names = pages[target].names if target in pages else None
+            anchor = urllib.parse.unquote(parts.fragment)
+            if not target.exists() or (anchor and names is not None and anchor not in names and anchor != "__top"):
+                bad += 1
+                print(f"{path.relative_to(root)}: {link} leads nowhere")
+    print(f"{len(pages)} pages, {checked} links, {bad} bad")
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""The short tables and the pictures of docs/performance.md, from the same records as the long tables of docs/results."""
+import user_tables
+from summary_pictures import bars, lines
+from tables import machine_ranks, median, table
+
+OTHERS = {"numpy": "NumPy", "cupy": "CuPy", "torch": "torch"}
+GPU_ROWS = (("16384 x 16384 x 16384", "f64"), ("16384 x 16384 x 16384", "f32"), ("16384 x 16384 x 16384", "tf32"),
+            ("16384 x 16384 x 16384", "bf16"))
+LADDER = "8192 x 8192 x 8192"
+
+
+def shape(record):
+    return record["problem"]["shape"]
+
+
+def square(record):
+    """8192³ for squares, else the shape."""
+    m, n, k = (record["problem"][x] for x in "mnk")
+    return f"{m}³" if m == n == k else f"{m} × {n} × {k}"
+
+
+def seconds(value):
+    return f"{value:.2f}\u00a0s" if value >= 0.1 else f"{value * 1e3:.0f}\u00a0ms"
+
+
+def compute_of(record):
+    return "tf32" if "tf32" in record["command"].split() else record["problem"]["work"]
+
+
+# ---- whole commands ----
+
+def of_user(records):
+    """(machine, product, type, seconds by row) of each set of commands that has another program beside damier."""
+    for mine in user_tables.grouped([r for r in records if r["kind"] == "user"], user_tables.set_of).values():
+        times = {r["row"]: r["times"]["command_median_s"] for r in mine
+                 if r["repetitions"]["command_s"] and not r["error"]}
+        ours = {row: t for row, t in times.items() if user_tables.is_ours(row)}
+        others = {row: t for row, t in times.items() if row in OTHERS}
+        if ours and others:
+            machine = mine[0]["machine"]
+            gpus = len(machine.get("gpus", []))
+            cores = f"{machine['cores']} cores"
+            where = f"{cores}, {gpus} GPU{'s' * (gpus > 1)}" if gpus and "damier" in ours else cores
+            yield where, square(mine[0]), mine[0]["problem"]["work"], ours, others
+
+
+def user_table(records):
+    rows = []
+    for where, product, kind, ours, others in of_user(records):
+        alone = ours.get("damier", ours.get("damier-cpu"))
+        launched = [t for row, t in ours.items() if row.startswith("mpirun")]
+        best = min(others.values())
+        rows.append((where, product, kind, seconds(alone), seconds(min(launched)) if launched else "",
+                     *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{best / alone:.1f}\u00a0×"))
+    head = ("machine", "m = n = k", "type", "`damier`", "fastest by `mpirun`", *OTHERS.values(), "speed beside the fastest other")
+    return table(head, rows)
+
+
+def user_picture(records):
+    groups = []
+    for where, product, kind, ours, others in of_user(records):
+        name = min(others, key=others.get)
+        alone = ours.get("damier", ours.get("damier-cpu"))
+        groups.append((f"{product} {kind}, {where}",
+                       [("damier", alone, seconds(alone)), (OTHERS[name], others[name], f"{seconds(others[name])} {OTHERS[name]}")]))
+    return bars("Whole commands: seconds from start to end (logarithmic)", groups, ("damier", "fastest other"), log=True)
+
+
+# ---- in memory ----
+
+def of_memory(records):
+    """(product, type, ranks, other, TFLOP/s of damier, of the other) of products of matrices in memory."""
+    for r in records:
+        if r["kind"] == "gpu" and (shape(r), compute_of(r)) in GPU_ROWS and "library_s" in r["repetitions"]:
+            yield r, "1 GPU", "cuBLAS", r["repetitions"]["library_s"]
+    best = {}
+    for r in records:
+        if r["kind"] == "links" and len({r["problem"][x] for x in "mnk"}) == 1 and r["bench"]["from"] == "device memory" and "library_s" in r["repetitions"] and \
+                machine_ranks(r) == 4 and r["problem"]["c"] != "bf16" and r["transport"]["name"] == "ipc":
+            key = shape(r), compute_of(r)
+            if key not in best or r["date"] > best[key]["date"]:
+                best[key] = r
+    for r in best.values():
+        yield r, "4 GPUs", "cuBLAS, one call on each GPU", r["repetitions"]["library_s"]
+
+
+def pdgemm_rows(records):
+    cases = user_tables.grouped([r for r in records if r["kind"] == "scalapack"], lambda r: (shape(r), machine_ranks(r)))
+    for (_, ranks), mine in cases.items():
+        ours = [r for r in mine if r["verb"] == "bench multiply"]
+        theirs = [r for r in mine if r["verb"] == "bench pdgemm"]
+        yield (ours[0], f"{ranks} cores" if ranks == 2 else f"{ranks} ranks on 2 cores", "ScaLAPACK pdgemm",
+               [t for r in ours for t in r["repetitions"]["multiply_s"]],
+               [t for r in theirs for t in r["repetitions"]["multiply_s"]])
+
+
+def all_in_memory(records):
+    for r, where, other, theirs in of_memory(records):
+        yield r, where, other, r["repetitions"]["multiply_s"], theirs
+    yield from pdgemm_rows(records)
+
+
+def memory_rows(records):
+    for r, where, other, ours, theirs in all_in_memory(records):
+        flops = 2 * r["problem"]["m"] * r["problem"]["n"] * r["problem"]["k"]
+        ratio = median([b / a for a, b in zip(ours, theirs)])
+        yield square(r), compute_of(r), where, other, flops / median(ours) / 1e12, flops / median(theirs) / 1e12, ratio
+
+
+def digits(rate):
+    return f"{rate:.0f}" if rate >= 100 else f"{rate:.1f}" if rate >= 10 else f"{rate:.3f}"
+
+
+def memory_table(records):
+    rows = [(*words, digits(a), digits(b), f"{ratio:.2f}\u00a0×") for *words, a, b, ratio in memory_rows(records)]
+    return table(("m = n = k", "type", "on", "beside", "damier, TFLOP/s", "the other, TFLOP/s", "speed beside it"), rows)
+
+
+def memory_picture(records):
+    groups = [(f"{product} {kind}, {where}", [("damier", ratio, f"{ratio:.2f} × {other.split(',')[0]}")])
+              for product, kind, where, other, _, _, ratio in memory_rows(records)]
+    return bars("Products in memory: speed relative to the other library (1 = equal)", groups, ("damier",), mark=1.0)
+
+
+# ---- files ----
+
+def of_files(records):
+    """Contiguous files in the page cache; of each product, file system and backend the fastest."""
+    plain = [r for r in records if r["kind"] == "files" and "--memory" not in r["command"] and "--cold" not in r["command"]
+             and r["files"]["a"].split(", ", 1)[1] == "contiguous"]
+    cases = user_tables.grouped(plain, lambda r: (shape(r), r["files"]["file_system"], r["machine"]["backend"]))
+    return [min(mine, key=lambda r: median(r["repetitions"]["file_s"])) for mine in cases.values()]
+
+
+def files_where(record):
+    ranks = machine_ranks(record)
+    on = f"{ranks} GPU{'s' * (ranks > 1)}" if record["machine"]["backend"] == "cuda" else f"{ranks} cores"
+    return f"{on}, {record['files']['file_system']}"
+
+
+def files_table(records):
+    rows = []
+    for r in of_files(records):
+        t = r["times"]
+        ours = median(r["repetitions"]["file_s"])
+        rows.append((square(r), r["problem"]["work"], files_where(r), f"{ours:.2f}", f"{t['compute_median_s']:.2f}",
+                     f"{t['files_s']:.2f}", f"{ours / t['bound_s']:.2f}", f"{median(r['repetitions']['no_overlap_s']):.2f}"))
+    return table(("m × n × k", "type", "on", "time, s", "products alone, s", "files alone, s", "time / the larger",
+                  "without overlap, s"), rows)
+
+
+def files_picture(records):
+    groups = []
+    for r in of_files(records):
+        t, ours = r["times"], median(r["repetitions"]["file_s"])
+        groups.append((f"{square(r)} {r['problem']['work']}, {files_where(r)}",
+                       [("damier", ours, f"{ours:.2f} s"), ("products alone", t["compute_median_s"], "products"),
+                        ("files alone", t["files_s"], "files")]))
+    return bars("From files to a file: seconds", groups, ("damier", "products alone", "files alone"))
+
+
+# ---- scaling ----
+
+def scaling_table(records):
+    rows = []
+    for r in records:
+        if r["kind"] == "bench scale" and r["scale"]["variant"] == "as planned" and r["scale"]["series"] == "strong" \
+                and machine_ranks(r) > 1:
+            gpu = r["machine"]["backend"] == "cuda"
+            rows.append((square(r), r["problem"]["work"], f"{machine_ranks(r)} {'GPUs' if gpu else 'cores'}", "measured",
+                         f"{median(r['repetitions']['multiply_s']):.3f}", f"{100 * r['scale']['efficiency']:.0f} %"))
+    for (_, kind), points in curves(records, "strong").items():
+        rows += [("100000³", kind, f"{gpus} GPUs", "simulated", f"{time:.3f}", f"{100 * part:.0f} %")
+                 for gpus, part, time in points if gpus in (8, 64, 256, 1024, 4096)]
+    return table(("m = n = k", "type", "on", "", "time, s", "efficiency"), rows)
+
+
+def curves(records, *scalings):
+    """Efficiency of squares by the number of GPUs, for each type and way to scale."""
+    found = {}
+    for r in records:
+        s = r.get("simulated")
+        if r["kind"] == "simulated" and s["shape"] == "square" and s["plan"] == "choice" and s["case"] == "plain" \
+                and s["scaling"] in scalings:
+            found.setdefault((s["scaling"], r["problem"]["work"]), []).append(
+                (r["machine"]["ranks"], r["rates"]["of_library"], r["times"]["multiply_s"]))
+    return {key: sorted(points) for key, points in sorted(found.items())}
+
+
+def scaling_picture(records):
+    data = {f"{scaling}, {kind}": [(gpus, part) for gpus, part, _ in points]
+            for (scaling, kind), points in curves(records, "strong", "weak").items()}
+    return lines("Simulated squares: efficiency against the number of H200s", data)
+
+
+# ---- kernels ----
+
+def ladder_of(records):
+    """The fastest measurement of each kernel in f32 of 8192, slowest first."""
+    best = {}
+    for r in records:
+        if r["kind"] == "kernels" and r["kernel"]["type"] == "f32" and shape(r) == LADDER and r["kernel"]["op"] == "gemm" \
+                and not r["problem"].get("accumulate") and r["kernel"]["name"] != "cublaslt":
+            name = r["kernel"]["name"]
+            best[name] = max(best.get(name, 0.0), r["rates"]["flops"] / 1e12)
+    return sorted(best.items(), key=lambda item: item[1])
+
+
+def ladder_picture(records):
+    groups = [(name, [("own" if name != "cublas" else "cuBLAS", rate, f"{rate:.1f}")]) for name, rate in ladder_of(records)]
+    return bars("f32, 8192³ on one H200: TFLOP/s of each kernel", groups, ("own", "cuBLAS"))
+
+
+TABLES = {"user": user_table, "memory": memory_table, "files": files_table, "scaling": scaling_table}
+PICTURES = {"user": user_picture, "memory": memory_picture, "files": files_picture, "scaling": scaling_picture,
+            "ladder": ladder_picture}

@@ -1,0 +1,11 @@
+# The commands of the how-to pages and of "From NumPy" run as they stand, each page in an empty folder; what they show is
+# printed.
+[ -n "$PYTHON" ] || exit 77
+mkdir bin
+ln -s "$PYTHON" bin/python3
+export PATH="$PWD/bin:$PATH"
+for page in numpy howto/order howto/memory howto/many_gpus howto/resume howto/exit5; do
+  rm -rf work && mkdir work && cd work || exit
+  echo "$page: $("$PYTHON" "$ROOT/tests/cli/bin/pages.py" "$ROOT/docs/$page.md" 2>&1)"
+  cd ..
+done
