@@ -276,6 +276,12 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_flag, AT(reproducible)},
     {"verify", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, "yes", NULL,
      "check C by a random product", dm_cli_set_flag, AT(verify), .negatable = true},
+    {"verify-files", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, NULL, NULL,
+     "read A, B and C from their files once more for that, so that errors of reading are seen, too",
+     dm_cli_set_flag, AT(verify_files)},
+    {"verify-written", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "auto", NULL,
+     "read C again and compare the checksums of its tiles before it gets its name; auto: where that"
+     " takes at most 1 % of the run's time", dm_cli_set_choice, AT(verify_written), .choices = modes},
     {"allow-unchecked", 0, NULL, MULTIPLY | VERIFY, DM_GROUP_ENGINE, NULL, NULL,
      "end with 0, not 10, where not all of C can be verified", dm_cli_set_flag, AT(allow_unchecked)},
     {"overlap", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, "yes", NULL,

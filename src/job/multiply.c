@@ -97,10 +97,20 @@ static dm_status inputs_unchanged(const dm_job *j) {
   return j->setup.plan.problem.reads_c ? dm_io_unchanged(&j->multiply->c) : DM_OK;
 }
 
+/* Where C is packed it is compared on the way. */
+static dm_status read_back(dm_job *j) {
+  const bool packed = dm_output_is_chunked(&j->form) || dm_output_is_recast(&j->form);
+  const dm_read_back wish = packed ? DM_READ_BACK_NEVER : j->multiply->read_back;
+  DM_TRY(dm_checkpoint_read_back(j->sink.checkpoint, wish, &j->read_back));
+  j->read_back |= packed && dm_checkpoint_sums(j->sink.checkpoint);
+  return DM_OK;
+}
+
 static dm_status commit(dm_job *j, const dm_verdict *verdict) {
   dm_status status = DM_OK;
   dm_run_phase(j->run, "committing C", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(j->run->world, inputs_unchanged(j)));
+  DM_TRY(read_back(j));
   if (j->run->rank == 0) {
     dm_attributes *attributes = malloc(sizeof *attributes);
     status = attributes ? dm_provenance_of(j->multiply, &j->setup, j->run, verdict, attributes)
@@ -153,7 +163,7 @@ static dm_status prepare(dm_job *j) {
   DM_TRY(dm_comm_agree(j->run->world, complete_form(&j->form, &problem)));
   DM_TRY(dm_checkpoint_open(j->run, m, &problem, &j->sink.checkpoint));
   if (dm_checkpoint_is_done(j->sink.checkpoint)) return DM_OK;
-  j->from_files = dm_checkpoint_recorded(j->sink.checkpoint) > 0;
+  j->from_files = m->verify_files || dm_checkpoint_recorded(j->sink.checkpoint) > 0;
   problem.verify = m->verify && !j->from_files;
   DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &problem)));
   dm_engine engine = m->engine;
@@ -233,6 +243,7 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
                               .worst = &worst,
                               .mean = &mean,
                               .verdict = verdict,
+                              .read_back = j->read_back,
                               .unpacked = unpacked,
                               .seconds = dm_now() - j->run->born};
   if (record) dm_multiply_record(&done, record);
