@@ -13,7 +13,17 @@
 #include "job/multiply_record.h"
 #include "job/provenance.h"
 #include "job/verify_stream.h"
+#include "plan/chunk_memory.h"
 #include "plan/tiles.h"
+
+/* Large chunks are kept as the planner counted them. */
+static int64_t read_memory(const dm_problem *p) {
+  const int64_t kept =
+      dm_plus(dm_chunks_kept(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
+              dm_plus(dm_chunks_kept(p->chunk_b, dm_packed(p->k, p->n, dm_dtype_size(p->file_b))),
+                      dm_chunks_kept(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))));
+  return dm_max(DM_READ_MEMORY, kept);
+}
 
 static dm_status open_inputs(dm_job *j) {
   const dm_multiply *m = j->multiply;
@@ -25,8 +35,8 @@ static dm_status open_inputs(dm_job *j) {
   DM_TRY(dm_reader_open(&m->b, m->equation.type, &inputs[DM_B].reader));
   dm_source_datasets.set_keepalive(&j->source, &j->run->keepalive);
   if (j->setup.plan.problem.reads_c) DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->sink.old));
-  DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads), DM_READ_MEMORY,
-                            &j->ahead));
+  DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads),
+                            read_memory(&j->setup.plan.problem), &j->ahead));
   for (int i = 0; i < 2; i++) {
     dm_reader_lean_on(inputs[i].reader, j->ahead);
     inputs[i].ahead = j->ahead;

@@ -14,6 +14,7 @@
 #include "job/verify_full.h"
 #include "job/verify_stream.h"
 #include "job/verify_tiles.h"
+#include "plan/chunk_memory.h"
 #include "plan/partition.h"
 #include "run/facts.h"
 
@@ -33,7 +34,12 @@ dm_status dm_verify_stream(dm_run *run, int threads, const dm_dataset *dataset, 
   dm_reader_keepalive(reader, &run->keepalive);
   dm_run_phase(run, "reading", 1);
   strip = NULL;
-  dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), DM_READ_MEMORY, &ahead);
+  const int64_t chunk = dataset->layout == DM_CHUNKED ? dataset->chunk_rows * dataset->chunk_cols *
+                                                            dm_dtype_size(dataset->dtype)
+                                                      : 0;
+  const int64_t of_file = dataset->rows * dataset->cols * dm_dtype_size(dataset->dtype);
+  const int64_t kept = dm_max(DM_READ_MEMORY, dm_chunks_kept(chunk, of_file));
+  dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), kept, &ahead);
   if (!status) dm_reader_lean_on(reader, ahead);
   if (!status) status = dm_buffer_alloc(bytes, &strip);
   for (int64_t row = rows.begin; row < rows.end && !status; row += height) {
