@@ -161,6 +161,8 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
       .engine = dm_cli_engine(s),
       .form = f->form,
       .verify = s->verify,
+      .verify_files = s->verify_files,
+      .read_back = (dm_read_back)s->verify_written,
       .force = s->force,
       .allow_unchecked = s->allow_unchecked,
       .checkpoint = s->checkpoint,

@@ -35,6 +35,7 @@ typedef struct dm_problem {
   bool verify;
   dm_op op_a, op_b;         /* of what lies in the files */
   int64_t chunk_a, chunk_b; /* bytes of a chunk there; 0: contiguous, row by row */
+  int64_t chunk_c;          /* the same of the old C */
   int64_t beside_bytes;     /* on the disk, that C takes beside its contiguous form */
 } dm_problem;
 
