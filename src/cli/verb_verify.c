@@ -3,7 +3,6 @@
 
 #include "cli/request.h"
 #include "cli/session.h"
-#include "job/verify.h"
 
 static dm_given what_is_given(const dm_settings *s) {
   return (dm_given){
@@ -53,7 +52,7 @@ static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);
 }
 
-static dm_status prepare(const dm_call *call, dm_verify *v) {
+dm_status dm_cli_verify_job(const dm_call *call, dm_verify *v) {
   dm_attributes *provenance = calloc(1, sizeof *provenance);
   if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance of C");
   dm_status status = prepare_with(call, v, provenance);
@@ -68,6 +67,6 @@ static dm_status verify(dm_run *run, const dm_call *call, void *shared, dm_recor
 
 int dm_cli_verify(dm_call *call) {
   dm_verify v = {.has_c0 = false};
-  dm_status prepared = dm_cli_ramp(call) ? prepare(call, &v) : DM_OK;
+  dm_status prepared = dm_cli_ramp(call) ? dm_cli_verify_job(call, &v) : DM_OK;
   return dm_cli_run_job(call, prepared, &(dm_work){.run = verify, .shared = &v, .bytes = sizeof v});
 }

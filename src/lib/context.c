@@ -110,7 +110,8 @@ static bool is_for_programs(const dm_option *option) {
 static const dm_option *find_option(const char *name) {
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *o = &dm_cli_options[i];
-    if ((o->verbs & DM_VERB_MULTIPLY) && strcmp(o->name, name) == 0 && !is_for_programs(o))
+    if ((o->verbs & (DM_VERB_MULTIPLY | DM_VERB_VERIFY)) && strcmp(o->name, name) == 0 &&
+        !is_for_programs(o))
       return o;
   }
   return NULL;
@@ -160,16 +161,20 @@ static dm_status check_places(const dm_matrices *of, bool *in_files) {
   return dm_fail(DM_E_USAGE, "some matrices are in files and some in memory");
 }
 
-static dm_status begin(damier_context *context, const dm_matrices *of, const char *verb,
-                       bool *in_files, dm_record **record) {
+static dm_status begin_record(damier_context *context, const char *verb, dm_record **record) {
   context->run.born = context->run.lap = dm_now();
   context->asked = 0;
   free(context->record);
   context->record = NULL;
-  DM_TRY(dm_comm_agree(context->run.world, check_places(of, in_files)));
   const bool records = context->run.rank == 0;
   return dm_comm_agree(context->run.world,
                        records ? dm_record_new(verb, context->run.command, record) : DM_OK);
+}
+
+static dm_status begin(damier_context *context, const dm_matrices *of, const char *verb,
+                       bool *in_files, dm_record **record) {
+  DM_TRY(begin_record(context, verb, record));
+  return dm_comm_agree(context->run.world, check_places(of, in_files));
 }
 
 /* What a failed verification found out is worth its record. */
@@ -201,6 +206,29 @@ int damier_plan(damier_context *context, const damier_matrix *a, const damier_ma
   if (!status)
     status = in_files ? dm_plan_in_files(context, &of, record)
                       : dm_multiply_in_memory(context, &of, true, record);
+  return answer(keep_record(context, status, record), error);
+}
+
+int damier_verify(damier_context *context, const damier_matrix *a, const damier_matrix *b,
+                  const damier_matrix *c, damier_error *error) {
+  const dm_matrices of = {a, b, c};
+  bool in_files;
+  dm_record *record = NULL;
+  dm_status status = begin(context, &of, "verify", &in_files, &record);
+  if (!status && !in_files)
+    status = dm_comm_agree(context->run.world,
+                           dm_fail(DM_E_USAGE, "only matrices in files can be verified"));
+  if (!status) status = dm_verify_in_files(context, &of, record);
+  return answer(keep_record(context, status, record), error);
+}
+
+int damier_info(damier_context *context, const char *location, damier_error *error) {
+  dm_record *record = NULL;
+  bool told = false;
+  dm_status status = begin_record(context, "info", &record);
+  if (!status) status = dm_tell_of(context, location, record, &told);
+  if (record && status && told)
+    status = dm_status_first(status, dm_record_json(record, &context->record));
   return answer(keep_record(context, status, record), error);
 }
 

@@ -26,6 +26,12 @@ dm_status dm_multiply_in_files(damier_context *context, const dm_matrices *matri
                                dm_record *record);
 dm_status dm_multiply_in_memory(damier_context *context, const dm_matrices *matrices,
                                 bool plan_only, dm_record *record);
+dm_status dm_verify_in_files(damier_context *context, const dm_matrices *matrices,
+                             dm_record *record);
+
+/* Collective.  LOCATION NULL: the library.  *told: RECORD is worth keeping even where this fails.
+ */
+dm_status dm_tell_of(damier_context *context, const char *location, dm_record *record, bool *told);
 dm_status dm_plan_in_files(damier_context *context, const dm_matrices *matrices, dm_record *record);
 
 #endif
