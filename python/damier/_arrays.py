@@ -72,7 +72,8 @@ def _of_dlpack(array: Any, name: str) -> tuple[Array, str | None]:
 
 
 def _has_memory(array: Any) -> bool:
-    return isinstance(array, np.ndarray) or hasattr(array, "__dlpack_device__") or hasattr(array, "__array_interface__")
+    names = ("__cuda_array_interface__", "__dlpack_device__", "__array_interface__")
+    return isinstance(array, np.ndarray) or any(hasattr(array, name) for name in names)
 
 
 def _view(array: Any, name: str) -> tuple[Array, str | None]:

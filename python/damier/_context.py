@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from . import _library as lib
 from ._arrays import Array
 from ._errors import Error, MPIError, StoppedError, UsageError, of_code
 from ._matrices import Matrix, OnOne, Operand, Rows, Stated, empty, shown
-from ._options import is_zero, texts
+from ._options import is_zero, texts, type_name
 
 Progress = Callable[[int, int], Any]
 Path = Union[str, "os.PathLike[str]"]
@@ -42,12 +43,14 @@ class Context:
     """
 
     def __init__(self, comm: Any = None, *, progress: Progress | None = None, **options: Any) -> None:
+        _check_comm(comm)
         self.comm = comm
         self.progress = progress
         self.record: Record = {}
         self.rank: int = 0 if comm is None else comm.Get_rank()
         self.ranks: int = 1 if comm is None else comm.Get_size()
         self._type_c = options.pop("type_c", None)
+        self._type = options.get("type")
         self._beta = options.get("beta")
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
         self._handle = ctypes.c_void_p()
@@ -71,11 +74,26 @@ class Context:
             self.close()
             raise
 
-    def _set(self, name: str, text: str) -> None:
+    def _set(self, name: str, text: str | None) -> None:
+        """None: the default.  All ranks set the same, so that all have the same error."""
         error = lib.CError()
-        words = (os.fsencode(name), os.fsencode(text))
+        words = (os.fsencode(name), None if text is None else os.fsencode(text))
         if lib.library.damier_set(self._handle, *words, ctypes.byref(error)) != 0:
+            error.agreed = 1
             raise _error_of(error)
+
+    @contextmanager
+    def _with(self, **options: Any) -> Iterator[None]:
+        """OPTIONS for one call."""
+        stated = list(texts(options))
+        for name, text in stated:
+            self._set(name, text)
+        try:
+            yield
+        finally:
+            for name, _ in stated:
+                if self._handle:
+                    self._set(name, None)
 
     def close(self) -> None:
         """Collective."""
@@ -109,12 +127,8 @@ class Context:
 
     def _in_files(self, function: Any, a: Path, b: Path, output: Path, c: Path | None) -> Record:
         matrices = [lib.CMatrix(division=lib.IN_FILE, file=os.fsencode(location)) for location in (a, b, output)]
-        if c is not None:
-            self._set("c", os.fspath(c))
-        if self._type_c is not None:
-            for name, text in texts({"type_c": self._type_c}):
-                self._set(name, text)
-        return self._call(function, *map(ctypes.byref, matrices))
+        with self._with(c=c, type_c=self._type_c):
+            return self._call(function, *map(ctypes.byref, matrices))
 
     # ---- arrays ----
 
@@ -127,9 +141,8 @@ class Context:
         if m == 0 or n == 0 or k == 0:
             _scale(result, beta)
             return result.matrix.array
-        if c is not None and self._beta is None:
-            self._set("beta", "1")
-        self._multiply(lib.library.damier_multiply, [*ab, result])
+        with self._with(beta=1 if c is not None and self._beta is None else None):
+            self._multiply(lib.library.damier_multiply, [*ab, result])
         return result.matrix.array
 
     def plan(self, a: Any, b: Any, out: Any = None) -> Record:
@@ -171,7 +184,7 @@ class Context:
         if c is not None:
             operands.append(Operand(c, "c", self.rank, self.ranks))
         self._agree(operands)
-        for operand in operands:
+        for operand in reversed(operands):  # an out that was made of c has c's mistakes
             if (operand.rows, operand.cols) != shape:
                 raise UsageError(f"{operand.name} is {shown((operand.rows, operand.cols))}, the product "
                                  f"{shown(shape)}")
@@ -191,7 +204,7 @@ class Context:
 
     def _new_result(self, ab: list[Operand], shape: tuple[int, int]) -> Matrix:
         a = ab[0].matrix
-        type_ = self._type_of_result(str(ab[0].type))
+        type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type))
         if isinstance(a, OnOne):
             return OnOne(empty(shape, type_) if a.rank == self.rank else None, a.rank)
         if isinstance(a, Rows) and self._ops["a"] == "n":
@@ -274,12 +287,16 @@ def _error_of(error: lib.CError, record: Record | None = None) -> Error:
                                code=error.code, rank=error.rank, agreed=bool(error.agreed), record=record)
 
 
+def _check_comm(comm: Any) -> None:
+    module = sys.modules.get("mpi4py.MPI")  # who has a communicator has loaded it
+    if comm is not None and (module is None or not isinstance(comm, module.Comm)):
+        raise UsageError(f"comm is {type(comm).__name__}, not a communicator of mpi4py")
+
+
 def _fortran_handle(comm: Any) -> int:
     """Of mpi4py; it must be linked with the MPI that the library is linked with."""
     from mpi4py import MPI
 
-    if not isinstance(comm, MPI.Comm):
-        raise UsageError(f"comm is {type(comm).__name__}, not a communicator of mpi4py")
     mine, theirs = lib.mpi_version(), MPI.Get_library_version().rstrip("\0")
     if mine and mine.strip() != theirs.strip():
         raise MPIError(f"mpi4py has {theirs.splitlines()[0]}, libdamier {mine.splitlines()[0]}",
