@@ -16,6 +16,11 @@ except ImportError:
 import damier
 
 WORLD = MPI.COMM_WORLD
+try:
+    damier.Context(WORLD).close()
+except damier.MPIError as error:  # another MPI than that of mpi4py
+    print(error)
+    sys.exit(77)
 RANK, RANKS = WORLD.Get_rank(), WORLD.Get_size()
 M, N, K = 37, 23, 41
 
