@@ -76,7 +76,7 @@ def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None
 
     >>> np.save("A.npy", np.eye(3)); np.save("B.npy", np.ones((3, 2)))
     >>> record = damier.multiply("A.npy", "B.npy", "C.npy", alpha=2.0)
-    >>> record["verification"]["verdict"], np.load("C.npy")[0, 0]
+    >>> record["verification"]["verdict"], float(np.load("C.npy")[0, 0])
     ('PASS', 2.0)
     """
     with Context(comm, progress=progress, **options) as context:

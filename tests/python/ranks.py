@@ -73,7 +73,7 @@ class Divided(unittest.TestCase):
         np.testing.assert_array_equal(c, rows_of(self.wanted))
 
     def test_block_cyclic(self):
-        for order, grid in (("R", (1, RANKS)), ("C", (RANKS, 1))):
+        for order, grid in (("R", (2, RANKS // 2)), ("C", (2, RANKS // 2)), ("R", (1, RANKS)), ("C", (RANKS, 1))):
             words = {"blocks": (4, 3), "grid": grid, "order": order, "first": (grid[0] - 1, 0)}
             local = [blocks_of(x, *words.values()) for x in (self.a, self.b, np.zeros((M, N)))]
             shapes = ((M, K), (K, N), (M, N))

@@ -129,6 +129,29 @@ class Shapes(unittest.TestCase):
         np.testing.assert_array_equal(out, np.zeros((2, 2)))
 
 
+class Blocks(unittest.TestCase):
+    def test_local_shapes(self):
+        """The parts of all ranks, counted row by row and column by column."""
+        for order, grid, first in (("R", (3, 4), (2, 1)), ("C", (3, 4), (0, 3)), ("R", (1, 1), (0, 0))):
+            for shape in ((37, 23), (1, 2), (12, 8)):
+                matrix = damier.BlockCyclic(None, shape, (3, 2), grid, order, first)
+                for rank in range(grid[0] * grid[1]):
+                    place = divmod(rank, grid[1]) if order == "R" else divmod(rank, grid[0])[::-1]
+                    owned = tuple(sum((i // block + start) % parts == at for i in range(size))
+                                  for size, block, parts, start, at in zip(shape, (3, 2), grid, first, place))
+                    self.assertEqual(matrix.local_shape(rank), owned)
+                self.assertEqual(matrix.local_shape(grid[0] * grid[1]), (0, 0))
+
+    def test_refused(self):
+        x = np.ones((4, 4))
+        for words in ({"blocks": (0, 2)}, {"grid": (2, 1)}, {"first": (1, 0)}, {"shape": (4, 5)}):
+            stated = {"shape": (4, 4), "blocks": (2, 2), "grid": (1, 1)} | words
+            with self.assertRaises(damier.UsageError):
+                damier.matmul(damier.BlockCyclic(x, **stated), x)
+        with self.assertRaises(damier.UsageError):
+            damier.BlockCyclic(x, (4, 4), (2, 2), (1, 1), order="row")
+
+
 class Strides(unittest.TestCase):
     def views(self, x):
         rows, cols = x.shape
