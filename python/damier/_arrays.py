@@ -85,7 +85,7 @@ def _view(array: Any, name: str) -> tuple[Array, str | None]:
         return _of_dlpack(array, name)
     try:
         return np.asarray(array), None
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # whatever its __array__ raises
         raise UsageError(f"{name} is no array: {error}") from error
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _library as lib
 from ._arrays import Array
-from ._errors import Error, MPIError, StoppedError, UsageError, of_code
+from ._errors import Error, FitError, MPIError, StoppedError, UsageError, of_code
 from ._matrices import Matrix, OnOne, Operand, Rows, Stated, empty, shown
 from ._options import is_zero, texts, type_name
 
@@ -174,12 +174,16 @@ class Context:
         return shape if self._ops[operand.name] == "n" else shape[::-1]
 
     def _result(self, ab: list[Operand], out: Any, c: Any, beta: Any, shape: tuple[int, int]) -> Operand:
-        if out is None and c is not None:
-            out = _copy_of(c)
-        if out is None and not is_zero(beta):
+        if out is None and c is None and not is_zero(beta):
             raise UsageError("beta is not 0, but there is neither out nor c")
-        given = self._new_result(ab, shape) if out is None else out
-        result = Operand(given, "out", self.rank, self.ranks, writable=True)
+        problem = None
+        if out is None:
+            try:
+                out = self._new_result(ab, shape) if c is None else _copy_of(c)
+            except Error as error:  # perhaps of this rank alone
+                out, problem = OnOne(None), error
+        result = Operand(out, "out", self.rank, self.ranks, writable=True)
+        result.stated.problem = problem or result.stated.problem
         operands = [result]
         if c is not None:
             operands.append(Operand(c, "c", self.rank, self.ranks))
@@ -267,9 +271,9 @@ class Context:
                 code = function(self._handle, *arguments, ctypes.byref(error))
             text = lib.library.damier_record(self._handle)
         self.record = json.loads(text) if text else {}
-        self._raise(code, error)
-        if self.comm is not None:
+        if code == 0 and self.comm is not None:  # before what only this rank may raise
             self.record = self.comm.bcast(self.record, root=0)
+        self._raise(code, error)
         return self.record
 
     def _raise(self, code: int, error: lib.CError) -> None:
@@ -312,8 +316,11 @@ def _copy_of(c: Any) -> Any:
 
     matrix = copy.copy(c) if isinstance(c, Matrix) else Rows(c)
     if matrix.array is not None:
-        view, _ = as_matrix(matrix.array, "c", matrix.type)
-        matrix.array = np.array(view, order="K", copy=True)
+        view, matrix.type = as_matrix(matrix.array, "c", matrix.type)
+        try:
+            matrix.array = np.array(view, order="K", copy=True)
+        except MemoryError:
+            raise FitError(f"no memory for a copy of c, {shown(view.shape)}") from None
     return matrix
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _library as lib
 from ._arrays import Array, as_matrix, plain
-from ._errors import Error, UsageError
+from ._errors import Error, FitError, UsageError
 from ._options import DTYPE_OF_TYPE, type_name
 
 
@@ -222,4 +222,7 @@ def empty(shape: tuple[int, int], type_: str) -> Array:
             raise UsageError("NumPy alone has no bfloat16 for a result",
                              hint="type_c=\"f32\", or out=, or install ml_dtypes") from None
         return np.empty(shape, ml_dtypes.bfloat16)
-    return np.empty(shape, DTYPE_OF_TYPE[type_])
+    try:
+        return np.empty(shape, DTYPE_OF_TYPE[type_])
+    except (MemoryError, ValueError):  # ValueError: more bytes than 63 bits count
+        raise FitError(f"no memory for a result of {shown(shape)} {type_}") from None

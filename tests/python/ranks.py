@@ -73,7 +73,9 @@ class Divided(unittest.TestCase):
         np.testing.assert_array_equal(c, rows_of(self.wanted))
 
     def test_block_cyclic(self):
-        for order, grid in (("R", (2, RANKS // 2)), ("C", (2, RANKS // 2)), ("R", (1, RANKS)), ("C", (RANKS, 1))):
+        square = min(2, RANKS)
+        for order, grid in (("R", (square, RANKS // square)), ("C", (square, RANKS // square)), ("R", (1, RANKS)),
+                            ("C", (RANKS, 1))):
             words = {"blocks": (4, 3), "grid": grid, "order": order, "first": (grid[0] - 1, 0)}
             local = [blocks_of(x, *words.values()) for x in (self.a, self.b, np.zeros((M, N)))]
             shapes = ((M, K), (K, N), (M, N))
@@ -123,6 +125,12 @@ class Refused(unittest.TestCase):
         self.refused("None on every rank|part is None", damier.OnOne(None, 0), b)
         self.refused("there is no rank", damier.OnOne(x, RANKS), b)
 
+    def test_result_of_one_rank(self):
+        a, b = np.ones((2, RANKS)), np.ones((1, 3))
+        odd = RANK == RANKS - 1
+        self.refused("dimensions", a, b, c=np.ones(3) if odd else np.ones((2, 3)))
+        self.refused("read-only", a, b, out=np.broadcast_to(1.0, (2, 3)) if odd else np.ones((2, 3)))
+
     def test_option(self):
         self.refused("no option", np.ones((1, RANKS)), np.ones((1, 1)), gird="1")
 
@@ -133,6 +141,24 @@ class Stopped(unittest.TestCase):
         with self.assertRaises(damier.StoppedError):
             damier.matmul(a, a, op_b="t", panel=64, comm=WORLD,
                           progress=lambda done, total: RANK == RANKS - 1)
+        self.assertEqual(WORLD.allreduce(1), RANKS)
+
+
+    def test_too_late(self):
+        """Where the last call raises, on one rank, the product may be there; nobody waits for anybody."""
+        a = np.ones((4, 64 * 3))
+
+        def at_the_end(done, total):
+            if RANK == RANKS - 1 and done == total:
+                raise ZeroDivisionError
+
+        try:
+            damier.matmul(a, a, op_b="t", panel=64, comm=WORLD, progress=at_the_end)
+            self.assertLess(RANK, RANKS - 1)
+        except ZeroDivisionError:
+            self.assertEqual(RANK, RANKS - 1)
+        except damier.StoppedError:
+            self.assertLess(RANK, RANKS - 1)
         self.assertEqual(WORLD.allreduce(1), RANKS)
 
 

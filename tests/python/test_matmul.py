@@ -315,6 +315,11 @@ class Refused(unittest.TestCase):
         with self.assertRaises(damier.DeviceError):
             damier.matmul(x, x, backend="cuda", threads=1)
 
+    def test_result_that_does_not_fit(self):
+        wide = np.broadcast_to(1.0, (1, 1 << 40))
+        with self.assertRaisesRegex(damier.FitError, "no memory for a result"):
+            damier.plan(wide, wide, op_a="t")
+
     def test_errors_can_be_sent(self):
         error = damier.FitError("too large", hint="less", rank=3, agreed=False, record={"verb": "multiply"})
         again = pickle.loads(pickle.dumps(error))
