@@ -98,7 +98,7 @@ try:
     for count in nodes:
         plan = damier.plan(size=100_000, machine=f"nodes={count} cores=64 memory=512GiB", ranks=count)
         planned.append(plan["forecast"]["total_s"])
-        print(f"{count:4} nodes {planned[-1]:8.1f} s, grid {plan['plan']['pm']}x{plan['plan']['pn']}x{plan['plan']['pk']}")
+        print(f"{count:4} nodes {planned[-1]:8.1f} s, {plan['plan']['recipe'].split()[0]}")
 except damier.FileError as error:
     print("plans of machines need the program damier:", error.message)
 

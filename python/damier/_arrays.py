@@ -94,8 +94,9 @@ def _check_type(dtype: np.dtype[Any], stated: str | None, name: str) -> str:
     if stated is None:
         if found:
             return found
-        raise UsageError(f"{name} has elements of {dtype}; there are {', '.join(map(str, map(np.dtype, TYPE_OF_DTYPE)))}"
-                         " and bfloat16", hint="astype() of the array makes a copy of another type")
+        known = ", ".join(str(np.dtype(kind)) for kind in TYPE_OF_DTYPE)
+        raise UsageError(f"{name} has elements of {dtype}; there are {known} and bfloat16",
+                         hint="astype() of the array makes a copy of another type")
     if stated not in DTYPE_OF_TYPE or np.dtype(DTYPE_OF_TYPE[stated]).itemsize != dtype.itemsize:
         raise UsageError(f"elements of {dtype} cannot be taken for type {stated}")
     return stated

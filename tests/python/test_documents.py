@@ -24,7 +24,8 @@ class Examples(unittest.TestCase):
         os.chdir(folder.name)
 
     def test_docstrings(self):
-        modules = [damier] + [importlib.import_module(f"damier.{m.name}") for m in pkgutil.iter_modules(damier.__path__)]
+        names = [module.name for module in pkgutil.iter_modules(damier.__path__)]
+        modules = [damier] + [importlib.import_module(f"damier.{name}") for name in names]
         tried = 0
         for module in modules:
             done = doctest.testmod(module, extraglobs={"damier": damier, "np": np}, optionflags=FLAGS)
