@@ -23,7 +23,13 @@ def type_of(dtype: np.dtype[Any]) -> str | None:
 
 
 def type_name(value: Any) -> str:
-    """Of an option that states a type: a name, or anything that NumPy takes for a dtype."""
+    """Of an option that states a type: a name of damier's, or else what NumPy takes for a dtype.
+
+    >>> type_name("i8"), type_name(np.int8), type_name("float32"), type_name("bfloat16")
+    ('i8', 'i8', 'f32', 'bf16')
+    """
+    if isinstance(value, str) and value == "bfloat16":  # which NumPy alone does not know
+        return "bf16"
     if isinstance(value, str) and value in DTYPE_OF_TYPE:
         return value
     try:
