@@ -4,14 +4,13 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "io/tiles_look.h"
-#include "job/verify.h"
 
 static bool is_quick(const dm_call *call) {
   return call->operand_count == 1;
 }
 
-static dm_given what_is_given(const dm_settings *s) {
-  return (dm_given){
+static dm_verify_stated what_is_given(const dm_settings *s) {
+  return (dm_verify_stated){
       .op_a = dm_cli_given(s, "op-a"),
       .op_b = dm_cli_given(s, "op-b"),
       .alpha = dm_cli_given(s, "alpha"),
@@ -42,7 +41,7 @@ static dm_status look_at_old_c(const dm_call *call, const dm_location *recorded,
 static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *provenance) {
   const dm_settings *s = &call->settings;
   dm_location old_c = {.file = ""};
-  dm_given given = what_is_given(s);
+  dm_verify_stated given = what_is_given(s);
   dm_problem problem;
   DM_TRY(dm_cli_look(call, call->operands[0], &v->a, NULL));
   DM_TRY(dm_cli_look(call, call->operands[1], &v->b, NULL));
@@ -71,7 +70,7 @@ static dm_status prepare_quick(const dm_call *call, dm_verify *v) {
       "damier verify A.h5 B.h5 C.h5 compares it with the product");
 }
 
-static dm_status prepare(const dm_call *call, dm_verify *v) {
+dm_status dm_cli_verify_job(const dm_call *call, dm_verify *v) {
   dm_attributes *provenance = calloc(1, sizeof *provenance);
   if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance of C");
   dm_status status = prepare_with(call, v, provenance);
@@ -89,7 +88,8 @@ int dm_cli_verify(dm_call *call) {
   if (call->operand_count == 2)
     return dm_cli_finish(call, dm_fail(DM_E_USAGE, "verify takes A, B and C, or C alone"));
   dm_status prepared = DM_OK;
-  if (dm_cli_ramp(call)) prepared = is_quick(call) ? prepare_quick(call, &v) : prepare(call, &v);
+  if (dm_cli_ramp(call))
+    prepared = is_quick(call) ? prepare_quick(call, &v) : dm_cli_verify_job(call, &v);
   dm_tile_record *tiles = v.tiles; /* V becomes rank 0's */
   const dm_work work = {.run = verify, .shared = &v, .bytes = sizeof v};
   const int code = dm_cli_run_job(call, prepared, &work);

@@ -23,11 +23,11 @@ typedef struct dm_verify {
 /* Fills what the command line left open (ops, alpha, beta, types) from C's provenance, which also
  * tells the old C's location, whether a GPU multiplied (assumed where it says nothing) and the norm
  * of C.  GIVEN_... tell what the user stated.  *old_c is empty where there was none. */
-typedef struct dm_given {
+typedef struct dm_verify_stated {
   bool op_a, op_b, alpha, beta, type, compute, c0;
-} dm_given;
+} dm_verify_stated;
 
-dm_status dm_verify_complete(dm_verify *verify, const dm_given *given,
+dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *given,
                              const dm_attributes *provenance, dm_location *old_c);
 
 /* Collective: the residual of the matrices in the files, and nothing else. */

@@ -113,7 +113,8 @@ static bool is_for_programs(const dm_option *option) {
 static const dm_option *find_option(const char *name) {
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *o = &dm_cli_options[i];
-    if ((o->verbs & DM_VERB_MULTIPLY) && strcmp(o->name, name) == 0 && !is_for_programs(o))
+    if ((o->verbs & (DM_VERB_MULTIPLY | DM_VERB_VERIFY)) && strcmp(o->name, name) == 0 &&
+        !is_for_programs(o))
       return o;
   }
   return NULL;
@@ -189,20 +190,22 @@ static dm_status check_places(const damier_context *context, const damier_matrix
   return status;
 }
 
-static dm_status begin(dm_posed *posed, dm_record **record) {
-  damier_context *context = posed->context;
-  const damier_matrix *const all[] = {posed->a, posed->b, posed->c};
+static dm_status begin_record(damier_context *context, const char *verb, dm_record **record) {
   context->run.born = context->run.lap = dm_now();
   context->asked = 0;
   context->tile = 0;
   context->tiles = 1;
   free(context->record);
   context->record = NULL;
-  DM_TRY(check_places(context, all));
   const bool records = context->run.rank == 0;
-  const char *verb = posed->plan_only ? "plan" : "multiply";
-  DM_TRY(dm_comm_agree(context->run.world,
-                       records ? dm_record_new(verb, context->run.command, record) : DM_OK));
+  return dm_comm_agree(context->run.world,
+                       records ? dm_record_new(verb, context->run.command, record) : DM_OK);
+}
+
+static dm_status begin(dm_posed *posed, dm_record **record) {
+  const damier_matrix *const all[] = {posed->a, posed->b, posed->c};
+  DM_TRY(begin_record(posed->context, posed->plan_only ? "plan" : "multiply", record));
+  DM_TRY(check_places(posed->context, all));
   return dm_posed_look(posed);
 }
 
@@ -247,6 +250,35 @@ int damier_multiply(damier_context *context, const damier_matrix *a, const damie
 int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                 const damier_matrix *c, damier_error *error) {
   return pose(context, a, b, c, true, error);
+}
+
+static dm_status verify(damier_context *context, const damier_matrix *const all[3],
+                        dm_record *record) {
+  DM_TRY(check_places(context, all));
+  for (int i = 0; i < 3; i++)
+    if (all[i]->division != DAMIER_IN_FILE)
+      return dm_comm_agree(context->run.world,
+                           dm_fail(DM_E_USAGE, "only matrices in files can be verified"));
+  return dm_verify_in_files(context, all, record);
+}
+
+int damier_verify(damier_context *context, const damier_matrix *a, const damier_matrix *b,
+                  const damier_matrix *c, damier_error *error) {
+  const damier_matrix *const all[] = {a, b, c};
+  dm_record *record = NULL;
+  dm_status status = begin_record(context, "verify", &record);
+  if (!status) status = verify(context, all, record);
+  return answer(keep_record(context, status, record), error);
+}
+
+int damier_info(damier_context *context, const char *location, damier_error *error) {
+  dm_record *record = NULL;
+  bool told = false;
+  dm_status status = begin_record(context, "info", &record);
+  if (!status) status = dm_tell_of(context, location, record, &told);
+  if (record && status && told)
+    status = dm_status_first(status, dm_record_json(record, &context->record));
+  return answer(keep_record(context, status, record), error);
 }
 
 /* ---- matrices ---- */

@@ -42,4 +42,12 @@ dm_status dm_posed_multiply_files(dm_posed *posed, dm_record *record);
 dm_status dm_posed_plan_files(dm_posed *posed, dm_record *record);
 dm_status dm_posed_multiply(dm_posed *posed, dm_record *record);
 
+/* Collective: MATRICES are A, B and C, each in a file. */
+dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const matrices[3],
+                             dm_record *record);
+
+/* Collective.  LOCATION NULL: the library.  *told: RECORD is worth keeping even where this fails.
+ */
+dm_status dm_tell_of(damier_context *context, const char *location, dm_record *record, bool *told);
+
 #endif

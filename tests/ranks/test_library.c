@@ -99,6 +99,16 @@ static void extras(rank_test *test, damier_context *context) {
   CHECK(test, test->run.rank > 0 || c[3] == 22, "%g is not 22", c[3]);
   damier_set(context, "allow-unchecked", NULL, &error);
   CHECK(test, damier_multiply(context, &m, &m, &result, &error) == DAMIER_OK, "%s", error.message);
+  CHECK(test, damier_verify(context, &m, &m, &result, &error) == DAMIER_E_USAGE,
+        "matrices in memory are verified");
+  CHECK(test, damier_info(context, NULL, &error) == DAMIER_OK, "%s", error.message);
+  CHECK(test, (strstr(damier_record(context), "\"libraries\"") != NULL) == (test->run.rank == 0),
+        "the record is '%s'", damier_record(context));
+  CHECK(test,
+        damier_info(context, "/nowhere/A.h5", &error) == DAMIER_E_INPUT ||
+            error.code == DAMIER_E_IO,
+        "%d for a file that is missing", error.code);
+  CHECK(test, damier_record(context)[0] == '\0', "a failed look leaves a record");
   int calls = 0;
   damier_on_progress(context, cancel, &calls);
   const int code = damier_multiply(context, &m, &m, &result, &error);
