@@ -5,6 +5,7 @@
  *                      "lie" (statvfs: there is room for everything), or "flip" (read, write: the
  *                      exponent of one f64 in the middle of the bytes has another bit)
  *   FAULT_RANK=R       only in this rank; FAULT_PATH=TEXT  only files with TEXT in their path
+ *   FAULT_SIZE=BYTES   only open files of at least so many bytes
  *   FAULT_COUNT=FILE   a line "RANK CALL COUNT" for each call that counted is appended at exit
  *
  * CALL: read (pread, preadv), write (pwrite, pwritev), fsync, fdatasync, rename, fallocate,
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -50,6 +52,7 @@ static struct {
   planned list[FAULTS];
   int count;
   const char *path, *rank, *count_file;
+  long long size;
   uintptr_t first, last; /* the program's own code */
   long counts[CALLS];
   bool ready;
@@ -104,6 +107,7 @@ static __attribute__((constructor)) void start(void) {
   if (!fault.rank) fault.rank = "0";
   fault.path = getenv("FAULT_PATH");
   fault.count_file = getenv("FAULT_COUNT");
+  if (getenv("FAULT_SIZE")) fault.size = atoll(getenv("FAULT_SIZE"));
   dl_iterate_phdr(note_program, NULL);
   const char *rank = getenv("FAULT_RANK");
   if (!rank || strcmp(rank, fault.rank) == 0) parse(getenv("FAULT"));
@@ -145,6 +149,8 @@ static int strike_file(int call, int fd) {
   ssize_t length = readlink(link, path, sizeof path - 1);
   path[length > 0 ? length : 0] = '\0';
   if (path[0] != '/' || is_device(path)) return 0;
+  struct stat seen;
+  if (fault.size > 0 && (fstat(fd, &seen) != 0 || seen.st_size < fault.size)) return 0;
   return strike_path(call, path);
 }
 
