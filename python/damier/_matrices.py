@@ -217,7 +217,7 @@ def shown(shape: tuple[int, ...]) -> str:
 def empty(shape: tuple[int, int], type_: str) -> Array:
     if type_ == "bf16":
         try:
-            import ml_dtypes  # type: ignore[import-not-found, import-untyped, unused-ignore]
+            import ml_dtypes
         except ImportError:
             raise UsageError("NumPy alone has no bfloat16 for a result",
                              hint="type_c=\"f32\", or out=, or install ml_dtypes") from None
