@@ -3,6 +3,7 @@
 
 #include "cli/request.h"
 #include "cli/session.h"
+#include "job/verify.h"
 
 static dm_given what_is_given(const dm_settings *s) {
   return (dm_given){

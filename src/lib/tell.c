@@ -1,6 +1,7 @@
 /* Files that are looked at or verified: what `damier info` and `damier verify` do, with the options
  * of the context. */
 #include "cli/request.h"
+#include "job/verify.h"
 #include "lib/library.h"
 
 dm_status dm_verify_in_files(damier_context *context, const dm_matrices *matrices,
