@@ -154,11 +154,14 @@ class Context(Handle):
         return {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type_, type_)
 
     def _multiply(self, function: Any, operands: list[Operand]) -> Record:
-        stated = [operand.to_c() for operand in operands]
+        result = operands[2]
+        aside = result.view is not None and any(
+            o.view is not None and np.may_share_memory(o.view, result.view) for o in operands[:2])
+        stated = [operand.to_c(copy=operand is result and aside) for operand in operands]
         record = self._call(function, *(ctypes.byref(c) for c, _ in stated))
-        out, memory = operands[2].view, stated[2][1]
+        out, memory = result.view, stated[2][1]
         if out is not None and memory is not None and memory is not out:
-            out[...] = memory  # its strides were none for the library
+            out[...] = memory
         return record
 
 def _copy_of(c: Any) -> Any:

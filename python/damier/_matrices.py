@@ -195,8 +195,9 @@ class Operand:
             raise UsageError(f"{name} has {' and '.join(map(str, sorted(widths)))} columns on different ranks")
         self.rows, self.cols = sum(s.rows for s in with_type), widths.pop()
 
-    def to_c(self) -> tuple[lib.CMatrix, Array | None]:
-        """For the library, and the array whose memory it has: the caller's own or a copy."""
+    def to_c(self, copy: bool = False) -> tuple[lib.CMatrix, Array | None]:
+        """For the library, and the array whose memory it has: the caller's own or, where its strides are none for
+        the library or COPY says so, a copy."""
         c = lib.CMatrix(division=self.matrix.division, type=lib.TYPES.index(str(self.type)), rows=self.rows,
                         cols=self.cols, row_stride=1, col_stride=1)
         self.matrix.fill(c)
@@ -204,7 +205,7 @@ class Operand:
         if view is None or view.size == 0:
             c.own_rows = 0 if view is None else view.shape[0]
             return c, None
-        view, strides = plain(view, self.name == "out")
+        view, strides = plain(np.array(view) if copy else view, self.name == "out")
         c.data, c.own_rows = view.ctypes.data, view.shape[0]
         c.row_stride, c.col_stride = strides
         return c, view
@@ -217,7 +218,7 @@ def shown(shape: tuple[int, ...]) -> str:
 def empty(shape: tuple[int, int], type_: str) -> Array:
     if type_ == "bf16":
         try:
-            import ml_dtypes  # type: ignore[import-not-found, import-untyped, unused-ignore]
+            import ml_dtypes
         except ImportError:
             raise UsageError("NumPy alone has no bfloat16 for a result",
                              hint="type_c=\"f32\", or out=, or install ml_dtypes") from None

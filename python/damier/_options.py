@@ -47,7 +47,7 @@ def _number(value: Any) -> str:
     if isinstance(value, numbers.Complex):
         z = complex(value)
         return f"{z.real!r},{z.imag!r}"
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return str(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
 def text_of(name: str, value: Any) -> str:

@@ -4,7 +4,6 @@
 
 #include "cli/verb.h"
 #include "job/multiply.h"
-#include "job/verify.h"
 
 dm_equation dm_cli_equation(const dm_settings *settings);
 dm_wishes dm_cli_wishes(const dm_settings *settings);
@@ -48,7 +47,8 @@ dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c);
 
 /* The verification that CALL asks for, its three operands inspected; what is not stated comes from
  * the provenance of C.  (verb_verify.c) */
-dm_status dm_cli_verify_job(const dm_call *call, dm_verify *verify);
+struct dm_verify; /* job/verify.h */
+dm_status dm_cli_verify_job(const dm_call *call, struct dm_verify *verify);
 
 /* What OPERAND holds, a dataset or a whole file, and NULL what this program is.  *told: RECORD is
  * worth showing even where this fails.  (verb_info.c) */

@@ -95,8 +95,11 @@ static dm_view part_of(const dm_end *end, segment r, segment c, bool is_from) {
                      c.begin - cols->runs[col].begin, r.size, c.size);
 }
 
-/* Copies between the message and the segments that it is made of. */
-static dm_status walk(exchange *x, const message *m, bool packs) {
+typedef enum { PACK, UNPACK, COPY } way;
+
+/* Copies between the message and the segments that it is made of; COPY: from where they are to
+ * where they go, without the message's memory. */
+static dm_status walk(exchange *x, const message *m, way how) {
   int64_t row = 0;
   for (int64_t i = 0; i < x->rows.count; i++) {
     const segment r = find(x, ROWS, i, m->from_row, m->to_row);
@@ -104,11 +107,12 @@ static dm_status walk(exchange *x, const message *m, bool packs) {
     for (int64_t j = 0; j < x->cols.count && r.size > 0; j++) {
       const segment c = find(x, COLS, j, m->from_col, m->to_col);
       if (c.size == 0) continue;
-      const dm_view dense = dm_view_sub(m->view, row, col, r.size, c.size);
-      if (packs)
-        dm_copy(dense, part_of(x->from, r, c, true), false);
+      const dm_view piece = how == COPY ? part_of(x->from, r, c, true)
+                                        : dm_view_sub(m->view, row, col, r.size, c.size);
+      if (how == PACK)
+        dm_copy(piece, part_of(x->from, r, c, true), false);
       else
-        DM_TRY(x->taker.take(x->taker.context, part_of(x->to, r, c, false), dense));
+        DM_TRY(x->taker.take(x->taker.context, part_of(x->to, r, c, false), piece));
       col += c.size;
     }
     row += r.size;
@@ -118,8 +122,13 @@ static dm_status walk(exchange *x, const message *m, bool packs) {
 
 /* ---- one round ---- */
 
+static bool is_own(const exchange *x, const message *m) {
+  return m->peer == dm_comm_rank(x->comm);
+}
+
 /* What this rank sends (OUTGOING) to, or receives from, each pair of parts, one after the other in
- * MEMORY, which may be NULL; CALL may be NULL.  The bytes of all. */
+ * MEMORY, which may be NULL; CALL may be NULL.  The bytes of all, but for what stays on this rank:
+ * that needs no memory. */
 static dm_status each_message(exchange *x, bool outgoing, char *memory, int64_t *bytes,
                               dm_status (*call)(exchange *x, const message *m, void *context),
                               void *context) {
@@ -135,7 +144,7 @@ static dm_status each_message(exchange *x, bool outgoing, char *memory, int64_t 
       if (cols == 0) continue;
       m.peer = dm_distribution_rank(other, r, c);
       m.view = dm_view_row_major(memory ? memory + *bytes : NULL, x->dtype, rows, cols);
-      *bytes += rows * cols * dm_dtype_size(x->dtype);
+      if (!is_own(x, &m)) *bytes += rows * cols * dm_dtype_size(x->dtype);
       if (call) DM_TRY(call(x, &m, context));
     }
   }
@@ -146,24 +155,20 @@ static int64_t bytes_of(const message *m) {
   return m->view.rows * m->view.cols * dm_dtype_size(m->view.dtype);
 }
 
-static bool is_own(const exchange *x, const message *m) {
-  return m->peer == dm_comm_rank(x->comm);
-}
-
 static dm_status receive(exchange *x, const message *m, void *messages) {
   if (is_own(x, m)) return DM_OK;
   return dm_messages_receive(messages, x->comm, m->view.base, bytes_of(m), m->peer, 0);
 }
 
 static dm_status send(exchange *x, const message *m, void *messages) {
-  DM_TRY(walk(x, m, true));
-  if (is_own(x, m)) return walk(x, m, false);
+  if (is_own(x, m)) return walk(x, m, COPY);
+  DM_TRY(walk(x, m, PACK));
   return dm_messages_send(messages, x->comm, m->view.base, bytes_of(m), m->peer, 0);
 }
 
 static dm_status unpack(exchange *x, const message *m, void *none) {
   (void)none;
-  return is_own(x, m) ? DM_OK : walk(x, m, false);
+  return is_own(x, m) ? DM_OK : walk(x, m, UNPACK);
 }
 
 static dm_status make_room(char **memory, int64_t *has, int64_t bytes) {

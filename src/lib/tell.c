@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/request.h"
+#include "job/verify.h"
 #include "lib/library.h"
 
 dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const matrices[3],

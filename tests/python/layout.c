@@ -1,4 +1,4 @@
-/* Prints size and place of each structure and field of damier.h that the Python package declares. */
+/* Prints size and place of structures and fields of damier.h that the Python package declares. */
 #include <damier.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -202,6 +202,24 @@ class Strides(unittest.TestCase):
         damier.matmul(a, a, a)
         np.testing.assert_array_equal(a, wanted)
 
+    def test_result_that_overlaps_an_operand(self):
+        """The library never sees memory of C that is also A's or B's."""
+        seen, multiply = [], damier._library.library.damier_multiply
+
+        def watch(handle, a, b, c, error):
+            seen.append([m._obj.data for m in (a, b, c)])
+            return multiply(handle, a, b, c, error)
+
+        base, b = drawn((24, 12), "f8"), drawn((12, 12), "f8", 2)
+        wanted = base[:12] @ b - base[6:18]
+        damier._library.library.damier_multiply = watch
+        self.addCleanup(setattr, damier._library.library, "damier_multiply", multiply)
+        damier.matmul(base[:12], b, base[6:18], beta=-1)
+        np.testing.assert_array_equal(base[6:18], wanted)
+        (at_a, _, at_c), = seen
+        self.assertEqual(at_a, base.ctypes.data)
+        self.assertFalse(base.ctypes.data <= at_c < base.ctypes.data + base.nbytes)
+
 
 class Sums(unittest.TestCase):
     def setUp(self):
