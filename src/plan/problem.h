@@ -1,8 +1,7 @@
-/* problem: what is to be multiplied, C = alpha op(A) op(B) + beta C, as far as planning needs to
- * know.
+/* problem: the product C = alpha op(A) op(B) + beta C, as planning needs to know it.
  *
- * op(A) is m x k, op(B) is k x n, C is m x n; the ops are applied where the files are read, so
- * behind that point there are only op(A) and op(B). */
+ * op(A) is m x k, op(B) is k x n, C is m x n; the ops are applied where the files are read, so all
+ * other code sees only op(A) and op(B). */
 #ifndef DM_PLAN_PROBLEM_H
 #define DM_PLAN_PROBLEM_H
 
