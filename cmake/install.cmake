@@ -26,6 +26,15 @@ install(PROGRAMS slurm/submit.sh slurm/multiply.sbatch slurm/scale.sbatch
 install(FILES slurm/README.md slurm/env.sh slurm/launch.sh
         DESTINATION ${CMAKE_INSTALL_DATADIR}/damier/slurm)
 
+option(DAMIER_PYTHON "Install the Python package" OFF)
+if(DAMIER_PYTHON)
+  find_package(Python3 COMPONENTS Interpreter REQUIRED)
+  set(DAMIER_PYTHON_DIR lib/python${Python3_VERSION_MAJOR}.${Python3_VERSION_MINOR}/site-packages CACHE STRING
+      "Where the Python package is installed, below the prefix")
+  install(DIRECTORY python/damier DESTINATION ${DAMIER_PYTHON_DIR} FILES_MATCHING PATTERN "*.py"
+          PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+endif()
+
 # The program writes its own completion scripts.
 if(NOT CMAKE_CROSSCOMPILING AND NOT DAMIER_SANITIZE)
   set(folder ${CMAKE_BINARY_DIR}/completion)

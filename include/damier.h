@@ -132,11 +132,16 @@ DAMIER_API int damier_open_f(int comm, damier_context **context, damier_error *e
 
 DAMIER_API void damier_close(damier_context *context); /* NULL is allowed */
 
-/* Sets an option of `damier multiply` by its long name without the dashes: "alpha", "beta", "op-a",
- * "op-b", "grid", "memory", "reproducible", ...  VALUE NULL: "yes" for a switch, or else the
- * default again.  Options stay set until they are set again. */
+/* Sets an option of `damier multiply` or `damier verify` by its long name without the dashes:
+ * "alpha", "beta", "op-a", "op-b", "grid", "memory", "reproducible", ...  VALUE NULL: "yes" for a
+ * switch, or else the default again.  Options stay set until they are set again. */
 DAMIER_API int damier_set(damier_context *context, const char *option, const char *value,
                           damier_error *error);
+
+/* From now on beta multiplies C, in place of what the option "c" names or of the elements that a C
+ * in memory has: a file, or memory, which is not changed.  NULL: as before.  The names are copied,
+ * the memory stays the caller's. */
+DAMIER_API int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *error);
 
 /* PROGRESS is called on every rank now and then while panels are multiplied; any rank may answer
  * with something other than 0: then all end with DAMIER_E_STOPPED.  NULL: nobody is called. */
@@ -158,9 +163,21 @@ DAMIER_API int damier_multiply(damier_context *context, const damier_matrix *a,
 DAMIER_API int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                            const damier_matrix *c, damier_error *error);
 
-/* On rank 0 what the last multiplication or plan found out, as a JSON document (schema "damier/1",
- * the same as of --json); "" where there is none, and on other ranks.  The context's own, until its
- * next call. */
+/* Checks that C is alpha op(A) op(B) + beta C0, as `damier verify` does; all three are in files.
+ * What no option states comes from the provenance of C.  The option "full" has every element
+ * multiplied again in higher precision and compared.  DAMIER_E_VERIFY and DAMIER_E_UNCHECKED leave
+ * a record, too. */
+DAMIER_API int damier_verify(damier_context *context, const damier_matrix *a,
+                             const damier_matrix *b, const damier_matrix *c, damier_error *error);
+
+/* What LOCATION holds ("FILE.h5:/dataset", or "FILE.h5" for all of it), as `damier info` tells it;
+ * NULL: versions, backends, GPUs and cores of this library.  The answer is in the record.  Rank 0
+ * looks. */
+DAMIER_API int damier_info(damier_context *context, const char *location, damier_error *error);
+
+/* On rank 0 what the last of these calls found out, as a JSON document (schema "damier/1", the same
+ * as of --json); "" where there is none, and on other ranks.  The context's own, until its next
+ * call. */
 DAMIER_API const char *damier_record(const damier_context *context);
 
 DAMIER_API const char *damier_version(void);

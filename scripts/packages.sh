@@ -13,13 +13,15 @@ source scripts/common.sh
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libhdf5-dev
   libopenblas-dev libhwloc-dev libjansson-dev libxxhash-dev zlib1g-dev)
 test_packages=(libcmocka-dev python3 python3-numpy python3-h5py python3-jsonschema hdf5-tools procps)
-long_packages=(strace)
+long_packages=(strace python3-pip python3-setuptools python3-venv python3-wheel)
 lint_packages=(shellcheck clang-format mandoc)
 cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 mpich_packages=(mpich libmpich-dev)
 simulation_packages=(libsimgrid-dev)
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
 if ! { has mpicc && has mpirun; }; then build_packages+=(openmpi-bin libopenmpi-dev); fi
+# Debian's mpi4py brings Open MPI, which is not to take the place of another mpirun.
+if ! has mpirun || mpirun --version 2>/dev/null | grep -q "Open MPI"; then long_packages+=(python3-mpi4py); fi
 
 # What must be there in the end, however it came.
 build_tools=(cc cmake ninja pkg-config mpicc mpirun)

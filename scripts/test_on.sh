@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs scripts/demo.sh and scripts/test.sh in a bare Debian system, as a new user does: the commit that is
 # checked out, cloned, in a chroot without /sys and with a host name that does not resolve.
-# usage: scripts/test_on.sh bookworm|trixie [mpich] [--all] [--as-root] [--cores N] [--record]
+# usage: scripts/test_on.sh bookworm|trixie|forky|sid [mpich] [--all] [--as-root] [--cores N] [--record]
 #                           [--run COMMAND] [--with FILE] [--again] [--roots FOLDER]
 #   mpich     MPICH is installed, and Open MPI is not
 #   --all     test.sh --all
@@ -20,7 +20,8 @@ all='' as_root='' cores='' record='' run='' with='' again='' roots=$root/build/r
 read_options "all! as-root! cores record! run with again! roots" "$@"
 suite=${operands[0]-} mpi=${operands[1]-openmpi}
 case "$suite $mpi" in
-'bookworm openmpi' | 'bookworm mpich' | 'trixie openmpi' | 'trixie mpich') ;;
+'bookworm openmpi' | 'bookworm mpich' | 'trixie openmpi' | 'trixie mpich' | 'forky openmpi' | 'forky mpich' | \
+  'sid openmpi' | 'sid mpich') ;;
 *) usage ;;
 esac
 [ "$(id -u)" = 0 ] || die "only root can make a system and change into it"
@@ -39,13 +40,15 @@ mirror() {
 }
 
 make_base() {
-  local base=$roots/base-$suite from
+  local base=$roots/base-$suite from script=/usr/share/debootstrap/scripts
   if [ -s "$base.tar" ]; then return; fi
   from=$(mirror)
   say "debootstrap $suite"
   rm -rf "$base"
+  # A suite newer than this debootstrap is made as the newest one is.
+  if [ -e "$script/$suite" ]; then script=$script/$suite; else script=$script/sid; fi
   # A user who clones has git; sudo is there for one who is not root.
-  debootstrap --variant=minbase --include=git,sudo,ca-certificates "$suite" "$base" ${from:+"$from"} \
+  debootstrap --variant=minbase --include=git,sudo,ca-certificates "$suite" "$base" ${from:+"$from" "$script"} \
     >"$base.log" || die "debootstrap failed: $base.log"
   apt-config dump | grep -E '^Acquire::(http|https|Check)' >"$base/etc/apt/apt.conf.d/99host" || true
   tar -C "$base" -cf "$base.tar.part" .

@@ -71,15 +71,6 @@ def page_of(source):
     return manual(text) if source.endswith(".1") else text
 
 
-def on_config(config):
-    """A page that is not in every version."""
-    if (ROOT / "docs/python.md").exists():
-        reference = next(entry["Reference"] for entry in config.nav if "Reference" in entry)
-        if not any("python.md" in entry.values() for entry in reference):
-            reference.insert(4, {"Python": "python.md"})
-    return config
-
-
 def on_files(files, config):
     for source, page in PAGES.items():
         files.append(File.generated(config, page, content=page_of(source)))

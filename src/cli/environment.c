@@ -9,7 +9,9 @@
 extern char **environ;
 
 static const char prefix[] = "DAMIER_";
-static const char module_root[] = "ROOT"; /* DAMIER_ROOT is set by module files */
+/* Read by others: module files set DAMIER_ROOT; the Python package reads the other two. */
+static const char *const of_others[] = {"ROOT", "LIBRARY", "PROGRAM"};
+enum { OF_OTHERS = sizeof of_others / sizeof *of_others };
 
 static dm_status read_known(dm_call *call) {
   for (int i = 0; i < dm_cli_option_count; i++) {
@@ -42,13 +44,13 @@ static void warn_unknown(const dm_log *log, const char *name, const char *const 
 
 dm_status dm_cli_environment(dm_call *call) {
   char variables[DM_CLI_OPTIONS][64];
-  const char *names[DM_CLI_OPTIONS + 1];
+  const char *names[DM_CLI_OPTIONS + OF_OTHERS];
   int count = 0;
   DM_TRY(read_known(call));
   for (int i = 0; i < dm_cli_option_count; i++)
     if (!dm_cli_options[i].flags_only)
       names[count++] = dm_cli_variable(&dm_cli_options[i], variables[i]) + strlen(prefix);
-  names[count++] = module_root;
+  for (int i = 0; i < OF_OTHERS; i++) names[count++] = of_others[i];
   dm_log log = dm_cli_log(call);
   for (char **line = environ; dm_cli_ramp(call) && *line; line++)
     if (strncmp(*line, prefix, strlen(prefix)) == 0)

@@ -1,25 +1,31 @@
 /* damier(1), made from the tables of options and verbs. */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/verb.h"
 
+/* Whether AT is a space between two sentences: mandoc wants each on a line of its own. */
+static bool ends_sentence(const char *at) {
+  return *at == ' ' && at[-1] == '.' && isupper((unsigned char)at[1]);
+}
+
 /* TEXT for roff, without a line end: a backslash and a leading dot or quote mean something there.
  */
 static void print_text(const char *text, FILE *out) {
   if (*text == '.' || *text == '\'') fputs("\\&", out);
-  for (; *text; text++) {
+  for (const char *begin = text; *text; text++) {
     if (*text == '\\')
       fputs("\\e", out);
     else if (*text == '"')
       fputs("\\(dq", out);
     else
-      fputc(*text, out);
+      fputc(text > begin && ends_sentence(text) ? '\n' : *text, out);
   }
 }
 
-/* Lines of TEXT, each a sentence. */
+/* Lines of TEXT. */
 static void print_lines(const char *text, FILE *out) {
   char line[400];
   for (; *text; text += strcspn(text, "\n") + (strchr(text, '\n') != NULL)) {

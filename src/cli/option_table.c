@@ -274,6 +274,12 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_flag, AT(reproducible), .usual = MULTIPLY},
     {"verify", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, "yes", NULL,
      "check C with a random vector", dm_cli_set_flag, AT(verify), .negatable = true, .usual = MULTIPLY},
+    {"verify-files", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, NULL, NULL,
+     "read A, B and C again to check C, so that errors of reading are found, too", dm_cli_set_flag,
+     AT(verify_files)},
+    {"verify-written", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "auto", NULL,
+     "read C again before it gets its name and compare the checksums of its tiles; auto: where that"
+     " takes at most 1 % of the run's time", dm_cli_set_choice, AT(verify_written), .choices = modes},
     {"allow-unchecked", 0, NULL, MULTIPLY | VERIFY, DM_GROUP_ENGINE, NULL, NULL,
      "exit with 0 instead of 10 when only part of C can be verified", dm_cli_set_flag, AT(allow_unchecked)},
     {"overlap", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, "yes", NULL,

@@ -124,10 +124,14 @@ dm_status dm_cli_dimensions(const dm_settings *s, int64_t fallback, int64_t mnk[
 }
 
 dm_status dm_cli_look_at_files(const dm_call *call, dm_cli_files *f) {
-  const dm_settings *s = &call->settings;
   DM_TRY(dm_cli_look(call, call->operands[0], &f->a, NULL));
   DM_TRY(dm_cli_look(call, call->operands[1], &f->b, NULL));
-  if (f->has_c) DM_TRY(dm_cli_look_at(call, &s->old_c, &f->c, NULL));
+  if (f->has_c) DM_TRY(dm_cli_look_at(call, &call->settings.old_c, &f->c, NULL));
+  return dm_cli_check_output(call, f);
+}
+
+dm_status dm_cli_check_output(const dm_call *call, dm_cli_files *f) {
+  const dm_settings *s = &call->settings;
   /* Posed here only to refuse what does not fit together before anything is started. */
   dm_problem problem;
   dm_equation equation = dm_cli_equation(s);
@@ -157,6 +161,8 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
       .engine = dm_cli_engine(s),
       .form = f->form,
       .verify = s->verify,
+      .verify_files = s->verify_files,
+      .read_back = (dm_read_back)s->verify_written,
       .force = s->force,
       .allow_unchecked = s->allow_unchecked,
       .checkpoint = s->checkpoint,

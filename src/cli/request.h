@@ -4,6 +4,7 @@
 
 #include "cli/verb.h"
 #include "job/multiply.h"
+#include "job/verify.h"
 
 dm_equation dm_cli_equation(const dm_settings *settings);
 dm_wishes dm_cli_wishes(const dm_settings *settings);
@@ -37,10 +38,21 @@ typedef struct dm_cli_files {
 /* Inspects the operands and checks the output, of which HAS_C is known; what does not fit together
  * is refused. */
 dm_status dm_cli_look_at_files(const dm_call *call, dm_cli_files *files);
+
+/* Only the output, where the operands are known. */
+dm_status dm_cli_check_output(const dm_call *call, dm_cli_files *files);
 dm_multiply dm_cli_multiply_job(const dm_settings *settings, const dm_cli_files *files);
 
 /* Whether beta, as stated, is not 0; DM_E_USAGE where --c does not go with it. */
 dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c);
+
+/* The verification that CALL asks for, its three operands inspected; what is not stated comes from
+ * the provenance of C.  (verb_verify.c) */
+dm_status dm_cli_verify_job(const dm_call *call, dm_verify *verify);
+
+/* What OPERAND holds, a dataset or a whole file, and NULL what this program is.  *told: RECORD is
+ * worth showing even where this fails.  (verb_info.c) */
+dm_status dm_cli_describe(const dm_call *call, const char *operand, dm_record *record, bool *told);
 
 /* m, n and k from the options of these names or --size; FALLBACK (0: none) for what is not stated.
  */

@@ -37,13 +37,13 @@ typedef struct dm_settings {
   bool given[DM_CLI_OPTIONS]; /* by flag or environment; index in the option table */
   dm_cli_asked asked;
   int verbose, quiet, progress;
-  bool force, allow_unchecked, reproducible, verify, overlap, require_gpu_per_rank;
+  bool force, allow_unchecked, reproducible, verify, verify_files, overlap, require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
   bool rounding, as_column, as_row, append;
   bool shuffle, cold;
   bool alone, full, checkpoint, against_library, against_one, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
-  int backend, transport, from, kind, rates, read_by, write_by, generate_by;
+  int backend, transport, from, kind, rates, read_by, write_by, generate_by, verify_written;
   double alpha[2], beta[2];
   double phi, value, budget, precision, fill; /* parts of 1 */
   double time_limit, hang_timeout, within;    /* seconds; 0: none */

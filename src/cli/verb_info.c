@@ -40,9 +40,10 @@ static dm_status describe_file(const dm_call *call, const dm_location *at, dm_li
   return DM_OK;
 }
 
-static dm_status describe_operand(const dm_call *call, const char *operand, dm_record *record,
-                                  bool *told) {
+dm_status dm_cli_describe(const dm_call *call, const char *operand, dm_record *record, bool *told) {
   dm_location at;
+  *told = false;
+  if (!operand) return dm_info_program(record);
   DM_TRY(dm_io_parse_location(operand, &at));
   if (at.dataset[0]) return describe(call, &at, record);
   dm_listing *listing = malloc(sizeof *listing);
@@ -58,7 +59,7 @@ static dm_status tell(const dm_call *call, const char *operand) {
   bool told = false;
   dm_status status = dm_record_new("info", call->command, &record);
   if (status) return status;
-  status = operand ? describe_operand(call, operand, record, &told) : dm_info_program(record);
+  status = dm_cli_describe(call, operand, record, &told);
   if (!status || told) status = dm_status_first(status, dm_cli_publish(call, record));
   dm_record_free(record);
   return status;

@@ -10,6 +10,8 @@
 static dm_status check(const dm_call *call, dm_cli_files *f) {
   if (!dm_cli_given(&call->settings, "output"))
     return dm_hint(dm_fail(DM_E_USAGE, "no output is named"), "-o C.h5:/c names it");
+  if (call->settings.verify_files && !call->settings.verify)
+    return dm_fail(DM_E_USAGE, "--verify-files and --no-verify exclude each other");
   return dm_cli_check_beta(call, &f->has_c);
 }
 

@@ -3,10 +3,14 @@
 
 #include "cli/request.h"
 #include "cli/session.h"
-#include "job/verify.h"
+#include "io/tiles_look.h"
 
-static dm_given what_is_given(const dm_settings *s) {
-  return (dm_given){
+static bool is_quick(const dm_call *call) {
+  return call->operand_count == 1;
+}
+
+static dm_verify_stated what_is_given(const dm_settings *s) {
+  return (dm_verify_stated){
       .op_a = dm_cli_given(s, "op-a"),
       .op_b = dm_cli_given(s, "op-b"),
       .alpha = dm_cli_given(s, "alpha"),
@@ -37,7 +41,7 @@ static dm_status look_at_old_c(const dm_call *call, const dm_location *recorded,
 static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *provenance) {
   const dm_settings *s = &call->settings;
   dm_location old_c = {.file = ""};
-  dm_given given = what_is_given(s);
+  dm_verify_stated given = what_is_given(s);
   dm_problem problem;
   DM_TRY(dm_cli_look(call, call->operands[0], &v->a, NULL));
   DM_TRY(dm_cli_look(call, call->operands[1], &v->b, NULL));
@@ -50,10 +54,23 @@ static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *
   v->io_threads = dm_cli_io_threads(s);
   DM_TRY(dm_verify_complete(v, &given, provenance, &old_c));
   DM_TRY(look_at_old_c(call, &old_c, v));
+  DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);
 }
 
-static dm_status prepare(const dm_call *call, dm_verify *v) {
+/* C alone. */
+static dm_status prepare_quick(const dm_call *call, dm_verify *v) {
+  char name[DM_NAME];
+  DM_TRY(dm_cli_look(call, call->operands[0], &v->c, NULL));
+  v->io_threads = dm_cli_io_threads(&call->settings);
+  DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
+  if (v->tile_count > 0) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_INPUT, "%s has no checksums of its tiles", dm_location_name(&v->c.at, name)),
+      "damier verify A.h5 B.h5 C.h5 compares it with the product");
+}
+
+dm_status dm_cli_verify_job(const dm_call *call, dm_verify *v) {
   dm_attributes *provenance = calloc(1, sizeof *provenance);
   if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance of C");
   dm_status status = prepare_with(call, v, provenance);
@@ -62,12 +79,20 @@ static dm_status prepare(const dm_call *call, dm_verify *v) {
 }
 
 static dm_status verify(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
-  (void)call;
-  return dm_verify_run(run, shared, record);
+  return is_quick(call) ? dm_verify_quickly(run, shared, record)
+                        : dm_verify_run(run, shared, record);
 }
 
 int dm_cli_verify(dm_call *call) {
   dm_verify v = {.has_c0 = false};
-  dm_status prepared = dm_cli_ramp(call) ? prepare(call, &v) : DM_OK;
-  return dm_cli_run_job(call, prepared, &(dm_work){.run = verify, .shared = &v, .bytes = sizeof v});
+  if (call->operand_count == 2)
+    return dm_cli_finish(call, dm_fail(DM_E_USAGE, "verify takes A, B and C, or C alone"));
+  dm_status prepared = DM_OK;
+  if (dm_cli_ramp(call))
+    prepared = is_quick(call) ? prepare_quick(call, &v) : dm_cli_verify_job(call, &v);
+  dm_tile_record *tiles = v.tiles; /* V becomes rank 0's */
+  const dm_work work = {.run = verify, .shared = &v, .bytes = sizeof v};
+  const int code = dm_cli_run_job(call, prepared, &work);
+  free(tiles);
+  return code;
 }

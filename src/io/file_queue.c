@@ -29,7 +29,9 @@ struct dm_file_queue {
 dm_status dm_file_queue_open(int threads, int64_t memory, dm_file_queue **queue) {
   DM_TRY(dm_buffer_table(1, queue));
   (*queue)->arrivals.limit = memory;
-  dm_status status = dm_pool_open(threads, memory, &(*queue)->pool);
+  /* What is kept may be much; what is being unpacked need not be. */
+  const int64_t running = memory > 0 ? dm_min(memory, DM_READ_MEMORY) : memory;
+  dm_status status = dm_pool_open(threads, running, &(*queue)->pool);
   if (status) {
     free(*queue);
     *queue = NULL;

@@ -6,7 +6,7 @@
 #include "io/checksum.h"
 
 typedef struct start {
-  char format[8];
+  char format[8] __attribute__((nonstring));
   int64_t count; /* of fields */
 } start;
 

@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/buffer.h"
 #include "io/hdf5_attribute.h"
 #include "io/hdf5_use.h"
 #include "io/output_file.h"
@@ -61,6 +63,37 @@ dm_status dm_output_sync_name(const dm_location *at) {
   return dm_output_sync_path(at, directory, O_RDONLY | O_DIRECTORY);
 }
 
+/* SET as a program would find it: whole, and with all that was said of it. */
+static dm_status compare(const completion *c, hid_t set) {
+  dm_attributes *found;
+  DM_TRY(dm_buffer_table(1, &found));
+  dm_status status = dm_h5_read_attributes(c->at, set, found);
+  bool same = dm_h5_is_whole(set);
+  for (int i = 0; i < c->provenance->count && !status && same; i++) {
+    dm_attribute wanted = c->provenance->list[i];
+    dm_io_clean(wanted.text);
+    const char *text = dm_attributes_find(found, wanted.name);
+    same = strcmp(text ? text : "", wanted.text) == 0;
+  }
+  free(found);
+  if (status || same) return status;
+  return dm_fail_at(DM_E_IO, c->at, "what was written of its provenance reads otherwise");
+}
+
+/* What HDF5 wrote of itself has no checksum: it is read again before the file gets its name. */
+static dm_status look_again(const dm_output_file *file, const completion *c) {
+  char path[DM_DESCRIPTOR];
+  hid_t access = dm_h5_unlocked(), h5 = -1, set = -1;
+  if (access >= 0) h5 = H5Fopen(dm_output_by_descriptor(file->made, path), H5F_ACC_RDONLY, access);
+  if (h5 >= 0) set = H5Dopen2(h5, file->at.dataset, H5P_DEFAULT);
+  dm_status status = set < 0 ? dm_h5_fail(DM_E_IO, c->at, "'%s' cannot be read again", file->part)
+                             : compare(c, set);
+  if (set >= 0) H5Dclose(set);
+  if (h5 >= 0) H5Fclose(h5);
+  if (access >= 0) H5Pclose(access);
+  return status;
+}
+
 /* Where the kernel or the file system knows no rename that replaces nothing. */
 static int rename_by_link(const char *from, const char *to) {
   if (link(from, to) == 0) return unlink(from);
@@ -92,6 +125,7 @@ dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *prov
   completion c = {&file->at, provenance, tiles, count};
   if (provenance) DM_TRY(dm_output_edit(file, complete, &c));
   if (fsync(file->made) < 0) return dm_output_failed(&file->at, file->part, "synced");
+  if (provenance) DM_TRY(look_again(file, &c));
   DM_TRY(dm_output_check_name(file, file->part));
   DM_TRY(give_name(file, force));
   DM_TRY(dm_output_check_name(file, file->at.file)); /* taken in between by another run */

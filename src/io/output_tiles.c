@@ -30,7 +30,11 @@ static hid_t make_type(bool stored) {
   return type;
 }
 
-static uint64_t hash_of(const dm_tile_record *tiles, int64_t count) {
+hid_t dm_output_tile_type(void) {
+  return make_type(false);
+}
+
+uint64_t dm_output_tiles_hash(const dm_tile_record *tiles, int64_t count) {
   uint64_t hash = 0;
   for (int64_t i = 0; i < count; i++) {
     uint64_t row[COLUMNS] = {(uint64_t)tiles[i].row, (uint64_t)tiles[i].col,
@@ -43,12 +47,13 @@ static uint64_t hash_of(const dm_tile_record *tiles, int64_t count) {
 static dm_status describe(const dm_location *at, hid_t set, const dm_tile_record *tiles,
                           int64_t count) {
   char hash[32];
-  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_of(tiles, count));
+  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)dm_output_tiles_hash(tiles, count));
+  DM_TRY(dm_h5_write_text(at, set, DM_TILES_OF, at->dataset));
   DM_TRY(
       dm_h5_write_text(at, set, "checksum",
                        "sum modulo 2^64 of the XXH3-64 of each element, seeded with row * columns "
                        "of C + column"));
-  return dm_h5_write_text(at, set, "hash", hash);
+  return dm_h5_write_text(at, set, DM_TILES_HASH, hash);
 }
 
 dm_status dm_output_write_tiles(const dm_location *at, hid_t file, const dm_tile_record *tiles,
@@ -58,7 +63,7 @@ dm_status dm_output_write_tiles(const dm_location *at, hid_t file, const dm_tile
   hid_t stored = make_type(true), held = make_type(false), set = -1;
   if (links >= 0 && space >= 0 && stored >= 0 && held >= 0 &&
       H5Pset_create_intermediate_group(links, 1) >= 0)
-    set = H5Dcreate2(file, "/.damier/tiles", stored, space, links, H5P_DEFAULT, H5P_DEFAULT);
+    set = H5Dcreate2(file, DM_TILES, stored, space, links, H5P_DEFAULT, H5P_DEFAULT);
   dm_status status = DM_OK;
   if (set < 0 || H5Dwrite(set, held, H5S_ALL, H5S_ALL, H5P_DEFAULT, tiles) < 0)
     status = dm_h5_fail(DM_E_IO, at, "the checksums of its tiles cannot be written");

@@ -6,9 +6,17 @@
 
 #include "io/journal.h"
 
-/* Writes dataset /.damier/tiles: row, col, rows, cols, checksum of COUNT tiles; its attribute
- * "hash" is the XXH3-64 of these numbers, tile by tile. */
+#define DM_TILES "/.damier/tiles"
+#define DM_TILES_OF "dataset" /* an attribute: whose tiles they are */
+#define DM_TILES_HASH "hash"
+
+/* Writes dataset /.damier/tiles: row, col, rows, cols, checksum of COUNT tiles of AT's dataset; its
+ * attribute "hash" is the XXH3-64 of these numbers, tile by tile. */
 dm_status dm_output_write_tiles(const dm_location *at, hid_t file, const dm_tile_record *tiles,
                                 int64_t count);
+
+/* Such a record in memory, as a type of HDF5; < 0: failed.  The hash of COUNT of them. */
+hid_t dm_output_tile_type(void);
+uint64_t dm_output_tiles_hash(const dm_tile_record *tiles, int64_t count);
 
 #endif

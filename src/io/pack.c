@@ -104,8 +104,9 @@ static dm_status pack_into(dm_packing *p, dm_output_file *to, int threads) {
 }
 
 dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int threads,
-                  const dm_keepalive *keepalive, dm_output_file *packed) {
-  dm_packing p = {.from = file, .to = packed, .form = form, .keepalive = keepalive, .set = -1};
+                  dm_tile_sums *sums, const dm_keepalive *keepalive, dm_output_file *packed) {
+  dm_packing p = {
+      .from = file, .to = packed, .form = form, .keepalive = keepalive, .tiles = sums, .set = -1};
   *packed = *file;
   packed->made = -1;
   packed->part[0] = '\0';

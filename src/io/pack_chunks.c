@@ -61,6 +61,13 @@ static dm_status read_rows(const dm_packing *p, const dm_chunk_place *place, cha
   return dm_batch_flush(&batch);
 }
 
+/* Those of a chunk's DATA that are of the matrix. */
+static dm_view elements_of(const dm_packing *p, const dm_chunk_place *place, void *data) {
+  return dm_view_strided(
+      data, p->from->dtype, DM_HOST, dm_min(p->form->chunk_rows, p->from->rows - place->row),
+      dm_min(p->form->chunk_cols, p->from->cols - place->col), p->form->chunk_cols);
+}
+
 static dm_status finish(slot *s) {
   dm_pool_lock(s->packing->pool);
   s->done = true;
@@ -74,6 +81,8 @@ static dm_status pack_chunk(dm_pool_task *task, dm_scratch *scratch) {
   const dm_packing *p = s->packing;
   for (int i = 0; i < 2; i++) DM_TRY(dm_scratch_grow(scratch, i, dm_chunk_filter_room(p->bytes)));
   DM_TRY(read_rows(p, &s->place, scratch->memory[0]));
+  dm_tile_sums_add(p->tiles, elements_of(p, &s->place, scratch->memory[0]), s->place.row,
+                   s->place.col);
   p->sums[s->number] = XXH3_64bits(scratch->memory[0], (size_t)p->bytes);
   DM_TRY(dm_chunk_filter_apply(&p->filter, p->form->deflate, scratch->memory[0], p->bytes,
                                scratch->memory[1], s->packed, &s->stored, &s->skipped));
@@ -166,7 +175,8 @@ static dm_status run(dm_packing *p, dm_status (*work)(dm_pool_task *, dm_scratch
 }
 
 dm_status dm_packing_write(dm_packing *p) {
-  return run(p, pack_chunk);
+  DM_TRY(run(p, pack_chunk));
+  return dm_tile_sums_compare(p->tiles, p->from->part);
 }
 
 dm_status dm_packing_compare(dm_packing *p) {

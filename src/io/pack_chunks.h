@@ -15,6 +15,7 @@ typedef struct dm_packing {
   const dm_output_file *to;
   const dm_output_form *form;
   const dm_keepalive *keepalive;
+  dm_tile_sums *tiles; /* of what is read of FROM, or NULL */
   dm_pool *pool;
   hid_t set;         /* that chunks are written to */
   dm_reader *reader; /* that they are read back with */
@@ -27,7 +28,8 @@ typedef struct dm_packing {
 dm_status dm_packing_open(dm_packing *packing, int threads);
 void dm_packing_close(dm_packing *packing);
 
-/* Writes all chunks of FROM to the open dataset SET. */
+/* Writes all chunks of FROM to the open dataset SET.  DM_E_IO where one of TILES is not what was
+ * written. */
 dm_status dm_packing_write(dm_packing *packing);
 
 /* Reads all chunks back with READER.  DM_E_IO where one differs. */

@@ -77,14 +77,22 @@ dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form)
 
 /* ---- at the end ---- */
 
+/* PART bytes of C from its byte DONE on. */
+static void add_piece(dm_tile_sums *sums, const dm_output_file *made, const void *piece,
+                      int64_t done, int64_t part) {
+  const int64_t size = dm_dtype_size(made->dtype);
+  dm_tile_sums_add_run(sums, piece, made->dtype, done / size, part / size);
+}
+
 static dm_status copy(const dm_output_file *made, int from, int64_t at, int64_t to, int64_t bytes,
-                      const dm_keepalive *keepalive) {
+                      dm_tile_sums *sums, const dm_keepalive *keepalive) {
   void *piece;
   DM_TRY(dm_buffer_alloc(dm_max(1, dm_min(bytes, PIECE)), &piece));
   dm_status status = DM_OK;
   for (int64_t done = 0; done < bytes && !status; done += PIECE) {
     const int64_t part = dm_min(PIECE, bytes - done);
     status = dm_batch_move(from, false, made->at.file, piece, part, at + done);
+    if (!status) add_piece(sums, made, piece, done, part);
     if (!status) status = dm_batch_move(made->made, true, made->part, piece, part, to + done);
     if (!status) status = dm_keepalive_beat(keepalive);
   }
@@ -123,7 +131,7 @@ static dm_status copy_existing(dm_output_file *made, const dm_output_form *form,
   if (*held < 0) return dm_output_failed(&made->at, made->at.file, "opened");
   DM_TRY(dm_output_lock(&made->at, made->at.file, *held, LOCK_SH));
   DM_TRY(dm_recast_unchanged(made, form));
-  DM_TRY(copy(made, *held, 0, 0, form->existing.file_bytes, keepalive));
+  DM_TRY(copy(made, *held, 0, 0, form->existing.file_bytes, NULL, keepalive));
   DM_TRY(add_dataset(made));
   return take_rights(made, *held);
 }
@@ -137,17 +145,18 @@ static dm_status begin(dm_output_file *made, const dm_output_form *form,
 }
 
 static dm_status fill(const dm_output_file *file, dm_output_file *made, const dm_output_form *form,
-                      const dm_keepalive *keepalive, int *held) {
+                      dm_tile_sums *sums, const dm_keepalive *keepalive, int *held) {
   int64_t bytes = 0;
   DM_TRY(dm_output_lock(&made->at, made->part, made->made, LOCK_EX));
   DM_TRY(bytes_of(file, &bytes));
   DM_TRY(begin(made, form, keepalive, held));
-  DM_TRY(copy(made, file->made, file->offset, made->offset, bytes, keepalive));
+  DM_TRY(copy(made, file->made, file->offset, made->offset, bytes, sums, keepalive));
+  DM_TRY(dm_tile_sums_compare(sums, file->part));
   if (fsync(made->made) < 0) return dm_output_failed(&made->at, made->part, "synced");
   return dm_output_share(made);
 }
 
-dm_status dm_recast(const dm_output_file *file, const dm_output_form *form,
+dm_status dm_recast(const dm_output_file *file, const dm_output_form *form, dm_tile_sums *sums,
                     const dm_keepalive *keepalive, dm_output_file *made, int *held) {
   *made = *file;
   made->made = *held = -1;
@@ -155,7 +164,7 @@ dm_status dm_recast(const dm_output_file *file, const dm_output_form *form,
   DM_TRY(dm_pack_forget(&file->at));
   made->made = open(made->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (made->made < 0) return dm_output_failed(&made->at, made->part, "created");
-  dm_status status = fill(file, made, form, keepalive, held);
+  dm_status status = fill(file, made, form, sums, keepalive, held);
   if (!status) return DM_OK;
   dm_output_discard(made);
   dm_output_release(made);

@@ -7,6 +7,7 @@
 #include "core/keepalive.h"
 #include "io/output.h"
 #include "io/output_form.h"
+#include "io/tile_sums.h"
 
 /* Before any work, for FORM with an existing file: AT's file is HDF5, and has room for a dataset of
  * that name; notes in FORM which file it is.  DM_E_USAGE or DM_E_INPUT otherwise.  Forks. */
@@ -16,10 +17,11 @@ dm_status dm_recast_check(const dm_location *at, dm_output_form *form);
 dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form);
 
 /* Makes *made, a file called FILE.packing that is on the disk: C alone as a .npy file, or a copy of
- * the existing file with C in it, ready for dm_output_commit.  FILE stays as it is.  KEEPALIVE
- * beats now and then.  *HELD, to be closed after the commit, keeps programs that respect locks from
- * writing to the existing file; it may be -1. */
-dm_status dm_recast(const dm_output_file *file, const dm_output_form *form,
+ * the existing file with C in it, ready for dm_output_commit.  FILE stays as it is; what is read of
+ * it is added to SUMS and compared with them, as in dm_pack.  KEEPALIVE beats now and then.  *HELD,
+ * to be closed after the commit, keeps programs that respect locks from writing to the existing
+ * file; it may be -1. */
+dm_status dm_recast(const dm_output_file *file, const dm_output_form *form, dm_tile_sums *sums,
                     const dm_keepalive *keepalive, dm_output_file *made, int *held);
 
 /* DM_E_IO where the existing file is not as it was found. */

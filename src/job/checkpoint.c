@@ -61,6 +61,7 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
   c->multiply = multiply;
   c->file.made = -1;
   c->on = multiply->checkpoint;
+  c->sums = c->on || multiply->read_back == DM_READ_BACK_ALWAYS;
   c->interval = multiply->checkpoint_interval;
   c->in_place = multiply->has_c && !multiply->form.existing.at.file[0] && is_replaced(multiply);
   dm_status status = DM_OK;
@@ -193,12 +194,12 @@ void dm_checkpoint_watch(dm_checkpoint *c, dm_output *output) {
   c->output = output;
 }
 
-bool dm_checkpoint_is_on(const dm_checkpoint *c) {
-  return c->on;
+bool dm_checkpoint_sums(const dm_checkpoint *c) {
+  return c->sums;
 }
 
 void dm_checkpoint_add(dm_checkpoint *c, int64_t tile, uint64_t checksum) {
-  if (c->on) c->mine[tile].checksum += checksum;
+  if (c->sums) c->mine[tile].checksum += checksum;
 }
 
 dm_status dm_checkpoint_stored(dm_checkpoint *c, int64_t tile) {
@@ -260,7 +261,7 @@ dm_status dm_checkpoint_flush(dm_checkpoint *c, bool record) {
 }
 
 const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *c, int64_t *count) {
-  *count = c->on && c->taken + c->complete == c->tiles ? c->tiles : 0;
+  *count = c->sums && c->taken + c->complete == c->tiles ? c->tiles : 0;
   return c->records;
 }
 

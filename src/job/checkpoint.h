@@ -43,8 +43,8 @@ dm_status dm_checkpoint_reserved(dm_checkpoint *checkpoint);
 /* From now on what was written to OUTPUT is synced for the tiles; NULL: no more. */
 void dm_checkpoint_watch(dm_checkpoint *checkpoint, dm_output *output);
 
-/* Whether tiles are recorded, so that their checksums are wanted. */
-bool dm_checkpoint_is_on(const dm_checkpoint *checkpoint);
+/* Whether checksums of tiles are wanted: they are recorded, or compared with what was written. */
+bool dm_checkpoint_sums(const dm_checkpoint *checkpoint);
 
 /* CHECKSUM (dm_checksum_view) of this rank's part of TILE, or of a part of that. */
 void dm_checkpoint_add(dm_checkpoint *checkpoint, int64_t tile, uint64_t checksum);
@@ -58,6 +58,11 @@ dm_status dm_checkpoint_poll(dm_checkpoint *checkpoint);
 /* Collective: all that was stored is on the disk.  RECORD: and in the journal; otherwise only where
  * the run is longer than an interval.  Nothing may be stored after it. */
 dm_status dm_checkpoint_flush(dm_checkpoint *checkpoint, bool record);
+
+/* Collective, after all was flushed: C is read again, each rank a part of every tile, and its
+ * checksums compared, as WISH says.  DM_E_IO, agreed, names a tile that is not what was written.
+ * *done: it was compared. */
+dm_status dm_checkpoint_read_back(dm_checkpoint *checkpoint, dm_read_back wish, bool *done);
 
 /* Rank 0: the tiles, in the order of computation, where all are on the disk. */
 const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *checkpoint, int64_t *count);

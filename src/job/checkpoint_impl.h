@@ -32,6 +32,7 @@ struct dm_checkpoint {
   bool begun;
   bool in_place; /* C replaces what it is computed from */
   bool named;    /* C has its name */
+  bool sums;     /* checksums are taken */
   bool on;       /* false: nothing is recorded, the result is synced at the end */
   dm_comm *comm;
   double interval, started, next;

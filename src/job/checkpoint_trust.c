@@ -1,14 +1,22 @@
-/* What an earlier run recorded is read again before it is trusted. */
+/* Tiles are read again from the part file: what an earlier run recorded before it is trusted, and,
+ * where that is wished, all that was written before C gets its name. */
 #include <stdlib.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/clock.h"
 #include "io/checksum.h"
 #include "io/read.h"
+#include "io/tile_sums.h"
 #include "job/checkpoint_impl.h"
 #include "plan/partition.h"
+#include "plan/saturating.h"
 
-enum { STRIP = 32 << 20 };
+enum { STRIP = 4 << 20 }; /* stays in a cache between reading and adding up */
+
+/* auto: C is read again where that takes at most this part of the time that the run took so far. */
+static const double cheap = 0.01, unnoticed = 0.01; /* part, seconds */
+static const double assumed_rate = 1e9; /* bytes per second that a rank reads and adds up */
 
 /* What a record says of a tile. */
 enum { TAKEN_UP = DM_TILE_COMPUTED | DM_TILE_STORED | DM_TILE_RECORDED };
@@ -75,7 +83,9 @@ static dm_status sum_of(dm_checkpoint *c, dm_reader *reader, const dm_dataset *s
   return status;
 }
 
-static dm_status sums_of(dm_checkpoint *c, const dm_output_file *file, uint64_t *sums) {
+/* This rank's part of every tile in STATE; 0: of all. */
+static dm_status sums_of(dm_checkpoint *c, const dm_output_file *file, unsigned state,
+                         uint64_t *sums) {
   dm_dataset set;
   dm_reader *reader;
   DM_TRY(dm_output_part(file, &set));
@@ -83,7 +93,7 @@ static dm_status sums_of(dm_checkpoint *c, const dm_output_file *file, uint64_t 
   dm_reader_keepalive(reader, &c->run->keepalive);
   dm_status status = DM_OK;
   for (int64_t t = 0; t < c->tiles && !status; t++)
-    if (dm_tile_has(c->states, t, DM_TILE_RECORDED))
+    if (dm_tile_has(c->states, t, state))
       status = sum_of(c, reader, &set, &c->records[t], &sums[t]);
   dm_reader_close(reader);
   return status;
@@ -102,13 +112,48 @@ dm_status dm_trust_recorded(dm_checkpoint *c, const dm_output_file *file) {
   uint64_t *sums;
   dm_run_phase(c->run, "checking the recorded tiles", 1);
   DM_TRY(dm_buffer_table(c->tiles, &sums));
-  dm_status status = dm_comm_agree(c->run->world, sums_of(c, file, sums));
+  dm_status status = dm_comm_agree(c->run->world, sums_of(c, file, DM_TILE_RECORDED, sums));
   if (!status) status = dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles);
   for (int64_t t = 0; t < c->tiles && !status; t++) {
     if (!dm_tile_has(c->states, t, DM_TILE_RECORDED) || sums[t] == c->records[t].checksum) continue;
     if (c->run->rank == 0) warn(c, t);
     dm_tile_give_back(c->states, t);
   }
+  free(sums);
+  return status;
+}
+
+/* ---- what this run wrote ---- */
+
+/* Rank 0's opinion: whether C can be read again cheaply, and from the page cache. */
+static bool is_cheap(const dm_checkpoint *c) {
+  const dm_problem *p = &c->plan->problem;
+  const int64_t bytes = dm_packed(p->m, p->n, dm_dtype_size(p->c));
+  const double seconds = (double)bytes / assumed_rate / c->run->ranks;
+  return seconds <= unnoticed + cheap * (dm_now() - c->started) &&
+         bytes <= dm_memory_available() / 2;
+}
+
+static dm_status compare(dm_checkpoint *c, uint64_t *sums) {
+  DM_TRY(dm_comm_agree(c->run->world, sums_of(c, &c->file, 0, sums)));
+  DM_TRY(dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles));
+  dm_status status = DM_OK;
+  for (int64_t t = 0; t < c->tiles && !status && c->run->rank == 0; t++)
+    if (sums[t] != c->records[t].checksum)
+      status = dm_tile_not_written(&c->records[t], t + 1, c->file.part);
+  return dm_comm_agree(c->run->world, status);
+}
+
+dm_status dm_checkpoint_read_back(dm_checkpoint *c, dm_read_back wish, bool *done) {
+  int64_t wanted = wish == DM_READ_BACK_ALWAYS;
+  if (c->run->rank == 0 && wish == DM_READ_BACK_AUTO) wanted = is_cheap(c);
+  DM_TRY(dm_comm_broadcast(c->run->world, &wanted, sizeof wanted, 0));
+  *done = c->sums && wanted;
+  if (!*done) return DM_OK;
+  uint64_t *sums;
+  dm_run_phase(c->run, "reading C again", DM_SYNC_PATIENCE);
+  DM_TRY(dm_comm_agree(c->run->world, dm_buffer_table(c->tiles, &sums)));
+  dm_status status = compare(c, sums);
   free(sums);
   return status;
 }

@@ -21,11 +21,11 @@ static dm_status beat(void *run) {
 
 /* Neither kind of file has tiles of its own; one of NumPy has no provenance either. */
 static dm_status commit_recast(const dm_output_file *file, const dm_output_form *form,
-                               const dm_keepalive *keepalive, const dm_attributes *provenance,
-                               bool force, bool *named) {
+                               dm_tile_sums *sums, const dm_keepalive *keepalive,
+                               const dm_attributes *provenance, bool force, bool *named) {
   dm_output_file made;
   int held;
-  DM_TRY(dm_recast(file, form, keepalive, &made, &held));
+  DM_TRY(dm_recast(file, form, sums, keepalive, &made, &held));
   dm_status status = dm_recast_unchanged(file, form);
   if (!status)
     status =
@@ -36,21 +36,40 @@ static dm_status commit_recast(const dm_output_file *file, const dm_output_form 
   return status;
 }
 
+/* What a commit is given, beside where C is. */
+typedef struct commitment {
+  dm_tile_sums *sums;
+  const dm_attributes *provenance;
+  const dm_tile_record *tiles;
+  int64_t count;
+  bool force;
+} commitment;
+
+static dm_status commit_chunked(dm_run *run, const dm_output_file *file, const dm_output_form *form,
+                                int threads, const commitment *c, bool *named) {
+  const dm_keepalive keepalive = {beat, run};
+  dm_output_file packed;
+  dm_run_phase(run, "packing", DM_SYNC_PATIENCE);
+  dm_run_take_node(run); /* the other ranks wait */
+  DM_TRY(dm_pack(file, form, threads < 0 ? dm_cores() : threads, c->sums, &keepalive, &packed));
+  dm_status status = dm_output_commit(&packed, c->provenance, c->tiles, c->count, c->force, named);
+  dm_output_discard(*named ? file : &packed);
+  dm_output_release(&packed);
+  return status;
+}
+
 dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_output_form *form,
                          int threads, const dm_attributes *provenance, const dm_tile_record *tiles,
                          int64_t count, bool force, bool *named) {
   *named = false;
   const dm_keepalive keepalive = {beat, run};
-  if (dm_output_is_recast(form))
-    return commit_recast(file, form, &keepalive, provenance, force, named);
-  if (!dm_output_is_chunked(form))
-    return dm_output_commit(file, provenance, tiles, count, force, named);
-  dm_output_file packed;
-  dm_run_phase(run, "packing", DM_SYNC_PATIENCE);
-  dm_run_take_node(run); /* the other ranks wait */
-  DM_TRY(dm_pack(file, form, threads < 0 ? dm_cores() : threads, &keepalive, &packed));
-  dm_status status = dm_output_commit(&packed, provenance, tiles, count, force, named);
-  dm_output_discard(*named ? file : &packed);
-  dm_output_release(&packed);
+  const bool plain = !dm_output_is_recast(form) && !dm_output_is_chunked(form);
+  if (plain) return dm_output_commit(file, provenance, tiles, count, force, named);
+  commitment c = {.provenance = provenance, .tiles = tiles, .count = count, .force = force};
+  DM_TRY(dm_tile_sums_open(tiles, count, file->cols, &c.sums));
+  dm_status status = dm_output_is_recast(form)
+                         ? commit_recast(file, form, c.sums, &keepalive, provenance, force, named)
+                         : commit_chunked(run, file, form, threads, &c, named);
+  dm_tile_sums_close(c.sums);
   return status;
 }

@@ -126,7 +126,7 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
     DM_TRY(dm_finish(out, some_rows(one->sums, first, count), p->reads_c ? &old : NULL, sink->alpha,
                      sink->beta));
   if (sink->check) DM_TRY(dm_freivalds_add_c(sink->check, NULL, out, row, s->col));
-  if (dm_checkpoint_is_on(sink->checkpoint))
+  if (dm_checkpoint_sums(sink->checkpoint))
     atomic_fetch_add(&one->checksum, dm_checksum_view(out, row, s->col, p->n));
   return DM_OK;
 }

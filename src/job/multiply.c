@@ -13,7 +13,17 @@
 #include "job/multiply_record.h"
 #include "job/provenance.h"
 #include "job/verify_stream.h"
+#include "plan/chunk_memory.h"
 #include "plan/tiles.h"
+
+/* Large chunks are kept as the planner counted them. */
+static int64_t read_memory(const dm_problem *p) {
+  const int64_t kept =
+      dm_plus(dm_chunks_kept(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
+              dm_plus(dm_chunks_kept(p->chunk_b, dm_packed(p->k, p->n, dm_dtype_size(p->file_b))),
+                      dm_chunks_kept(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))));
+  return dm_max(DM_READ_MEMORY, kept);
+}
 
 static dm_status open_inputs(dm_job *j) {
   const dm_multiply *m = j->multiply;
@@ -25,8 +35,8 @@ static dm_status open_inputs(dm_job *j) {
   DM_TRY(dm_reader_open(&m->b, m->equation.type, &inputs[DM_B].reader));
   dm_source_datasets.set_keepalive(&j->source, &j->run->keepalive);
   if (j->setup.plan.problem.reads_c) DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->sink.old));
-  DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads), DM_READ_MEMORY,
-                            &j->ahead));
+  DM_TRY(dm_file_queue_open(dm_run_io_threads(j->run, m->engine.io_threads),
+                            read_memory(&j->setup.plan.problem), &j->ahead));
   for (int i = 0; i < 2; i++) {
     dm_reader_lean_on(inputs[i].reader, j->ahead);
     inputs[i].ahead = j->ahead;
@@ -97,10 +107,20 @@ static dm_status inputs_unchanged(const dm_job *j) {
   return j->setup.plan.problem.reads_c ? dm_io_unchanged(&j->multiply->c) : DM_OK;
 }
 
+/* Where C is packed it is compared on the way. */
+static dm_status read_back(dm_job *j) {
+  const bool packed = dm_output_is_chunked(&j->form) || dm_output_is_recast(&j->form);
+  const dm_read_back wish = packed ? DM_READ_BACK_NEVER : j->multiply->read_back;
+  DM_TRY(dm_checkpoint_read_back(j->sink.checkpoint, wish, &j->read_back));
+  j->read_back |= packed && dm_checkpoint_sums(j->sink.checkpoint);
+  return DM_OK;
+}
+
 static dm_status commit(dm_job *j, const dm_verdict *verdict) {
   dm_status status = DM_OK;
   dm_run_phase(j->run, "committing C", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(j->run->world, inputs_unchanged(j)));
+  DM_TRY(read_back(j));
   if (j->run->rank == 0) {
     dm_attributes *attributes = malloc(sizeof *attributes);
     status = attributes ? dm_provenance_of(j->multiply, &j->setup, j->run, verdict, attributes)
@@ -153,7 +173,7 @@ static dm_status prepare(dm_job *j) {
   DM_TRY(dm_comm_agree(j->run->world, complete_form(&j->form, &problem)));
   DM_TRY(dm_checkpoint_open(j->run, m, &problem, &j->sink.checkpoint));
   if (dm_checkpoint_is_done(j->sink.checkpoint)) return DM_OK;
-  j->from_files = dm_checkpoint_recorded(j->sink.checkpoint) > 0;
+  j->from_files = m->verify_files || dm_checkpoint_recorded(j->sink.checkpoint) > 0;
   problem.verify = m->verify && !j->from_files;
   DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &problem)));
   dm_engine engine = m->engine;
@@ -233,6 +253,7 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
                               .worst = &worst,
                               .mean = &mean,
                               .verdict = verdict,
+                              .read_back = j->read_back,
                               .unpacked = unpacked,
                               .seconds = dm_now() - j->run->born};
   if (record) dm_multiply_record(&done, record);

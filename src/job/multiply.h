@@ -14,6 +14,13 @@
 #include "run/record.h"
 #include "run/run.h"
 
+/* When what was written of C is read again and compared, before C gets its name. */
+typedef enum dm_read_back {
+  DM_READ_BACK_AUTO, /* where it takes no more than a hundredth of the run's time */
+  DM_READ_BACK_ALWAYS,
+  DM_READ_BACK_NEVER,
+} dm_read_back;
+
 typedef struct dm_multiply {
   dm_dataset a, b;
   bool has_c;
@@ -24,6 +31,8 @@ typedef struct dm_multiply {
   dm_engine engine;
   dm_output_form form; /* of C in its file; completed when its shape is known */
   bool verify, force, allow_unchecked;
+  bool verify_files; /* A, B and C are read from their files once more for the verification */
+  dm_read_back read_back;
   bool checkpoint;            /* tiles are recorded, so that a run that ends early can be resumed */
   double checkpoint_interval; /* seconds; 0: every tile as soon as it is there */
 } dm_multiply;

@@ -43,8 +43,10 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   const dm_verdict *verdict = done->verdict;
   record_files(done, record);
   dm_setup_record(done->setup, done->run, record);
+  dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
   if (verdict) dm_verdict_record(verdict, &done->run->log, record);
+  dm_record_flag(record, "verification.read_back", NULL, done->read_back);
   dm_record_summary(record,
                     "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.3f "
                     "multiply_s=%.3f tflops=%.4g residual=%.2g %s",

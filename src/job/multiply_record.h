@@ -15,6 +15,7 @@ typedef struct dm_multiplied {
   dm_write_way way;           /* that C's file was written in */
   const dm_phases *worst, *mean;
   const dm_verdict *verdict; /* NULL: not verified */
+  bool read_back;            /* C was compared with what was written */
   int64_t unpacked;          /* chunks, by all ranks */
   double seconds;            /* in all */
 } dm_multiplied;

@@ -13,6 +13,8 @@
 #include "io/file_queue.h"
 #include "job/verify_full.h"
 #include "job/verify_stream.h"
+#include "job/verify_tiles.h"
+#include "plan/chunk_memory.h"
 #include "plan/partition.h"
 #include "run/facts.h"
 
@@ -32,7 +34,12 @@ dm_status dm_verify_stream(dm_run *run, int threads, const dm_dataset *dataset, 
   dm_reader_keepalive(reader, &run->keepalive);
   dm_run_phase(run, "reading", 1);
   strip = NULL;
-  dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), DM_READ_MEMORY, &ahead);
+  const int64_t chunk = dataset->layout == DM_CHUNKED ? dataset->chunk_rows * dataset->chunk_cols *
+                                                            dm_dtype_size(dataset->dtype)
+                                                      : 0;
+  const int64_t of_file = dataset->rows * dataset->cols * dm_dtype_size(dataset->dtype);
+  const int64_t kept = dm_max(DM_READ_MEMORY, dm_chunks_kept(chunk, of_file));
+  dm_status status = dm_file_queue_open(dm_run_io_threads(run, threads), kept, &ahead);
   if (!status) dm_reader_lean_on(reader, ahead);
   if (!status) status = dm_buffer_alloc(bytes, &strip);
   for (int64_t row = rows.begin; row < rows.end && !status; row += height) {
@@ -54,10 +61,12 @@ dm_status dm_verify_stream(dm_run *run, int threads, const dm_dataset *dataset, 
 typedef struct target {
   dm_freivalds *check;
   dm_freivalds_part *add;
+  dm_tile_sums *sums; /* of C */
 } target;
 
 static dm_status add(void *context, dm_view part, int64_t row, int64_t col) {
   target *to = context;
+  dm_tile_sums_add(to->sums, part, row, col);
   return to->add(to->check, NULL, part, row, col);
 }
 
@@ -69,15 +78,17 @@ static dm_status pass(dm_run *run, const dm_verify *v, const dm_dataset *set, dm
 
 static dm_status gather(dm_run *run, const dm_verify *v, const dm_problem *p, dm_freivalds *check) {
   const dm_equation *e = &v->equation;
-  DM_TRY(pass(run, v, &v->b, e->op_b, e->type, p->work, (target){check, dm_freivalds_scan_b}));
+  DM_TRY(
+      pass(run, v, &v->b, e->op_b, e->type, p->work, (target){check, dm_freivalds_scan_b, NULL}));
   DM_TRY(dm_freivalds_weigh(check, run->world));
-  DM_TRY(pass(run, v, &v->b, e->op_b, e->type, p->work, (target){check, dm_freivalds_add_b}));
+  DM_TRY(pass(run, v, &v->b, e->op_b, e->type, p->work, (target){check, dm_freivalds_add_b, NULL}));
   DM_TRY(dm_freivalds_project(check, run->world));
-  DM_TRY(pass(run, v, &v->a, e->op_a, e->type, p->work, (target){check, dm_freivalds_add_a}));
-  DM_TRY(pass(run, v, &v->c, DM_OP_N, DM_DTYPE_NONE, p->c, (target){check, dm_freivalds_add_c}));
+  DM_TRY(pass(run, v, &v->a, e->op_a, e->type, p->work, (target){check, dm_freivalds_add_a, NULL}));
+  DM_TRY(pass(run, v, &v->c, DM_OP_N, DM_DTYPE_NONE, p->c,
+              (target){check, dm_freivalds_add_c, v->sums}));
   if (!p->reads_c) return DM_OK;
   return pass(run, v, &v->c0, DM_OP_N, DM_DTYPE_NONE, dm_dtype_widest(p->work),
-              (target){check, dm_freivalds_add_c0});
+              (target){check, dm_freivalds_add_c0, NULL});
 }
 
 dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *p,
@@ -105,6 +116,19 @@ static dm_status check_norm(const dm_verify *v, const dm_problem *p, double norm
   return status;
 }
 
+/* *changed: C has other bits than it was written with. */
+static dm_status judge(dm_run *run, const dm_verify *verify, const dm_problem *p,
+                       dm_verdict *verdict, dm_status *changed) {
+  dm_verify v = *verify;
+  dm_status status = dm_verify_tiles_open(run, &v);
+  if (!status && v.full) status = dm_verify_fully(run, &v, p, verdict);
+  if (!status && v.full && v.sums) status = dm_verify_tiles_read(run, &v);
+  if (!status && !v.full) status = dm_verify_residual(run, &v, p, verdict);
+  if (!status) *changed = dm_verify_tiles_compare(run, &v);
+  dm_verify_tiles_close(&v);
+  return status;
+}
+
 dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
   double start = dm_now();
   dm_equation equation = v->equation;
@@ -121,11 +145,8 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
                                              (long long)v->c.cols, (long long)p.m, (long long)p.n));
   dm_verdict verdict;
   dm_status changed = DM_OK;
-  if (v->full)
-    DM_TRY(dm_verify_fully(run, v, &p, &verdict));
-  else
-    DM_TRY(dm_verify_residual(run, v, &p, &verdict));
-  if (verdict.pass) changed = check_norm(v, &p, verdict.norm);
+  DM_TRY(judge(run, v, &p, &verdict, &changed));
+  if (verdict.pass && !changed) changed = check_norm(v, &p, verdict.norm);
   if (changed) verdict.pass = false;
   if (run->rank == 0) {
     dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld in %s", (long long)p.m,

@@ -37,7 +37,7 @@ static dm_status read_scalar(const dm_attributes *list, const char *name, double
   return *end ? unreadable(name, text) : DM_OK;
 }
 
-static dm_status read_types(dm_equation *equation, const dm_given *given,
+static dm_status read_types(dm_equation *equation, const dm_verify_stated *given,
                             const dm_attributes *list) {
   const char *type = dm_attributes_find(list, "type");
   if (!given->type && type && *type && !dm_dtype_parse(type, &equation->type))
@@ -56,7 +56,7 @@ static dm_status read_norm(const dm_attributes *list, double *norm) {
   return DM_OK;
 }
 
-dm_status dm_verify_complete(dm_verify *verify, const dm_given *given,
+dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *given,
                              const dm_attributes *provenance, dm_location *old_c) {
   dm_equation *equation = &verify->equation;
   const char *backend = dm_attributes_find(provenance, "backend");

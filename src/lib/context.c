@@ -30,7 +30,9 @@ static int answer(dm_status status, damier_error *error) {
 
 static void tell_progress(void *argument, int64_t done, int64_t total) {
   damier_context *context = argument;
-  if (context->progress && context->progress(context->argument, done, total) != 0)
+  const int64_t before = context->tile * total;
+  if (context->progress &&
+      context->progress(context->argument, before + done, context->tiles * total) != 0)
     context->asked = DM_STOP_BY_CALLER;
 }
 
@@ -77,6 +79,7 @@ void damier_close(damier_context *context) {
   if (!context) return;
   dm_run_leave(&context->run);
   free(context->record);
+  free(context->old_file);
   free(context);
 }
 
@@ -110,7 +113,8 @@ static bool is_for_programs(const dm_option *option) {
 static const dm_option *find_option(const char *name) {
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *o = &dm_cli_options[i];
-    if ((o->verbs & DM_VERB_MULTIPLY) && strcmp(o->name, name) == 0 && !is_for_programs(o))
+    if ((o->verbs & (DM_VERB_MULTIPLY | DM_VERB_VERIFY)) && strcmp(o->name, name) == 0 &&
+        !is_for_programs(o))
       return o;
   }
   return NULL;
@@ -145,31 +149,64 @@ int damier_set(damier_context *context, const char *option, const char *value,
   return answer(set(context, option, value), error);
 }
 
-/* ---- work ---- */
-
-static dm_status check_places(const dm_matrices *of, bool *in_files) {
-  const damier_matrix *const all[] = {of->a, of->b, of->c};
-  int files = 0;
-  for (int i = 0; i < 3; i++) {
-    files += all[i]->division == DAMIER_IN_FILE;
-    if (all[i]->division == DAMIER_IN_FILE && !all[i]->file)
-      return dm_fail(DM_E_USAGE, "matrix %c is in a file without a name", "ABC"[i]);
+static dm_status set_old(damier_context *context, const damier_matrix *c) {
+  free(context->old_file);
+  context->old_file = NULL;
+  context->has_old = false;
+  if (!c) return DM_OK;
+  context->old = *c;
+  if (c->division == DAMIER_IN_FILE) {
+    if (!c->file) return dm_fail(DM_E_USAGE, "the old C is in a file without a name");
+    context->old.file = context->old_file = strdup(c->file);
+    if (!context->old_file) return dm_fail(DM_E_FIT, "no memory for the name of a file");
   }
-  *in_files = files == 3;
-  if (files == 0 || files == 3) return DM_OK;
-  return dm_fail(DM_E_USAGE, "some matrices are in files and some in memory");
+  context->has_old = true;
+  return DM_OK;
 }
 
-static dm_status begin(damier_context *context, const dm_matrices *of, const char *verb,
-                       bool *in_files, dm_record **record) {
+int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *error) {
+  return answer(set_old(context, c), error);
+}
+
+/* ---- work ---- */
+
+static dm_status check_names(const damier_matrix *const all[3]) {
+  for (int i = 0; i < 3; i++)
+    if (all[i]->division == DAMIER_IN_FILE && !all[i]->file)
+      return dm_fail(DM_E_USAGE, "matrix %c is in a file without a name", "ABC"[i]);
+  return DM_OK;
+}
+
+/* Ranks that disagree about it would wait for each other. */
+static dm_status check_places(const damier_context *context, const damier_matrix *const all[3]) {
+  int64_t files[2] = {context->has_old ? 1 + (context->old.division == DAMIER_IN_FILE) : 0};
+  for (int i = 0; i < 3; i++) files[0] = 2 * files[0] + (all[i]->division == DAMIER_IN_FILE);
+  files[1] = -files[0];
+  DM_TRY(dm_comm_agree(context->run.world, check_names(all)));
+  DM_TRY(dm_comm_max_i64(context->run.world, files, 2));
+  if (files[0] == -files[1]) return DM_OK;
+  dm_status status = dm_fail(DM_E_USAGE, "the ranks do not agree which matrices are in files");
+  status->agreed = true;
+  return status;
+}
+
+static dm_status begin_record(damier_context *context, const char *verb, dm_record **record) {
   context->run.born = context->run.lap = dm_now();
   context->asked = 0;
+  context->tile = 0;
+  context->tiles = 1;
   free(context->record);
   context->record = NULL;
-  DM_TRY(dm_comm_agree(context->run.world, check_places(of, in_files)));
   const bool records = context->run.rank == 0;
   return dm_comm_agree(context->run.world,
                        records ? dm_record_new(verb, context->run.command, record) : DM_OK);
+}
+
+static dm_status begin(dm_posed *posed, dm_record **record) {
+  const damier_matrix *const all[] = {posed->a, posed->b, posed->c};
+  DM_TRY(begin_record(posed->context, posed->plan_only ? "plan" : "multiply", record));
+  DM_TRY(check_places(posed->context, all));
+  return dm_posed_look(posed);
 }
 
 /* What a failed verification found out is worth its record. */
@@ -180,27 +217,67 @@ static dm_status keep_record(damier_context *context, dm_status status, dm_recor
   return status;
 }
 
+static dm_status work(dm_posed *posed) {
+  dm_record *record = NULL;
+  dm_status status = begin(posed, &record);
+  if (!status && !posed->in_files)
+    status = dm_posed_multiply(posed, record);
+  else if (!status)
+    status = posed->plan_only ? dm_posed_plan_files(posed, record)
+                              : dm_posed_multiply_files(posed, record);
+  return keep_record(posed->context, status, record);
+}
+
+static int pose(damier_context *context, const damier_matrix *a, const damier_matrix *b,
+                const damier_matrix *c, bool plan_only, damier_error *error) {
+  dm_posed *posed = calloc(1, sizeof *posed); /* too large for a caller's stack */
+  if (!posed) return answer(dm_fail(DM_E_FIT, "no memory for a product"), error);
+  posed->context = context;
+  posed->a = a;
+  posed->b = b;
+  posed->c = c;
+  posed->plan_only = plan_only;
+  const int code = answer(work(posed), error);
+  free(posed);
+  return code;
+}
+
 int damier_multiply(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                     const damier_matrix *c, damier_error *error) {
-  const dm_matrices of = {a, b, c};
-  bool in_files;
-  dm_record *record = NULL;
-  dm_status status = begin(context, &of, "multiply", &in_files, &record);
-  if (!status)
-    status = in_files ? dm_multiply_in_files(context, &of, record)
-                      : dm_multiply_in_memory(context, &of, false, record);
-  return answer(keep_record(context, status, record), error);
+  return pose(context, a, b, c, false, error);
 }
 
 int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                 const damier_matrix *c, damier_error *error) {
-  const dm_matrices of = {a, b, c};
-  bool in_files;
+  return pose(context, a, b, c, true, error);
+}
+
+static dm_status verify(damier_context *context, const damier_matrix *const all[3],
+                        dm_record *record) {
+  DM_TRY(check_places(context, all));
+  for (int i = 0; i < 3; i++)
+    if (all[i]->division != DAMIER_IN_FILE)
+      return dm_comm_agree(context->run.world,
+                           dm_fail(DM_E_USAGE, "only matrices in files can be verified"));
+  return dm_verify_in_files(context, all, record);
+}
+
+int damier_verify(damier_context *context, const damier_matrix *a, const damier_matrix *b,
+                  const damier_matrix *c, damier_error *error) {
+  const damier_matrix *const all[] = {a, b, c};
   dm_record *record = NULL;
-  dm_status status = begin(context, &of, "plan", &in_files, &record);
-  if (!status)
-    status = in_files ? dm_plan_in_files(context, &of, record)
-                      : dm_multiply_in_memory(context, &of, true, record);
+  dm_status status = begin_record(context, "verify", &record);
+  if (!status) status = verify(context, all, record);
+  return answer(keep_record(context, status, record), error);
+}
+
+int damier_info(damier_context *context, const char *location, damier_error *error) {
+  dm_record *record = NULL;
+  bool told = false;
+  dm_status status = begin_record(context, "info", &record);
+  if (!status) status = dm_tell_of(context, location, record, &told);
+  if (record && status && told)
+    status = dm_status_first(status, dm_record_json(record, &context->record));
   return answer(keep_record(context, status, record), error);
 }
 

@@ -136,6 +136,12 @@ void dm_distributed_close(dm_distributed *matrix) {
   dm_distribution_free(&matrix->of);
 }
 
+dm_status dm_distributed_part(const dm_distributed *matrix, dm_extent extent,
+                              dm_distributed *part) {
+  *part = (dm_distributed){.local = matrix->local};
+  return dm_distribution_part(&matrix->of, extent, &part->of);
+}
+
 void dm_distributed_transpose(dm_distributed *matrix) {
   dm_distribution_transpose(&matrix->of);
   matrix->local = dm_view_transpose(matrix->local);

@@ -17,6 +17,9 @@ dm_status dm_distributed_open(const dm_comm *comm, const damier_matrix *stated, 
                               dm_distributed *matrix);
 void dm_distributed_close(dm_distributed *matrix);
 
+/* EXTENT of MATRIX, to be closed alone; the memory is the same. */
+dm_status dm_distributed_part(const dm_distributed *matrix, dm_extent extent, dm_distributed *part);
+
 void dm_distributed_transpose(dm_distributed *matrix);
 
 /* MATRIX as one end of a redistribution. */

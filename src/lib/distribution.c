@@ -1,10 +1,12 @@
 #include "lib/distribution.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "plan/partition.h"
+#include "plan/tiles.h"
 
 static dm_status axis_open(int64_t total, int parts, int64_t most, dm_axis *axis) {
   *axis = (dm_axis){.total = total, .parts = parts};
@@ -43,31 +45,37 @@ dm_status dm_distribution_ranks(dm_distribution *of) {
 
 /* ---- of a plan ---- */
 
-static dm_status rows_of_a(const dm_plan *plan, dm_axis *axis) {
-  DM_TRY(axis_open(plan->problem.m, plan->pm * plan->pn, (int64_t)plan->pm * plan->pn, axis));
+dm_extent dm_tile_extent(const dm_plan *plan, int matrix, int64_t tile) {
+  const dm_tile t = dm_plan_tile(plan, tile);
+  const dm_range k = {0, plan->problem.k};
+  return (dm_extent){matrix == DM_B ? k : t.rows, matrix == DM_A ? k : t.cols};
+}
+
+static dm_status rows_of_a(const dm_plan *plan, int64_t tile, dm_range of, dm_axis *axis) {
+  DM_TRY(axis_open(dm_range_size(of), plan->pm * plan->pn, (int64_t)plan->pm * plan->pn, axis));
   for (int i = 0; i < plan->pm; i++)
     for (int j = 0; j < plan->pn; j++) {
-      const dm_range rows = dm_plan_a_share(plan, 0, i, j);
-      axis_add(axis, rows.begin, dm_range_size(rows), i * plan->pn + j, 0);
+      const dm_range rows = dm_plan_a_share(plan, tile, i, j);
+      axis_add(axis, rows.begin - of.begin, dm_range_size(rows), i * plan->pn + j, 0);
     }
   return DM_OK;
 }
 
-static dm_status rows_of_c(const dm_plan *plan, dm_axis *axis) {
-  DM_TRY(axis_open(plan->problem.m, plan->pm * plan->pk, (int64_t)plan->pm * plan->pk, axis));
+static dm_status rows_of_c(const dm_plan *plan, int64_t tile, dm_range of, dm_axis *axis) {
+  DM_TRY(axis_open(dm_range_size(of), plan->pm * plan->pk, (int64_t)plan->pm * plan->pk, axis));
   for (int i = 0; i < plan->pm; i++)
     for (int l = 0; l < plan->pk; l++) {
-      const dm_range rows = dm_plan_c_share(plan, 0, i, l);
-      axis_add(axis, rows.begin, dm_range_size(rows), i * plan->pk + l, 0);
+      const dm_range rows = dm_plan_c_share(plan, tile, i, l);
+      axis_add(axis, rows.begin - of.begin, dm_range_size(rows), i * plan->pk + l, 0);
     }
   return DM_OK;
 }
 
-static dm_status cols_of_c(const dm_plan *plan, dm_axis *axis) {
-  DM_TRY(axis_open(plan->problem.n, plan->pn, plan->pn, axis));
+static dm_status cols_of_c(const dm_plan *plan, int64_t tile, dm_range of, dm_axis *axis) {
+  DM_TRY(axis_open(dm_range_size(of), plan->pn, plan->pn, axis));
   for (int j = 0; j < plan->pn; j++) {
-    const dm_range cols = dm_plan_cols(plan, 0, j);
-    axis_add(axis, cols.begin, dm_range_size(cols), j, 0);
+    const dm_range cols = dm_plan_cols(plan, tile, j);
+    axis_add(axis, cols.begin - of.begin, dm_range_size(cols), j, 0);
   }
   return DM_OK;
 }
@@ -86,13 +94,15 @@ static dm_status along_k(const dm_plan *plan, int sharers, dm_axis *axis) {
   return DM_OK;
 }
 
-static dm_status axes_of_plan(const dm_plan *plan, int matrix, dm_distribution *of) {
+static dm_status axes_of_tile(const dm_plan *plan, int matrix, int64_t tile, dm_distribution *of) {
+  const dm_extent extent = dm_tile_extent(plan, matrix, tile);
   if (matrix == DM_A) {
-    DM_TRY(rows_of_a(plan, &of->rows));
+    DM_TRY(rows_of_a(plan, tile, extent.rows, &of->rows));
     return along_k(plan, 1, &of->cols);
   }
-  DM_TRY(cols_of_c(plan, &of->cols));
-  return matrix == DM_B ? along_k(plan, plan->pm, &of->rows) : rows_of_c(plan, &of->rows);
+  DM_TRY(cols_of_c(plan, tile, extent.cols, &of->cols));
+  return matrix == DM_B ? along_k(plan, plan->pm, &of->rows)
+                        : rows_of_c(plan, tile, extent.rows, &of->rows);
 }
 
 static int rank_in_plan(const dm_plan *plan, int matrix, int row, int col) {
@@ -101,12 +111,36 @@ static int rank_in_plan(const dm_plan *plan, int matrix, int row, int col) {
   return dm_plan_rank(plan, row / plan->pk, col, row % plan->pk);
 }
 
-dm_status dm_distribution_of_plan(const dm_plan *plan, int matrix, dm_distribution *of) {
-  DM_TRY(axes_of_plan(plan, matrix, of));
+dm_status dm_distribution_of_tile(const dm_plan *plan, int matrix, int64_t tile,
+                                  dm_distribution *of) {
+  DM_TRY(axes_of_tile(plan, matrix, tile, of));
   DM_TRY(dm_distribution_ranks(of));
   for (int r = 0; r < of->rows.parts; r++)
     for (int c = 0; c < of->cols.parts; c++)
       of->ranks[r * of->row_step + c] = rank_in_plan(plan, matrix, r, c);
+  return DM_OK;
+}
+
+/* ---- parts ---- */
+
+static dm_status axis_part(const dm_axis *of, dm_range range, dm_axis *part) {
+  DM_TRY(axis_open(dm_range_size(range), of->parts, of->count, part));
+  for (int64_t i = 0; i < of->count; i++) {
+    const dm_axis_run *run = &of->runs[i];
+    const int64_t begin = dm_max(run->begin, range.begin);
+    const int64_t end = dm_min(dm_axis_end(of, i), range.end);
+    axis_add(part, begin - range.begin, end - begin, run->part, run->local + begin - run->begin);
+  }
+  return DM_OK;
+}
+
+dm_status dm_distribution_part(const dm_distribution *of, dm_extent extent, dm_distribution *part) {
+  const int64_t pairs = (int64_t)of->rows.parts * of->cols.parts;
+  *part = (dm_distribution){.row_step = of->row_step, .col_step = of->col_step};
+  DM_TRY(axis_part(&of->rows, extent.rows, &part->rows));
+  DM_TRY(axis_part(&of->cols, extent.cols, &part->cols));
+  DM_TRY(dm_buffer_table(pairs, &part->ranks));
+  memcpy(part->ranks, of->ranks, (size_t)pairs * sizeof *of->ranks);
   return DM_OK;
 }
 

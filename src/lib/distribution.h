@@ -42,10 +42,22 @@ dm_status dm_axis_cyclic(int64_t total, int64_t block, int parts, int first, dm_
 /* Consecutive parts of SIZES[0..PARTS). */
 dm_status dm_axis_of_sizes(const int64_t *sizes, int parts, dm_axis *axis);
 
-/* Where the ranks of PLAN want op(A) and op(B), in shares, and have the sums of C.  The local place
- * of a run of k is its panel.  For a plan of one tile. */
-dm_status dm_distribution_of_plan(const dm_plan *plan, int matrix, dm_distribution *of);
+/* A part of a matrix. */
+typedef struct dm_extent {
+  dm_range rows, cols;
+} dm_extent;
+
+/* What TILE needs of op(A) or op(B), or is of C. */
 enum { DM_RESULT = 2 }; /* beside DM_A and DM_B */
+dm_extent dm_tile_extent(const dm_plan *plan, int matrix, int64_t tile);
+
+/* Where the ranks of PLAN want that, in shares, or have the sums of it; counted from its first row
+ * and column.  The local place of a run of k is its panel. */
+dm_status dm_distribution_of_tile(const dm_plan *plan, int matrix, int64_t tile,
+                                  dm_distribution *of);
+
+/* EXTENT of what OF distributes, in the same memory. */
+dm_status dm_distribution_part(const dm_distribution *of, dm_extent extent, dm_distribution *part);
 
 /* The parts that belong to RANK; false: none do. */
 bool dm_distribution_parts(const dm_distribution *of, int rank, int *row_part, int *col_part);

@@ -137,7 +137,7 @@ static dm_status take_memory(bench *b) {
 }
 
 static dm_status pack(bench *b) {
-  DM_TRY(dm_pack(&b->file, &b->form, dm_cores(), &b->run->keepalive, &b->packed_file));
+  DM_TRY(dm_pack(&b->file, &b->form, dm_cores(), NULL, &b->run->keepalive, &b->packed_file));
   dm_output_discard(&b->file);
   return dm_pack_dataset(&b->packed_file, &b->form, &b->dataset);
 }

@@ -2,6 +2,7 @@
  * process. */
 #include "plan/buffers_beside.h"
 
+#include "plan/chunk_memory.h"
 #include "plan/partition.h"
 #include "plan/saturating.h"
 #include "plan/tiles.h"
@@ -17,11 +18,11 @@ static void put(dm_buffers *list, dm_buffer_kind kind, dm_where where, int64_t b
   list->of[kind] = (dm_buffer){where, 1, bytes, bytes, bytes};
 }
 
-/* A reader keeps a piece of the file, and one more where the type changes. */
-static int64_t reader_bytes(int64_t elements, dm_dtype file, dm_dtype work) {
+/* A reader keeps a piece of the file, and one more where the type changes; or CHUNKS. */
+static int64_t reader_bytes(int64_t elements, dm_dtype file, dm_dtype work, int64_t chunks) {
   const int64_t size = dm_dtype_size(file);
   const int64_t piece = dm_min(elements, DM_BUFFER_READ_BYTES / size);
-  return piece * (file == work ? size : size + dm_dtype_size(work));
+  return dm_max(chunks, piece * (file == work ? size : size + dm_dtype_size(work)));
 }
 
 static int64_t share_elements(const dm_rank_extent *e, dm_matrix matrix) {
@@ -34,13 +35,17 @@ static int64_t share_elements(const dm_rank_extent *e, dm_matrix matrix) {
 
 static void list_readers(const dm_rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &e->plan->problem;
+  const int64_t chunks[] = {
+      dm_chunks_memory(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
+      dm_chunks_memory(p->chunk_b, dm_packed(p->k, p->n, dm_dtype_size(p->file_b))),
+      dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
   put(list, DM_BUFFER_READ_A, DM_PAGEABLE,
-      reader_bytes(share_elements(e, DM_A), p->file_a, p->work));
+      reader_bytes(share_elements(e, DM_A), p->file_a, p->work, chunks[0]));
   put(list, DM_BUFFER_READ_B, DM_PAGEABLE,
-      reader_bytes(share_elements(e, DM_B), p->file_b, p->work));
+      reader_bytes(share_elements(e, DM_B), p->file_b, p->work, chunks[1]));
   if (p->reads_c)
     put(list, DM_BUFFER_READ_OLD, DM_PAGEABLE,
-        reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c));
+        reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
 }
 
 /* Of a product without files: where operands come from and C goes to. */

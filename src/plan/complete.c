@@ -140,8 +140,9 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
     least = fmin(least, pressure);
   }
   dm_plan cut = base;
-  if (question->in_tiles && (dm_plan_has_files(&base.problem) || dm_plan_returns(&base)) &&
-      !wishes->from_device &&
+  const bool may_cut =
+      dm_plan_has_files(&base.problem) || dm_plan_returns(&base) || wishes->may_cut;
+  if (question->in_tiles && may_cut && !wishes->from_device &&
       (dm_plan_cut(question, &cut) || least == INFINITY ||
        dm_plan_pressure(&cut, question->machine) < least))
     *plan = cut;

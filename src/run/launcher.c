@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ANCESTORS = 64 };
@@ -62,6 +63,22 @@ void dm_launcher_find(dm_launcher *launcher, bool several) {
     launcher->started = p.started;
     return;
   }
+}
+
+double dm_launcher_age(char name[16]) {
+  const long ticks = sysconf(_SC_CLK_TCK);
+  struct timespec now;
+  process p;
+  name[0] = 0;
+  if (ticks <= 0 || clock_gettime(CLOCK_BOOTTIME, &now) != 0 || !look_up(getpid(), &p)) return 0;
+  int64_t started = p.started;
+  for (int i = 0; i < ANCESTORS && look_up(p.parent, &p) && is_launcher(p.name); i++) {
+    memcpy(name, p.name, sizeof p.name);
+    started = p.started;
+  }
+  const double age =
+      (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - (double)started / (double)ticks;
+  return age > 0 ? age : 0;
 }
 
 /* A process that has ended and was not asked for is still listed, as a zombie. */

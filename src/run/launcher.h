@@ -23,6 +23,11 @@ typedef struct dm_launcher {
  * whose shell ends goes on. */
 void dm_launcher_find(dm_launcher *launcher, bool several);
 
+/* Seconds since the launchers of this process began, the one farthest up of those that follow each
+ * other, such as mpirun; since this process itself where there is none.  To 0.01 s; 0: unknown.
+ * NAME: the launcher's, or "". */
+double dm_launcher_age(char name[16]);
+
 /* Whether any of those that the rank needs has ended since then. */
 bool dm_launcher_gone(const dm_launcher *launcher);
 

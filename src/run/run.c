@@ -5,6 +5,7 @@
 
 #include "core/checked.h"
 #include "core/clock.h"
+#include "run/launcher.h"
 #include "run/progress.h"
 
 enum { MOST_IO_THREADS = 16 };
@@ -155,4 +156,13 @@ void dm_run_stop(dm_run *run) {
 void dm_run_leave(dm_run *run) {
   close_nodes(run);
   dm_comm_free(run->world);
+}
+
+void dm_run_record_launch(const dm_run *run, dm_record *record) {
+  char name[16];
+  const double age = dm_launcher_age(name), before = age - (dm_now() - run->born);
+  if (age <= 0 || before < 0) return;
+  dm_record_text(record, "machine.launcher", NULL, "%s", name);
+  dm_record_real(record, "times.launch_s", name[0] ? "launching, before main" : "before main",
+                 DM_SHOWN_SECONDS, before);
 }

@@ -70,6 +70,9 @@ void dm_run_take_node(dm_run *run);
 /* What rank 0 runs on, and why. */
 void dm_run_record_cores(const dm_run *run, dm_record *record);
 
+/* The time before main, as far as the system knows it. */
+void dm_run_record_launch(const dm_run *run, dm_record *record);
+
 /* Collective: from now on each computer counts as COUNT nodes of consecutive ranks, so that on one
  * can be tried what happens on several.  GPUs and memory are shared out as before.  DM_E_USAGE: a
  * computer has fewer ranks. */

@@ -127,7 +127,7 @@ def read_options():
     parser.add_argument("--damier", default="build/release/damier", help="the program to test")
     parser.add_argument("--set-exact-output", action="store_true",
                         help="write what the cases print into their .exact files")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds for a case")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for a case")
     parser.add_argument("--keep", action="store_true", help="keep the scratch directory")
     return parser.parse_args()
 

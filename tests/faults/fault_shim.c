@@ -2,8 +2,10 @@
  *
  *   FAULT=CALL:N:KIND[,...]  the Nth CALL that counts; N+ also all that follow.  KIND is the number
  *                      of an error, "short" (half the bytes), "kill" (SIGKILL instead of the call),
- *                      or "lie" (statvfs: there is room for everything)
+ *                      "lie" (statvfs: there is room for everything), or "flip" (read, write: the
+ *                      exponent of one f64 in the middle of the bytes has another bit)
  *   FAULT_RANK=R       only in this rank; FAULT_PATH=TEXT  only files with TEXT in their path
+ *   FAULT_SIZE=BYTES   only open files of at least so many bytes
  *   FAULT_COUNT=FILE   a line "RANK CALL COUNT" for each call that counted is appended at exit
  *
  * CALL: read (pread, preadv), write (pwrite, pwritev), fsync, fdatasync, rename, fallocate,
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -37,7 +40,7 @@ enum {
 };
 static const char *const names[CALLS] = {"read",      "write",     "fsync",  "fdatasync", "rename",
                                          "fallocate", "ftruncate", "unlink", "statvfs",   "malloc"};
-enum { SHORT = -1, KILL = -2, LIE = -3, FAULTS = 4 };
+enum { SHORT = -1, KILL = -2, LIE = -3, FLIP = -4, FAULTS = 4 };
 
 typedef struct planned {
   int call, kind; /* kind: an error number, or one of the above */
@@ -49,6 +52,7 @@ static struct {
   planned list[FAULTS];
   int count;
   const char *path, *rank, *count_file;
+  long long size;
   uintptr_t first, last; /* the program's own code */
   long counts[CALLS];
   bool ready;
@@ -73,6 +77,7 @@ static int kind_of(const char *text) {
   return strcmp(text, "short") == 0  ? SHORT
          : strcmp(text, "kill") == 0 ? KILL
          : strcmp(text, "lie") == 0  ? LIE
+         : strcmp(text, "flip") == 0 ? FLIP
                                      : atoi(text);
 }
 
@@ -102,6 +107,7 @@ static __attribute__((constructor)) void start(void) {
   if (!fault.rank) fault.rank = "0";
   fault.path = getenv("FAULT_PATH");
   fault.count_file = getenv("FAULT_COUNT");
+  if (getenv("FAULT_SIZE")) fault.size = atoll(getenv("FAULT_SIZE"));
   dl_iterate_phdr(note_program, NULL);
   const char *rank = getenv("FAULT_RANK");
   if (!rank || strcmp(rank, fault.rank) == 0) parse(getenv("FAULT"));
@@ -143,6 +149,8 @@ static int strike_file(int call, int fd) {
   ssize_t length = readlink(link, path, sizeof path - 1);
   path[length > 0 ? length : 0] = '\0';
   if (path[0] != '/' || is_device(path)) return 0;
+  struct stat seen;
+  if (fault.size > 0 && (fstat(fd, &seen) != 0 || seen.st_size < fault.size)) return 0;
   return strike_path(call, path);
 }
 
@@ -159,29 +167,67 @@ static int strike_memory(const void *caller) {
     return value;                                                                                  \
   } while (0)
 
-#define TRANSFER(name, call, memory)                                                               \
-  ssize_t name(int fd, memory data, size_t bytes, off_t offset) {                                  \
-    const int hit = strike_file(call, fd);                                                         \
+/* One bit of the exponent, if they are f64. */
+static void flip(void *data, size_t bytes) {
+  const size_t at = bytes / 2 | 7;
+  if (at < bytes) ((unsigned char *)data)[at] ^= 0x10;
+}
+
+/* Memory that the caller may not write to is copied. */
+static ssize_t write_flipped(int fd, const void *data, size_t bytes, off_t offset) {
+  void *copy = __libc_malloc(bytes);
+  if (!copy) _exit(99);
+  memcpy(copy, data, bytes);
+  flip(copy, bytes);
+  const ssize_t done = NEXT(pwrite)(fd, copy, bytes, offset);
+  free(copy);
+  return done;
+}
+
+#define READER(name)                                                                               \
+  ssize_t name(int fd, void *data, size_t bytes, off_t offset) {                                   \
+    const int hit = strike_file(READ, fd);                                                         \
     if (hit > 0) FAIL(hit, -1);                                                                    \
+    const ssize_t got = NEXT(name)(fd, data, hit == SHORT ? HALF(bytes) : bytes, offset);          \
+    if (hit == FLIP && got > 0) flip(data, (size_t)got);                                           \
+    return got;                                                                                    \
+  }
+READER(pread)
+READER(pread64)
+
+#define WRITER(name)                                                                               \
+  ssize_t name(int fd, const void *data, size_t bytes, off_t offset) {                             \
+    const int hit = strike_file(WRITE, fd);                                                        \
+    if (hit > 0) FAIL(hit, -1);                                                                    \
+    if (hit == FLIP) return write_flipped(fd, data, bytes, offset);                                \
     return NEXT(name)(fd, data, hit == SHORT ? HALF(bytes) : bytes, offset);                       \
   }
-TRANSFER(pread, READ, void *)
-TRANSFER(pread64, READ, void *)
-TRANSFER(pwrite, WRITE, const void *)
-TRANSFER(pwrite64, WRITE, const void *)
+WRITER(pwrite)
+WRITER(pwrite64)
 
-/* Short: the first piece alone, or half of the only one. */
-#define TRANSFER_PIECES(name, call, single)                                                        \
+/* Short: the first piece alone, or half of the only one.  Flipped: in the first piece. */
+#define READER_OF_PIECES(name)                                                                     \
   ssize_t name(int fd, const struct iovec *list, int count, off_t offset) {                        \
-    const int hit = strike_file(call, fd);                                                         \
+    const int hit = strike_file(READ, fd);                                                         \
     if (hit > 0) FAIL(hit, -1);                                                                    \
-    if (hit == SHORT) return NEXT(single)(fd, list->iov_base, HALF(list->iov_len), offset);        \
+    if (hit == SHORT) return NEXT(pread)(fd, list->iov_base, HALF(list->iov_len), offset);         \
+    const ssize_t got = NEXT(name)(fd, list, count, offset);                                       \
+    if (hit == FLIP && got >= (ssize_t)list->iov_len) flip(list->iov_base, list->iov_len);         \
+    return got;                                                                                    \
+  }
+READER_OF_PIECES(preadv)
+READER_OF_PIECES(preadv64)
+
+#define WRITER_OF_PIECES(name)                                                                     \
+  ssize_t name(int fd, const struct iovec *list, int count, off_t offset) {                        \
+    const int hit = strike_file(WRITE, fd);                                                        \
+    if (hit > 0) FAIL(hit, -1);                                                                    \
+    if (hit == SHORT) return NEXT(pwrite)(fd, list->iov_base, HALF(list->iov_len), offset);        \
+    if (hit == FLIP) return write_flipped(fd, list->iov_base, list->iov_len, offset);              \
     return NEXT(name)(fd, list, count, offset);                                                    \
   }
-TRANSFER_PIECES(preadv, READ, pread)
-TRANSFER_PIECES(preadv64, READ, pread)
-TRANSFER_PIECES(pwritev, WRITE, pwrite)
-TRANSFER_PIECES(pwritev64, WRITE, pwrite)
+WRITER_OF_PIECES(pwritev)
+WRITER_OF_PIECES(pwritev64)
 
 #define OF_FILE(name, call, parameters, ...)                                                       \
   int name parameters {                                                                            \

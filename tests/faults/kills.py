@@ -79,7 +79,7 @@ def end_of(process, ranks):
     """What it said. Where a rank is killed while ranks are still started, mpirun of Open MPI 4.1 may
     outlive all of them, waiting for a lock of its own (in PMIx_server_finalize)."""
     try:
-        return process.communicate(timeout=60)[1]
+        return process.communicate(timeout=300)[1]
     except subprocess.TimeoutExpired:
         if process.pid in ranks or not ranks or any(map(lives, ranks)):
             raise

@@ -13,7 +13,16 @@ import faulty_runs
 import running
 from running import expect
 
-AFTER_THREE = {"FAULT": "fdatasync:3:kill", "FAULT_PATH": ".journal", "FAULT_RANK": "0"}
+HEADER = 1 << 16  # bytes of the journal before its records, of 64 bytes each
+
+
+def once_recorded(tiles):
+    """Dies when the journal has that many records: how many syncs they take depends on the load."""
+    return {"FAULT": "fdatasync:1:kill", "FAULT_PATH": ".journal", "FAULT_SIZE": str(HEADER + 64 * tiles),
+            "FAULT_RANK": "0"}
+
+
+AFTER_THREE = once_recorded(3)
 MEMORY = 3  # MiB above what the process takes: several tiles
 
 
@@ -27,7 +36,7 @@ def killed(bed, name, ranks=1):
 
 def recorded(output):
     """Tiles in the journal: one sync may have been for several of them."""
-    return (output.path(".journal").stat().st_size - (1 << 16)) // 64
+    return (output.path(".journal").stat().st_size - HEADER) // 64
 
 
 def resumes(output, tiles, *said, extra=()):
@@ -110,7 +119,7 @@ def holes(bed):
         expect(tiles > 5, f"{tiles} tiles are too few")
         records = recorded(output)
         change(output.path(".part"), place)
-        code, err, _ = output.run({**AFTER_THREE, "FAULT": "fdatasync:2:kill"})
+        code, err, _ = output.run(once_recorded(records + 1))
         expect(code in faulty_runs.KILLED and "tile 2, " in err
                and f"resuming: {records - 1} of {tiles}" in err, f"not killed: {code}\n{err}")
         change(output.path(".part"), place)  # the last record of a tile holds
@@ -184,7 +193,7 @@ def in_place(bed):
             expect(code != 4 or "is complete" in err, f"{words} {fault}: does not say that C is there\n{err}")
             expect(output.bits() == wanted, f"{words} {fault}: C is not there")
             code, err, _ = output.run(extra=command)
-            expect(code == 0 and "the result of this command already" in err, f"{words} {fault}: once more: {code}\n{err}")
+            expect(code == 0 and "is already the result of this command" in err, f"{words} {fault}: once more: {code}\n{err}")
             expect(output.bits() == wanted, f"{words} {fault}: A B was added twice")
             expect(not output.left(), f"{words} {fault}: left {output.left()}")
             code, err, _ = output.run(extra=command)

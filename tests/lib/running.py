@@ -39,13 +39,13 @@ def command(ranks, *words):
     return [*launcher, *map(str, words)]
 
 
-def ended(words, timeout=120, **more):
+def ended(words, timeout=600, **more):
     """How the command WORDS ended, MORE in its environment."""
     return subprocess.run(words, env=environment() | more, capture_output=True, text=True, timeout=timeout,
                           stdin=subprocess.DEVNULL, check=False)
 
 
-def run(damier, ranks, *words, expect=0, timeout=120):  # pylint: disable=redefined-outer-name
+def run(damier, ranks, *words, expect=0, timeout=600):  # pylint: disable=redefined-outer-name
     """What the program prints; Failure where it does not exit with EXPECT."""
     words = command(ranks, damier, *words)
     done = ended(words, timeout)

@@ -66,7 +66,7 @@ def check_stopped(damier, folder):
     while not list(folder.glob("damier-bench-*/C.h5*")) and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGUSR1)
-    err = process.communicate(timeout=60)[1]
+    err = process.communicate(timeout=300)[1]
     assert process.returncode == 75, f"exit {process.returncode}\n{err}"
     assert "same command resumes" not in err, err
     assert not list(folder.iterdir()), f"left {list(folder.iterdir())}"

@@ -102,7 +102,7 @@ def check_drawing(_, folder):
                         f"--user-data-dir={folder}/chromium",
                         f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1000,2300",
                         f"--screenshot={picture}", (folder / "report.html").as_uri()],
-                       capture_output=True, timeout=200, check=True)
+                       capture_output=True, timeout=600, check=True)
         pictures.append(picture.read_bytes())
     assert min(map(len, pictures)) > 50000 and pictures[0] != pictures[1]
 

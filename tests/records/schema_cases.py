@@ -3,6 +3,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -88,6 +89,13 @@ def check_one(records, case):
             assert rates["of_one_library"] is None, "CBLAS has no product of bf16"
 
 
+def check_launch(records, case):
+    """The launcher is one by its name, and it began before the ranks did."""
+    for record in records:
+        assert re.match("mpi(run|exec)|prterun|orterun|hydra", record["machine"]["launcher"]), case
+        assert 0 < record["times"]["launch_s"] < 600, case
+
+
 def flat(record, path=""):
     for key, value in record.items():
         where = f"{path}.{key}" if path else key
@@ -127,6 +135,8 @@ def check_cases(damier, folder):
         records = check_json(validator, json_file, case)
         check_facts(records)
         check_one(records, case)
+        if words[0] == "multiply" and ranks > 1:
+            check_launch(records, case)
         check_csv(csv_file, records, case)
         print("passed ", case)
     mixed = dict(records[0], surprise=1)

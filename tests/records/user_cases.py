@@ -16,7 +16,7 @@ exec {sys.executable} -c "$program" "$@"
 
 def script(name, *words, expect=0):
     done = subprocess.run([sys.executable, str(ROOT / "scripts" / name), *map(str, words)], env=environment(),
-                          capture_output=True, text=True, timeout=120, check=False)
+                          capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

@@ -133,7 +133,7 @@ def main():
         validator = None
 
     def run(where, words):
-        record = simulate(program, where, words, timeout=60)
+        record = simulate(program, where, words, timeout=300)
         errors = [e.message for e in validator.iter_errors(record)] if validator else []
         assert not errors, errors
         return record

@@ -4,7 +4,7 @@
 
 enum { MEMORY = 1 << 24 };
 
-static dm_status stop(void *context) {
+static dm_status stop_at_once(void *context) {
   ++*(int *)context;
   return dm_fail(DM_E_STOPPED, "enough");
 }
@@ -26,7 +26,7 @@ TEST(test_cancelling) {
     ok(dm_reader_open(&d, DM_DTYPE_NONE, &reader));
     memset(got, 0, SIDE * SIDE * sizeof *got);
     ok(dm_file_queue_read(ahead, reader, 0, 0, &view, 1, false, &reading));
-    fails(dm_transfer_wait(reading, &(dm_keepalive){stop, &beats}), DM_E_STOPPED, "enough");
+    fails(dm_transfer_wait(reading, &(dm_keepalive){stop_at_once, &beats}), DM_E_STOPPED, "enough");
     assert_int_equal(beats, 1);
     if (threads % 2) dm_file_queue_cancel(ahead);
     if (!(threads % 2)) dm_file_queue_close(ahead);

@@ -34,7 +34,7 @@ TEST(test_every_type) {
       dm_output_file packed, file = contiguous(&location, (dm_dtype)dtype, data);
       ok(dm_pack_check(&location, false));
       ok(dm_pack_room(&file, form));
-      ok(dm_pack(&file, form, i / 4 * 3, NULL, &packed));
+      ok(dm_pack(&file, form, i / 4 * 3, NULL, NULL, &packed));
       assert_true(exists(file.part) && exists(packed.part));
       fails(dm_pack_check(&location, false), DM_E_IO, "belongs to an earlier run");
       ok(dm_attributes_add(&facts, "software", "damier"));
@@ -59,7 +59,7 @@ TEST(test_noise) {
   dm_location location = at(*state, "noise.h5:/c");
   dm_attributes facts = {0};
   dm_output_file packed, file = contiguous(&location, DM_F64, data);
-  ok(dm_pack(&file, &form, 2, NULL, &packed));
+  ok(dm_pack(&file, &form, 2, NULL, NULL, &packed));
   ok(dm_output_commit(&packed, &facts, NULL, 0, true, &named));
   expect_elements(&location, DM_F64, data);
   expect_data(&location, DM_F64, ROWS, COLS, data);

@@ -1,6 +1,7 @@
 /* C in chunks: what goes wrong on the way leaves the contiguous file. */
 #include <fcntl.h>
 
+#include "io/checksum.h"
 #include "pack_files.h"
 
 /* Damages the first chunk, whose rows are not packed, when the last one has been written. */
@@ -33,9 +34,39 @@ TEST(test_damage) {
   snprintf(path, sizeof path, "%s.packing", location.file);
   for (int threads = 0; threads < 3; threads++) {
     damage d = {.path = path, .row = data, .length = 31 * 8, .left = 6};
-    fails(dm_pack(&file, &form, threads, &(dm_keepalive){do_damage, &d}, &packed), DM_E_IO,
+    fails(dm_pack(&file, &form, threads, NULL, &(dm_keepalive){do_damage, &d}, &packed), DM_E_IO,
           "the chunk at (0, 0) of '");
     assert_true(exists(file.part) && !exists(packed.part));
+  }
+  give_up(&file);
+  free(data);
+}
+
+/* What is packed is compared with what was recorded, wherever chunks and tiles begin and end. */
+TEST(test_tiles) {
+  const dm_output_form form = {.chunk_rows = 35, .chunk_cols = 31};
+  char *data = elements(DM_F64, ROWS, COLS);
+  const dm_view all = dm_view_row_major(data, DM_F64, ROWS, COLS);
+  dm_tile_record tiles[] = {{.rows = 40, .cols = COLS},
+                            {.row = 40, .rows = ROWS - 40, .cols = COLS}};
+  for (int i = 0; i < 2; i++)
+    tiles[i].checksum = dm_checksum_view(dm_view_sub(all, tiles[i].row, 0, tiles[i].rows, COLS),
+                                         tiles[i].row, 0, COLS);
+  dm_location location = at(*state, "tiles.h5:/c");
+  dm_output_file packed, file = contiguous(&location, DM_F64, data);
+  for (int damaged = 0; damaged < 2; damaged++) {
+    dm_tile_sums *sums;
+    ok(dm_tile_sums_open(tiles, 2, COLS, &sums));
+    if (damaged)
+      assert_int_equal(pwrite(file.made, "x", 1, file.offset + (ROWS * COLS - 1) * 8), 1);
+    dm_status status = dm_pack(&file, &form, damaged, sums, NULL, &packed);
+    if (damaged)
+      fails(status, DM_E_IO, "tile 2 of '");
+    else
+      ok(status);
+    dm_tile_sums_close(sums);
+    if (!damaged) dm_output_discard(&packed);
+    if (!damaged) dm_output_release(&packed);
   }
   give_up(&file);
   free(data);
@@ -48,7 +79,7 @@ TEST(test_no_space) {
   dm_output_file packed, file = contiguous(&location, DM_F64, data);
   limit_files(20000);
   dm_status room = dm_pack_room(&file, &form);
-  dm_status status = dm_pack(&file, &form, 2, NULL, &packed);
+  dm_status status = dm_pack(&file, &form, 2, NULL, NULL, &packed);
   limit_files(-1);
   fails(room, DM_E_FIT, "the file with chunks, beside the one without");
   assert_true(status && strstr(status->hint, "the complete result is '"));

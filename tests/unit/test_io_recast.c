@@ -48,7 +48,7 @@ static void change(const setting *s) {
 TEST(test_added) {
   setting s = begin(*state);
   ok(dm_recast_room(&s.part, &s.form));
-  ok(dm_recast(&s.part, &s.form, NULL, &s.made, &s.held));
+  ok(dm_recast(&s.part, &s.form, NULL, NULL, &s.made, &s.held));
   fails(dm_io_inspect(&s.added, &(dm_trust){0}, &(dm_dataset){0}, NULL), DM_E_INPUT, "no '/g'");
   ok(dm_recast_unchanged(&s.part, &s.form));
   ok(dm_output_commit(&s.made, &(dm_attributes){0}, NULL, 0, true, &named));
@@ -62,13 +62,14 @@ TEST(test_added) {
 TEST(test_changed_before) {
   setting s = begin(*state);
   change(&s);
-  fails(dm_recast(&s.part, &s.form, NULL, &s.made, &s.held), DM_E_IO, "was changed during the run");
+  fails(dm_recast(&s.part, &s.form, NULL, NULL, &s.made, &s.held), DM_E_IO,
+        "was changed during the run");
   end(&s);
 }
 
 TEST(test_changed_while_copied) {
   setting s = begin(*state);
-  ok(dm_recast(&s.part, &s.form, NULL, &s.made, &s.held));
+  ok(dm_recast(&s.part, &s.form, NULL, NULL, &s.made, &s.held));
   change(&s);
   fails(dm_recast_unchanged(&s.part, &s.form), DM_E_IO, "was changed during the run");
   dm_output_discard(&s.made);
@@ -81,7 +82,8 @@ TEST(test_being_written) {
   setting s = begin(*state);
   int writer = open(s.existing.file, O_RDONLY);
   assert_int_equal(flock(writer, LOCK_EX | LOCK_NB), 0);
-  fails(dm_recast(&s.part, &s.form, NULL, &s.made, &s.held), DM_E_IO, "another run is writing");
+  fails(dm_recast(&s.part, &s.form, NULL, NULL, &s.made, &s.held), DM_E_IO,
+        "another run is writing");
   close(writer);
   end(&s);
 }

@@ -76,13 +76,13 @@ static void factor_fits(const dm_plan *plan, dm_coords at, dm_matrix x, const dm
       const int64_t own = dm_range_size(x == DM_A ? dm_plan_a_share(plan, t, at.i, at.j)
                                                   : dm_plan_b_share(plan, p, at.i));
       const int64_t place = dm_plan_place_of(plan, x, dm_range_size(layer), t, q);
-      assert_in_range(place, 0, piece->slots - 1);
+      assert_true(place >= 0 && place < piece->slots);
       const int64_t bytes =
           bytes_of(own, x == DM_A ? depth : across, work, dm_where_space(piece->where));
       assert_true(bytes <= piece->slot && place * piece->slot + bytes <= piece->bytes);
       if (route.operand == DM_SHARE) continue;
       const int64_t slot = dm_route_slot(&route, q, plan->slots - 1);
-      assert_in_range(slot, 0, operand->slots - 1);
+      assert_true(slot >= 0 && slot < operand->slots);
       assert_true(bytes_of(x == DM_A ? across : depth, x == DM_A ? depth : across, work,
                            dm_where_space(operand->where)) <= operand->slot);
       assert_true(operand->slots * operand->slot <= operand->bytes);

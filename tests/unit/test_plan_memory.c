@@ -142,7 +142,7 @@ TEST(refusal_says_what_would_fit) {
   assert_non_null(strstr(status->message, "has 2.00 GiB"));
   int enough;
   assert_int_equal(sscanf(status->hint, "%d ranks", &enough), 1);
-  assert_in_range(enough, 5, 400);
+  assert_true(enough >= 5 && enough <= 400);
   dm_status_free(status);
   ok(choose(problem, "ranks=4 memory=2GiB", enough, &plan));
   fails(choose(problem, "memory=1MiB", 1, &plan), DM_E_FIT, "more ranks alone");

@@ -45,9 +45,9 @@ static void check_places(const dm_plan *plan) {
   for (int rank = 0; rank < dm_plan_used(plan); rank++) {
     dm_coords at = dm_plan_coords(plan, rank);
     assert_false(at.idle);
-    assert_in_range(at.i, 0, plan->pm - 1);
-    assert_in_range(at.j, 0, plan->pn - 1);
-    assert_in_range(at.l, 0, plan->pk - 1);
+    assert_true(at.i >= 0 && at.i < plan->pm);
+    assert_true(at.j >= 0 && at.j < plan->pn);
+    assert_true(at.l >= 0 && at.l < plan->pk);
     assert_int_equal(dm_plan_rank(plan, at.i, at.j, at.l), rank);
   }
   assert_true(dm_plan_coords(plan, dm_plan_used(plan)).idle);

@@ -1,0 +1,132 @@
+"""Multiplies matrices in HDF5 files or in memory, on one computer or over the ranks of an MPI job.
+
+>>> a, b = np.ones((2, 3)), np.full((3, 4), 2.0)
+>>> damier.matmul(a, b)
+array([[6., 6., 6., 6.],
+       [6., 6., 6., 6.]])
+
+Matrices in files are as large as the files; :func:`multiply` reads, checks and writes them as ``damier multiply``
+does.  Errors are subclasses of :class:`Error` with ``code`` and ``hint``; records are dictionaries with the schema
+``damier/1`` of ``docs/records.md``.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ._context import Context, Path
+from ._errors import (CorruptError, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
+                      MPIError, StoppedError, UncheckedError, UsageError, VerifyError)
+from ._handle import Progress, Record
+from ._library import version_text as _version_text
+from ._matrices import BlockCyclic, Matrix, OnOne, Rows
+from ._program import record_of as _record_of
+
+__version__ = "0.2.0"
+
+__all__ = ["BlockCyclic", "Context", "CorruptError", "DeviceError", "Error", "FileError", "FitError", "HangError",
+           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "Rows", "StoppedError", "UncheckedError",
+           "UsageError", "VerifyError", "info", "matmul", "multiply", "plan", "verify", "version"]
+
+
+def version() -> str:
+    """Of the library.
+
+    >>> damier.version().split(".")[:2] == damier.__version__.split(".")[:2]
+    True
+    """
+    return _version_text
+
+
+def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, progress: Progress | None = None,
+           **options: Any) -> Any:
+    """alpha op(a) op(b) + beta c, as a new array or in ``out``.
+
+    ``a``, ``b``, ``c`` and ``out`` are two-dimensional arrays of NumPy, or with ``__dlpack__`` or
+    ``__array_interface__``, as torch has them, in host memory.  They are used where they lie, with any positive
+    strides; others are copied first.  Types are float64, float32, float16, bfloat16, complex64, complex128 and
+    int8, and int32 with ``type="f64"``.  Without ``out`` the result has the type of ``a`` (or ``type``), but float32
+    for 16-bit types and int32 for int8; ``type_c`` names another.
+
+    With ``comm``, a communicator of mpi4py, each rank passes its own consecutive rows, and gets those of the result
+    that belong to its rows of ``a`` (with ``op_a`` an even share); :class:`OnOne` and :class:`BlockCyclic` around an
+    array say that a matrix is divided otherwise.  The call is collective, with the same options on all ranks.
+
+    ``beta`` applies to what ``out`` holds, or to ``c`` where that is given, and is 1 then unless stated.  More
+    ``options`` are those of ``damier multiply``: ``alpha``, ``op_a``, ``op_b``, ``grid``, ``verify``,
+    ``reproducible``, ``threads``, ``memory``...
+
+    >>> a = np.arange(6.0).reshape(2, 3)
+    >>> damier.matmul(a, a, op_b="t", alpha=2)
+    array([[ 10.,  28.],
+           [ 28., 100.]])
+    >>> damier.matmul(a, a.T, c=np.eye(2)) - a @ a.T
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    with Context(comm, progress=progress, **options) as context:
+        return context.matmul(a, b, out, c=c)
+
+
+def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None,
+             progress: Progress | None = None, **options: Any) -> Record:
+    """Multiplies datasets into ``output``, and returns the record.
+
+    Locations are ``"FILE.h5"``, ``"FILE.h5:/dataset"`` or ``"FILE.npy"``.  ``options`` are those of ``damier
+    multiply`` by their long names; ``c`` is the old C that ``beta`` applies to.
+
+    >>> np.save("A.npy", np.eye(3)); np.save("B.npy", np.ones((3, 2)))
+    >>> record = damier.multiply("A.npy", "B.npy", "C.npy", alpha=2.0)
+    >>> record["verification"]["verdict"], float(np.load("C.npy")[0, 0])
+    ('PASS', 2.0)
+    """
+    with Context(comm, progress=progress, **options) as context:
+        return context.multiply(a, b, output, c=c)
+
+
+def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None, **options: Any) -> Record:
+    """Checks that ``output`` is the product of ``a`` and ``b``, and returns the record.
+
+    :class:`VerifyError` where it is not; ``full=True`` compares every element with a product in higher precision.
+
+    >>> a, b = np.eye(3), np.arange(6.0).reshape(3, 2)
+    >>> np.save("A.npy", a); np.save("B.npy", b); np.save("wrong.npy", b + 1)
+    >>> damier.verify("A.npy", "B.npy", "wrong.npy")
+    Traceback (most recent call last):
+     ...
+    damier._errors.VerifyError: ...
+    """
+    with Context(comm, **options) as context:
+        return context.verify(a, b, output, c=c)
+
+
+def info(location: Path | None = None, **options: Any) -> Record:
+    """What a file or dataset holds; without ``location`` versions, backends, GPUs and cores of the library.
+
+    >>> np.save("A.npy", np.eye(3))
+    >>> damier.info("A.npy")["dataset"]["shape"]
+    '3 x 3'
+    """
+    with Context(**options) as context:
+        return context.info(location)
+
+
+def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **options: Any) -> Record:
+    """What a product would do, need and take; nothing is multiplied.
+
+    Of arrays: what :func:`matmul` would do, by the library.  Of two files, or without operands of sizes ``m``, ``n``
+    and ``k`` or ``size``, it is what ``damier plan`` says, and the program must be installed; ``machine`` describes
+    another computer.
+
+    >>> record = damier.plan(size=20000, machine="nodes=4 cores=64", ranks=8)
+    >>> record["problem"]["m"], record["machine"]["nodes"], record["forecast"]["total_s"] > 0
+    (20000, 4, True)
+    """
+    if (a is None) != (b is None):
+        raise UsageError("a plan is of two operands or none")
+    if a is None or isinstance(a, (str, os.PathLike)):
+        if out is not None or comm is not None:
+            raise UsageError("out and comm belong to plans of arrays", hint="ranks=N plans for N ranks")
+        return _record_of("plan", [] if a is None else [os.fspath(a), os.fspath(b)], options)
+    with Context(comm, **options) as context:
+        return context.plan(a, b, out)

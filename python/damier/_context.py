@@ -1,0 +1,187 @@
+"""A context of the library, and products with it."""
+from __future__ import annotations
+
+import copy
+import ctypes
+import os
+from typing import Any, Union
+
+import numpy as np
+
+from . import _library as lib
+from ._arrays import Array, as_matrix
+from ._errors import Error, FitError, UsageError
+from ._handle import Handle, Progress, Record
+from ._matrices import Matrix, OnOne, Operand, Rows, Stated, empty, shown
+from ._options import is_zero, texts, type_name
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Context(Handle):
+    """A communicator and options, for several products.
+
+    The functions of the package open one for each call, which takes less than a millisecond.  ``comm`` is a
+    communicator of mpi4py, or None: this process alone, without MPI.  ``options`` are those of ``damier multiply``
+    by their long names.  ``progress(done, total)`` is called now and then while panels are multiplied; where it
+    returns something true the product ends with :class:`StoppedError`.  ``record`` is that of the last call.
+
+    >>> with damier.Context(op_b="t") as context:
+    ...     c = context.matmul(np.ones((2, 3)), np.ones((4, 3)))
+    >>> c.shape, context.record["plan"]["grid"]
+    ((2, 4), '1x1x1')
+    """
+
+    def __init__(self, comm: Any = None, *, progress: Progress | None = None, **options: Any) -> None:
+        self._type_c = options.pop("type_c", None)
+        self._type = options.get("type")
+        self._beta = options.get("beta")
+        self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
+        super().__init__(comm, progress, options)
+
+    # ---- files ----
+
+    def multiply(self, a: Path, b: Path, output: Path, *, c: Path | None = None) -> Record:
+        """As :func:`damier.multiply`; collective."""
+        return self._in_files(lib.library.damier_multiply, a, b, output, c)
+
+    def verify(self, a: Path, b: Path, output: Path, *, c: Path | None = None) -> Record:
+        """As :func:`damier.verify`; collective."""
+        return self._in_files(lib.library.damier_verify, a, b, output, c)
+
+    def info(self, location: Path | None = None) -> Record:
+        """As :func:`damier.info`; collective."""
+        where = None if location is None else os.fsencode(location)
+        return self._call(lib.library.damier_info, where)
+
+    def _in_files(self, function: Any, a: Path, b: Path, output: Path, c: Path | None) -> Record:
+        matrices = [lib.CMatrix(division=lib.IN_FILE, file=os.fsencode(location)) for location in (a, b, output)]
+        with self._with(c=c, type_c=self._type_c):
+            return self._call(function, *map(ctypes.byref, matrices))
+
+    # ---- arrays ----
+
+    def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
+        """As :func:`damier.matmul`; collective."""
+        beta = 1 if c is not None and self._beta is None else self._beta
+        ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
+        m, n, k = self._pose(ab)
+        result = self._result(ab, out, c, beta, (m, n))
+        if m == 0 or n == 0 or k == 0:
+            _scale(result, beta)
+            return result.matrix.array
+        with self._with(beta=1 if c is not None and self._beta is None else None):
+            self._multiply(lib.library.damier_multiply, [*ab, result])
+        return result.matrix.array
+
+    def plan(self, a: Any, b: Any, out: Any = None) -> Record:
+        """What :meth:`matmul` of these arrays would do, need and take; collective."""
+        ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
+        m, n, k = self._pose(ab)
+        if m == 0 or n == 0 or k == 0:
+            raise UsageError(f"there is nothing to plan of a product of {m} x {k} and {k} x {n}")
+        result = self._result(ab, out, None, None, (m, n))
+        return self._multiply(lib.library.damier_plan, [*ab, result])
+
+    def _agree(self, operands: list[Operand]) -> None:
+        mine = [operand.stated for operand in operands]
+        everyone: list[list[Stated]] = [mine] if self.comm is None else self.comm.allgather(mine)
+        for index, operand in enumerate(operands):
+            operand.agree([stated[index] for stated in everyone])
+
+    def _pose(self, ab: list[Operand]) -> tuple[int, int, int]:
+        self._agree(ab)
+        (m, k), (k_of_b, n) = (self._op_shape(o) for o in ab)
+        if k != k_of_b:
+            raise UsageError(f"op(a) is {shown((m, k))} and op(b) {shown((k_of_b, n))}: they do not fit together")
+        if ab[0].type != ab[1].type:
+            raise UsageError(f"a is {ab[0].type} and b is {ab[1].type}", hint="astype() of one of them")
+        return m, n, k
+
+    def _op_shape(self, operand: Operand) -> tuple[int, int]:
+        shape = operand.rows, operand.cols
+        return shape if self._ops[operand.name] == "n" else shape[::-1]
+
+    def _result(self, ab: list[Operand], out: Any, c: Any, beta: Any, shape: tuple[int, int]) -> Operand:
+        if out is None and c is None and not is_zero(beta):
+            raise UsageError("beta is not 0, but there is neither out nor c")
+        problem = None
+        if out is None:
+            try:
+                out = self._new_result(ab, shape) if c is None else _copy_of(c)
+            except Error as error:  # perhaps of this rank alone
+                out, problem = OnOne(None), error
+        result = Operand(out, "out", self.rank, self.ranks, writable=True)
+        result.stated.problem = problem or result.stated.problem
+        operands = [result]
+        if c is not None:
+            operands.append(Operand(c, "c", self.rank, self.ranks))
+        self._agree(operands)
+        for operand in reversed(operands):  # an out that was made of c has c's mistakes
+            if (operand.rows, operand.cols) != shape:
+                raise UsageError(f"{operand.name} is {shown((operand.rows, operand.cols))}, the product "
+                                 f"{shown(shape)}")
+        if c is not None:
+            self._start_with(operands[1], result)
+        return result
+
+    def _start_with(self, c: Operand, result: Operand) -> None:
+        """OUT has the old C where the library reads it."""
+        alike = c.type == result.type and c.stated.division == result.stated.division
+        alike &= c.stated.numbers == result.stated.numbers
+        alike &= c.view is None or (result.view is not None and c.view.shape == result.view.shape)
+        if not (alike if self.comm is None else all(self.comm.allgather(alike))):
+            raise UsageError("c and out differ in type or in how they are divided")
+        if c.view is not None and result.view is not None and c.view is not result.view:
+            result.view[...] = c.view
+
+    def _new_result(self, ab: list[Operand], shape: tuple[int, int]) -> Matrix:
+        a = ab[0].matrix
+        type_ = self._type_of_result(str(ab[0].type) if self._type is None else type_name(self._type))
+        if isinstance(a, OnOne):
+            return OnOne(empty(shape, type_) if a.rank == self.rank else None, a.rank)
+        if isinstance(a, Rows) and self._ops["a"] == "n":
+            own = ab[0].stated.rows
+        else:
+            own = shape[0] * (self.rank + 1) // self.ranks - shape[0] * self.rank // self.ranks
+        return Rows(empty((own, shape[1]), type_))
+
+    def _type_of_result(self, type_: str) -> str:
+        for _, text in texts({"type_c": self._type_c}):
+            if text not in lib.TYPES:
+                raise UsageError(f"type_c: '{text}' is none of {', '.join(lib.TYPES)}")
+            return text
+        return {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type_, type_)
+
+    def _multiply(self, function: Any, operands: list[Operand]) -> Record:
+        stated = [operand.to_c() for operand in operands]
+        record = self._call(function, *(ctypes.byref(c) for c, _ in stated))
+        out, memory = operands[2].view, stated[2][1]
+        if out is not None and memory is not None and memory is not out:
+            out[...] = memory  # its strides were none for the library
+        return record
+
+def _copy_of(c: Any) -> Any:
+    """Of an old C, for its result: C stays as it was."""
+    matrix = copy.copy(c) if isinstance(c, Matrix) else Rows(c)
+    if matrix.array is not None:
+        view, matrix.type = as_matrix(matrix.array, "c", matrix.type)
+        try:
+            matrix.array = np.array(view, order="K", copy=True)
+        except MemoryError:
+            raise FitError(f"no memory for a copy of c, {shown(view.shape)}") from None
+    return matrix
+
+
+def _scale(result: Operand, beta: Any) -> None:
+    """C <- beta C, where op(A) op(B) has no terms."""
+    view: Array | None = result.view
+    if view is None or view.size == 0:
+        return
+    if result.type == "bf16" and not is_zero(beta):
+        raise UsageError("C += A B without terms is not offered for bfloat16")
+    factor = 0 if is_zero(beta) else beta
+    if isinstance(factor, str):
+        factor = complex(*map(float, factor.split(",")))
+        factor = factor if factor.imag else factor.real
+    view[...] = view.dtype.type(0) if factor == 0 else (view * factor).astype(view.dtype)

@@ -1,0 +1,167 @@
+"""One context of the library: opened, set, called, closed, and what interrupts its calls."""
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, TypeVar
+
+from . import _library as lib
+from ._errors import Error, MPIError, StoppedError, UsageError, of_code
+from ._options import texts
+
+Progress = Callable[[int, int], Any]
+Record = dict[str, Any]
+Self = TypeVar("Self", bound="Handle")
+
+# The library wants to be called by one thread at a time.
+_one_at_a_time = threading.RLock()
+
+
+class Handle:
+    """What :class:`damier.Context` is over."""
+
+    def __init__(self, comm: Any, progress: Progress | None, options: Mapping[str, Any]) -> None:
+        _check_comm(comm)
+        self.comm = comm
+        self.progress = progress
+        self.record: Record = {}
+        self.rank: int = 0 if comm is None else comm.Get_rank()
+        self.ranks: int = 1 if comm is None else comm.Get_size()
+        self._handle = ctypes.c_void_p()
+        self._interrupted = False
+        self._raised: BaseException | None = None
+        self._callback = lib.CProgress(self._on_progress)
+        with _one_at_a_time:
+            self._open(options)
+
+    def _open(self, options: Mapping[str, Any]) -> None:
+        stated = list(texts(options))
+        error = lib.CError()
+        handle = lib.ALONE if self.comm is None else _fortran_handle(self.comm)
+        if lib.library.damier_open_f(handle, ctypes.byref(self._handle), ctypes.byref(error)) != 0:
+            raise _error_of(error)
+        lib.library.damier_on_progress(self._handle, self._callback, None)
+        try:
+            for name, text in stated:
+                self._set(name, text)
+        except Error:
+            self.close()
+            raise
+
+    def _set(self, name: str, text: str | None) -> None:
+        """None: the default.  All ranks set the same, so that all have the same error."""
+        error = lib.CError()
+        words = (os.fsencode(name), None if text is None else os.fsencode(text))
+        if lib.library.damier_set(self._handle, *words, ctypes.byref(error)) != 0:
+            error.agreed = 1
+            raise _error_of(error)
+
+    @contextmanager
+    def _with(self, **options: Any) -> Iterator[None]:
+        """OPTIONS for one call."""
+        stated = list(texts(options))
+        for name, text in stated:
+            self._set(name, text)
+        try:
+            yield
+        finally:
+            for name, _ in stated:
+                if self._handle:
+                    self._set(name, None)
+
+    def close(self) -> None:
+        """Collective."""
+        with _one_at_a_time:
+            handle, self._handle = self._handle, ctypes.c_void_p()
+            lib.library.damier_close(handle)
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        # Where the others still wait closing would wait for them, too.
+        if not isinstance(error, Error) or error.agreed:
+            self.close()
+
+    # ---- calls ----
+
+    def _on_progress(self, _: Any, done: int, total: int) -> int:
+        """On the thread that called; while it runs Python looks for signals."""
+        try:
+            if self.progress is not None and self.progress(done, total):
+                return 1
+        except BaseException as error:  # ctypes would drop it
+            self._raised = error
+            return 1
+        return int(self._interrupted)
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C becomes a note that the progress function finds: the library's calls end in order."""
+        main = threading.current_thread() is threading.main_thread()
+        if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
+
+        def note(*_: Any) -> None:
+            self._interrupted = True
+
+        signal.signal(signal.SIGINT, note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _call(self, function: Any, *arguments: Any) -> Record:
+        if not self._handle:
+            raise UsageError("the context is closed")
+        error = lib.CError()
+        with _one_at_a_time:
+            self._interrupted, self._raised = False, None
+            with self._interruptible():
+                code = function(self._handle, *arguments, ctypes.byref(error))
+            text = lib.library.damier_record(self._handle)
+        self.record = json.loads(text) if text else {}
+        if code == 0 and self.comm is not None:  # before what only this rank may raise
+            self.record = self.comm.bcast(self.record, root=0)
+        self._raise(code, error)
+        return self.record
+
+    def _raise(self, code: int, error: lib.CError) -> None:
+        failed = _error_of(error, self.record) if code != 0 else None
+        if self._raised is not None:
+            raise self._raised from (None if isinstance(failed, StoppedError) else failed)
+        if self._interrupted and (failed is None or isinstance(failed, StoppedError)):
+            raise KeyboardInterrupt from None
+        if failed is not None:
+            raise failed
+
+
+def _error_of(error: lib.CError, record: Record | None = None) -> Error:
+    return of_code(error.code)(error.message.decode(errors="replace"), hint=error.hint.decode(errors="replace"),
+                               code=error.code, rank=error.rank, agreed=bool(error.agreed), record=record)
+
+
+def _check_comm(comm: Any) -> None:
+    module = sys.modules.get("mpi4py.MPI")  # who has a communicator has loaded it
+    if comm is not None and (module is None or not isinstance(comm, module.Comm)):
+        raise UsageError(f"comm is {type(comm).__name__}, not a communicator of mpi4py")
+
+
+def _fortran_handle(comm: Any) -> int:
+    """Of mpi4py; it must be linked with the MPI that the library is linked with."""
+    from mpi4py import MPI
+
+    mine, theirs = lib.mpi_version(), MPI.Get_library_version().rstrip("\0")
+    if mine and mine.strip() != theirs.strip():
+        raise MPIError(f"mpi4py has {theirs.splitlines()[0]}, libdamier {mine.splitlines()[0]}",
+                       hint="pip install --no-binary mpi4py mpi4py builds it with the MPI whose mpicc is in PATH")
+    return int(comm.py2f())

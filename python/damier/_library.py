@@ -1,0 +1,126 @@
+"""libdamier by ctypes: where it is, and what include/damier.h declares."""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+
+SONAME = "libdamier.so.0"
+VERSION = (0, 2)  # while the interface is 0 it may change with the minor version
+
+TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32")  # in the order of damier_type
+IN_FILE, BY_ROWS, ON_ONE, BLOCK_CYCLIC = range(4)  # damier_division
+ALONE = -1  # of damier_open_f
+
+
+class CError(ctypes.Structure):
+    """damier_error"""
+
+    _fields_ = [("code", ctypes.c_int), ("agreed", ctypes.c_int), ("rank", ctypes.c_int),
+                ("message", ctypes.c_char * 600), ("hint", ctypes.c_char * 600)]
+
+
+class CMatrix(ctypes.Structure):
+    """damier_matrix"""
+
+    _fields_ = [
+        ("division", ctypes.c_int),
+        ("file", ctypes.c_char_p),
+        ("type", ctypes.c_int),
+        ("rows", ctypes.c_int64),
+        ("cols", ctypes.c_int64),
+        ("data", ctypes.c_void_p),
+        ("row_stride", ctypes.c_int64),
+        ("col_stride", ctypes.c_int64),
+        ("own_rows", ctypes.c_int64),
+        ("rank", ctypes.c_int),
+        ("grid_rows", ctypes.c_int),
+        ("grid_cols", ctypes.c_int),
+        ("column_major", ctypes.c_int),
+        ("row_block", ctypes.c_int64),
+        ("col_block", ctypes.c_int64),
+        ("first_row", ctypes.c_int),
+        ("first_col", ctypes.c_int),
+    ]
+
+
+CProgress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+def _candidates() -> list[str]:
+    """Paths, and at the end the name that the system's loader looks for."""
+    package = pathlib.Path(__file__).resolve().parent
+    # .../lib/python3.11/site-packages/damier: beside the package, and in lib
+    folders = [package, *package.parents[2:3]]
+    return [str(f / SONAME) for f in folders if (f / SONAME).is_file()] + [SONAME]
+
+
+def _stated() -> list[str]:
+    path = os.environ.get("DAMIER_LIBRARY", "")
+    if not path:
+        return []
+    return [os.path.join(path, SONAME) if os.path.isdir(path) else path]
+
+
+def _open() -> ctypes.CDLL:
+    tried = []
+    for path in _stated() or _candidates():
+        try:
+            return ctypes.CDLL(path)
+        except OSError as error:
+            tried.append(str(error))
+    raise ImportError(f"damier: {SONAME} was not loaded: {'; '.join(tried)}.  DAMIER_LIBRARY names the library or "
+                      "its folder; 'cmake --install' or the package libdamier0 installs it")
+
+
+def _declare(library: ctypes.CDLL) -> None:
+    context, error, text = ctypes.c_void_p, ctypes.POINTER(CError), ctypes.c_char_p
+    matrix = ctypes.POINTER(CMatrix)
+    calls = {
+        "damier_open_f": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(context), error]),
+        "damier_close": (None, [context]),
+        "damier_set": (ctypes.c_int, [context, text, text, error]),
+        "damier_on_progress": (None, [context, CProgress, ctypes.c_void_p]),
+        "damier_multiply": (ctypes.c_int, [context, matrix, matrix, matrix, error]),
+        "damier_plan": (ctypes.c_int, [context, matrix, matrix, matrix, error]),
+        "damier_verify": (ctypes.c_int, [context, matrix, matrix, matrix, error]),
+        "damier_info": (ctypes.c_int, [context, text, error]),
+        "damier_record": (text, [context]),
+        "damier_version": (text, []),
+    }
+    try:
+        for name, (result, arguments) in calls.items():
+            function = getattr(library, name)
+            function.restype = result
+            function.argtypes = arguments
+    except AttributeError as missing:
+        raise ImportError(f"damier: {library._name} is no libdamier of version "
+                          f"{VERSION[0]}.{VERSION[1]}: {missing}") from missing
+
+
+def _check_version(library: ctypes.CDLL) -> str:
+    text = bytes(library.damier_version()).decode()
+    if tuple(text.split(".")[:2]) != tuple(map(str, VERSION)):
+        raise ImportError(f"damier: {library._name} is libdamier {text}; this package needs "
+                          f"{VERSION[0]}.{VERSION[1]}")
+    return text
+
+
+def folder() -> str:
+    """Of the library, or "" where the system's loader found it."""
+    return os.path.dirname(library._name)
+
+
+def mpi_version() -> str:
+    """Of the MPI that the library is linked with, which need not be started."""
+    text, length = ctypes.create_string_buffer(8192), ctypes.c_int()
+    try:
+        asked = library.MPI_Get_library_version(text, ctypes.byref(length))
+    except AttributeError:  # the loader's search does not go as deep
+        return ""
+    return text.value.decode(errors="replace") if asked == 0 else ""
+
+
+library = _open()
+_declare(library)
+version_text = _check_version(library)

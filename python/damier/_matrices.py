@@ -1,0 +1,228 @@
+"""Matrices that are divided over the ranks of a communicator, as damier.h has them."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _library as lib
+from ._arrays import Array, as_matrix, plain
+from ._errors import Error, FitError, UsageError
+from ._options import DTYPE_OF_TYPE, type_name
+
+
+class Matrix:
+    """A matrix in memory, as one rank sees it: :class:`Rows`, :class:`OnOne` or :class:`BlockCyclic`.
+
+    ``array`` is this rank's part: two-dimensional, with any strides.  ``type`` states the element type where the
+    array's own does not: ``"bf16"`` for an array of uint16 that holds bfloat16.
+    """
+
+    division = -1
+
+    def __init__(self, array: Any, *, type: Any = None) -> None:
+        self.array = array
+        self.type = None if type is None else type_name(type)
+
+    def numbers(self) -> tuple[Any, ...]:
+        """What all ranks must state alike, beside the type."""
+        return ()
+
+    def fill(self, c: lib.CMatrix) -> None:
+        """What C has beside shape, type and data."""
+
+
+class Rows(Matrix):
+    """Consecutive rows of each rank, in the order of the ranks; a rank may have none.
+
+    >>> damier.matmul(damier.Rows(np.eye(2)), damier.Rows(np.ones((2, 3)))).shape
+    (2, 3)
+    """
+
+    division = lib.BY_ROWS
+
+
+class OnOne(Matrix):
+    """All of it on the rank ``rank``; elsewhere ``array`` is None.
+
+    >>> damier.matmul(damier.OnOne(np.eye(2)), damier.OnOne(np.ones((2, 3)))).shape
+    (2, 3)
+    """
+
+    division = lib.ON_ONE
+
+    def __init__(self, array: Any, rank: int = 0, *, type: Any = None) -> None:
+        super().__init__(array, type=type)
+        self.rank = int(rank)
+
+    def numbers(self) -> tuple[Any, ...]:
+        return (self.rank,)
+
+    def fill(self, c: lib.CMatrix) -> None:
+        c.rank = self.rank
+
+
+class BlockCyclic(Matrix):
+    """Blocks dealt out over a grid of ranks, as ScaLAPACK divides a matrix.
+
+    ``shape`` is that of the whole matrix, ``blocks`` that of a block, ``grid`` the rows and columns of ranks, which
+    are numbered along its rows (``order="R"``) or down its columns (``"C"``), and ``first`` the process row and
+    column of the first block.  A rank outside of the grid has ``array`` None.
+
+    >>> a = damier.BlockCyclic(np.eye(4), (4, 4), blocks=(2, 2), grid=(1, 1))
+    >>> damier.matmul(a, np.ones((4, 1))).ravel()
+    array([1., 1., 1., 1.])
+    """
+
+    division = lib.BLOCK_CYCLIC
+
+    def __init__(self, array: Any, shape: tuple[int, int], blocks: tuple[int, int], grid: tuple[int, int],
+                 order: str = "R", first: tuple[int, int] = (0, 0), *, type: Any = None) -> None:
+        super().__init__(array, type=type)
+        if order not in ("R", "C"):
+            raise UsageError(f"the order of the ranks is 'R' or 'C', not {order!r}")
+        self.shape, self.blocks, self.grid, self.order, self.first = shape, blocks, grid, order, first
+
+    def numbers(self) -> tuple[Any, ...]:
+        return (*self.shape, *self.blocks, *self.grid, *self.first, self.order)
+
+    def local_shape(self, rank: int) -> tuple[int, int]:
+        """Of the part of ``rank``; (0, 0) outside of the grid.
+
+        >>> damier.BlockCyclic(None, (5, 7), (2, 2), (2, 2)).local_shape(1)
+        (3, 3)
+        """
+        if rank >= self.grid[0] * self.grid[1]:
+            return 0, 0
+        place = divmod(rank, self.grid[1]) if self.order == "R" else divmod(rank, self.grid[0])[::-1]
+        return (_dealt(self.shape[0], self.blocks[0], self.grid[0], place[0] - self.first[0]),
+                _dealt(self.shape[1], self.blocks[1], self.grid[1], place[1] - self.first[1]))
+
+    def fill(self, c: lib.CMatrix) -> None:
+        c.grid_rows, c.grid_cols = self.grid
+        c.row_block, c.col_block = self.blocks
+        c.first_row, c.first_col = self.first
+        c.column_major = int(self.order == "C")
+
+
+def _dealt(size: int, block: int, parts: int, turn: int) -> int:
+    """Of SIZE the part that comes at TURN, counted from who has the first block (ScaLAPACK's numroc)."""
+    turn %= parts
+    blocks, rest = divmod(size, block)
+    most = blocks // parts * block
+    left = blocks % parts
+    return most + (block if turn < left else rest if turn == left else 0)
+
+
+# ---- one operand of a call ----
+
+
+@dataclass
+class Stated:
+    """What a rank tells the others of its operand; PROBLEM is an error of it."""
+
+    division: int = -1
+    type: str | None = None  # None: it has no elements
+    rows: int = 0
+    cols: int = 0
+    numbers: tuple[Any, ...] = ()
+    problem: Error | None = None
+
+
+class Operand:
+    """A matrix as the caller has stated it, on its way to the library."""
+
+    def __init__(self, given: Any, name: str, rank: int, ranks: int, writable: bool = False) -> None:
+        self.name = name
+        self.matrix = given if isinstance(given, Matrix) else Rows(given)
+        self.view: Array | None = None
+        self.type: str | None = None
+        self.rows = self.cols = 0  # of the whole matrix, once it is known
+        self.stated = Stated(self.matrix.division, numbers=self.matrix.numbers())
+        try:
+            self._look(rank, ranks, writable)
+        except Error as error:
+            self.stated.problem = error
+
+    def _look(self, rank: int, ranks: int, writable: bool) -> None:
+        m = self.matrix
+        if isinstance(m, OnOne) and not 0 <= m.rank < ranks:
+            raise UsageError(f"{self.name}: there is no rank {m.rank}")
+        if isinstance(m, OnOne) and m.rank != rank:
+            return
+        if isinstance(m, BlockCyclic):
+            self._check_blocks(m, ranks)
+            if m.array is None and m.local_shape(rank) == (0, 0):
+                return
+        if m.array is None:
+            raise UsageError(f"{self.name}: this rank's part is None",
+                             hint="a rank without rows has an array of shape (0, columns)")
+        self.view, self.type = as_matrix(m.array, self.name, m.type, writable)
+        if isinstance(m, BlockCyclic) and self.view.shape != m.local_shape(rank):
+            raise UsageError(f"{self.name}: this rank's part is {shown(self.view.shape)}, not "
+                             f"{shown(m.local_shape(rank))}")
+        self.stated.type = self.type
+        self.stated.rows, self.stated.cols = self.view.shape
+
+    def _check_blocks(self, m: BlockCyclic, ranks: int) -> None:
+        good = (m.shape[0] >= 0 and m.shape[1] >= 0 and m.blocks[0] > 0 and m.blocks[1] > 0 and m.grid[0] > 0
+                and m.grid[1] > 0 and m.grid[0] * m.grid[1] <= ranks
+                and all(0 <= f < g for f, g in zip(m.first, m.grid)))
+        if not good:
+            raise UsageError(f"{self.name}: blocks of {shown(m.blocks)} on a grid of {shown(m.grid)} do not divide "
+                             f"{shown(m.shape)} over {ranks} ranks")
+
+    def agree(self, all_ranks: list[Stated]) -> None:
+        """Shape and type of the whole, from what the ranks have stated; the same error on all."""
+        name = self.name
+        for s in all_ranks:
+            if s.problem:
+                raise s.problem
+        if any((s.division, s.numbers) != (all_ranks[0].division, all_ranks[0].numbers) for s in all_ranks):
+            raise UsageError(f"{name}: the ranks describe it differently")
+        with_type = [s for s in all_ranks if s.type is not None]
+        types = {s.type for s in with_type}
+        if len(types) != 1:
+            raise UsageError(f"{name} has elements of {' and '.join(sorted(map(str, types)))} on different ranks"
+                             if types else f"{name} is None on every rank")
+        self.type = types.pop()
+        if isinstance(self.matrix, BlockCyclic):
+            self.rows, self.cols = map(int, self.matrix.shape)
+            return
+        widths = {s.cols for s in with_type if s.rows} or {s.cols for s in with_type}
+        if len(widths) != 1:
+            raise UsageError(f"{name} has {' and '.join(map(str, sorted(widths)))} columns on different ranks")
+        self.rows, self.cols = sum(s.rows for s in with_type), widths.pop()
+
+    def to_c(self) -> tuple[lib.CMatrix, Array | None]:
+        """For the library, and the array whose memory it has: the caller's own or a copy."""
+        c = lib.CMatrix(division=self.matrix.division, type=lib.TYPES.index(str(self.type)), rows=self.rows,
+                        cols=self.cols, row_stride=1, col_stride=1)
+        self.matrix.fill(c)
+        view = self.view
+        if view is None or view.size == 0:
+            c.own_rows = 0 if view is None else view.shape[0]
+            return c, None
+        view, strides = plain(view, self.name == "out")
+        c.data, c.own_rows = view.ctypes.data, view.shape[0]
+        c.row_stride, c.col_stride = strides
+        return c, view
+
+
+def shown(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
+
+
+def empty(shape: tuple[int, int], type_: str) -> Array:
+    if type_ == "bf16":
+        try:
+            import ml_dtypes  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        except ImportError:
+            raise UsageError("NumPy alone has no bfloat16 for a result",
+                             hint="type_c=\"f32\", or out=, or install ml_dtypes") from None
+        return np.empty(shape, ml_dtypes.bfloat16)
+    try:
+        return np.empty(shape, DTYPE_OF_TYPE[type_])
+    except (MemoryError, ValueError):  # ValueError: more bytes than 63 bits count
+        raise FitError(f"no memory for a result of {shown(shape)} {type_}") from None

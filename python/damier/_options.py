@@ -1,0 +1,89 @@
+"""Options by their long names, as the library and the program read them."""
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ._errors import UsageError
+
+# Of NumPy's dtype.str without the byte order; bfloat16 of ml_dtypes goes by its name.
+TYPE_OF_DTYPE = {"f8": "f64", "f4": "f32", "f2": "f16", "c8": "c64", "c16": "c128", "i1": "i8", "i4": "i32"}
+DTYPE_OF_TYPE = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "c64": "c8", "c128": "c16", "i8": "i1",
+                 "i32": "i4"}
+
+
+def type_of(dtype: np.dtype[Any]) -> str | None:
+    if dtype.name == "bfloat16":
+        return "bf16"
+    return TYPE_OF_DTYPE.get(dtype.str[1:])
+
+
+def type_name(value: Any) -> str:
+    """Of an option that states a type: a name of damier's, or else what NumPy takes for a dtype.
+
+    >>> type_name("i8"), type_name(np.int8), type_name("float32"), type_name("bfloat16")
+    ('i8', 'i8', 'f32', 'bf16')
+    """
+    if isinstance(value, str) and value == "bfloat16":  # which NumPy alone does not know
+        return "bf16"
+    if isinstance(value, str) and value in DTYPE_OF_TYPE:
+        return value
+    try:
+        name = type_of(np.dtype(value))
+    except TypeError:
+        name = None
+    return name or str(value)  # the library knows synonyms, and refuses the rest
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        return repr(float(value))
+    if isinstance(value, numbers.Complex):
+        z = complex(value)
+        return f"{z.real!r},{z.imag!r}"
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def text_of(name: str, value: Any) -> str:
+    """
+    >>> text_of("grid", (2, 1, 1)), text_of("alpha", 2 - 1j), text_of("memory", {"host": "4GiB"})
+    ('2x1x1', '2.0,-1.0', 'host=4GiB')
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if name in ("type", "type-c"):
+        return type_name(value)
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={_number(part)}" for key, part in value.items())
+    if isinstance(value, (tuple, list)):
+        return ("x" if name in ("grid", "chunk") else ",").join(_number(part) for part in value)
+    return _number(value)
+
+
+def texts(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Long names and values; what is None is left out."""
+    for key, value in options.items():
+        if value is None:
+            continue
+        name = key.replace("_", "-")
+        text = text_of(name, value)
+        if "\0" in text:
+            raise UsageError(f"the value of {key} holds a zero byte")
+        yield name, text
+
+
+def is_zero(value: Any) -> bool:
+    """Whether a factor that is stated as a number or text is 0."""
+    if value is None:
+        return True
+    parts = text_of("beta", value).split(",")
+    try:
+        return all(float(part) == 0.0 for part in parts)
+    except ValueError:
+        return False  # the library refuses it

@@ -1,0 +1,67 @@
+"""The program damier, for what the library has no call for: plans of files, sizes and described machines."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _library as lib
+from ._errors import Error, FileError, of_code
+from ._options import texts
+
+_NEGATABLE = ("verify", "overlap")
+_OF_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")  # by them it would be silent
+
+
+def find() -> str:
+    """DAMIER_PROGRAM, else beside the library, else in PATH."""
+    stated = os.environ.get("DAMIER_PROGRAM", "")
+    folder = lib.folder()
+    beside = [os.path.join(folder, "damier"), os.path.join(folder, "..", "bin", "damier")] if folder else []
+    for path in [stated] if stated else [*beside, shutil.which("damier") or ""]:
+        if path and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    raise FileError(f"{stated or 'the program damier'} was not found",
+                    hint="install it beside the library or in PATH, or name it with DAMIER_PROGRAM")
+
+
+def flags(options: Mapping[str, Any]) -> list[str]:
+    """
+    >>> flags({"op_b": "t", "verify": False, "reproducible": True, "m": 10, "grid": None})
+    ['--op-b=t', '--no-verify', '--reproducible', '--m=10']
+    """
+    words = []
+    switches = {key.replace("_", "-") for key, value in options.items() if isinstance(value, (bool, np.bool_))}
+    for name, text in texts(options):
+        if name not in switches:
+            words.append(f"--{name}={text}")
+        elif text == "yes":
+            words.append(f"--{name}")
+        elif name in _NEGATABLE:
+            words.append(f"--no-{name}")
+    return words
+
+
+def _error_of(done: subprocess.CompletedProcess[str]) -> Error:
+    message, hint = f"damier ended with {done.returncode}", ""
+    for line in done.stderr.splitlines():
+        if line.startswith("damier: error: "):
+            message = line[len("damier: error: "):]
+        elif line.startswith("  hint: "):
+            hint = line[len("  hint: "):]
+    return of_code(done.returncode)(message, hint=hint, code=done.returncode)
+
+
+def record_of(verb: str, operands: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    environment = {key: value for key, value in os.environ.items() if key not in _OF_RANKS}
+    done = subprocess.run([find(), verb, *flags(options), "--json=-", "--quiet", "--quiet", "--", *operands],
+                          env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise _error_of(done)
+    record: dict[str, Any] = json.loads(done.stdout)
+    return record

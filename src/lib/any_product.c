@@ -1,0 +1,197 @@
+#include "lib/any_product.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/clock.h"
+#include "engine/phases.h"
+#include "plan/tiles.h"
+#include "plan/todo.h"
+
+/* ---- planning ---- */
+
+static dm_status pose(dm_any_product *p) {
+  const dm_cli_files *f = &p->posed->files;
+  p->job = dm_cli_multiply_job(&p->posed->call.settings, f);
+  if (!p->result.in_file) p->job.equation.type_c = (dm_dtype)p->posed->c->type;
+  return dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &p->job.equation, &p->problem);
+}
+
+static dm_status open_given(dm_any_product *p, int x) {
+  const dm_multiply *job = &p->job;
+  const dm_equation *e = &job->equation;
+  const dm_given_facts facts[] = {
+      {p->posed->a, &job->a, "A", e->op_a, e->type, p->ahead},
+      {p->posed->b, &job->b, "B", e->op_b, e->type, p->ahead},
+      {&p->posed->old, &job->c, "the old C", DM_OP_N, DM_DTYPE_NONE, p->ahead}};
+  return dm_given_open(p->run, &facts[x], &p->given[x]);
+}
+
+static dm_status open_matrices(dm_any_product *p) {
+  DM_TRY(dm_comm_agree(p->run->world,
+                       dm_file_queue_open(dm_run_io_threads(p->run, p->job.engine.io_threads),
+                                          DM_READ_MEMORY, &p->ahead)));
+  DM_TRY(open_given(p, DM_A));
+  DM_TRY(open_given(p, DM_B));
+  DM_TRY(dm_result_open(p->run, p->posed->c, &p->result));
+  return p->problem.reads_c && !p->posed->old_is_c ? open_given(p, DM_OLD) : DM_OK;
+}
+
+/* The engine leaves C in the type of its sums, unscaled; the rest is done where it is finished. */
+static dm_status plan(dm_any_product *p) {
+  dm_engine engine = p->job.engine;
+  dm_problem problem = p->problem;
+  engine.wishes.may_cut = true;
+  problem.home = DM_HOME_HOST;
+  problem.c = problem.accumulator;
+  problem.op_a = problem.op_b = DM_OP_N;
+  problem.reads_c = problem.scales = false;
+  problem.verify = p->job.verify;
+  return dm_setup_open(p->run, &engine, &problem, &p->setup);
+}
+
+/* ---- multiplying ---- */
+
+static dm_status open_product(dm_any_product *p) {
+  static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
+  const dm_plan *plan = &p->setup.plan;
+  if (plan->problem.verify)
+    DM_TRY(dm_comm_agree(p->run->world,
+                         dm_freivalds_new(&plan->problem, one, zero, plan->gpu, &p->check)));
+  p->source = (dm_memory_source){.piece = dm_any_piece, .context = p};
+  p->sink = (dm_memory_sink){.part = dm_any_sums, .context = p};
+  p->product = (dm_product){.run = p->run,
+                            .setup = &p->setup,
+                            .source = {&dm_source_memory, &p->source},
+                            .sink = {plan->gpu ? &dm_sink_memory : NULL, &p->sink},
+                            .check = p->check};
+  DM_TRY(dm_product_open(&p->product));
+  return dm_comm_agree(p->run->world, dm_any_take_memory(p));
+}
+
+static dm_status bring_givens(dm_any_product *p) {
+  for (int64_t t = 0; t < dm_plan_tiles(&p->setup.plan); t++) {
+    DM_TRY(dm_any_bring(p, DM_A, t));
+    DM_TRY(dm_any_bring(p, DM_B, t));
+  }
+  for (int x = 0; x < 3; x++)
+    DM_TRY(dm_comm_agree(p->run->world, dm_given_unchanged(&p->given[x])));
+  return DM_OK;
+}
+
+/* Only TILE.  All shares have to be there before: what is loaded depends on what is to be done. */
+static dm_status multiply_one(dm_any_product *p, int64_t tile) {
+  dm_plan *plan = &p->setup.plan;
+  const int64_t tiles = dm_plan_tiles(plan);
+  dm_todo *todo = NULL;
+  bool *there;
+  DM_TRY(dm_buffer_table(tiles, &there));
+  for (int64_t t = 0; t < tiles; t++) there[t] = t != tile;
+  dm_status status = dm_comm_agree(p->run->world, dm_todo_new(tiles, there, &todo));
+  free(there);
+  plan->todo = todo;
+  if (!status) status = dm_product_run(&p->product);
+  plan->todo = NULL;
+  dm_todo_free(todo);
+  return status;
+}
+
+static dm_status add_to_check(dm_any_product *p, int64_t tile) {
+  dm_rank_state *local = &p->product.local;
+  dm_range rows;
+  if (!p->check || local->coords.idle) return DM_OK;
+  dm_rank_turn_to(local, tile);
+  (void)dm_rank_result(local, &rows);
+  return dm_freivalds_add_c(p->check, local->backend, dm_any_sums(p, local), rows.begin,
+                            local->cols.begin);
+}
+
+/* A single tile is delivered when it is known to be right. */
+static dm_status multiply_tile(dm_any_product *p, int64_t tile) {
+  dm_phases *phases = &p->product.local.phases;
+  const int64_t tiles = dm_plan_tiles(&p->setup.plan);
+  double counted = 0.0; /* by the product itself */
+  p->posed->context->tile = tile;
+  DM_TRY(tiles > 1 ? multiply_one(p, tile) : dm_product_run(&p->product));
+  dm_run_lap(p->run, &counted);
+  DM_TRY(dm_comm_agree(p->run->world, add_to_check(p, tile)));
+  if (p->check && tile + 1 == tiles)
+    DM_TRY(dm_freivalds_judge(p->check, p->run->world, &p->verdict));
+  dm_run_lap(p->run, &phases->verify);
+  if (tiles > 1 || !p->check || p->verdict.pass) DM_TRY(dm_any_deliver(p, tile));
+  dm_run_lap(p->run, &phases->write);
+  return DM_OK;
+}
+
+static dm_status multiply_tiles(dm_any_product *p) {
+  const int64_t tiles = dm_plan_tiles(&p->setup.plan);
+  p->posed->context->tiles = tiles;
+  if (tiles > 1) DM_TRY(dm_product_load(&p->product));
+  for (int64_t t = 0; t < tiles; t++) DM_TRY(multiply_tile(p, t));
+  return DM_OK;
+}
+
+/* ---- the end ---- */
+
+static dm_status report(dm_any_product *p, dm_record *record) {
+  dm_phases worst, mean;
+  DM_TRY(dm_phases_worst(p->run, &p->product.local, &worst));
+  DM_TRY(dm_phases_mean(p->run, &p->product.local.phases, &mean));
+  if (!record) return DM_OK;
+  dm_setup_record(&p->setup, p->run, record);
+  dm_phases_record(&worst, &mean, &p->setup.plan, dm_now() - p->run->born, record);
+  if (p->check) dm_verdict_record(&p->verdict, &p->run->log, record);
+  return DM_OK;
+}
+
+static dm_status multiply(dm_any_product *p, dm_record *record) {
+  dm_phases *phases = &p->product.local.phases;
+  DM_TRY(open_product(p));
+  if (p->result.in_file) DM_TRY(dm_result_make(p->run, &p->job, &p->problem, &p->result));
+  dm_run_lap(p->run, &phases->open);
+  DM_TRY(bring_givens(p));
+  dm_run_lap(p->run, &phases->read);
+  DM_TRY(multiply_tiles(p));
+  const dm_verdict *verdict = p->check ? &p->verdict : NULL;
+  const bool pass = !verdict || verdict->pass;
+  if (pass && p->result.in_file)
+    DM_TRY(dm_result_commit(p->run, &p->job, &p->setup, verdict, &p->result));
+  dm_run_lap(p->run, &phases->commit);
+  DM_TRY(report(p, record));
+  return verdict ? dm_verdict_status(verdict, "C", p->job.allow_unchecked) : DM_OK;
+}
+
+static void close_all(dm_any_product *p) {
+  dm_file_queue_close(p->ahead); /* before the memory goes that it reads into */
+  dm_any_free_memory(p);
+  dm_product_close(&p->product);
+  dm_freivalds_free(p->check);
+  for (int x = 0; x < 3; x++) dm_given_close(&p->given[x]);
+  dm_result_close(p->run, &p->result);
+  dm_setup_close(&p->setup);
+}
+
+static dm_status work(dm_any_product *p, dm_record *record) {
+  p->result.in_file = p->posed->c->division == DAMIER_IN_FILE;
+  DM_TRY(dm_comm_agree(p->run->world, pose(p)));
+  DM_TRY(open_matrices(p));
+  DM_TRY(plan(p));
+  if (!p->posed->plan_only) return multiply(p, record);
+  if (record) dm_setup_record(&p->setup, p->run, record);
+  return DM_OK;
+}
+
+dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
+  dm_any_product *p;
+  dm_run *run = &posed->context->run;
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &p)));
+  p->run = run;
+  p->posed = posed;
+  dm_status status = work(p, record);
+  /* Where one rank failed alone the others are still at work. */
+  if (!status || status->agreed) {
+    close_all(p);
+    free(p);
+  }
+  return status;
+}

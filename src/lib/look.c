@@ -1,0 +1,106 @@
+/* What the matrices of a product are, as far as rank 0 can tell; and products of files alone. */
+#include <string.h>
+
+#include "engine/setup.h"
+#include "lib/library.h"
+
+static dm_dataset dataset_of(const damier_matrix *matrix, const char *name) {
+  dm_dataset d = {.rows = matrix->rows, .cols = matrix->cols, .dtype = (dm_dtype)matrix->type};
+  strcpy(d.at.file, "memory");
+  strcpy(d.at.dataset, name);
+  return d;
+}
+
+static bool is_file(const damier_matrix *matrix) {
+  return matrix->division == DAMIER_IN_FILE;
+}
+
+static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, const char *name,
+                         dm_dataset *dataset) {
+  if (is_file(matrix)) return dm_cli_look(&p->call, matrix->file, dataset, NULL);
+  *dataset = dataset_of(matrix, name);
+  return DM_OK;
+}
+
+/* Every rank knows which matrix beta multiplies, and where C goes. */
+static dm_status settle(dm_posed *p) {
+  const damier_context *context = p->context;
+  dm_settings *s = &p->call.settings;
+  const bool named = dm_cli_given(s, "c");
+  p->files.has_c = s->beta[0] != 0.0 || s->beta[1] != 0.0;
+  p->old = (damier_matrix){.division = DAMIER_IN_FILE};
+  if (p->files.has_c && context->has_old)
+    p->old = context->old;
+  else if (p->files.has_c && !named && !is_file(p->c)) {
+    p->old_is_c = true;
+    p->old = *p->c;
+  } else if (p->files.has_c && !named)
+    return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but there is no old C"),
+                   "damier_old_c, or the option \"c\", names it");
+  if (p->old.file) DM_TRY(dm_cli_parse_file(p->old.file, &s->old_c));
+  p->in_files = is_file(p->a) && is_file(p->b) && is_file(p->c) && is_file(&p->old);
+  if (!is_file(p->c)) return DM_OK;
+  s->given[dm_cli_option_find("output")] = true;
+  return dm_io_parse_location(p->c->file, &s->output);
+}
+
+/* C in memory has a type; in a file it has that of an option. */
+static dm_equation equation_of(const dm_posed *p) {
+  dm_equation equation = dm_cli_equation(&p->call.settings);
+  if (!is_file(p->c)) equation.type_c = (dm_dtype)p->c->type;
+  return equation;
+}
+
+static dm_status check_shape(const dm_posed *p, const dm_problem *problem) {
+  if (is_file(p->c) || (p->c->rows == problem->m && p->c->cols == problem->n)) return DM_OK;
+  return dm_fail(DM_E_USAGE, "C is %lld x %lld, the product %lld x %lld", (long long)p->c->rows,
+                 (long long)p->c->cols, (long long)problem->m, (long long)problem->n);
+}
+
+/* What does not fit together is refused before anything is started. */
+static dm_status look(dm_posed *p) {
+  dm_cli_files *f = &p->files;
+  dm_problem problem;
+  const dm_equation equation = equation_of(p);
+  DM_TRY(look_at(p, p->a, "A", &f->a));
+  DM_TRY(look_at(p, p->b, "B", &f->b));
+  if (f->has_c && is_file(&p->old))
+    DM_TRY(dm_cli_look_at(&p->call, &p->call.settings.old_c, &f->c, NULL));
+  else if (f->has_c)
+    f->c = dataset_of(&p->old, "C");
+  DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
+  DM_TRY(check_shape(p, &problem));
+  return is_file(p->c) ? dm_cli_check_output(&p->call, f) : DM_OK;
+}
+
+dm_status dm_posed_look(dm_posed *posed) {
+  const dm_run *run = &posed->context->run;
+  posed->call = posed->context->call;
+  dm_status status = settle(posed);
+  DM_TRY(dm_comm_agree(run->world, status || run->rank > 0 ? status : look(posed)));
+  return dm_comm_broadcast(run->world, &posed->files, sizeof posed->files, 0);
+}
+
+/* ---- everything in files ---- */
+
+dm_status dm_posed_multiply_files(dm_posed *posed, dm_record *record) {
+  dm_multiply job = dm_cli_multiply_job(&posed->call.settings, &posed->files);
+  job.engine.read_copies = true; /* mapped pages of a file that is cut end the process */
+  return dm_multiply_run(&posed->context->run, &job, record, NULL);
+}
+
+dm_status dm_posed_plan_files(dm_posed *posed, dm_record *record) {
+  dm_run *run = &posed->context->run;
+  const dm_cli_files *f = &posed->files;
+  const dm_engine engine = dm_cli_engine(&posed->call.settings);
+  const dm_equation equation = equation_of(posed);
+  dm_problem problem;
+  dm_setup setup = {0};
+  DM_TRY(dm_comm_agree(run->world,
+                       dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem)));
+  problem.verify = posed->call.settings.verify;
+  dm_status status = dm_setup_open(run, &engine, &problem, &setup);
+  if (!status && record) dm_setup_record(&setup, run, record);
+  dm_setup_close(&setup);
+  return status;
+}

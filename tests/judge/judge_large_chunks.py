@@ -1,0 +1,44 @@
+"""large_chunks: small files with large deflated chunks: what they take in memory is planned or refused
+with 5, a rank never takes more, and each chunk is unpacked once, however panels cut it."""
+import h5py
+import numpy as np
+
+from running import Failure, command, ended, options, process_mib, records_of, run, run_cases
+
+CHUNK = 32  # MiB
+
+
+def write(path, shape, chunks, seed):
+    """Whole numbers, most of them zero: so that the file is small."""
+    rng = np.random.default_rng(seed)
+    data = np.zeros(shape)
+    data[rng.integers(0, shape[0], 900), rng.integers(0, shape[1], 900)] = rng.integers(-9, 9, 900)
+    with h5py.File(path, "w") as file:
+        file.create_dataset("a", data=data, chunks=chunks, compression=9)
+    return data
+
+
+def try_chunks(folder, damier, ranks, chunks, threads):
+    a = write(folder / "a.h5", (2048, 4096), chunks, 1)
+    b = write(folder / "b.h5", (4096, 120), (4096, 120), 2)
+    words = ("multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5", "--force", "-q", "--panel", 64,
+             "--io-threads", threads)
+    base = process_mib(damier, folder, ranks)
+    done = ended(command(ranks, damier, *words, "--memory", f"host={base + 2 * CHUNK}MiB"))
+    if done.returncode != 5:
+        raise Failure(f"with memory for two chunks: exit {done.returncode}\n{done.stderr}")
+    limit = base + 10 * CHUNK
+    run(damier, ranks, *words, "--memory", f"host={limit}MiB", "--json", folder / "r.json")
+    record = records_of(folder / "r.json")[-1]
+    with h5py.File(folder / "c.h5") as file:
+        if not np.array_equal(file["c"][()], a @ b):
+            raise Failure("C is wrong")
+    if record["memory"]["host_peak_bytes"] > limit << 20:
+        raise Failure(f"a rank took {record['memory']['host_peak_bytes'] >> 20} of {limit} MiB")
+    unpacked, chunks = record["files"]["chunks_unpacked"], record["files"]["chunks"]
+    if unpacked > chunks * ranks:
+        raise Failure(f"{unpacked} unpacked of {chunks} on {ranks} ranks")
+
+
+run_cases(options().damier, [(try_chunks, ranks, chunks, threads) for ranks in (1, 2) for threads in (0, 2)
+                             for chunks in ((1024, 4096), (2048, 2048), (2048, 4096))])

@@ -1,0 +1,22 @@
+/* A library that has the functions of libdamier, and another version. */
+#define STUB(name)                                                                                 \
+  __attribute__((visibility("default"))) int name(void);                                           \
+  int name(void) {                                                                                 \
+    return 0;                                                                                      \
+  }
+
+STUB(damier_open_f)
+STUB(damier_close)
+STUB(damier_set)
+STUB(damier_on_progress)
+STUB(damier_multiply)
+STUB(damier_plan)
+STUB(damier_verify)
+STUB(damier_info)
+STUB(damier_record)
+
+__attribute__((visibility("default"))) const char *damier_version(void);
+
+const char *damier_version(void) {
+  return "7.1.0";
+}

@@ -1,0 +1,136 @@
+"""damier.multiply, verify, info and plan: files, records, and errors with code and hint."""
+import os
+import pathlib
+import tempfile
+import unittest
+
+import damier
+import numpy as np
+
+try:
+    import h5py
+except ImportError:
+    h5py = None
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        here, folder = os.getcwd(), tempfile.TemporaryDirectory(prefix="damier-test-")
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, here)
+        os.chdir(folder.name)
+        r = np.random.default_rng(1)
+        self.a, self.b, self.c = r.random((30, 40)), r.random((40, 20)), r.random((30, 20))
+        for name in "abc":
+            np.save(f"{name}.npy", getattr(self, name))
+
+
+class Multiply(InFolder):
+    def test_npy(self):
+        record = damier.multiply("a.npy", pathlib.Path("b.npy"), "out.npy", alpha=2)
+        np.testing.assert_allclose(np.load("out.npy"), 2 * self.a @ self.b, rtol=1e-13)
+        self.assertEqual((record["schema"], record["verb"]), ("damier/1", "multiply"))
+        self.assertEqual((record["problem"]["m"], record["problem"]["n"], record["problem"]["k"]), (30, 20, 40))
+
+    def test_old_c(self):
+        damier.multiply("a.npy", "b.npy", "out.npy", c="c.npy", beta=-1)
+        np.testing.assert_allclose(np.load("out.npy"), self.a @ self.b - self.c, rtol=1e-12)
+
+    def test_options(self):
+        damier.multiply("b.npy", "a.npy", "out.npy", op_a="t", op_b="t", type_c="f32", verify=False)
+        out = np.load("out.npy")
+        self.assertEqual(out.dtype, np.float32)
+        np.testing.assert_allclose(out, self.b.T @ self.a.T, rtol=1e-6)
+        with self.assertRaises(damier.Error) as caught:
+            damier.multiply("a.npy", "b.npy", "out.npy")
+        self.assertTrue(caught.exception.hint)
+        damier.multiply("a.npy", "b.npy", "out.npy", force=True)
+        self.assertEqual(np.load("out.npy").dtype, np.float64)
+
+    def test_one_context_for_several(self):
+        with damier.Context(force=True) as context:
+            context.multiply("a.npy", "b.npy", "out.npy", c="c.npy")  # beta is 0: it is not read
+            context.multiply("a.npy", "b.npy", "out.npy")
+            self.assertEqual(context.record["verb"], "multiply")
+            context.verify("a.npy", "b.npy", "out.npy")
+            self.assertEqual(context.record["verb"], "verify")
+        with self.assertRaisesRegex(damier.UsageError, "closed"):
+            context.info()
+
+    @unittest.skipIf(h5py is None, "h5py is not installed")
+    def test_hdf5(self):
+        with h5py.File("A.h5", "w") as f:
+            f["left"], f["right"] = self.a, self.b
+        record = damier.multiply("A.h5:/left", "A.h5:/right", "C.h5:/product", chunk=(8, 8), deflate=1)
+        with h5py.File("C.h5") as f:
+            np.testing.assert_allclose(f["product"][...], self.a @ self.b, rtol=1e-13)
+            self.assertEqual(f["product"].chunks, (8, 8))
+        self.assertEqual(record["verification"]["verdict"], "PASS")
+        self.assertEqual(damier.info("C.h5:/product")["dataset"]["rows"], 30)
+        self.assertEqual(len(damier.info("A.h5")["file"]["datasets"]), 2)
+        self.assertEqual(damier.verify("A.h5:/left", "A.h5:/right", "C.h5:/product")["verification"]["verdict"], "PASS")
+
+
+class Verify(InFolder):
+    def test_right_and_wrong(self):
+        np.save("out.npy", self.a @ self.b)
+        self.assertFalse(damier.verify("a.npy", "b.npy", "out.npy")["verification"]["full"])
+        self.assertTrue(damier.verify("a.npy", "b.npy", "out.npy", full=True)["verification"]["full"])
+        wrong = self.a @ self.b
+        wrong[3, 5] += 1e-3
+        np.save("wrong.npy", wrong)
+        with self.assertRaises(damier.VerifyError) as caught:
+            damier.verify("a.npy", "b.npy", "wrong.npy")
+        self.assertEqual(caught.exception.code, 1)
+        self.assertEqual(caught.exception.record["verification"]["verdict"], "FAIL")
+
+    def test_equation(self):
+        np.save("out.npy", 2 * self.a @ self.b + 3 * self.c)
+        damier.verify("a.npy", "b.npy", "out.npy", c="c.npy", alpha=2, beta=3)
+        with self.assertRaises(damier.VerifyError):
+            damier.verify("a.npy", "b.npy", "out.npy", alpha=2)
+
+
+class Info(InFolder):
+    def test_dataset_and_library(self):
+        self.assertEqual(damier.info("a.npy")["dataset"]["type"], "f64")
+        record = damier.info()
+        self.assertIn("cpu", record["backends"])
+        self.assertTrue(record["build"]["version"].startswith(damier.version()))
+
+    def test_refused(self):
+        pathlib.Path("text.h5").write_text("no matrix")
+        for location, kind, code in (("missing.h5", damier.FileError, 4), ("text.h5", damier.InputError, 3)):
+            with self.assertRaises(kind) as caught:
+                damier.info(location)
+            self.assertEqual(caught.exception.code, code)
+            self.assertIn(location, caught.exception.message)
+
+
+class Plan(InFolder):
+    def test_arrays(self):
+        record = damier.plan(self.a, self.b)
+        self.assertEqual((record["verb"], record["plan"]["grid"]), ("plan", "1x1x1"))
+        self.assertEqual(damier.plan(self.b, self.a, op_a="t", op_b="t")["problem"]["m"], 20)
+        with self.assertRaises(damier.UsageError):
+            damier.plan(self.a, self.a)
+
+    def test_files_and_machines(self):
+        self.assertEqual(damier.plan("a.npy", "b.npy")["problem"]["k"], 40)
+        record = damier.plan(m=10000, n=20000, k=30000, type="f32", machine="nodes=4 cores=64", ranks=8, verify=False)
+        self.assertEqual((record["plan"]["ranks"], record["problem"]["n"]), (8, 20000))
+        with self.assertRaises(damier.UsageError) as caught:
+            damier.plan(m=10)
+        self.assertIn("--n is missing", caught.exception.message)
+        self.assertTrue(caught.exception.hint)
+        with self.assertRaises(damier.UsageError):
+            damier.plan("a.npy")
+
+    def test_does_not_fit(self):
+        with self.assertRaises(damier.FitError) as caught:
+            damier.plan(size=10**6, machine="nodes=1 cores=8 memory=1MiB")
+        self.assertEqual(caught.exception.code, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

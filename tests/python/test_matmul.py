@@ -1,0 +1,373 @@
+"""damier.matmul beside NumPy: types, shapes, strides, out and c, and what is refused."""
+import ctypes
+import os
+import pickle
+import signal
+import unittest
+
+import damier
+import numpy as np
+
+REAL = ("f8", "f4", "f2", "i1")
+COMPLEX = ("c8", "c16")
+
+
+def drawn(shape, dtype, seed=1):
+    """Small whole numbers, so that products are exact in every type."""
+    r = np.random.default_rng(seed)
+    x = r.integers(-3, 4, shape).astype(np.float64)
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * r.integers(-3, 4, shape)
+    return x.astype(dtype)
+
+
+def exact(a, b):
+    wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    return a.astype(wide) @ b.astype(wide)
+
+
+def bf16_bits(x):
+    """Of numbers that bfloat16 holds."""
+    return (np.asarray(x, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
+class Exported:
+    """Memory of an array that is shown by DLPack alone, as of torch."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device = array, device
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self):
+        return self.array.__dlpack__()
+
+
+class ExportedBfloat(Exported):
+    """torch.bfloat16: NumPy exports 16-bit integers, and the type is put right in the structure."""
+
+    def __dlpack__(self):
+        capsule = self.array.__dlpack__()
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        tensor = get(capsule, b"dltensor")
+        # data, device, dimensions: then the code of the type
+        ctypes.c_uint8.from_address(tensor + ctypes.sizeof(ctypes.c_void_p) + 12).value = 4
+        return capsule
+
+
+class OnGpu:
+    __cuda_array_interface__ = {"shape": (2, 2), "typestr": "<f8", "data": (4096, False), "version": 3}
+
+
+class Types(unittest.TestCase):
+    def test_products_of_every_type(self):
+        for dtype in REAL + COMPLEX:
+            a, b = drawn((33, 70), dtype), drawn((70, 19), dtype, 2)
+            c = damier.matmul(a, b)
+            wanted = {"f2": "f4", "i1": "i4"}.get(dtype, dtype)
+            self.assertEqual(c.dtype, np.dtype(wanted))
+            np.testing.assert_array_equal(c, exact(a, b), err_msg=dtype)
+
+    def test_bfloat16_of_bits_and_of_dlpack(self):
+        a, b = drawn((9, 12), "f4"), drawn((12, 5), "f4", 2)
+        bits = bf16_bits(a), bf16_bits(b)
+        for ab in ([damier.Rows(x, type="bf16") for x in bits], [ExportedBfloat(x) for x in bits]):
+            c = damier.matmul(*ab)
+            self.assertEqual(c.dtype, np.float32)
+            np.testing.assert_array_equal(c, exact(a, b))
+        out = np.zeros((9, 5), np.uint16)
+        damier.matmul(*(damier.Rows(x, type="bf16") for x in bits), damier.Rows(out, type="bf16"))
+        np.testing.assert_array_equal(out, bf16_bits(exact(a, b)))
+
+    def test_type_of_the_result(self):
+        a = drawn((4, 6), "f4")
+        for stated in ("f64", np.float64, "float64"):
+            self.assertEqual(damier.matmul(a, a.T, type_c=stated).dtype, np.float64)
+        self.assertEqual(damier.matmul(a.astype("f2"), a.T.astype("f2"), type_c="f16").dtype, np.float16)
+
+    def test_rounded_to_another_type(self):
+        a, b = drawn((4, 6), "i4"), drawn((6, 5), "i4", 2)
+        c = damier.matmul(a, b, type=np.float64)
+        self.assertEqual(c.dtype, np.float64)
+        np.testing.assert_array_equal(c, a @ b)
+        with self.assertRaisesRegex(damier.UsageError, "not factors"):
+            damier.matmul(a, b)
+        self.assertEqual(damier.matmul(*np.ones((2, 3, 3)), type="f32").dtype, np.float32)
+
+    def test_other_byte_order_and_places(self):
+        a, b = drawn((5, 7), "f8"), drawn((7, 3), "f8", 2)
+        np.testing.assert_array_equal(damier.matmul(a.astype(">f8"), b), a @ b)
+        raw = np.zeros(5 * 7 * 8 + 1, np.uint8)[1:].view("f8").reshape(5, 7)
+        raw[...] = a
+        self.assertFalse(raw.flags.aligned)
+        np.testing.assert_array_equal(damier.matmul(raw, b), a @ b)
+
+    def test_equations(self):
+        a, b = drawn((6, 4), "c16"), drawn((9, 6), "c16", 2)
+        c = damier.matmul(a, b, op_a="c", op_b="t", alpha=2 - 1j)
+        np.testing.assert_array_equal(c, (2 - 1j) * (a.conj().T @ b.T))
+
+
+class Shapes(unittest.TestCase):
+    def test_ones(self):
+        for m, n, k in np.ndindex(2, 2, 2):
+            m, n, k = 1 + 6 * m, 1 + 4 * n, 1 + 8 * k
+            a, b = drawn((m, k), "f8"), drawn((k, n), "f8", 2)
+            np.testing.assert_array_equal(damier.matmul(a, b), a @ b, err_msg=f"{m} {n} {k}")
+
+    def test_zeros(self):
+        for m, n, k in ((0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)):
+            a, b = np.ones((m, k)), np.ones((k, n))
+            np.testing.assert_array_equal(damier.matmul(a, b), a @ b)
+            np.testing.assert_array_equal(damier.matmul(a.T, b, op_a="t"), a @ b)
+        out = np.full((2, 2), 5.0)
+        damier.matmul(np.ones((2, 0)), np.ones((0, 2)), out, beta=2)
+        np.testing.assert_array_equal(out, np.full((2, 2), 10.0))
+        damier.matmul(np.ones((2, 0)), np.ones((0, 2)), out)
+        np.testing.assert_array_equal(out, np.zeros((2, 2)))
+
+
+class Blocks(unittest.TestCase):
+    def test_local_shapes(self):
+        """The parts of all ranks, counted row by row and column by column."""
+        for order, grid, first in (("R", (3, 4), (2, 1)), ("C", (3, 4), (0, 3)), ("R", (1, 1), (0, 0))):
+            for shape in ((37, 23), (1, 2), (12, 8)):
+                matrix = damier.BlockCyclic(None, shape, (3, 2), grid, order, first)
+                for rank in range(grid[0] * grid[1]):
+                    place = divmod(rank, grid[1]) if order == "R" else divmod(rank, grid[0])[::-1]
+                    owned = tuple(sum((i // block + start) % parts == at for i in range(size))
+                                  for size, block, parts, start, at in zip(shape, (3, 2), grid, first, place))
+                    self.assertEqual(matrix.local_shape(rank), owned)
+                self.assertEqual(matrix.local_shape(grid[0] * grid[1]), (0, 0))
+
+    def test_refused(self):
+        x = np.ones((4, 4))
+        for words in ({"blocks": (0, 2)}, {"grid": (2, 1)}, {"first": (1, 0)}, {"shape": (4, 5)}):
+            stated = {"shape": (4, 4), "blocks": (2, 2), "grid": (1, 1)} | words
+            with self.assertRaises(damier.UsageError):
+                damier.matmul(damier.BlockCyclic(x, **stated), x)
+        with self.assertRaises(damier.UsageError):
+            damier.BlockCyclic(x, (4, 4), (2, 2), (1, 1), order="row")
+
+
+class Strides(unittest.TestCase):
+    def views(self, x):
+        rows, cols = x.shape
+        wide = np.zeros((2 * rows, 3 * cols), x.dtype)
+        wide[::2, ::3] = x
+        flipped = np.ascontiguousarray(x[::-1, ::-1])
+        return {"C": x, "Fortran": np.asfortranarray(x), "slice": wide[::2, ::3], "upwards": flipped[::-1, ::-1],
+                "one way": np.ascontiguousarray(x[:, ::-1])[:, ::-1], "transposed": np.ascontiguousarray(x.T).T}
+
+    def test_operands(self):
+        a, b = drawn((21, 34), "f8"), drawn((34, 13), "f8", 2)
+        for name, view in self.views(a).items():
+            before = view.copy()
+            np.testing.assert_array_equal(damier.matmul(view, b), a @ b, err_msg=name)
+            np.testing.assert_array_equal(view, before, err_msg=name)
+        for name, view in self.views(b).items():
+            np.testing.assert_array_equal(damier.matmul(a, view), a @ b, err_msg=name)
+
+    def test_repeated_rows(self):
+        row = drawn((1, 34), "f8")
+        a, b = np.broadcast_to(row, (21, 34)), drawn((34, 13), "f8", 2)
+        np.testing.assert_array_equal(damier.matmul(a, b), a @ b)
+
+    def test_results(self):
+        a, b = drawn((21, 34), "f8"), drawn((34, 13), "f8", 2)
+        for name, out in self.views(np.full((21, 13), 7.0)).items():
+            self.assertIs(damier.matmul(a, b, out), out)
+            np.testing.assert_array_equal(out, a @ b, err_msg=name)
+            damier.matmul(a, b, out, alpha=2, beta=-1)
+            np.testing.assert_array_equal(out, a @ b, err_msg=name)
+
+    def test_what_lies_between_is_left_alone(self):
+        base = np.full((8, 12), 7.0)
+        out = base[1:5:2, 2:11:4]
+        damier.matmul(np.ones((2, 3)), np.ones((3, 3)), out)
+        self.assertEqual(base.sum(), 7.0 * (8 * 12 - 6) + 3.0 * 6)
+
+    def test_memory_is_used_where_it_lies(self):
+        from damier._arrays import plain
+        x = drawn((6, 8), "f8")
+        for view in (x, x.T, x[1::2, ::3], np.asfortranarray(x)):
+            self.assertIs(plain(view, True)[0], view)
+        self.assertIsNot(plain(x[::-1])[0], x)
+
+    def test_result_that_is_an_operand(self):
+        a = drawn((12, 12), "f8")
+        wanted = a @ a
+        damier.matmul(a, a, a)
+        np.testing.assert_array_equal(a, wanted)
+
+
+class Sums(unittest.TestCase):
+    def setUp(self):
+        self.a, self.b = drawn((5, 8), "f8"), drawn((8, 6), "f8", 2)
+        self.c = drawn((5, 6), "f8", 3)
+
+    def test_old_c_stays(self):
+        before = self.c.copy()
+        np.testing.assert_array_equal(damier.matmul(self.a, self.b, c=self.c), before + self.a @ self.b)
+        np.testing.assert_array_equal(damier.matmul(self.a, self.b, c=self.c, beta=-2),
+                                      self.a @ self.b - 2 * before)
+        np.testing.assert_array_equal(self.c, before)
+
+    def test_old_c_and_out(self):
+        before, out = self.c.copy(), np.asfortranarray(np.zeros((5, 6)))
+        damier.matmul(self.a, self.b, out, c=self.c)
+        np.testing.assert_array_equal(out, before + self.a @ self.b)
+        damier.matmul(self.a, self.b, self.c, c=self.c)
+        np.testing.assert_array_equal(self.c, out)
+
+    def test_one_context_for_several(self):
+        with damier.Context() as context:
+            first = context.matmul(self.a, self.b, c=self.c)
+            second = context.matmul(self.a, self.b)
+            out = np.full((5, 6), np.nan)
+            context.matmul(self.a, self.b, out)
+        np.testing.assert_array_equal(first - second, self.c)
+        np.testing.assert_array_equal(second, self.a @ self.b)
+        np.testing.assert_array_equal(out, second)
+
+
+class OtherLibraries(unittest.TestCase):
+    def test_dlpack_without_a_copy(self):
+        a, b, out = drawn((5, 8), "f4"), drawn((8, 6), "f4", 2), np.zeros((5, 6), "f4")
+        given = Exported(out)
+        self.assertIs(damier.matmul(Exported(a), Exported(b), given), given)
+        np.testing.assert_array_equal(out, a @ b)
+
+    def test_gpu_memory_is_refused(self):
+        host = np.ones((2, 2))
+        for gpu in (OnGpu(), Exported(host, (2, 0)), Exported(host, (10, 0))):
+            for operands in ((gpu, host), (host, gpu), (host, host, gpu)):
+                with self.assertRaisesRegex(damier.UsageError, "memory of a GPU"):
+                    damier.matmul(*operands)
+
+    def test_lists(self):
+        np.testing.assert_array_equal(damier.matmul([[1.0, 2.0]], [[3.0], [4.0]]), [[11.0]])
+        with self.assertRaisesRegex(damier.UsageError, "no memory"):
+            damier.matmul(np.ones((1, 1)), np.ones((1, 1)), [[0.0]])
+
+    def test_torch(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("torch is not installed")
+        a, out = torch.ones(3, 4), torch.zeros(3, 3)
+        self.assertIs(damier.matmul(a, a.T, out), out)
+        self.assertEqual(out.tolist(), [[4.0] * 3] * 3)
+        half = torch.ones(3, 4, dtype=torch.bfloat16)
+        np.testing.assert_array_equal(damier.matmul(half, half.T), np.full((3, 3), 4.0))
+        with self.assertRaises(damier.UsageError):
+            damier.matmul(a.requires_grad_(), a.T)
+
+
+class Refused(unittest.TestCase):
+    def refused(self, words, *operands, **options):
+        with self.assertRaisesRegex(damier.UsageError, words) as caught:
+            damier.matmul(*operands, **options)
+        self.assertEqual(caught.exception.code, 2)
+        self.assertTrue(caught.exception.agreed)
+        return caught.exception
+
+    def test_shapes(self):
+        x = np.ones((3, 4))
+        self.refused("do not fit together", x, x)
+        self.refused("do not fit together", x, x.T, op_a="t")
+        self.refused("out is 4 x 3, the product 3 x 3", x, x.T, np.ones((4, 3)))
+        self.refused("c is 1 x 3", x, x.T, c=np.ones((1, 3)))
+        for wrong in (np.ones(3), np.ones((2, 2, 2)), 1.0):
+            self.assertTrue(self.refused("dimensions", wrong, x).hint)
+
+    def test_types(self):
+        x = np.ones((3, 3))
+        for dtype in ("i8", "u1", "u2", "?", "O", "f16", "U1"):
+            self.refused("elements of", np.ones((3, 3)).astype(dtype), x)
+        self.refused("a is f64 and b is f32", x, x.astype("f4"))
+        self.refused("cannot be taken", damier.Rows(x, type="bf16"), x)
+        self.refused("differ in type", x, x, x.copy(), c=x.astype("f4"))
+        self.refused("none of", x, x, type_c="f128")
+        frozen = x.copy()
+        frozen.flags.writeable = False
+        self.refused("read-only", x, x, frozen)
+
+    def test_options(self):
+        x = np.ones((3, 3))
+        self.assertIn("--help", self.refused("no option 'gird'", x, x, gird="1x1x1").hint)
+        self.refused("op-a", x, x, op_a="q")
+        self.refused("neither out nor c", x, x, beta=1)
+        self.refused("must be real", x, x, alpha=1j)
+        self.refused("zero byte", x, x, kernel="a\0b")
+        self.refused("mpi4py", x, x, comm=3)
+
+    def test_other_codes(self):
+        x = np.ones((64, 64))
+        x[0, 0] = np.nan
+        with self.assertRaises(damier.UncheckedError) as caught:
+            damier.matmul(x, x)
+        self.assertEqual(caught.exception.code, 10)
+        self.assertIn(caught.exception.record["verification"]["verdict"], ("PARTIAL", "UNCHECKED"))
+        self.assertTrue(np.isnan(damier.matmul(x, x, allow_unchecked=True)[0]).all())
+        with self.assertRaises(damier.DeviceError):
+            damier.matmul(x, x, backend="cuda", threads=1)
+
+    def test_result_that_does_not_fit(self):
+        wide = np.broadcast_to(1.0, (1, 1 << 40))
+        with self.assertRaisesRegex(damier.FitError, "no memory for a result"):
+            damier.plan(wide, wide, op_a="t")
+
+    def test_errors_can_be_sent(self):
+        error = damier.FitError("too large", hint="less", rank=3, agreed=False, record={"verb": "multiply"})
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((type(again), again.message, again.hint, again.code, again.rank, again.agreed, again.record),
+                         (damier.FitError, "too large", "less", 5, 3, False, {"verb": "multiply"}))
+
+
+class Progress(unittest.TestCase):
+    def setUp(self):
+        self.a = drawn((8, 64 * 30), "f8")
+
+    def product(self, progress, out=None):
+        return damier.matmul(self.a, self.a, out, op_b="t", panel=64, progress=progress)
+
+    def test_told(self):
+        told = []
+        c = self.product(lambda done, total: told.append((done, total)))
+        np.testing.assert_array_equal(c, self.a @ self.a.T)
+        self.assertGreater(len(told), 2)
+        self.assertEqual({total for _, total in told}, {30})
+        self.assertEqual(told, sorted(told))
+
+    def test_stopped(self):
+        out = np.full((8, 8), 7.0)
+        with self.assertRaises(damier.StoppedError) as caught:
+            self.product(lambda done, total: True, out)
+        self.assertEqual(caught.exception.code, 75)
+        self.assertEqual(out.min(), 7.0)
+
+    def test_interrupted(self):
+        calls = []
+
+        def press(done, total):
+            calls.append(done)
+            if len(calls) == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        out = np.full((8, 8), 7.0)
+        with self.assertRaises(KeyboardInterrupt):
+            self.product(press, out)
+        self.assertEqual(out.min(), 7.0)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        np.testing.assert_array_equal(self.product(None), self.a @ self.a.T)
+
+    def test_exceptions_pass(self):
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            self.product(lambda done, total: 1 // 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
