@@ -141,7 +141,9 @@ static herr_t look(unsigned depth, const H5E_error2_t *error, void *data) {
   trace *seen = data;
   const char *text = error->desc ? error->desc : "";
   if (depth == 0) snprintf(seen->text, sizeof seen->text, "%s", text);
-  if (strstr(text, "unable to lock")) seen->locking = true;
+  /* HDF5 2 locks chunks of its cache, too. */
+  if (strstr(text, "unable to lock file") || strstr(text, "unable to lock the file"))
+    seen->locking = true;
   const char *number = strstr(text, "errno = ");
   if (number && seen->number == 0) seen->number = atoi(number + strlen("errno = "));
   return 0;

@@ -64,7 +64,7 @@ def without_records(bed):
     expect(code in KILLED, f"not killed: {code}\n{err}")
     output.path(".part").unlink()
     code, err, _ = output.run()
-    expect(code == 4 and ".packing' is left" in err, f"a strange file: {code}\n{err}")
+    expect(code == 4 and ".packing' belongs to an earlier run" in err, f"a strange file: {code}\n{err}")
     code, err, _ = output.run(extra=("--force",))
     expect(code == 0 and not left_of(output), f"--force: {code}\n{err}")
 

@@ -12,7 +12,7 @@
 #endif
 enum { CASES = PLACES_CASES, MOST = 70 };
 
-static char folder[64] = "/tmp/damier_places_XXXXXX";
+static char folder[64];
 
 /* ---- files ---- */
 
@@ -220,6 +220,7 @@ TEST_PROGRAM(test_library_places) {
   random_state r = {20251124};
   damier_context *context;
   damier_error error;
+  strcpy(folder, "/tmp/damier_places_XXXXXX");
   if (test.run.rank == 0 && !mkdtemp(folder)) must(&test, dm_fail(DM_E_IO, "no folder"));
   must(&test, dm_comm_broadcast(test.run.world, folder, sizeof folder, 0));
   const int code = damier_open(MPI_COMM_WORLD, &context, &error);
