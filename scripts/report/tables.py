@@ -71,7 +71,7 @@ def command_of(record):
 
 
 def code_of(record):
-    """The commits that records name are of a history that was not published."""
+    """Records name commits, some of which are not in the history: tables give the day."""
     return f"an earlier version of damier, {record['date'][:10]}"
 
 

@@ -55,8 +55,8 @@ static void print_synopsis(FILE *out) {
 
 static void print_description(FILE *out) {
   fputs(".Sh DESCRIPTION\n"
-        "The\n.Nm\nutility multiplies matrices that live in HDF5 files over the ranks of an MPI "
-        "job, on CPUs or GPUs.\n"
+        "The\n.Nm\nutility multiplies matrices in HDF5 files over the ranks of an MPI job, on "
+        "CPUs or GPUs.\n"
         "A matrix is named\n.Ar FILE.h5:/path/to/dataset ;\n"
         "a file with one 2-D dataset needs no path.\n"
         "Dimensions are those of HDF5, row-major, as\n.Xr h5dump 1\nshows them.\n"
@@ -102,7 +102,7 @@ static void print_option(const dm_option *option, FILE *out) {
 
 static void print_options(FILE *out) {
   fputs(".Sh OPTIONS\n"
-        "Options may stand before, between and behind the operands.\n"
+        "Options may precede, follow or separate the operands.\n"
         "They cannot be abbreviated.\n"
         "Sizes and counts take the suffixes k, M, G, T (powers of 1000) and Ki, Mi, Gi, Ti "
         "(powers of 1024).\n",
@@ -117,13 +117,14 @@ static void print_options(FILE *out) {
 
 static void print_environment(FILE *out) {
   char name[64];
-  fputs(".Sh ENVIRONMENT\n"
-        "A variable is read where its option belongs to the verb and is not given.\n"
-        "Options without a value take yes or no; those that count take a number.\n"
-        "An unknown name that starts with\n.Ev DAMIER_\nis warned of; a bad value of a known one "
-        "is a usage error.\n"
-        ".Bl -tag -width Ds\n",
-        out);
+  fputs(
+      ".Sh ENVIRONMENT\n"
+      "A variable sets the option of its name if the verb has it and the command line does not.\n"
+      "Variables of options without a value are yes or no, or a number for repeated options.\n"
+      "An unknown name that starts with\n.Ev DAMIER_\ncauses a warning; a bad value of a known one "
+      "is a usage error.\n"
+      ".Bl -tag -width Ds\n",
+      out);
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *option = &dm_cli_options[i];
     if (option->flags_only) continue;
@@ -154,7 +155,7 @@ static void print_examples(FILE *out) {
 
 void dm_cli_print_man_page(FILE *out) {
   fputs(".\\\" Made by 'damier --man-page' from the option table; do not edit.\n"
-        ".Dd November 20, 2026\n.Dt DAMIER 1\n.Os\n"
+        ".Dd November 23, 2026\n.Dt DAMIER 1\n.Os\n"
         ".Sh NAME\n.Nm damier\n"
         ".Nd multiply matrices in HDF5 files over MPI ranks and GPUs\n",
         out);

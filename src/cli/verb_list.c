@@ -15,7 +15,7 @@ const dm_verb dm_cli_verbs[] = {
      dm_cli_multiply},
     {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
-     "Needs neither MPI nor a GPU. Without files, --m, --n, --k or --size state the problem.\n"
+     "Needs neither MPI nor a GPU.\nWithout files, --m, --n, --k or --size state the problem.\n"
      "Keys of --machine: nodes; gpus and ranks, per node; gpu, a name; links; cores, memory,"
      " device-memory and gflops (f64), per rank; link, network, upload, copy, read and write in GB/s;"
      " latency in us.\n"
@@ -47,15 +47,15 @@ const dm_verb dm_cli_verbs[] = {
      "All ranks measure products, memory and links at once; the rates hold for this number of ranks"
      " per node.\n"
      "They are stored as damier/rates-DEVICE-NODES-RANKSxTHREADS.json in $XDG_CACHE_HOME or ~/.cache and"
-     " used by every run of the same kind. The recipe of a result contains their hash.\n"
-     "With --files, reading and writing in a folder are measured, too; each rank needs 128 MiB there."
-     " Jobs with files in the same file system use these rates.\n"
+     " used by every run of the same kind.\nThe recipe of a result contains their hash.\n"
+     "With --files, reading and writing in a folder are measured, too; each rank needs 128 MiB there.\n"
+     "Jobs with files in the same file system use these rates.\n"
      "Measuring again keeps each old rate that differs by 10 % or less.\n",
      {"mpirun -n 4 damier tune rates", "mpirun -n 4 damier tune rates --files /scratch"},
      dm_cli_tune_rates},
     {"tune", DM_VERB_TUNE, "", 0, 0,
      "find and store the fastest tile sizes of the kernel jit on this GPU",
-     "Both f32 and f64 are tuned unless --type names one. The table shows the speed of each tile size"
+     "Both f32 and f64 are tuned unless --type names one.\nThe table shows the speed of each tile size"
      " for a square product of each size class.\n"
      "Tile sizes are stored as damier/tilings-GPU.json in $XDG_CACHE_HOME or ~/.cache, one file per"
      " model of GPU.\n"
@@ -70,7 +70,7 @@ const dm_verb dm_cli_verbs[] = {
      dm_cli_bench_multiply},
     {"bench scale", DM_VERB_BENCH_SCALE, "", 0, 0,
      "measure how the multiplication scales over the ranks of this job",
-     "The options state the product of the smallest run, the base.\nStrong scaling keeps it. With memory"
+     "The options state the product of the smallest run, the base.\nStrong scaling keeps it.\nWith memory"
      " all dimensions grow with the square root of the number of ranks, with work with the cube root.\n"
      "The first ranks multiply, filling whole nodes first, each with its share of cores and memory; the"
      " others sleep.\n"

@@ -1,4 +1,4 @@
-/* engine: how a product is to be computed: the options that multiply and bench share. */
+/* engine: the options of a product that multiply and bench share. */
 #ifndef DM_ENGINE_ENGINE_H
 #define DM_ENGINE_ENGINE_H
 

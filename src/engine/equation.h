@@ -1,4 +1,4 @@
-/* equation: C = alpha op(A) op(B) + beta C0, and the problem that it poses with two matrices. */
+/* equation: C = alpha op(A) op(B) + beta C0, and the planning problem for two matrices. */
 #ifndef DM_ENGINE_EQUATION_H
 #define DM_ENGINE_EQUATION_H
 

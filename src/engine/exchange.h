@@ -1,4 +1,4 @@
-/* exchange: ranks send each other test patterns over a transport, in the way that panels travel.
+/* exchange: ranks send each other test patterns over a transport, as panels travel.
  * The self-test and the measurements of transports are built on it. */
 #ifndef DM_ENGINE_EXCHANGE_H
 #define DM_ENGINE_EXCHANGE_H

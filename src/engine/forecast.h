@@ -1,4 +1,4 @@
-/* forecast: what a plan was predicted to take, in a record. */
+/* forecast: the predicted times of a plan, in a record. */
 #ifndef DM_ENGINE_FORECAST_H
 #define DM_ENGINE_FORECAST_H
 

@@ -1,4 +1,4 @@
-/* generated_source: op(A) and op(B) generated where their shares lie. */
+/* generated_source: op(A) and op(B) generated in place, in the shares. */
 #ifndef DM_ENGINE_GENERATED_SOURCE_H
 #define DM_ENGINE_GENERATED_SOURCE_H
 

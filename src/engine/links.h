@@ -1,4 +1,4 @@
-/* links: which transport the panels take, found out by trying each. */
+/* links: chooses the transport of the panels by testing each. */
 #ifndef DM_ENGINE_LINKS_H
 #define DM_ENGINE_LINKS_H
 

@@ -1,4 +1,4 @@
-/* phases: how long the parts of a multiplication took, on the rank that took longest. */
+/* phases: durations of the parts of a multiplication, on the slowest rank. */
 #ifndef DM_ENGINE_PHASES_H
 #define DM_ENGINE_PHASES_H
 

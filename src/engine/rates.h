@@ -1,4 +1,4 @@
-/* rates: what `damier tune rates` measured on a computer, and the file that keeps it.  Without the
+/* rates: the measurements of `damier tune rates` and their file.  Without the
  * file the planner works with stated rates.
  *
  * A measurement's noise must not choose another grid, whose sums have other bits: runs take the

@@ -1,4 +1,4 @@
-/* setup: from wishes to a backend that is open on every rank and a plan that all hold. */
+/* setup: from options to an open backend on every rank and a common plan. */
 #ifndef DM_ENGINE_SETUP_H
 #define DM_ENGINE_SETUP_H
 

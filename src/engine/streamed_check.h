@@ -1,4 +1,4 @@
-/* streamed_check: the verification's look at panels of A and B that are not kept. */
+/* streamed_check: verification with panels of A and B that are not kept. */
 #ifndef DM_ENGINE_STREAMED_CHECK_H
 #define DM_ENGINE_STREAMED_CHECK_H
 

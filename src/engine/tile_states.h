@@ -1,5 +1,5 @@
-/* tile_states: how far every tile of C has got, beside a plan; one that is found to be wrong is
- * given back, and the next execution computes it, and only it, again. */
+/* tile_states: the state of every tile of C; a wrong tile is reset, and the next execution computes
+ * only that tile again. */
 #ifndef DM_ENGINE_TILE_STATES_H
 #define DM_ENGINE_TILE_STATES_H
 

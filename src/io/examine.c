@@ -90,7 +90,7 @@ static dm_status hint_at_type(dm_status status, hid_t set, hid_t type) {
   if (kind == H5T_COMPOUND && H5Aexists(set, "FIELD_0_NAME") > 0)
     return dm_hint(status, "it is a table of pandas or PyTables: write its numbers as a matrix, as "
                            "with h5py and frame.to_numpy()");
-  return dm_hint(status, "read are floats of 64, 32 and 16 bits, bfloat16, complex numbers, "
+  return dm_hint(status, "supported: floats of 64, 32 and 16 bits, bfloat16, complex numbers, "
                          "integers and booleans");
 }
 

@@ -133,7 +133,7 @@ static dm_status check_type(const dm_location *at, const char *text, dm_dtype *d
   dm_status status = dm_fail_at(DM_E_INPUT, at, "its elements are '%s' of NumPy", text);
   if (strcmp(text + (text[0] != '\0'), "V2") == 0)
     return dm_hint(status, "bfloat16 has no name in .npy files: write it as float32, or to HDF5");
-  return dm_hint(status, "read are f2, f4, f8, c8, c16, i1 to i8, u1 to u8 and b1");
+  return dm_hint(status, "supported: f2, f4, f8, c8, c16, i1 to i8, u1 to u8 and b1");
 }
 
 static dm_status check_shape(const header *h, const dm_trust *trust, dm_dataset *find) {

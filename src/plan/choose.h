@@ -1,4 +1,4 @@
-/* choose: from a problem and a machine to the plan with the least predicted time. */
+/* choose: the plan with the least predicted time for a problem and a machine. */
 #ifndef DM_PLAN_CHOOSE_H
 #define DM_PLAN_CHOOSE_H
 

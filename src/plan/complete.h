@@ -1,4 +1,4 @@
-/* complete: from a process grid to a whole plan: residences, panel width, slots, order of the
+/* complete: makes a plan of a process grid: residences, panel width, slots, order of the
  * ranks. */
 #ifndef DM_PLAN_COMPLETE_H
 #define DM_PLAN_COMPLETE_H

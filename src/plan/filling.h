@@ -1,4 +1,4 @@
-/* filling: how large a square product may be. */
+/* filling: the largest square product that fits in memory. */
 #ifndef DM_PLAN_FILLING_H
 #define DM_PLAN_FILLING_H
 

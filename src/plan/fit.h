@@ -1,4 +1,4 @@
-/* fit: what would have to change for a problem to fit into memory. */
+/* fit: what to change so that a problem fits in memory. */
 #ifndef DM_PLAN_FIT_H
 #define DM_PLAN_FIT_H
 

@@ -1,4 +1,4 @@
-/* identity: what must be the same: of a plan on all ranks, and for the same bits. */
+/* identity: the hash that all ranks compare, and the recipe that decides the bits. */
 #ifndef DM_PLAN_IDENTITY_H
 #define DM_PLAN_IDENTITY_H
 

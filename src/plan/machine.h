@@ -1,4 +1,4 @@
-/* machine: what the planner knows of the computer.  Rates are bytes or operations per second. */
+/* machine: the planner's description of the computer.  Rates are bytes or operations per second. */
 #ifndef DM_PLAN_MACHINE_H
 #define DM_PLAN_MACHINE_H
 

@@ -1,5 +1,5 @@
-/* memory_need: what a plan takes of the memory of the rank that needs most: its buffers
- * (plan/buffers.h), added up by what people tell apart. */
+/* memory_need: memory of the rank that needs most: the sums of its buffers (plan/buffers.h) by
+ * purpose. */
 #ifndef DM_PLAN_MEMORY_NEED_H
 #define DM_PLAN_MEMORY_NEED_H
 

@@ -1,5 +1,5 @@
-/* out_of_core: plans for what does not fit into memory, or takes too long in one piece: C in tiles,
- * and of A and B what the memory holds. */
+/* out_of_core: plans for products that do not fit in memory, or take too long in one piece: C in
+ * tiles, and as much of A and B in memory as fits. */
 #ifndef DM_PLAN_OUT_OF_CORE_H
 #define DM_PLAN_OUT_OF_CORE_H
 

@@ -1,4 +1,4 @@
-/* panel_width: how wide the panels of a plan are. */
+/* panel_width: the width of the panels of a plan. */
 #ifndef DM_PLAN_PANEL_WIDTH_H
 #define DM_PLAN_PANEL_WIDTH_H
 

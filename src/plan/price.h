@@ -1,4 +1,4 @@
-/* price: what plans, and grids before there is a plan, are compared by; in seconds. */
+/* price: the cost in seconds by which plans, and grids without a plan yet, are compared. */
 #ifndef DM_PLAN_PRICE_H
 #define DM_PLAN_PRICE_H
 

@@ -1,8 +1,7 @@
-/* problem: what is to be multiplied, C = alpha op(A) op(B) + beta C, as far as planning needs to
- * know.
+/* problem: the product C = alpha op(A) op(B) + beta C, as planning needs to know it.
  *
- * op(A) is m x k, op(B) is k x n, C is m x n; the ops are applied where the files are read, so
- * behind that point there are only op(A) and op(B). */
+ * op(A) is m x k, op(B) is k x n, C is m x n; the ops are applied where the files are read, so all
+ * other code sees only op(A) and op(B). */
 #ifndef DM_PLAN_PROBLEM_H
 #define DM_PLAN_PROBLEM_H
 
@@ -52,7 +51,7 @@ typedef struct dm_wishes {
   bool by_links;            /* what is gathered is gathered in GPU memory, where that can be */
   int64_t tiles_m, tiles_n; /* both or none: tiles of C, in the order of plan->down */
   bool down;
-  bool may_cut;        /* without files, too, C may be cut into tiles: its owner takes each of them */
+  bool may_cut; /* without files, too, C may be cut into tiles: its owner takes each of them */
   double tile_seconds; /* predicted, that a tile may take; 0: any */
   bool no_advice;      /* a refusal need not say what would fit, which takes long to find */
 } dm_wishes;

@@ -1,5 +1,5 @@
-/* route: the way of op(A) or op(B) on a rank, from where its pieces of panels are brought to, to
- * where products read whole panels.  Computed here from the plan, and nowhere else. */
+/* route: the path of op(A) or op(B) on a rank, from the place of its own pieces to the place where
+ * products read whole panels. Only this file derives it from the plan. */
 #ifndef DM_PLAN_ROUTE_H
 #define DM_PLAN_ROUTE_H
 

@@ -1,4 +1,4 @@
-/* runs: how long the pieces are that a rank reads of A and B in one go, and what short ones cost.
+/* runs: lengths of the contiguous pieces that a rank reads of A and B, and the cost of short ones.
  *
  * A matrix lies in its file row by row, or in chunks.  Of columns that a rank needs, each row has
  * one run; where it needs all columns, the rows behind one another are one run. */

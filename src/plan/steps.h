@@ -1,4 +1,4 @@
-/* steps: what one rank does, one step after the other, derived from the plan.
+/* steps: the sequence of steps of one rank, derived from the plan.
  *
  * A step may be posted as soon as the steps it waits for are done.  LOAD brings this rank's piece
  * of a panel into its share, where an earlier tile has not left it; CHECK shows the pieces to the

@@ -1,4 +1,5 @@
-/* strips: how much of a product is kept for the end, so that C is written while it is computed. */
+/* strips: the part of a product that is computed last, strip by strip, so that C is written
+ * meanwhile. */
 #ifndef DM_PLAN_STRIPS_H
 #define DM_PLAN_STRIPS_H
 

@@ -1,6 +1,6 @@
-/* todo: the tiles of C that a run computes, in the order of computation; the others are there, from
- * an earlier run or because nothing is wrong with them.  Stands beside the plan (plan->todo), which
- * is sent round before it is known; all ranks hold the same. */
+/* todo: the tiles of C that a run computes, in the order of computation; the others are done, by an
+ * earlier run or because they are right. It is separate from the plan (plan->todo), which is
+ * broadcast before the list is known; all ranks hold the same. */
 #ifndef DM_PLAN_TODO_H
 #define DM_PLAN_TODO_H
 

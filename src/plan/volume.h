@@ -1,4 +1,4 @@
-/* volume: what a plan moves between ranks, counted from the partition itself. */
+/* volume: the traffic of a plan between ranks, counted from the partition itself. */
 #ifndef DM_PLAN_VOLUME_H
 #define DM_PLAN_VOLUME_H
 

@@ -1,7 +1,7 @@
 /* cores: which cores of its node a rank computes on, and with how many threads.
  *
  * Launchers bind: Open MPI 4 gives each rank of `mpirun -n 2` one core, however many there are, and
- * libraries differ in whether they notice.  A rank takes its fair part of what the job may use. */
+ * libraries differ in whether they notice.  A rank uses its fair share of the cores of the job. */
 #ifndef DM_RUN_CORES_H
 #define DM_RUN_CORES_H
 

@@ -1,4 +1,4 @@
-/* facts: what a record says of the node that rank 0 is on. */
+/* facts: the description of rank 0's node in a record. */
 #ifndef DM_RUN_FACTS_H
 #define DM_RUN_FACTS_H
 

@@ -1,10 +1,9 @@
 /* launcher: the process that keeps a rank on behalf of the job, Slurm's slurmstepd or a daemon of
  * MPI.
  *
- * Where it is gone nobody would ever end the rank.  The kernel's own way of telling,
- * PR_SET_PDEATHSIG, is not used: it ends a rank without a word, so that the others never hear of
- * it, it follows the thread that started the rank rather than the process, and it knows parents
- * only. */
+ * If it is gone, nobody ends the rank.  The kernel's PR_SET_PDEATHSIG is not used: it ends a rank
+ * without a message to the others, it follows the thread that started the rank rather than the
+ * process, and it knows parents only. */
 #ifndef DM_RUN_LAUNCHER_H
 #define DM_RUN_LAUNCHER_H
 

@@ -1,4 +1,4 @@
-/* phase_times: what the parts of a multiplication took on one rank. */
+/* phase_times: durations of the parts of a multiplication on one rank. */
 #ifndef DM_RUN_PHASE_TIMES_H
 #define DM_RUN_PHASE_TIMES_H
 

@@ -1,7 +1,6 @@
 /* progress: how far a run is, on stderr of rank 0.  Lines come after 1, 2, 5, 10 and 30 s and then
  * every 30 s, since main began; a multiplication has a bar instead where stderr is a terminal.
- * Under a launcher it is a pipe: what is behind it is not known, and prefixes of the launcher would
- * break a bar. */
+ * Under a launcher stderr is a pipe, and prefixes of the launcher would break a bar. */
 #ifndef DM_RUN_PROGRESS_H
 #define DM_RUN_PROGRESS_H
 

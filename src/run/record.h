@@ -1,8 +1,7 @@
-/* record: what a run found out, once; the table for people, the JSON and the CSV are printed from
- * it.
+/* record: the results of a run; the table, the JSON and the CSV are printed from it.
  *
- * An entry has a dotted path ("times.read_s") that names it for machines and, if people want it
- * too, a label for the table.  Units stand in the path: _s seconds, _bytes, _flops per second. */
+ * An entry has a dotted path ("times.read_s") for programs and, if it is shown in the table, a
+ * label. Paths end with units: _s seconds, _bytes, _flops per second. */
 #ifndef DM_RUN_RECORD_H
 #define DM_RUN_RECORD_H
 

@@ -1,9 +1,9 @@
-/* stop: who may ask a run to end before it is done, and on which panel all ranks then end.
+/* stop: requests to end a run early, and the panel after which all ranks end.
  *
- * Every rank asks itself; what one of them finds out all learn by a maximum that is under way while
- * they multiply.  Then they agree, in the same way, on the panel after which all stop: the furthest
- * that any has begun, so that every gather that was begun is finished by all of its group.  A rank
- * that fails alone asks in the same way. */
+ * Each rank checks for requests; all learn of one by a maximum that is computed while they
+ * multiply. Then they agree, in the same way, on the last panel: the furthest that any rank has
+ * begun, so that every gather begun is finished by its whole group. A rank that fails alone
+ * requests the same. */
 #ifndef DM_RUN_STOP_H
 #define DM_RUN_STOP_H
 

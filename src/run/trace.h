@@ -1,4 +1,4 @@
-/* trace: when each rank did what, for people to look at (--trace), and how much of it was hidden.
+/* trace: a timeline of each rank (--trace), and how much of the work was hidden.
  *
  * A step is followed from the moment it is posted until it is known to be done; products and copies
  * that queue up behind others begin when those end.  Times are kept in memory, in as many spans as

@@ -1,4 +1,4 @@
-/* watch: ends a run in which nothing moves any more, and says who is awaited.
+/* watch: ends a run without progress, and names the rank that the others wait for.
  *
  * A thread counts ticks of its own, so that a job that was suspended and goes on is not a hang.  It
  * never calls MPI: the main thread hears of the other ranks while it waits (comm/heartbeat.h). Rank

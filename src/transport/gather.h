@@ -1,4 +1,4 @@
-/* gather: what is asked of a transport. */
+/* gather: a request to a transport. */
 #ifndef DM_TRANSPORT_GATHER_H
 #define DM_TRANSPORT_GATHER_H
 

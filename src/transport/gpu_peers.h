@@ -1,4 +1,4 @@
-/* gpu_peers: whose GPU is whose, among the ranks that open a transport together. */
+/* gpu_peers: the GPUs of all ranks that open a transport together. */
 #ifndef DM_TRANSPORT_GPU_PEERS_H
 #define DM_TRANSPORT_GPU_PEERS_H
 

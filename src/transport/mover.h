@@ -1,4 +1,4 @@
-/* mover: memory and copies, as a transport is lent them. */
+/* mover: the memory and copy functions that a transport uses. */
 #ifndef DM_TRANSPORT_MOVER_H
 #define DM_TRANSPORT_MOVER_H
 
