@@ -110,8 +110,11 @@ static void weigh_exactly(dm_freivalds *check) {
   }
 }
 
-double dm_freivalds_sign(int64_t j) {
-  return dm_random_bits(WEIGHT_SEED, 0, j, 0) >> 63 ? -1.0 : 1.0;
+/* Signs alone would let the same error in two columns cancel every other time. */
+double dm_freivalds_factor(int64_t j) {
+  const uint64_t bits = dm_random_bits(WEIGHT_SEED, 0, j, 0);
+  const double size = 1.0 + 0x1p-52 * (double)(bits & ((UINT64_C(1) << 52) - 1));
+  return bits >> 63 ? -size : size;
 }
 
 dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
@@ -122,14 +125,14 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
   DM_TRY(dm_comm_sum_f64(comm, check->col_squares, check->problem.n));
   for (int64_t j = 0; j < check->problem.n; j++) {
     double norm = sqrt(check->col_squares[j]);
-    double sign = dm_freivalds_sign(check->cols.begin + j), weight = sign;
+    double factor = dm_freivalds_factor(check->cols.begin + j), weight = factor;
     if (!isfinite(norm)) {
       weight = 0.0;
       check->cols_left_out++;
       check->strained = true;
     } else if (check->col_squares[j] > dm_least_squares) {
-      weight = sign / norm;
-    } else if (norm > 0.0) { /* nearly zeros; a column of zeros keeps weight 1, too */
+      weight = factor / norm;
+    } else if (norm > 0.0) { /* nearly zeros; a column of zeros keeps it, too */
       check->strained = true;
     }
     check->w[j * check->parts] = weight;

@@ -1,7 +1,8 @@
 /* freivalds: checks C = alpha A B + beta C0 in O(mk + kn + mn) (Freivalds 1979).
  *
  * With a random vector w, C w is compared row by row with alpha A (B w) + beta C0 w.  The signs of
- * w are random and its sizes 1/||B(:,j)||, so that no badly scaled column hides another.  Whole
+ * w are random, and its sizes are 1/||B(:,j)|| times 1 to 2: no badly scaled column hides another,
+ * and equal errors in two columns do not cancel.  Whole
  * numbers are compared exactly, modulo 2^64.
  *
  * The bound of row i follows from the rounding of each step:

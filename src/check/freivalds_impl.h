@@ -38,8 +38,8 @@ static const double dm_least_squares = 1e-270;
 /* Roots of the COUNT sums from ROW, which are complete.  (freivalds.c) */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
 
-/* The random sign of w_j.  (freivalds.c) */
-double dm_freivalds_sign(int64_t j);
+/* The random factor of w_j: of either sign, its size from 1 to 2.  (freivalds.c) */
+double dm_freivalds_factor(int64_t j);
 
 /* (freivalds_bound.c) */
 void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,

@@ -4,6 +4,7 @@
 #include "cli/request.h"
 #include "cli/session.h"
 #include "io/tiles_look.h"
+#include "job/verify.h"
 
 static bool is_quick(const dm_call *call) {
   return call->operand_count == 1;
