@@ -114,6 +114,11 @@ check_man_page() {
     build/release/damier --man-page | diff - docs/damier.1
 }
 
+# The Doxyfile makes every warning an error.
+check_doxygen() {
+  doxygen docs/Doxyfile
+}
+
 if [ -n "$all" ]; then
   scripts/packages.sh build test long lint
   # Only root can build a cluster; services of Slurm that a package starts are not wanted elsewhere.
@@ -157,6 +162,11 @@ if [ -n "$all" ]; then
   step "shellcheck" shellcheck -x scripts/*.sh scripts/bench/*.sh .ci/run slurm/*.sh slurm/*.sbatch simulation/*.sh \
     tests/cluster/cluster tests/cluster/enter tests/cluster/slurm.sh || true
   step "man page" check_man_page || true
+  if has doxygen; then
+    step "doxygen" check_doxygen || true
+  else
+    skip "doxygen, which is not installed"
+  fi
   step "tables of docs/performance.md" python3 scripts/report/results.py --check docs/results/*.jsonl || true
   if [ ! -d .git ]; then
     skip "clang-format, for this is no git clone"
