@@ -188,8 +188,9 @@ DAMIER_API void damier_close(damier_context *context);
  * alone are refused: output, json, quiet, time-limit and their like.
  * @param context of this rank; all ranks set the same
  * @param option the long name without the dashes: "alpha", "beta", "op-a", "op-b", "grid",
- *   "memory", "reproducible", "no-verify", "force", ...
- * @param value as on the command line; NULL: "yes" for a switch, the default for any other option
+ *   "memory", "reproducible", "verify", "force", ...
+ * @param value as on the command line; switches take "yes" and "no".  NULL: "yes" for a switch, the
+ *   default for any other option
  * @param error filled; may be NULL
  * @return a damier_code; DAMIER_E_USAGE leaves the option as it was */
 DAMIER_API int damier_set(damier_context *context, const char *option, const char *value,
