@@ -51,7 +51,7 @@ typedef struct dm_wishes {
   bool by_links;            /* what is gathered is gathered in GPU memory, where that can be */
   int64_t tiles_m, tiles_n; /* both or none: tiles of C, in the order of plan->down */
   bool down;
-  bool may_cut;        /* without files, too, C may be cut into tiles: its owner takes each of them */
+  bool may_cut; /* without files, too, C may be cut into tiles: its owner takes each of them */
   double tile_seconds; /* predicted, that a tile may take; 0: any */
   bool no_advice;      /* a refusal need not say what would fit, which takes long to find */
 } dm_wishes;
