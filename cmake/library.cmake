@@ -1,4 +1,6 @@
-# libdamier: the shared library, its header, pkg-config file and CMake package.
+# libdamier: the shared and the static library, their header, pkg-config file and CMake package.
+option(DAMIER_STATIC "Build the static library, too" ON)
+
 file(GLOB library_sources CONFIGURE_DEPENDS src/lib/*.c)
 add_library(dm_lib OBJECT ${library_sources})
 target_include_directories(dm_lib PUBLIC include)
@@ -15,13 +17,40 @@ target_link_options(libdamier PRIVATE LINKER:--exclude-libs,ALL)
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+
+# What a program that is linked with the static library needs beside it and MPI.
+set(damier_private_libs ${OPENBLAS_LDFLAGS} ${HDF5_C_LIBRARIES} ${JANSSON_LDFLAGS} ${HWLOC_LDFLAGS} ${XXHASH_LDFLAGS}
+                        ${ZLIB_LIBRARIES} -lpthread -ldl -lm)
+if(NOT OPENBLAS_FOUND)
+  list(PREPEND damier_private_libs ${BLAS_LIBRARIES})
+endif()
+
+# One object of all layers: `ar` keeps it whole, and of its names only those of the interface are seen.
+# Not with sanitizers, nor with CUDA, which the program would have to link as this build does.
+if(DAMIER_STATIC AND NOT DAMIER_SANITIZE AND NOT DAMIER_HAVE_CUDA)
+  foreach(layer core comm plan io transport backend run check engine job measure cli)
+    list(APPEND layer_files $<TARGET_FILE:dm_${layer}>)
+  endforeach()
+  add_custom_command(
+    OUTPUT libdamier.a VERBATIM COMMAND_EXPAND_LISTS
+    COMMAND ${CMAKE_COMMAND} -E rm -f libdamier.a
+    COMMAND ${CMAKE_LINKER} -r -o libdamier_all.o $<TARGET_OBJECTS:dm_lib> --whole-archive ${layer_files}
+    COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=damier_* libdamier_all.o
+    COMMAND ${CMAKE_AR} rcs libdamier.a libdamier_all.o
+    DEPENDS dm_lib $<TARGET_OBJECTS:dm_lib> ${layer_files})
+  add_custom_target(libdamier_static ALL DEPENDS libdamier.a)
+  install(FILES ${CMAKE_BINARY_DIR}/libdamier.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 install(TARGETS libdamier EXPORT damier)
-install(FILES include/damier.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/damier.h include/damier.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # It may be moved after it was installed.
 file(RELATIVE_PATH damier_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+list(JOIN damier_private_libs " " damier_private_flags)
 configure_file(cmake/damier.pc.in damier.pc @ONLY)
+configure_file(cmake/damier-config.cmake damier-config.cmake @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/damier.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/damier)
 install(EXPORT damier NAMESPACE damier:: DESTINATION ${package_dir} FILE damier-targets.cmake)
 write_basic_package_version_file(damier-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/damier-config.cmake ${CMAKE_BINARY_DIR}/damier-config-version.cmake DESTINATION ${package_dir})
+install(FILES ${CMAKE_BINARY_DIR}/damier-config.cmake ${CMAKE_BINARY_DIR}/damier-config-version.cmake DESTINATION ${package_dir})

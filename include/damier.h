@@ -1,4 +1,5 @@
-/* damier.h: multiplies matrices over the ranks of an MPI job, from HDF5 files or from memory.
+/** @file
+ * damier.h: multiplies matrices over the ranks of an MPI job, from HDF5 files or from memory.
  *
  *     C <- alpha op(A) op(B) + beta C
  *
@@ -9,14 +10,16 @@
  *     damier_multiply(context, &a, &b, &c, &error);
  *     damier_close(context);
  *
- * Every call that takes a context is collective over its communicator, but for damier_set,
- * damier_on_progress and damier_record, and all ranks set the same options.  The library neither
- * starts nor ends MPI, prints nothing, installs no signal handlers, does not bind threads to cores
- * and keeps no state outside of contexts, but for the number of threads of the BLAS library.
- * Several contexts may be open at a time; one thread, the one that started MPI, calls for all of
- * them.
+ * Collective calls are made by every rank of the context's communicator, in the same order:
+ * damier_open, damier_close, damier_multiply, damier_plan, damier_verify and damier_info.  The
+ * others concern the calling rank alone, but all ranks have to set the same options.
  *
- * Functions return DAMIER_OK or a code, and then fill *ERROR, which may be NULL. */
+ * The library neither starts nor ends MPI, prints nothing, installs no signal handlers, does not
+ * bind threads to cores and keeps no state outside of contexts, except that it sets the number of
+ * threads of the BLAS library.  Several contexts may be open at a time, on the same communicator or
+ * on others; the thread that started MPI makes all calls.
+ *
+ * Functions return DAMIER_OK or a code, and then fill *error, which may be NULL. */
 #ifndef DAMIER_H
 #define DAMIER_H
 
@@ -28,159 +31,254 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define DAMIER_API __attribute__((visibility("default")))
+#define DAMIER_API __attribute__((visibility("default"))) /**< marks what the library exports */
 #else
-#define DAMIER_API
+#define DAMIER_API /**< marks what the library exports */
 #endif
 
-/* The version of this interface; damier_version tells that of the library. */
+/** The version of this interface; damier_version tells that of the library. */
 #define DAMIER_INTERFACE 0
 
-/* The codes are the exit codes of the program. */
+/** What functions return: the exit codes of the program. */
 typedef enum damier_code {
-  DAMIER_OK = 0,
-  DAMIER_E_VERIFY = 1,     /* the result failed its verification */
-  DAMIER_E_USAGE = 2,      /* an argument or option that is not offered */
-  DAMIER_E_INPUT = 3,      /* a file was rejected */
-  DAMIER_E_IO = 4,         /* a file could not be read or written */
-  DAMIER_E_FIT = 5,        /* does not fit into memory or on the disk */
-  DAMIER_E_DEVICE = 6,     /* GPU, backend or transport */
-  DAMIER_E_CORRUPT = 7,    /* a result that could not be repaired */
-  DAMIER_E_MPI = 9,        /* MPI */
-  DAMIER_E_UNCHECKED = 10, /* C is there, but not all of it could be verified (NaN, Inf, exponents
-                              at the end of their range); option "allow-unchecked": DAMIER_OK */
-  DAMIER_E_BUG = 70,       /* an assumption of the library does not hold */
-  DAMIER_E_STOPPED = 75,   /* the progress function asked to stop */
+  DAMIER_OK = 0,           /**< done */
+  DAMIER_E_VERIFY = 1,     /**< the result failed its verification */
+  DAMIER_E_USAGE = 2,      /**< an argument or option that is not offered */
+  DAMIER_E_INPUT = 3,      /**< a file or matrix was rejected */
+  DAMIER_E_IO = 4,         /**< a file could not be read or written */
+  DAMIER_E_FIT = 5,        /**< does not fit into memory or on the disk */
+  DAMIER_E_DEVICE = 6,     /**< GPU, backend or transport */
+  DAMIER_E_CORRUPT = 7,    /**< a result that could not be repaired */
+  DAMIER_E_MPI = 9,        /**< MPI */
+  DAMIER_E_UNCHECKED = 10, /**< C is there, but not all of it could be verified (NaN, Inf, exponents
+                                at the end of their range); option "allow-unchecked": DAMIER_OK */
+  DAMIER_E_BUG = 70,       /**< an assumption of the library does not hold */
+  DAMIER_E_STOPPED = 75,   /**< the progress function asked to stop */
 } damier_code;
 
+/** Why a call failed. */
 typedef struct damier_error {
-  int code;          /* a damier_code */
-  int agreed;        /* 1: every rank has this error.  0: the others may be waiting for this one;
-                        only MPI_Abort is left */
-  int rank;          /* where it happened; -1: not known */
-  char message[600]; /* one line without a full stop */
-  char hint[600];    /* what can be done about it, or "" */
+  int code;          /**< a damier_code */
+  int agreed;        /**< 1: every rank has this error.  0: the others may be waiting for this one;
+                          only MPI_Abort is left */
+  int rank;          /**< where it happened; -1: not known */
+  char message[600]; /**< one line without a full stop */
+  char hint[600];    /**< what can be done about it, or "" */
 } damier_error;
 
-/* ---- matrices ---- */
+/** @name Matrices
+ * @{ */
 
+/** Types of elements.  Sums of products are held in the type that the type of A and B leads to: f64
+ * for f64, f32 for f32, f16 and bf16, the complex ones likewise, i32 for i8. */
 typedef enum damier_type {
-  DAMIER_F64,
-  DAMIER_F32,
-  DAMIER_F16,
-  DAMIER_BF16,
-  DAMIER_C64,  /* two f32: real, imaginary */
-  DAMIER_C128, /* two f64: real, imaginary */
-  DAMIER_I8,
-  DAMIER_I32,
+  DAMIER_F64,  /**< double */
+  DAMIER_F32,  /**< float */
+  DAMIER_F16,  /**< IEEE half precision */
+  DAMIER_BF16, /**< the upper half of a float */
+  DAMIER_C64,  /**< two f32: real, imaginary */
+  DAMIER_C128, /**< two f64: real, imaginary */
+  DAMIER_I8,   /**< int8_t; C is i32 */
+  DAMIER_I32,  /**< int32_t, of C alone */
 } damier_type;
 
+/** Where the elements of a matrix are. */
 typedef enum damier_division {
-  DAMIER_IN_FILE,      /* a dataset of an HDF5 file, or where C is to be written */
-  DAMIER_BY_ROWS,      /* consecutive rows, in the order of the ranks; some may have none */
-  DAMIER_ON_ONE,       /* all of it on one rank */
-  DAMIER_BLOCK_CYCLIC, /* as ScaLAPACK divides a matrix */
+  DAMIER_IN_FILE,      /**< a dataset of an HDF5 file, or where C is to be written */
+  DAMIER_BY_ROWS,      /**< consecutive rows, in the order of the ranks; some may have none */
+  DAMIER_ON_ONE,       /**< all of it on one rank */
+  DAMIER_BLOCK_CYCLIC, /**< as ScaLAPACK divides a matrix */
 } damier_division;
 
-/* A matrix as one rank sees it.  Begin with one of the functions below, or with all zero.  The
- * memory stays the caller's; A and B are not changed. */
+/** A matrix as one rank sees it: made by damier_file, damier_by_rows, damier_on_one or
+ * damier_scalapack, or filled by hand from all zero.  Ranks state the same of the whole matrix, and
+ * each its own `data`, strides and `own_rows`.  Memory and names stay the caller's, and are read
+ * and written only during a call; A and B are not changed.  C may not overlap A or B. */
 typedef struct damier_matrix {
-  damier_division division;
-  const char *file; /* IN_FILE: "FILE.h5:/dataset", or "FILE.h5" where it holds one matrix */
+  damier_division division; /**< says which of the other fields count */
+  const char *file; /**< IN_FILE: "FILE.h5:/dataset", or "FILE.h5" where it holds one matrix */
 
-  /* ---- in memory ---- */
-  damier_type type;
-  int64_t rows, cols;             /* of the whole matrix */
-  void *data;                     /* this rank's part; NULL where it has none */
-  int64_t row_stride, col_stride; /* elements from row to row and from column to column of it */
+  damier_type type;   /**< in memory: of the elements */
+  int64_t rows;       /**< in memory: of the whole matrix */
+  int64_t cols;       /**< in memory: of the whole matrix */
+  void *data;         /**< in host memory: this rank's part; NULL where it has none */
+  int64_t row_stride; /**< elements from row to row of this rank's part */
+  int64_t col_stride; /**< elements from column to column of it; one of the two is usually 1 */
 
-  int64_t own_rows; /* BY_ROWS: rows of this rank */
-  int rank;         /* ON_ONE: who has it */
+  int64_t own_rows; /**< BY_ROWS: rows of this rank */
+  int rank;         /**< ON_ONE: who has it */
 
-  /* BLOCK_CYCLIC: the process grid, blocks of row_block x col_block, and the process row and column
-   * of the first one. */
-  int grid_rows, grid_cols;
-  int column_major; /* ranks are numbered down the columns of the grid; else along its rows */
-  int64_t row_block, col_block;
-  int first_row, first_col;
+  int grid_rows;     /**< BLOCK_CYCLIC: rows of the process grid */
+  int grid_cols;     /**< BLOCK_CYCLIC: columns of the process grid */
+  int column_major;  /**< BLOCK_CYCLIC: 1: ranks are numbered down the columns of the grid; 0: along
+                          its rows */
+  int64_t row_block; /**< BLOCK_CYCLIC: rows of a block */
+  int64_t col_block; /**< BLOCK_CYCLIC: columns of a block */
+  int first_row;     /**< BLOCK_CYCLIC: process row of the first block */
+  int first_col;     /**< BLOCK_CYCLIC: process column of the first block */
 } damier_matrix;
 
+/** A matrix in a file, or the place where C is to be written.
+ * @param location "FILE.h5:/dataset", or "FILE.h5" where it holds one matrix; not copied
+ * @return the matrix */
 DAMIER_API damier_matrix damier_file(const char *location);
 
-/* Row-major, STRIDE elements from row to row (0: without gaps). */
+/** Consecutive rows on consecutive ranks, row-major.
+ * @param type of the elements
+ * @param rows of the whole matrix
+ * @param cols of the whole matrix
+ * @param own_rows of this rank, 0 or more; those of all ranks add up to `rows`
+ * @param data this rank's rows; NULL where it has none
+ * @param stride elements from row to row; 0: without gaps
+ * @return the matrix */
 DAMIER_API damier_matrix damier_by_rows(damier_type type, int64_t rows, int64_t cols,
                                         int64_t own_rows, void *data, int64_t stride);
+
+/** All of a matrix on one rank, row-major.
+ * @param type of the elements
+ * @param rows of the matrix
+ * @param cols of the matrix
+ * @param rank who has it, in the context's communicator
+ * @param data the matrix there; not looked at on other ranks
+ * @param stride elements from row to row; 0: without gaps
+ * @return the matrix */
 DAMIER_API damier_matrix damier_on_one(damier_type type, int64_t rows, int64_t cols, int rank,
                                        void *data, int64_t stride);
 
-/* By ScaLAPACK's descriptor DESC of nine numbers, on a BLACS grid of GRID_ROWS x GRID_COLS made
- * with order "R" (COLUMN_MAJOR 0) or "C" (1) from the ranks of the context's communicator.  Local
- * arrays are column-major. */
+/** A matrix of ScaLAPACK, on a BLACS grid made of the ranks of the context's communicator.  Local
+ * arrays are column-major.
+ * @param type of the elements
+ * @param desc the descriptor: type, context, m, n, mb, nb, rsrc, csrc, lld; the first two are not
+ *   looked at, and lld is this rank's own
+ * @param grid_rows of the process grid
+ * @param grid_cols of the process grid
+ * @param column_major 0 for a grid made with order "R", 1 for "C"
+ * @param data this rank's local array; NULL where it has none
+ * @return the matrix */
 DAMIER_API damier_matrix damier_scalapack(damier_type type, const int desc[9], int grid_rows,
                                           int grid_cols, int column_major, void *data);
 
-/* ---- contexts ---- */
+/** @}
+ * @name Contexts
+ * @{ */
 
+/** Ranks that multiply together, and their options. */
 typedef struct damier_context damier_context;
 
-/* A context on a copy of COMM.  MPI must offer MPI_THREAD_FUNNELED or more; MPI_COMM_NULL: this
- * process alone, and MPI need not be started. */
+/** Opens a context.  Collective over `comm`.
+ * @param comm copied; MPI must offer MPI_THREAD_FUNNELED or more.  MPI_COMM_NULL: this process
+ *   alone, and MPI need not be started
+ * @param context the new context, or NULL after an error
+ * @param error filled; may be NULL
+ * @return a damier_code */
 DAMIER_API int damier_open(MPI_Comm comm, damier_context **context, damier_error *error);
 
-/* The same with a communicator of Fortran, or of mpi4py (comm.py2f()); -1: this process alone. */
+/** The same with a communicator of Fortran, or of mpi4py.
+ * @param comm MPI_Comm_c2f, comm.py2f(); -1: this process alone
+ * @param context the new context, or NULL after an error
+ * @param error filled; may be NULL
+ * @return a damier_code */
 DAMIER_API int damier_open_f(int comm, damier_context **context, damier_error *error);
 
-DAMIER_API void damier_close(damier_context *context); /* NULL is allowed */
+/** Closes a context, before MPI is finalized.  Collective.
+ * @param context NULL is allowed */
+DAMIER_API void damier_close(damier_context *context);
 
-/* Sets an option of `damier multiply` or `damier verify` by its long name without the dashes:
- * "alpha", "beta", "op-a", "op-b", "grid", "memory", "reproducible", ...  VALUE NULL: "yes" for a
- * switch, or else the default again.  Options stay set until they are set again. */
+/** Sets an option of `damier multiply` or `damier verify`; it stays set until it is set again.
+ * Options for programs alone are refused: output, json, quiet, time-limit and their like.
+ * @param context of this rank; all ranks set the same
+ * @param option the long name without the dashes: "alpha", "beta", "op-a", "op-b", "grid",
+ *   "memory", "reproducible", "verify", "force", ...
+ * @param value as on the command line; switches take "yes" and "no".  NULL: "yes" for a switch, the
+ *   default for any other option
+ * @param error filled; may be NULL
+ * @return a damier_code; DAMIER_E_USAGE leaves the option as it was */
 DAMIER_API int damier_set(damier_context *context, const char *option, const char *value,
                           damier_error *error);
 
-/* From now on beta multiplies C, in place of what the option "c" names or of the elements that a C
- * in memory has: a file, or memory, which is not changed.  NULL: as before.  The names are copied,
- * the memory stays the caller's. */
+/** States the matrix that beta multiplies.  Without one it is what the option "c" names, or what C
+ * in memory holds.
+ * @param context of this rank; all ranks state the same matrix
+ * @param c a file or memory, which is only read; its fields and name are copied.  NULL: as before
+ * @param error filled; may be NULL
+ * @return a damier_code */
 DAMIER_API int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *error);
 
-/* PROGRESS is called on every rank now and then while panels are multiplied; any rank may answer
- * with something other than 0: then all end with DAMIER_E_STOPPED.  NULL: nobody is called. */
+/** Names a function that is called on every rank now and then while panels are multiplied.
+ * @param context of this rank
+ * @param progress gets `argument` and how much is done of how much; where any rank's answers with
+ *   something other than 0, all end with DAMIER_E_STOPPED.  NULL: nothing is called
+ * @param argument the caller's */
 DAMIER_API void damier_on_progress(damier_context *context,
                                    int (*progress)(void *argument, int64_t done, int64_t total),
                                    void *argument);
 
-/* ---- work ---- */
+/** @}
+ * @name Work
+ * @{ */
 
-/* Multiplies.  Either all three matrices are in files or all are in memory, and A and B are of one
- * type then.  C in a file is written, checked and named as `damier multiply` does it; beta takes
- * the old C from the option "c".  C in memory has its old elements where beta is not 0, and is left
- * as it was where the call fails, but for DAMIER_E_UNCHECKED, and for DAMIER_E_INPUT of whole
- * numbers that do not fit. */
+/** Multiplies.  Collective.  Each matrix may be a file or memory.
+ *
+ * Where all are files, C is made as `damier multiply` does it: with checkpoints, resumed by the
+ * same call.  In any mixture C in a file is checked and named as there, but starts from the
+ * beginning.
+ *
+ * C in memory is as it was where the call fails, with three exceptions: DAMIER_E_UNCHECKED, after
+ * which it is complete; DAMIER_E_INPUT for whole numbers that do not fit; and, where memory was so
+ * short that C was cut into tiles (the record's plan.tiles), any error after the first tile.
+ * @param context of this rank
+ * @param a op(A) is m x k
+ * @param b op(B) is k x n; of the same type as A, unless the option "type" names the one that both
+ *   are rounded to
+ * @param c m x n; where it goes
+ * @param error filled; may be NULL
+ * @return a damier_code */
 DAMIER_API int damier_multiply(damier_context *context, const damier_matrix *a,
                                const damier_matrix *b, const damier_matrix *c, damier_error *error);
 
-/* Plans only: what damier_multiply would do, need and take is in the record. */
+/** Plans only: what damier_multiply would do, need and take is in the record, at "plan" and
+ * "forecast"; DAMIER_E_FIT where it would not fit.  Collective.
+ * @param context of this rank
+ * @param a as of damier_multiply
+ * @param b as of damier_multiply
+ * @param c as of damier_multiply; nothing is written
+ * @param error filled; may be NULL
+ * @return a damier_code */
 DAMIER_API int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                            const damier_matrix *c, damier_error *error);
 
-/* Checks that C is alpha op(A) op(B) + beta C0, as `damier verify` does; all three are in files.
- * What no option states comes from the provenance of C.  The option "full" has every element
- * multiplied again in higher precision and compared.  DAMIER_E_VERIFY and DAMIER_E_UNCHECKED leave
- * a record, too. */
+/** Checks that C is alpha op(A) op(B) + beta C0, as `damier verify` does; all are in files.  What
+ * no option states comes from the provenance of C.  The option "full" has every element multiplied
+ * again in higher precision and compared.  DAMIER_E_VERIFY and DAMIER_E_UNCHECKED leave a record,
+ * too.  Collective.
+ * @param context of this rank
+ * @param a in a file
+ * @param b in a file
+ * @param c in a file; only read
+ * @param error filled; may be NULL
+ * @return a damier_code */
 DAMIER_API int damier_verify(damier_context *context, const damier_matrix *a,
                              const damier_matrix *b, const damier_matrix *c, damier_error *error);
 
-/* What LOCATION holds ("FILE.h5:/dataset", or "FILE.h5" for all of it), as `damier info` tells it;
- * NULL: versions, backends, GPUs and cores of this library.  The answer is in the record.  Rank 0
- * looks. */
+/** Looks at a file, as `damier info` does; the answer is in the record.  Collective; rank 0 looks.
+ * @param context of this rank
+ * @param location "FILE.h5:/dataset", or "FILE.h5" for all that it holds; NULL: versions, backends,
+ *   GPUs and cores of this library
+ * @param error filled; may be NULL
+ * @return a damier_code */
 DAMIER_API int damier_info(damier_context *context, const char *location, damier_error *error);
 
-/* On rank 0 what the last of these calls found out, as a JSON document (schema "damier/1", the same
- * as of --json); "" where there is none, and on other ranks.  The context's own, until its next
- * call. */
+/** What the last of these calls found out.
+ * @param context of this rank
+ * @return on rank 0 a JSON document (schema "damier/1", as of --json), else or where there is none
+ *   ""; the context's own, until its next call */
 DAMIER_API const char *damier_record(const damier_context *context);
 
+/** The version of the library.
+ * @return "MAJOR.MINOR.PATCH" */
 DAMIER_API const char *damier_version(void);
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -13,8 +13,8 @@ source scripts/common.sh
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libhdf5-dev
   libopenblas-dev libhwloc-dev libjansson-dev libxxhash-dev zlib1g-dev)
 test_packages=(libcmocka-dev python3 python3-numpy python3-h5py python3-jsonschema hdf5-tools procps)
-long_packages=(strace mypy python3-pip python3-setuptools python3-venv python3-wheel)
-lint_packages=(shellcheck clang-format mandoc)
+long_packages=(strace g++ gfortran mypy python3-pip python3-setuptools python3-venv python3-wheel)
+lint_packages=(shellcheck clang-format mandoc doxygen)
 cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 mpich_packages=(mpich libmpich-dev)
 simulation_packages=(libsimgrid-dev)

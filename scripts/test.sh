@@ -114,6 +114,11 @@ check_man_page() {
     build/release/damier --man-page | diff - docs/damier.1
 }
 
+# The Doxyfile makes every warning an error.
+check_doxygen() {
+  doxygen docs/Doxyfile
+}
+
 if [ -n "$all" ]; then
   scripts/packages.sh build test long lint
   # Only root can build a cluster; services of Slurm that a package starts are not wanted elsewhere.
@@ -161,6 +166,11 @@ if [ -n "$all" ]; then
     step "site" scripts/site.sh || true
   else
     skip "site, for there is no mkdocs (scripts/site.sh says how to get it)"
+  fi
+  if has doxygen; then
+    step "doxygen" check_doxygen || true
+  else
+    skip "doxygen, which is not installed"
   fi
   step "tables and pictures of docs" python3 scripts/report/results.py --check docs/results/*.jsonl || true
   if [ ! -d .git ]; then

@@ -85,7 +85,7 @@ static dm_status multiply_one(dm_any_product *p, int64_t tile) {
   const int64_t tiles = dm_plan_tiles(plan);
   dm_todo *todo = NULL;
   bool *there;
-  DM_TRY(dm_buffer_table(tiles, &there));
+  DM_TRY(dm_comm_agree(p->run->world, dm_buffer_table(tiles, &there)));
   for (int64_t t = 0; t < tiles; t++) there[t] = t != tile;
   dm_status status = dm_comm_agree(p->run->world, dm_todo_new(tiles, there, &todo));
   free(there);

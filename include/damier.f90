@@ -1,0 +1,103 @@
+! damier.f90: the interface of damier.h for Fortran 2003 and newer; compile it with your program.
+! Texts that go to the library end with c_null_char; damier_text makes one of Fortran's of its own.
+module damier
+  use, intrinsic :: iso_c_binding
+  implicit none
+
+  integer(c_int), parameter :: DAMIER_OK = 0, DAMIER_E_VERIFY = 1, DAMIER_E_USAGE = 2, DAMIER_E_INPUT = 3, &
+    DAMIER_E_IO = 4, DAMIER_E_FIT = 5, DAMIER_E_DEVICE = 6, DAMIER_E_CORRUPT = 7, DAMIER_E_MPI = 9, &
+    DAMIER_E_UNCHECKED = 10, DAMIER_E_BUG = 70, DAMIER_E_STOPPED = 75
+  integer(c_int), parameter :: DAMIER_F64 = 0, DAMIER_F32 = 1, DAMIER_F16 = 2, DAMIER_BF16 = 3, &
+    DAMIER_C64 = 4, DAMIER_C128 = 5, DAMIER_I8 = 6, DAMIER_I32 = 7
+
+  type, bind(c) :: damier_error
+    integer(c_int) :: code, agreed, rank
+    character(c_char) :: message(600), hint(600)
+  end type
+
+  type, bind(c) :: damier_matrix
+    integer(c_int) :: division
+    type(c_ptr) :: file
+    integer(c_int) :: type
+    integer(c_int64_t) :: rows, cols
+    type(c_ptr) :: data
+    integer(c_int64_t) :: row_stride, col_stride, own_rows
+    integer(c_int) :: rank, grid_rows, grid_cols, column_major
+    integer(c_int64_t) :: row_block, col_block
+    integer(c_int) :: first_row, first_col
+  end type
+
+  interface
+    integer(c_int) function damier_open(comm, context, error) bind(c, name='damier_open_f')
+      import
+      integer(c_int), value :: comm ! as of use mpi; of mpi_f08: comm%mpi_val
+      type(c_ptr), intent(out) :: context
+      type(damier_error), intent(out) :: error
+    end function
+    subroutine damier_close(context) bind(c)
+      import
+      type(c_ptr), value :: context
+    end subroutine
+    integer(c_int) function damier_set(context, option, value, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      character(c_char), intent(in) :: option(*), value(*)
+      type(damier_error), intent(out) :: error
+    end function
+    integer(c_int) function damier_multiply(context, a, b, c, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      type(damier_matrix), intent(in) :: a, b, c
+      type(damier_error), intent(out) :: error
+    end function
+    integer(c_int) function damier_plan(context, a, b, c, error) bind(c)
+      import
+      type(c_ptr), value :: context
+      type(damier_matrix), intent(in) :: a, b, c
+      type(damier_error), intent(out) :: error
+    end function
+    type(damier_matrix) function damier_file(location) bind(c)
+      import
+      character(c_char), intent(in) :: location(*) ! must stay as long as the matrix
+    end function
+    type(damier_matrix) function damier_by_rows(type, rows, cols, own_rows, data, stride) bind(c)
+      import
+      integer(c_int), value :: type
+      integer(c_int64_t), value :: rows, cols, own_rows, stride
+      type(c_ptr), value :: data
+    end function
+    type(damier_matrix) function damier_on_one(type, rows, cols, rank, data, stride) bind(c)
+      import
+      integer(c_int), value :: type, rank
+      integer(c_int64_t), value :: rows, cols, stride
+      type(c_ptr), value :: data
+    end function
+    type(damier_matrix) function damier_scalapack(type, desc, grid_rows, grid_cols, column_major, data) bind(c)
+      import
+      integer(c_int), value :: type, grid_rows, grid_cols, column_major
+      integer(c_int), intent(in) :: desc(9)
+      type(c_ptr), value :: data
+    end function
+  end interface
+
+contains
+
+  ! The array behind the matrix is Fortran's: LEADING elements from column to column.
+  subroutine damier_by_columns(matrix, leading)
+    type(damier_matrix), intent(inout) :: matrix
+    integer, intent(in) :: leading
+    matrix%row_stride = 1
+    matrix%col_stride = leading
+  end subroutine
+
+  function damier_text(chars) result(text)
+    character(c_char), intent(in) :: chars(:)
+    character(:), allocatable :: text
+    integer :: i
+    text = ''
+    do i = 1, size(chars)
+      if (chars(i) == c_null_char) exit
+      text = text // chars(i)
+    end do
+  end function
+end module

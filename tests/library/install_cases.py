@@ -1,0 +1,128 @@
+"""What is installed, as its users take it: the examples in C, C++ and Fortran are built against a copy
+of the library that was moved after it was installed, shared and static, by pkg-config and CMake."""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from running import ROOT, environment, expect
+
+EXAMPLES = ROOT / "examples"
+RESULT = "C(0, 0) = 800"
+SKIPPED = 77
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C)
+find_package(damier REQUIRED)
+add_executable(user {example})
+target_link_libraries(user PRIVATE {library})
+"""
+
+
+def compiler(name):
+    """Of the same MPI as the library's."""
+    path = pathlib.Path(os.environ.get("MPICC", "mpicc"))
+    return path.with_name(path.name.replace("mpicc", name)) if "mpicc" in path.name else pathlib.Path(name)
+
+
+def works(program):
+    """MPI's may be there without the compiler that it calls."""
+    return shutil.which(program) and subprocess.run([program, "--version"], capture_output=True,
+                                                    check=False).returncode == 0
+
+
+def call(*words, folder=None, **more):
+    done = subprocess.run([str(w) for w in words], cwd=folder, env=environment() | more, capture_output=True,
+                          text=True, timeout=300, check=False)
+    expect(done.returncode == 0, f"{' '.join(map(str, words))}\n{done.stdout[-600:]}{done.stderr[-900:]}")
+    return done.stdout
+
+
+def install(build, folder):
+    """Installed to one place, then moved to another: its own files and nothing else."""
+    here = folder / "moved"
+    manifest = build / "install_manifest.txt"  # what `ninja uninstall` goes by is the user's
+    before = manifest.read_bytes() if manifest.exists() else None
+    call("cmake", "--install", build, "--prefix", folder / "installed")
+    manifest.unlink()
+    if before is not None:
+        manifest.write_bytes(before)
+    (folder / "installed").rename(here)
+    return here, next(here.glob("**/damier.pc")).parents[1]
+
+
+def flags(libraries, *words):
+    return call("pkg-config", *words, "damier", PKG_CONFIG_PATH=str(libraries / "pkgconfig")).split()
+
+
+def run(program, libraries):
+    launcher = os.environ.get("MPIEXEC", "mpirun")
+    printed = call(launcher, "-n", 3, program, LD_LIBRARY_PATH=str(libraries))
+    expect(RESULT in printed, f"{program} prints '{printed}'")
+
+
+def check_symbols(libraries):
+    """Names of the interface, and no others."""
+    for words in (["-D", libraries / "libdamier.so"], ["-g", libraries / "libdamier.a"]):
+        if not words[1].exists():
+            continue
+        names = [line.split()[2] for line in call("nm", "--defined-only", *words).splitlines()
+                 if len(line.split()) == 3]
+        others = [name for name in names if not name.startswith("damier_")]
+        expect("damier_multiply" in names and not others, f"{words[1].name} shows {others[:5]}")
+
+
+def check_shared(here, libraries, folder):
+    words = flags(libraries, "--cflags", "--libs")
+    call(compiler("mpicc"), EXAMPLES / "product.c", *words, "-o", folder / "c")
+    run(folder / "c", libraries)
+    if works(compiler("mpicxx")):
+        call(compiler("mpicxx"), "-Wall", EXAMPLES / "product.cpp", *words, "-o", folder / "cpp")
+        run(folder / "cpp", libraries)
+    if works(compiler("mpifort")):
+        call(compiler("mpifort"), here / "include" / "damier.f90", EXAMPLES / "product.f90", *words, "-o", folder / "f90",
+             folder=folder)
+        run(folder / "f90", libraries)
+
+
+def check_static(libraries, folder):
+    """Where there is no shared one, as -ldamier prefers it."""
+    if not (libraries / "libdamier.a").exists():
+        return
+    for shared in libraries.glob("libdamier.so*"):
+        shared.unlink()
+    call(compiler("mpicc"), EXAMPLES / "product.c", *flags(libraries, "--static", "--cflags", "--libs"), "-o", folder / "static")
+    run(folder / "static", folder)
+
+
+def check_package(here, libraries, folder, library):
+    project = folder / library.replace(":", "")
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text(PROJECT.format(example=EXAMPLES / "product.c", library=library))
+    call("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={here}",
+         f"-DMPI_C_COMPILER={shutil.which(compiler('mpicc'))}")
+    call("cmake", "--build", project / "build")
+    run(project / "build" / "user", libraries)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--damier", type=pathlib.Path, required=True)
+    build = parser.parse_args().damier.parent
+    if not all(map(shutil.which, ("cmake", "pkg-config", compiler("mpicc"), "nm"))):
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        here, libraries = install(build, folder)
+        check_symbols(libraries)
+        check_shared(here, libraries, folder)
+        check_package(here, libraries, folder, "damier::damier")
+        if (libraries / "libdamier.a").exists():
+            check_package(here, libraries, folder, "damier::static")
+        check_static(libraries, folder)
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,203 @@
+/* ranks: 1 2 3 4.  Contexts of the library one after the other and on parts of the ranks at the
+ * same time, its plans, its options, and its errors on files. */
+#include <unistd.h>
+
+#include "library_matrices.h"
+
+/* ---- contexts ---- */
+
+/* The handle that MPI gives out next: freed ones are given out again. */
+static int next_handle(void) {
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  const int handle = MPI_Comm_c2f(copy);
+  MPI_Comm_free(&copy);
+  return handle;
+}
+
+static void multiply_ones(rank_test *test, damier_context *context, int64_t n, double factor) {
+  int rank, wrong = 0;
+  damier_error error;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  double *data = memory_of(test, 3 * n * n * 8), *c = data + 2 * n * n;
+  for (int64_t i = 0; i < 2 * n * n; i++) data[i] = i < n * n ? 1.0 : factor;
+  for (int64_t i = 0; i < n * n; i++) c[i] = -1.0;
+  const damier_matrix a = damier_on_one(DAMIER_F64, n, n, 0, data, 0);
+  const damier_matrix b = damier_on_one(DAMIER_F64, n, n, 0, data + n * n, 0);
+  const damier_matrix result = damier_on_one(DAMIER_F64, n, n, 0, c, 0);
+  const int code = damier_multiply(context, &a, &b, &result, &error);
+  CHECK(test, code == DAMIER_OK, "%s", error.message);
+  const bool has_it = damier_record(context)[0] != '\0'; /* rank 0 of the context */
+  for (int64_t i = 0; i < n * n; i++) wrong += c[i] != (has_it ? factor * (double)n : -1.0);
+  CHECK(test, wrong == 0, "%d of %lld elements are wrong", wrong, (long long)(n * n));
+  free(data);
+}
+
+static void in_a_row(rank_test *test) {
+  damier_context *context;
+  damier_error error;
+  int before = 0;
+  for (int i = 0; i < 21; i++) {
+    const int code = damier_open(MPI_COMM_WORLD, &context, &error);
+    CHECK(test, code == DAMIER_OK, "context %d: %s", i, error.message);
+    if (!code) multiply_ones(test, context, 20 + i, i);
+    damier_close(context);
+    if (i == 0) before = next_handle();
+  }
+  CHECK(test, next_handle() == before, "contexts keep communicators");
+}
+
+/* Each part of the ranks has its own products, as many as it likes. */
+static void side_by_side(rank_test *test) {
+  int rank, ranks;
+  MPI_Comm part;
+  damier_context *whole, *half;
+  damier_error error;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int side = rank < (ranks + 1) / 2 ? 0 : 1;
+  MPI_Comm_split(MPI_COMM_WORLD, side, -rank, &part); /* the other way round */
+  CHECK(test, !damier_open(MPI_COMM_WORLD, &whole, &error), "%s", error.message);
+  CHECK(test, !damier_open(part, &half, &error), "%s", error.message);
+  MPI_Comm_free(&part); /* the context has a copy */
+  for (int i = 0; i < 2 + 3 * side; i++) multiply_ones(test, half, 30 + 40 * side + i, side + 2);
+  multiply_ones(test, whole, 25, 7);
+  damier_close(half);
+  multiply_ones(test, whole, 26, 8);
+  damier_close(whole);
+}
+
+/* ---- plans ---- */
+
+static double number_of(const char *record, const char *field) {
+  const char *at = strstr(record, field);
+  return at ? strtod(at + strlen(field), NULL) : -1;
+}
+
+static void plans(rank_test *test, damier_context *context) {
+  double c = 5;
+  damier_error error;
+  const int64_t own = test->run.rank == 0 ? 2000 : 0;
+  const damier_matrix m = damier_by_rows(DAMIER_F64, 2000, 2000, own, &c, 0); /* never looked at */
+  CHECK(test, !damier_plan(context, &m, &m, &m, &error), "%s", error.message);
+  const char *record = damier_record(context);
+  if (test->run.rank > 0) {
+    CHECK(test, record[0] == '\0', "rank %d has a record", test->run.rank);
+    return;
+  }
+  CHECK(test, number_of(record, "\"total_s\":") > 0, "no forecast: %s", record);
+  CHECK(test, number_of(record, "\"host_bytes\":") > 8 * 3e6 / test->run.ranks, "no need: %s",
+        record);
+  CHECK(test, number_of(record, "\"panel\":") > 64, "a panel of %g",
+        number_of(record, "\"panel\":"));
+  CHECK(test, c == 5, "a plan wrote C");
+}
+
+/* ---- options ---- */
+
+/* Random bits that no sum leaves as they are, whatever order it is in. */
+static void fill_uneven(const spread *s, int rank, int which) {
+  int64_t row, col;
+  for (int64_t i = 0; i < s->m.rows; i++)
+    for (int64_t j = 0; j < s->m.cols; j++)
+      if (owner(s, i, j, &row, &col) == rank)
+        put(element(s, row, col), s->m.type,
+            (double)(dm_mix((uint64_t)((which * 4096 + i) * 4096 + j)) >> 20) * 1e-13, 0);
+}
+
+static spread on_zero(rank_test *test, int64_t rows, int64_t cols) {
+  const spread s = {
+      .m = damier_on_one(DAMIER_F64, rows, cols, 0, memory_of(test, rows * cols * 8), 0)};
+  return s;
+}
+
+/* All ranks together, and one of them alone. */
+static void reproducible(rank_test *test, damier_context *context) {
+  enum { M = 300, N = 280, K = 1100 };
+  damier_context *alone;
+  damier_error error;
+  spread a = on_zero(test, M, K), b = on_zero(test, K, N), c = on_zero(test, M, N);
+  spread again = on_zero(test, M, N);
+  fill_uneven(&a, test->run.rank, 0);
+  fill_uneven(&b, test->run.rank, 1);
+  damier_set(context, "reproducible", NULL, &error);
+  CHECK(test, !damier_multiply(context, &a.m, &b.m, &c.m, &error), "%s", error.message);
+  CHECK(test, test->run.rank > 0 || strstr(damier_record(context), "\"panel\":512"), "%s",
+        damier_record(context));
+  CHECK(test, !damier_set(context, "reproducible", "no", &error), "%s", error.message);
+  if (test->run.rank == 0) {
+    CHECK(test, !damier_open(MPI_COMM_SELF, &alone, &error), "%s", error.message);
+    damier_set(alone, "reproducible", "yes", &error);
+    CHECK(test, !damier_multiply(alone, &a.m, &b.m, &again.m, &error), "%s", error.message);
+    CHECK(test, memcmp(c.m.data, again.m.data, M * N * 8) == 0, "one rank gets other bits");
+    damier_close(alone);
+  }
+  free(a.m.data), free(b.m.data), free(c.m.data), free(again.m.data);
+}
+
+/* Operands of two types, and the one that both become. */
+static void types(rank_test *test, damier_context *context) {
+  float a[4] = {1, 2, 3, 4};
+  double b[4] = {1, 0, 0.1, 1}, c[4] = {0};
+  damier_error error;
+  const damier_matrix ma = damier_on_one(DAMIER_F32, 2, 2, 0, a, 0);
+  const damier_matrix mb = damier_on_one(DAMIER_F64, 2, 2, 0, b, 0);
+  const damier_matrix mc = damier_on_one(DAMIER_F64, 2, 2, 0, c, 0);
+  CHECK(test, damier_multiply(context, &ma, &mb, &mc, &error) == DAMIER_E_USAGE, "two types pass");
+  CHECK(test, strstr(error.hint, "--type"), "the hint is '%s'", error.hint);
+  CHECK(test, !damier_set(context, "type", "f64", &error), "%s", error.message);
+  CHECK(test, !damier_multiply(context, &ma, &mb, &mc, &error), "%s", error.message);
+  CHECK(test, test->run.rank > 0 || c[0] == 1 + 2 * 0.1, "%.17g", c[0]);
+  CHECK(test, !damier_set(context, "type", NULL, &error), "%s", error.message);
+}
+
+/* ---- errors on files ---- */
+
+static void files(rank_test *test, damier_context *context) {
+  double data[16] = {0};
+  char text[] = "/tmp/damier_no_hdf5_XXXXXX";
+  damier_error error;
+  const damier_matrix m = damier_on_one(DAMIER_F64, 4, 4, 0, data, 0);
+  const damier_matrix nowhere = damier_file("/nowhere/A.h5:/a");
+  CHECK(test, damier_multiply(context, &nowhere, &m, &m, &error) == DAMIER_E_IO, "it opens");
+  CHECK(test, error.agreed && strstr(error.message, "/nowhere/A.h5"), "'%s'", error.message);
+  if (test->run.rank == 0) {
+    const int fd = mkstemp(text);
+    CHECK(test, write(fd, "not HDF5", 8) == 8, "no file");
+    close(fd);
+  }
+  must(test, dm_comm_broadcast(test->run.world, text, sizeof text, 0));
+  const damier_matrix other = damier_file(text);
+  CHECK(test, damier_multiply(context, &m, &other, &m, &error) == DAMIER_E_INPUT, "%d: '%s'",
+        error.code, error.message);
+  CHECK(test, error.agreed && strstr(error.message, text), "'%s'", error.message);
+  /* An existing file is not replaced, and the hint says what would. */
+  CHECK(test, damier_multiply(context, &m, &m, &other, &error) == DAMIER_E_USAGE, "%d: '%s'",
+        error.code, error.message);
+  CHECK(test, strstr(error.hint, "--force"), "'%s'", error.hint);
+  /* No matrix beta could multiply. */
+  const damier_matrix made = damier_file("/tmp/damier_is_not_made.h5");
+  damier_set(context, "beta", "1", &error);
+  CHECK(test, damier_multiply(context, &m, &m, &made, &error) == DAMIER_E_USAGE, "%d", error.code);
+  CHECK(test, strstr(error.hint, "damier_old_c"), "'%s'", error.hint);
+  damier_set(context, "beta", NULL, &error);
+  if (test->run.rank == 0) unlink(text);
+}
+
+TEST_PROGRAM(test_library_contexts) {
+  rank_test test = rank_test_start();
+  damier_context *context;
+  damier_error error;
+  in_a_row(&test);
+  side_by_side(&test);
+  const int code = damier_open(MPI_COMM_WORLD, &context, &error);
+  CHECK(&test, code == DAMIER_OK, "%s", error.message);
+  if (!code) {
+    plans(&test, context);
+    reproducible(&test, context);
+    types(&test, context);
+    files(&test, context);
+  }
+  damier_close(context);
+  return rank_test_end(&test);
+}
