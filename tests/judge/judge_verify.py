@@ -119,10 +119,24 @@ def left_out(folder, damier, dtype, c_type):
     expect(damier, folder, f"{dtype}, error beside NaN", 1)
 
 
+def alike(folder, damier, *_):
+    """The same error in two columns of one norm, which weights of one size would let cancel."""
+    elements.write(folder / "a.h5", np.eye(9), "f64")
+    elements.write(folder / "b.h5", np.ones((9, 5)), "f64")
+    for one in range(5):
+        for other in range(one):
+            for error in (1, -1):
+                c = np.ones((9, 5))
+                c[4, one], c[4, other] = 2, 1 + error
+                elements.write(folder / "c.h5", c, "f64")
+                expect(damier, folder, f"columns {other} and {one}", 1)
+
+
 def main():
     chosen = options()
     floats = [t for t in TYPES if t[0] != "i8"]
     cases = [(one_type, *t, False) for t in TYPES] + [(by_provenance, *t) for t in TYPES[:7]]
+    cases += [(alike, "f64", "f64")]
     cases += [(left_out, *t) for t in (floats if chosen.long else floats[:6])]
     if chosen.long:
         cases += [(one_type, *t, True) for t in TYPES]
