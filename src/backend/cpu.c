@@ -41,6 +41,7 @@ static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config)
   const dm_compute *compute = config->compute;
   if (compute && compute->finish != DM_NO_FINISH && !config->calls)
     return dm_fail(DM_E_USAGE, "there is no method for products of %.15s", compute->name);
+  DM_TRY(dm_cpu_room());
   cpu_backend *cpu = calloc(1, sizeof *cpu);
   if (!cpu) return dm_fail(DM_E_FIT, "no memory for the cpu backend");
   cpu->base.ops = &dm_backend_cpu;

@@ -40,6 +40,9 @@ dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b);
 /* C (+)= A B for one piece, at once. (cpu_product.c) */
 dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, dm_cpu_scratch *scratch);
 
+/* DM_E_FIT where a limit on address space leaves the library none for its own buffers. */
+dm_status dm_cpu_room(void);
+
 /* Threads of the BLAS that is loaded; false where it is none that can be told. (cpu_threads.c) */
 bool dm_cpu_set_threads(int threads);
 void dm_cpu_library(char *text, int64_t size);

@@ -2,6 +2,8 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "backend/cpu.h"
 
@@ -23,6 +25,23 @@ bool dm_cpu_set_threads(int threads) {
     told |= set != NULL;
   }
   return told;
+}
+
+/* OpenBLAS takes 128 MiB of address space at its first product, and tries for ever where a limit
+ * leaves it none. */
+dm_status dm_cpu_room(void) {
+  enum { LIBRARY = 136 << 20 };
+  struct rlimit limit;
+  if (!symbol("openblas_get_config") || getrlimit(RLIMIT_AS, &limit) < 0 ||
+      limit.rlim_cur == RLIM_INFINITY)
+    return DM_OK;
+  void *memory = mmap(NULL, LIBRARY, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return dm_hint(dm_fail(DM_E_FIT, "OpenBLAS finds no 128 MiB of address space"),
+                   "ulimit -v leaves too little");
+  munmap(memory, LIBRARY);
+  return DM_OK;
 }
 
 void dm_cpu_library(char *text, int64_t size) {

@@ -63,11 +63,14 @@ dm_engine dm_cli_engine(const dm_settings *s) {
   };
 }
 
+static const double forever = 1e9; /* seconds */
+
 dm_status dm_cli_trust(const dm_settings *s, dm_trust *trust) {
   *trust = (dm_trust){.external = s->external,
                       .virtual = s->virtual,
                       .filters = s->filters,
                       .no_data = s->no_data,
+                      .patience = s->hang_timeout > 0 ? s->hang_timeout : forever,
                       .vectors = s->as_column ? DM_AS_COLUMN
                                  : s->as_row  ? DM_AS_ROW
                                               : DM_NO_VECTOR};

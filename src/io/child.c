@@ -15,7 +15,13 @@
 #include "core/clock.h"
 #include "io/naming.h"
 
-enum { MEMORY_LIMIT = 1 << 30, CPU_SECONDS = 30, WALL_SECONDS = 40, MAGIC = 0x646d6a31 };
+enum {
+  MEMORY_LIMIT = 1 << 30,
+  CPU_SECONDS = 10,
+  WALL_SECONDS = 40,
+  LONGEST_POLL = 3600,
+  MAGIC = 0x646d6a31
+};
 
 /* What the child says first; a result follows. */
 typedef struct answer {
@@ -81,8 +87,10 @@ static bool receive(int fd, void *data, size_t bytes, double deadline) {
   for (char *at = data; bytes > 0;) {
     double left = deadline - dm_now();
     struct pollfd event = {.fd = fd, .events = POLLIN};
-    int ready = left > 0 ? poll(&event, 1, (int)(left * 1000) + 1) : 0;
+    const double turn = left < LONGEST_POLL ? left : LONGEST_POLL;
+    int ready = left > 0 ? poll(&event, 1, (int)(turn * 1000) + 1) : 0;
     if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0 && left > turn) continue;
     if (ready <= 0) return false;
     ssize_t got = read(fd, at, bytes);
     if (got < 0 && errno == EINTR) continue;
@@ -106,7 +114,7 @@ static bool reap(pid_t pid, int *how, struct rusage *usage) {
   return false;
 }
 
-static dm_status why_silent(const dm_location *at, bool ended, int how,
+static dm_status why_silent(const dm_location *at, double seconds, bool ended, int how,
                             const struct rusage *usage) {
   bool busy = ended && usage->ru_utime.tv_sec + usage->ru_stime.tv_sec >= CPU_SECONDS / 3;
   if (busy)
@@ -115,9 +123,9 @@ static dm_status why_silent(const dm_location *at, bool ended, int how,
     return dm_fail_at(DM_E_INPUT, at, "rejected: the HDF5 library crashed while reading it");
   if (ended && !WIFSIGNALED(how))
     return dm_fail_at(DM_E_INPUT, at, "rejected: reading it ended without an answer");
-  return dm_hint(dm_fail_at(DM_E_IO, at, "its inspection was killed or did not answer within %d s",
-                            WALL_SECONDS),
-                 "is its file system reachable?");
+  return dm_hint(
+      dm_fail_at(DM_E_IO, at, "its inspection was killed or did not answer within %.3g s", seconds),
+      "is its file system reachable? --hang-timeout states how long to wait");
 }
 
 static dm_status accept_error(const dm_location *at, const answer *first) {
@@ -136,8 +144,9 @@ static dm_status accept_error(const dm_location *at, const answer *first) {
   return dm_status_copy(&error);
 }
 
-static dm_status listen(const dm_location *at, pid_t pid, int fd, void *result, int64_t bytes) {
-  double deadline = dm_now() + WALL_SECONDS;
+static dm_status listen(const dm_location *at, double seconds, pid_t pid, int fd, void *result,
+                        int64_t bytes) {
+  double deadline = dm_now() + seconds;
   answer first = {0};
   memset(result, 0, (size_t)bytes);
   bool heard = receive(fd, &first, sizeof first, deadline) && first.magic == MAGIC &&
@@ -147,12 +156,17 @@ static dm_status listen(const dm_location *at, pid_t pid, int fd, void *result, 
   if (!heard && dm_now() >= deadline) kill(pid, SIGKILL);
   bool ended = reap(pid, &how, &usage);
   if (!ended) kill(pid, SIGKILL);
-  if (!heard) return why_silent(at, ended, how, &usage);
+  if (!heard) return why_silent(at, seconds, ended, how, &usage);
   return first.failed ? accept_error(at, &first) : DM_OK;
 }
 
 dm_status dm_child_run(const dm_location *at, dm_child_work work, const void *argument,
                        void *result, int64_t bytes) {
+  return dm_child_run_within(at, 0.0, work, argument, result, bytes);
+}
+
+dm_status dm_child_run_within(const dm_location *at, double seconds, dm_child_work work,
+                              const void *argument, void *result, int64_t bytes) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0)
     return dm_fail_at(DM_E_IO, at, "cannot be inspected: pipe: %s", strerror(errno));
@@ -168,7 +182,7 @@ dm_status dm_child_run(const dm_location *at, dm_child_work work, const void *ar
     be_child(ends[1], work, argument, result, bytes);
   }
   close(ends[1]);
-  dm_status status = listen(at, pid, ends[0], result, bytes);
+  dm_status status = listen(at, seconds > 0 ? seconds : WALL_SECONDS, pid, ends[0], result, bytes);
   close(ends[0]);
   return status;
 }

@@ -15,4 +15,9 @@ typedef dm_status (*dm_child_work)(const void *argument, void *result);
 dm_status dm_child_run(const dm_location *at, dm_child_work work, const void *argument,
                        void *result, int64_t bytes);
 
+/* The same for a storage that may take up to SECONDS (0: what is usual) to answer.  A child that
+ * computes, and does not wait, is ended after 10 s in any case. */
+dm_status dm_child_run_within(const dm_location *at, double seconds, dm_child_work work,
+                              const void *argument, void *result, int64_t bytes);
+
 #endif

@@ -77,7 +77,8 @@ dm_status dm_io_inspect(const dm_location *location, const dm_trust *trust, dm_d
   dm_question question = {.at = *location, .trust = *trust, .provenance = provenance != NULL};
   dm_finding *find;
   DM_TRY(dm_buffer_table(1, &find));
-  dm_status status = dm_child_run(location, dm_examine, &question, find, sizeof *find);
+  dm_status status =
+      dm_child_run_within(location, trust->patience, dm_examine, &question, find, sizeof *find);
   if (!status) status = accept(&question, find);
   if (!status) *dataset = find->dataset;
   if (!status && provenance) *provenance = find->provenance;

@@ -13,6 +13,7 @@ typedef struct dm_trust {
   bool filters;  /* filters other than deflate, shuffle, fletcher32 and LZF, which may load plug-ins
                   */
   bool no_data;  /* a dataset without stored data reads as its fill value */
+  double patience;   /* seconds that the storage has to answer; 0: what is usual */
   dm_vector vectors; /* what datasets of one dimension are taken as, if they are wanted */
 } dm_trust;
 

@@ -16,7 +16,7 @@
 #include "io/naming.h"
 #include "io/output_file.h"
 
-enum { RECORD = sizeof(dm_tile_record) };
+enum { RECORD = sizeof(dm_tile_record), RESERVED = 1 << 12 /* bytes for records */ };
 
 struct dm_journal {
   dm_location at;
@@ -100,6 +100,17 @@ static dm_status open_locked(dm_journal *journal, bool *locked) {
   return DM_OK;
 }
 
+/* So that a full disk shows before the work, and a run that ends early can say what it has. */
+static dm_status reserve(dm_journal *journal) {
+  int failed;
+  do failed = fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_HEADER + RESERVED) < 0 ? errno : 0;
+  while (failed == EINTR);
+  if (!failed || failed == EOPNOTSUPP || failed == ENOSYS || failed == EINVAL) return DM_OK;
+  const bool full = failed == ENOSPC || failed == EDQUOT || failed == EFBIG;
+  return dm_fail_at(full ? DM_E_FIT : DM_E_IO, &journal->at, "no space for its journal: %s",
+                    strerror(failed));
+}
+
 dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *locked) {
   dm_journal *new;
   char *text = NULL;
@@ -110,6 +121,10 @@ dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *loc
   if (!status) status = open_locked(new, locked);
   if (!status) status = read_file(new, &text);
   if (!status) status = understand(new, text);
+  if (!status && new->state == DM_JOURNAL_NEW) {
+    status = reserve(new);
+    if (status && !new->existed) (void)unlink(new->path); /* says nothing yet */
+  }
   free(text);
   if (status)
     dm_journal_close(new);
@@ -159,7 +174,7 @@ dm_status dm_journal_clear(dm_journal *journal) {
 
 dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   char *text;
-  DM_TRY(dm_journal_clear(journal));
+  if (journal->bytes > 0) DM_TRY(dm_journal_clear(journal)); /* else its space stays reserved */
   DM_TRY(dm_buffer_alloc(DM_HEADER, (void **)&text));
   dm_header_make(fields, text, &journal->key);
   dm_status status = dm_batch_move(journal->fd, true, journal->path, text, DM_HEADER, 0);

@@ -60,6 +60,23 @@ static void expect_records(const dm_journal *journal, int64_t wanted) {
   }
 }
 
+/* Its space is there before the work, and still when the first tile is recorded. */
+TEST(test_reserved) {
+  dm_location location = at(*state, "reserved.h5:/c");
+  struct stat info;
+  dm_journal *journal = opened(&location);
+  char path[DM_PATH + 16];
+  snprintf(path, sizeof path, "%s.journal", location.file);
+  assert_int_equal(stat(path, &info), 0);
+  assert_true(info.st_size == 0 && info.st_blocks * 512 >= DM_HEADER);
+  const blkcnt_t blocks = info.st_blocks;
+  ok(dm_journal_begin(journal, facts()));
+  assert_int_equal(stat(path, &info), 0);
+  assert_true(info.st_size == DM_HEADER && info.st_blocks >= blocks);
+  ok(dm_journal_remove(journal));
+  dm_journal_close(journal);
+}
+
 TEST(test_round_trip) {
   char path[DM_PATH + 16];
   dm_location location = written(*state, path);

@@ -2,6 +2,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "io/child.h"
 #include "io_files.h"
 
 static void refuse(const char *folder, const char *name, bool force, dm_code code,
@@ -12,6 +13,20 @@ static void refuse(const char *folder, const char *name, bool force, dm_code cod
 
 static void in_folder(const char *folder, const char *name, char path[256]) {
   snprintf(path, 256, "%s/%s", folder, name);
+}
+
+static dm_status never(const void *argument, void *result) {
+  (void)argument, (void)result;
+  pause();
+  return DM_OK;
+}
+
+/* As on a server that does not answer. */
+TEST(test_patience) {
+  dm_location location = at(*state, "far.h5:/a");
+  char result = 0;
+  fails(dm_child_run_within(&location, 0.05, never, &location, &result, 1), DM_E_IO,
+        "gave no answer in 0.05 s");
 }
 
 TEST(test_places) {

@@ -8,6 +8,11 @@ damier multiply A.h5 B.h5 -o C.h5 --force -q >/dev/null
 judge A.h5 B.h5 C.h5
 try damier multiply A.h5 B.h5 -o A.h5 --force
 try damier multiply A.h5 B.h5 -o ./missing/C.h5
+try damier multiply A.h5 B.h5 -o /dev/null --force
+try damier multiply A.h5 B.h5 -o /dev/stdout --force
+mkfifo pipe.h5
+try damier multiply A.h5 B.h5 -o pipe.h5 --force
+rm pipe.h5
 ln A.h5 link.h5
 try damier multiply A.h5 B.h5 -o link.h5 --force
 # The old C may be replaced by the new one.
