@@ -128,6 +128,6 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   problem->chunk_b = chunk_bytes(b);
   problem->reads_c = equation->beta[0] != 0.0 || equation->beta[1] != 0.0;
   problem->scales = equation->alpha[0] != 1.0 || equation->alpha[1] != 0.0;
-  problem->chunk_c = problem->reads_c ? chunk_bytes(c) : 0;
+  problem->chunk_c = problem->reads_c && c ? chunk_bytes(c) : 0;
   return problem->reads_c ? check_old_c(c, equation->rounds, problem) : DM_OK;
 }
