@@ -141,7 +141,8 @@ TEST(they_come_back) {
   dm_rates_name(&lost, names[1]);
   assert_string_not_equal(names[0], names[1]);
   ok(dm_rates_format(&lost, &here, &text));
-  fails(dm_rates_parse(text, strlen(text), &here, &after), DM_E_INPUT, "does not name the file system");
+  fails(dm_rates_parse(text, strlen(text), &here, &after), DM_E_INPUT,
+        "does not name the file system");
   free(text);
 }
 
