@@ -25,13 +25,13 @@ def wrong_launches():
           "different versions on two nodes: exit 9, one message", end)
     on("n1", "cp", "A.h5", "/tmp/A.h5")
     end = Ended(start(["run", "--", "damier", "multiply", "/tmp/A.h5", "A.h5", "-o", "W.h5"]), 60)
-    check(end.code == 3 and end.text.count("damier: error") == 1 and "file system that all nodes see" in
+    check(end.code == 3 and end.text.count("damier: error") == 1 and "file system that all nodes share" in
           end.text and not list(shared.glob("W.h5*")), "an input on one node only: exit 3, one message", end)
 
 
 def multiplies(job):
     """Whether JOB's progress says so: all its ranks have met by then."""
-    return "damier: multiplying, " in text_of(job)
+    return "damier: multiplying" in text_of(job)
 
 
 def fault(what, command, strike, codes, seconds, said="", nodes=("n1", "n2", "n3")):
@@ -75,7 +75,7 @@ def link_down():
                  "--panel", "64", "--hang-timeout", "10s", LAUNCHER="srun", OPENBLAS_CORETYPE="Prescott")
     direct = start(["exec", "head", "--", *SRUN, "--wait=20", "-w", "n1,n3", "-N2", *BENCH, "--hang-timeout", "5s"])
     mpirun = start(["run", "-H", "n1,n2,n3", "-n", "3", "--", *BENCH, "--hang-timeout", "20s"], **keepalive)
-    up = wait_for(lambda: multiplies(direct) and multiplies(mpirun) and "damier: multiplying, " in log_of(job), 90)
+    up = wait_for(lambda: multiplies(direct) and multiplies(mpirun) and "damier: multiplying" in log_of(job), 90)
     check(up, "three jobs run over the link", (text_of(direct), text_of(mpirun), log_of(job)))
     on("n3", "ip", "link", "set", "eth0", "down")
     # srun may wait --wait=20 (the job: 60) more for what lies behind the link.
