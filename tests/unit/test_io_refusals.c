@@ -26,7 +26,7 @@ TEST(test_patience) {
   dm_location location = at(*state, "far.h5:/a");
   char result = 0;
   fails(dm_child_run_within(&location, 0.05, never, &location, &result, 1), DM_E_IO,
-        "gave no answer in 0.05 s");
+        "did not answer within 0.05 s");
 }
 
 TEST(test_places) {
