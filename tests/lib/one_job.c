@@ -24,8 +24,24 @@ int MPI_Finalize(void) {
   return MPI_SUCCESS;
 }
 
+static MPI_Comm part_of(MPI_Comm comm) {
+  return comm == MPI_COMM_WORLD && part != MPI_COMM_NULL ? part : comm;
+}
+
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy) {
-  return PMPI_Comm_dup(comm == MPI_COMM_WORLD ? part : comm, copy);
+  return PMPI_Comm_dup(part_of(comm), copy);
+}
+
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *new_comm) {
+  return PMPI_Comm_split(part_of(comm), color, key, new_comm);
+}
+
+int MPI_Comm_rank(MPI_Comm comm, int *own) {
+  return PMPI_Comm_rank(part_of(comm), own);
+}
+
+int MPI_Comm_size(MPI_Comm comm, int *count) {
+  return PMPI_Comm_size(part_of(comm), count);
 }
 
 /* What launchers tell each process. */

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-WORKERS = 4  # most of a run's time is the start of MPI
+WORKERS = 2  # beside other tests; most of a run's time is the start of MPI
 
 
 class Failure(Exception):
