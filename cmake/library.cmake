@@ -1,4 +1,6 @@
 # libdamier: the shared and the static library, their header, pkg-config file and CMake package.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
 option(DAMIER_STATIC "Build the static library, too" ON)
 
 file(GLOB library_sources CONFIGURE_DEPENDS src/lib/*.c)
@@ -15,8 +17,6 @@ target_include_directories(libdamier PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR
 target_link_libraries(libdamier PRIVATE dm_cli PUBLIC MPI::MPI_C)
 target_link_options(libdamier PRIVATE LINKER:--exclude-libs,ALL)
 
-include(GNUInstallDirs)
-include(CMakePackageConfigHelpers)
 
 # What a program that is linked with the static library needs beside it and MPI.
 set(damier_private_libs ${OPENBLAS_LDFLAGS} ${HDF5_C_LIBRARIES} ${JANSSON_LDFLAGS} ${HWLOC_LDFLAGS} ${XXHASH_LDFLAGS}
