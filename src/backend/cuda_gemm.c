@@ -23,7 +23,7 @@ dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_
   case DM_BY_JIT: /* as reproducible as DM_BY_KERNEL */
     return dm_cuda_jit_multiply(gpu, c, a, b, accumulate);
   }
-  return dm_fail(DM_E_BUG, "kernel %s is not implemented", kernel->name);
+  return dm_fail(DM_E_BUG, "no launcher for kernel %s", kernel->name);
 }
 
 static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {

@@ -80,7 +80,7 @@ static dm_status compare(const completion *c, hid_t set) {
   return dm_fail_at(DM_E_IO, c->at, "what was written of its provenance reads otherwise");
 }
 
-/* What HDF5 wrote of itself has no checksum: it is read again before the file gets its name. */
+/* HDF5's own metadata has no checksum, so it is read back before the file gets its name. */
 static dm_status look_again(const dm_output_file *file, const completion *c) {
   char path[DM_DESCRIPTOR];
   hid_t access = dm_h5_unlocked(), h5 = -1, set = -1;

@@ -53,7 +53,8 @@ dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const
                         int64_t count, bool conjugate, dm_request *request);
 
 /* What view I of REQUEST has in common with PIECE of the file, as *view, whose first element is
- * (row, col) there; false: nothing.  *BEFORE counts what stands before the view, 0 at the first. */
+ * (row, col) there; false: nothing.  *BEFORE is the number of
+ * rows or columns that the views before it take. */
 bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
                        int64_t *before, dm_view *view, int64_t *row, int64_t *col);
 

@@ -16,7 +16,7 @@ static const double half_block_gpu = 64, half_panel_gpu = 16;
 /* Of reading and writing C, what products of GPUs do not hide: about, in bf16 on an H200. */
 static const double seen_of_c = 0.5;
 
-/* Sums of GPUs behind products: what a strip costs, as they wait for each other by way of their
+/* Sums of GPUs behind products: what a strip costs, as they wait for each other through their
  * hosts, and the part of the sum that the products hide, which it takes memory and processors from.
  * Measured with 16 strips on 2 H200, where sums took 4 to 38 ms. */
 static const double strip_gpu = 1e-4, hidden_gpu = 0.25;
