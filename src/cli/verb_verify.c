@@ -66,9 +66,10 @@ static dm_status prepare_quick(const dm_call *call, dm_verify *v) {
   v->io_threads = dm_cli_io_threads(&call->settings);
   DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
   if (v->tile_count > 0) return DM_OK;
-  return dm_hint(
-      dm_fail(DM_E_INPUT, "%s has no checksums of its tiles", dm_location_name(&v->c.at, name)),
-      "damier verify A.h5 B.h5 C.h5 compares it with the product");
+  return dm_hint(dm_fail(DM_E_INPUT,
+                         "%s has no checksums of its tiles, or those of another version",
+                         dm_location_name(&v->c.at, name)),
+                 "damier verify A.h5 B.h5 C.h5 compares it with the product");
 }
 
 dm_status dm_cli_verify_job(const dm_call *call, dm_verify *v) {

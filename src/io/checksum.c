@@ -1,4 +1,3 @@
-#define XXH_INLINE_ALL /* an element is shorter than a call */
 #include "io/checksum.h"
 
 #include <errno.h>
@@ -14,36 +13,84 @@
 
 enum { PIECE = 4096, PLACES = 64 };
 
-/* SIZE is known where this is expanded, so that the hash is a few instructions. */
-static inline __attribute__((always_inline)) uint64_t
-sum_row(const char *at, int64_t count, int64_t step, size_t size, uint64_t place) {
+static const uint64_t STEP = 0x9e3779b97f4a7c15; /* odd, its bits mixed: 2^64 / golden ratio */
+
+/* The product of NH (Black et al., UMAC, CRYPTO 1999) as XXH3 uses it, plus WORD.  One changed bit
+ * always shows: among the low ones by at least 2^31 - 1 times its value, among the high ones by at
+ * least its value, for the low factor is less than 2^32. */
+static inline uint64_t hash_word(uint64_t word, uint64_t key) {
+  const uint64_t mixed = (word ^ key) | 1ULL << 63;
+  return (mixed & 0xffffffff) * (mixed >> 32) + word;
+}
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* The compiler makes vectors of these loops where STRIDE is 1. */
+#define SUM(type)                                                                                  \
+  INLINE uint64_t sum_##type(const void *at, int64_t count, int64_t stride, uint64_t key) {        \
+    const type *word = at;                                                                         \
+    uint64_t sum = 0;                                                                              \
+    for (int64_t i = 0; i < count; i++, key += STEP) sum += hash_word(word[i * stride], key);      \
+    return sum;                                                                                    \
+  }
+SUM(uint8_t)
+SUM(uint16_t)
+SUM(uint32_t)
+SUM(uint64_t)
+
+/* Elements of 16 bytes are two words each, at twice the place. */
+INLINE uint64_t sum_pairs(const void *at, int64_t count, int64_t stride, uint64_t place) {
+  const uint64_t *word = at;
+  if (stride == 1) return sum_uint64_t(word, 2 * count, 1, (2 * place + 1) * STEP);
   uint64_t sum = 0;
   for (int64_t i = 0; i < count; i++)
-    sum += XXH3_64bits_withSeed(at + i * step, size, place + (uint64_t)i);
+    sum += sum_uint64_t(word + 2 * i * stride, 2, 1, (2 * (place + (uint64_t)i) + 1) * STEP);
   return sum;
 }
 
-static uint64_t row_sum(const char *at, int64_t count, int64_t step, int64_t size, uint64_t place) {
+INLINE uint64_t sum_elements(const void *at, int64_t size, int64_t count, int64_t stride,
+                             uint64_t place) {
+  const uint64_t key = (place + 1) * STEP;
   switch (size) {
   case 1:
-    return sum_row(at, count, step, 1, place);
+    return sum_uint8_t(at, count, stride, key);
   case 2:
-    return sum_row(at, count, step, 2, place);
+    return sum_uint16_t(at, count, stride, key);
   case 4:
-    return sum_row(at, count, step, 4, place);
+    return sum_uint32_t(at, count, stride, key);
   case 8:
-    return sum_row(at, count, step, 8, place);
+    return sum_uint64_t(at, count, stride, key);
   default:
-    return sum_row(at, count, step, 16, place);
+    return sum_pairs(at, count, stride, place);
   }
 }
 
+static uint64_t sum_plain(const void *at, int64_t size, int64_t count, uint64_t place) {
+  return sum_elements(at, size, count, 1, place);
+}
+
+/* Three times as fast: SSE2 has half the width, and GCC 12 multiplies all 64 bits there. */
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static uint64_t sum_avx2(const void *at, int64_t size,
+                                                         int64_t count, uint64_t place) {
+  return sum_elements(at, size, count, 1, place);
+}
+#define SUM_WIDE (__builtin_cpu_supports("avx2") ? sum_avx2 : sum_plain)
+#else
+#define SUM_WIDE sum_plain
+#endif
+
+static uint64_t row_sum(dm_view row, uint64_t place) {
+  const int64_t size = dm_dtype_size(row.dtype);
+  if (row.col_stride != 1 && row.cols > 1)
+    return sum_elements(row.base, size, row.cols, row.col_stride, place);
+  return SUM_WIDE(row.base, size, row.cols, place);
+}
+
 uint64_t dm_checksum_view(dm_view view, int64_t row, int64_t col, int64_t cols) {
-  const int64_t size = dm_dtype_size(view.dtype);
   uint64_t sum = 0;
   for (int64_t i = 0; i < view.rows && view.cols > 0; i++)
-    sum += row_sum(dm_view_at(view, i, 0), view.cols, view.col_stride * size, size,
-                   (uint64_t)((row + i) * cols + col));
+    sum += row_sum(dm_view_sub(view, i, 0, 1, view.cols), (uint64_t)((row + i) * cols + col));
   return sum;
 }
 

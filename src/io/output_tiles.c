@@ -49,10 +49,7 @@ static dm_status describe(const dm_location *at, hid_t set, const dm_tile_record
   char hash[32];
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)dm_output_tiles_hash(tiles, count));
   DM_TRY(dm_h5_write_text(at, set, DM_TILES_OF, at->dataset));
-  DM_TRY(
-      dm_h5_write_text(at, set, "checksum",
-                       "sum modulo 2^64 of the XXH3-64 of each element, seeded with row * columns "
-                       "of C + column"));
+  DM_TRY(dm_h5_write_text(at, set, DM_TILES_CHECKSUM, DM_CHECKSUM));
   return dm_h5_write_text(at, set, DM_TILES_HASH, hash);
 }
 

@@ -9,6 +9,7 @@
 #define DM_TILES "/.damier/tiles"
 #define DM_TILES_OF "dataset" /* an attribute: whose tiles they are */
 #define DM_TILES_HASH "hash"
+#define DM_TILES_CHECKSUM "checksum" /* what they are: DM_CHECKSUM */
 
 /* Writes dataset /.damier/tiles: row, col, rows, cols, checksum of COUNT tiles of AT's dataset; its
  * attribute "hash" is the XXH3-64 of these numbers, tile by tile. */

@@ -6,6 +6,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "io/checksum.h"
 #include "io/child.h"
 #include "io/hdf5_attribute.h"
 #include "io/hdf5_use.h"
@@ -30,14 +31,15 @@ static dm_status damaged(const dm_location *at) {
                  "remove /.damier/tiles from the file to go without them");
 }
 
-/* Whether SET, which holds tiles, says that they are those of AT. */
+/* Whether SET, which holds tiles, says that they are those of AT, with checksums of ours. */
 static dm_status read_texts(const dm_location *at, hid_t set, char hash[32], bool *ours) {
   dm_attributes *texts;
   DM_TRY(dm_buffer_table(1, &texts));
   dm_status status = dm_h5_read_attributes(at, set, texts);
   const char *of = dm_attributes_find(texts, DM_TILES_OF);
   const char *found = dm_attributes_find(texts, DM_TILES_HASH);
-  *ours = !status && of && strcmp(of, at->dataset) == 0;
+  const char *kind = dm_attributes_find(texts, DM_TILES_CHECKSUM);
+  *ours = !status && of && strcmp(of, at->dataset) == 0 && kind && strcmp(kind, DM_CHECKSUM) == 0;
   memset(hash, 0, 32);
   if (found) memcpy(hash, found, strnlen(found, 31));
   free(texts);
