@@ -5,14 +5,21 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/fill.h"
+#include "core/wide_vectors.h"
 
 enum { RUN = 512, LANES = 8 };
 
-/* Independent partial sums let the compiler use vectors without reordering a sum behind our back.
- */
-static double sum_lanes(const double lanes[LANES]) {
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+/* Independent partial sums, as vectors of the compiler's: it reorders no sum behind our back, and
+ * multiplies without branches. */
+typedef double four __attribute__((vector_size(4 * sizeof(double))));
+typedef int64_t masks __attribute__((vector_size(4 * sizeof(int64_t))));
+typedef struct lanes {
+  four low, high;
+} lanes;
+
+DM_INLINE double sum_lanes(const lanes *v) {
+  return ((v->low[0] + v->low[1]) + (v->low[2] + v->low[3])) +
+         ((v->high[0] + v->high[1]) + (v->high[2] + v->high[3]));
 }
 
 /* What a run of a row adds to; of NORM and SQUARE either may be NULL. */
@@ -20,32 +27,38 @@ typedef struct target {
   double *y, *square, *norm;
 } target;
 
-/* NORMS, and whether there are SIZES, is known where this is called: then the compiler leaves out
- * what is not asked for. */
-static inline void probe_real_run(const double *m, const double *x, const double *sizes,
-                                  int64_t count, bool norms, target to) {
-  double sums[LANES] = {0}, squares[LANES] = {0}, raw[LANES] = {0};
+typedef struct partial {
+  four sums, squares, norms;
+} partial;
+
+/* COUNT elements, of which those that are missing count as 0.  NORMS, and whether there are SIZES,
+ * is known where this is called: then the compiler leaves out what is not asked for. */
+DM_INLINE void probe_four(const double *m, const double *x, const double *sizes, size_t count,
+                          bool norms, partial *to) {
+  four mi = {0}, xi = {0}, size = {0};
+  memcpy(&mi, m, count * sizeof *m);
+  memcpy(&xi, x, count * sizeof *x);
+  if (sizes) memcpy(&size, sizes, count * sizeof *sizes);
+  /* 0 * NaN is not 0: a column that is left out must not be seen. */
+  const four p = (four)((masks)(mi * xi) & (xi != 0.0)), r = sizes ? mi * size : mi;
+  to->sums += p;
+  to->squares += p * p;
+  if (norms) to->norms += r * r;
+}
+
+DM_INLINE void probe_real_run(const double *m, const double *x, const double *sizes, int64_t count,
+                              bool norms, target to) {
+  partial low = {0}, high = {0};
   int64_t i = 0;
   for (; i + LANES <= count; i += LANES) {
-    for (int lane = 0; lane < LANES; lane++) {
-      /* 0 * NaN is not 0: a column that is left out must not be seen. */
-      double p = x[i + lane] != 0.0 ? m[i + lane] * x[i + lane] : 0.0;
-      sums[lane] += p;
-      squares[lane] += p * p;
-      const double r = sizes ? m[i + lane] * sizes[i + lane] : m[i + lane];
-      if (norms) raw[lane] += r * r;
-    }
+    probe_four(m + i, x + i, sizes ? sizes + i : NULL, 4, norms, &low);
+    probe_four(m + i + 4, x + i + 4, sizes ? sizes + i + 4 : NULL, 4, norms, &high);
   }
-  for (int lane = 0; i < count; i++, lane++) {
-    double p = x[i] != 0.0 ? m[i] * x[i] : 0.0;
-    sums[lane] += p;
-    squares[lane] += p * p;
-    const double r = sizes ? m[i] * sizes[i] : m[i];
-    raw[lane] += r * r;
-  }
-  *to.y += sum_lanes(sums);
-  if (to.square) *to.square += sum_lanes(squares);
-  if (norms) *to.norm += sum_lanes(raw);
+  for (; i < count; i += 4)
+    probe_four(m + i, x + i, sizes ? sizes + i : NULL, (size_t)dm_min(4, count - i), norms, &low);
+  *to.y += sum_lanes(&(lanes){low.sums, high.sums});
+  if (to.square) *to.square += sum_lanes(&(lanes){low.squares, high.squares});
+  if (norms) *to.norm += sum_lanes(&(lanes){low.norms, high.norms});
 }
 
 static void probe_complex_run(const double *m, const double *x, const double *sizes, int64_t count,
@@ -88,24 +101,40 @@ static const double *wide_run(dm_view matrix, int64_t row, int64_t col, int64_t 
   return buffer;
 }
 
+DM_INLINE void probe_run(const double *run, const double *x, const double *sizes, int64_t count,
+                         target to) {
+  if (to.norm && sizes)
+    probe_real_run(run, x, sizes, count, true, to);
+  else if (to.norm)
+    probe_real_run(run, x, NULL, count, true, to);
+  else
+    probe_real_run(run, x, NULL, count, false, to);
+}
+
+static void probe_plain(const double *run, const double *x, const double *sizes, int64_t count,
+                        target to) {
+  probe_run(run, x, sizes, count, to);
+}
+
+DM_WIDE_VECTORS static void probe_wide(const double *run, const double *x, const double *sizes,
+                                       int64_t count, target to) {
+  probe_run(run, x, sizes, count, to);
+}
+
 void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squares,
                          const double *sizes, double *norms) {
-  const bool is_complex = dm_dtype_is_complex(matrix.dtype);
-  const int parts = is_complex ? 2 : 1;
+  const int parts = dm_dtype_is_complex(matrix.dtype) ? 2 : 1;
+  void (*const probe)(const double *, const double *, const double *, int64_t, target) =
+      parts == 2              ? probe_complex_run
+      : dm_has_wide_vectors() ? probe_wide
+                              : probe_plain;
   double buffer[2 * RUN];
   for (int64_t i = 0; i < matrix.rows; i++) {
     const target to = {y + i * parts, squares ? &squares[i] : NULL, norms ? &norms[i] : NULL};
     for (int64_t j = 0; j < matrix.cols; j += RUN) {
-      int64_t count = dm_min(RUN, matrix.cols - j);
-      const double *run = wide_run(matrix, i, j, count, buffer), *xj = x + j * parts;
-      if (is_complex)
-        probe_complex_run(run, xj, sizes ? sizes + j : NULL, count, to);
-      else if (norms && sizes)
-        probe_real_run(run, xj, sizes + j, count, true, to);
-      else if (norms)
-        probe_real_run(run, xj, NULL, count, true, to);
-      else
-        probe_real_run(run, xj, NULL, count, false, to);
+      const int64_t count = dm_min(RUN, matrix.cols - j);
+      probe(wide_run(matrix, i, j, count, buffer), x + j * parts, sizes ? sizes + j : NULL, count,
+            to);
     }
   }
 }

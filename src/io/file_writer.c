@@ -98,6 +98,13 @@ int64_t dm_file_writer_least(const dm_file_writer *writer) {
   }
 }
 
+bool dm_file_writer_take_pages(dm_file_writer *writer, void *pages, int64_t bytes) {
+  if (dm_file_writer_way(writer) != DM_WRITE_MAPPED || writer->length != bytes) return false;
+  (void)munmap(writer->map, (size_t)writer->length);
+  writer->map = pages;
+  return true;
+}
+
 void dm_file_writer_close(dm_file_writer *writer) {
   if (!writer) return;
   if (writer->direct >= 0) close(writer->direct);
