@@ -92,7 +92,7 @@ def python_rows(pythons, environment):
 
 def damier_words(damier, backend):
     chosen = ["--backend", backend] if backend else []
-    return [damier, "multiply", "{a}", "{b}", "-o", "{c}", "--force", *chosen, "--json", "{json}"]
+    return [damier, "multiply", "{a}", "{b}", "-o", "{c}", *chosen, "--json", "{json}"]
 
 
 def all_rows(options, launcher, environment):
