@@ -23,11 +23,24 @@ const dm_cuda_types *dm_cuda_types_of(dm_dtype dtype) {
   return dtype < DM_DTYPE_COUNT && types[dtype].one ? &types[dtype] : NULL;
 }
 
+dm_status dm_cuda_need_cublas(dm_cuda *gpu) {
+  if (gpu->cublas) return DM_OK;
+  DM_CUBLAS(gpu, cublasCreate(&gpu->cublas));
+  DM_CUBLAS(gpu, cublasSetStream(gpu->cublas, gpu->lanes[DM_COMPUTE].stream));
+  /* After the stream: setting a stream puts the workspace back to the default. */
+  DM_CUBLAS(gpu, cublasSetWorkspace(gpu->cublas, gpu->workspace, (size_t)gpu->workspace_bytes));
+  DM_CUBLAS(gpu, cublasSetPointerMode(gpu->cublas, CUBLAS_POINTER_MODE_HOST));
+  DM_CUBLAS(gpu, cublasSetAtomicsMode(gpu->cublas, CUBLAS_ATOMICS_NOT_ALLOWED));
+  DM_CUBLAS(gpu, cublasSetMathMode(gpu->cublas, CUBLAS_DEFAULT_MATH));
+  return DM_OK;
+}
+
 /* C of the type of sums, or of its operands. */
 dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   const dm_cuda_types *t = dm_cuda_types_of(a.dtype);
   if (!t) return dm_fail(DM_E_BUG, "cuBLAS cannot multiply matrices of %s", dm_dtype_name(a.dtype));
   const cudaDataType out = c.dtype == a.dtype ? t->in : t->out;
+  DM_TRY(dm_cuda_need_cublas(gpu));
   const cublasStatus_t answer = cublasGemmEx_64(
       gpu->cublas, CUBLAS_OP_N, CUBLAS_OP_N, c.cols, c.rows, a.cols, t->one, b.base, t->in,
       dm_cuda_leading(b), a.base, t->in, dm_cuda_leading(a), accumulate ? t->one : t->zero, c.base,

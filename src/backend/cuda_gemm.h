@@ -50,6 +50,9 @@ dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_
 
 /* A library's product, as one call. */
 typedef dm_status dm_cuda_library(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
+/* Loads cuBLAS before its first call: that takes 30 ms, which most products do not need. */
+dm_status dm_cuda_need_cublas(dm_cuda *gpu);
+
 dm_cuda_library dm_cuda_product;    /* cublasGemmEx (cuda_cublas.c) */
 dm_cuda_library dm_cuda_product_lt; /* cublasLtMatmul, as its heuristic advises (cuda_lt.c) */
 void dm_cuda_close_lt(dm_cuda *gpu);

@@ -62,6 +62,7 @@ static dm_status multiply_band(dm_cuda *gpu, dm_view c, dm_view a, dm_view turne
     if (accumulate)
       DM_TRY(dm_cuda_copy_on(gpu, stream, dm_view_sub(fit_c, 0, 0, c.rows, c.cols), c));
   }
+  DM_TRY(dm_cuda_need_cublas(gpu));
   const cublasStatus_t answer = product(gpu, fit_c, fit_a, turned, accumulate);
   if (answer == CUBLAS_STATUS_NOT_SUPPORTED || answer == CUBLAS_STATUS_INVALID_VALUE)
     return dm_cuda_launch(gpu, DM_KERNEL_tiled_32, c, a, b, accumulate);

@@ -68,6 +68,7 @@ static dm_status multiply_along_k(dm_lab *lab, const dm_lab_work *w) {
   dm_cuda *gpu = lab->gpu;
   const dm_cuda_types *t = dm_cuda_types_of(w->x.dtype);
   const dm_view c = w->out, a = w->x, b = w->y_along_k;
+  DM_TRY(dm_cuda_need_cublas(gpu));
   DM_CUBLAS(gpu,
             cublasGemmEx_64(gpu->cublas, CUBLAS_OP_T, CUBLAS_OP_N, c.cols, c.rows, a.cols, t->one,
                             b.base, t->in, dm_cuda_leading(b), a.base, t->in, dm_cuda_leading(a),

@@ -60,7 +60,7 @@ static void *make_pages(const dm_reservation *r) {
   if (dm_write_way_suitable(r->file.part, dm_cores()) != DM_WRITE_MAPPED) return NULL;
   void *pages = mmap(NULL, (size_t)r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->file.made, 0);
   if (pages == MAP_FAILED) return NULL;
-  if (dm_populate(pages, r->bytes, true) == 0) return pages;
+  if (dm_populate(pages, r->bytes, true, (dm_cores() + 1) / 2) == 0) return pages;
   (void)munmap(pages, (size_t)r->bytes);
   return NULL;
 }
