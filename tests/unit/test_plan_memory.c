@@ -49,7 +49,7 @@ TEST(shared_slots_add_nothing) {
 TEST(need_never_exceeds_what_there_is) {
   dice d = {.seed = 7};
   int fits = 0, refused = 0;
-  for (int i = 0; i < 500; i++) {
+  for (int i = 0; i < 160; i++) {
     const int ranks = (int)roll(&d, 1, 16);
     dm_problem problem = problem_of(roll_size(&d, 400000), roll_size(&d, 400000),
                                     roll_size(&d, 400000), (dm_dtype)roll(&d, 0, DM_I8));
@@ -69,7 +69,7 @@ TEST(need_never_exceeds_what_there_is) {
     assert_true(plan.host_bytes > 0 && plan.host_bytes <= machine.host_bytes);
     assert_true(plan.device_bytes <= machine.device_bytes || !machine.gpu);
   }
-  assert_true(fits > 150 && refused > 50);
+  assert_true(fits > 50 && refused > 15);
 }
 
 /* Less device memory: first both shares there, then narrow panels from the host, then C in tiles,

@@ -89,7 +89,7 @@ TEST(report_is_as_agreed) {
 /* Lines of at most 100 columns without blanks at the end, whatever is planned. */
 TEST(lines_are_narrow) {
   dice d = {.seed = 8};
-  for (int i = 0; i < 100; i++) {
+  for (int i = 0; i < 30; i++) {
     const int64_t most = INT64_C(1) << 29;
     dm_problem problem = problem_of(roll_size(&d, most), roll_size(&d, most), roll_size(&d, most),
                                     (dm_dtype)roll(&d, 0, DM_I8));
