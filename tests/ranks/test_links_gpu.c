@@ -8,7 +8,11 @@
 #include "lib/product_problem.h"
 #include "plan/choose.h"
 
-enum { NOBODY = -1 };
+#ifndef LINKS_LATE /* less where nothing is as fast as a GPU */
+#define LINKS_LATE 100
+#endif
+
+enum { NOBODY = -1, LATE = LINKS_LATE * 1000 }; /* microseconds */
 enum { IN_PLACE, RING, FROM_HOST, B_FROM_HOST };
 
 static dm_status generate(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
@@ -52,7 +56,7 @@ static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
   const dm_step_calls calls = {.load = generate};
   must(t, dm_rank_open(&t->run, plan, gpu, ops, &local));
   delayed_transport slow = delayed(local.transport);
-  if (late == t->run.rank) slow.sleep = 100 * 1000;
+  if (late == t->run.rank) slow.sleep = LATE;
   if (plan->device_links) local.transport = &slow.base;
   /* In one go: a rank may multiply while another still fills its share. */
   must(t, dm_execute(&local, DM_LOADS | DM_PRODUCTS, &calls));
