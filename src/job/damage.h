@@ -19,8 +19,9 @@ typedef struct dm_damage {
   dm_damaged *list; /* by tiles */
 } dm_damage;
 
-/* Collective: VERDICT is that of the files, with VERIFY's random vector; where it fails DAMAGE says
- * in which blocks of PLAN.  All ranks find the same.  The caller ends it with dm_damage_free. */
+/* Collective: VERDICT is that of the files, with VERIFY's random vector and, where that sees
+ * nothing, with the next one; where it fails DAMAGE says in which blocks of PLAN.  All ranks find
+ * the same.  The caller ends it with dm_damage_free. */
 dm_status dm_damage_find(dm_run *run, const dm_verify *verify, const dm_plan *plan,
                          dm_damage *damage, dm_verdict *verdict);
 void dm_damage_free(dm_damage *damage);

@@ -96,6 +96,14 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
   bool sound = true;
   dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
   if (j->from_files) return judge_files(j, false, verdict);
+  const int64_t *changed = j->product.changed; /* seen by products and verification alike */
+  if (changed[DM_A] + changed[DM_B] > 0) {
+    dm_log_line(&j->run->log, DM_LOG_WARNING,
+                "%lld pieces of A and %lld of B changed in memory since they were read: C is "
+                "verified by the files",
+                (long long)changed[DM_A], (long long)changed[DM_B]);
+    return judge_files(j, false, verdict);
+  }
   if (dm_plan_streams(&j->setup.plan))
     DM_TRY(dm_freivalds_settle(j->sink.check, j->run->world, &sound));
   if (!sound) {
@@ -209,6 +217,7 @@ static dm_status multiply_matrices(dm_job *j) {
                             .source = {&dm_source_datasets, &j->source},
                             .sink = {&dm_sink_file, &j->sink},
                             .check = j->sink.check,
+                            .guards = j->sink.check != NULL,
                             .progress = dm_multiply_progress,
                             .context = j};
   DM_TRY(dm_product_open(&j->product));

@@ -97,12 +97,10 @@ static dm_status act_on(dm_job *j, const dm_damage *damage, dm_repair *repair, b
 
 dm_status dm_repair_try(dm_job *j, const dm_verify *verify, dm_repair *repair, bool *again) {
   dm_damage damage;
-  dm_verify v = *verify;
   *again = false;
-  v.draw = repair->round + 1;
   dm_log_line(&j->run->log, DM_LOG_NOTE,
               "the verification failed: A, B and C are read again to find what is wrong");
-  DM_TRY(dm_damage_find(j->run, &v, &j->setup.plan, &damage, &j->verdict));
+  DM_TRY(dm_damage_find(j->run, verify, &j->setup.plan, &damage, &j->verdict));
   j->verdict.repaired = repair->tiles;
   if (j->verdict.pass)
     dm_log_line(&j->run->log, DM_LOG_WARNING,

@@ -1,8 +1,10 @@
 /* repair: what is done about a C that failed its verification.
  *
- * The files are read once more, with another random vector: then it is known whether C is wrong,
- * and where.  Wrong tiles are struck from the journal, the job ends, and the next round resumes it:
- * A and B are read from their files again, for what is in memory may be what is damaged. */
+ * The files are read once more, with the random vector that saw something: then it is known whether
+ * C is wrong, and where.  Wrong tiles are struck from the journal, the job ends, and the next round
+ * resumes it: A and B are read from their files again, for what is in memory may be what is
+ * damaged.
+ */
 #ifndef DM_JOB_REPAIR_H
 #define DM_JOB_REPAIR_H
 

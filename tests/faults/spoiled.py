@@ -9,7 +9,7 @@ import json
 import h5py
 import numpy as np
 
-from running import command, ended, expect, options, records_of, run, run_cases
+from running import command, ended, evict, expect, options, records_of, run, run_cases
 
 SHAPE = (1500, 1300, 2100)
 TILES, TILES4 = "--memory host=60MiB", "--memory host=60MiB --grid 2x1x2"
@@ -99,6 +99,23 @@ def repaired(folder, _, ranks, words, kind, tiles, flips):
             run(chosen.damier, 1, "verify", folder / out, "-q")  # the checksums of its tiles are those of the new ones
 
 
+def shares(folder, _, ranks, words, flips):
+    """Where products begin before all is read, A and B are looked at after them: a share that changed before is seen
+    by its checksum alone."""
+    inputs(folder, "f64")
+    evict(folder / "A.h5", folder / "B.h5")
+    _, record = multiply(folder, ranks, words, None, 0)
+    if record["plan"]["read_first"]:
+        return  # a file system that is memory
+    wanted = result(folder)[0]
+    for number, flip in enumerate(flips):
+        evict(folder / "A.h5", folder / "B.h5")
+        done, record = multiply(folder, ranks, words, flip, 0, f"C{number}.h5")
+        expect("changed in memory since they were read" in done.stderr, f"{flip}\n{done.stderr}")
+        expect(record["verification"]["repaired_tiles"] == 1, f"{flip}: {record['verification']}")
+        expect_same(result(folder, f"C{number}.h5")[0], wanted, words, flip)
+
+
 def one_tile_alone(folder, _):
     """Of several tiles the wrong one alone is computed again: of one row of tiles, that of its columns."""
     inputs(folder, "f64", (600, 2000, 1000))
@@ -172,4 +189,5 @@ chosen = options("--shim")
 run_cases(chosen.damier, [(repaired, *case) for case in CASES] + [(one_tile_alone,)] +
           [(in_vain, 1, "", False), (in_vain, 2, "", False), (in_vain, 1, TILES, True), (in_vain, 4, TILES4, True)] +
           [(resumed, 1, TILES), (resumed, 4, TILES4), (in_place, 1), (in_place, 2)] +
+          [(shares, 1, "", ("a:1:63:0.5", "a:4:61:0", "b:2:61:0.3", "b:5:62:1"))] +
           [(chosen_end, 1, ""), (chosen_end, 4, TILES4)])
