@@ -260,30 +260,6 @@ dm_status dm_checkpoint_flush(dm_checkpoint *c, bool record) {
   return dm_comm_agree(c->run->world, status);
 }
 
-static dm_status record_good(dm_checkpoint *c, const bool *wrong) {
-  dm_tile_record *list;
-  c->taken = c->written = c->complete = 0;
-  if (!c->on) return DM_OK;
-  DM_TRY(dm_journal_begin(c->journal, &c->fields));
-  DM_TRY(dm_buffer_table(c->tiles, &list));
-  int64_t count = 0;
-  for (int64_t t = 0; t < c->tiles; t++)
-    if (!wrong[t]) list[count++] = c->records[t];
-  dm_status status = dm_journal_append(c->journal, list, count);
-  free(list);
-  if (!status) c->written = c->complete = count; /* the wrong ones are not recorded later, either */
-  return status;
-}
-
-/* A part file of which nothing is kept is this run's to remove, whoever made it. */
-dm_status dm_checkpoint_give_back(dm_checkpoint *c, const bool *wrong, int64_t *good) {
-  DM_TRY(dm_comm_agree(c->run->world, c->run->rank == 0 ? record_good(c, wrong) : DM_OK));
-  *good = c->written;
-  DM_TRY(dm_comm_broadcast(c->run->world, good, sizeof *good, 0));
-  c->created |= *good == 0;
-  return DM_OK;
-}
-
 const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *c, int64_t *count) {
   *count = c->sums && c->taken + c->complete == c->tiles ? c->tiles : 0;
   return c->records;

@@ -62,13 +62,16 @@ static dm_status wrong_again(const dm_job *j, const dm_damaged *one) {
   return status;
 }
 
-/* Strikes the wrong tiles from the journal; *good are left. */
+/* Strikes what is wrong from the journal; *good tiles are left. */
 static dm_status give_back(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
-  bool *wrong;
-  const int64_t tiles = dm_plan_tiles(&j->setup.plan);
-  DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(tiles, &wrong)));
-  for (int64_t i = 0; i < damage->count; i++) wrong[damage->list[i].tile] = true;
-  dm_status status = dm_checkpoint_give_back(j->sink.checkpoint, wrong, good);
+  dm_rectangle *wrong;
+  int64_t tiles = 0;
+  DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(damage->count, &wrong)));
+  for (int64_t i = 0; i < damage->count; i++)
+    wrong[i] = (dm_rectangle){.rows = {damage->list[i].first, damage->list[i].last + 1},
+                              .cols = damage->list[i].cols};
+  dm_status status =
+      dm_checkpoint_give_back(j->sink.checkpoint, wrong, damage->count, good, &tiles);
   repair->tiles += tiles - *good;
   free(wrong);
   return status;
