@@ -9,8 +9,9 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-/* Host memory of all checks of groups; where they need more, columns are not told apart. */
-static const double most_bytes = 256 << 20;
+/* Part of the free memory that all checks of groups may take; where they need more, columns are not
+ * told apart. */
+static const double most_memory = 0.25;
 
 /* Columns of blocks, each with a check of its own. */
 typedef struct groups {
@@ -39,17 +40,26 @@ static dm_status list_groups(const dm_plan *plan, groups *g) {
   return DM_OK;
 }
 
-static bool tells_apart(const dm_problem *p, int64_t count) {
+static bool fits(const dm_run *run, const dm_problem *p, int64_t count) {
   const double wide = dm_dtype_is_complex(p->work) ? 2.0 : 1.0;
   const double each =
       (wide + 1.0) * ((double)p->n + (double)p->k) + (4.0 * wide + 5.0) * (double)p->m;
-  return count > 1 && (double)count * each * sizeof(double) <= most_bytes;
+  return (double)count * each * sizeof(double) * run->local_ranks <=
+         most_memory * (double)dm_memory_available();
+}
+
+/* Collective: where one rank lacks memory, or there is nothing to tell apart, one group is all. */
+static dm_status choose_groups(const dm_run *run, const dm_problem *p, groups *g) {
+  int64_t one = g->count < 2 || !fits(run, p, g->count);
+  DM_TRY(dm_comm_max_i64(run->world, &one, 1));
+  if (one) g->count = 1;
+  return DM_OK;
 }
 
 static dm_status open_groups(const dm_verify *v, const dm_problem *p, groups *g) {
   const dm_equation *e = &v->equation;
   DM_TRY(dm_buffer_zeroed(g->count, p->m, (void **)&g->wrong));
-  if (!tells_apart(p, g->count)) return DM_OK;
+  if (g->count < 2) return DM_OK;
   DM_TRY(dm_buffer_table(g->count, &g->checks));
   for (int64_t i = 0; i < g->count; i++) {
     DM_TRY(dm_freivalds_new_part(p, e->alpha, e->beta, v->tensor, (dm_range){0, p->m}, g->cols[i],
@@ -111,6 +121,7 @@ static dm_status judge_groups(dm_run *run, const dm_problem *p, groups *g) {
 /* Marks of wrong rows by groups; where no group admits one, all are suspected of it. */
 static dm_status tell_apart(dm_run *run, const dm_verify *v, const dm_problem *p,
                             const uint8_t *wrong, groups *g) {
+  DM_TRY(choose_groups(run, p, g));
   DM_TRY(dm_comm_agree(run->world, open_groups(v, p, g)));
   if (g->checks) {
     DM_TRY(fill_groups(run, v, p, g));
@@ -137,7 +148,8 @@ static dm_status list_block(const dm_plan *plan, const groups *g, int64_t t, int
                             dm_damage *damage) {
   dm_damaged one = {.tile = t, .rows = dm_plan_rows(plan, t, i), .cols = dm_plan_cols(plan, t, j)};
   if (dm_range_size(one.cols) == 0) return DM_OK;
-  const uint8_t *wrong = g->wrong + group_of(g, one.cols) * plan->problem.m;
+  const int64_t group = g->count > 1 ? group_of(g, one.cols) : 0;
+  const uint8_t *wrong = g->wrong + group * plan->problem.m;
   for (int64_t row = one.rows.begin; row < one.rows.end; row++) {
     if (!wrong[row]) continue;
     if (one.count++ == 0) one.first = row;

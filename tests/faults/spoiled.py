@@ -92,6 +92,8 @@ def repaired(folder, _, ranks, words, kind, tiles, flips):
         expect("computed again" in done.stdout and "wrong and computed again: row" in done.stderr, done.stderr)
         expect(f"rank {ranks - 1} (" in done.stderr or ranks > 1 and flip[0] != "c" or "x2" in words,
                f"{flip}\n{done.stderr}")
+        blocks = done.stderr.count("wrong and computed again: row")
+        expect(blocks == 1 or flip[0] != "c", f"{flip}: one element is wrong, and {blocks} blocks\n{done.stderr}")
         expect(provenance["repaired_tiles"] == str(times), f"{flip}: {provenance}")
         left = [path.name for path in folder.iterdir() if path.suffix in (".part", ".journal")]
         expect(not left, f"{flip}: left {left}")
@@ -127,6 +129,17 @@ def part_alone(folder, _, ranks, words):
         expect(again == 1 and tiles >= 4, f"{place}: {again} of {tiles}")
         expect_same(result(folder, f"C{place}.h5")[0], wanted, words, place)
         run(chosen.damier, ranks, "verify", folder / f"C{place}.h5", "-q")
+
+
+def forms(folder, _, words, out):
+    """C is packed, another kind of file, or beside other data."""
+    inputs(folder, "f64")
+    run(chosen.damier, 1, "generate", folder / "D.h5", "--size", 10, "-q")
+    _, record = multiply(folder, 1, words, "c:3:61:0.4", 0, out)
+    expect(record["verification"]["repaired_tiles"] == 1, str(record["verification"]))
+    run(chosen.damier, 1, "verify", folder / "A.h5", folder / "B.h5", folder / out, "-q")
+    left = sorted(path.name for path in folder.iterdir() if path.suffix not in (".h5", ".npy", ".json"))
+    expect(left == ["count"], f"left {left}")
 
 
 def one_tile_alone(folder, _):
@@ -205,4 +218,5 @@ run_cases(chosen.damier, [(repaired, *case) for case in CASES] + [(one_tile_alon
           [(in_vain, 1, "", False), (in_vain, 1, "--no-checkpoint", False), (in_vain, 2, "", False), (in_vain, 1, TILES, True), (in_vain, 4, TILES4, True)] +
           [(resumed, 1, TILES), (resumed, 4, TILES4), (in_place, 1), (in_place, 2)] +
           [(shares, 1, "", ("a:1:63:0.5", "a:4:61:0", "b:2:61:0.3", "b:5:62:1"))] +
+          [(forms, "--chunk 100x100 --deflate 2", "C.h5"), (forms, "", "C.npy"), (forms, "--append", "D.h5:/c")] +
           [(chosen_end, 1, ""), (chosen_end, 4, TILES4)])
