@@ -46,6 +46,7 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   check->exact = dm_dtype_is_integer(problem->work);
   check->parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
   check->tensor = tensor;
+  check->seed = WEIGHT_SEED;
   memcpy(check->alpha, alpha, sizeof check->alpha);
   memcpy(check->beta, beta, sizeof check->beta);
   dm_status status = allocate(check);
@@ -55,6 +56,14 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   }
   *out = check;
   return DM_OK;
+}
+
+void dm_freivalds_draw(dm_freivalds *check, int draw) {
+  check->seed = WEIGHT_SEED + (uint64_t)draw;
+}
+
+void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows) {
+  check->marks = rows;
 }
 
 void dm_freivalds_free(dm_freivalds *check) {
@@ -105,14 +114,14 @@ dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view 
 /* Whole numbers get 64 random bits each: a wrong element goes unseen once in 2^64 cases. */
 static void weigh_exactly(dm_freivalds *check) {
   for (int64_t j = 0; j < check->problem.n; j++) {
-    uint64_t bits = dm_random_bits(WEIGHT_SEED, 0, check->cols.begin + j, 0) | 1u;
+    uint64_t bits = dm_random_bits(check->seed, 0, check->cols.begin + j, 0) | 1u;
     memcpy(&check->w[j], &bits, sizeof bits);
   }
 }
 
 /* Signs alone would let the same error in two columns cancel every other time. */
-double dm_freivalds_factor(int64_t j) {
-  const uint64_t bits = dm_random_bits(WEIGHT_SEED, 0, j, 0);
+double dm_freivalds_factor(const dm_freivalds *check, int64_t j) {
+  const uint64_t bits = dm_random_bits(check->seed, 0, j, 0);
   const double size = 1.0 + 0x1p-52 * (double)(bits & ((UINT64_C(1) << 52) - 1));
   return bits >> 63 ? -size : size;
 }
@@ -125,7 +134,7 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
   DM_TRY(dm_comm_sum_f64(comm, check->col_squares, check->problem.n));
   for (int64_t j = 0; j < check->problem.n; j++) {
     double norm = sqrt(check->col_squares[j]);
-    double factor = dm_freivalds_factor(check->cols.begin + j), weight = factor;
+    double factor = dm_freivalds_factor(check, check->cols.begin + j), weight = factor;
     if (!isfinite(norm)) {
       weight = 0.0;
       check->cols_left_out++;

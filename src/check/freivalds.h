@@ -37,8 +37,9 @@ typedef struct dm_verdict {
   int64_t cols_left_out; /* with NaN or Inf in B */
   int64_t rows_checked, cols_checked;
   int64_t rows_by_pattern, cols_by_pattern; /* of these: NaN or Inf, as they have to be */
-  bool strained; /* squares overflowed or vanished: scaled by powers of two all can be checked */
-  double norm;   /* of C: sqrt(sum |C(i,j)|^2) */
+  bool strained;    /* squares overflowed or vanished: scaled by powers of two all can be checked */
+  double norm;      /* of C: sqrt(sum |C(i,j)|^2) */
+  int64_t repaired; /* tiles that were wrong and were computed again */
 } dm_verdict;
 
 /* TENSOR: products may run on tensor cores, which truncate their sums. */
@@ -51,6 +52,13 @@ void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
 dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
                                 const double beta[2], bool tensor, dm_range rows, dm_range cols,
                                 dm_freivalds **check);
+
+/* Before anything is added: another random vector.  0 is that of a new check. */
+void dm_freivalds_draw(dm_freivalds *check, int draw);
+
+/* Judging sets ROWS[i] to 1 for each row of the part that is above its bound, and leaves the others
+ * as they are.  The array stays the caller's. */
+void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows);
 
 /* Takes a part of a matrix; VIEW begins at (row, col) of it and may lie in device memory of BACKEND
  * (NULL: host memory).  Parts of C and C0 in host memory that share no row may be added by several

@@ -105,6 +105,7 @@ static void compare_exactly(const dm_freivalds *check, const dm_rows_checked *ro
   for (int64_t i = 0; i < check->problem.m; i++) {
     verdict->rows_checked++;
     if (z[i] == alpha * y[i] + beta * z0[i]) continue;
+    if (check->marks) check->marks[i] = 1;
     if (verdict->pass) verdict->worst_row = i;
     verdict->pass = false;
     verdict->residual = verdict->relative = INFINITY;
@@ -130,6 +131,7 @@ static void compare_row(const dm_freivalds *check, const roundoffs *u, const dm_
   if (!isfinite(ratio)) ratio = INFINITY; /* NaN in C where none can come from */
   if (scale > 0.0 && isfinite(residual))
     verdict->relative = fmax(verdict->relative, residual / scale);
+  if (check->marks && ratio > 1.0) check->marks[i] = 1;
   if (ratio > verdict->residual) {
     verdict->residual = ratio;
     verdict->worst_row = i;

@@ -11,6 +11,8 @@ struct dm_freivalds {
   dm_range rows, cols; /* ... which is this of C */
   double alpha[2], beta[2];
   bool exact, tensor;
+  uint64_t seed;  /* of w */
+  uint8_t *marks; /* of dm_freivalds_mark, or NULL */
   int parts;
   const int64_t *row_exponents, *col_exponents; /* of dm_freivalds_scaled, or NULL */
   int alpha_exponent;
@@ -39,7 +41,7 @@ static const double dm_least_squares = 1e-270;
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
 
 /* The random factor of w_j: of either sign, its size from 1 to 2.  (freivalds.c) */
-double dm_freivalds_factor(int64_t j);
+double dm_freivalds_factor(const dm_freivalds *check, int64_t j);
 
 /* (freivalds_bound.c) */
 void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,

@@ -31,7 +31,7 @@ dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_
   for (int64_t j = 0; j < n; j++) {
     double norm = sqrt(check->col_squares[j]);
     if (!(norm > 0.0) || !isfinite(norm)) norm = typical;
-    check->w[j * check->parts] = dm_freivalds_factor(check->cols.begin + j) / (norm * scale);
+    check->w[j * check->parts] = dm_freivalds_factor(check, check->cols.begin + j) / (norm * scale);
   }
   memset(check->col_squares, 0, (size_t)n * sizeof(double));
   return DM_OK;

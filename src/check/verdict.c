@@ -51,8 +51,12 @@ void dm_verdict_record(const dm_verdict *verdict, const dm_log *log, dm_record *
     int64_t value;
   } counts[] = {{"verification.rows_left_out", verdict->rows_left_out},
                 {"verification.cols_left_out", verdict->cols_left_out},
+                {"verification.repaired_tiles", verdict->repaired},
                 {"verification.rows_by_pattern", verdict->rows_by_pattern},
                 {"verification.cols_by_pattern", verdict->cols_by_pattern}};
+  if (verdict->repaired > 0)
+    dm_record_text(record, "verification.repairs", "repaired", "%lld %s of C computed again",
+                   (long long)verdict->repaired, verdict->repaired == 1 ? "tile" : "tiles");
   dm_record_text(record, "verification.verdict", NULL, "%s", dm_verdict_word(verdict));
   dm_record_real(record, "verification.part", NULL, DM_SHOWN_PLAIN, part_of(verdict));
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, verdict->residual);
@@ -85,5 +89,6 @@ dm_status dm_verdict_status(const dm_verdict *verdict, const char *what, bool al
 
 bool dm_verdict_is(const dm_error *status) {
   return status && status->agreed &&
-         (status->code == DM_E_VERIFY || status->code == DM_E_UNCHECKED);
+         (status->code == DM_E_VERIFY || status->code == DM_E_UNCHECKED ||
+          status->code == DM_E_CORRUPT);
 }

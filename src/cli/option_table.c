@@ -39,6 +39,7 @@ static const char *const places[] = {"auto", "host", "device", NULL};
 static const char *const places_and_files[] = {"auto", "host", "device", "file", NULL};
 static const char *const read_ways[] = {"auto", "pread", NULL};
 static const char *const ways[] = {"pwrite", "direct", "mapped", "auto", NULL};
+static const char *const reactions[] = {"repair", "stop", "warn", NULL};
 static const char *const modes[] = {"auto", "always", "never", NULL};
 static const char *const lab_ops[] = {"all", "gemm", "transpose", "add", "dot", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
@@ -280,6 +281,10 @@ const dm_option dm_cli_options[] = {
     {"verify-written", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "auto", NULL,
      "read C again before it gets its name and compare the checksums of its tiles; auto: where that"
      " takes at most 1 % of the run's time", dm_cli_set_choice, AT(verify_written), .choices = modes},
+    {"on-corruption", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "repair", NULL,
+     "what to do if C fails its check: compute the wrong tiles again, and exit with 7 if they are wrong"
+     " again; stop with 1; or warn, publish C and exit with 10", dm_cli_set_choice, AT(on_corruption),
+     .choices = reactions},
     {"allow-unchecked", 0, NULL, MULTIPLY | VERIFY, DM_GROUP_ENGINE, NULL, NULL,
      "exit with 0 instead of 10 when only part of C can be verified", dm_cli_set_flag, AT(allow_unchecked)},
     {"overlap", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, "yes", NULL,

@@ -166,6 +166,7 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
       .verify = s->verify,
       .verify_files = s->verify_files,
       .read_back = (dm_read_back)s->verify_written,
+      .on_corruption = (dm_on_corruption)s->on_corruption,
       .force = s->force,
       .allow_unchecked = s->allow_unchecked,
       .checkpoint = s->checkpoint,

@@ -43,7 +43,8 @@ typedef struct dm_settings {
   bool shuffle, cold;
   bool alone, full, checkpoint, against_library, against_one, against_local, dry_run, slurm;
   int op_a, op_b, type, type_c, compute;
-  int backend, transport, from, kind, rates, read_by, write_by, generate_by, verify_written;
+  int backend, transport, from, kind, rates, read_by, write_by, generate_by, verify_written,
+      on_corruption;
   double alpha[2], beta[2];
   double phi, value, budget, precision, fill; /* parts of 1 */
   double time_limit, hang_timeout, within;    /* seconds; 0: none */

@@ -119,10 +119,11 @@ const dm_exit_code dm_cli_exit_codes[] = {
     {4, "a file could not be read or written"},
     {5, "does not fit in memory or on the disk"},
     {6, "GPU, backend or transport"},
-    {7, "a corrupted result could not be repaired"},
+    {7, "parts of C were wrong, were computed again, and are wrong again"},
     {8, "the watchdog found a hang"},
     {9, "MPI or the launcher"},
-    {10, "done, but part of C could not be verified (with --allow-unchecked: 0)"},
+    {10, "done, but not all of C could be verified (--allow-unchecked: 0), or it is wrong (see "
+         "--on-corruption)"},
     {70, "a bug of the program"},
     {75, "stopped early; run again to resume"},
     {0, NULL},

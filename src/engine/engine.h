@@ -20,6 +20,7 @@ typedef struct dm_engine {
   bool read_copies; /* A and B are read, also where they could be multiplied in the page cache */
   dm_write_way write_by;
   int64_t memory_host, memory_device; /* bytes per rank; 0: this rank's share of the node */
+  int64_t process_bytes; /* that a rank has before it asks for any; 0: what it has now */
   bool require_gpu_per_rank;
   int pretend_nodes; /* that each computer counts as; 0 or 1: it is what it is */
   double fill;       /* not 0: a square product that fills this part of memory, whatever is posed */

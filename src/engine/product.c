@@ -11,14 +11,18 @@
 /* ---- what the executor calls ---- */
 
 static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  const dm_product *p = context;
-  return p->source.ops->load(p->source.state, local, matrix, panel);
+  dm_product *p = context;
+  DM_TRY(p->source.ops->load(p->source.state, local, matrix, panel));
+  if (!p->source.ops->loaded) dm_share_sums_take(&p->sums, local, matrix, panel);
+  return DM_OK;
 }
 
 static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
                         bool *done) {
-  const dm_product *p = context;
-  return p->source.ops->loaded(p->source.state, local, matrix, panel, done);
+  dm_product *p = context;
+  DM_TRY(p->source.ops->loaded(p->source.state, local, matrix, panel, done));
+  if (*done) dm_share_sums_take(&p->sums, local, matrix, panel);
+  return DM_OK;
 }
 
 static dm_status check(void *context, dm_rank_state *local, int64_t panel, bool *done) {
@@ -205,6 +209,8 @@ dm_status dm_product_run(dm_product *product) {
   dm_phases *phases = &product->local.phases;
   const double start = dm_now(), before = dm_phases_sum(phases);
   DM_TRY(run_all(product));
+  if (product->guards)
+    DM_TRY(dm_share_sums_compare(&product->sums, &product->local, product->changed));
   phases->wait += fmax(0.0, dm_now() - start - (dm_phases_sum(phases) - before));
   return DM_OK;
 }
@@ -213,6 +219,7 @@ dm_status dm_product_run(dm_product *product) {
 
 static dm_status open_ends(dm_product *p) {
   if (p->source.ops->open) DM_TRY(p->source.ops->open(p->source.state, &p->local));
+  if (p->guards) DM_TRY(dm_share_sums_open(&p->local, &p->sums));
   return p->sink.ops && p->sink.ops->open ? p->sink.ops->open(p->sink.state, &p->local) : DM_OK;
 }
 
@@ -238,6 +245,7 @@ void dm_product_close(dm_product *product) {
   if (product->source.ops->close) product->source.ops->close(product->source.state);
   if (product->sink.ops && product->sink.ops->close)
     product->sink.ops->close(product->sink.state, &product->local);
+  dm_share_sums_close(&product->sums);
   dm_rank_close(&product->local);
   product->is_open = false;
 }

@@ -8,6 +8,7 @@
 
 #include "check/freivalds.h"
 #include "engine/setup.h"
+#include "engine/share_sums.h"
 #include "engine/sink.h"
 #include "engine/source.h"
 #include "engine/streamed_check.h"
@@ -18,6 +19,7 @@ typedef struct dm_product {
   dm_source source;
   dm_sink sink;
   dm_freivalds *check; /* sums up A and B; NULL: nothing is verified.  C is the sink's to add */
+  bool guards;         /* shares are compared, in the end, with what was read into them */
   /* Now and then while products run, in panels of all tiles of this run; NULL: nobody asks. */
   dm_status (*progress)(void *context, int64_t done, int64_t total);
   void *context;
@@ -26,6 +28,8 @@ typedef struct dm_product {
   dm_rank_state local;
   dm_streamed_check streamed;
   dm_keepalive moves; /* of long reads while products run: there no rank stops alone */
+  dm_share_sums sums;
+  int64_t changed[2]; /* pieces of A and B, on all ranks, that changed in memory meanwhile */
   bool is_open;
   bool loaded;  /* the shares are there and stay: what runs next does not load them again */
   bool checked; /* A and B were looked at: their sums fit, and CHECK has all of them */

@@ -197,7 +197,8 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   int64_t values[5] = {
       -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
       gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
-      dm_comm_size(run->near), gpu ? device->sharing : 1, dm_setup_process_bytes()};
+      dm_comm_size(run->near), gpu ? device->sharing : 1,
+      engine->process_bytes > 0 ? engine->process_bytes : dm_setup_process_bytes()};
   DM_TRY(dm_comm_max_i64(run->world, values, 5));
   machine->process_bytes = values[4];
   machine->host_bytes = -values[0];

@@ -295,7 +295,7 @@ static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kep
 /* What could not be packed is whole and on the disk: with its records the same command packs it
  * again.  A result that failed its verification must not be resumed. */
 static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
-  if (!c->on || error->code == DM_E_VERIFY) return false;
+  if (!c->on || error->code == DM_E_VERIFY || error->code == DM_E_CORRUPT) return false;
   if (c->flushed) dm_status_free(dm_notes_record(c)); /* a full disk may refuse that too */
   return kept(c) == c->tiles;
 }

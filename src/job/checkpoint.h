@@ -64,6 +64,16 @@ dm_status dm_checkpoint_flush(dm_checkpoint *checkpoint, bool record);
  * *done: it was compared. */
 dm_status dm_checkpoint_read_back(dm_checkpoint *checkpoint, dm_read_back wish, bool *done);
 
+/* Collective, after all was flushed: what is WRONG, COUNT rectangles that all ranks name alike, is
+ * recorded no more, and all else is, for the next run.  Where C is one tile it is cut into several,
+ * if what is in the file is what was written.  *good of *tiles are kept; 0 also without
+ * checkpoints. (checkpoint_repair.c) */
+typedef struct dm_rectangle {
+  dm_range rows, cols;
+} dm_rectangle;
+dm_status dm_checkpoint_give_back(dm_checkpoint *checkpoint, const dm_rectangle *wrong,
+                                  int64_t count, int64_t *good, int64_t *tiles);
+
 /* Rank 0: the tiles, in the order of computation, where all are on the disk. */
 const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *checkpoint, int64_t *count);
 

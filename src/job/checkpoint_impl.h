@@ -96,6 +96,14 @@ int64_t dm_recorded_tile(const dm_checkpoint *checkpoint, const dm_tile_record *
 dm_status dm_trust_list(dm_checkpoint *checkpoint);
 void dm_trust_list_others(dm_checkpoint *checkpoint);
 
+/* Of a tile of PLAN, without its checksum. */
+dm_tile_record dm_trust_record(const dm_plan *plan, int64_t tile);
+
+/* This rank's part of the tiles in LIST of the part FILE whose checksums are WANTED (NULL: all). */
+dm_status dm_trust_sums(dm_checkpoint *checkpoint, const dm_output_file *file,
+                        const dm_tile_record *list, int64_t count, const bool *wanted,
+                        uint64_t *sums);
+
 /* Collective: compares the recorded tiles with the part file, and gives those back that are not as
  * they were recorded.  (checkpoint_trust.c) */
 dm_status dm_trust_recorded(dm_checkpoint *checkpoint, const dm_output_file *file);

@@ -21,7 +21,7 @@ static const double assumed_rate = 1e9; /* bytes per second that a rank reads an
 /* What a record says of a tile. */
 enum { TAKEN_UP = DM_TILE_COMPUTED | DM_TILE_STORED | DM_TILE_RECORDED };
 
-static dm_tile_record record_of(const dm_plan *plan, int64_t t) {
+dm_tile_record dm_trust_record(const dm_plan *plan, int64_t t) {
   const dm_tile tile = dm_plan_tile(plan, t);
   return (dm_tile_record){.row = tile.rows.begin,
                           .col = tile.cols.begin,
@@ -32,7 +32,7 @@ static dm_tile_record record_of(const dm_plan *plan, int64_t t) {
 int64_t dm_recorded_tile(const dm_checkpoint *c, const dm_tile_record *r, int64_t from) {
   for (int64_t i = 0; i < c->tiles; i++) {
     const int64_t t = (from + i) % c->tiles;
-    const dm_tile_record cut = record_of(c->plan, t);
+    const dm_tile_record cut = dm_trust_record(c->plan, t);
     if (r->row == cut.row && r->col == cut.col && r->rows == cut.rows && r->cols == cut.cols)
       return t;
   }
@@ -59,7 +59,7 @@ void dm_trust_list_others(dm_checkpoint *c) {
       c->taken++;
       continue;
     }
-    c->records[t] = record_of(c->plan, t);
+    c->records[t] = dm_trust_record(c->plan, t);
     if (count > 0) c->records[t].run = old[count - 1].run + 1;
   }
 }
@@ -83,19 +83,26 @@ static dm_status sum_of(dm_checkpoint *c, dm_reader *reader, const dm_dataset *s
   return status;
 }
 
-/* This rank's part of every tile in STATE; 0: of all. */
-static dm_status sums_of(dm_checkpoint *c, const dm_output_file *file, unsigned state,
-                         uint64_t *sums) {
+dm_status dm_trust_sums(dm_checkpoint *c, const dm_output_file *file, const dm_tile_record *list,
+                        int64_t count, const bool *wanted, uint64_t *sums) {
   dm_dataset set;
   dm_reader *reader;
   DM_TRY(dm_output_part(file, &set));
   DM_TRY(dm_reader_open(&set, DM_DTYPE_NONE, &reader));
   dm_reader_keepalive(reader, &c->run->keepalive);
   dm_status status = DM_OK;
-  for (int64_t t = 0; t < c->tiles && !status; t++)
-    if (dm_tile_has(c->states, t, state))
-      status = sum_of(c, reader, &set, &c->records[t], &sums[t]);
+  for (int64_t t = 0; t < count && !status; t++)
+    if (!wanted || wanted[t]) status = sum_of(c, reader, &set, &list[t], &sums[t]);
   dm_reader_close(reader);
+  return status;
+}
+
+static dm_status sums_of_recorded(dm_checkpoint *c, const dm_output_file *file, uint64_t *sums) {
+  bool *recorded;
+  DM_TRY(dm_buffer_table(c->tiles, &recorded));
+  for (int64_t t = 0; t < c->tiles; t++) recorded[t] = dm_tile_has(c->states, t, DM_TILE_RECORDED);
+  dm_status status = dm_trust_sums(c, file, c->records, c->tiles, recorded, sums);
+  free(recorded);
   return status;
 }
 
@@ -112,7 +119,7 @@ dm_status dm_trust_recorded(dm_checkpoint *c, const dm_output_file *file) {
   uint64_t *sums;
   dm_run_phase(c->run, "checking the recorded tiles", 1);
   DM_TRY(dm_buffer_table(c->tiles, &sums));
-  dm_status status = dm_comm_agree(c->run->world, sums_of(c, file, DM_TILE_RECORDED, sums));
+  dm_status status = dm_comm_agree(c->run->world, sums_of_recorded(c, file, sums));
   if (!status) status = dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles);
   for (int64_t t = 0; t < c->tiles && !status; t++) {
     if (!dm_tile_has(c->states, t, DM_TILE_RECORDED) || sums[t] == c->records[t].checksum) continue;
@@ -135,7 +142,8 @@ static bool is_cheap(const dm_checkpoint *c) {
 }
 
 static dm_status compare(dm_checkpoint *c, uint64_t *sums) {
-  DM_TRY(dm_comm_agree(c->run->world, sums_of(c, &c->file, 0, sums)));
+  DM_TRY(
+      dm_comm_agree(c->run->world, dm_trust_sums(c, &c->file, c->records, c->tiles, NULL, sums)));
   DM_TRY(dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles));
   dm_status status = DM_OK;
   for (int64_t t = 0; t < c->tiles && !status && c->run->rank == 0; t++)

@@ -12,6 +12,7 @@
 #include "job/multiply_impl.h"
 #include "job/multiply_record.h"
 #include "job/provenance.h"
+#include "job/repair.h"
 #include "job/verify_stream.h"
 #include "plan/chunk_memory.h"
 #include "plan/tiles.h"
@@ -63,19 +64,26 @@ static dm_status open_output(dm_job *j) {
   return DM_OK;
 }
 
+static dm_status files_of(const dm_job *j, dm_verify *verify) {
+  const dm_multiply *m = j->multiply;
+  *verify = (dm_verify){.a = m->a,
+                        .b = m->b,
+                        .has_c0 = m->has_c,
+                        .c0 = m->c,
+                        .equation = m->equation,
+                        .tensor = j->setup.plan.gpu,
+                        .norm = -1.0,
+                        .io_threads = m->engine.io_threads,
+                        .draw = j->repair->round};
+  return dm_comm_agree(j->run->world, dm_output_part(&j->file, &verify->c));
+}
+
 /* Where the panels that passed cannot tell, or an earlier run wrote part of C, the files are read.
  */
 static dm_status judge_files(dm_job *j, bool scaled, dm_verdict *verdict) {
-  const dm_multiply *m = j->multiply;
   const dm_problem *p = &j->setup.plan.problem;
-  dm_verify verify = {.a = m->a,
-                      .b = m->b,
-                      .has_c0 = m->has_c,
-                      .c0 = m->c,
-                      .equation = m->equation,
-                      .tensor = j->setup.plan.gpu,
-                      .norm = -1.0};
-  DM_TRY(dm_comm_agree(j->run->world, dm_output_part(&j->file, &verify.c)));
+  dm_verify verify;
+  DM_TRY(files_of(j, &verify));
   return scaled ? dm_verify_scaled(j->run, &verify, p, verdict)
                 : dm_verify_residual(j->run, &verify, p, verdict);
 }
@@ -88,6 +96,14 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
   bool sound = true;
   dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
   if (j->from_files) return judge_files(j, false, verdict);
+  const int64_t *changed = j->product.changed; /* seen by products and verification alike */
+  if (changed[DM_A] + changed[DM_B] > 0) {
+    dm_log_line(&j->run->log, DM_LOG_WARNING,
+                "%lld pieces of A and %lld of B changed in memory since they were read: C is "
+                "verified by the files",
+                (long long)changed[DM_A], (long long)changed[DM_B]);
+    return judge_files(j, false, verdict);
+  }
   if (dm_plan_streams(&j->setup.plan))
     DM_TRY(dm_freivalds_settle(j->sink.check, j->run->world, &sound));
   if (!sound) {
@@ -178,8 +194,10 @@ static dm_status prepare(dm_job *j) {
   DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &problem)));
   dm_engine engine = m->engine;
   engine.files = names_of(m);
+  engine.process_bytes = j->repair->process_bytes;
   dm_checkpoint_impose(j->sink.checkpoint, &engine.wishes);
   DM_TRY(dm_setup_open(j->run, &engine, &problem, &j->setup));
+  j->repair->process_bytes = j->setup.machine.process_bytes;
   dm_run_lap(j->run, &j->outside.plan);
   dm_run_phase(j->run, "opening files and memory", 1);
   DM_TRY(dm_comm_agree(j->run->world, open_inputs(j)));
@@ -193,11 +211,13 @@ static dm_status multiply_matrices(dm_job *j) {
     DM_TRY(dm_comm_agree(j->run->world,
                          dm_freivalds_new(&plan->problem, m->equation.alpha, m->equation.beta,
                                           plan->gpu, &j->sink.check)));
+  if (j->sink.check) dm_freivalds_draw(j->sink.check, j->repair->round);
   j->product = (dm_product){.run = j->run,
                             .setup = &j->setup,
                             .source = {&dm_source_datasets, &j->source},
                             .sink = {&dm_sink_file, &j->sink},
                             .check = j->sink.check,
+                            .guards = j->sink.check != NULL,
                             .progress = dm_multiply_progress,
                             .context = j};
   DM_TRY(dm_product_open(&j->product));
@@ -255,6 +275,7 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
                               .verdict = verdict,
                               .read_back = j->read_back,
                               .unpacked = unpacked,
+                              .repeated = j->repair->seconds,
                               .seconds = dm_now() - j->run->born};
   if (record) dm_multiply_record(&done, record);
   return dm_phases_by_rank(j->run, own, record);
@@ -269,6 +290,29 @@ static dm_status tell_done(const dm_job *j, dm_record *record) {
   return DM_OK;
 }
 
+/* What failed stays to be looked at, under a name that says unfinished. */
+static dm_status stop(dm_job *j) {
+  const char *out = j->multiply->out.file;
+  j->keep_part = true;
+  return dm_hint(dm_verdict_status(&j->verdict, out, false),
+                 "the result is kept as %s; %s was not touched", j->file.part, out);
+}
+
+/* What is not to be published is an error. */
+static dm_status judge_or_repair(dm_job *j) {
+  DM_TRY(judge(j, &j->verdict));
+  j->verdict.repaired = j->repair->tiles;
+  if (j->verdict.pass || j->multiply->on_corruption == DM_ON_CORRUPTION_WARN) return DM_OK;
+  if (j->multiply->on_corruption == DM_ON_CORRUPTION_STOP) return stop(j);
+  dm_verify verify;
+  DM_TRY(files_of(j, &verify));
+  dm_status status = dm_repair_try(j, &verify, j->repair, &j->again);
+  if (j->keep_part)
+    dm_hint(status, "the result is kept as %s; %s was not touched", j->file.part,
+            j->multiply->out.file);
+  return status;
+}
+
 static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
   const dm_multiply *m = j->multiply;
   DM_TRY(prepare(j));
@@ -276,18 +320,24 @@ static dm_status work(dm_job *j, dm_record *record, dm_outcome *outcome) {
   j->began = dm_now();
   if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
   const dm_verdict *verdict = m->verify ? &j->verdict : NULL;
-  if (verdict) DM_TRY(judge(j, &j->verdict));
+  dm_status failed = verdict ? judge_or_repair(j) : DM_OK;
+  if (failed && !dm_verdict_is(failed)) return failed;
+  if (j->again) return DM_OK;
   dm_run_lap(j->run, &j->outside.verify);
   const bool pass = !verdict || verdict->pass;
   if (verdict && pass) dm_tile_reach_all(&j->states, DM_TILE_CHECKED);
-  if (pass) DM_TRY(commit(j, verdict));
+  if (!failed) DM_TRY(commit(j, verdict));
   j->judged = verdict != NULL;
   dm_run_lap(j->run, &j->outside.commit);
-  DM_TRY(report(j, verdict, record, outcome));
-  if (pass) return DM_OK;
-  j->keep_part = true; /* what failed stays to be looked at, under a name that says unfinished */
-  return dm_hint(dm_verdict_status(verdict, m->out.file, false),
-                 "the result is kept as %s; %s was not touched", j->file.part, m->out.file);
+  dm_status reported = report(j, verdict, record, outcome);
+  return dm_status_first(failed, reported);
+}
+
+/* Ends a round: what is good is kept, the rest is computed again. */
+static dm_status repeat(void) {
+  dm_status status = dm_fail(DM_E_CORRUPT, "parts of C are computed again");
+  status->agreed = true;
+  return status;
 }
 
 /* What is there when a run is stopped is made safe and recorded. */
@@ -300,15 +350,29 @@ static dm_status end_early(dm_job *j, dm_status status) {
   return flushed;
 }
 
-dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                          dm_outcome *outcome) {
-  dm_job j = {.run = run, .multiply = multiply, .started = dm_now()};
+/* What the caller is told of a C that has its name. */
+static dm_status outcome_of(const dm_job *j) {
+  const dm_multiply *m = j->multiply;
+  if (j->verdict.pass) return dm_verdict_status(&j->verdict, m->out.file, m->allow_unchecked);
+  dm_status status = dm_fail(DM_E_UNCHECKED, "%s is wrong: row %lld is off by %.3g times the bound",
+                             m->out.file, (long long)j->verdict.worst_row, j->verdict.residual);
+  status->agreed = true;
+  return dm_hint(status,
+                 "it was written all the same, as --on-corruption warn asks, and says FAIL");
+}
+
+/* *again: what is wrong is to be computed again, by another round. */
+static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
+                           dm_record *record, dm_outcome *outcome, bool *again) {
+  dm_job j = {.run = run, .multiply = multiply, .repair = repair, .started = dm_now()};
   memcpy(j.sink.alpha, multiply->equation.alpha, sizeof j.sink.alpha);
   memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
   dm_status status = end_early(&j, work(&j, run->rank == 0 ? record : NULL, outcome));
+  *again = j.again && !status;
   dm_progress_end(&j.progress);
   dm_file_queue_close(j.sink.behind);
   status = dm_status_first(status, dm_output_close(j.sink.output));
+  if (*again) status = repeat();
   status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return status;
@@ -320,7 +384,21 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   dm_freivalds_free(j.sink.check);
   dm_tile_states_close(&j.states);
   dm_setup_close(&j.setup);
-  if (!status && j.judged)
-    status = dm_verdict_status(&j.verdict, multiply->out.file, multiply->allow_unchecked);
+  if (!status && j.judged) status = outcome_of(&j);
+  return status;
+}
+
+dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                          dm_outcome *outcome) {
+  dm_repair repair = {0};
+  bool again = false;
+  dm_status status = run_round(run, multiply, &repair, record, outcome, &again);
+  while (again && status->code == DM_E_CORRUPT) {
+    dm_status_free(status);
+    repair.round++;
+    dm_run_lap(run, &repair.seconds);
+    status = run_round(run, multiply, &repair, record, outcome, &again);
+  }
+  dm_damage_free(&repair.seen);
   return status;
 }

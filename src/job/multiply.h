@@ -21,6 +21,13 @@ typedef enum dm_read_back {
   DM_READ_BACK_NEVER,
 } dm_read_back;
 
+/* What follows where C is not alpha op(A) op(B) + beta C0. */
+typedef enum dm_on_corruption {
+  DM_ON_CORRUPTION_REPAIR, /* wrong tiles are computed again, each once: then DM_E_CORRUPT */
+  DM_ON_CORRUPTION_STOP,   /* DM_E_VERIFY; C stays under its .part name */
+  DM_ON_CORRUPTION_WARN,   /* C gets its name, with the verdict FAIL, and DM_E_UNCHECKED */
+} dm_on_corruption;
+
 typedef struct dm_multiply {
   dm_dataset a, b;
   bool has_c;
@@ -33,6 +40,7 @@ typedef struct dm_multiply {
   bool verify, force, allow_unchecked;
   bool verify_files; /* A, B and C are read from their files once more for the verification */
   dm_read_back read_back;
+  dm_on_corruption on_corruption;
   bool checkpoint;            /* tiles are recorded, so that a run that ends early can be resumed */
   double checkpoint_interval; /* seconds; 0: every tile as soon as it is there */
 } dm_multiply;
@@ -48,8 +56,9 @@ typedef struct dm_outcome {
 } dm_outcome;
 
 /* Collective.  All ranks hold the same MULTIPLY.  On rank 0 RECORD is filled, also where the
- * verification failed (DM_E_VERIFY, agreed; the result then stays under its .part name) or could
- * not tell of all of C (DM_E_UNCHECKED, agreed; the result has its name).  OUTCOME may be NULL;
+ * verification failed (DM_E_VERIFY or DM_E_CORRUPT, agreed; the result then stays under its .part
+ * name), could not tell of all of C, or failed and was only to warn (DM_E_UNCHECKED, agreed; the
+ * result has its name).  OUTCOME may be NULL;
  * after an error it says nothing. */
 dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
                           dm_outcome *outcome);

@@ -22,8 +22,10 @@ typedef struct dm_job {
   dm_tile_states states;
   bool from_files; /* C is verified as it is in the file, for the sake of an earlier run's tiles */
   bool keep_part;
-  bool read_back; /* C was compared with what was written */
-  bool judged;    /* VERDICT is there */
+  bool read_back;           /* C was compared with what was written */
+  bool judged;              /* VERDICT is there */
+  bool again;               /* wrong tiles are to be computed again, by another round */
+  struct dm_repair *repair; /* of all rounds */
   dm_verdict verdict;
   bool shows_progress;
   dm_progress progress;

@@ -46,6 +46,9 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
   if (verdict) dm_verdict_record(verdict, &done->run->log, record);
+  if (done->repeated > 0.0)
+    dm_record_real(record, "times.repeated_s", "before the repair", DM_SHOWN_SECONDS,
+                   done->repeated);
   dm_record_flag(record, "verification.read_back", NULL, done->read_back);
   dm_record_summary(record,
                     "damier: multiply m=%lld n=%lld k=%lld dtype=%s ranks=%d time_s=%.3f "

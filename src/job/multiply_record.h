@@ -17,6 +17,7 @@ typedef struct dm_multiplied {
   const dm_verdict *verdict; /* NULL: not verified */
   bool read_back;            /* C was compared with what was written */
   int64_t unpacked;          /* chunks, by all ranks */
+  double repeated;           /* seconds of the rounds before this one, whose C was wrong */
   double seconds;            /* in all */
 } dm_multiplied;
 

@@ -49,6 +49,7 @@ static dm_status add_verdict(dm_attributes *list, const dm_verdict *verdict) {
   DM_TRY(dm_attributes_add(list, "verified", "%s", dm_verdict_word(verdict)));
   DM_TRY(dm_attributes_add(list, "residual", "%.3g of the bound", verdict->residual));
   DM_TRY(dm_attributes_add(list, "norm", "%.17g", verdict->norm));
+  DM_TRY(dm_attributes_add(list, "repaired_tiles", "%lld", (long long)verdict->repaired));
   DM_TRY(dm_attributes_add(list, "rows_left_out", "%lld", (long long)verdict->rows_left_out));
   return dm_attributes_add(list, "cols_left_out", "%lld", (long long)verdict->cols_left_out);
 }

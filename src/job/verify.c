@@ -91,11 +91,18 @@ static dm_status gather(dm_run *run, const dm_verify *v, const dm_problem *p, dm
               (target){check, dm_freivalds_add_c0, NULL});
 }
 
+void dm_verify_prepare(const dm_verify *v, const dm_problem *p, dm_freivalds *check) {
+  dm_freivalds_draw(check, v->draw);
+  if (v->wrong) memset(v->wrong, 0, (size_t)p->m);
+  dm_freivalds_mark(check, v->wrong);
+}
+
 dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *p,
                              dm_verdict *verdict) {
   dm_freivalds *check = NULL;
   DM_TRY(dm_comm_agree(
       run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta, v->tensor, &check)));
+  dm_verify_prepare(v, p, check);
   dm_status status = gather(run, v, p, check);
   if (!status) status = dm_freivalds_judge(check, run->world, verdict);
   dm_freivalds_free(check);

@@ -14,6 +14,8 @@ typedef struct dm_verify {
   double norm; /* of C when it was written; negative where it is not known */
   int io_threads;
   bool allow_unchecked;  /* not all of C need be verified */
+  int draw;              /* of the random vector (dm_freivalds_draw) */
+  uint8_t *wrong;        /* of every row of C, set to 1 where it is wrong, else 0; or NULL */
   bool full;             /* multiply again in higher precision and compare every element */
   dm_tile_record *tiles; /* of C, on rank 0; NULL: there are none */
   int64_t tile_count;

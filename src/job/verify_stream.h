@@ -11,6 +11,9 @@ typedef dm_status dm_verify_take(void *context, dm_view part, int64_t row, int64
 dm_status dm_verify_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_op op,
                            dm_dtype as, dm_dtype work, dm_verify_take *take, void *context);
 
+/* What VERIFY wants of the random vector and of marks, of a new CHECK. */
+void dm_verify_prepare(const dm_verify *verify, const dm_problem *problem, dm_freivalds *check);
+
 /* Collective: the verdict where exponents are too large or too small for sums of squares, or
  * matrices hold NaN or Inf.  Rows and columns are scaled by powers of two; rows and columns of C
  * that have to be NaN or Inf, and are, count as checked.  (verify_scaled.c) */

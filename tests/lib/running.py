@@ -75,6 +75,15 @@ def options(*more):
     return parser.parse_args()
 
 
+def evict(*paths):
+    """Files that are on the disk leave the page cache; those of a tmpfs stay."""
+    for path in paths:
+        file = os.open(path, os.O_RDWR)
+        os.fsync(file)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(file)
+
+
 @contextlib.contextmanager
 def scratch(place=None):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="damier-test-", dir=place))

@@ -3,6 +3,7 @@
 #include "rank_test.h"
 
 #include "check/freivalds.h"
+#include "check/freivalds_impl.h"
 #include "core/copy.h"
 #include "core/fill.h"
 #include "plan/partition.h"
@@ -13,6 +14,9 @@ typedef struct trial {
   rank_test *test;
   dm_dtype c_type;
   double a[M][K], b[K][N], c[M][N];
+  int draw;
+  double weights[N]; /* of the last check, from its first column on */
+  uint8_t wrong[M];  /* its rows */
 } trial;
 
 /* C = A B in long double; NaN and Inf come as they do. */
@@ -45,10 +49,14 @@ static dm_verdict judge_part(trial *t, dm_range rows, dm_range cols) {
   const bool first = t->test->run.rank == 0, last = t->test->run.rank == t->test->run.ranks - 1;
   dm_freivalds *check;
   must(t->test, dm_freivalds_new_part(&problem, one, none, false, rows, cols, &check));
+  dm_freivalds_draw(check, t->draw);
+  memset(t->wrong, 0, sizeof t->wrong);
+  dm_freivalds_mark(check, t->wrong + rows.begin);
   dm_view a = dm_view_row_major(t->a, DM_F64, M, K), b = dm_view_row_major(t->b, DM_F64, K, N);
   dm_view c = dm_view_row_major(t->c, DM_F64, M, N);
   if (first) must(t->test, dm_freivalds_scan_b(check, NULL, b, 0, 0));
   must(t->test, dm_freivalds_weigh(check, world));
+  memcpy(t->weights, check->w, (size_t)dm_range_size(cols) * sizeof(double));
   if (first) must(t->test, dm_freivalds_add_b(check, NULL, b, 0, 0));
   must(t->test, dm_freivalds_project(check, world));
   for (int half = 0; half < 2; half++) {
@@ -226,6 +234,22 @@ static void parts(trial *t) {
   }
 }
 
+/* Two errors that cancel in one random vector do not in another; the wrong rows are marked. */
+static void draws(trial *t) {
+  fill(t);
+  EXPECT(t, "right", true, 0, 0);
+  t->c[7][3] += 1.0;
+  t->c[7][4] -= t->weights[3] / t->weights[4];
+  EXPECT(t, "errors that cancel", true, 0, 0);
+  t->draw = 1;
+  EXPECT(t, "with other weights", false, 0, 0);
+  t->c[M - 1][0] += 1.0;
+  EXPECT(t, "two wrong rows", false, 0, 0);
+  for (int i = 0; i < M; i++)
+    CHECK(t->test, t->wrong[i] == (i == 7 || i == M - 1), "row %d is marked %d", i, t->wrong[i]);
+  t->draw = 0;
+}
+
 TEST_PROGRAM(test_freivalds) {
   static trial t;
   rank_test test = rank_test_start();
@@ -237,5 +261,6 @@ TEST_PROGRAM(test_freivalds) {
   strained(&t);
   left_out(&t);
   parts(&t);
+  draws(&t);
   return rank_test_end(&test);
 }

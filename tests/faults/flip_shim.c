@@ -1,0 +1,102 @@
+/* flip_shim: CBLAS products with one bit flipped, in what they read or in what they computed;
+ * loaded by LD_PRELOAD.
+ *
+ *   FLIP=WHAT:CALL:BIT:PLACE  in the CALLth product of a rank, counted from 1; N+: also in all that
+ *                      follow.  WHAT is c (the result), a or b (a factor, where it lies: a share, a
+ *                      panel or a widened copy), or at, bt (the same, for this product alone).
+ *                      BIT of an element counts from the lowest; PLACE, from 0 to 1, is which
+ *                      element.
+ *   FLIP_RANK=R        only in this rank
+ *   FLIP_COUNT=FILE    a line "RANK CALLS" is appended at exit
+ *
+ * A factor must be in memory that may be written: --read-by pread. */
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct {
+  char what[4];
+  long call, bit;
+  bool on, from_there_on;
+  double place;
+  const char *rank, *count_file;
+  atomic_long calls;
+} flip;
+
+/* A test that is spelled wrong must not pass. */
+static void parse(const char *text) {
+  char call[24];
+  if (sscanf(text, "%3[^:]:%23[^:]:%ld:%lf", flip.what, call, &flip.bit, &flip.place) != 4)
+    _exit(99);
+  if (!strchr("abc", flip.what[0]) || (flip.what[1] && flip.what[1] != 't')) _exit(99);
+  flip.call = atol(call);
+  flip.from_there_on = strchr(call, '+') != NULL;
+  flip.on = true;
+}
+
+static __attribute__((constructor)) void start(void) {
+  const char *open_mpi = getenv("OMPI_COMM_WORLD_RANK"), *mpich = getenv("PMI_RANK");
+  const char *rank = getenv("FLIP_RANK"), *text = getenv("FLIP");
+  flip.rank = open_mpi ? open_mpi : mpich ? mpich : "0";
+  flip.count_file = getenv("FLIP_COUNT");
+  if (text && (!rank || strcmp(rank, flip.rank) == 0)) parse(text);
+}
+
+static __attribute__((destructor)) void finish(void) {
+  const long calls = atomic_load(&flip.calls);
+  FILE *file = flip.count_file && calls > 0 ? fopen(flip.count_file, "a") : NULL;
+  if (!file) return;
+  fprintf(file, "%s %ld\n", flip.rank, calls);
+  fclose(file);
+}
+
+/* A matrix by rows; COLS and STRIDE in numbers of SIZE bytes. */
+typedef struct matrix {
+  void *base;
+  long rows, cols, stride, size;
+} matrix;
+
+static void strike(char what, bool is_hit, matrix m) {
+  const long count = m.rows * m.cols;
+  if (!is_hit || flip.what[0] != what || count <= 0) return;
+  long at = (long)(flip.place * (double)count);
+  at = at < count ? at : count - 1;
+  unsigned char *element =
+      (unsigned char *)m.base + (at / m.cols * m.stride + at % m.cols) * m.size;
+  element[flip.bit / 8 % m.size] ^= (unsigned char)(1u << flip.bit % 8);
+}
+
+static bool is_hit(void) {
+  const long number = atomic_fetch_add(&flip.calls, 1) + 1;
+  return flip.on && (flip.from_there_on ? number >= flip.call : number == flip.call);
+}
+
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+/* PARTS numbers of SIZE bytes are an element; all products are by rows and of matrices as they are.
+ */
+#define PRODUCT(name, scalar, vector, parts, bytes)                                                \
+  void name(int order, int op_a, int op_b, int m, int n, int k, scalar alpha, const vector *a,     \
+            int lda, const vector *b, int ldb, scalar beta, vector *c, int ldc) {                  \
+    static __typeof__(&name) real;                                                                 \
+    if (!real) real = NEXT(name);                                                                  \
+    if (!real) abort();                                                                            \
+    const bool hit = is_hit();                                                                     \
+    const matrix of_a = {(void *)a, m, (long)k * (parts), (long)lda * (parts), bytes};             \
+    const matrix of_b = {(void *)b, k, (long)n * (parts), (long)ldb * (parts), bytes};             \
+    const matrix of_c = {c, m, (long)n * (parts), (long)ldc * (parts), bytes};                     \
+    strike('a', hit, of_a);                                                                        \
+    strike('b', hit, of_b);                                                                        \
+    real(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                         \
+    strike('a', hit &&flip.what[1], of_a);                                                         \
+    strike('b', hit &&flip.what[1], of_b);                                                         \
+    strike('c', hit, of_c);                                                                        \
+  }
+PRODUCT(cblas_dgemm, double, double, 1, 8)
+PRODUCT(cblas_sgemm, float, float, 1, 4)
+PRODUCT(cblas_zgemm, const void *, void, 2, 8)
+PRODUCT(cblas_cgemm, const void *, void, 2, 4)
