@@ -12,8 +12,8 @@ typedef struct dm_equation {
   dm_dtype type;            /* both inputs are first rounded to it; DM_DTYPE_NONE: as they are */
   dm_dtype type_c;          /* DM_DTYPE_NONE: follows from the inputs */
   bool rounds;              /* integers that TYPE does not hold exactly, too */
-  int compute;              /* a choice of dm_compute_names */
-  const dm_compute *own;    /* NULL, or the row that counts instead: of the caller's own */
+  dm_compute_choice compute;
+  const dm_compute *own; /* NULL, or the row that counts instead: of the caller's own */
 } dm_equation;
 
 /* The problem that A, B and the equation pose: shapes agree, types are allowed.  DM_E_USAGE or
