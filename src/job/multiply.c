@@ -248,6 +248,7 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
   const dm_multiplied done = {.run = j->run,
                               .multiply = j->multiply,
                               .setup = &j->setup,
+                              .factor = j->product.local.scaling.factor,
                               .form = &j->form,
                               .way = j->file.way,
                               .worst = &worst,
@@ -300,8 +301,9 @@ static dm_status end_early(dm_job *j, dm_status status) {
   return flushed;
 }
 
-dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                          dm_outcome *outcome) {
+/* *UNFIT: nothing was multiplied, for the row of compute modes does not suit A and B. */
+static dm_status run_once(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                          dm_outcome *outcome, bool *unfit) {
   dm_job j = {.run = run, .multiply = multiply, .started = dm_now()};
   memcpy(j.sink.alpha, multiply->equation.alpha, sizeof j.sink.alpha);
   memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
@@ -310,6 +312,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   dm_file_queue_close(j.sink.behind);
   status = dm_status_first(status, dm_output_close(j.sink.output));
   status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
+  *unfit = status && status->agreed && j.product.local.scaling.unfit;
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return status;
   dm_file_queue_close(j.ahead); /* before the memory goes that it reads into */
@@ -323,4 +326,24 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   if (!status && j.judged)
     status = dm_verdict_status(&j.verdict, multiply->out.file, multiply->allow_unchecked);
   return status;
+}
+
+/* The same in f64, which takes any matrices. */
+static dm_status run_natively(dm_run *run, const dm_multiply *multiply, dm_status why,
+                              dm_record *record, dm_outcome *outcome) {
+  dm_multiply native = *multiply;
+  bool unfit;
+  (void)dm_compute_parse("f64", &native.equation.compute);
+  dm_log_line(&run->log, DM_LOG_NOTE, "%s: multiplied in f64", why->message);
+  if (record && run->rank == 0)
+    dm_record_text(record, "problem.instead", "multiplied in f64", "%s", why->message);
+  dm_status_free(why);
+  return run_once(run, &native, record, outcome, &unfit);
+}
+
+dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                          dm_outcome *outcome) {
+  bool unfit;
+  dm_status status = run_once(run, multiply, record, outcome, &unfit);
+  return unfit ? run_natively(run, multiply, status, record, outcome) : status;
 }

@@ -17,6 +17,7 @@ typedef struct dm_multiplied {
   const dm_verdict *verdict; /* NULL: not verified */
   bool read_back;            /* C was compared with what was written */
   int64_t unpacked;          /* chunks, by all ranks */
+  double factor;             /* of a product by residues: see dm_scaling; 0: none was computed */
   double seconds;            /* in all */
 } dm_multiplied;
 
