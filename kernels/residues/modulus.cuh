@@ -55,14 +55,30 @@ static constexpr DM_HOST_DEVICE int modulus_number(int x) {
 }
 
 /* C + the sum of four products of bytes, those of BYTES without and those of POWERS with sign. */
-static __device__ __forceinline__ int dot_bytes(uint32_t bytes, uint32_t powers, int c) {
+static DM_HOST_DEVICE inline int dot_bytes(uint32_t bytes, uint32_t powers, int c) {
+#ifdef __CUDA_ARCH__
   int sum;
   asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(bytes), "r"(powers), "r"(c));
   return sum;
+#else
+  for (int i = 0; i < 32; i += 8) c += (int)(bytes >> i & 0xff) * (int8_t)(powers >> i & 0xff);
+  return c;
+#endif
+}
+
+/* The higher 16 bits of FRACTION, with sign, times NUMBER, which is below 256. */
+static DM_HOST_DEVICE inline uint32_t times_number(uint32_t fraction, uint32_t number) {
+#ifdef __CUDA_ARCH__
+  uint32_t product;
+  asm("dp2a.lo.s32.u32 %0, %1, %2, 0;" : "=r"(product) : "r"(fraction), "r"(number << 8));
+  return product;
+#else
+  return (uint32_t)((int32_t)fraction >> 16) * number;
+#endif
 }
 
 /* The residue of OLD + VALUE is the highest byte of this; |OLD| <= 128. */
-static __device__ __forceinline__ uint32_t reduce(const Modulus &m, int32_t value, int old) {
+static DM_HOST_DEVICE inline uint32_t reduce(const Modulus &m, int32_t value, int old) {
   const int near = dot_bytes((uint32_t)value ^ 0x80000000u, m.powers[0], old);
   const int32_t fraction = (int32_t)((uint32_t)near * m.inverse + m.start[1]);
   return (uint32_t)(fraction >> 8) * m.number;
