@@ -49,23 +49,37 @@ static DM_HOST_DEVICE inline int add_products(uint32_t weight, uint32_t quad, in
 #endif
 }
 
-/* The sum of products less the multiple of P next to it, in limbs of 32 bits and a sign. */
-template <int QUADS>
-static DM_HOST_DEVICE inline int weigh(const Remainder<QUADS> &r, const uint32_t (&quad)[QUADS],
-                                       uint32_t (&limb)[QUADS]) {
-  constexpr int LIMBS = 2 * QUADS;
-  int sum[LIMBS];
-  float quotient = 0.0f;
+/* Sums of residues times weights of COUNT numbers, in limbs: a weight is loaded once for all. */
+template <int QUADS, int COUNT>
+static DM_HOST_DEVICE inline void sum_products(const Remainder<QUADS> &r,
+                                               const uint32_t (&quad)[COUNT][QUADS],
+                                               int (&sum)[COUNT][2 * QUADS]) {
 #pragma unroll
-  for (int l = 0; l < LIMBS; l++) {
-    sum[l] = 0;
+  for (int l = 0; l < 2 * QUADS; l++) {
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) sum[i][l] = 0;
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
-      sum[l] = add_products<false>(r.weight[q][0][l], quad[q], sum[l]);
-      sum[l] = add_products<true>(r.weight[q][1][l], quad[q], sum[l]);
+      const uint32_t lower = r.weight[q][0][l], higher = r.weight[q][1][l];
+#pragma unroll
+      for (int i = 0; i < COUNT; i++) {
+        sum[i][l] = add_products<false>(lower, quad[i][q], sum[i][l]);
+        sum[i][l] = add_products<true>(higher, quad[i][q], sum[i][l]);
+      }
     }
-    if (l + 3 >= LIMBS) quotient += (float)sum[l] * r.per_product[l];
   }
+}
+
+/* SUM less the multiple of P next to it, in limbs of 32 bits and a sign. */
+template <int QUADS>
+static DM_HOST_DEVICE inline int take_multiple(const Remainder<QUADS> &r,
+                                               const int (&sum)[2 * QUADS],
+                                               uint32_t (&limb)[QUADS]) {
+  constexpr int LIMBS = 2 * QUADS;
+  float quotient = 0.0f;
+#pragma unroll
+  for (int l = LIMBS > 3 ? LIMBS - 3 : 0; l < LIMBS; l++)
+    quotient += (float)sum[l] * r.per_product[l];
 #ifdef __CUDA_ARCH__
   const int times = __float2int_rn(quotient);
 #else
@@ -133,12 +147,12 @@ static DM_HOST_DEVICE inline double round_limbs(const uint32_t (&limb)[QUADS], i
   return upper * 0x1p43 + lower;
 }
 
-/* The number, times 2^EXPONENT. */
+/* The number of SUM, times 2^EXPONENT. */
 template <int QUADS>
 static DM_HOST_DEVICE inline double value_of(const Remainder<QUADS> &r,
-                                             const uint32_t (&quad)[QUADS], int exponent) {
+                                             const int (&sum)[2 * QUADS], int exponent) {
   uint32_t limb[QUADS];
-  bool negative = weigh(r, quad, limb) < 0;
+  bool negative = take_multiple(r, sum, limb) < 0;
   if (negative) negate(limb);
   if (limb[QUADS - 1] >= r.half[QUADS - 1] &&
       (QUADS == 1 || limb[QUADS - 1] > r.half[QUADS - 1] ||

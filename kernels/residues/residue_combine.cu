@@ -12,7 +12,8 @@ template <int QUADS> struct CombineWork {
   const int8_t *c;
   int64_t row_stride, plane;
   double *to;
-  int64_t rows, cols, to_stride, across; /* blocks across */
+  int64_t rows, cols, to_stride;
+  unsigned across; /* blocks */
   const int32_t *of_rows, *of_cols;
   int count;
   bool words, pairs; /* residues come as words, numbers leave in pairs */
@@ -23,18 +24,20 @@ template <int QUADS> struct CombineWork {
 template <int QUADS>
 __device__ __forceinline__ void load_residues(const CombineWork<QUADS> &work, const int8_t *from,
                                               int count, uint32_t (&words)[4 * QUADS]) {
+  if (work.words && count == 4) {
 #pragma unroll
-  for (int x = 0; x < 4 * QUADS; x++) {
-    words[x] = 0;
-    if (x < work.count) {
-      const int8_t *at = from + x * work.plane;
-      if (work.words && count >= 4) {
-        words[x] = __ldcs(reinterpret_cast<const uint32_t *>(at));
-      } else {
-#pragma unroll 1
-        for (int i = 0; i < count; i++) words[x] |= (uint32_t)(uint8_t)at[i] << 8 * i;
-      }
+    for (int x = 0; x < 4 * QUADS; x++, from += work.plane) {
+      const bool used = x < 4 * QUADS - 3 || x < work.count;
+      words[x] = used ? __ldcs(reinterpret_cast<const uint32_t *>(from)) : 0;
     }
+    return;
+  }
+#pragma unroll
+  for (int x = 0; x < 4 * QUADS; x++, from += work.plane) {
+    words[x] = 0;
+    const int there = x < work.count ? count : 0;
+#pragma unroll 1
+    for (int i = 0; i < there; i++) words[x] |= (uint32_t)(uint8_t)from[i] << 8 * i;
   }
 }
 
@@ -51,11 +54,12 @@ __device__ __forceinline__ void transpose(uint32_t (&word)[4]) {
 template <int QUADS>
 __global__ void __launch_bounds__(WIDE *TALL)
     combine(const __grid_constant__ CombineWork<QUADS> work) {
-  const int64_t row = blockIdx.x / work.across * TALL + threadIdx.y;
-  const int64_t col = blockIdx.x % work.across * COLS + 4 * threadIdx.x;
+  const int64_t row = (int64_t)(blockIdx.x / work.across) * TALL + threadIdx.y;
+  const int64_t col = (int64_t)(blockIdx.x % work.across) * COLS + 4 * threadIdx.x;
   if (row >= work.rows || col >= work.cols) return;
   const int count = (int)min(work.cols - col, (int64_t)4);
   uint32_t words[4 * QUADS], quad[4][QUADS];
+  int sum[4][2 * QUADS];
   load_residues<QUADS>(work, work.c + row * work.row_stride + col, count, words);
 #pragma unroll
   for (int q = 0; q < QUADS; q++) {
@@ -64,11 +68,12 @@ __global__ void __launch_bounds__(WIDE *TALL)
 #pragma unroll
     for (int i = 0; i < 4; i++) quad[i][q] = four[i];
   }
+  sum_products(work.remainder, quad, sum);
   const int of_row = work.of_rows[row];
   double value[4];
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    value[i] = i < count ? value_of(work.remainder, quad[i], -(of_row + work.of_cols[col + i])) : 0;
+    value[i] = i < count ? value_of(work.remainder, sum[i], -(of_row + work.of_cols[col + i])) : 0;
   double *to = work.to + row * work.to_stride + col;
   if (work.pairs && count == 4) {
     reinterpret_cast<double2 *>(to)[0] = {value[0], value[1]};
@@ -83,15 +88,16 @@ __global__ void __launch_bounds__(WIDE *TALL)
 template <int QUADS> cudaError_t start(const dm_residue_combination *c) {
   CombineWork<QUADS> work = {};
   work.c = c->c, work.row_stride = c->row_stride, work.plane = c->plane;
-  work.to = static_cast<double *>(c->to.base), work.to_stride = c->to.row_stride;
-  work.rows = c->to.rows, work.cols = c->to.cols, work.across = divide_up(c->to.cols, COLS);
+  work.to = static_cast<double *>(c->to.base);
+  work.rows = c->to.rows, work.cols = c->to.cols, work.to_stride = c->to.row_stride;
   work.of_rows = c->of_rows, work.of_cols = c->of_cols;
   work.count = c->moduli->count;
   work.words = ((uint64_t)(uintptr_t)c->c | (uint64_t)c->row_stride | (uint64_t)c->plane) % 4 == 0;
   work.pairs = (uintptr_t)work.to % 16 == 0 && (work.rows == 1 || work.to_stride % 2 == 0);
   work.remainder = remainder_of<QUADS>(c->moduli);
-  const int64_t blocks = work.across * divide_up(work.rows, TALL);
+  const int64_t across = divide_up(work.cols, COLS), blocks = across * divide_up(work.rows, TALL);
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
+  work.across = (unsigned)across;
   combine<QUADS><<<(unsigned)blocks, dim3(WIDE, TALL), 0, c->stream>>>(work);
   return cudaGetLastError();
 }

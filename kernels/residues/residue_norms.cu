@@ -14,7 +14,7 @@ struct NormWork {
   int64_t rows, depth, row_stride, col_stride;
   const double *largest;
   Bits *result;
-  int64_t down; /* blocks along rows */
+  unsigned down; /* blocks along rows */
 };
 
 /* A double's size orders like its bits. */
@@ -77,7 +77,7 @@ __device__ __forceinline__ Bits norm_of(const NormWork &work, const Norm &norm, 
 /* Numbers along k lie side by side: a warp for a part of a row. */
 template <class Norm> __global__ void __launch_bounds__(THREADS) norms_along(const NormWork work) {
   constexpr int64_t DEEP = 32 * BATCH * BATCHES;
-  const int64_t row = blockIdx.x % work.down * (THREADS / 32) + threadIdx.x / 32;
+  const int64_t row = (int64_t)(blockIdx.x % work.down) * (THREADS / 32) + threadIdx.x / 32;
   const int64_t k = blockIdx.x / work.down * DEEP;
   if (row >= work.rows) return; /* a whole warp */
   const Norm norm(work, row);
@@ -91,7 +91,7 @@ template <class Norm> __global__ void __launch_bounds__(THREADS) norms_along(con
 /* Rows lie side by side, or anyhow: a thread for a part of a row. */
 template <class Norm> __global__ void __launch_bounds__(THREADS) norms_beside(const NormWork work) {
   constexpr int64_t DEEP = BATCH * BATCHES;
-  const int64_t row = blockIdx.x % work.down * THREADS + threadIdx.x;
+  const int64_t row = (int64_t)(blockIdx.x % work.down) * THREADS + threadIdx.x;
   const int64_t k = blockIdx.x / work.down * DEEP;
   if (row >= work.rows) return;
   const Norm norm(work, row);
@@ -112,7 +112,7 @@ cudaError_t start(dm_view from, const double *largest, void *result, cudaStream_
                          from.col_stride,
                          largest,
                          static_cast<Bits *>(result),
-                         down};
+                         (unsigned)down};
   if (along)
     norms_along<Norm><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
   else

@@ -14,7 +14,7 @@ struct SplitWork {
   const int32_t *exponents;
   int8_t *to;
   int64_t stride, plane;
-  int64_t down; /* blocks along rows; they run along rows first where those lie side by side */
+  unsigned down, across; /* blocks along rows and along k */
   int count;
   bool columns, wide; /* wide: pairs can be loaded */
 };
@@ -44,9 +44,8 @@ __device__ __forceinline__ void load_four(const SplitWork &work, double (&four)[
 
 /* A warp for a row. */
 __global__ void __launch_bounds__(THREADS) split_rows(const SplitWork work) {
-  const int64_t across = (work.depth + DEEP - 1) / DEEP;
-  const int64_t row = blockIdx.x / across * WARPS + threadIdx.x / 32;
-  const int64_t k = blockIdx.x % across * DEEP + threadIdx.x % 32 * 4;
+  const int64_t row = (int64_t)(blockIdx.x / work.across) * WARPS + threadIdx.x / 32;
+  const int64_t k = (int64_t)(blockIdx.x % work.across) * DEEP + threadIdx.x % 32 * 4;
   if (row >= work.rows) return; /* a whole warp */
   double four[4];
   load_four(work, four, row, k);
@@ -79,7 +78,8 @@ __device__ __forceinline__ void load_tile(const SplitWork &work, double (&tile)[
 
 __global__ void __launch_bounds__(THREADS) split_columns(const SplitWork work) {
   __shared__ double tile[TALL][TILE_ROW];
-  const int64_t row = blockIdx.x % work.down * TALL, k = blockIdx.x / work.down * DEEP;
+  const int64_t row = (int64_t)(blockIdx.x % work.down) * TALL;
+  const int64_t k = (int64_t)(blockIdx.x / work.down) * DEEP;
   load_tile(work, tile, row, k);
   __syncthreads();
   const int lane = threadIdx.x % 32;
@@ -96,6 +96,7 @@ bool fits(const dm_residue_split *s) {
   const dm_residue_panel &to = s->to;
   return to.count >= 1 && to.count <= MODULI && to.rows == s->from.rows &&
          to.depth == s->from.cols && to.stride % 16 == 0 && to.stride >= to.depth &&
+         to.plane_rows % DM_RESIDUE_GROUP == 0 && to.plane_rows >= to.rows &&
          (uintptr_t)to.base % 16 == 0 && s->from.dtype == DM_F64;
 }
 
@@ -114,9 +115,10 @@ cudaError_t dm_kernels_residue_split(const dm_residue_split *s) {
   work.count = s->to.count, work.columns = s->columns;
   const bool along = from.col_stride == 1;
   work.wide = along && (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || from.row_stride % 2 == 0);
-  work.down = divide_up(from.rows, along ? WARPS : TALL);
-  const int64_t blocks = work.down * divide_up(from.cols, DEEP);
+  const int64_t down = divide_up(from.rows, along ? WARPS : TALL);
+  const int64_t across = divide_up(from.cols, DEEP), blocks = down * across;
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
+  work.down = (unsigned)down, work.across = (unsigned)across;
   if (along)
     split_rows<<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
   else
