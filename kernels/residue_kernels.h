@@ -1,5 +1,5 @@
-/* residue_kernels: products of f64 by products of int8 on the GPU: what core/residues.h defines, with
- * the same bits.
+/* residue_kernels: products of f64 by products of int8 on the GPU: what core/residues.h defines,
+ * with the same bits.
  *
  * In order: largest and squares over all of k, exponents; then for each panel, split (A and B) and
  * product; combine at the end.  What kernels.h says of streams holds here too; products want a GPU
@@ -20,10 +20,10 @@ extern "C" {
 
 /* ---- panels ---- */
 
-/* COUNT planes of residues, one for each modulus: ROWS rows of A, or columns of B (here "rows", too),
- * with DEPTH elements along k each.  Residue x of element h of row r is at
- * base + (x * plane_rows + r) * stride + h.  Columns of B lie in an order of their own, see
- * dm_residue_place.  Nobody writes or needs what lies beyond DEPTH and ROWS. */
+/* COUNT planes of residues, one for each modulus: ROWS rows of A, or columns of B (here "rows",
+ * too), with DEPTH elements along k each.  Residue x of element h of row r is at base + (x *
+ * plane_rows + r) * stride + h.  Columns of B lie in an order of their own, see dm_residue_place.
+ * Nobody writes or needs what lies beyond DEPTH and ROWS. */
 typedef struct dm_residue_panel {
   int8_t *base;        /* device memory, aligned to 16 bytes; the caller's */
   int count;           /* of planes */
@@ -61,8 +61,8 @@ cudaError_t dm_kernels_residue_split(const dm_residue_split *split);
 /* ---- products ---- */
 
 /* Residue x of C(i, j), at base + i * row_stride + x * plane + j, becomes that of itself (or of 0)
- * plus the sum of residues of A(i, h) times those of B(j, h).  Fast where base, row_stride and plane
- * are multiples of 16, less so of 8. */
+ * plus the sum of residues of A(i, h) times those of B(j, h).  Fast where base, row_stride and
+ * plane are multiples of 16, less so of 8. */
 typedef struct dm_residue_product {
   int8_t *c; /* device memory: a.rows x b.rows elements */
   int64_t row_stride, plane;
@@ -77,8 +77,8 @@ cudaError_t dm_kernels_residue_product(const dm_residue_product *product);
 
 /* ---- exponents ---- */
 
-/* largest[r] = max(largest[r], |FROM(r, h)| over h): f64, at first 0; infinite or not a number where
- * FROM is (not a number counts as the largest). */
+/* largest[r] = max(largest[r], |FROM(r, h)| over h): f64, at first 0; infinite or not a number
+ * where FROM is (not a number counts as the largest). */
 cudaError_t dm_kernels_residue_largest(dm_view from, double *largest, cudaStream_t stream);
 
 /* squares[r] += sum over h of dm_square(FROM(r, h), of largest[r]), at first 0; LARGEST is that of
@@ -86,8 +86,8 @@ cudaError_t dm_kernels_residue_largest(dm_view from, double *largest, cudaStream
 cudaError_t dm_kernels_residue_squares(dm_view from, const double *largest, int64_t *squares,
                                        cudaStream_t stream);
 
-/* exponents[r] = dm_exponent(moduli, largest[r], squares[r], count) for ROWS rows; all but MODULI in
- * device memory. */
+/* exponents[r] = dm_exponent(moduli, largest[r], squares[r], count) for ROWS rows; all but MODULI
+ * in device memory. */
 cudaError_t dm_kernels_residue_exponents(const dm_moduli *moduli, int64_t rows,
                                          const double *largest, const int64_t *squares,
                                          int64_t count, int32_t *exponents, cudaStream_t stream);

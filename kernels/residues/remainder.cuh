@@ -1,6 +1,6 @@
-/* remainder: from the residues of a number to the number, by the Chinese remainder theorem, with the
- * bits of dm_residues_value: X = the sum of residues times weights modulo P, exactly, in limbs of 16
- * bits of which dp2a sums two products at a time. */
+/* remainder: from the residues of a number to the number, by the Chinese remainder theorem, with
+ * the bits of dm_residues_value: X = the sum of residues times weights modulo P, exactly, in limbs
+ * of 16 bits of which dp2a sums two products at a time. */
 #ifndef DM_KERNELS_REMAINDER_CUH
 #define DM_KERNELS_REMAINDER_CUH
 
@@ -25,8 +25,7 @@ template <int QUADS> static Remainder<QUADS> remainder_of(const dm_moduli *modul
       r.weight[x / 4][x % 4 / 2][l] |= limb(moduli->weight[x]) << x % 2 * 16;
     r.product[l] = limb(moduli->product);
     if (l + 3 >= Remainder<QUADS>::LIMBS)
-      r.per_product[l] =
-          (float)ldexp(moduli->per_product, 16 * l - 32 * (moduli->limbs - 1));
+      r.per_product[l] = (float)ldexp(moduli->per_product, 16 * l - 32 * (moduli->limbs - 1));
   }
   for (int l = 0; l < QUADS; l++) r.whole[l] = moduli->product[l], r.half[l] = moduli->half[l];
   return r;
@@ -72,9 +71,8 @@ static DM_HOST_DEVICE inline void sum_products(const Remainder<QUADS> &r,
 
 /* SUM less the multiple of P next to it, in limbs of 32 bits and a sign. */
 template <int QUADS>
-static DM_HOST_DEVICE inline int take_multiple(const Remainder<QUADS> &r,
-                                               const int (&sum)[2 * QUADS],
-                                               uint32_t (&limb)[QUADS]) {
+static DM_HOST_DEVICE inline int
+take_multiple(const Remainder<QUADS> &r, const int (&sum)[2 * QUADS], uint32_t (&limb)[QUADS]) {
   constexpr int LIMBS = 2 * QUADS;
   float quotient = 0.0f;
 #pragma unroll
@@ -149,8 +147,8 @@ static DM_HOST_DEVICE inline double round_limbs(const uint32_t (&limb)[QUADS], i
 
 /* The number of SUM, times 2^EXPONENT. */
 template <int QUADS>
-static DM_HOST_DEVICE inline double value_of(const Remainder<QUADS> &r,
-                                             const int (&sum)[2 * QUADS], int exponent) {
+static DM_HOST_DEVICE inline double value_of(const Remainder<QUADS> &r, const int (&sum)[2 * QUADS],
+                                             int exponent) {
   uint32_t limb[QUADS];
   bool negative = take_multiple(r, sum, limb) < 0;
   if (negative) negate(limb);

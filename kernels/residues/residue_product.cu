@@ -60,8 +60,7 @@ struct Multiplier {
 __device__ __forceinline__ void store_runs(const ResidueWork &work, const int32_t *d,
                                            const Place &place) {
 #pragma unroll
-  for (int run = 0; run < RUNS; run++)
-    store_run(work, place, d, run, load_run(work, place, run));
+  for (int run = 0; run < RUNS; run++) store_run(work, place, d, run, load_run(work, place, run));
 }
 
 /* NOW = the sums of the tile at HERE; BEFORE, those of the tile at THERE, are stored in the

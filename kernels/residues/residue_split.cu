@@ -23,8 +23,8 @@ struct SplitWork {
 __device__ __forceinline__ void split_run(const SplitWork &work, const double (&four)[4],
                                           int64_t row, int64_t k) {
   const int64_t place = work.columns ? dm_residue_place(row) : row;
-  split_four(four, dm_power_of(work.exponents[row]), work.count,
-             work.to + place * work.stride + k, work.plane, k < work.depth);
+  split_four(four, dm_power_of(work.exponents[row]), work.count, work.to + place * work.stride + k,
+             work.plane, k < work.depth);
 }
 
 /* ---- numbers along k lie side by side ---- */
@@ -114,7 +114,8 @@ cudaError_t dm_kernels_residue_split(const dm_residue_split *s) {
   work.plane = s->to.plane_rows * s->to.stride;
   work.count = s->to.count, work.columns = s->columns;
   const bool along = from.col_stride == 1;
-  work.wide = along && (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || from.row_stride % 2 == 0);
+  work.wide =
+      along && (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || from.row_stride % 2 == 0);
   const int64_t down = divide_up(from.rows, along ? WARPS : TALL);
   const int64_t across = divide_up(from.cols, DEEP), blocks = down * across;
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;

@@ -21,8 +21,8 @@ struct ResidueMemory {
 
 struct ResidueWork {
   CUtensorMap a, b;
-  TileOrder order;             /* for one modulus; one modulus after the other */
-  int count, m, n, steps;      /* moduli; steps of 128 bytes along k */
+  TileOrder order;        /* for one modulus; one modulus after the other */
+  int count, m, n, steps; /* moduli; steps of 128 bytes along k */
   int a_plane_rows, b_plane_rows;
   int8_t *c;
   int64_t row_stride, plane;
@@ -149,9 +149,8 @@ static __device__ __forceinline__ void store_run(const ResidueWork &work, const 
                                                  const int32_t *d, int run, uint4 old) {
   if (place.is_inside(work, run)) {
     const Modulus &m = work.moduli[place.x];
-    const uint4 residues = {
-        reduce_four(m, d, run, 0, old.x), reduce_four(m, d, run, 1, old.y),
-        reduce_four(m, d, run, 2, old.z), reduce_four(m, d, run, 3, old.w)};
+    const uint4 residues = {reduce_four(m, d, run, 0, old.x), reduce_four(m, d, run, 1, old.y),
+                            reduce_four(m, d, run, 2, old.z), reduce_four(m, d, run, 3, old.w)};
     keep_run(work, place, run, residues);
   }
   __syncwarp(); /* products want whole warps */

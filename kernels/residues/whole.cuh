@@ -52,8 +52,8 @@ static __device__ __forceinline__ void store_residues(const Whole<LENGTH> (&whol
     if (X >= count) return;
     uint32_t four;
     if constexpr (X == 0) /* 256 */
-      four = bytes_of(whole[0].word[0], whole[1].word[0], whole[2].word[0], whole[3].word[0],
-                      0x0040);
+      four =
+          bytes_of(whole[0].word[0], whole[1].word[0], whole[2].word[0], whole[3].word[0], 0x0040);
     else
       four = bytes_of(residue_of<X>(whole[0]), residue_of<X>(whole[1]), residue_of<X>(whole[2]),
                       residue_of<X>(whole[3]), 0x0062);
