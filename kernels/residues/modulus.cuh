@@ -54,6 +54,16 @@ static constexpr DM_HOST_DEVICE int modulus_number(int x) {
   return numbers[x];
 }
 
+struct ModulusTable {
+  Modulus at[MODULI];
+};
+
+static constexpr ModulusTable modulus_table() {
+  ModulusTable table = {};
+  for (int x = 0; x < MODULI; x++) table.at[x] = modulus_of(modulus_number(x));
+  return table;
+}
+
 /* C + the sum of four products of bytes, those of BYTES without and those of POWERS with sign. */
 static DM_HOST_DEVICE inline int dot_bytes(uint32_t bytes, uint32_t powers, int c) {
 #ifdef __CUDA_ARCH__

@@ -14,6 +14,8 @@ typedef ResidueShape Shape;
 
 constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
 
+constexpr ModulusTable TABLE = modulus_table();
+
 /* ---- loading: one thread ---- */
 
 __device__ __forceinline__ void load_stages(const ResidueWork &work, ResidueMemory &memory) {
@@ -208,7 +210,7 @@ cudaError_t dm_kernels_residue_product(const dm_residue_product *p) {
   work.a_plane_rows = (int)p->a.plane_rows, work.b_plane_rows = (int)p->b.plane_rows;
   work.c = p->c, work.row_stride = p->row_stride, work.plane = p->plane;
   work.alignment = alignment_of(p), work.accumulate = p->accumulate;
-  for (int x = 0; x < MODULI; x++) work.moduli[x] = modulus_of(modulus_number(x));
+  work.moduli = TABLE;
   cudaError_t error = map_panel(&work.a, p->a, p->a.rows, Shape::BM);
   if (error != cudaSuccess) return error;
   /* The columns of the last group are anywhere in it. */

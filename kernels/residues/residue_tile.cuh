@@ -28,7 +28,7 @@ struct ResidueWork {
   int64_t row_stride, plane;
   int alignment; /* of C: 16, 8 or 1 */
   bool accumulate;
-  Modulus moduli[MODULI];
+  ModulusTable moduli;
 };
 
 /* The tiles of a block, one after the other. */
@@ -133,7 +133,7 @@ static __device__ __forceinline__ void keep_run(const ResidueWork &work, const P
   }
 }
 
-/* Columns 4 PART .. 4 PART + 3 of run RUN_: see wgmma_instruction.cuh for where they are in D. */
+/* Columns 4 PART .. 4 PART + 3 of a run; wgmma_instruction.cuh says where they are in D. */
 static __device__ __forceinline__ uint32_t reduce_four(const Modulus &m, const int32_t *d, int run,
                                                        int part, uint32_t old) {
   uint32_t residues[4];
@@ -148,7 +148,7 @@ static __device__ __forceinline__ uint32_t reduce_four(const Modulus &m, const i
 static __device__ __forceinline__ void store_run(const ResidueWork &work, const Place &place,
                                                  const int32_t *d, int run, uint4 old) {
   if (place.is_inside(work, run)) {
-    const Modulus &m = work.moduli[place.x];
+    const Modulus &m = work.moduli.at[place.x];
     const uint4 residues = {reduce_four(m, d, run, 0, old.x), reduce_four(m, d, run, 1, old.y),
                             reduce_four(m, d, run, 2, old.z), reduce_four(m, d, run, 3, old.w)};
     keep_run(work, place, run, residues);
