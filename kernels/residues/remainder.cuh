@@ -6,6 +6,12 @@
 
 #include "core/residues.h"
 
+#ifdef __CUDA_ARCH__
+#define DM_UNROLL _Pragma("unroll")
+#else
+#define DM_UNROLL
+#endif
+
 /* Four residues in a word are a quad.  Of 4 QUADS moduli P has at most 32 QUADS bits. */
 constexpr int QUADS_MOST = DM_LIMBS;
 
@@ -53,14 +59,14 @@ template <int QUADS, int COUNT>
 static DM_HOST_DEVICE inline void sum_products(const Remainder<QUADS> &r,
                                                const uint32_t (&quad)[COUNT][QUADS],
                                                int (&sum)[COUNT][2 * QUADS]) {
-#pragma unroll
+  DM_UNROLL
   for (int l = 0; l < 2 * QUADS; l++) {
-#pragma unroll
+    DM_UNROLL
     for (int i = 0; i < COUNT; i++) sum[i][l] = 0;
-#pragma unroll
+    DM_UNROLL
     for (int q = 0; q < QUADS; q++) {
       const uint32_t lower = r.weight[q][0][l], higher = r.weight[q][1][l];
-#pragma unroll
+      DM_UNROLL
       for (int i = 0; i < COUNT; i++) {
         sum[i][l] = add_products<false>(lower, quad[i][q], sum[i][l]);
         sum[i][l] = add_products<true>(higher, quad[i][q], sum[i][l]);
@@ -75,7 +81,7 @@ static DM_HOST_DEVICE inline int
 take_multiple(const Remainder<QUADS> &r, const int (&sum)[2 * QUADS], uint32_t (&limb)[QUADS]) {
   constexpr int LIMBS = 2 * QUADS;
   float quotient = 0.0f;
-#pragma unroll
+  DM_UNROLL
   for (int l = LIMBS > 3 ? LIMBS - 3 : 0; l < LIMBS; l++)
     quotient += (float)sum[l] * r.per_product[l];
 #ifdef __CUDA_ARCH__
@@ -84,7 +90,7 @@ take_multiple(const Remainder<QUADS> &r, const int (&sum)[2 * QUADS], uint32_t (
   const int times = (int)rintf(quotient);
 #endif
   int carry = 0;
-#pragma unroll
+  DM_UNROLL
   for (int l = 0; l < LIMBS; l++) {
     const int all = sum[l] - times * (int)r.product[l] + carry;
     if (l % 2)
@@ -98,7 +104,7 @@ take_multiple(const Remainder<QUADS> &r, const int (&sum)[2 * QUADS], uint32_t (
 
 template <int QUADS> static DM_HOST_DEVICE inline void negate(uint32_t (&limb)[QUADS]) {
   uint32_t carry = 1;
-#pragma unroll
+  DM_UNROLL
   for (int l = 0; l < QUADS; l++) {
     limb[l] = ~limb[l] + carry;
     carry = carry && limb[l] == 0;
@@ -128,14 +134,14 @@ template <int QUADS>
 static DM_HOST_DEVICE inline double round_limbs(const uint32_t (&limb)[QUADS], int *exponent) {
   uint32_t top = limb[QUADS - 1], next = QUADS > 1 ? limb[QUADS > 1 ? QUADS - 2 : 0] : 0,
            last = QUADS > 2 ? limb[QUADS > 2 ? QUADS - 3 : 0] : 0, rest = 0;
-#pragma unroll
+  DM_UNROLL
   for (int l = QUADS - 4; l >= 0; l--) rest |= limb[l];
   *exponent = 32 * (QUADS - 3);
-#pragma unroll
+  DM_UNROLL
   for (int l = QUADS - 4; l >= 0; l--) /* without leading zeros, as far as there is more */
     if (top == 0) {
       top = next, next = last, last = limb[l], rest = 0;
-#pragma unroll
+      DM_UNROLL
       for (int below = l - 1; below >= 0; below--) rest |= limb[below];
       *exponent -= 32;
     }
@@ -163,5 +169,7 @@ static DM_HOST_DEVICE inline double value_of(const Remainder<QUADS> &r, const in
       exponent > -1000 && exponent < 1000 ? value * dm_two_to(exponent) : ldexp(value, exponent);
   return negative ? -scaled : scaled;
 }
+
+#undef DM_UNROLL
 
 #endif

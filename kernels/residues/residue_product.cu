@@ -16,6 +16,8 @@ constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
 
 constexpr ModulusTable TABLE = modulus_table();
 
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
 /* ---- loading: one thread ---- */
 
 __device__ __forceinline__ void load_stages(const ResidueWork &work, ResidueMemory &memory) {
@@ -129,6 +131,8 @@ __device__ __forceinline__ void prepare_stages(const ResidueWork &work, ResidueM
   __syncthreads();
   synchronize_cluster();
 }
+
+#endif
 
 __global__ void __launch_bounds__(Shape::THREADS, 1)
     residue_product(const __grid_constant__ ResidueWork work) {
