@@ -92,6 +92,18 @@ cudaError_t dm_kernels_residue_exponents(const dm_moduli *moduli, int64_t rows,
                                          const double *largest, const int64_t *squares,
                                          int64_t count, int32_t *exponents, cudaStream_t stream);
 
+/* What backend.h says of extremes and sums of lines, here the rows of FROM (or those of a transposed
+ * view), each in COUNT numbers that are at first 0, in device memory. */
+enum { DM_RESIDUE_LINE_EXTREMES = 2, DM_RESIDUE_LINE_SUMS = 7 };
+
+/* Bits of the largest size, at most infinity's; and the largest of the bits of infinity less those
+ * of a finite size above 0. */
+cudaError_t dm_kernels_residue_extremes(dm_view from, uint64_t *extremes, cudaStream_t stream);
+
+/* EXTREMES[2 r] is the largest size of all of row r; DEPTHS in host memory, below 15. */
+cudaError_t dm_kernels_residue_sums(dm_view from, const double *extremes, const int *depths,
+                                    int64_t *sums, cudaStream_t stream);
+
 /* ---- the end ---- */
 
 /* TO(i, j) = the number whose residues lie at C as in a product, times
