@@ -106,11 +106,11 @@ static void compute(product *p) {
 }
 
 static dm_problem problem_of(rank_test *test, int turn, int64_t k) {
-  static const char *const choices[] = {"f64:int8", "f64:int8:14", "f64:int8:13"};
+  static const char *const choices[] = {"f64:int8:15", "f64:int8:14", "f64:int8:13"};
   dm_compute_choice choice = 0;
   dm_problem problem = product_problem(37 + turn % 5, 29 + turn % 3, k, DM_F64);
   CHECK(test, dm_compute_parse(choices[turn % 3], &choice), "no %s", choices[turn % 3]);
-  must(test, dm_compute_choose(choice, DM_F64, &problem.compute));
+  must(test, dm_compute_choose(choice, DM_F64, k, &problem.compute));
   return problem;
 }
 
