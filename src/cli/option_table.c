@@ -154,7 +154,7 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_choice, AT(type_c), .choices = types, .usual = MULTIPLY},
     {"compute", 0, NULL, MULTIPLY | PLAN | VERIFY | BENCH_P, DM_GROUP_EQUATION, "auto", NULL,
      "precision of the products; auto never goes below that of the inputs; f64:int8[:M] makes products"
-     " of f64 from M (8 to 20, else 15) of int8, with the same bits on any number of ranks and any grid",
+     " of f64 from M (8 to 20, else 15 or 16) of int8, with the same bits on any number of ranks and any grid",
      dm_cli_set_compute, AT(compute), .choices = dm_compute_names},
 
     /* bench, verify */

@@ -13,7 +13,8 @@ enum {
   COMPLEX = 1 << DM_C64 | 1 << DM_C128,
   FLOATING = REAL | COMPLEX,
   LONG = 1 << DM_F64 | 1 << DM_F32 | COMPLEX,
-  MODULI = 15,   /* as accurate as f64 for most data */
+  MODULI = 15,   /* as accurate as f64 for most data, ... */
+  SHORT = 4096,  /* ... but for k below this one more: f64 loses less there */
   CHOICES = 256, /* numbers of moduli count in multiples of it */
 };
 
@@ -154,12 +155,17 @@ static dm_status not_in(dm_dtype input, dm_compute_choice choice) {
                  "--type f32 or --type f64 converts the inputs first");
 }
 
-dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, dm_compute *row) {
+static int moduli_of(dm_compute_choice choice, int64_t k, const dm_compute *row) {
+  if (choice >= CHOICES) return choice / CHOICES;
+  return row->moduli + (k < SHORT ? 1 : 0);
+}
+
+dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k, dm_compute *row) {
   if (dm_dtype_is_integer(input) && input != DM_I8) return not_multiplied(input);
   for (int i = 0; i < DM_COMPUTES; i++)
     if (is_for(&dm_computes[i], choice, input)) {
       *row = dm_computes[i];
-      if (choice >= CHOICES) set_moduli(row, choice / CHOICES);
+      if (row->moduli > 0) set_moduli(row, moduli_of(choice, k, row));
       return DM_OK;
     }
   return not_in(input, choice);

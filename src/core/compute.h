@@ -106,9 +106,10 @@ typedef int dm_compute_choice;
 bool dm_compute_parse(const char *text, dm_compute_choice *choice);
 void dm_compute_choice_text(dm_compute_choice choice, char text[24]);
 
-/* The row by which CHOICE serves inputs of type INPUT; auto never lowers their precision.
- * DM_E_USAGE where none does. */
-dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, dm_compute *row);
+/* The row by which CHOICE serves inputs of type INPUT in a product of depth K, which decides how
+ * many moduli there are where the choice does not; auto never lowers their precision.  DM_E_USAGE
+ * where none does. */
+dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k, dm_compute *row);
 
 /* The first row that multiplies OPERAND, or the parts of a complex one. */
 const dm_compute *dm_compute_by(dm_operand operand);

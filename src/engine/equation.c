@@ -12,7 +12,7 @@ dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *p
   if (equation->own)
     *row = *equation->own;
   else
-    DM_TRY(dm_compute_choose(equation->compute, input, row));
+    DM_TRY(dm_compute_choose(equation->compute, input, problem->k, row));
   DM_TRY(dm_compute_check(row));
   problem->work = dm_compute_type(row->work, is_complex);
   problem->accumulator = dm_compute_type(row->sum, is_complex);

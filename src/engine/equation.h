@@ -21,7 +21,8 @@ typedef struct dm_equation {
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
                         const dm_equation *equation, dm_problem *problem);
 
-/* How EQUATION multiplies inputs of type INPUT, and C's type. DM_E_USAGE where there is no way. */
+/* How EQUATION multiplies inputs of type INPUT in PROBLEM, whose k is set, and C's type. DM_E_USAGE
+ * where there is no way. */
 dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *problem);
 
 #endif

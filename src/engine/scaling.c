@@ -9,7 +9,7 @@
 #include "engine/phases.h"
 
 /* f of a native product is at most k; for small k a little more is granted. */
-static const double least_granted = 8.0;
+static const double least_granted = 64.0;
 
 /* Of all rows of op(A), or all columns of op(B). */
 typedef struct lines {
@@ -167,7 +167,7 @@ dm_status dm_scaling_streams(const dm_rank_state *local) {
   dm_status status = dm_hint(
       dm_fail(DM_E_USAGE, "%s takes A and B that stay in memory; here they are read tile by tile",
               local->plan->problem.compute.name),
-      "more ranks or --memory-host hold them; --compute f64 needs less memory");
+      "more ranks, or more memory (--memory), hold them; --compute f64 needs less memory");
   if (status) status->agreed = true;
   return status;
 }

@@ -106,11 +106,11 @@ static void compute(product *p) {
 }
 
 static dm_problem problem_of(rank_test *test, int turn, int64_t k) {
-  static const char *const choices[] = {"f64:int8", "f64:int8:14", "f64:int8:13"};
+  static const char *const choices[] = {"f64:int8:15", "f64:int8:14", "f64:int8:13"};
   dm_compute_choice choice = 0;
   dm_problem problem = product_problem(37 + turn % 5, 29 + turn % 3, k, DM_F64);
   CHECK(test, dm_compute_parse(choices[turn % 3], &choice), "no %s", choices[turn % 3]);
-  must(test, dm_compute_choose(choice, DM_F64, &problem.compute));
+  must(test, dm_compute_choose(choice, DM_F64, k, &problem.compute));
   return problem;
 }
 
@@ -150,6 +150,55 @@ static void every_grid(rank_test *test) {
       }
 }
 
+/* ---- what f promises ---- */
+
+/* |C - A B| against f u |A||B| of the worst element, in long double, which has 11 bits more. */
+static double used_of(rank_test *test, const product *p) {
+  const dm_problem *problem = &p->plan.problem;
+  const int64_t n = problem->n, k = problem->k;
+  double *a = generated(test, &p->a, DM_F64, (dm_range){0, problem->m}, (dm_range){0, k}).base;
+  double *b = generated(test, &p->b, DM_F64, (dm_range){0, k}, (dm_range){0, n}).base;
+  double *c = expected_of(test, p), used = 0.0;
+  for (int64_t i = 0; i < problem->m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      long double sum = 0.0L, sizes = 0.0L;
+      for (int64_t l = 0; l < k; l++) {
+        const long double one = (long double)a[i * k + l] * b[l * n + j];
+        sum += one;
+        sizes += fabsl(one);
+      }
+      const long double error = fabsl(sum - c[i * n + j]);
+      used = fmax(used, (double)(error / (sizes * 0x1p-53L * p->local.scaling.factor)));
+    }
+  free(a);
+  free(b);
+  free(c);
+  return used;
+}
+
+static void promises(rank_test *test) {
+  static const dm_kind kinds[] = {DM_UNIFORM, DM_NORMAL, DM_OZAKI, DM_HILBERT};
+  double most = 0.0;
+  for (int moduli = 8; moduli <= 13; moduli++)
+    for (int kind = 0; kind < 4; kind++) {
+      char text[24];
+      dm_compute_choice choice;
+      dm_problem problem = product_problem(19, 23, 300, DM_F64);
+      snprintf(text, sizeof text, "f64:int8:%d", moduli);
+      CHECK(test, dm_compute_parse(text, &choice), "no %s", text);
+      must(test, dm_compute_choose(choice, DM_F64, problem.k, &problem.compute));
+      product p = product_open(test, problem, (dm_wishes){0}, kinds[kind], 9);
+      product_fill(&p);
+      must(test, dm_rank_scale(&p.local));
+      const double used = used_of(test, &p);
+      CHECK(test, used <= 1.0, "%s, kind %d: %g of f = %g", text, kind, used,
+            p.local.scaling.factor);
+      most = fmax(most, used);
+      product_close(&p);
+    }
+  CHECK(test, most > 1e-4, "f says nothing: %g of it is used", most);
+}
+
 /* NaN and Inf in one place, and elements that differ by more than residues can tell. */
 static void unfit(rank_test *test) {
   static const double values[] = {NAN, INFINITY, -INFINITY, 1e300, 1.0};
@@ -179,6 +228,7 @@ TEST_PROGRAM(test_residues) {
   test = (rank_test){0};
   must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
   every_grid(&test);
+  promises(&test);
   unfit(&test);
   return rank_test_end(&test);
 }
