@@ -92,8 +92,8 @@ cudaError_t dm_kernels_residue_exponents(const dm_moduli *moduli, int64_t rows,
                                          const double *largest, const int64_t *squares,
                                          int64_t count, int32_t *exponents, cudaStream_t stream);
 
-/* What backend.h says of extremes and sums of lines, here the rows of FROM (or those of a transposed
- * view), each in COUNT numbers that are at first 0, in device memory. */
+/* What backend.h says of extremes and sums of lines, here the rows of FROM (or those of a
+ * transposed view), each in COUNT numbers that are at first 0, in device memory. */
 enum { DM_RESIDUE_LINE_EXTREMES = 2, DM_RESIDUE_LINE_SUMS = 7 };
 
 /* Bits of the largest size, at most infinity's; and the largest of the bits of infinity less those

@@ -52,7 +52,8 @@ dm_status dm_compute_check(const dm_compute *row) {
 }
 
 int64_t dm_compute_plane(const dm_compute *row, int64_t cols) {
-  const int64_t whole = 8; /* rows are then multiples of the size of a sum */
+  /* Rows are then multiples of the size of a sum, and planes of bytes of what a GPU stores. */
+  const int64_t whole = row->moduli > 0 ? 16 : 8;
   return row->finish == DM_NO_FINISH ? cols : dm_round_up(cols, whole);
 }
 

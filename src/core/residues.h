@@ -19,6 +19,11 @@ enum {
   DM_LIMBS = 5,                /* of 32 bits: what the product of all moduli takes */
   DM_RESIDUES_DEPTH = 1 << 16, /* k of one product of residues: its sums fit int32 */
   DM_SQUARE_BITS = 30,         /* of a square in sums of squares */
+  /* Of a GPU, whose residues of parts of A and B lie in planes: */
+  DM_RESIDUES_SPLIT = 1 << 14, /* of k at a time, about */
+  DM_RESIDUES_ROWS = 64,       /* rows (or columns) come in groups of so many, ... */
+  DM_RESIDUES_ROW = 128,       /* ... and bytes of a row along k */
+  DM_RESIDUES_SUMS = 32 << 20, /* bytes of sums that are made at a time, or one row */
 };
 
 /* Plain data, for a kernel's argument; made by dm_moduli_make. */

@@ -55,7 +55,7 @@ dm_status dm_post_upload(dm_rank_state *local, const dm_step *step, dm_event *ev
 static dm_exponents exponents_of(const dm_rank_state *local, int64_t row) {
   const dm_scaling *scaling = &local->scaling;
   if (!scaling->rows) return (dm_exponents){0};
-  return (dm_exponents){scaling->rows + row, scaling->cols + local->cols.begin};
+  return (dm_exponents){scaling->given.rows + row, scaling->given.cols + local->cols.begin};
 }
 
 /* Sums of products for C, rows of the block from FIRST on, with all their elements' accumulators or

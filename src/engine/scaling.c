@@ -108,6 +108,27 @@ static double factor_of(const losses *a, const losses *b, int64_t k) {
 
 /* ---- */
 
+static dm_status upload(dm_rank_state *local, int32_t *to, int32_t *from, int64_t count) {
+  dm_event done;
+  DM_TRY(dm_backend_copy(local->backend, dm_view_strided(to, DM_I32, DM_DEVICE, 1, count, count),
+                         dm_view_strided(from, DM_I32, DM_HOST, 1, count, count), &done));
+  return dm_backend_wait(local->backend, done);
+}
+
+/* Where products find the exponents; the planner counts them with the vectors. */
+static dm_status give(dm_rank_state *local) {
+  const dm_problem *p = &local->plan->problem;
+  dm_scaling *s = &local->scaling;
+  s->given = (dm_exponents){s->rows, s->cols};
+  if (!local->backend->ops->device_memory || local->coords.idle) return DM_OK;
+  const int64_t bytes = (p->m + p->n) * (int64_t)sizeof *s->rows;
+  if (!s->on_device) DM_TRY(dm_backend_alloc(local->backend, DM_DEVICE, bytes, &s->on_device));
+  int32_t *rows = s->on_device, *cols = rows + p->m;
+  s->given = (dm_exponents){rows, cols};
+  DM_TRY(upload(local, rows, s->rows, p->m));
+  return upload(local, cols, s->cols, p->n);
+}
+
 static dm_status scale(dm_rank_state *local, lines *rows, lines *cols) {
   const dm_problem *p = &local->plan->problem;
   dm_scaling *s = &local->scaling;
@@ -124,7 +145,7 @@ static dm_status scale(dm_rank_state *local, lines *rows, lines *cols) {
   const losses of_a = losses_of(rows, s->rows, p->k), of_b = losses_of(cols, s->cols, p->k);
   s->factor = p->k > 0 ? factor_of(&of_a, &of_b, p->k) : 1.0;
   s->unfit = !(s->factor <= fmax(least_granted, (double)p->k));
-  return DM_OK;
+  return dm_comm_agree(local->run->world, give(local));
 }
 
 static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
