@@ -32,7 +32,7 @@ typedef struct dm_summing {
 /* By which powers of two all rows of op(A) and all columns of op(B) are scaled. (scaling.c) */
 typedef struct dm_scaling {
   int32_t *rows, *cols; /* NULL until they are known */
-  double factor;        /* f: C is off by at most f u |A| |B|, element by element, u = 2^-53 */
+  double factor;        /* f: C is off by at most f u |A| |B|, element by element, u of the sums */
   bool unfit;           /* there are NaN, Inf, or numbers too unlike for a small f */
 } dm_scaling;
 
