@@ -94,8 +94,12 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
 
 const int dm_line_depths[DM_LINE_DEPTHS] = {4, 5, 6, 7, 9, 12};
 
+static bool has_lines(dm_dtype dtype) {
+  return dtype == DM_F64 || dtype == DM_F32;
+}
+
 dm_status dm_backend_extremes(dm_backend *backend, dm_view matrix, bool by_row, double *extremes) {
-  if (!backend->ops->extremes || matrix.dtype != DM_F64)
+  if (!backend->ops->extremes || !has_lines(matrix.dtype))
     return dm_fail(DM_E_BUG, "backend %s does not look at lines", backend->ops->name);
   return dm_view_is_empty(matrix) ? DM_OK
                                   : backend->ops->extremes(backend, matrix, by_row, extremes);
@@ -103,7 +107,7 @@ dm_status dm_backend_extremes(dm_backend *backend, dm_view matrix, bool by_row, 
 
 dm_status dm_backend_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
                                const double *extremes, int64_t *sums) {
-  if (!backend->ops->line_sums || matrix.dtype != DM_F64)
+  if (!backend->ops->line_sums || !has_lines(matrix.dtype))
     return dm_fail(DM_E_BUG, "backend %s does not look at lines", backend->ops->name);
   return dm_view_is_empty(matrix)
              ? DM_OK

@@ -51,7 +51,7 @@ static dm_status crew_open(cpu_backend *cpu, const dm_backend_config *config) {
   if (!dm_cpu_set_threads(cpu->of_library) && shared) cpu->threads = 1;
   if (shared) DM_TRY(dm_crew_new(cpu->threads, &cpu->crew));
   if (!has_residues(config)) return DM_OK;
-  DM_TRY(dm_cpu_residues_new(config->compute->moduli, cpu->crew, cpu->threads, &cpu->residues));
+  DM_TRY(dm_cpu_residues_new(config->compute, cpu->crew, cpu->threads, &cpu->residues));
   cpu->calls = dm_cpu_residues_calls(cpu->residues);
   return DM_OK;
 }

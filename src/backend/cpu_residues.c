@@ -7,6 +7,7 @@
 #include "backend/cpu.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/copy.h"
 #include "core/residues.h"
 
 enum {
@@ -23,6 +24,7 @@ _Static_assert(DEPTH * 128 * 128 <= 1 << 24, "whole numbers that f32 holds");
 
 struct dm_cpu_residues {
   dm_moduli moduli;
+  dm_dtype sum;
   dm_crew *crew;
   int threads;
   int8_t *a, *b;    /* residues of ROWS x DEPTH and of DEPTH x COLS elements, modulus by modulus */
@@ -30,11 +32,14 @@ struct dm_cpu_residues {
   dm_power *powers; /* of COLS columns */
 };
 
-dm_status dm_cpu_residues_new(int moduli, dm_crew *crew, int threads, dm_cpu_residues **residues) {
+dm_status dm_cpu_residues_new(const dm_compute *row, dm_crew *crew, int threads,
+                              dm_cpu_residues **residues) {
+  const int moduli = row->moduli;
   dm_cpu_residues *r = calloc(1, sizeof *r);
   *residues = r;
   if (!r) return dm_fail(DM_E_FIT, "no memory for residues");
   dm_moduli_make(moduli, &r->moduli);
+  r->sum = row->sum;
   r->crew = crew;
   r->threads = threads;
   DM_TRY(dm_buffer_alloc((int64_t)moduli * ROWS * DEPTH, (void **)&r->a));
@@ -65,17 +70,19 @@ typedef struct slice {
 
 /* ---- to residues ---- */
 
-/* COUNT numbers, each by its power or all by the same, to residues that lie PLANE apart. */
-static void convert(const dm_moduli *m, const double *from, int64_t stride, const dm_power *powers,
-                    int64_t by, int64_t count, int8_t *to, int64_t plane) {
+/* Columns of a row of FROM, each by its power or all by the same, to residues that lie PLANE apart.
+ */
+static void convert(const dm_moduli *m, dm_view from, int64_t row, const dm_power *powers,
+                    int64_t by, int8_t *to, int64_t plane) {
   double high[COLS], low[COLS];
-  for (int64_t j = 0; j < count; j++) {
-    const dm_whole whole = dm_whole_of(from[j * stride], powers[j * by]);
+  dm_load_wide(high, dm_view_at(from, row, 0), from.dtype, from.col_stride, from.cols);
+  for (int64_t j = 0; j < from.cols; j++) {
+    const dm_whole whole = dm_whole_of(high[j], powers[j * by]);
     high[j] = whole.high;
     low[j] = whole.low;
   }
   for (int x = 0; x < m->count; x++)
-    for (int64_t j = 0; j < count; j++)
+    for (int64_t j = 0; j < from.cols; j++)
       to[x * plane + j] = dm_whole_residue(m, x, (dm_whole){high[j], low[j]});
 }
 
@@ -84,13 +91,11 @@ static void convert_row(void *context, int64_t row) {
   dm_cpu_residues *r = s->of;
   if (row < s->a.rows) {
     const dm_power power = dm_power_of(s->rows[row]);
-    convert(&r->moduli, dm_view_at(s->a, row, 0), s->a.col_stride, &power, 0, s->a.cols,
-            r->a + row * DEPTH, ROWS * DEPTH);
+    convert(&r->moduli, s->a, row, &power, 0, r->a + row * DEPTH, ROWS * DEPTH);
     return;
   }
   row -= s->a.rows;
-  convert(&r->moduli, dm_view_at(s->b, row, 0), s->b.col_stride, r->powers, 1, s->b.cols,
-          r->b + row * COLS, DEPTH * COLS);
+  convert(&r->moduli, s->b, row, r->powers, 1, r->b + row * COLS, DEPTH * COLS);
 }
 
 /* ---- products ---- */
@@ -166,8 +171,8 @@ static void product(void *context, const dm_view *c, dm_view a, dm_view b, bool 
 /* ---- sums ---- */
 
 typedef struct finishing {
-  const dm_moduli *moduli;
-  double *sums;
+  const dm_cpu_residues *of;
+  char *sums;
   const int8_t *residues;
   int64_t plane, count;
   dm_exponents exponents;
@@ -175,16 +180,18 @@ typedef struct finishing {
 
 static void finish_run(void *context, int64_t run) {
   const finishing *f = context;
-  const int64_t end = dm_min(f->count, (run + 1) * RUN);
-  for (int64_t j = run * RUN; j < end; j++)
-    f->sums[j] = dm_residues_value(f->moduli, f->residues + j, f->plane,
-                                   -(f->exponents.rows[0] + f->exponents.cols[j]));
+  const int64_t first = run * RUN, count = dm_min(f->count - first, RUN);
+  double sums[RUN];
+  for (int64_t j = 0; j < count; j++)
+    sums[j] = dm_residues_value(&f->of->moduli, f->residues + first + j, f->plane,
+                                -(f->exponents.rows[0] + f->exponents.cols[first + j]));
+  dm_store_wide(f->sums + first * dm_dtype_size(f->of->sum), f->of->sum, 1, sums, count);
 }
 
 static void finish(void *context, void *sums, const void *const *accumulators, int64_t count,
                    dm_exponents exponents) {
-  dm_cpu_residues *r = context;
-  finishing f = {.moduli = &r->moduli,
+  const dm_cpu_residues *r = context;
+  finishing f = {.of = r,
                  .sums = sums,
                  .residues = accumulators[0],
                  .plane = (const int8_t *)accumulators[1] - (const int8_t *)accumulators[0],

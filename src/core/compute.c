@@ -13,8 +13,7 @@ enum {
   COMPLEX = 1 << DM_C64 | 1 << DM_C128,
   FLOATING = REAL | COMPLEX,
   LONG = 1 << DM_F64 | 1 << DM_F32 | COMPLEX,
-  MODULI = 15,   /* as accurate as f64 for most data, ... */
-  SHORT = 4096,  /* ... but for k below this one more: f64 loses less there */
+  SHORT = 4096,  /* for k below this residues take one modulus more: native sums lose less there */
   CHOICES = 256, /* numbers of moduli count in multiples of it */
 };
 
@@ -22,6 +21,11 @@ enum {
 #define ONE_PRODUCT(type, sums)                                                                    \
   .work = (type), .operand = (type), .products = 1, .accumulator = (sums), .accumulators = 1,      \
   .sum = (sums)
+/* Products of int8 in place of those of TYPE: with so many MODULI as accurate for most data. */
+#define RESIDUES(type, number)                                                                     \
+  .work = (type), .operand = DM_I8, .products = (number), .accumulator = DM_I8,                    \
+  .accumulators = (number), .sum = (type), .finish = DM_FINISH_LAST, .panel_bytes = (number),      \
+  .moduli = (number)
 #define TENSOR_CORES .roundoff = 0x1p-24, .truncates = true
 
 /* Sums of 16-bit products are held in f32, so --compute f32 leaves 16-bit inputs as they are. */
@@ -35,9 +39,8 @@ const dm_compute dm_computes[DM_COMPUTES] = {
     {"f16", "f32", 1 << DM_F16, FLOATING, ONE_PRODUCT(DM_F16, DM_F32), TENSOR_CORES},
     {"bf16", "f32", 1 << DM_BF16, FLOATING, ONE_PRODUCT(DM_BF16, DM_F32), TENSOR_CORES},
     {"i8", "", 1 << DM_I8, 1 << DM_I32, ONE_PRODUCT(DM_I8, DM_I32)},
-    {"f64:int8:15", "f64:int8", REAL, REAL, .work = DM_F64, .operand = DM_I8, .products = MODULI,
-     .accumulator = DM_I8, .accumulators = MODULI, .sum = DM_F64, .finish = DM_FINISH_LAST,
-     .panel_bytes = MODULI, .roundoff = 0x1p-53, .moduli = MODULI},
+    {"f64:int8:15", "f64:int8", REAL, REAL, RESIDUES(DM_F64, 15), .roundoff = 0x1p-53},
+    {"f32:int8:8", "f32:int8", REAL, REAL, RESIDUES(DM_F32, 8), .roundoff = 0x1p-24},
 };
 /* clang-format on */
 
@@ -82,7 +85,7 @@ dm_view dm_compute_all(const dm_compute *row, dm_view sums) {
   return seen_as(row, sums, row->accumulators * dm_compute_plane(row, sums.cols));
 }
 
-const char *const dm_compute_names[] = {"auto", "f64", "f32", "tf32", "f64:int8", NULL};
+const char *const dm_compute_names[] = {"auto", "f64", "f32", "tf32", "f64:int8", "f32:int8", NULL};
 
 /* Accumulators of a byte are finished in their place: they must not be shorter than the sum. */
 static bool has_moduli(const char *name, int64_t moduli) {

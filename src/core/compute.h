@@ -92,7 +92,7 @@ dm_view dm_compute_first(const dm_compute *row, dm_view sums);
 dm_view dm_compute_all(const dm_compute *row, dm_view sums);
 
 /* All rows. */
-enum { DM_COMPUTES = 7 };
+enum { DM_COMPUTES = 8 };
 extern const dm_compute dm_computes[DM_COMPUTES];
 
 /* For --compute: "auto", "f64", ..., NULL at the end. */

@@ -34,7 +34,7 @@ typedef struct dm_scaling {
   int32_t *rows, *cols; /* NULL until they are known */
   void *on_device;      /* the same, where operands are there; NULL: not needed yet */
   dm_exponents given;   /* to products: all, in the memory of operands */
-  double factor;        /* f: C is off by at most f u |A| |B|, element by element, u = 2^-53 */
+  double factor;        /* f: C is off by at most f u |A| |B|, element by element, u of the sums */
   bool unfit;           /* there are NaN, Inf, or numbers too unlike for a small f */
 } dm_scaling;
 

@@ -82,7 +82,8 @@ static double depth_of(const int64_t counts[DM_LINE_DEPTHS], int64_t k) {
   return INFINITY;
 }
 
-static losses losses_of(const lines *l, const int32_t *exponents, int64_t k) {
+/* U: roundoff of the elements, so that those of at least 1 / U lose nothing. */
+static losses losses_of(const lines *l, const int32_t *exponents, int64_t k, double u) {
   losses most = {0.0, 0.0, 0.0};
   for (int64_t i = 0; i < l->count; i++) {
     const int64_t *sums = l->sums + DM_LINE_SUMS * i;
@@ -94,16 +95,16 @@ static losses losses_of(const lines *l, const int32_t *exponents, int64_t k) {
     const double smallest = ldexp(-l->extremes[2 * i + 1], exponents[i]);
     most.cut = fmax(most.cut, exp2(depth - exponents[i] - top));
     most.norm = fmax(most.norm, exp2(depth) * sqrt(squares));
-    most.each = fmax(most.each, smallest < 0x1p53 ? 1.0 / smallest : 0.0);
+    most.each = fmax(most.each, smallest < 1.0 / u ? 1.0 / smallest : 0.0);
   }
   return most;
 }
 
 /* f: by the lines' norms, or element by element, whichever is less. */
-static double factor_of(const losses *a, const losses *b, int64_t k) {
+static double factor_of(const losses *a, const losses *b, int64_t k, double u) {
   const double by_norms = 2.0 / sqrt((double)k) * (a->cut * b->norm + b->cut * a->norm);
   const double by_each = a->each + b->each;
-  return 1.0 + 0x1p53 * (by_norms < by_each ? by_norms : by_each);
+  return 1.0 + (by_norms < by_each ? by_norms : by_each) / u;
 }
 
 /* ---- */
@@ -142,8 +143,9 @@ static dm_status scale(dm_rank_state *local, lines *rows, lines *cols) {
   dm_moduli_make(p->compute.moduli, &moduli);
   set_exponents(rows, &moduli, p->k, s->rows);
   set_exponents(cols, &moduli, p->k, s->cols);
-  const losses of_a = losses_of(rows, s->rows, p->k), of_b = losses_of(cols, s->cols, p->k);
-  s->factor = p->k > 0 ? factor_of(&of_a, &of_b, p->k) : 1.0;
+  const double u = dm_dtype_roundoff(p->accumulator);
+  const losses of_a = losses_of(rows, s->rows, p->k, u), of_b = losses_of(cols, s->cols, p->k, u);
+  s->factor = p->k > 0 ? factor_of(&of_a, &of_b, p->k, u) : 1.0;
   s->unfit = !(s->factor <= fmax(least_granted, (double)p->k));
   return dm_comm_agree(local->run->world, give(local));
 }
@@ -179,7 +181,7 @@ dm_status dm_scaling_refused(const dm_rank_state *local) {
                     local->scaling.factor)
           : dm_fail(DM_E_INPUT, "A or B holds NaN or Inf, or elements differ too much for %s",
                     mode);
-  status = dm_hint(status, "--compute f64 multiplies them; more moduli take wider ranges");
+  status = dm_hint(status, "--compute auto multiplies them; more moduli take wider ranges");
   if (status) status->agreed = true;
   return status;
 }
@@ -188,7 +190,7 @@ dm_status dm_scaling_streams(const dm_rank_state *local) {
   dm_status status = dm_hint(
       dm_fail(DM_E_USAGE, "%s takes A and B that stay in memory; here they are read tile by tile",
               local->plan->problem.compute.name),
-      "more ranks, or more memory (--memory), hold them; --compute f64 needs less memory");
+      "more ranks, or more memory (--memory), hold them; --compute auto needs less");
   if (status) status->agreed = true;
   return status;
 }

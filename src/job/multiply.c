@@ -328,15 +328,19 @@ static dm_status run_once(dm_run *run, const dm_multiply *multiply, dm_record *r
   return status;
 }
 
-/* The same in f64, which takes any matrices. */
+/* The same by native products of the type that residues stand for: they take any matrices. */
 static dm_status run_natively(dm_run *run, const dm_multiply *multiply, dm_status why,
                               dm_record *record, dm_outcome *outcome) {
   dm_multiply native = *multiply;
+  dm_compute row;
   bool unfit;
-  (void)dm_compute_parse("f64", &native.equation.compute);
-  dm_log_line(&run->log, DM_LOG_NOTE, "%s: multiplied in f64", why->message);
+  dm_status status = dm_compute_choose(multiply->equation.compute, DM_F64, 1, &row);
+  if (status) return dm_status_first(why, status);
+  (void)dm_compute_parse(dm_dtype_name(row.work), &native.equation.compute);
+  dm_log_line(&run->log, DM_LOG_NOTE, "%s: multiplied in %s", why->message,
+              dm_dtype_name(row.work));
   if (record && run->rank == 0)
-    dm_record_text(record, "problem.instead", "multiplied in f64", "%s", why->message);
+    dm_record_text(record, "problem.instead", "not by residues", "%s", why->message);
   dm_status_free(why);
   return run_once(run, &native, record, outcome, &unfit);
 }

@@ -82,13 +82,13 @@ def prepared(folder, a, b):
     elements.write(folder / "b.h5", b, "f64")
 
 
-def multiply(folder, damier, ranks, *words):
+def multiply(folder, damier, ranks, *words, dtype="f64"):
     """C and the record of its run."""
     report, out = folder / "report.json", folder / "c.h5"
     report.unlink(missing_ok=True)
     run(damier, ranks, "multiply", folder / "a.h5", folder / "b.h5", "-o", out, "-q", "--force", "--json", report,
         "--allow-unchecked", *words)
-    return elements.read_raw(out, "f64"), records_of(report)[-1]
+    return elements.read_raw(out, dtype), records_of(report)[-1]
 
 
 def keeps_promise(folder, damier, name):
@@ -106,6 +106,20 @@ def keeps_promise(folder, damier, name):
             for j, (want, size) in enumerate(row):
                 if abs(Fraction(c[i, j]) - want) > f * U * size + SUBNORMAL:
                     raise Failure(f"{name}, {moduli}: C({i}, {j}) = {c[i, j]!r}, wanted {float(want)!r}, f {float(f)}")
+
+
+def in_f32(folder, damier):
+    """The same promise for f32, in f64 with a little more."""
+    a, b = (elements.rounded(normal(seed, shape), "f32") for seed, shape in ((1, (60, 500)), (2, (500, 70))))
+    elements.write(folder / "a.h5", a, "f32")
+    elements.write(folder / "b.h5", b, "f32")
+    want, size, first = a @ b, abs(a) @ abs(b), None
+    for ranks, words in ((1, []), (4, ["--grid", "1x2x2", "--panel", 64]), (3, ["--grid", "3x1x1"]), (2, ["--reproducible"])):
+        c, record = multiply(folder, damier, ranks, "--compute", "f32:int8", *words, dtype="f32")
+        first = c.tobytes() if first is None else first
+        used = (abs(c - want) / (record["problem"]["factor"] * 2.0**-24 * size * (1 + 1e-6))).max()
+        if c.tobytes() != first or used > 1 or record["problem"]["moduli"] != 9:
+            raise Failure(f"{ranks} ranks, {words}: {used} of the bound, {record['problem']}")
 
 
 def is_native(folder, damier, name):
@@ -152,7 +166,7 @@ def main():
     cases = [(keeps_promise, case[0]) for case in fitting()] + [(is_native, case[0]) for case in unfit()]
     shapes = ((70, 60, 700), (131, 257, 512), (1, 300, 1030), (300, 1, 90), (64, 64, 64))
     cases += [(same_bits, 10 + i, s, 8 if chosen.long else 3) for i, s in enumerate(shapes)]
-    run_cases(chosen.damier, cases)
+    run_cases(chosen.damier, cases + [(in_f32,)])
 
 
 main()
