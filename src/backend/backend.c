@@ -58,7 +58,7 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
 }
 
 dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
-                             bool accumulate, dm_event *done) {
+                             bool accumulate, dm_exponents exponents, dm_event *done) {
   *done = 0;
   if (!backend->ops->product)
     return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
@@ -66,11 +66,11 @@ dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_v
   if (a.rows != c.rows || b.cols != c.cols || a.cols != b.rows || plane < c.cols)
     return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
   if (dm_view_is_empty(c)) return DM_OK;
-  return backend->ops->product(backend, c, plane, a, b, accumulate, done);
+  return backend->ops->product(backend, c, plane, a, b, accumulate, exponents, done);
 }
 
 dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
-                            dm_event *done) {
+                            dm_exponents exponents, dm_event *done) {
   *done = 0;
   if (!backend->ops->finish)
     return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
@@ -78,7 +78,40 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
   if (sums.rows != c.rows || sums.cols != c.cols || sums.base != c.base)
     return dm_fail(DM_E_BUG, "sums in another place than their accumulators");
   if (dm_view_is_empty(c)) return DM_OK;
-  return backend->ops->finish(backend, sums, c, plane, done);
+  return backend->ops->finish(backend, sums, c, plane, exponents, done);
+}
+
+dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane) {
+  if (!backend->ops->join)
+    return dm_fail(DM_E_BUG, "backend %s does not add accumulators", backend->ops->name);
+  if (c.rows != more.rows || c.cols != more.cols || c.dtype != more.dtype || plane < c.cols ||
+      c.space != DM_HOST || more.space != DM_HOST)
+    return dm_fail(DM_E_BUG, "a sum of accumulators of different shape, type or place");
+  return dm_view_is_empty(c) ? DM_OK : backend->ops->join(backend, c, more, plane);
+}
+
+/* ---- lines ---- */
+
+const int dm_line_depths[DM_LINE_DEPTHS] = {4, 5, 6, 7, 9, 12};
+
+static bool has_lines(dm_dtype dtype) {
+  return dtype == DM_F64 || dtype == DM_F32;
+}
+
+dm_status dm_backend_extremes(dm_backend *backend, dm_view matrix, bool by_row, double *extremes) {
+  if (!backend->ops->extremes || !has_lines(matrix.dtype))
+    return dm_fail(DM_E_BUG, "backend %s does not look at lines", backend->ops->name);
+  return dm_view_is_empty(matrix) ? DM_OK
+                                  : backend->ops->extremes(backend, matrix, by_row, extremes);
+}
+
+dm_status dm_backend_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
+                               const double *extremes, int64_t *sums) {
+  if (!backend->ops->line_sums || !has_lines(matrix.dtype))
+    return dm_fail(DM_E_BUG, "backend %s does not look at lines", backend->ops->name);
+  return dm_view_is_empty(matrix)
+             ? DM_OK
+             : backend->ops->line_sums(backend, matrix, by_row, extremes, sums);
 }
 
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done) {

@@ -55,8 +55,15 @@ typedef struct dm_backend_ops {
                     dm_event *done);
   /* (optional) Both by the row and its calls, C being the first accumulators. */
   dm_status (*product)(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
-                       bool accumulate, dm_event *done);
-  dm_status (*finish)(dm_backend *backend, dm_view sums, dm_view c, int64_t plane, dm_event *done);
+                       bool accumulate, dm_exponents exponents, dm_event *done);
+  dm_status (*finish)(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
+                      dm_exponents exponents, dm_event *done);
+  /* (optional) For rows with FINISH behind the sum over the layers; NULL: they are added. */
+  dm_status (*join)(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
+  /* (optional) For rows with moduli. */
+  dm_status (*extremes)(dm_backend *backend, dm_view matrix, bool by_row, double *extremes);
+  dm_status (*line_sums)(dm_backend *backend, dm_view matrix, bool by_row, const double *extremes,
+                         int64_t *sums);
   dm_status (*test)(dm_backend *backend, dm_event event, bool *done);
   dm_status (*wait)(dm_backend *backend, dm_event event);
   dm_status (*probe)(dm_backend *backend, dm_view matrix, const void *x, void *y, double *squares);

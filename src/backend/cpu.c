@@ -1,4 +1,5 @@
 #include "backend/cpu.h"
+#include "backend/cpu_residues.h"
 #include "backend/probe.h"
 
 #include <stdio.h>
@@ -20,26 +21,54 @@ typedef struct pending {
   dm_view c, a, b; /* FINISH: a are the sums */
   int64_t plane;   /* elements from one accumulator to the next */
   bool accumulate;
+  dm_exponents exponents;
   int64_t row, col, k; /* where the next piece begins */
 } pending;
 
 typedef struct cpu_backend {
   dm_backend base;
   int threads, of_library; /* of_library: that the library uses by itself at present */
-  dm_crew *crew;           /* for tiles; else NULL */
+  dm_crew *crew;           /* for tiles and residues; else NULL */
   int64_t tile;
   pending queue[PENDING];
   dm_event posted, finished; /* products so far; event e is product e */
   dm_cpu_scratch scratch;
-  const dm_compute_calls *calls;
+  dm_compute_calls calls; /* of a row with a FINISH */
+  dm_cpu_residues *residues;
   int accumulators;
   char *row; /* of accumulators, while they are finished */
   int64_t row_bytes;
 } cpu_backend;
 
+static bool has_residues(const dm_backend_config *config) {
+  return config->compute && config->compute->moduli > 0;
+}
+
+/* Where the library uses one thread, the crew shares the work. */
+static dm_status crew_open(cpu_backend *cpu, const dm_backend_config *config) {
+  const bool shared = config->tile > 0 || has_residues(config);
+  cpu->of_library = shared ? 1 : cpu->threads;
+  if (!dm_cpu_set_threads(cpu->of_library) && shared) cpu->threads = 1;
+  if (shared) DM_TRY(dm_crew_new(cpu->threads, &cpu->crew));
+  if (!has_residues(config)) return DM_OK;
+  DM_TRY(dm_cpu_residues_new(config->compute, cpu->crew, cpu->threads, &cpu->residues));
+  cpu->calls = dm_cpu_residues_calls(cpu->residues);
+  return DM_OK;
+}
+
+static void cpu_close(dm_backend *backend) {
+  cpu_backend *cpu = (cpu_backend *)backend;
+  dm_cpu_residues_free(cpu->residues);
+  dm_crew_free(cpu->crew);
+  dm_cpu_scratch_free(&cpu->scratch);
+  free(cpu->row);
+  free(cpu);
+}
+
 static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config) {
   const dm_compute *compute = config->compute;
-  if (compute && compute->finish != DM_NO_FINISH && !config->calls)
+  const bool own = compute && compute->finish != DM_NO_FINISH && !has_residues(config);
+  if (own && !config->calls)
     return dm_fail(DM_E_USAGE, "there is no method for products of %.15s", compute->name);
   DM_TRY(dm_cpu_room());
   cpu_backend *cpu = calloc(1, sizeof *cpu);
@@ -47,24 +76,14 @@ static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config)
   cpu->base.ops = &dm_backend_cpu;
   cpu->threads = config->threads > 0 ? config->threads : dm_cores();
   cpu->tile = config->tile;
-  cpu->calls = config->calls;
+  if (own) cpu->calls = *config->calls;
   cpu->accumulators = compute ? compute->accumulators : 1;
-  cpu->of_library = config->tile > 0 ? 1 : cpu->threads;
-  if (!dm_cpu_set_threads(cpu->of_library) && config->tile > 0) cpu->threads = 1;
-  dm_status status = config->tile > 0 ? dm_crew_new(cpu->threads, &cpu->crew) : DM_OK;
+  dm_status status = crew_open(cpu, config);
   if (status)
-    free(cpu);
+    cpu_close(&cpu->base);
   else
     *backend = &cpu->base;
   return status;
-}
-
-static void cpu_close(dm_backend *backend) {
-  cpu_backend *cpu = (cpu_backend *)backend;
-  dm_crew_free(cpu->crew);
-  dm_cpu_scratch_free(&cpu->scratch);
-  free(cpu->row);
-  free(cpu);
 }
 
 static void read_model(char *text, size_t size) {
@@ -111,14 +130,19 @@ static dm_status cpu_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
   return DM_OK;
 }
 
-/* The accumulators of ROWS x COLS elements of P from (ROW, COL) on. */
-static void accumulators_of(const cpu_backend *cpu, const pending *p, int64_t row, int64_t col,
-                            int64_t rows, int64_t cols, dm_view views[DM_ACCUMULATORS]) {
-  const int64_t bytes = p->plane * dm_dtype_size(p->c.dtype);
+/* All accumulators of the elements whose first are C. */
+static void accumulators_of(const cpu_backend *cpu, dm_view c, int64_t plane,
+                            dm_view views[DM_ACCUMULATORS]) {
+  const int64_t bytes = plane * dm_dtype_size(c.dtype);
   for (int x = 0; x < cpu->accumulators; x++) {
-    views[x] = dm_view_sub(p->c, row, col, rows, cols);
-    views[x].base = (char *)views[x].base + x * bytes;
+    views[x] = c;
+    views[x].base = (char *)c.base + x * bytes;
   }
+}
+
+static dm_exponents exponents_from(dm_exponents all, int64_t row, int64_t col) {
+  if (!all.rows) return all;
+  return (dm_exponents){all.rows + row, all.cols + col};
 }
 
 /* The sums stand where the accumulators stood, and may be wider: these are read from a copy. */
@@ -137,7 +161,8 @@ static dm_status finish_rows(cpu_backend *cpu, pending *p) {
     for (int x = 0; x < cpu->accumulators; x++)
       memcpy(cpu->row + x * bytes, (char *)dm_view_at(p->c, p->row, 0) + x * bytes,
              (size_t)(p->c.cols * dm_dtype_size(p->c.dtype)));
-    cpu->calls->finish(dm_view_at(p->a, p->row, 0), accumulators, p->c.cols);
+    cpu->calls.finish(cpu->calls.context, dm_view_at(p->a, p->row, 0), accumulators, p->c.cols,
+                      exponents_from(p->exponents, p->row, 0));
   }
   if (p->row >= p->c.rows) cpu->finished++;
   return DM_OK;
@@ -182,23 +207,35 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
   return DM_OK;
 }
 
+static dm_cpu_box box_of(const cpu_backend *cpu, const pending *p) {
+  if (cpu->residues)
+    return (dm_cpu_box){DM_CPU_RESIDUES_ROWS, DM_CPU_RESIDUES_COLS, dm_max(1, p->a.cols), 0, 0};
+  return dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);
+}
+
+static void product_of_row(cpu_backend *cpu, const pending *p, dm_view c, dm_view a, dm_view b) {
+  dm_view all[DM_ACCUMULATORS];
+  accumulators_of(cpu, c, p->plane, all);
+  if (cpu->residues) let_library_use(cpu, 1);
+  cpu->calls.product(cpu->calls.context, all, a, b, p->accumulate || p->k > 0,
+                     exponents_from(p->exponents, p->row, p->col));
+}
+
 /* The front product's next piece: along the columns, then down the rows, then on in k. */
 static dm_status compute_piece(cpu_backend *cpu) {
   pending *p = &cpu->queue[cpu->finished % PENDING];
   if (p->what == FINISH) return finish_rows(cpu, p);
-  const dm_cpu_box most =
-      dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);
+  const dm_cpu_box most = box_of(cpu, p);
   const int64_t rows = dm_min(most.rows, p->c.rows - p->row);
   const int64_t cols = dm_min(most.cols, p->c.cols - p->col);
   const int64_t depth = dm_min(most.depth, p->a.cols - p->k);
   const dm_view a = dm_view_sub(p->a, p->row, p->k, rows, depth);
   const dm_view b = dm_view_sub(p->b, p->k, p->col, depth, cols);
-  dm_view c[DM_ACCUMULATORS];
-  accumulators_of(cpu, p, p->row, p->col, rows, cols, c);
+  const dm_view c = dm_view_sub(p->c, p->row, p->col, rows, cols);
   if (p->what == PRODUCT_OF_ROW)
-    cpu->calls->product(c, a, b, p->accumulate || p->k > 0);
+    product_of_row(cpu, p, c, a, b);
   else
-    DM_TRY(multiply_piece(cpu, c[0], a, b, p->accumulate || p->k > 0, &most));
+    DM_TRY(multiply_piece(cpu, c, a, b, p->accumulate || p->k > 0, &most));
   p->col += cols;
   if (p->col < p->c.cols) return DM_OK;
   p->col = 0;
@@ -230,15 +267,36 @@ static dm_status cpu_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
 }
 
 static dm_status cpu_row_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a,
-                                 dm_view b, bool accumulate, dm_event *done) {
-  const pending work = {
-      .what = PRODUCT_OF_ROW, .c = c, .a = a, .b = b, .plane = plane, .accumulate = accumulate};
+                                 dm_view b, bool accumulate, dm_exponents exponents,
+                                 dm_event *done) {
+  const pending work = {.what = PRODUCT_OF_ROW,
+                        .c = c,
+                        .a = a,
+                        .b = b,
+                        .plane = plane,
+                        .accumulate = accumulate,
+                        .exponents = exponents};
   return queue(backend, work, done);
 }
 
 static dm_status cpu_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
-                            dm_event *done) {
-  return queue(backend, (pending){.what = FINISH, .c = c, .a = sums, .plane = plane}, done);
+                            dm_exponents exponents, dm_event *done) {
+  const pending work = {.what = FINISH, .c = c, .a = sums, .plane = plane, .exponents = exponents};
+  return queue(backend, work, done);
+}
+
+static dm_status cpu_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane) {
+  const cpu_backend *cpu = (const cpu_backend *)backend;
+  dm_view to[DM_ACCUMULATORS], from[DM_ACCUMULATORS];
+  accumulators_of(cpu, c, plane, to);
+  accumulators_of(cpu, more, plane, from);
+  if (cpu->calls.join) {
+    cpu->calls.join(cpu->calls.context, to, from);
+    return DM_OK;
+  }
+  for (int x = 0; x < cpu->accumulators; x++)
+    DM_TRY(dm_host_add(backend, to[x], to[x], from[x], 1.0, 1.0));
+  return DM_OK;
 }
 
 static dm_status cpu_test(dm_backend *backend, dm_event event, bool *done) {
@@ -302,6 +360,9 @@ const dm_backend_ops dm_backend_cpu = {
     .gemm = cpu_gemm,
     .product = cpu_row_product,
     .finish = cpu_finish,
+    .join = cpu_join,
+    .extremes = dm_host_extremes_parallel,
+    .line_sums = dm_host_line_sums_parallel,
     .test = cpu_test,
     .wait = cpu_wait,
     .probe = cpu_probe,

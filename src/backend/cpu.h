@@ -40,6 +40,10 @@ dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b);
 /* C (+)= A B for one piece, at once. (cpu_product.c) */
 dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, dm_cpu_scratch *scratch);
 
+/* C (+)= A B of f32, row by row, LDC, LDA and LDB elements apart. */
+void dm_cpu_sgemm(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int64_t ldb,
+                  int64_t m, int64_t n, int64_t k, bool accumulate);
+
 /* DM_E_FIT where a limit on address space leaves the library none for its own buffers. */
 dm_status dm_cpu_room(void);
 

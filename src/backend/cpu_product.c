@@ -98,7 +98,7 @@ static void add_whole(dm_view c, const float *p, bool accumulate) {
   }
 }
 
-static void sgemm(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int64_t ldb,
+void dm_cpu_sgemm(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int64_t ldb,
                   int64_t m, int64_t n, int64_t k, bool accumulate) {
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1.0f, a, (int)lda,
               b, (int)ldb, accumulate ? 1.0f : 0.0f, c, (int)ldc);
@@ -112,12 +112,12 @@ static dm_status product_widened(dm_view c, dm_view a, dm_view b, bool accumulat
     widen(scratch->a, dm_view_sub(a, 0, k, a.rows, depth));
     widen(scratch->b, dm_view_sub(b, k, 0, depth, b.cols));
     if (c.dtype == DM_I32) {
-      sgemm(scratch->c, c.cols, scratch->a, depth, scratch->b, b.cols, c.rows, c.cols, depth,
-            false);
+      dm_cpu_sgemm(scratch->c, c.cols, scratch->a, depth, scratch->b, b.cols, c.rows, c.cols, depth,
+                   false);
       add_whole(c, scratch->c, accumulate);
     } else {
-      sgemm(c.base, c.row_stride, scratch->a, depth, scratch->b, b.cols, c.rows, c.cols, depth,
-            accumulate);
+      dm_cpu_sgemm(c.base, c.row_stride, scratch->a, depth, scratch->b, b.cols, c.rows, c.cols,
+                   depth, accumulate);
     }
     accumulate = true;
   }
@@ -158,7 +158,7 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate,
     cblas_dgemm(CblasRowMajor, no, no, m, n, k, 1.0, a.base, lda, b.base, ldb,
                 accumulate ? 1.0 : 0.0, c.base, ldc);
   } else if (a.dtype == DM_F32) {
-    sgemm(c.base, ldc, a.base, lda, b.base, ldb, m, n, k, accumulate);
+    dm_cpu_sgemm(c.base, ldc, a.base, lda, b.base, ldb, m, n, k, accumulate);
   } else if (a.dtype == DM_C128) {
     const double one[2] = {1.0, 0.0}, beta[2] = {accumulate ? 1.0 : 0.0, 0.0};
     cblas_zgemm(CblasRowMajor, no, no, m, n, k, one, a.base, lda, b.base, ldb, beta, c.base, ldc);

@@ -151,6 +151,7 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   dm_status status;
   DM_TRY_GOTO(status, choose_device(gpu, config), failed_early);
   DM_TRY_GOTO(status, choose_kernel(gpu, config->kernel), failed_early);
+  DM_TRY_GOTO(status, dm_cuda_open_residues(gpu, config->compute), failed_early);
   DM_TRY_GOTO(status, dm_cuda_enter(gpu), failed_early);
   DM_TRY_GOTO(status, open_lanes(gpu), failed);
   DM_TRY_GOTO(status, open_workspace(gpu), failed);
@@ -213,6 +214,10 @@ const dm_backend_ops dm_backend_cuda = {
     .release = dm_cuda_release,
     .copy = dm_cuda_copy,
     .gemm = dm_cuda_gemm,
+    .product = dm_cuda_multiply_residues,
+    .finish = dm_cuda_finish_residues,
+    .extremes = dm_cuda_extremes,
+    .line_sums = dm_cuda_line_sums,
     .test = dm_cuda_test,
     .wait = dm_cuda_wait,
     .probe = dm_cuda_probe,

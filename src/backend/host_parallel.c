@@ -21,6 +21,8 @@ struct strips {
   double *y, *squares, *norms;
   const dm_generator *generator;
   int64_t row, col; /* of the generated matrix */
+  double *extremes;
+  int64_t *sums;
 };
 
 static void take(void *context) {
@@ -91,5 +93,28 @@ static void fill(const strips *s, dm_view part, int64_t first) {
 dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,
                                 int64_t col) {
   run(&(strips){.view = view, .part = fill, .generator = generator, .row = row, .col = col});
+  return DM_OK;
+}
+
+static void extremes_of(const strips *s, dm_view part, int64_t first) {
+  dm_host_extremes(part, !s->upright, s->extremes + 2 * first);
+}
+
+dm_status dm_host_extremes_parallel(dm_backend *backend, dm_view matrix, bool by_row,
+                                    double *extremes) {
+  (void)backend;
+  run(&(strips){.view = matrix, .upright = !by_row, .part = extremes_of, .extremes = extremes});
+  return DM_OK;
+}
+
+static void line_sums(const strips *s, dm_view part, int64_t first) {
+  dm_host_line_sums(part, !s->upright, s->sizes + 2 * first, s->sums + DM_LINE_SUMS * first);
+}
+
+dm_status dm_host_line_sums_parallel(dm_backend *backend, dm_view matrix, bool by_row,
+                                     const double *extremes, int64_t *sums) {
+  (void)backend;
+  run(&(strips){
+      .view = matrix, .upright = !by_row, .part = line_sums, .sizes = extremes, .sums = sums});
   return DM_OK;
 }

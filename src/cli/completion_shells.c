@@ -26,7 +26,10 @@ static void print_zsh_option(const dm_option *option, FILE *out) {
   fputc(']', out);
   if (option->choices) {
     fprintf(out, ":%s:(", option->name);
-    for (int i = 0; option->choices[i]; i++) fprintf(out, "%s ", option->choices[i]);
+    for (int i = 0; option->choices[i]; i++) {
+      print_quoted(option->choices[i], ":", out);
+      fputc(' ', out);
+    }
     fputc(')', out);
   } else if (dm_cli_takes_value(option)) {
     fprintf(out, ":%s:_files", option->name);

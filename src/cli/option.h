@@ -97,6 +97,7 @@ dm_status dm_cli_parse_file(const char *text, dm_location *location);
 dm_status dm_cli_set_flag(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_step(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settings *settings);
+dm_status dm_cli_set_compute(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_shell(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_count(const dm_option *option, const char *text, dm_settings *settings);
 dm_status dm_cli_set_real(const dm_option *option, const char *text, dm_settings *settings);

@@ -1,20 +1,31 @@
 #include "core/compute.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/checked.h"
+#include "core/residues.h"
 
 enum {
   REAL = 1 << DM_F64 | 1 << DM_F32 | 1 << DM_F16 | 1 << DM_BF16,
   COMPLEX = 1 << DM_C64 | 1 << DM_C128,
   FLOATING = REAL | COMPLEX,
   LONG = 1 << DM_F64 | 1 << DM_F32 | COMPLEX,
+  SHORT = 4096,  /* for k below this residues take one modulus more: native sums lose less there */
+  CHOICES = 256, /* numbers of moduli count in multiples of it */
 };
 
 /* Products of elements as they are, one for each, which are added up in sums of type SUMS. */
 #define ONE_PRODUCT(type, sums)                                                                    \
   .work = (type), .operand = (type), .products = 1, .accumulator = (sums), .accumulators = 1,      \
   .sum = (sums)
+/* Products of int8 in place of those of TYPE: with so many MODULI as accurate for most data. */
+#define RESIDUES(type, number)                                                                     \
+  .work = (type), .operand = DM_I8, .products = (number), .accumulator = DM_I8,                    \
+  .accumulators = (number), .sum = (type), .finish = DM_FINISH_LAST, .panel_bytes = (number),      \
+  .moduli = (number)
 #define TENSOR_CORES .roundoff = 0x1p-24, .truncates = true
 
 /* Sums of 16-bit products are held in f32, so --compute f32 leaves 16-bit inputs as they are. */
@@ -28,6 +39,8 @@ const dm_compute dm_computes[DM_COMPUTES] = {
     {"f16", "f32", 1 << DM_F16, FLOATING, ONE_PRODUCT(DM_F16, DM_F32), TENSOR_CORES},
     {"bf16", "f32", 1 << DM_BF16, FLOATING, ONE_PRODUCT(DM_BF16, DM_F32), TENSOR_CORES},
     {"i8", "", 1 << DM_I8, 1 << DM_I32, ONE_PRODUCT(DM_I8, DM_I32)},
+    {"f64:int8:15", "f64:int8", REAL, REAL, RESIDUES(DM_F64, 15), .roundoff = 0x1p-53},
+    {"f32:int8:8", "f32:int8", REAL, REAL, RESIDUES(DM_F32, 8), .roundoff = 0x1p-24},
 };
 /* clang-format on */
 
@@ -42,7 +55,8 @@ dm_status dm_compute_check(const dm_compute *row) {
 }
 
 int64_t dm_compute_plane(const dm_compute *row, int64_t cols) {
-  const int64_t whole = 8; /* rows are then multiples of the size of a sum */
+  /* Rows are then multiples of the size of a sum, and planes of bytes of what a GPU stores. */
+  const int64_t whole = row->moduli > 0 ? 16 : 8;
   return row->finish == DM_NO_FINISH ? cols : dm_round_up(cols, whole);
 }
 
@@ -71,20 +85,56 @@ dm_view dm_compute_all(const dm_compute *row, dm_view sums) {
   return seen_as(row, sums, row->accumulators * dm_compute_plane(row, sums.cols));
 }
 
-const char *const dm_compute_names[] = {"auto", "f64", "f32", "tf32", NULL};
+const char *const dm_compute_names[] = {"auto", "f64", "f32", "tf32", "f64:int8", "f32:int8", NULL};
 
-bool dm_compute_parse(const char *name, int *choice) {
+/* Accumulators of a byte are finished in their place: they must not be shorter than the sum. */
+static bool has_moduli(const char *name, int64_t moduli) {
+  for (int i = 0; i < DM_COMPUTES; i++) {
+    const dm_compute *row = &dm_computes[i];
+    if (row->moduli > 0 && strcmp(row->option, name) == 0)
+      return moduli >= dm_dtype_size(row->sum) && moduli <= DM_MODULI_MOST;
+  }
+  return false;
+}
+
+bool dm_compute_parse(const char *text, dm_compute_choice *choice) {
   for (int i = 0; dm_compute_names[i]; i++) {
-    if (strcmp(name, dm_compute_names[i]) != 0) continue;
-    *choice = i;
+    const char *name = dm_compute_names[i];
+    const size_t length = strlen(name);
+    if (strncmp(text, name, length) != 0 || (text[length] && text[length] != ':')) continue;
+    const char *number = text + length + 1;
+    const int moduli = text[length] ? (int)strtol(number, NULL, 10) : 0;
+    char same[16];
+    snprintf(same, sizeof same, "%d", moduli);
+    if (text[length] && (strcmp(number, same) != 0 || !has_moduli(name, moduli))) continue;
+    *choice = i + CHOICES * moduli;
     return true;
   }
   return false;
 }
 
-static bool is_for(const dm_compute *row, int choice, dm_dtype input) {
+static const char *name_of(dm_compute_choice choice) {
+  return dm_compute_names[choice % CHOICES];
+}
+
+void dm_compute_choice_text(dm_compute_choice choice, char text[24]) {
+  snprintf(text, 24, choice < CHOICES ? "%s" : "%s:%d", name_of(choice), choice / CHOICES);
+}
+
+static bool is_for(const dm_compute *row, dm_compute_choice choice, dm_dtype input) {
   if (choice == 0) return dm_compute_is_plain(row) && row->work == dm_dtype_real(input);
-  return strcmp(row->option, dm_compute_names[choice]) == 0 && row->inputs >> input & 1;
+  return strcmp(row->option, name_of(choice)) == 0 && row->inputs >> input & 1;
+}
+
+/* A row and a column are cut off at 2^-L of their norms, 2 L = log2 (P / 2): see check/freivalds.h
+ * for what that may count. */
+static void set_moduli(dm_compute *row, int moduli) {
+  dm_moduli table;
+  snprintf(row->name, sizeof row->name, "%.11s:%d", row->option, moduli % 100);
+  row->moduli = row->products = row->accumulators = moduli;
+  row->panel_bytes = moduli;
+  dm_moduli_make(moduli, &table);
+  row->roundoff = fmax(row->roundoff, exp2(3.0 - 0.5 * (floor(dm_moduli_bits(&table)) - 1.0)));
 }
 
 /* Integers other than i8 have to be converted. */
@@ -99,16 +149,30 @@ static dm_status not_multiplied(dm_dtype input) {
                  dm_dtype_holds(DM_F32, input) ? "f32" : "f64", name);
 }
 
-dm_status dm_compute_choose(int choice, dm_dtype input, const dm_compute **row) {
+static dm_status not_in(dm_dtype input, dm_compute_choice choice) {
+  if (dm_dtype_is_complex(input))
+    return dm_hint(dm_fail(DM_E_USAGE, "%s matrices are not multiplied in %s", dm_dtype_name(input),
+                           name_of(choice)),
+                   "--compute auto multiplies them in their own precision");
+  return dm_hint(dm_fail(DM_E_USAGE, "%s matrices are multiplied exactly, not in %s",
+                         dm_dtype_name(input), name_of(choice)),
+                 "--type f32 or --type f64 converts the inputs first");
+}
+
+static int moduli_of(dm_compute_choice choice, int64_t k, const dm_compute *row) {
+  if (choice >= CHOICES) return choice / CHOICES;
+  return row->moduli + (k < SHORT ? 1 : 0);
+}
+
+dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k, dm_compute *row) {
   if (dm_dtype_is_integer(input) && input != DM_I8) return not_multiplied(input);
   for (int i = 0; i < DM_COMPUTES; i++)
     if (is_for(&dm_computes[i], choice, input)) {
-      *row = &dm_computes[i];
+      *row = dm_computes[i];
+      if (row->moduli > 0) set_moduli(row, moduli_of(choice, k, row));
       return DM_OK;
     }
-  return dm_hint(dm_fail(DM_E_USAGE, "%s matrices are multiplied exactly, not in %s",
-                         dm_dtype_name(input), dm_compute_names[choice]),
-                 "--type f32 or --type f64 converts the inputs first");
+  return not_in(input, choice);
 }
 
 const dm_compute *dm_compute_by(dm_operand operand) {

@@ -30,7 +30,7 @@ typedef enum dm_finish_place {
  * by the row of their parts. */
 typedef struct dm_compute {
   char name[16];        /* in records; that of its operands where it is their own mode */
-  char option[8];       /* for --compute; empty: chosen by auto alone */
+  char option[16];      /* for --compute; empty: chosen by auto alone */
   unsigned inputs;      /* set of dm_dtype, 1 << type: what it multiplies, and ... */
   unsigned results;     /* ... what C may be */
   dm_dtype work;        /* inputs are converted to it and move as it */
@@ -45,17 +45,31 @@ typedef struct dm_compute {
   double roundoff;     /* unit roundoff of the sums, ... */
   double shortening;   /* ... relative error of shortened operands, ... */
   bool truncates;      /* ... and whether tensor cores sum them, which cut off low bits */
+  int moduli;          /* not 0: products are of residues (core/residues.h); all of k is looked at
+                          before the first of them */
 } dm_compute;
 
 enum { DM_ACCUMULATORS = 32 }; /* of an element, at most */
 
-/* What the CPU does by a row with a FINISH: no library does it. */
+/* By which powers of two rows and columns of a part of C are scaled, where the row has moduli; in
+ * the memory of its operands. */
+typedef struct dm_exponents {
+  const int32_t *rows, *cols;
+} dm_exponents;
+
+/* What the CPU does by a row with a FINISH: no library does it.  CONTEXT is the first argument of
+ * each. */
 typedef struct dm_compute_calls {
+  void *context;
   /* C[x] (+)= the part of A B that accumulator x takes; called for parts of k in ascending order.
    * Where k is 0, C[x] becomes 0, or stays. */
-  void (*product)(const dm_view *c, dm_view a, dm_view b, bool accumulate);
-  /* The sums of COUNT elements. */
-  void (*finish)(void *sums, const void *const *accumulators, int64_t count);
+  void (*product)(void *context, const dm_view *c, dm_view a, dm_view b, bool accumulate,
+                  dm_exponents exponents);
+  /* The sums of COUNT elements of one row. */
+  void (*finish)(void *context, void *sums, const void *const *accumulators, int64_t count,
+                 dm_exponents exponents);
+  /* (optional) C[x] += MORE[x]: accumulators of two layers that are not just numbers. */
+  void (*join)(void *context, const dm_view *c, const dm_view *more);
 } dm_compute_calls;
 
 /* DM_E_BUG where the numbers of ROW do not fit together. */
@@ -78,18 +92,24 @@ dm_view dm_compute_first(const dm_compute *row, dm_view sums);
 dm_view dm_compute_all(const dm_compute *row, dm_view sums);
 
 /* All rows. */
-enum { DM_COMPUTES = 6 };
+enum { DM_COMPUTES = 8 };
 extern const dm_compute dm_computes[DM_COMPUTES];
 
-/* For --compute: "auto", "f64", ..., NULL at the end.  A choice is an index into them. */
+/* For --compute: "auto", "f64", ..., NULL at the end. */
 extern const char *const dm_compute_names[];
 
-/* False where NAME is not one of them; *choice is then untouched. */
-bool dm_compute_parse(const char *name, int *choice);
+/* A choice of --compute: an index into the names, and in multiples of 256 the number of moduli, 0
+ * for the row's own. */
+typedef int dm_compute_choice;
 
-/* The row by which CHOICE serves inputs of type INPUT; auto never lowers their precision.
- * DM_E_USAGE where none does. */
-dm_status dm_compute_choose(int choice, dm_dtype input, const dm_compute **row);
+/* "f64", "f64:int8:16"; false where TEXT is not a choice, *choice is then untouched. */
+bool dm_compute_parse(const char *text, dm_compute_choice *choice);
+void dm_compute_choice_text(dm_compute_choice choice, char text[24]);
+
+/* The row by which CHOICE serves inputs of type INPUT in a product of depth K, which decides how
+ * many moduli there are where the choice does not; auto never lowers their precision.  DM_E_USAGE
+ * where none does. */
+dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k, dm_compute *row);
 
 /* The first row that multiplies OPERAND, or the parts of a complex one. */
 const dm_compute *dm_compute_by(dm_operand operand);

@@ -7,11 +7,13 @@ static bool result_allowed(const dm_problem *problem) {
 }
 
 dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *problem) {
-  const dm_compute *row = equation->own;
+  dm_compute *row = &problem->compute;
   const bool is_complex = dm_dtype_is_complex(input);
-  if (!row) DM_TRY(dm_compute_choose(equation->compute, input, &row));
+  if (equation->own)
+    *row = *equation->own;
+  else
+    DM_TRY(dm_compute_choose(equation->compute, input, problem->k, row));
   DM_TRY(dm_compute_check(row));
-  problem->compute = *row;
   problem->work = dm_compute_type(row->work, is_complex);
   problem->accumulator = dm_compute_type(row->sum, is_complex);
   problem->c = equation->type_c != DM_DTYPE_NONE ? equation->type_c : dm_compute_sum(input);

@@ -12,8 +12,8 @@ typedef struct dm_equation {
   dm_dtype type;            /* both inputs are first rounded to it; DM_DTYPE_NONE: as they are */
   dm_dtype type_c;          /* DM_DTYPE_NONE: follows from the inputs */
   bool rounds;              /* integers that TYPE does not hold exactly, too */
-  int compute;              /* a choice of dm_compute_names */
-  const dm_compute *own;    /* NULL, or the row that counts instead: of the caller's own */
+  dm_compute_choice compute;
+  const dm_compute *own; /* NULL, or the row that counts instead: of the caller's own */
 } dm_equation;
 
 /* The problem that A, B and the equation pose: shapes agree, types are allowed.  DM_E_USAGE or
@@ -21,7 +21,8 @@ typedef struct dm_equation {
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
                         const dm_equation *equation, dm_problem *problem);
 
-/* How EQUATION multiplies inputs of type INPUT, and C's type. DM_E_USAGE where there is no way. */
+/* How EQUATION multiplies inputs of type INPUT in PROBLEM, whose k is set, and C's type. DM_E_USAGE
+ * where there is no way. */
 dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *problem);
 
 #endif

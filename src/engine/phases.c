@@ -184,8 +184,8 @@ static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_
 }
 
 /* What resides of op(A) or op(B), each piece once. */
-static dm_status each_piece(dm_rank_state *local, dm_matrix matrix, dm_freivalds *check,
-                            dm_freivalds_part *take) {
+dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
+                        void *context) {
   for (int64_t place = 0; place < dm_plan_todo(local->plan); place++) {
     const int64_t t = dm_plan_todo_tile(local->plan, place);
     if (local->coords.idle || !dm_plan_is_first(local->plan, matrix, t)) continue;
@@ -193,12 +193,28 @@ static dm_status each_piece(dm_rank_state *local, dm_matrix matrix, dm_freivalds
     for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
       dm_view piece;
       DM_TRY(show_piece(local, matrix, p, &piece));
-      DM_TRY(take(check, local->backend, piece, dm_rank_piece_rows(local, matrix, p).begin,
+      DM_TRY(take(context, local->backend, piece, dm_rank_piece_rows(local, matrix, p).begin,
                   dm_rank_piece_cols(local, matrix, p).begin));
       DM_TRY(dm_run_beat(local->run));
     }
   }
   return DM_OK;
+}
+
+typedef struct checking {
+  dm_freivalds *check;
+  dm_freivalds_part *take;
+} checking;
+
+static dm_status take_piece(void *context, dm_backend *backend, dm_view piece, int64_t row,
+                            int64_t col) {
+  const checking *c = context;
+  return c->take(c->check, backend, piece, row, col);
+}
+
+static dm_status each_piece(dm_rank_state *local, dm_matrix matrix, dm_freivalds *check,
+                            dm_freivalds_part *take) {
+  return dm_each_piece(local, matrix, take_piece, &(checking){check, take});
 }
 
 dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check) {

@@ -51,19 +51,28 @@ dm_status dm_post_upload(dm_rank_state *local, const dm_step *step, dm_event *ev
   return dm_backend_copy(local->backend, dst, src, event);
 }
 
-/* Sums of products for C, a part of the block with all its rows' elements or the first of them. */
-static dm_status multiply(dm_rank_state *local, dm_view c, dm_view a, dm_view b, bool accumulate,
-                          dm_event *event) {
+/* Of the sums from row ROW of op(A) on, in all columns of the block. */
+static dm_exponents exponents_of(const dm_rank_state *local, int64_t row) {
+  const dm_scaling *scaling = &local->scaling;
+  if (!scaling->rows) return (dm_exponents){0};
+  return (dm_exponents){scaling->given.rows + row, scaling->given.cols + local->cols.begin};
+}
+
+/* Sums of products for C, rows of the block from FIRST on, with all their elements' accumulators or
+ * the first of them. */
+static dm_status multiply(dm_rank_state *local, dm_view c, int64_t first, dm_view a, dm_view b,
+                          bool accumulate, dm_event *event) {
   const dm_compute *row = &local->plan->problem.compute;
   if (row->finish == DM_NO_FINISH)
     return dm_backend_gemm(local->backend, c, a, b, accumulate, event);
   return dm_backend_product(local->backend, dm_compute_first(row, c),
-                            dm_compute_plane(row, local->c.cols), a, b, accumulate, event);
+                            dm_compute_plane(row, local->c.cols), a, b, accumulate,
+                            exponents_of(local, local->rows.begin + first), event);
 }
 
 dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *event) {
   const bool accumulate = step->panel != local->panels.begin; /* the first one of a tile */
-  return multiply(local, local->c, dm_rank_operand(local, DM_A, step->panel, step->slot),
+  return multiply(local, local->c, 0, dm_rank_operand(local, DM_A, step->panel, step->slot),
                   dm_rank_operand(local, DM_B, step->panel, step->slot), accumulate, event);
 }
 
@@ -75,28 +84,33 @@ dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *eve
   *event = 0;
   for (int64_t p = panels.end - local->plan->stretch; p < panels.end; p++) {
     const dm_view a = dm_rank_operand(local, DM_A, p, step->slot);
-    DM_TRY(multiply(local, c, dm_view_sub(a, strip.from, 0, rows, a.cols),
+    DM_TRY(multiply(local, c, strip.from, dm_view_sub(a, strip.from, 0, rows, a.cols),
                     dm_rank_operand(local, DM_B, p, step->slot), p > panels.begin, event));
   }
   return DM_OK;
 }
 
-/* What STEP makes sums of: a layer's own rows where their accumulators were added up before. */
-static dm_view unfinished(const dm_rank_state *local, const dm_step *step) {
+/* What STEP makes sums of: a layer's own rows where their accumulators were added up before.  The
+ * first of them is row *FIRST of op(A). */
+static dm_view unfinished(const dm_rank_state *local, const dm_step *step, int64_t *first) {
   const dm_plan *plan = local->plan;
+  const dm_coords *at = &local->coords;
   const bool added = plan->pk > 1 && plan->problem.compute.finish == DM_FINISH_LAST;
   const dm_view all = added ? local->c_sum : local->c;
+  *first = added ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
   if (step->strip < 0) return all;
-  const dm_strip strip = dm_plan_strip(plan, local->coords.i, step->strip);
-  return dm_view_sub(all, added ? strip.rows.begin : strip.from, 0, dm_range_size(strip.rows),
-                     all.cols);
+  const dm_strip strip = dm_plan_strip(plan, at->i, step->strip);
+  const int64_t from = added ? strip.rows.begin : strip.from;
+  *first += from;
+  return dm_view_sub(all, from, 0, dm_range_size(strip.rows), all.cols);
 }
 
 dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *event) {
   const dm_compute *row = &local->plan->problem.compute;
-  const dm_view sums = unfinished(local, step);
+  int64_t first;
+  const dm_view sums = unfinished(local, step, &first);
   *event = 0;
   if (dm_range_size(local->panels) == 0 && row->finish == DM_FINISH_FIRST) return DM_OK;
   return dm_backend_finish(local->backend, sums, dm_compute_first(row, sums),
-                           dm_compute_plane(row, sums.cols), event);
+                           dm_compute_plane(row, sums.cols), exponents_of(local, first), event);
 }

@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "engine/phases.h"
+#include "engine/scaling.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
@@ -84,9 +85,21 @@ static dm_status sums_fit(const dm_product *p) {
   return status;
 }
 
+/* Residues are of numbers that are scaled by all of A and B. */
+static bool scales(const dm_product *p) {
+  return p->setup->plan.problem.compute.moduli > 0;
+}
+
+static dm_status scale_shares(dm_product *p) {
+  dm_run_phase(p->run, "scaling A and B", 1);
+  DM_TRY(dm_rank_scale(&p->local));
+  return p->local.scaling.unfit ? dm_scaling_refused(&p->local) : DM_OK;
+}
+
 static dm_status check_shares(dm_product *p) {
   if (p->checked) return DM_OK;
   DM_TRY(sums_fit(p));
+  if (scales(p)) DM_TRY(scale_shares(p));
   if (p->check) {
     dm_run_phase(p->run, "checking A and B", 1);
     DM_TRY(dm_check_operands(&p->local, p->check));
@@ -136,6 +149,7 @@ static dm_status sink_ready(dm_product *p) {
 /* C in tiles: each is stored when it is there; what does not stay in memory is read again. */
 static dm_status multiply_tiles(dm_product *p) {
   const bool streams = dm_plan_streams(&p->setup->plan);
+  if (streams && scales(p)) return dm_scaling_streams(&p->local);
   const dm_step_calls calls = calls_of(p);
   p->streamed.check = p->check;
   if (streams && p->check) {
@@ -171,7 +185,7 @@ static dm_status multiply_strips(dm_product *p) {
 static dm_status multiply_panels(dm_product *p) {
   const dm_plan *plan = &p->setup->plan;
   /* Products begin before all is loaded. */
-  const bool behind = plan->overlap && !plan->read_first && !p->loaded;
+  const bool behind = plan->overlap && !plan->read_first && !p->loaded && !scales(p);
   dm_step_calls calls = calls_of(p);
   calls.store = NULL;
   if (!behind) DM_TRY(read_shares(p));

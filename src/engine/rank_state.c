@@ -257,6 +257,9 @@ void dm_rank_close(dm_rank_state *local) {
   dm_transport_close(local->transport); /* first: then no peer reads a share any more */
   factor_close(&local->a);
   factor_close(&local->b);
+  free(local->scaling.rows);
+  free(local->scaling.cols);
+  dm_backend_release(local->backend, DM_DEVICE, local->scaling.on_device);
   dm_rank_memory_close(&local->memory);
   dm_comm_free(local->grid_row);
   dm_comm_free(local->grid_column);

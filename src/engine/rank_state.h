@@ -29,6 +29,15 @@ typedef struct dm_summing {
   int ticket;
 } dm_summing;
 
+/* By which powers of two all rows of op(A) and all columns of op(B) are scaled. (scaling.c) */
+typedef struct dm_scaling {
+  int32_t *rows, *cols; /* NULL until they are known */
+  void *on_device;      /* the same, where operands are there; NULL: not needed yet */
+  dm_exponents given;   /* to products: all, in the memory of operands */
+  double factor;        /* f: C is off by at most f u |A| |B|, element by element, u of the sums */
+  bool unfit;           /* there are NaN, Inf, or numbers too unlike for a small f */
+} dm_scaling;
+
 typedef struct dm_rank_state {
   dm_run *run;
   const dm_plan *plan;
@@ -48,6 +57,7 @@ typedef struct dm_rank_state {
   dm_summing summing;
   struct dm_reduction *reduction; /* under way, or NULL */
   dm_tile_states *states;         /* that the loop keeps; NULL: nobody asks */
+  dm_scaling scaling;             /* where the row of compute modes has moduli */
   dm_phases phases;
 } dm_rank_state;
 

@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/copy.h"
 #include "plan/partition.h"
 
 bool dm_sum_has(const dm_plan *plan, int l) {
@@ -74,6 +75,16 @@ static dm_status exchange(const dm_rank_state *local, const dm_sum_part *part, d
   return DM_OK;
 }
 
+/* SUM += MORE, whole rows as they are added up; accumulators by their row's way. */
+static dm_status add_one(dm_rank_state *local, dm_view sum, dm_view more) {
+  const dm_compute *row = &local->plan->problem.compute;
+  if (row->finish != DM_FINISH_LAST)
+    return dm_backend_add(local->backend, sum, sum, more, 1.0, 1.0);
+  const int64_t cols = local->c.cols;
+  return dm_backend_join(local->backend, dm_view_sub(sum, 0, 0, sum.rows, cols),
+                         dm_view_sub(more, 0, 0, more.rows, cols), dm_compute_plane(row, cols));
+}
+
 static dm_status add_up(dm_rank_state *local, const dm_sum_part *part, const dm_reduction *r) {
   const dm_plan *plan = local->plan;
   const int me = local->coords.l;
@@ -87,9 +98,11 @@ static dm_status add_up(dm_rank_state *local, const dm_sum_part *part, const dm_
   for (int l = 0; l < plan->pk; l++) {
     if (!dm_sum_has(plan, l)) continue;
     void *partial = l == me ? own.base : r->received + l * r->slice;
-    DM_TRY(dm_backend_add(local->backend, sum, sum,
-                          dm_view_row_major(partial, own.dtype, rows, cols), first ? 0.0 : 1.0,
-                          1.0));
+    const dm_view layer = dm_view_row_major(partial, own.dtype, rows, cols);
+    if (first)
+      dm_copy(sum, layer, false);
+    else
+      DM_TRY(add_one(local, sum, layer));
     first = false;
     local->phases.received += l == me ? 0 : r->slice;
   }

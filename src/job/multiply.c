@@ -268,6 +268,7 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
   const dm_multiplied done = {.run = j->run,
                               .multiply = j->multiply,
                               .setup = &j->setup,
+                              .factor = j->product.local.scaling.factor,
                               .form = &j->form,
                               .way = j->file.way,
                               .worst = &worst,
@@ -361,19 +362,26 @@ static dm_status outcome_of(const dm_job *j) {
                  "it was written all the same, as --on-corruption warn asks, and says FAIL");
 }
 
-/* *again: what is wrong is to be computed again, by another round. */
+/* Why a round is followed by another one. */
+typedef enum round_end {
+  ROUND_IS_LAST,
+  ROUND_IS_WRONG, /* parts of C are computed again */
+  ROUND_IS_UNFIT, /* nothing was multiplied: the row of compute modes does not suit A and B */
+} round_end;
+
 static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
-                           dm_record *record, dm_outcome *outcome, bool *again) {
+                           dm_record *record, dm_outcome *outcome, round_end *end) {
   dm_job j = {.run = run, .multiply = multiply, .repair = repair, .started = dm_now()};
   memcpy(j.sink.alpha, multiply->equation.alpha, sizeof j.sink.alpha);
   memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
   dm_status status = end_early(&j, work(&j, run->rank == 0 ? record : NULL, outcome));
-  *again = j.again && !status;
+  *end = j.again && !status ? ROUND_IS_WRONG : ROUND_IS_LAST;
   dm_progress_end(&j.progress);
   dm_file_queue_close(j.sink.behind);
   status = dm_status_first(status, dm_output_close(j.sink.output));
-  if (*again) status = repeat();
+  if (*end == ROUND_IS_WRONG) status = repeat();
   status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
+  if (status && status->agreed && j.product.local.scaling.unfit) *end = ROUND_IS_UNFIT;
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return status;
   dm_file_queue_close(j.ahead); /* before the memory goes that it reads into */
@@ -388,17 +396,43 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   return status;
 }
 
-dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                          dm_outcome *outcome) {
+/* Until C is right, or wrong twice at one place. */
+static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                            dm_outcome *outcome, bool *unfit) {
   dm_repair repair = {0};
-  bool again = false;
-  dm_status status = run_round(run, multiply, &repair, record, outcome, &again);
-  while (again && status->code == DM_E_CORRUPT) {
+  round_end end;
+  dm_status status = run_round(run, multiply, &repair, record, outcome, &end);
+  while (end == ROUND_IS_WRONG && status->code == DM_E_CORRUPT) {
     dm_status_free(status);
     repair.round++;
     dm_run_lap(run, &repair.seconds);
-    status = run_round(run, multiply, &repair, record, outcome, &again);
+    status = run_round(run, multiply, &repair, record, outcome, &end);
   }
   dm_damage_free(&repair.seen);
+  *unfit = end == ROUND_IS_UNFIT;
   return status;
+}
+
+/* The same by native products of the type that residues stand for: they take any matrices. */
+static dm_status run_natively(dm_run *run, const dm_multiply *multiply, dm_status why,
+                              dm_record *record, dm_outcome *outcome) {
+  dm_multiply native = *multiply;
+  dm_compute row;
+  bool unfit;
+  dm_status status = dm_compute_choose(multiply->equation.compute, DM_F64, 1, &row);
+  if (status) return dm_status_first(why, status);
+  (void)dm_compute_parse(dm_dtype_name(row.work), &native.equation.compute);
+  dm_log_line(&run->log, DM_LOG_NOTE, "%s: multiplied in %s", why->message,
+              dm_dtype_name(row.work));
+  if (record && run->rank == 0)
+    dm_record_text(record, "problem.instead", "not by residues", "%s", why->message);
+  dm_status_free(why);
+  return run_rounds(run, &native, record, outcome, &unfit);
+}
+
+dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
+                          dm_outcome *outcome) {
+  bool unfit;
+  dm_status status = run_rounds(run, multiply, record, outcome, &unfit);
+  return unfit ? run_natively(run, multiply, status, record, outcome) : status;
 }

@@ -43,6 +43,12 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   const dm_verdict *verdict = done->verdict;
   record_files(done, record);
   dm_setup_record(done->setup, done->run, record);
+  if (p->compute.moduli > 0) {
+    dm_record_integer(record, "problem.moduli", NULL, DM_SHOWN_PLAIN, p->compute.moduli);
+    if (done->factor > 0.0)
+      dm_record_real(record, "problem.factor", "rounding at most f u |A||B|, f", DM_SHOWN_PLAIN,
+                     done->factor);
+  }
   dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
   if (verdict) dm_verdict_record(verdict, &done->run->log, record);

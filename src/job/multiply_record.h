@@ -18,6 +18,7 @@ typedef struct dm_multiplied {
   bool read_back;            /* C was compared with what was written */
   int64_t unpacked;          /* chunks, by all ranks */
   double repeated;           /* seconds of the rounds before this one, whose C was wrong */
+  double factor;             /* of a product by residues: see dm_scaling; 0: none was computed */
   double seconds;            /* in all */
 } dm_multiplied;
 

@@ -39,9 +39,9 @@ static dm_status add_equation(dm_attributes *list, const dm_equation *equation) 
   DM_TRY(dm_attributes_add(list, "beta", "%.17g,%.17g", equation->beta[0], equation->beta[1]));
   DM_TRY(dm_attributes_add(list, "type", "%s",
                            equation->type == DM_DTYPE_NONE ? "" : dm_dtype_name(equation->type)));
-  return dm_attributes_add(list, "compute", "%s",
-                           equation->own ? equation->own->name
-                                         : dm_compute_names[equation->compute]);
+  char compute[24];
+  dm_compute_choice_text(equation->compute, compute);
+  return dm_attributes_add(list, "compute", "%s", equation->own ? equation->own->name : compute);
 }
 
 static dm_status add_verdict(dm_attributes *list, const dm_verdict *verdict) {

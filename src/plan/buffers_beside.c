@@ -2,6 +2,7 @@
  * process. */
 #include "plan/buffers_beside.h"
 
+#include "core/residues.h"
 #include "plan/chunk_memory.h"
 #include "plan/partition.h"
 #include "plan/saturating.h"
@@ -71,9 +72,20 @@ static int64_t copied(int64_t rows, int64_t cols, int64_t size) {
                 dm_times(cols, dm_rounded(dm_times(rows, size), COPY_STEP)));
 }
 
-/* What the row of compute modes takes. */
+/* Of a GPU: residues of a part of a panel of A and of B, and in their place sums of some rows. */
+static int64_t residue_bytes(const dm_rank_extent *e, const dm_compute *row) {
+  const int64_t depth = dm_rounded(dm_min(e->width, DM_RESIDUES_SPLIT), DM_RESIDUES_ROW);
+  const int64_t lines =
+      dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(e->cols, DM_RESIDUES_ROWS));
+  const int64_t sums = dm_min(dm_padded(e->rows, e->cols, e->sum),
+                              dm_max(DM_RESIDUES_SUMS, dm_padded(1, e->cols, e->sum)));
+  return dm_max(dm_times(row->panel_bytes, dm_times(lines, depth)), sums);
+}
+
+/* What the row of compute modes takes; on the CPU residues are made slice by slice. */
 static int64_t scratch_bytes(const dm_rank_extent *e) {
   const dm_compute *row = &e->plan->problem.compute;
+  if (row->moduli > 0) return e->plan->gpu ? residue_bytes(e, row) : DM_BUFFER_WIDENED_BYTES;
   const int64_t panels = dm_plus(dm_packed(e->rows, e->width, 1), dm_packed(e->width, e->cols, 1));
   return dm_plus(dm_times(row->panel_bytes, panels), dm_packed(e->rows, e->cols, row->tile_bytes));
 }
@@ -90,15 +102,19 @@ static void list_converted(const dm_rank_extent *e, dm_buffers *list) {
   if (bytes > 0) put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);
 }
 
-/* check/freivalds.c; complex ones are at most twice as large. */
+/* check/freivalds.c; complex ones are at most twice as large.  engine/scaling.c takes an exponent,
+ * two extremes and seven sums of each row and column. */
 static void list_vectors(const dm_rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &e->plan->problem;
-  if (!p->verify) return;
+  const bool scales = p->compute.moduli > 0;
+  if (!p->verify && !scales) return;
   const int64_t elements = dm_plus(dm_times(2, dm_plus(p->n, p->k)), dm_times(8, p->m));
-  const int64_t bytes = dm_times(elements, dm_dtype_is_complex(p->work) ? 16 : 8);
+  int64_t bytes = p->verify ? dm_times(elements, dm_dtype_is_complex(p->work) ? 16 : 8) : 0;
+  if (scales) bytes = dm_plus(bytes, dm_times(76, dm_plus(p->m, p->n)));
   put(list, DM_BUFFER_VECTORS, DM_PAGEABLE, bytes);
   if (e->plan->gpu) put(list, DM_BUFFER_DEVICE_VECTORS, DM_ON_DEVICE, bytes);
-  if (dm_plan_streams(e->plan)) put(list, DM_BUFFER_SAMPLE, DM_PAGEABLE, DM_BUFFER_SAMPLE_BYTES);
+  if (p->verify && dm_plan_streams(e->plan))
+    put(list, DM_BUFFER_SAMPLE, DM_PAGEABLE, DM_BUFFER_SAMPLE_BYTES);
 }
 
 void dm_buffers_beside(const dm_rank_extent *e, dm_buffers *list) {

@@ -115,7 +115,8 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   base.tiles_m = base.tiles_n = base.blocks = 1;
   base.overlap = !wishes->no_overlap;
   base.gpu = question->machine->gpu;
-  base.read_first = !base.gpu && question->machine->inputs_cached;
+  /* GPUs multiply residues of numbers that are scaled by all of A and B. */
+  base.read_first = base.gpu ? base.problem.compute.moduli > 0 : question->machine->inputs_cached;
   base.process_bytes = question->machine->process_bytes;
   base.copies_a = question->machine->copies_a;
   base.copies_b = question->machine->copies_b;

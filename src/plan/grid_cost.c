@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "core/residues.h"
 #include "plan/partition.h"
 #include "plan/route.h"
 #include "plan/runs.h"
@@ -127,13 +128,30 @@ double dm_product_efficiency(double rows, double cols, double width, bool gpu) {
   return rows / (rows + block) * cols / (cols + block) * width / (width + panel);
 }
 
+/* Of k, in one product of a GPU. */
+static double product_most(const dm_plan *plan) {
+  return plan->problem.compute.moduli > 0 ? DM_RESIDUES_SPLIT : INFINITY;
+}
+
+/* Of a GPU, beside products of residues: A and B are split, and at last sums are made and moved to
+ * their place. */
+static double residue_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
+  const dm_compute *row = &plan->problem.compute;
+  if (row->moduli == 0) return 0;
+  const double of_panels = e->depth * (e->rows + e->cols) * (e->work + (double)row->panel_bytes);
+  const double of_c = e->rows * e->sum * (e->wide + 3 * e->cols);
+  return (of_panels + of_c) / machine->memory;
+}
+
 static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   double rate = dm_machine_flops(machine, &plan->problem.compute, plan->problem.work);
   rate *= dm_product_efficiency(e->rows, e->cols, e->width, plan->gpu);
   double seconds = e->flops * e->rows * e->cols * e->depth / rate;
   double block = e->sum * e->rows * e->wide;
   if (plan->gpu) { /* every panel but the first reads C once more, and each writes it */
-    seconds += seen_of_c * 2 * block * (e->panels - 1) / machine->memory;
+    const double parts = e->panels * fmax(1, ceil(e->width / product_most(plan)));
+    seconds += seen_of_c * 2 * block * (parts - 1) / machine->memory;
+    seconds += residue_seconds(plan, machine, e);
   } else {
     double operands = e->work * (e->rows + e->cols) * e->depth;
     double passes = 1 + e->panels * fmax(0, 1 - e->width / slice_cpu);

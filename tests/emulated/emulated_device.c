@@ -24,8 +24,11 @@ enum {
 typedef enum lane_name { INWARD, OUTWARD, COMPUTE } lane_name;
 
 typedef struct work {
-  dm_view to, a, b; /* a copy has no b */
-  bool accumulate, is_product;
+  enum { COPY, GEMM, PRODUCT, FINISH } what;
+  dm_view to, a, b; /* a copy has no b; FINISH: TO are the sums, A the first accumulators */
+  bool accumulate;
+  int64_t plane;
+  dm_exponents exponents; /* in the memory of the device */
 } work;
 
 /* In the order of posting; event n of a lane is n * LANES + its name. */
@@ -40,6 +43,7 @@ typedef struct emulated {
   dm_backend *cpu;
   lane lanes[LANES];
   uint32_t noise;
+  int accumulators; /* of an element, at most */
 } emulated;
 
 static emulated *of(dm_backend *backend) {
@@ -52,6 +56,7 @@ static dm_status emulated_open(dm_backend **backend, const dm_backend_config *co
   emulated *e = memory;
   e->base.ops = &dm_backend_cuda;
   e->noise = 2463534242u + (uint32_t)config->local_rank;
+  e->accumulators = config->compute ? config->compute->accumulators : 1;
   for (int i = 0; i < LANES; i++) e->lanes[i].looks = -1;
   dm_status status = dm_backend_open(&dm_backend_cpu, config, &e->cpu);
   if (status)
@@ -100,14 +105,42 @@ static uint32_t draw(emulated *e) {
   return e->noise ^= e->noise << 5;
 }
 
+/* C with all accumulators of its elements. */
+static dm_view all_of(const emulated *e, dm_view c, int64_t plane) {
+  c.cols += (e->accumulators - 1) * plane;
+  return c;
+}
+
+/* Where the exponents of the rows and columns of C really lie. */
+static dm_exponents exponents_of(const work *w, dm_view c) {
+  const int64_t size = (int64_t)sizeof *w->exponents.rows;
+  return (dm_exponents){emulated_reach(w->exponents.rows, c.rows * size),
+                        emulated_reach(w->exponents.cols, c.cols * size)};
+}
+
+static dm_status multiply(emulated *e, const work *w, dm_event *done) {
+  dm_view c = emulated_view(all_of(e, w->to, w->plane));
+  c.cols = w->to.cols;
+  return dm_backend_product(e->cpu, c, w->plane, emulated_view(w->a), emulated_view(w->b),
+                            w->accumulate, exponents_of(w, c), done);
+}
+
+static dm_status make_sums(emulated *e, const work *w, dm_event *done) {
+  dm_view c = emulated_view(all_of(e, w->a, w->plane));
+  c.cols = w->a.cols;
+  return dm_backend_finish(e->cpu, emulated_view(w->to), c, w->plane, exponents_of(w, c), done);
+}
+
 static dm_status finish(emulated *e, lane *l) {
   const work *w = &l->waiting[l->finished % WAITING];
-  const dm_view to = emulated_view(w->to), a = emulated_view(w->a);
   dm_event done = 0;
-  if (!w->is_product)
-    dm_copy(to, a, false);
+  if (w->what == COPY)
+    dm_copy(emulated_view(w->to), emulated_view(w->a), false);
+  else if (w->what == GEMM)
+    DM_TRY(dm_backend_gemm(e->cpu, emulated_view(w->to), emulated_view(w->a), emulated_view(w->b),
+                           w->accumulate, &done));
   else
-    DM_TRY(dm_backend_gemm(e->cpu, to, a, emulated_view(w->b), w->accumulate, &done));
+    DM_TRY(w->what == PRODUCT ? multiply(e, w, &done) : make_sums(e, w, &done));
   DM_TRY(dm_backend_wait(e->cpu, done));
   l->finished++;
   l->looks = -1;
@@ -120,7 +153,8 @@ static dm_status look(emulated *e, lane *l) {
   const work *w = &l->waiting[l->finished % WAITING];
   if (l->looks < 0) {
     l->looks = (int)(draw(e) % LATEST);
-    if (!w->accumulate) emulated_spoil(emulated_view(w->to));
+    const dm_view to = w->what == PRODUCT ? all_of(e, w->to, w->plane) : w->to;
+    if (!w->accumulate && w->what != FINISH) emulated_spoil(emulated_view(to));
   }
   return l->looks-- == 0 ? finish(e, l) : DM_OK;
 }
@@ -142,7 +176,28 @@ static dm_status multiply_later(dm_backend *backend, dm_view c, dm_view a, dm_vi
                                 bool accumulate, dm_event *done) {
   if (c.space != DM_DEVICE || a.space != DM_DEVICE || b.space != DM_DEVICE)
     return dm_fail(DM_E_BUG, "a product of host memory on a device");
-  const work w = {.to = c, .a = a, .b = b, .accumulate = accumulate, .is_product = true};
+  const work w = {.what = GEMM, .to = c, .a = a, .b = b, .accumulate = accumulate};
+  return post(of(backend), COMPUTE, w, done);
+}
+
+static dm_status residues_later(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
+                                bool accumulate, dm_exponents exponents, dm_event *done) {
+  if (c.space != DM_DEVICE || a.space != DM_DEVICE || b.space != DM_DEVICE)
+    return dm_fail(DM_E_BUG, "a product of host memory on a device");
+  const work w = {.what = PRODUCT,
+                  .to = c,
+                  .a = a,
+                  .b = b,
+                  .accumulate = accumulate,
+                  .plane = plane,
+                  .exponents = exponents};
+  return post(of(backend), COMPUTE, w, done);
+}
+
+static dm_status sums_later(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
+                            dm_exponents exponents, dm_event *done) {
+  if (c.space != DM_DEVICE) return dm_fail(DM_E_BUG, "sums in host memory on a device");
+  const work w = {.what = FINISH, .to = sums, .a = c, .plane = plane, .exponents = exponents};
   return post(of(backend), COMPUTE, w, done);
 }
 
@@ -186,6 +241,15 @@ static dm_status dot(dm_backend *backend, dm_view x, dm_view y, double *sum) {
   return dm_backend_dot(of(backend)->cpu, emulated_view(x), emulated_view(y), sum);
 }
 
+static dm_status extremes(dm_backend *backend, dm_view matrix, bool by_row, double *found) {
+  return dm_backend_extremes(of(backend)->cpu, emulated_view(matrix), by_row, found);
+}
+
+static dm_status line_sums(dm_backend *backend, dm_view matrix, bool by_row, const double *found,
+                           int64_t *sums) {
+  return dm_backend_line_sums(of(backend)->cpu, emulated_view(matrix), by_row, found, sums);
+}
+
 const dm_backend_ops dm_backend_cuda = {
     .name = "cuda",
     .about = "an emulated device, for tests",
@@ -197,6 +261,10 @@ const dm_backend_ops dm_backend_cuda = {
     .release = release_any,
     .copy = copy_later,
     .gemm = multiply_later,
+    .product = residues_later,
+    .finish = sums_later,
+    .extremes = extremes,
+    .line_sums = line_sums,
     .test = test_event,
     .wait = wait_for,
     .probe = probe,

@@ -10,7 +10,10 @@
 
 /* ---- A in two parts, whose products are held apart ---- */
 
-static void product_of_halves(const dm_view *c, dm_view a, dm_view b, bool accumulate) {
+static void product_of_halves(void *context, const dm_view *c, dm_view a, dm_view b,
+                              bool accumulate, dm_exponents exponents) {
+  (void)context;
+  (void)exponents;
   for (int64_t i = 0; i < c[0].rows; i++)
     for (int64_t j = 0; j < c[0].cols; j++) {
       double sum[2] = {0.0, 0.0};
@@ -25,7 +28,10 @@ static void product_of_halves(const dm_view *c, dm_view a, dm_view b, bool accum
     }
 }
 
-static void finish_halves(void *sums, const void *const *accumulators, int64_t count) {
+static void finish_halves(void *context, void *sums, const void *const *accumulators, int64_t count,
+                          dm_exponents exponents) {
+  (void)context;
+  (void)exponents;
   const double *high = accumulators[0], *low = accumulators[1];
   for (int64_t i = 0; i < count; i++) ((double *)sums)[i] = high[i] + low[i];
 }
@@ -39,7 +45,10 @@ static int32_t remainder_of(int64_t number, int32_t modulus) {
   return (int32_t)((number % modulus + modulus) % modulus);
 }
 
-static void product_of_remainders(const dm_view *c, dm_view a, dm_view b, bool accumulate) {
+static void product_of_remainders(void *context, const dm_view *c, dm_view a, dm_view b,
+                                  bool accumulate, dm_exponents exponents) {
+  (void)context;
+  (void)exponents;
   for (int x = 0; x < MODULI; x++)
     for (int64_t i = 0; i < c[x].rows; i++)
       for (int64_t j = 0; j < c[x].cols; j++) {
@@ -52,7 +61,10 @@ static void product_of_remainders(const dm_view *c, dm_view a, dm_view b, bool a
       }
 }
 
-static void finish_remainders(void *sums, const void *const *accumulators, int64_t count) {
+static void finish_remainders(void *context, void *sums, const void *const *accumulators,
+                              int64_t count, dm_exponents exponents) {
+  (void)context;
+  (void)exponents;
   int64_t all = 1;
   for (int x = 0; x < MODULI; x++) all *= moduli[x];
   for (int64_t i = 0; i < count; i++) {
@@ -86,9 +98,9 @@ static mode mode_of(int turn) {
                                 .accumulators = 2,
                                 .sum = DM_F64,
                                 .roundoff = 0x1p-53};
-  mode m = {of_halves, {product_of_halves, finish_halves}};
+  mode m = {of_halves, {NULL, product_of_halves, finish_halves, NULL}};
   if (turn % 2) {
-    m = (mode){of_halves, {product_of_remainders, finish_remainders}};
+    m = (mode){of_halves, {NULL, product_of_remainders, finish_remainders, NULL}};
     snprintf(m.row.name, sizeof m.row.name, "remainders");
     m.row.accumulator = DM_I32; /* narrower than the sums */
     m.row.accumulators = m.row.products = MODULI;

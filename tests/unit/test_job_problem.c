@@ -50,6 +50,11 @@ TEST(types) {
       {DM_BF16, "f64", DM_DTYPE_NONE, DM_F64, DM_F64, DM_F32},
       {DM_F32, "tf32", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F32},
       {DM_F64, "auto", DM_F16, DM_F64, DM_F64, DM_F16},
+      {DM_F64, "f64:int8", DM_DTYPE_NONE, DM_F64, DM_F64, DM_F64},
+      {DM_F32, "f64:int8:20", DM_DTYPE_NONE, DM_F64, DM_F64, DM_F32},
+      {DM_F64, "f32:int8", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F64},
+      {DM_C128, "f64:int8", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
+      {DM_I8, "f64:int8", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
       {DM_I32, "auto", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
       {DM_I8, "f32", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
       {DM_I8, "auto", DM_F32, DM_DTYPE_NONE, 0, 0},
@@ -69,6 +74,38 @@ TEST(types) {
       fail_msg("case %zu: %s %s %s", i, dm_dtype_name(p.work), dm_dtype_name(p.accumulator),
                dm_dtype_name(p.c));
     assert_int_equal(p.compute.operand == DM_TF32, strcmp(cases[i].compute, "tf32") == 0);
+  }
+}
+
+TEST(numbers_of_moduli) {
+  static const char *const refused[] = {
+      "f64:int8:7", "f64:int8:21", "f64:int8:",    "f64:int8:08", "f64:int8:8 ", "f64:int8:-8",
+      "f64:15",     "f64:int9",    "f64:int8:264", "auto:8",      "f32:int8:3",  "f64:int8:8:8"};
+  static const struct {
+    const char *text;
+    int64_t k;
+    int moduli;
+  } cases[] = {{"f64:int8", 4095, 16},   {"f64:int8", 4096, 15},   {"f64:int8:8", 100, 8},
+               {"f64:int8:20", 100, 20}, {"f64:int8:15", 100, 15}, {"f64", 100, 0},
+               {"f32:int8", 5000, 8},    {"f32:int8:4", 100, 4}};
+  dm_compute_choice choice = -1;
+  for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+    assert_false(dm_compute_parse(refused[i], &choice));
+  assert_int_equal(choice, -1);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char text[24], name[16];
+    dm_compute row;
+    assert_true(dm_compute_parse(cases[i].text, &choice));
+    dm_compute_choice_text(choice, text);
+    assert_string_equal(text, cases[i].text);
+    ok(dm_compute_choose(choice, DM_F64, cases[i].k, &row));
+    ok(dm_compute_check(&row));
+    assert_int_equal(row.moduli, cases[i].moduli);
+    if (row.moduli == 0) continue;
+    snprintf(name, sizeof name, "%.8s:%d", text, row.moduli % 100);
+    assert_string_equal(row.name, name);
+    assert_int_equal(row.accumulators, row.moduli);
+    assert_int_equal(row.products, row.moduli);
   }
 }
 

@@ -1,0 +1,160 @@
+/* What the exponents of rows and columns follow from, as backend/host_lines.c has it: whole numbers
+ * and extremes, which take any order of the work; so threads meet by atomic operations. */
+#include "kernels/helpers/matrix.cuh"
+#include "kernels/residue_kernels.h"
+
+namespace {
+
+typedef unsigned long long Bits;
+
+constexpr int THREADS = 256, BATCH = 8, BATCHES = 16; /* numbers a thread loads at a time; times */
+constexpr int DEPTHS = DM_RESIDUE_LINE_SUMS - 1;
+constexpr Bits INFINITE = 0x7ffull << 52;
+
+struct LineWork {
+  const double *from;
+  int64_t rows, depth, row_stride, col_stride;
+  const double *extremes; /* of the whole lines, for sums */
+  Bits *result;
+  int depths[DEPTHS];
+  unsigned down; /* blocks along rows */
+};
+
+/* A double's size orders like its bits: the largest, and the largest INFINITE less that of one that
+ * is not 0. */
+struct Extremes {
+  static constexpr int COUNT = 2;
+  Bits value[COUNT];
+
+  __device__ __forceinline__ Extremes(const LineWork &, int64_t) : value{0, 0} {
+  }
+  __device__ __forceinline__ void take(double number) {
+    const Bits size = (Bits)__double_as_longlong(fabs(number));
+    value[0] = max(value[0], min(size, INFINITE));
+    if (size != 0 && size < INFINITE) value[1] = max(value[1], INFINITE - size);
+  }
+  __device__ __forceinline__ void join_lanes(int x, int lanes) {
+    value[x] = max(value[x], __shfl_xor_sync(~0u, value[x], lanes));
+  }
+  __device__ __forceinline__ void add(Bits *to, int x) const {
+    if (value[x] != 0) atomicMax(to + x, value[x]);
+  }
+};
+
+struct Sums {
+  static constexpr int COUNT = 1 + DEPTHS;
+  dm_power power;
+  int64_t squares;
+  int least[DEPTHS]; /* highest words of the numbers that are counted */
+  int counts[DEPTHS];
+
+  /* Lines of zeros and those that hold infinite numbers get 0. */
+  __device__ __forceinline__ Sums(const LineWork &work, int64_t row) : squares(0) {
+    const double largest = work.extremes[2 * row];
+    int top = 0;
+    power.by = power.then = 0.0;
+    if (largest > 0.0 && isfinite(largest)) {
+      frexp(largest, &top);
+      power = dm_power_of(DM_SQUARE_BITS / 2 - top);
+    }
+#pragma unroll
+    for (int d = 0; d < DEPTHS; d++) {
+      least[d] = (1023 + DM_SQUARE_BITS / 2 - work.depths[d]) << 20;
+      counts[d] = 0;
+    }
+  }
+  __device__ __forceinline__ void take(double number) {
+    const double size = fabs(number) * power.by * power.then;
+    squares += (int64_t)(size * size);
+    const int high = __double2hiint(size);
+#pragma unroll
+    for (int d = 0; d < DEPTHS; d++) counts[d] += high >= least[d];
+  }
+  __device__ __forceinline__ void join_lanes(int x, int lanes) {
+    if (x == 0)
+      squares += __shfl_xor_sync(~0u, squares, lanes);
+    else
+      counts[x - 1] += __shfl_xor_sync(~0u, counts[x - 1], lanes);
+  }
+  __device__ __forceinline__ void add(Bits *to, int x) const {
+    const Bits value = x == 0 ? (Bits)squares : (Bits)counts[x - 1];
+    if (value != 0) atomicAdd(to + x, value);
+  }
+};
+
+/* Numbers STEP apart along k from K on, below END. */
+template <class Line>
+__device__ __forceinline__ void take_numbers(const LineWork &work, Line &line, int64_t row,
+                                             int64_t k, int step, int64_t end) {
+  const double *from = work.from + row * work.row_stride;
+  for (; k + (BATCH - 1) * step < end; k += BATCH * step) {
+    double numbers[BATCH];
+#pragma unroll
+    for (int i = 0; i < BATCH; i++) numbers[i] = from[(k + i * step) * work.col_stride];
+#pragma unroll
+    for (int i = 0; i < BATCH; i++) line.take(numbers[i]);
+  }
+  for (; k < end; k += step) line.take(from[k * work.col_stride]);
+}
+
+/* Numbers along k lie side by side: a warp for a part of a row. */
+template <class Line> __global__ void __launch_bounds__(THREADS) lines_along(const LineWork work) {
+  constexpr int64_t DEEP = 32 * BATCH * BATCHES;
+  const int64_t row = (int64_t)(blockIdx.x % work.down) * (THREADS / 32) + threadIdx.x / 32;
+  const int64_t k = blockIdx.x / work.down * DEEP;
+  if (row >= work.rows) return; /* a whole warp */
+  Line line(work, row);
+  take_numbers(work, line, row, k + threadIdx.x % 32, 32, min(k + DEEP, work.depth));
+#pragma unroll
+  for (int x = 0; x < Line::COUNT; x++) {
+#pragma unroll
+    for (int lanes = 16; lanes > 0; lanes /= 2) line.join_lanes(x, lanes);
+    if (threadIdx.x % 32 == 0) line.add(work.result + Line::COUNT * row, x);
+  }
+}
+
+/* Rows lie side by side, or anyhow: a thread for a part of a row. */
+template <class Line> __global__ void __launch_bounds__(THREADS) lines_beside(const LineWork work) {
+  constexpr int64_t DEEP = BATCH * BATCHES;
+  const int64_t row = (int64_t)(blockIdx.x % work.down) * THREADS + threadIdx.x;
+  const int64_t k = blockIdx.x / work.down * DEEP;
+  if (row >= work.rows) return;
+  Line line(work, row);
+  take_numbers(work, line, row, k, 1, min(k + DEEP, work.depth));
+#pragma unroll
+  for (int x = 0; x < Line::COUNT; x++) line.add(work.result + Line::COUNT * row, x);
+}
+
+template <class Line> cudaError_t start(LineWork work, dm_view from, cudaStream_t stream) {
+  if (from.dtype != DM_F64) return cudaErrorInvalidValue;
+  const bool along = from.col_stride == 1;
+  const int64_t down = divide_up(from.rows, along ? THREADS / 32 : THREADS);
+  const int64_t blocks = down * divide_up(from.cols, BATCH * BATCHES * (along ? 32 : 1));
+  if (blocks > INT32_MAX) return cudaErrorInvalidValue;
+  work.from = static_cast<const double *>(from.base);
+  work.rows = from.rows, work.depth = from.cols;
+  work.row_stride = from.row_stride, work.col_stride = from.col_stride;
+  work.down = (unsigned)down;
+  if (along)
+    lines_along<Line><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
+  else
+    lines_beside<Line><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
+  return cudaGetLastError();
+}
+
+} // namespace
+
+cudaError_t dm_kernels_residue_extremes(dm_view from, uint64_t *extremes, cudaStream_t stream) {
+  LineWork work = {};
+  work.result = reinterpret_cast<Bits *>(extremes);
+  return start<Extremes>(work, from, stream);
+}
+
+cudaError_t dm_kernels_residue_sums(dm_view from, const double *extremes, const int *depths,
+                                    int64_t *sums, cudaStream_t stream) {
+  LineWork work = {};
+  work.extremes = extremes;
+  work.result = reinterpret_cast<Bits *>(sums);
+  for (int d = 0; d < DEPTHS; d++) work.depths[d] = depths[d];
+  return start<Sums>(work, from, stream);
+}

@@ -1,0 +1,128 @@
+/* Panels of f64 to panels of residues: each number is read once, and scaled, cut off and reduced
+ * modulo all moduli in registers.  A warp writes 128 bytes of a row of each plane at a time. */
+#include "kernels/helpers/matrix.cuh"
+#include "kernels/residue_kernels.h"
+#include "kernels/residues/whole.cuh"
+
+namespace {
+
+constexpr int THREADS = 256, WARPS = THREADS / 32, DEEP = 128; /* along k, of a block */
+
+struct SplitWork {
+  const double *from;
+  int64_t rows, depth, row_stride, col_stride;
+  const int32_t *exponents;
+  int8_t *to;
+  int64_t stride, plane;
+  unsigned down, across; /* blocks along rows and along k */
+  int count;
+  bool columns, wide; /* wide: pairs can be loaded */
+};
+
+/* FOUR numbers of ROW from K, which all threads of the warp have in it. */
+__device__ __forceinline__ void split_run(const SplitWork &work, const double (&four)[4],
+                                          int64_t row, int64_t k) {
+  const int64_t place = work.columns ? dm_residue_place(row) : row;
+  split_four(four, dm_power_of(work.exponents[row]), work.count, work.to + place * work.stride + k,
+             work.plane, k < work.depth);
+}
+
+/* ---- numbers along k lie side by side ---- */
+
+__device__ __forceinline__ void load_four(const SplitWork &work, double (&four)[4], int64_t row,
+                                          int64_t k) {
+  const double *from = work.from + row * work.row_stride + k;
+  if (work.wide && k + 4 <= work.depth) {
+    const double2 first = *reinterpret_cast<const double2 *>(from);
+    const double2 second = *reinterpret_cast<const double2 *>(from + 2);
+    four[0] = first.x, four[1] = first.y, four[2] = second.x, four[3] = second.y;
+  } else {
+#pragma unroll
+    for (int i = 0; i < 4; i++) four[i] = k + i < work.depth ? from[i] : 0.0;
+  }
+}
+
+/* A warp for a row. */
+__global__ void __launch_bounds__(THREADS) split_rows(const SplitWork work) {
+  const int64_t row = (int64_t)(blockIdx.x / work.across) * WARPS + threadIdx.x / 32;
+  const int64_t k = (int64_t)(blockIdx.x % work.across) * DEEP + threadIdx.x % 32 * 4;
+  if (row >= work.rows) return; /* a whole warp */
+  double four[4];
+  load_four(work, four, row, k);
+  split_run(work, four, row, k);
+}
+
+/* ---- other strides: through shared memory, 32 rows ---- */
+
+constexpr int TALL = 32, QUARTER = DEEP / 4 + 1, TILE_ROW = 4 * QUARTER + 1; /* banks differ */
+
+/* Where number K of a row lies: those that a warp reads at a time lie side by side. */
+__device__ __forceinline__ int tile_place(int k) {
+  return k % 4 * QUARTER + k / 4;
+}
+
+/* Each lane has a row. */
+__device__ __forceinline__ void load_tile(const SplitWork &work, double (&tile)[TALL][TILE_ROW],
+                                          int64_t row, int64_t k) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const double *from = work.from + (row + lane) * work.row_stride + (k + warp) * work.col_stride;
+  double numbers[DEEP / WARPS];
+#pragma unroll
+  for (int i = 0; i < DEEP / WARPS; i++) {
+    const bool inside = row + lane < work.rows && k + warp + i * WARPS < work.depth;
+    numbers[i] = inside ? from[i * WARPS * work.col_stride] : 0.0;
+  }
+#pragma unroll
+  for (int i = 0; i < DEEP / WARPS; i++) tile[lane][tile_place(warp + i * WARPS)] = numbers[i];
+}
+
+__global__ void __launch_bounds__(THREADS) split_columns(const SplitWork work) {
+  __shared__ double tile[TALL][TILE_ROW];
+  const int64_t row = (int64_t)(blockIdx.x % work.down) * TALL;
+  const int64_t k = (int64_t)(blockIdx.x / work.down) * DEEP;
+  load_tile(work, tile, row, k);
+  __syncthreads();
+  const int lane = threadIdx.x % 32;
+#pragma unroll 1
+  for (int r = threadIdx.x / 32; r < TALL && row + r < work.rows; r += WARPS) {
+    double four[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) four[i] = tile[r][i * QUARTER + lane];
+    split_run(work, four, row + r, k + 4 * lane);
+  }
+}
+
+bool fits(const dm_residue_split *s) {
+  const dm_residue_panel &to = s->to;
+  return to.count >= 1 && to.count <= MODULI && to.rows == s->from.rows &&
+         to.depth == s->from.cols && to.stride % 16 == 0 && to.stride >= to.depth &&
+         to.plane_rows % DM_RESIDUE_GROUP == 0 && to.plane_rows >= to.rows &&
+         (uintptr_t)to.base % 16 == 0 && s->from.dtype == DM_F64;
+}
+
+} // namespace
+
+cudaError_t dm_kernels_residue_split(const dm_residue_split *s) {
+  if (!fits(s)) return cudaErrorInvalidValue;
+  const dm_view from = s->from;
+  SplitWork work = {};
+  work.from = static_cast<const double *>(from.base);
+  work.rows = from.rows, work.depth = from.cols;
+  work.row_stride = from.row_stride, work.col_stride = from.col_stride;
+  work.exponents = s->exponents;
+  work.to = s->to.base, work.stride = s->to.stride;
+  work.plane = s->to.plane_rows * s->to.stride;
+  work.count = s->to.count, work.columns = s->columns;
+  const bool along = from.col_stride == 1;
+  work.wide =
+      along && (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || from.row_stride % 2 == 0);
+  const int64_t down = divide_up(from.rows, along ? WARPS : TALL);
+  const int64_t across = divide_up(from.cols, DEEP), blocks = down * across;
+  if (blocks > INT32_MAX) return cudaErrorInvalidValue;
+  work.down = (unsigned)down, work.across = (unsigned)across;
+  if (along)
+    split_rows<<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
+  else
+    split_columns<<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
+  return cudaGetLastError();
+}

@@ -1,0 +1,216 @@
+#include "backend/cpu_residues.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/copy.h"
+#include "core/residues.h"
+
+enum {
+  ROWS = DM_CPU_RESIDUES_ROWS,
+  COLS = DM_CPU_RESIDUES_COLS,
+  DEPTH = 512, /* of k at a time: sums of so many products of bytes are exact in f32 */
+  BLOCK_ROWS = 128,
+  BLOCK_COLS = 256,
+  SCRATCH = BLOCK_ROWS * DEPTH + DEPTH * BLOCK_COLS + BLOCK_ROWS * BLOCK_COLS, /* of a thread */
+  RUN = 256, /* sums that a thread makes at a time */
+};
+
+_Static_assert(DEPTH * 128 * 128 <= 1 << 24, "whole numbers that f32 holds");
+
+struct dm_cpu_residues {
+  dm_moduli moduli;
+  dm_dtype sum;
+  dm_crew *crew;
+  int threads;
+  int8_t *a, *b;    /* residues of ROWS x DEPTH and of DEPTH x COLS elements, modulus by modulus */
+  float *scratch;   /* of all threads */
+  dm_power *powers; /* of COLS columns */
+};
+
+dm_status dm_cpu_residues_new(const dm_compute *row, dm_crew *crew, int threads,
+                              dm_cpu_residues **residues) {
+  const int moduli = row->moduli;
+  dm_cpu_residues *r = calloc(1, sizeof *r);
+  *residues = r;
+  if (!r) return dm_fail(DM_E_FIT, "no memory for residues");
+  dm_moduli_make(moduli, &r->moduli);
+  r->sum = row->sum;
+  r->crew = crew;
+  r->threads = threads;
+  DM_TRY(dm_buffer_alloc((int64_t)moduli * ROWS * DEPTH, (void **)&r->a));
+  DM_TRY(dm_buffer_alloc((int64_t)moduli * DEPTH * COLS, (void **)&r->b));
+  DM_TRY(dm_buffer_alloc(COLS * (int64_t)sizeof *r->powers, (void **)&r->powers));
+  return dm_buffer_alloc(threads * (int64_t)(SCRATCH * sizeof *r->scratch), (void **)&r->scratch);
+}
+
+void dm_cpu_residues_free(dm_cpu_residues *residues) {
+  if (!residues) return;
+  free(residues->a);
+  free(residues->b);
+  free(residues->scratch);
+  free(residues->powers);
+  free(residues);
+}
+
+/* A slice of a product, of at most DEPTH of k. */
+typedef struct slice {
+  dm_cpu_residues *of;
+  const dm_view *c;
+  dm_view a, b;
+  bool accumulate;
+  const int32_t *rows; /* exponents of A's */
+  int64_t across, blocks;
+  _Atomic int64_t next;
+} slice;
+
+/* ---- to residues ---- */
+
+/* Columns of a row of FROM, each by its power or all by the same, to residues that lie PLANE apart.
+ */
+static void convert(const dm_moduli *m, dm_view from, int64_t row, const dm_power *powers,
+                    int64_t by, int8_t *to, int64_t plane) {
+  double high[COLS], low[COLS];
+  dm_load_wide(high, dm_view_at(from, row, 0), from.dtype, from.col_stride, from.cols);
+  for (int64_t j = 0; j < from.cols; j++) {
+    const dm_whole whole = dm_whole_of(high[j], powers[j * by]);
+    high[j] = whole.high;
+    low[j] = whole.low;
+  }
+  for (int x = 0; x < m->count; x++)
+    for (int64_t j = 0; j < from.cols; j++)
+      to[x * plane + j] = dm_whole_residue(m, x, (dm_whole){high[j], low[j]});
+}
+
+static void convert_row(void *context, int64_t row) {
+  slice *s = context;
+  dm_cpu_residues *r = s->of;
+  if (row < s->a.rows) {
+    const dm_power power = dm_power_of(s->rows[row]);
+    convert(&r->moduli, s->a, row, &power, 0, r->a + row * DEPTH, ROWS * DEPTH);
+    return;
+  }
+  row -= s->a.rows;
+  convert(&r->moduli, s->b, row, r->powers, 1, r->b + row * COLS, DEPTH * COLS);
+}
+
+/* ---- products ---- */
+
+static void widen(float *to, const int8_t *from, int64_t stride, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < cols; j++) to[i * cols + j] = (float)from[i * stride + j];
+}
+
+static void reduce(const dm_moduli *m, int x, dm_view c, const float *sums, bool accumulate) {
+  for (int64_t i = 0; i < c.rows; i++, sums += c.cols) {
+    int8_t *row = dm_view_at(c, i, 0);
+    for (int64_t j = 0; j < c.cols; j++)
+      row[j] = dm_residue(m, x, (double)sums[j] + (accumulate ? row[j] : 0));
+  }
+}
+
+/* A block of C for one modulus. */
+static void multiply_block(const slice *s, int64_t block, float *scratch) {
+  const dm_cpu_residues *r = s->of;
+  const int x = (int)(block / s->blocks);
+  const int64_t row = block % s->blocks / s->across * BLOCK_ROWS;
+  const int64_t col = block % s->blocks % s->across * BLOCK_COLS;
+  const int64_t rows = dm_min(BLOCK_ROWS, s->a.rows - row);
+  const int64_t cols = dm_min(BLOCK_COLS, s->b.cols - col), depth = s->a.cols;
+  float *a = scratch, *b = a + BLOCK_ROWS * DEPTH, *c = b + DEPTH * BLOCK_COLS;
+  widen(a, r->a + ((int64_t)x * ROWS + row) * DEPTH, DEPTH, rows, depth);
+  widen(b, r->b + (int64_t)x * DEPTH * COLS + col, COLS, depth, cols);
+  dm_cpu_sgemm(c, cols, a, depth, b, cols, rows, cols, depth, false);
+  reduce(&r->moduli, x, dm_view_sub(s->c[x], row, col, rows, cols), c, s->accumulate);
+}
+
+/* Each of the crew has its own scratch. */
+static void multiply_blocks(void *context, int64_t thread) {
+  slice *s = context;
+  const int64_t all = s->blocks * s->of->moduli.count;
+  for (;;) {
+    const int64_t block = atomic_fetch_add(&s->next, 1);
+    if (block >= all) return;
+    multiply_block(s, block, s->of->scratch + thread * SCRATCH);
+  }
+}
+
+static void multiply_slice(slice *s) {
+  dm_cpu_residues *r = s->of;
+  s->across = dm_ceil_div(s->b.cols, BLOCK_COLS);
+  s->blocks = s->across * dm_ceil_div(s->a.rows, BLOCK_ROWS);
+  dm_crew_run(r->crew, convert_row, s, s->a.rows + s->b.rows);
+  dm_crew_run(r->crew, multiply_blocks, s, r->threads);
+}
+
+static void zero(dm_view c) {
+  for (int64_t i = 0; i < c.rows; i++) memset(dm_view_at(c, i, 0), 0, (size_t)c.cols);
+}
+
+static void product(void *context, const dm_view *c, dm_view a, dm_view b, bool accumulate,
+                    dm_exponents exponents) {
+  dm_cpu_residues *r = context;
+  for (int x = 0; x < r->moduli.count && a.cols == 0 && !accumulate; x++) zero(c[x]);
+  for (int64_t j = 0; j < b.cols; j++) r->powers[j] = dm_power_of(exponents.cols[j]);
+  for (int64_t k = 0; k < a.cols; k += DEPTH) {
+    const int64_t depth = dm_min(DEPTH, a.cols - k);
+    slice s = {.of = r,
+               .c = c,
+               .a = dm_view_sub(a, 0, k, a.rows, depth),
+               .b = dm_view_sub(b, k, 0, depth, b.cols),
+               .accumulate = accumulate || k > 0,
+               .rows = exponents.rows};
+    multiply_slice(&s);
+  }
+}
+
+/* ---- sums ---- */
+
+typedef struct finishing {
+  const dm_cpu_residues *of;
+  char *sums;
+  const int8_t *residues;
+  int64_t plane, count;
+  dm_exponents exponents;
+} finishing;
+
+static void finish_run(void *context, int64_t run) {
+  const finishing *f = context;
+  const int64_t first = run * RUN, count = dm_min(f->count - first, RUN);
+  double sums[RUN];
+  for (int64_t j = 0; j < count; j++)
+    sums[j] = dm_residues_value(&f->of->moduli, f->residues + first + j, f->plane,
+                                -(f->exponents.rows[0] + f->exponents.cols[first + j]));
+  dm_store_wide(f->sums + first * dm_dtype_size(f->of->sum), f->of->sum, 1, sums, count);
+}
+
+static void finish(void *context, void *sums, const void *const *accumulators, int64_t count,
+                   dm_exponents exponents) {
+  const dm_cpu_residues *r = context;
+  finishing f = {.of = r,
+                 .sums = sums,
+                 .residues = accumulators[0],
+                 .plane = (const int8_t *)accumulators[1] - (const int8_t *)accumulators[0],
+                 .count = count,
+                 .exponents = exponents};
+  dm_crew_run(r->crew, finish_run, &f, dm_ceil_div(count, RUN));
+}
+
+static void join(void *context, const dm_view *c, const dm_view *more) {
+  const dm_cpu_residues *r = context;
+  for (int x = 0; x < r->moduli.count; x++)
+    for (int64_t i = 0; i < c[x].rows; i++) {
+      int8_t *to = dm_view_at(c[x], i, 0);
+      const int8_t *from = dm_view_at(more[x], i, 0);
+      for (int64_t j = 0; j < c[x].cols; j++)
+        to[j] = dm_residue(&r->moduli, x, (double)to[j] + from[j]);
+    }
+}
+
+dm_compute_calls dm_cpu_residues_calls(dm_cpu_residues *residues) {
+  return (dm_compute_calls){residues, product, finish, join};
+}

@@ -1,0 +1,100 @@
+/* Extremes and sums of rows or columns on the GPU; matrices in host memory go to the host's
+ * implementations.  Synchronous, and ahead of waiting products, as what cuda_verify.c does. */
+#ifdef DM_HAVE_CUDA
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda_internal.h"
+#include "backend/probe.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "kernels/residue_kernels.h"
+
+enum { EXTREMES = DM_RESIDUE_LINE_EXTREMES };
+
+_Static_assert((int)DM_LINE_SUMS == (int)DM_RESIDUE_LINE_SUMS, "the kernel's sums");
+
+/* Zeroes COUNT numbers of 8 bytes behind SKIP such numbers in device memory. */
+static dm_status make_room(dm_cuda *gpu, int64_t skip, int64_t count, char **device) {
+  DM_TRY(dm_cuda_grow(gpu, &gpu->vectors, 8 * (skip + count)));
+  *device = (char *)gpu->vectors.memory + 8 * skip;
+  DM_CUDA(gpu, cudaMemsetAsync(*device, 0, (size_t)(8 * count), gpu->side));
+  return DM_OK;
+}
+
+static dm_status fetch(dm_cuda *gpu, const char *device, int64_t count, uint64_t *host) {
+  DM_CUDA(gpu,
+          cudaMemcpyAsync(host, device, (size_t)(8 * count), cudaMemcpyDeviceToHost, gpu->side));
+  DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
+  return DM_OK;
+}
+
+static double number_of(uint64_t bits) {
+  double number;
+  memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+/* As the kernel's bits say. */
+static void take_extremes(const uint64_t *found, int64_t lines, double *extremes) {
+  const uint64_t infinite = (uint64_t)0x7ff << 52;
+  for (int64_t l = 0; l < lines; l++) {
+    const double largest = number_of(found[EXTREMES * l]), old = extremes[2 * l];
+    const double least = -number_of(infinite - found[EXTREMES * l + 1]);
+    if (!(largest <= old)) extremes[2 * l] = largest;
+    if (least > extremes[2 * l + 1]) extremes[2 * l + 1] = least;
+  }
+}
+
+static dm_status find_extremes(dm_cuda *gpu, dm_view lines, double *extremes, uint64_t *found) {
+  const int64_t count = EXTREMES * lines.rows;
+  char *device;
+  DM_TRY(make_room(gpu, 0, count, &device));
+  DM_CUDA(gpu, dm_kernels_residue_extremes(lines, (uint64_t *)(void *)device, gpu->side));
+  DM_TRY(fetch(gpu, device, count, found));
+  take_extremes(found, lines.rows, extremes);
+  return DM_OK;
+}
+
+dm_status dm_cuda_extremes(dm_backend *backend, dm_view matrix, bool by_row, double *extremes) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  if (matrix.space == DM_HOST) return dm_host_extremes_parallel(backend, matrix, by_row, extremes);
+  const dm_view lines = by_row ? matrix : dm_view_transpose(matrix);
+  void *found;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_buffer_alloc(8 * EXTREMES * lines.rows, &found));
+  dm_status status = find_extremes(gpu, lines, extremes, found);
+  free(found);
+  return status;
+}
+
+static dm_status find_sums(dm_cuda *gpu, dm_view lines, const double *extremes, int64_t *sums,
+                           uint64_t *found) {
+  const int64_t count = DM_LINE_SUMS * lines.rows;
+  char *device;
+  DM_TRY(make_room(gpu, 2 * lines.rows, count, &device));
+  DM_CUDA(gpu, cudaMemcpyAsync(gpu->vectors.memory, extremes, (size_t)(16 * lines.rows),
+                               cudaMemcpyHostToDevice, gpu->side));
+  DM_CUDA(gpu, dm_kernels_residue_sums(lines, gpu->vectors.memory, dm_line_depths,
+                                       (int64_t *)(void *)device, gpu->side));
+  DM_TRY(fetch(gpu, device, count, found));
+  for (int64_t i = 0; i < count; i++) sums[i] += (int64_t)found[i];
+  return DM_OK;
+}
+
+dm_status dm_cuda_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
+                            const double *extremes, int64_t *sums) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  if (matrix.space == DM_HOST)
+    return dm_host_line_sums_parallel(backend, matrix, by_row, extremes, sums);
+  const dm_view lines = by_row ? matrix : dm_view_transpose(matrix);
+  void *found;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_buffer_alloc(8 * DM_LINE_SUMS * lines.rows, &found));
+  dm_status status = find_sums(gpu, lines, extremes, sums, found);
+  free(found);
+  return status;
+}
+
+#endif

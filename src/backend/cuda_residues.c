@@ -1,0 +1,138 @@
+/* Products of f64 that are made of exact products of residues, on the GPU: parts of A and B are
+ * split, multiplied into the accumulators, and these combined at the end.  All of it waits in the
+ * compute lane, one part behind the other. */
+#ifdef DM_HAVE_CUDA
+
+#include "backend/cuda_internal.h"
+#include "core/checked.h"
+#include "kernels/residue_kernels.h"
+
+_Static_assert((int)DM_RESIDUES_ROWS == (int)DM_RESIDUE_GROUP, "what the planner counts");
+
+enum { ONLY = 90 }; /* compute capability, times 10, that the kernel of products was written for */
+
+dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute) {
+  if (!compute || compute->finish == DM_NO_FINISH) return DM_OK;
+  if (compute->moduli == 0)
+    return dm_fail(DM_E_USAGE, "products of %.15s are not done on GPUs", compute->name);
+  if (gpu->capability != ONLY)
+    return dm_hint(dm_fail(DM_E_USAGE,
+                           "products of %.15s run on GPUs of compute capability %d.%d: %s has "
+                           "%d.%d",
+                           compute->name, ONLY / 10, ONLY % 10, gpu->name, gpu->capability / 10,
+                           gpu->capability % 10),
+                   "--compute f64 runs on every GPU; --backend cpu takes this mode, too");
+  dm_moduli_make(compute->moduli, &gpu->moduli);
+  return DM_OK;
+}
+
+/* ---- products ---- */
+
+typedef struct parts {
+  dm_cuda *gpu;
+  cudaStream_t stream;
+  dm_residue_product product; /* without its panels */
+  dm_exponents exponents;
+} parts;
+
+/* A(., k to k + depth) B(k to k + depth, .), both views so wide. */
+static dm_status multiply_part(const parts *p, dm_view a, dm_view b, bool accumulate) {
+  const int count = p->gpu->moduli.count;
+  char *room = p->gpu->residues.memory;
+  dm_residue_product product = p->product;
+  product.a = dm_residue_panel_at(room, count, a.rows, a.cols);
+  product.b = dm_residue_panel_at(room + dm_residue_panel_bytes(count, a.rows, a.cols), count,
+                                  b.cols, b.rows);
+  product.accumulate = accumulate;
+  const dm_residue_split of_a = {
+      .to = product.a, .from = a, .exponents = p->exponents.rows, .stream = p->stream};
+  const dm_residue_split of_b = {.to = product.b,
+                                 .from = dm_view_transpose(b),
+                                 .exponents = p->exponents.cols,
+                                 .columns = true,
+                                 .stream = p->stream};
+  DM_CUDA(p->gpu, dm_kernels_residue_split(&of_a));
+  DM_CUDA(p->gpu, dm_kernels_residue_split(&of_b));
+  DM_CUDA(p->gpu, dm_kernels_residue_product(&product));
+  return DM_OK;
+}
+
+/* Parts of k as equal as lines of the cache allow. */
+static int64_t depth_of(int64_t k) {
+  return dm_round_up(dm_ceil_div(k, dm_ceil_div(k, DM_RESIDUES_SPLIT)), DM_RESIDUES_ROW);
+}
+
+static dm_status multiply(const parts *p, dm_view a, dm_view b, bool accumulate) {
+  const int count = p->gpu->moduli.count;
+  const int64_t k = a.cols, depth = depth_of(k);
+  DM_TRY(dm_cuda_grow(p->gpu, &p->gpu->residues,
+                      dm_residue_panel_bytes(count, a.rows, dm_min(k, depth)) +
+                          dm_residue_panel_bytes(count, b.cols, dm_min(k, depth))));
+  for (int64_t at = 0; at < k; at += depth) {
+    const int64_t deep = dm_min(depth, k - at);
+    DM_TRY(multiply_part(p, dm_view_sub(a, 0, at, a.rows, deep),
+                         dm_view_sub(b, at, 0, deep, b.cols), accumulate || at > 0));
+  }
+  return DM_OK;
+}
+
+/* All accumulators of C, whatever lies between them. */
+static dm_view all_of(const dm_cuda *gpu, dm_view c, int64_t plane) {
+  c.cols += (gpu->moduli.count - 1) * plane;
+  return c;
+}
+
+dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plane, dm_view a,
+                                    dm_view b, bool accumulate, dm_exponents exponents,
+                                    dm_event *done) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  const parts p = {.gpu = gpu,
+                   .stream = gpu->lanes[DM_COMPUTE].stream,
+                   .product = {.c = c.base,
+                               .row_stride = c.row_stride,
+                               .plane = plane,
+                               .processors = gpu->processors,
+                               .stream = gpu->lanes[DM_COMPUTE].stream},
+                   .exponents = exponents};
+  DM_TRY(dm_cuda_enter(gpu));
+  if (gpu->moduli.count == 0) return dm_fail(DM_E_BUG, "a product of residues without moduli");
+  if (a.cols > 0)
+    DM_TRY(dm_context(multiply(&p, a, b, accumulate),
+                      "product of %lld x %lld x %lld (m, n, k) by residues", (long long)c.rows,
+                      (long long)c.cols, (long long)a.cols));
+  else if (!accumulate)
+    DM_TRY(dm_cuda_zero_on(gpu, p.stream, all_of(gpu, c, plane)));
+  return dm_cuda_post(gpu, DM_COMPUTE, done);
+}
+
+/* ---- sums ---- */
+
+/* Sums lie where the accumulators of their rows do, which all have to be read first: some rows at a
+ * time are made elsewhere, so few that they are still in the cache when they are copied back. */
+dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
+                                  dm_exponents exponents, dm_event *done) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  const int64_t stride = dm_device_stride(c.cols, DM_F64);
+  const int64_t row = stride * dm_dtype_size(DM_F64);
+  const int64_t chunk = dm_min(c.rows, dm_max(1, DM_RESIDUES_SUMS / row));
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->residues, chunk * row));
+  for (int64_t i = 0; i < c.rows; i += chunk) {
+    const int64_t rows = dm_min(chunk, c.rows - i);
+    const dm_residue_combination part = {
+        .to = dm_view_strided(gpu->residues.memory, DM_F64, DM_DEVICE, rows, c.cols, stride),
+        .c = dm_view_at(c, i, 0),
+        .row_stride = c.row_stride,
+        .plane = plane,
+        .of_rows = exponents.rows + i,
+        .of_cols = exponents.cols,
+        .moduli = &gpu->moduli,
+        .stream = stream};
+    DM_CUDA(gpu, dm_kernels_residue_combine(&part));
+    DM_TRY(dm_cuda_copy_on(gpu, stream, dm_view_sub(sums, i, 0, rows, sums.cols), part.to));
+  }
+  return dm_cuda_post(gpu, DM_COMPUTE, done);
+}
+
+#endif

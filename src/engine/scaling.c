@@ -1,0 +1,196 @@
+#include "engine/scaling.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/clock.h"
+#include "core/residues.h"
+#include "engine/phases.h"
+
+/* f of a native product is at most k; for small k a little more is granted. */
+static const double least_granted = 64.0;
+
+/* Of all rows of op(A), or all columns of op(B). */
+typedef struct lines {
+  int64_t count;
+  bool by_row;
+  double *extremes; /* see dm_backend_extremes */
+  int64_t *sums;
+} lines;
+
+static dm_status lines_open(lines *l, int64_t count, bool by_row) {
+  *l = (lines){.count = count, .by_row = by_row};
+  DM_TRY(dm_buffer_zeroed(2 * count, sizeof *l->extremes, (void **)&l->extremes));
+  DM_TRY(dm_buffer_zeroed(DM_LINE_SUMS * count, sizeof *l->sums, (void **)&l->sums));
+  for (int64_t i = 0; i < count; i++) l->extremes[2 * i + 1] = -INFINITY;
+  return DM_OK;
+}
+
+static void lines_close(lines *l) {
+  free(l->extremes);
+  free(l->sums);
+}
+
+static dm_status take_extremes(void *context, dm_backend *backend, dm_view piece, int64_t row,
+                               int64_t col) {
+  const lines *l = context;
+  const int64_t first = l->by_row ? row : col;
+  return dm_backend_extremes(backend, piece, l->by_row, l->extremes + 2 * first);
+}
+
+static dm_status take_sums(void *context, dm_backend *backend, dm_view piece, int64_t row,
+                           int64_t col) {
+  const lines *l = context;
+  const int64_t first = l->by_row ? row : col;
+  return dm_backend_line_sums(backend, piece, l->by_row, l->extremes + 2 * first,
+                              l->sums + DM_LINE_SUMS * first);
+}
+
+/* Maxima and sums of whole numbers: no order of ranks or panels changes them. */
+static dm_status look(dm_rank_state *local, dm_matrix matrix, lines *l, bool *finite) {
+  const dm_comm *world = local->run->world;
+  DM_TRY(dm_comm_agree(world, dm_each_piece(local, matrix, take_extremes, l)));
+  DM_TRY(dm_comm_max_f64(world, l->extremes, 2 * l->count));
+  for (int64_t i = 0; i < l->count; i++) *finite = *finite && isfinite(l->extremes[2 * i]);
+  if (!*finite) return DM_OK;
+  DM_TRY(dm_comm_agree(world, dm_each_piece(local, matrix, take_sums, l)));
+  return dm_comm_sum_i64(world, l->sums, DM_LINE_SUMS * l->count);
+}
+
+static void set_exponents(const lines *l, const dm_moduli *moduli, int64_t k, int32_t *exponents) {
+  for (int64_t i = 0; i < l->count; i++)
+    exponents[i] = dm_exponent(moduli, l->extremes[2 * i], l->sums[DM_LINE_SUMS * i], k);
+}
+
+/* ---- what is lost ---- */
+
+/* The cut takes less than 2^-s from each element of a row, so that C loses less than
+ *   2^-s sum |b| + 2^-t sum |a| <= sqrt(k) (2^-s |b| + 2^-t |a|),  |.| the norm of a line.
+ * |A||B| is at least k/2 alpha beta where three quarters of the elements of every row are not below
+ * its alpha, and of every column its beta.  Largest of all lines: */
+typedef struct losses {
+  double cut;  /* 2^-s / alpha */
+  double norm; /* |a| / alpha */
+  double each; /* what an element loses of itself: 2^-s / min |a|; 0 where nothing is cut */
+} losses;
+
+/* alpha = 2^(top - q); where too many elements are smaller there is none. */
+static double depth_of(const int64_t counts[DM_LINE_DEPTHS], int64_t k) {
+  for (int d = 0; d < DM_LINE_DEPTHS; d++)
+    if (counts[d] >= k - k / 4) return dm_line_depths[d];
+  return INFINITY;
+}
+
+/* U: roundoff of the elements, so that those of at least 1 / U lose nothing. */
+static losses losses_of(const lines *l, const int32_t *exponents, int64_t k, double u) {
+  losses most = {0.0, 0.0, 0.0};
+  for (int64_t i = 0; i < l->count; i++) {
+    const int64_t *sums = l->sums + DM_LINE_SUMS * i;
+    int top;
+    if (!(l->extremes[2 * i] > 0.0)) continue; /* zeros lose nothing */
+    frexp(l->extremes[2 * i], &top);
+    const double depth = depth_of(sums + 1, k);
+    const double squares = ldexp((double)(sums[0] + k), -DM_SQUARE_BITS);
+    const double smallest = ldexp(-l->extremes[2 * i + 1], exponents[i]);
+    most.cut = fmax(most.cut, exp2(depth - exponents[i] - top));
+    most.norm = fmax(most.norm, exp2(depth) * sqrt(squares));
+    most.each = fmax(most.each, smallest < 1.0 / u ? 1.0 / smallest : 0.0);
+  }
+  return most;
+}
+
+/* f: by the lines' norms, or element by element, whichever is less. */
+static double factor_of(const losses *a, const losses *b, int64_t k, double u) {
+  const double by_norms = 2.0 / sqrt((double)k) * (a->cut * b->norm + b->cut * a->norm);
+  const double by_each = a->each + b->each;
+  return 1.0 + (by_norms < by_each ? by_norms : by_each) / u;
+}
+
+/* ---- */
+
+static dm_status upload(dm_rank_state *local, int32_t *to, int32_t *from, int64_t count) {
+  dm_event done;
+  DM_TRY(dm_backend_copy(local->backend, dm_view_strided(to, DM_I32, DM_DEVICE, 1, count, count),
+                         dm_view_strided(from, DM_I32, DM_HOST, 1, count, count), &done));
+  return dm_backend_wait(local->backend, done);
+}
+
+/* Where products find the exponents; the planner counts them with the vectors. */
+static dm_status give(dm_rank_state *local) {
+  const dm_problem *p = &local->plan->problem;
+  dm_scaling *s = &local->scaling;
+  s->given = (dm_exponents){s->rows, s->cols};
+  if (!local->backend->ops->device_memory || local->coords.idle) return DM_OK;
+  const int64_t bytes = (p->m + p->n) * (int64_t)sizeof *s->rows;
+  if (!s->on_device) DM_TRY(dm_backend_alloc(local->backend, DM_DEVICE, bytes, &s->on_device));
+  int32_t *rows = s->on_device, *cols = rows + p->m;
+  s->given = (dm_exponents){rows, cols};
+  DM_TRY(upload(local, rows, s->rows, p->m));
+  return upload(local, cols, s->cols, p->n);
+}
+
+static dm_status scale(dm_rank_state *local, lines *rows, lines *cols) {
+  const dm_problem *p = &local->plan->problem;
+  dm_scaling *s = &local->scaling;
+  bool finite = true;
+  dm_moduli moduli;
+  DM_TRY(look(local, DM_A, rows, &finite));
+  DM_TRY(look(local, DM_B, cols, &finite));
+  s->factor = INFINITY;
+  s->unfit = true;
+  if (!finite) return DM_OK;
+  dm_moduli_make(p->compute.moduli, &moduli);
+  set_exponents(rows, &moduli, p->k, s->rows);
+  set_exponents(cols, &moduli, p->k, s->cols);
+  const double u = dm_dtype_roundoff(p->accumulator);
+  const losses of_a = losses_of(rows, s->rows, p->k, u), of_b = losses_of(cols, s->cols, p->k, u);
+  s->factor = p->k > 0 ? factor_of(&of_a, &of_b, p->k, u) : 1.0;
+  s->unfit = !(s->factor <= fmax(least_granted, (double)p->k));
+  return dm_comm_agree(local->run->world, give(local));
+}
+
+static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
+  free(s->rows);
+  free(s->cols);
+  s->rows = s->cols = NULL;
+  DM_TRY(dm_buffer_zeroed(p->m, sizeof *s->rows, (void **)&s->rows));
+  return dm_buffer_zeroed(p->n, sizeof *s->cols, (void **)&s->cols);
+}
+
+dm_status dm_rank_scale(dm_rank_state *local) {
+  const dm_problem *p = &local->plan->problem;
+  const double start = dm_now();
+  lines rows = {0}, cols = {0};
+  dm_status status = exponents_open(&local->scaling, p);
+  if (!status) status = lines_open(&rows, p->m, true);
+  if (!status) status = lines_open(&cols, p->n, false);
+  status = dm_comm_agree(local->run->world, status);
+  if (!status) status = scale(local, &rows, &cols);
+  lines_close(&rows);
+  lines_close(&cols);
+  local->phases.check += dm_now() - start;
+  return status;
+}
+
+dm_status dm_scaling_refused(const dm_rank_state *local) {
+  const char *mode = local->plan->problem.compute.name;
+  dm_status status =
+      isfinite(local->scaling.factor)
+          ? dm_fail(DM_E_INPUT, "elements of A or B differ too much in size for %s: f = %.2g", mode,
+                    local->scaling.factor)
+          : dm_fail(DM_E_INPUT, "A or B holds NaN or Inf, or elements differ too much for %s",
+                    mode);
+  status = dm_hint(status, "--compute auto multiplies them; more moduli take wider ranges");
+  if (status) status->agreed = true;
+  return status;
+}
+
+dm_status dm_scaling_streams(const dm_rank_state *local) {
+  dm_status status = dm_hint(
+      dm_fail(DM_E_USAGE, "%s takes A and B that stay in memory; here they are read tile by tile",
+              local->plan->problem.compute.name),
+      "more ranks, or more memory (--memory), hold them; --compute auto needs less");
+  if (status) status->agreed = true;
+  return status;
+}

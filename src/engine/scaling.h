@@ -1,0 +1,18 @@
+/* scaling: the powers of two by which rows of A and columns of B become whole numbers, where a
+ * product is made of residues (core/residues.h), from the whole of k: the same on every grid. */
+#ifndef DM_ENGINE_SCALING_H
+#define DM_ENGINE_SCALING_H
+
+#include "engine/rank_state.h"
+
+/* Collective: fills LOCAL's scaling from the shares of all ranks, which have to be there.  Where it
+ * says unfit there are no exponents. */
+dm_status dm_rank_scale(dm_rank_state *local);
+
+/* Agreed: why the matrices of an unfit LOCAL are not multiplied by residues. */
+dm_status dm_scaling_refused(const dm_rank_state *local);
+
+/* Agreed: the same of shares that are never there as a whole. */
+dm_status dm_scaling_streams(const dm_rank_state *local);
+
+#endif

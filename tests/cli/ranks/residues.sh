@@ -1,0 +1,25 @@
+# f64:int8: the same bits however C is computed, what it leaves to f64, and what it refuses.
+make A 90 700 --kind normal
+make B 700 80 --kind normal --seed 2
+bits() { # NAME RANKS OPTION...
+  local name=$1 count=$2
+  shift 2
+  ranks "$count" damier multiply A.h5 B.h5 -o "$name.h5" --compute f64:int8 -q "$@" >/dev/null
+  h5dump -d /c -b LE -o "$name.bits" "$name.h5" >/dev/null
+}
+bits one 1
+bits layers 4 --grid 1x2x2 --panel 64
+bits layer 3 --grid 1x1x3 --no-overlap
+bits rows 3 --grid 3x1x1 --panel 192
+bits fixed 4 --reproducible
+for name in layers layer rows fixed; do cmp one.bits $name.bits && echo "$name: the same bits"; done
+damier verify A.h5 B.h5 one.h5 -q
+
+damier generate far.h5:/B --rows 700 --cols 80 --kind ozaki --phi 9 -q >/dev/null
+damier multiply A.h5 far.h5 -o far_c.h5 --compute f64:int8 2>far.err | grep -E "^not by residues|^types"
+grep -c 'multiplied in f64' far.err
+try damier bench multiply --size 64 --compute f64:int8 --type c128 -q
+try damier bench multiply --size 64 --compute f64:int8:7 -q
+try damier multiply A.h5 B.h5 -o C.h5 --compute f64:int8 --backend cuda -q
+damier generate large.h5 --size 1200 -q >/dev/null
+try damier multiply large.h5 large.h5 -o C.h5 --compute f64:int8 --memory host=100M -q

@@ -1,0 +1,172 @@
+"""residues: --compute f64:int8 keeps |C - A B| <= f u |A||B| with the f that it reports, in exact rational
+arithmetic; has the same bits however the product is cut; and leaves to f64 what it cannot promise that for."""
+import random
+from fractions import Fraction
+
+import numpy as np
+
+import elements
+from running import Failure, options, records_of, run, run_cases
+
+M, N, K = 13, 11, 40
+U, SUBNORMAL = Fraction(1, 2**53), Fraction(1, 2**1074)
+RNG = np.random.default_rng
+
+
+def up(values, power):
+    """Rows or columns by powers of two, which is exact as far as there are bits."""
+    return np.ldexp(values, power)
+
+
+def normal(seed, shape):
+    return RNG(seed).normal(size=shape)
+
+
+def hilbert(rows, cols):
+    return 1.0 / (np.arange(rows)[:, None] + np.arange(cols) + 1.0)
+
+
+def cancelling():
+    """Sums of which nothing is left, or one bit of the smallest product."""
+    a, b = normal(3, (M, K)), normal(4, (K, N))
+    a[:, K // 2:] = -a[:, :K // 2]
+    b[K // 2:] = b[:K // 2]
+    b[K - 1, ::2] = np.nextafter(b[K - 1, ::2], 0)
+    return a, b
+
+
+def with_zeros(a, b):
+    a[2], a[5, ::8], b[:, 4], b[::9, 1] = 0, 0, 0, 0
+    return a, b
+
+
+def fitting():
+    """Name, A, B: what residues take."""
+    rows, cols = np.arange(M)[:, None], np.arange(N)
+    a, b = normal(1, (M, K)), normal(2, (K, N))
+    yield "normal", a, b
+    yield "Hilbert", hilbert(M, K), hilbert(K, N)
+    yield "cancelling", *cancelling()
+    yield "zeros", *with_zeros(a.copy(), b.copy())
+    yield "all zeros", a * 0, b
+    yield "ones", np.ones((M, K)), np.ones((K, N))
+    yield "whole numbers", np.rint(1e6 * a), np.rint(1e5 * b)
+    yield "huge", up(a, 990 - 7 * rows), up(b, -20 - 9 * cols)
+    yield "1e300 and 1e-300", up(a, 996 * (1 - 2 * (rows % 2))), up(b, 5 - 3 * cols)
+    yield "subnormal inputs", up(a, -1065), up(b, 500)
+    yield "subnormal results", up(a, -530 - rows), up(b, -525 - cols)
+    yield "results that vanish", up(a, -600), up(b, -600)
+    yield "exponents", a * np.exp(0.5 * normal(5, a.shape)), b * np.exp(0.5 * normal(6, b.shape))
+
+
+def unfit():
+    """Name, A, B: what f64 has to multiply."""
+    a, b = normal(1, (M, K)), normal(2, (K, N))
+    for name, value in (("NaN", np.nan), ("Inf", np.inf), ("-Inf", -np.inf)):
+        spoilt = b.copy()
+        spoilt[7, 3] = value
+        yield name, a, spoilt
+    yield "one element far above", np.where(np.arange(M * K).reshape(M, K) == 77, 1e30, a), b
+    yield "steep", a * 10.0 ** (np.arange(K) % 2 * 60 - 30), b
+
+
+def exact(a, b):
+    """A B and |A||B|, as fractions."""
+    a = [[Fraction(x) for x in row] for row in a.tolist()]
+    b = [[Fraction(x) for x in col] for col in b.T.tolist()]
+    return [[(sum(x * y for x, y in zip(r, c)), sum(abs(x * y) for x, y in zip(r, c))) for c in b] for r in a]
+
+
+def prepared(folder, a, b):
+    elements.write(folder / "a.h5", a, "f64")
+    elements.write(folder / "b.h5", b, "f64")
+
+
+def multiply(folder, damier, ranks, *words, dtype="f64"):
+    """C and the record of its run."""
+    report, out = folder / "report.json", folder / "c.h5"
+    report.unlink(missing_ok=True)
+    run(damier, ranks, "multiply", folder / "a.h5", folder / "b.h5", "-o", out, "-q", "--force", "--json", report,
+        "--allow-unchecked", *words)
+    return elements.read_raw(out, dtype), records_of(report)[-1]
+
+
+def keeps_promise(folder, damier, name):
+    a, b = next(case[1:] for case in fitting() if case[0] == name)
+    prepared(folder, a, b)
+    for moduli in ("", ":17", ":20"):
+        c, record = multiply(folder, damier, 1 + len(name) % 3, "--compute", f"f64:int8{moduli}")
+        problem = record["problem"]
+        if record["verification"]["verdict"] != "PASS" or problem.get("moduli") != int(moduli[1:] or 16):
+            raise Failure(f"{name}: {record['verification']}, {problem}")
+        f = Fraction(problem["factor"])
+        if not 1 <= f <= max(64, K):
+            raise Failure(f"{name}: f = {float(f)}")
+        for i, row in enumerate(exact(a, b)):
+            for j, (want, size) in enumerate(row):
+                if abs(Fraction(c[i, j]) - want) > f * U * size + SUBNORMAL:
+                    raise Failure(f"{name}, {moduli}: C({i}, {j}) = {c[i, j]!r}, wanted {float(want)!r}, f {float(f)}")
+
+
+def in_f32(folder, damier):
+    """The same promise for f32, in f64 with a little more."""
+    a, b = (elements.rounded(normal(seed, shape), "f32") for seed, shape in ((1, (60, 500)), (2, (500, 70))))
+    elements.write(folder / "a.h5", a, "f32")
+    elements.write(folder / "b.h5", b, "f32")
+    want, size, first = a @ b, abs(a) @ abs(b), None
+    for ranks, words in ((1, []), (4, ["--grid", "1x2x2", "--panel", 64]), (3, ["--grid", "3x1x1"]), (2, ["--reproducible"])):
+        c, record = multiply(folder, damier, ranks, "--compute", "f32:int8", *words, dtype="f32")
+        first = c.tobytes() if first is None else first
+        used = (abs(c - want) / (record["problem"]["factor"] * 2.0**-24 * size * (1 + 1e-6))).max()
+        if c.tobytes() != first or used > 1 or record["problem"]["moduli"] != 9:
+            raise Failure(f"{ranks} ranks, {words}: {used} of the bound, {record['problem']}")
+
+
+def is_native(folder, damier, name):
+    prepared(folder, *next(case[1:] for case in unfit() if case[0] == name))
+    c, record = multiply(folder, damier, 1, "--compute", "f64:int8")
+    if "instead" not in record["problem"] or "moduli" in record["problem"]:
+        raise Failure(f"{name}: {record['problem']}")
+    native, _ = multiply(folder, damier, 1, "--compute", "f64")
+    if c.tobytes() != native.tobytes():
+        raise Failure(f"{name}: other bits than those of f64")
+
+
+def any_cut(chosen):
+    """Ranks and options of a run."""
+    ranks = chosen.randint(1, 6)
+    grid = [1, 1, 1]
+    left = ranks
+    for place in chosen.sample(range(3), 3):
+        grid[place] = chosen.randint(1, left)
+        left //= grid[place]
+    words = ["--grid", "x".join(map(str, grid)), "--panel", str(64 * chosen.randint(1, 6))]
+    if chosen.random() < 0.3:
+        words += ["--no-overlap"]
+    if chosen.random() < 0.15:
+        ranks, words = chosen.randint(1, 5), ["--reproducible"]
+    return ranks, words
+
+
+def same_bits(folder, damier, seed, shape, cuts):
+    m, n, k = shape
+    a, b = normal(seed, (m, k)), normal(seed + 1, (k, n))
+    prepared(folder, a * np.exp(0.5 * normal(seed + 2, a.shape)), b)
+    first, _ = multiply(folder, damier, 1, "--compute", "f64:int8")
+    chosen = random.Random(seed)
+    for _ in range(cuts):
+        ranks, words = any_cut(chosen)
+        c, record = multiply(folder, damier, ranks, "--compute", "f64:int8", *words)
+        if c.tobytes() != first.tobytes():
+            raise Failure(f"{shape}: {ranks} ranks, {words}: other bits, {record['plan']['recipe']}")
+
+
+def main():
+    chosen = options()
+    cases = [(keeps_promise, case[0]) for case in fitting()] + [(is_native, case[0]) for case in unfit()]
+    shapes = ((70, 60, 700), (131, 257, 512), (1, 300, 1030), (300, 1, 90), (64, 64, 64))
+    cases += [(same_bits, 10 + i, s, 8 if chosen.long else 3) for i, s in enumerate(shapes)]
+    run_cases(chosen.damier, cases + [(in_f32,)])
+
+
+main()

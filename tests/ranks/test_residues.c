@@ -1,0 +1,234 @@
+/* ranks: 1 2 3 4 6 8.  Products of f64 by residues have the bits of an exact sum that is rounded
+ * once: on every grid, with any panels, layers, tiles and strips, and in a resumed run. */
+#include <math.h>
+
+#include "core/residues.h"
+#include "engine/scaling.h"
+#include "small_product.h"
+
+typedef struct storage {
+  product *p;
+  const double *expected; /* all of C */
+  int64_t stored;
+} storage;
+
+/* ---- what it has to be ---- */
+
+/* The exponent of a line of COUNT numbers, STRIDE apart. */
+static int exponent_of(const dm_moduli *m, const double *line, int64_t count, int64_t stride) {
+  double largest = 0.0;
+  int64_t squares = 0;
+  for (int64_t l = 0; l < count; l++) largest = fmax(largest, fabs(line[l * stride]));
+  for (int64_t l = 0; l < count && largest > 0.0; l++)
+    squares += dm_square(line[l * stride], dm_square_power(largest));
+  return dm_exponent(m, largest, squares, count);
+}
+
+/* Whole numbers of up to 2^59 each, so that sums of their products fit 127 bits. */
+static double element(const double *a, int s, const double *b, int64_t stride, int t, int64_t k) {
+  __int128 sum = 0;
+  for (int64_t l = 0; l < k; l++)
+    sum += (__int128)(int64_t)ldexp(a[l], s) * (int64_t)ldexp(b[l * stride], t);
+  return ldexp((double)sum, -(s + t));
+}
+
+static double *expected_of(rank_test *test, const product *p) {
+  const dm_problem *problem = &p->plan.problem;
+  const int64_t m = problem->m, n = problem->n, k = problem->k;
+  const dm_range rows = {0, m}, inner = {0, k}, cols = {0, n};
+  double *a = generated(test, &p->a, DM_F64, rows, inner).base;
+  double *b = generated(test, &p->b, DM_F64, inner, cols).base;
+  double *c = memory_of(test, m * n * (int64_t)sizeof *c);
+  dm_moduli moduli;
+  dm_moduli_make(problem->compute.moduli, &moduli);
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++)
+      c[i * n + j] = element(a + i * k, exponent_of(&moduli, a + i * k, k, 1), b + j, n,
+                             exponent_of(&moduli, b + j, k, n), k);
+  free(a);
+  free(b);
+  return c;
+}
+
+/* ---- what the engine computes ---- */
+
+static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+  (void)local;
+  fill_panel(((storage *)context)->p, matrix, panel);
+  return DM_OK;
+}
+
+static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
+  storage *s = context;
+  const dm_plan *plan = local->plan;
+  const dm_coords *at = &local->coords;
+  const dm_view sums = plan->pk > 1 ? local->c_sum : local->c;
+  const int64_t first =
+      plan->pk > 1 ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
+  for (int64_t i = rows.begin; i < rows.end; i++)
+    for (int64_t j = 0; j < sums.cols; j++, s->stored++) {
+      const double got = *(double *)dm_view_at(sums, i, j);
+      const int64_t row = first + i, col = local->cols.begin + j;
+      const double want = s->expected[row * plan->problem.n + col];
+      CHECK(s->p->test, memcmp(&got, &want, sizeof got) == 0,
+            "%d moduli, grid %dx%dx%d, panels of %lld, tile %lld, %d strips: C(%lld, %lld) = %a, "
+            "wanted %a",
+            plan->problem.compute.moduli, plan->pm, plan->pn, plan->pk, (long long)plan->kb,
+            (long long)local->tile, plan->strips, (long long)row, (long long)col, got, want);
+    }
+  *done = true;
+  return DM_OK;
+}
+
+static void compute(product *p) {
+  storage s = {.p = p, .expected = expected_of(p->test, p)};
+  const dm_step_calls loads = {.context = &s, .load = fill},
+                      calls = {.context = &s, .store = store};
+  rank_test *test = p->test;
+  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
+  must(test, dm_execute(&p->local, DM_LOADS, &loads));
+  must(test, dm_rank_scale(&p->local));
+  CHECK(test, isfinite(p->local.scaling.factor), "f is %g", p->local.scaling.factor);
+  must(test, dm_execute(&p->local, DM_ALL_STEPS & ~DM_LOADS, &calls));
+  int64_t wanted = 0;
+  for (int64_t place = 0; place < dm_plan_todo(&p->plan); place++)
+    for (int i = 0; i < p->plan.pm; i++)
+      for (int j = 0; j < p->plan.pn; j++) {
+        const int64_t tile = dm_plan_todo_tile(&p->plan, place);
+        wanted += dm_range_size(dm_plan_rows(&p->plan, tile, i)) *
+                  dm_range_size(dm_plan_cols(&p->plan, tile, j));
+      }
+  must(test, dm_comm_sum_i64(test->run.world, &s.stored, 1));
+  CHECK(test, s.stored == wanted, "%lld elements of C are stored, of %lld", (long long)s.stored,
+        (long long)wanted);
+  free((void *)s.expected);
+  product_close(p);
+}
+
+static dm_problem problem_of(rank_test *test, int turn, int64_t k) {
+  static const char *const choices[] = {"f64:int8:15", "f64:int8:14", "f64:int8:13"};
+  dm_compute_choice choice = 0;
+  dm_problem problem = product_problem(37 + turn % 5, 29 + turn % 3, k, DM_F64);
+  CHECK(test, dm_compute_parse(choices[turn % 3], &choice), "no %s", choices[turn % 3]);
+  must(test, dm_compute_choose(choice, DM_F64, k, &problem.compute));
+  return problem;
+}
+
+static void multiply(rank_test *test, int turn, dm_wishes wishes, int strips, int64_t done) {
+  static const int64_t panels[] = {64, 128, 192, 320};
+  static const dm_kind kinds[] = {DM_UNIFORM, DM_HILBERT, DM_INTEGER, DM_IDENTITY};
+  dm_problem problem = problem_of(test, turn, 64 * 4 + 5 + turn % 7);
+  const dm_machine machine = one_node(test, NULL, strips > 0); /* what is gathered has to stay */
+  wishes.panel = wishes.reproducible ? 0 : strips > 0 ? 64 : panels[turn % 4];
+  product p = product_open_on(test, &machine, problem, wishes, kinds[turn % 4], 5 + (uint64_t)turn);
+  CHECK(test, !dm_plan_streams(&p.plan) && (done == 0 || dm_plan_tiles(&p.plan) > done),
+        "%lld tiles", (long long)dm_plan_tiles(&p.plan));
+  if (strips > 0) p.plan.strips = strips, p.plan.stretch = 1;
+  bool there[64] = {false};
+  dm_todo *todo;
+  for (int64_t t = 0; t < done; t++) there[t] = true;
+  must(test, dm_todo_new(dm_plan_tiles(&p.plan), there, &todo));
+  p.plan.todo = todo;
+  compute(&p);
+  dm_todo_free(todo);
+}
+
+static void every_grid(rank_test *test) {
+  const int ranks = test->run.ranks;
+  for (int pm = 1, turn = 0; pm <= ranks; pm++)
+    for (int pn = 1; pm * pn <= ranks; pn++)
+      for (int pk = 1; pm * pn * pk <= ranks && pk <= 5; pk++, turn++) {
+        dm_wishes wishes = {.pm = pm, .pn = pn, .pk = pk, .no_overlap = turn % 3 == 2};
+        multiply(test, turn, wishes, 0, 0);
+        multiply(test, turn + 1, wishes, 3, 0);
+        wishes.reproducible = true;
+        if (pk == 1) multiply(test, turn + 2, wishes, 0, 0);
+        wishes = (dm_wishes){.pm = pm, .pn = pn, .pk = pk, .tiles_m = 2, .tiles_n = 3};
+        wishes.may_cut = true;
+        multiply(test, turn, wishes, 0, 0);
+        multiply(test, turn + 1, wishes, 0, 4); /* resumed */
+      }
+}
+
+/* ---- what f promises ---- */
+
+/* |C - A B| against f u |A||B| of the worst element, in long double, which has 11 bits more. */
+static double used_of(rank_test *test, const product *p) {
+  const dm_problem *problem = &p->plan.problem;
+  const int64_t n = problem->n, k = problem->k;
+  double *a = generated(test, &p->a, DM_F64, (dm_range){0, problem->m}, (dm_range){0, k}).base;
+  double *b = generated(test, &p->b, DM_F64, (dm_range){0, k}, (dm_range){0, n}).base;
+  double *c = expected_of(test, p), used = 0.0;
+  for (int64_t i = 0; i < problem->m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      long double sum = 0.0L, sizes = 0.0L;
+      for (int64_t l = 0; l < k; l++) {
+        const long double one = (long double)a[i * k + l] * b[l * n + j];
+        sum += one;
+        sizes += fabsl(one);
+      }
+      const long double error = fabsl(sum - c[i * n + j]);
+      used = fmax(used, (double)(error / (sizes * 0x1p-53L * p->local.scaling.factor)));
+    }
+  free(a);
+  free(b);
+  free(c);
+  return used;
+}
+
+static void promises(rank_test *test) {
+  static const dm_kind kinds[] = {DM_UNIFORM, DM_NORMAL, DM_OZAKI, DM_HILBERT};
+  double most = 0.0;
+  for (int moduli = 8; moduli <= 13; moduli++)
+    for (int kind = 0; kind < 4; kind++) {
+      char text[24];
+      dm_compute_choice choice;
+      dm_problem problem = product_problem(19, 23, 300, DM_F64);
+      snprintf(text, sizeof text, "f64:int8:%d", moduli);
+      CHECK(test, dm_compute_parse(text, &choice), "no %s", text);
+      must(test, dm_compute_choose(choice, DM_F64, problem.k, &problem.compute));
+      product p = product_open(test, problem, (dm_wishes){0}, kinds[kind], 9);
+      product_fill(&p);
+      must(test, dm_rank_scale(&p.local));
+      const double used = used_of(test, &p);
+      CHECK(test, used <= 1.0, "%s, kind %d: %g of f = %g", text, kind, used,
+            p.local.scaling.factor);
+      most = fmax(most, used);
+      product_close(&p);
+    }
+  CHECK(test, most > 1e-4, "f says nothing: %g of it is used", most);
+}
+
+/* NaN and Inf in one place, and elements that differ by more than residues can tell. */
+static void unfit(rank_test *test) {
+  static const double values[] = {NAN, INFINITY, -INFINITY, 1e300, 1.0};
+  for (int v = 0; v < 5; v++) {
+    dm_problem problem = problem_of(test, 0, 200);
+    product p = product_open(test, problem, (dm_wishes){0}, DM_UNIFORM, 3);
+    product_fill(&p);
+    dm_rank_state *local = &p.local;
+    if (!local->coords.idle) {
+      const dm_matrix matrix = v % 2 ? DM_B : DM_A;
+      for (int64_t q = local->panels.begin; q < local->panels.end; q++) {
+        const dm_view piece = dm_rank_piece(local, matrix, q);
+        if (dm_rank_piece_rows(local, matrix, q).begin > 0 ||
+            dm_rank_piece_cols(local, matrix, q).begin > 0 || dm_view_is_empty(piece))
+          continue;
+        *(double *)dm_view_at(piece, 0, 0) = values[v];
+      }
+    }
+    must(test, dm_rank_scale(local));
+    CHECK(test, local->scaling.unfit == (v < 4), "%g: f = %g", values[v], local->scaling.factor);
+    product_close(&p);
+  }
+}
+
+TEST_PROGRAM(test_residues) {
+  static rank_test test; /* a run that waits for files must not be moved */
+  test = (rank_test){0};
+  must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
+  every_grid(&test);
+  promises(&test);
+  unfit(&test);
+  return rank_test_end(&test);
+}

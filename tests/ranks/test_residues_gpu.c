@@ -1,0 +1,217 @@
+/* ranks: 1 2 4.  On GPUs products of f64 by residues have the bits that they have on the CPU, where
+ * one call multiplies all of A and B. */
+#include <math.h>
+
+#include "core/residues.h"
+#include "engine/scaling.h"
+#include "gpu_ranks.h"
+#include "small_product.h"
+
+typedef struct job {
+  product *p;
+  double *expected; /* all of C */
+  int64_t stored;
+} job;
+
+/* ---- what it has to be ---- */
+
+static void *take(rank_test *test, dm_backend *cpu, int64_t bytes) {
+  void *memory;
+  must(test, dm_backend_alloc(cpu, DM_HOST, bytes, &memory));
+  return memory;
+}
+
+static void find_exponents(rank_test *test, dm_backend *cpu, const dm_moduli *moduli, dm_view view,
+                           bool by_row, int32_t *exponents) {
+  const int64_t lines = by_row ? view.rows : view.cols, depth = by_row ? view.cols : view.rows;
+  double *extremes = take(test, cpu, 16 * lines);
+  int64_t *sums = take(test, cpu, 8 * DM_LINE_SUMS * lines);
+  memset(sums, 0, (size_t)(8 * DM_LINE_SUMS * lines));
+  for (int64_t l = 0; l < lines; l++) extremes[2 * l] = 0.0, extremes[2 * l + 1] = -INFINITY;
+  must(test, dm_backend_extremes(cpu, view, by_row, extremes));
+  must(test, dm_backend_line_sums(cpu, view, by_row, extremes, sums));
+  for (int64_t l = 0; l < lines; l++)
+    exponents[l] = dm_exponent(moduli, extremes[2 * l], sums[DM_LINE_SUMS * l], depth);
+  dm_backend_release(cpu, DM_HOST, extremes);
+  dm_backend_release(cpu, DM_HOST, sums);
+}
+
+/* C = A B with accumulators of its own, as COMPUTE says. */
+static void multiply_on_cpu(rank_test *test, dm_backend *cpu, const dm_compute *compute, dm_view a,
+                            dm_view b, double *c) {
+  const int64_t width = dm_compute_width(compute, DM_F64, b.cols);
+  const int64_t plane = dm_compute_plane(compute, b.cols);
+  int32_t *rows = take(test, cpu, 4 * a.rows), *cols = take(test, cpu, 4 * b.cols);
+  void *memory = take(test, cpu, 8 * a.rows * width);
+  const dm_view sums = dm_view_strided(memory, DM_F64, DM_HOST, a.rows, b.cols, width);
+  const dm_view first = dm_compute_first(compute, sums);
+  const dm_exponents exponents = {rows, cols};
+  dm_moduli moduli;
+  dm_event done;
+  dm_moduli_make(compute->moduli, &moduli);
+  find_exponents(test, cpu, &moduli, a, true, rows);
+  find_exponents(test, cpu, &moduli, b, false, cols);
+  must(test, dm_backend_product(cpu, first, plane, a, b, false, exponents, &done));
+  must(test, dm_backend_finish(cpu, sums, first, plane, exponents, &done));
+  must(test, dm_backend_wait(cpu, done));
+  dm_copy(dm_view_row_major(c, DM_F64, sums.rows, sums.cols), sums, false);
+  dm_backend_release(cpu, DM_HOST, memory);
+  dm_backend_release(cpu, DM_HOST, rows);
+  dm_backend_release(cpu, DM_HOST, cols);
+}
+
+static double *expected_of(rank_test *test, const product *p) {
+  const dm_problem *problem = &p->plan.problem;
+  const dm_range rows = {0, problem->m}, inner = {0, problem->k}, cols = {0, problem->n};
+  const dm_backend_config config = {
+      .local_ranks = 1, .threads = 1, .compute = &problem->compute, .kernel = "auto"};
+  const dm_view a = generated(test, &p->a, DM_F64, rows, inner);
+  const dm_view b = generated(test, &p->b, DM_F64, inner, cols);
+  double *c = memory_of(test, problem->m * problem->n * (int64_t)sizeof *c);
+  dm_backend *cpu;
+  must(test, dm_backend_open(&dm_backend_cpu, &config, &cpu));
+  multiply_on_cpu(test, cpu, &problem->compute, a, b, c);
+  dm_backend_close(cpu);
+  free(a.base);
+  free(b.base);
+  return c;
+}
+
+/* ---- what the engine computes ---- */
+
+static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+  const product *p = ((job *)context)->p;
+  return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel),
+                         matrix == DM_A ? &p->a : &p->b,
+                         dm_rank_piece_rows(local, matrix, panel).begin,
+                         dm_rank_piece_cols(local, matrix, panel).begin);
+}
+
+static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
+  job *j = context;
+  rank_test *test = j->p->test;
+  const dm_plan *plan = local->plan;
+  const int64_t n = plan->problem.n, count = dm_range_size(rows);
+  const dm_view sums = dm_view_sub(local->c, rows.begin, 0, count, local->c.cols);
+  const dm_view got =
+      dm_view_row_major(memory_of(test, 8 * count * sums.cols), DM_F64, count, sums.cols);
+  dm_event copied;
+  must(test, dm_backend_copy(local->backend, got, sums, &copied));
+  must(test, dm_backend_wait(local->backend, copied));
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t c = 0; c < sums.cols; c++, j->stored++) {
+      const double *at = dm_view_at(got, i, c);
+      const int64_t row = local->rows.begin + rows.begin + i, col = local->cols.begin + c;
+      CHECK(test, memcmp(at, &j->expected[row * n + col], sizeof *at) == 0,
+            "%s, %lld x %lld x %lld, grid %dx%d, panels of %lld, tile %lld, %d strips: "
+            "C(%lld, %lld) = %a, wanted %a",
+            plan->problem.compute.name, (long long)plan->problem.m, (long long)n,
+            (long long)plan->problem.k, plan->pm, plan->pn, (long long)plan->kb,
+            (long long)local->tile, plan->strips, (long long)row, (long long)col, *at,
+            j->expected[row * n + col]);
+    }
+  free(got.base);
+  *done = true;
+  return DM_OK;
+}
+
+static void compute(product *p) {
+  rank_test *test = p->test;
+  job j = {.p = p, .expected = expected_of(test, p)};
+  const dm_step_calls loads = {.context = &j, .load = fill},
+                      calls = {.context = &j, .store = store};
+  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
+  must(test, dm_execute(&p->local, DM_LOADS, &loads));
+  must(test, dm_rank_scale(&p->local));
+  must(test, dm_execute(&p->local, DM_ALL_STEPS & ~DM_LOADS, &calls));
+  must(test, dm_comm_sum_i64(test->run.world, &j.stored, 1));
+  CHECK(test, j.stored == p->plan.problem.m * p->plan.problem.n,
+        "%lld elements of C are stored, of %lld x %lld", (long long)j.stored,
+        (long long)p->plan.problem.m, (long long)p->plan.problem.n);
+  free(j.expected);
+  product_close(p);
+}
+
+static dm_problem problem_of(rank_test *test, const char *name, int64_t m, int64_t n, int64_t k) {
+  dm_compute_choice choice = 0;
+  dm_problem problem = product_problem(m, n, k, DM_F64);
+  CHECK(test, dm_compute_parse(name, &choice), "no %s", name);
+  must(test, dm_compute_choose(choice, DM_F64, k, &problem.compute));
+  return problem;
+}
+
+static void multiply(rank_test *test, dm_problem problem, dm_wishes wishes, int strips,
+                     uint64_t seed) {
+  static const dm_kind kinds[] = {DM_UNIFORM, DM_INTEGER, DM_HILBERT, DM_IDENTITY};
+  const dm_machine machine = one_node(test, "h200", false);
+  const double parameter = 8.0;
+  product p = {.test = test,
+               .a = {.kind = kinds[seed % 4], .seed = 2 * seed, .parameter = parameter},
+               .b = {.kind = kinds[seed % 3], .seed = 2 * seed + 1, .parameter = parameter}};
+  must(test, dm_plan_choose(&problem, &machine, test->run.ranks, &wishes, &p.plan));
+  if (strips > 0) p.plan.strips = strips, p.plan.stretch = 1;
+  const dm_backend_config config = {.local_rank = test->run.local_rank,
+                                    .local_ranks = test->run.local_ranks,
+                                    .threads = 1,
+                                    .compute = &p.plan.problem.compute,
+                                    .kernel = "auto",
+                                    .tile = wishes.reproducible ? DM_BORDER : 0};
+  must(test, dm_backend_open(&dm_backend_cuda, &config, &p.backend));
+  compute(&p);
+}
+
+/* Grids of one layer, all at once and cut into tiles, with panels of all widths. */
+static void every_grid(rank_test *test) {
+  static const char *const names[] = {"f64:int8", "f64:int8:20", "f64:int8:8"};
+  static const int64_t panels[] = {0, 64, 128, 320};
+  const int ranks = test->run.ranks;
+  uint64_t turn = 0;
+  for (int pm = 1; pm <= ranks; pm++)
+    for (int pn = 1; pm * pn <= ranks; pn++)
+      for (int i = 0; i < 4; i++, turn++) {
+        const uint64_t bits = dm_mix(turn + 77);
+        const int64_t m = 8 + (int64_t)(bits % 90), n = 8 + (int64_t)(bits >> 8 & 127);
+        const int64_t k = 1 + (int64_t)(bits >> 16 & 511);
+        dm_wishes wishes = {.pm = pm, .pn = pn, .panel = panels[turn % 4]};
+        wishes.no_overlap = i == 2;
+        if (i == 3) wishes.tiles_m = 2, wishes.tiles_n = 3, wishes.may_cut = true;
+        multiply(test, problem_of(test, names[turn % 3], m, n, k), wishes, 0, turn);
+      }
+}
+
+/* One rank keeps all panels, so that the last of them can be multiplied in strips. */
+static void in_strips(rank_test *test) {
+  const dm_wishes wishes = {.panel = 64};
+  multiply(test, problem_of(test, "f64:int8", 67, 133, 300), wishes, 3, 5);
+  multiply(test, problem_of(test, "f64:int8:14", 129, 31, 65), wishes, 2, 6);
+}
+
+static void odd_shapes(rank_test *test) {
+  const dm_wishes none = {0};
+  multiply(test, problem_of(test, "f64:int8", 1, 1, 1), none, 0, 8);
+  multiply(test, problem_of(test, "f64:int8", 1, 300, 17), none, 0, 4);
+  multiply(test, problem_of(test, "f64:int8", 259, 1, 129), none, 0, 9);
+  multiply(test, problem_of(test, "f64:int8", 9, 21, DM_RESIDUES_DEPTH + 777), none, 0, 16);
+}
+
+/* Layers are refused: their residues are not added up on GPUs. */
+static void refuses_layers(rank_test *test) {
+  const dm_problem problem = problem_of(test, "f64:int8", 500, 500, 500);
+  const dm_machine machine = one_node(test, "h200", false);
+  const dm_wishes wishes = {.pk = 2};
+  dm_plan plan;
+  dm_status status = dm_plan_choose(&problem, &machine, 2, &wishes, &plan);
+  CHECK(test, status && status->code == DM_E_USAGE && strstr(status->message, "one layer"), "%s",
+        status ? status->message : "two layers are planned");
+  dm_status_free(status);
+}
+
+TEST_PROGRAM(test_residues_gpu) {
+  static gpu_test test; /* a run that waits for files must not be moved */
+  if (!gpu_test_start(&test, false)) return SKIPPED;
+  every_grid(&test.base);
+  if (test.base.run.ranks == 1) in_strips(&test.base);
+  if (test.base.run.ranks == 1) odd_shapes(&test.base);
+  refuses_layers(&test.base);
+  return gpu_test_end(&test);
+}

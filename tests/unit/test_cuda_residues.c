@@ -1,0 +1,591 @@
+/* The kernels of products by residues, bit for bit against core/residues.h, on the shapes and
+ * strides that break kernels; nothing but the result is written. */
+#include "core/elementary.h"
+#include "cuda_test.h"
+
+#ifdef DM_HAVE_CUDA
+#include "backend/cpu.h"
+#include "backend/probe.h"
+#include "core/checked.h"
+#include "kernels/residue_kernels.h"
+
+enum {
+  PROCESSORS = 100, /* whatever the GPU has */
+  UNTOUCHED = 0x55
+};
+
+/* ---- memory ---- */
+
+static void *zeros(int64_t bytes) {
+  void *memory = calloc((size_t)bytes + 1, 1);
+  assert_non_null(memory);
+  return memory;
+}
+
+static void *on_gpu(int64_t bytes, int byte) {
+  void *device;
+  cuda_ok(cudaMalloc(&device, (size_t)bytes + 1));
+  cuda_ok(cudaMemset(device, byte, (size_t)bytes + 1));
+  return device;
+}
+
+static void *uploaded(const void *host, int64_t bytes) {
+  void *device = on_gpu(bytes, 0);
+  cuda_ok(cudaMemcpy(device, host, (size_t)bytes, cudaMemcpyHostToDevice));
+  return device;
+}
+
+static void *downloaded(const void *device, int64_t bytes) {
+  void *host = zeros(bytes);
+  cuda_ok(cudaMemcpy(host, device, (size_t)bytes, cudaMemcpyDeviceToHost));
+  return host;
+}
+
+static uint64_t bits_at(int64_t i) {
+  return dm_mix((uint64_t)i * 0x9e3779b97f4a7c15u + 99);
+}
+
+static int symmetric_residue(int64_t value, int p) {
+  const int rest = (int)((value % p + p) % p);
+  return 2 * rest < p ? rest : rest - p;
+}
+
+/* ---- splitting ---- */
+
+/* Numbers below 2, of which row r is scaled to fewer than 78 bits; some rows are zeros. */
+static int exponent_for(int64_t row) {
+  static const int bits[] = {76, 62, 61, 63, 52, 30, 5, 70, -3};
+  return bits[row % 9];
+}
+
+static double number_at(int64_t row, int64_t col, int64_t cols) {
+  const double number = (double)(int64_t)bits_at(row * cols + col) * 0x1p-62;
+  return row % 11 == 7 ? 0.0 : ldexp(number, -(int)(bits_at(row + col) % 5));
+}
+
+typedef struct split_case {
+  int64_t rows, depth, row_stride, col_stride, skip; /* SKIP numbers before the first */
+  bool columns;
+} split_case;
+
+static void check_split(const dm_residue_split *s, const double *numbers) {
+  const dm_residue_panel to = s->to;
+  const int64_t bytes = to.count * to.plane_rows * to.stride;
+  int8_t *got = downloaded(to.base, bytes);
+  dm_moduli moduli;
+  dm_moduli_make(to.count, &moduli);
+  for (int64_t r = 0; r < to.rows; r++)
+    for (int64_t h = 0; h < to.depth; h++) {
+      const double number = numbers[r * s->from.row_stride + h * s->from.col_stride];
+      const dm_whole whole = dm_whole_of(number, dm_power_of(exponent_for(r)));
+      const int64_t place = s->columns ? dm_residue_place(r) : r;
+      for (int x = 0; x < to.count; x++) {
+        const int found = got[(x * to.plane_rows + place) * to.stride + h];
+        if (found != dm_whole_residue(&moduli, x, whole))
+          fail_msg("%lld x %lld of %d: residue %d of (%lld, %lld) is %d", (long long)to.rows,
+                   (long long)to.depth, to.count, x, (long long)r, (long long)h, found);
+      }
+    }
+  free(got);
+}
+
+static void split_as(const split_case *c, int count) {
+  const int64_t size = c->skip + (c->rows - 1) * c->row_stride + (c->depth - 1) * c->col_stride + 1;
+  double *numbers = zeros(size * (int64_t)sizeof *numbers);
+  int32_t *exponents = zeros(c->rows * (int64_t)sizeof *exponents);
+  for (int64_t r = 0; r < c->rows; r++) {
+    exponents[r] = exponent_for(r);
+    for (int64_t h = 0; h < c->depth; h++)
+      numbers[c->skip + r * c->row_stride + h * c->col_stride] = number_at(r, h, c->depth);
+  }
+  double *from = uploaded(numbers, size * (int64_t)sizeof *numbers);
+  int32_t *of_rows = uploaded(exponents, c->rows * (int64_t)sizeof *exponents);
+  void *panel = on_gpu(dm_residue_panel_bytes(count, c->rows, c->depth), UNTOUCHED);
+  const dm_residue_split split = {
+      .to = dm_residue_panel_at(panel, count, c->rows, c->depth),
+      .from = {from + c->skip, DM_F64, DM_DEVICE, c->rows, c->depth, c->row_stride, c->col_stride},
+      .exponents = of_rows,
+      .columns = c->columns};
+  cuda_ok(dm_kernels_residue_split(&split));
+  check_split(&split, numbers + c->skip);
+  cuda_ok(cudaFree(from)), cuda_ok(cudaFree(of_rows)), cuda_ok(cudaFree(panel));
+  free(numbers), free(exponents);
+}
+
+TEST(test_residue_split) {
+  static const split_case cases[] = {
+      {1, 1, 1, 1, 0, false},      {9, 128, 128, 1, 0, false}, {70, 131, 140, 1, 0, false},
+      {70, 131, 133, 1, 1, false}, {70, 131, 1, 70, 0, true},  {130, 257, 1, 133, 3, true},
+      {33, 5, 5, 1, 0, true},      {65, 60, 3, 200, 0, true},  {40, 300, 700, 2, 0, false},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+    for (int count = c < 3 ? DM_MODULI_LEAST : 14; count <= DM_MODULI_MOST; count++)
+      split_as(&cases[c], count);
+}
+
+/* ---- products ---- */
+
+typedef struct product_case {
+  int64_t m, n, depth, plane, row_stride;
+} product_case;
+
+/* A panel of any bytes, from which ROWS are taken. */
+static dm_residue_panel random_panel(int count, int64_t rows, int64_t depth, int64_t seed,
+                                     int8_t **host) {
+  const int64_t bytes = dm_residue_panel_bytes(count, rows, depth);
+  int8_t *numbers = zeros(bytes);
+  for (int64_t i = 0; i < bytes; i++) numbers[i] = (int8_t)(bits_at(i + (seed << 40)) >> 20);
+  *host = numbers;
+  return dm_residue_panel_at(uploaded(numbers, bytes), count, rows, depth);
+}
+
+static void expect_product(int8_t *c, const product_case *p, const dm_residue_panel *a,
+                           const int8_t *of_a, const dm_residue_panel *b, const int8_t *of_b,
+                           bool accumulate) {
+  for (int x = 0; x < a->count; x++)
+    for (int64_t i = 0; i < p->m; i++)
+      for (int64_t j = 0; j < p->n; j++) {
+        const int8_t *row = of_a + (x * a->plane_rows + i) * a->stride;
+        const int8_t *col = of_b + (x * b->plane_rows + dm_residue_place(j)) * b->stride;
+        int8_t *to = c + i * p->row_stride + x * p->plane + j;
+        int32_t sum = accumulate ? *to : 0;
+        for (int64_t h = 0; h < p->depth; h++) sum += row[h] * col[h];
+        *to = (int8_t)symmetric_residue(sum, dm_moduli_numbers[x]);
+      }
+}
+
+static void check_bytes(const int8_t *got, const int8_t *wanted, const product_case *p) {
+  for (int64_t at = 0; at < p->m * p->row_stride; at++)
+    if (got[at] != wanted[at])
+      fail_msg("%lld x %lld x %lld: byte %lld of row %lld is %d instead of %d", (long long)p->m,
+               (long long)p->n, (long long)p->depth, (long long)(at % p->row_stride),
+               (long long)(at / p->row_stride), got[at], wanted[at]);
+}
+
+static void multiply_as(const product_case *p, int count, int offset) {
+  int8_t *of_a, *of_b, *wanted = zeros(p->m * p->row_stride);
+  const dm_residue_panel a = random_panel(count, p->m, p->depth, 1, &of_a);
+  const dm_residue_panel b = random_panel(count, p->n, p->depth, 2, &of_b);
+  memset(wanted, UNTOUCHED, (size_t)(p->m * p->row_stride));
+  int8_t *c = on_gpu(p->m * p->row_stride + offset, UNTOUCHED);
+  for (int time = 0; time < 3; time++) {
+    const dm_residue_product product = {.c = c + offset,
+                                        .row_stride = p->row_stride,
+                                        .plane = p->plane,
+                                        .a = a,
+                                        .b = b,
+                                        .accumulate = time > 0,
+                                        .processors = PROCESSORS};
+    cuda_ok(dm_kernels_residue_product(&product));
+    expect_product(wanted, p, &a, of_a, &b, of_b, time > 0);
+    int8_t *got = downloaded(c + offset, p->m * p->row_stride);
+    check_bytes(got, wanted, p);
+    free(got);
+  }
+  cuda_ok(cudaFree(a.base)), cuda_ok(cudaFree(b.base)), cuda_ok(cudaFree(c));
+  free(of_a), free(of_b), free(wanted);
+}
+
+TEST(test_residue_product) {
+  static const product_case cases[] = {
+      {1, 1, 1, 1, 20},          {256, 192, 1024, 192, 3840}, {257, 193, 130, 208, 4160},
+      {3, 200, 900, 200, 4008},  {129, 64, 127, 64, 1296},    {64, 65, 129, 65, 1301},
+      {300, 70, 1000, 70, 1400}, {130, 400, 33, 400, 8000},   {17, 15, 768, 15, 300},
+      {600, 20, 769, 32, 640},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+    for (int offset = 0; offset < 2; offset++) multiply_as(&cases[c], DM_MODULI_MOST, offset);
+}
+
+TEST(test_residue_product_of_few_moduli) {
+  const product_case p = {140, 210, 300, 224, 20 * 224};
+  for (int count = 1; count < DM_MODULI_MOST; count++) multiply_as(&p, count, 0);
+}
+
+/* The largest sums that int8 and the deepest panel can give, of both signs. */
+TEST(test_residue_product_does_not_overflow) {
+  enum { M = 65, N = 193, COUNT = 3, PLANE = 208 };
+  static const int8_t factors[][2] = {{-128, -128}, {-128, 127}, {127, 127}};
+  const int64_t depth = DM_RESIDUES_DEPTH, bytes = M * COUNT * PLANE;
+  void *of_a = on_gpu(dm_residue_panel_bytes(COUNT, M, depth), 0);
+  void *of_b = on_gpu(dm_residue_panel_bytes(COUNT, N, depth), 0);
+  int8_t *c = on_gpu(bytes, 0);
+  dm_residue_product product = {.c = c,
+                                .row_stride = COUNT * PLANE,
+                                .plane = PLANE,
+                                .a = dm_residue_panel_at(of_a, COUNT, M, depth),
+                                .b = dm_residue_panel_at(of_b, COUNT, N, depth),
+                                .processors = PROCESSORS};
+  for (int f = 0; f < 3; f++) {
+    const int64_t sum = (int64_t)factors[f][0] * factors[f][1] * depth;
+    cuda_ok(cudaMemset(of_a, factors[f][0], (size_t)dm_residue_panel_bytes(COUNT, M, depth)));
+    cuda_ok(cudaMemset(of_b, factors[f][1], (size_t)dm_residue_panel_bytes(COUNT, N, depth)));
+    product.accumulate = false;
+    cuda_ok(dm_kernels_residue_product(&product));
+    product.accumulate = true;
+    cuda_ok(dm_kernels_residue_product(&product));
+    int8_t *got = downloaded(c, bytes);
+    for (int x = 0; x < COUNT; x++)
+      for (int64_t at = 0; at < M * N; at++)
+        assert_int_equal(got[at / N * COUNT * PLANE + x * PLANE + at % N],
+                         symmetric_residue(2 * sum, dm_moduli_numbers[x]));
+    free(got);
+  }
+  product.a.depth = product.b.depth = depth + 1;
+  product.a.stride = product.b.stride = depth + 128;
+  assert_int_equal(dm_kernels_residue_product(&product), cudaErrorInvalidValue);
+  cuda_ok(cudaFree(of_a)), cuda_ok(cudaFree(of_b)), cuda_ok(cudaFree(c));
+}
+
+/* ---- exponents ---- */
+
+/* Rows of all sizes: zeros, subnormal and huge numbers, ordinary ones. */
+static double wide_number(int64_t row, int64_t col) {
+  static const int powers[] = {0, 900, -1060, 1022, 3, -400};
+  if (row % 7 == 6) return 0.0;
+  const double number = (double)(int64_t)bits_at(row * 5000 + col) * 0x1p-63;
+  return ldexp(number, powers[row % 7] - (int)(bits_at(col) % 30));
+}
+
+/* MATRIX is ROWS x DEPTH in both memories; the second half of k comes in a second panel. */
+static void check_exponents(dm_view matrix, const double *numbers, int count) {
+  const int64_t rows = matrix.rows, bytes = rows * 8;
+  double *largest = on_gpu(bytes, 0);
+  int64_t *squares = on_gpu(bytes, 0);
+  int32_t *exponents = on_gpu(rows * 4, UNTOUCHED);
+  dm_moduli moduli;
+  dm_moduli_make(count, &moduli);
+  dm_view parts[2] = {matrix, matrix};
+  parts[0].cols = matrix.cols / 2, parts[1].cols = matrix.cols - matrix.cols / 2;
+  parts[1].base = (double *)matrix.base + parts[0].cols * matrix.col_stride;
+  for (int p = 0; p < 2; p++) cuda_ok(dm_kernels_residue_largest(parts[p], largest, 0));
+  for (int p = 0; p < 2; p++) cuda_ok(dm_kernels_residue_squares(parts[p], largest, squares, 0));
+  cuda_ok(dm_kernels_residue_exponents(&moduli, rows, largest, squares, matrix.cols, exponents, 0));
+  double *got_largest = downloaded(largest, bytes);
+  int64_t *got_squares = downloaded(squares, bytes);
+  int32_t *got = downloaded(exponents, rows * 4);
+  for (int64_t r = 0; r < rows; r++) {
+    double most = 0.0;
+    int64_t sum = 0;
+    for (int64_t h = 0; h < matrix.cols; h++)
+      most = fmax(most, fabs(numbers[r * matrix.row_stride + h * matrix.col_stride]));
+    for (int64_t h = 0; h < matrix.cols && most > 0.0; h++)
+      sum +=
+          dm_square(numbers[r * matrix.row_stride + h * matrix.col_stride], dm_square_power(most));
+    assert_true(got_largest[r] == most);
+    assert_true(got_squares[r] == sum);
+    assert_int_equal(got[r], dm_exponent(&moduli, most, sum, matrix.cols));
+  }
+  free(got_largest), free(got_squares), free(got);
+  cuda_ok(cudaFree(largest)), cuda_ok(cudaFree(squares)), cuda_ok(cudaFree(exponents));
+}
+
+TEST(test_residue_exponents) {
+  static const int64_t shapes[][4] = {/* rows, depth, strides */
+                                      {1, 2, 2, 1},
+                                      {9, 4500, 4501, 1},
+                                      {300, 333, 1, 301},
+                                      {70, 129, 3, 220}};
+  for (int s = 0; s < 4; s++) {
+    const int64_t rows = shapes[s][0], depth = shapes[s][1];
+    const int64_t size = (rows - 1) * shapes[s][2] + (depth - 1) * shapes[s][3] + 1;
+    double *numbers = zeros(size * 8);
+    for (int64_t r = 0; r < rows; r++)
+      for (int64_t h = 0; h < depth; h++)
+        numbers[r * shapes[s][2] + h * shapes[s][3]] = wide_number(r, h);
+    void *device = uploaded(numbers, size * 8);
+    const dm_view matrix = {device, DM_F64, DM_DEVICE, rows, depth, shapes[s][2], shapes[s][3]};
+    for (int count = DM_MODULI_LEAST; count <= DM_MODULI_MOST; count += 3)
+      check_exponents(matrix, numbers, count);
+    cuda_ok(cudaFree(device));
+    free(numbers);
+  }
+}
+
+/* What is not finite is seen. */
+TEST(test_residue_largest_not_finite) {
+  const double numbers[] = {1.0, -INFINITY, 3.0, 4.0, (double)NAN, INFINITY};
+  void *device = uploaded(numbers, sizeof numbers);
+  double *largest = on_gpu(16, 0);
+  cuda_ok(dm_kernels_residue_largest((dm_view){device, DM_F64, DM_DEVICE, 2, 3, 3, 1}, largest, 0));
+  double *got = downloaded(largest, 16);
+  assert_true(isinf(got[0]) && got[0] > 0.0);
+  assert_true(isnan(got[1]));
+  free(got);
+  cuda_ok(cudaFree(device)), cuda_ok(cudaFree(largest));
+}
+
+/* ---- the end ---- */
+
+/* Residues of any number, of small ones, and of the extremes. */
+static int8_t residue_at(int64_t element, int x) {
+  const int p = dm_moduli_numbers[x];
+  switch (element % 4) {
+  case 0:
+    return (int8_t)symmetric_residue((int64_t)(bits_at(element * 32 + x) >> 8), p);
+  case 1:
+    return (int8_t)symmetric_residue((int64_t)bits_at(element) >> element % 64, p);
+  case 2:
+    return (int8_t)(bits_at(element * 32 + x) % 2 ? (p - 1) / 2 : -(p / 2));
+  default:
+    return (int8_t)(x == 0 ? -128 : 0); /* about P / 2 where P / 256 is odd, which it is */
+  }
+}
+
+static void combine_as(int count, int64_t rows, int64_t cols, int64_t plane, int64_t row_stride,
+                       int64_t to_stride) {
+  int8_t *c = zeros(rows * row_stride);
+  int32_t *of_rows = zeros(rows * 4), *of_cols = zeros(cols * 4);
+  for (int64_t at = 0; at < rows * cols; at++)
+    for (int x = 0; x < count; x++)
+      c[at / cols * row_stride + x * plane + at % cols] = residue_at(at, x);
+  for (int64_t i = 0; i < rows; i++) of_rows[i] = (int32_t)(i % 5 == 4 ? 1100 : i * 7 - 20);
+  for (int64_t j = 0; j < cols; j++) of_cols[j] = (int32_t)(j % 9 == 8 ? -1000 : 60 - j);
+  int8_t *on_c = uploaded(c, rows * row_stride);
+  int32_t *on_rows = uploaded(of_rows, rows * 4), *on_cols = uploaded(of_cols, cols * 4);
+  double *to = on_gpu(rows * to_stride * 8, UNTOUCHED);
+  dm_moduli moduli;
+  dm_moduli_make(count, &moduli);
+  const dm_residue_combination all = {
+      .to = dm_view_strided(to, DM_F64, DM_DEVICE, rows, cols, to_stride),
+      .c = on_c,
+      .row_stride = row_stride,
+      .plane = plane,
+      .of_rows = on_rows,
+      .of_cols = on_cols,
+      .moduli = &moduli};
+  cuda_ok(dm_kernels_residue_combine(&all));
+  double *got = downloaded(to, rows * to_stride * 8), untouched;
+  memset(&untouched, UNTOUCHED, sizeof untouched);
+  for (int64_t at = 0; at < rows * to_stride; at++) {
+    const int64_t i = at / to_stride, j = at % to_stride;
+    double wanted = untouched;
+    if (j < cols)
+      wanted =
+          dm_residues_value(&moduli, c + i * row_stride + j, plane, -(of_rows[i] + of_cols[j]));
+    if (memcmp(&got[at], &wanted, sizeof wanted) != 0)
+      fail_msg("%d moduli: (%lld, %lld) is %a instead of %a", count, (long long)i, (long long)j,
+               got[at], wanted);
+  }
+  free(c), free(of_rows), free(of_cols), free(got);
+  cuda_ok(cudaFree(on_c)), cuda_ok(cudaFree(on_rows)), cuda_ok(cudaFree(on_cols));
+  cuda_ok(cudaFree(to));
+}
+
+TEST(test_residue_combine) {
+  for (int count = DM_MODULI_LEAST; count <= DM_MODULI_MOST; count++) {
+    combine_as(count, 19, 132, 132, 132 * count, 132);
+    combine_as(count, 9, 131, 131, 131 * count + 1, 133);
+    combine_as(count, 1, 1, 1, count, 1);
+    combine_as(count, 33, 259, 264, 264 * count, 260);
+  }
+}
+
+/* ---- all of it ---- */
+
+/* Whole numbers, in panels: every element of C is exact. */
+TEST(test_residues_of_whole_numbers) {
+  enum { M = 70, N = 203, K = 500, PANEL = 144, COUNT = 12, PLANE = 208 };
+  double a[M][K], *b = zeros((int64_t)K * N * 8), *got;
+  for (int i = 0; i < M * K; i++) a[i / K][i % K] = (double)(bits_at(i) % 2097151) - 1048575.0;
+  for (int i = 0; i < K * N; i++) b[i] = (double)(bits_at(i + 77777777) % 65535) - 32767.0;
+  double *on_a = uploaded(a, sizeof a), *on_b = uploaded(b, (int64_t)K * N * 8);
+  int32_t *exponents = on_gpu((M + N) * 4, 0); /* 2^0 */
+  void *of_a = on_gpu(dm_residue_panel_bytes(COUNT, M, PANEL), UNTOUCHED);
+  void *of_b = on_gpu(dm_residue_panel_bytes(COUNT, N, PANEL), UNTOUCHED);
+  int8_t *c = on_gpu(M * COUNT * PLANE, UNTOUCHED);
+  for (int h = 0; h < K; h += PANEL) {
+    const int64_t deep = K - h < PANEL ? K - h : PANEL;
+    const dm_residue_panel pa = dm_residue_panel_at(of_a, COUNT, M, deep);
+    const dm_residue_panel pb = dm_residue_panel_at(of_b, COUNT, N, deep);
+    const dm_view va = {on_a + h, DM_F64, DM_DEVICE, M, deep, K, 1};
+    const dm_view vb = {on_b + (int64_t)h * N, DM_F64, DM_DEVICE, N, deep, 1, N};
+    cuda_ok(dm_kernels_residue_split(
+        &(dm_residue_split){.to = pa, .from = va, .exponents = exponents}));
+    cuda_ok(dm_kernels_residue_split(
+        &(dm_residue_split){.to = pb, .from = vb, .exponents = exponents + M, .columns = true}));
+    cuda_ok(dm_kernels_residue_product(&(dm_residue_product){.c = c,
+                                                             .row_stride = COUNT * PLANE,
+                                                             .plane = PLANE,
+                                                             .a = pa,
+                                                             .b = pb,
+                                                             .accumulate = h > 0,
+                                                             .processors = PROCESSORS}));
+  }
+  double *to = on_gpu(M * N * 8, UNTOUCHED);
+  dm_moduli moduli;
+  dm_moduli_make(COUNT, &moduli);
+  cuda_ok(dm_kernels_residue_combine(
+      &(dm_residue_combination){.to = dm_view_strided(to, DM_F64, DM_DEVICE, M, N, N),
+                                .c = c,
+                                .row_stride = COUNT * PLANE,
+                                .plane = PLANE,
+                                .of_rows = exponents,
+                                .of_cols = exponents + M,
+                                .moduli = &moduli}));
+  got = downloaded(to, M * N * 8);
+  for (int i = 0; i < M; i++)
+    for (int j = 0; j < N; j++) {
+      double wanted = 0.0;
+      for (int h = 0; h < K; h++) wanted += a[i][h] * b[(int64_t)h * N + j];
+      assert_true(got[i * N + j] == wanted);
+    }
+  free(b), free(got);
+  cuda_ok(cudaFree(on_a)), cuda_ok(cudaFree(on_b)), cuda_ok(cudaFree(exponents));
+  cuda_ok(cudaFree(of_a)), cuda_ok(cudaFree(of_b)), cuda_ok(cudaFree(c)), cuda_ok(cudaFree(to));
+}
+
+/* ---- by the backend ---- */
+
+static dm_backend *open_mode(const dm_backend_ops *ops, const dm_compute *row) {
+  const dm_backend_config config = {.local_ranks = 1, .compute = row, .kernel = "auto"};
+  dm_backend *backend;
+  ok(dm_backend_open(ops, &config, &backend));
+  return backend;
+}
+
+static dm_compute mode_of(const char *name, int64_t k) {
+  dm_compute_choice choice = 0;
+  dm_compute row;
+  assert_true(dm_compute_parse(name, &choice));
+  ok(dm_compute_choose(choice, DM_F64, k, &row));
+  return row;
+}
+
+/* Extremes and sums of the lines of both twins are alike; they join what was there. */
+static void check_lines(dm_backend *gpu, dm_view host, dm_view device, bool by_row) {
+  const int64_t lines = by_row ? host.rows : host.cols;
+  double *wanted = zeros(16 * lines), *got = zeros(16 * lines);
+  int64_t *wanted_sums = zeros(8 * DM_LINE_SUMS * lines), *sums = zeros(8 * DM_LINE_SUMS * lines);
+  for (int64_t l = 0; l < lines; l++) {
+    wanted[2 * l] = got[2 * l] = l % 3 == 1 ? 0.75 : 0.0;
+    wanted[2 * l + 1] = got[2 * l + 1] = l % 3 == 1 ? -1e-3 : -INFINITY;
+    for (int x = 0; x < DM_LINE_SUMS; x++)
+      wanted_sums[DM_LINE_SUMS * l + x] = sums[DM_LINE_SUMS * l + x] = l + x;
+  }
+  dm_host_extremes(host, by_row, wanted);
+  ok(dm_backend_extremes(gpu, device, by_row, got));
+  for (int64_t l = 0; l < 2 * lines; l++)
+    if (memcmp(&got[l], &wanted[l], sizeof *got) != 0)
+      fail_msg("%lld x %lld, by %s: extreme %lld is %a instead of %a", (long long)host.rows,
+               (long long)host.cols, by_row ? "row" : "column", (long long)l, got[l], wanted[l]);
+  for (int64_t l = 0; l < lines; l++) /* nobody asks for sums of what is infinite */
+    if (isinf(wanted[2 * l])) wanted[2 * l] = 0.0;
+  dm_host_line_sums(host, by_row, wanted, wanted_sums);
+  ok(dm_backend_line_sums(gpu, device, by_row, wanted, sums));
+  for (int64_t l = 0; l < lines * DM_LINE_SUMS; l++)
+    if (wanted[2 * (l / DM_LINE_SUMS)] > 0.0 && sums[l] != wanted_sums[l])
+      fail_msg("%lld x %lld, by %s: sum %lld of line %lld is %lld instead of %lld",
+               (long long)host.rows, (long long)host.cols, by_row ? "row" : "column",
+               (long long)(l % DM_LINE_SUMS), (long long)(l / DM_LINE_SUMS), (long long)sums[l],
+               (long long)wanted_sums[l]);
+  free(wanted), free(got), free(wanted_sums), free(sums);
+}
+
+TEST(test_residue_lines) {
+  static const int64_t shapes[][3] = {/* rows, columns, stride */
+                                      {1, 1, 1},     {1, 5000, 5001}, {300, 333, 336},
+                                      {777, 1, 2},   {9, 4500, 4500}, {129, 70, 71},
+                                      {4100, 40, 40}};
+  const dm_compute row = mode_of("f64:int8", 5000);
+  dm_backend *gpu = open_mode(&dm_backend_cuda, &row);
+  for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+    const int64_t rows = shapes[s][0], cols = shapes[s][1], stride = shapes[s][2];
+    double *numbers = zeros(rows * stride * 8);
+    for (int64_t at = 0; at < rows * stride; at++)
+      numbers[at] = wide_number(at / stride, at % stride);
+    if (s == 2) numbers[5 * stride + 7] = (double)NAN, numbers[8 * stride + 9] = -INFINITY;
+    void *device = uploaded(numbers, rows * stride * 8);
+    const dm_view host = dm_view_strided(numbers, DM_F64, DM_HOST, rows, cols, stride);
+    const dm_view there = dm_view_strided(device, DM_F64, DM_DEVICE, rows, cols, stride);
+    check_lines(gpu, host, there, true);
+    check_lines(gpu, host, there, false);
+    cuda_ok(cudaFree(device));
+    free(numbers);
+  }
+  dm_backend_close(gpu);
+}
+
+/* C = A B by a row of compute modes in one memory, where all that it takes lies in one block. */
+typedef struct place {
+  dm_backend *backend;
+  dm_space space;
+  dm_view a, b, sums;
+  dm_exponents exponents;
+  int64_t plane;
+} place;
+
+static void run_product(const place *p, const dm_compute *row, int64_t strip, int64_t cut) {
+  const dm_view first = dm_compute_first(row, p->sums);
+  dm_event done;
+  for (int64_t i = 0; i < p->sums.rows; i += strip) { /* rows by rows, in two parts of k */
+    const int64_t rows = dm_min(strip, p->sums.rows - i), k = p->a.cols;
+    const dm_view c = dm_view_sub(first, i, 0, rows, first.cols);
+    const dm_exponents at = {p->exponents.rows + i, p->exponents.cols};
+    ok(dm_backend_product(p->backend, c, p->plane, dm_view_sub(p->a, i, 0, rows, cut),
+                          dm_view_sub(p->b, 0, 0, cut, p->b.cols), false, at, &done));
+    ok(dm_backend_product(p->backend, c, p->plane, dm_view_sub(p->a, i, cut, rows, k - cut),
+                          dm_view_sub(p->b, cut, 0, k - cut, p->b.cols), true, at, &done));
+    ok(dm_backend_finish(p->backend, dm_view_sub(p->sums, i, 0, rows, first.cols), c, p->plane, at,
+                         &done));
+  }
+  ok(dm_backend_wait(p->backend, done));
+}
+
+static void compare_backends(const char *name, int64_t m, int64_t n, int64_t k, int64_t strip,
+                             int64_t cut) {
+  const dm_compute row = mode_of(name, k);
+  dm_backend *cpu = open_mode(&dm_backend_cpu, &row), *gpu = open_mode(&dm_backend_cuda, &row);
+  const dm_generator generator = {.kind = DM_NORMAL, .seed = 7};
+  pair a = make_pair(gpu, DM_F64, m, k, 3, generator),
+       b = make_pair(gpu, DM_F64, k, n, 1, generator);
+  const int64_t stride = dm_device_stride(dm_compute_width(&row, DM_F64, n), DM_F64);
+  double *c = zeros(m * stride * 8);
+  int32_t *exponents = zeros((m + n) * 4);
+  for (int64_t i = 0; i < m + n; i++) exponents[i] = 40 + (int32_t)(bits_at(i) % 5);
+  void *on_c = on_gpu(m * stride * 8, UNTOUCHED);
+  int32_t *on_exponents = uploaded(exponents, (m + n) * 4);
+  const int64_t plane = dm_compute_plane(&row, n);
+  const place host = {cpu,
+                      DM_HOST,
+                      a.host,
+                      b.host,
+                      dm_view_strided(c, DM_F64, DM_HOST, m, n, stride),
+                      {exponents, exponents + m},
+                      plane};
+  const place device = {gpu,
+                        DM_DEVICE,
+                        a.device,
+                        b.device,
+                        dm_view_strided(on_c, DM_F64, DM_DEVICE, m, n, stride),
+                        {on_exponents, on_exponents + m},
+                        plane};
+  run_product(&host, &row, m, k);
+  run_product(&device, &row, strip, cut);
+  double *got = downloaded(on_c, m * stride * 8);
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++)
+      if (memcmp(&got[i * stride + j], &c[i * stride + j], sizeof *c) != 0)
+        fail_msg("%s, %lld x %lld x %lld: C(%lld, %lld) is %a instead of %a", name, (long long)m,
+                 (long long)n, (long long)k, (long long)i, (long long)j, got[i * stride + j],
+                 c[i * stride + j]);
+  free_pair(gpu, a), free_pair(gpu, b);
+  cuda_ok(cudaFree(on_c)), cuda_ok(cudaFree(on_exponents));
+  free(c), free(exponents), free(got);
+  dm_backend_close(cpu), dm_backend_close(gpu);
+}
+
+TEST(test_residues_of_backends) {
+  compare_backends("f64:int8", 1, 1, 1, 1, 0);
+  compare_backends("f64:int8", 1, 1, 1, 1, 1);
+  compare_backends("f64:int8", 70, 133, 500, 70, 500);
+  compare_backends("f64:int8:20", 257, 65, 130, 100, 64);
+  compare_backends("f64:int8:8", 65, 260, 1000, 64, 333);
+  compare_backends("f64:int8:14", 300, 1000, 777, 128, 777);
+  compare_backends("f64:int8", 33, 49, DM_RESIDUES_SPLIT + 1, 33, DM_RESIDUES_SPLIT + 1);
+  compare_backends("f64:int8", 20, 70, DM_RESIDUES_DEPTH + 4321, 20, DM_RESIDUES_DEPTH + 4321);
+}
+
+#endif
+
+CUDA_TESTS(test_cuda_residues)
