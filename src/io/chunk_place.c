@@ -116,11 +116,22 @@ dm_status dm_chunk_open_file(const dm_location *at, hid_t *file, dm_chunk_ear **
   void *handle = NULL;
   hid_t id = H5FDregister(&driver);
   dm_status status = dm_h5_open_file(at, id, file);
-  if (id >= 0) H5FDunregister(id); /* what is open keeps it */
   if (!status && (H5Fget_vfd_handle(*file, H5P_DEFAULT, &handle) < 0 || !handle))
     status = dm_h5_fail(DM_E_IO, at, "the open file cannot be identified");
   *ear = handle;
+  if (handle)
+    (*ear)->driver = id;
+  else if (id >= 0)
+    H5FDunregister(id);
   return status;
+}
+
+/* HDF5 1.10 lets go of a file's driver before it calls it to close the file: the last one to hold
+ * the driver must not be the file. */
+void dm_chunk_close_file(hid_t file, const dm_chunk_ear *ear) {
+  const hid_t driver_id = ear ? ear->driver : -1;
+  H5Fclose(file);
+  if (driver_id >= 0) H5FDunregister(driver_id);
 }
 
 /* Whether the file has no chunk there, as opposed to one that cannot be found. */

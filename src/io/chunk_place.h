@@ -20,11 +20,15 @@ typedef struct dm_chunk_ear {
   int fd; /* of HDF5's own driver */
   bool listening, heard;
   int64_t offset, bytes;
+  hid_t driver;
 } dm_chunk_ear;
 
 /* Opens AT's file read-only as dm_h5_open_file does, through the driver.  *ear lives as long as the
  * file. */
 dm_status dm_chunk_open_file(const dm_location *at, hid_t *file, dm_chunk_ear **ear);
+
+/* Closes FILE; EAR is what came with it, or NULL where it was opened without the driver. */
+void dm_chunk_close_file(hid_t file, const dm_chunk_ear *ear);
 
 /* Fills offset, bytes and skipped of PLACE, a chunk of DATASET, which is open as SET in the file
  * that EAR hears; bytes is 0 where the file has no chunk there.  EAR may be NULL: only bytes is

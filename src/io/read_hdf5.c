@@ -65,7 +65,7 @@ void dm_reader_close_hdf5(dm_reader *reader) {
   if (reader->type >= 0) H5Tclose(reader->type);
   if (reader->set >= 0) H5Dclose(reader->set);
   if (reader->access >= 0) H5Pclose(reader->access);
-  if (reader->file >= 0) H5Fclose(reader->file);
+  if (reader->file >= 0) dm_chunk_close_file(reader->file, reader->ear);
 }
 
 /* Read in the file's own type: HDF5 converts nothing, the reader does. */

@@ -68,10 +68,10 @@ dm_status dm_checkpoint_read_back(dm_checkpoint *checkpoint, dm_read_back wish, 
  * recorded no more, and all else is, for the next run.  Where C is one tile it is cut into several,
  * if what is in the file is what was written.  *good of *tiles are kept; 0 also without
  * checkpoints. (checkpoint_repair.c) */
-typedef struct dm_rectangle {
+typedef struct dm_wrong_part {
   dm_range rows, cols;
-} dm_rectangle;
-dm_status dm_checkpoint_give_back(dm_checkpoint *checkpoint, const dm_rectangle *wrong,
+} dm_wrong_part;
+dm_status dm_checkpoint_give_back(dm_checkpoint *checkpoint, const dm_wrong_part *wrong,
                                   int64_t count, int64_t *good, int64_t *tiles);
 
 /* Rank 0: the tiles, in the order of computation, where all are on the disk. */

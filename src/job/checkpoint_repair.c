@@ -23,7 +23,7 @@ static bool meet(dm_range a, dm_range b) {
   return a.begin < b.end && b.begin < a.end;
 }
 
-static bool is_wrong(const dm_tile_record *r, const dm_rectangle *wrong, int64_t count) {
+static bool is_wrong(const dm_tile_record *r, const dm_wrong_part *wrong, int64_t count) {
   const dm_range rows = {r->row, r->row + r->rows}, cols = {r->col, r->col + r->cols};
   bool is = false;
   for (int64_t i = 0; i < count; i++) is |= meet(rows, wrong[i].rows) && meet(cols, wrong[i].cols);
@@ -42,7 +42,7 @@ static void choose_cut(const dm_checkpoint *c, leftover *l) {
   l->tiles = dm_plan_tiles(&l->cut);
 }
 
-static dm_status open_list(dm_checkpoint *c, const dm_rectangle *wrong, int64_t count,
+static dm_status open_list(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t count,
                            leftover *l) {
   DM_TRY(dm_buffer_table(l->tiles, &l->list));
   DM_TRY(dm_buffer_table(l->tiles, &l->good));
@@ -88,7 +88,7 @@ static dm_status record_good(dm_checkpoint *c, leftover *l) {
   return DM_OK;
 }
 
-static dm_status give_back(dm_checkpoint *c, const dm_rectangle *wrong, int64_t count,
+static dm_status give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t count,
                            leftover *l) {
   choose_cut(c, l);
   DM_TRY(dm_comm_agree(c->run->world, open_list(c, wrong, count, l)));
@@ -97,7 +97,7 @@ static dm_status give_back(dm_checkpoint *c, const dm_rectangle *wrong, int64_t 
 }
 
 /* A part file of which nothing is kept is this run's to remove, whoever made it. */
-dm_status dm_checkpoint_give_back(dm_checkpoint *c, const dm_rectangle *wrong, int64_t count,
+dm_status dm_checkpoint_give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t count,
                                   int64_t *good, int64_t *tiles) {
   leftover l = {.tiles = c->tiles};
   c->taken = c->written = c->complete = 0;

@@ -64,12 +64,12 @@ static dm_status wrong_again(const dm_job *j, const dm_damaged *one) {
 
 /* Strikes what is wrong from the journal; *good tiles are left. */
 static dm_status give_back(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
-  dm_rectangle *wrong;
+  dm_wrong_part *wrong;
   int64_t tiles = 0;
   DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(damage->count, &wrong)));
   for (int64_t i = 0; i < damage->count; i++)
-    wrong[i] = (dm_rectangle){.rows = {damage->list[i].first, damage->list[i].last + 1},
-                              .cols = damage->list[i].cols};
+    wrong[i] = (dm_wrong_part){.rows = {damage->list[i].first, damage->list[i].last + 1},
+                               .cols = damage->list[i].cols};
   dm_status status =
       dm_checkpoint_give_back(j->sink.checkpoint, wrong, damage->count, good, &tiles);
   repair->tiles += tiles - *good;
