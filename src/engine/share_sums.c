@@ -1,23 +1,49 @@
 #include "engine/share_sums.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/buffer.h"
+#include "core/checked.h"
 #include "core/clock.h"
+#include "core/fork_join.h"
 #include "io/checksum.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
+
+enum { AT_ONCE = 4 << 20 }; /* bytes that are worth a thread */
 
 static int64_t place_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   return dm_plan_place_of(local->plan, matrix, dm_range_size(local->panels), local->tile,
                           panel - local->panels.begin);
 }
 
-static uint64_t sum_of(dm_view piece) {
+/* Rows that threads hash; the sum is the same in any order. */
+typedef struct rows {
+  dm_view of;
+  int64_t each; /* that a thread takes at a time */
+  _Atomic int64_t next;
+  atomic_uint_least64_t sum;
+} rows;
+
+static void hash_rows(void *context) {
+  rows *r = context;
+  const int64_t bytes = r->of.cols * dm_dtype_size(r->of.dtype);
   uint64_t sum = 0;
-  for (int64_t i = 0; i < piece.rows; i++)
-    sum = dm_checksum_bytes(dm_view_at(piece, i, 0), piece.cols * dm_dtype_size(piece.dtype), sum);
-  return sum;
+  for (;;) {
+    const int64_t first = atomic_fetch_add(&r->next, r->each);
+    if (first >= r->of.rows) break;
+    for (int64_t i = first; i < dm_min(first + r->each, r->of.rows); i++)
+      sum += dm_checksum_bytes(dm_view_at(r->of, i, 0), bytes, (uint64_t)i);
+  }
+  atomic_fetch_add(&r->sum, sum);
+}
+
+static uint64_t sum_of(dm_view piece) {
+  const int64_t bytes = dm_max(1, piece.cols * dm_dtype_size(piece.dtype));
+  rows all = {.of = piece, .each = dm_max(1, AT_ONCE / bytes)};
+  (void)dm_fork_join((int)dm_min(dm_cores(), dm_ceil_div(piece.rows, all.each)), hash_rows, &all);
+  return atomic_load(&all.sum);
 }
 
 /* What is multiplied in the page cache was never brought anywhere. */
