@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/compute.h"
+#include "core/compute_calls.h"
 #include "core/element.h"
 #include "core/status.h"
 #include "core/view.h"

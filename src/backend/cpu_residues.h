@@ -3,7 +3,7 @@
 #ifndef DM_BACKEND_CPU_RESIDUES_H
 #define DM_BACKEND_CPU_RESIDUES_H
 
-#include "core/compute.h"
+#include "core/compute_calls.h"
 #include "core/crew.h"
 
 /* What one product takes at most: rows and columns of C, and any k. */

@@ -2,6 +2,7 @@
 #ifndef DM_ENGINE_ENGINE_H
 #define DM_ENGINE_ENGINE_H
 
+#include "core/compute_calls.h"
 #include "io/write_way.h"
 #include "plan/machine.h"
 #include "plan/plan.h"

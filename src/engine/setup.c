@@ -60,7 +60,8 @@ static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
   if (ops->takes(kernel, problem->work, &problem->compute, &why)) return DM_OK;
   dm_status status = dm_fail(DM_E_USAGE, "kernel %s of backend %s does not multiply %s: %s", kernel,
                              ops->name, type, why);
-  return fitting[0] ? dm_hint(status, "%s is multiplied by: %s", type, fitting) : status;
+  if (fitting[0]) return dm_hint(status, "%s is multiplied by: %s", type, fitting);
+  return row->finish == DM_NO_FINISH ? status : dm_hint(status, "--backend cpu multiplies them");
 }
 
 bool dm_gpu_is_late(double flops, dm_dtype work, int cores) {
