@@ -51,7 +51,7 @@ static inline DM_HOST_DEVICE int64_t dm_residue_place(int64_t j) {
  * B is given transposed (dm_view_transpose); any strides, fast where one of them is 1. */
 typedef struct dm_residue_split {
   dm_residue_panel to;
-  dm_view from;             /* f64, to.rows x to.depth, in device memory */
+  dm_view from;             /* f64 or f32, to.rows x to.depth, in device memory */
   const int32_t *exponents; /* in device memory, to.rows of them */
   bool columns;             /* of B: rows go where dm_residue_place says */
   cudaStream_t stream;

@@ -11,13 +11,17 @@ constexpr int THREADS = 256, BATCH = 8, BATCHES = 16; /* numbers a thread loads 
 constexpr int DEPTHS = DM_RESIDUE_LINE_SUMS - 1;
 constexpr Bits INFINITE = 0x7ffull << 52;
 
-struct LineWork {
-  const double *from;
-  int64_t rows, depth, row_stride, col_stride;
+struct LineTarget {
   const double *extremes; /* of the whole lines, for sums */
   Bits *result;
   int depths[DEPTHS];
+};
+
+template <class Number> struct LineWork {
+  const Number *from;
+  int64_t rows, depth, row_stride, col_stride;
   unsigned down; /* blocks along rows */
+  LineTarget target;
 };
 
 /* A double's size orders like its bits: the largest, and the largest INFINITE less that of one that
@@ -26,7 +30,7 @@ struct Extremes {
   static constexpr int COUNT = 2;
   Bits value[COUNT];
 
-  __device__ __forceinline__ Extremes(const LineWork &, int64_t) : value{0, 0} {
+  __device__ __forceinline__ Extremes(const LineTarget &, int64_t) : value{0, 0} {
   }
   __device__ __forceinline__ void take(double number) {
     const Bits size = (Bits)__double_as_longlong(fabs(number));
@@ -49,8 +53,8 @@ struct Sums {
   int counts[DEPTHS];
 
   /* Lines of zeros and those that hold infinite numbers get 0. */
-  __device__ __forceinline__ Sums(const LineWork &work, int64_t row) : squares(0) {
-    const double largest = work.extremes[2 * row];
+  __device__ __forceinline__ Sums(const LineTarget &target, int64_t row) : squares(0) {
+    const double largest = target.extremes[2 * row];
     int top = 0;
     power.by = power.then = 0.0;
     if (largest > 0.0 && isfinite(largest)) {
@@ -59,7 +63,7 @@ struct Sums {
     }
 #pragma unroll
     for (int d = 0; d < DEPTHS; d++) {
-      least[d] = (1023 + DM_SQUARE_BITS / 2 - work.depths[d]) << 20;
+      least[d] = (1023 + DM_SQUARE_BITS / 2 - target.depths[d]) << 20;
       counts[d] = 0;
     }
   }
@@ -83,12 +87,12 @@ struct Sums {
 };
 
 /* Numbers STEP apart along k from K on, below END. */
-template <class Line>
-__device__ __forceinline__ void take_numbers(const LineWork &work, Line &line, int64_t row,
+template <class Line, class Number>
+__device__ __forceinline__ void take_numbers(const LineWork<Number> &work, Line &line, int64_t row,
                                              int64_t k, int step, int64_t end) {
-  const double *from = work.from + row * work.row_stride;
+  const Number *from = work.from + row * work.row_stride;
   for (; k + (BATCH - 1) * step < end; k += BATCH * step) {
-    double numbers[BATCH];
+    Number numbers[BATCH];
 #pragma unroll
     for (int i = 0; i < BATCH; i++) numbers[i] = from[(k + i * step) * work.col_stride];
 #pragma unroll
@@ -98,63 +102,75 @@ __device__ __forceinline__ void take_numbers(const LineWork &work, Line &line, i
 }
 
 /* Numbers along k lie side by side: a warp for a part of a row. */
-template <class Line> __global__ void __launch_bounds__(THREADS) lines_along(const LineWork work) {
+template <class Line, class Number>
+__global__ void __launch_bounds__(THREADS) lines_along(const LineWork<Number> work) {
   constexpr int64_t DEEP = 32 * BATCH * BATCHES;
   const int64_t row = (int64_t)(blockIdx.x % work.down) * (THREADS / 32) + threadIdx.x / 32;
   const int64_t k = blockIdx.x / work.down * DEEP;
   if (row >= work.rows) return; /* a whole warp */
-  Line line(work, row);
+  Line line(work.target, row);
   take_numbers(work, line, row, k + threadIdx.x % 32, 32, min(k + DEEP, work.depth));
 #pragma unroll
   for (int x = 0; x < Line::COUNT; x++) {
 #pragma unroll
     for (int lanes = 16; lanes > 0; lanes /= 2) line.join_lanes(x, lanes);
-    if (threadIdx.x % 32 == 0) line.add(work.result + Line::COUNT * row, x);
+    if (threadIdx.x % 32 == 0) line.add(work.target.result + Line::COUNT * row, x);
   }
 }
 
 /* Rows lie side by side, or anyhow: a thread for a part of a row. */
-template <class Line> __global__ void __launch_bounds__(THREADS) lines_beside(const LineWork work) {
+template <class Line, class Number>
+__global__ void __launch_bounds__(THREADS) lines_beside(const LineWork<Number> work) {
   constexpr int64_t DEEP = BATCH * BATCHES;
   const int64_t row = (int64_t)(blockIdx.x % work.down) * THREADS + threadIdx.x;
   const int64_t k = blockIdx.x / work.down * DEEP;
   if (row >= work.rows) return;
-  Line line(work, row);
+  Line line(work.target, row);
   take_numbers(work, line, row, k, 1, min(k + DEEP, work.depth));
 #pragma unroll
-  for (int x = 0; x < Line::COUNT; x++) line.add(work.result + Line::COUNT * row, x);
+  for (int x = 0; x < Line::COUNT; x++) line.add(work.target.result + Line::COUNT * row, x);
 }
 
-template <class Line> cudaError_t start(LineWork work, dm_view from, cudaStream_t stream) {
-  if (from.dtype != DM_F64) return cudaErrorInvalidValue;
+template <class Line, class Number>
+cudaError_t start_on(const LineTarget &target, dm_view from, cudaStream_t stream) {
   const bool along = from.col_stride == 1;
   const int64_t down = divide_up(from.rows, along ? THREADS / 32 : THREADS);
   const int64_t blocks = down * divide_up(from.cols, BATCH * BATCHES * (along ? 32 : 1));
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
-  work.from = static_cast<const double *>(from.base);
-  work.rows = from.rows, work.depth = from.cols;
-  work.row_stride = from.row_stride, work.col_stride = from.col_stride;
-  work.down = (unsigned)down;
+  const LineWork<Number> work = {static_cast<const Number *>(from.base),
+                                 from.rows,
+                                 from.cols,
+                                 from.row_stride,
+                                 from.col_stride,
+                                 (unsigned)down,
+                                 target};
   if (along)
-    lines_along<Line><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
+    lines_along<Line, Number><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
   else
-    lines_beside<Line><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
+    lines_beside<Line, Number><<<(unsigned)blocks, THREADS, 0, stream>>>(work);
   return cudaGetLastError();
+}
+
+template <class Line>
+cudaError_t start(const LineTarget &target, dm_view from, cudaStream_t stream) {
+  return with_one_of<float, double>(from.dtype, [&](auto number) {
+    return start_on<Line, decltype(number)>(target, from, stream);
+  });
 }
 
 } // namespace
 
 cudaError_t dm_kernels_residue_extremes(dm_view from, uint64_t *extremes, cudaStream_t stream) {
-  LineWork work = {};
-  work.result = reinterpret_cast<Bits *>(extremes);
-  return start<Extremes>(work, from, stream);
+  LineTarget target = {};
+  target.result = reinterpret_cast<Bits *>(extremes);
+  return start<Extremes>(target, from, stream);
 }
 
 cudaError_t dm_kernels_residue_sums(dm_view from, const double *extremes, const int *depths,
                                     int64_t *sums, cudaStream_t stream) {
-  LineWork work = {};
-  work.extremes = extremes;
-  work.result = reinterpret_cast<Bits *>(sums);
-  for (int d = 0; d < DEPTHS; d++) work.depths[d] = depths[d];
-  return start<Sums>(work, from, stream);
+  LineTarget target = {};
+  target.extremes = extremes;
+  target.result = reinterpret_cast<Bits *>(sums);
+  for (int d = 0; d < DEPTHS; d++) target.depths[d] = depths[d];
+  return start<Sums>(target, from, stream);
 }

@@ -8,34 +8,50 @@ namespace {
 
 constexpr int THREADS = 256, WARPS = THREADS / 32, DEEP = 128; /* along k, of a block */
 
-struct SplitWork {
-  const double *from;
-  int64_t rows, depth, row_stride, col_stride;
+/* What a panel of any type has. */
+struct SplitTarget {
   const int32_t *exponents;
   int8_t *to;
-  int64_t stride, plane;
-  unsigned down, across; /* blocks along rows and along k */
+  int64_t stride, plane, depth;
   int count;
-  bool columns, wide; /* wide: pairs can be loaded */
+  bool columns;
+};
+
+template <class Number> struct SplitWork {
+  const Number *from;
+  int64_t rows, depth, row_stride, col_stride;
+  unsigned down, across; /* blocks along rows and along k */
+  bool wide;             /* 16 bytes can be loaded at a time */
+  SplitTarget target;
 };
 
 /* FOUR numbers of ROW from K, which all threads of the warp have in it. */
-__device__ __forceinline__ void split_run(const SplitWork &work, const double (&four)[4],
+__device__ __forceinline__ void split_run(const SplitTarget &to, const double (&four)[4],
                                           int64_t row, int64_t k) {
-  const int64_t place = work.columns ? dm_residue_place(row) : row;
-  split_four(four, dm_power_of(work.exponents[row]), work.count, work.to + place * work.stride + k,
-             work.plane, k < work.depth);
+  const int64_t place = to.columns ? dm_residue_place(row) : row;
+  split_four(four, dm_power_of(to.exponents[row]), to.count, to.to + place * to.stride + k,
+             to.plane, k < to.depth);
 }
 
 /* ---- numbers along k lie side by side ---- */
 
-__device__ __forceinline__ void load_four(const SplitWork &work, double (&four)[4], int64_t row,
-                                          int64_t k) {
-  const double *from = work.from + row * work.row_stride + k;
+__device__ __forceinline__ void load_aligned(const double *from, double (&four)[4]) {
+  const double2 first = *reinterpret_cast<const double2 *>(from);
+  const double2 second = *reinterpret_cast<const double2 *>(from + 2);
+  four[0] = first.x, four[1] = first.y, four[2] = second.x, four[3] = second.y;
+}
+
+__device__ __forceinline__ void load_aligned(const float *from, double (&four)[4]) {
+  const float4 all = *reinterpret_cast<const float4 *>(from);
+  four[0] = all.x, four[1] = all.y, four[2] = all.z, four[3] = all.w;
+}
+
+template <class Number>
+__device__ __forceinline__ void load_four(const SplitWork<Number> &work, double (&four)[4],
+                                          int64_t row, int64_t k) {
+  const Number *from = work.from + row * work.row_stride + k;
   if (work.wide && k + 4 <= work.depth) {
-    const double2 first = *reinterpret_cast<const double2 *>(from);
-    const double2 second = *reinterpret_cast<const double2 *>(from + 2);
-    four[0] = first.x, four[1] = first.y, four[2] = second.x, four[3] = second.y;
+    load_aligned(from, four);
   } else {
 #pragma unroll
     for (int i = 0; i < 4; i++) four[i] = k + i < work.depth ? from[i] : 0.0;
@@ -43,13 +59,14 @@ __device__ __forceinline__ void load_four(const SplitWork &work, double (&four)[
 }
 
 /* A warp for a row. */
-__global__ void __launch_bounds__(THREADS) split_rows(const SplitWork work) {
+template <class Number>
+__global__ void __launch_bounds__(THREADS) split_rows(const SplitWork<Number> work) {
   const int64_t row = (int64_t)(blockIdx.x / work.across) * WARPS + threadIdx.x / 32;
   const int64_t k = (int64_t)(blockIdx.x % work.across) * DEEP + threadIdx.x % 32 * 4;
   if (row >= work.rows) return; /* a whole warp */
   double four[4];
   load_four(work, four, row, k);
-  split_run(work, four, row, k);
+  split_run(work.target, four, row, k);
 }
 
 /* ---- other strides: through shared memory, 32 rows ---- */
@@ -62,21 +79,23 @@ __device__ __forceinline__ int tile_place(int k) {
 }
 
 /* Each lane has a row. */
-__device__ __forceinline__ void load_tile(const SplitWork &work, double (&tile)[TALL][TILE_ROW],
-                                          int64_t row, int64_t k) {
+template <class Number>
+__device__ __forceinline__ void load_tile(const SplitWork<Number> &work,
+                                          double (&tile)[TALL][TILE_ROW], int64_t row, int64_t k) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const double *from = work.from + (row + lane) * work.row_stride + (k + warp) * work.col_stride;
-  double numbers[DEEP / WARPS];
+  const Number *from = work.from + (row + lane) * work.row_stride + (k + warp) * work.col_stride;
+  Number numbers[DEEP / WARPS];
 #pragma unroll
   for (int i = 0; i < DEEP / WARPS; i++) {
     const bool inside = row + lane < work.rows && k + warp + i * WARPS < work.depth;
-    numbers[i] = inside ? from[i * WARPS * work.col_stride] : 0.0;
+    numbers[i] = inside ? from[i * WARPS * work.col_stride] : 0;
   }
 #pragma unroll
   for (int i = 0; i < DEEP / WARPS; i++) tile[lane][tile_place(warp + i * WARPS)] = numbers[i];
 }
 
-__global__ void __launch_bounds__(THREADS) split_columns(const SplitWork work) {
+template <class Number>
+__global__ void __launch_bounds__(THREADS) split_columns(const SplitWork<Number> work) {
   __shared__ double tile[TALL][TILE_ROW];
   const int64_t row = (int64_t)(blockIdx.x % work.down) * TALL;
   const int64_t k = (int64_t)(blockIdx.x / work.down) * DEEP;
@@ -88,7 +107,7 @@ __global__ void __launch_bounds__(THREADS) split_columns(const SplitWork work) {
     double four[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) four[i] = tile[r][i * QUARTER + lane];
-    split_run(work, four, row + r, k + 4 * lane);
+    split_run(work.target, four, row + r, k + 4 * lane);
   }
 }
 
@@ -97,32 +116,39 @@ bool fits(const dm_residue_split *s) {
   return to.count >= 1 && to.count <= MODULI && to.rows == s->from.rows &&
          to.depth == s->from.cols && to.stride % 16 == 0 && to.stride >= to.depth &&
          to.plane_rows % DM_RESIDUE_GROUP == 0 && to.plane_rows >= to.rows &&
-         (uintptr_t)to.base % 16 == 0 && s->from.dtype == DM_F64;
+         (uintptr_t)to.base % 16 == 0;
+}
+
+template <class Number> cudaError_t start(const dm_residue_split *s) {
+  const dm_view from = s->from;
+  const int64_t quad = 16 / (int64_t)sizeof(Number);
+  SplitWork<Number> work = {};
+  work.from = static_cast<const Number *>(from.base);
+  work.rows = from.rows, work.depth = from.cols;
+  work.row_stride = from.row_stride, work.col_stride = from.col_stride;
+  work.target.exponents = s->exponents;
+  work.target.to = s->to.base, work.target.stride = s->to.stride;
+  work.target.plane = s->to.plane_rows * s->to.stride;
+  work.target.depth = from.cols;
+  work.target.count = s->to.count, work.target.columns = s->columns;
+  const bool along = from.col_stride == 1;
+  work.wide =
+      along && (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || from.row_stride % quad == 0);
+  const int64_t down = divide_up(from.rows, along ? WARPS : TALL);
+  const int64_t across = divide_up(from.cols, DEEP), blocks = down * across;
+  if (blocks > INT32_MAX) return cudaErrorInvalidValue;
+  work.down = (unsigned)down, work.across = (unsigned)across;
+  if (along)
+    split_rows<Number><<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
+  else
+    split_columns<Number><<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
+  return cudaGetLastError();
 }
 
 } // namespace
 
 cudaError_t dm_kernels_residue_split(const dm_residue_split *s) {
   if (!fits(s)) return cudaErrorInvalidValue;
-  const dm_view from = s->from;
-  SplitWork work = {};
-  work.from = static_cast<const double *>(from.base);
-  work.rows = from.rows, work.depth = from.cols;
-  work.row_stride = from.row_stride, work.col_stride = from.col_stride;
-  work.exponents = s->exponents;
-  work.to = s->to.base, work.stride = s->to.stride;
-  work.plane = s->to.plane_rows * s->to.stride;
-  work.count = s->to.count, work.columns = s->columns;
-  const bool along = from.col_stride == 1;
-  work.wide =
-      along && (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || from.row_stride % 2 == 0);
-  const int64_t down = divide_up(from.rows, along ? WARPS : TALL);
-  const int64_t across = divide_up(from.cols, DEEP), blocks = down * across;
-  if (blocks > INT32_MAX) return cudaErrorInvalidValue;
-  work.down = (unsigned)down, work.across = (unsigned)across;
-  if (along)
-    split_rows<<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
-  else
-    split_columns<<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
-  return cudaGetLastError();
+  return with_one_of<float, double>(s->from.dtype,
+                                    [&](auto number) { return start<decltype(number)>(s); });
 }

@@ -64,8 +64,6 @@ bool dm_cuda_takes(const char *name, dm_dtype work, const dm_compute *compute, c
   if (work == DM_I32) return refuse(why, "i32 is a type of sums: matrices of i8 are multiplied");
   if (dm_dtype_real(work) != compute->work)
     return refuse(why, "TF32 shortens the significands of f32 and c64 only");
-  if (compute->moduli > 0 && work != DM_F64)
-    return refuse(why, "only the CPU makes such products of residues: --backend cpu");
   if (compute->moduli > 0 && !kernel) return true;
   if (compute->moduli > 0) return refuse(why, "products of residues have a kernel of their own");
   if (compute->finish != DM_NO_FINISH) return refuse(why, "only the CPU does such products");

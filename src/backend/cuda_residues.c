@@ -1,10 +1,11 @@
-/* Products of f64 that are made of exact products of residues, on the GPU: parts of A and B are
+/* Products that are made of exact products of residues, on the GPU: parts of A and B are
  * split, multiplied into the accumulators, and these combined at the end.  All of it waits in the
  * compute lane, one part behind the other. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_internal.h"
 #include "core/checked.h"
+#include "kernels/kernels.h"
 #include "kernels/residue_kernels.h"
 
 _Static_assert((int)DM_RESIDUES_ROWS == (int)DM_RESIDUE_GROUP, "what the planner counts");
@@ -107,6 +108,13 @@ dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plan
 
 /* ---- sums ---- */
 
+/* Sums of f32 are rounded once more, as on the CPU. */
+static dm_status move_sums(dm_cuda *gpu, cudaStream_t stream, dm_view to, dm_view from) {
+  if (to.dtype == from.dtype) return dm_cuda_copy_on(gpu, stream, to, from);
+  DM_CUDA(gpu, dm_kernels_convert(to, from, stream));
+  return DM_OK;
+}
+
 /* Sums lie where the accumulators of their rows do, which all have to be read first: some rows at a
  * time are made elsewhere, so few that they are still in the cache when they are copied back. */
 dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
@@ -130,7 +138,7 @@ dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, 
         .moduli = &gpu->moduli,
         .stream = stream};
     DM_CUDA(gpu, dm_kernels_residue_combine(&part));
-    DM_TRY(dm_cuda_copy_on(gpu, stream, dm_view_sub(sums, i, 0, rows, sums.cols), part.to));
+    DM_TRY(move_sums(gpu, stream, dm_view_sub(sums, i, 0, rows, sums.cols), part.to));
   }
   return dm_cuda_post(gpu, DM_COMPUTE, done);
 }

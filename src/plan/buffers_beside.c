@@ -77,8 +77,8 @@ static int64_t residue_bytes(const dm_rank_extent *e, const dm_compute *row) {
   const int64_t depth = dm_rounded(dm_min(e->width, DM_RESIDUES_SPLIT), DM_RESIDUES_ROW);
   const int64_t lines =
       dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(e->cols, DM_RESIDUES_ROWS));
-  const int64_t sums = dm_min(dm_padded(e->rows, e->cols, e->sum),
-                              dm_max(DM_RESIDUES_SUMS, dm_padded(1, e->cols, e->sum)));
+  const int64_t sums =
+      dm_min(dm_padded(e->rows, e->cols, 8), dm_max(DM_RESIDUES_SUMS, dm_padded(1, e->cols, 8)));
   return dm_max(dm_times(row->panel_bytes, dm_times(lines, depth)), sums);
 }
 

@@ -501,7 +501,13 @@ TEST(test_residue_lines) {
     check_lines(gpu, host, there, true);
     check_lines(gpu, host, there, false);
     cuda_ok(cudaFree(device));
-    free(numbers);
+    float *shorter = zeros(rows * stride * 4);
+    for (int64_t at = 0; at < rows * stride; at++) shorter[at] = (float)ldexp(numbers[at], -900);
+    device = uploaded(shorter, rows * stride * 4);
+    check_lines(gpu, dm_view_strided(shorter, DM_F32, DM_HOST, rows, cols, stride),
+                dm_view_strided(device, DM_F32, DM_DEVICE, rows, cols, stride), s % 2);
+    cuda_ok(cudaFree(device));
+    free(numbers), free(shorter);
   }
   dm_backend_close(gpu);
 }
@@ -537,38 +543,39 @@ static void compare_backends(const char *name, int64_t m, int64_t n, int64_t k, 
   const dm_compute row = mode_of(name, k);
   dm_backend *cpu = open_mode(&dm_backend_cpu, &row), *gpu = open_mode(&dm_backend_cuda, &row);
   const dm_generator generator = {.kind = DM_NORMAL, .seed = 7};
-  pair a = make_pair(gpu, DM_F64, m, k, 3, generator),
-       b = make_pair(gpu, DM_F64, k, n, 1, generator);
-  const int64_t stride = dm_device_stride(dm_compute_width(&row, DM_F64, n), DM_F64);
-  double *c = zeros(m * stride * 8);
+  pair a = make_pair(gpu, row.work, m, k, 3, generator),
+       b = make_pair(gpu, row.work, k, n, 1, generator);
+  const int64_t stride = dm_device_stride(dm_compute_width(&row, row.sum, n), row.sum);
+  const int64_t size = dm_dtype_size(row.sum);
+  char *c = zeros(m * stride * size);
   int32_t *exponents = zeros((m + n) * 4);
   for (int64_t i = 0; i < m + n; i++) exponents[i] = 40 + (int32_t)(bits_at(i) % 5);
-  void *on_c = on_gpu(m * stride * 8, UNTOUCHED);
+  void *on_c = on_gpu(m * stride * size, UNTOUCHED);
   int32_t *on_exponents = uploaded(exponents, (m + n) * 4);
   const int64_t plane = dm_compute_plane(&row, n);
   const place host = {cpu,
                       DM_HOST,
                       a.host,
                       b.host,
-                      dm_view_strided(c, DM_F64, DM_HOST, m, n, stride),
+                      dm_view_strided(c, row.sum, DM_HOST, m, n, stride),
                       {exponents, exponents + m},
                       plane};
   const place device = {gpu,
                         DM_DEVICE,
                         a.device,
                         b.device,
-                        dm_view_strided(on_c, DM_F64, DM_DEVICE, m, n, stride),
+                        dm_view_strided(on_c, row.sum, DM_DEVICE, m, n, stride),
                         {on_exponents, on_exponents + m},
                         plane};
   run_product(&host, &row, m, k);
   run_product(&device, &row, strip, cut);
-  double *got = downloaded(on_c, m * stride * 8);
+  char *got = downloaded(on_c, m * stride * size);
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++)
-      if (memcmp(&got[i * stride + j], &c[i * stride + j], sizeof *c) != 0)
-        fail_msg("%s, %lld x %lld x %lld: C(%lld, %lld) is %a instead of %a", name, (long long)m,
-                 (long long)n, (long long)k, (long long)i, (long long)j, got[i * stride + j],
-                 c[i * stride + j]);
+      if (memcmp(got + (i * stride + j) * size, c + (i * stride + j) * size, (size_t)size) != 0)
+        fail_msg("%s, %lld x %lld x %lld: other bits in C(%lld, %lld): %a instead of %a", name,
+                 (long long)m, (long long)n, (long long)k, (long long)i, (long long)j,
+                 number(dm_view_row_major(got, row.sum, m, stride), i, j), number(host.sums, i, j));
   free_pair(gpu, a), free_pair(gpu, b);
   cuda_ok(cudaFree(on_c)), cuda_ok(cudaFree(on_exponents));
   free(c), free(exponents), free(got);
@@ -582,6 +589,9 @@ TEST(test_residues_of_backends) {
   compare_backends("f64:int8:20", 257, 65, 130, 100, 64);
   compare_backends("f64:int8:8", 65, 260, 1000, 64, 333);
   compare_backends("f64:int8:14", 300, 1000, 777, 128, 777);
+  compare_backends("f32:int8", 1, 3, 5, 1, 5);
+  compare_backends("f32:int8", 70, 133, 500, 33, 501 / 2);
+  compare_backends("f32:int8:14", 129, 65, 333, 129, 333);
   compare_backends("f64:int8", 33, 49, DM_RESIDUES_SPLIT + 1, 33, DM_RESIDUES_SPLIT + 1);
   compare_backends("f64:int8", 20, 70, DM_RESIDUES_DEPTH + 4321, 20, DM_RESIDUES_DEPTH + 4321);
 }

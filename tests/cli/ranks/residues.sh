@@ -20,6 +20,7 @@ damier multiply A.h5 far.h5 -o far_c.h5 --compute f64:int8 2>far.err | grep -E "
 grep -c 'multiplied in f64' far.err
 try damier bench multiply --size 64 --compute f64:int8 --type c128 -q
 try damier bench multiply --size 64 --compute f64:int8:7 -q
-try damier multiply A.h5 B.h5 -o C.h5 --compute f64:int8 --backend cuda -q
+try damier multiply A.h5 B.h5 -o C.h5 --compute f64:int8 --backend cuda --kernel cublas -q
+try damier plan --size 4096 --compute f64:int8 --machine "gpu=h200 gpus=2" --grid 1x1x2 -q
 damier generate large.h5 --size 1200 -q >/dev/null
 try damier multiply large.h5 large.h5 -o C.h5 --compute f64:int8 --memory host=100M -q
