@@ -13,9 +13,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* Bytes, by one thread: the process's mappings are locked meanwhile, and the start of a GPU changes
- * them hundreds of times. */
-enum { AT_ONCE = 64 << 10 };
+enum { AT_ONCE = 16 << 20 }; /* bytes, by one thread */
 
 typedef struct pages {
   char *base;
@@ -37,10 +35,10 @@ static void take(void *context) {
   }
 }
 
-int dm_populate(void *base, int64_t bytes, bool write, int threads) {
+int dm_populate(void *base, int64_t bytes, bool write) {
   pages all = {
       .base = base, .bytes = bytes, .advice = write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ};
   const int64_t pieces = dm_ceil_div(bytes, AT_ONCE);
-  if (pieces > 0) (void)dm_fork_join((int)dm_min(pieces, threads), take, &all);
+  if (pieces > 0) (void)dm_fork_join((int)dm_min(pieces, dm_cores()), take, &all);
   return atomic_load(&all.failed);
 }

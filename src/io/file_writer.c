@@ -32,7 +32,6 @@ struct dm_file_writer {
   char file[DM_PATH + 8]; /* for messages */
   int fd, direct;         /* direct: past the page cache, or -1 */
   char *map;              /* all of the file, or NULL */
-  bool ready;             /* its pages are there */
   int64_t length;
   /* pwrite from the moment on at which another has turned out not to go. */
   _Atomic dm_write_way way;
@@ -97,14 +96,6 @@ int64_t dm_file_writer_least(const dm_file_writer *writer) {
   default:
     return INT64_MAX;
   }
-}
-
-bool dm_file_writer_take_pages(dm_file_writer *writer, void *pages, int64_t bytes) {
-  if (dm_file_writer_way(writer) != DM_WRITE_MAPPED || writer->length != bytes) return false;
-  (void)munmap(writer->map, (size_t)writer->length);
-  writer->map = pages;
-  writer->ready = true;
-  return true;
 }
 
 void dm_file_writer_close(dm_file_writer *writer) {
@@ -179,8 +170,9 @@ static dm_status write_mapped(dm_file_writer *writer, const char *memory, int64_
   char *pages = writer->map + begin;
   const size_t length = (size_t)(offset + bytes - begin);
   if (offset + bytes > writer->length) return write_plain(writer, memory, bytes, offset);
-  int failed = writer->ready ? 0 : EINTR;
-  while (failed == EINTR) failed = madvise(pages, length, MADV_POPULATE_WRITE) < 0 ? errno : 0;
+  int failed;
+  do failed = madvise(pages, length, MADV_POPULATE_WRITE) < 0 ? errno : 0;
+  while (failed == EINTR);
   if (failed) return dm_batch_refused(writer->file, true, offset, failed == EFAULT ? EIO : failed);
   memcpy(writer->map + offset, memory, (size_t)bytes);
   (void)madvise(pages, length, MADV_DONTNEED);

@@ -3,7 +3,6 @@
 #ifndef DM_IO_FILE_WRITER_H
 #define DM_IO_FILE_WRITER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "io/write_way.h"
@@ -18,10 +17,6 @@ int dm_file_writer_flags(dm_write_way way);
 dm_status dm_file_writer_open(int fd, const char *file, dm_write_way way, dm_file_writer **writer);
 dm_write_way dm_file_writer_way(const dm_file_writer *writer);
 void dm_file_writer_close(dm_file_writer *writer); /* NULL is allowed */
-
-/* PAGES, which map all BYTES of the file and are there already, replace those that a writer by
- * DM_WRITE_MAPPED has mapped; before it writes.  False: they stay the caller's. */
-bool dm_file_writer_take_pages(dm_file_writer *writer, void *pages, int64_t bytes);
 
 /* Bytes from which on a piece is worth another way than pwrite; shorter ones go by that. */
 int64_t dm_file_writer_least(const dm_file_writer *writer);

@@ -50,14 +50,12 @@ dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t 
 
 /* The same, while a thread still reserves its space: nothing may be written before
  * dm_reservation_end has returned, which ends and frees *RESERVATION.  NULL is one that is done.
- * OUTPUT (or NULL), which is FILE's, gets the pages that are ready.  FILE is released after that.
- */
+ * FILE is released after that. */
 typedef struct dm_reservation dm_reservation;
-typedef struct dm_output dm_output;
 dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
                                  int64_t cols, bool force, dm_output_file *file,
                                  dm_reservation **reservation);
-dm_status dm_reservation_end(dm_reservation *reservation, dm_output *output);
+dm_status dm_reservation_end(dm_reservation *reservation);
 
 /* The part file ID that an earlier run left, whose data begins at OFFSET: its structure is written
  * anew, so that whatever a broken-off commit did to it is undone, and its space reserved again. Its
@@ -72,6 +70,8 @@ dm_status dm_output_forget(const dm_location *at);
 /* Sets FILE's way by WISH, for WRITERS threads of a node; DM_E_USAGE: the wish cannot be granted.
  * All ranks write in the same way. */
 dm_status dm_output_choose_way(dm_output_file *file, dm_write_way wish, int writers);
+
+typedef struct dm_output dm_output;
 
 /* DM_E_IO where what has the name is not the file that rank 0 made. */
 dm_status dm_output_open(const dm_output_file *file, dm_output **output);

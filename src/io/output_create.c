@@ -44,7 +44,7 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
   if (file->made < 0) return dm_output_failed(location, file->part, "created");
   dm_status status = create_locked(file, reservation);
   if (!status) return DM_OK;
-  status = dm_status_first(status, dm_reservation_end(*reservation, NULL));
+  status = dm_status_first(status, dm_reservation_end(*reservation));
   *reservation = NULL;
   dm_output_discard(file);
   dm_output_release(file);
@@ -55,7 +55,7 @@ dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t 
                            bool force, dm_output_file *file) {
   dm_reservation *reservation;
   DM_TRY(dm_output_create_early(location, dtype, rows, cols, force, file, &reservation));
-  dm_status status = dm_reservation_end(reservation, NULL);
+  dm_status status = dm_reservation_end(reservation);
   if (!status) return DM_OK;
   dm_output_discard(file);
   dm_output_release(file);

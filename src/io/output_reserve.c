@@ -1,18 +1,13 @@
-/* The space of an output on the disk, while a GPU starts or A and B are read.  On tmpfs to reserve
- * is to clear, which takes as long as to write: there all cores do it, and what they have mapped
- * stays so until it is written. */
+/* The space of an output on the disk.  On tmpfs to reserve is to clear, which takes as long as to
+ * write: a thread does it while A and B are read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/fork_join.h"
-#include "core/populate.h"
 #include "io/output_file.h"
-#include "io/output_pages.h"
 
 enum { LEAST = 16 << 20 }; /* bytes that are worth a thread */
 
@@ -22,7 +17,6 @@ struct dm_reservation {
   bool threaded;
   pthread_t thread;
   dm_status status;
-  void *pages; /* of all of the file, or NULL */
 };
 
 /* So that a full disk shows now and not after hours. */
@@ -55,20 +49,9 @@ dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes) {
   }
 }
 
-/* NULL: that is not the way here, or some pages cannot be had; the reservation will say why. */
-static void *make_pages(const dm_reservation *r) {
-  if (dm_write_way_suitable(r->file.part, dm_cores()) != DM_WRITE_MAPPED) return NULL;
-  void *pages = mmap(NULL, (size_t)r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->file.made, 0);
-  if (pages == MAP_FAILED) return NULL;
-  if (dm_populate(pages, r->bytes, true, (dm_cores() + 1) / 2) == 0) return pages;
-  (void)munmap(pages, (size_t)r->bytes);
-  return NULL;
-}
-
 static void *reserve(void *argument) {
   dm_reservation *r = argument;
-  r->pages = make_pages(r);
-  if (!r->pages) r->status = dm_output_reserve(&r->file, r->bytes);
+  r->status = dm_output_reserve(&r->file, r->bytes);
   return NULL;
 }
 
@@ -85,11 +68,9 @@ dm_status dm_reservation_start(const dm_output_file *out, int64_t bytes,
   return DM_OK;
 }
 
-dm_status dm_reservation_end(dm_reservation *r, dm_output *output) {
+dm_status dm_reservation_end(dm_reservation *r) {
   if (!r) return DM_OK;
   if (r->threaded) (void)pthread_join(r->thread, NULL);
-  if (r->pages && !(output && dm_output_take_pages(output, r->pages, r->bytes)))
-    (void)munmap(r->pages, (size_t)r->bytes);
   dm_status status = r->status;
   free(r);
   return status;

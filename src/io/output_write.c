@@ -11,7 +11,6 @@
 #include "io/batch.h"
 #include "io/file_writer.h"
 #include "io/output_file.h"
-#include "io/output_pages.h"
 
 struct dm_output {
   dm_output_file file;
@@ -50,10 +49,6 @@ dm_status dm_output_open(const dm_output_file *file, dm_output **output) {
 
 dm_status dm_output_choose_way(dm_output_file *file, dm_write_way wish, int writers) {
   return dm_write_way_choose(file->part, wish, writers, &file->way);
-}
-
-bool dm_output_take_pages(dm_output *output, void *pages, int64_t bytes) {
-  return output->writer && dm_file_writer_take_pages(output->writer, pages, bytes);
 }
 
 static dm_status check(const dm_output_file *file, int64_t row, int64_t col, dm_view view) {

@@ -2,7 +2,6 @@
  * taken for the copy. */
 #include <sys/mman.h>
 
-#include "core/fork_join.h"
 #include "core/populate.h"
 #include "io/reader.h"
 
@@ -19,7 +18,7 @@ void dm_reader_map(dm_reader *reader, dm_view *whole) {
   void *base = mmap(NULL, (size_t)d->file_bytes, PROT_READ, MAP_SHARED, reader->fd, 0);
   if (base == MAP_FAILED) return;
   reader->mapping = base;
-  (void)dm_populate(base, d->file_bytes, false, dm_cores()); /* else products wait for pages */
+  (void)dm_populate(base, d->file_bytes, false); /* else products wait for pages */
   *whole = dm_view_strided((char *)base + d->offset, d->dtype, DM_HOST, d->rows, d->cols, d->cols);
 }
 

@@ -20,7 +20,7 @@ const char *dm_write_way_name(dm_write_way way) {
 }
 
 /* Past the page cache only where it was asked for: the next reader of C would not find it there. */
-dm_write_way dm_write_way_suitable(const char *file, int writers) {
+static dm_write_way suitable(const char *file, int writers) {
   char kind[DM_FILE_SYSTEM];
   dm_io_file_system(file, kind);
   return strcmp(kind, "tmpfs") == 0 && writers >= MAPPED_FROM ? DM_WRITE_MAPPED : DM_WRITE_PWRITE;
@@ -28,7 +28,7 @@ dm_write_way dm_write_way_suitable(const char *file, int writers) {
 
 dm_status dm_write_way_choose(const char *file, dm_write_way wish, int writers, dm_write_way *way) {
   dm_file_writer *writer;
-  *way = wish == DM_WRITE_AUTO ? dm_write_way_suitable(file, writers) : wish;
+  *way = wish == DM_WRITE_AUTO ? suitable(file, writers) : wish;
   const int fd = open(file, dm_file_writer_flags(*way) | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return dm_fail(DM_E_IO, "%s: open: %s", file, strerror(errno));
   dm_status status = dm_file_writer_open(fd, file, *way, &writer);

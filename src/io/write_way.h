@@ -13,9 +13,6 @@ typedef enum dm_write_way {
 
 const char *dm_write_way_name(dm_write_way way);
 
-/* What AUTO means for FILE, in which WRITERS threads of a node write at the same time. */
-dm_write_way dm_write_way_suitable(const char *file, int writers);
-
 /* The way for FILE, which is there, and in which WRITERS threads of a node write at the same time.
  * DM_E_USAGE: what was wished for, other than AUTO, is not open to it. */
 dm_status dm_write_way_choose(const char *file, dm_write_way wish, int writers, dm_write_way *way);

@@ -185,7 +185,7 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
 dm_status dm_checkpoint_reserved(dm_checkpoint *c) {
   dm_reservation *reservation = c->reservation;
   c->reservation = NULL;
-  return dm_comm_agree(c->run->world, dm_reservation_end(reservation, c->output));
+  return dm_comm_agree(c->run->world, dm_reservation_end(reservation));
 }
 
 /* ---- while tiles are computed ---- */
@@ -337,7 +337,7 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
 
 dm_status dm_checkpoint_close(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (!c) return status;
-  status = dm_status_first(status, dm_reservation_end(c->reservation, NULL));
+  status = dm_status_first(status, dm_reservation_end(c->reservation));
   /* All end together: nothing that was told may arrive where memory is gone. */
   if (c->begun && !c->flushed && status && status->agreed)
     status = dm_status_first(status, dm_notes_end(c));

@@ -10,7 +10,6 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "core/fork_join.h"
 #include "core/populate.h"
 #include "core/units.h"
 
@@ -97,7 +96,7 @@ static dm_status reserve(const dm_comm *group, int file, const dm_shared_memory 
   const int64_t part = dm_round_up(dm_ceil_div(bytes, ranks), page);
   const int64_t begin = dm_min(bytes, dm_comm_rank(group) * part),
                 end = dm_min(bytes, begin + part);
-  int failed = dm_populate((char *)memory->base + begin, end - begin, true, dm_cores());
+  int failed = dm_populate((char *)memory->base + begin, end - begin, true);
   if (failed == EINVAL) failed = reserve_in_turn(file, begin, end);
   errno = failed;
   return failed ? no_room(bytes) : DM_OK;

@@ -24,13 +24,13 @@ TEST(pages_are_there) {
   char *base = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   assert_true(base != MAP_FAILED);
   assert_int_equal(resident(base), 0);
-  const int failed = dm_populate(base, BYTES, true, 3);
+  const int failed = dm_populate(base, BYTES, true);
   if (failed == EINVAL) skip(); /* Linux before 5.14 */
   assert_int_equal(failed, 0);
   assert_int_equal(resident(base), BYTES / 4096);
-  assert_int_equal(dm_populate(base, BYTES, false, 3), 0);
+  assert_int_equal(dm_populate(base, BYTES, false), 0);
   assert_int_equal(ftruncate(file, BYTES / 2), 0);
-  assert_int_equal(dm_populate(base, BYTES, true, 3), EFAULT); /* in place of a signal */
+  assert_int_equal(dm_populate(base, BYTES, true), EFAULT); /* in place of a signal */
   assert_int_equal(munmap(base, BYTES), 0);
   assert_int_equal(close(file), 0);
 }

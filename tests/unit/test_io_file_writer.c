@@ -1,6 +1,5 @@
 /* Every way into a file puts the same bytes there, whatever their edges, and by threads. */
 #include <fcntl.h>
-#include <sys/mman.h>
 
 #include "core/checked.h"
 #include "io/file_queue.h"
@@ -30,23 +29,12 @@ static void expect_bytes(const char *path, int64_t offset, const void *data, int
   free(got);
 }
 
-/* Pages that another has mapped serve one that writes into pages, and nobody else. */
-static void offer_pages(dm_file_writer *writer, int fd) {
-  void *pages = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  const bool mapped = dm_file_writer_way(writer) == DM_WRITE_MAPPED;
-  if (pages == MAP_FAILED) return; /* of one that only writes */
-  assert_false(dm_file_writer_take_pages(writer, pages, SIZE - 4096));
-  assert_int_equal(dm_file_writer_take_pages(writer, pages, SIZE), mapped);
-  if (!mapped) munmap(pages, SIZE);
-}
-
 /* Pieces that begin and end anywhere, long and short, of MEMORY that does, too. */
-static void put_pieces(const char *path, dm_write_way way, bool offered, const char *memory) {
+static void put_pieces(const char *path, dm_write_way way, const char *memory) {
   static const int64_t cuts[] = {0, 1, 4096, 4097, 70001, 140002, 1400007, 3592202, SIZE};
   dm_file_writer *writer;
   const int fd = make_file(path, way, SIZE);
   ok(dm_file_writer_open(fd, path, way, &writer));
-  if (offered) offer_pages(writer, fd);
   for (size_t i = 0; i + 1 < sizeof cuts / sizeof cuts[0]; i++)
     ok(dm_file_writer_bytes(writer, memory + cuts[i], cuts[i + 1] - cuts[i], cuts[i]));
   assert_int_equal(fdatasync(fd), 0);
@@ -61,7 +49,7 @@ TEST(test_edges) {
   snprintf(path, sizeof path, "%s/writer", (const char *)*state);
   for (int i = 0; i < SIZE + 64; i++) data[i] = (char)(i * 31 + i / 4096);
   for (int w = 0; w < WAYS; w++)
-    for (int shift = 0; shift < 24; shift += 8) put_pieces(path, ways[w], shift > 0, data + shift);
+    for (int shift = 0; shift < 24; shift += 8) put_pieces(path, ways[w], data + shift);
   free(data);
   unlink(path);
 }

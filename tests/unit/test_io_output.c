@@ -143,7 +143,7 @@ TEST(test_reserved_meanwhile) {
   ok(dm_output_create_early(&location, DM_F64, 2048, 2048, false, &file, &reservation));
   assert_non_null(reservation);
   ok(dm_output_open(&file, &writer));
-  ok(dm_reservation_end(reservation, writer));
+  ok(dm_reservation_end(reservation));
   assert_int_equal(stat(file.part, &info), 0);
   assert_true(info.st_blocks * 512 >= 2048 * 2048 * 8);
   ok(dm_output_close(writer));
