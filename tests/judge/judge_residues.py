@@ -1,5 +1,6 @@
 """residues: --compute f64:int8 keeps |C - A B| <= f u |A||B| with the f that it reports, in exact rational
 arithmetic; has the same bits however the product is cut; and leaves to f64 what it cannot promise that for."""
+import pathlib
 import random
 from fractions import Fraction
 
@@ -11,6 +12,11 @@ from running import Failure, options, records_of, run, run_cases
 M, N, K = 13, 11, 40
 U, SUBNORMAL = Fraction(1, 2**53), Fraction(1, 2**1074)
 RNG = np.random.default_rng
+
+
+def layers(damier, count):
+    """As many of a grid's COUNT as DAMIER takes: GPUs, emulated ones too, multiply residues in one layer."""
+    return 1 if pathlib.Path(damier).name == "damier_emulated" else count
 
 
 def up(values, power):
@@ -114,7 +120,8 @@ def in_f32(folder, damier):
     elements.write(folder / "a.h5", a, "f32")
     elements.write(folder / "b.h5", b, "f32")
     want, size, first = a @ b, abs(a) @ abs(b), None
-    for ranks, words in ((1, []), (4, ["--grid", "1x2x2", "--panel", 64]), (3, ["--grid", "3x1x1"]), (2, ["--reproducible"])):
+    deep = f"1x2x{layers(damier, 2)}"
+    for ranks, words in ((1, []), (4, ["--grid", deep, "--panel", 64]), (3, ["--grid", "3x1x1"]), (2, ["--reproducible"])):
         c, record = multiply(folder, damier, ranks, "--compute", "f32:int8", *words, dtype="f32")
         first = c.tobytes() if first is None else first
         used = (abs(c - want) / (record["problem"]["factor"] * 2.0**-24 * size * (1 + 1e-6))).max()
@@ -132,7 +139,7 @@ def is_native(folder, damier, name):
         raise Failure(f"{name}: other bits than those of f64")
 
 
-def any_cut(chosen):
+def any_cut(damier, chosen):
     """Ranks and options of a run."""
     ranks = chosen.randint(1, 6)
     grid = [1, 1, 1]
@@ -140,6 +147,7 @@ def any_cut(chosen):
     for place in chosen.sample(range(3), 3):
         grid[place] = chosen.randint(1, left)
         left //= grid[place]
+    grid[2] = layers(damier, grid[2])
     words = ["--grid", "x".join(map(str, grid)), "--panel", str(64 * chosen.randint(1, 6))]
     if chosen.random() < 0.3:
         words += ["--no-overlap"]
@@ -155,7 +163,7 @@ def same_bits(folder, damier, seed, shape, cuts):
     first, _ = multiply(folder, damier, 1, "--compute", "f64:int8")
     chosen = random.Random(seed)
     for _ in range(cuts):
-        ranks, words = any_cut(chosen)
+        ranks, words = any_cut(damier, chosen)
         c, record = multiply(folder, damier, ranks, "--compute", "f64:int8", *words)
         if c.tobytes() != first.tobytes():
             raise Failure(f"{shape}: {ranks} ranks, {words}: other bits, {record['plan']['recipe']}")

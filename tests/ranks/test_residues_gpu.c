@@ -206,9 +206,26 @@ static void refuses_layers(rank_test *test) {
   dm_status_free(status);
 }
 
+/* Whether this rank's GPU does such products, which other models refuse. */
+static bool can_multiply(rank_test *test) {
+  const dm_problem problem = problem_of(test, "f64:int8", 64, 64, 64);
+  const dm_backend_config config = {.local_rank = test->run.local_rank,
+                                    .local_ranks = test->run.local_ranks,
+                                    .compute = &problem.compute,
+                                    .kernel = "auto"};
+  dm_backend *gpu = NULL;
+  dm_status status = dm_backend_open(&dm_backend_cuda, &config, &gpu);
+  const bool refused = status && status->code == DM_E_USAGE;
+  if (!refused) must(test, status);
+  if (refused) dm_status_free(status);
+  dm_backend_close(gpu);
+  return !refused;
+}
+
 TEST_PROGRAM(test_residues_gpu) {
   static gpu_test test; /* a run that waits for files must not be moved */
   if (!gpu_test_start(&test, false)) return SKIPPED;
+  if (!can_multiply(&test.base)) return gpu_test_end(&test) ? 1 : SKIPPED;
   every_grid(&test.base);
   if (test.base.run.ranks == 1) in_strips(&test.base);
   if (test.base.run.ranks == 1) odd_shapes(&test.base);
