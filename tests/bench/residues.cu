@@ -1,0 +1,420 @@
+/* Products of f64 by residues (kernels/residues) beside cublasDgemm on one H200, resident: checks
+ * of each pass bit for bit against the host, then 10 alternating pairs of each size and number of
+ * moduli.
+ *
+ * From the root of the repository:
+ *   nvcc -O3 -std=c++17 -fmad=false -gencode arch=compute_90a,code=sm_90a -I. -Isrc \
+ *     tests/bench/residues.cu kernels/residues/residue_*.cu src/core/residues.c -lcublas \
+ *     -o build/bench_residues && build/bench_residues [check | N ...]
+ * Without arguments: checks, then 4096 8192 16384 for M = 14, 15, 16 (about 20 s).
+ * docs/results/residues.txt is what it wrote. */
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+extern "C" {
+#include "core/residues.h"
+}
+#include "kernels/residue_kernels.h"
+
+#define OK(call)                                                                                   \
+  do {                                                                                             \
+    const cudaError_t error_ = (call);                                                             \
+    if (error_ != cudaSuccess) {                                                                   \
+      printf("FAILED %s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_));     \
+      exit(1);                                                                                     \
+    }                                                                                              \
+  } while (0)
+#define BLAS(call)                                                                                 \
+  do {                                                                                             \
+    const int error_ = (int)(call);                                                                \
+    if (error_) {                                                                                  \
+      printf("FAILED %s:%d: cublas %d\n", __FILE__, __LINE__, error_);                             \
+      exit(1);                                                                                     \
+    }                                                                                              \
+  } while (0)
+
+static int processors;
+
+template <class T> struct Device {
+  T *p = nullptr;
+  explicit Device(int64_t count) {
+    OK(cudaMalloc(&p, std::max<int64_t>(count, 1) * sizeof(T)));
+  }
+  ~Device() {
+    cudaFree(p);
+  }
+  Device(const Device &) = delete;
+};
+
+template <class T> static std::vector<T> fetch(const T *from, int64_t count) {
+  std::vector<T> v(count);
+  OK(cudaMemcpy(v.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost));
+  return v;
+}
+
+__host__ __device__ static uint64_t mix(uint64_t z) {
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+__device__ static double unit(uint64_t n) {
+  return ((double)(mix(n * 0x9e3779b97f4a7c15ull + 1) >> 11) + 0.5) * 0x1p-53;
+}
+__global__ void generate(double *to, int64_t count, uint64_t seed) {
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
+       i += (int64_t)gridDim.x * blockDim.x) {
+    const double r = sqrt(-2.0 * log(unit(4 * i + seed))), a = 2.0 * unit(4 * i + 1 + seed);
+    const double s = sqrt(-2.0 * log(unit(4 * i + 2 + seed))), b = 2.0 * unit(4 * i + 3 + seed);
+    to[i] = r * cospi(a) * exp(0.5 * s * cospi(b));
+  }
+}
+
+/* ---- the whole product ---- */
+
+static dm_view view_of(double *base, int64_t rows, int64_t cols, int64_t row_stride,
+                       int64_t col_stride) {
+  return {base, DM_F64, DM_DEVICE, rows, cols, row_stride, col_stride};
+}
+static int64_t up(int64_t n, int64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+struct Emulation {
+  int64_t m, n, k, panel;
+  dm_moduli moduli;
+  int64_t plane, row_stride;
+  Device<double> largest_a, largest_b;
+  Device<int64_t> squares_a, squares_b;
+  Device<int32_t> s, t;
+  Device<int8_t> pa, pb, c;
+  cudaEvent_t event[5];
+
+  Emulation(int64_t m, int64_t n, int64_t k, int64_t panel, int count, int64_t plane, int64_t pad)
+      : m(m), n(n), k(k), panel(panel), plane(plane), row_stride(count * plane + pad), largest_a(m),
+        largest_b(n), squares_a(m), squares_b(n), s(m), t(n),
+        pa(dm_residue_panel_bytes(count, m, panel)), pb(dm_residue_panel_bytes(count, n, panel)),
+        c(m * row_stride) {
+    dm_moduli_make(count, &moduli);
+    for (auto &e : event) OK(cudaEventCreate(&e));
+  }
+  ~Emulation() {
+    for (auto &e : event) cudaEventDestroy(e);
+  }
+
+  dm_residue_panel panel_a(int64_t deep) const {
+    return dm_residue_panel_at(pa.p, moduli.count, m, deep);
+  }
+  dm_residue_panel panel_b(int64_t deep) const {
+    return dm_residue_panel_at(pb.p, moduli.count, n, deep);
+  }
+  void norms(dm_view a, dm_view bt) {
+    OK(cudaMemsetAsync(largest_a.p, 0, m * 8));
+    OK(cudaMemsetAsync(largest_b.p, 0, n * 8));
+    OK(cudaMemsetAsync(squares_a.p, 0, m * 8));
+    OK(cudaMemsetAsync(squares_b.p, 0, n * 8));
+    OK(dm_kernels_residue_largest(a, largest_a.p, 0));
+    OK(dm_kernels_residue_squares(a, largest_a.p, squares_a.p, 0));
+    OK(dm_kernels_residue_largest(bt, largest_b.p, 0));
+    OK(dm_kernels_residue_squares(bt, largest_b.p, squares_b.p, 0));
+    OK(dm_kernels_residue_exponents(&moduli, m, largest_a.p, squares_a.p, k, s.p, 0));
+    OK(dm_kernels_residue_exponents(&moduli, n, largest_b.p, squares_b.p, k, t.p, 0));
+  }
+  static dm_view part(dm_view v, int64_t first, int64_t count) {
+    v.base = (double *)v.base + first * v.col_stride;
+    v.cols = count;
+    return v;
+  }
+  void split(dm_view a, dm_view bt, int64_t first, int64_t deep) {
+    const dm_residue_split sa = {panel_a(deep), part(a, first, deep), s.p, false, 0};
+    const dm_residue_split sb = {panel_b(deep), part(bt, first, deep), t.p, true, 0};
+    OK(dm_kernels_residue_split(&sa));
+    OK(dm_kernels_residue_split(&sb));
+  }
+  void product(int64_t deep, bool accumulate) {
+    const dm_residue_product p = {c.p,           row_stride, plane,      panel_a(deep),
+                                  panel_b(deep), accumulate, processors, 0};
+    OK(dm_kernels_residue_product(&p));
+  }
+  void combine(double *to) {
+    const dm_residue_combination all = {
+        view_of(to, m, n, n, 1), c.p, row_stride, plane, s.p, t.p, &moduli, 0};
+    OK(dm_kernels_residue_combine(&all));
+  }
+  /* Milliseconds of norms, split, product, combine (panels: split and product together), total. */
+  void run(dm_view a, dm_view bt, double *to, float *ms) {
+    OK(cudaEventRecord(event[0]));
+    norms(a, bt);
+    OK(cudaEventRecord(event[1]));
+    if (panel >= k) {
+      split(a, bt, 0, k);
+      OK(cudaEventRecord(event[2]));
+      product(k, false);
+    } else {
+      OK(cudaEventRecord(event[2]));
+      for (int64_t h = 0; h < k; h += panel) {
+        const int64_t deep = std::min(panel, k - h);
+        split(a, bt, h, deep);
+        product(deep, h > 0);
+      }
+    }
+    OK(cudaEventRecord(event[3]));
+    combine(to);
+    OK(cudaEventRecord(event[4]));
+    OK(cudaEventSynchronize(event[4]));
+    for (int i = 0; i < 4; i++) OK(cudaEventElapsedTime(&ms[i], event[i], event[i + 1]));
+    OK(cudaEventElapsedTime(&ms[4], event[0], event[4]));
+  }
+};
+
+/* ---- checks: every pass bit for bit against the host ---- */
+
+static int bad;
+static void wrong(const char *what, int64_t i, int64_t j, int x, double got, double wanted) {
+  if (bad++ < 20)
+    printf("  WRONG %s at (%ld, %ld) x %d: %.17g instead of %.17g\n", what, (long)i, (long)j, x,
+           got, wanted);
+}
+
+static int symmetric_of(int64_t v, int p) {
+  const int r = (int)((v % p + p) % p);
+  return 2 * r < p ? r : r - p;
+}
+
+static void check_case(int64_t m, int64_t n, int64_t k, int64_t panel, int count, int64_t plane,
+                       int64_t pad, bool extreme) {
+  printf("check m %ld n %ld k %ld panel %ld M %d plane %ld pad %ld%s\n", (long)m, (long)n, (long)k,
+         (long)panel, count, (long)plane, (long)pad, extreme ? " extreme" : "");
+  fflush(stdout);
+  const int before = bad;
+  Device<double> a(m * k), b(k * n), to(m * n);
+  generate<<<1024, 256>>>(a.p, m * k, 1), generate<<<1024, 256>>>(b.p, k * n, 1u << 30);
+  Emulation e(m, n, k, panel, count, plane, pad);
+  const dm_view va = view_of(a.p, m, k, k, 1), vb = view_of(b.p, n, k, 1, n);
+  OK(cudaMemset(e.c.p, 0x55, m * e.row_stride));
+  e.norms(va, vb);
+  OK(cudaDeviceSynchronize());
+  const auto ha = fetch(a.p, m * k), hb = fetch(b.p, k * n);
+  const auto s = fetch(e.s.p, m), t = fetch(e.t.p, n);
+  const auto exponent = [&](const std::vector<double> &v, int64_t first, int64_t step) {
+    double largest = 0;
+    int64_t squares = 0;
+    for (int64_t h = 0; h < k; h++) largest = std::max(largest, fabs(v[first + h * step]));
+    const dm_power power = dm_square_power(largest);
+    for (int64_t h = 0; h < k; h++) squares += dm_square(v[first + h * step], power);
+    return dm_exponent(&e.moduli, largest, squares, k);
+  };
+  for (int64_t i = 0; i < m; i++)
+    if (exponent(ha, i * k, 1) != s[i])
+      wrong("exponent of A", i, 0, 0, s[i], exponent(ha, i * k, 1));
+  for (int64_t j = 0; j < n; j++)
+    if (exponent(hb, j, n) != t[j]) wrong("exponent of B", j, 0, 0, t[j], exponent(hb, j, n));
+
+  std::vector<int8_t> ra(count * m * k), rb(count * n * k); /* residues, plain order */
+  for (int x = 0; x < count; x++) {
+    for (int64_t i = 0; i < m; i++)
+      for (int64_t h = 0; h < k; h++)
+        ra[(x * m + i) * k + h] =
+            dm_whole_residue(&e.moduli, x, dm_whole_of(ha[i * k + h], dm_power_of(s[i])));
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t h = 0; h < k; h++)
+        rb[(x * n + j) * k + h] =
+            dm_whole_residue(&e.moduli, x, dm_whole_of(hb[h * n + j], dm_power_of(t[j])));
+  }
+  std::vector<int8_t> old;
+  for (int64_t h = 0; h < k; h += panel) {
+    const int64_t deep = std::min(panel, k - h);
+    const dm_residue_panel qa = e.panel_a(deep), qb = e.panel_b(deep);
+    const int64_t bytes_a = dm_residue_panel_bytes(count, m, deep);
+    const int64_t bytes_b = dm_residue_panel_bytes(count, n, deep);
+    if (extreme) { /* the largest sums that can be */
+      OK(cudaMemset(e.pa.p, 0x80, bytes_a));
+      OK(cudaMemset(e.pb.p, h ? 0x7f : 0x80, bytes_b));
+      std::fill(ra.begin(), ra.end(), (int8_t)-128);
+      std::fill(rb.begin(), rb.end(), h ? (int8_t)127 : (int8_t)-128);
+    } else {
+      e.split(va, vb, h, deep);
+      OK(cudaDeviceSynchronize());
+      const auto fa = fetch(e.pa.p, bytes_a), fb = fetch(e.pb.p, bytes_b);
+      for (int x = 0; x < count; x++)
+        for (int64_t d = 0; d < deep; d++) {
+          for (int64_t i = 0; i < m; i++) {
+            const int got = fa[(x * qa.plane_rows + i) * qa.stride + d];
+            if (got != ra[(x * m + i) * k + h + d])
+              wrong("split of A", i, h + d, x, got, ra[(x * m + i) * k + h + d]);
+          }
+          for (int64_t j = 0; j < n; j++) {
+            const int got = fb[(x * qb.plane_rows + dm_residue_place(j)) * qb.stride + d];
+            if (got != rb[(x * n + j) * k + h + d])
+              wrong("split of B", j, h + d, x, got, rb[(x * n + j) * k + h + d]);
+          }
+        }
+    }
+    e.product(deep, h > 0);
+    OK(cudaDeviceSynchronize());
+    const auto c = fetch(e.c.p, m * e.row_stride);
+    for (int x = 0; x < count; x++)
+      for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+          int64_t sum = h ? old[i * e.row_stride + x * plane + j] : 0;
+          const int8_t *u = &ra[(x * m + i) * k + h], *v = &rb[(x * n + j) * k + h];
+          if (extreme && h)
+            sum += -128 * 127 * deep;
+          else if (extreme)
+            sum += 128 * 128 * deep;
+          else {
+            int part = 0;
+            for (int64_t d = 0; d < deep; d++) part += u[d] * v[d];
+            sum += part;
+          }
+          const int wanted = symmetric_of(sum, dm_moduli_numbers[x]);
+          const int got = c[i * e.row_stride + x * plane + j];
+          if (got != wanted) wrong("product", i, j, x, got, wanted);
+        }
+    for (int64_t i = 0; i < m; i++) /* what is between */
+      for (int64_t z = 0; z < e.row_stride; z++)
+        if ((z >= count * plane || z % plane >= n) && c[i * e.row_stride + z] != 0x55)
+          wrong("untouched byte", i, z, 0, c[i * e.row_stride + z], 0x55);
+    old = c;
+  }
+  e.combine(to.p);
+  OK(cudaDeviceSynchronize());
+  const auto got = fetch(to.p, m * n);
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      const double wanted =
+          dm_residues_value(&e.moduli, &old[i * e.row_stride + j], plane, -(s[i] + t[j]));
+      if (memcmp(&wanted, &got[i * n + j], 8) != 0)
+        wrong("combine", i, j, 0, got[i * n + j], wanted);
+    }
+  printf("  %s\n", bad == before ? "right" : "WRONG");
+}
+
+static void check_all() {
+  check_case(256, 192, 1024, 1024, 15, 192, 0, false); /* one aligned tile of a cluster */
+  check_case(300, 270, 900, 900, 14, 288, 0, false);   /* borders */
+  check_case(257, 193, 1700, 850, 16, 208, 0, false);  /* two panels */
+  check_case(129, 200, 300, 100, 20, 200, 0, false);   /* 8-byte runs, few steps, 3 words */
+  check_case(67, 65, 130, 64, 17, 67, 3, false);       /* unaligned */
+  check_case(1, 1, 1, 1, 2, 1, 0, false);
+  check_case(5, 700, 33, 33, 7, 704, 0, false);
+  check_case(700, 5, 1000, 300, 3, 8, 8, false);
+  check_case(70, 70, 131072, 65536, 2, 80, 0, true); /* sums of 2^30 */
+  if (bad) {
+    printf("CHECKS FAILED: %d\n", bad);
+    exit(1);
+  }
+  printf("all checks passed\n\n");
+}
+
+/* ---- times ---- */
+
+struct Twofold {
+  double high, low;
+};
+static void add_product(Twofold *sum, double a, double b) {
+  const double p = a * b, e = fma(a, b, -p), s = sum->high + p, z = s - sum->high;
+  sum->low += ((sum->high - (s - z)) + (p - z)) + e;
+  sum->high = s;
+}
+
+/* The largest |C - got| / (|A||B|) over 8 x 8 elements. */
+static double error_of(const double *a, const double *b, const double *c, int64_t n) {
+  std::vector<double> rows[8], cols[8];
+  int64_t at[8];
+  for (int i = 0; i < 8; i++) {
+    at[i] = (n / 8 * i + 37 * i + 5) % n;
+    rows[i] = fetch(a + at[i] * n, n);
+    cols[i].resize(n);
+    OK(cudaMemcpy2D(cols[i].data(), 8, b + at[i], n * 8, 8, n, cudaMemcpyDeviceToHost));
+  }
+  double worst = 0;
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < 8; j++) {
+      Twofold sum = {0, 0};
+      double size = 0;
+      for (int64_t h = 0; h < n; h++) {
+        add_product(&sum, rows[i][h], cols[j][h]);
+        size += fabs(rows[i][h] * cols[j][h]);
+      }
+      const double got = fetch(c + at[i] * n + at[j], 1)[0];
+      worst = std::max(worst, fabs((sum.high - got) + sum.low) / size);
+    }
+  return worst;
+}
+
+static double median(std::vector<float> v) {
+  std::sort(v.begin(), v.end());
+  return v.size() % 2 ? v[v.size() / 2] : 0.5 * (v[v.size() / 2 - 1] + v[v.size() / 2]);
+}
+
+static void bench(int64_t n, int count, int64_t panel, int pairs, cublasHandle_t blas) {
+  Device<double> a(n * n), b(n * n), c(n * n), d(n * n);
+  generate<<<4096, 256>>>(a.p, n * n, 1), generate<<<4096, 256>>>(b.p, n * n, 1ull << 40);
+  const dm_view va = view_of(a.p, n, n, n, 1), vb = view_of(b.p, n, n, 1, n);
+  Emulation e(n, n, n, panel, count, up(n, 16), 0);
+  const double one = 1, zero = 0;
+  cudaEvent_t begin, end;
+  OK(cudaEventCreate(&begin));
+  OK(cudaEventCreate(&end));
+  std::vector<float> pass[5], native;
+  for (int i = -1; i < pairs; i++) {
+    float ms[5], other;
+    e.run(va, vb, c.p, ms);
+    OK(cudaEventRecord(begin));
+    BLAS(cublasDgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b.p, n, a.p, n, &zero, d.p, n));
+    OK(cudaEventRecord(end));
+    OK(cudaEventSynchronize(end));
+    OK(cudaEventElapsedTime(&other, begin, end));
+    if (i < 0) continue; /* warm-up */
+    for (int p = 0; p < 5; p++) pass[p].push_back(ms[p]);
+    native.push_back(other);
+  }
+  std::vector<float> ratio;
+  for (size_t i = 0; i < native.size(); i++) ratio.push_back(native[i] / pass[4][i]);
+  const double flop = 2.0 * n * n * n, total = median(pass[4]), blas_ms = median(native);
+  const double cells = (double)n * n, ms_norms = median(pass[0]), ms_split = median(pass[1]);
+  const double ms_product = median(pass[2]), ms_combine = median(pass[3]);
+  printf(
+      "N %5ld M %2d panel %5ld | emulated %8.3f ms %6.1f TFLOP/s | cuBLAS %8.3f ms %6.1f TFLOP/s | "
+      "ratio %.3f | error %.2g cuBLAS %.2g\n",
+      (long)n, count, (long)std::min(panel, n), total, flop / total * 1e-9, blas_ms,
+      flop / blas_ms * 1e-9, median(ratio), error_of(a.p, b.p, c.p, n), error_of(a.p, b.p, d.p, n));
+  printf("    norms %.3f ms (%.2f TB/s)", ms_norms, 4 * 8 * cells / ms_norms * 1e-9);
+  if (panel >= n)
+    printf(" | split %.3f ms (%.2f TB/s) | product %.3f ms (%.0f TOPS)", ms_split,
+           2 * (8 + count) * cells / ms_split * 1e-9, ms_product, count * flop / ms_product * 1e-9);
+  else
+    printf(" | split and product %.3f ms (%.0f TOPS)", ms_product,
+           count * flop / ms_product * 1e-9);
+  printf(" | combine %.3f ms (%.2f TB/s)\n", ms_combine, (8 + count) * cells / ms_combine * 1e-9);
+  fflush(stdout);
+  OK(cudaEventDestroy(begin));
+  OK(cudaEventDestroy(end));
+}
+
+int main(int argc, char **argv) {
+  cudaDeviceProp properties;
+  OK(cudaGetDeviceProperties(&properties, 0));
+  processors = properties.multiProcessorCount;
+  printf("%s, %d multiprocessors\n", properties.name, processors);
+  check_all();
+  if (argc > 1 && strcmp(argv[1], "check") == 0) return 0;
+  cublasHandle_t blas;
+  BLAS(cublasCreate(&blas));
+  std::vector<int64_t> sizes;
+  for (int i = 1; i < argc; i++) sizes.push_back(atoll(argv[i]));
+  if (sizes.empty()) sizes = {4096, 8192, 16384};
+  for (const int64_t n : sizes) {
+    for (int count = 14; count <= 16; count++) bench(n, count, n, 10, blas);
+    bench(n, 15, 2048, 4, blas);
+  }
+  cublasDestroy(blas);
+  return 0;
+}
