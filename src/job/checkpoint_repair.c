@@ -19,14 +19,11 @@ typedef struct leftover {
   uint64_t *sums;
 } leftover;
 
-static bool meet(dm_range a, dm_range b) {
-  return a.begin < b.end && b.begin < a.end;
-}
-
 static bool is_wrong(const dm_tile_record *r, const dm_wrong_part *wrong, int64_t count) {
   const dm_range rows = {r->row, r->row + r->rows}, cols = {r->col, r->col + r->cols};
   bool is = false;
-  for (int64_t i = 0; i < count; i++) is |= meet(rows, wrong[i].rows) && meet(cols, wrong[i].cols);
+  for (int64_t i = 0; i < count; i++)
+    is |= dm_range_meets(rows, wrong[i].rows) && dm_range_meets(cols, wrong[i].cols);
   return is;
 }
 

@@ -216,14 +216,11 @@ dm_status dm_damage_add(dm_damage *damage, const dm_damaged *one) {
   return DM_OK;
 }
 
-static bool meet(dm_range a, dm_range b) {
-  return a.begin < b.end && b.begin < a.end;
-}
-
 const dm_damaged *dm_damage_at(const dm_damage *damage, const dm_damaged *one) {
   for (int64_t i = 0; i < damage->count; i++) {
     const dm_damaged *other = &damage->list[i];
-    if (meet(one->rows, other->rows) && meet(one->cols, other->cols)) return other;
+    if (dm_range_meets(one->rows, other->rows) && dm_range_meets(one->cols, other->cols))
+      return other;
   }
   return NULL;
 }

@@ -12,6 +12,11 @@ static inline int64_t dm_range_size(dm_range range) {
   return range.end - range.begin;
 }
 
+/* Whether they share an index. */
+static inline bool dm_range_meets(dm_range a, dm_range b) {
+  return a.begin < b.end && b.begin < a.end;
+}
+
 dm_coords dm_plan_coords(const dm_plan *plan, int rank);
 int dm_plan_rank(const dm_plan *plan, int i, int j, int l);
 int dm_plan_used(const dm_plan *plan); /* pm*pn*pk */

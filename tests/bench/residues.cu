@@ -19,7 +19,7 @@
 #include <vector>
 
 extern "C" {
-#include "core/residues.h"
+#include "core/remainder.h"
 }
 #include "kernels/residue_kernels.h"
 

@@ -2,6 +2,7 @@
  * by bit. */
 #include "checks.h"
 #include "core/element.h"
+#include "core/remainder.h"
 #include "core/residues.h"
 
 enum { BITS = 32 * DM_LIMBS };

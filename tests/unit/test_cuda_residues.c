@@ -7,6 +7,7 @@
 #include "backend/cpu.h"
 #include "backend/probe.h"
 #include "core/checked.h"
+#include "core/remainder.h"
 #include "kernels/residue_kernels.h"
 
 enum {
