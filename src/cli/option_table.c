@@ -154,9 +154,9 @@ const dm_option dm_cli_options[] = {
      "the inputs'; 16 bit: f32, i8: i32", "element type of the result",
      dm_cli_set_choice, AT(type_c), .choices = types, .usual = MULTIPLY},
     {"compute", 0, NULL, MULTIPLY | PLAN | VERIFY | BENCH_P, DM_GROUP_EQUATION, "auto", NULL,
-     "precision of the products; auto never goes below that of the inputs; f64:int8[:M] and"
-     " f32:int8[:M] make products of f64 or f32 from M (to 20, else 15 or 16; 8 or 9) of int8, with the same bits"
-     " on any number of ranks and any grid",
+     "precision of the products; auto never goes below that of the inputs; f64:int8 and f32:int8 compute"
+     " products of f64 or f32 from int8 products, with the same bits of C on any number of ranks and any"
+     " grid; a suffix, as in f64:int8:14, sets their number",
      dm_cli_set_compute, AT(compute), .choices = dm_compute_names},
 
     /* bench, verify */
