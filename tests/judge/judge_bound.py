@@ -79,7 +79,7 @@ def adverse_runs(folder, damier, dtype):
 def main():
     chosen = options()
     every = [(d, "") for d in elements.FACTORS] + [("bf16", "bf16"), ("f64", "f32"), ("f32", "f16")]
-    cases = [(random_runs, d, c, 12 if chosen.long else 4) for d, c in every]
+    cases = [(random_runs, d, c, 8 if chosen.long else 4) for d, c in every]
     cases += [(adverse_runs, d) for d in (elements.FACTORS[:6] if chosen.long else ("f64", "bf16"))]
     run_cases(chosen.damier, cases)
 

@@ -173,7 +173,7 @@ def main():
     chosen = options()
     cases = [(keeps_promise, case[0]) for case in fitting()] + [(is_native, case[0]) for case in unfit()]
     shapes = ((70, 60, 700), (131, 257, 512), (1, 300, 1030), (300, 1, 90), (64, 64, 64))
-    cases += [(same_bits, 10 + i, s, 8 if chosen.long else 3) for i, s in enumerate(shapes)]
+    cases += [(same_bits, 10 + i, s, 5 if chosen.long else 2) for i, s in enumerate(shapes)]
     run_cases(chosen.damier, cases + [(in_f32,)])
 
 
