@@ -33,6 +33,10 @@ typedef struct dm_job {
   double started, began; /* began: planned, and C's file is there */
 } dm_job;
 
+/* One round of JOB, whose run, multiply, repair, alpha and beta are set: plans, multiplies,
+ * verifies and commits.  What is open then the caller closes, also after an error.  (multiply.c) */
+dm_status dm_job_work(dm_job *job, dm_record *record, dm_outcome *outcome);
+
 /* Bytes of A, B and the old C that this rank has read. */
 int64_t dm_multiply_bytes_read(const dm_job *job);
 
