@@ -23,7 +23,7 @@ extern "C" {
 /* COUNT planes of residues, one for each modulus: ROWS rows of A, or columns of B (here "rows",
  * too), with DEPTH elements along k each.  Residue x of element h of row r is at base + (x *
  * plane_rows + r) * stride + h.  Columns of B lie in an order of their own, see dm_residue_place.
- * Nobody writes or needs what lies beyond DEPTH and ROWS. */
+ * Memory beyond DEPTH and ROWS is neither written nor used. */
 typedef struct dm_residue_panel {
   int8_t *base;        /* device memory, aligned to 16 bytes; the caller's */
   int count;           /* of planes */
@@ -60,9 +60,9 @@ cudaError_t dm_kernels_residue_split(const dm_residue_split *split);
 
 /* ---- products ---- */
 
-/* Residue x of C(i, j), at base + i * row_stride + x * plane + j, becomes that of itself (or of 0)
- * plus the sum of residues of A(i, h) times those of B(j, h).  Fast where base, row_stride and
- * plane are multiples of 16, less so of 8. */
+/* Adds the sum over h of residue x of A(i, h) times that of B(j, h) to residue x of C(i, j), at
+ * base + i * row_stride + x * plane + j, or sets it to that sum; modulo p_x.  Fast where base,
+ * row_stride and plane are multiples of 16, less so of 8. */
 typedef struct dm_residue_product {
   int8_t *c; /* device memory: a.rows x b.rows elements */
   int64_t row_stride, plane;

@@ -11,6 +11,7 @@
 
 #include "backend/cuda_gemm.h"
 #include "backend/cuda_jit.h"
+#include "backend/cuda_residues.h"
 #include "core/buffer.h"
 #include "core/closest.h"
 

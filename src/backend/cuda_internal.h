@@ -97,19 +97,6 @@ dm_status dm_cuda_zero_on(dm_cuda *gpu, cudaStream_t stream, dm_view view);
 dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                        dm_event *done);
 
-/* ---- products of residues (cuda_residues.c, cuda_lines.c) ---- */
-
-/* Prepares GPU for the moduli of COMPUTE, which may be NULL or have none. */
-dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute);
-dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plane, dm_view a,
-                                    dm_view b, bool accumulate, dm_exponents exponents,
-                                    dm_event *done);
-dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
-                                  dm_exponents exponents, dm_event *done);
-dm_status dm_cuda_extremes(dm_backend *backend, dm_view matrix, bool by_row, double *extremes);
-dm_status dm_cuda_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
-                            const double *extremes, int64_t *sums);
-
 /* (cuda_reference.c) */
 dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
                               double *seconds);

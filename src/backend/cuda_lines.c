@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/cuda_internal.h"
+#include "backend/cuda_residues.h"
 #include "backend/probe.h"
 #include "core/buffer.h"
 #include "core/checked.h"

@@ -3,6 +3,7 @@
  * compute lane, one part behind the other. */
 #ifdef DM_HAVE_CUDA
 
+#include "backend/cuda_residues.h"
 #include "backend/cuda_internal.h"
 #include "core/checked.h"
 #include "kernels/kernels.h"

@@ -72,7 +72,7 @@ static void set_exponents(const lines *l, const dm_moduli *moduli, int64_t k, in
 typedef struct losses {
   double cut;  /* 2^-s / alpha */
   double norm; /* |a| / alpha */
-  double each; /* what an element loses of itself: 2^-s / min |a|; 0 where nothing is cut */
+  double each; /* largest relative error of an element: 2^-s / min |a|; 0: nothing is cut */
 } losses;
 
 /* alpha = 2^(top - q); where too many elements are smaller there is none. */

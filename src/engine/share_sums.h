@@ -1,5 +1,5 @@
-/* share_sums: checksums of what lies in the shares, taken when it was read: whether it still is
- * what was read, when all products are there.  Of shares that stay in host memory. */
+/* share_sums: checksums of the shares, taken when they are read and compared after all products:
+ * they show damage in memory.  Only of shares that stay in host memory. */
 #ifndef DM_ENGINE_SHARE_SUMS_H
 #define DM_ENGINE_SHARE_SUMS_H
 
