@@ -50,7 +50,7 @@ dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_
 
 /* A library's product, as one call. */
 typedef dm_status dm_cuda_library(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
-/* Loads cuBLAS before its first call: that takes 30 ms, which most products do not need. */
+/* Loads cuBLAS before its first call; most products do without it. */
 dm_status dm_cuda_need_cublas(dm_cuda *gpu);
 
 dm_cuda_library dm_cuda_product;    /* cublasGemmEx (cuda_cublas.c) */
