@@ -37,11 +37,10 @@ def of_user(records):
         ours = {row: t for row, t in times.items() if user_tables.is_ours(row)}
         others = {row: t for row, t in times.items() if row in OTHERS}
         if ours and others:
-            machine = mine[0]["machine"]
-            gpus = len(machine.get("gpus", []))
-            cores = f"{machine['cores']} cores"
-            where = f"{cores}, {gpus} GPU{'s' * (gpus > 1)}" if gpus and "damier" in ours else cores
-            yield where, square(mine[0]), mine[0]["problem"]["work"], ours, others
+            machine, cold = mine[0]["machine"], ", from disk" * mine[0]["cold"]
+            gpus = len(machine.get("gpus", [])) if user_tables.has_gpu_rows(mine) else 0
+            where = f"{machine['cores']} cores" + (f", {gpus} GPU{'s' * (gpus > 1)}" if gpus else "")
+            yield where, square(mine[0]) + cold, mine[0]["problem"]["work"], ours, others
 
 
 def user_table(records):

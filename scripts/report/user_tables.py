@@ -12,6 +12,7 @@ import sys
 from tables import code_of, estimate, median, read_records, table
 
 DIGITS = 3
+GPU_PROGRAMS = ("cupy", "torch")
 
 
 def is_ours(row):
@@ -41,6 +42,17 @@ def machine_of(record):
 def set_of(record):
     """Rows of one set alternated."""
     return record["problem"]["shape"], record["problem"]["work"], record["cold"], record["date"]
+
+
+def has_gpu_rows(records):
+    """Whether some row of a set used a GPU, as damier does where that is faster, or another program."""
+    backends = {r["damier"]["machine"]["backend"] for r in records if r["damier"]}
+    return "cuda" in backends or any(r["row"] in GPU_PROGRAMS for r in records)
+
+
+def table_of(records):
+    """The table that a set belongs to: of a machine, and of its CPU or GPU."""
+    return machine_of(records[0]), has_gpu_rows(records)
 
 
 def names_of(records):
@@ -96,11 +108,12 @@ def measured_on(records):
 
 
 def tables(records):
-    """One for each machine."""
+    """One for each machine, or two: with products on its GPU, and on its CPU."""
     lines = []
-    for mine in grouped(records, machine_of).values():
+    for sets in grouped(grouped(records, lambda r: (machine_of(r), set_of(r))).values(), table_of).values():
+        mine = [record for group in sets for record in group]
         names = names_of(mine)
-        rows = [row_of(group, names) for group in grouped(mine, set_of).values()]
+        rows = [row_of(group, names) for group in sets]
         head = ("m × n × k", "type", "files", "runs", *(f"`{name}`, s" for name in names),
                 "the best of damier / the best other")
         lines += [""] * bool(lines) + table(head, rows) + measured_on(mine)
