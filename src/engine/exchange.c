@@ -77,9 +77,10 @@ void dm_exchange_close(dm_exchange *e) {
 
 /* ---- test patterns ---- */
 
-static void write_pattern(const dm_exchange *e, int rank, int step) {
+/* The first BYTES, rounded up. */
+static void write_pattern(const dm_exchange *e, int rank, int step, int64_t bytes) {
   const uint64_t first = ((uint64_t)rank << 40) + ((uint64_t)step << 32);
-  for (int64_t i = 0; i < e->piece / 8; i++) {
+  for (int64_t i = 0; i < dm_ceil_div(bytes, 8); i++) {
     const uint64_t word = dm_mix(first + (uint64_t)i);
     memcpy(e->sent + 8 * i, &word, 8);
   }
@@ -96,15 +97,15 @@ static dm_status copy(const dm_exchange *e, char *dst, dm_space to, const char *
   return dm_backend_wait(e->backend, copied);
 }
 
-/* Test pattern of a rank: in place it is read from its beginning, in a share from any place. */
-static const char *wanted_of(const dm_exchange *e, int rank) {
-  return e->in_place ? e->sent : e->sent + e->source[rank];
+/* Where a piece begins in the test pattern of its rank: in place at 0, in a share anywhere. */
+static int64_t start_of(const dm_exchange *e, int rank) {
+  return e->in_place ? 0 : e->source[rank];
 }
 
 dm_status dm_exchange_fill(const dm_exchange *e, int step) {
   const int me = dm_comm_rank(e->group), ranks = dm_comm_size(e->group);
   memset(e->arrived, 0, (size_t)e->piece);
-  write_pattern(e, me, step);
+  write_pattern(e, me, step, e->piece);
   for (int i = 0; i < e->slots * ranks && !e->shared; i++)
     DM_TRY(copy(e, e->slot + i * e->piece, e->space, e->arrived, DM_HOST, e->piece));
   if (!e->in_place) return copy(e, e->share, e->space, e->sent, DM_HOST, e->piece);
@@ -115,7 +116,7 @@ dm_status dm_exchange_fill(const dm_exchange *e, int step) {
 }
 
 static dm_status compare_piece(const dm_exchange *e, int rank, int64_t bytes) {
-  const char *const wanted = wanted_of(e, rank);
+  const char *const wanted = e->sent + start_of(e, rank);
   int64_t at = 0;
   if (memcmp(e->arrived, wanted, (size_t)bytes) == 0) return DM_OK;
   while (e->arrived[at] == wanted[at]) at++;
@@ -125,7 +126,7 @@ static dm_status compare_piece(const dm_exchange *e, int rank, int64_t bytes) {
 
 dm_status dm_exchange_compare(const dm_exchange *e, int step) {
   for (int r = 0; r < dm_comm_size(e->group); r++) {
-    write_pattern(e, r, step);
+    write_pattern(e, r, step, start_of(e, r) + e->bytes[r]);
     for (int s = 0; s < e->slots && e->bytes[r] > 0; s++) {
       const char *piece = e->slot + e->offset[s][r];
       DM_TRY(copy(e, e->arrived, DM_HOST, piece, e->space, e->bytes[r]));

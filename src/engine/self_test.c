@@ -19,7 +19,8 @@ enum {
   HOST_PIECE = 1 << 20,
 };
 
-static const double moment = 2.0; /* seconds that a gather, or all that are timed, may take */
+static const double moment = 2.0; /* seconds that a gather may take, ... */
+static const double timed = 0.05; /* ... and all that are timed, unless one takes longer */
 
 /* Odd sizes, and starts that no engine likes; in every STEP other bytes, so that none that arrived
  * before is taken for one that arrives now. */
@@ -74,7 +75,7 @@ static dm_status carry(dm_exchange *e, const dm_comm *world, double *rate) {
     if (size == e->piece || seconds * GROWTH > moment) break;
     size = dm_min(size * GROWTH, e->piece);
   }
-  const double rounds = fmax(1, fmin(ROUNDS, moment / fmax(seconds, 1e-9)));
+  const double rounds = fmax(1, fmin(ROUNDS, timed / fmax(seconds, 1e-9)));
   lay_out_plain(e);
   DM_TRY(dm_comm_agree(world, measure(e, world, (int)rounds, &slowness)));
   DM_TRY(dm_comm_max_f64(world, &slowness, 1));
