@@ -54,8 +54,12 @@ enum { DM_ACCUMULATORS = 32 }; /* of an element, at most */
 /* DM_E_BUG where the numbers of ROW do not fit together. */
 dm_status dm_compute_check(const dm_compute *row);
 
-/* Elements from one accumulator of a row of C to the next: they lie side by side in each row of a
- * block, so that any rows of it hold whole elements of C, finished or not. */
+/* Accumulators of a kind that an element of SUM takes side by side: residues of complex numbers are
+ * those of both their parts. */
+int64_t dm_compute_parts(const dm_compute *row, dm_dtype sum);
+
+/* Elements from one accumulator to the next, of COLS in a row of C: they lie side by side in each
+ * row of a block, so that any rows of it hold whole elements of C, finished or not. */
 int64_t dm_compute_plane(const dm_compute *row, int64_t cols);
 
 /* Columns of SUM that a row of a block of COLS takes with all its accumulators. */
@@ -84,6 +88,10 @@ typedef int dm_compute_choice;
 /* "f64", "f64:int8:16"; false where TEXT is not a choice, *choice is then untouched. */
 bool dm_compute_parse(const char *text, dm_compute_choice *choice);
 void dm_compute_choice_text(dm_compute_choice choice, char text[24]);
+
+/* The same with so many moduli, and how many it states: 0 leaves it to the row. */
+dm_compute_choice dm_compute_with_moduli(dm_compute_choice choice, int moduli);
+int dm_compute_moduli(dm_compute_choice choice);
 
 /* The row by which CHOICE serves inputs of type INPUT in a product of depth K, which decides how
  * many moduli there are where the choice does not; auto never lowers their precision.  DM_E_USAGE
