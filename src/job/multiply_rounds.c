@@ -1,5 +1,5 @@
 /* The rounds of a multiplication: most have one; what was wrong is computed again in another, and
- * what does not suit residues natively. */
+ * what does not suit residues by more of them, or natively. */
 #include <string.h>
 
 #include "check/verdict.h"
@@ -43,8 +43,9 @@ typedef enum round_end {
   ROUND_IS_UNFIT, /* nothing was multiplied: the row of compute modes does not suit A and B */
 } round_end;
 
+/* How many moduli would do is *MODULI, where the round ends unfit. */
 static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
-                           dm_record *record, dm_outcome *outcome, round_end *end) {
+                           dm_record *record, dm_outcome *outcome, round_end *end, int *moduli) {
   dm_job j = {.run = run, .multiply = multiply, .repair = repair, .started = dm_now()};
   memcpy(j.sink.alpha, multiply->equation.alpha, sizeof j.sink.alpha);
   memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
@@ -56,6 +57,7 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   if (*end == ROUND_IS_WRONG && !status) status = repeat();
   status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
   if (status && status->agreed && j.product.local.scaling.unfit) *end = ROUND_IS_UNFIT;
+  *moduli = j.product.local.scaling.moduli;
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return status;
   dm_file_queue_close(j.ahead); /* before the memory goes that it reads into */
@@ -72,15 +74,15 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
 
 /* Until C is right, or wrong twice at one place. */
 static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                            dm_outcome *outcome, bool *unfit) {
+                            dm_outcome *outcome, bool *unfit, int *moduli) {
   dm_repair repair = {0};
   round_end end;
-  dm_status status = run_round(run, multiply, &repair, record, outcome, &end);
+  dm_status status = run_round(run, multiply, &repair, record, outcome, &end, moduli);
   while (end == ROUND_IS_WRONG && status->code == DM_E_CORRUPT) {
     dm_status_free(status);
     repair.round++;
     dm_run_lap(run, &repair.seconds);
-    status = run_round(run, multiply, &repair, record, outcome, &end);
+    status = run_round(run, multiply, &repair, record, outcome, &end, moduli);
   }
   dm_damage_free(&repair.seen);
   *unfit = end == ROUND_IS_UNFIT;
@@ -93,6 +95,7 @@ static dm_status run_natively(dm_run *run, const dm_multiply *multiply, dm_statu
   dm_multiply native = *multiply;
   dm_compute row;
   bool unfit;
+  int moduli;
   dm_status status = dm_compute_choose(multiply->equation.compute, DM_F64, 1, &row);
   if (status) return dm_status_first(why, status);
   (void)dm_compute_parse(dm_dtype_name(row.work), &native.equation.compute);
@@ -101,12 +104,29 @@ static dm_status run_natively(dm_run *run, const dm_multiply *multiply, dm_statu
   if (record && run->rank == 0)
     dm_record_text(record, "problem.instead", "not by residues", "%s", why->message);
   dm_status_free(why);
-  return run_rounds(run, &native, record, outcome, &unfit);
+  return run_rounds(run, &native, record, outcome, &unfit, &moduli);
+}
+
+/* The same by MODULI of them, which suit A and B: the plan, and the memory, is of so many. */
+static dm_status run_with(dm_run *run, const dm_multiply *multiply, int moduli, dm_status why,
+                          dm_record *record, dm_outcome *outcome) {
+  dm_multiply more = *multiply;
+  bool unfit;
+  more.equation.compute = dm_compute_with_moduli(more.equation.compute, moduli);
+  dm_log_line(&run->log, DM_LOG_NOTE, "%s: multiplied with %d moduli", why->message, moduli);
+  if (record && run->rank == 0)
+    dm_record_text(record, "problem.more_moduli", "more moduli", "%d: %s", moduli, why->message);
+  dm_status_free(why);
+  return run_rounds(run, &more, record, outcome, &unfit, &moduli);
 }
 
 dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
                           dm_outcome *outcome) {
   bool unfit;
-  dm_status status = run_rounds(run, multiply, record, outcome, &unfit);
-  return unfit ? run_natively(run, multiply, status, record, outcome) : status;
+  int moduli;
+  dm_status status = run_rounds(run, multiply, record, outcome, &unfit, &moduli);
+  if (!unfit) return status;
+  if (moduli > 0 && dm_compute_moduli(multiply->equation.compute) == 0)
+    return run_with(run, multiply, moduli, status, record, outcome);
+  return run_natively(run, multiply, status, record, outcome);
 }

@@ -18,7 +18,12 @@ damier verify A.h5 B.h5 one.h5 -q
 damier generate far.h5:/B --rows 700 --cols 80 --kind ozaki --phi 9 -q >/dev/null
 damier multiply A.h5 far.h5 -o far_c.h5 --compute f64:int8 2>far.err | grep -E "^not by residues|^types"
 grep -c 'multiplied in f64' far.err
-try damier bench multiply --size 64 --compute f64:int8 --type c128 -q
+# More moduli take wider ranges; a number that is stated is kept.
+damier generate wide.h5:/B --rows 700 --cols 80 --kind ozaki --phi 2 -q >/dev/null
+damier multiply A.h5 wide.h5 -o wide_c.h5 --compute f64:int8 2>wide.err | grep -E "^more moduli|^types|^plan"
+grep -c 'multiplied with' wide.err
+damier multiply A.h5 wide.h5 -o wide_d.h5 --compute f64:int8:16 2>wide.err | grep -E "^not by residues|^types"
+h5dump -a /c/compute wide_c.h5 | grep '(0)'
 try damier bench multiply --size 64 --compute f64:int8:7 -q
 try damier multiply A.h5 B.h5 -o C.h5 --compute f64:int8 --backend cuda --kernel cublas -q
 try damier plan --size 4096 --compute f64:int8 --machine "gpu=h200 gpus=2" --grid 1x1x2 -q
