@@ -97,7 +97,9 @@ dm_view dm_compute_all(const dm_compute *row, dm_view sums) {
   return seen_as(row, sums, row->accumulators * dm_compute_plane(row, cols));
 }
 
-const char *const dm_compute_names[] = {"auto", "f64", "f32", "tf32", "f64:int8", "f32:int8", NULL};
+enum { AUTO, FASTEST }; /* places in the list */
+const char *const dm_compute_names[] = {"auto", "fastest",  "f64",      "f32",
+                                        "tf32", "f64:int8", "f32:int8", NULL};
 
 /* Accumulators of a byte are finished in their place: they must not be shorter than the sum. */
 static bool has_moduli(const char *name, int64_t moduli) {
@@ -143,7 +145,8 @@ int dm_compute_moduli(dm_compute_choice choice) {
 }
 
 static bool is_for(const dm_compute *row, dm_compute_choice choice, dm_dtype input) {
-  if (choice == 0) return dm_compute_is_plain(row) && row->work == dm_dtype_real(input);
+  if (choice == AUTO || choice == FASTEST)
+    return dm_compute_is_plain(row) && row->work == dm_dtype_real(input);
   return strcmp(row->option, name_of(choice)) == 0 && row->inputs >> input & 1;
 }
 
@@ -196,6 +199,20 @@ dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k,
       return DM_OK;
     }
   return not_in(input, choice);
+}
+
+bool dm_compute_is_fastest(dm_compute_choice choice) {
+  return choice == FASTEST;
+}
+
+bool dm_compute_by_residues(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row) {
+  for (int i = 0; i < DM_COMPUTES && dm_compute_is_plain(plain); i++) {
+    *row = dm_computes[i];
+    if (row->moduli == 0 || row->work != plain->work) continue;
+    set_moduli(row, moduli_of(AUTO, dm_compute_parts(row, work) * k, row));
+    return true;
+  }
+  return false;
 }
 
 const dm_compute *dm_compute_by(dm_operand operand) {

@@ -94,9 +94,15 @@ dm_compute_choice dm_compute_with_moduli(dm_compute_choice choice, int moduli);
 int dm_compute_moduli(dm_compute_choice choice);
 
 /* The row by which CHOICE serves inputs of type INPUT in a product of depth K, which decides how
- * many moduli there are where the choice does not; auto never lowers their precision.  DM_E_USAGE
- * where none does. */
+ * many moduli there are where the choice does not; auto never lowers their precision, and fastest
+ * begins with the row of auto.  DM_E_USAGE where none does. */
 dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k, dm_compute *row);
+
+/* "fastest": a machine may have a row that is faster than that of auto and not less accurate. */
+bool dm_compute_is_fastest(dm_compute_choice choice);
+
+/* The row by residues that is as accurate as PLAIN for products of WORK; false where none is. */
+bool dm_compute_by_residues(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row);
 
 /* The first row that multiplies OPERAND, or the parts of a complex one. */
 const dm_compute *dm_compute_by(dm_operand operand);

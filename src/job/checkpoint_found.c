@@ -9,8 +9,9 @@
 /* How that run multiplied, where --compute can say it: it may have been chosen by what A and B
  * hold.
  */
-static const char *compute_of(const dm_checkpoint *c) {
-  const char *text = dm_attributes_find(dm_journal_fields(c->journal), "products_in");
+static const char *compute_of(const dm_checkpoint *c, const char *field) {
+  if (strcmp(field, "products_in") != 0 && strcmp(field, "multiplied_in") != 0) return NULL;
+  const char *text = dm_attributes_find(dm_journal_fields(c->journal), field);
   dm_compute_choice choice;
   if (text && strcmp(text, "c128") == 0) text = "f64";
   if (text && strcmp(text, "c64") == 0) text = "f32";
@@ -19,7 +20,7 @@ static const char *compute_of(const dm_checkpoint *c) {
 
 static dm_status refuse(const dm_checkpoint *c, const char *field) {
   const dm_multiply *m = c->multiply;
-  const char *compute = strcmp(field, "products_in") == 0 ? compute_of(c) : NULL;
+  const char *compute = compute_of(c, field);
   return dm_hint(
       dm_fail(DM_E_IO, "%s cannot be resumed: %s differs from the stopped run", m->out.file, field),
       "give the command of that run%s%s, or start over with --force",
