@@ -54,7 +54,7 @@ enum { DM_ACCUMULATORS = 32 }; /* of an element, at most */
 /* DM_E_BUG where the numbers of ROW do not fit together. */
 dm_status dm_compute_check(const dm_compute *row);
 
-/* Of each accumulator, that an element of SUM takes: residues of complex numbers are of two parts. */
+/* Of each accumulator for an element of SUM: residues of complex numbers are of two parts. */
 int64_t dm_compute_parts(const dm_compute *row, dm_dtype sum);
 
 /* Elements from one accumulator to the next, of COLS in a row of C: they lie side by side in each
