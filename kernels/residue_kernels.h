@@ -48,10 +48,14 @@ static inline DM_HOST_DEVICE int64_t dm_residue_place(int64_t j) {
 }
 
 /* FROM(r, h) as residues of trunc(FROM(r, h) 2^exponents[r]), which must be below 2^95.
- * B is given transposed (dm_view_transpose); any strides, fast where one of them is 1. */
+ * B is given transposed (dm_view_transpose); any strides, fast where one of them is 1.
+ *
+ * Complex numbers: A is given as its parts (dm_view_parts).  x + iy of B in column j and row h
+ * becomes x, -y in rows 2 h, 2 h + 1 of column 2 j and y, x in those of column 2 j + 1. */
 typedef struct dm_residue_split {
   dm_residue_panel to;
-  dm_view from;             /* f64 or f32, to.rows x to.depth, in device memory */
+  dm_view from;             /* f64 or f32, to.rows x to.depth, in device memory; of B also c128 or
+                               c64, half as large each way */
   const int32_t *exponents; /* in device memory, to.rows of them */
   bool columns;             /* of B: rows go where dm_residue_place says */
   cudaStream_t stream;

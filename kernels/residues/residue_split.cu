@@ -78,28 +78,33 @@ __device__ __forceinline__ int tile_place(int k) {
   return k % 4 * QUARTER + k / 4;
 }
 
-/* Each lane has a row. */
-template <class Number>
+/* Each lane has a row.  PARTS: strides are between complex numbers, each of which is read for two
+ * rows and two places along k. */
+template <bool PARTS, class Number>
 __device__ __forceinline__ void load_tile(const SplitWork<Number> &work,
                                           double (&tile)[TALL][TILE_ROW], int64_t row, int64_t k) {
+  constexpr int EACH = PARTS ? 2 : 1;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const Number *from = work.from + (row + lane) * work.row_stride + (k + warp) * work.col_stride;
+  const Number *from = work.from + (row + lane) / EACH * work.row_stride +
+                       (k + warp) / EACH * work.col_stride + (PARTS ? (lane ^ warp) & 1 : 0);
+  const bool turned = PARTS && warp % 2 == 1 && lane % 2 == 0;
   Number numbers[DEEP / WARPS];
 #pragma unroll
   for (int i = 0; i < DEEP / WARPS; i++) {
     const bool inside = row + lane < work.rows && k + warp + i * WARPS < work.depth;
-    numbers[i] = inside ? from[i * WARPS * work.col_stride] : 0;
+    numbers[i] = inside ? from[i * (WARPS / EACH) * work.col_stride] : 0;
   }
 #pragma unroll
-  for (int i = 0; i < DEEP / WARPS; i++) tile[lane][tile_place(warp + i * WARPS)] = numbers[i];
+  for (int i = 0; i < DEEP / WARPS; i++)
+    tile[lane][tile_place(warp + i * WARPS)] = turned ? -numbers[i] : numbers[i];
 }
 
-template <class Number>
+template <bool PARTS, class Number>
 __global__ void __launch_bounds__(THREADS) split_columns(const SplitWork<Number> work) {
   __shared__ double tile[TALL][TILE_ROW];
   const int64_t row = (int64_t)(blockIdx.x % work.down) * TALL;
   const int64_t k = (int64_t)(blockIdx.x / work.down) * DEEP;
-  load_tile(work, tile, row, k);
+  load_tile<PARTS>(work, tile, row, k);
   __syncthreads();
   const int lane = threadIdx.x % 32;
 #pragma unroll 1
@@ -111,37 +116,42 @@ __global__ void __launch_bounds__(THREADS) split_columns(const SplitWork<Number>
   }
 }
 
-bool fits(const dm_residue_split *s) {
-  const dm_residue_panel &to = s->to;
-  return to.count >= 1 && to.count <= MODULI && to.rows == s->from.rows &&
-         to.depth == s->from.cols && to.stride % 16 == 0 && to.stride >= to.depth &&
-         to.plane_rows % DM_RESIDUE_GROUP == 0 && to.plane_rows >= to.rows &&
-         (uintptr_t)to.base % 16 == 0;
+bool is_complex(const dm_residue_split *s) {
+  return s->from.dtype == DM_C64 || s->from.dtype == DM_C128;
 }
 
-template <class Number> cudaError_t start(const dm_residue_split *s) {
+bool fits(const dm_residue_split *s) {
+  const dm_residue_panel &to = s->to;
+  const int64_t parts = is_complex(s) ? 2 : 1;
+  return (parts == 1 || s->columns) && to.count >= 1 && to.count <= MODULI &&
+         to.rows == parts * s->from.rows && to.depth == parts * s->from.cols &&
+         to.stride % 16 == 0 && to.stride >= to.depth && to.plane_rows % DM_RESIDUE_GROUP == 0 &&
+         to.plane_rows >= to.rows && (uintptr_t)to.base % 16 == 0;
+}
+
+template <class Number, bool PARTS> cudaError_t start(const dm_residue_split *s) {
   const dm_view from = s->from;
-  const int64_t quad = 16 / (int64_t)sizeof(Number);
+  const int64_t quad = 16 / (int64_t)sizeof(Number), each = PARTS ? 2 : 1;
   SplitWork<Number> work = {};
   work.from = static_cast<const Number *>(from.base);
-  work.rows = from.rows, work.depth = from.cols;
-  work.row_stride = from.row_stride, work.col_stride = from.col_stride;
+  work.rows = s->to.rows, work.depth = s->to.depth;
+  work.row_stride = each * from.row_stride, work.col_stride = each * from.col_stride;
   work.target.exponents = s->exponents;
   work.target.to = s->to.base, work.target.stride = s->to.stride;
   work.target.plane = s->to.plane_rows * s->to.stride;
-  work.target.depth = from.cols;
+  work.target.depth = work.depth;
   work.target.count = s->to.count, work.target.columns = s->columns;
-  const bool along = from.col_stride == 1;
+  const bool along = !PARTS && from.col_stride == 1;
   work.wide =
       along && (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || from.row_stride % quad == 0);
-  const int64_t down = divide_up(from.rows, along ? WARPS : TALL);
-  const int64_t across = divide_up(from.cols, DEEP), blocks = down * across;
+  const int64_t down = divide_up(work.rows, along ? WARPS : TALL);
+  const int64_t across = divide_up(work.depth, DEEP), blocks = down * across;
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
   work.down = (unsigned)down, work.across = (unsigned)across;
   if (along)
     split_rows<Number><<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
   else
-    split_columns<Number><<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
+    split_columns<PARTS, Number><<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
   return cudaGetLastError();
 }
 
@@ -149,6 +159,8 @@ template <class Number> cudaError_t start(const dm_residue_split *s) {
 
 cudaError_t dm_kernels_residue_split(const dm_residue_split *s) {
   if (!fits(s)) return cudaErrorInvalidValue;
+  if (is_complex(s))
+    return s->from.dtype == DM_C128 ? start<double, true>(s) : start<float, true>(s);
   return with_one_of<float, double>(s->from.dtype,
-                                    [&](auto number) { return start<decltype(number)>(s); });
+                                    [&](auto number) { return start<decltype(number), false>(s); });
 }

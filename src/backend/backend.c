@@ -57,13 +57,18 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
   return backend->ops->gemm(backend, c, a, b, accumulate, done);
 }
 
+/* Columns of the accumulators C for each of ELEMENTS: see dm_compute_parts. */
+static int64_t parts_of(dm_view c, dm_view elements) {
+  return dm_dtype_is_complex(elements.dtype) && !dm_dtype_is_complex(c.dtype) ? 2 : 1;
+}
+
 dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
                              bool accumulate, dm_exponents exponents, dm_event *done) {
   *done = 0;
   if (!backend->ops->product)
     return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
                    backend->ops->name);
-  if (a.rows != c.rows || b.cols != c.cols || a.cols != b.rows || plane < c.cols)
+  if (a.rows != c.rows || parts_of(c, b) * b.cols != c.cols || a.cols != b.rows || plane < c.cols)
     return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->product(backend, c, plane, a, b, accumulate, exponents, done);
@@ -75,7 +80,7 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
   if (!backend->ops->finish)
     return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
                    backend->ops->name);
-  if (sums.rows != c.rows || sums.cols != c.cols || sums.base != c.base)
+  if (sums.rows != c.rows || parts_of(c, sums) * sums.cols != c.cols || sums.base != c.base)
     return dm_fail(DM_E_BUG, "sums in another place than their accumulators");
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->finish(backend, sums, c, plane, exponents, done);

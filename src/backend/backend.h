@@ -63,8 +63,8 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
 
 /* The same by a row with a FINISH: C, the first accumulator, and those that follow it PLANE
  * elements further each, (+)= A B; then SUMS, in the memory of the accumulators, is made of them.
- * EXPONENTS are of the rows and columns of C, where the row has moduli.
- */
+ * EXPONENTS are of the rows and columns of C, where the row has moduli; its C is real, with two
+ * columns for one of complex numbers. */
 dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
                              bool accumulate, dm_exponents exponents, dm_event *done);
 dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,

@@ -34,6 +34,7 @@ typedef struct dm_device {
   int visible;                       /* how many those are */
   int sharing;                       /* ranks of the node on this device, at least 1 */
   int threads;                       /* of the CPU product */
+  bool residues;                     /* it multiplies by rows with moduli */
   int64_t memory_total, memory_free; /* bytes; of the device */
   char library[96];                  /* "OpenBLAS 0.3.21", "cuBLAS 13.1" */
   char advice[200];                  /* what would make it faster; empty where nothing is known */

@@ -22,7 +22,7 @@ typedef struct pending {
   int64_t plane;   /* elements from one accumulator to the next */
   bool accumulate;
   dm_exponents exponents;
-  int64_t row, col, k; /* where the next piece begins */
+  int64_t row, col, k; /* where the next piece begins, in A and B */
 } pending;
 
 typedef struct cpu_backend {
@@ -102,7 +102,8 @@ static void read_model(char *text, size_t size) {
 }
 
 static dm_status cpu_device(dm_backend *backend, dm_device *device) {
-  *device = (dm_device){.sharing = 1, .threads = ((cpu_backend *)backend)->threads};
+  *device =
+      (dm_device){.sharing = 1, .threads = ((cpu_backend *)backend)->threads, .residues = true};
   read_model(device->name, sizeof device->name);
   dm_cpu_library(device->library, sizeof device->library);
   dm_cpu_advice(device->advice, sizeof device->advice);
@@ -213,12 +214,17 @@ static dm_cpu_box box_of(const cpu_backend *cpu, const pending *p) {
   return dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);
 }
 
+/* Columns of C for each of B: see dm_compute_parts. */
+static int64_t parts_of(const pending *p) {
+  return p->c.cols / p->b.cols;
+}
+
 static void product_of_row(cpu_backend *cpu, const pending *p, dm_view c, dm_view a, dm_view b) {
   dm_view all[DM_ACCUMULATORS];
   accumulators_of(cpu, c, p->plane, all);
   if (cpu->residues) let_library_use(cpu, 1);
   cpu->calls.product(cpu->calls.context, all, a, b, p->accumulate || p->k > 0,
-                     exponents_from(p->exponents, p->row, p->col));
+                     exponents_from(p->exponents, p->row, parts_of(p) * p->col));
 }
 
 /* The front product's next piece: along the columns, then down the rows, then on in k. */
@@ -226,18 +232,19 @@ static dm_status compute_piece(cpu_backend *cpu) {
   pending *p = &cpu->queue[cpu->finished % PENDING];
   if (p->what == FINISH) return finish_rows(cpu, p);
   const dm_cpu_box most = box_of(cpu, p);
+  const int64_t parts = parts_of(p);
   const int64_t rows = dm_min(most.rows, p->c.rows - p->row);
-  const int64_t cols = dm_min(most.cols, p->c.cols - p->col);
+  const int64_t cols = dm_min(most.cols / parts, p->b.cols - p->col);
   const int64_t depth = dm_min(most.depth, p->a.cols - p->k);
   const dm_view a = dm_view_sub(p->a, p->row, p->k, rows, depth);
   const dm_view b = dm_view_sub(p->b, p->k, p->col, depth, cols);
-  const dm_view c = dm_view_sub(p->c, p->row, p->col, rows, cols);
+  const dm_view c = dm_view_sub(p->c, p->row, parts * p->col, rows, parts * cols);
   if (p->what == PRODUCT_OF_ROW)
     product_of_row(cpu, p, c, a, b);
   else
     DM_TRY(multiply_piece(cpu, c, a, b, p->accumulate || p->k > 0, &most));
   p->col += cols;
-  if (p->col < p->c.cols) return DM_OK;
+  if (p->col < p->b.cols) return DM_OK;
   p->col = 0;
   p->row += rows;
   if (p->row < p->c.rows) return DM_OK;

@@ -62,7 +62,9 @@ void dm_cpu_residues_free(dm_cpu_residues *residues) {
 typedef struct slice {
   dm_cpu_residues *of;
   const dm_view *c;
-  dm_view a, b;
+  dm_view a, b;  /* A real: its columns are those of the parts of complex numbers */
+  int64_t parts; /* of a number */
+  int64_t cols;  /* of C */
   bool accumulate;
   const int32_t *rows; /* exponents of A's */
   int64_t across, blocks;
@@ -71,32 +73,45 @@ typedef struct slice {
 
 /* ---- to residues ---- */
 
-/* Columns of a row of FROM, each by its power or all by the same, to residues that lie PLANE apart.
- */
-static void convert(const dm_moduli *m, dm_view from, int64_t row, const dm_power *powers,
+/* COUNT numbers, each by its power or all by the same, to residues that lie PLANE apart. */
+static void convert(const dm_moduli *m, double numbers[COLS], int64_t count, const dm_power *powers,
                     int64_t by, int8_t *to, int64_t plane) {
-  double high[COLS], low[COLS];
-  dm_load_wide(high, dm_view_at(from, row, 0), from.dtype, from.col_stride, from.cols);
-  for (int64_t j = 0; j < from.cols; j++) {
-    const dm_whole whole = dm_whole_of(high[j], powers[j * by]);
+  double *high = numbers, low[COLS];
+  for (int64_t j = 0; j < count; j++) {
+    const dm_whole whole = dm_whole_of(numbers[j], powers[j * by]);
     high[j] = whole.high;
     low[j] = whole.low;
   }
   for (int x = 0; x < m->count; x++)
-    for (int64_t j = 0; j < from.cols; j++)
+    for (int64_t j = 0; j < count; j++)
       to[x * plane + j] = dm_whole_residue(m, x, (dm_whole){high[j], low[j]});
+}
+
+/* x + iy of B become the columns of two rows, x y and -y x: rows of A, whose parts lie side by
+ * side, times them are the parts of C. */
+static void turn(double *numbers, int64_t count) {
+  for (int64_t j = 0; j < count; j += 2) {
+    const double x = numbers[j];
+    numbers[j] = -numbers[j + 1];
+    numbers[j + 1] = x;
+  }
 }
 
 static void convert_row(void *context, int64_t row) {
   slice *s = context;
   dm_cpu_residues *r = s->of;
+  double numbers[COLS];
   if (row < s->a.rows) {
     const dm_power power = dm_power_of(s->rows[row]);
-    convert(&r->moduli, s->a, row, &power, 0, r->a + row * DEPTH, ROWS * DEPTH);
+    dm_load_wide(numbers, dm_view_at(s->a, row, 0), s->a.dtype, s->a.col_stride, s->a.cols);
+    convert(&r->moduli, numbers, s->a.cols, &power, 0, r->a + row * DEPTH, ROWS * DEPTH);
     return;
   }
   row -= s->a.rows;
-  convert(&r->moduli, s->b, row, r->powers, 1, r->b + row * COLS, DEPTH * COLS);
+  dm_load_wide(numbers, dm_view_at(s->b, row / s->parts, 0), s->b.dtype, s->b.col_stride,
+               s->b.cols);
+  if (row % s->parts == 1) turn(numbers, s->cols);
+  convert(&r->moduli, numbers, s->cols, r->powers, 1, r->b + row * COLS, DEPTH * COLS);
 }
 
 /* ---- products ---- */
@@ -121,7 +136,7 @@ static void multiply_block(const slice *s, int64_t block, float *scratch) {
   const int64_t row = block % s->blocks / s->across * BLOCK_ROWS;
   const int64_t col = block % s->blocks % s->across * BLOCK_COLS;
   const int64_t rows = dm_min(BLOCK_ROWS, s->a.rows - row);
-  const int64_t cols = dm_min(BLOCK_COLS, s->b.cols - col), depth = s->a.cols;
+  const int64_t cols = dm_min(BLOCK_COLS, s->cols - col), depth = s->a.cols;
   float *a = scratch, *b = a + BLOCK_ROWS * DEPTH, *c = b + DEPTH * BLOCK_COLS;
   widen(a, r->a + ((int64_t)x * ROWS + row) * DEPTH, DEPTH, rows, depth);
   widen(b, r->b + (int64_t)x * DEPTH * COLS + col, COLS, depth, cols);
@@ -142,9 +157,9 @@ static void multiply_blocks(void *context, int64_t thread) {
 
 static void multiply_slice(slice *s) {
   dm_cpu_residues *r = s->of;
-  s->across = dm_ceil_div(s->b.cols, BLOCK_COLS);
+  s->across = dm_ceil_div(s->cols, BLOCK_COLS);
   s->blocks = s->across * dm_ceil_div(s->a.rows, BLOCK_ROWS);
-  dm_crew_run(r->crew, convert_row, s, s->a.rows + s->b.rows);
+  dm_crew_run(r->crew, convert_row, s, s->a.rows + s->a.cols);
   dm_crew_run(r->crew, multiply_blocks, s, r->threads);
 }
 
@@ -155,14 +170,18 @@ static void zero(dm_view c) {
 static void product(void *context, const dm_view *c, dm_view a, dm_view b, bool accumulate,
                     dm_exponents exponents) {
   dm_cpu_residues *r = context;
+  const int64_t parts = dm_dtype_is_complex(a.dtype) ? 2 : 1, cols = parts * b.cols;
+  a = dm_view_parts(a);
   for (int x = 0; x < r->moduli.count && a.cols == 0 && !accumulate; x++) zero(c[x]);
-  for (int64_t j = 0; j < b.cols; j++) r->powers[j] = dm_power_of(exponents.cols[j]);
+  for (int64_t j = 0; j < cols; j++) r->powers[j] = dm_power_of(exponents.cols[j]);
   for (int64_t k = 0; k < a.cols; k += DEPTH) {
     const int64_t depth = dm_min(DEPTH, a.cols - k);
     slice s = {.of = r,
                .c = c,
                .a = dm_view_sub(a, 0, k, a.rows, depth),
-               .b = dm_view_sub(b, k, 0, depth, b.cols),
+               .b = dm_view_sub(b, k / parts, 0, depth / parts, b.cols),
+               .parts = parts,
+               .cols = cols,
                .accumulate = accumulate || k > 0,
                .rows = exponents.rows};
     multiply_slice(&s);

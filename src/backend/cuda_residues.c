@@ -13,11 +13,15 @@ _Static_assert((int)DM_RESIDUES_ROWS == (int)DM_RESIDUE_GROUP, "what the planner
 
 enum { ONLY = 90 }; /* compute capability, times 10, that the kernel of products was written for */
 
+bool dm_cuda_has_residues(const dm_cuda *gpu) {
+  return gpu->capability == ONLY;
+}
+
 dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute) {
   if (!compute || compute->finish == DM_NO_FINISH) return DM_OK;
   if (compute->moduli == 0)
     return dm_fail(DM_E_USAGE, "products of %.15s are not done on GPUs", compute->name);
-  if (gpu->capability != ONLY)
+  if (!dm_cuda_has_residues(gpu))
     return dm_hint(dm_fail(DM_E_USAGE,
                            "products of %.15s run on GPUs of compute capability %d.%d: %s has "
                            "%d.%d",
@@ -34,17 +38,20 @@ typedef struct parts {
   dm_cuda *gpu;
   cudaStream_t stream;
   dm_residue_product product; /* without its panels */
+  int64_t each;               /* columns of C for each of B */
   dm_exponents exponents;
 } parts;
 
-/* A(., k to k + depth) B(k to k + depth, .), both views so wide. */
+/* A(., k to k + depth) B(k to k + depth, .), both views so wide; A is real, see dm_residue_split.
+ */
 static dm_status multiply_part(const parts *p, dm_view a, dm_view b, bool accumulate) {
   const int count = p->gpu->moduli.count;
+  const int64_t cols = p->each * b.cols;
   char *room = p->gpu->residues.memory;
   dm_residue_product product = p->product;
   product.a = dm_residue_panel_at(room, count, a.rows, a.cols);
-  product.b = dm_residue_panel_at(room + dm_residue_panel_bytes(count, a.rows, a.cols), count,
-                                  b.cols, b.rows);
+  product.b = dm_residue_panel_at(room + dm_residue_panel_bytes(count, a.rows, a.cols), count, cols,
+                                  a.cols);
   product.accumulate = accumulate;
   const dm_residue_split of_a = {
       .to = product.a, .from = a, .exponents = p->exponents.rows, .stream = p->stream};
@@ -69,11 +76,12 @@ static dm_status multiply(const parts *p, dm_view a, dm_view b, bool accumulate)
   const int64_t k = a.cols, depth = depth_of(k);
   DM_TRY(dm_cuda_grow(p->gpu, &p->gpu->residues,
                       dm_residue_panel_bytes(count, a.rows, dm_min(k, depth)) +
-                          dm_residue_panel_bytes(count, b.cols, dm_min(k, depth))));
+                          dm_residue_panel_bytes(count, p->each * b.cols, dm_min(k, depth))));
   for (int64_t at = 0; at < k; at += depth) {
     const int64_t deep = dm_min(depth, k - at);
     DM_TRY(multiply_part(p, dm_view_sub(a, 0, at, a.rows, deep),
-                         dm_view_sub(b, at, 0, deep, b.cols), accumulate || at > 0));
+                         dm_view_sub(b, at / p->each, 0, deep / p->each, b.cols),
+                         accumulate || at > 0));
   }
   return DM_OK;
 }
@@ -95,11 +103,12 @@ dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plan
                                .plane = plane,
                                .processors = gpu->processors,
                                .stream = gpu->lanes[DM_COMPUTE].stream},
+                   .each = dm_dtype_is_complex(b.dtype) ? 2 : 1,
                    .exponents = exponents};
   DM_TRY(dm_cuda_enter(gpu));
   if (gpu->moduli.count == 0) return dm_fail(DM_E_BUG, "a product of residues without moduli");
   if (a.cols > 0)
-    DM_TRY(dm_context(multiply(&p, a, b, accumulate),
+    DM_TRY(dm_context(multiply(&p, dm_view_parts(a), b, accumulate),
                       "product of %lld x %lld x %lld (m, n, k) by residues", (long long)c.rows,
                       (long long)c.cols, (long long)a.cols));
   else if (!accumulate)
@@ -122,6 +131,7 @@ dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, 
                                   dm_exponents exponents, dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  sums = dm_view_parts(sums);
   const int64_t stride = dm_device_stride(c.cols, DM_F64);
   const int64_t row = stride * dm_dtype_size(DM_F64);
   const int64_t chunk = dm_min(c.rows, dm_max(1, DM_RESIDUES_SUMS / row));

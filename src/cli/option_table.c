@@ -154,9 +154,10 @@ const dm_option dm_cli_options[] = {
      "the inputs'; 16 bit: f32, i8: i32", "element type of the result",
      dm_cli_set_choice, AT(type_c), .choices = types, .usual = MULTIPLY},
     {"compute", 0, NULL, MULTIPLY | PLAN | VERIFY | BENCH_P, DM_GROUP_EQUATION, "auto", NULL,
-     "precision of the products; auto never goes below that of the inputs; f64:int8 and f32:int8 compute"
+     "precision of the products; auto never goes below that of the inputs; fastest takes f64:int8 or"
+     " f32:int8 on GPUs where it is faster and not less accurate; f64:int8 and f32:int8 compute"
      " products of f64 or f32 from int8 products, with the same bits of C on any number of ranks and any"
-     " grid; a suffix, as in f64:int8:14, sets their number",
+     " grid; a suffix, as in f64:int8:14, sets their number, which is else chosen by the matrices",
      dm_cli_set_compute, AT(compute), .choices = dm_compute_names},
 
     /* bench, verify */

@@ -13,7 +13,8 @@ enum {
   COMPLEX = 1 << DM_C64 | 1 << DM_C128,
   FLOATING = REAL | COMPLEX,
   LONG = 1 << DM_F64 | 1 << DM_F32 | COMPLEX,
-  SHORT = 4096,  /* for k below this residues take one modulus more: native sums lose less there */
+  SHORT = 4096,  /* for sums of fewer products residues take one modulus more: native sums lose less
+                    there */
   CHOICES = 256, /* numbers of moduli count in multiples of it */
 };
 
@@ -39,8 +40,8 @@ const dm_compute dm_computes[DM_COMPUTES] = {
     {"f16", "f32", 1 << DM_F16, FLOATING, ONE_PRODUCT(DM_F16, DM_F32), TENSOR_CORES},
     {"bf16", "f32", 1 << DM_BF16, FLOATING, ONE_PRODUCT(DM_BF16, DM_F32), TENSOR_CORES},
     {"i8", "", 1 << DM_I8, 1 << DM_I32, ONE_PRODUCT(DM_I8, DM_I32)},
-    {"f64:int8:15", "f64:int8", REAL, REAL, RESIDUES(DM_F64, 15), .roundoff = 0x1p-53},
-    {"f32:int8:8", "f32:int8", REAL, REAL, RESIDUES(DM_F32, 8), .roundoff = 0x1p-24},
+    {"f64:int8:15", "f64:int8", FLOATING, FLOATING, RESIDUES(DM_F64, 15), .roundoff = 0x1p-53},
+    {"f32:int8:8", "f32:int8", FLOATING, FLOATING, RESIDUES(DM_F32, 8), .roundoff = 0x1p-24},
 };
 /* clang-format on */
 
@@ -60,10 +61,20 @@ int64_t dm_compute_plane(const dm_compute *row, int64_t cols) {
   return row->finish == DM_NO_FINISH ? cols : dm_round_up(cols, whole);
 }
 
+int64_t dm_compute_parts(const dm_compute *row, dm_dtype sum) {
+  return row->moduli > 0 && dm_dtype_is_complex(sum) ? 2 : 1;
+}
+
+/* Of accumulators of sums of type SUM. */
+static dm_dtype type_of(const dm_compute *row, dm_dtype sum) {
+  if (row->moduli > 0) return row->accumulator;
+  return dm_compute_type(row->accumulator, dm_dtype_is_complex(sum));
+}
+
 int64_t dm_compute_width(const dm_compute *row, dm_dtype sum, int64_t cols) {
   if (row->finish == DM_NO_FINISH) return cols;
-  const dm_dtype type = dm_compute_type(row->accumulator, dm_dtype_is_complex(sum));
-  return row->accumulators * dm_compute_plane(row, cols) * dm_dtype_size(type) / dm_dtype_size(sum);
+  const int64_t plane = dm_compute_plane(row, dm_compute_parts(row, sum) * cols);
+  return row->accumulators * plane * dm_dtype_size(type_of(row, sum)) / dm_dtype_size(sum);
 }
 
 int64_t dm_compute_added(const dm_compute *row, dm_dtype sum, int64_t cols) {
@@ -72,20 +83,23 @@ int64_t dm_compute_added(const dm_compute *row, dm_dtype sum, int64_t cols) {
 
 /* SUMS seen as accumulators of the same rows. */
 static dm_view seen_as(const dm_compute *row, dm_view sums, int64_t cols) {
-  const dm_dtype type = dm_compute_type(row->accumulator, dm_dtype_is_complex(sums.dtype));
+  const dm_dtype type = type_of(row, sums.dtype);
   const int64_t stride = sums.row_stride * dm_dtype_size(sums.dtype) / dm_dtype_size(type);
   return dm_view_strided(sums.base, type, sums.space, sums.rows, cols, stride);
 }
 
 dm_view dm_compute_first(const dm_compute *row, dm_view sums) {
-  return seen_as(row, sums, sums.cols);
+  return seen_as(row, sums, dm_compute_parts(row, sums.dtype) * sums.cols);
 }
 
 dm_view dm_compute_all(const dm_compute *row, dm_view sums) {
-  return seen_as(row, sums, row->accumulators * dm_compute_plane(row, sums.cols));
+  const int64_t cols = dm_compute_parts(row, sums.dtype) * sums.cols;
+  return seen_as(row, sums, row->accumulators * dm_compute_plane(row, cols));
 }
 
-const char *const dm_compute_names[] = {"auto", "f64", "f32", "tf32", "f64:int8", "f32:int8", NULL};
+enum { AUTO, FASTEST }; /* places in the list */
+const char *const dm_compute_names[] = {"auto", "fastest",  "f64",      "f32",
+                                        "tf32", "f64:int8", "f32:int8", NULL};
 
 /* Accumulators of a byte are finished in their place: they must not be shorter than the sum. */
 static bool has_moduli(const char *name, int64_t moduli) {
@@ -118,11 +132,21 @@ static const char *name_of(dm_compute_choice choice) {
 }
 
 void dm_compute_choice_text(dm_compute_choice choice, char text[24]) {
-  snprintf(text, 24, choice < CHOICES ? "%s" : "%s:%d", name_of(choice), choice / CHOICES);
+  const int moduli = dm_compute_moduli(choice);
+  snprintf(text, 24, moduli == 0 ? "%s" : "%s:%d", name_of(choice), moduli);
+}
+
+dm_compute_choice dm_compute_with_moduli(dm_compute_choice choice, int moduli) {
+  return choice % CHOICES + CHOICES * moduli;
+}
+
+int dm_compute_moduli(dm_compute_choice choice) {
+  return choice / CHOICES;
 }
 
 static bool is_for(const dm_compute *row, dm_compute_choice choice, dm_dtype input) {
-  if (choice == 0) return dm_compute_is_plain(row) && row->work == dm_dtype_real(input);
+  if (choice == AUTO || choice == FASTEST)
+    return dm_compute_is_plain(row) && row->work == dm_dtype_real(input);
   return strcmp(row->option, name_of(choice)) == 0 && row->inputs >> input & 1;
 }
 
@@ -159,9 +183,10 @@ static dm_status not_in(dm_dtype input, dm_compute_choice choice) {
                  "--type f32 or --type f64 converts the inputs first");
 }
 
-static int moduli_of(dm_compute_choice choice, int64_t k, const dm_compute *row) {
-  if (choice >= CHOICES) return choice / CHOICES;
-  return row->moduli + (k < SHORT ? 1 : 0);
+/* DEPTH: real products of an element. */
+static int moduli_of(dm_compute_choice choice, int64_t depth, const dm_compute *row) {
+  if (dm_compute_moduli(choice) > 0) return dm_compute_moduli(choice);
+  return row->moduli + (depth < SHORT ? 1 : 0);
 }
 
 dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k, dm_compute *row) {
@@ -169,10 +194,25 @@ dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k,
   for (int i = 0; i < DM_COMPUTES; i++)
     if (is_for(&dm_computes[i], choice, input)) {
       *row = dm_computes[i];
-      if (row->moduli > 0) set_moduli(row, moduli_of(choice, k, row));
+      if (row->moduli > 0)
+        set_moduli(row, moduli_of(choice, dm_compute_parts(row, input) * k, row));
       return DM_OK;
     }
   return not_in(input, choice);
+}
+
+bool dm_compute_is_fastest(dm_compute_choice choice) {
+  return choice == FASTEST;
+}
+
+bool dm_compute_by_residues(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row) {
+  for (int i = 0; i < DM_COMPUTES && dm_compute_is_plain(plain); i++) {
+    *row = dm_computes[i];
+    if (row->moduli == 0 || row->work != plain->work) continue;
+    set_moduli(row, moduli_of(AUTO, dm_compute_parts(row, work) * k, row));
+    return true;
+  }
+  return false;
 }
 
 const dm_compute *dm_compute_by(dm_operand operand) {
@@ -196,7 +236,7 @@ dm_dtype dm_compute_type(dm_dtype part, bool is_complex) {
 }
 
 dm_operand dm_compute_operand(const dm_compute *row, dm_dtype work) {
-  return dm_dtype_is_complex(work) ? (dm_operand)work : row->operand;
+  return dm_dtype_is_complex(work) && row->moduli == 0 ? (dm_operand)work : row->operand;
 }
 
 dm_dtype dm_compute_sum(dm_dtype work) {

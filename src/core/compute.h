@@ -54,19 +54,20 @@ enum { DM_ACCUMULATORS = 32 }; /* of an element, at most */
 /* DM_E_BUG where the numbers of ROW do not fit together. */
 dm_status dm_compute_check(const dm_compute *row);
 
-/* Elements from one accumulator of a row of C to the next: they lie side by side in each row of a
- * block, so that any rows of it hold whole elements of C, finished or not. */
+/* Of each accumulator for an element of SUM: residues of complex numbers are of two parts. */
+int64_t dm_compute_parts(const dm_compute *row, dm_dtype sum);
+
+/* Elements from one accumulator to the next, of COLS in a row of C: they lie side by side in each
+ * row of a block, so that any rows of it hold whole elements of C, finished or not. */
 int64_t dm_compute_plane(const dm_compute *row, int64_t cols);
 
 /* Columns of SUM that a row of a block of COLS takes with all its accumulators. */
 int64_t dm_compute_width(const dm_compute *row, dm_dtype sum, int64_t cols);
-
 /* Columns of SUM that a row takes where the layers' are added up: with its accumulators or not. */
 int64_t dm_compute_added(const dm_compute *row, dm_dtype sum, int64_t cols);
 
 /* The first accumulators of SUMS, finished sums in their place: rows of all COLS of a block. */
 dm_view dm_compute_first(const dm_compute *row, dm_view sums);
-
 /* All accumulators of SUMS as one wide matrix. */
 dm_view dm_compute_all(const dm_compute *row, dm_view sums);
 
@@ -84,11 +85,19 @@ typedef int dm_compute_choice;
 /* "f64", "f64:int8:16"; false where TEXT is not a choice, *choice is then untouched. */
 bool dm_compute_parse(const char *text, dm_compute_choice *choice);
 void dm_compute_choice_text(dm_compute_choice choice, char text[24]);
+/* The same with so many moduli, and how many it states: 0 leaves it to the row. */
+dm_compute_choice dm_compute_with_moduli(dm_compute_choice choice, int moduli);
+int dm_compute_moduli(dm_compute_choice choice);
+/* "fastest": residues may be faster than the row of auto and not less accurate. */
+bool dm_compute_is_fastest(dm_compute_choice choice);
 
 /* The row by which CHOICE serves inputs of type INPUT in a product of depth K, which decides how
- * many moduli there are where the choice does not; auto never lowers their precision.  DM_E_USAGE
- * where none does. */
+ * many moduli there are where the choice does not; auto never lowers their precision, and fastest
+ * begins with the row of auto.  DM_E_USAGE where none does. */
 dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k, dm_compute *row);
+
+/* The row by residues that is as accurate as PLAIN for products of WORK; false where none is. */
+bool dm_compute_by_residues(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row);
 
 /* The first row that multiplies OPERAND, or the parts of a complex one. */
 const dm_compute *dm_compute_by(dm_operand operand);

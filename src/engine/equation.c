@@ -14,6 +14,7 @@ dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *p
   else
     DM_TRY(dm_compute_choose(equation->compute, input, problem->k, row));
   DM_TRY(dm_compute_check(row));
+  problem->fastest = !equation->own && dm_compute_is_fastest(equation->compute);
   problem->work = dm_compute_type(row->work, is_complex);
   problem->accumulator = dm_compute_type(row->sum, is_complex);
   problem->c = equation->type_c != DM_DTYPE_NONE ? equation->type_c : dm_compute_sum(input);

@@ -55,7 +55,8 @@ dm_status dm_post_upload(dm_rank_state *local, const dm_step *step, dm_event *ev
 static dm_exponents exponents_of(const dm_rank_state *local, int64_t row) {
   const dm_scaling *scaling = &local->scaling;
   if (!scaling->rows) return (dm_exponents){0};
-  return (dm_exponents){scaling->given.rows + row, scaling->given.cols + local->cols.begin};
+  const int64_t parts = dm_compute_parts(&local->plan->problem.compute, local->c.dtype);
+  return (dm_exponents){scaling->given.rows + row, scaling->given.cols + parts * local->cols.begin};
 }
 
 /* Sums of products for C, rows of the block from FIRST on, with all their elements' accumulators or
@@ -65,9 +66,9 @@ static dm_status multiply(dm_rank_state *local, dm_view c, int64_t first, dm_vie
   const dm_compute *row = &local->plan->problem.compute;
   if (row->finish == DM_NO_FINISH)
     return dm_backend_gemm(local->backend, c, a, b, accumulate, event);
-  return dm_backend_product(local->backend, dm_compute_first(row, c),
-                            dm_compute_plane(row, local->c.cols), a, b, accumulate,
-                            exponents_of(local, local->rows.begin + first), event);
+  const dm_view sums = dm_compute_first(row, c);
+  return dm_backend_product(local->backend, sums, dm_compute_plane(row, sums.cols), a, b,
+                            accumulate, exponents_of(local, local->rows.begin + first), event);
 }
 
 dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *event) {
@@ -111,6 +112,7 @@ dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *ev
   const dm_view sums = unfinished(local, step, &first);
   *event = 0;
   if (dm_range_size(local->panels) == 0 && row->finish == DM_FINISH_FIRST) return DM_OK;
-  return dm_backend_finish(local->backend, sums, dm_compute_first(row, sums),
-                           dm_compute_plane(row, sums.cols), exponents_of(local, first), event);
+  const dm_view of = dm_compute_first(row, sums);
+  return dm_backend_finish(local->backend, sums, of, dm_compute_plane(row, of.cols),
+                           exponents_of(local, first), event);
 }

@@ -36,6 +36,7 @@ typedef struct dm_scaling {
   dm_exponents given;   /* to products: all, in the memory of operands */
   double factor;        /* f: C is off by at most f u |A| |B|, element by element, u of the sums */
   bool unfit;           /* there are NaN, Inf, or numbers too unlike for a small f */
+  int moduli;           /* unfit: the fewest that make f small; 0: none do */
 } dm_scaling;
 
 typedef struct dm_rank_state {

@@ -80,7 +80,7 @@ static dm_status add_one(dm_rank_state *local, dm_view sum, dm_view more) {
   const dm_compute *row = &local->plan->problem.compute;
   if (row->finish != DM_FINISH_LAST)
     return dm_backend_add(local->backend, sum, sum, more, 1.0, 1.0);
-  const int64_t cols = local->c.cols;
+  const int64_t cols = dm_compute_first(row, local->c).cols;
   return dm_backend_join(local->backend, dm_view_sub(sum, 0, 0, sum.rows, cols),
                          dm_view_sub(more, 0, 0, more.rows, cols), dm_compute_plane(row, cols));
 }

@@ -8,19 +8,21 @@
 #include "core/residues.h"
 #include "engine/phases.h"
 
-/* f of a native product is at most k; for small k a little more is granted. */
+/* f of a native product is at most k, of complex numbers 2 k; for small k a little more is granted.
+ */
 static const double least_granted = 64.0;
 
-/* Of all rows of op(A), or all columns of op(B). */
+/* Of all rows of op(A), or all columns of op(B): of complex numbers, columns of their parts. */
 typedef struct lines {
-  int64_t count;
+  int64_t count, parts; /* parts: lines that make up one column */
   bool by_row;
   double *extremes; /* see dm_backend_extremes */
   int64_t *sums;
 } lines;
 
-static dm_status lines_open(lines *l, int64_t count, bool by_row) {
-  *l = (lines){.count = count, .by_row = by_row};
+static dm_status lines_open(lines *l, int64_t count, int64_t parts, bool by_row) {
+  *l = (lines){.count = count * parts, .parts = parts, .by_row = by_row};
+  count = l->count;
   DM_TRY(dm_buffer_zeroed(2 * count, sizeof *l->extremes, (void **)&l->extremes));
   DM_TRY(dm_buffer_zeroed(DM_LINE_SUMS * count, sizeof *l->sums, (void **)&l->sums));
   for (int64_t i = 0; i < count; i++) l->extremes[2 * i + 1] = -INFINITY;
@@ -35,16 +37,33 @@ static void lines_close(lines *l) {
 static dm_status take_extremes(void *context, dm_backend *backend, dm_view piece, int64_t row,
                                int64_t col) {
   const lines *l = context;
-  const int64_t first = l->by_row ? row : col;
-  return dm_backend_extremes(backend, piece, l->by_row, l->extremes + 2 * first);
+  const int64_t first = l->by_row ? row : l->parts * col;
+  return dm_backend_extremes(backend, dm_view_parts(piece), l->by_row, l->extremes + 2 * first);
 }
 
 static dm_status take_sums(void *context, dm_backend *backend, dm_view piece, int64_t row,
                            int64_t col) {
   const lines *l = context;
-  const int64_t first = l->by_row ? row : col;
-  return dm_backend_line_sums(backend, piece, l->by_row, l->extremes + 2 * first,
+  const int64_t first = l->by_row ? row : l->parts * col;
+  return dm_backend_line_sums(backend, dm_view_parts(piece), l->by_row, l->extremes + 2 * first,
                               l->sums + DM_LINE_SUMS * first);
+}
+
+/* The parts of C have all parts of a column of B in their sums: both lines get what both hold. */
+static void join_extremes(const lines *l) {
+  for (int64_t i = 0; i + 1 < l->count && l->parts == 2; i += 2)
+    for (int e = 0; e < 2; e++) {
+      double *of = l->extremes + 2 * i + e;
+      of[0] = of[2] = fmax(of[0], of[2]);
+    }
+}
+
+static void join_sums(const lines *l) {
+  for (int64_t i = 0; i + 1 < l->count && l->parts == 2; i += 2)
+    for (int x = 0; x < DM_LINE_SUMS; x++) {
+      int64_t *of = l->sums + DM_LINE_SUMS * i + x;
+      of[0] = of[DM_LINE_SUMS] = of[0] + of[DM_LINE_SUMS];
+    }
 }
 
 /* Maxima and sums of whole numbers: no order of ranks or panels changes them. */
@@ -54,8 +73,11 @@ static dm_status look(dm_rank_state *local, dm_matrix matrix, lines *l, bool *fi
   DM_TRY(dm_comm_max_f64(world, l->extremes, 2 * l->count));
   for (int64_t i = 0; i < l->count; i++) *finite = *finite && isfinite(l->extremes[2 * i]);
   if (!*finite) return DM_OK;
+  join_extremes(l);
   DM_TRY(dm_comm_agree(world, dm_each_piece(local, matrix, take_sums, l)));
-  return dm_comm_sum_i64(world, l->sums, DM_LINE_SUMS * l->count);
+  DM_TRY(dm_comm_sum_i64(world, l->sums, DM_LINE_SUMS * l->count));
+  join_sums(l);
+  return DM_OK;
 }
 
 static void set_exponents(const lines *l, const dm_moduli *moduli, int64_t k, int32_t *exponents) {
@@ -109,11 +131,25 @@ static double factor_of(const losses *a, const losses *b, int64_t k, double u) {
 
 /* ---- */
 
+/* Real products in a sum. */
+static int64_t depth_of_sums(const dm_problem *p) {
+  return dm_compute_parts(&p->compute, p->work) * p->k;
+}
+
+static double granted(const dm_problem *p) {
+  return fmax(least_granted, (double)depth_of_sums(p));
+}
+
 static dm_status upload(dm_rank_state *local, int32_t *to, int32_t *from, int64_t count) {
   dm_event done;
   DM_TRY(dm_backend_copy(local->backend, dm_view_strided(to, DM_I32, DM_DEVICE, 1, count, count),
                          dm_view_strided(from, DM_I32, DM_HOST, 1, count, count), &done));
   return dm_backend_wait(local->backend, done);
+}
+
+/* Exponents of columns. */
+static int64_t cols_of(const dm_problem *p) {
+  return dm_compute_parts(&p->compute, p->work) * p->n;
 }
 
 /* Where products find the exponents; the planner counts them with the vectors. */
@@ -122,31 +158,47 @@ static dm_status give(dm_rank_state *local) {
   dm_scaling *s = &local->scaling;
   s->given = (dm_exponents){s->rows, s->cols};
   if (!local->backend->ops->device_memory || local->coords.idle) return DM_OK;
-  const int64_t bytes = (p->m + p->n) * (int64_t)sizeof *s->rows;
+  const int64_t count = cols_of(p), bytes = (p->m + count) * (int64_t)sizeof *s->rows;
   if (!s->on_device) DM_TRY(dm_backend_alloc(local->backend, DM_DEVICE, bytes, &s->on_device));
   int32_t *rows = s->on_device, *cols = rows + p->m;
   s->given = (dm_exponents){rows, cols};
   DM_TRY(upload(local, rows, s->rows, p->m));
-  return upload(local, cols, s->cols, p->n);
+  return upload(local, cols, s->cols, count);
+}
+
+/* Sets the exponents for COUNT moduli; returns f. */
+static double scale_by(dm_scaling *s, const dm_problem *p, const lines *rows, const lines *cols,
+                       int count) {
+  const int64_t depth = depth_of_sums(p);
+  const double u = dm_dtype_roundoff(p->accumulator);
+  dm_moduli moduli;
+  dm_moduli_make(count, &moduli);
+  set_exponents(rows, &moduli, depth, s->rows);
+  set_exponents(cols, &moduli, depth, s->cols);
+  const losses of_a = losses_of(rows, s->rows, depth, u), of_b = losses_of(cols, s->cols, depth, u);
+  return depth > 0 ? factor_of(&of_a, &of_b, depth, u) : 1.0;
+}
+
+/* The fewest moduli beyond those of P that make f as small as it has to be; 0: none do. */
+static int more_moduli(dm_scaling *s, const dm_problem *p, const lines *rows, const lines *cols) {
+  for (int count = p->compute.moduli + 1; count <= DM_MODULI_MOST; count++)
+    if (scale_by(s, p, rows, cols, count) <= granted(p)) return count;
+  return 0;
 }
 
 static dm_status scale(dm_rank_state *local, lines *rows, lines *cols) {
   const dm_problem *p = &local->plan->problem;
   dm_scaling *s = &local->scaling;
   bool finite = true;
-  dm_moduli moduli;
   DM_TRY(look(local, DM_A, rows, &finite));
   DM_TRY(look(local, DM_B, cols, &finite));
   s->factor = INFINITY;
   s->unfit = true;
+  s->moduli = 0;
   if (!finite) return DM_OK;
-  dm_moduli_make(p->compute.moduli, &moduli);
-  set_exponents(rows, &moduli, p->k, s->rows);
-  set_exponents(cols, &moduli, p->k, s->cols);
-  const double u = dm_dtype_roundoff(p->accumulator);
-  const losses of_a = losses_of(rows, s->rows, p->k, u), of_b = losses_of(cols, s->cols, p->k, u);
-  s->factor = p->k > 0 ? factor_of(&of_a, &of_b, p->k, u) : 1.0;
-  s->unfit = !(s->factor <= fmax(least_granted, (double)p->k));
+  s->factor = scale_by(s, p, rows, cols, p->compute.moduli);
+  s->unfit = !(s->factor <= granted(p));
+  if (s->unfit) s->moduli = more_moduli(s, p, rows, cols);
   return dm_comm_agree(local->run->world, give(local));
 }
 
@@ -155,7 +207,7 @@ static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
   free(s->cols);
   s->rows = s->cols = NULL;
   DM_TRY(dm_buffer_zeroed(p->m, sizeof *s->rows, (void **)&s->rows));
-  return dm_buffer_zeroed(p->n, sizeof *s->cols, (void **)&s->cols);
+  return dm_buffer_zeroed(cols_of(p), sizeof *s->cols, (void **)&s->cols);
 }
 
 dm_status dm_rank_scale(dm_rank_state *local) {
@@ -163,8 +215,9 @@ dm_status dm_rank_scale(dm_rank_state *local) {
   const double start = dm_now();
   lines rows = {0}, cols = {0};
   dm_status status = exponents_open(&local->scaling, p);
-  if (!status) status = lines_open(&rows, p->m, true);
-  if (!status) status = lines_open(&cols, p->n, false);
+  if (!status) status = lines_open(&rows, p->m, 1, true);
+  const int64_t parts = dm_compute_parts(&p->compute, p->work);
+  if (!status) status = lines_open(&cols, p->n, parts, false);
   status = dm_comm_agree(local->run->world, status);
   if (!status) status = scale(local, &rows, &cols);
   lines_close(&rows);
@@ -181,7 +234,11 @@ dm_status dm_scaling_refused(const dm_rank_state *local) {
                     local->scaling.factor)
           : dm_fail(DM_E_INPUT, "A or B holds NaN or Inf, or elements differ too much for %s",
                     mode);
-  status = dm_hint(status, "--compute auto multiplies them; more moduli take wider ranges");
+  if (local->scaling.moduli > 0)
+    dm_hint(status, "--compute %s:%d multiplies them", local->plan->problem.compute.option,
+            local->scaling.moduli);
+  else
+    dm_hint(status, "--compute auto multiplies them");
   if (status) status->agreed = true;
   return status;
 }

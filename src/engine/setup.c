@@ -195,12 +195,15 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   const dm_link_rates *rates = &setup->links.rates;
   if (machine->device_links && rates->inside > 0)
     machine->link = steady(dm_machine_device_link(device->name), rates->inside);
-  int64_t values[5] = {
+  int64_t values[6] = {
       -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
       gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
-      dm_comm_size(run->near), gpu ? device->sharing : 1,
-      engine->process_bytes > 0 ? engine->process_bytes : dm_setup_process_bytes()};
-  DM_TRY(dm_comm_max_i64(run->world, values, 5));
+      dm_comm_size(run->near),
+      gpu ? device->sharing : 1,
+      engine->process_bytes > 0 ? engine->process_bytes : dm_setup_process_bytes(),
+      !device->residues};
+  DM_TRY(dm_comm_max_i64(run->world, values, 6));
+  machine->residues = gpu && !values[5];
   machine->process_bytes = values[4];
   machine->host_bytes = -values[0];
   machine->device_bytes = -values[1];
@@ -253,6 +256,7 @@ static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const d
                              dm_setup *setup) {
   dm_problem posed = *problem;
   dm_wishes wishes = engine->wishes;
+  posed.fastest &= strcmp(engine->kernel, "auto") == 0; /* others multiply in one way */
   wishes.by_links = strcmp(engine->transport, "auto") != 0;
   if (engine->fill > 0) {
     int64_t n;
@@ -275,6 +279,19 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_p
   return dm_comm_agree(run->world, check_sharing(run, engine, setup));
 }
 
+/* The backend was opened for the way that was posed; the plan may have found a faster one. */
+static dm_status open_for_plan(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                               dm_setup *setup) {
+  const dm_problem *planned = &setup->plan.problem;
+  const dm_backend_ops *ops = setup->backend->ops;
+  const dm_device device = setup->device; /* the ranks have counted who shares it */
+  if (planned->compute.moduli == problem->compute.moduli) return DM_OK;
+  dm_setup_close(setup);
+  DM_TRY(open_backend(run, engine, planned, ops, setup));
+  setup->device = device;
+  return DM_OK;
+}
+
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup) {
   char kernel[32];
@@ -288,6 +305,7 @@ dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));
   DM_TRY(dm_comm_agree(run->world, same_everywhere(run, &setup->plan)));
+  DM_TRY(dm_comm_agree(run->world, open_for_plan(run, engine, problem, setup)));
   DM_TRY(dm_comm_agree(run->world, prepare_kernel(run, engine, setup)));
   setup->transport = dm_links_for(&setup->links, &setup->plan);
   say_need(run, setup);

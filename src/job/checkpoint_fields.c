@@ -28,7 +28,8 @@ static dm_status add_problem(dm_attributes *list, const dm_problem *p) {
   DM_TRY(add_number(list, "m", p->m));
   DM_TRY(add_number(list, "n", p->n));
   DM_TRY(add_number(list, "k", p->k));
-  DM_TRY(dm_attributes_add(list, "products_in", "%s", dm_compute_products(&p->compute, p->work)));
+  DM_TRY(dm_attributes_add(list, "products_in", "%s",
+                           p->fastest ? "fastest" : dm_compute_products(&p->compute, p->work)));
   DM_TRY(dm_attributes_add(list, "sums_in", "%s", dm_dtype_name(p->accumulator)));
   return dm_attributes_add(list, "type_c", "%s", dm_dtype_name(p->c));
 }
@@ -53,6 +54,7 @@ dm_status dm_fields_of_problem(const dm_multiply *m, const dm_problem *problem,
 dm_status dm_fields_of_setup(const dm_multiply *m, const dm_setup *setup, dm_attributes *list) {
   DM_TRY(dm_attributes_add(list, "backend", "%s", setup->backend->ops->name));
   DM_TRY(dm_attributes_add(list, "kernel", "%s", setup->plan.kernel));
+  DM_TRY(dm_attributes_add(list, "multiplied_in", "%s", setup->plan.problem.compute.name));
   return dm_attributes_add(list, "device", "%s",
                            m->engine.wishes.reproducible ? setup->device.name : "any");
 }

@@ -6,11 +6,25 @@
 #include "job/checkpoint_fields.h"
 #include "job/checkpoint_impl.h"
 
+/* How that run multiplied, where --compute can say it: it may have been chosen by what A and B
+ * hold.
+ */
+static const char *compute_of(const dm_checkpoint *c, const char *field) {
+  if (strcmp(field, "products_in") != 0 && strcmp(field, "multiplied_in") != 0) return NULL;
+  const char *text = dm_attributes_find(dm_journal_fields(c->journal), field);
+  dm_compute_choice choice;
+  if (text && strcmp(text, "c128") == 0) text = "f64";
+  if (text && strcmp(text, "c64") == 0) text = "f32";
+  return text && dm_compute_parse(text, &choice) ? text : NULL;
+}
+
 static dm_status refuse(const dm_checkpoint *c, const char *field) {
   const dm_multiply *m = c->multiply;
+  const char *compute = compute_of(c, field);
   return dm_hint(
       dm_fail(DM_E_IO, "%s cannot be resumed: %s differs from the stopped run", m->out.file, field),
-      "give the command of that run, or start over with --force");
+      "give the command of that run%s%s, or start over with --force",
+      compute ? " with --compute " : "", compute ? compute : "");
 }
 
 dm_status dm_found_compare(dm_checkpoint *c, const dm_attributes *wanted) {

@@ -1,5 +1,5 @@
 /* The rounds of a multiplication: most have one; what was wrong is computed again in another, and
- * what does not suit residues natively. */
+ * what does not suit residues by more of them, or natively. */
 #include <string.h>
 
 #include "check/verdict.h"
@@ -43,8 +43,15 @@ typedef enum round_end {
   ROUND_IS_UNFIT, /* nothing was multiplied: the row of compute modes does not suit A and B */
 } round_end;
 
+/* What a round was multiplied by that ended unfit, and how many moduli would do; 0: none. */
+typedef struct unfit {
+  bool is;
+  dm_compute by;
+  int moduli;
+} unfit;
+
 static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *repair,
-                           dm_record *record, dm_outcome *outcome, round_end *end) {
+                           dm_record *record, dm_outcome *outcome, round_end *end, unfit *why) {
   dm_job j = {.run = run, .multiply = multiply, .repair = repair, .started = dm_now()};
   memcpy(j.sink.alpha, multiply->equation.alpha, sizeof j.sink.alpha);
   memcpy(j.sink.beta, multiply->equation.beta, sizeof j.sink.beta);
@@ -56,6 +63,8 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   if (*end == ROUND_IS_WRONG && !status) status = repeat();
   status = dm_checkpoint_close(j.sink.checkpoint, status, j.keep_part);
   if (status && status->agreed && j.product.local.scaling.unfit) *end = ROUND_IS_UNFIT;
+  *why =
+      (unfit){*end == ROUND_IS_UNFIT, j.setup.plan.problem.compute, j.product.local.scaling.moduli};
   /* Where one rank failed alone the others are still at work: the launcher ends them all. */
   if (status && !status->agreed) return status;
   dm_file_queue_close(j.ahead); /* before the memory goes that it reads into */
@@ -72,41 +81,50 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
 
 /* Until C is right, or wrong twice at one place. */
 static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                            dm_outcome *outcome, bool *unfit) {
+                            dm_outcome *outcome, unfit *why) {
   dm_repair repair = {0};
   round_end end;
-  dm_status status = run_round(run, multiply, &repair, record, outcome, &end);
+  dm_status status = run_round(run, multiply, &repair, record, outcome, &end, why);
   while (end == ROUND_IS_WRONG && status->code == DM_E_CORRUPT) {
     dm_status_free(status);
     repair.round++;
     dm_run_lap(run, &repair.seconds);
-    status = run_round(run, multiply, &repair, record, outcome, &end);
+    status = run_round(run, multiply, &repair, record, outcome, &end, why);
   }
   dm_damage_free(&repair.seen);
-  *unfit = end == ROUND_IS_UNFIT;
   return status;
 }
 
-/* The same by native products of the type that residues stand for: they take any matrices. */
-static dm_status run_natively(dm_run *run, const dm_multiply *multiply, dm_status why,
-                              dm_record *record, dm_outcome *outcome) {
-  dm_multiply native = *multiply;
-  dm_compute row;
-  bool unfit;
-  dm_status status = dm_compute_choose(multiply->equation.compute, DM_F64, 1, &row);
-  if (status) return dm_status_first(why, status);
-  (void)dm_compute_parse(dm_dtype_name(row.work), &native.equation.compute);
-  dm_log_line(&run->log, DM_LOG_NOTE, "%s: multiplied in %s", why->message,
-              dm_dtype_name(row.work));
-  if (record && run->rank == 0)
-    dm_record_text(record, "problem.instead", "not by residues", "%s", why->message);
-  dm_status_free(why);
-  return run_rounds(run, &native, record, outcome, &unfit);
+/* Where nothing was multiplied yet because of FIRST: the same as if --compute had been COMPUTE, for
+ * which the plan is made anew. */
+static dm_status run_instead(dm_run *run, const dm_multiply *multiply, dm_compute_choice compute,
+                             dm_status first, dm_record *record, dm_outcome *outcome) {
+  dm_multiply other = *multiply;
+  unfit why;
+  char text[24];
+  const int moduli = dm_compute_moduli(compute);
+  other.equation.compute = compute;
+  dm_compute_choice_text(compute, text);
+  dm_log_line(&run->log, DM_LOG_NOTE, "%s: multiplied in %s", first->message, text);
+  if (record && run->rank == 0 && moduli > 0)
+    dm_record_text(record, "problem.more_moduli", "more moduli", "%d: %s", moduli, first->message);
+  else if (record && run->rank == 0)
+    dm_record_text(record, "problem.instead", "not by residues", "%s", first->message);
+  dm_status_free(first);
+  return run_rounds(run, &other, record, outcome, &why);
 }
 
 dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *record,
                           dm_outcome *outcome) {
-  bool unfit;
-  dm_status status = run_rounds(run, multiply, record, outcome, &unfit);
-  return unfit ? run_natively(run, multiply, status, record, outcome) : status;
+  const dm_compute_choice wanted = multiply->equation.compute;
+  dm_compute_choice instead = wanted;
+  unfit why;
+  dm_status status = run_rounds(run, multiply, record, outcome, &why);
+  if (!why.is) return status;
+  const bool free_choice = dm_compute_moduli(wanted) == 0 && !dm_compute_is_fastest(wanted);
+  if (free_choice && why.moduli > 0)
+    instead = dm_compute_with_moduli(wanted, why.moduli);
+  else /* natively, in the type that residues stand for: it takes any matrices */
+    (void)dm_compute_parse(dm_dtype_name(why.by.work), &instead);
+  return run_instead(run, multiply, instead, status, record, outcome);
 }

@@ -32,7 +32,8 @@ static dm_status add_software(dm_attributes *list, const dm_run *run) {
 }
 
 /* %.17g: the number comes back as it was. */
-static dm_status add_equation(dm_attributes *list, const dm_equation *equation) {
+static dm_status add_equation(dm_attributes *list, const dm_equation *equation,
+                              const dm_compute *row) {
   DM_TRY(dm_attributes_add(list, "op_a", "%s", dm_op_name(equation->op_a)));
   DM_TRY(dm_attributes_add(list, "op_b", "%s", dm_op_name(equation->op_b)));
   DM_TRY(dm_attributes_add(list, "alpha", "%.17g,%.17g", equation->alpha[0], equation->alpha[1]));
@@ -41,6 +42,8 @@ static dm_status add_equation(dm_attributes *list, const dm_equation *equation) 
                            equation->type == DM_DTYPE_NONE ? "" : dm_dtype_name(equation->type)));
   char compute[24];
   dm_compute_choice_text(equation->compute, compute);
+  if (dm_compute_is_fastest(equation->compute)) /* what it was */
+    snprintf(compute, sizeof compute, "%s", dm_compute_is_plain(row) ? "auto" : row->name);
   return dm_attributes_add(list, "compute", "%s", equation->own ? equation->own->name : compute);
 }
 
@@ -63,7 +66,7 @@ dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, c
   DM_TRY(add_dataset(list, "a", &multiply->a));
   DM_TRY(add_dataset(list, "b", &multiply->b));
   if (setup->plan.problem.reads_c) DM_TRY(add_dataset(list, "old_c", &multiply->c));
-  DM_TRY(add_equation(list, &multiply->equation));
+  DM_TRY(add_equation(list, &multiply->equation, &setup->plan.problem.compute));
   DM_TRY(dm_attributes_add(list, "backend", "%s", setup->backend->ops->name));
   DM_TRY(dm_attributes_add(list, "device", "%s", setup->device.name));
   DM_TRY(dm_attributes_add(list, "ranks", "%d", run->ranks));

@@ -181,17 +181,31 @@ static dm_status work(dm_any_product *p, dm_record *record) {
   return DM_OK;
 }
 
-dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
+/* UNFIT: residues do not suit A and B; C is untouched. */
+static dm_status multiply_once(dm_posed *posed, dm_record *record, bool *unfit) {
   dm_any_product *p;
   dm_run *run = &posed->context->run;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &p)));
   p->run = run;
   p->posed = posed;
   dm_status status = work(p, record);
+  *unfit = status && status->agreed && p->product.local.scaling.unfit;
   /* Where one rank failed alone the others are still at work. */
   if (!status || status->agreed) {
     close_all(p);
     free(p);
   }
   return status;
+}
+
+/* What was only to be fast is multiplied natively, too; what was to be by residues is refused. */
+dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
+  dm_compute_choice *compute = &posed->call.settings.compute;
+  bool unfit;
+  dm_status status = multiply_once(posed, record, &unfit);
+  if (!unfit || !dm_compute_is_fastest(*compute)) return status;
+  dm_log_line(&posed->context->run.log, DM_LOG_NOTE, "%s: multiplied as by auto", status->message);
+  dm_status_free(status);
+  (void)dm_compute_parse("auto", compute);
+  return multiply_once(posed, record, &unfit);
 }

@@ -74,11 +74,13 @@ static int64_t copied(int64_t rows, int64_t cols, int64_t size) {
 
 /* Of a GPU: residues of a part of a panel of A and of B, and in their place sums of some rows. */
 static int64_t residue_bytes(const dm_rank_extent *e, const dm_compute *row) {
-  const int64_t depth = dm_rounded(dm_min(e->width, DM_RESIDUES_SPLIT), DM_RESIDUES_ROW);
+  const int64_t parts = dm_compute_parts(row, e->plan->problem.work);
+  const int64_t cols = dm_times(parts, e->cols), width = dm_times(parts, e->width);
+  const int64_t depth = dm_rounded(dm_min(width, DM_RESIDUES_SPLIT), DM_RESIDUES_ROW);
   const int64_t lines =
-      dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(e->cols, DM_RESIDUES_ROWS));
+      dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(cols, DM_RESIDUES_ROWS));
   const int64_t sums =
-      dm_min(dm_padded(e->rows, e->cols, 8), dm_max(DM_RESIDUES_SUMS, dm_padded(1, e->cols, 8)));
+      dm_min(dm_padded(e->rows, cols, 8), dm_max(DM_RESIDUES_SUMS, dm_padded(1, cols, 8)));
   return dm_max(dm_times(row->panel_bytes, dm_times(lines, depth)), sums);
 }
 
@@ -103,14 +105,15 @@ static void list_converted(const dm_rank_extent *e, dm_buffers *list) {
 }
 
 /* check/freivalds.c; complex ones are at most twice as large.  engine/scaling.c takes an exponent,
- * two extremes and seven sums of each row and column. */
+ * two extremes and seven sums of each row and column, or part of one. */
 static void list_vectors(const dm_rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &e->plan->problem;
   const bool scales = p->compute.moduli > 0;
   if (!p->verify && !scales) return;
   const int64_t elements = dm_plus(dm_times(2, dm_plus(p->n, p->k)), dm_times(8, p->m));
   int64_t bytes = p->verify ? dm_times(elements, dm_dtype_is_complex(p->work) ? 16 : 8) : 0;
-  if (scales) bytes = dm_plus(bytes, dm_times(76, dm_plus(p->m, p->n)));
+  const int64_t lines = dm_plus(p->m, dm_times(dm_compute_parts(&p->compute, p->work), p->n));
+  if (scales) bytes = dm_plus(bytes, dm_times(76, lines));
   put(list, DM_BUFFER_VECTORS, DM_PAGEABLE, bytes);
   if (e->plan->gpu) put(list, DM_BUFFER_DEVICE_VECTORS, DM_ON_DEVICE, bytes);
   if (p->verify && dm_plan_streams(e->plan))

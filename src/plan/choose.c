@@ -161,6 +161,16 @@ static dm_status check_wishes(const dm_question *q) {
     return dm_hint(
         dm_fail(DM_E_USAGE, "%s on GPUs takes one layer, not %d", q->problem->compute.name, w->pk),
         "state a grid PMxPNx1, which has the same bits; --backend cpu takes layers");
+  if (q->machine->gpu && q->problem->compute.moduli > 0 && !q->machine->residues)
+    return dm_hint(dm_fail(DM_E_USAGE,
+                           "products of %s run on GPUs of compute capability 9.0, as h200 and "
+                           "h100: not on %s",
+                           q->problem->compute.name, q->machine->name),
+                   "--compute auto runs on every GPU; --backend cpu takes this mode, too");
+  if (w->reproducible && q->problem->fastest)
+    return dm_hint(dm_fail(DM_E_USAGE, "what is fastest depends on the machine and its rates: a "
+                                       "reproducible product states how it is multiplied"),
+                   "--compute f64:int8 has the same bits on any grid; or leave out --compute");
   if (w->reproducible && w->panel && w->panel != DM_REPRODUCIBLE_PANEL)
     return dm_fail(DM_E_USAGE, "a reproducible product takes panels of %d, not %lld",
                    DM_REPRODUCIBLE_PANEL, (long long)w->panel);
@@ -226,8 +236,28 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
   return DM_OK;
 }
 
+/* PLAN, or one by residues that takes a tenth less: which their exponents may take, that forecasts
+ * do not count. */
+static dm_status choose_fastest(const dm_machine *machine, int ranks, const dm_wishes *wishes,
+                                dm_plan *plan) {
+  dm_problem problem = plan->problem;
+  dm_wishes silent = *wishes;
+  dm_plan other;
+  int found;
+  if (!dm_compute_by_residues(&plan->problem.compute, problem.work, problem.k, &problem.compute))
+    return DM_OK;
+  silent.no_advice = true;
+  dm_status status = dm_plan_candidates(&problem, machine, ranks, &silent, &other, 1, &found);
+  if (!status && !dm_plan_streams(&other) && dm_plan_price(&other) < 0.9 * dm_plan_price(plan))
+    *plan = other;
+  dm_status_free(status); /* what does not fit, or takes layers, is no faster */
+  return DM_OK;
+}
+
 dm_status dm_plan_choose(const dm_problem *problem, const dm_machine *machine, int ranks,
                          const dm_wishes *wishes, dm_plan *plan) {
   int found;
-  return dm_plan_candidates(problem, machine, ranks, wishes, plan, 1, &found);
+  DM_TRY(dm_plan_candidates(problem, machine, ranks, wishes, plan, 1, &found));
+  if (!problem->fastest || !machine->gpu || !machine->residues) return DM_OK;
+  return choose_fastest(machine, ranks, wishes, plan);
 }

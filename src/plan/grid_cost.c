@@ -130,15 +130,19 @@ double dm_product_efficiency(double rows, double cols, double width, bool gpu) {
 
 /* Of k, in one product of a GPU. */
 static double product_most(const dm_plan *plan) {
-  return plan->problem.compute.moduli > 0 ? DM_RESIDUES_SPLIT : INFINITY;
+  const dm_compute *row = &plan->problem.compute;
+  const double parts = (double)dm_compute_parts(row, plan->problem.work);
+  return row->moduli > 0 ? DM_RESIDUES_SPLIT / parts : INFINITY;
 }
 
-/* Of a GPU, beside products of residues: A and B are split, and at last sums are made and moved to
- * their place. */
+/* Of a GPU, beside products of residues: A and B are split, complex numbers of B into two of each
+ * part, and at last sums are made and moved to their place. */
 static double residue_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   const dm_compute *row = &plan->problem.compute;
   if (row->moduli == 0) return 0;
-  const double of_panels = e->depth * (e->rows + e->cols) * (e->work + (double)row->panel_bytes);
+  const double parts = (double)dm_compute_parts(row, plan->problem.work);
+  const double each = e->work + parts * (double)row->panel_bytes;
+  const double of_panels = e->depth * (e->rows + parts * e->cols) * each;
   const double of_c = e->rows * e->sum * (e->wide + 3 * e->cols);
   return (of_panels + of_c) / machine->memory;
 }

@@ -13,6 +13,7 @@ typedef struct known_gpu {
   double memory;         /* the vendors' figures */
   int64_t gib;           /* free on a fresh one */
   dm_operand_rates peak; /* of the data sheet (SXM where there is one), dense */
+  bool residues;
 } known_gpu;
 
 /* Measured for the h200 (cuBLAS 13.1, n = 8192, all GPUs pulling at once).  The others: peak of the
@@ -20,15 +21,15 @@ typedef struct known_gpu {
 /* clang-format off */
 static const known_gpu gpus[] = {
     {"h200", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 4.8e12, 139,
-             {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}},
+             {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}, true},
     {"h100", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 3.35e12, 79,
-             {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}},
+             {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}, true},
     {"a100", {18.9e12, 14.8e12, 136e12, 250e12, 480e12}, 250e9, 24e9, 2.0e12, 79,
-             {19.5e12, 19.5e12, 156e12, 312e12, 624e12}},
+             {19.5e12, 19.5e12, 156e12, 312e12, 624e12}, false},
     {"l40s", {1.4e12, 69.0e12, 159e12, 290e12, 560e12}, 24e9, 24e9, 0.86e12, 44,
-             {1.43e12, 91.6e12, 183e12, 362e12, 733e12}},
+             {1.43e12, 91.6e12, 183e12, 362e12, 733e12}, false},
     {"v100", {7.6e12, 11.9e12, 11.9e12, 100e12, 48e12}, 120e9, 12e9, 0.9e12, 31,
-             {7.8e12, 15.7e12, 15.7e12, 125e12, 62.8e12}},
+             {7.8e12, 15.7e12, 15.7e12, 125e12, 62.8e12}, false},
 };
 /* clang-format on */
 
@@ -104,6 +105,7 @@ void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
   state_flops(machine, &gpu->flops);
   machine->upload = gpu->upload;
   machine->memory = gpu->memory;
+  machine->residues = gpu->residues;
 }
 
 double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm_dtype work) {

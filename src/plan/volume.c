@@ -100,7 +100,7 @@ static double crossing(const dm_plan *plan, axis along, int per_node) {
 dm_volume dm_plan_volume(const dm_plan *plan, int ranks_per_node) {
   const dm_problem *p = &plan->problem;
   const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
-  const int64_t whole = 8, added = dm_compute_added(&p->compute, p->accumulator, whole);
+  const int64_t whole = 16, added = dm_compute_added(&p->compute, p->accumulator, whole);
   const double work = (double)dm_dtype_size(p->work);
   const double sum = (double)(dm_dtype_size(p->accumulator) * added) / (double)whole;
   dm_volume volume = {.most_words = most_received(plan)};

@@ -1,12 +1,12 @@
-/* Products of f64 by residues (kernels/residues) beside cublasDgemm on one H200, resident: checks
- * of each pass bit for bit against the host, then 10 alternating pairs of each size and number of
- * moduli.
+/* Products of f64 and c128 by residues (kernels/residues) beside cublasDgemm and cublasZgemm on one
+ * H200, resident: checks of each pass bit for bit against the host, then 10 alternating pairs of
+ * each size and number of moduli.
  *
  * From the root of the repository:
  *   nvcc -O3 -std=c++17 -fmad=false -gencode arch=compute_90a,code=sm_90a -I. -Isrc \
  *     tests/bench/residues.cu kernels/residues/residue_*.cu src/core/residues.c -lcublas \
  *     -o build/bench_residues && build/bench_residues [check | N ...]
- * Without arguments: checks, then 4096 8192 16384 for M = 14, 15, 16 (about 20 s).
+ * Without arguments: checks, then 4096 8192 16384 for M = 14, 15, 16 (about 20 s); c128 up to 8192.
  * docs/results/residues.txt is what it wrote. */
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -399,6 +399,92 @@ static void bench(int64_t n, int count, int64_t panel, int pairs, cublasHandle_t
   OK(cudaEventDestroy(end));
 }
 
+/* The largest |C - got| / (|A||B|), of real parts of 8 x 8 elements. */
+static double error_of_complex(const double *a, const double *b, const double *c, int64_t n) {
+  double worst = 0;
+  for (int i = 0; i < 8; i++) {
+    const int64_t at = (n / 8 * i + 37 * i + 5) % n;
+    const std::vector<double> row = fetch(a + 2 * at * n, 2 * n);
+    for (int j = 0; j < 8; j++) {
+      const int64_t to = (n / 8 * j + 37 * j + 5) % n;
+      std::vector<double> col(2 * n);
+      OK(cudaMemcpy2D(col.data(), 16, b + 2 * to, n * 16, 16, n, cudaMemcpyDeviceToHost));
+      Twofold sum = {0, 0};
+      double size = 0;
+      for (int64_t h = 0; h < n; h++) {
+        add_product(&sum, row[2 * h], col[2 * h]);
+        add_product(&sum, -row[2 * h + 1], col[2 * h + 1]);
+        size += fabs(row[2 * h] * col[2 * h]) + fabs(row[2 * h + 1] * col[2 * h + 1]);
+      }
+      const double got = fetch(c + 2 * (at * n + to), 1)[0];
+      worst = std::max(worst, fabs((sum.high - got) + sum.low) / size);
+    }
+  }
+  return worst;
+}
+
+/* Both parts of a column of B get the exponent that suits both; one less, as norms are of parts. */
+__global__ void pair_exponents(int32_t *exponents, int64_t pairs) {
+  const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (j < pairs)
+    exponents[2 * j] = exponents[2 * j + 1] = min(exponents[2 * j], exponents[2 * j + 1]) - 1;
+}
+
+/* c128: a real product of N x 2N x 2N (m, n, k), whose B is made when it is split.  Exponents come
+ * of parts of columns that lie side by side, each for itself: the time of it is the same. */
+static void bench_complex(int64_t n, int count, int pairs, cublasHandle_t blas) {
+  Device<double> a(2 * n * n), b(2 * n * n), c(2 * n * n), d(2 * n * n);
+  generate<<<4096, 256>>>(a.p, 2 * n * n, 1), generate<<<4096, 256>>>(b.p, 2 * n * n, 1ull << 40);
+  const dm_view va = view_of(a.p, n, 2 * n, 2 * n, 1), parts = view_of(b.p, 2 * n, n, 1, 2 * n);
+  const dm_view vb = {b.p, DM_C128, DM_DEVICE, n, n, 1, n};
+  Emulation e(n, 2 * n, 2 * n, 2 * n, count, up(2 * n, 16), 0);
+  const cuDoubleComplex one = {1, 0}, zero = {0, 0};
+  const cuDoubleComplex *za = (const cuDoubleComplex *)a.p, *zb = (const cuDoubleComplex *)b.p;
+  std::vector<float> pass[5], native, ratio;
+  cudaEvent_t begin, end;
+  OK(cudaEventCreate(&begin));
+  OK(cudaEventCreate(&end));
+  for (int i = -1; i < pairs; i++) {
+    float ms[5], other;
+    OK(cudaEventRecord(e.event[0]));
+    e.norms(va, parts);
+    pair_exponents<<<(unsigned)((n + 255) / 256), 256>>>(e.t.p, n);
+    OK(cudaEventRecord(e.event[1]));
+    const dm_residue_split sa = {e.panel_a(2 * n), va, e.s.p, false, 0};
+    const dm_residue_split sb = {e.panel_b(2 * n), vb, e.t.p, true, 0};
+    OK(dm_kernels_residue_split(&sa));
+    OK(dm_kernels_residue_split(&sb));
+    OK(cudaEventRecord(e.event[2]));
+    e.product(2 * n, false);
+    OK(cudaEventRecord(e.event[3]));
+    e.combine(c.p);
+    OK(cudaEventRecord(e.event[4]));
+    OK(cudaEventSynchronize(e.event[4]));
+    for (int p = 0; p < 4; p++) OK(cudaEventElapsedTime(&ms[p], e.event[p], e.event[p + 1]));
+    OK(cudaEventElapsedTime(&ms[4], e.event[0], e.event[4]));
+    OK(cudaEventRecord(begin));
+    BLAS(cublasZgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, zb, n, za, n, &zero,
+                     (cuDoubleComplex *)d.p, n));
+    OK(cudaEventRecord(end));
+    OK(cudaEventSynchronize(end));
+    OK(cudaEventElapsedTime(&other, begin, end));
+    if (i < 0) continue; /* warm-up */
+    for (int p = 0; p < 5; p++) pass[p].push_back(ms[p]);
+    native.push_back(other), ratio.push_back(other / ms[4]);
+  }
+  const double flop = 8.0 * n * n * n, total = median(pass[4]), blas_ms = median(native);
+  printf("c128 N %5ld M %2d | emulated %8.3f ms %6.1f TFLOP/s | cuBLAS %8.3f ms %6.1f TFLOP/s | "
+         "ratio %.3f | error %.2g cuBLAS %.2g\n",
+         (long)n, count, total, flop / total * 1e-9, blas_ms, flop / blas_ms * 1e-9, median(ratio),
+         error_of_complex(a.p, b.p, c.p, n), error_of_complex(a.p, b.p, d.p, n));
+  printf("    norms %.3f ms | split %.3f ms | product %.3f ms (%.0f TOPS) | combine %.3f ms\n",
+         median(pass[0]), median(pass[1]), median(pass[2]), count * flop / median(pass[2]) * 1e-9,
+         median(pass[3]));
+  fflush(stdout);
+  OK(cudaEventDestroy(begin));
+  OK(cudaEventDestroy(end));
+}
+
 int main(int argc, char **argv) {
   cudaDeviceProp properties;
   OK(cudaGetDeviceProperties(&properties, 0));
@@ -414,6 +500,7 @@ int main(int argc, char **argv) {
   for (const int64_t n : sizes) {
     for (int count = 14; count <= 16; count++) bench(n, count, n, 10, blas);
     bench(n, 15, 2048, 4, blas);
+    for (int count = 15; count <= 16 && n <= 8192; count++) bench_complex(n, count, 10, blas);
   }
   cublasDestroy(blas);
   return 0;

@@ -54,6 +54,15 @@ def try_case(folder, damier, ranks, words, tiles):
         raise Failure(f"transport: {record['transport']}")
 
 
+def fastest(folder, damier, ranks, words):
+    """The plan multiplies by residues, and so does the device, which was opened for native products."""
+    out = folder / "record.json"
+    run(damier, ranks, *words_of(words + " --compute fastest"), "--json", out)
+    record = records_of(out)[-1]
+    if " work=f64:int8:16 " not in record["plan"]["recipe"] or record["verification"]["residual"] > 1:
+        raise Failure(f"{record['plan']}, {record['verification']}")
+
+
 def refused(_, damier, words):
     run(damier, 1, *words_of(words), expect=2)
 
@@ -61,6 +70,8 @@ def refused(_, damier, words):
 def main():
     cases = [(try_case, *case, case in TILES + LINKS + LED_TILES)
              for case in TILES + LINKS + LED + LED_TILES + ROUNDED + WHOLE]
+    cases += [(fastest, 1, "--size 600 --from device"), (fastest, 4, "--m 500 --n 700 --k 900 --from device"),
+              (fastest, 2, "--size 400 --type c128 --from device")]
     cases += [(refused, f"{words} {more}") for words, more in
               ((TILES[0][1], "--against-library"), (TILES[0][1], "--type f32 --type-c f16"),
                ("--size 300 --from host", "--type bf16 --type-c bf16"))]

@@ -68,6 +68,7 @@ def other_commands(bed):
     output = killed(bed, "commands")
     for words, field in ((("--alpha", 2), "alpha"), (("--type-c", "f32"), "type_c"), (("--reproducible",), "reproducible"),
                          (("--kernel", "cblas"), "kernel"),
+                         (("--compute", "f32"), "that run with --compute f64, or"),
                          (("--no-checkpoint",), "can be resumed")):
         refused(output, field, *words)
     stamp = (bed.folder / "B.h5").stat()

@@ -97,6 +97,53 @@ def multiply(folder, damier, ranks, *words, dtype="f64"):
     return elements.read_raw(out, dtype), records_of(report)[-1]
 
 
+def real_of(a, b):
+    """The real matrices whose product is that of A and B: real and imaginary parts side by side in rows."""
+    turned = np.empty((2 * b.shape[0], 2 * b.shape[1]))
+    turned[::2], turned[1::2] = b.view(float), np.ascontiguousarray(1j * b).view(float)
+    return a.view(float), turned
+
+
+def complex_fitting():
+    """Name, A, B: complex ones."""
+    rows, cols = np.arange(M)[:, None], np.arange(N)
+    a, b = normal(1, (M, K)) + 1j * normal(2, (M, K)), normal(3, (K, N)) + 1j * normal(4, (K, N))
+    yield "normal", a, b
+    yield "cancelling", np.hstack([a, 1j * a]), np.vstack([b, 1j * b])
+    yield "far apart", a * 2.0**(900 - 140 * rows), b * 2.0**(90 * cols - 900)
+    yield "small imaginary parts", a.real + 0.01j * a.imag, b
+    yield "whole numbers", np.rint(1e6 * a.real) + 1j * np.rint(1e6 * a.imag), np.rint(b.real) + 1j * np.rint(9 * b.imag)
+
+
+def of_complex(folder, damier, name):
+    """The promise for the parts of C, whose sums have twice as many products; then with other forms of A and B, alpha
+    and beta, which are applied to parts that are rounded."""
+    a, b = (np.ascontiguousarray(x) for x in next(case[1:] for case in complex_fitting() if case[0] == name))
+    elements.write(folder / "a.h5", a, "c128")
+    elements.write(folder / "b.h5", b, "c128")
+    want = exact(*real_of(a, b))
+    first, record = multiply(folder, damier, 1, "--compute", "f64:int8", dtype="c128")
+    f = Fraction(record["problem"]["factor"])
+    if record["verification"]["verdict"] != "PASS" or record["problem"]["moduli"] < 16 or f > max(64, 2 * a.shape[1]):
+        raise Failure(f"{name}: {record['verification']}, {record['problem']}")
+    for i, row in enumerate(want):
+        for j, (sum_, size) in enumerate(row):
+            if abs(Fraction(first.view(float)[i, j]) - sum_) > f * U * size + SUBNORMAL:
+                raise Failure(f"{name}: part {j} of row {i} of C is {first.view(float)[i, j]!r}, wanted {float(sum_)!r}")
+    elements.write(folder / "a.h5", np.ascontiguousarray(a.conj().T), "c128")
+    elements.write(folder / "b.h5", np.ascontiguousarray(b.T), "c128")
+    words = ["--compute", "f64:int8", "--op-a", "c", "--op-b", "t"]
+    turned, _ = multiply(folder, damier, 3, *words, "--grid", f"1x1x{layers(damier, 3)}", dtype="c128")
+    if turned.tobytes() != first.tobytes():
+        raise Failure(f"{name}: other bits of transposed matrices")
+    elements.write(folder / "old.h5", first, "c128")
+    scaled, _ = multiply(folder, damier, 2, *words, "--alpha", "2,-3", "--beta", "-1,0.5", "--c", folder / "old.h5",
+                         dtype="c128")
+    expected = (2 - 3j) * first + (-1 + 0.5j) * first
+    if not np.allclose(scaled, expected, rtol=1e-14, atol=0):
+        raise Failure(f"{name}: alpha and beta give {abs(scaled - expected).max()} too much")
+
+
 def keeps_promise(folder, damier, name):
     a, b = next(case[1:] for case in fitting() if case[0] == name)
     prepared(folder, a, b)
@@ -112,6 +159,40 @@ def keeps_promise(folder, damier, name):
             for j, (want, size) in enumerate(row):
                 if abs(Fraction(c[i, j]) - want) > f * U * size + SUBNORMAL:
                     raise Failure(f"{name}, {moduli}: C({i}, {j}) = {c[i, j]!r}, wanted {float(want)!r}, f {float(f)}")
+
+
+def wide():
+    """Name, A, B, element type: what takes more moduli than 16, and fewer than 21."""
+    a, b = normal(1, (M, K)), normal(2, (K, N))
+    yield "exponents of 3", a * np.exp(3 * normal(5, a.shape)), b * np.exp(normal(6, b.shape)), "f64"
+    yield "real numbers", a + 0j, b + 0j, "c128"
+
+
+def takes_more(folder, damier, name):
+    """As many moduli as keep the promise, alike on every grid; a number that is stated is kept."""
+    a, b, dtype = next(case[1:] for case in wide() if case[0] == name)
+    elements.write(folder / "a.h5", a, dtype)
+    elements.write(folder / "b.h5", b, dtype)
+    c, record = multiply(folder, damier, 1, "--compute", "f64:int8", dtype=dtype)
+    problem, recipe = record["problem"], record["plan"]["recipe"]
+    moduli = problem.get("moduli", 0)
+    if not 16 < moduli <= 20 or "more_moduli" not in problem or f" work=f64:int8:{moduli} " not in recipe:
+        raise Failure(f"{name}: {problem}, {recipe}")
+    f = Fraction(problem["factor"])
+    if record["verification"]["verdict"] != "PASS" or f > max(64, K * (2 if dtype == "c128" else 1)):
+        raise Failure(f"{name}: {record['verification']}, {problem}")
+    real = real_of(a, b) if dtype == "c128" else (a, b)
+    for i, row in enumerate(exact(*real)):
+        for j, (want, size) in enumerate(row):
+            if abs(Fraction(c.view(float)[i, j]) - want) > f * U * size + SUBNORMAL:
+                raise Failure(f"{name}: number {j} of row {i} is {c.view(float)[i, j]!r}, wanted {float(want)!r}")
+    for words in (["f64:int8", "--grid", f"1x2x{layers(damier, 2)}"], [f"f64:int8:{moduli}"]):
+        same, _ = multiply(folder, damier, 4, "--compute", *words, dtype=dtype)
+        if same.tobytes() != c.tobytes():
+            raise Failure(f"{name}, {words}: other bits")
+    _, stated = multiply(folder, damier, 1, "--compute", "f64:int8:16", dtype=dtype)
+    if "instead" not in stated["problem"]:
+        raise Failure(f"{name}: 16 moduli were stated, {stated['problem']}")
 
 
 def in_f32(folder, damier):
@@ -156,15 +237,19 @@ def any_cut(damier, chosen):
     return ranks, words
 
 
-def same_bits(folder, damier, seed, shape, cuts):
+def same_bits(folder, damier, seed, shape, cuts, dtype="f64"):
     m, n, k = shape
+    mode = "f32:int8" if dtype in ("f32", "c64") else "f64:int8"
     a, b = normal(seed, (m, k)), normal(seed + 1, (k, n))
-    prepared(folder, a * np.exp(0.5 * normal(seed + 2, a.shape)), b)
-    first, _ = multiply(folder, damier, 1, "--compute", "f64:int8")
+    if dtype[0] == "c":
+        a, b = a + 1j * normal(seed + 3, a.shape), b + 1j * normal(seed + 4, b.shape)
+    elements.write(folder / "a.h5", a * np.exp(0.5 * normal(seed + 2, a.shape)), dtype)
+    elements.write(folder / "b.h5", b, dtype)
+    first, _ = multiply(folder, damier, 1, "--compute", mode, dtype=dtype)
     chosen = random.Random(seed)
     for _ in range(cuts):
         ranks, words = any_cut(damier, chosen)
-        c, record = multiply(folder, damier, ranks, "--compute", "f64:int8", *words)
+        c, record = multiply(folder, damier, ranks, "--compute", mode, *words, dtype=dtype)
         if c.tobytes() != first.tobytes():
             raise Failure(f"{shape}: {ranks} ranks, {words}: other bits, {record['plan']['recipe']}")
 
@@ -174,6 +259,9 @@ def main():
     cases = [(keeps_promise, case[0]) for case in fitting()] + [(is_native, case[0]) for case in unfit()]
     shapes = ((70, 60, 700), (131, 257, 512), (1, 300, 1030), (300, 1, 90), (64, 64, 64))
     cases += [(same_bits, 10 + i, s, 5 if chosen.long else 2) for i, s in enumerate(shapes)]
+    cases += [(takes_more, case[0]) for case in wide()]
+    cases += [(of_complex, case[0]) for case in complex_fitting()]
+    cases += [(same_bits, 20, (61, 75, 530), 3, "c128"), (same_bits, 21, (40, 131, 300), 2, "c64")]
     run_cases(chosen.damier, cases + [(in_f32,)])
 
 

@@ -118,6 +118,37 @@ static void extras(rank_test *test, damier_context *context) {
   damier_on_progress(context, NULL, NULL);
 }
 
+/* Whatever is fastest on an (emulated) GPU: what does not suit residues is multiplied all the same.
+ */
+static void fastest(rank_test *test, damier_context *context) {
+  enum { SIZE = 300 };
+  const int64_t bytes = (int64_t)(SIZE * SIZE * sizeof(double));
+  double *a = memory_of(test, bytes), *c = memory_of(test, bytes);
+  damier_error error;
+  const damier_matrix m = damier_on_one(DAMIER_F64, SIZE, SIZE, 0, a, 0);
+  const damier_matrix result = damier_on_one(DAMIER_F64, SIZE, SIZE, 0, c, 0);
+  for (int i = 0; i < SIZE * SIZE; i++) a[i] = 1 + i % 7;
+  CHECK(test, damier_set(context, "compute", "fastest", &error) == DAMIER_OK, "%s", error.message);
+  for (int unfit = 0; unfit < 2; unfit++) {
+    if (unfit) a[SIZE + 1] = NAN;
+    CHECK(test, damier_multiply(context, &m, &m, &result, &error) == DAMIER_OK, "%s",
+          error.message);
+    double sum = 0.0;
+    for (int l = 0; l < SIZE; l++) sum += a[l] * a[l * SIZE];
+    CHECK(test, test->run.rank > 0 || c[0] == sum, "%g instead of %g", c[0], sum);
+    CHECK(test, test->run.rank > 0 || isnan(c[SIZE]) == (unfit == 1), "%g", c[SIZE]);
+#ifdef NO_KERNELS
+    const bool by_residues = strstr(damier_record(context), "f64:int8:16") != NULL;
+    CHECK(test, test->run.rank > 0 || by_residues == !unfit, "%s", damier_record(context));
+#endif
+  }
+  CHECK(test, damier_set(context, "compute", "f64:int8", &error) == DAMIER_OK, "%s", error.message);
+  CHECK(test, damier_multiply(context, &m, &m, &result, &error) == DAMIER_E_INPUT, "NaN passes");
+  damier_set(context, "compute", NULL, &error);
+  free(a);
+  free(c);
+}
+
 TEST_PROGRAM(test_library) {
   rank_test test = rank_test_start();
   random_state r = {20251123};
@@ -128,6 +159,7 @@ TEST_PROGRAM(test_library) {
   for (int i = 0; i < CASES && !code; i++) try_case(&test, context, &r, i);
   if (!code) refusals(&test, context);
   if (!code) extras(&test, context);
+  if (!code) fastest(&test, context);
   damier_close(context);
   return rank_test_end(&test);
 }

@@ -1,5 +1,5 @@
-/* ranks: 1 2 3 4 6 8.  Products of f64 by residues have the bits of an exact sum that is rounded
- * once: on every grid, with any panels, layers, tiles and strips, and in a resumed run. */
+/* ranks: 1 2 3 4 6 8.  Products of f64 and c128 by residues have the bits of an exact sum that is
+ * rounded once: on every grid, with any panels, layers, tiles and strips, and in a resumed run. */
 #include <math.h>
 
 #include "core/residues.h"
@@ -8,11 +8,31 @@
 
 typedef struct storage {
   product *p;
-  const double *expected; /* all of C */
+  const double *expected; /* all of C, by parts */
   int64_t stored;
 } storage;
 
 /* ---- what it has to be ---- */
+
+/* Real numbers of an element. */
+static int64_t parts_of(const dm_problem *p) {
+  return dm_dtype_is_complex(p->work) ? 2 : 1;
+}
+
+/* The real matrix by which parts of A, side by side, are multiplied for parts of C. */
+static double *expanded(rank_test *test, const dm_problem *p, double *b) {
+  if (parts_of(p) == 1) return b;
+  double *to = memory_of(test, 4 * p->k * p->n * (int64_t)sizeof *to);
+  for (int64_t l = 0; l < p->k; l++)
+    for (int64_t j = 0; j < p->n; j++) {
+      const double *from = b + 2 * (l * p->n + j);
+      double *upper = to + 4 * l * p->n + 2 * j, *lower = upper + 2 * p->n;
+      upper[0] = from[0], upper[1] = from[1];
+      lower[0] = -from[1], lower[1] = from[0];
+    }
+  free(b);
+  return to;
+}
 
 /* The exponent of a line of COUNT numbers, STRIDE apart. */
 static int exponent_of(const dm_moduli *m, const double *line, int64_t count, int64_t stride) {
@@ -34,10 +54,11 @@ static double element(const double *a, int s, const double *b, int64_t stride, i
 
 static double *expected_of(rank_test *test, const product *p) {
   const dm_problem *problem = &p->plan.problem;
-  const int64_t m = problem->m, n = problem->n, k = problem->k;
-  const dm_range rows = {0, m}, inner = {0, k}, cols = {0, n};
-  double *a = generated(test, &p->a, DM_F64, rows, inner).base;
-  double *b = generated(test, &p->b, DM_F64, inner, cols).base;
+  const int64_t parts = parts_of(problem);
+  const int64_t m = problem->m, n = parts * problem->n, k = parts * problem->k;
+  const dm_range rows = {0, m}, inner = {0, problem->k}, cols = {0, problem->n};
+  double *a = generated(test, &p->a, problem->work, rows, inner).base;
+  double *b = expanded(test, problem, generated(test, &p->b, problem->work, inner, cols).base);
   double *c = memory_of(test, m * n * (int64_t)sizeof *c);
   dm_moduli moduli;
   dm_moduli_make(problem->compute.moduli, &moduli);
@@ -62,19 +83,22 @@ static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool 
   storage *s = context;
   const dm_plan *plan = local->plan;
   const dm_coords *at = &local->coords;
-  const dm_view sums = plan->pk > 1 ? local->c_sum : local->c;
+  const dm_view sums = dm_view_parts(plan->pk > 1 ? local->c_sum : local->c);
+  const int64_t parts = parts_of(&plan->problem);
   const int64_t first =
       plan->pk > 1 ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
   for (int64_t i = rows.begin; i < rows.end; i++)
     for (int64_t j = 0; j < sums.cols; j++, s->stored++) {
       const double got = *(double *)dm_view_at(sums, i, j);
-      const int64_t row = first + i, col = local->cols.begin + j;
-      const double want = s->expected[row * plan->problem.n + col];
-      CHECK(s->p->test, memcmp(&got, &want, sizeof got) == 0,
-            "%d moduli, grid %dx%dx%d, panels of %lld, tile %lld, %d strips: C(%lld, %lld) = %a, "
-            "wanted %a",
-            plan->problem.compute.moduli, plan->pm, plan->pn, plan->pk, (long long)plan->kb,
-            (long long)local->tile, plan->strips, (long long)row, (long long)col, got, want);
+      const int64_t row = first + i, col = parts * local->cols.begin + j;
+      const double want = s->expected[row * parts * plan->problem.n + col];
+      CHECK(
+          s->p->test, memcmp(&got, &want, sizeof got) == 0,
+          "%s, %d moduli, grid %dx%dx%d, panels of %lld, tile %lld, %d strips: C(%lld, %lld) = %a, "
+          "wanted %a",
+          dm_dtype_name(plan->problem.work), plan->problem.compute.moduli, plan->pm, plan->pn,
+          plan->pk, (long long)plan->kb, (long long)local->tile, plan->strips, (long long)row,
+          (long long)col, got, want);
     }
   *done = true;
   return DM_OK;
@@ -95,7 +119,7 @@ static void compute(product *p) {
     for (int i = 0; i < p->plan.pm; i++)
       for (int j = 0; j < p->plan.pn; j++) {
         const int64_t tile = dm_plan_todo_tile(&p->plan, place);
-        wanted += dm_range_size(dm_plan_rows(&p->plan, tile, i)) *
+        wanted += parts_of(&p->plan.problem) * dm_range_size(dm_plan_rows(&p->plan, tile, i)) *
                   dm_range_size(dm_plan_cols(&p->plan, tile, j));
       }
   must(test, dm_comm_sum_i64(test->run.world, &s.stored, 1));
@@ -108,9 +132,10 @@ static void compute(product *p) {
 static dm_problem problem_of(rank_test *test, int turn, int64_t k) {
   static const char *const choices[] = {"f64:int8:15", "f64:int8:14", "f64:int8:13"};
   dm_compute_choice choice = 0;
-  dm_problem problem = product_problem(37 + turn % 5, 29 + turn % 3, k, DM_F64);
+  const dm_dtype work = turn % 4 == 1 || turn % 7 == 0 ? DM_C128 : DM_F64;
+  dm_problem problem = product_problem(37 + turn % 5, 29 + turn % 3, k, work);
   CHECK(test, dm_compute_parse(choices[turn % 3], &choice), "no %s", choices[turn % 3]);
-  must(test, dm_compute_choose(choice, DM_F64, k, &problem.compute));
+  must(test, dm_compute_choose(choice, work, k, &problem.compute));
   return problem;
 }
 

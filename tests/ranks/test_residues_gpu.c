@@ -1,5 +1,5 @@
-/* ranks: 1 2 4.  On GPUs products of f64 by residues have the bits that they have on the CPU, where
- * one call multiplies all of A and B. */
+/* ranks: 1 2 4.  On GPUs products of f64 and c128 by residues have the bits that they have on the
+ * CPU, where one call multiplies all of A and B. */
 #include <math.h>
 
 #include "core/residues.h"
@@ -9,7 +9,7 @@
 
 typedef struct job {
   product *p;
-  double *expected; /* all of C */
+  double *expected; /* all of C, by parts */
   int64_t stored;
 } job;
 
@@ -36,25 +36,40 @@ static void find_exponents(rank_test *test, dm_backend *cpu, const dm_moduli *mo
   dm_backend_release(cpu, DM_HOST, sums);
 }
 
+/* Those of B's columns: of complex numbers, of the columns of both parts, which have the same. */
+static void find_of_columns(rank_test *test, dm_backend *cpu, const dm_moduli *moduli, dm_view b,
+                            int32_t *exponents) {
+  dm_view turned = dm_view_transpose(b), packed;
+  if (!dm_dtype_is_complex(b.dtype)) {
+    find_exponents(test, cpu, moduli, b, false, exponents);
+    return;
+  }
+  packed = dm_view_row_major(take(test, cpu, 16 * b.rows * b.cols), b.dtype, b.cols, b.rows);
+  dm_copy(packed, turned, false);
+  find_exponents(test, cpu, moduli, dm_view_parts(packed), true, exponents);
+  for (int64_t j = b.cols - 1; j >= 0; j--) exponents[2 * j] = exponents[2 * j + 1] = exponents[j];
+  dm_backend_release(cpu, DM_HOST, packed.base);
+}
+
 /* C = A B with accumulators of its own, as COMPUTE says. */
 static void multiply_on_cpu(rank_test *test, dm_backend *cpu, const dm_compute *compute, dm_view a,
                             dm_view b, double *c) {
-  const int64_t width = dm_compute_width(compute, DM_F64, b.cols);
-  const int64_t plane = dm_compute_plane(compute, b.cols);
-  int32_t *rows = take(test, cpu, 4 * a.rows), *cols = take(test, cpu, 4 * b.cols);
-  void *memory = take(test, cpu, 8 * a.rows * width);
-  const dm_view sums = dm_view_strided(memory, DM_F64, DM_HOST, a.rows, b.cols, width);
+  const int64_t width = dm_compute_width(compute, a.dtype, b.cols);
+  void *memory = take(test, cpu, dm_dtype_size(a.dtype) * a.rows * width);
+  const dm_view sums = dm_view_strided(memory, a.dtype, DM_HOST, a.rows, b.cols, width);
   const dm_view first = dm_compute_first(compute, sums);
+  const int64_t plane = dm_compute_plane(compute, first.cols);
+  int32_t *rows = take(test, cpu, 4 * a.rows), *cols = take(test, cpu, 4 * first.cols);
   const dm_exponents exponents = {rows, cols};
   dm_moduli moduli;
   dm_event done;
   dm_moduli_make(compute->moduli, &moduli);
-  find_exponents(test, cpu, &moduli, a, true, rows);
-  find_exponents(test, cpu, &moduli, b, false, cols);
+  find_exponents(test, cpu, &moduli, dm_view_parts(a), true, rows);
+  find_of_columns(test, cpu, &moduli, b, cols);
   must(test, dm_backend_product(cpu, first, plane, a, b, false, exponents, &done));
   must(test, dm_backend_finish(cpu, sums, first, plane, exponents, &done));
   must(test, dm_backend_wait(cpu, done));
-  dm_copy(dm_view_row_major(c, DM_F64, sums.rows, sums.cols), sums, false);
+  dm_copy(dm_view_row_major(c, sums.dtype, sums.rows, sums.cols), sums, false);
   dm_backend_release(cpu, DM_HOST, memory);
   dm_backend_release(cpu, DM_HOST, rows);
   dm_backend_release(cpu, DM_HOST, cols);
@@ -65,9 +80,9 @@ static double *expected_of(rank_test *test, const product *p) {
   const dm_range rows = {0, problem->m}, inner = {0, problem->k}, cols = {0, problem->n};
   const dm_backend_config config = {
       .local_ranks = 1, .threads = 1, .compute = &problem->compute, .kernel = "auto"};
-  const dm_view a = generated(test, &p->a, DM_F64, rows, inner);
-  const dm_view b = generated(test, &p->b, DM_F64, inner, cols);
-  double *c = memory_of(test, problem->m * problem->n * (int64_t)sizeof *c);
+  const dm_view a = generated(test, &p->a, problem->work, rows, inner);
+  const dm_view b = generated(test, &p->b, problem->work, inner, cols);
+  double *c = memory_of(test, problem->m * problem->n * dm_dtype_size(problem->work));
   dm_backend *cpu;
   must(test, dm_backend_open(&dm_backend_cpu, &config, &cpu));
   multiply_on_cpu(test, cpu, &problem->compute, a, b, c);
@@ -91,24 +106,26 @@ static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool 
   job *j = context;
   rank_test *test = j->p->test;
   const dm_plan *plan = local->plan;
-  const int64_t n = plan->problem.n, count = dm_range_size(rows);
-  const dm_view sums = dm_view_sub(local->c, rows.begin, 0, count, local->c.cols);
+  const dm_view c = dm_view_parts(local->c),
+                sums = dm_view_sub(c, rows.begin, 0, dm_range_size(rows), c.cols);
+  const int64_t parts = dm_dtype_is_complex(local->c.dtype) ? 2 : 1, count = sums.rows;
+  const int64_t n = parts * plan->problem.n;
   const dm_view got =
       dm_view_row_major(memory_of(test, 8 * count * sums.cols), DM_F64, count, sums.cols);
   dm_event copied;
   must(test, dm_backend_copy(local->backend, got, sums, &copied));
   must(test, dm_backend_wait(local->backend, copied));
   for (int64_t i = 0; i < count; i++)
-    for (int64_t c = 0; c < sums.cols; c++, j->stored++) {
-      const double *at = dm_view_at(got, i, c);
-      const int64_t row = local->rows.begin + rows.begin + i, col = local->cols.begin + c;
+    for (int64_t l = 0; l < sums.cols; l++, j->stored++) {
+      const double *at = dm_view_at(got, i, l);
+      const int64_t row = local->rows.begin + rows.begin + i, col = parts * local->cols.begin + l;
       CHECK(test, memcmp(at, &j->expected[row * n + col], sizeof *at) == 0,
-            "%s, %lld x %lld x %lld, grid %dx%d, panels of %lld, tile %lld, %d strips: "
+            "%s in %s, %lld x %lld x %lld, grid %dx%d, panels of %lld, tile %lld, %d strips: "
             "C(%lld, %lld) = %a, wanted %a",
-            plan->problem.compute.name, (long long)plan->problem.m, (long long)n,
-            (long long)plan->problem.k, plan->pm, plan->pn, (long long)plan->kb,
-            (long long)local->tile, plan->strips, (long long)row, (long long)col, *at,
-            j->expected[row * n + col]);
+            dm_dtype_name(plan->problem.work), plan->problem.compute.name,
+            (long long)plan->problem.m, (long long)plan->problem.n, (long long)plan->problem.k,
+            plan->pm, plan->pn, (long long)plan->kb, (long long)local->tile, plan->strips,
+            (long long)row, (long long)col, *at, j->expected[row * n + col]);
     }
   free(got.base);
   *done = true;
@@ -125,19 +142,25 @@ static void compute(product *p) {
   must(test, dm_rank_scale(&p->local));
   must(test, dm_execute(&p->local, DM_ALL_STEPS & ~DM_LOADS, &calls));
   must(test, dm_comm_sum_i64(test->run.world, &j.stored, 1));
-  CHECK(test, j.stored == p->plan.problem.m * p->plan.problem.n,
-        "%lld elements of C are stored, of %lld x %lld", (long long)j.stored,
+  const int64_t parts = dm_dtype_is_complex(p->plan.problem.work) ? 2 : 1;
+  CHECK(test, j.stored == parts * p->plan.problem.m * p->plan.problem.n,
+        "%lld parts of elements of C are stored, of %lld x %lld", (long long)j.stored,
         (long long)p->plan.problem.m, (long long)p->plan.problem.n);
   free(j.expected);
   product_close(p);
 }
 
-static dm_problem problem_of(rank_test *test, const char *name, int64_t m, int64_t n, int64_t k) {
+static dm_problem problem_in(rank_test *test, dm_dtype work, const char *name, int64_t m, int64_t n,
+                             int64_t k) {
   dm_compute_choice choice = 0;
-  dm_problem problem = product_problem(m, n, k, DM_F64);
+  dm_problem problem = product_problem(m, n, k, work);
   CHECK(test, dm_compute_parse(name, &choice), "no %s", name);
-  must(test, dm_compute_choose(choice, DM_F64, k, &problem.compute));
+  must(test, dm_compute_choose(choice, work, k, &problem.compute));
   return problem;
+}
+
+static dm_problem problem_of(rank_test *test, const char *name, int64_t m, int64_t n, int64_t k) {
+  return problem_in(test, DM_F64, name, m, n, k);
 }
 
 static void multiply(rank_test *test, dm_problem problem, dm_wishes wishes, int strips,
@@ -175,7 +198,8 @@ static void every_grid(rank_test *test) {
         dm_wishes wishes = {.pm = pm, .pn = pn, .panel = panels[turn % 4]};
         wishes.no_overlap = i == 2;
         if (i == 3) wishes.tiles_m = 2, wishes.tiles_n = 3, wishes.may_cut = true;
-        multiply(test, problem_of(test, names[turn % 3], m, n, k), wishes, 0, turn);
+        const dm_dtype work = turn % 2 ? DM_C128 : DM_F64;
+        multiply(test, problem_in(test, work, names[turn % 3], m, n, k), wishes, 0, turn);
       }
 }
 
@@ -184,6 +208,7 @@ static void in_strips(rank_test *test) {
   const dm_wishes wishes = {.panel = 64};
   multiply(test, problem_of(test, "f64:int8", 67, 133, 300), wishes, 3, 5);
   multiply(test, problem_of(test, "f64:int8:14", 129, 31, 65), wishes, 2, 6);
+  multiply(test, problem_in(test, DM_C128, "f64:int8", 67, 133, 300), wishes, 3, 7);
 }
 
 static void odd_shapes(rank_test *test) {
@@ -192,6 +217,9 @@ static void odd_shapes(rank_test *test) {
   multiply(test, problem_of(test, "f64:int8", 1, 300, 17), none, 0, 4);
   multiply(test, problem_of(test, "f64:int8", 259, 1, 129), none, 0, 9);
   multiply(test, problem_of(test, "f64:int8", 9, 21, DM_RESIDUES_DEPTH + 777), none, 0, 16);
+  multiply(test, problem_in(test, DM_C128, "f64:int8", 1, 1, 1), none, 0, 9);
+  multiply(test, problem_in(test, DM_C128, "f64:int8", 65, 33, 129), none, 0, 12);
+  multiply(test, problem_in(test, DM_C128, "f64:int8", 9, 11, DM_RESIDUES_SPLIT + 77), none, 0, 20);
 }
 
 /* Layers are refused: their residues are not added up on GPUs. */

@@ -124,6 +124,56 @@ TEST(test_residue_split) {
       split_as(&cases[c], count);
 }
 
+/* Columns of a complex B: the parts of its elements, and those of them times i. */
+static void split_complex(const split_case *c, int count) {
+  const int64_t size =
+      2 * (c->skip + (c->rows - 1) * c->row_stride + (c->depth - 1) * c->col_stride + 1);
+  const int64_t rows = 2 * c->rows, depth = 2 * c->depth;
+  double *numbers = zeros(size * (int64_t)sizeof *numbers);
+  double *real = zeros(rows * depth * (int64_t)sizeof *real);
+  int32_t *exponents = zeros(rows * (int64_t)sizeof *exponents);
+  for (int64_t r = 0; r < rows; r++) {
+    exponents[r] = exponent_for(r);
+    for (int64_t h = 0; h < depth; h++) {
+      const double number = number_at(r / 2 * 2 + ((r ^ h) & 1), h / 2, depth);
+      const int64_t at = c->skip + r / 2 * c->row_stride + h / 2 * c->col_stride;
+      numbers[2 * at + ((r ^ h) & 1)] = number;
+      real[r * depth + h] = h % 2 == 1 && r % 2 == 0 ? -number : number;
+    }
+  }
+  double *from = uploaded(numbers, size * (int64_t)sizeof *numbers);
+  int32_t *of_rows = uploaded(exponents, rows * (int64_t)sizeof *exponents);
+  void *panel = on_gpu(dm_residue_panel_bytes(count, rows, depth), UNTOUCHED);
+  dm_residue_split split = {.to = dm_residue_panel_at(panel, count, rows, depth),
+                            .from = {from + 2 * c->skip, DM_C128, DM_DEVICE, c->rows, c->depth,
+                                     c->row_stride, c->col_stride},
+                            .exponents = of_rows,
+                            .columns = true};
+  cuda_ok(dm_kernels_residue_split(&split));
+  split.from = (dm_view){real, DM_F64, DM_HOST, rows, depth, depth, 1};
+  check_split(&split, real);
+  cuda_ok(cudaFree(from)), cuda_ok(cudaFree(of_rows)), cuda_ok(cudaFree(panel));
+  free(numbers), free(real), free(exponents);
+}
+
+TEST(test_residue_split_of_complex) {
+  static const split_case cases[] = {
+      {1, 1, 1, 1, 0, true},     {64, 64, 1, 64, 0, true}, {70, 131, 1, 70, 0, true},
+      {65, 129, 1, 75, 1, true}, {33, 5, 1, 33, 0, true},  {21, 130, 140, 1, 0, true},
+      {17, 60, 3, 200, 0, true},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+    for (int count = c < 2 ? DM_MODULI_LEAST : 15; count <= DM_MODULI_MOST; count++)
+      split_complex(&cases[c], count);
+}
+
+/* Rows of A come as their parts: complex ones would be read as something else. */
+TEST(test_residue_split_refuses_complex_rows) {
+  const dm_residue_split split = {.to = dm_residue_panel_at(NULL, DM_MODULI_LEAST, 2, 2),
+                                  .from = {NULL, DM_C128, DM_DEVICE, 1, 1, 1, 1}};
+  assert_int_equal(dm_kernels_residue_split(&split), cudaErrorInvalidValue);
+}
+
 /* ---- products ---- */
 
 typedef struct product_case {
@@ -533,39 +583,40 @@ static void run_product(const place *p, const dm_compute *row, int64_t strip, in
                           dm_view_sub(p->b, 0, 0, cut, p->b.cols), false, at, &done));
     ok(dm_backend_product(p->backend, c, p->plane, dm_view_sub(p->a, i, cut, rows, k - cut),
                           dm_view_sub(p->b, cut, 0, k - cut, p->b.cols), true, at, &done));
-    ok(dm_backend_finish(p->backend, dm_view_sub(p->sums, i, 0, rows, first.cols), c, p->plane, at,
-                         &done));
+    ok(dm_backend_finish(p->backend, dm_view_sub(p->sums, i, 0, rows, p->sums.cols), c, p->plane,
+                         at, &done));
   }
   ok(dm_backend_wait(p->backend, done));
 }
 
-static void compare_backends(const char *name, int64_t m, int64_t n, int64_t k, int64_t strip,
-                             int64_t cut) {
+static void compare_types(const char *name, bool is_complex, int64_t m, int64_t n, int64_t k,
+                          int64_t strip, int64_t cut) {
   const dm_compute row = mode_of(name, k);
+  const dm_dtype work = dm_compute_type(row.work, is_complex);
+  const int64_t lines = m + dm_compute_parts(&row, work) * n;
   dm_backend *cpu = open_mode(&dm_backend_cpu, &row), *gpu = open_mode(&dm_backend_cuda, &row);
   const dm_generator generator = {.kind = DM_NORMAL, .seed = 7};
-  pair a = make_pair(gpu, row.work, m, k, 3, generator),
-       b = make_pair(gpu, row.work, k, n, 1, generator);
-  const int64_t stride = dm_device_stride(dm_compute_width(&row, row.sum, n), row.sum);
-  const int64_t size = dm_dtype_size(row.sum);
+  pair a = make_pair(gpu, work, m, k, 3, generator), b = make_pair(gpu, work, k, n, 1, generator);
+  const int64_t stride = dm_device_stride(dm_compute_width(&row, work, n), work);
+  const int64_t size = dm_dtype_size(work);
   char *c = zeros(m * stride * size);
-  int32_t *exponents = zeros((m + n) * 4);
-  for (int64_t i = 0; i < m + n; i++) exponents[i] = 40 + (int32_t)(bits_at(i) % 5);
+  int32_t *exponents = zeros(lines * 4);
+  for (int64_t i = 0; i < lines; i++) exponents[i] = 40 + (int32_t)(bits_at(i) % 5);
   void *on_c = on_gpu(m * stride * size, UNTOUCHED);
-  int32_t *on_exponents = uploaded(exponents, (m + n) * 4);
-  const int64_t plane = dm_compute_plane(&row, n);
+  int32_t *on_exponents = uploaded(exponents, lines * 4);
+  const int64_t plane = dm_compute_plane(&row, lines - m);
   const place host = {cpu,
                       DM_HOST,
                       a.host,
                       b.host,
-                      dm_view_strided(c, row.sum, DM_HOST, m, n, stride),
+                      dm_view_strided(c, work, DM_HOST, m, n, stride),
                       {exponents, exponents + m},
                       plane};
   const place device = {gpu,
                         DM_DEVICE,
                         a.device,
                         b.device,
-                        dm_view_strided(on_c, row.sum, DM_DEVICE, m, n, stride),
+                        dm_view_strided(on_c, work, DM_DEVICE, m, n, stride),
                         {on_exponents, on_exponents + m},
                         plane};
   run_product(&host, &row, m, k);
@@ -574,13 +625,29 @@ static void compare_backends(const char *name, int64_t m, int64_t n, int64_t k, 
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++)
       if (memcmp(got + (i * stride + j) * size, c + (i * stride + j) * size, (size_t)size) != 0)
-        fail_msg("%s, %lld x %lld x %lld: other bits in C(%lld, %lld): %a instead of %a", name,
-                 (long long)m, (long long)n, (long long)k, (long long)i, (long long)j,
-                 number(dm_view_row_major(got, row.sum, m, stride), i, j), number(host.sums, i, j));
+        fail_msg("%s in %s, %lld x %lld x %lld: other bits in C(%lld, %lld): %a instead of %a",
+                 dm_dtype_name(work), name, (long long)m, (long long)n, (long long)k, (long long)i,
+                 (long long)j, number(dm_view_row_major(got, work, m, stride), i, j),
+                 number(host.sums, i, j));
   free_pair(gpu, a), free_pair(gpu, b);
   cuda_ok(cudaFree(on_c)), cuda_ok(cudaFree(on_exponents));
   free(c), free(exponents), free(got);
   dm_backend_close(cpu), dm_backend_close(gpu);
+}
+
+static void compare_backends(const char *name, int64_t m, int64_t n, int64_t k, int64_t strip,
+                             int64_t cut) {
+  compare_types(name, false, m, n, k, strip, cut);
+}
+
+TEST(test_residues_of_complex) {
+  compare_types("f64:int8", true, 1, 1, 1, 1, 0);
+  compare_types("f64:int8", true, 70, 133, 500, 70, 499);
+  compare_types("f64:int8:20", true, 257, 65, 130, 100, 64);
+  compare_types("f64:int8:8", true, 65, 131, 333, 64, 100);
+  compare_types("f64:int8", true, 33, 49, DM_RESIDUES_SPLIT / 2 + 1, 33, DM_RESIDUES_SPLIT / 2 + 1);
+  compare_types("f32:int8", true, 70, 133, 500, 33, 251);
+  compare_types("f32:int8:14", true, 129, 65, 333, 129, 333);
 }
 
 TEST(test_residues_of_backends) {

@@ -53,7 +53,10 @@ TEST(types) {
       {DM_F64, "f64:int8", DM_DTYPE_NONE, DM_F64, DM_F64, DM_F64},
       {DM_F32, "f64:int8:20", DM_DTYPE_NONE, DM_F64, DM_F64, DM_F32},
       {DM_F64, "f32:int8", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F64},
-      {DM_C128, "f64:int8", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
+      {DM_C128, "f64:int8", DM_DTYPE_NONE, DM_C128, DM_C128, DM_C128},
+      {DM_C64, "f64:int8:20", DM_DTYPE_NONE, DM_C128, DM_C128, DM_C64},
+      {DM_C64, "f32:int8", DM_C128, DM_C64, DM_C64, DM_C128},
+      {DM_C128, "tf32", DM_F64, DM_DTYPE_NONE, 0, 0},
       {DM_I8, "f64:int8", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
       {DM_I32, "auto", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
       {DM_I8, "f32", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
@@ -107,6 +110,25 @@ TEST(numbers_of_moduli) {
     assert_int_equal(row.accumulators, row.moduli);
     assert_int_equal(row.products, row.moduli);
   }
+}
+
+/* Sums of complex numbers have twice as many real products, and their residues lie side by side. */
+TEST(moduli_of_complex) {
+  dm_compute_choice choice;
+  dm_compute row;
+  assert_true(dm_compute_parse("f64:int8", &choice));
+  ok(dm_compute_choose(choice, DM_C128, 2047, &row));
+  assert_int_equal(row.moduli, 16);
+  ok(dm_compute_choose(choice, DM_C128, 2048, &row));
+  assert_int_equal(row.moduli, 15);
+  assert_int_equal(dm_compute_operand(&row, DM_C128), DM_I8);
+  assert_int_equal(dm_compute_parts(&row, DM_C128), 2);
+  assert_int_equal(dm_compute_parts(&row, DM_F64), 1);
+  assert_int_equal(dm_compute_width(&row, DM_C128, 16), 15 * 32 / 16);
+  choice = dm_compute_with_moduli(choice, 18);
+  assert_int_equal(dm_compute_moduli(choice), 18);
+  ok(dm_compute_choose(choice, DM_C128, 2048, &row));
+  assert_string_equal(row.name, "f64:int8:18");
 }
 
 /* A and B of their own types, with --type. */

@@ -65,6 +65,31 @@ static void close_to(double value, double expected) {
 }
 
 /* The three cases of the theorem, and that the order of the dimensions does not matter. */
+/* Layers add up residues: M bytes of each element, of both parts of complex ones. */
+TEST(residues_of_layers) {
+  static const dm_dtype types[] = {DM_F64, DM_C128, DM_F32};
+  static const char *const modes[] = {"f64:int8:16", "f64:int8:16", "f32:int8:9"};
+  for (int i = 0; i < 3; i++) {
+    dm_plan plan = {.problem = product_problem(320, 160, 640, types[i]),
+                    .ranks = 2,
+                    .pm = 1,
+                    .pn = 1,
+                    .pk = 2,
+                    .qm = 1,
+                    .qn = 1,
+                    .qk = 1,
+                    .kb = 64,
+                    .panels = 10,
+                    .tiles_m = 1,
+                    .tiles_n = 1};
+    dm_compute_choice choice;
+    assert_true(dm_compute_parse(modes[i], &choice));
+    ok(dm_compute_choose(choice, types[i], 640, &plan.problem.compute));
+    const double bytes = (i == 1 ? 2 : 1) * plan.problem.compute.moduli * 320.0 * 160.0;
+    assert_true(dm_plan_volume(&plan, 2).total_bytes == bytes);
+  }
+}
+
 TEST(bound_has_its_three_cases) {
   close_to(dm_bound_words(1000, 1000, 1000, 8, 0), 3e6 / 4 - 3e6 / 8);
   close_to(dm_bound_words(6000, 6000, 1200000, 8, 0), 36e6 * (1 - 1.0 / 8));

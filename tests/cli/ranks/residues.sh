@@ -18,9 +18,29 @@ damier verify A.h5 B.h5 one.h5 -q
 damier generate far.h5:/B --rows 700 --cols 80 --kind ozaki --phi 9 -q >/dev/null
 damier multiply A.h5 far.h5 -o far_c.h5 --compute f64:int8 2>far.err | grep -E "^not by residues|^types"
 grep -c 'multiplied in f64' far.err
-try damier bench multiply --size 64 --compute f64:int8 --type c128 -q
+# More moduli take wider ranges; a number that is stated is kept.
+damier generate wide.h5:/B --rows 700 --cols 80 --kind ozaki --phi 2 -q >/dev/null
+damier multiply A.h5 wide.h5 -o wide_c.h5 --compute f64:int8 2>wide.err | grep -E "^more moduli|^types|^plan"
+grep -c 'multiplied in f64:int8:19' wide.err
+damier multiply A.h5 wide.h5 -o wide_d.h5 --compute f64:int8:16 2>wide.err | grep -E "^not by residues|^types"
+h5dump -a /c/compute wide_c.h5 | grep '(0)'
 try damier bench multiply --size 64 --compute f64:int8:7 -q
 try damier multiply A.h5 B.h5 -o C.h5 --compute f64:int8 --backend cuda --kernel cublas -q
 try damier plan --size 4096 --compute f64:int8 --machine "gpu=h200 gpus=2" --grid 1x1x2 -q
+try damier plan --size 4096 --compute f64:int8 --machine "gpu=a100" -q
+# The fastest way that is as accurate: by residues on GPUs that have them, where products take the time.
+for machine in "gpu=h200 read=1000 write=1000" "gpu=a100 read=1000 write=1000" "gpu=h200" "cores=16"; do
+  damier plan --size 16384 --compute fastest --machine "$machine" | sed -n 's/.*work=\([^ ]*\).*/\1/p' | head -1
+done
+damier plan --size 16384 --type c64 --compute fastest --machine "gpu=h200 read=1000 write=1000" | grep -o 'work=f32:int8:8'
+damier plan --size 1024 --compute fastest --machine "gpu=h200 read=1000 write=1000" | grep -o 'work=f64 '
+damier plan --size 16384 --type bf16 --compute fastest --machine "gpu=h200 read=1000 write=1000" | grep -o 'work=bf16'
+try damier plan --size 16384 --compute fastest --reproducible --machine gpu=h200 -q
+damier multiply A.h5 B.h5 -o fast.h5 --compute fastest -q >/dev/null
+damier multiply A.h5 B.h5 -o plain.h5 -q >/dev/null
+damier verify fast.h5 -q
+h5dump -a /c/compute fast.h5 | grep '(0)'
+for name in fast plain; do h5dump -d /c -b LE -o $name.bits $name.h5 >/dev/null; done
+cmp fast.bits plain.bits && echo "fastest on a CPU: the bits of auto"
 damier generate large.h5 --size 1200 -q >/dev/null
 try damier multiply large.h5 large.h5 -o C.h5 --compute f64:int8 --memory host=100M -q
