@@ -33,7 +33,7 @@ static dm_end end_of(local_end *h) {
 
 dm_status dm_any_bring(dm_any_product *p, dm_matrix matrix, int64_t tile) {
   local_end h;
-  if (!dm_plan_is_first(&p->setup.plan, matrix, tile)) return DM_OK;
+  if (dm_any_is_direct(p, matrix) || !dm_plan_is_first(&p->setup.plan, matrix, tile)) return DM_OK;
   dm_status status = end_open(p, matrix, tile, &h);
   const dm_end to = end_of(&h);
   if (!status)

@@ -87,13 +87,65 @@ static void try_case(gpu_test *t, damier_context *context, random_state *r, shap
   drop(t, &c);
 }
 
-/* ---- files ---- */
+/* ---- the way of the data ---- */
+
+static int64_t number_of(const char *record, const char *field) {
+  const char *at = strstr(record, field);
+  return at ? strtoll(at + strlen(field), NULL, 10) : -1;
+}
 
 static void set_plain(damier_context *context) {
   static const char *const options[] = {"op-a", "op-b", "alpha", "beta"};
   for (int i = 0; i < 4; i++) damier_set(context, options[i], NULL, NULL);
   damier_old_c(context, NULL, NULL);
 }
+
+/* C = op(A) B, both on the GPU of the only rank; BESIDE: device memory that C does not fit in. */
+static int64_t multiply_on_one(gpu_test *t, damier_context *context, char op, shape of,
+                               int64_t beside) {
+  const equation e = {op, 'n', 1, 0, false};
+  const int64_t rows[] = {op == 'n' ? of.m : of.k, of.k, of.m};
+  const int64_t cols[] = {op == 'n' ? of.k : of.m, of.n, of.n};
+  placed p[3];
+  damier_error error;
+  char memory[64];
+  set_plain(context);
+  state(context, "op-a", "%c", op);
+  snprintf(memory, sizeof memory, "device=%lld",
+           (long long)(beside + 8 * (3 * (of.m + of.n) * of.k + of.m * of.n / 3)));
+  if (beside) damier_set(context, "memory", memory, &error);
+  for (int i = 0; i < 3; i++) {
+    p[i] = (placed){.s = {.m = damier_on_one(DAMIER_F64, rows[i], cols[i], 0, NULL, 0)}};
+    p[i].s.m.data = memory_of(&t->base, spread_bytes(&p[i].s));
+    fill(&t->base, &p[i].s, i);
+    p[i].m = put_on_gpu(&t->base, t->gpu, &p[i].s, &p[i].there);
+  }
+  const int code = damier_multiply(context, &p[0].m, &p[1].m, &p[2].m, &error);
+  CHECK(&t->base, code == DAMIER_OK, "%s", error.message);
+  take_from_gpu(&t->base, t->gpu, &p[2].s, &p[2].there);
+  const int64_t wrong = count_wrong(&t->base, &p[2].s, &e, of.k);
+  CHECK(&t->base, wrong == 0, "on one GPU: %lld wrong", (long long)wrong);
+  for (int i = 0; i < 3; i++) drop(t, &p[i]);
+  damier_set(context, "memory", NULL, &error);
+  return number_of(damier_record(context), "\"to_devices_bytes\":");
+}
+
+/* Rows of op(A) and op(B) are copied inside the GPU, columns pass through the host. */
+static void directly(gpu_test *t, damier_context *context) {
+  const shape of = {50, 60, 70};
+  int64_t bytes = multiply_on_one(t, context, 'n', of, 0);
+  CHECK(&t->base, bytes == 0, "%lld bytes came from the host", (long long)bytes);
+  bytes = multiply_on_one(t, context, 't', of, 0);
+  CHECK(&t->base, bytes == 8 * of.m * of.k, "%lld bytes came from the host", (long long)bytes);
+#ifdef NO_KERNELS
+  const shape large = {500, 460, 30};
+  (void)multiply_on_one(t, context, 'n', large, 67300000);
+  const int64_t tiles = number_of(damier_record(context), "\"tiles\":");
+  CHECK(&t->base, tiles > 1, "C is not cut");
+#endif
+}
+
+/* ---- files ---- */
 
 /* C = A B from GPU memory to a file; C += C 1 from the file, on the GPU. */
 static void with_a_file(gpu_test *t, damier_context *context, random_state *r) {
@@ -218,6 +270,7 @@ TEST_PROGRAM(test_library_gpu) {
     const shape of = {.m = draw(&r, 1, MOST), .n = draw(&r, 1, MOST), .k = draw(&r, 1, 3 * MOST)};
     try_case(&test, context, &r, of, i);
   }
+  if (!code && test.base.run.ranks == 1) directly(&test, context);
   if (!code) with_a_file(&test, context, &r);
   if (!code) refusals(&test, context);
   if (!code) in_a_stream(&test, context, &r);
