@@ -25,6 +25,8 @@ module damier
     integer(c_int) :: rank, grid_rows, grid_cols, column_major
     integer(c_int64_t) :: row_block, col_block
     integer(c_int) :: first_row, first_col
+    integer(c_int) :: memory
+    type(c_ptr) :: stream
   end type
 
   interface
@@ -77,6 +79,11 @@ module damier
       integer(c_int), value :: type, grid_rows, grid_cols, column_major
       integer(c_int), intent(in) :: desc(9)
       type(c_ptr), value :: data
+    end function
+    type(damier_matrix) function damier_in_gpu(matrix, stream) bind(c)
+      import
+      type(damier_matrix), value :: matrix
+      type(c_ptr), value :: stream
     end function
   end interface
 

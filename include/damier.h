@@ -90,10 +90,17 @@ typedef enum damier_division {
   DAMIER_BLOCK_CYCLIC, /**< as ScaLAPACK divides a matrix */
 } damier_division;
 
+/** Whose memory `data` points to. */
+typedef enum damier_memory {
+  DAMIER_HOST_MEMORY, /**< also pinned; managed memory, while no GPU uses it */
+  DAMIER_GPU_MEMORY,  /**< of the CUDA GPU that this rank multiplies on; also managed memory */
+} damier_memory;
+
 /** A matrix as one rank sees it: made by damier_file, damier_by_rows, damier_on_one or
  * damier_scalapack, or filled by hand from all zero.  Ranks state the same of the whole matrix, and
- * each its own `data`, strides and `own_rows`.  Memory and names stay the caller's, and are read
- * and written only during a call; A and B are not changed.  C may not overlap A or B. */
+ * each its own `data`, strides, `own_rows`, `memory` and `stream`.  Memory and names stay the
+ * caller's, and are read and written only during a call; A and B are not changed.  C may not
+ * overlap A or B. */
 typedef struct damier_matrix {
   damier_division division; /**< says which of the other fields count */
   const char *file; /**< IN_FILE: "FILE.h5:/dataset", or "FILE.h5" where it holds one matrix */
@@ -101,7 +108,7 @@ typedef struct damier_matrix {
   damier_type type;   /**< in memory: of the elements */
   int64_t rows;       /**< in memory: of the whole matrix */
   int64_t cols;       /**< in memory: of the whole matrix */
-  void *data;         /**< in host memory: this rank's part; NULL where it has none */
+  void *data;         /**< in memory: this rank's part; NULL where it has none */
   int64_t row_stride; /**< elements from row to row of this rank's part */
   int64_t col_stride; /**< elements from column to column of it; one of the two is usually 1 */
 
@@ -116,6 +123,9 @@ typedef struct damier_matrix {
   int64_t col_block; /**< BLOCK_CYCLIC: columns of a block */
   int first_row;     /**< BLOCK_CYCLIC: process row of the first block */
   int first_col;     /**< BLOCK_CYCLIC: process column of the first block */
+
+  damier_memory memory; /**< in memory: of this rank's part */
+  void *stream;         /**< in GPU memory: see damier_in_gpu */
 } damier_matrix;
 
 /** A matrix in a file, or the place where C is to be written.
@@ -157,6 +167,22 @@ DAMIER_API damier_matrix damier_on_one(damier_type type, int64_t rows, int64_t c
  * @return the matrix */
 DAMIER_API damier_matrix damier_scalapack(damier_type type, const int desc[9], int grid_rows,
                                           int grid_cols, int column_major, void *data);
+
+/** The same matrix, with this rank's part in memory of the GPU that the rank multiplies on.  The
+ * elements of its rows, or those of its columns, lie side by side there.
+ *
+ * Calls read and write it in streams of their own, which wait for no others: what the caller's
+ * kernels and copies do with it has to be done before the call, or be in `stream`.  It is complete
+ * and free to use, in any stream, when the call returns.  The call may leave another CUDA device
+ * current than it found.
+ *
+ * DAMIER_E_USAGE where `data` is memory of another kind, DAMIER_E_DEVICE where it is on another GPU
+ * or this rank multiplies on the CPU.  Ranks of a node take its GPUs in turn, in their order there.
+ * @param matrix made by damier_by_rows, damier_on_one or damier_scalapack
+ * @param stream a cudaStream_t of that GPU, whose work so far the call waits for before it touches
+ *   the memory; cudaStreamLegacy is the default stream.  NULL: nothing is to be waited for
+ * @return the matrix */
+DAMIER_API damier_matrix damier_in_gpu(damier_matrix matrix, void *stream);
 
 /** @}
  * @name Contexts

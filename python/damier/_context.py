@@ -4,12 +4,15 @@ from __future__ import annotations
 import copy
 import ctypes
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Union
 
 import numpy as np
 
 from . import _library as lib
-from ._arrays import Array, as_matrix
+from ._arrays import as_matrix
+from ._device import DeviceArray
 from ._errors import Error, FitError, UsageError
 from ._handle import Handle, Progress, Record
 from ._matrices import Matrix, OnOne, Operand, Rows, Stated, empty, shown
@@ -66,11 +69,13 @@ class Context(Handle):
         beta = 1 if c is not None and self._beta is None else self._beta
         ab = [Operand(a, "a", self.rank, self.ranks), Operand(b, "b", self.rank, self.ranks)]
         m, n, k = self._pose(ab)
-        result = self._result(ab, out, c, beta, (m, n))
+        result, old = self._result(ab, out, c, beta, (m, n))
         if m == 0 or n == 0 or k == 0:
+            if m and n and (result.on_gpus or old):
+                raise UsageError("C += A B without terms is not offered in GPU memory")
             _scale(result, beta)
             return result.matrix.array
-        with self._with(beta=1 if c is not None and self._beta is None else None):
+        with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):
             self._multiply(lib.library.damier_multiply, [*ab, result])
         return result.matrix.array
 
@@ -80,7 +85,7 @@ class Context(Handle):
         m, n, k = self._pose(ab)
         if m == 0 or n == 0 or k == 0:
             raise UsageError(f"there is nothing to plan of a product of {m} x {k} and {k} x {n}")
-        result = self._result(ab, out, None, None, (m, n))
+        result, _ = self._result(ab, out, None, None, (m, n))
         return self._multiply(lib.library.damier_plan, [*ab, result])
 
     def _agree(self, operands: list[Operand]) -> None:
@@ -102,7 +107,9 @@ class Context(Handle):
         shape = operand.rows, operand.cols
         return shape if self._ops[operand.name] == "n" else shape[::-1]
 
-    def _result(self, ab: list[Operand], out: Any, c: Any, beta: Any, shape: tuple[int, int]) -> Operand:
+    def _result(self, ab: list[Operand], out: Any, c: Any, beta: Any,
+                shape: tuple[int, int]) -> tuple[Operand, Operand | None]:
+        """Where C goes, and the old C where that is another matrix for the library."""
         if out is None and c is None and not is_zero(beta):
             raise UsageError("beta is not 0, but there is neither out nor c")
         problem = None
@@ -112,28 +119,47 @@ class Context(Handle):
             except Error as error:  # perhaps of this rank alone
                 out, problem = OnOne(None), error
         result = Operand(out, "out", self.rank, self.ranks, writable=True)
-        result.stated.problem = problem or result.stated.problem
         operands = [result]
         if c is not None:
             operands.append(Operand(c, "c", self.rank, self.ranks))
+        result.stated.problem = problem or result.stated.problem or _shared(result, [*ab, *operands[1:]])
         self._agree(operands)
         for operand in reversed(operands):  # an out that was made of c has c's mistakes
             if (operand.rows, operand.cols) != shape:
                 raise UsageError(f"{operand.name} is {shown((operand.rows, operand.cols))}, the product "
                                  f"{shown(shape)}")
-        if c is not None:
-            self._start_with(operands[1], result)
-        return result
+        old = operands[1] if c is not None else None
+        return result, old if old and not self._start_with(old, result) else None
 
-    def _start_with(self, c: Operand, result: Operand) -> None:
-        """OUT has the old C where the library reads it."""
+    def _start_with(self, c: Operand, result: Operand) -> bool:
+        """OUT has the old C where the library reads it; False: that reads C itself, as where GPUs have one of them."""
         alike = c.type == result.type and c.stated.division == result.stated.division
         alike &= c.stated.numbers == result.stated.numbers
         alike &= c.view is None or (result.view is not None and c.view.shape == result.view.shape)
         if not (alike if self.comm is None else all(self.comm.allgather(alike))):
             raise UsageError("c and out differ in type or in how they are divided")
+        if c.on_gpus or result.on_gpus:
+            same = c.view is None or c.matrix.array is result.matrix.array
+            return same if self.comm is None else all(self.comm.allgather(same))
+        assert not isinstance(c.view, DeviceArray) and not isinstance(result.view, DeviceArray)
         if c.view is not None and result.view is not None and c.view is not result.view:
             result.view[...] = c.view
+        return True
+
+    @contextmanager
+    def _with_old(self, old: Operand | None) -> Iterator[None]:
+        """The library reads it where it is."""
+        if old is None:
+            yield
+            return
+        stated, memory = old.to_c()
+        self._state_old(ctypes.byref(stated))
+        try:
+            yield
+        finally:
+            del memory
+            if self._handle:
+                self._state_old(None)
 
     def _new_result(self, ab: list[Operand], shape: tuple[int, int]) -> Matrix:
         a = ab[0].matrix
@@ -155,20 +181,35 @@ class Context(Handle):
 
     def _multiply(self, function: Any, operands: list[Operand]) -> Record:
         result = operands[2]
-        aside = result.view is not None and any(
-            o.view is not None and np.may_share_memory(o.view, result.view) for o in operands[:2])
+        aside = isinstance(result.view, np.ndarray) and any(
+            isinstance(o.view, np.ndarray) and np.may_share_memory(o.view, result.view) for o in operands[:2])
         stated = [operand.to_c(copy=operand is result and aside) for operand in operands]
         record = self._call(function, *(ctypes.byref(c) for c, _ in stated))
         out, memory = result.view, stated[2][1]
-        if out is not None and memory is not None and memory is not out:
+        if isinstance(out, np.ndarray) and memory is not None and memory is not out:
             out[...] = memory
         return record
+
+def _shared(result: Operand, others: list[Operand]) -> Error | None:
+    """In GPU memory nothing is copied aside; the old C may be all of OUT."""
+    if not isinstance(result.view, DeviceArray):
+        return None
+    for o in others:
+        whole = o.name == "c" and o.matrix.array is result.matrix.array
+        if isinstance(o.view, DeviceArray) and not whole and o.view.shares_memory(result.view):
+            return UsageError(f"out shares GPU memory with {o.name}", hint=f"a copy of {o.name} has memory of its own")
+    return None
+
 
 def _copy_of(c: Any) -> Any:
     """Of an old C, for its result: C stays as it was."""
     matrix = copy.copy(c) if isinstance(c, Matrix) else Rows(c)
     if matrix.array is not None:
         view, matrix.type = as_matrix(matrix.array, "c", matrix.type)
+        if isinstance(view, DeviceArray):  # the library reads it there
+            rows, cols = view.shape
+            matrix.array = empty((rows, cols), matrix.type)
+            return matrix
         try:
             matrix.array = np.array(view, order="K", copy=True)
         except MemoryError:
@@ -178,8 +219,8 @@ def _copy_of(c: Any) -> Any:
 
 def _scale(result: Operand, beta: Any) -> None:
     """C <- beta C, where op(A) op(B) has no terms."""
-    view: Array | None = result.view
-    if view is None or view.size == 0:
+    view = result.view
+    if view is None or isinstance(view, DeviceArray) or view.size == 0:
         return
     if result.type == "bf16" and not is_zero(beta):
         raise UsageError("C += A B without terms is not offered for bfloat16")

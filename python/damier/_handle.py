@@ -63,6 +63,11 @@ class Handle:
             error.agreed = 1
             raise _error_of(error)
 
+    def _state_old(self, c: Any) -> None:
+        error = lib.CError()
+        if lib.library.damier_old_c(self._handle, c, ctypes.byref(error)) != 0:
+            raise _error_of(error)
+
     @contextmanager
     def _with(self, **options: Any) -> Iterator[None]:
         """OPTIONS for one call."""

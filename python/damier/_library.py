@@ -10,6 +10,7 @@ VERSION = (0, 2)  # while the interface is 0 it may change with the minor versio
 
 TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32")  # in the order of damier_type
 IN_FILE, BY_ROWS, ON_ONE, BLOCK_CYCLIC = range(4)  # damier_division
+HOST_MEMORY, GPU_MEMORY = range(2)  # damier_memory
 ALONE = -1  # of damier_open_f
 
 
@@ -41,6 +42,8 @@ class CMatrix(ctypes.Structure):
         ("col_block", ctypes.c_int64),
         ("first_row", ctypes.c_int),
         ("first_col", ctypes.c_int),
+        ("memory", ctypes.c_int),
+        ("stream", ctypes.c_void_p),
     ]
 
 
@@ -80,6 +83,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "damier_open_f": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(context), error]),
         "damier_close": (None, [context]),
         "damier_set": (ctypes.c_int, [context, text, text, error]),
+        "damier_old_c": (ctypes.c_int, [context, matrix, error]),
         "damier_on_progress": (None, [context, CProgress, ctypes.c_void_p]),
         "damier_multiply": (ctypes.c_int, [context, matrix, matrix, matrix, error]),
         "damier_plan": (ctypes.c_int, [context, matrix, matrix, matrix, error]),

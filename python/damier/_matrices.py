@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import _library as lib
-from ._arrays import Array, as_matrix, plain
+from ._arrays import Array, View, as_matrix, plain
+from ._device import DeviceArray
 from ._errors import Error, FitError, UsageError
 from ._options import DTYPE_OF_TYPE, type_name
 
@@ -127,6 +128,7 @@ class Stated:
     rows: int = 0
     cols: int = 0
     numbers: tuple[Any, ...] = ()
+    on_gpu: bool = False
     problem: Error | None = None
 
 
@@ -136,7 +138,8 @@ class Operand:
     def __init__(self, given: Any, name: str, rank: int, ranks: int, writable: bool = False) -> None:
         self.name = name
         self.matrix = given if isinstance(given, Matrix) else Rows(given)
-        self.view: Array | None = None
+        self.view: View | None = None
+        self.on_gpus = False  # of some ranks, once that is known
         self.type: str | None = None
         self.rows = self.cols = 0  # of the whole matrix, once it is known
         self.stated = Stated(self.matrix.division, numbers=self.matrix.numbers())
@@ -164,6 +167,7 @@ class Operand:
                              f"{shown(m.local_shape(rank))}")
         self.stated.type = self.type
         self.stated.rows, self.stated.cols = self.view.shape
+        self.stated.on_gpu = isinstance(self.view, DeviceArray)
 
     def _check_blocks(self, m: BlockCyclic, ranks: int) -> None:
         good = (m.shape[0] >= 0 and m.shape[1] >= 0 and m.blocks[0] > 0 and m.blocks[1] > 0 and m.grid[0] > 0
@@ -187,6 +191,7 @@ class Operand:
             raise UsageError(f"{name} has elements of {' and '.join(sorted(map(str, types)))} on different ranks"
                              if types else f"{name} is None on every rank")
         self.type = types.pop()
+        self.on_gpus = any(s.on_gpu for s in all_ranks)
         if isinstance(self.matrix, BlockCyclic):
             self.rows, self.cols = map(int, self.matrix.shape)
             return
@@ -195,7 +200,7 @@ class Operand:
             raise UsageError(f"{name} has {' and '.join(map(str, sorted(widths)))} columns on different ranks")
         self.rows, self.cols = sum(s.rows for s in with_type), widths.pop()
 
-    def to_c(self, copy: bool = False) -> tuple[lib.CMatrix, Array | None]:
+    def to_c(self, copy: bool = False) -> tuple[lib.CMatrix, View | None]:
         """For the library, and the array whose memory it has: the caller's own or, where its strides are none for
         the library or COPY says so, a copy."""
         c = lib.CMatrix(division=self.matrix.division, type=lib.TYPES.index(str(self.type)), rows=self.rows,
@@ -205,10 +210,15 @@ class Operand:
         if view is None or view.size == 0:
             c.own_rows = 0 if view is None else view.shape[0]
             return c, None
-        view, strides = plain(np.array(view) if copy else view, self.name == "out")
-        c.data, c.own_rows = view.ctypes.data, view.shape[0]
+        c.own_rows = view.shape[0]
+        if isinstance(view, DeviceArray):
+            c.data, c.memory, c.stream = view.pointer, lib.GPU_MEMORY, view.stream
+            c.row_stride, c.col_stride = view.strides(self.name)
+            return c, view
+        memory, strides = plain(np.array(view) if copy else view, self.name == "out")
+        c.data = memory.ctypes.data
         c.row_stride, c.col_stride = strides
-        return c, view
+        return c, memory
 
 
 def shown(shape: tuple[int, ...]) -> str:

@@ -24,6 +24,17 @@ void dm_backend_release(dm_backend *backend, dm_space space, void *memory) {
   if (memory) backend->ops->release(backend, space, memory);
 }
 
+dm_status dm_backend_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind) {
+  *kind = (dm_memory_kind){.host = true, .index = -1};
+  return backend->ops->kind ? backend->ops->kind(backend, memory, kind) : DM_OK;
+}
+
+dm_status dm_backend_await(dm_backend *backend, void *stream) {
+  if (!backend->ops->await)
+    return dm_fail(DM_E_BUG, "backend %s has no streams", backend->ops->name);
+  return backend->ops->await(backend, stream);
+}
+
 static bool may_round(dm_view dst, dm_view src) {
   return dst.space == src.space && !dm_dtype_is_integer(dst.dtype) &&
          !dm_dtype_is_integer(src.dtype) &&

@@ -52,6 +52,12 @@ dm_status dm_backend_device(dm_backend *backend, dm_device *device);
 dm_status dm_backend_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
 void dm_backend_release(dm_backend *backend, dm_space space, void *memory);
 
+/* What the caller's MEMORY is; nothing is read. */
+dm_status dm_backend_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind);
+
+/* Waits for what is in STREAM, a cudaStream_t of the caller, on the backend's GPU. */
+dm_status dm_backend_await(dm_backend *backend, void *stream);
+
 /* DST = SRC, same shape, rows packed or strided (col_stride 1).  Of one type, or, within one space,
  * both real or both complex floating-point numbers: then as dm_copy rounds them. */
 dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);

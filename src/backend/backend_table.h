@@ -40,6 +40,12 @@ typedef struct dm_device {
   char advice[200];                  /* what would make it faster; empty where nothing is known */
 } dm_device;
 
+/* What memory is. */
+typedef struct dm_memory_kind {
+  bool host, gpu; /* the host reaches it, GPUs do; managed memory both */
+  int index;      /* of the GPU that it is on, as in dm_device; -1: of none or any */
+} dm_memory_kind;
+
 typedef struct dm_backend_ops {
   const char *name;
   const char *about;     /* one line */
@@ -52,6 +58,9 @@ typedef struct dm_backend_ops {
   dm_status (*alloc)(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
   void (*release)(dm_backend *backend, dm_space space, void *memory);
   dm_status (*copy)(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
+  /* (optional) For memory of the caller; NULL: all is of the host. */
+  dm_status (*kind)(dm_backend *backend, const void *memory, dm_memory_kind *kind);
+  dm_status (*await)(dm_backend *backend, void *stream);
   dm_status (*gemm)(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                     dm_event *done);
   /* (optional) Both by the row and its calls, C being the first accumulators. */

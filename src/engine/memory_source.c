@@ -40,7 +40,8 @@ static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64
     dm_copy(piece, from, false);
     return DM_OK;
   }
-  local->phases.uploaded += piece.rows * piece.cols * dm_dtype_size(piece.dtype);
+  if (from.space == DM_HOST)
+    local->phases.uploaded += piece.rows * piece.cols * dm_dtype_size(piece.dtype);
   return dm_backend_copy(local->backend, piece, from, copied);
 }
 

@@ -6,8 +6,26 @@
 #include "lib/any_product.h"
 #include "plan/partition.h"
 
+bool dm_any_is_direct(const dm_any_product *p, dm_matrix matrix) {
+  const dm_given *given = &p->given[matrix];
+  const dm_view *view = &given->memory.local;
+  return p->run->ranks == 1 && given->memory.backend && view->col_stride == 1 &&
+         view->dtype == p->setup.plan.problem.work &&
+         (given->op != DM_OP_C || !dm_dtype_is_complex(view->dtype)) &&
+         dm_plan_brings(&p->setup.plan, matrix);
+}
+
+static dm_view direct_piece(const dm_given *given, const dm_rank_state *local, dm_matrix matrix,
+                            int64_t panel) {
+  const dm_range rows = dm_rank_piece_rows(local, matrix, panel);
+  const dm_range cols = dm_rank_piece_cols(local, matrix, panel);
+  return dm_view_sub(given->memory.local, rows.begin, cols.begin, dm_range_size(rows),
+                     dm_range_size(cols));
+}
+
 dm_view dm_any_piece(void *context, const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   const dm_any_product *p = context;
+  if (dm_any_is_direct(p, matrix)) return direct_piece(&p->given[matrix], local, matrix, panel);
   return p->pieces[matrix] ? dm_memory_piece(local, matrix, panel, p->pieces[matrix])
                            : dm_rank_piece(local, matrix, panel);
 }
@@ -29,7 +47,7 @@ bool dm_any_finishes_here(const dm_any_product *p) {
 static dm_status take_pieces(dm_any_product *p, const dm_rank_state *local) {
   for (int x = 0; x < 2; x++) {
     int64_t bytes;
-    if (!dm_plan_brings(local->plan, (dm_matrix)x)) continue;
+    if (!dm_plan_brings(local->plan, (dm_matrix)x) || dm_any_is_direct(p, (dm_matrix)x)) continue;
     DM_TRY(dm_memory_pieces_bytes(local, (dm_matrix)x, &bytes));
     DM_TRY(dm_backend_alloc(local->backend, DM_HOST, bytes, (void **)&p->pieces[x]));
   }

@@ -28,12 +28,12 @@ static dm_status end_open(dm_any_product *p, int matrix, int64_t tile, local_end
 }
 
 static dm_end end_of(local_end *h) {
-  return (dm_end){&h->where, at, h};
+  return (dm_end){.of = &h->where, .at = at, .context = h};
 }
 
 dm_status dm_any_bring(dm_any_product *p, dm_matrix matrix, int64_t tile) {
   local_end h;
-  if (!dm_plan_is_first(&p->setup.plan, matrix, tile)) return DM_OK;
+  if (dm_any_is_direct(p, matrix) || !dm_plan_is_first(&p->setup.plan, matrix, tile)) return DM_OK;
   dm_status status = end_open(p, matrix, tile, &h);
   const dm_end to = end_of(&h);
   if (!status)
@@ -65,9 +65,12 @@ static dm_status give_back(dm_any_product *p, local_end *h, dm_extent extent, bo
       dm_comm_agree(p->run->world, dm_distributed_part(&p->result.memory, extent, &part));
   if (!status) {
     const dm_end to = dm_distributed_end(&part);
-    const dm_taker taker = {is_finished ? take_plain : take_sums, p};
-    const dm_dtype type = is_finished ? p->problem.c : p->problem.accumulator;
-    status = dm_redistribute(p->run->world, type, &from, &to, taker);
+    const dm_move move = {.dtype = is_finished ? p->problem.c : p->problem.accumulator,
+                          .from = &from,
+                          .to = &to,
+                          .taker = {is_finished ? take_plain : take_sums, p},
+                          .looks = !is_finished && p->problem.reads_c};
+    status = dm_redistribute(p->run->world, &move);
   }
   dm_distributed_close(&part);
   return status;

@@ -50,6 +50,15 @@ static dm_status plan(dm_any_product *p) {
   return dm_setup_open(p->run, &engine, &problem, &p->setup);
 }
 
+/* Whether GPU memory can be reached is known when the backend is. */
+static dm_status reach_memory(dm_any_product *p) {
+  static const char *const names[] = {"A", "B", "the old C"};
+  dm_backend *backend = p->setup.backend;
+  for (int x = 0; x < 3; x++)
+    if (!p->given[x].in_file) DM_TRY(dm_distributed_reach(&p->given[x].memory, backend, names[x]));
+  return p->result.in_file ? DM_OK : dm_distributed_reach(&p->result.memory, backend, "C");
+}
+
 /* ---- multiplying ---- */
 
 static dm_status open_product(dm_any_product *p) {
@@ -176,6 +185,7 @@ static dm_status work(dm_any_product *p, dm_record *record) {
   DM_TRY(dm_comm_agree(p->run->world, pose(p)));
   DM_TRY(open_matrices(p));
   DM_TRY(plan(p));
+  DM_TRY(dm_comm_agree(p->run->world, reach_memory(p)));
   if (!p->posed->plan_only) return multiply(p, record);
   if (record) dm_setup_record(&p->setup, p->run, record);
   return DM_OK;

@@ -40,6 +40,10 @@ typedef struct dm_any_product {
 dm_status dm_any_take_memory(dm_any_product *product);
 void dm_any_free_memory(dm_any_product *product);
 
+/* Whether shares are copied from the caller's GPU memory: where one rank has all of the matrix, and
+ * its rows lie there as the product wants them. */
+bool dm_any_is_direct(const dm_any_product *product, dm_matrix matrix);
+
 /* As dm_memory_source and dm_memory_sink have them; CONTEXT is the dm_any_product.  Without a sink
  * C is where it was summed. */
 dm_view dm_any_piece(void *context, const dm_rank_state *local, dm_matrix matrix, int64_t panel);

@@ -331,3 +331,9 @@ damier_matrix damier_scalapack(damier_type type, const int desc[9], int grid_row
                          .first_row = desc[6],
                          .first_col = desc[7]};
 }
+
+damier_matrix damier_in_gpu(damier_matrix matrix, void *stream) {
+  matrix.memory = DAMIER_GPU_MEMORY;
+  matrix.stream = stream;
+  return matrix;
+}

@@ -13,24 +13,28 @@ static dm_status check_shape(const damier_matrix *m) {
   int64_t bytes;
   if ((int)m->type < 0 || (int)m->type >= DM_DTYPE_COUNT)
     return dm_fail(DM_E_USAGE, "%d is no type", (int)m->type);
+  if (m->memory != DAMIER_HOST_MEMORY && m->memory != DAMIER_GPU_MEMORY)
+    return dm_fail(DM_E_USAGE, "%d is no kind of memory", (int)m->memory);
   if (m->rows < 1 || m->cols < 1)
     return dm_fail(DM_E_USAGE, "it has %lld x %lld elements", (long long)m->rows,
                    (long long)m->cols);
   return dm_bytes_of(m->rows, m->cols, dm_dtype_size((dm_dtype)m->type), &bytes);
 }
 
-/* Ranks state the same of the whole matrix. */
-static dm_status check_alike(const dm_comm *comm, const damier_matrix *m) {
+/* Ranks state the same of the whole matrix; not of the memory of their parts. */
+static dm_status check_alike(const dm_comm *comm, const damier_matrix *m, bool *on_gpus) {
   const int64_t stated[] = {m->division,  m->type,         m->rows,      m->cols,
                             m->rank,      m->grid_rows,    m->grid_cols, m->row_block,
                             m->col_block, m->column_major, m->first_row, m->first_col};
   enum { COUNT = sizeof stated / sizeof *stated };
-  int64_t extremes[2 * COUNT];
+  int64_t extremes[2 * COUNT + 1];
   for (int i = 0; i < COUNT; i++) {
     extremes[2 * i] = stated[i];
     extremes[2 * i + 1] = -stated[i];
   }
-  DM_TRY(dm_comm_max_i64(comm, extremes, 2 * COUNT));
+  extremes[2 * COUNT] = m->memory == DAMIER_GPU_MEMORY;
+  DM_TRY(dm_comm_max_i64(comm, extremes, 2 * COUNT + 1));
+  *on_gpus = extremes[2 * COUNT];
   for (int i = 0; i < COUNT; i++)
     if (extremes[2 * i] != -extremes[2 * i + 1])
       return dm_fail(DM_E_USAGE, "the ranks describe it differently");
@@ -103,6 +107,18 @@ static dm_status divide(const dm_comm *comm, const damier_matrix *m, dm_distribu
 
 /* ---- this rank's part ---- */
 
+/* What copies to and from GPUs can do; what one row or column has no use for becomes 1. */
+static dm_status check_lines(dm_view *v) {
+  if (v->rows == 1) v->row_stride = 1;
+  if (v->cols == 1) v->col_stride = 1;
+  const bool by_rows = v->col_stride == 1 && (v->rows == 1 || v->row_stride >= v->cols);
+  const bool by_columns = v->row_stride == 1 && (v->cols == 1 || v->col_stride >= v->rows);
+  if (by_rows || by_columns) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "strides of %lld and %lld elements in GPU memory",
+                         (long long)v->row_stride, (long long)v->col_stride),
+                 "the elements of rows, or those of columns, have to lie side by side there");
+}
+
 static dm_status local_part(const dm_comm *comm, const damier_matrix *m, dm_distributed *matrix) {
   int row, col;
   matrix->local = (dm_view){.dtype = (dm_dtype)m->type};
@@ -118,19 +134,69 @@ static dm_status local_part(const dm_comm *comm, const damier_matrix *m, dm_dist
   if ((v->rows > 1 && v->row_stride < 1) || (v->cols > 1 && v->col_stride < 1))
     return dm_fail(DM_E_USAGE, "strides of %lld and %lld elements", (long long)v->row_stride,
                    (long long)v->col_stride);
-  return DM_OK;
+  if (m->memory == DAMIER_HOST_MEMORY) return DM_OK;
+  v->space = DM_DEVICE;
+  matrix->stream = m->stream;
+  return check_lines(v);
 }
 
 dm_status dm_distributed_open(const dm_comm *comm, const damier_matrix *stated, const char *name,
                               dm_distributed *matrix) {
   *matrix = (dm_distributed){0};
   dm_status status = dm_comm_agree(comm, check_shape(stated));
-  if (!status) status = check_alike(comm, stated);
+  if (!status) status = check_alike(comm, stated, &matrix->on_gpus);
   if (status) return dm_context(status, "%s", name);
   status = divide(comm, stated, &matrix->of);
   if (!status) status = local_part(comm, stated, matrix);
   return dm_comm_agree(comm, dm_context(status, "%s", name));
 }
+
+/* ---- GPU memory ---- */
+
+static dm_status refuse_backend(const dm_backend *backend) {
+  const dm_backend_ops *cuda;
+  dm_status missing = dm_backend_find("cuda", &cuda);
+  dm_status status = dm_fail(
+      DM_E_DEVICE, "it is in GPU memory, but backend %s is of the host alone", backend->ops->name);
+  status = dm_hint(status, "%s",
+                   missing ? missing->message
+                           : "the option \"backend\" names another: \"cuda\"; "
+                             "every rank needs a GPU for it");
+  dm_status_free(missing);
+  return status;
+}
+
+static dm_status check_kind(const dm_view *local, dm_backend *backend) {
+  dm_memory_kind kind;
+  dm_device device;
+  DM_TRY(dm_backend_kind(backend, local->base, &kind));
+  if (local->space == DM_HOST && !kind.host)
+    return dm_hint(dm_fail(DM_E_USAGE, "it is stated as host memory, and is memory of a GPU"),
+                   "damier_in_gpu states that");
+  if (local->space == DM_HOST) return DM_OK;
+  if (!kind.gpu)
+    return dm_fail(DM_E_USAGE, "it is stated as GPU memory, and is memory of the host");
+  DM_TRY(dm_backend_device(backend, &device));
+  if (kind.index < 0 || kind.index == device.index) return DM_OK;
+  return dm_hint(dm_fail(DM_E_DEVICE, "it is in memory of GPU %d, but this rank uses GPU %d",
+                         kind.index, device.index),
+                 "the ranks of a node use its GPUs in turn; CUDA_VISIBLE_DEVICES chooses them");
+}
+
+static dm_status reach(dm_distributed *matrix, dm_backend *backend) {
+  const bool on_gpu = matrix->local.space == DM_DEVICE;
+  if (dm_view_is_empty(matrix->local)) return DM_OK;
+  if (on_gpu && !backend->ops->device_memory) return refuse_backend(backend);
+  DM_TRY(check_kind(&matrix->local, backend));
+  if (on_gpu) matrix->backend = backend;
+  return matrix->stream ? dm_backend_await(backend, matrix->stream) : DM_OK;
+}
+
+dm_status dm_distributed_reach(dm_distributed *matrix, dm_backend *backend, const char *name) {
+  return dm_context(reach(matrix, backend), "%s", name);
+}
+
+/* ---- ends of moves ---- */
 
 void dm_distributed_close(dm_distributed *matrix) {
   dm_distribution_free(&matrix->of);
@@ -138,7 +204,7 @@ void dm_distributed_close(dm_distributed *matrix) {
 
 dm_status dm_distributed_part(const dm_distributed *matrix, dm_extent extent,
                               dm_distributed *part) {
-  *part = (dm_distributed){.local = matrix->local};
+  *part = *matrix;
   return dm_distribution_part(&matrix->of, extent, &part->of);
 }
 
@@ -156,5 +222,10 @@ static dm_view at(void *context, int64_t row, int64_t col) {
 }
 
 dm_end dm_distributed_end(dm_distributed *matrix) {
-  return (dm_end){&matrix->of, at, matrix};
+  return (dm_end){.of = &matrix->of,
+                  .at = at,
+                  .context = matrix,
+                  .on_gpus = matrix->on_gpus,
+                  .backend = matrix->backend,
+                  .local = &matrix->local};
 }

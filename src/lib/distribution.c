@@ -164,6 +164,14 @@ int64_t dm_axis_size(const dm_axis *axis, int part) {
   return size;
 }
 
+dm_range dm_axis_places(const dm_axis *axis, int part) {
+  int64_t first = INT64_MAX;
+  for (int64_t run = 0; run < axis->count; run++)
+    if (axis->runs[run].part == part) first = dm_min(first, axis->runs[run].local);
+  const int64_t size = dm_axis_size(axis, part);
+  return size == 0 ? (dm_range){0} : (dm_range){first, first + size};
+}
+
 void dm_distribution_transpose(dm_distribution *of) {
   const dm_axis rows = of->rows;
   const int row_step = of->row_step;

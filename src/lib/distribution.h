@@ -65,6 +65,10 @@ bool dm_distribution_parts(const dm_distribution *of, int rank, int *row_part, i
 /* Elements along AXIS that belong to PART. */
 int64_t dm_axis_size(const dm_axis *axis, int part);
 
+/* From the first of their local places up to the last: for axes whose runs lie in their part's
+ * memory without gaps. */
+dm_range dm_axis_places(const dm_axis *axis, int part);
+
 /* The element after run RUN. */
 static inline int64_t dm_axis_end(const dm_axis *axis, int64_t run) {
   return run + 1 < axis->count ? axis->runs[run + 1].begin : axis->total;

@@ -55,8 +55,11 @@ static dm_status redistribute(dm_given *given, const dm_run *run, dm_extent exte
   dm_status status = dm_comm_agree(run->world, dm_distributed_part(&given->memory, extent, &part));
   if (!status) {
     const dm_end from = dm_distributed_end(&part);
-    const dm_taker taker = {given->op == DM_OP_C ? take_conjugate : take_plain, NULL};
-    status = dm_redistribute(run->world, part.local.dtype, &from, to, taker);
+    const dm_move move = {.dtype = part.local.dtype,
+                          .from = &from,
+                          .to = to,
+                          .taker = {given->op == DM_OP_C ? take_conjugate : take_plain, NULL}};
+    status = dm_redistribute(run->world, &move);
   }
   dm_distributed_close(&part);
   return status;

@@ -5,9 +5,11 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
+#include "lib/band.h"
 
-/* Bytes that a rank sends in one round, about: together with what it receives. */
-static const int64_t round_bytes = 256 << 20;
+/* Bytes that a rank sends in one round, about: together with what it receives; and where they pass
+ * through pinned memory, which takes time to make. */
+static const int64_t round_bytes = 256 << 20, pinned_bytes = 32 << 20;
 
 /* A piece of an axis that is of one run at either end. */
 typedef struct segment {
@@ -29,8 +31,12 @@ typedef struct exchange {
   bool sends, receives;     /* this rank has parts at the end */
   int sent_row, sent_col;   /* its parts at FROM, */
   int taken_row, taken_col; /* and at TO */
-  int64_t height;           /* rows of each part of FROM that a round moves, from WINDOW on */
+  const dm_end *paced;      /* one of the ends: */
+  dm_range *places;         /* of each part of its rows, the local places that it has */
+  int64_t height;           /* of these a round moves so many, from WINDOW on */
   int64_t window;
+  bool looks;    /* the taker does */
+  dm_band *band; /* of this rank's GPU memory at PACED; NULL: none */
   char *out, *in;
   int64_t out_bytes, in_bytes; /* their sizes */
 } exchange;
@@ -51,10 +57,10 @@ static dm_status cut(const dm_axis *from, const dm_axis *to, segments *s) {
   return DM_OK;
 }
 
-/* The part of segment S that the present round moves: rows of FROM count within their part. */
+/* The part of segment S that the present round moves. */
 static segment within(const exchange *x, segment s) {
-  const dm_axis_run *run = &x->from->of->rows.runs[s.from];
-  const int64_t local = run->local + s.begin - run->begin;
+  const dm_axis_run *run = &x->paced->of->rows.runs[x->paced == x->from ? s.from : s.to];
+  const int64_t local = run->local - x->places[run->part].begin + s.begin - run->begin;
   const int64_t first = dm_max(local, x->window);
   const int64_t end = dm_min(local + s.size, x->window + x->height);
   s.begin += first - local;
@@ -88,11 +94,14 @@ typedef struct message {
   dm_view view;
 } message;
 
-static dm_view part_of(const dm_end *end, segment r, segment c, bool is_from) {
+static dm_view part_of(const exchange *x, const dm_end *end, segment r, segment c) {
+  const bool is_from = end == x->from;
   const int64_t row = is_from ? r.from : r.to, col = is_from ? c.from : c.to;
-  const dm_axis *rows = &end->of->rows, *cols = &end->of->cols;
-  return dm_view_sub(end->at(end->context, row, col), r.begin - rows->runs[row].begin,
-                     c.begin - cols->runs[col].begin, r.size, c.size);
+  const dm_axis_run *rows = &end->of->rows.runs[row], *cols = &end->of->cols.runs[col];
+  const int64_t down = r.begin - rows->begin, right = c.begin - cols->begin;
+  if (!end->backend)
+    return dm_view_sub(end->at(end->context, row, col), down, right, r.size, c.size);
+  return dm_band_part(x->band, rows->local + down, cols->local + right, r.size, c.size);
 }
 
 typedef enum { PACK, UNPACK, COPY } way;
@@ -107,12 +116,12 @@ static dm_status walk(exchange *x, const message *m, way how) {
     for (int64_t j = 0; j < x->cols.count && r.size > 0; j++) {
       const segment c = find(x, COLS, j, m->from_col, m->to_col);
       if (c.size == 0) continue;
-      const dm_view piece = how == COPY ? part_of(x->from, r, c, true)
-                                        : dm_view_sub(m->view, row, col, r.size, c.size);
+      const dm_view piece =
+          how == COPY ? part_of(x, x->from, r, c) : dm_view_sub(m->view, row, col, r.size, c.size);
       if (how == PACK)
-        dm_copy(piece, part_of(x->from, r, c, true), false);
+        dm_copy(piece, part_of(x, x->from, r, c), false);
       else
-        DM_TRY(x->taker.take(x->taker.context, part_of(x->to, r, c, false), piece));
+        DM_TRY(x->taker.take(x->taker.context, part_of(x, x->to, r, c), piece));
       col += c.size;
     }
     row += r.size;
@@ -181,8 +190,16 @@ static dm_status make_room(char **memory, int64_t *has, int64_t bytes) {
   return DM_OK;
 }
 
+/* Rows of the band that this round moves. */
+static dm_range band_rows(const exchange *x) {
+  const dm_range all = x->places[x->paced == x->from ? x->sent_row : x->taken_row];
+  const int64_t begin = dm_min(all.end, all.begin + x->window);
+  return (dm_range){begin, dm_min(all.end, begin + x->height)};
+}
+
 static dm_status open_round(exchange *x, dm_messages **messages) {
   int64_t out, in;
+  if (x->band) DM_TRY(dm_band_turn(x->band, band_rows(x), x->paced == x->from || x->looks));
   DM_TRY(each_message(x, true, NULL, &out, NULL, NULL));
   DM_TRY(each_message(x, false, NULL, &in, NULL, NULL));
   DM_TRY(make_room(&x->out, &x->out_bytes, out));
@@ -195,7 +212,8 @@ static dm_status move(exchange *x, dm_messages *messages) {
   DM_TRY(each_message(x, false, x->in, &bytes, receive, messages));
   DM_TRY(each_message(x, true, x->out, &bytes, send, messages));
   DM_TRY(dm_messages_wait(messages));
-  return each_message(x, false, x->in, &bytes, unpack, NULL);
+  DM_TRY(each_message(x, false, x->in, &bytes, unpack, NULL));
+  return x->band && x->paced == x->to ? dm_band_write(x->band) : DM_OK;
 }
 
 static dm_status round_of(exchange *x) {
@@ -214,24 +232,45 @@ static int64_t largest_part(const dm_axis *axis) {
   return largest;
 }
 
-static dm_status prepare(exchange *x) {
+static dm_status open_band(exchange *x) {
+  const dm_end *end = x->paced;
+  const bool has = end == x->from ? x->sends : x->receives;
+  if (!has || !end->backend) return DM_OK;
+  const dm_axis *cols = &end->of->cols;
+  const dm_range of_cols = dm_axis_places(cols, end == x->from ? x->sent_col : x->taken_col);
+  return dm_band_open(end->backend, *end->local, of_cols, x->height, &x->band);
+}
+
+static dm_status prepare(exchange *x, int64_t per_round) {
   const dm_distribution *from = x->from->of, *to = x->to->of;
-  const int64_t row = dm_max(1, largest_part(&from->cols)) * dm_dtype_size(x->dtype);
-  const int64_t budget = dm_max(1 << 20, round_bytes / dm_comm_size(x->comm));
+  x->paced = x->to->on_gpus ? x->to : x->from;
+  const dm_axis *rows = &x->paced->of->rows;
+  const int64_t row = dm_max(1, largest_part(&x->paced->of->cols)) * dm_dtype_size(x->dtype);
+  int64_t budget = dm_max(1 << 20, round_bytes / dm_comm_size(x->comm));
+  if (x->paced->on_gpus) budget = dm_min(budget, pinned_bytes);
   const int rank = dm_comm_rank(x->comm);
   x->sends = dm_distribution_parts(from, rank, &x->sent_row, &x->sent_col);
   x->receives = dm_distribution_parts(to, rank, &x->taken_row, &x->taken_col);
-  x->height = dm_max(1, budget / row);
+  x->height = dm_max(1, (per_round ? per_round : budget) / row);
+  DM_TRY(dm_buffer_table(rows->parts, &x->places));
+  for (int p = 0; p < rows->parts; p++) x->places[p] = dm_axis_places(rows, p);
   DM_TRY(cut(&from->rows, &to->rows, &x->rows));
-  return cut(&from->cols, &to->cols, &x->cols);
+  DM_TRY(cut(&from->cols, &to->cols, &x->cols));
+  return open_band(x);
 }
 
-dm_status dm_redistribute(const dm_comm *comm, dm_dtype dtype, const dm_end *from, const dm_end *to,
-                          dm_taker taker) {
-  exchange x = {.comm = comm, .dtype = dtype, .from = from, .to = to, .taker = taker};
-  dm_status status = dm_comm_agree(comm, prepare(&x));
-  const int64_t rows = status ? 0 : largest_part(&from->of->rows);
+dm_status dm_redistribute(const dm_comm *comm, const dm_move *move) {
+  exchange x = {.comm = comm,
+                .dtype = move->dtype,
+                .from = move->from,
+                .to = move->to,
+                .taker = move->taker,
+                .looks = move->looks};
+  dm_status status = dm_comm_agree(comm, prepare(&x, move->per_round));
+  const int64_t rows = status ? 0 : largest_part(&x.paced->of->rows);
   for (; x.window < rows && !status; x.window += x.height) status = round_of(&x);
+  dm_band_close(x.band);
+  free(x.places);
   free(x.rows.list);
   free(x.cols.list);
   free(x.out);

@@ -6,6 +6,7 @@
 #ifndef DM_LIB_REDISTRIBUTE_H
 #define DM_LIB_REDISTRIBUTE_H
 
+#include "backend/backend.h"
 #include "comm/comm.h"
 #include "lib/distribution.h"
 
@@ -14,6 +15,10 @@ typedef struct dm_end {
   const dm_distribution *of;
   dm_view (*at)(void *context, int64_t row, int64_t col);
   void *context;
+  /* At one of the two ends ranks may have GPU memory instead: */
+  bool on_gpus;         /* some do; all ranks say the same */
+  dm_backend *backend;  /* this rank does; else NULL */
+  const dm_view *local; /* all of it, by the local places of rows and columns; AT is not called */
 } dm_end;
 
 /* Puts what has ARRIVED, host memory, INTO its place. */
@@ -22,9 +27,15 @@ typedef struct dm_taker {
   void *context;
 } dm_taker;
 
-/* Collective.  Elements of DTYPE go from FROM to TO, where TAKER has them.  Errors are agreed, but
- * for those of MPI. */
-dm_status dm_redistribute(const dm_comm *comm, dm_dtype dtype, const dm_end *from, const dm_end *to,
-                          dm_taker taker);
+typedef struct dm_move {
+  dm_dtype dtype; /* of what travels */
+  const dm_end *from, *to;
+  dm_taker taker;    /* of the elements, at TO */
+  bool looks;        /* it looks at what is INTO before */
+  int64_t per_round; /* bytes that a rank sends, about; 0: as many as are good */
+} dm_move;
+
+/* Collective: all elements go from FROM to TO.  Errors are agreed, but for those of MPI. */
+dm_status dm_redistribute(const dm_comm *comm, const dm_move *move);
 
 #endif

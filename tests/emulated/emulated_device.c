@@ -97,6 +97,23 @@ static void release_any(dm_backend *backend, dm_space space, void *memory) {
     free(memory);
 }
 
+/* ---- memory and streams of the caller ---- */
+
+static dm_status find_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind) {
+  (void)backend;
+  kind->gpu = emulated_has(memory, &kind->index);
+  kind->host = !kind->gpu;
+  return DM_OK;
+}
+
+static dm_status await_stream(dm_backend *backend, void *stream) {
+  const emulated_stream *waiting = stream;
+  const uintptr_t name = (uintptr_t)stream; /* 1 and 2: CUDA's default streams, which are idle */
+  (void)backend;
+  if (name > 2) waiting->work(waiting->context);
+  return DM_OK;
+}
+
 /* ---- work that waits ---- */
 
 static uint32_t draw(emulated *e) {
@@ -260,6 +277,8 @@ const dm_backend_ops dm_backend_cuda = {
     .alloc = alloc_any,
     .release = release_any,
     .copy = copy_later,
+    .kind = find_kind,
+    .await = await_stream,
     .gemm = multiply_later,
     .product = residues_later,
     .finish = sums_later,

@@ -17,6 +17,7 @@ typedef struct block {
   int64_t bytes;          /* as asked for */
   size_t mapped;
   int file;
+  int device;
 } block;
 
 static block blocks[BLOCKS];
@@ -69,6 +70,16 @@ void *emulated_reach(const void *memory, int64_t bytes) {
   fprintf(stderr, "emulated device: %lld bytes at %p are %s\n", (long long)bytes, memory,
           in ? "beyond their allocation" : "not memory of the device");
   abort();
+}
+
+bool emulated_has(const void *memory, int *index) {
+  const block *in = holder_of(memory);
+  *index = in ? in->device : -1;
+  return in;
+}
+
+void emulated_move_away(void *memory) {
+  holder_of(memory)->device = 1;
 }
 
 dm_view emulated_view(dm_view view) {

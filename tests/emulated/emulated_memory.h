@@ -15,6 +15,18 @@ void emulated_release(void *memory);
  * aborted, and says what it wanted. */
 void *emulated_reach(const void *memory, int64_t bytes);
 
+/* Whether MEMORY is of the device, and how many of its devices lie before the one that has it. */
+bool emulated_has(const void *memory, int *index);
+
+/* As if the allocation at MEMORY were of another device. */
+void emulated_move_away(void *memory);
+
+/* A stream of the caller: WORK that is done when it is waited for. */
+typedef struct emulated_stream {
+  void (*work)(void *context);
+  void *context;
+} emulated_stream;
+
 /* VIEW as host memory; what is host memory stays. */
 dm_view emulated_view(dm_view view);
 

@@ -8,6 +8,7 @@
 STUB(damier_open_f)
 STUB(damier_close)
 STUB(damier_set)
+STUB(damier_old_c)
 STUB(damier_on_progress)
 STUB(damier_multiply)
 STUB(damier_plan)

@@ -64,6 +64,11 @@ static inline void divide_cyclic(random_state *r, int ranks, spread *s) {
   m->column_major = (int)draw(r, 0, 1);
 }
 
+/* Of a rank's memory: room for all of the matrix, and for gaps. */
+static inline int64_t spread_bytes(const spread *s) {
+  return (s->m.rows + 3) * (s->m.cols + 3) * dm_dtype_size((dm_dtype)s->m.type);
+}
+
 /* All ranks draw the same. */
 static inline spread random_spread(rank_test *test, random_state *r, damier_type type, int64_t rows,
                                    int64_t cols) {
@@ -76,8 +81,8 @@ static inline spread random_spread(rank_test *test, random_state *r, damier_type
   const int64_t pad = draw(r, 0, 3);
   s.m.row_stride = by_columns ? 1 : cols + pad;
   s.m.col_stride = by_columns ? rows + pad : 1;
-  s.m.data = memory_of(test, (rows + 3) * (cols + 3) * dm_dtype_size((dm_dtype)type));
-  memset(s.m.data, 0x7f, (size_t)((rows + 3) * (cols + 3) * dm_dtype_size((dm_dtype)type)));
+  s.m.data = memory_of(test, spread_bytes(&s));
+  memset(s.m.data, 0x7f, (size_t)spread_bytes(&s));
   return s;
 }
 

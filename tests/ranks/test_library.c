@@ -68,6 +68,10 @@ static void refusals(rank_test *test, damier_context *context) {
   refuse(test, context, fine, fine, nothing, DAMIER_E_USAGE, "C: this rank has elements");
   flat.rows = 3;
   refuse(test, context, fine, flat, fine, DAMIER_E_INPUT, "inner dimensions differ");
+  damier_set(context, "backend", "cpu", &error);
+  refuse(test, context, fine, damier_in_gpu(fine, NULL), fine, DAMIER_E_DEVICE,
+         "B: it is in GPU memory, but backend cpu is of the host alone");
+  damier_set(context, "backend", NULL, &error);
   refuse(test, context, damier_file("/nowhere/A.h5"), fine, fine, DAMIER_E_IO, "cannot be opened");
   CHECK(test, damier_set(context, "grid", "0x1", &error) == DAMIER_E_USAGE, "a grid of 0x1");
   CHECK(test, damier_set(context, "json", "x", &error) == DAMIER_E_USAGE, "an option of programs");

@@ -1,0 +1,201 @@
+"""damier.matmul of arrays in GPU memory, beside NumPy: usage: on_gpu.py emulated|cuda.  Memory is that of the emulated
+device, which DAMIER_LIBRARY has then, or of the CUDA runtime's library; neither CuPy nor torch is needed."""
+import ctypes
+import itertools
+import os
+import sys
+import unittest
+
+import damier
+import numpy as np
+from gpu_arrays import BOTH, ByDlpack, ByInterface
+
+SKIPPED = 77
+Work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Emulated:
+    """Of tests/emulated/emulated_memory.h."""
+
+    class Stream(ctypes.Structure):
+        _fields_ = [("work", Work), ("context", ctypes.c_void_p)]
+
+    def __init__(self):
+        self.library = ctypes.CDLL(os.environ["DAMIER_LIBRARY"])
+        self.library.emulated_reach.restype = ctypes.c_void_p
+        self.library.emulated_reach.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+        self.library.emulated_alloc.restype = ctypes.c_void_p
+        self.library.emulated_alloc.argtypes = [ctypes.c_int64, ctypes.c_void_p]
+        self.library.emulated_move_away.argtypes = [ctypes.c_void_p]
+
+    def allocate(self, size):
+        memory = ctypes.c_void_p()
+        assert self.library.emulated_alloc(size, ctypes.byref(memory)) is None
+        return memory.value
+
+    def write(self, pointer, data):
+        ctypes.memmove(self.library.emulated_reach(pointer, data.nbytes), data.ctypes.data, data.nbytes)
+
+    def read(self, data, pointer):
+        ctypes.memmove(data.ctypes.data, self.library.emulated_reach(pointer, data.nbytes), data.nbytes)
+
+    def write_later(self, pointer, data):
+        """A stream in which that is still to be done."""
+        self.work = Work(lambda _: self.write(pointer, data))
+        self.stream = self.Stream(self.work, None)
+        return ctypes.addressof(self.stream)
+
+
+class Cuda:
+    """Of libcudart, on GPU 0."""
+
+    DELAY = 1 << 30  # bytes, copied often: half a second
+
+    def __init__(self):
+        names = ("libcudart.so", "libcudart.so.13", "libcudart.so.12", "/usr/local/cuda/lib64/libcudart.so")
+        self.library = next(filter(None, map(self.loaded, names)), None)
+        count = ctypes.c_int()
+        if self.library is None or self.library.cudaGetDeviceCount(ctypes.byref(count)) != 0 or count.value == 0:
+            print("no GPU, or no libcudart")
+            sys.exit(SKIPPED)
+        self.call("cudaSetDevice", 0)
+
+    @staticmethod
+    def loaded(name):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            return None
+
+    def call(self, name, *words):
+        code = getattr(self.library, name)(*words)
+        assert code == 0, f"{name}: {code}"
+
+    def allocate(self, size):
+        memory = ctypes.c_void_p()
+        self.call("cudaMalloc", ctypes.byref(memory), ctypes.c_size_t(size))
+        return memory.value
+
+    def copy(self, to, of, size):
+        self.call("cudaMemcpy", ctypes.c_void_p(to), ctypes.c_void_p(of), ctypes.c_size_t(size), 4)  # by the addresses
+
+    def write(self, pointer, data):
+        self.copy(pointer, data.ctypes.data, data.nbytes)
+
+    def read(self, data, pointer):
+        self.copy(data.ctypes.data, pointer, data.nbytes)
+
+    def write_later(self, pointer, data):
+        stream, source, room = ctypes.c_void_p(), self.allocate(data.nbytes), self.allocate(2 * self.DELAY)
+        self.call("cudaStreamCreateWithFlags", ctypes.byref(stream), 1)  # it waits for no default stream
+        self.write(source, data)
+        later = [(room, room + self.DELAY, self.DELAY)] * 1000 + [(pointer, source, data.nbytes)]
+        for to, of, size in later:
+            self.call("cudaMemcpyAsync", ctypes.c_void_p(to), ctypes.c_void_p(of), ctypes.c_size_t(size), 3, stream)
+        return stream.value
+
+
+def drawn(shape, dtype, seed):
+    x = np.random.default_rng(seed).integers(-3, 4, shape)
+    return (x + 1j * x[::-1] if np.dtype(dtype).kind == "c" else x).astype(dtype)
+
+
+class OnGpu(unittest.TestCase):
+    gpu = None  # Emulated or Cuda
+
+    def put(self, kind, array, by_columns=False, pad=0, **words):
+        """ARRAY's elements with PAD others, of value 9, behind each line."""
+        lines = np.pad(array.T if by_columns else array, ((0, 0), (0, pad)), constant_values=9)
+        lines = np.ascontiguousarray(lines)
+        strides = (1, lines.shape[1]) if by_columns else (lines.shape[1], 1)
+        given = kind(self.gpu.allocate(lines.nbytes), array.shape, array.dtype, strides, **words)
+        given.lines = lines
+        self.gpu.write(given.pointer, lines)
+        return given
+
+    def get(self, given):
+        """What is there now; all that lies around is as it was."""
+        lines = np.empty_like(given.lines)
+        self.gpu.read(lines, given.pointer)
+        by_columns = given.strides[0] == 1 and given.strides[1] != 1
+        length = given.shape[0 if by_columns else 1]
+        self.assertTrue((lines[:, length:] == given.lines[:, length:]).all())
+        return lines[:, :length].T if by_columns else lines[:, :length]
+
+    def setUp(self):
+        self.a, self.b, self.c = drawn((37, 23), "f8", 1), drawn((23, 41), "f8", 2), drawn((37, 41), "f8", 3)
+        self.wanted = self.a @ self.b
+
+    def test_operands(self):
+        for of_a, of_b, by_columns in itertools.product(BOTH, BOTH, (False, True)):
+            c = damier.matmul(self.put(of_a, self.a, by_columns, 3), self.put(of_b, self.b, not by_columns))
+            self.assertIsInstance(c, np.ndarray)
+            np.testing.assert_array_equal(c, self.wanted)
+        np.testing.assert_array_equal(damier.matmul(self.put(ByInterface, self.a), self.b), self.wanted)
+        np.testing.assert_array_equal(damier.matmul(self.a.T, self.put(ByDlpack, self.b), op_a="t"), self.wanted)
+
+    def test_out(self):
+        for kind, by_columns in itertools.product(BOTH, (False, True)):
+            out = self.put(kind, self.c, by_columns, 5)
+            self.assertIs(damier.matmul(self.put(kind, self.a), self.b, out, beta=-1), out)
+            np.testing.assert_array_equal(self.get(out), self.wanted - self.c)
+            damier.matmul(self.a, self.b, out)
+            np.testing.assert_array_equal(self.get(out), self.wanted)
+
+    def test_old_c(self):
+        for kind in BOTH:
+            c, out = self.put(kind, self.c), self.put(kind, np.zeros_like(self.c), True)
+            np.testing.assert_array_equal(damier.matmul(self.a, self.b, c=c), self.wanted + self.c)
+            np.testing.assert_array_equal(damier.matmul(self.a, self.b, np.zeros_like(self.c), c=c),
+                                          self.wanted + self.c)
+            damier.matmul(self.put(kind, self.a), self.b, out, c=c)
+            np.testing.assert_array_equal(self.get(out), self.wanted + self.c)
+            damier.matmul(self.a, self.b, out, c=self.c, beta=2)
+            np.testing.assert_array_equal(self.get(out), self.wanted + 2 * self.c)
+            np.testing.assert_array_equal(self.get(c), self.c)
+            damier.matmul(self.a, self.b, c, c=c)
+            np.testing.assert_array_equal(self.get(c), self.wanted + self.c)
+
+    def test_one_context_for_several(self):
+        with damier.Context() as context:
+            c = self.put(ByInterface, self.c)
+            np.testing.assert_array_equal(context.matmul(self.a, self.b, c=c), self.wanted + self.c)
+            np.testing.assert_array_equal(context.matmul(self.a, self.b), self.wanted)
+
+    def test_types(self):
+        for dtype in ("f4", "f2", "c8", "c16", "i1"):
+            a, b = self.a.astype(dtype), self.b.astype(dtype)
+            c = damier.matmul(self.put(ByDlpack, a), self.put(ByInterface, b))
+            np.testing.assert_array_equal(c, self.wanted)
+            self.assertEqual(c.dtype, damier.matmul(a, b).dtype)
+        bits = (np.asarray(self.a, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        c = damier.matmul(self.put(ByDlpack, bits, code=4), self.put(ByDlpack, bits, code=4), op_b="t")
+        np.testing.assert_array_equal(c, self.a @ self.a.T)
+
+    def test_plan(self):
+        record = damier.plan(self.put(ByInterface, self.a), self.put(ByDlpack, self.b))
+        self.assertEqual(record["problem"]["k"], 23)
+
+    def test_stream(self):
+        a = self.put(ByInterface, np.zeros_like(self.a))
+        a.words["stream"] = self.gpu.write_later(a.pointer, self.a)
+        np.testing.assert_array_equal(damier.matmul(a, self.b), self.wanted)
+
+    def test_host_memory_is_refused(self):
+        for kind in BOTH:
+            given = kind(self.a.ctypes.data, self.a.shape, self.a.dtype)
+            with self.assertRaisesRegex(damier.UsageError, "stated as GPU memory, and is memory of the host"):
+                damier.matmul(given, self.b)
+
+    def test_another_gpu(self):
+        if isinstance(self.gpu, Cuda):
+            self.skipTest("of one GPU")
+        a = self.put(ByInterface, self.a)
+        self.gpu.library.emulated_move_away(a.pointer)
+        with self.assertRaisesRegex(damier.DeviceError, "in memory of GPU 1, but this rank uses GPU 0"):
+            damier.matmul(a, self.b)
+
+
+if __name__ == "__main__":
+    OnGpu.gpu = {"emulated": Emulated, "cuda": Cuda}[sys.argv.pop(1)]()
+    unittest.main()

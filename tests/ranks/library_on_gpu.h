@@ -1,0 +1,46 @@
+/* library_on_gpu: matrices of tests of the library, in GPU memory while it has them. */
+#ifndef DM_TESTS_LIBRARY_ON_GPU_H
+#define DM_TESTS_LIBRARY_ON_GPU_H
+
+#include "backend/backend.h"
+#include "library_matrices.h"
+
+/* All zero: of none. */
+typedef struct gpu_copy {
+  void *memory;
+  int64_t bytes;
+} gpu_copy;
+
+static inline void copy_bytes(rank_test *test, dm_backend *gpu, dm_view to, dm_view from) {
+  dm_event done;
+  must(test, dm_backend_copy(gpu, to, from, &done));
+  must(test, dm_backend_wait(gpu, done));
+}
+
+static inline dm_view bytes_at(void *memory, dm_space space, int64_t bytes) {
+  return dm_view_strided(memory, DM_I8, space, 1, bytes, bytes);
+}
+
+/* S's memory with all that lies between its elements; the stated matrix is there. */
+static inline damier_matrix put_on_gpu(rank_test *test, dm_backend *gpu, const spread *s,
+                                       gpu_copy *copy) {
+  copy->bytes = spread_bytes(s);
+  must(test, dm_backend_alloc(gpu, DM_DEVICE, copy->bytes, &copy->memory));
+  copy_bytes(test, gpu, bytes_at(copy->memory, DM_DEVICE, copy->bytes),
+             bytes_at(s->m.data, DM_HOST, copy->bytes));
+  damier_matrix there = s->m;
+  there.data = copy->memory;
+  return damier_in_gpu(there, NULL);
+}
+
+/* The way back; the GPU's memory is free then. */
+static inline void take_from_gpu(rank_test *test, dm_backend *gpu, const spread *s,
+                                 gpu_copy *copy) {
+  if (!copy->memory) return;
+  copy_bytes(test, gpu, bytes_at(s->m.data, DM_HOST, copy->bytes),
+             bytes_at(copy->memory, DM_DEVICE, copy->bytes));
+  dm_backend_release(gpu, DM_DEVICE, copy->memory);
+  *copy = (gpu_copy){0};
+}
+
+#endif
