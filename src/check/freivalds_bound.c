@@ -112,30 +112,29 @@ static void compare_exactly(const dm_freivalds *check, const dm_rows_checked *ro
   }
 }
 
-static void compare_row(const dm_freivalds *check, const roundoffs *u, const dm_rows_checked *rows,
-                        int64_t i, dm_verdict *verdict) {
+/* Row ROW of the group whose sums begin at FIRST.  False where it is left out. */
+static bool compare_row(const dm_freivalds *check, const roundoffs *u, const dm_rows_checked *rows,
+                        int64_t first, int64_t row, dm_verdict *verdict) {
+  const int64_t i = first + row;
   const double spread = sqrt(rows->z_squares[i]);
   const double old = check->problem.reads_c ? sqrt(rows->z0_squares[i]) : 0.0;
   const double depth = sqrt((double)check->problem.k);
   const double product = modulus(check->alpha) * depth * sqrt(rows->a_squares[i]);
   const double scale = product + modulus(check->beta) * old;
   double residual = residual_of(check, rows, i);
-  bool overflowed = !isfinite(residual) && may_overflow(check, u, i, scale);
+  bool overflowed = !isfinite(residual) && may_overflow(check, u, row, scale);
   verdict->strained |= is_strained(check, rows, i, scale);
-  if (!isfinite(scale) || overflowed) {
-    verdict->rows_left_out++;
-    return;
-  }
-  verdict->rows_checked++;
-  double ratio = residual == 0.0 ? 0.0 : residual / bound_of(check, u, i, product, scale, spread);
+  if (!isfinite(scale) || overflowed) return false;
+  double ratio = residual == 0.0 ? 0.0 : residual / bound_of(check, u, row, product, scale, spread);
   if (!isfinite(ratio)) ratio = INFINITY; /* NaN in C where none can come from */
   if (scale > 0.0 && isfinite(residual))
     verdict->relative = fmax(verdict->relative, residual / scale);
-  if (check->marks && ratio > 1.0) check->marks[i] = 1;
+  if (check->marks && ratio > 1.0) check->marks[row] = 1;
   if (ratio > verdict->residual) {
     verdict->residual = ratio;
-    verdict->worst_row = i;
+    verdict->worst_row = row;
   }
+  return true;
 }
 
 void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
@@ -149,6 +148,12 @@ void dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows
     return;
   }
   const roundoffs u = roundoffs_of(check);
-  for (int64_t i = 0; i < check->problem.m; i++) compare_row(check, &u, rows, i, verdict);
+  for (int64_t i = 0; i < check->problem.m; i++) {
+    bool whole = true;
+    for (int g = 0; g < check->groups; g++)
+      whole &= compare_row(check, &u, rows, g * check->problem.m, i, verdict);
+    verdict->rows_checked += whole;
+    verdict->rows_left_out += !whole;
+  }
   verdict->pass = verdict->residual <= 1.0;
 }
