@@ -96,6 +96,15 @@ static bool is_strained(const dm_freivalds *check, const dm_rows_checked *rows, 
   return scale < 1e-130 && modulus(y) + modulus(z) + modulus(z0) > 0.0;
 }
 
+/* Then the bound says nothing, except of a row that has to be of zeros, or that was scaled. */
+static bool is_bounded(const dm_freivalds *check, const dm_rows_checked *rows, int64_t i,
+                       bool strained) {
+  double y[2], z0[2] = {0.0, 0.0};
+  load(check, rows->y, i, y);
+  if (check->problem.reads_c) load(check, rows->z0, i, z0);
+  return !strained || check->row_exponents || modulus(y) + modulus(z0) == 0.0;
+}
+
 static void compare_exactly(const dm_freivalds *check, const dm_rows_checked *rows,
                             dm_verdict *verdict) {
   const uint64_t *y = (const uint64_t *)rows->y, *z = (const uint64_t *)rows->z,
@@ -123,10 +132,12 @@ static bool compare_row(const dm_freivalds *check, const roundoffs *u, const dm_
   const double scale = product + modulus(check->beta) * old;
   double residual = residual_of(check, rows, i);
   bool overflowed = !isfinite(residual) && may_overflow(check, u, row, scale);
-  verdict->strained |= is_strained(check, rows, i, scale);
+  const bool strained = is_strained(check, rows, i, scale);
+  verdict->strained |= strained;
   if (!isfinite(scale) || overflowed) return false;
   double ratio = residual == 0.0 ? 0.0 : residual / bound_of(check, u, row, product, scale, spread);
   if (!isfinite(ratio)) ratio = INFINITY; /* NaN in C where none can come from */
+  if (ratio > 1.0 && isfinite(residual) && !is_bounded(check, rows, i, strained)) return false;
   if (scale > 0.0 && isfinite(residual))
     verdict->relative = fmax(verdict->relative, residual / scale);
   if (check->marks && ratio > 1.0) check->marks[row] = 1;

@@ -215,7 +215,7 @@ static dm_status multiply_matrices(dm_job *j) {
                             .source = {&dm_source_datasets, &j->source},
                             .sink = {&dm_sink_file, &j->sink},
                             .check = j->sink.check,
-                            .guards = j->sink.check != NULL,
+                            .guards = j->sink.check && m->protect,
                             .progress = dm_multiply_progress,
                             .context = j};
   DM_TRY(dm_product_open(&j->product));
