@@ -19,6 +19,7 @@ struct strips {
   const void *x;
   const double *sizes;
   double *y, *squares, *norms;
+  const dm_probe_vectors *vectors;
   const dm_generator *generator;
   int64_t row, col; /* of the generated matrix */
   double *extremes;
@@ -45,7 +46,10 @@ static void run(strips *s) {
   const int64_t line = dm_max(1, (s->upright ? v.rows : v.cols) * dm_dtype_size(v.dtype));
   s->each = dm_max(1, STRIP / line);
   const int64_t count = dm_ceil_div(s->upright ? v.cols : v.rows, s->each);
-  (void)dm_fork_join((int)dm_min(count, dm_cores()), take, s);
+  if (count == 1)
+    take(s);
+  else
+    (void)dm_fork_join((int)dm_min(count, dm_cores()), take, s);
 }
 
 /* None of the host's own functions can fail. */
@@ -75,6 +79,17 @@ void dm_host_probe_norms_parallel(dm_view matrix, const double *x, double *y, do
                 .squares = squares,
                 .sizes = sizes,
                 .norms = norms});
+}
+
+static void probe_vectors(const strips *s, dm_view part, int64_t first) {
+  dm_probe_vectors v = *s->vectors;
+  v.y += first;
+  v.norms += first;
+  dm_host_probe_vectors(part, &v);
+}
+
+void dm_host_probe_vectors_parallel(dm_view matrix, const dm_probe_vectors *vectors) {
+  run(&(strips){.view = matrix, .part = probe_vectors, .vectors = vectors});
 }
 
 static void scan(const strips *s, dm_view part, int64_t first) {

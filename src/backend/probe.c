@@ -139,6 +139,72 @@ void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squ
   }
 }
 
+/* COUNT columns from X on, by VECTORS of the vectors, which is known where this is called. */
+DM_INLINE void vectors_four(const double *m, const double *x, const double *sizes, int64_t step,
+                            size_t count, int vectors, four *sums, four *norms) {
+  four mi = {0};
+  memcpy(&mi, m, count * sizeof *m);
+  for (int g = 0; g < vectors; g++) {
+    four xi = {0}, size = {0};
+    memcpy(&xi, x + g * step, count * sizeof *x);
+    memcpy(&size, sizes + g * step, count * sizeof *sizes);
+    const four r = mi * size;
+    sums[g] += mi * xi;
+    norms[g] += r * r;
+  }
+}
+
+DM_INLINE double sum_four(four v) {
+  return (v[0] + v[1]) + (v[2] + v[3]);
+}
+
+DM_INLINE void vectors_run(const double *m, int64_t first, int64_t count, int64_t row, int vectors,
+                           const dm_probe_vectors *v) {
+  four sums[DM_PROBE_VECTORS] = {0}, norms[DM_PROBE_VECTORS] = {0};
+  const double *x = v->x + first, *sizes = v->sizes + first;
+  int64_t j = 0;
+  for (; j + 4 <= count; j += 4)
+    vectors_four(m + j, x + j, sizes + j, v->x_step, 4, vectors, sums, norms);
+  if (j < count)
+    vectors_four(m + j, x + j, sizes + j, v->x_step, (size_t)(count - j), vectors, sums, norms);
+  for (int g = 0; g < vectors; g++) {
+    v->y[g * v->y_step + row] += sum_four(sums[g]);
+    v->norms[g * v->y_step + row] += sum_four(norms[g]);
+  }
+}
+
+DM_INLINE void any_vectors_run(const double *m, int64_t first, int64_t count, int64_t row,
+                               const dm_probe_vectors *v) {
+  if (v->count == 4)
+    vectors_run(m, first, count, row, 4, v);
+  else if (v->count == 3)
+    vectors_run(m, first, count, row, 3, v);
+  else if (v->count == 2)
+    vectors_run(m, first, count, row, 2, v);
+  else
+    vectors_run(m, first, count, row, 1, v);
+}
+
+static void vectors_plain(const double *m, int64_t first, int64_t count, int64_t row,
+                          const dm_probe_vectors *v) {
+  any_vectors_run(m, first, count, row, v);
+}
+
+DM_WIDE_VECTORS static void vectors_wide(const double *m, int64_t first, int64_t count, int64_t row,
+                                         const dm_probe_vectors *v) {
+  any_vectors_run(m, first, count, row, v);
+}
+
+void dm_host_probe_vectors(dm_view matrix, const dm_probe_vectors *vectors) {
+  double buffer[2 * RUN];
+  for (int64_t i = 0; i < matrix.rows; i++)
+    for (int64_t j = 0; j < matrix.cols; j += RUN) {
+      const int64_t count = dm_min(RUN, matrix.cols - j);
+      (dm_has_wide_vectors() ? vectors_wide : vectors_plain)(wide_run(matrix, i, j, count, buffer),
+                                                             j, count, i, vectors);
+    }
+}
+
 dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                         double *squares) {
   (void)backend;
@@ -149,26 +215,74 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
   return DM_OK;
 }
 
-static inline double add_square(double x, double sum) {
+/* Four rows at a time, so that the sums are fetched and stored once for all of them. */
+enum { SCANNED = 4 };
+
+DM_INLINE four add_squares(four x, four sum) {
   sum += x * x;
-  return sum < DM_VANISHING && x != 0.0 ? DM_VANISHING : sum;
+  const masks vanishes = (sum < DM_VANISHING) & (x != 0.0);
+  return (four)(((masks)sum & ~vanishes) |
+                ((masks)(four){DM_VANISHING, DM_VANISHING, DM_VANISHING, DM_VANISHING} & vanishes));
+}
+
+/* COUNT sums of ROWS rows, of PARTS numbers an element: 1, or 2, which a sum takes both of. */
+DM_INLINE void scan_four(const double *const *rows, int64_t at, int64_t step, size_t count,
+                         int filled, double *sums) {
+  four sum = {0};
+  memcpy(&sum, sums, count * sizeof *sums);
+  for (int i = 0; i < filled; i++) {
+    four x = {0};
+    if (step == 1)
+      memcpy(&x, rows[i] + at, count * sizeof *sums);
+    else
+      for (size_t t = 0; t < count; t++) x[t] = rows[i][at + step * (int64_t)t];
+    sum = add_squares(x, sum);
+    if (step == 1) continue;
+    for (size_t t = 0; t < count; t++) x[t] = rows[i][at + step * (int64_t)t + 1];
+    sum = add_squares(x, sum);
+  }
+  memcpy(sums, &sum, count * sizeof *sums);
+}
+
+DM_INLINE void scan_rows(const double *const *rows, int filled, int64_t step, int64_t count,
+                         double *sums) {
+  int64_t j = 0;
+  for (; j + 4 <= count; j += 4) scan_four(rows, step * j, step, 4, filled, sums + j);
+  if (j < count) scan_four(rows, step * j, step, (size_t)(count - j), filled, sums + j);
+}
+
+/* What is known where this is called lets the compiler make a loop for each. */
+DM_INLINE void scan_run(const double *const *rows, int filled, int parts, int64_t count,
+                        double *sums) {
+  if (parts == 2)
+    scan_rows(rows, filled, 2, count, sums);
+  else if (filled == SCANNED)
+    scan_rows(rows, SCANNED, 1, count, sums);
+  else
+    scan_rows(rows, filled, 1, count, sums);
+}
+
+static void scan_plain(const double *const *rows, int filled, int parts, int64_t count,
+                       double *sums) {
+  scan_run(rows, filled, parts, count, sums);
+}
+
+DM_WIDE_VECTORS static void scan_wide(const double *const *rows, int filled, int parts,
+                                      int64_t count, double *sums) {
+  scan_run(rows, filled, parts, count, sums);
 }
 
 dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
   (void)backend;
   const int parts = dm_dtype_is_complex(matrix.dtype) ? 2 : 1;
-  double buffer[2 * RUN];
-  for (int64_t i = 0; i < matrix.rows; i++) {
+  double buffers[SCANNED][2 * RUN];
+  const double *rows[SCANNED];
+  for (int64_t i = 0; i < matrix.rows; i += SCANNED) {
+    const int filled = (int)dm_min(SCANNED, matrix.rows - i);
     for (int64_t j = 0; j < matrix.cols; j += RUN) {
-      int64_t count = dm_min(RUN, matrix.cols - j);
-      const double *run = wide_run(matrix, i, j, count, buffer);
-      if (parts == 2)
-        for (int64_t t = 0; t < count; t++)
-          col_squares[j + t] =
-              add_square(run[2 * t + 1], add_square(run[2 * t], col_squares[j + t]));
-      else
-        for (int64_t t = 0; t < count; t++)
-          col_squares[j + t] = add_square(run[t], col_squares[j + t]);
+      const int64_t count = dm_min(RUN, matrix.cols - j);
+      for (int r = 0; r < filled; r++) rows[r] = wide_run(matrix, i + r, j, count, buffers[r]);
+      (dm_has_wide_vectors() ? scan_wide : scan_plain)(rows, filled, parts, count, col_squares + j);
     }
   }
   return DM_OK;

@@ -12,6 +12,18 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
 void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squares,
                          const double *sizes, double *norms);
 
+/* The same with COUNT vectors in one look at a real M, without leaving out what is multiplied by 0:
+ * vector g is x + g x_step, and adds to y + g y_step and norms + g y_step. */
+enum { DM_PROBE_VECTORS = 4 };
+typedef struct dm_probe_vectors {
+  int count; /* at most DM_PROBE_VECTORS */
+  const double *x, *sizes;
+  int64_t x_step;
+  double *y, *norms;
+  int64_t y_step;
+} dm_probe_vectors;
+void dm_host_probe_vectors(dm_view matrix, const dm_probe_vectors *vectors);
+
 dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares);
 dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col);
@@ -20,6 +32,7 @@ dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *ge
 dm_status dm_host_probe_parallel(dm_view matrix, const void *x, void *y, double *squares);
 void dm_host_probe_norms_parallel(dm_view matrix, const double *x, double *y, double *squares,
                                   const double *sizes, double *norms);
+void dm_host_probe_vectors_parallel(dm_view matrix, const dm_probe_vectors *vectors);
 dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares);
 dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,
                                 int64_t col);

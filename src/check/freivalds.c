@@ -8,23 +8,43 @@
 #include "check/freivalds_impl.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/buffer_sizes.h"
 
-enum { WEIGHT_SEED = 0x64616d69 };
+/* Narrower groups are not worth a look at A each. */
+enum { WEIGHT_SEED = 0x64616d69, GROUP_COLS = 32 };
+
+_Static_assert((int)DM_CHECK_GROUPS == (int)DM_BUFFER_CHECK_GROUPS, "the plan's");
 
 static dm_status allocate(dm_freivalds *check) {
   const dm_problem *p = &check->problem;
-  const int64_t m = p->m, n = p->n, k = p->k, parts = check->parts;
+  const int64_t n = p->n, k = check->groups * p->k, m = check->groups * p->m, parts = check->parts;
   double *at;
-  DM_TRY(dm_buffer_table((parts + 1) * n + (parts + 1) * k + (4 * parts + 4) * m, &at));
+  DM_TRY(dm_buffer_table(
+      (parts + 1) * n + (parts + 1) * k + (3 * parts + 3) * m + (parts + 1) * p->m, &at));
   check->memory = at;
   double **const vectors[] = {&check->col_squares, &check->w,          &check->t,
                               &check->sizes,       &check->y,          &check->z,
                               &check->z0,          &check->scratch,    &check->row_squares,
                               &check->z_squares,   &check->z0_squares, &check->c_squares};
-  const int64_t counts[] = {n,         parts * n, parts * k, k, parts * m, parts * m,
-                            parts * m, parts * m, m,         m, m,         m};
+  const int64_t counts[] = {n,         parts * n,    parts * k, k, parts * m, parts * m,
+                            parts * m, parts * p->m, m,         m, m,         p->m};
   for (int i = 0; i < 12; at += counts[i++]) *vectors[i] = at;
   return DM_OK;
+}
+
+/* Groups begin at the same columns of C whatever part of it is checked: what is larger than the
+ * bound of all of C's group is so in the part's. */
+static void make_groups(dm_freivalds *check, const dm_problem *whole) {
+  const int64_t most = dm_max(1, dm_min(DM_CHECK_GROUPS, whole->n / GROUP_COLS));
+  const int64_t n = dm_max(1, whole->n), first = check->cols.begin, end = check->cols.end;
+  check->group_cols = dm_ceil_div(n, check->exact ? 1 : most);
+  check->groups =
+      end > first ? (int)((end - 1) / check->group_cols - first / check->group_cols + 1) : 1;
+}
+
+void dm_freivalds_join_groups(dm_freivalds *check) {
+  check->group_cols = dm_max(1, check->cols.end);
+  check->groups = 1;
 }
 
 dm_status dm_freivalds_new(const dm_problem *problem, const double alpha[2], const double beta[2],
@@ -47,6 +67,7 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   check->parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
   check->tensor = tensor;
   check->seed = WEIGHT_SEED;
+  make_groups(check, problem);
   memcpy(check->alpha, alpha, sizeof check->alpha);
   memcpy(check->beta, beta, sizeof check->beta);
   dm_status status = allocate(check);
@@ -96,6 +117,39 @@ static dm_status probe(dm_backend *backend, dm_view view, const double *x, doubl
   if (dm_view_is_empty(view)) return DM_OK;
   if (backend) return dm_backend_probe(backend, view, x, y, squares);
   return dm_host_probe(NULL, view, x, y, squares);
+}
+
+/* The group of column COL of the part, counted from the part's first. */
+static int group_of(const dm_freivalds *check, int64_t col) {
+  const int64_t first = check->cols.begin;
+  return (int)((first + col) / check->group_cols - first / check->group_cols);
+}
+
+/* What of the columns from COL of the part up to END is of the group of COL. */
+static int64_t cols_of_group(const dm_freivalds *check, int64_t col, int64_t end) {
+  const int64_t at = check->cols.begin + col;
+  return dm_min(end - col, dm_round_up(at + 1, check->group_cols) - at);
+}
+
+/* Sums over the columns of VIEW, which begins at COL of the part, to the vectors of their groups:
+ * of LENGTH each, from ROW on.  NORMS, of all groups together, and SQUARES may be NULL. */
+static dm_status probe_groups(const dm_freivalds *check, dm_backend *backend, dm_view view,
+                              int64_t row, int64_t col, int64_t length, double *sums,
+                              double *squares, double *norms) {
+  const int parts = check->parts;
+  for (int64_t done = 0; done < view.cols;) {
+    const int64_t cols = cols_of_group(check, col + done, col + view.cols);
+    const int64_t at = group_of(check, col + done) * length + row;
+    const dm_view part = dm_view_sub(view, 0, done, view.rows, cols);
+    const double *w = check->w + (col + done) * parts;
+    double *of_group = squares ? squares + at : NULL;
+    if (norms)
+      dm_host_probe_norms_parallel(part, w, sums + at * parts, of_group, NULL, norms + row);
+    else
+      DM_TRY(probe(backend, part, w, sums + at * parts, of_group));
+    done += cols;
+  }
+  return DM_OK;
 }
 
 /* Whether one look at VIEW can tell the norms of its rows, too. */
@@ -153,8 +207,8 @@ dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view v
                              int64_t col) {
   view = part_of(check, view, &row, &col, false, true);
   if (dm_view_is_empty(view)) return DM_OK;
-  return probe(backend, view, check->w + col * check->parts, check->t + row * check->parts,
-               check->exact ? NULL : check->sizes + row);
+  return probe_groups(check, backend, view, row, col, check->problem.k, check->t,
+                      check->exact ? NULL : check->sizes, NULL);
 }
 
 /* Sums of the wide type: whole numbers lie in the same arrays. */
@@ -166,73 +220,98 @@ static dm_status sum(const dm_freivalds *check, const dm_comm *comm, double *vec
 
 /* What a probe multiplies by 0 it does not look at, and NaN in A must be seen. */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
-  for (int64_t i = row; i < row + count; i++) {
-    const double squares = check->sizes[i], *t = check->t + i * check->parts;
-    const bool is_zero = t[0] == 0.0 && (check->parts == 1 || t[1] == 0.0);
-    check->strained |= !isfinite(squares) || (squares < dm_least_squares && !is_zero);
-    check->sizes[i] = fmax(sqrt(squares), 0x1p-1000);
+  for (int g = 0; g < check->groups; g++) {
+    const int64_t first = g * check->problem.k + row;
+    for (int64_t i = first; i < first + count; i++) {
+      const double squares = check->sizes[i], *t = check->t + i * check->parts;
+      const bool is_zero = t[0] == 0.0 && (check->parts == 1 || t[1] == 0.0);
+      check->strained |= !isfinite(squares) || (squares < dm_least_squares && !is_zero);
+      check->sizes[i] = fmax(sqrt(squares), 0x1p-1000);
+    }
   }
 }
 
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   const int64_t k = check->problem.k;
-  DM_TRY(sum(check, comm, check->t, k));
+  DM_TRY(sum(check, comm, check->t, check->groups * k));
   if (check->exact) return DM_OK;
-  DM_TRY(dm_comm_sum_f64(comm, check->sizes, k));
+  DM_TRY(dm_comm_sum_f64(comm, check->sizes, check->groups * k));
   dm_freivalds_take_roots(check, 0, k);
   return DM_OK;
 }
 
 /* Squares of |A(i,k) sizes_k|, where one look at VIEW cannot tell them, too. */
 static dm_status add_sizes(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                           int64_t col) {
-  const double *sizes = check->sizes + col;
+                           const double *sizes, double *squares) {
   double *wide = NULL, *unused = check->scratch + row * check->parts;
-  if (check->parts == 1) return probe(backend, view, sizes, unused, check->row_squares + row);
+  if (check->parts == 1) return probe(backend, view, sizes, unused, squares);
   DM_TRY(dm_buffer_table(2 * view.cols, &wide));
   for (int64_t j = 0; j < view.cols; j++) wide[2 * j] = sizes[j];
-  dm_status status = probe(backend, view, wide, unused, check->row_squares + row);
+  dm_status status = probe(backend, view, wide, unused, squares);
   free(wide);
   return status;
 }
 
-dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                             int64_t col) {
-  const int parts = check->parts;
-  view = part_of(check, view, &row, &col, true, false);
-  if (dm_view_is_empty(view)) return DM_OK;
-  double *t = check->t + col * parts, *y = check->y + row * parts;
+static dm_status add_group_of_a(dm_freivalds *check, dm_backend *backend, dm_view view, int g,
+                                int64_t row, int64_t col) {
+  const dm_problem *p = &check->problem;
+  const double *t = check->t + (g * p->k + col) * check->parts,
+               *sizes = check->sizes + g * p->k + col;
+  double *y = check->y + (g * p->m + row) * check->parts,
+         *norms = check->row_squares + g * p->m + row;
   if (tells_norms(check, backend, view)) {
-    dm_host_probe_norms_parallel(view, t, y, NULL, check->sizes + col, check->row_squares + row);
+    dm_host_probe_norms_parallel(view, t, y, NULL, sizes, norms);
     return DM_OK;
   }
   DM_TRY(probe(backend, view, t, y, NULL));
-  return check->exact ? DM_OK : add_sizes(check, backend, view, row, col);
+  return check->exact ? DM_OK : add_sizes(check, backend, view, row, sizes, norms);
+}
+
+/* All groups in one look at VIEW. */
+static void add_groups_of_a(const dm_freivalds *check, dm_view view, int64_t row, int64_t col) {
+  const dm_problem *p = &check->problem;
+  dm_host_probe_vectors_parallel(view, &(dm_probe_vectors){.count = check->groups,
+                                                           .x = check->t + col,
+                                                           .sizes = check->sizes + col,
+                                                           .x_step = p->k,
+                                                           .y = check->y + row,
+                                                           .norms = check->row_squares + row,
+                                                           .y_step = p->m});
+}
+
+dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
+                             int64_t col) {
+  view = part_of(check, view, &row, &col, true, false);
+  if (dm_view_is_empty(view)) return DM_OK;
+  if (check->parts == 1 && tells_norms(check, backend, view)) {
+    add_groups_of_a(check, view, row, col);
+    return DM_OK;
+  }
+  for (int g = 0; g < check->groups; g++) DM_TRY(add_group_of_a(check, backend, view, g, row, col));
+  return DM_OK;
 }
 
 dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
-  const int parts = check->parts;
+  const int64_t m = check->problem.m;
   view = part_of(check, view, &row, &col, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
-  double squares = 0.0, *w = check->w + col * parts, *z = check->z + row * parts;
-  if (tells_norms(check, backend, view)) {
-    dm_host_probe_norms_parallel(view, w, z, check->z_squares + row, NULL, check->c_squares + row);
-    return DM_OK;
-  }
+  if (tells_norms(check, backend, view))
+    return probe_groups(check, NULL, view, row, col, m, check->z, check->z_squares,
+                        check->c_squares);
+  double squares = 0.0;
   DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
                  : dm_host_dot(NULL, view, view, &squares));
   check->c_squares[row] += squares;
-  return probe(backend, view, w, z, check->z_squares + row);
+  return probe_groups(check, backend, view, row, col, m, check->z, check->z_squares, NULL);
 }
 
 dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col) {
-  const int parts = check->parts;
   view = part_of(check, view, &row, &col, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
-  return probe(backend, view, check->w + col * parts, check->z0 + row * parts,
-               check->z0_squares + row);
+  return probe_groups(check, backend, view, row, col, check->problem.m, check->z0,
+                      check->z0_squares, NULL);
 }
 
 void dm_freivalds_scaled(dm_freivalds *check, const int64_t *rows, const int64_t *cols, int alpha) {
@@ -242,24 +321,22 @@ void dm_freivalds_scaled(dm_freivalds *check, const int64_t *rows, const int64_t
 }
 
 void dm_freivalds_reset_c(dm_freivalds *check) {
-  const size_t wide = (size_t)check->problem.m * (size_t)check->parts * sizeof(double);
-  memset(check->z, 0, wide);
-  memset(check->z_squares, 0, (size_t)check->problem.m * sizeof(double));
-  memset(check->c_squares, 0, (size_t)check->problem.m * sizeof(double));
+  const size_t m = (size_t)check->problem.m, rows = (size_t)check->groups * m;
+  memset(check->z, 0, rows * (size_t)check->parts * sizeof(double));
+  memset(check->z_squares, 0, rows * sizeof(double));
+  memset(check->c_squares, 0, m * sizeof(double));
 }
 
 /* The other ranks' shares are summed into copies, so that a verdict can be asked for again. */
 static dm_status sum_copy(const dm_freivalds *check, const dm_comm *comm, const double *vector,
                           double *copy, bool wide) {
-  size_t bytes = (size_t)check->problem.m * (wide ? (size_t)check->parts : 1) * sizeof(double);
-  memcpy(copy, vector, bytes);
-  if (wide) return sum(check, comm, copy, check->problem.m);
-  return dm_comm_sum_f64(comm, copy, check->problem.m);
+  const int64_t rows = check->groups * check->problem.m;
+  memcpy(copy, vector, (size_t)(rows * (wide ? check->parts : 1)) * sizeof(double));
+  return wide ? sum(check, comm, copy, rows) : dm_comm_sum_f64(comm, copy, rows);
 }
 
 dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict) {
-  const int64_t m = check->problem.m;
-  const int64_t wide = m * check->parts;
+  const int64_t m = check->groups * check->problem.m, wide = m * check->parts;
   double *sums;
   DM_TRY(dm_buffer_zeroed(3 * wide + 3 * m, sizeof(double), (void **)&sums));
   dm_rows_checked rows = {.y = sums,
@@ -277,7 +354,7 @@ dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdic
     if (!status) status = sum_copy(check, comm, check->z0_squares, rows.z0_squares, false);
   }
   double squares = 0.0;
-  for (int64_t i = 0; i < m; i++) squares += check->c_squares[i];
+  for (int64_t i = 0; i < check->problem.m; i++) squares += check->c_squares[i];
   if (!status) status = dm_comm_sum_f64(comm, &squares, 1);
   if (!status) dm_freivalds_compare(check, &rows, verdict);
   verdict->norm = sqrt(squares);

@@ -17,15 +17,21 @@
  * rounded, and half of it for each of the k products and sums of an element, and for alpha and
  * beta.
  *
+ * The columns are compared in up to 4 groups, each with a bound of its own: an error is seen where
+ * it is larger than what its group of the row sums.
+ *
  * Any part of A, B and C may be added on any rank; parts of one matrix must tile it. */
 #ifndef DM_CHECK_FREIVALDS_H
 #define DM_CHECK_FREIVALDS_H
 
 #include "backend/backend.h"
+#include "backend/probe.h"
 #include "comm/comm.h"
 #include "plan/plan.h"
 
 typedef struct dm_freivalds dm_freivalds;
+
+enum { DM_CHECK_GROUPS = DM_PROBE_VECTORS };
 
 typedef struct dm_verdict {
   bool pass;
@@ -52,6 +58,10 @@ void dm_freivalds_free(dm_freivalds *check); /* NULL is allowed */
 dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2],
                                 const double beta[2], bool tensor, dm_range rows, dm_range cols,
                                 dm_freivalds **check);
+
+/* Before anything is added: one group of all columns.  A in GPU memory is looked at once for each
+ * group. */
+void dm_freivalds_join_groups(dm_freivalds *check);
 
 /* Before anything is added: another random vector.  0 is that of a new check. */
 void dm_freivalds_draw(dm_freivalds *check, int draw);
@@ -85,7 +95,7 @@ dm_freivalds_part dm_freivalds_add_a, dm_freivalds_add_c, dm_freivalds_add_c0;
 dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_t rows);
 typedef struct dm_panel_sum {
   int64_t row, rows; /* rows is 0 where no sum is under way */
-  dm_sum *t, *sizes;
+  dm_sum *t[DM_CHECK_GROUPS], *sizes[DM_CHECK_GROUPS];
 } dm_panel_sum;
 dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
                                  int64_t rows, dm_panel_sum *sum);

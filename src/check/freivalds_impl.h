@@ -5,14 +5,17 @@
 #include "check/freivalds.h"
 
 /* Vectors of the wide type (see dm_backend_probe) hold PARTS doubles an element; those of whole
- * numbers hold int64_t in the same place. */
+ * numbers hold int64_t in the same place.  Of vectors over k and m there is one for each group,
+ * one behind the other. */
 struct dm_freivalds {
   dm_problem problem;  /* m and n are those of the part that is checked, ... */
   dm_range rows, cols; /* ... which is this of C */
   double alpha[2], beta[2];
   bool exact, tensor;
-  uint64_t seed;  /* of w */
-  uint8_t *marks; /* of dm_freivalds_mark, or NULL */
+  int groups;
+  int64_t group_cols; /* columns of C that make a group, from its first column on */
+  uint64_t seed;      /* of w */
+  uint8_t *marks;     /* of dm_freivalds_mark, or NULL */
   int parts;
   const int64_t *row_exponents, *col_exponents; /* of dm_freivalds_scaled, or NULL */
   int alpha_exponent;
@@ -23,9 +26,10 @@ struct dm_freivalds {
   double *w;                                    /* n, wide */
   double *t;                                    /* k, wide: B w */
   double *sizes;                                /* k: sum_j |B(k,j) w_j|^2, later its root */
-  double *y, *z, *z0, *scratch;                 /* m, wide: A t; C w; C0 w */
+  double *y, *z, *z0;                           /* m, wide: A t; C w; C0 w */
+  double *scratch;                              /* m, wide; one only */
   double *row_squares, *z_squares, *z0_squares; /* m */
-  double *c_squares; /* m: sum of |C(i,j)|^2 over a part, at its first row */
+  double *c_squares; /* m: sum of |C(i,j)|^2 over a part, at its first row; one only */
 };
 
 /* The same, summed over the ranks. */

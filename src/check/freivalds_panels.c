@@ -40,10 +40,14 @@ dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_
 dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
                                  int64_t rows, dm_panel_sum *sum) {
   *sum = (dm_panel_sum){.row = row, .rows = rows};
-  DM_TRY(dm_comm_sum_start(comm, check->t + row * check->parts, rows * check->parts, check->exact,
-                           &sum->t));
-  if (check->exact) return DM_OK;
-  return dm_comm_sum_start(comm, check->sizes + row, rows, false, &sum->sizes);
+  for (int g = 0; g < check->groups; g++) {
+    const int64_t at = g * check->problem.k + row;
+    DM_TRY(dm_comm_sum_start(comm, check->t + at * check->parts, rows * check->parts, check->exact,
+                             &sum->t[g]));
+    if (!check->exact)
+      DM_TRY(dm_comm_sum_start(comm, check->sizes + at, rows, false, &sum->sizes[g]));
+  }
+  return DM_OK;
 }
 
 static dm_status test_one(dm_sum **sum, bool *done) {
@@ -59,8 +63,10 @@ static dm_status test_one(dm_sum **sum, bool *done) {
 
 dm_status dm_freivalds_test_panel(dm_freivalds *check, dm_panel_sum *sum, bool *done) {
   *done = true;
-  DM_TRY(test_one(&sum->t, done));
-  DM_TRY(test_one(&sum->sizes, done));
+  for (int g = 0; g < check->groups; g++) {
+    DM_TRY(test_one(&sum->t[g], done));
+    DM_TRY(test_one(&sum->sizes[g], done));
+  }
   if (*done && !check->exact) dm_freivalds_take_roots(check, sum->row, sum->rows);
   if (*done) sum->rows = 0;
   return DM_OK;

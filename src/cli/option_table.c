@@ -284,6 +284,9 @@ const dm_option dm_cli_options[] = {
     {"verify-written", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "auto", NULL,
      "read C again before it gets its name and compare the checksums of its tiles; auto: where that"
      " takes at most 1 % of the run's time", dm_cli_set_choice, AT(verify_written), .choices = modes},
+    {"protect", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "yes", NULL,
+     "take checksums of A and B in memory, and of the tiles of C; without them there are no checkpoints"
+     " either, and --verify still checks C", dm_cli_set_flag, AT(protect), .negatable = true},
     {"on-corruption", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "repair", NULL,
      "what to do if C fails its check: compute the wrong tiles again, and exit with 7 if they are wrong"
      " again; stop with 1; or warn, publish C and exit with 10", dm_cli_set_choice, AT(on_corruption),

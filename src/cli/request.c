@@ -169,7 +169,8 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
       .on_corruption = (dm_on_corruption)s->on_corruption,
       .force = s->force,
       .allow_unchecked = s->allow_unchecked,
-      .checkpoint = s->checkpoint,
+      .protect = s->protect,
+      .checkpoint = s->checkpoint && s->protect, /* whose tiles are trusted for their checksums */
       .checkpoint_interval = s->checkpoint_interval,
   };
   memcpy(job.whole, f->whole, sizeof job.whole);

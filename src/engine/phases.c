@@ -193,7 +193,7 @@ dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *
     for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
       dm_view piece;
       DM_TRY(show_piece(local, matrix, p, &piece));
-      DM_TRY(take(context, local->backend, piece, dm_rank_piece_rows(local, matrix, p).begin,
+      DM_TRY(take(context, local->backend, piece, p, dm_rank_piece_rows(local, matrix, p).begin,
                   dm_rank_piece_cols(local, matrix, p).begin));
       DM_TRY(dm_run_beat(local->run));
     }
@@ -201,30 +201,53 @@ dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *
   return DM_OK;
 }
 
+dm_status dm_check_new(const dm_run *run, const dm_plan *plan, const double alpha[2],
+                       const double beta[2], dm_freivalds **check) {
+  DM_TRY(
+      dm_comm_agree(run->world, dm_freivalds_new(&plan->problem, alpha, beta, plan->gpu, check)));
+  if (plan->gpu) dm_freivalds_join_groups(*check);
+  return DM_OK;
+}
+
 typedef struct checking {
+  dm_rank_state *local;
   dm_freivalds *check;
+  dm_share_sums *sums; /* or NULL */
+  dm_matrix matrix;
   dm_freivalds_part *take;
 } checking;
 
-static dm_status take_piece(void *context, dm_backend *backend, dm_view piece, int64_t row,
-                            int64_t col) {
+static dm_status scan_piece(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                            int64_t row, int64_t col) {
   const checking *c = context;
-  return c->take(c->check, backend, piece, row, col);
+  if (c->sums && dm_share_sums_scanned(c->sums, c->local, panel)) return DM_OK;
+  return dm_freivalds_scan_b(c->check, backend, piece, row, col);
 }
 
-static dm_status each_piece(dm_rank_state *local, dm_matrix matrix, dm_freivalds *check,
-                            dm_freivalds_part *take) {
-  return dm_each_piece(local, matrix, take_piece, &(checking){check, take});
+static dm_status add_piece(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                           int64_t row, int64_t col) {
+  const checking *c = context;
+  bool shown = false;
+  if (c->sums)
+    DM_TRY(dm_share_sums_show(c->sums, c->local, c->matrix, panel, c->take, c->check, &shown));
+  return shown ? DM_OK : c->take(c->check, backend, piece, row, col);
 }
 
-dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check) {
+static dm_status each_piece(checking *c, dm_matrix matrix, dm_freivalds_part *take) {
+  c->matrix = matrix;
+  c->take = take;
+  return dm_comm_agree(c->local->run->world, dm_each_piece(c->local, matrix, add_piece, c));
+}
+
+dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums) {
   double start = dm_now();
   const dm_comm *world = local->run->world;
-  DM_TRY(dm_comm_agree(world, each_piece(local, DM_B, check, dm_freivalds_scan_b)));
+  checking c = {.local = local, .check = check, .sums = sums};
+  DM_TRY(dm_comm_agree(world, dm_each_piece(local, DM_B, scan_piece, &c)));
   DM_TRY(dm_freivalds_weigh(check, world));
-  DM_TRY(dm_comm_agree(world, each_piece(local, DM_B, check, dm_freivalds_add_b)));
+  DM_TRY(each_piece(&c, DM_B, dm_freivalds_add_b));
   DM_TRY(dm_freivalds_project(check, world));
-  DM_TRY(dm_comm_agree(world, each_piece(local, DM_A, check, dm_freivalds_add_a)));
+  DM_TRY(each_piece(&c, DM_A, dm_freivalds_add_a));
   local->phases.check += dm_now() - start;
   return DM_OK;
 }

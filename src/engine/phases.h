@@ -4,6 +4,7 @@
 
 #include "check/freivalds.h"
 #include "engine/rank_state.h"
+#include "engine/share_sums.h"
 #include "run/record.h"
 
 /* Collective: largest seconds of any rank; bytes are summed. */
@@ -35,13 +36,19 @@ void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_pl
                       double total, dm_record *record);
 
 /* TAKE(CONTEXT, ...) for what resides on this rank of op(A) or op(B), each piece once; it begins at
- * (ROW, COL) of the matrix. */
-typedef dm_status dm_piece_taker(void *context, dm_backend *backend, dm_view piece, int64_t row,
-                                 int64_t col);
+ * (ROW, COL) of the matrix, in PANEL. */
+typedef dm_status dm_piece_taker(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                                 int64_t row, int64_t col);
 dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
                         void *context);
 
-/* Collective: gathers what the verification needs of A and B, from the shares. */
-dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check);
+/* Collective: a check of PLAN's product.  A in GPU memory would be looked at anew for each group of
+ * columns: there is one. */
+dm_status dm_check_new(const dm_run *run, const dm_plan *plan, const double alpha[2],
+                       const double beta[2], dm_freivalds **check);
+
+/* Collective: gathers what the verification needs of A and B, from the shares, and compares those
+ * with SUMS (NULL: there are none) on the way. */
+dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums);
 
 #endif

@@ -14,16 +14,14 @@
 static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   dm_product *p = context;
   DM_TRY(p->source.ops->load(p->source.state, local, matrix, panel));
-  if (!p->source.ops->loaded) dm_share_sums_take(&p->sums, local, matrix, panel);
-  return DM_OK;
+  return p->source.ops->loaded ? DM_OK : dm_share_sums_take(&p->sums, local, matrix, panel);
 }
 
 static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
                         bool *done) {
   dm_product *p = context;
   DM_TRY(p->source.ops->loaded(p->source.state, local, matrix, panel, done));
-  if (*done) dm_share_sums_take(&p->sums, local, matrix, panel);
-  return DM_OK;
+  return *done ? dm_share_sums_take(&p->sums, local, matrix, panel) : DM_OK;
 }
 
 static dm_status check(void *context, dm_rank_state *local, int64_t panel, bool *done) {
@@ -102,7 +100,7 @@ static dm_status check_shares(dm_product *p) {
   if (scales(p)) DM_TRY(scale_shares(p));
   if (p->check) {
     dm_run_phase(p->run, "checking A and B", 1);
-    DM_TRY(dm_check_operands(&p->local, p->check));
+    DM_TRY(dm_check_operands(&p->local, p->check, p->guards ? &p->sums : NULL));
   }
   p->checked = true;
   return DM_OK;
@@ -233,7 +231,7 @@ dm_status dm_product_run(dm_product *product) {
 
 static dm_status open_ends(dm_product *p) {
   if (p->source.ops->open) DM_TRY(p->source.ops->open(p->source.state, &p->local));
-  if (p->guards) DM_TRY(dm_share_sums_open(&p->local, &p->sums));
+  if (p->guards) DM_TRY(dm_share_sums_open(&p->local, p->check, &p->sums));
   return p->sink.ops && p->sink.ops->open ? p->sink.ops->open(p->sink.state, &p->local) : DM_OK;
 }
 

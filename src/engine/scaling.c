@@ -34,16 +34,18 @@ static void lines_close(lines *l) {
   free(l->sums);
 }
 
-static dm_status take_extremes(void *context, dm_backend *backend, dm_view piece, int64_t row,
-                               int64_t col) {
+static dm_status take_extremes(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                               int64_t row, int64_t col) {
   const lines *l = context;
+  (void)panel;
   const int64_t first = l->by_row ? row : l->parts * col;
   return dm_backend_extremes(backend, dm_view_parts(piece), l->by_row, l->extremes + 2 * first);
 }
 
-static dm_status take_sums(void *context, dm_backend *backend, dm_view piece, int64_t row,
-                           int64_t col) {
+static dm_status take_sums(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                           int64_t row, int64_t col) {
   const lines *l = context;
+  (void)panel;
   const int64_t first = l->by_row ? row : l->parts * col;
   return dm_backend_line_sums(backend, dm_view_parts(piece), l->by_row, l->extremes + 2 * first,
                               l->sums + DM_LINE_SUMS * first);

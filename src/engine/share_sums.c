@@ -11,39 +11,96 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-enum { AT_ONCE = 4 << 20 }; /* bytes that are worth a thread */
+/* Bytes: that are worth a thread; that stay in cache while they are hashed and summed up; of one
+ * row that are hashed by themselves, so that threads may share a piece by rows or by columns. */
+enum { AT_ONCE = 4 << 20, BLOCK = 64 << 10, SEGMENT = 8 << 10 };
 
 static int64_t place_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   return dm_plan_place_of(local->plan, matrix, dm_range_size(local->panels), local->tile,
                           panel - local->panels.begin);
 }
 
-/* Rows that threads hash; the sum is the same in any order. */
-typedef struct rows {
+/* What is done with a block of a piece, beside hashing it. */
+typedef struct look {
+  dm_freivalds_part *take; /* NULL: nothing */
+  dm_freivalds *check;
+  bool by_col;      /* TAKE adds to columns, not to rows: threads share those */
+  int64_t row, col; /* of the matrix, where the piece begins */
+} look;
+
+/* Lines, rows or columns, that threads take; the sum is the same in any order. */
+typedef struct lines {
   dm_view of;
+  const look *look;
   int64_t each; /* that a thread takes at a time */
   _Atomic int64_t next;
   atomic_uint_least64_t sum;
-} rows;
+  _Atomic(dm_status) failed;
+} lines;
 
-static void hash_rows(void *context) {
-  rows *r = context;
-  const int64_t bytes = r->of.cols * dm_dtype_size(r->of.dtype);
-  uint64_t sum = 0;
-  for (;;) {
-    const int64_t first = atomic_fetch_add(&r->next, r->each);
-    if (first >= r->of.rows) break;
-    for (int64_t i = first; i < dm_min(first + r->each, r->of.rows); i++)
-      sum += dm_checksum_bytes(dm_view_at(r->of, i, 0), bytes, (uint64_t)i);
-  }
-  atomic_fetch_add(&r->sum, sum);
+static int64_t segment_of(dm_view piece) {
+  return SEGMENT / dm_dtype_size(piece.dtype);
 }
 
-static uint64_t sum_of(dm_view piece) {
-  const int64_t bytes = dm_max(1, piece.cols * dm_dtype_size(piece.dtype));
-  rows all = {.of = piece, .each = dm_max(1, AT_ONCE / bytes)};
-  (void)dm_fork_join((int)dm_min(dm_cores(), dm_ceil_div(piece.rows, all.each)), hash_rows, &all);
-  return atomic_load(&all.sum);
+/* Elements COLS of row ROW, which begin a segment and are one at most. */
+static uint64_t hash_segment(dm_view piece, int64_t row, dm_range cols) {
+  return dm_checksum_bytes(dm_view_at(piece, row, cols.begin),
+                           dm_range_size(cols) * dm_dtype_size(piece.dtype),
+                           (uint64_t)row << 32 ^ (uint64_t)cols.begin);
+}
+
+static void keep_first(lines *l, dm_status status) {
+  dm_status none = DM_OK;
+  if (status && !atomic_compare_exchange_strong(&l->failed, &none, status)) dm_status_free(status);
+}
+
+/* ROWS of a segment of columns: hashed, and summed up while they are in cache. */
+static uint64_t take_block(lines *l, dm_range rows, dm_range cols) {
+  const look *with = l->look;
+  uint64_t sum = 0;
+  for (int64_t i = rows.begin; i < rows.end; i++) sum += hash_segment(l->of, i, cols);
+  if (with->take)
+    keep_first(l, with->take(with->check, NULL,
+                             dm_view_sub(l->of, rows.begin, cols.begin, dm_range_size(rows),
+                                         dm_range_size(cols)),
+                             with->row + rows.begin, with->col + cols.begin));
+  return sum;
+}
+
+static uint64_t take_part(lines *l, dm_range rows, dm_range cols) {
+  const int64_t width = segment_of(l->of), size = dm_dtype_size(l->of.dtype);
+  const int64_t height = dm_max(1, BLOCK / dm_max(1, size * dm_min(width, dm_range_size(cols))));
+  uint64_t sum = 0;
+  for (int64_t i = rows.begin; i < rows.end; i += height)
+    for (int64_t j = cols.begin; j < cols.end; j += width)
+      sum += take_block(l, (dm_range){i, dm_min(i + height, rows.end)},
+                        (dm_range){j, dm_min(j + width, cols.end)});
+  return sum;
+}
+
+static void take_lines(void *context) {
+  lines *l = context;
+  const bool by_col = l->look->by_col;
+  const dm_range rows = {0, l->of.rows}, cols = {0, l->of.cols};
+  uint64_t sum = 0;
+  for (;;) {
+    const int64_t first = atomic_fetch_add(&l->next, l->each);
+    if (first >= (by_col ? cols.end : rows.end)) break;
+    const dm_range mine = {first, dm_min(first + l->each, by_col ? cols.end : rows.end)};
+    sum += by_col ? take_part(l, rows, mine) : take_part(l, mine, cols);
+  }
+  atomic_fetch_add(&l->sum, sum);
+}
+
+static dm_status sum_up(dm_view piece, const look *with, uint64_t *sum) {
+  const int64_t count = with->by_col ? piece.cols : piece.rows;
+  const int64_t line = (with->by_col ? piece.rows : piece.cols) * dm_dtype_size(piece.dtype);
+  lines all = {.of = piece, .look = with};
+  all.each = dm_max(1, AT_ONCE / dm_max(1, line));
+  if (with->by_col) all.each = dm_round_up(all.each, segment_of(piece));
+  (void)dm_fork_join((int)dm_min(dm_cores(), dm_ceil_div(count, all.each)), take_lines, &all);
+  *sum = atomic_load(&all.sum);
+  return atomic_load(&all.failed);
 }
 
 /* What is multiplied in the page cache was never brought anywhere. */
@@ -51,9 +108,11 @@ static bool holds(const dm_rank_state *local, dm_matrix matrix) {
   return dm_plan_residence(local->plan, matrix) == DM_IN_HOST && !local->mapped[matrix].base;
 }
 
-dm_status dm_share_sums_open(const dm_rank_state *local, dm_share_sums *sums) {
+dm_status dm_share_sums_open(const dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums) {
   *sums = (dm_share_sums){0};
   if (local->coords.idle) return DM_OK;
+  const bool on_host = !local->backend->ops->device_memory;
+  if (on_host && !dm_plan_streams(local->plan)) sums->scans = check;
   for (int x = 0; x < 2; x++) {
     const dm_matrix matrix = (dm_matrix)x;
     if (!holds(local, matrix)) continue;
@@ -72,38 +131,71 @@ void dm_share_sums_close(dm_share_sums *sums) {
   *sums = (dm_share_sums){0};
 }
 
-void dm_share_sums_take(dm_share_sums *sums, const dm_rank_state *local, dm_matrix matrix,
-                        int64_t panel) {
+dm_status dm_share_sums_take(dm_share_sums *sums, const dm_rank_state *local, dm_matrix matrix,
+                             int64_t panel) {
   const dm_view piece = dm_rank_piece(local, matrix, panel);
-  if (!sums->taken[matrix] || !holds(local, matrix) || piece.space != DM_HOST) return;
+  if (!sums->taken[matrix] || !holds(local, matrix) || piece.space != DM_HOST) return DM_OK;
   const int64_t place = place_of(local, matrix, panel);
-  sums->sums[matrix][place] = sum_of(piece);
+  const bool scans = matrix == DM_B && sums->scans && !sums->taken[matrix][place];
+  const look with = {.take = scans ? dm_freivalds_scan_b : NULL,
+                     .check = sums->scans,
+                     .by_col = scans,
+                     .row = dm_rank_piece_rows(local, matrix, panel).begin,
+                     .col = dm_rank_piece_cols(local, matrix, panel).begin};
   sums->taken[matrix][place] = true;
+  return sum_up(piece, &with, &sums->sums[matrix][place]);
 }
 
-static dm_status count_changed(const dm_share_sums *sums, dm_rank_state *local, dm_matrix matrix,
-                               int64_t *changed) {
-  for (int64_t i = 0; i < dm_plan_todo(local->plan) && sums->taken[matrix]; i++) {
+bool dm_share_sums_scanned(const dm_share_sums *sums, const dm_rank_state *local, int64_t panel) {
+  return sums->scans && sums->taken[DM_B] && sums->taken[DM_B][place_of(local, DM_B, panel)];
+}
+
+static dm_status compare_piece(dm_share_sums *sums, const dm_rank_state *local, dm_matrix matrix,
+                               int64_t panel, const look *with) {
+  const int64_t place = place_of(local, matrix, panel);
+  uint64_t sum;
+  DM_TRY(sum_up(dm_rank_piece(local, matrix, panel), with, &sum));
+  sums->changed[matrix] += sum != sums->sums[matrix][place];
+  return DM_OK;
+}
+
+dm_status dm_share_sums_show(dm_share_sums *sums, dm_rank_state *local, dm_matrix matrix,
+                             int64_t panel, dm_freivalds_part *take, dm_freivalds *check,
+                             bool *shown) {
+  const bool on_host = !local->backend->ops->device_memory;
+  *shown = false;
+  if (!sums->taken[matrix] || !sums->taken[matrix][place_of(local, matrix, panel)]) return DM_OK;
+  const look with = {.take = on_host ? take : NULL,
+                     .check = check,
+                     .row = dm_rank_piece_rows(local, matrix, panel).begin,
+                     .col = dm_rank_piece_cols(local, matrix, panel).begin};
+  *shown = on_host;
+  sums->compared[matrix] = true;
+  return compare_piece(sums, local, matrix, panel, &with);
+}
+
+static dm_status compare_all(dm_share_sums *sums, dm_rank_state *local, dm_matrix matrix) {
+  const look only_hash = {0};
+  if (sums->compared[matrix] || !sums->taken[matrix]) return DM_OK;
+  for (int64_t i = 0; i < dm_plan_todo(local->plan); i++) {
     const int64_t t = dm_plan_todo_tile(local->plan, i);
     if (!dm_plan_is_first(local->plan, matrix, t)) continue;
     dm_rank_turn_to(local, t);
     for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
-      const int64_t place = place_of(local, matrix, p);
-      if (!sums->taken[matrix][place]) continue;
-      *changed += sum_of(dm_rank_piece(local, matrix, p)) != sums->sums[matrix][place];
+      if (!sums->taken[matrix][place_of(local, matrix, p)]) continue;
+      DM_TRY(compare_piece(sums, local, matrix, p, &only_hash));
       DM_TRY(dm_run_beat(local->run));
     }
   }
   return DM_OK;
 }
 
-dm_status dm_share_sums_compare(const dm_share_sums *sums, dm_rank_state *local,
-                                int64_t changed[2]) {
+dm_status dm_share_sums_compare(dm_share_sums *sums, dm_rank_state *local, int64_t changed[2]) {
   const double start = dm_now();
-  changed[0] = changed[1] = 0;
-  dm_status status = count_changed(sums, local, DM_A, &changed[0]);
-  if (!status) status = count_changed(sums, local, DM_B, &changed[1]);
+  dm_status status = compare_all(sums, local, DM_A);
+  if (!status) status = compare_all(sums, local, DM_B);
   DM_TRY(dm_comm_agree(local->run->world, status));
+  for (int x = 0; x < 2; x++) changed[x] = sums->changed[x];
   DM_TRY(dm_comm_sum_i64(local->run->world, changed, 2));
   local->phases.check += dm_now() - start;
   return DM_OK;

@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
+#ifdef DAMIER_XXHASH_DISPATCHES
+#include <xxh_x86dispatch.h>
+#endif
 
 #include "core/checked.h"
 #include "core/wide_vectors.h"

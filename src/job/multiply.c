@@ -208,16 +208,14 @@ static dm_status multiply_matrices(dm_job *j) {
   const dm_multiply *m = j->multiply;
   const dm_plan *plan = &j->setup.plan;
   if (plan->problem.verify)
-    DM_TRY(dm_comm_agree(j->run->world,
-                         dm_freivalds_new(&plan->problem, m->equation.alpha, m->equation.beta,
-                                          plan->gpu, &j->sink.check)));
+    DM_TRY(dm_check_new(j->run, plan, m->equation.alpha, m->equation.beta, &j->sink.check));
   if (j->sink.check) dm_freivalds_draw(j->sink.check, j->repair->round);
   j->product = (dm_product){.run = j->run,
                             .setup = &j->setup,
                             .source = {&dm_source_datasets, &j->source},
                             .sink = {&dm_sink_file, &j->sink},
                             .check = j->sink.check,
-                            .guards = j->sink.check != NULL,
+                            .guards = j->sink.check && m->protect,
                             .progress = dm_multiply_progress,
                             .context = j};
   DM_TRY(dm_product_open(&j->product));

@@ -40,6 +40,7 @@ typedef struct dm_multiply {
   bool verify, force, allow_unchecked;
   bool verify_files; /* A, B and C are read from their files once more for the verification */
   dm_read_back read_back;
+  bool protect; /* shares of A and B that are verified have checksums, too */
   dm_on_corruption on_corruption;
   bool checkpoint;            /* tiles are recorded, so that a run that ends early can be resumed */
   double checkpoint_interval; /* seconds; 0: every tile as soon as it is there */

@@ -64,9 +64,7 @@ static dm_status reach_memory(dm_any_product *p) {
 static dm_status open_product(dm_any_product *p) {
   static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
   const dm_plan *plan = &p->setup.plan;
-  if (plan->problem.verify)
-    DM_TRY(dm_comm_agree(p->run->world,
-                         dm_freivalds_new(&plan->problem, one, zero, plan->gpu, &p->check)));
+  if (plan->problem.verify) DM_TRY(dm_check_new(p->run, plan, one, zero, &p->check));
   p->source = (dm_memory_source){.piece = dm_any_piece, .context = p};
   p->sink = (dm_memory_sink){.part = dm_any_sums, .context = p};
   p->product = (dm_product){.run = p->run,

@@ -26,6 +26,7 @@ static void pose(dm_files_bench *b) {
   b->multiply.engine = w->product.engine;
   b->multiply.verify = w->product.verify;
   b->multiply.allow_unchecked = true; /* it is the times that are asked for */
+  b->multiply.protect = true;
   b->multiply.checkpoint = w->checkpoint;
   b->multiply.checkpoint_interval = w->checkpoint_interval;
 }

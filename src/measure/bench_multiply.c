@@ -178,9 +178,7 @@ static dm_status open(dm_bench *b) {
   b->library = all + 3 * b->room;
   b->local = all + 4 * b->room;
   const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
-  if (wanted->verify)
-    DM_TRY(dm_comm_agree(b->run->world, dm_freivalds_new(&b->setup.plan.problem, one, zero,
-                                                         b->setup.plan.gpu, &b->check)));
+  if (wanted->verify) DM_TRY(dm_check_new(b->run, &b->setup.plan, one, zero, &b->check));
   b->generated = dm_generated_random(b->setup.plan.problem.work, wanted->seed);
   b->product = (dm_product){
       .run = b->run,

@@ -9,6 +9,8 @@
  *   FLIP_RANK=R        only in this rank
  *   FLIP_COUNT=FILE    a line "RANK CALLS" is appended at exit
  *
+ * A process that multiplies more than once calls flip_next() before each product instead.
+ *
  * A factor must be in memory that may be written: --read-by pread. */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -44,6 +46,15 @@ static __attribute__((constructor)) void start(void) {
   flip.rank = open_mpi ? open_mpi : mpich ? mpich : "0";
   flip.count_file = getenv("FLIP_COUNT");
   if (text && (!rank || strcmp(rank, flip.rank) == 0)) parse(text);
+}
+
+long flip_next(const char *text);
+
+/* TEXT as FLIP says it, or NULL: nothing is flipped.  Calls are counted anew; those until now. */
+long flip_next(const char *text) {
+  flip.on = flip.from_there_on = false;
+  if (text) parse(text);
+  return atomic_exchange(&flip.calls, 0);
 }
 
 static __attribute__((destructor)) void finish(void) {

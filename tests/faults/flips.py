@@ -9,7 +9,6 @@ With it: --flips of each kind, and the table for docs/reliability.md. A share is
 cache: products begin before A and B are looked at.
 """
 import argparse
-import collections
 import pathlib
 import random
 
@@ -17,33 +16,12 @@ import h5py
 import numpy as np
 
 import running
+from hard_products import BITS, KINDS, LIMIT, hard, moved, product_of, table
 from running import expect
 
-SHAPE = (150, 130, 300)
-ROUNDOFF = {"f64": 2.0**-53, "f32": 2.0**-24, "bf16": 2.0**-24, "i8": 0.0}
-BITS = {"f64": 64, "f32": 32, "bf16": 32, "i8": 32}
-KINDS = {"f64": ("normal", "range", "whole"), "f32": ("normal", "range", "whole"), "bf16": ("normal", "range", "whole"),
-         "i8": ("whole",)}
 PLACES = ("C", "partial sum", "share", "panel")
+CAME = ("repaired", "below", "left out", "missed")
 RUNS = {1: "--panel 64", 2: "--panel 64 --transport host", 4: "--panel 64 --grid 2x1x2"}
-LIMIT = 16.0  # times the bound of an element
-
-
-def matrix(rng, kind, rows, cols):
-    if kind == "whole":
-        return rng.integers(-100, 101, (rows, cols)).astype("f8")
-    x = rng.standard_normal((rows, cols))
-    return x if kind == "normal" else x * 10.0 ** rng.uniform(-6, 6, (rows, cols))
-
-
-def rounded(x, kind):
-    if kind == "f64":
-        return x
-    x = x.astype("f4")
-    if kind == "bf16":  # to nearest, ties to even
-        bits = x.view("u4")
-        x = ((bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)).view("f4")
-    return x.astype("f8")
 
 
 def write(path, x):
@@ -57,12 +35,9 @@ class Bed:
     def __init__(self, folder, kind, data, seed=1):
         self.folder, self.kind, self.data = folder / f"{kind}{data}{seed}", kind, data
         self.folder.mkdir()
-        rng, (m, n, k) = np.random.default_rng(seed), SHAPE
-        a, b = (rounded(matrix(rng, data, *shape), kind) for shape in ((m, k), (k, n)))
+        a, b, self.c, self.bound = product_of(kind, data, seed)
         for name, x in (("A.h5", a), ("B.h5", b)):
             write(self.folder / name, x.astype({"i8": "i1", "f64": "f8"}.get(kind, "f4")))
-        self.c = (a.astype("g") @ b.astype("g")).astype("f8")
-        self.bound = k * ROUNDOFF[kind] * (np.abs(a) @ np.abs(b)) + 1e-300
         self.calls = {}
 
     def run(self, ranks, name, flip=None, evicts=False):
@@ -89,10 +64,7 @@ class Bed:
         return done.returncode, done.stderr, told, c
 
     def moved(self, c):
-        """By how many of its bounds the element moved that moved most."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            moved = np.abs(c - self.c) / self.bound
-        return np.inf if np.isnan(moved).any() else moved.max()
+        return moved(c, self.c, self.bound)
 
     def prepare(self, ranks):
         count = self.folder / "count"
@@ -148,33 +120,6 @@ def campaign(folder, rng, flips):
     return results, failures
 
 
-def hilbert(rows, cols):
-    return 1.0 / (np.arange(rows)[:, None] + np.arange(cols)[None, :] + 1.0)
-
-
-def hard(rng, number):
-    """(name, A, B, words) of a product that is right and looks odd."""
-    m, n, k = (int(x) for x in rng.integers(1, 90, 3))
-    a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
-    spread = [10.0 ** rng.uniform(-150, 150, x.shape) for x in (a, b)]
-    special = rng.choice([np.nan, np.inf, -np.inf, 1.0], (m, k), p=[0.01, 0.01, 0.01, 0.97])
-    cases = [
-        ("cancels to zero", np.hstack([a, -a]), np.vstack([b, b]), ""),
-        ("range 1e+-150", a * spread[0], b * spread[1] * 1e-150, ""),
-        ("rows 1e+-150", a * spread[0][:, :1], b * spread[1][:1, :], ""),
-        ("constant", np.full((m, k), 0.1), np.full((k, n), 3.0), ""),
-        ("Hilbert", hilbert(m, k), hilbert(k, n), ""),
-        ("NaN and Inf", a * special, b, ""),
-        ("f16 overflows", a * 500, b * 500, "--type f16 --type-c f16"),
-        ("subnormal", a * 1e-160, b * 1e-160, ""),
-        ("subnormal f32", (a * 1e-20).astype("f4"), (b * 1e-20).astype("f4"), ""),
-        ("cancels, f32", np.hstack([a, -a]).astype("f4"), np.vstack([b, b]).astype("f4"), ""),
-        ("cancels, bf16", np.hstack([a, -a]).astype("f4"), np.vstack([b, b]).astype("f4"), "--type bf16 --type-c bf16"),
-        ("zeros", np.zeros((m, k)), b, ""),
-    ]
-    return cases[number % len(cases)]
-
-
 def clean(folder, count, seed):
     """Alarms of COUNT clean products, and what they were of."""
     rng = np.random.default_rng(seed)
@@ -194,21 +139,12 @@ def clean(folder, count, seed):
     return running.each(one, products, lambda product: f"clean product {product[0]}, {product[1]}")
 
 
-def table(results, columns, out):
-    came = ("repaired", "below", "left out", "missed")
-    counts = collections.defaultdict(collections.Counter)
-    for row in results:
-        counts[tuple(str(row[column]) for column in columns)][row[5]] += 1
-    for key, count in counts.items():
-        out.append(f"| {' | '.join(key)} | {' | '.join(str(count[c]) for c in came)} | {sum(count.values())} |")
-
-
 def show(results, products):
     out = ["| type | data | flipped in | repaired | below 16 bounds | left out | missed | flips |",
            "|---|---|---|---|---|---|---|---|"]
-    table(results, (0, 1, 2), out)
+    table(results, (0, 1, 2), CAME, out)
     out += ["", "| ranks | repaired | below 16 bounds | left out | missed | flips |", "|---|---|---|---|---|---|"]
-    table(sorted(results, key=lambda row: row[3]), (3,), out)
+    table(sorted(results, key=lambda row: row[3]), (3,), CAME, out)
     print("\n".join(out))
     print(f"\n{len(results)} flips; {products} clean products of hard data")
 

@@ -118,6 +118,24 @@ def shares(folder, _, ranks, words, flips):
         expect_same(result(folder, f"C{number}.h5")[0], wanted, words, flip)
 
 
+def unprotected(folder, _, words):
+    """With --no-protect a share that changed before it is looked at is not seen, a C that is wrong is; and C has no
+    checksums."""
+    inputs(folder, "f64")
+    evict(folder / "A.h5", folder / "B.h5")
+    _, record = multiply(folder, 1, words, None, 0)
+    if not record["plan"]["read_first"]:
+        evict(folder / "A.h5", folder / "B.h5")
+        done, _ = multiply(folder, 1, words + " --no-protect", "a:1:63:0.5", 0, "D.h5")
+        expect("changed in memory" not in done.stderr, done.stderr)
+        expect(not np.array_equal(result(folder, "D.h5")[0], result(folder)[0]), "the share did not change")
+    done, record = multiply(folder, 1, words + " --no-protect", "c:3:61:0.5", 0, "E.h5")
+    expect(record["verification"]["repaired_tiles"] >= 1, f"{record['verification']}")
+    for name, has_sums in (("C.h5", True), ("E.h5", False)):
+        with h5py.File(folder / name) as file:
+            expect(("tiles" in file[".damier"]) == has_sums, f"{name}: {list(file['.damier'])}")
+
+
 def part_alone(folder, _, ranks, words):
     """A C of one tile is cut: a part of it is computed again, not all."""
     inputs(folder, "f64")
@@ -220,6 +238,7 @@ ALL = ([(repaired, *case) for case in CASES] + [(one_tile_alone,)] +
        [(in_vain, 1, TILES, True), (in_vain, 4, TILES4, True)] +
        [(resumed, 1, TILES), (resumed, 4, TILES4), (in_place, 1), (in_place, 2)] +
        [(shares, 1, "", ("a:1:63:0.5", "a:4:61:0", "b:2:61:0.3", "b:5:62:1"))] +
+       [(unprotected, "")] +
        [(forms, "--chunk 100x100 --deflate 2", "C.h5"), (forms, "", "C.npy"), (forms, "--append", "D.h5:/c")] +
        [(chosen_end, 1, ""), (chosen_end, 4, TILES4)])
 run_cases(chosen.damier, ALL if chosen.long else FEW)

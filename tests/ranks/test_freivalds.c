@@ -8,7 +8,7 @@
 #include "core/fill.h"
 #include "plan/partition.h"
 
-enum { M = 40, N = 30, K = 50 };
+enum { M = 40, N = 70, K = 50, HALF = N / 2 }; /* HALF: two groups of columns */
 
 typedef struct trial {
   rank_test *test;
@@ -174,7 +174,9 @@ static void strained(trial *t) {
   fill(t);
   for (int k = 0; k < K; k++) t->a[3][k] *= 1e-170;
   multiply(t);
-  CHECK(t->test, judge(t).strained, "a row whose squares vanish");
+  const dm_verdict v = judge(t);
+  CHECK(t->test, v.strained && v.pass, "a row whose squares vanish: residual %g", v.residual);
+  CHECK(t->test, v.rows_left_out == 1, "%lld rows are left out", (long long)v.rows_left_out);
   fill(t);
   for (int k = 0; k < K; k++) t->a[3][k] *= 1e200;
   multiply(t);
@@ -234,6 +236,17 @@ static void parts(trial *t) {
   }
 }
 
+/* What is large in one group of columns hides no error in another. */
+static void groups(trial *t) {
+  fill(t);
+  t->a[7][0] = 1e12;
+  for (int j = 0; j < HALF; j++) t->b[0][j] = 0.0;
+  multiply(t);
+  EXPECT(t, "one half of a row a million million times the other", true, 0, 0);
+  t->c[7][5] *= 1 + 1e-9;
+  EXPECT(t, "an error in the small half", false, 0, 0);
+}
+
 /* Two errors that cancel in one random vector do not in another; the wrong rows are marked. */
 static void draws(trial *t) {
   fill(t);
@@ -261,6 +274,7 @@ TEST_PROGRAM(test_freivalds) {
   strained(&t);
   left_out(&t);
   parts(&t);
+  groups(&t);
   draws(&t);
   return rank_test_end(&test);
 }

@@ -19,7 +19,7 @@ TEST_PROGRAM(test_late_panels) {
   dm_freivalds *check;
   dm_verdict verdict;
   must(&test, dm_freivalds_new(&problem, one, zero, false, &check));
-  must(&test, dm_check_operands(&p.local, check));
+  must(&test, dm_check_operands(&p.local, check, NULL));
   product_run(&p, DM_PRODUCTS);
   must(&test, dm_freivalds_add_c(check, NULL, p.local.c, p.local.rows.begin, p.local.cols.begin));
   must(&test, dm_freivalds_judge(check, test.run.world, &verdict));

@@ -18,7 +18,7 @@ static double residual(rank_test *test, dm_dtype work, int64_t size, int64_t k, 
   product_fill(&p);
   dm_freivalds *check;
   must(test, dm_freivalds_new(&problem, one, none, false, &check));
-  must(test, dm_check_operands(&p.local, check));
+  must(test, dm_check_operands(&p.local, check, NULL));
   product_run(&p, DM_PRODUCTS);
   product_run(&p, DM_SUMS);
   dm_range rows;

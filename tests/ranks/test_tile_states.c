@@ -67,7 +67,7 @@ static bool judge(storage *s, int64_t t) {
   dm_verdict verdict;
   must(s->test,
        dm_freivalds_new_part(&s->p->plan.problem, one, none, false, tile.rows, tile.cols, &check));
-  must(s->test, dm_check_operands(&s->p->local, check));
+  must(s->test, dm_check_operands(&s->p->local, check, NULL));
   const dm_view mine = place_of(s, t);
   const dm_coords *at = &s->p->local.coords;
   if (!at->idle)

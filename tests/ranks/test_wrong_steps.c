@@ -109,7 +109,7 @@ static void multiply(rank_test *test, dm_dtype work, fault which, dm_wishes wish
   product_fill(&p);
   dm_freivalds *check;
   must(test, dm_freivalds_new(&problem, alpha, beta, false, &check));
-  must(test, dm_check_operands(&p.local, check));
+  must(test, dm_check_operands(&p.local, check, NULL));
   product_run(&p, DM_PRODUCTS);
   if ((which == PANEL_MISSING || which == PANEL_TWICE) && spoils(&p))
     add_panel(&p, which == PANEL_MISSING);

@@ -116,4 +116,27 @@ TEST(threads) {
   free(x);
 }
 
+/* Sums by several vectors in one look are those of one look each. */
+TEST(several_vectors) {
+  enum { HEIGHT = 3, WIDTH = 1029, STEP = WIDTH + 2 };
+  static const dm_dtype types[] = {DM_F64, DM_F32, DM_BF16};
+  double x[DM_PROBE_VECTORS * STEP], sizes[DM_PROBE_VECTORS * STEP];
+  for (int i = 0; i < DM_PROBE_VECTORS * STEP; i++) x[i] = i % 13 - 6.0, sizes[i] = i % 5 + 1.0;
+  for (int t = 0; t < 3; t++)
+    for (int count = 1; count <= DM_PROBE_VECTORS; count++) {
+      double memory[HEIGHT * WIDTH], y[DM_PROBE_VECTORS * HEIGHT] = {0},
+                                                          norms[DM_PROBE_VECTORS * HEIGHT] = {0};
+      const dm_view m = dm_view_row_major(memory, types[t], HEIGHT, WIDTH);
+      ok(dm_host_fill(NULL, m, &(dm_generator){DM_INTEGER, 5, 9}, 0, 0));
+      dm_host_probe_vectors_parallel(m,
+                                     &(dm_probe_vectors){count, x, sizes, STEP, y, norms, HEIGHT});
+      for (int g = 0; g < count; g++) {
+        double sums[HEIGHT] = {0}, squares[HEIGHT] = {0};
+        dm_host_probe_norms(m, x + g * STEP, sums, NULL, sizes + g * STEP, squares);
+        assert_memory_equal(sums, y + g * HEIGHT, sizeof sums);
+        assert_memory_equal(squares, norms + g * HEIGHT, sizeof squares);
+      }
+    }
+}
+
 RUN_ALL(test_backend_probe)

@@ -4,6 +4,9 @@ try damier multiply A B C
 try damier multiply A B
 try damier multiply A B -o
 try damier multiply A B -o C.h5 --beta 1
+try damier multiply A B -o C.h5 --no-protect --checkpoint
+try damier multiply A B -o C.h5 --no-protect --checkpoint-interval 1s
+try damier multiply A B -o C.h5 --no-protect --verify-written always
 try damier generate
 try damier generate A.h5
 try damier generate A.h5 --rows 3

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""The campaign of flips.py with products of matrices in memory, by the library: thousands of flips in one process.
+
+Such products are not repaired: a flip is 'found' (VerifyError, and C is not delivered), 'below', 'missed', or 'left
+out'.  Clean products of hard data must raise no alarm.  Without --long: a few of each, of which none may be missed
+but in data of a range.  With it: the tables for docs/reliability.md, and what was missed one by one.
+"""
+import argparse
+import ctypes
+import os
+import pathlib
+import random
+import sys
+import time
+
+import numpy as np
+
+from hard_products import BITS, KINDS, LIMIT, hard, moved, product_of, rounded, table
+
+PLACES = ("C", "partial sum", "panel")
+CAME = ("found", "below", "left out", "missed")
+
+
+def loaded():
+    """The package and the shim; both libraries are loaded by the time that this process begins."""
+    words = {"LD_PRELOAD": f"{chosen.shim}:{chosen.library}/libdamier.so.0", "DAMIER_LIBRARY": chosen.library}
+    if os.environ.get("LD_PRELOAD") != words["LD_PRELOAD"]:
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **words})
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+    import damier
+    shim = ctypes.CDLL(chosen.shim)
+    shim.flip_next.restype = ctypes.c_long
+    return damier, lambda text: shim.flip_next(text and text.encode())
+
+
+def operand(damier, x, kind):
+    """X as the library takes it: bf16 are the upper halves of f32."""
+    if kind in ("bf16", "f16"):
+        bits = (rounded(x, "bf16").astype("f4").view("u4") >> 16).astype("u2")
+        return damier.Rows(bits if kind == "bf16" else x.astype("f2").view("u2"), type=kind)
+    return x.astype({"i8": "i1", "f64": "f8"}.get(kind, "f4"))
+
+
+def flip_of(rng, calls, place, bit):
+    call = calls if place == "C" else rng.randint(1, max(1, calls - 1)) if place == "partial sum" else rng.randint(1, calls)
+    return f"{rng.choice('ab') + 't' if place == 'panel' else 'c'}:{call}:{bit}:{rng.random():.6f}"
+
+
+class Bed:
+    def __init__(self, damier, context, flip_next, kind, data):
+        self.damier, self.context, self.flip_next, self.kind, self.data = damier, context, flip_next, kind, data
+        a, b, self.c, self.bound = product_of(kind, data, 1)
+        self.a, self.b = operand(damier, a, kind), operand(damier, b, kind)
+        assert self.product(None) == "below", f"{kind} {data}: without a flip"
+        self.calls = flip_next(None)
+
+    def product(self, flip):
+        """What came of it."""
+        out = np.full(self.c.shape, -7.0, {"i8": "i4", "f64": "f8"}.get(self.kind, "f4"))
+        self.flip_next(flip)
+        try:
+            self.context.matmul(self.a, self.b, out)
+        except self.damier.VerifyError:
+            assert (out == -7).all(), f"{flip}: a wrong C was delivered"
+            return "found"
+        except self.damier.UncheckedError:
+            return "left out"
+        return "below" if moved(out.astype("f8"), self.c, self.bound) <= LIMIT else "missed"
+
+
+def campaign(damier, flip_next, rng):
+    """[(type, data, place, 1 rank, bit, outcome)] and the flips that were missed."""
+    results, missed = [], []
+    with damier.Context(panel=64, threads=1) as context:
+        for kind, kinds in KINDS.items():
+            for data in kinds:
+                bed = Bed(damier, context, flip_next, kind, data)
+                for place in PLACES:
+                    for _ in range(chosen.flips):
+                        bit = rng.randrange(BITS[kind])
+                        flip = flip_of(rng, bed.calls, place, bit)
+                        results.append((kind, data, place, 1, bit, bed.product(flip)))
+                        if results[-1][5] == "missed":
+                            missed.append(f"{kind} {data}, {place}: {flip}")
+    flip_next(None)
+    return results, missed
+
+
+def clean(damier):
+    """Alarms of clean products."""
+    rng, alarms = np.random.default_rng(chosen.seed), []
+    contexts = {}
+    for number in range(chosen.clean):
+        name, a, b, words = hard(rng, number, most=200)
+        split = words.split()
+        kind = split[1] if split else {"f8": "f64", "f4": "f32"}[a.dtype.str[1:]]
+        type_c = split[3] if split else None
+        if (kind, type_c) not in contexts:
+            contexts[kind, type_c] = damier.Context(threads=1, allow_unchecked=True)
+        out = damier.Rows(np.zeros((len(a), b.shape[1]), "u2"), type=type_c) if type_c else None
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                contexts[kind, type_c].matmul(operand(damier, a, kind), operand(damier, b, kind), out)
+        except damier.VerifyError as error:
+            alarms.append(f"{number}, {name}: {error}")
+    return alarms
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    for name in ("--library", "--shim"):
+        parser.add_argument(name, required=True, type=lambda path: str(pathlib.Path(path).resolve()))
+    parser.add_argument("--damier", help="not used")
+    parser.add_argument("--long", action="store_true", help="all of it, and missed flips are counted only")
+    parser.add_argument("--flips", type=int, help="of each type, kind of data and place")
+    parser.add_argument("--clean", type=int, help="clean products")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    given.flips = given.flips or (200 if given.long else 5)
+    given.clean = given.clean or (10000 if given.long else 120)
+    return given
+
+
+def main():
+    damier, flip_next = loaded()
+    start = time.time()
+    results, missed = campaign(damier, flip_next, random.Random(chosen.seed))
+    alarms = clean(damier)
+    for columns, head in (((0, 1), "type | data"), ((2,), "flipped in"), ((0, 1, 2), "type | data | flipped in")):
+        out = [f"| {head} | found | below 16 bounds | left out | missed | flips |", "|---" * (len(columns) + 5) + "|"]
+        table(results, columns, CAME, out)
+        print("\n".join(out), end="\n\n")
+    print("\n".join(f"missed: {line}" for line in missed))
+    print("\n".join(f"alarm: {line}" for line in alarms))
+    print(f"{len(results)} flips, {len(missed)} missed; {chosen.clean} clean products of hard data, {len(alarms)} alarms; "
+          f"{time.time() - start:.0f} s")
+    unexpected = alarms + [line for line in missed if " range," not in line and not chosen.long]
+    sys.exit(1 if unexpected else 0)
+
+
+chosen = options()
+main()
