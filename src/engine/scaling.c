@@ -181,11 +181,13 @@ static double scale_by(dm_scaling *s, const dm_problem *p, const lines *rows, co
   return depth > 0 ? factor_of(&of_a, &of_b, depth, u) : 1.0;
 }
 
-/* The fewest moduli beyond those of P that make f as small as it has to be; 0: none do. */
+/* The fewest moduli beyond those of P that make f as small as it has to be; 0: none do.  The
+ * exponents are those of P's in the end. */
 static int more_moduli(dm_scaling *s, const dm_problem *p, const lines *rows, const lines *cols) {
-  for (int count = p->compute.moduli + 1; count <= DM_MODULI_MOST; count++)
-    if (scale_by(s, p, rows, cols, count) <= granted(p)) return count;
-  return 0;
+  int count = p->compute.moduli + 1;
+  while (count <= DM_MODULI_MOST && !(scale_by(s, p, rows, cols, count) <= granted(p))) count++;
+  (void)scale_by(s, p, rows, cols, p->compute.moduli);
+  return count <= DM_MODULI_MOST ? count : 0;
 }
 
 static dm_status scale(dm_rank_state *local, lines *rows, lines *cols) {

@@ -6,7 +6,7 @@
 #include "engine/rank_state.h"
 
 /* Collective: fills LOCAL's scaling from the shares of all ranks, which have to be there.  Where it
- * says unfit there are no exponents, and how many moduli would do. */
+ * says unfit they are of no use, and it says how many moduli would do. */
 dm_status dm_rank_scale(dm_rank_state *local);
 
 /* Agreed: why the matrices of an unfit LOCAL are not multiplied by residues. */
