@@ -1,5 +1,6 @@
 /** @file
- * damier.h: multiplies matrices over the ranks of an MPI job, from HDF5 files or from memory.
+ * damier.h: multiplies matrices over the ranks of an MPI job, from HDF5 files or from memory of the
+ * ranks or their GPUs.
  *
  *     C <- alpha op(A) op(B) + beta C
  *

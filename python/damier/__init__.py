@@ -43,8 +43,9 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     """alpha op(a) op(b) + beta c, as a new array or in ``out``.
 
     ``a``, ``b``, ``c`` and ``out`` are two-dimensional arrays of NumPy, or with ``__dlpack__`` or
-    ``__array_interface__``, as torch has them, in host memory.  They are used where they lie, with any positive
-    strides; others are copied first.  Types are float64, float32, float16, bfloat16, complex64, complex128 and
+    ``__array_interface__``, as torch has them; or, in GPU memory, with ``__dlpack__`` or
+    ``__cuda_array_interface__``.  They are used where they lie, in host memory with any positive strides; others
+    are copied first.  Types are float64, float32, float16, bfloat16, complex64, complex128 and
     int8, and int32 with ``type="f64"``.  Without ``out`` the result has the type of ``a`` (or ``type``), but float32
     for 16-bit types and int32 for int8; ``type_c`` names another.
 

@@ -60,7 +60,10 @@ def by_dlpack(array: Any, name: str) -> tuple[DeviceArray, str | None]:
 
 
 def by_interface(array: Any, name: str) -> DeviceArray:
-    interface = array.__cuda_array_interface__
+    try:
+        interface = dict(array.__cuda_array_interface__)
+    except Exception as error:  # each library has exceptions of its own
+        raise UsageError(f"{name} does not show its GPU memory: {error}") from error
     if interface.get("mask") is not None:
         raise UsageError(f"{name} is a masked array")
     # Version 3 states the stream; before, whatever was not waited for was in the default one.

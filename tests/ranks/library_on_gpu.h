@@ -2,7 +2,7 @@
 #ifndef DM_TESTS_LIBRARY_ON_GPU_H
 #define DM_TESTS_LIBRARY_ON_GPU_H
 
-#include "backend/backend.h"
+#include "gpu_ranks.h"
 #include "library_matrices.h"
 
 /* All zero: of none. */
@@ -41,6 +41,38 @@ static inline void take_from_gpu(rank_test *test, dm_backend *gpu, const spread 
              bytes_at(copy->memory, DM_DEVICE, copy->bytes));
   dm_backend_release(gpu, DM_DEVICE, copy->memory);
   *copy = (gpu_copy){0};
+}
+
+/* ---- products ---- */
+
+typedef struct placed {
+  spread s;
+  gpu_copy there;
+  damier_matrix m;
+} placed;
+
+/* WHICH: as fill has it; -1: nothing.  In GPU memory of all ranks, of some, or of none. */
+static inline placed place(gpu_test *t, random_state *r, damier_type type, int64_t rows,
+                           int64_t cols, int which) {
+  placed p = {.s = random_spread(&t->base, r, type, rows, cols)};
+  const int64_t who = draw(r, 0, 3);
+  if (which >= 0) fill(&t->base, &p.s, which);
+  p.m = p.s.m;
+  if (who < 2 || (int)who - 2 == t->base.run.rank % 2)
+    p.m = put_on_gpu(&t->base, t->gpu, &p.s, &p.there);
+  return p;
+}
+
+static inline void drop(gpu_test *t, placed *p) {
+  take_from_gpu(&t->base, t->gpu, &p->s, &p->there);
+  free(p->s.m.data);
+}
+
+/* The options of products are as they were at first. */
+static inline void set_plain(damier_context *context) {
+  static const char *const options[] = {"op-a", "op-b", "alpha", "beta"};
+  for (int i = 0; i < 4; i++) damier_set(context, options[i], NULL, NULL);
+  damier_old_c(context, NULL, NULL);
 }
 
 #endif

@@ -1,5 +1,4 @@
 /* ranks: 1 2 4.  As test_redistribute, from and to memory of GPUs. */
-#include "gpu_ranks.h"
 #include "library_moves.h"
 
 enum { CASES = 60 };

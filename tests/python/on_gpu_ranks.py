@@ -1,0 +1,76 @@
+"""Under mpirun, with mpi4py: matrices of which some ranks have their rows in GPU memory; usage: as of on_gpu.py."""
+import sys
+import unittest
+
+import numpy as np
+
+try:
+    from mpi4py import MPI
+except ImportError:
+    print("mpi4py is not installed")
+    sys.exit(77)
+import damier
+import on_gpu
+from gpu_arrays import ByDlpack, ByInterface
+
+WORLD = MPI.COMM_WORLD
+try:
+    damier.Context(WORLD).close()
+except damier.MPIError as error:  # another MPI than that of mpi4py
+    print(error)
+    sys.exit(77)
+RANK, RANKS = WORLD.Get_rank(), WORLD.Get_size()
+LAST = RANKS - 1
+TOGETHER = {"comm": WORLD, "transport": "host"}  # self-tests of links between emulated devices take long
+
+
+def rows_of(x):
+    return x[len(x) * RANK // RANKS:len(x) * (RANK + 1) // RANKS]
+
+
+class OnSome(on_gpu.OnGpu):
+    def setUp(self):
+        super().setUp()
+        self.wanted = rows_of(self.wanted)
+        self.whole_b = self.b
+        self.a, self.b, self.c = map(rows_of, (self.a, self.b, self.c))
+
+    def on(self, rank, array, **words):
+        """A copy, in GPU memory of that rank."""
+        return self.put(ByDlpack if rank else ByInterface, array, **words) if rank == RANK else array.copy()
+
+    def there(self, given):
+        return given if isinstance(given, np.ndarray) else self.get(given)
+
+    def test_operands(self):
+        a = self.on(0, self.a)
+        np.testing.assert_array_equal(damier.matmul(a, self.on(LAST, self.b), **TOGETHER), self.wanted)
+        b = damier.OnOne(self.put(ByDlpack, self.whole_b) if RANK == LAST else None, LAST)
+        np.testing.assert_array_equal(damier.matmul(a, b, **TOGETHER), self.wanted)
+
+    def test_out(self):
+        out = self.on(LAST, self.c)
+        damier.matmul(self.a, self.b, out, beta=1, **TOGETHER)
+        np.testing.assert_array_equal(self.there(out), self.wanted + self.c)
+
+    def test_old_c(self):
+        c, out = self.on(0, self.c), self.on(LAST, 0 * self.c)
+        np.testing.assert_array_equal(damier.matmul(self.a, self.b, c=c, **TOGETHER), self.wanted + self.c)
+        for given in (out, c):
+            damier.matmul(self.a, self.b, given, c=c, **TOGETHER)
+            np.testing.assert_array_equal(self.there(given), self.wanted + self.c)
+
+    def test_refusals(self):
+        """What one rank alone gets wrong is raised on all."""
+        words = {"data": (4096, True)} if RANK == 0 else {}
+        for message, a, b, out in (("read-only", self.a, self.b, self.on(0, self.c, **words)),
+                                   ("without terms", self.a[:, :0], self.b[:0], self.on(0, self.c))):
+            with self.assertRaisesRegex(damier.UsageError, message):
+                damier.matmul(a, b, out, **TOGETHER)
+
+
+if __name__ == "__main__":
+    OnSome.gpu = {"emulated": on_gpu.Emulated, "cuda": on_gpu.Cuda}[sys.argv.pop(1)]()
+    names = ("test_operands", "test_out", "test_old_c", "test_refusals")
+    done = unittest.TextTestRunner(verbosity=0).run(unittest.TestSuite(map(OnSome, names)))
+    sys.exit(not done.wasSuccessful())
