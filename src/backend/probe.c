@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/fill.h"
+#include "core/half.h"
 #include "core/wide_vectors.h"
 
 enum { RUN = 512, LANES = 8 };
@@ -91,12 +92,36 @@ static uint64_t probe_integer_row(dm_view matrix, int64_t row, const uint64_t *x
   return sum;
 }
 
+/* What dm_load_wide does, for the types that CPUs multiply most, in wider vectors. */
+DM_INLINE void widen(double *to, const void *from, bool is_short, int64_t count) {
+  const float *f32 = from;
+  const uint16_t *bf16 = from;
+  if (is_short)
+    for (int64_t i = 0; i < count; i++) to[i] = (double)dm_bf16_to_f32(bf16[i]);
+  else
+    for (int64_t i = 0; i < count; i++) to[i] = (double)f32[i];
+}
+
+static void widen_plain(double *to, const void *from, bool is_short, int64_t count) {
+  widen(to, from, is_short, count);
+}
+
+DM_WIDE_VECTORS static void widen_wide(double *to, const void *from, bool is_short, int64_t count) {
+  widen(to, from, is_short, count);
+}
+
 /* A run of a row as f64: the elements themselves where they are that already. */
 static const double *wide_run(dm_view matrix, int64_t row, int64_t col, int64_t count,
                               double *buffer) {
   const void *at = dm_view_at(matrix, row, col);
   bool wide = dm_dtype_real(matrix.dtype) == DM_F64 && matrix.col_stride == 1;
   if (wide) return at;
+  const bool is_short = matrix.dtype == DM_BF16;
+  if (matrix.col_stride == 1 && (is_short || dm_dtype_real(matrix.dtype) == DM_F32)) {
+    const int64_t numbers = dm_dtype_is_complex(matrix.dtype) ? 2 * count : count;
+    (dm_has_wide_vectors() ? widen_wide : widen_plain)(buffer, at, is_short, numbers);
+    return buffer;
+  }
   dm_load_wide(buffer, at, matrix.dtype, matrix.col_stride, count);
   return buffer;
 }
@@ -154,8 +179,8 @@ DM_INLINE void vectors_four(const double *m, const double *x, const double *size
   }
 }
 
-DM_INLINE double sum_four(four v) {
-  return (v[0] + v[1]) + (v[2] + v[3]);
+DM_INLINE double sum_four(const four *v) {
+  return ((*v)[0] + (*v)[1]) + ((*v)[2] + (*v)[3]);
 }
 
 DM_INLINE void vectors_run(const double *m, int64_t first, int64_t count, int64_t row, int vectors,
@@ -168,8 +193,8 @@ DM_INLINE void vectors_run(const double *m, int64_t first, int64_t count, int64_
   if (j < count)
     vectors_four(m + j, x + j, sizes + j, v->x_step, (size_t)(count - j), vectors, sums, norms);
   for (int g = 0; g < vectors; g++) {
-    v->y[g * v->y_step + row] += sum_four(sums[g]);
-    v->norms[g * v->y_step + row] += sum_four(norms[g]);
+    v->y[g * v->y_step + row] += sum_four(&sums[g]);
+    v->norms[g * v->y_step + row] += sum_four(&norms[g]);
   }
 }
 
@@ -218,11 +243,11 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
 /* Four rows at a time, so that the sums are fetched and stored once for all of them. */
 enum { SCANNED = 4 };
 
-DM_INLINE four add_squares(four x, four sum) {
-  sum += x * x;
-  const masks vanishes = (sum < DM_VANISHING) & (x != 0.0);
-  return (four)(((masks)sum & ~vanishes) |
-                ((masks)(four){DM_VANISHING, DM_VANISHING, DM_VANISHING, DM_VANISHING} & vanishes));
+DM_INLINE void add_squares(const four *x, four *to) {
+  const four sum = *to + *x * *x;
+  const masks vanishes = (sum < DM_VANISHING) & (*x != 0.0);
+  const four least = {DM_VANISHING, DM_VANISHING, DM_VANISHING, DM_VANISHING};
+  *to = (four)(((masks)sum & ~vanishes) | ((masks)least & vanishes));
 }
 
 /* COUNT sums of ROWS rows, of PARTS numbers an element: 1, or 2, which a sum takes both of. */
@@ -236,10 +261,10 @@ DM_INLINE void scan_four(const double *const *rows, int64_t at, int64_t step, si
       memcpy(&x, rows[i] + at, count * sizeof *sums);
     else
       for (size_t t = 0; t < count; t++) x[t] = rows[i][at + step * (int64_t)t];
-    sum = add_squares(x, sum);
+    add_squares(&x, &sum);
     if (step == 1) continue;
     for (size_t t = 0; t < count; t++) x[t] = rows[i][at + step * (int64_t)t + 1];
-    sum = add_squares(x, sum);
+    add_squares(&x, &sum);
   }
   memcpy(sums, &sum, count * sizeof *sums);
 }

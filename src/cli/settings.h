@@ -37,7 +37,8 @@ typedef struct dm_settings {
   bool given[DM_CLI_OPTIONS]; /* by flag or environment; index in the option table */
   dm_cli_asked asked;
   int verbose, quiet, progress;
-  bool force, allow_unchecked, reproducible, verify, verify_files, protect, overlap, require_gpu_per_rank;
+  bool force, allow_unchecked, reproducible, verify, verify_files, protect, overlap,
+      require_gpu_per_rank;
   bool external, virtual, filters, no_data; /* trust */
   bool rounding, as_column, as_row, append;
   bool shuffle, cold;

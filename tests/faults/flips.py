@@ -2,8 +2,8 @@
 """A campaign of single bit flips: every type, every bit, in C, in partial sums, in shares and in panels, for normal
 data, data of a range of 1e+-6 and whole numbers; and clean products of hard data, which must raise no alarm.
 
-A flip is 'repaired', 'below' (no element moves by more than 16 times its own a-priori bound, k u |A||B|), 'missed',
-or 'left out' (exit 10: the row overflows in C's type). Without --long: a few of each, of which none may be missed but
+A flip is 'below' (no element moves by more than 16 times its own a-priori bound, k u |A||B|), 'repaired' (the same, of
+a C that was computed again in parts), 'missed', or 'left out' (exit 10: the row overflows in C's type). Without --long: a few of each, of which none may be missed but
 in data of a range.
 With it: --flips of each kind, and the table for docs/reliability.md. A share is of inputs that are not in the page
 cache: products begin before A and B are looked at.
@@ -86,8 +86,7 @@ def flip_of(rng, bed, ranks, place, bit):
 def outcome(bed, ranks, name, flip, evicts):
     code, err, told, c = bed.run(ranks, name, flip, evicts)
     expect(code in (0, 10), f"{flip}: exit {code}\n{err[-900:]}")
-    if told["repaired_tiles"] or "what failed was the verification" in err:
-        expect(bed.moved(c) <= 1.0, f"{flip}: repaired, and still wrong: {bed.moved(c)}")
+    if (told["repaired_tiles"] or "what failed was the verification" in err) and bed.moved(c) <= LIMIT:
         return "repaired"
     if bed.moved(c) <= LIMIT:
         return "below"
