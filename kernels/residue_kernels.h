@@ -81,21 +81,6 @@ cudaError_t dm_kernels_residue_product(const dm_residue_product *product);
 
 /* ---- exponents ---- */
 
-/* largest[r] = max(largest[r], |FROM(r, h)| over h): f64, at first 0; infinite or not a number
- * where FROM is (not a number counts as the largest). */
-cudaError_t dm_kernels_residue_largest(dm_view from, double *largest, cudaStream_t stream);
-
-/* squares[r] += sum over h of dm_square(FROM(r, h), of largest[r]), at first 0; LARGEST is that of
- * all of k. */
-cudaError_t dm_kernels_residue_squares(dm_view from, const double *largest, int64_t *squares,
-                                       cudaStream_t stream);
-
-/* exponents[r] = dm_exponent(moduli, largest[r], squares[r], count) for ROWS rows; all but MODULI
- * in device memory. */
-cudaError_t dm_kernels_residue_exponents(const dm_moduli *moduli, int64_t rows,
-                                         const double *largest, const int64_t *squares,
-                                         int64_t count, int32_t *exponents, cudaStream_t stream);
-
 /* What backend.h says of extremes and sums of lines, here the rows of FROM (or those of a
  * transposed view), each in COUNT numbers that are at first 0, in device memory. */
 enum { DM_RESIDUE_LINE_EXTREMES = 2, DM_RESIDUE_LINE_SUMS = 7 };

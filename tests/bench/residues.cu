@@ -86,19 +86,22 @@ static int64_t up(int64_t n, int64_t to) {
   return (n + to - 1) / to * to;
 }
 
+static const int depths[DM_RESIDUE_LINE_SUMS - 1] = {4, 5, 6, 7, 9, 12}; /* backend/backend.c */
+
 struct Emulation {
   int64_t m, n, k, panel;
   dm_moduli moduli;
   int64_t plane, row_stride;
-  Device<double> largest_a, largest_b;
-  Device<int64_t> squares_a, squares_b;
+  Device<uint64_t> extremes;
+  Device<int64_t> sums;
   Device<int32_t> s, t;
   Device<int8_t> pa, pb, c;
   cudaEvent_t event[5];
 
   Emulation(int64_t m, int64_t n, int64_t k, int64_t panel, int count, int64_t plane, int64_t pad)
-      : m(m), n(n), k(k), panel(panel), plane(plane), row_stride(count * plane + pad), largest_a(m),
-        largest_b(n), squares_a(m), squares_b(n), s(m), t(n),
+      : m(m), n(n), k(k), panel(panel), plane(plane), row_stride(count * plane + pad),
+        extremes(DM_RESIDUE_LINE_EXTREMES * std::max(m, n)),
+        sums(DM_RESIDUE_LINE_SUMS * std::max(m, n)), s(m), t(n),
         pa(dm_residue_panel_bytes(count, m, panel)), pb(dm_residue_panel_bytes(count, n, panel)),
         c(m * row_stride) {
     dm_moduli_make(count, &moduli);
@@ -114,17 +117,31 @@ struct Emulation {
   dm_residue_panel panel_b(int64_t deep) const {
     return dm_residue_panel_at(pb.p, moduli.count, n, deep);
   }
-  void norms(dm_view a, dm_view bt) {
-    OK(cudaMemsetAsync(largest_a.p, 0, m * 8));
-    OK(cudaMemsetAsync(largest_b.p, 0, n * 8));
-    OK(cudaMemsetAsync(squares_a.p, 0, m * 8));
-    OK(cudaMemsetAsync(squares_b.p, 0, n * 8));
-    OK(dm_kernels_residue_largest(a, largest_a.p, 0));
-    OK(dm_kernels_residue_squares(a, largest_a.p, squares_a.p, 0));
-    OK(dm_kernels_residue_largest(bt, largest_b.p, 0));
-    OK(dm_kernels_residue_squares(bt, largest_b.p, squares_b.p, 0));
-    OK(dm_kernels_residue_exponents(&moduli, m, largest_a.p, squares_a.p, k, s.p, 0));
-    OK(dm_kernels_residue_exponents(&moduli, n, largest_b.p, squares_b.p, k, t.p, 0));
+  /* As engine/scaling.c finds them: each PARTS lines that follow one another get one exponent. */
+  void exponents(dm_view lines, int parts, int32_t *to) {
+    const int64_t most = DM_RESIDUE_LINE_EXTREMES * lines.rows,
+                  all = DM_RESIDUE_LINE_SUMS * lines.rows;
+    OK(cudaMemsetAsync(extremes.p, 0, most * 8));
+    OK(cudaMemsetAsync(sums.p, 0, all * 8));
+    OK(dm_kernels_residue_extremes(lines, extremes.p, 0));
+    auto of = fetch((double *)extremes.p, most); /* of sizes, which order like their bits */
+    for (int64_t r = 0; r < lines.rows; r += parts)
+      of[2 * r] = of[2 * (r + parts - 1)] = std::max(of[2 * r], of[2 * (r + parts - 1)]);
+    OK(cudaMemcpyAsync(extremes.p, of.data(), most * 8, cudaMemcpyHostToDevice));
+    OK(dm_kernels_residue_sums(lines, (double *)extremes.p, depths, sums.p, 0));
+    const auto sum = fetch(sums.p, all);
+    std::vector<int32_t> chosen(lines.rows);
+    for (int64_t r = 0; r < lines.rows; r++) {
+      int64_t squares = 0;
+      for (int64_t l = r / parts * parts; l < (r / parts + 1) * parts; l++)
+        squares += sum[DM_RESIDUE_LINE_SUMS * l];
+      chosen[r] = dm_exponent(&moduli, of[2 * r], squares, k);
+    }
+    OK(cudaMemcpyAsync(to, chosen.data(), lines.rows * 4, cudaMemcpyHostToDevice));
+  }
+  void exponents(dm_view a, dm_view bt, int parts) {
+    exponents(a, 1, s.p);
+    exponents(bt, parts, t.p);
   }
   static dm_view part(dm_view v, int64_t first, int64_t count) {
     v.base = (double *)v.base + first * v.col_stride;
@@ -147,10 +164,11 @@ struct Emulation {
         view_of(to, m, n, n, 1), c.p, row_stride, plane, s.p, t.p, &moduli, 0};
     OK(dm_kernels_residue_combine(&all));
   }
-  /* Milliseconds of norms, split, product, combine (panels: split and product together), total. */
+  /* Milliseconds of exponents, split, product, combine (panels: split and product together), total.
+   */
   void run(dm_view a, dm_view bt, double *to, float *ms) {
     OK(cudaEventRecord(event[0]));
-    norms(a, bt);
+    exponents(a, bt, 1);
     OK(cudaEventRecord(event[1]));
     if (panel >= k) {
       split(a, bt, 0, k);
@@ -198,7 +216,7 @@ static void check_case(int64_t m, int64_t n, int64_t k, int64_t panel, int count
   Emulation e(m, n, k, panel, count, plane, pad);
   const dm_view va = view_of(a.p, m, k, k, 1), vb = view_of(b.p, n, k, 1, n);
   OK(cudaMemset(e.c.p, 0x55, m * e.row_stride));
-  e.norms(va, vb);
+  e.exponents(va, vb, 1);
   OK(cudaDeviceSynchronize());
   const auto ha = fetch(a.p, m * k), hb = fetch(b.p, k * n);
   const auto s = fetch(e.s.p, m), t = fetch(e.t.p, n);
@@ -379,14 +397,14 @@ static void bench(int64_t n, int count, int64_t panel, int pairs, cublasHandle_t
   std::vector<float> ratio;
   for (size_t i = 0; i < native.size(); i++) ratio.push_back(native[i] / pass[4][i]);
   const double flop = 2.0 * n * n * n, total = median(pass[4]), blas_ms = median(native);
-  const double cells = (double)n * n, ms_norms = median(pass[0]), ms_split = median(pass[1]);
+  const double cells = (double)n * n, ms_exponents = median(pass[0]), ms_split = median(pass[1]);
   const double ms_product = median(pass[2]), ms_combine = median(pass[3]);
   printf(
       "N %5ld M %2d panel %5ld | emulated %8.3f ms %6.1f TFLOP/s | cuBLAS %8.3f ms %6.1f TFLOP/s | "
       "ratio %.3f | error %.2g cuBLAS %.2g\n",
       (long)n, count, (long)std::min(panel, n), total, flop / total * 1e-9, blas_ms,
       flop / blas_ms * 1e-9, median(ratio), error_of(a.p, b.p, c.p, n), error_of(a.p, b.p, d.p, n));
-  printf("    norms %.3f ms (%.2f TB/s)", ms_norms, 4 * 8 * cells / ms_norms * 1e-9);
+  printf("    exponents %.3f ms (%.2f TB/s)", ms_exponents, 4 * 8 * cells / ms_exponents * 1e-9);
   if (panel >= n)
     printf(" | split %.3f ms (%.2f TB/s) | product %.3f ms (%.0f TOPS)", ms_split,
            2 * (8 + count) * cells / ms_split * 1e-9, ms_product, count * flop / ms_product * 1e-9);
@@ -423,15 +441,7 @@ static double error_of_complex(const double *a, const double *b, const double *c
   return worst;
 }
 
-/* Both parts of a column of B get the exponent that suits both; one less, as norms are of parts. */
-__global__ void pair_exponents(int32_t *exponents, int64_t pairs) {
-  const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-  if (j < pairs)
-    exponents[2 * j] = exponents[2 * j + 1] = min(exponents[2 * j], exponents[2 * j + 1]) - 1;
-}
-
-/* c128: a real product of N x 2N x 2N (m, n, k), whose B is made when it is split.  Exponents come
- * of parts of columns that lie side by side, each for itself: the time of it is the same. */
+/* c128: a real product of N x 2N x 2N (m, n, k), whose B is made when it is split. */
 static void bench_complex(int64_t n, int count, int pairs, cublasHandle_t blas) {
   Device<double> a(2 * n * n), b(2 * n * n), c(2 * n * n), d(2 * n * n);
   generate<<<4096, 256>>>(a.p, 2 * n * n, 1), generate<<<4096, 256>>>(b.p, 2 * n * n, 1ull << 40);
@@ -447,8 +457,7 @@ static void bench_complex(int64_t n, int count, int pairs, cublasHandle_t blas) 
   for (int i = -1; i < pairs; i++) {
     float ms[5], other;
     OK(cudaEventRecord(e.event[0]));
-    e.norms(va, parts);
-    pair_exponents<<<(unsigned)((n + 255) / 256), 256>>>(e.t.p, n);
+    e.exponents(va, parts, 2);
     OK(cudaEventRecord(e.event[1]));
     const dm_residue_split sa = {e.panel_a(2 * n), va, e.s.p, false, 0};
     const dm_residue_split sb = {e.panel_b(2 * n), vb, e.t.p, true, 0};
@@ -477,7 +486,7 @@ static void bench_complex(int64_t n, int count, int pairs, cublasHandle_t blas) 
          "ratio %.3f | error %.2g cuBLAS %.2g\n",
          (long)n, count, total, flop / total * 1e-9, blas_ms, flop / blas_ms * 1e-9, median(ratio),
          error_of_complex(a.p, b.p, c.p, n), error_of_complex(a.p, b.p, d.p, n));
-  printf("    norms %.3f ms | split %.3f ms | product %.3f ms (%.0f TOPS) | combine %.3f ms\n",
+  printf("    exponents %.3f ms | split %.3f ms | product %.3f ms (%.0f TOPS) | combine %.3f ms\n",
          median(pass[0]), median(pass[1]), median(pass[2]), count * flop / median(pass[2]) * 1e-9,
          median(pass[3]));
   fflush(stdout);

@@ -288,7 +288,7 @@ TEST(test_residue_product_does_not_overflow) {
   cuda_ok(cudaFree(of_a)), cuda_ok(cudaFree(of_b)), cuda_ok(cudaFree(c));
 }
 
-/* ---- exponents ---- */
+/* ---- lines ---- */
 
 /* Rows of all sizes: zeros, subnormal and huge numbers, ordinary ones. */
 static double wide_number(int64_t row, int64_t col) {
@@ -296,74 +296,6 @@ static double wide_number(int64_t row, int64_t col) {
   if (row % 7 == 6) return 0.0;
   const double number = (double)(int64_t)bits_at(row * 5000 + col) * 0x1p-63;
   return ldexp(number, powers[row % 7] - (int)(bits_at(col) % 30));
-}
-
-/* MATRIX is ROWS x DEPTH in both memories; the second half of k comes in a second panel. */
-static void check_exponents(dm_view matrix, const double *numbers, int count) {
-  const int64_t rows = matrix.rows, bytes = rows * 8;
-  double *largest = on_gpu(bytes, 0);
-  int64_t *squares = on_gpu(bytes, 0);
-  int32_t *exponents = on_gpu(rows * 4, UNTOUCHED);
-  dm_moduli moduli;
-  dm_moduli_make(count, &moduli);
-  dm_view parts[2] = {matrix, matrix};
-  parts[0].cols = matrix.cols / 2, parts[1].cols = matrix.cols - matrix.cols / 2;
-  parts[1].base = (double *)matrix.base + parts[0].cols * matrix.col_stride;
-  for (int p = 0; p < 2; p++) cuda_ok(dm_kernels_residue_largest(parts[p], largest, 0));
-  for (int p = 0; p < 2; p++) cuda_ok(dm_kernels_residue_squares(parts[p], largest, squares, 0));
-  cuda_ok(dm_kernels_residue_exponents(&moduli, rows, largest, squares, matrix.cols, exponents, 0));
-  double *got_largest = downloaded(largest, bytes);
-  int64_t *got_squares = downloaded(squares, bytes);
-  int32_t *got = downloaded(exponents, rows * 4);
-  for (int64_t r = 0; r < rows; r++) {
-    double most = 0.0;
-    int64_t sum = 0;
-    for (int64_t h = 0; h < matrix.cols; h++)
-      most = fmax(most, fabs(numbers[r * matrix.row_stride + h * matrix.col_stride]));
-    for (int64_t h = 0; h < matrix.cols && most > 0.0; h++)
-      sum +=
-          dm_square(numbers[r * matrix.row_stride + h * matrix.col_stride], dm_square_power(most));
-    assert_true(got_largest[r] == most);
-    assert_true(got_squares[r] == sum);
-    assert_int_equal(got[r], dm_exponent(&moduli, most, sum, matrix.cols));
-  }
-  free(got_largest), free(got_squares), free(got);
-  cuda_ok(cudaFree(largest)), cuda_ok(cudaFree(squares)), cuda_ok(cudaFree(exponents));
-}
-
-TEST(test_residue_exponents) {
-  static const int64_t shapes[][4] = {/* rows, depth, strides */
-                                      {1, 2, 2, 1},
-                                      {9, 4500, 4501, 1},
-                                      {300, 333, 1, 301},
-                                      {70, 129, 3, 220}};
-  for (int s = 0; s < 4; s++) {
-    const int64_t rows = shapes[s][0], depth = shapes[s][1];
-    const int64_t size = (rows - 1) * shapes[s][2] + (depth - 1) * shapes[s][3] + 1;
-    double *numbers = zeros(size * 8);
-    for (int64_t r = 0; r < rows; r++)
-      for (int64_t h = 0; h < depth; h++)
-        numbers[r * shapes[s][2] + h * shapes[s][3]] = wide_number(r, h);
-    void *device = uploaded(numbers, size * 8);
-    const dm_view matrix = {device, DM_F64, DM_DEVICE, rows, depth, shapes[s][2], shapes[s][3]};
-    for (int count = DM_MODULI_LEAST; count <= DM_MODULI_MOST; count += 3)
-      check_exponents(matrix, numbers, count);
-    cuda_ok(cudaFree(device));
-    free(numbers);
-  }
-}
-
-/* What is not finite is seen. */
-TEST(test_residue_largest_not_finite) {
-  const double numbers[] = {1.0, -INFINITY, 3.0, 4.0, (double)NAN, INFINITY};
-  void *device = uploaded(numbers, sizeof numbers);
-  double *largest = on_gpu(16, 0);
-  cuda_ok(dm_kernels_residue_largest((dm_view){device, DM_F64, DM_DEVICE, 2, 3, 3, 1}, largest, 0));
-  double *got = downloaded(largest, 16);
-  assert_true(isinf(got[0]) && got[0] > 0.0);
-  assert_true(isnan(got[1]));
-  free(got);
-  cuda_ok(cudaFree(device)), cuda_ok(cudaFree(largest));
 }
 
 /* ---- the end ---- */
