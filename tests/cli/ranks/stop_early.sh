@@ -14,20 +14,20 @@ signalled 3
 # Ctrl-C: the first stops, the second ends at once.  A blocked signal is heard; what is ignored stays so.
 interrupted() {
   env --default-signal=INT "$@" 2>errors &
-  until [ -e C.h5.part ] || ! kill -0 $!; do sleep 0.05; done
+  until grep -q multiplying errors || ! kill -0 $!; do sleep 0.05; done
   kill -INT $!
 }
-interrupted damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q
+interrupted damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q --progress always
 wait $!
 echo "exit $?"
-cat errors
+grep -v -e multiplying -e checking errors
 ls C.h5* 2>/dev/null
-interrupted damier multiply A.h5 A.h5 -o C.h5 --panel 4544 -q # one panel
+interrupted damier multiply A.h5 A.h5 -o C.h5 --panel 4544 -q --progress always # one panel
 until grep -q stopping errors; do sleep 0.05; done
 kill -INT $!
 wait $! 2>/dev/null
 echo "exit $?"
-cat errors
+grep -v -e multiplying -e checking errors
 rm -f C.h5.*
 env --block-signal=USR1 damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q 2>errors & # ignores SIGINT, as all in the background
 until [ -e C.h5.part ] || ! kill -0 $!; do sleep 0.05; done
