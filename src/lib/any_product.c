@@ -213,6 +213,7 @@ dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
   dm_status status = multiply_once(posed, record, &unfit);
   if (!unfit || !dm_compute_is_fastest(*compute)) return status;
   dm_log_line(&posed->context->run.log, DM_LOG_NOTE, "%s: multiplied as by auto", status->message);
+  if (record) dm_record_text(record, "problem.instead", "not by residues", "%s", status->message);
   dm_status_free(status);
   (void)dm_compute_parse("auto", compute);
   return multiply_once(posed, record, &unfit);
