@@ -1,6 +1,6 @@
 /** @file
- * damier.h: multiplies matrices over the ranks of an MPI job, from HDF5 files, or from the memory of
- * the ranks or of their GPUs.
+ * damier.h: multiplies matrices over the ranks of an MPI job, from HDF5 files, or from the memory
+ * of the ranks or of their GPUs.
  *
  *     C <- alpha op(A) op(B) + beta C
  *
@@ -169,7 +169,7 @@ DAMIER_API damier_matrix damier_on_one(damier_type type, int64_t rows, int64_t c
 DAMIER_API damier_matrix damier_scalapack(damier_type type, const int desc[9], int grid_rows,
                                           int grid_cols, int column_major, void *data);
 
-/** The same matrix, with this rank's part in the memory of the GPU that the rank multiplies on.  The
+/** The same matrix, with this rank's part in the memory of the GPU that the rank multiplies on. The
  * elements of each row, or those of each column, must be contiguous.
  *
  * Calls access it in their own streams, which do not synchronise with others: the caller's kernels
