@@ -1,6 +1,6 @@
 /** @file
- * damier.h: multiplies matrices over the ranks of an MPI job, from HDF5 files or from memory of the
- * ranks or their GPUs.
+ * damier.h: multiplies matrices over the ranks of an MPI job, from HDF5 files, or from the memory
+ * of the ranks or of their GPUs.
  *
  *     C <- alpha op(A) op(B) + beta C
  *
@@ -169,19 +169,18 @@ DAMIER_API damier_matrix damier_on_one(damier_type type, int64_t rows, int64_t c
 DAMIER_API damier_matrix damier_scalapack(damier_type type, const int desc[9], int grid_rows,
                                           int grid_cols, int column_major, void *data);
 
-/** The same matrix, with this rank's part in memory of the GPU that the rank multiplies on.  The
- * elements of its rows, or those of its columns, lie side by side there.
+/** The same matrix, with this rank's part in the memory of the GPU that the rank multiplies on. The
+ * elements of each row, or those of each column, must be contiguous.
  *
- * Calls read and write it in streams of their own, which wait for no others: what the caller's
- * kernels and copies do with it has to be done before the call, or be in `stream`.  It is complete
- * and free to use, in any stream, when the call returns.  The call may leave another CUDA device
- * current than it found.
+ * Calls access it in their own streams, which do not synchronise with others: the caller's kernels
+ * and copies that use it must have finished before the call, or be in `stream`.  When the call
+ * returns, it is complete, and any stream may use it.  The call may change the current CUDA device.
  *
- * DAMIER_E_USAGE where `data` is memory of another kind, DAMIER_E_DEVICE where it is on another GPU
- * or this rank multiplies on the CPU.  Ranks of a node take its GPUs in turn, in their order there.
+ * Calls return DAMIER_E_USAGE if `data` is memory of another kind, and DAMIER_E_DEVICE if it is on
+ * another GPU or this rank multiplies on the CPU.  The ranks of a node take its GPUs in turn.
  * @param matrix made by damier_by_rows, damier_on_one or damier_scalapack
- * @param stream a cudaStream_t of that GPU, whose work so far the call waits for before it touches
- *   the memory; cudaStreamLegacy is the default stream.  NULL: nothing is to be waited for
+ * @param stream a cudaStream_t of that GPU: the call waits for the work that is in it before it
+ *   accesses the memory.  cudaStreamLegacy is the default stream; NULL: it waits for nothing
  * @return the matrix */
 DAMIER_API damier_matrix damier_in_gpu(damier_matrix matrix, void *stream);
 

@@ -154,10 +154,10 @@ const dm_option dm_cli_options[] = {
      "the inputs'; 16 bit: f32, i8: i32", "element type of the result",
      dm_cli_set_choice, AT(type_c), .choices = types, .usual = MULTIPLY},
     {"compute", 0, NULL, MULTIPLY | PLAN | VERIFY | BENCH_P, DM_GROUP_EQUATION, "auto", NULL,
-     "precision of the products; auto never goes below that of the inputs; fastest takes f64:int8 or"
-     " f32:int8 on GPUs where it is faster and not less accurate; f64:int8 and f32:int8 compute"
+     "precision of the products; auto never goes below that of the inputs; f64:int8 and f32:int8 compute"
      " products of f64 or f32 from int8 products, with the same bits of C on any number of ranks and any"
-     " grid; a suffix, as in f64:int8:14, sets their number, which is else chosen by the matrices",
+     " grid; a suffix, as in f64:int8:14, sets their number, by default chosen from the data; fastest"
+     " selects f64:int8 or f32:int8 on GPUs where it is faster and not less accurate",
      dm_cli_set_compute, AT(compute), .choices = dm_compute_names},
 
     /* bench, verify */
@@ -285,8 +285,8 @@ const dm_option dm_cli_options[] = {
      "read C again before it gets its name and compare the checksums of its tiles; auto: where that"
      " takes at most 1 % of the run's time", dm_cli_set_choice, AT(verify_written), .choices = modes},
     {"protect", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "yes", NULL,
-     "take checksums of A and B in memory, and of the tiles of C; without them there are no checkpoints"
-     " either, and --verify still checks C", dm_cli_set_flag, AT(protect), .negatable = true},
+     "take checksums of A and B in memory, and of the tiles of C; --no-protect also turns checkpoints"
+     " off, but not --verify", dm_cli_set_flag, AT(protect), .negatable = true},
     {"on-corruption", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "repair", NULL,
      "what to do if C fails its check: compute the wrong tiles again, and exit with 7 if they are wrong"
      " again; stop with 1; or warn, publish C and exit with 10", dm_cli_set_choice, AT(on_corruption),

@@ -209,10 +209,11 @@ static dm_status multiply_once(dm_posed *posed, dm_record *record, bool *unfit) 
 /* What was only to be fast is multiplied natively, too; what was to be by residues is refused. */
 dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
   dm_compute_choice *compute = &posed->call.settings.compute;
-  bool unfit;
+  bool unfit = false;
   dm_status status = multiply_once(posed, record, &unfit);
   if (!unfit || !dm_compute_is_fastest(*compute)) return status;
   dm_log_line(&posed->context->run.log, DM_LOG_NOTE, "%s: multiplied as by auto", status->message);
+  if (record) dm_record_text(record, "problem.instead", "not by residues", "%s", status->message);
   dm_status_free(status);
   (void)dm_compute_parse("auto", compute);
   return multiply_once(posed, record, &unfit);

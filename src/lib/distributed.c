@@ -175,7 +175,8 @@ static dm_status check_kind(const dm_view *local, dm_backend *backend) {
                    "damier_in_gpu states that");
   if (local->space == DM_HOST) return DM_OK;
   if (!kind.gpu)
-    return dm_fail(DM_E_USAGE, "it is stated as GPU memory, and is memory of the host");
+    return dm_hint(dm_fail(DM_E_USAGE, "it is stated as GPU memory, and is memory of the host"),
+                   "matrices in host memory are stated without damier_in_gpu");
   DM_TRY(dm_backend_device(backend, &device));
   if (kind.index < 0 || kind.index == device.index) return DM_OK;
   return dm_hint(dm_fail(DM_E_DEVICE, "it is in memory of GPU %d, but this rank uses GPU %d",
