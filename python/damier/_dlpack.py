@@ -17,11 +17,37 @@ class _DLTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
-def _capsule_pointer(capsule: Any) -> int:
+class _Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned, of DLPack 1.0 and later."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+
+
+_READ_ONLY = 1  # of the flags
+
+
+def _asked(array: Any, words: dict[str, Any]) -> Any:
+    """Producers from before DLPack 1.0 do not know max_version."""
+    try:
+        return array.__dlpack__(max_version=(1, 0), **words)
+    except TypeError:
+        return array.__dlpack__(**words)
+
+
+def _tensor_of(capsule: Any) -> tuple[_DLTensor, bool]:
+    """And whether it may only be read, which older capsules do not tell."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype = ctypes.c_void_p
     get.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return int(get(capsule, b"dltensor"))
+    known = ctypes.pythonapi.PyCapsule_IsValid
+    known.argtypes = get.argtypes
+    if not known(capsule, b"dltensor_versioned"):
+        return _DLTensor.from_address(get(capsule, b"dltensor")), False
+    whole = _Versioned.from_address(get(capsule, b"dltensor_versioned"))
+    if whole.major != 1:
+        raise BufferError(f"version {whole.major} of DLPack is not known")
+    return whole.tensor, bool(whole.flags & _READ_ONLY)
 
 
 def interface_of(array: Any, name: str, **words: Any) -> tuple[dict[str, Any], Any, str | None]:
@@ -29,8 +55,8 @@ def interface_of(array: Any, name: str, **words: Any) -> tuple[dict[str, Any], A
 
     WORDS are for ``__dlpack__``.  The capsule stays ours: with it goes what its producer keeps."""
     try:
-        capsule = array.__dlpack__(**words)
-        t = _DLTensor.from_address(_capsule_pointer(capsule))
+        capsule = _asked(array, words)
+        t, read_only = _tensor_of(capsule)
     except Exception as error:  # each library has exceptions of its own, such as for tensors with gradients
         raise UsageError(f"{name} cannot be exported by DLPack: {error}") from error
     if t.code not in _KINDS or t.lanes != 1 or t.bits % 8 != 0:
@@ -38,7 +64,7 @@ def interface_of(array: Any, name: str, **words: Any) -> tuple[dict[str, Any], A
     size = t.bits // 8
     interface: dict[str, Any] = {"version": 3, "shape": tuple(t.shape[i] for i in range(t.ndim)),
                                  "typestr": f"={_KINDS[t.code]}{size}",
-                                 "data": ((t.data or 0) + t.byte_offset, False)}
+                                 "data": ((t.data or 0) + t.byte_offset, read_only)}
     if t.strides:
         interface["strides"] = tuple(t.strides[i] * size for i in range(t.ndim))
     return interface, capsule, "bf16" if t.code == _BFLOAT else None

@@ -7,10 +7,10 @@
 #include "job/checkpoint_impl.h"
 
 /* How that run multiplied, where --compute can say it: it may have been chosen by what A and B
- * hold.
+ * hold.  What the planner chose for "fastest" is not said by it: the recorded choice differs then.
  */
 static const char *compute_of(const dm_checkpoint *c, const char *field) {
-  if (strcmp(field, "products_in") != 0 && strcmp(field, "multiplied_in") != 0) return NULL;
+  if (strcmp(field, "products_in") != 0) return NULL;
   const char *text = dm_attributes_find(dm_journal_fields(c->journal), field);
   dm_compute_choice choice;
   if (text && strcmp(text, "c128") == 0) text = "f64";

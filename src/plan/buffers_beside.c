@@ -104,16 +104,16 @@ static void list_converted(const dm_rank_extent *e, dm_buffers *list) {
   if (bytes > 0) put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);
 }
 
-/* check/freivalds.c, one group of columns where GPUs multiply; complex ones are at most twice as
- * large.  engine/scaling.c takes an exponent, two extremes and seven sums of each row and column, or
- * part of one. */
+/* check/freivalds.c and its judge, one group of columns where GPUs multiply; complex ones are at
+ * most twice as large.  engine/scaling.c takes an exponent, two extremes and seven sums of each row
+ * and column, or part of one. */
 static void list_vectors(const dm_rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &e->plan->problem;
   const bool scales = p->compute.moduli > 0;
   if (!p->verify && !scales) return;
   const int64_t groups = e->plan->gpu ? 1 : DM_BUFFER_CHECK_GROUPS;
   const int64_t elements =
-      dm_plus(dm_times(2, dm_plus(p->n, dm_times(groups, p->k))), dm_times(6 * groups + 2, p->m));
+      dm_plus(dm_times(2, dm_plus(p->n, dm_times(groups, p->k))), dm_times(12 * groups + 2, p->m));
   int64_t bytes = p->verify ? dm_times(elements, dm_dtype_is_complex(p->work) ? 16 : 8) : 0;
   const int64_t lines = dm_plus(p->m, dm_times(dm_compute_parts(&p->compute, p->work), p->n));
   if (scales) bytes = dm_plus(bytes, dm_times(76, lines));

@@ -21,6 +21,13 @@ class Managed(ctypes.Structure):
     _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
+class Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned"""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", Tensor)]
+
+
 class Described:
     """DTYPE elements at POINTER, as SHAPE and STRIDES, of elements, have them."""
 
@@ -40,24 +47,27 @@ class ByInterface(Described):
 
 
 class ByDlpack(Described):
-    """As of torch; words: device, code."""
+    """As of torch; words: device, code, flags (then it knows DLPack 1.0)."""
 
     asked = None
 
     def __dlpack_device__(self):
         return self.words.get("device", (2, 0))
 
-    def __dlpack__(self, *, stream=None):
+    def __dlpack__(self, *, stream=None, **more):
+        if more and "flags" not in self.words:
+            raise TypeError(f"unknown: {more}")
         self.asked = stream
         pair = ctypes.c_int64 * 2
         kind, index = self.__dlpack_device__()
         code = self.words.get("code", KINDS[self.dtype.kind])
         strides = None if self.strides is None else pair(*self.strides)
-        self.kept = Managed(Tensor(self.pointer, kind, index, 2, code, 8 * self.dtype.itemsize, 1,
-                                   pair(*self.shape), strides, 0))
+        tensor = Tensor(self.pointer, kind, index, 2, code, 8 * self.dtype.itemsize, 1, pair(*self.shape), strides, 0)
+        flags = self.words.get("flags")
+        self.kept = Managed(tensor) if flags is None else Versioned(1, 1, None, None, flags, tensor)
         new = ctypes.pythonapi.PyCapsule_New
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        return new(ctypes.addressof(self.kept), b"dltensor", None)
+        return new(ctypes.addressof(self.kept), b"dltensor" if flags is None else b"dltensor_versioned", None)
 
 
 BOTH = (ByInterface, ByDlpack)

@@ -33,6 +33,20 @@ class Understood(unittest.TestCase):
         self.assertEqual(as_matrix(ByInterface(ADDRESS, (2, 2), "u2"), "a", "bf16")[1], "bf16")
 
 
+    def test_versions_of_dlpack(self):
+        for flags, read_only in ((0, False), (1, True), (2, False)):
+            given = ByDlpack(ADDRESS, (2, 3), "f8", flags=flags)
+            self.assertEqual(as_matrix(given, "a")[0].shape, (2, 3))
+            if read_only:
+                with self.assertRaisesRegex(damier.UsageError, "out is read-only"):
+                    as_matrix(given, "out", writable=True)
+            else:
+                as_matrix(given, "out", writable=True)
+        host = ByDlpack(HOST.ctypes.data, (4, 4), "f8", device=(1, 0), flags=1)
+        with self.assertRaisesRegex(damier.UsageError, "out is read-only"):
+            damier.matmul(HOST, HOST, out=host)
+
+
 class Refused(unittest.TestCase):
     def refused(self, words, *operands, error=damier.UsageError, **options):
         with self.assertRaisesRegex(error, words) as caught:
