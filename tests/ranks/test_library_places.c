@@ -12,7 +12,7 @@
 #endif
 #ifndef PLACES_MEMORY /* that is short */
 #define PLACES_MEMORY "host"
-#define PLACES_BESIDE 100000 /* bytes that are neither A, B nor C */
+#define PLACES_BESIDE 200000 /* bytes that are neither A, B nor C */
 #endif
 enum { CASES = PLACES_CASES, MOST = 70 };
 
