@@ -1,5 +1,6 @@
 /* damier: multiplies matrices in HDF5 files over MPI ranks and GPUs. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,11 +129,14 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   return check_operands(call);
 }
 
-/* What stands for a file in memory is gone: the file was cut, or its disk failed. */
+/* What stands for a file in memory is gone: the file was cut, or its disk failed.  Several threads
+ * may find out at once: the first tells. */
 static void lose_file(int number) {
+  static atomic_flag told = ATOMIC_FLAG_INIT;
   static const char text[] = "damier: error: a mapped file was cut, or its storage failed\n"
                              "  hint: once the files are whole, the same command resumes\n";
   (void)number;
+  while (atomic_flag_test_and_set(&told)) pause();
   const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
   (void)written; /* nobody is left to be told */
   _exit(DM_E_IO);
