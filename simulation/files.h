@@ -8,7 +8,7 @@
 #ifndef SIMULATION_FILES_H
 #define SIMULATION_FILES_H
 
-#include "engine/rank_state.h"
+#include "engine/execute.h"
 
 /* Bytes per second, each way together, of a server, and of the adapter of a rank. */
 typedef struct sim_file_system {

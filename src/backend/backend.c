@@ -1,5 +1,6 @@
 /* backend: checks that hold for every backend, then the table's function. */
 #include "backend/backend.h"
+#include "backend/lines.h"
 
 dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,
                           dm_backend **backend) {

@@ -80,17 +80,6 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
  * in host memory. */
 dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
 
-/* What the exponents of rows (BY_ROW) or columns follow from: of each line of MATRIX, of f64 or f32
- * and in either space.  Synchronous, exact, and in any order.  NaN counts as infinite.
- *   extremes[2 l] = max |a|, extremes[2 l + 1] = max -|a| over a != 0, of them and of what is
- * there; sums[DM_LINE_SUMS l + ...] += sum of dm_square(a), and how many |a| are not below 2^(top -
- * q), q = dm_line_depths[0], ..., max |a| < 2^top of the whole line's extremes. */
-enum { DM_LINE_DEPTHS = 6, DM_LINE_SUMS = 1 + DM_LINE_DEPTHS };
-extern const int dm_line_depths[DM_LINE_DEPTHS];
-dm_status dm_backend_extremes(dm_backend *backend, dm_view matrix, bool by_row, double *extremes);
-dm_status dm_backend_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
-                               const double *extremes, int64_t *sums);
-
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_backend_wait(dm_backend *backend, dm_event event);
 

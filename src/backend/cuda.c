@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/cuda_foreign.h"
 #include "backend/cuda_gemm.h"
 #include "backend/cuda_jit.h"
 #include "backend/cuda_residues.h"

@@ -1,7 +1,7 @@
 /* Memory that the backend did not allocate, and streams that it did not make. */
 #ifdef DM_HAVE_CUDA
 
-#include "backend/cuda_internal.h"
+#include "backend/cuda_foreign.h"
 
 dm_status dm_cuda_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind) {
   const dm_cuda *gpu = dm_cuda_of(backend);

@@ -86,11 +86,6 @@ void dm_cuda_release(dm_backend *backend, dm_space space, void *memory);
 void dm_cuda_release_all(dm_cuda *gpu);
 dm_status dm_cuda_grow(dm_cuda *gpu, dm_cuda_area *area, int64_t bytes); /* contents are lost */
 
-/* ---- memory and streams of the caller (cuda_foreign.c) ---- */
-
-dm_status dm_cuda_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind);
-dm_status dm_cuda_await(dm_backend *backend, void *stream);
-
 /* ---- copies (cuda_copy.c) ---- */
 
 dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);

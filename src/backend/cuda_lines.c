@@ -7,6 +7,7 @@
 
 #include "backend/cuda_internal.h"
 #include "backend/cuda_residues.h"
+#include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/buffer.h"
 #include "core/checked.h"

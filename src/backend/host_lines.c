@@ -1,6 +1,7 @@
 /* What the exponents of rows and columns follow from, in host memory: maxima and sums of whole
  * numbers, in any order. */
 #include "backend/backend.h"
+#include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/checked.h"
 #include "core/copy.h"

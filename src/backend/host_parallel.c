@@ -1,6 +1,7 @@
 /* Sums and elements of matrices in host memory, by all cores of this rank. */
 #include <stdatomic.h>
 
+#include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/checked.h"
 #include "core/fork_join.h"

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "core/checked.h"
+#include "engine/execute.h"
 #include "engine/post_steps.h"
 #include "engine/publish.h"
 #include "engine/reduce.h"

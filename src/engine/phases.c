@@ -7,6 +7,7 @@
 
 #include "core/buffer.h"
 #include "core/clock.h"
+#include "engine/execute.h"
 
 dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phases *worst) {
   const dm_phases *p = &local->phases;

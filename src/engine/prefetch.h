@@ -7,6 +7,7 @@
 #ifndef DM_ENGINE_PREFETCH_H
 #define DM_ENGINE_PREFETCH_H
 
+#include "engine/execute.h"
 #include "engine/upload_staging.h"
 
 /* Panels that are read together. */

@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "core/clock.h"
+#include "engine/execute.h"
 #include "engine/phases.h"
 #include "engine/scaling.h"
 #include "plan/partition.h"

@@ -62,23 +62,6 @@ typedef struct dm_rank_state {
   dm_phases phases;
 } dm_rank_state;
 
-/* What the loop calls for the steps that are not its own; each may be NULL: nothing to do. */
-typedef struct dm_step_calls {
-  void *context;
-  /* With LOADED a load goes on behind the loop's back, which asks until it is done. */
-  dm_status (*load)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel);
-  dm_status (*loaded)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
-                      bool *done);
-  /* These two are asked again until they are done; all ranks of a layer check panel after panel. */
-  dm_status (*check)(void *context, dm_rank_state *local, int64_t panel, bool *done);
-  /* ROWS of this rank's sums (dm_rank_sums) are there. */
-  dm_status (*store)(void *context, dm_rank_state *local, dm_range rows, bool *done);
-  dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels, of all tiles */
-  /* Nothing can be done until a load or a store gets on; NULL: a nap. */
-  dm_status (*rest)(void *context);
-  bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
-} dm_step_calls;
-
 /* Collective.  Allocates everything that PLAN foresees for this rank; the backend stays the
  * caller's.  Panels travel by TRANSPORT, which moves GPU memory where the plan has device links;
  * NULL: by MPI through host memory. */
@@ -115,17 +98,5 @@ dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t p
 
 /* The panel as a product reads it: in SLOT of a ring, or in the share where nothing had to move. */
 dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot);
-
-/* Runs the steps of this rank's cursor whose kinds are in the set KINDS (bits 1 << kind), in the
- * order that their dependencies allow; steps of other kinds count as done.  (execute.c) */
-enum {
-  DM_LOADS = 1 << DM_STEP_LOAD_A | 1 << DM_STEP_LOAD_B,
-  DM_PRODUCTS = 1 << DM_STEP_FETCH_A | 1 << DM_STEP_FETCH_B | 1 << DM_STEP_UPLOAD_A |
-                1 << DM_STEP_UPLOAD_B | 1 << DM_STEP_GEMM,
-  DM_SUMS = 1 << DM_STEP_FINISH | 1 << DM_STEP_REDUCE,
-  DM_STRIPS = 1 << DM_STEP_STRIP | DM_SUMS | 1 << DM_STEP_STORE, /* what is left */
-  DM_ALL_STEPS = (1 << DM_STEP_KINDS) - 1,
-};
-dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *calls);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef DM_ENGINE_SINK_H
 #define DM_ENGINE_SINK_H
 
+#include "engine/execute.h"
 #include "engine/rank_state.h"
 
 /* STATE is the sink's own; it stays the caller's. */

@@ -5,6 +5,7 @@
 #define DM_ENGINE_SOURCE_H
 
 #include "core/keepalive.h"
+#include "engine/execute.h"
 #include "engine/rank_state.h"
 
 /* STATE is the source's own; it stays the caller's, as does what it refers to.  NULL marks what a

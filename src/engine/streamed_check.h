@@ -3,6 +3,7 @@
 #define DM_ENGINE_STREAMED_CHECK_H
 
 #include "check/freivalds.h"
+#include "engine/execute.h"
 #include "engine/rank_state.h"
 #include "engine/source.h"
 

@@ -8,6 +8,7 @@
 
 #include "core/checked.h"
 #include "core/clock.h"
+#include "engine/execute.h"
 #include "engine/generated_source.h"
 #include "measure/bench_files_impl.h"
 #include "plan/tiles.h"

@@ -6,6 +6,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "engine/execute.h"
 #include "measure/bench_multiply_impl.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"

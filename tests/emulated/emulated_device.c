@@ -8,6 +8,7 @@
 
 #include "backend/cpu.h"
 #include "backend/cuda.h"
+#include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/buffer.h"
 #include "core/checked.h"

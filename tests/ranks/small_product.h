@@ -9,6 +9,7 @@
 #include "backend/cpu.h"
 #include "core/copy.h"
 #include "core/fill.h"
+#include "engine/execute.h"
 #include "engine/rank_state.h"
 #include "plan/choose.h"
 

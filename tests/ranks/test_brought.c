@@ -1,5 +1,6 @@
 /* ranks: 1 2 4 6.  Shares that become complete panel by panel while products run: what is not there
  * yet must not be read, whoever is late, also when the same shares are brought a second time. */
+#include "engine/execute.h"
 #include "plan/partition.h"
 #include "small_product.h"
 

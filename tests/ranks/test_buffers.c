@@ -2,6 +2,7 @@
 /* What ranks take of their backends, through whole products, is what the lists of their plans'
  * buffers say, byte by byte; what a list does not have cannot be had. */
 #include "backend/cuda.h"
+#include "engine/execute.h"
 #include "engine/links.h"
 #include "plan/choose.h"
 #include "plan/todo.h"

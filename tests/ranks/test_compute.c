@@ -3,6 +3,7 @@
  * resumed, in strips, and in a job from file to file.  Whole numbers: all must be exact. */
 #include <unistd.h>
 
+#include "engine/execute.h"
 #include "io/examine.h"
 #include "job/generate.h"
 #include "job/multiply.h"

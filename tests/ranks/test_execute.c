@@ -1,5 +1,6 @@
 /* ranks: 1 2 3 4 6 8.  The executor on every grid that the ranks allow, with many narrow panels, on
  * whole numbers: the sums must be exact in every type. */
+#include "engine/execute.h"
 #include "small_product.h"
 
 /* Element (row, col) of A B, both parts. */

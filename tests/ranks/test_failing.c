@@ -1,6 +1,7 @@
 /* ranks: 1 2 4 6 */
 /* The file of one rank fails while all multiply: all come out with its error, and nobody is left
  * waiting, wherever it fails and whoever is asked to stop at the same time. */
+#include "engine/execute.h"
 #include "small_product.h"
 
 enum { PANELS = 40 };

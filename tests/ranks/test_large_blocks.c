@@ -1,6 +1,7 @@
 /* ranks: 2 (long).  A panel of more than 2^31 elements, in memory that the ranks share, and a piece
  * of more than 2 GiB by messages, behind which another one stands. */
 #include "core/buffer.h"
+#include "engine/execute.h"
 #include "small_product.h"
 
 enum { M = 1100000, N = 2, K = 2048 };

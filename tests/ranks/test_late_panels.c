@@ -3,6 +3,7 @@
  * here holds back every second gather. */
 #include "check/freivalds.h"
 #include "delayed_transport.h"
+#include "engine/execute.h"
 #include "engine/phases.h"
 #include "small_product.h"
 

@@ -2,6 +2,7 @@
 /* Whole products whose panels go from GPU to GPU, with a rank that is late at every step: the bits
  * are those of the same products by way of the host. */
 #include "delayed_transport.h"
+#include "engine/execute.h"
 #include "engine/links.h"
 #include "engine/rank_state.h"
 #include "gpu_ranks.h"

@@ -5,6 +5,7 @@
 #include "small_product.h"
 
 #include "check/freivalds.h"
+#include "engine/execute.h"
 #include "engine/phases.h"
 
 static const double one[2] = {1.0, 0.0}, none[2] = {0.0, 0.0};

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/residues.h"
+#include "engine/execute.h"
 #include "engine/scaling.h"
 #include "small_product.h"
 

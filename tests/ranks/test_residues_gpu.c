@@ -2,7 +2,9 @@
  * CPU, where one call multiplies all of A and B. */
 #include <math.h>
 
+#include "backend/lines.h"
 #include "core/residues.h"
+#include "engine/execute.h"
 #include "engine/scaling.h"
 #include "gpu_ranks.h"
 #include "small_product.h"

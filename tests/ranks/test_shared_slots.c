@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "engine/execute.h"
 #include "engine/links.h"
 #include "plan/partition.h"
 #include "small_product.h"

@@ -2,6 +2,7 @@
 /* One rank is asked to stop: all stop after the same panel, with every gather finished. */
 #include <unistd.h>
 
+#include "engine/execute.h"
 #include "small_product.h"
 
 enum { SIZE = 24, PANELS = 300, ASKED = 20 };

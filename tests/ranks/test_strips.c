@@ -3,6 +3,7 @@
  * cannot store ends with all, and all stop after the same strip. */
 #include <unistd.h>
 
+#include "engine/execute.h"
 #include "small_product.h"
 
 enum { ASKED = 3 }; /* times until a strip is stored */

@@ -1,6 +1,7 @@
 /* ranks: 1 2 4.  Tiles have states: one that was spoilt is found by a check of it alone, given back
  * and computed again, and only it; runs with any tiles there compute the others, with the same
  * bits. */
+#include "engine/execute.h"
 #include "small_product.h"
 
 #include "engine/phases.h"

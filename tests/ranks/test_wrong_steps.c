@@ -4,6 +4,7 @@
 #include "small_product.h"
 
 #include "check/freivalds.h"
+#include "engine/execute.h"
 #include "engine/finish.h"
 #include "engine/phases.h"
 

@@ -5,6 +5,7 @@
 
 #ifdef DM_HAVE_CUDA
 #include "backend/cpu.h"
+#include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/checked.h"
 #include "core/remainder.h"

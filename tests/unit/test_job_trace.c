@@ -1,6 +1,7 @@
 /* What a trace counts and keeps, by itself. */
 #include "checks.h"
 #include "core/clock.h"
+#include "engine/execute.h"
 #include "engine/phases.h"
 #include "run/trace.h"
 

@@ -1,0 +1,36 @@
+/* execute: the executor: runs the steps of a rank's cursor, as their dependencies allow. */
+#ifndef DM_ENGINE_EXECUTE_H
+#define DM_ENGINE_EXECUTE_H
+
+#include "engine/rank_state.h"
+
+/* What the loop calls for the steps that are not its own; each may be NULL: nothing to do. */
+typedef struct dm_step_calls {
+  void *context;
+  /* With LOADED a load goes on behind the loop's back, which asks until it is done. */
+  dm_status (*load)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel);
+  dm_status (*loaded)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                      bool *done);
+  /* These two are asked again until they are done; all ranks of a layer check panel after panel. */
+  dm_status (*check)(void *context, dm_rank_state *local, int64_t panel, bool *done);
+  /* ROWS of this rank's sums (dm_rank_sums) are there. */
+  dm_status (*store)(void *context, dm_rank_state *local, dm_range rows, bool *done);
+  dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels, of all tiles */
+  /* Nothing can be done until a load or a store gets on; NULL: a nap. */
+  dm_status (*rest)(void *context);
+  bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
+} dm_step_calls;
+
+/* Runs the steps of this rank's cursor whose kinds are in the set KINDS (bits 1 << kind), in the
+ * order that their dependencies allow; steps of other kinds count as done. */
+enum {
+  DM_LOADS = 1 << DM_STEP_LOAD_A | 1 << DM_STEP_LOAD_B,
+  DM_PRODUCTS = 1 << DM_STEP_FETCH_A | 1 << DM_STEP_FETCH_B | 1 << DM_STEP_UPLOAD_A |
+                1 << DM_STEP_UPLOAD_B | 1 << DM_STEP_GEMM,
+  DM_SUMS = 1 << DM_STEP_FINISH | 1 << DM_STEP_REDUCE,
+  DM_STRIPS = 1 << DM_STEP_STRIP | DM_SUMS | 1 << DM_STEP_STORE, /* what is left */
+  DM_ALL_STEPS = (1 << DM_STEP_KINDS) - 1,
+};
+dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *calls);
+
+#endif
