@@ -112,14 +112,14 @@ build_release() {
   damier=$root/build/release/damier
 }
 
-# An OpenBLAS older than the CPU takes slow kernels; `damier info` knows better ones.
-use_fast_openblas() {
-  local advice
-  advice=$("$damier" info 2>/dev/null | sed -n 's/.*OPENBLAS_CORETYPE=\([A-Za-z0-9]*\).*/\1/p')
-  if [ -n "$advice" ] && [ -z "${OPENBLAS_CORETYPE-}" ]; then
-    export OPENBLAS_CORETYPE=$advice
-    note "OPENBLAS_CORETYPE=$advice for every run, as damier info advises"
-  fi
+# Where OpenBLAS does not know the CPU, damier names its kernels: other programs are to have the same.
+share_openblas_kernels() {
+  local kernels
+  kernels=$("$damier" info -q --json - | python3 -c "import json, sys
+print(json.load(sys.stdin)['environment'].get('OPENBLAS_CORETYPE', ''))")
+  if [ -z "$kernels" ]; then return; fi
+  export OPENBLAS_CORETYPE=$kernels
+  note "OPENBLAS_CORETYPE=$kernels for every program"
 }
 
 # keep_records FROM TO: what was measured comes to its place only when all of it is there.

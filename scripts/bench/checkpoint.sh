@@ -9,7 +9,6 @@ directory=build size=4096 repetitions=11 output=docs/results/checkpoint.jsonl
 read_options "directory size repetitions output" "$@"
 
 build_release -DDAMIER_CUDA=OFF
-use_fast_openblas
 records=$(mktemp)
 folder=$(mktemp -d "$directory/checkpoint-XXXXXX")
 trap 'rm -rf "$folder"' EXIT

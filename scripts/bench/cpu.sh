@@ -9,7 +9,6 @@ size=4096 pairs=15 output=docs/results/cpu.jsonl
 read_options "size pairs output" "$@"
 
 build_release -DDAMIER_CUDA=OFF
-use_fast_openblas
 records=$(mktemp)
 say "$pairs pairs of products of $size x $size matrices"
 two_ranks() {

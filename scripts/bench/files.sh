@@ -24,7 +24,6 @@ cuda)
   ;;
 *) die "--backend is cpu or cuda, not $backend" ;;
 esac
-[ "$backend" = cuda ] || use_fast_openblas
 records=$(mktemp)
 trial=$(mktemp)
 trap 'rm -f "$trial"' EXIT

@@ -11,7 +11,7 @@ size=4096 ranks=2 pairs=10 grid=2x1 block=256 output=docs/results/scalapack.json
 read_options "size ranks pairs grid block output append!" "$@"
 
 build_release -DDAMIER_CUDA=OFF
-use_fast_openblas
+share_openblas_kernels
 pdgemm=$root/build/release/pdgemm
 mpicc -O2 tests/bench/pdgemm.c -o "$pdgemm" -lscalapack-openmpi -lopenblas -lm ||
   die "ScaLAPACK is missing; Debian has it as libscalapack-openmpi-dev"

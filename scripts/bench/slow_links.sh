@@ -12,7 +12,6 @@ read_options "rates sizes repetitions output append!" "$@"
 
 cluster=$root/tests/cluster/cluster
 build_release -DDAMIER_CUDA=OFF
-use_fast_openblas
 records=$(mktemp)
 if [ -n "$append" ]; then cp "$output" "$records"; fi
 measured=$(mktemp -d)
@@ -21,7 +20,7 @@ trap 'rm -rf "$measured"; "$cluster" down' EXIT
 measure() {
   local rate=$1 size=$2
   shift 2
-  "$cluster" run --map-by ppr:1:node -x OPENBLAS_CORETYPE -- "$damier" bench multiply --size "$size" \
+  "$cluster" run --map-by ppr:1:node -- "$damier" bench multiply --size "$size" \
     --threads 1 --repetitions "$repetitions" --warmup 1 --against-local "$@" -q -q --json - \
     >"$measured/record"
   sed "s/^{/{\"link_bits\":${rate}e9,/" "$measured/record" >>"$records"

@@ -31,6 +31,10 @@ double dm_backend_gpu_start(void);
 /* Before any other call: this process is the only one of the job, and needs one GPU at most. */
 void dm_backend_see_one(void);
 
+/* What OPENBLAS_CORETYPE should be when the program starts, so that products on this CPU are not
+ * several times slower than they have to be; NULL where it is right as it is. */
+const char *dm_backend_newer_kernels(void);
+
 /* Whether this program knows of GPUs and the machine has a driver for them; starts nothing. */
 bool dm_backend_has_driver(void);
 

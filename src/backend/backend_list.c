@@ -40,6 +40,10 @@ void dm_backend_see_one(void) {
   dm_cuda_see_one();
 }
 
+const char *dm_backend_newer_kernels(void) {
+  return dm_cpu_newer_kernels();
+}
+
 bool dm_backend_has_driver(void) {
   return dm_cuda_has_driver();
 }

@@ -51,7 +51,10 @@ dm_status dm_cpu_room(void);
 bool dm_cpu_set_threads(int threads);
 void dm_cpu_library(char *text, int64_t size);
 
-/* A warning where the library uses kernels far older than this CPU, else "". */
+/* What OPENBLAS_CORETYPE should say, where it says nothing and OpenBLAS uses kernels far older than
+ * this CPU; else NULL. */
+const char *dm_cpu_newer_kernels(void);
+/* A warning where that is so, else "". */
 void dm_cpu_advice(char *text, int64_t size);
 
 #endif

@@ -1,6 +1,7 @@
 /* cpu_threads: CBLAS has no call for threads; each library has its own, found at run time. */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -60,21 +61,37 @@ void dm_cpu_library(char *text, int64_t size) {
 
 /* OpenBLAS picks its kernels by the CPU's model number, and takes the oldest for one that it does
  * not know yet: several times slower, and silent. */
-void dm_cpu_advice(char *text, int64_t size) {
-  text[0] = '\0';
-#if defined(__x86_64__)
+static const char *chosen_kernels(void) {
   char *(*corename)(void);
   *(void **)&corename = symbol("openblas_get_corename");
-  const char *core = corename ? corename() : "";
+  return corename ? corename() : "";
+}
+
+static bool are_outdated(const char *kernels) {
   static const char *const old[] = {"Prescott", "Core2", "Nehalem", "Barcelona", "Penryn"};
   bool outdated = false;
-  for (size_t i = 0; i < sizeof old / sizeof old[0]; i++) outdated |= strcmp(core, old[i]) == 0;
-  if (!outdated || !__builtin_cpu_supports("avx2")) return;
-  snprintf(text, (size_t)size,
-           "OpenBLAS does not know this CPU and uses its %s kernels; OPENBLAS_CORETYPE=%s, or a "
-           "newer OpenBLAS, multiplies several times faster",
-           core, __builtin_cpu_supports("avx512f") ? "SKYLAKEX" : "HASWELL");
+  for (size_t i = 0; i < sizeof old / sizeof old[0]; i++) outdated |= strcmp(kernels, old[i]) == 0;
+  return outdated;
+}
+
+const char *dm_cpu_newer_kernels(void) {
+#if defined(__x86_64__)
+  if (getenv("OPENBLAS_CORETYPE") || !are_outdated(chosen_kernels())) return NULL;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return "SKYLAKEX";
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "HASWELL" : NULL;
 #else
-  (void)size;
+  return NULL;
 #endif
+}
+
+void dm_cpu_advice(char *text, int64_t size) {
+  const char *newer = dm_cpu_newer_kernels();
+  text[0] = '\0';
+  if (newer)
+    snprintf(text, (size_t)size,
+             "OpenBLAS does not know this CPU and uses its %s kernels; OPENBLAS_CORETYPE=%s, or a "
+             "newer OpenBLAS, multiplies several times faster",
+             chosen_kernels(), newer);
 }

@@ -40,9 +40,6 @@ def clean_environment(damier, scratch):
     env["PATH"] = os.pathsep.join([str(HERE / "bin"), str(scratch / "bin"), env["PATH"]])
     env.update(ROOT=str(HERE.parent.parent), PYTHON=python_with_h5py(), LC_ALL="C",
                BASH_ENV=str(HERE / "bin" / "common.sh"), TMPDIR=str(scratch))
-    # An OpenBLAS older than the CPU falls back to slow kernels, and damier warns of it.
-    if "avx2" in pathlib.Path("/proc/cpuinfo").read_text():
-        env.setdefault("OPENBLAS_CORETYPE", "Haswell")
     (scratch / "bin").mkdir()
     (scratch / "bin" / "damier").symlink_to(damier)
     return env
