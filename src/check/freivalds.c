@@ -79,6 +79,14 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   return DM_OK;
 }
 
+int64_t dm_freivalds_bytes(const dm_freivalds *check) {
+  const int64_t parts = check->parts, rows = check->groups * check->problem.m;
+  const int64_t sums = (3 * parts + 3) * rows; /* and as much again for the judge */
+  return (int64_t)sizeof(double) *
+         ((parts + 1) * (check->problem.n + check->groups * check->problem.k + check->problem.m) +
+          2 * sums);
+}
+
 void dm_freivalds_draw(dm_freivalds *check, int draw) {
   check->seed = WEIGHT_SEED + (uint64_t)draw;
 }

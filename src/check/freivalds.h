@@ -59,6 +59,9 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
                                 const double beta[2], bool tensor, dm_range rows, dm_range cols,
                                 dm_freivalds **check);
 
+/* Of its vectors, with those that the verdict takes. */
+int64_t dm_freivalds_bytes(const dm_freivalds *check);
+
 /* Before anything is added: one group of all columns.  A in GPU memory is looked at once for each
  * group. */
 void dm_freivalds_join_groups(dm_freivalds *check);

@@ -231,6 +231,8 @@ dm_status dm_product_run(dm_product *product) {
 /* ---- life ---- */
 
 static dm_status open_ends(dm_product *p) {
+  if (p->check && !p->local.coords.idle)
+    DM_TRY(dm_rank_memory_count(&p->local.memory, DM_BUFFER_VECTORS, dm_freivalds_bytes(p->check)));
   if (p->source.ops->open) DM_TRY(p->source.ops->open(p->source.state, &p->local));
   if (p->guards) DM_TRY(dm_share_sums_open(&p->local, p->check, &p->sums));
   return p->sink.ops && p->sink.ops->open ? p->sink.ops->open(p->sink.state, &p->local) : DM_OK;

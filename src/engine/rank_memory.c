@@ -31,6 +31,25 @@ dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void 
   return DM_OK;
 }
 
+static dm_status too_small(const dm_rank_memory *memory, dm_buffer_kind kind, int64_t bytes) {
+  return dm_fail(DM_E_BUG, "the plan has %lld bytes for the %s, which takes %lld",
+                 (long long)memory->list.of[kind].bytes, dm_buffer_kinds[kind].name,
+                 (long long)bytes);
+}
+
+dm_status dm_rank_memory_take_bytes(dm_rank_memory *memory, dm_buffer_kind kind, int64_t bytes,
+                                    void **at) {
+  if (bytes > memory->list.of[kind].bytes) return too_small(memory, kind, bytes);
+  return dm_rank_memory_take(memory, kind, at);
+}
+
+dm_status dm_rank_memory_count(dm_rank_memory *memory, dm_buffer_kind kind, int64_t bytes) {
+  memory->beside[kind] += bytes;
+  return memory->beside[kind] > memory->list.of[kind].bytes
+             ? too_small(memory, kind, memory->beside[kind])
+             : DM_OK;
+}
+
 dm_status dm_rank_memory_open(const dm_plan *plan, dm_coords at, dm_backend *backend,
                               dm_rank_memory *memory) {
   *memory = (dm_rank_memory){.backend = backend};

@@ -1,6 +1,3 @@
-#include <stdlib.h>
-
-#include "core/buffer.h"
 #include "core/checked.h"
 #include "engine/finish.h"
 #include "lib/any_product.h"
@@ -44,49 +41,56 @@ bool dm_any_finishes_here(const dm_any_product *p) {
   return p->result.in_file || (p->problem.reads_c && !p->posed->old_is_c);
 }
 
-static dm_status take_pieces(dm_any_product *p, const dm_rank_state *local) {
+static dm_status take_pieces(dm_any_product *p, dm_rank_state *local) {
   for (int x = 0; x < 2; x++) {
     int64_t bytes;
     if (!dm_plan_brings(local->plan, (dm_matrix)x) || dm_any_is_direct(p, (dm_matrix)x)) continue;
     DM_TRY(dm_memory_pieces_bytes(local, (dm_matrix)x, &bytes));
-    DM_TRY(dm_backend_alloc(local->backend, DM_HOST, bytes, (void **)&p->pieces[x]));
+    DM_TRY(dm_rank_memory_take_bytes(&local->memory,
+                                     x == DM_A ? DM_BUFFER_HOME_A : DM_BUFFER_HOME_B, bytes,
+                                     (void **)&p->pieces[x]));
   }
   return DM_OK;
 }
 
-static dm_status take_for(const dm_rank_state *local, dm_range rows, dm_dtype type, void **memory) {
-  int64_t bytes;
-  DM_TRY(dm_bytes_of(dm_range_size(rows), dm_range_size(local->cols), dm_dtype_size(type), &bytes));
-  return dm_buffer_alloc(bytes, memory);
+static bool is_finished_apart(const dm_any_product *p) {
+  const dm_problem *problem = &p->problem;
+  return !dm_finish_is_identity(problem->c, problem->accumulator, problem->reads_c,
+                                p->job.equation.alpha);
+}
+
+static int old_bytes(const dm_any_product *p) {
+  return p->problem.reads_c ? (int)dm_dtype_size(dm_dtype_widest(p->problem.work)) : 0;
+}
+
+int dm_any_finish_bytes(const dm_any_product *p) {
+  if (!dm_any_finishes_here(p) || !is_finished_apart(p)) return 0;
+  return old_bytes(p) + (int)dm_dtype_size(p->problem.c);
+}
+
+/* The old elements, which are the wider ones, and behind them those of C. */
+static dm_status take_finished(dm_any_product *p, dm_rank_state *local, int64_t elements) {
+  char *memory;
+  if (dm_any_finish_bytes(p) == 0) return DM_OK;
+  DM_TRY(dm_rank_memory_take_bytes(&local->memory, DM_BUFFER_FINISHED_HOME,
+                                   elements * dm_any_finish_bytes(p), (void **)&memory));
+  if (p->problem.reads_c) p->old = memory;
+  p->finished = memory + elements * old_bytes(p);
+  return DM_OK;
 }
 
 dm_status dm_any_take_memory(dm_any_product *p) {
   dm_rank_state *local = &p->product.local;
-  const dm_problem *problem = &p->problem;
   dm_range rows;
-  int64_t bytes;
+  int64_t elements;
   if (local->coords.idle) return DM_OK;
   dm_rank_turn_to(local, 0);
   (void)dm_rank_result(local, &rows); /* which has no view before layers are summed */
+  DM_TRY(dm_bytes_of(dm_range_size(rows), dm_range_size(local->cols), 1, &elements));
   DM_TRY(take_pieces(p, local));
-  if (local->plan->gpu) {
-    DM_TRY(dm_bytes_of(dm_range_size(rows), dm_range_size(local->cols),
-                       dm_dtype_size(problem->accumulator), &bytes));
-    DM_TRY(dm_backend_alloc(local->backend, DM_HOST, bytes, (void **)&p->sums));
-  }
-  if (!dm_any_finishes_here(p)) return DM_OK;
-  if (problem->reads_c)
-    DM_TRY(take_for(local, rows, dm_dtype_widest(problem->work), (void **)&p->old));
-  if (dm_finish_is_identity(problem->c, problem->accumulator, problem->reads_c,
-                            p->job.equation.alpha))
-    return DM_OK;
-  return take_for(local, rows, problem->c, (void **)&p->finished);
-}
-
-void dm_any_free_memory(dm_any_product *p) {
-  for (int x = 0; x < 2; x++)
-    if (p->pieces[x]) dm_backend_release(p->setup.backend, DM_HOST, p->pieces[x]);
-  if (p->sums) dm_backend_release(p->setup.backend, DM_HOST, p->sums);
-  free(p->old);
-  free(p->finished);
+  if (local->plan->gpu)
+    DM_TRY(dm_rank_memory_take_bytes(&local->memory, DM_BUFFER_HOME_C,
+                                     elements * dm_dtype_size(p->problem.accumulator),
+                                     (void **)&p->sums));
+  return take_finished(p, local, elements);
 }

@@ -47,6 +47,7 @@ static dm_status plan(dm_any_product *p) {
   problem.op_a = problem.op_b = DM_OP_N;
   problem.reads_c = problem.scales = false;
   problem.verify = p->job.verify;
+  problem.finish_bytes = dm_any_finish_bytes(p);
   return dm_setup_open(p->run, &engine, &problem, &p->setup);
 }
 
@@ -170,7 +171,6 @@ static dm_status multiply(dm_any_product *p, dm_record *record) {
 
 static void close_all(dm_any_product *p) {
   dm_file_queue_close(p->ahead); /* before the memory goes that it reads into */
-  dm_any_free_memory(p);
   dm_product_close(&p->product);
   dm_freivalds_free(p->check);
   for (int x = 0; x < 3; x++) dm_given_close(&p->given[x]);

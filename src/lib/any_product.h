@@ -36,9 +36,11 @@ typedef struct dm_any_product {
 
 /* ---- this rank's memory (any_memory.c) ---- */
 
-/* Everything below for tiles as large as the first one, in host memory. */
+/* Everything above for tiles as large as the first one, in host memory; it is the rank's. */
 dm_status dm_any_take_memory(dm_any_product *product);
-void dm_any_free_memory(dm_any_product *product);
+
+/* Of it, bytes for an element of C that is finished before it moves. */
+int dm_any_finish_bytes(const dm_any_product *product);
 
 /* Whether shares are copied from the caller's GPU memory: where one rank has all of the matrix, and
  * its rows lie there as the product wants them. */

@@ -8,6 +8,8 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
+enum { TILE_STEP = 256 }; /* bytes: as plan/buffers has it */
+
 bool dm_bench_home_brings(const dm_plan *plan) {
   return dm_plan_brings(plan, DM_A) || dm_plan_brings(plan, DM_B);
 }
@@ -39,7 +41,9 @@ static dm_status take_pieces(dm_bench_home *home, dm_matrix matrix) {
   int64_t bytes;
   if (!dm_plan_brings(local->plan, matrix) || panels == 0) return DM_OK;
   DM_TRY(dm_memory_pieces_bytes(local, matrix, &bytes));
-  DM_TRY(dm_backend_alloc(local->backend, DM_HOST, bytes, (void **)&home->pieces[matrix]));
+  DM_TRY(dm_rank_memory_take_bytes(&home->local->memory,
+                                   matrix == DM_A ? DM_BUFFER_HOME_A : DM_BUFFER_HOME_B, bytes,
+                                   (void **)&home->pieces[matrix]));
   for (int64_t p = local->panels.begin; p < local->panels.end; p++)
     DM_TRY(copy(home, piece_at_home(home, local, matrix, p), dm_rank_piece(local, matrix, p)));
   return DM_OK;
@@ -86,7 +90,7 @@ static dm_status place_tiles(dm_bench_home *home, int64_t *all) {
     DM_TRY(dm_bytes_of(dm_range_size(rows_of(local)), stride_of(local),
                        dm_dtype_size(local->plan->problem.c), &bytes));
     home->at[t] = *all;
-    if (dm_add_overflows(*all, dm_round_up(bytes, 256), all))
+    if (dm_add_overflows(*all, dm_round_up(bytes, TILE_STEP), all))
       return dm_fail(DM_E_FIT, "the size of C overflows 64 bits");
   }
   return DM_OK;
@@ -98,7 +102,9 @@ static dm_status take_result(dm_bench_home *home) {
   if (!dm_bench_home_takes(local->plan)) return DM_OK;
   DM_TRY(dm_buffer_zeroed(dm_plan_tiles(local->plan), sizeof *home->at, (void **)&home->at));
   DM_TRY(place_tiles(home, &bytes));
-  return dm_backend_alloc(local->backend, space_of(local->plan), bytes, (void **)&home->c);
+  return dm_rank_memory_take_bytes(
+      &local->memory, dm_plan_returns(local->plan) ? DM_BUFFER_HOME_C : DM_BUFFER_ROUNDED, bytes,
+      (void **)&home->c);
 }
 
 /* Where the sums are, or, of several tiles, as many rows of the block. */
@@ -132,8 +138,6 @@ dm_status dm_bench_home_open(dm_rank_state *local, dm_bench_home *home) {
 
 void dm_bench_home_close(dm_bench_home *home) {
   if (!home->local) return;
-  for (int x = 0; x < 2; x++) dm_backend_release(home->local->backend, DM_HOST, home->pieces[x]);
-  dm_backend_release(home->local->backend, space_of(home->local->plan), home->c);
   free(home->at);
   home->local = NULL;
 }

@@ -12,6 +12,7 @@ enum {
   PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS before anything is asked for */
   GPU_PROCESS_BYTES = 384 << 20, /* the same with CUDA */
   WORKSPACE_BYTES = 64 << 20,    /* of cuBLAS, and what it takes by itself */
+  TILE_STEP = 256,               /* tiles of C in memory begin at multiples of it */
   COPY_STEP = 512,               /* rows of a kernel's copies start at multiples of it at most */
 };
 
@@ -49,21 +50,34 @@ static void list_readers(const dm_rank_extent *e, dm_buffers *list) {
         reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
 }
 
+/* As engine/memory_source.h wants them: panel after panel, as wide as the widest. */
+static int64_t home_bytes(const dm_rank_extent *e, dm_matrix matrix) {
+  return dm_times(e->panels, matrix == DM_A ? dm_packed(e->a_rows, e->width, e->work)
+                                            : dm_packed(e->b_rows, e->cols, e->work));
+}
+
+/* Of the tiles of C, one behind the other. */
+static int64_t tiles_bytes(const dm_rank_extent *e, dm_space space, int64_t size) {
+  return dm_times(dm_plan_tiles(e->plan),
+                  dm_rounded(dm_laid_out(space, e->own_rows, e->cols, size), TILE_STEP));
+}
+
 /* Of a product without files: where operands come from and C goes to. */
 static void list_home(const dm_rank_extent *e, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   const dm_problem *p = &plan->problem;
   const bool on_device = plan->gpu && (plan->pk == 1 || plan->device_links);
-  const int64_t c = dm_packed(e->own_rows, e->cols, e->sum);
-  if (dm_plan_brings(plan, DM_A))
-    put(list, DM_BUFFER_HOME_A, DM_PINNED, dm_times(share_elements(e, DM_A), e->work));
-  if (dm_plan_brings(plan, DM_B))
-    put(list, DM_BUFFER_HOME_B, DM_PINNED, dm_times(share_elements(e, DM_B), e->work));
+  const int64_t size = dm_dtype_size(p->c);
+  if (dm_plan_brings(plan, DM_A)) put(list, DM_BUFFER_HOME_A, DM_PINNED, home_bytes(e, DM_A));
+  if (dm_plan_brings(plan, DM_B)) put(list, DM_BUFFER_HOME_B, DM_PINNED, home_bytes(e, DM_B));
   if (dm_plan_returns(plan))
-    put(list, DM_BUFFER_HOME_C, DM_PINNED, dm_times(dm_plan_tiles(plan), c));
+    put(list, DM_BUFFER_HOME_C, DM_PINNED, tiles_bytes(e, DM_HOST, dm_max(e->sum, size)));
   else if (p->c != p->accumulator)
     put(list, DM_BUFFER_ROUNDED, on_device ? DM_ON_DEVICE : DM_PINNED,
-        dm_laid_out(on_device ? DM_DEVICE : DM_HOST, e->own_rows, e->cols, dm_dtype_size(p->c)));
+        tiles_bytes(e, on_device ? DM_DEVICE : DM_HOST, size));
+  if (p->finish_bytes > 0)
+    put(list, DM_BUFFER_FINISHED_HOME, DM_PAGEABLE,
+        dm_packed(e->own_rows, e->cols, p->finish_bytes));
 }
 
 /* A copy that a kernel makes for itself, as it is or transposed. */

@@ -31,6 +31,7 @@ typedef struct dm_problem {
   bool fastest;            /* residues may take the place of COMPUTE where they are faster */
   bool reads_c;            /* beta is not 0 */
   bool scales;             /* alpha is not 1 */
+  int finish_bytes; /* where the home is not files: what finishing an element of C takes there */
   dm_home home;
   bool verify;
   dm_op op_a, op_b;         /* of what lies in the files */
