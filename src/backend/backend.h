@@ -31,9 +31,9 @@ double dm_backend_gpu_start(void);
 /* Before any other call: this process is the only one of the job, and needs one GPU at most. */
 void dm_backend_see_one(void);
 
-/* What OPENBLAS_CORETYPE should be when the program starts, so that products on this CPU are not
- * several times slower than they have to be; NULL where it is right as it is. */
-const char *dm_backend_newer_kernels(void);
+/* Before any other call, and before threads: where OpenBLAS does not know this CPU and would use
+ * far older kernels, it is told which to use.  OPENBLAS_CORETYPE, if it is set, decides instead. */
+void dm_backend_name_kernels(void);
 
 /* Whether this program knows of GPUs and the machine has a driver for them; starts nothing. */
 bool dm_backend_has_driver(void);

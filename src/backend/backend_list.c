@@ -40,8 +40,8 @@ void dm_backend_see_one(void) {
   dm_cuda_see_one();
 }
 
-const char *dm_backend_newer_kernels(void) {
-  return dm_cpu_newer_kernels();
+void dm_backend_name_kernels(void) {
+  dm_cpu_name_kernels();
 }
 
 bool dm_backend_has_driver(void) {

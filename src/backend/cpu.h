@@ -51,10 +51,9 @@ dm_status dm_cpu_room(void);
 bool dm_cpu_set_threads(int threads);
 void dm_cpu_library(char *text, int64_t size);
 
-/* What OPENBLAS_CORETYPE should say, where it says nothing and OpenBLAS uses kernels far older than
- * this CPU; else NULL. */
-const char *dm_cpu_newer_kernels(void);
-/* A warning where that is so, else "". */
+/* See dm_backend_name_kernels. */
+void dm_cpu_name_kernels(void);
+/* A warning where OpenBLAS uses kernels far older than this CPU, else "". */
 void dm_cpu_advice(char *text, int64_t size);
 
 #endif

@@ -74,7 +74,9 @@ static bool are_outdated(const char *kernels) {
   return outdated;
 }
 
-const char *dm_cpu_newer_kernels(void) {
+/* What OPENBLAS_CORETYPE should say, where it says nothing and the kernels are outdated; else NULL.
+ */
+static const char *newer_kernels(void) {
 #if defined(__x86_64__)
   if (getenv("OPENBLAS_CORETYPE") || !are_outdated(chosen_kernels())) return NULL;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -86,8 +88,22 @@ const char *dm_cpu_newer_kernels(void) {
 #endif
 }
 
+/* OpenBLAS reads the variable when it is loaded.  It has no call to read it once more, but these
+ * two, by which it begins and ends, do so. */
+void dm_cpu_name_kernels(void) {
+  static const char variable[] = "OPENBLAS_CORETYPE";
+  void (*begin)(void), (*end)(void);
+  const char *newer = newer_kernels();
+  *(void **)&begin = symbol("gotoblas_dynamic_init");
+  *(void **)&end = symbol("gotoblas_dynamic_quit");
+  if (!newer || !begin || !end || setenv(variable, newer, 1) != 0) return;
+  end();
+  begin();
+  if (are_outdated(chosen_kernels())) unsetenv(variable); /* as it was, with a warning */
+}
+
 void dm_cpu_advice(char *text, int64_t size) {
-  const char *newer = dm_cpu_newer_kernels();
+  const char *newer = newer_kernels();
   text[0] = '\0';
   if (newer)
     snprintf(text, (size_t)size,

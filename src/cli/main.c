@@ -1,5 +1,4 @@
 /* damier: multiplies matrices in HDF5 files over MPI ranks and GPUs. */
-#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -143,23 +142,9 @@ static void lose_file(int number) {
   _exit(DM_E_IO);
 }
 
-/* OpenBLAS chooses its kernels when it is loaded.  Where it does not know the CPU, the program
- * starts once more and names better ones. */
-static void start_with_newer_kernels(char **argv) {
-  static const char variable[] = "OPENBLAS_CORETYPE";
-  char program[PATH_MAX];
-  const char *kernels = dm_backend_newer_kernels();
-  if (!kernels) return;
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  if (length < 0 || setenv(variable, kernels, 1) != 0) return;
-  program[length] = '\0';
-  execv(program, argv);
-  unsetenv(variable); /* as it was, with a warning */
-}
-
 int main(int argc, char **argv) {
   const double born = dm_now();
-  start_with_newer_kernels(argv);
+  dm_backend_name_kernels();
   /* A file beyond ulimit -f is then an error of its write, with a message and exit code 4. */
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGBUS, lose_file);
