@@ -112,7 +112,7 @@ static void compute(product *p) {
   rank_test *test = p->test;
   must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
   must(test, dm_execute(&p->local, DM_LOADS, &loads));
-  must(test, dm_rank_scale(&p->local));
+  must(test, dm_rank_scale(&p->local, NULL));
   CHECK(test, isfinite(p->local.scaling.factor), "f is %g", p->local.scaling.factor);
   must(test, dm_execute(&p->local, DM_ALL_STEPS & ~DM_LOADS, &calls));
   int64_t wanted = 0;
@@ -215,7 +215,7 @@ static void promises(rank_test *test) {
       must(test, dm_compute_choose(choice, DM_F64, problem.k, &problem.compute));
       product p = product_open(test, problem, (dm_wishes){0}, kinds[kind], 9);
       product_fill(&p);
-      must(test, dm_rank_scale(&p.local));
+      must(test, dm_rank_scale(&p.local, NULL));
       const double used = used_of(test, &p);
       CHECK(test, used <= 1.0, "%s, kind %d: %g of f = %g", text, kind, used,
             p.local.scaling.factor);
@@ -243,7 +243,7 @@ static void unfit(rank_test *test) {
         *(double *)dm_view_at(piece, 0, 0) = values[v];
       }
     }
-    must(test, dm_rank_scale(local));
+    must(test, dm_rank_scale(local, NULL));
     CHECK(test, local->scaling.unfit == (v < 4), "%g: f = %g", values[v], local->scaling.factor);
     product_close(&p);
   }

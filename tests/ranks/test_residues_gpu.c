@@ -141,7 +141,7 @@ static void compute(product *p) {
                       calls = {.context = &j, .store = store};
   must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
   must(test, dm_execute(&p->local, DM_LOADS, &loads));
-  must(test, dm_rank_scale(&p->local));
+  must(test, dm_rank_scale(&p->local, NULL));
   must(test, dm_execute(&p->local, DM_ALL_STEPS & ~DM_LOADS, &calls));
   must(test, dm_comm_sum_i64(test->run.world, &j.stored, 1));
   const int64_t parts = dm_dtype_is_complex(p->plan.problem.work) ? 2 : 1;
