@@ -1,5 +1,6 @@
 """residues: --compute f64:int8 keeps |C - A B| <= f u |A||B| with the f that it reports, in exact rational
 arithmetic; has the same bits however the product is cut; and leaves to f64 what it cannot promise that for."""
+import math
 import pathlib
 import random
 from fractions import Fraction
@@ -194,6 +195,47 @@ def takes_more(folder, damier, name):
         raise Failure(f"{name}: 16 moduli were stated, {stated['problem']}")
 
 
+def exact_residual(c, a, b):
+    """C(i, j) - A(i, .) B(., j) and the sum of sizes, for rows of A and of B's transpose: products are split without
+    error, and math.fsum rounds once."""
+    def halves(x):
+        high = x * 134217729.0
+        high = high - (high - x)
+        return high, x - high
+
+    product = a * b
+    (a_high, a_low), (b_high, b_low) = halves(a), halves(b)
+    rest = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    return math.fsum(np.concatenate((product, rest, [-c]))), math.fsum(abs(product))
+
+
+def deep_factors(kind, k):
+    """Rows of A, rows of B's transpose."""
+    a, b = normal(k, (5, k)), normal(k + 1, (4, k))
+    return {"uniform": (RNG(1).random((5, k)), RNG(2).random((4, k))),
+            "normal": (a, b),
+            "cancelling": (np.hstack([a[:, : k // 2], -a[:, : k // 2]]), np.hstack([b[:, : k // 2], b[:, : k // 2]])),
+            "far apart": (a * np.exp(0.7 * normal(3, a.shape)), b * np.exp(0.7 * normal(4, b.shape))),
+            "offset": (1.0 + 1e-9 * a, 1.0 - 1e-9 * b),
+            "falling": (a / np.arange(1.0, k + 1) ** 0.25, b / np.arange(k, 0.0, -1) ** 0.25)}[kind]
+
+
+def deep(folder, damier, kind, k):
+    """The promise where sums are long; also in two layers, with the same bits."""
+    a, b = deep_factors(kind, k)
+    prepared(folder, a, b.T)
+    c, record = multiply(folder, damier, 1, "--compute", "f64:int8")
+    layered, _ = multiply(folder, damier, 2, "--compute", "f64:int8", "--grid", "1x1x2")
+    f = record["problem"].get("factor", 0)
+    if record["verification"]["verdict"] != "PASS" or not 1 <= f <= k or c.tobytes() != layered.tobytes():
+        raise Failure(f"{kind}, k = {k}: {record['verification']}, {record['problem']}")
+    for i, row in enumerate(a):
+        for j, col in enumerate(b):
+            error, size = exact_residual(c[i, j], row, col)
+            if abs(error) > f * 2.0**-53 * size * (1 + 1e-12):
+                raise Failure(f"{kind}, k = {k}: C({i}, {j}) is off by {error}, {error / size * 2.0**53} of f = {f}")
+
+
 def in_f32(folder, damier):
     """The same promise for f32, in f64 with a little more."""
     a, b = (elements.rounded(normal(seed, shape), "f32") for seed, shape in ((1, (60, 500)), (2, (500, 70))))
@@ -323,6 +365,8 @@ def main():
                ("f64", "nt", ("npy-fortran", "big-endian"), 2, ["--grid", "1x1x2"], 57),
                ("c128", "ct", ("contiguous", "chunked"), 1, [], 57),
                ("f32", "tt", ("contiguous", "contiguous"), 2, ["--grid", "2x1x1"], 53))]
+    kinds = ("uniform", "normal", "cancelling", "far apart", "offset", "falling")
+    cases += [(deep, kind, k) for kind in kinds for k in ((4097, 32768, 131072) if chosen.long else (131072,))]
     run_cases(chosen.damier, cases + [(in_f32,), (streamed_more,)])
 
 
