@@ -10,6 +10,9 @@
  * says unfit the exponents are of no use, and it says how many moduli would do. */
 dm_status dm_rank_scale(dm_rank_state *local, const dm_source *source);
 
+/* Collective: all exponents are 0, so that products take their time, whatever they give. */
+dm_status dm_rank_scale_by_one(dm_rank_state *local);
+
 /* Agreed: why the matrices of an unfit LOCAL are not multiplied by residues. */
 dm_status dm_scaling_refused(const dm_rank_state *local);
 
