@@ -136,13 +136,16 @@ static double product_most(const dm_plan *plan) {
 }
 
 /* Of a GPU, beside products of residues: A and B are split, complex numbers of B into two of each
- * part, and at last sums are made and moved to their place. */
+ * part, and what strips multiply of B for each of them; at last sums are made and moved to their
+ * place. */
 static double residue_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   const dm_compute *row = &plan->problem.compute;
   if (row->moduli == 0) return 0;
   const double parts = (double)dm_compute_parts(row, plan->problem.work);
   const double each = e->work + parts * (double)row->panel_bytes;
-  const double of_panels = e->depth * (e->rows + parts * e->cols) * each;
+  const double again = plan->strips > 0 ? (double)(dm_plan_strips(plan) - 1) : 0;
+  const double of_b = parts * e->cols * (1 + again * (double)plan->stretch / e->panels);
+  const double of_panels = e->depth * (e->rows + of_b) * each;
   const double of_c = e->rows * e->sum * (e->wide + 3 * e->cols);
   return (of_panels + of_c) / machine->memory;
 }

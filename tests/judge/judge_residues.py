@@ -1,7 +1,6 @@
 """residues: --compute f64:int8 keeps |C - A B| <= f u |A||B| with the f that it reports, in exact rational
 arithmetic; has the same bits however the product is cut; and leaves to f64 what it cannot promise that for."""
 import math
-import pathlib
 import random
 from fractions import Fraction
 
@@ -294,14 +293,11 @@ def same_bits(folder, damier, seed, shape, cuts, dtype="f64"):
             raise Failure(f"{shape}: {ranks} ranks, {words}: other bits, {record['plan']['recipe']}")
 
 
-def is_emulated(damier):
-    return pathlib.Path(damier).name == "damier_emulated"
-
-
-def little_memory(damier, folder, ranks, room):
-    """Options by which ranks have ROOM MiB for panels and what the CPU takes for residues, beside themselves."""
+def little_memory(damier, folder, ranks, room, record):
+    """Options by which ranks have ROOM MiB for panels and what the CPU takes for residues, beside themselves, where
+    products are computed as in RECORD."""
     process = process_mib(damier, folder, ranks)
-    if is_emulated(damier):
+    if record["machine"]["backend"] == "cuda":  # panels are there for a while, and cuBLAS has 64 MiB
         return ["--memory", f"host={process + room - 34}MiB,device={64 + room - 40}MiB"]
     return ["--memory", f"host={process + room}MiB"]
 
@@ -320,8 +316,8 @@ def streamed(folder, damier, dtype, ops, layouts, ranks, grid, room):
     for name, values, op, layout in (("a", a, ops[0], layouts[0]), ("b", b, ops[1], layouts[1])):
         elements.write(folder / f"{name}.{elements.suffix(layout)}", as_op(values, op), dtype, layout)
     files = [folder / f"{name}.{elements.suffix(layout)}" for name, layout in zip("ab", layouts)]
-    first, _ = multiply_files(folder, damier, ranks, files, *mode, dtype=dtype)
-    memory = little_memory(damier, folder, ranks, room)
+    first, record = multiply_files(folder, damier, ranks, files, *mode, dtype=dtype)
+    memory = little_memory(damier, folder, ranks, room, record)
     c, record = multiply_files(folder, damier, ranks, files, *mode, *memory, *grid, dtype=dtype)
     plan, problem = record["plan"], record["problem"]
     if "file" not in (plan["a_in"], plan["b_in"]):
@@ -336,8 +332,8 @@ def streamed_more(folder, damier):
     """More moduli, and what is left to f64, where nothing stays in memory."""
     a, b = normal(70, (200, 6000)), normal(71, (6000, 210))
     prepared(folder, a, b * np.exp(1.5 * normal(72, b.shape)))
-    memory = little_memory(damier, folder, 1, 57)
-    first, _ = multiply(folder, damier, 1, "--compute", "f64:int8")
+    first, record = multiply(folder, damier, 1, "--compute", "f64:int8")
+    memory = little_memory(damier, folder, 1, 57, record)
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8", *memory)
     if "more_moduli" not in record["problem"] or "file" not in (record["plan"]["a_in"], record["plan"]["b_in"]):
         raise Failure(f"{record['problem']}, {record['plan']}")
