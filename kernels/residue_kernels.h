@@ -93,6 +93,18 @@ cudaError_t dm_kernels_residue_extremes(dm_view from, uint64_t *extremes, cudaSt
 cudaError_t dm_kernels_residue_sums(dm_view from, const double *extremes, const int *depths,
                                     int64_t *sums, cudaStream_t stream);
 
+/* ---- layers ---- */
+
+/* C += MORE, modulo each p_x: residues of two layers, both as in a product.  Base, row_stride and
+ * plane are multiples of 16; what lies between the planes changes, too. */
+typedef struct dm_residue_sum {
+  dm_view c, more; /* int8 with col_stride 1, of one shape, in device memory; the first planes */
+  int64_t plane;   /* at least c.cols */
+  const dm_moduli *moduli; /* in host memory; read before the call returns */
+  cudaStream_t stream;
+} dm_residue_sum;
+cudaError_t dm_kernels_residue_join(const dm_residue_sum *sum);
+
 /* ---- the end ---- */
 
 /* TO(i, j) = the number whose residues lie at C as in a product, times

@@ -102,7 +102,7 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
   if (!backend->ops->join)
     return dm_fail(DM_E_BUG, "backend %s does not add accumulators", backend->ops->name);
   if (c.rows != more.rows || c.cols != more.cols || c.dtype != more.dtype || plane < c.cols ||
-      c.space != DM_HOST || more.space != DM_HOST)
+      c.space != more.space)
     return dm_fail(DM_E_BUG, "a sum of accumulators of different shape, type or place");
   return dm_view_is_empty(c) ? DM_OK : backend->ops->join(backend, c, more, plane);
 }

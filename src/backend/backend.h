@@ -81,7 +81,8 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
                             dm_exponents exponents, dm_event *done);
 
 /* C, the first accumulators, += MORE, those of another layer, in rows of all columns; synchronous,
- * in host memory. */
+ * in either space.  FINISH, too, takes sums in host memory, with exponents there: it has ended when
+ * it returns. */
 dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
 
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/cpu.h"
+#include "backend/host_residues.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
@@ -222,13 +223,8 @@ static void finish(void *context, void *sums, const void *const *accumulators, i
 
 static void join(void *context, const dm_view *c, const dm_view *more) {
   const dm_cpu_residues *r = context;
-  for (int x = 0; x < r->moduli.count; x++)
-    for (int64_t i = 0; i < c[x].rows; i++) {
-      int8_t *to = dm_view_at(c[x], i, 0);
-      const int8_t *from = dm_view_at(more[x], i, 0);
-      for (int64_t j = 0; j < c[x].cols; j++)
-        to[j] = dm_residue(&r->moduli, x, (double)to[j] + from[j]);
-    }
+  dm_host_join_residues(&r->moduli, c[0], more[0],
+                        (const int8_t *)c[1].base - (const int8_t *)c[0].base);
 }
 
 dm_compute_calls dm_cpu_residues_calls(dm_cpu_residues *residues) {

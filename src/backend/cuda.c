@@ -221,6 +221,7 @@ const dm_backend_ops dm_backend_cuda = {
     .gemm = dm_cuda_gemm,
     .product = dm_cuda_multiply_residues,
     .finish = dm_cuda_finish_residues,
+    .join = dm_cuda_join_residues,
     .extremes = dm_cuda_extremes,
     .line_sums = dm_cuda_line_sums,
     .test = dm_cuda_test,

@@ -5,6 +5,7 @@
 
 #include "backend/cuda_residues.h"
 #include "backend/cuda_internal.h"
+#include "backend/host_residues.h"
 #include "core/checked.h"
 #include "kernels/kernels.h"
 #include "kernels/residue_kernels.h"
@@ -131,6 +132,7 @@ dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, 
                                   dm_exponents exponents, dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  if (c.space == DM_HOST) return dm_host_finish_residues(&gpu->moduli, sums, c, plane, exponents);
   sums = dm_view_parts(sums);
   const int64_t stride = dm_device_stride(c.cols, DM_F64);
   const int64_t row = stride * dm_dtype_size(DM_F64);
@@ -152,6 +154,21 @@ dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, 
     DM_TRY(move_sums(gpu, stream, dm_view_sub(sums, i, 0, rows, sums.cols), part.to));
   }
   return dm_cuda_post(gpu, DM_COMPUTE, done);
+}
+
+/* Synchronous, and ahead of waiting products, as what cuda_sums.c does. */
+dm_status dm_cuda_join_residues(dm_backend *backend, dm_view c, dm_view more, int64_t plane) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  if (c.space == DM_HOST) {
+    dm_host_join_residues(&gpu->moduli, c, more, plane);
+    return DM_OK;
+  }
+  DM_TRY(dm_cuda_enter(gpu));
+  const dm_residue_sum sum = {
+      .c = c, .more = more, .plane = plane, .moduli = &gpu->moduli, .stream = gpu->side};
+  DM_CUDA(gpu, dm_kernels_residue_join(&sum));
+  DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
+  return DM_OK;
 }
 
 #endif

@@ -14,6 +14,7 @@ dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plan
                                     dm_event *done);
 dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                                   dm_exponents exponents, dm_event *done);
+dm_status dm_cuda_join_residues(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
 dm_status dm_cuda_extremes(dm_backend *backend, dm_view matrix, bool by_row, double *extremes);
 dm_status dm_cuda_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
                             const double *extremes, int64_t *sums);

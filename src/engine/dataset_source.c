@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "engine/file_pass.h"
+
 /* What BLAS takes as it is; a share of its own is what nobody else reads. */
 static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matrix matrix,
                     const dm_dataset_input *input) {
@@ -61,6 +63,17 @@ static dm_status read_b(void *state, int64_t row, int64_t col, dm_view view) {
   return dm_dataset_input_read(&source->inputs[DM_B], row, col, view);
 }
 
+static dm_status pass(void *state, dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
+                      void *context) {
+  dm_dataset_source *source = state;
+  return dm_file_pass(&source->inputs[matrix], local, matrix, take, context);
+}
+
+static bool has_lines(const void *state, const dm_rank_state *local, dm_matrix matrix) {
+  const dm_dataset_source *source = state;
+  return dm_file_pass_has_lines(&source->inputs[matrix], local, matrix);
+}
+
 static double largest(const void *state, dm_matrix matrix) {
   const dm_dataset_source *source = state;
   return source->inputs[matrix].largest;
@@ -78,6 +91,8 @@ const dm_source_ops dm_source_datasets = {
     .load = load,
     .loaded = loaded,
     .read_b = read_b,
+    .pass = pass,
+    .has_lines = has_lines,
     .largest = largest,
     .set_keepalive = set_keepalive,
 };

@@ -35,10 +35,7 @@ double dm_phases_sum(const dm_phases *phases);
 void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_plan *plan,
                       double total, dm_record *record);
 
-/* TAKE(CONTEXT, ...) for what resides on this rank of op(A) or op(B), each piece once; it begins at
- * (ROW, COL) of the matrix, in PANEL. */
-typedef dm_status dm_piece_taker(void *context, dm_backend *backend, dm_view piece, int64_t panel,
-                                 int64_t row, int64_t col);
+/* TAKE(CONTEXT, ...) for what resides on this rank of op(A) or op(B), each piece once. */
 dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
                         void *context);
 

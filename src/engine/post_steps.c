@@ -51,12 +51,15 @@ dm_status dm_post_upload(dm_rank_state *local, const dm_step *step, dm_event *ev
   return dm_backend_copy(local->backend, dst, src, event);
 }
 
-/* Of the sums from row ROW of op(A) on, in all columns of the block. */
-static dm_exponents exponents_of(const dm_rank_state *local, int64_t row) {
+/* Of SUMS from row ROW of op(A) on, in all columns of the block; those of layers may be in host
+ * memory, though products are not. */
+static dm_exponents exponents_of(const dm_rank_state *local, dm_view sums, int64_t row) {
   const dm_scaling *scaling = &local->scaling;
   if (!scaling->rows) return (dm_exponents){0};
+  const dm_exponents all =
+      sums.space == DM_HOST ? (dm_exponents){scaling->rows, scaling->cols} : scaling->given;
   const int64_t parts = dm_compute_parts(&local->plan->problem.compute, local->c.dtype);
-  return (dm_exponents){scaling->given.rows + row, scaling->given.cols + parts * local->cols.begin};
+  return (dm_exponents){all.rows + row, all.cols + parts * local->cols.begin};
 }
 
 /* Sums of products for C, rows of the block from FIRST on, with all their elements' accumulators or
@@ -68,7 +71,7 @@ static dm_status multiply(dm_rank_state *local, dm_view c, int64_t first, dm_vie
     return dm_backend_gemm(local->backend, c, a, b, accumulate, event);
   const dm_view sums = dm_compute_first(row, c);
   return dm_backend_product(local->backend, sums, dm_compute_plane(row, sums.cols), a, b,
-                            accumulate, exponents_of(local, local->rows.begin + first), event);
+                            accumulate, exponents_of(local, c, local->rows.begin + first), event);
 }
 
 dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *event) {
@@ -114,5 +117,5 @@ dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *ev
   if (dm_range_size(local->panels) == 0 && row->finish == DM_FINISH_FIRST) return DM_OK;
   const dm_view of = dm_compute_first(row, sums);
   return dm_backend_finish(local->backend, sums, of, dm_compute_plane(row, of.cols),
-                           exponents_of(local, first), event);
+                           exponents_of(local, sums, first), event);
 }

@@ -89,16 +89,16 @@ static bool scales(const dm_product *p) {
   return p->setup->plan.problem.compute.moduli > 0;
 }
 
-static dm_status scale_shares(dm_product *p) {
+static dm_status scale(dm_product *p) {
   dm_run_phase(p->run, "scaling A and B", 1);
-  DM_TRY(dm_rank_scale(&p->local));
+  DM_TRY(dm_rank_scale(&p->local, &p->source));
   return p->local.scaling.unfit ? dm_scaling_refused(&p->local) : DM_OK;
 }
 
 static dm_status check_shares(dm_product *p) {
   if (p->checked) return DM_OK;
   DM_TRY(sums_fit(p));
-  if (scales(p)) DM_TRY(scale_shares(p));
+  if (scales(p)) DM_TRY(scale(p));
   if (p->check) {
     dm_run_phase(p->run, "checking A and B", 1);
     DM_TRY(dm_check_operands(&p->local, p->check, p->guards ? &p->sums : NULL));
@@ -148,9 +148,9 @@ static dm_status sink_ready(dm_product *p) {
 /* C in tiles: each is stored when it is there; what does not stay in memory is read again. */
 static dm_status multiply_tiles(dm_product *p) {
   const bool streams = dm_plan_streams(&p->setup->plan);
-  if (streams && scales(p)) return dm_scaling_streams(&p->local);
   const dm_step_calls calls = calls_of(p);
   p->streamed.check = p->check;
+  if (streams && scales(p)) DM_TRY(scale(p));
   if (streams && p->check) {
     dm_run_phase(p->run, "sampling B", 1);
     DM_TRY(dm_streamed_check_sample(&p->streamed, p->run, &p->setup->plan.problem, &p->source));

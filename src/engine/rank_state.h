@@ -62,6 +62,10 @@ typedef struct dm_rank_state {
   dm_phases phases;
 } dm_rank_state;
 
+/* Takes a piece of op(A) or op(B), which begins at (ROW, COL) of the matrix, in PANEL. */
+typedef dm_status dm_piece_taker(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                                 int64_t row, int64_t col);
+
 /* Collective.  Allocates everything that PLAN foresees for this rank; the backend stays the
  * caller's.  Panels travel by TRANSPORT, which moves GPU memory where the plan has device links;
  * NULL: by MPI through host memory. */

@@ -31,8 +31,7 @@ typedef struct dm_reduction {
   dm_messages *messages;
 } dm_reduction;
 
-/* What is added up of SUMS, rows of a block or of c_sum: them, or all their accumulators. */
-static dm_view added(const dm_rank_state *local, dm_view sums) {
+dm_view dm_sum_added(const dm_rank_state *local, dm_view sums) {
   const dm_compute *row = &local->plan->problem.compute;
   return row->finish == DM_FINISH_LAST ? dm_compute_all(row, sums) : sums;
 }
@@ -41,7 +40,7 @@ static dm_view added(const dm_rank_state *local, dm_view sums) {
 static dm_status host_block(dm_rank_state *local, const dm_sum_part *part, dm_reduction *r) {
   r->covered = part->owner < 0 ? local->rows : dm_sum_rows(local, part, part->owner);
   const int64_t rows = dm_range_size(r->covered);
-  const dm_view block = added(
+  const dm_view block = dm_sum_added(
       local, dm_view_sub(local->c, r->covered.begin - local->rows.begin, 0, rows, local->c.cols));
   r->block = block;
   if (block.space == DM_HOST && dm_view_is_packed(block)) return DM_OK;
@@ -75,8 +74,7 @@ static dm_status exchange(const dm_rank_state *local, const dm_sum_part *part, d
   return DM_OK;
 }
 
-/* SUM += MORE, whole rows as they are added up; accumulators by their row's way. */
-static dm_status add_one(dm_rank_state *local, dm_view sum, dm_view more) {
+dm_status dm_sum_add(const dm_rank_state *local, dm_view sum, dm_view more) {
   const dm_compute *row = &local->plan->problem.compute;
   if (row->finish != DM_FINISH_LAST)
     return dm_backend_add(local->backend, sum, sum, more, 1.0, 1.0);
@@ -92,7 +90,7 @@ static dm_status add_up(dm_rank_state *local, const dm_sum_part *part, const dm_
   const int64_t rows = dm_range_size(mine), cols = r->block.cols;
   if (rows == 0) return DM_OK;
   const dm_view own = rows_of_block(r, mine);
-  const dm_view sum = dm_view_sub(added(local, local->c_sum),
+  const dm_view sum = dm_view_sub(dm_sum_added(local, local->c_sum),
                                   mine.begin - share_of(local, me).begin, 0, rows, cols);
   bool first = true;
   for (int l = 0; l < plan->pk; l++) {
@@ -102,7 +100,7 @@ static dm_status add_up(dm_rank_state *local, const dm_sum_part *part, const dm_
     if (first)
       dm_copy(sum, layer, false);
     else
-      DM_TRY(add_one(local, sum, layer));
+      DM_TRY(dm_sum_add(local, sum, layer));
     first = false;
     local->phases.received += l == me ? 0 : r->slice;
   }

@@ -27,6 +27,12 @@ dm_status dm_rank_reduce_on_device(dm_rank_state *local, const dm_sum_part *part
 /* Rows of C, of this rank's block, that layer L sums in PART. */
 dm_range dm_sum_rows(const dm_rank_state *local, const dm_sum_part *part, int l);
 
+/* What is added up of SUMS, rows of a block or of c_sum: them, or all their accumulators. */
+dm_view dm_sum_added(const dm_rank_state *local, dm_view sums);
+
+/* SUM += MORE, rows as dm_sum_added has them; accumulators by their row's way. */
+dm_status dm_sum_add(const dm_rank_state *local, dm_view sum, dm_view more);
+
 /* A layer without panels has computed nothing: its partial block is zero, not what memory held. */
 bool dm_sum_has(const dm_plan *plan, int l);
 

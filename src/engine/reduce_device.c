@@ -83,11 +83,13 @@ static dm_status add_up(dm_rank_state *local, const dm_sum_part *part) {
   const dm_range mine = dm_sum_rows(local, part, local->coords.l);
   const int64_t from = mine.begin - own_rows(local).begin, rows = dm_range_size(mine);
   local->c_sum = piece_of(local, 0);
-  const dm_view sum = dm_view_sub(local->c_sum, from, 0, rows, local->c_sum.cols);
-  for (int l = 1; l < local->plan->pk; l++)
+  const dm_view first = dm_sum_added(local, local->c_sum);
+  const dm_view sum = dm_view_sub(first, from, 0, rows, first.cols);
+  for (int l = 1; l < local->plan->pk; l++) {
+    const dm_view layer = dm_sum_added(local, piece_of(local, l));
     if (dm_sum_has(local->plan, l))
-      DM_TRY(dm_backend_add(local->backend, sum, sum,
-                            dm_view_sub(piece_of(local, l), from, 0, rows, sum.cols), 1.0, 1.0));
+      DM_TRY(dm_sum_add(local, sum, dm_view_sub(layer, from, 0, rows, sum.cols)));
+  }
   return DM_OK;
 }
 

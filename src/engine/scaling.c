@@ -35,26 +35,31 @@ static void lines_close(lines *l) {
   free(l->sums);
 }
 
+/* Of the first line of what begins at (ROW, COL). */
+static int64_t line_at(const lines *l, int64_t row, int64_t col) {
+  return l->by_row ? row : l->parts * col;
+}
+
 static dm_status take_extremes(void *context, dm_backend *backend, dm_view piece, int64_t panel,
                                int64_t row, int64_t col) {
   const lines *l = context;
   (void)panel;
-  const int64_t first = l->by_row ? row : l->parts * col;
-  return dm_backend_extremes(backend, dm_view_parts(piece), l->by_row, l->extremes + 2 * first);
+  return dm_backend_extremes(backend, dm_view_parts(piece), l->by_row,
+                             l->extremes + 2 * line_at(l, row, col));
 }
 
 static dm_status take_sums(void *context, dm_backend *backend, dm_view piece, int64_t panel,
                            int64_t row, int64_t col) {
   const lines *l = context;
+  const int64_t first = line_at(l, row, col);
   (void)panel;
-  const int64_t first = l->by_row ? row : l->parts * col;
   return dm_backend_line_sums(backend, dm_view_parts(piece), l->by_row, l->extremes + 2 * first,
                               l->sums + DM_LINE_SUMS * first);
 }
 
 /* The parts of C have all parts of a column of B in their sums: both lines get what both hold. */
-static void join_extremes(const lines *l) {
-  for (int64_t i = 0; i + 1 < l->count && l->parts == 2; i += 2)
+static void join_extremes(const lines *l, int64_t first, int64_t count) {
+  for (int64_t i = first; i + 1 < first + count && l->parts == 2; i += 2)
     for (int e = 0; e < 2; e++) {
       double *of = l->extremes + 2 * i + e;
       of[0] = of[2] = fmax(of[0], of[2]);
@@ -69,15 +74,48 @@ static void join_sums(const lines *l) {
     }
 }
 
+static bool all_finite(const lines *l, int64_t first, int64_t count) {
+  for (int64_t i = first; i < first + count; i++)
+    if (!isfinite(l->extremes[2 * i])) return false;
+  return true;
+}
+
+/* Of whole lines: no other piece has anything of them. */
+static dm_status take_both(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                           int64_t row, int64_t col) {
+  const lines *l = context;
+  const int64_t first = line_at(l, row, col);
+  const int64_t count = l->by_row ? piece.rows : l->parts * piece.cols;
+  DM_TRY(take_extremes(context, backend, piece, panel, row, col));
+  join_extremes(l, first, count);
+  return all_finite(l, first, count) ? take_sums(context, backend, piece, panel, row, col) : DM_OK;
+}
+
+/* Each piece of what is looked at: of the shares, or, where SOURCE is not NULL, of the file. */
+typedef struct matrix_look {
+  dm_rank_state *local;
+  const dm_source *source;
+  dm_matrix matrix;
+} matrix_look;
+
+static dm_status each_piece(const matrix_look *at, dm_piece_taker *take, lines *l) {
+  const dm_source *from = at->source;
+  return dm_comm_agree(at->local->run->world,
+                       from ? from->ops->pass(from->state, at->local, at->matrix, take, l)
+                            : dm_each_piece(at->local, at->matrix, take, l));
+}
+
 /* Maxima and sums of whole numbers: no order of ranks or panels changes them. */
-static dm_status look(dm_rank_state *local, dm_matrix matrix, lines *l, bool *finite) {
-  const dm_comm *world = local->run->world;
-  DM_TRY(dm_comm_agree(world, dm_each_piece(local, matrix, take_extremes, l)));
+static dm_status look(const matrix_look *at, lines *l, bool *finite) {
+  const dm_comm *world = at->local->run->world;
+  const dm_source *from = at->source;
+  const bool once = from && from->ops->has_lines(from->state, at->local, at->matrix);
+  DM_TRY(each_piece(at, once ? take_both : take_extremes, l));
   DM_TRY(dm_comm_max_f64(world, l->extremes, 2 * l->count));
-  for (int64_t i = 0; i < l->count; i++) *finite = *finite && isfinite(l->extremes[2 * i]);
+  *finite = *finite && all_finite(l, 0, l->count);
   if (!*finite) return DM_OK;
-  join_extremes(l);
-  DM_TRY(dm_comm_agree(world, dm_each_piece(local, matrix, take_sums, l)));
+  join_extremes(l, 0, l->count);
+  if (!once) DM_TRY(each_piece(at, take_sums, l));
   DM_TRY(dm_comm_sum_i64(world, l->sums, DM_LINE_SUMS * l->count));
   join_sums(l);
   return DM_OK;
@@ -191,12 +229,12 @@ static int more_moduli(dm_scaling *s, const dm_problem *p, const lines *rows, co
   return count <= DM_MODULI_MOST ? count : 0;
 }
 
-static dm_status scale(dm_rank_state *local, lines *rows, lines *cols) {
+static dm_status scale(dm_rank_state *local, const dm_source *source, lines *rows, lines *cols) {
   const dm_problem *p = &local->plan->problem;
   dm_scaling *s = &local->scaling;
   bool finite = true;
-  DM_TRY(look(local, DM_A, rows, &finite));
-  DM_TRY(look(local, DM_B, cols, &finite));
+  DM_TRY(look(&(matrix_look){local, source, DM_A}, rows, &finite));
+  DM_TRY(look(&(matrix_look){local, source, DM_B}, cols, &finite));
   s->factor = INFINITY;
   s->unfit = true;
   s->moduli = 0;
@@ -215,20 +253,26 @@ static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
   return dm_buffer_zeroed(cols_of(p), sizeof *s->cols, (void **)&s->cols);
 }
 
-dm_status dm_rank_scale(dm_rank_state *local) {
+dm_status dm_rank_scale(dm_rank_state *local, const dm_source *source) {
   const dm_problem *p = &local->plan->problem;
-  const double start = dm_now();
+  const double start = dm_now(), read = local->phases.read;
+  if (!dm_plan_streams(local->plan)) source = NULL;
   lines rows = {0}, cols = {0};
   dm_status status = exponents_open(&local->scaling, p);
   if (!status) status = lines_open(&rows, p->m, 1, true);
   const int64_t parts = dm_compute_parts(&p->compute, p->work);
   if (!status) status = lines_open(&cols, p->n, parts, false);
   status = dm_comm_agree(local->run->world, status);
-  if (!status) status = scale(local, &rows, &cols);
+  if (!status) status = scale(local, source, &rows, &cols);
   lines_close(&rows);
   lines_close(&cols);
-  local->phases.check += dm_now() - start;
+  local->phases.check += dm_now() - start - (local->phases.read - read);
   return status;
+}
+
+dm_status dm_rank_scale_by_one(dm_rank_state *local) {
+  dm_status status = exponents_open(&local->scaling, &local->plan->problem);
+  return dm_comm_agree(local->run->world, status ? status : give(local));
 }
 
 dm_status dm_scaling_refused(const dm_rank_state *local) {
@@ -244,15 +288,6 @@ dm_status dm_scaling_refused(const dm_rank_state *local) {
             local->scaling.moduli);
   else
     dm_hint(status, "--compute auto multiplies them");
-  if (status) status->agreed = true;
-  return status;
-}
-
-dm_status dm_scaling_streams(const dm_rank_state *local) {
-  dm_status status = dm_hint(
-      dm_fail(DM_E_USAGE, "%s takes A and B that stay in memory; here they are read tile by tile",
-              local->plan->problem.compute.name),
-      "more ranks, or more memory (--memory), hold them; --compute auto needs less");
   if (status) status->agreed = true;
   return status;
 }

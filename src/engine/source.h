@@ -22,6 +22,12 @@ typedef struct dm_source_ops {
   /* Elements of op(B) from (row, col) on, as many as VIEW (host memory) has; NULL where shares
    * never stay in files. */
   dm_status (*read_b)(void *state, int64_t row, int64_t col, dm_view view);
+  /* TAKE(CONTEXT, ...) for all of op(A) or op(B), once, whatever stays in memory: by all ranks,
+   * each for its part, in pieces in host memory that count as of panel 0.  HAS_LINES: whether each
+   * piece has whole rows of op(A), or columns of op(B).  NULL where shares never stay in files. */
+  dm_status (*pass)(void *state, dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
+                    void *context);
+  bool (*has_lines)(const void *state, const dm_rank_state *local, dm_matrix matrix);
   /* Magnitude that no element of an i8 matrix loaded so far exceeds. */
   double (*largest)(const void *state, dm_matrix matrix);
   /* What long reads call from now on, in place of what they called before. */

@@ -24,6 +24,10 @@ void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive);
 struct dm_file_queue;
 void dm_reader_lean_on(dm_reader *reader, struct dm_file_queue *ahead);
 
+/* Rows and columns of what lies together in the file: a chunk, else a row, or, where the file has
+ * column after column, a column. */
+void dm_reader_grain(const dm_reader *reader, int64_t *rows, int64_t *cols);
+
 /* Whether the dataset lies in its file as elements of DTYPE that need no conversion. */
 bool dm_reader_may_map(const dm_reader *reader, dm_dtype dtype);
 

@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "engine/execute.h"
 #include "engine/generated_source.h"
+#include "engine/scaling.h"
 #include "measure/bench_files_impl.h"
 #include "plan/tiles.h"
 #include "run/statistics.h"
@@ -156,6 +157,7 @@ static dm_status two_rounds(dm_files_bench *b, dm_rank_state *local, double *sec
   const bool streams = dm_plan_streams(local->plan);
   const unsigned kinds = streams ? products | DM_LOADS : products;
   if (!streams) DM_TRY(dm_comm_agree(world, dm_execute(local, DM_LOADS, &filling)));
+  if (local->plan->problem.compute.moduli > 0) DM_TRY(dm_rank_scale_by_one(local));
   DM_TRY(dm_comm_barrier(world));
   DM_TRY(dm_execute(local, kinds, streams ? &filling : &none));
   DM_TRY(dm_comm_barrier(world));

@@ -203,6 +203,7 @@ const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
     [DM_BUFFER_VECTORS] = {"verification", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},
     [DM_BUFFER_DEVICE_VECTORS] = {"verification on the device", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},
     [DM_BUFFER_SAMPLE] = {"sample of B", DM_LIFE_BESIDE, DM_MEMORY_VERIFY},
+    [DM_BUFFER_PASS] = {"pieces of A and B ahead", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
     [DM_BUFFER_PROCESS] = {"program, libraries", DM_LIFE_BESIDE, DM_MEMORY_LIBRARY},
     [DM_BUFFER_WORKSPACE] = {"workspace", DM_LIFE_BESIDE, DM_MEMORY_LIBRARY},
 };

@@ -41,6 +41,7 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_VECTORS,   /* of the verification */
   DM_BUFFER_DEVICE_VECTORS,
   DM_BUFFER_SAMPLE,    /* of B, to weigh it */
+  DM_BUFFER_PASS,      /* of A and B, to find the exponents of residues */
   DM_BUFFER_PROCESS,   /* the program and its libraries before anything is asked for */
   DM_BUFFER_WORKSPACE, /* of what multiplies on a GPU */
   DM_BUFFERS,

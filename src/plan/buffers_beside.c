@@ -5,6 +5,7 @@
 #include "core/residues.h"
 #include "plan/chunk_memory.h"
 #include "plan/partition.h"
+#include "plan/runs.h"
 #include "plan/saturating.h"
 #include "plan/tiles.h"
 
@@ -35,6 +36,24 @@ static int64_t share_elements(const dm_rank_extent *e, dm_matrix matrix) {
   return dm_times(whole ? dm_plan_b_share_rows(plan, e->at.i, e->at.l) : e->b_rows, e->cols);
 }
 
+/* Of pieces of MATRIX that pass before the first product (engine/file_pass.c). */
+static int64_t passing_elements(const dm_rank_extent *e, dm_matrix matrix) {
+  const dm_problem *p = &e->plan->problem;
+  if (dm_plan_readings_ahead(e->plan, matrix) == 0) return 0;
+  return dm_min(dm_times(matrix == DM_A ? p->m : p->n, p->k),
+                DM_BUFFER_PASS_PIECES * dm_plan_pass_bytes(e->plan, matrix) / e->work);
+}
+
+/* What a reader reads at a time, at most. */
+static int64_t read_elements(const dm_rank_extent *e, dm_matrix matrix) {
+  return dm_max(share_elements(e, matrix), passing_elements(e, matrix));
+}
+
+static void list_pass(const dm_rank_extent *e, dm_buffers *list) {
+  const int64_t elements = dm_max(passing_elements(e, DM_A), passing_elements(e, DM_B));
+  if (elements > 0) put(list, DM_BUFFER_PASS, DM_PAGEABLE, dm_times(elements, e->work));
+}
+
 static void list_readers(const dm_rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &e->plan->problem;
   const int64_t chunks[] = {
@@ -42,9 +61,9 @@ static void list_readers(const dm_rank_extent *e, dm_buffers *list) {
       dm_chunks_memory(p->chunk_b, dm_packed(p->k, p->n, dm_dtype_size(p->file_b))),
       dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
   put(list, DM_BUFFER_READ_A, DM_PAGEABLE,
-      reader_bytes(share_elements(e, DM_A), p->file_a, p->work, chunks[0]));
+      reader_bytes(read_elements(e, DM_A), p->file_a, p->work, chunks[0]));
   put(list, DM_BUFFER_READ_B, DM_PAGEABLE,
-      reader_bytes(share_elements(e, DM_B), p->file_b, p->work, chunks[1]));
+      reader_bytes(read_elements(e, DM_B), p->file_b, p->work, chunks[1]));
   if (p->reads_c)
     put(list, DM_BUFFER_READ_OLD, DM_PAGEABLE,
         reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
@@ -141,6 +160,7 @@ void dm_buffers_beside(const dm_rank_extent *e, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   if (dm_plan_has_files(&plan->problem)) {
     list_readers(e, list);
+    list_pass(e, list);
     put(list, DM_BUFFER_PROCESS, DM_PAGEABLE,
         plan->process_bytes > 0 ? plan->process_bytes
         : plan->gpu             ? GPU_PROCESS_BYTES

@@ -58,18 +58,13 @@ static void insert(ranking *best, const dm_plan *plan) {
 
 /* ---- all grids ---- */
 
-/* GPUs do not add up residues of several layers. */
-static bool one_layer(const dm_question *q) {
-  return q->machine->gpu && q->problem->compute.moduli > 0;
-}
-
 /* Sides beyond these give some ranks nothing; a wish goes before. */
 static void limits(const dm_question *q, int64_t most[3]) {
   const dm_problem *p = q->problem;
   int64_t step = q->wishes->reproducible ? DM_BORDER : 1;
   most[0] = dm_ceil_div(p->m, step);
   most[1] = dm_ceil_div(p->n, step);
-  most[2] = q->wishes->reproducible || one_layer(q) ? 1 : dm_ceil_div(p->k, DM_PANEL_STEP);
+  most[2] = q->wishes->reproducible ? 1 : dm_ceil_div(p->k, DM_PANEL_STEP);
 }
 
 static int first(int wish) {
@@ -157,10 +152,6 @@ static dm_status check_wishes(const dm_question *q) {
   if (w->reproducible && w->pk > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a reproducible product takes one layer, not %d", w->pk),
                    "state a grid PMxPNx1");
-  if (one_layer(q) && w->pk > 1)
-    return dm_hint(
-        dm_fail(DM_E_USAGE, "%s on GPUs takes one layer, not %d", q->problem->compute.name, w->pk),
-        "state a grid PMxPNx1, which has the same bits; --backend cpu takes layers");
   if (q->machine->gpu && q->problem->compute.moduli > 0 && !q->machine->residues)
     return dm_hint(dm_fail(DM_E_USAGE,
                            "products of %s run on GPUs of compute capability 9.0, as h200 and "
@@ -250,7 +241,7 @@ static dm_status choose_fastest(const dm_machine *machine, int ranks, const dm_w
   dm_status status = dm_plan_candidates(&problem, machine, ranks, &silent, &other, 1, &found);
   if (!status && !dm_plan_streams(&other) && dm_plan_price(&other) < 0.9 * dm_plan_price(plan))
     *plan = other;
-  dm_status_free(status); /* what does not fit, or takes layers, is no faster */
+  dm_status_free(status); /* what does not fit is no faster */
   return DM_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "plan/out_of_core.h"
 #include "plan/panel_width.h"
 #include "plan/partition.h"
+#include "plan/runs.h"
 #include "plan/strips.h"
 #include "plan/tiles.h"
 #include "plan/volume.h"
@@ -171,7 +172,8 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
       (double)machine->host_bytes + (plan->gpu ? (double)machine->device_bytes : 0);
   const double words = (double)dm_plan_used(plan) * bytes / (double)dm_dtype_size(p->work);
   const double c = (double)p->m * (double)p->n;
-  plan->file_words = dm_plan_read_words(plan, DM_A) + dm_plan_read_words(plan, DM_B) + c;
+  plan->file_words = dm_plan_read_words(plan, DM_A) + dm_plan_read_words(plan, DM_B) + c +
+                     dm_plan_words_ahead(plan, DM_A) + dm_plan_words_ahead(plan, DM_B);
   plan->file_bound_words = dm_bound_file_words(p->m, p->n, p->k, machine->host_bytes ? words : 0);
   if (!p->reads_c) return;
   plan->file_words += c;

@@ -136,13 +136,16 @@ static double product_most(const dm_plan *plan) {
 }
 
 /* Of a GPU, beside products of residues: A and B are split, complex numbers of B into two of each
- * part, and at last sums are made and moved to their place. */
+ * part, and what strips multiply of B for each of them; at last sums are made and moved to their
+ * place. */
 static double residue_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   const dm_compute *row = &plan->problem.compute;
   if (row->moduli == 0) return 0;
   const double parts = (double)dm_compute_parts(row, plan->problem.work);
   const double each = e->work + parts * (double)row->panel_bytes;
-  const double of_panels = e->depth * (e->rows + parts * e->cols) * each;
+  const double again = plan->strips > 0 ? (double)(dm_plan_strips(plan) - 1) : 0;
+  const double of_b = parts * e->cols * (1 + again * (double)plan->stretch / e->panels);
+  const double of_panels = e->depth * (e->rows + of_b) * each;
   const double of_c = e->rows * e->sum * (e->wide + 3 * e->cols);
   return (of_panels + of_c) / machine->memory;
 }
@@ -199,21 +202,30 @@ static double factor_bytes(const dm_plan *plan, const dm_machine *machine, dm_ma
   return dm_plan_read_words(plan, matrix) * (double)dm_dtype_size(type) * times;
 }
 
+/* Of A and B, in long runs, before the first product. */
+static double ahead_seconds(const dm_plan *plan, const dm_machine *machine) {
+  const dm_problem *p = &plan->problem;
+  const double bytes = dm_plan_words_ahead(plan, DM_A) * (double)dm_dtype_size(p->file_a) +
+                       dm_plan_words_ahead(plan, DM_B) * (double)dm_dtype_size(p->file_b);
+  return bytes / machine->file_read;
+}
+
 /* The old C counts as long runs: its columns are those of whole blocks. */
 static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
   const dm_problem *p = &plan->problem;
   if (!dm_plan_has_files(p)) return 0;
   double bytes = factor_bytes(plan, machine, DM_A) + factor_bytes(plan, machine, DM_B);
   if (p->reads_c) bytes += (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
-  return bytes / machine->file_read;
+  return bytes / machine->file_read + ahead_seconds(plan, machine);
 }
 
-/* Until the first panel of both is there, with what is read together with it. */
+/* Until the first panel of both is there, with what is read before and together with it. */
 static double head_seconds(const dm_plan *plan, const dm_machine *machine) {
   if (!dm_plan_has_files(&plan->problem)) return 0;
   return (factor_bytes(plan, machine, DM_A) * dm_plan_together(plan, DM_A) +
           factor_bytes(plan, machine, DM_B) * dm_plan_together(plan, DM_B)) /
-         machine->file_read / (double)dm_plan_tiles(plan);
+             machine->file_read / (double)dm_plan_tiles(plan) +
+         ahead_seconds(plan, machine);
 }
 
 double dm_plan_write_seconds(const dm_problem *p, const dm_machine *machine) {

@@ -143,8 +143,7 @@ bool dm_plan_cut(const dm_question *question, dm_plan *plan) {
   dm_plan trial = *plan;
   int64_t width[MOST_WIDTHS];
   const bool links = plan->gpu && question->machine->device_links && dm_plan_used(plan) > 1;
-  const bool whole = plan->gpu && plan->problem.compute.moduli > 0; /* see dm_rank_scale */
-  const int places = dm_plan_has_files(&plan->problem) && !whole ? 4 : 1;
+  const int places = dm_plan_has_files(&plan->problem) ? 4 : 1;
   trial.in_place = trial.shared_a = trial.shared_b = false;
   for (int i = links && question->wishes->by_links ? places : 0; i < places * (1 + links); i++) {
     trial.device_links = i >= places;

@@ -8,6 +8,7 @@
 #include "plan/limits.h"
 #include "plan/memory_need.h"
 #include "plan/partition.h"
+#include "plan/runs.h"
 #include "plan/tiles.h"
 
 typedef char text32[32];
@@ -203,13 +204,17 @@ static void write_memory(const dm_plan *p, const dm_machine *m, FILE *out) {
   fprintf(out, "\n");
 }
 
+static double words_of(const dm_plan *p, dm_matrix matrix) {
+  return dm_plan_read_words(p, matrix) + dm_plan_words_ahead(p, matrix);
+}
+
 static void write_files(const dm_plan *p, FILE *out) {
   text32 text;
   if (!(p->file_words > 0)) return;
   fprintf(out, "Files\n");
   fprintf(out, "  %-20s %14s\n", "read",
-          bytes(dm_plan_read_words(p, DM_A) * (double)dm_dtype_size(p->problem.file_a) +
-                    dm_plan_read_words(p, DM_B) * (double)dm_dtype_size(p->problem.file_b),
+          bytes(words_of(p, DM_A) * (double)dm_dtype_size(p->problem.file_a) +
+                    words_of(p, DM_B) * (double)dm_dtype_size(p->problem.file_b),
                 text));
   fprintf(out, "  %-20s %14.4g   elements; lower bound %.4g, ratio %.2f\n\n", "read and written",
           p->file_words, p->file_bound_words, p->file_words / p->file_bound_words);

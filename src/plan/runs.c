@@ -3,10 +3,15 @@
 #include <math.h>
 
 #include "core/checked.h"
+#include "plan/buffer_sizes.h"
 #include "plan/partition.h"
+#include "plan/saturating.h"
 #include "plan/tiles.h"
 
-enum { PARTS = 4 }; /* of a layer, at least, that are read one after the other */
+enum {
+  PARTS = 4,       /* of a layer, at least, that are read one after the other */
+  PASS_PARTS = 64, /* of a matrix that is looked at before the first product */
+};
 
 static const double call = 16384; /* bytes that are read in the time that one more run takes */
 
@@ -64,6 +69,26 @@ double dm_plan_run(const dm_plan *plan, dm_matrix matrix) {
   const int64_t run = along ? depth_together(plan, matrix) : band;
   const int64_t rows = along ? band : depth_of(plan, matrix);
   return size * (double)run * (run == row ? (double)rows : 1);
+}
+
+int64_t dm_plan_pass_bytes(const dm_plan *plan, dm_matrix matrix) {
+  const dm_problem *p = &plan->problem;
+  const int64_t bytes = dm_packed(matrix == DM_A ? p->m : p->n, p->k, dm_dtype_size(p->work));
+  return dm_max(DM_BUFFER_PASS_LEAST, dm_min(DM_BUFFER_PASS_MOST, bytes / PASS_PARTS));
+}
+
+int dm_plan_readings_ahead(const dm_plan *plan, dm_matrix matrix) {
+  const dm_problem *p = &plan->problem;
+  if (p->compute.moduli == 0 || !dm_plan_streams(plan)) return 0;
+  const bool whole = is_along(p, matrix) && chunk_of(p, matrix) == 0 &&
+                     p->k <= dm_plan_pass_bytes(plan, matrix) / dm_dtype_size(p->work);
+  return whole ? 1 : 2;
+}
+
+double dm_plan_words_ahead(const dm_plan *plan, dm_matrix matrix) {
+  const dm_problem *p = &plan->problem;
+  const double lines = (double)(matrix == DM_A ? p->m : p->n);
+  return dm_plan_readings_ahead(plan, matrix) * lines * (double)p->k;
 }
 
 /* Of a matrix whose rows in the file are cut by PARTS ranks; blocks may be larger by two borders.

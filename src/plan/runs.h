@@ -19,6 +19,17 @@ double dm_plan_run(const dm_plan *plan, dm_matrix matrix);
 /* Part of a layer of MATRIX, above 0 up to 1, that is read together with its first panel. */
 double dm_plan_together(const dm_plan *plan, dm_matrix matrix);
 
+/* How often all of MATRIX is read before the first product, to find the exponents of residues where
+ * a plan streams: once where pieces hold whole rows of op(A) or columns of op(B), as the exponents
+ * follow from two looks at those; else twice.  0: not at all. */
+int dm_plan_readings_ahead(const dm_plan *plan, dm_matrix matrix);
+
+/* Bytes of such a piece, as it is multiplied; more are read at a time of larger matrices. */
+int64_t dm_plan_pass_bytes(const dm_plan *plan, dm_matrix matrix);
+
+/* Elements that are read ahead, of all ranks together. */
+double dm_plan_words_ahead(const dm_plan *plan, dm_matrix matrix);
+
 /* How many times as long reading takes by runs of BYTES as in one piece: 1 from 128 KiB on, below
  * it 7/8 + 16 KiB / BYTES, which lies between what was measured from the page cache and from a disk
  * (docs/results/read_strips.txt). */

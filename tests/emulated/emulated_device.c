@@ -8,6 +8,7 @@
 
 #include "backend/cpu.h"
 #include "backend/cuda.h"
+#include "backend/host_residues.h"
 #include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/buffer.h"
@@ -45,6 +46,7 @@ typedef struct emulated {
   lane lanes[LANES];
   uint32_t noise;
   int accumulators; /* of an element, at most */
+  dm_moduli moduli; /* of the row of compute modes, where it has some */
 } emulated;
 
 static emulated *of(dm_backend *backend) {
@@ -58,6 +60,8 @@ static dm_status emulated_open(dm_backend **backend, const dm_backend_config *co
   e->base.ops = &dm_backend_cuda;
   e->noise = 2463534242u + (uint32_t)config->local_rank;
   e->accumulators = config->compute ? config->compute->accumulators : 1;
+  if (config->compute && config->compute->moduli > 0)
+    dm_moduli_make(config->compute->moduli, &e->moduli);
   for (int i = 0; i < LANES; i++) e->lanes[i].looks = -1;
   dm_status status = dm_backend_open(&dm_backend_cpu, config, &e->cpu);
   if (status)
@@ -214,7 +218,8 @@ static dm_status residues_later(dm_backend *backend, dm_view c, int64_t plane, d
 
 static dm_status sums_later(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                             dm_exponents exponents, dm_event *done) {
-  if (c.space != DM_DEVICE) return dm_fail(DM_E_BUG, "sums in host memory on a device");
+  if (c.space == DM_HOST)
+    return dm_host_finish_residues(&of(backend)->moduli, sums, c, plane, exponents);
   const work w = {.what = FINISH, .to = sums, .a = c, .plane = plane, .exponents = exponents};
   return post(of(backend), COMPUTE, w, done);
 }
@@ -259,6 +264,14 @@ static dm_status dot(dm_backend *backend, dm_view x, dm_view y, double *sum) {
   return dm_backend_dot(of(backend)->cpu, emulated_view(x), emulated_view(y), sum);
 }
 
+static dm_status join(dm_backend *backend, dm_view c, dm_view more, int64_t plane) {
+  emulated *e = of(backend);
+  dm_view to = emulated_view(all_of(e, c, plane)), from = emulated_view(all_of(e, more, plane));
+  to.cols = from.cols = c.cols;
+  dm_host_join_residues(&e->moduli, to, from, plane);
+  return DM_OK;
+}
+
 static dm_status extremes(dm_backend *backend, dm_view matrix, bool by_row, double *found) {
   return dm_backend_extremes(of(backend)->cpu, emulated_view(matrix), by_row, found);
 }
@@ -283,6 +296,7 @@ const dm_backend_ops dm_backend_cuda = {
     .gemm = multiply_later,
     .product = residues_later,
     .finish = sums_later,
+    .join = join,
     .extremes = extremes,
     .line_sums = line_sums,
     .test = test_event,

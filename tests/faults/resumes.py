@@ -2,6 +2,7 @@
 """What a run that was killed after a few tiles allows: to be resumed by the same command, also when
 tiles or the file's structure were damaged since; what another command, or a second run, is told."""
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -26,10 +27,10 @@ AFTER_THREE = once_recorded(3)
 MEMORY = 3  # MiB above what the process takes: several tiles
 
 
-def killed(bed, name, ranks=1):
-    """An output whose run was killed with three tiles, or a few more, recorded."""
+def killed(bed, name, ranks=1, fault=None):
+    """An output whose run was killed with three tiles, or a few more, recorded; or by FAULT."""
     output = faulty_runs.Output(bed, name, ranks)
-    code, err, _ = output.run(AFTER_THREE)
+    code, err, _ = output.run(fault or AFTER_THREE)
     expect(code in faulty_runs.KILLED and output.path(".journal").exists(), f"not killed: {code}\n{err}")
     return output
 
@@ -201,16 +202,38 @@ def in_place(bed):
             expect(code == 0 and output.bits() != wanted, f"{words} {fault}: {code}, what was asked for again was not done")
 
 
+def by_residues(options, folder, process):
+    """A and B pass anew before the tiles that are left, on any number of ranks: C has the same bits."""
+    report = folder / "residues" / "report.json"
+    report.parent.mkdir()
+    words = ("--memory", f"host={process + 52}MiB", "--checkpoint-interval", "0", "--compute", "f64:int8", "--json", report)
+    bed = faulty_runs.Bed(folder / "residues", options, shape=(700, 600, 3000), words=words)
+    bed.words = bed.words[1:]
+    bed.undisturbed(1)
+    plan = running.records_of(report)[-1]["plan"]
+    expect("file" in (plan["a_in"], plan["b_in"]) and plan["tiles"] > 2, f"not read tile by tile: {plan}")
+    output = killed(bed, "alone", fault=once_recorded(1))
+    tiles = recorded(output)
+    resumes(output, tiles)
+    with h5py.File(output.path()) as file:
+        expect(len(file["/.damier/tiles"]) > tiles, "nothing was left to compute")
+    output = killed(bed, "together", 2, once_recorded(1))
+    bed.wanted[2] = bed.wanted[1]
+    resumes(output, recorded(output))
+
+
 def main():
     options = faulty_runs.options()
     with faulty_runs.scratch() as folder:
-        limit = running.process_mib(options.damier, folder) + MEMORY
+        process = running.process_mib(options.damier, folder)
+        limit = process + MEMORY
         words = ("--memory", f"host={limit}MiB", "--checkpoint-interval", "0")
         bed = faulty_runs.Bed(folder, options, shape=(1100, 900, 300), words=words)
         bed.words = bed.words[1:]
         bed.undisturbed(1)
         cases = (other_commands, force, damage, holes, second_run, input_rewritten, stopped_at_the_end, in_place)
         failures = running.each(lambda case: case(bed), cases, lambda case: case.__name__, workers=1)
+        failures += running.each(lambda bed: by_residues(options, bed, process), [pathlib.Path(folder)], workers=1)
     running.finish(failures, len(failures))
 
 

@@ -1,22 +1,17 @@
 """residues: --compute f64:int8 keeps |C - A B| <= f u |A||B| with the f that it reports, in exact rational
 arithmetic; has the same bits however the product is cut; and leaves to f64 what it cannot promise that for."""
-import pathlib
+import math
 import random
 from fractions import Fraction
 
 import numpy as np
 
 import elements
-from running import Failure, options, records_of, run, run_cases
+from running import Failure, options, process_mib, records_of, run, run_cases
 
 M, N, K = 13, 11, 40
 U, SUBNORMAL = Fraction(1, 2**53), Fraction(1, 2**1074)
 RNG = np.random.default_rng
-
-
-def layers(damier, count):
-    """As many of a grid's COUNT as DAMIER takes: GPUs, emulated ones too, multiply residues in one layer."""
-    return 1 if pathlib.Path(damier).name == "damier_emulated" else count
 
 
 def up(values, power):
@@ -89,10 +84,14 @@ def prepared(folder, a, b):
 
 
 def multiply(folder, damier, ranks, *words, dtype="f64"):
+    return multiply_files(folder, damier, ranks, (folder / "a.h5", folder / "b.h5"), *words, dtype=dtype)
+
+
+def multiply_files(folder, damier, ranks, files, *words, dtype):
     """C and the record of its run."""
     report, out = folder / "report.json", folder / "c.h5"
     report.unlink(missing_ok=True)
-    run(damier, ranks, "multiply", folder / "a.h5", folder / "b.h5", "-o", out, "-q", "--force", "--json", report,
+    run(damier, ranks, "multiply", *files, "-o", out, "-q", "--force", "--json", report,
         "--allow-unchecked", *words)
     return elements.read_raw(out, dtype), records_of(report)[-1]
 
@@ -133,7 +132,7 @@ def of_complex(folder, damier, name):
     elements.write(folder / "a.h5", np.ascontiguousarray(a.conj().T), "c128")
     elements.write(folder / "b.h5", np.ascontiguousarray(b.T), "c128")
     words = ["--compute", "f64:int8", "--op-a", "c", "--op-b", "t"]
-    turned, _ = multiply(folder, damier, 3, *words, "--grid", f"1x1x{layers(damier, 3)}", dtype="c128")
+    turned, _ = multiply(folder, damier, 3, *words, "--grid", "1x1x3", dtype="c128")
     if turned.tobytes() != first.tobytes():
         raise Failure(f"{name}: other bits of transposed matrices")
     elements.write(folder / "old.h5", first, "c128")
@@ -186,7 +185,7 @@ def takes_more(folder, damier, name):
         for j, (want, size) in enumerate(row):
             if abs(Fraction(c.view(float)[i, j]) - want) > f * U * size + SUBNORMAL:
                 raise Failure(f"{name}: number {j} of row {i} is {c.view(float)[i, j]!r}, wanted {float(want)!r}")
-    for words in (["f64:int8", "--grid", f"1x2x{layers(damier, 2)}"], [f"f64:int8:{moduli}"]):
+    for words in (["f64:int8", "--grid", "1x2x2"], [f"f64:int8:{moduli}"]):
         same, _ = multiply(folder, damier, 4, "--compute", *words, dtype=dtype)
         if same.tobytes() != c.tobytes():
             raise Failure(f"{name}, {words}: other bits")
@@ -195,14 +194,55 @@ def takes_more(folder, damier, name):
         raise Failure(f"{name}: 16 moduli were stated, {stated['problem']}")
 
 
+def exact_residual(c, a, b):
+    """C(i, j) - A(i, .) B(., j) and the sum of sizes, for rows of A and of B's transpose: products are split without
+    error, and math.fsum rounds once."""
+    def halves(x):
+        high = x * 134217729.0
+        high = high - (high - x)
+        return high, x - high
+
+    product = a * b
+    (a_high, a_low), (b_high, b_low) = halves(a), halves(b)
+    rest = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    return math.fsum(np.concatenate((product, rest, [-c]))), math.fsum(abs(product))
+
+
+def deep_factors(kind, k):
+    """Rows of A, rows of B's transpose."""
+    a, b = normal(k, (5, k)), normal(k + 1, (4, k))
+    return {"uniform": (RNG(1).random((5, k)), RNG(2).random((4, k))),
+            "normal": (a, b),
+            "cancelling": (np.hstack([a[:, : k // 2], -a[:, : k // 2]]), np.hstack([b[:, : k // 2], b[:, : k // 2]])),
+            "far apart": (a * np.exp(0.7 * normal(3, a.shape)), b * np.exp(0.7 * normal(4, b.shape))),
+            "offset": (1.0 + 1e-9 * a, 1.0 - 1e-9 * b),
+            "falling": (a / np.arange(1.0, k + 1) ** 0.25, b / np.arange(k, 0.0, -1) ** 0.25)}[kind]
+
+
+def deep(folder, damier, kind, k):
+    """The promise where sums are long; also in two layers, with the same bits."""
+    a, b = deep_factors(kind, k)
+    prepared(folder, a, b.T)
+    c, record = multiply(folder, damier, 1, "--compute", "f64:int8")
+    layered, _ = multiply(folder, damier, 2, "--compute", "f64:int8", "--grid", "1x1x2")
+    f = record["problem"].get("factor", 0)
+    if record["verification"]["verdict"] != "PASS" or not 1 <= f <= k or c.tobytes() != layered.tobytes():
+        raise Failure(f"{kind}, k = {k}: {record['verification']}, {record['problem']}")
+    for i, row in enumerate(a):
+        for j, col in enumerate(b):
+            error, size = exact_residual(c[i, j], row, col)
+            if abs(error) > f * 2.0**-53 * size * (1 + 1e-12):
+                raise Failure(f"{kind}, k = {k}: C({i}, {j}) is off by {error}, {error / size * 2.0**53} of f = {f}")
+
+
 def in_f32(folder, damier):
     """The same promise for f32, in f64 with a little more."""
     a, b = (elements.rounded(normal(seed, shape), "f32") for seed, shape in ((1, (60, 500)), (2, (500, 70))))
     elements.write(folder / "a.h5", a, "f32")
     elements.write(folder / "b.h5", b, "f32")
     want, size, first = a @ b, abs(a) @ abs(b), None
-    deep = f"1x2x{layers(damier, 2)}"
-    for ranks, words in ((1, []), (4, ["--grid", deep, "--panel", 64]), (3, ["--grid", "3x1x1"]), (2, ["--reproducible"])):
+    deep = "1x2x2"
+    for ranks, words in ((1, []), (4, ["--grid", "1x2x2", "--panel", 64]), (3, ["--grid", "3x1x1"]), (2, ["--reproducible"])):
         c, record = multiply(folder, damier, ranks, "--compute", "f32:int8", *words, dtype="f32")
         first = c.tobytes() if first is None else first
         used = (abs(c - want) / (record["problem"]["factor"] * 2.0**-24 * size * (1 + 1e-6))).max()
@@ -220,7 +260,7 @@ def is_native(folder, damier, name):
         raise Failure(f"{name}: other bits than those of f64")
 
 
-def any_cut(damier, chosen):
+def any_cut(chosen):
     """Ranks and options of a run."""
     ranks = chosen.randint(1, 6)
     grid = [1, 1, 1]
@@ -228,7 +268,6 @@ def any_cut(damier, chosen):
     for place in chosen.sample(range(3), 3):
         grid[place] = chosen.randint(1, left)
         left //= grid[place]
-    grid[2] = layers(damier, grid[2])
     words = ["--grid", "x".join(map(str, grid)), "--panel", str(64 * chosen.randint(1, 6))]
     if chosen.random() < 0.3:
         words += ["--no-overlap"]
@@ -248,10 +287,64 @@ def same_bits(folder, damier, seed, shape, cuts, dtype="f64"):
     first, _ = multiply(folder, damier, 1, "--compute", mode, dtype=dtype)
     chosen = random.Random(seed)
     for _ in range(cuts):
-        ranks, words = any_cut(damier, chosen)
+        ranks, words = any_cut(chosen)
         c, record = multiply(folder, damier, ranks, "--compute", mode, *words, dtype=dtype)
         if c.tobytes() != first.tobytes():
             raise Failure(f"{shape}: {ranks} ranks, {words}: other bits, {record['plan']['recipe']}")
+
+
+def little_memory(damier, folder, ranks, room, record):
+    """Options by which ranks have ROOM MiB for panels and what the CPU takes for residues, beside themselves, where
+    products are computed as in RECORD."""
+    process = process_mib(damier, folder, ranks)
+    if record["machine"]["backend"] == "cuda":  # panels are there for a while, and cuBLAS has 64 MiB
+        return ["--memory", f"host={process + room - 34}MiB,device={64 + room - 40}MiB"]
+    return ["--memory", f"host={process + room}MiB"]
+
+
+def as_op(values, op):
+    return np.ascontiguousarray({"n": values, "t": values.T, "c": values.conj().T}[op])
+
+
+def streamed(folder, damier, dtype, ops, layouts, ranks, grid, room):
+    """A and B stay in their files and pass once or twice before the first product: the bits are those of memory."""
+    m, n, k = (130, 120, 6000) if dtype[0] == "c" else (260 // ranks, 240 // ranks, 6000 * ranks**2)
+    a, b = normal(60, (m, k)), normal(61, (k, n)) * np.exp(0.3 * normal(62, (k, n)))
+    if dtype[0] == "c":
+        a, b = a * (1 - 2j), b + 1j * normal(63, (k, n))
+    mode = ["--compute", "f32:int8" if dtype == "f32" else "f64:int8", "--op-a", ops[0], "--op-b", ops[1]]
+    for name, values, op, layout in (("a", a, ops[0], layouts[0]), ("b", b, ops[1], layouts[1])):
+        elements.write(folder / f"{name}.{elements.suffix(layout)}", as_op(values, op), dtype, layout)
+    files = [folder / f"{name}.{elements.suffix(layout)}" for name, layout in zip("ab", layouts)]
+    first, record = multiply_files(folder, damier, ranks, files, *mode, dtype=dtype)
+    memory = little_memory(damier, folder, ranks, room, record)
+    c, record = multiply_files(folder, damier, ranks, files, *mode, *memory, *grid, dtype=dtype)
+    plan, problem = record["plan"], record["problem"]
+    if "file" not in (plan["a_in"], plan["b_in"]):
+        raise Failure(f"nothing stays in its file: {plan}")
+    if "moduli" not in problem or record["verification"]["verdict"] != "PASS":
+        raise Failure(f"{problem}, {record['verification']}")
+    if c.tobytes() != first.tobytes():
+        raise Failure(f"other bits, {plan['recipe']}")
+
+
+def streamed_more(folder, damier):
+    """More moduli, and what is left to f64, where nothing stays in memory."""
+    a, b = normal(70, (200, 6000)), normal(71, (6000, 210))
+    prepared(folder, a, b * np.exp(1.5 * normal(72, b.shape)))
+    first, record = multiply(folder, damier, 1, "--compute", "f64:int8")
+    memory = little_memory(damier, folder, 1, 57, record)
+    c, record = multiply(folder, damier, 1, "--compute", "f64:int8", *memory)
+    if "more_moduli" not in record["problem"] or "file" not in (record["plan"]["a_in"], record["plan"]["b_in"]):
+        raise Failure(f"{record['problem']}, {record['plan']}")
+    if c.tobytes() != first.tobytes():
+        raise Failure("other bits with more moduli")
+    a[100, 3000] = np.nan
+    prepared(folder, a, b)
+    c, record = multiply(folder, damier, 1, "--compute", "f64:int8", *memory)
+    native, _ = multiply(folder, damier, 1, "--compute", "f64", *memory)
+    if "NaN" not in record["problem"].get("instead", "") or c.tobytes() != native.tobytes():
+        raise Failure(f"with NaN: {record['problem']}")
 
 
 def main():
@@ -262,7 +355,15 @@ def main():
     cases += [(takes_more, case[0]) for case in wide()]
     cases += [(of_complex, case[0]) for case in complex_fitting()]
     cases += [(same_bits, 20, (61, 75, 530), 3, "c128"), (same_bits, 21, (40, 131, 300), 2, "c64")]
-    run_cases(chosen.damier, cases + [(in_f32,)])
+    cases += [(streamed, *case) for case in
+              (("f64", "nn", ("contiguous", "contiguous"), 1, [], 57),
+               ("f64", "tn", ("deflate", "chunked"), 1, [], 57),
+               ("f64", "nt", ("npy-fortran", "big-endian"), 2, ["--grid", "1x1x2"], 57),
+               ("c128", "ct", ("contiguous", "chunked"), 1, [], 57),
+               ("f32", "tt", ("contiguous", "contiguous"), 2, ["--grid", "2x1x1"], 53))]
+    kinds = ("uniform", "normal", "cancelling", "far apart", "offset", "falling")
+    cases += [(deep, kind, k) for kind in kinds for k in ((4097, 32768, 131072) if chosen.long else (131072,))]
+    run_cases(chosen.damier, cases + [(in_f32,), (streamed_more,)])
 
 
 main()

@@ -141,7 +141,7 @@ static void compute(product *p) {
                       calls = {.context = &j, .store = store};
   must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
   must(test, dm_execute(&p->local, DM_LOADS, &loads));
-  must(test, dm_rank_scale(&p->local));
+  must(test, dm_rank_scale(&p->local, NULL));
   must(test, dm_execute(&p->local, DM_ALL_STEPS & ~DM_LOADS, &calls));
   must(test, dm_comm_sum_i64(test->run.world, &j.stored, 1));
   const int64_t parts = dm_dtype_is_complex(p->plan.problem.work) ? 2 : 1;
@@ -185,7 +185,8 @@ static void multiply(rank_test *test, dm_problem problem, dm_wishes wishes, int 
   compute(&p);
 }
 
-/* Grids of one layer, all at once and cut into tiles, with panels of all widths. */
+/* All at once and cut into tiles, with panels of all widths; layers are those of
+ * test_residues_cuts_gpu. */
 static void every_grid(rank_test *test) {
   static const char *const names[] = {"f64:int8", "f64:int8:20", "f64:int8:8"};
   static const int64_t panels[] = {0, 64, 128, 320};
@@ -197,7 +198,7 @@ static void every_grid(rank_test *test) {
         const uint64_t bits = dm_mix(turn + 77);
         const int64_t m = 8 + (int64_t)(bits % 90), n = 8 + (int64_t)(bits >> 8 & 127);
         const int64_t k = 1 + (int64_t)(bits >> 16 & 511);
-        dm_wishes wishes = {.pm = pm, .pn = pn, .panel = panels[turn % 4]};
+        dm_wishes wishes = {.pm = pm, .pn = pn, .pk = 1, .panel = panels[turn % 4]};
         wishes.no_overlap = i == 2;
         if (i == 3) wishes.tiles_m = 2, wishes.tiles_n = 3, wishes.may_cut = true;
         const dm_dtype work = turn % 2 ? DM_C128 : DM_F64;
@@ -224,18 +225,6 @@ static void odd_shapes(rank_test *test) {
   multiply(test, problem_in(test, DM_C128, "f64:int8", 9, 11, DM_RESIDUES_SPLIT + 77), none, 0, 20);
 }
 
-/* Layers are refused: their residues are not added up on GPUs. */
-static void refuses_layers(rank_test *test) {
-  const dm_problem problem = problem_of(test, "f64:int8", 500, 500, 500);
-  const dm_machine machine = one_node(test, "h200", false);
-  const dm_wishes wishes = {.pk = 2};
-  dm_plan plan;
-  dm_status status = dm_plan_choose(&problem, &machine, 2, &wishes, &plan);
-  CHECK(test, status && status->code == DM_E_USAGE && strstr(status->message, "one layer"), "%s",
-        status ? status->message : "two layers are planned");
-  dm_status_free(status);
-}
-
 /* Whether this rank's GPU does such products, which other models refuse. */
 static bool can_multiply(rank_test *test) {
   const dm_problem problem = problem_of(test, "f64:int8", 64, 64, 64);
@@ -259,6 +248,5 @@ TEST_PROGRAM(test_residues_gpu) {
   every_grid(&test.base);
   if (test.base.run.ranks == 1) in_strips(&test.base);
   if (test.base.run.ranks == 1) odd_shapes(&test.base);
-  refuses_layers(&test.base);
   return gpu_test_end(&test);
 }

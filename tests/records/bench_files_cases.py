@@ -12,9 +12,12 @@ CASES = ((1, "--size 200 --repetitions 3", {}),
          (2, "--m 300 --n 200 --k 500 --repetitions 2 --type f32", {"size": 4}),
          (2, "--size 200 --repetitions 2 --deflate 1 --shuffle --io-threads 2", {"packed": True}),
          (2, "--m 1500 --n 1400 --k 3000 --repetitions 2 --memory host={limit}MiB", {"again": True}),
+         (2, "--m 150 --n 140 --k 16000 --repetitions 1 --compute f64:int8 --memory host={more}MiB", {"again": True}),
+         (1, "--size 200 --repetitions 1 --compute f64:int8", {}),
          (2, "--size 300 --repetitions 2 --write-by mapped --io-threads 1", {"way": "mapped"}),
          (3, "--size 100 --repetitions 1 --no-verify --grid 1x1x3 --panel 64", {}))
 ABOVE = 36  # MiB above what the process takes, which comes in steps of 16
+MORE = 32  # for residues
 
 
 def near(a, b):
@@ -49,7 +52,7 @@ def check_cases(damier, folder):
     limit = ABOVE + process_mib(damier, folder, 2)
     for number, (ranks, words, expected) in enumerate(CASES):
         report = folder / f"{number}.json"
-        run(damier, ranks, "bench", "multiply", "--from", "file", *words.format(limit=limit).split(), "--directory",
+        run(damier, ranks, "bench", "multiply", "--from", "file", *words.format(limit=limit, more=limit + MORE).split(), "--directory",
             disk, "-q", "--json", report)
         check(records_of(report)[0], **expected)
         assert not list(disk.iterdir()), f"{words}: left {list(disk.iterdir())}"

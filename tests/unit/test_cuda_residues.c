@@ -365,6 +365,53 @@ TEST(test_residue_combine) {
   }
 }
 
+/* ---- layers ---- */
+
+/* As on the host; what is beyond all planes stays. */
+static void join_as(int count, int64_t rows, int64_t cols, int64_t plane, int64_t row_stride,
+                    int64_t more_stride) {
+  int8_t *c = zeros(rows * row_stride), *more = zeros(rows * more_stride);
+  dm_moduli moduli;
+  dm_moduli_make(count, &moduli);
+  memset(c, UNTOUCHED, (size_t)(rows * row_stride));
+  for (int64_t at = 0; at < rows * cols; at++)
+    for (int x = 0; x < count; x++) {
+      c[at / cols * row_stride + x * plane + at % cols] = residue_at(at, x);
+      more[at / cols * more_stride + x * plane + at % cols] = residue_at(3 * at + 1, x);
+    }
+  int8_t *on_c = uploaded(c, rows * row_stride), *on_more = uploaded(more, rows * more_stride);
+  const dm_residue_sum sum = {
+      .c = dm_view_strided(on_c, DM_I8, DM_DEVICE, rows, cols, row_stride),
+      .more = dm_view_strided(on_more, DM_I8, DM_DEVICE, rows, cols, more_stride),
+      .plane = plane,
+      .moduli = &moduli};
+  cuda_ok(dm_kernels_residue_join(&sum));
+  int8_t *got = downloaded(on_c, rows * row_stride);
+  for (int64_t i = 0; i < rows; i++) {
+    for (int x = 0; x < count; x++)
+      for (int64_t j = 0; j < cols; j++) {
+        const int64_t at = x * plane + j;
+        const int wanted =
+            dm_residue(&moduli, x, (double)c[i * row_stride + at] + more[i * more_stride + at]);
+        if (got[i * row_stride + at] != wanted)
+          fail_msg("%d moduli: residue %d of (%lld, %lld) is %d instead of %d", count, x,
+                   (long long)i, (long long)j, got[i * row_stride + at], wanted);
+      }
+    for (int64_t at = count * plane; at < row_stride; at++)
+      assert_int_equal(got[i * row_stride + at], UNTOUCHED);
+  }
+  free(c), free(more), free(got);
+  cuda_ok(cudaFree(on_c)), cuda_ok(cudaFree(on_more));
+}
+
+TEST(test_residue_join) {
+  for (int count = DM_MODULI_LEAST; count <= DM_MODULI_MOST; count++) {
+    join_as(count, 19, 132, 144, 144 * count, 144 * count + 64);
+    join_as(count, 1, 1, 16, 16 * count, 16 * count);
+    join_as(count, 5, 4096, 4096, 4096 * count + 16, 4096 * count);
+  }
+}
+
 /* ---- all of it ---- */
 
 /* Whole numbers, in panels: every element of C is exact. */

@@ -1,4 +1,7 @@
 /* The runs that the planner counts with are those that a rank would read. */
+#include <math.h>
+
+#include "plan/buffers.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
 #include "plan/runs.h"
@@ -125,6 +128,40 @@ TEST(panels_in_the_file_are_wide) {
   narrow.held_a = narrow.held_b = 0;
   const dm_machine machine = machine_of("read=0.5");
   assert_true(dm_plan_forecast(&narrow, &machine).read > 2 * plan.forecast.read);
+}
+
+/* Where products by residues stream, all of k is read before the first: once where pieces hold
+ * whole rows of A or columns of B.  The plan counts elements, memory and time. */
+TEST(residues_read_ahead) {
+  dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
+  const dm_problem plain = problem;
+  const dm_machine machine = machine_of("memory=900MiB read=0.5");
+  dm_compute_choice choice = 0;
+  assert_true(dm_compute_parse("f64:int8", &choice));
+  ok(dm_compute_choose(choice, DM_F64, problem.k, &problem.compute));
+  const dm_plan plan = on_slow_files(problem, "memory=900MiB read=0.5");
+  assert_true(dm_plan_streams(&plan));
+  assert_int_equal(dm_plan_readings_ahead(&plan, DM_A), 1);
+  assert_int_equal(dm_plan_readings_ahead(&plan, DM_B), 2);
+  assert_true(dm_plan_words_ahead(&plan, DM_B) == 2 * 20000.0 * 20000.0);
+  dm_plan other = plan;
+  other.problem.compute = plain.compute;
+  assert_true(dm_plan_words_ahead(&other, DM_A) == 0 && dm_plan_words_ahead(&other, DM_B) == 0);
+  const dm_forecast with = dm_plan_forecast(&plan, &machine);
+  const dm_forecast without = dm_plan_forecast(&other, &machine);
+  const double seconds = 3 * 20000.0 * 20000.0 * 8 / machine.file_read;
+  assert_true(fabs(with.read - without.read - seconds) < 1e-6 * seconds);
+  dm_buffers list;
+  dm_plan_buffers(&plan, (dm_coords){0}, &list);
+  assert_int_equal(list.of[DM_BUFFER_PASS].bytes, 2 * dm_plan_pass_bytes(&plan, DM_A));
+  assert_int_equal(dm_plan_pass_bytes(&plan, DM_A), 32 << 20);
+  other = plan;
+  other.problem.op_b = DM_OP_T;
+  other.problem.chunk_a = 1 << 20;
+  assert_int_equal(dm_plan_readings_ahead(&other, DM_A), 2);
+  assert_int_equal(dm_plan_readings_ahead(&other, DM_B), 1);
+  other.a = other.b = DM_IN_HOST;
+  assert_int_equal(dm_plan_readings_ahead(&other, DM_A), 0);
 }
 
 TEST(short_runs_cost_what_was_measured) {

@@ -26,7 +26,9 @@ damier multiply A.h5 wide.h5 -o wide_d.h5 --compute f64:int8:16 2>wide.err | gre
 h5dump -a /c/compute wide_c.h5 | grep '(0)'
 try damier bench multiply --size 64 --compute f64:int8:7 -q
 try damier multiply A.h5 B.h5 -o C.h5 --compute f64:int8 --backend cuda --kernel cublas -q
-try damier plan --size 4096 --compute f64:int8 --machine "gpu=h200 gpus=2" --grid 1x1x2 -q
+# GPUs add up layers, and read what they cannot keep.
+damier plan --size 4096 --compute f64:int8 --machine "gpu=h200 gpus=2" --grid 1x1x2 -q | grep -o 'grid=1x1x2'
+damier plan --size 262144 --compute f64:int8 --machine "gpu=h200 gpus=2" --memory host=64G | grep -oE 'A in the file'
 try damier plan --size 4096 --compute f64:int8 --machine "gpu=a100" -q
 # The fastest way that is as accurate: by residues on GPUs that have them, where products take the time.
 for machine in "gpu=h200 read=1000 write=1000" "gpu=a100 read=1000 write=1000" "gpu=h200" "cores=16"; do
@@ -42,5 +44,3 @@ damier verify fast.h5 -q
 h5dump -a /c/compute fast.h5 | grep '(0)'
 for name in fast plain; do h5dump -d /c -b LE -o $name.bits $name.h5 >/dev/null; done
 cmp fast.bits plain.bits && echo "fastest on a CPU: the bits of auto"
-damier generate large.h5 --size 1200 -q >/dev/null
-try damier multiply large.h5 large.h5 -o C.h5 --compute f64:int8 --memory host=100M -q

@@ -1,0 +1,20 @@
+/* file_pass: all of op(A) or op(B) from its file once, past somebody who looks at it: nothing is
+ * kept, and every rank reads its part of it, whatever the plan gives it.
+ *
+ * It comes in pieces of at most dm_plan_pass_bytes, of what lies together in the file: some rows,
+ * or whole chunks.  One is looked at while the next one is read. */
+#ifndef DM_ENGINE_FILE_PASS_H
+#define DM_ENGINE_FILE_PASS_H
+
+#include "engine/dataset_input.h"
+
+/* TAKE(CONTEXT, ...) for this rank's part of op(A) or op(B), in pieces in host memory; they count
+ * as of panel 0. */
+dm_status dm_file_pass(dm_dataset_input *input, dm_rank_state *local, dm_matrix matrix,
+                       dm_piece_taker *take, void *context);
+
+/* Whether every piece holds whole rows of op(A), or whole columns of op(B). */
+bool dm_file_pass_has_lines(const dm_dataset_input *input, const dm_rank_state *local,
+                            dm_matrix matrix);
+
+#endif

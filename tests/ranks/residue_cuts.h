@@ -1,0 +1,185 @@
+/* residue_cuts: one product by residues, cut at random: ranks, grid, panels, layers, tiles, strips,
+ * shares in memory or in the file.  Every element has to have the bits of the exact sum. */
+#ifndef DM_TESTS_RESIDUE_CUTS_H
+#define DM_TESTS_RESIDUE_CUTS_H
+
+#include "engine/scaling.h"
+#include "engine/source.h"
+#include "exact_residues.h"
+#include "plan/route.h"
+
+typedef struct cut_job {
+  product *p;
+  double *expected; /* all of C, by parts */
+  int64_t stored;
+  uint64_t draw;
+} cut_job;
+
+/* ---- A and B ---- */
+
+static inline dm_status cut_load(void *context, dm_rank_state *local, dm_matrix matrix,
+                                 int64_t panel) {
+  const product *p = ((cut_job *)context)->p;
+  return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel),
+                         matrix == DM_A ? &p->a : &p->b,
+                         dm_rank_piece_rows(local, matrix, panel).begin,
+                         dm_rank_piece_cols(local, matrix, panel).begin);
+}
+
+static inline bool cut_has_lines(const void *state, const dm_rank_state *local, dm_matrix matrix) {
+  (void)local;
+  return ((const cut_job *)state)->draw >> (50 + matrix) & 1;
+}
+
+/* Whole lines, or parts of all; each rank has some of them, in pieces. */
+static inline dm_status cut_pass(void *state, dm_rank_state *local, dm_matrix matrix,
+                                 dm_piece_taker *take, void *context) {
+  enum { PIECES = 3 };
+  cut_job *j = state;
+  const dm_problem *problem = &local->plan->problem;
+  const bool by_row = cut_has_lines(state, local, matrix) == (matrix == DM_A);
+  const int64_t m = matrix == DM_A ? problem->m : problem->k;
+  const int64_t n = matrix == DM_A ? problem->k : problem->n;
+  for (int i = 0; i < PIECES; i++) {
+    const dm_range part = dm_split(by_row ? m : n, PIECES * (int64_t)local->run->ranks,
+                                   PIECES * (int64_t)local->run->rank + i, 1);
+    const dm_range rows = by_row ? part : (dm_range){0, m}, cols = by_row ? (dm_range){0, n} : part;
+    const dm_view piece =
+        generated(j->p->test, matrix == DM_A ? &j->p->a : &j->p->b, problem->work, rows, cols);
+    dm_status status = take(context, local->backend, piece, 0, rows.begin, cols.begin);
+    free(piece.base);
+    DM_TRY(status);
+  }
+  return DM_OK;
+}
+
+/* ---- C ---- */
+
+static inline dm_status cut_store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
+  cut_job *j = context;
+  rank_test *test = j->p->test;
+  const dm_plan *plan = local->plan;
+  dm_range all;
+  const dm_view c = dm_rank_result(local, &all);
+  const dm_view sums = dm_view_parts(dm_view_sub(c, rows.begin, 0, dm_range_size(rows), c.cols));
+  const int64_t parts = parts_of(&plan->problem), n = parts * plan->problem.n;
+  const dm_view got =
+      dm_view_row_major(memory_of(test, 8 * sums.rows * sums.cols), DM_F64, sums.rows, sums.cols);
+  dm_event copied;
+  must(test, dm_backend_copy(local->backend, got, sums, &copied));
+  must(test, dm_backend_wait(local->backend, copied));
+  for (int64_t i = 0; i < got.rows; i++)
+    for (int64_t l = 0; l < got.cols; l++, j->stored++) {
+      const double *at = dm_view_at(got, i, l);
+      const int64_t row = all.begin + rows.begin + i, col = parts * local->cols.begin + l;
+      CHECK(test, memcmp(at, &j->expected[row * n + col], sizeof *at) == 0,
+            "%s of %lld moduli, grid %dx%dx%d, panels of %lld, tile %lld of %lld, %d strips, A %s, "
+            "B %s: C(%lld, %lld) = %a, wanted %a",
+            dm_dtype_name(plan->problem.work), (long long)plan->problem.compute.moduli, plan->pm,
+            plan->pn, plan->pk, (long long)plan->kb, (long long)local->tile,
+            (long long)dm_plan_tiles(plan), plan->strips, dm_residence_name(plan->a),
+            dm_residence_name(plan->b), (long long)row, (long long)col, *at,
+            j->expected[row * n + col]);
+    }
+  free(got.base);
+  *done = true;
+  return DM_OK;
+}
+
+/* ---- one of them ---- */
+
+static inline int64_t drawn(uint64_t bits, int shift, int64_t below) {
+  return (int64_t)(bits >> shift & 255) * below / 256;
+}
+
+static inline dm_wishes cut_wishes(uint64_t bits, int ranks) {
+  dm_wishes wishes = {.panel = 64 * (1 + drawn(bits, 0, 5)), .no_overlap = drawn(bits, 8, 4) == 0};
+  wishes.pk = 1 + (int)drawn(bits, 16, ranks);
+  wishes.pm = 1 + (int)drawn(bits, 24, ranks / wishes.pk);
+  wishes.pn = 1 + (int)drawn(bits, 32, ranks / wishes.pk / wishes.pm);
+  if (drawn(bits, 40, 2) == 0) return wishes;
+  wishes.tiles_m = 1 + drawn(bits, 44, 3);
+  wishes.tiles_n = 1 + drawn(bits, 36, 3);
+  wishes.down = drawn(bits, 20, 2);
+  return wishes;
+}
+
+/* Panels of A or B, or both, pass through slots, but for the first. */
+static inline void cut_to_file(dm_plan *plan, uint64_t bits) {
+  const int64_t layer = dm_range_size(dm_plan_layer(plan, plan->pk - 1));
+  const int which = 1 + (int)drawn(bits, 12, 3);
+  plan->in_place = plan->shared_a = plan->shared_b = false;
+  plan->slots = plan->overlap ? (int)dm_min(2, dm_range_size(dm_plan_layer(plan, 0))) : 1;
+  plan->reads = plan->slots + (int)drawn(bits, 28, 2);
+  plan->a = which & 1 ? DM_IN_FILE : DM_IN_HOST;
+  plan->b = which & 2 ? DM_IN_FILE : DM_IN_HOST;
+  plan->held_a = which & 1 ? drawn(bits, 6, layer + 1) : 0;
+  plan->held_b = which & 2 ? drawn(bits, 14, layer + 1) : 0;
+  plan->device_links &= dm_plan_used(plan) > 1;
+}
+
+static inline void cut_run(product *p, cut_job *j) {
+  static const dm_source_ops ops = {.pass = cut_pass, .has_lines = cut_has_lines};
+  rank_test *test = p->test;
+  const bool streams = dm_plan_streams(&p->plan);
+  const dm_source source = {&ops, j};
+  const dm_step_calls loads = {.context = j, .load = cut_load},
+                      calls = {.context = j, .load = cut_load, .store = cut_store};
+  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
+  if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));
+  must(test, dm_rank_scale(&p->local, &source));
+  must(test, dm_comm_barrier(test->run.world));
+  must(test, dm_execute(&p->local, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
+  must(test, dm_comm_sum_i64(test->run.world, &j->stored, 1));
+  const dm_problem *problem = &p->plan.problem;
+  CHECK(test, j->stored == parts_of(problem) * problem->m * problem->n,
+        "%lld parts of elements of C are stored, of %lld x %lld", (long long)j->stored,
+        (long long)problem->m, (long long)problem->n);
+}
+
+/* Number TURN, on MACHINE by OPS. */
+static inline void cut_at_random(rank_test *test, const dm_machine *machine,
+                                 const dm_backend_ops *ops, const dm_transport_ops *transport,
+                                 uint64_t turn) {
+  static const char *const choices[] = {"f64:int8:15", "f64:int8:14", "f64:int8:13"};
+  static const dm_kind kinds[] = {DM_UNIFORM, DM_HILBERT, DM_INTEGER};
+  const uint64_t bits = dm_mix(turn + 1000 * (uint64_t)test->run.ranks);
+  const dm_dtype work = turn % 3 == 2 ? DM_C128 : DM_F64;
+  dm_problem problem = product_problem(21 + drawn(bits, 2, 40), 17 + drawn(bits, 10, 40),
+                                       64 + drawn(bits, 18, 500), work);
+  dm_compute_choice choice = 0;
+  problem.home = DM_HOME_FILES;
+  CHECK(test, dm_compute_parse(choices[turn % 3], &choice), "no %s", choices[turn % 3]);
+  must(test, dm_compute_choose(choice, work, problem.k, &problem.compute));
+  const dm_wishes wishes = cut_wishes(dm_mix(bits), test->run.ranks);
+  const dm_kind kind = kinds[turn % 3];
+  const double parameter = kind == DM_INTEGER ? 8.0 : 0.1;
+  product p = {.test = test,
+               .a = {.kind = kind, .seed = 2 * turn, .parameter = parameter},
+               .b = {.kind = kind, .seed = 2 * turn + 1, .parameter = parameter},
+               .transport = transport};
+  must(test, dm_plan_choose(&problem, machine, test->run.ranks, &wishes, &p.plan));
+  if (turn % 2) cut_to_file(&p.plan, dm_mix(bits + 1));
+  if (p.plan.gpu && !p.plan.device_links) p.transport = NULL; /* through host memory */
+  const dm_route a = dm_plan_route(&p.plan, DM_A), b = dm_plan_route(&p.plan, DM_B);
+  const bool stays = dm_route_keeps_panels(&a) && dm_route_keeps_panels(&b) &&
+                     dm_range_size(dm_plan_layer(&p.plan, p.plan.pk - 1)) > 0;
+  if (turn % 2 == 0 && stays && p.plan.overlap && dm_plan_tiles(&p.plan) == 1) {
+    p.plan.strips = 2 + (int)(turn / 2 % 2);
+    p.plan.stretch = 1;
+  } else {
+    p.plan.strips = 0, p.plan.stretch = 0;
+  }
+  const dm_backend_config config = {.local_rank = test->run.local_rank,
+                                    .local_ranks = test->run.local_ranks,
+                                    .threads = 1,
+                                    .compute = &p.plan.problem.compute,
+                                    .kernel = "auto"};
+  must(test, dm_backend_open(ops, &config, &p.backend));
+  cut_job j = {.p = &p, .expected = expected_of(test, &p), .draw = bits};
+  cut_run(&p, &j);
+  free(j.expected);
+  product_close(&p);
+}
+
+#endif
