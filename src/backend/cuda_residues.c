@@ -13,7 +13,7 @@ _Static_assert((int)DM_RESIDUES_ROWS == (int)DM_RESIDUE_GROUP, "what the planner
 
 enum { ONLY = 90 }; /* compute capability, times 10, that the kernel of products was written for */
 
-bool dm_cuda_has_residues(const dm_cuda *gpu) {
+bool dm_cuda_is_hopper(const dm_cuda *gpu) {
   return gpu->capability == ONLY;
 }
 
@@ -21,7 +21,7 @@ dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute) {
   if (!compute || compute->finish == DM_NO_FINISH) return DM_OK;
   if (compute->moduli == 0)
     return dm_fail(DM_E_USAGE, "products of %.15s are not done on GPUs", compute->name);
-  if (!dm_cuda_has_residues(gpu))
+  if (!dm_cuda_is_hopper(gpu))
     return dm_hint(dm_fail(DM_E_USAGE,
                            "products of %.15s run on GPUs of compute capability %d.%d: %s has "
                            "%d.%d",

@@ -5,7 +5,7 @@
 
 #include "backend/cuda_internal.h"
 
-bool dm_cuda_has_residues(const dm_cuda *gpu);
+bool dm_cuda_is_hopper(const dm_cuda *gpu);
 
 /* Prepares GPU for the moduli of COMPUTE, which may be NULL or have none. */
 dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute);
