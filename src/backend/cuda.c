@@ -13,6 +13,7 @@
 #include "backend/cuda_gemm.h"
 #include "backend/cuda_jit.h"
 #include "backend/cuda_residues.h"
+#include "backend/cuda_split.h"
 #include "core/buffer.h"
 #include "core/closest.h"
 
@@ -157,6 +158,7 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   DM_TRY_GOTO(status, dm_cuda_enter(gpu), failed_early);
   DM_TRY_GOTO(status, open_lanes(gpu), failed);
   DM_TRY_GOTO(status, open_workspace(gpu), failed);
+  DM_TRY_GOTO(status, dm_cuda_open_split(gpu, config->compute), failed);
   if (gpu->kernel && gpu->kernel->maker == DM_BY_JIT)
     DM_TRY_GOTO(status, dm_cuda_jit_open(gpu), failed);
   *backend = &gpu->base;
@@ -221,6 +223,7 @@ const dm_backend_ops dm_backend_cuda = {
     .gemm = dm_cuda_gemm,
     .product = dm_cuda_multiply_residues,
     .finish = dm_cuda_finish_residues,
+    .natively = dm_cuda_natively,
     .extremes = dm_cuda_extremes,
     .line_sums = dm_cuda_line_sums,
     .test = dm_cuda_test,
