@@ -46,15 +46,20 @@ static inline DM_HOST_DEVICE dm_split_line dm_split_look(dm_split_line line, flo
   return line;
 }
 
-/* The s of a line, from -113 to 105, or DM_SPLIT_NATIVE. */
+/* The bits of 2^E, E from -149 to 127. */
+static inline DM_HOST_DEVICE uint32_t dm_split_bits(int32_t e) {
+  return e < -126 ? 1u << (e + 149) : (uint32_t)(127 + e) << 23;
+}
+
+/* The s of a line, from -113 to 126, or DM_SPLIT_NATIVE. */
 static inline DM_HOST_DEVICE int32_t dm_split_exponent(dm_split_line line) {
-  const uint32_t infinity = 0x7f800000u, tiny = (uint32_t)(127 - 90) << 23; /* 2^-90 */
+  const uint32_t infinity = 0x7f800000u, tiny = (uint32_t)(127 - 111) << 23; /* 2^-111 */
   const uint32_t most = 0x7fe000u; /* fraction of 65504 = 2^15 1.999, the largest f16 */
   if (line.largest == 0) return 0;
   if (line.largest >= infinity || line.largest < tiny) return DM_SPLIT_NATIVE;
   const bool above = (line.largest & 0x7fffffu) > most;
   const int32_t s = 15 - ((int32_t)(line.largest >> 23) - 127) - (above ? 1 : 0);
-  return line.least < (uint32_t)(127 + DM_SPLIT_LEAST - s) << 23 ? DM_SPLIT_NATIVE : s;
+  return line.least < dm_split_bits(DM_SPLIT_LEAST - s) ? DM_SPLIT_NATIVE : s;
 }
 
 /* 2^e, e from -126 to 127. */
