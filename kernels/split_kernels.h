@@ -24,9 +24,12 @@ typedef struct dm_split_parts {
   int32_t *exponents; /* of the rows of A, of the columns of B; DM_SPLIT_NATIVE: its parts are 0 */
 } dm_split_parts;
 
-/* Lines without an exponent; in device memory. */
+/* Lines without an exponent; in device memory, at first 0.  All but the last are of the present
+ * product, which sets them to 0 before it begins. */
 typedef struct dm_split_count {
-  unsigned long long now; /* of the present product, for dm_kernels_split_native */
+  unsigned long long now;
+  unsigned few_rows, few_cols, many; /* for dm_kernels_split_native */
+  unsigned unused;
   unsigned long long all; /* of all products */
 } dm_split_count;
 
@@ -52,12 +55,12 @@ typedef struct dm_split_product {
 } dm_split_product;
 cudaError_t dm_kernels_split_product(const dm_split_product *product);
 
-/* C += A B in rows and columns without exponents, in f32: each element is the old one, then fused
- * multiply-adds over ascending k.  Where COUNT says that there are none nothing is done. */
+/* C += A B in rows and columns without exponents, in f32, where COUNT says that there are any. */
 typedef struct dm_split_native {
-  dm_view c, a, b; /* f32 with col_stride 1, in device memory */
-  const int32_t *rows, *cols;
-  const dm_split_count *count;
+  dm_view c, a, b;              /* f32 with col_stride 1, in device memory */
+  int32_t *rows, *cols;         /* exponents */
+  int32_t *few_rows, *few_cols; /* memory for one of each row and column */
+  dm_split_count *count;
   cudaStream_t stream;
 } dm_split_native;
 cudaError_t dm_kernels_split_native(const dm_split_native *native);

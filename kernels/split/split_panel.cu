@@ -108,11 +108,11 @@ struct Block {
   int64_t row, col; /* where this thread begins */
   int64_t end;      /* of its rows, DOWN apart */
 
-  __device__ __forceinline__ explicit Block(const PanelWork &work) {
+  __device__ __forceinline__ Block(const PanelWork &work, int64_t block) {
     const int64_t across = (work.cols + BLOCK_COLS - 1) / BLOCK_COLS;
-    const int64_t first = blockIdx.x / across * BLOCK_ROWS;
+    const int64_t first = block / across * BLOCK_ROWS;
     row = first + threadIdx.x / ACROSS;
-    col = blockIdx.x % across * BLOCK_COLS + threadIdx.x % ACROSS * 4;
+    col = block % across * BLOCK_COLS + threadIdx.x % ACROSS * 4;
     end = min(first + BLOCK_ROWS, work.rows);
   }
 };
@@ -129,7 +129,7 @@ __device__ __forceinline__ dm_split_line line_at(const dm_split_line *from) {
 
 __global__ void __launch_bounds__(ACROSS *DOWN) look_at_columns(const PanelWork work) {
   __shared__ dm_split_line of_block[BLOCK_COLS];
-  const Block block(work);
+  const Block block(work, blockIdx.x);
   dm_split_line lines[4];
 #pragma unroll
   for (int i = 0; i < 4; i++) lines[i] = dm_split_nothing();
@@ -150,7 +150,8 @@ __global__ void __launch_bounds__(ACROSS *DOWN) look_at_columns(const PanelWork 
 }
 
 __global__ void __launch_bounds__(ACROSS *DOWN) split_columns(const PanelWork work) {
-  const Block block(work);
+  /* what was looked at last may still be in the cache */
+  const Block block(work, gridDim.x - 1 - blockIdx.x);
   float scale[4];
 #pragma unroll
   for (int i = 0; i < 4; i++) {

@@ -14,7 +14,7 @@
 namespace {
 
 constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
-constexpr int CHUNK = 2; /* steps along k that tensor cores sum up: 128 products */
+constexpr int CHUNK = 4; /* steps along k that tensor cores sum up: 256 products */
 constexpr int STEP = BOX_ROW / (int)sizeof(__half);
 
 struct SplitWork {

@@ -2,6 +2,8 @@
  * cannot be split.  All of it waits in the compute lane; the host decides nothing. */
 #ifdef DM_HAVE_CUDA
 
+#include <stddef.h>
+
 #include "backend/cuda_split.h"
 #include "core/checked.h"
 #include "kernels/split_kernels.h"
@@ -21,6 +23,7 @@ dm_status dm_cuda_open_split(dm_cuda *gpu, const dm_compute *compute) {
 /* What lies in the scratch memory, for products of at most so much of k. */
 typedef struct room {
   int64_t lines, rows, cols;       /* where in it: what columns of B are like, exponents, ... */
+  int64_t few_rows, few_cols;      /* ... lists of rows and columns, ... */
   int64_t a, a_bytes, b, b_bytes;  /* ... and parts, of so many bytes each */
   int64_t a_stride, b_stride, all; /* elements from row to row; bytes of all of it */
 } room;
@@ -29,7 +32,9 @@ static room room_of(int64_t m, int64_t n, int64_t k) {
   room r = {.a_stride = dm_round_up(k, DM_SPLIT_ROW), .b_stride = dm_round_up(n, DM_SPLIT_ROW)};
   r.rows = r.lines + n * (int64_t)sizeof(dm_split_line);
   r.cols = r.rows + m * (int64_t)sizeof(int32_t);
-  r.a = dm_round_up(r.cols + n * (int64_t)sizeof(int32_t), ALIGNED);
+  r.few_rows = r.cols + n * (int64_t)sizeof(int32_t);
+  r.few_cols = r.few_rows + m * (int64_t)sizeof(int32_t);
+  r.a = dm_round_up(r.few_cols + n * (int64_t)sizeof(int32_t), ALIGNED);
   r.a_bytes = m * r.a_stride * HALF;
   r.b = r.a + 2 * r.a_bytes;
   r.b_bytes = k * r.b_stride * HALF;
@@ -58,8 +63,16 @@ static dm_status multiply_part(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bo
   const dm_split of_b = {parts_at(memory, r.b, r.b_bytes, r.b_stride, r.cols, b), b, lines, count,
                          stream};
   const dm_split_product product = {c, of_a.to, of_b.to, accumulate, gpu->processors, stream};
-  const dm_split_native native = {c, a, b, of_a.to.exponents, of_b.to.exponents, count, stream};
-  DM_CUDA(gpu, cudaMemsetAsync(&count->now, 0, sizeof count->now, stream));
+  const dm_split_native native = {.c = c,
+                                  .a = a,
+                                  .b = b,
+                                  .rows = of_a.to.exponents,
+                                  .cols = of_b.to.exponents,
+                                  .few_rows = (int32_t *)(void *)(memory + r.few_rows),
+                                  .few_cols = (int32_t *)(void *)(memory + r.few_cols),
+                                  .count = count,
+                                  .stream = stream};
+  DM_CUDA(gpu, cudaMemsetAsync(count, 0, offsetof(dm_split_count, all), stream));
   DM_CUDA(gpu, cudaMemsetAsync(lines, 0, (size_t)c.cols * sizeof *lines, stream));
   DM_CUDA(gpu, dm_kernels_split_rows(&of_a));
   DM_CUDA(gpu, dm_kernels_split_columns(&of_b));

@@ -18,9 +18,11 @@
 #include "core/half.h"
 
 enum {
-  DM_SPLIT_LOW = 11,         /* low parts are held multiplied by 2^11 */
-  DM_SPLIT_LEAST = -18,      /* scaled numbers other than 0 are not below 2^-18 */
-  DM_SPLIT_NATIVE = 1 << 20, /* in place of the exponent of a line that is multiplied natively */
+  DM_SPLIT_LOW = 11,    /* low parts are held multiplied by 2^11 */
+  DM_SPLIT_LEAST = -18, /* scaled numbers other than 0 are not below 2^-18 */
+  DM_SPLIT_NATIVE =
+      1 << 20,   /* in place of the exponent of a line that is multiplied natively, ... */
+  DM_SPLIT_MANY, /* ... and of one that GPUs found to be one of many */
   /* Of a GPU: */
   DM_SPLIT_DEPTH = 1 << 14, /* k of one product, at most: a block holds a row in registers */
   DM_SPLIT_ROW = 64,        /* elements of rows of parts come in groups of so many */
@@ -69,19 +71,19 @@ static inline DM_HOST_DEVICE float dm_split_power(int32_t e) {
 
 /* By what numbers of a line with exponent S are multiplied: 0 where it is multiplied natively. */
 static inline DM_HOST_DEVICE float dm_split_scale(int32_t s) {
-  return s == DM_SPLIT_NATIVE ? 0.0f : dm_split_power(s);
+  return s >= DM_SPLIT_NATIVE ? 0.0f : dm_split_power(s);
 }
 
 /* SUM, of a row and a column with exponents S and T, without their scales: rounded once. */
 static inline DM_HOST_DEVICE float dm_split_unscaled(float sum, int32_t s, int32_t t) {
-  const int32_t by = s == DM_SPLIT_NATIVE || t == DM_SPLIT_NATIVE ? 0 : -(s + t), half = by / 2;
+  const int32_t by = s >= DM_SPLIT_NATIVE || t >= DM_SPLIT_NATIVE ? 0 : -(s + t), half = by / 2;
   return sum * dm_split_power(half) * dm_split_power(by - half);
 }
 
 /* f: C is off by at most f u |A||B|, element by element, in products of depth K, u = 2^-24.  Of
  * lines that are multiplied natively, by K u |A||B|. */
 static inline double dm_split_factor(int64_t k) {
-  return 280.0 + (double)k / 32.0;
+  return 364.0 + (double)k / 32.0;
 }
 
 #endif

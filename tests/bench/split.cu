@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -62,14 +63,15 @@ __global__ void generate(float *to, int64_t count, uint64_t seed) {
 struct Product {
   int64_t n;
   Device<uint16_t> parts;
-  Device<int32_t> exponents;
+  Device<int32_t> exponents, few;
   Device<dm_split_line> lines;
   Device<dm_split_count> count;
   cudaEvent_t event[5];
   int processors;
 
   Product(int64_t n, int processors)
-      : n(n), parts(4 * n * n), exponents(2 * n), lines(n), count(1), processors(processors) {
+      : n(n), parts(4 * n * n), exponents(2 * n), few(2 * n), lines(n), count(1),
+        processors(processors) {
     for (auto &e : event) OK(cudaEventCreate(&e));
   }
   ~Product() {
@@ -88,9 +90,10 @@ struct Product {
     const dm_split of_a = {parts_of(0), va, nullptr, count.p, 0};
     const dm_split of_b = {parts_of(1), vb, lines.p, count.p, 0};
     const dm_split_product product = {vc, of_a.to, of_b.to, false, processors, 0};
-    const dm_split_native native = {vc, va, vb, of_a.to.exponents, of_b.to.exponents, count.p, 0};
+    const dm_split_native native = {
+        vc, va, vb, of_a.to.exponents, of_b.to.exponents, few.p, few.p + n, count.p, 0};
     OK(cudaEventRecord(event[0]));
-    OK(cudaMemsetAsync(&count.p->now, 0, sizeof count.p->now));
+    OK(cudaMemsetAsync(count.p, 0, offsetof(dm_split_count, all)));
     OK(cudaMemsetAsync(lines.p, 0, n * sizeof(dm_split_line)));
     OK(dm_kernels_split_rows(&of_a));
     OK(cudaEventRecord(event[1]));
