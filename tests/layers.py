@@ -14,7 +14,7 @@ import tempfile
 LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "io": 2, "transport": 2, "backend": 2,
          "run": 3, "check": 4, "engine": 5, "job": 6, "measure": 7, "cli": 8,
          "lib": 9}
-FOLDERS = ("helpers", "product", "residues", "ladder")  # of kernels, bottom to top; its own headers lie below them
+FOLDERS = ("helpers", "product", "residues", "split", "ladder")  # of kernels, bottom to top; its own headers lie below them
 ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"io"}), (r"nccl\.h", {"transport"}),
            (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)

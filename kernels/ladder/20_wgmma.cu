@@ -25,6 +25,7 @@
  * decides the large sizes: what moves less data, not what waits less, is faster there. */
 #include "kernels/helpers/repack.cuh"
 #include "kernels/product/wgmma_kernel.cuh"
+#include "kernels/product/wgmma_launch.cuh"
 
 namespace {
 
@@ -110,24 +111,8 @@ template <class Sum> cudaError_t map_c(WgmmaWork *work, dm_view c) {
 
 template <class Element, bool N_MAJOR, class Shape>
 cudaError_t start(const WgmmaWork &work, int processors, cudaStream_t stream) {
-  const auto kernel = wgmma<Element, N_MAJOR, Shape>;
-  const int bytes = sizeof(WgmmaMemory<Shape>);
-  const cudaError_t refused =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-  if (refused != cudaSuccess) return refused;
-  /* No more clusters than finish at the same time: those without a last tile would only draw
-   * power. */
-  const int most = processors / Shape::CLUSTER, tiles = work.order.count();
-  const int rounds = (int)divide_up(tiles, most < 1 ? 1 : most);
-  const int clusters = (int)divide_up(tiles, rounds);
-  cudaLaunchAttribute attributes[2];
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {Shape::CLUSTER, 1, 1};
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
-  const cudaLaunchConfig_t config = {
-      dim3(clusters * Shape::CLUSTER), dim3(Shape::THREADS), bytes, stream, attributes, 2};
-  return cudaLaunchKernelEx(&config, kernel, work);
+  return launch_clusters<Shape>(wgmma<Element, N_MAJOR, Shape>, work, work.order.count(),
+                                (int)sizeof(WgmmaMemory<Shape>), processors, stream);
 }
 
 template <class Element, class Shape> cudaError_t launch(const dm_product *product) {

@@ -45,30 +45,28 @@ static __device__ __forceinline__ void load_shared_box(void *to, const CUtensorM
 
 /* This block's part of the rows of A goes to the blocks beside it. */
 template <class Shape>
-static __device__ __forceinline__ void load_a(const WgmmaWork &work, char *tile, int row, int k,
+static __device__ __forceinline__ void load_a(const CUtensorMap *a, char *tile, int row, int k,
                                               uint64_t *barrier) {
   const int part = rank_in_cluster() / Shape::DOWN * (Shape::BM / Shape::ACROSS);
-  load_shared_box<Shape::ACROSS, Shape::DOWN>(tile + part * BOX_ROW, &work.a, k, row + part,
-                                              barrier);
+  load_shared_box<Shape::ACROSS, Shape::DOWN>(tile + part * BOX_ROW, a, k, row + part, barrier);
 }
 
 /* Its part of the columns of B, to the blocks above and below; where rows run along n, its part of
  * those rows. */
 template <class Element, bool N_MAJOR, class Shape>
-static __device__ __forceinline__ void load_b(const WgmmaWork &work, char *tile, int col, int k,
+static __device__ __forceinline__ void load_b(const CUtensorMap *b, char *tile, int col, int k,
                                               uint64_t *barrier) {
   constexpr int COLS = BOX_ROW / (int)sizeof(Element); /* of a box of rows along n */
   const int rank = rank_in_cluster() % Shape::DOWN;
   if (!N_MAJOR) {
     const int part = rank * (Shape::BN / Shape::DOWN);
-    load_shared_box<Shape::DOWN, 1>(tile + part * BOX_ROW, &work.b, k, col + part, barrier);
+    load_shared_box<Shape::DOWN, 1>(tile + part * BOX_ROW, b, k, col + part, barrier);
     return;
   }
   const int part = rank * (COLS / Shape::DOWN);
 #pragma unroll
   for (int j = 0; j < Shape::BN; j += COLS)
-    load_shared_box<Shape::DOWN, 1>(tile + (j + part) * BOX_ROW, &work.b, col + j, k + part,
-                                    barrier);
+    load_shared_box<Shape::DOWN, 1>(tile + (j + part) * BOX_ROW, b, col + j, k + part, barrier);
 }
 
 /* C is fetched into the L2 cache, a box with each of the last steps, before sums are added there:
@@ -93,8 +91,8 @@ static __device__ __forceinline__ void load_tiles(const WgmmaWork &work,
       uint64_t *full = &memory.full[ring.stage];
       wait(&memory.empty[ring.stage], ring.parity ^ 1);
       arrive_expecting(full, Shape::A_BYTES + Shape::B_BYTES);
-      load_a<Shape>(work, memory.a[ring.stage], tile.row, step * BK, full);
-      load_b<Element, N_MAJOR, Shape>(work, memory.b[ring.stage], tile.col, step * BK, full);
+      load_a<Shape>(&work.a, memory.a[ring.stage], tile.row, step * BK, full);
+      load_b<Element, N_MAJOR, Shape>(&work.b, memory.b[ring.stage], tile.col, step * BK, full);
       if (work.accumulate && work.c_boxes) prefetch_c<Shape>(work, tile.row, tile.col, step);
     }
 }

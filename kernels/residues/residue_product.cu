@@ -4,7 +4,7 @@
  * never leave the registers.  There they become residues (modulus.cuh), which are a quarter of the
  * bytes, while the tensor cores multiply the next tile.  Tiles run modulus after modulus, each in
  * the order that suits the L2 cache: blocks that work at the same time share planes. */
-#include "kernels/helpers/matrix.cuh"
+#include "kernels/product/wgmma_launch.cuh"
 #include "kernels/residue_kernels.h"
 #include "kernels/residues/residue_tile.cuh"
 
@@ -180,26 +180,6 @@ int alignment_of(const dm_residue_product *p) {
   return all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : 1;
 }
 
-cudaError_t start(const ResidueWork &work, int64_t tiles, int processors, cudaStream_t stream) {
-  const int bytes = sizeof(ResidueMemory);
-  const cudaError_t refused =
-      cudaFuncSetAttribute(residue_product, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-  if (refused != cudaSuccess) return refused;
-  /* No more clusters than finish at the same time: those without a last tile would only draw
-   * power. */
-  const int most = processors / Shape::CLUSTER;
-  const int64_t rounds = divide_up(tiles, most < 1 ? 1 : most);
-  const int clusters = (int)divide_up(tiles, rounds);
-  cudaLaunchAttribute attributes[2];
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {Shape::CLUSTER, 1, 1};
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
-  const cudaLaunchConfig_t config = {
-      dim3(clusters * Shape::CLUSTER), dim3(Shape::THREADS), bytes, stream, attributes, 2};
-  return cudaLaunchKernelEx(&config, residue_product, work);
-}
-
 } // namespace
 
 cudaError_t dm_kernels_residue_product(const dm_residue_product *p) {
@@ -221,5 +201,6 @@ cudaError_t dm_kernels_residue_product(const dm_residue_product *p) {
   const int64_t columns = divide_up(p->b.rows, DM_RESIDUE_GROUP) * DM_RESIDUE_GROUP;
   error = map_panel(&work.b, p->b, columns, Shape::BN / Shape::DOWN);
   if (error != cudaSuccess) return error;
-  return start(work, tiles, p->processors, p->stream);
+  return launch_clusters<Shape>(residue_product, work, tiles, (int)sizeof(ResidueMemory),
+                                p->processors, p->stream);
 }

@@ -107,6 +107,11 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
   return dm_view_is_empty(c) ? DM_OK : backend->ops->join(backend, c, more, plane);
 }
 
+dm_status dm_backend_natively(dm_backend *backend, int64_t *lines) {
+  *lines = 0;
+  return backend->ops->natively ? backend->ops->natively(backend, lines) : DM_OK;
+}
+
 /* ---- lines ---- */
 
 const int dm_line_depths[DM_LINE_DEPTHS] = {4, 5, 6, 7, 9, 12};

@@ -85,6 +85,10 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
  * it returns. */
 dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
 
+/* Rows and columns of parts of k that were multiplied natively so far, because core/split.h has no
+ * exponent for them; 0 where the row does not split.  Synchronous. */
+dm_status dm_backend_natively(dm_backend *backend, int64_t *lines);
+
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_backend_wait(dm_backend *backend, dm_event event);
 

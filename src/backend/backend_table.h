@@ -34,7 +34,7 @@ typedef struct dm_device {
   int visible;                       /* how many those are */
   int sharing;                       /* ranks of the node on this device, at least 1 */
   int threads;                       /* of the CPU product */
-  bool residues;                     /* it multiplies by rows with moduli */
+  bool hopper;                       /* it takes rows of dm_compute_needs_hopper */
   int64_t memory_total, memory_free; /* bytes; of the device */
   char library[96];                  /* "OpenBLAS 0.3.21", "cuBLAS 13.1" */
   char advice[200];                  /* what would make it faster; empty where nothing is known */
@@ -70,6 +70,9 @@ typedef struct dm_backend_ops {
                       dm_exponents exponents, dm_event *done);
   /* (optional) For rows with FINISH behind the sum over the layers; NULL: they are added. */
   dm_status (*join)(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
+  /* (optional) Rows and columns of parts of k that were multiplied natively so far, where the row
+   * splits operands. */
+  dm_status (*natively)(dm_backend *backend, int64_t *lines);
   /* (optional) For rows with moduli. */
   dm_status (*extremes)(dm_backend *backend, dm_view matrix, bool by_row, double *extremes);
   dm_status (*line_sums)(dm_backend *backend, dm_view matrix, bool by_row, const double *extremes,

@@ -1,5 +1,6 @@
 #include "backend/cpu.h"
 #include "backend/cpu_residues.h"
+#include "backend/cpu_split.h"
 #include "backend/probe.h"
 
 #include <stdio.h>
@@ -35,6 +36,7 @@ typedef struct cpu_backend {
   dm_cpu_scratch scratch;
   dm_compute_calls calls; /* of a row with a FINISH */
   dm_cpu_residues *residues;
+  dm_cpu_split *split; /* of a row that splits operands */
   int accumulators;
   char *row; /* of accumulators, while they are finished */
   int64_t row_bytes;
@@ -59,6 +61,7 @@ static dm_status crew_open(cpu_backend *cpu, const dm_backend_config *config) {
 static void cpu_close(dm_backend *backend) {
   cpu_backend *cpu = (cpu_backend *)backend;
   dm_cpu_residues_free(cpu->residues);
+  dm_cpu_split_free(cpu->split);
   dm_crew_free(cpu->crew);
   dm_cpu_scratch_free(&cpu->scratch);
   free(cpu->row);
@@ -79,6 +82,7 @@ static dm_status cpu_open(dm_backend **backend, const dm_backend_config *config)
   if (own) cpu->calls = *config->calls;
   cpu->accumulators = compute ? compute->accumulators : 1;
   dm_status status = crew_open(cpu, config);
+  if (!status && compute && compute->splits) status = dm_cpu_split_new(&cpu->split);
   if (status)
     cpu_close(&cpu->base);
   else
@@ -102,8 +106,7 @@ static void read_model(char *text, size_t size) {
 }
 
 static dm_status cpu_device(dm_backend *backend, dm_device *device) {
-  *device =
-      (dm_device){.sharing = 1, .threads = ((cpu_backend *)backend)->threads, .residues = true};
+  *device = (dm_device){.sharing = 1, .threads = ((cpu_backend *)backend)->threads, .hopper = true};
   read_model(device->name, sizeof device->name);
   dm_cpu_library(device->library, sizeof device->library);
   dm_cpu_advice(device->advice, sizeof device->advice);
@@ -195,6 +198,11 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
                                 const dm_cpu_box *box) {
   const bool in_blocks = cpu->tile > 0 && !dm_cpu_widens(a.dtype);
   let_library_use(cpu, cpu->tile > 0 ? 1 : cpu->threads);
+  if (cpu->split && a.dtype == DM_F32) {
+    DM_TRY(dm_cpu_fits(c, a, b));
+    dm_cpu_split_product(cpu->split, c, a, b, accumulate);
+    return DM_OK;
+  }
   if (!in_blocks) return dm_cpu_product(c, a, b, accumulate, &cpu->scratch);
   DM_TRY(dm_cpu_fits(c, a, b));
   shared_piece p = {.c = c,
@@ -209,6 +217,11 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
 }
 
 static dm_cpu_box box_of(const cpu_backend *cpu, const pending *p) {
+  if (cpu->split) {
+    const int64_t most = cpu->tile > 0 ? cpu->tile : INT64_MAX;
+    return (dm_cpu_box){dm_min(most, DM_CPU_SPLIT_ROWS), dm_min(most, DM_CPU_SPLIT_COLS),
+                        DM_CPU_SPLIT_DEPTH, 0, 0};
+  }
   if (cpu->residues)
     return (dm_cpu_box){DM_CPU_RESIDUES_ROWS, DM_CPU_RESIDUES_COLS, dm_max(1, p->a.cols), 0, 0};
   return dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);
@@ -313,6 +326,12 @@ static dm_status cpu_test(dm_backend *backend, dm_event event, bool *done) {
   return DM_OK;
 }
 
+static dm_status cpu_natively(dm_backend *backend, int64_t *lines) {
+  const cpu_backend *cpu = (const cpu_backend *)backend;
+  *lines = cpu->split ? dm_cpu_split_natively(cpu->split) : 0;
+  return DM_OK;
+}
+
 static dm_status cpu_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                            double *squares) {
   (void)backend;
@@ -368,6 +387,7 @@ const dm_backend_ops dm_backend_cpu = {
     .product = cpu_row_product,
     .finish = cpu_finish,
     .join = cpu_join,
+    .natively = cpu_natively,
     .extremes = dm_host_extremes_parallel,
     .line_sums = dm_host_line_sums_parallel,
     .test = cpu_test,

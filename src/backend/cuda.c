@@ -13,6 +13,7 @@
 #include "backend/cuda_gemm.h"
 #include "backend/cuda_jit.h"
 #include "backend/cuda_residues.h"
+#include "backend/cuda_split.h"
 #include "core/buffer.h"
 #include "core/closest.h"
 
@@ -157,6 +158,7 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   DM_TRY_GOTO(status, dm_cuda_enter(gpu), failed_early);
   DM_TRY_GOTO(status, open_lanes(gpu), failed);
   DM_TRY_GOTO(status, open_workspace(gpu), failed);
+  DM_TRY_GOTO(status, dm_cuda_open_split(gpu, config->compute), failed);
   if (gpu->kernel && gpu->kernel->maker == DM_BY_JIT)
     DM_TRY_GOTO(status, dm_cuda_jit_open(gpu), failed);
   *backend = &gpu->base;
@@ -189,7 +191,7 @@ static dm_status cuda_device(dm_backend *backend, dm_device *device) {
   DM_TRY(dm_cuda_enter(gpu));
   *device = (dm_device){
       .index = gpu->index, .visible = gpu->visible, .sharing = gpu->sharing, .threads = 1};
-  device->residues = dm_cuda_has_residues(gpu);
+  device->hopper = dm_cuda_is_hopper(gpu);
   memcpy(device->name, gpu->name, sizeof device->name);
   memcpy(device->id, gpu->id, sizeof device->id);
   find_neighbours(gpu, device->near, sizeof device->near);
@@ -222,6 +224,7 @@ const dm_backend_ops dm_backend_cuda = {
     .product = dm_cuda_multiply_residues,
     .finish = dm_cuda_finish_residues,
     .join = dm_cuda_join_residues,
+    .natively = dm_cuda_natively,
     .extremes = dm_cuda_extremes,
     .line_sums = dm_cuda_line_sums,
     .test = dm_cuda_test,

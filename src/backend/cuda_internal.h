@@ -58,6 +58,8 @@ struct dm_cuda {
   dm_cuda_area vectors;  /* of probe and scan */
   dm_cuda_area residues; /* of A and B, where the row of compute modes has moduli */
   dm_moduli moduli;      /* of that row; else there are none */
+  bool splits;           /* the row splits operands: parts are in scratch */
+  dm_cuda_area natively; /* what it counts, a dm_split_count */
   dm_cuda_block *blocks; /* allocated and not yet released */
 };
 

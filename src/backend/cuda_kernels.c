@@ -66,6 +66,8 @@ bool dm_cuda_takes(const char *name, dm_dtype work, const dm_compute *compute, c
     return refuse(why, "TF32 shortens the significands of f32 and c64 only");
   if (compute->moduli > 0 && !kernel) return true;
   if (compute->moduli > 0) return refuse(why, "products of residues have a kernel of their own");
+  if (compute->splits && !kernel) return true;
+  if (compute->splits) return refuse(why, "products of split operands have a kernel of their own");
   if (compute->finish != DM_NO_FINISH) return refuse(why, "only the CPU does such products");
   const bool shortened = compute->operand == DM_TF32;
   if (!kernel || dm_cuda_multiplies(kernel, work, shortened ? DM_TF32 : (dm_operand)work))

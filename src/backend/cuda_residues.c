@@ -14,22 +14,23 @@ _Static_assert((int)DM_RESIDUES_ROWS == (int)DM_RESIDUE_GROUP, "what the planner
 
 enum { ONLY = 90 }; /* compute capability, times 10, that the kernel of products was written for */
 
-bool dm_cuda_has_residues(const dm_cuda *gpu) {
+bool dm_cuda_is_hopper(const dm_cuda *gpu) {
   return gpu->capability == ONLY;
 }
 
 dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute) {
-  if (!compute || compute->finish == DM_NO_FINISH) return DM_OK;
-  if (compute->moduli == 0)
-    return dm_fail(DM_E_USAGE, "products of %.15s are not done on GPUs", compute->name);
-  if (!dm_cuda_has_residues(gpu))
+  const bool own = compute && dm_compute_needs_hopper(compute);
+  if (!compute || (compute->finish == DM_NO_FINISH && !own)) return DM_OK;
+  if (!own) return dm_fail(DM_E_USAGE, "products of %.15s are not done on GPUs", compute->name);
+  if (!dm_cuda_is_hopper(gpu))
     return dm_hint(dm_fail(DM_E_USAGE,
                            "products of %.15s run on GPUs of compute capability %d.%d: %s has "
                            "%d.%d",
                            compute->name, ONLY / 10, ONLY % 10, gpu->name, gpu->capability / 10,
                            gpu->capability % 10),
-                   "--compute f64 runs on every GPU; --backend cpu takes this mode, too");
-  dm_moduli_make(compute->moduli, &gpu->moduli);
+                   "--compute %s runs on every GPU; --backend cpu takes this mode, too",
+                   dm_dtype_name(compute->work));
+  if (compute->moduli > 0) dm_moduli_make(compute->moduli, &gpu->moduli);
   return DM_OK;
 }
 

@@ -5,9 +5,10 @@
 
 #include "backend/cuda_internal.h"
 
-bool dm_cuda_has_residues(const dm_cuda *gpu);
+bool dm_cuda_is_hopper(const dm_cuda *gpu);
 
-/* Prepares GPU for the moduli of COMPUTE, which may be NULL or have none. */
+/* Prepares GPU for the moduli of COMPUTE, which may be NULL or have none; refuses what needs
+ * another GPU. */
 dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute);
 dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plane, dm_view a,
                                     dm_view b, bool accumulate, dm_exponents exponents,

@@ -156,8 +156,9 @@ const dm_option dm_cli_options[] = {
     {"compute", 0, NULL, MULTIPLY | PLAN | VERIFY | BENCH_P, DM_GROUP_EQUATION, "auto", NULL,
      "precision of the products; auto never goes below that of the inputs; f64:int8 and f32:int8 compute"
      " products of f64 or f32 from int8 products, with the same bits of C on any number of ranks and any"
-     " grid; a suffix, as in f64:int8:14, sets their number, by default chosen from the data; fastest"
-     " selects f64:int8 or f32:int8 on GPUs where it is faster and not less accurate",
+     " grid; a suffix, as in f64:int8:14, sets their number, by default chosen from the data; f32:f16 computes"
+     " products of f32 from three f16 products; fastest selects one of these on GPUs where it is faster and not"
+     " less accurate",
      dm_cli_set_compute, AT(compute), .choices = dm_compute_names},
 
     /* bench, verify */

@@ -7,6 +7,7 @@
 
 #include "core/checked.h"
 #include "core/residues.h"
+#include "core/split.h"
 
 enum {
   REAL = 1 << DM_F64 | 1 << DM_F32 | 1 << DM_F16 | 1 << DM_BF16,
@@ -42,6 +43,10 @@ const dm_compute dm_computes[DM_COMPUTES] = {
     {"i8", "", 1 << DM_I8, 1 << DM_I32, ONE_PRODUCT(DM_I8, DM_I32)},
     {"f64:int8:15", "f64:int8", FLOATING, FLOATING, RESIDUES(DM_F64, 15), .roundoff = 0x1p-53},
     {"f32:int8:8", "f32:int8", FLOATING, FLOATING, RESIDUES(DM_F32, 8), .roundoff = 0x1p-24},
+    /* tensor cores cut off sums of a few products only; small numbers lose most when they are split */
+    {"f32:f16", "f32:f16", 1 << DM_F64 | 1 << DM_F32, FLOATING, .work = DM_F32, .operand = DM_F16,
+     .products = 3, .accumulator = DM_F32, .accumulators = 1, .sum = DM_F32, .panel_bytes = 4,
+     .roundoff = 0x1p-24, .shortening = 0x1p-18, .splits = true},
 };
 /* clang-format on */
 
@@ -98,8 +103,8 @@ dm_view dm_compute_all(const dm_compute *row, dm_view sums) {
 }
 
 enum { AUTO, FASTEST }; /* places in the list */
-const char *const dm_compute_names[] = {"auto", "fastest",  "f64",      "f32",
-                                        "tf32", "f64:int8", "f32:int8", NULL};
+const char *const dm_compute_names[] = {"auto",     "fastest",  "f64",     "f32", "tf32",
+                                        "f64:int8", "f32:int8", "f32:f16", NULL};
 
 /* Accumulators of a byte are finished in their place: they must not be shorter than the sum. */
 static bool has_moduli(const char *name, int64_t moduli) {
@@ -213,6 +218,18 @@ bool dm_compute_by_residues(const dm_compute *plain, dm_dtype work, int64_t k, d
     return true;
   }
   return false;
+}
+
+bool dm_compute_by_split(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row) {
+  for (int i = 0; i < DM_COMPUTES && dm_compute_is_plain(plain); i++) {
+    *row = dm_computes[i];
+    if (row->splits && row->work == work) return dm_split_factor(k) <= (double)k;
+  }
+  return false;
+}
+
+bool dm_compute_needs_hopper(const dm_compute *row) {
+  return row->moduli > 0 || row->splits;
 }
 
 const dm_compute *dm_compute_by(dm_operand operand) {

@@ -47,6 +47,8 @@ typedef struct dm_compute {
   bool truncates;      /* ... and whether tensor cores sum them, which cut off low bits */
   int moduli;          /* not 0: products are of residues (core/residues.h); all of k is looked at
                           before the first of them */
+  bool splits;         /* operands are sums of two of type OPERAND (core/split.h), with exponents of
+                          each panel */
 } dm_compute;
 
 enum { DM_ACCUMULATORS = 32 }; /* of an element, at most */
@@ -72,7 +74,7 @@ dm_view dm_compute_first(const dm_compute *row, dm_view sums);
 dm_view dm_compute_all(const dm_compute *row, dm_view sums);
 
 /* All rows. */
-enum { DM_COMPUTES = 8 };
+enum { DM_COMPUTES = 9 };
 extern const dm_compute dm_computes[DM_COMPUTES];
 
 /* For --compute: "auto", "f64", ..., NULL at the end. */
@@ -88,7 +90,7 @@ void dm_compute_choice_text(dm_compute_choice choice, char text[24]);
 /* The same with so many moduli, and how many it states: 0 leaves it to the row. */
 dm_compute_choice dm_compute_with_moduli(dm_compute_choice choice, int moduli);
 int dm_compute_moduli(dm_compute_choice choice);
-/* "fastest": residues may be faster than the row of auto and not less accurate. */
+/* "fastest": another row may be faster than that of auto and not less accurate. */
 bool dm_compute_is_fastest(dm_compute_choice choice);
 
 /* The row by which CHOICE serves inputs of type INPUT in a product of depth K, which decides how
@@ -98,6 +100,13 @@ dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k,
 
 /* The row by residues that is as accurate as PLAIN for products of WORK; false where none is. */
 bool dm_compute_by_residues(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row);
+
+/* The row that splits operands for products of WORK and is not less accurate than PLAIN by its
+ * bound; false where none is. */
+bool dm_compute_by_split(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row);
+
+/* Whether GPUs take it by kernels of their own, which need compute capability 9.0. */
+bool dm_compute_needs_hopper(const dm_compute *row);
 
 /* The first row that multiplies OPERAND, or the parts of a complex one. */
 const dm_compute *dm_compute_by(dm_operand operand);

@@ -11,15 +11,18 @@
 
 dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phases *worst) {
   const dm_phases *p = &local->phases;
-  int64_t bytes[] = {p->received, p->uploaded, p->from_files}, resident = dm_memory_own_peak();
+  int64_t bytes[] = {p->received, p->uploaded, p->from_files, 0}, resident = dm_memory_own_peak();
   if (local->transport) bytes[0] += dm_transport_received(local->transport);
+  if (local->plan->problem.compute.splits)
+    DM_TRY(dm_comm_agree(run->world, dm_backend_natively(local->backend, &bytes[3])));
   *worst = *p;
   DM_TRY(dm_comm_max_f64(run->world, worst->seconds, DM_PHASE_SECONDS));
-  DM_TRY(dm_comm_sum_i64(run->world, bytes, 3));
+  DM_TRY(dm_comm_sum_i64(run->world, bytes, 4));
   DM_TRY(dm_comm_max_i64(run->world, &resident, 1));
   worst->received = bytes[0];
   worst->uploaded = bytes[1];
   worst->from_files = bytes[2];
+  worst->natively = bytes[3];
   worst->resident = resident;
   return DM_OK;
 }
@@ -155,11 +158,18 @@ static void record_times(const dm_phases *mean, const dm_plan *plan, double tota
                    lines[i].seconds);
 }
 
+void dm_phases_record_natively(const dm_phases *worst, const dm_plan *plan, dm_record *record) {
+  if (plan->problem.compute.splits)
+    dm_record_integer(record, "problem.natively", "rows and columns not split", DM_SHOWN_PLAIN,
+                      worst->natively);
+}
+
 void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_plan *plan,
                       double total, dm_record *record) {
   record_times(mean, plan, total, record);
   dm_record_real(record, "rates.multiply_flops", "rate", DM_SHOWN_FLOPS,
                  dm_phases_flops(worst, plan));
+  dm_phases_record_natively(worst, plan, record);
   dm_record_integer(record, "moved.between_ranks_bytes", "moved between ranks", DM_SHOWN_BYTES,
                     worst->received);
   dm_record_integer(record, "moved.to_devices_bytes", NULL, DM_SHOWN_BYTES, worst->uploaded);

@@ -35,6 +35,9 @@ double dm_phases_sum(const dm_phases *phases);
 void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_plan *plan,
                       double total, dm_record *record);
 
+/* Rows and columns that were not split, where the row of compute modes splits. */
+void dm_phases_record_natively(const dm_phases *worst, const dm_plan *plan, dm_record *record);
+
 /* TAKE(CONTEXT, ...) for what resides on this rank of op(A) or op(B), each piece once. */
 dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
                         void *context);

@@ -201,9 +201,9 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
       dm_comm_size(run->near),
       gpu ? device->sharing : 1,
       engine->process_bytes > 0 ? engine->process_bytes : dm_setup_process_bytes(),
-      !device->residues};
+      !device->hopper};
   DM_TRY(dm_comm_max_i64(run->world, values, 6));
-  machine->residues = gpu && !values[5];
+  machine->hopper = gpu && !values[5];
   machine->process_bytes = values[4];
   machine->host_bytes = -values[0];
   machine->device_bytes = -values[1];
@@ -285,7 +285,7 @@ static dm_status open_for_plan(dm_run *run, const dm_engine *engine, const dm_pr
   const dm_problem *planned = &setup->plan.problem;
   const dm_backend_ops *ops = setup->backend->ops;
   const dm_device device = setup->device; /* the ranks have counted who shares it */
-  if (planned->compute.moduli == problem->compute.moduli) return DM_OK;
+  if (strcmp(planned->compute.name, problem->compute.name) == 0) return DM_OK;
   dm_setup_close(setup);
   DM_TRY(open_backend(run, engine, planned, ops, setup));
   setup->device = device;

@@ -1,6 +1,9 @@
 #include "job/multiply_record.h"
 
+#include <math.h>
+
 #include "core/checked.h"
+#include "core/split.h"
 #include "engine/phases.h"
 #include "run/facts.h"
 
@@ -49,6 +52,9 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
       dm_record_real(record, "problem.factor", "rounding at most f u |A||B|, f", DM_SHOWN_PLAIN,
                      done->factor);
   }
+  if (p->compute.splits)
+    dm_record_real(record, "problem.factor", "rounding at most f u |A||B|, f", DM_SHOWN_PLAIN,
+                   fmax((double)p->k, dm_split_factor(p->k)));
   dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
   if (verdict) dm_verdict_record(verdict, &done->run->log, record);

@@ -187,6 +187,7 @@ static void record_bench(dm_bench *b, const dm_phases *phases, const extremes *e
   record_memory(b, e, record);
   record_energy(b, e, record);
   if (wanted->verify) dm_verdict_record(&b->worst, &b->run->log, record);
+  dm_phases_record_natively(phases, &b->setup.plan, record);
   const bool plain = dm_compute_is_plain(&p->compute);
   dm_record_summary(record,
                     "damier: bench multiply m=%lld n=%lld k=%lld dtype=%s%s%s ranks=%d "

@@ -3,6 +3,7 @@
 #include "plan/buffers_beside.h"
 
 #include "core/residues.h"
+#include "core/split.h"
 #include "plan/chunk_memory.h"
 #include "plan/partition.h"
 #include "plan/runs.h"
@@ -117,10 +118,22 @@ static int64_t residue_bytes(const dm_rank_extent *e, const dm_compute *row) {
   return dm_max(dm_times(row->panel_bytes, dm_times(lines, depth)), sums);
 }
 
-/* What the row of compute modes takes; on the CPU residues are made slice by slice. */
+/* Of a GPU: parts of a panel of A and of B, what their lines are like, exponents and lists. */
+static int64_t split_bytes(const dm_rank_extent *e, const dm_compute *row) {
+  const int64_t depth = dm_min(e->width, DM_SPLIT_DEPTH), lines = dm_plus(e->rows, e->cols);
+  const int64_t elements = dm_plus(dm_times(e->rows, dm_rounded(depth, DM_SPLIT_ROW)),
+                                   dm_times(depth, dm_rounded(e->cols, DM_SPLIT_ROW)));
+  return dm_plus(
+      dm_times(row->panel_bytes, elements),
+      dm_plus(DM_SPLIT_COUNTS, dm_times(2 * sizeof(int32_t) + sizeof(dm_split_line), lines)));
+}
+
+/* What the row of compute modes takes; the CPU makes residues and splits slice by slice. */
 static int64_t scratch_bytes(const dm_rank_extent *e) {
   const dm_compute *row = &e->plan->problem.compute;
-  if (row->moduli > 0) return e->plan->gpu ? residue_bytes(e, row) : DM_BUFFER_WIDENED_BYTES;
+  const bool own = dm_compute_needs_hopper(row);
+  if (own && !e->plan->gpu) return DM_BUFFER_WIDENED_BYTES;
+  if (own) return row->splits ? split_bytes(e, row) : residue_bytes(e, row);
   const int64_t panels = dm_plus(dm_packed(e->rows, e->width, 1), dm_packed(e->width, e->cols, 1));
   return dm_plus(dm_times(row->panel_bytes, panels), dm_packed(e->rows, e->cols, row->tile_bytes));
 }

@@ -152,7 +152,7 @@ static dm_status check_wishes(const dm_question *q) {
   if (w->reproducible && w->pk > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a reproducible product takes one layer, not %d", w->pk),
                    "state a grid PMxPNx1");
-  if (q->machine->gpu && q->problem->compute.moduli > 0 && !q->machine->residues)
+  if (q->machine->gpu && dm_compute_needs_hopper(&q->problem->compute) && !q->machine->hopper)
     return dm_hint(dm_fail(DM_E_USAGE,
                            "products of %s run on GPUs of compute capability 9.0, as h200 and "
                            "h100: not on %s",
@@ -227,28 +227,43 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
   return DM_OK;
 }
 
-/* PLAN, or one by residues that takes a tenth less: which their exponents may take, that forecasts
- * do not count. */
-static dm_status choose_fastest(const dm_machine *machine, int ranks, const dm_wishes *wishes,
-                                dm_plan *plan) {
-  dm_problem problem = plan->problem;
-  dm_wishes silent = *wishes;
+/* *BEST, or what COMPUTE makes of its problem where that takes less than *PRICE, then its price.
+ * What does not fit is no faster. */
+static void consider_row(const dm_question *q, const dm_compute *compute, double *price,
+                         dm_plan *best) {
+  dm_problem problem = best->problem;
+  dm_wishes silent = *q->wishes;
   dm_plan other;
   int found;
-  if (!dm_compute_by_residues(&plan->problem.compute, problem.work, problem.k, &problem.compute))
-    return DM_OK;
+  problem.compute = *compute;
   silent.no_advice = true;
-  dm_status status = dm_plan_candidates(&problem, machine, ranks, &silent, &other, 1, &found);
-  if (!status && !dm_plan_streams(&other) && dm_plan_price(&other) < 0.9 * dm_plan_price(plan))
-    *plan = other;
-  dm_status_free(status); /* what does not fit is no faster */
-  return DM_OK;
+  dm_status status = dm_plan_candidates(&problem, q->machine, q->ranks, &silent, &other, 1, &found);
+  const bool reads_again = !status && compute->moduli > 0 && dm_plan_streams(&other);
+  if (!status && !reads_again && dm_plan_price(&other) < *price) {
+    *price = dm_plan_price(&other);
+    *best = other;
+  }
+  dm_status_free(status);
+}
+
+/* PLAN, or one by residues or split operands that takes a tenth less: which their exponents may
+ * take, that forecasts do not count. */
+static void choose_fastest(const dm_question *q, dm_plan *plan) {
+  const dm_compute plain = plan->problem.compute;
+  const dm_dtype work = plan->problem.work;
+  const int64_t k = plan->problem.k;
+  double price = 0.9 * dm_plan_price(plan);
+  dm_compute row;
+  if (dm_compute_by_residues(&plain, work, k, &row)) consider_row(q, &row, &price, plan);
+  if (dm_compute_by_split(&plain, work, k, &row)) consider_row(q, &row, &price, plan);
 }
 
 dm_status dm_plan_choose(const dm_problem *problem, const dm_machine *machine, int ranks,
                          const dm_wishes *wishes, dm_plan *plan) {
   int found;
   DM_TRY(dm_plan_candidates(problem, machine, ranks, wishes, plan, 1, &found));
-  if (!problem->fastest || !machine->gpu || !machine->residues) return DM_OK;
-  return choose_fastest(machine, ranks, wishes, plan);
+  if (!problem->fastest || !machine->gpu || !machine->hopper) return DM_OK;
+  const dm_question q = {problem, machine, wishes, ranks, false};
+  choose_fastest(&q, plan);
+  return DM_OK;
 }

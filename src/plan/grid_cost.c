@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/residues.h"
+#include "core/split.h"
 #include "plan/partition.h"
 #include "plan/route.h"
 #include "plan/runs.h"
@@ -132,7 +133,17 @@ double dm_product_efficiency(double rows, double cols, double width, bool gpu) {
 static double product_most(const dm_plan *plan) {
   const dm_compute *row = &plan->problem.compute;
   const double parts = (double)dm_compute_parts(row, plan->problem.work);
+  if (row->splits) return DM_SPLIT_DEPTH;
   return row->moduli > 0 ? DM_RESIDUES_SPLIT / parts : INFINITY;
+}
+
+/* Of a GPU, beside products of split operands: A is read once and B twice. */
+static double split_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
+  const dm_compute *row = &plan->problem.compute;
+  const double parts = (double)row->panel_bytes;
+  if (!row->splits) return 0;
+  return e->depth * (e->rows * (e->work + parts) + e->cols * (2 * e->work + parts)) /
+         machine->memory;
 }
 
 /* Of a GPU, beside products of residues: A and B are split, complex numbers of B into two of each
@@ -158,7 +169,7 @@ static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const
   if (plan->gpu) { /* every panel but the first reads C once more, and each writes it */
     const double parts = e->panels * fmax(1, ceil(e->width / product_most(plan)));
     seconds += seen_of_c * 2 * block * (parts - 1) / machine->memory;
-    seconds += residue_seconds(plan, machine, e);
+    seconds += residue_seconds(plan, machine, e) + split_seconds(plan, machine, e);
   } else {
     double operands = e->work * (e->rows + e->cols) * e->depth;
     double passes = 1 + e->panels * fmax(0, 1 - e->width / slice_cpu);

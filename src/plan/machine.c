@@ -13,7 +13,7 @@ typedef struct known_gpu {
   double memory;         /* the vendors' figures */
   int64_t gib;           /* free on a fresh one */
   dm_operand_rates peak; /* of the data sheet (SXM where there is one), dense */
-  bool residues;
+  bool hopper;
 } known_gpu;
 
 /* Measured for the h200 (cuBLAS 13.1, n = 8192, all GPUs pulling at once).  The others: peak of the
@@ -105,7 +105,7 @@ void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
   state_flops(machine, &gpu->flops);
   machine->upload = gpu->upload;
   machine->memory = gpu->memory;
-  machine->residues = gpu->residues;
+  machine->hopper = gpu->hopper;
 }
 
 double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm_dtype work) {

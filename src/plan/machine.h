@@ -14,7 +14,7 @@ typedef struct dm_machine {
   int ranks_per_node; /* ranks = nodes * ranks_per_node, unless the ranks are given */
   int cores_per_rank;
   bool gpu;          /* each rank multiplies on a GPU of its own, or on its share of one */
-  bool residues;     /* ... which multiplies residues: of compute capability 9.0 */
+  bool hopper;       /* ... of compute capability 9.0 (dm_compute_needs_hopper) */
   bool device_links; /* the transport moves GPU memory itself: no panel passes through the host */
   bool shared_slots; /* CPU ranks of a node read panels where they lie, in memory that they share */
   int copies_a, copies_b; /* of a panel, that the product makes on the GPU in the order it needs */

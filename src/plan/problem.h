@@ -28,7 +28,7 @@ typedef struct dm_problem {
   dm_dtype accumulator;    /* in which sums of products are held */
   dm_dtype c;              /* of the result */
   dm_compute compute;      /* how it is multiplied and summed: the row for the parts of WORK */
-  bool fastest;            /* residues may take the place of COMPUTE where they are faster */
+  bool fastest;            /* another row may take the place of COMPUTE where it is faster */
   bool reads_c;            /* beta is not 0 */
   bool scales;             /* alpha is not 1 */
   int finish_bytes; /* where the home is not files: what finishing an element of C takes there */

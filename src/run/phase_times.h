@@ -21,6 +21,7 @@ typedef struct dm_phases {
   };
   int64_t received, uploaded;
   int64_t from_files; /* bytes of A, B and the old C */
+  int64_t natively;   /* see dm_backend_natively; of all ranks, in dm_phases_worst alone */
   int64_t resident;   /* host memory of the process when it was largest */
 } dm_phases;
 

@@ -224,6 +224,10 @@ static dm_status sums_later(dm_backend *backend, dm_view sums, dm_view c, int64_
   return post(of(backend), COMPUTE, w, done);
 }
 
+static dm_status emulated_natively(dm_backend *backend, int64_t *lines) {
+  return dm_backend_natively(of(backend)->cpu, lines);
+}
+
 static dm_status test_event(dm_backend *backend, dm_event event, bool *done) {
   emulated *e = of(backend);
   for (int i = 0; i < LANES; i++) DM_TRY(look(e, &e->lanes[i]));
@@ -294,6 +298,7 @@ const dm_backend_ops dm_backend_cuda = {
     .kind = find_kind,
     .await = await_stream,
     .gemm = multiply_later,
+    .natively = emulated_natively,
     .product = residues_later,
     .finish = sums_later,
     .join = join,

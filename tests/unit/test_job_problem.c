@@ -55,6 +55,10 @@ TEST(types) {
       {DM_F64, "f32:int8", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F64},
       {DM_C128, "f64:int8", DM_DTYPE_NONE, DM_C128, DM_C128, DM_C128},
       {DM_C64, "f64:int8:20", DM_DTYPE_NONE, DM_C128, DM_C128, DM_C64},
+      {DM_F32, "f32:f16", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F32},
+      {DM_F64, "f32:f16", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F64},
+      {DM_C64, "f32:f16", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
+      {DM_F16, "f32:f16", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
       {DM_C64, "f32:int8", DM_C128, DM_C64, DM_C64, DM_C128},
       {DM_C128, "tf32", DM_F64, DM_DTYPE_NONE, 0, 0},
       {DM_I8, "f64:int8", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
@@ -81,9 +85,10 @@ TEST(types) {
 }
 
 TEST(numbers_of_moduli) {
-  static const char *const refused[] = {
-      "f64:int8:7", "f64:int8:21", "f64:int8:",    "f64:int8:08", "f64:int8:8 ", "f64:int8:-8",
-      "f64:15",     "f64:int9",    "f64:int8:264", "auto:8",      "f32:int8:3",  "f64:int8:8:8"};
+  static const char *const refused[] = {"f64:int8:7",   "f64:int8:21", "f64:int8:",  "f64:int8:08",
+                                        "f64:int8:8 ",  "f64:int8:-8", "f64:15",     "f64:int9",
+                                        "f64:int8:264", "auto:8",      "f32:int8:3", "f64:int8:8:8",
+                                        "f32:f16:2"};
   static const struct {
     const char *text;
     int64_t k;

@@ -1,0 +1,255 @@
+/* What a product of split operands leaves out: rows and columns of C that core/split.h has no
+ * exponents for, in f32.
+ *
+ * Of 64 neighbouring lines mostly none is native, or a few: those are gathered, 8 at a time, and
+ * all of B (or A) is read for them once.  Where there are more of 64, tiles are multiplied.  Which
+ * it is depends on these 64 lines alone, and so do the bits where C is cut at multiples of 64. Sums
+ * begin with 0 and are added to C at the end. */
+#include "kernels/helpers/matrix.cuh"
+#include "kernels/product/thread_tile.cuh"
+#include "kernels/split_kernels.h"
+
+namespace {
+
+constexpr int GROUP = 64, FEW = 8; /* lines of which so many count as a few */
+constexpr int THREADS = 256, WARPS = THREADS / 32;
+constexpr int LINES = 8, DEEP = 256; /* that are gathered at a time, and so much of k */
+
+struct NativeWork {
+  Product<float> product;
+  int32_t *rows, *cols;
+  int32_t *few_rows, *few_cols; /* lists */
+  dm_split_count *count;
+  bool wide_b;
+};
+
+/* ---- which lines ---- */
+
+/* A warp for each GROUP of rows, then of columns. */
+__global__ void __launch_bounds__(THREADS) sort_lines(const NativeWork work) {
+  if (work.count->now == 0) return;
+  const Matrix<float> &c = work.product.c;
+  const int64_t of_rows = (c.rows + GROUP - 1) / GROUP, of_cols = (c.cols + GROUP - 1) / GROUP;
+  int64_t group = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
+  const bool are_rows = group < of_rows;
+  if (!are_rows) group -= of_rows;
+  if (!are_rows && group >= of_cols) return; /* a whole warp */
+  const int64_t lines = are_rows ? c.rows : c.cols;
+  int32_t *exponents = are_rows ? work.rows : work.cols;
+  int32_t *list = are_rows ? work.few_rows : work.few_cols;
+  unsigned *listed = are_rows ? &work.count->few_rows : &work.count->few_cols;
+  bool native[GROUP / 32];
+  int count = 0;
+#pragma unroll
+  for (int i = 0; i < GROUP / 32; i++) {
+    const int64_t line = group * GROUP + 32 * i + threadIdx.x % 32;
+    native[i] = line < lines && exponents[line] == DM_SPLIT_NATIVE;
+    count += __popc(__ballot_sync(~0u, native[i]));
+  }
+#pragma unroll
+  for (int i = 0; i < GROUP / 32; i++) {
+    const int64_t line = group * GROUP + 32 * i + threadIdx.x % 32;
+    if (native[i] && count > FEW) exponents[line] = DM_SPLIT_MANY;
+    if (native[i] && count <= FEW) list[atomicAdd(listed, 1u)] = (int32_t)line;
+  }
+  if (count > FEW) work.count->many = 1;
+}
+
+/* ---- a few rows: a block for 64 columns ---- */
+
+constexpr int COLS = 64, ACROSS = COLS / 4, PHASES = THREADS / ACROSS;
+
+union RowMemory {
+  float a[LINES][DEEP];
+  float sums[PHASES][LINES][COLS];
+};
+
+__device__ __forceinline__ void load_four(const NativeWork &work, int64_t row, int64_t col,
+                                          float (&four)[4]) {
+  const Matrix<const float> &b = work.product.b;
+  if (work.wide_b && col + 4 <= b.cols) {
+    const float4 all = *reinterpret_cast<const float4 *>(&b.at(row, col));
+    four[0] = all.x, four[1] = all.y, four[2] = all.z, four[3] = all.w;
+  } else {
+#pragma unroll
+    for (int e = 0; e < 4; e++) four[e] = load<float>(b, row, col + e);
+  }
+}
+
+/* COUNT rows of the list; thread (x, phase) takes 4 columns, and every PHASES-th of k. */
+__device__ __forceinline__ void multiply_rows(const NativeWork &work, RowMemory &memory,
+                                              const int32_t *list, int count, int64_t first_col) {
+  const Product<float> &p = work.product;
+  const int x = threadIdx.x % ACROSS, phase = threadIdx.x / ACROSS;
+  float sums[LINES][4] = {};
+  for (int64_t k = 0; k < p.a.cols; k += DEEP) {
+    __syncthreads();
+    for (int i = threadIdx.x; i < count * DEEP; i += THREADS)
+      memory.a[i / DEEP][i % DEEP] = load<float>(p.a, list[i / DEEP], k + i % DEEP);
+    __syncthreads();
+    const int deep = (int)min((int64_t)DEEP, p.a.cols - k);
+#pragma unroll 4
+    for (int l = phase; l < deep; l += PHASES) {
+      float four[4];
+      load_four(work, k + l, first_col + 4 * x, four);
+#pragma unroll
+      for (int line = 0; line < LINES; line++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) sums[line][e] = mad(memory.a[line][l], four[e], sums[line][e]);
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int line = 0; line < LINES; line++)
+#pragma unroll
+    for (int e = 0; e < 4; e++) memory.sums[phase][line][4 * x + e] = sums[line][e];
+  __syncthreads();
+  for (int i = threadIdx.x; i < count * COLS; i += THREADS) {
+    const int64_t col = first_col + i % COLS;
+    float sum = 0.0f;
+    for (int from = 0; from < PHASES; from++) sum += memory.sums[from][i / COLS][i % COLS];
+    if (col < p.c.cols) p.c.at(list[i / COLS], col) += sum;
+  }
+}
+
+/* ---- a few columns: a block for 32 rows ---- */
+
+constexpr int ROWS = 32, EACH = ROWS / WARPS; /* of a warp */
+
+/* COUNT columns of the list; lanes lie along k. */
+__device__ __forceinline__ void multiply_columns(const NativeWork &work, float (&b)[LINES][DEEP],
+                                                 const int32_t *list, int count,
+                                                 int64_t first_row) {
+  const Product<float> &p = work.product;
+  const int lane = threadIdx.x % 32;
+  const int64_t first = first_row + threadIdx.x / 32 * EACH;
+  float sums[EACH][LINES] = {};
+  for (int64_t k = 0; k < p.a.cols; k += DEEP) {
+    __syncthreads();
+    for (int i = threadIdx.x; i < count * DEEP; i += THREADS)
+      b[i / DEEP][i % DEEP] = load<float>(p.b, k + i % DEEP, list[i / DEEP]);
+    __syncthreads();
+    const int deep = (int)min((int64_t)DEEP, p.a.cols - k);
+#pragma unroll 4
+    for (int l = lane; l < deep; l += 32)
+#pragma unroll
+      for (int i = 0; i < EACH; i++) {
+        const float a = load<float>(p.a, first + i, k + l);
+#pragma unroll
+        for (int line = 0; line < LINES; line++) sums[i][line] = mad(a, b[line][l], sums[i][line]);
+      }
+  }
+#pragma unroll
+  for (int i = 0; i < EACH; i++)
+#pragma unroll
+    for (int line = 0; line < LINES; line++) {
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2)
+        sums[i][line] += __shfl_xor_sync(~0u, sums[i][line], step);
+      const int64_t row = first + i;
+      if (lane == 0 && line < count && row < p.c.rows && work.rows[row] < DM_SPLIT_NATIVE)
+        p.c.at(row, list[line]) += sums[i][line];
+    }
+}
+
+/* The first blocks for rows, the others for columns. */
+__global__ void __launch_bounds__(THREADS) multiply_few(const NativeWork work) {
+  __shared__ RowMemory memory;
+  const Matrix<float> &c = work.product.c;
+  const int64_t strips = (c.cols + COLS - 1) / COLS, block = blockIdx.x;
+  const bool are_rows = block < strips;
+  const int32_t *list = are_rows ? work.few_rows : work.few_cols;
+  const int all = (int)(are_rows ? work.count->few_rows : work.count->few_cols);
+  for (int first = 0; first < all; first += LINES) {
+    const int count = min(LINES, all - first);
+    if (are_rows)
+      multiply_rows(work, memory, list + first, count, block * COLS);
+    else
+      multiply_columns(work, memory.a, list + first, count, (block - strips) * ROWS);
+  }
+}
+
+/* ---- many: in tiles ---- */
+
+constexpr int TILE = GROUP, STEP = 16, SIDE = 4, SIDES = TILE / SIDE; /* 4 x 4 elements a thread */
+
+static_assert(SIDES * SIDES == THREADS, "threads make up a tile");
+
+__device__ __forceinline__ bool is_of_tiles(const NativeWork &work, int64_t row, int64_t col) {
+  const Matrix<float> &c = work.product.c;
+  if (row >= c.rows || col >= c.cols) return false;
+  const int32_t s = work.rows[row];
+  return s == DM_SPLIT_MANY || (work.cols[col] == DM_SPLIT_MANY && s != DM_SPLIT_NATIVE);
+}
+
+/* Whether a line of the tile is one of many; all threads. */
+__device__ __forceinline__ bool is_needed(const NativeWork &work, int64_t row, int64_t col) {
+  const Matrix<float> &c = work.product.c;
+  const int t = threadIdx.x;
+  const bool needed = t < TILE ? row + t < c.rows && work.rows[row + t] == DM_SPLIT_MANY
+                      : t < 2 * TILE
+                          ? col + t - TILE < c.cols && work.cols[col + t - TILE] == DM_SPLIT_MANY
+                          : false;
+  return __syncthreads_or(needed);
+}
+
+__device__ __forceinline__ void multiply_tile(const NativeWork &work, int64_t first_row,
+                                              int64_t first_col) {
+  __shared__ float a[STEP][TILE + SIDE], b[STEP][TILE];
+  const Product<float> &p = work.product;
+  const int x = threadIdx.x % SIDES, y = threadIdx.x / SIDES;
+  float sums[SIDE][SIDE] = {};
+  for (int64_t k = 0; k < p.a.cols; k += STEP) {
+#pragma unroll
+    for (int i = threadIdx.x; i < TILE * STEP; i += THREADS) {
+      a[i % STEP][i / STEP] = load<float>(p.a, first_row + i / STEP, k + i % STEP);
+      b[i / TILE][i % TILE] = load<float>(p.b, k + i / TILE, first_col + i % TILE);
+    }
+    __syncthreads();
+    const int deep = (int)min((int64_t)STEP, p.a.cols - k); /* beyond it 0 times 0 is added */
+    for (int l = 0; l < deep; l++)
+#pragma unroll
+      for (int i = 0; i < SIDE; i++)
+#pragma unroll
+        for (int j = 0; j < SIDE; j++)
+          sums[i][j] = mad(a[l][y * SIDE + i], b[l][x + j * SIDES], sums[i][j]);
+    __syncthreads();
+  }
+#pragma unroll
+  for (int i = 0; i < SIDE; i++)
+#pragma unroll
+    for (int j = 0; j < SIDE; j++) {
+      const int64_t row = first_row + y * SIDE + i, col = first_col + x + j * SIDES;
+      if (is_of_tiles(work, row, col)) p.c.at(row, col) += sums[i][j];
+    }
+}
+
+/* Blocks go from tile to tile. */
+__global__ void __launch_bounds__(THREADS) multiply_many(const NativeWork work) {
+  if (work.count->many == 0) return;
+  const Matrix<float> &c = work.product.c;
+  const int64_t down = (c.rows + TILE - 1) / TILE, across = (c.cols + TILE - 1) / TILE;
+  for (int64_t tile = blockIdx.x; tile < down * across; tile += gridDim.x) {
+    const int64_t row = tile / across * TILE, col = tile % across * TILE;
+    if (is_needed(work, row, col)) multiply_tile(work, row, col);
+  }
+}
+
+} // namespace
+
+cudaError_t dm_kernels_split_native(const dm_split_native *n) {
+  constexpr int64_t MOST_BLOCKS = 2048; /* of tiles */
+  const dm_view c = n->c;
+  const Product<float> product = {matrix_of<float>(c), matrix_of<const float>(n->a),
+                                  matrix_of<const float>(n->b), true};
+  const NativeWork work = {product,     n->rows,  n->cols,           n->few_rows,
+                           n->few_cols, n->count, is_wide(product.b)};
+  const int64_t groups = divide_up(c.rows, GROUP) + divide_up(c.cols, GROUP);
+  const int64_t few = divide_up(c.cols, COLS) + divide_up(c.rows, ROWS);
+  const int64_t tiles = divide_up(c.rows, TILE) * divide_up(c.cols, TILE);
+  if (c.dtype != DM_F32 || few > INT32_MAX) return cudaErrorInvalidValue;
+  sort_lines<<<(unsigned)divide_up(groups, WARPS), THREADS, 0, n->stream>>>(work);
+  multiply_few<<<(unsigned)few, THREADS, 0, n->stream>>>(work);
+  multiply_many<<<blocks_for(tiles, MOST_BLOCKS), THREADS, 0, n->stream>>>(work);
+  return cudaGetLastError();
+}

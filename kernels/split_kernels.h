@@ -1,0 +1,72 @@
+/* split_kernels: products of f32 from three products of f16 on the GPU, as core/split.h says.
+ *
+ * In order, for each panel: split (A and B), product, native.  What kernels.h says of streams holds
+ * here too; products want a GPU of compute capability 9.0. */
+#ifndef DM_KERNELS_SPLIT_KERNELS_H
+#define DM_KERNELS_SPLIT_KERNELS_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/split.h"
+#include "core/view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Parts of a panel of A or B, which lie as the panel does, in device memory of the caller. */
+typedef struct dm_split_parts {
+  void *high, *low; /* f16, aligned to 128 bytes */
+  int64_t rows, cols;
+  int64_t stride;     /* elements, a multiple of DM_SPLIT_ROW; those beyond COLS are not used */
+  int32_t *exponents; /* of the rows of A, of the columns of B; DM_SPLIT_NATIVE: its parts are 0 */
+} dm_split_parts;
+
+/* Lines without an exponent; in device memory, at first 0.  All but the last are of the present
+ * product, which sets them to 0 before it begins. */
+typedef struct dm_split_count {
+  unsigned long long now;
+  unsigned few_rows, few_cols, many; /* for dm_kernels_split_native */
+  unsigned unused;
+  unsigned long long all; /* of all products */
+} dm_split_count;
+
+typedef struct dm_split {
+  dm_split_parts to;
+  dm_view from;         /* f32 with col_stride 1, in device memory */
+  dm_split_line *lines; /* of B: device memory for one of each column, all bytes 0 */
+  dm_split_count *count;
+  cudaStream_t stream;
+} dm_split;
+
+/* A, by rows: at most DM_SPLIT_DEPTH columns.  B, by columns. */
+cudaError_t dm_kernels_split_rows(const dm_split *split);
+cudaError_t dm_kernels_split_columns(const dm_split *split);
+
+/* C (+)= A B, but for lines without exponents, where 0 is added or stored. */
+typedef struct dm_split_product {
+  dm_view c; /* f32 with col_stride 1, in device memory */
+  dm_split_parts a, b;
+  bool accumulate; /* false: C is overwritten without being read */
+  int processors;  /* multiprocessors of the device */
+  cudaStream_t stream;
+} dm_split_product;
+cudaError_t dm_kernels_split_product(const dm_split_product *product);
+
+/* C += A B in rows and columns without exponents, in f32, where COUNT says that there are any. */
+typedef struct dm_split_native {
+  dm_view c, a, b;              /* f32 with col_stride 1, in device memory */
+  int32_t *rows, *cols;         /* exponents */
+  int32_t *few_rows, *few_cols; /* memory for one of each row and column */
+  dm_split_count *count;
+  cudaStream_t stream;
+} dm_split_native;
+cudaError_t dm_kernels_split_native(const dm_split_native *native);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

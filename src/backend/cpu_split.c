@@ -1,0 +1,152 @@
+#include "backend/cpu_split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu.h"
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/split.h"
+
+enum {
+  ROWS = DM_CPU_SPLIT_ROWS,
+  COLS = DM_CPU_SPLIT_COLS,
+  DEPTH = 128, /* of k at a time: exponents are those of a slice */
+};
+
+/* Parts of f16, held in f32: their products are exact there. */
+struct dm_cpu_split {
+  float *a_high, *a_low; /* ROWS x DEPTH */
+  float *b_high, *b_low; /* DEPTH x COLS */
+  float *c;              /* ROWS x COLS */
+  int32_t rows[ROWS], cols[COLS];
+  int64_t natively;
+};
+
+_Static_assert(sizeof(float) * (2 * (ROWS * DEPTH + DEPTH * COLS) + ROWS * COLS) +
+                       sizeof(struct dm_cpu_split) <=
+                   DM_CPU_SCRATCH,
+               "what the planner counts");
+
+dm_status dm_cpu_split_new(dm_cpu_split **split) {
+  const int64_t size = sizeof(float);
+  dm_cpu_split *s = calloc(1, sizeof *s);
+  *split = s;
+  if (!s) return dm_fail(DM_E_FIT, "no memory for parts of operands");
+  DM_TRY(dm_buffer_alloc(ROWS * DEPTH * size, (void **)&s->a_high));
+  DM_TRY(dm_buffer_alloc(ROWS * DEPTH * size, (void **)&s->a_low));
+  DM_TRY(dm_buffer_alloc(DEPTH * COLS * size, (void **)&s->b_high));
+  DM_TRY(dm_buffer_alloc(DEPTH * COLS * size, (void **)&s->b_low));
+  return dm_buffer_alloc(ROWS * COLS * size, (void **)&s->c);
+}
+
+void dm_cpu_split_free(dm_cpu_split *split) {
+  if (!split) return;
+  free(split->a_high);
+  free(split->a_low);
+  free(split->b_high);
+  free(split->b_low);
+  free(split->c);
+  free(split);
+}
+
+int64_t dm_cpu_split_natively(const dm_cpu_split *split) {
+  return split->natively;
+}
+
+/* ---- exponents ---- */
+
+static int64_t exponents(const dm_split_line *lines, int64_t count, int32_t *to) {
+  int64_t natively = 0;
+  for (int64_t i = 0; i < count; i++) {
+    to[i] = dm_split_exponent(lines[i]);
+    natively += to[i] == DM_SPLIT_NATIVE;
+  }
+  return natively;
+}
+
+/* How many rows of A, and columns of B, are to be multiplied natively. */
+static int64_t find_exponents(dm_cpu_split *s, dm_view a, dm_view b) {
+  dm_split_line rows[ROWS], cols[COLS];
+  for (int64_t i = 0; i < a.rows; i++) {
+    const float *row = dm_view_at(a, i, 0);
+    rows[i] = dm_split_nothing();
+    for (int64_t l = 0; l < a.cols; l++) rows[i] = dm_split_look(rows[i], row[l]);
+  }
+  for (int64_t j = 0; j < b.cols; j++) cols[j] = dm_split_nothing();
+  for (int64_t l = 0; l < b.rows; l++) {
+    const float *row = dm_view_at(b, l, 0);
+    for (int64_t j = 0; j < b.cols; j++) cols[j] = dm_split_look(cols[j], row[j]);
+  }
+  return exponents(rows, a.rows, s->rows) + exponents(cols, b.cols, s->cols);
+}
+
+/* ---- parts ---- */
+
+static void split_number(float number, int32_t s, float *high, float *low) {
+  const float x = s == DM_SPLIT_NATIVE ? 0.0f : number * dm_split_power(s);
+  *high = dm_f16_to_f32(dm_f64_to_f16((double)x));
+  *low = dm_f16_to_f32(dm_f64_to_f16((double)((x - *high) * (float)(1 << DM_SPLIT_LOW))));
+}
+
+static void split_both(dm_cpu_split *s, dm_view a, dm_view b) {
+  for (int64_t i = 0; i < a.rows; i++) {
+    const float *row = dm_view_at(a, i, 0);
+    for (int64_t l = 0, at = i * a.cols; l < a.cols; l++, at++)
+      split_number(row[l], s->rows[i], &s->a_high[at], &s->a_low[at]);
+  }
+  for (int64_t l = 0; l < b.rows; l++) {
+    const float *row = dm_view_at(b, l, 0);
+    for (int64_t j = 0, at = l * b.cols; j < b.cols; j++, at++)
+      split_number(row[j], s->cols[j], &s->b_high[at], &s->b_low[at]);
+  }
+}
+
+/* ---- products ---- */
+
+/* The small products first; then, in their proper size, what the large ones are added to. */
+static void multiply_parts(dm_cpu_split *s, int64_t m, int64_t n, int64_t k) {
+  dm_cpu_sgemm(s->c, n, s->a_high, k, s->b_low, n, m, n, k, false);
+  dm_cpu_sgemm(s->c, n, s->a_low, k, s->b_high, n, m, n, k, true);
+  for (int64_t at = 0; at < m * n; at++) s->c[at] *= dm_split_power(-DM_SPLIT_LOW);
+  dm_cpu_sgemm(s->c, n, s->a_high, k, s->b_high, n, m, n, k, true);
+}
+
+static void add_sums(const dm_cpu_split *s, dm_view c, bool accumulate) {
+  for (int64_t i = 0; i < c.rows; i++) {
+    float *row = dm_view_at(c, i, 0);
+    const float *sums = s->c + i * c.cols;
+    for (int64_t j = 0; j < c.cols; j++) {
+      const float sum = dm_split_unscaled(sums[j], s->rows[i], s->cols[j]);
+      row[j] = accumulate ? row[j] + sum : sum;
+    }
+  }
+}
+
+/* C += A B where a row or column is multiplied natively: nothing else was added there. */
+static void add_natively(dm_cpu_split *s, dm_view c, dm_view a, dm_view b) {
+  const int64_t lda = dm_max(a.row_stride, a.cols), ldb = dm_max(b.row_stride, b.cols);
+  dm_cpu_sgemm(s->c, c.cols, a.base, lda, b.base, ldb, c.rows, c.cols, a.cols, false);
+  for (int64_t i = 0; i < c.rows; i++) {
+    float *row = dm_view_at(c, i, 0);
+    const bool whole = s->rows[i] == DM_SPLIT_NATIVE;
+    for (int64_t j = 0; j < c.cols; j++)
+      if (whole || s->cols[j] == DM_SPLIT_NATIVE) row[j] += s->c[i * c.cols + j];
+  }
+}
+
+void dm_cpu_split_product(dm_cpu_split *split, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  for (int64_t i = 0; i < c.rows && a.cols == 0 && !accumulate; i++)
+    memset(dm_view_at(c, i, 0), 0, (size_t)c.cols * sizeof(float));
+  for (int64_t k = 0; k < a.cols; k += DEPTH, accumulate = true) {
+    const int64_t depth = dm_min(DEPTH, a.cols - k);
+    const dm_view of_a = dm_view_sub(a, 0, k, a.rows, depth);
+    const dm_view of_b = dm_view_sub(b, k, 0, depth, b.cols);
+    const int64_t natively = find_exponents(split, of_a, of_b);
+    split_both(split, of_a, of_b);
+    multiply_parts(split, c.rows, c.cols, depth);
+    add_sums(split, c, accumulate);
+    if (natively > 0) add_natively(split, c, of_a, of_b);
+    split->natively += natively;
+  }
+}

@@ -1,0 +1,107 @@
+/* Products of f32 from f16, on the GPU: parts of k are split, multiplied, and completed where lines
+ * cannot be split.  All of it waits in the compute lane; the host decides nothing. */
+#ifdef DM_HAVE_CUDA
+
+#include <stddef.h>
+
+#include "backend/cuda_split.h"
+#include "core/checked.h"
+#include "kernels/split_kernels.h"
+
+enum { ALIGNED = 128, HALF = 2 /* bytes of f16 */ };
+
+_Static_assert(DM_SPLIT_ROW *HALF == ALIGNED, "rows of parts begin aligned");
+
+dm_status dm_cuda_open_split(dm_cuda *gpu, const dm_compute *compute) {
+  if (!compute || !compute->splits) return DM_OK;
+  DM_TRY(dm_cuda_grow(gpu, &gpu->natively, sizeof(dm_split_count)));
+  DM_CUDA(gpu, cudaMemset(gpu->natively.memory, 0, sizeof(dm_split_count)));
+  gpu->splits = true;
+  return DM_OK;
+}
+
+/* What lies in the scratch memory, for products of at most so much of k. */
+typedef struct room {
+  int64_t lines, rows, cols;       /* where in it: what columns of B are like, exponents, ... */
+  int64_t few_rows, few_cols;      /* ... lists of rows and columns, ... */
+  int64_t a, a_bytes, b, b_bytes;  /* ... and parts, of so many bytes each */
+  int64_t a_stride, b_stride, all; /* elements from row to row; bytes of all of it */
+} room;
+
+static room room_of(int64_t m, int64_t n, int64_t k) {
+  room r = {.a_stride = dm_round_up(k, DM_SPLIT_ROW), .b_stride = dm_round_up(n, DM_SPLIT_ROW)};
+  r.rows = r.lines + n * (int64_t)sizeof(dm_split_line);
+  r.cols = r.rows + m * (int64_t)sizeof(int32_t);
+  r.few_rows = r.cols + n * (int64_t)sizeof(int32_t);
+  r.few_cols = r.few_rows + m * (int64_t)sizeof(int32_t);
+  r.a = dm_round_up(r.few_cols + n * (int64_t)sizeof(int32_t), ALIGNED);
+  r.a_bytes = m * r.a_stride * HALF;
+  r.b = r.a + 2 * r.a_bytes;
+  r.b_bytes = k * r.b_stride * HALF;
+  r.all = r.b + 2 * r.b_bytes;
+  return r;
+}
+
+static dm_split_parts parts_at(char *memory, int64_t at, int64_t bytes, int64_t stride,
+                               int64_t exponents, dm_view of) {
+  return (dm_split_parts){.high = memory + at,
+                          .low = memory + at + bytes,
+                          .rows = of.rows,
+                          .cols = of.cols,
+                          .stride = stride,
+                          .exponents = (int32_t *)(void *)(memory + exponents)};
+}
+
+static dm_status multiply_part(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  const room r = room_of(c.rows, c.cols, a.cols);
+  char *memory = gpu->scratch.memory;
+  dm_split_count *count = gpu->natively.memory;
+  dm_split_line *lines = (dm_split_line *)(void *)(memory + r.lines);
+  const dm_split of_a = {parts_at(memory, r.a, r.a_bytes, r.a_stride, r.rows, a), a, NULL, count,
+                         stream};
+  const dm_split of_b = {parts_at(memory, r.b, r.b_bytes, r.b_stride, r.cols, b), b, lines, count,
+                         stream};
+  const dm_split_product product = {c, of_a.to, of_b.to, accumulate, gpu->processors, stream};
+  const dm_split_native native = {.c = c,
+                                  .a = a,
+                                  .b = b,
+                                  .rows = of_a.to.exponents,
+                                  .cols = of_b.to.exponents,
+                                  .few_rows = (int32_t *)(void *)(memory + r.few_rows),
+                                  .few_cols = (int32_t *)(void *)(memory + r.few_cols),
+                                  .count = count,
+                                  .stream = stream};
+  DM_CUDA(gpu, cudaMemsetAsync(count, 0, offsetof(dm_split_count, all), stream));
+  DM_CUDA(gpu, cudaMemsetAsync(lines, 0, (size_t)c.cols * sizeof *lines, stream));
+  DM_CUDA(gpu, dm_kernels_split_rows(&of_a));
+  DM_CUDA(gpu, dm_kernels_split_columns(&of_b));
+  DM_CUDA(gpu, dm_kernels_split_product(&product));
+  DM_CUDA(gpu, dm_kernels_split_native(&native));
+  return DM_OK;
+}
+
+dm_status dm_cuda_multiply_split(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  const int64_t k = a.cols, parts = dm_ceil_div(k, DM_SPLIT_DEPTH);
+  const int64_t depth = dm_min(k, dm_round_up(dm_ceil_div(k, parts), DM_SPLIT_ROW));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->scratch, room_of(c.rows, c.cols, depth).all));
+  for (int64_t at = 0; at < k; at += depth) {
+    const int64_t deep = dm_min(depth, k - at);
+    DM_TRY(multiply_part(gpu, c, dm_view_sub(a, 0, at, a.rows, deep),
+                         dm_view_sub(b, at, 0, deep, b.cols), accumulate || at > 0));
+  }
+  return DM_OK;
+}
+
+dm_status dm_cuda_natively(dm_backend *backend, int64_t *lines) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  dm_split_count count = {0};
+  if (!gpu->splits) return DM_OK;
+  DM_TRY(dm_cuda_enter(gpu));
+  DM_CUDA(gpu, cudaStreamSynchronize(gpu->lanes[DM_COMPUTE].stream));
+  DM_CUDA(gpu, cudaMemcpy(&count, gpu->natively.memory, sizeof count, cudaMemcpyDeviceToHost));
+  *lines = (int64_t)count.all;
+  return DM_OK;
+}
+
+#endif
