@@ -342,9 +342,11 @@ def streamed_more(folder, damier):
     a[100, 3000] = np.nan
     prepared(folder, a, b)
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8", *memory)
-    native, _ = multiply(folder, damier, 1, "--compute", "f64", *memory)
-    if "NaN" not in record["problem"].get("instead", "") or c.tobytes() != native.tobytes():
+    off, rest = abs(c - a @ b), np.arange(len(a)) != 100  # the plan, and with it native bits, depends on free memory
+    if "NaN" not in record["problem"].get("instead", "") or not np.isnan(c[100]).all():
         raise Failure(f"with NaN: {record['problem']}")
+    if not (off[rest] <= 2 * a.shape[1] * 2.0**-53 * (abs(a) @ abs(b))[rest]).all():
+        raise Failure(f"with NaN: off by {off[rest].max()}")
 
 
 def main():
