@@ -1,57 +1,183 @@
 /* What the exponents of rows and columns follow from, in host memory: maxima and sums of whole
- * numbers, in any order. */
+ * numbers, in any order.  Lanes are columns, or every so many elements of a row: compilers make
+ * vector instructions of their loops. */
+#include <string.h>
+
 #include "backend/backend.h"
 #include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/residues.h"
+#include "core/wide_vectors.h"
 
-enum { RUN = 256 }; /* columns at a time */
+enum {
+  RUN = 256,       /* columns at a time */
+  LANES = 64,      /* of a row */
+  SUMMED = 1 << 20 /* numbers of a lane at most, so that f64 holds their sum: each is below 2^30 */
+};
 
-static void take_extreme(double a, double extremes[2]) {
-  const double size = fabs(a);
-  if (!(size <= extremes[0])) extremes[0] = isnan(size) ? (double)INFINITY : size;
-  if (size > 0.0 && -size > extremes[1]) extremes[1] = -size;
+/* Sums of whole numbers of each lane. */
+typedef struct lane_sums {
+  double of[DM_LINE_SUMS][RUN];
+} lane_sums;
+
+/* COUNT elements of a row, in place or in BUFFER. */
+static const double *run_of(dm_view matrix, int64_t row, int64_t col, int64_t count,
+                            double buffer[RUN]) {
+  const void *at = dm_view_at(matrix, row, col);
+  if (matrix.dtype == DM_F64 && matrix.col_stride == 1) return at;
+  dm_load_wide(buffer, at, matrix.dtype, matrix.col_stride, count);
+  return buffer;
+}
+
+/* ---- extremes ---- */
+
+/* NaN counts as infinite, and what is 0 or infinite is not the least. */
+DM_INLINE void look_at_sizes(const double *restrict values, int64_t count, double *restrict most,
+                             double *restrict least) {
+  const double infinity = (double)INFINITY;
+  for (int64_t j = 0; j < count; j++) {
+    const double absolute = fabs(values[j]);
+    const double size = absolute <= infinity ? absolute : infinity;
+    const double above = size > 0.0 ? size : infinity;
+    most[j] = size > most[j] ? size : most[j];
+    least[j] = above < least[j] ? above : least[j];
+  }
+}
+
+static void sizes_plain(const double *values, int64_t count, double *most, double *least) {
+  look_at_sizes(values, count, most, least);
+}
+
+DM_WIDE_VECTORS static void sizes_wide(const double *values, int64_t count, double *most,
+                                       double *least) {
+  look_at_sizes(values, count, most, least);
+}
+
+static void take_extremes(const double *values, int64_t count, double *most, double *least) {
+  (dm_has_wide_vectors() ? sizes_wide : sizes_plain)(values, count, most, least);
+}
+
+static void join_extremes(double most, double least, double extremes[2]) {
+  if (most > extremes[0]) extremes[0] = most;
+  if (-least > extremes[1]) extremes[1] = -least;
+}
+
+static void clear_extremes(double most[RUN], double least[RUN]) {
+  for (int64_t j = 0; j < RUN; j++) {
+    most[j] = 0.0;
+    least[j] = (double)INFINITY;
+  }
+}
+
+static void extremes_of_row(dm_view matrix, int64_t row, double extremes[2]) {
+  double values[RUN], most[RUN], least[RUN];
+  clear_extremes(most, least);
+  for (int64_t j = 0; j < matrix.cols; j += RUN) {
+    const int64_t count = dm_min(RUN, matrix.cols - j);
+    const double *run = run_of(matrix, row, j, count, values);
+    for (int64_t at = 0; at < count; at += LANES)
+      take_extremes(run + at, dm_min(LANES, count - at), most, least);
+  }
+  for (int64_t l = 0; l < LANES; l++) join_extremes(most[l], least[l], extremes);
+}
+
+/* At most RUN columns. */
+static void extremes_of_cols(dm_view part, double *extremes) {
+  double values[RUN], most[RUN], least[RUN];
+  clear_extremes(most, least);
+  for (int64_t i = 0; i < part.rows; i++) {
+    const double *run = run_of(part, i, 0, part.cols, values);
+    take_extremes(run, part.cols, most, least);
+  }
+  for (int64_t j = 0; j < part.cols; j++) join_extremes(most[j], least[j], extremes + 2 * j);
 }
 
 void dm_host_extremes(dm_view matrix, bool by_row, double *extremes) {
-  double values[RUN];
-  for (int64_t i = 0; i < matrix.rows; i++)
-    for (int64_t first = 0; first < matrix.cols; first += RUN) {
-      const int64_t count = dm_min(RUN, matrix.cols - first);
-      dm_load_wide(values, dm_view_at(matrix, i, first), matrix.dtype, matrix.col_stride, count);
-      for (int64_t j = 0; j < count; j++)
-        take_extreme(values[j], extremes + 2 * (by_row ? i : first + j));
-    }
+  for (int64_t i = 0; i < matrix.rows && by_row; i++) extremes_of_row(matrix, i, extremes + 2 * i);
+  for (int64_t j = 0; j < matrix.cols && !by_row; j += RUN)
+    extremes_of_cols(dm_view_sub(matrix, 0, j, matrix.rows, dm_min(RUN, matrix.cols - j)),
+                     extremes + 2 * j);
 }
+
+/* ---- sums ---- */
 
 static dm_power power_of(const double extremes[2]) {
   return extremes[0] > 0.0 ? dm_square_power(extremes[0]) : (dm_power){0.0, 0.0};
 }
 
-static void take_sums(double a, dm_power power, int64_t sums[DM_LINE_SUMS]) {
-  const double size = fabs(a) * power.by * power.then;
-  sums[0] += dm_square(a, power);
+/* dm_square, which is below 2^30, of each, and how many are large; BY and THEN of each lane. */
+DM_INLINE void add_up(const double *restrict values, int64_t count, const double *restrict by,
+                      const double *restrict then, lane_sums *restrict sums) {
+  double limit[DM_LINE_DEPTHS];
   for (int d = 0; d < DM_LINE_DEPTHS; d++)
-    sums[1 + d] += size >= dm_two_to(DM_SQUARE_BITS / 2 - dm_line_depths[d]);
+    limit[d] = dm_two_to(DM_SQUARE_BITS / 2 - dm_line_depths[d]);
+  for (int64_t j = 0; j < count; j++) {
+    const double size = fabs(values[j]) * by[j] * then[j];
+    sums->of[0][j] += (double)(int32_t)(size * size);
+    for (int d = 0; d < DM_LINE_DEPTHS; d++) sums->of[1 + d][j] += size >= limit[d] ? 1.0 : 0.0;
+  }
+}
+
+static void add_plain(const double *values, int64_t count, const double *by, const double *then,
+                      lane_sums *sums) {
+  add_up(values, count, by, then, sums);
+}
+
+DM_WIDE_VECTORS static void add_wide(const double *values, int64_t count, const double *by,
+                                     const double *then, lane_sums *sums) {
+  add_up(values, count, by, then, sums);
+}
+
+static void take_sums(const double *values, int64_t count, const double *by, const double *then,
+                      lane_sums *sums) {
+  (dm_has_wide_vectors() ? add_wide : add_plain)(values, count, by, then, sums);
+}
+
+/* Of lane J, which begins anew. */
+static void join_sums(lane_sums *lanes, int64_t j, int64_t sums[DM_LINE_SUMS]) {
+  for (int x = 0; x < DM_LINE_SUMS; x++) {
+    sums[x] += (int64_t)lanes->of[x][j];
+    lanes->of[x][j] = 0.0;
+  }
+}
+
+static void sums_of_row(dm_view matrix, int64_t row, dm_power power, lane_sums *lanes,
+                        int64_t *sums) {
+  double values[RUN], by[LANES], then[LANES];
+  for (int64_t l = 0; l < LANES; l++) by[l] = power.by, then[l] = power.then;
+  for (int64_t j = 0; j < matrix.cols; j += RUN) {
+    const int64_t count = dm_min(RUN, matrix.cols - j);
+    const double *run = run_of(matrix, row, j, count, values);
+    for (int64_t at = 0; at < count; at += LANES)
+      take_sums(run + at, dm_min(LANES, count - at), by, then, lanes);
+    if ((j / RUN + 1) % (SUMMED / RUN) == 0 || j + RUN >= matrix.cols)
+      for (int64_t l = 0; l < LANES; l++) join_sums(lanes, l, sums);
+  }
 }
 
 /* At most RUN columns. */
-static void sums_of_part(dm_view part, bool by_row, const double *extremes, int64_t *sums) {
-  double values[RUN];
-  dm_power powers[RUN];
-  for (int64_t j = 0; j < part.cols && !by_row; j++) powers[j] = power_of(extremes + 2 * j);
+static void sums_of_cols(dm_view part, const double *extremes, lane_sums *lanes, int64_t *sums) {
+  double values[RUN], by[RUN], then[RUN];
+  for (int64_t j = 0; j < part.cols; j++) {
+    const dm_power power = power_of(extremes + 2 * j);
+    by[j] = power.by, then[j] = power.then;
+  }
   for (int64_t i = 0; i < part.rows; i++) {
-    const dm_power of_row = by_row ? power_of(extremes + 2 * i) : (dm_power){0.0, 0.0};
-    dm_load_wide(values, dm_view_at(part, i, 0), part.dtype, part.col_stride, part.cols);
-    for (int64_t j = 0; j < part.cols; j++)
-      take_sums(values[j], by_row ? of_row : powers[j], sums + DM_LINE_SUMS * (by_row ? i : j));
+    const double *run = run_of(part, i, 0, part.cols, values);
+    take_sums(run, part.cols, by, then, lanes);
+    if ((i + 1) % SUMMED == 0 || i + 1 == part.rows)
+      for (int64_t j = 0; j < part.cols; j++) join_sums(lanes, j, sums + DM_LINE_SUMS * j);
   }
 }
 
 void dm_host_line_sums(dm_view matrix, bool by_row, const double *extremes, int64_t *sums) {
-  for (int64_t j = 0; j < matrix.cols; j += RUN)
-    sums_of_part(dm_view_sub(matrix, 0, j, matrix.rows, dm_min(RUN, matrix.cols - j)), by_row,
-                 extremes + (by_row ? 0 : 2 * j), sums + (by_row ? 0 : DM_LINE_SUMS * j));
+  lane_sums lanes;
+  memset(&lanes, 0, sizeof lanes);
+  for (int64_t i = 0; i < matrix.rows && by_row; i++)
+    sums_of_row(matrix, i, power_of(extremes + 2 * i), &lanes, sums + DM_LINE_SUMS * i);
+  for (int64_t j = 0; j < matrix.cols && !by_row; j += RUN)
+    sums_of_cols(dm_view_sub(matrix, 0, j, matrix.rows, dm_min(RUN, matrix.cols - j)),
+                 extremes + 2 * j, &lanes, sums + DM_LINE_SUMS * j);
 }

@@ -6,7 +6,11 @@
 #include "core/checked.h"
 #include "core/fork_join.h"
 
-enum { STRIP = 4 << 20 }; /* bytes that a thread takes at a time, about */
+enum {
+  STRIP = 4 << 20, /* bytes that a thread takes at a time, about; */
+  LINES = 1 << 20, /* the same of what exponents follow from, which come in smaller pieces, */
+  COLUMNS = 64     /* and columns of it at least, so that runs are not short */
+};
 
 typedef struct strips strips;
 
@@ -25,6 +29,7 @@ struct strips {
   int64_t row, col; /* of the generated matrix */
   double *extremes;
   int64_t *sums;
+  bool lines; /* that exponents follow from */
 };
 
 static void take(void *context) {
@@ -46,6 +51,7 @@ static void run(strips *s) {
   const dm_view v = s->view;
   const int64_t line = dm_max(1, (s->upright ? v.rows : v.cols) * dm_dtype_size(v.dtype));
   s->each = dm_max(1, STRIP / line);
+  if (s->lines) s->each = dm_max(s->upright ? COLUMNS : 1, LINES / line);
   const int64_t count = dm_ceil_div(s->upright ? v.cols : v.rows, s->each);
   if (count == 1)
     take(s);
@@ -119,7 +125,11 @@ static void extremes_of(const strips *s, dm_view part, int64_t first) {
 dm_status dm_host_extremes_parallel(dm_backend *backend, dm_view matrix, bool by_row,
                                     double *extremes) {
   (void)backend;
-  run(&(strips){.view = matrix, .upright = !by_row, .part = extremes_of, .extremes = extremes});
+  run(&(strips){.view = matrix,
+                .upright = !by_row,
+                .part = extremes_of,
+                .extremes = extremes,
+                .lines = true});
   return DM_OK;
 }
 
@@ -130,7 +140,11 @@ static void line_sums(const strips *s, dm_view part, int64_t first) {
 dm_status dm_host_line_sums_parallel(dm_backend *backend, dm_view matrix, bool by_row,
                                      const double *extremes, int64_t *sums) {
   (void)backend;
-  run(&(strips){
-      .view = matrix, .upright = !by_row, .part = line_sums, .sizes = extremes, .sums = sums});
+  run(&(strips){.view = matrix,
+                .upright = !by_row,
+                .part = line_sums,
+                .sizes = extremes,
+                .sums = sums,
+                .lines = true});
   return DM_OK;
 }

@@ -4,7 +4,6 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "core/clock.h"
 #include "plan/partition.h"
 #include "plan/runs.h"
 
@@ -101,9 +100,7 @@ static dm_status take_all(pass *p, dm_piece_taker *take, void *context) {
   for (int64_t i = mine.begin; i < dm_min(mine.begin + PIECES, mine.end); i++) DM_TRY(begin(p, i));
   for (int64_t i = mine.begin; i < mine.end; i++) {
     int64_t row, col;
-    const double start = dm_now();
     DM_TRY(dm_transfer_wait(p->reading[slot_of(p, i)], &local->run->keepalive));
-    local->phases.read += dm_now() - start;
     const dm_view view = view_of(p, i, &row, &col);
     DM_TRY(take(context, local->backend, view, 0, row, col));
     DM_TRY(dm_run_beat(local->run));

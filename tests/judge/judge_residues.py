@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 import elements
-from running import Failure, options, process_mib, records_of, run, run_cases
+from running import Failure, options, records_of, run, run_cases
 
 M, N, K = 13, 11, 40
 U, SUBNORMAL = Fraction(1, 2**53), Fraction(1, 2**1074)
@@ -293,10 +293,10 @@ def same_bits(folder, damier, seed, shape, cuts, dtype="f64"):
             raise Failure(f"{shape}: {ranks} ranks, {words}: other bits, {record['plan']['recipe']}")
 
 
-def little_memory(damier, folder, ranks, room, record):
+def little_memory(record, room):
     """Options by which ranks have ROOM MiB for panels and what the CPU takes for residues, beside themselves, where
-    products are computed as in RECORD."""
-    process = process_mib(damier, folder, ranks)
+    they run as in RECORD."""
+    process = record["memory"]["host_process_bytes"] >> 20
     if record["machine"]["backend"] == "cuda":  # panels are there for a while, and cuBLAS has 64 MiB
         return ["--memory", f"host={process + room - 34}MiB,device={64 + room - 40}MiB"]
     return ["--memory", f"host={process + room}MiB"]
@@ -317,7 +317,7 @@ def streamed(folder, damier, dtype, ops, layouts, ranks, grid, room):
         elements.write(folder / f"{name}.{elements.suffix(layout)}", as_op(values, op), dtype, layout)
     files = [folder / f"{name}.{elements.suffix(layout)}" for name, layout in zip("ab", layouts)]
     first, record = multiply_files(folder, damier, ranks, files, *mode, dtype=dtype)
-    memory = little_memory(damier, folder, ranks, room, record)
+    memory = little_memory(record, room)
     c, record = multiply_files(folder, damier, ranks, files, *mode, *memory, *grid, dtype=dtype)
     plan, problem = record["plan"], record["problem"]
     if "file" not in (plan["a_in"], plan["b_in"]):
@@ -333,7 +333,7 @@ def streamed_more(folder, damier):
     a, b = normal(70, (200, 6000)), normal(71, (6000, 210))
     prepared(folder, a, b * np.exp(1.5 * normal(72, b.shape)))
     first, record = multiply(folder, damier, 1, "--compute", "f64:int8")
-    memory = little_memory(damier, folder, 1, 57, record)
+    memory = little_memory(record, 57)
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8", *memory)
     if "more_moduli" not in record["problem"] or "file" not in (record["plan"]["a_in"], record["plan"]["b_in"]):
         raise Failure(f"{record['problem']}, {record['plan']}")
@@ -342,9 +342,11 @@ def streamed_more(folder, damier):
     a[100, 3000] = np.nan
     prepared(folder, a, b)
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8", *memory)
-    native, _ = multiply(folder, damier, 1, "--compute", "f64", *memory)
-    if "NaN" not in record["problem"].get("instead", "") or c.tobytes() != native.tobytes():
+    off, rest = abs(c - a @ b), np.arange(len(a)) != 100  # the plan, and with it native bits, depends on free memory
+    if "NaN" not in record["problem"].get("instead", "") or not np.isnan(c[100]).all():
         raise Failure(f"with NaN: {record['problem']}")
+    if not (off[rest] <= 2 * a.shape[1] * 2.0**-53 * (abs(a) @ abs(b))[rest]).all():
+        raise Failure(f"with NaN: off by {off[rest].max()}")
 
 
 def main():
