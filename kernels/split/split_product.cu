@@ -7,8 +7,8 @@
  * registers that this takes is free in the first two thirds: so long the tile before is stored from
  * it, each sum without the scales of its row and column.
  *
- * Measured on an H200, with the passes before and after it: 4.18 of cuBLAS' SGEMM at N = 8192, 3.93
- * at 16384.  CHUNK 2 is a tenth slower, 8 is as fast and loses more. */
+ * Measured on an H200, with the passes before and after it: 4.17 of cuBLAS' SGEMM at N = 8192, 4.28
+ * at 16384 (3.9 in another run).  CHUNK 2 is a tenth slower, 8 is as fast and loses more. */
 #include "kernels/helpers/repack.cuh"
 #include "kernels/product/wgmma_kernel.cuh"
 #include "kernels/product/wgmma_launch.cuh"
