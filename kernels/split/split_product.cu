@@ -5,7 +5,10 @@
  * it does not matter, are multiplied by 2^-11; then come those of the high parts, whose sums leave
  * the tensor cores after CHUNK steps, to be added in f32 by CUDA cores.  The second set of
  * registers that this takes is free in the first two thirds: so long the tile before is stored from
- * it, each sum without the scales of its row and column. */
+ * it, each sum without the scales of its row and column.
+ *
+ * Measured on an H200, with the passes before and after it: 4.17 of cuBLAS' SGEMM at N = 8192, 4.28
+ * at 16384 (3.9 in another run).  CHUNK 2 is a tenth slower, 8 is as fast and loses more. */
 #include "kernels/helpers/repack.cuh"
 #include "kernels/product/wgmma_kernel.cuh"
 #include "kernels/product/wgmma_launch.cuh"

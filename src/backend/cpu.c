@@ -217,11 +217,7 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
 }
 
 static dm_cpu_box box_of(const cpu_backend *cpu, const pending *p) {
-  if (cpu->split) {
-    const int64_t most = cpu->tile > 0 ? cpu->tile : INT64_MAX;
-    return (dm_cpu_box){dm_min(most, DM_CPU_SPLIT_ROWS), dm_min(most, DM_CPU_SPLIT_COLS),
-                        DM_CPU_SPLIT_DEPTH, 0, 0};
-  }
+  if (cpu->split) return dm_cpu_split_box(cpu->tile);
   if (cpu->residues)
     return (dm_cpu_box){DM_CPU_RESIDUES_ROWS, DM_CPU_RESIDUES_COLS, dm_max(1, p->a.cols), 0, 0};
   return dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);
@@ -327,8 +323,7 @@ static dm_status cpu_test(dm_backend *backend, dm_event event, bool *done) {
 }
 
 static dm_status cpu_natively(dm_backend *backend, int64_t *lines) {
-  const cpu_backend *cpu = (const cpu_backend *)backend;
-  *lines = cpu->split ? dm_cpu_split_natively(cpu->split) : 0;
+  *lines = dm_cpu_split_natively(((const cpu_backend *)backend)->split);
   return DM_OK;
 }
 

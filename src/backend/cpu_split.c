@@ -3,15 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/split.h"
 
 enum {
-  ROWS = DM_CPU_SPLIT_ROWS,
-  COLS = DM_CPU_SPLIT_COLS,
-  DEPTH = 128, /* of k at a time: exponents are those of a slice */
+  ROWS = 512, /* of C at a time, ... */
+  COLS = 2048,
+  DEPTH = 128, /* ... and of k: exponents are those of a slice */
 };
 
 /* Parts of f16, held in f32: their products are exact there. */
@@ -51,7 +50,13 @@ void dm_cpu_split_free(dm_cpu_split *split) {
 }
 
 int64_t dm_cpu_split_natively(const dm_cpu_split *split) {
-  return split->natively;
+  return split ? split->natively : 0;
+}
+
+dm_cpu_box dm_cpu_split_box(int64_t tile) {
+  const int64_t most = tile > 0 ? tile : INT64_MAX;
+  return (dm_cpu_box){
+      .rows = dm_min(most, ROWS), .cols = dm_min(most, COLS), .depth = 4 * (int64_t)DEPTH};
 }
 
 /* ---- exponents ---- */

@@ -3,21 +3,20 @@
 #ifndef DM_BACKEND_CPU_SPLIT_H
 #define DM_BACKEND_CPU_SPLIT_H
 
-#include "core/status.h"
-#include "core/view.h"
-
-/* Of C, in one product at most; and of k, in a piece of one. */
-enum { DM_CPU_SPLIT_ROWS = 512, DM_CPU_SPLIT_COLS = 2048, DM_CPU_SPLIT_DEPTH = 512 };
+#include "backend/cpu.h"
 
 typedef struct dm_cpu_split dm_cpu_split;
 
 dm_status dm_cpu_split_new(dm_cpu_split **split);
 void dm_cpu_split_free(dm_cpu_split *split); /* NULL is allowed */
 
-/* C (+)= A B of f32 with col_stride 1, at once; a.cols may be 0. */
+/* What one piece covers, of products that are cut at multiples of TILE (0: they are not). */
+dm_cpu_box dm_cpu_split_box(int64_t tile);
+
+/* For such a piece: C (+)= A B of f32 with col_stride 1, at once; a.cols may be 0. */
 void dm_cpu_split_product(dm_cpu_split *split, dm_view c, dm_view a, dm_view b, bool accumulate);
 
-/* Rows and columns of slices of k that were multiplied natively so far. */
+/* Rows and columns of slices of k that were multiplied natively so far; 0 for NULL. */
 int64_t dm_cpu_split_natively(const dm_cpu_split *split);
 
 #endif
