@@ -49,7 +49,7 @@ TEST(shared_slots_add_nothing) {
 TEST(need_never_exceeds_what_there_is) {
   dice d = {.seed = 7};
   int fits = 0, refused = 0;
-  for (int i = 0; i < 160; i++) {
+  for (int i = 0; i < RANDOM_CASES(160); i++) {
     const int ranks = (int)roll(&d, 1, 16);
     dm_problem problem = problem_of(roll_size(&d, 400000), roll_size(&d, 400000),
                                     roll_size(&d, 400000), (dm_dtype)roll(&d, 0, DM_I8));
