@@ -252,6 +252,12 @@ DAMIER_API void damier_on_progress(damier_context *context,
  * C in memory is as it was where the call fails, with three exceptions: DAMIER_E_UNCHECKED, after
  * which it is complete; DAMIER_E_INPUT for whole numbers that do not fit; and, where memory was so
  * short that C was cut into tiles (the record's plan.tiles), any error after the first tile.
+ *
+ * A C that fails its verification is computed again, once, unless the option "on-corruption" says
+ * otherwise (stop or warn) or tiles of it have replaced the old C that beta multiplies.  The
+ * record's verification.repaired_tiles counts them.  DAMIER_E_VERIFY: it was not computed again;
+ * DAMIER_E_CORRUPT: it was wrong again.  With both the hint says whether C in memory is as it was,
+ * or must not be used.
  * @param context of this rank
  * @param a op(A) is m x k
  * @param b op(B) is k x n; of the same type as A, unless the option "type" names the one that both

@@ -7,20 +7,20 @@
 #include "core/fork_join.h"
 
 enum {
-  STRIP = 4 << 20, /* bytes that a thread takes at a time, about; */
+  GRAIN = 4 << 20, /* bytes that a thread takes at a time, about; */
   LINES = 1 << 20, /* the same of what exponents follow from, which come in smaller pieces, */
   COLUMNS = 64     /* and columns of it at least, so that runs are not short */
 };
 
-typedef struct strips strips;
+typedef struct loop loop;
 
 /* A matrix that threads take strip by strip, of rows, or of columns. */
-struct strips {
+struct loop {
   dm_view view;
   bool upright;
   int64_t each;         /* rows or columns of a strip */
   _Atomic int64_t next; /* row or column */
-  void (*part)(const strips *s, dm_view part, int64_t first);
+  void (*part)(const loop *s, dm_view part, int64_t first);
   const void *x;
   const double *sizes;
   double *y, *squares, *norms;
@@ -33,7 +33,7 @@ struct strips {
 };
 
 static void take(void *context) {
-  strips *s = context;
+  loop *s = context;
   const dm_view v = s->view;
   const int64_t all = s->upright ? v.cols : v.rows;
   for (;;) {
@@ -47,10 +47,10 @@ static void take(void *context) {
   }
 }
 
-static void run(strips *s) {
+static void run(loop *s) {
   const dm_view v = s->view;
   const int64_t line = dm_max(1, (s->upright ? v.rows : v.cols) * dm_dtype_size(v.dtype));
-  s->each = dm_max(1, STRIP / line);
+  s->each = dm_max(1, GRAIN / line);
   if (s->lines) s->each = dm_max(s->upright ? COLUMNS : 1, LINES / line);
   const int64_t count = dm_ceil_div(s->upright ? v.cols : v.rows, s->each);
   if (count == 1)
@@ -60,18 +60,18 @@ static void run(strips *s) {
 }
 
 /* None of the host's own functions can fail. */
-static void probe(const strips *s, dm_view part, int64_t first) {
+static void probe(const loop *s, dm_view part, int64_t first) {
   const int64_t values = dm_dtype_is_complex(part.dtype) ? 2 : 1;
   dm_status_free(dm_host_probe(NULL, part, s->x, s->y + first * values,
                                s->squares ? s->squares + first : NULL));
 }
 
 dm_status dm_host_probe_parallel(dm_view matrix, const void *x, void *y, double *squares) {
-  run(&(strips){.view = matrix, .part = probe, .x = x, .y = y, .squares = squares});
+  run(&(loop){.view = matrix, .part = probe, .x = x, .y = y, .squares = squares});
   return DM_OK;
 }
 
-static void probe_norms(const strips *s, dm_view part, int64_t first) {
+static void probe_norms(const loop *s, dm_view part, int64_t first) {
   const int64_t values = dm_dtype_is_complex(part.dtype) ? 2 : 1;
   dm_host_probe_norms(part, s->x, s->y + first * values, s->squares ? s->squares + first : NULL,
                       s->sizes, s->norms + first);
@@ -79,16 +79,16 @@ static void probe_norms(const strips *s, dm_view part, int64_t first) {
 
 void dm_host_probe_norms_parallel(dm_view matrix, const double *x, double *y, double *squares,
                                   const double *sizes, double *norms) {
-  run(&(strips){.view = matrix,
-                .part = probe_norms,
-                .x = x,
-                .y = y,
-                .squares = squares,
-                .sizes = sizes,
-                .norms = norms});
+  run(&(loop){.view = matrix,
+              .part = probe_norms,
+              .x = x,
+              .y = y,
+              .squares = squares,
+              .sizes = sizes,
+              .norms = norms});
 }
 
-static void probe_vectors(const strips *s, dm_view part, int64_t first) {
+static void probe_vectors(const loop *s, dm_view part, int64_t first) {
   dm_probe_vectors v = *s->vectors;
   v.y += first;
   v.norms += first;
@@ -96,55 +96,55 @@ static void probe_vectors(const strips *s, dm_view part, int64_t first) {
 }
 
 void dm_host_probe_vectors_parallel(dm_view matrix, const dm_probe_vectors *vectors) {
-  run(&(strips){.view = matrix, .part = probe_vectors, .vectors = vectors});
+  run(&(loop){.view = matrix, .part = probe_vectors, .vectors = vectors});
 }
 
-static void scan(const strips *s, dm_view part, int64_t first) {
+static void scan(const loop *s, dm_view part, int64_t first) {
   dm_status_free(dm_host_scan(NULL, part, s->squares + first));
 }
 
 dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares) {
-  run(&(strips){.view = matrix, .upright = true, .part = scan, .squares = col_squares});
+  run(&(loop){.view = matrix, .upright = true, .part = scan, .squares = col_squares});
   return DM_OK;
 }
 
-static void fill(const strips *s, dm_view part, int64_t first) {
+static void fill(const loop *s, dm_view part, int64_t first) {
   dm_status_free(dm_host_fill(NULL, part, s->generator, s->row + first, s->col));
 }
 
 dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,
                                 int64_t col) {
-  run(&(strips){.view = view, .part = fill, .generator = generator, .row = row, .col = col});
+  run(&(loop){.view = view, .part = fill, .generator = generator, .row = row, .col = col});
   return DM_OK;
 }
 
-static void extremes_of(const strips *s, dm_view part, int64_t first) {
+static void extremes_of(const loop *s, dm_view part, int64_t first) {
   dm_host_extremes(part, !s->upright, s->extremes + 2 * first);
 }
 
 dm_status dm_host_extremes_parallel(dm_backend *backend, dm_view matrix, bool by_row,
                                     double *extremes) {
   (void)backend;
-  run(&(strips){.view = matrix,
-                .upright = !by_row,
-                .part = extremes_of,
-                .extremes = extremes,
-                .lines = true});
+  run(&(loop){.view = matrix,
+              .upright = !by_row,
+              .part = extremes_of,
+              .extremes = extremes,
+              .lines = true});
   return DM_OK;
 }
 
-static void line_sums(const strips *s, dm_view part, int64_t first) {
+static void line_sums(const loop *s, dm_view part, int64_t first) {
   dm_host_line_sums(part, !s->upright, s->sizes + 2 * first, s->sums + DM_LINE_SUMS * first);
 }
 
 dm_status dm_host_line_sums_parallel(dm_backend *backend, dm_view matrix, bool by_row,
                                      const double *extremes, int64_t *sums) {
   (void)backend;
-  run(&(strips){.view = matrix,
-                .upright = !by_row,
-                .part = line_sums,
-                .sizes = extremes,
-                .sums = sums,
-                .lines = true});
+  run(&(loop){.view = matrix,
+              .upright = !by_row,
+              .part = line_sums,
+              .sizes = extremes,
+              .sums = sums,
+              .lines = true});
   return DM_OK;
 }

@@ -311,7 +311,7 @@ const dm_option dm_cli_options[] = {
      dm_cli_set_duration, AT(checkpoint_interval), .least = 1, .zero_is_off = true},
     {"hang-timeout", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, "10m", NULL,
      "exit with 8 after TIME without progress; 0: never; the default is 6 times as long while files"
-     " are written",
+     " are written, and a sync may take 10 minutes at least",
      dm_cli_set_duration, AT(hang_timeout), .least = 1, .zero_is_off = true},
 
     /* what is accepted beyond the safe default */

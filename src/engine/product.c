@@ -36,7 +36,7 @@ static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool 
 }
 
 static dm_status store_late(void *context, dm_rank_state *local, dm_range rows, bool *done) {
-  dm_run_beat_late(local->run);
+  dm_run_poll_late(local->run);
   return store(context, local, rows, done);
 }
 

@@ -29,14 +29,14 @@ typedef struct look {
 } look;
 
 /* Lines, rows or columns, that threads take; the sum is the same in any order. */
-typedef struct lines {
+typedef struct loop {
   dm_view of;
   const look *look;
   int64_t each; /* that a thread takes at a time */
   _Atomic int64_t next;
   atomic_uint_least64_t sum;
   _Atomic(dm_status) failed;
-} lines;
+} loop;
 
 static int64_t segment_of(dm_view piece) {
   return SEGMENT / dm_dtype_size(piece.dtype);
@@ -49,13 +49,13 @@ static uint64_t hash_segment(dm_view piece, int64_t row, dm_range cols) {
                            (uint64_t)row << 32 ^ (uint64_t)cols.begin);
 }
 
-static void keep_first(lines *l, dm_status status) {
+static void keep_first(loop *l, dm_status status) {
   dm_status none = DM_OK;
   if (status && !atomic_compare_exchange_strong(&l->failed, &none, status)) dm_status_free(status);
 }
 
 /* ROWS of a segment of columns: hashed, and summed up while they are in cache. */
-static uint64_t take_block(lines *l, dm_range rows, dm_range cols) {
+static uint64_t take_block(loop *l, dm_range rows, dm_range cols) {
   const look *with = l->look;
   uint64_t sum = 0;
   for (int64_t i = rows.begin; i < rows.end; i++) sum += hash_segment(l->of, i, cols);
@@ -67,7 +67,7 @@ static uint64_t take_block(lines *l, dm_range rows, dm_range cols) {
   return sum;
 }
 
-static uint64_t take_part(lines *l, dm_range rows, dm_range cols) {
+static uint64_t take_part(loop *l, dm_range rows, dm_range cols) {
   const int64_t width = segment_of(l->of), size = dm_dtype_size(l->of.dtype);
   const int64_t height = dm_max(1, BLOCK / dm_max(1, size * dm_min(width, dm_range_size(cols))));
   uint64_t sum = 0;
@@ -79,7 +79,7 @@ static uint64_t take_part(lines *l, dm_range rows, dm_range cols) {
 }
 
 static void take_lines(void *context) {
-  lines *l = context;
+  loop *l = context;
   const bool by_col = l->look->by_col;
   const dm_range rows = {0, l->of.rows}, cols = {0, l->of.cols};
   uint64_t sum = 0;
@@ -95,7 +95,7 @@ static void take_lines(void *context) {
 static dm_status sum_up(dm_view piece, const look *with, uint64_t *sum) {
   const int64_t count = with->by_col ? piece.cols : piece.rows;
   const int64_t line = (with->by_col ? piece.rows : piece.cols) * dm_dtype_size(piece.dtype);
-  lines all = {.of = piece, .look = with};
+  loop all = {.of = piece, .look = with};
   all.each = dm_max(1, AT_ONCE / dm_max(1, line));
   if (with->by_col) all.each = dm_round_up(all.each, segment_of(piece));
   (void)dm_fork_join((int)dm_min(dm_cores(), dm_ceil_div(count, all.each)), take_lines, &all);

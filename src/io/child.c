@@ -48,6 +48,9 @@ static void set_limits(void) {
                                  SIGILL,  SIGXCPU, SIGTERM, SIGALRM};
   for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) signal(defaults[i], SIG_DFL);
   signal(SIGPIPE, SIG_IGN);
+  sigset_t none; /* a thread without signals may be the parent */
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGINT, SIG_IGN); /* of a terminal: the parent decides */
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_DUMPABLE, 0);

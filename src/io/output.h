@@ -4,6 +4,7 @@
 #ifndef DM_IO_OUTPUT_H
 #define DM_IO_OUTPUT_H
 
+#include "core/keepalive.h"
 #include "core/view.h"
 #include "io/dataset.h"
 #include "io/journal.h"
@@ -80,13 +81,13 @@ dm_status dm_output_open(const dm_output_file *file, dm_output **output);
  */
 dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view);
 
-/* Waits until everything written so far is on the disk. */
-dm_status dm_output_sync(dm_output *output);
+/* Waits until everything written so far is on the disk; KEEPALIVE (or NULL) beats meanwhile. */
+dm_status dm_output_sync(dm_output *output, const dm_keepalive *keepalive);
 dm_status dm_output_close(dm_output *output); /* NULL is allowed */
 
-/* The same by a thread, while the caller goes on; one at a time for each output.  Where no thread
- * can be had, dm_output_syncing does it. */
-dm_status dm_output_sync_start(dm_output *output);
+/* The same by a thread, for which KEEPALIVE has to be made, while the caller goes on; one at a time
+ * for each output.  Where no thread can be had, dm_output_syncing does it. */
+dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive);
 
 /* *done: none is under way; an error is that of the sync.  WAIT: until it is done. */
 dm_status dm_output_syncing(dm_output *output, bool wait, bool *done);
@@ -95,9 +96,10 @@ dm_status dm_output_syncing(dm_output *output, bool wait, bool *done);
  * (NULL: none, nor a state, as in files that are not HDF5), the checksums of COUNT tiles as dataset
  * /.damier/tiles, fsync, rename.  Where its name or that of
  * the part file was taken meanwhile (DM_E_IO), what is there stays.  *named: C has its name, also
- * after an error, which is then of the directory alone. */
+ * after an error, which is then of the directory alone.  KEEPALIVE, or NULL, beats meanwhile. */
 dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *provenance,
-                           const dm_tile_record *tiles, int64_t count, bool force, bool *named);
+                           const dm_tile_record *tiles, int64_t count, bool force,
+                           const dm_keepalive *keepalive, bool *named);
 
 /* Waits until the name of AT is on the disk. */
 dm_status dm_output_sync_name(const dm_location *at);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/buffer.h"
+#include "io/file_sync.h"
 #include "io/hdf5_attribute.h"
 #include "io/hdf5_use.h"
 #include "io/output_file.h"
@@ -45,6 +46,11 @@ dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void 
     status = dm_h5_fail(DM_E_IO, &file->at, "'%s' cannot be closed", file->part);
   if (access >= 0) H5Pclose(access);
   return status;
+}
+
+dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *keepalive) {
+  errno = dm_file_sync(file->made, true, keepalive);
+  return errno ? dm_output_failed(&file->at, file->part, "synced") : DM_OK;
 }
 
 dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags) {
@@ -120,11 +126,12 @@ static dm_status give_name(const dm_output_file *file, bool force) {
 }
 
 dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *provenance,
-                           const dm_tile_record *tiles, int64_t count, bool force, bool *named) {
+                           const dm_tile_record *tiles, int64_t count, bool force,
+                           const dm_keepalive *keepalive, bool *named) {
   *named = false;
   completion c = {&file->at, provenance, tiles, count};
   if (provenance) DM_TRY(dm_output_edit(file, complete, &c));
-  if (fsync(file->made) < 0) return dm_output_failed(&file->at, file->part, "synced");
+  DM_TRY(dm_output_sync_made(file, keepalive));
   if (provenance) DM_TRY(look_again(file, &c));
   DM_TRY(dm_output_check_name(file, file->part));
   DM_TRY(give_name(file, force));

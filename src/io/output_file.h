@@ -75,6 +75,9 @@ dm_status dm_reservation_start(const dm_output_file *out, int64_t bytes,
 typedef dm_status dm_output_work(void *context, int64_t file, int64_t set);
 dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void *context);
 
+/* Waits until FILE is on the disk, whatever its name is; KEEPALIVE (or NULL) beats meanwhile. */
+dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *keepalive);
+
 /* Waits until PATH, opened with FLAGS, is on the disk; a directory only where that can be asked. */
 dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags);
 

@@ -9,6 +9,7 @@
 
 #include "core/buffer.h"
 #include "io/batch.h"
+#include "io/file_sync.h"
 #include "io/file_writer.h"
 #include "io/output_file.h"
 
@@ -17,6 +18,7 @@ struct dm_output {
   int fd;
   dm_file_writer *writer; /* NULL: by pwrite */
   pthread_t syncer;
+  const dm_keepalive *keepalive; /* of the syncer */
   bool threaded, syncing;
   atomic_int outcome; /* of the sync under way: UNKNOWN, or its errno */
 };
@@ -107,24 +109,24 @@ dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view v
   return DM_OK;
 }
 
-/* Not tried again: after a failure the kernel may call the lost pages clean. */
 static dm_status outcome_of(const dm_output *output, int number) {
   if (!number) return DM_OK;
   return dm_fail_at(DM_E_IO, &output->file.at, "'%s' could not be made safe on the disk: %s",
                     output->file.part, strerror(number));
 }
 
-dm_status dm_output_sync(dm_output *output) {
-  return outcome_of(output, fdatasync(output->fd) < 0 ? errno : 0);
+dm_status dm_output_sync(dm_output *output, const dm_keepalive *keepalive) {
+  return outcome_of(output, dm_file_sync(output->fd, false, keepalive));
 }
 
 static void *sync_behind(void *argument) {
   dm_output *output = argument;
-  atomic_store(&output->outcome, fdatasync(output->fd) < 0 ? errno : 0);
+  atomic_store(&output->outcome, dm_file_sync(output->fd, false, output->keepalive));
   return NULL;
 }
 
-dm_status dm_output_sync_start(dm_output *output) {
+dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive) {
+  output->keepalive = keepalive;
   if (output->syncing) return dm_fail_at(DM_E_BUG, &output->file.at, "is being synced already");
   output->syncing = true;
   atomic_store(&output->outcome, UNKNOWN);

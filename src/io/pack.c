@@ -77,7 +77,7 @@ static dm_status compare_chunks(dm_packing *p, const dm_output_file *to) {
 static dm_status write_and_compare(dm_packing *p, const dm_output_file *to, int threads) {
   DM_TRY(dm_packing_open(p, threads));
   DM_TRY(dm_output_edit(to, write_chunks, p));
-  if (fsync(to->made) < 0) return dm_output_failed(&to->at, to->part, "synced");
+  DM_TRY(dm_output_sync_made(to, p->keepalive));
   return compare_chunks(p, to);
 }
 

@@ -152,7 +152,7 @@ static dm_status fill(const dm_output_file *file, dm_output_file *made, const dm
   DM_TRY(begin(made, form, keepalive, held));
   DM_TRY(copy(made, file->made, file->offset, made->offset, bytes, sums, keepalive));
   DM_TRY(dm_tile_sums_compare(sums, file->part));
-  if (fsync(made->made) < 0) return dm_output_failed(&made->at, made->part, "synced");
+  DM_TRY(dm_output_sync_made(made, keepalive));
   return dm_output_share(made);
 }
 

@@ -14,6 +14,7 @@
 #include "job/checkpoint_impl.h"
 #include "plan/partition.h"
 #include "plan/saturating.h"
+#include "run/aside.h"
 
 static const double between_looks = 0.05; /* seconds */
 
@@ -52,6 +53,20 @@ static bool is_replaced(const dm_multiply *m) {
   return same;
 }
 
+/* What rank 0 begins with. */
+typedef struct opening {
+  dm_checkpoint *checkpoint;
+  const dm_problem *problem;
+  const dm_setup *setup;
+} opening;
+
+static dm_status look_and_start(void *context, const dm_keepalive *keepalive) {
+  const opening *o = context;
+  (void)keepalive;
+  DM_TRY(dm_found_look(o->checkpoint, o->problem));
+  return o->checkpoint->found.done ? DM_OK : start_early(o->checkpoint, o->problem);
+}
+
 dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_problem *problem,
                              dm_checkpoint **checkpoint) {
   dm_checkpoint *c = calloc(1, sizeof *c);
@@ -65,8 +80,7 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
   c->interval = multiply->checkpoint_interval;
   c->in_place = multiply->has_c && !multiply->form.existing.at.file[0] && is_replaced(multiply);
   dm_status status = DM_OK;
-  if (run->rank == 0) status = dm_found_look(c, problem);
-  if (run->rank == 0 && !status && !c->found.done) status = start_early(c, problem);
+  if (run->rank == 0) status = dm_run_aside(run, look_and_start, &(opening){c, problem, NULL});
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_split(run->world, 0, run->rank, &c->comm));
   return dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0);
@@ -129,8 +143,11 @@ static dm_status choose_way(dm_checkpoint *c) {
                               dm_run_writers(c->run, engine->io_threads));
 }
 
-static dm_status open_part(dm_checkpoint *c, const dm_setup *setup) {
+static dm_status open_part(void *context, const dm_keepalive *keepalive) {
+  dm_checkpoint *c = ((opening *)context)->checkpoint;
+  const dm_setup *setup = ((opening *)context)->setup;
   dm_attributes *wanted = NULL;
+  (void)keepalive;
   DM_TRY(dm_buffer_table(1, &wanted));
   dm_status status = dm_fields_of_setup(c->multiply, setup, wanted);
   if (!status && c->found.records > 0) status = dm_found_compare(c, wanted);
@@ -165,7 +182,9 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   c->plan = &setup->plan;
   c->tiles = dm_plan_tiles(c->plan);
   c->used = dm_plan_used(c->plan);
-  DM_TRY(dm_comm_agree(c->run->world, c->run->rank == 0 ? open_part(c, setup) : DM_OK));
+  opening one = {c, NULL, setup};
+  dm_status status = c->run->rank == 0 ? dm_run_aside(c->run, open_part, &one) : DM_OK;
+  DM_TRY(dm_comm_agree(c->run->world, status));
   DM_TRY(dm_comm_broadcast(c->run->world, &c->found, sizeof c->found, 0));
   const int made = c->file.made;
   DM_TRY(dm_comm_broadcast(c->run->world, &c->file, sizeof c->file, 0));
@@ -228,7 +247,7 @@ dm_status dm_checkpoint_poll(dm_checkpoint *c) {
     DM_TRY(dm_notes_tell(c, c->synced));
     if (c->stored > c->synced && is_due(c, now)) {
       c->syncing = c->stored;
-      DM_TRY(dm_output_sync_start(c->output));
+      DM_TRY(dm_output_sync_start(c->output, &c->run->of_thread));
     }
   }
   if (c->run->rank != 0) return DM_OK;
@@ -236,17 +255,18 @@ dm_status dm_checkpoint_poll(dm_checkpoint *c) {
   return dm_notes_record(c);
 }
 
-static dm_status sync_all(dm_checkpoint *c) {
+static dm_status sync_all(void *context, const dm_keepalive *keepalive) {
+  dm_checkpoint *c = context;
   bool done;
   DM_TRY(dm_output_syncing(c->output, true, &done));
-  DM_TRY(dm_output_sync(c->output));
+  DM_TRY(dm_output_sync(c->output, keepalive));
   c->synced = c->syncing = c->stored;
   return DM_OK;
 }
 
 static dm_status end_telling(dm_checkpoint *c) {
   dm_run_phase(c->run, "syncing", DM_SYNC_PATIENCE);
-  DM_TRY(dm_comm_agree(c->run->world, sync_all(c)));
+  DM_TRY(dm_comm_agree(c->run->world, dm_run_aside(c->run, sync_all, c)));
   c->flushed = true;
   dm_status status = dm_notes_tell(c, c->synced);
   return status ? status : dm_notes_end(c);
@@ -267,9 +287,15 @@ const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *c, int64_t *count
 
 /* ---- the end ---- */
 
+static dm_status begin_journal(void *context, const dm_keepalive *keepalive) {
+  dm_checkpoint *c = context;
+  (void)keepalive; /* it is short */
+  return dm_journal_begin(c->journal, &c->fields);
+}
+
 dm_status dm_checkpoint_intend(dm_checkpoint *c) {
   if (!c->in_place || dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT) return DM_OK;
-  return dm_journal_begin(c->journal, &c->fields);
+  return dm_run_aside(c->run, begin_journal, c);
 }
 
 void dm_checkpoint_named(dm_checkpoint *c) {

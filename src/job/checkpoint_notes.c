@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "job/checkpoint_impl.h"
+#include "run/aside.h"
 
 enum { TAG = 75 };
 
@@ -96,8 +97,9 @@ dm_status dm_notes_end(dm_checkpoint *c) {
   return DM_OK;
 }
 
-dm_status dm_notes_record(dm_checkpoint *c) {
-  if (!c->on || c->complete == c->written) return DM_OK;
+static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
+  dm_checkpoint *c = context;
+  (void)keepalive; /* few bytes */
   if (dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT)
     DM_TRY(dm_journal_begin(c->journal, &c->fields));
   const int64_t count = c->complete - c->written;
@@ -107,7 +109,12 @@ dm_status dm_notes_record(dm_checkpoint *c) {
     list[i] = c->records[dm_plan_todo_tile(c->plan, c->written + i)];
   dm_status status = dm_journal_append(c->journal, list, count);
   free(list);
-  DM_TRY(status);
+  return status;
+}
+
+dm_status dm_notes_record(dm_checkpoint *c) {
+  if (!c->on || c->complete == c->written) return DM_OK;
+  DM_TRY(dm_run_aside(c->run, append_notes, c));
   for (; c->written < c->complete; c->written++)
     dm_tile_reach(c->states, dm_plan_todo_tile(c->plan, c->written), DM_TILE_RECORDED);
   return DM_OK;

@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "job/checkpoint_impl.h"
 #include "plan/partition.h"
+#include "run/aside.h"
 
 enum { MOST_TILES = 16, FEWEST_ROWS = 64 /* of a rank's part of a tile */ };
 
@@ -74,8 +75,17 @@ static void name_cut(const leftover *l, dm_attributes *fields) {
                (long long)l->cut.tiles_m);
 }
 
-static dm_status record_good(dm_checkpoint *c, leftover *l) {
+/* The leftover of a checkpoint. */
+typedef struct leaving {
+  dm_checkpoint *checkpoint;
+  leftover *leftover;
+} leaving;
+
+static dm_status record_good(void *context, const dm_keepalive *keepalive) {
+  dm_checkpoint *c = ((leaving *)context)->checkpoint;
+  leftover *l = ((leaving *)context)->leftover;
   int64_t count = 0;
+  (void)keepalive; /* few bytes */
   for (int64_t t = 0; t < l->tiles; t++)
     if (l->good[t]) l->list[count++] = l->list[t];
   name_cut(l, &c->fields);
@@ -90,7 +100,9 @@ static dm_status give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t
   choose_cut(c, l);
   DM_TRY(dm_comm_agree(c->run->world, open_list(c, wrong, count, l)));
   if (l->tiles != c->tiles) DM_TRY(sum_anew(c, l));
-  return dm_comm_agree(c->run->world, c->run->rank == 0 ? record_good(c, l) : DM_OK);
+  leaving one = {c, l};
+  dm_status status = c->run->rank == 0 ? dm_run_aside(c->run, record_good, &one) : DM_OK;
+  return dm_comm_agree(c->run->world, status);
 }
 
 /* A part file of which nothing is kept is this run's to remove, whoever made it. */

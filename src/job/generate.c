@@ -10,6 +10,7 @@
 #include "job/commit.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
+#include "run/aside.h"
 #include "run/facts.h"
 
 enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each: one is begun while the other is ended */
@@ -94,15 +95,32 @@ static dm_status commit(dm_run *run, const dm_generate *g, const dm_output_file 
   return status;
 }
 
+/* A file on its way. */
+typedef struct making {
+  const dm_generate *generate;
+  int writers;
+  dm_output_file *file;
+  bool *created;
+  dm_output *output;
+} making;
+
+static dm_status create(void *context, const dm_keepalive *keepalive) {
+  const making *m = context;
+  const dm_generate *g = m->generate;
+  (void)keepalive;
+  DM_TRY(dm_output_create(&g->out, g->dtype, g->rows, g->cols, g->force, m->file));
+  *m->created = true;
+  DM_TRY(dm_output_choose_way(m->file, g->write_by, m->writers));
+  return dm_commit_room(m->file, &g->form);
+}
+
+static dm_status sync_part(void *context, const dm_keepalive *keepalive) {
+  return dm_output_sync(((making *)context)->output, keepalive);
+}
+
 static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, bool *created) {
-  dm_status status = DM_OK;
-  if (run->rank == 0) {
-    status = dm_output_create(&g->out, g->dtype, g->rows, g->cols, g->force, file);
-    *created = status == DM_OK;
-    if (!status)
-      status = dm_output_choose_way(file, g->write_by, dm_run_writers(run, g->io_threads));
-    if (!status) status = dm_commit_room(file, &g->form);
-  }
+  making one = {g, dm_run_writers(run, g->io_threads), file, created, NULL};
+  dm_status status = run->rank == 0 ? dm_run_aside(run, create, &one) : DM_OK;
   DM_TRY(dm_comm_agree(run->world, status));
   const int made = file->made;
   DM_TRY(dm_comm_broadcast(run->world, file, sizeof *file, 0));
@@ -111,7 +129,8 @@ static dm_status work(dm_run *run, const dm_generate *g, dm_output_file *file, b
   dm_run_phase(run, "writing", DM_SYNC_PATIENCE);
   status = dm_output_open(file, &output);
   if (!status) status = write_rows(run, g, output);
-  if (!status) status = dm_output_sync(output);
+  one.output = output;
+  if (!status) status = dm_run_aside(run, sync_part, &one);
   status = dm_status_first(status, dm_output_close(output));
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_agree(run->world, commit(run, g, file)));

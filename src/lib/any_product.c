@@ -42,6 +42,7 @@ static dm_status plan(dm_any_product *p) {
   dm_engine engine = p->job.engine;
   dm_problem problem = p->problem;
   engine.wishes.may_cut = true;
+  engine.process_bytes = p->posed->process_bytes;
   problem.home = DM_HOME_HOST;
   problem.c = problem.accumulator;
   problem.op_a = problem.op_b = DM_OP_N;
@@ -66,6 +67,7 @@ static dm_status open_product(dm_any_product *p) {
   static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
   const dm_plan *plan = &p->setup.plan;
   if (plan->problem.verify) DM_TRY(dm_check_new(p->run, plan, one, zero, &p->check));
+  if (p->check && p->posed->repeated > 0) dm_freivalds_draw(p->check, 1);
   p->source = (dm_memory_source){.piece = dm_any_piece, .context = p};
   p->sink = (dm_memory_sink){.part = dm_any_sums, .context = p};
   p->product = (dm_product){.run = p->run,
@@ -125,6 +127,7 @@ static dm_status multiply_tile(dm_any_product *p, int64_t tile) {
   DM_TRY(dm_comm_agree(p->run->world, add_to_check(p, tile)));
   if (p->check && tile + 1 == tiles)
     DM_TRY(dm_freivalds_judge(p->check, p->run->world, &p->verdict));
+  p->verdict.repaired = p->posed->repeated;
   dm_run_lap(p->run, &phases->verify);
   if (tiles > 1 || !p->check || p->verdict.pass) DM_TRY(dm_any_deliver(p, tile));
   dm_run_lap(p->run, &phases->write);
@@ -152,7 +155,32 @@ static dm_status report(dm_any_product *p, dm_record *record) {
   return DM_OK;
 }
 
-static dm_status multiply(dm_any_product *p, dm_record *record) {
+/* Whether what failed is computed again: not where a part of it has replaced the old C. */
+static bool is_to_be_repeated(dm_any_product *p) {
+  const int64_t tiles = dm_plan_tiles(&p->setup.plan);
+  if (p->verdict.pass || p->posed->repeated > 0 || (p->posed->old_is_c && tiles > 1) ||
+      p->job.on_corruption != DM_ON_CORRUPTION_REPAIR)
+    return false;
+  p->posed->repeated = tiles;
+  p->posed->process_bytes = p->setup.machine.process_bytes;
+  return true;
+}
+
+/* C in memory has wrong tiles where it is in several. */
+static dm_status tell_wrong(const dm_any_product *p) {
+  dm_status status = dm_verdict_status(&p->verdict, "C", p->job.allow_unchecked);
+  if (p->verdict.pass) return status;
+  if (p->posed->repeated > 0) {
+    status->code = DM_E_CORRUPT;
+    dm_context(status, "computed a second time");
+  }
+  if (p->result.in_file) return status;
+  return dm_hint(status, dm_plan_tiles(&p->setup.plan) > 1
+                             ? "C holds wrong elements and must not be used"
+                             : "C holds what it held before the call");
+}
+
+static dm_status multiply(dm_any_product *p, dm_record *record, bool *repeat) {
   dm_phases *phases = &p->product.local.phases;
   DM_TRY(open_product(p));
   if (p->result.in_file) DM_TRY(dm_result_make(p->run, &p->job, &p->problem, &p->result));
@@ -165,8 +193,9 @@ static dm_status multiply(dm_any_product *p, dm_record *record) {
   if (pass && p->result.in_file)
     DM_TRY(dm_result_commit(p->run, &p->job, &p->setup, verdict, &p->result));
   dm_run_lap(p->run, &phases->commit);
-  DM_TRY(report(p, record));
-  return verdict ? dm_verdict_status(verdict, "C", p->job.allow_unchecked) : DM_OK;
+  *repeat = verdict && is_to_be_repeated(p);
+  if (!*repeat) DM_TRY(report(p, record));
+  return verdict ? tell_wrong(p) : DM_OK;
 }
 
 static void close_all(dm_any_product *p) {
@@ -178,25 +207,27 @@ static void close_all(dm_any_product *p) {
   dm_setup_close(&p->setup);
 }
 
-static dm_status work(dm_any_product *p, dm_record *record) {
+static dm_status work(dm_any_product *p, dm_record *record, bool *repeat) {
   p->result.in_file = p->posed->c->division == DAMIER_IN_FILE;
   DM_TRY(dm_comm_agree(p->run->world, pose(p)));
   DM_TRY(open_matrices(p));
   DM_TRY(plan(p));
   DM_TRY(dm_comm_agree(p->run->world, reach_memory(p)));
-  if (!p->posed->plan_only) return multiply(p, record);
+  if (!p->posed->plan_only) return multiply(p, record, repeat);
   if (record) dm_setup_record(&p->setup, p->run, record);
   return DM_OK;
 }
 
-/* UNFIT: residues do not suit A and B; C is untouched. */
-static dm_status multiply_once(dm_posed *posed, dm_record *record, bool *unfit) {
+/* UNFIT: residues do not suit A and B; C is untouched.  REPEAT: C failed its verification, A and B
+ * are as they were, and nothing is recorded yet. */
+static dm_status multiply_once(dm_posed *posed, dm_record *record, bool *unfit, bool *repeat) {
   dm_any_product *p;
   dm_run *run = &posed->context->run;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &p)));
   p->run = run;
   p->posed = posed;
-  dm_status status = work(p, record);
+  *repeat = false;
+  dm_status status = work(p, record, repeat);
   *unfit = status && status->agreed && p->product.local.scaling.unfit;
   /* Where one rank failed alone the others are still at work. */
   if (!status || status->agreed) {
@@ -206,15 +237,26 @@ static dm_status multiply_once(dm_posed *posed, dm_record *record, bool *unfit) 
   return status;
 }
 
+/* The caller's matrices, or their files, are read once more: the copies may be what is damaged. */
+static dm_status multiply_rightly(dm_posed *posed, dm_record *record, bool *unfit) {
+  bool repeat;
+  dm_status status = multiply_once(posed, record, unfit, &repeat);
+  if (!repeat) return status;
+  dm_log_line(&posed->context->run.log, DM_LOG_WARNING, "%s: it is computed again",
+              status->message);
+  dm_status_free(status);
+  return multiply_once(posed, record, unfit, &repeat);
+}
+
 /* What was only to be fast is multiplied natively, too; what was to be by residues is refused. */
 dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
   dm_compute_choice *compute = &posed->call.settings.compute;
   bool unfit = false;
-  dm_status status = multiply_once(posed, record, &unfit);
+  dm_status status = multiply_rightly(posed, record, &unfit);
   if (!unfit || !dm_compute_is_fastest(*compute)) return status;
   dm_log_line(&posed->context->run.log, DM_LOG_NOTE, "%s: multiplied as by auto", status->message);
   if (record) dm_record_text(record, "problem.instead", "not by residues", "%s", status->message);
   dm_status_free(status);
   (void)dm_compute_parse("auto", compute);
-  return multiply_once(posed, record, &unfit);
+  return multiply_rightly(posed, record, &unfit);
 }

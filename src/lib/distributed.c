@@ -37,7 +37,8 @@ static dm_status check_alike(const dm_comm *comm, const damier_matrix *m, bool *
   *on_gpus = extremes[2 * COUNT];
   for (int i = 0; i < COUNT; i++)
     if (extremes[2 * i] != -extremes[2 * i + 1])
-      return dm_fail(DM_E_USAGE, "the ranks describe it differently");
+      return dm_hint(dm_fail(DM_E_USAGE, "the ranks describe it differently"),
+                     "type, shape and division are those of the whole matrix, on every rank");
   return DM_OK;
 }
 
@@ -54,8 +55,9 @@ static dm_status by_rows(const dm_comm *comm, const damier_matrix *m, dm_distrib
   free(sizes);
   DM_TRY(status);
   if (of->rows.total != m->rows)
-    return dm_fail(DM_E_USAGE, "it has %lld rows, but the ranks have %lld together",
-                   (long long)m->rows, (long long)of->rows.total);
+    return dm_hint(dm_fail(DM_E_USAGE, "it has %lld rows, but the ranks have %lld together",
+                           (long long)m->rows, (long long)of->rows.total),
+                   "own_rows is of this rank, rows of the whole matrix");
   DM_TRY(dm_axis_of_sizes(cols, 1, &of->cols));
   DM_TRY(dm_distribution_ranks(of));
   for (int r = 0; r < ranks; r++) of->ranks[r] = r;

@@ -31,6 +31,9 @@ typedef struct dm_posed {
   bool old_is_c;      /* beta multiplies what C in memory has */
   damier_matrix old;  /* that beta multiplies, where it is not 0 */
   dm_cli_files files; /* of matrices in memory: their shape and type */
+  /* Where C failed its verification and is computed again: */
+  int64_t repeated;      /* its tiles; 0: it is the first time */
+  int64_t process_bytes; /* as for the first time, so that the plan is the same */
 } dm_posed;
 
 /* Collective: fills POSED with what rank 0 sees of the files. (look.c) */

@@ -51,7 +51,7 @@ dm_status dm_result_write(dm_result *result, const dm_run *run, int64_t row, int
 static dm_status sync_part(dm_result *r) {
   dm_file_queue_close(r->behind);
   r->behind = NULL;
-  dm_status status = dm_output_sync(r->output);
+  dm_status status = dm_output_sync(r->output, NULL);
   status = dm_status_first(status, dm_output_close(r->output));
   r->output = NULL;
   return status;

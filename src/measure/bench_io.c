@@ -71,7 +71,7 @@ static dm_status damier_write(bench *b, double *seconds) {
   const double start = dm_now();
   dm_status status = DM_OK;
   if (b->memory.rows > 0) status = dm_output_write(output, b->mine.begin, 0, b->memory);
-  if (!status) status = dm_output_sync(output);
+  if (!status) status = dm_output_sync(output, NULL);
   *seconds = dm_now() - start;
   return dm_status_first(status, dm_output_close(output));
 }

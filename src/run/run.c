@@ -14,6 +14,11 @@ static dm_status beat(void *run) {
   return dm_run_beat(run);
 }
 
+static dm_status beat_of_thread(void *run) {
+  dm_watch_moved(((dm_run *)run)->watch);
+  return DM_OK;
+}
+
 static int part_of(const dm_run *run, int count) {
   return (int)((int64_t)run->local_rank * count / run->local_ranks);
 }
@@ -46,7 +51,8 @@ dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress,
                   .progress = progress,
                   .command = command,
                   .born = dm_now(),
-                  .keepalive = {beat, run}};
+                  .keepalive = {beat, run},
+                  .of_thread = {beat_of_thread, run}};
   run->lap = run->born;
   DM_TRY(dm_comm_start(&run->world));
   return find_nodes(run);
@@ -59,6 +65,7 @@ dm_status dm_run_start_in(dm_run *run, dm_comm *world, const char *command) {
                   .command = command,
                   .born = dm_now(),
                   .keepalive = {beat, run},
+                  .of_thread = {beat_of_thread, run},
                   .stays = true};
   run->lap = run->born;
   return find_nodes(run);
@@ -88,6 +95,7 @@ static void wait_on(void *watch) {
 
 dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls) {
   DM_TRY(dm_watch_start(run->world, seconds, calls, &run->watch));
+  run->timeout = seconds;
   dm_comm_on_wait(run->world, wait_on, run->watch);
   dm_comm_on_wait(run->node, wait_on, run->watch);
   dm_comm_on_wait(run->near, wait_on, run->watch);
@@ -122,8 +130,7 @@ int dm_run_writers(const dm_run *run, int wanted) {
   return (int)dm_max(1, dm_run_io_threads(run, wanted)) * run->local_ranks;
 }
 
-void dm_run_beat_late(dm_run *run) {
-  dm_watch_moved(run->watch);
+void dm_run_poll_late(dm_run *run) {
   dm_watch_poll(run->watch);
   dm_progress_phase(run);
   if (run->told_late) return;

@@ -42,9 +42,11 @@ struct dm_run {
   void (*at)(void *context, int64_t done, int64_t total); /* progress callback, or NULL */
   void *at_context;
   dm_watch *watch;        /* the watchdog, or NULL */
+  double timeout;         /* its seconds; 0: none */
   bool strict;            /* the same timeout in all phases */
   bool told_late;         /* the user was told that it is too late to stop */
   dm_keepalive keepalive; /* of this run: dm_run_beat */
+  dm_keepalive of_thread; /* the same for any thread: says that the run moves, and no more */
   dm_trace trace;         /* of this rank */
 };
 
@@ -94,8 +96,8 @@ int dm_run_io_threads(const dm_run *run, int wanted);
 /* Threads that write files on this node at the same time; none is one: the rank itself. */
 int dm_run_writers(const dm_run *run, int wanted);
 
-/* The run has moved where it is too late to stop; says so, once, where it is asked to. */
-void dm_run_beat_late(dm_run *run);
+/* The run may wait, where it is too late to stop; says so, once, where it is asked to. */
+void dm_run_poll_late(dm_run *run);
 
 /* Collective: this rank worked from START to END, of dm_now.  SECONDS from when the first rank of a
  * node began to when its last was done; of the node that took longest.  Where ranks share cores,

@@ -32,8 +32,10 @@ void dm_watch_stop(dm_watch *watch);
 /* PHASE is kept, not copied: what the run is at.  PATIENCE: so many times the usual time. */
 void dm_watch_phase(dm_watch *watch, const char *phase, int patience);
 
-/* Main thread: something was done, and where it stands; done of total may be 0 of 0. */
+/* Any thread: something was done. */
 void dm_watch_moved(dm_watch *watch);
+
+/* Main thread: where it stands; done of total may be 0 of 0. */
 void dm_watch_at(dm_watch *watch, int64_t done, int64_t total);
 
 /* Main thread, while it waits: is heard by the others, and hears them. */

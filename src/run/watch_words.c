@@ -39,7 +39,7 @@ static void accuse(const dm_watch *w, int now, dm_error *error, char *who, size_
     char list[400];
     int silent = list_silent(w, now, list, sizeof list);
     if (silent == 0)
-      snprintf(who, size, "every rank answers, and waits for another");
+      snprintf(who, size, "every rank answers, and waits for another or for its files");
     else
       snprintf(who, size, "%s %s awaited and %s not answer", list, silent == 1 ? "is" : "are",
                silent == 1 ? "does" : "do");

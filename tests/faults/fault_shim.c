@@ -2,15 +2,16 @@
  *
  *   FAULT=CALL:N:KIND[,...]  the Nth CALL that counts; N+ also all that follow.  KIND is the number
  *                      of an error, "short" (half the bytes), "kill" (SIGKILL instead of the call),
- *                      "lie" (statvfs: there is room for everything), or "flip" (read, write: the
- *                      exponent of one f64 in the middle of the bytes has another bit)
+ *                      "lie" (statvfs: there is room for everything), "flip" (read, write: the
+ *                      exponent of one f64 in the middle of the bytes has another bit), or a
+ *                      time, as "1500ms" (the call takes so much longer)
  *   FAULT_RANK=R       only in this rank; FAULT_PATH=TEXT  only files with TEXT in their path
  *   FAULT_SIZE=BYTES   only open files of at least so many bytes
  *   FAULT_COUNT=FILE   a line "RANK CALL COUNT" for each call that counted is appended at exit
  *
- * CALL: read (pread, preadv), write (pwrite, pwritev), fsync, fdatasync, rename, fallocate,
- * ftruncate, unlink, statvfs, and malloc (all ways to get memory) as called by the program itself,
- * not by libraries. */
+ * CALL: read (pread, preadv), write (pwrite, pwritev), fsync, fdatasync, sync_file_range, rename,
+ * fallocate, ftruncate, unlink, statvfs, and malloc (all ways to get memory) as called by the
+ * program itself, not by libraries. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -30,6 +32,7 @@ enum {
   WRITE,
   FSYNC,
   FDATASYNC,
+  SYNC_FILE_RANGE,
   RENAME,
   FALLOCATE,
   FTRUNCATE,
@@ -38,14 +41,16 @@ enum {
   MALLOC,
   CALLS
 };
-static const char *const names[CALLS] = {"read",      "write",     "fsync",  "fdatasync", "rename",
-                                         "fallocate", "ftruncate", "unlink", "statvfs",   "malloc"};
-enum { SHORT = -1, KILL = -2, LIE = -3, FLIP = -4, FAULTS = 4 };
+static const char *const names[CALLS] = {
+    "read",      "write",     "fsync",  "fdatasync", "sync_file_range", "rename",
+    "fallocate", "ftruncate", "unlink", "statvfs",   "malloc"};
+enum { SHORT = -1, KILL = -2, LIE = -3, FLIP = -4, SLOW = -5, FAULTS = 4 };
 
 typedef struct planned {
   int call, kind; /* kind: an error number, or one of the above */
   long at;
   bool from_there_on;
+  long milliseconds; /* of a slow call */
 } planned;
 
 static struct {
@@ -78,6 +83,7 @@ static int kind_of(const char *text) {
          : strcmp(text, "kill") == 0 ? KILL
          : strcmp(text, "lie") == 0  ? LIE
          : strcmp(text, "flip") == 0 ? FLIP
+         : strstr(text, "ms")        ? SLOW
                                      : atoi(text);
 }
 
@@ -88,6 +94,7 @@ static void parse_one(const char *text) {
   if (fault.count == FAULTS || sscanf(text, "%31[^:]:%31[^:]:%31s", call, number, kind) != 3)
     _exit(99);
   *new = (planned){.call = CALLS, .kind = kind_of(kind), .at = atol(number)};
+  new->milliseconds = atol(kind);
   new->from_there_on = strchr(number, '+') != NULL;
   for (int i = 0; i < CALLS; i++)
     if (strcmp(call, names[i]) == 0) new->call = i;
@@ -122,13 +129,20 @@ static __attribute__((destructor)) void finish(void) {
   if (file) fclose(file);
 }
 
+static void pause_for(long milliseconds) {
+  struct timespec left = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0) {
+  }
+}
+
 /* 0, or what is to happen instead of this call. */
 static int strike(int call) {
   const long number = __atomic_add_fetch(&fault.counts[call], 1, __ATOMIC_RELAXED);
   for (const planned *one = fault.list; one < fault.list + fault.count; one++) {
     if (call != one->call || (one->from_there_on ? number < one->at : number != one->at)) continue;
     if (one->kind == KILL) kill(getpid(), SIGKILL);
-    return one->kind;
+    if (one->kind != SLOW) return one->kind;
+    pause_for(one->milliseconds);
   }
   return 0;
 }
@@ -237,6 +251,8 @@ WRITER_OF_PIECES(pwritev64)
   }
 OF_FILE(fsync, FSYNC, (int fd), fd)
 OF_FILE(fdatasync, FDATASYNC, (int fd), fd)
+OF_FILE(sync_file_range, SYNC_FILE_RANGE, (int fd, off_t from, off_t bytes, unsigned flags), fd,
+        from, bytes, flags)
 OF_FILE(fallocate, FALLOCATE, (int fd, int mode, off_t offset, off_t bytes), fd, mode, offset,
         bytes)
 OF_FILE(ftruncate, FTRUNCATE, (int fd, off_t bytes), fd, bytes)

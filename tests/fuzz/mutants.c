@@ -1,6 +1,7 @@
 /* Mutants without a fuzzer, the same for the same seed: usage: fuzz COUNT SEED [TARGET]
  * COUNT is that of the cheapest target; the others have fewer, by their cost.
  * fuzz seeds FOLDER: writes the seeds of each target, for libFuzzer and AFL++. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ static void run(const fuzz_target *target, long count) {
 static int write_seeds(const char *folder) {
   static uint8_t data[FUZZ_ROOM];
   char path[512];
+  if (mkdir(folder, 0755) < 0 && errno != EEXIST) return 1;
   for (int i = 0; i < fuzz_target_count; i++) {
     snprintf(path, sizeof path, "%s/%s", folder, fuzz_targets[i].name);
     if (mkdir(path, 0755) < 0) return 1;

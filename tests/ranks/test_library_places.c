@@ -41,7 +41,7 @@ static void write_file(rank_test *test, const char *path, damier_type type, int6
   must(test, dm_output_open(&file, &output));
   must(test, dm_output_write(output, 0, 0, view));
   must(test, dm_output_close(output));
-  must(test, dm_output_commit(&file, NULL, NULL, 0, true, &named));
+  must(test, dm_output_commit(&file, NULL, NULL, 0, true, NULL, &named));
   dm_output_release(&file);
   free(view.base);
 }

@@ -65,9 +65,9 @@ static void too_late(rank_test *test) {
   const dm_log log = test->run.log;
   test->run.stop = (dm_stop){.on = true, .arrived = &arrived};
   test->run.log = (dm_log){open_memstream(&said, &size), DM_LOG_WARNING, test->run.rank};
-  dm_run_beat_late(&test->run);
+  dm_run_poll_late(&test->run);
   arrived = SIGUSR1;
-  for (int i = 0; i < 3; i++) dm_run_beat_late(&test->run);
+  for (int i = 0; i < 3; i++) dm_run_poll_late(&test->run);
   fclose(test->run.log.out);
   test->run.log = log;
   const char *wanted = "damier: warning: too late to be stopped early: SIGUSR1 arrived: all "

@@ -73,7 +73,7 @@ static void write_halves(const dm_output_file *file, dm_view all, int64_t cut) {
   for (int i = 0; i < 4; i++) ok(dm_transfer_wait(writing[i], NULL));
   for (int i = 0; i < 2; i++) {
     dm_file_queue_close(behind[i]);
-    ok(dm_output_sync(output[i]));
+    ok(dm_output_sync(output[i], NULL));
     ok(dm_output_close(output[i]));
   }
 }

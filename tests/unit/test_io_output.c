@@ -31,12 +31,12 @@ static void write_all(const dm_location *location, dm_dtype dtype, int64_t rows,
   ok(dm_output_write(writers[1], top, 0, dm_view_sub(whole, top, 0, rows - top, cols)));
   fails(dm_output_write(writers[0], 1, 0, whole), DM_E_BUG, "do not fit");
   for (int i = 0; i < 2; i++) {
-    ok(dm_output_sync(writers[i]));
+    ok(dm_output_sync(writers[i], NULL));
     ok(dm_output_close(writers[i]));
   }
   ok(dm_attributes_add(&facts, "software", "damier"));
   ok(dm_attributes_add(&facts, "inputs", "M\xc3\xbc.h5:/a %0300d", 7));
-  ok(dm_output_commit(&file, &facts, NULL, 0, force, &named));
+  ok(dm_output_commit(&file, &facts, NULL, 0, force, NULL, &named));
   dm_output_release(&file);
   assert_false(exists(file.part));
   free(data);
@@ -159,14 +159,16 @@ TEST(test_part_file_replaced_meanwhile) {
   static dm_attributes facts;
   ok(dm_output_create(&location, DM_F64, 3, 2, false, &first));
   unlink(first.part);
-  fails(dm_output_commit(&first, &facts, NULL, 0, false, &named), DM_E_IO, "removed or replaced");
+  fails(dm_output_commit(&first, &facts, NULL, 0, false, NULL, &named), DM_E_IO,
+        "removed or replaced");
   ok(dm_output_create(&location, DM_F64, 3, 2, false, &second));
   fails(dm_output_open(&first, &writer), DM_E_IO, "is not the file that rank 0 made");
   fails(dm_output_part(&first, &set), DM_E_IO, "is not the file that rank 0 made");
-  fails(dm_output_commit(&first, &facts, NULL, 0, true, &named), DM_E_IO, "removed or replaced");
+  fails(dm_output_commit(&first, &facts, NULL, 0, true, NULL, &named), DM_E_IO,
+        "removed or replaced");
   assert_false(exists(location.file));
   give_up(&first); /* leaves what is not its own */
-  ok(dm_output_commit(&second, &facts, NULL, 0, false, &named));
+  ok(dm_output_commit(&second, &facts, NULL, 0, false, NULL, &named));
   dm_output_release(&second);
   assert_true(exists(location.file));
 }
@@ -176,7 +178,8 @@ TEST(test_name_taken_meanwhile) {
   dm_output_file file;
   ok(dm_output_create(&location, DM_F64, 3, 2, false, &file));
   write_file(location.file, DM_F64, 2, 2, &(file_form){0});
-  fails(dm_output_commit(&file, &(dm_attributes){0}, NULL, 0, false, &named), DM_E_IO, "appeared");
+  fails(dm_output_commit(&file, &(dm_attributes){0}, NULL, 0, false, NULL, &named), DM_E_IO,
+        "appeared");
   assert_true(exists(file.part));
   dm_location taken = at(*state, "late.h5:/m");
   assert_int_equal(inspected(&taken).rows, 2); /* untouched */

@@ -38,7 +38,7 @@ TEST(test_every_type) {
       assert_true(exists(file.part) && exists(packed.part));
       fails(dm_pack_check(&location, false), DM_E_IO, "belongs to an earlier run");
       ok(dm_attributes_add(&facts, "software", "damier"));
-      ok(dm_output_commit(&packed, &facts, NULL, 0, true, &named));
+      ok(dm_output_commit(&packed, &facts, NULL, 0, true, NULL, &named));
       give_up(&file);
       dm_dataset d = inspected(&location);
       assert_true(d.dtype == (dm_dtype)dtype && d.layout == DM_CHUNKED && !d.swapped);
@@ -60,7 +60,7 @@ TEST(test_noise) {
   dm_attributes facts = {0};
   dm_output_file packed, file = contiguous(&location, DM_F64, data);
   ok(dm_pack(&file, &form, 2, NULL, NULL, &packed));
-  ok(dm_output_commit(&packed, &facts, NULL, 0, true, &named));
+  ok(dm_output_commit(&packed, &facts, NULL, 0, true, NULL, &named));
   expect_elements(&location, DM_F64, data);
   expect_data(&location, DM_F64, ROWS, COLS, data);
   give_up(&file);

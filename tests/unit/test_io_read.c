@@ -121,7 +121,7 @@ TEST(test_rounding) {
   dm_reader *reader;
   ok(dm_output_create(&part, DM_F64, 1, 2, false, &file));
   write_data(&file, values);
-  ok(dm_output_commit(&file, &(dm_attributes){0}, NULL, 0, false, &named));
+  ok(dm_output_commit(&file, &(dm_attributes){0}, NULL, 0, false, NULL, &named));
   dm_dataset d = inspected(&location);
   ok(dm_reader_open(&d, DM_F16, &reader));
   dm_view view = dm_view_row_major(got, DM_F64, 1, 2);

@@ -20,8 +20,8 @@ static void write_and_sync(const dm_output_file *file) {
   ok(dm_output_write(output, 0, 0, dm_view_row_major(data, DM_F32, ROWS, COLS)));
   ok(dm_output_syncing(output, false, &done));
   assert_true(done);
-  ok(dm_output_sync_start(output));
-  fails(dm_output_sync_start(output), DM_E_BUG, "already");
+  ok(dm_output_sync_start(output, NULL));
+  fails(dm_output_sync_start(output, NULL), DM_E_BUG, "already");
   ok(dm_output_syncing(output, true, &done));
   assert_true(done);
   ok(dm_output_close(output));
@@ -78,7 +78,7 @@ static void take_up(const dm_location *location, int damage) {
   ok(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset, first.id, &again, &there));
   assert_true(there && again.offset == first.offset && again.cols == COLS);
   if (damage == 3) write_and_sync(&again); /* what was cut off is no longer there */
-  ok(dm_output_commit(&again, &facts, tiles, 2, false, &named));
+  ok(dm_output_commit(&again, &facts, tiles, 2, false, NULL, &named));
   dm_output_release(&again);
   char *data = elements(DM_F32, ROWS, COLS);
   expect_data(location, DM_F32, ROWS, COLS, data);

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Storage that is slow is no hang: each call takes its time, and the job ends well.  Storage that does
+not answer ends it with 8.
+
+--long: a sync that never returns, which ends after ten minutes.
+"""
+import faulty_runs
+import running
+from running import expect
+
+TIMEOUT = ("--hang-timeout", "3s")
+WHOLE = (".h5", ())
+PACKED = (".h5", ("--chunk", "32x32"))
+NUMPY = (".npy", ())
+# (fault, form of C, other words): longer than the timeout each, or together.
+SLOW = [
+    ("fdatasync:1+:8000ms", WHOLE, ()),  # each rank makes its part of C safe
+    ("fsync:1+:5000ms", WHOLE, ()),  # the file is made, is named
+    ("rename:1:8000ms", WHOLE, ()),
+    ("fdatasync:1+:5000ms", WHOLE, ("--checkpoint-interval", 0, "--panel", 64)),  # each record of the journal
+    ("sync_file_range:1+:1500ms,write:1+:900ms", WHOLE, ("--checkpoint-interval", 0, "--panel", 64)),
+    ("read:1+:900ms", WHOLE, ()),
+    ("fsync:1+:5000ms", PACKED, ()),
+    ("fsync:1+:5000ms", NUMPY, ()),
+]
+
+
+class Slow(faulty_runs.Output):
+    def __init__(self, bed, name, ranks, form):
+        super().__init__(bed, name, ranks)
+        suffix, self.words = form
+        self.name = f"{name}{suffix}"
+
+    def command(self, ranks=None, extra=()):
+        words = super().command(ranks, (*TIMEOUT, *self.words, *extra))
+        return [word.removesuffix(":/c") if ".npy:" in word else word for word in words]
+
+
+def goes_on(bed, number, ranks, fault, form, more):
+    output = Slow(bed, f"slow{number}of{ranks}C", ranks, form)
+    code, err, _ = output.run({"FAULT": fault}, extra=more)
+    expect(code == 0, f"{ranks} ranks, {fault}: exit {code}\n{err[-1500:]}")
+
+
+def is_ended(bed, number, ranks, fault, most):
+    """Rank 0 alone is held up."""
+    output = Slow(bed, f"stuck{number}of{ranks}C", ranks, WHOLE)
+    code, err, seconds = output.run({"FAULT": fault, "FAULT_RANK": "0", "FAULT_SIZE": "100000"})  # C itself
+    expect(code == 8, f"{ranks} ranks, {fault}: exit {code}\n{err[-1500:]}")
+    expect("nothing has moved for" in err, err)
+    expect(seconds < most, f"{ranks} ranks, {fault}: ended after {seconds:.0f} s")
+
+
+def main():
+    options = faulty_runs.options()
+    with faulty_runs.scratch() as folder:
+        bed = faulty_runs.Bed(folder, options, shape=(130, 130, 80), words=("--io-threads", 1))
+        cases = [(goes_on, bed, number, ranks, *slow) for number, slow in enumerate(SLOW) for ranks in (1, 2)]
+        cases += [(is_ended, bed, ranks, ranks, "write:1:300000ms", 120) for ranks in (1, 2)]
+        if options.long:
+            cases += [(is_ended, bed, 2 + ranks, ranks, "fdatasync:1:3000000ms", 800) for ranks in (1, 2)]
+        failures = running.each(lambda case: case[0](*case[1:]), cases, lambda case: str(case[2:]), workers=4)
+    running.finish(failures, len(cases))
+
+
+main()
