@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Storage that is slow is no hang: each call takes its time, and the job ends well.  Storage that does
-not answer ends it with 8.
+not answer ends it with 8.  What syncs in pieces hears of a disk's errors, and goes on where there are no pieces.
 
 --long: a sync that never returns, which ends after ten minutes.
 """
+import errno
+
 import faulty_runs
 import running
 from running import expect
@@ -36,6 +38,12 @@ class Slow(faulty_runs.Output):
         return [word.removesuffix(":/c") if ".npy:" in word else word for word in words]
 
 
+def ends(bed, number, ranks, fault, wanted):
+    output = Slow(bed, f"pieces{number}of{ranks}C", ranks, WHOLE)
+    code, err, _ = output.run({"FAULT": fault})
+    expect(code == wanted, f"{ranks} ranks, {fault}: exit {code}\n{err[-1500:]}")
+
+
 def goes_on(bed, number, ranks, fault, form, more):
     output = Slow(bed, f"slow{number}of{ranks}C", ranks, form)
     code, err, _ = output.run({"FAULT": fault}, extra=more)
@@ -57,6 +65,8 @@ def main():
         bed = faulty_runs.Bed(folder, options, shape=(130, 130, 80), words=("--io-threads", 1))
         cases = [(goes_on, bed, number, ranks, *slow) for number, slow in enumerate(SLOW) for ranks in (1, 2)]
         cases += [(is_ended, bed, ranks, ranks, "write:1:300000ms", 120) for ranks in (1, 2)]
+        cases += [(ends, bed, number, ranks, f"sync_file_range:1+:{error}", code) for ranks in (1, 2)
+                  for number, (error, code) in enumerate(((errno.EIO, 4), (errno.ENOSPC, 4), (errno.ENOSYS, 0)))]
         if options.long:
             cases += [(is_ended, bed, 2 + ranks, ranks, "fdatasync:1:3000000ms", 800) for ranks in (1, 2)]
         failures = running.each(lambda case: case[0](*case[1:]), cases, lambda case: str(case[2:]), workers=4)
