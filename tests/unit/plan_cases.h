@@ -11,7 +11,8 @@
 #include "plan/route.h"
 #include "plan/todo.h"
 
-/* Random cases, of which a sanitizer, several times slower, takes an eighth: they run the same code. */
+/* Random cases, of which a sanitizer, several times slower, takes an eighth: they run the same
+ * code. */
 #ifdef __SANITIZE_ADDRESS__
 #define RANDOM_CASES(count) ((count) / 8)
 #else
