@@ -22,59 +22,9 @@ extern "C" {
 #include "core/remainder.h"
 }
 #include "kernels/residue_kernels.h"
-
-#define OK(call)                                                                                   \
-  do {                                                                                             \
-    const cudaError_t error_ = (call);                                                             \
-    if (error_ != cudaSuccess) {                                                                   \
-      printf("FAILED %s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_));     \
-      exit(1);                                                                                     \
-    }                                                                                              \
-  } while (0)
-#define BLAS(call)                                                                                 \
-  do {                                                                                             \
-    const int error_ = (int)(call);                                                                \
-    if (error_) {                                                                                  \
-      printf("FAILED %s:%d: cublas %d\n", __FILE__, __LINE__, error_);                             \
-      exit(1);                                                                                     \
-    }                                                                                              \
-  } while (0)
+#include "tests/bench/device.cuh"
 
 static int processors;
-
-template <class T> struct Device {
-  T *p = nullptr;
-  explicit Device(int64_t count) {
-    OK(cudaMalloc(&p, std::max<int64_t>(count, 1) * sizeof(T)));
-  }
-  ~Device() {
-    cudaFree(p);
-  }
-  Device(const Device &) = delete;
-};
-
-template <class T> static std::vector<T> fetch(const T *from, int64_t count) {
-  std::vector<T> v(count);
-  OK(cudaMemcpy(v.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost));
-  return v;
-}
-
-__host__ __device__ static uint64_t mix(uint64_t z) {
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-  return z ^ z >> 31;
-}
-__device__ static double unit(uint64_t n) {
-  return ((double)(mix(n * 0x9e3779b97f4a7c15ull + 1) >> 11) + 0.5) * 0x1p-53;
-}
-__global__ void generate(double *to, int64_t count, uint64_t seed) {
-  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
-       i += (int64_t)gridDim.x * blockDim.x) {
-    const double r = sqrt(-2.0 * log(unit(4 * i + seed))), a = 2.0 * unit(4 * i + 1 + seed);
-    const double s = sqrt(-2.0 * log(unit(4 * i + 2 + seed))), b = 2.0 * unit(4 * i + 3 + seed);
-    to[i] = r * cospi(a) * exp(0.5 * s * cospi(b));
-  }
-}
 
 /* ---- the whole product ---- */
 
@@ -386,7 +336,7 @@ static void bench(int64_t n, int count, int64_t panel, int pairs, cublasHandle_t
     float ms[5], other;
     e.run(va, vb, c.p, ms);
     OK(cudaEventRecord(begin));
-    BLAS(cublasDgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b.p, n, a.p, n, &zero, d.p, n));
+    OK(cublasDgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b.p, n, a.p, n, &zero, d.p, n));
     OK(cudaEventRecord(end));
     OK(cudaEventSynchronize(end));
     OK(cudaEventElapsedTime(&other, begin, end));
@@ -472,8 +422,8 @@ static void bench_complex(int64_t n, int count, int pairs, cublasHandle_t blas) 
     for (int p = 0; p < 4; p++) OK(cudaEventElapsedTime(&ms[p], e.event[p], e.event[p + 1]));
     OK(cudaEventElapsedTime(&ms[4], e.event[0], e.event[4]));
     OK(cudaEventRecord(begin));
-    BLAS(cublasZgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, zb, n, za, n, &zero,
-                     (cuDoubleComplex *)d.p, n));
+    OK(cublasZgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, zb, n, za, n, &zero,
+                   (cuDoubleComplex *)d.p, n));
     OK(cudaEventRecord(end));
     OK(cudaEventSynchronize(end));
     OK(cudaEventElapsedTime(&other, begin, end));
@@ -502,7 +452,7 @@ int main(int argc, char **argv) {
   check_all();
   if (argc > 1 && strcmp(argv[1], "check") == 0) return 0;
   cublasHandle_t blas;
-  BLAS(cublasCreate(&blas));
+  OK(cublasCreate(&blas));
   std::vector<int64_t> sizes;
   for (int i = 1; i < argc; i++) sizes.push_back(atoll(argv[i]));
   if (sizes.empty()) sizes = {4096, 8192, 16384};

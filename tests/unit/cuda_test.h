@@ -23,6 +23,19 @@ static inline void cuda_ok(cudaError_t error) {
     return dm_cuda_device_count() == 0 ? SKIPPED : run_all(NULL);                                  \
   }
 
+/* Runs them with a GPU that is opened by CONFIG, which GPUs other than Hopper may refuse. */
+static inline int run_on_gpu(const dm_backend_config *config) {
+  if (dm_cuda_device_count() == 0) return SKIPPED;
+  dm_backend *gpu;
+  dm_status status = dm_backend_open(&dm_backend_cuda, config, &gpu);
+  const int refused = !status ? 0 : status->code == DM_E_USAGE ? SKIPPED : 1;
+  dm_status_free(status);
+  if (refused) return refused;
+  const int failed = run_all(gpu);
+  dm_backend_close(gpu);
+  return failed;
+}
+
 static inline dm_backend *open_gpu(const char *kernel, bool tf32, int64_t tile) {
   dm_backend_config config = {.local_ranks = 1,
                               .kernel = kernel,

@@ -113,20 +113,11 @@ TEST(test_split_deep) {
 }
 
 TEST_PROGRAM(test_cuda_split) {
-  if (dm_cuda_device_count() == 0) return SKIPPED;
-  dm_backend *gpu;
   dm_compute row;
   dm_compute_choice choice = 0;
   ok(dm_compute_parse("f32:f16", &choice) ? DM_OK : dm_fail(DM_E_BUG, "there is no f32:f16"));
   ok(dm_compute_choose(choice, DM_F32, 1000, &row));
-  const dm_backend_config config = {.local_ranks = 1, .kernel = "auto", .compute = &row};
-  dm_status status = dm_backend_open(&dm_backend_cuda, &config, &gpu);
-  const int refused = !status ? 0 : status->code == DM_E_USAGE ? SKIPPED : 1; /* not Hopper */
-  dm_status_free(status);
-  if (refused) return refused;
-  const int failed = run_all(gpu);
-  dm_backend_close(gpu);
-  return failed;
+  return run_on_gpu(&(dm_backend_config){.local_ranks = 1, .kernel = "auto", .compute = &row});
 }
 
 #else

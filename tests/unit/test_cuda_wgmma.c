@@ -117,16 +117,7 @@ TEST(test_same_bits) {
 }
 
 TEST_PROGRAM(test_cuda_wgmma) {
-  if (dm_cuda_device_count() == 0) return SKIPPED;
-  dm_backend *gpu;
-  const dm_backend_config config = {.local_ranks = 1, .kernel = "wgmma"};
-  dm_status status = dm_backend_open(&dm_backend_cuda, &config, &gpu);
-  const int refused = !status ? 0 : status->code == DM_E_USAGE ? SKIPPED : 1; /* not Hopper */
-  dm_status_free(status);
-  if (refused) return refused;
-  const int failed = run_all(gpu);
-  dm_backend_close(gpu);
-  return failed;
+  return run_on_gpu(&(dm_backend_config){.local_ranks = 1, .kernel = "wgmma"});
 }
 
 #else
