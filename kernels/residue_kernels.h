@@ -95,8 +95,8 @@ cudaError_t dm_kernels_residue_sums(dm_view from, const double *extremes, const 
 
 /* ---- layers ---- */
 
-/* C += MORE, modulo each p_x: residues of two layers, both as in a product.  Base, row_stride and
- * plane are multiples of 16; what lies between the planes changes, too. */
+/* C += MORE, modulo each p_x: adds the residues of two layers, both as in a product.  Base,
+ * row_stride and plane are multiples of 16; the padding between planes is overwritten. */
 typedef struct dm_residue_sum {
   dm_view c, more; /* int8 with col_stride 1, of one shape, in device memory; the first planes */
   int64_t plane;   /* at least c.cols */

@@ -31,8 +31,8 @@ double dm_backend_gpu_start(void);
 /* Before any other call: this process is the only one of the job, and needs one GPU at most. */
 void dm_backend_see_one(void);
 
-/* Before any other call, and before threads: where OpenBLAS does not know this CPU and would use
- * far older kernels, it is told which to use.  OPENBLAS_CORETYPE, if it is set, decides instead. */
+/* Before any other call, and before threads: tells an OpenBLAS that does not know this CPU which
+ * kernels to use, unless OPENBLAS_CORETYPE does. */
 void dm_backend_name_kernels(void);
 
 /* Whether this program knows of GPUs and the machine has a driver for them; starts nothing. */
@@ -81,8 +81,7 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
                             dm_exponents exponents, dm_event *done);
 
 /* C, the first accumulators, += MORE, those of another layer, in rows of all columns; synchronous,
- * in either space.  FINISH, too, takes sums in host memory, with exponents there: it has ended when
- * it returns. */
+ * in either space.  FINISH takes sums and exponents in host memory, too: synchronous there. */
 dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
 
 /* Rows and columns of parts of k that were multiplied natively so far, because core/split.h has no

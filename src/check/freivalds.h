@@ -62,15 +62,13 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
 /* Of its vectors, with those that the verdict takes. */
 int64_t dm_freivalds_bytes(const dm_freivalds *check);
 
-/* Before anything is added: one group of all columns.  A in GPU memory is looked at once for each
- * group. */
+/* Before anything is added: one group of all columns.  GPUs read A once for each group. */
 void dm_freivalds_join_groups(dm_freivalds *check);
 
 /* Before anything is added: another random vector.  0 is that of a new check. */
 void dm_freivalds_draw(dm_freivalds *check, int draw);
 
-/* Judging sets ROWS[i] to 1 for each row of the part that is above its bound, and leaves the others
- * as they are.  The array stays the caller's. */
+/* Judging sets ROWS[i], an array of the caller's, to 1 for each row that is above its bound. */
 void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows);
 
 /* Takes a part of a matrix; VIEW begins at (row, col) of it and may lie in device memory of BACKEND

@@ -5,6 +5,7 @@
 #include "cli/option.h"
 #include "core/checked.h"
 #include "core/closest.h"
+#include "core/compute_choice.h"
 #include "core/units.h"
 
 static void *place(const dm_option *option, dm_settings *settings) {

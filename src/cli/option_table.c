@@ -1,4 +1,5 @@
 #include "cli/option.h"
+#include "core/compute_choice.h"
 
 #define AT(field) .at = offsetof(dm_settings, field), .room = sizeof(((dm_settings *)0)->field)
 

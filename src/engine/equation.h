@@ -2,6 +2,7 @@
 #ifndef DM_ENGINE_EQUATION_H
 #define DM_ENGINE_EQUATION_H
 
+#include "core/compute_choice.h"
 #include "io/dataset.h"
 #include "plan/problem.h"
 

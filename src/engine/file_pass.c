@@ -23,8 +23,8 @@ static extent whole_of(const dm_rank_state *local, dm_matrix matrix) {
   return (extent){p->k, matrix == DM_A ? p->m : p->n};
 }
 
-/* Of a piece: a part of what lies together where that is too large, else some of those, along k
- * first, and not so many that ranks have nothing to read. */
+/* The size of a piece: part of a contiguous unit of the file if that is too large, else several
+ * units, along k first, and few enough that every rank has something to read. */
 static extent piece_of(const dm_dataset_input *input, const dm_rank_state *local,
                        dm_matrix matrix) {
   const extent whole = whole_of(local, matrix);

@@ -1,8 +1,8 @@
-/* file_pass: all of op(A) or op(B) from its file once, past somebody who looks at it: nothing is
- * kept, and every rank reads its part of it, whatever the plan gives it.
+/* file_pass: reads all of op(A) or op(B) from its file once, for somebody who looks at it.  Nothing
+ * is kept, and the ranks share the reading evenly, whatever the plan assigns to them.
  *
- * It comes in pieces of at most dm_plan_pass_bytes, of what lies together in the file: some rows,
- * or whole chunks.  One is looked at while the next one is read. */
+ * The file is read in pieces of at most dm_plan_pass_bytes, each some rows or whole chunks.  One
+ * piece is examined while the next one is read. */
 #ifndef DM_ENGINE_FILE_PASS_H
 #define DM_ENGINE_FILE_PASS_H
 

@@ -35,7 +35,7 @@ static void lines_close(lines *l) {
   free(l->sums);
 }
 
-/* Of the first line of what begins at (ROW, COL). */
+/* Number of the first line of a piece that begins at (ROW, COL). */
 static int64_t line_at(const lines *l, int64_t row, int64_t col) {
   return l->by_row ? row : l->parts * col;
 }

@@ -24,8 +24,8 @@ void dm_reader_keepalive(dm_reader *reader, const dm_keepalive *keepalive);
 struct dm_file_queue;
 void dm_reader_lean_on(dm_reader *reader, struct dm_file_queue *ahead);
 
-/* Rows and columns of what lies together in the file: a chunk, else a row, or, where the file has
- * column after column, a column. */
+/* Rows and columns of a contiguous unit of the file: a chunk, or else a row, or a column if the
+ * file is stored by columns. */
 void dm_reader_grain(const dm_reader *reader, int64_t *rows, int64_t *cols);
 
 /* Whether the dataset lies in its file as elements of DTYPE that need no conversion. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/compute_choice.h"
 #include "io/pack.h"
 #include "job/checkpoint_fields.h"
 #include "job/checkpoint_impl.h"

@@ -4,6 +4,7 @@
 
 #include "check/verdict.h"
 #include "core/clock.h"
+#include "core/compute_choice.h"
 #include "io/file_queue.h"
 #include "job/multiply_impl.h"
 #include "job/repair.h"

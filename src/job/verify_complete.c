@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/compute_choice.h"
 #include "job/verify.h"
 
 static dm_status unreadable(const char *name, const char *text) {

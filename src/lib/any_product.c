@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/clock.h"
+#include "core/compute_choice.h"
 #include "engine/phases.h"
 #include "plan/tiles.h"
 #include "plan/todo.h"

@@ -28,13 +28,12 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_LANDING,    /* strips of C on their way to the file: sums from a GPU, */
   DM_BUFFER_FINISHED,   /* elements of C, */
   DM_BUFFER_OLD,        /* and those that beta multiplies, in the widest type */
-  DM_BUFFER_HOME_A,     /* of a product without files: where operands come from */
-  DM_BUFFER_HOME_B,     /* and C returns to, */
-  DM_BUFFER_HOME_C,
-  DM_BUFFER_ROUNDED,       /* or where it is rounded to its own type */
+  DM_BUFFER_HOME_A,     /* of a product without files: where operands come from, */
+  DM_BUFFER_HOME_B,
+  DM_BUFFER_HOME_C,        /* where C returns to, */
+  DM_BUFFER_ROUNDED,       /* or is rounded to its own type */
   DM_BUFFER_FINISHED_HOME, /* C and what beta multiplies, where the caller finishes C */
-  /* what others than the rank's own steps take: */
-  DM_BUFFER_READ_A, /* by readers of files */
+  DM_BUFFER_READ_A,        /* from here on not by the rank's own steps: by readers of files */
   DM_BUFFER_READ_B,
   DM_BUFFER_READ_OLD,
   DM_BUFFER_CONVERTED, /* inputs of a product in the type or order that the backend needs */
@@ -61,7 +60,7 @@ typedef enum dm_life {
   DM_LIFE_SUM,    /* from the first sum over layers on */
   DM_LIFE_STORE,  /* from the first store on */
   DM_LIFE_HOME,   /* as long as operands come from memory, and C goes there */
-  DM_LIFE_BESIDE, /* not the rank's: taken, and given back, by whoever needs it, and counted */
+  DM_LIFE_BESIDE, /* not the rank's: others take it, give it back, and are counted */
 } dm_life;
 
 /* By what people tell buffers apart. */

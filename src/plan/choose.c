@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/checked.h"
+#include "core/compute_choice.h"
 #include "plan/choose.h"
 #include "plan/complete.h"
 #include "plan/fit.h"

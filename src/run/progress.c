@@ -57,12 +57,13 @@ void dm_progress_start(dm_progress *progress, dm_run *run, const char *label, do
   progress->at_once = run->progress == DM_PROGRESS_ALWAYS;
 }
 
-/* "1.2 TFLOP/s, reads 3.4 GB/s, writes 0.5 GB/s": since the last time. */
+/* "1.2 TFLOP/s, reads 3.4 GB/s, writes 0.5 GB/s": since the last line of a log; on a terminal over
+ * a second, and since the start while that is less. */
 static void take_rates(dm_progress *p, const dm_standing *at, double now) {
   const double seconds = now - p->measured;
+  const bool whole = !p->terminal || seconds >= 1.0, first = p->measured == p->started;
   char flops[32], read[32], written[32];
-  if (seconds <= 0 || at->done <= p->then.done || (p->terminal && seconds < 1.0 && p->rates[0]))
-    return;
+  if (seconds <= 0 || at->done <= p->then.done || (!whole && !first)) return;
   const double used = (double)p->used;
   dm_format_flops((at->done - p->then.done) * p->flops / seconds, flops);
   dm_format_rate((double)(at->read - p->then.read) * used / seconds, read);
@@ -72,6 +73,7 @@ static void take_rates(dm_progress *p, const dm_standing *at, double now) {
     length += snprintf(p->rates + length, sizeof p->rates - (size_t)length, ", reads %s", read);
   if (at->written > p->then.written)
     snprintf(p->rates + length, sizeof p->rates - (size_t)length, ", writes %s", written);
+  if (!whole) return;
   p->measured = now;
   p->then = *at;
 }

@@ -3,6 +3,7 @@
 #ifndef DM_TESTS_RESIDUE_CUTS_H
 #define DM_TESTS_RESIDUE_CUTS_H
 
+#include "core/compute_choice.h"
 #include "engine/scaling.h"
 #include "engine/source.h"
 #include "exact_residues.h"

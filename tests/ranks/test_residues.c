@@ -2,6 +2,7 @@
  * rounded once: on every grid, with any panels, layers, tiles and strips, and in a resumed run. */
 #include <math.h>
 
+#include "core/compute_choice.h"
 #include "engine/execute.h"
 #include "engine/scaling.h"
 #include "exact_residues.h"

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "backend/lines.h"
+#include "core/compute_choice.h"
 #include "core/residues.h"
 #include "engine/execute.h"
 #include "engine/scaling.h"

@@ -2,6 +2,7 @@
  * tiles, strips, streamed and resumed; with --reproducible they have the same bits on any grid. */
 #include <math.h>
 
+#include "core/compute_choice.h"
 #include "core/split.h"
 #include "engine/execute.h"
 #include "small_product.h"

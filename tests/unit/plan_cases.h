@@ -11,14 +11,6 @@
 #include "plan/route.h"
 #include "plan/todo.h"
 
-/* Random cases, of which a sanitizer, several times slower, takes a quarter: they run the same
- * code. */
-#ifdef __SANITIZE_ADDRESS__
-#define RANDOM_CASES(count) ((count) / 4)
-#else
-#define RANDOM_CASES(count) (count)
-#endif
-
 typedef struct dice {
   uint64_t seed;
   int64_t rolls;

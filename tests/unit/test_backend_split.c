@@ -1,4 +1,5 @@
 /* Products of f32 from f16 (--compute f32:f16) on the CPU, against exact sums. */
+#include "core/compute_choice.h"
 #include "cpu_cases.h"
 #include "split_cases.h"
 

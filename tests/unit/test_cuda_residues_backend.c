@@ -7,6 +7,7 @@
 #include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/checked.h"
+#include "core/compute_choice.h"
 #include "core/residues.h"
 #include "device_memory.h"
 

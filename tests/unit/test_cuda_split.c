@@ -1,5 +1,6 @@
 /* Products of f32 from f16 (--compute f32:f16) on the GPU, against exact sums: shapes and strides
  * that break kernels, all kinds of data, and the same bits however C is cut. */
+#include "core/compute_choice.h"
 #include "cuda_test.h"
 
 #ifdef DM_HAVE_CUDA

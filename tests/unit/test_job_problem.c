@@ -1,5 +1,6 @@
 /* What A, B and the equation pose, and everything that is refused, with its code. */
 #include "checks.h"
+#include "core/compute_choice.h"
 #include "job/multiply.h"
 
 static dm_dataset dataset(dm_dtype dtype, int64_t rows, int64_t cols) {

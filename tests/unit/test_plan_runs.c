@@ -1,6 +1,7 @@
 /* The runs that the planner counts with are those that a rank would read. */
 #include <math.h>
 
+#include "core/compute_choice.h"
 #include "plan/buffers.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"

@@ -1,4 +1,5 @@
 /* Counted traffic against a count over all pairs of ranks, and the lower bound at known points. */
+#include "core/compute_choice.h"
 #include "plan/bound.h"
 #include "plan/partition.h"
 #include "plan/volume.h"
