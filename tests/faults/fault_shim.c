@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "own_rank.h"
+
 enum {
   READ,
   WRITE,
@@ -110,8 +112,7 @@ static void parse(const char *text) {
 }
 
 static __attribute__((constructor)) void start(void) {
-  fault.rank = getenv("OMPI_COMM_WORLD_RANK");
-  if (!fault.rank) fault.rank = "0";
+  fault.rank = own_rank();
   fault.path = getenv("FAULT_PATH");
   fault.count_file = getenv("FAULT_COUNT");
   if (getenv("FAULT_SIZE")) fault.size = atoll(getenv("FAULT_SIZE"));

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "own_rank.h"
+
 static struct {
   char what[4];
   long call, bit;
@@ -41,9 +43,8 @@ static void parse(const char *text) {
 }
 
 static __attribute__((constructor)) void start(void) {
-  const char *open_mpi = getenv("OMPI_COMM_WORLD_RANK"), *mpich = getenv("PMI_RANK");
   const char *rank = getenv("FLIP_RANK"), *text = getenv("FLIP");
-  flip.rank = open_mpi ? open_mpi : mpich ? mpich : "0";
+  flip.rank = own_rank();
   flip.count_file = getenv("FLIP_COUNT");
   if (text && (!rank || strcmp(rank, flip.rank) == 0)) parse(text);
 }

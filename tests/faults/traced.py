@@ -19,7 +19,7 @@ CASES = [("pread64,preadv", "EIO", {0, 3, 4}), ("pread64,preadv", "EINTR", {0}),
          (RENAME, "EIO", {4}), ("ftruncate", "EIO", {4}), ("fallocate", "ENOSPC", {5}),
          ("fallocate", "EINTR", {0}), ("fallocate", "EOPNOTSUPP", {0})]
 ALL = ",".join(sorted({calls for calls, _, _ in CASES}))
-ONE_RANK = 'at=$1; shift; if [ "${OMPI_COMM_WORLD_RANK:-0}" = "$at" ]; then exec strace "$@"; fi; '
+ONE_RANK = 'at=$1; shift; if [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = "$at" ]; then exec strace "$@"; fi; '
 ONE_RANK += 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
 
 
