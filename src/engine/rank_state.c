@@ -166,12 +166,18 @@ static dm_status buffers_open(dm_rank_state *local) {
   return DM_OK;
 }
 
+static dm_status expose_buffer(dm_rank_state *local, int share, const dm_comm *group,
+                               dm_buffer_kind kind) {
+  const int64_t staging = local->transport->ops->staging;
+  if (staging > 0) DM_TRY(dm_rank_memory_count(&local->memory, DM_BUFFER_LINKS, staging));
+  return dm_transport_expose(local->transport, share, group, local->memory.at[kind],
+                             local->memory.list.of[kind].bytes);
+}
+
 static dm_status expose(dm_rank_state *local, dm_matrix matrix) {
   const dm_factor *factor = factor_of(local, matrix);
   if (local->coords.idle || !factor->route.linked) return DM_OK;
-  const dm_buffer_kind kind = dm_buffer_of(matrix, factor->route.given);
-  return dm_transport_expose(local->transport, matrix, factor->peers, local->memory.at[kind],
-                             local->memory.list.of[kind].bytes);
+  return expose_buffer(local, matrix, factor->peers, dm_buffer_of(matrix, factor->route.given));
 }
 
 static dm_status shared_open(dm_rank_state *local, dm_matrix matrix) {
@@ -184,9 +190,7 @@ static dm_status shared_open(dm_rank_state *local, dm_matrix matrix) {
 
 static dm_status expose_block(dm_rank_state *local) {
   if (local->coords.idle || !dm_rank_reduces_on_device(local)) return DM_OK;
-  return dm_transport_expose(local->transport, DM_BLOCK_SHARE, local->layers,
-                             local->memory.at[DM_BUFFER_BLOCKS],
-                             local->memory.list.of[DM_BUFFER_BLOCKS].bytes);
+  return expose_buffer(local, DM_BLOCK_SHARE, local->layers, DM_BUFFER_BLOCKS);
 }
 
 /* After all memory was taken: a rank that waits for a peer's handle must not wait for one that has

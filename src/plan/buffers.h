@@ -36,13 +36,14 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_READ_A,        /* from here on not by the rank's own steps: by readers of files */
   DM_BUFFER_READ_B,
   DM_BUFFER_READ_OLD,
+  DM_BUFFER_LINKS,     /* by a transport that moves GPU memory through the host */
   DM_BUFFER_CONVERTED, /* inputs of a product in the type or order that the backend needs */
-  DM_BUFFER_VECTORS,   /* of the verification */
-  DM_BUFFER_DEVICE_VECTORS,
-  DM_BUFFER_SAMPLE,    /* of B, to weigh it */
-  DM_BUFFER_PASS,      /* of A and B, to find the exponents of residues */
-  DM_BUFFER_PROCESS,   /* the program and its libraries before anything is asked for */
-  DM_BUFFER_WORKSPACE, /* of what multiplies on a GPU */
+  DM_BUFFER_VECTORS,
+  DM_BUFFER_DEVICE_VECTORS, /* of the verification */
+  DM_BUFFER_SAMPLE,         /* of B, to weigh it */
+  DM_BUFFER_PASS,           /* of A and B, to find the exponents of residues */
+  DM_BUFFER_PROCESS,        /* the program and its libraries before anything is asked for */
+  DM_BUFFER_WORKSPACE,      /* of what multiplies on a GPU */
   DM_BUFFERS,
 } dm_buffer_kind;
 

@@ -70,6 +70,15 @@ static void list_readers(const dm_rank_extent *e, dm_buffers *list) {
         reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
 }
 
+/* Of each share that peers take from: A, B, and blocks of C that GPUs sum over layers. */
+static void list_links(const dm_rank_extent *e, dm_buffers *list) {
+  const dm_plan *plan = e->plan;
+  const int64_t shares =
+      dm_plan_route(plan, DM_A).linked + dm_plan_route(plan, DM_B).linked + (plan->pk > 1);
+  if (plan->device_links && plan->staging > 0 && shares > 0)
+    put(list, DM_BUFFER_LINKS, DM_PINNED, dm_times(shares, plan->staging));
+}
+
 /* As engine/memory_source.h wants them: panel after panel, as wide as the widest. */
 static int64_t home_bytes(const dm_rank_extent *e, dm_matrix matrix) {
   return dm_times(e->panels, matrix == DM_A ? dm_packed(e->a_rows, e->width, e->work)
@@ -181,6 +190,7 @@ void dm_buffers_beside(const dm_rank_extent *e, dm_buffers *list) {
   } else {
     list_home(e, list);
   }
+  list_links(e, list);
   list_converted(e, list);
   list_vectors(e, list);
   if (plan->gpu) put(list, DM_BUFFER_WORKSPACE, DM_ON_DEVICE, WORKSPACE_BYTES);

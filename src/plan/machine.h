@@ -21,6 +21,7 @@ typedef struct dm_machine {
   int64_t host_bytes;     /* memory that one rank may use; 0: not known, not limited */
   int64_t device_bytes;   /* the same on its GPU */
   int64_t process_bytes;  /* what a rank of a job has before it asks for any; 0: a usual amount */
+  int64_t staging;        /* bytes of host memory that the transport takes for each exposed share */
   double flops[DM_OPERANDS]; /* of one rank */
   double upload;             /* host to device, one rank */
   double memory;             /* of the GPU: what products read and write of their old and new C */

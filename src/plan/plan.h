@@ -66,7 +66,7 @@ typedef struct dm_plan {
   int copies_a, copies_b;  /* as of the machine */
   dm_residence a, b;       /* where the shares lie */
   int64_t host_bytes, device_bytes; /* needed by the rank that needs most */
-  int64_t process_bytes;            /* as of the machine */
+  int64_t process_bytes, staging;   /* as of the machine */
   int64_t disk_bytes;               /* of C */
   double received_words;            /* elements, by the rank that receives most */
   double received_bytes_total;      /* by all ranks together */

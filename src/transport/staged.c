@@ -12,7 +12,7 @@
 #include "core/checked.h"
 #include "transport/transport_list.h"
 
-enum { CHUNK = 4 << 20, BUFFERS = 6 };
+enum { BUFFERS = 6, CHUNK = DM_STAGED_BYTES / (2 * BUFFERS) };
 
 /* A buffer of the way out is copied to, then sent; one of the way in is received into, then copied
  * from. */
@@ -89,8 +89,7 @@ static dm_status staged_expose(dm_transport *transport, int s, const dm_comm *gr
   staged_share *share = &t->shares[s];
   share->group = group;
   share->memory = memory;
-  DM_TRY(t->mover.alloc(t->mover.context, DM_HOST, INT64_C(2) * BUFFERS * CHUNK,
-                        (void **)&share->pinned));
+  DM_TRY(t->mover.alloc(t->mover.context, DM_HOST, DM_STAGED_BYTES, (void **)&share->pinned));
   for (int i = 0; i < BUFFERS; i++) {
     share->out[i].memory = share->pinned + (int64_t)i * CHUNK;
     share->in[i].memory = share->out[i].memory + (int64_t)BUFFERS * CHUNK;
@@ -281,6 +280,7 @@ const dm_transport_ops dm_transport_staged = {
     .name = "staged",
     .about = "GPU memory through pinned host memory, by MPI",
     .device_memory = true,
+    .staging = DM_STAGED_BYTES,
     .open = staged_open,
     .close = staged_close,
     .expose = staged_expose,

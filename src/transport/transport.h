@@ -2,8 +2,8 @@
  *
  * A transport moves host memory by messages, or GPU memory by pulls: then every rank exposes its
  * shares once, says when they are filled, and the peers read their pieces out of them.  Ranks of
- * one node can also keep the panels that they share in shared slots, memory that all of them see:
- * then nothing moves. */
+ * one node can also keep panels in shared slots, memory that all of them see: nothing moves then.
+ */
 #ifndef DM_TRANSPORT_TRANSPORT_H
 #define DM_TRANSPORT_TRANSPORT_H
 
@@ -36,6 +36,7 @@ typedef struct dm_transport_ops {
   const char *not_built; /* NULL, or why */
   bool device_memory;    /* pieces and slots are GPU memory */
   bool one_node;         /* serves ranks of one node alone */
+  int64_t staging;       /* bytes of host memory that the mover allocates for each exposed share */
   dm_status (*open)(const dm_transport_config *config, dm_transport **transport);
   void (*close)(dm_transport *transport);
   void (*abandon)(dm_transport *transport); /* (optional) */

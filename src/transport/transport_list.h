@@ -25,5 +25,6 @@ dm_status dm_host_rest(dm_transport *host);
 /* Not in the list of all: GPU memory through the host, between the nodes of ipc+host.  It needs
  * config.mover, and moves no piece of a rank to itself.  (staged.c) */
 extern const dm_transport_ops dm_transport_staged;
+enum { DM_STAGED_BYTES = 48 << 20 }; /* its staging */
 
 #endif

@@ -229,6 +229,7 @@ const dm_transport_ops dm_transport_ipc_host = {
     .name = "ipc+host",
     .about = "ipc inside a node, MPI through pinned host memory between nodes",
     .device_memory = true,
+    .staging = DM_STAGED_BYTES,
     .open = open_ipc_host,
 };
 

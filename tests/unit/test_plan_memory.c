@@ -140,6 +140,25 @@ TEST(blocks_become_rings_when_they_must) {
   assert_true(need.part[DM_DEVICE][DM_MEMORY_A] >= INT64_C(8) * 10000 * 40000);
 }
 
+/* As engine/rank_state.c exposes them: A and B, and blocks of C where there are layers. */
+TEST(links_through_the_host_take_memory_there) {
+  const int64_t staging = INT64_C(48) << 20;
+  dm_machine machine = machine_of("nodes=4 gpu=h200 gpus=1");
+  dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
+  problem.home = DM_HOME_SHARES;
+  for (int layers = 1; layers <= 4; layers *= 4) {
+    dm_wishes wishes = {.pm = layers == 1 ? 2 : 1, .pn = layers == 1 ? 2 : 1, .pk = layers};
+    dm_plan plan;
+    machine.staging = 0;
+    ok(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+    const int64_t without = plan.host_bytes;
+    machine.staging = staging;
+    ok(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+    assert_true(plan.device_links);
+    assert_int_equal(plan.host_bytes - without, staging * (layers == 1 ? 2 : 1));
+  }
+}
+
 /* The number of ranks in the hint is enough. */
 TEST(refusal_says_what_would_fit) {
   dm_plan plan;
