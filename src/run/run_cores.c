@@ -55,25 +55,11 @@ static dm_status divide(dm_run *run, const standing *all, cpu_set_t *sets, int t
   return DM_OK;
 }
 
-/* What stands behind a mistake is left out. */
-static void read_list(const char *text, cpu_set_t *cpus) {
-  CPU_ZERO(cpus);
-  for (char *end; *text; text = *end == ',' ? end + 1 : end) {
-    const long first = strtol(text, &end, 10);
-    long last = first;
-    if (end == text) return;
-    if (*end == '-') last = strtol(end + 1, &end, 10);
-    for (long cpu = first; cpu >= 0 && cpu <= last && cpu < CPU_SETSIZE; cpu++)
-      CPU_SET((int)cpu, cpus);
-    if (*end && *end != ',') return;
-  }
-}
-
 dm_status dm_run_place(dm_run *run, int threads, const char *near) {
   const int64_t size = sizeof(standing);
   standing own = {.bound = run->bound, .job = run->job_cpus}, *all = NULL;
   cpu_set_t *sets = NULL;
-  read_list(near, &own.near);
+  dm_cpus_parse(near, &own.near);
   own.asked = run->stays || dm_cores_asked(&own.job);
   dm_status status = dm_buffer_zeroed(run->local_ranks, size, (void **)&all);
   if (!status)
@@ -101,24 +87,10 @@ void dm_run_take_node(dm_run *run) {
   if (!run->stays && dm_cores_take(&run->job_cpus)) run->taken = run->job_cpus;
 }
 
-/* "0-7,16-23" */
-static void list(const cpu_set_t *cpus, char *text, size_t size) {
-  size_t used = 0;
-  text[0] = 0;
-  for (int cpu = 0; cpu < CPU_SETSIZE && used < size; cpu++) {
-    if (!CPU_ISSET(cpu, cpus)) continue;
-    const int first = cpu;
-    while (cpu + 1 < CPU_SETSIZE && CPU_ISSET(cpu + 1, cpus)) cpu++;
-    const char *comma = used ? "," : "";
-    used += (size_t)(cpu > first ? snprintf(text + used, size - used, "%s%d-%d", comma, first, cpu)
-                                 : snprintf(text + used, size - used, "%s%d", comma, cpu));
-  }
-}
-
 void dm_run_record_cores(const dm_run *run, dm_record *record) {
   char cpus[256], bound[256], why[320] = "";
-  list(&run->cores.cpus, cpus, sizeof cpus);
-  list(&run->bound, bound, sizeof bound);
+  dm_cpus_text(&run->cores.cpus, cpus, sizeof cpus);
+  dm_cpus_text(&run->bound, bound, sizeof bound);
   if (run->cores.reason == DM_CORES_BOUND) snprintf(why, sizeof why, ", as the launcher bound it");
   if (run->cores.reason == DM_CORES_PART)
     snprintf(why, sizeof why, ", its part of what %d ranks share", run->local_ranks);

@@ -27,3 +27,24 @@ void dm_topology_read(dm_topology *t) {
   }
   if (t->count == 0) dm_topology_plain(t);
 }
+
+void dm_cpus_text(const cpu_set_t *cpus, char *text, size_t size) {
+  hwloc_bitmap_t set = hwloc_bitmap_alloc();
+  text[0] = 0;
+  if (!set) return;
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+    if (CPU_ISSET(cpu, cpus)) (void)hwloc_bitmap_set(set, cpu);
+  (void)hwloc_bitmap_list_snprintf(text, size, set);
+  hwloc_bitmap_free(set);
+}
+
+void dm_cpus_parse(const char *text, cpu_set_t *cpus) {
+  hwloc_bitmap_t set = hwloc_bitmap_alloc();
+  CPU_ZERO(cpus);
+  if (!set) return;
+  if (hwloc_bitmap_list_sscanf(set, text) == 0)
+    for (int cpu = hwloc_bitmap_first(set); cpu >= 0 && cpu < CPU_SETSIZE;
+         cpu = hwloc_bitmap_next(set, cpu))
+      CPU_SET(cpu, cpus);
+  hwloc_bitmap_free(set);
+}

@@ -17,4 +17,11 @@ void dm_topology_read(dm_topology *topology);
 /* The same without asking, for computers whose cores have one hardware thread each. */
 void dm_topology_plain(dm_topology *topology);
 
+/* A list of CPUs as Linux writes it, "0-7,16-23", cut off at SIZE characters; "" is no CPU. */
+void dm_cpus_text(const cpu_set_t *cpus, char *text, size_t size);
+
+/* Reads such a list; one that cannot be read gives no CPU.  CPUs from CPU_SETSIZE on are left out.
+ */
+void dm_cpus_parse(const char *text, cpu_set_t *cpus);
+
 #endif

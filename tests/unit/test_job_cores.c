@@ -190,4 +190,19 @@ TEST(random_nodes) {
   }
 }
 
+/* As /sys/bus/pci/devices/X/local_cpulist has it, line end included. */
+TEST(lists_of_cpus) {
+  static const struct {
+    const char *text, *again;
+  } cases[] = {{"0-7,16-23", "0-7,16-23"}, {"3", "3"},   {"0,2,4-5\n", "0,2,4-5"},  {"", ""},
+               {"1022-", "1022-1023"},     {"four", ""}, {"1023,1024-1030", "1023"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    cpu_set_t cpus;
+    char text[64];
+    dm_cpus_parse(cases[i].text, &cpus);
+    dm_cpus_text(&cpus, text, sizeof text);
+    assert_string_equal(text, cases[i].again);
+  }
+}
+
 RUN_ALL(test_job_cores)
