@@ -112,6 +112,7 @@ static void parse(const char *text) {
 }
 
 static __attribute__((constructor)) void start(void) {
+  if (strncmp(program_invocation_short_name, "damier", 6) != 0) return; /* a launcher */
   fault.rank = own_rank();
   fault.path = getenv("FAULT_PATH");
   fault.count_file = getenv("FAULT_COUNT");

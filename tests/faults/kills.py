@@ -29,14 +29,9 @@ def words(limit, *more):
     return ("--memory", f"host={limit}MiB", "--checkpoint-interval", "0", *more)
 
 
-def children(pid):
-    tasks = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for task in tasks for child in task.read_text().split()]
-
-
 def processes(root, ranks):
-    """The ranks: the launcher's children, or the program itself."""
-    return [root] if ranks == 1 else children(root)
+    """The ranks, or the program itself."""
+    return [root] if ranks == 1 else running.ranks_of(root)
 
 
 def kill(process, ranks, how, rng):

@@ -14,7 +14,7 @@ import running
 from running import expect
 
 SECONDS = 60  # a busy computer needs seconds to start four ranks
-KILLED = {-9, 137, 9, 15}  # alone, by Open MPI's mpirun, by MPICH's, which may name a rank that it ended itself
+KILLED = {-9, 137}  # alone, by a launcher
 MEMORY, ROOM = "/dev/shm", 1 << 30
 
 
@@ -85,7 +85,13 @@ class Output:
         more = {} if fault is None else {"LD_PRELOAD": self.bed.shim, "FAULT_PATH": self.name, **fault}
         started = time.monotonic()
         done = running.ended(self.command(ranks, extra), **more)
-        return done.returncode, done.stderr, time.monotonic() - started
+        return self.code_of(done, fault, ranks), done.stderr, time.monotonic() - started
+
+    def code_of(self, done, fault, ranks):
+        """Hydra may report the signal of any rank for a job that was killed, or (seen in 4.2) 0."""
+        killed = "kill" in (fault or {}).get("FAULT", "") and (ranks or self.ranks) > 1 and running.has_hydra()
+        any_signal = done.returncode in (6, 9, 15) or (done.returncode == 0 and not self.path().exists())
+        return 137 if killed and any_signal else done.returncode
 
     def bits(self):
         with h5py.File(self.path(), "r") as file:

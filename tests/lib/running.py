@@ -2,6 +2,7 @@
 import argparse
 import concurrent.futures
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -37,6 +38,22 @@ def environment():
 def command(ranks, *words):
     launcher = [os.environ.get("MPIEXEC", "mpirun"), "-n", str(ranks)] if ranks > 1 else []
     return [*launcher, *map(str, words)]
+
+
+@functools.cache
+def has_hydra():
+    """Whether jobs are started by MPICH's launcher."""
+    words = [os.environ.get("MPIEXEC", "mpirun"), "--version"]
+    return "HYDRA" in subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+
+def ranks_of(launcher):
+    """The processes of a job: children of its launcher, or of a proxy between them."""
+    tasks = pathlib.Path(f"/proc/{launcher}/task").glob("*/children")
+    children = [int(child) for task in tasks for child in task.read_text().split()]
+    names = {child: pathlib.Path(f"/proc/{child}/comm").read_text() for child in children}
+    return [rank for child in children
+            for rank in ([child] if names[child].startswith("damier") else ranks_of(child))]
 
 
 def ended(words, timeout=600, **more):

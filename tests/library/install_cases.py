@@ -101,7 +101,7 @@ def check_package(here, libraries, folder, library):
     project = folder / library.replace(":", "")
     project.mkdir()
     (project / "CMakeLists.txt").write_text(PROJECT.format(example=EXAMPLES / "product.c", library=library))
-    call("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={here}",
+    call("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={here}",
          f"-DMPI_C_COMPILER={shutil.which(compiler('mpicc'))}")
     call("cmake", "--build", project / "build")
     run(project / "build" / "user", libraries)

@@ -14,6 +14,13 @@ ranks() {
   return $status
 }
 
+# signal_ranks SIGNAL LAUNCHER [OPTION OF PKILL...]: its children, or those of a proxy that it started.
+signal_ranks() {
+  local signal=$1 launcher=$2
+  shift 2
+  pkill "-$signal" --parent "$launcher$(pgrep --parent "$launcher" | sed 's/^/,/' | tr -d '\n')" "$@" damier
+}
+
 # try COMMAND...: the command, all that it writes, and its exit status; for tables of refusals. The
 # line "where:" names a line of our source, which no test should hold on to.
 try() {

@@ -2,11 +2,11 @@
 start() {
   mpirun -n 3 damier bench multiply --size 256 --grid 3x1x1 --repetitions 1000000 --hang-timeout 2s >out 2>errors &
   launcher=$!
-  until grep -qs 'needs per rank' errors; do sleep 0.1; done # before, MPI itself may be waited for
+  until grep -qs 'needs per rank' errors || ! kill -0 $launcher; do sleep 0.1; done # before, MPI itself may be waited for
   sleep 3 # and before they measure, that they start
 }
 fail_of() {
-  pkill -STOP --parent $launcher "$@"
+  signal_ranks STOP $launcher "$@"
   wait $launcher
   echo "exit $?"
   grep -A 2 '^damier: error' errors | sed 's/ on [^ ]*/ on HOST/; s/ ([0-9]* of [0-9]* panels)//'
@@ -17,11 +17,11 @@ start
 fail_of --oldest >said
 head -n 4 said # where rank 0 is silent, a second one may speak before the launcher ends it
 start
-pkill -STOP --parent $launcher
+signal_ranks STOP $launcher
 sleep 5
-pkill -CONT --parent $launcher
+signal_ranks CONT $launcher
 sleep 1
-pkill -USR1 --parent $launcher
+signal_ranks USR1 $launcher
 wait $launcher
 echo "exit $?"
 grep '^damier: stopped' errors

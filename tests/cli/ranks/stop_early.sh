@@ -3,7 +3,7 @@ make A 4500 4500 --type c64
 signalled() {
   mpirun -n "$1" damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q 2>errors &
   until [ -e C.h5.part ] || ! kill -0 $!; do sleep 0.05; done
-  pkill -USR1 --parent $!
+  signal_ranks USR1 $!
   wait $!
   echo "exit $?"
   grep -A 1 '^damier' errors
