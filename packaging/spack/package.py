@@ -1,5 +1,5 @@
-# Spack: spack repo create REPO damier; cp packaging/spack/package.py REPO/packages/damier/; spack repo add REPO;
-# spack install damier +cuda cuda_arch=90
+# Spack: spack repo create FOLDER damier says where the repository is; this file is packages/damier/package.py in it;
+# spack repo add THAT; spack install damier +cuda cuda_arch=90
 from spack.package import *
 
 try:  # Spack 1; older ones have them in spack.package
