@@ -1,4 +1,5 @@
-# Removes what the last 'cmake --install' of this build has installed: cmake -D MANIFEST=FILE -P uninstall.cmake
+# Removes what the last 'cmake --install' of this build has installed, and the folders that are damier's own:
+# cmake -D MANIFEST=FILE -P uninstall.cmake
 if(NOT EXISTS "${MANIFEST}")
   message(FATAL_ERROR "nothing was installed from this build: there is no ${MANIFEST}")
 endif()
@@ -6,5 +7,14 @@ file(STRINGS "${MANIFEST}" files)
 foreach(file ${files})
   message(STATUS "Removing: $ENV{DESTDIR}${file}")
   file(REMOVE "$ENV{DESTDIR}${file}")
+  cmake_path(GET file PARENT_PATH folder)
+  while(folder MATCHES "/(damier|slurm)$")
+    file(GLOB left "$ENV{DESTDIR}${folder}/*")
+    if(left)
+      break()
+    endif()
+    file(REMOVE_RECURSE "$ENV{DESTDIR}${folder}")
+    cmake_path(GET folder PARENT_PATH folder)
+  endwhile()
 endforeach()
 file(REMOVE "${MANIFEST}")

@@ -1,6 +1,12 @@
-# Spack: spack repo create REPO damier; cp packaging/spack/package.py REPO/packages/damier/; spack repo add REPO;
-# spack install damier +cuda cuda_arch=90
+# Spack: spack repo create FOLDER damier says where the repository is; this file is packages/damier/package.py in it;
+# spack repo add THAT; spack install damier +cuda cuda_arch=90
 from spack.package import *
+
+try:  # Spack 1; older ones have them in spack.package
+    from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+    from spack_repo.builtin.build_systems.cuda import CudaPackage
+except ImportError:
+    pass
 
 
 class Damier(CMakePackage, CudaPackage):
@@ -14,7 +20,7 @@ class Damier(CMakePackage, CudaPackage):
     version("main", branch="main")
     version("0.2.0", tag="v0.2.0")
 
-    variant("cuda", default=False, description="GPUs, by cuBLAS and kernels of its own")
+    # CudaPackage has the variants cuda and cuda_arch.
     variant("nccl", default=False, when="+cuda", description="panels between nodes by NCCL")
 
     depends_on("c", type="build")
@@ -40,7 +46,9 @@ class Damier(CMakePackage, CudaPackage):
             self.define_from_variant("DAMIER_NCCL", "nccl"),
             self.define("DAMIER_TESTS", False),
         ]
-        arch = self.spec.variants["cuda_arch"].value if self.spec.satisfies("+cuda") else ("none",)
-        if "none" not in arch:
-            args.append(self.define("CMAKE_CUDA_ARCHITECTURES", ";".join(arch)))
+        archs = self.spec.variants["cuda_arch"].value if self.spec.satisfies("+cuda") else ("none",)
+        if "none" not in archs:
+            # Hopper's own instructions are in 90a alone.
+            archs = ["90a-real;90-virtual" if arch == "90" else arch for arch in archs]
+            args.append(self.define("CMAKE_CUDA_ARCHITECTURES", ";".join(archs)))
         return args

@@ -40,11 +40,22 @@ def call(*words, folder=None, **more):
     return done.stdout
 
 
+def check_uninstall(build, prefix, manifest):
+    """No file is left but the user's own, nor a folder of damier's that is empty."""
+    call("cmake", "--install", build, "--prefix", prefix)
+    (prefix / "share/damier/.own").touch()
+    call("cmake", "-D", f"MANIFEST={manifest}", "-P", ROOT / "cmake/uninstall.cmake")
+    left = [str(path.relative_to(prefix)) for path in prefix.rglob("*")
+            if not path.is_dir() or path.name in ("damier", "slurm")]
+    expect(sorted(left) == ["share/damier", "share/damier/.own"], f"uninstall leaves {left}")
+
+
 def install(build, folder):
     """Installed to one place, then moved to another: its own files and nothing else."""
     here = folder / "moved"
     manifest = build / "install_manifest.txt"  # what `ninja uninstall` goes by is the user's
     before = manifest.read_bytes() if manifest.exists() else None
+    check_uninstall(build, folder / "gone", manifest)
     call("cmake", "--install", build, "--prefix", folder / "installed")
     manifest.unlink()
     if before is not None:

