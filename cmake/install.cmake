@@ -52,6 +52,14 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT DAMIER_SANITIZE)
   add_custom_target(completion ALL DEPENDS ${scripts})
 endif()
 
+# What `cmake --install` needs, and no tests: scripts/demo.sh builds it.
+add_custom_target(installed DEPENDS damier libdamier)
+foreach(more libdamier_static completion)
+  if(TARGET ${more})
+    add_dependencies(installed ${more})
+  endif()
+endforeach()
+
 add_custom_target(uninstall VERBATIM
   COMMAND ${CMAKE_COMMAND} -D MANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
           -P ${CMAKE_SOURCE_DIR}/cmake/uninstall.cmake)

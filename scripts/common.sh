@@ -104,7 +104,7 @@ build_release() {
   fi
   say "building build/release/damier"
   mkdir -p build
-  if ! { cmake --preset release "$@" 2>&1 && cmake --build --preset release --target damier libdamier 2>&1; } |
+  if ! { cmake --preset release "$@" 2>&1 && cmake --build --preset release --target installed 2>&1; } |
     show_tenths >build/release.log; then
     tail -n 40 build/release.log >&2
     die "the build failed; all of it is in build/release.log"

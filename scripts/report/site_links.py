@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Says whether every link and image of a built site leads to a file, and every anchor to an element.
+"""Checks a built site: every link and image leads to a file, every anchor to an element, images have a text, and no list or
+table of the Markdown became part of a paragraph.
 
-    scripts/report/site_links.py FOLDER     exit 1 where one does not
+    scripts/report/site_links.py FOLDER     exit 1 if something is wrong
 """
 import html.parser
 import pathlib
+import re
 import sys
 import urllib.parse
 
@@ -12,11 +14,23 @@ import urllib.parse
 class Page(html.parser.HTMLParser):
     def __init__(self, path):
         super().__init__()
-        self.links, self.names = [], set()
+        self.links, self.names, self.wrong = [], set(), []
+        self.depth = 0  # of paragraphs
         self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_endtag(self, tag):
+        self.depth -= tag == "p"
+
+    def handle_data(self, data):
+        found = re.search(r"\n *(- .*|\d+\. .*|\|.*\| *$)", data, re.M) if self.depth else None
+        if found:
+            self.wrong.append(f"in a paragraph: {found[0].strip()}")
 
     def handle_starttag(self, tag, attrs):
         found = dict(attrs)
+        self.depth += tag == "p"
+        if tag == "img" and not found.get("alt"):
+            self.wrong.append(f"{found.get('src')} has no text")
         self.names |= {found[name] for name in ("id", "name") if found.get(name)}
         self.links += [found[name] for name in ("href", "src") if found.get(name)]
 
@@ -26,6 +40,9 @@ def main():
     pages = {path: Page(path) for path in root.rglob("*.html") if path.name != "404.html"}
     bad = checked = 0
     for path, page in pages.items():
+        bad += len(page.wrong)
+        for what in page.wrong:
+            print(f"{path.relative_to(root)}: {what}")
         for link in page.links:
             parts = urllib.parse.urlsplit(link)
             if parts.scheme or parts.netloc:

@@ -30,17 +30,23 @@ def compute_of(record):
 # ---- whole commands ----
 
 def of_user(records):
-    """(machine, product, type, seconds by row) of each set of commands that has another program beside damier."""
-    for mine in user_tables.grouped([r for r in records if r["kind"] == "user"], user_tables.set_of).values():
+    """(machine, product, type, seconds by row) of each set of commands that has another program beside damier: the newest
+    of a machine, product and type; by machine, type and size."""
+    found = {}
+    sets = user_tables.grouped([r for r in records if r["kind"] == "user"], user_tables.set_of)
+    for mine in sorted(sets.values(), key=lambda mine: mine[0]["date"]):
         times = {r["row"]: r["times"]["command_median_s"] for r in mine
                  if r["repetitions"]["command_s"] and not r["error"]}
         ours = {row: t for row, t in times.items() if user_tables.is_ours(row)}
         others = {row: t for row, t in times.items() if row in OTHERS}
         if ours and others:
-            machine, cold = mine[0]["machine"], ", from disk" * mine[0]["cold"]
+            machine, problem = mine[0]["machine"], mine[0]["problem"]
             gpus = len(machine.get("gpus", [])) if user_tables.has_gpu_rows(mine) else 0
             where = f"{machine['cores']} cores" + (f", {gpus} GPU{'s' * (gpus > 1)}" if gpus else "")
-            yield where, square(mine[0]) + cold, mine[0]["problem"]["work"], ours, others
+            size = problem["m"] * problem["n"] * problem["k"]
+            found[gpus, machine["cores"], problem["work"] != "f64", mine[0]["cold"], size] = (
+                where, square(mine[0]) + ", from disk" * mine[0]["cold"], problem["work"], ours, others)
+    return [found[key] for key in sorted(found)]
 
 
 def user_table(records):
@@ -58,11 +64,13 @@ def user_table(records):
 def user_picture(records):
     groups = []
     for where, product, kind, ours, others in of_user(records):
+        if kind != "f64" or not product.endswith("³"):  # the table has all
+            continue
         name = min(others, key=others.get)
         alone = ours.get("damier", ours.get("damier-cpu"))
-        groups.append((f"{product} {kind}, {where}",
+        groups.append((f"{product}, {where}",
                        [("damier", alone, seconds(alone)), (OTHERS[name], others[name], f"{seconds(others[name])} {OTHERS[name]}")]))
-    return bars("Whole commands: seconds from start to end (logarithmic)", groups, ("damier", "fastest other"), log=True)
+    return bars("Whole commands in f64: seconds from start to end (logarithmic)", groups, ("damier", "fastest other"), log=True)
 
 
 # ---- in memory ----

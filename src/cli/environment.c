@@ -35,11 +35,10 @@ static void warn_unknown(const dm_log *log, const char *name, const char *const 
     if (strcmp(typed, names[i]) == 0) return;
   int nearest = dm_closest(typed, names, count);
   if (nearest < 0)
-    dm_log_line(log, DM_LOG_WARNING, "the variable %s%s is unknown and not read", prefix, typed);
+    dm_log_line(log, DM_LOG_WARNING, "the variable %s%s is unknown and ignored", prefix, typed);
   else
-    dm_log_line(log, DM_LOG_WARNING,
-                "the variable %s%s is unknown and not read; did you mean %s%s?", prefix, typed,
-                prefix, names[nearest]);
+    dm_log_line(log, DM_LOG_WARNING, "the variable %s%s is unknown and ignored; did you mean %s%s?",
+                prefix, typed, prefix, names[nearest]);
 }
 
 dm_status dm_cli_environment(dm_call *call) {

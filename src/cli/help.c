@@ -90,7 +90,9 @@ static void print_more(FILE *out) {
   fputs("\nExit codes:\n", out);
   for (const dm_exit_code *code = dm_cli_exit_codes; code->meaning; code++)
     fprintf(out, "  %2d  %s\n", code->code, code->meaning);
-  fputs("\nVariables set long options too, DAMIER_OP_A sets --op-a; options given win.\n", out);
+  fputs("\nEnvironment variables set long options, too: DAMIER_OP_A sets --op-a.\n"
+        "Options on the command line take precedence.\n",
+        out);
 }
 
 static void print_verb(const dm_verb *verb, bool full, FILE *out) {

@@ -97,7 +97,7 @@ const dm_option dm_cli_options[] = {
     {"cols", 0, "N", GENERATE, DM_GROUP_MATRIX, NULL, NULL,
      "columns of the matrix", dm_cli_set_count, AT(cols), .least = 1, .usual = GENERATE},
     {"size", 0, "N", PLAN | GENERATE | BENCH_P, DM_GROUP_MATRIX, NULL, "bench: 2048",
-     "every dimension not given otherwise", dm_cli_set_count, AT(size), .least = 1, .usual = PLAN | GENERATE | BENCH_P},
+     "all dimensions that are not given", dm_cli_set_count, AT(size), .least = 1, .usual = PLAN | GENERATE | BENCH_P},
     {"fill", 0, "PERCENT", BENCH_P, DM_GROUP_MATRIX, NULL, NULL,
      "choose a square product that fills PERCENT of the ranks' memory (scale: of the smallest run)",
      dm_cli_set_percent, AT(fill), .flags_only = true},
@@ -109,7 +109,7 @@ const dm_option dm_cli_options[] = {
     {"kind", 0, NULL, GENERATE, DM_GROUP_MATRIX, "uniform", NULL,
      "kind of elements", dm_cli_set_choice, AT(kind), .choices = kinds, .usual = GENERATE},
     {"sizes", 0, "LIST", BENCH_M, DM_GROUP_MATRIX, NULL, NULL,
-     "several products in turn: a list as for bench kernels, or a FILE.csv of M,N,K",
+     "several products, one after the other: a list as for bench kernels, or a FILE.csv of M,N,K",
      dm_cli_set_text, AT(lab.sizes), .flags_only = true, .usual = BENCH_M},
     {"sizes", 0, "LIST", BENCH_K, DM_GROUP_MATRIX, "4096", NULL,
      "sizes: N, M,N,K, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, separated by ';'; or a FILE.csv of M,N,K",
@@ -165,7 +165,7 @@ const dm_option dm_cli_options[] = {
     /* bench, verify */
     {"from", 0, NULL, BENCH_M, DM_GROUP_MEASURE, "auto", NULL,
      "where the operands are; auto: in GPU memory as far as they fit, the rest, and then C too, in host"
-     " memory; file: measure the whole run from files to a file, beside its lower bound",
+     " memory; file: measure the whole run from files to a file, and compare it with its lower bound",
      dm_cli_set_choice, AT(from), .choices = places_and_files, .usual = BENCH_M},
     {"from", 0, NULL, BENCH_S, DM_GROUP_MEASURE, "auto", NULL,
      "where the operands are; auto: in GPU memory as far as they fit, the rest in host memory",
@@ -284,7 +284,7 @@ const dm_option dm_cli_options[] = {
      "read A, B and C again to check C, so that errors of reading are found, too", dm_cli_set_flag,
      AT(verify_files)},
     {"verify-written", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "auto", NULL,
-     "read C again before it gets its name and compare the checksums of its tiles; auto: where that"
+     "read C again before it gets its name and compare the checksums of its tiles; auto: if that"
      " takes at most 1 % of the run's time", dm_cli_set_choice, AT(verify_written), .choices = modes},
     {"protect", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, "yes", NULL,
      "take checksums of A and B in memory, and of the tiles of C; --no-protect also turns checkpoints"
@@ -322,7 +322,7 @@ const dm_option dm_cli_options[] = {
     {"allow-virtual", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,
      "accept virtual datasets", dm_cli_set_flag, AT(virtual), .flags_only = true, .usual = INFO},
     {"allow-filters", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,
-     "accept other filters than deflate, shuffle, fletcher32, LZF; may load plug-ins",
+     "accept filters other than deflate, shuffle, fletcher32, LZF; may load plug-ins",
      dm_cli_set_flag, AT(filters), .flags_only = true, .usual = INFO},
     {"allow-no-data", 0, NULL, READERS, DM_GROUP_TRUST, NULL, NULL,
      "accept a dataset that was never written; it reads as its fill value",

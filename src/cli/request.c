@@ -75,8 +75,8 @@ dm_status dm_cli_trust(const dm_settings *s, dm_trust *trust) {
                                  : s->as_row  ? DM_AS_ROW
                                               : DM_NO_VECTOR};
   return s->as_column && s->as_row
-             ? dm_hint(dm_fail(DM_E_USAGE, "--as-column and --as-row exclude each other"),
-                       "--op-a t and --op-b t make a row of a column")
+             ? dm_hint(dm_fail(DM_E_USAGE, "--as-column and --as-row cannot be combined"),
+                       "--op-a t and --op-b t make a row out of a column")
              : DM_OK;
 }
 

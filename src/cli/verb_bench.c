@@ -41,7 +41,7 @@ static dm_status check_from_file(const dm_settings *s) {
                      "--from file measures those");
   for (size_t i = 0; i < sizeof others / sizeof others[0] && is_from_file(s); i++)
     if (dm_cli_given(s, others[i]))
-      return dm_fail(DM_E_USAGE, "--%s does not go with --from file", others[i]);
+      return dm_fail(DM_E_USAGE, "--%s cannot be combined with --from file", others[i]);
   return DM_OK;
 }
 
@@ -54,7 +54,7 @@ static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
   DM_TRY(check_from_file(s));
   for (size_t i = first + 1; i < sizeof ways / sizeof ways[0] && dm_cli_given(s, ways[first]); i++)
     if (dm_cli_given(s, ways[i]))
-      return dm_fail(DM_E_USAGE, "--%s does not go with --%s", ways[i], ways[first]);
+      return dm_fail(DM_E_USAGE, "--%s cannot be combined with --%s", ways[i], ways[first]);
   if (first == 0) return dm_context(dm_kernel_sizes_parse(s->lab.sizes, sizes), "option '--sizes'");
   DM_TRY(dm_cli_dimensions(s, DEFAULT_SIZE, mnk));
   sizes->count = 1;
@@ -186,7 +186,7 @@ static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
   int64_t mnk[3];
   for (int i = 0; i < 4 && dm_cli_given(s, "fill"); i++)
     if (dm_cli_given(s, stating[i]))
-      return dm_fail(DM_E_USAGE, "--%s does not go with --fill", stating[i]);
+      return dm_fail(DM_E_USAGE, "--%s cannot be combined with --fill", stating[i]);
   DM_TRY(dm_cli_dimensions(s, DEFAULT_SIZE, mnk));
   DM_TRY(each_word(s->sizes, add_count, scale));
   DM_TRY(each_word(s->series, add_series, scale));

@@ -20,8 +20,7 @@ static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
                                .seed = (uint64_t)call->settings.seed};
   if (lab->pairs > MOST_REPETITIONS)
     return dm_fail(DM_E_USAGE, "more than %d repetitions", MOST_REPETITIONS);
-  if (lab->pad > MOST_PAD)
-    return dm_fail(DM_E_USAGE, "more than %d elements behind a row", MOST_PAD);
+  if (lab->pad > MOST_PAD) return dm_fail(DM_E_USAGE, "more than %d elements of padding", MOST_PAD);
   DM_TRY(dm_context(dm_kernel_types_parse(lab->types, &wanted->types), "option '--type'"));
   DM_TRY(dm_context(dm_kernel_sizes_parse(lab->sizes, &wanted->sizes), "option '--sizes'"));
   return dm_kernels_choose(lab->kernels, op, wanted->types, wanted->chosen);

@@ -54,7 +54,7 @@ const dm_verb dm_cli_verbs[] = {
      {"mpirun -n 4 damier tune rates", "mpirun -n 4 damier tune rates --files /scratch"},
      dm_cli_tune_rates},
     {"tune", DM_VERB_TUNE, "", 0, 0,
-     "find and store the fastest tile sizes of the kernel jit on this GPU",
+     "find and store the fastest tile sizes of kernel 'jit' on this GPU",
      "Both f32 and f64 are tuned unless --type names one.\nThe table shows the speed of each tile size"
      " for a square product of each size class.\n"
      "Tile sizes are stored as damier/tilings-GPU.json in $XDG_CACHE_HOME or ~/.cache, one file per"
@@ -114,17 +114,18 @@ const dm_verb dm_cli_no_verb = {.name = "", .bit = DM_VERB_NONE, .operands = "",
 const dm_exit_code dm_cli_exit_codes[] = {
     {0, "done"},
     {1, "the verification, or the check of a kernel, failed"},
-    {2, "usage; also if the output exists or is an input, or a kernel does not take the type"},
+    {2, "wrong usage; also if the output exists or is an input, or a kernel does not support the "
+        "type"},
     {3, "an input was rejected"},
     {4, "a file could not be read or written"},
     {5, "does not fit in memory or on the disk"},
-    {6, "GPU, backend or transport"},
+    {6, "GPU, backend or transport failed"},
     {7, "parts of C were wrong, were computed again, and are wrong again"},
     {8, "the watchdog found a hang"},
-    {9, "MPI or the launcher"},
-    {10, "done, but not all of C could be verified (--allow-unchecked: 0), or it is wrong (see "
+    {9, "MPI or the launcher failed"},
+    {10, "done, but part of C could not be verified (--allow-unchecked: 0), or C is wrong (see "
          "--on-corruption)"},
-    {70, "a bug of the program"},
+    {70, "a bug in damier"},
     {75, "stopped early; run again to resume"},
     {0, NULL},
 };

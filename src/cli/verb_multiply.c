@@ -11,9 +11,10 @@ static dm_status check_protection(const dm_settings *s) {
   const dm_option *written = &dm_cli_options[dm_cli_option_find("verify-written")];
   if (s->protect) return DM_OK;
   if (s->checkpoint && (dm_cli_given(s, "checkpoint") || dm_cli_given(s, "checkpoint-interval")))
-    return dm_fail(DM_E_USAGE, "--no-protect and checkpoints exclude each other");
+    return dm_fail(DM_E_USAGE,
+                   "--no-protect cannot be combined with --checkpoint and --checkpoint-interval");
   if (strcmp(written->choices[s->verify_written], "always") == 0)
-    return dm_fail(DM_E_USAGE, "--no-protect and --verify-written always exclude each other");
+    return dm_fail(DM_E_USAGE, "--no-protect and --verify-written always cannot be combined");
   return DM_OK;
 }
 
@@ -22,7 +23,7 @@ static dm_status check(const dm_call *call, dm_cli_files *f) {
   if (!dm_cli_given(&call->settings, "output"))
     return dm_hint(dm_fail(DM_E_USAGE, "no output is named"), "-o C.h5:/c names it");
   if (call->settings.verify_files && !call->settings.verify)
-    return dm_fail(DM_E_USAGE, "--verify-files and --no-verify exclude each other");
+    return dm_fail(DM_E_USAGE, "--verify-files and --no-verify cannot be combined");
   DM_TRY(check_protection(&call->settings));
   return dm_cli_check_beta(call, &f->has_c);
 }

@@ -49,7 +49,7 @@ static dm_status pose(const dm_call *call, dm_problem *problem) {
     return dm_fail(DM_E_USAGE, "damier plan needs two files, or none");
   for (int i = 0; call->operand_count == 2 && i < 4; i++)
     if (dm_cli_given(&call->settings, stating[i]))
-      return dm_fail(DM_E_USAGE, "--%s does not go with files, which state it", stating[i]);
+      return dm_fail(DM_E_USAGE, "--%s cannot be combined with files, which state it", stating[i]);
   if (call->operand_count == 2) DM_TRY(problem_of_files(call, problem));
   problem->verify = call->settings.verify;
   if (call->verb->bit == DM_VERB_PLAN) problem->scales = false; /* it has no --alpha */

@@ -55,8 +55,8 @@ static dm_status refuse_old_library(void) {
   int major, minor, patch;
   if (!is_open_mpi(&major, &minor, &patch)) return DM_OK;
   if (major > 4 || (major == 4 && (minor > 0 || patch >= 2))) return DM_OK;
-  return dm_fail(DM_E_MPI, "Open MPI %d.%d.%d is too old: 4.0.2 is the first that is safe", major,
-                 minor, patch);
+  return dm_fail(DM_E_MPI, "Open MPI %d.%d.%d is too old: 4.0.2 or newer is needed", major, minor,
+                 patch);
 }
 
 static int number_of(const char *name) {

@@ -53,14 +53,14 @@ static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
     dm_status status = dm_fail(DM_E_USAGE, "backend %s has no kernel '%s'", ops->name, kernel);
     const int closest = dm_closest(kernel, names, count);
     const char *near = closest < 0 ? "" : names[closest];
-    return dm_hint(status, "%s%s%sfor %s it has: %s", closest < 0 ? "" : "did you mean '", near,
+    return dm_hint(status, "%s%s%skernels for %s: %s", closest < 0 ? "" : "did you mean '", near,
                    closest < 0 ? "" : "'? ", type, fitting);
   }
   const char *why = "";
   if (ops->takes(kernel, problem->work, &problem->compute, &why)) return DM_OK;
-  dm_status status = dm_fail(DM_E_USAGE, "kernel %s of backend %s does not multiply %s: %s", kernel,
+  dm_status status = dm_fail(DM_E_USAGE, "kernel %s of backend %s does not support %s: %s", kernel,
                              ops->name, type, why);
-  if (fitting[0]) return dm_hint(status, "%s is multiplied by: %s", type, fitting);
+  if (fitting[0]) return dm_hint(status, "kernels for %s: %s", type, fitting);
   return row->finish == DM_NO_FINISH ? status : dm_hint(status, "--backend cpu multiplies them");
 }
 

@@ -47,8 +47,9 @@ static dm_status check_sum(const unsigned char *data, int64_t *length) {
   uint32_t sum = fletcher32(data, *length);
   /* HDF5 before 1.6.3 exchanged the bytes of each pair on little-endian machines. */
   uint32_t old = (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8;
-  return stored == sum || stored == old ? DM_OK
-                                        : dm_fail(DM_E_INPUT, "a chunk does not fit its checksum");
+  return stored == sum || stored == old
+             ? DM_OK
+             : dm_fail(DM_E_INPUT, "a chunk does not match its checksum");
 }
 
 static dm_status inflate_all(const void *data, int64_t *length, void *out, int64_t room) {

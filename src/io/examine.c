@@ -85,8 +85,8 @@ static dm_status not_found(const dm_location *at, hid_t file, hid_t access,
 static dm_status hint_at_type(dm_status status, hid_t set, hid_t type) {
   const H5T_class_t kind = H5Tget_class(type);
   if (kind == H5T_OPAQUE && H5Tget_size(type) == 2)
-    return dm_hint(status, "if they are bfloat16, as of ml_dtypes, its attribute has to say so: in "
-                           "h5py dataset.attrs['dtype'] = 'bfloat16'");
+    return dm_hint(status, "if they are bfloat16 (ml_dtypes), an attribute must say so; in h5py: "
+                           "dataset.attrs['dtype'] = 'bfloat16'");
   if (kind == H5T_COMPOUND && H5Aexists(set, "FIELD_0_NAME") > 0)
     return dm_hint(status, "it is a table of pandas or PyTables: write its numbers as a matrix, as "
                            "with h5py and frame.to_numpy()");

@@ -40,7 +40,7 @@ static dm_status check_directory(const dm_location *at) {
 static dm_status as_usage(const dm_location *at, dm_status status) {
   if (!status || status->code == DM_E_USAGE || status->code == DM_E_IO) return status;
   dm_status usage =
-      dm_fail_at(DM_E_USAGE, at, "exists and is no HDF5 file that damier could replace");
+      dm_fail_at(DM_E_USAGE, at, "exists and is not an HDF5 file that damier could replace");
   dm_hint(usage, "nothing was touched; remove it or name another output");
   dm_status_free(status);
   return usage;
@@ -52,7 +52,7 @@ static dm_status check_array(const dm_location *at) {
   const bool array = fd >= 0 && dm_npy_kind_of(fd) == DM_NPY_ARRAY;
   if (fd >= 0) close(fd);
   return array ? DM_OK
-               : dm_fail_at(DM_E_USAGE, at, "exists and is no .npy file; nothing was touched");
+               : dm_fail_at(DM_E_USAGE, at, "exists and is not a .npy file; nothing was touched");
 }
 
 static dm_status check_existing(const dm_location *at, const struct stat *info, bool force,
@@ -65,11 +65,10 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
   if (appended) return dm_recast_check(at, appended);
   DM_TRY(check_inputs(at, info, inputs, count));
   if (!force)
-    return dm_hint(dm_fail_at(DM_E_USAGE, at, "the file exists"),
-                   dm_output_is_npy(at)
-                       ? "--force replaces it"
-                       : "--force replaces it if it holds nothing but that dataset; --append adds "
-                         "another one");
+    return dm_hint(
+        dm_fail_at(DM_E_USAGE, at, "the file exists"), "--force replaces it%s%s",
+        dm_output_is_npy(at) ? "" : " if it holds nothing but that dataset",
+        dm_output_is_npy(at) || count == 0 /* generate */ ? "" : "; --append adds another one");
   if (dm_output_is_npy(at)) return check_array(at);
   char nothing = 0;
   return as_usage(at, dm_child_run(at, dm_output_holds_only, at, &nothing, sizeof nothing));

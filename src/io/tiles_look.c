@@ -28,7 +28,7 @@ typedef struct answer {
 
 static dm_status damaged(const dm_location *at) {
   return dm_hint(dm_fail_at(DM_E_INPUT, at, "the checksums of its tiles are damaged"),
-                 "remove /.damier/tiles from the file to go without them");
+                 "remove /.damier/tiles from the file to verify without them");
 }
 
 /* Whether SET, which holds tiles, says that they are those of AT, with checksums of ours. */

@@ -100,7 +100,7 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
   if (changed[DM_A] + changed[DM_B] > 0) {
     dm_log_line(&j->run->log, DM_LOG_WARNING,
                 "%lld pieces of A and %lld of B changed in memory since they were read: C is "
-                "verified by the files",
+                "verified against the files",
                 (long long)changed[DM_A], (long long)changed[DM_B]);
     return judge_files(j, false, verdict);
   }

@@ -34,7 +34,7 @@ static dm_status outcome_of(const dm_job *j) {
                              m->out.file, (long long)j->verdict.worst_row, j->verdict.residual);
   status->agreed = true;
   return dm_hint(status,
-                 "it was written all the same, as --on-corruption warn asks, and says FAIL");
+                 "it was published, as --on-corruption warn requests; its attributes say FAIL");
 }
 
 /* Why a round is followed by another one. */

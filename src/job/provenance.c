@@ -32,13 +32,18 @@ static dm_status add_software(dm_attributes *list, const dm_run *run) {
   return dm_attributes_add(list, "command", "%s", run->command ? run->command : "");
 }
 
-/* %.17g: the number comes back as it was. */
+/* RE or RE,IM.  %.17g: the number comes back as it was. */
+static dm_status add_scalar(dm_attributes *list, const char *name, const double value[2]) {
+  if (value[1] == 0.0) return dm_attributes_add(list, name, "%.17g", value[0]);
+  return dm_attributes_add(list, name, "%.17g,%.17g", value[0], value[1]);
+}
+
 static dm_status add_equation(dm_attributes *list, const dm_equation *equation,
                               const dm_compute *row) {
   DM_TRY(dm_attributes_add(list, "op_a", "%s", dm_op_name(equation->op_a)));
   DM_TRY(dm_attributes_add(list, "op_b", "%s", dm_op_name(equation->op_b)));
-  DM_TRY(dm_attributes_add(list, "alpha", "%.17g,%.17g", equation->alpha[0], equation->alpha[1]));
-  DM_TRY(dm_attributes_add(list, "beta", "%.17g,%.17g", equation->beta[0], equation->beta[1]));
+  DM_TRY(add_scalar(list, "alpha", equation->alpha));
+  DM_TRY(add_scalar(list, "beta", equation->beta));
   DM_TRY(dm_attributes_add(list, "type", "%s",
                            equation->type == DM_DTYPE_NONE ? "" : dm_dtype_name(equation->type)));
   char compute[24];

@@ -107,7 +107,7 @@ dm_status dm_repair_try(dm_job *j, const dm_verify *verify, dm_repair *repair, b
   j->verdict.repaired = repair->tiles;
   if (j->verdict.pass)
     dm_log_line(&j->run->log, DM_LOG_WARNING,
-                "C agrees with A and B as the files have them: what failed was the verification");
+                "C agrees with A and B in their files: the verification itself was wrong");
   dm_status status = j->verdict.pass ? DM_OK : act_on(j, &damage, repair, again);
   dm_damage_free(&damage);
   return status;

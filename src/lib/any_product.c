@@ -178,7 +178,7 @@ static dm_status tell_wrong(const dm_any_product *p) {
   if (p->result.in_file) return status;
   return dm_hint(status, dm_plan_tiles(&p->setup.plan) > 1
                              ? "C holds wrong elements and must not be used"
-                             : "C holds what it held before the call");
+                             : "C is unchanged");
 }
 
 static dm_status multiply(dm_any_product *p, dm_record *record, bool *repeat) {

@@ -185,7 +185,7 @@ static dm_status check_places(const damier_context *context, const damier_matrix
   DM_TRY(dm_comm_agree(context->run.world, check_names(all)));
   DM_TRY(dm_comm_max_i64(context->run.world, files, 2));
   if (files[0] == -files[1]) return DM_OK;
-  dm_status status = dm_fail(DM_E_USAGE, "the ranks do not agree which matrices are in files");
+  dm_status status = dm_fail(DM_E_USAGE, "the ranks do not agree on which matrices are in files");
   status->agreed = true;
   return status;
 }

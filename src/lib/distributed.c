@@ -14,7 +14,7 @@ static dm_status check_shape(const damier_matrix *m) {
   if ((int)m->type < 0 || (int)m->type >= DM_DTYPE_COUNT)
     return dm_fail(DM_E_USAGE, "%d is no type", (int)m->type);
   if (m->memory != DAMIER_HOST_MEMORY && m->memory != DAMIER_GPU_MEMORY)
-    return dm_fail(DM_E_USAGE, "%d is no kind of memory", (int)m->memory);
+    return dm_fail(DM_E_USAGE, "%d is not a kind of memory", (int)m->memory);
   if (m->rows < 1 || m->cols < 1)
     return dm_fail(DM_E_USAGE, "it has %lld x %lld elements", (long long)m->rows,
                    (long long)m->cols);
@@ -57,7 +57,7 @@ static dm_status by_rows(const dm_comm *comm, const damier_matrix *m, dm_distrib
   if (of->rows.total != m->rows)
     return dm_hint(dm_fail(DM_E_USAGE, "it has %lld rows, but the ranks have %lld together",
                            (long long)m->rows, (long long)of->rows.total),
-                   "own_rows is of this rank, rows of the whole matrix");
+                   "own_rows counts the rows of this rank, rows those of the whole matrix");
   DM_TRY(dm_axis_of_sizes(cols, 1, &of->cols));
   DM_TRY(dm_distribution_ranks(of));
   for (int r = 0; r < ranks; r++) of->ranks[r] = r;
@@ -103,7 +103,7 @@ static dm_status divide(const dm_comm *comm, const damier_matrix *m, dm_distribu
   case DAMIER_BLOCK_CYCLIC:
     return cyclic(comm, m, of);
   default:
-    return dm_fail(DM_E_USAGE, "%d is no division of a matrix in memory", m->division);
+    return dm_fail(DM_E_USAGE, "%d is not a way to divide a matrix in memory", m->division);
   }
 }
 
@@ -159,7 +159,7 @@ static dm_status refuse_backend(const dm_backend *backend) {
   const dm_backend_ops *cuda;
   dm_status missing = dm_backend_find("cuda", &cuda);
   dm_status status = dm_fail(
-      DM_E_DEVICE, "it is in GPU memory, but backend %s is of the host alone", backend->ops->name);
+      DM_E_DEVICE, "it is in GPU memory, but backend %s uses only host memory", backend->ops->name);
   status = dm_hint(status, "%s",
                    missing ? missing->message
                            : "the option \"backend\" names another: \"cuda\"; "
@@ -173,11 +173,11 @@ static dm_status check_kind(const dm_view *local, dm_backend *backend) {
   dm_device device;
   DM_TRY(dm_backend_kind(backend, local->base, &kind));
   if (local->space == DM_HOST && !kind.host)
-    return dm_hint(dm_fail(DM_E_USAGE, "it is stated as host memory, and is memory of a GPU"),
+    return dm_hint(dm_fail(DM_E_USAGE, "it is stated as host memory, but is GPU memory"),
                    "damier_in_gpu states that");
   if (local->space == DM_HOST) return DM_OK;
   if (!kind.gpu)
-    return dm_hint(dm_fail(DM_E_USAGE, "it is stated as GPU memory, and is memory of the host"),
+    return dm_hint(dm_fail(DM_E_USAGE, "it is stated as GPU memory, but is host memory"),
                    "matrices in host memory are stated without damier_in_gpu");
   DM_TRY(dm_backend_device(backend, &device));
   if (kind.index < 0 || kind.index == device.index) return DM_OK;

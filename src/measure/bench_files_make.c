@@ -23,7 +23,7 @@ static dm_status make_folder(dm_files_bench *b) {
     return dm_fail(DM_E_USAGE, "the directory's name is too long");
   if (mkdtemp(b->folder)) return DM_OK;
   b->folder[0] = '\0';
-  return dm_fail(DM_E_IO, "no folder can be made in %s: %s", directory, strerror(errno));
+  return dm_fail(DM_E_IO, "cannot create a folder in %s: %s", directory, strerror(errno));
 }
 
 /* Packed files hold whole numbers, a part of the bits of an f64, as measured data do. */

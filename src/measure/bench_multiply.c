@@ -100,7 +100,7 @@ static dm_status check_result(const dm_bench *b) {
   if (plan->problem.c == sums || !dm_plan_returns(plan)) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "C can return to host memory only in its accumulator type, %s",
                          dm_dtype_name(sums)),
-                 "leave out --type-c, or let everything lie on the GPUs: --from device");
+                 "leave out --type-c, or keep all matrices on the GPUs: --from device");
 }
 
 /* What the multiplication is compared with, if with anything; the other way round AFTER it. */

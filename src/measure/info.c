@@ -232,7 +232,8 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
     char path[64], label[64];
     snprintf(path, sizeof path, "provenance.%s", provenance->list[i].name);
     snprintf(label, sizeof label, "  %s", provenance->list[i].name);
-    dm_record_text(record, path, label, "%s", provenance->list[i].text);
+    const char *text = provenance->list[i].text; /* "" is an option that was not given */
+    dm_record_text(record, path, text[0] ? label : NULL, "%s", text);
   }
   return DM_OK;
 }

@@ -89,9 +89,9 @@ static dm_status refuse(const char *pattern, dm_kernel_op op, unsigned types) {
   if (op != DM_KERNEL_OPS && named->op != op)
     return dm_fail(DM_E_USAGE, "kernel %s is of --op %s, not %s", named->name,
                    dm_kernel_op_name(named->op), dm_kernel_op_name(op));
-  return dm_hint(dm_fail(DM_E_USAGE, "kernel %s does not take %s", named->name,
+  return dm_hint(dm_fail(DM_E_USAGE, "kernel %s does not support %s", named->name,
                          dm_kernel_types_text(types, wanted)),
-                 "it takes %s", dm_kernel_types_text(named->types, has));
+                 "it supports %s", dm_kernel_types_text(named->types, has));
 }
 
 dm_status dm_kernels_choose(const char *text, dm_kernel_op op, unsigned types,
@@ -112,7 +112,7 @@ dm_status dm_kernels_choose(const char *text, dm_kernel_op op, unsigned types,
     count += found;
   }
   if (count > 0) return DM_OK;
-  return dm_fail(DM_E_USAGE, "no kernel of --op %s takes %s",
+  return dm_fail(DM_E_USAGE, "no kernel of --op %s supports %s",
                  op == DM_KERNEL_OPS ? "all" : dm_kernel_op_name(op),
                  dm_kernel_types_text(types, wanted));
 }

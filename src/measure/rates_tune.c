@@ -43,7 +43,7 @@ static void record_files(const dm_run *run, const dm_rates_tune *tune, const dm_
                          dm_record *record) {
   if (!m->kind[0]) {
     dm_log_line(&run->log, DM_LOG_NOTE,
-                "rates of files stay stated: --files FOLDER measures them there");
+                "file rates were not measured: --files FOLDER measures them");
     return;
   }
   dm_record_text(record, "files.rates_system", "files in", "%s", m->kind);

@@ -80,7 +80,7 @@ static dm_status try_candidate(tuner *t, int i) {
   for (int kind = 0; kind < DM_TILING_CLASSES && !status; kind++)
     status = time_candidate(t, i, kind);
   if (!status || status->code != DM_E_DEVICE) return status;
-  dm_log_line(t->log, DM_LOG_WARNING, "%s of %s is left out: %s",
+  dm_log_line(t->log, DM_LOG_WARNING, "%s of %s is skipped: %s",
               dm_tiling_format(&t->list[i], text), dm_dtype_name(t->dtype), status->message);
   dm_status_free(status);
   return DM_OK;

@@ -160,8 +160,8 @@ static dm_status check_wishes(const dm_question *q) {
                            q->problem->compute.name, q->machine->name),
                    "--compute auto runs on every GPU; --backend cpu takes this mode, too");
   if (w->reproducible && q->problem->fastest)
-    return dm_hint(dm_fail(DM_E_USAGE, "what is fastest depends on the machine and its rates: a "
-                                       "reproducible product states how it is multiplied"),
+    return dm_hint(dm_fail(DM_E_USAGE, "--reproducible and --compute fastest cannot be combined: "
+                                       "what is fastest depends on the machine"),
                    "--compute f64:int8 has the same bits on any grid; or leave out --compute");
   if (w->reproducible && w->panel && w->panel != DM_REPRODUCIBLE_PANEL)
     return dm_fail(DM_E_USAGE, "a reproducible product takes panels of %d, not %lld",

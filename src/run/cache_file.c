@@ -130,7 +130,7 @@ static dm_status make_directories(const char *path) {
   for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
     if (mkdir(part, 0700) < 0 && errno != EEXIST)
-      return dm_fail(DM_E_IO, "%s cannot be made: %s", part, strerror(errno));
+      return dm_fail(DM_E_IO, "%s cannot be created: %s", part, strerror(errno));
     *slash = '/';
   }
   return DM_OK;
@@ -152,7 +152,7 @@ static dm_status replace(const char *path, const char *text) {
   char part[DM_PATH + 8];
   snprintf(part, sizeof part, "%s.XXXXXX", path);
   const int fd = mkostemp(part, O_CLOEXEC);
-  if (fd < 0) return dm_fail(DM_E_IO, "%s cannot be made: %s", part, strerror(errno));
+  if (fd < 0) return dm_fail(DM_E_IO, "%s cannot be created: %s", part, strerror(errno));
   bool done = write_all(fd, text) && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
   done = close(fd) == 0 && done && rename(part, path) == 0;
   if (done) return DM_OK;

@@ -177,7 +177,8 @@ static dm_status write_all(const dm_run *run, FILE *file) {
     DM_TRY(take_rank(run, file, peer, zero, mine->spans, &lost));
   fputs("\n]}\n", file);
   if (lost > 0)
-    dm_log_line(&run->log, DM_LOG_WARNING, "the trace has no room for %lld spans", (long long)lost);
+    dm_log_line(&run->log, DM_LOG_WARNING, "the trace was full: %lld spans are missing",
+                (long long)lost);
   return DM_OK;
 }
 

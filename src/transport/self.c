@@ -6,7 +6,7 @@
 
 static dm_status self_open(const dm_transport_config *config, dm_transport **transport) {
   if (dm_comm_size(config->group) > 1)
-    return dm_fail(DM_E_DEVICE, "serves one rank alone, and these are %d",
+    return dm_fail(DM_E_DEVICE, "works with one rank only, and there are %d",
                    dm_comm_size(config->group));
   *transport = calloc(1, sizeof **transport);
   if (!*transport) return dm_fail(DM_E_FIT, "no memory for a transport");

@@ -31,8 +31,8 @@ static dm_status check_limits(const dm_transport_config *config) {
   if (config->device >= 0)
     return dm_fail(DM_E_DEVICE, "serves ranks that multiply on CPUs; between GPUs there is ipc");
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    return dm_hint(dm_fail(DM_E_DEVICE, "the limit on the sizes of files holds for shared memory"),
-                   "ulimit -f unlimited lifts it");
+    return dm_hint(dm_fail(DM_E_DEVICE, "the limit on file sizes applies to shared memory, too"),
+                   "ulimit -f unlimited removes it");
   return DM_OK;
 }
 

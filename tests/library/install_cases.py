@@ -3,6 +3,7 @@ of the library that was moved after it was installed, shared and static, by pkg-
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -62,6 +63,19 @@ def install(build, folder):
         manifest.write_bytes(before)
     (folder / "installed").rename(here)
     return here, next(here.glob("**/damier.pc")).parents[1]
+
+
+def check_target(build):
+    """The target `installed`, which scripts/demo.sh builds, makes every file that is installed."""
+    if not (build / "build.ninja").exists():
+        return
+    script = (build / "cmake_install.cmake").read_text()
+    wanted = set(re.findall(rf'"{re.escape(str(build))}/([^"]*)"', script))
+    made = {line.split(":")[0] for line in call("ninja", "-C", build, "-t", "targets", "all").splitlines()}
+    inputs = set(re.findall(r'label="([^"]*)"', call("ninja", "-C", build, "-t", "graph", "installed")))
+    expect({"damier", "libdamier.so"} <= wanted & made, f"installed are {sorted(wanted & made)[:9]}")
+    missing = {name for name in wanted & made - inputs if ".so." not in name}  # made with libdamier.so
+    expect(not missing, f"target 'installed' does not make {sorted(missing)}")
 
 
 def flags(libraries, *words):
@@ -126,6 +140,7 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        check_target(build)
         here, libraries = install(build, folder)
         check_symbols(libraries)
         check_shared(here, libraries, folder)

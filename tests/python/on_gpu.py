@@ -184,7 +184,7 @@ class OnGpu(unittest.TestCase):
     def test_host_memory_is_refused(self):
         for kind in BOTH:
             given = kind(self.a.ctypes.data, self.a.shape, self.a.dtype)
-            with self.assertRaisesRegex(damier.UsageError, "stated as GPU memory, and is memory of the host"):
+            with self.assertRaisesRegex(damier.UsageError, "stated as GPU memory, but is host memory"):
                 damier.matmul(given, self.b)
 
     def test_another_gpu(self):

@@ -70,7 +70,7 @@ static void refusals(rank_test *test, damier_context *context) {
   refuse(test, context, fine, flat, fine, DAMIER_E_INPUT, "inner dimensions differ");
   damier_set(context, "backend", "cpu", &error);
   refuse(test, context, fine, damier_in_gpu(fine, NULL), fine, DAMIER_E_DEVICE,
-         "B: it is in GPU memory, but backend cpu is of the host alone");
+         "B: it is in GPU memory, but backend cpu uses only host memory");
   damier_set(context, "backend", NULL, &error);
   refuse(test, context, damier_file("/nowhere/A.h5"), fine, fine, DAMIER_E_IO, "cannot be opened");
   CHECK(test, damier_set(context, "grid", "0x1", &error) == DAMIER_E_USAGE, "a grid of 0x1");

@@ -86,7 +86,7 @@ static void refusals(gpu_test *t, damier_context *context) {
   wide.row_stride = 2, wide.col_stride = 1;
   refuse(t, context, wide, DAMIER_E_USAGE, "A: strides of 2 and 1 elements");
   wide.memory = (damier_memory)2;
-  refuse(t, context, wide, DAMIER_E_USAGE, "A: 2 is no kind of memory");
+  refuse(t, context, wide, DAMIER_E_USAGE, "A: 2 is not a kind of memory");
   damier_set(context, "backend", "cpu", NULL);
   refuse(t, context, on_gpu, DAMIER_E_DEVICE, "A: it is in GPU memory, but backend cpu");
   damier_set(context, "backend", NULL, NULL);

@@ -114,7 +114,7 @@ static void limited(rank_test *t) {
   CHECK(t, getrlimit(RLIMIT_FSIZE, &old) == 0, "no limits");
   small.rlim_max = old.rlim_max;
   if (t->run.rank == t->run.ranks - 1) (void)setrlimit(RLIMIT_FSIZE, &small);
-  proof(t, "limit on the sizes of files");
+  proof(t, "limit on file sizes");
   (void)setrlimit(RLIMIT_FSIZE, &old);
 }
 

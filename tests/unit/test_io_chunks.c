@@ -122,7 +122,7 @@ TEST(test_filters) {
       .count = 1, .step = {DM_STEP_SHUFFLE}, .shuffled_size = {0xffffffff}};
   undo(&sum, "\0\0\0\0", 4, 0, NULL);
   undo(&sum, "abc", 3, 3, "shorter than its checksum");
-  undo(&sum, "abcdefgh", 8, 4, "does not fit its checksum");
+  undo(&sum, "abcdefgh", 8, 4, "does not match its checksum");
   undo(&shuffle, "abcdefgh", 8, 8, NULL); /* elements longer than the chunk: nothing to do */
   undo(&(dm_chunk_filter){0}, "abcdefgh", 7, 8, "has 7 bytes where it should have 8");
 }

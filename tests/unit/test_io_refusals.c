@@ -45,7 +45,7 @@ TEST(test_places) {
   fputs("text\n", plain);
   fclose(plain);
   refuse(*state, "plain.h5", false, DM_E_USAGE, "the file exists");
-  refuse(*state, "plain.h5", true, DM_E_USAGE, "no HDF5 file");
+  refuse(*state, "plain.h5", true, DM_E_USAGE, "not an HDF5 file");
   refuse(*state, "plain.h5/c.h5", false, DM_E_IO, "not a directory");
   in_folder(*state, "c.h5.part", target);
   assert_int_equal(symlink(path, target), 0);

@@ -36,7 +36,7 @@ TEST(choice) {
   chosen("*", DM_GEMM, 1u << DM_C64, list);
   assert_true(list[DM_KERNEL_cublas] && list[DM_KERNEL_tiled] && !list[DM_KERNEL_warp_tile]);
   fails(dm_kernels_choose("warp_tile", DM_GEMM, 1u << DM_F16, list), DM_E_USAGE,
-        "it takes f32 f64");
+        "it supports f32 f64");
   fails(dm_kernels_choose("warp_tyle", DM_GEMM, ~0u, list), DM_E_USAGE,
         "did you mean 'warp_tile'?");
   fails(dm_kernels_choose("cublas,zzz*", DM_KERNEL_OPS, ~0u, list), DM_E_USAGE, "--list");

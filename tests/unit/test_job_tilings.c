@@ -158,7 +158,7 @@ TEST(file_is_replaced_at_once) {
   ok(dm_tilings_read(p.path, &h200, &found, &back)); /* none is no error */
   assert_false(found);
   assert_memory_equal(&back, &built_in, sizeof back);
-  fails(dm_tilings_write(p.path, false, &tilings, &h200), DM_E_IO, "made");
+  fails(dm_tilings_write(p.path, false, &tilings, &h200), DM_E_IO, "create");
   ok(dm_tilings_write(p.path, true, &tilings, &h200));
   tilings.of[0][DM_TILES_LARGE] = dm_tiling_candidates[0][4];
   ok(dm_tilings_write(p.path, true, &tilings, &h200));

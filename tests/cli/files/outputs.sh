@@ -23,3 +23,4 @@ try damier verify A.h5 B.h5 C.h5
 damier verify A.h5 B.h5 C.h5 --c old.h5 -q | grep -o 'PASS$'
 try damier multiply A.h5 B.h5 --beta 2 --c C.h5 -o C.h5
 ls
+try damier generate A.h5 --size 3

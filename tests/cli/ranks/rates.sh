@@ -6,7 +6,7 @@ bench stated.json >/dev/null
 rates stated.json
 ranks 2 damier tune rates --threads 1 --dry-run >told 2>&1
 sed -n 's/rates=[0-9a-f]* DRY/rates=... DRY/p' told
-grep 'of files' told
+grep 'file rates' told
 ls
 ranks 2 damier tune rates --threads 1 --files . --json tuned.json | tail -n 1 | sed 's/rates=[0-9a-f]*/rates=.../'
 ls cache/damier | wc -l
