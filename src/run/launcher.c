@@ -17,6 +17,7 @@ typedef struct process {
   char name[16], state;
   pid_t parent;
   int64_t started;
+  bool had_children; /* and waited for them */
 } process;
 
 /* false: there is none, or the system has no /proc. */
@@ -34,12 +35,14 @@ static bool look_up(pid_t pid, process *p) {
   *close = 0;
   snprintf(p->name, sizeof p->name, "%.15s", open + 1);
   int parent;
+  unsigned long faults; /* of pages, by children that were waited for */
   long long started;
   if (sscanf(close + 1,
-             " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %lld",
-             &p->state, &parent, &started) != 3)
+             " %c %d %*d %*d %*d %*d %*u %*u %lu %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %lld",
+             &p->state, &parent, &faults, &started) != 4)
     return false;
   p->parent = parent;
+  p->had_children = faults > 0;
   p->started = started;
   return true;
 }
@@ -65,6 +68,8 @@ void dm_launcher_find(dm_launcher *launcher, bool several) {
   }
 }
 
+/* A shell that becomes the launcher at its end keeps the time of its own start; launchers wait for
+ * no child before the ranks run. */
 double dm_launcher_age(char name[16]) {
   const long ticks = sysconf(_SC_CLK_TCK);
   struct timespec now;
@@ -75,6 +80,7 @@ double dm_launcher_age(char name[16]) {
   for (int i = 0; i < ANCESTORS && look_up(p.parent, &p) && is_launcher(p.name); i++) {
     memcpy(name, p.name, sizeof p.name);
     started = p.started;
+    if (p.had_children) return 0;
   }
   const double age =
       (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - (double)started / (double)ticks;

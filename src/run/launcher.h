@@ -24,7 +24,8 @@ typedef struct dm_launcher {
 void dm_launcher_find(dm_launcher *launcher, bool several);
 
 /* Seconds since the launchers of this process began, the one farthest up of those that follow each
- * other, such as mpirun; since this process itself where there is none.  To 0.01 s; 0: unknown.
+ * other, such as mpirun; since this process itself where there is none.  To 0.01 s; 0: unknown,
+ * as where a shell script has become the launcher by exec.
  * NAME: the launcher's, or "". */
 double dm_launcher_age(char name[16]);
 
