@@ -127,7 +127,7 @@ for command in scripts/demo.sh "scripts/test.sh${all:+ --all}"; do
   note "${verdicts[-1]}"
   mv "$log" "$roots/$name-$(basename "${command%% *}" .sh).log"
 done
-line="$(date -u +%F) $(git describe --always --abbrev=12) $(versions), $mpi, $user, ${cores:-$(nproc)} cores;"
+line="$(date -u +%F) $(inside "git -C damier rev-parse --short=12 HEAD") $(versions), $mpi, $user, ${cores:-$(nproc)} cores;"
 line+=" ${verdicts[0]}; ${verdicts[1]}"
 echo "$line"
 if [ -n "$record" ]; then echo "$line" >>docs/results/platforms.txt; fi
