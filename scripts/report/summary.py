@@ -101,9 +101,22 @@ def pdgemm_rows(records):
                [t for r in theirs for t in r["repetitions"]["multiply_s"]])
 
 
+def medians(records):
+    return [median(r["repetitions"]["multiply_s"]) for r in records]
+
+
+def cublasxt_rows(records):
+    cases = user_tables.grouped([r for r in records if r["kind"] == "cublasxt"], lambda r: (shape(r), compute_of(r)))
+    for mine in cases.values():
+        ours = [r for r in mine if r["verb"] == "bench multiply"]
+        theirs = [r for r in mine if r["verb"] == "bench cublasxt"]
+        yield ours[0], "1 GPU, from and to host memory", "cuBLASXt", medians(ours), medians(theirs)
+
+
 def all_in_memory(records):
     for r, where, other, theirs in of_memory(records):
         yield r, where, other, r["repetitions"]["multiply_s"], theirs
+    yield from cublasxt_rows(records)
     yield from pdgemm_rows(records)
 
 
