@@ -8,7 +8,7 @@
 #   --ranks        [all GPUs that there are]
 #   --repetitions  of each program in each pair; its median counts
 # cuBLASMp computes in the layout that is fastest in one product.  It needs NCCL, before version 0.8 also NVSHMEM: of
-# NCCL_ROOT and NVSHMEM_ROOT, or else of pip or the system.
+# NCCL_ROOT and NVSHMEM_ROOT, or else of pip or the compiler's folders.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
@@ -38,33 +38,30 @@ first_with() {
 
 # shellcheck disable=SC2046,SC2086 # a folder with spaces is not found
 find_library() {
-  local toolkit folder
-  toolkit=$(dirname "$(dirname "$(realpath "$(command -v nvcc)")")")
+  local folder
   if [ -z "$library" ]; then
     for folder in $(pip_folders cublasmp); do library+=" $folder/cu13 $folder/cu12"; done
   fi
   library=$(first_with lib/libcublasmp.so.0 $library)
   [ -n "$library" ] || die "cuBLASMp is missing: pip install nvidia-cublasmp-cu13, or --library DIR"
-  nccl=$(first_with lib/libnccl.so.2 "${NCCL_ROOT:-}" $(pip_folders nccl) "$toolkit" /usr/local /usr)
-  nvshmem=$(first_with lib/libnvshmem_host.so.3 "${NVSHMEM_ROOT:-}" $(pip_folders nvshmem) "$toolkit" /usr/local /usr)
-  cublas=$(first_with libcublas.so "$toolkit/lib64" "$toolkit/lib" "$toolkit/targets/x86_64-linux/lib")
-  if [ -z "$nccl" ]; then die "NCCL is missing: NCCL_ROOT"; fi
-  note "cuBLASMp in $library, NCCL in $nccl, NVSHMEM in ${nvshmem:-no folder}"
+  nccl=$(first_with lib/libnccl.so.2 "${NCCL_ROOT:-}" $(pip_folders nccl))
+  nvshmem=$(first_with lib/libnvshmem_host.so.3 "${NVSHMEM_ROOT:-}" $(pip_folders nvshmem))
+  note "cuBLASMp in $library; NCCL in ${nccl:-folders of the compiler}"
 }
 
-# The paths are those of libraries that the library needs, too: no new dtags.
+# The paths are also those of the libraries that cuBLASMp needs, without new dtags.
 compile() {
-  local folder flags=()
-  for folder in "$library/lib" "$nccl/lib" ${cublas:+"$cublas"} ${nvshmem:+"$nvshmem/lib"}; do
+  local folder toolkit flags=() libraries=(-l:libcublasmp.so.0 -l:libnccl.so.2 -lcublas)
+  toolkit=$(dirname "$(dirname "$(realpath "$(command -v nvcc)")")")
+  for folder in "$library/lib" ${nccl:+"$nccl/lib"} ${nvshmem:+"$nvshmem/lib"} "$toolkit/lib64" "$toolkit/lib"; do
     flags+=(-L"$folder" -Xlinker -rpath="$folder")
   done
-  if readelf -d "$library/lib/libcublasmp.so.0" | grep -q nvshmem; then
-    [ -n "$nvshmem" ] || die "this version of cuBLASMp needs NVSHMEM: NVSHMEM_ROOT"
-    flags+=(-l:libnvshmem_host.so.3)
+  if readelf -d "$library/lib/libcublasmp.so.0" | grep 'NEEDED.*nvshmem' >/dev/null; then
+    libraries+=(-l:libnvshmem_host.so.3)
   fi
-  nvcc -O3 -std=c++17 "-arch=${CUDA_ARCH:-native}" -ccbin mpicxx -I. -Isrc -I"$library/include" -I"$nccl/include" \
-    tests/bench/cublasmp.cu -o "$mp" -Xlinker --disable-new-dtags -Xlinker --allow-shlib-undefined "${flags[@]}" \
-    -l:libcublasmp.so.0 -l:libnccl.so.2 -lcublas || die "cuBLASMp's program does not compile"
+  nvcc -O3 -std=c++17 -arch=native -ccbin mpicxx -I. -Isrc -I"$library/include" ${nccl:+-I"$nccl/include"} \
+    tests/bench/cublasmp.cu -o "$mp" "${flags[@]}" -Xlinker --disable-new-dtags -Xlinker --allow-shlib-undefined \
+    "${libraries[@]}" || die "cuBLASMp's program does not compile: are NCCL, and NVSHMEM before cuBLASMp 0.8, there?"
 }
 
 # Without a binding, for the library has threads of its own; within a node NVSHMEM needs no network.
