@@ -46,7 +46,10 @@ static std::vector<Layout> layouts_of(int64_t n, int ranks) {
   for (int rows = 1; rows <= ranks; rows++) {
     const int columns = ranks / rows;
     if (rows * columns != ranks) continue;
-    for (const int64_t block : {(int64_t)1024, (int64_t)4096, n / std::max(rows, columns)}) {
+    std::vector<int64_t> blocks = {n / std::max(rows, columns)};
+    for (const int64_t block : {1024, 4096})
+      if (block < blocks[0]) blocks.push_back(block);
+    for (const int64_t block : blocks) {
       const Spread s = {rows, columns, block, block};
       const std::string grid = std::to_string(rows) + "x" + std::to_string(columns);
       all.push_back({grid + ":" + std::to_string(block), s, s, s});
