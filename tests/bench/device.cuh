@@ -15,7 +15,7 @@
   do {                                                                                             \
     const int error_ = (int)(call);                                                                \
     if (error_) {                                                                                  \
-      printf("FAILED %s:%d: %s: %d\n", __FILE__, __LINE__, #call, error_);                         \
+      fprintf(stderr, "FAILED %s:%d: %s: %d\n", __FILE__, __LINE__, #call, error_);                \
       exit(1);                                                                                     \
     }                                                                                              \
   } while (0)
