@@ -133,17 +133,30 @@ def scalapack_table(records):
                estimate(times, 3), estimate(slower, 3), at_most(slower, GOAL_SCALAPACK), "all" if sound else "NOT ALL")
 
 
-@columns("m × n × k", "type", "pairs", "damier, s", "cuBLASXt, s", "cuBLASXt's block", "time / cuBLASXt's", "verified")
-def cublasxt_table(records):
-    """Runs of damier and of cuBLASXt from host memory to host memory, alternating; of each the median counts."""
-    for case, mine in groups(records, shape_of, compute_of):
-        theirs = [r for r in mine if r["verb"] == "bench cublasxt"]
+def beside_library(records, verb, setting):
+    """Runs of damier and of VERB, a program that calls another library, alternating; of each the median counts."""
+    for case, mine in groups(records, shape_of, compute_of, summary.gpus_of):
+        theirs = [r for r in mine if r["verb"] == verb]
         times = summary.medians(theirs)
         ours = summary.medians(r for r in mine if r["verb"] == "bench multiply")
         sound = all(r["verification"]["verdict"] == "PASS" for r in mine)
-        blocks = ", ".join(sorted({str(r["bench"]["block"]) for r in theirs}))
-        yield (*case, len(ours), estimate(ours, 3), estimate(times, 3), blocks, estimate(ratios(ours, times), 3),
+        settings = ", ".join(sorted({str(r["bench"][setting]) for r in theirs}))
+        yield (*case, len(ours), estimate(ours, 4), estimate(times, 4), settings, estimate(ratios(ours, times), 3),
                "all" if sound else "NOT ALL")
+
+
+@columns("m × n × k", "type", "GPUs", "pairs", "damier, s", "cuBLASXt, s", "cuBLASXt's block", "time / cuBLASXt's",
+         "verified")
+def cublasxt_table(records):
+    """From host memory to host memory."""
+    yield from beside_library(records, "bench cublasxt", "block")
+
+
+@columns("m × n × k", "type", "GPUs", "pairs", "damier, s", "cuBLASMp, s", "cuBLASMp's layout", "time / cuBLASMp's",
+         "verified")
+def cublasmp_table(records):
+    """In GPU memory."""
+    yield from beside_library(records, "bench cublasmp", "layout")
 
 
 @columns("m × n × k", "type", "grid", "Gbit/s", "runs", "computing, s", "bytes / link, s", "time, s",
@@ -430,7 +443,7 @@ def kind_of(record):
         return "slow links"
     if record["verb"] == "simulate":
         return simulated_tables.kind_of(record)
-    if record["file"] in ("scalapack", "cublasxt"):
+    if record["file"] in ("scalapack", "cublasxt", "cublasmp"):
         return record["file"]
     if record["verb"] == "multiply":
         return "checkpoint"
@@ -453,7 +466,7 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
          "results/prediction.md": {"prediction": ("plan", prediction_table), "grids": ("plan_ranks", grids_table),
                                    "prediction gpu": ("plan_gpu", prediction_gpu_table)},
          "results/gpu.md": {"gpu": ("gpu", gpu_table), "limited": ("limited_gpu", limited_table),
-                            "cublasxt": ("cublasxt", cublasxt_table),
+                            "cublasxt": ("cublasxt", cublasxt_table), "cublasmp": ("cublasmp", cublasmp_table),
                             "links": ("links", links_table), "ramps": ("links_leads", ramps_table),
                             "tiles": ("links_tiles", tiles_table),
                             "residues gpus": ("residues_gpus", residues_gpus_table)},

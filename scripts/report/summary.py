@@ -105,18 +105,25 @@ def medians(records):
     return [median(r["repetitions"]["multiply_s"]) for r in records]
 
 
-def cublasxt_rows(records):
-    cases = user_tables.grouped([r for r in records if r["kind"] == "cublasxt"], lambda r: (shape(r), compute_of(r)))
-    for mine in cases.values():
+def gpus_of(record):
+    """One process may use several."""
+    return record["machine"].get("gpus", machine_ranks(record))
+
+
+def library_rows(records, kind, name, where):
+    """Of runs of damier beside the library NAME, with matrices that lie WHERE."""
+    cases = user_tables.grouped([r for r in records if r["kind"] == kind], lambda r: (shape(r), compute_of(r), gpus_of(r)))
+    for (*_, gpus), mine in cases.items():
         ours = [r for r in mine if r["verb"] == "bench multiply"]
-        theirs = [r for r in mine if r["verb"] == "bench cublasxt"]
-        yield ours[0], "1 GPU, from and to host memory", "cuBLASXt", medians(ours), medians(theirs)
+        theirs = [r for r in mine if r["verb"] == f"bench {kind}"]
+        yield ours[0], f"{gpus} GPU{'s' * (gpus > 1)}{where}", name, medians(ours), medians(theirs)
 
 
 def all_in_memory(records):
     for r, where, other, theirs in of_memory(records):
         yield r, where, other, r["repetitions"]["multiply_s"], theirs
-    yield from cublasxt_rows(records)
+    yield from library_rows(records, "cublasmp", "cuBLASMp", "")
+    yield from library_rows(records, "cublasxt", "cuBLASXt", ", from and to host memory")
     yield from pdgemm_rows(records)
 
 

@@ -92,6 +92,7 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
     if (!is_candidate(run, backend, *ops)) continue;
     dm_status status = attempt(run, backend, *ops, links, &rates);
     if (!status) choose(links, *ops, &rates);
+    if (links->chosen && run->nodes == 1) break; /* starting NCCL takes a second */
     if (status && !best) best = *ops;
     why = dm_status_first(why, status);
   }
@@ -99,6 +100,8 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
     regret(run, best, why);
   else
     dm_status_free(why);
+  /* Plans of GPU jobs may want host, too. */
+  if (links->chosen && links->chosen->shared_slots && run->nodes == 1) return DM_OK;
   const dm_transport_ops *host = dm_transport_find("host");
   DM_TRY(attempt(run, backend, host, links, &rates));
   if (!links->chosen) choose(links, host, &rates);

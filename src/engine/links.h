@@ -20,9 +20,9 @@ typedef struct dm_links {
 } dm_links;
 
 /* Collective.  NAME is that of a transport, which then must work (DM_E_DEVICE), or "auto": of those
- * that work, on GPUs the first that moves GPU memory, and on several nodes the one of them that is
- * fastest between nodes; on CPUs shared where nodes have several ranks; else host; self for a rank
- * alone. */
+ * that work, on GPUs the first that moves GPU memory (later ones are not tested), and on several
+ * nodes the one of them that is fastest between nodes; on CPUs shared where nodes have several
+ * ranks; else host; self for a rank alone. */
 dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *name,
                           dm_links *links);
 

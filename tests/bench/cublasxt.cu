@@ -1,10 +1,9 @@
-/* cublasxt: times cuBLASXt's product of two random matrices in pinned host memory, C in host memory too,
- * and checks it by a random vector (Freivalds 1979).  Built by scripts/bench/cublasxt.sh alone; one line
- * of JSON on standard output.
+/* cublasxt: times cuBLASXt's product of two random matrices in pinned host memory on one or several
+ * GPUs, C in host memory too, and checks it by a random vector.  Built by scripts/bench/cublasxt.sh
+ * alone.
  *
- *     cublasxt f64|f32 N REPETITIONS GIT "COMMAND"
- *
- * Each repetition is timed with the block width that was fastest in one product with each of BLOCKS. */
+ *     cublasxt f64|f32 N GPUS                                      prints the fastest of BLOCKS
+ *     cublasxt f64|f32 N GPUS BLOCK REPETITIONS GIT "COMMAND"      prints one line of JSON */
 #include <cublasXt.h>
 #include <cuda_runtime.h>
 
@@ -14,11 +13,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <limits>
+#include <numeric>
 #include <vector>
 
-#include "tests/bench/device.cuh"
+#include "tests/bench/rival.cuh"
 
 static const int BLOCKS[] = {1024, 2048, 4096, 8192};
 
@@ -39,14 +38,19 @@ template <class T> struct Pinned {
   Pinned(const Pinned &) = delete;
 };
 
+template <class T> __global__ void fill_rows(T *to, int64_t n, uint64_t seed) {
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n * n;
+       i += (int64_t)gridDim.x * blockDim.x)
+    to[i] = (T)random_element(seed, i / n, i % n);
+}
+
 template <class T> static void fill(const Pinned<T> &m, uint64_t seed) {
   Device<T> on_gpu(m.n * m.n);
-  generate<<<1024, 256>>>(on_gpu.p, m.n * m.n, seed);
+  fill_rows<<<1024, 256>>>(on_gpu.p, m.n, seed);
   OK(cudaGetLastError());
   OK(cudaMemcpy(m.p, on_gpu.p, m.n * m.n * sizeof(T), cudaMemcpyDeviceToHost));
 }
 
-/* M x, and with ABSOLUTE |M| x. */
 template <class T>
 static std::vector<double> apply(const Pinned<T> &m, const std::vector<double> &x, bool absolute) {
   std::vector<double> y(m.n);
@@ -62,90 +66,80 @@ static std::vector<double> apply(const Pinned<T> &m, const std::vector<double> &
   return y;
 }
 
-/* The largest |C w - A (B w)| in units of 2 n u |A| (|B| 1): rounding stays below 1. */
-template <class T>
-static double residual(const Pinned<T> &a, const Pinned<T> &b, const Pinned<T> &c) {
-  std::vector<double> w(a.n), ones(a.n, 1.0);
-  for (int64_t i = 0; i < a.n; i++) w[i] = rand() % 2 ? 1.0 : -1.0;
-  const std::vector<double> abw = apply(a, apply(b, w, false), false), cw = apply(c, w, false),
-                            bound = apply(a, apply(b, ones, true), true);
-  const double unit = 0.5 * std::numeric_limits<T>::epsilon();
-  double worst = 0.0;
-  for (int64_t i = 0; i < a.n; i++) {
-    const double error = std::fabs(cw[i] - abw[i]) / (2.0 * a.n * unit * bound[i]);
-    if (!(error <= worst)) worst = error; /* NaN stays */
-  }
-  return worst;
-}
-
-static cublasStatus_t gemm(cublasXtHandle_t xt, int64_t n, const double *a, const double *b, double *c) {
+static cublasStatus_t gemm(cublasXtHandle_t xt, int64_t n, const double *a, const double *b,
+                           double *c) {
   const double one = 1.0, zero = 0.0;
   return cublasXtDgemm(xt, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b, n, a, n, &zero, c, n);
 }
 
-static cublasStatus_t gemm(cublasXtHandle_t xt, int64_t n, const float *a, const float *b, float *c) {
+static cublasStatus_t gemm(cublasXtHandle_t xt, int64_t n, const float *a, const float *b,
+                           float *c) {
   const float one = 1.0f, zero = 0.0f;
   return cublasXtSgemm(xt, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b, n, a, n, &zero, c, n);
 }
 
-/* Seconds of C = A B of row-major matrices: the columns of cuBLAS are our rows. */
-template <class T>
-static double multiply(cublasXtHandle_t xt, const Pinned<T> &a, const Pinned<T> &b, const Pinned<T> &c) {
-  const double start = now();
-  OK(gemm(xt, a.n, a.p, b.p, c.p));
-  OK(cudaDeviceSynchronize());
-  return now() - start;
-}
+template <class T> struct Product {
+  Pinned<T> a, b, c;
+  cublasXtHandle_t xt;
+  Product(int64_t n, int gpus) : a(n), b(n), c(n) {
+    std::vector<int> devices(gpus);
+    std::iota(devices.begin(), devices.end(), 0);
+    fill(a, 1);
+    fill(b, 2);
+    OK(cublasXtCreate(&xt));
+    OK(cublasXtDeviceSelect(xt, gpus, devices.data()));
+    OK(cublasXtSetPinningMemMode(xt, CUBLASXT_PINNING_DISABLED)); /* it is pinned already */
+  }
+  ~Product() {
+    cublasXtDestroy(xt);
+  }
+  /* Seconds of C = A B of row-major matrices: the columns of cuBLAS are our rows.  The call returns
+   * when C is there. */
+  double multiply() {
+    const double start = now();
+    OK(gemm(xt, a.n, a.p, b.p, c.p));
+    return now() - start;
+  }
+};
 
-template <class T>
-static int fastest_block(cublasXtHandle_t xt, const Pinned<T> &a, const Pinned<T> &b, const Pinned<T> &c) {
+template <class T> static int fastest_block(Product<T> &product) {
   int best = BLOCKS[0];
   double least = HUGE_VAL;
   for (const int block : BLOCKS) {
-    OK(cublasXtSetBlockDim(xt, block));
-    (void)multiply(xt, a, b, c); /* warms up */
-    const double seconds = multiply(xt, a, b, c);
+    if (block > product.a.n) break;
+    OK(cublasXtSetBlockDim(product.xt, block));
+    (void)product.multiply(); /* warms up */
+    const double seconds = product.multiply();
+    fprintf(stderr, "cublasxt: blocks of %d: %.4f s\n", block, seconds);
     if (seconds < least) best = block, least = seconds;
   }
   return best;
 }
 
-template <class T> static int measure(const char *type, char **words) {
+template <class T> static int measure(int count, char **words) {
   const int64_t n = atoll(words[2]);
-  const int repetitions = atoi(words[3]);
-  Pinned<T> a(n), b(n), c(n);
-  fill(a, 1);
-  fill(b, 2);
-  cublasXtHandle_t xt;
-  int device = 0, version;
-  OK(cublasXtCreate(&xt));
-  OK(cublasXtDeviceSelect(xt, 1, &device));
-  OK(cublasXtSetPinningMemMode(xt, CUBLASXT_PINNING_DISABLED)); /* it is pinned already */
-  const int block = fastest_block(xt, a, b, c);
-  OK(cublasXtSetBlockDim(xt, block));
-  OK(cublasGetProperty(MAJOR_VERSION, &version));
-  cudaDeviceProp card;
-  OK(cudaGetDeviceProperties(&card, device));
-  char date[32];
-  const time_t today = time(nullptr);
-  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&today));
-  printf("{\"verb\":\"bench cublasxt\",\"git\":\"%s\",\"date\":\"%s\",\"command\":\"%s\",\"problem\":{"
-         "\"shape\":\"%lld x %lld x %lld\",\"m\":%lld,\"n\":%lld,\"k\":%lld,\"work\":\"%s\"},\"machine\":{"
-         "\"backend\":\"cuda\",\"device\":\"%s\",\"library\":\"cuBLASXt %d\",\"ranks\":1},\"bench\":{"
-         "\"block\":%d},\"repetitions\":{\"multiply_s\":[",
-         words[4], date, words[5], (long long)n, (long long)n, (long long)n, (long long)n, (long long)n,
-         (long long)n, type, card.name, version, block);
-  for (int i = 0; i < repetitions; i++) printf("%s%.9f", i ? "," : "", multiply(xt, a, b, c));
-  const double rest = residual(a, b, c);
-  const bool passed = rest < 1.0;
-  printf("]},\"verification\":{\"verdict\":\"%s\",\"residual\":%.3g}}\n", passed ? "PASS" : "FAIL", rest);
-  OK(cublasXtDestroy(xt));
-  return passed ? 0 : 1;
+  const int gpus = atoi(words[3]);
+  Product<T> product(n, gpus);
+  if (count == 4) {
+    printf("%d\n", fastest_block(product));
+    return 0;
+  }
+  OK(cublasXtSetBlockDim(product.xt, atoi(words[4])));
+  Measured m = {"bench cublasxt", words[1], words[6], words[7], n, 1, gpus};
+  m.library = with_version("cuBLASXt");
+  m.settings = std::string("\"block\":") + words[4];
+  (void)product.multiply(); /* warms up */
+  for (int i = 0; i < atoi(words[5]); i++) m.seconds.push_back(product.multiply());
+  m.residual =
+      residual(product.a, product.b, product.c, n, 0.5 * std::numeric_limits<T>::epsilon());
+  return print_record(m) ? 0 : 1;
 }
 
 int main(int count, char **words) {
-  if (count == 6 && !strcmp(words[1], "f64")) return measure<double>("f64", words);
-  if (count == 6 && !strcmp(words[1], "f32")) return measure<float>("f32", words);
-  fprintf(stderr, "usage: cublasxt f64|f32 N REPETITIONS GIT COMMAND\n");
+  if (count == 4 || count == 8) {
+    if (!strcmp(words[1], "f64")) return measure<double>(count, words);
+    if (!strcmp(words[1], "f32")) return measure<float>(count, words);
+  }
+  fprintf(stderr, "usage: cublasxt f64|f32 N GPUS [BLOCK REPETITIONS GIT COMMAND]\n");
   return 2;
 }

@@ -15,7 +15,7 @@
   do {                                                                                             \
     const int error_ = (int)(call);                                                                \
     if (error_) {                                                                                  \
-      printf("FAILED %s:%d: %s: %d\n", __FILE__, __LINE__, #call, error_);                         \
+      fprintf(stderr, "FAILED %s:%d: %s: %d\n", __FILE__, __LINE__, #call, error_);                \
       exit(1);                                                                                     \
     }                                                                                              \
   } while (0)
@@ -39,7 +39,7 @@ template <class T> static std::vector<T> fetch(const T *from, int64_t count) {
   return v;
 }
 
-static double median(std::vector<float> v) {
+static inline double median(std::vector<float> v) {
   std::sort(v.begin(), v.end());
   return v.size() % 2 ? v[v.size() / 2] : 0.5 * (v[v.size() / 2 - 1] + v[v.size() / 2]);
 }
