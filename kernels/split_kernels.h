@@ -1,4 +1,5 @@
-/* split_kernels: products of f32 from three products of f16 on the GPU, as core/split.h says.
+/* split_kernels: products of f32 from three products of f16 on the GPU, as core/split.h says.  A
+ * and C are real; B may be complex.
  *
  * In order, for each panel: split (A and B), product, native.  What kernels.h says of streams holds
  * here too; products want a GPU of compute capability 9.0. */
@@ -16,7 +17,8 @@
 extern "C" {
 #endif
 
-/* Parts of a panel of A or B, which lie as the panel does, in device memory of the caller. */
+/* Parts of a panel of A or B, which lie as the panel of real numbers does, in device memory of the
+ * caller. */
 typedef struct dm_split_parts {
   void *high, *low; /* f16, aligned to 128 bytes */
   int64_t rows, cols;
@@ -24,8 +26,8 @@ typedef struct dm_split_parts {
   int32_t *exponents; /* of the rows of A, of the columns of B; DM_SPLIT_NATIVE: its parts are 0 */
 } dm_split_parts;
 
-/* Lines without an exponent; in device memory, at first 0.  All but the last are of the present
- * product, which sets them to 0 before it begins. */
+/* Lines without an exponent, columns of complex numbers counted once; in device memory, at first 0.
+ * All but the last are of the present product, which sets them to 0 before it begins. */
 typedef struct dm_split_count {
   unsigned long long now;
   unsigned few_rows, few_cols, many; /* for dm_kernels_split_native */
@@ -35,8 +37,8 @@ typedef struct dm_split_count {
 
 typedef struct dm_split {
   dm_split_parts to;
-  dm_view from;         /* f32 with col_stride 1, in device memory */
-  dm_split_line *lines; /* of B: device memory for one of each column, all bytes 0 */
+  dm_view from;         /* f32 (B also c64) with col_stride 1, in device memory */
+  dm_split_line *lines; /* of B: device memory for one of each real column, all bytes 0 */
   dm_split_count *count;
   cudaStream_t stream;
 } dm_split;
@@ -57,7 +59,7 @@ cudaError_t dm_kernels_split_product(const dm_split_product *product);
 
 /* C += A B in rows and columns without exponents, in f32, where COUNT says that there are any. */
 typedef struct dm_split_native {
-  dm_view c, a, b;              /* f32 with col_stride 1, in device memory */
+  dm_view c, a, b;              /* f32 (B also c64) with col_stride 1, in device memory */
   int32_t *rows, *cols;         /* exponents */
   int32_t *few_rows, *few_cols; /* memory for one of each row and column */
   dm_split_count *count;

@@ -23,6 +23,14 @@ struct NativeWork {
   bool wide_b;
 };
 
+/* An element of B; x + iy of COMPLEX B is x, y in one row and -y, x in the next. */
+template <bool COMPLEX>
+__device__ __forceinline__ float load_b(const Matrix<const float> &b, int64_t row, int64_t col) {
+  if (!COMPLEX) return load<float>(b, row, col);
+  const float part = load<float>(b, row / 2, row % 2 == 1 ? col ^ 1 : col);
+  return row % 2 == 1 && col % 2 == 0 ? -part : part;
+}
+
 /* ---- which lines ---- */
 
 /* A warp for each GROUP of rows, then of columns. */
@@ -64,19 +72,23 @@ union RowMemory {
   float sums[PHASES][LINES][COLS];
 };
 
+template <bool COMPLEX>
 __device__ __forceinline__ void load_four(const NativeWork &work, int64_t row, int64_t col,
                                           float (&four)[4]) {
   const Matrix<const float> &b = work.product.b;
   if (work.wide_b && col + 4 <= b.cols) {
-    const float4 all = *reinterpret_cast<const float4 *>(&b.at(row, col));
-    four[0] = all.x, four[1] = all.y, four[2] = all.z, four[3] = all.w;
+    const float4 all = *reinterpret_cast<const float4 *>(&b.at(COMPLEX ? row / 2 : row, col));
+    const bool turned = COMPLEX && row % 2 == 1;
+    four[0] = turned ? -all.y : all.x, four[1] = turned ? all.x : all.y;
+    four[2] = turned ? -all.w : all.z, four[3] = turned ? all.z : all.w;
   } else {
 #pragma unroll
-    for (int e = 0; e < 4; e++) four[e] = load<float>(b, row, col + e);
+    for (int e = 0; e < 4; e++) four[e] = load_b<COMPLEX>(b, row, col + e);
   }
 }
 
 /* COUNT rows of the list; thread (x, phase) takes 4 columns, and every PHASES-th of k. */
+template <bool COMPLEX>
 __device__ __forceinline__ void multiply_rows(const NativeWork &work, RowMemory &memory,
                                               const int32_t *list, int count, int64_t first_col) {
   const Product<float> &p = work.product;
@@ -91,7 +103,7 @@ __device__ __forceinline__ void multiply_rows(const NativeWork &work, RowMemory 
 #pragma unroll 4
     for (int l = phase; l < deep; l += PHASES) {
       float four[4];
-      load_four(work, k + l, first_col + 4 * x, four);
+      load_four<COMPLEX>(work, k + l, first_col + 4 * x, four);
 #pragma unroll
       for (int line = 0; line < LINES; line++)
 #pragma unroll
@@ -117,6 +129,7 @@ __device__ __forceinline__ void multiply_rows(const NativeWork &work, RowMemory 
 constexpr int ROWS = 32, EACH = ROWS / WARPS; /* of a warp */
 
 /* COUNT columns of the list; lanes lie along k. */
+template <bool COMPLEX>
 __device__ __forceinline__ void multiply_columns(const NativeWork &work, float (&b)[LINES][DEEP],
                                                  const int32_t *list, int count,
                                                  int64_t first_row) {
@@ -127,7 +140,7 @@ __device__ __forceinline__ void multiply_columns(const NativeWork &work, float (
   for (int64_t k = 0; k < p.a.cols; k += DEEP) {
     __syncthreads();
     for (int i = threadIdx.x; i < count * DEEP; i += THREADS)
-      b[i / DEEP][i % DEEP] = load<float>(p.b, k + i % DEEP, list[i / DEEP]);
+      b[i / DEEP][i % DEEP] = load_b<COMPLEX>(p.b, k + i % DEEP, list[i / DEEP]);
     __syncthreads();
     const int deep = (int)min((int64_t)DEEP, p.a.cols - k);
 #pragma unroll 4
@@ -153,6 +166,7 @@ __device__ __forceinline__ void multiply_columns(const NativeWork &work, float (
 }
 
 /* The first blocks for rows, the others for columns. */
+template <bool COMPLEX>
 __global__ void __launch_bounds__(THREADS) multiply_few(const NativeWork work) {
   __shared__ RowMemory memory;
   const Matrix<float> &c = work.product.c;
@@ -163,9 +177,9 @@ __global__ void __launch_bounds__(THREADS) multiply_few(const NativeWork work) {
   for (int first = 0; first < all; first += LINES) {
     const int count = min(LINES, all - first);
     if (are_rows)
-      multiply_rows(work, memory, list + first, count, block * COLS);
+      multiply_rows<COMPLEX>(work, memory, list + first, count, block * COLS);
     else
-      multiply_columns(work, memory.a, list + first, count, (block - strips) * ROWS);
+      multiply_columns<COMPLEX>(work, memory.a, list + first, count, (block - strips) * ROWS);
   }
 }
 
@@ -193,6 +207,7 @@ __device__ __forceinline__ bool is_needed(const NativeWork &work, int64_t row, i
   return __syncthreads_or(needed);
 }
 
+template <bool COMPLEX>
 __device__ __forceinline__ void multiply_tile(const NativeWork &work, int64_t first_row,
                                               int64_t first_col) {
   __shared__ float a[STEP][TILE + SIDE], b[STEP][TILE];
@@ -203,7 +218,7 @@ __device__ __forceinline__ void multiply_tile(const NativeWork &work, int64_t fi
 #pragma unroll
     for (int i = threadIdx.x; i < TILE * STEP; i += THREADS) {
       a[i % STEP][i / STEP] = load<float>(p.a, first_row + i / STEP, k + i % STEP);
-      b[i / TILE][i % TILE] = load<float>(p.b, k + i / TILE, first_col + i % TILE);
+      b[i / TILE][i % TILE] = load_b<COMPLEX>(p.b, k + i / TILE, first_col + i % TILE);
     }
     __syncthreads();
     const int deep = (int)min((int64_t)STEP, p.a.cols - k); /* beyond it 0 times 0 is added */
@@ -225,31 +240,37 @@ __device__ __forceinline__ void multiply_tile(const NativeWork &work, int64_t fi
 }
 
 /* Blocks go from tile to tile. */
+template <bool COMPLEX>
 __global__ void __launch_bounds__(THREADS) multiply_many(const NativeWork work) {
   if (work.count->many == 0) return;
   const Matrix<float> &c = work.product.c;
   const int64_t down = (c.rows + TILE - 1) / TILE, across = (c.cols + TILE - 1) / TILE;
   for (int64_t tile = blockIdx.x; tile < down * across; tile += gridDim.x) {
     const int64_t row = tile / across * TILE, col = tile % across * TILE;
-    if (is_needed(work, row, col)) multiply_tile(work, row, col);
+    if (is_needed(work, row, col)) multiply_tile<COMPLEX>(work, row, col);
   }
 }
 
-} // namespace
-
-cudaError_t dm_kernels_split_native(const dm_split_native *n) {
+template <bool COMPLEX> cudaError_t launch(const dm_split_native *n) {
   constexpr int64_t MOST_BLOCKS = 2048; /* of tiles */
   const dm_view c = n->c;
-  const Product<float> product = {matrix_of<float>(c), matrix_of<const float>(n->a),
-                                  matrix_of<const float>(n->b), true};
-  const NativeWork work = {product,     n->rows,  n->cols,           n->few_rows,
-                           n->few_cols, n->count, is_wide(product.b)};
+  Matrix<const float> b = matrix_of<const float>(n->b);
+  if (COMPLEX) b.cols *= 2, b.stride *= 2;
+  const Product<float> product = {matrix_of<float>(c), matrix_of<const float>(n->a), b, true};
+  const NativeWork work = {product,     n->rows,  n->cols,   n->few_rows,
+                           n->few_cols, n->count, is_wide(b)};
   const int64_t groups = divide_up(c.rows, GROUP) + divide_up(c.cols, GROUP);
   const int64_t few = divide_up(c.cols, COLS) + divide_up(c.rows, ROWS);
   const int64_t tiles = divide_up(c.rows, TILE) * divide_up(c.cols, TILE);
   if (c.dtype != DM_F32 || few > INT32_MAX) return cudaErrorInvalidValue;
   sort_lines<<<(unsigned)divide_up(groups, WARPS), THREADS, 0, n->stream>>>(work);
-  multiply_few<<<(unsigned)few, THREADS, 0, n->stream>>>(work);
-  multiply_many<<<blocks_for(tiles, MOST_BLOCKS), THREADS, 0, n->stream>>>(work);
+  multiply_few<COMPLEX><<<(unsigned)few, THREADS, 0, n->stream>>>(work);
+  multiply_many<COMPLEX><<<blocks_for(tiles, MOST_BLOCKS), THREADS, 0, n->stream>>>(work);
   return cudaGetLastError();
+}
+
+} // namespace
+
+cudaError_t dm_kernels_split_native(const dm_split_native *n) {
+  return n->b.dtype == DM_C64 ? launch<true>(n) : launch<false>(n);
 }

@@ -1,6 +1,7 @@
 /* Panels of f32 to two panels of f16 each, high and low parts, which lie as the panel does.  A row
  * of A is read once, by a block that holds it in registers while it looks for the largest and the
- * smallest size; B is read twice, because its columns are long and apart. */
+ * smallest size; B is read twice, because its columns are long and apart.  Complex numbers of B
+ * become two rows of two columns, which share an exponent. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/split_kernels.h"
 
@@ -8,8 +9,8 @@ namespace {
 
 struct PanelWork {
   const float *from;
-  int64_t rows, cols, stride;
-  bool wide; /* 16 bytes can be loaded at a time */
+  int64_t rows, cols, stride; /* columns: of real numbers */
+  bool wide;                  /* 16 bytes can be loaded at a time */
   __half *high, *low;
   int64_t to_stride;
   int32_t *exponents;
@@ -127,6 +128,11 @@ __device__ __forceinline__ dm_split_line line_at(const dm_split_line *from) {
   return {from->largest, ~from->least};
 }
 
+__device__ __forceinline__ dm_split_line joined(dm_split_line x, dm_split_line y) {
+  return {max(x.largest, y.largest), min(x.least, y.least)};
+}
+
+template <bool COMPLEX>
 __global__ void __launch_bounds__(ACROSS *DOWN) look_at_columns(const PanelWork work) {
   __shared__ dm_split_line of_block[BLOCK_COLS];
   const Block block(work, blockIdx.x);
@@ -141,6 +147,10 @@ __global__ void __launch_bounds__(ACROSS *DOWN) look_at_columns(const PanelWork 
     lines[0] = dm_split_look(lines[0], four.x), lines[1] = dm_split_look(lines[1], four.y);
     lines[2] = dm_split_look(lines[2], four.z), lines[3] = dm_split_look(lines[3], four.w);
   }
+  if (COMPLEX) {
+    lines[0] = lines[1] = joined(lines[0], lines[1]);
+    lines[2] = lines[3] = joined(lines[2], lines[3]);
+  }
 #pragma unroll
   for (int i = 0; i < 4; i++) add_line(&of_block[threadIdx.x % ACROSS * 4 + i], lines[i]);
   __syncthreads();
@@ -149,6 +159,12 @@ __global__ void __launch_bounds__(ACROSS *DOWN) look_at_columns(const PanelWork 
     add_line(&work.lines[col], line_at(&of_block[threadIdx.x]));
 }
 
+/* The second row of x + iy. */
+__device__ __forceinline__ float4 turned(const float4 &four) {
+  return {-four.y, four.x, -four.w, four.z};
+}
+
+template <bool COMPLEX>
 __global__ void __launch_bounds__(ACROSS *DOWN) split_columns(const PanelWork work) {
   /* what was looked at last may still be in the cache */
   const Block block(work, gridDim.x - 1 - blockIdx.x);
@@ -160,32 +176,41 @@ __global__ void __launch_bounds__(ACROSS *DOWN) split_columns(const PanelWork wo
     scale[i] = dm_split_scale(s);
     if (inside && block.row == 0) {
       work.exponents[block.col + i] = s;
-      count_native(work, s);
+      if (!COMPLEX || i % 2 == 0) count_native(work, s);
     }
   }
   if (block.col >= work.cols) return;
 #pragma unroll 8
-  for (int64_t row = block.row; row < block.end; row += DOWN)
-    store_four(work, row, block.col, load_four(work, row, block.col), scale);
+  for (int64_t row = block.row; row < block.end; row += DOWN) {
+    const float4 four = load_four(work, row, block.col);
+    store_four(work, COMPLEX ? 2 * row : row, block.col, four, scale);
+    if (COMPLEX) store_four(work, 2 * row + 1, block.col, turned(four), scale);
+  }
 }
 
 /* ---- launching ---- */
 
+int64_t parts_of(const dm_split *s) {
+  return s->from.dtype == DM_C64 ? 2 : 1;
+}
+
 bool fits(const dm_split *s) {
   const dm_split_parts &to = s->to;
+  const int64_t parts = parts_of(s);
   const uint64_t bases = (uint64_t)(uintptr_t)to.high | (uint64_t)(uintptr_t)to.low;
-  return s->from.dtype == DM_F32 && s->from.col_stride == 1 && to.rows == s->from.rows &&
-         to.cols == s->from.cols && to.rows >= 1 && to.cols >= 1 && bases % 128 == 0 &&
-         to.stride % DM_SPLIT_ROW == 0 && to.stride >= to.cols;
+  return (parts == 2 || s->from.dtype == DM_F32) && s->from.col_stride == 1 &&
+         to.rows == parts * s->from.rows && to.cols == parts * s->from.cols && to.rows >= 1 &&
+         to.cols >= 1 && bases % 128 == 0 && to.stride % DM_SPLIT_ROW == 0 && to.stride >= to.cols;
 }
 
 PanelWork work_of(const dm_split *s) {
   const dm_view from = s->from;
+  const int64_t stride = parts_of(s) * from.row_stride;
   return {static_cast<const float *>(from.base),
           from.rows,
-          from.cols,
-          from.row_stride,
-          (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || from.row_stride % 4 == 0),
+          s->to.cols,
+          stride,
+          (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || stride % 4 == 0),
           static_cast<__half *>(s->to.high),
           static_cast<__half *>(s->to.low),
           s->to.stride,
@@ -194,19 +219,25 @@ PanelWork work_of(const dm_split *s) {
           s->count};
 }
 
+template <bool COMPLEX> cudaError_t start_columns(const dm_split *s) {
+  const PanelWork work = work_of(s);
+  const int64_t blocks = divide_up(work.cols, BLOCK_COLS) * divide_up(work.rows, BLOCK_ROWS);
+  if (blocks > INT32_MAX) return cudaErrorInvalidValue;
+  look_at_columns<COMPLEX><<<(unsigned)blocks, ACROSS * DOWN, 0, s->stream>>>(work);
+  split_columns<COMPLEX><<<(unsigned)blocks, ACROSS * DOWN, 0, s->stream>>>(work);
+  return cudaGetLastError();
+}
+
 } // namespace
 
 cudaError_t dm_kernels_split_rows(const dm_split *s) {
-  if (!fits(s) || s->to.cols > DM_SPLIT_DEPTH || s->to.rows > INT32_MAX)
+  if (!fits(s) || parts_of(s) > 1 || s->to.cols > DM_SPLIT_DEPTH || s->to.rows > INT32_MAX)
     return cudaErrorInvalidValue;
   split_rows<<<(unsigned)s->to.rows, ROW_THREADS, 0, s->stream>>>(work_of(s));
   return cudaGetLastError();
 }
 
 cudaError_t dm_kernels_split_columns(const dm_split *s) {
-  const int64_t blocks = divide_up(s->to.cols, BLOCK_COLS) * divide_up(s->to.rows, BLOCK_ROWS);
-  if (!fits(s) || blocks > INT32_MAX) return cudaErrorInvalidValue;
-  look_at_columns<<<(unsigned)blocks, ACROSS * DOWN, 0, s->stream>>>(work_of(s));
-  split_columns<<<(unsigned)blocks, ACROSS * DOWN, 0, s->stream>>>(work_of(s));
-  return cudaGetLastError();
+  if (!fits(s)) return cudaErrorInvalidValue;
+  return parts_of(s) == 2 ? start_columns<true>(s) : start_columns<false>(s);
 }

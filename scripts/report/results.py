@@ -26,6 +26,7 @@ GOAL_CPU, GOAL_GPU, GOAL_IO, GOAL_UNPACK = 1.05, 0.98, 0.90, 0.80
 GOAL_FILES, GOAL_FILES_GPU, GOAL_LIMITED, GOAL_TRAFFIC = 1.10, 1.15, 1.20, 1.25
 GOAL_SCALAPACK, GOAL_SLOW, GOAL_CHECKPOINT, GOAL_PREDICTED = 1.00, 1.10, 1.02, 0.15
 GOAL_PREDICTED_GPU, GOAL_LIMITED_GPU = 0.10, 0.95
+GOAL_RESIDUES_GPUS, GOAL_RESIDUES_NATIVE = 1.9, 1.55  # on two GPUs
 GOAL_FROM_HOST = 0.36  # seconds; f64, N = 32768, on 4 GPUs
 GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
 SERIES = {"strong": "the same product", "memory": "the same memory of each rank", "work": "the same work of each rank"}
@@ -331,6 +332,27 @@ def links_table(records):
                *(estimate(other, 3) if other else "" for other in others), links_goals(r, *others))
 
 
+def products_of(record):
+    """"f64", "f64:int8:15"."""
+    return next(word[5:] for word in record["plan"]["recipe"].split() if word.startswith("work="))
+
+
+@columns("m × n × k", "GPUs", "products", "grid", "runs", "s", "TFLOP/s", "speed / one GPU", "goal",
+         "speed / native on as many", "goal", "verified")
+def residues_gpus_table(records):
+    """By residues on one GPU and on all of them, and native products on all, in turns."""
+    found = dict(groups(records, shape_of, machine_ranks, products_of))
+    for (shape, number, products), mine in found.items():
+        times, row = series(mine), []
+        for key, goal in (((shape, 1, products), GOAL_RESIDUES_GPUS), ((shape, number, "f64"), GOAL_RESIDUES_NATIVE)):
+            base = found.get(key, mine)
+            faster = ratios(series(base), times)
+            row += ["", ""] if base is mine else [estimate(faster, 3), at_least(faster, goal) if number == 2 else ""]
+        sound = all(r["verification"]["verdict"] == "PASS" for r in mine)
+        yield (shape, number, products, grid_of(mine[0]), len(times), estimate(times, 4),
+               estimate(speeds(mine[0], times), 1), *row, "all" if sound else "NOT ALL")
+
+
 @columns("ranks", "threads", "matrix", "GiB", "stored, GiB", "runs", "one thread, GB/s", "reading, GB/s",
          "reading / (one thread × threads)", "goal")
 def unpack_table(records):
@@ -409,7 +431,7 @@ def pairs_table(records):
 
 
 def kind_of(record):
-    if record["file"] in ("plan", "plan_gpu", "plan_ranks", "limited_gpu", "links_leads", "links_tiles"):
+    if record["file"] in ("plan", "plan_gpu", "plan_ranks", "limited_gpu", "links_leads", "links_tiles", "residues_gpus"):
         return record["file"]
     if record["verb"] == "user":
         return "user"
@@ -446,7 +468,8 @@ PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
          "results/gpu.md": {"gpu": ("gpu", gpu_table), "limited": ("limited_gpu", limited_table),
                             "cublasxt": ("cublasxt", cublasxt_table), "cublasmp": ("cublasmp", cublasmp_table),
                             "links": ("links", links_table), "ramps": ("links_leads", ramps_table),
-                            "tiles": ("links_tiles", tiles_table)},
+                            "tiles": ("links_tiles", tiles_table),
+                            "residues gpus": ("residues_gpus", residues_gpus_table)},
          "results/simulated.md": {"simulated": ("simulated", simulated_tables.curves),
                                   "simulated grids": ("simulated", simulated_tables.grids),
                                   "simulated cases": ("simulated", simulated_tables.cases),

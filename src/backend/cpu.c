@@ -198,8 +198,8 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
                                 const dm_cpu_box *box) {
   const bool in_blocks = cpu->tile > 0 && !dm_cpu_widens(a.dtype);
   let_library_use(cpu, cpu->tile > 0 ? 1 : cpu->threads);
-  if (cpu->split && a.dtype == DM_F32) {
-    DM_TRY(dm_cpu_fits(c, a, b));
+  if (cpu->split && dm_dtype_real(a.dtype) == DM_F32) {
+    DM_TRY(dm_cpu_fits(dm_view_parts(c), dm_view_parts(a), dm_view_parts(b)));
     dm_cpu_split_product(cpu->split, c, a, b, accumulate);
     return DM_OK;
   }
@@ -217,7 +217,7 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
 }
 
 static dm_cpu_box box_of(const cpu_backend *cpu, const pending *p) {
-  if (cpu->split) return dm_cpu_split_box(cpu->tile);
+  if (cpu->split) return dm_cpu_split_box(cpu->tile, p->a.dtype);
   if (cpu->residues)
     return (dm_cpu_box){DM_CPU_RESIDUES_ROWS, DM_CPU_RESIDUES_COLS, dm_max(1, p->a.cols), 0, 0};
   return dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);

@@ -10,19 +10,20 @@
 enum {
   ROWS = 512, /* of C at a time, ... */
   COLS = 2048,
-  DEPTH = 128, /* ... and of k: exponents are those of a slice */
+  DEPTH = 128, /* ... and of k: exponents are those of a slice; all of them real */
 };
 
 /* Parts of f16, held in f32: their products are exact there. */
 struct dm_cpu_split {
   float *a_high, *a_low; /* ROWS x DEPTH */
   float *b_high, *b_low; /* DEPTH x COLS */
+  float *b;              /* complex B as real matrices multiply it, DEPTH x COLS */
   float *c;              /* ROWS x COLS */
   int32_t rows[ROWS], cols[COLS];
   int64_t natively;
 };
 
-_Static_assert(sizeof(float) * (2 * (ROWS * DEPTH + DEPTH * COLS) + ROWS * COLS) +
+_Static_assert(sizeof(float) * (2 * ROWS * DEPTH + 3 * DEPTH * COLS + ROWS * COLS) +
                        sizeof(struct dm_cpu_split) <=
                    DM_CPU_SCRATCH,
                "what the planner counts");
@@ -36,6 +37,7 @@ dm_status dm_cpu_split_new(dm_cpu_split **split) {
   DM_TRY(dm_buffer_alloc(ROWS * DEPTH * size, (void **)&s->a_low));
   DM_TRY(dm_buffer_alloc(DEPTH * COLS * size, (void **)&s->b_high));
   DM_TRY(dm_buffer_alloc(DEPTH * COLS * size, (void **)&s->b_low));
+  DM_TRY(dm_buffer_alloc(DEPTH * COLS * size, (void **)&s->b));
   return dm_buffer_alloc(ROWS * COLS * size, (void **)&s->c);
 }
 
@@ -45,6 +47,7 @@ void dm_cpu_split_free(dm_cpu_split *split) {
   free(split->a_low);
   free(split->b_high);
   free(split->b_low);
+  free(split->b);
   free(split->c);
   free(split);
 }
@@ -53,10 +56,14 @@ int64_t dm_cpu_split_natively(const dm_cpu_split *split) {
   return split ? split->natively : 0;
 }
 
-dm_cpu_box dm_cpu_split_box(int64_t tile) {
-  const int64_t most = tile > 0 ? tile : INT64_MAX;
+static int64_t parts_of(dm_dtype dtype) {
+  return dm_dtype_is_complex(dtype) ? 2 : 1;
+}
+
+dm_cpu_box dm_cpu_split_box(int64_t tile, dm_dtype work) {
+  const int64_t most = tile > 0 ? tile : INT64_MAX, parts = parts_of(work);
   return (dm_cpu_box){
-      .rows = dm_min(most, ROWS), .cols = dm_min(most, COLS), .depth = 4 * (int64_t)DEPTH};
+      .rows = dm_min(most, ROWS), .cols = dm_min(most, COLS / parts), .depth = 4 * DEPTH / parts};
 }
 
 /* ---- exponents ---- */
@@ -70,8 +77,8 @@ static int64_t exponents(const dm_split_line *lines, int64_t count, int32_t *to)
   return natively;
 }
 
-/* How many rows of A, and columns of B, are to be multiplied natively. */
-static int64_t find_exponents(dm_cpu_split *s, dm_view a, dm_view b) {
+/* How many rows of A, and columns of B with so many PARTS each, are to be multiplied natively. */
+static int64_t find_exponents(dm_cpu_split *s, dm_view a, dm_view b, int64_t parts) {
   dm_split_line rows[ROWS], cols[COLS];
   for (int64_t i = 0; i < a.rows; i++) {
     const float *row = dm_view_at(a, i, 0);
@@ -83,7 +90,7 @@ static int64_t find_exponents(dm_cpu_split *s, dm_view a, dm_view b) {
     const float *row = dm_view_at(b, l, 0);
     for (int64_t j = 0; j < b.cols; j++) cols[j] = dm_split_look(cols[j], row[j]);
   }
-  return exponents(rows, a.rows, s->rows) + exponents(cols, b.cols, s->cols);
+  return exponents(rows, a.rows, s->rows) + exponents(cols, b.cols, s->cols) / parts;
 }
 
 /* ---- parts ---- */
@@ -140,14 +147,33 @@ static void add_natively(dm_cpu_split *s, dm_view c, dm_view a, dm_view b) {
   }
 }
 
+/* B of complex numbers as a real matrix: core/split.h.  Both columns of one have the same sizes. */
+static dm_view expand(dm_cpu_split *s, dm_view b) {
+  const int64_t cols = 2 * b.cols;
+  for (int64_t l = 0; l < b.rows; l++) {
+    const float *row = dm_view_at(b, l, 0);
+    float *first = s->b + 2 * l * cols, *second = first + cols;
+    for (int64_t j = 0; j < cols; j += 2) {
+      first[j] = second[j + 1] = row[j];
+      first[j + 1] = row[j + 1];
+      second[j] = -row[j + 1];
+    }
+  }
+  return dm_view_row_major(s->b, DM_F32, 2 * b.rows, cols);
+}
+
 void dm_cpu_split_product(dm_cpu_split *split, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  const int64_t parts = parts_of(b.dtype);
+  c = dm_view_parts(c);
+  a = dm_view_parts(a);
   for (int64_t i = 0; i < c.rows && a.cols == 0 && !accumulate; i++)
     memset(dm_view_at(c, i, 0), 0, (size_t)c.cols * sizeof(float));
   for (int64_t k = 0; k < a.cols; k += DEPTH, accumulate = true) {
     const int64_t depth = dm_min(DEPTH, a.cols - k);
     const dm_view of_a = dm_view_sub(a, 0, k, a.rows, depth);
-    const dm_view of_b = dm_view_sub(b, k, 0, depth, b.cols);
-    const int64_t natively = find_exponents(split, of_a, of_b);
+    dm_view of_b = dm_view_sub(b, k / parts, 0, depth / parts, b.cols);
+    if (parts > 1) of_b = expand(split, of_b);
+    const int64_t natively = find_exponents(split, of_a, of_b, parts);
     split_both(split, of_a, of_b);
     multiply_parts(split, c.rows, c.cols, depth);
     add_sums(split, c, accumulate);

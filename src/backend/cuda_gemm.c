@@ -30,7 +30,8 @@ dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_
 static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   if (a.cols == 0)
     return accumulate ? DM_OK : dm_cuda_zero_on(gpu, gpu->lanes[DM_COMPUTE].stream, c);
-  if (gpu->splits && a.dtype == DM_F32) return dm_cuda_multiply_split(gpu, c, a, b, accumulate);
+  if (gpu->splits && dm_dtype_real(a.dtype) == DM_F32)
+    return dm_cuda_multiply_split(gpu, c, a, b, accumulate);
   const dm_kernel *kernel = gpu->kernel ? gpu->kernel : dm_cuda_fastest(gpu, c, a, b, accumulate);
   return dm_cuda_multiply(gpu, kernel, c, a, b, accumulate);
 }

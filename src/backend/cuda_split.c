@@ -1,5 +1,5 @@
-/* Products of f32 from f16, on the GPU: parts of k are split, multiplied, and completed where lines
- * cannot be split.  All of it waits in the compute lane; the host decides nothing. */
+/* Products of f32 and c64 from f16, on the GPU: parts of k are split, multiplied, and completed
+ * where lines cannot be split.  All of it waits in the compute lane; the host decides nothing. */
 #ifdef DM_HAVE_CUDA
 
 #include <stddef.h>
@@ -43,25 +43,31 @@ static room room_of(int64_t m, int64_t n, int64_t k) {
 }
 
 static dm_split_parts parts_at(char *memory, int64_t at, int64_t bytes, int64_t stride,
-                               int64_t exponents, dm_view of) {
+                               int64_t exponents, int64_t rows, int64_t cols) {
   return (dm_split_parts){.high = memory + at,
                           .low = memory + at + bytes,
-                          .rows = of.rows,
-                          .cols = of.cols,
+                          .rows = rows,
+                          .cols = cols,
                           .stride = stride,
                           .exponents = (int32_t *)(void *)(memory + exponents)};
 }
 
+/* C and A are real; complex B has half of their columns. */
 static dm_status multiply_part(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
   const room r = room_of(c.rows, c.cols, a.cols);
   char *memory = gpu->scratch.memory;
   dm_split_count *count = gpu->natively.memory;
   dm_split_line *lines = (dm_split_line *)(void *)(memory + r.lines);
-  const dm_split of_a = {parts_at(memory, r.a, r.a_bytes, r.a_stride, r.rows, a), a, NULL, count,
-                         stream};
-  const dm_split of_b = {parts_at(memory, r.b, r.b_bytes, r.b_stride, r.cols, b), b, lines, count,
-                         stream};
+  const dm_split of_a = {.to = parts_at(memory, r.a, r.a_bytes, r.a_stride, r.rows, c.rows, a.cols),
+                         .from = a,
+                         .count = count,
+                         .stream = stream};
+  const dm_split of_b = {.to = parts_at(memory, r.b, r.b_bytes, r.b_stride, r.cols, a.cols, c.cols),
+                         .from = b,
+                         .lines = lines,
+                         .count = count,
+                         .stream = stream};
   const dm_split_product product = {c, of_a.to, of_b.to, accumulate, gpu->processors, stream};
   const dm_split_native native = {.c = c,
                                   .a = a,
@@ -82,13 +88,16 @@ static dm_status multiply_part(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bo
 }
 
 dm_status dm_cuda_multiply_split(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  const int64_t each = dm_dtype_is_complex(b.dtype) ? 2 : 1; /* real rows of a row of B */
+  c = dm_view_parts(c);
+  a = dm_view_parts(a);
   const int64_t k = a.cols, parts = dm_ceil_div(k, DM_SPLIT_DEPTH);
   const int64_t depth = dm_min(k, dm_round_up(dm_ceil_div(k, parts), DM_SPLIT_ROW));
   DM_TRY(dm_cuda_grow(gpu, &gpu->scratch, room_of(c.rows, c.cols, depth).all));
   for (int64_t at = 0; at < k; at += depth) {
     const int64_t deep = dm_min(depth, k - at);
     DM_TRY(multiply_part(gpu, c, dm_view_sub(a, 0, at, a.rows, deep),
-                         dm_view_sub(b, at, 0, deep, b.cols), accumulate || at > 0));
+                         dm_view_sub(b, at / each, 0, deep / each, b.cols), accumulate || at > 0));
   }
   return DM_OK;
 }

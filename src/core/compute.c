@@ -36,7 +36,7 @@ const dm_compute dm_computes[DM_COMPUTES] = {
     {"f64:int8:15", "f64:int8", FLOATING, FLOATING, RESIDUES(DM_F64, 15), .roundoff = 0x1p-53},
     {"f32:int8:8", "f32:int8", FLOATING, FLOATING, RESIDUES(DM_F32, 8), .roundoff = 0x1p-24},
     /* tensor cores cut off sums of a few products only; small numbers lose most when they are split */
-    {"f32:f16", "f32:f16", 1 << DM_F64 | 1 << DM_F32, FLOATING, .work = DM_F32, .operand = DM_F16,
+    {"f32:f16", "f32:f16", LONG, FLOATING, .work = DM_F32, .operand = DM_F16,
      .products = 3, .accumulator = DM_F32, .accumulators = 1, .sum = DM_F32, .panel_bytes = 4,
      .roundoff = 0x1p-24, .shortening = 0x1p-18, .splits = true},
 };
@@ -119,7 +119,8 @@ dm_dtype dm_compute_type(dm_dtype part, bool is_complex) {
 }
 
 dm_operand dm_compute_operand(const dm_compute *row, dm_dtype work) {
-  return dm_dtype_is_complex(work) && row->moduli == 0 ? (dm_operand)work : row->operand;
+  const bool of_parts = row->moduli > 0 || row->splits; /* products are real */
+  return dm_dtype_is_complex(work) && !of_parts ? (dm_operand)work : row->operand;
 }
 
 dm_dtype dm_compute_sum(dm_dtype work) {

@@ -133,9 +133,10 @@ bool dm_compute_by_residues(const dm_compute *plain, dm_dtype work, int64_t k, d
 }
 
 bool dm_compute_by_split(const dm_compute *plain, dm_dtype work, int64_t k, dm_compute *row) {
+  const int64_t depth = dm_dtype_is_complex(work) ? 2 * k : k; /* real products */
   for (int i = 0; i < DM_COMPUTES && dm_compute_is_plain(plain); i++) {
     *row = dm_computes[i];
-    if (row->splits && row->work == work) return dm_split_factor(k) <= (double)k;
+    if (row->splits && row->work == plain->work) return dm_split_factor(depth) <= (double)depth;
   }
   return false;
 }

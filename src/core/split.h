@@ -1,5 +1,7 @@
 /* split: f32 as the sum of two f16, for products of f32 that are made of three products of f16 on
- * tensor cores (docs/precision.md; Ootomo and Yokota, arXiv 2203.03341).
+ * tensor cores (docs/precision.md; Ootomo and Yokota, arXiv 2203.03341).  Complex products are real
+ * ones of twice the depth: A and C are seen as their parts, x + iy of B becomes x, y in one row and
+ * -y, x in the next.
  *
  * The numbers of a line, a row of a panel of A or a column of one of B, are scaled by the power of
  * two 2^s that brings the largest just below the largest f16.  A scaled number x becomes
@@ -24,7 +26,7 @@ enum {
       1 << 20,   /* in place of the exponent of a line that is multiplied natively, ... */
   DM_SPLIT_MANY, /* ... and of one that GPUs found to be one of many */
   /* Of a GPU: */
-  DM_SPLIT_DEPTH = 1 << 14, /* k of one product, at most: a block holds a row in registers */
+  DM_SPLIT_DEPTH = 1 << 14, /* real k of a product, at most: a block holds a row in registers */
   DM_SPLIT_ROW = 64,        /* elements of rows of parts come in groups of so many */
   DM_SPLIT_COUNTS = 512,    /* bytes of what is counted, and of padding */
 };
@@ -80,8 +82,8 @@ static inline DM_HOST_DEVICE float dm_split_unscaled(float sum, int32_t s, int32
   return sum * dm_split_power(half) * dm_split_power(by - half);
 }
 
-/* f: C is off by at most f u |A||B|, element by element, in products of depth K, u = 2^-24.  Of
- * lines that are multiplied natively, by K u |A||B|. */
+/* f: C is off by at most f u |A||B|, element by element, in real products of depth K, u = 2^-24.
+ * Of lines that are multiplied natively, by K u |A||B|. */
 static inline double dm_split_factor(int64_t k) {
   return 364.0 + (double)k / 32.0;
 }

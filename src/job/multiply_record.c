@@ -52,9 +52,11 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
       dm_record_real(record, "problem.factor", "rounding at most f u |A||B|, f", DM_SHOWN_PLAIN,
                      done->factor);
   }
-  if (p->compute.splits)
+  if (p->compute.splits) {
+    const int64_t depth = dm_dtype_is_complex(p->work) ? 2 * p->k : p->k;
     dm_record_real(record, "problem.factor", "rounding at most f u |A||B|, f", DM_SHOWN_PLAIN,
-                   fmax((double)p->k, dm_split_factor(p->k)));
+                   fmax((double)depth, dm_split_factor(depth)));
+  }
   dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
   if (verdict) dm_verdict_record(verdict, &done->run->log, record);

@@ -129,9 +129,11 @@ static int64_t residue_bytes(const dm_rank_extent *e, const dm_compute *row) {
 
 /* Of a GPU: parts of a panel of A and of B, what their lines are like, exponents and lists. */
 static int64_t split_bytes(const dm_rank_extent *e, const dm_compute *row) {
-  const int64_t depth = dm_min(e->width, DM_SPLIT_DEPTH), lines = dm_plus(e->rows, e->cols);
+  const int64_t parts = dm_dtype_is_complex(e->plan->problem.work) ? 2 : 1;
+  const int64_t cols = dm_times(parts, e->cols), lines = dm_plus(e->rows, cols);
+  const int64_t depth = dm_min(dm_times(parts, e->width), DM_SPLIT_DEPTH);
   const int64_t elements = dm_plus(dm_times(e->rows, dm_rounded(depth, DM_SPLIT_ROW)),
-                                   dm_times(depth, dm_rounded(e->cols, DM_SPLIT_ROW)));
+                                   dm_times(depth, dm_rounded(cols, DM_SPLIT_ROW)));
   return dm_plus(
       dm_times(row->panel_bytes, elements),
       dm_plus(DM_SPLIT_COUNTS, dm_times(2 * sizeof(int32_t) + sizeof(dm_split_line), lines)));

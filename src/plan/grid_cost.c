@@ -132,17 +132,19 @@ double dm_product_efficiency(double rows, double cols, double width, bool gpu) {
 /* Of k, in one product of a GPU. */
 static double product_most(const dm_plan *plan) {
   const dm_compute *row = &plan->problem.compute;
-  const double parts = (double)dm_compute_parts(row, plan->problem.work);
-  if (row->splits) return DM_SPLIT_DEPTH;
+  const double parts = dm_dtype_is_complex(plan->problem.work) ? 2 : 1;
+  if (row->splits) return DM_SPLIT_DEPTH / parts;
   return row->moduli > 0 ? DM_RESIDUES_SPLIT / parts : INFINITY;
 }
 
-/* Of a GPU, beside products of split operands: A is read once and B twice. */
+/* Of a GPU, beside products of split operands: A is read once and B twice, whose complex numbers
+ * are written in two rows. */
 static double split_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   const dm_compute *row = &plan->problem.compute;
-  const double parts = (double)row->panel_bytes;
+  const double parts = dm_dtype_is_complex(plan->problem.work) ? 2 : 1;
+  const double halves = parts * (double)row->panel_bytes;
   if (!row->splits) return 0;
-  return e->depth * (e->rows * (e->work + parts) + e->cols * (2 * e->work + parts)) /
+  return e->depth * (e->rows * (e->work + halves) + e->cols * (2 * e->work + parts * halves)) /
          machine->memory;
 }
 

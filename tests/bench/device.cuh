@@ -39,6 +39,11 @@ template <class T> static std::vector<T> fetch(const T *from, int64_t count) {
   return v;
 }
 
+static inline double median(std::vector<float> v) {
+  std::sort(v.begin(), v.end());
+  return v.size() % 2 ? v[v.size() / 2] : 0.5 * (v[v.size() / 2 - 1] + v[v.size() / 2]);
+}
+
 __device__ static double unit(uint64_t n) {
   uint64_t z = n * 0x9e3779b97f4a7c15ull + 1;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;

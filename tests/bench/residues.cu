@@ -1,6 +1,6 @@
 /* Products of f64 and c128 by residues (kernels/residues) beside cublasDgemm and cublasZgemm on one
- * H200, resident: checks of each pass bit for bit against the host, then 10 alternating pairs of
- * each size and number of moduli.
+ * GPU, resident: checks of each pass bit for bit against the host, then 10 alternating pairs of
+ * each size and number of moduli.  With 15 moduli cuBLAS' own emulation of f64 takes its turn, too.
  *
  * From the root of the repository:
  *   nvcc -O3 -std=c++17 -fmad=false -gencode arch=compute_90a,code=sm_90a -I. -Isrc \
@@ -22,6 +22,7 @@ extern "C" {
 #include "core/remainder.h"
 }
 #include "kernels/residue_kernels.h"
+#include "tests/bench/cublas_emulation.cuh"
 #include "tests/bench/device.cuh"
 
 static int processors;
@@ -317,12 +318,9 @@ static double error_of(const double *a, const double *b, const double *c, int64_
   return worst;
 }
 
-static double median(std::vector<float> v) {
-  std::sort(v.begin(), v.end());
-  return v.size() % 2 ? v[v.size() / 2] : 0.5 * (v[v.size() / 2 - 1] + v[v.size() / 2]);
-}
-
-static void bench(int64_t n, int count, int64_t panel, int pairs, cublasHandle_t blas) {
+/* EMULATED takes turns with the others. */
+static void bench(int64_t n, int count, int64_t panel, int pairs, cublasHandle_t blas,
+                  const std::vector<Emulated *> &emulated) {
   Device<double> a(n * n), b(n * n), c(n * n), d(n * n);
   generate<<<4096, 256>>>(a.p, n * n, 1), generate<<<4096, 256>>>(b.p, n * n, 1ull << 40);
   const dm_view va = view_of(a.p, n, n, n, 1), vb = view_of(b.p, n, n, 1, n);
@@ -340,10 +338,20 @@ static void bench(int64_t n, int count, int64_t panel, int pairs, cublasHandle_t
     OK(cudaEventRecord(end));
     OK(cudaEventSynchronize(end));
     OK(cudaEventElapsedTime(&other, begin, end));
+    for (Emulated *library : emulated) {
+      float third;
+      OK(cudaEventRecord(begin));
+      library->run(n, a.p, b.p, d.p);
+      OK(cudaEventRecord(end));
+      OK(cudaEventSynchronize(end));
+      OK(cudaEventElapsedTime(&third, begin, end));
+      if (i >= 0) library->ms.push_back(third);
+    }
     if (i < 0) continue; /* warm-up */
     for (int p = 0; p < 5; p++) pass[p].push_back(ms[p]);
     native.push_back(other);
   }
+  OK(cublasDgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b.p, n, a.p, n, &zero, d.p, n));
   std::vector<float> ratio;
   for (size_t i = 0; i < native.size(); i++) ratio.push_back(native[i] / pass[4][i]);
   const double flop = 2.0 * n * n * n, total = median(pass[4]), blas_ms = median(native);
@@ -362,6 +370,10 @@ static void bench(int64_t n, int count, int64_t panel, int pairs, cublasHandle_t
     printf(" | split and product %.3f ms (%.0f TOPS)", ms_product,
            count * flop / ms_product * 1e-9);
   printf(" | combine %.3f ms (%.2f TB/s)\n", ms_combine, (8 + count) * cells / ms_combine * 1e-9);
+  for (Emulated *library : emulated) {
+    library->run(n, a.p, b.p, d.p);
+    library->report(n, error_of(a.p, b.p, d.p, n), native);
+  }
   fflush(stdout);
   OK(cudaEventDestroy(begin));
   OK(cudaEventDestroy(end));
@@ -448,7 +460,7 @@ int main(int argc, char **argv) {
   cudaDeviceProp properties;
   OK(cudaGetDeviceProperties(&properties, 0));
   processors = properties.multiProcessorCount;
-  printf("%s, %d multiprocessors\n", properties.name, processors);
+  printf("%s, %d multiprocessors, cuBLAS %d\n", properties.name, processors, CUBLAS_VERSION);
   check_all();
   if (argc > 1 && strcmp(argv[1], "check") == 0) return 0;
   cublasHandle_t blas;
@@ -457,8 +469,11 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) sizes.push_back(atoll(argv[i]));
   if (sizes.empty()) sizes = {4096, 8192, 16384};
   for (const int64_t n : sizes) {
-    for (int count = 14; count <= 16; count++) bench(n, count, n, 10, blas);
-    bench(n, 15, 2048, 4, blas);
+    Emulated dynamic("bits chosen by it", n, 0), fixed("55 bits", n, 55);
+    for (int count = 14; count <= 16; count++)
+      bench(n, count, n, 10, blas,
+            count == 15 ? std::vector<Emulated *>{&dynamic, &fixed} : std::vector<Emulated *>{});
+    bench(n, 15, 2048, 4, blas, {});
     for (int count = 15; count <= 16 && n <= 8192; count++) bench_complex(n, count, 10, blas);
   }
   cublasDestroy(blas);

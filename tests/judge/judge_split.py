@@ -1,5 +1,5 @@
-"""split: --compute f32:f16 keeps |C - A B| <= f u |A||B| with the f that it reports, on any grid; NaN and Inf come out as
-in f32; rows and columns that f16 cannot hold are counted."""
+"""split: --compute f32:f16 keeps |C - A B| <= f u |A||B| with the f that it reports, on any grid, for f32 and for the
+parts of c64; NaN and Inf come out as in f32; rows and columns that f16 cannot hold are counted."""
 import numpy as np
 
 import elements
@@ -44,24 +44,53 @@ def data():
         yield str(value), *spoilt(a.copy(), b.copy(), f32(value)), False
 
 
-def multiply(folder, damier, ranks, *words):
+def as_complex(a, b):
+    """The same numbers as complex ones: two that follow one another in a row of A, or in a column of B, are one."""
+    made = np.empty((K // 2, N), np.complex64)
+    made.real, made.imag = b[0::2], b[1::2]
+    return np.ascontiguousarray(a).view(np.complex64), made
+
+
+def as_real(a, b):
+    """Real factors of the parts of the product A B, which lie side by side."""
+    if a.dtype == np.float32:
+        return a, b
+    expanded = np.empty((2 * b.shape[0], 2 * b.shape[1]), np.float32)
+    expanded[0::2, 0::2], expanded[0::2, 1::2] = b.real, b.imag
+    expanded[1::2, 0::2], expanded[1::2, 1::2] = -b.imag, b.real
+    return a.view(np.float32), expanded
+
+
+def multiply(folder, damier, ranks, dtype, *words):
     report, out = folder / "report.json", folder / "c.h5"
     report.unlink(missing_ok=True)
     run(damier, ranks, "multiply", folder / "a.h5", folder / "b.h5", "-o", out, "-q", "--force", "--json", report,
         "--compute", "f32:f16", "--allow-unchecked", *words)
-    return elements.read_raw(out, "f32"), records_of(report)[-1]
+    return elements.read_raw(out, dtype).view(np.float32), records_of(report)[-1]
 
 
-def keeps_promise(folder, damier, name):
+def turns(folder, damier, dtype, a, b, want):
+    """Matrices are transposed and conjugated while they are read: C has the same bits."""
+    elements.write(folder / "a.h5", a.conj().T, dtype)
+    elements.write(folder / "b.h5", b.T, dtype)
+    c, _ = multiply(folder, damier, 2, dtype, "--reproducible", "--op-a", "c", "--op-b", "t")
+    if c.tobytes() != want:
+        raise Failure("other bits of transposed matrices")
+
+
+def keeps_promise(folder, damier, dtype, name):
     a, b, splits = next(case[1:] for case in data() if case[0] == name)
-    elements.write(folder / "a.h5", a, "f32")
-    elements.write(folder / "b.h5", b, "f32")
+    if dtype == "c64":
+        a, b = as_complex(a, b)
+    elements.write(folder / "a.h5", a, dtype)
+    elements.write(folder / "b.h5", b, dtype)
+    rows, cols = (x.astype(float) for x in as_real(a, b))
     with np.errstate(invalid="ignore"):
-        want, size = a.astype(float) @ b.astype(float), abs(a.astype(float)) @ abs(b.astype(float))
+        want, size = rows @ cols, abs(rows) @ abs(cols)
     finite, fixed = np.isfinite(want), set()
     for ranks, words in ((1, []), (4, ["--grid", "1x2x2", "--panel", 64]), (3, ["--grid", "3x1x1"]),
                          (2, ["--no-overlap"]), (1, ["--reproducible"]), (4, ["--reproducible"])):
-        c, record = multiply(folder, damier, ranks, *words)
+        c, record = multiply(folder, damier, ranks, dtype, *words)
         problem = record["problem"]
         bound = problem["factor"] * 2.0**-24 * size + (K + 2) * 2.0**-149
         off = abs(c[finite] - want[finite]) / bound[finite]
@@ -75,10 +104,12 @@ def keeps_promise(folder, damier, name):
             fixed.add(c.tobytes())
     if len(fixed) > 1:
         raise Failure(f"{name}: other bits with --reproducible")
+    if name == "normal":
+        turns(folder, damier, dtype, a, b, *fixed)
 
 
 def main():
-    run_cases(options().damier, [(keeps_promise, case[0]) for case in data()])
+    run_cases(options().damier, [(keeps_promise, dtype, case[0]) for dtype in ("f32", "c64") for case in data()])
 
 
 main()

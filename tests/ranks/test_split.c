@@ -1,5 +1,6 @@
-/* ranks: 1 2 3 4 6 8.  Products of f32 from f16 work as those of f32 do: on every grid, in layers,
- * tiles, strips, streamed and resumed; with --reproducible they have the same bits on any grid. */
+/* ranks: 1 2 3 4 6 8.  Products of f32 and c64 from f16 work as native ones do: on every grid, in
+ * layers, tiles, strips, streamed and resumed; with --reproducible they have the same bits on any
+ * grid. */
 #include <math.h>
 
 #include "core/compute_choice.h"
@@ -12,8 +13,8 @@ enum { M = 37, N = 29 };
 /* Where what is computed goes to: all of C, of which each rank has its part. */
 typedef struct storage {
   product *p;
-  float *c;
-  int64_t stored;
+  dm_view c; /* real: complex numbers are two each */
+  int64_t parts, stored;
 } storage;
 
 static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
@@ -26,12 +27,13 @@ static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool 
   storage *s = context;
   const dm_plan *plan = local->plan;
   const dm_coords *at = &local->coords;
-  const dm_view sums = plan->pk > 1 ? local->c_sum : local->c;
+  const dm_view sums = dm_view_parts(plan->pk > 1 ? local->c_sum : local->c);
   const int64_t first =
       plan->pk > 1 ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
+  const dm_view to = dm_view_sub(s->c, first, s->parts * local->cols.begin, sums.rows, sums.cols);
   for (int64_t i = rows.begin; i < rows.end; i++)
     for (int64_t j = 0; j < sums.cols; j++, s->stored++)
-      s->c[(first + i) * N + local->cols.begin + j] = *(float *)dm_view_at(sums, i, j);
+      *(float *)dm_view_at(to, i, j) = *(float *)dm_view_at(sums, i, j);
   *done = true;
   return DM_OK;
 }
@@ -49,19 +51,33 @@ static int64_t elements_of(const dm_plan *plan) {
   return elements;
 }
 
-/* Each element of C that this rank computed: whole numbers exactly, others within f. */
+/* Product L of the sum of number J of row I: real, of parts of A and B. */
+static double product_of(dm_view a, dm_view b, int64_t parts, int64_t i, int64_t j, int64_t l) {
+  const int64_t of_a = l % parts, of_b = (l + j) % parts;
+  const double x = ((float *)dm_view_at(a, i, l / parts))[of_a];
+  const double y = ((float *)dm_view_at(b, l / parts, j / parts))[of_b];
+  return of_a == 1 && of_b == 1 ? -x * y : x * y;
+}
+
+/* Each number of C that this rank computed: whole numbers exactly, others within f. */
 static void check(const storage *s) {
   const product *p = s->p;
   const dm_plan *plan = &p->plan;
-  const double factor = fmax((double)plan->problem.k, dm_split_factor(plan->problem.k));
+  const int64_t depth = s->parts * plan->problem.k;
+  const double factor = fmax((double)depth, dm_split_factor(depth));
+  const dm_dtype work = plan->problem.work;
+  const dm_range k = {0, plan->problem.k};
+  const dm_view a = generated(p->test, &p->a, work, (dm_range){0, M}, k);
+  const dm_view b = generated(p->test, &p->b, work, k, (dm_range){0, N});
+  int64_t checked = 0;
   for (int64_t i = 0; i < M; i++)
-    for (int64_t j = 0; j < N; j++) {
-      const double got = s->c[i * N + j];
+    for (int64_t j = 0; j < s->c.cols; j++) {
+      const double got = *(float *)dm_view_at(s->c, i, j);
       double sum = 0.0, size = 0.0;
       if (isnan(got)) continue;
-      for (int64_t l = 0; l < plan->problem.k; l++) {
-        const double one =
-            (double)(float)dm_element(&p->a, i, l, 0) * (double)(float)dm_element(&p->b, l, j, 0);
+      checked++;
+      for (int64_t l = 0; l < depth; l++) {
+        const double one = product_of(a, b, s->parts, i, j, l);
         sum += one;
         size += fabs(one);
       }
@@ -71,15 +87,19 @@ static void check(const storage *s) {
             plan->pn, plan->pk, (long long)dm_plan_tiles(plan), plan->strips, (long long)i,
             (long long)j, got, sum);
     }
+  CHECK(p->test, checked == s->stored, "%lld of %lld numbers are stored", (long long)checked,
+        (long long)s->stored);
+  free(a.base), free(b.base);
 }
 
 /* A number that depends on all bits of C and on nothing else. */
-static int64_t hash_of(rank_test *test, const float *c) {
+static int64_t hash_of(rank_test *test, dm_view c) {
+  const float *numbers = c.base;
   int64_t hash = 0;
-  for (int64_t at = 0; at < M * N; at++) {
+  for (int64_t at = 0; at < c.rows * c.cols; at++) {
     uint32_t bits;
-    memcpy(&bits, &c[at], sizeof bits);
-    if (!isnan(c[at])) hash += (int64_t)(dm_mix((uint64_t)at << 32 | bits) >> 24);
+    memcpy(&bits, &numbers[at], sizeof bits);
+    if (!isnan(numbers[at])) hash += (int64_t)(dm_mix((uint64_t)at << 32 | bits) >> 24);
   }
   must(test, dm_comm_sum_i64(test->run.world, &hash, 1));
   return hash;
@@ -87,31 +107,34 @@ static int64_t hash_of(rank_test *test, const float *c) {
 
 static int64_t compute(product *p) {
   rank_test *test = p->test;
-  storage s = {.p = p, .c = memory_of(test, M * N * (int64_t)sizeof(float))};
+  const int64_t parts = dm_dtype_is_complex(p->plan.problem.work) ? 2 : 1, all = parts * M * N;
+  float *memory = memory_of(test, all * (int64_t)sizeof(float));
+  storage s = {.p = p, .c = dm_view_row_major(memory, DM_F32, M, parts * N), .parts = parts};
   const dm_step_calls loads = {.context = &s, .load = fill};
   const dm_step_calls calls = {.context = &s, .load = fill, .store = store};
   const bool streams = dm_plan_streams(&p->plan);
-  for (int64_t at = 0; at < M * N; at++) s.c[at] = NAN;
+  for (int64_t at = 0; at < all; at++) memory[at] = NAN;
   must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
   if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));
   must(test, dm_comm_barrier(test->run.world));
   must(test, dm_execute(&p->local, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
   check(&s);
   must(test, dm_comm_sum_i64(test->run.world, &s.stored, 1));
-  CHECK(test, s.stored == elements_of(&p->plan), "%lld elements of C are stored, of %lld",
-        (long long)s.stored, (long long)elements_of(&p->plan));
+  CHECK(test, s.stored == parts * elements_of(&p->plan), "%lld numbers of C are stored, of %lld",
+        (long long)s.stored, (long long)(parts * elements_of(&p->plan)));
   const int64_t hash = hash_of(test, s.c);
-  free(s.c);
+  free(memory);
   product_close(p);
   return hash;
 }
 
-static int64_t multiply(rank_test *test, int turn, dm_wishes wishes, int strips, int64_t done) {
+static int64_t multiply(rank_test *test, dm_dtype work, int turn, dm_wishes wishes, int strips,
+                        int64_t done) {
   static const dm_kind kinds[] = {DM_INTEGER, DM_NORMAL, DM_INTEGER, DM_OZAKI};
-  dm_problem problem = product_problem(M, N, 64 * 8 + 5, DM_F32);
+  dm_problem problem = product_problem(M, N, 64 * 8 + 5, work);
   dm_compute_choice choice = 0;
   CHECK(test, dm_compute_parse("f32:f16", &choice), "there is no f32:f16");
-  must(test, dm_compute_choose(choice, DM_F32, problem.k, &problem.compute));
+  must(test, dm_compute_choose(choice, work, problem.k, &problem.compute));
   const dm_machine machine = one_node(test, NULL, strips > 0); /* what is gathered has to stay */
   if (wishes.tiles_m > 0) problem.home = DM_HOME_FILES;
   if (!wishes.reproducible) wishes.panel = strips > 0 ? 64 : 64 + 64 * (turn % 3);
@@ -129,21 +152,21 @@ static int64_t multiply(rank_test *test, int turn, dm_wishes wishes, int strips,
   return hash;
 }
 
-static void every_grid(rank_test *test) {
+static void every_grid(rank_test *test, dm_dtype work) {
   const int ranks = test->run.ranks;
   int64_t bits = 0;
   for (int pm = 1, turn = 0; pm <= ranks; pm++)
     for (int pn = 1; pm * pn <= ranks; pn++)
       for (int pk = 1; pm * pn * pk <= ranks && pk <= 5; pk++, turn++) {
         dm_wishes wishes = {.pm = pm, .pn = pn, .pk = pk, .no_overlap = turn % 3 == 2};
-        multiply(test, turn, wishes, 0, 0);
-        multiply(test, turn + 1, wishes, 3, 0);
+        multiply(test, work, turn, wishes, 0, 0);
+        multiply(test, work, turn + 1, wishes, 3, 0);
         wishes.tiles_m = 2, wishes.tiles_n = 3;
-        multiply(test, turn + 1, wishes, 0, 0);
-        multiply(test, turn, wishes, 0, 4); /* resumed */
+        multiply(test, work, turn + 1, wishes, 0, 0);
+        multiply(test, work, turn, wishes, 0, 4); /* resumed */
         if (pk > 1) continue;
         wishes = (dm_wishes){.pm = pm, .pn = pn, .pk = 1, .reproducible = true};
-        const int64_t hash = multiply(test, turn, wishes, 0, 0);
+        const int64_t hash = multiply(test, work, turn, wishes, 0, 0);
         if (bits == 0) bits = hash;
         CHECK(test, hash == bits, "other bits on the grid %dx%d", pm, pn);
       }
@@ -153,6 +176,7 @@ TEST_PROGRAM(test_split) {
   static rank_test test; /* a run that waits for files must not be moved */
   test = (rank_test){0};
   must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
-  every_grid(&test);
+  every_grid(&test, DM_F32);
+  every_grid(&test, DM_C64);
   return rank_test_end(&test);
 }

@@ -54,11 +54,19 @@ static inline float split_number(split_data data, int matrix, int64_t line, int6
   }
 }
 
+static inline int64_t split_parts(dm_view view) {
+  return dm_dtype_is_complex(view.dtype) ? 2 : 1;
+}
+
+/* A complex number is two of its line. */
 static inline void split_fill(dm_view view, split_data data, int matrix) {
+  const int64_t parts = split_parts(view);
+  view = dm_view_parts(view);
   for (int64_t i = 0; i < view.rows; i++)
     for (int64_t j = 0; j < view.cols; j++)
       *(float *)dm_view_at(view, i, j) =
-          matrix == SPLIT_A ? split_number(data, matrix, i, j) : split_number(data, matrix, j, i);
+          matrix == SPLIT_A ? split_number(data, matrix, i, j)
+                            : split_number(data, matrix, j / parts, i * parts + j % parts);
 }
 
 /* What the lines of a matrix lose: those that are split, in units of 2^-24 |A||B|; plain numbers
@@ -71,16 +79,34 @@ static inline double split_factor(split_data data, int64_t k) {
              : native + 16.0;
 }
 
-/* Lines of a matrix in f64, one after the other: there subnormal numbers of f32 are no slower than
- * others.  The caller frees them. */
-static inline double *split_lines(dm_view view, int matrix) {
-  double *lines = malloc((size_t)(view.rows * view.cols) * sizeof *lines + 1);
-  assert_non_null(lines);
-  for (int64_t i = 0; i < view.rows; i++)
-    for (int64_t j = 0; j < view.cols; j++)
-      lines[matrix == SPLIT_A ? i * view.cols + j : j * view.rows + i] =
-          *(float *)dm_view_at(view, i, j);
-  return lines;
+/* Rows of A in f64, one after the other: there subnormal numbers of f32 are no slower than others.
+ * Those of complex numbers are twice as long.  The caller frees them. */
+static inline double *split_rows(dm_view a) {
+  a = dm_view_parts(a);
+  double *rows = malloc((size_t)(a.rows * a.cols) * sizeof *rows + 1);
+  assert_non_null(rows);
+  for (int64_t i = 0; i < a.rows; i++)
+    for (int64_t l = 0; l < a.cols; l++) rows[i * a.cols + l] = *(float *)dm_view_at(a, i, l);
+  return rows;
+}
+
+/* The same of the columns of B; a row times those of x + iy is a real part, then an imaginary one.
+ */
+static inline double *split_columns(dm_view b) {
+  const int64_t parts = split_parts(b), k = b.rows * parts;
+  double *cols = malloc((size_t)(k * b.cols * parts) * sizeof *cols + 1);
+  assert_non_null(cols);
+  for (int64_t j = 0; j < b.cols; j++)
+    for (int64_t l = 0; l < b.rows; l++) {
+      const float *number = dm_view_at(b, l, j);
+      double *first = cols + parts * j * k + parts * l;
+      first[0] = number[0];
+      if (parts == 1) continue;
+      first[1] = -number[1];
+      first[k] = number[1];
+      first[k + 1] = number[0];
+    }
+  return cols;
 }
 
 /* Whether GOT may be the sum of K products in f64, of SIZE without signs, which are exact there. */
@@ -95,8 +121,9 @@ static inline bool split_holds(double got, double sum, double size, int64_t k, s
 
 /* C is OLD (NULL: 0) + A B, all in host memory. */
 static inline void split_check(dm_view c, dm_view a, dm_view b, const float *old, split_data data) {
-  const int64_t k = a.cols;
-  double *rows = split_lines(a, SPLIT_A), *cols = split_lines(b, SPLIT_B);
+  double *rows = split_rows(a), *cols = split_columns(b);
+  const int64_t k = dm_view_parts(a).cols;
+  c = dm_view_parts(c);
   for (int64_t i = 0; i < c.rows; i++)
     for (int64_t j = 0; j < c.cols; j++) {
       const double got = *(float *)dm_view_at(c, i, j), *x = rows + i * k, *y = cols + j * k;

@@ -1,4 +1,4 @@
-/* Products of f32 from f16 (--compute f32:f16) on the CPU, against exact sums. */
+/* Products of f32 and c64 from f16 (--compute f32:f16) on the CPU, against exact sums. */
 #include "core/compute_choice.h"
 #include "cpu_cases.h"
 #include "split_cases.h"
@@ -52,51 +52,61 @@ TEST(lines) {
   assert_int_equal(dm_split_exponent(dm_split_nothing()), 0);
 }
 
-/* C = A B, then C += A B, of all kinds of data. */
+/* C = A B, then C += A B. */
+static void check_product(dm_dtype dtype, int64_t m, int64_t n, int64_t k, int64_t tile,
+                          split_data data) {
+  dm_backend *backend = split_of(tile);
+  const dm_view a = guarded(dtype, m, k, DM_NORMAL, 1, 1);
+  const dm_view b = guarded(dtype, k, n, DM_NORMAL, 2, 1);
+  const dm_view c = guarded(dtype, m, n, DM_NORMAL, 3, 1);
+  const size_t row = (size_t)(n * dm_dtype_size(dtype));
+  float *old = malloc((size_t)m * row);
+  assert_non_null(old);
+  split_fill(a, data, SPLIT_A);
+  split_fill(b, data, SPLIT_B);
+  for (int64_t i = 0; i < m; i++) memset(dm_view_at(c, i, 0), 0xff, row);
+  dm_event done;
+  ok(dm_backend_gemm(backend, c, a, b, false, &done));
+  ok(dm_backend_wait(backend, done));
+  split_check(c, a, b, NULL, data);
+  dm_copy(dm_view_row_major(old, dtype, m, n), c, false);
+  ok(dm_backend_gemm(backend, c, a, b, true, &done));
+  ok(dm_backend_wait(backend, done));
+  split_check(c, a, b, old, data);
+  check_guards(c);
+  free(a.base), free(b.base), free(c.base), free(old);
+  dm_backend_close(backend);
+}
+
 TEST(products) {
   static const int64_t shapes[][3] = {{1, 1, 1},      {7, 5, 3},      {64, 129, 70},
                                       {33, 65, 1000}, {130, 40, 257}, {600, 3, 130}};
   for (split_data data = 0; data < SPLIT_DATA; data++)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-      const int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2];
-      dm_backend *backend = split_of(s % 2 ? 64 : 0);
-      const dm_view a = guarded(DM_F32, m, k, DM_NORMAL, 1, 1);
-      const dm_view b = guarded(DM_F32, k, n, DM_NORMAL, 2, 1);
-      const dm_view c = guarded(DM_F32, m, n, DM_NORMAL, 3, 1);
-      float *old = malloc((size_t)(m * n) * sizeof *old);
-      assert_non_null(old);
-      split_fill(a, data, SPLIT_A);
-      split_fill(b, data, SPLIT_B);
-      for (int64_t i = 0; i < m; i++) memset(dm_view_at(c, i, 0), 0xff, (size_t)n * sizeof(float));
-      dm_event done;
-      ok(dm_backend_gemm(backend, c, a, b, false, &done));
-      ok(dm_backend_wait(backend, done));
-      split_check(c, a, b, NULL, data);
-      dm_copy(dm_view_row_major(old, DM_F32, m, n), c, false);
-      ok(dm_backend_gemm(backend, c, a, b, true, &done));
-      ok(dm_backend_wait(backend, done));
-      split_check(c, a, b, old, data);
-      check_guards(c);
-      free(a.base), free(b.base), free(c.base), free(old);
-      dm_backend_close(backend);
+      const int64_t *shape = shapes[s], tile = s % 2 ? 64 : 0;
+      check_product(DM_F32, shape[0], shape[1], shape[2], tile, data);
+      check_product(DM_C64, shape[0], shape[1], shape[2], tile, data);
     }
+  check_product(DM_C64, 3, 1030, 65, 0, SPLIT_NORMAL); /* wider than a piece */
 }
 
-/* Rows and columns without an exponent are counted; the others keep their bits. */
-TEST(native_lines) {
+/* Rows and columns without an exponent are counted; the others keep their bits.  Of complex numbers
+ * one part is enough. */
+static void check_native_lines(dm_dtype dtype) {
   dm_backend *backend = split_of(0);
-  const dm_view a = guarded(DM_F32, 40, 100, DM_NORMAL, 1, 1);
-  const dm_view b = guarded(DM_F32, 100, 50, DM_NORMAL, 2, 1);
-  const dm_view c[] = {guarded(DM_F32, 40, 50, DM_NORMAL, 3, 1),
-                       guarded(DM_F32, 40, 50, DM_NORMAL, 3, 1)};
+  const int64_t parts = dm_dtype_is_complex(dtype) ? 2 : 1, k = 100 / parts;
+  const dm_view a = guarded(dtype, 40, k, DM_NORMAL, 1, 1);
+  const dm_view b = guarded(dtype, k, 50, DM_NORMAL, 2, 1);
+  const dm_view c[] = {guarded(dtype, 40, 50, DM_NORMAL, 3, 1),
+                       guarded(dtype, 40, 50, DM_NORMAL, 3, 1)};
   int64_t lines[2];
   dm_event done;
   for (int i = 0; i < 2; i++) {
     ok(dm_backend_gemm(backend, c[i], a, b, false, &done));
     ok(dm_backend_wait(backend, done));
     ok(dm_backend_natively(backend, &lines[i]));
-    *(float *)dm_view_at(a, 7, 3) = 1e-20f;
-    *(float *)dm_view_at(b, 99, 13) = NAN;
+    ((float *)dm_view_at(a, 7, 3))[parts - 1] = 1e-20f;
+    ((float *)dm_view_at(b, k - 1, 13))[parts - 1] = NAN;
     *(float *)dm_view_at(b, 0, 49) = 1e30f;
   }
   assert_int_equal(lines[0], 0);
@@ -104,11 +114,19 @@ TEST(native_lines) {
   for (int64_t i = 0; i < 40; i++)
     for (int64_t j = 0; j < 49; j++)
       if (i != 7 && j != 13)
-        assert_true(*(float *)dm_view_at(c[0], i, j) == *(float *)dm_view_at(c[1], i, j));
-  for (int64_t i = 0; i < 40; i++) assert_true(isnan(*(float *)dm_view_at(c[1], i, 13)));
+        assert_memory_equal(dm_view_at(c[0], i, j), dm_view_at(c[1], i, j),
+                            (size_t)dm_dtype_size(dtype));
+  for (int64_t i = 0; i < 40; i++)
+    for (int64_t part = 0; part < parts; part++)
+      assert_true(isnan(((float *)dm_view_at(c[1], i, 13))[part]));
   for (int i = 0; i < 2; i++) free(c[i].base);
   free(a.base), free(b.base);
   dm_backend_close(backend);
+}
+
+TEST(native_lines) {
+  check_native_lines(DM_F32);
+  check_native_lines(DM_C64);
 }
 
 RUN_ALL(test_backend_split)

@@ -1,45 +1,45 @@
-/* Products of f32 from f16 (--compute f32:f16) on the GPU, against exact sums: shapes and strides
- * that break kernels, all kinds of data, and the same bits however C is cut. */
+/* Products of f32 and c64 from f16 (--compute f32:f16) on the GPU, against exact sums: shapes and
+ * strides that break kernels, all kinds of data, and the same bits however C is cut. */
 #include "core/compute_choice.h"
 #include "cuda_test.h"
 
 #ifdef DM_HAVE_CUDA
 #include "split_cases.h"
 
-static pair split_pair(dm_backend *gpu, int64_t rows, int64_t cols, int64_t pad, split_data data,
-                       int matrix) {
+static pair split_pair(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t pad,
+                       split_data data, int matrix) {
   const dm_generator plain = {.kind = DM_NORMAL, .seed = 7, .parameter = 1.0};
-  const pair p = make_pair(gpu, DM_F32, rows, cols, pad, plain);
+  const pair p = make_pair(gpu, dtype, rows, cols, pad, plain);
   split_fill(p.host, data, matrix);
   move(gpu, p.device_all, p.host_all);
   return p;
 }
 
 /* What is behind the rows of C. */
-static void check_padding(pair c, const float *got) {
-  const int64_t stride = c.host_all.cols;
-  const float *before = c.host_all.base;
+static void check_padding(pair c, const char *got) {
+  const int64_t size = dm_dtype_size(c.host.dtype), row = c.host.cols * size;
+  const int64_t stride = c.host_all.cols * size;
+  const char *before = c.host_all.base;
   for (int64_t i = 0; i < c.host.rows; i++)
-    for (int64_t j = c.host.cols; j < stride; j++)
-      if (got[i * stride + j] != before[i * stride + j])
-        fail_msg("padding of row %lld is overwritten", (long long)i);
+    if (memcmp(got + i * stride + row, before + i * stride + row, (size_t)(stride - row)) != 0)
+      fail_msg("padding of row %lld is overwritten", (long long)i);
 }
 
 /* C = A B, or C += A B. */
-static void check_product(dm_backend *gpu, const int64_t shape[3], int64_t pad, split_data data,
-                          bool accumulate) {
+static void check_product(dm_backend *gpu, dm_dtype dtype, const int64_t shape[3], int64_t pad,
+                          split_data data, bool accumulate) {
   const int64_t m = shape[0], n = shape[1], k = shape[2];
-  const pair a = split_pair(gpu, m, k, pad, data, SPLIT_A);
-  const pair b = split_pair(gpu, k, n, pad, data, SPLIT_B);
-  const pair c = make_pair(gpu, DM_F32, m, n, pad,
+  const pair a = split_pair(gpu, dtype, m, k, pad, data, SPLIT_A);
+  const pair b = split_pair(gpu, dtype, k, n, pad, data, SPLIT_B);
+  const pair c = make_pair(gpu, dtype, m, n, pad,
                            (dm_generator){.kind = DM_NORMAL, .seed = 3, .parameter = 1.0});
-  float *old = malloc((size_t)(m * n) * sizeof *old + 1);
+  float *old = malloc((size_t)(m * n * dm_dtype_size(dtype)) + 1);
   assert_non_null(old);
-  dm_copy(dm_view_row_major(old, DM_F32, m, n), c.host, false);
+  dm_copy(dm_view_row_major(old, dtype, m, n), c.host, false);
   multiply(gpu, c.device, a.device, b.device, accumulate);
-  float *got = fetched(gpu, c);
+  void *got = fetched(gpu, c);
   check_padding(c, got);
-  split_check(dm_view_strided(got, DM_F32, DM_HOST, m, n, n + pad), a.host, b.host,
+  split_check(dm_view_strided(got, dtype, DM_HOST, m, n, n + pad), a.host, b.host,
               accumulate ? old : NULL, data);
   free(got), free(old);
   free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
@@ -53,7 +53,9 @@ TEST(test_split_shapes) {
     for (int y = 0; y < 5; y++)
       for (int z = 0; z < 5; z++, turn++) {
         const int64_t shape[] = {sizes[x], sizes[y], sizes[z]};
-        check_product(*state, shape, pads[turn % 4], SPLIT_NORMAL, turn % 2);
+        const int64_t halves[] = {sizes[x], sizes[y] / 2 + 1, sizes[z] / 2 + 1};
+        check_product(*state, DM_F32, shape, pads[turn % 4], SPLIT_NORMAL, turn % 2);
+        check_product(*state, DM_C64, halves, pads[turn % 4], SPLIT_NORMAL, turn % 2);
       }
 }
 
@@ -62,19 +64,20 @@ TEST(test_split_data) {
       {129, 300, 1000}, {513, 200, 70}, {64, 1000, 7}, {33, 5, 200}};
   for (split_data data = 0; data < SPLIT_DATA; data++)
     for (int s = 0; s < 4; s++)
-      for (int accumulate = 0; accumulate < 2; accumulate++)
-        check_product(*state, shapes[s], s, data, accumulate);
+      for (int accumulate = 0; accumulate < 2; accumulate++) {
+        check_product(*state, DM_F32, shapes[s], s, data, accumulate);
+        check_product(*state, DM_C64, shapes[s], s, data, accumulate);
+      }
 }
 
 /* Rows and columns of C in two parts each; some lines are multiplied natively.  Cuts are multiples
  * of 64, as those of --reproducible. */
-TEST(test_split_same_bits) {
-  dm_backend *gpu = *state;
+static void check_same_bits(dm_backend *gpu, dm_dtype dtype) {
   const int64_t m = 700, n = 900, k = 333;
-  const pair a = split_pair(gpu, m, k, 3, SPLIT_UNLIKE, SPLIT_A);
-  const pair b = split_pair(gpu, k, n, 3, SPLIT_UNLIKE, SPLIT_B);
-  const pair c[] = {split_pair(gpu, m, n, 1, SPLIT_NORMAL, SPLIT_A),
-                    split_pair(gpu, m, n, 1, SPLIT_NORMAL, SPLIT_A)};
+  const pair a = split_pair(gpu, dtype, m, k, 3, SPLIT_UNLIKE, SPLIT_A);
+  const pair b = split_pair(gpu, dtype, k, n, 3, SPLIT_UNLIKE, SPLIT_B);
+  const pair c[] = {split_pair(gpu, dtype, m, n, 1, SPLIT_NORMAL, SPLIT_A),
+                    split_pair(gpu, dtype, m, n, 1, SPLIT_NORMAL, SPLIT_A)};
   const int64_t rows[] = {0, 192, m}, cols[] = {0, 512, n};
   for (int turn = 0; turn < 2; turn++) {
     multiply(gpu, c[0].device, a.device, b.device, turn);
@@ -85,21 +88,25 @@ TEST(test_split_same_bits) {
                  dm_view_sub(a.device, rows[i], 0, down, k),
                  dm_view_sub(b.device, 0, cols[j], k, across), turn);
       }
-    float *got[] = {fetched(gpu, c[0]), fetched(gpu, c[1])};
+    void *got[] = {fetched(gpu, c[0]), fetched(gpu, c[1])};
     assert_memory_equal(got[0], got[1], (size_t)bytes_of(c[0].host_all));
     free(got[0]), free(got[1]);
   }
   free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c[0]), free_pair(gpu, c[1]);
 }
 
+TEST(test_split_same_bits) {
+  check_same_bits(*state, DM_F32);
+  check_same_bits(*state, DM_C64);
+}
+
 /* Deeper than one product of the kernel; a few lines are counted. */
-TEST(test_split_deep) {
-  dm_backend *gpu = *state;
-  const int64_t m = 40, n = 70, k = 40001;
+static void check_deep(dm_backend *gpu, dm_dtype dtype) {
+  const int64_t m = 40, n = 70, k = dtype == DM_C64 ? 20001 : 40001;
   int64_t before, after;
-  const pair a = split_pair(gpu, m, k, 0, SPLIT_NORMAL, SPLIT_A);
-  const pair b = split_pair(gpu, k, n, 0, SPLIT_NORMAL, SPLIT_B);
-  const pair c = split_pair(gpu, m, n, 0, SPLIT_NORMAL, SPLIT_A);
+  const pair a = split_pair(gpu, dtype, m, k, 0, SPLIT_NORMAL, SPLIT_A);
+  const pair b = split_pair(gpu, dtype, k, n, 0, SPLIT_NORMAL, SPLIT_B);
+  const pair c = split_pair(gpu, dtype, m, n, 0, SPLIT_NORMAL, SPLIT_A);
   *(float *)dm_view_at(a.host, 7, 3) = 1e-30f;
   *(float *)dm_view_at(b.host, k - 1, 60) = 1e30f;
   move(gpu, a.device_all, a.host_all), move(gpu, b.device_all, b.host_all);
@@ -107,10 +114,15 @@ TEST(test_split_deep) {
   multiply(gpu, c.device, a.device, b.device, false);
   ok(dm_backend_natively(gpu, &after));
   assert_int_equal(after - before, 2);
-  float *got = fetched(gpu, c);
-  split_check(dm_view_row_major(got, DM_F32, m, n), a.host, b.host, NULL, SPLIT_UNLIKE);
+  void *got = fetched(gpu, c);
+  split_check(dm_view_row_major(got, dtype, m, n), a.host, b.host, NULL, SPLIT_UNLIKE);
   free(got);
   free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
+}
+
+TEST(test_split_deep) {
+  check_deep(*state, DM_F32);
+  check_deep(*state, DM_C64);
 }
 
 TEST_PROGRAM(test_cuda_split) {

@@ -58,7 +58,8 @@ TEST(types) {
       {DM_C64, "f64:int8:20", DM_DTYPE_NONE, DM_C128, DM_C128, DM_C64},
       {DM_F32, "f32:f16", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F32},
       {DM_F64, "f32:f16", DM_DTYPE_NONE, DM_F32, DM_F32, DM_F64},
-      {DM_C64, "f32:f16", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
+      {DM_C64, "f32:f16", DM_DTYPE_NONE, DM_C64, DM_C64, DM_C64},
+      {DM_C128, "f32:f16", DM_DTYPE_NONE, DM_C64, DM_C64, DM_C128},
       {DM_F16, "f32:f16", DM_DTYPE_NONE, DM_DTYPE_NONE, 0, 0},
       {DM_C64, "f32:int8", DM_C128, DM_C64, DM_C64, DM_C128},
       {DM_C128, "tf32", DM_F64, DM_DTYPE_NONE, 0, 0},
@@ -135,6 +136,20 @@ TEST(moduli_of_complex) {
   assert_int_equal(dm_compute_moduli(choice), 18);
   ok(dm_compute_choose(choice, DM_C128, 2048, &row));
   assert_string_equal(row.name, "f64:int8:18");
+}
+
+/* Split operands are as accurate as f32 where there are so many real products. */
+TEST(split_of_complex) {
+  const dm_compute *plain = dm_compute_by(DM_F32);
+  dm_compute row;
+  assert_false(dm_compute_by_split(plain, DM_F32, 375, &row));
+  assert_true(dm_compute_by_split(plain, DM_F32, 376, &row));
+  assert_false(dm_compute_by_split(plain, DM_C64, 187, &row));
+  assert_true(dm_compute_by_split(plain, DM_C64, 188, &row));
+  assert_true(row.splits);
+  assert_int_equal(dm_compute_operand(&row, DM_C64), DM_F16);
+  assert_int_equal(dm_compute_parts(&row, DM_C64), 1);
+  assert_false(dm_compute_by_split(dm_compute_by(DM_F64), DM_C128, 9999, &row));
 }
 
 /* A and B of their own types, with --type. */

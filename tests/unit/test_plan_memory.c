@@ -1,4 +1,6 @@
 /* What plans take of memory, and what is said where they do not fit. */
+#include "core/checked.h"
+#include "core/compute_choice.h"
 #include "core/view.h"
 #include "plan/memory_need.h"
 #include "plan/tiles.h"
@@ -126,6 +128,27 @@ TEST(copies_of_a_kernel_count) {
 }
 
 /* Pieces lie in the slots of whole blocks while these fit, then in a share beside a ring. */
+/* High and low parts of A and B, B's complex numbers in two rows; 16 bytes for each row and column.
+ */
+TEST(parts_of_split_operands_count) {
+  const int64_t m = 700, n = 900, k = 1000;
+  for (int64_t parts = 1; parts <= 2; parts++) {
+    dm_problem problem = problem_of(m, n, k, parts == 1 ? DM_F32 : DM_C64);
+    dm_compute_choice choice;
+    dm_plan plain, split;
+    problem.verify = false;
+    ok(choose(problem, "gpu=h200", 1, &plain));
+    assert_true(dm_compute_parse("f32:f16", &choice));
+    ok(dm_compute_choose(choice, problem.work, k, &problem.compute));
+    ok(choose(problem, "gpu=h200", 1, &split));
+    assert_true(plain.panels == 1 && split.panels == 1);
+    const int64_t deep = parts * k, cols = parts * n;
+    assert_int_equal(split.device_bytes - plain.device_bytes,
+                     4 * (m * dm_round_up(deep, 64) + deep * dm_round_up(cols, 64)) +
+                         16 * (m + cols) + 512);
+  }
+}
+
 TEST(blocks_become_rings_when_they_must) {
   dm_plan plan;
   dm_problem problem = problem_of(40000, 40000, 40000, DM_F64);

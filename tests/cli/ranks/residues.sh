@@ -34,7 +34,7 @@ try damier plan --size 4096 --compute f64:int8 --machine "gpu=a100" -q
 for machine in "gpu=h200 read=1000 write=1000" "gpu=a100 read=1000 write=1000" "gpu=h200" "cores=16"; do
   damier plan --size 16384 --compute fastest --machine "$machine" | sed -n 's/.*work=\([^ ]*\).*/\1/p' | head -1
 done
-damier plan --size 16384 --type c64 --compute fastest --machine "gpu=h200 read=1000 write=1000" | grep -o 'work=f32:int8:8'
+damier plan --size 16384 --type c128 --compute fastest --machine "gpu=h200 read=1000 write=1000" | grep -o 'work=f64:int8:15'
 damier plan --size 1024 --compute fastest --machine "gpu=h200 read=1000 write=1000" | grep -o 'work=f64 '
 damier plan --size 16384 --type bf16 --compute fastest --machine "gpu=h200 read=1000 write=1000" | grep -o 'work=bf16'
 try damier plan --size 16384 --compute fastest --reproducible --machine gpu=h200 -q
