@@ -6,8 +6,8 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/element_sum.h"
 #include "engine/finish.h"
-#include "io/checksum.h"
 #include "plan/partition.h"
 
 /* On their way together: some land while others are finished and written. */
