@@ -14,6 +14,7 @@
 #include "backend/cuda_jit.h"
 #include "backend/cuda_residues.h"
 #include "backend/cuda_split.h"
+#include "backend/cuda_verify.h"
 #include "core/buffer.h"
 #include "core/closest.h"
 
@@ -140,6 +141,7 @@ static void cuda_close(dm_backend *backend) {
     if (lane->stream) (void)cudaStreamDestroy(lane->stream);
   }
   if (gpu->side) (void)cudaStreamDestroy(gpu->side);
+  free(gpu->laters);
   (void)cudaGetLastError();
   free(gpu);
 }
@@ -231,6 +233,8 @@ const dm_backend_ops dm_backend_cuda = {
     .wait = dm_cuda_wait,
     .probe = dm_cuda_probe,
     .scan = dm_cuda_scan,
+    .checksum = dm_cuda_checksum,
+    .settle = dm_cuda_settle,
     .fill = dm_cuda_fill,
     .add = dm_cuda_add,
     .dot = dm_cuda_dot,

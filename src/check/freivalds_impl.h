@@ -16,6 +16,7 @@ struct dm_freivalds {
   int64_t group_cols; /* columns of C that make a group, from its first column on */
   uint64_t seed;      /* of w */
   uint8_t *marks;     /* of dm_freivalds_mark, or NULL */
+  dm_backend *adds;   /* whose sums may be missing yet, or NULL */
   int parts;
   const int64_t *row_exponents, *col_exponents; /* of dm_freivalds_scaled, or NULL */
   int alpha_exponent;
@@ -40,6 +41,9 @@ typedef struct dm_rows_checked {
 
 /* A sum of squares below this has lost some to underflow. */
 static const double dm_least_squares = 1e-270;
+
+/* Waits for what was added on a device.  (freivalds.c) */
+dm_status dm_freivalds_arrive(dm_freivalds *check);
 
 /* Roots of the COUNT sums from ROW, which are complete.  (freivalds.c) */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
