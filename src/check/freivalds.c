@@ -309,6 +309,22 @@ dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view v
   return DM_OK;
 }
 
+/* Squares of the elements of C themselves, where one look at VIEW cannot tell them, too. */
+static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row) {
+  double *ones, squares = 0.0;
+  if (check->exact || !backend || view.space == DM_HOST) {
+    DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
+                   : dm_host_dot(NULL, view, view, &squares));
+    check->c_squares[row] += squares;
+    return DM_OK;
+  }
+  DM_TRY(dm_buffer_table(view.cols, &ones));
+  for (int64_t j = 0; j < view.cols; j++) ones[j] = 1.0;
+  dm_status status = add_sizes(check, backend, view, row, ones, check->c_squares + row);
+  free(ones);
+  return status;
+}
+
 dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   const int64_t m = check->problem.m;
@@ -317,12 +333,8 @@ dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view v
   if (tells_norms(check, backend, view))
     return probe_groups(check, NULL, view, row, col, m, check->z, check->z_squares,
                         check->c_squares);
-  double squares = 0.0;
-  DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
-                 : dm_host_dot(NULL, view, view, &squares));
-  check->c_squares[row] += squares;
   DM_TRY(probe_groups(check, backend, view, row, col, m, check->z, check->z_squares, NULL));
-  return dm_freivalds_arrive(check); /* C's memory is soon used again */
+  return add_norms(check, backend, view, row);
 }
 
 dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,

@@ -30,7 +30,7 @@ struct dm_freivalds {
   double *y, *z, *z0;                           /* m, wide: A t; C w; C0 w */
   double *scratch;                              /* m, wide; one only */
   double *row_squares, *z_squares, *z0_squares; /* m */
-  double *c_squares; /* m: sum of |C(i,j)|^2 over a part, at its first row; one only */
+  double *c_squares; /* m: sum_j |C(i,j)|^2, or that of a part at its first row; one only */
 };
 
 /* The same, summed over the ranks. */

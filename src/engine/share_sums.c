@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/fork_join.h"
+#include "engine/device_sums.h"
 #include "io/checksum.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
@@ -119,30 +120,21 @@ static int64_t places_of(const dm_rank_state *local, dm_matrix matrix) {
   return dm_plan_places(local->plan, matrix, dm_range_size(local->panels));
 }
 
-/* As many sums at DEVICE as COUNT, to or from HOST. */
-static dm_status move_sums(const dm_rank_state *local, uint64_t *device, uint64_t *host,
-                           int64_t count, bool outward) {
-  const dm_view there = dm_view_strided(device, DM_I32, DM_DEVICE, 1, 2 * count, 2 * count);
-  const dm_view here = dm_view_row_major(host, DM_I32, 1, 2 * count);
-  dm_event moved;
-  DM_TRY(dm_backend_copy(local->backend, outward ? here : there, outward ? there : here, &moved));
-  return dm_backend_wait(local->backend, moved);
-}
-
-/* All 0, those of B behind those of A. */
+/* All 0, those of A behind that of C, those of B behind them. */
 static dm_status open_on_device(dm_rank_state *local, dm_share_sums *sums) {
   int64_t count = 0;
   void *first;
   uint64_t *zeros;
   if (!is_on_device(local, DM_A) && !is_on_device(local, DM_B)) return DM_OK;
-  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_SHARE_SUMS, &first));
+  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_DEVICE_SUMS, &first));
+  first = (uint64_t *)first + 1;
   for (int x = 0; x < 2; x++) {
     if (!is_on_device(local, (dm_matrix)x)) continue;
     sums->on_device[x] = (uint64_t *)first + count;
     count += places_of(local, (dm_matrix)x);
   }
   DM_TRY(dm_buffer_table(dm_max(1, count), &zeros));
-  dm_status status = move_sums(local, first, zeros, count, false);
+  dm_status status = dm_device_sums_set(local->backend, first, zeros, count);
   free(zeros);
   return status;
 }
@@ -170,8 +162,7 @@ static dm_status count_on_device(const dm_share_sums *sums, const dm_rank_state 
   uint64_t *left;
   if (count == 0) return DM_OK;
   DM_TRY(dm_buffer_table(count, &left));
-  dm_status status = dm_backend_settle(local->backend);
-  if (!status) status = move_sums(local, sums->on_device[matrix], left, count, true);
+  dm_status status = dm_device_sums_get(local->backend, left, sums->on_device[matrix], count);
   for (int64_t i = 0; i < count && !status; i++) *changed += left[i] != 0;
   free(left);
   return status;

@@ -31,7 +31,7 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_HOME_C,        /* where C returns to, */
   DM_BUFFER_ROUNDED,       /* or is rounded to its own type */
   DM_BUFFER_FINISHED_HOME, /* C and what beta multiplies, where the caller finishes C */
-  DM_BUFFER_SHARE_SUMS,    /* checksums of the pieces of shares in GPU memory */
+  DM_BUFFER_DEVICE_SUMS,   /* checksums of what is in GPU memory: C, pieces of shares */
   DM_BUFFER_READ_A,        /* from here on not by the rank's own steps: by readers of files */
   DM_BUFFER_READ_B,
   DM_BUFFER_READ_OLD,

@@ -19,11 +19,16 @@ static struct {
   int of;     /* which block */
   int64_t bit;
   bool struck;
-  dm_event product; /* the last one: while it runs what it writes is left alone */
+  dm_event product;  /* the last one: while it runs what it writes is left alone */
+  long copies, copy; /* to the host: until now, and the one in which a bit flips as it arrives */
+  dm_event arrival;
+  dm_view arrived;
 } flips;
 
 void flip_memory_next(long call, int of, int64_t bit);
+void flip_memory_copy(long copy);
 long flip_memory_calls(void);
+long flip_memory_copies(void);
 int64_t flip_memory_bytes(int of);
 int flip_memory_struck(void);
 
@@ -37,6 +42,17 @@ void flip_memory_next(long call, int of, int64_t bit) {
   flips.bit = bit;
   flips.struck = false;
   flips.product = 0;
+  flips.copies = flips.copy = 0;
+  flips.arrival = 0;
+}
+
+/* After flip_memory_next: bit 61 of an element of the COPYth copy to the host. */
+void flip_memory_copy(long copy) {
+  flips.copy = copy;
+}
+
+long flip_memory_copies(void) {
+  return flips.copies;
 }
 
 /* Since the last flip_memory_next: calls; bytes of a block, 0 where there is none; whether a bit
@@ -63,6 +79,7 @@ WRAPPED(dm_backend_gemm)
 WRAPPED(dm_backend_probe)
 WRAPPED(dm_backend_checksum)
 WRAPPED(dm_backend_settle)
+WRAPPED(dm_backend_test)
 
 static dm_status copy_byte(dm_backend *backend, char *device, unsigned char *host, bool outward) {
   const dm_view there = dm_view_strided(device, DM_I8, DM_DEVICE, 1, 1, 1);
@@ -113,7 +130,22 @@ void __wrap_dm_backend_release(dm_backend *backend, dm_space space, void *memory
 
 dm_status __wrap_dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done) {
   dm_status status = strike(backend);
-  return status ? status : __real_dm_backend_copy(backend, dst, src, done);
+  if (!status) status = __real_dm_backend_copy(backend, dst, src, done);
+  if (status || src.space != DM_DEVICE || dst.space != DM_HOST) return status;
+  if (++flips.copies != flips.copy) return DM_OK;
+  flips.arrival = *done;
+  flips.arrived = dst;
+  return DM_OK;
+}
+
+dm_status __wrap_dm_backend_test(dm_backend *backend, dm_event event, bool *done) {
+  dm_status status = __real_dm_backend_test(backend, event, done);
+  if (status || !*done || event == 0 || event != flips.arrival) return status;
+  const dm_view at = flips.arrived;
+  ((unsigned char *)dm_view_at(at, at.rows / 2, at.cols / 2))[dm_dtype_size(at.dtype) - 1] ^= 0x20;
+  flips.arrival = 0;
+  flips.struck = true;
+  return DM_OK;
 }
 
 dm_status __wrap_dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b,

@@ -7,7 +7,7 @@ A flip is 'found' (VerifyError, and C is not delivered), 'below' (no element of 
 a-priori bound), 'missed', or 'left out'.  Without --long: a few of each, of which none may be missed but in data of a
 range.  With it: the tables for docs/reliability.md, and what was missed one by one.
 
-By default what is found is computed again: C is right.
+By default what is found is computed again: C is right; also if a strip of C changes on its way from the GPU to its file.
 """
 import argparse
 import ctypes
@@ -15,6 +15,7 @@ import os
 import pathlib
 import random
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -32,7 +33,8 @@ def loaded():
     import damier
     flips = ctypes.CDLL(chosen.library)
     flips.flip_memory_next.argtypes = ctypes.c_long, ctypes.c_int, ctypes.c_int64
-    flips.flip_memory_calls.restype = ctypes.c_long
+    flips.flip_memory_copy.argtypes = (ctypes.c_long,)
+    flips.flip_memory_calls.restype = flips.flip_memory_copies.restype = ctypes.c_long
     flips.flip_memory_bytes.restype = ctypes.c_int64
     return damier, flips
 
@@ -88,6 +90,31 @@ def campaign(beds, context, again, rng):
     return results, missed, problems
 
 
+def copied(damier, flips):
+    """Problems of products of files in which a strip of C changes between the GPU and the file."""
+    problems, rng = [], np.random.default_rng(chosen.seed)
+    with tempfile.TemporaryDirectory() as folder, damier.Context(backend="cuda", force=True) as context:
+        a, b, c = (f"{folder}/{name}.npy" for name in "ABC")
+        for kind, near in (("f8", 1e-11), ("f4", 1e-4)):
+            factors = [rng.random(shape).astype(kind) for shape in ((1500, 700), (700, 1300))]
+            for path, x in zip((a, b), factors):
+                np.save(path, x)
+            flips.flip_memory_next(0, 0, 0)
+            context.multiply(a, b, c)
+            copies, came = flips.flip_memory_copies(), 0
+            for copy in range(1, copies + 1):
+                flips.flip_memory_next(0, 0, 0)
+                flips.flip_memory_copy(copy)
+                record = context.multiply(a, b, c)
+                repaired, came = record["verification"]["repaired_tiles"], came + flips.flip_memory_struck()
+                if flips.flip_memory_struck() and repaired < 1 or not np.allclose(np.load(c), factors[0] @ factors[1],
+                                                                                 rtol=near, atol=near):
+                    problems.append(f"{kind}, copy {copy} of {copies} to the host: {repaired} tiles repaired")
+            if came == 0:
+                problems.append(f"{kind}: no copy of {copies} was changed")
+    return problems
+
+
 def options():
     parser = argparse.ArgumentParser()
     parser.add_argument("--library", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
@@ -109,6 +136,7 @@ def main():
         with damier.Context(on_corruption="stop", **words) as context, damier.Context(**words) as again:
             beds = [Bed(damier, flips, kind, data) for kind, kinds in KINDS.items() for data in kinds]
             results, missed, problems = campaign(beds, context, again, random.Random(chosen.seed))
+        problems += copied(damier, flips)
     except damier.DeviceError as error:
         print(f"skipped: {error}")
         sys.exit(SKIPPED)
