@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "core/element.h"
-#include "core/element_sum.h"
 #include "core/view.h"
 #include "kernels/registry.h"
 
@@ -82,34 +81,6 @@ DM_ADD_LIST(DM_KERNEL_LAUNCHER)
 DM_DOT_LIST(DM_KERNEL_LAUNCHER)
 #undef DM_KERNEL_LAUNCHER
 int64_t dm_kernels_dot_scratch(const dm_dot_product *product);
-
-/* sums[i] += sum_j M(i,j) x[j];  squares[i] += sum_j |M(i,j) x[j]|^2 unless squares is NULL.
- * x and sums are of the wide type (f64, two f64, int64_t); columns whose x is 0 count as 0.  Fast
- * where rows are contiguous and 16-byte aligned.  (helpers/probe.cu) */
-typedef struct dm_probe_work {
-  dm_view matrix;
-  const void *x;
-  int64_t parts;
-  void *scratch; /* of PARTS * rows numbers of the wide type and, for squares, as many of f64 */
-  void *sums;
-  double *squares;
-  cudaStream_t stream;
-} dm_probe_work;
-cudaError_t dm_kernels_probe(const dm_probe_work *work);
-
-/* PARTS that keep PROCESSORS multiprocessors busy: so many runs of columns are summed separately.
- */
-int64_t dm_kernels_probe_parts(dm_view matrix, int processors);
-
-/* sums[j] += sum_i |M(i,j)|^2; SCRATCH has room for PARTS * cols values.  (helpers/scan.cu) */
-cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *scratch, double *sums,
-                            cudaStream_t stream);
-int64_t dm_kernels_scan_parts(dm_view matrix, int processors);
-
-/* *sum += the checksum (core/element_sum.h) of MATRIX, which begins at PLACE; SUBTRACT: -=.  c128
- * is given as its parts, twice as many columns.  (helpers/checksum.cu) */
-cudaError_t dm_kernels_checksum(dm_view matrix, dm_place place, bool subtract, uint64_t *sum,
-                                int processors, cudaStream_t stream);
 
 /* VIEW(i,j) = element (row + i, col + j), with the bits that dm_fill gives.  (helpers/fill.cu) */
 cudaError_t dm_kernels_fill(dm_view view, const dm_generator *generator, int64_t row, int64_t col,

@@ -3,8 +3,9 @@
  *
  * Sums of integers are the same in any order: each thread adds up runs of 16 bytes where the rows
  * allow it, a block its threads, and the blocks add to *sum one after the other. */
-#include "core/element_sum.h"
+#include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/walk.cuh"
+#include "kernels/verify_kernels.h"
 
 namespace {
 
@@ -61,6 +62,19 @@ cudaError_t launch(dm_view view, uint64_t first, uint64_t line, bool subtract, u
 }
 
 } // namespace
+
+cudaError_t dm_kernels_checksum_load(dm_dtype dtype) {
+  switch (size_of(dtype)) {
+  case 1:
+    return load_now(checksum<uint8_t, true>);
+  case 2:
+    return load_now(checksum<uint16_t, true>);
+  case 4:
+    return load_now(checksum<uint32_t, true>);
+  default:
+    return load_now(checksum<uint64_t, true>);
+  }
+}
 
 cudaError_t dm_kernels_checksum(dm_view m, dm_place place, bool subtract, uint64_t *sum,
                                 int processors, cudaStream_t stream) {

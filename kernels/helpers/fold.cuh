@@ -6,6 +6,12 @@
 
 #include <stdint.h>
 
+/* KERNEL is loaded now, where it would be at its first launch. */
+template <class Kernel> static cudaError_t load_now(Kernel kernel) {
+  cudaFuncAttributes unused;
+  return cudaFuncGetAttributes(&unused, kernel);
+}
+
 /* to[i] += sum over p < parts of values[p * count + i]. */
 template <class T> __global__ void fold(T *to, const T *values, int64_t count, int64_t parts) {
   const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

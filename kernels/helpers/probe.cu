@@ -8,7 +8,7 @@
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
-#include "kernels/kernels.h"
+#include "kernels/verify_kernels.h"
 
 namespace {
 
@@ -193,6 +193,14 @@ int64_t dm_kernels_probe_parts(dm_view matrix, int processors) {
   const int64_t wanted = (int64_t)processors * WARPS_PER_PROCESSOR / warps;
   const int64_t most = (matrix.cols + STEP - 1) / STEP;
   return wanted < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+cudaError_t dm_kernels_probe_load(dm_dtype dtype) {
+  return with_type(dtype, [&](auto element) {
+    typedef decltype(element) Element;
+    const cudaError_t error = load_now(probe<Element, true, typename Types<Element>::Wide>);
+    return error == cudaSuccess ? load_now(fold<double>) : error;
+  });
 }
 
 cudaError_t dm_kernels_probe(const dm_probe_work *work) {

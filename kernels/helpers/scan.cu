@@ -6,7 +6,7 @@
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
-#include "kernels/kernels.h"
+#include "kernels/verify_kernels.h"
 
 namespace {
 
@@ -97,6 +97,10 @@ int64_t dm_kernels_scan_parts(dm_view matrix, int processors) {
   const int64_t wanted = (int64_t)processors * BLOCKS_PER_PROCESSOR / across;
   const int64_t most = (matrix.rows + 8 * LINES - 1) / (8 * LINES); /* 8 rows for each thread */
   return wanted < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+cudaError_t dm_kernels_scan_load(dm_dtype dtype) {
+  return with_type(dtype, [&](auto element) { return load_now(scan<decltype(element), true>); });
 }
 
 cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *scratch, double *sums,

@@ -165,6 +165,10 @@ dm_status dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_place plac
   return backend->ops->checksum(backend, matrix, place, subtract, sum);
 }
 
+void dm_backend_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c) {
+  if (backend->ops->expect_sums) backend->ops->expect_sums(backend, operands, c);
+}
+
 dm_status dm_backend_settle(dm_backend *backend) {
   return backend->ops->settle ? backend->ops->settle(backend) : DM_OK;
 }

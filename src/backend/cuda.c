@@ -127,6 +127,7 @@ static void cuda_close(dm_backend *backend) {
   dm_cuda *gpu = dm_cuda_of(backend);
   /* Failures are of no interest any more: what went wrong was reported where it happened. */
   (void)cudaSetDevice(gpu->index);
+  dm_cuda_expect_end(gpu);
   for (int i = 0; i < DM_LANES; i++)
     if (gpu->lanes[i].stream) (void)cudaStreamSynchronize(gpu->lanes[i].stream);
   dm_cuda_close_lt(gpu);
@@ -235,6 +236,7 @@ const dm_backend_ops dm_backend_cuda = {
     .scan = dm_cuda_scan,
     .checksum = dm_cuda_checksum,
     .settle = dm_cuda_settle,
+    .expect_sums = dm_cuda_expect_sums,
     .fill = dm_cuda_fill,
     .add = dm_cuda_add,
     .dot = dm_cuda_dot,

@@ -36,6 +36,7 @@ typedef struct dm_cuda_block dm_cuda_block;
 typedef struct dm_cuda_lt dm_cuda_lt; /* cuBLASLt and its choices */
 typedef struct dm_cuda_jit dm_cuda_jit;
 typedef struct dm_cuda_laters dm_cuda_laters;
+typedef struct dm_cuda_loading dm_cuda_loading;
 
 struct dm_cuda {
   dm_backend base;
@@ -54,15 +55,16 @@ struct dm_cuda {
   dm_cuda_jit *jit; /* the same */
   void *workspace;  /* of cuBLAS and cuBLASLt */
   int64_t workspace_bytes;
-  dm_cuda_area pieces;    /* of reproducible products */
-  dm_cuda_area scratch;   /* of the kernel */
-  dm_cuda_area vectors;   /* of probe and scan */
-  dm_cuda_laters *laters; /* what they have added up; NULL until it is needed */
-  dm_cuda_area residues;  /* of A and B, where the row of compute modes has moduli */
-  dm_moduli moduli;       /* of that row; else there are none */
-  bool splits;            /* the row splits operands: parts are in scratch */
-  dm_cuda_area natively;  /* what it counts, a dm_split_count */
-  dm_cuda_block *blocks;  /* allocated and not yet released */
+  dm_cuda_area pieces;      /* of reproducible products */
+  dm_cuda_area scratch;     /* of the kernel */
+  dm_cuda_area vectors;     /* of probe and scan */
+  dm_cuda_loading *loading; /* of kernels that will be wanted; NULL: none */
+  dm_cuda_laters *laters;   /* what they have added up; NULL until it is needed */
+  dm_cuda_area residues;    /* of A and B, where the row of compute modes has moduli */
+  dm_moduli moduli;         /* of that row; else there are none */
+  bool splits;              /* the row splits operands: parts are in scratch */
+  dm_cuda_area natively;    /* what it counts, a dm_split_count */
+  dm_cuda_block *blocks;    /* allocated and not yet released */
 };
 
 static inline dm_cuda *dm_cuda_of(dm_backend *backend) {

@@ -8,7 +8,7 @@
 #include "backend/cuda_verify.h"
 #include "backend/probe.h"
 #include "core/checked.h"
-#include "kernels/kernels.h"
+#include "kernels/verify_kernels.h"
 
 enum { LEAST = 4 << 20 }; /* bytes of an area that seldom grows: that waits for the whole GPU */
 

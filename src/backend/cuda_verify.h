@@ -12,6 +12,10 @@ dm_status dm_cuda_checksum(dm_backend *backend, dm_view matrix, dm_place place, 
 dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col);
 
+/* (cuda_expect.c) */
+void dm_cuda_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c);
+void dm_cuda_expect_end(dm_cuda *gpu); /* waits for it */
+
 /* (cuda_later.c) */
 
 /* *DEVICE[i], for 2 vectors TO[i] of COUNT[i] numbers of 8 bytes, is what is added to TO[i] in the

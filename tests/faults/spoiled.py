@@ -234,8 +234,8 @@ def chosen_end(folder, _, ranks, words):
 chosen = options("--shim")
 EMULATED = ([(repaired, 1, "", "f64", False, ("c:1:63:0.4", "a:2:61:0.3", "bt:1:62:0.7")),
              (repaired, 4, "--grid 2x2x1 --transport ipc", "f32", False, ("c:2:30:0.4", "b:1:30:0.3"))] +
-            [(shares, 1, "--panel 256", ("a:1:63:0.5", "a:3:61:0", "b:2:61:0.3", "b:3:62:1")),  # its own pieces
-             (shares, 4, "--panel 256 --grid 2x2x1 --transport ipc", ("a:1:63:0.7", "b:2:61:0.8")),
+            # A rank alone looks at A and B while products go on.  These are the last rank's own pieces.
+            [(shares, 4, "--panel 256 --grid 2x2x1 --transport ipc", ("a:1:63:0.7", "b:2:61:0.8")),
              (shares, 2, "--panel 256 --grid 2x1x1 --transport host", ("a:1:63:0.5", "a:3:61:0.9"))])
 FEW = [(repaired, *CASES[3]), (one_tile_alone,), (in_vain, 1, TILES, True), (chosen_end, 1, "")]
 ALL = ([(repaired, *case) for case in CASES] + [(one_tile_alone,)] +
