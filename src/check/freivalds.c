@@ -228,9 +228,8 @@ dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view v
                       check->exact ? NULL : check->sizes, NULL);
 }
 
-/* Sums of the wide type: whole numbers lie in the same arrays. */
-static dm_status sum(const dm_freivalds *check, const dm_comm *comm, double *vector,
-                     int64_t count) {
+dm_status dm_freivalds_sum(const dm_freivalds *check, const dm_comm *comm, double *vector,
+                           int64_t count) {
   if (check->exact) return dm_comm_sum_i64(comm, (int64_t *)vector, count);
   return dm_comm_sum_f64(comm, vector, count * check->parts);
 }
@@ -251,7 +250,7 @@ void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   const int64_t k = check->problem.k;
   DM_TRY(dm_freivalds_arrive(check));
-  DM_TRY(sum(check, comm, check->t, check->groups * k));
+  DM_TRY(dm_freivalds_sum(check, comm, check->t, check->groups * k));
   if (check->exact) return DM_OK;
   DM_TRY(dm_comm_sum_f64(comm, check->sizes, check->groups * k));
   dm_freivalds_take_roots(check, 0, k);
@@ -356,41 +355,4 @@ void dm_freivalds_reset_c(dm_freivalds *check) {
   memset(check->z, 0, rows * (size_t)check->parts * sizeof(double));
   memset(check->z_squares, 0, rows * sizeof(double));
   memset(check->c_squares, 0, m * sizeof(double));
-}
-
-/* The other ranks' shares are summed into copies, so that a verdict can be asked for again. */
-static dm_status sum_copy(const dm_freivalds *check, const dm_comm *comm, const double *vector,
-                          double *copy, bool wide) {
-  const int64_t rows = check->groups * check->problem.m;
-  memcpy(copy, vector, (size_t)(rows * (wide ? check->parts : 1)) * sizeof(double));
-  return wide ? sum(check, comm, copy, rows) : dm_comm_sum_f64(comm, copy, rows);
-}
-
-dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict) {
-  const int64_t m = check->groups * check->problem.m, wide = m * check->parts;
-  double *sums;
-  DM_TRY(dm_freivalds_arrive(check));
-  DM_TRY(dm_buffer_zeroed(3 * wide + 3 * m, sizeof(double), (void **)&sums));
-  dm_rows_checked rows = {.y = sums,
-                          .z = sums + wide,
-                          .z0 = sums + 2 * wide,
-                          .a_squares = sums + 3 * wide,
-                          .z_squares = sums + 3 * wide + m,
-                          .z0_squares = sums + 3 * wide + 2 * m};
-  dm_status status = sum_copy(check, comm, check->y, rows.y, true);
-  if (!status) status = sum_copy(check, comm, check->z, rows.z, true);
-  if (!status) status = sum_copy(check, comm, check->row_squares, rows.a_squares, false);
-  if (!status) status = sum_copy(check, comm, check->z_squares, rows.z_squares, false);
-  if (!status && check->problem.reads_c) {
-    status = sum_copy(check, comm, check->z0, rows.z0, true);
-    if (!status) status = sum_copy(check, comm, check->z0_squares, rows.z0_squares, false);
-  }
-  double squares = 0.0;
-  for (int64_t i = 0; i < check->problem.m; i++) squares += check->c_squares[i];
-  if (!status) status = dm_comm_sum_f64(comm, &squares, 1);
-  if (!status) dm_freivalds_compare(check, &rows, verdict);
-  verdict->norm = sqrt(squares);
-  if (verdict->worst_row >= 0) verdict->worst_row += check->rows.begin;
-  free(sums);
-  return status;
 }

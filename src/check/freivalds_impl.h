@@ -45,6 +45,11 @@ static const double dm_least_squares = 1e-270;
 /* Waits for what was added on a device.  (freivalds.c) */
 dm_status dm_freivalds_arrive(dm_freivalds *check);
 
+/* Over the ranks, of COUNT numbers of the wide type: whole ones lie in the same arrays.
+ * (freivalds.c) */
+dm_status dm_freivalds_sum(const dm_freivalds *check, const dm_comm *comm, double *vector,
+                           int64_t count);
+
 /* Roots of the COUNT sums from ROW, which are complete.  (freivalds.c) */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
 
