@@ -165,8 +165,8 @@ dm_status dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_place plac
   return backend->ops->checksum(backend, matrix, place, subtract, sum);
 }
 
-void dm_backend_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c) {
-  if (backend->ops->expect_sums) backend->ops->expect_sums(backend, operands, c);
+dm_status dm_backend_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c) {
+  return backend->ops->expect_sums ? backend->ops->expect_sums(backend, operands, c) : DM_OK;
 }
 
 dm_status dm_backend_settle(dm_backend *backend) {

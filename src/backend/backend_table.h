@@ -86,7 +86,7 @@ typedef struct dm_backend_ops {
   dm_status (*checksum)(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
                         uint64_t *sum);
   dm_status (*settle)(dm_backend *backend);
-  void (*expect_sums)(dm_backend *backend, dm_dtype operands, dm_dtype c);
+  dm_status (*expect_sums)(dm_backend *backend, dm_dtype operands, dm_dtype c);
   dm_status (*fill)(dm_backend *backend, dm_view view, const dm_generator *generator, int64_t row,
                     int64_t col);
   dm_status (*add)(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha, double beta);

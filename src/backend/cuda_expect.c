@@ -1,11 +1,13 @@
 /* Kernels are loaded when they are launched first, which takes up to some milliseconds each: those
- * of the verification are loaded while the first panels are read. */
+ * of the verification are loaded while the first panels are read, and their memory is allocated
+ * before. */
 #ifdef DM_HAVE_CUDA
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "backend/cuda_verify.h"
+#include "core/buffer.h"
 #include "kernels/verify_kernels.h"
 
 struct dm_cuda_loading {
@@ -27,16 +29,19 @@ static void *load(void *argument) {
   return NULL;
 }
 
-void dm_cuda_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c) {
+dm_status dm_cuda_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  if (gpu->loading) return;
-  dm_cuda_loading *new = malloc(sizeof *new);
-  if (!new) return;
+  DM_TRY(dm_cuda_later_open(gpu));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->vectors, DM_CUDA_SUMS_LEAST));
+  if (gpu->loading) return DM_OK;
+  dm_cuda_loading *new;
+  DM_TRY(dm_buffer_table(1, &new));
   *new = (dm_cuda_loading){.device = gpu->index, .types = {operands, c}};
   if (pthread_create(&new->thread, NULL, load, new) == 0)
     gpu->loading = new;
   else
     free(new);
+  return DM_OK;
 }
 
 void dm_cuda_expect_end(dm_cuda *gpu) {

@@ -8,7 +8,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 
-enum { MOST = 256, LEAST = 4 << 20 }; /* vectors; bytes of the area, which seldom grows */
+enum { MOST = 256 }; /* vectors at a time */
 
 /* COUNT numbers, at OFFSET of the area. */
 typedef struct later {
@@ -73,7 +73,7 @@ static dm_status make_room(dm_cuda *gpu, int64_t bytes) {
   dm_cuda_laters *all = gpu->laters;
   if (all->count + 2 > MOST || all->used + bytes > all->area.bytes)
     DM_TRY(dm_cuda_settle(&gpu->base));
-  return dm_cuda_grow(gpu, &all->area, dm_max(LEAST, bytes));
+  return dm_cuda_grow(gpu, &all->area, dm_max(DM_CUDA_SUMS_LEAST, bytes));
 }
 
 static void *find(const dm_cuda_laters *all, const void *to, int64_t count) {
@@ -91,6 +91,11 @@ static dm_status begin(dm_cuda *gpu, void *to, int64_t count, bool is_whole, voi
   all->of[all->count++] = (later){to, count, all->used, is_whole};
   all->used += bytes_of(count);
   return DM_OK;
+}
+
+dm_status dm_cuda_later_open(dm_cuda *gpu) {
+  if (!gpu->laters) DM_TRY(dm_buffer_table(1, &gpu->laters));
+  return make_room(gpu, 0);
 }
 
 dm_status dm_cuda_add_later(dm_cuda *gpu, void *const to[2], const int64_t count[2], bool is_whole,

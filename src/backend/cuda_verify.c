@@ -10,8 +10,6 @@
 #include "core/checked.h"
 #include "kernels/verify_kernels.h"
 
-enum { LEAST = 4 << 20 }; /* bytes of an area that seldom grows: that waits for the whole GPU */
-
 /* Bytes of a wide number: f64, two f64, int64_t. */
 static int64_t wide_size(dm_dtype dtype) {
   return dm_dtype_is_complex(dtype) ? 16 : 8;
@@ -22,8 +20,9 @@ static dm_status probe(dm_cuda *gpu, dm_view m, const void *x, void *y, double *
   const int64_t x_room = dm_round_up(m.cols * wide, 256), counts[2] = {m.rows * wide / 8, m.rows};
   void *const to[2] = {y, squares};
   void *sums[2];
-  DM_TRY(dm_cuda_grow(gpu, &gpu->vectors,
-                      dm_max(LEAST, x_room + parts * m.rows * (wide + (squares ? 8 : 0)))));
+  DM_TRY(dm_cuda_grow(
+      gpu, &gpu->vectors,
+      dm_max(DM_CUDA_SUMS_LEAST, x_room + parts * m.rows * (wide + (squares ? 8 : 0)))));
   DM_TRY(dm_cuda_add_later(gpu, to, counts, dm_dtype_is_integer(m.dtype), sums));
   const dm_probe_work work = {.matrix = m,
                               .x = gpu->vectors.memory,
@@ -53,7 +52,7 @@ dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares)
   if (matrix.space == DM_HOST) return dm_host_scan_parallel(matrix, col_squares);
   DM_TRY(dm_cuda_enter(gpu));
   const int64_t parts = dm_kernels_scan_parts(matrix, gpu->processors);
-  DM_TRY(dm_cuda_grow(gpu, &gpu->vectors, dm_max(LEAST, parts * matrix.cols * 8)));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->vectors, dm_max(DM_CUDA_SUMS_LEAST, parts * matrix.cols * 8)));
   DM_TRY(dm_cuda_add_later(gpu, to, (int64_t[]){matrix.cols, 0}, false, sums));
   DM_CUDA(gpu, dm_kernels_scan(matrix, parts, gpu->vectors.memory, sums[0], gpu->side));
   return DM_OK;

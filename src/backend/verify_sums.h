@@ -26,7 +26,7 @@ dm_status dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_place plac
 
 /* All of these will be wanted of A and B, of type OPERANDS, and of C: what that takes is loaded by
  * a thread meanwhile. */
-void dm_backend_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c);
+dm_status dm_backend_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c);
 
 /* Waits for all sums that were posted.  An error loses what was not added yet. */
 dm_status dm_backend_settle(dm_backend *backend);

@@ -126,8 +126,8 @@ static dm_status open_on_device(dm_rank_state *local, dm_share_sums *sums) {
   void *first;
   uint64_t *zeros;
   if (!is_on_device(local, DM_A) && !is_on_device(local, DM_B)) return DM_OK;
-  dm_backend_expect_sums(local->backend, local->plan->problem.work,
-                         local->plan->problem.accumulator);
+  DM_TRY(dm_backend_expect_sums(local->backend, local->plan->problem.work,
+                                local->plan->problem.accumulator));
   DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_DEVICE_SUMS, &first));
   first = (uint64_t *)first + 1;
   for (int x = 0; x < 2; x++) {
