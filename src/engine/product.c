@@ -92,11 +92,13 @@ static dm_status check_loaded_shares(dm_product *p) {
   return check_shares(p);
 }
 
-/* Where no other rank has to be waited for, and a device goes on with products meanwhile. */
+/* Where no other rank has to be waited for, and a device goes on with products meanwhile.  What is
+ * in host memory would be looked at in slots that these need. */
 static bool checks_early(const dm_product *p) {
   const dm_plan *plan = &p->setup->plan;
-  return p->run->ranks == 1 && plan->gpu && dm_plan_tiles(plan) == 1 && !dm_plan_streams(plan) &&
-         !scales(p);
+  const bool on_device = dm_plan_residence(plan, DM_A) == DM_IN_DEVICE &&
+                         dm_plan_residence(plan, DM_B) == DM_IN_DEVICE;
+  return p->run->ranks == 1 && on_device && dm_plan_tiles(plan) == 1 && !scales(p);
 }
 
 /* Products hide it: it counts as nobody's time. */
