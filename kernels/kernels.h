@@ -82,21 +82,6 @@ DM_DOT_LIST(DM_KERNEL_LAUNCHER)
 #undef DM_KERNEL_LAUNCHER
 int64_t dm_kernels_dot_scratch(const dm_dot_product *product);
 
-/* sums[i] = sum_j M(i,j) x[j];  squares[i] = sum_j |M(i,j) x[j]|^2 unless squares is NULL.
- * x and sums are of the wide type (f64, two f64, int64_t); columns whose x is 0 count as 0.  sums
- * and squares have room for PARTS * rows values, of which the first ROWS are the result. Fast where
- * rows are contiguous and 16-byte aligned.  (helpers/probe.cu) */
-cudaError_t dm_kernels_probe(dm_view matrix, const void *x, int64_t parts, void *sums,
-                             double *squares, cudaStream_t stream);
-
-/* PARTS that keep PROCESSORS multiprocessors busy: so many runs of columns are summed separately.
- */
-int64_t dm_kernels_probe_parts(dm_view matrix, int processors);
-
-/* sums[j] = sum_i |M(i,j)|^2, with room for PARTS * cols values.  (helpers/scan.cu) */
-cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *sums, cudaStream_t stream);
-int64_t dm_kernels_scan_parts(dm_view matrix, int processors);
-
 /* VIEW(i,j) = element (row + i, col + j), with the bits that dm_fill gives.  (helpers/fill.cu) */
 cudaError_t dm_kernels_fill(dm_view view, const dm_generator *generator, int64_t row, int64_t col,
                             cudaStream_t stream);

@@ -1,4 +1,4 @@
-/* probe: sums[i] = sum_j M(i,j) x[j] and squares[i] = sum_j |M(i,j) x[j]|^2, reading M once.
+/* probe: sums[i] += sum_j M(i,j) x[j] and squares[i] += sum_j |M(i,j) x[j]|^2, reading M once.
  *
  * A warp takes 8 rows together (4 of i8, whose 16 elements per load fill the registers), so that a
  * piece of x, once in registers, serves 8 loads of M: x is f64 even where M has 16 bits, and
@@ -8,7 +8,7 @@
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
-#include "kernels/kernels.h"
+#include "kernels/verify_kernels.h"
 
 namespace {
 
@@ -145,31 +145,40 @@ template <class Element> int64_t blocks_down(dm_view m) {
   return (m.rows + rows - 1) / rows;
 }
 
-cudaError_t fold_sums(double *sums, int64_t rows, int64_t parts, cudaStream_t stream) {
-  return launch_fold(sums, rows, parts, stream);
+cudaError_t fold_sums(double *to, const double *sums, int64_t rows, int64_t parts,
+                      cudaStream_t stream) {
+  return launch_fold(to, sums, rows, parts, stream);
 }
-cudaError_t fold_sums(Complex128 *sums, int64_t rows, int64_t parts, cudaStream_t stream) {
-  return launch_fold(reinterpret_cast<double *>(sums), 2 * rows, parts, stream);
+cudaError_t fold_sums(Complex128 *to, const Complex128 *sums, int64_t rows, int64_t parts,
+                      cudaStream_t stream) {
+  return launch_fold(reinterpret_cast<double *>(to), reinterpret_cast<const double *>(sums),
+                     2 * rows, parts, stream);
 }
-cudaError_t fold_sums(int64_t *sums, int64_t rows, int64_t parts, cudaStream_t stream) {
-  return launch_fold(reinterpret_cast<uint64_t *>(sums), rows, parts, stream); /* wraps */
+cudaError_t fold_sums(int64_t *to, const int64_t *sums, int64_t rows, int64_t parts,
+                      cudaStream_t stream) {
+  return launch_fold(reinterpret_cast<uint64_t *>(to), reinterpret_cast<const uint64_t *>(sums),
+                     rows, parts, stream); /* wraps */
 }
 
-template <class Element>
-cudaError_t launch(dm_view m, const void *x, int64_t parts, void *sums, double *squares,
-                   cudaStream_t stream) {
+template <class Element> cudaError_t launch(const dm_probe_work &w) {
   typedef typename Types<Element>::Wide Wide;
+  const dm_view m = w.matrix;
   const int64_t steps = (m.cols + STEP - 1) / STEP;
-  const int64_t cols_per_part = (steps + parts - 1) / parts * STEP;
+  const int64_t cols_per_part = (steps + w.parts - 1) / w.parts * STEP;
   const int64_t down = blocks_down<Element>(m);
-  if (down * parts > INT32_MAX) return cudaErrorInvalidConfiguration;
+  Wide *of_parts = static_cast<Wide *>(w.scratch);
+  double *squares_of_parts =
+      w.squares ? reinterpret_cast<double *>(of_parts + w.parts * m.rows) : nullptr;
+  if (down * w.parts > INT32_MAX) return cudaErrorInvalidConfiguration;
   const auto kernel =
       rows_are_wide(m, sizeof(Element)) ? probe<Element, true, Wide> : probe<Element, false, Wide>;
-  kernel<<<(unsigned)(down * parts), LANES * WARPS, 0, stream>>>(
-      m, static_cast<const Wide *>(x), cols_per_part, down, static_cast<Wide *>(sums), squares);
+  kernel<<<(unsigned)(down * w.parts), LANES * WARPS, 0, w.stream>>>(
+      m, static_cast<const Wide *>(w.x), cols_per_part, down, of_parts, squares_of_parts);
   cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess) error = fold_sums(static_cast<Wide *>(sums), m.rows, parts, stream);
-  if (error == cudaSuccess && squares) error = fold_sums(squares, m.rows, parts, stream);
+  if (error == cudaSuccess)
+    error = fold_sums(static_cast<Wide *>(w.sums), of_parts, m.rows, w.parts, w.stream);
+  if (error == cudaSuccess && w.squares)
+    error = fold_sums(w.squares, squares_of_parts, m.rows, w.parts, w.stream);
   return error;
 }
 
@@ -186,9 +195,15 @@ int64_t dm_kernels_probe_parts(dm_view matrix, int processors) {
   return wanted < 1 ? 1 : wanted < most ? wanted : most;
 }
 
-cudaError_t dm_kernels_probe(dm_view matrix, const void *x, int64_t parts, void *sums,
-                             double *squares, cudaStream_t stream) {
-  return with_type(matrix.dtype, [&](auto element) {
-    return launch<decltype(element)>(matrix, x, parts, sums, squares, stream);
+cudaError_t dm_kernels_probe_load(dm_dtype dtype) {
+  return with_type(dtype, [&](auto element) {
+    typedef decltype(element) Element;
+    const cudaError_t error = load_now(probe<Element, true, typename Types<Element>::Wide>);
+    return error == cudaSuccess ? load_now(fold<double>) : error;
   });
+}
+
+cudaError_t dm_kernels_probe(const dm_probe_work *work) {
+  return with_type(work->matrix.dtype,
+                   [&](auto element) { return launch<decltype(element)>(*work); });
 }

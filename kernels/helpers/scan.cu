@@ -1,4 +1,4 @@
-/* scan: sums[j] = sum_i |M(i,j)|^2, reading M once.
+/* scan: sums[j] += sum_i |M(i,j)|^2, reading M once.
  *
  * A block is 8 rows of 32 lanes.  The lanes read one row side by side, 16 bytes each where the rows
  * allow it; the block goes down its part of the rows 8 at a time, and adds its 8 sums at the end.
@@ -6,13 +6,13 @@
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
-#include "kernels/kernels.h"
+#include "kernels/verify_kernels.h"
 
 namespace {
 
 constexpr int LANES = 32, LINES = 8, BLOCKS_PER_PROCESSOR = 16;
 
-/* Squares that vanish leave a trace (DM_VANISHING of backend.h). */
+/* Squares that vanish leave a trace (DM_VANISHING of verify_sums.h). */
 template <class Wide> __device__ __forceinline__ double add_seen(Wide a, double sum) {
   constexpr double VANISHING = 0x1p-1000;
   const double more = mad_square(a, sum);
@@ -45,7 +45,7 @@ __device__ void add_rows(double *sum, const Element *p, int64_t stride, int64_t 
 
 template <class Element, bool WIDE>
 __global__ void __launch_bounds__(LANES *LINES)
-    scan(dm_view m, int64_t rows_per_part, int64_t blocks_across, double *sums) {
+    scan(dm_view m, int64_t rows_per_part, int64_t blocks_across, double *of_parts) {
   constexpr int V = Run<Element, WIDE>::LENGTH;
   __shared__ double lines[LINES][V][LANES];
 
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(LANES *LINES)
   for (int v = line; v < V; v += LINES) { /* each line of threads adds up some of the columns */
     double total = 0.0;
     for (int l = 0; l < LINES; l++) total += lines[l][v][lane];
-    if (col + v < m.cols) sums[part * m.cols + col + v] = total;
+    if (col + v < m.cols) of_parts[part * m.cols + col + v] = total;
   }
 }
 
@@ -74,16 +74,16 @@ int64_t blocks_across(dm_view m, int64_t size) {
 }
 
 template <class Element>
-cudaError_t launch(dm_view m, int64_t parts, double *sums, cudaStream_t stream) {
+cudaError_t launch(dm_view m, int64_t parts, double *of_parts, double *sums, cudaStream_t stream) {
   const int64_t across = blocks_across(m, sizeof(Element));
   const int64_t rows_per_part = (m.rows + parts - 1) / parts;
   const bool wide = rows_are_wide(m, sizeof(Element));
   if (across * parts > INT32_MAX) return cudaErrorInvalidConfiguration;
   const auto kernel = wide ? scan<Element, true> : scan<Element, false>;
   kernel<<<(unsigned)(across * parts), dim3(LANES, LINES), 0, stream>>>(m, rows_per_part, across,
-                                                                        sums);
+                                                                        of_parts);
   cudaError_t error = cudaGetLastError();
-  return error == cudaSuccess ? launch_fold(sums, m.cols, parts, stream) : error;
+  return error == cudaSuccess ? launch_fold(sums, of_parts, m.cols, parts, stream) : error;
 }
 
 } // namespace
@@ -99,8 +99,13 @@ int64_t dm_kernels_scan_parts(dm_view matrix, int processors) {
   return wanted < 1 ? 1 : wanted < most ? wanted : most;
 }
 
-cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *sums, cudaStream_t stream) {
+cudaError_t dm_kernels_scan_load(dm_dtype dtype) {
+  return with_type(dtype, [&](auto element) { return load_now(scan<decltype(element), true>); });
+}
+
+cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *scratch, double *sums,
+                            cudaStream_t stream) {
   return with_type(matrix.dtype, [&](auto element) {
-    return launch<decltype(element)>(matrix, parts, sums, stream);
+    return launch<decltype(element)>(matrix, parts, scratch, sums, stream);
   });
 }

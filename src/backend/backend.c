@@ -1,6 +1,7 @@
 /* backend: checks that hold for every backend, then the table's function. */
 #include "backend/backend.h"
 #include "backend/lines.h"
+#include "backend/verify_sums.h"
 
 dm_status dm_backend_open(const dm_backend_ops *ops, const dm_backend_config *config,
                           dm_backend **backend) {
@@ -154,6 +155,22 @@ dm_status dm_backend_probe(dm_backend *backend, dm_view matrix, const void *x, v
 dm_status dm_backend_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
   if (dm_view_is_empty(matrix)) return DM_OK;
   return backend->ops->scan(backend, matrix, col_squares);
+}
+
+dm_status dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
+                              uint64_t *sum) {
+  if (!backend->ops->checksum || matrix.space != DM_DEVICE || matrix.col_stride != 1)
+    return dm_fail(DM_E_BUG, "backend %s has no checksums of such matrices", backend->ops->name);
+  if (dm_view_is_empty(matrix)) return DM_OK;
+  return backend->ops->checksum(backend, matrix, place, subtract, sum);
+}
+
+dm_status dm_backend_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c) {
+  return backend->ops->expect_sums ? backend->ops->expect_sums(backend, operands, c) : DM_OK;
+}
+
+dm_status dm_backend_settle(dm_backend *backend) {
+  return backend->ops->settle ? backend->ops->settle(backend) : DM_OK;
 }
 
 dm_status dm_backend_fill(dm_backend *backend, dm_view view, const dm_generator *generator,

@@ -91,18 +91,6 @@ dm_status dm_backend_natively(dm_backend *backend, int64_t *lines);
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_backend_wait(dm_backend *backend, dm_event event);
 
-/* For verification, synchronous, in either space.  Vectors are host memory of the wide type: f64;
- * two f64 for a complex matrix; int64_t (sums wrap) for an integer matrix. y[i] += sum_j M(i,j)
- * x[j];  squares[i] += sum_j |M(i,j) x[j]|^2 unless squares is NULL. A column whose x is 0 is not
- * read: its elements may be NaN. */
-dm_status dm_backend_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
-                           double *squares);
-
-/* col_squares[j] += sum_i |M(i,j)|^2, and at least DM_VANISHING where an element is not 0, so that
- * underflow does not make a column look empty. */
-#define DM_VANISHING 0x1p-1000
-dm_status dm_backend_scan(dm_backend *backend, dm_view matrix, double *col_squares);
-
 /* VIEW(i,j) = element (row + i, col + j), synchronous. */
 dm_status dm_backend_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                           int64_t row, int64_t col);

@@ -8,6 +8,7 @@
 
 #include "core/compute_calls.h"
 #include "core/element.h"
+#include "core/element_sum.h"
 #include "core/status.h"
 #include "core/view.h"
 
@@ -81,6 +82,11 @@ typedef struct dm_backend_ops {
   dm_status (*wait)(dm_backend *backend, dm_event event);
   dm_status (*probe)(dm_backend *backend, dm_view matrix, const void *x, void *y, double *squares);
   dm_status (*scan)(dm_backend *backend, dm_view matrix, double *col_squares);
+  /* (optional) Where there is device memory. */
+  dm_status (*checksum)(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
+                        uint64_t *sum);
+  dm_status (*settle)(dm_backend *backend);
+  dm_status (*expect_sums)(dm_backend *backend, dm_dtype operands, dm_dtype c);
   dm_status (*fill)(dm_backend *backend, dm_view view, const dm_generator *generator, int64_t row,
                     int64_t col);
   dm_status (*add)(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha, double beta);

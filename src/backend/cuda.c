@@ -14,6 +14,7 @@
 #include "backend/cuda_jit.h"
 #include "backend/cuda_residues.h"
 #include "backend/cuda_split.h"
+#include "backend/cuda_verify.h"
 #include "core/buffer.h"
 #include "core/closest.h"
 
@@ -126,6 +127,7 @@ static void cuda_close(dm_backend *backend) {
   dm_cuda *gpu = dm_cuda_of(backend);
   /* Failures are of no interest any more: what went wrong was reported where it happened. */
   (void)cudaSetDevice(gpu->index);
+  dm_cuda_expect_end(gpu);
   for (int i = 0; i < DM_LANES; i++)
     if (gpu->lanes[i].stream) (void)cudaStreamSynchronize(gpu->lanes[i].stream);
   dm_cuda_close_lt(gpu);
@@ -140,6 +142,7 @@ static void cuda_close(dm_backend *backend) {
     if (lane->stream) (void)cudaStreamDestroy(lane->stream);
   }
   if (gpu->side) (void)cudaStreamDestroy(gpu->side);
+  free(gpu->laters);
   (void)cudaGetLastError();
   free(gpu);
 }
@@ -231,6 +234,9 @@ const dm_backend_ops dm_backend_cuda = {
     .wait = dm_cuda_wait,
     .probe = dm_cuda_probe,
     .scan = dm_cuda_scan,
+    .checksum = dm_cuda_checksum,
+    .settle = dm_cuda_settle,
+    .expect_sums = dm_cuda_expect_sums,
     .fill = dm_cuda_fill,
     .add = dm_cuda_add,
     .dot = dm_cuda_dot,

@@ -35,6 +35,8 @@ typedef struct dm_cuda_area {
 typedef struct dm_cuda_block dm_cuda_block;
 typedef struct dm_cuda_lt dm_cuda_lt; /* cuBLASLt and its choices */
 typedef struct dm_cuda_jit dm_cuda_jit;
+typedef struct dm_cuda_laters dm_cuda_laters;
+typedef struct dm_cuda_loading dm_cuda_loading;
 
 struct dm_cuda {
   dm_backend base;
@@ -47,20 +49,22 @@ struct dm_cuda {
   int capability;      /* compute capability, times 10 */
   int64_t pitch_limit; /* bytes between rows that 2-D copies allow */
   dm_cuda_lane lanes[DM_LANES];
-  cudaStream_t side; /* probe, scan, fill: synchronous, ahead of waiting products */
+  cudaStream_t side; /* probe, scan, fill, ...: ahead of waiting products */
   cublasHandle_t cublas;
   dm_cuda_lt *lt;   /* NULL until it is needed */
   dm_cuda_jit *jit; /* the same */
   void *workspace;  /* of cuBLAS and cuBLASLt */
   int64_t workspace_bytes;
-  dm_cuda_area pieces;   /* of reproducible products */
-  dm_cuda_area scratch;  /* of the kernel */
-  dm_cuda_area vectors;  /* of probe and scan */
-  dm_cuda_area residues; /* of A and B, where the row of compute modes has moduli */
-  dm_moduli moduli;      /* of that row; else there are none */
-  bool splits;           /* the row splits operands: parts are in scratch */
-  dm_cuda_area natively; /* what it counts, a dm_split_count */
-  dm_cuda_block *blocks; /* allocated and not yet released */
+  dm_cuda_area pieces;      /* of reproducible products */
+  dm_cuda_area scratch;     /* of the kernel */
+  dm_cuda_area vectors;     /* of probe and scan */
+  dm_cuda_loading *loading; /* of kernels that will be wanted; NULL: none */
+  dm_cuda_laters *laters;   /* what they have added up; NULL until it is needed */
+  dm_cuda_area residues;    /* of A and B, where the row of compute modes has moduli */
+  dm_moduli moduli;         /* of that row; else there are none */
+  bool splits;              /* the row splits operands: parts are in scratch */
+  dm_cuda_area natively;    /* what it counts, a dm_split_count */
+  dm_cuda_block *blocks;    /* allocated and not yet released */
 };
 
 static inline dm_cuda *dm_cuda_of(dm_backend *backend) {
@@ -102,14 +106,6 @@ dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, boo
 /* (cuda_reference.c) */
 dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,
                               double *seconds);
-
-/* ---- verification and generation (cuda_verify.c) ---- */
-
-dm_status dm_cuda_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
-                        double *squares);
-dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares);
-dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
-                       int64_t row, int64_t col);
 
 /* ---- sums and dot products (cuda_sums.c) ---- */
 

@@ -3,7 +3,7 @@
 #ifndef DM_BACKEND_PROBE_H
 #define DM_BACKEND_PROBE_H
 
-#include "backend/backend.h"
+#include "backend/verify_sums.h"
 
 dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                         double *squares);

@@ -1,5 +1,4 @@
 #include "check/freivalds.h"
-#include "backend/probe.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,6 +96,7 @@ void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows) {
 
 void dm_freivalds_free(dm_freivalds *check) {
   if (!check) return;
+  dm_status_free(dm_freivalds_arrive(check)); /* nothing is added to it any more */
   free(check->memory);
   free(check);
 }
@@ -120,9 +120,16 @@ static dm_view part_of(const dm_freivalds *check, dm_view view, int64_t *row, in
   return dm_view_sub(view, rows.begin, cols.begin, rows.end - rows.begin, cols.end - cols.begin);
 }
 
-static dm_status probe(dm_backend *backend, dm_view view, const double *x, double *y,
-                       double *squares) {
+dm_status dm_freivalds_arrive(dm_freivalds *check) {
+  dm_backend *backend = check->adds;
+  check->adds = NULL;
+  return backend ? dm_backend_settle(backend) : DM_OK;
+}
+
+static dm_status probe(dm_freivalds *check, dm_backend *backend, dm_view view, const double *x,
+                       double *y, double *squares) {
   if (dm_view_is_empty(view)) return DM_OK;
+  if (backend) check->adds = backend;
   if (backend) return dm_backend_probe(backend, view, x, y, squares);
   return dm_host_probe(NULL, view, x, y, squares);
 }
@@ -141,9 +148,9 @@ static int64_t cols_of_group(const dm_freivalds *check, int64_t col, int64_t end
 
 /* Sums over the columns of VIEW, which begins at COL of the part, to the vectors of their groups:
  * of LENGTH each, from ROW on.  NORMS, of all groups together, and SQUARES may be NULL. */
-static dm_status probe_groups(const dm_freivalds *check, dm_backend *backend, dm_view view,
-                              int64_t row, int64_t col, int64_t length, double *sums,
-                              double *squares, double *norms) {
+static dm_status probe_groups(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
+                              int64_t col, int64_t length, double *sums, double *squares,
+                              double *norms) {
   const int parts = check->parts;
   for (int64_t done = 0; done < view.cols;) {
     const int64_t cols = cols_of_group(check, col + done, col + view.cols);
@@ -154,7 +161,7 @@ static dm_status probe_groups(const dm_freivalds *check, dm_backend *backend, dm
     if (norms)
       dm_host_probe_norms_parallel(part, w, sums + at * parts, of_group, NULL, norms + row);
     else
-      DM_TRY(probe(backend, part, w, sums + at * parts, of_group));
+      DM_TRY(probe(check, backend, part, w, sums + at * parts, of_group));
     done += cols;
   }
   return DM_OK;
@@ -170,6 +177,7 @@ dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view 
   view = part_of(check, view, &row, &col, false, true);
   if (check->exact || dm_view_is_empty(view)) return DM_OK;
   double *squares = check->col_squares + col;
+  if (backend) check->adds = backend;
   return backend ? dm_backend_scan(backend, view, squares) : dm_host_scan(NULL, view, squares);
 }
 
@@ -189,6 +197,7 @@ double dm_freivalds_factor(const dm_freivalds *check, int64_t j) {
 }
 
 dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
+  DM_TRY(dm_freivalds_arrive(check));
   if (check->exact) {
     weigh_exactly(check);
     return DM_OK;
@@ -219,9 +228,8 @@ dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view v
                       check->exact ? NULL : check->sizes, NULL);
 }
 
-/* Sums of the wide type: whole numbers lie in the same arrays. */
-static dm_status sum(const dm_freivalds *check, const dm_comm *comm, double *vector,
-                     int64_t count) {
+dm_status dm_freivalds_sum(const dm_freivalds *check, const dm_comm *comm, double *vector,
+                           int64_t count) {
   if (check->exact) return dm_comm_sum_i64(comm, (int64_t *)vector, count);
   return dm_comm_sum_f64(comm, vector, count * check->parts);
 }
@@ -241,7 +249,8 @@ void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
 
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   const int64_t k = check->problem.k;
-  DM_TRY(sum(check, comm, check->t, check->groups * k));
+  DM_TRY(dm_freivalds_arrive(check));
+  DM_TRY(dm_freivalds_sum(check, comm, check->t, check->groups * k));
   if (check->exact) return DM_OK;
   DM_TRY(dm_comm_sum_f64(comm, check->sizes, check->groups * k));
   dm_freivalds_take_roots(check, 0, k);
@@ -252,10 +261,10 @@ dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
 static dm_status add_sizes(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                            const double *sizes, double *squares) {
   double *wide = NULL, *unused = check->scratch + row * check->parts;
-  if (check->parts == 1) return probe(backend, view, sizes, unused, squares);
+  if (check->parts == 1) return probe(check, backend, view, sizes, unused, squares);
   DM_TRY(dm_buffer_table(2 * view.cols, &wide));
   for (int64_t j = 0; j < view.cols; j++) wide[2 * j] = sizes[j];
-  dm_status status = probe(backend, view, wide, unused, squares);
+  dm_status status = probe(check, backend, view, wide, unused, squares);
   free(wide);
   return status;
 }
@@ -271,7 +280,7 @@ static dm_status add_group_of_a(dm_freivalds *check, dm_backend *backend, dm_vie
     dm_host_probe_norms_parallel(view, t, y, NULL, sizes, norms);
     return DM_OK;
   }
-  DM_TRY(probe(backend, view, t, y, NULL));
+  DM_TRY(probe(check, backend, view, t, y, NULL));
   return check->exact ? DM_OK : add_sizes(check, backend, view, row, sizes, norms);
 }
 
@@ -299,6 +308,22 @@ dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view v
   return DM_OK;
 }
 
+/* Squares of the elements of C themselves, where one look at VIEW cannot tell them, too. */
+static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row) {
+  double *ones, squares = 0.0;
+  if (check->exact || !backend || view.space == DM_HOST) {
+    DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
+                   : dm_host_dot(NULL, view, view, &squares));
+    check->c_squares[row] += squares;
+    return DM_OK;
+  }
+  DM_TRY(dm_buffer_table(view.cols, &ones));
+  for (int64_t j = 0; j < view.cols; j++) ones[j] = 1.0;
+  dm_status status = add_sizes(check, backend, view, row, ones, check->c_squares + row);
+  free(ones);
+  return status;
+}
+
 dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   const int64_t m = check->problem.m;
@@ -307,11 +332,8 @@ dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view v
   if (tells_norms(check, backend, view))
     return probe_groups(check, NULL, view, row, col, m, check->z, check->z_squares,
                         check->c_squares);
-  double squares = 0.0;
-  DM_TRY(backend ? dm_backend_dot(backend, view, view, &squares)
-                 : dm_host_dot(NULL, view, view, &squares));
-  check->c_squares[row] += squares;
-  return probe_groups(check, backend, view, row, col, m, check->z, check->z_squares, NULL);
+  DM_TRY(probe_groups(check, backend, view, row, col, m, check->z, check->z_squares, NULL));
+  return add_norms(check, backend, view, row);
 }
 
 dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
@@ -333,40 +355,4 @@ void dm_freivalds_reset_c(dm_freivalds *check) {
   memset(check->z, 0, rows * (size_t)check->parts * sizeof(double));
   memset(check->z_squares, 0, rows * sizeof(double));
   memset(check->c_squares, 0, m * sizeof(double));
-}
-
-/* The other ranks' shares are summed into copies, so that a verdict can be asked for again. */
-static dm_status sum_copy(const dm_freivalds *check, const dm_comm *comm, const double *vector,
-                          double *copy, bool wide) {
-  const int64_t rows = check->groups * check->problem.m;
-  memcpy(copy, vector, (size_t)(rows * (wide ? check->parts : 1)) * sizeof(double));
-  return wide ? sum(check, comm, copy, rows) : dm_comm_sum_f64(comm, copy, rows);
-}
-
-dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict) {
-  const int64_t m = check->groups * check->problem.m, wide = m * check->parts;
-  double *sums;
-  DM_TRY(dm_buffer_zeroed(3 * wide + 3 * m, sizeof(double), (void **)&sums));
-  dm_rows_checked rows = {.y = sums,
-                          .z = sums + wide,
-                          .z0 = sums + 2 * wide,
-                          .a_squares = sums + 3 * wide,
-                          .z_squares = sums + 3 * wide + m,
-                          .z0_squares = sums + 3 * wide + 2 * m};
-  dm_status status = sum_copy(check, comm, check->y, rows.y, true);
-  if (!status) status = sum_copy(check, comm, check->z, rows.z, true);
-  if (!status) status = sum_copy(check, comm, check->row_squares, rows.a_squares, false);
-  if (!status) status = sum_copy(check, comm, check->z_squares, rows.z_squares, false);
-  if (!status && check->problem.reads_c) {
-    status = sum_copy(check, comm, check->z0, rows.z0, true);
-    if (!status) status = sum_copy(check, comm, check->z0_squares, rows.z0_squares, false);
-  }
-  double squares = 0.0;
-  for (int64_t i = 0; i < check->problem.m; i++) squares += check->c_squares[i];
-  if (!status) status = dm_comm_sum_f64(comm, &squares, 1);
-  if (!status) dm_freivalds_compare(check, &rows, verdict);
-  verdict->norm = sqrt(squares);
-  if (verdict->worst_row >= 0) verdict->worst_row += check->rows.begin;
-  free(sums);
-  return status;
 }

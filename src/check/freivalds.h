@@ -24,7 +24,6 @@
 #ifndef DM_CHECK_FREIVALDS_H
 #define DM_CHECK_FREIVALDS_H
 
-#include "backend/backend.h"
 #include "backend/probe.h"
 #include "comm/comm.h"
 #include "plan/plan.h"
@@ -72,8 +71,8 @@ void dm_freivalds_draw(dm_freivalds *check, int draw);
 void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows);
 
 /* Takes a part of a matrix; VIEW begins at (row, col) of it and may lie in device memory of BACKEND
- * (NULL: host memory).  Parts of C and C0 in host memory that share no row may be added by several
- * threads at a time. */
+ * (NULL: host memory): there it stays as it is until dm_backend_settle.  Parts of C and C0
+ * in host memory that share no row may be added by several threads at a time. */
 typedef dm_status dm_freivalds_part(dm_freivalds *check, dm_backend *backend, dm_view view,
                                     int64_t row, int64_t col);
 

@@ -16,6 +16,7 @@ struct dm_freivalds {
   int64_t group_cols; /* columns of C that make a group, from its first column on */
   uint64_t seed;      /* of w */
   uint8_t *marks;     /* of dm_freivalds_mark, or NULL */
+  dm_backend *adds;   /* whose sums may be missing yet, or NULL */
   int parts;
   const int64_t *row_exponents, *col_exponents; /* of dm_freivalds_scaled, or NULL */
   int alpha_exponent;
@@ -29,7 +30,7 @@ struct dm_freivalds {
   double *y, *z, *z0;                           /* m, wide: A t; C w; C0 w */
   double *scratch;                              /* m, wide; one only */
   double *row_squares, *z_squares, *z0_squares; /* m */
-  double *c_squares; /* m: sum of |C(i,j)|^2 over a part, at its first row; one only */
+  double *c_squares; /* m: sum_j |C(i,j)|^2, or that of a part at its first row; one only */
 };
 
 /* The same, summed over the ranks. */
@@ -40,6 +41,14 @@ typedef struct dm_rows_checked {
 
 /* A sum of squares below this has lost some to underflow. */
 static const double dm_least_squares = 1e-270;
+
+/* Waits for what was added on a device.  (freivalds.c) */
+dm_status dm_freivalds_arrive(dm_freivalds *check);
+
+/* Over the ranks, of COUNT numbers of the wide type: whole ones lie in the same arrays.
+ * (freivalds.c) */
+dm_status dm_freivalds_sum(const dm_freivalds *check, const dm_comm *comm, double *vector,
+                           int64_t count);
 
 /* Roots of the COUNT sums from ROW, which are complete.  (freivalds.c) */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);

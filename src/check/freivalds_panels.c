@@ -40,6 +40,7 @@ dm_status dm_freivalds_estimate(dm_freivalds *check, const dm_comm *comm, int64_
 dm_status dm_freivalds_sum_panel(dm_freivalds *check, const dm_comm *comm, int64_t row,
                                  int64_t rows, dm_panel_sum *sum) {
   *sum = (dm_panel_sum){.row = row, .rows = rows};
+  DM_TRY(dm_freivalds_arrive(check));
   for (int g = 0; g < check->groups; g++) {
     const int64_t at = g * check->problem.k + row;
     DM_TRY(dm_comm_sum_start(comm, check->t + at * check->parts, rows * check->parts, check->exact,
@@ -75,6 +76,7 @@ dm_status dm_freivalds_test_panel(dm_freivalds *check, dm_panel_sum *sum, bool *
 /* Sums over all panels are known at last: of every column that has been seen. */
 dm_status dm_freivalds_settle(dm_freivalds *check, const dm_comm *comm, bool *sound) {
   *sound = true;
+  DM_TRY(dm_freivalds_arrive(check));
   if (check->exact) return DM_OK;
   const int64_t n = check->problem.n;
   double squares = 0.0, counted = 0.0;

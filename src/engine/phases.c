@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/verify_sums.h"
 #include "core/buffer.h"
 #include "core/clock.h"
 #include "engine/execute.h"
@@ -197,6 +198,7 @@ static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_
 /* What resides of op(A) or op(B), each piece once. */
 dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
                         void *context) {
+  const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
   for (int64_t place = 0; place < dm_plan_todo(local->plan); place++) {
     const int64_t t = dm_plan_todo_tile(local->plan, place);
     if (local->coords.idle || !dm_plan_is_first(local->plan, matrix, t)) continue;
@@ -206,6 +208,7 @@ dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *
       DM_TRY(show_piece(local, matrix, p, &piece));
       DM_TRY(take(context, local->backend, piece, p, dm_rank_piece_rows(local, matrix, p).begin,
                   dm_rank_piece_cols(local, matrix, p).begin));
+      if (factor->route.uploaded) DM_TRY(dm_backend_settle(local->backend)); /* before the next */
       DM_TRY(dm_run_beat(local->run));
     }
   }
@@ -247,18 +250,24 @@ static dm_status add_piece(void *context, dm_backend *backend, dm_view piece, in
 static dm_status each_piece(checking *c, dm_matrix matrix, dm_freivalds_part *take) {
   c->matrix = matrix;
   c->take = take;
-  return dm_comm_agree(c->local->run->world, dm_each_piece(c->local, matrix, add_piece, c));
+  return dm_each_piece(c->local, matrix, add_piece, c);
+}
+
+/* Of B; of A nothing is wanted before the verdict. */
+static dm_status arrived(const checking *c, dm_status status) {
+  if (!status) status = dm_backend_settle(c->local->backend);
+  return dm_comm_agree(c->local->run->world, status);
 }
 
 dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums) {
   double start = dm_now();
   const dm_comm *world = local->run->world;
   checking c = {.local = local, .check = check, .sums = sums};
-  DM_TRY(dm_comm_agree(world, dm_each_piece(local, DM_B, scan_piece, &c)));
+  DM_TRY(arrived(&c, dm_each_piece(local, DM_B, scan_piece, &c)));
   DM_TRY(dm_freivalds_weigh(check, world));
-  DM_TRY(each_piece(&c, DM_B, dm_freivalds_add_b));
+  DM_TRY(arrived(&c, each_piece(&c, DM_B, dm_freivalds_add_b)));
   DM_TRY(dm_freivalds_project(check, world));
-  DM_TRY(each_piece(&c, DM_A, dm_freivalds_add_a));
+  DM_TRY(dm_comm_agree(world, each_piece(&c, DM_A, dm_freivalds_add_a)));
   local->phases.check += dm_now() - start;
   return DM_OK;
 }

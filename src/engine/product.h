@@ -29,6 +29,7 @@ typedef struct dm_product {
   dm_streamed_check streamed;
   dm_keepalive moves; /* of long reads while products run: there no rank stops alone */
   dm_share_sums sums;
+  int64_t arrived;    /* pieces that this run has loaded */
   int64_t changed[2]; /* pieces of A and B, on all ranks, that changed in memory meanwhile */
   bool is_open;
   bool loaded;  /* the shares are there and stay: what runs next does not load them again */

@@ -3,10 +3,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "backend/verify_sums.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/fork_join.h"
+#include "engine/device_sums.h"
 #include "io/checksum.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
@@ -108,19 +110,81 @@ static bool holds(const dm_rank_state *local, dm_matrix matrix) {
   return dm_plan_residence(local->plan, matrix) == DM_IN_HOST && !local->mapped[matrix].base;
 }
 
-dm_status dm_share_sums_open(const dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums) {
+/* ---- shares in GPU memory ---- */
+
+static bool is_on_device(const dm_rank_state *local, dm_matrix matrix) {
+  return dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
+}
+
+static int64_t places_of(const dm_rank_state *local, dm_matrix matrix) {
+  return dm_plan_places(local->plan, matrix, dm_range_size(local->panels));
+}
+
+/* All 0, those of A behind that of C, those of B behind them. */
+static dm_status open_on_device(dm_rank_state *local, dm_share_sums *sums) {
+  int64_t count = 0;
+  void *first;
+  uint64_t *zeros;
+  if (!is_on_device(local, DM_A) && !is_on_device(local, DM_B)) return DM_OK;
+  DM_TRY(dm_backend_expect_sums(local->backend, local->plan->problem.work,
+                                local->plan->problem.accumulator));
+  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_DEVICE_SUMS, &first));
+  first = (uint64_t *)first + 1;
+  for (int x = 0; x < 2; x++) {
+    if (!is_on_device(local, (dm_matrix)x)) continue;
+    sums->on_device[x] = (uint64_t *)first + count;
+    count += places_of(local, (dm_matrix)x);
+  }
+  DM_TRY(dm_buffer_table(dm_max(1, count), &zeros));
+  dm_status status = dm_device_sums_set(local->backend, first, zeros, count);
+  free(zeros);
+  return status;
+}
+
+static dm_status add_on_device(const dm_share_sums *sums, const dm_rank_state *local,
+                               dm_matrix matrix, int64_t panel, bool subtract) {
+  const dm_problem *p = &local->plan->problem;
+  const dm_place place = {dm_rank_piece_rows(local, matrix, panel).begin,
+                          dm_rank_piece_cols(local, matrix, panel).begin,
+                          matrix == DM_A ? p->k : p->n};
+  return dm_backend_checksum(local->backend, dm_rank_piece(local, matrix, panel), place, subtract,
+                             sums->on_device[matrix] + place_of(local, matrix, panel));
+}
+
+static dm_status scan_on_device(const dm_share_sums *sums, const dm_rank_state *local,
+                                int64_t panel) {
+  return dm_freivalds_scan_b(sums->scans, local->backend, dm_rank_piece(local, DM_B, panel),
+                             dm_rank_piece_rows(local, DM_B, panel).begin,
+                             dm_rank_piece_cols(local, DM_B, panel).begin);
+}
+
+static dm_status count_on_device(const dm_share_sums *sums, const dm_rank_state *local,
+                                 dm_matrix matrix, int64_t *changed) {
+  const int64_t count = sums->on_device[matrix] ? places_of(local, matrix) : 0;
+  uint64_t *left;
+  if (count == 0) return DM_OK;
+  DM_TRY(dm_buffer_table(count, &left));
+  dm_status status = dm_device_sums_get(local->backend, left, sums->on_device[matrix], count);
+  for (int64_t i = 0; i < count && !status; i++) *changed += left[i] != 0;
+  free(left);
+  return status;
+}
+
+/* ---- all ---- */
+
+dm_status dm_share_sums_open(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums) {
   *sums = (dm_share_sums){0};
   if (local->coords.idle) return DM_OK;
-  const bool on_host = !local->backend->ops->device_memory;
-  if (on_host && !dm_plan_streams(local->plan)) sums->scans = check;
+  const bool in_place = !local->backend->ops->device_memory || is_on_device(local, DM_B);
+  if (in_place && !dm_plan_streams(local->plan)) sums->scans = check;
   for (int x = 0; x < 2; x++) {
     const dm_matrix matrix = (dm_matrix)x;
-    if (!holds(local, matrix)) continue;
-    const int64_t places = dm_plan_places(local->plan, matrix, dm_range_size(local->panels));
-    DM_TRY(dm_buffer_table(places, &sums->sums[x]));
+    if (!holds(local, matrix) && !is_on_device(local, matrix)) continue;
+    const int64_t places = places_of(local, matrix);
+    if (holds(local, matrix)) DM_TRY(dm_buffer_table(places, &sums->sums[x]));
     DM_TRY(dm_buffer_table(places, &sums->taken[x]));
   }
-  return DM_OK;
+  return open_on_device(local, sums);
 }
 
 void dm_share_sums_close(dm_share_sums *sums) {
@@ -134,8 +198,14 @@ void dm_share_sums_close(dm_share_sums *sums) {
 dm_status dm_share_sums_take(dm_share_sums *sums, const dm_rank_state *local, dm_matrix matrix,
                              int64_t panel) {
   const dm_view piece = dm_rank_piece(local, matrix, panel);
-  if (!sums->taken[matrix] || !holds(local, matrix) || piece.space != DM_HOST) return DM_OK;
+  if (!sums->taken[matrix]) return DM_OK;
   const int64_t place = place_of(local, matrix, panel);
+  if (sums->on_device[matrix]) {
+    if (sums->taken[matrix][place]) return DM_OK; /* the same elements once more */
+    sums->taken[matrix][place] = true;
+    DM_TRY(add_on_device(sums, local, matrix, panel, false));
+    return matrix == DM_B && sums->scans ? scan_on_device(sums, local, panel) : DM_OK;
+  }
   const bool scans = matrix == DM_B && sums->scans && !sums->taken[matrix][place];
   const look with = {.take = scans ? dm_freivalds_scan_b : NULL,
                      .check = sums->scans,
@@ -154,6 +224,7 @@ static dm_status compare_piece(dm_share_sums *sums, const dm_rank_state *local, 
                                int64_t panel, const look *with) {
   const int64_t place = place_of(local, matrix, panel);
   uint64_t sum;
+  if (sums->on_device[matrix]) return add_on_device(sums, local, matrix, panel, true);
   DM_TRY(sum_up(dm_rank_piece(local, matrix, panel), with, &sum));
   sums->changed[matrix] += sum != sums->sums[matrix][place];
   return DM_OK;
@@ -194,8 +265,11 @@ dm_status dm_share_sums_compare(dm_share_sums *sums, dm_rank_state *local, int64
   const double start = dm_now();
   dm_status status = compare_all(sums, local, DM_A);
   if (!status) status = compare_all(sums, local, DM_B);
+  for (int x = 0; x < 2 && !status; x++) {
+    changed[x] = sums->changed[x];
+    status = count_on_device(sums, local, (dm_matrix)x, &changed[x]);
+  }
   DM_TRY(dm_comm_agree(local->run->world, status));
-  for (int x = 0; x < 2; x++) changed[x] = sums->changed[x];
   DM_TRY(dm_comm_sum_i64(local->run->world, changed, 2));
   local->phases.check += dm_now() - start;
   return DM_OK;

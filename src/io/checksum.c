@@ -11,85 +11,10 @@
 #endif
 
 #include "core/checked.h"
-#include "core/wide_vectors.h"
 #include "io/batch.h"
 #include "io/naming.h"
 
 enum { PIECE = 4096, PLACES = 64 };
-
-static const uint64_t STEP = 0x9e3779b97f4a7c15; /* odd, its bits mixed: 2^64 / golden ratio */
-
-/* The product of NH (Black et al., UMAC, CRYPTO 1999) as XXH3 uses it, plus WORD.  One changed bit
- * always shows: among the low ones by at least 2^31 - 1 times its value, among the high ones by at
- * least its value, for the low factor is less than 2^32. */
-static inline uint64_t hash_word(uint64_t word, uint64_t key) {
-  const uint64_t mixed = (word ^ key) | 1ULL << 63;
-  return (mixed & 0xffffffff) * (mixed >> 32) + word;
-}
-
-/* The compiler makes vectors of these loops where STRIDE is 1. */
-#define SUM(type)                                                                                  \
-  DM_INLINE uint64_t sum_##type(const void *at, int64_t count, int64_t stride, uint64_t key) {     \
-    const type *word = at;                                                                         \
-    uint64_t sum = 0;                                                                              \
-    for (int64_t i = 0; i < count; i++, key += STEP) sum += hash_word(word[i * stride], key);      \
-    return sum;                                                                                    \
-  }
-SUM(uint8_t)
-SUM(uint16_t)
-SUM(uint32_t)
-SUM(uint64_t)
-
-/* Elements of 16 bytes are two words each, at twice the place. */
-DM_INLINE uint64_t sum_pairs(const void *at, int64_t count, int64_t stride, uint64_t place) {
-  const uint64_t *word = at;
-  if (stride == 1) return sum_uint64_t(word, 2 * count, 1, (2 * place + 1) * STEP);
-  uint64_t sum = 0;
-  for (int64_t i = 0; i < count; i++)
-    sum += sum_uint64_t(word + 2 * i * stride, 2, 1, (2 * (place + (uint64_t)i) + 1) * STEP);
-  return sum;
-}
-
-DM_INLINE uint64_t sum_elements(const void *at, int64_t size, int64_t count, int64_t stride,
-                                uint64_t place) {
-  const uint64_t key = (place + 1) * STEP;
-  switch (size) {
-  case 1:
-    return sum_uint8_t(at, count, stride, key);
-  case 2:
-    return sum_uint16_t(at, count, stride, key);
-  case 4:
-    return sum_uint32_t(at, count, stride, key);
-  case 8:
-    return sum_uint64_t(at, count, stride, key);
-  default:
-    return sum_pairs(at, count, stride, place);
-  }
-}
-
-static uint64_t sum_plain(const void *at, int64_t size, int64_t count, uint64_t place) {
-  return sum_elements(at, size, count, 1, place);
-}
-
-/* Three times as fast: SSE2 has half the width, and GCC 12 multiplies all 64 bits there. */
-DM_WIDE_VECTORS static uint64_t sum_wide(const void *at, int64_t size, int64_t count,
-                                         uint64_t place) {
-  return sum_elements(at, size, count, 1, place);
-}
-
-static uint64_t row_sum(dm_view row, uint64_t place) {
-  const int64_t size = dm_dtype_size(row.dtype);
-  if (row.col_stride != 1 && row.cols > 1)
-    return sum_elements(row.base, size, row.cols, row.col_stride, place);
-  return (dm_has_wide_vectors() ? sum_wide : sum_plain)(row.base, size, row.cols, place);
-}
-
-uint64_t dm_checksum_view(dm_view view, int64_t row, int64_t col, int64_t cols) {
-  uint64_t sum = 0;
-  for (int64_t i = 0; i < view.rows && view.cols > 0; i++)
-    sum += row_sum(dm_view_sub(view, i, 0, 1, view.cols), (uint64_t)((row + i) * cols + col));
-  return sum;
-}
 
 uint64_t dm_checksum_bytes(const void *data, int64_t bytes, uint64_t seed) {
   return XXH3_64bits_withSeed(data, (size_t)bytes, seed);

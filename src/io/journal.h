@@ -15,7 +15,7 @@
 typedef struct dm_tile_record {
   int64_t sequence; /* 0, 1, 2, ...: set by dm_journal_append */
   int64_t row, col, rows, cols;
-  uint64_t checksum; /* as of dm_checksum_view (io/checksum.h) */
+  uint64_t checksum; /* as of dm_checksum_view (core/element_sum.h) */
   int64_t run;       /* that computed it: 0 for the first, then one more for each resumption */
   uint64_t own;      /* checksum of this record: set by dm_journal_append */
 } dm_tile_record;

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "core/element_sum.h"
 #include "io/checksum.h"
 #include "io/hdf5_attribute.h"
 #include "io/hdf5_use.h"

@@ -5,7 +5,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "io/checksum.h"
+#include "core/element_sum.h"
 
 struct dm_tile_sums {
   const dm_tile_record *tiles;

@@ -6,7 +6,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "io/checksum.h"
+#include "core/element_sum.h"
 #include "io/child.h"
 #include "io/hdf5_attribute.h"
 #include "io/hdf5_use.h"

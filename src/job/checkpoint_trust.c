@@ -5,7 +5,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "io/checksum.h"
+#include "core/element_sum.h"
 #include "io/read.h"
 #include "io/tile_sums.h"
 #include "job/checkpoint_impl.h"

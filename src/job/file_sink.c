@@ -6,8 +6,9 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/element_sum.h"
+#include "engine/device_sums.h"
 #include "engine/finish.h"
-#include "io/checksum.h"
 #include "plan/partition.h"
 
 /* On their way together: some land while others are finished and written. */
@@ -53,6 +54,32 @@ static dm_status finish_on_device(storing *s) {
   return dm_backend_add(s->local->backend, s->sums, s->sums, s->sums, alpha[0], 0.0);
 }
 
+/* Elements of C that are on a device are summed up there, for that is faster, and their checksum is
+ * compared with that of what lands. */
+static dm_status open_sum(void *state, dm_rank_state *local) {
+  dm_file_sink *sink = state;
+  uint64_t zero = 0;
+  void *sum;
+  if (!sink->check || !dm_checkpoint_sums(sink->checkpoint) || local->coords.idle ||
+      local->memory.list.of[DM_BUFFER_DEVICE_SUMS].where == DM_NOWHERE)
+    return DM_OK;
+  DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_DEVICE_SUMS, &sum));
+  sink->device_sum = sum;
+  return dm_device_sums_set(local->backend, sum, &zero, 1);
+}
+
+static bool is_summed_there(const storing *s) {
+  return s->sink->device_sum && s->are_c && s->sums.space == DM_DEVICE;
+}
+
+static dm_status sum_there(const storing *s) {
+  dm_backend *backend = s->local->backend;
+  const dm_place place = {s->row, s->col, s->local->plan->problem.n};
+  if (!is_summed_there(s)) return DM_OK;
+  DM_TRY(dm_backend_checksum(backend, s->sums, place, true, s->sink->device_sum));
+  return dm_freivalds_add_c(s->sink->check, backend, s->sums, s->row, s->col);
+}
+
 /* Memory for a strip each, by ONE's member at OFFSET. */
 static dm_status take(storing *s, dm_buffer_kind kind, size_t offset) {
   dm_rank_memory *memory = &s->local->memory;
@@ -86,6 +113,7 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   s->col = local->cols.begin;
   s->next = dm_view_is_empty(s->sums) ? s->sums.rows : 0;
   DM_TRY(finish_on_device(s));
+  DM_TRY(sum_there(s));
   if (is_new) DM_TRY(buffers_open(s));
   s->height = dm_max(1, local->memory.list.stored / dm_max(1, all.cols));
   return DM_OK;
@@ -125,7 +153,8 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
   if (one->finished)
     DM_TRY(dm_finish(out, some_rows(one->sums, first, count), p->reads_c ? &old : NULL, sink->alpha,
                      sink->beta));
-  if (sink->check) DM_TRY(dm_freivalds_add_c(sink->check, NULL, out, row, s->col));
+  if (sink->check && !is_summed_there(s))
+    DM_TRY(dm_freivalds_add_c(sink->check, NULL, out, row, s->col));
   if (dm_checkpoint_sums(sink->checkpoint))
     atomic_fetch_add(&one->checksum, dm_checksum_view(out, row, s->col, p->n));
   return DM_OK;
@@ -159,6 +188,7 @@ static dm_status move_on(storing *s, strip *one) {
     DM_TRY(dm_transfer_test(one->writing, &done));
     if (!done) return DM_OK;
     dm_checkpoint_add(s->sink->checkpoint, s->tile, atomic_load(&one->checksum));
+    if (is_summed_there(s)) s->sink->landed += atomic_load(&one->checksum);
     s->sink->written += one->out.rows * one->out.cols * dm_dtype_size(one->out.dtype);
     one->stage = DM_STRIP_FREE;
     return DM_OK;
@@ -183,7 +213,8 @@ static dm_status store_rows(dm_rank_state *local, dm_file_sink *sink, dm_range r
   if (dm_file_queue_moved(sink->behind) != before) dm_watch_moved(local->run->watch);
   *done = is_done(s);
   s->goes_on = !*done;
-  return DM_OK;
+  /* Another tile may be computed there. */
+  return *done && is_summed_there(s) ? dm_backend_settle(local->backend) : DM_OK;
 }
 
 static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
@@ -197,11 +228,20 @@ static dm_status ready(void *state) {
   return dm_checkpoint_reserved(((dm_file_sink *)state)->checkpoint);
 }
 
+static dm_status compare(dm_file_sink *sink) {
+  uint64_t left = 0;
+  if (!sink->device_sum || !sink->storing) return DM_OK;
+  DM_TRY(dm_device_sums_get(sink->storing->local->backend, &left, sink->device_sum, 1));
+  sink->differs = left + sink->landed != 0;
+  return DM_OK;
+}
+
 static dm_status settle(void *state) {
   dm_file_sink *sink = state;
   dm_file_queue_close(sink->behind);
   sink->behind = NULL;
   dm_status status = dm_checkpoint_flush(sink->checkpoint, false);
+  status = dm_status_first(status, compare(sink));
   status = dm_status_first(status, dm_output_close(sink->output));
   sink->output = NULL;
   dm_checkpoint_watch(sink->checkpoint, NULL);
@@ -215,5 +255,9 @@ static void close_storing(void *state, dm_rank_state *local) {
   sink->storing = NULL;
 }
 
-const dm_sink_ops dm_sink_file = {
-    .name = "file", .ready = ready, .store = store, .settle = settle, .close = close_storing};
+const dm_sink_ops dm_sink_file = {.name = "file",
+                                  .open = open_sum,
+                                  .ready = ready,
+                                  .store = store,
+                                  .settle = settle,
+                                  .close = close_storing};

@@ -17,6 +17,9 @@ typedef struct dm_file_sink {
   int64_t written; /* bytes so far */
   double alpha[2], beta[2];
   struct dm_storing *storing; /* NULL before the first rows */
+  uint64_t *device_sum; /* less the checksum of what has left the device; NULL: nothing is summed */
+  uint64_t landed;      /* the checksum of what has arrived of that */
+  bool differs;         /* after settle: they are not the same */
 } dm_file_sink;
 
 /* Of a dm_file_sink.  Settling syncs and closes the output; closing frees what storing took, also

@@ -104,6 +104,14 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
                 (long long)changed[DM_A], (long long)changed[DM_B]);
     return judge_files(j, false, verdict);
   }
+  int64_t differ = j->sink.differs;
+  DM_TRY(dm_comm_sum_i64(j->run->world, &differ, 1));
+  if (differ > 0) {
+    dm_log_line(&j->run->log, DM_LOG_WARNING,
+                "C changed on its way from the GPU on %lld ranks: it is verified against the files",
+                (long long)differ);
+    return judge_files(j, false, verdict);
+  }
   if (dm_plan_streams(&j->setup.plan))
     DM_TRY(dm_freivalds_settle(j->sink.check, j->run->world, &sound));
   if (!sound) {

@@ -75,7 +75,8 @@ static dm_status open_product(dm_any_product *p) {
                             .setup = &p->setup,
                             .source = {&dm_source_memory, &p->source},
                             .sink = {plan->gpu ? &dm_sink_memory : NULL, &p->sink},
-                            .check = p->check};
+                            .check = p->check,
+                            .guards = p->check && p->job.protect};
   DM_TRY(dm_product_open(&p->product));
   return dm_comm_agree(p->run->world, dm_any_take_memory(p));
 }
@@ -117,6 +118,12 @@ static dm_status add_to_check(dm_any_product *p, int64_t tile) {
                             local->cols.begin);
 }
 
+/* Pieces of A and B that are not what they were when they arrived: the verification, which sums
+ * them up, may know no better than the products. */
+static int64_t changed(const dm_any_product *p) {
+  return p->product.changed[DM_A] + p->product.changed[DM_B];
+}
+
 /* A single tile is delivered when it is known to be right. */
 static dm_status multiply_tile(dm_any_product *p, int64_t tile) {
   dm_phases *phases = &p->product.local.phases;
@@ -128,6 +135,7 @@ static dm_status multiply_tile(dm_any_product *p, int64_t tile) {
   DM_TRY(dm_comm_agree(p->run->world, add_to_check(p, tile)));
   if (p->check && tile + 1 == tiles)
     DM_TRY(dm_freivalds_judge(p->check, p->run->world, &p->verdict));
+  if (changed(p) > 0) p->verdict.pass = false;
   p->verdict.repaired = p->posed->repeated;
   dm_run_lap(p->run, &phases->verify);
   if (tiles > 1 || !p->check || p->verdict.pass) DM_TRY(dm_any_deliver(p, tile));
@@ -167,9 +175,18 @@ static bool is_to_be_repeated(dm_any_product *p) {
   return true;
 }
 
+static dm_status status_of(const dm_any_product *p) {
+  if (changed(p) == 0) return dm_verdict_status(&p->verdict, "C", p->job.allow_unchecked);
+  dm_status status = dm_fail(
+      DM_E_VERIFY, "%lld pieces of A and %lld of B changed in memory while they were multiplied",
+      (long long)p->product.changed[DM_A], (long long)p->product.changed[DM_B]);
+  status->agreed = true;
+  return status;
+}
+
 /* C in memory has wrong tiles where it is in several. */
 static dm_status tell_wrong(const dm_any_product *p) {
-  dm_status status = dm_verdict_status(&p->verdict, "C", p->job.allow_unchecked);
+  dm_status status = status_of(p);
   if (p->verdict.pass) return status;
   if (p->posed->repeated > 0) {
     status->code = DM_E_CORRUPT;

@@ -38,6 +38,7 @@ static dm_status verify_part(dm_bench *b) {
     dm_rank_turn_to(local, t);
     DM_TRY(dm_bench_home_show(&b->home, &c, &rows));
     DM_TRY(dm_freivalds_add_c(b->check, local->backend, c, rows.begin, local->cols.begin));
+    DM_TRY(dm_backend_settle(local->backend));
   }
   return DM_OK;
 }

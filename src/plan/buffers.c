@@ -104,6 +104,16 @@ static void list_factor(const dm_rank_extent *e, dm_matrix matrix, dm_buffers *l
   }
 }
 
+/* One of C (job/file_sink.c), and one for each place of a share (engine/share_sums.c). */
+static void list_device_sums(const dm_rank_extent *e, dm_buffers *list) {
+  int64_t sums = 1;
+  for (int x = 0; x < 2; x++)
+    if (dm_plan_residence(e->plan, (dm_matrix)x) == DM_IN_DEVICE)
+      sums = dm_plus(sums, dm_plan_places(e->plan, (dm_matrix)x, e->panels));
+  if (e->plan->gpu && e->plan->problem.verify)
+    list->of[DM_BUFFER_DEVICE_SUMS] = slots_of(DM_ON_DEVICE, sums, sizeof(uint64_t));
+}
+
 /* ---- of C ---- */
 
 static void list_sums(const dm_rank_extent *e, dm_buffers *list) {
@@ -169,6 +179,7 @@ void dm_plan_buffers(const dm_plan *plan, dm_coords at, dm_buffers *list) {
   list_factor(&e, DM_A, list);
   list_factor(&e, DM_B, list);
   list_sums(&e, list);
+  list_device_sums(&e, list);
   if (dm_plan_has_files(&plan->problem)) list_strips(&e, list);
   dm_buffers_beside(&e, list);
 }
@@ -196,6 +207,7 @@ const dm_buffer_traits dm_buffer_kinds[DM_BUFFERS] = {
     [DM_BUFFER_HOME_C] = {"C in host memory", DM_LIFE_HOME, DM_MEMORY_STAGING},
     [DM_BUFFER_ROUNDED] = {"rounded C", DM_LIFE_HOME, DM_MEMORY_C},
     [DM_BUFFER_FINISHED_HOME] = {"finished C", DM_LIFE_HOME, DM_MEMORY_STAGING},
+    [DM_BUFFER_DEVICE_SUMS] = {"checksums on the GPU", DM_LIFE_LOAD, DM_MEMORY_VERIFY},
     [DM_BUFFER_READ_A] = {"reader of A", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
     [DM_BUFFER_READ_B] = {"reader of B", DM_LIFE_BESIDE, DM_MEMORY_STAGING},
     [DM_BUFFER_READ_OLD] = {"reader of the old C", DM_LIFE_BESIDE, DM_MEMORY_STAGING},

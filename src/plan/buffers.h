@@ -1,8 +1,6 @@
-/* buffers: the list of all memory that a rank allocates for a plan: purpose, place, bytes, time.
- *
- * The list is a pure function of the plan.  Ranks allocate what it says and nothing else
- * (engine/rank_memory.h), the planner adds it up (plan/memory_need.h), and the simulator refuses
- * steps that leave it. */
+/* buffers: the list of all memory that a rank allocates for a plan: purpose, place, bytes, time; a
+ * pure function of the plan.  Ranks allocate what it says and nothing else (engine/rank_memory.h),
+ * the planner adds it up (plan/memory_need.h), and the simulator refuses steps that leave it. */
 #ifndef DM_PLAN_BUFFERS_H
 #define DM_PLAN_BUFFERS_H
 
@@ -33,6 +31,7 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_HOME_C,        /* where C returns to, */
   DM_BUFFER_ROUNDED,       /* or is rounded to its own type */
   DM_BUFFER_FINISHED_HOME, /* C and what beta multiplies, where the caller finishes C */
+  DM_BUFFER_DEVICE_SUMS,   /* checksums of what is in GPU memory: C, pieces of shares */
   DM_BUFFER_READ_A,        /* from here on not by the rank's own steps: by readers of files */
   DM_BUFFER_READ_B,
   DM_BUFFER_READ_OLD,

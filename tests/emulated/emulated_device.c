@@ -40,10 +40,18 @@ typedef struct lane {
   int looks; /* left until the first of them is done; -1: not begun */
 } lane;
 
+typedef struct late {
+  void *to, *sums;
+  int64_t count;
+  bool is_whole;
+  struct late *next;
+} late;
+
 typedef struct emulated {
   dm_backend base;
   dm_backend *cpu;
   lane lanes[LANES];
+  late *sums; /* that are to be added to what the caller has */
   uint32_t noise;
   int accumulators; /* of an element, at most */
   dm_moduli moduli; /* of the row of compute modes, where it has some */
@@ -71,7 +79,17 @@ static dm_status emulated_open(dm_backend **backend, const dm_backend_config *co
   return status;
 }
 
+static void forget_sums(emulated *e) {
+  while (e->sums) {
+    late *one = e->sums;
+    e->sums = one->next;
+    free(one->sums);
+    free(one);
+  }
+}
+
 static void emulated_close(dm_backend *backend) {
+  forget_sums(of(backend));
   dm_backend_close(of(backend)->cpu);
   free(backend);
 }
@@ -244,13 +262,58 @@ static dm_status wait_for(dm_backend *backend, dm_event event) {
 
 /* ---- at once, and ahead of what waits ---- */
 
+/* COUNT numbers that are added to TO when all is settled; *SUMS is zero until then. */
+static dm_status add_later(emulated *e, void *to, int64_t count, bool is_whole, void **sums) {
+  late *new;
+  DM_TRY(dm_buffer_table(1, &new));
+  *new = (late){.to = to, .count = count, .is_whole = is_whole, .next = e->sums};
+  DM_TRY(dm_buffer_zeroed(count, 8, &new->sums));
+  *sums = new->sums;
+  e->sums = new;
+  return DM_OK;
+}
+
+static void add_sum(const late *s) {
+  for (int64_t i = 0; i < s->count; i++)
+    if (s->is_whole)
+      ((uint64_t *)s->to)[i] += ((const uint64_t *)s->sums)[i];
+    else
+      ((double *)s->to)[i] += ((const double *)s->sums)[i];
+}
+
+static dm_status settle(dm_backend *backend) {
+  for (const late *one = of(backend)->sums; one; one = one->next) add_sum(one);
+  forget_sums(of(backend));
+  return DM_OK;
+}
+
 static dm_status probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                        double *squares) {
-  return dm_backend_probe(of(backend)->cpu, emulated_view(matrix), x, y, squares);
+  emulated *e = of(backend);
+  const bool is_whole = dm_dtype_is_integer(matrix.dtype);
+  void *sums, *more = NULL;
+  if (matrix.space == DM_HOST) return dm_backend_probe(e->cpu, matrix, x, y, squares);
+  DM_TRY(
+      add_later(e, y, matrix.rows * (dm_dtype_is_complex(matrix.dtype) ? 2 : 1), is_whole, &sums));
+  if (squares) DM_TRY(add_later(e, squares, matrix.rows, false, &more));
+  return dm_backend_probe(e->cpu, emulated_view(matrix), x, sums, more);
 }
 
 static dm_status scan(dm_backend *backend, dm_view matrix, double *col_squares) {
-  return dm_backend_scan(of(backend)->cpu, emulated_view(matrix), col_squares);
+  emulated *e = of(backend);
+  void *sums;
+  if (matrix.space == DM_HOST) return dm_backend_scan(e->cpu, matrix, col_squares);
+  DM_TRY(add_later(e, col_squares, matrix.cols, false, &sums));
+  return dm_backend_scan(e->cpu, emulated_view(matrix), sums);
+}
+
+static dm_status checksum(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
+                          uint64_t *sum) {
+  uint64_t *to = emulated_reach(sum, sizeof *sum);
+  const uint64_t of = dm_checksum_view(emulated_view(matrix), place.row, place.col, place.cols);
+  (void)backend;
+  *to += subtract ? 0 - of : of;
+  return DM_OK;
 }
 
 static dm_status fill(dm_backend *backend, dm_view view, const dm_generator *generator, int64_t row,
@@ -308,6 +371,8 @@ const dm_backend_ops dm_backend_cuda = {
     .wait = wait_for,
     .probe = probe,
     .scan = scan,
+    .checksum = checksum,
+    .settle = settle,
     .fill = fill,
     .add = add,
     .dot = dot,

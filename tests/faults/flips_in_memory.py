@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from hard_products import BITS, KINDS, LIMIT, hard, moved, product_of, rounded, table
+from hard_products import BITS, KINDS, LIMIT, hard, moved, operand, product_of, table
 
 PLACES = ("C", "partial sum", "panel")
 CAME = ("found", "below", "left out", "missed")
@@ -33,14 +33,6 @@ def loaded():
     shim = ctypes.CDLL(chosen.shim)
     shim.flip_next.restype = ctypes.c_long
     return damier, lambda text: shim.flip_next(text and text.encode())
-
-
-def operand(damier, x, kind):
-    """X as the library takes it: bf16 are the upper halves of f32."""
-    if kind in ("bf16", "f16"):
-        bits = (rounded(x, "bf16").astype("f4").view("u4") >> 16).astype("u2")
-        return damier.Rows(bits if kind == "bf16" else x.astype("f2").view("u2"), type=kind)
-    return x.astype({"i8": "i1", "f64": "f8"}.get(kind, "f4"))
 
 
 def flip_of(rng, calls, place, bit):

@@ -3,6 +3,7 @@
 the wrong tile is computed again, and C is that of an undisturbed run; whichever product it is, on one rank and
 on several, in memory and in tiles, with layers, in every type, and where a run resumes another.  What is wrong
 again after that ends with 7, and all that is good is kept.  --on-corruption stop and warn do as they say.
+With the emulated device the flipped shares are in its memory.
 """
 import json
 
@@ -231,6 +232,11 @@ def chosen_end(folder, _, ranks, words):
 
 
 chosen = options("--shim")
+EMULATED = ([(repaired, 1, "", "f64", False, ("c:1:63:0.4", "a:2:61:0.3", "bt:1:62:0.7")),
+             (repaired, 4, "--grid 2x2x1 --transport ipc", "f32", False, ("c:2:30:0.4", "b:1:30:0.3"))] +
+            # A rank alone looks at A and B while products go on.  These are the last rank's own pieces.
+            [(shares, 4, "--panel 256 --grid 2x2x1 --transport ipc", ("a:1:63:0.7", "b:2:61:0.8")),
+             (shares, 2, "--panel 256 --grid 2x1x1 --transport host", ("a:1:63:0.5", "a:3:61:0.9"))])
 FEW = [(repaired, *CASES[3]), (one_tile_alone,), (in_vain, 1, TILES, True), (chosen_end, 1, "")]
 ALL = ([(repaired, *case) for case in CASES] + [(one_tile_alone,)] +
        [(part_alone, 1, ""), (part_alone, 2, ""), (part_alone, 4, "--grid 2x1x2"), (part_alone, 1, "--reproducible")] +
@@ -241,4 +247,4 @@ ALL = ([(repaired, *case) for case in CASES] + [(one_tile_alone,)] +
        [(unprotected, "")] +
        [(forms, "--chunk 100x100 --deflate 2", "C.h5"), (forms, "", "C.npy"), (forms, "--append", "D.h5:/c")] +
        [(chosen_end, 1, ""), (chosen_end, 4, TILES4)])
-run_cases(chosen.damier, ALL if chosen.long else FEW)
+run_cases(chosen.damier, EMULATED if "emulated" in chosen.damier else ALL if chosen.long else FEW)

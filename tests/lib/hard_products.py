@@ -28,6 +28,14 @@ def rounded(x, kind):
     return x.astype("f8")
 
 
+def operand(damier, x, kind):
+    """X as the library takes it: bf16 are the upper halves of f32."""
+    if kind in ("bf16", "f16"):
+        bits = (rounded(x, "bf16").astype("f4").view("u4") >> 16).astype("u2")
+        return damier.Rows(bits if kind == "bf16" else x.astype("f2").view("u2"), type=kind)
+    return x.astype({"i8": "i1", "f64": "f8"}.get(kind, "f4"))
+
+
 def product_of(kind, data, seed):
     """A, B, C, and how far rounding may move each element of C: k u |A||B|."""
     rng, (m, n, k) = np.random.default_rng(seed), SHAPE

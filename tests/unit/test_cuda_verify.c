@@ -1,6 +1,7 @@
-/* probe, scan and fill on the GPU give what the host's implementations give: fill with the same
- * bits. */
+/* probe, scan and fill on the GPU give what the host's implementations give: fill with
+ * the same bits. */
 #include "backend/probe.h"
+#include "backend/verify_sums.h"
 #include "cuda_test.h"
 
 static const int64_t shapes[][3] = {/* rows, cols, padding */
@@ -40,12 +41,14 @@ static void check_probe(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t c
   }
   ok(dm_host_probe(gpu, p.host, x, y[0], integer ? NULL : squares[0]));
   ok(dm_backend_probe(gpu, p.device, x, y[1], integer ? NULL : squares[1]));
+  ok(dm_backend_settle(gpu));
   if (integer) assert_memory_equal(y[0], y[1], (size_t)rows * 8);
   for (int64_t i = 0; !integer && i < rows * parts; i++)
     assert_true(fabs(y[0][i] - y[1][i]) <= 1e-14 * (double)(cols + 16) * 5.0);
   for (int64_t i = 0; i < rows; i++)
     assert_true(fabs(squares[0][i] - squares[1][i]) <= 1e-12 * squares[0][i]);
   ok(dm_backend_probe(gpu, p.device, x, y[1], NULL));
+  ok(dm_backend_settle(gpu));
   for (int i = 0; i < 2; i++) free(y[i]), free(squares[i]);
   free(x);
   free_pair(gpu, p);
@@ -62,6 +65,7 @@ static void check_scan(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t co
   }
   ok(dm_host_scan(gpu, p.host, sums[0]));
   ok(dm_backend_scan(gpu, p.device, sums[1]));
+  ok(dm_backend_settle(gpu));
   for (int64_t j = 0; j < cols; j++)
     assert_true(fabs(sums[0][j] - sums[1][j]) <= 1e-13 * (double)(1 + rows / 100) * sums[0][j]);
   for (int i = 0; i < 2; i++) free(sums[i]);
@@ -75,6 +79,28 @@ TEST(test_sums) {
       check_probe(gpu, (dm_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2]);
       check_scan(gpu, (dm_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2]);
     }
+  dm_backend_close(gpu);
+}
+
+/* Vectors of more and of other matrices than are kept on the GPU at a time. */
+TEST(test_many_sums) {
+  enum { ROWS = 600000, COLS = 3, TIMES = 300 };
+  dm_backend *gpu = open_gpu("auto", false, 0);
+  const dm_generator whole = {.kind = DM_INTEGER, .seed = 4, .parameter = 9.0};
+  pair p = make_pair(gpu, DM_F32, ROWS, COLS, 1, whole);
+  const double x[COLS] = {1.0, -2.0, 3.0};
+  double *y[2], *squares[2];
+  for (int i = 0; i < 2; i++) y[i] = calloc(ROWS, 8), squares[i] = calloc(ROWS, 8);
+  for (int t = 0; t < TIMES; t++) {
+    const int64_t rows = t < 5 ? ROWS : 1000 + t;
+    ok(dm_host_probe(gpu, dm_view_sub(p.host, 0, 0, rows, COLS), x, y[0], squares[0]));
+    ok(dm_backend_probe(gpu, dm_view_sub(p.device, 0, 0, rows, COLS), x, y[1], squares[1]));
+  }
+  ok(dm_backend_settle(gpu));
+  assert_memory_equal(y[0], y[1], ROWS * sizeof(double));
+  assert_memory_equal(squares[0], squares[1], ROWS * sizeof(double));
+  for (int i = 0; i < 2; i++) free(y[i]), free(squares[i]);
+  free_pair(gpu, p);
   dm_backend_close(gpu);
 }
 

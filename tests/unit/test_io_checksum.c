@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/element.h"
+#include "core/element_sum.h"
 #include "io/checksum.h"
 #include "io_files.h"
 

@@ -1,7 +1,7 @@
 /* C in chunks: what goes wrong on the way leaves the contiguous file. */
 #include <fcntl.h>
 
-#include "io/checksum.h"
+#include "core/element_sum.h"
 #include "pack_files.h"
 
 /* Damages the first chunk, whose rows are not packed, when the last one has been written. */

@@ -1,0 +1,32 @@
+/* cuda_verify: sums for the verification, and generated matrices, on the GPU. */
+#ifndef DM_BACKEND_CUDA_VERIFY_H
+#define DM_BACKEND_CUDA_VERIFY_H
+
+#include "backend/cuda_internal.h"
+
+enum {
+  DM_CUDA_SUMS_LEAST = 4 << 20
+}; /* bytes of an area: it seldom grows, which waits for the GPU */
+
+dm_status dm_cuda_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
+                        double *squares);
+dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares);
+dm_status dm_cuda_checksum(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
+                           uint64_t *sum);
+dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
+                       int64_t row, int64_t col);
+
+/* (cuda_expect.c) */
+dm_status dm_cuda_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c);
+void dm_cuda_expect_end(dm_cuda *gpu); /* waits for it */
+
+/* (cuda_later.c) */
+
+/* *DEVICE[i], for 2 vectors TO[i] of COUNT[i] numbers of 8 bytes, is what is added to TO[i] in the
+ * end; NULL for NULL.  IS_WHOLE: the first has whole numbers. */
+dm_status dm_cuda_later_open(dm_cuda *gpu); /* allocates what is usual */
+dm_status dm_cuda_add_later(dm_cuda *gpu, void *const to[2], const int64_t count[2], bool is_whole,
+                            void *device[2]);
+dm_status dm_cuda_settle(dm_backend *backend);
+
+#endif

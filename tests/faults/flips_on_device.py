@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""The campaign of flips_in_memory.py with bits that flip in the memory of a GPU, or of the emulated one: one random
+bit of a random allocation of the running job, at a random one of its calls of the backend, from the first copy to the
+GPU to the copy that brings C from there; in a share, as soon as that piece has its checksum.
+
+A flip is 'found' (VerifyError, and C is not delivered), 'below' (no element of C moves by more than 16 times its own
+a-priori bound), 'missed', or 'left out'.  Without --long: a few of each, of which none may be missed but in data of a
+range.  With it: the tables for docs/reliability.md, and what was missed one by one.
+
+By default what is found is computed again: C is right; also if a strip of C changes on its way from the GPU to its file.
+"""
+import argparse
+import ctypes
+import os
+import pathlib
+import random
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from hard_products import KINDS, LIMIT, moved, operand, product_of, table
+
+SKIPPED = 77
+PLACES = ("share of A", "share of B", "sums of C", "checksums")  # in the order of their allocation
+CAME = ("found", "below", "left out", "missed")
+
+
+def loaded():
+    os.environ["DAMIER_LIBRARY"] = chosen.library
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+    import damier
+    flips = ctypes.CDLL(chosen.library)
+    flips.flip_memory_next.argtypes = ctypes.c_long, ctypes.c_int, ctypes.c_int64
+    flips.flip_memory_copy.argtypes = (ctypes.c_long,)
+    flips.flip_memory_calls.restype = flips.flip_memory_copies.restype = ctypes.c_long
+    flips.flip_memory_bytes.restype = ctypes.c_int64
+    return damier, flips
+
+
+class Bed:
+    def __init__(self, damier, flips, kind, data):
+        self.damier, self.flips, self.kind, self.data = damier, flips, kind, data
+        a, b, self.c, self.bound = product_of(kind, data, 1)
+        self.a, self.b = operand(damier, a, kind), operand(damier, b, kind)
+
+    def prepare(self, context):
+        """How many calls there are, and how many bytes in each place."""
+        came, _ = self.product(context, 0, 0, 0)
+        assert came == "below", f"{self.kind} {self.data}: {came} without a flip"
+        self.calls = self.flips.flip_memory_calls()
+        self.bytes = [self.flips.flip_memory_bytes(place) for place in range(len(PLACES))]
+        assert all(there >= 150 * 130 for there in self.bytes[:3]) and 0 < self.bytes[3] < 1000, str(self.bytes)
+
+    def product(self, context, *flip):
+        """What came of it, and C; 'not struck' where the place was not there at that moment."""
+        out = np.full(self.c.shape, -7.0, {"i8": "i4", "f64": "f8"}.get(self.kind, "f4"))
+        self.flips.flip_memory_next(*flip)
+        try:
+            context.matmul(self.a, self.b, out)
+        except self.damier.VerifyError:
+            assert (out == -7).all(), f"{flip}: a wrong C was delivered"
+            return "found", out
+        except self.damier.UncheckedError:
+            return "left out", out
+        if flip[0] and not self.flips.flip_memory_struck():
+            return "not struck", out
+        return ("below" if moved(out.astype("f8"), self.c, self.bound) <= LIMIT else "missed"), out
+
+
+def campaign(beds, context, again, rng):
+    """[(type, data, place, 1 rank, bit, outcome)], the flips that were missed, and what was not repaired."""
+    results, missed, problems = [], [], []
+    for bed in beds:
+        bed.prepare(context)
+        for place, name in enumerate(PLACES):
+            for number in range(chosen.flips):
+                came = "not struck"
+                while came == "not struck":
+                    flip = rng.randint(1, bed.calls), place, rng.randrange(8 * bed.bytes[place])
+                    came, _ = bed.product(context, *flip)
+                results.append((bed.kind, bed.data, name, 1, flip[2], came))
+                if came == "missed":
+                    missed.append(f"{bed.kind} {bed.data}, {name}: {flip}")
+                if came == "found" and number < chosen.again:
+                    came, _ = bed.product(again, *flip)
+                    if came != "below" or again.record["verification"]["repaired_tiles"] < 1:
+                        problems.append(f"{bed.kind} {bed.data}, {name}: {flip} is not repaired: {came}")
+    return results, missed, problems
+
+
+def copied(damier, flips):
+    """Problems of products of files in which a strip of C changes between the GPU and the file."""
+    problems, rng = [], np.random.default_rng(chosen.seed)
+    with tempfile.TemporaryDirectory() as folder, damier.Context(backend="cuda", force=True) as context:
+        a, b, c = (f"{folder}/{name}.npy" for name in "ABC")
+        for kind, near in (("f8", 1e-11), ("f4", 1e-4)):
+            factors = [rng.random(shape).astype(kind) for shape in ((1500, 700), (700, 1300))]
+            for path, x in zip((a, b), factors):
+                np.save(path, x)
+            flips.flip_memory_next(0, 0, 0)
+            context.multiply(a, b, c)
+            copies, came = flips.flip_memory_copies(), 0
+            for copy in range(1, copies + 1):
+                flips.flip_memory_next(0, 0, 0)
+                flips.flip_memory_copy(copy)
+                record = context.multiply(a, b, c)
+                repaired, came = record["verification"]["repaired_tiles"], came + flips.flip_memory_struck()
+                if flips.flip_memory_struck() and repaired < 1 or not np.allclose(np.load(c), factors[0] @ factors[1],
+                                                                                 rtol=near, atol=near):
+                    problems.append(f"{kind}, copy {copy} of {copies} to the host: {repaired} tiles repaired")
+            if came == 0:
+                problems.append(f"{kind}: no copy of {copies} was changed")
+    return problems
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--library", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
+    parser.add_argument("--damier", help="not used")
+    parser.add_argument("--long", action="store_true", help="all of it, and missed flips are counted only")
+    parser.add_argument("--flips", type=int, help="of each type, kind of data and place")
+    parser.add_argument("--again", type=int, default=2, help="of these, if they are found, repaired")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    given.flips = given.flips or (50 if given.long else 4)
+    return given
+
+
+def main():
+    damier, flips = loaded()
+    start = time.time()
+    words = {"panel": 64, "backend": "cuda"}
+    try:
+        with damier.Context(on_corruption="stop", **words) as context, damier.Context(**words) as again:
+            beds = [Bed(damier, flips, kind, data) for kind, kinds in KINDS.items() for data in kinds]
+            results, missed, problems = campaign(beds, context, again, random.Random(chosen.seed))
+        problems += copied(damier, flips)
+    except damier.DeviceError as error:
+        print(f"skipped: {error}")
+        sys.exit(SKIPPED)
+    for columns, head in (((0, 1), "type | data"), ((2,), "flipped in"), ((0, 1, 2), "type | data | flipped in")):
+        out = [f"| {head} | found | below 16 bounds | left out | missed | flips |", "|---" * (len(columns) + 5) + "|"]
+        table(results, columns, CAME, out)
+        print("\n".join(out), end="\n\n")
+    print("\n".join([f"missed: {line}" for line in missed] + [f"FAIL {line}" for line in problems]))
+    print(f"{len(results)} flips, {len(missed)} missed; {time.time() - start:.0f} s")
+    unexpected = problems + [line for line in missed if " range," not in line and not chosen.long]
+    sys.exit(1 if unexpected else 0)
+
+
+chosen = options()
+main()
