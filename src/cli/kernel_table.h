@@ -6,8 +6,8 @@
 
 #include "measure/bench_kernels.h"
 
-/* Prints a row for RESULT, after a title if its operation, type or size differs from LAST's. LAST is
- * NULL for the first. */
+/* Prints a row for RESULT, after a title if its operation, type or size differs from LAST's. LAST
+ * is NULL for the first. */
 void dm_cli_print_kernel(const dm_kernel_result *result, const dm_kernel_result *last, FILE *out);
 
 /* Lists the CHOSEN kernels of the registry. */

@@ -78,8 +78,9 @@ dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settin
 dm_status dm_cli_set_compute(const dm_option *option, const char *text, dm_settings *settings) {
   if (dm_compute_parse(text, (dm_compute_choice *)place(option, settings))) return DM_OK;
   if (strchr(text, ':'))
-    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a compute mode", text),
-                   "a number of moduli may follow: f64:int8:8 to f64:int8:20, f32:int8:4 to f32:int8:20");
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "'%s' is not a compute mode", text),
+        "a number of moduli may follow: f64:int8:8 to f64:int8:20, f32:int8:4 to f32:int8:20");
   return dm_cli_set_choice(option, text, settings);
 }
 

@@ -66,8 +66,7 @@ static dm_status prepare_quick(const dm_call *call, dm_verify *v) {
   v->io_threads = dm_cli_io_threads(&call->settings);
   DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
   if (v->tile_count > 0) return DM_OK;
-  return dm_hint(dm_fail(DM_E_INPUT,
-                         "%s has no checksums of its tiles, or some of another format",
+  return dm_hint(dm_fail(DM_E_INPUT, "%s has no checksums of its tiles, or some of another format",
                          dm_location_name(&v->c.at, name)),
                  "damier verify A.h5 B.h5 C.h5 compares it with the product");
 }
