@@ -17,17 +17,17 @@
 
 enum { PIECE = 4096, PLACES = 64 };
 
-static const uint64_t STEP = 0x9e3779b97f4a7c15; /* odd, its bits mixed: 2^64 / golden ratio */
+static const uint64_t STEP = 0x9e3779b97f4a7c15; /* odd, with mixed bits: 2^64 / golden ratio */
 
-/* The product of NH (Black et al., UMAC, CRYPTO 1999) as XXH3 uses it, plus WORD.  One changed bit
- * always shows: among the low ones by at least 2^31 - 1 times its value, among the high ones by at
- * least its value, for the low factor is less than 2^32. */
+/* The product of NH (Black et al., UMAC, CRYPTO 1999) as XXH3 uses it, plus WORD. Any single
+ * changed bit changes the result: a low bit by at least 2^31 - 1 times its value, a high one by at
+ * least its value, since the low factor is less than 2^32. */
 static inline uint64_t hash_word(uint64_t word, uint64_t key) {
   const uint64_t mixed = (word ^ key) | 1ULL << 63;
   return (mixed & 0xffffffff) * (mixed >> 32) + word;
 }
 
-/* The compiler makes vectors of these loops where STRIDE is 1. */
+/* The compiler vectorises these loops if STRIDE is 1. */
 #define SUM(type)                                                                                  \
   DM_INLINE uint64_t sum_##type(const void *at, int64_t count, int64_t stride, uint64_t key) {     \
     const type *word = at;                                                                         \
@@ -40,7 +40,7 @@ SUM(uint16_t)
 SUM(uint32_t)
 SUM(uint64_t)
 
-/* Elements of 16 bytes are two words each, at twice the place. */
+/* Elements of 16 bytes count as two words at twice the place. */
 DM_INLINE uint64_t sum_pairs(const void *at, int64_t count, int64_t stride, uint64_t place) {
   const uint64_t *word = at;
   if (stride == 1) return sum_uint64_t(word, 2 * count, 1, (2 * place + 1) * STEP);
@@ -71,7 +71,8 @@ static uint64_t sum_plain(const void *at, int64_t size, int64_t count, uint64_t 
   return sum_elements(at, size, count, 1, place);
 }
 
-/* Three times as fast: SSE2 has half the width, and GCC 12 multiplies all 64 bits there. */
+/* Three times as fast as SSE2, which has half the width, and for which GCC 12 multiplies all 64
+ * bits. */
 DM_WIDE_VECTORS static uint64_t sum_wide(const void *at, int64_t size, int64_t count,
                                          uint64_t place) {
   return sum_elements(at, size, count, 1, place);
@@ -95,7 +96,7 @@ uint64_t dm_checksum_bytes(const void *data, int64_t bytes, uint64_t seed) {
   return XXH3_64bits_withSeed(data, (size_t)bytes, seed);
 }
 
-/* Of the BYTES at OFFSET of FILE, which is open as FD; continues from SEED. */
+/* Checksum of the BYTES at OFFSET of FILE, open as FD; continues from SEED. */
 static dm_status checksum_range(int fd, const char *file, int64_t offset, int64_t bytes,
                                 uint64_t seed, uint64_t *sum) {
   char piece[PIECE];

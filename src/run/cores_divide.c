@@ -46,7 +46,7 @@ static int place_among(const dm_core_case *of, const dm_topology *t, bool widene
   return before;
 }
 
-/* Number of cores in CPUS; core_at[i] is the index of the first hardware thread of core i. */
+/* Number of cores in CPUS; core_at[i] becomes the index of the core of cpu[i], or -1. */
 static int count_cores(const dm_topology *t, const cpu_set_t *cpus, int core_at[CPU_SETSIZE]) {
   int cores = 0, last = -1;
   for (int i = 0; i < t->count; i++) {
