@@ -63,7 +63,7 @@ static bool read_bool(hid_t type, dm_dtype *dtype, bool *swapped) {
   return true;
 }
 
-/* ml_dtypes' bfloat16 is stored by h5py as two opaque bytes; an attribute must name the type. */
+/* ml_dtypes' bfloat16 is stored by h5py as two opaque bytes; its tag or an attribute names it. */
 static bool read_opaque(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped) {
   char *tag = H5Tget_tag(type);
   *dtype = DM_BF16;
