@@ -72,7 +72,7 @@ class Context(Handle):
         result, old = self._result(ab, out, c, beta, (m, n))
         if m == 0 or n == 0 or k == 0:
             if m and n and (result.on_gpus or old):
-                raise UsageError("C += A B without terms is not offered in GPU memory")
+                raise UsageError("C += A B with k = 0 is not supported in GPU memory")
             _scale(result, beta)
             return result.matrix.array
         with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):

@@ -87,7 +87,7 @@ class Refused(unittest.TestCase):
 
     def test_types(self):
         self.refused("elements of uint8", ByInterface(ADDRESS, (4, 4), "u1"), HOST)
-        self.refused("the byte order", ByInterface(ADDRESS, (4, 4), ">f8"), HOST)
+        self.refused("opposite byte order", ByInterface(ADDRESS, (4, 4), ">f8"), HOST)
         self.refused("DLPack's type 1 of 4 bits|elements of", ByDlpack(ADDRESS, (4, 4), "u1"), HOST)
         self.refused("a is f32 and b is f64", ByDlpack(ADDRESS, (4, 4), "f4"), HOST)
 

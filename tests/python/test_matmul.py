@@ -256,7 +256,7 @@ class OtherLibraries(unittest.TestCase):
 
     def test_lists(self):
         np.testing.assert_array_equal(damier.matmul([[1.0, 2.0]], [[3.0], [4.0]]), [[11.0]])
-        with self.assertRaisesRegex(damier.UsageError, "no memory"):
+        with self.assertRaisesRegex(damier.UsageError, "no writable memory"):
             damier.matmul(np.ones((1, 1)), np.ones((1, 1)), [[0.0]])
 
     def test_torch(self):
