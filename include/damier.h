@@ -13,7 +13,7 @@
  *
  * Collective calls are made by every rank of the context's communicator, in the same order:
  * damier_open, damier_close, damier_multiply, damier_plan, damier_verify and damier_info.  The
- * others concern the calling rank alone, but all ranks have to set the same options.
+ * other calls only concern the calling rank, but all ranks must set the same options.
  *
  * The library neither starts nor ends MPI, prints nothing, installs no signal handlers, does not
  * bind threads to cores and keeps no state outside of contexts, except that it sets the number of
@@ -32,46 +32,47 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define DAMIER_API __attribute__((visibility("default"))) /**< marks what the library exports */
+#define DAMIER_API __attribute__((visibility("default"))) /**< marks exported functions */
 #else
-#define DAMIER_API /**< marks what the library exports */
+#define DAMIER_API /**< marks exported functions */
 #endif
 
-/** The version of this interface; damier_version tells that of the library. */
+/** The version of this interface; damier_version returns that of the library. */
 #define DAMIER_INTERFACE 0
 
-/** What functions return: the exit codes of the program. */
+/** Return values; they equal the exit codes of the program. */
 typedef enum damier_code {
-  DAMIER_OK = 0,           /**< done */
-  DAMIER_E_VERIFY = 1,     /**< the result failed its verification */
-  DAMIER_E_USAGE = 2,      /**< an argument or option that is not offered */
-  DAMIER_E_INPUT = 3,      /**< a file or matrix was rejected */
-  DAMIER_E_IO = 4,         /**< a file could not be read or written */
-  DAMIER_E_FIT = 5,        /**< does not fit into memory or on the disk */
-  DAMIER_E_DEVICE = 6,     /**< GPU, backend or transport */
-  DAMIER_E_CORRUPT = 7,    /**< a result that could not be repaired */
-  DAMIER_E_MPI = 9,        /**< MPI */
-  DAMIER_E_UNCHECKED = 10, /**< C is there, but not all of it could be verified (NaN, Inf, exponents
-                                at the end of their range); option "allow-unchecked": DAMIER_OK */
-  DAMIER_E_BUG = 70,       /**< an assumption of the library does not hold */
-  DAMIER_E_STOPPED = 75,   /**< the progress function asked to stop */
+  DAMIER_OK = 0,        /**< done */
+  DAMIER_E_VERIFY = 1,  /**< the result failed its verification */
+  DAMIER_E_USAGE = 2,   /**< an invalid argument or option */
+  DAMIER_E_INPUT = 3,   /**< a file or matrix was rejected */
+  DAMIER_E_IO = 4,      /**< a file could not be read or written */
+  DAMIER_E_FIT = 5,     /**< does not fit into memory or on the disk */
+  DAMIER_E_DEVICE = 6,  /**< GPU, backend or transport */
+  DAMIER_E_CORRUPT = 7, /**< a result that could not be repaired */
+  DAMIER_E_MPI = 9,     /**< MPI */
+  DAMIER_E_UNCHECKED =
+      10,            /**< C is complete, but part of it could not be verified (NaN, Inf, exponents
+                          near the limits of their range); option "allow-unchecked": DAMIER_OK */
+  DAMIER_E_BUG = 70, /**< an internal error of the library */
+  DAMIER_E_STOPPED = 75, /**< the progress function asked to stop */
 } damier_code;
 
 /** Why a call failed. */
 typedef struct damier_error {
   int code;          /**< a damier_code */
-  int agreed;        /**< 1: every rank has this error.  0: the others may be waiting for this one;
-                          only MPI_Abort is left */
-  int rank;          /**< where it happened; -1: not known */
+  int agreed;        /**< 1: all ranks have this error.  0: other ranks may be waiting for this one:
+                          call MPI_Abort */
+  int rank;          /**< the rank that failed; -1: unknown */
   char message[600]; /**< one line without a full stop */
-  char hint[600];    /**< what can be done about it, or "" */
+  char hint[600];    /**< advice, or "" */
 } damier_error;
 
 /** @name Matrices
  * @{ */
 
-/** Types of elements.  Sums of products are held in the type that the type of A and B leads to: f64
- * for f64, f32 for f32, f16 and bf16, the complex ones likewise, i32 for i8. */
+/** Types of elements.  The type of A and B determines the type of sums of products: f64 for f64,
+ * f32 for f32, f16 and bf16, likewise for complex types, i32 for i8. */
 typedef enum damier_type {
   DAMIER_F64,  /**< double */
   DAMIER_F32,  /**< float */
@@ -80,41 +81,41 @@ typedef enum damier_type {
   DAMIER_C64,  /**< two f32: real, imaginary */
   DAMIER_C128, /**< two f64: real, imaginary */
   DAMIER_I8,   /**< int8_t; C is i32 */
-  DAMIER_I32,  /**< int32_t, of C alone */
+  DAMIER_I32,  /**< int32_t, only for C */
 } damier_type;
 
 /** Where the elements of a matrix are. */
 typedef enum damier_division {
-  DAMIER_IN_FILE,      /**< a dataset of an HDF5 file, or where C is to be written */
-  DAMIER_BY_ROWS,      /**< consecutive rows, in the order of the ranks; some may have none */
-  DAMIER_ON_ONE,       /**< all of it on one rank */
-  DAMIER_BLOCK_CYCLIC, /**< as ScaLAPACK divides a matrix */
+  DAMIER_IN_FILE,      /**< a dataset of an HDF5 file, or the destination of C */
+  DAMIER_BY_ROWS,      /**< consecutive rows in rank order; ranks may have none */
+  DAMIER_ON_ONE,       /**< the whole matrix on one rank */
+  DAMIER_BLOCK_CYCLIC, /**< ScaLAPACK's distribution */
 } damier_division;
 
-/** Whose memory `data` points to. */
+/** The kind of memory that `data` points to. */
 typedef enum damier_memory {
   DAMIER_HOST_MEMORY, /**< also pinned; managed memory, while no GPU uses it */
   DAMIER_GPU_MEMORY,  /**< of the CUDA GPU that this rank multiplies on; also managed memory */
 } damier_memory;
 
-/** A matrix as one rank sees it: made by damier_file, damier_by_rows, damier_on_one or
- * damier_scalapack, or filled by hand from all zero.  Ranks state the same of the whole matrix, and
- * each its own `data`, strides, `own_rows`, `memory` and `stream`.  Memory and names stay the
- * caller's, and are read and written only during a call; A and B are not changed.  C may not
- * overlap A or B. */
+/** A matrix as described by one rank: returned by damier_file, damier_by_rows, damier_on_one or
+ * damier_scalapack, or filled in by hand, starting from zero.  All ranks must describe the whole
+ * matrix alike; `data`, strides, `own_rows`, `memory` and `stream` are each rank's own.  The caller
+ * owns memory and names; the library accesses them only during a call, and does not change A and B.
+ * C must not overlap A or B. */
 typedef struct damier_matrix {
-  damier_division division; /**< says which of the other fields count */
-  const char *file; /**< IN_FILE: "FILE.h5:/dataset", or "FILE.h5" where it holds one matrix */
+  damier_division division; /**< determines which of the other fields apply */
+  const char *file; /**< IN_FILE: "FILE.h5:/dataset", or "FILE.h5" if it contains one matrix */
 
-  damier_type type;   /**< in memory: of the elements */
-  int64_t rows;       /**< in memory: of the whole matrix */
-  int64_t cols;       /**< in memory: of the whole matrix */
-  void *data;         /**< in memory: this rank's part; NULL where it has none */
+  damier_type type;   /**< in memory: type of the elements */
+  int64_t rows;       /**< in memory: rows of the whole matrix */
+  int64_t cols;       /**< in memory: columns of the whole matrix */
+  void *data;         /**< in memory: this rank's part; NULL if it has none */
   int64_t row_stride; /**< elements from row to row of this rank's part */
   int64_t col_stride; /**< elements from column to column of it; one of the two is usually 1 */
 
   int64_t own_rows; /**< BY_ROWS: rows of this rank */
-  int rank;         /**< ON_ONE: who has it */
+  int rank;         /**< ON_ONE: the rank that has the matrix */
 
   int grid_rows;     /**< BLOCK_CYCLIC: rows of the process grid */
   int grid_cols;     /**< BLOCK_CYCLIC: columns of the process grid */
@@ -125,12 +126,12 @@ typedef struct damier_matrix {
   int first_row;     /**< BLOCK_CYCLIC: process row of the first block */
   int first_col;     /**< BLOCK_CYCLIC: process column of the first block */
 
-  damier_memory memory; /**< in memory: of this rank's part */
+  damier_memory memory; /**< in memory: kind of this rank's memory */
   void *stream;         /**< in GPU memory: see damier_in_gpu */
 } damier_matrix;
 
-/** A matrix in a file, or the place where C is to be written.
- * @param location "FILE.h5:/dataset", or "FILE.h5" where it holds one matrix; not copied
+/** A matrix in a file, or the destination of C.
+ * @param location "FILE.h5:/dataset", or "FILE.h5" if it contains one matrix; not copied
  * @return the matrix */
 DAMIER_API damier_matrix damier_file(const char *location);
 
@@ -138,33 +139,33 @@ DAMIER_API damier_matrix damier_file(const char *location);
  * @param type of the elements
  * @param rows of the whole matrix
  * @param cols of the whole matrix
- * @param own_rows of this rank, 0 or more; those of all ranks add up to `rows`
- * @param data this rank's rows; NULL where it has none
+ * @param own_rows of this rank, 0 or more; the sum over all ranks is `rows`
+ * @param data this rank's rows; NULL if it has none
  * @param stride elements from row to row; 0: without gaps
  * @return the matrix */
 DAMIER_API damier_matrix damier_by_rows(damier_type type, int64_t rows, int64_t cols,
                                         int64_t own_rows, void *data, int64_t stride);
 
-/** All of a matrix on one rank, row-major.
+/** A whole matrix on one rank, row-major.
  * @param type of the elements
  * @param rows of the matrix
  * @param cols of the matrix
- * @param rank who has it, in the context's communicator
- * @param data the matrix there; not looked at on other ranks
+ * @param rank the rank that has the matrix, in the context's communicator
+ * @param data the matrix; ignored on other ranks
  * @param stride elements from row to row; 0: without gaps
  * @return the matrix */
 DAMIER_API damier_matrix damier_on_one(damier_type type, int64_t rows, int64_t cols, int rank,
                                        void *data, int64_t stride);
 
-/** A matrix of ScaLAPACK, on a BLACS grid made of the ranks of the context's communicator.  Local
- * arrays are column-major.
+/** A ScaLAPACK matrix on a BLACS grid of the ranks of the context's communicator.  Local arrays are
+ * column-major.
  * @param type of the elements
- * @param desc the descriptor: type, context, m, n, mb, nb, rsrc, csrc, lld; the first two are not
- *   looked at, and lld is this rank's own
+ * @param desc the descriptor: type, context, m, n, mb, nb, rsrc, csrc, lld; the first two are
+ *   ignored, and lld is this rank's own
  * @param grid_rows of the process grid
  * @param grid_cols of the process grid
- * @param column_major 0 for a grid made with order "R", 1 for "C"
- * @param data this rank's local array; NULL where it has none
+ * @param column_major 0 for a grid created with order "R", 1 for "C"
+ * @param data this rank's local array; NULL if it has none
  * @return the matrix */
 DAMIER_API damier_matrix damier_scalapack(damier_type type, const int desc[9], int grid_rows,
                                           int grid_cols, int column_major, void *data);
@@ -177,10 +178,10 @@ DAMIER_API damier_matrix damier_scalapack(damier_type type, const int desc[9], i
  * returns, it is complete, and any stream may use it.  The call may change the current CUDA device.
  *
  * Calls return DAMIER_E_USAGE if `data` is memory of another kind, and DAMIER_E_DEVICE if it is on
- * another GPU or this rank multiplies on the CPU.  The ranks of a node take its GPUs in turn.
- * @param matrix made by damier_by_rows, damier_on_one or damier_scalapack
- * @param stream a cudaStream_t of that GPU: the call waits for the work that is in it before it
- *   accesses the memory.  cudaStreamLegacy is the default stream; NULL: it waits for nothing
+ * another GPU or this rank multiplies on the CPU.  Ranks of a node are assigned its GPUs in turn.
+ * @param matrix returned by damier_by_rows, damier_on_one or damier_scalapack
+ * @param stream a cudaStream_t of that GPU: the call waits for the work in it before it accesses
+ *   the memory.  cudaStreamLegacy is the default stream; NULL: no wait
  * @return the matrix */
 DAMIER_API damier_matrix damier_in_gpu(damier_matrix matrix, void *stream);
 
@@ -192,15 +193,15 @@ DAMIER_API damier_matrix damier_in_gpu(damier_matrix matrix, void *stream);
 typedef struct damier_context damier_context;
 
 /** Opens a context.  Collective over `comm`.
- * @param comm copied; MPI must offer MPI_THREAD_FUNNELED or more.  MPI_COMM_NULL: this process
- *   alone, and MPI need not be started
+ * @param comm copied; MPI must support MPI_THREAD_FUNNELED or higher.  MPI_COMM_NULL: only this
+ *   process, and MPI need not be started
  * @param context the new context, or NULL after an error
  * @param error filled; may be NULL
  * @return a damier_code */
 DAMIER_API int damier_open(MPI_Comm comm, damier_context **context, damier_error *error);
 
-/** The same with a communicator of Fortran, or of mpi4py.
- * @param comm MPI_Comm_c2f, comm.py2f(); -1: this process alone
+/** The same with a Fortran or mpi4py communicator.
+ * @param comm MPI_Comm_c2f, comm.py2f(); -1: only this process
  * @param context the new context, or NULL after an error
  * @param error filled; may be NULL
  * @return a damier_code */
@@ -210,8 +211,9 @@ DAMIER_API int damier_open_f(int comm, damier_context **context, damier_error *e
  * @param context NULL is allowed */
 DAMIER_API void damier_close(damier_context *context);
 
-/** Sets an option of `damier multiply` or `damier verify`; it stays set until it is set again.
- * Options for programs alone are refused: output, json, quiet, time-limit and their like.
+/** Sets an option of `damier multiply` or `damier verify`; it stays set until set again.
+ * Options that only make sense for a program, such as output, json, quiet and time-limit, are
+ * rejected.
  * @param context of this rank; all ranks set the same
  * @param option the long name without the dashes: "alpha", "beta", "op-a", "op-b", "grid",
  *   "memory", "reproducible", "verify", "force", ...
@@ -222,19 +224,19 @@ DAMIER_API void damier_close(damier_context *context);
 DAMIER_API int damier_set(damier_context *context, const char *option, const char *value,
                           damier_error *error);
 
-/** States the matrix that beta multiplies.  Without one it is what the option "c" names, or what C
- * in memory holds.
- * @param context of this rank; all ranks state the same matrix
- * @param c a file or memory, which is only read; its fields and name are copied.  NULL: as before
+/** Sets the matrix that beta multiplies.  By default it is the matrix of option "c", or the
+ * contents of C in memory.
+ * @param context of this rank; all ranks set the same matrix
+ * @param c in a file or in memory, only read; its fields and name are copied.  NULL: the default
  * @param error filled; may be NULL
  * @return a damier_code */
 DAMIER_API int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *error);
 
-/** Names a function that is called on every rank now and then while panels are multiplied.
+/** Sets a function that every rank calls repeatedly while panels are multiplied.
  * @param context of this rank
- * @param progress gets `argument` and how much is done of how much; where any rank's answers with
- *   something other than 0, all end with DAMIER_E_STOPPED.  NULL: nothing is called
- * @param argument the caller's */
+ * @param progress gets `argument`, and the amounts of work done and in total; if it returns
+ * anything but 0 on any rank, all ranks stop with DAMIER_E_STOPPED.  NULL: no function
+ * @param argument passed to `progress` */
 DAMIER_API void damier_on_progress(damier_context *context,
                                    int (*progress)(void *argument, int64_t done, int64_t total),
                                    void *argument);
@@ -243,46 +245,46 @@ DAMIER_API void damier_on_progress(damier_context *context,
  * @name Work
  * @{ */
 
-/** Multiplies.  Collective.  Each matrix may be a file or memory.
+/** Multiplies.  Collective.  Each matrix may be in a file or in memory.
  *
- * Where all are files, C is made as `damier multiply` does it: with checkpoints, resumed by the
- * same call.  In any mixture C in a file is checked and named as there, but starts from the
- * beginning.
+ * If all are in files, the call does what `damier multiply` does, with checkpoints, and the same
+ * call resumes.  Otherwise a C in a file is verified and renamed in the same way, but an
+ * interrupted call starts over.
  *
- * C in memory is as it was where the call fails, with three exceptions: DAMIER_E_UNCHECKED, after
- * which it is complete; DAMIER_E_INPUT for whole numbers that do not fit; and, where memory was so
- * short that C was cut into tiles (the record's plan.tiles), any error after the first tile.
+ * If the call fails, C in memory is unchanged, with three exceptions: after DAMIER_E_UNCHECKED it
+ * is complete; DAMIER_E_INPUT for whole numbers that do not fit; and, if C was cut into tiles for
+ * lack of memory (the record's plan.tiles), any error after the first tile.
  *
  * A C that fails its verification is computed again, once, unless the option "on-corruption" says
  * otherwise (stop or warn) or tiles of it have replaced the old C that beta multiplies.  The
  * record's verification.repaired_tiles counts them.  DAMIER_E_VERIFY: it was not computed again;
- * DAMIER_E_CORRUPT: it was wrong again.  With both the hint says whether C in memory is as it was,
+ * DAMIER_E_CORRUPT: it was wrong again.  With both the hint says whether C in memory is unchanged,
  * or must not be used.
  * @param context of this rank
  * @param a op(A) is m x k
- * @param b op(B) is k x n; of the same type as A, unless the option "type" names the one that both
- *   are rounded to
- * @param c m x n; where it goes
+ * @param b op(B) is k x n; of the same type as A, unless the option "type" states the type that
+ *   both are rounded to
+ * @param c m x n; the destination
  * @param error filled; may be NULL
  * @return a damier_code */
 DAMIER_API int damier_multiply(damier_context *context, const damier_matrix *a,
                                const damier_matrix *b, const damier_matrix *c, damier_error *error);
 
-/** Plans only: what damier_multiply would do, need and take is in the record, at "plan" and
- * "forecast"; DAMIER_E_FIT where it would not fit.  Collective.
+/** Only plans: the record states what damier_multiply would do, the memory and the time it needs,
+ * in "plan" and "forecast"; DAMIER_E_FIT: it would not fit.  Collective.
  * @param context of this rank
- * @param a as of damier_multiply
- * @param b as of damier_multiply
- * @param c as of damier_multiply; nothing is written
+ * @param a as in damier_multiply
+ * @param b as in damier_multiply
+ * @param c as in damier_multiply; nothing is written
  * @param error filled; may be NULL
  * @return a damier_code */
 DAMIER_API int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
                            const damier_matrix *c, damier_error *error);
 
-/** Checks that C is alpha op(A) op(B) + beta C0, as `damier verify` does; all are in files.  What
- * no option states comes from the provenance of C.  The option "full" has every element multiplied
- * again in higher precision and compared.  DAMIER_E_VERIFY and DAMIER_E_UNCHECKED leave a record,
- * too.  Collective.
+/** Checks that C is alpha op(A) op(B) + beta C0, as `damier verify` does; all matrices are in
+ * files. Options not set are taken from the provenance of C.  The option "full" recomputes every
+ * element in higher precision and compares it.  DAMIER_E_VERIFY and DAMIER_E_UNCHECKED also leave a
+ * record. Collective.
  * @param context of this rank
  * @param a in a file
  * @param b in a file
@@ -292,18 +294,18 @@ DAMIER_API int damier_plan(damier_context *context, const damier_matrix *a, cons
 DAMIER_API int damier_verify(damier_context *context, const damier_matrix *a,
                              const damier_matrix *b, const damier_matrix *c, damier_error *error);
 
-/** Looks at a file, as `damier info` does; the answer is in the record.  Collective; rank 0 looks.
+/** Describes a file in the record, as `damier info` does.  Collective; rank 0 reads the file.
  * @param context of this rank
- * @param location "FILE.h5:/dataset", or "FILE.h5" for all that it holds; NULL: versions, backends,
+ * @param location "FILE.h5:/dataset", or "FILE.h5" for all its contents; NULL: versions, backends,
  *   GPUs and cores of this library
  * @param error filled; may be NULL
  * @return a damier_code */
 DAMIER_API int damier_info(damier_context *context, const char *location, damier_error *error);
 
-/** What the last of these calls found out.
+/** The record of the last of these calls.
  * @param context of this rank
- * @return on rank 0 a JSON document (schema "damier/1", as of --json), else or where there is none
- *   ""; the context's own, until its next call */
+ * @return on rank 0 a JSON document (schema "damier/1", as with --json); on other ranks, or without
+ * a record, "".  Owned by the context, valid until its next call */
 DAMIER_API const char *damier_record(const damier_context *context);
 
 /** The version of the library.

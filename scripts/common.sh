@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Read by all scripts, in the project's root.
+# Sourced by all scripts, in the project's root.
 set -euo pipefail
 root=$PWD
 script=$(cd "${OLDPWD:-.}" && realpath "$0")
@@ -13,14 +13,14 @@ die() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# What the comment at the head of the script says.
+# Prints the comment at the head of the script.
 usage() {
   sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script" >&2
   exit 1
 }
 
 # read_options "NAME... FLAG!..." "$@": --NAME VALUE sets the variable NAME, --FLAG the variable FLAG to 1; a
-# dash in a name is an underscore in the variable.  What is no option goes to the array "operands".
+# dash in a name is an underscore in the variable.  Other arguments go to the array "operands".
 read_options() {
   local names=" $1 " name
   shift
@@ -41,22 +41,22 @@ read_options() {
   done
 }
 
-# CUDA is often installed without being in PATH.
+# CUDA is often installed outside PATH.
 if ! has nvcc && [ -x /usr/local/cuda/bin/nvcc ]; then
   PATH=$PATH:/usr/local/cuda/bin
 fi
 
-# What pip fetched for users without root (scripts/packages.sh).
+# Tools that pip installed for users without root (scripts/packages.sh).
 if [ -d build/tools/bin ]; then
   PATH=$PATH:$root/build/tools/bin
 fi
 
-# Open MPI does not start as root unless told twice.
+# Open MPI refuses to start as root unless told twice.
 if [ "$(id -u)" = 0 ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 
-# In a container without /sys each rank and mpirun would say so.
+# In a container without /sys each rank and mpirun would print warnings.
 if [ ! -e /sys/devices/system/cpu ]; then
   export HWLOC_HIDE_ERRORS=${HWLOC_HIDE_ERRORS-2} UCX_LOG_LEVEL=${UCX_LOG_LEVEL-fatal}
 fi
@@ -69,7 +69,7 @@ ranks() {
   mpirun "${flags[@]}" -n "$count" "$@"
 }
 
-# A Python that has NumPy and h5py, else nothing: the first one in PATH need not be the system's.
+# A Python with NumPy and h5py, or nothing; the first one in PATH need not be the system's.
 python_with_h5py() {
   local python
   for python in python3 /usr/bin/python3; do
@@ -84,7 +84,7 @@ gpus() {
   { nvidia-smi -L 2>/dev/null || true; } | grep -c '^GPU' || true
 }
 
-# What the compiler has done, a line for each tenth; all that it writes goes to standard output as before.
+# Shows the progress of a build, a line per tenth; the compiler's messages still go to standard output.
 show_tenths() {
   local line tenth last=0
   while IFS= read -r line; do
@@ -96,7 +96,7 @@ show_tenths() {
   done
 }
 
-# The program that benchmarks run: DAMIER, or else what is committed now, built for speed.
+# The program that benchmarks run: DAMIER, or else an optimised build of the current commit.
 build_release() {
   if [ -n "${DAMIER:-}" ]; then
     damier=$(realpath "$DAMIER")
@@ -112,7 +112,7 @@ build_release() {
   damier=$root/build/release/damier
 }
 
-# Where OpenBLAS does not know the CPU, damier names its kernels: other programs are to have the same.
+# If OpenBLAS does not know the CPU, damier selects its kernels: other programs must use the same.
 share_openblas_kernels() {
   local kernels
   kernels=$("$damier" info -q --json - | python3 -c "import json, sys
@@ -122,7 +122,7 @@ print(json.load(sys.stdin)['environment'].get('OPENBLAS_CORETYPE', ''))")
   note "OPENBLAS_CORETYPE=$kernels for every program"
 }
 
-# keep_records FROM TO: what was measured comes to its place only when all of it is there.
+# keep_records FROM TO: moves a measurement to its place only when it is complete.
 keep_records() {
   mkdir -p "$(dirname "$2")"
   cp "$1" "$2"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# From a fresh clone to a verified product: installs what is missing, builds, makes two matrices,
+# From a fresh clone to a verified product: installs missing packages, builds, generates two matrices,
 # multiplies them with four ranks (on the GPUs, if there are any), and checks the result twice.
-# Everything it makes lies in build/.
-# usage: scripts/demo.sh          GPU code is built where there are a GPU and nvcc
-#        scripts/demo.sh --cuda   GPU code is built; takes minutes
-#        DAMIER=/usr/bin/damier scripts/demo.sh   with a program that is there
+# All its files are in build/.
+# usage: scripts/demo.sh          builds GPU code if there are a GPU and nvcc
+#        scripts/demo.sh --cuda   always builds GPU code; takes minutes
+#        DAMIER=/usr/bin/damier scripts/demo.sh   uses an installed program
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs the Debian or Ubuntu packages that are missing; elsewhere says what is needed.
+# Installs missing Debian or Ubuntu packages; on other systems lists what is missing.
 # usage: scripts/packages.sh [build] [test] [long] [lint] [cluster] [mpich] [simulation]
 #   build    to build and run damier     test  its tests     lint  the checks of its sources
 #   long     tests that are not in the quick run
-#   cluster  the tests on nodes of one computer, with Slurm; nothing fails where it cannot be had
-#   simulation  SimGrid, for runs on computers that are only described; likewise
-#   mpich    beside Open MPI, which stays what mpicc and mpirun are; alone where there is no MPI yet
-# An MPI that is there is taken; else Open MPI is installed.
+#   cluster  Slurm, for the tests with several nodes on one computer; optional
+#   simulation  SimGrid, for runs on simulated machines; optional
+#   mpich    MPICH; if Open MPI is installed, mpicc and mpirun stay Open MPI's
+# Uses the installed MPI, if any; else installs Open MPI.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
@@ -20,10 +20,10 @@ mpich_packages=(mpich libmpich-dev)
 simulation_packages=(libsimgrid-dev)
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
 if ! { has mpicc && has mpirun; }; then build_packages+=(openmpi-bin libopenmpi-dev); fi
-# Debian's mpi4py brings Open MPI, which is not to take the place of another mpirun.
+# Debian's mpi4py depends on Open MPI, which must not replace another mpirun.
 if ! has mpirun || mpirun --version 2>/dev/null | grep -q "Open MPI"; then long_packages+=(python3-mpi4py); fi
 
-# What must be there in the end, however it came.
+# Commands and libraries that must exist in the end, however installed.
 build_tools=(cc cmake ninja pkg-config mpicc mpirun)
 build_libraries=(hwloc jansson libxxhash zlib)
 test_tools=(python3 h5dump pkill)
@@ -63,7 +63,7 @@ missing_needs() {
   done
 }
 
-# With and without sudo; nothing is asked.
+# With and without sudo; non-interactive.
 apt_get() {
   local as_root=(env)
   if [ "$(id -u)" != 0 ]; then as_root=(sudo env); fi

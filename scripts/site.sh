@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Builds the site from docs/ into build/site, and checks its links.
 # usage: scripts/site.sh           needs mkdocs with the Material theme (scripts/site-requirements.txt)
-#        scripts/site.sh --serve   shows it at 127.0.0.1:8000, and again after each change
-# MKDOCS names the program where it is not in PATH.
+#        scripts/site.sh --serve   serves it at 127.0.0.1:8000 and rebuilds after each change
+# Set MKDOCS to the program if it is not in PATH.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
 serve=
 read_options "serve!" "$@"
 mkdocs=${MKDOCS-mkdocs}
-export NO_MKDOCS_2_WARNING=1 # what the theme says of other programs
+export NO_MKDOCS_2_WARNING=1 # a message of the theme about other programs
 has "$mkdocs" || die "there is no $mkdocs: python3 -m venv build/site-tools && build/site-tools/bin/pip install -r" \
   "scripts/site-requirements.txt, then MKDOCS=build/site-tools/bin/mkdocs scripts/site.sh"
 if [ -n "$serve" ]; then

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Runs scripts/demo.sh and scripts/test.sh in a bare Debian system, as a new user does: the commit that is
-# checked out, cloned, in a chroot without /sys and with a host name that does not resolve.
+# Runs scripts/demo.sh and scripts/test.sh in a bare Debian system, as a new user would: on a clone of the
+# current commit, in a chroot without /sys and with a host name that does not resolve.
 # usage: scripts/test_on.sh bookworm|trixie|forky|sid [mpich] [--all] [--as-root] [--cores N] [--record]
 #                           [--run COMMAND] [--with FILE] [--again] [--roots FOLDER]
-#   mpich     MPICH is installed, and Open MPI is not
-#   --all     test.sh --all
-#   --as-root as root; otherwise as an ordinary user who may use sudo, so that both scripts install packages
-#   --cores   on the first N cores
-#   --record  adds the last line to docs/results/platforms.txt
-#   --run     this command in place of both scripts, in the clone
-#   --with    this file is copied to the user's home
-#   --again   in the system, and with the build, that the last run left
-# The systems lie in build/roots, or in FOLDER.  Must be run as root; needs debootstrap, and packages from the
-# mirror that this computer itself uses.
+#   mpich     install MPICH instead of Open MPI
+#   --all     run test.sh --all
+#   --as-root run as root; otherwise as an ordinary user with sudo, so that both scripts install packages
+#   --cores   use the first N cores
+#   --record  append the last line to docs/results/platforms.txt
+#   --run     run this command in the clone instead of both scripts
+#   --with    copy this file to the user's home
+#   --again   reuse the system and the build of the last run
+# The systems are in build/roots, or in FOLDER.  Must be run as root; needs debootstrap, and the package mirror
+# of this computer.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
@@ -33,7 +33,7 @@ name=$suite-$mpi-$user
 system=$roots/$name log=$roots/$name.log
 mkdir -p "$roots/archives/partial"
 
-# What this computer asks for packages; without an answer debootstrap's own mirror is taken.
+# The package mirror of this computer; if unknown, debootstrap's default.
 mirror() {
   # shellcheck disable=SC2016 # these are apt's own names
   apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep '/debian/*$' | head -n 1
@@ -45,9 +45,9 @@ make_base() {
   from=$(mirror)
   say "debootstrap $suite"
   rm -rf "$base"
-  # A suite newer than this debootstrap is made as the newest one is.
+  # Suites unknown to this debootstrap are installed like the newest known one.
   if [ -e "$script/$suite" ]; then script=$script/$suite; else script=$script/sid; fi
-  # A user who clones has git; sudo is there for one who is not root.
+  # A user who clones has git; ordinary users need sudo.
   debootstrap --variant=minbase --include=git,sudo,ca-certificates "$suite" "$base" ${from:+"$from" "$script"} \
     >"$base.log" || die "debootstrap failed: $base.log"
   apt-config dump | grep -E '^Acquire::(http|https|Check)' >"$base/etc/apt/apt.conf.d/99host" || true
@@ -72,7 +72,7 @@ make_system() {
   chroot "$system" chown -R "$user:" "$home/damier"
 }
 
-# inside COMMAND [AS]: COMMAND in the system, with processes, mounts and host name of its own.
+# inside COMMAND [AS]: runs COMMAND in the system, with its own processes, mounts and host name.
 inside() {
   local command=$1 as=${2-$user} bind=()
   if [ -n "$cores" ]; then bind=(taskset --cpu-list "0-$((cores - 1))"); fi
@@ -87,7 +87,7 @@ inside() {
     bash "$system" "$roots/archives" "$as" "$command"
 }
 
-# One line: the system, and what the scripts found or installed.
+# One line: the system, and the versions that the scripts found or installed.
 versions() {
   # shellcheck disable=SC2016 # for another shell
   inside '

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Submits multiply.sbatch, after a look at the files: what would fail at once does not wait in the queue.
+# Submits multiply.sbatch after checking the files, so that a job that would fail at once does not wait
+# in the queue.
 #
 #   slurm/submit.sh [SBATCH OPTION...] A.h5 B.h5 C.h5 [OPTION...]
 #
-# SBATCH OPTIONs are written --name=value.  Without any, damier plan --slurm says what to ask for.
+# Write SBATCH OPTIONs as --name=value.  Without any, damier plan --slurm chooses them.
 set -euo pipefail
 folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export SCRIPTS=${SCRIPTS:-$folder}
@@ -23,12 +24,12 @@ for input in "${1%%:/*}" "${2%%:/*}"; do
   [ -r "$input" ] || refuse "$input cannot be read"
 done
 output=${3%%:/*}
-[ -d "$(dirname "$output")" ] || refuse "$output: there is no such folder"
+[ -d "$(dirname "$output")" ] || refuse "$output: its folder does not exist"
 if [ -e "$output" ] && [[ " $* " != *" --force "* && " $* " != *" --append "* ]]; then
   refuse "$output exists; --force replaces it"
 fi
 if [ ${#asked[@]} = 0 ]; then
-  lines=$(damier plan --slurm "$1" "$2" "${@:4}") || refuse "say what to ask for: submit.sh --nodes=2 --time=1:00:00 ..."
+  lines=$(damier plan --slurm "$1" "$2" "${@:4}") || refuse "give sbatch options: submit.sh --nodes=2 --time=1:00:00 ..."
   mapfile -t asked < <(sed -n 's/^#SBATCH //p' <<<"$lines")
   echo "sbatch ${asked[*]}"
 fi

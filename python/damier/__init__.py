@@ -5,8 +5,8 @@
 array([[6., 6., 6., 6.],
        [6., 6., 6., 6.]])
 
-Matrices in files are as large as the files; :func:`multiply` reads, checks and writes them as ``damier multiply``
-does.  Errors are subclasses of :class:`Error` with ``code`` and ``hint``; records are dictionaries with the schema
+Matrices in files may be larger than memory; :func:`multiply` reads, verifies and writes them like ``damier multiply``.
+Errors are subclasses of :class:`Error` with ``code`` and ``hint``; records are dictionaries with the schema
 ``damier/1`` of ``docs/records.md``.
 """
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["BlockCyclic", "Context", "CorruptError", "DeviceError", "Error", "Fi
 
 
 def version() -> str:
-    """Of the library.
+    """The version of the library.
 
     >>> damier.version().split(".")[:2] == damier.__version__.split(".")[:2]
     True
@@ -44,16 +44,16 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
 
     ``a``, ``b``, ``c`` and ``out`` are two-dimensional arrays of NumPy, or with ``__dlpack__`` or
     ``__array_interface__``, as torch has them; or, in GPU memory, with ``__dlpack__`` or
-    ``__cuda_array_interface__``.  They are used where they lie, in host memory with any positive strides; others
-    are copied first.  Types are float64, float32, float16, bfloat16, complex64, complex128 and
-    int8, and int32 with ``type="f64"``.  Without ``out`` the result has the type of ``a`` (or ``type``), but float32
-    for 16-bit types and int32 for int8; ``type_c`` names another.
+    ``__cuda_array_interface__``.  They are used in place, in host memory with any positive strides; others are
+    copied first.  Types are float64, float32, float16, bfloat16, complex64, complex128 and
+    int8, and int32 with ``type="f64"``.  Without ``out`` the result has the type of ``a`` (or ``type``), except float32
+    for 16-bit types and int32 for int8; ``type_c`` selects another type.
 
     With ``comm``, a communicator of mpi4py, each rank passes its own consecutive rows, and gets those of the result
     that belong to its rows of ``a`` (with ``op_a`` an even share); :class:`OnOne` and :class:`BlockCyclic` around an
-    array say that a matrix is divided otherwise.  The call is collective, with the same options on all ranks.
+    array state another distribution.  The call is collective, with the same options on all ranks.
 
-    ``beta`` applies to what ``out`` holds, or to ``c`` where that is given, and is 1 then unless stated.  More
+    ``beta`` applies to the contents of ``out``, or to ``c`` if given; with ``c`` it is 1 by default.  Other
     ``options`` are those of ``damier multiply``: ``alpha``, ``op_a``, ``op_b``, ``grid``, ``verify``,
     ``reproducible``, ``threads``, ``memory``...
 
@@ -71,7 +71,7 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
 
 def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None,
              progress: Progress | None = None, **options: Any) -> Record:
-    """Multiplies datasets into ``output``, and returns the record.
+    """Multiplies two datasets, writes the product to ``output``, and returns the record.
 
     Locations are ``"FILE.h5"``, ``"FILE.h5:/dataset"`` or ``"FILE.npy"``.  ``options`` are those of ``damier
     multiply`` by their long names; ``c`` is the old C that ``beta`` applies to.
@@ -88,7 +88,7 @@ def multiply(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None
 def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None, **options: Any) -> Record:
     """Checks that ``output`` is the product of ``a`` and ``b``, and returns the record.
 
-    :class:`VerifyError` where it is not; ``full=True`` compares every element with a product in higher precision.
+    Raises :class:`VerifyError` if it is not; ``full=True`` compares every element with a product in higher precision.
 
     >>> a, b = np.eye(3), np.arange(6.0).reshape(3, 2)
     >>> np.save("A.npy", a); np.save("B.npy", b); np.save("wrong.npy", b + 1)
@@ -102,7 +102,7 @@ def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None =
 
 
 def info(location: Path | None = None, **options: Any) -> Record:
-    """What a file or dataset holds; without ``location`` versions, backends, GPUs and cores of the library.
+    """Describes a file or dataset; without ``location`` versions, backends, GPUs and cores of the library.
 
     >>> np.save("A.npy", np.eye(3))
     >>> damier.info("A.npy")["dataset"]["shape"]
@@ -113,21 +113,20 @@ def info(location: Path | None = None, **options: Any) -> Record:
 
 
 def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **options: Any) -> Record:
-    """What a product would do, need and take; nothing is multiplied.
+    """Plans a product without multiplying, and returns a record with the plan and its needs of memory and time.
 
-    Of arrays: what :func:`matmul` would do, by the library.  Of two files, or without operands of sizes ``m``, ``n``
-    and ``k`` or ``size``, it is what ``damier plan`` says, and the program must be installed; ``machine`` describes
-    another computer.
+    For arrays, the library plans :func:`matmul`.  For two files, or without operands for sizes ``m``, ``n`` and ``k``
+    or ``size``, the program ``damier plan`` does, and must be installed; ``machine`` describes another computer.
 
     >>> record = damier.plan(size=20000, machine="nodes=4 cores=64", ranks=8)
     >>> record["problem"]["m"], record["machine"]["nodes"], record["forecast"]["total_s"] > 0
     (20000, 4, True)
     """
     if (a is None) != (b is None):
-        raise UsageError("a plan is of two operands or none")
+        raise UsageError("a plan needs two operands or none")
     if a is None or isinstance(a, (str, os.PathLike)):
         if out is not None or comm is not None:
-            raise UsageError("out and comm belong to plans of arrays", hint="ranks=N plans for N ranks")
+            raise UsageError("out and comm apply only to plans for arrays", hint="ranks=N plans for N ranks")
         return _record_of("plan", [] if a is None else [os.fspath(a), os.fspath(b)], options)
     with Context(comm, **options) as context:
         return context.plan(a, b, out)

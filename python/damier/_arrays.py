@@ -1,4 +1,4 @@
-"""Arrays of the caller as two-dimensional NumPy arrays of their own memory, where that can be had."""
+"""Views of the caller's arrays as two-dimensional NumPy arrays, without a copy where possible."""
 from __future__ import annotations
 
 from typing import Any, Union
@@ -18,7 +18,7 @@ _ON_THE_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
 
 
 class _Memory:
-    """Memory of somebody else for NumPy, which keeps OWNER for as long as it has views of it."""
+    """Foreign memory for NumPy; keeps OWNER alive while there are views of it."""
 
     def __init__(self, owner: Any, interface: dict[str, Any]) -> None:
         self.owner = owner
@@ -26,12 +26,12 @@ class _Memory:
 
 
 def _of_dlpack(array: Any, name: str) -> tuple[View, str | None]:
-    """NumPy's own from_dlpack gives views that cannot be written, and knows no bfloat16."""
+    """NumPy's own from_dlpack returns read-only views, and does not know bfloat16."""
     kind = array.__dlpack_device__()[0]
     if kind in GPU_KINDS:
         return by_dlpack(array, name)
     if kind not in _ON_THE_HOST:
-        raise UsageError(f"{name} is in the memory of a device that is no CUDA GPU (DLPack's kind {int(kind)})",
+        raise UsageError(f"{name} is in the memory of a device other than a CUDA GPU (DLPack's kind {int(kind)})",
                          hint="copy it to the host first: .cpu() of torch")
     interface, owner, type_ = interface_of(array, name)
     return np.asarray(_Memory(owner, interface)), type_
@@ -64,21 +64,21 @@ def _check_type(dtype: np.dtype[Any], stated: str | None, name: str) -> str:
         if found:
             return found
         known = ", ".join(str(np.dtype(kind)) for kind in TYPE_OF_DTYPE)
-        raise UsageError(f"{name} has elements of {dtype}; there are {known} and bfloat16",
-                         hint="astype() of the array makes a copy of another type")
+        raise UsageError(f"{name} has elements of {dtype}; supported: {known} and bfloat16",
+                         hint="convert a copy with astype()")
     if stated not in DTYPE_OF_TYPE or np.dtype(DTYPE_OF_TYPE[stated]).itemsize != dtype.itemsize:
-        raise UsageError(f"elements of {dtype} cannot be taken for type {stated}")
+        raise UsageError(f"elements of {dtype} cannot be read as type {stated}")
     return stated
 
 
 def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = False) -> tuple[View, str]:
-    """ARRAY's memory as a two-dimensional array, and its type; TYPE_ names one that NumPy has not."""
+    """ARRAY's memory as a two-dimensional array, and its type; TYPE_ states a type that NumPy lacks."""
     if writable and not _has_memory(array):
-        raise UsageError(f"{name} is {type(array).__name__}, which has no memory to be written")
+        raise UsageError(f"{name} is {type(array).__name__}, which has no writable memory")
     view, of_dlpack = _view(array, name)
     if len(view.shape) != 2:
         raise UsageError(f"{name} has {len(view.shape)} dimensions; matrices have 2",
-                         hint="x[:, None] and x[None, :] make a matrix of a vector")
+                         hint="x[:, None] or x[None, :] turns a vector into a matrix")
     if writable and (view.readonly if isinstance(view, DeviceArray) else not view.flags.writeable):
         raise UsageError(f"{name} is read-only")
     if isinstance(view, DeviceArray):
@@ -88,12 +88,12 @@ def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = 
 
 def _check_lies(view: DeviceArray, name: str) -> None:
     if not view.dtype.isnative:
-        raise UsageError(f"{name} has elements of {view.dtype.str} in GPU memory; the byte order is another there")
+        raise UsageError(f"{name} has elements of {view.dtype.str} in GPU memory; GPUs have the opposite byte order")
     view.strides(name)
 
 
 def _strides(view: Array) -> list[int] | None:
-    """In elements; None where the library does not take this memory as it is."""
+    """In elements; None if the library cannot use this memory directly."""
     size = view.itemsize
     if not view.flags.aligned or not view.dtype.isnative:
         return None
@@ -113,7 +113,7 @@ def _overlaps_itself(view: Array, strides: list[int]) -> bool:
 
 
 def plain(view: Array, writable: bool = False) -> tuple[Array, list[int]]:
-    """VIEW itself or, where its strides cannot be handed on (negative, 0, not whole elements), a copy."""
+    """VIEW itself or, if its strides are not supported (negative, 0, not whole elements), a copy."""
     strides = _strides(view)
     if strides is None or (writable and _overlaps_itself(view, strides)):
         view = np.array(view, dtype=view.dtype.newbyteorder("="), order="C", copy=True)

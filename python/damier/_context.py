@@ -25,9 +25,9 @@ class Context(Handle):
     """A communicator and options, for several products.
 
     The functions of the package open one for each call, which takes less than a millisecond.  ``comm`` is a
-    communicator of mpi4py, or None: this process alone, without MPI.  ``options`` are those of ``damier multiply``
-    by their long names.  ``progress(done, total)`` is called now and then while panels are multiplied; where it
-    returns something true the product ends with :class:`StoppedError`.  ``record`` is that of the last call.
+    communicator of mpi4py, or None: only this process, without MPI.  ``options`` are those of ``damier multiply``
+    by their long names.  ``progress(done, total)`` is called repeatedly while panels are multiplied; if it returns
+    a true value, the product stops with :class:`StoppedError`.  ``record`` is that of the last call.
 
     >>> with damier.Context(op_b="t") as context:
     ...     c = context.matmul(np.ones((2, 3)), np.ones((4, 3)))
@@ -72,7 +72,7 @@ class Context(Handle):
         result, old = self._result(ab, out, c, beta, (m, n))
         if m == 0 or n == 0 or k == 0:
             if m and n and (result.on_gpus or old):
-                raise UsageError("C += A B without terms is not offered in GPU memory")
+                raise UsageError("C += A B with k = 0 is not supported in GPU memory")
             _scale(result, beta)
             return result.matrix.array
         with self._with(beta=1 if c is not None and self._beta is None else None), self._with_old(old):
@@ -98,9 +98,9 @@ class Context(Handle):
         self._agree(ab)
         (m, k), (k_of_b, n) = (self._op_shape(o) for o in ab)
         if k != k_of_b:
-            raise UsageError(f"op(a) is {shown((m, k))} and op(b) {shown((k_of_b, n))}: they do not fit together")
+            raise UsageError(f"op(a) is {shown((m, k))} and op(b) {shown((k_of_b, n))}: the inner dimensions differ")
         if ab[0].type != ab[1].type:
-            raise UsageError(f"a is {ab[0].type} and b is {ab[1].type}", hint="astype() of one of them")
+            raise UsageError(f"a is {ab[0].type} and b is {ab[1].type}", hint="convert one of them with astype()")
         return m, n, k
 
     def _op_shape(self, operand: Operand) -> tuple[int, int]:
@@ -109,14 +109,14 @@ class Context(Handle):
 
     def _result(self, ab: list[Operand], out: Any, c: Any, beta: Any,
                 shape: tuple[int, int]) -> tuple[Operand, Operand | None]:
-        """Where C goes, and the old C where that is another matrix for the library."""
+        """The destination of C, and the old C if the library must read it as a separate matrix."""
         if out is None and c is None and not is_zero(beta):
-            raise UsageError("beta is not 0, but there is neither out nor c")
+            raise UsageError("beta is not 0, but neither out nor c is given")
         problem = None
         if out is None:
             try:
                 out = self._new_result(ab, shape) if c is None else _copy_of(c)
-            except Error as error:  # perhaps of this rank alone
+            except Error as error:  # perhaps only on this rank
                 out, problem = OnOne(None), error
         result = Operand(out, "out", self.rank, self.ranks, writable=True)
         operands = [result]
@@ -124,7 +124,7 @@ class Context(Handle):
             operands.append(Operand(c, "c", self.rank, self.ranks))
         result.stated.problem = problem or result.stated.problem or _shared(result, [*ab, *operands[1:]])
         self._agree(operands)
-        for operand in reversed(operands):  # an out that was made of c has c's mistakes
+        for operand in reversed(operands):  # an out created from c has c's errors
             if (operand.rows, operand.cols) != shape:
                 raise UsageError(f"{operand.name} is {shown((operand.rows, operand.cols))}, the product "
                                  f"{shown(shape)}")
@@ -132,12 +132,12 @@ class Context(Handle):
         return result, old if old and not self._start_with(old, result) else None
 
     def _start_with(self, c: Operand, result: Operand) -> bool:
-        """OUT has the old C where the library reads it; False: that reads C itself, as where GPUs have one of them."""
+        """Copies the old C to OUT; False: the library must read C itself, for instance in GPU memory."""
         alike = c.type == result.type and c.stated.division == result.stated.division
         alike &= c.stated.numbers == result.stated.numbers
         alike &= c.view is None or (result.view is not None and c.view.shape == result.view.shape)
         if not (alike if self.comm is None else all(self.comm.allgather(alike))):
-            raise UsageError("c and out differ in type or in how they are divided")
+            raise UsageError("c and out differ in type or distribution")
         if c.on_gpus or result.on_gpus:
             same = c.view is None or c.matrix.array is result.matrix.array
             return same if self.comm is None else all(self.comm.allgather(same))
@@ -148,7 +148,7 @@ class Context(Handle):
 
     @contextmanager
     def _with_old(self, old: Operand | None) -> Iterator[None]:
-        """The library reads it where it is."""
+        """Lets the library read OLD in place."""
         if old is None:
             yield
             return
@@ -191,18 +191,18 @@ class Context(Handle):
         return record
 
 def _shared(result: Operand, others: list[Operand]) -> Error | None:
-    """In GPU memory nothing is copied aside; the old C may be all of OUT."""
+    """In GPU memory there are no protective copies, so OUT must not overlap others; the old C may be OUT itself."""
     if not isinstance(result.view, DeviceArray):
         return None
     for o in others:
         whole = o.name == "c" and o.matrix.array is result.matrix.array
         if isinstance(o.view, DeviceArray) and not whole and o.view.shares_memory(result.view):
-            return UsageError(f"out shares GPU memory with {o.name}", hint=f"a copy of {o.name} has memory of its own")
+            return UsageError(f"out shares GPU memory with {o.name}", hint=f"pass a copy of {o.name}")
     return None
 
 
 def _copy_of(c: Any) -> Any:
-    """Of an old C, for its result: C stays as it was."""
+    """A copy of an old C for the result: C stays unchanged."""
     matrix = copy.copy(c) if isinstance(c, Matrix) else Rows(c)
     if matrix.array is not None:
         view, matrix.type = as_matrix(matrix.array, "c", matrix.type)
@@ -218,12 +218,12 @@ def _copy_of(c: Any) -> Any:
 
 
 def _scale(result: Operand, beta: Any) -> None:
-    """C <- beta C, where op(A) op(B) has no terms."""
+    """C <- beta C, for k = 0."""
     view = result.view
     if view is None or isinstance(view, DeviceArray) or view.size == 0:
         return
     if result.type == "bf16" and not is_zero(beta):
-        raise UsageError("C += A B without terms is not offered for bfloat16")
+        raise UsageError("C += A B with k = 0 is not supported for bfloat16")
     factor = 0 if is_zero(beta) else beta
     if isinstance(factor, str):
         factor = complex(*map(float, factor.split(",")))

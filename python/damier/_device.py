@@ -1,4 +1,4 @@
-"""Arrays in GPU memory: what CuPy, torch, Numba and others show of them, and nothing of their elements."""
+"""Arrays in GPU memory as exported by CuPy, torch, Numba and others; their elements are never accessed here."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,32 +11,32 @@ from ._errors import UsageError
 
 GPU_KINDS = (2, 13)  # kDLCUDA, kDLCUDAManaged
 _LEGACY = 1  # the default stream, in both protocols and for CUDA
-_COPY_HINT = "a contiguous copy has other ones: ascontiguousarray() of CuPy, contiguous() of torch"
+_COPY_HINT = "make a contiguous copy: ascontiguousarray() of CuPy, contiguous() of torch"
 
 
 class DeviceArray:
-    """A two-dimensional array in GPU memory.  SHADOW has its addresses, which nobody may follow."""
+    """A two-dimensional array in GPU memory.  SHADOW has its addresses, which must not be dereferenced."""
 
     def __init__(self, interface: dict[str, Any], owner: Any, stream: int, name: str) -> None:
         self.owner = owner  # keeps the memory
-        self.stream = stream  # what it does is waited for; 0: nothing
+        self.stream = stream  # the library waits for its work; 0: none
         try:
             self.shadow: NDArray[Any] = np.asarray(_Addresses(interface))
             self.pointer = int(interface["data"][0] or 0)
             self.readonly = bool(interface["data"][1])
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise UsageError(f"{name} describes its GPU memory in a way that is not understood: {error}") from error
+            raise UsageError(f"{name} describes its GPU memory in an unsupported way: {error}") from error
         self.shape, self.size, self.dtype = self.shadow.shape, self.shadow.size, self.shadow.dtype
 
     def strides(self, name: str) -> list[int]:
-        """In elements, as the library takes them."""
+        """In elements, for the library."""
         size = self.dtype.itemsize
         strides = [1 if n < 2 else s // size if s % size == 0 else 0 for n, s in zip(self.shape, self.shadow.strides)]
         (rows, cols), (down, right) = self.shape, strides
         lines = [right == 1 and (rows < 2 or down >= cols), down == 1 and (cols < 2 or right >= rows)]
         if self.size and not any(lines):
             raise UsageError(f"{name} has strides of {self.shadow.strides} bytes in GPU memory, where the elements of "
-                             "rows, or those of columns, have to lie side by side", hint=_COPY_HINT)
+                             "rows, or those of columns, must be contiguous", hint=_COPY_HINT)
         return strides
 
     def shares_memory(self, other: DeviceArray) -> bool:
@@ -44,17 +44,17 @@ class DeviceArray:
 
 
 class _Addresses:
-    """For NumPy, which does not look behind them."""
+    """Addresses for NumPy, which does not dereference them."""
 
     def __init__(self, interface: dict[str, Any]) -> None:
         keys = ("shape", "typestr", "strides")
         self.__array_interface__ = {key: interface[key] for key in keys if interface.get(key) is not None}
-        # NumPy keeps no null pointers; what is empty has one
+        # NumPy rejects null pointers, which empty arrays have
         self.__array_interface__.update(version=3, data=(interface["data"][0] or 1, False))
 
 
 def by_dlpack(array: Any, name: str) -> tuple[DeviceArray, str | None]:
-    """The producer has its default stream wait for what it does with the array, and the library waits for that."""
+    """The producer's default stream waits for its work on the array, and the library waits for that stream."""
     interface, owner, type_ = interface_of(array, name, stream=_LEGACY)
     return DeviceArray(interface, owner, _LEGACY, name), type_
 
@@ -63,10 +63,10 @@ def by_interface(array: Any, name: str) -> DeviceArray:
     try:
         interface = dict(array.__cuda_array_interface__)
     except Exception as error:  # each library has exceptions of its own
-        raise UsageError(f"{name} does not show its GPU memory: {error}") from error
+        raise UsageError(f"{name} does not export its GPU memory: {error}") from error
     if interface.get("mask") is not None:
         raise UsageError(f"{name} is a masked array")
-    # Version 3 states the stream; before, whatever was not waited for was in the default one.
+    # Version 3 states the stream; before, pending work is in the default stream.
     stream = interface.get("stream", None if interface.get("version", 0) >= 3 else _LEGACY)
     if stream == 0:
         raise UsageError(f"{name} names stream 0, which the CUDA array interface forbids")

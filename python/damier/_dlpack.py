@@ -1,4 +1,4 @@
-"""Arrays of other libraries by DLPack: where the elements are and how they lie there."""
+"""Arrays of other libraries through DLPack: address and layout of their elements."""
 from __future__ import annotations
 
 import ctypes
@@ -36,7 +36,7 @@ def _asked(array: Any, words: dict[str, Any]) -> Any:
 
 
 def _tensor_of(capsule: Any) -> tuple[_DLTensor, bool]:
-    """And whether it may only be read, which older capsules do not tell."""
+    """The tensor, and whether it is read-only, which older capsules do not state."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype = ctypes.c_void_p
     get.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -46,18 +46,18 @@ def _tensor_of(capsule: Any) -> tuple[_DLTensor, bool]:
         return _DLTensor.from_address(get(capsule, b"dltensor")), False
     whole = _Versioned.from_address(get(capsule, b"dltensor_versioned"))
     if whole.major != 1:
-        raise BufferError(f"version {whole.major} of DLPack is not known")
+        raise BufferError(f"version {whole.major} of DLPack is not supported")
     return whole.tensor, bool(whole.flags & _READ_ONLY)
 
 
 def interface_of(array: Any, name: str, **words: Any) -> tuple[dict[str, Any], Any, str | None]:
-    """As ``__array_interface__`` has it; who keeps the memory; and "bf16" where NumPy's type does not tell.
+    """The ``__array_interface__``, the owner of the memory, and "bf16" if NumPy's type cannot express the elements'.
 
-    WORDS are for ``__dlpack__``.  The capsule stays ours: with it goes what its producer keeps."""
+    WORDS are for ``__dlpack__``.  The capsule must be kept: it keeps the producer's memory alive."""
     try:
         capsule = _asked(array, words)
         t, read_only = _tensor_of(capsule)
-    except Exception as error:  # each library has exceptions of its own, such as for tensors with gradients
+    except Exception as error:  # libraries raise their own exceptions, for instance for tensors with gradients
         raise UsageError(f"{name} cannot be exported by DLPack: {error}") from error
     if t.code not in _KINDS or t.lanes != 1 or t.bits % 8 != 0:
         raise UsageError(f"{name} has elements of DLPack's type {t.code} of {t.bits} bits")

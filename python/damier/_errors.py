@@ -5,12 +5,11 @@ from typing import Any
 
 
 class Error(Exception):
-    """What damier could not do.
+    """Base class of all errors.
 
-    ``code`` is the exit code that the program ends with for the same reason, ``hint`` what can be done about it
-    (or ``""``), ``rank`` where it happened (-1: not known).  ``record`` is what was found out before it, on rank
-    0: that of a verification that failed.  Where ``agreed`` is False only this rank has the error and the others
-    may be waiting for it: end the job with ``comm.Abort(error.code)``.
+    ``code`` is the program's exit code for the same error, ``hint`` some advice (or ``""``), ``rank`` the rank that
+    failed (-1: unknown).  ``record``, on rank 0, is the record of a failed verification.  If ``agreed`` is False,
+    only this rank has the error and the others may be waiting for it: end the job with ``comm.Abort(error.code)``.
 
     >>> try:
     ...     damier.info("missing.h5")
@@ -46,7 +45,7 @@ class VerifyError(Error):
 
 
 class UsageError(Error, ValueError):
-    """An argument or option that is not offered: wrong shapes, types, or names."""
+    """An invalid argument or option: wrong shapes, types, or names."""
 
     code = 2
 
@@ -82,7 +81,7 @@ class CorruptError(Error):
 
 
 class HangError(Error):
-    """Nothing moved for too long."""
+    """There was no progress for too long."""
 
     code = 8
 
@@ -94,19 +93,19 @@ class MPIError(Error):
 
 
 class UncheckedError(Error):
-    """C is there, but not all of it could be verified (NaN, Inf); ``allow_unchecked=True`` accepts that."""
+    """C is complete, but not all of it could be verified (NaN, Inf); ``allow_unchecked=True`` accepts that."""
 
     code = 10
 
 
 class InternalError(Error):
-    """An assumption of the library does not hold."""
+    """An internal error of the library."""
 
     code = 70
 
 
 class StoppedError(Error):
-    """The progress function, of this rank or another, asked to stop."""
+    """The progress function of this or another rank requested a stop."""
 
     code = 75
 

@@ -1,4 +1,4 @@
-"""One context of the library: opened, set, called, closed, and what interrupts its calls."""
+"""Opens, configures, calls and closes a context of the library, and handles interrupts of its calls."""
 from __future__ import annotations
 
 import ctypes
@@ -20,12 +20,12 @@ Progress = Callable[[int, int], Any]
 Record = dict[str, Any]
 Self = TypeVar("Self", bound="Handle")
 
-# The library wants to be called by one thread at a time.
+# Only one thread at a time may call the library.
 _one_at_a_time = threading.RLock()
 
 
 class Handle:
-    """What :class:`damier.Context` is over."""
+    """Base class of :class:`damier.Context`."""
 
     def __init__(self, comm: Any, progress: Progress | None, options: Mapping[str, Any]) -> None:
         _check_comm(comm)
@@ -92,14 +92,14 @@ class Handle:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        # Where the others still wait closing would wait for them, too.
+        # Closing is collective: not if other ranks are still waiting elsewhere.
         if not isinstance(error, Error) or error.agreed:
             self.close()
 
     # ---- calls ----
 
     def _on_progress(self, _: Any, done: int, total: int) -> int:
-        """On the thread that called; while it runs Python looks for signals."""
+        """Runs on the calling thread, where Python then checks for signals."""
         try:
             if self.progress is not None and self.progress(done, total):
                 return 1
@@ -110,7 +110,7 @@ class Handle:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C becomes a note that the progress function finds: the library's calls end in order."""
+        """Ctrl-C sets a flag that the progress function checks, so that the library's calls end cleanly."""
         main = threading.current_thread() is threading.main_thread()
         if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             yield
@@ -135,7 +135,7 @@ class Handle:
                 code = function(self._handle, *arguments, ctypes.byref(error))
             text = lib.library.damier_record(self._handle)
         self.record = json.loads(text) if text else {}
-        if code == 0 and self.comm is not None:  # before what only this rank may raise
+        if code == 0 and self.comm is not None:  # before errors that only this rank may raise
             self.record = self.comm.bcast(self.record, root=0)
         self._raise(code, error)
         return self.record
@@ -156,17 +156,17 @@ def _error_of(error: lib.CError, record: Record | None = None) -> Error:
 
 
 def _check_comm(comm: Any) -> None:
-    module = sys.modules.get("mpi4py.MPI")  # who has a communicator has loaded it
+    module = sys.modules.get("mpi4py.MPI")  # loaded by whoever created a communicator
     if comm is not None and (module is None or not isinstance(comm, module.Comm)):
         raise UsageError(f"comm is {type(comm).__name__}, not a communicator of mpi4py")
 
 
 def _fortran_handle(comm: Any) -> int:
-    """Of mpi4py; it must be linked with the MPI that the library is linked with."""
+    """The Fortran handle of COMM; mpi4py must be linked with the same MPI as the library."""
     from mpi4py import MPI
 
     mine, theirs = lib.mpi_version(), MPI.Get_library_version().rstrip("\0")
     if mine and mine.strip() != theirs.strip():
         raise MPIError(f"mpi4py has {theirs.splitlines()[0]}, libdamier {mine.splitlines()[0]}",
-                       hint="pip install --no-binary mpi4py mpi4py builds it with the MPI whose mpicc is in PATH")
+                       hint="build mpi4py with the MPI whose mpicc is in PATH: pip install --no-binary mpi4py mpi4py")
     return int(comm.py2f())

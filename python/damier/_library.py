@@ -1,4 +1,4 @@
-"""libdamier by ctypes: where it is, and what include/damier.h declares."""
+"""Loads libdamier with ctypes and declares the functions of include/damier.h."""
 from __future__ import annotations
 
 import ctypes
@@ -6,12 +6,12 @@ import os
 import pathlib
 
 SONAME = "libdamier.so.0"
-VERSION = (0, 2)  # while the interface is 0 it may change with the minor version
+VERSION = (0, 2)  # interface 0 may change with the minor version
 
 TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32")  # in the order of damier_type
 IN_FILE, BY_ROWS, ON_ONE, BLOCK_CYCLIC = range(4)  # damier_division
 HOST_MEMORY, GPU_MEMORY = range(2)  # damier_memory
-ALONE = -1  # of damier_open_f
+ALONE = -1  # for damier_open_f
 
 
 class CError(ctypes.Structure):
@@ -51,7 +51,7 @@ CProgress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctyp
 
 
 def _candidates() -> list[str]:
-    """Paths, and at the end the name that the system's loader looks for."""
+    """Paths, followed by the name for the system's loader."""
     package = pathlib.Path(__file__).resolve().parent
     # .../lib/python3.11/site-packages/damier: beside the package, and in lib
     folders = [package, *package.parents[2:3]]
@@ -72,8 +72,8 @@ def _open() -> ctypes.CDLL:
             return ctypes.CDLL(path)
         except OSError as error:
             tried.append(str(error))
-    raise ImportError(f"damier: {SONAME} was not loaded: {'; '.join(tried)}.  DAMIER_LIBRARY names the library or "
-                      "its folder; 'cmake --install' or the package libdamier0 installs it")
+    raise ImportError(f"damier: {SONAME} was not loaded: {'; '.join(tried)}.  Install it with 'cmake "
+                      "--install' or the package libdamier0, or set DAMIER_LIBRARY to the library or its folder")
 
 
 def _declare(library: ctypes.CDLL) -> None:
@@ -98,7 +98,7 @@ def _declare(library: ctypes.CDLL) -> None:
             function.restype = result
             function.argtypes = arguments
     except AttributeError as missing:
-        raise ImportError(f"damier: {library._name} is no libdamier of version "
+        raise ImportError(f"damier: {library._name} is not libdamier of version "
                           f"{VERSION[0]}.{VERSION[1]}: {missing}") from missing
 
 
@@ -111,16 +111,16 @@ def _check_version(library: ctypes.CDLL) -> str:
 
 
 def folder() -> str:
-    """Of the library, or "" where the system's loader found it."""
+    """The folder of the library, or "" if the system's loader found it."""
     return os.path.dirname(library._name)
 
 
 def mpi_version() -> str:
-    """Of the MPI that the library is linked with, which need not be started."""
+    """The version of the MPI that the library is linked with; MPI need not be started."""
     text, length = ctypes.create_string_buffer(8192), ctypes.c_int()
     try:
         asked = library.MPI_Get_library_version(text, ctypes.byref(length))
-    except AttributeError:  # the loader's search does not go as deep
+    except AttributeError:  # the MPI library is not visible through this handle
         return ""
     return text.value.decode(errors="replace") if asked == 0 else ""
 

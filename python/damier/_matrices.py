@@ -1,4 +1,4 @@
-"""Matrices that are divided over the ranks of a communicator, as damier.h has them."""
+"""Matrices distributed over the ranks of a communicator, as in damier.h."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from ._options import DTYPE_OF_TYPE, type_name
 
 
 class Matrix:
-    """A matrix in memory, as one rank sees it: :class:`Rows`, :class:`OnOne` or :class:`BlockCyclic`.
+    """A matrix in memory, as described by one rank: :class:`Rows`, :class:`OnOne` or :class:`BlockCyclic`.
 
-    ``array`` is this rank's part: two-dimensional, with any strides.  ``type`` states the element type where the
-    array's own does not: ``"bf16"`` for an array of uint16 that holds bfloat16.
+    ``array`` is this rank's part: two-dimensional, with any strides.  ``type`` states the element type if the
+    array's own cannot: ``"bf16"`` for an array of uint16 with bfloat16 numbers.
     """
 
     division = -1
@@ -27,15 +27,15 @@ class Matrix:
         self.type = None if type is None else type_name(type)
 
     def numbers(self) -> tuple[Any, ...]:
-        """What all ranks must state alike, beside the type."""
+        """Parameters, besides the type, that must be equal on all ranks."""
         return ()
 
     def fill(self, c: lib.CMatrix) -> None:
-        """What C has beside shape, type and data."""
+        """Fills in the fields of C besides shape, type and data."""
 
 
 class Rows(Matrix):
-    """Consecutive rows of each rank, in the order of the ranks; a rank may have none.
+    """Consecutive rows on each rank, in rank order; a rank may have none.
 
     >>> damier.matmul(damier.Rows(np.eye(2)), damier.Rows(np.ones((2, 3)))).shape
     (2, 3)
@@ -45,7 +45,7 @@ class Rows(Matrix):
 
 
 class OnOne(Matrix):
-    """All of it on the rank ``rank``; elsewhere ``array`` is None.
+    """The whole matrix on rank ``rank``; elsewhere ``array`` is None.
 
     >>> damier.matmul(damier.OnOne(np.eye(2)), damier.OnOne(np.ones((2, 3)))).shape
     (2, 3)
@@ -65,7 +65,7 @@ class OnOne(Matrix):
 
 
 class BlockCyclic(Matrix):
-    """Blocks dealt out over a grid of ranks, as ScaLAPACK divides a matrix.
+    """Blocks distributed cyclically over a grid of ranks, as in ScaLAPACK.
 
     ``shape`` is that of the whole matrix, ``blocks`` that of a block, ``grid`` the rows and columns of ranks, which
     are numbered along its rows (``order="R"``) or down its columns (``"C"``), and ``first`` the process row and
@@ -108,7 +108,7 @@ class BlockCyclic(Matrix):
 
 
 def _dealt(size: int, block: int, parts: int, turn: int) -> int:
-    """Of SIZE the part that comes at TURN, counted from who has the first block (ScaLAPACK's numroc)."""
+    """Elements, of SIZE, of the part number TURN after the owner of the first block (ScaLAPACK's numroc)."""
     turn %= parts
     blocks, rest = divmod(size, block)
     most = blocks // parts * block
@@ -121,7 +121,7 @@ def _dealt(size: int, block: int, parts: int, turn: int) -> int:
 
 @dataclass
 class Stated:
-    """What a rank tells the others of its operand; PROBLEM is an error of it."""
+    """A rank's description of its operand for the other ranks; PROBLEM is its error."""
 
     division: int = -1
     type: str | None = None  # None: it has no elements
@@ -133,15 +133,15 @@ class Stated:
 
 
 class Operand:
-    """A matrix as the caller has stated it, on its way to the library."""
+    """A matrix as stated by the caller, for the library."""
 
     def __init__(self, given: Any, name: str, rank: int, ranks: int, writable: bool = False) -> None:
         self.name = name
         self.matrix = given if isinstance(given, Matrix) else Rows(given)
         self.view: View | None = None
-        self.on_gpus = False  # of some ranks, once that is known
+        self.on_gpus = False  # on some ranks, once known
         self.type: str | None = None
-        self.rows = self.cols = 0  # of the whole matrix, once it is known
+        self.rows = self.cols = 0  # of the whole matrix, once known
         self.stated = Stated(self.matrix.division, numbers=self.matrix.numbers())
         try:
             self._look(rank, ranks, writable)
@@ -160,7 +160,7 @@ class Operand:
                 return
         if m.array is None:
             raise UsageError(f"{self.name}: this rank's part is None",
-                             hint="a rank without rows has an array of shape (0, columns)")
+                             hint="on a rank without rows pass an array of shape (0, columns)")
         self.view, self.type = as_matrix(m.array, self.name, m.type, writable)
         if isinstance(m, BlockCyclic) and self.view.shape != m.local_shape(rank):
             raise UsageError(f"{self.name}: this rank's part is {shown(self.view.shape)}, not "
@@ -178,7 +178,7 @@ class Operand:
                              f"{shown(m.shape)} over {ranks} ranks")
 
     def agree(self, all_ranks: list[Stated]) -> None:
-        """Shape and type of the whole, from what the ranks have stated; the same error on all."""
+        """Determines shape and type of the whole matrix from all ranks' descriptions; same error on all."""
         name = self.name
         for s in all_ranks:
             if s.problem:
@@ -201,8 +201,8 @@ class Operand:
         self.rows, self.cols = sum(s.rows for s in with_type), widths.pop()
 
     def to_c(self, copy: bool = False) -> tuple[lib.CMatrix, View | None]:
-        """For the library, and the array whose memory it has: the caller's own or, where its strides are none for
-        the library or COPY says so, a copy."""
+        """The structure for the library, and the array whose memory it uses: the caller's or, if its strides are not
+        supported or COPY is set, a copy."""
         c = lib.CMatrix(division=self.matrix.division, type=lib.TYPES.index(str(self.type)), rows=self.rows,
                         cols=self.cols, row_stride=1, col_stride=1)
         self.matrix.fill(c)
@@ -235,5 +235,5 @@ def empty(shape: tuple[int, int], type_: str) -> Array:
         return np.empty(shape, ml_dtypes.bfloat16)
     try:
         return np.empty(shape, DTYPE_OF_TYPE[type_])
-    except (MemoryError, ValueError):  # ValueError: more bytes than 63 bits count
+    except (MemoryError, ValueError):  # ValueError: the size overflows 63 bits
         raise FitError(f"no memory for a result of {shown(shape)} {type_}") from None

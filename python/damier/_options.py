@@ -1,4 +1,4 @@
-"""Options by their long names, as the library and the program read them."""
+"""Converts options by their long names to the texts that the library and the program parse."""
 from __future__ import annotations
 
 import numbers
@@ -10,7 +10,7 @@ import numpy as np
 
 from ._errors import UsageError
 
-# Of NumPy's dtype.str without the byte order; bfloat16 of ml_dtypes goes by its name.
+# Keys: NumPy's dtype.str without the byte order; ml_dtypes' bfloat16 is recognised by name.
 TYPE_OF_DTYPE = {"f8": "f64", "f4": "f32", "f2": "f16", "c8": "c64", "c16": "c128", "i1": "i8", "i4": "i32"}
 DTYPE_OF_TYPE = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "c64": "c8", "c128": "c16", "i8": "i1",
                  "i32": "i4"}
@@ -23,12 +23,12 @@ def type_of(dtype: np.dtype[Any]) -> str | None:
 
 
 def type_name(value: Any) -> str:
-    """Of an option that states a type: a name of damier's, or else what NumPy takes for a dtype.
+    """The value of an option that states a type: a name of damier's, or anything that NumPy accepts as a dtype.
 
     >>> type_name("i8"), type_name(np.int8), type_name("float32"), type_name("bfloat16")
     ('i8', 'i8', 'f32', 'bf16')
     """
-    if isinstance(value, str) and value == "bfloat16":  # which NumPy alone does not know
+    if isinstance(value, str) and value == "bfloat16":  # unknown to NumPy alone
         return "bf16"
     if isinstance(value, str) and value in DTYPE_OF_TYPE:
         return value
@@ -36,7 +36,7 @@ def type_name(value: Any) -> str:
         name = type_of(np.dtype(value))
     except TypeError:
         name = None
-    return name or str(value)  # the library knows synonyms, and refuses the rest
+    return name or str(value)  # the library knows synonyms and rejects the rest
 
 
 def _number(value: Any) -> str:
@@ -67,23 +67,23 @@ def text_of(name: str, value: Any) -> str:
 
 
 def texts(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Long names and values; what is None is left out."""
+    """Long names and values, without those that are None."""
     for key, value in options.items():
         if value is None:
             continue
         name = key.replace("_", "-")
         text = text_of(name, value)
         if "\0" in text:
-            raise UsageError(f"the value of {key} holds a zero byte")
+            raise UsageError(f"the value of {key} contains a zero byte")
         yield name, text
 
 
 def is_zero(value: Any) -> bool:
-    """Whether a factor that is stated as a number or text is 0."""
+    """Whether a factor, given as a number or text, is 0."""
     if value is None:
         return True
     parts = text_of("beta", value).split(",")
     try:
         return all(float(part) == 0.0 for part in parts)
     except ValueError:
-        return False  # the library refuses it
+        return False  # the library rejects it

@@ -1,4 +1,4 @@
-"""The program damier, for what the library has no call for: plans of files, sizes and described machines."""
+"""Runs the program damier for what the library lacks: plans for files, sizes and described machines."""
 from __future__ import annotations
 
 import json
@@ -15,11 +15,12 @@ from ._errors import Error, FileError, of_code
 from ._options import texts
 
 _NEGATABLE = ("verify", "overlap")
-_OF_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")  # by them it would be silent
+# With these set, a process other than rank 0 would print nothing.
+_OF_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 def find() -> str:
-    """DAMIER_PROGRAM, else beside the library, else in PATH."""
+    """The program in DAMIER_PROGRAM, else beside the library, else in PATH."""
     stated = os.environ.get("DAMIER_PROGRAM", "")
     folder = lib.folder()
     beside = [os.path.join(folder, "damier"), os.path.join(folder, "..", "bin", "damier")] if folder else []
@@ -27,7 +28,7 @@ def find() -> str:
         if path and os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     raise FileError(f"{stated or 'the program damier'} was not found",
-                    hint="install it beside the library or in PATH, or name it with DAMIER_PROGRAM")
+                    hint="install it beside the library or in PATH, or set DAMIER_PROGRAM")
 
 
 def flags(options: Mapping[str, Any]) -> list[str]:

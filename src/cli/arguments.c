@@ -1,4 +1,4 @@
-/* The command line, read by getopt_long from lists made of the option table. */
+/* Parses the command line with getopt_long, from lists made of the option table. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "core/closest.h"
 
 enum {
-  FIRST = 256, /* values of long options; letters lie below */
+  FIRST = 256, /* values of long options start above all letters */
   MOST = 2 * DM_CLI_OPTIONS + 1,
-  OPERAND = 1, /* what getopt_long returns for one, because the list of letters starts with "-" */
+  OPERAND = 1, /* getopt_long returns 1 for an operand if the letters start with "-" */
 };
 
 typedef struct lists {
@@ -22,7 +22,7 @@ typedef struct lists {
 static void make_lists(unsigned verb, lists *l) {
   int count = 0;
   memset(l, 0, sizeof *l);
-  strcpy(l->letters, "-:"); /* operands in their place; ':' for a missing value */
+  strcpy(l->letters, "-:"); /* '-': operands in order; ':': report a missing value */
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *o = &dm_cli_options[i];
     if (!(o->verbs & verb)) continue;
@@ -39,7 +39,7 @@ static void make_lists(unsigned verb, lists *l) {
   }
 }
 
-/* The option that getopt_long's CODE stands for, or NULL. */
+/* The option that getopt_long reported as CODE, or NULL. */
 static const dm_option *option_of(int code, unsigned verb, bool *negated) {
   *negated = code >= FIRST + DM_CLI_OPTIONS;
   if (code >= FIRST) return &dm_cli_options[code - FIRST - (*negated ? DM_CLI_OPTIONS : 0)];
@@ -49,9 +49,9 @@ static const dm_option *option_of(int code, unsigned verb, bool *negated) {
   return NULL;
 }
 
-/* Verbs that know the option NAME, as text; empty where none does. */
+/* The verbs that have the option NAME, as text; empty if none has it. */
 static void knowing_verbs(const char *name, char *text, size_t room) {
-  unsigned verbs = 0; /* --output means two things */
+  unsigned verbs = 0; /* the table has --output more than once */
   for (int i = 0; i < dm_cli_option_count; i++)
     if (strcmp(dm_cli_options[i].name, name) == 0) verbs |= dm_cli_options[i].verbs;
   text[0] = '\0';
@@ -62,7 +62,7 @@ static void knowing_verbs(const char *name, char *text, size_t room) {
   }
 }
 
-/* What other programs call an option; NAME itself where none is known. */
+/* Names that other programs use for an option; NAME itself if none is known. */
 static const char *synonym_of(const char *name) {
   static const char *const synonyms[][2] = {
       {"transa", "op-a"}, {"transb", "op-b"}, {"trans-a", "op-a"}, {"trans-b", "op-b"},
@@ -79,7 +79,7 @@ static dm_status unknown_option(const dm_verb *verb, const char *typed, const li
   dm_status status =
       dm_fail(DM_E_USAGE, "damier%s%s has no option '--%s'", space, verb->name, name);
   knowing_verbs(name, others, sizeof others);
-  if (others[0]) return dm_hint(status, "it belongs to %s", others);
+  if (others[0]) return dm_hint(status, "it is an option of %s", others);
   const char *names[MOST];
   int count = 0;
   for (; l->longs[count].name; count++) names[count] = l->longs[count].name;
@@ -112,8 +112,8 @@ static dm_status missing_value(unsigned verb, int code) {
                  dm_cli_metavar(option, metavar));
 }
 
-/* getopt_long accepts "--verb" for "--verbose"; a later option of a like name would break scripts.
- */
+/* getopt_long accepts "--verb" for "--verbose"; a later option of a similar name would break
+ * scripts. */
 static bool is_cut_short(const char *typed, const char *name) {
   size_t length = strcspn(typed + 2, "=");
   return strlen(name) != length || strncmp(typed + 2, name, length) != 0;

@@ -1,4 +1,4 @@
-/* How one invocation speaks. */
+/* How one invocation prints. */
 #include "cli/verb.h"
 
 dm_level dm_cli_level(const dm_settings *settings) {

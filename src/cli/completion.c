@@ -13,7 +13,7 @@ static void print_options_of(unsigned verb, FILE *out) {
   }
 }
 
-/* After an option with choices only those are offered; after one with another value, files. */
+/* After an option with choices, offer only those; after one with another value, offer files. */
 static void print_values(FILE *out) {
   fputs("  case $previous in\n", out);
   for (int i = 0; i < dm_cli_option_count; i++) {
@@ -41,7 +41,7 @@ static void print_verbs(FILE *out) {
   fputs("\" ;;\n  esac\n", out);
 }
 
-/* What is typed is a verb, or the first word of one; the words that may follow it come first. */
+/* The typed words are a verb or its first word; the words that may follow it come first. */
 void dm_cli_print_completion(FILE *out) {
   fputs("# bash completion of damier; made by 'damier --completion bash'\n"
         "_damier() {\n"

@@ -4,7 +4,7 @@
 
 #include "cli/verb.h"
 
-/* TEXT inside single quotes; each letter of SPECIAL gets a backslash. */
+/* TEXT for single quotes; each character in SPECIAL gets a backslash. */
 static void print_quoted(const char *text, const char *special, FILE *out) {
   for (; *text; text++) {
     if (*text == '\'')
@@ -43,7 +43,7 @@ static void print_zsh_options(unsigned verb, FILE *out) {
     if (dm_cli_options[i].verbs & verb) print_zsh_option(&dm_cli_options[i], out);
 }
 
-/* Words that a user may type first ("bench", "tune"), or after FIRST. */
+/* Words that may follow FIRST or, if it is NULL, start a command ("bench", "tune"). */
 static void print_zsh_verbs(const char *array, const char *first, FILE *out) {
   fprintf(out, "  local -a %s=(\n", array);
   for (int i = 0; i < dm_cli_verb_count; i++) {

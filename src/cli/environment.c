@@ -1,4 +1,4 @@
-/* DAMIER_* variables: below flags, above defaults. */
+/* DAMIER_* variables: they override defaults; flags override them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 extern char **environ;
 
 static const char prefix[] = "DAMIER_";
-/* Read by others: module files set DAMIER_ROOT; the Python package reads the other two. */
+/* Not options: module files set DAMIER_ROOT, the Python package reads the other two. */
 static const char *const of_others[] = {"ROOT", "LIBRARY", "PROGRAM"};
 enum { OF_OTHERS = sizeof of_others / sizeof *of_others };
 
@@ -27,7 +27,7 @@ static dm_status read_known(dm_call *call) {
   return DM_OK;
 }
 
-/* NAMES are without the prefix, so that it does not count as likeness. */
+/* NAMES have no prefix: it must not count towards the similarity. */
 static void warn_unknown(const dm_log *log, const char *name, const char *const *names, int count) {
   char typed[64] = "";
   strncat(typed, name, dm_min(strcspn(name, "="), sizeof typed - 1));

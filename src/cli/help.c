@@ -7,7 +7,7 @@
 
 enum { WIDTH = 88, HELP_COLUMN = 30, SHORT_WIDTH = 100, SHORT_COLUMN = 32, LONG_LIST = 24 };
 
-/* TEXT from column AT on, broken between words before WIDTH; later lines start at INDENT. */
+/* Prints TEXT from column AT, wrapped at WIDTH; continuation lines start at INDENT. */
 static void print_wrapped(FILE *out, const char *text, int at, int indent, int width) {
   int column = at;
   while (*text) {
@@ -34,7 +34,7 @@ static int print_names(const dm_option *option, const char *value, FILE *out) {
   return width;
 }
 
-/* Names in the left column, TEXT in the right one. */
+/* Names in the left column, TEXT in the right. */
 static void print_row(const dm_option *option, const char *value, const char *text, bool full,
                       FILE *out) {
   int column = full ? HELP_COLUMN : SHORT_COLUMN;
@@ -47,7 +47,7 @@ static void print_row(const dm_option *option, const char *value, const char *te
   print_wrapped(out, text, column, column, full ? WIDTH : SHORT_WIDTH);
 }
 
-/* The short form ends before the first "; " of the help, and has long lists of choices there. */
+/* The short form ends before the first "; " of the help and lists long choices there. */
 static void print_option(const dm_option *option, bool full, FILE *out) {
   char metavar[128] = "", text[400];
   if (dm_cli_takes_value(option)) dm_cli_metavar(option, metavar);
@@ -60,7 +60,7 @@ static void print_option(const dm_option *option, bool full, FILE *out) {
   print_row(option, moved ? "NAME" : metavar, text, full, out);
 }
 
-/* All options by group, or the usual ones in the same order without titles. */
+/* All options by group, or the usual ones in the same order without group titles. */
 static void print_options(const dm_verb *verb, bool full, FILE *out) {
   if (!full) fputs("\nOptions:\n", out);
   for (int group = 0; group < DM_GROUPS; group++) {

@@ -32,7 +32,7 @@ static void print_title(const dm_kernel_result *r, FILE *out) {
           "timed by");
 }
 
-/* WIDTH characters of VALUE, or a dash where it is not known. */
+/* VALUE in WIDTH characters, or a dash if it is unknown. */
 static void print_number(double value, int width, int digits, FILE *out) {
   if (isfinite(value))
     fprintf(out, " %*.*f", width, digits, value);
@@ -69,7 +69,7 @@ void dm_cli_print_kernel(const dm_kernel_result *r, const dm_kernel_result *last
 
 void dm_cli_print_kernel_list(const bool chosen[DM_KERNEL_COUNT], FILE *out) {
   fprintf(out, "%-*s  %-9s %-34s %-13s %s\n", NAME_WIDTH, "kernel", "op", "types", "capability",
-          "what it is");
+          "description");
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_cuda_registry()[i];
     char types[64], capability[32];

@@ -1,4 +1,4 @@
-/* kernel_table: what `bench kernels` shows to people. */
+/* kernel_table: the table of `bench kernels`. */
 #ifndef DM_CLI_KERNEL_TABLE_H
 #define DM_CLI_KERNEL_TABLE_H
 
@@ -6,11 +6,11 @@
 
 #include "measure/bench_kernels.h"
 
-/* A row for RESULT; a title before it where it is of another operation, type or size than LAST,
- * which is NULL at first. */
+/* Prints a row for RESULT, after a title if its operation, type or size differs from LAST's. LAST
+ * is NULL for the first. */
 void dm_cli_print_kernel(const dm_kernel_result *result, const dm_kernel_result *last, FILE *out);
 
-/* What the registry says of the kernels CHOSEN. */
+/* Lists the CHOSEN kernels of the registry. */
 void dm_cli_print_kernel_list(const bool chosen[DM_KERNEL_COUNT], FILE *out);
 
 #endif

@@ -16,7 +16,7 @@
 #include "measure/info.h"
 #include "transport/transport.h"
 
-/* The command line as a shell would read it again, as far as it fits. */
+/* The command line, quoted for a shell, truncated to the room. */
 static void remember_command(dm_call *call, int argc, char **argv) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                               "-_./:,=+%@";
@@ -36,11 +36,11 @@ static dm_status check_operands(const dm_call *call) {
   if (verb->bit == DM_VERB_NONE) {
     if (call->operand_count == 0)
       return dm_hint(dm_fail(DM_E_USAGE, "no verb is given"), "'damier --help' lists the verbs");
-    return dm_hint(dm_fail(DM_E_USAGE, "options stand before the verb '%s'", call->operands[0]),
+    return dm_hint(dm_fail(DM_E_USAGE, "options precede the verb '%s'", call->operands[0]),
                    "put the verb first: damier VERB [options] ...");
   }
   if (call->operand_count > verb->most)
-    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is one operand too many", call->operands[verb->most]),
+    return dm_hint(dm_fail(DM_E_USAGE, "unexpected operand '%s'", call->operands[verb->most]),
                    "usage: damier %s%s%s", verb->name, verb->operands[0] ? " " : "",
                    verb->operands);
   if (call->operand_count < verb->least)
@@ -50,7 +50,7 @@ static dm_status check_operands(const dm_call *call) {
   return DM_OK;
 }
 
-/* What is built in. */
+/* The features of this build. */
 static void print_features(void) {
   const dm_backend_ops *const *backends = dm_backend_all();
   const dm_transport_ops *const *transports = dm_transport_all();
@@ -85,7 +85,7 @@ static dm_status print_version(const dm_call *call) {
 static void (*const print_completion[])(FILE *out) = {
     dm_cli_print_completion, dm_cli_print_zsh_completion, dm_cli_print_fish_completion};
 
-/* What is asked instead of work; *answered if there was something. */
+/* Handles options that print something instead of working; *answered if there was one. */
 static dm_status answer(const dm_call *call, bool *answered) {
   const dm_cli_asked *asked = &call->settings.asked;
   *answered =
@@ -129,23 +129,23 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   return check_operands(call);
 }
 
-/* What stands for a file in memory is gone: the file was cut, or its disk failed.  Several threads
- * may find out at once: the first tells. */
+/* Called when the pages of a mapped file cannot be read: the file was truncated, or its disk
+ * failed. Several threads may get here at once; only the first prints. */
 static void lose_file(int number) {
   static atomic_flag told = ATOMIC_FLAG_INIT;
-  static const char text[] = "damier: error: a mapped file was cut, or its storage failed\n"
-                             "  hint: once the files are whole, the same command resumes\n";
+  static const char text[] = "damier: error: a mapped file was truncated, or its storage failed\n"
+                             "  hint: once the files are intact, the same command resumes\n";
   (void)number;
   while (atomic_flag_test_and_set(&told)) pause();
   const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-  (void)written; /* nobody is left to be told */
+  (void)written; /* a failure cannot be reported any more */
   _exit(DM_E_IO);
 }
 
 int main(int argc, char **argv) {
   const double born = dm_now();
   dm_backend_name_kernels();
-  /* A file beyond ulimit -f is then an error of its write, with a message and exit code 4. */
+  /* A write beyond ulimit -f then fails with an error, a message and exit code 4. */
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGBUS, lose_file);
   bool answered = false;

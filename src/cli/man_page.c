@@ -6,13 +6,12 @@
 
 #include "cli/verb.h"
 
-/* Whether AT is a space between two sentences: mandoc wants each on a line of its own. */
+/* Whether AT is the space between two sentences: mandoc wants one sentence per line. */
 static bool ends_sentence(const char *at) {
   return *at == ' ' && at[-1] == '.' && isupper((unsigned char)at[1]);
 }
 
-/* TEXT for roff, without a line end: a backslash and a leading dot or quote mean something there.
- */
+/* Prints TEXT for roff, without a line end; escapes backslashes and leading dots and quotes. */
 static void print_text(const char *text, FILE *out) {
   if (*text == '.' || *text == '\'') fputs("\\&", out);
   for (const char *begin = text; *text; text++) {
@@ -25,7 +24,7 @@ static void print_text(const char *text, FILE *out) {
   }
 }
 
-/* Lines of TEXT. */
+/* Prints the lines of TEXT. */
 static void print_lines(const char *text, FILE *out) {
   char line[400];
   for (; *text; text += strcspn(text, "\n") + (strchr(text, '\n') != NULL)) {
@@ -71,7 +70,7 @@ static void print_description(FILE *out) {
   }
 }
 
-/* In which verbs an option exists. */
+/* Lists the verbs that have an option. */
 static void print_verbs_of(const dm_option *option, FILE *out) {
   int count = 0;
   for (int i = 0; i < dm_cli_verb_count; i++)

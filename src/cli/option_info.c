@@ -1,4 +1,4 @@
-/* What can be asked of the option table. */
+/* Queries of the option table. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

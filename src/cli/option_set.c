@@ -1,4 +1,5 @@
-/* From the text of a value to its place in the settings, one function per kind of value. */
+/* Setters: parse the text of a value and store it in the settings, one function per kind of
+ * value. */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ static bool choose(const dm_option *option, const char *text, dm_settings *setti
   return false;
 }
 
-/* What other programs call a choice. */
+/* Names that other programs use for a choice. */
 static const char *synonym_of(const char *text) {
   static const char *const synonyms[][2] = {{"float64", "f64"},   {"double", "f64"},
                                             {"float32", "f32"},   {"float", "f32"},
@@ -77,8 +78,9 @@ dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settin
 dm_status dm_cli_set_compute(const dm_option *option, const char *text, dm_settings *settings) {
   if (dm_compute_parse(text, (dm_compute_choice *)place(option, settings))) return DM_OK;
   if (strchr(text, ':'))
-    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a compute mode", text),
-                   "the number of moduli may follow, f64:int8:8 to :20, f32:int8:4 to :20");
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "'%s' is not a compute mode", text),
+        "a number of moduli may follow: f64:int8:8 to f64:int8:20, f32:int8:4 to f32:int8:20");
   return dm_cli_set_choice(option, text, settings);
 }
 
@@ -209,7 +211,8 @@ dm_status dm_cli_set_level(const dm_option *option, const char *text, dm_setting
   return DM_OK;
 }
 
-/* Ascending multiples of 64 with commas between them, at most MOST; how many, or 0. */
+/* Parses at most MOST ascending multiples of 64, separated by commas; returns their number, or
+ * 0. */
 static int parse_widths(const char *text, int most, int64_t widths[]) {
   for (int count = 0; count < most; count++) {
     const size_t length = strcspn(text, ",");
@@ -231,7 +234,7 @@ dm_status dm_cli_set_panel(const dm_option *option, const char *text, dm_setting
   const int count = parse_widths(text, 1 + DM_RAMP, widths);
   if (count == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a width of panels", text),
-                   "auto, a multiple of 64, or two or three: ramp-up panels and the others', "
+                   "give auto, a multiple of 64, or up to three: ramp-up panels, then the others, "
                    "as in 512,4096");
   panel[0] = widths[count - 1];
   memcpy(panel + 1, widths, (size_t)(count - 1) * sizeof *widths);

@@ -12,14 +12,14 @@
 
 static const int64_t gib = 1 << 30;
 
-/* Where the words do not say: as much host memory as the GPU has, or 4 GiB for each core. */
+/* Memory that the words do not state: on the host as much as the GPU has, or 4 GiB per core. */
 static void fill_memory(dm_machine *machine) {
   if (machine->host_bytes > 0) return;
   machine->host_bytes =
       machine->gpu ? machine->device_bytes : 4 * gib * dm_max(1, machine->cores_per_rank);
 }
 
-/* The files of the call, where it names any: of both factors, and the old C. */
+/* The files that the call names, if any: both factors and the old C. */
 static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
   dm_named_files files = {.writes = NULL};
   for (int i = 0; i < 2 && call->operand_count == 2; i++) {
@@ -31,7 +31,7 @@ static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
   return files;
 }
 
-/* What a look at the files tells, and what was measured here. */
+/* Facts from the files' system, and rates measured here. */
 static void apply_rates(const dm_call *call, const dm_rates_facts *facts, int ranks, int cores,
                         dm_machine *machine) {
   const dm_log log = dm_cli_log(call);
@@ -45,7 +45,7 @@ static void apply_rates(const dm_call *call, const dm_rates_facts *facts, int ra
   dm_rates_apply_files(&rates, dm_rates_fit_files(&log, &rates, &files), seen.cached, machine);
 }
 
-/* Memory of a GPU, and what was measured with so many ranks. */
+/* GPU memory, and the rates measured with as many ranks. */
 static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int ranks, int cores,
                             dm_machine *machine) {
   const dm_backend_config config = {.local_ranks = ranks, .threads = cores, .kernel = "auto"};
@@ -57,7 +57,7 @@ static dm_status ask_device(const dm_call *call, const dm_backend_ops *ops, int 
   dm_backend_close(backend);
   if (status) return status;
   dm_machine_stated(ops->device_memory ? device.name : NULL, cores, machine);
-  machine->shared_slots = !ops->device_memory; /* what runs take here unless told otherwise */
+  machine->shared_slots = !ops->device_memory; /* the default of runs here */
   machine->device_links = ops->device_memory;
   if (ops->device_memory) {
     machine->link = dm_machine_device_link(device.name);

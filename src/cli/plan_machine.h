@@ -5,7 +5,7 @@
 #include "cli/verb.h"
 #include "plan/machine.h"
 
-/* The machine of --machine, else this computer, for *ranks ranks. */
+/* The machine that --machine describes, or this computer, with *ranks ranks. */
 dm_status dm_cli_machine(const dm_call *call, dm_machine *machine, int *ranks);
 
 #endif

@@ -11,7 +11,7 @@
 #include "plan/choose.h"
 #include "plan/identity.h"
 
-/* What is asked for beyond the forecast: rates are stated ones, and starting takes its time. */
+/* Requested beyond the forecast: its rates may be stated ones, and starting takes time. */
 static const double time_factor = 2.0, time_more = 120; /* seconds */
 static const double memory_factor = 1.1;
 static const int64_t memory_more = INT64_C(1) << 30; /* per rank: libraries, a CUDA context */
@@ -28,7 +28,7 @@ static int64_t asked_memory(const dm_plan *plan, const dm_partition *p) {
   return p->memory > 0 ? dm_min(gib, p->memory >> 30) : gib;
 }
 
-/* 1, 2, 3, 4, 6, 8, 12, ...: what people ask for; at last, all of them. */
+/* 1, 2, 3, 4, 6, 8, 12, ...: common requests; at last, all nodes. */
 static int more_nodes(int nodes, int all) {
   int next = nodes < 4 ? nodes + 1 : (nodes & (nodes - 1)) == 0 ? nodes / 2 * 3 : nodes / 3 * 4;
   return nodes < all && next > all ? all : next;
@@ -42,16 +42,16 @@ static dm_status find_partition(const dm_call *call, dm_partition *p) {
   DM_TRY(dm_cli_machine(call, &p->machine, &ranks));
   snprintf(p->name, sizeof p->name, "%.127s", s->partition);
   p->gpus = p->machine.gpu ? p->machine.ranks_per_node : 0;
-  /* One core a rank is what Slurm gives without being asked, and what no word of cores means. */
+  /* Slurm's default is one core per rank; cores of 0 omit the request. */
   p->cores = p->machine.cores_per_rank > 1 || !p->gpus ? p->machine.cores_per_rank : 0;
   return DM_OK;
 }
 
 /* Seconds before the end at which Slurm should send USR1: signals are ignored while C is written.
- * 0: those of multiply.sbatch will do. */
+ * 0: the default of multiply.sbatch suffices. */
 static int asked_notice(const dm_plan *plan) {
   double notice = ceil(plan->forecast.write * time_factor / 60) * 60 + 60;
-  return notice > 120 ? (int)fmin(notice, 65535) : 0; /* 65535 is the most that Slurm takes */
+  return notice > 120 ? (int)fmin(notice, 65535) : 0; /* 65535 is Slurm's maximum */
 }
 
 static void print_lines(const dm_partition *p, const dm_plan *plan, int nodes, FILE *out) {

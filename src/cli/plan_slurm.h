@@ -1,4 +1,4 @@
-/* plan_slurm: what to ask Slurm for. */
+/* plan_slurm: the request for Slurm. */
 #ifndef DM_CLI_PLAN_SLURM_H
 #define DM_CLI_PLAN_SLURM_H
 
@@ -15,14 +15,15 @@ typedef struct dm_partition {
   double time_limit; /* seconds; 0: none, or not known */
 } dm_partition;
 
-/* The partition NAME ("": the default one) from what sinfo prints, as "%P|%D|%c|%m|%G|%l". */
+/* Finds the partition NAME ("": the default) in sinfo's output, formatted as
+ * "%P|%D|%c|%m|%G|%l". */
 dm_status dm_partition_parse(const char *text, const char *name, dm_partition *partition);
 
-/* Asks sinfo. */
+/* The same from running sinfo. */
 dm_status dm_partition_detect(const char *name, dm_partition *partition);
 
-/* The fewest nodes on which PROBLEM fits and is done in time: prints the #SBATCH lines, and leaves
- * the plan and its machine. */
+/* Finds the fewest nodes on which PROBLEM fits and finishes in time; prints the #SBATCH lines and
+ * returns the plan with its machine. */
 dm_status dm_cli_plan_slurm(const dm_call *call, const dm_problem *problem, dm_plan *plan,
                             dm_machine *machine);
 

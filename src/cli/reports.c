@@ -11,7 +11,7 @@ struct dm_cli_reports {
   dm_report_file files[2 * DM_CLI_REPORTS];
 };
 
-/* ---- what no report may be ---- */
+/* ---- checks of the paths ---- */
 
 static bool is_same_file(const char *one, const char *other) {
   struct stat a, b;
@@ -52,7 +52,7 @@ static dm_status open_reports(const dm_call *call, const dm_cli_paths *paths, bo
   for (int i = 0; i < paths->count; i++) {
     DM_TRY(check_not_report(reports, paths->path[i]));
     DM_TRY(dm_report_open(paths->path[i], csv, &reports->files[reports->count]));
-    reports->count++; /* behind here it is closed, and removed if it is new */
+    reports->count++; /* from here it gets closed, and removed if it is new */
     DM_TRY(check_not_matrix(call, csv ? "csv" : "json", paths->path[i]));
   }
   return DM_OK;
@@ -93,7 +93,7 @@ FILE *dm_cli_out(const dm_call *call) {
 
 static const char mark[] = "damier: ";
 
-/* -q leaves the line that scripts read, where there is one; -q -q nothing. */
+/* -q leaves only the line that scripts read, if there is one; -q -q prints nothing. */
 static dm_status print_table(const dm_call *call, const dm_record *record) {
   char *text = NULL;
   size_t size = 0;

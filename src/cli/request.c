@@ -76,7 +76,7 @@ dm_status dm_cli_trust(const dm_settings *s, dm_trust *trust) {
                                               : DM_NO_VECTOR};
   return s->as_column && s->as_row
              ? dm_hint(dm_fail(DM_E_USAGE, "--as-column and --as-row cannot be combined"),
-                       "--op-a t and --op-b t make a row out of a column")
+                       "--op-a t and --op-b t read a column as a row")
              : DM_OK;
 }
 
@@ -105,7 +105,7 @@ dm_status dm_cli_check_beta(const dm_call *call, bool *reads_c) {
   bool has_c = dm_cli_given(&call->settings, "c");
   *reads_c = !is_zero(call->settings.beta);
   if (*reads_c && !has_c)
-    return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but there is no old C"),
+    return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but no old C is named"),
                    "--c FILE.h5:/dataset names it");
   if (has_c && !*reads_c) {
     dm_log log = dm_cli_log(call);
@@ -135,7 +135,7 @@ dm_status dm_cli_look_at_files(const dm_call *call, dm_cli_files *f) {
 
 dm_status dm_cli_check_output(const dm_call *call, dm_cli_files *f) {
   const dm_settings *s = &call->settings;
-  /* Posed here only to refuse what does not fit together before anything is started. */
+  /* Posed here only to reject a problem that does not fit together before any work starts. */
   dm_problem problem;
   dm_equation equation = dm_cli_equation(s);
   const dm_dataset *old_c = f->has_c ? &f->c : NULL;
@@ -170,7 +170,7 @@ dm_multiply dm_cli_multiply_job(const dm_settings *s, const dm_cli_files *f) {
       .force = s->force,
       .allow_unchecked = s->allow_unchecked,
       .protect = s->protect,
-      .checkpoint = s->checkpoint && s->protect, /* whose tiles are trusted for their checksums */
+      .checkpoint = s->checkpoint && s->protect, /* a checkpoint trusts tiles by their checksums */
       .checkpoint_interval = s->checkpoint_interval,
   };
   memcpy(job.whole, f->whole, sizeof job.whole);

@@ -40,12 +40,12 @@ int dm_cli_finish(const dm_call *call, dm_status status) {
   if (dm_cli_ramp(call))
     dm_cli_print_error(status, NULL, stderr);
   else
-    sleep(1); /* a launcher kills the job at the first exit: let the speaking rank be that one */
+    sleep(1); /* launchers kill the job at the first exit: let the rank that prints exit first */
   dm_status_free(status);
   return code;
 }
 
-/* What follows is sent as it lies in memory: all must be the same program. */
+/* Settings are sent as plain memory, so all ranks must run the same program. */
 static dm_status same_version(const dm_run *run) {
   static const char mine[96] = DM_VERSION " (git " DM_GIT ")";
   char first[sizeof mine];
@@ -55,7 +55,7 @@ static dm_status same_version(const dm_run *run) {
   if (memcmp(first, mine, sizeof mine) != 0)
     status = dm_hint(dm_fail(DM_E_MPI, "rank %d on %s is damier %s, rank 0 is damier %s", run->rank,
                              dm_comm_host(run->world), mine, first),
-                     "start the same program on all nodes, from a shared file system");
+                     "install the program on a file system that all nodes share");
   return dm_comm_agree(run->world, status);
 }
 
@@ -66,7 +66,7 @@ static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, con
   return dm_comm_broadcast(run->world, work->shared, work->bytes, 0);
 }
 
-/* TOLD failed: what was asked for is there all the same. */
+/* Reporting failed with TOLD, but the result exists. */
 static dm_status tell_what_is_there(const dm_call *call, dm_status told) {
   const bool product = call->verb->bit == DM_VERB_MULTIPLY;
   if (!told || (!product && call->verb->bit != DM_VERB_GENERATE)) return told;
@@ -74,7 +74,7 @@ static dm_status tell_what_is_there(const dm_call *call, dm_status told) {
                  product ? call->settings.output.file : call->operands[0]);
 }
 
-/* The work, and its trace where one is asked for; one of work that failed is of no use. */
+/* Runs the work, and writes its trace if one is requested; a trace of failed work is useless. */
 static dm_status work_traced(dm_run *run, const dm_call *call, const dm_work *work,
                              dm_record *record) {
   const char *path = call->settings.trace;
@@ -103,7 +103,7 @@ static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const d
   if (work->reports) return work_traced(run, call, work, NULL);
   dm_status status = dm_record_new(call->verb->name, call->command, &record);
   if (!status) status = work_traced(run, call, work, record);
-  /* What a failed verification found out is worth its report. */
+  /* A failed verification still gets its report. */
   if (!status || dm_verdict_is(status)) {
     dm_status told = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
     if (!status) told = tell_what_is_there(call, told);
@@ -113,7 +113,7 @@ static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const d
   return status;
 }
 
-/* Prints STATUS once, and frees it; an error that only this rank knows ends the job here. */
+/* Prints STATUS once and frees it; an error that only this rank knows ends the job here. */
 static int leave(const dm_run *run, dm_status status) {
   if (!status) return 0;
   int code = (int)status->code;

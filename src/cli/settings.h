@@ -1,5 +1,5 @@
-/* settings: everything that the command line can state, as one piece of plain data, so that rank 0
- * can send its own to all: the environment may differ from node to node. */
+/* settings: everything that the command line can state, as plain data, so that rank 0 can send its
+ * own to all ranks: the environment may differ between nodes. */
 #ifndef DM_CLI_SETTINGS_H
 #define DM_CLI_SETTINGS_H
 
@@ -16,13 +16,13 @@ typedef struct dm_cli_paths {
   char path[DM_CLI_REPORTS][DM_PATH];
 } dm_cli_paths;
 
-/* What --help and its like ask for instead of the verb's work. */
+/* Requests such as --help that replace the verb's work. */
 typedef struct dm_cli_asked {
   bool help, help_all, version, man_page;
   int completion; /* 0: no; else 1 + the shell */
 } dm_cli_asked;
 
-/* Of bench kernels. */
+/* Settings of bench kernels. */
 typedef struct dm_cli_lab {
   char kernels[DM_CLI_TEXT], types[DM_CLI_TEXT], sizes[DM_CLI_LIST];
   int op; /* 0: all; else 1 + dm_kernel_op */
@@ -31,8 +31,7 @@ typedef struct dm_cli_lab {
   double settle, limit;
 } dm_cli_lab;
 
-/* Choices are held as their place in the option's list, which is that of the enum they stand for.
- */
+/* Choices are indices into the option's list, which has the order of the corresponding enum. */
 typedef struct dm_settings {
   bool given[DM_CLI_OPTIONS]; /* by flag or environment; index in the option table */
   dm_cli_asked asked;
@@ -47,12 +46,12 @@ typedef struct dm_settings {
   int backend, transport, from, kind, rates, read_by, write_by, generate_by, verify_written,
       on_corruption;
   double alpha[2], beta[2];
-  double phi, value, budget, precision, fill; /* parts of 1 */
+  double phi, value, budget, precision, fill; /* percentages as fractions */
   double time_limit, hang_timeout, within;    /* seconds; 0: none */
   double checkpoint_interval;                 /* seconds */
   int64_t range, seed;
   int64_t rows, cols, size, m, n, k;
-  int64_t panel[1 + DM_RAMP]; /* width of most, and of the first ones */
+  int64_t panel[1 + DM_RAMP]; /* width of most panels, and of the first ones */
   int64_t memory[2], bytes;   /* memory: host, device */
   int64_t grid[3];
   int64_t chunk[2], deflate;

@@ -1,4 +1,4 @@
-/* Partitions as sinfo describes them. */
+/* Partitions as described by sinfo. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "core/checked.h"
 #include "core/units.h"
 
-/* What the system and libraries of a node need besides. */
+/* The rest of a node's memory is left to the system and libraries. */
 static const double usable = 0.85;
 
-/* One line of sinfo: nodes of a partition that are alike. */
+/* One line of sinfo: identical nodes of a partition. */
 typedef struct line {
   char name[128], nodes[32], cpus[32], megabytes[32], gres[256], limit[32];
 } line;
@@ -27,7 +27,7 @@ static bool is_wanted(line *l, const char *wanted) {
   return wanted[0] ? strcmp(l->name, wanted) == 0 : star != NULL;
 }
 
-/* "gpu:h100:8(S:0-1)" or "gpu:8"; other resources may stand before it. */
+/* Parses "gpu:h100:8(S:0-1)" or "gpu:8"; other resources may precede it. */
 static int gpus_of(const char *gres, char type[32]) {
   const char *at = strstr(gres, "gpu:");
   int count = 0;
@@ -37,7 +37,7 @@ static int gpus_of(const char *gres, char type[32]) {
   return sscanf(at, "gpu:%31[^:,(]:%d", type, &count) == 2 ? count : type[0] ? 1 : 0;
 }
 
-/* "nvidia_h100_80gb" is an h100. */
+/* The planner's name of a GPU: "nvidia_h100_80gb" is an h100. */
 static const char *known_gpu(const char *type) {
   const char *const *known = dm_machine_gpus();
   for (int i = 0; known[i]; i++)
@@ -57,7 +57,7 @@ static dm_status describe(const line *l, dm_partition *p) {
         dm_fail(DM_E_USAGE, "the GPUs of partition %s are of unknown type: %s", l->name, l->gres),
         "describe it: --machine \"nodes=%d gpus=%d gpu=h100\"", nodes, p->gpus);
   if (nodes < 1) return dm_fail(DM_E_USAGE, "partition %s has no nodes", l->name);
-  /* On CPUs one rank a node: its threads reach all of them. */
+  /* One rank per node on CPUs: its threads use all cores. */
   int ranks = p->gpus ? p->gpus : 1;
   p->cores = (int)dm_max(1, cpus / ranks);
   p->memory = (int64_t)atoll(l->megabytes) << 20;
@@ -77,7 +77,7 @@ dm_status dm_partition_parse(const char *text, const char *name, dm_partition *p
   for (const char *at = text; at && *at; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
     line one;
     if (!read_line(at, &one) || !is_wanted(&one, name)) continue;
-    if (atoi(one.nodes) > atoi(best.nodes)) best = one; /* nodes that are alike, and most of them */
+    if (atoi(one.nodes) > atoi(best.nodes)) best = one; /* the largest group of identical nodes */
   }
   if (best.name[0]) return describe(&best, partition);
   return dm_hint(name[0] ? dm_fail(DM_E_USAGE, "sinfo knows no partition '%s'", name)
@@ -92,7 +92,7 @@ dm_status dm_partition_detect(const char *name, dm_partition *partition) {
   size_t size = sinfo ? fread(text, 1, sizeof text - 1, sinfo) : 0;
   text[size] = '\0';
   if (!sinfo || pclose(sinfo) != 0)
-    return dm_hint(dm_fail(DM_E_USAGE, "sinfo does not answer: is Slurm installed here?"),
+    return dm_hint(dm_fail(DM_E_USAGE, "sinfo failed: is Slurm installed here?"),
                    "--machine \"nodes=16 gpus=8 gpu=h200\" describes the partition");
   return dm_partition_parse(text, name, partition);
 }

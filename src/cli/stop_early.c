@@ -9,20 +9,20 @@
 #include "cli/session.h"
 #include "core/clock.h"
 
-static const double slurm_margin = 60; /* seconds to stop in, at most a tenth of what is left */
+static const double slurm_margin = 60; /* seconds for stopping, at most a tenth of the time left */
 
 static volatile sig_atomic_t arrived;
-static pid_t listener;             /* a child that inspects a file says nothing */
-static const char *begin;          /* a line: where stderr is a terminal, one is begun */
-static bool speaks, speaks_of_end; /* this rank, of the first SIGINT and of the second */
+static pid_t listener;             /* the process that prints; not a child that inspects a file */
+static const char *begin;          /* "\n" if stderr is a terminal, to start a new line */
+static bool speaks, speaks_of_end; /* whether this rank reports the first SIGINT, and the second */
 
 static void tell(const char *text) {
   const ssize_t written = write(STDERR_FILENO, text, strlen(text));
-  (void)written; /* nobody is left to be told */
+  (void)written; /* a failure cannot be reported any more */
 }
 
-/* Asks for a clean end; SIGINT once more ends at once.  mpirun sends SIGTERM for it, and kills
- * soon. */
+/* Requests a clean stop; a second SIGINT ends at once. mpirun turns SIGINT into SIGTERM and kills
+ * soon afterwards. */
 static void note_signal(int number) {
   static volatile sig_atomic_t interrupted;
   const int error = errno;
@@ -30,7 +30,7 @@ static void note_signal(int number) {
   arrived = number;
   if (number == SIGINT) interrupted = 1;
   if (getpid() == listener && (again ? speaks_of_end : first && speaks)) {
-    tell(begin); /* behind the bar, or "^C" */
+    tell(begin); /* after the progress bar or "^C" */
     tell(again               ? "damier: ended at once; the same command resumes\n"
          : number == SIGTERM ? "damier: SIGTERM: stopping after the panels under way; the same "
                                "command resumes\n"
@@ -62,19 +62,19 @@ void dm_cli_catch_signals(const dm_call *call) {
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
     struct sigaction old;
     sigaddset(&heard, numbers[i]);
-    /* Shells let what runs in the background ignore SIGINT. */
+    /* Shells start background jobs with SIGINT ignored; leave it so. */
     if (numbers[i] == SIGINT && sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
       continue;
     sigaction(numbers[i], &action, NULL);
   }
-  sigprocmask(SIG_UNBLOCK, &heard, NULL); /* which a parent may have blocked */
+  sigprocmask(SIG_UNBLOCK, &heard, NULL); /* a parent may have blocked them */
 }
 
 void dm_cli_stop_speaking(void) {
   speaks = false;
 }
 
-/* When the job's allocation ends, which Slurm tells since 23.02; 0: not known. */
+/* When Slurm ends the job's allocation (known since Slurm 23.02); 0: unknown. */
 static double end_of_allocation(double now) {
   const char *text = getenv("SLURM_JOB_END_TIME");
   double left = text ? (double)(strtoll(text, NULL, 10) - (long long)time(NULL)) : 0;
@@ -82,7 +82,7 @@ static double end_of_allocation(double now) {
   return now + left - (left < 10 * slurm_margin ? left / 10 : slurm_margin);
 }
 
-/* In the watchdog's thread: the main thread may hold any lock, so nothing but write is used. */
+/* Runs in the watchdog's thread: the main thread may hold any lock, so only write is used. */
 static void say(const dm_error *error, void *context) {
   char *text = NULL;
   size_t size = 0;
@@ -102,7 +102,7 @@ static void end(int code, void *context) {
 dm_status dm_cli_watch(dm_run *run, const dm_call *call) {
   const dm_settings *s = &call->settings;
   const dm_watch_calls calls = {NULL, say, end};
-  /* Where a launcher dies its pipes break; the rank must live to tell the others. */
+  /* If the launcher dies its pipes break; this rank must survive to tell the others. */
   if (run->ranks > 1) signal(SIGPIPE, SIG_IGN);
   if (!listens(call)) return dm_run_watch(run, 0, calls);
   double now = dm_now();

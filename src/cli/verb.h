@@ -1,4 +1,4 @@
-/* verb: what damier can be told to do, one file verb_NAME.c each. */
+/* verb: the verbs of damier, one file verb_NAME.c each. */
 #ifndef DM_CLI_VERB_H
 #define DM_CLI_VERB_H
 
@@ -14,7 +14,7 @@ typedef struct dm_verb {
   const char *operands;
   int least, most;           /* number of operands */
   const char *about;         /* one line */
-  const char *more;          /* a few sentences for help and man page, a line each */
+  const char *more;          /* sentences for help and man page, one per line */
   const char *examples[4];   /* NULL at the end */
   int (*run)(dm_call *call); /* returns the exit code */
 } dm_verb;
@@ -28,15 +28,15 @@ extern const dm_verb dm_cli_no_verb;
 /* The verb that ARGV starts with; *used words of it name the verb. */
 dm_status dm_cli_verb_find(int argc, char **argv, const dm_verb **verb, int *used);
 
-/* One invocation, read. */
+/* One parsed invocation. */
 struct dm_call {
   const dm_verb *verb;
   dm_settings settings;
-  double born; /* when main began, of dm_now */
+  double born; /* when main began, in seconds of dm_now */
   const char **operands;
   int operand_count;
   dm_cli_reports *reports;
-  int rank;           /* before MPI: -1 where no launcher tells */
+  int rank;           /* before MPI starts: -1 if no launcher states it */
   char command[4096]; /* as typed */
 };
 
@@ -53,24 +53,26 @@ int dm_cli_bench_kernels(dm_call *call);
 int dm_cli_bench_links(dm_call *call);
 int dm_cli_bench_scale(dm_call *call);
 
-/* ---- reading the command line ---- */
+/* ---- parsing the command line ---- */
 
-/* Options and operands of CALL's verb from ARGV, which starts behind the verb; CALL's operands has
- * room for ARGC.  (arguments.c) */
+/* Parses options and operands of CALL's verb from ARGV, which starts after the verb; CALL's
+ * operands have room for ARGC. (arguments.c) */
 dm_status dm_cli_arguments(dm_call *call, int argc, char **argv);
 
-/* Settings that no flag gave, from DAMIER_* variables; warns of unknown ones. (environment.c) */
+/* Takes settings that no flag gave from DAMIER_* variables; warns of unknown ones.
+ * (environment.c) */
 dm_status dm_cli_environment(dm_call *call);
 
-/* ---- speaking ---- */
+/* ---- output ---- */
 
 dm_level dm_cli_level(const dm_settings *settings);
 dm_log dm_cli_log(const dm_call *call);
 
-/* Whether this process speaks and looks at files before MPI is started. */
+/* Whether this process prints and inspects files before MPI is started. */
 bool dm_cli_ramp(const dm_call *call);
 
-/* What is asked instead of work; help.c, man_page.c, completion.c.  VERB may be the no-verb. */
+/* Output of --help, --man-page and --completion (help.c, man_page.c, completion.c). VERB may be
+ * dm_cli_no_verb. */
 void dm_cli_print_help(const dm_verb *verb, bool full, FILE *out);
 void dm_cli_print_man_page(FILE *out);
 void dm_cli_print_completion(FILE *out);
@@ -82,7 +84,7 @@ typedef struct dm_exit_code {
   const char *meaning;
 } dm_exit_code;
 
-/* For help and man page; the meaning is NULL at the end. */
+/* For help and man page; the last meaning is NULL. */
 extern const dm_exit_code dm_cli_exit_codes[];
 
 #endif

@@ -11,7 +11,8 @@
 
 enum { DEFAULT_SIZE = 2048, FROM_HOST = 1, FROM_DEVICE = 2, FROM_FILE = 3 }; /* as in the table */
 
-/* auto is the planner's choice: on the GPUs, as far as the shares fit and can be gathered there. */
+/* auto leaves the choice to the planner: GPU memory as far as the shares fit and can be gathered
+ * there. */
 static dm_status find_place(const dm_settings *s, dm_bench_multiply *bench) {
   const dm_backend_ops *ops = dm_backend_auto();
   bench->from_host = s->from == FROM_HOST;
@@ -21,14 +22,14 @@ static dm_status find_place(const dm_settings *s, dm_bench_multiply *bench) {
   if (ops->device_memory) return DM_OK;
   return dm_hint(
       dm_fail(DM_E_DEVICE, "--from device: the %s backend has no memory of its own", ops->name),
-      "--from host, or a program and a node with a GPU");
+      "use --from host, or a build with CUDA on a node with a GPU");
 }
 
 static bool is_from_file(const dm_settings *s) {
   return s->from == FROM_FILE;
 }
 
-/* What is of use only where operands lie in files, and what only elsewhere. */
+/* Rejects options that apply only to files, or only to other operands. */
 static dm_status check_from_file(const dm_settings *s) {
   static const char *const files[] = {
       "directory",  "chunk",   "deflate",  "shuffle",    "cold",
@@ -45,7 +46,7 @@ static dm_status check_from_file(const dm_settings *s) {
   return DM_OK;
 }
 
-/* The sizes to be measured, in one way of several. */
+/* The sizes to measure; at most one of the options may state them. */
 static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
   static const char *const ways[] = {"sizes", "fill", "size", "m", "n", "k"};
   const dm_settings *s = &call->settings;
@@ -75,7 +76,7 @@ static dm_status bench_product(dm_run *run, const dm_call *call, const dm_bench_
   return dm_bench_files_run(run, &bench, record);
 }
 
-/* One size, and its record; a product that fails its verification is reported like any other. */
+/* One size and its record; a product that fails its verification is reported like any other. */
 static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply *bench,
                             const dm_kernel_size *size) {
   dm_record *record = NULL;
@@ -93,7 +94,7 @@ static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply 
   return status;
 }
 
-/* All but the sizes. */
+/* All wishes except the sizes. */
 static dm_bench_multiply wishes_of(const dm_settings *s) {
   return (dm_bench_multiply){
       .type = (dm_dtype)s->type,
@@ -133,7 +134,7 @@ int dm_cli_bench_multiply(dm_call *call) {
 
 /* ---- scaling ---- */
 
-/* Calls ADD with each word of LIST, which has commas between its words. */
+/* Calls ADD with each word of LIST; commas separate the words. */
 static dm_status each_word(const char *list, dm_status (*add)(dm_bench_scale *, const char *),
                            dm_bench_scale *scale) {
   for (const char *at = list; *at;) {
@@ -141,7 +142,7 @@ static dm_status each_word(const char *list, dm_status (*add)(dm_bench_scale *, 
     const size_t length = strcspn(at, ",");
     snprintf(word, sizeof word, "%.*s", (int)length, at);
     DM_TRY(add(scale, word));
-    if (strcmp(at + length, ",") == 0) return add(scale, ""); /* which refuses it */
+    if (strcmp(at + length, ",") == 0) return add(scale, ""); /* add rejects the empty word */
     at += length + (at[length] == ',');
   }
   return DM_OK;
@@ -152,7 +153,7 @@ static dm_status add_count(dm_bench_scale *scale, const char *word) {
   const int last = scale->count > 0 ? scale->counts[scale->count - 1] : 0;
   if (!dm_parse_count(word, &ranks) || ranks <= last || ranks > INT32_MAX)
     return dm_hint(dm_fail(DM_E_USAGE, "option '--ranks': '%s'", word),
-                   "numbers of ranks, ascending, with commas between, such as 1,2,4,8");
+                   "give ascending numbers of ranks, separated by commas, such as 1,2,4,8");
   if (scale->count == DM_SCALE_COUNTS)
     return dm_fail(DM_E_USAGE, "option '--ranks': more than %d", DM_SCALE_COUNTS);
   scale->counts[scale->count++] = (int)ranks;

@@ -4,7 +4,7 @@
 #include "io/pack.h"
 #include "job/generate.h"
 
-/* The parameter of the kind; one of another kind is a mistake that would go unnoticed. */
+/* The parameter of the kind; a parameter of another kind would go unnoticed, so it is rejected. */
 static dm_status parameter_of(const dm_settings *s, double *parameter) {
   static const struct {
     const char *option;

@@ -6,7 +6,7 @@
 #include "cli/session.h"
 #include "measure/info.h"
 
-/* What is there to be read as a matrix of the dataset AT. */
+/* Describes the matrix AT. */
 static dm_status describe(const dm_call *call, const dm_location *at, dm_record *record) {
   dm_attributes *provenance = calloc(1, sizeof *provenance);
   if (!provenance) return dm_fail(DM_E_FIT, "no memory for the provenance");
@@ -17,8 +17,8 @@ static dm_status describe(const dm_call *call, const dm_location *at, dm_record 
   return status;
 }
 
-/* A file by all that it holds, and its only matrix in full.  Where it holds nothing that can be
- * multiplied that is an error, told after the list. */
+/* Describes the contents of a file, and its only matrix in full. If nothing in it can be
+ * multiplied, the error follows the list. */
 static dm_status describe_file(const dm_call *call, const dm_location *at, dm_listing *listing,
                                dm_record *record, bool *told) {
   dm_trust trust;
@@ -32,11 +32,11 @@ static dm_status describe_file(const dm_call *call, const dm_location *at, dm_li
     return dm_fail(DM_E_INPUT, "%s: contains nothing that can be multiplied", at->file);
   dm_location one = *at;
   const char *name = listing->list[0].name;
-  if (listing->all == 1 && !strchr(name, '?')) /* else it may be a name that was cleaned */
+  if (listing->all == 1 && !strchr(name, '?')) /* with '?' the name may have been sanitized */
     snprintf(one.dataset, sizeof one.dataset, "%s", name);
   dm_status status = describe(call, &one, record);
   if (good < 2) return status;
-  dm_status_free(status); /* which of them was meant is not known */
+  dm_status_free(status); /* several matrices: not an error */
   return DM_OK;
 }
 
@@ -53,7 +53,7 @@ dm_status dm_cli_describe(const dm_call *call, const char *operand, dm_record *r
   return status;
 }
 
-/* OPERAND NULL: the program itself.  What was found out before an error is shown, too. */
+/* OPERAND NULL: this program. Findings before an error are printed, too. */
 static dm_status tell(const dm_call *call, const char *operand) {
   dm_record *record = NULL;
   bool told = false;
@@ -66,7 +66,7 @@ static dm_status tell(const dm_call *call, const char *operand) {
 }
 
 int dm_cli_info(dm_call *call) {
-  if (!dm_cli_ramp(call)) return 0; /* once under mpirun */
+  if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
   dm_status opened = dm_cli_open_reports(call);
   if (opened || call->operand_count == 0)
     return dm_cli_finish(call, opened ? opened : tell(call, NULL));

@@ -6,7 +6,7 @@
 #include "cli/session.h"
 #include "core/fork_join.h"
 
-/* What is asked for, and needs the checksums that are not to be taken. */
+/* --no-protect excludes options that need checksums. */
 static dm_status check_protection(const dm_settings *s) {
   const dm_option *written = &dm_cli_options[dm_cli_option_find("verify-written")];
   if (s->protect) return DM_OK;
@@ -18,7 +18,7 @@ static dm_status check_protection(const dm_settings *s) {
   return DM_OK;
 }
 
-/* What no file needs to be opened for: known to every rank. */
+/* Checks that need no file, on every rank. */
 static dm_status check(const dm_call *call, dm_cli_files *f) {
   if (!dm_cli_given(&call->settings, "output"))
     return dm_hint(dm_fail(DM_E_USAGE, "no output is named"), "-o C.h5:/c names it");
@@ -43,8 +43,8 @@ static double bytes_of(const char *operand) {
   return there ? (double)info.st_size : 0.0;
 }
 
-/* Whether A and B are so large that a GPU is worth its start, as far as every rank can tell before
- * rank 0 has looked into them: were they square and f64. */
+/* Whether A and B are large enough to justify starting a GPU. No rank knows their shapes yet:
+ * assumes square f64 matrices. */
 static bool may_use_gpu(const dm_call *call) {
   const dm_settings *s = &call->settings;
   const char *backend = dm_cli_options[dm_cli_option_find("backend")].choices[s->backend];

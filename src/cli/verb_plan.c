@@ -52,7 +52,7 @@ static dm_status pose(const dm_call *call, dm_problem *problem) {
       return dm_fail(DM_E_USAGE, "--%s cannot be combined with files, which state it", stating[i]);
   if (call->operand_count == 2) DM_TRY(problem_of_files(call, problem));
   problem->verify = call->settings.verify;
-  if (call->verb->bit == DM_VERB_PLAN) problem->scales = false; /* it has no --alpha */
+  if (call->verb->bit == DM_VERB_PLAN) problem->scales = false; /* plan has no --alpha */
   return DM_OK;
 }
 
@@ -71,7 +71,7 @@ static void note_problem(const dm_plan *plan, const dm_machine *machine, dm_reco
   dm_record_integer(record, "machine.device_bytes", NULL, DM_SHOWN_BYTES, machine->device_bytes);
 }
 
-/* No labels: the table for people is dm_plan_report's. */
+/* No labels: dm_plan_report prints the table for people. */
 static void note_plan(const dm_plan *plan, dm_record *record) {
   char recipe[DM_RECIPE], ramp[32];
   dm_plan_recipe(plan, recipe);
@@ -102,7 +102,7 @@ static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_mach
   note_problem(plan, machine, record);
   note_plan(plan, record);
   dm_forecast_record(plan, machine, record);
-  if (!call->settings.slurm) /* lines for a job script stand alone */
+  if (!call->settings.slurm) /* print nothing but the job script's lines */
     dm_record_summary(record,
                       "damier: plan m=%lld n=%lld k=%lld ranks=%d grid=%dx%dx%d kb=%lld "
                       "total_s=%.4g",
@@ -135,6 +135,6 @@ static dm_status plan(const dm_call *call) {
 }
 
 int dm_cli_plan(dm_call *call) {
-  if (!dm_cli_ramp(call)) return 0; /* once under mpirun */
+  if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
   return dm_cli_finish(call, plan(call));
 }

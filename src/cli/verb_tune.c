@@ -30,7 +30,7 @@ static dm_status tune_and_tell(const dm_call *call, const dm_tune *tune) {
 
 int dm_cli_tune(dm_call *call) {
   dm_tune tune = {.dry_run = false};
-  if (!dm_cli_ramp(call)) return 0; /* once under mpirun */
+  if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
   dm_status status = read_settings(&call->settings, &tune);
   if (!status) status = dm_cli_open_reports(call);
   if (!status) status = tune_and_tell(call, &tune);

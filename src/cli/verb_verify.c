@@ -49,7 +49,7 @@ static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *
   DM_TRY(dm_cli_look(call, call->operands[2], &v->c, provenance));
   v->equation = dm_cli_equation(s);
   v->equation.type_c = v->c.dtype;
-  v->equation.rounds = true; /* as multiply was told to */
+  v->equation.rounds = true; /* as multiply was allowed to */
   v->full = s->full;
   v->allow_unchecked = s->allow_unchecked;
   v->io_threads = dm_cli_io_threads(s);
@@ -59,15 +59,14 @@ static dm_status prepare_with(const dm_call *call, dm_verify *v, dm_attributes *
   return dm_problem_of(&v->a, &v->b, v->has_c0 ? &v->c0 : NULL, &v->equation, &problem);
 }
 
-/* C alone. */
+/* Verifies C alone. */
 static dm_status prepare_quick(const dm_call *call, dm_verify *v) {
   char name[DM_NAME];
   DM_TRY(dm_cli_look(call, call->operands[0], &v->c, NULL));
   v->io_threads = dm_cli_io_threads(&call->settings);
   DM_TRY(dm_tiles_look(&v->c, &v->tiles, &v->tile_count));
   if (v->tile_count > 0) return DM_OK;
-  return dm_hint(dm_fail(DM_E_INPUT,
-                         "%s has no checksums of its tiles, or those of another version",
+  return dm_hint(dm_fail(DM_E_INPUT, "%s has no checksums of its tiles, or some of another format",
                          dm_location_name(&v->c.at, name)),
                  "damier verify A.h5 B.h5 C.h5 compares it with the product");
 }
@@ -88,11 +87,11 @@ static dm_status verify(dm_run *run, const dm_call *call, void *shared, dm_recor
 int dm_cli_verify(dm_call *call) {
   dm_verify v = {.has_c0 = false};
   if (call->operand_count == 2)
-    return dm_cli_finish(call, dm_fail(DM_E_USAGE, "verify takes A, B and C, or C alone"));
+    return dm_cli_finish(call, dm_fail(DM_E_USAGE, "verify needs A, B and C, or C alone"));
   dm_status prepared = DM_OK;
   if (dm_cli_ramp(call))
     prepared = is_quick(call) ? prepare_quick(call, &v) : dm_cli_verify_job(call, &v);
-  dm_tile_record *tiles = v.tiles; /* V becomes rank 0's */
+  dm_tile_record *tiles = v.tiles; /* V gets overwritten with rank 0's */
   const dm_work work = {.run = verify, .shared = &v, .bytes = sizeof v};
   const int code = dm_cli_run_job(call, prepared, &work);
   free(tiles);

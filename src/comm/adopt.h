@@ -1,4 +1,4 @@
-/* adopt: a communicator of a program's own, for the library. */
+/* adopt: wraps a caller's communicator, for the library. */
 #ifndef DM_COMM_ADOPT_H
 #define DM_COMM_ADOPT_H
 
@@ -6,8 +6,9 @@
 
 #include "comm/comm.h"
 
-/* Collective: a copy of MPI, freed by dm_comm_free; MPI stays the caller's to end.  MPI_COMM_NULL:
- * a process alone, for which MPI need not be started.  DM_E_USAGE, DM_E_MPI: it cannot be used. */
+/* Collective: duplicates MPI; free the copy with dm_comm_free. The caller remains responsible for
+ * ending MPI. MPI_COMM_NULL: a single process; MPI need not be started. DM_E_USAGE, DM_E_MPI: MPI
+ * cannot be used. */
 dm_status dm_comm_adopt(MPI_Comm mpi, dm_comm **world);
 
 #endif

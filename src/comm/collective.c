@@ -22,12 +22,12 @@ dm_status dm_comm_finish(const dm_comm *comm, MPI_Request *requests, int count) 
   }
 }
 
-/* What a rank has alone is what all have: nothing is sent, and MPI may not have been started. */
+/* A single rank already has the result: nothing is sent, and MPI may not have been started. */
 static bool is_alone(const dm_comm *comm) {
   return comm->size == 1;
 }
 
-/* Where nobody has to be heard while ranks wait, plain collectives do: every MPI has good ones. */
+/* Plain collectives are fast in every MPI, but waiting ranks cannot send heartbeats in them. */
 static bool may_block(const dm_comm *comm) {
   return !comm->waiting;
 }
@@ -122,7 +122,7 @@ dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count) {
   return combine(comm, values, count, MPI_INT64_T, MPI_MAX);
 }
 
-/* The null request is that of a rank alone. */
+/* A null request means a single rank. */
 static dm_status has_arrived(MPI_Request *request, bool *done) {
   int arrived = *request == MPI_REQUEST_NULL;
   if (!arrived) DM_MPI(MPI_Test(request, &arrived, MPI_STATUS_IGNORE));

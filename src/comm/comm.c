@@ -24,7 +24,7 @@ static dm_status allocate(dm_comm **comm) {
   return *comm ? DM_OK : dm_fail(DM_E_FIT, "no memory for a communicator");
 }
 
-/* COMM, which is the caller's until *OUT is it, takes over MPI. */
+/* Wraps MPI in COMM, which stays the caller's unless *OUT is set to it. */
 static dm_status wrap(MPI_Comm mpi, dm_comm *comm, dm_comm **out) {
   comm->mpi = mpi;
   dm_status status =
@@ -41,7 +41,7 @@ static dm_status wrap(MPI_Comm mpi, dm_comm *comm, dm_comm **out) {
   return status;
 }
 
-/* May be called before MPI is started; false: another MPI. */
+/* May be called before MPI is started; false: another MPI library. */
 static bool is_open_mpi(int *major, int *minor, int *patch) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length;
@@ -49,8 +49,7 @@ static bool is_open_mpi(int *major, int *minor, int *patch) {
          sscanf(text, "Open MPI v%d.%d.%d", major, minor, patch) == 3;
 }
 
-/* Open MPI before 4.0.2 corrupts what it writes to files (ompi #6285); its MPI is not to be
- * trusted. */
+/* Open MPI before 4.0.2 corrupts files that it writes (ompi #6285). */
 static dm_status refuse_old_library(void) {
   int major, minor, patch;
   if (!is_open_mpi(&major, &minor, &patch)) return DM_OK;
@@ -64,7 +63,7 @@ static int number_of(const char *name) {
   return text && *text ? atoi(text) : -1;
 }
 
-/* A foreign launcher starts N copies that each believe to be alone. */
+/* With the launcher of another MPI, each rank starts as a job of one rank. */
 static dm_status refuse_singletons(const dm_comm *world) {
   static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
   if (world->size > 1) return DM_OK;
@@ -84,12 +83,12 @@ static bool has_variable(const char *prefix) {
   return false;
 }
 
-/* Several tasks of srun that no process manager told of each other: MPI would end each of them. */
+/* Several tasks of srun without a process manager: MPI would abort each of them. */
 static dm_status refuse_unconnected(void) {
   int tasks = number_of("SLURM_STEP_NUM_TASKS");
   if (tasks <= 1 || has_variable("PMI") || has_variable("OMPI_COMM_WORLD")) return DM_OK;
   return dm_hint(dm_fail(DM_E_MPI, "srun started %d ranks, but MPI sees only one", tasks),
-                 "srun --mpi=pmix connects them (srun --mpi=list), or start them with mpirun");
+                 "use srun --mpi=pmix (srun --mpi=list shows what is available), or mpirun");
 }
 
 static dm_status take_world(dm_comm **world) {
@@ -102,8 +101,8 @@ static dm_status take_world(dm_comm **world) {
   return refuse_singletons(*world);
 }
 
-/* A process that nobody told of others.  Names of what users set for every program are not here,
- * such as PRTE_MCA_rmaps_default_mapping_policy. */
+/* Whether no launcher started this process. Variables that users set for all programs, such as
+ * PRTE_MCA_rmaps_default_mapping_policy, are not listed here. */
 static bool nobody_started(void) {
   static const char *const told[] = {
       "OMPI_COMM_WORLD_", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_", "PMI2_",         "MPIRUN_",
@@ -124,8 +123,8 @@ static dm_status take_alone(dm_comm **world) {
   return DM_OK;
 }
 
-/* Ranks of one node need no network, after which Open MPI looks for 0.2 s.  Who chose, chose; what
- * cannot be set only takes that long. */
+/* Open MPI spends 0.2 s probing networks, which ranks of one node do not need. A user's own choice
+ * has precedence; if the variable cannot be set, only time is lost. */
 static void look_for_no_network(void) {
   int major, minor, patch;
   const int ranks = number_of("OMPI_COMM_WORLD_SIZE");
@@ -136,8 +135,8 @@ static void look_for_no_network(void) {
   (void)setenv("OMPI_MCA_btl", major < 5 ? "self,vader" : "self,sm", 0);
 }
 
-/* hwloc, here and inside Open MPI, and the UCX of MPICH tell each user of a container that there is
- * no /sys. */
+/* hwloc, here and inside Open MPI, and the UCX of MPICH print warnings in containers without
+ * /sys. */
 static void hide_missing_sysfs(void) {
   if (access("/sys/devices/system/cpu", F_OK) == 0) return;
   (void)setenv("HWLOC_HIDE_ERRORS", "2", 0);
@@ -170,8 +169,8 @@ dm_status dm_comm_adopt(MPI_Comm mpi, dm_comm **world) {
   if (!started) return dm_fail(DM_E_USAGE, "MPI has not been started");
   DM_MPI(MPI_Query_thread(&provided));
   if (provided < MPI_THREAD_FUNNELED)
-    return dm_hint(dm_fail(DM_E_MPI, "MPI was started without threads"),
-                   "MPI_Init_thread with MPI_THREAD_FUNNELED or more");
+    return dm_hint(dm_fail(DM_E_MPI, "MPI was initialised without thread support"),
+                   "call MPI_Init_thread with MPI_THREAD_FUNNELED or higher");
   DM_MPI(MPI_Comm_dup(mpi, &own));
   DM_TRY(allocate(&comm));
   DM_TRY(wrap(own, comm, world));
@@ -181,7 +180,7 @@ dm_status dm_comm_adopt(MPI_Comm mpi, dm_comm **world) {
 void dm_comm_stop(dm_comm *world) {
   const bool started = !dm_comm_is_alone(world);
   dm_comm_free(world);
-  if (started) MPI_Finalize(); /* whatever it answers, the program ends here */
+  if (started) MPI_Finalize(); /* its result does not matter: the program ends here */
 }
 
 void dm_comm_abort(dm_comm *world, int code) {
@@ -249,11 +248,11 @@ void dm_comm_on_wait(dm_comm *comm, void (*waiting)(void *context), void *contex
   comm->context = context;
 }
 
-/* No member of COMM goes on where another has no memory. */
+/* Fails on all members of COMM if one has no memory. */
 static dm_status allocate_together(const dm_comm *comm, dm_comm **new) {
   dm_status status = dm_comm_agree(comm, allocate(new));
   if (!status) return DM_OK;
-  status->agreed = false; /* COMM need not be all */
+  status->agreed = false; /* COMM may be a part of the job */
   free(*new);
   return status;
 }

@@ -7,11 +7,11 @@
 
 #include "comm/comm_impl.h"
 
-enum { GOODBYE = -1 }; /* in place of what was done */
+enum { GOODBYE = -1 }; /* sent instead of a progress counter */
 enum { MOVES_TAG = 0, END_TAG = 1 };
 
 typedef struct member {
-  int64_t moves, answer; /* told by it; to it */
+  int64_t moves, answer; /* received from it; sent to it */
   MPI_Request answering;
   atomic_int heard;
 } member;
@@ -20,11 +20,11 @@ struct dm_heartbeat {
   dm_comm *comm;
   MPI_Request receiving, telling;
   int64_t received, told;
-  bool asked; /* not rank 0: an answer is still to come */
+  bool asked; /* not rank 0: waits for an answer */
   int64_t job;
   int departed;
-  member *members;                       /* on rank 0 only */
-  char (*hosts)[MPI_MAX_PROCESSOR_NAME]; /* of all on rank 0, else of rank 0 */
+  member *members;                       /* only on rank 0 */
+  char (*hosts)[MPI_MAX_PROCESSOR_NAME]; /* rank 0: of all ranks, others: of rank 0 */
   MPI_Request ending;
   dm_ending heard, sent;
 };
@@ -66,12 +66,12 @@ dm_status dm_heartbeat_open(const dm_comm *world, dm_heartbeat **out) {
   DM_TRY(dm_comm_split(world, 0, world->rank, &heartbeat->comm));
   DM_TRY(learn_hosts(heartbeat));
   *out = heartbeat;
-  if (world->size == 1) return DM_OK; /* nobody is to be heard */
+  if (world->size == 1) return DM_OK; /* there are no messages */
   if (heartbeat->comm->rank == 0) DM_TRY(listen(heartbeat));
   return listen_for_end(heartbeat);
 }
 
-/* Rank 0: takes what RANK told, and answers. */
+/* Rank 0: processes the counter received from RANK, and answers. */
 static dm_status take(dm_heartbeat *heartbeat, int rank, int now) {
   member *m = &heartbeat->members[rank];
   if (heartbeat->received == GOODBYE) {
@@ -82,7 +82,7 @@ static dm_status take(dm_heartbeat *heartbeat, int rank, int now) {
   heartbeat->job += heartbeat->received - m->moves;
   m->moves = heartbeat->received;
   atomic_store(&m->heard, now);
-  DM_MPI(MPI_Wait(&m->answering, MPI_STATUS_IGNORE)); /* at once: RANK has it, or it asked never */
+  DM_MPI(MPI_Wait(&m->answering, MPI_STATUS_IGNORE)); /* RANK has received it: returns at once */
   m->answer = heartbeat->job;
   DM_MPI(
       MPI_Isend(&m->answer, 1, MPI_INT64_T, rank, MOVES_TAG, heartbeat->comm->mpi, &m->answering));
@@ -108,7 +108,8 @@ static dm_status hear(dm_heartbeat *heartbeat, int now) {
 }
 
 static dm_status tell(dm_heartbeat *heartbeat, int64_t value) {
-  DM_MPI(MPI_Wait(&heartbeat->telling, MPI_STATUS_IGNORE)); /* at once: it was answered */
+  DM_MPI(
+      MPI_Wait(&heartbeat->telling, MPI_STATUS_IGNORE)); /* rank 0 has answered: returns at once */
   heartbeat->told = value;
   if (value != GOODBYE) DM_TRY(listen(heartbeat));
   heartbeat->asked = value != GOODBYE;
@@ -126,7 +127,7 @@ dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tells, int64_
   }
   *job = heartbeat->job;
   if (heartbeat->comm->size == 1) return DM_OK;
-  int arrived; /* what arrived stays until it is asked for: its request is null from then on */
+  int arrived; /* unused: dm_heartbeat_told tests for the then null request */
   DM_MPI(MPI_Test(&heartbeat->ending, &arrived, MPI_STATUS_IGNORE));
   DM_TRY(hear(heartbeat, now));
   if (tells && heartbeat->comm->rank != 0 && !heartbeat->asked) DM_TRY(tell(heartbeat, mine));
@@ -142,7 +143,7 @@ dm_status dm_heartbeat_tell(dm_heartbeat *heartbeat, const dm_ending *ending) {
     MPI_Request request;
     DM_MPI(MPI_Isend(&heartbeat->sent, sizeof heartbeat->sent, MPI_BYTE, rank, END_TAG, comm->mpi,
                      &request));
-    DM_MPI(MPI_Request_free(&request)); /* the silent ones never take it */
+    DM_MPI(MPI_Request_free(&request)); /* silent ranks may never receive it */
   }
   return DM_OK;
 }
@@ -167,7 +168,7 @@ const char *dm_heartbeat_host(const dm_heartbeat *heartbeat, int rank) {
   return heartbeat->hosts[rank];
 }
 
-/* What goes wrong here is not worth a word: the job is done. */
+/* Errors are ignored: the job is done. */
 static dm_status say_goodbye(dm_heartbeat *heartbeat) {
   const dm_comm *comm = heartbeat->comm;
   if (comm->rank == 0) {

@@ -1,10 +1,11 @@
-/* heartbeat: who of the job is still there, and whether anything moves anywhere.
+/* heartbeat: tracks which ranks are alive and whether the job makes progress.
  *
- * Every rank tells rank 0 now and then how much it has done; rank 0 answers how much all have done.
- * A rank has one message under way at most, so nothing piles up where one is silent.
+ * Every rank sends its progress counter to rank 0 from time to time; rank 0 answers with the sum
+ * over all ranks. Each rank has at most one message under way, so messages to a silent rank do not
+ * pile up.
  *
- * A rank that must end before the job is done tells rank 0 why, and rank 0 tells all: then each
- * ends by itself with the same code, whatever the launcher would make of the first one's end. */
+ * A rank that must end early sends the reason to rank 0, which forwards it to all: every rank then
+ * exits with the same code, whatever the launcher makes of the first exit. */
 #ifndef DM_COMM_HEARTBEAT_H
 #define DM_COMM_HEARTBEAT_H
 
@@ -12,37 +13,38 @@
 
 typedef struct dm_heartbeat dm_heartbeat;
 
-/* Why ranks end before the job is done. */
+/* Why the job ends early. */
 typedef struct dm_ending {
   dm_code code;
-  int rank;          /* because of which */
-  int speaker;       /* who of those that hear of it from rank 0 says so; -1: it was said */
+  int rank;          /* the rank that caused it */
+  int speaker;       /* the rank that prints it when rank 0 forwards it; -1: already printed */
   char launcher[16]; /* what was lost, for DM_E_MPI; may be empty */
 } dm_ending;
 
 /* Collective. */
 dm_status dm_heartbeat_open(const dm_comm *world, dm_heartbeat **heartbeat);
 
-/* Collective: waits until nothing is under way any more.  NULL is allowed. */
+/* Collective: waits until no message is under way. NULL is allowed. */
 void dm_heartbeat_close(dm_heartbeat *heartbeat);
 
-/* Main thread: hears what has arrived at NOW (a time of the caller's own), and, if TELL, tells rank
- * 0 MINE, which never decreases.  *job: the sum over all ranks, as last heard of. */
+/* Main thread: processes the messages received by NOW (in the caller's time), and, if TELL, sends
+ * MINE to rank 0; MINE never decreases. *job: the last known sum over all ranks. */
 dm_status dm_heartbeat_poll(dm_heartbeat *heartbeat, int now, bool tell, int64_t mine,
                             int64_t *job);
 
-/* Main thread: rank 0 tells all others of ENDING, another rank tells rank 0; does not wait.  Once.
- */
+/* Main thread: sends ENDING, from rank 0 to all ranks, from others to rank 0; does not wait. Call
+ * once. */
 dm_status dm_heartbeat_tell(dm_heartbeat *heartbeat, const dm_ending *ending);
 
-/* Main thread, after dm_heartbeat_poll: whether this rank was told; *ending then says of what. */
+/* Main thread, after dm_heartbeat_poll: whether this rank received an ending; *ending is then
+ * set. */
 bool dm_heartbeat_told(const dm_heartbeat *heartbeat, dm_ending *ending);
 
-/* A rank whose node is another one than rank 0's; 0: there is none.  For rank 0. */
+/* For rank 0: a rank on another node; 0: there is none. */
 int dm_heartbeat_elsewhere(const dm_heartbeat *heartbeat);
 
-/* Any thread: the time at which rank 0 last heard of RANK, and the name of its node.  Other ranks
- * know the name of rank 0's only. */
+/* Any thread: when rank 0 last received from RANK, and the name of RANK's node. Other ranks know
+ * only rank 0's name. */
 int dm_heartbeat_heard(const dm_heartbeat *heartbeat, int rank);
 const char *dm_heartbeat_host(const dm_heartbeat *heartbeat, int rank);
 

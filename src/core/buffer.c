@@ -9,15 +9,15 @@
 #include "core/checked.h"
 #include "core/units.h"
 
-enum { HUGE_PAGE = 2 << 20 }; /* bytes: on x86-64 and most Arm systems */
+enum { HUGE_PAGE = 2 << 20 }; /* bytes, on x86-64 and most Arm systems */
 
 static dm_status refused(int64_t bytes) {
   char size[32];
   return dm_fail(DM_E_FIT, "no host memory for a buffer of %s", dm_format_bytes(bytes, size));
 }
 
-/* Large matrices ask for huge pages: fewer page faults, and fewer misses when a product jumps from
- * row to row.  A kernel that has none to give ignores the wish. */
+/* Requests huge pages for large matrices: fewer page faults, and fewer TLB misses when a product
+ * strides over rows. The kernel ignores the request if it has none. */
 dm_status dm_buffer_alloc(int64_t bytes, void **memory) {
   if (bytes < 0 || bytes > INT64_MAX - HUGE_PAGE) return refused(bytes);
   const bool large = bytes >= 2 * HUGE_PAGE;
@@ -36,7 +36,7 @@ dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory) {
   return *memory ? DM_OK : refused(bytes);
 }
 
-/* The value in kB of a line "NAME:   value kB" of a file of /proc, in bytes; 0: it does not say. */
+/* The value of line "NAME:   value kB" in a file of /proc, in bytes; 0: there is none. */
 static int64_t kilobytes_in(const char *path, const char *name) {
   char line[160];
   long long kib = 0;

@@ -1,4 +1,4 @@
-/* buffer: host memory for matrices: aligned, its size checked, its failure an error. */
+/* buffer: aligned host memory for matrices, with checked sizes. */
 #ifndef DM_CORE_BUFFER_H
 #define DM_CORE_BUFFER_H
 
@@ -11,21 +11,21 @@ enum { DM_ALIGNMENT = 4096 }; /* bytes: a page, for direct I/O and pinning */
 /* *memory points to BYTES of memory (at least one) that the caller frees with free(). */
 dm_status dm_buffer_alloc(int64_t bytes, void **memory);
 
-/* The same, set to zero: for tables; COUNT elements of SIZE bytes. */
+/* COUNT elements of SIZE bytes set to zero, for tables. */
 dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory);
 
-/* The same of what *POINTER, a typed one, points to. */
+/* The same for elements of the type that *POINTER points to. */
 #define dm_buffer_table(count, pointer)                                                            \
   dm_buffer_zeroed(count, sizeof **(pointer), (void **)(pointer))
 
-/* Physical memory of this node in bytes, and what is free to use now: the smaller of what the
- * kernel and the control group say.  0 where unknown. */
+/* Physical memory of this node, and the memory available now, the smaller value of the kernel's and
+ * the control group's; bytes. 0: unknown. */
 int64_t dm_memory_total(void);
 int64_t dm_memory_available(void);
 
-/* Bytes of memory of this process' own, now and at most so far: not what is mapped from files, as
- * the program itself, which ranks share and the kernel can drop.  0 where unknown.  The peak is as
- * exact as what is mapped from files stays. */
+/* Private memory of this process in bytes, now and its peak. Pages of mapped files, such as the
+ * program, do not count: ranks share them and the kernel can drop them. 0: unknown. The peak is
+ * exact as long as the number of pages of mapped files stays the same. */
 int64_t dm_memory_own(void);
 int64_t dm_memory_own_peak(void);
 

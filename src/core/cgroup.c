@@ -9,10 +9,10 @@
 
 enum { PATH = 1024, ROOM = 256 };
 
-/* A group's folder: version 2 has one tree for all controllers, version 1 one for each. */
+/* A group's folder: version 2 has one tree for all controllers, version 1 one tree for each. */
 typedef struct group {
   char path[PATH];
-  size_t top; /* the length of PATH down to where the tree is mounted */
+  size_t top; /* length of the mount point's path in PATH */
   bool first; /* version 1 */
 } group;
 
@@ -29,7 +29,8 @@ static bool exists(const char *path) {
   return file != NULL;
 }
 
-/* A container may see its own group as the top of the tree, under a path that it does not see. */
+/* In a container, the group's path may not exist below the mount point, which is then the group
+ * itself. */
 static void locate(const char *root, const char *mount, const char *path, group *g) {
   char member[PATH + 32];
   g->top = (size_t)snprintf(g->path, sizeof g->path, "%.256s%s", root, mount);
@@ -38,7 +39,7 @@ static void locate(const char *root, const char *mount, const char *path, group 
   if (!exists(member)) g->path[g->top] = 0;
 }
 
-/* Where both versions are mounted, a controller is in one of them; version 1 is asked first. */
+/* With both versions mounted, a controller is in one of them; version 1 has precedence. */
 static bool find_group(const char *root, const char *controller, group *g) {
   char line[PATH], name[PATH], unified[PATH] = "";
   snprintf(name, sizeof name, "%.256s/proc/self/cgroup", root);
@@ -62,7 +63,7 @@ static bool find_group(const char *root, const char *controller, group *g) {
   return true;
 }
 
-/* Upwards; false at the top. */
+/* Moves to the parent group; false at the top. */
 static bool leave(group *g) {
   char *slash = strrchr(g->path + g->top, '/');
   if (!slash) return false;
@@ -123,7 +124,7 @@ static int64_t clean_pages(const group *g) {
 }
 
 static int64_t limit_of(const group *g) {
-  const int64_t most = INT64_MAX / 4; /* version 1 writes a number like 2^63 for none */
+  const int64_t most = INT64_MAX / 4; /* version 1 states no limit as a number near 2^63 */
   const int64_t limit = number_in(g, g->first ? "memory.limit_in_bytes" : "memory.max");
   return limit < most ? limit : 0;
 }

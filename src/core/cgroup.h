@@ -1,17 +1,17 @@
-/* cgroup: what the control groups of this process grant it, those above its own included; version 1
- * and 2, and what a container shows of them. */
+/* cgroup: limits of this process's control groups and their parents; versions 1 and 2, also inside
+ * containers. */
 #ifndef DM_CORE_CGROUP_H
 #define DM_CORE_CGROUP_H
 
 #include <stdint.h>
 
-/* ROOT is put before every path: "" but in tests. */
+/* ROOT is prepended to every path: "" except in tests. */
 
-/* Cores' worth of time per time (cpu.max); 0: as much as there is. */
+/* CPU time per time, in cores (cpu.max); 0: no limit. */
 double dm_cgroup_cores(const char *root);
 
-/* The lowest limit in bytes, and the least that is left below any; 0: there is no limit.  Clean
- * pages of files count as left: the system drops them where memory is wanted. */
+/* The lowest limit in bytes, and the smallest amount left below any limit; 0: no limit. Clean pages
+ * of files count as left: the system drops them when memory is needed. */
 int64_t dm_cgroup_memory(const char *root);
 int64_t dm_cgroup_memory_left(const char *root);
 

@@ -1,4 +1,4 @@
-/* checked: arithmetic on sizes that never wraps silently. */
+/* checked: arithmetic on sizes with overflow checks. */
 #ifndef DM_CORE_CHECKED_H
 #define DM_CORE_CHECKED_H
 
@@ -15,7 +15,7 @@ static inline bool dm_add_overflows(int64_t a, int64_t b, int64_t *sum) {
   return __builtin_add_overflow(a, b, sum);
 }
 
-/* *bytes = rows * cols * size, all not negative; an error where that is not an int64_t. */
+/* *bytes = rows * cols * size, none negative; an error if it overflows an int64_t. */
 static inline dm_status dm_bytes_of(int64_t rows, int64_t cols, int64_t size, int64_t *bytes) {
   int64_t elements;
   *bytes = 0;

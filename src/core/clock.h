@@ -1,4 +1,4 @@
-/* clock: time that only goes forward. */
+/* clock: monotonic time. */
 #ifndef DM_CORE_CLOCK_H
 #define DM_CORE_CLOCK_H
 

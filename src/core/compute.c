@@ -11,23 +11,23 @@ enum {
   LONG = 1 << DM_F64 | 1 << DM_F32 | COMPLEX,
 };
 
-/* Products of elements as they are, one for each, which are added up in sums of type SUMS. */
+/* A mode with one product per element, of unconverted operands, summed in type SUMS. */
 #define ONE_PRODUCT(type, sums)                                                                    \
   .work = (type), .operand = (type), .products = 1, .accumulator = (sums), .accumulators = 1,      \
   .sum = (sums)
-/* Products of int8 in place of those of TYPE: with so many MODULI as accurate for most data. */
+/* int8 products instead of those of TYPE: with MODULI of this number as accurate for most data. */
 #define RESIDUES(type, number)                                                                     \
   .work = (type), .operand = DM_I8, .products = (number), .accumulator = DM_I8,                    \
   .accumulators = (number), .sum = (type), .finish = DM_FINISH_LAST, .panel_bytes = (number),      \
   .moduli = (number)
 #define TENSOR_CORES .roundoff = 0x1p-24, .truncates = true
 
-/* Sums of 16-bit products are held in f32, so --compute f32 leaves 16-bit inputs as they are. */
+/* Sums of 16-bit products are f32 anyway, so --compute f32 does not convert 16-bit inputs. */
 /* clang-format off */
 const dm_compute dm_computes[DM_COMPUTES] = {
     {"f64", "f64", FLOATING, FLOATING, ONE_PRODUCT(DM_F64, DM_F64), .roundoff = 0x1p-53},
     {"f32", "f32", LONG, FLOATING, ONE_PRODUCT(DM_F32, DM_F32), .roundoff = 0x1p-24},
-    /* the low bits of f32 inputs are cut off, not rounded */
+    /* tensor cores truncate f32 inputs to TF32 */
     {"tf32", "tf32", FLOATING, FLOATING, .work = DM_F32, .operand = DM_TF32, .products = 1,
      .accumulator = DM_F32, .accumulators = 1, .sum = DM_F32, TENSOR_CORES, .shortening = 0x1p-10},
     {"f16", "f32", 1 << DM_F16, FLOATING, ONE_PRODUCT(DM_F16, DM_F32), TENSOR_CORES},
@@ -35,7 +35,7 @@ const dm_compute dm_computes[DM_COMPUTES] = {
     {"i8", "", 1 << DM_I8, 1 << DM_I32, ONE_PRODUCT(DM_I8, DM_I32)},
     {"f64:int8:15", "f64:int8", FLOATING, FLOATING, RESIDUES(DM_F64, 15), .roundoff = 0x1p-53},
     {"f32:int8:8", "f32:int8", FLOATING, FLOATING, RESIDUES(DM_F32, 8), .roundoff = 0x1p-24},
-    /* tensor cores cut off sums of a few products only; small numbers lose most when they are split */
+    /* tensor cores truncate sums of few products; small numbers lose most when they are split */
     {"f32:f16", "f32:f16", LONG, FLOATING, .work = DM_F32, .operand = DM_F16,
      .products = 3, .accumulator = DM_F32, .accumulators = 1, .sum = DM_F32, .panel_bytes = 4,
      .roundoff = 0x1p-24, .shortening = 0x1p-18, .splits = true},
@@ -53,7 +53,8 @@ dm_status dm_compute_check(const dm_compute *row) {
 }
 
 int64_t dm_compute_plane(const dm_compute *row, int64_t cols) {
-  /* Rows are then multiples of the size of a sum, and planes of bytes of what a GPU stores. */
+  /* Then rows are multiples of a sum's size, and planes of bytes multiples of what a GPU stores at
+   * once. */
   const int64_t whole = row->moduli > 0 ? 16 : 8;
   return row->finish == DM_NO_FINISH ? cols : dm_round_up(cols, whole);
 }
@@ -62,7 +63,7 @@ int64_t dm_compute_parts(const dm_compute *row, dm_dtype sum) {
   return row->moduli > 0 && dm_dtype_is_complex(sum) ? 2 : 1;
 }
 
-/* Of accumulators of sums of type SUM. */
+/* The type of accumulators for sums of type SUM. */
 static dm_dtype type_of(const dm_compute *row, dm_dtype sum) {
   if (row->moduli > 0) return row->accumulator;
   return dm_compute_type(row->accumulator, dm_dtype_is_complex(sum));
@@ -78,7 +79,7 @@ int64_t dm_compute_added(const dm_compute *row, dm_dtype sum, int64_t cols) {
   return row->finish == DM_FINISH_LAST ? dm_compute_width(row, sum, cols) : cols;
 }
 
-/* SUMS seen as accumulators of the same rows. */
+/* The rows of SUMS viewed as accumulators. */
 static dm_view seen_as(const dm_compute *row, dm_view sums, int64_t cols) {
   const dm_dtype type = type_of(row, sums.dtype);
   const int64_t stride = sums.row_stride * dm_dtype_size(sums.dtype) / dm_dtype_size(type);

@@ -9,16 +9,15 @@
 #include "core/split.h"
 
 enum {
-  SHORT = 4096,  /* for sums of fewer products residues take one modulus more: native sums lose less
-                    there */
-  CHOICES = 256, /* numbers of moduli count in multiples of it */
+  SHORT = 4096,  /* below this depth residues use one modulus more: native sums lose less there */
+  CHOICES = 256, /* a choice holds the number of moduli times CHOICES */
 };
 
-enum { AUTO, FASTEST }; /* places in the list */
+enum { AUTO, FASTEST }; /* indices of dm_compute_names */
 const char *const dm_compute_names[] = {"auto",     "fastest",  "f64",     "f32", "tf32",
                                         "f64:int8", "f32:int8", "f32:f16", NULL};
 
-/* Accumulators of a byte are finished in their place: they must not be shorter than the sum. */
+/* Byte accumulators are finished in place: they must not be shorter than the sum. */
 static bool has_moduli(const char *name, int64_t moduli) {
   for (int i = 0; i < DM_COMPUTES; i++) {
     const dm_compute *row = &dm_computes[i];
@@ -67,8 +66,8 @@ static bool is_for(const dm_compute *row, dm_compute_choice choice, dm_dtype inp
   return strcmp(row->option, name_of(choice)) == 0 && row->inputs >> input & 1;
 }
 
-/* A row and a column are cut off at 2^-L of their norms, 2 L = log2 (P / 2): see check/freivalds.h
- * for what that may count. */
+/* Rows and columns are truncated at 2^-L of their norms, 2 L = log2 (P / 2); check/freivalds.h
+ * states the effect on the bound. */
 static void set_moduli(dm_compute *row, int moduli) {
   dm_moduli table;
   snprintf(row->name, sizeof row->name, "%.11s:%d", row->option, moduli % 100);
@@ -100,7 +99,7 @@ static dm_status not_in(dm_dtype input, dm_compute_choice choice) {
                  "--type f32 or --type f64 converts the inputs first");
 }
 
-/* DEPTH: real products of an element. */
+/* DEPTH: real products per element. */
 static int moduli_of(dm_compute_choice choice, int64_t depth, const dm_compute *row) {
   if (dm_compute_moduli(choice) > 0) return dm_compute_moduli(choice);
   return row->moduli + (depth < SHORT ? 1 : 0);

@@ -129,12 +129,12 @@ void dm_store_wide(void *dst, dm_dtype dtype, int64_t stride, const double *src,
     }
     break;
   }
-  default: /* of inputs alone */
+  default: /* types of inputs only */
     break;
   }
 }
 
-/* One run of elements of the same type. */
+/* One run of elements of equal type. */
 static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
                      int64_t size, int64_t count) {
   if (dst_stride == 1 && src_stride == 1) {
@@ -201,14 +201,14 @@ static void copy_rows(dm_view dst, dm_view src, bool conjugate) {
 void dm_copy(dm_view dst, dm_view src, bool conjugate) {
   if (dm_view_is_empty(src)) return;
   if (dst.col_stride > dst.row_stride && src.col_stride > src.row_stride) {
-    dst = dm_view_transpose(dst); /* both run down columns: so does the loop */
+    dst = dm_view_transpose(dst); /* both are column-major: loop along columns */
     src = dm_view_transpose(src);
   }
   if ((dst.col_stride == 1) == (src.col_stride == 1)) {
     copy_rows(dst, src, conjugate);
     return;
   }
-  /* A transposition: square blocks keep both sides in the cache. */
+  /* A transposition: square blocks keep source and destination in the cache. */
   for (int64_t row = 0; row < src.rows; row += BLOCK) {
     for (int64_t col = 0; col < src.cols; col += BLOCK) {
       int64_t rows = dm_min(BLOCK, src.rows - row), cols = dm_min(BLOCK, src.cols - col);

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 struct dm_crew {
-  int others; /* than the caller */
+  int others; /* threads besides the caller */
   pthread_t *thread;
   pthread_mutex_t lock;
   pthread_cond_t begun, ended;
-  int64_t round; /* how often work has begun */
-  int working;   /* others that have not come back from this round */
+  int64_t round; /* number of rounds started */
+  int working;   /* others that have not finished this round */
   bool leaves;
   void (*work)(void *context, int64_t piece);
   void *context;

@@ -8,7 +8,7 @@ typedef struct traits {
   const char *name;
   int64_t size;
   bool complex, integer;
-  int significand; /* bits, with the hidden one; of one part */
+  int significand; /* bits of one part, including the hidden bit */
   double largest;
   dm_dtype real;
 } traits;
@@ -66,7 +66,7 @@ static bool is_signed(dm_dtype dtype) {
 }
 
 bool dm_dtype_holds(dm_dtype dtype, dm_dtype from) {
-  /* The least number of a signed type is a power of two. */
+  /* The smallest number of a signed type is a power of two, so it needs one bit less. */
   const int bits = table[from].significand - is_signed(from);
   if (!table[dtype].integer) return bits <= table[dtype].significand;
   return bits <= table[dtype].significand - is_signed(dtype) &&

@@ -17,24 +17,24 @@ typedef enum dm_dtype {
   DM_DTYPE_COUNT,
   DM_DTYPE_NONE = DM_DTYPE_COUNT,
 
-  /* Types of inputs alone, which are converted as they are read. */
+  /* Types of inputs only; reading converts them. */
   DM_I16 = 16,
   DM_I64,
   DM_U8,
   DM_U16,
   DM_U32,
   DM_U64,
-  DM_BOOL, /* one byte; what is not 0 is 1 */
+  DM_BOOL, /* one byte; anything but 0 is 1 */
   DM_DTYPE_END,
 } dm_dtype;
 
 /* "f64", "bf16", ... */
 const char *dm_dtype_name(dm_dtype dtype);
 
-/* Whether DTYPE is one of the above, of inputs alone or not. */
+/* Whether DTYPE is one of the above, including types of inputs only. */
 bool dm_dtype_is_known(dm_dtype dtype);
 
-/* False where NAME is not a type that is multiplied or written; *dtype is then untouched. */
+/* False if NAME is not a type that can be multiplied or written; *dtype is then unchanged. */
 bool dm_dtype_parse(const char *name, dm_dtype *dtype);
 
 /* Bytes of one element. */
@@ -50,7 +50,7 @@ bool dm_dtype_holds(dm_dtype dtype, dm_dtype from);
  * 0 for integers, whose arithmetic here is exact. */
 double dm_dtype_roundoff(dm_dtype dtype);
 
-/* Smallest positive number, which is the distance of subnormal ones; 0 for integers. */
+/* Smallest positive number, which is the spacing of subnormal numbers; 0 for integers. */
 double dm_dtype_smallest(dm_dtype dtype);
 
 /* Largest finite magnitude. */
@@ -59,7 +59,7 @@ double dm_dtype_largest(dm_dtype dtype);
 /* The widest type of DTYPE's kind: f64, c128, or i32 for integers. */
 dm_dtype dm_dtype_widest(dm_dtype dtype);
 
-/* The real type of a complex type's parts; a real type is its own. */
+/* The type of a complex type's parts; a real type itself. */
 dm_dtype dm_dtype_real(dm_dtype dtype);
 
 #endif

@@ -18,7 +18,7 @@ typedef enum dm_kind {
   DM_OZAKI,    /* (rand - 0.5) exp(phi randn): Ozaki et al., wide exponents; parameter phi */
   DM_IDENTITY, /* 1 on the diagonal */
   DM_INTEGER,  /* whole numbers in [-r, r]; parameter r */
-  DM_CONSTANT, /* parameter everywhere */
+  DM_CONSTANT, /* the parameter everywhere */
   DM_HILBERT,  /* 1 / (row + col + 1) */
 } dm_kind;
 
@@ -36,7 +36,7 @@ static inline DM_HOST_DEVICE uint64_t dm_mix(uint64_t z) {
   return z ^ z >> 31;
 }
 
-/* 64 random bits for the DRAW-th number of an element. */
+/* 64 random bits, draw number DRAW of an element. */
 static inline DM_HOST_DEVICE uint64_t dm_random_bits(uint64_t seed, int64_t row, int64_t col,
                                                      int draw) {
   uint64_t line = dm_mix(dm_mix(seed) + (uint64_t)row);
@@ -48,7 +48,7 @@ static inline DM_HOST_DEVICE double dm_unit(uint64_t bits) {
   return (double)(bits >> 11) * 0x1p-53;
 }
 
-/* Marsaglia's polar method; a rejected pair is followed by the next draws. */
+/* Marsaglia's polar method; after a rejected pair the next draws are used. */
 static inline DM_HOST_DEVICE double dm_normal(uint64_t seed, int64_t row, int64_t col, int draw) {
   for (;; draw += 2) {
     double u = 2.0 * dm_unit(dm_random_bits(seed, row, col, draw)) - 1.0;
@@ -58,8 +58,8 @@ static inline DM_HOST_DEVICE double dm_normal(uint64_t seed, int64_t row, int64_
   }
 }
 
-/* The real (PART 0) or imaginary (PART 1) part of element (row, col), in f64; rounding it to the
- * matrix's type is the caller's.  Identity, constant and Hilbert matrices are real. */
+/* The real (PART 0) or imaginary (PART 1) part of element (row, col) in f64; the caller rounds it
+ * to the matrix's type. Identity, constant and Hilbert matrices are real. */
 static inline DM_HOST_DEVICE double dm_element(const dm_generator *g, int64_t row, int64_t col,
                                                int part) {
   const int draw = part * 1024; /* parts draw from separate sequences */

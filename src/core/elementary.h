@@ -1,5 +1,5 @@
-/* elementary: logarithm and exponential with the same bits on CPU and GPU, which the libraries' own
- * do not have.  What element.h says of compiling it holds here too. */
+/* elementary: logarithm and exponential with the same bits on CPU and GPU, unlike those of
+ * libraries. Compile as element.h requires. */
 #ifndef DM_CORE_ELEMENTARY_H
 #define DM_CORE_ELEMENTARY_H
 

@@ -1,9 +1,9 @@
-/* fork_join: several threads run the same work, and end together. */
+/* fork_join: runs the same function on several threads and joins them. */
 #ifndef DM_CORE_FORK_JOIN_H
 #define DM_CORE_FORK_JOIN_H
 
-/* WORK(CONTEXT) in THREADS threads at once, the caller one of them; returns when all are done.  How
- * many there were: at least one, fewer than THREADS where the system gives no more. */
+/* Calls WORK(CONTEXT) on THREADS threads at once, including the caller; returns when all are done.
+ * Returns the number of threads: at least one, fewer than THREADS if the system refuses more. */
 int dm_fork_join(int threads, void (*work)(void *context), void *context);
 
 /* Cores that this process may use. */

@@ -29,7 +29,7 @@ static inline DM_HOST_DEVICE float dm_bf16_to_f32(uint16_t half) {
   return dm_float_of_bits((uint32_t)half << 16);
 }
 
-/* The exponent is moved by a multiplication, which also normalises the subnormal numbers. */
+/* A multiplication moves the exponent, which also normalises subnormal numbers. */
 static inline DM_HOST_DEVICE float dm_f16_to_f32(uint16_t half) {
   uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
   uint32_t magnitude = (uint32_t)(half & 0x7fffu) << 13;
@@ -38,7 +38,7 @@ static inline DM_HOST_DEVICE float dm_f16_to_f32(uint16_t half) {
   return dm_float_of_bits(dm_bits_of_float(scaled) | special | sign);
 }
 
-/* Rounds straight from f64: a detour over f32 would round twice. */
+/* Rounds directly from f64: going through f32 would round twice. */
 static inline DM_HOST_DEVICE uint16_t dm_half_of_f64(double value, int significand_bits,
                                                      int exponent_bits) {
   const uint64_t bits = dm_bits_of_double(value);
@@ -57,7 +57,7 @@ static inline DM_HOST_DEVICE uint16_t dm_half_of_f64(double value, int significa
   fraction |= 1ull << 52;
   int drop = 52 - fraction_bits;
   int biased = exponent + bias;
-  if (biased < 1) { /* subnormal: more bits fall off and the exponent field is 0 */
+  if (biased < 1) { /* subnormal: more bits are dropped, and the exponent field is 0 */
     drop += 1 - biased;
     biased = 0;
   }
@@ -65,7 +65,7 @@ static inline DM_HOST_DEVICE uint16_t dm_half_of_f64(double value, int significa
   uint64_t kept = fraction >> drop;
   uint64_t rest = fraction & ((1ull << drop) - 1), tie = 1ull << (drop - 1);
   if (rest > tie || (rest == tie && (kept & 1))) kept++;
-  /* A carry out of the fraction raises the exponent by itself, up to infinity. */
+  /* A carry out of the fraction increments the exponent, up to infinity. */
   if (biased > 0) kept += (uint64_t)(biased - 1) << fraction_bits;
   return (uint16_t)(sign | (uint16_t)kept);
 }

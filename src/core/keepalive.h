@@ -1,5 +1,4 @@
-/* keepalive: how a long piece of work tells those above that it moves, and hears whether to go on.
- */
+/* keepalive: lets long work report progress to its caller and ask whether to continue. */
 #ifndef DM_CORE_KEEPALIVE_H
 #define DM_CORE_KEEPALIVE_H
 
@@ -8,11 +7,11 @@
 #include "core/status.h"
 
 typedef struct dm_keepalive {
-  dm_status (*beat)(void *context); /* anything but DM_OK ends the work with it */
+  dm_status (*beat)(void *context); /* an error ends the work and is returned */
   void *context;
 } dm_keepalive;
 
-/* KEEPALIVE may be NULL: nobody wants to know. */
+/* KEEPALIVE may be NULL. */
 static inline dm_status dm_keepalive_beat(const dm_keepalive *keepalive) {
   return keepalive && keepalive->beat ? keepalive->beat(keepalive->context) : DM_OK;
 }

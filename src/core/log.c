@@ -5,7 +5,7 @@
 
 void dm_put_text(const char *text, FILE *out) {
   for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-    const bool wide = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0; /* those of UTF-8 */
+    const bool wide = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0; /* control characters in UTF-8 */
     if (*c >= 0x20 && *c != 0x7f && !wide)
       fputc(*c, out);
     else

@@ -7,13 +7,13 @@
 #include "core/checked.h"
 #include "core/fork_join.h"
 
-/* Of Linux 5.14. */
+/* Since Linux 5.14. */
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { AT_ONCE = 16 << 20 }; /* bytes, by one thread */
+enum { AT_ONCE = 16 << 20 }; /* bytes that a thread populates per call */
 
 typedef struct pages {
   char *base;

@@ -1,12 +1,12 @@
-/* remainder: the whole number that residues tell (residues.h), by the Chinese remainder theorem: in
- * limbs of 32 bits, exact but for one rounding at the end, so that every processor gets the same
- * bits. */
+/* remainder: recovers the whole number from its residues (residues.h) by the Chinese remainder
+ * theorem, in limbs of 32 bits. Exact except for one rounding at the end, so every processor gets
+ * the same bits. */
 #ifndef DM_CORE_REMAINDER_H
 #define DM_CORE_REMAINDER_H
 
 #include "core/residues.h"
 
-/* Limbs below 2^32, of which the highest has the sign. */
+/* Propagates carries: all limbs become less than 2^32; the highest has the sign. */
 static inline DM_HOST_DEVICE void dm_limbs_carry(int64_t limb[DM_LIMBS], int limbs) {
   for (int l = 0; l + 1 < limbs; l++) {
     limb[l + 1] += limb[l] >> 32;
@@ -14,7 +14,7 @@ static inline DM_HOST_DEVICE void dm_limbs_carry(int64_t limb[DM_LIMBS], int lim
   }
 }
 
-/* Whether LIMB, carried, is above (1), equal to (0) or below (-1) WHAT. */
+/* 1, 0 or -1 if LIMB, after dm_limbs_carry, is greater than, equal to or less than WHAT. */
 static inline DM_HOST_DEVICE int dm_limbs_compare(const int64_t limb[DM_LIMBS],
                                                   const uint32_t what[DM_LIMBS], int limbs) {
   for (int l = limbs - 1; l >= 0; l--)
@@ -22,7 +22,7 @@ static inline DM_HOST_DEVICE int dm_limbs_compare(const int64_t limb[DM_LIMBS],
   return 0;
 }
 
-/* LIMB, carried and not negative, rounded once to nearest even; times 2^*exponent. */
+/* LIMB, carried and not negative, rounded once to nearest even; the result counts 2^*exponent. */
 static inline DM_HOST_DEVICE double dm_limbs_round(const int64_t limb[DM_LIMBS], int limbs,
                                                    int *exponent) {
   int top = limbs - 1;
@@ -30,15 +30,14 @@ static inline DM_HOST_DEVICE double dm_limbs_round(const int64_t limb[DM_LIMBS],
   const int64_t next = top > 0 ? limb[top - 1] : 0, last = top > 1 ? limb[top - 2] : 0;
   int64_t rest = 0;
   for (int l = 0; l < top - 2; l++) rest |= limb[l];
-  /* Both parts are exact; what is below them counts as a lowest bit that the rounding drops. */
+  /* Both parts are exact; anything below them sets a lowest bit, which rounding drops. */
   const double upper = (double)(limb[top] << 21 | next >> 11);
   const double lower = (double)((next & 0x7ff) << 32 | last | (rest != 0));
   *exponent = 32 * (top - 2);
   return upper * 0x1p43 + lower;
 }
 
-/* X in (-P/2, P/2] with the residues RESIDUES[x * plane], as LIMB; returns whether it is negative.
- */
+/* LIMB = X in (-P/2, P/2] whose residues are RESIDUES[x * plane]; returns whether X is negative. */
 static inline DM_HOST_DEVICE int dm_residues_limbs(const dm_moduli *moduli, const int8_t *residues,
                                                    int64_t plane, int64_t limb[DM_LIMBS]) {
   const int limbs = moduli->limbs;
@@ -66,7 +65,7 @@ static inline DM_HOST_DEVICE int dm_residues_limbs(const dm_moduli *moduli, cons
   return order == 0 ? 0 : negative;
 }
 
-/* X 2^EXPONENT, X rounded once to f64. */
+/* X 2^EXPONENT, rounded once to f64. */
 static inline DM_HOST_DEVICE double
 dm_residues_value(const dm_moduli *moduli, const int8_t *residues, int64_t plane, int exponent) {
   int64_t limb[DM_LIMBS];

@@ -15,7 +15,7 @@ static void times_small(uint32_t limb[DM_LIMBS], uint32_t by) {
   }
 }
 
-/* Returns the remainder. */
+/* Divides LIMB by BY in place; returns the remainder. */
 static uint32_t divide_small(uint32_t limb[DM_LIMBS], uint32_t by) {
   uint64_t rest = 0;
   for (int l = DM_LIMBS - 1; l >= 0; l--) {
@@ -32,7 +32,7 @@ static double approximately(const uint32_t limb[DM_LIMBS]) {
   return value;
 }
 
-/* P / p_x times what makes it 1 modulo p_x. */
+/* A multiple of P / p_x that is 1 modulo p_x. */
 static void weight_of(const uint32_t product[DM_LIMBS], uint32_t number,
                       uint32_t weight[DM_LIMBS]) {
   uint32_t copy[DM_LIMBS], by = 1;
@@ -74,7 +74,7 @@ int32_t dm_exponent(const dm_moduli *moduli, double largest, int64_t squares, in
   if (!(largest > 0.0)) return 0;
   int top, of_sum, of_bound;
   frexp(largest, &top);
-  /* sum a^2 <= sum 2^(2 top - 30), as each square is less than 1 short */
+  /* sum a^2 <= sum 2^(2 top - 30), as each square is less than 1 too small */
   const double sum = frexp((double)(squares + count) * (1.0 + 0x1p-50), &of_sum);
   const double bound = frexp(moduli->squares, &of_bound);
   const int room = of_bound - of_sum - (bound < sum ? 1 : 0) + DM_SQUARE_BITS;

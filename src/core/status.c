@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is returned when there is no memory left even for an error. */
+/* Returned when there is no memory for an error. */
 static const dm_error out_of_memory = {
     .code = DM_E_FIT, .rank = -1, .message = "out of host memory", .place = "status.c"};
 
@@ -50,7 +50,7 @@ dm_status dm_context(dm_status status, const char *format, ...) {
   va_end(arguments);
   char *message = status->message;
   size_t length = strlen(prefix), room = sizeof status->message - length - 3;
-  message[room] = '\0'; /* the end of a long message gives way to the prefix */
+  message[room] = '\0'; /* a long message loses its end to the prefix */
   memmove(message + length + 2, message, strlen(message) + 1);
   memcpy(message, prefix, length);
   memcpy(message + length, ": ", 2);

@@ -1,7 +1,7 @@
 /* status: the outcome of a function that can fail.
  *
- * NULL is success.  Anything else is an error that the caller owns: it passes it up with DM_TRY, or
- * ends its life with dm_status_free.  Nothing below src/cli prints, exits or aborts. */
+ * NULL is success.  Anything else is an error that the caller owns: it passes the error up with
+ * DM_TRY, or frees it with dm_status_free.  Nothing below src/cli prints, exits or aborts. */
 #ifndef DM_CORE_STATUS_H
 #define DM_CORE_STATUS_H
 
@@ -9,8 +9,8 @@
 
 /* The codes are the program's exit codes. */
 typedef enum dm_code {
-  DM_E_VERIFY = 1,     /* the result failed its verification */
-  DM_E_USAGE = 2,      /* the command line asks for something that is not offered */
+  DM_E_VERIFY = 1,     /* the result failed verification */
+  DM_E_USAGE = 2,      /* an invalid or unsupported request */
   DM_E_INPUT = 3,      /* an input was rejected */
   DM_E_IO = 4,         /* a file could not be read or written */
   DM_E_FIT = 5,        /* does not fit into memory or on the disk */
@@ -18,16 +18,16 @@ typedef enum dm_code {
   DM_E_CORRUPT = 7,    /* a result that could not be repaired */
   DM_E_HANG = 8,       /* the watchdog */
   DM_E_MPI = 9,        /* MPI or the launcher */
-  DM_E_UNCHECKED = 10, /* the result is there, and not all of it could be verified */
-  DM_E_BUG = 70,       /* an assumption of the program does not hold */
+  DM_E_UNCHECKED = 10, /* the result is complete, but not all of it could be verified */
+  DM_E_BUG = 70,       /* an internal error */
   DM_E_STOPPED = 75,   /* stopped early; run again to resume */
 } dm_code;
 
-/* Plain data, so that an error can be sent to another rank as it is. */
+/* Plain data, so that an error can be sent to another rank. */
 typedef struct dm_error {
   dm_code code;
-  bool agreed; /* every rank of the job holds this error: no rank waits for another */
-  int rank;    /* where it happened; -1 before that is known */
+  bool agreed; /* all ranks of the job have this error, so none waits for another */
+  int rank;    /* the one that failed; -1: not known yet */
   int others;  /* how many other ranks failed too */
   char message[600];
   char hint[600];
@@ -38,17 +38,17 @@ typedef dm_error *dm_status;
 
 #define DM_OK ((dm_status)0)
 
-/* A new error; the message is one line without a full stop. */
+/* Creates an error; the message is one line without a full stop. */
 #define dm_fail(code, ...) dm_status_new(code, __FILE__, __LINE__, __func__, __VA_ARGS__)
 
-/* Leaves the calling function with the error of EXPR, if it has one. */
+/* Returns the error of EXPR from the calling function, if there is one. */
 #define DM_TRY(expr)                                                                               \
   do {                                                                                             \
     dm_status dm_try_status_ = (expr);                                                             \
     if (dm_try_status_) return dm_try_status_;                                                     \
   } while (0)
 
-/* The same where something must be released first: jumps to LABEL with the error in STATUS. */
+/* The same with cleanup: jumps to LABEL with the error in STATUS. */
 #define DM_TRY_GOTO(status, expr, label)                                                           \
   do {                                                                                             \
     (status) = (expr);                                                                             \
@@ -59,14 +59,14 @@ dm_status dm_status_new(dm_code code, const char *file, int line, const char *fu
                         const char *format, ...)
     __attribute__((format(printf, 5, 6), returns_nonnull));
 
-/* Adds what the user can do about it; returns STATUS.  Harmless on DM_OK. */
+/* Adds advice for the user; returns STATUS. No effect on DM_OK. */
 dm_status dm_hint(dm_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts "PREFIX: " before the message; returns STATUS.  Harmless on DM_OK. */
+/* Puts "PREFIX: " before the message; returns STATUS. No effect on DM_OK. */
 dm_status dm_context(dm_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A copy of ERROR that the caller owns. */
+/* A copy of ERROR, owned by the caller. */
 dm_status dm_status_copy(const dm_error *error);
 
 /* Keeps the first of two errors and frees the other. */

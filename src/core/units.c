@@ -10,7 +10,7 @@
 
 static const char prefixes[] = "kMGT";
 
-/* The factor that a suffix stands for, or 0. */
+/* The factor of a suffix, or 0 for an unknown one. */
 static double factor_of(const char *suffix) {
   size_t length = strlen(suffix);
   if (length > 0 && suffix[length - 1] == 'B') length--;
@@ -24,7 +24,7 @@ static double factor_of(const char *suffix) {
 }
 
 bool dm_parse_count(const char *text, int64_t *value) {
-  if (text[0] < '0' || text[0] > '9' || strpbrk(text, "xX")) return false; /* nor hexadecimal */
+  if (text[0] < '0' || text[0] > '9' || strpbrk(text, "xX")) return false; /* no sign, no hex */
   char *end;
   errno = 0;
   int64_t whole = strtoll(text, &end, 10);
@@ -72,7 +72,7 @@ bool dm_parse_real(const char *text, double *value) {
   errno = 0;
   double number = strtod(text, &end);
   if (end == text || *end || !isfinite(number)) return false;
-  if (number == 0 && errno == ERANGE) return false; /* so small that it is none any more */
+  if (number == 0 && errno == ERANGE) return false; /* underflow */
   *value = number;
   return true;
 }
@@ -96,7 +96,7 @@ bool dm_parse_duration(const char *text, double *seconds) {
   static const char units[] = "dhms";
   static const double of[] = {86400, 3600, 60, 1};
   double sum = 0;
-  int least = -1; /* units come from large to small, each once */
+  int least = -1; /* units must descend, each at most once */
   if (strcmp(text, "0") == 0) {
     *seconds = 0;
     return true;

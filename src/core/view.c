@@ -34,7 +34,7 @@ int64_t dm_device_stride(int64_t cols, dm_dtype dtype) {
 }
 
 dm_view dm_view_sub(dm_view view, int64_t row, int64_t col, int64_t rows, int64_t cols) {
-  /* An empty view may have no memory behind it: its base must not be moved. */
+  /* An empty view may have no memory: do not compute an address in it. */
   if (rows > 0 && cols > 0) view.base = dm_view_at(view, row, col);
   view.rows = rows;
   view.cols = cols;

@@ -1,7 +1,8 @@
-/* view: the one matrix type.  A view says where the elements of a matrix lie; it never owns them.
+/* view: the only matrix type. A view describes where the elements of a matrix are; it never owns
+ * them.
  *
  * Row-major and column-major matrices, transposes and sub-matrices are all views (the idea of BLIS'
- * obj_t).  Strides count elements and are not negative. */
+ * obj_t). Strides count elements and are not negative. */
 #ifndef DM_CORE_VIEW_H
 #define DM_CORE_VIEW_H
 
@@ -20,16 +21,16 @@ typedef struct dm_view {
   int64_t row_stride, col_stride;
 } dm_view;
 
-/* A rows x cols matrix in host memory, its rows one after the other. */
+/* A rows x cols matrix in host memory with packed rows. */
 dm_view dm_view_row_major(void *base, dm_dtype dtype, int64_t rows, int64_t cols);
 
-/* The same in SPACE with STRIDE elements from row to row. */
+/* A row-major matrix in SPACE with STRIDE elements from row to row. */
 dm_view dm_view_strided(void *base, dm_dtype dtype, dm_space space, int64_t rows, int64_t cols,
                         int64_t stride);
 
-/* Bytes, and elements, from row to row of a matrix that is to lie in device memory.  Kernels want
- * rows that begin at multiples of 16 bytes, and are up to a fifth faster where these are 128, a
- * line of the cache; rows of 2 KiB and more do. */
+/* Bytes, and elements, from row to row of a matrix in device memory. Kernels need rows at multiples
+ * of 16 bytes and are up to a fifth faster at multiples of 128, a cache line; dm_device_row uses
+ * those for rows of 2 KiB or more. */
 int64_t dm_device_row(int64_t bytes);
 int64_t dm_device_stride(int64_t cols, dm_dtype dtype);
 
@@ -38,13 +39,14 @@ dm_view dm_view_sub(dm_view view, int64_t row, int64_t col, int64_t rows, int64_
 
 dm_view dm_view_transpose(dm_view view);
 
-/* The real numbers of VIEW, whose col_stride is 1: complex ones are two each, side by side. */
+/* The parts of VIEW, whose col_stride must be 1, as real numbers: two per complex element, side by
+ * side. */
 dm_view dm_view_parts(dm_view view);
 
 /* Address of element (row, col). */
 void *dm_view_at(dm_view view, int64_t row, int64_t col);
 
-/* Whether the rows lie one after the other without gaps. */
+/* Whether the rows follow each other without gaps. */
 bool dm_view_is_packed(dm_view view);
 
 bool dm_view_is_empty(dm_view view);

@@ -1,6 +1,5 @@
-/* wide_vectors: loops that the compiler also makes for the wider vectors that most processors have,
- * beside the program's own baseline.  The same operations in the same order: the bits do not
- * differ.
+/* wide_vectors: compiles loops a second time, for the wider vectors of most processors. Both
+ * versions do the same operations in the same order, so results have the same bits.
  *
  *   DM_INLINE void work(...) { the loop }
  *   static void work_plain(...) { work(...); }

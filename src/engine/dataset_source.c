@@ -4,7 +4,7 @@
 
 #include "engine/file_pass.h"
 
-/* What BLAS takes as it is; a share of its own is what nobody else reads. */
+/* Whether BLAS can use the file's layout, and no other rank reads this share. */
 static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matrix matrix,
                     const dm_dataset_input *input) {
   const dm_plan *plan = local->plan;
@@ -16,7 +16,7 @@ static bool may_map(const dm_rank_state *local, const dm_factor *factor, dm_matr
          dm_reader_may_map(input->reader, work);
 }
 
-/* Both or neither: what is read is read ahead of both. */
+/* Maps both inputs or neither: the read-ahead covers both. */
 static void map_inputs(dm_dataset_source *source, dm_rank_state *local) {
   dm_dataset_input *in = source->inputs;
   if (source->copies || !may_map(local, &local->a, DM_A, &in[DM_A]) ||

@@ -1,4 +1,4 @@
-/* dataset_source: op(A) and op(B) from datasets: shares come by prefetch.h. */
+/* dataset_source: op(A) and op(B) from datasets; prefetch.h loads the shares. */
 #ifndef DM_ENGINE_DATASET_SOURCE_H
 #define DM_ENGINE_DATASET_SOURCE_H
 
@@ -7,13 +7,12 @@
 #include "engine/source.h"
 
 typedef struct dm_dataset_source {
-  dm_dataset_input inputs[2];
-  bool copies; /* whatever the page cache has */ /* of A and of B; set by the caller, all with the
-                                                    same read-ahead */
+  dm_dataset_input inputs[2]; /* of A and B; set by the caller, with the same read-ahead */
+  bool copies;                /* read even what is in the page cache */
   dm_prefetch prefetch;
 } dm_dataset_source;
 
-extern const dm_source_ops dm_source_datasets; /* of a dm_dataset_source */
+extern const dm_source_ops dm_source_datasets; /* STATE: a dm_dataset_source */
 
 /* Bytes that this rank has read. */
 int64_t dm_dataset_source_bytes(const dm_dataset_source *source);

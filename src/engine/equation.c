@@ -27,7 +27,7 @@ dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *p
   return DM_OK;
 }
 
-/* Whether values FROM a file, where they are integers, come through as TYPE without rounding. */
+/* Checks that values FROM a file, if integers, can be converted to TYPE without rounding. */
 static dm_status check_rounding(const dm_dataset *input, dm_dtype type, bool rounds) {
   const dm_dtype from = input->dtype;
   char name[DM_NAME];
@@ -90,7 +90,7 @@ static void shape_of(const dm_dataset *dataset, dm_op op, int64_t *rows, int64_t
 
 static dm_status check_old_c(const dm_dataset *c, bool rounds, const dm_problem *problem) {
   if (!c)
-    return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but there is no old C"),
+    return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but no old C is named"),
                    "--c FILE.h5:/dataset names it");
   if (c->rows != problem->m || c->cols != problem->n)
     return dm_fail(DM_E_INPUT, "the old C is %lld x %lld, the product %lld x %lld",
@@ -99,11 +99,11 @@ static dm_status check_old_c(const dm_dataset *c, bool rounds, const dm_problem 
   if (dm_dtype_is_complex(c->dtype) && !dm_dtype_is_complex(problem->work))
     return dm_fail(DM_E_USAGE, "the old C is complex, the product is real");
   if (problem->work == DM_I8 && !dm_dtype_is_integer(c->dtype))
-    return dm_fail(DM_E_USAGE, "the old C is %s; products of i8 take i32", dm_dtype_name(c->dtype));
+    return dm_fail(DM_E_USAGE, "the old C is %s; products of i8 need i32", dm_dtype_name(c->dtype));
   return check_rounding(c, dm_dtype_widest(problem->work), rounds);
 }
 
-/* Of a chunk as it is in memory: packed it may be smaller. */
+/* Bytes of an unpacked chunk. */
 static int64_t chunk_bytes(const dm_dataset *d) {
   return d->layout == DM_CHUNKED ? d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype) : 0;
 }

@@ -97,7 +97,7 @@ static dm_status copy(const dm_exchange *e, char *dst, dm_space to, const char *
   return dm_backend_wait(e->backend, copied);
 }
 
-/* Where a piece begins in the test pattern of its rank: in place at 0, in a share anywhere. */
+/* The start of a rank's piece in its test pattern: 0 if in place, anywhere in a share. */
 static int64_t start_of(const dm_exchange *e, int rank) {
   return e->in_place ? 0 : e->source[rank];
 }
@@ -110,7 +110,7 @@ dm_status dm_exchange_fill(const dm_exchange *e, int step) {
     DM_TRY(copy(e, e->slot + i * e->piece, e->space, e->arrived, DM_HOST, e->piece));
   if (!e->in_place) return copy(e, e->share, e->space, e->sent, DM_HOST, e->piece);
   for (int s = 0; s < e->slots && e->bytes[me] > 0;
-       s++) /* a piece begins at its place, and may end before its room */
+       s++) /* a piece starts at its place, and may be shorter than its room */
     DM_TRY(copy(e, e->slot + e->offset[s][me], e->space, e->sent, DM_HOST, e->bytes[me]));
   return DM_OK;
 }
@@ -138,7 +138,7 @@ dm_status dm_exchange_compare(const dm_exchange *e, int step) {
 
 /* ---- moving ---- */
 
-/* Until the gather of TICKET is done. */
+/* Waits until the gather of TICKET is done. */
 static dm_status wait_for(const dm_exchange *e, int ticket) {
   const double start = dm_now();
   for (bool done = false;;) {

@@ -1,5 +1,5 @@
-/* execute: posts every step as soon as what it waits for is done, and waits for none that is not
- * needed yet.  The same loop runs on CPU and GPU, with and without peers. */
+/* execute: posts every step as soon as the steps it waits for are done, and never waits for one
+ * that is not needed yet. The same loop runs on CPU and GPU, with and without peers. */
 #include <string.h>
 #include <time.h>
 
@@ -10,14 +10,14 @@
 #include "engine/reduce.h"
 #include "plan/partition.h"
 
-enum { WINDOW = 64 }; /* steps looked at; more than slots * 8 never help */
+enum { WINDOW = 64 }; /* steps considered; more than slots * 8 never help */
 enum { QUEUE = 4 };   /* products posted at a time */
 
 typedef struct slot_state {
   dm_step step;
   bool posted, done;
-  int ticket;     /* of a gather */
-  dm_event event; /* of a copy or product */
+  int ticket;     /* ticket of a gather */
+  dm_event event; /* event of a copy or product */
 } slot_state;
 
 typedef struct execution {
@@ -25,18 +25,18 @@ typedef struct execution {
   const dm_step_calls *calls;
   unsigned kinds;
   dm_cursor cursor;
-  slot_state window[WINDOW]; /* step i stands at i % WINDOW */
+  slot_state window[WINDOW]; /* step i is at i % WINDOW */
   int64_t first, end;        /* steps in the window */
   bool exhausted;
-  bool behind; /* loads go on behind the loop's back */
+  bool behind; /* loads run in the background */
   dm_published published;
   int io; /* loads and stores under way */
   int64_t products_posted, products_done;
-  int finishing; /* FINISHes under way */
+  int finishing; /* FINISH steps under way */
   bool strips_begun;
-  int64_t begun; /* of the run, as reach_of counts it */
+  int64_t begun; /* position of the run, as counted by reach_of */
   dm_halt halt;
-  dm_status failure; /* of a file of this rank, which all are to end with */
+  dm_status failure; /* error of this rank's file, with which all ranks must end */
 } execution;
 
 static slot_state *state_of(execution *x, int64_t index) {
@@ -53,7 +53,7 @@ static bool ready(execution *x, const dm_step *step) {
   return true;
 }
 
-/* Where a run may be stopped, products do not queue up: what was begun is finished first. */
+/* Products do not queue up if the run may be stopped: queued ones must finish first. */
 static bool queue_is_full(const execution *x) {
   return x->halt.stop && x->products_posted - x->products_done >= QUEUE;
 }
@@ -62,8 +62,8 @@ static bool may_begin(execution *x, const dm_step *step) {
   return ready(x, step) && dm_publish_may_begin(&x->published, step);
 }
 
-/* How far STEP goes in the run, counted alike by all ranks: in panels, as many for each tile as the
- * longest layer has, and then in strips.  The sum over the layers stands behind all of them. */
+/* STEP's position in the run, counted alike on all ranks: in panels, for each tile as many as the
+ * longest layer has, then in strips. The sum over the layers comes after all of them. */
 static int64_t reach_of(const execution *x, const dm_step *step) {
   const int64_t longest = dm_range_size(dm_plan_layer(x->local->plan, 0));
   if (step->strip >= 0) return longest + step->strip + 1;
@@ -72,13 +72,13 @@ static int64_t reach_of(const execution *x, const dm_step *step) {
   return dm_plan_todo_place(x->local->plan, step->tile) * longest + within;
 }
 
-/* Steps that are not to be begun, or not yet: behind the panel on which all ranks stop. */
+/* Whether STEP is after the panel on which all ranks stop, so must not start, or not yet. */
 static bool is_beyond(const execution *x, const dm_step *step) {
   return reach_of(x, step) > x->halt.limit;
 }
 
-/* After a failure that is endured what this rank sends is worthless, and it stores and records
- * nothing more. */
+/* Handles an error in a file: what this rank sends afterwards is worthless, and it stores and
+ * records nothing more. */
 static dm_status endure(execution *x, const dm_step *step, dm_status status) {
   const int64_t tiles = dm_plan_tiles(x->local->plan);
   const bool failed = x->failure != DM_OK;
@@ -92,7 +92,7 @@ static bool is_io(const dm_step *step) {
   return (DM_LOADS | 1u << DM_STEP_STORE) & 1u << step->kind;
 }
 
-/* In the order of the panels where peers read them. */
+/* In the order of the panels if peers read them. */
 static dm_status look_at_load(execution *x, const dm_step *step, bool *done) {
   const dm_matrix matrix = dm_step_matrix(step->kind);
   if (!dm_publish_is_next(&x->published, step)) return DM_OK;
@@ -139,7 +139,7 @@ static dm_status store(execution *x, slot_state *state) {
   return DM_OK;
 }
 
-/* A strip of the sums, or all of them. */
+/* Sums a strip, or everything. */
 static dm_status reduce(const execution *x, slot_state *state) {
   const dm_plan *plan = x->local->plan;
   const int64_t number = state->step.strip;
@@ -198,8 +198,8 @@ static dm_status look_at_upload(execution *x, slot_state *state) {
   return DM_OK;
 }
 
-/* Asks after a posted step.  A product is asked after only while it is the oldest: on the CPU, to
- * ask is to compute, and messages want to be looked at between two pieces. */
+/* Polls a posted step. A product is polled only while it is the oldest: on the CPU polling
+ * computes, and messages need polling between two pieces. */
 static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
@@ -231,7 +231,7 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   }
 }
 
-/* Where no loads are run, what they would bring is there. */
+/* Without loads in this run, all pieces are already loaded. */
 static void tell_what_is_there(const execution *x) {
   const bool gathers = x->kinds & (1u << DM_STEP_FETCH_A | 1u << DM_STEP_FETCH_B);
   if (x->local->coords.idle || x->kinds & DM_LOADS || !gathers) return;
@@ -257,11 +257,11 @@ static void drop_done(execution *x) {
   while (x->first < x->end && state_of(x, x->first)->done) x->first++;
 }
 
-/* The step that completes this rank's part of a tile, or of what it stores of it. */
+/* Reports the step that completes this rank's part of a tile, or of what it stores of it. */
 static void tell_states(const execution *x, const dm_step *step) {
   const dm_plan *plan = x->local->plan;
   const bool sums = plan->pk > 1, strips = step->strip >= 0;
-  const int64_t left = strips ? dm_plan_strips(plan) - step->strip : 1; /* with this one */
+  const int64_t left = strips ? dm_plan_strips(plan) - step->strip : 1; /* including this one */
   const bool last = strips ? left == 1 : sums || step->panel == x->local->panels.end - 1;
   if (!x->local->states || x->failure) return;
   if (step->kind == DM_STEP_STORE && x->calls->store && left <= plan->pk)
@@ -270,8 +270,9 @@ static void tell_states(const execution *x, const dm_step *step) {
     if (last) dm_tile_reach(x->local->states, step->tile, DM_TILE_COMPUTED);
 }
 
-/* One look at every step of the window, in order; *moved if anything happened.  Panels may arrive
- * in any order, but a product is posted only after all before it: k is accumulated ascending. */
+/* Checks every step of the window once, in order; *moved if anything happened. Panels may arrive
+ * in any order, but a product is posted only after all before it: k is accumulated in ascending
+ * order. */
 static dm_status sweep(execution *x, bool *moved) {
   bool product_asked = false, product_waits = false;
   *moved = false;
@@ -309,7 +310,7 @@ static bool multiplying(const execution *x) {
   return x->products_posted > x->products_done || x->finishing > 0;
 }
 
-/* The CPU computes while it is asked: a product under way is movement there. */
+/* The CPU computes while polled: a product under way counts as progress there. */
 static void tell_movement(const execution *x, bool moved) {
   dm_watch *watch = x->local->run->watch;
   bool computing = multiplying(x) && !x->local->backend->ops->device_memory;
@@ -317,7 +318,7 @@ static void tell_movement(const execution *x, bool moved) {
   dm_watch_poll(watch);
 }
 
-/* Threads that read and write want the processor more than a loop that asks for them. */
+/* Threads that read and write need the processor more than a polling loop. */
 static dm_status rest(const execution *x) {
   const struct timespec moment = {.tv_nsec = 50000};
   if (x->io == 0) return dm_transport_rest(x->local->transport);
@@ -326,15 +327,15 @@ static dm_status rest(const execution *x) {
   return DM_OK;
 }
 
-/* While the CPU multiplies, to go on is to compute.  A device needs nobody; but while panels arrive
- * the loop keeps asking, so that the next one is multiplied at once.  The caller's rest knows
- * nothing of products. */
+/* While the CPU multiplies, polling computes. A device needs no polling, but while panels arrive
+ * the loop keeps polling, to start the next product at once. The caller's rest does not know of
+ * products. */
 static bool may_rest(const execution *x) {
   const bool strips = x->strips_begun && x->local->backend->ops->device_memory;
   return !multiplying(x) || (strips && x->io > 0 && !x->calls->rest);
 }
 
-/* In panels of all tiles; the strips advance those that were kept for them. */
+/* In panels of all tiles; strips count the panels kept for them. */
 static int64_t panels_done(const execution *x, int64_t total) {
   const dm_plan *plan = x->local->plan;
   const int64_t strips = dm_plan_strips(plan);
@@ -354,7 +355,7 @@ static dm_status tell_progress(execution *x, int64_t *reported) {
   return endure(x, NULL, x->calls->progress(x->calls->context, panels_done(x, total), total));
 }
 
-/* Until all steps are done and nobody is awaited. */
+/* Runs until all steps are done and no step is awaited. */
 static dm_status run(execution *x) {
   int64_t reported = -1;
   for (;;) {

@@ -1,24 +1,25 @@
-/* execute: the executor: runs the steps of a rank's cursor, as their dependencies allow. */
+/* execute: the executor: runs the steps of a rank's cursor in the order that their dependencies
+ * allow. */
 #ifndef DM_ENGINE_EXECUTE_H
 #define DM_ENGINE_EXECUTE_H
 
 #include "engine/rank_state.h"
 
-/* What the loop calls for the steps that are not its own; each may be NULL: nothing to do. */
+/* Called by the loop for steps that it does not do itself; NULL: nothing to do. */
 typedef struct dm_step_calls {
   void *context;
-  /* With LOADED a load goes on behind the loop's back, which asks until it is done. */
+  /* If LOADED is set, loads run in the background, and the loop polls until they are done. */
   dm_status (*load)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel);
   dm_status (*loaded)(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel,
                       bool *done);
-  /* These two are asked again until they are done; all ranks of a layer check panel after panel. */
+  /* These two are called again until done; all ranks of a layer check panel after panel. */
   dm_status (*check)(void *context, dm_rank_state *local, int64_t panel, bool *done);
-  /* ROWS of this rank's sums (dm_rank_sums) are there. */
+  /* ROWS of this rank's sums (dm_rank_sums) are complete. */
   dm_status (*store)(void *context, dm_rank_state *local, dm_range rows, bool *done);
-  dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels, of all tiles */
-  /* Nothing can be done until a load or a store gets on; NULL: a nap. */
+  dm_status (*progress)(void *context, int64_t done, int64_t total); /* in panels of all tiles */
+  /* Called if nothing can be done until a load or a store progresses; NULL: sleeps briefly. */
   dm_status (*rest)(void *context);
-  bool may_stop; /* all ranks stop after a common panel where one is asked to: DM_E_STOPPED */
+  bool may_stop; /* on request all ranks stop after a common panel: DM_E_STOPPED */
 } dm_step_calls;
 
 /* Runs the steps of this rank's cursor whose kinds are in the set KINDS (bits 1 << kind), in the
@@ -28,7 +29,7 @@ enum {
   DM_PRODUCTS = 1 << DM_STEP_FETCH_A | 1 << DM_STEP_FETCH_B | 1 << DM_STEP_UPLOAD_A |
                 1 << DM_STEP_UPLOAD_B | 1 << DM_STEP_GEMM,
   DM_SUMS = 1 << DM_STEP_FINISH | 1 << DM_STEP_REDUCE,
-  DM_STRIPS = 1 << DM_STEP_STRIP | DM_SUMS | 1 << DM_STEP_STORE, /* what is left */
+  DM_STRIPS = 1 << DM_STEP_STRIP | DM_SUMS | 1 << DM_STEP_STORE, /* the remaining steps */
   DM_ALL_STEPS = (1 << DM_STEP_KINDS) - 1,
 };
 dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *calls);

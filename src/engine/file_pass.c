@@ -9,7 +9,8 @@
 
 enum { PIECES = DM_BUFFER_PASS_PIECES };
 
-/* Of k and across it: of rows of op(A), or columns of op(B), which are the lines here. */
+/* Size along k and across it; across means rows of op(A), or columns of op(B), called lines
+ * here. */
 typedef struct extent {
   int64_t depth, lines;
 } extent;
@@ -24,7 +25,7 @@ static extent whole_of(const dm_rank_state *local, dm_matrix matrix) {
 }
 
 /* The size of a piece: part of a contiguous unit of the file if that is too large, else several
- * units, along k first, and few enough that every rank has something to read. */
+ * units, along k first, such that every rank has something to read. */
 static extent piece_of(const dm_dataset_input *input, const dm_rank_state *local,
                        dm_matrix matrix) {
   const extent whole = whole_of(local, matrix);
@@ -50,14 +51,14 @@ bool dm_file_pass_has_lines(const dm_dataset_input *input, const dm_rank_state *
   return piece_of(input, local, matrix).depth == whole_of(local, matrix).depth;
 }
 
-/* ---- the way ---- */
+/* ---- reading ---- */
 
 typedef struct pass {
   dm_dataset_input *input;
   dm_rank_state *local;
   dm_matrix matrix;
   extent whole, piece;
-  dm_range mine; /* pieces */
+  dm_range mine; /* this rank's pieces */
   char *memory;
   dm_transfer *reading[PIECES];
 } pass;
@@ -66,8 +67,7 @@ static int64_t slot_of(const pass *p, int64_t number) {
   return (number - p->mine.begin) % PIECES;
 }
 
-/* Piece NUMBER, counted along k and then across it: its place in op(A) or op(B), and where it is to
- * be. */
+/* Piece NUMBER, counted along k and then across it: its place in op(A) or op(B), and its memory. */
 static dm_view view_of(const pass *p, int64_t number, int64_t *row, int64_t *col) {
   const int64_t deep = dm_ceil_div(p->whole.depth, p->piece.depth);
   const int64_t k = number % deep * p->piece.depth, line = number / deep * p->piece.lines;
@@ -93,7 +93,7 @@ static dm_status begin(pass *p, int64_t number) {
                                   reading);
 }
 
-/* Those of this rank, the next one being read while one is looked at. */
+/* Passes this rank's pieces to TAKE; reads the next one meanwhile. */
 static dm_status take_all(pass *p, dm_piece_taker *take, void *context) {
   dm_rank_state *local = p->local;
   const dm_range mine = p->mine;
@@ -125,7 +125,7 @@ dm_status dm_file_pass(dm_dataset_input *input, dm_rank_state *local, dm_matrix 
   DM_TRY(dm_buffer_alloc(dm_min(PIECES, dm_range_size(p.mine)) * bytes, &memory));
   p.memory = memory;
   dm_status status = take_all(&p, take, context);
-  if (status) dm_file_queue_cancel(input->ahead); /* nothing is read into the memory any more */
+  if (status) dm_file_queue_cancel(input->ahead); /* no thread reads into the memory any more */
   free(memory);
   return status;
 }

@@ -24,10 +24,10 @@ static void scale(double *values, int64_t count, bool is_complex, const double b
 }
 
 static bool is_one(const double z[2]) {
-  return z[0] == 1.0 && z[1] == 0.0; /* then an infinite part times a zero makes no NaN */
+  return z[0] == 1.0 && z[1] == 0.0; /* avoids NaN from infinite parts times zero */
 }
 
-/* OLD may be real where C is complex. */
+/* OLD may be real if C is complex. */
 static void load_old(double *values, dm_view old, int64_t row, int64_t col, int64_t count,
                      bool is_complex) {
   dm_load_wide(values, dm_view_at(old, row, col), old.dtype, old.col_stride, count);

@@ -21,7 +21,7 @@ static const char *in_words(const dm_link_rates *rates, char text[80]) {
   return text;
 }
 
-/* Self-test of OPS; notes its outcome. */
+/* Self-tests OPS and notes the outcome. */
 static dm_status attempt(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
                          dm_links *links, dm_link_rates *rates) {
   char text[80];
@@ -30,7 +30,7 @@ static dm_status attempt(const dm_run *run, dm_backend *backend, const dm_transp
   return status;
 }
 
-/* Another way must be faster by more than the noise of a measurement. */
+/* Another transport must be faster by more than the noise of a measurement. */
 static const double clearly = 1.2;
 
 static void choose(dm_links *links, const dm_transport_ops *ops, const dm_link_rates *rates) {
@@ -45,19 +45,19 @@ static dm_status take_named(const dm_run *run, dm_backend *backend, const char *
   dm_link_rates rates, between = {0};
   if (!ops) return dm_fail(DM_E_USAGE, "there is no transport '%s'", name);
   dm_status status = attempt(run, backend, ops, links, &rates);
-  if (!status && ops->shared_slots && run->nodes > 1) { /* it takes host there */
+  if (!status && ops->shared_slots && run->nodes > 1) { /* it uses host there */
     status = attempt(run, backend, dm_transport_find("host"), links, &between);
     rates.between = between.between;
   }
   if (status) {
-    status->code = DM_E_DEVICE; /* whatever it was: this transport is not available */
+    status->code = DM_E_DEVICE; /* in any case, this transport is not available */
     return ops->not_built ? status : dm_context(status, "transport %s", name);
   }
   choose(links, ops, &rates);
   return DM_OK;
 }
 
-/* Whether OPS is worth a self-test where nobody asked for it by name. */
+/* Whether to self-test OPS if the user did not name it. */
 static bool is_candidate(const dm_run *run, const dm_backend *backend,
                          const dm_transport_ops *ops) {
   if (ops->not_built) return false;
@@ -66,8 +66,8 @@ static bool is_candidate(const dm_run *run, const dm_backend *backend,
   return ops->device_memory && (!ops->crossed || run->nodes > 1);
 }
 
-/* GPU memory that has to pass through the host is slower by a factor of 100: the user should know,
- * and what to do.  Messages in place of shared slots cost a few parts in a hundred. */
+/* GPU memory that must pass through the host is slower by a factor of 100: warn the user and say
+ * what to do. Messages instead of shared slots cost a few per cent. */
 static void regret(const dm_run *run, const dm_transport_ops *ops, dm_status status) {
   if (!status) return;
   const dm_level level = ops->device_memory ? DM_LOG_WARNING : DM_LOG_NOTE;
@@ -86,7 +86,7 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
     choose(links, dm_transport_find("self"), &rates);
     return DM_OK;
   }
-  const dm_transport_ops *best = NULL; /* of those that failed, the first */
+  const dm_transport_ops *best = NULL; /* first failure */
   dm_status why = DM_OK;
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
     if (!is_candidate(run, backend, *ops)) continue;
@@ -105,7 +105,7 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
   const dm_transport_ops *host = dm_transport_find("host");
   DM_TRY(attempt(run, backend, host, links, &rates));
   if (!links->chosen) choose(links, host, &rates);
-  if (links->chosen->shared_slots) links->rates.between = rates.between; /* it takes host there */
+  if (links->chosen->shared_slots) links->rates.between = rates.between; /* it uses host there */
   return DM_OK;
 }
 

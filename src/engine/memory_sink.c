@@ -1,6 +1,6 @@
 #include "engine/memory_sink.h"
 
-/* The copy of the rows from ROW on of TILE, or else a free one; -1: all are under way. */
+/* The copy under way of the rows from ROW of TILE, else a free one; -1: all are in use. */
 static int find_copy(const dm_memory_sink *sink, int64_t tile, int64_t row) {
   int free = -1;
   for (int i = 0; i < DM_MEMORY_SINK_COPIES; i++) {

@@ -1,20 +1,19 @@
-/* memory_sink: C into memory of the caller, of the host or of this rank's GPU, strip by strip or
- * tile by tile while products run. */
+/* memory_sink: C to the caller's memory, on the host or this rank's GPU, strip by strip or tile by
+ * tile while products run. */
 #ifndef DM_ENGINE_MEMORY_SINK_H
 #define DM_ENGINE_MEMORY_SINK_H
 
 #include "engine/sink.h"
 
-enum { DM_MEMORY_SINK_COPIES = 8 }; /* under way at a time */
+enum { DM_MEMORY_SINK_COPIES = 8 }; /* maximum under way at once */
 
 typedef struct dm_memory_sink {
-  /* Where the caller wants what this rank sums of the tile that LOCAL is turned to
-   * (dm_rank_result): a view of its shape, in C's type.  From GPU memory to host memory the types
-   * must be alike. */
+  /* The caller's memory for what this rank sums of LOCAL's current tile (dm_rank_result): a view of
+   * its shape, in C's type. From GPU memory to host memory the types must be equal. */
   dm_view (*part)(void *context, const dm_rank_state *local);
   void *context;
 
-  /* ---- the sink's own ---- */
+  /* ---- private ---- */
   struct {
     bool is_posted;
     int64_t tile, row;
@@ -22,6 +21,6 @@ typedef struct dm_memory_sink {
   } copies[DM_MEMORY_SINK_COPIES];
 } dm_memory_sink;
 
-extern const dm_sink_ops dm_sink_memory; /* of a dm_memory_sink */
+extern const dm_sink_ops dm_sink_memory; /* STATE: a dm_memory_sink */
 
 #endif

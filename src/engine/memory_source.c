@@ -52,7 +52,7 @@ static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int
   return copied ? dm_backend_test(local->backend, copied, done) : DM_OK;
 }
 
-/* Nobody has looked at the elements. */
+/* The elements are unknown: assumes the largest magnitude. */
 static double largest(const void *state, dm_matrix matrix) {
   (void)state;
   (void)matrix;

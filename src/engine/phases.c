@@ -14,7 +14,7 @@ dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phas
   const dm_phases *p = &local->phases;
   int64_t bytes[] = {p->received, p->uploaded, p->from_files, 0}, resident = dm_memory_own_peak();
   if (local->transport) bytes[0] += dm_transport_received(local->transport);
-  if (local->plan && local->plan->problem.compute.splits) /* no plan: all tiles were there */
+  if (local->plan && local->plan->problem.compute.splits) /* no plan: all tiles were complete */
     DM_TRY(dm_comm_agree(run->world, dm_backend_natively(local->backend, &bytes[3])));
   *worst = *p;
   DM_TRY(dm_comm_max_f64(run->world, worst->seconds, DM_PHASE_SECONDS));
@@ -90,7 +90,7 @@ dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record 
   return status;
 }
 
-/* Whose time it is when nothing is under way in a round of steps of KINDS. */
+/* The phase for idle time in a round of steps of KINDS. */
 static double *rest_of(dm_phases *phases, unsigned kinds) {
   if (kinds & (1u << DM_STEP_GEMM | 1u << DM_STEP_STRIP)) return &phases->multiply;
   return kinds & DM_LOADS ? &phases->read : &phases->write;
@@ -179,8 +179,8 @@ void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_pl
   dm_record_integer(record, "memory.host_peak_bytes", NULL, DM_SHOWN_BYTES, worst->resident);
 }
 
-/* This rank's piece; where panels pass a slot on the device, as a copy in one: it sums up as fast
- * as the host copies, and the host by itself at a twentieth of that. */
+/* Passes this rank's piece; if panels use slots on the device, as a copy in a slot: the device sums
+ * as fast as the host copies, the host alone at a twentieth of that. */
 static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
                             dm_view *piece) {
   const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
@@ -195,7 +195,7 @@ static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_
   return dm_backend_wait(local->backend, copied);
 }
 
-/* What resides of op(A) or op(B), each piece once. */
+/* Passes the resident pieces of op(A) or op(B), each once. */
 dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
                         void *context) {
   const dm_factor *factor = matrix == DM_A ? &local->a : &local->b;

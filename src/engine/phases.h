@@ -7,17 +7,18 @@
 #include "engine/share_sums.h"
 #include "run/record.h"
 
-/* Collective: largest seconds of any rank; bytes are summed. */
+/* Collective: the maximum seconds of all ranks, and the sum of their bytes. */
 dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phases *worst);
 
-/* Collective: what each rank spent, MINE on this one: for up to 1024 ranks one by one (ranks.*_s),
- * and of all of them most, mean and least (phases.*).  RECORD is that of rank 0, else NULL. */
+/* Collective: records the seconds of each rank, MINE on this one: for up to 1024 ranks individually
+ * (ranks.*_s), and their maximum, mean and minimum (phases.*). RECORD is NULL except on rank 0. */
 dm_status dm_phases_by_rank(const dm_run *run, const dm_phases *mine, dm_record *record);
 
-/* Ends a round of steps of KINDS that took SECONDS: what the trace counted goes to PHASES.  Beside
- * products, reading and writing count where no product, and nothing else that a product waits for,
- * was under way; a round without products is reading or writing alone.  OTHERS: PHASES' check and
- * verify when it began, for what was added is no part of reading, writing or multiplying. */
+/* Ends a round of steps of KINDS that took SECONDS: adds the trace's times to PHASES. In a round
+ * with products, reading and writing only count while neither a product nor anything that
+ * products wait for was under way; a round without products only reads or writes. OTHERS:
+ * PHASES' check and verify at the start of the round; their increase is not part of reading,
+ * writing or multiplying. */
 void dm_phases_take(const dm_trace *trace, unsigned kinds, double seconds, double others,
                     dm_phases *phases);
 
@@ -28,27 +29,28 @@ double dm_product_flops(const dm_problem *problem);
 /* Collective: seconds of all ranks divided by their number; bytes are MINE. */
 dm_status dm_phases_mean(const dm_run *run, const dm_phases *mine, dm_phases *mean);
 
-/* All that was counted; what has passed since main. */
+/* The sum of all phases; the seconds since main. */
 double dm_phases_sum(const dm_phases *phases);
 
-/* Times are the MEAN of all ranks, which add up to TOTAL; the rate is that of the slowest rank. */
+/* The times are the MEAN of all ranks, which add up to TOTAL; the rate is that of the slowest
+ * rank. */
 void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_plan *plan,
                       double total, dm_record *record);
 
-/* Rows and columns that were not split, where the row of compute modes splits. */
+/* Records the rows and columns that were not split, if the compute mode splits. */
 void dm_phases_record_natively(const dm_phases *worst, const dm_plan *plan, dm_record *record);
 
-/* TAKE(CONTEXT, ...) for what resides on this rank of op(A) or op(B), each piece once. */
+/* Calls TAKE(CONTEXT, ...) once for each piece of op(A) or op(B) that resides on this rank. */
 dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
                         void *context);
 
-/* Collective: a check of PLAN's product.  A in GPU memory would be looked at anew for each group of
- * columns: there is one. */
+/* Collective: creates a check of PLAN's product, with one group of columns if GPUs multiply: each
+ * group would scan A in GPU memory again. */
 dm_status dm_check_new(const dm_run *run, const dm_plan *plan, const double alpha[2],
                        const double beta[2], dm_freivalds **check);
 
-/* Collective: gathers what the verification needs of A and B, from the shares, and compares those
- * with SUMS (NULL: there are none) on the way. */
+/* Collective: sums what the verification needs of A and B from the shares, and compares them with
+ * SUMS (NULL: none). */
 dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums);
 
 #endif

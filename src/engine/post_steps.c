@@ -2,7 +2,8 @@
 
 #include "plan/partition.h"
 
-/* Where each peer's piece stands in the slot and in the peer's share: rows lie in both alike. */
+/* The places of each peer's piece in the slot and in the peer's share, which have the same row
+ * stride. */
 static void pieces_of(const dm_rank_state *local, dm_matrix matrix, const dm_step *step,
                       dm_view slot) {
   const dm_plan *plan = local->plan;
@@ -51,8 +52,8 @@ dm_status dm_post_upload(dm_rank_state *local, const dm_step *step, dm_event *ev
   return dm_backend_copy(local->backend, dst, src, event);
 }
 
-/* Of SUMS from row ROW of op(A) on, in all columns of the block; those of layers may be in host
- * memory, though products are not. */
+/* Exponents for SUMS, rows from ROW of op(A) and all columns of the block; layers' sums may be in
+ * host memory even if products are not. */
 static dm_exponents exponents_of(const dm_rank_state *local, dm_view sums, int64_t row) {
   const dm_scaling *scaling = &local->scaling;
   if (!scaling->rows) return (dm_exponents){0};
@@ -62,8 +63,8 @@ static dm_exponents exponents_of(const dm_rank_state *local, dm_view sums, int64
   return (dm_exponents){all.rows + row, all.cols + parts * local->cols.begin};
 }
 
-/* Sums of products for C, rows of the block from FIRST on, with all their elements' accumulators or
- * the first of them. */
+/* Computes sums of products for C, rows of the block from FIRST, with all accumulators of their
+ * elements or the first ones. */
 static dm_status multiply(dm_rank_state *local, dm_view c, int64_t first, dm_view a, dm_view b,
                           bool accumulate, dm_event *event) {
   const dm_compute *row = &local->plan->problem.compute;
@@ -75,7 +76,8 @@ static dm_status multiply(dm_rank_state *local, dm_view c, int64_t first, dm_vie
 }
 
 dm_status dm_post_gemm(dm_rank_state *local, const dm_step *step, dm_event *event) {
-  const bool accumulate = step->panel != local->panels.begin; /* the first one of a tile */
+  const bool accumulate =
+      step->panel != local->panels.begin; /* not in the first product of a tile */
   return multiply(local, local->c, 0, dm_rank_operand(local, DM_A, step->panel, step->slot),
                   dm_rank_operand(local, DM_B, step->panel, step->slot), accumulate, event);
 }
@@ -94,8 +96,8 @@ dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *eve
   return DM_OK;
 }
 
-/* What STEP makes sums of: a layer's own rows where their accumulators were added up before.  The
- * first of them is row *FIRST of op(A). */
+/* The rows for which STEP computes sums: only a layer's own if their accumulators were added
+ * before. The first one is row *FIRST of op(A). */
 static dm_view unfinished(const dm_rank_state *local, const dm_step *step, int64_t *first) {
   const dm_plan *plan = local->plan;
   const dm_coords *at = &local->coords;

@@ -52,7 +52,7 @@ static bool goes_to_device(const dm_prefetch *prefetch, dm_matrix matrix) {
   return dm_plan_residence(prefetch->local->plan, matrix) == DM_IN_DEVICE;
 }
 
-/* ---- what is read together ---- */
+/* ---- panels read together ---- */
 
 /* This rank's part of k in PANEL. */
 static dm_range depth_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
@@ -60,8 +60,8 @@ static dm_range depth_of(const dm_rank_state *local, dm_matrix matrix, int64_t p
                         : dm_rank_piece_rows(local, DM_B, panel);
 }
 
-/* Panels from FIRST on, until MOST: where one stands beside the other in the file, not behind it.
- * Chunks have no runs to be joined, and, strip after strip, many panels would be many chunks. */
+/* Number of panels from FIRST, at most MOST, that are side by side in the file. Chunks have no runs
+ * to join, and in strips many panels would need many chunks. */
 static int64_t count_together(const dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
                               int64_t most) {
   const dm_rank_state *local = prefetch->local;
@@ -97,7 +97,7 @@ static dm_transit transit_of(const dm_prefetch *prefetch, dm_matrix matrix, int6
                       .cols = dm_range_size(across)};
 }
 
-/* COUNT panels from FIRST on, behind all that were asked for before. */
+/* Requests COUNT panels from FIRST, after all earlier requests. */
 static dm_status ask_for(dm_prefetch *prefetch, dm_matrix matrix, int64_t first, int64_t count) {
   int64_t head, place;
   dm_landing *landing = landing_of(prefetch, matrix, first, &head);
@@ -122,7 +122,7 @@ static bool is_wanted(const dm_prefetch *prefetch, dm_matrix matrix) {
          dm_plan_is_first(plan, matrix, prefetch->local->tile);
 }
 
-/* All panels of what resides, those of A and B alternating. */
+/* Requests all panels of resident matrices, alternating between A and B. */
 static dm_status ask_for_bands(dm_prefetch *prefetch, dm_matrix asked) {
   const dm_range panels = prefetch->local->panels;
   int64_t next[2] = {panels.begin, panels.begin};
@@ -142,9 +142,9 @@ static dm_status ask_for_bands(dm_prefetch *prefetch, dm_matrix asked) {
   return DM_OK;
 }
 
-/* ---- the way ---- */
+/* ---- moving ---- */
 
-/* Straight into the pieces. */
+/* Reads directly into the pieces. */
 static dm_status read_to_host(dm_prefetch *prefetch, dm_passage *passage) {
   const dm_transit *t = &passage->transit;
   dm_dataset_input *source = &prefetch->sources[t->matrix];
@@ -162,7 +162,7 @@ static dm_status read_to_host(dm_prefetch *prefetch, dm_passage *passage) {
   return status;
 }
 
-/* As far as there are buffers. */
+/* Stages as much as there are buffers for. */
 static dm_status stage(dm_prefetch *prefetch, dm_passage *passage) {
   bool begun = true;
   while (begun && passage->transit.begun < passage->transit.rows)
@@ -171,7 +171,7 @@ static dm_status stage(dm_prefetch *prefetch, dm_passage *passage) {
   return DM_OK;
 }
 
-/* Begins what can be, in order. */
+/* Starts what can be started, in order. */
 static dm_status move_on(dm_prefetch *prefetch) {
   if (prefetch->stage) DM_TRY(dm_staging_poll(prefetch->stage));
   while (prefetch->next) {

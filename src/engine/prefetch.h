@@ -1,9 +1,8 @@
-/* prefetch: this rank's shares of A and B on their way from the files while something else goes on:
- * straight into host memory, or strip by strip to the device (upload_staging.h).
+/* prefetch: loads this rank's shares of A and B from the files in the background: directly into
+ * host memory, or strip by strip to the device (upload_staging.h).
  *
- * A panel of a matrix that the file has row by row is many short runs there; so panels are read
- * together until a run is long enough, and both matrices in the order in which products want them.
- */
+ * A panel of a row-major file consists of many short runs; so panels are read together until a run
+ * is long enough, and both matrices in the order in which products need them. */
 #ifndef DM_ENGINE_PREFETCH_H
 #define DM_ENGINE_PREFETCH_H
 
@@ -14,35 +13,35 @@
 typedef struct dm_passage {
   dm_transit transit;
   bool to_device, begun;
-  dm_transfer *reading;    /* to host memory, when it is begun */
-  struct dm_passage *next; /* among those that wait to be begun */
+  dm_transfer *reading;    /* transfer to host memory, once started */
+  struct dm_passage *next; /* list of those not started */
 } dm_passage;
 
-/* What is brought to one place of a share (plan/tiles.h), perhaps together with places before it.
- */
+/* What is loaded into one place of a share (plan/tiles.h), perhaps together with places before
+ * it. */
 typedef struct dm_landing {
-  dm_passage *passage; /* on its way, to this place first */
-  int64_t first;       /* place whose passage brings this one */
+  dm_passage *passage; /* in progress, starting at this place */
+  int64_t first;       /* place whose passage loads this one */
 } dm_landing;
 
 typedef struct dm_prefetch {
   dm_rank_state *local;
-  dm_dataset_input *sources; /* of A and of B; all with the same read-ahead */
+  dm_dataset_input *sources; /* of A and of B, with the same read-ahead */
   dm_staging *stage;         /* or NULL */
   dm_landing *landings[2];   /* one for each place */
-  int64_t places[2];         /* and how many those are */
-  dm_passage *next, **last;  /* that wait, in the order in which they are wanted */
-  bool posted[2];            /* what resides of the present tile, on behalf of the other matrix */
-  int64_t moved;             /* bytes, when it was last looked at */
+  int64_t places[2];         /* number of places */
+  dm_passage *next, **last;  /* waiting passages, in the order of need */
+  bool posted[2]; /* this matrix was requested for the tile together with the other one */
+  int64_t moved;  /* bytes moved at the last check */
 } dm_prefetch;
 
-/* LOCAL is open; SOURCES stay the caller's.  Close frees also what a failed open has left; before
- * the memory goes that is read into, close the read-ahead. */
+/* LOCAL is open; the caller keeps SOURCES. Close also frees what a failed open left; close the
+ * read-ahead before the destination memory is freed. */
 dm_status dm_prefetch_open(dm_rank_state *local, dm_dataset_input sources[2],
                            dm_prefetch *prefetch);
 void dm_prefetch_close(dm_prefetch *prefetch);
 
-/* As dm_step_calls has them. */
+/* As in dm_step_calls. */
 dm_status dm_prefetch_load(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel);
 dm_status dm_prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_t panel, bool *done);
 

@@ -10,7 +10,7 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-/* ---- what the executor calls ---- */
+/* ---- calls of the executor ---- */
 
 static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   dm_product *p = context;
@@ -40,7 +40,7 @@ static dm_status progress(void *context, int64_t done, int64_t total) {
   return p->progress ? p->progress(p->context, done, total) : DM_OK;
 }
 
-/* Steps of KINDS; what took time goes to where it belongs. */
+/* Runs steps of KINDS and adds their time to the phases. */
 static dm_status run_steps(dm_product *p, unsigned kinds, const dm_step_calls *calls) {
   dm_phases *phases = &p->local.phases;
   const double start = dm_now(), others = phases->check + phases->verify;
@@ -67,7 +67,7 @@ static dm_status sums_fit(const dm_product *p) {
   return status;
 }
 
-/* Residues are of numbers that are scaled by all of A and B. */
+/* Residues need numbers scaled by maxima over all of A and B. */
 static bool scales(const dm_product *p) {
   return p->setup->plan.problem.compute.moduli > 0;
 }
@@ -168,7 +168,7 @@ static dm_status sink_ready(dm_product *p) {
   return DM_OK;
 }
 
-/* C in tiles: each is stored when it is there; what does not stay in memory is read again. */
+/* C in tiles: each is stored when complete; pieces that do not stay in memory are read again. */
 static dm_status multiply_tiles(dm_product *p) {
   const bool streams = dm_plan_streams(&p->setup->plan);
   const dm_step_calls calls = calls_of(p);
@@ -203,10 +203,10 @@ static dm_status multiply_strips(dm_product *p) {
   return run_steps(p, DM_STRIPS, &calls);
 }
 
-/* C in one piece, except for the last strips: they wait until all of A and B was looked at. */
+/* C in one piece, except the last strips, which wait until all of A and B has been scanned. */
 static dm_status multiply_panels(dm_product *p) {
   const dm_plan *plan = &p->setup->plan;
-  /* Products begin before all is loaded. */
+  /* Products start before everything is loaded. */
   const bool behind = plan->overlap && !plan->read_first && !p->loaded && !scales(p);
   dm_step_calls calls = calls_of(p);
   calls.store = NULL;
@@ -221,8 +221,8 @@ static dm_status multiply_panels(dm_product *p) {
   return dm_plan_sums(plan) ? sum_layers(p) : DM_OK;
 }
 
-/* From here on requests to stop are ignored: what is left takes less than repeating what is done.
- */
+/* From here on requests to stop are ignored: the rest takes less time than repeating the work
+ * done. */
 static dm_status settle(dm_product *p, bool stored) {
   const dm_step_calls calls = {.context = p, .store = store_late};
   if (!p->sink.ops) return DM_OK;
@@ -252,7 +252,7 @@ dm_status dm_product_run(dm_product *product) {
   return DM_OK;
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static dm_status open_ends(dm_product *p) {
   if (p->check && !p->local.coords.idle)

@@ -10,7 +10,7 @@ static dm_factor *factor_of(const dm_published *s, dm_matrix matrix) {
   return matrix == DM_A ? &s->local->a : &s->local->b;
 }
 
-/* Peers take pieces from the slots that they are uploaded to. */
+/* Whether peers read pieces from the slots that they are uploaded to. */
 static bool gives_slots(const dm_published *s, dm_matrix matrix) {
   const dm_route *route = &factor_of(s, matrix)->route;
   return route->given != route->piece;
@@ -42,7 +42,7 @@ uint64_t dm_publish_filling(const dm_published *s, const dm_step *step) {
   return factor_of(s, dm_step_matrix(step->kind))->fillings + (uint64_t)turn_of(s, step) + 1;
 }
 
-/* Of this run, or, in its first turns, all pieces of the run before. */
+/* Pieces of this run or, in its first turns, all pieces of the previous run. */
 bool dm_publish_may_begin(const dm_published *s, const dm_step *step) {
   if (!is_upload(step) || !in_slots(s, step)) return true;
   const dm_matrix matrix = dm_step_matrix(step->kind);
@@ -58,7 +58,7 @@ bool dm_publish_is_next(const dm_published *s, const dm_step *step) {
   return !s->in_parts || turn_of(s, step) <= s->loaded[matrix];
 }
 
-/* Where nothing is multiplied meanwhile, a share is published when it is whole. */
+/* If nothing is multiplied meanwhile, a share is published when complete. */
 void dm_publish_loaded(dm_published *s, const dm_step *step) {
   const dm_matrix matrix = dm_step_matrix(step->kind);
   const int64_t loaded = ++s->loaded[matrix];

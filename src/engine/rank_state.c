@@ -16,7 +16,7 @@ static const dm_factor *factor_of(const dm_rank_state *local, dm_matrix matrix) 
   return matrix == DM_A ? &local->a : &local->b;
 }
 
-/* Of the rank at MEMBER in the group that shares the panel. */
+/* Rows of the panel that belong to MEMBER of the group that shares it. */
 static dm_range rows_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int member) {
   return matrix == DM_A ? dm_plan_a_share(local->plan, local->tile, local->coords.i, member)
                         : dm_plan_b_share(local->plan, panel, member);
@@ -34,7 +34,7 @@ dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_
   return matrix == DM_A ? dm_plan_panel(local->plan, panel) : local->cols;
 }
 
-/* The first row of the whole panel that is MEMBER's. */
+/* MEMBER's first row in the whole panel. */
 static int64_t first_row(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int member) {
   const int64_t origin =
       matrix == DM_A ? local->rows.begin : dm_plan_panel(local->plan, panel).begin;
@@ -45,7 +45,7 @@ static dm_space space_of(const dm_rank_state *local, dm_matrix matrix, dm_holder
   return dm_where_space(local->memory.list.of[dm_buffer_of(matrix, holder)].where);
 }
 
-/* Of the piece of MEMBER in SLOT of a ring, where the rows of the others leave room for it. */
+/* Offset of MEMBER's piece in SLOT of a ring, after the rows of the members before it. */
 static int64_t offset_in_ring(const dm_rank_state *local, dm_matrix matrix, dm_holder ring,
                               int64_t panel, int64_t slot, int member) {
   const int64_t cols =
@@ -66,7 +66,7 @@ static int64_t offset_in_share(const dm_rank_state *local, dm_matrix matrix, int
   return place * dm_plan_share_slot(local->plan, matrix, at);
 }
 
-/* Where the piece of MEMBER stands in HOLDER; a holder of pieces has a slot for each panel. */
+/* Offset of MEMBER's piece in HOLDER; a holder of pieces has a slot for each panel. */
 static int64_t offset_of(const dm_rank_state *local, dm_matrix matrix, dm_holder holder,
                          int64_t panel, int64_t slot, int member) {
   if (holder == DM_SHARE) return offset_in_share(local, matrix, panel, member);
@@ -126,7 +126,7 @@ dm_view dm_rank_operand(const dm_rank_state *local, dm_matrix matrix, int64_t pa
 static dm_status factor_open(dm_rank_state *local, dm_matrix matrix) {
   dm_factor *factor = matrix == DM_A ? &local->a : &local->b;
   factor->route = dm_plan_route(local->plan, matrix);
-  factor->fillings = 1; /* in one go */
+  factor->fillings = 1; /* filled all at once */
   factor->peers = matrix == DM_A ? local->grid_row : local->grid_column;
   int64_t peers = dm_comm_size(factor->peers);
   DM_TRY(dm_buffer_zeroed(peers, sizeof(int64_t), (void **)&factor->offset));
@@ -143,7 +143,8 @@ static void block_open(dm_rank_state *local) {
                              padded(dm_compute_width(row, type, cols), type, space));
 }
 
-/* Ranks of one grid row, column or stack of layers, in the order of their place in it. */
+/* Groups: the ranks of one grid row, column or stack of layers, in the order of their
+ * coordinates. */
 static dm_status groups_open(dm_rank_state *local) {
   const dm_plan *plan = local->plan;
   const dm_comm *world = local->run->world;
@@ -193,8 +194,8 @@ static dm_status expose_block(dm_rank_state *local) {
   return expose_buffer(local, DM_BLOCK_SHARE, local->layers, DM_BUFFER_BLOCKS);
 }
 
-/* After all memory was taken: a rank that waits for a peer's handle must not wait for one that has
- * failed. */
+/* After all memory was allocated: a rank that waits for a peer's handle must not wait for one that
+ * has failed. */
 static dm_status transport_open(dm_rank_state *local, const dm_transport_ops *ops) {
   const dm_comm *world = local->run->world;
   if (!ops) ops = dm_transport_find("host");
@@ -208,8 +209,7 @@ static dm_status transport_open(dm_rank_state *local, const dm_transport_ops *op
   return dm_comm_agree(world, expose_block(local));
 }
 
-/* No tile's block is larger than the first one's: all use its memory.  In host memory rows are
- * packed. */
+/* All tiles use the first one's block, which is the largest. In host memory rows are packed. */
 void dm_rank_turn_to(dm_rank_state *local, int64_t tile) {
   local->tile = tile;
   local->rows = dm_plan_rows(local->plan, tile, local->coords.i);
@@ -258,7 +258,7 @@ static void factor_close(dm_factor *factor) {
 }
 
 void dm_rank_close(dm_rank_state *local) {
-  dm_transport_close(local->transport); /* first: then no peer reads a share any more */
+  dm_transport_close(local->transport); /* first: afterwards no peer reads a share */
   factor_close(&local->a);
   factor_close(&local->b);
   free(local->scaling.rows);

@@ -24,10 +24,10 @@ dm_range dm_sum_rows(const dm_rank_state *local, const dm_sum_part *part, int l)
 
 /* A sum whose messages are under way. */
 typedef struct dm_reduction {
-  dm_view block; /* rows COVERED of it */
+  dm_view block; /* the block; its rows COVERED */
   dm_range covered;
   char *received;
-  int64_t slice; /* bytes of this rank's rows of one layer */
+  int64_t slice; /* bytes of this rank's rows in one layer */
   dm_messages *messages;
 } dm_reduction;
 
@@ -36,7 +36,7 @@ dm_view dm_sum_added(const dm_rank_state *local, dm_view sums) {
   return row->finish == DM_FINISH_LAST ? dm_compute_all(row, sums) : sums;
 }
 
-/* The rows that somebody sums, where messages can take them from: in host memory, packed. */
+/* The rows to be summed, in packed host memory, for messages. */
 static dm_status host_block(dm_rank_state *local, const dm_sum_part *part, dm_reduction *r) {
   r->covered = part->owner < 0 ? local->rows : dm_sum_rows(local, part, part->owner);
   const int64_t rows = dm_range_size(r->covered);

@@ -1,8 +1,8 @@
 /* The sum over layers between GPUs: every rank pulls its rows of the other layers' blocks and adds
- * them up in ascending order of l, with the bits of the sum on the host.
+ * them in ascending order of l, with the same bits as the sum on the host.
  *
- * No layer waits for all others: each says that its block is complete, pulls from those that have
- * said so, and is done when its peers have read what they take of it. */
+ * No layer waits for all others: each publishes its complete block, pulls from those published, and
+ * is done when its peers have read their parts of it. */
 #include <stdlib.h>
 
 #include "core/buffer.h"
@@ -22,15 +22,15 @@ static int64_t row_bytes(const dm_rank_state *local) {
   return local->c.row_stride * dm_dtype_size(local->c.dtype);
 }
 
-/* This rank's rows of layer L's block: as wide as they are there, so that they are one run. */
+/* This rank's rows of layer L's block: as wide as there, so that they are one run. */
 static dm_view piece_of(const dm_rank_state *local, int l) {
   const int64_t rows = dm_range_size(own_rows(local));
   return dm_view_strided((char *)local->memory.at[DM_BUFFER_PIECES] + l * rows * row_bytes(local),
                          local->c.dtype, DM_DEVICE, rows, local->c.cols, local->c.row_stride);
 }
 
-/* For each layer: where its piece stands in this rank's pieces and in its block, and where in this
- * rank's block stands the piece that it takes. */
+/* For each layer: the place of its piece in this rank's pieces and in its block, and the place in
+ * this rank's block of the piece that it pulls. */
 typedef struct places {
   int64_t *offset, *bytes, *source, *given, *given_bytes;
 } places;
@@ -53,7 +53,7 @@ static void find_places(const dm_rank_state *local, const dm_sum_part *part, pla
   }
 }
 
-/* The block is as full as it gets for this sum, and the peers' pieces are asked for. */
+/* Publishes the block, complete for this sum, and requests the peers' pieces. */
 static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
   dm_summing *sum = &local->summing;
   int64_t *memory;

@@ -9,11 +9,12 @@
 #include "core/residues.h"
 #include "engine/phases.h"
 
-/* f of a native product is at most k, of complex numbers 2 k; for small k a little more is granted.
- */
+/* f of a native product is at most k, 2 k for complex numbers; for small k a little more is
+ * allowed. */
 static const double least_granted = 64.0;
 
-/* Of all rows of op(A), or all columns of op(B): of complex numbers, columns of their parts. */
+/* Statistics of all rows of op(A), or all columns of op(B); for complex numbers of columns of their
+ * parts. */
 typedef struct lines {
   int64_t count, parts; /* parts: lines that make up one column */
   bool by_row;
@@ -35,7 +36,7 @@ static void lines_close(lines *l) {
   free(l->sums);
 }
 
-/* Number of the first line of a piece that begins at (ROW, COL). */
+/* Index of the first line of a piece that starts at (ROW, COL). */
 static int64_t line_at(const lines *l, int64_t row, int64_t col) {
   return l->by_row ? row : l->parts * col;
 }
@@ -57,7 +58,7 @@ static dm_status take_sums(void *context, dm_backend *backend, dm_view piece, in
                               l->sums + DM_LINE_SUMS * first);
 }
 
-/* The parts of C have all parts of a column of B in their sums: both lines get what both hold. */
+/* Every part of C sums all parts of a column of B: both lines get the extremes of both. */
 static void join_extremes(const lines *l, int64_t first, int64_t count) {
   for (int64_t i = first; i + 1 < first + count && l->parts == 2; i += 2)
     for (int e = 0; e < 2; e++) {
@@ -80,7 +81,7 @@ static bool all_finite(const lines *l, int64_t first, int64_t count) {
   return true;
 }
 
-/* Of whole lines: no other piece has anything of them. */
+/* For whole lines: no other piece has a part of them. */
 static dm_status take_both(void *context, dm_backend *backend, dm_view piece, int64_t panel,
                            int64_t row, int64_t col) {
   const lines *l = context;
@@ -91,7 +92,7 @@ static dm_status take_both(void *context, dm_backend *backend, dm_view piece, in
   return all_finite(l, first, count) ? take_sums(context, backend, piece, panel, row, col) : DM_OK;
 }
 
-/* Each piece of what is looked at: of the shares, or, where SOURCE is not NULL, of the file. */
+/* Scans pieces of the shares or, if SOURCE is not NULL, of the file. */
 typedef struct matrix_look {
   dm_rank_state *local;
   const dm_source *source;
@@ -105,7 +106,7 @@ static dm_status each_piece(const matrix_look *at, dm_piece_taker *take, lines *
                             : dm_each_piece(at->local, at->matrix, take, l));
 }
 
-/* Maxima and sums of whole numbers: no order of ranks or panels changes them. */
+/* Maxima and sums of whole numbers: the order of ranks or panels does not matter. */
 static dm_status look(const matrix_look *at, lines *l, bool *finite) {
   const dm_comm *world = at->local->run->world;
   const dm_source *from = at->source;
@@ -126,26 +127,26 @@ static void set_exponents(const lines *l, const dm_moduli *moduli, int64_t k, in
     exponents[i] = dm_exponent(moduli, l->extremes[2 * i], l->sums[DM_LINE_SUMS * i], k);
 }
 
-/* ---- what is lost ---- */
+/* ---- truncation errors ---- */
 
-/* The cut takes less than 2^-s from each element of a row, so that C loses less than
+/* Truncation removes less than 2^-s from each element of a row, so that C loses less than
  *   2^-s sum |b| + 2^-t sum |a| <= sqrt(k) (2^-s |b| + 2^-t |a|),  |.| the norm of a line.
- * |A||B| is at least k/2 alpha beta where three quarters of the elements of every row are not below
- * its alpha, and of every column its beta.  Largest of all lines: */
+ * |A||B| is at least k/2 alpha beta if three quarters of the elements of every row are at least its
+ * alpha, and of every column its beta. The largest values over all lines: */
 typedef struct losses {
   double cut;  /* 2^-s / alpha */
   double norm; /* |a| / alpha */
-  double each; /* largest relative error of an element: 2^-s / min |a|; 0: nothing is cut */
+  double each; /* largest relative error of an element: 2^-s / min |a|; 0: nothing is truncated */
 } losses;
 
-/* alpha = 2^(top - q); where too many elements are smaller there is none. */
+/* alpha = 2^(top - q); none if too many elements are smaller. */
 static double depth_of(const int64_t counts[DM_LINE_DEPTHS], int64_t k) {
   for (int d = 0; d < DM_LINE_DEPTHS; d++)
     if (counts[d] >= k - k / 4) return dm_line_depths[d];
   return INFINITY;
 }
 
-/* U: roundoff of the elements, so that those of at least 1 / U lose nothing. */
+/* U: roundoff of the elements; those of at least 1 / U lose nothing. */
 static losses losses_of(const lines *l, const int32_t *exponents, int64_t k, double u) {
   losses most = {0.0, 0.0, 0.0};
   for (int64_t i = 0; i < l->count; i++) {
@@ -163,7 +164,7 @@ static losses losses_of(const lines *l, const int32_t *exponents, int64_t k, dou
   return most;
 }
 
-/* f: by the lines' norms, or element by element, whichever is less. */
+/* f, from the lines' norms or element by element, whichever is less. */
 static double factor_of(const losses *a, const losses *b, int64_t k, double u) {
   const double by_norms = 2.0 / sqrt((double)k) * (a->cut * b->norm + b->cut * a->norm);
   const double by_each = a->each + b->each;
@@ -172,7 +173,7 @@ static double factor_of(const losses *a, const losses *b, int64_t k, double u) {
 
 /* ---- */
 
-/* Real products in a sum. */
+/* Number of real products in a sum. */
 static int64_t depth_of_sums(const dm_problem *p) {
   return dm_compute_parts(&p->compute, p->work) * p->k;
 }
@@ -188,12 +189,12 @@ static dm_status upload(dm_rank_state *local, int32_t *to, int32_t *from, int64_
   return dm_backend_wait(local->backend, done);
 }
 
-/* Exponents of columns. */
+/* Number of exponents of columns. */
 static int64_t cols_of(const dm_problem *p) {
   return dm_compute_parts(&p->compute, p->work) * p->n;
 }
 
-/* Where products find the exponents; the planner counts them with the vectors. */
+/* Puts the exponents where products read them; the planner counts them with the vectors. */
 static dm_status give(dm_rank_state *local) {
   const dm_problem *p = &local->plan->problem;
   dm_scaling *s = &local->scaling;
@@ -220,8 +221,8 @@ static double scale_by(dm_scaling *s, const dm_problem *p, const lines *rows, co
   return depth > 0 ? factor_of(&of_a, &of_b, depth, u) : 1.0;
 }
 
-/* The fewest moduli beyond those of P that make f as small as it has to be; 0: none do.  The
- * exponents are those of P's in the end. */
+/* The smallest number of moduli above P's that makes f small enough; 0: none. In the end the
+ * exponents are those for P. */
 static int more_moduli(dm_scaling *s, const dm_problem *p, const lines *rows, const lines *cols) {
   int count = p->compute.moduli + 1;
   while (count <= DM_MODULI_MOST && !(scale_by(s, p, rows, cols, count) <= granted(p))) count++;
@@ -266,7 +267,7 @@ dm_status dm_rank_scale(dm_rank_state *local, const dm_source *source) {
   if (!status) status = scale(local, source, &rows, &cols);
   lines_close(&rows);
   lines_close(&cols);
-  local->phases.read += dm_now() - start; /* products wait for it as for what is read */
+  local->phases.read += dm_now() - start; /* counts as reading: products wait for it */
   return status;
 }
 

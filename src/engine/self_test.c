@@ -1,6 +1,6 @@
-/* Self-test of a transport: test patterns go between ranks as panels do, every byte is compared,
- * and then the time is taken with all ranks at work.  Pieces grow from a size that any link carries
- * to one that shows what the link can do, as long as that takes no more than two seconds. */
+/* Self-test of a transport: ranks exchange test patterns in the way panels travel, compare every
+ * byte, and then measure the time with all ranks active. Pieces grow from a size that any link
+ * carries to one that shows the link's bandwidth, as long as that takes at most two seconds. */
 #include <math.h>
 #include <string.h>
 
@@ -10,20 +10,20 @@
 #include "engine/links.h"
 
 enum {
-  PATTERN = 0, /* what a share holds is filled once */
-  ROUNDS = 8,  /* gathers that are timed, at most */
+  PATTERN = 0, /* the share is filled once */
+  ROUNDS = 8,  /* maximum number of gathers timed */
   SMALLEST_PIECE = 4 << 10,
   GROWTH = 16,
-  SLACK = 64,             /* bytes that are left out of a piece, so that it may begin anywhere */
+  SLACK = 64,             /* bytes left out of a piece, so that it may start anywhere */
   DEVICE_PIECE = 8 << 20, /* bytes a rank contributes */
   HOST_PIECE = 1 << 20,
 };
 
-static const double moment = 2.0; /* seconds that a gather may take, ... */
-static const double timed = 0.05; /* ... and all that are timed, unless one takes longer */
+static const double moment = 2.0; /* longest time of a gather in seconds, ... */
+static const double timed = 0.05; /* ... and of all timed gathers, unless one takes longer */
 
-/* Odd sizes, and starts that no engine likes; in every STEP other bytes, so that none that arrived
- * before is taken for one that arrives now. */
+/* Odd sizes and unaligned starts; other bytes in every STEP, so that earlier data is never mistaken
+ * for new data. */
 static void lay_out(dm_exchange *e, int step, int64_t size) {
   for (int r = 0; r < dm_comm_size(e->group); r++) {
     e->source[r] = 3 * r + 8 * step;
@@ -32,7 +32,7 @@ static void lay_out(dm_exchange *e, int step, int64_t size) {
   }
 }
 
-/* Aligned as panels are: unaligned copies go byte by byte, and their time would mislead. */
+/* Aligned like panels: unaligned copies go byte by byte, and their time would mislead. */
 static void lay_out_plain(dm_exchange *e) {
   for (int r = 0; r < dm_comm_size(e->group); r++) {
     e->source[r] = 0;
@@ -41,7 +41,7 @@ static void lay_out_plain(dm_exchange *e) {
   }
 }
 
-/* Seconds for each byte that this rank received. */
+/* Measures the seconds per byte received by this rank. */
 static dm_status measure(const dm_exchange *e, const dm_comm *world, int rounds, double *slowness) {
   const int64_t before = dm_transport_received(e->transport);
   DM_TRY(dm_comm_barrier(world));
@@ -53,7 +53,7 @@ static dm_status measure(const dm_exchange *e, const dm_comm *world, int rounds,
   return status;
 }
 
-/* One gather whose every byte is compared, and the seconds that the slowest rank waited for it. */
+/* One gather whose bytes are all compared; returns the seconds that the slowest rank waited. */
 static dm_status carry_once(const dm_exchange *e, const dm_comm *world, double *seconds) {
   DM_TRY(dm_comm_barrier(world));
   const double start = dm_now();
@@ -71,7 +71,7 @@ static dm_status carry(dm_exchange *e, const dm_comm *world, double *rate) {
   for (int step = 0;; step++) {
     lay_out(e, step, size);
     DM_TRY(carry_once(e, world, &seconds));
-    if (step == 0) continue; /* it opened connections */
+    if (step == 0) continue; /* step 0 opened connections */
     if (size == e->piece || seconds * GROWTH > moment) break;
     size = dm_min(size * GROWTH, e->piece);
   }
@@ -83,8 +83,8 @@ static dm_status carry(dm_exchange *e, const dm_comm *world, double *rate) {
   return DM_OK;
 }
 
-/* Each rank writes its piece into the shared slots; the time is that of copying the others' pieces
- * out again, as products read them from there. */
+/* Each rank writes its piece into the shared slots; measures copying the others' pieces out, as
+ * products read them. */
 static dm_status share_slots(dm_exchange *e, const dm_comm *world, double *rate) {
   const int others = dm_comm_size(e->group) - 1;
   double slowness = 0.0, seconds;
@@ -101,7 +101,7 @@ static dm_status share_slots(dm_exchange *e, const dm_comm *world, double *rate)
   return DM_OK;
 }
 
-/* By share 0 inside nodes, by share 1 between them. */
+/* Uses share 0 inside nodes, share 1 between them. */
 static dm_status test_level(dm_exchange *e, const dm_run *run, bool between, double *rate) {
   e->number = between;
   DM_TRY(dm_exchange_neighbours(run, between, &e->group));
@@ -151,7 +151,7 @@ dm_status dm_links_self_test(const dm_run *run, dm_backend *backend, const dm_tr
   const bool between = run->nodes > 1 && !ops->shared_slots;
   dm_status status = inside ? test_level(&e[0], run, false, &rates->inside) : DM_OK;
   if (!status && between) status = test_level(&e[1], run, true, &rates->between);
-  /* What broke off may still be written to by a peer: it stays where it is. */
+  /* A peer may still write to the memory of an aborted test: do not free it. */
   if (status) {
     dm_transport_abandon(e->transport);
     return status;

@@ -21,11 +21,11 @@
 #include "plan/tiles.h"
 #include "run/facts.h"
 
-/* Part of the free memory that a rank may plan with; the rest is for the libraries and the system.
- */
+/* Fraction of the free memory that a rank may plan with; the rest is for libraries and the
+ * system. */
 static const double usable = 0.85;
 
-/* "auto, cblas": the kernels of OPS that multiply PROBLEM. */
+/* "auto, cblas": the kernels of OPS that can multiply PROBLEM. */
 static void list_fitting(const dm_backend_ops *ops, const dm_problem *problem, char *text,
                          size_t size) {
   const char *const *names = ops->kernels();
@@ -82,8 +82,9 @@ static dm_status find_sooner(const dm_run *run, const dm_engine *engine, const d
   return DM_OK;
 }
 
-/* "auto" is cuda only where every rank sees a GPU: all ranks multiply in the same way.  A kernel is
- * refused before it matters whether its backend was built: alike in every build. */
+/* "auto" is cuda only if every rank has a GPU: all ranks multiply in the same way. Kernels are
+ * checked before it matters whether their backend was built, so errors are the same in every
+ * build. */
 static dm_status find_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                               const dm_backend_ops **ops) {
   const char *name = engine->backend;
@@ -125,14 +126,14 @@ static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_pro
   return DM_OK;
 }
 
-/* Ranks sit next to their GPUs, as far as there are cores. */
+/* Places ranks close to their GPUs if there are enough cores. */
 static dm_status sit_near(dm_run *run, const dm_engine *engine, const dm_setup *setup) {
   if (!setup->backend->ops->device_memory || run->local_ranks == 1) return DM_OK;
   return dm_run_place(run, engine->threads, setup->device.near);
 }
 
-/* Which ranks use the same GPU, its name tells: an index does not, where a launcher shows every
- * process another one as the first. */
+/* The GPU's unique name identifies ranks that share it: with a launcher that shows each process a
+ * different GPU, all have index 0. */
 static dm_status count_sharing(const dm_run *run, dm_device *device) {
   const int64_t size = sizeof device->id;
   char *ids;
@@ -164,21 +165,21 @@ static int64_t smallest(int64_t limit, double available) {
   return limit > 0 ? limit : share;
 }
 
-/* In steps of two around what is stated: the noise of one measurement must not choose another grid,
- * whose sums have other bits.  Finer rates are those of `damier tune rates`. */
+/* In factors of two around the stated rate: the noise of one measurement must not choose another
+ * grid, whose sums have other bits. `damier tune rates` measures finer rates. */
 static double steady(double stated, double measured) {
   return stated * exp2(round(log2(measured / stated)));
 }
 
-/* What this process has by now, and a little that libraries take later; in coarse steps, so that
- * the plan of the next run is the same.  A program that is linked with CUDA has three times that of
- * one without before it does anything. */
+/* The present memory of this process and a margin for libraries, in coarse steps, so that the next
+ * run gets the same plan. A program linked with CUDA starts with three times the memory of one
+ * without. */
 int64_t dm_setup_process_bytes(void) {
   const int64_t later = 16 << 20;
   return dm_round_up(dm_memory_own() + later, later);
 }
 
-/* What the planner may count on: the rank that has least decides for all. */
+/* What the planner may use: the rank with the least memory decides. */
 static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                                   dm_setup *setup) {
   dm_machine *machine = &setup->machine;
@@ -242,7 +243,7 @@ static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {
   return dm_fail(DM_E_BUG, "the ranks do not hold the same plan");
 }
 
-/* What is compiled on this machine is compiled before anything is read. */
+/* Kernels compiled on this machine are compiled before reading. */
 static dm_status prepare_kernel(const dm_run *run, const dm_engine *engine, dm_setup *setup) {
   const dm_plan *plan = &setup->plan;
   const dm_coords coords = dm_plan_coords(plan, run->rank);
@@ -257,7 +258,7 @@ static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const d
                              dm_setup *setup) {
   dm_problem posed = *problem;
   dm_wishes wishes = engine->wishes;
-  posed.fastest &= strcmp(engine->kernel, "auto") == 0; /* others multiply in one way */
+  posed.fastest &= strcmp(engine->kernel, "auto") == 0; /* other kernels have one mode */
   wishes.by_links = strcmp(engine->transport, "auto") != 0;
   if (engine->fill > 0) {
     int64_t n;
@@ -280,12 +281,12 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_p
   return dm_comm_agree(run->world, check_sharing(run, engine, setup));
 }
 
-/* The backend was opened for the way that was posed; the plan may have found a faster one. */
+/* The backend was opened for the original mode; the plan may have chosen a faster one. */
 static dm_status open_for_plan(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                                dm_setup *setup) {
   const dm_problem *planned = &setup->plan.problem;
   const dm_backend_ops *ops = setup->backend->ops;
-  const dm_device device = setup->device; /* the ranks have counted who shares it */
+  const dm_device device = setup->device; /* with the number of ranks that share it */
   if (strcmp(planned->compute.name, problem->compute.name) == 0) return DM_OK;
   dm_setup_close(setup);
   DM_TRY(open_backend(run, engine, planned, ops, setup));

@@ -1,4 +1,4 @@
-/* setup: from options to an open backend on every rank and a common plan. */
+/* setup: turns options into an open backend on every rank and a common plan. */
 #ifndef DM_ENGINE_SETUP_H
 #define DM_ENGINE_SETUP_H
 
@@ -13,30 +13,30 @@ typedef struct dm_setup {
   dm_backend *backend;
   dm_device device;
   dm_links links;
-  const dm_transport_ops *transport; /* that the plan's panels take */
+  const dm_transport_ops *transport; /* transport of the plan's panels */
   dm_machine machine;
   dm_plan plan;
 } dm_setup;
 
-/* Collective: opens the backend on every rank, finds out about the machine and its links, lets rank
- * 0 choose the plan, sends it round, and says what it will need.  Refuses what does not fit before
- * anything large is allocated. */
+/* Collective: opens the backend on every rank, examines the machine and its links, lets rank 0
+ * choose the plan and broadcasts it, and logs its needs. Rejects a problem that does not fit before
+ * allocating anything large. */
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup);
 void dm_setup_close(dm_setup *setup);
 
-/* Collective: the first part of it: backend and device alone, without links, machine and plan. */
+/* Collective: the first part of it: only backend and device, without links, machine and plan. */
 dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                                 dm_setup *setup);
 
-/* Host memory of this process that a plan counts as taken. */
+/* Host memory of this process that a plan counts as used. */
 int64_t dm_setup_process_bytes(void);
 
-/* What rates of SETUP would be those of. */
+/* The facts that identify SETUP's rates. */
 void dm_setup_facts(const dm_setup *setup, const dm_run *run, dm_rates_facts *facts);
 
-/* Collective: gives SETUP's machine the rates that were measured here, where there are any, and
- * those of files where ENGINE's files are; a file of others is not used, and that is said.
+/* Collective: sets the rates measured here in SETUP's machine, if any, and those of the file
+ * systems of ENGINE's files; measurements of other machines are ignored with a note.
  * (rates_use.c) */
 dm_status dm_rates_agree(const dm_run *run, const dm_engine *engine, dm_setup *setup);
 

@@ -1,23 +1,22 @@
-/* sink: where C goes, behind one table of functions: a file (job/file_sink.h), or memory of the
- * caller (memory_sink.h).  Without a sink C stays in the ranks' blocks, in its accumulator's type.
- */
+/* sink: receives C through a table of functions: a file (job/file_sink.h), or the caller's memory
+ * (memory_sink.h). Without a sink C stays in the ranks' blocks, in its accumulator's type. */
 #ifndef DM_ENGINE_SINK_H
 #define DM_ENGINE_SINK_H
 
 #include "engine/execute.h"
 #include "engine/rank_state.h"
 
-/* STATE is the sink's own; it stays the caller's. */
+/* The caller owns STATE. */
 typedef struct dm_sink_ops {
   const char *name;
-  /* Once, when the rank's buffers are there; CLOSE also after an OPEN that failed. */
+  /* Once, when the rank's buffers exist; CLOSE is called even if OPEN failed. */
   dm_status (*open)(void *state, dm_rank_state *local); /* may be NULL */
   void (*close)(void *state, dm_rank_state *local);     /* may be NULL */
   /* Collective, once, before the first store. */
   dm_status (*ready)(void *state); /* may be NULL */
-  /* As dm_step_calls has it. */
+  /* As in dm_step_calls. */
   dm_status (*store)(void *state, dm_rank_state *local, dm_range rows, bool *done);
-  /* After the last store of a run: returns when C is safe. */
+  /* After the last store of a run: returns when C is complete and safe. */
   dm_status (*settle)(void *state); /* may be NULL */
 } dm_sink_ops;
 

@@ -1,5 +1,5 @@
-/* source: where op(A) and op(B) of a product come from, behind one table of functions: datasets
- * (dataset_source.h), generated matrices (generated_source.h), memory of the caller
+/* source: provides op(A) and op(B) of a product through a table of functions: from datasets
+ * (dataset_source.h), generated (generated_source.h), or from the caller's memory
  * (memory_source.h). */
 #ifndef DM_ENGINE_SOURCE_H
 #define DM_ENGINE_SOURCE_H
@@ -8,29 +8,28 @@
 #include "engine/execute.h"
 #include "engine/rank_state.h"
 
-/* STATE is the source's own; it stays the caller's, as does what it refers to.  NULL marks what a
- * source need not have. */
+/* The caller owns STATE and everything it refers to. Functions marked so may be NULL. */
 typedef struct dm_source_ops {
   const char *name;
-  /* Once, when the rank's buffers are there; CLOSE also after an OPEN that failed. */
+  /* Once, when the rank's buffers exist; CLOSE is called even if OPEN failed. */
   dm_status (*open)(void *state, dm_rank_state *local); /* may be NULL */
   void (*close)(void *state);                           /* may be NULL */
-  /* As dm_step_calls has them.  LOADED NULL: a piece is there when LOAD returns. */
+  /* As in dm_step_calls. LOADED NULL: pieces are complete when LOAD returns. */
   dm_status (*load)(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel);
   dm_status (*loaded)(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel,
                       bool *done);
-  /* Elements of op(B) from (row, col) on, as many as VIEW (host memory) has; NULL where shares
-   * never stay in files. */
+  /* Reads op(B) from (row, col), as many elements as VIEW (host memory) has; NULL if shares never
+   * stay in files. */
   dm_status (*read_b)(void *state, int64_t row, int64_t col, dm_view view);
-  /* TAKE(CONTEXT, ...) for all of op(A) or op(B), once, whatever stays in memory: by all ranks,
-   * each for its part, in pieces in host memory that count as of panel 0.  HAS_LINES: whether each
-   * piece has whole rows of op(A), or columns of op(B).  NULL where shares never stay in files. */
+  /* Calls TAKE(CONTEXT, ...) once for all of op(A) or op(B): each rank for its part, in pieces in
+   * host memory that count as panel 0. HAS_LINES: each piece has whole rows of op(A), or columns of
+   * op(B). NULL if shares never stay in files. */
   dm_status (*pass)(void *state, dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
                     void *context);
   bool (*has_lines)(const void *state, const dm_rank_state *local, dm_matrix matrix);
-  /* Magnitude that no element of an i8 matrix loaded so far exceeds. */
+  /* An upper bound of the magnitudes in an i8 matrix loaded so far. */
   double (*largest)(const void *state, dm_matrix matrix);
-  /* What long reads call from now on, in place of what they called before. */
+  /* Replaces the keepalive of long reads. */
   void (*set_keepalive)(void *state, const dm_keepalive *keepalive); /* may be NULL */
 } dm_source_ops;
 

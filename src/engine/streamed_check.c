@@ -8,10 +8,10 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-/* Rows of op(B) that are sampled, in runs spread evenly over k; bytes of one strip of them. */
+/* Rows of op(B) to sample, in runs spread evenly over k; bytes of one strip of them. */
 enum { RUN = 64, RUNS = 4, STRIP = DM_BUFFER_SAMPLE_BYTES };
 
-/* Columns COLS of ROWS rows of op(B) from ROW. */
+/* Reads columns COLS of ROWS rows of op(B) from ROW. */
 static dm_status sample_run(dm_streamed_check *streamed, const dm_problem *p, const dm_source *b,
                             int64_t row, int64_t rows, dm_range cols, void *memory) {
   const int64_t width = dm_max(1, STRIP / (rows * dm_dtype_size(p->work)));
@@ -69,9 +69,9 @@ static dm_status sum_up(dm_streamed_check *streamed, const dm_rank_state *local,
                                 &streamed->sum);
 }
 
-/* Every band is looked at once: of B where it passes for the first time, of A where it passes for
- * the last.  In one tile both are so: all of B has passed then, and B w is summed up.  That needs
- * all tiles: a run that resumes another is judged by the files. */
+/* Every band is scanned once: of B when it passes first, of A when it passes last. In a single tile
+ * both hold: all of B has passed then, and B w is summed. That needs all tiles: a resumed run is
+ * verified from the files. */
 static dm_status look(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,
                       bool *done) {
   const bool first = dm_plan_is_first(local->plan, DM_B, local->tile);

@@ -1,4 +1,4 @@
-/* streamed_check: verification with panels of A and B that are not kept. */
+/* streamed_check: verification if panels of A and B do not stay in memory. */
 #ifndef DM_ENGINE_STREAMED_CHECK_H
 #define DM_ENGINE_STREAMED_CHECK_H
 
@@ -7,17 +7,17 @@
 #include "engine/rank_state.h"
 #include "engine/source.h"
 
-/* Of a rank state; zero at first. */
+/* Belongs to a rank state; initially zero. */
 typedef struct dm_streamed_check {
   dm_freivalds *check;
-  dm_panel_sum sum; /* of the panel that is looked at */
+  dm_panel_sum sum; /* sum of the panel being scanned */
 } dm_streamed_check;
 
-/* Collective: reads a few rows of op(B), and chooses weights by them. */
+/* Collective: reads a few rows of op(B), and chooses weights from them. */
 dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_run *run,
                                    const dm_problem *problem, const dm_source *b);
 
-/* The check of dm_step_calls. */
+/* The check function of dm_step_calls. */
 dm_status dm_streamed_check_panel(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,
                                   bool *done);
 

@@ -30,7 +30,7 @@ void dm_tile_give_back(dm_tile_states *states, int64_t tile) {
   states->state[tile] = 0;
 }
 
-/* By the largest of what is missing. */
+/* The maximum of the missing states decides. */
 dm_status dm_tile_states_agree(dm_tile_states *states, const dm_comm *world, bool takes_part) {
   int64_t *missing;
   dm_status status = dm_buffer_zeroed(STATES * states->tiles, sizeof *missing, (void **)&missing);

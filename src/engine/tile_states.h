@@ -6,10 +6,10 @@
 #include "comm/comm.h"
 #include "plan/todo.h"
 
-/* A set; empty: not begun.  The executor says COMPUTED and STORED of this rank's part. */
+/* A set; empty: not started. The executor reports COMPUTED and STORED for this rank's part. */
 enum {
   DM_TILE_COMPUTED = 1, /* all products, summed over the layers */
-  DM_TILE_STORED = 2,   /* where the caller wants it: its memory may serve another tile */
+  DM_TILE_STORED = 2,   /* at its destination: its memory may be reused */
   DM_TILE_CHECKED = 4,
   DM_TILE_RECORDED = 8, /* in the journal */
 };
@@ -17,7 +17,7 @@ enum {
 typedef struct dm_tile_states {
   int64_t tiles;
   uint8_t *state;
-  dm_todo *todo; /* that the plan was given last */
+  dm_todo *todo; /* list last set in the plan */
 } dm_tile_states;
 
 dm_status dm_tile_states_open(int64_t tiles, dm_tile_states *states);
@@ -27,18 +27,18 @@ static inline bool dm_tile_has(const dm_tile_states *states, int64_t tile, unsig
   return (states->state[tile] & state) == state;
 }
 
-/* TILE, or every tile, has got to STATE, too. */
+/* TILE, or every tile, has reached STATE. */
 void dm_tile_reach(dm_tile_states *states, int64_t tile, unsigned state);
 void dm_tile_reach_all(dm_tile_states *states, unsigned state);
 
-/* TILE is as if it had never been begun; to be called alike by all ranks. */
+/* Resets TILE as if it had never started; all ranks must call it alike. */
 void dm_tile_give_back(dm_tile_states *states, int64_t tile);
 
 /* Collective: a tile keeps the states that it has on every rank that TAKES_PART. */
 dm_status dm_tile_states_agree(dm_tile_states *states, const dm_comm *world, bool takes_part);
 
-/* From now on PLAN computes the tiles that have not got to STATE.  All ranks hold the same states;
- * the list belongs to STATES, and the plan of the next call gets another. */
+/* From now on PLAN computes the tiles that have not reached STATE. All ranks have the same states;
+ * STATES owns the list, and the next call replaces it. */
 dm_status dm_tile_states_choose(dm_tile_states *states, unsigned state, dm_plan *plan);
 
 #endif

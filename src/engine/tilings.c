@@ -19,7 +19,7 @@ void dm_tilings_name(const dm_tilings *tilings, dm_dtype type, char name[32]) {
 
 /* ---- the file ---- */
 
-/* What the speed of tile sizes depends on. */
+/* The facts that the speed of tile sizes depends on. */
 static void machine_text(const dm_jit_facts *f, char text[192]) {
   snprintf(text, 192, "%s, capability %d, %d processors, driver %d, NVRTC %d", f->gpu,
            f->capability, f->processors, f->driver, f->compiler);
@@ -38,7 +38,7 @@ static json_t *type_json(const dm_tilings *tilings, int type) {
 dm_status dm_tilings_format(const dm_tilings *tilings, const dm_jit_facts *facts, char **text) {
   char machine[192];
   machine_text(facts, machine);
-  /* json_pack takes what it is given, and fails where one of it is NULL. */
+  /* json_pack takes ownership of its arguments, and fails if one is NULL. */
   json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "schema", DM_TILINGS_SCHEMA, "damier",
                            DM_VERSION, "git", DM_GIT, "machine", machine, "f32",
                            type_json(tilings, 0), "f64", type_json(tilings, 1));
@@ -47,7 +47,7 @@ dm_status dm_tilings_format(const dm_tilings *tilings, const dm_jit_facts *facts
   return *text ? DM_OK : dm_fail(DM_E_FIT, "no memory for the table of tilings");
 }
 
-/* The name that stands beside the tilings is that of what is read: nothing was changed. */
+/* The name stored with the tilings must be that of the tilings read: detects changes. */
 static dm_status parse_type(const json_t *list, int type, dm_tilings *tilings) {
   char name[32];
   for (int i = 0; i < DM_TILING_CLASSES; i++) {
@@ -100,9 +100,9 @@ dm_status dm_tilings_write(const char *path, bool make_directory, const dm_tilin
   return status;
 }
 
-/* ---- in a job ---- */
+/* ---- use in a job ---- */
 
-/* Rank 0's choice; what is wrong with the file is said, and the file not used. */
+/* Rank 0's choice; warns of an invalid file and ignores it. */
 static dm_tilings choose(const dm_run *run, const dm_jit_facts *facts) {
   dm_tilings tilings = dm_tilings_built_in();
   char path[DM_PATH];

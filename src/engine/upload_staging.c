@@ -12,7 +12,7 @@ enum { STRIPS = DM_BUFFER_STRIPS_UP };
 typedef struct strip {
   enum { FREE, IS_READ, IS_COPIED } stage;
   dm_transit *transit;
-  int64_t at, rows; /* of the transit's */
+  int64_t at, rows; /* of the transit's rows */
   char *memory;
   dm_transfer *reading;
   dm_event copied;
@@ -21,7 +21,7 @@ typedef struct strip {
 struct dm_staging {
   dm_rank_state *local;
   dm_dataset_input *sources;
-  int64_t bytes; /* of a strip */
+  int64_t bytes; /* bytes of a strip */
   strip strips[STRIPS];
 };
 
@@ -47,8 +47,8 @@ void dm_staging_close(dm_staging *stage) {
   free(stage);
 }
 
-/* What STRIP has of panel FIRST + Q, of which OFFSET columns of the file stand before it: in the
- * strip's memory, where it lies as the product reads it, and on the device. */
+/* STRIP's part of panel FIRST + Q, which follows OFFSET columns of the file: in the strip's memory,
+ * oriented as products read it, and on the device. */
 static void part_of(const dm_staging *stage, const strip *one, int64_t q, int64_t offset,
                     dm_view *here, dm_view *there) {
   const dm_transit *t = one->transit;
@@ -85,7 +85,7 @@ static dm_status read_strip(dm_staging *stage, strip *one) {
   return status;
 }
 
-/* Copies run in order: the last one's event stands for all. */
+/* Copies run in order: the last one's event covers all. */
 static dm_status copy_strip(dm_staging *stage, strip *one) {
   const dm_transit *t = one->transit;
   dm_rank_state *local = stage->local;

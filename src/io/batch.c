@@ -5,7 +5,7 @@
 
 #include "core/checked.h"
 
-enum { CALL_LIMIT = 1 << 30 }; /* bytes; Linux moves at most 2 GiB - 4 KiB a call */
+enum { CALL_LIMIT = 1 << 30 }; /* bytes; Linux moves at most 2 GiB - 4 KiB per call */
 
 void dm_batch_start(dm_batch *batch, int fd, bool writing, const char *file,
                     const dm_keepalive *keepalive) {
@@ -30,7 +30,7 @@ static dm_status refused(const dm_batch *batch, int number) {
   return dm_batch_refused(batch->file, batch->writing, batch->offset, number);
 }
 
-/* Takes MOVED bytes off the front; *first is the first piece that is left. */
+/* Removes MOVED bytes from the front; *first is the first piece left. */
 static void advance(dm_batch *batch, int *first, int64_t moved) {
   batch->offset += moved;
   batch->bytes -= moved;

@@ -1,5 +1,4 @@
-/* batch: moves bytes between memory and one run of a file, in as few and as large calls as can be.
- */
+/* batch: moves bytes between memory and one run of a file, in few large calls. */
 #ifndef DM_IO_BATCH_H
 #define DM_IO_BATCH_H
 
@@ -24,17 +23,17 @@ typedef struct dm_batch {
 void dm_batch_start(dm_batch *batch, int fd, bool writing, const char *file,
                     const dm_keepalive *keepalive);
 
-/* BYTES of MEMORY belong at OFFSET of the file.  They move now or with what follows. */
+/* Adds BYTES of MEMORY for OFFSET of the file. They move now or with later ones. */
 dm_status dm_batch_add(dm_batch *batch, void *memory, int64_t bytes, int64_t offset);
 
-/* Moves what was added and has not moved yet. */
+/* Moves everything added so far. */
 dm_status dm_batch_flush(dm_batch *batch);
 
-/* BYTES at OFFSET of FILE, which is open as FD, from or into MEMORY. */
+/* Reads or writes BYTES at OFFSET of FILE, which is open as FD, from or to MEMORY. */
 dm_status dm_batch_move(int fd, bool writing, const char *file, void *memory, int64_t bytes,
                         int64_t offset);
 
-/* What the system said (an errno) when FILE was to be read or written at OFFSET. */
+/* The error for errno NUMBER when FILE was read or written at OFFSET. */
 dm_status dm_batch_refused(const char *file, bool writing, int64_t offset, int number);
 
 #endif

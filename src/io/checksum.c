@@ -20,7 +20,7 @@ uint64_t dm_checksum_bytes(const void *data, int64_t bytes, uint64_t seed) {
   return XXH3_64bits_withSeed(data, (size_t)bytes, seed);
 }
 
-/* Of the BYTES at OFFSET of FILE, which is open as FD; continues from SEED. */
+/* Checksum of the BYTES at OFFSET of FILE, open as FD; continues from SEED. */
 static dm_status checksum_range(int fd, const char *file, int64_t offset, int64_t bytes,
                                 uint64_t seed, uint64_t *sum) {
   char piece[PIECE];

@@ -23,14 +23,14 @@ enum {
   MAGIC = 0x646d6a31
 };
 
-/* What the child says first; a result follows. */
+/* The child's first message; the result follows. */
 typedef struct answer {
   uint32_t magic, failed;
   dm_error error;
 } answer;
 
 #if !defined __SANITIZE_ADDRESS__
-/* Libraries of the parent may have reserved a lot already: the limit is on top of that. */
+/* Libraries of the parent may have reserved address space: the limit is on top of that. */
 static void limit_memory(void) {
   rlim_t used = 0;
   char text[64] = "";
@@ -48,10 +48,10 @@ static void set_limits(void) {
                                  SIGILL,  SIGXCPU, SIGTERM, SIGALRM};
   for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) signal(defaults[i], SIG_DFL);
   signal(SIGPIPE, SIG_IGN);
-  sigset_t none; /* a thread without signals may be the parent */
+  sigset_t none; /* the parent thread may block signals */
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  signal(SIGINT, SIG_IGN); /* of a terminal: the parent decides */
+  signal(SIGINT, SIG_IGN); /* Ctrl-C: the parent decides */
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_DUMPABLE, 0);
   struct rlimit no_core = {0, 0}, cpu = {CPU_SECONDS, CPU_SECONDS + 2};
@@ -82,10 +82,10 @@ static _Noreturn void be_child(int fd, dm_child_work work, const void *argument,
   answer first = {.magic = MAGIC, .failed = status != DM_OK};
   if (status) first.error = *status;
   bool sent = send_all(fd, &first, sizeof first) && send_all(fd, result, (size_t)bytes);
-  _exit(sent ? 0 : 1); /* not exit: the parent's buffers and handlers are not this process's */
+  _exit(sent ? 0 : 1); /* not exit: buffers and handlers belong to the parent */
 }
 
-/* False: nothing more came before DEADLINE, or the child is gone. */
+/* False: no more data before DEADLINE, or the child is gone. */
 static bool receive(int fd, void *data, size_t bytes, double deadline) {
   for (char *at = data; bytes > 0;) {
     double left = deadline - dm_now();
@@ -104,8 +104,7 @@ static bool receive(int fd, void *data, size_t bytes, double deadline) {
   return true;
 }
 
-/* Waits for the end of the child; one that hangs in the kernel even after SIGKILL is left behind.
- */
+/* Waits for the end of the child; abandons one that hangs in the kernel even after SIGKILL. */
 static bool reap(pid_t pid, int *how, struct rusage *usage) {
   double deadline = dm_now() + 5;
   do {
@@ -121,7 +120,7 @@ static dm_status why_silent(const dm_location *at, double seconds, bool ended, i
                             const struct rusage *usage) {
   bool busy = ended && usage->ru_utime.tv_sec + usage->ru_stime.tv_sec >= CPU_SECONDS / 3;
   if (busy)
-    return dm_fail_at(DM_E_INPUT, at, "rejected: the HDF5 library found no end while reading it");
+    return dm_fail_at(DM_E_INPUT, at, "rejected: the HDF5 library did not finish reading it");
   if (ended && WIFSIGNALED(how) && WTERMSIG(how) != SIGKILL)
     return dm_fail_at(DM_E_INPUT, at, "rejected: the HDF5 library crashed while reading it");
   if (ended && !WIFSIGNALED(how))

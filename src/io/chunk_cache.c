@@ -8,7 +8,7 @@
 
 enum { FIRST_PLACES = 64, FIRST_WANTING = 2 };
 
-/* A chunk that somebody wants or wanted.  Its place is remembered for good. */
+/* A chunk that a transfer needs or needed. Its place in the file stays known. */
 typedef struct chunk {
   dm_pool_task task; /* first */
   dm_chunk_cache *cache;
@@ -16,17 +16,17 @@ typedef struct chunk {
   dm_chunk_place place;
   bool posted;
   void *data;            /* unpacked, or NULL */
-  int64_t not_copied;    /* elements that nobody has asked for yet */
-  dm_transfer **wanting; /* from SERVED to COUNT */
+  int64_t not_copied;    /* elements not copied to any transfer yet */
+  dm_transfer **wanting; /* waiting transfers: SERVED to COUNT */
   int64_t served, count, room;
-  struct chunk *older, *newer; /* among those that are kept */
+  struct chunk *older, *newer; /* list of chunks kept */
 } chunk;
 
 struct dm_chunk_cache {
   dm_pool *pool;
   dm_arrivals *arrivals;
   dm_reader *reader;
-  chunk **table; /* by number: open addressing; PLACES is a power of two */
+  chunk **table; /* hash table by number, open addressing; PLACES is a power of two */
   int64_t places, filled;
   chunk *oldest, *newest;
 };
@@ -58,7 +58,7 @@ void dm_chunk_cache_close(dm_chunk_cache *cache) {
   free(cache);
 }
 
-/* Where NUMBER stands or would stand. */
+/* The slot of NUMBER, or the free slot for it. */
 static chunk **slot_of(chunk **table, int64_t places, int64_t number) {
   uint64_t at = (uint64_t)number * 0x9e3779b97f4a7c15u >> 20;
   while (table[at & (uint64_t)(places - 1)] && table[at & (uint64_t)(places - 1)]->number != number)
@@ -85,7 +85,7 @@ static void unlink_kept(dm_chunk_cache *cache, chunk *c) {
   c->older = c->newer = NULL;
 }
 
-/* Keeps C, whose data has just been copied; others go where there is no room. */
+/* Keeps C, whose data has just been copied; drops other chunks if there is no room. */
 static void keep(dm_chunk_cache *cache, chunk *c) {
   c->older = cache->newest;
   *(c->older ? &c->older->newer : &cache->oldest) = c;
@@ -99,7 +99,7 @@ static void keep(dm_chunk_cache *cache, chunk *c) {
   }
 }
 
-/* The thread gets the memory back for its next chunk. */
+/* Returns the memory to the thread for its next chunk. */
 static void give_back(dm_chunk_cache *cache, chunk *c, dm_scratch *scratch) {
   int64_t room = dm_reader_chunk_room(cache->reader);
   cache->arrivals->kept -= room;
@@ -109,8 +109,8 @@ static void give_back(dm_chunk_cache *cache, chunk *c, dm_scratch *scratch) {
   c->data = NULL;
 }
 
-/* Copies to all transfers that want it, also those that come meanwhile.  The lock is held before
- * and after. */
+/* Copies to all transfers that need the chunk, including those that arrive meanwhile. The lock is
+ * held before and after. */
 static void serve(dm_chunk_cache *cache, chunk *c) {
   dm_view all = dm_reader_chunk_view(cache->reader, &c->place, c->data);
   while (c->served < c->count) {
@@ -125,7 +125,7 @@ static void serve(dm_chunk_cache *cache, chunk *c) {
     dm_pool_lock(cache->pool);
     c->not_copied -= rows * cols;
     cache->arrivals->moved += rows * cols * dm_dtype_size(cache->reader->dataset.dtype);
-    transfer->left--; /* may be gone from now on */
+    transfer->left--; /* may be freed from now on */
   }
   c->served = c->count = 0;
 }
@@ -138,7 +138,7 @@ static int64_t elements_of(const dm_chunk_cache *cache, const dm_chunk_place *pl
 static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
   chunk *c = (chunk *)task;
   dm_chunk_cache *cache = c->cache;
-  const bool packed = !c->data; /* nobody else touches a chunk that is posted */
+  const bool packed = !c->data; /* no other thread uses a posted chunk */
   if (packed) {
     DM_TRY(dm_reader_unpack(cache->reader, &c->place, scratch));
     c->data = scratch->memory[0];
@@ -149,7 +149,8 @@ static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
   if (packed) {
     cache->arrivals->unpacked++;
     cache->arrivals->kept += dm_reader_chunk_room(cache->reader);
-    if (c->not_copied <= 0) c->not_copied = elements_of(cache, &c->place); /* once again */
+    if (c->not_copied <= 0)
+      c->not_copied = elements_of(cache, &c->place); /* all are needed again */
   }
   serve(cache, c);
   c->posted = false;
@@ -161,7 +162,7 @@ static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
   return DM_OK;
 }
 
-/* The chunk called NUMBER; a new one where there is none yet. */
+/* Finds chunk NUMBER; creates it if it is new. */
 static dm_status find(dm_chunk_cache *cache, int64_t number, chunk **found) {
   dm_chunk_place place;
   *found = *slot_of(cache->table, cache->places, number);

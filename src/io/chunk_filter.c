@@ -15,7 +15,7 @@ static uint32_t fold(uint32_t sum) {
   return (sum & 0xffff) + (sum >> 16);
 }
 
-/* Over pairs of bytes, the first the higher, as HDF5 does it. */
+/* Sums pairs of bytes, the first the higher, as HDF5 does. */
 static uint32_t fletcher32(const unsigned char *data, int64_t bytes) {
   uint32_t low = 0, high = 0;
   int64_t pairs = bytes / 2;
@@ -45,7 +45,7 @@ static dm_status check_sum(const unsigned char *data, int64_t *length) {
   uint32_t stored =
       (uint32_t)end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24;
   uint32_t sum = fletcher32(data, *length);
-  /* HDF5 before 1.6.3 exchanged the bytes of each pair on little-endian machines. */
+  /* HDF5 before 1.6.3 swapped the bytes of each pair on little-endian machines. */
   uint32_t old = (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8;
   return stored == sum || stored == old
              ? DM_OK
@@ -63,9 +63,8 @@ static dm_status inflate_all(const void *data, int64_t *length, void *out, int64
   return DM_OK;
 }
 
-/* SIZE is known where these are expanded.  The first bytes of all elements, then the second ones,
- * ...
- */
+/* SIZE is constant where this is inlined. Gathers the first bytes of all elements, then the second
+ * ones, ... */
 static inline __attribute__((always_inline)) void gather_bytes(const unsigned char *restrict data,
                                                                int64_t count, int64_t size,
                                                                unsigned char *restrict out) {
@@ -98,10 +97,10 @@ static inline __attribute__((always_inline)) void spread_bytes(const unsigned ch
     move(data, count, size, out);                                                                  \
   }
 
-/* What is left behind the last whole element stays at the end. */
+/* Bytes after the last whole element stay at the end. */
 static void unshuffle(const unsigned char *data, int64_t length, int64_t size, unsigned char *out) {
   int64_t count = length / size;
-  if (count <= 1) size = 1, count = length; /* the order is as it was */
+  if (count <= 1) size = 1, count = length; /* the order does not change */
   BY_SIZE(gather_bytes)
   memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
 }
@@ -149,7 +148,7 @@ static void shuffle(const unsigned char *data, int64_t length, int64_t size, uns
   memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
 }
 
-/* *length stays as it is where deflate gains nothing. */
+/* *length stays unchanged if deflate gains nothing. */
 static dm_status deflate_all(const void *data, int64_t *length, int level, void *out,
                              bool *gained) {
   uLongf made = (uLongf)*length;

@@ -7,7 +7,7 @@
 #include <H5FDdevelop.h>
 #endif
 
-/* The file as HDF5 holds it: its own driver, and who listens. */
+/* The file as held by HDF5: its own driver, and the observer. */
 typedef struct listener {
   H5FD_t driver; /* HDF5's part, first */
   H5FD_t *inner;
@@ -93,7 +93,7 @@ static herr_t unlock_file(H5FD_t *file) {
 static const H5FD_class_t driver = {
 #if H5_VERSION_GE(1, 13, 0)
     .version = H5FD_CLASS_VERSION,
-    .value = (H5FD_class_value_t)400, /* of the range for private use */
+    .value = (H5FD_class_value_t)400, /* from the range for private use */
 #endif
     .name = "damier_chunk_place",
     .maxaddr = INT64_MAX,
@@ -126,15 +126,15 @@ dm_status dm_chunk_open_file(const dm_location *at, hid_t *file, dm_chunk_ear **
   return status;
 }
 
-/* HDF5 1.10 lets go of a file's driver before it calls it to close the file: the last one to hold
- * the driver must not be the file. */
+/* HDF5 1.10 releases a file's driver before calling it to close the file: the file must not hold
+ * the last reference to the driver. */
 void dm_chunk_close_file(hid_t file, const dm_chunk_ear *ear) {
   const hid_t driver_id = ear ? ear->driver : -1;
   H5Fclose(file);
   if (driver_id >= 0) H5FDunregister(driver_id);
 }
 
-/* Whether the file has no chunk there, as opposed to one that cannot be found. */
+/* Whether the file has no such chunk, as opposed to one that cannot be found. */
 static bool is_absent(hid_t set, const hsize_t offset[2]) {
 #if H5_VERSION_GE(1, 10, 5)
   haddr_t address = 0;
@@ -165,7 +165,7 @@ dm_status dm_chunk_find(const dm_dataset *dataset, hid_t set, dm_chunk_ear *ear,
   }
   place->bytes = stored > INT64_MAX ? INT64_MAX : (int64_t)stored;
   if (!ear) return DM_OK;
-  /* Nothing is read: the driver only hears of it. */
+  /* Nothing is read: the driver only observes the request. */
   ear->listening = true;
   ear->heard = false;
   herr_t result = H5Dread_chunk(set, H5P_DEFAULT, offset, &place->skipped, nothing);

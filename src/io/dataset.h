@@ -1,4 +1,4 @@
-/* dataset: what is known of a matrix in an HDF5 file after it was inspected. */
+/* dataset: the properties of a matrix in an HDF5 file, found by inspection. */
 #ifndef DM_IO_DATASET_H
 #define DM_IO_DATASET_H
 
@@ -10,19 +10,19 @@
 
 enum { DM_PATH = 1024, DM_ATTRIBUTES = 40, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
 
-/* FILE.h5:/path/to/dataset; an empty dataset means: the only 2-D dataset of the file, or, of what
- * is known, that the file is no HDF5 but NumPy's. */
+/* FILE.h5:/path/to/dataset. An empty dataset means the only 2-D dataset of the file or, after
+ * inspection, a NumPy file. */
 typedef struct dm_location {
   char file[DM_PATH];
   char dataset[DM_PATH];
 } dm_location;
 
-/* DM_E_USAGE where TEXT names no file or is too long. */
+/* DM_E_USAGE: TEXT names no file or is too long. */
 dm_status dm_io_parse_location(const char *text, dm_location *location);
 
 enum { DM_NAME = 2 * DM_PATH };
 
-/* "FILE:/dataset", or "FILE" where there is no dataset, into TEXT, which is returned. */
+/* Writes "FILE:/dataset", or "FILE" without a dataset, to TEXT and returns it. */
 const char *dm_location_name(const dm_location *at, char text[DM_NAME]);
 
 typedef enum dm_layout { DM_CONTIGUOUS, DM_CHUNKED, DM_COMPACT, DM_VIRTUAL } dm_layout;
@@ -36,26 +36,26 @@ enum {
   DM_FILTERS_END = 32
 };
 
-/* What a dataset of one dimension is taken as; DM_NO_VECTOR: it has two. */
+/* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */
 typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
 
-/* Plain data: it comes out of a child process and goes to other ranks as it is. */
+/* Plain data: sent from a child process and to other ranks. */
 typedef struct dm_dataset {
   dm_location at; /* with the dataset's name filled in */
   int64_t rows, cols;
   dm_dtype dtype;
-  bool swapped; /* the other byte order than this machine's */
+  bool swapped; /* opposite byte order to this machine's */
   dm_vector vector;
-  bool by_columns; /* the elements lie column after column, which only files of NumPy do */
+  bool by_columns; /* column-major, only in NumPy files */
   dm_layout layout;
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols;
   unsigned filters; /* DM_FILTER_... */
-  bool elsewhere;   /* the user allowed that links or data lead to other files */
-  bool no_data;     /* ... that what has no data reads as the fill value */
+  bool elsewhere;   /* the user allowed links and data in other files */
+  bool no_data;     /* ... missing data, which reads as the fill value */
   int64_t stored_bytes;
-  uint64_t device, inode;          /* of the file when it was inspected, */
-  int64_t file_bytes, modified_ns; /* so that a change is noticed */
+  uint64_t device, inode;          /* of the file when inspected, */
+  int64_t file_bytes, modified_ns; /* to detect changes */
 } dm_dataset;
 
 /* Text attributes of a dataset: provenance. */
@@ -69,7 +69,7 @@ typedef struct dm_attributes {
   dm_attribute list[DM_ATTRIBUTES];
 } dm_attributes;
 
-/* Adds NAME = printf(FORMAT); DM_E_BUG where the table is full. A text that is too long is cut. */
+/* Adds NAME = printf(FORMAT), truncated to the room for a text; DM_E_BUG: the table is full. */
 dm_status dm_attributes_add(dm_attributes *attributes, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -19,7 +19,7 @@ static dm_status not_opened(const dm_location *at) {
              : status;
 }
 
-/* Nothing but a regular file is ever opened for reading: the others may block or act. */
+/* Only regular files are opened: others may block or have side effects. */
 static dm_status check_file(const dm_location *at, dm_npy_kind *kind) {
   struct stat info;
   if (stat(at->file, &info) < 0) return not_opened(at);
@@ -47,7 +47,7 @@ static dm_status check_file(const dm_location *at, dm_npy_kind *kind) {
   return status;
 }
 
-/* The file that HDF5 itself holds open. */
+/* Identifies the file that HDF5 has open. */
 static dm_status identify(hid_t file, dm_dataset *find) {
   void *handle = NULL;
   struct stat info;
@@ -58,7 +58,7 @@ static dm_status identify(hid_t file, dm_dataset *find) {
   return DM_OK;
 }
 
-/* Why the path could not be followed: names the first part of it that does not exist. */
+/* Why the path could not be followed: names its first part that does not exist. */
 static dm_status not_found(const dm_location *at, hid_t file, hid_t access,
                            const dm_h5_exit *leave) {
   if (leave->met)
@@ -81,7 +81,7 @@ static dm_status not_found(const dm_location *at, hid_t file, hid_t access,
   return status;
 }
 
-/* What would help a user whose elements have a TYPE that is not read. */
+/* A hint for elements of an unsupported TYPE. */
 static dm_status hint_at_type(dm_status status, hid_t set, hid_t type) {
   const H5T_class_t kind = H5Tget_class(type);
   if (kind == H5T_OPAQUE && H5Tget_size(type) == 2)
@@ -115,7 +115,7 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
   return dm_examine_storage(file, set, trust, find);
 }
 
-/* The file of one array of NumPy. */
+/* Examines a NumPy file. */
 static dm_status examine_array(const dm_trust *trust, dm_dataset *find) {
   struct stat info;
   int fd = open(find->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -156,7 +156,7 @@ dm_status dm_examine(const void *argument, void *result) {
   if (set < 0) return not_found(at, file, access, &leave);
   dm_status status = dm_examine_dataset(&question->trust, file, set, &find->dataset);
   if (!status && question->provenance) status = dm_h5_read_attributes(at, set, &find->provenance);
-  /* This process ends here: what else is open ends with it. */
+  /* The process ends here, which closes everything else. */
   H5Oclose(set);
   H5Pclose(access);
   H5Fclose(file);

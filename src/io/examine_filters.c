@@ -1,10 +1,10 @@
-/* Which filters a dataset may be stored with. */
+/* Decides which filters a dataset may use. */
 #include <stdio.h>
 
 #include "io/examine.h"
 #include "io/hdf5_use.h"
 
-/* Of HDF5's list of registered filters, those that people meet. */
+/* Common filters from HDF5's list of registered filters. */
 static const struct {
   int id;
   const char *name;

@@ -11,8 +11,8 @@
 enum {
   CHUNK_LIMIT = 1 << 30,
   PROBE_LIMIT = 1 << 26,
-  DEFLATE_RATIO = 1100, /* deflate reaches 1032 */
-  LZF_RATIO = 90,       /* 264 bytes of 3 */
+  DEFLATE_RATIO = 1100, /* deflate reaches at most 1032 */
+  LZF_RATIO = 90,       /* 3 bytes become 264 */
 };
 
 static dm_status check_external(hid_t creation, const dm_trust *trust, const dm_location *at) {
@@ -58,7 +58,7 @@ static dm_status check_contiguous(hid_t set, const dm_trust *trust, int64_t byte
   if (find->stored_bytes != bytes)
     return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld",
                       (long long)bytes, (long long)find->stored_bytes);
-  if (away || offset > INT64_MAX) return DM_OK; /* in another file, which is trusted */
+  if (away || offset > INT64_MAX) return DM_OK; /* in another, trusted file */
   if ((int64_t)offset > find->file_bytes || bytes > find->file_bytes - (int64_t)offset)
     return dm_fail_at(DM_E_INPUT, &find->at,
                       "its data end beyond the end of the file (%lld bytes): was it cut off?",
@@ -88,7 +88,7 @@ static dm_status check_chunked(hid_t set, const dm_trust *trust, int64_t bytes, 
                       (long long)stored, (long long)find->file_bytes);
   if (trust->no_data) return DM_OK;
   if ((int64_t)present < chunks) return no_data(find, chunks - (int64_t)present, chunks);
-  if (find->filters & DM_FILTER_OTHER) return DM_OK; /* trusted, and of any ratio */
+  if (find->filters & DM_FILTER_OTHER) return DM_OK; /* trusted, with any ratio */
   int64_t least = bytes / (find->filters & DM_FILTER_DEFLATE ? DEFLATE_RATIO : 1) /
                   (find->filters & DM_FILTER_LZF ? LZF_RATIO : 1);
   if (!(find->filters & (DM_FILTER_DEFLATE | DM_FILTER_LZF)) &&
@@ -108,8 +108,7 @@ static dm_status check_compact(int64_t bytes, const dm_dataset *find) {
                           (long long)bytes, (long long)find->stored_bytes);
 }
 
-/* Reads the element at (row, col) as HDF5 finds it and, where the offset is known, as pread does.
- */
+/* Reads the element at (row, col) with HDF5 and, if the offset is known, with pread. */
 static dm_status probe(hid_t set, int64_t row, int64_t col, dm_dataset *find) {
   unsigned char by_hdf5[16] = {0}, by_offset[16] = {0};
   int64_t size = dm_dtype_size(find->dtype);
@@ -127,12 +126,12 @@ static dm_status probe(hid_t set, int64_t row, int64_t col, dm_dataset *find) {
   do got = pread(fd, by_offset, (size_t)size, find->offset + (row * find->cols + col) * size);
   while (got < 0 && errno == EINTR);
   if (fd >= 0) close(fd);
-  /* Not there after all: then HDF5 shall read it. */
+  /* pread finds other data: let HDF5 read. */
   if (got != size || memcmp(by_hdf5, by_offset, (size_t)size) != 0) find->offset = -1;
   return DM_OK;
 }
 
-/* Whether links led to another file than the one that was opened. */
+/* Whether links led to another file than the opened one. */
 static bool is_in_other_file(hid_t file, hid_t set) {
   H5O_info_t here, there;
   return H5Oget_info(file, &here) < 0 || H5Oget_info(set, &there) < 0 ||
@@ -173,7 +172,7 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   hid_t creation = H5Dget_create_plist(set);
   H5D_layout_t layout = creation < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(creation);
   if (layout == H5D_LAYOUT_ERROR) return dm_h5_fail(DM_E_INPUT, at, "its layout cannot be read");
-  /* Before its shape is asked for: that may already open the other files. */
+  /* Before reading its shape, which may open the other files. */
   if (layout == H5D_VIRTUAL && !trust->virtual)
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "refused: it is a virtual dataset, made of others"),
                    "--allow-virtual reads it");
@@ -183,7 +182,7 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
   bool away = trust->external && is_in_other_file(file, set);
   DM_TRY(check_layout(set, creation, layout, trust, away, find));
   H5Pclose(creation);
-  /* HDF5 may have no LZF to read with: what reads the chunks checks them. */
+  /* HDF5 may lack LZF; the reader of chunks checks them. */
   if (find->filters & DM_FILTER_LZF) return DM_OK;
   if (find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype) > PROBE_LIMIT) return DM_OK;
   DM_TRY(probe(set, 0, 0, find));

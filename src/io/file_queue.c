@@ -7,11 +7,11 @@
 #include "core/checked.h"
 #include "io/chunk_cache.h"
 
-enum { WRITTEN_PIECE = 1 << 20 }; /* bytes that a thread writes at a time */
+enum { WRITTEN_PIECE = 1 << 20 }; /* bytes that a thread writes at once */
 
-static const double patience = 0.25; /* seconds between two looks */
+static const double patience = 0.25; /* seconds between two checks */
 
-/* A rectangle of the dataset that one thread moves at a time. */
+/* A rectangle of the dataset that one thread moves. */
 typedef struct dm_piece {
   dm_pool_task task; /* first */
   dm_transfer *transfer;
@@ -22,14 +22,14 @@ struct dm_file_queue {
   dm_pool *pool;
   dm_arrivals arrivals;
   dm_transfer *first;
-  dm_chunk_cache **cache; /* of each reader with chunks */
+  dm_chunk_cache **cache; /* one for each reader with chunks */
   int caches;
 };
 
 dm_status dm_file_queue_open(int threads, int64_t memory, dm_file_queue **queue) {
   DM_TRY(dm_buffer_table(1, queue));
   (*queue)->arrivals.limit = memory;
-  /* What is kept may be much; what is being unpacked need not be. */
+  /* Many bytes may be kept, but tasks need less. */
   const int64_t running = memory > 0 ? dm_min(memory, DM_READ_MEMORY) : memory;
   dm_status status = dm_pool_open(threads, running, &(*queue)->pool);
   if (status) {
@@ -80,12 +80,12 @@ static dm_status run_piece(dm_pool_task *task, dm_scratch *scratch) {
     DM_TRY(dm_reader_bring(transfer->reader, &transfer->request, part, scratch, NULL));
   dm_pool_lock(queue->pool);
   queue->arrivals.moved += part.rows * part.cols * transfer->element;
-  transfer->left--; /* may be gone from now on */
+  transfer->left--; /* may be freed from now on */
   dm_pool_unlock(queue->pool);
   return DM_OK;
 }
 
-/* The piece behind *PIECE, which is all zero at first; false: there is none. */
+/* Advances *PIECE, initially all zero, to the next piece; false: there is none. */
 static bool next_piece(const dm_transfer *t, dm_rectangle *piece) {
   if (t->reader) return dm_reader_next_piece(t->reader, &t->request, piece);
   const dm_rectangle *all = &t->request.part;
@@ -139,7 +139,7 @@ static dm_status post(dm_transfer *transfer) {
   return chunks ? post_chunks(transfer) : post_pieces(transfer);
 }
 
-/* A copy of WHAT, with views of its own, is posted; where that fails half-way, closing frees it. */
+/* Posts a copy of WHAT with its own views; if that fails half-way, closing the queue frees it. */
 static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfer **transfer) {
   dm_transfer *new;
   dm_view *views;
@@ -186,12 +186,12 @@ static dm_status read_by_hdf5(dm_transfer *transfer) {
   int64_t before = reader->bytes;
   DM_TRY(dm_reader_read_here(reader, &transfer->request));
   transfer->queue->arrivals.moved += reader->bytes - before;
-  reader->bytes = before; /* counted when it is done */
+  reader->bytes = before; /* counted when the transfer is done */
   transfer->left = 0;
   return DM_OK;
 }
 
-/* *NUMBER, which threads change. */
+/* Reads *NUMBER, which threads change. */
 static int64_t look(dm_file_queue *queue, const int64_t *number) {
   dm_pool_lock(queue->pool);
   const int64_t value = *number;

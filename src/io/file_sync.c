@@ -12,8 +12,8 @@ static const unsigned begin = SYNC_FILE_RANGE_WRITE, complete = SYNC_FILE_RANGE_
                                                                 SYNC_FILE_RANGE_WRITE |
                                                                 SYNC_FILE_RANGE_WAIT_AFTER;
 
-/* The next piece is on its way while one is waited for.  An error that is told here is not told
- * again by fsync. */
+/* Starts writing the next piece while waiting for the current one. fsync does not repeat errors
+ * reported here. */
 static int sync_data(int fd, const dm_keepalive *keepalive) {
   struct stat info;
   if (fstat(fd, &info) < 0) return errno;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/vfs.h>
 
-/* Numbers of linux/magic.h, and of file systems that come with drivers of their own. */
+/* Numbers from linux/magic.h, and of file systems with external drivers. */
 static const struct {
   uint32_t magic;
   const char *name;

@@ -20,25 +20,25 @@
 #endif
 
 enum {
-  BLOCK = 4096,             /* what goes past the page cache begins and ends with one, */
-  SECTOR = 512,             /* its memory with one of these */
-  LEAST_DIRECT = 512 << 10, /* bytes: shorter pieces leave too much to edges, and to waiting */
-  LEAST_MAPPED = 64 << 10,  /* and these to calls */
-  BOUNCE = 256 << 10,       /* memory of a thread for what lies askew in its own */
-  LONGEST = 1 << 30         /* of one call; Linux moves at most 2 GiB - 4 KiB */
+  BLOCK = 4096,             /* alignment of direct writes in the file, */
+  SECTOR = 512,             /* and in memory */
+  LEAST_DIRECT = 512 << 10, /* bytes: in shorter pieces edges and latency cost too much */
+  LEAST_MAPPED = 64 << 10,  /* and in these the calls */
+  BOUNCE = 256 << 10,       /* buffer of a thread for unaligned memory */
+  LONGEST = 1 << 30         /* bytes per call; Linux moves at most 2 GiB - 4 KiB */
 };
 
 struct dm_file_writer {
   char file[DM_PATH + 8]; /* for messages */
-  int fd, direct;         /* direct: past the page cache, or -1 */
+  int fd, direct;         /* direct: opened with O_DIRECT, or -1 */
   char *map;              /* all of the file, or NULL */
   int64_t length;
-  /* pwrite from the moment on at which another has turned out not to go. */
+  /* Becomes pwrite when another way fails. */
   _Atomic dm_write_way way;
 };
 
 int dm_file_writer_flags(dm_write_way way) {
-  return way == DM_WRITE_MAPPED ? O_RDWR : O_WRONLY; /* pages cannot be mapped for writing alone */
+  return way == DM_WRITE_MAPPED ? O_RDWR : O_WRONLY; /* pages cannot be mapped only for writing */
 }
 
 static bool is_same(const struct stat *info, int fd) {
@@ -47,15 +47,15 @@ static bool is_same(const struct stat *info, int fd) {
 }
 
 static bool open_direct(dm_file_writer *writer, const struct stat *info) {
-  if (info->st_blksize > BLOCK) return false; /* pages would be written in both ways at once */
+  if (info->st_blksize > BLOCK) return false; /* the same page would be written in both ways */
   writer->direct = open(writer->file, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (writer->direct < 0 || !is_same(info, writer->direct)) return false;
-  /* Of what was read of it before, large pages could cover an edge and its neighbours. */
+  /* Large cached pages could cover an edge and its neighbouring blocks. */
   (void)posix_fadvise(writer->fd, 0, 0, POSIX_FADV_DONTNEED);
   return true;
 }
 
-/* Whether pages can be asked for beforehand, too: without that what goes wrong is a signal. */
+/* Maps the file if pages can also be populated in advance: otherwise errors arrive as signals. */
 static bool map_file(dm_file_writer *writer, const struct stat *info) {
   writer->length = info->st_size;
   if (writer->length == 0) return false;
@@ -110,9 +110,9 @@ static dm_status write_plain(const dm_file_writer *writer, const char *memory, i
   return dm_batch_move(writer->fd, true, writer->file, (char *)memory, bytes, offset);
 }
 
-/* ---- past the page cache ---- */
+/* ---- direct I/O ---- */
 
-/* Whole blocks.  *moved may be less than BYTES: what is left is for another way. */
+/* Writes whole blocks. If *moved is less than BYTES, the rest needs another way. */
 static dm_status write_blocks(dm_file_writer *writer, const char *memory, int64_t bytes,
                               int64_t offset, int64_t *moved) {
   while (*moved < bytes) {
@@ -121,7 +121,7 @@ static dm_status write_blocks(dm_file_writer *writer, const char *memory, int64_
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EINVAL || errno == EOPNOTSUPP || errno == EFAULT)) {
       atomic_store(&writer->way,
-                   DM_WRITE_PWRITE); /* of these blocks, or of this memory, it cannot */
+                   DM_WRITE_PWRITE); /* not supported for these blocks or this memory */
       return DM_OK;
     }
     if (n <= 0)
@@ -132,7 +132,7 @@ static dm_status write_blocks(dm_file_writer *writer, const char *memory, int64_
   return DM_OK;
 }
 
-/* By way of memory that begins as blocks do. */
+/* Copies through aligned memory. */
 static dm_status write_askew(dm_file_writer *writer, const char *memory, int64_t bytes,
                              int64_t offset, int64_t *moved) {
   void *bounce;
@@ -148,7 +148,7 @@ static dm_status write_askew(dm_file_writer *writer, const char *memory, int64_t
   return status;
 }
 
-/* The blocks that no other writer has a part in; the edges go through the page cache. */
+/* Writes the blocks that no other writer shares; edges go through the page cache. */
 static dm_status write_direct(dm_file_writer *writer, const char *memory, int64_t bytes,
                               int64_t offset) {
   const int64_t begin = dm_round_up(offset, BLOCK), end = (offset + bytes) / BLOCK * BLOCK;
@@ -163,7 +163,8 @@ static dm_status write_direct(dm_file_writer *writer, const char *memory, int64_
 
 /* ---- into mapped pages ---- */
 
-/* The pages are asked for in one go, and left again: they count as this process's memory. */
+/* Populates all pages at once and drops them afterwards, since they count as this process's
+ * memory. */
 static dm_status write_mapped(dm_file_writer *writer, const char *memory, int64_t bytes,
                               int64_t offset) {
   const int64_t page = sysconf(_SC_PAGESIZE), begin = offset / page * page;

@@ -1,5 +1,4 @@
-/* file_writer: bytes from memory into a file whose length and space are there, in one of three
- * ways. */
+/* file_writer: writes memory to a file whose length and space exist, in one of three ways. */
 #ifndef DM_IO_FILE_WRITER_H
 #define DM_IO_FILE_WRITER_H
 
@@ -9,20 +8,20 @@
 
 typedef struct dm_file_writer dm_file_writer;
 
-/* What open(2) has to be asked for, for WAY. */
+/* The flags for open(2) that WAY needs. */
 int dm_file_writer_flags(dm_write_way way);
 
-/* FD is FILE, opened so, and stays the caller's.  Where the system does not allow WAY, bytes are
- * written by pwrite: dm_file_writer_way tells. */
+/* FD is FILE, opened with those flags; the caller closes it. If the system does not support WAY,
+ * bytes are written with pwrite: see dm_file_writer_way. */
 dm_status dm_file_writer_open(int fd, const char *file, dm_write_way way, dm_file_writer **writer);
 dm_write_way dm_file_writer_way(const dm_file_writer *writer);
 void dm_file_writer_close(dm_file_writer *writer); /* NULL is allowed */
 
-/* Bytes from which on a piece is worth another way than pwrite; shorter ones go by that. */
+/* Least bytes of a piece for WAY; shorter pieces are written with pwrite. */
 int64_t dm_file_writer_least(const dm_file_writer *writer);
 
-/* BYTES of MEMORY at OFFSET; they are with the system then, as after pwrite, and on the disk after
- * a sync of FD.  Several threads may write, and several processes, what does not overlap. */
+/* Writes BYTES of MEMORY at OFFSET. As after pwrite, the system has them on return; a sync of FD
+ * puts them on the disk. Several threads and processes may write ranges that do not overlap. */
 dm_status dm_file_writer_bytes(dm_file_writer *writer, const void *memory, int64_t bytes,
                                int64_t offset);
 

@@ -15,7 +15,7 @@ bool dm_examine_is_virtual(int64_t set) {
   return yes;
 }
 
-/* ---- going through a file ---- */
+/* ---- visiting a file ---- */
 
 typedef struct walk {
   const dm_trust *trust;
@@ -53,7 +53,7 @@ static herr_t meet_link(hid_t root, const char *name, const H5L_info_t *info, vo
 
 bool dm_each_dataset(int64_t file, const dm_trust *trust, dm_visit *visit, void *context) {
   walk w = {trust, visit, context};
-  /* Only hard links are followed here: no way out of the file, no circles. */
+  /* Follows only hard links: they neither leave the file nor form cycles. */
   const herr_t objects = H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, meet_object, &w);
   if (objects != 0) return objects > 0;
   return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, meet_link, &w) >= 0;
@@ -61,23 +61,22 @@ bool dm_each_dataset(int64_t file, const dm_trust *trust, dm_visit *visit, void 
 
 /* ---- the only matrix ---- */
 
-/* By how well they suit: matrices of types that are multiplied; of others, as MATLAB's texts are;
- * vectors, where they are wanted; 2-D datasets of types that are not read; links into other files.
- */
+/* In order of preference: matrices of types that are multiplied; of other types, such as MATLAB's
+ * texts; vectors, if requested; 2-D datasets of unsupported types; links into other files. */
 typedef enum kind { MATRIX, WHOLE, VECTOR, UNREAD, LINK, KINDS } kind;
 
 typedef struct search {
   const dm_trust *trust;
-  int count[KINDS], lines, all; /* lines: of one dimension, and not wanted */
+  int count[KINDS], lines, all; /* lines: datasets of one dimension, not requested */
   char name[KINDS][DM_PATH];    /* the first of each */
   char list[KINDS][300];        /* the first few */
 } search;
 
-/* KINDS: nothing that could be meant. */
+/* KINDS: not a candidate. */
 static kind kind_of(search *found, hid_t set) {
   if (set < 0) return set == DM_NOT_FOLLOWED ? LINK : KINDS;
   if (dm_examine_is_virtual(set))
-    return UNREAD; /* if it is the only one, its inspection says why it is refused */
+    return UNREAD; /* if it is the only one, its inspection says why it is rejected */
   hid_t space = H5Dget_space(set), type = H5Dget_type(set);
   const int rank = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
   char text[DM_TYPE_TEXT];

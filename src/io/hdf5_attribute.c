@@ -12,7 +12,7 @@ enum { TEXT_LIMIT = 1 << 16 };
 static bool read_fixed_text(hid_t attribute, hid_t type, char *text, size_t size) {
   size_t length = H5Tget_size(type);
   if (length == 0 || length > TEXT_LIMIT) return false;
-  char *buffer = calloc(length + 1, 1); /* the stored text need not end with a zero */
+  char *buffer = calloc(length + 1, 1); /* the stored text may lack a final zero */
   bool read = buffer && H5Aread(attribute, type, buffer) >= 0;
   if (read) snprintf(text, size, "%s", buffer);
   free(buffer);
@@ -47,8 +47,8 @@ static bool read_value(hid_t attribute, hid_t type, char *text, size_t size) {
   }
 }
 
-/* The single text or number called NAME on OBJECT as TEXT of at most SIZE bytes, cut and cleaned;
- * false where there is none. */
+/* Reads the single text or number NAME of OBJECT as TEXT of at most SIZE bytes, truncated and
+ * sanitized; false if there is none. */
 static bool read_text(hid_t object, const char *name, char *text, size_t size) {
   bool read = false;
   if (H5Aexists(object, name) <= 0) return false;

@@ -7,13 +7,14 @@
 
 #include "io/dataset.h"
 
-/* Whether a dataset of uint16 says that they are bfloat16, as software without that type does. */
+/* Whether an attribute marks a dataset of uint16 as bfloat16, as software without that type
+ * does. */
 bool dm_h5_is_bfloat16(hid_t set);
 
-/* Whether a dataset of damier's is whole. */
+/* Whether a dataset of damier is complete. */
 bool dm_h5_is_whole(hid_t set);
 
-/* All of OBJECT's single texts and numbers, as many as ATTRIBUTES holds. */
+/* Reads all single texts and numbers of OBJECT, as many as fit in ATTRIBUTES. */
 dm_status dm_h5_read_attributes(const dm_location *at, hid_t object, dm_attributes *attributes);
 
 /* Writes or replaces NAME = TEXT on OBJECT. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether TYPE is DTYPE in one of the two byte orders. */
+/* Whether TYPE is DTYPE in either byte order. */
 static bool is_spelled(hid_t type, dm_dtype dtype, bool *swapped) {
   static const H5T_order_t orders[] = {H5T_ORDER_LE, H5T_ORDER_BE};
   hid_t ours = dm_h5_make_type(dtype);
@@ -17,7 +17,7 @@ static bool is_spelled(hid_t type, dm_dtype dtype, bool *swapped) {
   return same;
 }
 
-/* The one of COUNT candidates that TYPE is. */
+/* Finds which of COUNT candidates TYPE is. */
 static bool read_as(hid_t type, const dm_dtype *candidates, int count, dm_dtype *dtype,
                     bool *swapped) {
   for (int i = 0; i < count; i++) {
@@ -49,7 +49,7 @@ static bool member_is(hid_t type, unsigned index, const char *wanted) {
   return same;
 }
 
-/* As h5py and others store them: an enumeration of two bytes. */
+/* Booleans of h5py and others: an enumeration of one byte. */
 static bool read_bool(hid_t type, dm_dtype *dtype, bool *swapped) {
   *dtype = DM_BOOL;
   *swapped = false;
@@ -63,11 +63,11 @@ static bool read_bool(hid_t type, dm_dtype *dtype, bool *swapped) {
   return true;
 }
 
-/* What ml_dtypes makes of bfloat16 in h5py is two bytes; the name has to stand beside them. */
+/* ml_dtypes' bfloat16 is stored by h5py as two opaque bytes; its tag or an attribute names it. */
 static bool read_opaque(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped) {
   char *tag = H5Tget_tag(type);
   *dtype = DM_BF16;
-  *swapped = H5Tget_order(H5T_NATIVE_UINT16) == H5T_ORDER_BE; /* as NumPy writes them */
+  *swapped = H5Tget_order(H5T_NATIVE_UINT16) == H5T_ORDER_BE; /* native order, as NumPy writes */
   bool known = H5Tget_size(type) == 2 && (bfloat16 || (tag && strstr(tag, "bfloat16")));
   if (tag) H5free_memory(tag);
   return known;
@@ -83,7 +83,7 @@ static bool to_complex(dm_dtype part, dm_dtype *dtype) {
   return true;
 }
 
-/* The spellings of h5py, of PyTables and others, of MATLAB, of R's hdf5r. */
+/* Field names used by h5py, by PyTables and others, by MATLAB, and by R's hdf5r. */
 static bool has_complex_names(hid_t type) {
   static const char *const names[][2] = {
       {"r", "i"}, {"re", "im"}, {"real", "imag"}, {"Real", "Imaginary"}};
@@ -164,7 +164,7 @@ bool dm_h5_read_type(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped,
   return known;
 }
 
-/* A float of 16 bits. */
+/* Creates a float of 16 bits. */
 static hid_t make_half(size_t exponent_bits) {
   const size_t fraction_bits = 15 - exponent_bits;
   hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
@@ -217,7 +217,7 @@ hid_t dm_h5_make_type(dm_dtype dtype) {
     return H5Tcopy(H5T_NATIVE_UINT32);
   case DM_U64:
     return H5Tcopy(H5T_NATIVE_UINT64);
-  case DM_BOOL: /* only read */
+  case DM_BOOL: /* never written */
   case DM_DTYPE_COUNT:
   case DM_DTYPE_END:
     break;

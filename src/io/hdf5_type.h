@@ -1,4 +1,4 @@
-/* hdf5_type: how damier's element types are spelled in HDF5. */
+/* hdf5_type: damier's element types in HDF5. */
 #ifndef DM_IO_HDF5_TYPE_H
 #define DM_IO_HDF5_TYPE_H
 
@@ -8,8 +8,8 @@
 
 enum { DM_TYPE_TEXT = 96 };
 
-/* The element type that TYPE spells and whether its bytes are SWAPPED, else false and in TEXT what
- * it is instead.  BFLOAT16: the dataset calls its uint16 elements so. */
+/* The element type of TYPE, and whether its bytes are SWAPPED; else false, and TEXT describes the
+ * type. BFLOAT16: an attribute says that uint16 elements are bfloat16. */
 bool dm_h5_read_type(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped,
                      char text[DM_TYPE_TEXT]);
 

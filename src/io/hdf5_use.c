@@ -7,14 +7,14 @@
 #include <string.h>
 
 dm_status dm_h5_start(bool plugins) {
-  /* Read when the library starts; each can load a shared object.  HDF5_PLUGIN_PATH stays, for what
-   * is read with plug-ins later: the library reads it once, and loads nothing in the state below.
-   */
+  /* Read when the library starts; each can load a shared object. HDF5_PLUGIN_PATH stays, for files
+   * read with plug-ins later: the library reads it once, and loads nothing with plug-ins disabled
+   * as below. */
   static const char *const unwanted[] = {"HDF5_VOL_CONNECTOR", "HDF5_DRIVER"};
   for (int i = 0; i < 2; i++)
     if (getenv(unwanted[i])) unsetenv(unwanted[i]);
-  /* After a file that could not be closed the library's end of the process would crash (1.10.8).
-   * Refused when asked again. */
+  /* After a file that could not be closed, the library's exit handler would crash (1.10.8). Fails
+   * when called again. */
   (void)H5dont_atexit();
   if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 ||
       H5PLset_loading_state(plugins ? H5PL_FILTER_PLUGIN : 0) < 0)
@@ -46,7 +46,7 @@ hid_t dm_h5_unlocked(void) {
   return -1;
 }
 
-/* HDF5 calls this at every link into another file. */
+/* HDF5 calls this for every link into another file. */
 static herr_t stop_at_exit(const char *parent_file, const char *parent_group,
                            const char *child_file, const char *child_object, unsigned *flags,
                            hid_t access, void *data) {
@@ -67,7 +67,7 @@ hid_t dm_h5_access(bool elsewhere, dm_h5_exit *exit) {
   return access;
 }
 
-/* DIMS of a dataset or a chunk as rows and columns. */
+/* Converts DIMS of a dataset or a chunk to rows and columns. */
 static bool take_shape(int rank, const hsize_t dims[2], dm_vector vector, int64_t *rows,
                        int64_t *cols) {
   if (rank != (vector == DM_NO_VECTOR ? 2 : 1)) return false;
@@ -130,18 +130,18 @@ dm_status dm_h5_select(const dm_dataset *dataset, hid_t set, int64_t row, int64_
   return status;
 }
 
-/* What HDF5's error stack says. */
+/* A summary of HDF5's error stack. */
 typedef struct trace {
-  char text[240]; /* of the innermost function: the cause */
+  char text[240]; /* message of the innermost function: the cause */
   bool locking;
-  int number; /* errno, if the system refused something */
+  int number; /* errno of a failed system call, or 0 */
 } trace;
 
 static herr_t look(unsigned depth, const H5E_error2_t *error, void *data) {
   trace *seen = data;
   const char *text = error->desc ? error->desc : "";
   if (depth == 0) snprintf(seen->text, sizeof seen->text, "%s", text);
-  /* HDF5 2 locks chunks of its cache, too. */
+  /* HDF5 2 also locks chunks of its cache. */
   if (strstr(text, "unable to lock file") || strstr(text, "unable to lock the file"))
     seen->locking = true;
   const char *number = strstr(text, "errno = ");

@@ -13,7 +13,7 @@ static bool is_text(const char *text, size_t size) {
   return memchr(text, '\0', size) != NULL;
 }
 
-/* A bool that was not written as one must not be used as one. */
+/* A bool from the child may have an invalid value, which must not be used. */
 static bool is_bool(const bool *value) {
   unsigned char byte;
   memcpy(&byte, value, 1);
@@ -31,12 +31,12 @@ static bool is_sane_storage(const dm_dataset *d, int64_t bytes) {
          !dm_mul_overflows(d->chunk_rows, d->chunk_cols, &chunk) && chunk <= 1 << 30;
 }
 
-/* Files of NumPy, which have no datasets, are read where they are known to stand. */
+/* NumPy files, which have no datasets, have a known offset. */
 static bool is_named(const dm_dataset *d) {
   return d->at.dataset[0] == '/' ? !d->by_columns : d->at.dataset[0] == '\0' && d->offset >= 0;
 }
 
-/* The child read an untrusted file: what it says is checked like the file itself. */
+/* The child read an untrusted file: its results are checked like the file itself. */
 static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
   return is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&

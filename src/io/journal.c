@@ -24,11 +24,11 @@ struct dm_journal {
   int fd;
   dm_journal_state state;
   dm_attributes fields;
-  uint64_t key; /* the header's checksum: records of another journal are not this one's */
+  uint64_t key; /* the header's checksum: detects records of another journal */
   dm_tile_record *records;
-  int64_t count, bytes; /* good records, and of the file when it was opened */
+  int64_t count, bytes; /* good records; bytes of the file when opened */
   bool existed;
-  bool failed; /* what the disk holds is not known: nothing more is appended */
+  bool failed; /* the state of the disk is unknown: append nothing more */
 };
 
 static dm_status failed(const dm_journal *journal, const char *what) {
@@ -45,7 +45,7 @@ static bool is_good(const dm_journal *journal, const dm_tile_record *record, int
          record->own == dm_checksum_bytes(record, RECORD - sizeof record->own, journal->key);
 }
 
-/* What stands in the file, header and all; *text is freed by the caller. */
+/* Reads the whole file, including the header; the caller frees *text. */
 static dm_status read_file(dm_journal *journal, char **text) {
   struct stat info;
   if (fstat(journal->fd, &info) < 0) return failed(journal, "read");
@@ -65,21 +65,21 @@ static dm_status take_records(dm_journal *journal, const char *text) {
   return DM_OK;
 }
 
-/* What another program wrote is left alone, whatever is asked for. */
+/* Files of other programs are left alone, whatever the options. */
 static dm_status foreign(const dm_location *at, const char *path) {
   return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' exists and was not made by damier", path),
                  "nothing was touched; move it away, or name another output");
 }
 
-/* A header that is not whole and has nothing behind it was never finished: then no work is lost.
- * Records are written only after the header is safe, so with records behind it it was damaged. */
+/* An incomplete header with nothing after it was never finished: no work is lost. Records are
+ * written only after the header is safe, so a bad header followed by records is damage. */
 static dm_status understand(dm_journal *journal, const char *text) {
   if (!dm_header_is_ours(text, journal->bytes)) return foreign(&journal->at, journal->path);
   journal->state = dm_header_read(text, journal->bytes, &journal->fields, &journal->key);
   return journal->state == DM_JOURNAL_PRESENT ? take_records(journal, text) : DM_OK;
 }
 
-/* The file may have been renamed or removed between opening and locking: by a run that ended. */
+/* Another run may have renamed or removed the file between opening and locking. */
 static bool still_named(const dm_journal *journal) {
   struct stat named, held;
   return stat(journal->path, &named) == 0 && fstat(journal->fd, &held) == 0 &&
@@ -100,7 +100,7 @@ static dm_status open_locked(dm_journal *journal, bool *locked) {
   return DM_OK;
 }
 
-/* So that a full disk shows before the work, and a run that ends early can say what it has. */
+/* Detects a full disk before the work, and lets an interrupted run record its state. */
 static dm_status reserve(dm_journal *journal) {
   int failed;
   do failed = fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_HEADER + RESERVED) < 0 ? errno : 0;
@@ -123,7 +123,7 @@ dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *loc
   if (!status) status = understand(new, text);
   if (!status && new->state == DM_JOURNAL_NEW) {
     status = reserve(new);
-    if (status && !new->existed) (void)unlink(new->path); /* says nothing yet */
+    if (status && !new->existed) (void)unlink(new->path); /* still empty */
   }
   free(text);
   if (status)
@@ -157,7 +157,7 @@ const dm_tile_record *dm_journal_records(const dm_journal *journal, int64_t *cou
   return journal->records;
 }
 
-/* Cuts off what is behind BYTES, so that nothing old can follow what is written there. */
+/* Truncates the file to BYTES, so that no old data can follow new records. */
 static dm_status cut(dm_journal *journal, int64_t bytes) {
   if (ftruncate(journal->fd, (off_t)bytes) < 0) return failed(journal, "cut");
   journal->bytes = bytes;
@@ -174,7 +174,8 @@ dm_status dm_journal_clear(dm_journal *journal) {
 
 dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   char *text;
-  if (journal->bytes > 0) DM_TRY(dm_journal_clear(journal)); /* else its space stays reserved */
+  if (journal->bytes > 0)
+    DM_TRY(dm_journal_clear(journal)); /* otherwise its space stays reserved */
   DM_TRY(dm_buffer_alloc(DM_HEADER, (void **)&text));
   dm_header_make(fields, text, &journal->key);
   dm_status status = dm_batch_move(journal->fd, true, journal->path, text, DM_HEADER, 0);

@@ -7,10 +7,10 @@
 
 typedef struct start {
   char format[8] __attribute__((nonstring));
-  int64_t count; /* of fields */
+  int64_t count; /* number of fields */
 } start;
 
-static const start none = {.format = "damierJ1"}; /* and no zero behind it */
+static const start none = {.format = "damierJ1"}; /* without a final zero */
 
 _Static_assert(sizeof(start) + sizeof(((dm_attributes *)0)->list) + sizeof(uint64_t) <= DM_HEADER,
                "a full table of fields fits");
@@ -54,15 +54,16 @@ static bool take_fields(const char *text, dm_attributes *fields) {
 }
 
 bool dm_header_is_ours(const char *text, int64_t bytes) {
-  static const char zeros[sizeof none.format]; /* data that never arrived */
+  static const char zeros[sizeof none.format]; /* data that was never written */
   const size_t known = (size_t)dm_min(bytes, (int64_t)sizeof none.format);
   return memcmp(text, none.format, known) == 0 || memcmp(text, zeros, known) == 0;
 }
 
-/* As a write leaves it that was cut off: the beginning, or zeros where data never arrived. */
+/* An interrupted write leaves the start, or zeros where data was never written. */
 static bool is_unfinished(const char *text, int64_t bytes) {
   const int64_t known = dm_min(bytes, (int64_t)sizeof none.format);
-  if (bytes > DM_HEADER) return false; /* records follow only a header that is on the disk */
+  if (bytes > DM_HEADER)
+    return false; /* records are only written after the header is on the disk */
   if (memcmp(text, none.format, (size_t)known) == 0) return true;
   for (int64_t i = 0; i < bytes; i++)
     if (text[i]) return false;

@@ -1,7 +1,7 @@
-/* journal_header: the named texts at the beginning of a journal.  Private to io.
+/* journal_header: the named texts at the start of a journal. Private to io.
  *
- * Eight bytes of format, how many fields, then name and text of each, all ended by zeros, filled up
- * with zeros to a fixed size, so that what lies behind it can be told whatever became of it; the
+ * Eight bytes of format, the number of fields, then name and text of each, zero-terminated, padded
+ * with zeros to a fixed size, so that records can be found whatever happened to the header; the
  * last eight bytes are the XXH3-64 of all others. */
 #ifndef DM_IO_JOURNAL_HEADER_H
 #define DM_IO_JOURNAL_HEADER_H
@@ -13,10 +13,10 @@ enum { DM_HEADER = 1 << 16 };
 /* Fills TEXT; *KEY is its checksum. */
 void dm_header_make(const dm_attributes *fields, char text[DM_HEADER], uint64_t *key);
 
-/* Whether a file of BYTES that begins with TEXT can be a journal, also one never finished. */
+/* Whether a file of BYTES that starts with TEXT can be a journal, or an unfinished one. */
 bool dm_header_is_ours(const char *text, int64_t bytes);
 
-/* Reads the header in the BYTES of a journal; DM_JOURNAL_PRESENT where it is whole. */
+/* Parses the header in the BYTES of a journal; DM_JOURNAL_PRESENT if it is complete. */
 dm_journal_state dm_header_read(const char *text, int64_t bytes, dm_attributes *fields,
                                 uint64_t *key);
 

@@ -14,11 +14,11 @@ typedef struct question {
   dm_trust trust;
 } question;
 
-/* What the child does. */
+/* The work of the child. */
 typedef struct work {
   const question *asked;
   hid_t file;
-  dm_dataset found; /* of the file */
+  dm_dataset found; /* identity of the file */
   dm_listing *listing;
 } work;
 
@@ -56,7 +56,7 @@ static void layout_of(hid_t set, char *text, size_t size) {
   if (creation >= 0) H5Pclose(creation);
 }
 
-/* STATUS without the name of the dataset in front, with its hint behind; takes it. */
+/* STATUS without the dataset's name, followed by its hint; frees STATUS. */
 static void refusal_of(dm_status status, const dm_location *at, char *text, size_t size) {
   char front[2 * DM_PATH + 8];
   const char *message = status->message;
@@ -101,7 +101,7 @@ static dm_status list_all(const void *argument, void *result) {
   memset(result, 0, sizeof(dm_listing));
   w.found.at = *at;
   DM_TRY(dm_examine_open(at, &w.asked->trust, &w.found, &w.file));
-  if (w.file == DM_UNOPENED) return DM_OK; /* one array without a name: that is no list */
+  if (w.file == DM_UNOPENED) return DM_OK; /* a single array without a name */
   if (dm_each_dataset(w.file, &w.asked->trust, list_one, &w)) return DM_OK;
   return dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
 }

@@ -5,14 +5,14 @@
 #include "io/dataset.h"
 #include "io/naming.h"
 
-/* Where the dataset's name begins: at the slash of the last ":/"; NULL where there is none. */
+/* The start of the dataset's name: the slash of the last ":/"; NULL if there is none. */
 static const char *dataset_part(const char *text) {
   const char *found = NULL;
   for (const char *at = strstr(text, ":/"); at; at = strstr(at + 1, ":/")) found = at + 1;
   return found;
 }
 
-/* Without repeated slashes, "." and a slash at the end, so that names can be compared. */
+/* Removes repeated slashes, "." and a trailing slash, so that names can be compared. */
 static void normalize(char *path) {
   char *out = path;
   for (const char *in = path; *in;) {
@@ -57,7 +57,7 @@ dm_status dm_io_named(dm_status status, const dm_location *at) {
   return dm_context(status, "%s", dm_location_name(at, name));
 }
 
-/* Bytes of the UTF-8 character at TEXT; 0 where there is none, or one that controls a terminal. */
+/* Bytes of the UTF-8 character at TEXT; 0 if it is invalid or a control character. */
 static int character_bytes(const unsigned char *text) {
   if (text[0] < 0x20 || text[0] == 0x7f) return 0;
   if (text[0] < 0x80) return 1;

@@ -1,10 +1,10 @@
-/* LZF, as h5py packs chunks by default where speed is asked for.  What is packed is a row of
+/* LZF, h5py's fast compression filter. Packed data is a sequence of
  *
- *   000lllll              l + 1 bytes that follow as they are
- *   lllooooo oooooooo     l + 2 bytes, l from 1 to 6, of what was unpacked o + 1 bytes before
+ *   000lllll              l + 1 literal bytes follow
+ *   lllooooo oooooooo     copy l + 2 bytes, l from 1 to 6, from o + 1 bytes back in the output
  *   111ooooo llllllll oooooooo     the same with l + 9 bytes
  *
- * Bytes that are copied may be among those that the same copy makes. */
+ * A copy may overlap its own output. */
 #include <string.h>
 
 #include "io/chunk_filter.h"

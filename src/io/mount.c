@@ -10,7 +10,7 @@
 
 #include "io/dataset.h"
 
-/* A mount is known by its number, or, on systems before Linux 5.8, by the device of its files. */
+/* A mount is identified by its number or, before Linux 5.8, by the device of its files. */
 typedef struct wanted {
   bool numbered;
   unsigned long long number;
@@ -43,8 +43,8 @@ static bool ask_folder(const char *path, wanted *w) {
   return ask(folder, w);
 }
 
-/* A line is "36 35 98:0 /root /point options [optional ...] - kind source options"; what has blanks
- * there has them as \040. (Linux: Documentation/filesystems/proc.rst) */
+/* A line is "36 35 98:0 /root /point options [optional ...] - kind source options"; blanks are
+ * escaped as \040. (Linux: Documentation/filesystems/proc.rst) */
 static bool read_line(const char *line, const wanted *w, dm_mount *mount) {
   unsigned long long number;
   unsigned int major, minor;
@@ -56,8 +56,7 @@ static bool read_line(const char *line, const wanted *w, dm_mount *mount) {
   return sscanf(rest + 3, "%23s %255s", mount->kind, mount->source) == 2;
 }
 
-/* In a chroot whose root is no mount of its own, the mount that holds it is the only one not
- * listed. */
+/* In a chroot whose root is no mount point, only the mount that contains it is not listed. */
 static void state_root(dm_mount *mount) {
   dm_io_file_system("/", mount->kind);
   snprintf(mount->source, sizeof mount->source, "unlisted");

@@ -1,4 +1,4 @@
-/* mount: in which file system a file lies, in words that mean the same after a restart and on the
+/* mount: identifies the file system of a file in a form that stays valid after a restart and on
  * other nodes of a cluster. */
 #ifndef DM_IO_MOUNT_H
 #define DM_IO_MOUNT_H
@@ -9,15 +9,15 @@
 
 enum { DM_MOUNT = 256 };
 
-/* As the system lists its mounts; a longer text is cut.  Plain data. */
+/* In the terms of the system's list of mounts; longer texts are truncated. Plain data. */
 typedef struct dm_mount {
   char kind[DM_FILE_SYSTEM]; /* "ext4", "nfs", ... */
   char source[DM_MOUNT];     /* "/dev/sda1", "server:/export", ... */
   char point[DM_MOUNT];      /* the folder where it is mounted */
 } dm_mount;
 
-/* Of the file or folder PATH, or, where there is none of that name yet, of the folder that it would
- * be in.  False, and *mount empty, where the system does not tell. */
+/* The mount of the file or folder PATH or, if it does not exist, of its folder. False, with *mount
+ * empty: unknown. */
 bool dm_io_mount(const char *path, dm_mount *mount);
 
 bool dm_io_same_mount(const dm_mount *x, const dm_mount *y);

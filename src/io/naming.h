@@ -4,12 +4,12 @@
 
 #include "io/dataset.h"
 
-/* Puts "FILE:/dataset: " before the message of STATUS and returns it. */
+/* Prefixes the message of STATUS with "FILE:/dataset: " and returns STATUS. */
 dm_status dm_io_named(dm_status status, const dm_location *at);
 
 #define dm_fail_at(code, at, ...) dm_io_named(dm_fail(code, __VA_ARGS__), at)
 
-/* Replaces in TEXT what is not UTF-8 or would control a terminal; false where there was any. */
+/* Replaces invalid UTF-8 and control characters in TEXT; false if there were any. */
 bool dm_io_clean(char *text);
 
 #endif

@@ -11,13 +11,13 @@
 
 enum { MAGIC = 6, HEADER_LIMIT = 1 << 16, RANK_LIMIT = 32, WORD = 64 };
 
-/* What a header says. */
+/* The contents of a header. */
 typedef struct header {
   char type[WORD]; /* "<f8" */
   bool by_columns;
   int rank;
   int64_t dims[RANK_LIMIT];
-  unsigned seen; /* keys */
+  unsigned seen; /* keys seen */
 } header;
 
 static const char *const keys[] = {"descr", "fortran_order", "shape"};
@@ -31,7 +31,7 @@ dm_npy_kind dm_npy_kind_of(int fd) {
   return got >= 4 && memcmp(first, "PK\3\4", 4) == 0 ? DM_NPY_ARCHIVE : DM_NPY_NONE;
 }
 
-/* Every type that both have. */
+/* All types that NumPy and damier have in common. */
 static const struct {
   const char *name;
   dm_dtype dtype;
@@ -79,7 +79,7 @@ static bool take_number(const char **at, int64_t *number) {
   for (*number = 0; isdigit((unsigned char)**at); ++*at)
     if (dm_mul_overflows(*number, 10, number) || dm_add_overflows(*number, **at - '0', number))
       return false;
-  if (**at == 'L') ++*at; /* of Python 2 */
+  if (**at == 'L') ++*at; /* Python 2's long integers */
   return true;
 }
 
@@ -94,7 +94,7 @@ static bool take_shape(const char **at, header *h) {
   return true;
 }
 
-/* A key and its value. */
+/* Parses a key and its value. */
 static bool take_entry(const char **at, header *h) {
   char key[WORD];
   int which = 0;
@@ -118,7 +118,7 @@ static bool take_all(const char *at, header *h) {
   return *at == '\0' && h->seen == 7;
 }
 
-/* ---- what it means ---- */
+/* ---- interpretation ---- */
 
 static dm_status check_type(const dm_location *at, const char *text, dm_dtype *dtype,
                             bool *swapped) {
@@ -171,7 +171,7 @@ static dm_status check_bytes(int64_t offset, dm_dataset *find) {
   return DM_OK;
 }
 
-/* The header as text; *offset is where the elements begin. */
+/* Reads the header as text; *offset is where the elements start. */
 static dm_status read_header(const dm_location *at, int fd, char text[HEADER_LIMIT + 1],
                              int64_t *offset) {
   unsigned char first[MAGIC + 6] = {0};

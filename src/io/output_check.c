@@ -36,7 +36,7 @@ static dm_status check_directory(const dm_location *at) {
   return DM_OK;
 }
 
-/* Whatever makes an existing file unfit to be replaced is an answer to what the user asked for. */
+/* Reports whatever makes an existing file unfit for replacement as a usage error. */
 static dm_status as_usage(const dm_location *at, dm_status status) {
   if (!status || status->code == DM_E_USAGE || status->code == DM_E_IO) return status;
   dm_status usage =
@@ -46,7 +46,7 @@ static dm_status as_usage(const dm_location *at, dm_status status) {
   return usage;
 }
 
-/* What has the name of a .npy file is replaced only if it is one. */
+/* A .npy output replaces only a .npy file. */
 static dm_status check_array(const dm_location *at) {
   const int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   const bool array = fd >= 0 && dm_npy_kind_of(fd) == DM_NPY_ARRAY;
@@ -74,7 +74,7 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
   return as_usage(at, dm_child_run(at, dm_output_holds_only, at, &nothing, sizeof nothing));
 }
 
-/* An input may have the name that a file made on the way would have. */
+/* An input may have the name of a temporary file of this run. */
 static dm_status check_beside(const dm_location *at, const dm_dataset *inputs, int count,
                               const dm_dataset *replaced) {
   static const char *const endings[] = {".part", ".journal", ".packing"};
@@ -114,7 +114,7 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
   struct stat info;
   if (dm_output_is_npy(location) && (location->dataset[0] || appended))
     return dm_fail_at(DM_E_USAGE, location, "a .npy file holds one array, without a name");
-  /* Of a .npy file only the part file has a dataset, which is not to be spoken of. */
+  /* Only the part file of a .npy file has a dataset, which is not shown. */
   if (!dm_output_is_npy(location)) name_dataset(location, default_name);
   if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)
     return dm_fail_at(DM_E_USAGE, location, "is no name for a dataset of the user");

@@ -1,4 +1,4 @@
-/* The commit of an output: attributes, sync, and the rename that gives the file its name. */
+/* The commit of an output: attributes, sync, and the rename to its final name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "io/output_file.h"
 #include "io/output_tiles.h"
 
-/* What makes a whole file of the part file. */
+/* What turns the part file into a complete file. */
 typedef struct completion {
   const dm_location *at;
   const dm_attributes *provenance;
@@ -56,7 +56,7 @@ dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *ke
 dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags) {
   int fd = open(path, flags | O_CLOEXEC);
   if (fd < 0) return dm_output_failed(at, path, "synced");
-  /* Some file systems cannot sync a directory: that is not this file's fault. */
+  /* Some file systems cannot sync a directory; ignore that. */
   bool bad = fsync(fd) < 0 && !((flags & O_DIRECTORY) && (errno == EINVAL || errno == ENOTSUP));
   dm_status status = bad ? dm_output_failed(at, path, "synced") : DM_OK;
   close(fd);
@@ -69,7 +69,7 @@ dm_status dm_output_sync_name(const dm_location *at) {
   return dm_output_sync_path(at, directory, O_RDONLY | O_DIRECTORY);
 }
 
-/* SET as a program would find it: whole, and with all that was said of it. */
+/* Compares SET, as a program would read it, with what was written. */
 static dm_status compare(const completion *c, hid_t set) {
   dm_attributes *found;
   DM_TRY(dm_buffer_table(1, &found));
@@ -83,10 +83,10 @@ static dm_status compare(const completion *c, hid_t set) {
   }
   free(found);
   if (status || same) return status;
-  return dm_fail_at(DM_E_IO, c->at, "what was written of its provenance reads otherwise");
+  return dm_fail_at(DM_E_IO, c->at, "its provenance differs from what was written");
 }
 
-/* HDF5's own metadata has no checksum, so it is read back before the file gets its name. */
+/* HDF5's metadata has no checksum, so it is read back before the file gets its name. */
 static dm_status look_again(const dm_output_file *file, const completion *c) {
   char path[DM_DESCRIPTOR];
   hid_t access = dm_h5_unlocked(), h5 = -1, set = -1;
@@ -100,7 +100,7 @@ static dm_status look_again(const dm_output_file *file, const completion *c) {
   return status;
 }
 
-/* Where the kernel or the file system knows no rename that replaces nothing. */
+/* For kernels or file systems without a rename that never replaces. */
 static int rename_by_link(const char *from, const char *to) {
   if (link(from, to) == 0) return unlink(from);
   if (errno == EEXIST) return -1;
@@ -135,7 +135,7 @@ dm_status dm_output_commit(const dm_output_file *file, const dm_attributes *prov
   if (provenance) DM_TRY(look_again(file, &c));
   DM_TRY(dm_output_check_name(file, file->part));
   DM_TRY(give_name(file, force));
-  DM_TRY(dm_output_check_name(file, file->at.file)); /* taken in between by another run */
+  DM_TRY(dm_output_check_name(file, file->at.file)); /* another run may have taken the name */
   *named = true;
   return dm_hint(dm_output_sync_name(&file->at),
                  "%.200s is complete; a crash of the computer could still lose its name",

@@ -6,9 +6,9 @@
 #include "io/hdf5_use.h"
 #include "io/output_file.h"
 
-/* The first thing in a file that is not damier's to replace. */
+/* The first object in a file that damier must not replace. */
 typedef struct search {
-  const char *dataset; /* may be replaced, and the groups above it */
+  const char *dataset; /* may be replaced, with its parent groups */
   char other[200];
 } search;
 
@@ -27,8 +27,7 @@ static bool is_dataset(hid_t file, const char *path) {
   return H5Oget_info_by_name(file, path, &info, H5P_DEFAULT) >= 0 && info.type == H5O_TYPE_DATASET;
 }
 
-/* All links are visited, also those that lead nowhere or to other files, but only hard ones
- * followed. */
+/* Visits all links, including dangling and external ones, but follows only hard links. */
 static herr_t visit(hid_t file, const char *name, const H5L_info_t *info, void *data) {
   search *look = data;
   char path[DM_PATH + 2];
@@ -70,7 +69,7 @@ static bool read_id(hid_t file, char id[DM_ID]) {
   return read && strspn(id, "0123456789abcdef") == DM_ID_LENGTH;
 }
 
-/* A dm_child_work: what is no file of damier's has no id. */
+/* A dm_child_work: reads the id, which only files of damier have. */
 static dm_status find_id(const void *location, void *id) {
   const dm_location *at = location;
   hid_t file;

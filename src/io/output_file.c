@@ -43,7 +43,7 @@ void dm_output_directory(const char *file, char directory[DM_PATH]) {
     *slash = '\0';
 }
 
-/* Beyond the limit a write would kill the process. */
+/* A write beyond the limit would kill the process. */
 static dm_status check_limit(const dm_location *at, int64_t bytes) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
@@ -60,7 +60,7 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
   if (statvfs(directory, &info) < 0)
     return dm_fail_at(DM_E_IO, at, "its directory: %s", strerror(errno));
   int64_t blocks = (int64_t)(geteuid() == 0 ? info.f_bfree : info.f_bavail), room;
-  /* Some network file systems do not say: then the reservation or the write has to. */
+  /* Some network file systems do not report free space: then the reservation or the write fails. */
   if (info.f_blocks == 0 || dm_mul_overflows(blocks, (int64_t)info.f_frsize, &room)) return DM_OK;
   if (bytes <= room) return DM_OK;
   char need[32], have[32];
@@ -70,7 +70,7 @@ dm_status dm_output_room(const dm_location *at, const char *directory, int64_t b
                  "make room, or name a file on another file system");
 }
 
-/* Every file that is made on the way says whose it is, or is empty. */
+/* Checks the mark in temporary files of damier; empty files are accepted. */
 static dm_status check_mark(const dm_location *at, const char *part, int fd, bool is_empty) {
   bool found = is_empty;
   if (!found) DM_TRY(dm_output_look_for(at, part, fd, DM_ID_NAME, &found));

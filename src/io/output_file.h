@@ -1,4 +1,4 @@
-/* output_file: what creating, checking and committing an output share.  Private to io. */
+/* output_file: shared by creating, checking and committing an output. Private to io. */
 #ifndef DM_IO_OUTPUT_FILE_H
 #define DM_IO_OUTPUT_FILE_H
 
@@ -12,76 +12,76 @@
 #define DM_OWN_GROUP "/.damier"
 #define DM_ID_NAME "damier_id"
 
-enum { DM_DESCRIPTOR = 32 }; /* of a name in /proc */
+enum { DM_DESCRIPTOR = 32 }; /* room for a name in /proc */
 
-/* The name of the output with ENDING (at most 8 characters) behind it; DM_E_USAGE: too long. */
+/* The output's name followed by ENDING (at most 8 characters); DM_E_USAGE: too long. */
 dm_status dm_output_beside(const dm_location *at, const char *ending, char path[DM_BESIDE]);
 
-/* "'PATH' cannot be WHAT", with the reason in errno. */
+/* "'PATH' cannot be WHAT: " and the reason in errno. */
 dm_status dm_output_failed(const dm_location *at, const char *path, const char *what);
 
-/* Locks FD, which is PATH, as flock(2) does; DM_E_IO where another run has it.  A file system
- * without locks cannot tell. */
+/* Locks FD, which is PATH, as flock(2) does; DM_E_IO: another run has locked it. Without effect on
+ * file systems without locks. */
 dm_status dm_output_lock(const dm_location *at, const char *path, int fd, int operation);
 
-/* The directory of FILE: "." where it names none. */
+/* The directory of FILE: "." if it names none. */
 void dm_output_directory(const char *file, char directory[DM_PATH]);
 
-/* DM_E_FIT where the file system of DIRECTORY has less than BYTES left. */
+/* DM_E_FIT: the file system of DIRECTORY has less than BYTES free. */
 dm_status dm_output_room(const dm_location *at, const char *directory, int64_t bytes);
 
-/* DM_E_IO where PART is being written; with FORCE a leftover is removed if REMOVE is given. */
+/* DM_E_IO: PART is being written. With FORCE, removes a leftover if REMOVE is given. */
 dm_status dm_output_leftover(const dm_location *at, const char *part, bool force, bool remove);
 
 /* ---- structure (output_model.c) ---- */
 
 dm_status dm_output_make_id(dm_output_file *out);
 
-/* *MODEL: a file without a name that is HDF5 with OUT's id and its dataset in FORM (NULL:
- * contiguous; OUT->offset is filled), marked as incomplete, and nothing else.  The caller closes
- * it. */
+/* *MODEL: a nameless HDF5 file with only OUT's id and its dataset in FORM (NULL: contiguous; sets
+ * OUT->offset), marked as incomplete. The caller closes it. */
 dm_status dm_output_model(dm_output_file *out, const dm_output_form *form, int *model);
 
-/* Adds OUT's dataset, and the groups above it, to the open FILE; OUT->offset as above. */
+/* Adds OUT's dataset, and its parent groups, to the open FILE; OUT->offset as above. */
 dm_status dm_output_add(int64_t file, dm_output_file *out, const dm_output_form *form);
 
-/* All of MODEL but the elements goes to FD, which gets its LENGTH. */
+/* Copies all of MODEL except the elements to FD, and sets FD's length to LENGTH. */
 dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int64_t *length);
 
-/* Whether TEXT stands near the beginning of FD, which is PATH. */
+/* Whether TEXT occurs near the start of FD, which is PATH. */
 dm_status dm_output_look_for(const dm_location *at, const char *path, int fd, const char *text,
                              bool *found);
 
-/* A name by which FD's file, and no other, is opened once more. */
+/* A name that reopens exactly FD's file. */
 const char *dm_output_by_descriptor(int fd, char path[DM_DESCRIPTOR]);
 
-/* ---- which file it is (output_hold.c) ---- */
+/* ---- identity (output_hold.c) ---- */
 
-/* FILE->made has it: notes its inode, and shares its lock with the ranks that write. */
+/* For a FILE with FILE->made: stores its inode, and shares its lock with the ranks that write. */
 dm_status dm_output_share(dm_output_file *file);
 
-/* DM_E_IO where PATH does not name FILE->made (rank 0), or FD is not the file that was made. */
+/* DM_E_IO: PATH does not name FILE->made (rank 0), or FD is not the file that rank 0 created. */
 dm_status dm_output_check_name(const dm_output_file *file, const char *path);
 dm_status dm_output_check_open(const dm_output_file *file, int fd);
 
-/* Reserves BYTES of the disk for FILE->made; DM_E_FIT; at once, or by a thread that
+/* Reserves BYTES of the disk for FILE->made; DM_E_FIT. At once, or in a thread that
  * dm_reservation_end waits for. (output_reserve.c) */
 dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes);
 dm_status dm_reservation_start(const dm_output_file *out, int64_t bytes,
                                dm_reservation **reservation);
 
-/* Opens FILE->made and its dataset with HDF5 for WORK, and closes them so that everything is
- * with the system.  (output_commit.c) */
+/* Opens FILE->made and its dataset with HDF5 for WORK, then closes them, which hands all data to
+ * the system. (output_commit.c) */
 typedef dm_status dm_output_work(void *context, int64_t file, int64_t set);
 dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void *context);
 
-/* Waits until FILE is on the disk, whatever its name is; KEEPALIVE (or NULL) beats meanwhile. */
+/* Waits until FILE is on the disk, whatever its name; KEEPALIVE (or NULL) beats meanwhile. */
 dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *keepalive);
 
-/* Waits until PATH, opened with FLAGS, is on the disk; a directory only where that can be asked. */
+/* Waits until PATH, opened with FLAGS, is on the disk; directories only if the file system supports
+ * it. */
 dm_status dm_output_sync_path(const dm_location *at, const char *path, int flags);
 
-/* A dm_child_work: refuses the file of the dm_location if it holds more than its dataset. */
+/* A dm_child_work: rejects the file of the dm_location if it contains more than its dataset. */
 dm_status dm_output_holds_only(const void *location, void *nothing);
 
 #endif

@@ -5,9 +5,12 @@
 
 #include "core/checked.h"
 
-/* The reader refuses larger chunks.  HDF5's own limit is 4 GiB. */
+/* The reader rejects larger chunks. HDF5's own limit is 4 GiB. */
 enum { CHUNK_LIMIT = 1 << 30, USUAL_CHUNK = 1 << 20, USUAL_ROWS = 256 };
-enum { HEAD_BYTES = 1 << 20, INDEX_ENTRY = 128 }; /* of the file; of a chunk in HDF5's index */
+enum {
+  HEAD_BYTES = 1 << 20,
+  INDEX_ENTRY = 128
+}; /* bytes of the file's head; bytes of a chunk in HDF5's index */
 
 bool dm_output_is_chunked(const dm_output_form *form) {
   return form->chunk_rows > 0 || form->deflate > 0 || form->shuffle;
@@ -49,7 +52,7 @@ dm_status dm_output_form_complete(dm_output_form *form, dm_dtype dtype, int64_t 
   dm_status_free(status);
   return dm_hint(dm_fail(DM_E_USAGE, "chunks of %lld x %lld elements are larger than 1 GiB",
                          (long long)form->chunk_rows, (long long)form->chunk_cols),
-                 "damier reads no larger ones; 1 MiB is a usual size");
+                 "damier reads no larger chunks; 1 MiB is a common size");
 }
 
 dm_status dm_output_form_bytes(const dm_output_form *form, dm_dtype dtype, int64_t rows,

@@ -1,6 +1,6 @@
-/* The structure of an output: HDF5 makes it in a nameless file, and it is copied at once.  So a
- * part file is empty or begins with a whole structure, and no name is truncated that others may
- * take. */
+/* The structure of an output: HDF5 creates it in a nameless file, which is copied at once. So a
+ * part file is empty or starts with a complete structure, and no named file that others may use is
+ * truncated. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 
 enum { ALIGN_FROM = 1 << 16, ALIGNMENT = 4096, LOOKED_AT = 1 << 16 };
 
-/* Contiguous: the dataset has its space at once and is not filled.  In chunks: all will be written.
- */
+/* Contiguous: allocates the dataset's space at once, without filling. In chunks: all will be
+ * written. */
 static bool set_layout(hid_t creation, const dm_output_form *form) {
   if (H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) < 0) return false;
   if (!form)
@@ -61,8 +61,7 @@ dm_status dm_output_add(int64_t file, dm_output_file *out, const dm_output_form 
   return status;
 }
 
-/* In a group of its own and of fixed length, so that it stays where it is whatever a commit adds.
- */
+/* In its own group and of fixed length, so that it keeps its place whatever a commit adds. */
 static dm_status write_id(hid_t file, const dm_output_file *out) {
   hid_t group = H5Gcreate2(file, DM_OWN_GROUP, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attribute = -1;
@@ -93,7 +92,7 @@ const char *dm_output_by_descriptor(int fd, char path[DM_DESCRIPTOR]) {
   return path;
 }
 
-/* PATH is MODEL's, and taken from it as soon as HDF5, which knows names only, has opened it. */
+/* PATH names MODEL, and is removed as soon as HDF5, which only opens names, has opened it. */
 static dm_status build(dm_output_file *out, const dm_output_form *form, const char *path) {
   DM_TRY(dm_h5_start(false));
   hid_t access = dm_h5_unlocked(), file = -1;
@@ -139,7 +138,7 @@ dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int
   if (fstat(model, &info) < 0) return dm_output_failed(&out->at, out->part, "compared");
   *length = (int64_t)info.st_size;
   if (out->offset > 0) DM_TRY(dm_bytes_of(out->rows, out->cols, dm_dtype_size(out->dtype), &data));
-  /* Longer than HDF5 made it would be, for HDF5, a damaged file. */
+  /* HDF5 would consider a longer file damaged. */
   if (*length < out->offset + data)
     return dm_fail_at(DM_E_IO, &out->at, "'%s' is too short after its creation", out->part);
   DM_TRY(copy_bytes(out, model, fd, 0, out->offset > 0 ? out->offset : *length));

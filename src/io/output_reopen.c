@@ -26,7 +26,8 @@ static dm_status restore_structure(dm_output_file *file, int64_t offset) {
   return fsync(file->made) < 0 ? failed(file, "synced") : DM_OK;
 }
 
-/* Of the run that wrote the journal, and of no other that took its name since. */
+/* Checks that the file belongs to the run that wrote the journal, not to another one that took its
+ * name. */
 static dm_status check_id(const dm_output_file *file) {
   bool found;
   DM_TRY(dm_output_look_for(&file->at, file->part, file->made, file->id, &found));

@@ -1,5 +1,5 @@
-/* The space of an output on the disk.  On tmpfs to reserve is to clear, which takes as long as to
- * write: a thread does it while A and B are read. */
+/* Reserves the space of an output on the disk. On tmpfs reserving clears the pages, which takes as
+ * long as writing: a thread does it while A and B are read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 #include "io/output_file.h"
 
-enum { LEAST = 16 << 20 }; /* bytes that are worth a thread */
+enum { LEAST = 16 << 20 }; /* least bytes that justify a thread */
 
 struct dm_reservation {
   dm_output_file file;
@@ -19,7 +19,7 @@ struct dm_reservation {
   dm_status status;
 };
 
-/* So that a full disk shows now and not after hours. */
+/* Detects a full disk now rather than after hours. */
 dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes) {
   int failed;
   do failed = fallocate(out->made, 0, 0, (off_t)bytes) < 0 ? errno : 0;
@@ -30,7 +30,7 @@ dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes) {
   case EOPNOTSUPP:
   case ENOSYS:
   case EINVAL:
-    return DM_OK; /* cannot be asked; statvfs was */
+    return DM_OK; /* not supported; statvfs was checked */
   case ENOSPC:
   case EDQUOT: {
     char directory[DM_PATH];

@@ -19,7 +19,7 @@ static const struct {
 
 enum { COLUMNS = sizeof columns / sizeof columns[0], WIDTH = 8 };
 
-/* The records as they are in memory, or what of them is stored. */
+/* The type of records in memory, or of their stored fields. */
 static hid_t make_type(bool stored) {
   hid_t type = H5Tcreate(H5T_COMPOUND, stored ? COLUMNS * WIDTH : sizeof(dm_tile_record));
   for (int i = 0; i < COLUMNS && type >= 0; i++)

@@ -16,9 +16,9 @@
 struct dm_output {
   dm_output_file file;
   int fd;
-  dm_file_writer *writer; /* NULL: by pwrite */
+  dm_file_writer *writer; /* NULL: pwrite */
   pthread_t syncer;
-  const dm_keepalive *keepalive; /* of the syncer */
+  const dm_keepalive *keepalive; /* of the syncing thread */
   bool threaded, syncing;
   atomic_int outcome; /* of the sync under way: UNKNOWN, or its errno */
 };
@@ -28,7 +28,7 @@ enum { UNKNOWN = -1 };
 static dm_status open_part(const dm_output_file *file, int *fd) {
   *fd = open(file->part, dm_file_writer_flags(file->way) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (*fd < 0) return dm_output_failed(&file->at, file->part, "opened");
-  /* Held as long as it is written; --force of another run asks for it. */
+  /* Held while the file is being written; --force of another run checks it. */
   DM_TRY(dm_output_lock(&file->at, file->part, *fd, LOCK_SH));
   return dm_output_check_open(file, *fd);
 }
@@ -62,8 +62,8 @@ static dm_status check(const dm_output_file *file, int64_t row, int64_t col, dm_
                     (long long)view.rows, (long long)view.cols, (long long)row, (long long)col);
 }
 
-/* The disk begins at once with what VIEW has become, so that a sync finds little to do.  What fails
- * the sync tells. */
+/* Starts writing VIEW's pages to the disk, so that a sync has little to do. The sync reports
+ * errors. */
 static void hasten(const dm_output *output, int64_t row, int64_t col, dm_view view) {
   const int64_t size = dm_dtype_size(output->file.dtype), width = output->file.cols;
   const int64_t begin = row * width + col, end = (row + view.rows - 1) * width + col + view.cols;
@@ -87,7 +87,7 @@ static dm_status write_plain(dm_output *output, int64_t row, int64_t col, dm_vie
   return DM_OK;
 }
 
-/* All of VIEW in one piece, or row by row; 0 where pwritev, which takes many rows, does better. */
+/* All rows of VIEW at once, or one by one; 0 if pwritev, which writes many rows, is faster. */
 static int64_t rows_at_a_time(const dm_output *output, dm_view view) {
   const dm_output_file *file = &output->file;
   const bool together = view.cols == file->cols && view.row_stride == view.cols;
@@ -111,7 +111,7 @@ dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view v
 
 static dm_status outcome_of(const dm_output *output, int number) {
   if (!number) return DM_OK;
-  return dm_fail_at(DM_E_IO, &output->file.at, "'%s' could not be made safe on the disk: %s",
+  return dm_fail_at(DM_E_IO, &output->file.at, "'%s' could not be synced to the disk: %s",
                     output->file.part, strerror(number));
 }
 

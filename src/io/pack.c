@@ -14,7 +14,7 @@
 static dm_status path_of(const dm_location *at, char path[DM_BESIDE]) {
   DM_TRY(dm_output_beside(at, ".packing", path));
   if (strlen(path) < DM_PATH) return DM_OK;
-  return dm_fail_at(DM_E_USAGE, at, "its name is too long"); /* for a reader's location */
+  return dm_fail_at(DM_E_USAGE, at, "its name is too long"); /* a reader's location needs this */
 }
 
 dm_status dm_pack_check(const dm_location *location, bool force) {
@@ -69,7 +69,7 @@ static dm_status compare_chunks(dm_packing *p, const dm_output_file *to) {
   if (!status) status = dm_packing_compare(p);
   dm_reader_close(p->reader);
   p->reader = NULL;
-  /* To a reader a file that it cannot make out is a wrong input; this one was written just now. */
+  /* Readers report unreadable files as wrong input, but this file was just written. */
   if (status && status->code == DM_E_INPUT) status->code = DM_E_IO;
   return status;
 }
@@ -111,7 +111,7 @@ dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int th
   packed->made = -1;
   packed->part[0] = '\0';
   DM_TRY(path_of(&file->at, packed->part));
-  /* What an earlier run left was asked after before the work began. */
+  /* The check for leftovers ran before the work began. */
   DM_TRY(dm_pack_forget(&file->at));
   dm_status status = pack_into(&p, packed, threads);
   if (status && !status->hint[0])

@@ -9,10 +9,10 @@
 #include "core/checked.h"
 #include "io/batch.h"
 
-/* Bytes of chunks under way together, unless a single one is larger. */
+/* Bytes of all chunks under way, unless a single chunk is larger. */
 enum { LIMIT = 1 << 28 };
 
-static const double patience = 0.25; /* seconds between two looks */
+static const double patience = 0.25; /* seconds between two checks */
 
 /* One chunk under way. */
 typedef struct slot {
@@ -46,7 +46,7 @@ void dm_packing_close(dm_packing *p) {
   free(p->sums);
 }
 
-/* What the chunk has of the matrix, from the contiguous file; the rest of DATA is zero. */
+/* Reads a chunk's part of the matrix from the contiguous file; the rest of DATA is zero. */
 static dm_status read_rows(const dm_packing *p, const dm_chunk_place *place, char *data) {
   const dm_output_file *from = p->from;
   int64_t size = dm_dtype_size(from->dtype);
@@ -61,7 +61,7 @@ static dm_status read_rows(const dm_packing *p, const dm_chunk_place *place, cha
   return dm_batch_flush(&batch);
 }
 
-/* Those of a chunk's DATA that are of the matrix. */
+/* The view of a chunk's DATA that is inside the matrix. */
 static dm_view elements_of(const dm_packing *p, const dm_chunk_place *place, void *data) {
   return dm_view_strided(
       data, p->from->dtype, DM_HOST, dm_min(p->form->chunk_rows, p->from->rows - place->row),
@@ -75,7 +75,7 @@ static dm_status finish(slot *s) {
   return DM_OK;
 }
 
-/* A task: reads a chunk's rows and packs them. */
+/* Task: reads a chunk's rows and packs them. */
 static dm_status pack_chunk(dm_pool_task *task, dm_scratch *scratch) {
   slot *s = (slot *)task;
   const dm_packing *p = s->packing;
@@ -89,7 +89,7 @@ static dm_status pack_chunk(dm_pool_task *task, dm_scratch *scratch) {
   return finish(s);
 }
 
-/* A task: unpacks a chunk of the new file and compares it with what was packed. */
+/* Task: unpacks a chunk of the new file and compares it with what was packed. */
 static dm_status compare_chunk(dm_pool_task *task, dm_scratch *scratch) {
   slot *s = (slot *)task;
   const dm_packing *p = s->packing;
@@ -114,11 +114,11 @@ static dm_status wait_for(slot *s) {
   return dm_keepalive_beat(s->packing->keepalive);
 }
 
-/* The rows of the next chunks are wanted from the disk. */
+/* Announces the rows of the next chunks to the kernel. */
 static void announce_rows(const dm_packing *p, int64_t row) {
   int64_t row_bytes = p->from->cols * dm_dtype_size(p->from->dtype);
   (void)posix_fadvise(p->from->made, p->from->offset + row * row_bytes,
-                      p->form->chunk_rows * row_bytes, POSIX_FADV_WILLNEED); /* a wish */
+                      p->form->chunk_rows * row_bytes, POSIX_FADV_WILLNEED); /* a hint */
 }
 
 static dm_status begin(dm_packing *p, slot *s, int64_t number) {
@@ -132,7 +132,7 @@ static dm_status begin(dm_packing *p, slot *s, int64_t number) {
   return DM_OK;
 }
 
-/* HDF5 is the caller's thread alone. */
+/* Only the caller's thread uses HDF5. */
 static dm_status end(dm_packing *p, slot *s) {
   DM_TRY(wait_for(s));
   if (p->reader) return DM_OK;
@@ -143,7 +143,7 @@ static dm_status end(dm_packing *p, slot *s) {
                     (long long)s->place.row, (long long)s->place.col, p->to->part);
 }
 
-/* All chunks in their order, COUNT of them under way at a time. */
+/* Processes all chunks in order, COUNT of them at a time. */
 static dm_status turn(dm_packing *p, slot *slots, int64_t count) {
   int64_t chunks = p->down * p->across;
   for (int64_t number = 0; number < chunks + count; number++) {
@@ -165,7 +165,7 @@ static dm_status run(dm_packing *p, dm_status (*work)(dm_pool_task *, dm_scratch
     if (!p->reader) status = dm_buffer_alloc(room, &slots[i].packed);
   }
   if (!status) status = turn(p, slots, count);
-  if (status) { /* nobody works on the slots any more */
+  if (status) { /* no thread uses the slots any more */
     dm_pool_close(p->pool);
     p->pool = NULL;
   }

@@ -1,5 +1,5 @@
-/* pack_chunks: the chunks of C on their way from the contiguous file to the one with chunks, and
- * back for comparison.  Private to io. */
+/* pack_chunks: moves the chunks of C from the contiguous file to the chunked one, and reads them
+ * back for comparison. Private to io. */
 #ifndef DM_IO_PACK_CHUNKS_H
 #define DM_IO_PACK_CHUNKS_H
 
@@ -15,24 +15,24 @@ typedef struct dm_packing {
   const dm_output_file *to;
   const dm_output_form *form;
   const dm_keepalive *keepalive;
-  dm_tile_sums *tiles; /* of what is read of FROM, or NULL */
+  dm_tile_sums *tiles; /* checksums of what is read of FROM, or NULL */
   dm_pool *pool;
-  hid_t set;         /* that chunks are written to */
-  dm_reader *reader; /* that they are read back with */
+  hid_t set;         /* destination of the chunks */
+  dm_reader *reader; /* reads the chunks back */
   dm_chunk_filter filter;
-  int64_t down, across, bytes; /* chunks; bytes of one */
-  uint64_t *sums;              /* of each */
+  int64_t down, across, bytes; /* numbers of chunks; bytes of one chunk */
+  uint64_t *sums;              /* checksum of each chunk */
 } dm_packing;
 
 /* Opens PACKING's pool and lists for FORM. */
 dm_status dm_packing_open(dm_packing *packing, int threads);
 void dm_packing_close(dm_packing *packing);
 
-/* Writes all chunks of FROM to the open dataset SET.  DM_E_IO where one of TILES is not what was
+/* Writes all chunks of FROM to the open dataset SET. DM_E_IO: one of TILES differs from what was
  * written. */
 dm_status dm_packing_write(dm_packing *packing);
 
-/* Reads all chunks back with READER.  DM_E_IO where one differs. */
+/* Reads all chunks back with READER. DM_E_IO: one differs. */
 dm_status dm_packing_compare(dm_packing *packing);
 
 #endif

@@ -13,7 +13,7 @@
 
 enum { SAMPLES = 64, SAMPLE = 1 << 20, PAGE = 4096 };
 
-/* Of linux/mman.h since 6.5. */
+/* In linux/mman.h since 6.5. */
 enum { CACHESTAT = 451 };
 typedef struct range {
   uint64_t offset, length;
@@ -30,7 +30,7 @@ static bool count_pages(int fd, int64_t begin, int64_t bytes, int64_t *pages) {
   return true;
 }
 
-/* For older kernels, which tell owners of a file only. */
+/* For older kernels, which only report to the owner of a file. */
 static bool look_at_pages(int fd, int64_t begin, int64_t bytes, int64_t *pages) {
   unsigned char resident[SAMPLE / PAGE];
   void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, begin);

@@ -10,14 +10,14 @@
 #include "core/checked.h"
 
 struct dm_pool {
-  int threads; /* that were started */
+  int threads; /* threads started */
   int64_t limit;
   pthread_t *thread;
-  dm_scratch own; /* of a caller that helps */
+  dm_scratch own; /* scratch memory of a caller that helps */
 
   pthread_mutex_t lock;
   pthread_cond_t posted, ended;
-  dm_pool_task *first, *last; /* not begun yet */
+  dm_pool_task *first, *last; /* tasks not started yet */
   int running;
   int64_t running_bytes;
   dm_status error; /* the first */
@@ -39,7 +39,7 @@ void dm_scratch_free(dm_scratch *scratch) {
   memset(scratch, 0, sizeof *scratch);
 }
 
-/* What one thread may keep for the next task; more goes back at once. */
+/* Limits what a thread keeps for the next task; frees the rest. */
 static void trim(const dm_pool *pool, dm_scratch *scratch) {
   if (scratch->bytes[0] + scratch->bytes[1] > pool->limit / dm_max(1, pool->threads))
     dm_scratch_free(scratch);
@@ -57,9 +57,9 @@ static dm_pool_task *take(dm_pool *pool) {
   return task;
 }
 
-/* With the lock held, which is let go while the task runs. */
+/* Called with the lock held; releases it while the task runs. */
 static void run(dm_pool *pool, dm_pool_task *task, dm_scratch *scratch) {
-  int64_t bytes = task->bytes; /* the task may be gone when it has run */
+  int64_t bytes = task->bytes; /* the task may be freed when it has run */
   pthread_mutex_unlock(&pool->lock);
   dm_status status = task->run(task, scratch);
   trim(pool, scratch);
@@ -68,7 +68,7 @@ static void run(dm_pool *pool, dm_pool_task *task, dm_scratch *scratch) {
   pool->running--;
   pool->running_bytes -= bytes;
   pthread_cond_broadcast(&pool->ended);
-  /* One that waited for room may find it now. */
+  /* A task that waited for memory may run now. */
   if (pool->first) pthread_cond_signal(&pool->posted);
 }
 
@@ -88,7 +88,7 @@ static void *work(void *argument) {
   return NULL;
 }
 
-/* Signals are the main thread's. */
+/* The main thread handles signals. */
 static dm_status start(dm_pool *pool, int threads) {
   sigset_t all, before;
   DM_TRY(dm_buffer_table(threads, &pool->thread));

@@ -12,9 +12,9 @@
 struct dm_chunks {
   dm_chunk_filter filter;
   int64_t across;         /* chunks in a row */
-  int64_t bytes;          /* of a chunk */
-  bool whole_only;        /* chunks at the border are stored without filters */
-  unsigned char fill[16]; /* an element of a chunk that was never written */
+  int64_t bytes;          /* bytes of a chunk */
+  bool whole_only;        /* chunks across the border are stored without filters */
+  unsigned char fill[16]; /* an element of chunks that were never written */
 };
 
 static dm_status read_filters(const dm_location *at, hid_t creation, dm_chunk_filter *filter) {
@@ -66,8 +66,8 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   return status;
 }
 
-/* A descriptor of its own: reading by pread at known places needs no HDF5.  Not where links may
- * have led to another file. */
+/* Opens a separate descriptor: pread at known places needs no HDF5. Not if links may have led to
+ * another file. */
 static dm_status open_raw(dm_reader *reader) {
   return reader->dataset.elsewhere || !reader->ear ? DM_OK : dm_reader_open_direct(reader);
 }
@@ -120,14 +120,14 @@ dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk
     return dm_fail_at(DM_E_INPUT, &d->at,
                       "the chunk at (%lld, %lld) ends beyond the end of the file",
                       (long long)place->row, (long long)place->col);
-  /* Such chunks reach over the border of the matrix. */
+  /* Chunks across the border of the matrix. */
   if (chunks->whole_only &&
       (d->rows - place->row < d->chunk_rows || d->cols - place->col < d->chunk_cols))
     place->skipped = UINT32_MAX;
   return DM_OK;
 }
 
-/* The bytes of the chunk as they are in the file; *skipped gets what only HDF5 knows. */
+/* Reads the chunk's bytes as stored; *skipped comes from HDF5. */
 static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *place, void *data,
                              uint32_t *skipped) {
   const dm_dataset *d = &reader->dataset;

@@ -28,7 +28,7 @@ dm_status dm_io_identity(dm_dataset *dataset) {
 }
 
 static dm_status compare(const dm_dataset *dataset, const struct stat *info) {
-  /* Not the device: every node of a cluster numbers its mounts for itself. */
+  /* Not the device: every node of a cluster numbers its mounts itself. */
   if (S_ISREG(info->st_mode) && (uint64_t)info->st_ino == dataset->inode &&
       (int64_t)info->st_size == dataset->file_bytes && modified_of(info) == dataset->modified_ns)
     return DM_OK;
@@ -60,7 +60,7 @@ static int64_t offset_of(const dm_dataset *d, int64_t row, int64_t col) {
   return d->offset + (row * d->cols + col) * dm_dtype_size(d->dtype);
 }
 
-/* Adds what row ROW of PIECE has of each view. */
+/* Adds row ROW's part of PIECE in each view. */
 static dm_status add_row(dm_batch *batch, const dm_dataset *d, const dm_request *request,
                          const dm_rectangle *piece, int64_t row) {
   const dm_rectangle line = {row, piece->col, 1, piece->cols};

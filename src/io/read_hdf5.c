@@ -11,7 +11,7 @@ static int64_t bytes_per_chunk(const dm_dataset *d) {
   return d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
 }
 
-/* Room for a row of chunks, so that narrow rectangles do not unpack a chunk again and again. */
+/* Room for a row of chunks, so that narrow rectangles do not unpack chunks repeatedly. */
 static dm_status set_cache(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
   if (d->layout != DM_CHUNKED) return DM_OK;
@@ -23,7 +23,7 @@ static dm_status set_cache(dm_reader *reader) {
   return DM_OK;
 }
 
-/* The dataset must still be what was inspected: the size of the staging memory depends on it. */
+/* The dataset must be as inspected: the size of the staging memory depends on it. */
 static dm_status check_dataset(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
   char text[DM_TYPE_TEXT];
@@ -68,14 +68,14 @@ void dm_reader_close_hdf5(dm_reader *reader) {
   if (reader->file >= 0) dm_chunk_close_file(reader->file, reader->ear);
 }
 
-/* Read in the file's own type: HDF5 converts nothing, the reader does. */
+/* Reads in the file's own type: the reader converts, not HDF5. */
 dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_rectangle part, void *memory) {
   const dm_dataset *d = &reader->dataset;
   hsize_t shape[2] = {(hsize_t)part.rows, (hsize_t)part.cols};
   hid_t space;
   DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
   DM_TRY(dm_h5_select(d, reader->set, part.row, part.col, part.rows, part.cols, &space));
-  /* Of the same shape as the selection: HDF5 is many times slower where they differ. */
+  /* The same shape as the selection: HDF5 is many times slower if they differ. */
   hid_t packed = H5Screate_simple(2, shape, NULL);
   dm_status status = DM_OK;
   if (packed < 0 || H5Dread(reader->set, reader->type, packed, space, H5P_DEFAULT, memory) < 0)

@@ -1,5 +1,4 @@
-/* Datasets that are multiplied where the page cache has them: nothing is copied, and no memory is
- * taken for the copy. */
+/* Datasets that are multiplied directly from the page cache, without a copy and its memory. */
 #include <sys/mman.h>
 
 #include "core/populate.h"
@@ -18,7 +17,7 @@ void dm_reader_map(dm_reader *reader, dm_view *whole) {
   void *base = mmap(NULL, (size_t)d->file_bytes, PROT_READ, MAP_SHARED, reader->fd, 0);
   if (base == MAP_FAILED) return;
   reader->mapping = base;
-  (void)dm_populate(base, d->file_bytes, false); /* else products wait for pages */
+  (void)dm_populate(base, d->file_bytes, false); /* otherwise products wait for pages */
   *whole = dm_view_strided((char *)base + d->offset, d->dtype, DM_HOST, d->rows, d->cols, d->cols);
 }
 

@@ -10,11 +10,11 @@
 #include "core/copy.h"
 #include "io/file_queue.h"
 
-/* Bytes at a time: straight into place; staged in what stays in a cache; whole chunks where HDF5
- * reads. */
+/* Bytes read at once: directly into place; staged, in memory that fits in a cache; whole chunks if
+ * HDF5 reads. */
 enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMORY, ROUNDED = 256 };
 
-/* Bytes of unpacked chunks that are kept where no threads unpack them. */
+/* Bytes of unpacked chunks kept if there are no threads. */
 enum { OWN_MEMORY = 1 << 27 };
 
 dm_status dm_reader_open(const dm_dataset *dataset, dm_dtype as, dm_reader **reader) {
@@ -110,7 +110,7 @@ static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
   return true;
 }
 
-/* Rows and columns of a piece: whole chunks as long as they fit. */
+/* Rows and columns of a piece: whole chunks if they fit. */
 static dm_rectangle size_of_piece(const dm_reader *reader, const dm_request *request) {
   const dm_dataset *d = &reader->dataset;
   bool chunked = !is_direct(reader) && d->layout == DM_CHUNKED;
@@ -126,7 +126,7 @@ static dm_rectangle size_of_piece(const dm_reader *reader, const dm_request *req
   return piece;
 }
 
-/* Pieces end where a piece of the whole dataset would: at the borders of chunks. */
+/* Pieces end where pieces of the whole dataset would: at the borders of chunks. */
 bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece) {
   const dm_rectangle *part = &request->part;
   if (part->rows == 0 || part->cols == 0) return false;
@@ -147,7 +147,7 @@ bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm
   return true;
 }
 
-/* DST = SRC, first rounded to the type that the reader was opened with. */
+/* DST = SRC, first rounded to the reader's type AS. */
 static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
   double few[2 * ROUNDED];
   if (reader->as == src.dtype || reader->as == dst.dtype) {
@@ -190,7 +190,7 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
               request->conjugate);
 }
 
-/* PIECE as it is in the file, into MEMORY. */
+/* Reads PIECE unconverted into MEMORY. */
 static dm_status fetch(const dm_reader *reader, dm_rectangle piece, void *memory,
                        const dm_keepalive *keepalive) {
   if (!is_direct(reader)) return dm_reader_fetch_hdf5(reader, piece, memory);
@@ -219,7 +219,7 @@ static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_reque
   dm_status status =
       dm_file_queue_read(queue, reader, row, col, r->views, r->count, r->conjugate, &transfer);
   if (!status) status = dm_transfer_wait(transfer, reader->keepalive);
-  if (status) dm_file_queue_cancel(queue); /* the caller may free the memory next */
+  if (status) dm_file_queue_cancel(queue); /* the caller may free the memory */
   return status;
 }
 

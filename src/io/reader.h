@@ -40,77 +40,74 @@ typedef struct dm_request {
   const dm_view *views;
   int64_t count;
   bool conjugate;
-  bool turned; /* PART is that of the file, where the matrix lies column after column */
+  bool turned; /* column-major file: PART is in the file's terms */
 } dm_request;
 
-/* VIEW number I of REQUEST as it lies beside the others in the file. */
+/* VIEW number I of REQUEST, as oriented in the file. */
 static inline dm_view dm_request_view(const dm_request *request, int64_t i) {
   return request->turned ? dm_view_transpose(request->views[i]) : request->views[i];
 }
 
-/* Fills REQUEST; DM_E_BUG where the views do not fit.  Its part may be empty. */
+/* Fills REQUEST; DM_E_BUG: the views do not fit. Its part may be empty. */
 dm_status dm_request_of(const dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                         int64_t count, bool conjugate, dm_request *request);
 
-/* What view I of REQUEST has in common with PIECE of the file, as *view, whose first element is
- * (row, col) there; false: nothing.  *BEFORE is the number of
- * rows or columns that the views before it take. */
+/* The part of view I of REQUEST inside PIECE of the file, as *view, whose first element is (row,
+ * col) there; false: none. *BEFORE is the number of rows or columns of the preceding views. */
 bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
                        int64_t *before, dm_view *view, int64_t *row, int64_t *col);
 
 /* dm_reader_read without threads. */
 dm_status dm_reader_read_here(dm_reader *reader, const dm_request *request);
 
-/* The next piece to be read at a time, from *piece on, which is all zero at first; false: there is
- * none. */
+/* Advances *piece, initially all zero, to the next piece to read; false: there is none. */
 bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece);
 
 /* Reads PIECE of REQUEST into its views, by pread (any thread) or HDF5 (one). */
 dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
                           dm_scratch *scratch, const dm_keepalive *keepalive);
 
-/* Copies to the views what STAGED has of the request's part; STAGED lies at (row, col) of the
- * dataset and has its type and this machine's byte order. */
+/* Copies STAGED's part of the request to the views; STAGED is at (row, col) of the dataset and has
+ * its type in this machine's byte order. */
 void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_view staged,
                       int64_t row, int64_t col);
 
-/* PIECE straight into the views, which have the file's type and rows without gaps. */
+/* Reads PIECE directly into the views, which have the file's type and packed rows. */
 dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
                             const dm_keepalive *keepalive);
 
-/* The elements of PART as they are in the file, row after row, into MEMORY. */
+/* Reads the elements of PART unconverted, row-major, into MEMORY. */
 dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_rectangle part, void *memory);
 
 dm_status dm_reader_open_direct(dm_reader *reader);
 dm_status dm_reader_open_hdf5(dm_reader *reader);
 void dm_reader_close_hdf5(dm_reader *reader);
 
-/* That the open file FD is still the one that was inspected. */
+/* Checks that the open file FD is still the inspected one. */
 dm_status dm_reader_same_file(const dm_dataset *dataset, int fd);
 
 /* ---- chunks (read_chunks.c) ---- */
 
-/* After dm_reader_open_hdf5, where the dataset has chunks, and no filters but those of
- * chunk_filter.h. */
+/* After dm_reader_open_hdf5, if the dataset has chunks, and only filters of chunk_filter.h. */
 dm_status dm_reader_open_chunks(dm_reader *reader);
 
-/* The chunks that PART touches, as a rectangle of whole chunks. */
+/* The chunks that overlap PART, as a rectangle of whole chunks. */
 dm_rectangle dm_reader_chunks_of(const dm_reader *reader, dm_rectangle part);
 
-/* The number of the chunk that is DOWN-th and RIGHT-th; they are counted row by row. */
+/* The number of the chunk in chunk row DOWN and chunk column RIGHT; numbers are row-major. */
 int64_t dm_reader_chunk_number(const dm_reader *reader, int64_t down, int64_t right);
 
-/* Bytes of memory that unpacking a chunk takes. */
+/* Bytes of memory for unpacking a chunk. */
 int64_t dm_reader_chunk_room(const dm_reader *reader);
 
-/* Where chunk NUMBER is.  Asks HDF5. */
+/* Finds the place of chunk NUMBER with HDF5. */
 dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk_place *place);
 
-/* Reads the chunk at PLACE into scratch->memory[0] and undoes its filters, in any thread. */
+/* Reads the chunk at PLACE into scratch->memory[0] and undoes its filters; any thread. */
 dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
                            dm_scratch *scratch);
 
-/* The unpacked chunk at PLACE in DATA as a view, without what lies beyond the matrix. */
+/* The unpacked chunk at PLACE in DATA as a view, without its part outside the matrix. */
 dm_view dm_reader_chunk_view(const dm_reader *reader, const dm_chunk_place *place, void *data);
 
 #endif

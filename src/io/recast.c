@@ -77,7 +77,7 @@ dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form)
 
 /* ---- at the end ---- */
 
-/* PART bytes of C from its byte DONE on. */
+/* Adds PART bytes of C from byte DONE. */
 static void add_piece(dm_tile_sums *sums, const dm_output_file *made, const void *piece,
                       int64_t done, int64_t part) {
   const int64_t size = dm_dtype_size(made->dtype);
@@ -113,7 +113,7 @@ static dm_status add_dataset(dm_output_file *made) {
   return status;
 }
 
-/* Owner and rights are those of the existing file, as far as this process may say so. */
+/* Copies owner and permissions of the existing file, as far as this process may. */
 static dm_status take_rights(const dm_output_file *made, int existing) {
   struct stat old, new;
   if (fstat(existing, &old) < 0 || fstat(made->made, &new) < 0)

@@ -10,7 +10,7 @@
 struct dm_tile_sums {
   const dm_tile_record *tiles;
   int64_t count, cols;
-  uint64_t *sums; /* of each tile; guarded by LOCK */
+  uint64_t *sums; /* one per tile; guarded by LOCK */
   pthread_mutex_t lock;
 };
 
@@ -55,7 +55,7 @@ void dm_tile_sums_add(dm_tile_sums *s, dm_view view, int64_t row, int64_t col) {
   }
 }
 
-/* Some elements of one row, or whole rows. */
+/* Adds a part of one row, or whole rows. */
 void dm_tile_sums_add_run(dm_tile_sums *s, const void *data, dm_dtype dtype, int64_t first,
                           int64_t count) {
   const char *at = data;

@@ -1,5 +1,5 @@
-/* tile_sums: the checksums of C's tiles once more, added up while C passes in parts, so that what
- * is in a file can be compared with what was recorded when it was computed. */
+/* tile_sums: sums the checksums of C's tiles again while C is read in parts, to compare a file with
+ * what was recorded during the computation. */
 #ifndef DM_IO_TILE_SUMS_H
 #define DM_IO_TILE_SUMS_H
 
@@ -8,29 +8,29 @@
 
 typedef struct dm_tile_sums dm_tile_sums;
 
-/* Of COUNT tiles of a C with COLS columns, which the caller keeps; *sums is NULL where COUNT is 0,
- * and all functions take that for tiles that are as they should be.  DM_E_FIT. */
+/* For COUNT tiles of a C with COLS columns; the caller keeps TILES. *sums is NULL if COUNT is 0;
+ * all functions then treat the tiles as correct. DM_E_FIT. */
 dm_status dm_tile_sums_open(const dm_tile_record *tiles, int64_t count, int64_t cols,
                             dm_tile_sums **sums);
 void dm_tile_sums_close(dm_tile_sums *sums);
 
-/* VIEW (host memory) lies at (row, col) of C.  Every element is to be added once, by any thread. */
+/* Adds VIEW (host memory), which is at (row, col) of C. Add every element once, on any thread. */
 void dm_tile_sums_add(dm_tile_sums *sums, dm_view view, int64_t row, int64_t col);
 
-/* COUNT elements of DTYPE from element FIRST of C on, counted row by row. */
+/* Adds COUNT elements of DTYPE from element FIRST of C, counted row-major. */
 void dm_tile_sums_add_run(dm_tile_sums *sums, const void *data, dm_dtype dtype, int64_t first,
                           int64_t count);
 
-/* The sums so far, one for each tile: those of several ranks are to be added. */
+/* The sums so far, one per tile; add those of several ranks. */
 uint64_t *dm_tile_sums_values(dm_tile_sums *sums, int64_t *count);
 
-/* The first tile that is not as it was recorded, or NULL; *place counts from 1. */
+/* The first tile that differs from its record, or NULL; *place counts from 1. */
 const dm_tile_record *dm_tile_sums_wrong(const dm_tile_sums *sums, int64_t *place);
 
-/* DM_E_IO: TILE, whose place counts from 1, is not in FILE what was written there. */
+/* DM_E_IO: TILE, whose place counts from 1, differs in FILE from what was written. */
 dm_status dm_tile_not_written(const dm_tile_record *tile, int64_t place, const char *file);
 
-/* The same of the first that is wrong, or DM_OK. */
+/* The same for the first wrong tile, or DM_OK. */
 dm_status dm_tile_sums_compare(const dm_tile_sums *sums, const char *file);
 
 #endif

@@ -16,10 +16,10 @@ enum { MOST = 1 << 20 };
 
 typedef struct question {
   dm_location at;
-  int64_t count; /* 0: how many are there? */
+  int64_t count; /* 0: only asks for the number */
 } question;
 
-/* What the child says; TILES are as many as it was asked for. */
+/* The child's answer; TILES has as many as requested. */
 typedef struct answer {
   int64_t count;
   char hash[32];
@@ -31,7 +31,7 @@ static dm_status damaged(const dm_location *at) {
                  "remove /.damier/tiles from the file to verify without them");
 }
 
-/* Whether SET, which holds tiles, says that they are those of AT, with checksums of ours. */
+/* Whether the attributes of SET, a dataset of tiles, name AT and our checksums. */
 static dm_status read_texts(const dm_location *at, hid_t set, char hash[32], bool *ours) {
   dm_attributes *texts;
   DM_TRY(dm_buffer_table(1, &texts));
@@ -68,7 +68,7 @@ static dm_status read_tiles(const question *q, hid_t set, answer *a) {
   return DM_OK;
 }
 
-/* A dm_child_work: question -> answer.  This process ends here, and what is open with it. */
+/* A dm_child_work: question -> answer. The process ends afterwards, which closes everything. */
 static dm_status look(const void *argument, void *result) {
   const question *q = argument;
   answer *a = result;
@@ -86,14 +86,14 @@ static dm_status look(const void *argument, void *result) {
   return set < 0 ? damaged(&q->at) : read_tiles(q, set, a);
 }
 
-/* Numbers out of an untrusted file. */
+/* The numbers come from an untrusted file. */
 static bool is_sane(const dm_tile_record *t, const dm_dataset *c) {
   return t->row >= 0 && t->col >= 0 && t->rows >= 0 && t->cols >= 0 && t->row <= c->rows &&
          t->col <= c->cols && t->rows <= c->rows - t->row && t->cols <= c->cols - t->col;
 }
 
-/* Every tile lies in C; that they cover it without overlaps their sum cannot tell alone, but tiles
- * that do not give sums that do not match. */
+/* Checks that every tile is in C and that their areas add up to C. Overlapping tiles can pass this,
+ * but then their checksums do not match. */
 static dm_status accept(const dm_dataset *c, const answer *a, int64_t count) {
   char hash[32];
   int64_t elements = 0;
@@ -125,7 +125,7 @@ dm_status dm_tiles_look(const dm_dataset *c, dm_tile_record **tiles, int64_t *co
   answer first = {0};
   *tiles = NULL;
   *count = 0;
-  if (!c->at.dataset[0]) return DM_OK; /* a file of NumPy */
+  if (!c->at.dataset[0]) return DM_OK; /* a NumPy file */
   DM_TRY(dm_child_run(&c->at, look, &q, &first, sizeof first));
   if (first.count < 0 || first.count > MOST) return damaged(&c->at);
   if (first.count == 0) return DM_OK;

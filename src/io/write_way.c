@@ -9,8 +9,8 @@
 #include "io/file_system.h"
 #include "io/file_writer.h"
 
-/* Threads from which on mapped pages take more than pwrite does: on a tmpfs two reach as much, 16
- * five times as much (docs/hdf5.md). */
+/* Number of threads from which mapped pages are faster than pwrite: on a tmpfs two are equally
+ * fast, 16 five times as fast (docs/hdf5.md). */
 enum { MAPPED_FROM = 4 };
 
 static const char *const names[] = {"pwrite", "direct", "mapped", "auto"};
@@ -19,7 +19,7 @@ const char *dm_write_way_name(dm_write_way way) {
   return names[way];
 }
 
-/* Past the page cache only where it was asked for: the next reader of C would not find it there. */
+/* Direct I/O only on request: it leaves C outside the page cache for the next reader. */
 static dm_write_way suitable(const char *file, int writers) {
   char kind[DM_FILE_SYSTEM];
   dm_io_file_system(file, kind);

@@ -18,7 +18,7 @@
 
 static const double between_looks = 0.05; /* seconds */
 
-/* Tiles that another run would take up. */
+/* Tiles that another run would reuse. */
 static int64_t kept(const dm_checkpoint *c) {
   return c->taken + c->written;
 }
@@ -26,8 +26,7 @@ static int64_t kept(const dm_checkpoint *c) {
 /* ---- the start ---- */
 
 static dm_status start_afresh(dm_checkpoint *c, const dm_problem *p) {
-  const bool mine =
-      c->journal && dm_journal_existed(c->journal); /* what an unfinished start left */
+  const bool mine = c->journal && dm_journal_existed(c->journal); /* left by an unfinished start */
   if (mine) DM_TRY(dm_journal_clear(c->journal));
   DM_TRY(dm_output_create_early(&c->multiply->out, p->c, p->m, p->n, c->multiply->force || mine,
                                 &c->file, &c->reservation));
@@ -35,8 +34,8 @@ static dm_status start_afresh(dm_checkpoint *c, const dm_problem *p) {
   return DM_OK;
 }
 
-/* Where no run was before this one, and C takes little of the memory that the planner will count,
- * its space is reserved while a GPU starts. */
+/* If there is no earlier run, and C needs little of the memory that the planner will count, its
+ * space is reserved while a GPU starts. */
 static dm_status start_early(dm_checkpoint *c, const dm_problem *p) {
   const bool first = c->found.records == 0 && !(c->journal && dm_journal_existed(c->journal));
   if (!first || dm_packed(p->m, p->n, dm_dtype_size(p->c)) > dm_memory_available() / 8)
@@ -44,7 +43,7 @@ static dm_status start_early(dm_checkpoint *c, const dm_problem *p) {
   return start_afresh(c, p);
 }
 
-/* Rank 0's opinion: only there it matters. */
+/* Rank 0's opinion; only rank 0 uses it. */
 static bool is_replaced(const dm_multiply *m) {
   dm_dataset out = {.at = m->out};
   dm_status none = dm_io_identity(&out);
@@ -53,7 +52,7 @@ static bool is_replaced(const dm_multiply *m) {
   return same;
 }
 
-/* What rank 0 begins with. */
+/* Rank 0's first findings. */
 typedef struct opening {
   dm_checkpoint *checkpoint;
   const dm_problem *problem;
@@ -195,7 +194,7 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   say(c);
   *file = c->file;
   DM_TRY(dm_comm_agree(c->run->world, dm_notes_open(c)));
-  DM_TRY(dm_comm_barrier(c->run->world)); /* intervals begin at the same time */
+  DM_TRY(dm_comm_barrier(c->run->world)); /* intervals start at the same time */
   c->started = dm_now();
   c->begun = true;
   return DM_OK;
@@ -227,7 +226,7 @@ dm_status dm_checkpoint_stored(dm_checkpoint *c, int64_t tile) {
   return dm_checkpoint_poll(c);
 }
 
-/* Intervals are counted from a common beginning, so that all ranks sync at about the same time. */
+/* Intervals have a common start, so that all ranks sync at about the same time. */
 static bool is_due(dm_checkpoint *c, double now) {
   if (c->interval <= 0) return true;
   const int64_t turn = (int64_t)((now - c->started) / c->interval);
@@ -289,7 +288,7 @@ const dm_tile_record *dm_checkpoint_tiles(const dm_checkpoint *c, int64_t *count
 
 static dm_status begin_journal(void *context, const dm_keepalive *keepalive) {
   dm_checkpoint *c = context;
-  (void)keepalive; /* it is short */
+  (void)keepalive; /* short */
   return dm_journal_begin(c->journal, &c->fields);
 }
 
@@ -302,7 +301,7 @@ void dm_checkpoint_named(dm_checkpoint *c) {
   c->named = true;
 }
 
-/* What was refused keeps its own hint, and what does not fit is told why. */
+/* Keeps the hint of rejected input, and adds the reason if something does not fit. */
 static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kept) {
   const char *out = c->multiply->out.file;
   if (!c->begun && status->code == DM_E_FIT)
@@ -318,22 +317,22 @@ static dm_status tell_kept(const dm_checkpoint *c, dm_status status, int64_t kep
                  (long long)kept, (long long)c->tiles);
 }
 
-/* What could not be packed is whole and on the disk: with its records the same command packs it
- * again.  A result that failed its verification must not be resumed. */
+/* A result that could not be packed is complete and on the disk: with its records the same command
+ * packs it again. A result that failed its verification must not be resumed. */
 static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
   if (!c->on || error->code == DM_E_VERIFY || error->code == DM_E_CORRUPT) return false;
-  if (c->flushed) dm_status_free(dm_notes_record(c)); /* a full disk may refuse that too */
+  if (c->flushed) dm_status_free(dm_notes_record(c)); /* may fail, too, on a full disk */
   return kept(c) == c->tiles;
 }
 
-/* What cannot be removed is left over, and no reason to refuse a result. */
+/* A journal that cannot be removed is no reason to reject a result. */
 static void remove_journal(dm_checkpoint *c) {
   dm_status status = dm_journal_remove(c->journal);
   if (status) dm_log_line(&c->run->log, DM_LOG_WARNING, "%s", status->message);
   dm_status_free(status);
 }
 
-/* Where C was computed from what it replaced, a journal that stays has to be told of. */
+/* If C was computed from the matrix it replaced, the user must know of a journal that remains. */
 static dm_status tidy_in_place(dm_checkpoint *c, dm_status status) {
   const char *out = c->multiply->out.file;
   if (!status) status = dm_journal_remove(c->journal);
@@ -356,7 +355,7 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
   const int64_t tiles = c->begun ? kept(c) : c->found.records;
   if (status && tiles > 0 && !keep_part) return tell_kept(c, status, tiles);
   if (status && c->created && !keep_part) dm_output_discard(&c->file);
-  /* What was not even understood is not this run's to remove. */
+  /* A journal that this run could not interpret must not be removed. */
   if (c->journal && (c->begun || !dm_journal_existed(c->journal))) remove_journal(c);
   return status;
 }
@@ -364,13 +363,13 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
 dm_status dm_checkpoint_close(dm_checkpoint *c, dm_status status, bool keep_part) {
   if (!c) return status;
   status = dm_status_first(status, dm_reservation_end(c->reservation));
-  /* All end together: nothing that was told may arrive where memory is gone. */
+  /* Ranks end together: no message may arrive in freed memory. */
   if (c->begun && !c->flushed && status && status->agreed)
     status = dm_status_first(status, dm_notes_end(c));
   if (c->run->rank == 0) status = tidy(c, status, keep_part);
   dm_output_release(&c->file);
   dm_journal_close(c->journal);
-  /* Where one rank failed alone messages are still under way: the launcher ends them all. */
+  /* If one rank failed alone messages are still under way: the launcher ends all ranks. */
   if (status && !status->agreed) return status;
   dm_notes_close(c);
   dm_comm_free(c->comm);

@@ -11,7 +11,7 @@ static dm_status add_number(dm_attributes *list, const char *name, int64_t value
   return dm_attributes_add(list, name, "%lld", (long long)value);
 }
 
-/* Not the file's name: the same command may be given in another directory. */
+/* Without the file's name: the same command may run in another directory. */
 static dm_status add_input(dm_attributes *list, const char *letter, const dm_dataset *input) {
   char name[4][DM_ATTRIBUTE_NAME];
   uint64_t sample;

@@ -1,4 +1,4 @@
-/* What an earlier run left: rank 0 looks. */
+/* Rank 0 finds what an earlier run left. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,9 +7,8 @@
 #include "job/checkpoint_fields.h"
 #include "job/checkpoint_impl.h"
 
-/* How that run multiplied, where --compute can say it: it may have been chosen by what A and B
- * hold.  What the planner chose for "fastest" is not said by it: the recorded choice differs then.
- */
+/* The --compute value that repeats that run's mode, which may depend on the contents of A and B.
+ * For "fastest" it does not: the recorded choice then differs. */
 static const char *compute_of(const dm_checkpoint *c, const char *field) {
   if (strcmp(field, "products_in") != 0) return NULL;
   const char *text = dm_attributes_find(dm_journal_fields(c->journal), field);
@@ -55,7 +54,7 @@ static void note_found(dm_checkpoint *c) {
   snprintf(found->id, sizeof found->id, "%s", id ? id : "");
 }
 
-/* Whether what has C's name is what the run of this journal made, by the same command. */
+/* Whether the file with C's name was created by the run of this journal, with the same command. */
 static bool is_done(const dm_checkpoint *c) {
   return c->found.id[0] && strcmp(c->found.id, c->multiply->whole) == 0 &&
          !dm_fields_differ(dm_journal_fields(c->journal), &c->fields, c->in_place);
@@ -85,7 +84,7 @@ static dm_status look_at_journal(dm_checkpoint *c, const dm_problem *problem) {
   return c->found.records > 0 ? dm_found_compare(c, &c->fields) : DM_OK;
 }
 
-/* Without checkpoints a journal is as much in the way as the part file beside it. */
+/* Without checkpoints a journal still prevents a run, like the part file beside it. */
 static dm_status look_without(const dm_checkpoint *c) {
   const dm_multiply *m = c->multiply;
   bool present, locked;

@@ -1,28 +1,28 @@
-/* checkpoint_impl: what the files of the checkpoint share. */
+/* checkpoint_impl: shared by the files of the checkpoint. */
 #ifndef DM_JOB_CHECKPOINT_IMPL_H
 #define DM_JOB_CHECKPOINT_IMPL_H
 
 #include "job/checkpoint.h"
 #include "plan/tiles.h"
 
-/* What the journal says of the run that began it; plain data, for all ranks. */
+/* The journal's description of the run that started it; plain data, for all ranks. */
 typedef struct dm_found {
   int64_t records, offset, ranks;
   bool done; /* C has its name */
   int64_t tiles_m, tiles_n, down, pm, pn, pk, panel;
-  char id[DM_ID]; /* of its part file */
+  char id[DM_ID]; /* id of its part file */
 } dm_found;
 
-/* What a rank tells rank 0 of a tile that it has on the disk; the last one names no tile. */
+/* Sent to rank 0 for each tile that the sender has on the disk; the last note names no tile. */
 typedef struct dm_tile_note {
   int64_t tile;
-  uint64_t checksum; /* of its part */
+  uint64_t checksum; /* checksum of the sender's part */
 } dm_tile_note;
 
-/* Rank 0's end of it, for one of the others. */
+/* Rank 0's state for one of the other ranks. */
 typedef struct dm_teller {
   dm_messages *messages;
-  dm_tile_note note; /* where the next one arrives */
+  dm_tile_note note; /* receives the next note */
   bool asked, ended;
 } dm_teller;
 
@@ -30,9 +30,9 @@ struct dm_checkpoint {
   dm_run *run;
   const dm_multiply *multiply;
   bool begun;
-  bool in_place; /* C replaces what it is computed from */
+  bool in_place; /* C replaces a matrix that it is computed from */
   bool named;    /* C has its name */
-  bool sums;     /* checksums are taken */
+  bool sums;     /* checksums are computed */
   bool on;       /* false: nothing is recorded, the result is synced at the end */
   dm_comm *comm;
   double interval, started, next;
@@ -40,72 +40,73 @@ struct dm_checkpoint {
 
   const dm_plan *plan;
   dm_tile_states *states;
-  int64_t tiles, taken; /* taken: that an earlier run recorded */
+  int64_t tiles, taken; /* taken: tiles that an earlier run recorded */
   int used;             /* ranks that write */
-  dm_tile_note *mine;   /* of every tile, this rank's part; and the note that ends them */
-  /* Tiles of this run that got so far on this rank, counted as in plan->todo. */
+  dm_tile_note *mine;   /* this rank's part of every tile, and the final note */
+  /* Tiles of this run that have reached this state on this rank, counted as in plan->todo. */
   int64_t stored, syncing, synced, told;
-  int64_t turn; /* intervals that had passed at the last sync */
+  int64_t turn; /* number of intervals passed at the last sync */
   dm_output *output;
-  bool flushed; /* all is on the disk and rank 0 was told of it */
+  bool flushed; /* everything is on the disk, and rank 0 knows */
   dm_messages *sent;
 
   /* rank 0 */
   dm_journal *journal;
-  dm_attributes fields; /* of this run */
+  dm_attributes fields; /* fields of this run */
   dm_output_file file;
   bool created;
   dm_reservation *reservation; /* of the part file's space, or NULL */
-  dm_tile_record *records;     /* of every tile */
-  int32_t *missing;            /* ranks that have not told of the tile */
-  int64_t complete, written; /* tiles of this run that all have told of, that are in the journal */
-  dm_teller *tellers;        /* ranks that write; the first is rank 0 itself and not used */
+  dm_tile_record *records;     /* one per tile */
+  int32_t *missing;            /* number of ranks that have not reported the tile */
+  int64_t complete,
+      written;        /* tiles of this run that all ranks have reported; that are in the journal */
+  dm_teller *tellers; /* one per rank that writes; the first, rank 0, is unused */
 };
 
-/* Rank 0: looks at the journal and at what has C's name, and fills FOUND.  DM_E_IO where a run is
- * in the way.  (checkpoint_found.c) */
+/* Rank 0: inspects the journal and the file with C's name, and fills FOUND. DM_E_IO: another run
+ * prevents this one. (checkpoint_found.c) */
 dm_status dm_found_look(dm_checkpoint *checkpoint, const dm_problem *problem);
 
-/* Rank 0: whether what was found is of the run with the fields WANTED; with --force it is left to
- * be started over. */
+/* Rank 0: whether the run found has the fields WANTED; with --force a different one is started
+ * over. */
 dm_status dm_found_compare(dm_checkpoint *checkpoint, const dm_attributes *wanted);
 
 /* (checkpoint_notes.c) */
 dm_status dm_notes_open(dm_checkpoint *checkpoint);
 void dm_notes_close(dm_checkpoint *checkpoint);
 
-/* Tells rank 0 of this rank's first END tiles. */
+/* Reports this rank's first END tiles to rank 0. */
 dm_status dm_notes_tell(dm_checkpoint *checkpoint, int64_t end);
 
-/* Nothing more will be told: rank 0 takes all that the others have told, or tell until they come
- * here too. */
+/* Ends the reports: rank 0 receives all notes until the other ranks call this, too. */
 dm_status dm_notes_end(dm_checkpoint *checkpoint);
 
-/* Rank 0: takes what has arrived. */
+/* Rank 0: receives the notes that have arrived. */
 dm_status dm_notes_take(dm_checkpoint *checkpoint);
 
-/* Rank 0: records in the journal what is complete. */
+/* Rank 0: records complete tiles in the journal. */
 dm_status dm_notes_record(dm_checkpoint *checkpoint);
 
-/* The tile of a record, looked for from FROM on; -1: there is none.  (checkpoint_trust.c) */
+/* The tile of RECORD, searching from FROM; -1: none. (checkpoint_trust.c) */
 int64_t dm_recorded_tile(const dm_checkpoint *checkpoint, const dm_tile_record *record,
                          int64_t from);
 
-/* Rank 0: the tiles that the journal names, each by its last record; and, when it is known which of
- * them are good, the others as they will stand there, but for their checksums. */
+/* Rank 0: lists the tiles that the journal names, each by its last record, and, once the good ones
+ * are known, the others as they will be recorded, without checksums. */
 dm_status dm_trust_list(dm_checkpoint *checkpoint);
 void dm_trust_list_others(dm_checkpoint *checkpoint);
 
-/* Of a tile of PLAN, without its checksum. */
+/* The record of a tile of PLAN, without its checksum. */
 dm_tile_record dm_trust_record(const dm_plan *plan, int64_t tile);
 
-/* This rank's part of the tiles in LIST of the part FILE whose checksums are WANTED (NULL: all). */
+/* Computes the checksums of this rank's part of the tiles in LIST of the part FILE, or of those
+ * with checksums WANTED (NULL: all). */
 dm_status dm_trust_sums(dm_checkpoint *checkpoint, const dm_output_file *file,
                         const dm_tile_record *list, int64_t count, const bool *wanted,
                         uint64_t *sums);
 
-/* Collective: compares the recorded tiles with the part file, and gives those back that are not as
- * they were recorded.  (checkpoint_trust.c) */
+/* Collective: compares the recorded tiles with the part file and drops those that differ.
+ * (checkpoint_trust.c) */
 dm_status dm_trust_recorded(dm_checkpoint *checkpoint, const dm_output_file *file);
 
 #endif

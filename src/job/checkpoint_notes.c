@@ -1,4 +1,4 @@
-/* Every rank tells rank 0 which tiles it has on the disk, in their order; rank 0 records them. */
+/* Every rank reports its tiles on the disk to rank 0, in order; rank 0 records them. */
 #include <sched.h>
 #include <stdlib.h>
 
@@ -99,7 +99,7 @@ dm_status dm_notes_end(dm_checkpoint *c) {
 
 static dm_status append_notes(void *context, const dm_keepalive *keepalive) {
   dm_checkpoint *c = context;
-  (void)keepalive; /* few bytes */
+  (void)keepalive; /* writes few bytes */
   if (dm_journal_state_of(c->journal) != DM_JOURNAL_PRESENT)
     DM_TRY(dm_journal_begin(c->journal, &c->fields));
   const int64_t count = c->complete - c->written;

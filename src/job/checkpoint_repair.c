@@ -1,4 +1,4 @@
-/* What a wrong C leaves for the run that repairs it: the journal names what is good. */
+/* Keeps what is good of a wrong C for the run that repairs it: the journal names the good tiles. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "plan/partition.h"
 #include "run/aside.h"
 
-enum { MOST_TILES = 16, FEWEST_ROWS = 64 /* of a rank's part of a tile */ };
+enum { MOST_TILES = 16, FEWEST_ROWS = 64 /* per rank and tile */ };
 
-/* What is good after a repair, in the tiles of CUT. */
+/* The parts that are good, as tiles of CUT. */
 typedef struct leftover {
   dm_plan cut;
   int64_t tiles;
@@ -28,7 +28,7 @@ static bool is_wrong(const dm_tile_record *r, const dm_wrong_part *wrong, int64_
   return is;
 }
 
-/* One tile is cut, so that not all of it need be computed again. */
+/* Cuts a single tile, so that only part of it must be computed again. */
 static void choose_cut(const dm_checkpoint *c, leftover *l) {
   const dm_plan *plan = c->plan;
   l->cut = *plan;
@@ -53,12 +53,13 @@ static dm_status open_list(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t
   return DM_OK;
 }
 
-/* Collective: checksums of the smaller tiles, if the whole has that with which it was written. */
+/* Collective: computes checksums of the smaller tiles if the whole still has the checksum it was
+ * written with. */
 static dm_status sum_anew(dm_checkpoint *c, leftover *l) {
   const dm_comm *world = c->run->world;
   DM_TRY(dm_comm_agree(world, dm_trust_sums(c, &c->file, c->records, c->tiles, NULL, l->sums)));
   DM_TRY(dm_comm_sum_i64(world, (int64_t *)l->sums, c->tiles));
-  int64_t as_written = l->sums[0] == c->records[0].checksum; /* which rank 0 knows */
+  int64_t as_written = l->sums[0] == c->records[0].checksum; /* only rank 0 knows */
   DM_TRY(dm_comm_broadcast(world, &as_written, sizeof as_written, 0));
   if (!as_written) memset(l->good, 0, (size_t)l->tiles * sizeof *l->good);
   memset(l->sums, 0, (size_t)l->tiles * sizeof *l->sums);
@@ -75,7 +76,7 @@ static void name_cut(const leftover *l, dm_attributes *fields) {
                (long long)l->cut.tiles_m);
 }
 
-/* The leftover of a checkpoint. */
+/* The leftover and its checkpoint. */
 typedef struct leaving {
   dm_checkpoint *checkpoint;
   leftover *leftover;
@@ -85,13 +86,13 @@ static dm_status record_good(void *context, const dm_keepalive *keepalive) {
   dm_checkpoint *c = ((leaving *)context)->checkpoint;
   leftover *l = ((leaving *)context)->leftover;
   int64_t count = 0;
-  (void)keepalive; /* few bytes */
+  (void)keepalive; /* writes few bytes */
   for (int64_t t = 0; t < l->tiles; t++)
     if (l->good[t]) l->list[count++] = l->list[t];
   name_cut(l, &c->fields);
   DM_TRY(dm_journal_begin(c->journal, &c->fields));
   DM_TRY(dm_journal_append(c->journal, l->list, count));
-  c->written = c->complete = count; /* the wrong ones are not recorded later, either */
+  c->written = c->complete = count; /* wrong tiles are not recorded later, either */
   return DM_OK;
 }
 
@@ -105,7 +106,7 @@ static dm_status give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t
   return dm_comm_agree(c->run->world, status);
 }
 
-/* A part file of which nothing is kept is this run's to remove, whoever made it. */
+/* This run removes a part file of which nothing is kept, whoever created it. */
 dm_status dm_checkpoint_give_back(dm_checkpoint *c, const dm_wrong_part *wrong, int64_t count,
                                   int64_t *good, int64_t *tiles) {
   leftover l = {.tiles = c->tiles};

@@ -1,5 +1,5 @@
-/* Tiles are read again from the part file: what an earlier run recorded before it is trusted, and,
- * where that is wished, all that was written before C gets its name. */
+/* Reads tiles again from the part file: tiles recorded by an earlier run before trusting them, and,
+ * if requested, all written tiles before C gets its name. */
 #include <stdlib.h>
 
 #include "core/buffer.h"
@@ -12,13 +12,13 @@
 #include "plan/partition.h"
 #include "plan/saturating.h"
 
-enum { STRIP = 4 << 20 }; /* stays in a cache between reading and adding up */
+enum { STRIP = 4 << 20 }; /* fits in a cache between reading and summing */
 
-/* auto: C is read again where that takes at most this part of the time that the run took so far. */
-static const double cheap = 0.01, unnoticed = 0.01; /* part, seconds */
-static const double assumed_rate = 1e9; /* bytes per second that a rank reads and adds up */
+/* auto: read C again if that takes at most this fraction of the run's time so far. */
+static const double cheap = 0.01, unnoticed = 0.01; /* fraction; seconds */
+static const double assumed_rate = 1e9; /* bytes per second that a rank reads and checksums */
 
-/* What a record says of a tile. */
+/* The state of a recorded tile. */
 enum { TAKEN_UP = DM_TILE_COMPUTED | DM_TILE_STORED | DM_TILE_RECORDED };
 
 dm_tile_record dm_trust_record(const dm_plan *plan, int64_t t) {
@@ -64,7 +64,7 @@ void dm_trust_list_others(dm_checkpoint *c) {
   }
 }
 
-/* This rank's part of one tile. */
+/* The checksum of this rank's part of one tile. */
 static dm_status sum_of(dm_checkpoint *c, dm_reader *reader, const dm_dataset *set,
                         const dm_tile_record *tile, uint64_t *sum) {
   const dm_range rows = dm_split(tile->rows, c->run->ranks, c->run->rank, 1);
@@ -130,9 +130,9 @@ dm_status dm_trust_recorded(dm_checkpoint *c, const dm_output_file *file) {
   return status;
 }
 
-/* ---- what this run wrote ---- */
+/* ---- tiles written by this run ---- */
 
-/* Rank 0's opinion: whether C can be read again cheaply, and from the page cache. */
+/* Rank 0's estimate: whether C can be read again cheaply, from the page cache. */
 static bool is_cheap(const dm_checkpoint *c) {
   const dm_problem *p = &c->plan->problem;
   const int64_t bytes = dm_packed(p->m, p->n, dm_dtype_size(p->c));

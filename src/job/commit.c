@@ -12,19 +12,19 @@ dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form)
   return dm_output_is_chunked(form) ? dm_pack_room(file, form) : DM_OK;
 }
 
-/* What a commit is given. */
+/* Arguments of a commit. */
 typedef struct commitment {
   const dm_output_file *file;
   const dm_output_form *form;
   int threads;
-  dm_tile_sums *sums; /* NULL where C stays as it was written */
+  dm_tile_sums *sums; /* NULL if C stays as written */
   const dm_attributes *provenance;
   const dm_tile_record *tiles;
   int64_t count;
   bool force, *named;
 } commitment;
 
-/* Neither kind of file has tiles of its own; one of NumPy has no provenance either. */
+/* These files have no tiles of their own, and NumPy files no provenance either. */
 static dm_status commit_recast(const commitment *c, const dm_keepalive *keepalive) {
   const bool npy = c->form->npy;
   dm_output_file made;
@@ -55,8 +55,7 @@ static dm_status commit_plain(const commitment *c, const dm_keepalive *keepalive
                           c->named);
 }
 
-/* Whoever asks to stop now would lose a result that is there: the keepalive only says that it
- * moves. */
+/* A request to stop now would lose a finished result: the keepalive only reports progress. */
 static dm_status commit(void *context, const dm_keepalive *keepalive) {
   const commitment *c = context;
   return dm_output_is_recast(c->form)    ? commit_recast(c, keepalive)
@@ -79,7 +78,7 @@ dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_outpu
                   .named = named};
   if (!dm_output_is_recast(form) && !chunked) return dm_run_aside(run, commit, &c);
   if (chunked) dm_run_phase(run, "packing", DM_SYNC_PATIENCE);
-  if (chunked) dm_run_take_node(run); /* the other ranks wait */
+  if (chunked) dm_run_take_node(run); /* the other ranks are waiting */
   if (chunked && threads < 0) c.threads = dm_cores();
   DM_TRY(dm_tile_sums_open(tiles, count, file->cols, &c.sums));
   dm_status status = dm_run_aside(run, commit, &c);

@@ -9,17 +9,17 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-/* Part of the free memory that all checks of groups may take; where they need more, columns are not
- * told apart. */
+/* Fraction of the free memory for the checks of all groups; if they need more, columns are not told
+ * apart. */
 static const double most_memory = 0.25;
 
-/* Columns of blocks, each with a check of its own. */
+/* Groups of block columns, each with its own check. */
 typedef struct groups {
   int64_t count;
   dm_range *cols;
   dm_freivalds **checks;
-  uint8_t *wrong;         /* of every group: m rows */
-  dm_freivalds_part *add; /* of the pass */
+  uint8_t *wrong;         /* m rows for each group */
+  dm_freivalds_part *add; /* function of the current pass */
 } groups;
 
 static int64_t group_of(const groups *g, dm_range cols) {
@@ -48,7 +48,7 @@ static bool fits(const dm_run *run, const dm_problem *p, int64_t count) {
          most_memory * (double)dm_memory_available();
 }
 
-/* Collective: where one rank lacks memory, or there is nothing to tell apart, one group is all. */
+/* Collective: uses a single group if a rank lacks memory, or if one group is enough. */
 static dm_status choose_groups(const dm_run *run, const dm_problem *p, groups *g) {
   int64_t one = g->count < 2 || !fits(run, p, g->count);
   DM_TRY(dm_comm_max_i64(run->world, &one, 1));
@@ -108,7 +108,7 @@ static dm_status fill_groups(dm_run *run, const dm_verify *v, const dm_problem *
               g);
 }
 
-/* A group whose exponents say nothing may be wrong in any row. */
+/* A group whose exponents allow no verdict may be wrong in any row. */
 static dm_status judge_groups(dm_run *run, const dm_problem *p, groups *g) {
   for (int64_t i = 0; i < g->count; i++) {
     dm_verdict verdict;
@@ -118,7 +118,7 @@ static dm_status judge_groups(dm_run *run, const dm_problem *p, groups *g) {
   return dm_comm_broadcast(run->world, g->wrong, g->count * p->m, 0);
 }
 
-/* Marks of wrong rows by groups; where no group admits one, all are suspected of it. */
+/* Marks wrong rows by group; if no group explains a wrong row, all groups are suspected. */
 static dm_status tell_apart(dm_run *run, const dm_verify *v, const dm_problem *p,
                             const uint8_t *wrong, groups *g) {
   DM_TRY(choose_groups(run, p, g));
@@ -167,8 +167,8 @@ static dm_status list_blocks(const dm_plan *plan, const groups *g, dm_damage *da
   return DM_OK;
 }
 
-/* What one random vector sees another may miss by a little: C is right where neither sees anything.
- */
+/* One random vector may detect an error that another narrowly misses: C is right if neither finds
+ * one. */
 static dm_status judge_twice(dm_run *run, dm_verify *v, const dm_problem *p, dm_verdict *verdict) {
   for (int look = 0; look < 2; look++, v->draw++) {
     DM_TRY(dm_verify_residual(run, v, p, verdict));

@@ -11,51 +11,52 @@
 #include "engine/finish.h"
 #include "plan/partition.h"
 
-/* On their way together: some land while others are finished and written. */
+/* Strips in progress: some are copied from the device while others are finished and written. */
 enum { STRIPS = DM_BUFFER_STRIPS_OUT };
 
-/* A strip on its way: it lands (from a device), and threads finish, check and write it. */
+/* A strip in progress: it is copied from the device if needed; threads finish, check and write
+ * it. */
 typedef struct strip {
   enum { DM_STRIP_FREE, DM_STRIP_LANDS, DM_STRIP_IS_WRITTEN } stage;
-  int64_t at; /* its first row among the sums */
+  int64_t at; /* its first row in the sums */
   dm_view sums, old, out;
   dm_event arrived;
   dm_transfer *writing;
   atomic_uint_least64_t checksum;
   const struct dm_storing *storing;
-  char *landing, *finished, *before; /* memory for sums, out and old, where it needs some */
+  char *landing, *finished, *before; /* buffers for sums, output and old C, if needed */
 } strip;
 
-/* Its memory stays from one way to the next. */
+/* Its buffers are kept from one store to the next. */
 typedef struct dm_storing {
   dm_rank_state *local;
   dm_file_sink *sink;
   bool goes_on;
-  dm_view sums;     /* of this rank, host or device */
-  int64_t tile;     /* that they are of, */
-  int64_t row, col; /* and where in C */
-  bool are_c;       /* they are C's elements already: nothing is left to finish */
+  dm_view sums;     /* this rank's sums, on host or device */
+  int64_t tile;     /* tile of the sums, */
+  int64_t row, col; /* and its position in C */
+  bool are_c;       /* SUMS are already C's elements: nothing to finish */
   int64_t height;   /* rows of a strip */
-  int64_t next;     /* row from which on nothing has begun its way */
+  int64_t next;     /* first row not started yet */
   strip strips[STRIPS];
 } storing;
 
-/* Where alpha is all that is left to do, the device does it, by the same arithmetic as dm_finish.
- */
+/* If only alpha remains to be applied, the device does it, with the same arithmetic as
+ * dm_finish. */
 static dm_status finish_on_device(storing *s) {
   const dm_problem *p = &s->local->plan->problem;
   const double *alpha = s->sink->alpha;
   s->are_c = dm_finish_is_identity(p->c, p->accumulator, p->reads_c, alpha);
   const bool real = p->c == DM_F32 || p->c == DM_F64;
   if (s->are_c || s->sums.space == DM_HOST || !real || p->c != p->accumulator || p->reads_c ||
-      alpha[0] == 0.0) /* 0 times Inf is not 0, but dm_backend_add would not look */
+      alpha[0] == 0.0) /* 0 times Inf must be NaN, but dm_backend_add skips a factor of 0 */
     return DM_OK;
   s->are_c = true;
   return dm_backend_add(s->local->backend, s->sums, s->sums, s->sums, alpha[0], 0.0);
 }
 
-/* Elements of C that are on a device are summed up there, for that is faster, and their checksum is
- * compared with that of what lands. */
+/* Elements of C on a device are summed there, which is faster, and their checksum is compared with
+ * that of the copy in host memory. */
 static dm_status open_sum(void *state, dm_rank_state *local) {
   dm_file_sink *sink = state;
   uint64_t zero = 0;
@@ -80,7 +81,7 @@ static dm_status sum_there(const storing *s) {
   return dm_freivalds_add_c(s->sink->check, backend, s->sums, s->row, s->col);
 }
 
-/* Memory for a strip each, by ONE's member at OFFSET. */
+/* Points the member of each strip at OFFSET to its part of the buffer. */
 static dm_status take(storing *s, dm_buffer_kind kind, size_t offset) {
   dm_rank_memory *memory = &s->local->memory;
   void *first;
@@ -119,7 +120,7 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   return DM_OK;
 }
 
-/* Starts the way of the next strip into host memory; where it is there already, nothing moves. */
+/* Starts copying the next strip to host memory; in host memory nothing moves. */
 static dm_status fetch(storing *s, strip *one) {
   const int64_t rows = dm_min(s->height, s->sums.rows - s->next);
   const dm_view part = dm_view_sub(s->sums, s->next, 0, rows, s->sums.cols);
@@ -137,7 +138,7 @@ static dm_view some_rows(dm_view view, int64_t first, int64_t count) {
   return dm_view_sub(view, first, 0, count, view.cols);
 }
 
-/* What a thread does with COUNT rows of a strip from its row FIRST on, before it writes them. */
+/* What a thread does with COUNT rows of a strip from row FIRST before it writes them. */
 static dm_status finish_rows(void *context, int64_t first, int64_t count) {
   strip *one = context;
   const storing *s = one->storing;
@@ -160,7 +161,7 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
   return DM_OK;
 }
 
-/* Gives what has landed to the threads. */
+/* Passes a copied strip to the threads. */
 static dm_status write_strip(storing *s, strip *one) {
   const dm_problem *p = &s->local->plan->problem;
   const int64_t row = s->row + one->at, rows = one->sums.rows, cols = one->sums.cols;
@@ -202,8 +203,8 @@ static bool is_done(const storing *s) {
   return done;
 }
 
-/* Moves ROWS of this rank's sums on towards the file, a little at a time: threads write meanwhile.
- * The sums are not to be touched until they are written. */
+/* Progresses the storing of ROWS of this rank's sums in small steps: threads write meanwhile. The
+ * sums must not change until they are written. */
 static dm_status store_rows(dm_rank_state *local, dm_file_sink *sink, dm_range rows, bool *done) {
   *done = false;
   if (!sink->storing || !sink->storing->goes_on) return begin(local, sink, rows);
@@ -250,7 +251,7 @@ static dm_status settle(void *state) {
 
 static void close_storing(void *state, dm_rank_state *local) {
   dm_file_sink *sink = state;
-  (void)local; /* whose memory it is */
+  (void)local; /* the memory is LOCAL's */
   free(sink->storing);
   sink->storing = NULL;
 }

@@ -1,4 +1,4 @@
-/* file_sink: a rank's rows of C: fetched from the device, finished, checked, written. */
+/* file_sink: copies a rank's rows of C from the device, finishes, checks and writes them. */
 #ifndef DM_JOB_FILE_SINK_H
 #define DM_JOB_FILE_SINK_H
 
@@ -10,11 +10,11 @@
 
 typedef struct dm_file_sink {
   dm_output *output;
-  dm_file_queue *behind; /* writes to it */
-  dm_reader *old;        /* the old C; NULL where beta is 0 */
+  dm_file_queue *behind; /* queue for writes */
+  dm_reader *old;        /* the old C; NULL if beta is 0 */
   dm_freivalds *check;   /* NULL: not verified */
   dm_checkpoint *checkpoint;
-  int64_t written; /* bytes so far */
+  int64_t written; /* bytes written so far */
   double alpha[2], beta[2];
   struct dm_storing *storing; /* NULL before the first rows */
   uint64_t *device_sum; /* less the checksum of what has left the device; NULL: nothing is summed */
@@ -22,8 +22,8 @@ typedef struct dm_file_sink {
   bool differs;         /* after settle: they are not the same */
 } dm_file_sink;
 
-/* Of a dm_file_sink.  Settling syncs and closes the output; closing frees what storing took, also
- * when something is under way: once BEHIND is closed. */
+/* CONTEXT is a dm_file_sink. Settling syncs and closes the output; closing, after BEHIND is closed,
+ * frees what storing allocated, even if operations are in progress. */
 extern const dm_sink_ops dm_sink_file;
 
 #endif

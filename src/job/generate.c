@@ -13,7 +13,7 @@
 #include "run/aside.h"
 #include "run/facts.h"
 
-enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each: one is begun while the other is ended */
+enum { STRIPS = 2, STRIP = 32 << 20 }; /* bytes of each: one is filled while the other is written */
 
 typedef struct strip {
   const dm_generator *generator;
@@ -23,7 +23,7 @@ typedef struct strip {
   dm_transfer *writing;
 } strip;
 
-/* Of a strip, by the thread that writes them. */
+/* Fills rows of a strip, in the thread that writes them. */
 static dm_status fill_rows(void *context, int64_t first, int64_t count) {
   const strip *one = context;
   dm_fill(dm_view_sub(one->view, first, 0, count, one->view.cols), one->generator, one->row + first,
@@ -38,7 +38,7 @@ static dm_status wait_for(dm_run *run, strip *one) {
   return DM_OK;
 }
 
-/* This rank's rows, HEIGHT at a time. */
+/* Writes this rank's rows, HEIGHT at a time. */
 static dm_status pass_rows(dm_run *run, const dm_generate *g, int64_t height, strip strips[STRIPS],
                            dm_output *output, dm_file_queue *behind) {
   const dm_range rows = dm_split(g->rows, run->ranks, run->rank, 1);
@@ -95,7 +95,7 @@ static dm_status commit(dm_run *run, const dm_generate *g, const dm_output_file 
   return status;
 }
 
-/* A file on its way. */
+/* A file being created. */
 typedef struct making {
   const dm_generate *generate;
   int writers;

@@ -14,7 +14,7 @@ typedef struct dm_generate {
   dm_dtype dtype;
   dm_generator generator;
   dm_output_form form; /* completed */
-  int io_threads;      /* that pack chunks; 0: none, -1: as many as help */
+  int io_threads;      /* threads that pack chunks; 0: none, -1: as many as help */
   dm_write_way write_by;
   bool force;
 } dm_generate;

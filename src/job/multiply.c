@@ -17,7 +17,7 @@
 #include "plan/chunk_memory.h"
 #include "plan/tiles.h"
 
-/* Large chunks are kept as the planner counted them. */
+/* Memory for large chunks, as the planner counted it. */
 static int64_t read_memory(const dm_problem *p) {
   const int64_t kept =
       dm_plus(dm_chunks_kept(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
@@ -78,8 +78,8 @@ static dm_status files_of(const dm_job *j, dm_verify *verify) {
   return dm_comm_agree(j->run->world, dm_output_part(&j->file, &verify->c));
 }
 
-/* Where the panels that passed cannot tell, or an earlier run wrote part of C, the files are read.
- */
+/* Reads the files if the panels seen cannot give a verdict, or if an earlier run wrote part of
+ * C. */
 static dm_status judge_files(dm_job *j, bool scaled, dm_verdict *verdict) {
   const dm_problem *p = &j->setup.plan.problem;
   dm_verify verify;
@@ -96,7 +96,7 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
   bool sound = true;
   dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
   if (j->from_files) return judge_files(j, false, verdict);
-  const int64_t *changed = j->product.changed; /* seen by products and verification alike */
+  const int64_t *changed = j->product.changed; /* products and verification both saw them */
   if (changed[DM_A] + changed[DM_B] > 0) {
     dm_log_line(&j->run->log, DM_LOG_WARNING,
                 "%lld pieces of A and %lld of B changed in memory since they were read: C is "
@@ -124,14 +124,14 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
   return judge_files(j, true, verdict);
 }
 
-/* What was written while it was read gives a C of neither its old nor its new elements. */
+/* If an input was written while it was read, C matches neither its old nor its new elements. */
 static dm_status inputs_unchanged(const dm_job *j) {
   DM_TRY(dm_io_unchanged(&j->multiply->a));
   DM_TRY(dm_io_unchanged(&j->multiply->b));
   return j->setup.plan.problem.reads_c ? dm_io_unchanged(&j->multiply->c) : DM_OK;
 }
 
-/* Where C is packed it is compared on the way. */
+/* Packing C compares it anyway. */
 static dm_status read_back(dm_job *j) {
   const bool packed = dm_output_is_chunked(&j->form) || dm_output_is_recast(&j->form);
   const dm_read_back wish = packed ? DM_READ_BACK_NEVER : j->multiply->read_back;
@@ -157,7 +157,7 @@ static dm_status commit(dm_job *j, const dm_verdict *verdict) {
       status = dm_commit_file(j->run, &j->file, &j->form, j->multiply->engine.io_threads,
                               attributes, tiles, count, j->multiply->force, &named);
     if (named) dm_checkpoint_named(j->sink.checkpoint);
-    /* Where the file could not get its form the only copy of a result stays. */
+    /* If the file could not get its form, the only copy of the result stays. */
     j->keep_part = status != DM_OK && !named &&
                    (dm_output_is_chunked(&j->form) || dm_output_is_recast(&j->form));
     free(attributes);
@@ -165,14 +165,14 @@ static dm_status commit(dm_job *j, const dm_verdict *verdict) {
   return dm_comm_agree(j->run->world, status);
 }
 
-/* Completes FORM and counts what it needs on the disk. */
+/* Completes FORM and counts the disk space it needs. */
 static dm_status complete_form(dm_output_form *form, dm_problem *problem) {
   DM_TRY(dm_output_form_complete(form, problem->c, problem->m, problem->n));
   if (!dm_output_is_chunked(form)) return DM_OK;
   return dm_output_form_bytes(form, problem->c, problem->m, problem->n, &problem->beside_bytes);
 }
 
-/* How large the factors are that an earlier run multiplied only the verification can tell. */
+/* The magnitudes of factors that an earlier run multiplied are only known to the verification. */
 static dm_status sums_known(const dm_job *j, const dm_problem *p) {
   if (!j->from_files || j->multiply->verify || p->work != DM_I8 || p->k <= 131071) return DM_OK;
   return dm_hint(
@@ -180,7 +180,7 @@ static dm_status sums_known(const dm_job *j, const dm_problem *p) {
       "leave out --no-verify");
 }
 
-/* Of which the planner may know rates. */
+/* Files whose rates the planner may know. */
 static dm_named_files names_of(const dm_multiply *m) {
   return (dm_named_files){.reads = {m->a.at.file, m->b.at.file, m->has_c ? m->c.at.file : NULL},
                           .writes = m->out.file};
@@ -230,7 +230,7 @@ static dm_status multiply_matrices(dm_job *j) {
   j->product.local.states = &j->states;
   dm_run_lap(j->run, &j->outside.open);
   DM_TRY(dm_product_run(&j->product));
-  double counted = 0.0; /* by the product itself */
+  double counted = 0.0; /* counted by the product */
   dm_run_lap(j->run, &counted);
   return DM_OK;
 }
@@ -244,12 +244,12 @@ static dm_status tell(const dm_job *j, const dm_phases *worst, const dm_verdict 
                           .worst = *worst,
                           .plan = j->setup.plan,
                           .way = j->file.way};
-  outcome->plan.todo = NULL; /* ends with the job */
+  outcome->plan.todo = NULL; /* is freed with the job */
   if (verdict) outcome->verdict = *verdict;
   return DM_OK;
 }
 
-/* All phases of this rank: those that the product counted, and those before and after it. */
+/* All phases of this rank: those counted by the product, and those before and after it. */
 static dm_phases phases_of(const dm_job *j) {
   dm_phases all = j->product.local.phases;
   all.start = j->outside.start;
@@ -288,7 +288,7 @@ static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record,
   return dm_phases_by_rank(j->run, own, record);
 }
 
-/* An earlier run was ended after C had its name, and before it could say so. */
+/* An earlier run ended after it named C, but before it could report. */
 static dm_status tell_done(const dm_job *j, dm_record *record) {
   const dm_multiply *m = j->multiply;
   dm_problem problem;
@@ -297,7 +297,7 @@ static dm_status tell_done(const dm_job *j, dm_record *record) {
   return DM_OK;
 }
 
-/* What failed stays to be looked at, under a name that says unfinished. */
+/* Keeps the wrong result for inspection, under its .part name. */
 static dm_status stop(dm_job *j) {
   const char *out = j->multiply->out.file;
   j->keep_part = true;
@@ -305,7 +305,7 @@ static dm_status stop(dm_job *j) {
                  "the result is kept as %s; %s was not touched", j->file.part, out);
 }
 
-/* What is not to be published is an error. */
+/* A result that must not be published is an error. */
 static dm_status judge_or_repair(dm_job *j) {
   DM_TRY(judge(j, &j->verdict));
   j->verdict.repaired = j->repair->tiles;

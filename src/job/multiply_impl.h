@@ -1,4 +1,4 @@
-/* multiply_impl: what the parts of a multiplication from files to a file share. */
+/* multiply_impl: shared by the parts of a multiplication from files to a file. */
 #ifndef DM_JOB_MULTIPLY_IMPL_H
 #define DM_JOB_MULTIPLY_IMPL_H
 
@@ -8,7 +8,7 @@
 #include "job/multiply.h"
 #include "run/progress.h"
 
-/* One multiplication from files to a file; what is open, so that it can be closed in one place. */
+/* One multiplication from files to a file, with all resources, so that one function closes them. */
 typedef struct dm_job {
   dm_run *run;
   const dm_multiply *multiply;
@@ -20,21 +20,21 @@ typedef struct dm_job {
   dm_output_form form; /* completed */
   dm_output_file file;
   dm_tile_states states;
-  bool from_files; /* C is verified as it is in the file, for the sake of an earlier run's tiles */
+  bool from_files; /* C is verified in its file, because of an earlier run's tiles */
   bool keep_part;
   bool read_back;           /* C was compared with what was written */
-  bool judged;              /* VERDICT is there */
-  bool again;               /* wrong tiles are to be computed again, by another round */
+  bool judged;              /* VERDICT is set */
+  bool again;               /* another round computes wrong tiles again */
   struct dm_repair *repair; /* of all rounds */
   dm_verdict verdict;
   bool shows_progress;
   dm_progress progress;
-  dm_phases outside;     /* of the product */
-  double started, began; /* began: planned, and C's file is there */
+  dm_phases outside;     /* phases outside the product */
+  double started, began; /* began: after planning and creating C's file */
 } dm_job;
 
 /* One round of JOB, whose run, multiply, repair, alpha and beta are set: plans, multiplies,
- * verifies and commits.  What is open then the caller closes, also after an error.  (multiply.c) */
+ * verifies and commits. The caller closes the job, also after an error. (multiply.c) */
 dm_status dm_job_work(dm_job *job, dm_record *record, dm_outcome *outcome);
 
 /* Bytes of A, B and the old C that this rank has read. */

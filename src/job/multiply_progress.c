@@ -1,4 +1,4 @@
-/* The progress of a multiplication: what it reports while it runs. */
+/* The progress reports of a multiplication. */
 #include "core/checked.h"
 #include "engine/phases.h"
 #include "job/multiply_impl.h"
@@ -10,8 +10,8 @@ int64_t dm_multiply_bytes_read(const dm_job *job) {
          (job->sink.old ? dm_reader_bytes(job->sink.old) : 0);
 }
 
-/* Part of the work that is done when DONE panels are, of rank 0's layer and the tiles of this run.
- */
+/* Fraction of the work done when DONE panels are, counted over rank 0's layer and the tiles of this
+ * run. */
 static double part_done(const dm_job *j, int64_t done) {
   const int64_t layer = dm_max(1, dm_range_size(dm_plan_layer(&j->setup.plan, 0)));
   return dm_plan_part_done(&j->setup.plan, done / layer, 0, done % layer);

@@ -1,5 +1,5 @@
-/* The rounds of a multiplication: most have one; what was wrong is computed again in another, and
- * what does not suit residues by more of them, or natively. */
+/* The rounds of a multiplication. Most have one; another computes what was wrong again, or
+ * multiplies with more moduli, or natively, what does not suit residues. */
 #include <string.h>
 
 #include "check/verdict.h"
@@ -16,7 +16,7 @@ static dm_status repeat(void) {
   return status;
 }
 
-/* What is there when a run is stopped is made safe and recorded. */
+/* Syncs and records the tiles complete when a run is stopped. */
 static dm_status end_early(dm_job *j, dm_status status) {
   if (!status || status->code != DM_E_STOPPED || !status->agreed || !j->sink.checkpoint)
     return status;
@@ -26,7 +26,7 @@ static dm_status end_early(dm_job *j, dm_status status) {
   return flushed;
 }
 
-/* What the caller is told of a C that has its name. */
+/* The status of a C that has its name. */
 static dm_status outcome_of(const dm_job *j) {
   const dm_multiply *m = j->multiply;
   if (j->verdict.pass) return dm_verdict_status(&j->verdict, m->out.file, m->allow_unchecked);
@@ -37,14 +37,14 @@ static dm_status outcome_of(const dm_job *j) {
                  "it was published, as --on-corruption warn requests; its attributes say FAIL");
 }
 
-/* Why a round is followed by another one. */
+/* Why another round follows. */
 typedef enum round_end {
   ROUND_IS_LAST,
   ROUND_IS_WRONG, /* parts of C are computed again */
-  ROUND_IS_UNFIT, /* nothing was multiplied: the row of compute modes does not suit A and B */
+  ROUND_IS_UNFIT, /* nothing was multiplied: the compute mode does not suit A and B */
 } round_end;
 
-/* What a round was multiplied by that ended unfit, and how many moduli would do; 0: none. */
+/* The compute mode of a round that ended unfit, and how many moduli would suffice; 0: none. */
 typedef struct unfit {
   bool is;
   dm_compute by;
@@ -66,9 +66,9 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   if (status && status->agreed && j.product.local.scaling.unfit) *end = ROUND_IS_UNFIT;
   *why =
       (unfit){*end == ROUND_IS_UNFIT, j.setup.plan.problem.compute, j.product.local.scaling.moduli};
-  /* Where one rank failed alone the others are still at work: the launcher ends them all. */
+  /* If one rank failed alone the others are still working: the launcher ends them all. */
   if (status && !status->agreed) return status;
-  dm_file_queue_close(j.ahead); /* before the memory goes that it reads into */
+  dm_file_queue_close(j.ahead); /* before its memory is freed */
   dm_product_close(&j.product);
   dm_reader_close(j.source.inputs[DM_A].reader);
   dm_reader_close(j.source.inputs[DM_B].reader);
@@ -80,7 +80,7 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   return status;
 }
 
-/* Until C is right, or wrong twice at one place. */
+/* Rounds until C is right, or wrong twice in one place. */
 static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record *record,
                             dm_outcome *outcome, unfit *why) {
   dm_repair repair = {0};
@@ -96,8 +96,8 @@ static dm_status run_rounds(dm_run *run, const dm_multiply *multiply, dm_record 
   return status;
 }
 
-/* Where nothing was multiplied yet because of FIRST: the same as if --compute had been COMPUTE, for
- * which the plan is made anew. */
+/* Runs again, with a new plan, as if --compute were COMPUTE: because of FIRST nothing was
+ * multiplied yet. */
 static dm_status run_instead(dm_run *run, const dm_multiply *multiply, dm_compute_choice compute,
                              dm_status first, dm_record *record, dm_outcome *outcome) {
   dm_multiply other = *multiply;
@@ -125,7 +125,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
   const bool free_choice = dm_compute_moduli(wanted) == 0 && !dm_compute_is_fastest(wanted);
   if (free_choice && why.moduli > 0)
     instead = dm_compute_with_moduli(wanted, why.moduli);
-  else /* natively, in the type that residues stand for: it takes any matrices */
+  else /* natively, in the type of the residues: it suits any matrices */
     (void)dm_compute_parse(dm_dtype_name(why.by.work), &instead);
   return run_instead(run, multiply, instead, status, record, outcome);
 }

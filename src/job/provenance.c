@@ -32,7 +32,7 @@ static dm_status add_software(dm_attributes *list, const dm_run *run) {
   return dm_attributes_add(list, "command", "%s", run->command ? run->command : "");
 }
 
-/* RE or RE,IM.  %.17g: the number comes back as it was. */
+/* RE or RE,IM. %.17g preserves the exact value. */
 static dm_status add_scalar(dm_attributes *list, const char *name, const double value[2]) {
   if (value[1] == 0.0) return dm_attributes_add(list, name, "%.17g", value[0]);
   return dm_attributes_add(list, name, "%.17g,%.17g", value[0], value[1]);
@@ -48,7 +48,7 @@ static dm_status add_equation(dm_attributes *list, const dm_equation *equation,
                            equation->type == DM_DTYPE_NONE ? "" : dm_dtype_name(equation->type)));
   char compute[24];
   dm_compute_choice_text(equation->compute, compute);
-  if (dm_compute_is_fastest(equation->compute)) /* what it was */
+  if (dm_compute_is_fastest(equation->compute)) /* the mode chosen */
     snprintf(compute, sizeof compute, "%s", dm_compute_is_plain(row) ? "auto" : row->name);
   return dm_attributes_add(list, "compute", "%s", equation->own ? equation->own->name : compute);
 }

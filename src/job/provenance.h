@@ -1,4 +1,4 @@
-/* provenance: what C says about where it comes from, as text attributes of its dataset. */
+/* provenance: the origin of C, as text attributes of its dataset. */
 #ifndef DM_JOB_PROVENANCE_H
 #define DM_JOB_PROVENANCE_H
 
@@ -6,7 +6,7 @@
 #include "engine/setup.h"
 #include "job/multiply.h"
 
-/* VERDICT is NULL where the result was not verified. */
+/* VERDICT is NULL if the result was not verified. */
 dm_status dm_provenance_of(const dm_multiply *multiply, const dm_setup *setup, const dm_run *run,
                            const dm_verdict *verdict, dm_attributes *attributes);
 

@@ -7,11 +7,11 @@
 #include "core/checked.h"
 #include "plan/tiles.h"
 
-enum { MOST_ROUNDS = 5 }; /* damage at ever other places: the machine is not to be trusted */
-enum { MOST_TOLD = 4 };   /* blocks that have a line of their own */
+enum { MOST_ROUNDS = 5 }; /* damage at new places each time: the machine cannot be trusted */
+enum { MOST_TOLD = 4 };   /* blocks reported in a line of their own */
 enum { WORDS = 400 };
 
-/* ONE in words, which its rank knows best; the same on all ranks. */
+/* Describes ONE, with details from its rank; the same on all ranks. */
 static dm_status describe(const dm_job *j, const dm_damaged *one, char words[WORDS]) {
   const int64_t rows = one->last - one->first + 1;
   int length = snprintf(words, WORDS, "row%s %lld", rows > 1 ? "s" : "", (long long)one->first);
@@ -62,7 +62,7 @@ static dm_status wrong_again(const dm_job *j, const dm_damaged *one) {
   return status;
 }
 
-/* Strikes what is wrong from the journal; *good tiles are left. */
+/* Removes what is wrong from the journal; *good tiles remain. */
 static dm_status give_back(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
   dm_wrong_part *wrong;
   int64_t tiles = 0;
@@ -90,7 +90,7 @@ static dm_status act_on(dm_job *j, const dm_damage *damage, dm_repair *repair, b
   DM_TRY(give_back(j, damage, repair, &good));
   if (twice) {
     repair->tiles = before;
-    j->keep_part = good == 0; /* else the journal keeps it */
+    j->keep_part = good == 0; /* else the journal refers to it */
     return wrong_again(j, twice);
   }
   DM_TRY(say(j, damage));

@@ -1,28 +1,27 @@
-/* repair: what is done about a C that failed its verification.
+/* repair: handles a C that failed its verification.
  *
- * The files are read once more, with the random vector that saw something: then it is known whether
- * C is wrong, and where.  Wrong tiles are struck from the journal, the job ends, and the next round
- * resumes it: A and B are read from their files again, for what is in memory may be what is
- * damaged.
- */
+ * The files are read once more with the random vector that found an error, which shows whether C
+ * is wrong, and where. Wrong tiles are removed from the journal, the job ends, and the next
+ * round resumes it: it reads A and B from their files again, since their copies in memory may be
+ * damaged. */
 #ifndef DM_JOB_REPAIR_H
 #define DM_JOB_REPAIR_H
 
 #include "job/damage.h"
 #include "job/multiply_impl.h"
 
-/* Of all rounds of one job; zero at first. */
+/* State over all rounds of one job; initially zero. */
 typedef struct dm_repair {
   int round;
-  int64_t tiles;         /* computed again */
-  dm_damage seen;        /* blocks that were */
-  int64_t process_bytes; /* of the first round: what it left is used again */
-  double seconds;        /* of the rounds that failed */
+  int64_t tiles;         /* tiles computed again */
+  dm_damage seen;        /* blocks computed again */
+  int64_t process_bytes; /* memory of the process in the first round; later rounds reuse it */
+  double seconds;        /* seconds of the rounds that failed */
 } dm_repair;
 
-/* Collective, where JOB's verdict fails and VERIFY tells how to read the files.  *again: another
- * round repairs it.  Otherwise the verdict may pass now: then C is right, and what verified it was
- * not.  DM_E_CORRUPT, agreed: what was computed again is wrong again. */
+/* Collective, if JOB's verdict fails; VERIFY says how to read the files. *again: another round
+ * repairs C. Otherwise the verdict may pass now: C is right, the verification was wrong.
+ * DM_E_CORRUPT, agreed: what was computed again is wrong again. */
 dm_status dm_repair_try(dm_job *job, const dm_verify *verify, dm_repair *repair, bool *again);
 
 #endif

@@ -57,11 +57,11 @@ dm_status dm_verify_stream(dm_run *run, int threads, const dm_dataset *dataset, 
   return status;
 }
 
-/* What a part of a matrix is given to. */
+/* The consumers of a part of a matrix. */
 typedef struct target {
   dm_freivalds *check;
   dm_freivalds_part *add;
-  dm_tile_sums *sums; /* of C */
+  dm_tile_sums *sums; /* checksums of C's tiles */
 } target;
 
 static dm_status add(void *context, dm_view part, int64_t row, int64_t col) {
@@ -110,8 +110,8 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *
   return dm_verify_scaled(run, v, p, verdict);
 }
 
-/* The norm of C is a sum of positive numbers: computed twice, in whatever order, it differs by the
- * rounding of its additions at most.  Otherwise C is not what was written. */
+/* The norm of C is a sum of positive numbers: computed twice in any order, the results differ at
+ * most by rounding. Otherwise C is not what was written. */
 static dm_status check_norm(const dm_verify *v, const dm_problem *p, double norm) {
   const double additions = 2.0 * (double)p->m * (double)p->n + 8.0;
   if (v->norm < 0.0 || !(fabs(norm - v->norm) > additions * 0x1p-52 * v->norm + 0x1p-1070))
@@ -123,7 +123,7 @@ static dm_status check_norm(const dm_verify *v, const dm_problem *p, double norm
   return status;
 }
 
-/* *changed: C has other bits than it was written with. */
+/* *changed: C's bits differ from those written. */
 static dm_status judge(dm_run *run, const dm_verify *verify, const dm_problem *p,
                        dm_verdict *verdict, dm_status *changed) {
   dm_verify v = *verify;

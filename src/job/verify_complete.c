@@ -1,4 +1,4 @@
-/* verify_complete: what the command line leaves open stands in C's provenance. */
+/* verify_complete: takes what the command line does not state from C's provenance. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static dm_status read_types(dm_equation *equation, const dm_verify_stated *given
   return DM_OK;
 }
 
-/* A norm that is not finite says nothing: neither does one that is not there. */
+/* A norm that is not finite is treated like a missing one. */
 static dm_status read_norm(const dm_attributes *list, double *norm) {
   double value[2] = {-1.0, 0.0};
   DM_TRY(read_scalar(list, "norm", value));

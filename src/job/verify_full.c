@@ -11,7 +11,7 @@
 
 static const double largest_product = 0x1p33;
 
-/* Matrices as two f64 an element, whatever their type: whole numbers are exact in f64. */
+/* Matrices with two f64 per element, whatever their type: whole numbers are exact in f64. */
 typedef struct operands {
   double *a, *b, *c, *c0; /* a, c and c0: this rank's rows */
   dm_range rows;
@@ -51,7 +51,7 @@ static void add_row(long double *sum, double *size, const double a[2], const dou
   }
 }
 
-/* |C - C'| over its bound, for one element; both 0 counts as 0. */
+/* |C - C'| over its bound for one element; 0 over 0 counts as 0. */
 static double ratio_of(const dm_verify *v, const dm_problem *p, const long double sum[2],
                        double size, const double c[2], const double *c0) {
   const double *alpha = v->equation.alpha, *beta = v->equation.beta;
@@ -64,7 +64,7 @@ static double ratio_of(const dm_verify *v, const dm_problem *p, const long doubl
     old = hypot(beta[0], beta[1]) * hypot(c0[0], c0[1]);
   }
   double error = (double)hypotl(c[0] - re, c[1] - im), exact = (double)hypotl(re, im);
-  /* Complex products round in two more steps. */
+  /* Complex products have two more roundings. */
   double depth = (double)p->k + (dm_dtype_is_complex(p->work) ? 4.0 : 2.0);
   double u = p->compute.roundoff * depth + 2.0 * p->compute.shortening;
   double bound = u * hypot(alpha[0], alpha[1]) * size +
@@ -98,8 +98,8 @@ static void compare(const dm_verify *v, const dm_problem *p, const operands *x, 
   }
 }
 
-/* The rank that saw the worst element speaks for all; NORM holds the squares of this rank's rows.
- */
+/* The verdict of the rank with the worst element applies to all; NORM holds the squares of this
+ * rank's rows. */
 static dm_status combine(const dm_run *run, dm_verdict *verdict) {
   double worst = verdict->residual, squares = verdict->norm;
   DM_TRY(dm_comm_sum_f64(run->world, &squares, 1));

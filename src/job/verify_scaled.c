@@ -1,8 +1,8 @@
-/* Verification of matrices of any exponents.  With integers e, d, g so chosen that no element of
+/* Verification of matrices with any exponents. Integers e, d, g are chosen such that no element of
  *   A' = 2^(d_k - f_i) A,  B' = 2^(-d_k - e_j) B
- * is above 1, and some element of each row and column of B' and row of A' is near it,
+ * exceeds 1, and some element of each row and column of B' and row of A' is close to it. Then
  *   C' = 2^(-g_i - e_j) C = alpha' A' B' + beta' C0'
- * is checked as ever.  Powers of two round nothing. */
+ * is checked as usual. Powers of two do not round. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,23 +13,23 @@
 
 enum {
   NONE = INT32_MIN, /* the exponent of zero */
-  VANISHES = -4000, /* of what meets nothing but zeros: smaller than all else */
+  VANISHES = -4000, /* of elements that only meet zeros: smaller than all others */
 };
 
 typedef struct scaling {
   dm_freivalds *check;
   dm_freivalds_part *add;
   int parts;
-  int64_t *b_cols, *b_rows, *a_rows, *old_rows; /* exponents: e, d, f, and those of C0's rows */
+  int64_t *b_cols, *b_rows, *a_rows, *old_rows; /* exponents: e, d, f, and of C0's rows */
   int64_t *c_rows;                              /* g */
   int64_t *a_bad, *b_bad;                       /* 1: the row or column holds NaN or Inf */
   int64_t *row_finite, *col_finite;             /* finite elements of C in these */
-  long double squares;                          /* of C */
-  /* What a pass over a matrix does: with the exponents of its rows and columns, and their signs. */
+  long double squares;                          /* of C's elements */
+  /* Inputs of a pass over a matrix: the exponents of its rows and columns, and their signs. */
   const int64_t *rows, *cols;
   int row_sign, col_sign;
   int64_t shift;
-  int64_t *found, *bad; /* of the pass; by column where BY_COLS */
+  int64_t *found, *bad; /* results of the pass; per column if BY_COLS */
   bool by_cols;
 } scaling;
 
@@ -119,7 +119,7 @@ static void close_all(scaling *s) {
   free(s->col_finite);
 }
 
-/* One pass over a matrix: exponents are looked for. */
+/* One pass over a matrix that finds exponents. */
 static dm_status pass(dm_run *run, const dm_verify *v, const dm_problem *p, dm_matrix which,
                       dm_verify_take *take, scaling *s) {
   const dm_dtype wide = dm_dtype_widest(p->work);
@@ -156,7 +156,7 @@ static int exponent_of(const double z[2]) {
   return exponent;
 }
 
-/* e, d, f, the exponents of C0's rows, and of them g. */
+/* Finds e, d, f, the exponents of C0's rows, and from them g. */
 static dm_status find_exponents(dm_run *run, const dm_verify *v, const dm_problem *p, scaling *s) {
   const dm_comm *world = run->world;
   look_for(s, s->b_cols, s->b_bad, true);
@@ -207,7 +207,7 @@ static dm_status add_all(dm_run *run, const dm_verify *v, const dm_problem *p, s
   return pass_c(run, v, p, &v->c0, scale_and_add, s);
 }
 
-/* Of all ranks: the root of their squares, whose sum may be larger than any f64. */
+/* Over all ranks: the root of the sum of squares, which may exceed any f64. */
 static dm_status norm_of(const dm_run *run, const scaling *s, double *norm) {
   const double own = (double)sqrtl(s->squares);
   double largest = own;
@@ -219,7 +219,7 @@ static dm_status norm_of(const dm_run *run, const scaling *s, double *norm) {
   return DM_OK;
 }
 
-/* Where A's row or B's column has NaN or Inf C's must: what is so is checked by that. */
+/* If A's row or B's column has NaN or Inf, C's must, too: these elements are checked by that. */
 static dm_status count_patterns(dm_run *run, const dm_problem *p, scaling *s, dm_verdict *verdict) {
   DM_TRY(dm_comm_sum_i64(run->world, s->row_finite, p->m));
   DM_TRY(dm_comm_sum_i64(run->world, s->col_finite, p->n));

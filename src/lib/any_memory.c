@@ -36,7 +36,7 @@ dm_view dm_any_sums(void *context, const dm_rank_state *local) {
                            dm_range_size(local->cols));
 }
 
-/* Where C arrives in memory, its old elements are there already. */
+/* If C arrives in memory, its old elements are already there. */
 bool dm_any_finishes_here(const dm_any_product *p) {
   return p->result.in_file || (p->problem.reads_c && !p->posed->old_is_c);
 }
@@ -68,7 +68,7 @@ int dm_any_finish_bytes(const dm_any_product *p) {
   return old_bytes(p) + (int)dm_dtype_size(p->problem.c);
 }
 
-/* The old elements, which are the wider ones, and behind them those of C. */
+/* Memory for the old elements, which are wider, followed by those of C. */
 static dm_status take_finished(dm_any_product *p, dm_rank_state *local, int64_t elements) {
   char *memory;
   if (dm_any_finish_bytes(p) == 0) return DM_OK;
@@ -85,7 +85,7 @@ dm_status dm_any_take_memory(dm_any_product *p) {
   int64_t elements;
   if (local->coords.idle) return DM_OK;
   dm_rank_turn_to(local, 0);
-  (void)dm_rank_result(local, &rows); /* which has no view before layers are summed */
+  (void)dm_rank_result(local, &rows); /* there is no view before the layers are summed */
   DM_TRY(dm_bytes_of(dm_range_size(rows), dm_range_size(local->cols), 1, &elements));
   DM_TRY(take_pieces(p, local));
   if (local->plan->gpu)

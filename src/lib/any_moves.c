@@ -5,11 +5,11 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-/* One end of a move: what this rank has of a tile. */
+/* One end of a move: this rank's part of a tile. */
 typedef struct local_end {
   dm_any_product *product;
   int matrix;            /* DM_A, DM_B, DM_RESULT */
-  dm_view view;          /* of DM_RESULT */
+  dm_view view;          /* for DM_RESULT */
   dm_distribution where; /* in the plan */
 } local_end;
 
@@ -57,7 +57,7 @@ static dm_status take_sums(void *context, dm_view into, dm_view sums) {
                    p->job.equation.beta);
 }
 
-/* H's view goes to the caller's memory. */
+/* Moves H's view to the caller's memory. */
 static dm_status give_back(dm_any_product *p, local_end *h, dm_extent extent, bool is_finished) {
   const dm_end from = end_of(h);
   dm_distributed part;
@@ -80,7 +80,7 @@ static dm_view like(dm_view sums, dm_dtype type, char *memory) {
   return dm_view_row_major(memory, type, sums.rows, sums.cols);
 }
 
-/* H's view, the sums, becomes that of elements of C. */
+/* Finishes H's view: its sums become elements of C. */
 static dm_status finish_here(dm_any_product *p, local_end *h, dm_extent extent) {
   const dm_equation *e = &p->job.equation;
   const dm_view sums = h->view;

@@ -38,7 +38,7 @@ static dm_status open_matrices(dm_any_product *p) {
   return p->problem.reads_c && !p->posed->old_is_c ? open_given(p, DM_OLD) : DM_OK;
 }
 
-/* The engine leaves C in the type of its sums, unscaled; the rest is done where it is finished. */
+/* The engine leaves C unscaled in the type of its sums; finishing does the rest. */
 static dm_status plan(dm_any_product *p) {
   dm_engine engine = p->job.engine;
   dm_problem problem = p->problem;
@@ -53,7 +53,7 @@ static dm_status plan(dm_any_product *p) {
   return dm_setup_open(p->run, &engine, &problem, &p->setup);
 }
 
-/* Whether GPU memory can be reached is known when the backend is. */
+/* Only the open backend shows whether GPU memory is accessible. */
 static dm_status reach_memory(dm_any_product *p) {
   static const char *const names[] = {"A", "B", "the old C"};
   dm_backend *backend = p->setup.backend;
@@ -91,7 +91,8 @@ static dm_status bring_givens(dm_any_product *p) {
   return DM_OK;
 }
 
-/* Only TILE.  All shares have to be there before: what is loaded depends on what is to be done. */
+/* Multiplies only TILE. All shares must be loaded before: what is loaded depends on the tiles to
+ * do. */
 static dm_status multiply_one(dm_any_product *p, int64_t tile) {
   dm_plan *plan = &p->setup.plan;
   const int64_t tiles = dm_plan_tiles(plan);
@@ -118,17 +119,17 @@ static dm_status add_to_check(dm_any_product *p, int64_t tile) {
                             local->cols.begin);
 }
 
-/* Pieces of A and B that are not what they were when they arrived: the verification, which sums
- * them up, may know no better than the products. */
+/* Pieces of A and B that changed after they arrived: products and verification may have used the
+ * same damaged data. */
 static int64_t changed(const dm_any_product *p) {
   return p->product.changed[DM_A] + p->product.changed[DM_B];
 }
 
-/* A single tile is delivered when it is known to be right. */
+/* A single tile is delivered only after its verification. */
 static dm_status multiply_tile(dm_any_product *p, int64_t tile) {
   dm_phases *phases = &p->product.local.phases;
   const int64_t tiles = dm_plan_tiles(&p->setup.plan);
-  double counted = 0.0; /* by the product itself */
+  double counted = 0.0; /* counted by the product */
   p->posed->context->tile = tile;
   DM_TRY(tiles > 1 ? multiply_one(p, tile) : dm_product_run(&p->product));
   dm_run_lap(p->run, &counted);
@@ -164,7 +165,7 @@ static dm_status report(dm_any_product *p, dm_record *record) {
   return DM_OK;
 }
 
-/* Whether what failed is computed again: not where a part of it has replaced the old C. */
+/* Whether to compute a failed C again: not if a part of it has replaced the old C. */
 static bool is_to_be_repeated(dm_any_product *p) {
   const int64_t tiles = dm_plan_tiles(&p->setup.plan);
   if (p->verdict.pass || p->posed->repeated > 0 || (p->posed->old_is_c && tiles > 1) ||
@@ -184,7 +185,7 @@ static dm_status status_of(const dm_any_product *p) {
   return status;
 }
 
-/* C in memory has wrong tiles where it is in several. */
+/* With several tiles, C in memory contains wrong tiles. */
 static dm_status tell_wrong(const dm_any_product *p) {
   dm_status status = status_of(p);
   if (p->verdict.pass) return status;
@@ -217,7 +218,7 @@ static dm_status multiply(dm_any_product *p, dm_record *record, bool *repeat) {
 }
 
 static void close_all(dm_any_product *p) {
-  dm_file_queue_close(p->ahead); /* before the memory goes that it reads into */
+  dm_file_queue_close(p->ahead); /* before its memory is freed */
   dm_product_close(&p->product);
   dm_freivalds_free(p->check);
   for (int x = 0; x < 3; x++) dm_given_close(&p->given[x]);
@@ -236,8 +237,8 @@ static dm_status work(dm_any_product *p, dm_record *record, bool *repeat) {
   return DM_OK;
 }
 
-/* UNFIT: residues do not suit A and B; C is untouched.  REPEAT: C failed its verification, A and B
- * are as they were, and nothing is recorded yet. */
+/* UNFIT: residues do not suit A and B; C is untouched. REPEAT: C failed its verification, A and B
+ * are unchanged, and nothing is recorded yet. */
 static dm_status multiply_once(dm_posed *posed, dm_record *record, bool *unfit, bool *repeat) {
   dm_any_product *p;
   dm_run *run = &posed->context->run;
@@ -247,7 +248,7 @@ static dm_status multiply_once(dm_posed *posed, dm_record *record, bool *unfit, 
   *repeat = false;
   dm_status status = work(p, record, repeat);
   *unfit = status && status->agreed && p->product.local.scaling.unfit;
-  /* Where one rank failed alone the others are still at work. */
+  /* If one rank failed alone the others are still working. */
   if (!status || status->agreed) {
     close_all(p);
     free(p);
@@ -255,7 +256,7 @@ static dm_status multiply_once(dm_posed *posed, dm_record *record, bool *unfit, 
   return status;
 }
 
-/* The caller's matrices, or their files, are read once more: the copies may be what is damaged. */
+/* Reads the caller's matrices, or their files, again: the copies may be damaged. */
 static dm_status multiply_rightly(dm_posed *posed, dm_record *record, bool *unfit) {
   bool repeat;
   dm_status status = multiply_once(posed, record, unfit, &repeat);
@@ -266,7 +267,8 @@ static dm_status multiply_rightly(dm_posed *posed, dm_record *record, bool *unfi
   return multiply_once(posed, record, unfit, &repeat);
 }
 
-/* What was only to be fast is multiplied natively, too; what was to be by residues is refused. */
+/* Multiplies natively what only fastest turned into residues; an explicit choice of residues is an
+ * error. */
 dm_status dm_posed_multiply(dm_posed *posed, dm_record *record) {
   dm_compute_choice *compute = &posed->call.settings.compute;
   bool unfit = false;

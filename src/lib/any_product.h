@@ -1,7 +1,7 @@
-/* any_product: a product whose matrices lie in files or in memory, as each likes.
+/* any_product: a product whose matrices are in files or in memory, each independently.
  *
- * A and B are brought to where the plan wants them; then the tiles of C are multiplied one after
- * the other, and each goes to its place before the next one begins. */
+ * A and B are moved to the plan's places; then the tiles of C are computed in sequence, and each is
+ * delivered before the next one starts. */
 #ifndef DM_LIB_ANY_PRODUCT_H
 #define DM_LIB_ANY_PRODUCT_H
 
@@ -13,12 +13,12 @@
 #include "lib/library.h"
 #include "lib/result.h"
 
-enum { DM_OLD = 2 }; /* an operand, beside DM_A and DM_B */
+enum { DM_OLD = 2 }; /* an operand, besides DM_A and DM_B */
 
 typedef struct dm_any_product {
   dm_run *run;
   dm_posed *posed;
-  dm_multiply job; /* as of files: options, datasets and the output */
+  dm_multiply job; /* as for files: options, datasets and the output */
   dm_problem problem;
   dm_given given[3];
   dm_result result;
@@ -27,27 +27,28 @@ typedef struct dm_any_product {
   dm_product product;
   dm_memory_source source;
   dm_memory_sink sink;
-  dm_freivalds *check; /* of the sums */
+  dm_freivalds *check; /* verification of the sums */
   dm_verdict verdict;
-  char *pieces[2];      /* of what goes to a GPU, panel after panel; else NULL */
-  char *sums;           /* this rank's of a tile, copied from a GPU; else NULL */
+  char *pieces[2];      /* pieces that go to a GPU, panel after panel; else NULL */
+  char *sums;           /* this rank's sums of a tile, copied from a GPU; else NULL */
   char *old, *finished; /* elements of a tile that are finished here; NULL: none */
 } dm_any_product;
 
 /* ---- this rank's memory (any_memory.c) ---- */
 
-/* Everything above for tiles as large as the first one, in host memory; it is the rank's. */
+/* Allocates all of the above in host memory, for tiles as large as the first; the rank's memory
+ * owns it. */
 dm_status dm_any_take_memory(dm_any_product *product);
 
-/* Of it, bytes for an element of C that is finished before it moves. */
+/* Bytes of it per element of C that is finished before it moves. */
 int dm_any_finish_bytes(const dm_any_product *product);
 
-/* Whether shares are copied from the caller's GPU memory: where one rank has all of the matrix, and
- * its rows lie there as the product wants them. */
+/* Whether shares are copied directly from the caller's GPU memory: if one rank has the whole matrix
+ * there, with rows as the product needs them. */
 bool dm_any_is_direct(const dm_any_product *product, dm_matrix matrix);
 
-/* As dm_memory_source and dm_memory_sink have them; CONTEXT is the dm_any_product.  Without a sink
- * C is where it was summed. */
+/* Functions of dm_memory_source and dm_memory_sink; CONTEXT is the dm_any_product. Without a sink C
+ * stays where it was summed. */
 dm_view dm_any_piece(void *context, const dm_rank_state *local, dm_matrix matrix, int64_t panel);
 dm_view dm_any_sums(void *context, const dm_rank_state *local);
 
@@ -56,11 +57,11 @@ bool dm_any_finishes_here(const dm_any_product *product);
 
 /* ---- moves (any_moves.c) ---- */
 
-/* Collective: all that TILE and those after it need of MATRIX, where TILE is the first to need it.
- */
+/* Collective: moves everything of MATRIX that is first needed by TILE, for it and later tiles. */
 dm_status dm_any_bring(dm_any_product *product, dm_matrix matrix, int64_t tile);
 
-/* Collective: C of TILE, which all ranks are turned to, is finished and goes to its place. */
+/* Collective: finishes C of TILE, the current tile of all ranks, and moves it to its
+ * destination. */
 dm_status dm_any_deliver(dm_any_product *product, int64_t tile);
 
 #endif

@@ -7,15 +7,15 @@
 
 struct dm_band {
   dm_backend *backend;
-  dm_view matrix; /* of its columns alone */
+  dm_view matrix; /* only its columns */
   int64_t first_col;
   int64_t height;
   void *memory;
   dm_range rows;
-  dm_view host; /* they are here */
+  dm_view host; /* the rows in host memory */
 };
 
-/* The order of elements is that of the matrix: whole lines are copied. */
+/* Copies whole lines, in the orientation of the matrix. */
 static bool is_by_columns(dm_view view) {
   return view.col_stride != 1;
 }

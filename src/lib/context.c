@@ -10,7 +10,7 @@
 
 /* ---- errors ---- */
 
-/* Takes STATUS. */
+/* Reports and frees STATUS. */
 static int answer(dm_status status, damier_error *error) {
   const int code = status ? (int)status->code : DAMIER_OK;
   if (error) {
@@ -36,7 +36,7 @@ static void tell_progress(void *argument, int64_t done, int64_t total) {
     context->asked = DM_STOP_BY_CALLER;
 }
 
-/* Whose options a context has. */
+/* The verb whose options contexts have. */
 static const dm_verb multiply_verb = {.name = "multiply", .bit = DM_VERB_MULTIPLY};
 
 static dm_status open_context(MPI_Comm comm, damier_context **context) {
@@ -100,7 +100,7 @@ const char *damier_version(void) {
 
 /* ---- options ---- */
 
-/* What is for programs: files of reports, signals, the terminal. */
+/* Options for the program only: report files, signals, the terminal. */
 static bool is_for_programs(const dm_option *option) {
   static const char *const names[] = {"output",        "time-limit", "hang-timeout", "read-by",
                                       "pretend-nodes", "trace",      "dry-run"};
@@ -120,7 +120,7 @@ static const dm_option *find_option(const char *name) {
   return NULL;
 }
 
-/* As nothing had been stated. */
+/* Restores the default. */
 static dm_status set_default(const dm_option *option, dm_settings *settings) {
   dm_settings *fresh = malloc(sizeof *fresh);
   if (!fresh) return dm_fail(DM_E_FIT, "no memory for settings");
@@ -177,7 +177,7 @@ static dm_status check_names(const damier_matrix *const all[3]) {
   return DM_OK;
 }
 
-/* Ranks that disagree about it would wait for each other. */
+/* Ranks that disagree would wait for each other. */
 static dm_status check_places(const damier_context *context, const damier_matrix *const all[3]) {
   int64_t files[2] = {context->has_old ? 1 + (context->old.division == DAMIER_IN_FILE) : 0};
   for (int i = 0; i < 3; i++) files[0] = 2 * files[0] + (all[i]->division == DAMIER_IN_FILE);
@@ -209,7 +209,7 @@ static dm_status begin(dm_posed *posed, dm_record **record) {
   return dm_posed_look(posed);
 }
 
-/* What a failed verification found out is worth its record. */
+/* A failed verification still gets its record. */
 static dm_status keep_record(damier_context *context, dm_status status, dm_record *record) {
   if (record && (!status || dm_verdict_is(status)))
     status = dm_status_first(status, dm_record_json(record, &context->record));

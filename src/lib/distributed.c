@@ -21,7 +21,7 @@ static dm_status check_shape(const damier_matrix *m) {
   return dm_bytes_of(m->rows, m->cols, dm_dtype_size((dm_dtype)m->type), &bytes);
 }
 
-/* Ranks state the same of the whole matrix; not of the memory of their parts. */
+/* Ranks must agree on the whole matrix, but not on the memory of their parts. */
 static dm_status check_alike(const dm_comm *comm, const damier_matrix *m, bool *on_gpus) {
   const int64_t stated[] = {m->division,  m->type,         m->rows,      m->cols,
                             m->rank,      m->grid_rows,    m->grid_cols, m->row_block,
@@ -109,7 +109,8 @@ static dm_status divide(const dm_comm *comm, const damier_matrix *m, dm_distribu
 
 /* ---- this rank's part ---- */
 
-/* What copies to and from GPUs can do; what one row or column has no use for becomes 1. */
+/* Checks strides that copies to and from GPUs support; a stride not needed for one row or column
+ * becomes 1. */
 static dm_status check_lines(dm_view *v) {
   if (v->rows == 1) v->row_stride = 1;
   if (v->cols == 1) v->col_stride = 1;
@@ -162,7 +163,7 @@ static dm_status refuse_backend(const dm_backend *backend) {
       DM_E_DEVICE, "it is in GPU memory, but backend %s uses only host memory", backend->ops->name);
   status = dm_hint(status, "%s",
                    missing ? missing->message
-                           : "the option \"backend\" names another: \"cuda\"; "
+                           : "set the option \"backend\" to \"cuda\"; "
                              "every rank needs a GPU for it");
   dm_status_free(missing);
   return status;
@@ -174,11 +175,11 @@ static dm_status check_kind(const dm_view *local, dm_backend *backend) {
   DM_TRY(dm_backend_kind(backend, local->base, &kind));
   if (local->space == DM_HOST && !kind.host)
     return dm_hint(dm_fail(DM_E_USAGE, "it is stated as host memory, but is GPU memory"),
-                   "damier_in_gpu states that");
+                   "use damier_in_gpu");
   if (local->space == DM_HOST) return DM_OK;
   if (!kind.gpu)
     return dm_hint(dm_fail(DM_E_USAGE, "it is stated as GPU memory, but is host memory"),
-                   "matrices in host memory are stated without damier_in_gpu");
+                   "do not use damier_in_gpu for matrices in host memory");
   DM_TRY(dm_backend_device(backend, &device));
   if (kind.index < 0 || kind.index == device.index) return DM_OK;
   return dm_hint(dm_fail(DM_E_DEVICE, "it is in memory of GPU %d, but this rank uses GPU %d",

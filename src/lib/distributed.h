@@ -1,4 +1,4 @@
-/* distributed: a matrix in memory as the caller describes it, and its elements on this rank. */
+/* distributed: a matrix in memory as described by the caller, and its elements on this rank. */
 #ifndef DM_LIB_DISTRIBUTED_H
 #define DM_LIB_DISTRIBUTED_H
 
@@ -10,21 +10,21 @@ typedef struct dm_distributed {
   dm_distribution of;
   dm_view local;       /* this rank's part */
   bool on_gpus;        /* parts of some ranks are in GPU memory */
-  void *stream;        /* of this rank's, that writes or reads it before; NULL: none */
-  dm_backend *backend; /* that reaches it there; else NULL */
+  void *stream;        /* this rank's stream with pending work on it; NULL: none */
+  dm_backend *backend; /* backend for GPU memory; else NULL */
 } dm_distributed;
 
-/* Collective.  DM_E_USAGE where STATED says what cannot be, or ranks differ; NAME is for people.
- * Close frees also what a failed open has left. */
+/* Collective. DM_E_USAGE: STATED is invalid, or ranks differ; messages use NAME. Close also frees
+ * what a failed open left. */
 dm_status dm_distributed_open(const dm_comm *comm, const damier_matrix *stated, const char *name,
                               dm_distributed *matrix);
 void dm_distributed_close(dm_distributed *matrix);
 
-/* This rank's part is where it is stated to be, BACKEND can reach it there, and nothing that its
- * stream has to do is left. */
+/* Checks that this rank's part is in the stated memory and accessible to BACKEND, and waits for its
+ * stream. */
 dm_status dm_distributed_reach(dm_distributed *matrix, dm_backend *backend, const char *name);
 
-/* EXTENT of MATRIX, to be closed alone; the memory is the same. */
+/* EXTENT of MATRIX, in the same memory; close it separately. */
 dm_status dm_distributed_part(const dm_distributed *matrix, dm_extent extent, dm_distributed *part);
 
 void dm_distributed_transpose(dm_distributed *matrix);

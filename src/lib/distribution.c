@@ -13,7 +13,7 @@ static dm_status axis_open(int64_t total, int parts, int64_t most, dm_axis *axis
   return dm_buffer_table(dm_max(1, most), &axis->runs);
 }
 
-/* What is empty is left out: SIZE elements of PART. */
+/* Adds SIZE elements of PART; omits empty runs. */
 static void axis_add(dm_axis *axis, int64_t begin, int64_t size, int part, int64_t local) {
   if (size > 0) axis->runs[axis->count++] = (dm_axis_run){begin, part, local};
 }
@@ -43,7 +43,7 @@ dm_status dm_distribution_ranks(dm_distribution *of) {
   return dm_buffer_table((int64_t)of->rows.parts * of->cols.parts, &of->ranks);
 }
 
-/* ---- of a plan ---- */
+/* ---- distributions of a plan ---- */
 
 dm_extent dm_tile_extent(const dm_plan *plan, int matrix, int64_t tile) {
   const dm_tile t = dm_plan_tile(plan, tile);
@@ -80,7 +80,7 @@ static dm_status cols_of_c(const dm_plan *plan, int64_t tile, dm_range of, dm_ax
   return DM_OK;
 }
 
-/* By layers; among SHARERS ranks, inside each panel, where there are several. */
+/* Cuts k into layers, and each panel among SHARERS ranks. */
 static dm_status along_k(const dm_plan *plan, int sharers, dm_axis *axis) {
   DM_TRY(axis_open(plan->problem.k, plan->pk * sharers, plan->panels * sharers, axis));
   for (int l = 0; l < plan->pk; l++) {
@@ -144,7 +144,7 @@ dm_status dm_distribution_part(const dm_distribution *of, dm_extent extent, dm_d
   return DM_OK;
 }
 
-/* ---- all ---- */
+/* ---- freeing ---- */
 
 bool dm_distribution_parts(const dm_distribution *of, int rank, int *row_part, int *col_part) {
   for (int r = 0; r < of->rows.parts; r++)

@@ -1,19 +1,19 @@
 /* distribution: which rank has which elements of a matrix, and where in its memory.
  *
- * Rows and columns are divided independently: each axis is cut into runs, and each run belongs to
- * a part of the axis; a pair of parts, of rows and of columns, belongs to one rank.  Blocks of
- * rows, ScaLAPACK's block-cyclic matrices and the shares of a plan are all of this kind. */
+ * Rows and columns are divided independently: each axis is cut into runs, and each run belongs to a
+ * part of the axis; a pair of parts, of rows and of columns, belongs to one rank. Blocks of rows,
+ * ScaLAPACK's block-cyclic matrices and the shares of a plan are of this kind. */
 #ifndef DM_LIB_DISTRIBUTION_H
 #define DM_LIB_DISTRIBUTION_H
 
 #include "core/view.h"
 #include "plan/plan.h"
 
-/* From BEGIN up to the next run. */
+/* A run from BEGIN to the start of the next run. */
 typedef struct dm_axis_run {
   int64_t begin;
   int part;
-  int64_t local; /* of the first one, counted within the part */
+  int64_t local; /* place of its first element within the part */
 } dm_axis_run;
 
 typedef struct dm_axis {
@@ -25,7 +25,7 @@ typedef struct dm_axis {
 
 typedef struct dm_distribution {
   dm_axis rows, cols;
-  int *ranks;             /* of all pairs of parts; no rank has two */
+  int *ranks;             /* ranks of all pairs of parts; a rank has at most one pair */
   int row_step, col_step; /* in RANKS, from part to part */
 } dm_distribution;
 
@@ -33,10 +33,10 @@ static inline int dm_distribution_rank(const dm_distribution *of, int row_part, 
   return of->ranks[row_part * of->row_step + col_part * of->col_step];
 }
 
-/* Takes memory for the ranks of all pairs of ROWS and COLS, row by row. */
+/* Allocates the ranks of all pairs of ROWS and COLS, row-major. */
 dm_status dm_distribution_ranks(dm_distribution *of);
 
-/* TOTAL in blocks of BLOCK, dealt to PARTS parts in turn from part FIRST on. */
+/* TOTAL in blocks of BLOCK, dealt cyclically to PARTS parts from part FIRST. */
 dm_status dm_axis_cyclic(int64_t total, int64_t block, int parts, int first, dm_axis *axis);
 
 /* Consecutive parts of SIZES[0..PARTS). */
@@ -47,26 +47,26 @@ typedef struct dm_extent {
   dm_range rows, cols;
 } dm_extent;
 
-/* What TILE needs of op(A) or op(B), or is of C. */
+/* The part that TILE needs of op(A) or op(B), or is of C. */
 enum { DM_RESULT = 2 }; /* beside DM_A and DM_B */
 dm_extent dm_tile_extent(const dm_plan *plan, int matrix, int64_t tile);
 
-/* Where the ranks of PLAN want that, in shares, or have the sums of it; counted from its first row
- * and column.  The local place of a run of k is its panel. */
+/* The distribution of that extent in PLAN: the ranks that need it in their shares, or have its
+ * sums; counted from its first row and column. The local place of a run of k is its panel. */
 dm_status dm_distribution_of_tile(const dm_plan *plan, int matrix, int64_t tile,
                                   dm_distribution *of);
 
-/* EXTENT of what OF distributes, in the same memory. */
+/* EXTENT of the matrix that OF distributes, in the same memory. */
 dm_status dm_distribution_part(const dm_distribution *of, dm_extent extent, dm_distribution *part);
 
-/* The parts that belong to RANK; false: none do. */
+/* The parts of RANK; false: it has none. */
 bool dm_distribution_parts(const dm_distribution *of, int rank, int *row_part, int *col_part);
 
 /* Elements along AXIS that belong to PART. */
 int64_t dm_axis_size(const dm_axis *axis, int part);
 
-/* From the first of their local places up to the last: for axes whose runs lie in their part's
- * memory without gaps. */
+/* From the first of their local places to the last, for axes whose runs are contiguous in the
+ * memory of PART. */
 dm_range dm_axis_places(const dm_axis *axis, int part);
 
 /* The element after run RUN. */
@@ -76,7 +76,7 @@ static inline int64_t dm_axis_end(const dm_axis *axis, int64_t run) {
 
 void dm_distribution_transpose(dm_distribution *of);
 
-/* After a failed start, too; of all zero nothing. */
+/* Allowed after a failed start, and if all is zero. */
 void dm_distribution_free(dm_distribution *of);
 
 #endif

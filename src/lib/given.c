@@ -67,14 +67,14 @@ static dm_status redistribute(dm_given *given, const dm_run *run, dm_extent exte
 
 /* ---- from a file ---- */
 
-/* Runs of this rank that stand side by side in the file, not below one another, are read together:
- * those along INNER, at the run OUTER of the other axis. */
+/* This rank's runs that are adjacent in a row of the file are read together: those along INNER, at
+ * run OUTER of the other axis. */
 typedef struct strip {
   const dm_end *to;
   bool plain; /* INNER are columns */
   const dm_axis *inner, *outer;
-  int64_t inner_begin, outer_begin; /* of the extent in op(X) */
-  dm_view *views;                   /* room for one of each run of INNER */
+  int64_t inner_begin, outer_begin; /* start of the extent in op(X) */
+  dm_view *views;                   /* room for one view per run of INNER */
 } strip;
 
 static dm_view view_of(const strip *s, int64_t outer, int64_t inner) {

@@ -1,5 +1,5 @@
-/* library: what the parts of the library share.  Every call is checked and answered in context.c;
- * the others speak dm_status. */
+/* library: shared by the parts of the library. context.c checks arguments and reports errors of
+ * every call; the others use dm_status. */
 #ifndef DM_LIB_LIBRARY_H
 #define DM_LIB_LIBRARY_H
 
@@ -9,38 +9,38 @@
 
 struct damier_context {
   dm_run run;
-  dm_call call; /* settings: the options that were set */
+  dm_call call; /* its settings are the options set */
   char *record; /* JSON, or NULL */
   bool has_old;
-  damier_matrix old; /* that beta multiplies, where it was stated */
-  char *old_file;    /* its name, copied */
+  damier_matrix old; /* multiplied by beta, if stated */
+  char *old_file;    /* its file's name, copied */
   int (*progress)(void *argument, int64_t done, int64_t total);
   void *argument;
-  int64_t tile, tiles;         /* of C: those before, and all */
-  volatile sig_atomic_t asked; /* to stop */
+  int64_t tile, tiles;         /* tiles of C: done, and total */
+  volatile sig_atomic_t asked; /* a stop was requested */
 };
 
-/* A product as the caller states it. */
+/* A product as stated by the caller. */
 typedef struct dm_posed {
   damier_context *context;
   const damier_matrix *a, *b, *c;
   bool plan_only;
-  bool in_files; /* everything is */
-  /* What dm_posed_look finds: */
+  bool in_files; /* all matrices are in files */
+  /* Set by dm_posed_look: */
   dm_call call;       /* the options of the context with these files */
-  bool old_is_c;      /* beta multiplies what C in memory has */
-  damier_matrix old;  /* that beta multiplies, where it is not 0 */
-  dm_cli_files files; /* of matrices in memory: their shape and type */
-  /* Where C failed its verification and is computed again: */
-  int64_t repeated;      /* its tiles; 0: it is the first time */
-  int64_t process_bytes; /* as for the first time, so that the plan is the same */
+  bool old_is_c;      /* beta multiplies the elements of C in memory */
+  damier_matrix old;  /* multiplied by beta, if beta is not 0 */
+  dm_cli_files files; /* for matrices in memory: their shape and type */
+  /* If C failed its verification and is computed again: */
+  int64_t repeated;      /* number of its tiles; 0: first attempt */
+  int64_t process_bytes; /* of the first attempt, so that the plan is the same */
 } dm_posed;
 
-/* Collective: fills POSED with what rank 0 sees of the files. (look.c) */
+/* Collective: fills POSED with rank 0's findings. (look.c) */
 dm_status dm_posed_look(dm_posed *posed);
 
-/* Collective.  On rank 0 RECORD is filled.  The first two are for everything in files: what `damier
- * multiply` does. */
+/* Collective. Fills RECORD on rank 0. The first function is for products with all matrices in
+ * files, as in `damier multiply`. */
 dm_status dm_posed_multiply_files(dm_posed *posed, dm_record *record);
 dm_status dm_posed_plan_files(dm_posed *posed, dm_record *record);
 dm_status dm_posed_multiply(dm_posed *posed, dm_record *record);
@@ -49,8 +49,7 @@ dm_status dm_posed_multiply(dm_posed *posed, dm_record *record);
 dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const matrices[3],
                              dm_record *record);
 
-/* Collective.  LOCATION NULL: the library.  *told: RECORD is worth keeping even where this fails.
- */
+/* Collective. LOCATION NULL: the library. *told: RECORD is worth keeping even on failure. */
 dm_status dm_tell_of(damier_context *context, const char *location, dm_record *record, bool *told);
 
 #endif

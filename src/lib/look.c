@@ -1,4 +1,5 @@
-/* What the matrices of a product are, as far as rank 0 can tell; and products of files alone. */
+/* Examines the matrices of a product as far as rank 0 can; and products with all matrices in
+ * files. */
 #include <string.h>
 
 #include "engine/setup.h"
@@ -22,7 +23,7 @@ static dm_status look_at(const dm_posed *p, const damier_matrix *matrix, const c
   return DM_OK;
 }
 
-/* Every rank knows which matrix beta multiplies, and where C goes. */
+/* All ranks know the matrix that beta multiplies, and the destination of C. */
 static dm_status settle(dm_posed *p) {
   const damier_context *context = p->context;
   dm_settings *s = &p->call.settings;
@@ -36,7 +37,7 @@ static dm_status settle(dm_posed *p) {
     p->old = *p->c;
   } else if (p->files.has_c && !named)
     return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but there is no old C"),
-                   "damier_old_c, or the option \"c\", names it");
+                   "set it with damier_old_c, or the option \"c\"");
   if (p->old.file) DM_TRY(dm_cli_parse_file(p->old.file, &s->old_c));
   p->in_files = is_file(p->a) && is_file(p->b) && is_file(p->c) && is_file(&p->old);
   if (!is_file(p->c)) return DM_OK;
@@ -44,7 +45,7 @@ static dm_status settle(dm_posed *p) {
   return dm_io_parse_location(p->c->file, &s->output);
 }
 
-/* C in memory has a type; in a file it has that of an option. */
+/* C in memory has a type; in a file its type is an option. */
 static dm_equation equation_of(const dm_posed *p) {
   dm_equation equation = dm_cli_equation(&p->call.settings);
   if (!is_file(p->c)) equation.type_c = (dm_dtype)p->c->type;
@@ -57,7 +58,7 @@ static dm_status check_shape(const dm_posed *p, const dm_problem *problem) {
                  (long long)p->c->cols, (long long)problem->m, (long long)problem->n);
 }
 
-/* What does not fit together is refused before anything is started. */
+/* Rejects contradictions before anything is started. */
 static dm_status look(dm_posed *p) {
   dm_cli_files *f = &p->files;
   dm_problem problem;
@@ -85,7 +86,7 @@ dm_status dm_posed_look(dm_posed *posed) {
 
 dm_status dm_posed_multiply_files(dm_posed *posed, dm_record *record) {
   dm_multiply job = dm_cli_multiply_job(&posed->call.settings, &posed->files);
-  job.engine.read_copies = true; /* mapped pages of a file that is cut end the process */
+  job.engine.read_copies = true; /* mapped pages of a truncated file would end the process */
   return dm_multiply_run(&posed->context->run, &job, record, NULL);
 }
 

@@ -7,11 +7,11 @@
 #include "core/copy.h"
 #include "lib/band.h"
 
-/* Bytes that a rank sends in one round, about: together with what it receives; and where they pass
- * through pinned memory, which takes time to make. */
+/* Approximate bytes that a rank sends in one round, received bytes included; and the same through
+ * pinned memory, which takes time to allocate. */
 static const int64_t round_bytes = 256 << 20, pinned_bytes = 32 << 20;
 
-/* A piece of an axis that is of one run at either end. */
+/* A piece of an axis inside one run at either end. */
 typedef struct segment {
   int64_t begin, size;
   int64_t from, to; /* runs */
@@ -31,14 +31,14 @@ typedef struct exchange {
   bool sends, receives;     /* this rank has parts at the end */
   int sent_row, sent_col;   /* its parts at FROM, */
   int taken_row, taken_col; /* and at TO */
-  const dm_end *paced;      /* one of the ends: */
-  dm_range *places;         /* of each part of its rows, the local places that it has */
-  int64_t height;           /* of these a round moves so many, from WINDOW on */
+  const dm_end *paced;      /* the end that defines the rounds: */
+  dm_range *places;         /* local places of each part of its rows */
+  int64_t height;           /* a round moves so many of them, from WINDOW */
   int64_t window;
-  bool looks;    /* the taker does */
-  dm_band *band; /* of this rank's GPU memory at PACED; NULL: none */
+  bool looks;    /* the taker looks */
+  dm_band *band; /* for this rank's GPU memory at PACED; NULL: none */
   char *out, *in;
-  int64_t out_bytes, in_bytes; /* their sizes */
+  int64_t out_bytes, in_bytes; /* sizes in bytes */
 } exchange;
 
 /* ---- segments ---- */
@@ -57,7 +57,7 @@ static dm_status cut(const dm_axis *from, const dm_axis *to, segments *s) {
   return DM_OK;
 }
 
-/* The part of segment S that the present round moves. */
+/* The part of segment S in the current round. */
 static segment within(const exchange *x, segment s) {
   const dm_axis_run *run = &x->paced->of->rows.runs[x->paced == x->from ? s.from : s.to];
   const int64_t local = run->local - x->places[run->part].begin + s.begin - run->begin;
@@ -70,7 +70,7 @@ static segment within(const exchange *x, segment s) {
 
 typedef enum { ROWS, COLS } direction;
 
-/* Segment I of a direction, empty unless it goes from part FROM to part TO. */
+/* Segment I of a direction; empty unless it goes from part FROM to part TO. */
 static segment find(const exchange *x, direction d, int64_t i, int from, int to) {
   const segment s = d == ROWS ? x->rows.list[i] : x->cols.list[i];
   const dm_axis *a = d == ROWS ? &x->from->of->rows : &x->from->of->cols;
@@ -88,7 +88,7 @@ static int64_t sum(const exchange *x, direction d, int from, int to) {
 
 /* ---- one message ---- */
 
-/* From parts (from_row, from_col) to (to_row, to_col): a dense matrix. */
+/* A dense matrix from parts (from_row, from_col) to (to_row, to_col). */
 typedef struct message {
   int from_row, from_col, to_row, to_col, peer;
   dm_view view;
@@ -106,8 +106,8 @@ static dm_view part_of(const exchange *x, const dm_end *end, segment r, segment 
 
 typedef enum { PACK, UNPACK, COPY } way;
 
-/* Copies between the message and the segments that it is made of; COPY: from where they are to
- * where they go, without the message's memory. */
+/* Copies between the message and its segments; COPY: directly from source to destination, without
+ * the message's memory. */
 static dm_status walk(exchange *x, const message *m, way how) {
   int64_t row = 0;
   for (int64_t i = 0; i < x->rows.count; i++) {
@@ -135,9 +135,9 @@ static bool is_own(const exchange *x, const message *m) {
   return m->peer == dm_comm_rank(x->comm);
 }
 
-/* What this rank sends (OUTGOING) to, or receives from, each pair of parts, one after the other in
- * MEMORY, which may be NULL; CALL may be NULL.  The bytes of all, but for what stays on this rank:
- * that needs no memory. */
+/* Calls CALL, unless NULL, for what this rank sends to (OUTGOING), or receives from, each pair of
+ * parts, consecutive in MEMORY, which may be NULL. Returns the bytes of all, except what stays on
+ * this rank, which needs no memory. */
 static dm_status each_message(exchange *x, bool outgoing, char *memory, int64_t *bytes,
                               dm_status (*call)(exchange *x, const message *m, void *context),
                               void *context) {
@@ -190,7 +190,7 @@ static dm_status make_room(char **memory, int64_t *has, int64_t bytes) {
   return DM_OK;
 }
 
-/* Rows of the band that this round moves. */
+/* Rows of the band in this round. */
 static dm_range band_rows(const exchange *x) {
   const dm_range all = x->places[x->paced == x->from ? x->sent_row : x->taken_row];
   const int64_t begin = dm_min(all.end, all.begin + x->window);

@@ -65,7 +65,7 @@ static dm_status name(dm_run *run, const dm_multiply *job, const dm_setup *setup
   if (!status)
     status = dm_commit_file(run, &r->file, &r->form, job->engine.io_threads, attributes, NULL, 0,
                             job->force, &r->is_named);
-  /* Where the file could not get its form the only copy of a result stays. */
+  /* If the file could not get its form, the only copy of the result stays. */
   r->stays = status && (dm_output_is_chunked(&r->form) || dm_output_is_recast(&r->form));
   free(attributes);
   return status;

@@ -1,5 +1,5 @@
-/* Files that are looked at or verified: what `damier info` and `damier verify` do, with the options
- * of the context. */
+/* Inspects or verifies files like `damier info` and `damier verify`, with the options of the
+ * context. */
 #include <stdlib.h>
 
 #include "cli/request.h"
@@ -15,7 +15,7 @@ dm_status dm_verify_in_files(damier_context *context, const damier_matrix *const
   call.operands = operands;
   call.operand_count = 3;
   dm_status status = context->run.rank == 0 ? dm_cli_verify_job(&call, &verify) : DM_OK;
-  dm_tile_record *tiles = verify.tiles; /* rank 0's; the other ranks get its address alone */
+  dm_tile_record *tiles = verify.tiles; /* only valid on rank 0 */
   status = dm_comm_agree(world, status);
   if (!status) status = dm_comm_broadcast(world, &verify, sizeof verify, 0);
   if (!status) status = dm_verify_run(&context->run, &verify, record);

@@ -9,7 +9,7 @@ static void order(double *large, double *small) {
   *small = swap;
 }
 
-/* Data that some rank must touch, with m >= n >= k: one, two or three dimensions are cut. */
+/* Elements that some rank must access, with m >= n >= k: one, two or three dimensions are cut. */
 static double touched(double m, double n, double k, double ranks) {
   if (ranks <= m / n) return (m * n + m * k) / ranks + n * k;
   if (ranks <= m * n / (k * k)) return 2 * sqrt(m * n * k * k / ranks) + m * n / ranks;

@@ -6,10 +6,10 @@
 #include "plan/tiles.h"
 
 enum {
-  SLOT_STEP = 256,        /* slots start at multiples of it */
-  PAGE_BYTES = 4096,      /* that shared memory takes beside its slots, per rank at most */
-  UPLOAD_STRIP = 4 << 20, /* many small ones: the first panel is soon there, many threads read */
-  STORED_STRIP = 4 << 20, /* of sums: whole rows of them */
+  SLOT_STEP = 256,        /* slots start at its multiples */
+  PAGE_BYTES = 4096,      /* shared memory besides the slots, per rank at most */
+  UPLOAD_STRIP = 4 << 20, /* small, so that the first panel arrives early and many threads read */
+  STORED_STRIP = 4 << 20, /* bytes of sums; consists of whole rows */
 };
 
 static dm_space space_of(const dm_plan *plan, dm_matrix matrix) {
@@ -49,12 +49,12 @@ static dm_buffer slots_of(dm_where where, int64_t slots, int64_t slot) {
   return (dm_buffer){where, slots, slot, bytes, bytes};
 }
 
-/* What peers read is a block of the driver's own, so that they see nothing else. */
+/* Memory that peers read gets its own driver allocation, so that they see nothing else. */
 static void expose(dm_buffer *buffer) {
   buffer->bytes = buffer->counted = dm_rounded(buffer->bytes, DM_BUFFER_SLAB_BYTES);
 }
 
-/* ---- of one factor ---- */
+/* ---- buffers of one factor ---- */
 
 /* A share that stays through one tile has no more of its last panel than this is wide. */
 static dm_buffer share_of(const dm_rank_extent *e, dm_matrix matrix) {

@@ -1,6 +1,8 @@
-/* buffers: the list of all memory that a rank allocates for a plan: purpose, place, bytes, time; a
- * pure function of the plan.  Ranks allocate what it says and nothing else (engine/rank_memory.h),
- * the planner adds it up (plan/memory_need.h), and the simulator refuses steps that leave it. */
+/* buffers: the list of all memory that a rank allocates for a plan: purpose, place, bytes, time.
+ *
+ * The list is a pure function of the plan.  Ranks allocate exactly this list
+ * (engine/rank_memory.h), the planner sums it (plan/memory_need.h), and the simulator rejects steps
+ * that access anything else. */
 #ifndef DM_PLAN_BUFFERS_H
 #define DM_PLAN_BUFFERS_H
 
@@ -9,7 +11,7 @@
 #include "plan/route.h"
 
 typedef enum dm_buffer_kind {
-  DM_BUFFER_SHARE_A, /* those of the factors stand in the order of dm_holder: see dm_buffer_of */
+  DM_BUFFER_SHARE_A, /* factors' buffers have the order of dm_holder; see dm_buffer_of */
   DM_BUFFER_SHARE_B,
   DM_BUFFER_HOST_RING_A,
   DM_BUFFER_HOST_RING_B,
@@ -18,40 +20,40 @@ typedef enum dm_buffer_kind {
   DM_BUFFER_SHARED_A,
   DM_BUFFER_SHARED_B,
   DM_BUFFER_BLOCKS,     /* sums of products: blocks of C, one slot each */
-  DM_BUFFER_SUM,        /* this rank's rows, summed over the layers in host memory */
-  DM_BUFFER_PIECES,     /* the same rows of each layer, where GPUs exchange them: one slot each */
-  DM_BUFFER_RECEIVED,   /* the same where messages bring them */
-  DM_BUFFER_BLOCK_COPY, /* a GPU's block, where messages can take it from */
+  DM_BUFFER_SUM,        /* sum over the layers of this rank's rows, in host memory */
+  DM_BUFFER_PIECES,     /* these rows from each layer, exchanged by GPUs: one slot each */
+  DM_BUFFER_RECEIVED,   /* these rows from each layer, received as messages */
+  DM_BUFFER_BLOCK_COPY, /* a GPU's block in host memory, for messages */
   DM_BUFFER_UPLOAD,     /* strips of A and B on their way from the file to the GPU */
   DM_BUFFER_LANDING,    /* strips of C on their way to the file: sums from a GPU, */
   DM_BUFFER_FINISHED,   /* elements of C, */
   DM_BUFFER_OLD,        /* and those that beta multiplies, in the widest type */
-  DM_BUFFER_HOME_A,     /* of a product without files: where operands come from, */
+  DM_BUFFER_HOME_A,     /* products without files: operands in host memory, */
   DM_BUFFER_HOME_B,
-  DM_BUFFER_HOME_C,        /* where C returns to, */
-  DM_BUFFER_ROUNDED,       /* or is rounded to its own type */
-  DM_BUFFER_FINISHED_HOME, /* C and what beta multiplies, where the caller finishes C */
-  DM_BUFFER_DEVICE_SUMS,   /* checksums of what is in GPU memory: C, pieces of shares */
-  DM_BUFFER_READ_A,        /* from here on not by the rank's own steps: by readers of files */
+  DM_BUFFER_HOME_C,        /* C in host memory, */
+  DM_BUFFER_ROUNDED,       /* or C rounded to its own type */
+  DM_BUFFER_FINISHED_HOME, /* C and old C, if the caller finishes C */
+  DM_BUFFER_DEVICE_SUMS,   /* checksums of data in GPU memory: C, pieces of shares */
+  DM_BUFFER_READ_A,        /* from here on used outside the rank's steps: readers of files */
   DM_BUFFER_READ_B,
   DM_BUFFER_READ_OLD,
-  DM_BUFFER_LINKS,     /* by a transport that moves GPU memory through the host */
+  DM_BUFFER_LINKS,     /* of transports that stage GPU memory */
   DM_BUFFER_CONVERTED, /* inputs of a product in the type or order that the backend needs */
   DM_BUFFER_VECTORS,
-  DM_BUFFER_DEVICE_VECTORS, /* of the verification */
-  DM_BUFFER_SAMPLE,         /* of B, to weigh it */
-  DM_BUFFER_PASS,           /* of A and B, to find the exponents of residues */
-  DM_BUFFER_PROCESS,        /* the program and its libraries before anything is asked for */
-  DM_BUFFER_WORKSPACE,      /* of what multiplies on a GPU */
+  DM_BUFFER_DEVICE_VECTORS, /* for the verification */
+  DM_BUFFER_SAMPLE,         /* sample of B for the weights of the verification */
+  DM_BUFFER_PASS,           /* pieces of A and B, to find the exponents of residues */
+  DM_BUFFER_PROCESS,        /* the program and its libraries at start */
+  DM_BUFFER_WORKSPACE,      /* workspace of products on a GPU */
   DM_BUFFERS,
 } dm_buffer_kind;
 
 typedef enum dm_where {
   DM_NOWHERE,       /* the rank has no such buffer */
-  DM_PAGEABLE,      /* host memory that only the processor touches */
-  DM_PINNED,        /* host memory that a GPU, if there is one, copies from and to */
+  DM_PAGEABLE,      /* host memory that no GPU copies */
+  DM_PINNED,        /* host memory for copies from and to a GPU */
   DM_ON_DEVICE,     /* GPU memory */
-  DM_SHARED_MEMORY, /* host memory that the ranks of a group have together */
+  DM_SHARED_MEMORY, /* host memory shared by the ranks of a group */
 } dm_where;
 
 typedef enum dm_life {
@@ -59,38 +61,38 @@ typedef enum dm_life {
   DM_LIFE_LOAD,   /* from the first load on */
   DM_LIFE_SUM,    /* from the first sum over layers on */
   DM_LIFE_STORE,  /* from the first store on */
-  DM_LIFE_HOME,   /* as long as operands come from memory, and C goes there */
-  DM_LIFE_BESIDE, /* not the rank's: others take it, give it back, and are counted */
+  DM_LIFE_HOME,   /* while operands come from memory, and C returns there */
+  DM_LIFE_BESIDE, /* allocated by others; counted here */
 } dm_life;
 
-/* By what people tell buffers apart. */
+/* Categories of buffers in reports. */
 typedef enum dm_memory_part {
   DM_MEMORY_A,       /* share of A */
   DM_MEMORY_B,       /* share of B */
   DM_MEMORY_RING_A,  /* slots for panels of A */
   DM_MEMORY_RING_B,  /* slots for panels of B */
   DM_MEMORY_C,       /* block of C, in the accumulator's type */
-  DM_MEMORY_REDUCE,  /* partial blocks of the other layers, and their sum */
-  DM_MEMORY_STAGING, /* pieces on their way from and to files and the device */
-  DM_MEMORY_CONVERT, /* inputs of the product in another type or order */
+  DM_MEMORY_REDUCE,  /* partial blocks of other layers, and their sum */
+  DM_MEMORY_STAGING, /* pieces moving from and to files and the device */
+  DM_MEMORY_CONVERT, /* converted or reordered inputs of products */
   DM_MEMORY_VERIFY,  /* vectors */
-  DM_MEMORY_LIBRARY, /* of a job with files: the process itself; workspace of what multiplies */
+  DM_MEMORY_LIBRARY, /* jobs with files: the process itself; workspace of products */
   DM_MEMORY_PARTS,
 } dm_memory_part;
 
 typedef struct dm_buffer {
   dm_where where;
-  int64_t slots, slot; /* of a ring or share: bytes from one slot to the next */
-  int64_t bytes;       /* INT64_MAX: no 64-bit number; then nothing can have it */
-  int64_t counted;     /* of them as this rank's: less of what a group has together */
+  int64_t slots, slot; /* number of slots; bytes from one to the next */
+  int64_t bytes;       /* INT64_MAX: overflows 64 bits; never fits */
+  int64_t counted;     /* bytes counted for this rank: its part of shared memory */
 } dm_buffer;
 
 typedef struct dm_buffers {
   dm_buffer of[DM_BUFFERS];
-  int64_t stored; /* elements of C in a strip on its way to the file; a row of the block or more */
+  int64_t stored; /* elements of C in a strip for the file; at least a row of the block */
 } dm_buffers;
 
-/* All of the rank at AT, an idle one has none.  No rank has more than the one at (0, 0, 0). */
+/* All buffers of the rank at AT; idle ranks have none. The rank at (0, 0, 0) has the most. */
 void dm_plan_buffers(const dm_plan *plan, dm_coords at, dm_buffers *list);
 
 typedef struct dm_buffer_traits {
@@ -113,8 +115,8 @@ static inline dm_space dm_where_space(dm_where where) {
   return where == DM_ON_DEVICE ? DM_DEVICE : DM_HOST;
 }
 
-/* Bytes from one place to the next in the share of the rank at AT: all pieces have places of the
- * size that the widest panel takes in the first tile, which is the largest. */
+/* Bytes from one place to the next in the share of the rank at AT. All places have the size of a
+ * piece of the widest panel in the first tile, which is the largest. */
 int64_t dm_plan_share_slot(const dm_plan *plan, dm_matrix matrix, dm_coords at);
 
 #endif

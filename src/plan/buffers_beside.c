@@ -1,4 +1,4 @@
-/* What is taken beside a rank's own buffers: by readers, by a backend, by the verification, by the
+/* Memory used besides a rank's own buffers: by readers, the backend, the verification and the
  * process. */
 #include "plan/buffers_beside.h"
 
@@ -11,18 +11,18 @@
 #include "plan/tiles.h"
 
 enum {
-  PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS before anything is asked for */
+  PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS at start */
   GPU_PROCESS_BYTES = 384 << 20, /* the same with CUDA */
-  WORKSPACE_BYTES = 64 << 20,    /* of cuBLAS, and what it takes by itself */
-  TILE_STEP = 256,               /* tiles of C in memory begin at multiples of it */
-  COPY_STEP = 512,               /* rows of a kernel's copies start at multiples of it at most */
+  WORKSPACE_BYTES = 64 << 20,    /* workspace of cuBLAS, and memory that it allocates itself */
+  TILE_STEP = 256,               /* tiles of C in memory start at its multiples */
+  COPY_STEP = 512,               /* alignment in bytes of the rows of a kernel's copies, at most */
 };
 
 static void put(dm_buffers *list, dm_buffer_kind kind, dm_where where, int64_t bytes) {
   list->of[kind] = (dm_buffer){where, 1, bytes, bytes, bytes};
 }
 
-/* A reader keeps a piece of the file, and one more where the type changes; or CHUNKS. */
+/* A reader holds a piece of the file, and a second one to convert types; or CHUNKS. */
 static int64_t reader_bytes(int64_t elements, dm_dtype file, dm_dtype work, int64_t chunks) {
   const int64_t size = dm_dtype_size(file);
   const int64_t piece = dm_min(elements, DM_BUFFER_READ_BYTES / size);
@@ -37,7 +37,7 @@ static int64_t share_elements(const dm_rank_extent *e, dm_matrix matrix) {
   return dm_times(whole ? dm_plan_b_share_rows(plan, e->at.i, e->at.l) : e->b_rows, e->cols);
 }
 
-/* Of pieces of MATRIX that pass before the first product (engine/file_pass.c). */
+/* Elements of the pieces of MATRIX read before the first product (engine/file_pass.c). */
 static int64_t passing_elements(const dm_rank_extent *e, dm_matrix matrix) {
   const dm_problem *p = &e->plan->problem;
   if (dm_plan_readings_ahead(e->plan, matrix) == 0) return 0;
@@ -45,7 +45,7 @@ static int64_t passing_elements(const dm_rank_extent *e, dm_matrix matrix) {
                 DM_BUFFER_PASS_PIECES * dm_plan_pass_bytes(e->plan, matrix) / e->work);
 }
 
-/* What a reader reads at a time, at most. */
+/* Largest number of elements that a reader reads at once. */
 static int64_t read_elements(const dm_rank_extent *e, dm_matrix matrix) {
   return dm_max(share_elements(e, matrix), passing_elements(e, matrix));
 }
@@ -70,7 +70,7 @@ static void list_readers(const dm_rank_extent *e, dm_buffers *list) {
         reader_bytes(dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
 }
 
-/* Of each share that peers take from: A, B, and blocks of C that GPUs sum over layers. */
+/* Staging for each share that peers read: A, B, and blocks of C that GPUs sum over layers. */
 static void list_links(const dm_rank_extent *e, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   const int64_t shares =
@@ -79,19 +79,19 @@ static void list_links(const dm_rank_extent *e, dm_buffers *list) {
     put(list, DM_BUFFER_LINKS, DM_PINNED, dm_times(shares, plan->staging));
 }
 
-/* As engine/memory_source.h wants them: panel after panel, as wide as the widest. */
+/* As engine/memory_source.h expects them: panel after panel, all as wide as the widest. */
 static int64_t home_bytes(const dm_rank_extent *e, dm_matrix matrix) {
   return dm_times(e->panels, matrix == DM_A ? dm_packed(e->a_rows, e->width, e->work)
                                             : dm_packed(e->b_rows, e->cols, e->work));
 }
 
-/* Of the tiles of C, one behind the other. */
+/* Bytes of the tiles of C, one after the other. */
 static int64_t tiles_bytes(const dm_rank_extent *e, dm_space space, int64_t size) {
   return dm_times(dm_plan_tiles(e->plan),
                   dm_rounded(dm_laid_out(space, e->own_rows, e->cols, size), TILE_STEP));
 }
 
-/* Of a product without files: where operands come from and C goes to. */
+/* Products without files: memory of the operands and of C. */
 static void list_home(const dm_rank_extent *e, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   const dm_problem *p = &plan->problem;
@@ -109,13 +109,13 @@ static void list_home(const dm_rank_extent *e, dm_buffers *list) {
         dm_packed(e->own_rows, e->cols, p->finish_bytes));
 }
 
-/* A copy that a kernel makes for itself, as it is or transposed. */
+/* A kernel's own copy of a matrix, in either orientation. */
 static int64_t copied(int64_t rows, int64_t cols, int64_t size) {
   return dm_max(dm_times(rows, dm_rounded(dm_times(cols, size), COPY_STEP)),
                 dm_times(cols, dm_rounded(dm_times(rows, size), COPY_STEP)));
 }
 
-/* Of a GPU: residues of a part of a panel of A and of B, and in their place sums of some rows. */
+/* GPUs: residues of a part of a panel of A and of B, and in the same memory sums of some rows. */
 static int64_t residue_bytes(const dm_rank_extent *e, const dm_compute *row) {
   const int64_t parts = dm_compute_parts(row, e->plan->problem.work);
   const int64_t cols = dm_times(parts, e->cols), width = dm_times(parts, e->width);
@@ -127,7 +127,7 @@ static int64_t residue_bytes(const dm_rank_extent *e, const dm_compute *row) {
   return dm_max(dm_times(row->panel_bytes, dm_times(lines, depth)), sums);
 }
 
-/* Of a GPU: parts of a panel of A and of B, what their lines are like, exponents and lists. */
+/* GPUs: split parts of a panel of A and of B, statistics of their lines, exponents and lists. */
 static int64_t split_bytes(const dm_rank_extent *e, const dm_compute *row) {
   const int64_t parts = dm_dtype_is_complex(e->plan->problem.work) ? 2 : 1;
   const int64_t cols = dm_times(parts, e->cols), lines = dm_plus(e->rows, cols);
@@ -139,7 +139,8 @@ static int64_t split_bytes(const dm_rank_extent *e, const dm_compute *row) {
       dm_plus(DM_SPLIT_COUNTS, dm_times(2 * sizeof(int32_t) + sizeof(dm_split_line), lines)));
 }
 
-/* What the row of compute modes takes; the CPU makes residues and splits slice by slice. */
+/* Scratch memory of the compute mode; the CPU computes residues and splits operands slice by
+ * slice. */
 static int64_t scratch_bytes(const dm_rank_extent *e) {
   const dm_compute *row = &e->plan->problem.compute;
   const bool own = dm_compute_needs_hopper(row);
@@ -161,8 +162,8 @@ static void list_converted(const dm_rank_extent *e, dm_buffers *list) {
   if (bytes > 0) put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);
 }
 
-/* check/freivalds.c and its judge, one group of columns where GPUs multiply; complex ones are at
- * most twice as large.  engine/scaling.c takes an exponent, two extremes and seven sums of each row
+/* check/freivalds.c and its judge; one group of columns if GPUs multiply; complex vectors are at
+ * most twice as large. engine/scaling.c needs an exponent, two extremes and seven sums for each row
  * and column, or part of one. */
 static void list_vectors(const dm_rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &e->plan->problem;

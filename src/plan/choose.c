@@ -19,11 +19,11 @@ typedef struct grid {
   double floor;
 } grid;
 
-/* The best plans so far, in order. */
+/* The best plans so far, best first. */
 typedef struct ranking {
   dm_plan *plans;
   int count, limit;
-  bool unreachable; /* some grid was refused for that */
+  bool unreachable; /* some grid was DM_UNREACHABLE */
 } ranking;
 
 /* ---- order of plans ---- */
@@ -39,7 +39,7 @@ static int sign_of(double difference) {
   return difference < 0 ? -1 : difference > 0;
 }
 
-/* Less time, then fewer layers, squarer, more ranks. */
+/* Less time first, then fewer layers, squarer grids, more ranks. */
 static int compare(const dm_plan *x, const dm_plan *y) {
   int order = sign_of(coarse(dm_plan_price(x)) - coarse(dm_plan_price(y)));
   if (!order) order = sign_of(x->pk - y->pk);
@@ -59,7 +59,7 @@ static void insert(ranking *best, const dm_plan *plan) {
 
 /* ---- all grids ---- */
 
-/* Sides beyond these give some ranks nothing; a wish goes before. */
+/* With longer sides some ranks would have nothing; a wish has precedence. */
 static void limits(const dm_question *q, int64_t most[3]) {
   const dm_problem *p = q->problem;
   int64_t step = q->wishes->reproducible ? DM_BORDER : 1;
@@ -96,13 +96,13 @@ static bool is_among(const grid *grids, int count, grid g) {
   return false;
 }
 
-/* Whether the floor of a grid leaves it a chance. */
+/* Whether the grid's floor is low enough to enter the ranking. */
 static bool may_enter(const ranking *best, double floor) {
   return best->count < best->limit || floor <= dm_plan_price(&best->plans[best->limit - 1]);
 }
 
-/* Visits every grid.  First round (BEST NULL): keeps those with the lowest floors.  Second:
- * completes all others that may still enter. */
+/* Visits every grid. First round (BEST NULL): keeps those with the lowest floors. Second: completes
+ * all others that may enter. */
 static void visit(const dm_question *q, grid *promising, int *count, ranking *best) {
   const dm_wishes *w = q->wishes;
   int64_t most[3];
@@ -130,7 +130,7 @@ static dm_status check_grid(const dm_wishes *w, int ranks) {
   if (product > ranks || product * first(w->pk) > ranks)
     return dm_hint(dm_fail(DM_E_USAGE, "the grid %dx%dx%d needs more than the %d ranks of this job",
                            first(w->pm), first(w->pn), first(w->pk), ranks),
-                   "start more ranks, or state a smaller grid");
+                   "start more ranks, or choose a smaller grid");
   return DM_OK;
 }
 
@@ -151,8 +151,9 @@ static dm_status check_wishes(const dm_question *q) {
       return dm_fail(DM_E_USAGE, "a ramp-up panel of %lld is not a multiple of %d up to %lld",
                      (long long)w->ramp[i], DM_PANEL_STEP, (long long)w->panel);
   if (w->reproducible && w->pk > 1)
-    return dm_hint(dm_fail(DM_E_USAGE, "a reproducible product takes one layer, not %d", w->pk),
-                   "state a grid PMxPNx1");
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "a reproducible product needs a grid with one layer, not %d", w->pk),
+        "state a grid PMxPNx1");
   if (q->machine->gpu && dm_compute_needs_hopper(&q->problem->compute) && !q->machine->hopper)
     return dm_hint(dm_fail(DM_E_USAGE,
                            "products of %s run on GPUs of compute capability 9.0, as h200 and "
@@ -164,7 +165,7 @@ static dm_status check_wishes(const dm_question *q) {
                                        "what is fastest depends on the machine"),
                    "--compute f64:int8 has the same bits on any grid; or leave out --compute");
   if (w->reproducible && w->panel && w->panel != DM_REPRODUCIBLE_PANEL)
-    return dm_fail(DM_E_USAGE, "a reproducible product takes panels of %d, not %lld",
+    return dm_fail(DM_E_USAGE, "a reproducible product needs panels of %d, not %lld",
                    DM_REPRODUCIBLE_PANEL, (long long)w->panel);
   if (w->from_device && !q->machine->gpu)
     return dm_hint(dm_fail(DM_E_USAGE, "operands cannot start on a device: there is no GPU"),
@@ -193,7 +194,7 @@ static dm_status nothing_found(const dm_question *q, bool unreachable) {
   return dm_plan_does_not_fit(q);
 }
 
-/* With the files as they are, once nothing depends on it any more. */
+/* The forecast for the files' present state, after all decisions. */
 static void forecast_now(const dm_machine *machine, dm_plan *plan) {
   dm_machine now = *machine;
   if (now.read_now <= 0 || now.write_now <= 0) return;
@@ -216,7 +217,7 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
     if (may_enter(&best, promising[i].floor)) consider(&q, promising[i], &best);
   visit(&q, promising, &promises, &best);
   const int wholes = best.count;
-  q.in_tiles = true; /* only where nothing fits as a whole, and on the grids that promise most */
+  q.in_tiles = true; /* only if nothing fits untiled, and on the most promising grids */
   for (int i = 0; i < dm_min(promises, IN_TILES) && wholes == 0; i++)
     if (may_enter(&best, promising[i].floor)) consider(&q, promising[i], &best);
   if (best.count == 0) return nothing_found(&q, best.unreachable);
@@ -228,8 +229,8 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
   return DM_OK;
 }
 
-/* *BEST, or what COMPUTE makes of its problem where that takes less than *PRICE, then its price.
- * What does not fit is no faster. */
+/* Replaces *BEST and its *PRICE by the plan with COMPUTE if that has a lower price. Plans that do
+ * not fit are not considered. */
 static void consider_row(const dm_question *q, const dm_compute *compute, double *price,
                          dm_plan *best) {
   dm_problem problem = best->problem;
@@ -247,8 +248,8 @@ static void consider_row(const dm_question *q, const dm_compute *compute, double
   dm_status_free(status);
 }
 
-/* PLAN, or one by residues or split operands that takes a tenth less: which their exponents may
- * take, that forecasts do not count. */
+/* PLAN, or a plan with residues or split operands that is a tenth faster: the margin covers finding
+ * exponents, which forecasts ignore. */
 static void choose_fastest(const dm_question *q, dm_plan *plan) {
   const dm_compute plain = plan->problem.compute;
   const dm_dtype work = plan->problem.work;

@@ -5,12 +5,12 @@
 #include "plan/plan.h"
 
 /* The plan with the least predicted time for RANKS ranks of MACHINE among all grids pm*pn*pk <=
- * RANKS that fit into memory.  DM_E_USAGE: a wish cannot be granted; DM_E_FIT: nothing fits; the
- * hint says what would. */
+ * RANKS that fit into memory.  DM_E_USAGE: a wish cannot be met; DM_E_FIT: nothing fits; the hint
+ * says what would. */
 dm_status dm_plan_choose(const dm_problem *problem, const dm_machine *machine, int ranks,
                          const dm_wishes *wishes, dm_plan *plan);
 
-/* The COUNT best plans in order of predicted time, for people; *found <= COUNT. */
+/* The COUNT best plans in order of predicted time, for the report; *found <= COUNT. */
 dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,
                              const dm_wishes *wishes, dm_plan *plans, int count, int *found);
 

@@ -1,8 +1,8 @@
-/* chunk_memory: what large chunks of a file take in memory while they are read.
+/* chunk_memory: memory for reading large chunks of a file.
  *
- * Small ones fit into the memory that readers have in any case.  A large one is unpacked from one
- * place to another and then kept until all of it was copied, so that it is unpacked once: several
- * panels, and chunks that lie abreast, have a part of each. */
+ * Small chunks fit into the readers' buffers. A large chunk is unpacked once, from one buffer to
+ * another, and kept until all of it has been copied: several panels, and adjacent chunks, use a
+ * part of each. */
 #ifndef DM_PLAN_CHUNK_MEMORY_H
 #define DM_PLAN_CHUNK_MEMORY_H
 
@@ -12,13 +12,13 @@
 
 enum { DM_CHUNKS_KEPT = 4 };
 
-/* Bytes of chunks of CHUNK bytes that are kept, of a matrix that has BYTES in its file. */
+/* Bytes of the chunks kept, each CHUNK bytes large, for a matrix of BYTES in its file. */
 static inline int64_t dm_chunks_kept(int64_t chunk, int64_t bytes) {
   if (chunk <= DM_BUFFER_READ_BYTES / 8) return 0;
   return dm_min(dm_plus(bytes, chunk), dm_times(DM_CHUNKS_KEPT, chunk));
 }
 
-/* The same, and what the one takes that is being unpacked. */
+/* The same plus the buffer of the chunk being unpacked. */
 static inline int64_t dm_chunks_memory(int64_t chunk, int64_t bytes) {
   const int64_t kept = dm_chunks_kept(chunk, bytes);
   return kept > 0 ? dm_plus(kept, dm_times(2, chunk)) : 0;

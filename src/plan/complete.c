@@ -16,7 +16,7 @@
 #include "plan/volume.h"
 
 enum {
-  MOST_VARIANTS = 12, /* two residences each of A and B: in place, in a ring, by the host */
+  MOST_VARIANTS = 12, /* two residences of A and of B each: in place, in a ring, through the host */
 };
 
 static double part_of(int64_t need, int64_t limit) {
@@ -30,7 +30,8 @@ double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine) {
   return fmax(part_of(need.total[DM_HOST], machine->host_bytes), device);
 }
 
-/* The box of ranks that makes a node's traffic least; a node's ranks must form whole boxes. */
+/* Chooses the box of ranks with the least traffic of a node; the ranks of a node must form whole
+ * boxes. */
 static void set_box(const dm_question *question, dm_plan *plan) {
   const int per_node = question->machine->ranks_per_node, used = dm_plan_used(plan);
   plan->qm = plan->qn = plan->qk = 1;
@@ -51,7 +52,7 @@ static void set_box(const dm_question *question, dm_plan *plan) {
   *plan = best;
 }
 
-/* Which groups have all their ranks on one node; in plain order, row after row of the grid. */
+/* Which groups are on one node each; in plain order, row by row of the grid. */
 static void set_shared_slots(const dm_question *question, dm_plan *plan) {
   const int per_node = question->machine->ranks_per_node;
   const bool one_node = dm_plan_used(plan) <= per_node;
@@ -64,7 +65,7 @@ static void set_shared_slots(const dm_question *question, dm_plan *plan) {
       (one_node || (boxed ? plan->qm == plan->pm : per_node % (plan->pm * plan->pn) == 0));
 }
 
-/* Residences in order of preference: in the GPU what can be there, on the host the rest. */
+/* Residences in order of preference: GPU memory where possible, then host memory. */
 static int residences(const dm_question *question, const dm_plan *plan,
                       dm_plan variants[MOST_VARIANTS]) {
   const bool fetched_a = dm_plan_fetches_a(plan), fetched_b = dm_plan_fetches_b(plan);
@@ -81,8 +82,8 @@ static int residences(const dm_question *question, const dm_plan *plan,
       v->device_links = links;
       v->a = hosted & 1 ? DM_IN_HOST : DM_IN_DEVICE;
       v->b = hosted & 2 ? DM_IN_HOST : DM_IN_DEVICE;
-      /* What lies in host memory may be gathered there, or from the GPUs that it was uploaded to.
-       */
+      /* Pieces in host memory can be gathered there, or from the GPUs that they were uploaded
+       * to. */
       bool reachable =
           links || (!(fetched_a && v->a == DM_IN_DEVICE) && !(fetched_b && v->b == DM_IN_DEVICE));
       bool wanted = !(question->wishes->from_device && hosted != 0) &&
@@ -92,7 +93,7 @@ static int residences(const dm_question *question, const dm_plan *plan,
       if (!links || !((fetched_a && v->a == DM_IN_DEVICE) || (fetched_b && v->b == DM_IN_DEVICE)))
         continue;
       variants[count] = *v;
-      v->in_place = true; /* first, and as a ring where that does not fit */
+      v->in_place = true; /* first; then as a ring if that does not fit */
       count++;
     }
     if (!fetched_a && !fetched_b) break;
@@ -116,7 +117,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   base.tiles_m = base.tiles_n = base.blocks = 1;
   base.overlap = !wishes->no_overlap;
   base.gpu = question->machine->gpu;
-  /* GPUs multiply residues of numbers that are scaled by all of A and B. */
+  /* GPUs multiply residues of numbers scaled by maxima over all of A and B. */
   base.read_first = base.gpu ? base.problem.compute.moduli > 0 : question->machine->inputs_cached;
   base.process_bytes = question->machine->process_bytes;
   base.staging = question->machine->staging;
@@ -124,7 +125,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   base.copies_b = question->machine->copies_b;
   base.a = base.b = DM_IN_HOST;
   dm_plan_set_panels(question, (dm_widths){.kb = DM_PANEL_STEP},
-                     &base); /* something for the counts below */
+                     &base); /* values for the counts below */
   set_box(question, &base);
   set_shared_slots(question, &base);
   int count = residences(question, &base, variants);
@@ -168,7 +169,7 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
   plan->disk_bytes = dm_plan_has_files(p) ? p->m * p->n * dm_dtype_size(p->c) + p->beside_bytes : 0;
   plan->forecast = dm_plan_forecast(plan, machine);
   if (!dm_plan_has_files(p)) return;
-  /* What all ranks may hold; memory that is not stated is not limited. */
+  /* The memory of all ranks; unstated memory is unlimited. */
   const double bytes =
       (double)machine->host_bytes + (plan->gpu ? (double)machine->device_bytes : 0);
   const double words = (double)dm_plan_used(plan) * bytes / (double)dm_dtype_size(p->work);

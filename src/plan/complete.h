@@ -1,33 +1,33 @@
-/* complete: makes a plan of a process grid: residences, panel width, slots, order of the
+/* complete: turns a process grid into a plan: residences, panel width, slots, order of the
  * ranks. */
 #ifndef DM_PLAN_COMPLETE_H
 #define DM_PLAN_COMPLETE_H
 
 #include "plan/plan.h"
 
-/* What choosing works with; borrowed. */
+/* Inputs of the choice; borrowed. */
 typedef struct dm_question {
   const dm_problem *problem;
   const dm_machine *machine;
   const dm_wishes *wishes;
   int ranks;
-  bool in_tiles; /* what does not fit may be cut into tiles: takes long to choose */
+  bool in_tiles; /* C may be cut into tiles if it does not fit: slow to choose */
 } dm_question;
 
 typedef enum dm_completion {
   DM_COMPLETE,
-  DM_TOO_LARGE,   /* nothing with this grid fits into memory */
-  DM_UNREACHABLE, /* shares cannot stay in the GPUs, as was asked, and be gathered */
+  DM_TOO_LARGE,   /* no plan with this grid fits into memory */
+  DM_UNREACHABLE, /* shares cannot both stay on the GPUs, as requested, and be gathered */
 } dm_completion;
 
 /* The fastest plan with the grid pm x pn x pk that fits; without the exact counts of
- * dm_plan_finish. With DM_TOO_LARGE *plan is the one that needs least. */
+ * dm_plan_finish. With DM_TOO_LARGE *plan is the one that needs least memory. */
 dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int pk, dm_plan *plan);
 
-/* Adds what is counted exactly: volumes, bound, memory, size of C. */
+/* Adds the exact counts: volumes, bound, memory, size of C. */
 void dm_plan_finish(const dm_question *question, dm_plan *plan);
 
-/* Largest of need / limit over host and device; at most 1 fits. */
+/* The larger of need / limit on host and device; at most 1: it fits. */
 double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine);
 
 #endif

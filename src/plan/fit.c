@@ -8,12 +8,12 @@
 
 enum { MOST_TIMES = 4096, MOST_RANKS = 1 << 16, FEW_RANKS = 16 };
 
-/* Grid sides to try: all up to 16, then steps of an eighth; enough to find a grid that fits. */
+/* Grid sides to try: all up to 16, then in steps of an eighth; enough to find a grid that fits. */
 static int next_side(int side) {
   return side + (side < 16 ? 1 : side / 8);
 }
 
-/* The cutting of k matters for memory only as far as it is not at all, or as much as possible. */
+/* For memory, only one layer or as many as possible matter. */
 static void try_layers(const dm_question *question, int pm, int pn, double *least, dm_plan *plan) {
   const dm_wishes *w = question->wishes;
   int most = w->reproducible ? 1 : question->ranks / (pm * pn);
@@ -28,8 +28,8 @@ static void try_layers(const dm_question *question, int pm, int pn, double *leas
   }
 }
 
-/* The plan of these ranks that needs least memory; stops at the first that fits.  plan->pm is 0
- * where no grid is possible at all. */
+/* The plan for these ranks that needs least memory; stops at the first that fits. plan->pm is 0 if
+ * no grid is possible. */
 static double least_pressure(const dm_question *question, dm_plan *plan) {
   const dm_wishes *w = question->wishes;
   double least = INFINITY;
@@ -46,7 +46,7 @@ static double least_pressure(const dm_question *question, dm_plan *plan) {
   return least;
 }
 
-/* A number of ranks that fits, found by halving to 1/16 of the least; 0: none up to MOST. */
+/* A number of ranks that fits, by bisection to within 1/16; 0: none up to MOST. */
 static int ranks_that_fit(const dm_question *question, int64_t most) {
   dm_question more = *question;
   more.in_tiles = false;
@@ -91,7 +91,7 @@ dm_status dm_plan_does_not_fit(const dm_question *question) {
   dm_plan plan;
   const dm_machine *machine = question->machine;
   dm_question small = *question;
-  small.in_tiles = question->ranks <= FEW_RANKS; /* else it takes minutes */
+  small.in_tiles = question->ranks <= FEW_RANKS; /* with more ranks it takes minutes */
   question = &small;
   least_pressure(question, &plan);
   if (plan.pm == 0)

@@ -15,15 +15,16 @@ static const double slice_cpu = 384; /* of k, that a product of the CPU takes at
                                         wide a panel is (backend/cpu_product.c SLICE) */
 static const double half_block_gpu = 64, half_panel_gpu = 16;
 
-/* Of reading and writing C, what products of GPUs do not hide: about, in bf16 on an H200. */
+/* Fraction of the time for reading and writing C that GPU products do not hide; approximately, bf16
+ * on an H200. */
 static const double seen_of_c = 0.5;
 
-/* Sums of GPUs behind products: what a strip costs, as they wait for each other through their
- * hosts, and the part of the sum that the products hide, which it takes memory and processors from.
- * Measured with 16 strips on 2 H200, where sums took 4 to 38 ms. */
+/* Sums of GPUs behind products: the cost of a strip, whose ranks synchronise through their hosts,
+ * and the fraction of the sum that products hide, while it takes memory bandwidth and
+ * multiprocessors from them. Measured with 16 strips on 2 H200, where sums took 4 to 38 ms. */
 static const double strip_gpu = 1e-4, hidden_gpu = 0.25;
 
-/* The largest block of C and the deepest layer, and what an element takes. */
+/* The largest block of C, the deepest layer, and sizes of an element. */
 typedef struct extent {
   double rows, cols, depth, width, panels;
   double wide, added; /* cols with all accumulators, and as layers add them up */
@@ -31,12 +32,12 @@ typedef struct extent {
   double flops;       /* of one multiply-add */
 } extent;
 
-/* Bytes that one rank receives, by where from. */
+/* Bytes that one rank receives, by source. */
 typedef struct traffic {
   double inside, between;
 } traffic;
 
-/* How many of a group's ranks stand on one node. */
+/* How many of a group's ranks are on one node. */
 typedef struct box {
   double m, n, k;
 } box;
@@ -58,9 +59,9 @@ static extent extent_of(const dm_plan *plan) {
   return e;
 }
 
-/* Mean number of a group's members, itself included, on the node of a member, when N members stand
- * STRIDE ranks apart in plain order and nodes hold R ranks: two members at a distance d share a
- * node in 1 - d/R of the possible positions. */
+/* Mean number of a group's members, including itself, on the node of a member, if N members are
+ * STRIDE ranks apart in plain order and nodes have R ranks: two members at distance d share a node
+ * in 1 - d/R of the possible positions. */
 static double neighbours(int n, int stride, int r) {
   if ((int64_t)n * stride <= r && r % (n * stride) == 0) return n;
   if (r % stride == 0 && n % (r / stride) == 0) return r / stride;
@@ -79,8 +80,8 @@ static box box_of(const dm_plan *plan, const dm_machine *machine) {
                .k = neighbours(plan->pk, plan->pn * plan->pm, per_node)};
 }
 
-/* BYTES come in equal parts from all other members of a group of PARTS, INSIDE of them on this
- * node. */
+/* BYTES arrive in equal parts from all other members of a group of PARTS; INSIDE of them are on
+ * this node. */
 static void add_traffic(traffic *t, double bytes, double parts, double inside) {
   if (parts <= 1) return;
   t->inside += bytes * (inside - 1) / (parts - 1);
@@ -108,7 +109,7 @@ double dm_plan_crossing(const dm_plan *plan, const dm_machine *machine) {
   return gathered(plan, &e, b).between + summed(plan, &e, b).between;
 }
 
-/* GPUs pull over their links while the adapters work; host ranks move one message at a time. */
+/* GPUs use their links and the network adapters at once; host ranks move one message at a time. */
 static double transfer_seconds(traffic t, const dm_plan *plan, const dm_machine *machine) {
   double ranks = fmin(machine->ranks_per_node, dm_plan_used(plan));
   bool staged = machine->device_links && !plan->device_links;
@@ -117,7 +118,7 @@ static double transfer_seconds(traffic t, const dm_plan *plan, const dm_machine 
   return plan->device_links ? fmax(inside, between) : inside + between;
 }
 
-/* Slices in a panel of WIDTH. */
+/* Number of slices in a panel of WIDTH. */
 static double slices_of(double width, bool gpu) {
   return gpu ? 1 : fmax(1, ceil(width / slice_cpu));
 }
@@ -129,7 +130,7 @@ double dm_product_efficiency(double rows, double cols, double width, bool gpu) {
   return rows / (rows + block) * cols / (cols + block) * width / (width + panel);
 }
 
-/* Of k, in one product of a GPU. */
+/* Largest part of k in one product of a GPU. */
 static double product_most(const dm_plan *plan) {
   const dm_compute *row = &plan->problem.compute;
   const double parts = dm_dtype_is_complex(plan->problem.work) ? 2 : 1;
@@ -137,8 +138,8 @@ static double product_most(const dm_plan *plan) {
   return row->moduli > 0 ? DM_RESIDUES_SPLIT / parts : INFINITY;
 }
 
-/* Of a GPU, beside products of split operands: A is read once and B twice, whose complex numbers
- * are written in two rows. */
+/* Time besides the products of split operands on a GPU: A is read once and B twice; complex numbers
+ * of B are written in two rows. */
 static double split_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   const dm_compute *row = &plan->problem.compute;
   const double parts = dm_dtype_is_complex(plan->problem.work) ? 2 : 1;
@@ -148,8 +149,8 @@ static double split_seconds(const dm_plan *plan, const dm_machine *machine, cons
          machine->memory;
 }
 
-/* Of a GPU, beside products of residues: A and B are split, complex numbers of B into two of each
- * part, and what strips multiply of B for each of them; at last sums are made and moved to their
+/* Time besides the products of residues on a GPU: A and B are split (complex numbers of B into two
+ * of each part), strips split their part of B again; finally sums are computed and moved to their
  * place. */
 static double residue_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {
   const dm_compute *row = &plan->problem.compute;
@@ -168,7 +169,7 @@ static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const
   rate *= dm_product_efficiency(e->rows, e->cols, e->width, plan->gpu);
   double seconds = e->flops * e->rows * e->cols * e->depth / rate;
   double block = e->sum * e->rows * e->wide;
-  if (plan->gpu) { /* every panel but the first reads C once more, and each writes it */
+  if (plan->gpu) { /* every panel writes C, and all but the first read it */
     const double parts = e->panels * fmax(1, ceil(e->width / product_most(plan)));
     seconds += seen_of_c * 2 * block * (parts - 1) / machine->memory;
     seconds += residue_seconds(plan, machine, e) + split_seconds(plan, machine, e);
@@ -180,7 +181,7 @@ static double gemm_seconds(const dm_plan *plan, const dm_machine *machine, const
   return seconds + e->panels * machine->latency;
 }
 
-/* Rows or columns LENGTH of panels; a piece that is uploaded before it is gathered goes alone. */
+/* LENGTH rows or columns of panels; a piece uploaded before its gather is uploaded alone. */
 static double uploaded(const dm_plan *plan, dm_matrix matrix, double length) {
   const dm_route route = dm_plan_route(plan, matrix);
   if (!route.uploaded) return 0;
@@ -195,8 +196,8 @@ static double upload_seconds(const dm_plan *plan, const dm_machine *machine, con
   return bytes > 0 ? bytes / machine->upload + e->panels * machine->latency : 0;
 }
 
-/* Partial blocks travel and are added (two reads and a write): in GPU memory, so fast that the way
- * counts, where it is reached by links, else on the host, which they leave a GPU for. */
+/* Partial blocks are sent and added (two reads and a write): in GPU memory, where only the links
+ * matter, if they are device links; else on the host, after a copy from the GPU. */
 static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e,
                              box b) {
   if (plan->pk == 1) return 0;
@@ -208,14 +209,14 @@ static double reduce_seconds(const dm_plan *plan, const dm_machine *machine, con
   return seconds + 3 * received / machine->host_copy;
 }
 
-/* Bytes of A or B, each counted as many times as its runs make it slower. */
+/* Bytes of A or B, multiplied by the slowdown of its runs. */
 static double factor_bytes(const dm_plan *plan, const dm_machine *machine, dm_matrix matrix) {
   const dm_dtype type = matrix == DM_A ? plan->problem.file_a : plan->problem.file_b;
   const double times = dm_counts_runs(machine) ? dm_run_factor(dm_plan_run(plan, matrix)) : 1;
   return dm_plan_read_words(plan, matrix) * (double)dm_dtype_size(type) * times;
 }
 
-/* Of A and B, in long runs, before the first product. */
+/* Reading A and B in long runs before the first product. */
 static double ahead_seconds(const dm_plan *plan, const dm_machine *machine) {
   const dm_problem *p = &plan->problem;
   const double bytes = dm_plan_words_ahead(plan, DM_A) * (double)dm_dtype_size(p->file_a) +
@@ -232,7 +233,8 @@ static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
   return bytes / machine->file_read + ahead_seconds(plan, machine);
 }
 
-/* Until the first panel of both is there, with what is read before and together with it. */
+/* Until the first panel of both matrices has arrived, including everything read before and with
+ * it. */
 static double head_seconds(const dm_plan *plan, const dm_machine *machine) {
   if (!dm_plan_has_files(&plan->problem)) return 0;
   return (factor_bytes(plan, machine, DM_A) * dm_plan_together(plan, DM_A) +
@@ -251,8 +253,8 @@ static double return_seconds(const dm_plan *plan, const dm_machine *machine, con
   return (double)dm_plan_tiles(plan) * e->rows * e->cols * e->sum / plan->pk / machine->upload;
 }
 
-/* Messages keep the cores of a CPU rank busy, by copies, and by the work of the network where that
- * was measured; what an adapter carries is else only read and written once more. */
+/* Messages occupy the cores of a CPU rank: with copies, and with network processing if that was
+ * measured; otherwise network data is only read and written once more. */
 static double stolen_seconds(const dm_plan *plan, const dm_machine *machine, traffic t,
                              double fetch) {
   if (plan->gpu) return 0;
@@ -261,18 +263,18 @@ static double stolen_seconds(const dm_plan *plan, const dm_machine *machine, tra
   return fmin(fetch, copies + 2 * t.between / machine->host_copy);
 }
 
-/* Panels' worth of time until the first one is whole.  Between nodes messages of all that have a
- * slot are posted at once and come side by side, so that about half of the others are there, too;
- * and those from two sides leave some of a link unused, as long as they are few (measured with TCP:
- * half as long again). */
+/* Time until the first panel is complete, in panels. Between nodes, messages for all free slots are
+ * posted at once and arrive in parallel, so that about half of the others have arrived, too; and
+ * messages from two sides leave part of a link unused while they are few (measured with TCP: half
+ * as long again). */
 static double first_fetches(const dm_plan *plan, box b, double panels) {
   const int sides =
       (!plan->shared_a && b.n < plan->pn ? 1 : 0) + (!plan->shared_b && b.m < plan->pm ? 1 : 0);
   return plan->gpu || sides == 0 ? 1 : (sides + fmin(plan->slots, panels)) / 2;
 }
 
-/* The whole time, where products take LOOP: what is read and written passes behind them as far as
- * the plan lets it, but for HEAD, before the first product, and the last strip or tile. */
+/* The total time with products of LOOP seconds: reading and writing overlap them as far as the plan
+ * allows, except HEAD, before the first product, and the last strip or tile. */
 static double total_seconds(const dm_plan *plan, const dm_forecast *f, double head, double loop,
                             double panels) {
   if (plan->read_first && f->read > 0 && plan->a != DM_IN_FILE && plan->b != DM_IN_FILE) {
@@ -282,23 +284,25 @@ static double total_seconds(const dm_plan *plan, const dm_forecast *f, double he
   }
   const double tiles = (double)dm_plan_tiles(plan), strips = plan->strips;
   const bool resides = plan->a != DM_IN_FILE && plan->b != DM_IN_FILE;
-  const bool first = tiles > 1 && resides; /* tiles of what resides begin when all of it is there */
-  const double last = plan->blocks > 1 ? f->write / tiles : f->write; /* C with nothing beside it */
+  const bool first =
+      tiles > 1 && resides; /* tiles of resident matrices start when all of it is loaded */
+  const double last =
+      plan->blocks > 1 ? f->write / tiles : f->write; /* writing that nothing overlaps */
   if (!plan->overlap || first) return f->read + fmax(loop, f->write - last) + f->reduce + last;
-  const double tail = f->read > 0 ? loop / (panels * tiles) : 0; /* products of what comes last */
+  const double tail = f->read > 0 ? loop / (panels * tiles) : 0; /* products of the last panels */
   if (plan->strips == 0)
     return head + fmax(loop, f->read - head + tail + f->write - last) + f->reduce + last;
   const double end = loop * (double)plan->stretch / panels;
   const double sums =
-      plan->gpu ? hidden_gpu * f->reduce : 0; /* the cores of a CPU rank do one or the other */
+      plan->gpu ? hidden_gpu * f->reduce : 0; /* a CPU rank's cores either sum or multiply */
   const double handshakes = plan->gpu && plan->pk > 1 ? plan->pk * strips * strip_gpu : 0;
   return handshakes + head + fmax(loop - end, f->read - head) + end / strips +
          fmax(end, fmax(f->write, sums)) * (1 - 1 / strips) + (sums + f->write) / strips +
          f->reduce - sums;
 }
 
-/* Of GPUs, where the first panels are narrow: one comes, its product hides the next one as far as
- * it lasts, and at last the products of the wide ones hide what is left of MOVING. */
+/* GPUs with narrow first panels: one arrives, its product hides the next one as far as it lasts,
+ * and finally the products of wide panels hide the rest of MOVING. */
 static double led_seconds(const dm_plan *plan, const dm_forecast *f, const extent *e,
                           double moving) {
   const double wide = e->width / e->depth;
@@ -331,12 +335,12 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
     const double busy = f.gemm + stolen_seconds(plan, machine, t, f.fetch);
     const dm_route from_a = dm_plan_route(plan, DM_A), from_b = dm_plan_route(plan, DM_B);
     const bool in_turn = from_a.given != from_a.piece || from_b.given != from_b.piece;
-    const double upload = in_turn ? f.upload + f.fetch : f.upload; /* to the same slot */
+    const double upload = in_turn ? f.upload + f.fetch : f.upload; /* both use the same slot */
     loop = plan->ramp[0] > 0 ? led_seconds(plan, &f, &e, fmax(f.fetch, upload))
                              : first * f.fetch + (f.upload + f.gemm) / e.panels +
                                    fmax(fmax(busy, upload) * rest, f.fetch * (1 - first));
   }
-  const double tiles = (double)dm_plan_tiles(plan); /* none is larger than the first one */
+  const double tiles = (double)dm_plan_tiles(plan); /* the first is the largest */
   loop *= tiles;
   f.fetch *= tiles;
   f.upload *= tiles;

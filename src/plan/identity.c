@@ -1,4 +1,4 @@
-/* The recipe and the hash of a plan: what must be the same for the bits, and among the ranks. */
+/* The recipe of a plan determines the bits of C; its hash must be equal on all ranks. */
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -22,7 +22,7 @@ static uint64_t hash_of_todo(const dm_plan *plan) {
   return todo ? XXH3_64bits(todo->tiles, (size_t)todo->count * sizeof *todo->tiles) : 0;
 }
 
-/* Every field that steers a rank, as numbers in a fixed order: structures have padding. */
+/* Every field that controls a rank, as numbers in a fixed order: structures have padding. */
 uint64_t dm_plan_hash(const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
   const int64_t todo = dm_plan_todo(plan), tiles = (int64_t)hash_of_todo(plan);
@@ -56,7 +56,7 @@ void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]) {
   const dm_problem *p = &plan->problem;
   const bool measured = plan->rates[0] && plan->border == 0;
   char cuts[96];
-  /* fixed borders make the bits the same on any grid and in any tiles */
+  /* with fixed borders the bits do not depend on grid and tiles */
   if (plan->border > 0)
     snprintf(cuts, sizeof cuts, "border=%lld", (long long)plan->border);
   else if (dm_plan_tiles(plan) > 1)

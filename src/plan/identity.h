@@ -1,4 +1,4 @@
-/* identity: the hash that all ranks compare, and the recipe that decides the bits. */
+/* identity: the hash that ranks compare, and the recipe that determines the bits. */
 #ifndef DM_PLAN_IDENTITY_H
 #define DM_PLAN_IDENTITY_H
 
@@ -7,7 +7,8 @@
 /* Hash of everything that the ranks must agree on. */
 uint64_t dm_plan_hash(const dm_plan *plan);
 
-/* "grid=2x2x1 kb=1024 ... kernel=cublas": what gives the same bits on the same device model. */
+/* "grid=2x2x1 kb=1024 ... kernel=cublas": the same recipe gives the same bits on the same device
+ * model. */
 void dm_plan_recipe(const dm_plan *plan, char text[DM_RECIPE]);
 
 /* "512,4096": the widths of the ramp-up panels of each layer; empty without any. */

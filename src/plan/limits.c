@@ -14,7 +14,7 @@ static void phases_of(const dm_forecast *f, double seconds[PHASES]) {
   for (int i = 0; i < PHASES; i++) seconds[i] = all[i];
 }
 
-/* Rates of a machine by what they are of; latency and the rates of products stand apart. */
+/* The rates of a machine, by resource; latency and product rates are handled separately. */
 #define RATE(field) offsetof(dm_machine, field)
 static const size_t rates[DM_RESOURCES][2] = {
     [DM_RESOURCE_DEVICE_MEMORY] = {RATE(memory)},

@@ -22,8 +22,7 @@ typedef struct dm_limits {
   dm_resource read, fetch, upload, gemm, exposed, reduce, write, total;
 } dm_limits;
 
-/* Of PLAN as MACHINE would run it: the resource that the phase would lose most time by if it were a
- * little slower. */
+/* For PLAN on MACHINE: the resource whose slowdown would delay the phase most. */
 dm_limits dm_plan_limits(const dm_plan *plan, const dm_machine *machine);
 
 /* "compute", "network", ...; "nothing" for DM_RESOURCE_NONE. */

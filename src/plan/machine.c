@@ -8,16 +8,16 @@
 typedef struct known_gpu {
   const char *name;
   dm_operand_rates flops;
-  double device_link; /* between GPUs of a node */
+  double device_link; /* between the GPUs of a node */
   double upload;
-  double memory;         /* the vendors' figures */
-  int64_t gib;           /* free on a fresh one */
-  dm_operand_rates peak; /* of the data sheet (SXM where there is one), dense */
+  double memory;         /* vendors' figures */
+  int64_t gib;           /* free on an unused GPU */
+  dm_operand_rates peak; /* dense peak of the data sheet (SXM if there is one) */
   bool hopper;
 } known_gpu;
 
-/* Measured for the h200 (cuBLAS 13.1, n = 8192, all GPUs pulling at once).  The others: peak of the
- * data sheet times the share measured there: f64 0.97, f32 0.76, tf32 0.87, half 0.80, i8 0.77. */
+/* h200: measured (cuBLAS 13.1, n = 8192, all GPUs pulling at once). Others: peak of the data sheet
+ * times the fraction measured on the h200: f64 0.97, f32 0.76, tf32 0.87, half 0.80, i8 0.77. */
 /* clang-format off */
 static const known_gpu gpus[] = {
     {"h200", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, 374e9, 55e9, 4.8e12, 139,
@@ -41,7 +41,7 @@ const char *const *dm_machine_gpus(void) {
   return names;
 }
 
-/* NULL where NAME has no known name in it. */
+/* NULL if NAME contains no known name. */
 static const known_gpu *find_known(const char *name) {
   for (int i = 0; i < KNOWN; i++)
     if (strcasestr(name, gpus[i].name)) return &gpus[i];
@@ -53,9 +53,10 @@ static const known_gpu *find(const char *name) {
   return known ? known : &gpus[KNOWN - 1];
 }
 
-/* What does not depend on the processor: an SSD, one 400 Gb/s (GPU) or 100 Gb/s (CPU) adapter per
- * node, Open MPI through host memory.  GPU ranks: measured, four of one node that all exchange
- * panels at once, Open MPI 4.1.6 without single copies; one message alone moves at 9 GB/s. */
+/* Rates that do not depend on the processor: an SSD, one adapter of 400 Gb/s (GPU) or 100 Gb/s
+ * (CPU) per node, Open MPI through host memory. GPU ranks: measured, four ranks of one node
+ * exchanging panels at once, Open MPI 4.1.6 without single copies; one message alone reaches 9
+ * GB/s. */
 static void state_surroundings(dm_machine *machine) {
   machine->nodes = machine->ranks_per_node = 1;
   machine->link = machine->staged = machine->gpu ? 2.1e9 : 5e9;

@@ -1,4 +1,4 @@
-/* Machines from words: the synthetic machines of hwloc, for plans. */
+/* Parses machines from words, like hwloc's synthetic topologies. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { LONGEST_WORD = 127, MOST = 1 << 24 };
 
-/* The order of the names below. */
+/* In the order of the names below. */
 typedef enum key {
   KEY_NODES,
   KEY_GPUS,
@@ -34,7 +34,7 @@ static const char *const key_names[KEYS] = {
     "nodes", "gpus", "ranks",   "gpu",    "cores", "memory", "device-memory", "gflops",
     "links", "link", "network", "upload", "copy",  "read",   "write",         "latency"};
 
-/* The words, value by key; NULL where a key is not stated. */
+/* The values by key; NULL if not stated. */
 typedef struct words {
   char text[KEYS][LONGEST_WORD + 1];
   bool given[KEYS];
@@ -165,7 +165,7 @@ static dm_status read_rates(const words *all, dm_machine *machine) {
   return read_rate(all, KEY_LATENCY, 1e-6, &machine->latency);
 }
 
-/* Ranks that share a GPU have a part of its rates and memory each. */
+/* Each rank gets a part of the shared GPU's rates and memory. */
 static void share_gpus(dm_machine *machine, int gpus) {
   if (!machine->gpu || machine->ranks_per_node <= gpus) return;
   double part = (double)gpus / machine->ranks_per_node;
@@ -182,7 +182,7 @@ dm_status dm_machine_parse(const char *text, dm_machine *machine) {
   DM_TRY(read_shape(&all, machine, &gpus));
   machine->device_bytes = machine->gpu ? dm_machine_device_memory(machine->name) : 0;
   DM_TRY(read_links(&all, machine));
-  share_gpus(machine, gpus); /* stated numbers below are per rank already */
+  share_gpus(machine, gpus); /* numbers stated below are already per rank */
   DM_TRY(read_bytes(&all, KEY_MEMORY, &machine->host_bytes));
   DM_TRY(read_bytes(&all, KEY_DEVICE_MEMORY, &machine->device_bytes));
   return read_rates(&all, machine);

@@ -12,12 +12,12 @@
 #include "plan/tiles.h"
 
 enum {
-  MOST_COUNTS = 64, /* numbers of tiles that are tried along a side */
+  MOST_COUNTS = 64, /* numbers of tiles to try per side */
   MOST_WIDTHS = 8,
   SLOTS = 2,
-  WIDEST = 8192, /* panels: they are runs of a file, and wider ones gain little */
-  THINNEST = 16, /* rows or columns of a block */
-  MORE = 4,      /* finer cuts than the coarsest that fits: room for held panels */
+  WIDEST = 8192, /* width of panels, which are runs in a file; wider ones gain little */
+  THINNEST = 16, /* least rows or columns of a block */
+  MORE = 4,      /* also try so many finer cuts: they leave room for held panels */
 };
 
 typedef struct search {
@@ -26,7 +26,7 @@ typedef struct search {
   double least, least_pressure;
 } search;
 
-/* 1, 2, ... 8, then steps of a quarter, up to MOST. */
+/* Counts to try: 1, 2, ... 8, then in steps of a quarter, up to MOST. */
 static int counts_up_to(int64_t most, int64_t counts[MOST_COUNTS]) {
   int count = 0;
   for (int64_t n = 1; n < most && count < MOST_COUNTS - 1; n += n < 8 ? 1 : n / 4)
@@ -46,10 +46,10 @@ static void set_panels(const dm_question *q, dm_plan *plan, int64_t kb) {
   memcpy(plan->ramp, widths.ramp, sizeof plan->ramp);
   plan->panels = dm_panels_of(plan->problem.k, plan->pk, kb, plan->ramp);
   plan->slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
-  plan->reads = plan->slots + 1; /* one is read while the others wait for their product */
+  plan->reads = plan->slots + 1; /* one is read while the others wait for their products */
 }
 
-/* Widest first. */
+/* Candidate widths, widest first. */
 static int widths(const dm_question *q, const dm_plan *plan, int64_t width[MOST_WIDTHS]) {
   const int64_t whole = dm_round_up(plan->problem.k, DM_PANEL_STEP);
   int count = 0;
@@ -62,7 +62,7 @@ static int widths(const dm_question *q, const dm_plan *plan, int64_t width[MOST_
   return count;
 }
 
-/* As many panels of MATRIX as memory allows. */
+/* Holds as many panels of MATRIX as fit. */
 static void hold(const dm_question *q, dm_plan *plan, dm_matrix matrix) {
   int64_t *held = matrix == DM_A ? &plan->held_a : &plan->held_b;
   int64_t low = 0, high = dm_range_size(dm_plan_layer(plan, 0));
@@ -85,7 +85,8 @@ static void consider_blocks(search *s, dm_plan *plan) {
     s->least_pressure = fmin(s->least_pressure, pressure);
     return;
   }
-  hold(s->question, plan, plan->down ? DM_B : DM_A); /* what a line of tiles has in common */
+  hold(s->question, plan,
+       plan->down ? DM_B : DM_A); /* the matrix whose band a line of tiles shares */
   hold(s->question, plan, plan->down ? DM_A : DM_B);
   plan->forecast = dm_plan_forecast(plan, s->question->machine);
   if (dm_plan_price(plan) >= s->least) return;
@@ -93,14 +94,14 @@ static void consider_blocks(search *s, dm_plan *plan) {
   s->best = *plan;
 }
 
-/* A second block of C takes memory that tiles could be larger by. */
+/* Also tries a second block of C; its memory could allow larger tiles instead. */
 static void consider(search *s, dm_plan *plan) {
   const int most = plan->overlap && plan->pk == 1 && plan->tiles_m * plan->tiles_n > 1 ? 2 : 1;
   for (plan->blocks = 1; plan->blocks <= most; plan->blocks++) consider_blocks(s, plan);
   plan->blocks = 1;
 }
 
-/* The coarsest cuts across that fit with these down; memory only shrinks with more of them. */
+/* With DOWN tiles down, the coarsest cuts across that fit; more tiles only need less memory. */
 static void try_columns(search *s, dm_plan *plan, const int64_t *counts, int count) {
   int low = 0, high = count - 1;
   plan->held_a = plan->held_b = 0;
@@ -167,7 +168,7 @@ void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan) {
   dm_plan trial = *plan;
   const int64_t most_m = most_tiles(plan, plan->problem.m, plan->pm);
   const int64_t most_n = most_tiles(plan, plan->problem.n, plan->pn);
-  /* There are slots for one tile's panels alone. */
+  /* Slots only hold the panels of one tile. */
   trial.in_place = trial.shared_a = trial.shared_b = false;
   trial.slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
   while (seconds / (double)(trial.tiles_m * trial.tiles_n) > most &&

@@ -5,12 +5,12 @@
 
 #include "plan/complete.h"
 
-/* PLAN has a grid; chooses tiles, residences (host or, of files, file), what is held, and the panel
- * width, for the least predicted time that memory allows.  False where nothing fits: PLAN is then
- * the one that needs least. */
+/* Completes PLAN, which has a grid: chooses tiles, residences (host or, with files, file), held
+ * panels, and the panel width with the least predicted time within memory. False if nothing fits:
+ * PLAN is then the one that needs least. */
 bool dm_plan_cut(const dm_question *question, dm_plan *plan);
 
-/* Cuts the C of a PLAN that fits into tiles of at most the seconds that the wishes allow a tile. */
+/* Cuts the C of a PLAN that fits into tiles that take at most the seconds requested per tile. */
 void dm_plan_cut_for_time(const dm_question *question, dm_plan *plan);
 
 #endif

@@ -9,41 +9,42 @@
 #include "plan/route.h"
 
 enum {
-  SLOTS = 2, /* one is filled while the other is read; a third gained nothing in the model */
-  SLOTS_CROSSING = 4, /* a message of a CPU rank waits, some times over, until a piece of a product
-                         is done at its other end; measured over links of 1 Gbit/s */
-  SLOTS_IN_PLACE = 3, /* cost nothing there, and a late panel has the time of a product more */
-  FEWEST_PANELS = 4,  /* of a layer that streams: keeps the first and the last one short */
-  FEWEST_RAMPED = 2,  /* the same where a narrow one may stand before them */
-  SHORT_LAYER = 32,   /* units of DM_PANEL_STEP; shorter ones may have fewer panels */
-  IN_SHARED_SLOTS = 1536, /* a width that costs a CPU product nothing: it is cut at 384 anyway, and
-                             between panels a run can be stopped */
-  SLICE = 384, /* that cut: between files, panels behind which others are read are no wider */
+  SLOTS = 2, /* one is filled while the other is read; the model predicts no gain from a third */
+  SLOTS_CROSSING = 4, /* a CPU rank's message sometimes waits for the end of a slice of a product at
+                       the peer; measured over links of 1 Gbit/s */
+  SLOTS_IN_PLACE = 3, /* cost nothing there, and give a late panel one more product's time */
+  FEWEST_PANELS = 4,  /* panels of a streaming layer: keeps the first and the last short */
+  FEWEST_RAMPED = 2,  /* the same if ramp-up panels are possible */
+  SHORT_LAYER = 32,   /* in units of DM_PANEL_STEP; shorter layers may have fewer panels */
+  IN_SHARED_SLOTS = 1536, /* costs a CPU product nothing, which is cut at 384 anyway; a run can stop
+                           between panels */
+  SLICE = 384,            /* that cut; the limit for panels that hide reading of the next ones */
   NARROW_CROSSING = 128,
-  NARROW = 512,       /* a width that only a lack of memory justifies, */
-  NARROW_READ = 2048, /* or, on GPUs, only files that are slower than was foreseen */
+  NARROW = 512,       /* narrower only for lack of memory, */
+  NARROW_READ = 2048, /* or, on GPUs, for files slower than predicted */
 };
 
-static const double tolerance = 1.005; /* of the time between the files, for less memory */
-static const double margin = 1.25;     /* links may be so much slower than was foreseen */
+static const double tolerance =
+    1.005; /* accepted increase of the time without files, to need less memory */
+static const double margin = 1.25; /* links may be slower than predicted by this factor */
 
 static bool streams(const dm_plan *plan) {
   const dm_route a = dm_plan_route(plan, DM_A), b = dm_plan_route(plan, DM_B);
   return dm_route_moves(&a) || dm_route_moves(&b);
 }
 
-/* Each panel has a slot of its own in GPU memory. */
+/* Each panel has its own slot in GPU memory. */
 static bool keeps_slots(const dm_plan *plan) {
   return dm_plan_route(plan, DM_A).piece == DM_DEVICE_RING ||
          dm_plan_route(plan, DM_B).piece == DM_DEVICE_RING;
 }
 
-/* Panels come as messages from other nodes to ranks that multiply on the CPU. */
+/* Ranks that multiply on CPUs receive panels as messages from other nodes. */
 static bool crosses(const dm_question *question, const dm_plan *plan) {
   return !plan->gpu && streams(plan) && dm_plan_used(plan) > question->machine->ranks_per_node;
 }
 
-/* Panels come from files while others are multiplied. */
+/* Panels are read from files while others are multiplied. */
 static bool reads_behind(const dm_plan *plan) {
   return dm_plan_has_files(&plan->problem) && plan->overlap && !plan->read_first;
 }
@@ -61,19 +62,19 @@ void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *
 
 /* ---- candidates ---- */
 
-/* Of a layer, in units of DM_PANEL_STEP. */
+/* Depth of a layer, in units of DM_PANEL_STEP. */
 static int64_t depth_of(const dm_plan *plan) {
   return dm_ceil_div(dm_ceil_div(plan->problem.k, DM_PANEL_STEP), plan->pk);
 }
 
-/* Whether there may be ramp-up panels: between GPUs products take longer than what they hide.
- */
+/* Whether ramp-up panels are possible: between GPUs, when products take longer than the moves they
+ * hide. */
 static bool may_ramp(const dm_question *question, const dm_plan *plan) {
   return plan->gpu && plan->device_links && plan->overlap && !plan->reproducible &&
          question->wishes->panel == 0 && streams(plan);
 }
 
-/* The panel widths worth trying, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... panels. */
+/* Panel widths to try, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... panels. */
 static int widths(const dm_question *question, const dm_plan *plan, int64_t width[64]) {
   const int64_t units = dm_ceil_div(plan->problem.k, DM_PANEL_STEP);
   const int64_t layer = depth_of(plan);
@@ -85,7 +86,7 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
   const bool shared = plan->shared_a || plan->shared_b;
   const bool files = dm_plan_has_files(&plan->problem) && plan->overlap;
   if (!streams(plan) && (shared || (files && !plan->gpu))) {
-    const int64_t wide = files ? SLICE : IN_SHARED_SLOTS; /* also where A and B are read first */
+    const int64_t wide = files ? SLICE : IN_SHARED_SLOTS; /* also if A and B are read first */
     const int64_t panels = dm_ceil_div(layer * DM_PANEL_STEP, wide); /* of about equal width */
     width[0] = dm_ceil_div(layer, dm_max(1, panels)) * DM_PANEL_STEP;
     return 1;
@@ -103,20 +104,20 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
   return count;
 }
 
-/* Narrower than WIDTH, and so wide that its product lasts while the panel of WIDTH comes, which
- * takes PART of that one's product.  0: nothing is gained. */
+/* A width less than WIDTH whose product lasts while the panel of WIDTH arrives, which takes PART of
+ * that panel's product. 0: no gain. */
 static int64_t ramp_before(int64_t width, double part) {
   const int64_t least = (int64_t)ceil(margin * part * (double)width);
   const int64_t ramp = dm_max(dm_round_up(least, DM_PANEL_STEP), NARROW);
   return 2 * ramp <= width ? ramp : 0;
 }
 
-/* RAMPS narrow panels before those of PLAN, if they gain something: only the way of the first
- * one is seen. */
+/* RAMPS narrow panels before those of PLAN, if they help: only the move of the first panel is not
+ * hidden. */
 static dm_widths ramped(const dm_question *question, const dm_plan *plan, int ramps) {
   const dm_forecast f = dm_plan_forecast(plan, question->machine);
   const double part = (f.fetch + f.upload) / f.gemm;
-  int64_t ramp[DM_RAMP + 1] = {plan->kb}; /* from the widest on */
+  int64_t ramp[DM_RAMP + 1] = {plan->kb}; /* starting with the widest */
   dm_widths w = {.kb = plan->kb};
   if (!may_ramp(question, plan) || part > 0.5) return w;
   for (int i = 0; i < ramps; i++) ramp[i + 1] = ramp[i] > 0 ? ramp_before(ramp[i], part) : 0;
@@ -145,14 +146,14 @@ static void consider(search *s, dm_widths widths) {
   dm_plan_set_panels(s->question, widths, s->plan);
   if (dm_plan_pressure(s->plan, s->question->machine) > 1) return;
   const dm_forecast f = dm_plan_forecast(s->plan, s->question->machine);
-  /* Narrow panels are sooner there, which counts where products wait for the first one. */
+  /* Narrow panels arrive earlier, which matters if products wait for the first one. */
   const double seconds =
       s->plan->gpu && reads_behind(s->plan) ? f.total : f.gemm + f.exposed + f.reduce;
   if (seconds <= s->least * tolerance) s->best = widths;
   s->least = fmin(s->least, seconds);
 }
 
-/* Panels of about KB, equally wide or behind narrow ones. */
+/* Panels of about KB, equally wide or after narrow ones. */
 static void consider_both(search *s, int64_t kb) {
   const int64_t layer = depth_of(s->plan) * DM_PANEL_STEP;
   const int64_t panels = dm_ceil_div(layer, kb);

@@ -3,8 +3,7 @@
 #include "core/checked.h"
 #include "plan/tiles.h"
 
-/* The first parts take one unit more, so part 0 is a largest one: what is allocated relies on that.
- */
+/* The first parts have one unit more, so part 0 is a largest one: buffer sizes rely on that. */
 dm_range dm_split(int64_t total, int64_t parts, int64_t index, int64_t step) {
   int64_t units = total / step + (total % step != 0);
   int64_t each = units / parts, rest = units % parts;
@@ -19,7 +18,7 @@ static int64_t step_of(const dm_plan *plan) {
   return plan->border > 0 ? plan->border : 1;
 }
 
-/* Part INDEX of a range that begins at a multiple of STEP. */
+/* Part INDEX of a range that starts at a multiple of STEP. */
 static dm_range split_range(dm_range whole, int64_t parts, int64_t index, int64_t step) {
   dm_range part = dm_split(dm_range_size(whole), parts, index, step);
   part.begin += whole.begin;
@@ -27,8 +26,8 @@ static dm_range split_range(dm_range whole, int64_t parts, int64_t index, int64_
   return part;
 }
 
-/* A node is a box of qm x qn x qk ranks, nodes form a grid of boxes; j runs fastest in both.  With
- * boxes of one rank this is the plain order of the grid, l slowest, whose grid rows are runs of
+/* A node is a box of qm x qn x qk ranks, nodes form a grid of boxes; j varies fastest in both. With
+ * boxes of one rank this is the plain order of the grid, l slowest, in which a grid row is a run of
  * ranks. */
 dm_coords dm_plan_coords(const dm_plan *plan, int rank) {
   if (rank < 0 || rank >= dm_plan_used(plan)) return (dm_coords){.idle = true};
@@ -79,7 +78,7 @@ dm_range dm_plan_layer(const dm_plan *plan, int l) {
 
 static int layer_of(const dm_plan *plan, int64_t panel) {
   const int64_t each = plan->panels / plan->pk, rest = plan->panels % plan->pk;
-  const int64_t longer = rest * (each + 1); /* panels of the layers that have one more */
+  const int64_t longer = rest * (each + 1); /* panels of the layers with one panel more */
   return (int)(panel < longer ? panel / (each + 1) : rest + (panel - longer) / each);
 }
 
@@ -89,7 +88,7 @@ int dm_plan_ramp_count(const int64_t ramp[DM_RAMP]) {
   return count;
 }
 
-/* What the first COUNT panels of a layer are narrower than KB, together. */
+/* By how much the first COUNT panels of a layer are narrower than KB, in all. */
 static int64_t narrower(int64_t kb, const int64_t ramp[DM_RAMP], int64_t count) {
   int64_t sum = 0;
   for (int i = 0; i < dm_min(count, dm_plan_ramp_count(ramp)); i++) sum += kb - ramp[i];
@@ -100,7 +99,7 @@ int64_t dm_panels_of(int64_t k, int layers, int64_t kb, const int64_t ramp[DM_RA
   return dm_ceil_div(k + layers * narrower(kb, ramp, DM_RAMP), kb);
 }
 
-/* Where panel P begins in k. */
+/* The start of panel P in k. */
 static int64_t begin_of(const dm_plan *plan, int64_t p) {
   const int64_t kb = plan->kb;
   if (plan->ramp[0] == 0 || p == 0) return dm_min(p * kb, plan->problem.k);

@@ -1,9 +1,9 @@
 /* plan: problem + machine -> plan.  Pure functions: no MPI, CUDA or HDF5, no clock, no environment.
  *
  * Rank (i, j, l) of the process grid pm x pn x pk computes block C(i, j) over layer l of k.  k is
- * cut into panels of kb; a layer is a run of panels.  A(i, l) is shared by rows among the pn ranks
- * of a grid row; inside each panel of B(l, j), each of the pm ranks of a grid column owns
- * consecutive rows.  Where C is cut into tiles all this is done for one tile after the other. */
+ * cut into panels of kb; a layer is a run of panels.  The pn ranks of a grid row share the rows of
+ * A(i, l); each of the pm ranks of a grid column owns consecutive rows of each panel of B(l, j).
+ * If C is cut into tiles, all this happens for one tile after the other. */
 #ifndef DM_PLAN_PLAN_H
 #define DM_PLAN_PLAN_H
 
@@ -22,13 +22,14 @@ typedef struct dm_range {
 
 typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
 
-/* Where a share lies.  IN_FILE: what a tile needs of it passes through memory, panel by panel. */
+/* Where a share is stored. IN_FILE: the pieces that a tile needs pass through memory, panel by
+ * panel. */
 typedef enum dm_residence { DM_IN_HOST, DM_IN_DEVICE, DM_IN_FILE } dm_residence;
 
-/* Seconds, for the rank that takes longest; phases that overlap are not added up in total. */
+/* Seconds of the slowest rank; the total does not add phases that overlap. */
 typedef struct dm_forecast {
   double read, upload, fetch, gemm, reduce, write;
-  double exposed; /* part of fetch and upload that the multiplication does not hide */
+  double exposed; /* time of fetch and upload not hidden by the multiplication */
   double total;
 } dm_forecast;
 
@@ -44,41 +45,42 @@ typedef struct dm_plan {
   int64_t ramp[DM_RAMP]; /* ... and the ramp-up panels of each layer; 0: as wide as the others */
   int64_t panels;        /* in all layers together */
   int slots;             /* in each ring */
-  int64_t tiles_m, tiles_n; /* tiles of C, down and across, computed one after the other */
-  int blocks;             /* of C in memory: with 2 a tile is stored while the next is multiplied */
-  bool down;              /* tiles that follow one another lie in one column, not in one row */
-  int64_t held_a, held_b; /* IN_FILE: first panels of a layer that stay until the tile's rows
-                             (columns) change */
-  int reads;              /* IN_FILE: places for the other panels, one after the other; >= slots */
+  int64_t tiles_m, tiles_n; /* tiles of C, down and across; computed in sequence */
+  int blocks; /* blocks of C in memory: with 2 a tile is stored while the next is multiplied */
+  bool down;  /* the order of tiles follows columns, not rows */
+  int64_t held_a, held_b; /* IN_FILE: first panels of a layer, kept until the tile's rows (columns)
+                           change */
+  int reads;              /* IN_FILE: places for the other panels, used in turn; >= slots */
   int64_t border;         /* 0: blocks are cut evenly.  Else tiles, blocks and products are cut at
-                             multiples of it, so that C has the same bits on any grid */
-  int strips; /* the last panels (stretch) of a layer are multiplied for one strip of a block's rows
-                 after the other, so many of the rows that each layer sums, and C is summed and
-                 written meanwhile; 0: for all rows together */
+                           its multiples, so that C has the same bits on any grid */
+  int strips; /* the last panels (stretch) of a layer are multiplied strip by strip of a block's
+               rows, each layer summing this many strips; C is summed and written meanwhile; 0:
+               all rows together */
   int64_t stretch;
   bool reproducible, overlap;
-  bool read_first; /* all of A and B before the first product: where reading is work of its cores */
+  bool read_first; /* A and B are read before the first product: reading would need the product's
+                      cores */
   bool gpu, device_links;
-  bool in_place; /* with device links: a gathered matrix has a slot for each panel, and the rank's
-                    own pieces lie in them from the start, so that only those of others move */
-  bool shared_a, shared_b; /* the ranks that gather it are of one node and keep all its panels,
-                              once, in memory that they share: nothing moves */
-  int copies_a, copies_b;  /* as of the machine */
-  dm_residence a, b;       /* where the shares lie */
-  int64_t host_bytes, device_bytes; /* needed by the rank that needs most */
-  int64_t process_bytes, staging;   /* as of the machine */
+  bool in_place; /* with device links: gathered matrices have a slot for each panel, and the rank's
+                  own pieces are loaded into them, so that only peers' pieces move */
+  bool shared_a, shared_b; /* the ranks that gather it are on one node and keep all its panels once,
+                            in shared memory: nothing moves */
+  int copies_a, copies_b;  /* from the machine */
+  dm_residence a, b;       /* where the shares are stored */
+  int64_t host_bytes, device_bytes; /* of the rank that needs most */
+  int64_t process_bytes, staging;   /* from the machine */
   int64_t disk_bytes;               /* of C */
-  double received_words;            /* elements, by the rank that receives most */
-  double received_bytes_total;      /* by all ranks together */
-  double between_nodes_bytes;       /* part of it that crosses nodes */
+  double received_words;            /* elements, of the rank that receives most */
+  double received_bytes_total;      /* of all ranks together */
+  double between_nodes_bytes;       /* part of it between nodes */
   double bound_words;               /* tight lower bound of received_words (see bound.h) */
   double file_words;       /* elements read and written, by all ranks together; 0: no files */
   double file_bound_words; /* lower bound of it (see bound.h) */
   dm_forecast forecast;
   const struct dm_todo *todo; /* tiles that this run computes (todo.h); NULL: all.  Never sent:
-                                 every rank sets it when they have agreed on what is there */
-  char rates[24];  /* of the machine: the measurement that decided; empty: stated rates */
-  char kernel[32]; /* the recipe's name of what multiplies; empty where nobody chose one yet */
+                               ranks set it once they agree on the tiles already complete */
+  char rates[24];             /* the measurement of the machine's rates; empty: stated rates */
+  char kernel[32];            /* name of the kernel in the recipe; empty: not chosen yet */
 } dm_plan;
 
 typedef struct dm_coords {
@@ -86,26 +88,26 @@ typedef struct dm_coords {
   bool idle;
 } dm_coords;
 
-/* ---- what a plan says ---- */
+/* ---- queries ---- */
 
-/* Whether A, B and C lie in files. */
+/* Whether A, B and C are in files. */
 static inline bool dm_plan_has_files(const dm_problem *problem) {
   return problem->home == DM_HOME_FILES;
 }
 
-/* Whether the shares that reside on GPUs are brought there from host memory. */
+/* Whether shares that reside on GPUs are copied there from host memory. */
 static inline bool dm_plan_brings(const dm_plan *plan, dm_matrix matrix) {
   return plan->problem.home == DM_HOME_HOST && (matrix == DM_A ? plan->a : plan->b) == DM_IN_DEVICE;
 }
 
-/* Whether C returns from the GPUs to host memory: to where A and B lie. */
+/* Whether C returns from the GPUs to host memory, where A and B are. */
 static inline bool dm_plan_returns(const dm_plan *plan) {
   const bool hosted = plan->a == DM_IN_HOST && plan->b == DM_IN_HOST;
   return plan->gpu &&
          (plan->problem.home == DM_HOME_HOST || (plan->problem.home == DM_HOME_SHARES && hosted));
 }
 
-/* Whether products are not yet the sums that are stored. */
+/* Whether products must still be summed before they are stored. */
 static inline bool dm_plan_sums(const dm_plan *plan) {
   return plan->pk > 1 || plan->problem.compute.finish != DM_NO_FINISH;
 }

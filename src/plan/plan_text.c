@@ -53,7 +53,7 @@ static void write_rate(const char *what, const char *value, const char *of, FILE
   fprintf(out, "  %-20s %14s   %s\n", what, value, of);
 }
 
-/* What a measurement has left to what is stated. */
+/* The rates that are stated, not measured. */
 static const char *stated_rates(const dm_machine *m) {
   if (m->reads_measured && m->writes_measured) return "; latency stated";
   return m->reads_measured    ? "; of writing and latency stated"

@@ -6,14 +6,14 @@
 #include "plan/runs.h"
 #include "plan/tiles.h"
 
-/* Of the price: one second in so many counts even where others hide it. */
+/* One part in so many of a phase's time counts even if it is hidden. */
 static const double part_counted = 16;
 
-/* Of the price, for reading A and B once more: files are shared with others, and their rates are
- * the least certain. */
+/* Surcharge for reading A and B once more: files are shared with others, and their rates are the
+ * least certain. */
 static const double again_counted = 0.02, short_counted = 0.125;
 
-/* Of every element once: the least. */
+/* The least: reading every element once. */
 static double read_once_seconds(const dm_problem *p, const dm_machine *machine, int pm, int pn) {
   if (!dm_plan_has_files(p)) return 0;
   double bytes = (double)p->m * (double)p->k * (double)dm_dtype_size(p->file_a) +
@@ -23,13 +23,13 @@ static double read_once_seconds(const dm_problem *p, const dm_machine *machine, 
   return bytes / machine->file_read;
 }
 
-/* How often MATRIX is read, where short runs count for a little more, whatever they cost here. */
+/* How often MATRIX is read; short runs count slightly more, whatever they cost here. */
 static double counted_words(const dm_plan *plan, dm_matrix matrix) {
   const double slower = dm_run_factor(dm_plan_run(plan, matrix)) - 1;
   return dm_plan_read_words(plan, matrix) * (1 + short_counted * slower);
 }
 
-/* How often A and B are read again, in the mean of their elements. */
+/* How often A and B are read again, on average over their elements. */
 static double times_again(const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
   const double once = ((double)p->m + (double)p->n) * (double)p->k;
@@ -44,8 +44,8 @@ double dm_plan_price(const dm_plan *plan) {
   return price * (1 + again_counted * times_again(plan));
 }
 
-/* Bytes that a node cannot avoid to bring in for the gathers: its R ranks form a box whose sides
- * have a product of at most R, and what a box saves is largest for a flat one. */
+/* Bytes that a node must receive for the gathers: its R ranks form a box whose sides have a product
+ * of at most R; flat boxes save most. */
 static double least_crossing(double a, double b, int pm, int pn, double r) {
   double wide = fmin(pn, r), high = fmin(pm, r);
   double saved_wide = a * wide / pn + b * fmin(pm, r / wide) / pm;
@@ -74,7 +74,7 @@ double dm_grid_floor(const dm_problem *p, const dm_machine *machine, int pm, int
   if (machine->device_links) reduce = fmax(crossing, summed / (machine->link + machine->network));
   const double files = read_once_seconds(p, machine, pm, pn) + dm_plan_write_seconds(p, machine);
   const double loop = fmax(gemm, fetch);
-  /* GPUs sum while others multiply, are read or written. */
+  /* GPUs sum while others multiply, read or write. */
   const double total = machine->gpu ? fmax(files, fmax(loop, reduce)) : fmax(files, loop) + reduce;
   return total + (loop + reduce + files) / part_counted;
 }

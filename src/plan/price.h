@@ -1,15 +1,15 @@
-/* price: the cost in seconds by which plans, and grids without a plan yet, are compared. */
+/* price: the cost in seconds that ranks plans, and grids not completed to plans yet. */
 #ifndef DM_PLAN_PRICE_H
 #define DM_PLAN_PRICE_H
 
 #include "plan/plan.h"
 
-/* What plans are compared by: the predicted total, a little of the time of each part even where
- * others hide it, and more where files are read again: their rates are the least certain, and
- * others use them too. */
+/* The price of a plan: its predicted total, a small part of the time of each phase even if it is
+ * hidden, and a surcharge for reading files again: file rates are the least certain, and files are
+ * shared with others. */
 double dm_plan_price(const dm_plan *plan);
 
-/* A price that no plan with this grid undercuts; cheap, for pruning. */
+/* A lower bound of the price of all plans with this grid; cheap, for pruning. */
 double dm_grid_floor(const dm_problem *problem, const dm_machine *machine, int pm, int pn, int pk);
 
 #endif

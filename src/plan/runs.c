@@ -9,17 +9,17 @@
 #include "plan/tiles.h"
 
 enum {
-  PARTS = 4,       /* of a layer, at least, that are read one after the other */
-  PASS_PARTS = 64, /* of a matrix that is looked at before the first product */
+  PARTS = 4,       /* minimum number of parts of a layer, read one after the other */
+  PASS_PARTS = 64, /* parts of a matrix scanned before the first product */
 };
 
-static const double call = 16384; /* bytes that are read in the time that one more run takes */
+static const double call = 16384; /* bytes read in the time that one more run costs */
 
 double dm_run_factor(double bytes) {
   return 1 + fmax(0, call / bytes - call / DM_RUN_MOST);
 }
 
-/* Whether k runs along the rows of the file: then panels stand side by side there. */
+/* Whether k runs along the rows of the file: panels are then adjacent in each row. */
 static bool is_along(const dm_problem *p, dm_matrix matrix) {
   return matrix == DM_A ? p->op_a == DM_OP_N : p->op_b != DM_OP_N;
 }
@@ -28,7 +28,7 @@ static int64_t chunk_of(const dm_problem *p, dm_matrix matrix) {
   return matrix == DM_A ? p->chunk_a : p->chunk_b;
 }
 
-/* Of k, what rank (0, 0, 0) owns of a panel. */
+/* The part of k of one panel that rank (0, 0, 0) owns. */
 static int64_t depth_of(const dm_plan *plan, dm_matrix matrix) {
   const int64_t panel = dm_plan_ramp_count(plan->ramp); /* the first one of full width */
   return dm_range_size(matrix == DM_A ? dm_plan_panel(plan, panel)
@@ -40,10 +40,10 @@ int64_t dm_plan_run_wanted(const dm_plan *plan) {
   return dm_min(dm_max(row / PARTS, DM_RUN_LEAST), DM_RUN_MOST);
 }
 
-/* The same of the panels that are read together (engine/prefetch.c). */
+/* The same for the panels that are read together (engine/prefetch.c). */
 static int64_t depth_together(const dm_plan *plan, dm_matrix matrix) {
   const dm_residence where = dm_plan_residence(plan, matrix);
-  const bool cut = matrix == DM_B && plan->pm > 1; /* others own what stands between two panels */
+  const bool cut = matrix == DM_B && plan->pm > 1; /* other ranks own the rows between two panels */
   const bool unpacked = chunk_of(&plan->problem, matrix) > 0 && where == DM_IN_DEVICE;
   const int64_t depth = depth_of(plan, matrix);
   const int64_t bytes = depth * dm_dtype_size(plan->problem.work);
@@ -91,8 +91,8 @@ double dm_plan_words_ahead(const dm_plan *plan, dm_matrix matrix) {
   return dm_plan_readings_ahead(plan, matrix) * lines * (double)p->k;
 }
 
-/* Of a matrix whose rows in the file are cut by PARTS ranks; blocks may be larger by two borders.
- */
+/* For a matrix whose rows in the file are cut among PARTS ranks; blocks may be larger by two
+ * borders. */
 static double least_factor(int64_t chunk, double row, double size, double parts) {
   if (chunk > 0) return dm_run_factor((double)chunk);
   return parts > 1 ? dm_run_factor(size * (ceil(row / parts) + 2 * DM_BORDER)) : 1;

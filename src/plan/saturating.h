@@ -1,4 +1,4 @@
-/* saturating: sizes whose sums and products stop at INT64_MAX, which fits nowhere. */
+/* saturating: arithmetic on sizes that saturates at INT64_MAX, which fits nowhere. */
 #ifndef DM_PLAN_SATURATING_H
 #define DM_PLAN_SATURATING_H
 
@@ -24,7 +24,7 @@ static inline int64_t dm_packed(int64_t rows, int64_t cols, int64_t size) {
   return dm_times(rows, dm_times(cols, size));
 }
 
-/* The same on a device, where rows are padded. */
+/* The same on a device, with padded rows. */
 static inline int64_t dm_padded(int64_t rows, int64_t cols, int64_t size) {
   const int64_t row = dm_times(cols, size);
   return dm_times(rows, row > INT64_MAX / 2 ? INT64_MAX : dm_device_row(row));

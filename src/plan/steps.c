@@ -3,18 +3,18 @@
 #include "core/checked.h"
 #include "plan/partition.h"
 
-/* The list of a rank whose layer has L panels, with T tiles, when AHEAD turns are prepared before
+/* The steps of a rank whose layer has L panels, for T tiles, if AHEAD turns are prepared before
  * their product (software pipelining; "look-ahead" in SLATE and HPL):
  *
  *   prepare 0 .. ahead-1 | for each turn s: prepare s+ahead, GEMM s (or KEEP s), and after a tile's
  *   last turn its end; or, with strips, for each of them: STRIP, and its end
  *
- * The end is REDUCE and STORE, with FINISH before either, as far as the plan has them; of a strip
- * STORE, and FINISH before it, stand on the layer that owns it alone.
+ * The end is REDUCE and STORE, and FINISH before one of them, as the plan needs them. For a strip,
+ * STORE, and FINISH before it, exist only on the layer that owns it.
  *
- * "prepare s" is LOAD_A LOAD_B and up to five steps more, as the plan needs them: gathers before
- * uploads, or, where GPUs read each other's memory, after them.  The cursor's group is the turn s,
- * or -1 for the head; its offset counts the steps of the group. */
+ * "prepare s" is LOAD_A LOAD_B and up to five more steps, as the plan needs them: gathers before
+ * uploads, or, if GPUs read each other's memory, after them. The cursor's group is the turn s, or
+ * -1 for the head; its offset counts the steps of the group. */
 typedef struct layout {
   const dm_plan *plan;
   dm_range layer; /* panels */
@@ -25,14 +25,14 @@ typedef struct layout {
   int64_t ahead;
   int64_t width;                 /* steps of one "prepare" */
   int64_t end;                   /* steps after a tile's last product */
-  int64_t offset[DM_STEP_KINDS]; /* of a kind in a "prepare"; -1: not there */
+  int64_t offset[DM_STEP_KINDS]; /* of each kind in a "prepare"; -1: none */
   const int *way;
 } layout;
 
 enum { LOAD, FETCH, UPLOAD, MOVES };
 
-/* Strips multiplied before the sum of the first of them: a device that waits is idle, and what is
- * summed there waits behind them. */
+/* Strips multiplied before the first of them is summed: a waiting device is idle, and its part of
+ * the sum queues behind them. */
 enum { STRIPS_AHEAD = 2 };
 
 static const dm_step_kind moves[MOVES][2] = {{DM_STEP_LOAD_A, DM_STEP_LOAD_B},
@@ -42,12 +42,12 @@ static const dm_step_kind moves[MOVES][2] = {{DM_STEP_LOAD_A, DM_STEP_LOAD_B},
 /* The order of a panel's moves, by plan->device_links. */
 static const int ways[2][MOVES] = {{LOAD, FETCH, UPLOAD}, {LOAD, UPLOAD, FETCH}};
 
-/* Between the last product of a tile, or strip, and the end of its sum: on all layers. */
+/* Steps between the last product of a tile, or strip, and the end of its sum: on all layers. */
 static int64_t width_of_sum(const dm_plan *plan) {
   return (plan->problem.compute.finish == DM_FINISH_FIRST) + (plan->pk > 1);
 }
 
-/* From there on to STORE: of a strip, on one of the layers. */
+/* Steps from there to STORE: for a strip, on one of the layers. */
 static int64_t width_of_store(const dm_plan *plan) {
   return (plan->problem.compute.finish == DM_FINISH_LAST) + 1;
 }
@@ -56,7 +56,7 @@ static int64_t width_of_strip(const dm_plan *plan) {
   return 1 + width_of_sum(plan);
 }
 
-/* The step at OFFSET of an end that has them all. */
+/* The step at OFFSET in an end with all steps. */
 static dm_step_kind kind_of_end(const dm_plan *plan, int64_t offset) {
   const int64_t sum = width_of_sum(plan);
   if (offset < sum) return plan->pk > 1 && offset == sum - 1 ? DM_STEP_REDUCE : DM_STEP_FINISH;
@@ -71,7 +71,7 @@ static layout layout_of(const dm_plan *plan, int l) {
   list.panels = dm_range_size(list.layer);
   list.turns = list.panels * dm_plan_todo(plan);
   list.slots = plan->slots;
-  /* What is held is brought anew only when the tile before is done with it. */
+  /* Held panels are replaced only when the previous tile has used them. */
   if (dm_plan_streams(plan)) list.slots = dm_max(1, dm_min(list.slots, list.panels));
   list.ahead = dm_min(plan->overlap ? list.slots - 1 : 0, list.turns);
   const bool present[DM_STEP_GEMM] = {true,
@@ -91,7 +91,7 @@ static layout layout_of(const dm_plan *plan, int l) {
   return list;
 }
 
-/* ---- where a step stands ---- */
+/* ---- positions of steps ---- */
 
 /* Steps before the group of turn S. */
 static int64_t before_group(const layout *list, int64_t s) {
@@ -112,25 +112,25 @@ static int64_t last_gemm(const layout *list, int64_t place) {
   return index_of_gemm(list, (place + 1) * list->panels - 1);
 }
 
-/* Whether the product of turn S is left to the strips; a KEEP stands in its place. */
+/* Whether the strips multiply turn S; its product is then a KEEP. */
 static bool is_kept(const layout *list, int64_t s) {
   return list->plan->strips > 0 && s >= list->turns - list->plan->stretch;
 }
 
-/* -1 where turn S has no step of that KIND. */
+/* The step of KIND of turn S; -1: none. */
 static int64_t index_of(const layout *list, dm_step_kind kind, int64_t s) {
   if (s < 0 || list->offset[kind] < 0) return -1;
   return index_of_prepare(list, s) + list->offset[kind];
 }
 
-/* The I-th move of a panel's way, or MOVES for its product. */
+/* The I-th move of a panel's route, or MOVES for its product. */
 static int place_on_way(const layout *list, int move) {
   int i = 0;
   while (i < MOVES && list->way[i] != move) i++;
   return i;
 }
 
-/* The step that brings matrix X of turn S to where MOVE, or GEMM, finds it. */
+/* The step that puts matrix X of turn S where MOVE, or GEMM, reads it. */
 static int64_t index_of_source(const layout *list, int move, int x, int64_t s) {
   for (int i = place_on_way(list, move) - 1; i > LOAD; i--) {
     int64_t index = index_of(list, moves[list->way[i]][x], s);
@@ -139,8 +139,8 @@ static int64_t index_of_source(const layout *list, int move, int x, int64_t s) {
   return index_of(list, moves[LOAD][x], s);
 }
 
-/* The step that reads what MOVE of turn S has brought.  What is gathered after it was uploaded
- * joins it in the slot of its product. */
+/* The step that reads the result of MOVE of turn S. A piece uploaded before its gather joins the
+ * panel in the slot of its product. */
 static int64_t index_of_reader(const layout *list, int move, int x, int64_t s) {
   if (s < 0) return -1;
   const bool stays = move != LOAD && list->plan->device_links;
@@ -178,7 +178,7 @@ static void make_load(const layout *list, int64_t s, dm_matrix x, dm_step *step)
     return;
   }
   int64_t replaced = dm_plan_replaces(list->plan, x, list->panels, step->tile, q);
-  /* What was held was read for several tiles: products run in order, gathers need not. */
+  /* A held panel is read by several tiles: products run in order, gathers may not. */
   const bool held = q < dm_plan_held(list->plan, x);
   add(step, held && replaced >= 0 ? index_of_gemm(list, replaced)
                                   : index_of_reader(list, LOAD, x, replaced));
@@ -186,7 +186,7 @@ static void make_load(const layout *list, int64_t s, dm_matrix x, dm_step *step)
   wait_for_product_before(list, s, step);
 }
 
-/* In order, so that all ranks add up the same panel. */
+/* In order, so that all ranks sum the same panel. */
 static void make_check(const layout *list, int64_t s, dm_step *step) {
   for (int x = 0; x < 2; x++) add(step, index_of(list, moves[LOAD][x], s));
   add(step, index_of(list, DM_STEP_CHECK, s - 1));
@@ -218,8 +218,8 @@ static int64_t store_of(const layout *list, int64_t place) {
   return last_gemm(list, place) + list->end;
 }
 
-/* The first product of a tile overwrites the block of the tile before, or of the one before that.
- */
+/* The first product of a tile overwrites the block of the previous tile, or of the one before
+ * that. */
 static void make_gemm(const layout *list, int64_t s, dm_step *step) {
   step->kind = DM_STEP_GEMM;
   for (int x = 0; x < 2; x++) add(step, index_of_source(list, MOVES, x, s));
@@ -227,22 +227,22 @@ static void make_gemm(const layout *list, int64_t s, dm_step *step) {
   if (s % list->panels == 0 && stored >= 0) add(step, store_of(list, stored));
 }
 
-/* KEEPs follow one another, so that the last one stands for all. */
+/* KEEPs run in order: waiting for the last one is enough. */
 static void make_keep(const layout *list, int64_t s, dm_step *step) {
   step->kind = DM_STEP_KEEP;
   for (int x = 0; x < 2; x++) add(step, index_of_source(list, MOVES, x, s));
   if (is_kept(list, s - 1)) add(step, index_of_gemm(list, s - 1));
 }
 
-/* The STRIP of strip X.  Before it stand the strips before, and what stores one for each round of
- * layers that this one has had its turn in. */
+/* The STRIP of strip X. The previous strips precede it, and one store per round of layers in which
+ * this layer has had its turn. */
 static int64_t index_of_strip(const layout *list, int64_t x) {
   const int64_t pk = list->plan->pk, stored = x / pk + (x % pk > list->l);
   return last_gemm(list, 0) + 1 + x * width_of_strip(list->plan) +
          stored * width_of_store(list->plan);
 }
 
-/* Its sum, or where there is none, itself. */
+/* The sum of strip X or, without one, its STRIP. */
 static int64_t last_of_strip(const layout *list, int64_t x) {
   return index_of_strip(list, x) + width_of_strip(list->plan) - 1;
 }
@@ -251,9 +251,10 @@ static void make_strip(const layout *list, int64_t offset, dm_step *step) {
   const int64_t pk = list->plan->pk, width = width_of_strip(list->plan);
   const int64_t storing = width_of_store(list->plan), in_round = pk * width + storing;
   const int64_t round = offset / in_round, at = offset % in_round;
-  const int64_t own = (list->l + 1) * width; /* where in a round this layer stores */
+  const int64_t own = (list->l + 1) * width; /* this layer's position in a round */
   const bool stores = at >= own && at < own + storing;
-  const int64_t place = at < own ? at : at - storing; /* of those that all layers have */
+  const int64_t place =
+      at < own ? at : at - storing; /* position among the steps that all layers have */
   const int64_t x = step->strip = round * pk + (stores ? list->l : place / width);
   const int64_t of_end = stores ? width - 1 + at - own : place % width - 1;
   step->kind = of_end < 0 ? DM_STEP_STRIP : kind_of_end(list->plan, of_end);
@@ -267,8 +268,8 @@ static void make_strip(const layout *list, int64_t offset, dm_step *step) {
   if (step->kind == DM_STEP_STORE && round > 0) add(step, last_of_strip(list, x - pk) + storing);
 }
 
-/* Products run in order, so the last one stands for all; a layer without panels
- * has only these, one tile after the other. */
+/* Products run in order: waiting for the last one is enough. A layer without panels has only these
+ * steps, tile by tile. */
 static void make_end(const layout *list, int64_t place, int64_t offset, dm_step *step) {
   step->tile = dm_plan_todo_tile(list->plan, place);
   if (list->plan->strips > 0) {
@@ -283,7 +284,7 @@ static void make_end(const layout *list, int64_t place, int64_t offset, dm_step 
   else if (place > 0)
     add(step, step->index - 1);
   if (offset == 0 && list->panels > 0 && place > 0)
-    add(step, store_of(list, place - 1)); /* one after the other */
+    add(step, store_of(list, place - 1)); /* in order */
 }
 
 static void make_turn(const layout *list, int64_t s, dm_step *step) {

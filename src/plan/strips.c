@@ -9,15 +9,15 @@
 #include "plan/tiles.h"
 
 enum {
-  STRIPS = 8,      /* of a block */
-  STRETCHES = 256, /* that are tried */
-  THINNEST = 64,   /* rows of a strip */
+  STRIPS = 8,      /* strips of a block */
+  STRETCHES = 256, /* stretches to try */
+  THINNEST = 64,   /* least rows of a strip */
   THINNEST_ON_GPU = 1024,
 };
 
-static const double worth = 0.995; /* of the time without them */
+static const double worth = 0.995; /* strips must reduce the time to this fraction */
 
-/* Every panel that a product reads is still there when the last one has come. */
+/* All panels that a product reads remain in memory until the last one has arrived. */
 static bool keeps_panels(const dm_plan *plan) {
   const dm_route a = dm_plan_route(plan, DM_A), b = dm_plan_route(plan, DM_B);
   return dm_route_keeps_panels(&a) && dm_route_keeps_panels(&b);
@@ -30,8 +30,8 @@ static int most_strips(const dm_plan *plan) {
   return (int)dm_min(STRIPS, rows / step);
 }
 
-/* Seconds, by which plans are compared that differ in their last strips.  Whether the inputs are in
- * the page cache decides nothing, so a plan has to do well in both cases: their geometric mean. */
+/* Seconds to compare plans that differ only in strips. The state of the page cache must not decide,
+ * so a plan should do well with cached and uncached inputs: the geometric mean of both times. */
 static double price(const dm_question *question, dm_plan *plan) {
   const dm_machine *machine = question->machine;
   plan->forecast = dm_plan_forecast(plan, machine);

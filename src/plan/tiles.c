@@ -12,7 +12,7 @@ static int64_t step_of(const dm_plan *plan) {
   return plan->border > 0 ? plan->border : 1;
 }
 
-/* Tiles that follow one another before the line of tiles ends. */
+/* Number of tiles in a line. */
 static int64_t line(const dm_plan *plan) {
   return plan->down ? plan->tiles_m : plan->tiles_n;
 }
@@ -26,7 +26,7 @@ dm_tile dm_plan_tile(const dm_plan *plan, int64_t t) {
   return tile;
 }
 
-/* Whether a line of tiles shares MATRIX's band; else it is one of all bands. */
+/* Whether all tiles of a line share MATRIX's band; else a line uses all bands. */
 static bool is_slow(const dm_plan *plan, dm_matrix matrix) {
   return (matrix == DM_A) != plan->down;
 }
@@ -72,7 +72,7 @@ int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer) {
   return held + (held < layer ? plan->reads : 0);
 }
 
-/* Number of the piece among those that are not held, over all tiles. */
+/* Index of the piece among those not held, counted over all tiles. */
 static int64_t ring_turn(const dm_plan *plan, int64_t layer, int64_t held, int64_t t, int64_t q) {
   return dm_plan_todo_place(plan, t) * (layer - held) + q - held;
 }
@@ -84,12 +84,12 @@ int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, i
   return q < held ? q : held + ring_turn(plan, layer, held, t, q) % plan->reads;
 }
 
-/* The last tile before T that has the same band, of those that this run computes. */
+/* The last tile before T with the same band among those that this run computes. */
 static int64_t band_before(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   const int64_t length = line(plan);
   do
     t = is_slow(plan, matrix) ? (t % length > 0 ? t - 1 : -1)
-                              : t - 2 * (t % length) - 1; /* in the line before */
+                              : t - 2 * (t % length) - 1; /* in the previous line */
   while (t >= 0 && dm_plan_todo_place(plan, t) < 0);
   return t;
 }
@@ -132,7 +132,7 @@ double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix) {
   const int64_t layer = dm_max(1, dm_range_size(dm_plan_layer(plan, 0)));
   const double lines = (double)(dm_plan_tiles(plan) / line(plan));
   const double held = (double)dm_min(dm_plan_held(plan, matrix), layer) / (double)layer;
-  /* each line of tiles begins with the band that the one before ended with */
+  /* each line of tiles starts with the last band of the previous one */
   const double again = is_slow(plan, matrix) ? (double)line(plan) : lines;
   const double kept = is_slow(plan, matrix) ? 1 : lines - (lines - 1) / (double)line(plan);
   return band * k * (held * kept + (1 - held) * again);

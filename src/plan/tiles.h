@@ -1,16 +1,16 @@
-/* tiles: C in rectangles that all ranks compute together, one after the other, and what of A and B
- * is read for each.
+/* tiles: rectangles of C that all ranks compute together, one after the other, and the parts of A
+ * and B read for each.
  *
- * Tiles are cut from the whole C, whatever the grid.  They are computed in snake order, to the
- * right in one row of tiles and to the left in the next (or down and up: plan->down), so that from
- * tile to tile either the rows of A stay or the columns of B do. */
+ * Tiles are cut from the whole C, whatever the grid. They are computed in snake order, to the right
+ * in one row of tiles and to the left in the next (or down and up: plan->down), so that from tile
+ * to tile either the rows of A or the columns of B stay. */
 #ifndef DM_PLAN_TILES_H
 #define DM_PLAN_TILES_H
 
 #include "plan/plan.h"
 
 typedef struct dm_tile {
-  int64_t r, c; /* row and column of tiles */
+  int64_t r, c; /* row and column of the tile */
   dm_range rows, cols;
 } dm_tile;
 
@@ -19,16 +19,16 @@ int64_t dm_plan_tiles(const dm_plan *plan);
 /* Tile T, the T-th in the order of computation. */
 dm_tile dm_plan_tile(const dm_plan *plan, int64_t t);
 
-/* Part of all products, 0 to 1, that is done with what was there, the first T tiles of this run and
- * the first Q panels of layer L of the next one. */
+/* Fraction of all products, 0 to 1, done with the tiles complete at the start, the first T tiles of
+ * this run and the first Q panels of layer L of the next one. */
 double dm_plan_part_done(const dm_plan *plan, int64_t t, int l, int64_t q);
 
-/* ---- what a share holds ----
+/* ---- contents of a share ----
  *
- * A band is what the tiles of one row need of A, or those of one column of B.  Panels are counted
- * within the layer here, q = 0 ... layer - 1.  A share has places for pieces: one for each band and
- * panel where it resides in memory; else one for each panel that is held, and plan->reads for the
- * others, in turn. */
+ * A band is the part of A that the tiles of one row need, or of B for one column. Panels are
+ * counted within the layer here, q = 0 ... layer - 1. A share has places for pieces: one per band
+ * and panel if it resides in memory; else one per held panel, and plan->reads for the others, used
+ * in turn. */
 
 const char *dm_residence_name(dm_residence residence); /* "host", "device", "file" */
 dm_residence dm_plan_residence(const dm_plan *plan, dm_matrix matrix);
@@ -41,20 +41,20 @@ int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer);
 int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q);
 
-/* The tile before T that left the piece where it is; -1 where it has to be brought.  Tiles that
- * this run does not compute leave nothing. */
+/* The earlier tile that left the piece in its place; -1: it must be loaded. Only tiles that this
+ * run computes leave pieces. */
 int64_t dm_plan_left_by(const dm_plan *plan, dm_matrix matrix, int64_t t, int64_t q);
 
-/* What is brought replaces the piece of another turn; -1: none.  A turn is a panel of a tile:
- * place of the tile * LAYER + q (todo.h). */
+/* The turn whose piece gets replaced; -1: none. A turn is a panel of a tile: place of the tile *
+ * LAYER + q (todo.h). */
 int64_t dm_plan_replaces(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q);
 
-/* Whether tile T is the first one of this run, or the last one, that needs its band of MATRIX. */
+/* Whether tile T is the first, or the last, of this run that needs its band of MATRIX. */
 bool dm_plan_is_first(const dm_plan *plan, dm_matrix matrix, int64_t t);
 bool dm_plan_is_last(const dm_plan *plan, dm_matrix matrix, int64_t t);
 
-/* Elements of A or B that all ranks read from the files together. */
+/* Elements of A or B that all ranks together read from the files. */
 double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix);
 
 #endif

@@ -11,8 +11,8 @@ static int64_t size_of(dm_range range) {
   return dm_range_size(range);
 }
 
-/* Elements that rank (i, j, l) receives for tile T: of A from its row, of B from its column, of C
- * from its layers. */
+/* Elements that rank (i, j, l) receives for tile T: of A from its grid row, of B from its grid
+ * column, of C from its layers. */
 static double received_for(const dm_plan *plan, int64_t t, int i, int j, int l) {
   double rows = (double)size_of(dm_plan_rows(plan, t, i)),
          depth = (double)size_of(dm_plan_layer_k(plan, l));
@@ -23,7 +23,7 @@ static double received_for(const dm_plan *plan, int64_t t, int i, int j, int l) 
   return a + b + c;
 }
 
-/* Ranks of more tiles than these are taken to receive for each what they do for the first. */
+/* With more tiles, ranks are assumed to receive for each tile as much as for the first. */
 enum { EXACT = 256 };
 
 static double received(const dm_plan *plan, int i, int j, int l) {
@@ -42,8 +42,8 @@ static double most_received(const dm_plan *plan) {
   return most;
 }
 
-/* For tile 0: what member X of the group (s, t) along AXIS contributes to each other member, in
- * elements; for the sum over layers it is what X receives from each. */
+/* For tile 0: elements that member X of the group (s, t) along AXIS sends to each other member; for
+ * the sum over layers, elements that X receives from each. */
 static double piece(const dm_plan *plan, axis along, int s, int t, int x) {
   switch (along) {
   case AXIS_N: /* s = i, t = l: a grid row gathers A */
@@ -70,8 +70,8 @@ static int member(const dm_plan *plan, axis along, int s, int t, int x) {
   return 0;
 }
 
-/* Elements that the members of one group exchange across nodes.  Along an axis ranks only grow, so
- * the members of a node are neighbours and one pass over runs of them is enough. */
+/* Elements that the members of one group exchange across nodes. Along an axis ranks only increase,
+ * so a node's members are adjacent, and one pass over these runs suffices. */
 static double group_crossing(const dm_plan *plan, axis along, int s, int t, int parts,
                              int per_node) {
   double crossing = 0;
@@ -104,7 +104,7 @@ dm_volume dm_plan_volume(const dm_plan *plan, int ranks_per_node) {
   const double work = (double)dm_dtype_size(p->work);
   const double sum = (double)(dm_dtype_size(p->accumulator) * added) / (double)whole;
   dm_volume volume = {.most_words = most_received(plan)};
-  /* every element reaches all members of its group but the one that owns it, for every tile */
+  /* every element reaches all members of its group except its owner, for every tile */
   const double tiles_m = (double)plan->tiles_m, tiles_n = (double)plan->tiles_n;
   volume.total_bytes =
       work * (m * k * (plan->pn - 1) * tiles_n + k * n * (plan->pm - 1) * tiles_m) +

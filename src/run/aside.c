@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { TURNS = 10 }; /* a second: how often the other ranks are answered */
+enum { TURNS = 10 }; /* per second: how often the other ranks are answered */
 
 typedef struct aside {
   dm_status (*work)(void *context, const dm_keepalive *keepalive);
@@ -36,7 +36,7 @@ static void *work(void *context) {
   return NULL;
 }
 
-/* Signals are the main thread's. */
+/* The main thread handles signals. */
 static int start(aside *a, pthread_t *thread) {
   sigset_t all, before;
   sigfillset(&all);
@@ -46,7 +46,7 @@ static int start(aside *a, pthread_t *thread) {
   return failed;
 }
 
-/* A turn, or until the work has ended. */
+/* Waits for one turn, or until the work has ended. */
 static bool wait_turn(aside *a) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
@@ -61,7 +61,7 @@ static bool wait_turn(aside *a) {
   return done;
 }
 
-/* Turns are counted, for a job that is suspended meanwhile loses nothing of its time. */
+/* Counts turns instead of time, so that a suspended job loses nothing. */
 static void accompany(dm_run *run, aside *a) {
   const double most = fmax(DM_SYNC_PATIENCE * run->timeout, DM_ASIDE_LEAST) * TURNS;
   long long seen = 0;

@@ -1,16 +1,16 @@
-/* aside: calls to the storage that may take minutes, and show nothing meanwhile, are done by a
- * thread, so that the main thread answers the other ranks. */
+/* aside: runs storage calls that may take minutes without progress in a thread, so that the main
+ * thread can answer the other ranks. */
 #ifndef DM_RUN_ASIDE_H
 #define DM_RUN_ASIDE_H
 
 #include "run/run.h"
 
-/* For how long WORK may go without a beat, in seconds: as many timeouts as a phase of files has,
- * and at least so long.  From then on it is no movement. */
+/* How long WORK may go without a beat, in seconds: as many timeouts as a phase with files has, and
+ * at least this long. After that it counts as hung. */
 enum { DM_ASIDE_LEAST = 600 };
 
-/* WORK(CONTEXT, KEEPALIVE), whose status it returns; not MPI, and not collective.  Its beats say
- * that it moves; all of them are DM_OK. */
+/* Calls WORK(CONTEXT, KEEPALIVE) and returns its status; WORK must not use MPI. Not collective. Its
+ * beats report progress and always return DM_OK. */
 dm_status dm_run_aside(dm_run *run, dm_status (*work)(void *context, const dm_keepalive *keepalive),
                        void *context);
 

@@ -10,7 +10,7 @@
 #include "core/buffer.h"
 #include "run/cache_file.h"
 
-/* "NVIDIA H200" as a part of a file's name: "nvidia-h200". */
+/* Turns "NVIDIA H200" into a part of a file name, "nvidia-h200". */
 static void name_of(const char *words, char name[128]) {
   int used = 0;
   for (; *words && used < 127; words++) {
@@ -24,14 +24,14 @@ static void name_of(const char *words, char name[128]) {
 }
 
 dm_status dm_cache_path(const char *kind, const char *name, char path[DM_PATH]) {
-  /* A relative path there is to be ignored (XDG Base Directory Specification). */
+  /* Relative paths must be ignored (XDG Base Directory Specification). */
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   const bool stated = cache && cache[0] == '/';
   char part[128];
   name_of(name, part);
   if (!stated && !(home && home[0] == '/'))
     return dm_hint(dm_fail(DM_E_USAGE, "there is no folder for the cache: HOME is not set"),
-                   "XDG_CACHE_HOME names the directory, or --output the file");
+                   "set XDG_CACHE_HOME to a directory, or use --output FILE");
   const int length = snprintf(path, DM_PATH, "%s%s/damier/%s-%s.json", stated ? cache : home,
                               stated ? "" : "/.cache", kind, part);
   return length < DM_PATH ? DM_OK : dm_fail(DM_E_USAGE, "the name of the cache is too long");
@@ -65,11 +65,11 @@ static dm_status read_open(int fd, char **text, size_t *length) {
   return status;
 }
 
-/* *text NULL, and no error, where there is no such file; else the caller's to free. */
+/* *text is NULL, without an error, if there is no file; else the caller frees it. */
 static dm_status read_text(const char *path, char **text, size_t *length) {
   *text = NULL;
   *length = 0;
-  /* Non-blocking: what stands there may be a pipe. */
+  /* Non-blocking: the path may be a FIFO. */
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return DM_OK;
   if (fd < 0) return dm_fail(DM_E_IO, "%s", strerror(errno));
@@ -123,7 +123,7 @@ void dm_cache_replaces(const dm_log *log, dm_status status) {
 
 /* ---- writing ---- */
 
-/* A directory that is made belongs to the user alone, as the specification asks. */
+/* Only the user may access new directories, as the specification requires. */
 static dm_status make_directories(const char *path) {
   char part[DM_PATH];
   snprintf(part, sizeof part, "%s", path);

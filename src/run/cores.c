@@ -8,7 +8,7 @@
 #include "core/checked.h"
 #include "run/launcher.h"
 
-/* What the system allows of WANTED, which control groups may cut; the own binding comes back. */
+/* Reduces WANTED to the CPUs that control groups allow, then restores the process's own binding. */
 static void cut_to_allowed(const cpu_set_t *own, cpu_set_t *wanted) {
   cpu_set_t allowed;
   if (sched_setaffinity(0, sizeof *wanted, wanted) == 0 &&
@@ -22,7 +22,7 @@ static void cut_to_allowed(const cpu_set_t *own, cpu_set_t *wanted) {
 void dm_cores_allowed(cpu_set_t *own, cpu_set_t *job) {
   dm_launcher launcher;
   if (sched_getaffinity(0, sizeof *own, own) != 0) {
-    CPU_ZERO(own); /* more CPUs than a set holds: nothing is bound, and nothing changed */
+    CPU_ZERO(own); /* more CPUs than a set holds: assume no binding */
     for (long i = 0; i < dm_min(CPU_SETSIZE, sysconf(_SC_NPROCESSORS_ONLN)); i++) CPU_SET(i, own);
   }
   *job = *own;
@@ -38,7 +38,7 @@ static long number_of(const char *name) {
 }
 
 bool dm_cores_asked(const cpu_set_t *job) {
-  /* What Open MPI's mpirun was told, it tells the ranks; its defaults it does not. */
+  /* Open MPI's mpirun passes its options to the ranks, but not its defaults. */
   static const char *const stated[] = {
       "OMPI_MCA_hwloc_base_binding_policy", "OMPI_MCA_hwloc_base_cpu_set",
       "OMPI_MCA_rmaps_base_cpus_per_rank",  "PRTE_MCA_hwloc_default_binding_policy",
@@ -49,8 +49,8 @@ bool dm_cores_asked(const cpu_set_t *job) {
     if (getenv(stated[i])) return true;
   for (size_t i = 0; i < sizeof mapped / sizeof mapped[0]; i++)
     if (getenv(mapped[i]) && strcasestr(getenv(mapped[i]), "pe=")) return true;
-  /* Hydra binds only where it is told to; and where Slurm gave the job a part of the node, the rest
-   * may be others'. */
+  /* Hydra binds only on request. If Slurm gave the job a part of the node, the rest may belong to
+   * others. */
   if (!getenv("OMPI_COMM_WORLD_SIZE") && getenv("PMI_RANK") && !getenv("SLURM_STEP_ID"))
     return true;
   const long given = number_of("SLURM_CPUS_ON_NODE");
@@ -71,7 +71,7 @@ bool dm_cores_take(const cpu_set_t *cpus) {
     if (threads) closedir(threads);
     return false;
   }
-  /* Those of libraries, which started them before anybody knew. */
+  /* Includes the threads that libraries started before. */
   for (struct dirent *entry; threads && (entry = readdir(threads));)
     if (atoi(entry->d_name) > 0) (void)sched_setaffinity(atoi(entry->d_name), sizeof *cpus, cpus);
   if (threads) closedir(threads);

@@ -1,7 +1,7 @@
-/* cores: which cores of its node a rank computes on, and with how many threads.
+/* cores: the cores and the number of threads that a rank computes with.
  *
  * Launchers bind: Open MPI 4 gives each rank of `mpirun -n 2` one core, however many there are, and
- * libraries differ in whether they notice.  A rank uses its fair share of the cores of the job. */
+ * libraries differ in whether they notice. A rank uses its fair share of the job's cores. */
 #ifndef DM_RUN_CORES_H
 #define DM_RUN_CORES_H
 
@@ -10,49 +10,49 @@
 
 #include "run/topology.h"
 
-/* What is known of a node. */
+/* Facts about a node. */
 typedef struct dm_core_case {
-  int ranks;              /* of the job on this node */
-  const cpu_set_t *bound; /* RANKS: what the launcher left each of them */
-  const cpu_set_t *near;  /* RANKS: next to the GPU of each, may be empty; NULL: there are none */
-  cpu_set_t job;          /* what the launcher itself may use */
-  double quota;           /* cores' worth of time that control groups grant; 0: no limit */
+  int ranks;              /* ranks of the job on this node */
+  const cpu_set_t *bound; /* per rank: the CPUs that the launcher allows */
+  const cpu_set_t *near;  /* per rank: CPUs close to its GPU, may be empty; NULL: no GPUs */
+  cpu_set_t job;          /* the CPUs that the launcher itself may use */
+  double quota;           /* CPU time per time of the control groups, in cores; 0: no limit */
   bool keep;              /* the user chose the binding */
-  int threads;            /* of each rank, as the user wishes; 0: no wish */
+  int threads;            /* threads per rank that the user requests; 0: none */
 } dm_core_case;
 
 typedef enum dm_core_reason {
-  DM_CORES_ALL,    /* the only rank here has what it was given */
+  DM_CORES_ALL,    /* a single rank uses all that it may */
   DM_CORES_PART,   /* ranks with the same cores divide them */
-  DM_CORES_BOUND,  /* as the launcher bound it */
-  DM_CORES_WIDENED /* the launcher had bound ranks more narrowly than their fair part */
+  DM_CORES_BOUND,  /* the launcher's binding */
+  DM_CORES_WIDENED /* wider than the launcher's binding, which left cores idle */
 } dm_core_reason;
 
 typedef struct dm_core_part {
-  cpu_set_t cpus; /* to run on */
-  int cores;      /* in CPUS; hardware threads of one core count once */
-  int threads;    /* that multiply: at most the logical CPUs in CPUS */
+  cpu_set_t cpus; /* CPUs to run on */
+  int cores;      /* cores in CPUS; hardware threads of one core count once */
+  int threads;    /* threads for products: at most the logical CPUs in CPUS */
   dm_core_reason reason;
 } dm_core_part;
 
-/* The part of RANK; no two ranks get the same core while there are enough. */
+/* The part of RANK; no two ranks share a core while there are enough. */
 void dm_cores_divide(const dm_core_case *of, const dm_topology *topology, int rank,
                      dm_core_part *part);
 
-/* ---- of this process ---- */
+/* ---- this process ---- */
 
-/* What this process may run on, and what its launcher may: the nearest ancestor that is one; the
- * same where there is none, or where the system takes no more. */
+/* The CPUs that this process and its launcher may use. The launcher is the nearest ancestor that is
+ * one; without one, or if the system limits the process further, both sets are equal. */
 void dm_cores_allowed(cpu_set_t *own, cpu_set_t *job);
 
-/* Whether the environment says that the user, or the batch system for the user, chose how ranks are
- * bound. */
+/* Whether the environment shows that the user, or the batch system on the user's behalf, chose the
+ * binding of ranks. */
 bool dm_cores_asked(const cpu_set_t *job);
 
-/* Threads as OPENBLAS_NUM_THREADS and its like state them; 0: none does. */
+/* The number of threads in OPENBLAS_NUM_THREADS and similar variables; 0: not set. */
 int dm_cores_threads_stated(void);
 
-/* All threads of this process, those to come included, run on CPUS; false: the system refuses. */
+/* Binds all threads of this process, and future ones, to CPUS; false: the system refuses. */
 bool dm_cores_take(const cpu_set_t *cpus);
 
 #endif

@@ -11,7 +11,7 @@ static cpu_set_t all_of(const dm_core_case *of) {
   return all;
 }
 
-/* Cores of the job would be idle. */
+/* Whether cores of the job would be idle. */
 static bool bound_too_narrowly(const dm_core_case *of) {
   cpu_set_t used = all_of(of);
   CPU_AND(&used, &used, &of->job);
@@ -22,7 +22,7 @@ static const cpu_set_t *cpus_of(const dm_core_case *of, bool widened, int rank) 
   return widened ? &of->job : &of->bound[rank];
 }
 
-/* Where in the topology the CPUs begin that are next to RANK's GPU. */
+/* Position in the topology of the first CPU close to RANK's GPU. */
 static int position(const dm_core_case *of, const dm_topology *t, int rank) {
   if (!of->near) return 0;
   for (int i = 0; i < t->count; i++)
@@ -30,7 +30,8 @@ static int position(const dm_core_case *of, const dm_topology *t, int rank) {
   return t->count;
 }
 
-/* RANK's place among the ranks with the same cores: those near the first ones come first. */
+/* RANK's position among the ranks with the same cores: ranks close to the first cores come
+ * first. */
 static int place_among(const dm_core_case *of, const dm_topology *t, bool widened, int rank,
                        int *members) {
   const int own = position(of, t, rank);
@@ -45,7 +46,7 @@ static int place_among(const dm_core_case *of, const dm_topology *t, bool widene
   return before;
 }
 
-/* Cores in CPUS; first[i]: cpu[i] is the first hardware thread of its core there. */
+/* Number of cores in CPUS; core_at[i] becomes the index of the core of cpu[i], or -1. */
 static int count_cores(const dm_topology *t, const cpu_set_t *cpus, int core_at[CPU_SETSIZE]) {
   int cores = 0, last = -1;
   for (int i = 0; i < t->count; i++) {
@@ -58,7 +59,7 @@ static int count_cores(const dm_topology *t, const cpu_set_t *cpus, int core_at[
   return cores;
 }
 
-/* Whole cores from BEGIN to END of those in CPUS. */
+/* Takes the cores from BEGIN to END of those in CPUS. */
 static void take_cores(const dm_topology *t, const cpu_set_t *cpus, const int core_at[], int begin,
                        int end, cpu_set_t *part) {
   cpu_set_t some;
@@ -69,7 +70,7 @@ static void take_cores(const dm_topology *t, const cpu_set_t *cpus, const int co
   *part = some;
 }
 
-/* What is left of CORES in CPUS where ranks with other, overlapping sets run there, too. */
+/* RANK's share of CORES in CPUS if ranks with other, overlapping sets run there, too. */
 static int shared_cores(const dm_core_case *of, int rank, const cpu_set_t *cpus, int cores) {
   double part = 0;
   for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
@@ -109,7 +110,7 @@ void dm_cores_divide(const dm_core_case *of, const dm_topology *t, int rank, dm_
     part->reason = DM_CORES_BOUND;
   if (widened) part->reason = DM_CORES_WIDENED;
   if (of->threads == 0) return;
-  /* More threads than a fair part has cores: on all that the rank may use. */
+  /* More threads than the fair part has cores: use all CPUs that the rank may use. */
   if (of->threads > CPU_COUNT(&part->cpus)) part->cpus = all;
   part->threads = (int)dm_min(of->threads, dm_max(1, CPU_COUNT(&part->cpus)));
 }

@@ -17,7 +17,7 @@
 
 enum { MOST_SOCKETS = 64 };
 
-/* The first line of PATH; "unknown" where it cannot be read. */
+/* The first line of PATH; "unknown" if it cannot be read. */
 static void read_line(const char *path, char text[64]) {
   snprintf(text, 64, "unknown");
   FILE *file = fopen(path, "r");
@@ -26,7 +26,7 @@ static void read_line(const char *path, char text[64]) {
   fclose(file);
 }
 
-/* How many entries "NAMEn" the folder PATH has, and, with SOCKET, how many sockets those have that
+/* Number of entries "NAMEn" in folder PATH or, with SOCKETS, the number of sockets of those that
  * are processors. */
 static int64_t count_entries(const char *path, const char *name, bool sockets) {
   bool seen[MOST_SOCKETS] = {false};

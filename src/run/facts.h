@@ -4,11 +4,12 @@
 
 #include "run/record.h"
 
-/* System, libraries, processors and their sockets and NUMA nodes, memory; of the GPU with that UUID
- * (GPU not NULL and not empty) driver, interconnect, and limits.  SHOWN: for people, too. */
+/* Records system, libraries, processors with their sockets and NUMA nodes, memory; and for the GPU
+ * with this UUID (if GPU is not NULL or empty) driver, interconnect, and limits. SHOWN: in the
+ * table, too. */
 void dm_facts_record(const char *gpu, bool shown, dm_record *record);
 
-/* files.NAME_system: the kind of the file system that PATH is on. */
+/* Records files.NAME_system: the type of PATH's file system. */
 void dm_facts_file_system(const char *name, const char *path, dm_record *record);
 
 #endif

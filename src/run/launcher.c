@@ -7,7 +7,7 @@
 
 enum { ANCESTORS = 64 };
 
-/* As Linux shortens them, to 15 letters. */
+/* Process names, which Linux truncates to 15 characters. */
 static const char *const names[] = {"slurmstepd", "orted",          "prted",
                                     "prterun",    "orterun",        "hydra_pmi_proxy",
                                     "pmi_proxy",  "hydra_bstrap_pr"};
@@ -17,10 +17,10 @@ typedef struct process {
   char name[16], state;
   pid_t parent;
   int64_t started;
-  bool had_children; /* and waited for them */
+  bool had_children; /* whether it has waited for children */
 } process;
 
-/* false: there is none, or the system has no /proc. */
+/* false: there is no such process, or no /proc. */
 static bool look_up(pid_t pid, process *p) {
   char path[32], line[1024];
   snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -29,13 +29,13 @@ static bool look_up(pid_t pid, process *p) {
   size_t length = fread(line, 1, sizeof line - 1, file);
   fclose(file);
   line[length] = 0;
-  /* "PID (name) S PARENT ...": the name may hold anything, and is the last in parentheses. */
+  /* "PID (name) S PARENT ...": the name may contain anything, including parentheses. */
   char *open = strchr(line, '('), *close = strrchr(line, ')');
   if (!open || !close || close < open) return false;
   *close = 0;
   snprintf(p->name, sizeof p->name, "%.15s", open + 1);
   int parent;
-  unsigned long faults; /* of pages, by children that were waited for */
+  unsigned long faults; /* page faults of children that were waited for */
   long long started;
   if (sscanf(close + 1,
              " %c %d %*d %*d %*d %*d %*u %*u %lu %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %lld",
@@ -68,8 +68,8 @@ void dm_launcher_find(dm_launcher *launcher, bool several) {
   }
 }
 
-/* A shell that becomes the launcher at its end keeps the time of its own start; launchers wait for
- * no child before the ranks run. */
+/* A shell that becomes the launcher by exec keeps its own start time. Launchers wait for no child
+ * before the ranks run. */
 double dm_launcher_age(char name[16]) {
   const long ticks = sysconf(_SC_CLK_TCK);
   struct timespec now;
@@ -87,7 +87,7 @@ double dm_launcher_age(char name[16]) {
   return age > 0 ? age : 0;
 }
 
-/* A process that has ended and was not asked for is still listed, as a zombie. */
+/* A process that has ended but was not waited for is still listed, as a zombie. */
 static bool is_alive(const dm_launcher *launcher) {
   process p;
   return look_up(launcher->pid, &p) && p.started == launcher->started && p.state != 'Z' &&

@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-/* Seconds this rank spent, and bytes it moved.  The first lines are all of its time since main,
- * each moment in one of them; wait: for other ranks, where none of the others is meant.  Of
- * multiply, gemm is what had a product under way; of the rest, gathers were under way in
- * exposed_fetch, and nothing but copies in exposed_upload. */
+/* Seconds that this rank spent, and bytes it moved. The first lines cover all of its time since
+ * main, each moment once; wait: waiting for other ranks outside the other phases. Of multiply, gemm
+ * had a product under way; of the rest, exposed_fetch had gathers under way, and exposed_upload
+ * only copies. */
 enum { DM_PHASES = 11, DM_PHASE_SECONDS = 16 };
 typedef struct dm_phases {
   union {
@@ -15,14 +15,14 @@ typedef struct dm_phases {
       double start, plan, open, commit, wait;
       double read, check, multiply, reduce, write, verify;
       double gemm, exposed_fetch, exposed_upload;
-      double fetch, upload; /* under way, hidden or not */
+      double fetch, upload; /* total, hidden or not */
     };
-    double seconds[DM_PHASE_SECONDS]; /* the same; the first DM_PHASES add up */
+    double seconds[DM_PHASE_SECONDS]; /* the same values; the first DM_PHASES add up */
   };
   int64_t received, uploaded;
-  int64_t from_files; /* bytes of A, B and the old C */
-  int64_t natively;   /* see dm_backend_natively; of all ranks, in dm_phases_worst alone */
-  int64_t resident;   /* host memory of the process when it was largest */
+  int64_t from_files; /* bytes of A, B and the old C read */
+  int64_t natively;   /* see dm_backend_natively; of all ranks, only in dm_phases_worst */
+  int64_t resident;   /* peak host memory of the process */
 } dm_phases;
 
 #endif

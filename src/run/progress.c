@@ -10,7 +10,7 @@
 
 enum { WIDTH = 30 };
 
-static const double marks[] = {1, 2, 5, 10, 30}, /* seconds, and from the last one on: */
+static const double marks[] = {1, 2, 5, 10, 30}, /* seconds; after the last one the interval is: */
     step = 30;
 
 double dm_progress_next(double shown) {
@@ -53,12 +53,12 @@ void dm_progress_start(dm_progress *progress, dm_run *run, const char *label, do
                             .measured = now,
                             .then = {.done = before},
                             .shown = now - 1};
-  /* "always" is for tests and for watching a log: the first step is shown at once. */
+  /* "always" is for tests and for following a log: the first step is shown at once. */
   progress->at_once = run->progress == DM_PROGRESS_ALWAYS;
 }
 
-/* "1.2 TFLOP/s, reads 3.4 GB/s, writes 0.5 GB/s": since the last line of a log; on a terminal over
- * a second, and since the start while that is less. */
+/* "1.2 TFLOP/s, reads 3.4 GB/s, writes 0.5 GB/s": in a log since the last line; on a terminal over
+ * a second, or since the start while that is less. */
 static void take_rates(dm_progress *p, const dm_standing *at, double now) {
   const double seconds = now - p->measured;
   const bool whole = !p->terminal || seconds >= 1.0, first = p->measured == p->started;

@@ -11,12 +11,12 @@
 #include "core/units.h"
 #include "core/version.h"
 
-/* Not in the CSV, whose columns must not depend on where a run was started. */
+/* Not in the CSV, whose columns must not depend on the environment. */
 static const char environment[] = "environment.";
 
 typedef struct entry {
   char *path, *label, *shown; /* label NULL: not in the table */
-  json_t *value;              /* NULL: in the table only */
+  json_t *value;              /* NULL: only in the table */
 } entry;
 
 struct dm_record {
@@ -56,7 +56,7 @@ void dm_record_text(dm_record *record, const char *path, const char *label, cons
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   json_t *value = json_string(text);
-  /* Bytes that are not UTF-8 are no JSON: they are shown one by one. */
+  /* JSON must be UTF-8: other bytes are escaped one by one. */
   if (!value) {
     for (char *c = text; *c; c++)
       if (*c & 0x80) *c = '?';
@@ -125,7 +125,7 @@ void dm_record_matrix(dm_record *record, const char *path, const double *values,
   add(record, path, NULL, NULL, array);
 }
 
-/* The array at PATH; made where there is none. */
+/* The array at PATH; creates it if there is none. */
 static json_t *array_at(dm_record *record, const char *path) {
   for (int i = 0; i < record->count; i++) {
     const entry *e = &record->entries[i];
@@ -170,7 +170,7 @@ void dm_record_summary(dm_record *record, const char *format, ...) {
   if (!record->summary) record->failed = true;
 }
 
-/* What of the environment changes how a run behaves, and holds nothing of its user's. */
+/* Records environment variables that affect a run and reveal nothing private. */
 static void add_environment(dm_record *record) {
   const char *names =
       "CUDA_VISIBLE_DEVICES CUDA_DEVICE_MAX_CONNECTIONS NVIDIA_TF32_OVERRIDE "
@@ -242,7 +242,7 @@ void dm_record_print(const dm_record *record, FILE *out) {
   if (record->summary) fprintf(out, "%s\n", record->summary);
 }
 
-/* The object that a dotted path's last part belongs to; objects on the way are made. */
+/* The object that the last part of a dotted path belongs to; creates missing objects. */
 static json_t *parent_of(json_t *root, const char *path, const char **last) {
   const char *dot;
   while ((dot = strchr(path, '.'))) {

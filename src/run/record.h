@@ -15,12 +15,12 @@ typedef struct dm_record dm_record;
 
 #define DM_SCHEMA "damier/1"
 
-/* A record of VERB ("multiply"); it starts with schema, verb, version, date and command line, and
- * with what of the environment is in a list of names that matter. */
+/* Creates a record of VERB ("multiply") with schema, verb, version, date, command line, and the
+ * relevant environment variables. */
 dm_status dm_record_new(const char *verb, const char *command, dm_record **record);
 void dm_record_free(dm_record *record); /* NULL is allowed */
 
-/* How a number is written for people; the JSON always holds it plain. */
+/* Formats of numbers in the table; the JSON always has plain numbers. */
 typedef enum dm_shown {
   DM_SHOWN_PLAIN,
   DM_SHOWN_SECONDS,
@@ -29,7 +29,8 @@ typedef enum dm_shown {
   DM_SHOWN_FLOPS, /* per second */
 } dm_shown;
 
-/* LABEL NULL: not in the table.  A failed allocation is remembered and reported by write. */
+/* LABEL NULL: not in the table. Failed allocations are remembered and reported when the record is
+ * written. */
 void dm_record_text(dm_record *record, const char *path, const char *label, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void dm_record_integer(dm_record *record, const char *path, const char *label, dm_shown shown,
@@ -37,28 +38,28 @@ void dm_record_integer(dm_record *record, const char *path, const char *label, d
 void dm_record_real(dm_record *record, const char *path, const char *label, dm_shown shown,
                     double value);
 void dm_record_flag(dm_record *record, const char *path, const char *label, bool value);
-/* An array of COUNT reals, for machines only. */
+/* An array of COUNT reals, only in the JSON. */
 void dm_record_series(dm_record *record, const char *path, const double *values, int64_t count);
 
-/* The same of ROWS x COLS reals, row by row: an array of arrays. */
+/* ROWS x COLS reals, row-major, as an array of arrays. */
 void dm_record_matrix(dm_record *record, const char *path, const double *values, int64_t rows,
                       int64_t cols);
-/* One object of an array of them, at PATH: COUNT texts, each with its name; those that are empty
- * are left out.  For people it is SHOWN. */
+/* Appends an object to the array at PATH: COUNT texts with their names, without empty ones. The
+ * table has SHOWN. */
 void dm_record_object(dm_record *record, const char *path, const char *label, const char *shown,
                       const char *const *names, const char *const *texts, int count);
 
-/* A line for people only. */
+/* A line only in the table. */
 void dm_record_line(dm_record *record, const char *label, const char *text);
 
-/* What was recorded so far is for machines only. */
+/* Hides everything recorded so far from the table. */
 void dm_record_hide(dm_record *record);
 
 /* The last line of stdout, for scripts: "damier: VERB key=value ... PASS". */
 void dm_record_summary(dm_record *record, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Table and summary line. */
+/* Prints table and summary line. */
 void dm_record_print(const dm_record *record, FILE *out);
 
 /* One JSON document and the end of its line; the caller frees *TEXT.  DM_E_FIT. */

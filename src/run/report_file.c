@@ -11,12 +11,13 @@ bool dm_report_is_stdout(const char *path) {
   return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
-/* What exists is written only if it begins as records do: a mistyped name costs nobody a matrix. */
+/* An existing file is only written if it starts like a record file: a mistyped name must not
+ * destroy a matrix. */
 static dm_status check_content(const dm_report_file *r, const struct stat *info) {
   char first = '\0';
   if (!S_ISREG(info->st_mode) || info->st_size == 0) return DM_OK;
   const int file = open(r->path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return DM_OK; /* may be written, not read: nobody's matrix */
+  if (file < 0) return DM_OK; /* writable but not readable: not a matrix */
   const ssize_t got = read(file, &first, 1);
   close(file);
   if (got == 1 && (r->csv ? first == '"' : first == '{' || first == '[')) return DM_OK;
@@ -24,7 +25,7 @@ static dm_status check_content(const dm_report_file *r, const struct stat *info)
                  "it was not changed: name another file, or remove it");
 }
 
-/* Without waiting for the reader of a FIFO. */
+/* Opens without waiting for the reader of a FIFO. */
 static dm_status open_file(dm_report_file *r) {
   struct stat info;
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (r->document ? 0 : O_APPEND);
@@ -35,7 +36,7 @@ static dm_status open_file(dm_report_file *r) {
   if (r->file < 0) return dm_fail(DM_E_IO, "%s: cannot be written: %m", r->path);
   if (fstat(r->file, &info) != 0 || fcntl(r->file, F_SETFL, flags & O_APPEND) != 0)
     return dm_fail(DM_E_IO, "%s: cannot be inspected: %m", r->path);
-  if (!S_ISREG(info.st_mode)) r->document = false; /* cannot be written again */
+  if (!S_ISREG(info.st_mode)) r->document = false; /* cannot be rewritten */
   if (r->csv && info.st_size > 0) r->records = 1;  /* has its header */
   return check_content(r, &info);
 }
@@ -66,7 +67,7 @@ static dm_status write_text(const dm_report_file *r, const char *text) {
   return DM_OK;
 }
 
-/* The first record alone; with the second an array of both, which each later one makes longer. */
+/* Writes the first record alone; with the second, an array, which later records extend. */
 static dm_status write_document(dm_report_file *r, char *text) {
   static const char end[] = "]\n";
   const bool moved = r->records < 2 ? lseek(r->file, 0, SEEK_SET) == 0 && ftruncate(r->file, 0) == 0

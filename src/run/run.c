@@ -31,7 +31,7 @@ static dm_status part_nodes(dm_run *run, int count) {
   return DM_OK;
 }
 
-/* RUN has its world. */
+/* Sets up RUN, which has its world. */
 static dm_status find_nodes(dm_run *run) {
   run->rank = run->log.rank = dm_comm_rank(run->world);
   run->ranks = dm_comm_size(run->world);
@@ -81,7 +81,7 @@ dm_status dm_run_pretend_nodes(dm_run *run, int count) {
   run->near = NULL;
   DM_TRY(part_nodes(run, count));
   run->pretends = count > 1;
-  /* NCCL, too, takes its way between nodes then. */
+  /* Makes NCCL, too, treat the ranks as separate nodes. */
   char name[64];
   snprintf(name, sizeof name, "%.40s-%d", dm_comm_host(run->world), part_of(run, count));
   if (run->pretends && setenv("NCCL_HOSTID", name, 1) != 0)

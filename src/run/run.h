@@ -44,69 +44,71 @@ struct dm_run {
   dm_watch *watch;        /* the watchdog, or NULL */
   double timeout;         /* its seconds; 0: none */
   bool strict;            /* the same timeout in all phases */
-  bool told_late;         /* the user was told that it is too late to stop */
+  bool told_late;         /* the user has been told that it is too late to stop */
   dm_keepalive keepalive; /* of this run: dm_run_beat */
-  dm_keepalive of_thread; /* the same for any thread: says that the run moves, and no more */
+  dm_keepalive of_thread; /* the same for any thread: only reports progress */
   dm_trace trace;         /* of this rank */
 };
 
 /* Starts MPI and finds the nodes; LEVEL and PROGRESS come from the command line. */
 dm_status dm_run_start(dm_run *run, dm_level level, dm_progress_mode progress, const char *command);
 
-/* The same for a program that started MPI itself: WORLD has its ranks.  Prints nothing.  WORLD is
- * the run's, also after an error; both end with dm_run_leave. */
+/* The same for a program that started MPI itself: WORLD has its ranks. Prints nothing. The run owns
+ * WORLD, even after an error; end it with dm_run_leave. */
 dm_status dm_run_start_in(dm_run *run, dm_comm *world, const char *command);
 void dm_run_leave(dm_run *run); /* collective */
 
 /* Adds the time since the last lap, or since main, to *SECONDS. */
 void dm_run_lap(dm_run *run, double *seconds);
 
-/* Collective: the ranks of each node divide its cores, as dm_cores_divide says; dm_run_start has
- * done so without wishes.  THREADS: of this rank, 0: as many as its cores; NEAR: CPUs next to its
- * GPU, as "0-15,32-47", or "". (run_cores.c) */
+/* Collective: the ranks of each node divide its cores as dm_cores_divide says; dm_run_start has
+ * already done so without wishes. THREADS: of this rank, 0: as many as its cores; NEAR: CPUs close
+ * to its GPU, as "0-15,32-47", or "". (run_cores.c) */
 dm_status dm_run_place(dm_run *run, int threads, const char *near);
 
-/* This rank takes the cores of all of its node, which have nothing left to do. */
+/* This rank takes all cores of its node, whose other ranks are done. */
 void dm_run_take_node(dm_run *run);
 
-/* What rank 0 runs on, and why. */
+/* Records rank 0's cores, and why it has those. */
 void dm_run_record_cores(const dm_run *run, dm_record *record);
 
-/* The time before main, as far as the system knows it. */
+/* Records the time before main, as far as the system knows it. */
 void dm_run_record_launch(const dm_run *run, dm_record *record);
 
-/* Collective: from now on each computer counts as COUNT nodes of consecutive ranks, so that on one
- * can be tried what happens on several.  GPUs and memory are shared out as before.  DM_E_USAGE: a
- * computer has fewer ranks. */
+/* Collective: from now on each computer counts as COUNT nodes of consecutive ranks, to test several
+ * nodes on one computer. GPUs and memory are divided as before. DM_E_USAGE: a computer has fewer
+ * ranks. */
 dm_status dm_run_pretend_nodes(dm_run *run, int count);
 
-/* Collective: from now on the run ends where nothing moves for SECONDS (0: waits forever), or where
- * the launcher is gone; CALLS are called for it. */
+/* Collective: from now on the run ends after SECONDS without progress (0: never), or if the
+ * launcher is gone; it then uses CALLS. */
 dm_status dm_run_watch(dm_run *run, double seconds, dm_watch_calls calls);
 
-/* What the run is at, and how long it may stand still there, in multiples of what is usual. */
+/* Sets the phase of the run, and how long it may go without progress, in multiples of the
+ * timeout. */
 void dm_run_phase(dm_run *run, const char *phase, int patience);
 
-/* The run has moved.  DM_E_STOPPED, from this rank alone, where it is asked to stop. */
+/* Reports progress. DM_E_STOPPED, on this rank only, if a stop was requested. */
 dm_status dm_run_beat(dm_run *run);
 
-/* Threads of this rank for files: WANTED, or, where that is negative, as many as help. */
+/* Number of this rank's threads for files: WANTED, or, if negative, as many as help. */
 int dm_run_io_threads(const dm_run *run, int wanted);
 
-/* Threads that write files on this node at the same time; none is one: the rank itself. */
+/* Number of threads that write files on this node at once; without threads the rank itself counts
+ * as one. */
 int dm_run_writers(const dm_run *run, int wanted);
 
-/* The run may wait, where it is too late to stop; says so, once, where it is asked to. */
+/* Reports progress when it is too late to stop; says so once if a stop is requested. */
 void dm_run_poll_late(dm_run *run);
 
-/* Collective: this rank worked from START to END, of dm_now.  SECONDS from when the first rank of a
- * node began to when its last was done; of the node that took longest.  Where ranks share cores,
- * one may begin when another has finished: the time of the slowest alone would not tell. */
+/* Collective: this rank worked from START to END, in seconds of dm_now. SECONDS: from the start of
+ * a node's first rank to the end of its last, for the slowest node. If ranks share cores, one may
+ * start when another has finished, so the slowest rank's time is not enough. */
 dm_status dm_run_span(const dm_run *run, double start, double end, double *seconds);
 
-/* Collective in RUN: PART is a run of COUNT of its ranks, rank 0 among them, and node after node,
- * so that they are on as few as can be; of the others PART->world is NULL.  Each keeps its share of
- * cores, memory and GPUs.  Closed before RUN is stopped. (run_part.c) */
+/* Collective in RUN: PART consists of COUNT of its ranks, including rank 0, on as few nodes as
+ * possible; on other ranks PART->world is NULL. Each keeps its share of cores, memory and GPUs.
+ * Close PART before RUN. (run_part.c) */
 dm_status dm_run_part_open(const dm_run *run, int count, dm_run *part);
 void dm_run_part_close(dm_run *part);
 

@@ -1,4 +1,4 @@
-/* Ranks of a node divide its cores. */
+/* Divides the cores of a node among its ranks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "core/checked.h"
 #include "run/run.h"
 
-/* What each rank tells the others of its node. */
+/* Sent by each rank to the others of its node. */
 typedef struct standing {
   cpu_set_t bound, job, near;
   bool asked;
 } standing;
 
 static bool has_hardware_threads(void) {
-  int active = 1; /* unless the system says that there are none */
+  int active = 1; /* unless the system has none */
   FILE *file = fopen("/sys/devices/system/cpu/smt/active", "r");
   if (!file) return true;
   if (fscanf(file, "%d", &active) != 1) active = 1;
@@ -23,7 +23,7 @@ static bool has_hardware_threads(void) {
   return active != 0;
 }
 
-/* hwloc is asked where it matters who is next to whom. */
+/* hwloc is only needed if it matters which CPUs are close to each other. */
 static void look_at_topology(const dm_core_case *of, dm_topology *topology) {
   const bool matters = of->ranks > 1 && CPU_COUNT(&of->job) > of->ranks;
   if (matters || getenv("HWLOC_SYNTHETIC") || has_hardware_threads())
@@ -76,7 +76,7 @@ dm_status dm_run_place(dm_run *run, int threads, const char *near) {
     run->taken = run->cores.cpus;
     return DM_OK;
   }
-  /* Not allowed here: what the launcher left is what there is. */
+  /* Binding is not permitted: use what the launcher left. */
   run->cores.cpus = run->bound;
   run->cores.threads = (int)dm_min(run->cores.threads, CPU_COUNT(&run->bound));
   run->cores.reason = DM_CORES_BOUND;

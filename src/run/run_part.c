@@ -21,7 +21,7 @@ static dm_status find_place(const dm_run *run, int64_t *place) {
   return status;
 }
 
-/* The first rank of those that count as one node in the whole run, pretended or not. */
+/* The first of the ranks that count as one node in the whole run, pretended or not. */
 static dm_status find_near(const dm_run *run, int64_t *first) {
   *first = run->rank;
   return dm_comm_broadcast(run->near, first, sizeof *first, 0);

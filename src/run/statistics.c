@@ -28,7 +28,7 @@ dm_statistics dm_statistics_of(double *values, int64_t count) {
   s.least = values[0];
   s.most = values[count - 1];
   s.median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
-  /* pow(1/2, n) is 0 from n = 1075 on; that many repetitions are not asked for. */
+  /* pow(1/2, n) is 0 from n = 1075 on; counts that large do not occur. */
   int64_t r = lower_rank(count);
   s.low = r > 0 ? values[r - 1] : s.least;
   s.high = r > 0 ? values[count - r] : s.most;

@@ -4,12 +4,12 @@
 
 #include "core/clock.h"
 
-/* Reasons are numbers, so that a maximum chooses one: signals, and above them these. */
+/* Reasons are numbers, so that a maximum selects one: signals, and these above them. */
 enum { LIMIT = 1000, ALLOCATION = 1001, FAILURE = 2000 };
 
 static const double between_rounds = 0.2; /* seconds */
 
-/* 0, or why this rank should stop. */
+/* Why this rank should stop, or 0. */
 static int64_t reason_of(const dm_stop *stop) {
   if (!stop->on) return 0;
   if (stop->limit > 0 || stop->allocation > 0) {
@@ -23,17 +23,17 @@ static int64_t reason_of(const dm_stop *stop) {
 static dm_status stopped(int64_t reason) {
   char why[80];
   if (reason == LIMIT)
-    snprintf(why, sizeof why, "--time-limit is over");
+    snprintf(why, sizeof why, "--time-limit is reached");
   else if (reason == DM_STOP_BY_CALLER)
     snprintf(why, sizeof why, "the program asked for it");
   else if (reason == ALLOCATION)
-    snprintf(why, sizeof why, "the time of the Slurm job is nearly over");
+    snprintf(why, sizeof why, "the Slurm job's time limit is near");
   else
     snprintf(why, sizeof why, "%s arrived",
              reason == SIGTERM  ? "SIGTERM"
              : reason == SIGINT ? "SIGINT"
                                 : "SIGUSR1");
-  const bool asked = reason == SIGTERM || reason == SIGINT; /* else the time was too short */
+  const bool asked = reason == SIGTERM || reason == SIGINT; /* otherwise the time was too short */
   return dm_hint(dm_fail(DM_E_STOPPED, "stopped early: %s", why),
                  asked ? "nothing was kept: the same command starts over"
                        : "run it again with more time: nothing was kept, so it starts over");

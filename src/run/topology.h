@@ -1,4 +1,4 @@
-/* topology: the logical CPUs of this computer, neighbours next to each other. */
+/* topology: the logical CPUs of this computer, ordered by proximity. */
 #ifndef DM_RUN_TOPOLOGY_H
 #define DM_RUN_TOPOLOGY_H
 
@@ -6,22 +6,23 @@
 
 typedef struct dm_topology {
   int count;
-  int cpu[CPU_SETSIZE];  /* numbers of logical CPUs: those of a core, a cache, a socket in a row */
-  int core[CPU_SETSIZE]; /* of cpu[i]; hardware threads of one core have the same */
+  int cpu[CPU_SETSIZE]; /* numbers of logical CPUs; those of a core, cache or socket are consecutive
+                         */
+  int core[CPU_SETSIZE]; /* core of cpu[i]; the same for all hardware threads of a core */
 } dm_topology;
 
-/* From hwloc, which takes a few ms, and which HWLOC_SYNTHETIC or HWLOC_XMLFILE can tell of another
- * computer.  Where it knows nothing, CPUs follow their numbers. */
+/* Reads it from hwloc, which takes a few ms; HWLOC_SYNTHETIC or HWLOC_XMLFILE describe another
+ * computer. If hwloc knows nothing, CPUs are in the order of their numbers. */
 void dm_topology_read(dm_topology *topology);
 
-/* The same without asking, for computers whose cores have one hardware thread each. */
+/* CPUs in the order of their numbers, one hardware thread per core, without hwloc. */
 void dm_topology_plain(dm_topology *topology);
 
-/* A list of CPUs as Linux writes it, "0-7,16-23", cut off at SIZE characters; "" is no CPU. */
+/* A list of CPUs in the format of Linux, "0-7,16-23", truncated to SIZE characters; "" is no
+ * CPU. */
 void dm_cpus_text(const cpu_set_t *cpus, char *text, size_t size);
 
-/* Reads such a list; one that cannot be read gives no CPU.  CPUs from CPU_SETSIZE on are left out.
- */
+/* Parses such a list; an invalid list is empty. CPUs from CPU_SETSIZE are ignored. */
 void dm_cpus_parse(const char *text, cpu_set_t *cpus);
 
 #endif

@@ -13,7 +13,8 @@
 #include "core/clock.h"
 #include "run/run.h"
 
-/* Spans of all ranks together, and of one at most: of 40 bytes here, of about 120 in the file. */
+/* Maximum number of spans, of all ranks together and per rank; 40 bytes each in memory, about 120
+ * in the file. */
 enum { ALL_SPANS = 1 << 22, RANK_SPANS = 1 << 16 };
 
 /* CHECK and KEEP have no row: they are not shown. */
@@ -33,7 +34,7 @@ const char *dm_row_name(dm_row row) {
 
 /* ---- seconds ---- */
 
-/* The time since the last change belongs to the first of these rows that has work under way. */
+/* The time since the last change counts for the first of these rows with work under way. */
 static const dm_row order[] = {DM_ROW_COMPUTE, DM_ROW_TRANSPORT, DM_ROW_COPY, DM_ROW_READ,
                                DM_ROW_WRITE};
 
@@ -86,13 +87,13 @@ void dm_trace_end(dm_trace *trace, const dm_step *step) {
   count(trace, now);
   dm_nvtx_end(trace->ranges[step->index % DM_TRACE_WINDOW]);
   trace->under_way[row]--;
-  /* One after the other: what was posted while another was under way had to wait for it. */
+  /* Work of a row runs in sequence: a step posted while another was running had to wait for it. */
   if (row == DM_ROW_COMPUTE || row == DM_ROW_COPY) begin = fmax(begin, trace->last_end[row]);
   trace->last_end[row] = now;
   keep(trace, row, (int)step->kind, step->panel, begin, now);
 }
 
-/* The place of NAME among the phases' names; the last one stands for all there is no room for. */
+/* The index of NAME in the phases' names; the last index stands for all that do not fit. */
 static int place_of(dm_trace *trace, const char *name) {
   for (int i = 0; i < trace->phases; i++)
     if (strcmp(trace->names[i], name) == 0) return i;

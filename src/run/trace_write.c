@@ -1,4 +1,4 @@
-/* The file of a trace.  Rank 0 holds the spans of one rank at a time. */
+/* Writes the file of a trace. Rank 0 holds the spans of one rank at a time. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 
 enum { ROUNDS = 8, LANES = DM_TRACE_WINDOW, TAG_CLOCK = 1, TAG_SPANS = 2 };
 
-/* What goes before a rank's spans. */
+/* Precedes a rank's spans. */
 typedef struct header {
   int64_t count, lost, phases;
-  double offset; /* of its clock, to be subtracted */
+  double offset; /* offset of its clock, to subtract */
   char host[64];
   char names[DM_TRACE_PHASES][DM_TRACE_NAME];
 } header;
@@ -32,8 +32,8 @@ static dm_status pass(const dm_run *run, void *data, int64_t bytes, int peer, bo
 
 /* ---- clocks ---- */
 
-/* On rank 0: by how much PEER's clock is ahead: its answer lies halfway between question and
- * arrival, best so in the shortest of several rounds (Cristian 1989). */
+/* Rank 0: how much PEER's clock is ahead. PEER's answer is taken as halfway between question and
+ * arrival, in the fastest of several rounds (Cristian 1989). */
 static dm_status ask_clock(const dm_run *run, int peer, double *ahead) {
   double shortest = INFINITY;
   for (int i = 0; i < ROUNDS; i++) {
@@ -65,7 +65,7 @@ static double microseconds(double seconds) {
   return 1e6 * seconds;
 }
 
-/* The row of a span: what overlaps another of the same kind stands in a lane of its own. */
+/* The row of a span: overlapping spans of the same kind get separate lanes. */
 static int lane_of(double ends[DM_ROWS][LANES], const dm_span *span) {
   double *end = ends[span->row];
   int lane = 0;
@@ -159,7 +159,7 @@ static dm_status give_rank(const dm_run *run) {
               TAG_SPANS);
 }
 
-/* All ranks have as much room as rank 0, whose own spans are written first. */
+/* All ranks have as much room for spans as rank 0, whose own are written first. */
 static dm_status write_all(const dm_run *run, FILE *file) {
   const dm_trace *mine = &run->trace;
   header h = header_of(run);

@@ -9,14 +9,13 @@
 enum { TICKS = 40, TELL_MOST = 6 };
 static const double longest_tick = 0.5, grace = 5; /* seconds */
 
-/* Before a rank ends: how long its main thread may take to tell the others, and how long they may
- * take to hear it.  The launcher ends all at the first one's exit, and then tells of its own blow.
- */
+/* Before a rank exits: how long its main thread may take to tell the others, and how long these may
+ * take to receive it. The launcher kills all at the first exit, and reports only that. */
 static const double farewell = 4, hearing = 0.5;
 
-/* Rank 0 goes first, for it knows more; where it is silent, rank 1, then the next two, and so on:
- * the launcher ends all at the first one's exit, which may take it a second or two, and few say the
- * same. */
+/* Rank 0 exits first, since it knows more; if it is silent, rank 1, then the next two, and so on:
+ * the launcher kills all at the first exit, which may take it a second or two, so few ranks print
+ * the same message. */
 static double grace_of(int rank) {
   int late = 0;
   for (int r = rank; r > 1 && late < 4; r /= 2) late += late == 0 ? 2 : 1;
@@ -28,7 +27,7 @@ static void pause_for(double seconds) {
   nanosleep(&time, NULL);
 }
 
-/* The main thread tells the others of ENDING, if it is not stuck. */
+/* Lets the main thread send ENDING to the others, if it is not stuck. */
 static void pass_on(dm_watch *w, const dm_ending *ending) {
   if (w->ranks == 1) return;
   w->mine = *ending;
@@ -46,8 +45,8 @@ static void end_hang(dm_watch *w, int now) {
   w->calls.end(DM_E_HANG, w->calls.context);
 }
 
-/* What such a rank says is heard only if what is gone was no more than a script in between; else
- * rank 0 says it, or where this is rank 0 itself, one on another node. */
+/* Output of such a rank is visible only if the lost process was a script between launcher and rank;
+ * otherwise rank 0 prints the message, or, if this is rank 0, a rank on another node. */
 static void end_orphan(dm_watch *w) {
   dm_ending ending = {.code = DM_E_MPI, .rank = w->rank, .speaker = 0};
   if (w->rank == 0) ending.speaker = dm_heartbeat_elsewhere(w->heartbeat);
@@ -117,7 +116,7 @@ static dm_status start_thread(dm_watch *w) {
   return code ? dm_fail(DM_E_FIT, "no thread for the watchdog: %s", strerror(code)) : DM_OK;
 }
 
-/* How often the thread looks, and how often that may be in vain. */
+/* Sets the tick, and the number of ticks without progress that are a hang. */
 static void set_pace(dm_watch *w, double seconds) {
   w->seconds = seconds;
   w->tick = seconds > 0 && seconds / TICKS < longest_tick ? seconds / TICKS : longest_tick;
@@ -146,7 +145,7 @@ dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls ca
 
 void dm_watch_stop(dm_watch *w) {
   if (!w) return;
-  dm_heartbeat_close(w->heartbeat); /* still watched: it waits for all */
+  dm_heartbeat_close(w->heartbeat); /* waits for all ranks, still watched */
   pthread_mutex_lock(&w->lock);
   w->ending = true;
   pthread_cond_signal(&w->wake);
@@ -176,7 +175,7 @@ void dm_watch_at(dm_watch *w, int64_t done, int64_t total) {
   atomic_store_explicit(&w->total, total, memory_order_relaxed);
 }
 
-/* Once a tick is enough. */
+/* At most once per tick. */
 void dm_watch_poll(dm_watch *w) {
   if (!w) return;
   if (atomic_load_explicit(&w->leaves, memory_order_acquire) && !atomic_load(&w->passed_on)) {
@@ -188,7 +187,7 @@ void dm_watch_poll(dm_watch *w) {
   atomic_store_explicit(&w->polled, now, memory_order_relaxed);
   int64_t job = 0;
   bool tells = now - w->told >= w->every;
-  /* Callers that need MPI see its errors themselves. */
+  /* Errors of MPI also reach callers that need it. */
   dm_status_free(dm_heartbeat_poll(w->heartbeat, now, tells, atomic_load(&w->moves), &job));
   if (tells) w->told = now;
   atomic_store(&w->job, job);

@@ -1,4 +1,4 @@
-/* watch_impl: what the files of the watchdog share. */
+/* watch_impl: shared by the files of the watchdog. */
 #ifndef DM_RUN_WATCH_IMPL_H
 #define DM_RUN_WATCH_IMPL_H
 
@@ -15,12 +15,12 @@ struct dm_watch {
   dm_launcher launcher;
   int rank, ranks;
   double seconds, tick;
-  int limit;               /* ticks without movement that are a hang */
-  int grace;               /* more of them on all ranks but 0 */
-  int every;               /* ticks between two messages to rank 0 */
+  int limit;               /* ticks without progress that are a hang */
+  int grace;               /* additional ticks on all ranks but 0 */
+  int every;               /* ticks between messages to rank 0 */
   atomic_int ticks;        /* counted by the thread */
-  atomic_int polled;       /* when the main thread was last seen */
-  atomic_llong moves, job; /* of this rank; of all, as last heard of */
+  atomic_int polled;       /* tick of the main thread's last poll */
+  atomic_llong moves, job; /* progress of this rank; of the job, as last received */
   _Atomic(const char *) phase;
   atomic_int patience;
   atomic_llong done, total;
@@ -30,15 +30,15 @@ struct dm_watch {
   pthread_mutex_t lock;
   pthread_cond_t wake;
   bool ending;
-  /* The end before the job is done: each is written once, and valid once its flag is set. */
+  /* Early ends of the job: each is written once, and valid once its flag is set. */
   dm_ending mine, heard;
   atomic_bool leaves, passed_on, hears;
 };
 
-/* What is said of a hang, seen at tick NOW. */
+/* The error for a hang detected at tick NOW. */
 void dm_watch_describe_hang(const dm_watch *watch, int now, dm_error *error);
 
-/* What is said of a rank on HOST whose launcher is gone. */
+/* The error for a rank on HOST whose launcher is gone. */
 void dm_watch_describe_orphan(const dm_ending *ending, const char *host, dm_error *error);
 
 #endif

@@ -3,7 +3,8 @@
 #include "core/units.h"
 #include "run/watch_impl.h"
 
-/* "rank 3 on n3", "rank 2 on n2, rank 3 on n2 and 4 others": who has not been heard of lately. */
+/* Lists the ranks that have been silent for long: "rank 3 on n3", "rank 2 on n2, rank 3 on n2 and 4
+ * others". */
 static int list_silent(const dm_watch *w, int now, char *text, size_t size) {
   int silent = 0, shown = 0;
   const char *host = NULL;
@@ -24,25 +25,23 @@ static int list_silent(const dm_watch *w, int now, char *text, size_t size) {
   return silent;
 }
 
-/* Who holds the others up, in words. */
+/* Describes which ranks hold up the others. */
 static void accuse(const dm_watch *w, int now, dm_error *error, char *who, size_t size) {
   int patience = atomic_load(&w->patience);
   bool stuck = atomic_load(&w->polled) <= now - w->limit * patience / 2;
   error->rank = w->rank;
   if (stuck) {
-    snprintf(who, size, "rank %d itself does not go on", w->rank);
+    snprintf(who, size, "rank %d itself is stuck", w->rank);
   } else if (w->rank != 0) {
     error->rank = 0;
-    snprintf(who, size, "rank 0 on %.60s is awaited and does not answer",
-             dm_heartbeat_host(w->heartbeat, 0));
+    snprintf(who, size, "rank 0 on %.60s does not respond", dm_heartbeat_host(w->heartbeat, 0));
   } else {
     char list[400];
     int silent = list_silent(w, now, list, sizeof list);
     if (silent == 0)
-      snprintf(who, size, "every rank answers, and waits for another or for its files");
+      snprintf(who, size, "all ranks respond, but wait for each other or for files");
     else
-      snprintf(who, size, "%s %s awaited and %s not answer", list, silent == 1 ? "is" : "are",
-               silent == 1 ? "does" : "do");
+      snprintf(who, size, "%s %s not respond", list, silent == 1 ? "does" : "do");
   }
 }
 
@@ -52,12 +51,12 @@ void dm_watch_describe_hang(const dm_watch *w, int now, dm_error *error) {
   accuse(w, now, error, who, sizeof who);
   long long done = atomic_load(&w->done), total = atomic_load(&w->total);
   if (total > 0) snprintf(at, sizeof at, " (%lld of %lld panels)", done, total);
-  snprintf(error->message, sizeof error->message, "nothing has moved for %s: %s",
+  snprintf(error->message, sizeof error->message, "no progress for %s: %s",
            dm_format_seconds(w->seconds * atomic_load(&w->patience), time), who);
-  snprintf(error->place, sizeof error->place, "%s%s, as rank %d sees it", atomic_load(&w->phase),
-           at, w->rank);
+  snprintf(error->place, sizeof error->place, "%s%s, seen by rank %d", atomic_load(&w->phase), at,
+           w->rank);
   snprintf(error->hint, sizeof error->hint,
-           "is its node up and its process running?  --hang-timeout says how long is waited");
+           "is its node up and its process running?  --hang-timeout sets the time limit");
 }
 
 void dm_watch_describe_orphan(const dm_ending *ending, const char *host, dm_error *error) {
@@ -70,5 +69,5 @@ void dm_watch_describe_orphan(const dm_ending *ending, const char *host, dm_erro
     snprintf(error->message, sizeof error->message,
              "the process that started rank %d on %.60s is gone: the job ends", ending->rank, host);
   snprintf(error->hint, sizeof error->hint,
-           "the logs of that node say why; often its memory was used up");
+           "see the logs of that node; often it ran out of memory");
 }

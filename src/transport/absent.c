@@ -1,4 +1,4 @@
-/* Transports that are only names in this program, each with the reason. */
+/* Transports that were not built, with the reason. */
 #include "transport/transport_list.h"
 
 #ifndef DM_HAVE_CUDA
@@ -34,11 +34,11 @@ const dm_transport_ops dm_transport_nccl = {
 };
 #endif
 
-/* Whether an MPI library moves GPU memory, and moves it rightly, differs from build to build, and
- * what it does wrongly it does in silence. */
+/* Whether an MPI library moves GPU memory correctly differs from build to build, and errors are
+ * silent. */
 const dm_transport_ops dm_transport_cuda_mpi = {
     .name = "cuda-mpi",
-    .about = "GPU to GPU by an MPI library that takes GPU memory",
-    .not_built = "no MPI library that takes GPU memory was at hand to test it with",
+    .about = "GPU to GPU by a CUDA-aware MPI library",
+    .not_built = "no CUDA-aware MPI library was available to test it",
     .device_memory = true,
 };

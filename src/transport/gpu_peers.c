@@ -1,6 +1,5 @@
-/* Whether ranks see each other's GPUs.  CUDA IPC opens the memory of a GPU that the opening process
- * sees itself; a launcher that shows each process one GPU only, to keep them apart, hides the rest.
- */
+/* Whether ranks can access each other's GPUs. CUDA IPC needs the peer's GPU to be visible to the
+ * opening process; launchers that show each process only its own GPU prevent that. */
 #ifdef DM_HAVE_CUDA
 
 #include "transport/gpu_peers.h"
@@ -11,16 +10,16 @@
 
 #include "core/buffer.h"
 
-/* What a rank tells the others of its GPU. */
+/* Sent by each rank about its GPU. */
 typedef struct card {
   char host[64], uuid[16];
-  int visible; /* GPUs that its process sees; 0: it has none */
+  int visible; /* GPUs visible to its process; 0: it uses none */
   int rank;
 } card;
 
 dm_status dm_gpu_error(cudaError_t error, const char *call, const char *file, int line,
                        const char *function) {
-  (void)cudaGetLastError(); /* an error that the GPU survives must not be reported again */
+  (void)cudaGetLastError(); /* clears the error, or a later call reports it again */
   return dm_status_new(error == cudaErrorMemoryAllocation ? DM_E_FIT : DM_E_DEVICE, file, line,
                        function, "%.*s: %s (%s)", (int)strcspn(call, "("), call,
                        cudaGetErrorString(error), cudaGetErrorName(error));
@@ -37,7 +36,7 @@ static dm_status own_card(const dm_comm *group, int device, card *own) {
   return DM_OK;
 }
 
-/* The index under which this process sees the GPU of CARD; -1: it does not. */
+/* This process's index of the GPU of CARD; -1: not visible. */
 static dm_status find(const card *wanted, int visible, int *device) {
   for (*device = 0; *device < visible; ++*device) {
     struct cudaDeviceProp properties;
@@ -59,9 +58,10 @@ static dm_status hidden(const card *own, const card *other) {
                                    own->rank, other->rank, variable)
                          : dm_fail(DM_E_DEVICE, "rank %d sees %d GPUs, but not that of rank %d%s",
                                    own->rank, own->visible, other->rank, variable);
-  return dm_hint(status, "show every process all GPUs of its node: with Slurm --gpus-per-node=N in "
-                         "place of --gpus-per-task=1 (or beside it --gpu-bind=none); elsewhere "
-                         "leave CUDA_VISIBLE_DEVICES unset");
+  return dm_hint(
+      status, "make all GPUs of the node visible to every process: with Slurm --gpus-per-node=N in "
+              "place of --gpus-per-task=1 (or beside it --gpu-bind=none); elsewhere "
+              "leave CUDA_VISIBLE_DEVICES unset");
 }
 
 static dm_status reach(const card *own, int device, const card *other) {
@@ -75,7 +75,7 @@ static dm_status reach(const card *own, int device, const card *other) {
   if (allowed) return DM_OK;
   return dm_hint(dm_fail(DM_E_DEVICE, "GPU %d of rank %d cannot read the memory of GPU %d", device,
                          own->rank, there),
-                 "nvidia-smi topo -p2p r tells which GPUs are linked");
+                 "nvidia-smi topo -p2p r shows which GPUs are linked");
 }
 
 static dm_status differ(const card *own, const card *other) {

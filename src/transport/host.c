@@ -1,4 +1,5 @@
-/* host: MPI between buffers in host memory.  Always works, and is the reference for the others. */
+/* host: MPI between buffers in host memory. Always available; the reference for the other
+ * transports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 typedef struct host_transport {
   dm_transport base;
   dm_messages *gathers[DM_GATHERS];
-  uint64_t posted[DM_GATHERS]; /* when: 1, 2, ... */
+  uint64_t posted[DM_GATHERS]; /* order of posting: 1, 2, ... */
   uint64_t posts;
 } host_transport;
 
@@ -33,15 +34,15 @@ static dm_status host_open(const dm_transport_config *config, dm_transport **tra
   return DM_OK;
 }
 
-/* What PEER takes of this rank's share. */
+/* PEER's piece of this rank's share. */
 static const char *piece_for(const dm_gather *gather, int peer, int64_t *bytes) {
   const int me = dm_comm_rank(gather->group);
   *bytes = gather->given ? gather->given_bytes[peer] : gather->bytes[me];
   return (const char *)gather->own + (gather->given ? gather->given[peer] - gather->given[me] : 0);
 }
 
-/* Receives are posted before sends, and every rank begins with its right neighbour, so that no rank
- * is asked by all others at the same moment. */
+/* Receives are posted before sends. Every rank starts with its right neighbour, so that not all
+ * send to the same rank at once. */
 static dm_status host_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
   host_transport *host = (host_transport *)transport;
   int ranks = dm_comm_size(gather->group), me = dm_comm_rank(gather->group);

@@ -1,11 +1,11 @@
-/* ipc: GPU memory inside a node.  Every rank maps its peers' shares through CUDA IPC and pulls its
- * pieces with the copy engines, on streams of its own, so that multiprocessors stay with the
- * products and no peer has to answer.
+/* ipc: GPU memory inside a node. Every rank maps its peers' shares through CUDA IPC and pulls its
+ * pieces with the copy engines on its own streams: multiprocessors remain free for products, and
+ * peers take no part.
  *
- * A pull waits for one thing, that its peer's share is filled: a counter in memory that the ranks
- * share; another one says what was read, so that a part of a share can be filled again.  A slot
- * belongs to the puller alone, which posts a gather only after the product that read the slot has
- * finished.  So no rank ever waits for an event of another process. */
+ * A pull only waits until the peer has filled its share: a counter in shared memory. Another
+ * counter states what was read, so that a part of a share can be refilled. A slot belongs to the
+ * puller, which posts a gather only after the product that read the slot has finished. So no rank
+ * ever waits for an event of another process. */
 #ifdef DM_HAVE_CUDA
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static dm_status open_streams(dm_ipc *ipc) {
   return DM_OK;
 }
 
-/* Of this rank alone; failures are of no interest any more. */
+/* Local; ignores failures. */
 static void release(dm_ipc *ipc) {
   if (ipc->device >= 0) (void)cudaSetDevice(ipc->device);
   for (int g = 0; g < DM_GATHERS; g++)
@@ -39,11 +39,11 @@ static void release(dm_ipc *ipc) {
   free(ipc);
 }
 
-/* Alike on all ranks, also where nodes are only pretended. */
+/* Same answer on all ranks, even with pretended nodes. */
 static dm_status check_node(const dm_transport_config *config) {
   if (!config->node || dm_comm_size(config->node) == dm_comm_size(config->group)) return DM_OK;
   return dm_hint(dm_fail(DM_E_DEVICE, "these ranks are on several nodes"),
-                 "ipc+nccl and ipc+host take another way between nodes");
+                 "use ipc+nccl or ipc+host");
 }
 
 static dm_status ipc_open(const dm_transport_config *config, dm_transport **transport) {
@@ -65,7 +65,7 @@ static dm_status ipc_open(const dm_transport_config *config, dm_transport **tran
   return status;
 }
 
-/* Peers may still be reading this rank's shares when it has all of its own pieces. */
+/* Peers may still be reading this rank's shares when it has all its own pieces. */
 static void ipc_close(dm_transport *transport) {
   dm_ipc *ipc = (dm_ipc *)transport;
   (void)cudaSetDevice(ipc->device);
@@ -75,7 +75,7 @@ static void ipc_close(dm_transport *transport) {
   release(ipc);
 }
 
-/* Written by this rank alone. */
+/* Only this rank writes these counters. */
 static void advance(dm_ipc *ipc, int counter, uint64_t times) {
   _Atomic uint64_t *mine = &dm_shared_lines(&ipc->page)[dm_comm_rank(ipc->group)].counter[counter];
   if (atomic_load_explicit(mine, memory_order_relaxed) < times)
@@ -99,7 +99,7 @@ static bool ipc_drained(const dm_transport *transport, int s, uint64_t times) {
   return true;
 }
 
-/* What this rank has read: all fillings before those that it still reads. */
+/* Publishes what this rank has read: all fillings before those still being read. */
 static void tell_drained(dm_ipc *ipc, int s) {
   uint64_t times = ipc->shares[s].latest;
   for (int g = 0; g < DM_GATHERS; g++) {
@@ -110,8 +110,8 @@ static void tell_drained(dm_ipc *ipc, int s) {
   advance(ipc, DM_IPC_DRAINED + s, times);
 }
 
-/* Gives the pulls that may start to their streams, in order: the first that may not holds back
- * those behind it, for a moment only, as all shares are filled at about the same time. */
+/* Enqueues in order the pulls that may start. The first that may not start delays those after it,
+ * but only briefly, as all shares are filled at about the same time. */
 static dm_status start(dm_ipc *ipc, dm_ipc_gather *gather) {
   for (; gather->started < gather->pulls; gather->started++) {
     const dm_ipc_pull *pull = &gather->pull[gather->started];
@@ -128,8 +128,8 @@ static dm_status start(dm_ipc *ipc, dm_ipc_gather *gather) {
   return DM_OK;
 }
 
-/* Every rank begins with its right neighbour, so that no share is read by all at the same moment;
- * its own piece comes last. */
+/* Every rank starts with its right neighbour, so that not all read the same share at once; its own
+ * piece comes last. */
 static dm_status list_pulls(dm_ipc *ipc, const dm_gather *wanted, dm_ipc_gather *gather) {
   const dm_ipc_share *share = &ipc->shares[wanted->share];
   const int ranks = dm_comm_size(wanted->group), me = dm_comm_rank(wanted->group);
@@ -175,7 +175,7 @@ static dm_status ipc_test(dm_transport *transport, int ticket, bool *done) {
     if (!gather->used[i]) continue;
     cudaError_t answer = cudaEventQuery(gather->done[i]);
     if (answer == cudaErrorNotReady) {
-      (void)cudaGetLastError(); /* or the next launch seems to have failed */
+      (void)cudaGetLastError(); /* else the next launch reports it */
       return DM_OK;
     }
     DM_GPU_TRY(answer);

@@ -1,4 +1,4 @@
-/* ipc_internal: what the files of the ipc transport share. */
+/* ipc_internal: shared by the files of the ipc transport. */
 #ifndef DM_TRANSPORT_IPC_INTERNAL_H
 #define DM_TRANSPORT_IPC_INTERNAL_H
 
@@ -7,24 +7,24 @@
 #include "transport/transport_list.h"
 
 enum {
-  DM_IPC_STREAMS = 4, /* peers that one gather reads from at the same time */
-  DM_IPC_PEERS = 64,  /* ranks of a group at most: no node holds more GPUs */
-  /* Counters in a rank's line, at FILLED + s and DRAINED + s: how many times it has filled its
-   * share s; up to which filling it has read its peers' shares s. */
+  DM_IPC_STREAMS = 4, /* peers that one gather reads from at once */
+  DM_IPC_PEERS = 64,  /* maximum ranks of a group; nodes have at most as many GPUs */
+  /* Counters in a rank's line, at FILLED + s and DRAINED + s: how often it has filled its share s;
+   * up to which filling it has read its peers' shares s. */
   DM_IPC_FILLED = 0,
   DM_IPC_DRAINED = DM_SHARES,
 };
 
-/* A peer's share, as this process sees it. */
+/* A peer's share as mapped in this process. */
 typedef struct dm_ipc_peer {
-  char *memory; /* NULL: not opened; this rank's own share for itself */
+  char *memory; /* NULL: not opened; for this rank its own share */
   int64_t bytes;
-  int line; /* of the page */
+  int line; /* index in the page */
 } dm_ipc_peer;
 
 typedef struct dm_ipc_share {
   const dm_comm *group; /* NULL: not exposed */
-  uint64_t latest;      /* filling that a gather was posted for */
+  uint64_t latest;      /* latest filling of a posted gather */
   dm_ipc_peer peer[DM_IPC_PEERS];
 } dm_ipc_share;
 
@@ -36,8 +36,8 @@ typedef struct dm_ipc_pull {
   int stream;
 } dm_ipc_pull;
 
-/* A gather under way: pulls [0, started) have been given to their streams, and once all are, an
- * event stands behind the last one of each stream. */
+/* A gather under way: pulls [0, started) are enqueued; once all are, an event follows the last pull
+ * of each stream. */
 typedef struct dm_ipc_gather {
   uint64_t filling;
   int share, pulls, started;
@@ -56,7 +56,7 @@ typedef struct dm_ipc {
   dm_ipc_gather gathers[DM_GATHERS];
 } dm_ipc;
 
-/* dm_transport_expose, and its opposite; (ipc_share.c). */
+/* dm_transport_expose and its reverse (ipc_share.c). */
 dm_status dm_ipc_expose(dm_transport *transport, int share, const dm_comm *group, void *memory,
                         int64_t bytes);
 void dm_ipc_withdraw(dm_ipc *ipc);

@@ -1,4 +1,4 @@
-/* Shares that peers may read: handles go round once, and every peer's share is mapped here. */
+/* Exposes shares: ranks exchange handles once and map every peer's share. */
 #ifdef DM_HAVE_CUDA
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "core/buffer.h"
 #include "transport/ipc_internal.h"
 
-/* What a rank tells the others of its share. */
+/* Sent by each rank about its share. */
 typedef struct offer {
   cudaIpcMemHandle_t handle;
   int64_t bytes;
@@ -41,13 +41,13 @@ static dm_status accept(dm_ipc *ipc, dm_ipc_share *share, const offer *all) {
   return DM_OK;
 }
 
-/* A rank that failed tells the others so in place of a handle: none waits for it. */
+/* A rank that failed sends that instead of a handle: no rank waits for it. */
 static dm_status exchange(dm_ipc *ipc, dm_ipc_share *share, offer *own, dm_status made) {
   const int ranks = dm_comm_size(share->group);
   offer *all = NULL;
   own->failed = made != DM_OK;
   dm_status status = dm_buffer_table(ranks, &all);
-  if (status) return dm_status_first(made, status); /* a few KiB; the job ends here */
+  if (status) return dm_status_first(made, status); /* leaks a few KiB; the job ends here */
   status = dm_comm_gather(share->group, own, sizeof *own, all, 0);
   if (!status) status = dm_comm_broadcast(share->group, all, ranks * (int64_t)sizeof *all, 0);
   if (!made && !status) status = accept(ipc, share, all);

@@ -8,8 +8,8 @@
 #include "core/status.h"
 #include "core/view.h"
 
-/* Memory and copies of a backend (backend.h), for transports that pass GPU memory through the host.
- */
+/* A backend's allocation and copies (backend.h), for transports that stage GPU memory through the
+ * host. */
 typedef struct dm_mover {
   void *context;
   dm_status (*alloc)(void *context, dm_space space, int64_t bytes, void **memory);

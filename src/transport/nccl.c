@@ -1,11 +1,11 @@
-/* nccl: GPU memory sent and received by NCCL, inside a node and between nodes.
+/* nccl: NCCL sends and receives GPU memory, inside a node and between nodes.
  *
- * Every share has a communicator of its group and a stream.  All ranks of a group post its gathers
- * in the same order, ascending panels, and A before B: NCCL relies on that.  Its kernels run on the
- * multiprocessors, so it is given few channels; where peers can be read, ipc takes none.
+ * Every share has a communicator of its group and a stream. All ranks of a group post its gathers
+ * in the same order, as NCCL requires: ascending panels, A before B. NCCL's kernels occupy
+ * multiprocessors, so it gets few channels; ipc occupies none, where peers' memory can be read.
  *
- * Communicators do not block: a peer that is gone is an error after a while, not a call that never
- * returns.  What was begun with it is aborted then, or its kernels would spin on the GPU. */
+ * Communicators are non-blocking: a lost peer becomes an error after a while instead of a call that
+ * never returns. Communicators are then aborted, or their kernels would spin on the GPU. */
 #if defined(DM_HAVE_CUDA) && defined(DM_HAVE_NCCL)
 
 #include <nccl.h>
@@ -18,9 +18,9 @@
 #include "transport/gpu_peers.h"
 #include "transport/transport_list.h"
 
-enum { CHANNELS = 4 }; /* thread blocks for each communicator, at most */
+enum { CHANNELS = 4 }; /* maximum thread blocks per communicator */
 
-static const double patience = 60.0; /* seconds, for peers to come to what all do together */
+static const double patience = 60.0; /* seconds to wait for peers in collective calls */
 
 typedef struct nccl_share {
   const dm_comm *group; /* NULL: not exposed */
@@ -48,7 +48,7 @@ static dm_status nccl_error(ncclResult_t error, const char *call, const char *fi
                        call, ncclGetErrorString(error), ncclGetLastError(NULL));
 }
 
-/* What goes on in the background is no failure. */
+/* An operation in progress is no failure. */
 #define NCCL_TRY(call)                                                                             \
   do {                                                                                             \
     ncclResult_t nccl_result_ = (call);                                                            \
@@ -56,7 +56,7 @@ static dm_status nccl_error(ncclResult_t error, const char *call, const char *fi
       return nccl_error(nccl_result_, #call, __FILE__, __LINE__, __func__);                        \
   } while (0)
 
-/* Until COMM has done what was asked of it; nothing else may be asked before. */
+/* Waits until COMM has finished its last operation; no other may be started before. */
 static dm_status settle(ncclComm_t comm, const char *what) {
   const double start = dm_now();
   for (ncclResult_t state = ncclInProgress;;) {
@@ -77,7 +77,7 @@ static void nccl_abandon(dm_transport *transport) {
   }
 }
 
-/* STATUS, and where it is an error nothing goes on behind the caller's back. */
+/* Returns STATUS; if it is an error, aborts everything still running. */
 static dm_status or_abandon(dm_nccl *nccl, dm_status status) {
   if (status) nccl_abandon(&nccl->base);
   return status;
@@ -104,7 +104,7 @@ static void destroy(ncclComm_t comm) {
   dm_status_free(status);
 }
 
-/* Failures are of no interest any more. */
+/* Ignores failures. */
 static void nccl_close(dm_transport *transport) {
   dm_nccl *nccl = (dm_nccl *)transport;
   if (nccl->device >= 0) (void)cudaSetDevice(nccl->device);
@@ -126,7 +126,7 @@ static dm_status nccl_open(const dm_transport_config *config, dm_transport **tra
   DM_TRY(dm_comm_agree(config->group, status));
   nccl->base.ops = &dm_transport_nccl;
   nccl->device = config->device;
-  /* Multicast is for reductions: here it takes memory and, on some virtual machines, fails. */
+  /* Multicast only helps reductions; it needs memory and fails on some virtual machines. */
   (void)setenv("NCCL_NVLS_ENABLE", "0", 0);
   status = dm_gpu_check_peers(config->group, config->device, DM_GPUS_DISTINCT);
   if (!status) status = dm_comm_agree(config->group, open_streams(nccl));
@@ -137,7 +137,7 @@ static dm_status nccl_open(const dm_transport_config *config, dm_transport **tra
   return status;
 }
 
-/* One thread block to a cluster: four of them find their places beside a product sooner alone. */
+/* Clusters of one thread block: the default of four finds room beside a product later. */
 static dm_status join(const dm_nccl *nccl, nccl_share *share, ncclUniqueId id) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
@@ -187,7 +187,7 @@ static dm_status exchange(dm_nccl *nccl, nccl_share *share, const dm_gather *g) 
   return DM_OK;
 }
 
-/* Sends and receives, and this rank's own piece where it does not lie in its place. */
+/* Sends and receives, and copies this rank's own piece if it is not in its place. */
 static dm_status start(dm_nccl *nccl, nccl_share *share, const dm_gather *wanted,
                        cudaEvent_t done) {
   const int me = dm_comm_rank(wanted->group);
@@ -229,7 +229,7 @@ static dm_status ask(const nccl_share *share, cudaEvent_t event, bool *done) {
   return DM_OK;
 }
 
-/* A peer that is gone shows here, and not as silence. */
+/* Also detects a lost peer. */
 static dm_status nccl_test(dm_transport *transport, int ticket, bool *done) {
   dm_nccl *nccl = (dm_nccl *)transport;
   nccl_gather *gather = &nccl->gathers[ticket];

@@ -1,4 +1,4 @@
-/* self: a rank that has no peers; its piece is the panel. */
+/* self: a single rank; its piece is the panel. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 static dm_status self_open(const dm_transport_config *config, dm_transport **transport) {
   if (dm_comm_size(config->group) > 1)
-    return dm_fail(DM_E_DEVICE, "works with one rank only, and there are %d",
+    return dm_fail(DM_E_DEVICE, "works with one rank only, not with %d",
                    dm_comm_size(config->group));
   *transport = calloc(1, sizeof **transport);
   if (!*transport) return dm_fail(DM_E_FIT, "no memory for a transport");

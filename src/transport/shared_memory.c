@@ -13,14 +13,15 @@
 #include "core/populate.h"
 #include "core/units.h"
 
-#define MEMORY_NAME "damier-shared" /* what /proc calls it */
+#define MEMORY_NAME "damier-shared" /* its name in /proc */
 
-enum { RESERVED_AT_ONCE = 256 << 20 }; /* a signal undoes a reservation that it breaks into */
+enum { RESERVED_AT_ONCE = 256 << 20 }; /* a signal cancels an interrupted reservation */
 
-/* Where the others find it: an open file of the rank that made it. */
+/* Where other ranks find the memory: an open file of the rank that created it. */
 typedef struct offer {
   int64_t process, file;
-  uint64_t token; /* stands at its begin: another process may bear the same number elsewhere */
+  uint64_t token; /* stored at the start; detects a process with the same number in another PID
+                     namespace */
 } offer;
 
 static dm_status trouble(const char *what) {
@@ -31,10 +32,10 @@ static dm_status no_room(int64_t bytes) {
   char size[32];
   return dm_hint(dm_fail(DM_E_FIT, "no shared memory of %s: %s", dm_format_bytes(bytes, size),
                          strerror(errno)),
-                 "--transport host does not need it");
+                 "use --transport host, which needs none");
 }
 
-/* The kernel promises more than there is, and when it cannot keep that, it kills somebody. */
+/* The kernel overcommits memory and kills processes when it runs out. */
 static dm_status check_room(int64_t bytes) {
   const int64_t available = dm_memory_available();
   errno = ENOMEM;
@@ -55,31 +56,31 @@ static dm_status create(int64_t bytes, offer *mine, int *file) {
   return DM_OK;
 }
 
-/* What is not ours is not opened: to open a pipe or a device may have effects. */
+/* Opens only memory of this job: opening a pipe or a device can have side effects. */
 static dm_status attach(const offer *theirs, int *file) {
   char path[64], target[64] = "";
   uint64_t token = 0;
   snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)theirs->process,
            (long long)theirs->file);
   if (readlink(path, target, sizeof target - 1) < 0 || !strstr(target, "memfd:" MEMORY_NAME))
-    return dm_hint(dm_fail(DM_E_DEVICE, "the ranks do not see each other's open files (%s)", path),
+    return dm_hint(dm_fail(DM_E_DEVICE, "the ranks cannot open each other's files (%s)", path),
                    "containers on one node need a common PID namespace");
   *file = open(path, O_RDWR | O_CLOEXEC);
   if (*file < 0) return trouble(path);
   if (pread(*file, &token, sizeof token, 0) != sizeof token) return trouble("pread");
   if (token == theirs->token) return DM_OK;
-  return dm_fail(DM_E_DEVICE, "shared memory: %s was not made by another rank", path);
+  return dm_fail(DM_E_DEVICE, "shared memory: %s was not created by another rank", path);
 }
 
 static dm_status map(int file, int64_t bytes, dm_shared_memory *memory) {
   void *base = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (base == MAP_FAILED) return no_room(bytes);
-  (void)madvise(base, (size_t)bytes, MADV_HUGEPAGE); /* without them it is only slower */
+  (void)madvise(base, (size_t)bytes, MADV_HUGEPAGE); /* a failure only costs speed */
   *memory = (dm_shared_memory){.base = base, .bytes = bytes};
   return DM_OK;
 }
 
-/* Linux before 5.14 reserves pages of a file one call after the other. */
+/* Linux before 5.14 serialises reservations of one file. */
 static int reserve_in_turn(int file, int64_t begin, int64_t end) {
   int failed = 0;
   for (int64_t at = begin; at < end && !failed; at += RESERVED_AT_ONCE) {
@@ -89,8 +90,8 @@ static int reserve_in_turn(int file, int64_t begin, int64_t end) {
   return failed;
 }
 
-/* This rank's part of the pages, by all its threads: what is missing shows here, not as a signal
- * later. */
+/* Reserves this rank's part of the pages with all its threads: a lack of memory becomes an error
+ * here instead of a signal later. */
 static dm_status reserve(const dm_comm *group, int file, const dm_shared_memory *memory) {
   const int64_t page = sysconf(_SC_PAGESIZE), ranks = dm_comm_size(group), bytes = memory->bytes;
   const int64_t part = dm_round_up(dm_ceil_div(bytes, ranks), page);
@@ -102,7 +103,7 @@ static dm_status reserve(const dm_comm *group, int file, const dm_shared_memory 
   return failed ? no_room(bytes) : DM_OK;
 }
 
-/* One step after the other, each only where the one before it went well everywhere. */
+/* Each step starts only if the previous one succeeded on all ranks. */
 static dm_status open_together(const dm_comm *group, int64_t bytes, dm_shared_memory *memory,
                                int *file) {
   const bool leads = dm_comm_rank(group) == 0;
@@ -113,7 +114,7 @@ static dm_status open_together(const dm_comm *group, int64_t bytes, dm_shared_me
   DM_TRY(dm_comm_agree(group, map(*file, bytes, memory)));
   DM_TRY(dm_comm_agree(group, reserve(group, *file, memory)));
   const uint64_t nothing = 0;
-  if (leads) memcpy(memory->base, &nothing, sizeof nothing); /* where the token stood */
+  if (leads) memcpy(memory->base, &nothing, sizeof nothing); /* clears the token */
   return dm_comm_barrier(group);
 }
 

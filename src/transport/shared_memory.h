@@ -1,5 +1,4 @@
-/* shared_memory: memory that the ranks of one node see at once, each under an address of its own.
- */
+/* shared_memory: memory shared by the ranks of one node, each with its own address. */
 #ifndef DM_TRANSPORT_SHARED_MEMORY_H
 #define DM_TRANSPORT_SHARED_MEMORY_H
 
@@ -9,17 +8,17 @@
 #include "core/status.h"
 
 typedef struct dm_shared_memory {
-  char *base; /* begins a page; all bytes are 0 at first */
+  char *base; /* page-aligned; zeroed */
   int64_t bytes;
 } dm_shared_memory;
 
-/* Collective in GROUP, whose ranks must be of one node; all leave with the same outcome.  The
- * memory has no name and no place in any file system (memfd_create(2)), so that neither the size of
- * /dev/shm limits it nor a rank that is killed leaves it behind; it counts as the memory of its
- * users.  DM_E_FIT: there is not so much; DM_E_DEVICE: these ranks cannot share any. */
+/* Collective in GROUP, whose ranks must be on one node; same outcome on all. The memory has no name
+ * in any file system (memfd_create(2)), so the size of /dev/shm does not limit it, and killed ranks
+ * leave nothing behind; it is accounted to the processes that use it. DM_E_FIT: not enough memory;
+ * DM_E_DEVICE: these ranks cannot share memory. */
 dm_status dm_shared_memory_open(const dm_comm *group, int64_t bytes, dm_shared_memory *memory);
 
-/* Local: others keep what they see.  One that was never opened is allowed. */
+/* Local: others keep their mapping. MEMORY may never have been opened. */
 void dm_shared_memory_close(dm_shared_memory *memory);
 
 #endif

@@ -1,4 +1,4 @@
-/* shared_page: counters that the ranks of one node see at once. */
+/* shared_page: counters in the shared memory of a node's ranks. */
 #ifndef DM_TRANSPORT_SHARED_PAGE_H
 #define DM_TRANSPORT_SHARED_PAGE_H
 
@@ -6,13 +6,13 @@
 
 #include "transport/shared_memory.h"
 
-enum { DM_PAGE_COUNTERS = 16 }; /* per rank: a line of the cache and its neighbour */
+enum { DM_PAGE_COUNTERS = 16 }; /* per rank: a cache line and its neighbour */
 
 typedef struct dm_shared_line {
   _Atomic uint64_t counter[DM_PAGE_COUNTERS];
 } dm_shared_line;
 
-/* One line per rank of the group; all counters begin with 0. */
+/* One line per rank of the group; all counters start at 0. */
 static inline dm_shared_line *dm_shared_lines(const dm_shared_memory *memory) {
   return (dm_shared_line *)(void *)memory->base;
 }

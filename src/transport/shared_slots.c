@@ -1,9 +1,9 @@
-/* shared_slots: the ranks of a node keep the panels that they share in memory that all of them see.
- * Every rank puts its own pieces where they belong, and the products read whole panels where they
- * lie: nothing is copied, and the bits are those of any other transport.
+/* shared_slots: the ranks of a node keep the panels that they share in shared memory. Every rank
+ * writes its pieces to their places, and products read whole panels from there: nothing is copied,
+ * and the bits are those of any other transport.
  *
- * A gather waits for one thing, that all ranks have filled their pieces: a counter for each at the
- * begin of the memory.  Groups that span nodes take the messages of host. */
+ * A gather only waits until all ranks have filled their pieces: each has a counter at the start of
+ * the memory. Groups that span nodes use the messages of host. */
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -14,12 +14,12 @@
 #include "transport/transport_list.h"
 
 typedef struct shared_share {
-  const dm_comm *group; /* NULL: its panels take messages */
+  const dm_comm *group; /* NULL: its panels use messages */
   dm_shared_memory memory;
 } shared_share;
 
-/* A ticket below DM_GATHERS is one of the messages'; others say whose filling, and which, is
- * awaited: DM_GATHERS + DM_SHARES * filling + share. */
+/* Tickets below DM_GATHERS are messages; others encode the share and the filling that they await:
+ * DM_GATHERS + DM_SHARES * filling + share. */
 typedef struct shared_transport {
   dm_transport base;
   dm_transport *messages;
@@ -29,14 +29,14 @@ typedef struct shared_transport {
 static dm_status check_limits(const dm_transport_config *config) {
   struct rlimit limit;
   if (config->device >= 0)
-    return dm_fail(DM_E_DEVICE, "serves ranks that multiply on CPUs; between GPUs there is ipc");
+    return dm_fail(DM_E_DEVICE, "serves only ranks that multiply on CPUs; use ipc between GPUs");
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     return dm_hint(dm_fail(DM_E_DEVICE, "the limit on file sizes applies to shared memory, too"),
                    "ulimit -f unlimited removes it");
   return DM_OK;
 }
 
-/* The plan takes it that ranks 0 .. r-1 are of the first node, the next r of the second, ... */
+/* Plans assume that ranks 0 .. r-1 are on the first node, the next r on the second, ... */
 static dm_status check_nodes(const dm_comm *group) {
   dm_comm *node;
   DM_TRY(dm_comm_split_node(group, &node));
@@ -51,7 +51,7 @@ static dm_status check_nodes(const dm_comm *group) {
                            "each"),
       "mpirun --map-by ppr:N:node, or srun --ntasks-per-node=N --distribution=block, places them "
       "so");
-  status->agreed = true; /* all have seen the same numbers */
+  status->agreed = true; /* all ranks compared the same numbers */
   return status;
 }
 
@@ -74,7 +74,7 @@ static dm_status shared_open(const dm_transport_config *config, dm_transport **t
   return status;
 }
 
-/* Nobody waits for anybody: what a peer still reads stays as long as the peer maps it. */
+/* Waits for no peer: memory that a peer still reads remains while the peer maps it. */
 static void shared_close(dm_transport *transport) {
   shared_transport *shared = (shared_transport *)transport;
   dm_transport_close(shared->messages);
@@ -123,7 +123,7 @@ static dm_status shared_post(dm_transport *transport, const dm_gather *gather, i
       shared->shares[gather->share].group != gather->group)
     return dm_transport_post(shared->messages, gather, ticket);
   if (gather->filling > (uint64_t)(INT_MAX - DM_GATHERS - gather->share) / DM_SHARES)
-    return dm_fail(DM_E_BUG, "shared slots that are filled too often");
+    return dm_fail(DM_E_BUG, "shared slots are filled too often");
   const int filling = gather->filling > 0 ? (int)gather->filling : 1;
   *ticket = DM_GATHERS + DM_SHARES * filling + gather->share;
   return DM_OK;
@@ -143,7 +143,7 @@ static int64_t shared_received(const dm_transport *transport) {
 
 const dm_transport_ops dm_transport_shared = {
     .name = "shared",
-    .about = "memory that the CPU ranks of a node share; between nodes as host",
+    .about = "memory shared by the CPU ranks of a node; host between nodes",
     .open = shared_open,
     .close = shared_close,
     .shared_slots = shared_share_open,

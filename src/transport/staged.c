@@ -1,10 +1,10 @@
-/* staged: GPU memory through the host.  Pieces are cut into chunks that go through small rings of
- * pinned buffers: while one is copied from the GPU, others are under way as messages or are copied
- * to the GPU of the peer.
+/* staged: GPU memory through the host. Pieces are split into chunks that pass through small rings
+ * of pinned buffers: while one is copied from the GPU, others are sent, or copied to the peer's
+ * GPU.
  *
- * Every share has rings of its own, and serves its gathers in the order in which they were posted,
- * which is the same on all ranks of its group: the oldest one always has buffers on both sides, so
- * that nobody waits in a circle. */
+ * Every share has its own rings and serves its gathers in the order of posting, which is the same
+ * on all ranks of its group: the oldest gather always has buffers on both sides, so there is no
+ * deadlock. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +14,14 @@
 
 enum { BUFFERS = 6, CHUNK = DM_STAGED_BYTES / (2 * BUFFERS) };
 
-/* A buffer of the way out is copied to, then sent; one of the way in is received into, then copied
+/* An outgoing buffer is copied to, then sent; an incoming one is received into, then copied
  * from. */
 typedef struct staging {
   enum { FREE, COPIED, TRAVELS } state;
   char *memory;
   dm_messages *messages;
   uint64_t event; /* of the copy */
-  uint64_t turn;  /* way out: chunks are sent in the order in which they were copied */
+  uint64_t turn;  /* outgoing: chunks are sent in the order of their copies */
   int gather, peer;
   int64_t at, bytes;
 } staging;
@@ -33,7 +33,7 @@ typedef struct staged_share {
   uint64_t copied, sent; /* chunks */
 } staged_share;
 
-/* The next chunk: chunk after chunk, and of each one from neighbour to neighbour. */
+/* The position of the next chunk: chunks in order, each for all neighbours in turn. */
 typedef struct progress {
   int64_t at;
   int neighbour;
@@ -41,10 +41,10 @@ typedef struct progress {
 } progress;
 
 typedef struct staged_gather {
-  uint64_t number; /* in the order of posting */
+  uint64_t number; /* in order of posting */
   int share, tag, under_way;
   char *slot;
-  int64_t *offset, *bytes, *given, *given_bytes; /* by member of the group */
+  int64_t *offset, *bytes, *given, *given_bytes; /* one entry per member of the group */
   progress out, in;
 } staged_gather;
 
@@ -109,14 +109,14 @@ static bool same_piece(const staged_gather *g, int x, int y) {
   return g->given[x] == g->given[y] && g->given_bytes[x] == g->given_bytes[y];
 }
 
-/* What several take is copied once: for the first of them. */
+/* A piece for several takers is copied once, for the first of them. */
 static bool is_first_taker(const staged_gather *g, const dm_comm *group, int neighbour) {
   for (int before = 1; before < neighbour; before++)
     if (same_piece(g, member_at(group, before), member_at(group, neighbour))) return false;
   return true;
 }
 
-/* Moves on to the chunk after the present one; SIZES are those of the pieces. */
+/* Advances to the next chunk; SIZES are those of the pieces. */
 static void advance(const staged_gather *g, const dm_comm *group, bool out, progress *p) {
   const int64_t *sizes = out ? g->given_bytes : g->bytes;
   const int ranks = dm_comm_size(group);
@@ -137,7 +137,7 @@ static staging *free_buffer(staging *ring) {
   return NULL;
 }
 
-/* The oldest gather of share S that has chunks to begin; -1: none. */
+/* The oldest gather of share S with chunks to start; -1: none. */
 static int oldest(const staged *t, int s, bool out) {
   int found = -1;
   for (int i = 0; i < DM_GATHERS; i++) {

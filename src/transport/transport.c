@@ -74,7 +74,7 @@ dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, in
   const int share = gather->share;
   if (transport->ops->expose &&
       (share < 0 || share >= DM_SHARES || transport->exposed[share] != gather->group))
-    return dm_fail(DM_E_BUG, "a gather of share %d, which was not exposed to its group", share);
+    return dm_fail(DM_E_BUG, "a gather of share %d, which is not exposed to its group", share);
   return transport->ops->post(transport, gather, ticket);
 }
 

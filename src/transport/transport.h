@@ -1,9 +1,8 @@
-/* transport: how panels move between ranks.  One table of functions; NULL in it means (optional).
+/* transport: moves panels between ranks. A table of functions; NULL entries are optional.
  *
- * A transport moves host memory by messages, or GPU memory by pulls: then every rank exposes its
- * shares once, says when they are filled, and the peers read their pieces out of them.  Ranks of
- * one node can also keep panels in shared slots, memory that all of them see: nothing moves then.
- */
+ * A transport moves host memory by messages, or GPU memory by pulls: every rank exposes its shares
+ * once, reports when they are filled, and peers read their pieces from them. Ranks of one node can
+ * also keep panels in shared slots, memory that all of them map: then nothing moves. */
 #ifndef DM_TRANSPORT_TRANSPORT_H
 #define DM_TRANSPORT_TRANSPORT_H
 
@@ -16,15 +15,15 @@
 #include "transport/mover.h"
 
 enum {
-  DM_GATHERS = 16,  /* that may be under way at once */
-  DM_SHARES = 3,    /* that a rank may expose */
-  DM_SLAB = 2 << 20 /* bytes of exposed memory are a multiple of it: see expose */
+  DM_GATHERS = 16,  /* maximum number under way */
+  DM_SHARES = 3,    /* maximum number that a rank exposes */
+  DM_SLAB = 2 << 20 /* exposed memory is a multiple of these bytes; see expose */
 };
 
 typedef struct dm_transport_config {
-  const dm_comm *group;  /* the ranks that open it together; gathers may be in parts of it */
-  int device;            /* index of this rank's GPU among those it sees; -1: none */
-  const dm_comm *node;   /* (optional) those of them on this rank's node; NULL: all */
+  const dm_comm *group;  /* ranks that open it together; gathers may use parts of it */
+  int device;            /* index of this rank's visible GPU; -1: none */
+  const dm_comm *node;   /* (optional) the ranks of GROUP on this rank's node; NULL: all */
   const dm_mover *mover; /* (optional) */
 } dm_transport_config;
 
@@ -35,8 +34,8 @@ typedef struct dm_transport_ops {
   const char *about;
   const char *not_built; /* NULL, or why */
   bool device_memory;    /* pieces and slots are GPU memory */
-  bool one_node;         /* serves ranks of one node alone */
-  int64_t staging;       /* bytes of host memory that the mover allocates for each exposed share */
+  bool one_node;         /* serves only ranks of one node */
+  int64_t staging;       /* bytes of host memory that the mover allocates per exposed share */
   dm_status (*open)(const dm_transport_config *config, dm_transport **transport);
   void (*close)(dm_transport *transport);
   void (*abandon)(dm_transport *transport); /* (optional) */
@@ -49,8 +48,8 @@ typedef struct dm_transport_ops {
   dm_status (*post)(dm_transport *transport, const dm_gather *gather, int *ticket);
   dm_status (*test)(dm_transport *transport, int ticket, bool *done);
   dm_status (*rest)(dm_transport *transport);         /* (optional) */
-  int64_t (*received)(const dm_transport *transport); /* (optional) in place of its own count */
-  int64_t (*crossed)(const dm_transport *transport);  /* (optional) of them from other nodes */
+  int64_t (*received)(const dm_transport *transport); /* (optional) replaces RECEIVED below */
+  int64_t (*crossed)(const dm_transport *transport); /* (optional) bytes of them from other nodes */
 } dm_transport_ops;
 
 struct dm_transport {
@@ -66,55 +65,52 @@ const dm_transport_ops *const *dm_transport_all(void);
 /* The table of NAME, built or not; NULL for an unknown name. */
 const dm_transport_ops *dm_transport_find(const char *name);
 
-/* Collective in the config's group, and all of it leave with the same outcome.  DM_E_DEVICE says
- * why these ranks cannot use it. */
+/* Collective in the config's group, with the same outcome on all its ranks. DM_E_DEVICE says why
+ * these ranks cannot use the transport. */
 dm_status dm_transport_open(const dm_transport_ops *ops, const dm_transport_config *config,
                             dm_transport **transport);
 
-/* NULL is allowed; every gather must be done.  Collective: returns when no peer reads what this
- * rank exposed any more, so that it may be freed. */
+/* NULL is allowed; every gather must be done. Collective: returns when no peer reads this rank's
+ * exposed memory any more, so that it may be freed. */
 void dm_transport_close(dm_transport *transport);
 
-/* After a failure, in place of close: of this rank alone, and nothing is freed.  What is under way
- * ends where that takes no peer; where peers may still read or write, memory stays. */
+/* Replaces close after a failure; local to this rank, frees nothing. Stops operations that need no
+ * peer; memory that peers may still read or write remains. */
 void dm_transport_abandon(dm_transport *transport);
 
-/* Lets the ranks of GROUP read BYTES of this rank's MEMORY as its share SHARE; collective in GROUP,
- * whose members see each other's failures.  MEMORY is an allocation of its own: the driver shares
- * whole blocks of 2 MiB, with all that lies in them. */
+/* Lets the ranks of GROUP read BYTES of this rank's MEMORY as its share SHARE. Collective in GROUP,
+ * whose ranks all learn of failures. MEMORY must be an allocation of its own: the driver shares
+ * whole blocks of 2 MiB with all their contents. */
 dm_status dm_transport_expose(dm_transport *transport, int share, const dm_comm *group,
                               void *memory, int64_t bytes);
 
-/* Memory of BYTES, all 0, that the ranks of GROUP, which must be of one node, see at once, each
- * under an address of its own; it holds their shares SHARE.  Collective in GROUP, and all of it
- * leave with the same outcome; of the transport, which frees it when it is closed.  A gather of
- * this share has its slots there, and OWN in its slot; it is done when all have said that they have
- * filled it. */
+/* Zeroed memory of BYTES that the ranks of GROUP, all on one node, map at addresses of their own;
+ * it holds their shares SHARE. Collective in GROUP, with the same outcome on all its ranks. The
+ * transport owns the memory and frees it when closed. A gather of this share has its slots, and
+ * OWN, in this memory; it is done when all ranks have reported theirs as filled. */
 dm_status dm_transport_slots_open(dm_transport *transport, int share, const dm_comm *group,
                                   int64_t bytes, void **memory);
 
-/* This rank's share is complete: peers that asked for pieces of it may read them now. */
+/* Reports that this rank's share is complete: peers may read the pieces that they requested. */
 void dm_transport_filled(dm_transport *transport, int share);
 
-/* Shares may be filled in parts, and parts may be filled again: this rank's is now complete as far
- * as gathers of up to TIMES fillings read it.  Again after dm_transport_filled, which stands for
- * once, TIMES only grow. */
+/* For shares that are filled in parts or again: this rank's is now complete for gathers of up to
+ * TIMES fillings. TIMES only grows; dm_transport_filled counts as the first. */
 void dm_transport_refilled(dm_transport *transport, int share, uint64_t times);
 
-/* Whether the peers have read all that they read of this rank's share in gathers of up to TIMES
- * fillings, as far as they can read it behind its back: this rank's own such gathers must be done.
- */
+/* Whether peers have finished reading this rank's share for gathers of up to TIMES fillings, as far
+ * as they read it without this rank. This rank's own such gathers must be done. */
 bool dm_transport_drained(const dm_transport *transport, int share, uint64_t times);
 
-/* Starts a gather; *ticket stands for it until test, which moves all gathers on, says *done. */
+/* Starts a gather and returns its *ticket; test progresses all gathers and sets *done for one. */
 dm_status dm_transport_post(dm_transport *transport, const dm_gather *gather, int *ticket);
 dm_status dm_transport_test(dm_transport *transport, int ticket, bool *done);
 
-/* Nothing can be done until something arrives: lets others go on.  May return before, and, of a
- * transport of the simulation, not earlier than some gather under way is done. */
+/* Yields while nothing can be done until something arrives. May return earlier, except in the
+ * simulation's transports, which return once some gather is done. */
 dm_status dm_transport_rest(dm_transport *transport);
 
-/* Bytes from other ranks so far, and those of them that are known to be from other nodes. */
+/* Bytes received from other ranks so far, and the part known to come from other nodes. */
 int64_t dm_transport_received(const dm_transport *transport);
 int64_t dm_transport_crossed(const dm_transport *transport);
 

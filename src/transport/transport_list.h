@@ -1,4 +1,4 @@
-/* transport_list: the transports that exist, one file each. */
+/* transport_list: all transports, one file each. */
 #ifndef DM_TRANSPORT_TRANSPORT_LIST_H
 #define DM_TRANSPORT_TRANSPORT_LIST_H
 
@@ -13,18 +13,17 @@ extern const dm_transport_ops dm_transport_ipc_nccl; /* two_level.c */
 extern const dm_transport_ops dm_transport_ipc_host; /* two_level.c */
 extern const dm_transport_ops dm_transport_cuda_mpi; /* absent.c */
 
-/* A ticket for a gather, from 0 on: busy until the transport's test says that it is done.
- * (transport.c) */
+/* Allocates a ticket for a gather, starting from 0; it stays busy until the transport's test
+ * reports the gather as done. (transport.c) */
 dm_status dm_transport_ticket(dm_transport *transport, int *ticket);
 
-/* Waits until the gather that HOST, a transport of dm_transport_host, was asked for first is done;
- * at once where none is under way.  For a program whose ranks need not be heard while they wait
- * (simulation/).  (host.c) */
+/* Waits until the oldest gather of HOST, a transport of dm_transport_host, is done; returns at once
+ * if there is none. For programs whose waiting ranks need no heartbeat (simulation/). (host.c) */
 dm_status dm_host_rest(dm_transport *host);
 
-/* Not in the list of all: GPU memory through the host, between the nodes of ipc+host.  It needs
- * config.mover, and moves no piece of a rank to itself.  (staged.c) */
+/* Not in the list of all: GPU memory through the host, between the nodes of ipc+host. Needs
+ * config.mover; never moves a rank's piece to itself. (staged.c) */
 extern const dm_transport_ops dm_transport_staged;
-enum { DM_STAGED_BYTES = 48 << 20 }; /* its staging */
+enum { DM_STAGED_BYTES = 48 << 20 }; /* bytes of its staging buffers */
 
 #endif

@@ -6,17 +6,17 @@
 #include "core/buffer.h"
 #include "transport/transport_list.h"
 
-enum { LISTS = 9 }; /* of a gather: four by member of the group, five by rank of the node */
+enum { LISTS = 9 }; /* lists of a gather: four per member of the group, five per rank of the node */
 
-/* Where a member of a share's group stands. */
+/* The position of a member of a share's group. */
 typedef struct standing {
-  int64_t node, rank; /* among those of the group on that node */
+  int64_t node, rank; /* among the group's ranks on that node */
 } standing;
 
 typedef struct level_share {
   const dm_comm *group; /* NULL: not exposed */
   dm_comm *near;        /* its ranks on this node */
-  bool crosses;         /* it has others */
+  bool crosses;         /* the group spans nodes */
   standing *members;
   char *memory;
   int64_t *lists;
@@ -29,10 +29,10 @@ typedef struct joint {
 
 typedef struct two_level {
   dm_transport base;
-  dm_transport_ops table; /* by the name that it was opened under */
+  dm_transport_ops table; /* with the name of the composed transport */
   dm_transport *inside, *between;
   const dm_comm *group;
-  int64_t node; /* rank in GROUP of the first on this node: a number of its own for each node */
+  int64_t node; /* rank in GROUP of the first rank on this node: identifies the node */
   level_share shares[DM_SHARES];
   joint gathers[DM_GATHERS];
 } two_level;
@@ -113,7 +113,7 @@ static bool is_near(const two_level *t, const level_share *share, int member) {
   return share->members[member].node == t->node;
 }
 
-/* Nothing comes from the ranks of this node, and nothing goes to them. */
+/* Excludes the ranks of this node as sources and as takers. */
 static dm_status post_far(two_level *t, const level_share *share, const dm_gather *wanted,
                           int *ticket) {
   const int ranks = dm_comm_size(share->group), me = dm_comm_rank(share->group);
@@ -157,7 +157,7 @@ static dm_status post_near(two_level *t, const level_share *share, const dm_gath
   return dm_transport_post(t->inside, &near, ticket);
 }
 
-/* What has the longer way first. */
+/* Posts the slower part first. */
 static dm_status two_level_post(dm_transport *transport, const dm_gather *wanted, int *ticket) {
   two_level *t = (two_level *)transport;
   DM_TRY(dm_transport_ticket(transport, ticket));
@@ -209,7 +209,7 @@ dm_status dm_two_level_open(const dm_transport_ops *ops, const dm_transport_ops 
   dm_status status = dm_comm_agree(t->group, open_inside(t, inside, config));
   if (!status) status = dm_comm_agree(t->group, dm_transport_open(between, config, &t->between));
   if (status) {
-    dm_transport_close(t->inside); /* alike on all ranks of a node */
+    dm_transport_close(t->inside); /* same result on all ranks of a node */
     free(t);
   } else {
     *transport = &t->base;
@@ -217,7 +217,7 @@ dm_status dm_two_level_open(const dm_transport_ops *ops, const dm_transport_ops 
   return status;
 }
 
-/* ---- those that have a name ---- */
+/* ---- the composed transports ---- */
 
 #ifdef DM_HAVE_CUDA
 static dm_status open_ipc_host(const dm_transport_config *config, dm_transport **transport) {

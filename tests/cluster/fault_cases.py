@@ -56,7 +56,7 @@ def faults():
     fault("mpirun, its daemon is killed", [*mpirun, *BENCH], lambda: send("n3", signal.SIGKILL, "orted"),
           (137, 205), 30)
     fault("mpirun, a rank is stopped", [*mpirun, *BENCH, "--hang-timeout", "20s"],
-          lambda: send("n3", signal.SIGSTOP, "damier"), (8,), 60, "rank 2 on n3 is awaited")
+          lambda: send("n3", signal.SIGSTOP, "damier"), (8,), 60, "rank 2 on n3 does not respond")
     # Slurm misses the keeper of a step only by and by, and the rank's own words go through it: the rank
     # tells the others.  Long before the watchdog, which would wait for ten minutes.  The first rank that
     # ends makes srun kill the step; srun's code is 137 where that is before another rank has ended itself.
@@ -80,11 +80,11 @@ def link_down():
     on("n3", "ip", "link", "set", "eth0", "down")
     # srun may wait --wait=20 (the job: 60) more for what lies behind the link.
     ends = [Ended(direct, 60), Ended(mpirun, 15)]
-    check(ends[0].code == 8 and "rank 1 on n3 is awaited" in ends[0].text and
+    check(ends[0].code == 8 and "rank 1 on n3 does not respond" in ends[0].text and
           "task 0: Exited with exit code 8" in ends[0].text, "a link is down: srun ends with 8", ends[0])
     check(ends[1].code == 205 and "n3" in ends[1].text, "and mpirun, with keepalive, with 205", ends[1])
     end = done(job, 200)
-    check(end.get("ExitCode") == "8:0" and "rank 1 on n3 is awaited" in log_of(job), "and the job with 8",
+    check(end.get("ExitCode") == "8:0" and "rank 1 on n3 does not respond" in log_of(job), "and the job with 8",
           (end, log_of(job)))
     on("n3", "ip", "link", "set", "eth0", "up")
     left = left_on(("head", "n1", "n2", "n3"), 120)

@@ -64,7 +64,7 @@ class OnSome(on_gpu.OnGpu):
         """What one rank alone gets wrong is raised on all."""
         words = {"data": (4096, True)} if RANK == 0 else {}
         for message, a, b, out in (("read-only", self.a, self.b, self.on(0, self.c, **words)),
-                                   ("without terms", self.a[:, :0], self.b[:0], self.on(0, self.c))):
+                                   ("with k = 0", self.a[:, :0], self.b[:0], self.on(0, self.c))):
             with self.assertRaisesRegex(damier.UsageError, message):
                 damier.matmul(a, b, out, **TOGETHER)
 

@@ -79,7 +79,7 @@ class Refused(unittest.TestCase):
         self.refused("out shares GPU memory with b", HOST, ByDlpack(ADDRESS + 8 * 15, (4, 4), "f8"), out)
         self.refused("out shares GPU memory with c", HOST, HOST, out, c=ByDlpack(ADDRESS + 8, (4, 4), "f8"))
         self.refused("c and out differ", HOST, HOST, out, c=np.ones((4, 4), "f4"))
-        self.refused("without terms", HOST[:, :0], HOST[:0], out)
+        self.refused("with k = 0", HOST[:, :0], HOST[:0], out)
 
     def test_side_by_side_is_not_shared(self):
         left, right = (ByInterface(ADDRESS + 32 * x, (4, 4), "f8", (8, 1)) for x in range(2))
@@ -87,16 +87,16 @@ class Refused(unittest.TestCase):
 
     def test_types(self):
         self.refused("elements of uint8", ByInterface(ADDRESS, (4, 4), "u1"), HOST)
-        self.refused("the byte order", ByInterface(ADDRESS, (4, 4), ">f8"), HOST)
+        self.refused("opposite byte order", ByInterface(ADDRESS, (4, 4), ">f8"), HOST)
         self.refused("DLPack's type 1 of 4 bits|elements of", ByDlpack(ADDRESS, (4, 4), "u1"), HOST)
         self.refused("a is f32 and b is f64", ByDlpack(ADDRESS, (4, 4), "f4"), HOST)
 
     def test_protocols(self):
         self.refused("masked", ByInterface(ADDRESS, (4, 4), "f8", mask=HOST), HOST)
         self.refused("stream 0", ByInterface(ADDRESS, (4, 4), "f8", stream=0), HOST)
-        self.refused("is not understood", ByInterface(ADDRESS, (4, 4), "f8", typestr="?!"), HOST)
+        self.refused("in an unsupported way", ByInterface(ADDRESS, (4, 4), "f8", typestr="?!"), HOST)
         self.refused("1 dimensions", ByInterface(ADDRESS, (4,), "f8"), HOST)
-        self.refused("no CUDA GPU .DLPack's kind 10", ByDlpack(ADDRESS, (4, 4), "f8", device=(10, 0)), HOST)
+        self.refused("other than a CUDA GPU .DLPack's kind 10", ByDlpack(ADDRESS, (4, 4), "f8", device=(10, 0)), HOST)
         self.refused("cannot be exported", Failing(), HOST)
 
 

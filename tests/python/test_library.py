@@ -37,10 +37,10 @@ class Found(unittest.TestCase):
         self.assertIn(words, done.stderr)
 
     def test_not_there(self):
-        self.refused("DAMIER_LIBRARY names the library", DAMIER_LIBRARY="/nowhere")
+        self.refused("set DAMIER_LIBRARY to the library", DAMIER_LIBRARY="/nowhere")
 
     def test_another_library(self):
-        self.refused("is no libdamier", DAMIER_LIBRARY="libm.so.6")
+        self.refused("is not libdamier", DAMIER_LIBRARY="libm.so.6")
 
     def test_another_version(self):
         self.refused("is libdamier 7.1.0; this package needs 0.2", DAMIER_LIBRARY=os.environ["OTHER_VERSION"])

@@ -256,7 +256,7 @@ class OtherLibraries(unittest.TestCase):
 
     def test_lists(self):
         np.testing.assert_array_equal(damier.matmul([[1.0, 2.0]], [[3.0], [4.0]]), [[11.0]])
-        with self.assertRaisesRegex(damier.UsageError, "no memory"):
+        with self.assertRaisesRegex(damier.UsageError, "no writable memory"):
             damier.matmul(np.ones((1, 1)), np.ones((1, 1)), [[0.0]])
 
     def test_torch(self):
@@ -283,8 +283,8 @@ class Refused(unittest.TestCase):
 
     def test_shapes(self):
         x = np.ones((3, 4))
-        self.refused("do not fit together", x, x)
-        self.refused("do not fit together", x, x.T, op_a="t")
+        self.refused("the inner dimensions differ", x, x)
+        self.refused("the inner dimensions differ", x, x.T, op_a="t")
         self.refused("out is 4 x 3, the product 3 x 3", x, x.T, np.ones((4, 3)))
         self.refused("c is 1 x 3", x, x.T, c=np.ones((1, 3)))
         for wrong in (np.ones(3), np.ones((2, 2, 2)), 1.0):
@@ -295,7 +295,7 @@ class Refused(unittest.TestCase):
         for dtype in ("i8", "u1", "u2", "?", "O", "f16", "U1"):
             self.refused("elements of", np.ones((3, 3)).astype(dtype), x)
         self.refused("a is f64 and b is f32", x, x.astype("f4"))
-        self.refused("cannot be taken", damier.Rows(x, type="bf16"), x)
+        self.refused("cannot be read as", damier.Rows(x, type="bf16"), x)
         self.refused("differ in type", x, x, x.copy(), c=x.astype("f4"))
         self.refused("none of", x, x, type_c="f128")
         frozen = x.copy()
