@@ -1,5 +1,4 @@
 /* buffers: the list of all memory that a rank allocates for a plan: purpose, place, bytes, time.
- *
  * The list is a pure function of the plan.  Ranks allocate what it says and nothing else
  * (engine/rank_memory.h), the planner adds it up (plan/memory_need.h), and the simulator refuses
  * steps that leave it. */

@@ -2,8 +2,7 @@
  *
  * A transport moves host memory by messages, or GPU memory by pulls: then every rank exposes its
  * shares once, says when they are filled, and the peers read their pieces out of them.  Ranks of
- * one node can also keep panels in shared slots, memory that all of them see: nothing moves then.
- */
+ * one node can also keep panels in shared slots, memory that all of them see: nothing moves. */
 #ifndef DM_TRANSPORT_TRANSPORT_H
 #define DM_TRANSPORT_TRANSPORT_H
 

@@ -4,59 +4,23 @@
 
 #include "core/compute_choice.h"
 #include "core/split.h"
-#include "engine/execute.h"
-#include "small_product.h"
+#include "stored_product.h"
 
 enum { M = 37, N = 29 };
 
-/* Where what is computed goes to: all of C, of which each rank has its part. */
-typedef struct storage {
-  product *p;
-  float *c;
-  int64_t stored;
-} storage;
-
-static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  (void)local;
-  fill_panel(((storage *)context)->p, matrix, panel);
-  return DM_OK;
-}
-
-static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
-  storage *s = context;
-  const dm_plan *plan = local->plan;
-  const dm_coords *at = &local->coords;
-  const dm_view sums = plan->pk > 1 ? local->c_sum : local->c;
-  const int64_t first =
-      plan->pk > 1 ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
-  for (int64_t i = rows.begin; i < rows.end; i++)
-    for (int64_t j = 0; j < sums.cols; j++, s->stored++)
-      s->c[(first + i) * N + local->cols.begin + j] = *(float *)dm_view_at(sums, i, j);
-  *done = true;
-  return DM_OK;
-}
-
-/* What tiles that are done hold is not computed again. */
-static int64_t elements_of(const dm_plan *plan) {
-  int64_t elements = 0;
-  for (int64_t place = 0; place < dm_plan_todo(plan); place++)
-    for (int i = 0; i < plan->pm; i++)
-      for (int j = 0; j < plan->pn; j++) {
-        const int64_t tile = dm_plan_todo_tile(plan, place);
-        elements +=
-            dm_range_size(dm_plan_rows(plan, tile, i)) * dm_range_size(dm_plan_cols(plan, tile, j));
-      }
-  return elements;
+/* All of C, of which each rank gets its part. */
+static void keep(void *c, const product *p, int64_t row, int64_t col, double value) {
+  (void)p;
+  ((float *)c)[row * N + col] = (float)value;
 }
 
 /* Each element of C that this rank computed: whole numbers exactly, others within f. */
-static void check(const storage *s) {
-  const product *p = s->p;
+static void check(const product *p, const float *c) {
   const dm_plan *plan = &p->plan;
   const double factor = fmax((double)plan->problem.k, dm_split_factor(plan->problem.k));
   for (int64_t i = 0; i < M; i++)
     for (int64_t j = 0; j < N; j++) {
-      const double got = s->c[i * N + j];
+      const double got = c[i * N + j];
       double sum = 0.0, size = 0.0;
       if (isnan(got)) continue;
       for (int64_t l = 0; l < plan->problem.k; l++) {
@@ -85,27 +49,6 @@ static int64_t hash_of(rank_test *test, const float *c) {
   return hash;
 }
 
-static int64_t compute(product *p) {
-  rank_test *test = p->test;
-  storage s = {.p = p, .c = memory_of(test, M * N * (int64_t)sizeof(float))};
-  const dm_step_calls loads = {.context = &s, .load = fill};
-  const dm_step_calls calls = {.context = &s, .load = fill, .store = store};
-  const bool streams = dm_plan_streams(&p->plan);
-  for (int64_t at = 0; at < M * N; at++) s.c[at] = NAN;
-  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
-  if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));
-  must(test, dm_comm_barrier(test->run.world));
-  must(test, dm_execute(&p->local, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
-  check(&s);
-  must(test, dm_comm_sum_i64(test->run.world, &s.stored, 1));
-  CHECK(test, s.stored == elements_of(&p->plan), "%lld elements of C are stored, of %lld",
-        (long long)s.stored, (long long)elements_of(&p->plan));
-  const int64_t hash = hash_of(test, s.c);
-  free(s.c);
-  product_close(p);
-  return hash;
-}
-
 static int64_t multiply(rank_test *test, int turn, dm_wishes wishes, int strips, int64_t done) {
   static const dm_kind kinds[] = {DM_INTEGER, DM_NORMAL, DM_INTEGER, DM_OZAKI};
   dm_problem problem = product_problem(M, N, 64 * 8 + 5, DM_F32);
@@ -117,15 +60,12 @@ static int64_t multiply(rank_test *test, int turn, dm_wishes wishes, int strips,
   if (!wishes.reproducible) wishes.panel = strips > 0 ? 64 : 64 + 64 * (turn % 3);
   product p = product_open_on(test, &machine, problem, wishes,
                               wishes.reproducible ? DM_OZAKI : kinds[turn % 4], 5);
-  if (strips > 0) p.plan.strips = strips, p.plan.stretch = 1;
-  bool there[64] = {false};
-  dm_todo *todo;
-  for (int64_t t = 0; t < done; t++) there[t] = true;
-  must(test, dm_todo_new(dm_plan_tiles(&p.plan), there, &todo));
-  p.plan.todo = todo;
-  CHECK(test, done < dm_plan_tiles(&p.plan), "nothing is left to compute");
-  const int64_t hash = compute(&p);
-  dm_todo_free(todo);
+  float *c = memory_of(test, M * N * (int64_t)sizeof *c);
+  for (int64_t at = 0; at < M * N; at++) c[at] = NAN;
+  product_store(&p, strips, done, keep, c);
+  check(&p, c);
+  const int64_t hash = hash_of(test, c);
+  free(c);
   return hash;
 }
 
