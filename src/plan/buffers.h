@@ -1,5 +1,4 @@
 /* buffers: the list of all memory that a rank allocates for a plan: purpose, place, bytes, time.
- *
  * The list is a pure function of the plan.  Ranks allocate exactly this list
  * (engine/rank_memory.h), the planner sums it (plan/memory_need.h), and the simulator rejects steps
  * that access anything else. */

@@ -11,6 +11,7 @@ import sys
 import faulty_runs
 import running
 
+STRACE = ("-f", "-qq", "--seccomp-bpf")  # other calls do not stop
 RENAME = "rename,renameat,renameat2"
 # (calls, error, exit codes), as in each_call.py: HDF5 can do without some of what it reads.
 CASES = [("pread64,preadv", "EIO", {0, 3, 4}), ("pread64,preadv", "EINTR", {0}),
@@ -27,7 +28,7 @@ def why_not():
     """Why nothing can be injected here, or None."""
     if not shutil.which("strace"):
         return "there is no strace"
-    words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO:when=1", "true"]
+    words = ["strace", *STRACE, "-o", "/dev/null", "-e", "inject=fsync:error=EIO:when=1", "true"]
     done = running.ended(words)
     return f"strace: {done.stderr.strip()}" if done.returncode else None
 
@@ -49,7 +50,7 @@ class Traced(faulty_runs.Output):
             paths = [self.path(s) for s in ("", ".part", ".journal")]
             paths += [self.bed.folder / name for name in ("A.h5", "B.h5")]
             where = [word for path in paths for word in ("-P", path)]
-            self.wrapper = ["sh", "-c", ONE_RANK, "sh", rank, "-f", "-qq", *words, *where, "--"]
+            self.wrapper = ["sh", "-c", ONE_RANK, "sh", rank, *STRACE, *words, *where, "--"]
         try:
             return super().run(None, ranks, extra)
         finally:

@@ -18,7 +18,7 @@ MAPPED = [("fdatasync", EIO, {4}), ("write", EIO, {4})]
 def refused_pages(bed):
     """The system has no page when it is asked for: an error, and no signal."""
     output = faulty_runs.Output(bed, "pagesC", 1)
-    probe = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=madvise", "-e"]
+    probe = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=madvise", "-e"]
     codes, failures = set(), []
     for number in range(1, 14):
         done = running.ended([*probe, f"inject=madvise:error=EFAULT:when={number}", *output.command()])

@@ -3,11 +3,10 @@
  * resumed, in strips, and in a job from file to file.  Whole numbers: all must be exact. */
 #include <unistd.h>
 
-#include "engine/execute.h"
 #include "io/examine.h"
 #include "job/generate.h"
 #include "job/multiply.h"
-#include "small_product.h"
+#include "stored_product.h"
 
 /* ---- A in two parts, whose products are held apart ---- */
 
@@ -112,17 +111,6 @@ static mode mode_of(int turn) {
 
 /* ---- what the engine computes ---- */
 
-typedef struct storage {
-  product *p;
-  int64_t stored;
-} storage;
-
-static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  (void)local;
-  fill_panel(((storage *)context)->p, matrix, panel);
-  return DM_OK;
-}
-
 static double expected(const product *p, int64_t row, int64_t col) {
   double sum = 0.0;
   for (int64_t l = 0; l < p->plan.problem.k; l++)
@@ -130,48 +118,14 @@ static double expected(const product *p, int64_t row, int64_t col) {
   return sum;
 }
 
-static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
-  storage *s = context;
-  const dm_plan *plan = local->plan;
-  const dm_coords *at = &local->coords;
-  const dm_view sums = plan->pk > 1 ? local->c_sum : local->c;
-  const int64_t first =
-      plan->pk > 1 ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
-  for (int64_t i = rows.begin; i < rows.end; i++)
-    for (int64_t j = 0; j < sums.cols; j++, s->stored++) {
-      const double got = *(double *)dm_view_at(sums, i, j);
-      const double want = expected(s->p, first + i, local->cols.begin + j);
-      CHECK(s->p->test, got == want,
-            "%s, grid %dx%dx%d, tile %lld, %d strips: C(%lld, %lld) = %g, wanted %g",
-            plan->problem.compute.name, plan->pm, plan->pn, plan->pk, (long long)local->tile,
-            plan->strips, (long long)(first + i), (long long)(local->cols.begin + j), got, want);
-    }
-  *done = true;
-  return DM_OK;
-}
-
-static void compute(product *p) {
-  storage s = {.p = p};
-  const dm_step_calls loads = {.context = &s, .load = fill};
-  const dm_step_calls calls = {.context = &s, .load = fill, .store = store};
-  const bool streams = dm_plan_streams(&p->plan);
-  rank_test *test = p->test;
-  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
-  if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));
-  must(test, dm_comm_barrier(test->run.world));
-  must(test, dm_execute(&p->local, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
-  int64_t wanted = 0;
-  for (int64_t place = 0; place < dm_plan_todo(&p->plan); place++)
-    for (int i = 0; i < p->plan.pm; i++)
-      for (int j = 0; j < p->plan.pn; j++) {
-        const int64_t tile = dm_plan_todo_tile(&p->plan, place);
-        wanted += dm_range_size(dm_plan_rows(&p->plan, tile, i)) *
-                  dm_range_size(dm_plan_cols(&p->plan, tile, j));
-      }
-  must(test, dm_comm_sum_i64(test->run.world, &s.stored, 1));
-  CHECK(test, s.stored == wanted, "%lld elements of C are stored, of %lld", (long long)s.stored,
-        (long long)wanted);
-  product_close(p);
+static void compare(void *none, const product *p, int64_t row, int64_t col, double got) {
+  const dm_plan *plan = &p->plan;
+  const double want = expected(p, row, col);
+  (void)none;
+  CHECK(p->test, got == want,
+        "%s, grid %dx%dx%d, tile %lld, %d strips: C(%lld, %lld) = %g, wanted %g",
+        plan->problem.compute.name, plan->pm, plan->pn, plan->pk, (long long)p->local.tile,
+        plan->strips, (long long)row, (long long)col, got, want);
 }
 
 static void multiply(rank_test *test, const mode *m, dm_wishes wishes, int strips, int64_t done) {
@@ -181,15 +135,7 @@ static void multiply(rank_test *test, const mode *m, dm_wishes wishes, int strip
   if (wishes.tiles_m > 0) problem.home = DM_HOME_FILES;
   wishes.panel = 64;
   product p = product_open_with(test, &machine, problem, wishes, DM_INTEGER, 5, &m->calls);
-  if (strips > 0) p.plan.strips = strips, p.plan.stretch = 1;
-  bool there[64] = {false};
-  dm_todo *todo;
-  for (int64_t t = 0; t < done; t++) there[t] = true;
-  must(test, dm_todo_new(dm_plan_tiles(&p.plan), there, &todo));
-  p.plan.todo = todo;
-  CHECK(test, done < dm_plan_tiles(&p.plan), "nothing is left to compute");
-  compute(&p);
-  dm_todo_free(todo);
+  product_store(&p, strips, done, compare, NULL);
 }
 
 static void every_grid(rank_test *test) {

@@ -3,72 +3,22 @@
 #include <math.h>
 
 #include "core/compute_choice.h"
-#include "engine/execute.h"
-#include "engine/scaling.h"
 #include "exact_residues.h"
-
-typedef struct storage {
-  product *p;
-  const double *expected; /* all of C, by parts */
-  int64_t stored;
-} storage;
+#include "stored_product.h"
 
 /* ---- what the engine computes ---- */
 
-static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  (void)local;
-  fill_panel(((storage *)context)->p, matrix, panel);
-  return DM_OK;
-}
-
-static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
-  storage *s = context;
-  const dm_plan *plan = local->plan;
-  const dm_coords *at = &local->coords;
-  const dm_view sums = dm_view_parts(plan->pk > 1 ? local->c_sum : local->c);
-  const int64_t parts = parts_of(&plan->problem);
-  const int64_t first =
-      plan->pk > 1 ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
-  for (int64_t i = rows.begin; i < rows.end; i++)
-    for (int64_t j = 0; j < sums.cols; j++, s->stored++) {
-      const double got = *(double *)dm_view_at(sums, i, j);
-      const int64_t row = first + i, col = parts * local->cols.begin + j;
-      const double want = s->expected[row * parts * plan->problem.n + col];
-      CHECK(
-          s->p->test, memcmp(&got, &want, sizeof got) == 0,
-          "%s, %d moduli, grid %dx%dx%d, panels of %lld, tile %lld, %d strips: C(%lld, %lld) = %a, "
-          "wanted %a",
-          dm_dtype_name(plan->problem.work), plan->problem.compute.moduli, plan->pm, plan->pn,
-          plan->pk, (long long)plan->kb, (long long)local->tile, plan->strips, (long long)row,
-          (long long)col, got, want);
-    }
-  *done = true;
-  return DM_OK;
-}
-
-static void compute(product *p) {
-  storage s = {.p = p, .expected = expected_of(p->test, p)};
-  const dm_step_calls loads = {.context = &s, .load = fill},
-                      calls = {.context = &s, .store = store};
-  rank_test *test = p->test;
-  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
-  must(test, dm_execute(&p->local, DM_LOADS, &loads));
-  must(test, dm_rank_scale(&p->local, NULL));
-  CHECK(test, isfinite(p->local.scaling.factor), "f is %g", p->local.scaling.factor);
-  must(test, dm_execute(&p->local, DM_ALL_STEPS & ~DM_LOADS, &calls));
-  int64_t wanted = 0;
-  for (int64_t place = 0; place < dm_plan_todo(&p->plan); place++)
-    for (int i = 0; i < p->plan.pm; i++)
-      for (int j = 0; j < p->plan.pn; j++) {
-        const int64_t tile = dm_plan_todo_tile(&p->plan, place);
-        wanted += parts_of(&p->plan.problem) * dm_range_size(dm_plan_rows(&p->plan, tile, i)) *
-                  dm_range_size(dm_plan_cols(&p->plan, tile, j));
-      }
-  must(test, dm_comm_sum_i64(test->run.world, &s.stored, 1));
-  CHECK(test, s.stored == wanted, "%lld elements of C are stored, of %lld", (long long)s.stored,
-        (long long)wanted);
-  free((void *)s.expected);
-  product_close(p);
+/* EXPECTED: all of C, by parts. */
+static void compare(void *expected, const product *p, int64_t row, int64_t col, double got) {
+  const dm_plan *plan = &p->plan;
+  const double want =
+      ((const double *)expected)[row * parts_of(&plan->problem) * plan->problem.n + col];
+  CHECK(p->test, memcmp(&got, &want, sizeof got) == 0,
+        "%s, %d moduli, grid %dx%dx%d, panels of %lld, tile %lld, %d strips: C(%lld, %lld) = %a, "
+        "wanted %a",
+        dm_dtype_name(plan->problem.work), plan->problem.compute.moduli, plan->pm, plan->pn,
+        plan->pk, (long long)plan->kb, (long long)p->local.tile, plan->strips, (long long)row,
+        (long long)col, got, want);
 }
 
 static dm_problem problem_of(rank_test *test, int turn, int64_t k) {
@@ -88,16 +38,10 @@ static void multiply(rank_test *test, int turn, dm_wishes wishes, int strips, in
   const dm_machine machine = one_node(test, NULL, strips > 0); /* what is gathered has to stay */
   wishes.panel = wishes.reproducible ? 0 : strips > 0 ? 64 : panels[turn % 4];
   product p = product_open_on(test, &machine, problem, wishes, kinds[turn % 4], 5 + (uint64_t)turn);
-  CHECK(test, !dm_plan_streams(&p.plan) && (done == 0 || dm_plan_tiles(&p.plan) > done),
-        "%lld tiles", (long long)dm_plan_tiles(&p.plan));
-  if (strips > 0) p.plan.strips = strips, p.plan.stretch = 1;
-  bool there[64] = {false};
-  dm_todo *todo;
-  for (int64_t t = 0; t < done; t++) there[t] = true;
-  must(test, dm_todo_new(dm_plan_tiles(&p.plan), there, &todo));
-  p.plan.todo = todo;
-  compute(&p);
-  dm_todo_free(todo);
+  CHECK(test, !dm_plan_streams(&p.plan), "%lld tiles", (long long)dm_plan_tiles(&p.plan));
+  double *expected = expected_of(test, &p);
+  product_store(&p, strips, done, compare, expected);
+  free(expected);
 }
 
 static void every_grid(rank_test *test) {

@@ -46,6 +46,17 @@ static inline int run_all(void *state) {
   return _cmocka_run_group_tests("tests", tests_of_file, (size_t)test_count, NULL, NULL);
 }
 
+/* How many cases of many: sanitizers, several times slower, watch fewer, which run the same code.
+ */
+#ifdef __SANITIZE_ADDRESS__
+enum { FEWER = 4 };
+#else
+enum { FEWER = 1 };
+#endif
+static inline int many(int count) {
+  return count / FEWER;
+}
+
 /* A new folder of the test; the caller's TEXT of 64 chars, which is returned. */
 static inline char *new_folder(char text[64]) {
   snprintf(text, 64, "/tmp/damier-unit-XXXXXX");

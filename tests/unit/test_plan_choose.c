@@ -25,7 +25,7 @@ static double brute_force(const dm_question *q) {
  * thought. */
 TEST(choice_is_the_best_of_all) {
   dice d = {.seed = 6};
-  for (int i = 0; i < 600; i++) {
+  for (int i = 0; i < many(600); i++) {
     const int ranks = (int)roll(&d, 1, 40);
     dm_problem problem = problem_of(roll(&d, 20000, 60000), roll(&d, 20000, 60000),
                                     roll(&d, 20000, 60000), (dm_dtype)roll(&d, 0, DM_I8));

@@ -48,18 +48,10 @@ TEST(shared_slots_add_nothing) {
   assert_true(plan.pm == 2 && plan.pn == 2 && plan.shared_a && !plan.shared_b);
 }
 
-/* Random cases, of which a sanitizer, several times slower, takes a quarter: they run the same
- * code. */
-#ifdef __SANITIZE_ADDRESS__
-#define RANDOM_CASES(count) ((count) / 4)
-#else
-#define RANDOM_CASES(count) (count)
-#endif
-
 TEST(need_never_exceeds_what_there_is) {
   dice d = {.seed = 7};
   int fits = 0, refused = 0;
-  for (int i = 0; i < RANDOM_CASES(160); i++) {
+  for (int i = 0; i < many(160); i++) {
     const int ranks = (int)roll(&d, 1, 16);
     dm_problem problem = problem_of(roll_size(&d, 400000), roll_size(&d, 400000),
                                     roll_size(&d, 400000), (dm_dtype)roll(&d, 0, DM_I8));
@@ -79,7 +71,7 @@ TEST(need_never_exceeds_what_there_is) {
     assert_true(plan.host_bytes > 0 && plan.host_bytes <= machine.host_bytes);
     assert_true(plan.device_bytes <= machine.device_bytes || !machine.gpu);
   }
-  assert_true(fits > RANDOM_CASES(50) && refused > RANDOM_CASES(15));
+  assert_true(fits > many(50) && refused > many(15));
 }
 
 /* Less device memory: first both shares there, then narrow panels from the host, then C in tiles,

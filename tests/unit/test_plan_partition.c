@@ -22,7 +22,7 @@ static void check_split(int64_t total, int64_t parts, int64_t step) {
 
 TEST(splits_tile) {
   dice d = {.seed = 1};
-  for (int i = 0; i < 20000; i++)
+  for (int i = 0; i < many(20000); i++)
     check_split(roll_size(&d, 5000), roll(&d, 1, 40), roll(&d, 0, 1) ? 1 : roll(&d, 1, 300));
 }
 
@@ -55,7 +55,7 @@ static void check_places(const dm_plan *plan) {
 
 TEST(places_are_a_bijection) {
   dice d = {.seed = 2};
-  for (int i = 0; i < 2000; i++) {
+  for (int i = 0; i < many(2000); i++) {
     int qm = (int)roll(&d, 1, 4), qn = (int)roll(&d, 1, 4), qk = (int)roll(&d, 1, 3);
     dm_plan plan = grid_of(qm * (int)roll(&d, 1, 4), qn * (int)roll(&d, 1, 4),
                            qk * (int)roll(&d, 1, 3), qm, qn, qk);

@@ -62,18 +62,18 @@ static void check_one(dice *d, census *seen) {
 TEST(random_plans_multiply) {
   dice d = {.seed = 3};
   census seen = {0};
-  for (int i = 0; i < 4000; i++) check_one(&d, &seen);
-  assert_true(seen.plans > 3000);
-  assert_true(seen.layers > 100);
-  assert_true(seen.empty_layers > 20);
-  assert_true(seen.uploads > 100);
-  assert_true(seen.device_rings > 100);
-  assert_true(seen.idle > 100);
-  assert_true(seen.boxes > 50);
-  assert_true(seen.reproducible > 100);
-  assert_true(seen.thin > 10);
-  assert_true(seen.led > 100);
-  assert_true(seen.narrow > 50);
+  for (int i = 0; i < many(4000); i++) check_one(&d, &seen);
+  assert_true(seen.plans > many(3000));
+  assert_true(seen.layers > many(100));
+  assert_true(seen.empty_layers > many(20));
+  assert_true(seen.uploads > many(100));
+  assert_true(seen.device_rings > many(100));
+  assert_true(seen.idle > many(100));
+  assert_true(seen.boxes > many(50));
+  assert_true(seen.reproducible > many(100));
+  assert_true(seen.thin > many(10));
+  assert_true(seen.led > many(100));
+  assert_true(seen.narrow > many(50));
 }
 
 /* More slots than the planner takes: the steps must be right for any number. */
@@ -97,7 +97,7 @@ TEST(any_number_of_slots) {
 TEST(any_tiles) {
   dice d = {.seed = 11};
   int streams = 0, held = 0, lines = 0, layers = 0, first = 0;
-  for (int i = 0; i < 3000; i++) {
+  for (int i = 0; i < many(3000); i++) {
     static const dm_residence where[] = {DM_IN_HOST, DM_IN_FILE};
     const int pm = (int)roll(&d, 1, 3), pn = (int)roll(&d, 1, 3), pk = (int)roll(&d, 1, 3);
     dm_plan plan = plan_on_grid(
@@ -128,14 +128,15 @@ TEST(any_tiles) {
     ok(dm_plan_simulate(&plan));
     dm_todo_free(todo);
   }
-  assert_true(streams > 1000 && held > 500 && lines > 500 && layers > 500 && first > 400);
+  assert_true(streams > many(1000) && held > many(500) && lines > many(500) && layers > many(500) &&
+              first > many(400));
 }
 
 /* The last panels strip by strip, wherever gathered panels stay. */
 TEST(any_strips) {
   dice d = {.seed = 13};
   int layers = 0, gathered = 0, all_kept = 0;
-  for (int i = 0; i < 2000; i++) {
+  for (int i = 0; i < many(2000); i++) {
     const int pm = (int)roll(&d, 1, 3), pn = (int)roll(&d, 1, 3), pk = (int)roll(&d, 1, 3);
     dm_plan plan = plan_on_grid(
         problem_of(roll(&d, 6, 60), roll(&d, 6, 60), roll(&d, pk, 10) * DM_PANEL_STEP - 5, DM_F64),
@@ -158,7 +159,7 @@ TEST(any_strips) {
     ok(dm_plan_simulate(&plan));
     dm_todo_free(todo);
   }
-  assert_true(layers > 800 && gathered > 500 && all_kept > 200);
+  assert_true(layers > many(800) && gathered > many(500) && all_kept > many(200));
 }
 
 RUN_ALL(test_plan_simulate)

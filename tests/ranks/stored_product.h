@@ -1,0 +1,93 @@
+/* stored_product: computes a small product as jobs do: the shares are filled, tiles of an earlier
+ * run are left out, and the test gets each element of C once it is complete. */
+#ifndef DM_TESTS_STORED_PRODUCT_H
+#define DM_TESTS_STORED_PRODUCT_H
+
+#include "engine/scaling.h"
+#include "small_product.h"
+
+/* Element (row, col) of C, by parts where C is complex. */
+typedef void stored_element(void *context, const product *p, int64_t row, int64_t col,
+                            double value);
+
+typedef struct storage {
+  product *p;
+  stored_element *take;
+  void *context;
+  int64_t stored;
+} storage;
+
+static dm_status storage_fill(void *context, dm_rank_state *local, dm_matrix matrix,
+                              int64_t panel) {
+  (void)local;
+  fill_panel(((storage *)context)->p, matrix, panel);
+  return DM_OK;
+}
+
+static dm_status storage_store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
+  storage *s = context;
+  const dm_plan *plan = local->plan;
+  const dm_coords *at = &local->coords;
+  const dm_view sums = dm_view_parts(plan->pk > 1 ? local->c_sum : local->c);
+  const int64_t parts = dm_dtype_is_complex(plan->problem.work) ? 2 : 1;
+  const int64_t first =
+      plan->pk > 1 ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
+  for (int64_t i = rows.begin; i < rows.end; i++)
+    for (int64_t j = 0; j < sums.cols; j++, s->stored++) {
+      const void *value = dm_view_at(sums, i, j);
+      s->take(s->context, s->p, first + i, parts * local->cols.begin + j,
+              sums.dtype == DM_F32 ? *(const float *)value : *(const double *)value);
+    }
+  *done = true;
+  return DM_OK;
+}
+
+/* How many elements all ranks have to store. */
+static int64_t elements_of(const dm_plan *plan) {
+  int64_t elements = 0;
+  for (int64_t place = 0; place < dm_plan_todo(plan); place++)
+    for (int i = 0; i < plan->pm; i++)
+      for (int j = 0; j < plan->pn; j++) {
+        const int64_t tile = dm_plan_todo_tile(plan, place);
+        elements +=
+            dm_range_size(dm_plan_rows(plan, tile, i)) * dm_range_size(dm_plan_cols(plan, tile, j));
+      }
+  return elements * (dm_dtype_is_complex(plan->problem.work) ? 2 : 1);
+}
+
+static void storage_run(storage *s) {
+  product *p = s->p;
+  rank_test *test = p->test;
+  const dm_step_calls loads = {.context = s, .load = storage_fill};
+  const dm_step_calls calls = {.context = s, .load = storage_fill, .store = storage_store};
+  const bool streams = dm_plan_streams(&p->plan);
+  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
+  if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));
+  must(test, dm_comm_barrier(test->run.world));
+  if (p->plan.problem.compute.moduli > 0) {
+    must(test, dm_rank_scale(&p->local, NULL));
+    CHECK(test, isfinite(p->local.scaling.factor), "f is %g", p->local.scaling.factor);
+  }
+  must(test, dm_execute(&p->local, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
+  must(test, dm_comm_sum_i64(test->run.world, &s->stored, 1));
+  CHECK(test, s->stored == elements_of(&p->plan), "%lld elements of C are stored, of %lld",
+        (long long)s->stored, (long long)elements_of(&p->plan));
+}
+
+/* In STRIPS where they are more than none; the first DONE tiles are there.  Closes P. */
+static inline void product_store(product *p, int strips, int64_t done, stored_element *take,
+                                 void *context) {
+  storage s = {.p = p, .take = take, .context = context};
+  bool there[64] = {false};
+  dm_todo *todo;
+  if (strips > 0) p->plan.strips = strips, p->plan.stretch = 1;
+  CHECK(p->test, done < dm_plan_tiles(&p->plan), "nothing is left to compute");
+  for (int64_t t = 0; t < done; t++) there[t] = true;
+  must(p->test, dm_todo_new(dm_plan_tiles(&p->plan), there, &todo));
+  p->plan.todo = todo;
+  storage_run(&s);
+  dm_todo_free(todo);
+  product_close(p);
+}
+
+#endif
