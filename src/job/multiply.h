@@ -40,7 +40,9 @@ typedef struct dm_multiply {
   bool verify, force, allow_unchecked;
   bool verify_files; /* A, B and C are read from their files once more for the verification */
   dm_read_back read_back;
-  bool protect; /* shares of A and B that are verified have checksums, too */
+  bool protect;       /* shares of A and B that are verified have checksums, too */
+  bool reserve_first; /* where GPUs multiply, the outcome's seconds begin when C's file has its
+                         pages: a command's GPUs start meanwhile, a benchmark's run already */
   dm_on_corruption on_corruption;
   bool checkpoint;            /* tiles are recorded, so that a run that ends early can be resumed */
   double checkpoint_interval; /* seconds; 0: every tile as soon as it is there */

@@ -20,6 +20,10 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
 /* Of C, to its file. */
 double dm_plan_write_seconds(const dm_problem *problem, const dm_machine *machine);
 
+/* By how much PLAN's forecast for MACHINE grows where C goes to a new file in memory: pages are
+ * cleared from the first read on, and nothing is stored before all of them are. */
+double dm_plan_pages_seconds(const dm_plan *plan, const dm_machine *machine);
+
 /* Bytes per rank, as a mean, that PLAN's gathers and sums bring from other nodes; ranks that no box
  * of PLAN joins stand in the plain order. */
 double dm_plan_crossing(const dm_plan *plan, const dm_machine *machine);

@@ -37,7 +37,12 @@ typedef struct dm_machine {
   double file_write;  /* whole job */
   double read_now, write_now; /* of this run's files as they are now; 0: as above.  For the forecast
                                  alone: what the page cache has must not change the bits of C */
-  bool inputs_cached;         /* known to be in the page cache: to read them is to copy */
+  double speed_now;   /* of products, beside flops: by what is known of the cores; 0: as flops.  For
+                         the forecast alone, like the rates of files now */
+  double pages_now;   /* bytes per second at which C's file system, in memory, clears pages; 0: it
+                         has none to clear */
+  double pages_since; /* seconds that it has done so before the first read */
+  bool inputs_cached; /* known to be in the page cache: to read them is to copy */
   bool reads_measured, writes_measured; /* ... file_read, file_write; else stated */
   char rates[24]; /* the name of the measurement that rates were taken from; empty: stated */
 } dm_machine;
@@ -58,6 +63,10 @@ dm_status dm_machine_parse(const char *text, dm_machine *machine);
  * the H200, else the vendor's peak without sparsity times the share of it that the H200 was
  * measured to reach. */
 void dm_machine_stated(const char *name, int cores, dm_machine *machine);
+
+/* Seconds from the start of main until RANKS ranks of MACHINE read, as stated: libraries, MPI and
+ * GPUs start, and the plan is made. */
+double dm_machine_start(const dm_machine *machine, int ranks);
 
 /* Names for gpu=, NULL at the end. */
 const char *const *dm_machine_gpus(void);

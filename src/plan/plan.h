@@ -29,7 +29,8 @@ typedef enum dm_residence { DM_IN_HOST, DM_IN_DEVICE, DM_IN_FILE } dm_residence;
 typedef struct dm_forecast {
   double read, upload, fetch, gemm, reduce, write;
   double exposed; /* part of fetch and upload that the multiplication does not hide */
-  double total;
+  double total;   /* from the first read to the last write */
+  double start;   /* before it, since main; 0: nobody asked for it */
 } dm_forecast;
 
 struct dm_todo;
