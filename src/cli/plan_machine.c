@@ -42,8 +42,8 @@ static void apply_rates(const dm_call *call, const dm_rates_facts *facts, int ra
   const dm_seen_files seen = dm_rates_look(&files);
   dm_rates rates;
   dm_rates_state_seen(seen, (int64_t)ranks * cores, 1, machine);
-  dm_rates_state_cores(dm_min((int64_t)ranks * cores, dm_cores()), (int64_t)ranks * cores, 1,
-                       machine);
+  const int64_t threads = (int64_t)ranks * dm_max(1, cores);
+  dm_rates_state_cores(dm_min(threads, dm_cores()), threads, 1, machine);
   if (!dm_rates_find(&log, facts, &rates)) return;
   dm_rates_apply(&rates, NULL, machine);
   dm_rates_apply_files(&rates, dm_rates_fit_files(&log, &rates, &files), seen.cached, machine);

@@ -345,7 +345,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   const dm_problem *p = &plan->problem;
   const dm_link_rates *rates = &setup->links.rates;
   const bool plain = dm_compute_is_plain(&p->compute);
-  char recipe[DM_RECIPE], ramp[32];
+  char recipe[DM_RECIPE], ramp[32], time[32];
   dm_plan_recipe(plan, recipe);
   dm_plan_ramp_text(plan, ramp);
   dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld", (long long)p->m,
@@ -380,4 +380,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
   dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
   dm_forecast_record(plan, &setup->machine, record);
+  if (plan->forecast.start > 0)
+    dm_record_line(record, "predicted",
+                   dm_format_seconds(plan->forecast.start + plan->forecast.total, time));
 }
