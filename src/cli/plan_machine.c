@@ -8,6 +8,7 @@
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/fork_join.h"
 #include "engine/rates.h"
 
 static const int64_t gib = 1 << 30;
@@ -21,13 +22,14 @@ static void fill_memory(dm_machine *machine) {
 
 /* The files that the call names, if any: both factors and the old C. */
 static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
-  dm_named_files files = {.writes = NULL};
+  const dm_settings *s = &call->settings;
+  dm_named_files files = {.writes = dm_cli_given(s, "output") ? s->output.file : NULL};
   for (int i = 0; i < 2 && call->operand_count == 2; i++) {
     dm_status bad = dm_io_parse_location(call->operands[i], &at[i]);
     if (!bad) files.reads[i] = at[i].file;
     dm_status_free(bad);
   }
-  if (dm_cli_given(&call->settings, "c")) files.reads[2] = call->settings.old_c.file;
+  if (dm_cli_given(s, "c")) files.reads[2] = s->old_c.file;
   return files;
 }
 
@@ -40,6 +42,8 @@ static void apply_rates(const dm_call *call, const dm_rates_facts *facts, int ra
   const dm_seen_files seen = dm_rates_look(&files);
   dm_rates rates;
   dm_rates_state_seen(seen, (int64_t)ranks * cores, 1, machine);
+  const int64_t threads = (int64_t)ranks * dm_max(1, cores);
+  dm_rates_state_cores(dm_min(threads, dm_cores()), threads, 1, machine);
   if (!dm_rates_find(&log, facts, &rates)) return;
   dm_rates_apply(&rates, NULL, machine);
   dm_rates_apply_files(&rates, dm_rates_fit_files(&log, &rates, &files), seen.cached, machine);

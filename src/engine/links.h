@@ -21,8 +21,8 @@ typedef struct dm_links {
 
 /* Collective. NAME is a transport, which must work then (DM_E_DEVICE), or "auto". Of those that
  * work, auto chooses on GPUs the first that moves GPU memory (on one node no other is tested then),
- * and with several nodes the one that is fastest between nodes; on CPUs shared if nodes have several
- * ranks; else host; self for a single rank. */
+ * and with several nodes the one that is fastest between nodes; on CPUs shared if nodes have
+ * several ranks; else host; self for a single rank. */
 dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *name,
                           dm_links *links);
 

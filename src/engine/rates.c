@@ -41,7 +41,10 @@ static void replace(double *stated, double measured) {
 
 void dm_rates_apply(const dm_rates *r, const char *transport, dm_machine *machine) {
   const bool same = !transport || strcmp(r->transport, transport) == 0;
-  for (int i = 0; i < DM_OPERANDS; i++) replace(&machine->flops[i], r->flops[i]);
+  for (int i = 0; i < DM_OPERANDS; i++) {
+    if (r->flops[i] > 0) machine->speed_now = 1; /* they were measured so */
+    replace(&machine->flops[i], r->flops[i]);
+  }
   replace(&machine->staged, r->staged);
   replace(&machine->link, same ? r->link : machine->device_links ? 0 : r->staged);
   replace(&machine->network, r->network);

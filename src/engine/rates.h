@@ -73,6 +73,10 @@ dm_seen_files dm_rates_look(const dm_named_files *files);
  * same plan whether it does or not. */
 void dm_rates_state_seen(dm_seen_files seen, int64_t cores, int nodes, dm_machine *machine);
 
+/* Stated rates of products, for the forecast alone: of a job of THREADS on CORES of NODES computers
+ * of this kind. */
+void dm_rates_state_cores(int64_t cores, int64_t threads, int nodes, dm_machine *machine);
+
 /* After dm_rates_apply: the rates of files, as far as they fit; to forecast those of inputs that
  * are CACHED, the rates of reading from the page cache.  (rates_use.c) */
 void dm_rates_apply_files(const dm_rates *rates, dm_rates_fit fit, bool cached,

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/checked.h"
 #include "core/units.h"
 #include "engine/setup.h"
 
@@ -72,7 +73,9 @@ void dm_rates_apply_files(const dm_rates *rates, dm_rates_fit fit, bool cached,
     machine->read_now = cached ? rates->file_read : machine->file_read;
   }
   machine->file_cached = fit.reads ? rates->file_read : 0;
-  if (fit.writes) machine->file_write = machine->write_now = rates->file_write;
+  if (!fit.writes) return;
+  machine->file_write = machine->write_now = rates->file_write;
+  machine->pages_now = 0; /* the rate includes them */
 }
 
 static void compare(const dm_run *run, const dm_setup *setup, const dm_rates *rates) {
@@ -95,13 +98,15 @@ dm_status dm_rates_agree(const dm_run *run, const dm_engine *engine, dm_setup *s
   dm_rates_facts facts;
   memset(&shared, 0, sizeof shared);
   dm_setup_facts(setup, run, &facts);
-  int64_t cores = run->cores.cores;
+  int64_t counts[2] = {run->cores.cores, setup->device.threads};
   if (run->rank == 0) shared.found = dm_rates_find(&run->log, &facts, &shared.rates);
   if (run->rank == 0) shared.seen = dm_rates_look(&engine->files);
   if (shared.found) shared.fit = dm_rates_fit_files(&run->log, &shared.rates, &engine->files);
   DM_TRY(dm_comm_broadcast(run->world, &shared, sizeof shared, 0));
-  DM_TRY(dm_comm_sum_i64(run->world, &cores, 1));
-  dm_rates_state_seen(shared.seen, cores, run->nodes, &setup->machine);
+  DM_TRY(dm_comm_sum_i64(run->world, counts, 2));
+  const int64_t there = (int64_t)CPU_COUNT(&run->job_cpus) * run->nodes;
+  dm_rates_state_seen(shared.seen, counts[0], run->nodes, &setup->machine);
+  dm_rates_state_cores(dm_min(there, counts[1]), counts[1], run->nodes, &setup->machine);
   if (!shared.found) return DM_OK;
   if (run->rank == 0 && run->nodes == 1) compare(run, setup, &shared.rates);
   dm_rates_apply(&shared.rates, setup->links.chosen->name, &setup->machine);

@@ -9,6 +9,7 @@
 #include "backend/jit.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/clock.h"
 #include "core/closest.h"
 #include "core/units.h"
 #include "engine/forecast.h"
@@ -223,7 +224,7 @@ static void say_need(dm_run *run, const dm_setup *setup) {
   const dm_plan *plan = &setup->plan;
   dm_plan_recipe(plan, recipe);
   dm_log_line(&run->log, DM_LOG_NOTE, "plan: %s, predicted %s", recipe,
-              dm_format_seconds(plan->forecast.total, time));
+              dm_format_seconds(plan->forecast.start + plan->forecast.total, time));
   dm_log_line(&run->log, DM_LOG_NOTE, "needs per rank: %s of host memory (has %s)%s%s%s%s%s%s",
               dm_format_bytes(plan->host_bytes, host),
               dm_format_bytes(setup->machine.host_bytes, host_has), plan->gpu ? ", " : "",
@@ -260,12 +261,16 @@ static dm_status choose_plan(const dm_run *run, const dm_engine *engine, const d
   dm_wishes wishes = engine->wishes;
   posed.fastest &= strcmp(engine->kernel, "auto") == 0; /* other kernels have one mode */
   wishes.by_links = strcmp(engine->transport, "auto") != 0;
+  /* C's file was made when planning began, before the GPUs had started. */
+  if (engine->once) setup->machine.pages_since = dm_now() - run->lap;
   if (engine->fill > 0) {
     int64_t n;
     DM_TRY(dm_plan_fill(problem, &setup->machine, run->ranks, &wishes, engine->fill, &n));
     posed.m = posed.n = posed.k = n;
   }
-  return dm_plan_choose(&posed, &setup->machine, run->ranks, &wishes, &setup->plan);
+  DM_TRY(dm_plan_choose(&posed, &setup->machine, run->ranks, &wishes, &setup->plan));
+  if (engine->once) setup->plan.forecast.start = dm_now() - run->born;
+  return DM_OK;
 }
 
 dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
@@ -341,7 +346,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   const dm_problem *p = &plan->problem;
   const dm_link_rates *rates = &setup->links.rates;
   const bool plain = dm_compute_is_plain(&p->compute);
-  char recipe[DM_RECIPE], ramp[32];
+  char recipe[DM_RECIPE], ramp[32], time[32];
   dm_plan_recipe(plan, recipe);
   dm_plan_ramp_text(plan, ramp);
   dm_record_text(record, "problem.shape", "product", "%lld x %lld x %lld", (long long)p->m,
@@ -376,4 +381,7 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   dm_record_integer(record, "plan.host_bytes", NULL, DM_SHOWN_BYTES, plan->host_bytes);
   dm_record_integer(record, "plan.device_bytes", NULL, DM_SHOWN_BYTES, plan->device_bytes);
   dm_forecast_record(plan, &setup->machine, record);
+  if (plan->forecast.start > 0)
+    dm_record_line(record, "predicted",
+                   dm_format_seconds(plan->forecast.start + plan->forecast.total, time));
 }

@@ -1,4 +1,5 @@
-/* checksum: checksums of records and of samples of a file; for elements of C see core/element_sum.h.
+/* checksum: checksums of records and of samples of a file; for elements of C see
+ * core/element_sum.h.
  */
 #ifndef DM_IO_CHECKSUM_H
 #define DM_IO_CHECKSUM_H

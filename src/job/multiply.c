@@ -324,6 +324,7 @@ dm_status dm_job_work(dm_job *j, dm_record *record, dm_outcome *outcome) {
   const dm_multiply *m = j->multiply;
   DM_TRY(prepare(j));
   if (dm_checkpoint_is_done(j->sink.checkpoint)) return tell_done(j, record);
+  if (m->reserve_first && j->setup.plan.gpu) DM_TRY(dm_checkpoint_reserved(j->sink.checkpoint));
   j->began = dm_now();
   if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
   const dm_verdict *verdict = m->verify ? &j->verdict : NULL;

@@ -40,7 +40,9 @@ typedef struct dm_multiply {
   bool verify, force, allow_unchecked;
   bool verify_files; /* the verification reads A, B and C from their files again */
   dm_read_back read_back;
-  bool protect; /* also checksum the verified shares of A and B */
+  bool protect;       /* also checksum the verified shares of A and B */
+  bool reserve_first; /* on GPUs, the outcome's seconds start when C's file has its pages: a command
+                         clears them while its GPUs start, a benchmark's GPUs run already */
   dm_on_corruption on_corruption;
   bool checkpoint;            /* record tiles, so that an interrupted run can resume */
   double checkpoint_interval; /* seconds; 0: record every tile when it is written */

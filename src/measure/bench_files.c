@@ -29,6 +29,7 @@ static void pose(dm_files_bench *b) {
   b->multiply.verify = w->product.verify;
   b->multiply.allow_unchecked = true; /* it is the times that are asked for */
   b->multiply.protect = true;
+  b->multiply.reserve_first = true;
   b->multiply.checkpoint = w->checkpoint;
   b->multiply.checkpoint_interval = w->checkpoint_interval;
 }

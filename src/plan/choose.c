@@ -194,13 +194,16 @@ static dm_status nothing_found(const dm_question *q, bool unreachable) {
   return dm_plan_does_not_fit(q);
 }
 
-/* The forecast for the files' present state, after all decisions. */
+/* The forecast for the present state of files and cores, after all decisions. */
 static void forecast_now(const dm_machine *machine, dm_plan *plan) {
   dm_machine now = *machine;
-  if (now.read_now <= 0 || now.write_now <= 0) return;
-  now.file_read = now.read_now;
-  now.file_write = now.write_now;
+  if (now.read_now > 0 && now.write_now > 0) {
+    now.file_read = now.read_now;
+    now.file_write = now.write_now;
+  }
+  for (int i = 0; i < DM_OPERANDS && now.speed_now > 0; i++) now.flops[i] *= now.speed_now;
   plan->forecast = dm_plan_forecast(plan, &now);
+  plan->forecast.total += dm_plan_pages_seconds(plan, &now);
 }
 
 dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machine, int ranks,

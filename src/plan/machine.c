@@ -113,6 +113,12 @@ double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm
   return machine->flops[dm_compute_operand(compute, work)] / compute->products;
 }
 
+/* Measured with Open MPI 4.1 and one H200: 0.2 to 0.3 s for driver, context and kernels. */
+double dm_machine_start(const dm_machine *machine, int ranks) {
+  const double process = 0.03, mpi = 0.1, gpu = 0.25;
+  return process + (ranks > 1 ? mpi : 0) + (machine->gpu ? gpu : 0);
+}
+
 double dm_machine_device_link(const char *name) {
   return find(name)->device_link;
 }

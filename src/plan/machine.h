@@ -37,7 +37,12 @@ typedef struct dm_machine {
   double file_write;          /* whole job */
   double read_now, write_now; /* for this run's files in their present state; 0: as above.  Only for
                                the forecast: the page cache must not change the bits of C */
-  bool inputs_cached;         /* inputs are in the page cache: reading copies them */
+  double speed_now; /* of products, relative to flops, for the cores of this run; 0: as flops.  Only
+                     for the forecast */
+  double pages_now; /* bytes per second at which C's file system, in memory, clears pages; 0: it
+                     has none to clear */
+  double pages_since; /* seconds that it has done so before the first read */
+  bool inputs_cached; /* inputs are in the page cache: reading copies them */
   bool reads_measured,
       writes_measured; /* whether file_read and file_write are measured, not stated */
   char rates[24];      /* name of the measurement of the rates; empty: stated */
@@ -57,6 +62,10 @@ dm_status dm_machine_parse(const char *text, dm_machine *machine);
  * the rates of the slowest known one. Sources: measurements of this project for the H200; else the
  * vendor's dense peak times the fraction that the H200 reached. */
 void dm_machine_stated(const char *name, int cores, dm_machine *machine);
+
+/* Seconds from the start of main until RANKS ranks of MACHINE read, as stated: libraries, MPI and
+ * GPUs start, and the plan is made. */
+double dm_machine_start(const dm_machine *machine, int ranks);
 
 /* Names for gpu=, NULL at the end. */
 const char *const *dm_machine_gpus(void);

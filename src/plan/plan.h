@@ -30,7 +30,8 @@ typedef enum dm_residence { DM_IN_HOST, DM_IN_DEVICE, DM_IN_FILE } dm_residence;
 typedef struct dm_forecast {
   double read, upload, fetch, gemm, reduce, write;
   double exposed; /* time of fetch and upload not hidden by the multiplication */
-  double total;
+  double total;   /* from the first read to the last write */
+  double start;   /* before the first read, since main; 0: not known */
 } dm_forecast;
 
 struct dm_todo;

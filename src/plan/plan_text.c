@@ -244,6 +244,9 @@ static void write_times(const dm_plan *p, const dm_machine *machine, FILE *out) 
   double flops = (dm_dtype_is_complex(p->problem.work) ? 8.0 : 2.0) * (double)p->problem.m *
                  (double)p->problem.n * (double)p->problem.k;
   fprintf(out, "%-22s %14s   %s\n", "Predicted time", "", "bound by");
+  if (f->start > 0)
+    fprintf(out, "  %-20s %14s   of libraries, MPI and GPUs\n", "start",
+            dm_format_seconds(f->start, text));
   write_phase("read", f->read, by.read, "", out);
   write_phase("fetch", f->fetch, by.fetch, "panels from other ranks", out);
   write_phase("upload", f->upload, by.upload, "panels to the device", out);
@@ -251,7 +254,7 @@ static void write_times(const dm_plan *p, const dm_machine *machine, FILE *out) 
   write_phase("not hidden", f->exposed, by.exposed, "of fetch and upload, added to multiply", out);
   write_phase("reduce", f->reduce, by.reduce, "sum over the layers", out);
   write_phase("write", f->write, by.write, "", out);
-  write_phase("together", f->total, by.total, "", out);
+  write_phase("together", f->start + f->total, by.total, "", out);
   fprintf(out, "  %-20s %14s   without the files\n", "rate",
           dm_format_flops(flops / (f->gemm + f->exposed + f->reduce), text));
 }

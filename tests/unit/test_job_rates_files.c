@@ -105,6 +105,23 @@ TEST(files_in_memory_are_seen) {
   assert_true(machine.file_read == 90e9 && machine.file_write == 50e9);
 }
 
+/* The forecast alone knows what cores can do, and that ranks share them. */
+TEST(products_are_forecast_by_the_cores) {
+  dm_machine machine, stated;
+  dm_machine_stated(NULL, 4, &stated);
+  machine = stated;
+  dm_rates_state_cores(4, 4, 1, &machine);
+  const double alone = machine.speed_now;
+  assert_true(alone >= 1 && machine.flops[DM_F64] == stated.flops[DM_F64]);
+  dm_rates_state_cores(4, 8, 1, &machine);
+  assert_true(machine.speed_now == alone / 2);
+  dm_rates_state_cores(64, 64, 1, &machine);
+  assert_true(machine.speed_now <= alone);
+  const dm_rates measured = {.flops[DM_F64] = 1e11};
+  dm_rates_apply(&measured, NULL, &machine);
+  assert_true(machine.speed_now == 1);
+}
+
 TEST(they_are_kept_and_renewed) {
   const dm_rates old = example();
   dm_rates next = {.flops[DM_F64] = 9e10}; /* without files */

@@ -1,5 +1,6 @@
 /* How wide panels are: on a CPU no wider than its products gain by. */
 #include "plan/grid_cost.h"
+#include "plan/identity.h"
 #include "plan/runs.h"
 #include "plan_cases.h"
 
@@ -78,6 +79,38 @@ TEST(strips_do_well_with_cached_inputs) {
   machine.file_read = machine.file_cached;
   const dm_forecast with = dm_plan_forecast(&either, &machine);
   assert_true(with.total < 0.95 * dm_plan_forecast(&cold, &machine).total);
+}
+
+/* C in memory: its pages are cleared while the GPU starts, reads and multiplies, and what is left
+ * of that is waited for. */
+TEST(new_pages_are_waited_for) {
+  const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
+  dm_machine machine = machine_of("gpu=h200 read=45 write=15");
+  dm_problem problem = problem_of(32768, 32768, 32768, DM_F64);
+  dm_plan without, with;
+  problem.home = DM_HOME_FILES;
+  ok(dm_plan_choose(&problem, &machine, 1, &one, &without));
+  machine.pages_now = 5e9;
+  ok(dm_plan_choose(&problem, &machine, 1, &one, &with));
+  assert_true(with.forecast.total > without.forecast.total + 0.1);
+  assert_true(with.forecast.total < without.forecast.total + 8.6e9 / 5e9);
+  assert_true(with.kb == without.kb && with.strips == without.strips);
+  machine.pages_since = 2;
+  ok(dm_plan_choose(&problem, &machine, 1, &one, &with));
+  assert_true(with.forecast.total == without.forecast.total);
+}
+
+/* What is known of the cores changes the forecast, and not the plan. */
+TEST(cores_as_they_are_change_no_plan) {
+  dm_machine machine = machine_of("ranks=4 cores=2");
+  const dm_wishes none = {0};
+  dm_plan stated, faster;
+  const dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
+  ok(dm_plan_choose(&problem, &machine, 4, &none, &stated));
+  machine.speed_now = 2;
+  ok(dm_plan_choose(&problem, &machine, 4, &none, &faster));
+  assert_true(faster.forecast.gemm < 0.6 * stated.forecast.gemm);
+  assert_true(dm_plan_hash(&stated) == dm_plan_hash(&faster));
 }
 
 RUN_ALL(test_plan_widths)
