@@ -13,8 +13,11 @@ try damier multiply A B --compute tf3
 try damier multiply A B --transA t
 try damier multiply A B --dtype f32
 try damier multiply A B --backend gpus
+try damier multiply A B --backend cude
 try damier multiply A B --op-a x
 try damier multiply A B --type f46
 try damier generate A.h5 --kind unifrom --size 3
 try damier plan --size 9 --machine "nodes=2 gpu=h20"
 try damier plan --size 9 --machine "node=2"
+try damier multiply A B --type complx64
+try damier generate A.h5 --kind intege --size 3
