@@ -1,6 +1,7 @@
 /* From the text of a value to its place in the settings, one function per kind of value. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/option.h"
 #include "core/checked.h"
@@ -42,7 +43,7 @@ dm_status dm_cli_set_step(const dm_option *option, const char *text, dm_settings
 
 static bool choose(const dm_option *option, const char *text, dm_settings *settings) {
   for (int i = 0; option->choices[i]; i++) {
-    if (strcmp(text, option->choices[i]) != 0) continue;
+    if (strcasecmp(text, option->choices[i]) != 0) continue;
     *(int *)place(option, settings) = i;
     return true;
   }
@@ -50,20 +51,18 @@ static bool choose(const dm_option *option, const char *text, dm_settings *setti
 }
 
 /* What other programs call a choice. */
-static const char *const synonyms[][2] = {{"float64", "f64"},   {"double", "f64"},
-                                          {"float32", "f32"},   {"float", "f32"},
-                                          {"single", "f32"},    {"float16", "f16"},
-                                          {"half", "f16"},      {"bfloat16", "bf16"},
-                                          {"complex64", "c64"}, {"complex128", "c128"},
-                                          {"int8", "i8"},       {"int32", "i32"},
-                                          {"N", "n"},           {"T", "t"},
-                                          {"C", "c"},           {"gpu", "cuda"}};
+static const char *const synonyms[][2] = {
+    {"float64", "f64"},     {"double", "f64"}, {"fp64", "f64"},      {"float32", "f32"},
+    {"float", "f32"},       {"single", "f32"}, {"fp32", "f32"},      {"float16", "f16"},
+    {"half", "f16"},        {"fp16", "f16"},   {"bfloat16", "bf16"}, {"complex64", "c64"},
+    {"complex128", "c128"}, {"int8", "i8"},    {"int32", "i32"},     {"trans", "t"},
+    {"transpose", "t"},     {"h", "c"},        {"gpu", "cuda"}};
 
 enum { SYNONYMS = sizeof synonyms / sizeof synonyms[0], NAMES = 64 };
 
 static const char *synonym_of(const char *text) {
   for (size_t i = 0; i < SYNONYMS; i++)
-    if (strcmp(text, synonyms[i][0]) == 0) return synonyms[i][1];
+    if (strcasecmp(text, synonyms[i][0]) == 0) return synonyms[i][1];
   return text;
 }
 

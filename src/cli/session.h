@@ -21,8 +21,10 @@ typedef struct dm_work {
  * Returns the exit code. */
 int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work);
 
-/* Prints the error, if there is one, frees it, and returns the exit code.  For verbs without MPI.
- */
+/* Prints the error, if there is one, frees it, and returns the exit code. */
+int dm_cli_tell(const dm_call *call, dm_status status);
+
+/* The same at the end of a verb without MPI, when the reports are closed. */
 int dm_cli_finish(const dm_call *call, dm_status status);
 
 /* The block that a user sees; RUN is NULL outside MPI. */

@@ -11,7 +11,8 @@ typedef struct dm_verify {
   dm_dataset c0; /* the old C that beta was applied to */
   dm_equation equation;
   bool tensor; /* C may come from tensor cores, which cut off their sums: the bound is wider */
-  double norm; /* of C when it was written; negative where it is not known */
+  bool no_provenance; /* C does not say how it was made */
+  double norm;        /* of C when it was written; negative where it is not known */
   int io_threads;
   bool allow_unchecked;  /* not all of C need be verified */
   int draw;              /* of the random vector (dm_freivalds_draw) */
