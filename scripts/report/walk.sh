@@ -51,15 +51,17 @@ cd readme && python3 "$ROOT/tests/cli/bin/readme.py" "$ROOT/README.md" commands 
 cd readme && rm C.h5 && python3 "$ROOT/tests/cli/bin/readme.py" "$ROOT/README.md" sessions
 END
 
-walk "3. Tests on clean systems: docs/results/platforms.txt.  The quick tests install nothing but" <<'END'
-sed -n 's/^\(build_packages\|test_packages\)/&/p; /^  libopenblas/p' "$ROOT/scripts/packages.sh"
+walk "3. Tests on clean systems: docs/results/platforms.txt.  What the quick tests install" <<'END'
+grep -A 1 -E '^(build|test)_packages=' "$ROOT/scripts/packages.sh" | grep -v long
 END
 
 # A Slurm that says what it would do; tests/cluster has a real one.
 mkdir -p bin "my scripts"
 printf '#!/bin/sh\necho "gpu*|4|64|512000|gpu:a100:4|1-00:00:00"\n' >bin/sinfo
 printf '#!/bin/sh\necho "sbatch $*"\n' >bin/sbatch
+# shellcheck disable=SC2016 # for another shell
 printf '#!/bin/sh\nif [ "$1" = --mpi=list ]; then echo pmix; else echo "srun $*"; fi\n' >bin/srun
+# shellcheck disable=SC2016
 printf '#!/bin/sh\necho "   Command=$COMMAND"\n' >bin/scontrol
 chmod +x bin/*
 cp "$root"/slurm/* "my scripts"
@@ -112,6 +114,7 @@ damier multiply A.h5 B.h5 -o C7.h5 --force --json - 2>/dev/null | python3 -c 'im
 for i in 1 2; do damier info C7.h5 --json one.json --json all.jsonl -q; done; python3 -c 'import json; print(json.load(open("one.json"))["verb"])'; wc -l all.jsonl
 damier multiply --help-all | grep -A 2 -e --json
 damier info C7.h5 -q
+damier info C7.h5 none.h5 A.h5 --json - -q | wc -l
 END
 
 "$python" - <<'END'
@@ -187,6 +190,7 @@ damier multiply A.h5 B.h5 -o D.h5 --backend gpu
 damier multiply A.h5 B.h5 -o D.h5 --gpu
 damier multiply A.h5 B.h5 -o D.h5 --transA t
 damier multiply A.h5 B.h5 -o D.h5 --backend gpus
+damier matmul A.h5 B.h5 -o D.h5
 damier multiply A.h5 B.h5 -o D.h5 --dry-run | grep -A 1 -e '^Predicted' -e '^damier'; ls D.h5
 damier multiply A.h5 B.h5 -o D.h5 --dryrun
 damier tune
@@ -195,6 +199,7 @@ damier multiply A.h5 A.h5 -o D.h5 --op-a T --type float32 --force -q
 damier help multiply | head -n 3
 damier version
 damier multiply A.h5 B.h5 -o -
+damier multiply A.h5 B.h5 -o x.npz
 damier multiply A.h5 B.h5 -o x.npy -q; head -c 6 x.npy | od -c | head -n 1
 END
 
@@ -204,6 +209,8 @@ if [ -e "$manifest" ]; then cp "$manifest" "$scratch/manifest"; fi
 
 walk "11. Install and build" <<'END'
 cmake --install "$BUILD" --prefix "$PWD/local" | grep -c Installing; find local -type f -o -type l | sort
+readelf -d local/bin/damier local/lib/libdamier.so | grep RUNPATH
+bash -c '. local/share/bash-completion/completions/damier; COMP_WORDS=(damier multiply --op); COMP_CWORD=2; _damier; echo "${COMPREPLY[@]}"'
 ninja -C "$BUILD" uninstall | grep -c Removing; find local -type f; find local -name '*damier*'
 DESTDIR="$PWD/staged" cmake --install "$BUILD" --prefix /usr | grep -c Installing; find staged -type f | wc -l; DESTDIR="$PWD/staged" ninja -C "$BUILD" uninstall | grep -c Removing; find staged -type f | wc -l
 grep -n 'no GPU is seen' "$ROOT/scripts/demo.sh"
