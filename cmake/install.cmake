@@ -3,14 +3,16 @@
 include(GNUInstallDirs)
 option(DAMIER_BUNDLE "Install libraries too, but for MPI and the C library: for a tree that may be moved" OFF)
 
-# A library of a module or of Spack is found by the installed program, too.
+# A library of a module or of Spack is found by what is installed, too.
 if(NOT DEFINED CMAKE_INSTALL_RPATH_USE_LINK_PATH)
-  set_target_properties(damier PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(damier libdamier PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 endif()
 if(DAMIER_BUNDLE)
-  set_target_properties(damier PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/damier"
-                                          INSTALL_RPATH_USE_LINK_PATH OFF)
-  target_link_options(damier PRIVATE -Wl,--disable-new-dtags) # of the libraries' own libraries, too
+  set_target_properties(damier libdamier PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/damier"
+                                                    INSTALL_RPATH_USE_LINK_PATH OFF)
+  foreach(target damier libdamier) # of the libraries' own libraries, too
+    target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+  endforeach()
   install(TARGETS damier RUNTIME_DEPENDENCY_SET damier_libraries)
   install(RUNTIME_DEPENDENCY_SET damier_libraries DESTINATION lib/damier
           PRE_EXCLUDE_REGEXES "^libmpi" "^libpmix" "^libcuda" "^libnccl" "^libnvidia"

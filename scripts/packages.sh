@@ -70,13 +70,18 @@ apt_get() {
   "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@"
 }
 
+# Where sudo cannot ask for a password it must not need one.
+may_install() {
+  [ "$(id -u)" = 0 ] || { has sudo && { { : </dev/tty; } 2>/dev/null || sudo -n true 2>/dev/null; }; }
+}
+
 install_missing() {
   local missing log
   mapfile -t missing < <(missing_packages)
   if [ ${#missing[@]} = 0 ]; then return; fi
   say "packages for $*: ${missing[*]}"
-  if [ "$(id -u)" != 0 ] && ! has sudo; then
-    note "not installed: this needs root or sudo"
+  if ! may_install; then
+    note "not installed: this needs root, or a user who may use sudo"
     return
   fi
   apt_get update || note "the package lists could not be renewed; going on with the old ones"
@@ -99,7 +104,7 @@ fetch_tools() {
   has ninja || tools+=(ninja)
   if [ ${#tools[@]} = 0 ]; then return; fi
   say "by pip, to build/tools: ${tools[*]}"
-  if ! { python3 -m venv build/tools && build/tools/bin/pip install --quiet "${tools[@]}"; } >&2; then
+  if ! { has python3 && python3 -m venv build/tools && build/tools/bin/pip install --quiet "${tools[@]}"; } >&2; then
     note "pip did not fetch them"
   fi
   PATH=$PATH:$root/build/tools/bin
@@ -111,7 +116,7 @@ if [ ${#needs[@]} != 0 ]; then
   cat >&2 <<END
 error: missing for ${*:-build}: ${needs[*]}
   Needed are: a C11 compiler, CMake 3.25 or newer, Ninja, pkg-config, MPI 3 (Open MPI or MPICH),
-  HDF5 1.10 or newer, a CBLAS (OpenBLAS, BLIS, MKL, NVPL), jansson, xxHash, zlib;
+  HDF5 1.10 or newer, a CBLAS (OpenBLAS, BLIS, MKL, NVPL), hwloc 2, jansson, xxHash, zlib;
   for the tests cmocka, h5dump, and Python 3 with NumPy, h5py and jsonschema;
   for the checks shellcheck, clang-format and mandoc.
   Debian's names for them: ${packages[*]}

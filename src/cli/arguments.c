@@ -65,8 +65,11 @@ static void knowing_verbs(const char *name, char *text, size_t room) {
 /* Names that other programs use for an option; NAME itself if none is known. */
 static const char *synonym_of(const char *name) {
   static const char *const synonyms[][2] = {
-      {"transa", "op-a"}, {"transb", "op-b"}, {"trans-a", "op-a"}, {"trans-b", "op-b"},
-      {"dtype", "type"},  {"out", "output"},  {"gpu", "backend"},  {"device", "backend"}};
+      {"transa", "op-a"},     {"transb", "op-b"},       {"trans-a", "op-a"},
+      {"trans-b", "op-b"},    {"transpose-a", "op-a"},  {"transpose-b", "op-b"},
+      {"transpose", "op-a"},  {"dtype", "type"},        {"out", "output"},
+      {"gpu", "backend"},     {"gpus", "backend"},      {"device", "backend"},
+      {"overwrite", "force"}, {"output-type", "type-c"}};
   for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
     if (strcasecmp(name, synonyms[i][0]) == 0) return synonyms[i][1];
   return name;

@@ -1,4 +1,5 @@
 /* damier: multiplies matrices in HDF5 files over MPI ranks and GPUs. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -142,8 +143,16 @@ static void lose_file(int number) {
   _exit(DM_E_IO);
 }
 
+/* Of a closed standard stream no file may take the number, for messages would be written into it.
+ * In its place comes what cannot be used: writing fails as before. */
+static void keep_streams(void) {
+  for (int fd = 0; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) return;
+}
+
 int main(int argc, char **argv) {
   const double born = dm_now();
+  keep_streams();
   dm_backend_name_kernels();
   /* A write beyond ulimit -f then fails with an error, a message and exit code 4. */
   signal(SIGXFSZ, SIG_IGN);

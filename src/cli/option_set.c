@@ -2,6 +2,7 @@
  * value. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/option.h"
 #include "core/checked.h"
@@ -43,7 +44,7 @@ dm_status dm_cli_set_step(const dm_option *option, const char *text, dm_settings
 
 static bool choose(const dm_option *option, const char *text, dm_settings *settings) {
   for (int i = 0; option->choices[i]; i++) {
-    if (strcmp(text, option->choices[i]) != 0) continue;
+    if (strcasecmp(text, option->choices[i]) != 0) continue;
     *(int *)place(option, settings) = i;
     return true;
   }
@@ -51,28 +52,39 @@ static bool choose(const dm_option *option, const char *text, dm_settings *setti
 }
 
 /* Names that other programs use for a choice. */
+static const char *const synonyms[][2] = {
+    {"float64", "f64"},     {"double", "f64"}, {"fp64", "f64"},      {"float32", "f32"},
+    {"float", "f32"},       {"single", "f32"}, {"fp32", "f32"},      {"float16", "f16"},
+    {"half", "f16"},        {"fp16", "f16"},   {"bfloat16", "bf16"}, {"complex64", "c64"},
+    {"complex128", "c128"}, {"int8", "i8"},    {"int32", "i32"},     {"trans", "t"},
+    {"transpose", "t"},     {"h", "c"},        {"gpu", "cuda"}};
+
+enum { SYNONYMS = sizeof synonyms / sizeof synonyms[0], NAMES = 64 };
+
 static const char *synonym_of(const char *text) {
-  static const char *const synonyms[][2] = {{"float64", "f64"},   {"double", "f64"},
-                                            {"float32", "f32"},   {"float", "f32"},
-                                            {"single", "f32"},    {"float16", "f16"},
-                                            {"half", "f16"},      {"bfloat16", "bf16"},
-                                            {"complex64", "c64"}, {"complex128", "c128"},
-                                            {"int8", "i8"},       {"int32", "i32"},
-                                            {"N", "n"},           {"T", "t"},
-                                            {"C", "c"},           {"gpu", "cuda"}};
-  for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
-    if (strcmp(text, synonyms[i][0]) == 0) return synonyms[i][1];
+  for (size_t i = 0; i < SYNONYMS; i++)
+    if (strcasecmp(text, synonyms[i][0]) == 0) return synonyms[i][1];
   return text;
 }
 
-dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settings *settings) {
+/* STATUS with the choice that TEXT, or a synonym like it, was probably meant to be. */
+static dm_status suggest_choice(dm_status status, const char *text, const char *const *choices) {
+  const char *names[NAMES];
   int count = 0;
-  if (choose(option, text, settings) || choose(option, synonym_of(text), settings)) return DM_OK;
-  while (option->choices[count]) count++;
+  if (strlen(text) < 2) return status;
+  for (int i = 0; choices[i] && count < NAMES; i++) names[count++] = choices[i];
+  for (size_t i = 0; i < SYNONYMS && count < NAMES; i++)
+    if (is_one_of(synonyms[i][1], choices)) names[count++] = synonyms[i][0];
+  const int nearest = dm_closest(text, names, count);
+  return nearest < 0 ? status : dm_hint(status, "did you mean '%s'?", synonym_of(names[nearest]));
+}
+
+dm_status dm_cli_set_choice(const dm_option *option, const char *text, dm_settings *settings) {
   char all[128];
+  if (choose(option, text, settings) || choose(option, synonym_of(text), settings)) return DM_OK;
   dm_status status =
       dm_fail(DM_E_USAGE, "'%s' is not one of %s", text, dm_cli_metavar(option, all));
-  return strlen(text) > 1 ? dm_suggest(status, text, option->choices, count) : status;
+  return suggest_choice(status, text, option->choices);
 }
 
 dm_status dm_cli_set_compute(const dm_option *option, const char *text, dm_settings *settings) {

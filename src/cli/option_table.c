@@ -225,7 +225,9 @@ const dm_option dm_cli_options[] = {
      "numbers of ranks to measure; the others wait",
      dm_cli_set_text, AT(sizes), .flags_only = true, .usual = BENCH_S},
     {"machine", 0, "WORDS", PLAN, DM_GROUP_ENGINE, NULL, "this computer",
-     "machine to plan for, such as \"nodes=16 gpus=8 gpu=h200\"", dm_cli_set_text, AT(machine), .usual = PLAN},
+     "machine to plan for, such as \"nodes=16 gpus=8 gpu=h200\" (links= and other keys: "
+     "--help-all)",
+     dm_cli_set_text, AT(machine), .usual = PLAN},
     {"slurm", 0, NULL, PLAN, DM_GROUP_ENGINE, NULL, NULL,
      "print #SBATCH lines for the smallest sufficient number of nodes",
      dm_cli_set_flag, AT(slurm), .flags_only = true, .usual = PLAN},

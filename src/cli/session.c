@@ -33,8 +33,7 @@ void dm_cli_print_error(const dm_error *error, const dm_run *run, FILE *out) {
   fflush(out);
 }
 
-int dm_cli_finish(const dm_call *call, dm_status status) {
-  status = dm_status_first(status, dm_cli_close_reports(call));
+int dm_cli_tell(const dm_call *call, dm_status status) {
   if (!status) return 0;
   int code = (int)status->code;
   if (dm_cli_ramp(call))
@@ -43,6 +42,10 @@ int dm_cli_finish(const dm_call *call, dm_status status) {
     sleep(1); /* launchers kill the job at the first exit: let the rank that prints exit first */
   dm_status_free(status);
   return code;
+}
+
+int dm_cli_finish(const dm_call *call, dm_status status) {
+  return dm_cli_tell(call, dm_status_first(status, dm_cli_close_reports(call)));
 }
 
 /* Settings are sent as plain memory, so all ranks must run the same program. */

@@ -20,7 +20,10 @@ typedef struct dm_work {
  * writes the record, and ends MPI. Returns the exit code. */
 int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work);
 
-/* For verbs without MPI: prints and frees the error, if any, and returns the exit code. */
+/* Prints and frees the error, if any, and returns the exit code. */
+int dm_cli_tell(const dm_call *call, dm_status status);
+
+/* The same at the end of a verb without MPI; also closes the reports. */
 int dm_cli_finish(const dm_call *call, dm_status status);
 
 /* Prints an error for the user; RUN is NULL outside MPI. */

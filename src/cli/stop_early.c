@@ -15,10 +15,22 @@ static volatile sig_atomic_t arrived;
 static pid_t listener;             /* the process that prints; not a child that inspects a file */
 static const char *begin;          /* "\n" if stderr is a terminal, to start a new line */
 static bool speaks, speaks_of_end; /* whether this rank reports the first SIGINT, and the second */
+static bool resumes;               /* whether the verb keeps checkpoints */
 
 static void tell(const char *text) {
   const ssize_t written = write(STDERR_FILENO, text, strlen(text));
   (void)written; /* a failure cannot be reported any more */
+}
+
+static void announce(int number, bool again) {
+  char line[160], *end = stpcpy(line, begin); /* after the progress bar or "^C" */
+  end = stpcpy(end, again               ? "damier: ended at once"
+                    : number == SIGTERM ? "damier: SIGTERM: stopping after the work under way"
+                                        : "damier: SIGINT: stopping after the work under way");
+  if (resumes) end = stpcpy(end, "; the same command resumes from the last checkpoint");
+  if (!again && number == SIGINT) end = stpcpy(end, " (Ctrl-C again ends at once)");
+  stpcpy(end, "\n");
+  tell(line);
 }
 
 /* Requests a clean stop; a second SIGINT ends at once. mpirun turns SIGINT into SIGTERM and kills
@@ -29,14 +41,7 @@ static void note_signal(int number) {
   const bool again = number == SIGINT && interrupted, first = !arrived && number != SIGUSR1;
   arrived = number;
   if (number == SIGINT) interrupted = 1;
-  if (getpid() == listener && (again ? speaks_of_end : first && speaks)) {
-    tell(begin); /* after the progress bar or "^C" */
-    tell(again               ? "damier: ended at once; the same command resumes\n"
-         : number == SIGTERM ? "damier: SIGTERM: stopping after the panels under way; the same "
-                               "command resumes\n"
-                             : "damier: SIGINT: stopping after the panels under way; the same "
-                               "command resumes (Ctrl-C again ends at once)\n");
-  }
+  if (getpid() == listener && (again ? speaks_of_end : first && speaks)) announce(number, again);
   if (again) {
     signal(SIGINT, SIG_DFL);
     raise(SIGINT); /* delivered on return */
@@ -57,6 +62,7 @@ void dm_cli_catch_signals(const dm_call *call) {
   sigemptyset(&heard);
   listener = getpid();
   begin = isatty(STDERR_FILENO) ? "\n" : "";
+  resumes = call->verb->bit == DM_VERB_MULTIPLY;
   speaks_of_end = dm_cli_ramp(call);
   speaks = speaks_of_end && dm_cli_level(&call->settings) >= DM_LOG_WARNING;
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

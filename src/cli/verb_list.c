@@ -139,12 +139,22 @@ static int first_words(char words[COUNT][32], const char *names[COUNT]) {
   return COUNT;
 }
 
+/* What other programs call a verb; WORD itself where none is known. */
+static const char *synonym_of(const char *word) {
+  static const char *const synonyms[][2] = {
+      {"mul", "multiply"}, {"matmul", "multiply"}, {"gemm", "multiply"}, {"product", "multiply"},
+      {"ls", "info"},      {"inspect", "info"},    {"check", "verify"},  {"create", "generate"}};
+  for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
+    if (strcmp(word, synonyms[i][0]) == 0) return synonyms[i][1];
+  return word;
+}
+
 static dm_status unknown_verb(const char *word) {
   char words[COUNT][32];
   const char *names[COUNT];
   dm_status status =
       dm_hint(dm_fail(DM_E_USAGE, "unknown verb '%s'", word), "'damier --help' lists the verbs");
-  return dm_suggest(status, word, names, first_words(words, names));
+  return dm_suggest(status, synonym_of(word), names, first_words(words, names));
 }
 
 /* WORD was recognised and wants a second word, which is missing or wrong. */

@@ -61,8 +61,9 @@ static dm_status input_type(const dm_dataset *a, const dm_dataset *b, dm_dtype t
       return dm_fail(DM_E_USAGE, "%s is complex; --type %s would drop its imaginary part", name,
                      dm_dtype_name(type));
     if (dm_dtype_is_integer(type) && type != from)
-      return dm_fail(DM_E_USAGE, "%s is %s, which --type %s cannot hold", name, dm_dtype_name(from),
-                     dm_dtype_name(type));
+      return dm_hint(dm_fail(DM_E_USAGE, "%s is %s, which is not converted to %s", name,
+                             dm_dtype_name(from), dm_dtype_name(type)),
+                     dm_dtype_is_integer(from) ? "--type f32 or f64 converts it" : "");
     DM_TRY(check_rounding(inputs[i], type, rounds));
   }
   return DM_OK;

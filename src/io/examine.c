@@ -14,7 +14,7 @@
 
 static dm_status not_opened(const dm_location *at) {
   dm_status status = dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(errno));
-  return errno == ENOENT && strchr(at->file, ':')
+  return (errno == ENOENT && strchr(at->file, ':')) || errno == ENOTDIR
              ? dm_hint(status, "a matrix is named FILE.h5:/path/to/dataset")
              : status;
 }

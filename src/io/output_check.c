@@ -114,6 +114,9 @@ dm_status dm_output_check_appended(dm_location *location, const char *default_na
   struct stat info;
   if (dm_output_is_npy(location) && (location->dataset[0] || appended))
     return dm_fail_at(DM_E_USAGE, location, "a .npy file holds one array, without a name");
+  if (dm_output_is_npz(location))
+    return dm_hint(dm_fail_at(DM_E_USAGE, location, "NumPy archives cannot be written"),
+                   "name a .npy or an HDF5 file");
   /* Only the part file of a .npy file has a dataset, which is not shown. */
   if (!dm_output_is_npy(location)) name_dataset(location, default_name);
   if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/checked.h"
 
@@ -20,9 +21,17 @@ bool dm_output_is_recast(const dm_output_form *form) {
   return form->npy || form->existing.at.file[0];
 }
 
+static bool ends_with(const dm_location *at, const char *ending) {
+  const size_t length = strlen(at->file), end = strlen(ending);
+  return length > end && strcasecmp(at->file + length - end, ending) == 0;
+}
+
 bool dm_output_is_npy(const dm_location *at) {
-  const size_t length = strlen(at->file);
-  return length > 4 && strcmp(at->file + length - 4, ".npy") == 0;
+  return ends_with(at, ".npy");
+}
+
+bool dm_output_is_npz(const dm_location *at) {
+  return ends_with(at, ".npz");
 }
 
 static dm_status check_recast(const dm_output_form *form, dm_dtype dtype) {

@@ -170,5 +170,10 @@ dm_status dm_verify_run(dm_run *run, const dm_verify *v, dm_record *record) {
                       (long long)p.m, (long long)p.n, (long long)p.k, dm_dtype_name(p.work),
                       verdict.residual, dm_verdict_word(&verdict));
   }
-  return changed ? changed : dm_verdict_status(&verdict, v->c.at.file, v->allow_unchecked);
+  if (changed) return changed;
+  dm_status status = dm_verdict_status(&verdict, v->c.at.file, v->allow_unchecked);
+  if (!status || status->code != DM_E_VERIFY || !v->no_provenance) return status;
+  return dm_hint(
+      status,
+      "its file does not say how it was made: if not as A B, give the options of the product");
 }

@@ -10,8 +10,9 @@ typedef struct dm_verify {
   bool has_c0;
   dm_dataset c0; /* the old C that beta was applied to */
   dm_equation equation;
-  bool tensor; /* C may come from tensor cores, which truncate sums: the bound is wider */
-  double norm; /* of C when it was written; negative: unknown */
+  bool tensor;        /* C may come from tensor cores, which truncate sums: the bound is wider */
+  bool no_provenance; /* C has no provenance */
+  double norm;        /* of C when it was written; negative: unknown */
   int io_threads;
   bool allow_unchecked;  /* verifying only part of C is no error */
   int draw;              /* number of the random vector (dm_freivalds_draw) */

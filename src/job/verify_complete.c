@@ -62,6 +62,7 @@ dm_status dm_verify_complete(dm_verify *verify, const dm_verify_stated *given,
   dm_equation *equation = &verify->equation;
   const char *backend = dm_attributes_find(provenance, "backend");
   verify->tensor = !backend || strcmp(backend, "cpu") != 0;
+  verify->no_provenance = !backend;
   DM_TRY(read_norm(provenance, &verify->norm));
   if (!given->op_a) DM_TRY(read_op(provenance, "op_a", &equation->op_a));
   if (!given->op_b) DM_TRY(read_op(provenance, "op_b", &equation->op_b));

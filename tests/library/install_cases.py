@@ -99,6 +99,17 @@ def check_symbols(libraries):
         expect("damier_multiply" in names and not others, f"{words[1].name} shows {others[:5]}")
 
 
+def run_path(file):
+    found = re.search(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", call("readelf", "-d", file))
+    return found[1].split(":") if found else []
+
+
+def check_run_paths(here, libraries):
+    """Where the program finds its libraries outside the system's folders, the library finds them, too."""
+    program, library = run_path(here / "bin" / "damier"), run_path(libraries / "libdamier.so")
+    expect(sorted(library) == sorted(program), f"the program looks in {program}, the library in {library}")
+
+
 def check_shared(here, libraries, folder):
     words = flags(libraries, "--cflags", "--libs")
     call(compiler("mpicc"), EXAMPLES / "product.c", *words, "-o", folder / "c")
@@ -136,13 +147,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--damier", type=pathlib.Path, required=True)
     build = parser.parse_args().damier.parent
-    if not all(map(shutil.which, ("cmake", "pkg-config", compiler("mpicc"), "nm"))):
+    if not all(map(shutil.which, ("cmake", "pkg-config", compiler("mpicc"), "nm", "readelf"))):
         return SKIPPED
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         check_target(build)
         here, libraries = install(build, folder)
         check_symbols(libraries)
+        check_run_paths(here, libraries)
         check_shared(here, libraries, folder)
         check_package(here, libraries, folder, "damier::damier")
         if (libraries / "libdamier.a").exists():

@@ -169,8 +169,8 @@ TEST(input_types) {
   refuses_types(DM_F64, DM_F32, DM_DTYPE_NONE, "--type names");
   refuses_types(DM_C64, DM_F64, DM_F64, "imaginary");
   refuses_types(DM_F64, DM_C64, DM_F32, "imaginary");
-  refuses_types(DM_F64, DM_F64, DM_I8, "cannot hold");
-  refuses_types(DM_I8, DM_F16, DM_I8, "cannot hold");
+  refuses_types(DM_F64, DM_F64, DM_I8, "is not converted to i8");
+  refuses_types(DM_I8, DM_F16, DM_I8, "is not converted to i8");
   refuses_types(DM_I32, DM_I32, DM_I32, "not factors");
   refuses_types(DM_F64, DM_F32, DM_BF16, NULL);
   refuses_types(DM_I8, DM_C64, DM_C128, NULL);

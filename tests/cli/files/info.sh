@@ -30,6 +30,9 @@ try damier info missing.h5 vectors.h5 one.h5
 try damier info one.h5 missing.h5 -qq
 try damier info vectors.h5:/v --as-column
 try damier info vectors.h5:/v --as-column --as-row
+damier info one.h5 missing.h5 links.h5 vectors.h5:/v one.h5:/m --json both.json --json - -q >lines 2>errors
+echo "exit $?: $(grep -c error errors) errors, $(wc -l <lines) lines"
+"$PYTHON" -c "import json; print([list(record)[-1] for record in json.load(open('both.json'))])"
 damier info mixed.h5 --json all.json -qq
 "$PYTHON" - "$ROOT" <<'EOF'
 import json, sys

@@ -10,6 +10,11 @@ try damier multiply A.h5 B.h5 -o A.h5 --force
 try damier multiply A.h5 B.h5 -o ./missing/C.h5
 try damier multiply A.h5 B.h5 -o /dev/null --force
 try damier multiply A.h5 B.h5 -o /dev/stdout --force
+try damier multiply A.h5 B.h5 -o C.npz
+damier multiply A.h5 B.h5 -o C.NPY -q >/dev/null
+head -c 6 C.NPY | tail -c 5
+echo
+rm C.NPY
 mkfifo pipe.h5
 try damier multiply A.h5 B.h5 -o pipe.h5 --force
 rm pipe.h5
@@ -24,3 +29,4 @@ damier verify A.h5 B.h5 C.h5 --c old.h5 -q | grep -o 'PASS$'
 try damier multiply A.h5 B.h5 --beta 2 --c C.h5 -o C.h5
 ls
 try damier generate A.h5 --size 3
+try damier generate D.npz --size 3

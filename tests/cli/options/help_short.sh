@@ -26,3 +26,4 @@ END
 damier multiply --help | grep -o -- '^ *\(-., \)\?--[][a-z-]*' | sort >usual
 damier multiply --help-all | grep -o -- '^ *\(-., \)\?--[][a-z-]*' | sort >all
 comm -23 usual all
+damier plan --help | grep -q 'links=' || echo "plan --help does not name links="

@@ -10,6 +10,7 @@ damier bench --help | same damier help bench
 damier --version | same damier version
 plan="damier plan --m 100 --n 80 --k 60 --machine ranks=4 -q"
 $plan --type f32 --op-a t --grid 2x2x1 | same $plan --type float32 --op-a T --grid 2x2
+$plan --type f32 --op-a t --op-b c | same $plan --type FP32 --op-a transpose --op-b H
 $plan --type f64 | same $plan --type double
 $plan --type c128 | same $plan --type complex128
 $plan --type bf16 | same $plan --type bfloat16

@@ -1,6 +1,7 @@
 try damier
 try damier multipy A B
 try damier sing
+try damier matmul A B
 try damier bench
 try damier bench mul
 try damier -v multiply A B
@@ -11,10 +12,15 @@ try damier multiply -z
 try damier generate A.h5 --kernel x
 try damier multiply A B --compute tf3
 try damier multiply A B --transA t
+try damier multiply A B --transpose-b
 try damier multiply A B --dtype f32
+try damier multiply A B --overwrite
 try damier multiply A B --backend gpus
+try damier multiply A B --backend cude
 try damier multiply A B --op-a x
 try damier multiply A B --type f46
 try damier generate A.h5 --kind unifrom --size 3
 try damier plan --size 9 --machine "nodes=2 gpu=h20"
 try damier plan --size 9 --machine "node=2"
+try damier multiply A B --type complx64
+try damier generate A.h5 --kind intege --size 3

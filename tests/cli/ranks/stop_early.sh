@@ -41,3 +41,10 @@ ls C.h5* 2>/dev/null
 SLURM_JOB_END_TIME=$(($(date +%s) + 3)) try damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q
 ls C.h5* 2>/dev/null
 try ranks 2 damier bench multiply --size 256 --repetitions 1000000 --time-limit 1s -q
+# What keeps no checkpoints does not promise to resume.
+env --default-signal=INT damier generate G.h5 --size 9000 --kind ozaki -q 2>errors &
+until [ -e G.h5.part ] || ! kill -0 $!; do sleep 0.05; done
+kill -INT $!
+wait $!
+echo "exit $?"
+cat errors
