@@ -116,7 +116,9 @@ def library_rows(records, kind, name, where):
     for (*_, gpus), mine in cases.items():
         ours = [r for r in mine if r["verb"] == "bench multiply"]
         theirs = [r for r in mine if r["verb"] == f"bench {kind}"]
-        yield ours[0], f"{gpus} GPU{'s' * (gpus > 1)}{where}", name, medians(ours), medians(theirs)
+        device = ours[0]["machine"]["device"].split()[1]  # "NVIDIA H100 80GB HBM3"
+        model = "" if device == "H200" else f" ({device})"
+        yield ours[0], f"{gpus} GPU{'s' * (gpus > 1)}{model}{where}", name, medians(ours), medians(theirs)
 
 
 def all_in_memory(records):

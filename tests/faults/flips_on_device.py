@@ -146,8 +146,9 @@ def main():
         print("\n".join(out), end="\n\n")
     print("\n".join([f"missed: {line}" for line in missed] + [f"FAIL {line}" for line in problems]))
     print(f"{len(results)} flips, {len(missed)} missed; {time.time() - start:.0f} s")
-    unexpected = problems + [line for line in missed if " range," not in line and not chosen.long]
-    sys.exit(1 if unexpected else 0)
+    # Outside range data few errors exceed 16 bounds of their element and not the bound of their row.
+    outside = [line for line in missed if " range," not in line]
+    sys.exit(1 if problems or 50 * len(outside) > len(results) and not chosen.long else 0)
 
 
 chosen = options()
