@@ -17,9 +17,9 @@ typedef struct dm_place {
   int64_t row, col, cols;
 } dm_place;
 
-/* The sum, modulo 2^64, of a hash (DM_CHECKSUM) of every element's bits and its place in C, row *
- * COLS + column. VIEW (host memory) starts at (row, col) of C, which has COLS columns. The sums of
- * parts add up to that of the whole for any partition, in any order. */
+/* The sum, modulo 2^64, of a hash (DM_CHECKSUM) of every element's bits and its index in C, that is
+ * row * COLS + column. VIEW (host memory) starts at (row, col) of C, which has COLS columns. The
+ * sums of parts add up to that of the whole for any partition, in any order. */
 uint64_t dm_checksum_view(dm_view view, int64_t row, int64_t col, int64_t cols);
 
 #define DM_HASH_STEP 0x9e3779b97f4a7c15ull /* odd, its bits mixed: 2^64 / golden ratio */

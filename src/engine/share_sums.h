@@ -13,9 +13,8 @@
 typedef struct dm_share_sums {
   uint64_t *sums[2]; /* one for each place in the shares (plan/tiles.h); NULL: not computed */
   bool *taken[2];
-  uint64_t
-      *on_device[2];   /* instead of SUMS: sums at loading minus sums at the scan; 0 in the end */
-  dm_freivalds *scans; /* scans pieces of B as they are loaded; NULL: scanned elsewhere */
+  uint64_t *on_device[2]; /* in GPU memory: sum at loading minus sum at the scan; ends at 0 */
+  dm_freivalds *scans;    /* scans pieces of B as they are loaded; NULL: scanned elsewhere */
   bool compared[2];
   int64_t changed[2]; /* this rank's pieces in host memory that changed since loading */
 } dm_share_sums;
