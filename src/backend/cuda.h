@@ -11,8 +11,8 @@ extern const dm_backend_ops dm_backend_cuda;
 /* Number of GPUs visible to this process; 0 without CUDA, driver or GPU. */
 int dm_cuda_device_count(void);
 
-/* Initializes driver, context and kernels for the GPU of LOCAL_RANK, so that the next use starts
- * fast. Errors are left to that use. */
+/* Initializes the driver and a context for the GPU of LOCAL_RANK, so that the next use starts fast.
+ * Errors are left to that use. */
 void dm_cuda_start(int local_rank);
 
 /* Call first, if this process needs only its first GPU: the driver need not start the others. */
