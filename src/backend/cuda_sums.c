@@ -6,7 +6,7 @@
 #include "backend/probe.h"
 #include "kernels/kernels.h"
 
-/* Fewer elements than a block of add_2d processes. */
+/* Rows are narrower than a block of add_2d. */
 static bool few_columns(dm_view z) {
   return z.cols * dm_dtype_size(z.dtype) < 512;
 }

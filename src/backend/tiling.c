@@ -10,7 +10,7 @@ enum { VECTOR = 16 }; /* bytes */
 
 static const char *const names[DM_TILING_CLASSES] = {"tiny", "small", "medium", "large"};
 
-/* Tiles of 128 x 128 per multiprocessor: at most, times 4; and in the middle, times 8. */
+/* 128 x 128 tiles per multiprocessor: the most of a class, in quarters; its middle, in eighths. */
 static const int64_t most_quarters[DM_TILES_LARGE] = {1, 4, 32};
 static const int middle_eighths[DM_TILING_CLASSES] = {1, 4, 24, 248};
 
