@@ -98,8 +98,7 @@ void dm_cpu_name_kernels(void) {
   if (!newer || !begin || !end || setenv(variable, newer, 1) != 0) return;
   end();
   begin();
-  if (are_outdated(chosen_kernels()))
-    unsetenv(variable); /* no success: back to the old state and its warning */
+  if (are_outdated(chosen_kernels())) unsetenv(variable); /* it failed: restore it, and warn */
 }
 
 void dm_cpu_advice(char *text, int64_t size) {

@@ -79,9 +79,8 @@ typedef enum dm_scale_series {
 enum { DM_SCALE_COUNTS = 64 };
 
 typedef struct dm_bench_scale {
-  dm_bench_multiply base; /* on the fewest ranks; fill is a fraction of their memory */
-  int counts[DM_SCALE_COUNTS],
-      count; /* numbers of ranks, ascending; none: powers of two, and all ranks */
+  dm_bench_multiply base;             /* on the fewest ranks; fill is a fraction of their memory */
+  int counts[DM_SCALE_COUNTS], count; /* ascending numbers of ranks; none: powers of two, and all */
   bool series[DM_SCALE_SERIES];
   bool ablate_overlap, ablate_layers, ablate_transport;
 } dm_bench_scale;

@@ -34,8 +34,7 @@ typedef struct dm_files_bench {
   dm_multiply multiply;
   dm_ceiling inputs[2], scratch;
   int widths, width[DM_MOST_WIDTHS]; /* threads per rank for the ceilings, ... */
-  bool
-      slow_read[DM_MOST_WIDTHS]; /* ... and whether reading with them was slow: then not repeated */
+  bool slow_read[DM_MOST_WIDTHS];    /* ... left out if reading was slow */
   int writers;
   dm_writers writer[DM_MOST_WRITERS]; /* same for writing */
   bool slow_write[DM_MOST_WRITERS];
