@@ -37,7 +37,7 @@ bool dm_cpu_widens(dm_dtype work);
 /* DM_E_DEVICE: more rows than CBLAS can count. */
 dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b);
 
-/* C (+)= A B for one piece, at once. (cpu_product.c) */
+/* C (+)= A B for one piece, synchronous. (cpu_product.c) */
 dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, dm_cpu_scratch *scratch);
 
 /* C (+)= A B of f32; rows are LDC, LDA and LDB elements apart. */

@@ -59,7 +59,7 @@ void dm_cpu_residues_free(dm_cpu_residues *residues) {
   free(residues);
 }
 
-/* A slice of a product, of at most DEPTH of k. */
+/* A slice of a product, at most DEPTH deep in k. */
 typedef struct slice {
   dm_cpu_residues *of;
   const dm_view *c;

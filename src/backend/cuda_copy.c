@@ -51,7 +51,7 @@ dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_vie
                                    (size_t)to.width, (size_t)to.rows, kind, stream));
     return DM_OK;
   }
-  for (int64_t i = 0; i < to.rows; i++) /* one, or few and far apart */
+  for (int64_t i = 0; i < to.rows; i++) /* a single row, or few with a large pitch */
     DM_CUDA(gpu, cudaMemcpyAsync(to.base + i * to.pitch, from.base + i * from.pitch,
                                  (size_t)to.width, kind, stream));
   return DM_OK;

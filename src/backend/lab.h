@@ -27,13 +27,13 @@ typedef struct dm_lab dm_lab;
 dm_status dm_lab_open(dm_backend *backend, dm_lab **lab);
 void dm_lab_close(dm_lab *lab); /* NULL is allowed */
 
-/* ---- what bounds a kernel ---- */
+/* ---- limits and occupancy ---- */
 
 /* Limits of the device; 0: unknown. */
 typedef struct dm_lab_limits {
   int capability;                  /* times 10 */
   int processors;                  /* multiprocessors */
-  int threads, blocks;             /* at once on a multiprocessor */
+  int threads, blocks;             /* resident per multiprocessor */
   int registers;                   /* per multiprocessor */
   int64_t shared, shared_of_block; /* bytes; per multiprocessor, and at most per block */
   int threads_of_block;
@@ -49,7 +49,7 @@ typedef struct dm_lab_occupancy {
   bool known;             /* false: the rest is empty, as the library hides it */
   int registers, threads; /* per thread; per block */
   int64_t shared;         /* bytes per block */
-  int blocks;             /* at once on a multiprocessor */
+  int blocks;             /* resident per multiprocessor */
   double occupancy;       /* resident threads of a multiprocessor over its maximum */
 } dm_lab_occupancy;
 

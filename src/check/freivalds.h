@@ -9,8 +9,8 @@
  *   P^2 = |alpha|^2 k sum_l |A(i,l)|^2 v_l^2,  v_l^2 = sum_j |B(l,j) w_j|^2,
  *   S^2 = sum_j |C(i,j) w_j|^2,  T = P + |beta| sqrt(sum_j |C0(i,j) w_j|^2),
  * u is the roundoff of the accumulation, v that of shortened inputs, r that of C's type. A large
- * column of A that meets a small row of B counts only as much as their products. S counts at most
- * as T (Cauchy-Schwarz), so that a corrupted C cannot widen its own bound.
+ * column of A that meets a small row of B counts only as much as their products. S is capped at T
+ * (Cauchy-Schwarz), so that a corrupted C cannot widen its own bound.
  *
  * e bounds the loss to underflow: half the spacing of subnormal numbers when C is rounded, and for
  * each of the k products and sums of an element, alpha and beta.
@@ -39,7 +39,7 @@ typedef struct dm_verdict {
   int64_t rows_left_out; /* with NaN or Inf in A or the old C, or overflowed */
   int64_t cols_left_out; /* with NaN or Inf in B */
   int64_t rows_checked, cols_checked;
-  int64_t rows_by_pattern, cols_by_pattern; /* of these: NaN or Inf, as required */
+  int64_t rows_by_pattern, cols_by_pattern; /* of these: with NaN or Inf, as expected */
   bool strained; /* squares overflowed or vanished: scaling by powers of two allows a full check */
   double norm;   /* norm of C: sqrt(sum |C(i,j)|^2) */
   int64_t repaired; /* wrong tiles that were computed again */
@@ -107,7 +107,7 @@ dm_status dm_freivalds_settle(dm_freivalds *check, const dm_comm *comm, bool *so
  * alike. The caller keeps the arrays. */
 void dm_freivalds_scaled(dm_freivalds *check, const int64_t *rows, const int64_t *cols, int alpha);
 
-/* Forgets C, for another result of the same A and B. */
+/* Discards the sums of C, for another result of the same A and B. */
 void dm_freivalds_reset_c(dm_freivalds *check);
 
 /* Collective; every rank gets the verdict. */

@@ -13,9 +13,9 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-/* Bytes: worth a thread of their own; of a block, which stays in cache while it is hashed and
- * summed; of a part of a row that is hashed separately, so that threads can split a piece by rows
- * or by columns. */
+/* Bytes: that justify a thread; of a block, which stays in cache while it is hashed and summed; of
+ * a part of a row that is hashed separately, so that threads can split a piece by rows or by
+ * columns. */
 enum { AT_ONCE = 4 << 20, BLOCK = 64 << 10, SEGMENT = 8 << 10 };
 
 static int64_t place_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
@@ -25,7 +25,7 @@ static int64_t place_of(const dm_rank_state *local, dm_matrix matrix, int64_t pa
 
 /* What to do with a block besides hashing it. */
 typedef struct look {
-  dm_freivalds_part *take; /* NULL: nothing */
+  dm_freivalds_part *take; /* NULL: only hash */
   dm_freivalds *check;
   bool by_col;      /* TAKE adds to columns, not rows: threads split the columns */
   int64_t row, col; /* start of the piece in the matrix */

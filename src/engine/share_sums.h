@@ -36,7 +36,8 @@ dm_status dm_share_sums_show(dm_share_sums *sums, dm_rank_state *local, dm_matri
                              int64_t panel, dm_freivalds_part *take, dm_freivalds *check,
                              bool *shown);
 
-/* Collective: counts the pieces of A and of B, on all ranks, that changed since loading. */
+/* Collective: compares the pieces that show has not compared, and counts those of A and of B, on
+ * all ranks, that changed since loading. */
 dm_status dm_share_sums_compare(dm_share_sums *sums, dm_rank_state *local, int64_t changed[2]);
 
 #endif

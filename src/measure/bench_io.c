@@ -217,7 +217,7 @@ static dm_status once(bench *b, const way *how, double *seconds) {
 /* SECONDS: all turns of the first way, then of the next. */
 static dm_status take_turns(bench *b, const way *ways, int count, double *seconds) {
   const int turns = b->wanted->repetitions;
-  for (int turn = -1; turn < turns; turn++) /* the first warms up */
+  for (int turn = -1; turn < turns; turn++) /* the first is a warm-up */
     for (int i = 0; i < count; i++) {
       double taken;
       DM_TRY(once(b, &ways[i], &taken));

@@ -61,7 +61,7 @@ static dm_status add_up(const shape shapes[MATRICES], int64_t pad, int64_t *byte
   *bytes = 0;
   for (int i = 0; i < MATRICES; i++) {
     int64_t one;
-    /* Four rounded eighths of what 64 bits can count do not overflow. */
+    /* Four such eighths of the largest 64-bit count, rounded up, do not overflow. */
     const int64_t size = dm_dtype_size(shapes[i].dtype);
     DM_TRY(dm_bytes_of(shapes[i].rows, shapes[i].cols + pad, 8 * size, &one));
     *bytes += dm_round_up(one / 8, PLACE);

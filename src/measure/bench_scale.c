@@ -12,7 +12,7 @@
 typedef struct point {
   dm_scale_series series;
   int ranks;
-  const char *without; /* what is disabled */
+  const char *without; /* the disabled feature */
   char variant[40];    /* description */
   dm_bench_multiply wanted;
 } point;

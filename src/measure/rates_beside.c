@@ -104,7 +104,7 @@ static dm_status measure(bed *b, double network, double *rate) {
   double received = (double)(dm_comm_size(b->exchange.group) - 1) * PIECE; /* per gather */
   double one, added;
   DM_TRY(dm_comm_max_f64(b->run->world, &received, 1)); /* nodes may differ in ranks */
-  DM_TRY(multiply(b, 1, 0, &one));                      /* touches memory */
+  DM_TRY(multiply(b, 1, 0, &one));                      /* touches the memory */
   DM_TRY(multiply(b, 1, 0, &one));
   const int products = (int)fmax(1, fmin(long_enough / one, MOST_PRODUCTS));
   const double fitting = share_of_time * one * products * network / received;

@@ -25,7 +25,7 @@ enum {
   STREAM_DEVICE = 512 << 20,
 };
 
-static const double long_enough = 0.3; /* seconds of runs */
+static const double long_enough = 0.3; /* least seconds of runs */
 static const double settled_gpu = 1.5; /* seconds of products: a GPU at its power limit slows down
                                           within a fraction of a second */
 
