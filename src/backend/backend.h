@@ -70,7 +70,7 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
                           dm_event *done);
 
 /* The same for a row with a FINISH: C, the first accumulator, and those that follow at distances of
- * PLANE elements, (+)= A B; FINISH then computes SUMS, in the memory of the accumulators. For a row
+ * PLANE elements, (+)= A B; finish then computes SUMS, in the memory of the accumulators. For a row
  * with moduli, EXPONENTS are those of the rows and columns of C, and C is real, with two columns
  * per complex one. */
 dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
@@ -79,7 +79,8 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
                             dm_exponents exponents, dm_event *done);
 
 /* C, the first accumulators, += MORE, those of another layer, in full rows; synchronous, in either
- * space. FINISH also accepts sums and exponents in host memory, and is synchronous there. */
+ * space. dm_backend_finish also accepts sums and exponents in host memory, and is synchronous
+ * there. */
 dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
 
 /* Rows and columns of parts of k multiplied natively so far, because core/split.h has no exponent

@@ -93,7 +93,7 @@ typedef struct dm_backend_ops {
   dm_status (*add)(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha, double beta);
   dm_status (*dot)(dm_backend *backend, dm_view x, dm_view y, double *sum);
   const char *const *(*kernels)(void); /* names for --kernel, NULL at the end */
-  /* (optional) One plain library call on whole matrices, C = A B: the reference of bench. C has the
+  /* (optional) One plain library call on whole matrices, C = A B: the baseline of bench. C has the
    * accumulator's type, or that of A and B. */
   dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
   /* Whether KERNEL multiplies WORK by COMPUTE; if not, the reason in *why (static text). */

@@ -20,7 +20,7 @@ typedef struct rule {
  * cut C into small pieces to be reproducible; our own kernels do neither. It splits k, which ours
  * do not, so it wins if C has few tiles and k is long. wgmma copies B of i8 and TF32, which does
  * not pay for a few rows. In TF32 cuBLAS loses a quarter when it adds to C. In f64 and f32 it is at
- * most 3 % faster, which a second of products cannot make up for the 40 ms of its first call. */
+ * most 3 % faster, and a second of products does not make up for the 40 ms of its first call. */
 static const rule rules[] = {
     {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_wgmma},
     {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_mma},

@@ -57,7 +57,7 @@ dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_vie
   return DM_OK;
 }
 
-/* Copies to another type in the same memory. */
+/* Copies within one space to another type. */
 static dm_status convert(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src) {
   if (src.space == DM_HOST)
     dm_copy(dst, src, false);

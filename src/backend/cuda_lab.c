@@ -57,8 +57,8 @@ void dm_lab_sense(dm_lab *lab, dm_lab_sensors *sensors) {
 
 /* ---- one call ---- */
 
-/* cuBLAS with the layout in which tensor cores read i8 and TF32. For i8 it requires rows that start
- * at multiples of 4 bytes. */
+/* Whether to call cuBLAS with the layout in which tensor cores read i8 and TF32. For i8 it requires
+ * rows that start at multiples of 4 bytes. */
 static bool takes_along_k(const dm_lab_work *w) {
   if (w->op != DM_GEMM || !w->y_along_k.base) return false;
   return w->x.dtype != DM_I8 || (w->x.row_stride % 4 == 0 && w->y_along_k.row_stride % 4 == 0);
@@ -77,7 +77,7 @@ static dm_status multiply_along_k(dm_lab *lab, const dm_lab_work *w) {
   return DM_OK;
 }
 
-/* Posts the reference of W's kernel. */
+/* Posts the baseline of W's kernel. */
 static dm_status post_yardstick(dm_lab *lab, const dm_lab_work *w) {
   dm_cuda *gpu = lab->gpu;
   if (takes_along_k(w)) return multiply_along_k(lab, w);

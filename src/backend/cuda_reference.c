@@ -1,4 +1,4 @@
-/* A plain library call, the reference for products. */
+/* A plain library call, the baseline for products. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_gemm.h"

@@ -120,7 +120,7 @@ dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plan
 
 /* ---- sums ---- */
 
-/* Rounds f32 sums once more, as on the CPU. */
+/* Copies sums, rounding those of f32 once more, as on the CPU. */
 static dm_status move_sums(dm_cuda *gpu, cudaStream_t stream, dm_view to, dm_view from) {
   if (to.dtype == from.dtype) return dm_cuda_copy_on(gpu, stream, to, from);
   DM_CUDA(gpu, dm_kernels_convert(to, from, stream));

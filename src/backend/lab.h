@@ -9,16 +9,16 @@
 /* One call of a kernel; all matrices are in device memory, col_stride 1. gemm: OUT (+)= X Y;
  * transpose: OUT = X transposed; add: OUT = alpha X + beta Y; dot: OUT, one f64, = X . Y.
  *
- * References: for gemm, cuBLAS; for transpose and add, a copy of X to OUT by the copy engine; for
+ * Baselines: for gemm, cuBLAS; for transpose and add, a copy of X to OUT by the copy engine; for
  * dot, a kernel that only reads X and Y. */
 typedef struct dm_lab_work {
   dm_kernel_op op;
-  const dm_kernel *kernel; /* NULL: the reference of OP */
+  const dm_kernel *kernel; /* NULL: the baseline of OP */
   dm_operand operand;      /* DM_TF32: f32 is rounded to it */
   bool accumulate;
   double alpha, beta;
   dm_view out, x, y;
-  dm_view y_along_k; /* Y transposed, for the reference of gemm; base NULL: use Y itself */
+  dm_view y_along_k; /* Y transposed, for the baseline of gemm; base NULL: use Y itself */
 } dm_lab_work;
 
 typedef struct dm_lab dm_lab;

@@ -24,7 +24,7 @@ enum {
   DM_SPLIT_LEAST = -18, /* nonzero scaled numbers are at least 2^-18 */
   DM_SPLIT_NATIVE =
       1 << 20,   /* stands for the exponent of a line that is multiplied natively, ... */
-  DM_SPLIT_MANY, /* ... and of a line that a GPU counted among many */
+  DM_SPLIT_MANY, /* ... or, on GPUs, of one of many such lines */
   /* On a GPU: */
   DM_SPLIT_DEPTH = 1 << 14, /* largest real k of a product: a block holds a row in registers */
   DM_SPLIT_ROW = 64,        /* rows of parts are padded to a multiple of this many elements */

@@ -43,7 +43,7 @@ typedef struct dm_bench_kernels {
   bool accumulate; /* C += A B */
   bool along_k;    /* cuBLAS reads B with its rows along k */
   int64_t pad;     /* padding of each row in elements */
-  int repetitions; /* pairs of measurements: the kernel and its reference */
+  int repetitions; /* pairs of measurements: the kernel and its baseline */
   double settle;   /* most seconds of warm-up */
   double limit;    /* seconds of measuring, after which three pairs suffice */
   uint64_t seed;
@@ -70,7 +70,7 @@ typedef struct dm_timing {
   bool settled;
   int pairs;
   double *kernel_s, *yardstick_s;         /* per call, for each pair */
-  dm_statistics kernel, yardstick, share; /* share: the reference's time over the kernel's */
+  dm_statistics kernel, yardstick, share; /* share: the baseline's time over the kernel's */
   dm_lab_sensors sensors;                 /* medians while the kernel runs */
 } dm_timing;
 

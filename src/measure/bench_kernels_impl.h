@@ -47,7 +47,7 @@ dm_status dm_check_edges(dm_backend *backend, dm_lab *lab, const dm_kernel *kern
 dm_status dm_expect_size(const dm_bed *bed, dm_size_check *check);
 dm_status dm_check_size(const dm_bed *bed, const dm_kernel *kernel, dm_size_check *check);
 
-/* Times KERNEL and its reference, alternating. TIMING's arrays have room for WANTED's
+/* Times KERNEL and its baseline, alternating. TIMING's arrays have room for WANTED's
  * repetitions. */
 dm_status dm_time_kernel(const dm_bed *bed, const dm_bench_kernels *wanted, const dm_kernel *kernel,
                          dm_timing *timing);

@@ -1,4 +1,4 @@
-/* Timing: a kernel and its reference alternate, A B A B, on the same matrices, so that both see the
+/* Timing: a kernel and its baseline alternate, A B A B, on the same matrices, so that both see the
  * same clock. If calls are short relative to a launch, many of them form a CUDA graph. */
 #include <math.h>
 #include <stdlib.h>
@@ -213,7 +213,7 @@ double dm_roof_bound(const dm_roof *roof, dm_kernel_op op, dm_operand type, dm_l
   return op == DM_GEMM && peak == 0.0 ? (double)NAN : fmax(computing, moving);
 }
 
-/* Bytes per second of OP's reference, the median of a few runs. */
+/* Bytes per second of OP's baseline, the median of a few runs. */
 static dm_status measure_rate(const dm_bed *bed, double *rate) {
   enum { RUNS = 9, CALLS = 10 }; /* enough to make a launch negligible */
   const pair p = {.bed = bed};

@@ -1,4 +1,4 @@
-/* bench_library: one plain library call for a rank's whole block of C: the reference for
+/* bench_library: one plain library call for a rank's whole block of C: the baseline for
  * products. */
 #ifndef DM_MEASURE_BENCH_LIBRARY_H
 #define DM_MEASURE_BENCH_LIBRARY_H

@@ -104,7 +104,7 @@ static dm_status check_result(const dm_bench *b) {
                  "leave out --type-c, or keep all matrices on the GPUs: --from device");
 }
 
-/* Runs the requested references; in the opposite order if AFTER the multiplication. */
+/* Runs the requested baselines; in the opposite order if AFTER the multiplication. */
 static dm_status compare_once(dm_bench *b, bool after, double *library, double *local) {
   if (b->wanted->against_local && after) DM_TRY(local_once(b, local));
   if (b->wanted->against_library)

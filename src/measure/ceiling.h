@@ -1,5 +1,5 @@
-/* ceiling: the rates of files for several threads of every rank that only read or write: the
- * reference for jobs with files. */
+/* ceiling: the rates of files for several threads of every rank that only read or write: the upper
+ * bound for jobs with files. */
 #ifndef DM_MEASURE_CEILING_H
 #define DM_MEASURE_CEILING_H
 

@@ -39,7 +39,7 @@ dm_status dm_kernel_types_parse(const char *text, unsigned *types);
 
 const char *dm_kernel_op_name(dm_kernel_op op);
 
-/* Name of the reference for kernels of OP: "cublas", "cublas, B along k", "copy", "read". */
+/* Name of the baseline for kernels of OP: "cublas", "cublas, B along k", "copy", "read". */
 const char *dm_kernel_yardstick(dm_kernel_op op, bool along_k);
 
 /* Sets CHOSEN, by dm_kernel_id: kernels whose name matches one of the patterns of TEXT (as for file
