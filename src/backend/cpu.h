@@ -19,8 +19,8 @@ void dm_cpu_scratch_free(dm_cpu_scratch *scratch);
 
 /* Largest piece of a product: rows and columns of C, and depth of k; and the blocks, each one
  * library call. A piece of one block is computed by the library's own threads, which share packed
- * operands and are up to a third faster than one block per thread; but then the bits depend on
- * their number. Blocks of a fixed size, one thread each, have the same bits on any number of
+ * operands and are up to a third faster than one block per thread; but then the bits depend on how
+ * they cut it. Blocks of a fixed size, one thread each, have the same bits on any number of
  * threads. */
 typedef struct dm_cpu_box {
   int64_t rows, cols, depth;

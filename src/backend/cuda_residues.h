@@ -7,7 +7,7 @@
 
 bool dm_cuda_is_hopper(const dm_cuda *gpu);
 
-/* Prepares GPU for the moduli of COMPUTE, which may be NULL or have none; DM_E_DEVICE: it needs
+/* Prepares GPU for the moduli of COMPUTE, which may be NULL or have none; DM_E_USAGE: it needs
  * another GPU. */
 dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute);
 dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plane, dm_view a,

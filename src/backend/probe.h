@@ -37,7 +37,6 @@ dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares);
 dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,
                                 int64_t col);
 
-/* (host_sums.c) */
 /* dm_backend_extremes and dm_backend_line_sums for host memory (host_lines.c). */
 void dm_host_extremes(dm_view matrix, bool by_row, double *extremes);
 void dm_host_line_sums(dm_view matrix, bool by_row, const double *extremes, int64_t *sums);
@@ -46,6 +45,7 @@ dm_status dm_host_extremes_parallel(dm_backend *backend, dm_view matrix, bool by
 dm_status dm_host_line_sums_parallel(dm_backend *backend, dm_view matrix, bool by_row,
                                      const double *extremes, int64_t *sums);
 
+/* (host_sums.c) */
 dm_status dm_host_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                       double beta);
 dm_status dm_host_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);

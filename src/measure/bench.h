@@ -39,7 +39,7 @@ typedef struct dm_bench_io {
   char directory[DM_PATH]; /* directory of the scratch file, which is removed again */
   int64_t bytes;           /* bytes of the whole matrix */
   int repetitions;
-  dm_output_form form; /* chunked: measure reading only */
+  dm_output_form form; /* chunked: measure reading of chunks instead */
   int io_threads;      /* negative: as many as help */
 } dm_bench_io;
 
@@ -70,9 +70,8 @@ dm_status dm_bench_links_sizes(const char *text, dm_bench_links *bench);
 
 typedef enum dm_scale_series {
   DM_SCALE_STRONG, /* the same product */
-  DM_SCALE_MEMORY, /* all dimensions grow with the square root of the ranks: constant memory per
-                      rank */
-  DM_SCALE_WORK,   /* they grow with the cube root: constant operations per rank */
+  DM_SCALE_MEMORY, /* dimensions grow with the square root of the ranks: same memory per rank */
+  DM_SCALE_WORK,   /* with the cube root: same operations per rank */
   DM_SCALE_SERIES
 } dm_scale_series;
 

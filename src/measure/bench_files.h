@@ -1,4 +1,4 @@
-/* bench_files: the multiplication from files to a file, beside its upper bound.
+/* bench_files: the multiplication from files to a file, and the lower bound of its time.
  *
  * It alternates the multiplication; the same without overlap; reading and writing alone, by plain
  * threads; and the products of the same plan alone. The bound is the larger of the time of the

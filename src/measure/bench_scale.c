@@ -12,7 +12,7 @@
 typedef struct point {
   dm_scale_series series;
   int ranks;
-  const char *without; /* the disabled feature */
+  const char *without; /* the disabled feature: "", "overlap", "layers", "transport" */
   char variant[40];    /* description */
   dm_bench_multiply wanted;
 } point;
