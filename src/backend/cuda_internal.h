@@ -39,7 +39,7 @@ typedef struct dm_cuda_loading dm_cuda_loading;
 
 struct dm_cuda {
   dm_backend base;
-  dm_operand operand;      /* DM_TF32: f32 is multiplied as such */
+  dm_operand operand;      /* DM_TF32: products of f32 use TF32 */
   const dm_kernel *kernel; /* from the registry; NULL: the fastest for each product */
   int64_t tile;
   int index, visible, sharing;

@@ -15,7 +15,7 @@ struct dm_lab {
   cudaEvent_t begin, end;
   dm_cuda_area scratch, expected, errors;
   dm_reference reference; /* in the memory of EXPECTED */
-  int64_t judged;         /* elements of EXPECTED */
+  int64_t judged;         /* elements of REFERENCE */
 };
 
 /* Posts WORK. */
