@@ -1,4 +1,4 @@
-/* backend: checks that hold for every backend, then the table's function. */
+/* backend: checks common to all backends, then a call of the table's function. */
 #include "backend/backend.h"
 #include "backend/lines.h"
 #include "backend/verify_sums.h"
@@ -70,7 +70,7 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
   return backend->ops->gemm(backend, c, a, b, accumulate, done);
 }
 
-/* Columns of the accumulators C for each of ELEMENTS: see dm_compute_parts. */
+/* Columns of the accumulators C per column of ELEMENTS: see dm_compute_parts. */
 static int64_t parts_of(dm_view c, dm_view elements) {
   return dm_dtype_is_complex(elements.dtype) && !dm_dtype_is_complex(c.dtype) ? 2 : 1;
 }

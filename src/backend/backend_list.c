@@ -1,4 +1,4 @@
-/* backend_list: the names that --backend takes.  One that was not built still explains itself. */
+/* backend_list: the names for --backend. One that was not built reports the reason. */
 #include <stddef.h>
 #include <string.h>
 

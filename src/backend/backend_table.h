@@ -1,5 +1,5 @@
-/* backend_table: what a backend is made of: one table of functions, which cpu and cuda fill.  What
- * they do is said in backend.h, by the functions that call them. */
+/* backend_table: the table of functions that cpu and cuda fill. backend.h documents the functions,
+ * at their callers. */
 #ifndef DM_BACKEND_BACKEND_TABLE_H
 #define DM_BACKEND_BACKEND_TABLE_H
 
@@ -15,64 +15,65 @@
 typedef struct dm_backend dm_backend;
 typedef struct dm_jit_ops dm_jit_ops;
 
-/* Stands for posted work; 0 is work that is done already. */
+/* Handle of posted work; 0: already done. */
 typedef uint64_t dm_event;
 
 typedef struct dm_backend_config {
   int local_rank, local_ranks;   /* on this node */
-  int threads;                   /* of the CPU product; 0: all that this process may use */
-  const dm_compute *compute;     /* NULL: each type by its plain row */
-  const dm_compute_calls *calls; /* of a row with a FINISH; they outlive the backend */
-  int64_t tile;       /* cut products at multiples of it (see dm_plan.border); 0: do not */
-  const char *kernel; /* a name of dm_backend_kernels, or "auto" */
+  int threads;                   /* threads of the CPU product; 0: all CPUs of this process */
+  const dm_compute *compute;     /* NULL: the plain row of each type */
+  const dm_compute_calls *calls; /* for a row with a FINISH; must outlive the backend */
+  int64_t tile;                  /* cut products at its multiples (see dm_plan.border); 0: do not */
+  const char *kernel;            /* a name of dm_backend_kernels, or "auto" */
 } dm_backend_config;
 
 typedef struct dm_device {
   char name[64];                     /* "NVIDIA H200", or the CPU's model */
   char id[48];                       /* UUID of a GPU; empty for a CPU */
   char near[128];                    /* CPUs next to a GPU, as "0-15,32-47"; empty: not known */
-  int index;                         /* of the GPU among those this rank sees */
-  int visible;                       /* how many those are */
-  int sharing;                       /* ranks of the node on this device, at least 1 */
-  int threads;                       /* of the CPU product */
-  bool hopper;                       /* it takes rows of dm_compute_needs_hopper */
-  int64_t memory_total, memory_free; /* bytes; of the device */
+  int index;                         /* index of the GPU among those visible to this rank */
+  int visible;                       /* number of visible GPUs */
+  int sharing;                       /* the node's ranks on this device, at least 1 */
+  int threads;                       /* threads of the CPU product */
+  bool hopper;                       /* supports rows of dm_compute_needs_hopper */
+  int64_t memory_total, memory_free; /* bytes of the device */
   char library[96];                  /* "OpenBLAS 0.3.21", "cuBLAS 13.1" */
-  char advice[200];                  /* what would make it faster; empty where nothing is known */
+  char advice[200];                  /* how to make it faster; empty: no advice */
 } dm_device;
 
-/* What memory is. */
+/* Kind of memory. */
 typedef struct dm_memory_kind {
-  bool host, gpu; /* the host reaches it, GPUs do; managed memory both */
-  int index;      /* of the GPU that it is on, as in dm_device; -1: of none or any */
+  bool host, gpu; /* accessible to the host, to GPUs; both: managed memory */
+  int index;      /* its GPU, as in dm_device; -1: none or any */
 } dm_memory_kind;
 
 typedef struct dm_backend_ops {
   const char *name;
   const char *about;     /* one line */
-  const char *not_built; /* NULL, or why this backend is only a name in this program */
+  const char *not_built; /* NULL, or why this program has only its name */
   bool device_memory;    /* DM_DEVICE differs from DM_HOST */
-  double start;          /* seconds that its first use in a process takes */
+  double start;          /* seconds of its first use in a process */
   dm_status (*open)(dm_backend **backend, const dm_backend_config *config);
   void (*close)(dm_backend *backend);
   dm_status (*device)(dm_backend *backend, dm_device *device);
   dm_status (*alloc)(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
   void (*release)(dm_backend *backend, dm_space space, void *memory);
   dm_status (*copy)(dm_backend *backend, dm_view dst, dm_view src, dm_event *done);
-  /* (optional) For memory of the caller; NULL: all is of the host. */
+  /* (optional) For the caller's memory; NULL: all is host memory. */
   dm_status (*kind)(dm_backend *backend, const void *memory, dm_memory_kind *kind);
   dm_status (*await)(dm_backend *backend, void *stream);
   dm_status (*gemm)(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                     dm_event *done);
-  /* (optional) Both by the row and its calls, C being the first accumulators. */
+  /* (optional) For the row and its calls; C: the first accumulators. */
   dm_status (*product)(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
                        bool accumulate, dm_exponents exponents, dm_event *done);
   dm_status (*finish)(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                       dm_exponents exponents, dm_event *done);
-  /* (optional) For rows with FINISH behind the sum over the layers; NULL: they are added. */
+  /* (optional) For rows whose FINISH follows the sum over the layers; NULL: accumulators are
+   * added. */
   dm_status (*join)(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
-  /* (optional) Rows and columns of parts of k that were multiplied natively so far, where the row
-   * splits operands. */
+  /* (optional) If the row splits operands: rows and columns of parts of k multiplied natively so
+   * far. */
   dm_status (*natively)(dm_backend *backend, int64_t *lines);
   /* (optional) For rows with moduli. */
   dm_status (*extremes)(dm_backend *backend, dm_view matrix, bool by_row, double *extremes);
@@ -82,7 +83,7 @@ typedef struct dm_backend_ops {
   dm_status (*wait)(dm_backend *backend, dm_event event);
   dm_status (*probe)(dm_backend *backend, dm_view matrix, const void *x, void *y, double *squares);
   dm_status (*scan)(dm_backend *backend, dm_view matrix, double *col_squares);
-  /* (optional) Where there is device memory. */
+  /* (optional) With device memory. */
   dm_status (*checksum)(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
                         uint64_t *sum);
   dm_status (*settle)(dm_backend *backend);
@@ -92,15 +93,15 @@ typedef struct dm_backend_ops {
   dm_status (*add)(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha, double beta);
   dm_status (*dot)(dm_backend *backend, dm_view x, dm_view y, double *sum);
   const char *const *(*kernels)(void); /* names for --kernel, NULL at the end */
-  /* (optional) One plain call of the library on whole matrices, C = A B: the yardstick of bench.
-   * C of the type of sums, or of A and B. */
+  /* (optional) One plain library call on whole matrices, C = A B: the baseline of bench. C has the
+   * accumulator's type, or that of A and B. */
   dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
-  /* Whether KERNEL multiplies WORK by COMPUTE; false with the reason in *why (static text). */
+  /* Whether KERNEL multiplies WORK by COMPUTE; if not, the reason in *why (static text). */
   bool (*takes)(const char *kernel, dm_dtype work, const dm_compute *compute, const char **why);
-  /* (optional) Whole panels of A and B that KERNEL copies in device memory of its own. */
+  /* (optional) Number of whole panels of A and B that KERNEL copies to its own device memory. */
   void (*copies)(const char *kernel, dm_dtype work, const dm_compute *compute, int *of_a,
                  int *of_b);
-  const dm_jit_ops *jit; /* (optional) of its kernel "jit" (jit.h) */
+  const dm_jit_ops *jit; /* (optional) for its kernel "jit" (jit.h) */
 } dm_backend_ops;
 
 struct dm_backend {

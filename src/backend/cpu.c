@@ -16,29 +16,29 @@
 
 enum { PENDING = 64, FINISHED_ROWS = 64 };
 
-/* A posted product and how far it is. */
+/* A posted product and its progress. */
 typedef struct pending {
   enum { PRODUCT, PRODUCT_OF_ROW, FINISH } what;
-  dm_view c, a, b; /* FINISH: a are the sums */
+  dm_view c, a, b; /* FINISH: a holds the sums */
   int64_t plane;   /* elements from one accumulator to the next */
   bool accumulate;
   dm_exponents exponents;
-  int64_t row, col, k; /* where the next piece begins, in A and B */
+  int64_t row, col, k; /* start of the next piece in A and B */
 } pending;
 
 typedef struct cpu_backend {
   dm_backend base;
-  int threads, of_library; /* of_library: that the library uses by itself at present */
+  int threads, of_library; /* of_library: present threads of the library */
   dm_crew *crew;           /* for tiles and residues; else NULL */
   int64_t tile;
   pending queue[PENDING];
-  dm_event posted, finished; /* products so far; event e is product e */
+  dm_event posted, finished; /* counts of products; event e is product e */
   dm_cpu_scratch scratch;
-  dm_compute_calls calls; /* of a row with a FINISH */
+  dm_compute_calls calls; /* for a row with a FINISH */
   dm_cpu_residues *residues;
-  dm_cpu_split *split; /* of a row that splits operands */
+  dm_cpu_split *split; /* for a row that splits operands */
   int accumulators;
-  char *row; /* of accumulators, while they are finished */
+  char *row; /* copy of a row's accumulators for FINISH */
   int64_t row_bytes;
 } cpu_backend;
 
@@ -46,7 +46,7 @@ static bool has_residues(const dm_backend_config *config) {
   return config->compute && config->compute->moduli > 0;
 }
 
-/* Where the library uses one thread, the crew shares the work. */
+/* If the library uses one thread, the crew shares the work. */
 static dm_status crew_open(cpu_backend *cpu, const dm_backend_config *config) {
   const bool shared = config->tile > 0 || has_residues(config);
   cpu->of_library = shared ? 1 : cpu->threads;
@@ -134,7 +134,7 @@ static dm_status cpu_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
   return DM_OK;
 }
 
-/* All accumulators of the elements whose first are C. */
+/* All accumulators of the elements whose first ones are C. */
 static void accumulators_of(const cpu_backend *cpu, dm_view c, int64_t plane,
                             dm_view views[DM_ACCUMULATORS]) {
   const int64_t bytes = plane * dm_dtype_size(c.dtype);
@@ -149,7 +149,7 @@ static dm_exponents exponents_from(dm_exponents all, int64_t row, int64_t col) {
   return (dm_exponents){all.rows + row, all.cols + col};
 }
 
-/* The sums stand where the accumulators stood, and may be wider: these are read from a copy. */
+/* The sums overwrite the accumulators and may be wider: accumulators are read from a copy. */
 static dm_status finish_rows(cpu_backend *cpu, pending *p) {
   const int64_t bytes = p->plane * dm_dtype_size(p->c.dtype), all = bytes * cpu->accumulators;
   const int64_t end = dm_min(p->row + FINISHED_ROWS, p->c.rows);
@@ -177,11 +177,11 @@ static void let_library_use(cpu_backend *cpu, int threads) {
   cpu->of_library = threads;
 }
 
-/* A piece, and the blocks that it is cut into. */
+/* A piece, cut into blocks for the crew. */
 typedef struct shared_piece {
   dm_view c, a, b;
   bool accumulate;
-  int64_t rows, cols, across; /* of a block; blocks side by side */
+  int64_t rows, cols, across; /* size of a block; blocks side by side */
 } shared_piece;
 
 static void multiply_block(void *context, int64_t block) {
@@ -223,7 +223,7 @@ static dm_cpu_box box_of(const cpu_backend *cpu, const pending *p) {
   return dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);
 }
 
-/* Columns of C for each of B: see dm_compute_parts. */
+/* Columns of C per column of B: see dm_compute_parts. */
 static int64_t parts_of(const pending *p) {
   return p->c.cols / p->b.cols;
 }
@@ -236,7 +236,7 @@ static void product_of_row(cpu_backend *cpu, const pending *p, dm_view c, dm_vie
                      exponents_from(p->exponents, p->row, parts_of(p) * p->col));
 }
 
-/* The front product's next piece: along the columns, then down the rows, then on in k. */
+/* Computes the front product's next piece: first along the columns, then the rows, then k. */
 static dm_status compute_piece(cpu_backend *cpu) {
   pending *p = &cpu->queue[cpu->finished % PENDING];
   if (p->what == FINISH) return finish_rows(cpu, p);

@@ -1,4 +1,4 @@
-/* cpu: products through CBLAS, cut into pieces so that messages move on between them. */
+/* cpu: products through CBLAS, cut into pieces so that communication progresses between them. */
 #ifndef DM_BACKEND_CPU_H
 #define DM_BACKEND_CPU_H
 
@@ -8,52 +8,53 @@ extern const dm_backend_ops dm_backend_cpu;
 
 /* ---- inside the cpu backend ---- */
 
-enum { DM_CPU_SCRATCH = 36 << 20 }; /* bytes of all of it */
+enum { DM_CPU_SCRATCH = 36 << 20 }; /* bytes in total */
 
-/* Scratch for types that CBLAS does not know, allocated when first needed. */
+/* Scratch for types without a CBLAS product, allocated on first use. */
 typedef struct dm_cpu_scratch {
   float *a, *b, *c;
 } dm_cpu_scratch;
 
 void dm_cpu_scratch_free(dm_cpu_scratch *scratch);
 
-/* What one piece of a product covers at most: rows and columns of C, and so much of k; and the
- * blocks that are calls of the library.  A piece of one block is computed by the library's own
- * threads, which share what they pack and are up to a third faster than a block for each; but how
- * they cut a product changes its bits.  Blocks of a fixed size, one thread for each at a time, have
- * the same bits on any number of threads. */
+/* Largest piece of a product: rows and columns of C, and depth of k; and the blocks, each one
+ * library call. A piece of one block is computed by the library's own threads, which share packed
+ * operands and are up to a third faster than one block per thread; but then the bits depend on how
+ * they cut it. Blocks of a fixed size, one thread each, have the same bits on any number of
+ * threads. */
 typedef struct dm_cpu_box {
   int64_t rows, cols, depth;
   int64_t block_rows, block_cols;
 } dm_cpu_box;
 
-/* Pieces depend on the product alone, never on time: the same product has the same bits. */
+/* Pieces depend only on the arguments, never on time: the same product has the same bits. */
 dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, int64_t cols,
                         int64_t k);
 
-/* Types that CBLAS does not know, and that are converted slice by slice. */
+/* Whether CBLAS lacks the type: then slices are converted. */
 bool dm_cpu_widens(dm_dtype work);
 
-/* DM_E_DEVICE: CBLAS cannot count the rows of one of them. */
+/* DM_E_DEVICE: more rows than CBLAS can count. */
 dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b);
 
-/* C (+)= A B for one piece, at once. (cpu_product.c) */
+/* C (+)= A B for one piece, synchronous. (cpu_product.c) */
 dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, dm_cpu_scratch *scratch);
 
-/* C (+)= A B of f32, row by row, LDC, LDA and LDB elements apart. */
+/* C (+)= A B of f32; rows are LDC, LDA and LDB elements apart. */
 void dm_cpu_sgemm(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int64_t ldb,
                   int64_t m, int64_t n, int64_t k, bool accumulate);
 
-/* DM_E_FIT where a limit on address space leaves the library none for its own buffers. */
+/* DM_E_FIT: an address space limit leaves no room for the library's own buffers. */
 dm_status dm_cpu_room(void);
 
-/* Threads of the BLAS that is loaded; false where it is none that can be told. (cpu_threads.c) */
+/* Sets the threads of the loaded BLAS; false: a library that offers no such call.
+ * (cpu_threads.c) */
 bool dm_cpu_set_threads(int threads);
 void dm_cpu_library(char *text, int64_t size);
 
 /* See dm_backend_name_kernels. */
 void dm_cpu_name_kernels(void);
-/* A warning where OpenBLAS uses kernels far older than this CPU, else "". */
+/* A warning if OpenBLAS uses kernels far older than this CPU, else "". */
 void dm_cpu_advice(char *text, int64_t size);
 
 #endif

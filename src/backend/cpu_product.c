@@ -9,31 +9,30 @@
 #include "core/half.h"
 
 enum {
-  ROWS_LEAST = 512, /* of a piece: below it, packing B again costs more than 1 % */
+  ROWS_LEAST = 512, /* rows of a piece: with fewer, packing B again costs more than 1 % */
   ROWS_WIDENED = 1024,
   COLUMNS = 4096,
-  SLICE = 384, /* of k: what OpenBLAS packs at a time, so that a cut there costs nothing */
-  DEPTH =
-      1024, /* of a widened slice of k: int8 products then fit f32 exactly, 1024 * 2^14 = 2^24 */
+  SLICE = 384,  /* of k: OpenBLAS packs as much at a time, so a cut there is free */
+  DEPTH = 1024, /* of k, for widened slices: int8 products fit f32 exactly, 1024 * 2^14 = 2^24 */
 };
 
 _Static_assert(sizeof(float) * (ROWS_WIDENED * DEPTH + DEPTH * COLUMNS + ROWS_WIDENED * COLUMNS) ==
                    DM_CPU_SCRATCH,
                "what it says that it takes");
 
-static const double piece_flops = 1.6e9; /* a thread: some 20 ms between two looks at messages */
+static const double piece_flops = 1.6e9; /* per thread: some 20 ms between two polls for messages */
 
 bool dm_cpu_widens(dm_dtype work) {
   return work == DM_F16 || work == DM_BF16 || work == DM_I8;
 }
 
-/* k in equal slices, each a multiple of 8 but the last. */
+/* Cuts k into equal slices, multiples of 8 but for the last. */
 static int64_t slice_of(int64_t k) {
   int64_t slices = dm_max(1, dm_ceil_div(k, SLICE));
   return dm_max(1, dm_round_up(dm_ceil_div(k, slices), 8));
 }
 
-/* Tiles of a fixed size, as many as keep the threads busy for a while. */
+/* Tiles of a fixed size, enough to keep the threads busy for a while. */
 static dm_cpu_box box_of_tiles(int64_t tile, int threads, int64_t k) {
   const int64_t wide = 4, high = dm_max(1, dm_ceil_div(4 * (int64_t)threads, wide));
   return (dm_cpu_box){high * tile, wide * tile, k, tile, tile};
@@ -53,7 +52,7 @@ dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, 
   const double each = dm_dtype_is_complex(work) ? 8 : 2;
   double wanted = piece_flops * threads / (each * (double)box.cols * (double)box.depth);
   int64_t height = wanted > 1 << 20 ? 1 << 20 : dm_max(ROWS_LEAST, (int64_t)wanted);
-  int64_t pieces = dm_max(1, rows / height); /* of equal height: no narrow one is left over */
+  int64_t pieces = dm_max(1, rows / height); /* of equal height: no small one remains */
   box.rows = dm_max(1, dm_round_up(dm_ceil_div(rows, pieces), 64));
   box.block_rows = box.rows;
   box.block_cols = box.cols;
@@ -74,7 +73,7 @@ static dm_status scratch_ready(dm_cpu_scratch *scratch) {
   return DM_OK;
 }
 
-/* MATRIX as packed f32, exactly. */
+/* Converts MATRIX to packed f32, exactly. */
 static void widen(float *dst, dm_view matrix) {
   for (int64_t i = 0; i < matrix.rows; i++, dst += matrix.cols) {
     const void *row = dm_view_at(matrix, i, 0);
@@ -87,7 +86,7 @@ static void widen(float *dst, dm_view matrix) {
   }
 }
 
-/* C (+)= P, P packed f32 holding whole numbers. */
+/* C (+)= P; P is packed f32 and holds integers. */
 static void add_whole(dm_view c, const float *p, bool accumulate) {
   for (int64_t i = 0; i < c.rows; i++, p += c.cols) {
     int32_t *row = dm_view_at(c, i, 0);
@@ -129,7 +128,7 @@ static void zero(dm_view c) {
   for (int64_t i = 0; i < c.rows; i++) memset(dm_view_at(c, i, 0), 0, row);
 }
 
-/* A matrix of one row may carry any stride; CBLAS wants one of at least its columns. */
+/* A matrix of one row may have any stride; CBLAS requires at least its columns. */
 static int stride_of(dm_view view) {
   return (int)dm_max(view.row_stride, dm_max(1, view.cols));
 }

@@ -15,11 +15,11 @@
 enum {
   ROWS = DM_CPU_RESIDUES_ROWS,
   COLS = DM_CPU_RESIDUES_COLS,
-  DEPTH = 512, /* of k at a time: sums of so many products of bytes are exact in f32 */
+  DEPTH = 512, /* depth of a slice of k: sums of so many byte products are exact in f32 */
   BLOCK_ROWS = 128,
   BLOCK_COLS = 256,
-  SCRATCH = BLOCK_ROWS * DEPTH + DEPTH * BLOCK_COLS + BLOCK_ROWS * BLOCK_COLS, /* of a thread */
-  RUN = 256, /* sums that a thread makes at a time */
+  SCRATCH = BLOCK_ROWS * DEPTH + DEPTH * BLOCK_COLS + BLOCK_ROWS * BLOCK_COLS, /* per thread */
+  RUN = 256, /* sums per step of a thread */
 };
 
 _Static_assert(DEPTH * 128 * 128 <= 1 << 24, "whole numbers that f32 holds");
@@ -30,8 +30,8 @@ struct dm_cpu_residues {
   dm_crew *crew;
   int threads;
   int8_t *a, *b;    /* residues of ROWS x DEPTH and of DEPTH x COLS elements, modulus by modulus */
-  float *scratch;   /* of all threads */
-  dm_power *powers; /* of COLS columns */
+  float *scratch;   /* for all threads */
+  dm_power *powers; /* for COLS columns */
 };
 
 dm_status dm_cpu_residues_new(const dm_compute *row, dm_crew *crew, int threads,
@@ -59,22 +59,23 @@ void dm_cpu_residues_free(dm_cpu_residues *residues) {
   free(residues);
 }
 
-/* A slice of a product, of at most DEPTH of k. */
+/* A slice of a product, at most DEPTH deep in k. */
 typedef struct slice {
   dm_cpu_residues *of;
   const dm_view *c;
-  dm_view a, b;  /* A real: its columns are those of the parts of complex numbers */
-  int64_t parts; /* of a number */
-  int64_t cols;  /* of C */
+  dm_view a, b;  /* A is real: the columns are the parts of complex numbers */
+  int64_t parts; /* parts per number */
+  int64_t cols;  /* columns of C */
   bool accumulate;
-  const int32_t *rows; /* exponents of A's */
+  const int32_t *rows; /* exponents of A's rows */
   int64_t across, blocks;
   _Atomic int64_t next;
 } slice;
 
 /* ---- to residues ---- */
 
-/* COUNT numbers, each by its power or all by the same, to residues that lie PLANE apart. */
+/* Converts COUNT numbers, each with its own power (BY 1) or all with one (BY 0), to residues PLANE
+ * apart. */
 static void convert(const dm_moduli *m, double numbers[COLS], int64_t count, const dm_power *powers,
                     int64_t by, int8_t *to, int64_t plane) {
   double *high = numbers, low[COLS];
@@ -88,8 +89,8 @@ static void convert(const dm_moduli *m, double numbers[COLS], int64_t count, con
       to[x * plane + j] = dm_whole_residue(m, x, (dm_whole){high[j], low[j]});
 }
 
-/* x + iy of B become the columns of two rows, x y and -y x: rows of A, whose parts lie side by
- * side, times them are the parts of C. */
+/* x + iy of B becomes a column of two rows each, x y and -y x: multiplied by rows of A, whose parts
+ * are adjacent, they give the parts of C. */
 static void turn(double *numbers, int64_t count) {
   for (int64_t j = 0; j < count; j += 2) {
     const double x = numbers[j];
@@ -130,7 +131,7 @@ static void reduce(const dm_moduli *m, int x, dm_view c, const float *sums, bool
   }
 }
 
-/* A block of C for one modulus. */
+/* Multiplies a block of C for one modulus. */
 static void multiply_block(const slice *s, int64_t block, float *scratch) {
   const dm_cpu_residues *r = s->of;
   const int x = (int)(block / s->blocks);
@@ -145,7 +146,7 @@ static void multiply_block(const slice *s, int64_t block, float *scratch) {
   reduce(&r->moduli, x, dm_view_sub(s->c[x], row, col, rows, cols), c, s->accumulate);
 }
 
-/* Each of the crew has its own scratch. */
+/* Each thread of the crew has its own scratch. */
 static void multiply_blocks(void *context, int64_t thread) {
   slice *s = context;
   const int64_t all = s->blocks * s->of->moduli.count;

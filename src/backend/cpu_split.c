@@ -8,16 +8,16 @@
 #include "core/split.h"
 
 enum {
-  ROWS = 512, /* of C at a time, ... */
+  ROWS = 512, /* rows and columns of C at a time, ... */
   COLS = 2048,
-  DEPTH = 128, /* ... and of k: exponents are those of a slice; all of them real */
+  DEPTH = 128, /* ... and depth of k, whose slices have their own exponents; all real */
 };
 
-/* Parts of f16, held in f32: their products are exact there. */
+/* Parts are f16 values stored as f32, where their products are exact. */
 struct dm_cpu_split {
   float *a_high, *a_low; /* ROWS x DEPTH */
   float *b_high, *b_low; /* DEPTH x COLS */
-  float *b;              /* complex B as real matrices multiply it, DEPTH x COLS */
+  float *b;              /* complex B expanded to a real matrix, DEPTH x COLS */
   float *c;              /* ROWS x COLS */
   int32_t rows[ROWS], cols[COLS];
   int64_t natively;
@@ -77,7 +77,8 @@ static int64_t exponents(const dm_split_line *lines, int64_t count, int32_t *to)
   return natively;
 }
 
-/* How many rows of A, and columns of B with so many PARTS each, are to be multiplied natively. */
+/* Finds exponents. Returns the number of rows of A, and of columns of B with PARTS each, that are
+ * multiplied natively. */
 static int64_t find_exponents(dm_cpu_split *s, dm_view a, dm_view b, int64_t parts) {
   dm_split_line rows[ROWS], cols[COLS];
   for (int64_t i = 0; i < a.rows; i++) {
@@ -116,7 +117,7 @@ static void split_both(dm_cpu_split *s, dm_view a, dm_view b) {
 
 /* ---- products ---- */
 
-/* The small products first; then, in their proper size, what the large ones are added to. */
+/* Adds the small products first, then scales their sum and adds the large ones. */
 static void multiply_parts(dm_cpu_split *s, int64_t m, int64_t n, int64_t k) {
   dm_cpu_sgemm(s->c, n, s->a_high, k, s->b_low, n, m, n, k, false);
   dm_cpu_sgemm(s->c, n, s->a_low, k, s->b_high, n, m, n, k, true);
@@ -135,7 +136,7 @@ static void add_sums(const dm_cpu_split *s, dm_view c, bool accumulate) {
   }
 }
 
-/* C += A B where a row or column is multiplied natively: nothing else was added there. */
+/* C += A B for rows and columns that are multiplied natively: other sums are 0 there. */
 static void add_natively(dm_cpu_split *s, dm_view c, dm_view a, dm_view b) {
   const int64_t lda = dm_max(a.row_stride, a.cols), ldb = dm_max(b.row_stride, b.cols);
   dm_cpu_sgemm(s->c, c.cols, a.base, lda, b.base, ldb, c.rows, c.cols, a.cols, false);
@@ -147,7 +148,8 @@ static void add_natively(dm_cpu_split *s, dm_view c, dm_view a, dm_view b) {
   }
 }
 
-/* B of complex numbers as a real matrix: core/split.h.  Both columns of one have the same sizes. */
+/* Expands complex B to a real matrix (core/split.h). Both columns of a complex one have the same
+ * range. */
 static dm_view expand(dm_cpu_split *s, dm_view b) {
   const int64_t cols = 2 * b.cols;
   for (int64_t l = 0; l < b.rows; l++) {

@@ -1,4 +1,4 @@
-/* cpu_threads: CBLAS has no call for threads; each library has its own, found at run time. */
+/* cpu_threads: CBLAS cannot set threads; each library has its own call, found at run time. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ bool dm_cpu_set_threads(int threads) {
   return told;
 }
 
-/* OpenBLAS takes 128 MiB of address space at its first product, and tries for ever where a limit
- * leaves it none. */
+/* OpenBLAS reserves 128 MiB of address space for its first product, and retries for ever if a limit
+ * prevents that. */
 dm_status dm_cpu_room(void) {
   enum { LIBRARY = 136 << 20 };
   struct rlimit limit;
@@ -59,8 +59,8 @@ void dm_cpu_library(char *text, int64_t size) {
   snprintf(text, (size_t)size, "%s", name);
 }
 
-/* OpenBLAS picks its kernels by the CPU's model number, and takes the oldest for one that it does
- * not know yet: several times slower, and silent. */
+/* OpenBLAS selects its kernels by the CPU's model number. For an unknown one it silently uses the
+ * oldest, which are several times slower. */
 static const char *chosen_kernels(void) {
   char *(*corename)(void);
   *(void **)&corename = symbol("openblas_get_corename");
@@ -74,8 +74,7 @@ static bool are_outdated(const char *kernels) {
   return outdated;
 }
 
-/* What OPENBLAS_CORETYPE should say, where it says nothing and the kernels are outdated; else NULL.
- */
+/* The value for OPENBLAS_CORETYPE if it is unset and the kernels are outdated; else NULL. */
 static const char *newer_kernels(void) {
 #if defined(__x86_64__)
   if (getenv("OPENBLAS_CORETYPE") || !are_outdated(chosen_kernels())) return NULL;
@@ -88,8 +87,8 @@ static const char *newer_kernels(void) {
 #endif
 }
 
-/* OpenBLAS reads the variable when it is loaded.  It has no call to read it once more, but these
- * two, by which it begins and ends, do so. */
+/* OpenBLAS reads the variable on loading. It has no call to read it again, except these two, its
+ * initialization and shutdown. */
 void dm_cpu_name_kernels(void) {
   static const char variable[] = "OPENBLAS_CORETYPE";
   void (*begin)(void), (*end)(void);
@@ -99,7 +98,7 @@ void dm_cpu_name_kernels(void) {
   if (!newer || !begin || !end || setenv(variable, newer, 1) != 0) return;
   end();
   begin();
-  if (are_outdated(chosen_kernels())) unsetenv(variable); /* as it was, with a warning */
+  if (are_outdated(chosen_kernels())) unsetenv(variable); /* it failed: restore it, and warn */
 }
 
 void dm_cpu_advice(char *text, int64_t size) {

@@ -1,6 +1,5 @@
-/* The functions of cuBLAS that this program calls, in place of the library's own: each finds the
- * library, which the first call of any loads, and passes its arguments on.  To find it again takes
- * two microseconds. */
+/* Wrappers for the cuBLAS functions in use. Each finds its function in the library, which the first
+ * call loads, and passes its arguments on. Later look-ups take two microseconds. */
 #ifdef DM_HAVE_CUDA
 
 #include <cublasLt.h>

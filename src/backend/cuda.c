@@ -1,4 +1,4 @@
-/* The cuda backend: one rank's use of one GPU. */
+/* The cuda backend: one rank's GPU. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda.h"
@@ -18,8 +18,8 @@
 #include "core/buffer.h"
 #include "core/closest.h"
 
-/* What cuBLAS may use between its kernels: what its manual recommends for Hopper.  An allocation of
- * our own, because results are only repeatable with a fixed workspace. */
+/* cuBLAS's workspace, of the size that its manual recommends for Hopper. Our own allocation, as
+ * results are only repeatable with a fixed workspace. */
 enum { WORKSPACE = 32 << 20 };
 
 static const char install_hint[] = "nvidia-smi lists the GPUs; CUDA_VISIBLE_DEVICES or the batch "
@@ -38,7 +38,7 @@ void dm_cuda_see_one(void) {
   const char *visible = getenv("CUDA_VISIBLE_DEVICES");
   snprintf(first, sizeof first, "%.*s", visible ? (int)strcspn(visible, ",") : 1,
            visible ? visible : "0");
-  (void)setenv("CUDA_VISIBLE_DEVICES", first, 1); /* without it, it only takes longer */
+  (void)setenv("CUDA_VISIBLE_DEVICES", first, 1); /* on failure the start only takes longer */
 }
 
 bool dm_cuda_has_driver(void) {
@@ -51,7 +51,7 @@ void dm_cuda_start(int local_rank) {
   (void)cudaGetLastError();
 }
 
-/* As nvidia-smi -L writes it. */
+/* The format of nvidia-smi -L. */
 static void format_uuid(char text[48], const char bytes[16]) {
   char *end = text + snprintf(text, 48, "GPU");
   for (int i = 0; i < 16; i++) {
@@ -99,7 +99,7 @@ static dm_status open_lanes(dm_cuda *gpu) {
   return DM_OK;
 }
 
-/* Now, so that it is not counted as free. */
+/* Allocated on opening, so that it is not counted as free. */
 static dm_status open_workspace(dm_cuda *gpu) {
   DM_TRY(dm_cuda_alloc(&gpu->base, DM_DEVICE, WORKSPACE, &gpu->workspace));
   gpu->workspace_bytes = WORKSPACE;
@@ -125,7 +125,7 @@ static dm_status choose_kernel(dm_cuda *gpu, const char *name) {
 
 static void cuda_close(dm_backend *backend) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  /* Failures are of no interest any more: what went wrong was reported where it happened. */
+  /* Errors are ignored here: they were reported where they occurred. */
   (void)cudaSetDevice(gpu->index);
   dm_cuda_expect_end(gpu);
   for (int i = 0; i < DM_LANES; i++)
@@ -175,7 +175,7 @@ failed_early:
   return status;
 }
 
-/* What Linux says of the slot that the GPU is in; nothing is as good as an error. */
+/* The CPUs next to the GPU's slot, from Linux; empty on error. */
 static void find_neighbours(const dm_cuda *gpu, char *near, int size) {
   char bus[32], path[96];
   near[0] = 0;
@@ -204,7 +204,7 @@ static dm_status cuda_device(dm_backend *backend, dm_device *device) {
   device->memory_free = (int64_t)available;
   device->memory_total = (int64_t)total;
 
-  /* The one that this was built with: it is loaded only when it is needed. */
+  /* The version at build time: cuBLAS is loaded on demand. */
   snprintf(device->library, sizeof device->library, "cuBLAS %d.%d.%d", CUBLAS_VER_MAJOR,
            CUBLAS_VER_MINOR, CUBLAS_VER_PATCH);
   return DM_OK;
@@ -214,7 +214,7 @@ const dm_backend_ops dm_backend_cuda = {
     .name = "cuda",
     .about = "NVIDIA GPUs: cuBLAS and own kernels",
     .device_memory = true,
-    .start = 0.35, /* driver, context, and the end: 0.3 to 0.4 s on H200 machines */
+    .start = 0.35, /* driver, context and shutdown: 0.3 to 0.4 s on H200 machines */
     .open = cuda_open,
     .close = cuda_close,
     .device = cuda_device,

@@ -1,4 +1,4 @@
-/* What is left of the cuda backend in a program built without CUDA: its name, and the reason. */
+/* The cuda backend of a program built without CUDA: its name and the reason. */
 #include "backend/cuda.h"
 
 #ifndef DM_HAVE_CUDA

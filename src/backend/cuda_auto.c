@@ -1,27 +1,26 @@
-/* --kernel auto: the fastest kernel for each product, by what was measured on an H200
- * (docs/kernels.md). */
+/* --kernel auto: the fastest kernel for each product, as measured on an H200 (docs/kernels.md). */
 #ifdef DM_HAVE_CUDA
 
 #include <stdint.h>
 
 #include "backend/cuda_gemm.h"
 
-/* When a kernel is preferred.  The first rule that holds counts. */
+/* When a kernel is preferred. The first matching rule counts. */
 typedef struct rule {
   unsigned types;
-  int64_t least, below; /* elements of C: so many at least, and fewer than that */
-  int64_t depth;        /* k at most */
+  int64_t least, below; /* elements of C: at least, and fewer than */
+  int64_t depth;        /* largest k */
   enum { ALWAYS, UNALIGNED, ADDING, REPRODUCIBLE } when;
   dm_kernel_id kernel;
 } rule;
 
 #define ANY INT64_MAX
 
-/* cuBLAS loses up to three quarters of its speed where rows are not whole 16 bytes, and has to cut
- * C into small pieces to be reproducible: our own kernels need neither.  It splits k, which they do
- * not: where C has few tiles and k is long, it wins.  wgmma copies B of i8 and TF32, which does not
- * pay for a few rows.  In TF32 cuBLAS loses a quarter where it adds to C.  In f64 and f32 it is at
- * most 3 % faster, and its first call takes 40 ms: more than that gains in a second of products. */
+/* cuBLAS loses up to three quarters of its speed if rows are not multiples of 16 bytes, and must
+ * cut C into small pieces to be reproducible; our own kernels do neither. It splits k, which ours
+ * do not, so it wins if C has few tiles and k is long. wgmma copies B of i8 and TF32, which does
+ * not pay for a few rows. In TF32 cuBLAS loses a quarter when it adds to C. In f64 and f32 it is at
+ * most 3 % faster, and a second of products does not make up for the 40 ms of its first call. */
 static const rule rules[] = {
     {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_wgmma},
     {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_mma},
@@ -39,7 +38,7 @@ static const rule rules[] = {
     {DM_KERNEL_HALF, 1, 1 << 22, 512, ALWAYS, DM_KERNEL_wgmma},
 };
 
-/* Also the columns: cuBLAS is as slow where only their number is odd. */
+/* Includes the columns: cuBLAS is as slow if only their number is unaligned. */
 static bool aligned(dm_view view) {
   const int64_t size = dm_dtype_size(view.dtype);
   return (uintptr_t)view.base % 16 == 0 && view.cols * size % 16 == 0 &&

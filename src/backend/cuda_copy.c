@@ -1,11 +1,11 @@
-/* Copies between views.  Host and device, in every direction, by the copy engines. */
+/* Copies between views of host and device memory, in every direction, by the copy engines. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_internal.h"
 #include "core/copy.h"
 #include "kernels/kernels.h"
 
-/* A matrix as the runtime sees it: rows of bytes. */
+/* A matrix as the runtime handles it: rows of bytes. */
 typedef struct band {
   char *base;
   int64_t width, rows, pitch;
@@ -25,7 +25,7 @@ static band band_of(dm_view view) {
   return b;
 }
 
-/* B, whose rows hold whole rows of WIDTH bytes, cut into these. */
+/* Cuts B, whose rows hold whole rows of WIDTH bytes, into these. */
 static band band_cut(band b, int64_t width) {
   if (b.rows > 1 || b.width == width) return b;
   b.rows = b.width / width;
@@ -51,13 +51,13 @@ dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_vie
                                    (size_t)to.width, (size_t)to.rows, kind, stream));
     return DM_OK;
   }
-  for (int64_t i = 0; i < to.rows; i++) /* one, or few and far apart */
+  for (int64_t i = 0; i < to.rows; i++) /* a single row, or few with a large pitch */
     DM_CUDA(gpu, cudaMemcpyAsync(to.base + i * to.pitch, from.base + i * from.pitch,
                                  (size_t)to.width, kind, stream));
   return DM_OK;
 }
 
-/* Of another type, in the same memory. */
+/* Copies within one space to another type. */
 static dm_status convert(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src) {
   if (src.space == DM_HOST)
     dm_copy(dst, src, false);

@@ -1,10 +1,10 @@
-/* Products by cuBLAS.  It thinks in columns: a row-major C = A B is, read by columns,
- * C^T = B^T A^T, so the operands change places and nothing is transposed. */
+/* Products by cuBLAS, which is column-major: a row-major C = A B is C^T = B^T A^T there, so the
+ * operands swap places and nothing is transposed. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_gemm.h"
 
-/* Scalars are of the compute type; a complex one is two numbers. */
+/* Scalars have the compute type; a complex one is two numbers. */
 static const double one_f64[2] = {1.0, 0.0}, zero_f64[2] = {0.0, 0.0};
 static const float one_f32[2] = {1.0f, 0.0f}, zero_f32[2] = {0.0f, 0.0f};
 static const int32_t one_i32 = 1, zero_i32 = 0;
@@ -27,7 +27,7 @@ dm_status dm_cuda_need_cublas(dm_cuda *gpu) {
   if (gpu->cublas) return DM_OK;
   DM_CUBLAS(gpu, cublasCreate(&gpu->cublas));
   DM_CUBLAS(gpu, cublasSetStream(gpu->cublas, gpu->lanes[DM_COMPUTE].stream));
-  /* After the stream: setting a stream puts the workspace back to the default. */
+  /* After the stream: setting a stream resets the workspace to the default. */
   DM_CUBLAS(gpu, cublasSetWorkspace(gpu->cublas, gpu->workspace, (size_t)gpu->workspace_bytes));
   DM_CUBLAS(gpu, cublasSetPointerMode(gpu->cublas, CUBLAS_POINTER_MODE_HOST));
   DM_CUBLAS(gpu, cublasSetAtomicsMode(gpu->cublas, CUBLAS_ATOMICS_NOT_ALLOWED));
@@ -35,7 +35,7 @@ dm_status dm_cuda_need_cublas(dm_cuda *gpu) {
   return DM_OK;
 }
 
-/* C of the type of sums, or of its operands. */
+/* C has the accumulator's type, or that of its operands. */
 dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   const dm_cuda_types *t = dm_cuda_types_of(a.dtype);
   if (!t) return dm_fail(DM_E_BUG, "cuBLAS cannot multiply matrices of %s", dm_dtype_name(a.dtype));

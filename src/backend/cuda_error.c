@@ -1,18 +1,18 @@
-/* Return codes of CUDA and cuBLAS as statuses: which GPU, which call, the library's own words. */
+/* Return codes of CUDA and cuBLAS as statuses: the GPU, the call, the library's message. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_internal.h"
 
 #include <string.h>
 
-/* The name of the function in the text of a call. */
+/* The function's name in the text of a call. */
 static int name_length(const char *call) {
   return (int)strcspn(call, "(");
 }
 
 dm_status dm_cuda_error(const dm_cuda *gpu, cudaError_t error, const char *call, const char *file,
                         int line, const char *function) {
-  (void)cudaGetLastError(); /* an error that the GPU survives must not be reported again */
+  (void)cudaGetLastError(); /* report a recoverable error only once */
   dm_code code = error == cudaErrorMemoryAllocation ? DM_E_FIT : DM_E_DEVICE;
   dm_status status =
       gpu ? dm_status_new(code, file, line, function, "GPU %d (%s, %s): %.*s: %s (%s)", gpu->index,

@@ -1,4 +1,4 @@
-/* cuda_error: return codes of CUDA and cuBLAS as statuses. */
+/* cuda_error: converts CUDA and cuBLAS return codes to statuses. */
 #ifndef DM_BACKEND_CUDA_ERROR_H
 #define DM_BACKEND_CUDA_ERROR_H
 
@@ -9,7 +9,7 @@
 
 typedef struct dm_cuda dm_cuda;
 
-/* Leaves the calling function with an error if CALL, of the CUDA runtime, fails. */
+/* Returns an error from the calling function if CALL, of the CUDA runtime, fails. */
 #define DM_CUDA(gpu, call)                                                                         \
   do {                                                                                             \
     cudaError_t dm_cuda_result_ = (call);                                                          \

@@ -1,5 +1,5 @@
-/* Events: a lane is a queue, so an event is its lane and a number in it.  Nothing is freed, and an
- * event that was asked for and then forgotten costs nothing. */
+/* Events: a lane is a queue, so an event is its lane and a number in it. Nothing is freed, and an
+ * event that is never queried costs nothing. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_internal.h"
@@ -17,7 +17,7 @@ dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name name, dm_event *done) {
   if (!*event) {
     DM_CUDA(gpu, cudaEventCreateWithFlags(event, cudaEventDisableTiming));
   } else if (number > DM_CUDA_RING && number - DM_CUDA_RING > lane->completed) {
-    DM_CUDA(gpu, cudaEventSynchronize(*event)); /* it still stands for unfinished work */
+    DM_CUDA(gpu, cudaEventSynchronize(*event)); /* it still marks unfinished work */
     complete(lane, number - DM_CUDA_RING);
   }
   DM_CUDA(gpu, cudaEventRecord(*event, lane->stream));
@@ -26,7 +26,7 @@ dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name name, dm_event *done) {
   return DM_OK;
 }
 
-/* *lane is NULL where the work is known to be done. */
+/* *lane is NULL if the work is known to be done. */
 static dm_status find(dm_cuda *gpu, dm_event event, dm_cuda_lane **lane, uint64_t *number) {
   *lane = NULL;
   if (event == 0) return DM_OK;
@@ -47,7 +47,7 @@ dm_status dm_cuda_test(dm_backend *backend, dm_event event, bool *done) {
   if (!lane) return DM_OK;
   cudaError_t answer = cudaEventQuery(lane->ring[number % DM_CUDA_RING]);
   if (answer == cudaErrorNotReady) {
-    (void)cudaGetLastError(); /* or the next launch seems to have failed */
+    (void)cudaGetLastError(); /* else the next launch would report it */
     *done = false;
     return DM_OK;
   }

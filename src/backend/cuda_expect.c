@@ -1,6 +1,5 @@
-/* Kernels are loaded when they are launched first, which takes up to some milliseconds each: those
- * of the verification are loaded while the first panels are read, and their memory is allocated
- * before. */
+/* CUDA loads a kernel at its first launch, which takes up to some milliseconds. Those of the
+ * verification are loaded while the first panels are read, and their memory is allocated before. */
 #ifdef DM_HAVE_CUDA
 
 #include <pthread.h>
@@ -13,10 +12,10 @@
 struct dm_cuda_loading {
   pthread_t thread;
   int device;
-  dm_dtype types[2]; /* of A and B, of C */
+  dm_dtype types[2]; /* type of A and B, and of C */
 };
 
-/* What fails here fails again at the launch, which says so. */
+/* An error here recurs at the launch, which reports it. */
 static void *load(void *argument) {
   const dm_cuda_loading *l = argument;
   if (cudaSetDevice(l->device) == cudaSuccess) {

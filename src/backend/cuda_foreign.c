@@ -1,4 +1,4 @@
-/* Memory that the backend did not allocate, and streams that it did not make. */
+/* The caller's memory and streams. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_foreign.h"

@@ -1,4 +1,4 @@
-/* Dispatch of products to cuBLAS and the project's own kernels. */
+/* Dispatches products to cuBLAS and to our own kernels. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_gemm.h"
@@ -14,7 +14,7 @@ static dm_status multiply_by(dm_cuda *gpu, dm_cuda_library *library, dm_view c, 
 dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_view a, dm_view b,
                            bool accumulate) {
   switch (kernel->maker) {
-  case DM_BY_KERNEL: /* reproducible as it is: sums do not depend on how C is cut */
+  case DM_BY_KERNEL: /* always reproducible: sums do not depend on how C is cut */
     return dm_cuda_launch(gpu, kernel->id, c, a, b, accumulate);
   case DM_BY_CUBLAS:
     if (a.dtype == DM_I8) return dm_cuda_multiply_i8(gpu, c, a, b, accumulate);

@@ -1,4 +1,4 @@
-/* cuda_gemm: the products of the cuda backend, by libraries and own kernels.  All run on the
+/* cuda_gemm: the products of the cuda backend, by libraries and our own kernels. All run on the
  * compute lane, on matrices in device memory with k >= 1. */
 #ifndef DM_BACKEND_CUDA_GEMM_H
 #define DM_BACKEND_CUDA_GEMM_H
@@ -8,14 +8,14 @@
 #include "backend/cuda_internal.h"
 #include "core/checked.h"
 
-/* How cuBLAS names what a product of a type is made of. */
+/* cuBLAS's types for a product. */
 typedef struct dm_cuda_types {
   cudaDataType in, out, scale;
   cublasComputeType_t compute;
   const void *one, *zero; /* of the scale type, in host memory */
 } dm_cuda_types;
 
-/* NULL for a type that is not multiplied. */
+/* NULL: products of DTYPE are not supported. */
 const dm_cuda_types *dm_cuda_types_of(dm_dtype dtype);
 
 /* The arithmetic of cuBLAS for products of TYPES. */
@@ -24,17 +24,18 @@ static inline cublasComputeType_t dm_cuda_compute(const dm_cuda *gpu, const dm_c
   return shorten ? CUBLAS_COMPUTE_32F_FAST_TF32 : types->compute;
 }
 
-/* What products of DTYPE multiply on GPU. */
+/* The operand type of products of DTYPE on GPU. */
 static inline dm_operand dm_cuda_operand(const dm_cuda *gpu, dm_dtype dtype) {
   return gpu->operand == DM_TF32 ? DM_TF32 : (dm_operand)dtype;
 }
 
-/* Elements from row to row; for a single row, whose stride means nothing, what cuBLAS accepts. */
+/* Elements from row to row; for a single row, whose stride has no meaning, a value that cuBLAS
+ * accepts. */
 static inline int64_t dm_cuda_leading(dm_view view) {
   return view.rows > 1 ? view.row_stride : dm_max(view.row_stride, view.cols);
 }
 
-/* Whether KERNEL was written for this GPU. */
+/* Whether KERNEL supports this GPU. */
 static inline bool dm_cuda_runs(const dm_cuda *gpu, const dm_kernel *kernel) {
   return gpu->capability >= kernel->first && gpu->capability <= kernel->last;
 }
@@ -44,30 +45,30 @@ static inline bool dm_cuda_runs(const dm_cuda *gpu, const dm_kernel *kernel) {
 const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
                                  bool accumulate);
 
-/* C (+)= A B by KERNEL; with --reproducible in pieces where the kernel needs it.  (cuda_gemm.c) */
+/* C (+)= A B by KERNEL; with --reproducible in pieces if the kernel needs it. (cuda_gemm.c) */
 dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_view a, dm_view b,
                            bool accumulate);
 
-/* A library's product, as one call. */
+/* A library's product in one call. */
 typedef dm_status dm_cuda_library(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
-/* Loads cuBLAS before its first call; most products do without it. */
+/* Loads cuBLAS on first use; most products need no cuBLAS. */
 dm_status dm_cuda_need_cublas(dm_cuda *gpu);
 
 dm_cuda_library dm_cuda_product;    /* cublasGemmEx (cuda_cublas.c) */
-dm_cuda_library dm_cuda_product_lt; /* cublasLtMatmul, as its heuristic advises (cuda_lt.c) */
+dm_cuda_library dm_cuda_product_lt; /* cublasLtMatmul, by its heuristic (cuda_lt.c) */
 void dm_cuda_close_lt(dm_cuda *gpu);
 
-/* i8 by cuBLAS, and where that cannot, by a kernel of our own: exact either way.  (cuda_i8.c) */
+/* i8 by cuBLAS or, if it cannot, by our own kernel: exact either way. (cuda_i8.c) */
 dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
 
-/* A matrix of the device in the memory at *ROOM, which then begins behind it.  (cuda_pieces.c) */
+/* Places a device matrix at *ROOM and advances *ROOM past it. (cuda_pieces.c) */
 dm_view dm_cuda_take(char **room, dm_dtype dtype, int64_t rows, int64_t cols, int64_t stride);
 
-/* LIBRARY's product in pieces whose bits do not depend on how C was cut.  (cuda_pieces.c) */
+/* LIBRARY's product in pieces whose bits do not depend on how C was cut. (cuda_pieces.c) */
 dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *library, dm_view c, dm_view a,
                                   dm_view b, bool accumulate);
 
-/* A kernel of our own.  (cuda_launch.c) */
+/* Launches one of our own kernels. (cuda_launch.c) */
 dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
                          bool accumulate);
 

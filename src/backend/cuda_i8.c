@@ -1,17 +1,17 @@
 /* Products of i8 by cuBLAS.
  *
- * It is fast only where k runs along the rows of both operands, where rows lie at multiples of 16
- * bytes, and where C is as wide as a multiple of 4.  So B is transposed into memory of ours on its
- * way, its rows padded by zeros: whatever stands behind the rows of A is then multiplied by 0.
- * What else does not fit is copied too, a band of rows at a time.  Integers are exact, so that the
- * way makes no difference to the result. */
+ * It is fast only if k runs along the rows of both operands, rows start at multiples of 16 bytes,
+ * and the width of C is a multiple of 4. So B is transposed to our own memory and its rows are
+ * padded with zeros: whatever follows the rows of A is multiplied by 0. Anything else that does not
+ * fit is copied too, a band of rows at a time. Integers are exact, so copies do not change the
+ * result. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_gemm.h"
 #include "kernels/kernels.h"
 
 enum {
-  BAND_BYTES = 64 << 20, /* of A and C, where they are copied */
+  BAND_BYTES = 64 << 20, /* of copies of A and C */
   LEAST_ROWS = 64,
 };
 
@@ -28,8 +28,7 @@ static bool c_fits(dm_view c) {
   return c_is_aligned(c) && c.cols % 4 == 0;
 }
 
-/* C (+)= A TURNED^T, where everything fits.  Read by columns, TURNED is B, and A is its own
- * transpose. */
+/* C (+)= A TURNED^T if everything fits. In columns, TURNED is B, and A its own transpose. */
 static cublasStatus_t product(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, bool accumulate) {
   const dm_cuda_types *t = dm_cuda_types_of(DM_I8);
   return cublasGemmEx_64(gpu->cublas, CUBLAS_OP_T, CUBLAS_OP_N, c.cols, c.rows, turned.cols, t->one,
@@ -38,7 +37,7 @@ static cublasStatus_t product(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned
                          t->compute, CUBLAS_GEMM_DEFAULT);
 }
 
-/* B^T, with zeros up to the width and depth of TURNED. */
+/* Writes B^T, padded with zeros to the size of TURNED. */
 static dm_status turn(dm_cuda *gpu, dm_view turned, dm_view b) {
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
   if (turned.rows > b.cols || turned.cols > b.rows) DM_TRY(dm_cuda_zero_on(gpu, stream, turned));
@@ -48,7 +47,7 @@ static dm_status turn(dm_cuda *gpu, dm_view turned, dm_view b) {
   return DM_OK;
 }
 
-/* A band of C; B is for the kernel that takes what cuBLAS does not. */
+/* Multiplies a band of C; B is for our own kernel, if cuBLAS cannot multiply the band. */
 static dm_status multiply_band(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, dm_view b,
                                bool accumulate, char *room) {
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
@@ -72,7 +71,7 @@ static dm_status multiply_band(dm_cuda *gpu, dm_view c, dm_view a, dm_view turne
   return dm_cuda_copy_on(gpu, stream, c, dm_view_sub(fit_c, 0, 0, c.rows, c.cols));
 }
 
-/* COLS columns from COL of C, whose operands' copies are made band by band. */
+/* Multiplies COLS columns from COL of C; copies of operands are made band by band. */
 static dm_status multiply_columns(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, dm_view b,
                                   bool accumulate, int64_t col, int64_t cols, char *room) {
   if (cols == 0) return DM_OK;
@@ -99,7 +98,7 @@ dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, boo
   char *room = gpu->pieces.memory;
   const dm_view turned = dm_cuda_take(&room, DM_I8, width, depth, depth);
   DM_TRY(turn(gpu, turned, b));
-  const int64_t most = c_is_aligned(c) ? c.cols / 4 * 4 : 0; /* the others pass a copy */
+  const int64_t most = c_is_aligned(c) ? c.cols / 4 * 4 : 0; /* the others are copied */
   DM_TRY(multiply_columns(gpu, c, a, turned, b, accumulate, 0, most, room));
   return multiply_columns(gpu, c, a, turned, b, accumulate, most, c.cols - most, room);
 }

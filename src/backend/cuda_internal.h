@@ -1,4 +1,4 @@
-/* cuda_internal: what the files of the cuda backend share. */
+/* cuda_internal: shared declarations of the cuda backend. */
 #ifndef DM_BACKEND_CUDA_INTERNAL_H
 #define DM_BACKEND_CUDA_INTERNAL_H
 
@@ -10,82 +10,80 @@
 #include "backend/cuda_error.h"
 #include "core/residues.h"
 
-/* Events kept per lane: with so many posted and unfinished, posting waits for the oldest. */
+/* Events per lane: with so many unfinished, posting waits for the oldest. */
 enum { DM_CUDA_RING = 1024 };
 
-/* What runs in order: products; copies to the GPU, inside it and inside the host; copies from it.
- */
+/* Queues that run in order: products; copies to the GPU, inside it and inside the host; copies from
+ * it. */
 typedef enum dm_cuda_lane_name { DM_COMPUTE, DM_INWARD, DM_OUTWARD, DM_LANES } dm_cuda_lane_name;
 
-/* Work of a lane finishes in the order in which it was posted, so that "the first COMPLETED are
- * done" is all there is to know.  ring[i % DM_CUDA_RING] is recorded behind work i; work counts
- * from 1. */
+/* Work of a lane finishes in the order of posting, so the count COMPLETED describes its state.
+ * ring[i % DM_CUDA_RING] is recorded after work i; work counts from 1. */
 typedef struct dm_cuda_lane {
   cudaStream_t stream;
-  cudaEvent_t *ring; /* NULL where not yet created */
+  cudaEvent_t *ring; /* NULL: not yet created */
   uint64_t posted, completed;
 } dm_cuda_lane;
 
-/* Device memory of the backend's own that grows with the need. */
+/* Device memory of the backend that grows on demand. */
 typedef struct dm_cuda_area {
   void *memory;
   int64_t bytes;
 } dm_cuda_area;
 
 typedef struct dm_cuda_block dm_cuda_block;
-typedef struct dm_cuda_lt dm_cuda_lt; /* cuBLASLt and its choices */
+typedef struct dm_cuda_lt dm_cuda_lt; /* cuBLASLt and its cached choices */
 typedef struct dm_cuda_jit dm_cuda_jit;
 typedef struct dm_cuda_laters dm_cuda_laters;
 typedef struct dm_cuda_loading dm_cuda_loading;
 
 struct dm_cuda {
   dm_backend base;
-  dm_operand operand;      /* as which f32 is multiplied, if DM_TF32 */
-  const dm_kernel *kernel; /* of the registry; NULL: the fastest for each product */
+  dm_operand operand;      /* DM_TF32: products of f32 use TF32 */
+  const dm_kernel *kernel; /* from the registry; NULL: the fastest for each product */
   int64_t tile;
   int index, visible, sharing;
   char name[64], id[48];
   int processors;      /* multiprocessors */
   int capability;      /* compute capability, times 10 */
-  int64_t pitch_limit; /* bytes between rows that 2-D copies allow */
+  int64_t pitch_limit; /* largest row pitch of 2-D copies, in bytes */
   dm_cuda_lane lanes[DM_LANES];
-  cudaStream_t side; /* probe, scan, fill, ...: ahead of waiting products */
+  cudaStream_t side; /* for probe, scan, fill, ...: ahead of waiting products */
   cublasHandle_t cublas;
-  dm_cuda_lt *lt;   /* NULL until it is needed */
-  dm_cuda_jit *jit; /* the same */
-  void *workspace;  /* of cuBLAS and cuBLASLt */
+  dm_cuda_lt *lt;   /* NULL until needed */
+  dm_cuda_jit *jit; /* NULL until needed */
+  void *workspace;  /* for cuBLAS and cuBLASLt */
   int64_t workspace_bytes;
-  dm_cuda_area pieces;      /* of reproducible products */
-  dm_cuda_area scratch;     /* of the kernel */
-  dm_cuda_area vectors;     /* of probe and scan */
-  dm_cuda_loading *loading; /* of kernels that will be wanted; NULL: none */
-  dm_cuda_laters *laters;   /* what they have added up; NULL until it is needed */
-  dm_cuda_area residues;    /* of A and B, where the row of compute modes has moduli */
-  dm_moduli moduli;         /* of that row; else there are none */
-  bool splits;              /* the row splits operands: parts are in scratch */
-  dm_cuda_area natively;    /* what it counts, a dm_split_count */
-  dm_cuda_block *blocks;    /* allocated and not yet released */
+  dm_cuda_area pieces;      /* for reproducible products */
+  dm_cuda_area scratch;     /* for the kernel */
+  dm_cuda_area vectors;     /* for probe and scan */
+  dm_cuda_loading *loading; /* loading of kernels for later; NULL: none */
+  dm_cuda_laters *laters;   /* pending sums; NULL until needed */
+  dm_cuda_area residues;    /* of A and B, if the compute mode's row has moduli */
+  dm_moduli moduli;         /* of that row; else empty */
+  bool splits;              /* the row splits operands; parts are in scratch */
+  dm_cuda_area natively;    /* its counters, a dm_split_count */
+  dm_cuda_block *blocks;    /* memory not yet released */
 };
 
 static inline dm_cuda *dm_cuda_of(dm_backend *backend) {
   return (dm_cuda *)backend;
 }
 
-/* *FUNCTION, a pointer to a function, is NAME of the driver, with which the program is not linked;
- * false where it has none.  (cuda_module.c) */
+/* Sets *FUNCTION, a pointer to a function, to NAME of the driver, which the program does not link;
+ * false: not found. (cuda_module.c) */
 bool dm_cuda_driver_symbol(const char *name, void *function);
 
 /* ---- events (cuda_events.c) ---- */
 
-/* *done stands for everything that was given to the lane's stream so far. */
+/* *done covers all work in the lane's stream so far. */
 dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name lane, dm_event *done);
 dm_status dm_cuda_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_cuda_wait(dm_backend *backend, dm_event event);
 
 /* ---- memory (cuda_memory.c) ---- */
 
-/* Makes the GPU the current one of the calling thread: first thing in every function of the table.
- */
+/* Makes the GPU current in the calling thread; every function of the table calls it first. */
 dm_status dm_cuda_enter(const dm_cuda *gpu);
 dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
 void dm_cuda_release(dm_backend *backend, dm_space space, void *memory);

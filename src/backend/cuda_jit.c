@@ -11,7 +11,7 @@
 #include "backend/nvrtc.h"
 #include "core/buffer.h"
 
-/* A tiling that was compiled. */
+/* A compiled tiling. */
 typedef struct compiled compiled;
 struct compiled {
   dm_dtype dtype;
@@ -90,7 +90,7 @@ static compiled *look_up(const dm_cuda *gpu, dm_dtype dtype, const dm_tiling *ti
   return NULL;
 }
 
-/* Loads IMAGE, and keeps it. */
+/* Loads IMAGE and keeps it. */
 static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, const char *image,
                       compiled **kept) {
   const dm_tiling_need need = dm_tiling_need_of(tiling, dtype);
@@ -140,7 +140,7 @@ static dm_status find_for(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t co
 
 /* ---- launching ---- */
 
-/* Matrix, Product and Wide of kernels/helpers/operand.cuh, as C lays them out. */
+/* Matrix, Product and Wide of kernels/helpers/operand.cuh, in C. */
 typedef struct matrix {
   void *base;
   int64_t rows, cols, stride;

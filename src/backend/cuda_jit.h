@@ -1,5 +1,5 @@
 /* cuda_jit: warp_tile, compiled by NVRTC for a tiling, loaded through the driver and launched on
- * the compute lane.  What was compiled is kept until the backend is closed. */
+ * the compute lane. Compiled kernels are kept until the backend is closed. */
 #ifndef DM_BACKEND_CUDA_JIT_H
 #define DM_BACKEND_CUDA_JIT_H
 
@@ -8,11 +8,11 @@
 
 extern const dm_jit_ops dm_cuda_jit_ops;
 
-/* Finds the compiler; does nothing the second time. */
+/* Finds the compiler; later calls do nothing. */
 dm_status dm_cuda_jit_open(dm_cuda *gpu);
 void dm_cuda_jit_close(dm_cuda *gpu);
 
-/* C (+)= A B by the tiling of its class, which is compiled when it is used first; k >= 1. */
+/* C (+)= A B by the tiling of its class, compiled on first use; k >= 1. */
 dm_status dm_cuda_jit_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
 
 #endif

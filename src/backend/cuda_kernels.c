@@ -1,4 +1,4 @@
-/* What --kernel may name, and what each kernel multiplies: the registry, cuBLAS, and auto. */
+/* The names for --kernel, and the types of each kernel: the registry, cuBLAS, and auto. */
 #include "backend/cuda.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The lab on a GPU: calls of kernels, one by one or as a graph, and the time that they take. */
+/* The lab on a GPU: posts kernels, one by one or as a graph, and times them. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_lab.h"
@@ -7,7 +7,7 @@
 
 #include "core/buffer.h"
 
-enum { SINK = 256 }; /* bytes that plain reading may write */
+enum { SINK = 256 }; /* bytes for the output of the reading kernel */
 
 typedef struct helper {
   cudaError_t (*transpose)(const dm_transposition *work);
@@ -57,8 +57,8 @@ void dm_lab_sense(dm_lab *lab, dm_lab_sensors *sensors) {
 
 /* ---- one call ---- */
 
-/* cuBLAS with the layout that tensor cores read i8 and TF32 in.  It takes i8 only where rows begin
- * at multiples of 4 bytes. */
+/* Whether to call cuBLAS with the layout in which tensor cores read i8 and TF32. For i8 it requires
+ * rows that start at multiples of 4 bytes. */
 static bool takes_along_k(const dm_lab_work *w) {
   if (w->op != DM_GEMM || !w->y_along_k.base) return false;
   return w->x.dtype != DM_I8 || (w->x.row_stride % 4 == 0 && w->y_along_k.row_stride % 4 == 0);
@@ -77,7 +77,7 @@ static dm_status multiply_along_k(dm_lab *lab, const dm_lab_work *w) {
   return DM_OK;
 }
 
-/* What the kernel of W is compared with. */
+/* Posts the baseline of W's kernel. */
 static dm_status post_yardstick(dm_lab *lab, const dm_lab_work *w) {
   dm_cuda *gpu = lab->gpu;
   if (takes_along_k(w)) return multiply_along_k(lab, w);
@@ -90,7 +90,7 @@ static dm_status post_yardstick(dm_lab *lab, const dm_lab_work *w) {
                                  lab->stream));
     return DM_OK;
   }
-  dm_view to = w->x; /* the shape of a transposed matrix does not matter to a copy */
+  dm_view to = w->x; /* a copy needs no transposed shape */
   to.base = w->out.base;
   if (w->op == DM_TRANSPOSE) to.row_stride = to.cols;
   if (w->op == DM_ADD) to.row_stride = w->out.row_stride;
@@ -169,7 +169,7 @@ dm_status dm_cuda_lab_record(dm_lab *lab, dm_lab_series *series, cudaGraph_t *gr
   dm_status posted = dm_cuda_lab_post_series(lab, series);
   cudaError_t ended = cudaStreamEndCapture(lab->stream, graph);
   if (!posted && ended == cudaSuccess) return DM_OK;
-  /* Something that waits for the GPU, or allocates, cannot be recorded; it can still be run. */
+  /* Work that waits for the GPU, or allocates, cannot be recorded, but it can run. */
   (void)cudaGetLastError();
   dm_status_free(posted);
   if (ended == cudaSuccess && *graph) (void)cudaGraphDestroy(*graph);

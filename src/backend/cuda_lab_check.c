@@ -1,10 +1,10 @@
-/* The lab's judge: the right result, and how far a kernel's is from it. */
+/* The lab's check: the correct result, and a kernel's distance from it. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_lab.h"
 #include "core/checked.h"
 
-/* Rows and places of the reference in one piece of memory; the rows copied there. */
+/* Allocates the reference in one piece of memory and copies its row numbers there. */
 static dm_status lay_out(dm_lab *lab, const dm_lab_work *work, const int64_t *rows, int64_t count) {
   const int64_t parts = dm_dtype_is_complex(work->out.dtype) ? 2 : 1;
   const int64_t places = count * work->out.cols * parts, room = dm_round_up(count * 8, 256);
@@ -18,7 +18,7 @@ static dm_status lay_out(dm_lab *lab, const dm_lab_work *work, const int64_t *ro
                                   .magnitude = numbers + 2 * places,
                                   .stream = lab->stream};
   lab->judged = places;
-  /* On the stream that reads them: cudaMemcpy may return before they have arrived. */
+  /* On the stream that reads them: cudaMemcpy may return before the copy is done. */
   DM_CUDA(lab->gpu, cudaMemcpyAsync(lab->expected.memory, rows, (size_t)count * 8,
                                     cudaMemcpyHostToDevice, lab->stream));
   return DM_OK;

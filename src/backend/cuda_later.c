@@ -1,5 +1,5 @@
-/* Vectors that are added up on the GPU, and to the caller's when all of them are fetched: nobody
- * waits for each. */
+/* Vectors that accumulate on the GPU, and are added to the caller's when all are fetched: there is
+ * no wait for each one. */
 #ifdef DM_HAVE_CUDA
 
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 
-enum { MOST = 256 }; /* vectors at a time */
+enum { MOST = 256 }; /* most pending vectors */
 
-/* COUNT numbers, at OFFSET of the area. */
+/* Numbers at OFFSET of the area, to be added to TO. */
 typedef struct later {
   void *to;
   int64_t count, offset;
@@ -47,7 +47,7 @@ static dm_status fetch(dm_cuda *gpu, const dm_cuda_laters *all, char *host) {
   return DM_OK;
 }
 
-/* What could not be fetched is not asked for again: the caller's vectors may be gone. */
+/* After an error nothing is fetched again: the caller's vectors may be gone. */
 dm_status dm_cuda_settle(dm_backend *backend) {
   dm_cuda *gpu = dm_cuda_of(backend);
   dm_cuda_laters *all = gpu->laters;

@@ -1,4 +1,4 @@
-/* The kernels of the registry, called. */
+/* Launches the kernels of the registry. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_gemm.h"

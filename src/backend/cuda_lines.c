@@ -1,5 +1,5 @@
-/* Extremes and sums of rows or columns on the GPU; matrices in host memory go to the host's
- * implementations.  Synchronous, and ahead of waiting products, as what cuda_verify.c does. */
+/* Extremes and sums of rows or columns on the GPU; host memory uses the host's functions.
+ * Synchronous, and ahead of waiting products, as in cuda_verify.c. */
 #ifdef DM_HAVE_CUDA
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { EXTREMES = DM_RESIDUE_LINE_EXTREMES };
 
 _Static_assert((int)DM_LINE_SUMS == (int)DM_RESIDUE_LINE_SUMS, "the kernel's sums");
 
-/* Zeroes COUNT numbers of 8 bytes behind SKIP such numbers in device memory. */
+/* Clears COUNT 8-byte numbers after SKIP such numbers in device memory. */
 static dm_status make_room(dm_cuda *gpu, int64_t skip, int64_t count, char **device) {
   DM_TRY(dm_cuda_grow(gpu, &gpu->vectors, 8 * (skip + count)));
   *device = (char *)gpu->vectors.memory + 8 * skip;
@@ -38,7 +38,7 @@ static double number_of(uint64_t bits) {
   return number;
 }
 
-/* As the kernel's bits say. */
+/* Decodes the kernel's bits. */
 static void take_extremes(const uint64_t *found, int64_t lines, double *extremes) {
   const uint64_t infinite = (uint64_t)0x7ff << 52;
   for (int64_t l = 0; l < lines; l++) {

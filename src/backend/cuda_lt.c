@@ -1,5 +1,5 @@
-/* Products by cuBLASLt: the algorithm is asked for once a shape and kept, so that a panel of the
- * same shape costs a launch alone. */
+/* Products by cuBLASLt: the algorithm is queried once per shape and kept, so that a panel of a
+ * known shape costs only a launch. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_gemm.h"
@@ -10,13 +10,13 @@
 
 #include "core/buffer.h"
 
-enum { SHAPES = 8 }; /* that are remembered; panels of one job have at most four */
+enum { SHAPES = 8 }; /* shapes remembered; panels of one job have at most four */
 
-/* What an algorithm was chosen for. */
+/* Key of a chosen algorithm. */
 typedef struct shape {
   dm_dtype dtype;
   int64_t m, n, k, stride[3];
-  uint32_t alignment[3]; /* of C, A, B: bytes, at most 256 */
+  uint32_t alignment[3]; /* of C, A, B in bytes, at most 256 */
   bool accumulate;
   dm_operand operand;
 } shape;
@@ -32,7 +32,7 @@ struct dm_cuda_lt {
   int count, next;
 };
 
-/* The objects of one call, in the order of columns: its first operand is our B. */
+/* The objects of one call, in column-major order: its first operand is our B. */
 typedef struct call {
   cublasLtMatmulDesc_t operation;
   cublasLtMatrixLayout_t c, a, b;
@@ -85,7 +85,7 @@ static shape shape_of(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool 
 static dm_status prefer(dm_cuda *gpu, const shape *s, call *x) {
   DM_CUBLAS(gpu, cublasLtMatmulPreferenceCreate(&x->preference));
   const uint64_t workspace = (uint64_t)gpu->workspace_bytes;
-  /* Sums that blocks share are added in a fixed order, or not at all. */
+  /* Partial sums of blocks are added in a fixed order, or k is not split. */
   const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   const struct {
     cublasLtMatmulPreferenceAttributes_t name;
@@ -105,7 +105,7 @@ static dm_status prefer(dm_cuda *gpu, const shape *s, call *x) {
   return DM_OK;
 }
 
-/* The library's first proposal for S. */
+/* Finds the library's first proposal for S. */
 static dm_status choose(dm_cuda *gpu, const shape *s, call *x,
                         const cublasLtMatmulAlgo_t **algorithm) {
   dm_cuda_lt *lt = gpu->lt;

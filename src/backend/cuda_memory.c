@@ -1,4 +1,4 @@
-/* Memory of the GPU, and pinned memory of the host, which the copy engines reach by themselves. */
+/* GPU memory, and pinned host memory, which the copy engines can access. */
 #ifdef DM_HAVE_CUDA
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ dm_status dm_cuda_enter(const dm_cuda *gpu) {
   return DM_OK;
 }
 
-/* Says how much was needed and how much is free; other failures are errors of the GPU. */
+/* Reports the bytes needed and free; other failures are GPU errors. */
 static dm_status refused(const dm_cuda *gpu, cudaError_t error, dm_space space, int64_t bytes) {
   const char *call = space == DM_DEVICE ? "cudaMalloc" : "cudaHostAlloc";
   if (error != cudaErrorMemoryAllocation)
@@ -100,7 +100,7 @@ void dm_cuda_release_all(dm_cuda *gpu) {
 
 dm_status dm_cuda_grow(dm_cuda *gpu, dm_cuda_area *area, int64_t bytes) {
   if (bytes <= area->bytes) return DM_OK;
-  /* cudaFree waits for the whole GPU, so nothing uses the old memory any more. */
+  /* cudaFree waits for the whole GPU, so the old memory is no longer in use. */
   dm_cuda_release(&gpu->base, DM_DEVICE, area->memory);
   *area = (dm_cuda_area){0};
   DM_TRY(dm_cuda_alloc(&gpu->base, DM_DEVICE, bytes, &area->memory));

@@ -1,4 +1,4 @@
-/* cuda_module: machine code that was made at run time, through the driver's own functions. */
+/* cuda_module: machine code compiled at run time, through the driver API. */
 #ifndef DM_BACKEND_CUDA_MODULE_H
 #define DM_BACKEND_CUDA_MODULE_H
 
@@ -6,7 +6,7 @@
 
 #include "backend/cuda_internal.h"
 
-/* Those that are needed; found through the runtime, so that nothing links against libcuda. */
+/* Driver functions in use; found through the runtime, so that nothing links against libcuda. */
 typedef struct dm_cuda_driver {
   CUresult (*load)(CUmodule *module, const void *image);
   CUresult (*unload)(CUmodule module);
@@ -21,18 +21,18 @@ typedef struct dm_cuda_driver {
 typedef struct dm_cuda_module {
   CUmodule handle;
   CUfunction function;
-  int threads;    /* of a block */
-  int64_t shared; /* bytes of a block */
+  int threads;    /* per block */
+  int64_t shared; /* bytes per block */
 } dm_cuda_module;
 
 dm_status dm_cuda_driver_find(dm_cuda_driver *driver);
 
-/* The kernel NAME of IMAGE; MODULE's threads and shared are stated. */
+/* Loads kernel NAME of IMAGE; the caller sets MODULE's threads and shared. */
 dm_status dm_cuda_module_load(const dm_cuda *gpu, const dm_cuda_driver *driver, const char *image,
                               const char *name, dm_cuda_module *module);
 void dm_cuda_module_unload(const dm_cuda_driver *driver, dm_cuda_module *module);
 
-/* BLOCKS blocks of it on the compute lane. */
+/* Launches BLOCKS blocks on the compute lane. */
 dm_status dm_cuda_module_launch(const dm_cuda *gpu, const dm_cuda_driver *driver,
                                 const dm_cuda_module *module, int64_t blocks, void **arguments);
 

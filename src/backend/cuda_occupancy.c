@@ -1,6 +1,5 @@
-/* What bounds kernels.  What a kernel asks of a multiprocessor is learnt without its help: one call
- * is recorded in a graph instead of being run, and the driver is asked about the function in the
- * graph's node.  So this knows the kernels of libraries, too. */
+/* Resources of kernels. A call is recorded in a graph instead of run, and the driver is queried
+ * about the function of the graph's node, so library kernels are covered, too. */
 #ifdef DM_HAVE_CUDA
 
 #include <cuda.h>
@@ -9,7 +8,7 @@
 #include "backend/cuda_lab.h"
 #include "core/buffer.h"
 
-/* The driver's functions. */
+/* Driver functions in use. */
 typedef struct driver {
   CUresult (*node)(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *parameters);
   CUresult (*function_of)(CUfunction *function, CUkernel kernel);
@@ -24,7 +23,7 @@ static bool find_driver(driver *d) {
          dm_cuda_driver_symbol("cuOccupancyMaxActiveBlocksPerMultiprocessor", &d->blocks);
 }
 
-/* 0 where it is not known. */
+/* 0 if unknown. */
 static int attribute(const dm_cuda *gpu, enum cudaDeviceAttr wanted) {
   int value = 0;
   if (cudaDeviceGetAttribute(&value, wanted, gpu->index) == cudaSuccess) return value;
@@ -54,7 +53,7 @@ dm_status dm_lab_limits_of(dm_backend *backend, dm_lab_limits *limits) {
   return DM_OK;
 }
 
-/* What is asked about one node; false where it is no kernel, or hides. */
+/* Describes a node; false if it is not a kernel or has no readable attributes. */
 static bool describe(const driver *d, cudaGraphNode_t node, dm_lab_occupancy *o) {
   enum cudaGraphNodeType type;
   CUDA_KERNEL_NODE_PARAMS_v2 p = {0};
@@ -76,7 +75,8 @@ static bool describe(const driver *d, cudaGraphNode_t node, dm_lab_occupancy *o)
   return true;
 }
 
-/* Preparations come before a product, and the sum of the blocks' parts behind a reduction. */
+/* Describes the main kernel: the last of a product, after preparations; the first of a reduction,
+ * before the sum of the blocks' parts. */
 static void describe_main(const driver *d, const cudaGraphNode_t *nodes, size_t count, bool last,
                           dm_lab_occupancy *occupancy) {
   for (size_t i = 0; i < count; i++)

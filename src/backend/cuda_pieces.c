@@ -1,4 +1,4 @@
-/* Products by a library whose sums depend on how C is cut, made reproducible. */
+/* Makes library products, whose sums depend on how C is cut, reproducible. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_gemm.h"
@@ -9,13 +9,12 @@ dm_view dm_cuda_take(char **room, dm_dtype dtype, int64_t rows, int64_t cols, in
   return view;
 }
 
-/* A library chooses its kernel, and so the order of its sums, by the shape and
- * the alignment of what it is given: C must not show how it was cut into blocks.  So C is computed
- * in pieces of tile x tile from the block's own origin (blocks begin at multiples of the tile), and
- * every piece is computed in the same place: operands are copied into memory of ours, whose
- * alignment and strides are functions of k and the tile alone.  The last pieces are narrower, but
- * they are the last on any grid, since they lie at the matrix's own border.  k is not cut: panels
- * have fixed borders already. */
+/* A library selects its kernel, and so the order of its sums, by shape and alignment, but the
+ * result must not depend on how C was cut into blocks. So C is computed in pieces of tile x tile
+ * from the block's origin (blocks start at multiples of the tile), and always in the same place:
+ * operands are copied to our own memory, whose alignment and strides depend only on k and the tile.
+ * The last pieces are narrower, but they are the last on any grid, as they end at the matrix's
+ * border. k is not cut: panels already have fixed borders. */
 dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *product, dm_view c, dm_view a,
                                   dm_view b, bool accumulate) {
   const int64_t tile = gpu->tile, k = a.cols;

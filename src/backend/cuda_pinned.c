@@ -38,7 +38,7 @@ cudaError_t dm_cuda_pin(size_t bytes, void **memory) {
   const size_t size = whole(bytes);
   void *made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (made == MAP_FAILED) return cudaErrorMemoryAllocation;
-  (void)madvise(made, size, MADV_HUGEPAGE); /* without them it is only slower */
+  (void)madvise(made, size, MADV_HUGEPAGE); /* without huge pages it is only slower */
   pages all = {.memory = made, .bytes = size};
   (void)dm_fork_join(THREADS, touch, &all);
   cudaError_t error = cudaHostRegister(made, size, cudaHostRegisterPortable);

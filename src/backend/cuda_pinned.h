@@ -1,6 +1,6 @@
-/* cuda_pinned: large pieces of pinned host memory.  cudaHostAlloc lets one thread take page after
- * page, 2.5 GB/s on a machine with an H200; several threads that take huge pages, which the driver
- * then registers, are four times as fast. */
+/* cuda_pinned: large allocations of pinned host memory. In cudaHostAlloc a single thread touches
+ * page after page, 2.5 GB/s on a machine with an H200; several threads that touch huge pages, which
+ * the driver then registers, are four times as fast. */
 #ifndef DM_BACKEND_CUDA_PINNED_H
 #define DM_BACKEND_CUDA_PINNED_H
 
@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether BYTES are worth it. */
+/* Whether an allocation of BYTES is large enough. */
 bool dm_cuda_pins_by_threads(size_t bytes);
 
-/* All 0; cudaErrorMemoryAllocation where there is not so much. */
+/* Zeroed memory; cudaErrorMemoryAllocation: out of memory. */
 cudaError_t dm_cuda_pin(size_t bytes, void **memory);
 void dm_cuda_unpin(void *memory, size_t bytes);
 

@@ -1,4 +1,4 @@
-/* The library by itself: what a product is measured against. */
+/* A plain library call, the baseline for products. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_gemm.h"
@@ -7,7 +7,7 @@ static dm_status time_between(dm_cuda *gpu, cudaEvent_t begin, cudaEvent_t end, 
                               dm_view a, dm_view b, double *seconds) {
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
   DM_CUDA(gpu, cudaEventRecord(begin, stream));
-  if (a.dtype == DM_I8) /* with the transposition that cuBLAS' fast kernels need */
+  if (a.dtype == DM_I8) /* includes the transposition that cuBLAS's fast kernels need */
     DM_TRY(dm_cuda_multiply_i8(gpu, c, a, b, false));
   else
     DM_TRY(dm_cuda_product(gpu, c, a, b, false));

@@ -1,6 +1,6 @@
-/* Products that are made of exact products of residues, on the GPU: parts of A and B are
- * split, multiplied into the accumulators, and these combined at the end.  All of it waits in the
- * compute lane, one part behind the other. */
+/* Products made of exact products of residues, on the GPU: parts of A and B are split and
+ * multiplied into the accumulators, which are combined at the end. All steps are queued in the
+ * compute lane. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_residues.h"
@@ -12,7 +12,7 @@
 
 _Static_assert((int)DM_RESIDUES_ROWS == (int)DM_RESIDUE_GROUP, "what the planner counts");
 
-enum { ONLY = 90 }; /* compute capability, times 10, that the kernel of products was written for */
+enum { ONLY = 90 }; /* compute capability, times 10, of the product kernel */
 
 bool dm_cuda_is_hopper(const dm_cuda *gpu) {
   return gpu->capability == ONLY;
@@ -39,13 +39,13 @@ dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute) {
 typedef struct parts {
   dm_cuda *gpu;
   cudaStream_t stream;
-  dm_residue_product product; /* without its panels */
-  int64_t each;               /* columns of C for each of B */
+  dm_residue_product product; /* without panels */
+  int64_t each;               /* columns of C per column of B */
   dm_exponents exponents;
 } parts;
 
-/* A(., k to k + depth) B(k to k + depth, .), both views so wide; A is real, see dm_residue_split.
- */
+/* Multiplies A(., k to k + depth) B(k to k + depth, .): both views cover these k. A is real, see
+ * dm_residue_split. */
 static dm_status multiply_part(const parts *p, dm_view a, dm_view b, bool accumulate) {
   const int count = p->gpu->moduli.count;
   const int64_t cols = p->each * b.cols;
@@ -68,7 +68,7 @@ static dm_status multiply_part(const parts *p, dm_view a, dm_view b, bool accumu
   return DM_OK;
 }
 
-/* Parts of k as equal as lines of the cache allow. */
+/* Parts of k, as equal as cache lines allow. */
 static int64_t depth_of(int64_t k) {
   return dm_round_up(dm_ceil_div(k, dm_ceil_div(k, DM_RESIDUES_SPLIT)), DM_RESIDUES_ROW);
 }
@@ -88,7 +88,7 @@ static dm_status multiply(const parts *p, dm_view a, dm_view b, bool accumulate)
   return DM_OK;
 }
 
-/* All accumulators of C, whatever lies between them. */
+/* A view of all accumulators of C, including gaps. */
 static dm_view all_of(const dm_cuda *gpu, dm_view c, int64_t plane) {
   c.cols += (gpu->moduli.count - 1) * plane;
   return c;
@@ -120,15 +120,15 @@ dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plan
 
 /* ---- sums ---- */
 
-/* Sums of f32 are rounded once more, as on the CPU. */
+/* Copies sums, rounding those of f32 once more, as on the CPU. */
 static dm_status move_sums(dm_cuda *gpu, cudaStream_t stream, dm_view to, dm_view from) {
   if (to.dtype == from.dtype) return dm_cuda_copy_on(gpu, stream, to, from);
   DM_CUDA(gpu, dm_kernels_convert(to, from, stream));
   return DM_OK;
 }
 
-/* Sums lie where the accumulators of their rows do, which all have to be read first: some rows at a
- * time are made elsewhere, so few that they are still in the cache when they are copied back. */
+/* Sums overwrite the accumulators of their rows, all of which must be read first. So some rows at a
+ * time are computed elsewhere, few enough to be in cache when they are copied back. */
 dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                                   dm_exponents exponents, dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
@@ -157,7 +157,7 @@ dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, 
   return dm_cuda_post(gpu, DM_COMPUTE, done);
 }
 
-/* Synchronous, and ahead of waiting products, as what cuda_sums.c does. */
+/* Synchronous, and ahead of waiting products, as in cuda_sums.c. */
 dm_status dm_cuda_join_residues(dm_backend *backend, dm_view c, dm_view more, int64_t plane) {
   dm_cuda *gpu = dm_cuda_of(backend);
   if (c.space == DM_HOST) {

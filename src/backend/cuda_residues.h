@@ -1,5 +1,5 @@
-/* cuda_residues: products that are made of products of residues, on the GPU (cuda_residues.c), and
- * what their exponents follow from (cuda_lines.c); see backend.h. */
+/* cuda_residues: products made of products of residues, on the GPU (cuda_residues.c), and the line
+ * statistics for their exponents (cuda_lines.c); see backend.h and lines.h. */
 #ifndef DM_BACKEND_CUDA_RESIDUES_H
 #define DM_BACKEND_CUDA_RESIDUES_H
 
@@ -7,7 +7,7 @@
 
 bool dm_cuda_is_hopper(const dm_cuda *gpu);
 
-/* Prepares GPU for the moduli of COMPUTE, which may be NULL or have none; refuses what needs
+/* Prepares GPU for the moduli of COMPUTE, which may be NULL or have none; DM_E_USAGE: it needs
  * another GPU. */
 dm_status dm_cuda_open_residues(dm_cuda *gpu, const dm_compute *compute);
 dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plane, dm_view a,

@@ -1,5 +1,6 @@
-/* Products of f32 and c64 from f16, on the GPU: parts of k are split, multiplied, and completed
- * where lines cannot be split.  All of it waits in the compute lane; the host decides nothing. */
+/* Products of f32 and c64 from f16, on the GPU: parts of k are split and multiplied, then completed
+ * for lines that cannot be split. All steps are queued in the compute lane; the host makes no
+ * decision. */
 #ifdef DM_HAVE_CUDA
 
 #include <stddef.h>
@@ -20,12 +21,12 @@ dm_status dm_cuda_open_split(dm_cuda *gpu, const dm_compute *compute) {
   return DM_OK;
 }
 
-/* What lies in the scratch memory, for products of at most so much of k. */
+/* Layout of the scratch memory for products of one depth of k. */
 typedef struct room {
-  int64_t lines, rows, cols;       /* where in it: what columns of B are like, exponents, ... */
+  int64_t lines, rows, cols;       /* offsets: ranges of the columns of B, exponents, ... */
   int64_t few_rows, few_cols;      /* ... lists of rows and columns, ... */
-  int64_t a, a_bytes, b, b_bytes;  /* ... and parts, of so many bytes each */
-  int64_t a_stride, b_stride, all; /* elements from row to row; bytes of all of it */
+  int64_t a, a_bytes, b, b_bytes;  /* ... and parts, with the bytes of each */
+  int64_t a_stride, b_stride, all; /* elements from row to row; bytes in all */
 } room;
 
 static room room_of(int64_t m, int64_t n, int64_t k) {
@@ -52,7 +53,7 @@ static dm_split_parts parts_at(char *memory, int64_t at, int64_t bytes, int64_t 
                           .exponents = (int32_t *)(void *)(memory + exponents)};
 }
 
-/* C and A are real; complex B has half of their columns. */
+/* C and A are real; complex B has half the columns. */
 static dm_status multiply_part(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
   const room r = room_of(c.rows, c.cols, a.cols);
@@ -88,7 +89,7 @@ static dm_status multiply_part(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bo
 }
 
 dm_status dm_cuda_multiply_split(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  const int64_t each = dm_dtype_is_complex(b.dtype) ? 2 : 1; /* real rows of a row of B */
+  const int64_t each = dm_dtype_is_complex(b.dtype) ? 2 : 1; /* real rows per row of B */
   c = dm_view_parts(c);
   a = dm_view_parts(a);
   const int64_t k = a.cols, parts = dm_ceil_div(k, DM_SPLIT_DEPTH);

@@ -1,12 +1,12 @@
-/* Sums and dot products on the GPU; matrices in host memory go to the host's implementations.
- * Synchronous, and ahead of waiting products, as what cuda_verify.c does. */
+/* Sums and dot products on the GPU; host memory uses the host's functions. Synchronous, and ahead
+ * of waiting products, as in cuda_verify.c. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_internal.h"
 #include "backend/probe.h"
 #include "kernels/kernels.h"
 
-/* Fewer than a block of add_2d takes. */
+/* Rows are narrower than a block of add_2d. */
 static bool few_columns(dm_view z) {
   return z.cols * dm_dtype_size(z.dtype) < 512;
 }

@@ -1,8 +1,7 @@
-/* probe, scan, checksum and fill on the GPU; matrices in host memory go to the host's
- * implementations.
+/* probe, scan, checksum and fill on the GPU; host memory uses the host's functions.
  *
- * They run on a stream of their own with priority, so that a panel can be probed while products
- * wait in the queue.  Nobody waits for them: sums stay on the GPU until all are asked for. */
+ * They run on a stream with priority, so that a panel can be probed while products are queued.
+ * There is no wait for each: sums stay on the GPU until all are fetched. */
 #ifdef DM_HAVE_CUDA
 
 #include "backend/cuda_verify.h"

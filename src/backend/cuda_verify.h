@@ -4,9 +4,7 @@
 
 #include "backend/cuda_internal.h"
 
-enum {
-  DM_CUDA_SUMS_LEAST = 4 << 20
-}; /* bytes of an area: it seldom grows, which waits for the GPU */
+enum { DM_CUDA_SUMS_LEAST = 4 << 20 }; /* smallest area in bytes: growing waits for the GPU */
 
 dm_status dm_cuda_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                         double *squares);
@@ -22,9 +20,9 @@ void dm_cuda_expect_end(dm_cuda *gpu); /* waits for it */
 
 /* (cuda_later.c) */
 
-/* *DEVICE[i], for 2 vectors TO[i] of COUNT[i] numbers of 8 bytes, is what is added to TO[i] in the
- * end; NULL for NULL.  IS_WHOLE: the first has whole numbers. */
-dm_status dm_cuda_later_open(dm_cuda *gpu); /* allocates what is usual */
+/* For 2 vectors TO[i] of COUNT[i] 8-byte numbers, *DEVICE[i] is the device memory whose sums
+ * settling adds to TO[i]; NULL for NULL. IS_WHOLE: the first has integers. */
+dm_status dm_cuda_later_open(dm_cuda *gpu); /* allocates the usual size */
 dm_status dm_cuda_add_later(dm_cuda *gpu, void *const to[2], const int64_t count[2], bool is_whole,
                             void *device[2]);
 dm_status dm_cuda_settle(dm_backend *backend);

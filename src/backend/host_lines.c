@@ -1,6 +1,6 @@
-/* What the exponents of rows and columns follow from, in host memory: maxima and sums of whole
- * numbers, in any order.  Lanes are columns, or every so many elements of a row: compilers make
- * vector instructions of their loops. */
+/* Statistics of rows and columns for exponents, in host memory: maxima, and sums of integers, in
+ * any order. Lanes are columns, or every 64th element of a row, so that compilers vectorize the
+ * loops. */
 #include <string.h>
 
 #include "backend/backend.h"
@@ -13,16 +13,16 @@
 
 enum {
   RUN = 256,       /* columns at a time */
-  LANES = 64,      /* of a row */
-  SUMMED = 1 << 20 /* numbers of a lane at most, so that f64 holds their sum: each is below 2^30 */
+  LANES = 64,      /* lanes of a row */
+  SUMMED = 1 << 20 /* most numbers per lane whose sum f64 holds exactly: each is below 2^30 */
 };
 
-/* Sums of whole numbers of each lane. */
+/* Integer sums of each lane. */
 typedef struct lane_sums {
   double of[DM_LINE_SUMS][RUN];
 } lane_sums;
 
-/* COUNT elements of a row, in place or in BUFFER. */
+/* COUNT elements of a row as f64: in place, or converted in BUFFER. */
 static const double *run_of(dm_view matrix, int64_t row, int64_t col, int64_t count,
                             double buffer[RUN]) {
   const void *at = dm_view_at(matrix, row, col);
@@ -33,7 +33,7 @@ static const double *run_of(dm_view matrix, int64_t row, int64_t col, int64_t co
 
 /* ---- extremes ---- */
 
-/* NaN counts as infinite, and what is 0 or infinite is not the least. */
+/* NaN counts as infinite; zeros and infinities are excluded from LEAST. */
 DM_INLINE void look_at_sizes(const double *restrict values, int64_t count, double *restrict most,
                              double *restrict least) {
   const double infinity = (double)INFINITY;
@@ -107,7 +107,7 @@ static dm_power power_of(const double extremes[2]) {
   return extremes[0] > 0.0 ? dm_square_power(extremes[0]) : (dm_power){0.0, 0.0};
 }
 
-/* dm_square, which is below 2^30, of each, and how many are large; BY and THEN of each lane. */
+/* Adds dm_square, which is below 2^30, and counts large values; BY and THEN scale each lane. */
 DM_INLINE void add_up(const double *restrict values, int64_t count, const double *restrict by,
                       const double *restrict then, lane_sums *restrict sums) {
   double limit[DM_LINE_DEPTHS];
@@ -135,7 +135,7 @@ static void take_sums(const double *values, int64_t count, const double *by, con
   (dm_has_wide_vectors() ? add_wide : add_plain)(values, count, by, then, sums);
 }
 
-/* Of lane J, which begins anew. */
+/* Adds lane J's sums and clears them. */
 static void join_sums(lane_sums *lanes, int64_t j, int64_t sums[DM_LINE_SUMS]) {
   for (int x = 0; x < DM_LINE_SUMS; x++) {
     sums[x] += (int64_t)lanes->of[x][j];

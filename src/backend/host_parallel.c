@@ -1,4 +1,4 @@
-/* Sums and elements of matrices in host memory, by all cores of this rank. */
+/* Sums and generated elements of matrices in host memory, on all cores of this rank. */
 #include <stdatomic.h>
 
 #include "backend/lines.h"
@@ -7,29 +7,29 @@
 #include "core/fork_join.h"
 
 enum {
-  GRAIN = 4 << 20, /* bytes that a thread takes at a time, about; */
-  LINES = 1 << 20, /* the same of what exponents follow from, which come in smaller pieces, */
-  COLUMNS = 64     /* and columns of it at least, so that runs are not short */
+  GRAIN = 4 << 20, /* bytes per strip of a thread, about; */
+  LINES = 1 << 20, /* the same for line statistics, whose strips are smaller, */
+  COLUMNS = 64     /* and at least so many columns, to keep runs long */
 };
 
 typedef struct loop loop;
 
-/* A matrix that threads take strip by strip, of rows, or of columns. */
+/* A matrix that threads process strip by strip, of rows or, if UPRIGHT, of columns. */
 struct loop {
   dm_view view;
   bool upright;
-  int64_t each;         /* rows or columns of a strip */
-  _Atomic int64_t next; /* row or column */
+  int64_t each;         /* rows or columns per strip */
+  _Atomic int64_t next; /* first row or column of the next strip */
   void (*part)(const loop *s, dm_view part, int64_t first);
   const void *x;
   const double *sizes;
   double *y, *squares, *norms;
   const dm_probe_vectors *vectors;
   const dm_generator *generator;
-  int64_t row, col; /* of the generated matrix */
+  int64_t row, col; /* origin in the generated matrix */
   double *extremes;
   int64_t *sums;
-  bool lines; /* that exponents follow from */
+  bool lines; /* line statistics */
 };
 
 static void take(void *context) {
@@ -59,7 +59,7 @@ static void run(loop *s) {
     (void)dm_fork_join((int)dm_min(count, dm_cores()), take, s);
 }
 
-/* None of the host's own functions can fail. */
+/* The host's functions cannot fail. */
 static void probe(const loop *s, dm_view part, int64_t first) {
   const int64_t values = dm_dtype_is_complex(part.dtype) ? 2 : 1;
   dm_status_free(dm_host_probe(NULL, part, s->x, s->y + first * values,

@@ -9,9 +9,9 @@
 #include "core/fork_join.h"
 #include "core/remainder.h"
 
-enum { ROOM = 32 << 20 }; /* bytes of rows of sums that all threads make at a time, or one row */
+enum { ROOM = 32 << 20 }; /* bytes for the threads' rows of sums; at least one row */
 
-/* Rows, which threads take one by one. */
+/* Rows for threads to process one by one. */
 typedef struct rows {
   const dm_moduli *moduli;
   dm_view sums, c, more;
@@ -19,7 +19,7 @@ typedef struct rows {
   dm_exponents exponents;
   double *made; /* a row for each thread */
   _Atomic int64_t next;
-  _Atomic int threads; /* that have begun */
+  _Atomic int threads; /* threads started */
 } rows;
 
 /* ---- sums of layers ---- */
@@ -44,7 +44,7 @@ void dm_host_join_residues(const dm_moduli *moduli, dm_view c, dm_view more, int
 
 /* ---- numbers ---- */
 
-/* The sums stand where the accumulators of their row stood: all of these are read first. */
+/* The sums overwrite their row's accumulators: all of these are read first. */
 static void finish_row(const rows *r, int64_t i, double *made) {
   const int8_t *residues = dm_view_at(r->c, i, 0);
   for (int64_t j = 0; j < r->c.cols; j++)

@@ -5,7 +5,7 @@
 
 enum { RUN = 256, LANES = 8 };
 
-/* COUNT numbers at (row, col) of a real VIEW as f64: themselves where they are that already. */
+/* COUNT numbers at (row, col) of a real VIEW as f64: in place if they are f64, else in BUFFER. */
 static const double *wide_run(dm_view view, int64_t row, int64_t col, int64_t count,
                               double buffer[RUN]) {
   const void *at = dm_view_at(view, row, col);
@@ -14,7 +14,7 @@ static const double *wide_run(dm_view view, int64_t row, int64_t col, int64_t co
   return buffer;
 }
 
-/* What has the factor 0 is not looked at. */
+/* An operand with factor 0 is not read. */
 static void add_run(dm_view z, dm_view x, dm_view y, double alpha, double beta, int64_t row,
                     int64_t col, int64_t count) {
   double sums[RUN] = {0.0}, buffer[RUN];
@@ -54,7 +54,7 @@ dm_status dm_host_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, doub
   return DM_OK;
 }
 
-/* Lanes of their own let the compiler use vectors; the order stays ours. */
+/* Separate lanes let the compiler vectorize; the order of sums stays fixed. */
 static void dot_run(double lanes[LANES], const double *x, const double *y, int64_t count) {
   int64_t i = 0;
   for (; i + LANES <= count; i += LANES)

@@ -1,4 +1,4 @@
-/* The lab of a program built without CUDA: there is none. */
+/* Stubs of the lab for a program built without CUDA. */
 #include "backend/lab.h"
 
 #ifndef DM_HAVE_CUDA

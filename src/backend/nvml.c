@@ -1,4 +1,4 @@
-/* The few functions of NVML that are needed, by name: its header is not part of every toolkit. */
+/* The few functions of NVML in use, by name: not every toolkit has its header. */
 #include "backend/nvml.h"
 
 #include <dlfcn.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CLOCK_SM = 1, SENSOR_GPU = 0 }; /* of the enumerations nvmlClockType_t and its sister */
+enum { CLOCK_SM = 1, SENSOR_GPU = 0 }; /* values of nvmlClockType_t and nvmlTemperatureSensors_t */
 enum { MOST_LINKS = 18 };
 
 /* Function pointers and dlsym: through memory, as POSIX suggests. */
@@ -72,19 +72,19 @@ double dm_nvml_temperature(const dm_nvml *nvml) {
   return celsius;
 }
 
-/* ---- what it says once ---- */
+/* ---- facts ---- */
 
 typedef int asks_number(void *device, unsigned *value);
 typedef int asks_link(void *device, unsigned link, unsigned *value);
 
-/* 0 where the device does not say. */
+/* 0 if unknown. */
 static unsigned number(const dm_nvml *nvml, const char *name) {
   asks_number *ask;
   unsigned value = 0;
   return find(nvml->library, name, &ask) && ask(nvml->device, &value) == 0 ? value : 0;
 }
 
-/* How many NVLinks are up, and of which version. */
+/* Counts active NVLinks and finds their version. */
 static int count_links(const dm_nvml *nvml, unsigned *version) {
   asks_link *state, *of_version;
   int count = 0;

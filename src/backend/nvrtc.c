@@ -15,7 +15,7 @@
 
 enum { MAJOR = CUDART_VERSION / 1000, MOST_ARCHS = 256 };
 
-/* The headers of the C library that the kernels include: NVRTC has none. */
+/* Headers of the C library that the kernels include: NVRTC has none. */
 static const char stdint_text[] = "typedef signed char int8_t;\n"
                                   "typedef int int32_t;\n"
                                   "typedef unsigned uint32_t;\n"
@@ -25,7 +25,7 @@ static const char stdint_text[] = "typedef signed char int8_t;\n"
 
 enum { EMBEDDED = sizeof embedded_names / sizeof embedded_names[0] };
 
-/* POINTER is one to a function: dlsym's answer has the same size on any POSIX system. */
+/* POINTER points to a function pointer: dlsym's result has the same size on any POSIX system. */
 static bool find(void *library, const char *symbol, void *pointer) {
   void *address = dlsym(library, symbol);
   memcpy(pointer, &address, sizeof address);
@@ -62,8 +62,7 @@ dm_status dm_nvrtc_load(dm_nvrtc *nvrtc) {
   return DM_OK;
 }
 
-/* The newest architecture that the compiler knows and that is not newer than CAPABILITY; 0: none.
- */
+/* The newest architecture known to the compiler and not newer than CAPABILITY; 0: none. */
 static int newest_arch(const dm_nvrtc *nvrtc, int capability) {
   int count = 0, archs[MOST_ARCHS], newest = 0;
   if (nvrtc->arch_count(&count) != NVRTC_SUCCESS || count > MOST_ARCHS) return 0;
@@ -73,7 +72,7 @@ static int newest_arch(const dm_nvrtc *nvrtc, int capability) {
   return newest;
 }
 
-/* The first line of the compiler's log that tells of an error. */
+/* The first line with an error in the compiler's log. */
 static void first_error(const dm_nvrtc *nvrtc, nvrtcProgram program, char *line, size_t room) {
   size_t size = 0;
   void *memory;
@@ -122,7 +121,7 @@ dm_status dm_nvrtc_compile(const dm_nvrtc *nvrtc, const char *source, int capabi
   const bool ptx = arch != capability; /* the driver translates it */
   char target[48], line[400] = "";
   snprintf(target, sizeof target, "--gpu-architecture=%s_%d", ptx ? "compute" : "sm", arch);
-  /* As kernels/ is compiled by nvcc. */
+  /* The options nvcc uses for kernels/. */
   const char *const options[] = {target, "--std=c++17", "--fmad=false"};
   nvrtcProgram program = NULL;
   *image = NULL;

@@ -1,5 +1,5 @@
-/* nvrtc: NVIDIA's run-time compiler, looked for when it is needed: a program that never compiles
- * starts without it. */
+/* nvrtc: NVIDIA's run-time compiler, loaded on demand: a program that never compiles starts without
+ * it. */
 #ifndef DM_BACKEND_NVRTC_H
 #define DM_BACKEND_NVRTC_H
 
@@ -29,8 +29,8 @@ typedef struct dm_nvrtc {
 /* Finds and loads the library; it stays loaded.  DM_E_DEVICE says what to install. */
 dm_status dm_nvrtc_load(dm_nvrtc *nvrtc);
 
-/* SOURCE, which may include the embedded headers, for a GPU of CAPABILITY (times 10): machine code,
- * or PTX where the compiler is older than the GPU.  *image is the caller's to free. */
+/* Compiles SOURCE, which may include the embedded headers, for a GPU of CAPABILITY (times 10) to
+ * machine code, or to PTX if the compiler is older than the GPU. The caller frees *image. */
 dm_status dm_nvrtc_compile(const dm_nvrtc *nvrtc, const char *source, int capability, char **image,
                            size_t *size);
 

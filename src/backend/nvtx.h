@@ -1,5 +1,5 @@
-/* nvtx: what a rank does, as ranges that Nsight Systems shows beside the GPU's work.  Nothing where
- * no tool looks, and in builds without CUDA. */
+/* nvtx: a rank's activities as ranges that Nsight Systems shows beside the GPU's work. No effect
+ * without a tool, and in builds without CUDA. */
 #ifndef DM_BACKEND_NVTX_H
 #define DM_BACKEND_NVTX_H
 

@@ -10,8 +10,8 @@
 
 enum { RUN = 512, LANES = 8 };
 
-/* Independent partial sums, as vectors of the compiler's: it reorders no sum behind our back, and
- * multiplies without branches. */
+/* Independent partial sums in explicit vectors: the compiler reorders no sum, and multiplies
+ * without branches. */
 typedef double four __attribute__((vector_size(4 * sizeof(double))));
 typedef int64_t masks __attribute__((vector_size(4 * sizeof(int64_t))));
 typedef struct lanes {
@@ -23,7 +23,7 @@ DM_INLINE double sum_lanes(const lanes *v) {
          ((v->high[0] + v->high[1]) + (v->high[2] + v->high[3]));
 }
 
-/* What a run of a row adds to; of NORM and SQUARE either may be NULL. */
+/* Targets of a run's sums; NORM and SQUARE may be NULL. */
 typedef struct target {
   double *y, *square, *norm;
 } target;
@@ -32,15 +32,15 @@ typedef struct partial {
   four sums, squares, norms;
 } partial;
 
-/* COUNT elements, of which those that are missing count as 0.  NORMS, and whether there are SIZES,
- * is known where this is called: then the compiler leaves out what is not asked for. */
+/* Adds COUNT elements; missing ones count as 0. NORMS and SIZES != NULL are constants in every
+ * caller, so the compiler drops unused sums. */
 DM_INLINE void probe_four(const double *m, const double *x, const double *sizes, size_t count,
                           bool norms, partial *to) {
   four mi = {0}, xi = {0}, size = {0};
   memcpy(&mi, m, count * sizeof *m);
   memcpy(&xi, x, count * sizeof *x);
   if (sizes) memcpy(&size, sizes, count * sizeof *sizes);
-  /* 0 * NaN is not 0: a column that is left out must not be seen. */
+  /* 0 * NaN is not 0: columns with x = 0 are masked. */
   const four p = (four)((masks)(mi * xi) & (xi != 0.0)), r = sizes ? mi * size : mi;
   to->sums += p;
   to->squares += p * p;
@@ -81,7 +81,7 @@ static void probe_complex_run(const double *m, const double *x, const double *si
   if (to.norm) *to.norm += raw;
 }
 
-/* Sums of whole numbers, modulo 2^64: exact comparisons need no bound. */
+/* Sums of integers, modulo 2^64: exact comparisons need no bound. */
 static uint64_t probe_integer_row(dm_view matrix, int64_t row, const uint64_t *x) {
   uint64_t sum = 0;
   for (int64_t j = 0; j < matrix.cols; j++) {
@@ -92,7 +92,7 @@ static uint64_t probe_integer_row(dm_view matrix, int64_t row, const uint64_t *x
   return sum;
 }
 
-/* What dm_load_wide does, for the types that CPUs multiply most, in wider vectors. */
+/* As dm_load_wide, in wider vectors, for the types most frequent on CPUs. */
 DM_INLINE void widen(double *to, const void *from, bool is_short, int64_t count) {
   const float *f32 = from;
   const uint16_t *bf16 = from;
@@ -110,7 +110,7 @@ DM_WIDE_VECTORS static void widen_wide(double *to, const void *from, bool is_sho
   widen(to, from, is_short, count);
 }
 
-/* A run of a row as f64: the elements themselves where they are that already. */
+/* A run of a row as f64: in place if it is f64, else in BUFFER. */
 static const double *wide_run(dm_view matrix, int64_t row, int64_t col, int64_t count,
                               double *buffer) {
   const void *at = dm_view_at(matrix, row, col);
@@ -164,7 +164,7 @@ void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squ
   }
 }
 
-/* COUNT columns from X on, by VECTORS of the vectors, which is known where this is called. */
+/* Adds COUNT columns from X on to VECTORS vectors, a constant in every caller. */
 DM_INLINE void vectors_four(const double *m, const double *x, const double *sizes, int64_t step,
                             size_t count, int vectors, four *sums, four *norms) {
   four mi = {0};
@@ -240,7 +240,7 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
   return DM_OK;
 }
 
-/* Four rows at a time, so that the sums are fetched and stored once for all of them. */
+/* Four rows at a time, so that sums are loaded and stored once for all four. */
 enum { SCANNED = 4 };
 
 DM_INLINE void add_squares(const four *x, four *to) {
@@ -250,7 +250,8 @@ DM_INLINE void add_squares(const four *x, four *to) {
   *to = (four)(((masks)sum & ~vanishes) | ((masks)least & vanishes));
 }
 
-/* COUNT sums of ROWS rows, of PARTS numbers an element: 1, or 2, which a sum takes both of. */
+/* Adds FILLED rows to COUNT sums; STEP is 1, or 2 for complex elements, whose two numbers go to one
+ * sum. */
 DM_INLINE void scan_four(const double *const *rows, int64_t at, int64_t step, size_t count,
                          int filled, double *sums) {
   four sum = {0};
@@ -276,7 +277,7 @@ DM_INLINE void scan_rows(const double *const *rows, int filled, int64_t step, in
   if (j < count) scan_four(rows, step * j, step, (size_t)(count - j), filled, sums + j);
 }
 
-/* What is known where this is called lets the compiler make a loop for each. */
+/* Constants let the compiler specialize each loop. */
 DM_INLINE void scan_run(const double *const *rows, int filled, int parts, int64_t count,
                         double *sums) {
   if (parts == 2)

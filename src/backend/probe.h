@@ -1,5 +1,5 @@
-/* probe: the host's own sums and elements, for matrices in host memory.  Backends inherit them; the
- * functions are those of backend.h, and BACKEND is not used. */
+/* probe: sums and generated elements for matrices in host memory, which backends inherit. The
+ * functions are those of backend.h and verify_sums.h; BACKEND is not used. */
 #ifndef DM_BACKEND_PROBE_H
 #define DM_BACKEND_PROBE_H
 
@@ -7,13 +7,13 @@
 
 dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                         double *squares);
-/* The same, and norms[i] += sum_j |M(i,j) sizes[j]|^2, of floating-point numbers, in one look at M;
- * SIZES may be NULL: all 1. */
+/* The same, and norms[i] += sum_j |M(i,j) sizes[j]|^2, for floating-point numbers, in one pass over
+ * M; SIZES may be NULL: all 1. */
 void dm_host_probe_norms(dm_view matrix, const double *x, double *y, double *squares,
                          const double *sizes, double *norms);
 
-/* The same with COUNT vectors in one look at a real M, without leaving out what is multiplied by 0:
- * vector g is x + g x_step, and adds to y + g y_step and norms + g y_step. */
+/* The same with COUNT vectors in one pass over a real M; columns with factor 0 are read, too.
+ * Vector g starts at x + g x_step, and adds to y + g y_step and norms + g y_step. */
 enum { DM_PROBE_VECTORS = 4 };
 typedef struct dm_probe_vectors {
   int count; /* at most DM_PROBE_VECTORS */
@@ -28,7 +28,7 @@ dm_status dm_host_scan(dm_backend *backend, dm_view matrix, double *col_squares)
 dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col);
 
-/* The same, with the same bits, by all cores that the process may use (host_parallel.c). */
+/* The same, with the same bits, on all cores of the process (host_parallel.c). */
 dm_status dm_host_probe_parallel(dm_view matrix, const void *x, void *y, double *squares);
 void dm_host_probe_norms_parallel(dm_view matrix, const double *x, double *y, double *squares,
                                   const double *sizes, double *norms);
@@ -37,8 +37,7 @@ dm_status dm_host_scan_parallel(dm_view matrix, double *col_squares);
 dm_status dm_host_fill_parallel(dm_view view, const dm_generator *generator, int64_t row,
                                 int64_t col);
 
-/* (host_sums.c) */
-/* What dm_backend_extremes and dm_backend_line_sums say. (host_lines.c) */
+/* dm_backend_extremes and dm_backend_line_sums for host memory (host_lines.c). */
 void dm_host_extremes(dm_view matrix, bool by_row, double *extremes);
 void dm_host_line_sums(dm_view matrix, bool by_row, const double *extremes, int64_t *sums);
 dm_status dm_host_extremes_parallel(dm_backend *backend, dm_view matrix, bool by_row,
@@ -46,6 +45,7 @@ dm_status dm_host_extremes_parallel(dm_backend *backend, dm_view matrix, bool by
 dm_status dm_host_line_sums_parallel(dm_backend *backend, dm_view matrix, bool by_row,
                                      const double *extremes, int64_t *sums);
 
+/* (host_sums.c) */
 dm_status dm_host_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                       double beta);
 dm_status dm_host_dot(dm_backend *backend, dm_view x, dm_view y, double *sum);

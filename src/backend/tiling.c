@@ -10,7 +10,7 @@ enum { VECTOR = 16 }; /* bytes */
 
 static const char *const names[DM_TILING_CLASSES] = {"tiny", "small", "medium", "large"};
 
-/* Tiles of 128 x 128 for each multiprocessor, times 4: at most; and in the middle, times 8. */
+/* 128 x 128 tiles per multiprocessor: the most of a class, in quarters; its middle, in eighths. */
 static const int64_t most_quarters[DM_TILES_LARGE] = {1, 4, 32};
 static const int middle_eighths[DM_TILING_CLASSES] = {1, 4, 24, 248};
 
@@ -37,7 +37,7 @@ int dm_tiling_type(dm_dtype dtype) {
   return dtype == DM_F32 ? 0 : dtype == DM_F64 ? 1 : -1;
 }
 
-/* What the kernel takes for granted of them is checked where it is compiled. */
+/* The kernel's assumptions about them are checked where it is compiled. */
 const dm_tiling dm_tiling_candidates[DM_TILING_TYPES][DM_TILING_CANDIDATES] = {
     {{DM_TILING_LARGE_F32},
      {DM_TILING_SMALL_F32},
@@ -65,8 +65,8 @@ const dm_tiling dm_tiling_candidates[DM_TILING_TYPES][DM_TILING_CANDIDATES] = {
      {32, 32, 16, 4, 16, 32, 4, 6, 8, 2, 0}},
 };
 
-/* By candidate: what `damier tune` found on an H200 with NVRTC 13.0.  Those of warp_tile are not
- * among them: nvcc chooses registers better for other tiles than NVRTC does. */
+/* Candidates that `damier tune` selected on an H200 with NVRTC 13.0. Those of warp_tile are not
+ * among them: nvcc allocates registers better for other tiles than NVRTC does. */
 static const int built_in[DM_TILING_TYPES][DM_TILING_CLASSES] = {{11, 9, 8, 2}, {9, 3, 3, 2}};
 
 dm_tilings dm_tilings_built_in(void) {
@@ -84,7 +84,7 @@ dm_tiling_need dm_tiling_need_of(const dm_tiling *t, dm_dtype dtype) {
 }
 
 bool dm_tiling_equal(const dm_tiling *x, const dm_tiling *y) {
-  return memcmp(x, y, sizeof *x) == 0; /* integers alone */
+  return memcmp(x, y, sizeof *x) == 0; /* only integers */
 }
 
 char *dm_tiling_format(const dm_tiling *t, char text[128]) {

@@ -1,4 +1,4 @@
-/* Starting a GPU takes as long as starting MPI: one beside the other. */
+/* Starts a GPU while MPI starts, which takes as long. */
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include "core/checked.h"
 #include "plan/buffer_sizes.h"
 
-/* Narrower groups are not worth a look at A each. */
+/* Narrower groups do not justify a pass over A each. */
 enum { WEIGHT_SEED = 0x64616d69, GROUP_COLS = 32 };
 
 _Static_assert((int)DM_CHECK_GROUPS == (int)DM_BUFFER_CHECK_GROUPS, "the plan's");
@@ -31,8 +31,8 @@ static dm_status allocate(dm_freivalds *check) {
   return DM_OK;
 }
 
-/* Groups begin at the same columns of C whatever part of it is checked: what is larger than the
- * bound of all of C's group is so in the part's. */
+/* Groups start at the same columns of C in a check of a part: an error above the bound of the whole
+ * group is also above that of the part. */
 static void make_groups(dm_freivalds *check, const dm_problem *whole) {
   const int64_t most = dm_max(1, dm_min(DM_CHECK_GROUPS, whole->n / GROUP_COLS));
   const int64_t n = dm_max(1, whole->n), first = check->cols.begin, end = check->cols.end;
@@ -80,7 +80,7 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
 
 int64_t dm_freivalds_bytes(const dm_freivalds *check) {
   const int64_t parts = check->parts, rows = check->groups * check->problem.m;
-  const int64_t sums = (3 * parts + 3) * rows; /* and as much again for the judge */
+  const int64_t sums = (3 * parts + 3) * rows; /* and the same again for the judge */
   return (int64_t)sizeof(double) *
          ((parts + 1) * (check->problem.n + check->groups * check->problem.k + check->problem.m) +
           2 * sums);
@@ -96,12 +96,13 @@ void dm_freivalds_mark(dm_freivalds *check, uint8_t *rows) {
 
 void dm_freivalds_free(dm_freivalds *check) {
   if (!check) return;
-  dm_status_free(dm_freivalds_arrive(check)); /* nothing is added to it any more */
+  dm_status_free(dm_freivalds_arrive(check)); /* pending sums would be added to freed memory */
   free(check->memory);
   free(check);
 }
 
-/* What of COUNT rows or columns, from *FROM on, lies in PART; *from is counted in it afterwards. */
+/* The part of COUNT rows or columns, starting at *FROM, that is in PART; *from becomes relative to
+ * PART. */
 static dm_range clip(dm_range part, int64_t *from, int64_t count) {
   const int64_t begin = dm_min(dm_max(part.begin, *from), *from + count);
   const int64_t end = dm_min(part.end, *from + count);
@@ -110,8 +111,8 @@ static dm_range clip(dm_range part, int64_t *from, int64_t count) {
   return clipped;
 }
 
-/* What of a view at (*row, *col) of a matrix is of the part that is checked.  Rows of op(A) and C
- * are those of the part, and columns of op(B) and C; k is whole. */
+/* The part of a view at (*row, *col) of a matrix that is checked. The part limits rows of op(A) and
+ * C, and columns of op(B) and C; k is whole. */
 static dm_view part_of(const dm_freivalds *check, dm_view view, int64_t *row, int64_t *col,
                        bool by_rows, bool by_cols) {
   const dm_range k = {0, check->problem.k};
@@ -134,20 +135,20 @@ static dm_status probe(dm_freivalds *check, dm_backend *backend, dm_view view, c
   return dm_host_probe(NULL, view, x, y, squares);
 }
 
-/* The group of column COL of the part, counted from the part's first. */
+/* The group of column COL of the part, relative to the part's first group. */
 static int group_of(const dm_freivalds *check, int64_t col) {
   const int64_t first = check->cols.begin;
   return (int)((first + col) / check->group_cols - first / check->group_cols);
 }
 
-/* What of the columns from COL of the part up to END is of the group of COL. */
+/* Number of columns from COL to END of the part that are in COL's group. */
 static int64_t cols_of_group(const dm_freivalds *check, int64_t col, int64_t end) {
   const int64_t at = check->cols.begin + col;
   return dm_min(end - col, dm_round_up(at + 1, check->group_cols) - at);
 }
 
-/* Sums over the columns of VIEW, which begins at COL of the part, to the vectors of their groups:
- * of LENGTH each, from ROW on.  NORMS, of all groups together, and SQUARES may be NULL. */
+/* Adds sums over the columns of VIEW, which starts at COL of the part, to their groups' vectors of
+ * LENGTH elements, from ROW on. NORMS, for all groups together, and SQUARES may be NULL. */
 static dm_status probe_groups(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col, int64_t length, double *sums, double *squares,
                               double *norms) {
@@ -167,7 +168,7 @@ static dm_status probe_groups(dm_freivalds *check, dm_backend *backend, dm_view 
   return DM_OK;
 }
 
-/* Whether one look at VIEW can tell the norms of its rows, too. */
+/* Whether a single pass over VIEW can also compute the norms of its rows. */
 static bool tells_norms(const dm_freivalds *check, const dm_backend *backend, dm_view view) {
   return !check->exact && view.space == DM_HOST && !(backend && backend->ops->device_memory);
 }
@@ -181,7 +182,7 @@ dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view 
   return backend ? dm_backend_scan(backend, view, squares) : dm_host_scan(NULL, view, squares);
 }
 
-/* Whole numbers get 64 random bits each: a wrong element goes unseen once in 2^64 cases. */
+/* Integers get weights of 64 random bits: a wrong element is missed once in 2^64 cases. */
 static void weigh_exactly(dm_freivalds *check) {
   for (int64_t j = 0; j < check->problem.n; j++) {
     uint64_t bits = dm_random_bits(check->seed, 0, check->cols.begin + j, 0) | 1u;
@@ -189,7 +190,7 @@ static void weigh_exactly(dm_freivalds *check) {
   }
 }
 
-/* Signs alone would let the same error in two columns cancel every other time. */
+/* With signs alone, the same error in two columns would cancel every other time. */
 double dm_freivalds_factor(const dm_freivalds *check, int64_t j) {
   const uint64_t bits = dm_random_bits(check->seed, 0, j, 0);
   const double size = 1.0 + 0x1p-52 * (double)(bits & ((UINT64_C(1) << 52) - 1));
@@ -212,7 +213,7 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
       check->strained = true;
     } else if (check->col_squares[j] > dm_least_squares) {
       weight = factor / norm;
-    } else if (norm > 0.0) { /* nearly zeros; a column of zeros keeps it, too */
+    } else if (norm > 0.0) { /* nearly zero; this and a column of zeros keep their weight */
       check->strained = true;
     }
     check->w[j * check->parts] = weight;
@@ -234,7 +235,7 @@ dm_status dm_freivalds_sum(const dm_freivalds *check, const dm_comm *comm, doubl
   return dm_comm_sum_f64(comm, vector, count * check->parts);
 }
 
-/* What a probe multiplies by 0 it does not look at, and NaN in A must be seen. */
+/* At least 2^-1000: a probe skips columns with factor 0, but must see NaN in A. */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
   for (int g = 0; g < check->groups; g++) {
     const int64_t first = g * check->problem.k + row;
@@ -257,7 +258,7 @@ dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   return DM_OK;
 }
 
-/* Squares of |A(i,k) sizes_k|, where one look at VIEW cannot tell them, too. */
+/* Adds squares of |A(i,k) sizes_k| if they need a second pass over VIEW. */
 static dm_status add_sizes(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                            const double *sizes, double *squares) {
   double *wide = NULL, *unused = check->scratch + row * check->parts;
@@ -284,7 +285,7 @@ static dm_status add_group_of_a(dm_freivalds *check, dm_backend *backend, dm_vie
   return check->exact ? DM_OK : add_sizes(check, backend, view, row, sizes, norms);
 }
 
-/* All groups in one look at VIEW. */
+/* Adds all groups in one pass over VIEW. */
 static void add_groups_of_a(const dm_freivalds *check, dm_view view, int64_t row, int64_t col) {
   const dm_problem *p = &check->problem;
   dm_host_probe_vectors_parallel(view, &(dm_probe_vectors){.count = check->groups,
@@ -308,7 +309,7 @@ dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view v
   return DM_OK;
 }
 
-/* Squares of the elements of C themselves, where one look at VIEW cannot tell them, too. */
+/* Adds squares of the elements of C if they need a second pass over VIEW. */
 static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row) {
   double *ones, squares = 0.0;
   if (check->exact || !backend || view.space == DM_HOST) {

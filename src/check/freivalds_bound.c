@@ -2,16 +2,16 @@
 
 #include "check/freivalds_impl.h"
 
-/* The bound's factor; with it the largest residual seen is 1/5 to 1/100 of the bound. */
+/* The bound's factor: the largest residuals seen are then 1/5 to 1/100 of the bound. */
 static const double safety = 8.0;
 
 typedef struct roundoffs {
   double accumulate, input, result;
-  long double subnormal; /* what underflow takes from C w, at most */
-  long double column;    /* how much larger than its part of C w an element can be */
+  long double subnormal; /* largest loss of C w to underflow */
+  long double column;    /* largest ratio of an element to its term in C w */
 } roundoffs;
 
-/* Over all columns: ||w||, and the largest 1/|w_j|, of C as it was before it was scaled. */
+/* Over all columns: ||w||, and the largest 1/|w_j|, for C before scaling. */
 static void take_columns(const dm_freivalds *check, roundoffs *u) {
   long double squares = 0.0L;
   for (int64_t j = 0; j < check->problem.n; j++) {
@@ -40,7 +40,7 @@ static roundoffs roundoffs_of(const dm_freivalds *check) {
   take_columns(check, &u);
   u.subnormal *= 0.5L * (dm_dtype_smallest(p->c) +
                          (alpha * (long double)p->k + 2.0L) * dm_dtype_smallest(p->accumulator));
-  /* Tensor cores cut off the low bits of their sums too: the errors have a bias and grow with k. */
+  /* Tensor cores also cut off the low bits of sums: errors have a bias and grow with k. */
   if (check->tensor && p->compute.truncates) u.accumulate *= 1.0 + sqrt((double)p->k) / 16.0;
   return u;
 }
@@ -69,7 +69,7 @@ static double residual_of(const dm_freivalds *check, const dm_rows_checked *rows
   return modulus(r);
 }
 
-/* scale: what |C(i,:) w| can be at most, the product's part and |beta| ||C0(i,:) w||. */
+/* SCALE: upper bound of |C(i,:) w|: the product's part plus |beta| ||C0(i,:) w||. */
 static double bound_of(const dm_freivalds *check, const roundoffs *u, int64_t row, double product,
                        double scale, double spread) {
   const double depth = sqrt((double)check->problem.k), s = fmin(spread, scale);
@@ -78,13 +78,13 @@ static double bound_of(const dm_freivalds *check, const roundoffs *u, int64_t ro
   return safety * bound;
 }
 
-/* Whether a number as large as C's type's largest can stand in this row of a correct C. */
+/* Whether this row of a correct C may have a number as large as the largest of C's type. */
 static bool may_overflow(const dm_freivalds *check, const roundoffs *u, int64_t row, double scale) {
   const long double most = scalbnl(scale * u->column, row_exponent(check, row));
   return !(most < dm_dtype_largest(check->problem.c));
 }
 
-/* Sums of squares that lost too much to their exponents.  Rows of zeros lose nothing. */
+/* Whether sums of squares overflowed or lost accuracy to underflow. Rows of zeros lose nothing. */
 static bool is_strained(const dm_freivalds *check, const dm_rows_checked *rows, int64_t i,
                         double scale) {
   double y[2], z[2], z0[2] = {0.0, 0.0};
@@ -96,7 +96,7 @@ static bool is_strained(const dm_freivalds *check, const dm_rows_checked *rows, 
   return scale < 1e-130 && modulus(y) + modulus(z) + modulus(z0) > 0.0;
 }
 
-/* Then the bound says nothing, except of a row that has to be of zeros, or that was scaled. */
+/* A strained row's bound is meaningless, unless the row must be zero or was scaled. */
 static bool is_bounded(const dm_freivalds *check, const dm_rows_checked *rows, int64_t i,
                        bool strained) {
   double y[2], z0[2] = {0.0, 0.0};
@@ -121,7 +121,7 @@ static void compare_exactly(const dm_freivalds *check, const dm_rows_checked *ro
   }
 }
 
-/* Row ROW of the group whose sums begin at FIRST.  False where it is left out. */
+/* Compares row ROW of the group whose sums start at FIRST; false: left out. */
 static bool compare_row(const dm_freivalds *check, const roundoffs *u, const dm_rows_checked *rows,
                         int64_t first, int64_t row, dm_verdict *verdict) {
   const int64_t i = first + row;
@@ -136,7 +136,7 @@ static bool compare_row(const dm_freivalds *check, const roundoffs *u, const dm_
   verdict->strained |= strained;
   if (!isfinite(scale) || overflowed) return false;
   double ratio = residual == 0.0 ? 0.0 : residual / bound_of(check, u, row, product, scale, spread);
-  if (!isfinite(ratio)) ratio = INFINITY; /* NaN in C where none can come from */
+  if (!isfinite(ratio)) ratio = INFINITY; /* NaN in C without a cause */
   if (ratio > 1.0 && isfinite(residual) && !is_bounded(check, rows, i, strained)) return false;
   if (scale > 0.0 && isfinite(residual))
     verdict->relative = fmax(verdict->relative, residual / scale);

@@ -4,33 +4,33 @@
 
 #include "check/freivalds.h"
 
-/* Vectors of the wide type (see dm_backend_probe) hold PARTS doubles an element; those of whole
- * numbers hold int64_t in the same place.  Of vectors over k and m there is one for each group,
- * one behind the other. */
+/* Vectors of the wide type (see dm_backend_probe) hold PARTS doubles per element; integer
+ * vectors hold int64_t in the same memory. Vectors over k and m exist once per group, one after
+ * the other. */
 struct dm_freivalds {
-  dm_problem problem;  /* m and n are those of the part that is checked, ... */
-  dm_range rows, cols; /* ... which is this of C */
+  dm_problem problem;  /* m and n are those of the checked part, ... */
+  dm_range rows, cols; /* ... these rows and columns of C */
   double alpha[2], beta[2];
   bool exact, tensor;
   int groups;
-  int64_t group_cols; /* columns of C that make a group, from its first column on */
-  uint64_t seed;      /* of w */
-  uint8_t *marks;     /* of dm_freivalds_mark, or NULL */
-  dm_backend *adds;   /* whose sums may be missing yet, or NULL */
+  int64_t group_cols; /* columns of C per group, from C's first column on */
+  uint64_t seed;      /* seed of w */
+  uint8_t *marks;     /* set by dm_freivalds_mark, or NULL */
+  dm_backend *adds;   /* backend with pending sums, or NULL */
   int parts;
-  const int64_t *row_exponents, *col_exponents; /* of dm_freivalds_scaled, or NULL */
+  const int64_t *row_exponents, *col_exponents; /* set by dm_freivalds_scaled, or NULL */
   int alpha_exponent;
-  bool strained; /* squares of B overflowed or vanished, or it holds NaN or Inf */
+  bool strained; /* squares of B overflowed or vanished, or B has NaN or Inf */
   int64_t cols_left_out;
-  double *memory;                               /* of all that follow */
+  double *memory;                               /* holds all that follow */
   double *col_squares;                          /* n */
   double *w;                                    /* n, wide */
   double *t;                                    /* k, wide: B w */
   double *sizes;                                /* k: sum_j |B(k,j) w_j|^2, later its root */
   double *y, *z, *z0;                           /* m, wide: A t; C w; C0 w */
-  double *scratch;                              /* m, wide; one only */
+  double *scratch;                              /* m, wide; shared by the groups */
   double *row_squares, *z_squares, *z0_squares; /* m */
-  double *c_squares; /* m: sum_j |C(i,j)|^2, or that of a part at its first row; one only */
+  double *c_squares; /* m: sum_j |C(i,j)|^2, or that of a part at its first row; for all groups */
 };
 
 /* The same, summed over the ranks. */
@@ -39,21 +39,21 @@ typedef struct dm_rows_checked {
   double *a_squares, *z_squares, *z0_squares;
 } dm_rows_checked;
 
-/* A sum of squares below this has lost some to underflow. */
+/* A sum of squares below this has lost accuracy to underflow. */
 static const double dm_least_squares = 1e-270;
 
-/* Waits for what was added on a device.  (freivalds.c) */
+/* Waits for pending sums of a device. (freivalds.c) */
 dm_status dm_freivalds_arrive(dm_freivalds *check);
 
-/* Over the ranks, of COUNT numbers of the wide type: whole ones lie in the same arrays.
+/* Sums COUNT numbers of the wide type, or integers in the same memory, over the ranks.
  * (freivalds.c) */
 dm_status dm_freivalds_sum(const dm_freivalds *check, const dm_comm *comm, double *vector,
                            int64_t count);
 
-/* Roots of the COUNT sums from ROW, which are complete.  (freivalds.c) */
+/* Takes the roots of COUNT completed sums in SIZES, from ROW on. (freivalds.c) */
 void dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count);
 
-/* The random factor of w_j: of either sign, its size from 1 to 2.  (freivalds.c) */
+/* The random factor of w_j: of either sign, |factor| from 1 to 2. (freivalds.c) */
 double dm_freivalds_factor(const dm_freivalds *check, int64_t j);
 
 /* (freivalds_bound.c) */

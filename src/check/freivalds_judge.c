@@ -13,7 +13,7 @@ static dm_status sum_copy(const dm_freivalds *check, const dm_comm *comm, const 
   return wide ? dm_freivalds_sum(check, comm, copy, rows) : dm_comm_sum_f64(comm, copy, rows);
 }
 
-/* The other ranks' shares are summed into copies, so that a verdict can be asked for again. */
+/* Sums over ranks go to copies, so that judging can be repeated. */
 static dm_status sum_rows(const dm_freivalds *check, const dm_comm *comm, double *sums,
                           dm_rows_checked *rows) {
   const int64_t m = check->groups * check->problem.m, wide = m * check->parts;
@@ -32,7 +32,7 @@ static dm_status sum_rows(const dm_freivalds *check, const dm_comm *comm, double
   return sum_copy(check, comm, check->z0_squares, rows->z0_squares, false);
 }
 
-/* *SUMS is memory for what ROWS are then; NULL where they are the check's own. */
+/* Sets ROWS. *SUMS is their memory; NULL: they are the check's own. */
 static dm_status rows_of_all(const dm_freivalds *check, const dm_comm *comm, double **sums,
                              dm_rows_checked *rows) {
   const int64_t m = check->groups * check->problem.m;

@@ -1,15 +1,14 @@
-/* The check while panels of A and B pass that are not kept: weights from a sample of B, and B w
- * panel by panel. */
+/* The check without keeping A and B: weights from a sample of B, and B w panel by panel. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/freivalds_impl.h"
 
-/* Mean square of ||B(:,j)|| |w_j| above which the sample told too little. */
+/* Mean square of ||B(:,j)|| |w_j| above which the sample does not represent B. */
 static const double most_spread = 64.0;
 
-/* Mean of the norms that are positive; 1 where none is. */
+/* Mean of the positive norms; 1 if there is none. */
 static double typical_norm(const double *squares, int64_t count) {
   double sum = 0.0, counted = 0.0;
   for (int64_t j = 0; j < count; j++) {
@@ -73,7 +72,7 @@ dm_status dm_freivalds_test_panel(dm_freivalds *check, dm_panel_sum *sum, bool *
   return DM_OK;
 }
 
-/* Sums over all panels are known at last: of every column that has been seen. */
+/* The sums now cover all panels, and so all columns in full. */
 dm_status dm_freivalds_settle(dm_freivalds *check, const dm_comm *comm, bool *sound) {
   *sound = true;
   DM_TRY(dm_freivalds_arrive(check));

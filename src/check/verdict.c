@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How much of C was compared, from 0 to 1. */
+/* The fraction of C that was compared, from 0 to 1. */
 static double part_of(const dm_verdict *v) {
   const double rows = (double)v->rows_checked, cols = (double)v->cols_checked;
   const double left_rows = (double)v->rows_left_out, left_cols = (double)v->cols_left_out;
@@ -19,7 +19,7 @@ const char *dm_verdict_word(const dm_verdict *verdict) {
   return left_out || verdict->strained ? "PARTIAL" : "PASS";
 }
 
-/* The word, and of a part how much. */
+/* The word and, for PARTIAL, the percentage. */
 static const char *describe(const dm_verdict *verdict, char text[48]) {
   const char *word = dm_verdict_word(verdict);
   snprintf(text, 48, strcmp(word, "PARTIAL") == 0 ? "%s, %.3g %% of C" : "%s", word,

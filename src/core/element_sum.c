@@ -2,7 +2,7 @@
 
 #include "core/wide_vectors.h"
 
-/* The compiler makes vectors of these loops where STRIDE is 1. */
+/* The compiler vectorizes these loops if STRIDE is 1. */
 #define SUM(type)                                                                                  \
   DM_INLINE uint64_t sum_##type(const void *at, int64_t count, int64_t stride, uint64_t key) {     \
     const type *word = at;                                                                         \
@@ -47,7 +47,7 @@ static uint64_t sum_plain(const void *at, int64_t size, int64_t count, uint64_t 
   return sum_elements(at, size, count, 1, place);
 }
 
-/* Three times as fast: SSE2 has half the width, and GCC 12 multiplies all 64 bits there. */
+/* Three times as fast: SSE2 vectors are half as wide, and GCC 12 multiplies all 64 bits there. */
 DM_WIDE_VECTORS static uint64_t sum_wide(const void *at, int64_t size, int64_t count,
                                          uint64_t place) {
   return sum_elements(at, size, count, 1, place);

@@ -1,6 +1,6 @@
 #include "engine/device_sums.h"
 
-/* As whole numbers of half their size. */
+/* The views treat each sum as two i32. */
 static dm_status move(dm_backend *backend, dm_view to, dm_view from) {
   dm_event moved;
   DM_TRY(dm_backend_copy(backend, to, from, &moved));

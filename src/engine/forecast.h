@@ -5,8 +5,8 @@
 #include "plan/plan.h"
 #include "run/record.h"
 
-/* Seconds of each phase (forecast.*_s) and the resource of MACHINE that bounds it (bound.*), for
- * machines only. */
+/* Seconds of each phase (forecast.*_s) and the resource of MACHINE that bounds it (bound.*); only
+ * for machine-readable records. */
 void dm_forecast_record(const dm_plan *plan, const dm_machine *machine, dm_record *record);
 
 #endif

@@ -10,7 +10,7 @@
 #include "core/version.h"
 #include "run/cache_file.h"
 
-enum { FILES = 3 }; /* those of files are the last numbers */
+enum { FILES = 3 }; /* rates of files come last */
 
 static const double noise = 0.1, largest = 1e20;
 
@@ -28,7 +28,7 @@ void dm_rates_key(int number, char key[32], char label[32]) {
            product ? dm_operand_name(number) : words[1]);
 }
 
-/* Three digits: more are noise, and they come back from the file as they went in. */
+/* Keeps three digits: more are noise. They survive the file unchanged. */
 static double rounded(double rate) {
   char text[32];
   snprintf(text, sizeof text, "%.2e", rate);
@@ -42,7 +42,7 @@ static void replace(double *stated, double measured) {
 void dm_rates_apply(const dm_rates *r, const char *transport, dm_machine *machine) {
   const bool same = !transport || strcmp(r->transport, transport) == 0;
   for (int i = 0; i < DM_OPERANDS; i++) {
-    if (r->flops[i] > 0) machine->speed_now = 1; /* they were measured so */
+    if (r->flops[i] > 0) machine->speed_now = 1; /* measured on these cores */
     replace(&machine->flops[i], r->flops[i]);
   }
   replace(&machine->staged, r->staged);
@@ -170,7 +170,7 @@ static dm_status parse_numbers(const json_t *object, dm_rates *rates) {
   return DM_OK;
 }
 
-/* Where rates of files hold, and that there are none without it. */
+/* Reads the file system of the rates of files; without it there must be none. */
 static dm_status parse_files(const json_t *object, dm_rates *rates) {
   dm_mount *m = &rates->files;
   snprintf(m->kind, sizeof m->kind, "%s", dm_cache_text(object, "file_system"));

@@ -1,4 +1,4 @@
-/* Rates of files by a look at them, where nothing was measured. */
+/* Rates of files from their state, if nothing was measured. */
 #include <math.h>
 #include <sys/stat.h>
 
@@ -6,15 +6,15 @@
 #include "engine/rates.h"
 #include "io/page_cache.h"
 
-/* Of one core, and of a node that has enough of them: measured on 16 cores beside an H200, 43 GB/s
- * from the page cache, 28 GB/s to a file in memory. */
+/* Bytes per second of one core, and of a node with enough cores. Measured on 16 cores of an H200
+ * node: 43 GB/s from the page cache, 28 GB/s to a file in memory. */
 static const double core_reads = 3e9, node_reads = 45e9, core_writes = 1.5e9, node_writes = 25e9;
 
-/* The same files, as runs see them: to pages that are there already, and the pages themselves,
- * which one thread and sixteen clear equally fast (4 to 9 GB/s). */
+/* The same files as runs use them: writing to existing pages, and clearing new pages, which one
+ * thread does as fast as sixteen (4 to 9 GB/s). */
 static const double write_copies = 15e9, clears = 5e9;
 
-/* Products of f64 by OpenBLAS with AVX-512, of what is stated for a core: 47 GFLOP/s on 2 cores of
+/* OpenBLAS's f64 products with AVX-512, relative to a core's stated rate: 47 GFLOP/s on 2 cores of
  * an EPYC, 43 on 16 and 26 on 32 of a Xeon whose hardware threads share units. */
 static const double by_avx512 = 1.4, few_cores = 16;
 

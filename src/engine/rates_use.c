@@ -5,7 +5,7 @@
 #include "core/units.h"
 #include "engine/setup.h"
 
-/* A link that is so much slower than when it was measured is not the same. */
+/* A link that is slower by this factor than when measured counts as changed. */
 static const double other = 3.0;
 
 void dm_setup_facts(const dm_setup *setup, const dm_run *run, dm_rates_facts *facts) {
@@ -22,7 +22,7 @@ bool dm_rates_find(const dm_log *log, const dm_rates_facts *facts, dm_rates *rat
   char path[DM_PATH];
   bool found = false;
   dm_status status = dm_rates_path(facts, path);
-  if (status) { /* no home, no cache: nothing is missing */
+  if (status) { /* no home directory, so no cache */
     dm_status_free(status);
     return false;
   }
@@ -38,7 +38,7 @@ bool dm_rates_find(const dm_log *log, const dm_rates_facts *facts, dm_rates *rat
   return found;
 }
 
-/* NULL where all of PATHS lie in the file system WHERE, else the first that does not. */
+/* The first of PATHS outside the file system WHERE; NULL: none. */
 static const char *first_elsewhere(const char *const *paths, int count, const dm_mount *where) {
   dm_mount found;
   for (int i = 0; i < count; i++)

@@ -13,8 +13,9 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-/* Bytes: that are worth a thread; that stay in cache while they are hashed and summed up; of one
- * row that are hashed by themselves, so that threads may share a piece by rows or by columns. */
+/* Bytes: that justify a thread; of a block, which stays in cache while it is hashed and summed; of
+ * a part of a row that is hashed separately, so that threads can split a piece by rows or by
+ * columns. */
 enum { AT_ONCE = 4 << 20, BLOCK = 64 << 10, SEGMENT = 8 << 10 };
 
 static int64_t place_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
@@ -22,19 +23,19 @@ static int64_t place_of(const dm_rank_state *local, dm_matrix matrix, int64_t pa
                           panel - local->panels.begin);
 }
 
-/* What is done with a block of a piece, beside hashing it. */
+/* What to do with a block besides hashing it. */
 typedef struct look {
-  dm_freivalds_part *take; /* NULL: nothing */
+  dm_freivalds_part *take; /* NULL: only hash */
   dm_freivalds *check;
-  bool by_col;      /* TAKE adds to columns, not to rows: threads share those */
-  int64_t row, col; /* of the matrix, where the piece begins */
+  bool by_col;      /* TAKE adds to columns, not rows: threads split the columns */
+  int64_t row, col; /* start of the piece in the matrix */
 } look;
 
-/* Lines, rows or columns, that threads take; the sum is the same in any order. */
+/* Rows or columns for threads to process; their order does not affect the sum. */
 typedef struct loop {
   dm_view of;
   const look *look;
-  int64_t each; /* that a thread takes at a time */
+  int64_t each; /* lines that a thread claims at a time */
   _Atomic int64_t next;
   atomic_uint_least64_t sum;
   _Atomic(dm_status) failed;
@@ -44,7 +45,7 @@ static int64_t segment_of(dm_view piece) {
   return SEGMENT / dm_dtype_size(piece.dtype);
 }
 
-/* Elements COLS of row ROW, which begin a segment and are one at most. */
+/* Hashes elements COLS of row ROW: at most one segment, from its start. */
 static uint64_t hash_segment(dm_view piece, int64_t row, dm_range cols) {
   return dm_checksum_bytes(dm_view_at(piece, row, cols.begin),
                            dm_range_size(cols) * dm_dtype_size(piece.dtype),
@@ -56,7 +57,7 @@ static void keep_first(loop *l, dm_status status) {
   if (status && !atomic_compare_exchange_strong(&l->failed, &none, status)) dm_status_free(status);
 }
 
-/* ROWS of a segment of columns: hashed, and summed up while they are in cache. */
+/* Hashes ROWS of a segment of columns, and sums them while they are in cache. */
 static uint64_t take_block(loop *l, dm_range rows, dm_range cols) {
   const look *with = l->look;
   uint64_t sum = 0;
@@ -105,7 +106,7 @@ static dm_status sum_up(dm_view piece, const look *with, uint64_t *sum) {
   return atomic_load(&all.failed);
 }
 
-/* What is multiplied in the page cache was never brought anywhere. */
+/* Operands multiplied in the page cache are never loaded. */
 static bool holds(const dm_rank_state *local, dm_matrix matrix) {
   return dm_plan_residence(local->plan, matrix) == DM_IN_HOST && !local->mapped[matrix].base;
 }
@@ -120,7 +121,7 @@ static int64_t places_of(const dm_rank_state *local, dm_matrix matrix) {
   return dm_plan_places(local->plan, matrix, dm_range_size(local->panels));
 }
 
-/* All 0, those of A behind that of C, those of B behind them. */
+/* Clears the sums: those of A follow that of C, and those of B follow A's. */
 static dm_status open_on_device(dm_rank_state *local, dm_share_sums *sums) {
   int64_t count = 0;
   void *first;
@@ -201,7 +202,7 @@ dm_status dm_share_sums_take(dm_share_sums *sums, const dm_rank_state *local, dm
   if (!sums->taken[matrix]) return DM_OK;
   const int64_t place = place_of(local, matrix, panel);
   if (sums->on_device[matrix]) {
-    if (sums->taken[matrix][place]) return DM_OK; /* the same elements once more */
+    if (sums->taken[matrix][place]) return DM_OK; /* loaded again: the same elements */
     sums->taken[matrix][place] = true;
     DM_TRY(add_on_device(sums, local, matrix, panel, false));
     return matrix == DM_B && sums->scans ? scan_on_device(sums, local, panel) : DM_OK;

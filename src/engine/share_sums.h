@@ -1,7 +1,9 @@
-/* share_sums: checksums of the shares, taken when they are read, and compared when the check sums
- * them up: they show damage in memory before that; what is damaged later does not fit the check's
- * sums.  Of shares that stay in memory.  In that of the host a piece is hashed and summed up block
- * by block, so that it passes the cache once; in that of a GPU sums stay there until the end. */
+/* share_sums: checksums of the shares that stay in memory, computed when pieces are loaded and
+ * compared when the verification scans them. They detect damage before that scan; later damage does
+ * not match the sums of the verification.
+ *
+ * In host memory, a piece is hashed and summed block by block, in one pass through the cache. In
+ * GPU memory, the sums stay there until the end. */
 #ifndef DM_ENGINE_SHARE_SUMS_H
 #define DM_ENGINE_SHARE_SUMS_H
 
@@ -9,32 +11,33 @@
 #include "engine/rank_state.h"
 
 typedef struct dm_share_sums {
-  uint64_t *sums[2]; /* of each place in the shares (plan/tiles.h); NULL: none are taken */
+  uint64_t *sums[2]; /* one for each place in the shares (plan/tiles.h); NULL: not computed */
   bool *taken[2];
-  uint64_t *on_device[2]; /* in place of SUMS: what was brought less what was shown, 0 in the end */
-  dm_freivalds *scans;    /* scans what is brought of B; NULL: that is left to others */
+  uint64_t *on_device[2]; /* in GPU memory: sum at loading minus sum at the scan; ends at 0 */
+  dm_freivalds *scans;    /* scans pieces of B as they are loaded; NULL: scanned elsewhere */
   bool compared[2];
-  int64_t changed[2]; /* pieces of this rank in host memory that were not what was brought */
+  int64_t changed[2]; /* this rank's pieces in host memory that changed since loading */
 } dm_share_sums;
 
-/* LOCAL is open.  Where shares stay in files nothing will be taken. */
+/* LOCAL is open. Shares that stay in files get no checksums. */
 dm_status dm_share_sums_open(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums);
 void dm_share_sums_close(dm_share_sums *sums);
 
-/* The piece of PANEL in the tile that LOCAL is at has just been brought. */
+/* Adds the piece of PANEL in LOCAL's current tile, which has just been loaded. */
 dm_status dm_share_sums_take(dm_share_sums *sums, const dm_rank_state *local, dm_matrix matrix,
                              int64_t panel);
 
-/* Whether the columns of this piece of B were scanned when it was brought. */
+/* Whether the columns of this piece of B were scanned when it was loaded. */
 bool dm_share_sums_scanned(const dm_share_sums *sums, const dm_rank_state *local, int64_t panel);
 
-/* Compares a piece with what was brought, and gives it to TAKE, which adds rows to CHECK, unless
- * the backend would rather have it: then *shown is false. */
+/* Compares a piece with its checksum. *shown: TAKE has added the piece to CHECK; false if the
+ * backend has device memory or the piece has no checksum: then the caller adds it. */
 dm_status dm_share_sums_show(dm_share_sums *sums, dm_rank_state *local, dm_matrix matrix,
                              int64_t panel, dm_freivalds_part *take, dm_freivalds *check,
                              bool *shown);
 
-/* Collective: pieces of A and of B, on all ranks, that are not what was brought. */
+/* Collective: compares the pieces that show has not compared, and counts those of A and of B, on
+ * all ranks, that changed since loading. */
 dm_status dm_share_sums_compare(dm_share_sums *sums, dm_rank_state *local, int64_t changed[2]);
 
 #endif

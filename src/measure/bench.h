@@ -1,4 +1,4 @@
-/* bench: what this machine reaches, with numbers that can be compared. */
+/* bench: measures the performance of this machine in comparable numbers. */
 #ifndef DM_MEASURE_BENCH_H
 #define DM_MEASURE_BENCH_H
 
@@ -8,82 +8,83 @@ typedef struct dm_bench_multiply {
   int64_t m, n, k;
   dm_dtype type;
   dm_dtype type_c;
-  int compute; /* as of dm_equation */
+  int compute; /* as in dm_equation */
   dm_engine engine;
-  bool from_device, from_host; /* operands start there; neither: where the plan puts them */
+  bool from_device, from_host; /* where operands start; neither: where the plan stores them */
   bool verify;
-  bool against_library; /* alternate with one library call of each rank's whole block of C */
-  bool against_one; /* and once with the library's rate of one rank's block while all others rest */
-  bool against_local; /* alternate with the same products of panels that lie ready */
+  bool against_library; /* alternate with one library call for each rank's whole block of C */
+  bool against_one;   /* also measure once the library's rate for one rank's block while all others
+                         are idle */
+  bool against_local; /* alternate with the same products of panels already in memory */
   int warmup;
-  int repetitions;  /* 0: at least 10, until the interval of the median is narrow or time is up */
-  double precision; /* half of such an interval, relative to the median */
-  double limit;     /* seconds of repetitions, with their verification */
+  int repetitions;  /* 0: at least 10, until the median's interval is narrow or time is up */
+  double precision; /* target half-width of that interval, relative to the median */
+  double limit;     /* seconds for repetitions and their verification */
   uint64_t seed;
 } dm_bench_multiply;
 
-/* What came of it, known to rank 0. */
+/* The results, known to rank 0. */
 typedef struct dm_bench_found {
   double median, low, high; /* seconds, with the 95 % interval */
   dm_plan plan;
   char transport[16];
 } dm_bench_found;
 
-/* Collective.  Multiplies generated matrices in memory; no files.  RECORD is filled on rank 0, and
- * FOUND (optional). */
+/* Collective. Multiplies generated matrices in memory; no files. Fills RECORD and FOUND (optional)
+ * on rank 0. */
 dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *bench, dm_record *record,
                                 dm_bench_found *found);
 
 typedef struct dm_bench_io {
-  char directory[DM_PATH]; /* where the scratch file is made, and removed again */
-  int64_t bytes;           /* of the whole matrix */
+  char directory[DM_PATH]; /* directory of the scratch file, which is removed again */
+  int64_t bytes;           /* bytes of the whole matrix */
   int repetitions;
-  dm_output_form form; /* chunked: reading them is measured instead */
+  dm_output_form form; /* chunked: measure reading of chunks instead */
   int io_threads;      /* negative: as many as help */
 } dm_bench_io;
 
-/* Collective.  Plain pread and pwrite beside what the program's own reader and writer reach; of
- * chunks, their reading beside what one thread unpacks in memory. */
+/* Collective. Compares the program's own reader and writer with plain pread and pwrite; for chunks,
+ * reading with one thread that unpacks in memory. */
 dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *bench, dm_record *record);
 
 enum { DM_LINK_SIZES = 32 };
 
 typedef struct dm_bench_links {
-  dm_engine engine; /* transport "auto": each that works */
+  dm_engine engine; /* transport "auto": each one that works */
   int64_t bytes[DM_LINK_SIZES];
   int sizes;
   int repetitions;
-  bool alone; /* also each pair by itself, while all others rest */
+  bool alone; /* also each pair while all others are idle */
 } dm_bench_links;
 
-/* Takes one record of several; on rank 0 alone. */
+/* Receives each of several records, on rank 0 only. */
 typedef dm_status dm_bench_told(void *context, dm_record *record);
 
-/* Collective.  Every pair of ranks, one way and both ways; a record for each transport and size is
- * made on rank 0, and TELL called with it.  A pair whose bytes arrive wrong is an error. */
+/* Collective. Measures every pair of ranks, one way and both ways. On rank 0, TELL receives a
+ * record for each transport and size. DM_E_DEVICE: a pair received wrong bytes. */
 dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, dm_bench_told *tell,
                              void *context);
 
-/* Byte counts of a list such as "8,64KiB,1MiB:64MiB:x4"; DM_E_USAGE. */
+/* Parses a list of byte counts such as "8,64KiB,1MiB:64MiB:x4"; DM_E_USAGE. */
 dm_status dm_bench_links_sizes(const char *text, dm_bench_links *bench);
 
 typedef enum dm_scale_series {
   DM_SCALE_STRONG, /* the same product */
-  DM_SCALE_MEMORY, /* all dimensions with the square root of the ranks: memory of a rank constant */
-  DM_SCALE_WORK,   /* with the cube root: operations of a rank constant */
+  DM_SCALE_MEMORY, /* dimensions grow with the square root of the ranks: same memory per rank */
+  DM_SCALE_WORK,   /* with the cube root: same operations per rank */
   DM_SCALE_SERIES
 } dm_scale_series;
 
 enum { DM_SCALE_COUNTS = 64 };
 
 typedef struct dm_bench_scale {
-  dm_bench_multiply base;             /* on the fewest ranks; its fill is a part of their memory */
-  int counts[DM_SCALE_COUNTS], count; /* of ranks, ascending; none: powers of two, and all */
+  dm_bench_multiply base;             /* on the fewest ranks; fill is a fraction of their memory */
+  int counts[DM_SCALE_COUNTS], count; /* ascending numbers of ranks; none: powers of two, and all */
   bool series[DM_SCALE_SERIES];
   bool ablate_overlap, ablate_layers, ablate_transport;
 } dm_bench_scale;
 
-/* Collective.  On rank 0 TELL is called with a record of each measurement. */
+/* Collective. On rank 0, TELL receives a record of each measurement. */
 dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *scale, dm_bench_told *tell,
                              void *context);
 

@@ -27,14 +27,14 @@ static void pose(dm_files_bench *b) {
                                        .compute = w->product.compute};
   b->multiply.engine = w->product.engine;
   b->multiply.verify = w->product.verify;
-  b->multiply.allow_unchecked = true; /* it is the times that are asked for */
+  b->multiply.allow_unchecked = true; /* only the times matter */
   b->multiply.protect = true;
   b->multiply.reserve_first = true;
   b->multiply.checkpoint = w->checkpoint;
   b->multiply.checkpoint_interval = w->checkpoint_interval;
 }
 
-/* 1, 2, 4, ... threads, and as many as the job itself has. */
+/* 1, 2, 4, ... threads, and the number that the job uses. */
 static void choose_widths(dm_files_bench *b) {
   const int most = (int)dm_max(1, dm_run_io_threads(b->run, b->wanted->product.engine.io_threads));
   for (int width = 1; width < most && b->widths < DM_MOST_WIDTHS - 1; width *= 2)
@@ -42,14 +42,14 @@ static void choose_widths(dm_files_bench *b) {
   b->width[b->widths++] = most;
 }
 
-/* Collective: by pwrite, and in the way that suits the folder, with each number of threads. */
+/* Collective: pwrite, and the best way for the folder, each with every number of threads. */
 static dm_status choose_writers(dm_files_bench *b) {
   dm_write_way ways[DM_MOST_WAYS] = {DM_WRITE_PWRITE, DM_WRITE_PWRITE};
   dm_status status = DM_OK;
   dm_write_way wish = b->wanted->product.engine.write_by;
-  if (wish == DM_WRITE_PWRITE) wish = DM_WRITE_AUTO; /* it is measured in any case */
+  if (wish == DM_WRITE_PWRITE) wish = DM_WRITE_AUTO; /* measured in any case */
   if (b->run->rank == 0) {
-    b->scratch.bytes = 1; /* to try it on */
+    b->scratch.bytes = 1; /* for trials */
     status = dm_ceiling_make(&b->scratch);
     if (!status)
       status = dm_write_way_choose(b->scratch.file, wish,
@@ -79,7 +79,7 @@ static dm_status remove_result(const dm_files_bench *b) {
   return dm_fail(DM_E_IO, "%s: %s", b->multiply.out.file, strerror(errno));
 }
 
-/* A process that has run before is larger: --memory allows the next run as much as the first. */
+/* The process grows with each run: --memory allows the next run as much as the first. */
 static void allow_memory(dm_files_bench *b) {
   const int64_t stated = b->wanted->product.engine.memory_host;
   if (stated > 0)
@@ -95,7 +95,7 @@ static dm_status multiply_once(dm_files_bench *b, bool overlap, dm_outcome *outc
   DM_TRY(dm_comm_agree(b->run->world, dm_record_new("multiply", "", &unused)));
   dm_status status = dm_multiply_run(b->run, &b->multiply, unused, outcome);
   dm_record_free(unused);
-  /* Nothing is resumed: the files are removed. */
+  /* No hint on resuming: the files are removed. */
   if (status && status->code == DM_E_STOPPED) return dm_hint(status, "%s", "");
   DM_TRY(status);
   if (b->multiply.verify &&
@@ -104,7 +104,7 @@ static dm_status multiply_once(dm_files_bench *b, bool overlap, dm_outcome *outc
   return DM_OK;
 }
 
-/* Packed inputs are read at the rate of one thread, times all of them. */
+/* For packed inputs: the rate of one thread, times all threads. */
 static dm_status unpack_once(dm_files_bench *b, int64_t turn) {
   double part[2] = {0.0, 0.0};
   dm_status status = DM_OK;
@@ -130,7 +130,7 @@ static dm_status read_once(dm_files_bench *b, int64_t turn) {
   return DM_OK;
 }
 
-/* A fresh file each time, as a job has it. */
+/* A fresh file each time, as in a job. */
 static dm_status write_once(dm_files_bench *b, int64_t turn) {
   const dm_comm *world = b->run->world;
   const dm_problem *p = &b->last.plan.problem;
@@ -148,7 +148,7 @@ static dm_status write_once(dm_files_bench *b, int64_t turn) {
   return dm_comm_agree(world, status);
 }
 
-/* Slots and shares keep what the first round has filled them with. */
+/* The second round reuses the contents of slots and shares from the first. */
 static dm_status two_rounds(dm_files_bench *b, dm_rank_state *local, double *seconds) {
   const dm_comm *world = b->run->world;
   dm_generated_source source =
@@ -168,8 +168,7 @@ static dm_status two_rounds(dm_files_bench *b, dm_rank_state *local, double *sec
   return dm_comm_max_f64(world, seconds, 1);
 }
 
-/* The products of the plan, of operands that lie in memory: what computing and moving panels take.
- */
+/* The products of the plan on operands in memory: the time to compute and to move panels. */
 static dm_status compute_once(dm_files_bench *b, double *seconds) {
   dm_setup setup;
   dm_rank_state local;
@@ -177,7 +176,7 @@ static dm_status compute_once(dm_files_bench *b, double *seconds) {
   allow_memory(b);
   DM_TRY(dm_setup_open(b->run, &b->multiply.engine, &b->last.plan.problem, &setup));
   setup.plan = b->last.plan;
-  setup.plan.strips = 0; /* all in one go */
+  setup.plan.strips = 0; /* all strips together */
   setup.plan.stretch = 0;
   setup.plan.todo = NULL;
   dm_status status = dm_rank_open(b->run, &setup.plan, setup.backend, setup.transport, &local);
@@ -203,7 +202,7 @@ static void keep(dm_files_bench *b, int64_t turn, const dm_outcome *with,
   for (int i = 0; i < DM_EXPOSED_PHASES; i++) b->exposed[i][turn] = exposed[i];
 }
 
-/* After a round of warming up: all but the fastest two are not tried again. */
+/* After a warm-up round: skips all but the fastest two from now on. */
 static void leave_out_slow(bool *slow, double seconds[][DM_MOST_TURNS], int count) {
   for (int w = 0; w < count; w++) {
     int faster = 0;
@@ -212,8 +211,8 @@ static void leave_out_slow(bool *slow, double seconds[][DM_MOST_TURNS], int coun
   }
 }
 
-/* Everything once; the two ways change places from turn to turn.  What turns below 0 measure, which
- * warm up, the first one replaces. */
+/* Measures everything once; the two ways swap order from turn to turn. The first turn overwrites
+ * the results of warm-up turns (below 0). */
 static dm_status take_turn(dm_files_bench *b, int64_t turn) {
   dm_outcome outcome[2]; /* without overlap, with it */
   const int64_t at = dm_max(turn, 0);
@@ -232,7 +231,7 @@ static dm_status take_turn(dm_files_bench *b, int64_t turn) {
   return DM_OK;
 }
 
-/* All ranks hold the same times and decide alike. */
+/* All ranks have the same times and decide alike. */
 static bool is_enough(const dm_files_bench *b, double passed) {
   const dm_bench_multiply *p = &b->wanted->product;
   if (b->count == DM_MOST_TURNS) return true;
@@ -254,7 +253,7 @@ static dm_status repeat(dm_files_bench *b) {
   return DM_OK;
 }
 
-/* The machine, and the plan of the runs. */
+/* Records the machine and the plan of the runs. */
 static dm_status report(dm_files_bench *b, dm_record *record) {
   dm_setup setup;
   allow_memory(b);
@@ -270,7 +269,7 @@ static dm_status measure(dm_files_bench *b, dm_record *record) {
   const dm_progress_mode progress = b->run->progress;
   DM_TRY(dm_bench_files_make(b));
   DM_TRY(choose_writers(b));
-  /* What each of many runs would say of itself nobody wants to read. */
+  /* Silences the notes of the many runs. */
   if (log.level == DM_LOG_NOTE) b->run->log.level = DM_LOG_WARNING;
   b->run->progress = DM_PROGRESS_NEVER;
   dm_status status = repeat(b);

@@ -1,4 +1,4 @@
-/* bench_files_impl: what the files of bench_files share. */
+/* bench_files_impl: shared declarations of bench_files. */
 #ifndef DM_MEASURE_BENCH_FILES_IMPL_H
 #define DM_MEASURE_BENCH_FILES_IMPL_H
 
@@ -9,13 +9,13 @@
 enum { DM_MOST_TURNS = 100, DM_MOST_WIDTHS = 12, DM_MOST_WAYS = 2 };
 enum { DM_MOST_WRITERS = DM_MOST_WAYS * DM_MOST_WIDTHS };
 
-/* Threads of each rank that write in a way. */
+/* A way to write, and its threads per rank. */
 typedef struct dm_writers {
   dm_write_way way;
   int threads;
 } dm_writers;
 
-/* What of a run is not hidden behind products, phase by phase. */
+/* Phases' time that products do not hide. */
 typedef enum dm_exposed {
   DM_EXPOSED_READ,
   DM_EXPOSED_MOVE,
@@ -26,19 +26,19 @@ typedef enum dm_exposed {
   DM_EXPOSED_PHASES
 } dm_exposed;
 
-/* One size; the arrays have one entry for each turn. */
+/* One size; the arrays have one entry per turn. */
 typedef struct dm_files_bench {
   dm_run *run;
   const dm_bench_files *wanted;
   char folder[DM_PATH];
   dm_multiply multiply;
   dm_ceiling inputs[2], scratch;
-  int widths, width[DM_MOST_WIDTHS]; /* threads per rank that the ceilings are tried with, */
-  bool slow_read[DM_MOST_WIDTHS];    /* but not again where reading was slow so */
+  int widths, width[DM_MOST_WIDTHS]; /* threads per rank for the ceilings, ... */
+  bool slow_read[DM_MOST_WIDTHS];    /* ... left out if reading was slow */
   int writers;
-  dm_writers writer[DM_MOST_WRITERS]; /* likewise */
+  dm_writers writer[DM_MOST_WRITERS]; /* same for writing */
   bool slow_write[DM_MOST_WRITERS];
-  dm_outcome last; /* of a run with overlap */
+  dm_outcome last; /* outcome of a run with overlap */
   dm_verdict worst;
   int64_t own; /* dm_setup_process_bytes before the first run */
   int64_t count;
@@ -48,12 +48,12 @@ typedef struct dm_files_bench {
   double exposed[DM_EXPOSED_PHASES][DM_MOST_TURNS];
 } dm_files_bench;
 
-/* Collective: makes the folder with A and B, and what the ceilings need. (bench_files_make.c) */
+/* Collective: creates the folder with A and B, and the files for the ceilings.
+ * (bench_files_make.c) */
 dm_status dm_bench_files_make(dm_files_bench *bench);
 void dm_bench_files_remove(const dm_files_bench *bench); /* rank 0 */
 
-/* Rank 0: everything that was measured.  SETUP has the machine and the plan. (bench_files_record.c)
- */
+/* Rank 0: records all measurements. SETUP has the machine and the plan. (bench_files_record.c) */
 void dm_bench_files_record(dm_files_bench *bench, const dm_setup *setup, dm_record *record);
 
 #endif

@@ -1,4 +1,4 @@
-/* The files of bench multiply --from file, in a folder of their own. */
+/* Creates the files of bench multiply --from file, in their own folder. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static dm_status make_folder(dm_files_bench *b) {
   return dm_fail(DM_E_IO, "cannot create a folder in %s: %s", directory, strerror(errno));
 }
 
-/* Packed files hold whole numbers, a part of the bits of an f64, as measured data do. */
+/* Packed files hold integers, which use a part of the bits of an f64, as measured data do. */
 static dm_generator generator_of(const dm_files_bench *b, dm_matrix matrix) {
   const dm_bench_multiply *p = &b->wanted->product;
   const bool small = p->type == DM_I8;
@@ -36,7 +36,7 @@ static dm_generator generator_of(const dm_files_bench *b, dm_matrix matrix) {
                         .parameter = whole ? (small ? LARGEST_I8 : LARGEST) : 0};
 }
 
-/* The program's own file: it needs no child to be looked at. */
+/* The program's own file: it can be inspected without a child process. */
 static dm_status look(const dm_location *at, dm_dataset *dataset) {
   dm_question question = {.at = *at};
   dm_finding *finding = calloc(1, sizeof *finding);

@@ -15,7 +15,7 @@ static const char *const exposed_names[DM_EXPOSED_PHASES] = {"read",  "move",   
 static const char *const exposed_labels[DM_EXPOSED_PHASES] = {
     "  reading", "  moving panels", "  summing layers", "  writing", "  verifying", "  naming C"};
 
-/* Of all ways, the one with the shortest median. */
+/* The way with the shortest median. */
 static int best_of(double values[][DM_MOST_TURNS], int ways, int64_t count) {
   int best = 0;
   double least = INFINITY;
@@ -32,7 +32,7 @@ static double bytes_of(int64_t rows, int64_t cols, dm_dtype dtype) {
   return (double)rows * (double)cols * (double)dm_dtype_size(dtype);
 }
 
-/* The seconds that what was read and written takes at the ceilings. */
+/* Seconds for the bytes read and written, at the ceilings. */
 static double record_ceilings(dm_files_bench *b, dm_record *record) {
   const dm_problem *p = &b->last.plan.problem;
   const double a_and_b = bytes_of(p->m, p->k, p->file_a) + bytes_of(p->k, p->n, p->file_b);

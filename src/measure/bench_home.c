@@ -8,7 +8,7 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-enum { TILE_STEP = 256 }; /* bytes: as plan/buffers has it */
+enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers */
 
 bool dm_bench_home_brings(const dm_plan *plan) {
   return dm_plan_brings(plan, DM_A) || dm_plan_brings(plan, DM_B);
@@ -27,7 +27,7 @@ static dm_status copy(const dm_bench_home *home, dm_view dst, dm_view src) {
 
 /* ---- operands ---- */
 
-/* As dm_memory_source has it: what is not brought lies in its share. */
+/* For dm_memory_source: pieces that are not copied to a GPU are in their share. */
 static dm_view piece_at_home(void *context, const dm_rank_state *local, dm_matrix matrix,
                              int64_t panel) {
   const dm_bench_home *home = context;
@@ -51,7 +51,7 @@ static dm_status take_pieces(dm_bench_home *home, dm_matrix matrix) {
 
 /* ---- C ---- */
 
-/* On the GPU where nothing but its type makes C leave the block, and its sums are there. */
+/* On the GPU if C leaves the block only for its type and the sums are there. */
 static dm_space space_of(const dm_plan *plan) {
   const bool summed_on_host = plan->pk > 1 && !plan->device_links;
   return plan->gpu && !summed_on_host && !dm_plan_returns(plan) ? DM_DEVICE : DM_HOST;
@@ -75,7 +75,7 @@ dm_view dm_bench_home_part(const dm_bench_home *home) {
                          stride_of(local));
 }
 
-/* As dm_memory_sink has it. */
+/* For dm_memory_sink. */
 static dm_view part_at_home(void *context, const dm_rank_state *local) {
   (void)local;
   return dm_bench_home_part(context);
@@ -107,7 +107,7 @@ static dm_status take_result(dm_bench_home *home) {
       (void **)&home->c);
 }
 
-/* Where the sums are, or, of several tiles, as many rows of the block. */
+/* The memory of the sums or, with several tiles, as many rows of the block. */
 static dm_view landing_of(const dm_rank_state *local) {
   const dm_plan *plan = local->plan;
   if (plan->pk > 1 && dm_plan_tiles(plan) == 1 && local->c_sum.base) return local->c_sum;

@@ -1,8 +1,7 @@
-/* bench_io: what the file system gives to plain pread and pwrite, and what of it the program's own
- * reader and writer reach; or, with a matrix in packed chunks, how fast threads read it beside what
- * one of them unpacks from memory to memory.  The ways take turns, so that all see the same state
- * of the system; the file lies in the page cache when it is read, which hides the least of our own
- * cost. */
+/* bench_io: compares the program's own reader and writer with plain pread and pwrite; or, for a
+ * matrix in packed chunks, reading by several threads with one thread that unpacks from memory to
+ * memory. The ways alternate, so that all see the same state of the system. Files are read from the
+ * page cache, which hides the least of our own cost. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,19 +30,19 @@ typedef struct bench {
   const dm_bench_io *wanted;
   dm_output_form form;
   bool packed;
-  int threads; /* that read */
+  int threads; /* reading threads */
   int64_t rows;
-  dm_range mine; /* rows of this rank, and their memory */
+  dm_range mine; /* this rank's rows, and their memory */
   dm_view memory;
   dm_generator generator;
   dm_output_file file, packed_file;
   dm_ceiling plain;
   dm_dataset dataset;
   dm_reader *reader;
-  int64_t unpacked; /* chunks in a turn, of all ranks */
+  int64_t unpacked; /* chunks per turn, of all ranks */
 } bench;
 
-/* What is measured. */
+/* A way to measure. */
 typedef struct way {
   const char *name, *label;
   dm_status (*take)(bench *b, double *seconds);
@@ -53,7 +52,7 @@ static int64_t row_bytes(void) {
   return COLUMNS * (int64_t)sizeof(double);
 }
 
-/* ---- plain files: one thread of each rank; reserved beforehand, as the program's own are ---- */
+/* ---- plain files: one thread per rank; space is reserved, as for the program's own ---- */
 
 static dm_status plain_write(bench *b, double *seconds) {
   return dm_ceiling_write(b->run, &b->plain, DM_WRITE_PWRITE, 1, seconds);
@@ -154,7 +153,7 @@ static dm_status open_files(bench *b) {
     DM_TRY(dm_comm_agree(world, damier_write(b, &unused)));
     DM_TRY(dm_comm_agree(world, b->run->rank == 0 ? pack(b) : DM_OK));
     DM_TRY(dm_comm_broadcast(world, &b->dataset, sizeof b->dataset, 0));
-  } else { /* unfinished, it is read as the contiguous dataset that it is */
+  } else { /* not packed: read as contiguous */
     DM_TRY(dm_comm_agree(world, dm_output_part(&b->file, &b->dataset)));
   }
   return dm_comm_agree(world, dm_reader_open(&b->dataset, DM_DTYPE_NONE, &b->reader));
@@ -215,10 +214,10 @@ static dm_status once(bench *b, const way *how, double *seconds) {
   return dm_comm_max_f64(b->run->world, seconds, 1);
 }
 
-/* SECONDS: of each way all turns. */
+/* SECONDS: all turns of the first way, then of the next. */
 static dm_status take_turns(bench *b, const way *ways, int count, double *seconds) {
   const int turns = b->wanted->repetitions;
-  for (int turn = -1; turn < turns; turn++) /* the first warms up */
+  for (int turn = -1; turn < turns; turn++) /* the first is a warm-up */
     for (int i = 0; i < count; i++) {
       double taken;
       DM_TRY(once(b, &ways[i], &taken));
@@ -265,7 +264,7 @@ dm_status dm_bench_io_run(dm_run *run, const dm_bench_io *wanted, dm_record *rec
   if ((size_t)snprintf(b.plain.file, sizeof b.plain.file, "%s/damier-bench-io.plain",
                        wanted->directory) >= sizeof b.plain.file)
     return dm_fail(DM_E_USAGE, "the directory's name is too long");
-  if (b.packed) { /* whole numbers take a part of the bits of an f64, as measured data do */
+  if (b.packed) { /* integers use a part of the bits of an f64, as measured data do */
     b.generator = (dm_generator){.kind = DM_INTEGER, .seed = 1, .parameter = LARGEST};
     DM_TRY(dm_comm_agree(run->world, dm_output_form_complete(&b.form, DM_F64, b.rows, COLUMNS)));
   }

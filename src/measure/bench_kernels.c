@@ -20,10 +20,10 @@ typedef struct bench {
   dm_lab *lab;
   dm_device device;
   dm_roof roof;
-  bool runs[DM_KERNEL_COUNT];           /* those asked for that this machine has */
-  char tilings[32];                     /* of jit */
-  dm_edge_check edges[DM_KERNEL_COUNT]; /* in the type of the moment */
-  double *seconds;                      /* of the pairs of one kernel */
+  bool runs[DM_KERNEL_COUNT];           /* selected kernels that can run here */
+  char tilings[32];                     /* tilings of jit */
+  dm_edge_check edges[DM_KERNEL_COUNT]; /* for the current type */
+  double *seconds;                      /* pairs of one kernel */
 } bench;
 
 bool dm_kernel_result_pass(const dm_kernel_result *result) {
@@ -34,7 +34,7 @@ static bool is_wanted(const bench *b, const dm_kernel *kernel, dm_operand type) 
   return b->runs[kernel->id] && dm_kernel_takes(kernel, type);
 }
 
-/* NULL, or why KERNEL cannot run here. */
+/* NULL, or the reason why KERNEL cannot run here. */
 static dm_status why_not(bench *b, const dm_kernel *kernel) {
   const int capability = b->roof.limits.capability;
   char text[32];
@@ -45,7 +45,7 @@ static dm_status why_not(bench *b, const dm_kernel *kernel) {
   return dm_tilings_agree(b->run, b->backend, kernel->name, DM_F32, b->tilings);
 }
 
-/* What this machine has not is left out, and said so; an error where nothing is left. */
+/* Leaves out, with a warning, kernels that cannot run here; an error if none is left. */
 static dm_status find_kernels(bench *b) {
   dm_status first = DM_OK;
   bool any = false;
@@ -127,7 +127,7 @@ static dm_status examine(bench *b, const dm_bed *bed, const dm_size_check *expec
   return b->listener->tell(b->listener->context, &r);
 }
 
-/* All kernels of one operation, on the same matrices. */
+/* Measures all kernels of one operation, on the same matrices. */
 static dm_status examine_all(bench *b, dm_bed *bed) {
   dm_size_check expected = {0};
   const int64_t sets = b->wanted->check_only ? 1 : 0;
@@ -150,7 +150,7 @@ static bool any_of(const bench *b, dm_kernel_op op, dm_operand type) {
   return false;
 }
 
-/* The name of jit's tile sizes is that of those in one type. */
+/* Jit's tile sizes are named per type. */
 static dm_status name_tilings(bench *b, dm_operand type) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_cuda_registry()[i];
@@ -322,7 +322,7 @@ static void record_roof(const dm_kernel_result *r, dm_record *record) {
   real(record, "roof.share", r->bound_s / r->timing.kernel.median);
 }
 
-/* What was not timed has the same columns, and nothing in them. */
+/* Columns for kernels that were not timed: the same, empty. */
 static void leave_empty(dm_kernel_result *r) {
   const dm_statistics none = {.median = NAN, .least = NAN, .most = NAN, .low = NAN, .high = NAN};
   dm_timing *t = &r->timing;

@@ -1,4 +1,4 @@
-/* The matrices that kernels are checked and timed on. */
+/* The matrices for checking and timing kernels. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "core/checked.h"
 #include "measure/bench_kernels_impl.h"
 
-enum { MOST_SETS = 1024, PLACE = 256 }; /* bytes that matrices begin at multiples of */
+enum { MOST_SETS = 1024, PLACE = 256 }; /* PLACE: alignment of matrices in bytes */
 
 static dm_dtype result_type(dm_kernel_op op, dm_dtype dtype) {
   if (op == DM_GEMM) return dm_compute_sum(dtype);
@@ -20,7 +20,7 @@ typedef struct shape {
 
 enum { OUT, X, Y, Y_ALONG_K, MATRICES };
 
-/* What is not needed is empty. */
+/* Unused ones are empty. */
 static void shapes_of(dm_kernel_op op, dm_operand type, dm_kernel_size size, bool along_k,
                       shape shapes[MATRICES]) {
   const int64_t m = size.m, n = size.n, k = size.k;
@@ -56,12 +56,12 @@ void dm_lab_lay_out(dm_kernel_size size, dm_rows rows, void *memory, dm_lab_work
   lay_out(shapes, rows, &at, w);
 }
 
-/* Bytes of all SHAPES, which may be more than 64 bits can count. */
+/* Bytes of all SHAPES; DM_E_FIT if 64 bits overflow. */
 static dm_status add_up(const shape shapes[MATRICES], int64_t pad, int64_t *bytes) {
   *bytes = 0;
   for (int i = 0; i < MATRICES; i++) {
     int64_t one;
-    /* Four that are an eighth of what can be counted, rounded up, are less than that. */
+    /* Four such eighths of the largest 64-bit count, rounded up, do not overflow. */
     const int64_t size = dm_dtype_size(shapes[i].dtype);
     DM_TRY(dm_bytes_of(shapes[i].rows, shapes[i].cols + pad, 8 * size, &one));
     *bytes += dm_round_up(one / 8, PLACE);
@@ -69,7 +69,7 @@ static dm_status add_up(const shape shapes[MATRICES], int64_t pad, int64_t *byte
   return DM_OK;
 }
 
-/* Random numbers of all of a type's values; those of i8 are whole. */
+/* Fills VIEW with random numbers over the type's range; for i8, integers. */
 static dm_status fill(const dm_bed *b, dm_view view, uint64_t seed) {
   const bool whole = dm_dtype_is_integer(view.dtype);
   const dm_generator random = {

@@ -1,5 +1,5 @@
-/* Kernels are checked before they are timed: whole numbers must come out exactly, random ones
- * within a bound for each element, and nothing behind the rows of a result may change. */
+/* Kernels are checked before they are timed: integers must be exact, random numbers within a bound
+ * for each element, and nothing may change after the rows of a result. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +10,12 @@
 #include "core/copy.h"
 #include "measure/bench_kernels_impl.h"
 
-enum { SAMPLE = 1 << 20, MOST_SAMPLED = 65535 }; /* elements looked at; rows of a reference */
+enum { SAMPLE = 1 << 20, MOST_SAMPLED = 65535 }; /* elements checked; rows of a reference */
 
-/* The rounding errors of a chain of k additions are at most (k + 1) u |A||B|; those of random
- * numbers add up like a random walk, and stay below 6 sqrt(k + 1) u |A||B| with a probability of
- * failure below 1e-7 for each element (Higham, Mary, SIAM J. Sci. Comput. 41, 2019).  Tensor cores
- * cut the low bits off, which is up to twice a rounding; and what a library does is not known.
- * Operands may be shortened before that. */
+/* The rounding error of a chain of k additions is at most (k + 1) u |A||B|. For random numbers it
+ * is a random walk, and exceeds 6 sqrt(k + 1) u |A||B| with a probability below 1e-7 for each
+ * element (Higham, Mary, SIAM J. Sci. Comput. 41, 2019). Tensor cores cut off low bits, up to twice
+ * a rounding; the order of a library's sums is unknown. Operands may be shortened first. */
 double dm_kernel_bound(const dm_kernel *kernel, dm_operand type, int64_t depth) {
   const double k = (double)depth + 1.0, walk = fmin(k, 6.0 * sqrt(k));
   if (kernel->op == DM_TRANSPOSE || kernel->op == DM_ADD) return 0.0;
@@ -48,8 +47,8 @@ double dm_largest(const double *values, int64_t count) {
   return largest;
 }
 
-/* The largest error of what the lab expects, and unless NULL the median, in u |A||B|; whole numbers
- * have no u. */
+/* The largest error of the elements that the lab expects and, unless NULL, the median, in u |A||B|;
+ * integers have no u, so it counts as 1. */
 static dm_status judge(dm_lab *lab, dm_view out, double *most, double *median) {
   const int64_t count = dm_lab_judged(lab);
   const double u = dm_dtype_roundoff(out.dtype), unit = u > 0.0 ? u : 1.0;
@@ -66,9 +65,9 @@ static int64_t depth_of(const dm_lab_work *w) {
   return w->op == DM_GEMM ? w->x.cols : w->x.rows * w->x.cols;
 }
 
-/* ---- at the size that is timed ---- */
+/* ---- at the timed size ---- */
 
-/* COUNT of ROWS, one from each of as many runs of equal length. */
+/* Selects COUNT of ROWS, one from each of COUNT equal runs. */
 static void sample(int64_t rows, int64_t count, uint64_t seed, int64_t *chosen) {
   for (int64_t i = 0; i < count; i++) {
     const int64_t begin = rows * i / count, end = rows * (i + 1) / count;
@@ -101,10 +100,10 @@ dm_status dm_check_size(const dm_bed *bed, const dm_kernel *kernel, dm_size_chec
   return DM_OK;
 }
 
-/* ---- the shapes that break kernels ---- */
+/* ---- difficult shapes ---- */
 
-/* Single elements, primes, one less and one more than a tile, k = 1, rows that are not aligned,
- * results that begin with what must not be read. */
+/* Single elements, primes, a tile's size minus and plus one, k = 1, unaligned rows, results whose
+ * old values must not be read. */
 static const int64_t shapes[][3] = {
     {1, 1, 1},      {1, 7, 31},      {31, 1, 2},      {127, 129, 1}, {129, 127, 17},
     {65, 63, 8},    {257, 131, 37},  {255, 257, 9},   {3, 523, 100}, {128, 256, 64},
@@ -116,7 +115,7 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0], LAYOUTS = 3, MOST_ROWS = 4099 
 static const dm_rows layouts[LAYOUTS] = {{0, 1}, {3, 1}, {0, 16}};
 static const char *const layout_names[LAYOUTS] = {"packed", "unaligned", "aligned"};
 
-static const double border = -77.0; /* behind the rows of a result */
+static const double border = -77.0; /* fills the space after the rows of a result */
 
 typedef struct trial {
   dm_backend *backend;
@@ -126,11 +125,11 @@ typedef struct trial {
   uint64_t seed;
   const int64_t *shape;
   int layout;
-  bool other, whole; /* other: C += A B; of helpers, other two of the three numbers */
+  bool other, whole; /* other: C += A B; for helpers, other dimensions of the shape */
   void *memory;
 } trial;
 
-/* Three matrices of the largest shapes and the widest type. */
+/* Bytes of three matrices of the largest shapes and the widest type. */
 static int64_t room(void) {
   int64_t most = 0;
   for (int i = 0; i < SHAPES; i++) {
@@ -176,7 +175,7 @@ static dm_status fill(const trial *t, const dm_lab_work *w) {
   return dm_dtype_is_integer(w->out.dtype) ? DM_OK : fill_constant(t, w->out, (double)NAN);
 }
 
-/* Whether something was written behind the rows of OUT. */
+/* Whether the space after the rows of OUT was written. */
 static dm_status border_changed(const trial *t, dm_view out, bool *changed) {
   const int64_t pad = out.row_stride - out.cols, parts = dm_dtype_is_complex(out.dtype) ? 2 : 1;
   void *memory;

@@ -1,6 +1,5 @@
-/* Timing: a kernel and its yardstick take turns, A B A B, on the same matrices, so that both see
- * the same clock.  Calls that are short beside the cost of a launch are put many at a time into a
- * CUDA graph. */
+/* Timing: a kernel and its baseline alternate, A B A B, on the same matrices, so that both see the
+ * same clock. If calls are short relative to a launch, many of them form a CUDA graph. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,17 +11,17 @@
 
 enum { LEAST_PAIRS = 3, MOST_LAUNCHES = 2000 };
 
-static const double short_call = 200e-6; /* seconds; the launch of a kernel takes some 3e-6 */
-static const double batch = 3e-3;        /* seconds of one measurement, at least */
-static const double steady = 0.01;       /* change of a kernel's time that counts as none */
+static const double short_call = 200e-6; /* seconds; a launch takes some 3e-6 */
+static const double batch = 3e-3;        /* least seconds of a measurement */
+static const double steady = 0.01; /* relative change of a kernel's time that counts as none */
 
 typedef struct pair {
   const dm_bed *bed;
-  dm_lab_work *works; /* those of the bed, with the kernel */
+  dm_lab_work *works; /* the bed's works, with the kernel */
   dm_lab_series kernel, yardstick;
 } pair;
 
-/* Seconds of one call; *sensors, unless NULL, is read while the GPU works. */
+/* Seconds per call; unless NULL, *sensors is read while the GPU works. */
 static dm_status run(const pair *p, dm_lab_series *series, dm_lab_sensors *sensors,
                      double *seconds) {
   DM_TRY(dm_lab_start(p->bed->lab, series));
@@ -32,7 +31,7 @@ static dm_status run(const pair *p, dm_lab_series *series, dm_lab_sensors *senso
   return DM_OK;
 }
 
-/* How many calls are one measurement, found out with single ones; the first loads the kernel. */
+/* Chooses the calls per measurement from single ones; the first loads the kernel. */
 static dm_status estimate(const pair *p, dm_lab_series *series) {
   double seconds;
   series->launches = 1;
@@ -40,13 +39,13 @@ static dm_status estimate(const pair *p, dm_lab_series *series) {
   if (seconds < 10.0 * batch) DM_TRY(run(p, series, NULL, &seconds));
   const int64_t wanted = (int64_t)ceil(batch / fmax(seconds, 1e-6));
   series->graph = seconds < short_call;
-  /* Each measurement goes through all sets: or the same few stay in the cache. */
+  /* Each measurement uses all sets: a few would stay in the cache. */
   if (wanted > 1) series->launches = dm_min(dm_max(wanted, series->sets), MOST_LAUNCHES);
   return DM_OK;
 }
 
-/* Both have run before the first is recorded: a graph remembers where scratch memory lies, and a
- * first run may still make it grow. */
+/* Both run before the first is recorded: a graph keeps the address of scratch memory, which a first
+ * run may still reallocate. */
 static dm_status plan(pair *p) {
   DM_TRY(estimate(p, &p->kernel));
   DM_TRY(estimate(p, &p->yardstick));
@@ -54,7 +53,7 @@ static dm_status plan(pair *p) {
   return dm_lab_prepare(p->bed->lab, &p->yardstick);
 }
 
-/* Seconds of one call, averaged over a stretch of the warm-up. */
+/* Seconds per call, averaged over a stretch of the warm-up. */
 static dm_status stretch(pair *p, double least, double *seconds) {
   const double start = dm_now();
   double sum = 0.0, one, ignored;
@@ -69,8 +68,8 @@ static dm_status stretch(pair *p, double least, double *seconds) {
   return DM_OK;
 }
 
-/* Until the kernel takes as long as it took before, that is until clock and power stay: compared
- * are stretches of a quarter of MOST seconds. */
+/* Runs until the kernel's time, and so clock and power, are steady: compares stretches of a quarter
+ * of MOST seconds. */
 static dm_status warm_up(pair *p, double most, dm_timing *timing) {
   const double start = dm_now();
   double before = 0.0, now;
@@ -101,9 +100,9 @@ static dm_status measure(pair *p, const dm_bench_kernels *wanted, dm_timing *tim
   return DM_OK;
 }
 
-/* A transposition is compared by what it moves, and so is every other helper. */
+/* Helpers are compared by the bytes they move. */
 static double weight(dm_kernel_op op) {
-  return op == DM_ADD ? 1.5 : 1.0; /* three matrices against the two of a copy */
+  return op == DM_ADD ? 1.5 : 1.0; /* moves three matrices; a copy moves two */
 }
 
 static dm_status summarise(const pair *p, int most, dm_timing *timing, double *sensed) {
@@ -164,8 +163,8 @@ dm_status dm_time_kernel(const dm_bed *bed, const dm_bench_kernels *wanted, cons
 
 /* ---- the roof ---- */
 
-/* Operations (a multiply-add is two) that a multiprocessor begins in a cycle; dense, sums in f32,
- * i32 or the type itself.  From the whitepapers of the A100 (GA100) and the H100 (GH100). */
+/* Operations (a multiply-add is two) that a multiprocessor issues per cycle; dense, sums in f32,
+ * i32 or the type itself. From the whitepapers of the A100 (GA100) and the H100 (GH100). */
 typedef struct pace {
   int capability;
   dm_operand_rates flops;
@@ -208,15 +207,15 @@ double dm_roof_bound(const dm_roof *roof, dm_kernel_op op, dm_operand type, dm_l
                      const char **by) {
   const double peak = dm_roof_peak(&roof->limits, type);
   const double moving = load.bytes / (op == DM_DOT ? roof->read : roof->copy);
-  /* Helpers do next to no arithmetic. */
+  /* Helpers have next to no arithmetic. */
   const double computing = op == DM_GEMM ? load.flops / peak : 0.0;
   *by = computing > moving ? "compute" : "memory";
   return op == DM_GEMM && peak == 0.0 ? (double)NAN : fmax(computing, moving);
 }
 
-/* Bytes per second of OP's yardstick, the median of a few. */
+/* Bytes per second of OP's baseline, the median of a few runs. */
 static dm_status measure_rate(const dm_bed *bed, double *rate) {
-  enum { RUNS = 9, CALLS = 10 }; /* so many that a launch does not count */
+  enum { RUNS = 9, CALLS = 10 }; /* enough to make a launch negligible */
   const pair p = {.bed = bed};
   dm_lab_series series = {.works = bed->works, .sets = bed->sets, .launches = CALLS};
   double seconds[RUNS];

@@ -11,7 +11,7 @@ static dm_status whole(dm_rank_state *local, dm_range rows, dm_range cols,
                        const dm_generator *generator, dm_view *view) {
   const dm_dtype work = local->plan->problem.work;
   const dm_space space = local->backend->ops->device_memory ? DM_DEVICE : DM_HOST;
-  const int64_t stride = dm_device_stride(dm_range_size(cols), work); /* as panels have it */
+  const int64_t stride = dm_device_stride(dm_range_size(cols), work); /* as in panels */
   int64_t bytes;
   void *memory;
   DM_TRY(dm_bytes_of(dm_range_size(rows), stride, dm_dtype_size(work), &bytes));
@@ -44,7 +44,7 @@ void dm_bench_library_close(dm_rank_state *local, dm_bench_library *library) {
   library->owned = false;
 }
 
-/* Libraries multiply 16-bit numbers to results of their type, too. */
+/* Libraries can also round products of 16-bit numbers to their type. */
 static dm_view result_of(const dm_rank_state *local, dm_view narrow) {
   const bool fits = narrow.base && narrow.space == local->c.space && local->plan->pk == 1 &&
                     narrow.dtype == local->plan->problem.work;
@@ -69,7 +69,7 @@ static int64_t operand_bytes(const dm_rank_state *local, int64_t depth) {
                                 depth * dm_device_stride(dm_range_size(local->cols), work));
 }
 
-/* All of the layer's k, or as much as has room; 0 where that is next to nothing. */
+/* All of the layer's k, or as much as fits; 0 if that is next to nothing. */
 static int64_t depth_for(const dm_rank_state *local, int64_t room) {
   int64_t depth = dm_range_size(dm_plan_layer_k(local->plan, local->coords.l));
   while (depth > LEAST_DEPTH && operand_bytes(local, depth) > room) depth /= 2;

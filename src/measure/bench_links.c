@@ -1,6 +1,6 @@
-/* bench_links: every pair of ranks, by every transport.  In each round all ranks stand in pairs, as
- * in a tournament, and after ranks - 1 rounds every rank has met every other.  In a round first
- * each pair has the machine for itself, then all pairs are at work at once. */
+/* bench_links: measures every pair of ranks with every transport. In each round all ranks are
+ * paired, as in a tournament, and after ranks - 1 rounds every rank has met every other. In a
+ * round, first each pair runs while all others are idle, then all pairs run at once. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,9 +47,9 @@ static int64_t largest(const dm_bench_links *wanted) {
 
 /* ---- pairs ---- */
 
-/* The circle method: whom RANK meets in ROUND; -1: nobody. */
+/* The circle method: RANK's partner in ROUND; -1: none. */
 static int partner(int rank, int ranks, int round) {
-  const int circle = ranks - 1 + ranks % 2; /* one stands beside it; with odd ranks, nobody does */
+  const int circle = ranks - 1 + ranks % 2; /* one rank is outside, or none if odd */
   const int half = (circle + 1) / 2;
   int other = (int)(((int64_t)round - rank + 2 * (int64_t)circle) % circle);
   if (rank == circle) other = (int)((int64_t)round * half % circle);
@@ -70,7 +70,7 @@ static dm_status measure(bench *b, dm_link *link, int size, dm_link_way way, int
   return DM_OK;
 }
 
-/* Both members. */
+/* Called by both members. */
 static dm_status measure_alone(bench *b, dm_link *link, int other) {
   for (int s = 0; s < b->wanted->sizes; s++) {
     DM_TRY(measure(b, link, s, DM_LINK_ONE_WAY, 0, other));
@@ -145,7 +145,7 @@ static dm_status tell(bench *b) {
   return status;
 }
 
-/* *opened: the transport could be used at all. */
+/* *opened: the transport works at all. */
 static dm_status measure_transport(bench *b, bool *opened) {
   const int ranks = b->run->ranks, rounds = ranks - 1 + ranks % 2;
   for (int64_t i = 0; i < (int64_t)b->wanted->sizes * DM_LINK_WAYS * ranks; i++)
@@ -159,7 +159,7 @@ static dm_status measure_transport(bench *b, bool *opened) {
         dm_link_open(b->run, b->setup.backend, b->ops, color, largest(b->wanted), &link);
     if (!status) *opened = true;
     if (!status) status = play(b, &link, round);
-    /* What broke off may still be written to by a peer: it stays where it is. */
+    /* A peer may still write to an aborted exchange: its memory is kept. */
     if (status && link.transport) dm_transport_abandon(link.transport);
     DM_TRY(status);
     dm_link_close(&link);
@@ -169,7 +169,7 @@ static dm_status measure_transport(bench *b, bool *opened) {
 
 static dm_status refused(const bench *b, dm_status status) {
   if (strcmp(b->wanted->engine.transport, "auto") != 0) {
-    status->code = DM_E_DEVICE; /* whatever it was: this transport is not available */
+    status->code = DM_E_DEVICE; /* whatever the error: this transport is not available */
     return b->ops->not_built ? status : dm_context(status, "transport %s", b->ops->name);
   }
   dm_log_line(&b->run->log, DM_LOG_NOTE, "transport %s: %s", b->ops->name, status->message);

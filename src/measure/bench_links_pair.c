@@ -1,4 +1,4 @@
-/* One pair of ranks: patterns to and fro, and the time. */
+/* One pair of ranks: exchanges patterns, and times them. */
 #include <math.h>
 
 #include "core/checked.h"
@@ -9,9 +9,9 @@
 
 enum { MOST_GATHERS = 2000, MOST_REPETITIONS = 1000 };
 
-static const double moment = 0.01; /* seconds of a repetition, at least, where pieces are small */
+static const double moment = 0.01; /* least seconds of a repetition with small pieces */
 
-/* Whether both are of one node, as far as the run counts nodes. */
+/* Whether both are on one node, as the run counts nodes. */
 static dm_status share_node(const dm_link *link, bool *same) {
   int64_t node = link->run->rank;
   DM_TRY(dm_comm_broadcast(link->run->near, &node, sizeof node, 0));
@@ -50,14 +50,14 @@ void dm_link_close(dm_link *link) {
     dm_comm_free(link->exchange.group);
 }
 
-/* With shared slots to receive is to copy what the other has put there. */
+/* With shared slots, receiving is copying the peer's data. */
 static dm_status move(const dm_link *link, int count, int at_once) {
   if (!link->exchange.shared) return dm_exchange_gather(&link->exchange, count, at_once);
   dm_exchange_copy(&link->exchange, count);
   return DM_OK;
 }
 
-/* Who sends: member 0, member 1, or both. */
+/* Sets the senders: member 0, member 1, or both. */
 static void set_sizes(dm_link *link, bool first, bool second, int64_t size) {
   link->exchange.bytes[0] = first ? size : 0;
   link->exchange.bytes[1] = second ? size : 0;
@@ -65,7 +65,7 @@ static void set_sizes(dm_link *link, bool first, bool second, int64_t size) {
 
 dm_status dm_link_check(dm_link *link, int64_t size) {
   dm_exchange *e = &link->exchange;
-  for (int senders = 1; senders <= 3; senders++) { /* bits: who sends */
+  for (int senders = 1; senders <= 3; senders++) { /* bits: senders */
     link->step++;
     set_sizes(link, senders & 1, senders & 2, size);
     DM_TRY(dm_comm_agree(e->group, dm_exchange_fill(e, link->step)));
@@ -77,7 +77,7 @@ dm_status dm_link_check(dm_link *link, int64_t size) {
 
 /* ---- timing ---- */
 
-/* Seconds of COUNT gathers, of the slower member; all of ALL begin together. */
+/* Seconds of COUNT gathers, of the slower member; all ranks of ALL start together. */
 static dm_status batch(dm_link *link, const dm_comm *all, int count, int at_once, double *seconds) {
   DM_TRY(dm_comm_barrier(all));
   const double start = dm_now();
@@ -87,7 +87,7 @@ static dm_status batch(dm_link *link, const dm_comm *all, int count, int at_once
   return dm_comm_max_f64(link->exchange.group, seconds, 1);
 }
 
-/* As many gathers as take a moment; the same number for all of ALL. */
+/* Chooses a number of gathers that takes a moment, the same for all of ALL. */
 static dm_status choose_count(dm_link *link, const dm_comm *all, int at_once, int *count) {
   double seconds;
   DM_TRY(batch(link, all, at_once, at_once, &seconds));

@@ -1,4 +1,4 @@
-/* The record of bench links: matrices, from rank (row) to rank (column). */
+/* The records of bench links: matrices from rank (row) to rank (column). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,21 +9,21 @@
 #include "measure/bench_links_impl.h"
 #include "run/statistics.h"
 
-enum { MOST_SHOWN = 16, MOST_LISTED = 256 }; /* ranks of a matrix for people, for machines */
+enum { MOST_SHOWN = 16, MOST_LISTED = 256 }; /* most ranks of a matrix shown; recorded */
 
 static const char *const names[DM_LINK_WAYS] = {"one_way", "both_ways", "together", "turn"};
 static const char *const titles[DM_LINK_WAYS] = {"one way, alone", "both ways at once, alone",
                                                  "both ways, all ranks in pairs",
                                                  "exchanges in turn"};
 
-/* What came from rank I to rank J. */
+/* Data from rank I to rank J. */
 static const dm_link_value *at(const dm_link_table *t, dm_link_way way, int i, int j) {
   return &t->values[((int64_t)j * DM_LINK_WAYS + way) * t->run->ranks + i];
 }
 
 typedef struct summary {
-  double median, least, most; /* over the pairs, of their medians */
-  int from, to;               /* of the worst pair */
+  double median, least, most; /* over the medians of the pairs */
+  int from, to;               /* ranks of the worst pair */
   int64_t count;
 } summary;
 
@@ -51,9 +51,9 @@ static summary summary_of(const dm_link_table *t, dm_link_way way, double *scrat
   return s;
 }
 
-/* ---- for people ---- */
+/* ---- output for people ---- */
 
-/* The unit in which VALUE has one to three digits before its point. */
+/* The unit that gives VALUE one to three digits before the point. */
 static double unit_of(double value, bool time, const char **name) {
   static const char *const rates[] = {"GB/s", "MB/s", "kB/s", "B/s"};
   static const char *const times[] = {"s", "ms", "us", "ns"};
@@ -64,7 +64,7 @@ static double unit_of(double value, bool time, const char **name) {
   return units[time][i];
 }
 
-/* About three digits, and no exponent. */
+/* Three digits or so, and no exponent. */
 static const char *number(double value, char text[32]) {
   const int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 4;
   snprintf(text, 32, "%.*f", digits, value);
@@ -101,7 +101,7 @@ static void show(const dm_link_table *t, dm_link_way way, const summary *s, dm_r
   for (int i = -1; i < t->run->ranks; i++) show_row(t, way, i, unit, record);
 }
 
-/* ---- for machines ---- */
+/* ---- machine-readable output ---- */
 
 static void list(const dm_link_table *t, dm_link_way way, const char *part, size_t member,
                  double *scratch, dm_record *record) {
@@ -120,7 +120,7 @@ static void record_way(const dm_link_table *t, dm_link_way way, double *scratch,
   const summary s = summary_of(t, way, scratch);
   const char *const parts[] = {"median", "least", "most"};
   const double numbers[] = {s.median, s.least, s.most};
-  for (int i = 0; i < 3; i++) { /* also what is not known: the CSV has the same columns for all */
+  for (int i = 0; i < 3; i++) { /* including unknown values: the CSV has the same columns for all */
     char path[64];
     const bool time = way == DM_LINK_TURNS;
     snprintf(path, sizeof path, "%s.%s_%s_%s", time ? "times" : "rates", names[way], parts[i],

@@ -13,8 +13,8 @@
 #include "plan/tiles.h"
 #include "run/statistics.h"
 
-/* Without a stated number of repetitions: at least so many for a narrow interval, and at most;
- * where time is up, fewer. */
+/* If the number of repetitions is not set: the least for a narrow interval, and the most; the
+ * fewest if time is up. */
 enum { LEAST_RUNS = 10, MOST_RUNS = 1000, FEWEST_TIMED = 3 };
 
 static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem) {
@@ -29,7 +29,7 @@ static dm_status problem_of(const dm_bench_multiply *wanted, dm_problem *problem
   return dm_types_of(wanted->type, &equation, problem);
 }
 
-/* This rank's part of C, as it left the product. */
+/* Adds this rank's part of C, as the product left it. */
 static dm_status verify_part(dm_bench *b) {
   dm_rank_state *local = &b->product.local;
   for (int64_t t = 0; t < dm_plan_tiles(local->plan); t++) {
@@ -54,7 +54,7 @@ static dm_status verify(dm_bench *b, double *seconds) {
   return DM_OK;
 }
 
-/* Seconds of the loop in which no product was under way. */
+/* Seconds of the loop without a product under way. */
 static double hidden_badly(const dm_phases *p) {
   return p->read + p->multiply - p->gemm;
 }
@@ -71,8 +71,8 @@ static dm_status multiply_once(dm_bench *b, double *seconds, double *exposed) {
   return dm_run_span(b->run, start, end, seconds);
 }
 
-/* The products alone, of whatever the slots hold since the last run: what is left of the time when
- * nothing has to be moved.  C is of no use afterwards. */
+/* The products alone, on the slots' contents of the last run: the time if nothing had to be moved.
+ * C is useless afterwards. */
 static dm_status local_once(dm_bench *b, double *seconds) {
   const bool rounds = b->product.sink.ops && !dm_plan_returns(&b->setup.plan);
   const unsigned kinds = 1u << DM_STEP_GEMM | 1u << DM_STEP_STRIP | 1u << DM_STEP_STORE;
@@ -104,7 +104,7 @@ static dm_status check_result(const dm_bench *b) {
                  "leave out --type-c, or keep all matrices on the GPUs: --from device");
 }
 
-/* What the multiplication is compared with, if with anything; the other way round AFTER it. */
+/* Runs the requested baselines; in the opposite order if AFTER the multiplication. */
 static dm_status compare_once(dm_bench *b, bool after, double *library, double *local) {
   if (b->wanted->against_local && after) DM_TRY(local_once(b, local));
   if (b->wanted->against_library)
@@ -114,7 +114,7 @@ static dm_status compare_once(dm_bench *b, bool after, double *library, double *
   return DM_OK;
 }
 
-/* Whether enough was measured.  All ranks hold the same times and decide alike. */
+/* Whether there are enough repetitions. All ranks have the same times and decide alike. */
 static bool is_enough(dm_bench *b) {
   const dm_bench_multiply *wanted = b->wanted;
   double sorted[MOST_RUNS];
@@ -131,8 +131,8 @@ static bool is_enough(dm_bench *b) {
 static dm_status run_once(dm_bench *b, int64_t i) {
   const dm_bench_multiply *wanted = b->wanted;
   double seconds, exposed, verifying = 0.0, library = 0.0, local = 0.0;
-  /* The order turns round from one to the next: a GPU that has just worked is warmer and slower. */
-  const bool last = i % 2 != 0 || i == -wanted->warmup; /* the slots hold nothing at first */
+  /* The order alternates: a GPU that has just worked is warmer and slower. */
+  const bool last = i % 2 != 0 || i == -wanted->warmup; /* the slots are empty at first */
   if (!last) DM_TRY(compare_once(b, false, &library, &local));
   DM_TRY(multiply_once(b, &seconds, &exposed));
   if (wanted->verify) DM_TRY(verify(b, &verifying));
@@ -160,7 +160,7 @@ static dm_status repeat(dm_bench *b) {
   b->watched = dm_now() - start;
   b->energy = (dm_nvml_energy(&nvml) - before) / (double)dm_max(1, b->setup.device.sharing);
   if (b->wanted->against_library || b->wanted->against_local)
-    b->energy = NAN; /* of other products, too */
+    b->energy = NAN; /* includes other products */
   dm_nvml_close(&nvml);
   return status;
 }
@@ -197,7 +197,7 @@ static dm_status open(dm_bench *b) {
   return dm_product_load(&b->product);
 }
 
-/* What the plan leaves of the memory that it may use. */
+/* Bytes of the allowed memory that the plan does not use. */
 static int64_t room_beside(const dm_bench *b) {
   const dm_plan *plan = &b->setup.plan;
   const dm_machine *machine = &b->setup.machine;

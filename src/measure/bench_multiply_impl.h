@@ -1,4 +1,4 @@
-/* bench_multiply_impl: what the files of bench_multiply share. */
+/* bench_multiply_impl: shared declarations of bench_multiply. */
 #ifndef DM_MEASURE_BENCH_MULTIPLY_IMPL_H
 #define DM_MEASURE_BENCH_MULTIPLY_IMPL_H
 
@@ -19,20 +19,20 @@ typedef struct dm_bench {
   dm_generated_source generated;
   dm_product product;
   dm_bench_home home;
-  dm_phases warm; /* what this rank had spent before the first repetition */
+  dm_phases warm; /* this rank's times before the first repetition */
   dm_bench_library call;
   dm_bench_one one;
   dm_freivalds *check;
-  dm_verdict worst; /* of all repetitions */
+  dm_verdict worst; /* worst of all repetitions */
   int64_t count, room;
   double *seconds, *exposed, *verify, *library, *local;
   double watched;        /* seconds from the first repetition to the last */
-  double energy;         /* J of this rank's share of its GPU meanwhile; NAN: not known */
+  double energy;         /* J of this rank's share of its GPU in that time; NAN: unknown */
   dm_bench_found *found; /* or NULL */
-  bool narrow;           /* the interval has become as narrow as was wanted */
+  bool narrow;           /* the interval is as narrow as requested */
 } dm_bench;
 
-/* Collective: writes everything that was measured to RECORD, which is NULL but on rank 0. */
+/* Collective: writes all measurements to RECORD, which is NULL except on rank 0. */
 dm_status dm_bench_record(dm_bench *bench, dm_record *record);
 
 #endif

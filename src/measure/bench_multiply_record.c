@@ -6,7 +6,7 @@
 #include "measure/bench_multiply_impl.h"
 #include "run/statistics.h"
 
-/* What one repetition took on this rank, as a mean. */
+/* Mean times of a repetition on this rank. */
 static dm_phases mean_of(const dm_bench *b) {
   const dm_phases *all = &b->product.local.phases, *warm = &b->warm;
   const double part = 1.0 / (double)b->count;
@@ -28,13 +28,13 @@ static const char *place_of(const dm_plan *plan) {
   return plan->a == DM_IN_DEVICE ? "device memory" : "host memory";
 }
 
-/* ---- what all ranks know together ---- */
+/* ---- results over all ranks ---- */
 
 typedef struct extremes {
-  double received, most_received; /* bytes for one product: of all ranks, of the busiest */
-  double bus;                     /* bytes per second while gathers were under way, slowest rank */
-  double host, device;            /* bytes, highest */
-  double joules;                  /* NAN: no device tells */
+  double received, most_received; /* bytes per product: of all ranks, of the busiest */
+  double bus;                     /* bytes per second during gathers, slowest rank */
+  double host, device;            /* peak bytes */
+  double joules;                  /* NAN: unknown */
 } extremes;
 
 static double highest_host(void) {
@@ -101,8 +101,8 @@ static void record_rates(const dm_bench *b, double flops, dm_record *record) {
   record_one(b, flops / devices, record);
 }
 
-/* Bus bandwidth as nccl-tests count it: of an all-gather of S bytes among n ranks, S (n-1)/n over
- * the time, which is what each rank receives. */
+/* Bus bandwidth as in nccl-tests: for an all-gather of S bytes among n ranks, S (n-1)/n over the
+ * time, the rate at which each rank receives. */
 static void record_moved(const dm_bench *b, const extremes *e, dm_record *record) {
   const dm_plan *plan = &b->setup.plan;
   const double word = (double)dm_dtype_size(plan->problem.work);
@@ -132,7 +132,7 @@ static void record_memory(const dm_bench *b, const extremes *e, dm_record *recor
                  e->device);
 }
 
-/* Of the whole time from the first repetition to the last, verification and all. */
+/* Over the whole time from the first repetition to the last, verification included. */
 static void record_energy(const dm_bench *b, const extremes *e, dm_record *record) {
   const bool known = e->joules > 0;
   const double flops = dm_product_flops(&b->setup.plan.problem) * (double)b->count;

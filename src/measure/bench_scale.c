@@ -1,4 +1,4 @@
-/* bench_scale: the same benchmark on more and more ranks of one job. */
+/* bench_scale: the same benchmark on a growing number of ranks of one job. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +12,16 @@
 typedef struct point {
   dm_scale_series series;
   int ranks;
-  const char *without; /* what was left out: "", "overlap", "layers", "transport" */
-  char variant[40];    /* in words */
+  const char *without; /* the disabled feature: "", "overlap", "layers", "transport" */
+  char variant[40];    /* description */
   dm_bench_multiply wanted;
 } point;
 
 typedef struct bench {
   dm_run *run;
   dm_bench_scale *scale;
-  dm_bench_found base;    /* of this series, on the fewest ranks */
-  dm_bench_found planned; /* of this number of ranks, nothing left out */
+  dm_bench_found base;    /* result of this series on the fewest ranks */
+  dm_bench_found planned; /* result of this number of ranks with nothing disabled */
   bool titled;
   dm_bench_told *tell;
   void *context;
@@ -83,7 +83,7 @@ static void show(bench *b, const point *p, const dm_bench_found *f, const double
   dm_record_line(record, label, text);
 }
 
-/* The interval of a ratio reaches from one extreme of both intervals to the other. */
+/* The interval of a ratio spans the extremes of both intervals. */
 static dm_status tell_point(bench *b, const point *p, const dm_bench_found *f, dm_record *record) {
   const dm_bench_found *base = &b->base;
   const double more = (double)p->ranks / b->scale->counts[0];
@@ -104,7 +104,7 @@ static dm_status tell_point(bench *b, const point *p, const dm_bench_found *f, d
   record_ratio(record, "speedup", speedup);
   record_ratio(record, "efficiency", efficiency);
   record_ratio(record, "of_planned", of_planned);
-  if (b->run->log.level > DM_LOG_WARNING) { /* else the line below is wanted */
+  if (b->run->log.level > DM_LOG_WARNING) { /* at lower levels, a summary line */
     show(b, p, f, speedup, efficiency, record);
     return b->tell(b->context, record);
   }
@@ -118,7 +118,7 @@ static dm_status tell_point(bench *b, const point *p, const dm_bench_found *f, d
 
 /* ---- measuring ---- */
 
-/* What the planner needs for each of them nobody wants to hear. */
+/* Silences the planner's notes of each run. */
 static dm_run quietly(const dm_run *part) {
   dm_run quiet = *part;
   if (quiet.log.level == DM_LOG_NOTE) quiet.log.level = DM_LOG_WARNING;
@@ -132,7 +132,7 @@ static dm_status tell_first(bench *b, const point *p, const dm_bench_found *foun
   return tell_point(b, p, found, record);
 }
 
-/* All ranks of PART leave with the same outcome, but for one that failed alone. */
+/* All ranks of PART return the same outcome, except one that failed alone. */
 static dm_status multiply(bench *b, const point *p, const dm_run *part, dm_bench_found *found) {
   dm_record *record = NULL;
   dm_run quiet = quietly(part);
@@ -148,13 +148,13 @@ static dm_status multiply(bench *b, const point *p, const dm_run *part, dm_bench
   return status;
 }
 
-/* FOUND is known to all afterwards. */
+/* All ranks know FOUND afterwards. */
 static dm_status measure(bench *b, const point *p, dm_bench_found *found) {
   dm_run part;
   memset(found, 0, sizeof *found);
   DM_TRY(dm_run_part_open(b->run, p->ranks, &part));
   dm_status status = part.world ? multiply(b, p, &part, found) : DM_OK;
-  /* A rank that failed alone must not wait: its peers are still at work. */
+  /* A rank that failed alone must not wait: its peers still work. */
   if (status && !status->agreed && part.ranks > 1) return status;
   dm_run_phase(b->run, "waiting for those that multiply", 1);
   dm_status rested = dm_comm_rest(b->run->world);
@@ -163,7 +163,7 @@ static dm_status measure(bench *b, const point *p, dm_bench_found *found) {
   return dm_comm_broadcast(b->run->world, found, sizeof *found, 0);
 }
 
-/* What the planner chose, with one thing changed; where that changes nothing, not at all. */
+/* Repeats the planner's choice with one change; skips changes without effect. */
 static dm_status ablate(bench *b, const point *planned, const dm_bench_found *found) {
   const dm_bench_scale *scale = b->scale;
   dm_bench_found changed;
@@ -193,7 +193,7 @@ static dm_status ablate(bench *b, const point *planned, const dm_bench_found *fo
   return DM_OK;
 }
 
-/* What has filled the memory is the base of all that follows. */
+/* The size that filled the memory becomes the base of the following runs. */
 static void keep_size(dm_bench_scale *scale, const dm_bench_found *found) {
   scale->base.engine.fill = 0;
   scale->base.m = found->plan.problem.m;
@@ -232,7 +232,7 @@ dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, dm_bench
   bench b = {.run = run, .scale = &scale, .tell = tell, .context = context};
   const int pretended = scale.base.engine.pretend_nodes;
   DM_TRY(dm_comm_agree(run->world, choose_counts(run, &scale)));
-  /* Of the whole job, and once: a part of it has the nodes that its ranks are on. */
+  /* Once, for the whole job: a part inherits the nodes of its ranks. */
   if (pretended > 1) DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, pretended)));
   scale.base.engine.pretend_nodes = 1;
   for (int s = 0; s < DM_SCALE_SERIES; s++)

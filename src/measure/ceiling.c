@@ -21,20 +21,20 @@
 #include "plan/plan.h"
 
 enum { PIECE = 8 << 20, MEMORY = 128 << 20, MOST_THREADS = 256 };
-enum { ALONE = 1 << 27 }; /* bytes that are enough to time one thread */
+enum { ALONE = 1 << 27 }; /* bytes for timing one thread */
 
-/* What the threads of a rank share; they take piece after piece. */
+/* Shared by the threads of a rank, which process piece after piece. */
 typedef struct transfer {
   const char *file; /* for messages */
   int fd;
   bool writes;
   dm_write_way way;
-  dm_file_writer *writer; /* of what is written */
-  int64_t begin, end;     /* in the file */
+  dm_file_writer *writer; /* writer, if it writes */
+  int64_t begin, end;     /* range in the file */
   char *memory;
-  int64_t size;              /* of MEMORY, a multiple of PIECE */
-  atomic_int_least64_t next; /* piece */
-  _Atomic(dm_status) failed; /* the first that did */
+  int64_t size;              /* bytes of MEMORY, a multiple of PIECE */
+  atomic_int_least64_t next; /* next piece */
+  _Atomic(dm_status) failed; /* first error */
 } transfer;
 
 static dm_status read_piece(const transfer *t, char *memory, int64_t bytes, int64_t at) {
@@ -99,7 +99,7 @@ static dm_status measure(dm_run *run, const dm_ceiling *ranges, int count, int t
                 .way = writes ? *writes : DM_WRITE_PWRITE,
                 .size = dm_round_up(dm_min(largest, MEMORY), PIECE)};
   dm_status status = dm_buffer_alloc(t.size, (void **)&t.memory);
-  /* Touched, so that no page of it is made in the time that counts. */
+  /* Touches all pages, so that none is allocated during the timing. */
   if (!status) memset(t.memory, 0x5a, (size_t)t.size);
   status = dm_comm_agree(run->world, status);
   if (!status) status = dm_comm_barrier(run->world);

@@ -18,14 +18,14 @@
 
 /* ---- GPUs ---- */
 
-enum { SIDE = 1024, SHOWN = 2 }; /* types in the table; the record has all */
+enum { SIDE = 1024, SHOWN = 2 }; /* SHOWN: types in the table; the record has all */
 
 static char *path_of(char path[96], int index, const char *name) {
   snprintf(path, 96, "backends.cuda.device_%d_%s", index, name);
   return path;
 }
 
-/* What bounds kernels on GPU number INDEX. */
+/* Records the limits of kernels on GPU number INDEX. */
 static dm_status record_limits(dm_backend *backend, int index, dm_record *record) {
   dm_lab_limits l;
   char path[96], bytes[32];
@@ -45,7 +45,7 @@ static dm_status record_limits(dm_backend *backend, int index, dm_record *record
   return DM_OK;
 }
 
-/* One kernel in one type: numbers for machines, and a few words added to LINE, unless NULL. */
+/* Records one kernel in one type, and, unless NULL, adds a few words to LINE. */
 static dm_status add_type(dm_backend *backend, dm_lab *lab, const dm_kernel *kernel,
                           dm_operand type, char *line, dm_record *record) {
   const dm_bench_kernels plain = {0};
@@ -84,7 +84,7 @@ static dm_status add_kernel(dm_backend *backend, dm_lab *lab, const dm_kernel *k
   char line[400] = "", label[64], path[96];
   snprintf(label, sizeof label, "  %s", kernel->name);
   snprintf(path, sizeof path, "backends.cuda.kernels.%s.about", kernel->name);
-  if (kernel->maker == DM_BY_JIT) { /* a second for each type */
+  if (kernel->maker == DM_BY_JIT) { /* compiling takes a second per type */
     dm_record_text(record, path, label, "compiled when it is asked for");
     return DM_OK;
   }
@@ -97,7 +97,8 @@ static dm_status add_kernel(dm_backend *backend, dm_lab *lab, const dm_kernel *k
   return DM_OK;
 }
 
-/* Registers, threads, shared memory and occupancy of each kernel, in products that are not run. */
+/* Records registers, threads, shared memory and occupancy of each kernel, for products that are not
+ * run. */
 static void record_kernels(dm_backend *backend, dm_record *record) {
   dm_lab *lab = NULL;
   dm_lab_limits limits;
@@ -140,7 +141,7 @@ static void record_device(const dm_backend_ops *ops, int rank, const dm_device *
   if (device->advice[0]) dm_record_text(record, path, "  advice", "%s", device->advice);
 }
 
-/* One device of a backend: opened only to be asked. */
+/* Opens one device of a backend only to query it. */
 static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
                                  dm_record *record) {
   dm_backend_config config = {.local_rank = rank, .local_ranks = ranks, .kernel = "auto"};
@@ -153,7 +154,7 @@ static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
   snprintf(path, sizeof path, "backends.%s.tilings_%d", ops->name, rank);
   if (!status && ops->jit) dm_tilings_describe(backend, path, record);
   if (!status && ops->device_memory) status = record_limits(backend, rank, record);
-  /* The GPUs of a node are alike. */
+  /* The GPUs of a node are identical. */
   if (!status && ops->device_memory && rank == 0) record_kernels(backend, record);
   dm_backend_close(backend);
   return status;
@@ -232,7 +233,7 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
     char path[64], label[64];
     snprintf(path, sizeof path, "provenance.%s", provenance->list[i].name);
     snprintf(label, sizeof label, "  %s", provenance->list[i].name);
-    const char *text = provenance->list[i].text; /* "" is an option that was not given */
+    const char *text = provenance->list[i].text; /* "": the option was not set */
     dm_record_text(record, path, text[0] ? label : NULL, "%s", text);
   }
   return DM_OK;

@@ -71,7 +71,7 @@ static bool fits(const dm_kernel *kernel, dm_kernel_op op, unsigned types) {
   return (op == DM_KERNEL_OPS || kernel->op == op) && kernel->types & types;
 }
 
-/* Nothing of PATTERN is left: because no kernel has such a name, or none of them fits. */
+/* Error for PATTERN without a match: no kernel has such a name, or none has the types. */
 static dm_status refuse(const char *pattern, dm_kernel_op op, unsigned types) {
   const dm_kernel *registry = dm_cuda_registry(), *named = NULL;
   const char *names[DM_KERNEL_COUNT];
@@ -121,7 +121,8 @@ dm_status dm_kernels_choose(const char *text, dm_kernel_op op, unsigned types,
 
 static const char grammar[] = "N, M,N,K, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, ';' between several";
 
-/* The numbers in TEXT, BETWEEN apart; how many, or -1 where one is not a whole number > 0. */
+/* Reads the numbers in TEXT, separated by BETWEEN. Returns how many, or -1 if one is not an integer
+ * > 0. */
 static int numbers(const char *text, char between, int64_t value[3]) {
   char word[96];
   int count = 0;
@@ -154,7 +155,7 @@ static dm_status add_item(const char *item, dm_kernel_sizes *sizes) {
   return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a size", item), "%s", grammar);
 }
 
-/* LINE without blanks; false where nothing is left to read. */
+/* Removes blanks from LINE; false if it has nothing to read. */
 static bool squeeze(char *line) {
   char *to = line;
   for (const char *from = line; *from; from++)

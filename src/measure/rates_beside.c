@@ -1,5 +1,4 @@
-/* What messages from other nodes take away from products: a CPU rank's cores do the work of both.
- */
+/* How much messages from other nodes slow down products: a CPU rank's cores do both. */
 #include <math.h>
 
 #include "core/checked.h"
@@ -11,22 +10,22 @@
 #include "run/statistics.h"
 
 enum {
-  SIZE = 1024, /* of a block, and ... */
-  WIDTH = 512, /* ... of the panels that are multiplied */
+  SIZE = 1024, /* size of a block, and ... */
+  WIDTH = 512, /* ... width of the panels */
   PIECE = 1 << 20,
-  AT_ONCE = DM_EXCHANGE_SLOTS, /* as many as panels are awaited while one is multiplied */
-  MOST_PRODUCTS = 8,           /* that wait for each other */
+  AT_ONCE = DM_EXCHANGE_SLOTS, /* as many as panels under way during a product */
+  MOST_PRODUCTS = 8,           /* most products in a queue */
   MOST_GATHERS = 1000,
-  TURNS = 7, /* of products with and without messages */
+  TURNS = 7, /* pairs of runs, with and without messages */
 };
 
-static const double long_enough = 0.3;   /* seconds of products, for what messages add to be seen */
-static const double share_of_time = 0.5; /* of them, that the messages would take alone */
+static const double long_enough = 0.3;   /* seconds of products, enough to see an effect */
+static const double share_of_time = 0.5; /* fraction of it that the messages would take alone */
 
 typedef struct bed {
   dm_run *run;
   dm_backend *backend;
-  dm_exchange exchange; /* of ranks of different nodes */
+  dm_exchange exchange; /* between ranks of different nodes */
   dm_view a, b, c;
 } bed;
 
@@ -60,7 +59,7 @@ static void close_bed(bed *b) {
   dm_exchange_close(&b->exchange);
 }
 
-/* PRODUCTS, and COUNT gathers beside them, on all ranks; *seconds of the slowest. */
+/* Runs PRODUCTS, and COUNT gathers beside them, on all ranks; *seconds of the slowest. */
 static dm_status multiply(bed *b, int products, int count, double *seconds) {
   int tickets[AT_ONCE], posted = 0, arrived = 0;
   dm_event last;
@@ -88,7 +87,7 @@ static dm_status multiply(bed *b, int products, int count, double *seconds) {
   return dm_run_span(b->run, start, end, seconds);
 }
 
-/* The seconds that COUNT gathers add to PRODUCTS: the median of differences of alternating runs. */
+/* Seconds that COUNT gathers add to PRODUCTS: the median difference of alternating runs. */
 static dm_status added_by(bed *b, int products, int count, double *seconds) {
   double differences[TURNS];
   for (int i = 0; i < TURNS; i++) {
@@ -102,10 +101,10 @@ static dm_status added_by(bed *b, int products, int count, double *seconds) {
 }
 
 static dm_status measure(bed *b, double network, double *rate) {
-  double received = (double)(dm_comm_size(b->exchange.group) - 1) * PIECE; /* by a gather */
+  double received = (double)(dm_comm_size(b->exchange.group) - 1) * PIECE; /* per gather */
   double one, added;
-  DM_TRY(dm_comm_max_f64(b->run->world, &received, 1)); /* nodes may have other numbers of ranks */
-  DM_TRY(multiply(b, 1, 0, &one));                      /* touches memory */
+  DM_TRY(dm_comm_max_f64(b->run->world, &received, 1)); /* nodes may differ in ranks */
+  DM_TRY(multiply(b, 1, 0, &one));                      /* touches the memory */
   DM_TRY(multiply(b, 1, 0, &one));
   const int products = (int)fmax(1, fmin(long_enough / one, MOST_PRODUCTS));
   const double fitting = share_of_time * one * products * network / received;
@@ -125,7 +124,7 @@ dm_status dm_rates_measure_beside(dm_run *run, dm_backend *backend, double netwo
   DM_TRY(dm_links_open(run, backend, dm_transport_find("host"), &b.exchange.transport));
   dm_status status = open_bed(&b);
   if (!status) status = measure(&b, network, rate);
-  /* What broke off may still be written to by a peer: it stays where it is. */
+  /* A peer may still write to an aborted exchange: its memory is kept. */
   if (status)
     dm_transport_abandon(b.exchange.transport);
   else

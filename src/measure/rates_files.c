@@ -1,4 +1,4 @@
-/* What files give to several threads of all ranks at once, as jobs have them. */
+/* Rates of files for several threads of all ranks at once, as in jobs. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -8,26 +8,26 @@
 #include "run/statistics.h"
 
 enum {
-  BYTES = 128 << 20, /* of each rank */
+  BYTES = 128 << 20, /* per rank */
   FEWEST = 3,
   MOST = 5,
-  PASSES = 8, /* of reading what the page cache has: one alone is over too soon */
+  PASSES = 8, /* reads from the page cache per turn: one would be too short */
 };
 
-static const double long_enough = 5.0; /* seconds, after which the fewest turns do */
+static const double long_enough = 5.0; /* seconds, after which the fewest turns suffice */
 
 typedef enum way { WRITE, READ, COLD, WAYS } way;
 
 typedef struct bench {
   dm_run *run;
   int threads;
-  dm_ceiling file[PASSES]; /* the same */
+  dm_ceiling file[PASSES]; /* the same file */
   dm_write_way way;
-  bool forgets; /* the page cache is not the only place of its file system */
+  bool forgets; /* the file system is not in memory */
   double seconds[WAYS][MOST];
 } bench;
 
-/* Collective: a fresh file with its space reserved, as a job has it. */
+/* Collective: creates a fresh file with its space reserved, as in a job. */
 static dm_status make_file(bench *b) {
   dm_status status = DM_OK;
   if (b->run->rank == 0) {
@@ -40,7 +40,7 @@ static dm_status make_file(bench *b) {
   return dm_comm_broadcast(b->run->world, &b->way, sizeof b->way, 0);
 }
 
-/* Collective: every node lets the file leave its page cache; notes where that cannot be. */
+/* Collective: drops the file from the page cache of every node; notes if that is not possible. */
 static dm_status forget_file(bench *b) {
   dm_status status = b->run->local_rank == 0 ? dm_ceiling_forget(b->file->file) : DM_OK;
   int64_t stays = status && status->code == DM_E_USAGE;
@@ -60,7 +60,7 @@ static dm_status take_turn(bench *b, int turn) {
   DM_TRY(make_file(b));
   DM_TRY(dm_ceiling_write(b->run, b->file, b->way, b->threads, &b->seconds[WRITE][turn]));
   dm_run_phase(b->run, "reading to measure it", DM_SYNC_PATIENCE);
-  /* What was written may not be in the page cache. */
+  /* Written data may not be in the page cache. */
   DM_TRY(dm_ceiling_read(b->run, b->file, 1, b->threads, &unused));
   DM_TRY(dm_ceiling_read(b->run, b->file, PASSES, b->threads, &b->seconds[READ][turn]));
   b->seconds[READ][turn] /= PASSES;
@@ -87,7 +87,7 @@ static dm_status measure(bench *b, dm_rates *rates) {
   return DM_OK;
 }
 
-/* Rank 0 alone knows in the end where files were measured: it writes that down. */
+/* Only rank 0 needs the mount: it writes the file of rates. */
 static dm_status find_mount(const dm_run *run, const char *folder, dm_mount *mount) {
   if (run->rank != 0 || dm_io_mount(folder, mount)) return DM_OK;
   return dm_fail(DM_E_IO, "%s: its file system cannot be determined", folder);

@@ -1,5 +1,5 @@
-/* What the planner calculates with, measured by all ranks at once: they share memory, cores, links
- * and power. */
+/* The planner's rates, measured by all ranks at once, which share memory, cores, links and
+ * power. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,18 +16,18 @@
 enum {
   LEAST_RUNS = 5,
   MOST_RUNS = 1024,
-  SELF_TESTS = 5,  /* of a transport */
+  SELF_TESTS = 5,  /* per transport */
   SIZE_CPU = 1024, /* rows and columns of a block ... */
   SIZE_GPU = 8192,
   WIDTH_CPU = 512, /* ... and the panels' width */
   WIDTH_GPU = 8192,
-  STREAM_HOST = 32 << 20, /* bytes of each array; larger than most caches of one core */
+  STREAM_HOST = 32 << 20, /* bytes per array; larger than most caches of a core */
   STREAM_DEVICE = 512 << 20,
 };
 
-static const double long_enough = 0.3; /* seconds of runs */
-static const double settled_gpu = 1.5; /* of products: a GPU at the limit of its power slows down
-                                          within a part of a second */
+static const double long_enough = 0.3; /* least seconds of runs */
+static const double settled_gpu = 1.5; /* seconds of products: a GPU at its power limit slows down
+                                          within a fraction of a second */
 
 /* Up to three matrices, each in host or device memory. */
 typedef struct bed {
@@ -50,8 +50,8 @@ static dm_status take(bed *b, int i, dm_dtype type, int64_t rows, int64_t cols,
   return generator ? dm_backend_fill(b->backend, b->view[i], generator, 0, 0) : DM_OK;
 }
 
-/* The time of ACTION that PART of its runs keep below, of the slowest rank each; there are at least
- * so many as take LEAST seconds.  The first run counts for nothing. */
+/* The PART quantile of ACTION's time on the slowest rank, over enough runs to take LEAST seconds.
+ * The first run does not count. */
 static dm_status time_part(bed *b, dm_status (*action)(bed *b), double least, double part,
                            double *seconds) {
   double times[MOST_RUNS], all = 0;
@@ -72,7 +72,7 @@ static dm_status time_part(bed *b, dm_status (*action)(bed *b), double least, do
   return DM_OK;
 }
 
-/* What else happens on a computer only makes it slower. */
+/* A low quantile, as other load on a computer only slows it down. */
 static dm_status time_runs(bed *b, dm_status (*action)(bed *b), double *seconds) {
   return time_part(b, action, long_enough, 0.25, seconds);
 }
@@ -80,7 +80,7 @@ static dm_status time_runs(bed *b, dm_status (*action)(bed *b), double *seconds)
 /* ---- products ---- */
 
 static dm_status multiply(bed *b) {
-  /* On the CPU it costs nothing to add; on GPUs the planner counts it. */
+  /* On the CPU adding is free; on GPUs the planner adds its cost. */
   const bool adds = b->space[2] == DM_HOST;
   dm_event done;
   DM_TRY(dm_backend_gemm(b->backend, b->view[2], b->view[0], b->view[1], adds, &done));
@@ -94,7 +94,7 @@ static dm_status fill_product(bed *b, const dm_problem *p, int64_t size, int64_t
   dm_event done;
   DM_TRY(take(b, 0, p->work, size, width, &generator));
   DM_TRY(take(b, 1, p->work, width, size, &generator));
-  DM_TRY(take(b, 2, p->accumulator, size, size, NULL)); /* written once: */
+  DM_TRY(take(b, 2, p->accumulator, size, size, NULL)); /* written once before timing: */
   DM_TRY(dm_backend_gemm(b->backend, b->view[2], b->view[0], b->view[1], false, &done));
   return dm_backend_wait(b->backend, done);
 }
@@ -120,7 +120,7 @@ static dm_status measure_product(const dm_run *run, dm_backend *backend, const d
 
 /* ---- memory ---- */
 
-/* As sums over layers do it: two reads and a write. */
+/* Like sums over layers: two reads and a write. */
 static dm_status add(bed *b) {
   return dm_backend_add(b->backend, b->view[2], b->view[0], b->view[1], 1.0, 1.0);
 }
@@ -131,8 +131,8 @@ static dm_status upload(bed *b) {
   return dm_backend_wait(b->backend, done);
 }
 
-/* Bytes per second of ACTION on COUNT arrays, the first in FIRST and the others in LAST: of all of
- * them, or between two places of one. */
+/* Bytes per second of ACTION on COUNT arrays, the first in FIRST, the others in LAST: of all arrays
+ * in one space, or of a copy between two spaces. */
 static dm_status measure_stream(const dm_run *run, dm_backend *backend, dm_status (*action)(bed *),
                                 int count, dm_space first, dm_space last, double *rate) {
   const int64_t bytes = last == DM_DEVICE ? STREAM_DEVICE : STREAM_HOST, cols = 4096;
@@ -150,7 +150,7 @@ static dm_status measure_stream(const dm_run *run, dm_backend *backend, dm_statu
   return DM_OK;
 }
 
-/* ---- ways ---- */
+/* ---- links ---- */
 
 /* The best of several self-tests, inside nodes and between them. */
 static dm_status measure_way(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
@@ -176,7 +176,7 @@ static dm_status measure_ways(const dm_run *run, const dm_setup *setup, dm_rates
     DM_TRY(measure_way(run, backend, setup->links.chosen, &by_chosen));
   rates->staged = by_host.inside;
   rates->link = by_chosen.inside;
-  rates->network = by_host.between * run->local_ranks; /* all of a node at once */
+  rates->network = by_host.between * run->local_ranks; /* all ranks of a node at once */
   DM_TRY(dm_rates_measure_beside((dm_run *)run, backend, by_host.between, &rates->beside));
   DM_TRY(measure_stream(run, backend, add, 3, DM_HOST, DM_HOST, &rates->host_copy));
   if (!backend->ops->device_memory) return DM_OK;
@@ -208,7 +208,7 @@ static dm_status measure_type(dm_run *run, const dm_engine *engine, dm_operand o
 dm_status dm_rates_measure(dm_run *run, const dm_engine *engine, dm_rates_facts *facts,
                            dm_rates *rates) {
   const dm_operand operands[] = {DM_F64, DM_F32, DM_F16, DM_BF16, DM_C64, DM_C128, DM_I8, DM_TF32};
-  dm_run quiet = *run; /* of what a product of no use would need, nobody wants to hear */
+  dm_run quiet = *run; /* silences notes on the unused products */
   dm_engine stated = *engine;
   if (quiet.log.level > DM_LOG_WARNING) quiet.log.level = DM_LOG_WARNING;
   stated.stated_rates = true;

@@ -38,7 +38,7 @@ static void record_facts(const dm_run *run, const dm_rates_facts *facts, const d
   dm_facts_record(NULL, false, record);
 }
 
-/* Where rates of files hold, or that there are none. */
+/* Records the file system of the rates of files, or that there are none. */
 static void record_files(const dm_run *run, const dm_rates_tune *tune, const dm_mount *m,
                          dm_record *record) {
   if (!m->kind[0]) {
@@ -52,7 +52,7 @@ static void record_files(const dm_run *run, const dm_rates_tune *tune, const dm_
                  tune->files[0] ? "" : " (measured before)");
 }
 
-/* On rank 0 alone. */
+/* Called on rank 0 only. */
 static dm_status finish(const dm_run *run, const dm_rates_tune *tune, const dm_rates_facts *facts,
                         const dm_rates *measured, dm_record *record) {
   char path[DM_PATH], name[24];
@@ -79,7 +79,7 @@ static dm_status finish(const dm_run *run, const dm_rates_tune *tune, const dm_r
 dm_status dm_rates_tune_run(dm_run *run, const dm_rates_tune *tune, dm_record *record) {
   dm_rates_facts facts = {.ranks = 0};
   dm_rates measured, files = {.file_read = 0};
-  /* First: a folder that cannot be written is found at once. */
+  /* First, to detect at once a folder that cannot be written. */
   if (tune->files[0]) DM_TRY(dm_rates_measure_files(run, tune->files, &files));
   dm_run_phase(run, "measuring rates", 1);
   DM_TRY(dm_rates_measure(run, &tune->engine, &facts, &measured));

@@ -9,7 +9,7 @@
 
 enum { ROUNDS = 3, MOST_PRODUCTS = 200 };
 
-static const double batch = 2e-3; /* seconds of products that are timed at once */
+static const double batch = 2e-3; /* seconds of products per timing */
 
 /* One type's tuning. */
 typedef struct tuner {
@@ -18,10 +18,10 @@ typedef struct tuner {
   dm_jit_facts facts;
   int type;
   dm_dtype dtype;
-  const dm_tiling *list;                                   /* the candidates */
-  int64_t sizes[DM_TILING_CLASSES];                        /* of square products */
-  void *matrices[3];                                       /* C, A, B of the largest of them */
-  double seconds[DM_TILING_CANDIDATES][DM_TILING_CLASSES]; /* INFINITY: it cannot be used */
+  const dm_tiling *list;                                   /* candidates */
+  int64_t sizes[DM_TILING_CLASSES];                        /* sizes of square products */
+  void *matrices[3];                                       /* C, A, B of the largest size */
+  double seconds[DM_TILING_CANDIDATES][DM_TILING_CLASSES]; /* INFINITY: cannot be used */
 } tuner;
 
 static dm_view square(const tuner *t, int matrix, int64_t size) {
@@ -39,7 +39,7 @@ static dm_status make_matrices(tuner *t) {
   return DM_OK;
 }
 
-/* Seconds of one of COUNT products, by the tiling in use. */
+/* Seconds per product, over COUNT products with the current tiling. */
 static dm_status time_products(const tuner *t, int64_t size, int count, double *seconds) {
   dm_event done = 0;
   const double start = dm_now();
@@ -51,7 +51,7 @@ static dm_status time_products(const tuner *t, int64_t size, int count, double *
   return DM_OK;
 }
 
-/* The best of a few batches; the first product, which is compiled, does not count. */
+/* The best of a few batches; the first product, which compiles the kernel, does not count. */
 static dm_status time_candidate(tuner *t, int i, int kind) {
   const int64_t size = t->sizes[kind];
   double now, best;
@@ -66,7 +66,7 @@ static dm_status time_candidate(tuner *t, int i, int kind) {
   return DM_OK;
 }
 
-/* What does not fit the GPU, or the compiler refuses, is left out. */
+/* Leaves out tilings that do not fit the GPU or do not compile. */
 static dm_status try_candidate(tuner *t, int i) {
   char text[128];
   dm_tilings all = dm_tilings_built_in();
@@ -97,7 +97,7 @@ static double flops_of(const tuner *t, int i, int kind) {
   return 2.0 * pow((double)t->sizes[kind], 3) / t->seconds[i][kind];
 }
 
-/* A line for each candidate, an asterisk behind the fastest of a class. */
+/* Writes a line per candidate, with an asterisk after the fastest of a class. */
 static void record_table(const tuner *t, dm_record *record) {
   char label[32], line[256], text[128];
   for (int i = -1; i < DM_TILING_CANDIDATES && (i < 0 || t->list[i].bm > 0); i++) {

@@ -11,17 +11,17 @@
 
 /* Sizes at which a product runs at half its rate: blocks of rows or columns, and panels. */
 static const double half_block_cpu = 8, half_panel_cpu = 4;
-static const double slice_cpu = 384; /* of k, that a product of the CPU takes at a time, however
-                                        wide a panel is (backend/cpu_product.c SLICE) */
+static const double slice_cpu = 384; /* depth of k per step of a CPU product, for any panel width
+                                        (backend/cpu_product.c SLICE) */
 static const double half_block_gpu = 64, half_panel_gpu = 16;
 
 /* Fraction of the time for reading and writing C that GPU products do not hide; approximately, bf16
  * on an H200. */
 static const double seen_of_c = 0.5;
 
-/* Sums of GPUs behind products: the cost of a strip, whose ranks synchronise through their hosts,
- * and the fraction of the sum that products hide, while it takes memory bandwidth and
- * multiprocessors from them. Measured with 16 strips on 2 H200, where sums took 4 to 38 ms. */
+/* Sums on GPUs beside products: the cost of a strip, whose ranks synchronise through their hosts,
+ * and the fraction of the sum that products hide; the sum uses memory bandwidth and multiprocessors
+ * that products need. Measured with 16 strips on 2 H200, where sums took 4 to 38 ms. */
 static const double strip_gpu = 1e-4, hidden_gpu = 0.25;
 
 /* The largest block of C, the deepest layer, and sizes of an element. */
@@ -29,7 +29,7 @@ typedef struct extent {
   double rows, cols, depth, width, panels;
   double wide, added; /* cols with all accumulators, and as layers add them up */
   double work, sum;   /* bytes of an element */
-  double flops;       /* of one multiply-add */
+  double flops;       /* per multiply-add */
 } extent;
 
 /* Bytes that one rank receives, by source. */
@@ -130,7 +130,7 @@ double dm_product_efficiency(double rows, double cols, double width, bool gpu) {
   return rows / (rows + block) * cols / (cols + block) * width / (width + panel);
 }
 
-/* Largest part of k in one product of a GPU. */
+/* Largest depth of k in one product on a GPU. */
 static double product_most(const dm_plan *plan) {
   const dm_compute *row = &plan->problem.compute;
   const double parts = dm_dtype_is_complex(plan->problem.work) ? 2 : 1;
@@ -233,8 +233,8 @@ static double read_seconds(const dm_plan *plan, const dm_machine *machine) {
   return bytes / machine->file_read + ahead_seconds(plan, machine);
 }
 
-/* Until the first panel of both matrices has arrived, including everything read before and with
- * it. */
+/* Time until the first panel of both matrices has arrived, including everything read before and
+ * with it. */
 static double head_seconds(const dm_plan *plan, const dm_machine *machine) {
   if (!dm_plan_has_files(&plan->problem)) return 0;
   return (factor_bytes(plan, machine, DM_A) * dm_plan_together(plan, DM_A) +
@@ -298,7 +298,7 @@ static double total_seconds(const dm_plan *plan, const dm_forecast *f, double he
   const bool first =
       tiles > 1 && resides; /* tiles of resident matrices start when all of it is loaded */
   const double last =
-      plan->blocks > 1 ? f->write / tiles : f->write; /* writing that nothing overlaps */
+      plan->blocks > 1 ? f->write / tiles : f->write; /* writing that does not overlap */
   if (!plan->overlap || first) return f->read + fmax(loop, f->write - last) + f->reduce + last;
   const double tail = f->read > 0 ? loop / (panels * tiles) : 0; /* products of the last panels */
   if (plan->strips == 0)

@@ -39,9 +39,9 @@ typedef struct dm_machine {
                                the forecast: the page cache must not change the bits of C */
   double speed_now; /* of products, relative to flops, for the cores of this run; 0: as flops.  Only
                      for the forecast */
-  double pages_now; /* bytes per second at which C's file system, in memory, clears pages; 0: it
-                     has none to clear */
-  double pages_since; /* seconds that it has done so before the first read */
+  double pages_now; /* bytes per second at which C's file system, if in memory, clears pages; 0:
+                       none to clear */
+  double pages_since; /* seconds of clearing before the first read */
   bool inputs_cached; /* inputs are in the page cache: reading copies them */
   bool reads_measured,
       writes_measured; /* whether file_read and file_write are measured, not stated */

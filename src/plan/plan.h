@@ -1,9 +1,9 @@
-/* plan: problem + machine -> plan.  Pure functions: no MPI, CUDA or HDF5, no clock, no environment.
+/* plan: problem + machine -> plan. Pure functions: no MPI, CUDA or HDF5, no clock, no environment.
  *
- * Rank (i, j, l) of the process grid pm x pn x pk computes block C(i, j) over layer l of k.  k is
- * cut into panels of kb; a layer is a run of panels.  The pn ranks of a grid row share the rows of
+ * Rank (i, j, l) of the process grid pm x pn x pk computes block C(i, j) over layer l of k. k is
+ * cut into panels of kb; a layer is a run of panels. The pn ranks of a grid row share the rows of
  * A(i, l); each of the pm ranks of a grid column owns consecutive rows of each panel of B(l, j).
- * If C is cut into tiles, all this happens for one tile after the other. */
+ * With C cut into tiles, this repeats for each tile in turn. */
 #ifndef DM_PLAN_PLAN_H
 #define DM_PLAN_PLAN_H
 
@@ -22,8 +22,7 @@ typedef struct dm_range {
 
 typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
 
-/* Where a share is stored. IN_FILE: the pieces that a tile needs pass through memory, panel by
- * panel. */
+/* Where a share is stored. IN_FILE: a tile's pieces pass through memory, panel by panel. */
 typedef enum dm_residence { DM_IN_HOST, DM_IN_DEVICE, DM_IN_FILE } dm_residence;
 
 /* Seconds of the slowest rank; the total does not add phases that overlap. */
