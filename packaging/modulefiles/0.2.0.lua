@@ -8,7 +8,7 @@ local root = "/opt/damier/0.2.0"
 -- depends_on("openmpi", "hdf5", "openblas")
 
 prepend_path("PATH", pathJoin(root, "bin"))
-append_path("MANPATH", "") -- of an unset one man takes its own in place of nothing
+append_path("MANPATH", "") -- an empty entry keeps the default path of man
 prepend_path("MANPATH", pathJoin(root, "share/man"))
 prepend_path("FPATH", pathJoin(root, "share/zsh/site-functions"))
 prepend_path("CMAKE_PREFIX_PATH", root)
