@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing Debian or Ubuntu packages; on other systems lists what is missing.
+# Installs missing Debian or Ubuntu packages; on other systems lists them.
 # usage: scripts/packages.sh [build] [test] [long] [lint] [cluster] [mpich] [simulation]
 #   build    to build and run damier     test  its tests     lint  the checks of its sources
 #   long     tests that are not in the quick run

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what the tests need, builds, and runs the tests.
+# Installs missing packages, builds, and runs the tests.
 # usage: scripts/test.sh          the quick tests
-#        scripts/test.sh --all    every test, some once more with sanitizers, other builds, and the
-#                                 checks of the sources; endurance runs alone are started by hand
-# The last line counts what passed, failed and was skipped; the exit code is 1 if anything failed.
+#        scripts/test.sh --all    every test, some again with sanitizers, other builds, and checks of
+#                                 the sources; only endurance runs must be started by hand
+# The last line counts passed, failed and skipped tests; the exit code is 1 if anything failed.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 

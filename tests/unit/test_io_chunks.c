@@ -1,4 +1,4 @@
-/* Chunks that lie about their size are refused; unwritten chunks read as the fill value. */
+/* Chunks with a wrong size are refused; unwritten chunks read as the fill value. */
 #include <zlib.h>
 
 #include "io/chunk_filter.h"

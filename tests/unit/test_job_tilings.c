@@ -167,7 +167,7 @@ TEST(file_is_replaced_at_once) {
   assert_true(dm_tiling_equal(&back.of[0][DM_TILES_LARGE], &dm_tiling_candidates[0][4]));
   char command[DM_PATH + 64];
   snprintf(command, sizeof command, "test $(ls -A '%s'/damier | wc -l) = 1", p.directory);
-  assert_int_equal(system(command), 0); /* no other file is left behind */
+  assert_int_equal(system(command), 0); /* no other file is left */
   remove_all(&p);
 }
 

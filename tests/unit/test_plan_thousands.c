@@ -1,4 +1,4 @@
-/* Planning for thousands of ranks takes no memory. */
+/* Memory of planning for thousands of ranks. */
 #include "core/buffer.h"
 #include "plan_cases.h"
 

@@ -56,7 +56,7 @@ TEST(reading_begins_with_what_is_read_together) {
   plan.strips = 0;
   dm_forecast f = dm_plan_forecast(&plan, &machine);
   assert_true(f.total > f.gemm + together * reading_a + f.write);
-  plan.problem.op_a = DM_OP_T; /* panels lie behind one another */
+  plan.problem.op_a = DM_OP_T; /* panels are consecutive */
   assert_true(dm_plan_together(&plan, DM_A) < 0.1);
   f = dm_plan_forecast(&plan, &machine);
   assert_true(f.total < f.gemm + 0.2 * reading_a + f.write);
