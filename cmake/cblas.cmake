@@ -1,4 +1,4 @@
-# The CPU product goes through CBLAS: OpenBLAS first, then whatever CMake finds (BLIS, MKL, NVPL).
+# The CPU backend calls CBLAS: OpenBLAS if found, else any BLAS that CMake finds (BLIS, MKL, NVPL).
 add_library(dm_cblas INTERFACE)
 pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
 if(OPENBLAS_FOUND)

@@ -1,12 +1,11 @@
-# The cuda backend: built where nvcc is found.  DAMIER_CUDA=ON makes its absence an error.
+# The cuda backend: built if nvcc is found. DAMIER_CUDA=ON makes a missing nvcc an error.
 set(DAMIER_HAVE_CUDA OFF)
 if(NOT DAMIER_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT CMAKE_CUDA_ARCHITECTURES)
-      # Machine code for Ampere and Hopper; later GPUs translate the PTX of 90 (that of 90a is for
-      # Hopper alone).
+      # Machine code for Ampere and Hopper; later GPUs compile the PTX of 90 (PTX of 90a only runs on Hopper).
       set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual)
     endif()
     enable_language(CUDA)
@@ -29,7 +28,7 @@ function(damier_cuda_layers)
   target_compile_definitions(dm_backend PRIVATE DM_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
   target_link_libraries(dm_backend PUBLIC dm_kernels CUDA::cudart_static)
 
-  # The text of the kernel that `jit` compiles; libnvrtc itself is looked for when it is needed.
+  # Source of the kernel that `jit` compiles; libnvrtc is loaded when needed.
   set(headers kernels/helpers/real.cuh kernels/helpers/operand.cuh kernels/product/thread_tile.cuh
               kernels/product/vector.cuh kernels/product/async_copy.cuh
               kernels/product/async_tile.cuh kernels/product/fragment.cuh

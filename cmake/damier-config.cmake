@@ -2,7 +2,7 @@ include(CMakeFindDependencyMacro)
 find_dependency(MPI COMPONENTS C)
 include(${CMAKE_CURRENT_LIST_DIR}/damier-targets.cmake)
 
-# damier::static, where it was installed.
+# damier::static, if installed.
 get_filename_component(damier_static "${CMAKE_CURRENT_LIST_DIR}/../../libdamier.a" ABSOLUTE)
 if(EXISTS ${damier_static} AND NOT TARGET damier::static)
   add_library(damier::static STATIC IMPORTED)

@@ -1,5 +1,5 @@
 # Headers as C strings in one header: cmake -D ROOT=... -D HEADERS="a;b" -D OUTPUT=... -P embed.cmake
-# What NVRTC compiles on the user's machine is in the program itself (src/backend/cuda_jit.c).
+# The program contains the sources that NVRTC compiles on the user's machine (src/backend/cuda_jit.c).
 set(names "")
 set(texts "")
 foreach(header ${HEADERS})

@@ -1,16 +1,15 @@
-# What is installed, beside the program: completion, man page, job scripts, schema, documents.  'ninja
-# uninstall' removes it again.
+# Installs, besides the program: completion, man page, job scripts, schema, documents. 'ninja uninstall' removes them.
 include(GNUInstallDirs)
 option(DAMIER_BUNDLE "Install libraries too, but for MPI and the C library: for a tree that may be moved" OFF)
 
-# A library of a module or of Spack is found by what is installed, too.
+# Installed files also find libraries of modules or Spack.
 if(NOT DEFINED CMAKE_INSTALL_RPATH_USE_LINK_PATH)
   set_target_properties(damier libdamier PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 endif()
 if(DAMIER_BUNDLE)
   set_target_properties(damier libdamier PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/damier"
                                                     INSTALL_RPATH_USE_LINK_PATH OFF)
-  foreach(target damier libdamier) # of the libraries' own libraries, too
+  foreach(target damier libdamier) # RPATH also applies to the libraries' dependencies
     target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
   endforeach()
   install(TARGETS damier RUNTIME_DEPENDENCY_SET damier_libraries)
@@ -37,7 +36,7 @@ if(DAMIER_PYTHON)
           PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()
 
-# The program writes its own completion scripts.
+# The program generates its completion scripts.
 if(NOT CMAKE_CROSSCOMPILING AND NOT DAMIER_SANITIZE)
   set(folder ${CMAKE_BINARY_DIR}/completion)
   file(MAKE_DIRECTORY ${folder})
@@ -54,7 +53,7 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT DAMIER_SANITIZE)
   add_custom_target(completion ALL DEPENDS ${scripts})
 endif()
 
-# What `cmake --install` needs, and no tests: scripts/demo.sh builds it.
+# Builds everything that `cmake --install` needs, without tests; used by scripts/demo.sh.
 add_custom_target(installed DEPENDS damier libdamier)
 foreach(more libdamier_static completion)
   if(TARGET ${more})

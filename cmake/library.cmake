@@ -13,20 +13,20 @@ set_target_properties(libdamier PROPERTIES OUTPUT_NAME damier EXPORT_NAME damier
                                            VERSION ${PROJECT_VERSION} SOVERSION 0)
 target_include_directories(libdamier PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-# Of the layers nothing is seen from outside.
+# The layers' symbols are not exported.
 target_link_libraries(libdamier PRIVATE dm_cli PUBLIC MPI::MPI_C)
 target_link_options(libdamier PRIVATE LINKER:--exclude-libs,ALL)
 
 
-# What a program that is linked with the static library needs beside it and MPI.
+# Libraries that a program linked with the static library needs besides MPI.
 set(damier_private_libs ${OPENBLAS_LDFLAGS} ${HDF5_C_LIBRARIES} ${JANSSON_LDFLAGS} ${HWLOC_LDFLAGS} ${XXHASH_LDFLAGS}
                         ${ZLIB_LIBRARIES} -lpthread -ldl -lm)
 if(NOT OPENBLAS_FOUND)
   list(PREPEND damier_private_libs ${BLAS_LIBRARIES})
 endif()
 
-# One object of all layers: `ar` keeps it whole, and of its names only those of the interface are seen.
-# Not with sanitizers, nor with CUDA, which the program would have to link as this build does.
+# One object of all layers: `ar` stores it as a whole, and only the interface's symbols stay global. Not with
+# sanitizers or CUDA: the program would have to link as this build does.
 if(DAMIER_STATIC AND NOT DAMIER_SANITIZE AND NOT DAMIER_HAVE_CUDA)
   foreach(layer core comm plan io transport backend run check engine job measure cli)
     list(APPEND layer_files $<TARGET_FILE:dm_${layer}>)
@@ -44,7 +44,7 @@ endif()
 
 install(TARGETS libdamier EXPORT damier)
 install(FILES include/damier.h include/damier.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# It may be moved after it was installed.
+# The installation may be moved later.
 file(RELATIVE_PATH damier_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 list(JOIN damier_private_libs " " damier_private_flags)
 configure_file(cmake/damier.pc.in damier.pc @ONLY)

@@ -1,4 +1,4 @@
-# Removes what the last 'cmake --install' of this build has installed, and the folders that are damier's own:
+# Removes the files of this build's last 'cmake --install', and the folders that belong to damier:
 # cmake -D MANIFEST=FILE -P uninstall.cmake
 if(NOT EXISTS "${MANIFEST}")
   message(FATAL_ERROR "nothing was installed from this build: there is no ${MANIFEST}")

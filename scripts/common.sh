@@ -41,17 +41,17 @@ read_options() {
   done
 }
 
-# CUDA is often installed outside PATH.
+# CUDA is often installed outside of PATH.
 if ! has nvcc && [ -x /usr/local/cuda/bin/nvcc ]; then
   PATH=$PATH:/usr/local/cuda/bin
 fi
 
-# Tools that pip installed for users without root (scripts/packages.sh).
+# Tools that pip installs for users without root (scripts/packages.sh).
 if [ -d build/tools/bin ]; then
   PATH=$PATH:$root/build/tools/bin
 fi
 
-# Open MPI refuses to start as root unless told twice.
+# Open MPI refuses to run as root unless both are set.
 if [ "$(id -u)" = 0 ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
@@ -61,7 +61,7 @@ if [ ! -e /sys/devices/system/cpu ]; then
   export HWLOC_HIDE_ERRORS=${HWLOC_HIDE_ERRORS-2} UCX_LOG_LEVEL=${UCX_LOG_LEVEL-fatal}
 fi
 
-# ranks N COMMAND...: more ranks than cores are fine.  MPICH has no such flag and needs none.
+# ranks N COMMAND...: allows more ranks than cores. MPICH has no such flag and needs none.
 ranks() {
   local count=$1 flags=()
   shift
@@ -69,7 +69,7 @@ ranks() {
   mpirun "${flags[@]}" -n "$count" "$@"
 }
 
-# A Python with NumPy and h5py, or nothing; the first one in PATH need not be the system's.
+# Prints a Python with NumPy and h5py, if any; the first one in PATH need not have them.
 python_with_h5py() {
   local python
   for python in python3 /usr/bin/python3; do
@@ -84,7 +84,7 @@ gpus() {
   { nvidia-smi -L 2>/dev/null || true; } | grep -c '^GPU' || true
 }
 
-# Shows the progress of a build, a line per tenth; the compiler's messages still go to standard output.
+# Shows the progress of a build in steps of 10 %; compiler messages go to standard output.
 show_tenths() {
   local line tenth last=0
   while IFS= read -r line; do
@@ -96,7 +96,7 @@ show_tenths() {
   done
 }
 
-# The program that benchmarks run: DAMIER, or else an optimised build of the current commit.
+# The program for benchmarks: DAMIER, or else an optimised build of the current commit.
 build_release() {
   if [ -n "${DAMIER:-}" ]; then
     damier=$(realpath "$DAMIER")
@@ -112,7 +112,7 @@ build_release() {
   damier=$root/build/release/damier
 }
 
-# If OpenBLAS does not know the CPU, damier selects its kernels: other programs must use the same.
+# If OpenBLAS does not know the CPU, damier selects its kernels: other programs must use the same ones.
 share_openblas_kernels() {
   local kernels
   kernels=$("$damier" info -q --json - | python3 -c "import json, sys
@@ -122,7 +122,7 @@ print(json.load(sys.stdin)['environment'].get('OPENBLAS_CORETYPE', ''))")
   note "OPENBLAS_CORETYPE=$kernels for every program"
 }
 
-# keep_records FROM TO: moves a measurement to its place only when it is complete.
+# keep_records FROM TO: moves a measurement into place once it is complete.
 keep_records() {
   mkdir -p "$(dirname "$2")"
   cp "$1" "$2"

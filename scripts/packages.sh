@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing Debian or Ubuntu packages; on other systems lists what is missing.
+# Installs missing Debian or Ubuntu packages; on other systems lists them.
 # usage: scripts/packages.sh [build] [test] [long] [lint] [cluster] [mpich] [simulation]
 #   build    to build and run damier     test  its tests     lint  the checks of its sources
 #   long     tests that are not in the quick run
@@ -23,7 +23,7 @@ if ! { has mpicc && has mpirun; }; then build_packages+=(openmpi-bin libopenmpi-
 # Debian's mpi4py depends on Open MPI, which must not replace another mpirun.
 if ! has mpirun || mpirun --version 2>/dev/null | grep -q "Open MPI"; then long_packages+=(python3-mpi4py); fi
 
-# Commands and libraries that must exist in the end, however installed.
+# Required commands and libraries, from any source.
 build_tools=(cc cmake ninja pkg-config mpicc mpirun)
 build_libraries=(hwloc jansson libxxhash zlib)
 test_tools=(python3 h5dump pkill)
@@ -63,14 +63,14 @@ missing_needs() {
   done
 }
 
-# With and without sudo; non-interactive.
+# With or without sudo; non-interactive.
 apt_get() {
   local as_root=(env)
   if [ "$(id -u)" != 0 ]; then as_root=(sudo env); fi
   "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@"
 }
 
-# Where sudo cannot ask for a password it must not need one.
+# Without a terminal sudo must not need a password.
 may_install() {
   [ "$(id -u)" = 0 ] || { has sudo && { { : </dev/tty; } 2>/dev/null || sudo -n true 2>/dev/null; }; }
 }
@@ -97,7 +97,7 @@ if has apt-get && has dpkg-query; then
   install_missing "${@:-build}"
 fi
 
-# CMake and Ninja without root.
+# Installs CMake and Ninja without root.
 fetch_tools() {
   local tools=()
   has cmake || tools+=(cmake)

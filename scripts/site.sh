@@ -9,7 +9,7 @@ source scripts/common.sh
 serve=
 read_options "serve!" "$@"
 mkdocs=${MKDOCS-mkdocs}
-export NO_MKDOCS_2_WARNING=1 # a message of the theme about other programs
+export NO_MKDOCS_2_WARNING=1 # hides a message of the theme about other programs
 has "$mkdocs" || die "there is no $mkdocs: python3 -m venv build/site-tools && build/site-tools/bin/pip install -r" \
   "scripts/site-requirements.txt, then MKDOCS=build/site-tools/bin/mkdocs scripts/site.sh"
 if [ -n "$serve" ]; then

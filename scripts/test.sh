@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what the tests need, builds, and runs the tests.
+# Installs missing packages, builds, and runs the tests.
 # usage: scripts/test.sh          the quick tests
-#        scripts/test.sh --all    every test, some once more with sanitizers, other builds, and the
-#                                 checks of the sources; endurance runs alone are started by hand
-# The last line counts what passed, failed and was skipped; the exit code is 1 if anything failed.
+#        scripts/test.sh --all    every test, some again with sanitizers, other builds, and checks of
+#                                 the sources; only endurance runs must be started by hand
+# The last line counts passed, failed and skipped tests; the exit code is 1 if anything failed.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
@@ -25,7 +25,7 @@ skip() {
   note "skipped: $1"
 }
 
-# step NAME COMMAND...: one check; what it writes is shown only where it fails.
+# step NAME COMMAND...: runs one check; shows its output only if it fails.
 step() {
   local name=$1 log
   shift
@@ -41,7 +41,7 @@ step() {
   fi
 }
 
-# build PRESET CMAKE-OPTION... [-- TARGET...]: all of it, or these targets.
+# build PRESET CMAKE-OPTION... [-- TARGET...]: builds everything, or these targets.
 build() {
   local preset=$1 options=()
   shift
@@ -53,16 +53,16 @@ build() {
     cmake --build --preset "$preset" ${1:+--target "${@:2}"}
 }
 
-# Needs nvcc, and no GPU: one architecture, for which all of the code is compiled.  The C code is linked
-# alone, and compiles in half the time without optimisation.
+# Needs nvcc but no GPU; compiles all CUDA code for one architecture. The C code is only linked, and compiles in half
+# the time without optimisation.
 build_cuda() {
   cmake --preset cuda -B build/cuda-check -DCMAKE_CUDA_ARCHITECTURES=90a-real -DCMAKE_C_FLAGS_RELEASE=-O0 \
     -DDAMIER_TESTS=ON &&
     cmake --build build/cuda-check --target damier unit_tests gpu_rank_tests
 }
 
-# Lines "VERDICT NAME" from CTest's report.  To CTest a program that is not there is "notrun", as is a
-# test that asks to be skipped; only the second is a skip.
+# Prints lines "VERDICT NAME" from CTest's report. CTest reports missing programs and tests that skip themselves as
+# "notrun"; only the latter count as skipped.
 verdicts() {
   awk -F'"' '
     function flush() { if (name != "") print verdict, name; name = "" }
@@ -71,7 +71,7 @@ verdicts() {
     END { flush() }' "$1"
 }
 
-# run_tests PRESET [CTEST OPTION...]: adds CTest's own counts to ours.
+# run_tests PRESET [CTEST OPTION...]: adds CTest's counts to ours.
 run_tests() {
   local preset=$1 report=build/$1/tests.xml verdict name
   shift
@@ -92,10 +92,9 @@ run_tests() {
   done < <(verdicts "$report")
 }
 
-# Against AddressSanitizer and UndefinedBehaviorSanitizer, what goes through most of the code in few
-# processes.  Telling leaks of the libraries, which are not ours, takes whole call stacks; GCC 12's
-# LeakSanitizer crashes on Open MPI's thread-local data.  What runs many programs does so without
-# looking for leaks.
+# Runs tests that cover most of the code in few processes, with AddressSanitizer and UndefinedBehaviorSanitizer.
+# Suppressing leaks of other libraries takes full call stacks; GCC 12's LeakSanitizer crashes on Open MPI's
+# thread-local data. Tests that run many programs do not check for leaks.
 run_sanitized() {
   local leaks=$root/tests/sanitizer/leaks.supp
   export UBSAN_OPTIONS=print_stacktrace=1
@@ -111,19 +110,19 @@ check_format() {
 }
 
 check_man_page() {
-  # STYLE messages are about taste.
+  # STYLE messages are a matter of taste.
   mandoc -Tlint -W warning docs/damier.1 &&
     build/release/damier --man-page | diff - docs/damier.1
 }
 
-# The Doxyfile makes every warning an error.
+# The Doxyfile turns warnings into errors.
 check_doxygen() {
   doxygen docs/Doxyfile
 }
 
 if [ -n "$all" ]; then
   scripts/packages.sh build test long lint
-  # Only root can build a cluster; services of Slurm that a package starts are not wanted elsewhere.
+  # Only root can build a cluster; Slurm's packages start services, which are unwanted elsewhere.
   if [ "$(id -u)" = 0 ]; then scripts/packages.sh cluster; fi
   scripts/packages.sh simulation
 else
@@ -132,12 +131,12 @@ fi
 python=$(python_with_h5py)
 mkdir -p build
 
-# Without a GPU an emulated one takes its place in the tests, which a build with CUDA has not.
+# Without a GPU the tests use an emulated one, which builds with CUDA lack.
 cuda=OFF
 [ "$(gpus)" = 0 ] || cuda=AUTO
 if step "build of build/release" build release -DDAMIER_CUDA=$cuda; then
   if [ -n "$all" ]; then
-    # emulated.ranks takes minutes, and is among what the sanitizers watch below.
+    # emulated.ranks takes minutes and also runs with sanitizers below.
     run_tests release --label-exclude 'endurance|part' --exclude-regex '^emulated\.ranks$'
   else
     run_tests release --label-exclude 'long|endurance'
@@ -155,7 +154,7 @@ if [ -n "$all" ]; then
   fi
 
   if has mpicc.mpich && has mpiexec.mpich; then
-    # Ranks of MPICH spin while they wait: of four on two cores only what is about messages.
+    # MPICH's ranks spin while they wait: with four ranks on two cores only the tests of messages.
     step "build with MPICH" build mpich -- damier rank_tests rank_tests_cut &&
       run_tests mpich --tests-regex '^(ranks\.2|ranks\.cut|judge\.shapes)$'
   else

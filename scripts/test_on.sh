@@ -33,7 +33,7 @@ name=$suite-$mpi-$user
 system=$roots/$name log=$roots/$name.log
 mkdir -p "$roots/archives/partial"
 
-# The package mirror of this computer; if unknown, debootstrap's default.
+# The package mirror of this computer; empty for debootstrap's default.
 mirror() {
   # shellcheck disable=SC2016 # these are apt's own names
   apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep '/debian/*$' | head -n 1
@@ -47,7 +47,7 @@ make_base() {
   rm -rf "$base"
   # Suites unknown to this debootstrap are installed like the newest known one.
   if [ -e "$script/$suite" ]; then script=$script/$suite; else script=$script/sid; fi
-  # A user who clones has git; ordinary users need sudo.
+  # Cloning takes git; ordinary users need sudo.
   debootstrap --variant=minbase --include=git,sudo,ca-certificates "$suite" "$base" ${from:+"$from" "$script"} \
     >"$base.log" || die "debootstrap failed: $base.log"
   apt-config dump | grep -E '^Acquire::(http|https|Check)' >"$base/etc/apt/apt.conf.d/99host" || true
@@ -72,7 +72,7 @@ make_system() {
   chroot "$system" chown -R "$user:" "$home/damier"
 }
 
-# inside COMMAND [AS]: runs COMMAND in the system, with its own processes, mounts and host name.
+# inside COMMAND [AS]: runs COMMAND in the system, in its own namespaces for processes, mounts and host name.
 inside() {
   local command=$1 as=${2-$user} bind=()
   if [ -n "$cores" ]; then bind=(taskset --cpu-list "0-$((cores - 1))"); fi
@@ -87,7 +87,7 @@ inside() {
     bash "$system" "$roots/archives" "$as" "$command"
 }
 
-# One line: the system, and the versions that the scripts found or installed.
+# Prints one line: the system, and the versions that the scripts found or installed.
 versions() {
   # shellcheck disable=SC2016 # for another shell
   inside '

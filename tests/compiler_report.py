@@ -1,4 +1,4 @@
-"""What nvcc reports of the top rungs: no registers spilled, no wgmma serialised, no setmaxnreg dropped.
+"""Checks nvcc's report on the top rungs: no registers spilled, no wgmma serialised, no setmaxnreg ignored.
 
 usage: compiler_report.py NVCC ROOT ARCHITECTURE | --self
 """
@@ -15,7 +15,7 @@ LOST = re.compile(r"serializ|setmaxnreg.*ignored", re.IGNORECASE)
 
 
 def findings(report):
-    """(entries that were compiled, what is wrong with them)."""
+    """(compiled entries, problems)."""
     entries, wrong, name = 0, [], "?"
     for line in report.splitlines():
         entry, spill = ENTRY.search(line), SPILL.search(line)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the order of the layers: layers.py ROOT [LIBRARY.a ...], or --self to check the checker.
 
-Includes go downward only and siblings never include each other, nor does anything outside of kernels
-include what lies in its folders; headers of big libraries stay in their places; file names are
-unique; no layer below cli keeps a variable in static memory.
+Includes only go downward, siblings never include each other, and code outside of kernels only includes headers at the
+top of kernels; headers of big libraries stay in their places; file names are unique; layers below cli have no writable
+static memory.
 """
 import pathlib
 import re
@@ -14,7 +14,7 @@ import tempfile
 LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "io": 2, "transport": 2, "backend": 2,
          "run": 3, "check": 4, "engine": 5, "job": 6, "measure": 7, "cli": 8,
          "lib": 9}
-FOLDERS = ("helpers", "product", "residues", "split", "ladder")  # of kernels, bottom to top; its own headers lie below them
+FOLDERS = ("helpers", "product", "residues", "split", "ladder")  # folders of kernels, bottom to top; headers at the top of kernels are below them
 ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"io"}), (r"nccl\.h", {"transport"}),
            (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
@@ -26,7 +26,7 @@ def layer_of(path):
 
 
 def check_quoted(path, layer, target):
-    """Ours are included as "layer/file.h"."""
+    """Includes of our headers have the form "layer/file.h"."""
     other = target.split("/")[0] if "/" in target else None
     if other not in LEVEL:
         return [f"{path}: \"{target}\" does not name its layer"]
@@ -37,7 +37,7 @@ def check_quoted(path, layer, target):
 
 
 def check_folder(path, layer, target):
-    """The folders of kernels are layers, too."""
+    """Folders of kernels count as layers."""
     height = FOLDERS.index(target[1]) if target[1] in FOLDERS else -1
     own = FOLDERS.index(path.parts[1]) if layer == "kernels" and path.parts[1] in FOLDERS else -1
     return [f"{path}: {'/'.join(target)} is inside of kernels"] if height > own else []
@@ -81,11 +81,11 @@ def check_names(root):
     return problems
 
 
-HEADERS_OWN = ("nvtxGlobals_v3", "InitializeInjectionNvtx2_fnptr") # NVTX keeps them where it is included
+HEADERS_OWN = ("nvtxGlobals_v3", "InitializeInjectionNvtx2_fnptr") # defined by NVTX in files that include it
 
 
 def check_statics(library):
-    """Symbols in writable sections; tables of constant pointers lie in .data.rel.ro."""
+    """Symbols in writable sections; tables of constant pointers are in .data.rel.ro."""
     table = subprocess.run(["objdump", "-t", library], capture_output=True, text=True, check=True)
     problems = []
     for line in table.stdout.splitlines():
@@ -102,7 +102,7 @@ def check_statics(library):
 
 
 def check_itself():
-    """Every kind of violation, planted in an otherwise clean tree, is found; the clean tree passes."""
+    """Finds every kind of violation, planted in an otherwise clean tree; passes the clean tree."""
     clean = {"src/core/a.h": "", "src/plan/b.c": '#include "core/a.h"\n#include <stdio.h>\n',
              "src/comm/c.c": "#include <mpi.h>\n", "kernels/product/k.cuh": '#include "core/a.h"\n',
              "kernels/ladder/k.cu": '#include "kernels/product/k.cuh"\n#include "kernels/k.h"\n',

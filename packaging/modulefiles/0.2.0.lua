@@ -1,14 +1,14 @@
--- Lmod: as MODULEPATH/damier/0.2.0.lua.  root is where 'cmake --install build/release --prefix' put it.
+-- Lmod: install as MODULEPATH/damier/0.2.0.lua. root is the prefix of 'cmake --install build/release --prefix'.
 whatis("Name: damier")
 whatis("Version: 0.2.0")
 whatis("Description: multiplies matrices in HDF5 files over MPI ranks and GPUs")
 
 local root = "/opt/damier/0.2.0"
--- The modules that it was built with:
+-- Modules used for the build:
 -- depends_on("openmpi", "hdf5", "openblas")
 
 prepend_path("PATH", pathJoin(root, "bin"))
-append_path("MANPATH", "") -- of an unset one man takes its own in place of nothing
+append_path("MANPATH", "") -- an empty entry keeps the default path of man
 prepend_path("MANPATH", pathJoin(root, "share/man"))
 prepend_path("FPATH", pathJoin(root, "share/zsh/site-functions"))
 prepend_path("CMAKE_PREFIX_PATH", root)

@@ -1,8 +1,8 @@
-# Spack: spack repo create FOLDER damier says where the repository is; this file is packages/damier/package.py in it;
-# spack repo add THAT; spack install damier +cuda cuda_arch=90
+# Spack: `spack repo create FOLDER damier` prints the repository's path; copy this file to packages/damier/package.py
+# there; then `spack repo add` that path; spack install damier +cuda cuda_arch=90
 from spack.package import *
 
-try:  # Spack 1; older ones have them in spack.package
+try:  # Spack 1; older versions define them in spack.package
     from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
     from spack_repo.builtin.build_systems.cuda import CudaPackage
 except ImportError:
@@ -13,14 +13,14 @@ class Damier(CMakePackage, CudaPackage):
     """Multiplies matrices in HDF5 files over MPI ranks and GPUs."""
 
     homepage = "https://example.org/damier"
-    git = "file:///path/to/damier"  # a clone
+    git = "file:///path/to/damier"  # a git clone
 
     license("BSD-3-Clause")
 
     version("main", branch="main")
     version("0.2.0", tag="v0.2.0")
 
-    # CudaPackage has the variants cuda and cuda_arch.
+    # CudaPackage defines the variants cuda and cuda_arch.
     variant("nccl", default=False, when="+cuda", description="panels between nodes by NCCL")
 
     depends_on("c", type="build")
@@ -48,7 +48,7 @@ class Damier(CMakePackage, CudaPackage):
         ]
         archs = self.spec.variants["cuda_arch"].value if self.spec.satisfies("+cuda") else ("none",)
         if "none" not in archs:
-            # Hopper's own instructions are in 90a alone.
+            # Hopper's own instructions require 90a.
             archs = ["90a-real;90-virtual" if arch == "90" else arch for arch in archs]
             args.append(self.define("CMAKE_CUDA_ARCHITECTURES", ";".join(archs)))
         return args

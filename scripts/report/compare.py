@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Says what became slower, beyond noise, from one set of records to another.
+"""Reports what became significantly slower from one set of records to another.
 
-    scripts/report/compare.py OLD.jsonl NEW.jsonl           exit 1 where something is slower, 2 where nothing can be compared
-    scripts/report/compare.py --least 3 OLD NEW             differences below 3 % do not matter (default 2)
+    scripts/report/compare.py OLD.jsonl NEW.jsonl           exit 1: something is slower; 2: nothing can be compared
+    scripts/report/compare.py --least 3 OLD NEW             ignores differences below 3 % (default 2)
 
-Records are those of damier's --json. Runs of the same problem in the same way (verb, shape, types, ranks,
-nodes, threads, backend, device, transport; with --by-plan also grid and panel) are put together, each repetition
-a sample, and compared by the two-sided Mann-Whitney test at 1 %, divided by the number of comparisons
-(Bonferroni). A difference counts if it is significant and larger than --least.
+Reads records of damier's --json. Groups runs of the same problem in the same way (verb, shape, types, ranks, nodes,
+threads, backend, device, transport; with --by-plan also grid and panel); each repetition is a sample. Compares groups
+by the two-sided Mann-Whitney test at 1 %, divided by the number of comparisons (Bonferroni). A difference counts if it
+is significant and larger than --least.
 
-Of bench links every pair of ranks is compared, as the time of a piece. A record has median, least and most of a
-pair; a pair is slower where even its fastest exchange takes longer than the slowest one of before. How many pairs
-of one kind (transport, size, way) would be so by chance is a binomial distribution; tested at the same level.
+Of bench links it compares the time of a piece between each pair of ranks. A record has median, least and most of a
+pair; a pair is slower if even its fastest exchange takes longer than the slowest one before. The number of such pairs
+of one kind (transport, size, way) that chance explains follows a binomial distribution, tested at the same level.
 """
 import argparse
 import collections
@@ -41,7 +41,7 @@ def key_of(record, by_plan):
 
 
 def samples_of(records, by_plan):
-    """Seconds by (key, series); whole runs give one sample each, benchmarks one for each repetition."""
+    """Seconds by (key, series); whole runs give one sample each, benchmarks one per repetition."""
     samples = {}
     for record in records:
         for name in SERIES.get(record["verb"], ()):
@@ -57,7 +57,7 @@ WAYS = ("one_way", "both_ways", "together", "turn")
 
 
 def seconds_of(record, way, part):
-    """Of a piece from rank i to rank j; the least time is that of the highest rate."""
+    """Times of a piece from rank i to rank j; the highest rate gives the least time."""
     links = record["links"]
     if way == "turn":
         return links.get(f"turn{part}_s")
@@ -67,14 +67,14 @@ def seconds_of(record, way, part):
 
 
 def pairs_of(records, by_plan):
-    """By (key, way), and by pair of ranks: medians of runs, least and most of all exchanges, and their number."""
+    """By (key, way) and pair of ranks: medians of runs, least and most of all exchanges, and their number."""
     found = {}
     for record in records:
         for way in WAYS if record["verb"] == "bench links" else ():
             middle, least, most = (seconds_of(record, way, part) for part in ("", "_least", "_most"))
             for i, row in enumerate(middle or ()):
                 for j, value in enumerate(row):
-                    if value is None or (i > j and way != "one_way"):  # the others are the same both ways
+                    if value is None or (i > j and way != "one_way"):  # others have the same time in both directions
                         continue
                     pair = found.setdefault((key_of(record, by_plan), way), {}).setdefault((i, j), [[], math.inf, 0, 0])
                     pair[0].append(value)
@@ -84,12 +84,12 @@ def pairs_of(records, by_plan):
 
 
 def by_chance(slower, pairs, single):
-    """P(at least so many of the pairs are slower), where each is with probability SINGLE."""
+    """P(at least so many of the pairs are slower), if each is with probability SINGLE."""
     return sum(math.comb(pairs, x) * single ** x * (1 - single) ** (pairs - x) for x in range(slower, pairs + 1))
 
 
 def judge_pairs(before, after, level, least):
-    """The verdict on all pairs of one kind, and whether there were exchanges enough for any."""
+    """The verdict on all pairs of one kind, and whether there were enough exchanges for any."""
     both = [pair for pair in after if pair in before]
     change = {p: median(after[p][0]) / median(before[p][0]) - 1 for p in both}
     sides = {"slower": [p for p in both if after[p][1] > before[p][2] and change[p] > least / 100],
@@ -107,7 +107,7 @@ def judge_pairs(before, after, level, least):
 
 
 def compare_links(old, new, least, by_plan):
-    """As compare."""
+    """Like compare, for pairs of ranks."""
     before, after = pairs_of(old, by_plan), pairs_of(new, by_plan)
     common = [k for k in after if set(after[k]) & set(before.get(k, ()))]
     rows, slower, enough = [], 0, False
@@ -125,7 +125,7 @@ def compare_links(old, new, least, by_plan):
 
 @functools.cache
 def orders(u, m, n):
-    """How many orders of M and N samples without ties have this U."""
+    """The number of orders of M and N samples without ties that have this U."""
     if u < 0 or m == 0 or n == 0:
         return int(u == 0)
     return orders(u, m, n - 1) + orders(u - n, m - 1, n)

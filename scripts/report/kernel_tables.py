@@ -25,7 +25,7 @@ def is_plain(record):
 
 
 def is_choice(record):
-    """A product that is small in some dimension and not of the classical table: --kernel auto's."""
+    """Whether a record belongs to choice_table: a product small in some dimension, outside the classical table."""
     p = record["problem"]
     small = min(p["m"], p["n"], p["k"]) < 8000
     return record["kernel"]["op"] == "gemm" and is_plain(record) and small and not (
@@ -33,7 +33,7 @@ def is_choice(record):
 
 
 def choice_table(records):
-    """Our own tensor-core kernels beside cuBLAS where shapes are small, thin or not aligned."""
+    """Our tensor-core kernels compared with cuBLAS on small, thin or unaligned shapes."""
     rows = {}
     for r in records:
         p = r["problem"]
@@ -54,7 +54,7 @@ def types_of(records):
 
 
 def names_of(records):
-    """In the order measured, which is that of the registry, whatever the type."""
+    """In the order of measurement, which is the registry's, for all types."""
     order = {}
     for r in records:
         order.setdefault(r["kernel"]["name"], len(order))
@@ -62,12 +62,12 @@ def names_of(records):
 
 
 def listed(head, rows, behind=()):
-    """A table and its footer; nothing if there are no rows."""
+    """A table and its footer; empty without rows."""
     return [*table(head, rows), *behind] if rows else []
 
 
 def padded(problem):
-    """The shape, and how far apart rows lie."""
+    """The shape, and the distance between rows."""
     return problem["shape"] + (f", rows + {problem['pad']}" if problem["pad"] else "")
 
 
@@ -98,7 +98,7 @@ def three_digits(value):
 
 
 def grid(title, records, column, columns, words):
-    """Kernels by COLUMN, a function of a record with one of COLUMNS; of each pair the last that was measured."""
+    """Kernels by COLUMN, a function of a record that returns one of COLUMNS; the last measurement of each pair."""
     cells = {(r["kernel"]["name"], column(r)): r for r in records}
     rows = [[f"`{name}`"] + [words(cells[name, c]) if (name, c) in cells else "" for c in columns]
             for name in names_of(records)]
@@ -129,7 +129,7 @@ def classical_table(records):
 
 
 def goal_of(record):
-    """What the best kernel of our own is meant to reach of cuBLAS; None: no goal is set."""
+    """The share of cuBLAS that our best kernel should reach; None: no goal."""
     kind, size = record["kernel"]["type"], square(record)
     along_k = record["yardstick"]["name"] != "cublas"
     if record["problem"]["accumulate"]:
@@ -144,7 +144,7 @@ def goal_of(record):
 
 
 def best_table(records):
-    """The fastest kernel of our own of each type and size."""
+    """Our fastest kernel for each type and size."""
     best = {}
     for r in gemms(records):
         if r["kernel"]["name"].startswith("cublas") or r["problem"]["m"] < min(SMALL):
@@ -168,7 +168,7 @@ def best_table(records):
 
 
 def cliff_table(records):
-    """Odd shapes and strides, against the aligned product of 8192 by the same kernel."""
+    """Odd shapes and strides, compared with the aligned product of 8192 by the same kernel."""
     key = lambda r: (f"`{r['kernel']['name']}`", r["kernel"]["type"])
     plain = [r for r in gemms(records) if is_plain(r)]
     aligned = {key(r): r for r in plain if square(r) == 8192}
@@ -189,7 +189,7 @@ def helpers_table(records):
 
 
 def roofline(_records):
-    """The picture that scripts/report/roofline.py draws from the same records."""
+    """The picture that scripts/report/roofline.py draws from these records."""
     return ["![Speed of the kernels over operations for each byte, under the ceilings of the device]"
             "(../roofline.svg)"]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Draws the folders of the sources and which includes which: layers_picture.py > docs/layers.svg.
+"""Draws the folders of the sources and their includes: layers_picture.py > docs/layers.svg.
 
-The levels are those of tests/layers.py.  An arrow that follows from others is left out: what includes
-`engine` may include whatever `engine` does.  Graphviz places boxes and arrows.
+The levels are those of tests/layers.py. Implied arrows are omitted: a folder that includes `engine` may include
+whatever `engine` does. Graphviz places boxes and arrows.
 """
 import collections
 import pathlib
@@ -45,7 +45,7 @@ def survey():
 
 
 def reached(includes, folder):
-    """What FOLDER's includes include, directly or not."""
+    """The folders that FOLDER's includes include, directly or indirectly."""
     found = set()
     for other in includes[folder]:
         found |= includes[other] | reached(includes, other)

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Makes one page of HTML from records of damier: no network, light and dark, for paper too.
+"""Makes one HTML page from records of damier: no network, light and dark, printable.
 
     scripts/report/report.py runs/*.jsonl [--trace trace.json] [-o report.html]
 
-Of records (--json): speed over ranks and series of bench scale, with the ideal line and 95 %
-intervals, a roofline with ceilings
-of compute, memory, network and files, phases with what is not hidden, links between ranks, forecast
-against measured times, a table of runs, the machines. Of --trace: when each rank did what.
+From records (--json): speed by ranks and series of bench scale with the ideal line and 95 % intervals, a roofline with
+the ceilings of compute, memory, network and files, phases with the time not hidden, links between ranks, forecast and
+measured times, a table of runs, the machines. From --trace: a timeline of each rank.
 """
 import argparse
 import html
@@ -21,12 +20,12 @@ STYLE = (pathlib.Path(__file__).resolve().parent / "report.css").read_text()
 
 
 def is_product(record):
-    from_file = record.get("bench", {}).get("from") == "file"  # has times of another kind
+    from_file = record.get("bench", {}).get("from") == "file"  # its times have other names
     return record["verb"] in ("multiply", "bench multiply") and "forecast" in record and not from_file
 
 
 def seconds_of(record):
-    """Median and 95 % interval of the multiplication with its sum over layers."""
+    """Median and 95 % interval of the multiplication including the sum over layers."""
     t = record["times"]
     if record["verb"] in ("bench multiply", "bench scale"):
         return t["multiply_median_s"], t["multiply_ci95_low_s"], t["multiply_ci95_high_s"]
@@ -53,7 +52,7 @@ def section(title, note, *bodies):
 
 
 def scaling(records):
-    """A curve for each problem that was measured on at least two numbers of ranks."""
+    """A curve for each problem measured on at least two numbers of ranks."""
     groups = {}
     for r in records:
         groups.setdefault(name_of(r), {}).setdefault(r["machine"]["ranks"], []).append(r)
@@ -74,7 +73,7 @@ SERIES = {"strong": "the same product", "memory": "memory of a rank constant",
 
 
 def scale_curves(records):
-    """One for each base, series and variant; the first point of each is that of the base."""
+    """A curve for each base, series and variant; its first point is the base."""
     curves, bases = {}, {}
     for r in records:
         s = r["scale"]
@@ -109,7 +108,7 @@ def scale(everything):
 
 
 def ceilings(record):
-    """Operations per second, and bytes per second of memory, network and files, as the record knows."""
+    """Operations per second, and bytes per second of memory, network and files, as recorded."""
     f, p, work = record["forecast"], record["plan"], flops_of(record)
     found = {}
     ranks = record["machine"]["ranks"]
@@ -146,7 +145,7 @@ def roofline(records):
 
 
 def memory_rates(everything):
-    """The ceiling of memory comes from what `damier tune rates` measured."""
+    """The memory ceiling comes from `damier tune rates`."""
     return {r["machine"]["ranks"]: r["rates"] for r in everything if r["verb"] == "tune rates"}
 
 
@@ -180,7 +179,7 @@ def forecasts(records):
 
 
 def links(everything):
-    """Of each machine and number of ranks the largest pieces: a map for each transport and way."""
+    """The largest pieces for each machine and number of ranks: a map for each transport and way."""
     groups = {}
     for r in everything:
         if r["verb"] == "bench links" and r.get("links"):
@@ -236,7 +235,7 @@ def machines(everything):
 def page(everything, traces, title):
     products = [r for r in everything if is_product(r)]
     measured = memory_rates(everything)
-    for r in products:  # a roof of memory where the same ranks were measured
+    for r in products:  # memory ceiling only if measured with the same ranks
         r["rates"] = {**measured.get(r["machine"]["ranks"], {}), **r.get("rates", {})}
     parts = [
         section("Speed over ranks", "The fastest run of each product; bands are 95 % intervals of the median; "

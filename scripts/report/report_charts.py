@@ -37,7 +37,7 @@ def table(head, rows):
 
 
 class LogPlane:
-    """Both axes logarithmic, borders at powers of BASE."""
+    """Both axes logarithmic, limits at powers of BASE."""
 
     def __init__(self, xs, ys, base_x=10.0):
         self.base_x = base_x
@@ -73,7 +73,7 @@ class LogPlane:
 
 
 def legend(names, y, left=LEFT):
-    """NAMES by the number of their colour."""
+    """The legend of NAMES, keyed by colour number."""
     out, x = [], left
     for i, name in names.items():
         if x + 7 * len(name) + 20 > WIDTH and x > left:
@@ -95,7 +95,7 @@ def polyline(points, colour, more=""):
 
 
 def scaling(curves, title=""):
-    """CURVES: (name, [(ranks, median, low, high)]) in GFLOP/s; those that begin alike share an ideal."""
+    """CURVES: (name, [(ranks, median, low, high)]) in GFLOP/s; curves with the same start share an ideal line."""
     if not curves:
         return ""
     seen = set()
@@ -127,8 +127,8 @@ def scaling(curves, title=""):
 
 
 def roofline(points, lines):
-    """POINTS: (name, operations for each byte, operations per second, kind); LINES: compute in
-    operations per second, memory, network and files in bytes per second."""
+    """POINTS: (name, operations per byte, operations per second, kind); LINES: compute in operations per second,
+    memory, network and files in bytes per second."""
     if not points or "compute" not in lines:
         return ""
     top = lines["compute"]
@@ -181,11 +181,11 @@ def stacked(rows):
     return svg(bottom - 2, out + more, "phases")
 
 
-MOST_STRIPS = 60  # of a picture: no higher than a page
+MOST_STRIPS = 60  # per picture: no higher than a page
 
 
 def strips_of(spans):
-    """A strip for each rank and row; rows of a kind that a rank has many of share one."""
+    """A strip for each rank and row; rows of a kind with many per rank share one."""
     rows = sorted({(e["pid"], ROWS.index(e["cat"]), e["tid"]) for e in spans})
     count = {}
     for pid, cat, _ in rows:
@@ -199,7 +199,7 @@ def strips_of(spans):
 
 
 def timeline(trace, most_ranks=16):
-    """The spans of a trace, in pictures of a few ranks each, all with the same time."""
+    """The spans of a trace, in pictures of a few ranks each, on the same time axis."""
     spans = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["pid"] < most_ranks]
     if not spans:
         return ""
@@ -242,14 +242,14 @@ def timeline_of(spans, begin, end):
 
 
 def unit_of(values):
-    """The unit in which the largest of VALUES, bytes per second, has one to three digits."""
+    """The unit that gives the largest of VALUES, in bytes per second, one to three digits."""
     top = max(values)
     return next(((s, n) for s, n in ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")) if top >= s), (1.0, "B/s"))
 
 
 def heat_map(maps):
-    """MAPS: (name, matrix from row to column, in bytes per second; None: not measured), one scale for
-    all: the more colour, the faster."""
+    """MAPS: (name, matrix of bytes per second by row and column; None: not measured), on one scale: the stronger
+    the colour, the faster."""
     known = [v for _, matrix in maps for row in matrix for v in row if v is not None]
     if not known:
         return ""
@@ -263,7 +263,7 @@ def heat_map(maps):
         top = 46 + number // across * (size + 74)
         bottom = max(bottom, top + size)
         out += [text(left - 40, top - 30, name), text(left - 40, top - 12, "from \\ to", "start", "faint")]
-        step = max(1, math.ceil(16 / cell))  # not every rank has room for its number
+        step = max(1, math.ceil(16 / cell))  # labels only as many ranks as there is room for
         for i, row in enumerate(matrix):
             if i % step == 0:
                 out += [text(left - 6, top + (i + 0.5) * cell + 4, i, "end", "faint"),

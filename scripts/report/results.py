@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the tables and pictures of docs/performance.md and docs/results/*.md from the program's own records.
+"""Makes the tables and pictures of docs/performance.md and docs/results/*.md from the program's records.
 
-    scripts/report/results.py docs/results/*.jsonl           writes tables between their markers, and pictures
-    scripts/report/results.py --check docs/results/*.jsonl   only says whether they are up to date (exit 1: no)
+    scripts/report/results.py docs/results/*.jsonl           updates tables between their markers, and pictures
+    scripts/report/results.py --check docs/results/*.jsonl   only checks that they are up to date (exit 1: no)
 
 A table NAME stands between the lines "<!-- table NAME -->" and "<!-- end NAME -->". Times are medians;
-an interval is the 95 % confidence interval of the median, from order statistics.
+intervals are 95 % confidence intervals of the median, from order statistics.
 """
 import argparse
 import math
@@ -33,12 +33,12 @@ SERIES = {"strong": "the same product", "memory": "the same memory of each rank"
 
 
 def columns(*head):
-    """A function that yields the rows of its records makes a table of them, with where they come from."""
+    """Decorates a function that yields rows for records: returns a table of them, with their origin."""
     return lambda rows: lambda records: table(head, list(rows(records))) + origin(list(map(of_whole_job, records)))
 
 
 def groups(records, *of):
-    """Records that agree in all of OF, functions of a record, in the order of the first of each group."""
+    """Groups records that agree in all of OF, functions of a record; groups in order of appearance."""
     found = {}
     for r in records:
         found.setdefault(tuple(f(r) for f in of), []).append(r)
@@ -83,19 +83,19 @@ def types_of(record):
 
 
 def panels_of(record):
-    """Widths: those of the ramp-up panels, then that of the others."""
+    """Widths: those of the ramp-up panels, then that of the other panels."""
     width, ramp = record["plan"]["panel"], str(record["plan"].get("ramp", ""))
     return str(width) if ramp in ("", str(width)) else f"{ramp},{width}".replace(",", ", ")
 
 
 def speeds(record, seconds):
-    """TFLOP/s of its product in each of SECONDS."""
+    """TFLOP/s of its product for each of SECONDS."""
     flops = record["rates"]["multiply_flops"] * record["times"]["multiply_median_s"]
     return [flops / t / 1e12 for t in seconds]
 
 
 def of_whole_job(record):
-    """Of bench scale some ranks multiplied; the command started them all."""
+    """In bench scale only some ranks multiply: gives the record the ranks of the whole command."""
     ranks = record.get("scale", {}).get("job_ranks", machine_ranks(record))
     return {**record, "machine": {**record.get("machine", {}), "ranks": ranks}}
 
@@ -107,7 +107,7 @@ def on(record):
 @columns("m × n × k", "type", "transport", "pairs", "2 ranks × 1 thread, s", "library, 2 threads, s",
          "time / library's", "goal", "verifying C, ms")
 def cpu_table(records):
-    """Runs on several ranks, by each transport, and the library in one process, alternating."""
+    """Several ranks, by each transport, alternating with the library in one process."""
     for (size,), of_size in sorted(groups(records, shape_of)):
         library = [r["repetitions"]["library_s"][0] for r in of_size
                    if machine_ranks(r) == 1 and "library_s" in r["repetitions"]]
@@ -122,7 +122,7 @@ def cpu_table(records):
 @columns("m × n × k", "ranks × 1 thread", "pdgemm's grid, block", "pairs", "damier, s", "pdgemm, s",
          "time / pdgemm's", "goal", "verified")
 def scalapack_table(records):
-    """Runs of damier and of pdgemm, alternating."""
+    """damier alternating with pdgemm."""
     for case, mine in groups(records, shape_of, machine_ranks):
         ours = [r["repetitions"]["multiply_s"][0] for r in mine if r["verb"] == "bench multiply"]
         theirs = [r for r in mine if r["verb"] == "bench pdgemm"]
@@ -134,7 +134,7 @@ def scalapack_table(records):
 
 
 def beside_library(records, verb, setting):
-    """Runs of damier and of VERB, a program that calls another library, alternating; of each the median counts."""
+    """damier alternating with VERB, a program that calls another library; medians of each."""
     for case, mine in groups(records, shape_of, compute_of, summary.gpus_of):
         theirs = [r for r in mine if r["verb"] == verb]
         times = summary.medians(theirs)
@@ -162,8 +162,8 @@ def cublasmp_table(records):
 @columns("m × n × k", "type", "grid", "Gbit/s", "runs", "computing, s", "bytes / link, s", "time, s",
          "time / the larger", "goal", "without overlap, s")
 def slow_links_table(records):
-    """Products over links of a known rate, with and without overlap; alternating with the same of
-    panels that lie ready, which is what computing takes."""
+    """Products over links of a known rate, with and without overlap; alternating with the same products of
+    panels already in place, which is the computing time."""
     for (shape, bits), mine in groups(records, shape_of, lambda r: r["link_bits"]):
         hidden = [r for r in mine if r["plan"]["overlap"]]
         times, compute, one = series(hidden), series(hidden, "local_s"), hidden[0]
@@ -181,7 +181,7 @@ def slow_links_table(records):
 @columns("m × n × k", "ranks × threads", "between ranks", "grid", "runs", "predicted, s", "measured, s",
          "error", "goal", "load before")
 def prediction_table(records):
-    """Forecasts of products that the measured rates have not seen, without files, and their times."""
+    """Forecasts of products outside the measured rates, without files, compared with their times."""
     for r in records:
         f, times = r["forecast"], r["repetitions"]["multiply_s"]
         predicted = f["total_s"] - f["read_s"] - f["write_s"]
@@ -200,7 +200,7 @@ def is_forced(record):
 @columns("m × n × k", "type", "GPUs", "grid", "by", "runs", "predicted, s", "measured, s", "error", "goal",
          "time / fastest forced grid")
 def prediction_gpu_table(records):
-    """The same on GPUs, and the planner's own choice beside the fastest of the grids that were forced."""
+    """Forecasts on GPUs, and the planner's choice compared with the fastest forced grid."""
     key = shape_of, compute_of, machine_ranks
     fastest = {case: min(median(series([r])) for r in mine) for case, mine in groups(filter(is_forced, records), *key)}
     for r in records:
@@ -216,7 +216,7 @@ def prediction_gpu_table(records):
 @columns("m × n × k", "ranks", "chosen grid", "measured, s", "the same forced, s", "fastest forced grid",
          "its time, s", "forced / fastest", "goal")
 def grids_table(records):
-    """More ranks than cores: the planner's choice beside all grids forced, its own grid among them."""
+    """More ranks than cores: the planner's choice compared with all grids, including its own, forced."""
     for case, mine in groups(records, shape_of, machine_ranks):
         forced = {grid_of(r): median(series([r])) for r in mine if is_forced(r)}
         fastest = min(forced, key=forced.get)
@@ -230,7 +230,7 @@ def grids_table(records):
 @columns("m × n × k", "type", "A, B and C in", "tiles", "GPU memory, GiB", "runs", "TFLOP/s",
          "speed / in GPU memory", "goal")
 def limited_table(records):
-    """In GPU memory, and from host memory with a part of the GPU's, alternating."""
+    """Matrices in GPU memory, alternating with host memory and part of the GPU's."""
     places = dict(groups(records, lambda r: r["bench"]["from"].split(",")[0]))
     base = series(places[("device memory",)])
     for (place,), mine in places.items():
@@ -268,7 +268,7 @@ def io_table(records):
 
 
 def goal_between_gpus(record):
-    """Least speed, of that with nothing moved: of squares, by type and size, and of other shapes."""
+    """Lowest speed relative to no transfers: squares by type and size, and other shapes."""
     p = record["problem"]
     if not p["m"] == p["n"] == p["k"] or machine_ranks(record) < 4:
         return 0.95
@@ -278,7 +278,7 @@ def goal_between_gpus(record):
 
 
 def links_goals(record, local, library):
-    """What was asked for and whether it came: beside nothing moved, beside one call, or in seconds."""
+    """The goals and whether they were met: relative to no transfers, to one call, or in seconds."""
     p, took, said = record["problem"], record["times"]["multiply_median_s"], []
     if local and not record["machine"].get("pretended_nodes"):
         said.append(at_least(local, goal_between_gpus(record)))
@@ -293,7 +293,7 @@ def links_goals(record, local, library):
 
 
 def beside_others(record):
-    """How much faster it is than with nothing moved, and than one library call; empty: not measured."""
+    """Speedup over no transfers, and over one library call; empty: not measured."""
     times = record["repetitions"]
     return [ratios(times.get(base, []), times["multiply_s"]) for base in ("local_s", "library_s")]
 
@@ -301,7 +301,7 @@ def beside_others(record):
 @columns("m × n × k", "type", "panels", "runs", "s", "no product under way, ms", "speed / with nothing moved",
          "speed / one call", "session")
 def ramps_table(records):
-    """The same products in panels of several widths, and again with those that the planner took then."""
+    """The same products with several panel widths, and with the planner's choice at that time."""
     sessions = list(dict.fromkeys(r["git"] for r in records))
     for r in records:
         times, (local, library) = r["repetitions"], beside_others(r)
@@ -312,7 +312,7 @@ def ramps_table(records):
 
 @columns("m × n × k", "type", "GPUs", "grid", "transport", "tiles", "GPU memory, GiB", "runs", "s", "TFLOP/s")
 def tiles_table(records):
-    """Matrices in host memory that the GPUs can hold, and that they cannot."""
+    """Matrices in host memory that fit into GPU memory, and that do not."""
     for r in records:
         times = series([r])
         yield (shape_of(r), types_of(r), machine_ranks(r), grid_of(r), transport_of(r), r["plan"]["tiles"],
@@ -322,8 +322,8 @@ def tiles_table(records):
 @columns("m × n × k", "type", "GPUs", "grid", "panel", "transport", "from", "runs", "s", "TFLOP/s",
          "speed / with nothing moved", "speed / one call", "goal")
 def links_table(records):
-    """Products whose panels travel (A), the same of panels that lie ready (B), and one library call
-    of each rank's whole block (C), alternating."""
+    """Products whose panels travel (A), of panels already in place (B), and one library call for each rank's
+    whole block (C), alternating."""
     for r in records:
         times, nodes, others = series([r]), r["machine"]["nodes"], beside_others(r)
         yield (shape_of(r), types_of(r), machine_ranks(r), grid_of(r), panels_of(r),
@@ -333,14 +333,14 @@ def links_table(records):
 
 
 def products_of(record):
-    """"f64", "f64:int8:15"."""
+    """Compute mode, such as "f64" or "f64:int8:15"."""
     return next(word[5:] for word in record["plan"]["recipe"].split() if word.startswith("work="))
 
 
 @columns("m × n × k", "GPUs", "products", "grid", "runs", "s", "TFLOP/s", "speed / one GPU", "goal",
          "speed / native on as many", "goal", "verified")
 def residues_gpus_table(records):
-    """By residues on one GPU and on all of them, and native products on all, in turns."""
+    """By residues on one GPU and on all of them, and native products on all, alternating."""
     found = dict(groups(records, shape_of, machine_ranks, products_of))
     for (shape, number, products), mine in found.items():
         times, row = series(mine), []
@@ -356,7 +356,7 @@ def residues_gpus_table(records):
 @columns("ranks", "threads", "matrix", "GiB", "stored, GiB", "runs", "one thread, GB/s", "reading, GB/s",
          "reading / (one thread × threads)", "goal")
 def unpack_table(records):
-    """Reading packed chunks by threads (A) and what one of them unpacks in memory (B), alternating."""
+    """Threads reading packed chunks (A), and one thread unpacking them in memory (B), alternating."""
     for r in records:
         bench, ours, one = r["bench"], r["repetitions"]["unpack_s"], r["repetitions"]["unpack_one_thread_s"]
         ranks, threads = machine_ranks(r), r["machine"]["io_threads"]
@@ -380,11 +380,11 @@ def checkpoint_table(records):
 
 
 def files_goals(record, slower):
-    """Beside the bound of the same run; with little memory also what is read and written."""
+    """Relative to the bound of the same run; with little memory also the traffic of files."""
     on_gpu, traffic = record["machine"]["backend"] == "cuda", record["moved"]["files_of_bound"]
     if "--memory" not in record["command"]:
         return at_most(slower, GOAL_FILES_GPU if on_gpu else GOAL_FILES)
-    # The goal for little GPU memory is in memory.
+    # The goal for little GPU memory applies to matrices in memory.
     return "" if on_gpu else f"{at_most(slower, GOAL_LIMITED)}, traffic: {at_most([traffic], GOAL_TRAFFIC)}"
 
 
@@ -392,7 +392,7 @@ def files_goals(record, slower):
          "time / the larger", "goal", "without overlap, s", "reading, s", "moving, s", "writing, s", "verifying, s",
          "traffic / lower bound")
 def files_table(records):
-    """From files to a file with and without overlap, the products alone and the files alone, alternating."""
+    """From files to a file with and without overlap, only products, and only files, alternating."""
     for r in records:
         times, ours = r["times"], r["repetitions"]["file_s"]
         slower = [t / times["bound_s"] for t in ours]
@@ -407,7 +407,7 @@ def files_table(records):
 
 @columns("series", "on", "ranks", "m × n × k", "type", "grid", "how", "runs", "time, s", "speed-up", "efficiency")
 def scaling_table(records):
-    """What ranks give, beside the fewest of them."""
+    """Speedup by ranks, relative to the fewest."""
     for r in records:
         s, times = r["scale"], series([r])
         yield (SERIES[s["series"]], on(r), machine_ranks(r), shape_of(r), r["problem"]["work"], grid_of(r), s["variant"],
@@ -458,7 +458,7 @@ def kind_of(record):
     return "gpu" if record["machine"]["backend"] == "cuda" else "cpu"
 
 
-# Of each page the tables by name: the kind of record that each is made of, and how.
+# The tables of each page by name: the kind of record, and the function.
 PAGES = {"results/whole_commands.md": {"user": ("user", user_tables.tables)},
          "results/cpu.md": {"cpu": ("cpu", cpu_table), "scalapack": ("scalapack", scalapack_table),
                             "slow links": ("slow links", slow_links_table)},
@@ -498,7 +498,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if out of date")
     parser.add_argument("files", nargs="*", help="records, one line of JSON each")
     options = parser.parse_args()
-    # A wildcard that matched nothing stays as it is: there are no records then.
+    # An unmatched wildcard is not expanded: there are no such records.
     files = [pathlib.Path(name) for name in sorted(options.files) if "*" not in name]
     records = [{"file": file.stem, **record} for file in files for record in read_records(file)]
     records = [{**record, "kind": kind_of(record)} for record in records]

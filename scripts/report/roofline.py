@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Draws docs/roofline.svg from records of `damier bench kernels`: what kernels reach, and what they could.
+"""Draws docs/roofline.svg from records of `damier bench kernels`: speeds of kernels, and their limits.
 
     scripts/report/roofline.py docs/results/kernels.jsonl [--output docs/roofline.svg]
 
-A mark is a kernel in the largest square product (or, for helpers, matrix) that was measured of a type.
-The slanted ceiling is the measured speed of copies, the level ones are the peaks of the types at the
-highest clock. The same records give the same file.
+Each mark is a kernel in the largest square product (helpers: matrix) measured for a type. The slanted ceiling is the
+measured copy rate, the level ones are the types' peaks at the highest clock. The output is deterministic.
 """
 import argparse
 import html
@@ -25,7 +24,7 @@ LOW, HIGH = (0.03, 1e11), (16384, 3e15)
 
 
 def chosen(records):
-    """Of each kernel and type the largest size; marks need arithmetic, which transpositions have not."""
+    """The largest size of each kernel and type; marks need arithmetic, which transpositions lack."""
     best = {}
     for r in records:
         size = square(r)
@@ -46,7 +45,7 @@ def label(point, words, colour):
 
 
 def ceilings(plane, records):
-    """Copies, and the peak of each type; types of one peak share a line."""
+    """Copies, and the peak of each type; types with the same peak share a line."""
     copies = records[0]["roof"]["copy_bytes"]
     peaks = {}
     for r in records:
@@ -64,7 +63,7 @@ def ceilings(plane, records):
 
 
 def mark(plane, record):
-    """Filled: a kernel of our own; helpers are squares."""
+    """Filled: our own kernels; squares: helpers."""
     colour, k = COLOURS[record["kernel"]["type"]], record["kernel"]
     fill = "none" if k["name"].startswith("cublas") else colour
     x, y = plane.at(record["roof"]["intensity"], record["rates"]["flops"])
@@ -75,7 +74,7 @@ def mark(plane, record):
 
 
 def names(plane, records):
-    """Of the fastest of our own of each type, far enough apart to be read."""
+    """Labels of our fastest kernel for each type, spaced to be legible."""
     fastest, out, last = {}, [], {}
     for r in records:
         key = (r["kernel"]["op"], r["kernel"]["type"])

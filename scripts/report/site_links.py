@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks a built site: every link and image leads to a file, every anchor to an element, images have a text, and no list or
-table of the Markdown became part of a paragraph.
+"""Checks a built site: every link and image leads to a file, every anchor to an element, images have alt texts, and no
+list or table of the Markdown became part of a paragraph.
 
     scripts/report/site_links.py FOLDER     exit 1 if something is wrong
 """

@@ -1,4 +1,4 @@
-"""MkDocs hook: pages made of files outside docs/, and links to such files.
+"""MkDocs hook: makes pages from files outside of docs/, and links to such files.
 
 README files of other folders, the man page, the C header and the changelog become pages.  Links to them and to other
 files of the repository are rewritten, so that the same Markdown works in the repository and on the site.

@@ -1,4 +1,4 @@
-"""The short tables and the pictures of docs/performance.md, from the same records as the long tables of docs/results."""
+"""The short tables and the pictures of docs/performance.md, from the records of the long tables of docs/results."""
 import user_tables
 from summary_pictures import bars, lines
 from tables import machine_ranks, median, table
@@ -30,8 +30,8 @@ def compute_of(record):
 # ---- whole commands ----
 
 def of_user(records):
-    """(machine, product, type, seconds by row) of each set of commands that has another program beside damier: the newest
-    of a machine, product and type; by machine, type and size."""
+    """(machine, product, type, seconds by row) of each set of commands that compares damier with another program: the
+    newest of a machine, product and type; sorted by machine, type and size."""
     found = {}
     sets = user_tables.grouped([r for r in records if r["kind"] == "user"], user_tables.set_of)
     for mine in sorted(sets.values(), key=lambda mine: mine[0]["date"]):
@@ -64,7 +64,7 @@ def user_table(records):
 def user_picture(records):
     groups = []
     for where, product, kind, ours, others in of_user(records):
-        if kind != "f64" or not product.endswith("³"):  # the table has all
+        if kind != "f64" or not product.endswith("³"):  # the table has all products
             continue
         name = min(others, key=others.get)
         alone = ours.get("damier", ours.get("damier-cpu"))
@@ -76,7 +76,7 @@ def user_picture(records):
 # ---- in memory ----
 
 def of_memory(records):
-    """(product, type, ranks, other, TFLOP/s of damier, of the other) of products of matrices in memory."""
+    """(product, type, ranks, other, TFLOP/s of damier, of the other) of products in memory."""
     for r in records:
         if r["kind"] == "gpu" and (shape(r), compute_of(r)) in GPU_ROWS and "library_s" in r["repetitions"]:
             yield r, "1 GPU", "cuBLAS", r["repetitions"]["library_s"]
@@ -106,12 +106,12 @@ def medians(records):
 
 
 def gpus_of(record):
-    """One process may use several."""
+    """One process may use several GPUs."""
     return record["machine"].get("gpus", machine_ranks(record))
 
 
 def library_rows(records, kind, name, where):
-    """Of runs of damier beside the library NAME, with matrices that lie WHERE."""
+    """Runs of damier and of the library NAME, with matrices WHERE."""
     cases = user_tables.grouped([r for r in records if r["kind"] == kind], lambda r: (shape(r), compute_of(r), gpus_of(r)))
     for (*_, gpus), mine in cases.items():
         ours = [r for r in mine if r["verb"] == "bench multiply"]
@@ -154,7 +154,7 @@ def memory_picture(records):
 # ---- files ----
 
 def of_files(records):
-    """Contiguous files in the page cache; of each product, file system and backend the fastest."""
+    """Contiguous files in the page cache; the fastest for each product, file system and backend."""
     plain = [r for r in records if r["kind"] == "files" and "--memory" not in r["command"] and "--cold" not in r["command"]
              and r["files"]["a"].split(", ", 1)[1] == "contiguous"]
     cases = user_tables.grouped(plain, lambda r: (shape(r), r["files"]["file_system"], r["machine"]["backend"]))
@@ -205,7 +205,7 @@ def scaling_table(records):
 
 
 def curves(records, *scalings):
-    """Efficiency of squares by the number of GPUs, for each type and way to scale."""
+    """Efficiency of squares by number of GPUs, for each type and kind of scaling."""
     found = {}
     for r in records:
         s = r.get("simulated")
@@ -225,7 +225,7 @@ def scaling_picture(records):
 # ---- kernels ----
 
 def ladder_of(records):
-    """The fastest measurement of each kernel in f32 of 8192, slowest first."""
+    """The fastest measurement of each kernel in f32 at 8192, slowest first."""
     best = {}
     for r in records:
         if r["kind"] == "kernels" and r["kernel"]["type"] == "f32" and shape(r) == LADDER and r["kernel"]["op"] == "gemm" \

@@ -1,4 +1,4 @@
-"""Bars and lines as SVG on a light card, so that they can be read on pages of any colour.  Standard library only."""
+"""Bars and lines as SVG on a light card, legible on pages of any colour.  Standard library only."""
 import html
 import math
 
@@ -29,7 +29,7 @@ def legend(names, y):
 
 
 def bars(title, groups, names, log=False, mark=None):
-    """GROUPS of (label, bars), a bar being (name, value, words); MARK draws a line at a value."""
+    """GROUPS of (label, bars), each bar (name, value, words); MARK draws a line at a value."""
     values = [value for _, mine in groups for _, value, _ in mine]
     least = 10 ** math.floor(math.log10(min(values))) if log else 0.0
     span = math.log10(max(values) / least) if log else max(values)
@@ -55,7 +55,7 @@ def bars(title, groups, names, log=False, mark=None):
 
 
 def lines(title, data, height=380):
-    """DATA by name: points (count, part of 1), the counts on a logarithmic axis."""
+    """DATA by name: points (count, fraction), with counts on a logarithmic axis."""
     left, bottom, top, right = 56, 46, 70, 24
     xs = sorted({x for points in data.values() for x, _ in points})
     low, high = math.log2(xs[0]), math.log2(xs[-1])

@@ -1,11 +1,11 @@
-"""What the tables of the documentation are made with: medians, intervals, Markdown."""
+"""Helpers for the tables of the documentation: medians, intervals, Markdown."""
 import json
 import math
 import pathlib
 
 
 def with_new_names(record):
-    """Old records call shared slots a window, and ramp-up panels the lead."""
+    """Old records say "window" for shared slots and "lead" for ramp-up panels."""
     if record.get("transport", {}).get("name") == "window":
         record["transport"]["name"] = "shared"
     record["command"] = record.get("command", "").replace("--transport window", "--transport shared")
@@ -25,7 +25,7 @@ def median(values):
 
 
 def interval(values):
-    """Bounds that the median of all runs lies between with 95 %; the extremes of few values."""
+    """95 % confidence interval of the median; the extremes if there are few values."""
     values, below, rank = sorted(values), 0.0, 0
     while rank < len(values):
         below += math.comb(len(values), rank) / 2.0 ** len(values)
@@ -60,7 +60,7 @@ def machine_ranks(record):
 
 
 def command_of(record):
-    """As typed, without where the record went."""
+    """The command as typed, without the output of its record."""
     words, hidden = record["command"].split(), set()
     for place, word in enumerate(words):
         if word == "--json":
@@ -71,12 +71,12 @@ def command_of(record):
 
 
 def code_of(record):
-    """Records name commits, some of which are not in the history: tables give the day."""
+    """Some commits of records are not in the history: tables give the day."""
     return f"an earlier version of damier, {record['date'][:10]}"
 
 
 def origin(records):
-    """Where numbers come from: one line for each machine and day, and the commands."""
+    """The origin of numbers: one line for each machine and day, and the commands."""
     machines, commands = [], []
     for record in records:
         machine = record.get("machine", {})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Table and plot of what scripts/bench/user.sh measured: whole commands of which a user has the choice.
+"""Table and plot of the records of scripts/bench/user.sh: whole commands between which users can choose.
 
     scripts/report/user_tables.py docs/results/user.jsonl [--output TABLE.md] [--plot PLOT.svg]
 
@@ -40,23 +40,23 @@ def machine_of(record):
 
 
 def set_of(record):
-    """Rows of one set alternated."""
+    """Identifies sets; the rows of a set alternated."""
     return record["problem"]["shape"], record["problem"]["work"], record["cold"], record["date"]
 
 
 def has_gpu_rows(records):
-    """Whether some row of a set used a GPU, as damier does where that is faster, or another program."""
+    """Whether a row of the set used a GPU: damier, which does if it is faster, or another program."""
     backends = {r["damier"]["machine"]["backend"] for r in records if r["damier"]}
     return "cuda" in backends or any(r["row"] in GPU_PROGRAMS for r in records)
 
 
 def table_of(records):
-    """The table that a set belongs to: of a machine, and of its CPU or GPU."""
+    """The table of a set: a machine, and its CPU or GPU."""
     return machine_of(records[0]), has_gpu_rows(records)
 
 
 def names_of(records):
-    """In the order in which they ran, the launcher alone at the end."""
+    """In the order of their runs, the launcher alone at the end."""
     names = dict.fromkeys(r["row"] for r in records)
     return sorted(names, key=is_idle)
 
@@ -66,7 +66,7 @@ def ratios(times, base):
 
 
 def cell(times, reference):
-    """Seconds, and the ratio to NumPy."""
+    """Seconds, and the ratio to NumPy's."""
     if not times:
         return ""
     ratio = f"; {median(ratios(times, reference)):.2f}" if reference else ""
@@ -98,7 +98,7 @@ def row_of(records, names):
 
 
 def measured_on(records):
-    """The machine, and what each row is."""
+    """The machine, and a description of each row."""
     one = records[0]
     commits = dict.fromkeys(map(code_of, records))
     commands = dict.fromkeys(r["command"] for r in records)
@@ -108,7 +108,7 @@ def measured_on(records):
 
 
 def tables(records):
-    """One for each machine, or two: with products on its GPU, and on its CPU."""
+    """One table for each machine, or two: with products on its GPU, and on its CPU."""
     lines = []
     for sets in grouped(grouped(records, lambda r: (machine_of(r), set_of(r))).values(), table_of).values():
         mine = [record for group in sets for record in group]
@@ -124,7 +124,7 @@ def plot(records, path):
     """Square products: a picture for each machine and type, a line for each row."""
     import matplotlib  # pylint: disable=import-outside-toplevel,import-error
     matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "damier"  # the same records give the same file
+    matplotlib.rcParams["svg.hashsalt"] = "damier"  # deterministic output
     from matplotlib import pyplot  # pylint: disable=import-outside-toplevel,import-error
     square = [r for r in records if len({r["problem"][x] for x in "mnk"}) == 1 and r["repetitions"]["command_s"]]
     names = names_of(square)

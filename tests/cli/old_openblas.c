@@ -1,4 +1,4 @@
-/* An OpenBLAS that does not know the CPU, as far as its answer goes. */
+/* Pretends to be an OpenBLAS that does not know the CPU. */
 #include <stdlib.h>
 
 char *openblas_get_corename(void);

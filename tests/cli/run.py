@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the command line tests: every NAME.sh in the folders beside this file.
+"""Runs the command line tests: every NAME.sh in the folders next to this file.
 
-A case runs in a scratch directory of its own, with damier and bin/ in PATH and a clean environment.
-What it must write stands in NAME.stdout.exact, .glob (a line "..." matches any lines, "*" any text in
-a line) or .ignore, the same for stderr; a missing file means nothing must be written. NAME.exit holds
-the exit status where it is not 0. Status 77 skips the case. See README.md.
+A case runs in its own scratch directory, with damier and bin/ in PATH and a clean environment. Its expected output is
+in NAME.stdout.exact, .glob (a line "..." matches any lines, "*" any text within a line) or .ignore, likewise for
+stderr; a missing file means no output. NAME.exit contains the exit status, if not 0. Status 77 skips the case.
+See README.md.
 """
 import argparse
 import concurrent.futures
@@ -22,11 +22,11 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import running  # noqa: E402
 
 SKIP = 77
-WORKERS = 2  # most cases start programs one after the other, and some wait
+WORKERS = 2  # most cases start programs in sequence, and some wait
 
 
 def python_with_h5py():
-    """The Python that the helpers in bin/ run in; empty where none has NumPy and h5py."""
+    """The Python for the helpers in bin/; empty if none has NumPy and h5py."""
     for python in (sys.executable, "/usr/bin/python3"):
         command = [python, "-c", "import numpy, h5py"]
         if shutil.which(python) and subprocess.run(command, capture_output=True).returncode == 0:
@@ -36,7 +36,7 @@ def python_with_h5py():
 
 def clean_environment(damier, scratch):
     env = running.environment()
-    env["XDG_CACHE_HOME"] = str(scratch)  # what was measured on this computer decides nothing
+    env["XDG_CACHE_HOME"] = str(scratch)  # ignores measurements of this computer
     env["PATH"] = os.pathsep.join([str(HERE / "bin"), str(scratch / "bin"), env["PATH"]])
     env.update(ROOT=str(HERE.parent.parent), PYTHON=python_with_h5py(), LC_ALL="C",
                BASH_ENV=str(HERE / "bin" / "common.sh"), TMPDIR=str(scratch))
@@ -46,7 +46,7 @@ def clean_environment(damier, scratch):
 
 
 def glob_matches(pattern, text):
-    """Lines of TEXT against lines of PATTERN, where "..." stands for any number of lines."""
+    """Matches lines of TEXT with lines of PATTERN, in which "..." matches any number of lines."""
     rules = [r"(?:[^\n]*\n)*?" if line == "..." else
              re.escape(line).replace(r"\*", r"[^\n]*") + r"\n" for line in pattern.splitlines()]
     if text and not text.endswith("\n"):
@@ -55,7 +55,7 @@ def glob_matches(pattern, text):
 
 
 def judge_stream(case, name, text, set_exact):
-    """None, or what is wrong with the stream NAME."""
+    """None, or the mismatch of stream NAME."""
     exact, glob, ignore = (case.with_suffix(f".{name}.{kind}") for kind in
                            ("exact", "glob", "ignore"))
     if ignore.exists():
@@ -77,7 +77,7 @@ def judge_stream(case, name, text, set_exact):
 
 
 def run_case(case, options, env, scratch):
-    """None for a pass, False for a skip, else the reason of the failure."""
+    """None: passed, False: skipped, else the reason of the failure."""
     place = scratch / "-".join(case.relative_to(HERE).with_suffix("").parts)
     place.mkdir()
     script = ["bash", str(case)]
@@ -102,7 +102,7 @@ def run_case(case, options, env, scratch):
 
 
 def timed_case(case, options, env, scratch):
-    """Its name, verdict, seconds, and what is wrong."""
+    """Its name, verdict, seconds, and failure."""
     started = time.monotonic()
     reason = run_case(case, options, env, scratch)
     verdict = "passed" if reason is None else "skipped" if reason is False else "failed"
@@ -148,7 +148,7 @@ def main():
     if options.keep or counts["failed"]:
         print(f"scratch: {scratch}")
     else:
-        shutil.rmtree(scratch, ignore_errors=True) # a launcher may still be tidying up in it
+        shutil.rmtree(scratch, ignore_errors=True) # a launcher may still clean up in it
     sys.exit(1 if counts["failed"] or not counts["passed"] else 0)
 
 

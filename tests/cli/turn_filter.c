@@ -1,4 +1,4 @@
-/* An HDF5 plug-in whose filter turns every bit round: for files that need a plug-in. */
+/* An HDF5 plug-in whose filter inverts every bit: for files that need a plug-in. */
 #include <H5PLextern.h>
 #include <hdf5.h>
 

@@ -1,4 +1,4 @@
-"""Wrong launches, and ranks, daemons and links that fail while a job multiplies."""
+"""Wrong launches, and ranks, daemons and links that fail during a multiplication."""
 import signal
 import subprocess
 
@@ -30,12 +30,12 @@ def wrong_launches():
 
 
 def multiplies(job):
-    """Whether JOB's progress says so: all its ranks have met by then."""
+    """Whether JOB's progress shows that all its ranks have met."""
     return "damier: multiplying" in text_of(job)
 
 
 def fault(what, command, strike, codes, seconds, said="", nodes=("n1", "n2", "n3")):
-    """COMMAND is struck while it multiplies: ends with one of CODES in SECONDS, and leaves nothing."""
+    """Strikes COMMAND while it multiplies: it ends with one of CODES in SECONDS, and leaves nothing behind."""
     job = start(command)
     if not wait_for(lambda: multiplies(job), 90):
         check(False, f"{what}: it multiplies", Ended(job, 1))
@@ -57,9 +57,9 @@ def faults():
           (137, 205), 30)
     fault("mpirun, a rank is stopped", [*mpirun, *BENCH, "--hang-timeout", "20s"],
           lambda: send("n3", signal.SIGSTOP, "damier"), (8,), 60, "rank 2 on n3 does not respond")
-    # Slurm misses the keeper of a step only by and by, and the rank's own words go through it: the rank
-    # tells the others.  Long before the watchdog, which would wait for ten minutes.  The first rank that
-    # ends makes srun kill the step; srun's code is 137 where that is before another rank has ended itself.
+    # Slurm is slow to notice that a step's daemon is gone, and the rank's output goes through it: the rank informs
+    # the others, long before the watchdog, which would wait for ten minutes. The first rank that ends makes srun kill
+    # the step; srun then returns 137 unless another rank has ended by then.
     for rank, node in ((2, "n3"), (0, "n1")):
         fault(f"srun, its daemon for rank {rank} is killed", [*srun, *BENCH],
               lambda: send(node, signal.SIGKILL, "slurmstepd"), (9, 137), 60,
@@ -67,8 +67,8 @@ def faults():
 
 
 def link_down():
-    """Every rank ends with 8, and so do srun and the job.  mpirun does not end then: it waits for its
-    daemon behind the link until the kernel gives up sending.  Keepalive finds that out before."""
+    """Every rank ends with 8, and so do srun and the job. mpirun itself does not end: it waits for its daemon behind the
+    link until the kernel gives up sending, unless keepalive detects the failure first."""
     keepalive = {f"OMPI_MCA_oob_tcp_keepalive_{name}": value
                  for name, value in (("time", "3"), ("intvl", "2"), ("probes", "2"))}
     job = submit("-N2", "-w", "n2,n3", "--ntasks-per-node=1", JOB, "big.h5", "big.h5", "down.h5", "--grid", "2x1x1",
@@ -78,7 +78,7 @@ def link_down():
     up = wait_for(lambda: multiplies(direct) and multiplies(mpirun) and "damier: multiplying" in log_of(job), 90)
     check(up, "three jobs run over the link", (text_of(direct), text_of(mpirun), log_of(job)))
     on("n3", "ip", "link", "set", "eth0", "down")
-    # srun may wait --wait=20 (the job: 60) more for what lies behind the link.
+    # srun may wait --wait=20 (the job: 60) longer for processes behind the link.
     ends = [Ended(direct, 60), Ended(mpirun, 15)]
     check(ends[0].code == 8 and "rank 1 on n3 does not respond" in ends[0].text and
           "task 0: Exited with exit code 8" in ends[0].text, "a link is down: srun ends with 8", ends[0])

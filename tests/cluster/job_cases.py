@@ -1,4 +1,4 @@
-"""Jobs that go well, or are stopped by time; plans and scaling series."""
+"""Jobs that succeed, or are stopped by time limits; plans and scaling series."""
 import json
 import shutil
 import threading
@@ -13,7 +13,7 @@ def jobs():
         check(end.get("ExitCode") == "0:0" and end.get("JobState") in ("COMPLETED", "COMPLETING"),
               f"a job by {launcher} on 4 nodes", (end, log_of(job)))
         check("ranks=4" in log_of(job) and right(f"{launcher}.h5"), "and its C is right", log_of(job))
-        # Two GPUs a node and no word of tasks come to the same.
+        # Two GPUs per node and an unspecified number of tasks are equivalent.
         job = submit("-N2", JOB, "A.h5", "A.h5", "more.h5", "--force", LAUNCHER=launcher, RANKS_PER_NODE="2")
         end = done(job, 150)
         check(end.get("ExitCode") == "0:0" and "ranks=4" in log_of(job), "more ranks than Slurm has tasks",
@@ -21,7 +21,7 @@ def jobs():
 
 
 def starts():
-    """Without what launch.sh sets, some fail in MPI_Init of Open MPI 4 (docs/cluster.md)."""
+    """Without the settings of launch.sh some ranks fail in MPI_Init of Open MPI 4 (docs/cluster.md)."""
     (shared / "often.sh").write_text(
         f"#!/bin/bash\nsource {JOB.rsplit('/', 1)[0]}/launch.sh\nLAUNCHER=srun choose_launcher 4\n"
         'for i in {1..16}; do "${launch[@]}" damier generate often.h5:/a --size 8 --force -q || exit; done\n')
@@ -32,7 +32,7 @@ def starts():
 
 
 class TimeLimit(threading.Thread):
-    """Slurm's own signal, some time after the start; runs beside the other tests."""
+    """Slurm's own signal, some time after the start; runs alongside the other tests."""
 
     def __init__(self):
         super().__init__()
@@ -64,13 +64,13 @@ class TimeLimit(threading.Thread):
 
 
 def received(node):
-    """Bytes that came in over the node's only cable; /sys would tell of the computer's."""
+    """Bytes received over the node's only cable; /sys would show the computer's."""
     return int(on(node, "cat", "/proc/net/dev").text.split("eth0:")[1].split()[0])
 
 
 def slow_links():
-    """Two nodes with two ranks each: what the plan keeps inside nodes does not move at all, and what crosses
-    is slow."""
+    """Two nodes with two ranks each: transfers that the plan keeps inside nodes do not use the network, and the others are
+    slow."""
     machine, grid = "nodes=2 ranks=2 network=0.025 link=5", "2x2x1"
     plan = on("head", "damier", "plan", "A.h5", "A.h5", "--machine", machine, "--grid", grid, "--json", "plan",
               "-q")
@@ -78,7 +78,7 @@ def slow_links():
     layout = ["run", "-H", "n1:2,n2:2", "-n", "4", "--", "damier"]
 
     def crossing(*command):
-        """How the run ended, and the bytes that came to the nodes from each other."""
+        """The outcome of the run, and the bytes that the nodes received from each other."""
         before = sum(received(node) for node in ("n1", "n2"))
         return Ended(start([*layout, *command]), 150), sum(received(node) for node in ("n1", "n2")) - before
 

@@ -1,4 +1,4 @@
-"""What the tests of the cluster are made of: nodes, jobs, and what they leave behind."""
+"""Helpers for the tests of the cluster: nodes, jobs, and checks for leftovers."""
 import os
 import pathlib
 import re
@@ -19,14 +19,14 @@ def environment():
     env = {k: v for k, v in os.environ.items() if not re.match("DAMIER_|SLURM|OMPI_|PMIX", k)}
     env.update(PATH=f"{shared}/bin:" + env["PATH"], OPENBLAS_NUM_THREADS="1", BIND="none",
                HDF5_USE_FILE_LOCKING="FALSE", LC_ALL="C", SLURM_PMIX_FENCE="tree")
-    # An OpenBLAS older than the CPU falls back to slow kernels, and damier warns of it.
+    # An OpenBLAS older than the CPU uses slow kernels, and damier warns of it.
     if "avx2" in pathlib.Path("/proc/cpuinfo").read_text():
         env["OPENBLAS_CORETYPE"] = "Haswell"
     return env
 
 
 def start(arguments, **more):
-    """cluster ARGUMENTS in the shared folder; text_of() is what it has written so far."""
+    """Starts cluster ARGUMENTS in the shared folder; text_of() returns its output so far."""
     env = {**environment(), **more}
     output = tempfile.TemporaryFile()
     process = subprocess.Popen([CLUSTER, *arguments], cwd=shared, env=env, stdin=subprocess.DEVNULL,
@@ -36,12 +36,12 @@ def start(arguments, **more):
 
 
 def text_of(process):
-    """The writers share the file's position, so it is read without moving that."""
+    """Reads without moving the file position, which the writers share."""
     return os.pread(process.output.fileno(), 1 << 24, 0).decode(errors="replace")
 
 
 class Ended:
-    """How a process that was started ended; code None: not within SECONDS."""
+    """How a started process ended; code None: not within SECONDS."""
 
     def __init__(self, process, seconds):
         began = time.monotonic()
@@ -69,7 +69,7 @@ def check(condition, what, details=""):
 
 
 def processes(node=None):
-    """Living processes of the cluster, or of a node: [(pid, name)]."""
+    """Running processes of the cluster, or of a node: [(pid, name)]."""
     pins = [shared.parent / "net" / node] if node else (shared.parent / "net").iterdir()
     spaces = {f"net:[{pin.stat().st_ino}]" for pin in pins}
     found = []
@@ -83,7 +83,7 @@ def processes(node=None):
 
 
 def send(node, signal, name):
-    """SIGNAL to all processes of that name on NODE; how many."""
+    """Sends SIGNAL to all processes of that name on NODE; returns their number."""
     pids = [pid for pid, comm in processes(node) if comm == name]
     for pid in pids:
         os.kill(pid, signal)
@@ -91,7 +91,7 @@ def send(node, signal, name):
 
 
 def left_on(nodes, seconds=10):
-    """Ranks and their keepers that are still on NODES after SECONDS."""
+    """Ranks and daemons that still run on NODES after SECONDS."""
     until = time.monotonic() + seconds
     while True:
         left = [p for node in nodes for p in processes(node)
@@ -123,7 +123,7 @@ def show(job):
 
 
 def done(job, seconds):
-    """The job's end: {} where it does not come in time."""
+    """The job's final state: {} if it does not end in time."""
     ended = {}
 
     def over():
@@ -139,7 +139,7 @@ def log_of(job):
 
 
 def right(name, of="A"):
-    """NumPy's opinion."""
+    """NumPy's verdict."""
     import h5py
     import numpy
     try:

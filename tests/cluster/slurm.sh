@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
-# A Slurm of the cluster's own: read by "cluster".  Debian's packages; nothing in /etc is changed, for
-# every node sees another folder as /etc/slurm.
+# The cluster's own Slurm, sourced by "cluster". Uses Debian's packages without changing /etc: every node has its own
+# /etc/slurm.
 
 check_slurm() {
   local tool
@@ -18,7 +18,7 @@ ClusterName=damier
 SlurmctldHost=head($network.1)
 SlurmUser=root
 AuthType=auth/munge
-# Credentials are short-lived: a job that was requeued waits for the old one to expire.
+# Credentials are short-lived: a requeued job waits until the old one expires.
 AuthInfo=socket=$folder/munge/socket,cred_expire=5
 StateSaveLocation=$folder/controller
 SlurmctldPidFile=$folder/slurmctld.pid

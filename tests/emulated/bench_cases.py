@@ -1,5 +1,5 @@
-"""bench: matrices in host memory that the GPUs cannot hold, C tile after tile or in one piece; what
-returned to host memory is verified."""
+"""bench: matrices in host memory that exceed the GPUs', with C tile by tile or as a whole; verifies the result in host
+memory."""
 from running import Failure, options, records_of, run, run_cases
 
 TILES = [(1, "--size 1100 --memory device=70MiB"),
@@ -8,7 +8,7 @@ TILES = [(1, "--size 1100 --memory device=70MiB"),
          (4, "--m 1500 --n 1700 --k 700 --type bf16 --memory device=66MiB"),
          (2, "--m 1500 --n 900 --k 1700 --memory device=69MiB --grid 1x1x2"),
          (1, "--m 1501 --n 1703 --k 701 --type i8 --memory device=67MiB --no-overlap")]
-# What a rank brings to its GPU is pulled from there.
+# Peers pull pieces from the GPU to which a rank uploaded them.
 LINKS = [(4, "--m 2300 --n 2100 --k 700 --memory device=74MiB --grid 2x2x1 --transport ipc"),
          (4, "--m 2300 --n 2100 --k 700 --memory device=74MiB --grid 2x2x1 --transport ipc+host --pretend-nodes 2"),
          (2, "--m 2300 --n 2100 --k 700 --type c64 --memory device=74MiB --grid 1x2x1 --transport ipc"),
@@ -23,12 +23,12 @@ LED = [(2, "--m 300 --n 310 --k 1100 --from device --transport ipc --panel 64,12
        (3, "--m 600 --n 310 --k 1100 --from host --grid 3x1x1 --type c128 --transport ipc --panel 64,192,256")]
 LED_TILES = [(2, "--m 1300 --n 900 --k 700 --memory device=70MiB --panel 64,128"),
              (4, "--m 2300 --n 2100 --k 700 --memory device=74MiB --grid 2x2x1 --transport ipc --panel 64,128,192")]
-# C is rounded from its sums where they are, also those of layers.
+# C is rounded from its sums on the device, also from those of layers.
 ROUNDED = [(2, "--m 301 --n 404 --k 700 --type bf16 --type-c bf16 --from device --transport ipc --panel 256"),
            (4, "--m 301 --n 404 --k 700 --type f64 --type-c f32 --from device --transport ipc --grid 1x2x2"),
            (4, "--m 301 --n 404 --k 700 --type f16 --type-c f16 --transport host --grid 2x1x2"),
            (1, "--m 301 --n 404 --k 700 --type c128 --type-c c64 --from device")]
-# Small whole numbers, so many that sums of the largest would not fit.
+# Small integers, but so many that sums of the largest ones would overflow.
 WHOLE = [(1, "--m 64 --n 64 --k 140000 --type i8 --from host"),
          (1, "--m 300 --n 200 --k 20000 --memory device=72MiB --panel 256"),
          (2, "--m 600 --n 400 --k 5000 --memory device=72MiB --transport host --grid 1x2x1"),
@@ -55,7 +55,7 @@ def try_case(folder, damier, ranks, words, tiles):
 
 
 def fastest(folder, damier, ranks, words):
-    """The plan multiplies by residues, and so does the device, which was opened for native products."""
+    """The plan multiplies by residues, and so does the device, although it was opened for native products."""
     out = folder / "record.json"
     run(damier, ranks, *words_of(words + " --compute fastest"), "--json", out)
     record = records_of(out)[-1]

@@ -1,7 +1,7 @@
-/* emulated_device: an emulated GPU, in place of the cuda backend.  Products are those of the cpu
- * backend; its memory is apart from the host's, and work is done late and out of step, as on a GPU:
- * it is spoiled meanwhile what it is to write.  So a step that does not wait for what it needs, or
- * that follows an address of the device, fails here too. */
+/* emulated_device: an emulated GPU in place of the cuda backend. The cpu backend computes its
+ * products; its memory is separate from the host's, and work completes late and out of step, as on
+ * a GPU; until then its output is corrupted. Steps that do not wait for their inputs, or
+ * dereference device addresses, thus fail here, too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,25 +19,25 @@
 enum {
   LANES = 3,
   WAITING = 512,
-  LATEST = 6,       /* looks until a piece of work is done, at most */
-  SPOILED = 1 << 20 /* bytes of new host memory: all of it would take its time */
+  LATEST = 6,       /* polls until a piece of work is done, at most */
+  SPOILED = 1 << 20 /* bytes of new host memory: corrupting all of it would take time */
 };
 
 typedef enum lane_name { INWARD, OUTWARD, COMPUTE } lane_name;
 
 typedef struct work {
   enum { COPY, GEMM, PRODUCT, FINISH } what;
-  dm_view to, a, b; /* a copy has no b; FINISH: TO are the sums, A the first accumulators */
+  dm_view to, a, b; /* a copy has no b; FINISH: TO is the sums, A the first accumulators */
   bool accumulate;
   int64_t plane;
-  dm_exponents exponents; /* in the memory of the device */
+  dm_exponents exponents; /* in device memory */
 } work;
 
-/* In the order of posting; event n of a lane is n * LANES + its name. */
+/* In order of posting; event n of a lane is n * LANES + the lane. */
 typedef struct lane {
   work waiting[WAITING];
   uint64_t posted, finished;
-  int looks; /* left until the first of them is done; -1: not begun */
+  int looks; /* polls left until the first one is done; -1: not started */
 } lane;
 
 typedef struct late {
@@ -51,10 +51,10 @@ typedef struct emulated {
   dm_backend base;
   dm_backend *cpu;
   lane lanes[LANES];
-  late *sums; /* that are to be added to what the caller has */
+  late *sums; /* to add to the caller's sums */
   uint32_t noise;
-  int accumulators; /* of an element, at most */
-  dm_moduli moduli; /* of the row of compute modes, where it has some */
+  int accumulators; /* per element, at most */
+  dm_moduli moduli; /* of the compute mode, if it has some */
 } emulated;
 
 static emulated *of(dm_backend *backend) {
@@ -96,7 +96,7 @@ static void emulated_close(dm_backend *backend) {
 
 static dm_status emulated_describe(dm_backend *backend, dm_device *device) {
   DM_TRY(dm_backend_device(of(backend)->cpu, device));
-  /* Of those that the planner knows, one with products about as fast as files. */
+  /* A model known to the planner, with products about as fast as files. */
   snprintf(device->name, sizeof device->name, "emulated L40S");
   device->visible = device->sharing = 1;
   device->memory_total = device->memory_free = (int64_t)4 << 30;
@@ -137,7 +137,7 @@ static dm_status await_stream(dm_backend *backend, void *stream) {
   return DM_OK;
 }
 
-/* ---- work that waits ---- */
+/* ---- waiting work ---- */
 
 static uint32_t draw(emulated *e) {
   e->noise ^= e->noise << 13;
@@ -151,7 +151,7 @@ static dm_view all_of(const emulated *e, dm_view c, int64_t plane) {
   return c;
 }
 
-/* Where the exponents of the rows and columns of C really lie. */
+/* The host addresses of the exponents of C's rows and columns. */
 static dm_exponents exponents_of(const work *w, dm_view c) {
   const int64_t size = (int64_t)sizeof *w->exponents.rows;
   return (dm_exponents){emulated_reach(w->exponents.rows, c.rows * size),
@@ -187,7 +187,8 @@ static dm_status finish(emulated *e, lane *l) {
   return DM_OK;
 }
 
-/* The first of what waits is begun, which spoils what it writes, or comes nearer to its end. */
+/* Starts the first waiting piece of work, which corrupts its output, or brings it closer to
+ * completion. */
 static dm_status look(emulated *e, lane *l) {
   if (l->finished == l->posted) return DM_OK;
   const work *w = &l->waiting[l->finished % WAITING];
@@ -260,9 +261,9 @@ static dm_status wait_for(dm_backend *backend, dm_event event) {
   return DM_OK;
 }
 
-/* ---- at once, and ahead of what waits ---- */
+/* ---- immediate operations, ahead of waiting work ---- */
 
-/* COUNT numbers that are added to TO when all is settled; *SUMS is zero until then. */
+/* Reserves COUNT numbers that are added to TO on completion; *SUMS is zero until then. */
 static dm_status add_later(emulated *e, void *to, int64_t count, bool is_whole, void **sums) {
   late *new;
   DM_TRY(dm_buffer_table(1, &new));

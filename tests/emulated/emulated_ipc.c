@@ -1,5 +1,5 @@
-/* emulated_ipc: between emulated devices of one node.  As the real one does, ranks map their peers'
- * shares, pull pieces once those are filled, late here, and tell what they have read. */
+/* emulated_ipc: transport between emulated devices of one node. Like the real one, ranks map their
+ * peers' shares, pull pieces once those are filled (late, here), and report finished reads. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ typedef struct share {
   const dm_comm *group; /* NULL: not exposed */
   uint64_t latest;
   offer offers[PEERS];
-  char *peer[PEERS]; /* mapped; NULL where nothing is */
+  char *peer[PEERS]; /* mapped; NULL: not mapped */
 } share;
 
 typedef struct pull {
@@ -139,7 +139,7 @@ static void tell_drained(ipc *t, int s) {
   advance(t, DRAINED + s, times);
 }
 
-/* A piece that lies in its slot already is not moved. */
+/* A piece that is already in its slot is not copied. */
 static void add_pull(ipc *t, const dm_gather *wanted, gathering *g, int r) {
   const share *mine = &t->shares[g->share];
   const offer *theirs = &mine->offers[r];

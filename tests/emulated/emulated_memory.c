@@ -11,10 +11,10 @@
 
 enum { BLOCKS = 256, SPOILED = 0xff };
 
-/* One file, mapped where it can be used, and its size reserved where it cannot. */
+/* A file, mapped at an accessible address, with its size reserved at an inaccessible one. */
 typedef struct block {
-  char *address, *way_in; /* address NULL: none */
-  int64_t bytes;          /* as asked for */
+  char *address, *way_in; /* address NULL: unused */
+  int64_t bytes;          /* requested size */
   size_t mapped;
   int file;
   int device;

@@ -1,39 +1,38 @@
-/* emulated_memory: of an emulated device.  Its addresses cannot be followed: whoever reads or
- * writes through one, as if it were host memory, is ended by a signal.  What may touch it asks for
- * the way in. */
+/* emulated_memory: memory of an emulated device. Its addresses cannot be dereferenced: accesses as
+ * host memory end the process with a signal. Authorised code asks for the accessible address. */
 #ifndef DM_TESTS_EMULATED_EMULATED_MEMORY_H
 #define DM_TESTS_EMULATED_EMULATED_MEMORY_H
 
 #include "core/status.h"
 #include "core/view.h"
 
-/* Filled with bytes 0xff: NaN in every real type.  Freed by release. */
+/* Filled with bytes 0xff: NaN in every real type. Free with emulated_release. */
 dm_status emulated_alloc(int64_t bytes, void **memory);
 void emulated_release(void *memory);
 
-/* Where the BYTES at MEMORY really lie.  They must be within one allocation: else the process is
- * aborted, and says what it wanted. */
+/* The accessible address of the BYTES at MEMORY. They must be within one allocation: else aborts
+ * the process with a message. */
 void *emulated_reach(const void *memory, int64_t bytes);
 
-/* Whether MEMORY is of the device, and how many of its devices lie before the one that has it. */
+/* Whether MEMORY belongs to the device; *index: number of the emulated device that has it. */
 bool emulated_has(const void *memory, int *index);
 
-/* As if the allocation at MEMORY were of another device. */
+/* Pretends that the allocation at MEMORY belongs to another device. */
 void emulated_move_away(void *memory);
 
-/* A stream of the caller: WORK that is done when it is waited for. */
+/* A stream of the caller, with WORK that is done when the stream is waited for. */
 typedef struct emulated_stream {
   void (*work)(void *context);
   void *context;
 } emulated_stream;
 
-/* VIEW as host memory; what is host memory stays. */
+/* VIEW as host memory; views of host memory are unchanged. */
 dm_view emulated_view(dm_view view);
 
-/* A descriptor of the allocation that begins at MEMORY, for other processes to map. */
+/* A file descriptor of the allocation at MEMORY, which other processes can map. */
 int emulated_file(const void *memory);
 
-/* Spoils all elements of VIEW, of host memory. */
+/* Corrupts all elements of VIEW, in host memory. */
 void emulated_spoil(dm_view view);
 
 #endif

@@ -1,14 +1,14 @@
-"""streams: shares of A and B on a device, in host memory beside it, or in the files, read while
-products run, and C written strip by strip or tile by tile; every element is compared with NumPy."""
+"""streams: shares of A and B on a device, in host memory besides it, or in files, read during products, and C written
+strip by strip or tile by tile; compares every element with NumPy."""
 import judging
 from judging import Case
 from running import Failure, options, records_of, run_cases
 
-LIBRARY = 64  # MiB of device memory that the plan leaves to libraries
+LIBRARY = 64  # MiB of device memory that plans reserve for libraries
 
 
 def resident():
-    """(case, where A and B lie)"""
+    """(case, places of A and B)"""
     ops = [Case(300, 211, 1500, op_a=a, op_b=b, ranks=r, flags="--panel 128", layout=layout)
            for a, b, r, layout in (("n", "n", 1, "contiguous"), ("t", "n", 2, "contiguous"),
                                    ("n", "t", 4, "deflate"), ("t", "t", 3, "chunked"),
@@ -24,7 +24,7 @@ def resident():
 
 
 def beside():
-    """Device memory holds the panels alone."""
+    """Device memory only holds panels."""
     limit = f"--memory device={LIBRARY + 5}MiB"
     return [(Case(700, 600, 500, op_a=a, ranks=r, flags=limit), "host")
             for a, r in (("n", 1), ("t", 2), ("n", 4))]
@@ -37,7 +37,7 @@ def in_tiles():
 
 
 def in_tiles_by_links():
-    """Pieces of panels go from host memory, or from the file, to the device, and from there to others."""
+    """Pieces of panels go from host memory or files to the device, and from there to peers."""
     limit = lambda mib, *more: " ".join([f"--memory device={LIBRARY + mib}MiB", *more])
     return [(Case(2300, 2100, 700, ranks=4, dtype="f32", op_b="t", layout="chunked",
                   flags=limit(7, "--grid 2x2x1 --transport ipc")), "tiles"),
@@ -67,7 +67,7 @@ def look_at(record, where):
         raise Failure(f"nothing stays in its file: {plan}")
     if where in ("tiles", "file") and plan["tiles"] < 2:
         raise Failure(f"not in tiles: {plan}")
-    chosen = "emulated" in record["machine"]["device"] # a real GPU is too fast for strips to pay
+    chosen = "emulated" in record["machine"]["device"] # a real GPU is too fast for strips to pay off
     if where == "strips" and chosen and " end=" not in plan["recipe"]:
         raise Failure(f"not in strips: {plan}")
     if record["verification"]["residual"] > 1:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A limit on address space (ulimit -v) that leaves OpenBLAS none for its own buffers: the product is
-refused with 5 before it begins, where the library would try for ever."""
+"""A limit on address space (ulimit -v) that leaves none for OpenBLAS's buffers: the program must refuse the product
+with 5, where OpenBLAS would retry forever."""
 import resource
 import subprocess
 from functools import partial
@@ -8,7 +8,7 @@ from functools import partial
 import running
 from running import expect
 
-STEP = 48  # MiB; OpenBLAS wants 128
+STEP = 48  # MiB; OpenBLAS needs 128
 
 
 def limit(mib):

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Every call that reads, writes, syncs, names or allocates fails once, at every place; or the rank is
-killed in its stead.
+"""Each call that reads, writes, syncs, renames or allocates fails once, at every place; or the rank is killed instead.
 
-Alone at every place; on 2 and 4 ranks at some of them (--long: at every one of rank 0 and the last).
+One rank: at every place; 2 and 4 ranks: at some places (--long: all of rank 0 and of the last rank).
 """
 import errno
 
@@ -12,9 +11,9 @@ import running
 EIO, ENOSPC, EINTR, ENOMEM = (str(e) for e in (errno.EIO, errno.ENOSPC, errno.EINTR, errno.ENOMEM))
 IO, FIT, DONE, ANY = {4}, {5}, {0}, {0, 4}
 
-# (call, kind, exit codes).  Where 0 is allowed C must be whole: HDF5 can do without some of what it
-# reads of its own file.  The MPI library is told of no memory too: it may call that an error of
-# its own.  A file that cannot be removed is a leftover and no reason to refuse a result.
+# (call, kind, exit codes). If 0 is allowed, C must be complete: HDF5 can do without some of its reads. Allocations of
+# the MPI library also fail: it may report its own error. A file that cannot be removed is only a leftover: the result
+# counts.
 CASES = [("read", EIO, ANY), ("read", EINTR, DONE), ("read", "short", DONE),
          ("write", EIO, IO), ("write", ENOSPC, {4, 5}), ("write", EINTR, ANY),
          ("write", "short", DONE), ("fsync", EIO, IO), ("fdatasync", EIO, IO),

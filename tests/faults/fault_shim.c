@@ -1,17 +1,17 @@
-/* fault_shim: makes one call of the system fail, be short or be interrupted; loaded by LD_PRELOAD.
+/* fault_shim: makes one system call fail, fall short or be interrupted; loaded by LD_PRELOAD.
  *
- *   FAULT=CALL:N:KIND[,...]  the Nth CALL that counts; N+ also all that follow.  KIND is the number
- *                      of an error, "short" (half the bytes), "kill" (SIGKILL instead of the call),
- *                      "lie" (statvfs: there is room for everything), "flip" (read, write: the
- *                      exponent of one f64 in the middle of the bytes has another bit), or a
- *                      time, as "1500ms" (the call takes so much longer)
+ *   FAULT=CALL:N:KIND[,...]  the Nth matching CALL; N+: also all later ones.  KIND is an error
+ *                      number, "short" (half the bytes), "kill" (SIGKILL instead of the call),
+ *                      "lie" (statvfs reports endless space), "flip" (read, write: flips a bit
+ *                      in the exponent of one f64 in the middle of the bytes), or a delay such
+ *                      as "1500ms"
  *   FAULT_RANK=R       only in this rank; FAULT_PATH=TEXT  only files with TEXT in their path
- *   FAULT_SIZE=BYTES   only open files of at least so many bytes
- *   FAULT_COUNT=FILE   a line "RANK CALL COUNT" for each call that counted is appended at exit
+ *   FAULT_SIZE=BYTES   only open files of at least BYTES bytes
+ *   FAULT_COUNT=FILE   appends a line "RANK CALL COUNT" for each matching call at exit
  *
  * CALL: read (pread, preadv), write (pwrite, pwritev), fsync, fdatasync, sync_file_range, rename,
- * fallocate, ftruncate, unlink, statvfs, and malloc (all ways to get memory) as called by the
- * program itself, not by libraries. */
+ * fallocate, ftruncate, unlink, statvfs, and malloc (all allocating functions), if called by
+ * the program, not by libraries. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static struct {
   int count;
   const char *path, *rank, *count_file;
   long long size;
-  uintptr_t first, last; /* the program's own code */
+  uintptr_t first, last; /* the program's code */
   long counts[CALLS];
   bool ready;
 } fault;
@@ -77,7 +77,7 @@ static int note_program(struct dl_phdr_info *info, size_t size, void *data) {
     fault.first = info->dlpi_addr + part->p_vaddr;
     fault.last = fault.first + part->p_memsz;
   }
-  return 1; /* the first is the program */
+  return 1; /* the first object is the program */
 }
 
 static int kind_of(const char *text) {
@@ -89,7 +89,7 @@ static int kind_of(const char *text) {
                                      : atoi(text);
 }
 
-/* A test that is spelled wrong must not pass. */
+/* A misspelled fault must not make a test pass. */
 static void parse_one(const char *text) {
   char call[32], number[32], kind[32];
   planned *new = &fault.list[fault.count];
@@ -137,7 +137,7 @@ static void pause_for(long milliseconds) {
   }
 }
 
-/* 0, or what is to happen instead of this call. */
+/* Returns 0, or the kind of failure for this call. */
 static int strike(int call) {
   const long number = __atomic_add_fetch(&fault.counts[call], 1, __ATOMIC_RELAXED);
   for (const planned *one = fault.list; one < fault.list + fault.count; one++) {
@@ -153,7 +153,7 @@ static int strike_path(int call, const char *path) {
   return fault.ready && (!fault.path || strstr(path, fault.path)) ? strike(call) : 0;
 }
 
-/* /dev/shm holds files like others. */
+/* /dev/shm holds ordinary files. */
 static bool is_device(const char *path) {
   return strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
 }
@@ -183,13 +183,13 @@ static int strike_memory(const void *caller) {
     return value;                                                                                  \
   } while (0)
 
-/* One bit of the exponent, if they are f64. */
+/* Flips one bit of the exponent, if the data are f64. */
 static void flip(void *data, size_t bytes) {
   const size_t at = bytes / 2 | 7;
   if (at < bytes) ((unsigned char *)data)[at] ^= 0x10;
 }
 
-/* Memory that the caller may not write to is copied. */
+/* Copies the data: the caller's memory may be read-only. */
 static ssize_t write_flipped(int fd, const void *data, size_t bytes, off_t offset) {
   void *copy = __libc_malloc(bytes);
   if (!copy) _exit(99);
@@ -221,7 +221,7 @@ READER(pread64)
 WRITER(pwrite)
 WRITER(pwrite64)
 
-/* Short: the first piece alone, or half of the only one.  Flipped: in the first piece. */
+/* SHORT: half of the first piece. FLIP: in the first piece. */
 #define READER_OF_PIECES(name)                                                                     \
   ssize_t name(int fd, const struct iovec *list, int count, off_t offset) {                        \
     const int hit = strike_file(READ, fd);                                                         \

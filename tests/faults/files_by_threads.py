@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Reading inputs by threads and packing C into chunks with a fault at one call: what is interrupted or
-short goes on, an error names the file and the byte, and what is left of C is whole or can be made again.
+"""Faults at one call while threads read inputs and pack C into chunks: interrupted and short calls continue, an error
+names the file and the byte, and C is complete or can be computed again.
 """
 import errno
 
@@ -13,8 +13,8 @@ from running import expect
 EIO, ENOSPC, EINTR = (str(e) for e in (errno.EIO, errno.ENOSPC, errno.EINTR))
 ANY = {0, 4}
 LAST = 40
-# (files, call, kind, exit codes); A is in chunks, B is contiguous.  HDF5 can do without some of what
-# it reads, and inspection calls an input that cannot be read no input.
+# (files, call, kind, exit codes); A is chunked, B is contiguous. HDF5 can do without some of its reads, and
+# inspection reports an unreadable input as invalid.
 CASES = [("A.h5", "read", EINTR, {0}), ("A.h5", "read", "short", {0}), ("A.h5", "read", EIO, {0, 3, 4}),
          ("B.h5", "read", EINTR, {0}), ("B.h5", "read", "short", {0}), ("B.h5", "read", EIO, {0, 3, 4}),
          ("C.h5", "read", EINTR, {0}), ("C.h5", "read", "short", {0}), ("C.h5", "read", EIO, ANY),
@@ -75,7 +75,7 @@ def main():
             count = counts[path, call]
             step = max(1, count // most)
             numbers = set(range(1, count + 1, step))
-            if (path, call, kind) == ("C.h5", "read", EIO):  # at last the chunks are read back
+            if (path, call, kind) == ("C.h5", "read", EIO):  # at the end the chunks are read back
                 numbers |= set(range(max(1, count - LAST), count + 1))
             items += [(path, f"{call}:{n}:{kind}", codes) for n in sorted(numbers)]
         failures = running.each(bed.try_case, list(enumerate(items)))

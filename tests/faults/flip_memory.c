@@ -1,6 +1,6 @@
-/* flip_memory: bits flip in the memory of a device while a product runs.  Linked into a library,
- * whose calls of the backend it wraps (LINKER:--wrap): so it knows the allocations of the running
- * job, and has moments to choose from. */
+/* flip_memory: flips bits in the memory of a device during a product. Linked into a library, it
+ * wraps the library's calls of the backend (LINKER:--wrap): it thus knows the job's allocations and
+ * can strike at any call. */
 #include "backend/verify_sums.h"
 
 enum { MOST = 64, SHARES = 2 }; /* the first allocations are the shares of A and B */
@@ -11,16 +11,16 @@ typedef struct block {
 } block;
 
 static struct {
-  block blocks[MOST]; /* in the order in which they were allocated */
-  block pieces[MOST]; /* of shares, whose checksums were taken */
+  block blocks[MOST]; /* in order of allocation */
+  block pieces[MOST]; /* pieces of shares with checksums */
   int count, taken;
-  long calls; /* until now */
-  long call;  /* at which a bit flips; 0: at none */
-  int of;     /* which block */
+  long calls; /* so far */
+  long call;  /* the call at which a bit flips; 0: none */
+  int of;     /* index of the block */
   int64_t bit;
   bool struck;
-  dm_event product;  /* the last one: while it runs what it writes is left alone */
-  long copies, copy; /* to the host: until now, and the one in which a bit flips as it arrives */
+  dm_event product;  /* the last one: its output must not change while it runs */
+  long copies, copy; /* to the host: so far, and the one whose data change on arrival */
   dm_event arrival;
   dm_view arrived;
 } flips;
@@ -32,8 +32,8 @@ long flip_memory_copies(void);
 int64_t flip_memory_bytes(int of);
 int flip_memory_struck(void);
 
-/* At the CALLth call of what is counted from now on, BIT of block OF flips; in a share, if that
- * piece has arrived and has a checksum. */
+/* At the CALLth call from now on, flips BIT of block OF; in a share only if that piece has arrived
+ * and has a checksum. */
 void flip_memory_next(long call, int of, int64_t bit) {
   flips.count = flips.taken = 0;
   flips.calls = 0;
@@ -46,7 +46,7 @@ void flip_memory_next(long call, int of, int64_t bit) {
   flips.arrival = 0;
 }
 
-/* After flip_memory_next: bit 61 of an element of the COPYth copy to the host. */
+/* After flip_memory_next: flips bit 61 of an element of the COPYth copy to the host. */
 void flip_memory_copy(long copy) {
   flips.copy = copy;
 }
@@ -55,8 +55,8 @@ long flip_memory_copies(void) {
   return flips.copies;
 }
 
-/* Since the last flip_memory_next: calls; bytes of a block, 0 where there is none; whether a bit
- * has flipped. */
+/* Since the last flip_memory_next: number of calls; bytes of a block, 0 if there is none; whether a
+ * bit has flipped. */
 long flip_memory_calls(void) {
   return flips.calls;
 }
@@ -98,7 +98,8 @@ static bool is_taken(const char *at) {
   return flips.of >= SHARES;
 }
 
-/* Of the next call, which is counted; the emulated device has the CPU's backend beside it. */
+/* Counts the next call, and flips the bit if it is the chosen one. Skips the CPU backend that the
+ * emulated device uses. */
 static dm_status strike(dm_backend *backend) {
   const block *hit = &flips.blocks[flips.of];
   unsigned char byte;

@@ -1,17 +1,16 @@
-/* flip_shim: CBLAS products with one bit flipped, in what they read or in what they computed;
- * loaded by LD_PRELOAD.
+/* flip_shim: flips one bit in the operands or the result of a CBLAS product; loaded by LD_PRELOAD.
  *
- *   FLIP=WHAT:CALL:BIT:PLACE  in the CALLth product of a rank, counted from 1; N+: also in all that
- *                      follow.  WHAT is c (the result), a or b (a factor, where it lies: a share, a
- *                      panel or a widened copy), or at, bt (the same, for this product alone).
- *                      BIT of an element counts from the lowest; PLACE, from 0 to 1, is which
- *                      element.
+ *   FLIP=WHAT:CALL:BIT:PLACE  in the CALLth product of a rank, counted from 1; N+: also in all
+ *                      later ones.  WHAT is c (the result), a or b (a factor in place: a share, a
+ *                      panel or a widened copy), or at, bt (the same, but only for this product).
+ *                      BIT counts from the lowest bit of an element; PLACE, from 0 to 1, selects
+ *                      the element.
  *   FLIP_RANK=R        only in this rank
- *   FLIP_COUNT=FILE    a line "RANK CALLS" is appended at exit
+ *   FLIP_COUNT=FILE    appends a line "RANK CALLS" at exit
  *
  * A process that multiplies more than once calls flip_next() before each product instead.
  *
- * A factor must be in memory that may be written: --read-by pread. */
+ * A factor must be in writable memory: --read-by pread. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,7 +30,7 @@ static struct {
   atomic_long calls;
 } flip;
 
-/* A test that is spelled wrong must not pass. */
+/* A misspelled flip must not make a test pass. */
 static void parse(const char *text) {
   char call[24];
   if (sscanf(text, "%3[^:]:%23[^:]:%ld:%lf", flip.what, call, &flip.bit, &flip.place) != 4)
@@ -51,7 +50,8 @@ static __attribute__((constructor)) void start(void) {
 
 long flip_next(const char *text);
 
-/* TEXT as FLIP says it, or NULL: nothing is flipped.  Calls are counted anew; those until now. */
+/* Sets TEXT in the format of FLIP, or NULL: no flip. Returns the number of calls so far and
+ * restarts counting. */
 long flip_next(const char *text) {
   flip.on = flip.from_there_on = false;
   if (text) parse(text);
@@ -66,7 +66,7 @@ static __attribute__((destructor)) void finish(void) {
   fclose(file);
 }
 
-/* A matrix by rows; COLS and STRIDE in numbers of SIZE bytes. */
+/* A row-major matrix; COLS and STRIDE count numbers of SIZE bytes. */
 typedef struct matrix {
   void *base;
   long rows, cols, stride, size;
@@ -89,8 +89,7 @@ static bool is_hit(void) {
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-/* PARTS numbers of SIZE bytes are an element; all products are by rows and of matrices as they are.
- */
+/* An element has PARTS numbers of SIZE bytes; all products are row-major, without transposes. */
 #define PRODUCT(name, scalar, vector, parts, bytes)                                                \
   void name(int order, int op_a, int op_b, int m, int n, int k, scalar alpha, const vector *a,     \
             int lda, const vector *b, int ldb, scalar beta, vector *c, int ldc) {                  \

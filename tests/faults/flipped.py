@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A bit flips between memory and file: while C is written, while C is read again to be packed, while A is
-read.  C does not get its name, the message names tile and file, and the same command then makes C whole.
-'damier verify' finds a bit of a finished C by the checksums of its tiles, with A and B and without.
+"""A bit flips between memory and file: while C is written, while C is read back for packing, while A is read. C is not
+renamed to its final name, the message names tile and file, and the same command then completes C. 'damier verify' finds
+a flipped bit of a finished C by the checksums of its tiles, with or without A and B.
 """
 import h5py
 import numpy as np
@@ -10,13 +10,13 @@ import faulty_runs
 import running
 from running import expect
 
-MOST = 8  # places of a case
+MOST = 8  # places per case
 SHAPE = (150, 140, 130)
 TILES = ("--checkpoint-interval", "0")
 PACKED = ("--chunk", "48x40", "--deflate", "2")
 STOP = ("--on-corruption", "stop")
 ALWAYS = ("--verify-written", "always")
-# (ranks, words, what is flipped, of which file, exit code, words of the message)
+# (ranks, words, call, suffix of the file, exit code, message)
 CASES = [
     (1, (), "write", ".part", 4, "is not what was written"),
     (2, (), "write", ".part", 4, "is not what was written"),
@@ -44,7 +44,7 @@ def counts_of(bed, number, ranks, words, suffix):
 
 
 def expect_right(output, what):
-    """A tile that is computed once more may have other last bits."""
+    """Recomputed tiles may differ in their last bits."""
     wanted = np.frombuffer(output.bed.wanted[output.ranks])
     got = np.frombuffer(output.bits())
     expect(np.allclose(got, wanted, rtol=1e-12, atol=1e-12), f"{what}: C is wrong")
@@ -57,12 +57,12 @@ def flip(case):
     hits = 0
     rank = 0 if suffix == ".part" and call == "read" or suffix == ".packing" else ranks - 1
     count = counts[(rank, call)]
-    late = range(max(1, count - 4), count + 1)  # A is looked at before it is read
+    late = range(max(1, count - 4), count + 1)  # A is inspected before it is read
     for place in late if suffix == "A.h5" else faulty_runs.places(count, MOST):
         output = faulty_runs.Output(bed, f"C{number}_{place}_", ranks)
         code, err, _ = output.run({"FAULT": f"{call}:{place}:flip", "FAULT_PATH": suffix,
                                    "FAULT_RANK": str(rank)}, extra=words)
-        if code == 0:  # it hit what is no element of C, or what was written once more
+        if code == 0:  # the flip hit metadata, or data that were written again
             expect_right(output, f"{what}, place {place}")
             hits += wanted == 0 and message in err
             continue
@@ -78,7 +78,7 @@ def flip(case):
 
 
 def finished(case):
-    """One of the last bits of an element: no bound sees it, and the checksum does."""
+    """A flip of one of the last bits of an element: within all bounds, but the checksum detects it."""
     bed, words = case
     output = faulty_runs.Output(bed, f"finished{len(words)}", 2)
     code, err, _ = output.run(extra=words)

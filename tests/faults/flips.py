@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A campaign of single bit flips: every type, every bit, in C, in partial sums, in shares and in panels, for normal
-data, data of a range of 1e+-6 and whole numbers; and clean products of hard data, which must raise no alarm.
+"""A campaign of single bit flips: every type, random bits, in C, partial sums, shares and panels, for normal data, data of
+a range of 1e+-6 and integers; and clean products of hard data, which must raise no alarm.
 
-A flip is 'below' (no element moves by more than 16 times its own a-priori bound, k u |A||B|), 'repaired' (the same, of
-a C that was computed again in parts), 'missed', or 'left out' (exit 10: the row overflows in C's type). Without --long: a few of each, of which none may be missed but
-in data of a range.
-With it: --flips of each kind, and the table for docs/reliability.md. A share is of inputs that are not in the page
-cache: products begin before A and B are looked at.
+Outcomes: 'below' (no element is off by more than 16 times its own a-priori bound, k u |A||B|), 'repaired' (the same,
+after a part of C was computed again), 'missed', or 'left out' (exit 10: the row overflows in C's type). Without --long:
+a few flips of each kind; only in data of a range may any be missed. With it: --flips of each kind, and the table for
+docs/reliability.md. For shares the inputs are evicted from the page cache, so that products start before A and B are
+inspected.
 """
 import argparse
 import pathlib
@@ -30,7 +30,7 @@ def write(path, x):
 
 
 class Bed:
-    """Factors of one type and kind, what C has to be, and how far rounding may move each element."""
+    """Factors of one type and kind, the correct C, and the bound of each element's rounding error."""
 
     def __init__(self, folder, kind, data, seed=1):
         self.folder, self.kind, self.data = folder / f"{kind}{data}{seed}", kind, data
@@ -41,7 +41,7 @@ class Bed:
         self.calls = {}
 
     def run(self, ranks, name, flip=None, evicts=False):
-        """Exit code, stderr, record, and C; None where there is none."""
+        """Exit code, stderr, record, and C or None."""
         record, out, more = self.folder / f"{name}.jsonl", self.folder / f"{name}.h5", {}
         more = {"LD_PRELOAD": chosen.shim, "FLIP_RANK": str(ranks - 1), "FLIP_COUNT": str(self.folder / "count")}
         if flip:
@@ -76,7 +76,7 @@ class Bed:
 
 
 def flip_of(rng, bed, ranks, place, bit):
-    """The last product has the last panel: of C; those before it have partial sums."""
+    """The last product multiplies the last panel: a flip hits C; in earlier products, partial sums."""
     calls = bed.calls[ranks]
     call = calls if place == "C" else rng.randint(1, max(1, calls - 1)) if place == "partial sum" else rng.randint(1, calls)
     what = "c" if place in ("C", "partial sum") else rng.choice("ab") + ("t" if place == "panel" else "")
@@ -120,7 +120,7 @@ def campaign(folder, rng, flips):
 
 
 def clean(folder, count, seed):
-    """Alarms of COUNT clean products, and what they were of."""
+    """Alarms of COUNT clean products, and descriptions of those products."""
     rng = np.random.default_rng(seed)
     products = [(number, *hard(rng, number)) for number in range(count)]
 
@@ -161,7 +161,7 @@ def options():
 
 def main():
     flips, products = chosen.flips or (40 if chosen.long else 2), chosen.clean or (400 if chosen.long else 24)
-    with running.scratch() as folder:  # on a disk, whose files can leave the page cache
+    with running.scratch() as folder:  # on a disk, whose files can be evicted from the page cache
         results, failures = campaign(folder, random.Random(chosen.seed), flips)
         failures += clean(folder, products, chosen.seed)
     show(results, products)

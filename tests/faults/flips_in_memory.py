@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The campaign of flips.py with products of matrices in memory, by the library: thousands of flips in one process.
+"""The campaign of flips.py for the library and matrices in memory: thousands of flips in one process.
 
 With on_corruption="stop" a flip is 'found' (VerifyError, and C is not delivered), 'below', 'missed', or 'left out'.
-Clean products of hard data must raise no alarm.  Without --long: a few of each, of which none may be missed but in
-data of a range.  With it: the tables for docs/reliability.md, and what was missed one by one.
+Clean products of hard data must raise no alarm.  Without --long: a few flips of each kind; only in data of a range may
+any be missed.  With it: the tables for docs/reliability.md, and a list of missed flips.
 
-By default what is found is computed again: C has the bits of an undisturbed product.
+By default wrong parts are computed again: C has the bits of an undisturbed product.
 """
 import argparse
 import ctypes
@@ -24,7 +24,7 @@ CAME = ("found", "below", "left out", "missed")
 
 
 def loaded():
-    """The package and the shim; both libraries are loaded by the time that this process begins."""
+    """The package and the shim; both libraries are already loaded when this process starts."""
     words = {"LD_PRELOAD": f"{chosen.shim}:{chosen.library}/libdamier.so.0", "DAMIER_LIBRARY": chosen.library}
     if os.environ.get("LD_PRELOAD") != words["LD_PRELOAD"]:
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **words})
@@ -49,7 +49,7 @@ class Bed:
         self.calls = flip_next(None)
 
     def product(self, flip):
-        """What came of it."""
+        """The outcome of one flip."""
         out = np.full(self.c.shape, -7.0, {"i8": "i4", "f64": "f8"}.get(self.kind, "f4"))
         self.flip_next(flip)
         try:
@@ -63,7 +63,7 @@ class Bed:
 
 
 def campaign(damier, flip_next, rng):
-    """[(type, data, place, 1 rank, bit, outcome)] and the flips that were missed."""
+    """[(type, data, place, 1 rank, bit, outcome)] and the missed flips."""
     results, missed = [], []
     with damier.Context(panel=64, threads=1, on_corruption="stop") as context:
         for kind, kinds in KINDS.items():
@@ -81,13 +81,13 @@ def campaign(damier, flip_next, rng):
 
 
 def repaired(damier, flip_next):
-    """What is wrong with products that are computed again, in one tile and in several."""
-    problems, size, few = [], 2000, {"memory": "host=20MiB"}  # not all of C at a time
+    """Problems of recomputed products, in one tile and in several."""
+    problems, size, few = [], 2000, {"memory": "host=20MiB"}  # too little for all of C
     rng = np.random.default_rng(chosen.seed)
     a, b, old = rng.random((size, 200)), rng.random((200, size)), rng.random((size, size))
 
     def product(flip, beta=0, **words):
-        """(repaired tiles or the error's name, tiles, C)."""
+        """(number of repaired tiles or name of the error, tiles, C)."""
         out = old.copy()
         with damier.Context(threads=1, beta=beta, **words) as context:
             flip_next(flip)
@@ -109,13 +109,13 @@ def repaired(damier, flip_next):
     found, _, out = product("c:1:62:0.5", beta=2)
     if found != 1 or (out != product(None, beta=2)[2]).any():
         problems.append(f"added to the old C: {found}")
-    if product("c:1:62:0.5", beta=2, **few)[0] != "VerifyError":  # some of the old C is gone
+    if product("c:1:62:0.5", beta=2, **few)[0] != "VerifyError":  # part of the old C is already overwritten
         problems.append("added to the old C in tiles: no VerifyError")
     return problems
 
 
 def clean(damier):
-    """Alarms of clean products."""
+    """Alarms raised by clean products."""
     rng, alarms = np.random.default_rng(chosen.seed), []
     contexts = {}
     for number in range(chosen.clean):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The campaign of flips_in_memory.py with bits that flip in the memory of a GPU, or of the emulated one: one random
-bit of a random allocation of the running job, at a random one of its calls of the backend, from the first copy to the
-GPU to the copy that brings C from there; in a share, as soon as that piece has its checksum.
+"""The campaign of flips_in_memory.py with flips in the memory of a GPU, or of the emulated one: a random bit of a random
+allocation of the running job, at a random call of the backend, from the first copy to the GPU to the copy of C to the
+host; in a share, only after that piece has its checksum.
 
-A flip is 'found' (VerifyError, and C is not delivered), 'below' (no element of C moves by more than 16 times its own
-a-priori bound), 'missed', or 'left out'.  Without --long: a few of each, of which none may be missed but in data of a
-range.  With it: the tables for docs/reliability.md, and what was missed one by one.
+A flip is 'found' (VerifyError, and C is not delivered), 'below' (no element of C is off by more than 16 times
+its own a-priori bound), 'missed', or 'left out'.  Without --long: a few flips of each kind, of which at most 2 % may be
+missed, except in data of a range.  With it: the tables for docs/reliability.md, and a list of missed flips.
 
-By default what is found is computed again: C is right; also if a strip of C changes on its way from the GPU to its file.
+By default wrong parts are computed again: C is right, even if a strip of C changes between the GPU and its file.
 """
 import argparse
 import ctypes
@@ -23,7 +23,7 @@ import numpy as np
 from hard_products import KINDS, LIMIT, moved, operand, product_of, table
 
 SKIPPED = 77
-PLACES = ("share of A", "share of B", "sums of C", "checksums")  # in the order of their allocation
+PLACES = ("share of A", "share of B", "sums of C", "checksums")  # in order of allocation
 CAME = ("found", "below", "left out", "missed")
 
 
@@ -46,7 +46,7 @@ class Bed:
         self.a, self.b = operand(damier, a, kind), operand(damier, b, kind)
 
     def prepare(self, context):
-        """How many calls there are, and how many bytes in each place."""
+        """The number of calls, and the bytes of each place."""
         came, _ = self.product(context, 0, 0, 0)
         assert came == "below", f"{self.kind} {self.data}: {came} without a flip"
         self.calls = self.flips.flip_memory_calls()
@@ -54,7 +54,7 @@ class Bed:
         assert all(there >= 150 * 130 for there in self.bytes[:3]) and 0 < self.bytes[3] < 1000, str(self.bytes)
 
     def product(self, context, *flip):
-        """What came of it, and C; 'not struck' where the place was not there at that moment."""
+        """The outcome, and C; 'not struck' if the place did not exist at that moment."""
         out = np.full(self.c.shape, -7.0, {"i8": "i4", "f64": "f8"}.get(self.kind, "f4"))
         self.flips.flip_memory_next(*flip)
         try:
@@ -70,7 +70,7 @@ class Bed:
 
 
 def campaign(beds, context, again, rng):
-    """[(type, data, place, 1 rank, bit, outcome)], the flips that were missed, and what was not repaired."""
+    """[(type, data, place, 1 rank, bit, outcome)], the missed flips, and what was not repaired."""
     results, missed, problems = [], [], []
     for bed in beds:
         bed.prepare(context)
@@ -146,7 +146,7 @@ def main():
         print("\n".join(out), end="\n\n")
     print("\n".join([f"missed: {line}" for line in missed] + [f"FAIL {line}" for line in problems]))
     print(f"{len(results)} flips, {len(missed)} missed; {time.time() - start:.0f} s")
-    # Outside range data few errors exceed 16 bounds of their element and not the bound of their row.
+    # Except in range data, few errors exceed 16 bounds of their element but not the bound of their row.
     outside = [line for line in missed if " range," not in line]
     sys.exit(1 if problems or 50 * len(outside) > len(results) and not chosen.long else 0)
 

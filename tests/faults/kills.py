@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Runs that are killed at random times and given again: C has the bits of an undisturbed run.
+"""Runs that are killed at random times and started again: C has the bits of an undisturbed run.
 
-SIGKILL of one rank, of all, or SIGUSR1, some runs more than once. Resumed on the same number of
-ranks, and on others: there C has the same bits with --reproducible, and passes its verification
-without. --long: 200 and 50 of them.
+SIGKILL of one rank, of all, or SIGUSR1; some runs several times. They resume on the same number of ranks, and on
+others: then C has the same bits with --reproducible, and passes its verification without. --long: 200 and 50 cases.
 """
 import copy
 import os
@@ -21,11 +20,11 @@ from running import expect
 SEED = 20261121
 SHAPE = (1100, 900, 1500)
 HEADER, RECORD = 1 << 16, 64  # bytes of the journal
-LITTLE, MORE, MUCH = 3, 21, 90  # MiB above what the process takes
+LITTLE, MORE, MUCH = 3, 21, 90  # MiB in addition to the process's own memory
 
 
 def words(limit, *more):
-    """Several tiles, each recorded as soon as it is there."""
+    """Options for several tiles, each recorded as soon as it is complete."""
     return ("--memory", f"host={limit}MiB", "--checkpoint-interval", "0", *more)
 
 
@@ -35,7 +34,7 @@ def processes(root, ranks):
 
 
 def kill(process, ranks, how, rng):
-    """Whether there was anybody to kill."""
+    """Whether there was a process to kill."""
     try:
         if how == "stop":
             process.send_signal(signal.SIGUSR1)
@@ -50,7 +49,7 @@ def kill(process, ranks, how, rng):
 
 
 def wait_for(process, output, moment):
-    """Until MOMENT: seconds, or so many records in the journal; False where the run was faster."""
+    """Waits until MOMENT: seconds, or a number of records in the journal; False if the run ended first."""
     started, kind, amount = time.monotonic(), *moment
     while process.poll() is None and time.monotonic() - started < 60:
         if kind == "seconds" and time.monotonic() - started >= amount:
@@ -71,9 +70,8 @@ def lives(pid):
 
 
 def end_of(process, ranks):
-    """What it said. Where a rank is killed while ranks are still started, mpirun of Open MPI 4.1 may
-    outlive all of them, waiting for a lock of its own (in PMIx_server_finalize). Where Hydra gets a
-    signal then, all of them may wait in MPI_Init."""
+    """Returns stderr. If a rank is killed while others still start, mpirun of Open MPI 4.1 may outlive all of them,
+    waiting for a lock of its own (in PMIx_server_finalize). If Hydra gets a signal then, all may wait in MPI_Init."""
     try:
         return process.communicate(timeout=30 if running.has_hydra() else 300)[1]
     except subprocess.TimeoutExpired:
@@ -86,7 +84,7 @@ def end_of(process, ranks):
 
 
 def disturbed(output, ranks, moment, how, rng):
-    """Runs until MOMENT and is killed; None where it was done before."""
+    """Runs until MOMENT and is killed; None if it was done before."""
     process = subprocess.Popen(output.command(ranks), env=running.environment(),
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                stdin=subprocess.DEVNULL)
@@ -95,7 +93,7 @@ def disturbed(output, ranks, moment, how, rng):
         pids = processes(process.pid, ranks)
         kill(process, ranks, how, rng)
     err = end_of(process, pids)
-    deadline = time.monotonic() + 20  # the lock is held until the last of them is gone
+    deadline = time.monotonic() + 20  # the last process holds the lock until it exits
     while any(map(lives, pids)) and time.monotonic() < deadline:
         time.sleep(0.02)
     if process.returncode == 0:
@@ -105,7 +103,7 @@ def disturbed(output, ranks, moment, how, rng):
 
 
 def one_case(bed, number, others):
-    """Notes it in the bed where tiles were there at the last start."""
+    """Records in the bed whether the last start found tiles."""
     rng = random.Random(SEED + number)
     ranks = rng.choice((1, 2, 3) if others else (1, 2, 3, 4))  # on four there may be one tile
     output = faulty_runs.Output(bed, f"{'others' if others else 'kill'}{number}", ranks)
@@ -119,14 +117,14 @@ def one_case(bed, number, others):
                 moment = ("records", rng.randrange(1, bed.tiles[ranks]))
             what += f", {how} after {moment[1]:.2f} {moment[0]}"
             ended = disturbed(output, ranks, moment, how, rng)
-            if ended is None or output.path().exists():  # too late: the file has its name
+            if ended is None or output.path().exists():  # too late: C has its final name
                 break
         if others:
             ranks = rng.choice([r for r in (1, 2, 3, 4) if r != ranks])
             what += f", then {ranks} ranks"
-            bed = bed.with_memory(bed.process + MUCH)  # fewer ranks have larger parts of the same tiles
+            bed = bed.with_memory(bed.process + MUCH)  # with fewer ranks each has a larger part of a tile
             output.bed = bed
-        late = output.path().exists()  # killed after the file had its name: the journal may be there yet
+        late = output.path().exists()  # C already has its final name; the journal may still exist
         code, err, _ = output.run(ranks=ranks, extra=["--force"] if late else [])
         expect(code == 0, f"resumed: exit {code}\n{err[-1500:]}")
         if not others or "--reproducible" in bed.words:
@@ -151,7 +149,7 @@ class TileBed(faulty_runs.Bed):
 def series(options, folder, count, process, chosen, others):
     folder.mkdir(parents=True)
     bed = TileBed(folder, options, shape=SHAPE, words=chosen)
-    bed.words = bed.words[1:]  # not quiet: how much was there is told
+    bed.words = bed.words[1:]  # without --quiet: reports how much was resumed
     bed.seconds, bed.process, bed.resumed = {}, process, []
     for ranks in (1, 2, 3, 4):
         started = time.monotonic()
@@ -161,7 +159,7 @@ def series(options, folder, count, process, chosen, others):
     resumed = len(bed.resumed)
     print(f"{' '.join(chosen)}{', other ranks' if others else ''}: {count} cases, {resumed} of them "
           f"resumed with tiles that were there; {bed.tiles} tiles")
-    if resumed < max(1, count // 10):  # moments are those of a computer that may be busy
+    if resumed < max(1, count // 10):  # the moments vary on a busy computer
         failures.append(f"only {resumed} of {count} cases had anything to resume")
     return failures
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Of Open MPI, or of MPICH; "0" without a launcher. */
+/* The rank from Open MPI or MPICH; "0" without a launcher. */
 static inline const char *own_rank(void) {
   const char *open_mpi = getenv("OMPI_COMM_WORLD_RANK"), *mpich = getenv("PMI_RANK");
   return open_mpi ? open_mpi : mpich ? mpich : "0";

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""C in chunks, and the run is killed, or a file fails, while they are packed: the same command resumes
-with what is there, without --force, and nothing is left beside C.
+"""C in chunks: the run is killed, or a file fails, during packing. The same command resumes from the existing tiles,
+without --force, and leaves nothing besides C.
 """
 import errno
 
@@ -12,7 +12,7 @@ from running import expect
 
 CHUNKS = ("--chunk", "48x40", "--deflate", "2", "--shuffle")
 KILLED = faulty_runs.KILLED
-# (call, kind, exit codes) of C.h5.packing; the last place of a write is in the midst of the chunks
+# (call, kind, exit codes) of C.h5.packing; the last place of a write is in the middle of the chunks
 CASES = [("write", "kill", KILLED), ("write", str(errno.EIO), {4}), ("write", str(errno.ENOSPC), {4, 5}),
          ("fsync", "kill", KILLED), ("fsync", str(errno.EIO), {4}), ("rename", "kill", KILLED),
          ("rename", str(errno.EIO), {4}), ("read", "kill", KILLED)]
@@ -52,12 +52,12 @@ def one(case):
         expect("the same command resumes" in err, f"{what}: not said how to go on\n{err[-900:]}")
         expect(".packing" not in left_of(output), f"{what}: left the file being packed")
     err = once_more(output, what)
-    if kind != "kill" or bed.records:  # what was computed is not computed again
+    if kind != "kill" or bed.records:  # computed tiles are not computed again
         expect("resuming: " in err, f"{what}: started over\n{err}")
 
 
 def without_records(bed):
-    """Without a journal nothing tells whose file that is: it is refused, until --force."""
+    """Without a journal the file's owner is unknown: it is refused, until --force."""
     output = faulty_runs.Output(bed, "none", 1)
     fault = {"FAULT": "write:2:kill", "FAULT_PATH": ".packing"}
     code, err, _ = output.run(fault, extra=("--no-checkpoint",))

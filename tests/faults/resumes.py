@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a run that was killed after a few tiles allows: to be resumed by the same command, also when
-tiles or the file's structure were damaged since; what another command, or a second run, is told."""
+"""After a run was killed with a few tiles complete: the same command resumes it, even if tiles or the file's structure
+were damaged in between; other commands, and a second run, are refused."""
 import os
 import pathlib
 import shutil
@@ -18,17 +18,17 @@ HEADER = 1 << 16  # bytes of the journal before its records, of 64 bytes each
 
 
 def once_recorded(tiles):
-    """Dies when the journal has that many records: how many syncs they take depends on the load."""
+    """Kills the run when the journal has that many records: the number of syncs until then depends on the load."""
     return {"FAULT": "fdatasync:1:kill", "FAULT_PATH": ".journal", "FAULT_SIZE": str(HEADER + 64 * tiles),
             "FAULT_RANK": "0"}
 
 
 AFTER_THREE = once_recorded(3)
-MEMORY = 3  # MiB above what the process takes: several tiles
+MEMORY = 3  # MiB in addition to the process's own memory: several tiles
 
 
 def killed(bed, name, ranks=1, fault=None):
-    """An output whose run was killed with three tiles, or a few more, recorded; or by FAULT."""
+    """An output whose run was killed with at least three recorded tiles; or by FAULT."""
     output = faulty_runs.Output(bed, name, ranks)
     code, err, _ = output.run(fault or AFTER_THREE)
     expect(code in faulty_runs.KILLED and output.path(".journal").exists(), f"not killed: {code}\n{err}")
@@ -36,7 +36,7 @@ def killed(bed, name, ranks=1, fault=None):
 
 
 def recorded(output):
-    """Tiles in the journal: one sync may have been for several of them."""
+    """Tiles in the journal: one sync may cover several."""
     return (output.path(".journal").stat().st_size - HEADER) // 64
 
 
@@ -109,7 +109,7 @@ def damage(bed):
 
 
 def holes(bed):
-    """A tile in the middle was damaged, and the run that computes it again is killed, too."""
+    """A tile in the middle is damaged, and the run that recomputes it is killed, too."""
     for ranks in (1, 2, 4):
         if ranks not in bed.wanted:
             bed.undisturbed(ranks)
@@ -124,12 +124,12 @@ def holes(bed):
         code, err, _ = output.run(once_recorded(records + 1))
         expect(code in faulty_runs.KILLED and "tile 2, " in err
                and f"resuming: {records - 1} of {tiles}" in err, f"not killed: {code}\n{err}")
-        change(output.path(".part"), place)  # the last record of a tile holds
+        change(output.path(".part"), place)  # the last record of a tile counts
         resumes(output, None, "tile 2, ", "resuming: ")
 
 
 def second_run(bed):
-    """The first one stands still while the second is tried."""
+    """The first run is stopped while the second one starts."""
     output = faulty_runs.Output(bed, "second", 1)
     first = subprocess.Popen(output.command(), env=running.environment(),
                              stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -148,7 +148,7 @@ def second_run(bed):
 
 
 def input_rewritten(bed):
-    """B is written in place while it is multiplied: neither its old nor its new elements make such a C."""
+    """B is overwritten during the multiplication: C would match neither its old nor its new elements."""
     output = faulty_runs.Output(bed, "rewritten", 1)
     path, command = bed.folder / "again.h5", output.command()
     shutil.copy(bed.folder / "B.h5", path)
@@ -159,7 +159,7 @@ def input_rewritten(bed):
         time.sleep(0.001)  # until it computes tiles, with its inputs open
     run.send_signal(signal.SIGSTOP)
     expect(run.poll() is None, "the run was too fast")
-    os.utime(path)  # as a write would; one that a verification sees is found without it
+    os.utime(path)  # as a write would; verification finds damage without the time stamp
     run.send_signal(signal.SIGCONT)
     err = run.communicate()[1]
     expect(run.returncode == 4 and "changed since it was inspected" in err, f"exit {run.returncode}\n{err}")
@@ -167,7 +167,7 @@ def input_rewritten(bed):
 
 
 def stopped_at_the_end(bed):
-    """Everything was computed: what is left is to verify and to commit."""
+    """All tiles were computed: only verification and commit are left."""
     output = faulty_runs.Output(bed, "end", 1)
     code, _, _ = output.run({"FAULT": "rename:1:kill"})
     expect(code == -9, f"not killed: {code}")
@@ -175,7 +175,7 @@ def stopped_at_the_end(bed):
 
 
 def in_place(bed):
-    """C += A B: where the end of a run fails, the same command must not add A B once more."""
+    """C += A B: if the end of a run fails, the same command must not add A B again."""
     last = {"FAULT_PATH": str(bed.folder)}
     number, wanted = {}, None
     for words in ((), ("--no-checkpoint",)):
@@ -203,7 +203,7 @@ def in_place(bed):
 
 
 def by_residues(options, folder, process):
-    """A and B pass anew before the tiles that are left, on any number of ranks: C has the same bits."""
+    """A and B are read again before the remaining tiles, on any number of ranks: C has the same bits."""
     report = folder / "residues" / "report.json"
     report.parent.mkdir()
     words = ("--memory", f"host={process + 52}MiB", "--checkpoint-interval", "0", "--compute", "f64:int8", "--json", report)

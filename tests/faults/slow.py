@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Storage that is slow is no hang: each call takes its time, and the job ends well.  Storage that does
-not answer ends it with 8.  What syncs in pieces hears of a disk's errors, and goes on where there are no pieces.
+"""Slow storage is not a hang: calls take their time, and the job succeeds. If storage does not answer, the job ends with
+8. Piecewise syncs report a disk's errors, and fall back to whole files if the system does not offer them.
 
 --long: a sync that never returns, which ends after ten minutes.
 """
@@ -14,10 +14,10 @@ TIMEOUT = ("--hang-timeout", "3s")
 WHOLE = (".h5", ())
 PACKED = (".h5", ("--chunk", "32x32"))
 NUMPY = (".npy", ())
-# (fault, form of C, other words): longer than the timeout each, or together.
+# (fault, form of C, other words): longer than the timeout, each or in total.
 SLOW = [
-    ("fdatasync:1+:8000ms", WHOLE, ()),  # each rank makes its part of C safe
-    ("fsync:1+:5000ms", WHOLE, ()),  # the file is made, is named
+    ("fdatasync:1+:8000ms", WHOLE, ()),  # each rank syncs its part of C
+    ("fsync:1+:5000ms", WHOLE, ()),  # creating the file and naming it
     ("rename:1:8000ms", WHOLE, ()),
     ("fdatasync:1+:5000ms", WHOLE, ("--checkpoint-interval", 0, "--panel", 64)),  # each record of the journal
     ("sync_file_range:1+:1500ms,write:1+:900ms", WHOLE, ("--checkpoint-interval", 0, "--panel", 64)),
@@ -51,9 +51,9 @@ def goes_on(bed, number, ranks, fault, form, more):
 
 
 def is_ended(bed, number, ranks, fault, most):
-    """Rank 0 alone is held up."""
+    """Only rank 0 is slow."""
     output = Slow(bed, f"stuck{number}of{ranks}C", ranks, WHOLE)
-    code, err, seconds = output.run({"FAULT": fault, "FAULT_RANK": "0", "FAULT_SIZE": "100000"})  # C itself
+    code, err, seconds = output.run({"FAULT": fault, "FAULT_RANK": "0", "FAULT_SIZE": "100000"})  # only C
     expect(code == 8, f"{ranks} ranks, {fault}: exit {code}\n{err[-1500:]}")
     expect("no progress for" in err, err)
     expect(seconds < most, f"{ranks} ranks, {fault}: ended after {seconds:.0f} s")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A tmpfs and an ext4 that are too small for C: refused before the work where that can be known,
-else the first write that finds no room ends the job.  As root only; else skipped with the reason.
+"""A tmpfs and an ext4 that are too small for C: the program refuses in advance if it can tell, else the first write
+that fails ends the job. Needs root; else skipped with the reason.
 """
 import os
 import subprocess
@@ -11,7 +11,7 @@ import running
 from running import expect
 
 MIB = 1 << 20
-# C has 4.4 MiB.  What reserves nothing and is told of endless room, as some network file systems do.
+# C has 4.4 MiB. Reserves nothing and reports endless space, like some network file systems.
 UNKNOWING = {"FAULT": "fallocate:1+:95,statvfs:1+:lie"}
 
 
@@ -28,7 +28,7 @@ def mount(kind, folder, image, mib):
 
 
 def too_small(bed, disk, ranks, fault, code):
-    """Refused or stopped with CODE, nothing that looks like C, and whole once there is room."""
+    """Exits with CODE, leaves no C, and succeeds once there is space."""
     output = faulty_runs.Output(bed, "C", ranks)
     output.place = disk
     got, err, seconds = output.run(fault)
@@ -45,7 +45,7 @@ def too_small(bed, disk, ranks, fault, code):
 
 
 def fill(disk, keep):
-    """Leaves about KEEP bytes of room."""
+    """Fills PLACE to about KEEP bytes of free space."""
     room = os.statvfs(disk)
     with open(disk / "filler", "wb") as filler:
         os.posix_fallocate(filler.fileno(), 0, room.f_bavail * room.f_frsize - keep)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""A bit of one product flips: in what was computed, or in a factor where it lies.  The verification finds it,
-the wrong tile is computed again, and C is that of an undisturbed run; whichever product it is, on one rank and
-on several, in memory and in tiles, with layers, in every type, and where a run resumes another.  What is wrong
-again after that ends with 7, and all that is good is kept.  --on-corruption stop and warn do as they say.
-With the emulated device the flipped shares are in its memory.
+"""A bit of one product flips: in its result, or in a factor in memory. The verification finds it, the wrong tile is
+computed again, and C is that of an undisturbed run; for any product, on one rank and on several, in memory and in
+tiles, with layers, in every type, and in resumed runs. If a tile is wrong again the run ends with 7, and keeps all good
+tiles. --on-corruption stop and warn work as documented. With the emulated device the flipped shares are in its memory.
 """
 import json
 
@@ -50,7 +49,7 @@ def multiply(folder, ranks, words, flip, wanted, out="C.h5"):
 
 
 def calls(folder, ranks):
-    """Products of the last rank; a flip of one that is never made tests nothing."""
+    """Number of products of the last rank; a flip in a later one would test nothing."""
     return dict(map(int, line.split()) for line in (folder / "count").read_text().splitlines())[ranks - 1]
 
 
@@ -99,17 +98,17 @@ def repaired(folder, _, ranks, words, kind, tiles, flips):
         left = [path.name for path in folder.iterdir() if path.suffix in (".part", ".journal")]
         expect(not left, f"{flip}: left {left}")
         if "--no-checkpoint" not in words:
-            run(chosen.damier, 1, "verify", folder / out, "-q")  # the checksums of its tiles are those of the new ones
+            run(chosen.damier, 1, "verify", folder / out, "-q")  # includes the checksums of the new tiles
 
 
 def shares(folder, _, ranks, words, flips):
-    """Where products begin before all is read, A and B are looked at after them: a share that changed before is seen
-    by its checksum alone."""
+    """If products start before all is read, A and B are inspected after them: only the checksum of a share detects an
+    earlier change."""
     inputs(folder, "f64")
     evict(folder / "A.h5", folder / "B.h5")
     _, record = multiply(folder, ranks, words, None, 0)
     if record["plan"]["read_first"]:
-        return  # a file system that is memory
+        return  # a file system in memory
     wanted = result(folder)[0]
     for number, flip in enumerate(flips):
         evict(folder / "A.h5", folder / "B.h5")
@@ -120,7 +119,7 @@ def shares(folder, _, ranks, words, flips):
 
 
 def unprotected(folder, _, words):
-    """With --no-protect a share that changed before it is looked at is not seen, a C that is wrong is; and C has no
+    """With --no-protect a share that changed before its inspection goes undetected, a wrong C does not; and C has no
     checksums."""
     inputs(folder, "f64")
     evict(folder / "A.h5", folder / "B.h5")
@@ -138,7 +137,7 @@ def unprotected(folder, _, words):
 
 
 def part_alone(folder, _, ranks, words):
-    """A C of one tile is cut: a part of it is computed again, not all."""
+    """A C of one tile is split: only a part of it is computed again."""
     inputs(folder, "f64")
     multiply(folder, ranks, words, None, 0)
     wanted, count = result(folder)[0], calls(folder, ranks)
@@ -151,7 +150,7 @@ def part_alone(folder, _, ranks, words):
 
 
 def forms(folder, _, words, out):
-    """C is packed, another kind of file, or beside other data."""
+    """C is packed, in another file format, or next to other data."""
     inputs(folder, "f64")
     run(chosen.damier, 1, "generate", folder / "D.h5", "--size", 10, "-q")
     _, record = multiply(folder, 1, words, "c:3:61:0.4", 0, out)
@@ -162,7 +161,7 @@ def forms(folder, _, words, out):
 
 
 def one_tile_alone(folder, _):
-    """Of several tiles the wrong one alone is computed again: of one row of tiles, that of its columns."""
+    """Only the wrong one of several tiles is computed again; with one row of tiles, only its columns."""
     inputs(folder, "f64", (600, 2000, 1000))
     words = "--memory host=52MiB"
     done, _ = multiply(folder, 1, words, None, 0)
@@ -175,7 +174,7 @@ def one_tile_alone(folder, _):
 
 
 def in_vain(folder, _, ranks, words, keeps):
-    """From one product on all are wrong: 7, which names the place; the same command then makes C."""
+    """All products from one on are wrong: exit 7 names the place; the same command then completes C."""
     inputs(folder, "f64")
     multiply(folder, ranks, words, None, 0)
     wanted, count = result(folder)[0], calls(folder, ranks)
@@ -193,7 +192,7 @@ def in_vain(folder, _, ranks, words, keeps):
 
 
 def resumed(folder, _, ranks, words):
-    """A run that resumes another has a wrong product, too."""
+    """A resumed run has a wrong product, too."""
     inputs(folder, "f64")
     multiply(folder, ranks, words, None, 0)
     wanted, count = result(folder)[0], calls(folder, ranks)
@@ -204,7 +203,7 @@ def resumed(folder, _, ranks, words):
 
 
 def in_place(folder, _, ranks):
-    """C += A B, where C replaces its old self: nothing is lost, and nothing is added twice."""
+    """C += A B, where C replaces its old version: nothing is lost, and nothing is added twice."""
     inputs(folder, "f64")
     multiply(folder, 1, "", None, 0)
     old = (folder / "C.h5").read_bytes()
@@ -234,7 +233,7 @@ def chosen_end(folder, _, ranks, words):
 chosen = options("--shim")
 EMULATED = ([(repaired, 1, "", "f64", False, ("c:1:63:0.4", "a:2:61:0.3", "bt:1:62:0.7")),
              (repaired, 4, "--grid 2x2x1 --transport ipc", "f32", False, ("c:2:30:0.4", "b:1:30:0.3"))] +
-            # A rank alone looks at A and B while products go on.  These are the last rank's own pieces.
+            # A single rank inspects A and B during products. These flips hit the last rank's own pieces.
             [(shares, 4, "--panel 256 --grid 2x2x1 --transport ipc", ("a:1:63:0.7", "b:2:61:0.8")),
              (shares, 2, "--panel 256 --grid 2x1x1 --transport host", ("a:1:63:0.5", "a:3:61:0.9"))])
 FEW = [(repaired, *CASES[3]), (one_tile_alone,), (in_vain, 1, TILES, True), (chosen_end, 1, "")]

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""C in tiles, and one rank's file fails in the midst of them: all ranks end together, by agreement and
-not by the launcher, with one message that names rank, file and tile; the same command resumes after
-the tiles that are kept.
+"""C in tiles, and one rank's file fails in between: all ranks end together, by agreement and not through the launcher,
+with one message that names rank, file and tile; the same command resumes after the complete tiles.
 """
 import copy
 import errno
@@ -13,7 +12,7 @@ from running import expect
 
 EIO, ENOSPC = str(errno.EIO), str(errno.ENOSPC)
 ABORTED = ("MPI_ABORT", "MPI_Abort")
-# (file, call, kind, whether a tile is named): what is synced or recorded may be of several.
+# (file, call, kind, whether the message names a tile): a sync or record may cover several.
 CASES = [("A.h5", "read", EIO, True), ("B.h5", "read", EIO, True), ("C.h5.part", "write", EIO, True),
          ("C.h5.part", "write", ENOSPC, True), ("C.h5.part", "fdatasync", EIO, False),
          ("C.h5.journal", "fdatasync", EIO, False), ("C.h5.journal", "write", EIO, False)]
@@ -29,7 +28,7 @@ class Case:
         return f"{self.ranks} ranks, rank {self.at}: {self.call} of {self.file} with {self.kind}"
 
     def counts(self, output):
-        """How often the rank calls it in an undisturbed run."""
+        """The number of calls of the rank in an undisturbed run."""
         counts = self.bed.folder / f"counts-{output.name}"
         fault = {"FAULT_COUNT": str(counts), "FAULT_PATH": self.path(output)}
         code, err, _ = output.run(fault)
@@ -41,7 +40,7 @@ class Case:
         return self.file.replace("C.h5", output.name)
 
     def judge(self, code, err, seconds, output):
-        """One message of all ranks, and none of the launcher's."""
+        """One message for all ranks, and none from the launcher."""
         what = f"{self}\n{err[-1500:]}"
         expect(code == 4, f"exit {code}: {what}")
         expect(seconds < faulty_runs.SECONDS, f"{seconds:.0f} s: {what}")
@@ -59,7 +58,7 @@ class Case:
     def run(self, number):
         output = faulty_runs.Output(self.bed, f"out{number}C", self.ranks)
         count = self.counts(output)
-        if count == 0:  # a rank without a part of it
+        if count == 0:  # this rank has no part of it
             return
         place = 1 + int(count * 0.6)
         fault = {"FAULT": f"{self.call}:{place}:{self.kind}", "FAULT_RANK": str(self.at),
@@ -67,7 +66,7 @@ class Case:
         kept = self.judge(*output.run(fault), output)
         code, err, _ = output.run()
         expect(code == 0, f"{self}: once more: exit {code}\n{err[-1500:]}")
-        there = re.search(r"resuming: (\d+) of", err)  # a record whose sync failed may be there
+        there = re.search(r"resuming: (\d+) of", err)  # a record whose sync failed may still exist
         expect(not kept or (there and int(there[1]) >= kept), f"{self}: {kept} tiles were kept\n{err}")
         output.expect_whole(str(self))
         self.kept = kept
@@ -83,7 +82,7 @@ def main():
         words = bed.words[1:]
         for ranks, grid in ((1, "1x1x1"), (2, "1x2x1"), (4, "2x2x1")):
             bed = copy.copy(bed)
-            bed.words = [*words, "--grid", grid]  # ranks that read and write many short runs
+            bed.words = [*words, "--grid", grid]  # ranks read and write many short runs
             bed.undisturbed(ranks)
             expect(bed.tiles[ranks] > 2, "not in tiles")
             places = {0, ranks - 1}

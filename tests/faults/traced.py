@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Faults by strace instead of the library of these tests: the kernel's own calls of one rank, whoever
-makes them, fail or are interrupted, at the Nth call of a thread or at every second one.
+"""Faults injected by strace instead of our preloaded library: any of one rank's system calls, whoever makes them, fails
+or is interrupted, at the Nth call of a thread or at every second one.
 
-Skipped with the reason where there is no strace, or nobody may trace. --long: at every place.
+Skipped with the reason without strace or permission to trace. --long: at every place.
 """
 import collections
 import shutil
@@ -13,7 +13,7 @@ import running
 
 STRACE = ("-f", "-qq", "--seccomp-bpf")  # other calls do not stop
 RENAME = "rename,renameat,renameat2"
-# (calls, error, exit codes), as in each_call.py: HDF5 can do without some of what it reads.
+# (calls, error, exit codes), as in each_call.py: HDF5 can do without some of its reads.
 CASES = [("pread64,preadv", "EIO", {0, 3, 4}), ("pread64,preadv", "EINTR", {0}),
          ("pwrite64,pwritev", "EIO", {4}), ("pwrite64,pwritev", "ENOSPC", {4, 5}),
          ("pwrite64,pwritev", "EINTR", {0}), ("fsync", "EIO", {4}), ("fdatasync", "EIO", {4}),
@@ -25,7 +25,7 @@ ONE_RANK += 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
 
 
 def why_not():
-    """Why nothing can be injected here, or None."""
+    """The reason why injection is not possible here, or None."""
     if not shutil.which("strace"):
         return "there is no strace"
     words = ["strace", *STRACE, "-o", "/dev/null", "-e", "inject=fsync:error=EIO:when=1", "true"]
@@ -34,7 +34,7 @@ def why_not():
 
 
 class Traced(faulty_runs.Output):
-    """An output whose runs with a fault, (rank, words of strace), run under strace in that rank."""
+    """An output whose faulty runs, (rank, words of strace), run under strace on that rank."""
 
     wrapper = ()
     fired = False
@@ -57,7 +57,7 @@ class Traced(faulty_runs.Output):
             self.wrapper = ()
 
     def expect_fault(self, fault, codes):
-        """Threads share calls as they come: where none makes as many as in the counted run, nothing fails."""
+        """Threads share calls dynamically: if no thread makes as many as in the counted run, nothing fails."""
         rank, words = fault
         log = self.path(".strace")
         try:
@@ -71,7 +71,7 @@ class Traced(faulty_runs.Output):
 
 
 def calls_of(bed, ranks, rank):
-    """{call: how often the thread that makes it most often makes it}"""
+    """{call: the largest number of such calls by one thread}"""
     log = bed.folder / f"calls{ranks}-{rank}"
     output = Traced(bed, f"counted{ranks}-{rank}", ranks)
     code, err, _ = output.run((str(rank), ["-o", str(log), "-e", f"trace={ALL}"]))

@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""A fault at the writes of C past the page cache, and into mapped pages: each way is in use, what fails
-ends the run with its code, and the same command once more gives the same bits."""
+"""Faults at writes of C that bypass the page cache, and at writes into mapped pages: each way is really used, failures
+end the run with the right code, and the same command then gives the same bits."""
 import errno
 import shutil
 
 import faulty_runs
 import running
 
-SHAPE = (1100, 1101, 60)  # rows that do not end with a block
+SHAPE = (1100, 1101, 60)  # rows that do not end at a block boundary
 EIO, ENOSPC, EINTR, EINVAL = (str(e) for e in (errno.EIO, errno.ENOSPC, errno.EINTR, errno.EINVAL))
-# What refuses a block may have it by pwrite.
+# After a refused direct write pwrite may succeed.
 DIRECT = [("write", EIO, {4}), ("write", ENOSPC, {4, 5}), ("write", EINTR, {0, 4}), ("write", "short", {0}),
           ("write", EINVAL, {0, 4}), ("write", "kill", faulty_runs.KILLED), ("fdatasync", EIO, {4})]
 MAPPED = [("fdatasync", EIO, {4}), ("write", EIO, {4})]
 
 
 def refused_pages(bed):
-    """The system has no page when it is asked for: an error, and no signal."""
+    """The system has no page to fault in: an error, not a signal."""
     output = faulty_runs.Output(bed, "pagesC", 1)
     probe = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=madvise", "-e"]
     codes, failures = set(), []
     for number in range(1, 14):
         done = running.ended([*probe, f"inject=madvise:error=EFAULT:when={number}", *output.command()])
-        if done.returncode not in (0, 2, 4):  # 2: where it is tried whether pages can be asked for
+        if done.returncode not in (0, 2, 4):  # 2: the probe for mapped pages fails
             failures.append(f"page {number}: exit {done.returncode}\n{done.stderr[-900:]}")
         codes.add(done.returncode)
         output.remove()
@@ -31,7 +31,7 @@ def refused_pages(bed):
 
 def main():
     options = faulty_runs.options()
-    with faulty_runs.scratch(memory=False) as folder:  # there may be no way past the cache of memory
+    with faulty_runs.scratch(memory=False) as folder:  # file systems in memory may not support direct I/O
         cases, beds = [], {}
         for way, faults in (("direct", DIRECT), ("mapped", MAPPED)):
             words = ("--write-by", way, "--io-threads", 2, "--checkpoint-interval", 0)

@@ -1,5 +1,4 @@
-/* The target that FUZZ_TARGET names, for libFuzzer, and for AFL++ by its own driver of that form.
- */
+/* The target named by FUZZ_TARGET, for libFuzzer, and for AFL++ through its libFuzzer driver. */
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"

@@ -1,5 +1,5 @@
-/* Mutants without a fuzzer, the same for the same seed: usage: fuzz COUNT SEED [TARGET]
- * COUNT is that of the cheapest target; the others have fewer, by their cost.
+/* Mutants without a fuzzer, reproducible by seed: usage: fuzz COUNT SEED [TARGET]
+ * COUNT applies to the cheapest target; the others run fewer, by their cost.
  * fuzz seeds FOLDER: writes the seeds of each target, for libFuzzer and AFL++. */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static uint64_t next(uint64_t below) {
   return (state >> 33) % below;
 }
 
-/* One change: a byte, a telling byte, a bit, or a piece that goes, comes twice or is cut off. */
+/* One change: a byte, a special byte, a bit, or a piece that is removed, duplicated or cut off. */
 static size_t change(uint8_t *data, size_t length) {
   static const uint8_t telling[] = {0, 1, 0x7f, 0x80, 0xff, '"', '9', '-', '{', ','};
   if (length == 0) return 0;

@@ -17,7 +17,7 @@
 #include "io/npy.h"
 #include "io/read.h"
 
-/* Says what is not as it should be, and ends: fuzzers take that for a crash. */
+/* Reports a violation and aborts, which fuzzers treat as a crash. */
 static void demand(bool holds, const char *what) {
   if (holds) return;
   fprintf(stderr, "not so: %s\n", what);
@@ -31,7 +31,7 @@ static void expect_refusal(dm_status status) {
   dm_status_free(status);
 }
 
-/* A file of this process' own, in memory, with DATA. */
+/* A private file in memory with DATA. */
 static const char *put(const uint8_t *data, size_t length, const char *ending) {
   static char path[64];
   snprintf(path, sizeof path, "/dev/shm/damier-fuzz-%d%s", (int)getpid(), ending);
@@ -41,7 +41,7 @@ static const char *put(const uint8_t *data, size_t length, const char *ending) {
   return path;
 }
 
-/* What FILE holds, which goes then. */
+/* Reads and removes the file PATH. */
 static size_t take(const char *path, uint8_t *data) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   const ssize_t length = fd < 0 ? -1 : read(fd, data, FUZZ_ROOM);
@@ -193,7 +193,7 @@ static void one_tilings(const uint8_t *data, size_t length) {
   dm_tilings_name(&tilings, DM_F32, name);
 }
 
-/* ---- HDF5 files, in the child that inspects them ---- */
+/* ---- HDF5 files, in the inspecting child process ---- */
 
 static size_t seed_inspect(int number, uint8_t *data) {
   const hsize_t dims[2] = {24, 20}, chunk[2] = {8, 20};

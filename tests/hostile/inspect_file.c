@@ -1,4 +1,4 @@
-/* Inspects one matrix as damier does before a run, and reads it; the exit code is the status' code.
+/* Inspects one matrix like damier before a run, and reads it; exits with the status's code.
  * usage: inspect_file FILE.h5[:/dataset] [external] [virtual] [filters] [no-data] */
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,7 +29,7 @@ class Cases:
         self.rows.append(f"{name}{':' + dataset if dataset else ''}\t{code}\t{fragment}")
 
     def hdf5(self, name, code, fragment, dataset="", libver=None, **options):
-        """An HDF5 file to be filled by the caller, who uses it in a with statement."""
+        """Creates an HDF5 file that the caller fills in a with statement."""
         self.expect(name, code, fragment, dataset)
         return h5py.File(self.path(name), "w", libver=libver, **options)
 
@@ -144,7 +144,7 @@ def types(cases):
         ("string", np.full((2, 2), b"abcd"), "its elements are strings"),
         ("opaque", two("V8"), "opaque bytes"),
         ("longdouble", two(np.longdouble), "floats of an unknown format"),
-        ("opaque2", two("V2"), "opaque bytes"),  # bfloat16 of ml_dtypes, or anything else
+        ("opaque2", two("V2"), "opaque bytes"),  # bfloat16 of ml_dtypes, or any other opaque type
         ("xy", two([("x", "f8"), ("y", "f8")]), "compounds that spell no complex number"),
         ("i_r", two([("i", "f8"), ("r", "f8")]), "compounds that spell no complex number"),
         ("mixed", two([("r", "f4"), ("i", "f8")]), "compounds that spell no complex number"),
@@ -214,7 +214,7 @@ def storage(cases):
 
 
 def damaged(cases):
-    """Good files with single fields changed behind HDF5's back."""
+    """Valid files with single fields changed without HDF5."""
     path = cases.path("checksum.h5")
     with h5py.File(path, "w") as file:
         a = file.create_dataset("a", data=MATRIX, chunks=(3, 4), fletcher32=True)
@@ -236,16 +236,16 @@ def damaged(cases):
         with cases.hdf5(f"lzf_{name}.h5", 3, fragment, "/a") as file:
             a = file.create_dataset("a", (3, 4), "f8", chunks=(3, 4), compression="lzf")
             a.id.write_direct_chunk((0, 0), packed)
-    path = cases.path("grown.h5")  # the shape says more than is stored
+    path = cases.path("grown.h5")  # the shape exceeds the stored data
     with h5py.File(path, "w") as file:
         file["a"] = MATRIX
     with open(path, "rb") as file:
         data = file.read()
-    at = data.find(struct.pack("<QQQQ", 3, 4, 3, 4))  # the shape, and the largest that it may get
+    at = data.find(struct.pack("<QQQQ", 3, 4, 3, 4))  # the shape, and its maximum
     patch(path, at, struct.pack("<QQQQ", *4 * [1 << 20]))
-    # HDF5 1.14.4 and newer refuse it themselves.
+    # HDF5 1.14.4 and newer reject it themselves.
     cases.expect("grown.h5", 3, "declares 8796093022208 bytes and stores 96|likely file corruption", "/a")
-    path = cases.path("beyond.h5")  # the data's address lies behind the end
+    path = cases.path("beyond.h5")  # the data's address is beyond the end of the file
     with h5py.File(path, "w") as file:
         file["a"] = MATRIX
         at = file["a"].id.get_offset()
@@ -253,7 +253,7 @@ def damaged(cases):
         data = file.read()
     patch(path, data.find(struct.pack("<QQ", at, 96)), struct.pack("<Q", 1 << 40))
     cases.expect("beyond.h5", 3, "", "/a")
-    path = cases.path("bomb.h5")  # one chunk says that it is the whole of a large matrix
+    path = cases.path("bomb.h5")  # one chunk claims to be the whole of a large matrix
     with h5py.File(path, "w") as file:
         file.create_dataset("a", (8192, 8192), "f8", chunks=(4096, 4096), compression="gzip")
         for i in range(4):
@@ -262,7 +262,7 @@ def damaged(cases):
 
 
 def npy(cases):
-    """Files of NumPy, whose headers say anything."""
+    """NumPy files with misleading headers."""
     def case(name, code, fragment, text, data=bytes(96), version=b"\1\0", length=None, dataset=""):
         text = text.encode("latin1") + b" " * (-(len(text) + 11) % 64) + b"\n"
         wide = 2 if version == b"\1\0" else 4
@@ -319,7 +319,7 @@ def npy(cases):
 
 
 def good(cases):
-    """What other software writes and damier reads."""
+    """Files written by other software that damier reads."""
     for name, kind, fragment in (
         ("f16", "<f2", "2 x 2 f16"), ("f16_big", ">f2", "f16, contiguous, other byte order"),
         ("f32_big", ">f4", "f32, contiguous, other byte order"), ("f64_big", ">f8", "f64"),

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs COMMAND on every line of cases.tsv and compares exit code and message.
-# A message with '|' stands for any of several.
+# '|' in a message separates alternatives.
 # usage: run_cases.sh FOLDER COMMAND...      (such as: run_cases.sh /tmp/bad damier info)
 set -u
 folder=$1

@@ -1,4 +1,4 @@
-"""bound: on correct runs the residual stays below 1, and its largest is at least 1/200, of the bound."""
+"""bound: in correct runs the residual stays below 1, and its largest is at least 1/200, of the bound."""
 import numpy as np
 
 import elements

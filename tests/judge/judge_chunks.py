@@ -1,4 +1,4 @@
-"""chunks: C in chunks, deflated and shuffled, of every type, as h5py reads it; and read again as an input."""
+"""chunks: C in chunks, deflated and shuffled, of every type, as read by h5py and as an input."""
 import h5py
 import numpy as np
 
@@ -6,7 +6,7 @@ import elements
 from running import Failure, options, records_of, run, run_cases
 
 TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8")
-# words, and what h5py must say: chunks, compression, level, shuffle; C is 150 x 170
+# words, and the expected chunks, compression, level and shuffle in h5py; C is 150 x 170
 FORMS = (("--chunk 32x50", (32, 50), None, None, False),
          ("--chunk 150x1000 --deflate 9", (150, 170), "gzip", 9, False),
          ("--chunk 7x13 --shuffle --deflate 1", (7, 13), "gzip", 1, True),
@@ -54,7 +54,7 @@ def try_generate(folder, damier, dtype, ranks):
 
 
 def try_once(folder, damier, op_a, op_b):
-    """On one rank every chunk is unpacked once, however panels cut chunks."""
+    """On one rank every chunk is unpacked once, however panels divide chunks."""
     rng = np.random.default_rng(6)
     for name, shape, op in (("a", (150, 300), op_a), ("b", (300, 170), op_b)):
         shape = shape if op == "n" else shape[::-1]

@@ -1,5 +1,5 @@
-"""exponents: elements far from 1, in whole or in part, are verified like others: right products pass whole,
-and a changed element of usual size is found; what cannot be verified ends with an exit code of its own."""
+"""exponents: elements far from 1, all or some, are verified like others: correct products pass completely, and an error
+in an element of ordinary size is found; products that cannot be verified have their own exit code."""
 import numpy as np
 
 import elements
@@ -9,12 +9,12 @@ M, N, K = 60, 50, 70
 
 
 def steep(power):
-    """Columns of A, rows of B: their products are of one size."""
+    """Columns of A and rows of B whose products have similar magnitudes."""
     return 10.0 ** np.where(np.arange(K) % 2, power, -power)
 
 
 def data():
-    """Name, type of A and B, type of C, what A, B and the old C are multiplied by."""
+    """Name, type of A and B, type of C, factors for A, B and the old C."""
     rows, cols = np.arange(M)[:, None], np.arange(N)
     yield "both huge", "f64", "", 1e150, 1e150, 0
     yield "A huge", "f64", "", 1e160, 1, 0

@@ -1,4 +1,4 @@
-"""generate: the same bytes on 1, 3 and 8 ranks, and the elements that the header documents."""
+"""generate: the same bytes on 1, 3 and 8 ranks, and the elements documented in the header."""
 import hashlib
 
 import numpy as np
@@ -20,7 +20,7 @@ def mix(z):
 
 
 def draws(draw):
-    """Draw DRAW of every element, in [0, 1)."""
+    """Draw number DRAW of every element, in [0, 1)."""
     rows, cols = np.arange(ROWS, dtype=np.uint64)[:, None], np.arange(COLS, dtype=np.uint64)
     line = mix(mix(np.full((ROWS, 1), SEED, np.uint64)) + rows)
     bits = mix(mix(line + cols) + np.uint64(draw))
@@ -28,7 +28,7 @@ def draws(draw):
 
 
 def normal(first):
-    """Marsaglia's polar method, NumPy's logarithm."""
+    """Marsaglia's polar method, with NumPy's logarithm."""
     out, left = np.zeros((ROWS, COLS)), np.ones((ROWS, COLS), bool)
     draw = first
     while left.any():
@@ -59,7 +59,7 @@ def wanted(kind, part):
 def check_values(kind, dtype, raw):
     want = wanted(kind, 0) + (1j * wanted(kind, 1) if dtype in elements.COMPLEX else 0)
     got = elements.exact(raw, dtype)
-    if kind in ("normal", "ozaki"):  # the program has its own logarithm
+    if kind in ("normal", "ozaki"):  # the program uses its own logarithm
         u = max(elements.unit(dtype), 2.0**-51)
         if not (abs(got - want) <= 4 * u * abs(want) + elements.TINY[dtype]).all():
             raise Failure(f"{kind} {dtype}: elements are {abs(got - want).max():g} off")

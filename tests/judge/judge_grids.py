@@ -1,4 +1,4 @@
-"""grids: process grids of up to 8 ranks, idle ranks included, several panels, with and without overlap."""
+"""grids: process grids of up to 8 ranks, including idle ranks, several panels, with and without overlap."""
 import judging
 from judging import Case
 
@@ -13,7 +13,7 @@ def quick():
     some = [(1, 1, 1), (2, 2, 2), (8, 1, 1), (1, 8, 1), (1, 1, 8), (2, 4, 1), (3, 2, 1), (1, 2, 3),
             (5, 1, 1), (2, 1, 3), (1, 1, 7)]
     cases = [Case(50, 45, 400, ranks=8, flags=f"{named(g)} --panel 64") for g in some]
-    # More layers than panels, more rows of ranks than rows.
+    # More layers than panels, more rank rows than rows.
     thin = [Case(3, 5, 65, ranks=8, flags="--grid 4x1x2 --panel 64"),
             Case(5, 3, 60, ranks=8, flags="--grid 1x4x2 --panel 64"),
             Case(40, 3, 130, ranks=7, flags="--grid 1x1x7 --panel 64")]

@@ -1,4 +1,4 @@
-"""kernels: every kernel of the program in the main job, on four ranks, in each type that it multiplies."""
+"""kernels: every kernel in the main job, on four ranks, in each type that it multiplies."""
 import json
 import sys
 
@@ -10,7 +10,7 @@ SKIPPED = 77
 
 
 def described(damier):
-    """The kernels that multiply, as `bench kernels --list` tells them."""
+    """The product kernels, from `bench kernels --list`."""
     out = run(damier, 1, "bench", "kernels", "--list", "--op", "gemm", "-q", "--json", "-")
     lines = [line for line in out.splitlines() if line.startswith("{")]
     return [json.loads(line)["kernel"] for line in lines]

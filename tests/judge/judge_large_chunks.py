@@ -1,5 +1,5 @@
-"""large_chunks: small files with large deflated chunks: what they take in memory is planned or refused
-with 5, a rank never takes more, and each chunk is unpacked once, however panels cut it."""
+"""large_chunks: small files with large deflated chunks: their memory is planned or refused with 5, no rank exceeds the
+plan, and each chunk is unpacked once, however panels divide it."""
 import h5py
 import numpy as np
 
@@ -9,7 +9,7 @@ CHUNK = 32  # MiB
 
 
 def write(path, shape, chunks, seed):
-    """Whole numbers, most of them zero: so that the file is small."""
+    """Integers, mostly zeros, so that the file is small."""
     rng = np.random.default_rng(seed)
     data = np.zeros(shape)
     data[rng.integers(0, shape[0], 900), rng.integers(0, shape[1], 900)] = rng.integers(-9, 9, 900)

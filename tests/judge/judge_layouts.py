@@ -1,4 +1,4 @@
-"""layouts: inputs and old C contiguous, chunked, compressed, big-endian, compact, of one dimension."""
+"""layouts: inputs and old C contiguous, chunked, compressed, big-endian, compact, one-dimensional."""
 import elements
 import judging
 from judging import Case

@@ -1,11 +1,11 @@
-"""memory: matrices that exceed what a rank may use, so that C is computed in tiles and A and B are
-read again; the memory that the processes took is measured."""
+"""memory: matrices that exceed a rank's memory limit, so that C is computed in tiles and A and B are read repeatedly;
+the memory of the processes is measured."""
 import judging
 from judging import Case
 from running import Failure, options, process_mib, records_of, run_cases
 
-LIMIT, WIDE = 6, 44  # MiB per rank above what the program takes by itself: little, and little where
-                     # types are widened in pieces
+LIMIT, WIDE = 6, 44  # MiB per rank in addition to the process's own memory: little, and little for
+                     # types that are widened in pieces
 
 
 def quick():

@@ -1,4 +1,4 @@
-"""nodes: one computer that counts as two or three nodes: pieces of A and B come in two ways."""
+"""nodes: one computer pretends to be two or three nodes: pieces of A and B use two transports."""
 import judging
 from judging import Case
 from running import command, ended, options
@@ -8,7 +8,7 @@ GRIDS = ("2x2x1", "1x4x1", "4x1x1", "2x1x2", "1x2x2", "1x1x4")
 
 
 def transports(damier):
-    """Those that take GPU memory between nodes, where they can be had; else messages alone."""
+    """Transports of GPU memory between nodes, if available; else only messages."""
     def works(name):
         return ended(command(4, damier, "bench", "multiply", "--backend", "cuda", "--size", 64, "--pretend-nodes", 2,
                              "--transport", name, "-q")).returncode == 0

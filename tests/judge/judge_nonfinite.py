@@ -1,5 +1,5 @@
-"""nonfinite: NaN and Inf anywhere in A, B and the old C, mostly behind the first panels: what streams
-panel by panel, tile by tile, gives the elements, the verdict and the warning of what fits in memory."""
+"""nonfinite: NaN and Inf anywhere in A, B and the old C, mostly after the first panels: products streamed by panels
+and tiles give the same elements, verdict and warning as products in memory."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +7,7 @@ import numpy as np
 import elements
 from running import Failure, command, ended, options, process_mib, records_of, run_cases
 
-LIMIT = 6  # MiB per rank above what the program takes by itself
+LIMIT = 6  # MiB per rank in addition to the process's own memory
 VALUES = (np.nan, np.inf, -np.inf)
 VERDICT = ("verdict", "rows_left_out", "cols_left_out", "rows_by_pattern", "cols_by_pattern")
 
@@ -19,7 +19,7 @@ class Case:
     k: int
     dtype: str = "f64"
     ranks: int = 1
-    in_a: int = 0  # how many of them
+    in_a: int = 0  # number of non-finite elements
     in_b: int = 0
     in_old: int = 0
     op_b: str = "n"
@@ -27,9 +27,9 @@ class Case:
 
 
 def poisoned(rng, shape, dtype, count, along):
-    """Random values, COUNT of which are not finite, in the last two thirds of AXIS mostly."""
+    """Random values with COUNT non-finite ones, mostly in the last two thirds of AXIS."""
     values = elements.random(rng, shape, dtype, "uniform")
-    values[np.abs(values) < 2.0**-20] = 0.5  # a zero times Inf is another matter
+    values[np.abs(values) < 2.0**-20] = 0.5  # no zeros: zero times Inf is NaN
     for _ in range(count):
         at = [rng.integers(size) for size in shape]
         at[along] = rng.integers(shape[along] // 3, shape[along])
@@ -38,7 +38,7 @@ def poisoned(rng, shape, dtype, count, along):
 
 
 def hits(a, b):
-    """Where any term of the sums satisfies both."""
+    """Whether any term of each sum satisfies both."""
     return a.astype(np.float32) @ b.astype(np.float32) > 0
 
 
@@ -47,7 +47,7 @@ def signs(x):
 
 
 def expected(a, b):
-    """What A B is: NaN and Inf as they follow from the terms, the rest from finite elements."""
+    """Expected A B: NaN and Inf follow from the terms, other elements are finite sums."""
     finite_a, finite_b = (np.where(np.isfinite(x), x, 0) for x in (a, b))
     want = finite_a @ finite_b
     error = 4 * a.shape[1] * (np.abs(finite_a) @ np.abs(finite_b))
@@ -64,7 +64,7 @@ def expected(a, b):
 
 def compare(got, want, error, unit):
     finite = np.isfinite(want)
-    if np.iscomplexobj(got):  # which part is what depends on how it is multiplied
+    if np.iscomplexobj(got):  # the method determines which part is NaN or Inf
         if (np.isfinite(got) != finite).any():
             raise Failure(f"{np.count_nonzero(np.isfinite(got) != finite)} elements are (not) finite")
     elif not np.array_equal(got[~finite], want[~finite], equal_nan=True):
@@ -99,7 +99,7 @@ def try_case(folder, damier, case, seed):
     rows, spoiled = np.zeros(case.m, bool), ~np.isfinite(a).all(1)
     if case.in_old:
         old = elements.write(folder / "old.h5", poisoned(rng, want.shape, "f64", case.in_old, 0), "f64")
-        rows = ~np.isfinite(old[:, np.isfinite(b).all(0)]).all(1) & ~spoiled  # other columns are spoiled anyway
+        rows = ~np.isfinite(old[:, np.isfinite(b).all(0)]).all(1) & ~spoiled  # other columns are affected in any case
         with np.errstate(invalid="ignore"):
             want, error = want + 0.5 * old, error + np.abs(np.where(np.isfinite(old), old, 0))
     left_out = ("PASS" if not rows.any() else "PARTIAL" if not rows.all() else "UNCHECKED", int(rows.sum()), 0,
@@ -122,7 +122,7 @@ def try_case(folder, damier, case, seed):
 
 
 def too_large(dtype, ranks):
-    """Sizes of matrices that need more memory of each rank than LIMIT."""
+    """Sizes of matrices that need more memory per rank than LIMIT."""
     m, n, k = 1000, 900, 500
     while (m * n + m * k + k * n) * np.dtype(elements.STORED[dtype]).itemsize / ranks < (LIMIT + 4) << 20:
         m, n = m + 100, n + 90

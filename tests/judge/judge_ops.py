@@ -1,4 +1,4 @@
-"""ops: transposes, conjugates, alpha and beta; beta = 0 must not read the old C."""
+"""ops: transposes, conjugates, alpha and beta; with beta = 0 the old C must not be read."""
 import elements
 import judging
 from judging import Case

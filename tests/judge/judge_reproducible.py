@@ -1,4 +1,4 @@
-"""reproducible: with --reproducible, the same bytes of C on any number of ranks and any grid."""
+"""reproducible: with --reproducible C has the same bytes on any number of ranks and any grid."""
 import numpy as np
 
 import elements
@@ -39,7 +39,7 @@ def main():
     everywhere = [(r, "") for r in RANKS] + list(GRIDS)
     quick = [(d, SHAPES[d], everywhere if d == "f64" else [(1, ""), (3, ""), (4, "1x4x1"), (7, "")])
              for d in ("f64", "f32", "bf16", "i8", "c128")]
-    # Every grid with one type and shape, and every type and odd shape on some of each kind.
+    # Every grid with one type and shape; every type and odd shape on some grids of each kind.
     some = [(1, ""), (3, ""), (7, ""), (8, "2x4x1"), (4, "1x4x1")]
     more = [(d, SHAPES[d], everywhere if d == "f64" else some) for d in SHAPES]
     more += [("f64", s, some) for s in ODD]

@@ -1,5 +1,5 @@
-"""residues: --compute f64:int8 keeps |C - A B| <= f u |A||B| with the f that it reports, in exact rational
-arithmetic; has the same bits however the product is cut; and leaves to f64 what it cannot promise that for."""
+"""residues: --compute f64:int8 satisfies |C - A B| <= f u |A||B| with the reported f, in exact rational arithmetic; has
+the same bits for any division of the product; and falls back to f64 if the bound cannot be guaranteed."""
 import math
 import random
 from fractions import Fraction
@@ -15,7 +15,7 @@ RNG = np.random.default_rng
 
 
 def up(values, power):
-    """Rows or columns by powers of two, which is exact as far as there are bits."""
+    """Scales rows or columns by powers of two, exactly within the range of exponents."""
     return np.ldexp(values, power)
 
 
@@ -28,7 +28,7 @@ def hilbert(rows, cols):
 
 
 def cancelling():
-    """Sums of which nothing is left, or one bit of the smallest product."""
+    """Sums that cancel completely, or to one bit of the smallest product."""
     a, b = normal(3, (M, K)), normal(4, (K, N))
     a[:, K // 2:] = -a[:, :K // 2]
     b[K // 2:] = b[:K // 2]
@@ -42,7 +42,7 @@ def with_zeros(a, b):
 
 
 def fitting():
-    """Name, A, B: what residues take."""
+    """Name, A, B: products computed by residues."""
     rows, cols = np.arange(M)[:, None], np.arange(N)
     a, b = normal(1, (M, K)), normal(2, (K, N))
     yield "normal", a, b
@@ -61,7 +61,7 @@ def fitting():
 
 
 def unfit():
-    """Name, A, B: what f64 has to multiply."""
+    """Name, A, B: products that need f64."""
     a, b = normal(1, (M, K)), normal(2, (K, N))
     for name, value in (("NaN", np.nan), ("Inf", np.inf), ("-Inf", -np.inf)):
         spoilt = b.copy()
@@ -88,7 +88,7 @@ def multiply(folder, damier, ranks, *words, dtype="f64"):
 
 
 def multiply_files(folder, damier, ranks, files, *words, dtype):
-    """C and the record of its run."""
+    """C and the record of the run."""
     report, out = folder / "report.json", folder / "c.h5"
     report.unlink(missing_ok=True)
     run(damier, ranks, "multiply", *files, "-o", out, "-q", "--force", "--json", report,
@@ -97,14 +97,14 @@ def multiply_files(folder, damier, ranks, files, *words, dtype):
 
 
 def real_of(a, b):
-    """The real matrices whose product is that of A and B: real and imaginary parts side by side in rows."""
+    """Real matrices with the product of A and B: rows hold real and imaginary parts side by side."""
     turned = np.empty((2 * b.shape[0], 2 * b.shape[1]))
     turned[::2], turned[1::2] = b.view(float), np.ascontiguousarray(1j * b).view(float)
     return a.view(float), turned
 
 
 def complex_fitting():
-    """Name, A, B: complex ones."""
+    """Name, A, B: complex products."""
     rows, cols = np.arange(M)[:, None], np.arange(N)
     a, b = normal(1, (M, K)) + 1j * normal(2, (M, K)), normal(3, (K, N)) + 1j * normal(4, (K, N))
     yield "normal", a, b
@@ -115,8 +115,8 @@ def complex_fitting():
 
 
 def of_complex(folder, damier, name):
-    """The promise for the parts of C, whose sums have twice as many products; then with other forms of A and B, alpha
-    and beta, which are applied to parts that are rounded."""
+    """The bound for the parts of C, whose sums have twice as many products; then with ops, alpha and beta, which apply
+    to rounded parts."""
     a, b = (np.ascontiguousarray(x) for x in next(case[1:] for case in complex_fitting() if case[0] == name))
     elements.write(folder / "a.h5", a, "c128")
     elements.write(folder / "b.h5", b, "c128")
@@ -161,14 +161,14 @@ def keeps_promise(folder, damier, name):
 
 
 def wide():
-    """Name, A, B, element type: what takes more moduli than 16, and fewer than 21."""
+    """Name, A, B, element type: products that need more moduli than 16, and fewer than 21."""
     a, b = normal(1, (M, K)), normal(2, (K, N))
     yield "exponents of 3", a * np.exp(3 * normal(5, a.shape)), b * np.exp(normal(6, b.shape)), "f64"
     yield "real numbers", a + 0j, b + 0j, "c128"
 
 
 def takes_more(folder, damier, name):
-    """As many moduli as keep the promise, alike on every grid; a number that is stated is kept."""
+    """The number of moduli satisfies the bound and is the same on every grid; a specified number is kept."""
     a, b, dtype = next(case[1:] for case in wide() if case[0] == name)
     elements.write(folder / "a.h5", a, dtype)
     elements.write(folder / "b.h5", b, dtype)
@@ -195,8 +195,8 @@ def takes_more(folder, damier, name):
 
 
 def exact_residual(c, a, b):
-    """C(i, j) - A(i, .) B(., j) and the sum of sizes, for rows of A and of B's transpose: products are split without
-    error, and math.fsum rounds once."""
+    """C(i, j) - A(i, .) B(., j) and the sum of magnitudes, for rows of A and of B's transpose: products are split
+    exactly, and math.fsum rounds once."""
     def halves(x):
         high = x * 134217729.0
         high = high - (high - x)
@@ -220,7 +220,7 @@ def deep_factors(kind, k):
 
 
 def deep(folder, damier, kind, k):
-    """The promise where sums are long; also in two layers, with the same bits."""
+    """The bound for long sums; also in two layers, with the same bits."""
     a, b = deep_factors(kind, k)
     prepared(folder, a, b.T)
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8")
@@ -236,7 +236,7 @@ def deep(folder, damier, kind, k):
 
 
 def in_f32(folder, damier):
-    """The same promise for f32, in f64 with a little more."""
+    """The same bound for f32, in f64 with some slack."""
     a, b = (elements.rounded(normal(seed, shape), "f32") for seed, shape in ((1, (60, 500)), (2, (500, 70))))
     elements.write(folder / "a.h5", a, "f32")
     elements.write(folder / "b.h5", b, "f32")
@@ -294,10 +294,10 @@ def same_bits(folder, damier, seed, shape, cuts, dtype="f64"):
 
 
 def little_memory(record, room):
-    """Options by which ranks have ROOM MiB for panels and what the CPU takes for residues, beside themselves, where
-    they run as in RECORD."""
+    """Options that give ranks ROOM MiB for panels and the CPU's residues, in addition to the memory of the processes in
+    RECORD."""
     process = record["memory"]["host_process_bytes"] >> 20
-    if record["machine"]["backend"] == "cuda":  # panels are there for a while, and cuBLAS has 64 MiB
+    if record["machine"]["backend"] == "cuda":  # panels are allocated temporarily, and cuBLAS has 64 MiB
         return ["--memory", f"host={process + room - 34}MiB,device={64 + room - 40}MiB"]
     return ["--memory", f"host={process + room}MiB"]
 
@@ -307,7 +307,7 @@ def as_op(values, op):
 
 
 def streamed(folder, damier, dtype, ops, layouts, ranks, grid, room):
-    """A and B stay in their files and pass once or twice before the first product: the bits are those of memory."""
+    """A and B stay in their files and are read once or twice before the first product: the same bits as in memory."""
     m, n, k = (130, 120, 6000) if dtype[0] == "c" else (260 // ranks, 240 // ranks, 6000 * ranks**2)
     a, b = normal(60, (m, k)), normal(61, (k, n)) * np.exp(0.3 * normal(62, (k, n)))
     if dtype[0] == "c":
@@ -329,7 +329,7 @@ def streamed(folder, damier, dtype, ops, layouts, ranks, grid, room):
 
 
 def streamed_more(folder, damier):
-    """More moduli, and what is left to f64, where nothing stays in memory."""
+    """More moduli, and products left to f64, when nothing stays in memory."""
     a, b = normal(70, (200, 6000)), normal(71, (6000, 210))
     prepared(folder, a, b * np.exp(1.5 * normal(72, b.shape)))
     first, record = multiply(folder, damier, 1, "--compute", "f64:int8")
@@ -342,7 +342,7 @@ def streamed_more(folder, damier):
     a[100, 3000] = np.nan
     prepared(folder, a, b)
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8", *memory)
-    off, rest = abs(c - a @ b), np.arange(len(a)) != 100  # the plan, and with it native bits, depends on free memory
+    off, rest = abs(c - a @ b), np.arange(len(a)) != 100  # the plan, and thus the bits of native products, depends on free memory
     if "NaN" not in record["problem"].get("instead", "") or not np.isnan(c[100]).all():
         raise Failure(f"with NaN: {record['problem']}")
     if not (off[rest] <= 2 * a.shape[1] * 2.0**-53 * (abs(a) @ abs(b))[rest]).all():

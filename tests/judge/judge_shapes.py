@@ -1,4 +1,4 @@
-"""shapes: edges of m, n and k, on every number of ranks, also more ranks than rows."""
+"""shapes: edge cases of m, n and k, on every number of ranks, including more ranks than rows."""
 import judging
 from judging import Case
 

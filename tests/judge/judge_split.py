@@ -1,5 +1,5 @@
-"""split: --compute f32:f16 keeps |C - A B| <= f u |A||B| with the f that it reports, on any grid, for f32 and for the
-parts of c64; NaN and Inf come out as in f32; rows and columns that f16 cannot hold are counted."""
+"""split: --compute f32:f16 satisfies |C - A B| <= f u |A||B| with the reported f, on any grid, for f32 and the parts of
+c64; NaN and Inf are as in f32; rows and columns that f16 cannot represent are counted."""
 import numpy as np
 
 import elements
@@ -30,7 +30,7 @@ def spoilt(a, b, value):
 
 
 def data():
-    """Name, A, B, whether all can be split."""
+    """Name, A, B, whether f16 can represent all."""
     a, b, f32 = normal(1, (M, K)), normal(2, (K, N)), np.float32
     zeros = np.arange(K) % 3 == 1
     yield "normal", a, b, True
@@ -45,14 +45,14 @@ def data():
 
 
 def as_complex(a, b):
-    """The same numbers as complex ones: two that follow one another in a row of A, or in a column of B, are one."""
+    """The same numbers as complex ones: pairs of neighbours in a row of A, or in a column of B."""
     made = np.empty((K // 2, N), np.complex64)
     made.real, made.imag = b[0::2], b[1::2]
     return np.ascontiguousarray(a).view(np.complex64), made
 
 
 def as_real(a, b):
-    """Real factors of the parts of the product A B, which lie side by side."""
+    """Real factors for the parts of A B, which lie side by side."""
     if a.dtype == np.float32:
         return a, b
     expanded = np.empty((2 * b.shape[0], 2 * b.shape[1]), np.float32)
@@ -70,7 +70,7 @@ def multiply(folder, damier, ranks, dtype, *words):
 
 
 def turns(folder, damier, dtype, a, b, want):
-    """Matrices are transposed and conjugated while they are read: C has the same bits."""
+    """Matrices are transposed and conjugated on reading: C has the same bits."""
     elements.write(folder / "a.h5", a.conj().T, dtype)
     elements.write(folder / "b.h5", b.T, dtype)
     c, _ = multiply(folder, damier, 2, dtype, "--reproducible", "--op-a", "c", "--op-b", "t")

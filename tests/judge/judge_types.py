@@ -1,4 +1,4 @@
-"""types: every element type, and the conversions on the way in and out."""
+"""types: every element type, and the conversions of inputs and outputs."""
 import elements
 import judging
 from judging import Case
@@ -10,7 +10,7 @@ def quick():
     whole = [Case(40, 50, 300, dtype=d, data="integer", alpha=-2, beta=3, old=old, ranks=2)
              for d, old in (("f64", "f64"), ("f32", "f32"), ("bf16", "f32"), ("f16", "f64"),
                             ("i8", "i32"), ("i8", "i8"), ("c64", "c64"))]
-    # More than 1024 k: the CPU multiplies i8 in slices that f32 holds exactly.
+    # k above 1024: the CPU multiplies i8 in slices that are exact in f32.
     deep = [Case(9, 11, 2500, dtype="i8"), Case(9, 11, 2500, dtype="bf16")]
     converted = [Case(30, 31, 90, dtype=a, dtype_b=b, type=t, type_c=c) for a, b, t, c in
                  (("f64", "f32", "f64", ""), ("f64", "f64", "f32", ""), ("f32", "f64", "bf16", ""),
@@ -22,7 +22,7 @@ def quick():
     computed = [Case(30, 31, 90, dtype=d, compute=c) for d, c in
                 (("f32", "f64"), ("f64", "f32"), ("bf16", "f64"), ("c64", "f64"), ("c128", "f32"),
                  ("f16", "f32"))]
-    # Types of inputs alone, exactly and rounded; values of more bits than f32 has.
+    # Types that are only allowed for inputs, exact and rounded; values with more bits than f32 has.
     whole += [Case(31, 40, 90, dtype=d, dtype_b=b, type=t, data="integer", ranks=r, layout=layout)
               for d, b, t, r, layout in
               (("i16", "u8", "f32", 1, "contiguous"), ("bool", "u16", "f32", 3, "lzf"),

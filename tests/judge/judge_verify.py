@@ -1,4 +1,4 @@
-"""verify: a right C passes; a flipped bit, a lost, doubled or swapped part, and a lost beta fail."""
+"""verify: a correct C passes; a flipped bit, a lost, doubled or swapped part, and a lost beta fail."""
 import numpy as np
 
 import elements
@@ -10,11 +10,11 @@ ALPHA, BETA = 2, -3
 TYPES = [("f64", "f64"), ("f32", "f32"), ("f16", "f32"), ("bf16", "f32"), ("c64", "c64"),
          ("c128", "c128"), ("i8", "i32"), ("bf16", "bf16"), ("f16", "f16"), ("f64", "f32")]
 EXPONENT = {"f64": (52, 62), "f32": (23, 30), "f16": (10, 14), "bf16": (7, 14), "c64": (23, 30),
-            "c128": (52, 62), "i32": (0, 30)}  # lowest and highest bit; any bit of a whole number
+            "c128": (52, 62), "i32": (0, 30)}  # lowest and highest bit to flip; any bit of an integer
 
 
 def product(a, b, dtype):
-    """A B as a careful program of that type would have it."""
+    """A B as computed by a careful program of that type."""
     narrow = {"c64": np.complex64}.get(dtype, np.float32 if dtype in ("f32", "f16", "bf16") else None)
     if narrow:
         return (a.astype(narrow) @ b.astype(narrow)).astype(elements.wide(dtype))
@@ -22,7 +22,7 @@ def product(a, b, dtype):
 
 
 def flipped(c, dtype, bit):
-    """C with one bit of an element of usual size turned over."""
+    """C with one bit of an element of ordinary size flipped."""
     raw = elements.stored(c, dtype)
     usual = np.sqrt(np.mean(abs(c.astype(complex)) ** 2))
     at = int(np.argmin(abs(abs(c.real) - usual)))
@@ -81,7 +81,7 @@ def one_type(folder, damier, dtype, c_type, full):
 
 
 def by_provenance(folder, damier, dtype, c_type):
-    """Nothing is stated: scalars and ops come from what multiply wrote beside C."""
+    """No options: scalars and ops come from the attributes that multiply wrote to C."""
     a, b, old = inputs(folder, dtype, c_type)
     elements.write(folder / "a.h5", a.T, dtype)
     run(damier, 2, "multiply", folder / "a.h5", folder / "b.h5", "-o", folder / "c.h5", "--op-a",
@@ -110,17 +110,17 @@ def left_out(folder, damier, dtype, c_type):
     found = records_of(report)[-1]["verification"]
     if (found["rows_by_pattern"], found["cols_by_pattern"], found["rows_left_out"]) != (2, 1, 0):
         raise Failure(f"{dtype}: left out {found}")
-    c[5, 7] = 1  # where NaN must be, unless it meets a zero
+    c[5, 7] = 1  # must be NaN, unless it is multiplied by zero
     elements.write(folder / "c.h5", c, c_type)
     expect(damier, folder, f"{dtype}, a number where NaN must be", 10)
     c[5, 7] = np.nan
-    c[20, 7] += 5  # as large as the elements are
+    c[20, 7] += 5  # as large as the elements
     elements.write(folder / "c.h5", c, c_type)
     expect(damier, folder, f"{dtype}, error beside NaN", 1)
 
 
 def alike(folder, damier, *_):
-    """The same error in two columns of one norm, which weights of one size would let cancel."""
+    """The same error in two columns of equal norm: with equal weights the errors would cancel."""
     elements.write(folder / "a.h5", np.eye(9), "f64")
     elements.write(folder / "b.h5", np.ones((9, 5)), "f64")
     for one in range(5):

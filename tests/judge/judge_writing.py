@@ -1,5 +1,5 @@
-"""writing: C gets into its file by pwrite, past the page cache, into mapped pages: on a disk and in
-memory, by whole rows and by parts of them."""
+"""writing: C is written by pwrite, by direct I/O, or through mapped pages; on a disk and in memory, in whole rows and
+in parts of rows."""
 import os
 import pathlib
 import subprocess
@@ -23,7 +23,7 @@ def kind_of(folder):
 
 
 def goes(folder, way):
-    """A tmpfs before Linux 6.6 cannot be written past the page cache."""
+    """Before Linux 6.6 a tmpfs does not support direct I/O."""
     if way != "direct":
         return True
     path = folder / "damier-tried"

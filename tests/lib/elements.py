@@ -1,7 +1,7 @@
-"""elements: damier's element types in NumPy, and how they lie in HDF5 files.
+"""elements: damier's element types in NumPy, and their storage in HDF5 files.
 
-A matrix is an array of exact values in a wide type (float64, complex128, int64); `rounded` is what a
-file of some type makes of it. NumPy has no bf16: its bits travel as uint16.
+A matrix is an array of exact values in a wide type (float64, complex128, int64); `rounded` rounds it to the type of a
+file. NumPy has no bf16: uint16 holds its bits.
 """
 import h5py
 import numpy as np
@@ -9,7 +9,7 @@ from h5py import h5d, h5s, h5t
 
 REAL = ("f64", "f32", "f16", "bf16")
 COMPLEX = ("c64", "c128")
-INPUTS = ("i16", "i64", "u8", "u16", "u32", "u64", "bool")  # which are converted as they are read
+INPUTS = ("i16", "i64", "u8", "u16", "u32", "u64", "bool")  # converted on reading
 INTEGER = ("i8", "i32") + INPUTS
 FACTORS = REAL + COMPLEX + ("i8",)
 
@@ -23,7 +23,7 @@ TINY = {"f64": 2.0**-1074, "f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133,
 
 
 def unit(dtype):
-    """Unit roundoff; 0 for whole numbers."""
+    """Unit roundoff; 0 for integers."""
     return 2.0**-BITS[dtype] if dtype in BITS else 0.0
 
 
@@ -32,7 +32,7 @@ def wide(dtype):
 
 
 def bf16_bits(values):
-    """Nearest bf16, ties to even: counted in units of the last place."""
+    """Nearest bf16, ties to even, in units of the last place."""
     exponent = np.frexp(values)[1]
     unit_of_last = np.ldexp(1.0, np.maximum(exponent, -125) - 8)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -41,7 +41,7 @@ def bf16_bits(values):
 
 
 def stored(values, dtype):
-    """VALUES as the array that lies in a file of DTYPE."""
+    """VALUES as stored in a file of DTYPE."""
     if dtype == "bf16":
         return bf16_bits(np.asarray(values, np.float64))
     with np.errstate(over="ignore"):
@@ -49,7 +49,7 @@ def stored(values, dtype):
 
 
 def exact(raw, dtype):
-    """The values that an array from a file stands for."""
+    """The values of an array read from a file."""
     if dtype == "bf16":
         return (raw.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return raw.astype(wide(dtype))
@@ -60,7 +60,7 @@ def rounded(values, dtype):
 
 
 def file_type(dtype, order="<"):
-    """The HDF5 type, also for what h5py cannot say: big-endian complex numbers, bf16."""
+    """The HDF5 type, including those unknown to h5py: big-endian complex numbers, bf16."""
     if dtype != "bf16":
         return h5t.py_create(np.dtype(order + STORED[dtype]), logical=True)
     made = (h5t.IEEE_F32LE if order == "<" else h5t.IEEE_F32BE).copy()
@@ -75,15 +75,15 @@ def suffix(layout):
 
 
 def write(path, values, dtype, layout="contiguous"):
-    """Writes dataset /x; returns the exact values that it holds.  Of a layout whose name begins with
-    "vector" those of one row or column have one dimension."""
+    """Writes dataset /x and returns its exact values.  Layouts that begin with "vector" store a single row or
+    column as one dimension."""
     raw = np.ascontiguousarray(stored(values, dtype))
     want = exact(raw, dtype)
     if layout.startswith("vector") and 1 in raw.shape:
         raw, layout = raw.reshape(-1), layout[7:] or "contiguous"
     if suffix(layout) == "npy":
         swapped = raw.astype(raw.dtype.newbyteorder(">")) if layout == "npy-big-endian" else raw
-        with open(path, "wb") as file:  # np.save would add an ending
+        with open(path, "wb") as file:  # np.save would append a suffix
             np.save(file, np.asfortranarray(swapped) if layout == "npy-fortran" else swapped)
         return want
     order = ">" if layout == "big-endian" else "<"
@@ -118,14 +118,14 @@ def read_raw(path, dtype, dataset="c"):
 
 
 def overwrite(path, raw, dataset="c"):
-    """Other elements in an existing dataset; its attributes stay."""
+    """Replaces the elements of an existing dataset; keeps its attributes."""
     with h5py.File(path, "r+") as file:
         data = file[dataset]
         data.id.write(h5s.ALL, h5s.ALL, np.ascontiguousarray(raw), mtype=data.id.get_type())
 
 
 def random(rng, shape, dtype, kind="uniform"):
-    """Values of DTYPE; whole numbers where KIND or the type says so."""
+    """Values of DTYPE; integers if KIND or the type demands them."""
     if dtype in ("i64", "u64") and kind == "large":
         return rng.integers(0, 2**53, shape)
     if dtype in INPUTS:

@@ -1,7 +1,7 @@
-"""faulty_runs: runs damier with a fault at one call, and judges what is left by its rules.
+"""faulty_runs: runs damier with a fault at one call and checks the outcome.
 
-Whatever fails: all ranks stop within seconds, with an exit code of the table; a C.h5 that exists is
-whole; and the same command once more gives C with the bits of an undisturbed run.
+Whatever fails: all ranks stop within seconds, with a documented exit code; an existing C.h5 is complete; and repeating
+the command gives a C with the bits of an undisturbed run.
 """
 import os
 import pathlib
@@ -13,13 +13,13 @@ import h5py
 import running
 from running import expect
 
-SECONDS = 60  # a busy computer needs seconds to start four ranks
-KILLED = {-9, 137}  # alone, by a launcher
+SECONDS = 60  # on a busy computer four ranks take seconds to start
+KILLED = {-9, 137}  # directly, through a launcher
 MEMORY, ROOM = "/dev/shm", 1 << 30
 
 
 def counted(path):
-    """What FAULT_COUNT has written: {(rank, call): how often}."""
+    """Reads the file of FAULT_COUNT: {(rank, call): count}."""
     lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
     return {(int(rank), call): int(count) for rank, call, count in lines}
 
@@ -30,7 +30,7 @@ def places(count, most):
 
 
 def faults(counts, ranks, cases, most):
-    """(fault, exit codes) of every (call, kind, exit codes) on the first and the last rank, at MOST places."""
+    """(fault, exit codes) for every (call, kind, exit codes) on the first and the last rank, at up to MOST places."""
     for call, kind, codes in cases:
         for rank in sorted({0, ranks - 1}):
             for number in places(counts.get((rank, call), 0), most):
@@ -42,7 +42,7 @@ class Bed:
 
     def __init__(self, folder, options, shape=(90, 70, 80), words=()):
         self.folder, self.damier, self.shim = pathlib.Path(folder), options.damier, options.shim
-        self.words = ["--quiet", "--read-by", "pread", *words]  # mapped pages have no calls to fail
+        self.words = ["--quiet", "--read-by", "pread", *words]  # mapped pages have no calls that could fail
         if "--write-by" not in words:
             self.words += ["--write-by", "pwrite"]
         self.wanted, self.tiles = {}, {}
@@ -66,7 +66,7 @@ class Bed:
 
 
 class Output:
-    """One output file of a bed, and the runs that are to make it."""
+    """One output file of a bed, and the command that writes it."""
 
     def __init__(self, bed, name, ranks):
         self.bed, self.name, self.ranks = bed, f"{name}.h5", ranks
@@ -81,14 +81,14 @@ class Output:
                                f"{self.path()}:/c", *self.bed.words, *extra)
 
     def run(self, fault=None, ranks=None, extra=()):
-        """What a run does: exit code, stderr, seconds."""
+        """Runs the command: exit code, stderr, seconds."""
         more = {} if fault is None else {"LD_PRELOAD": self.bed.shim, "FAULT_PATH": self.name, **fault}
         started = time.monotonic()
         done = running.ended(self.command(ranks, extra), **more)
         return self.code_of(done, fault, ranks), done.stderr, time.monotonic() - started
 
     def code_of(self, done, fault, ranks):
-        """Hydra may report the signal of any rank for a job that was killed, or (seen in 4.2) 0."""
+        """Of a killed job Hydra may report any rank's signal, or (seen in 4.2) 0."""
         killed = "kill" in (fault or {}).get("FAULT", "") and (ranks or self.ranks) > 1 and running.has_hydra()
         any_signal = done.returncode in (6, 9, 15) or (done.returncode == 0 and not self.path().exists())
         return 137 if killed and any_signal else done.returncode
@@ -110,14 +110,14 @@ class Output:
             self.path(suffix).unlink(missing_ok=True)
 
     def expect_recovery(self, what):
-        """The same command once more makes C, and leaves nothing else."""
+        """Repeats the command: C is complete, and nothing else is left."""
         code, err, _ = self.run()
         expect(code == 0, f"{what}: once more: exit {code}\n{err[-1500:]}")
         self.expect_whole(what)
         expect(not self.left(), f"{what}: left {self.left()}")
 
     def expect_fault(self, fault, codes):
-        """One run with FAULT, whose exit code is one of CODES, and one without."""
+        """One run with FAULT, whose exit code must be in CODES, and one without."""
         what = f"{self.ranks} ranks, {fault}"
         code, err, seconds = self.run(fault)
         expect(code in codes, f"{what}: exit {code}, wanted {codes}\n{err[-1500:]}")
@@ -136,14 +136,14 @@ def options():
 
 
 def scratch(memory=True):
-    """In memory where there is room for it: a disk that is synced hundreds of times a second may stop for minutes."""
+    """In memory if there is room: a disk may stall for minutes after hundreds of syncs per second."""
     roomy = os.path.isdir(MEMORY) and shutil.disk_usage(MEMORY).free >= ROOM
     place = os.environ.get("TMPDIR") or (MEMORY if memory and roomy else "/tmp")
     return running.scratch(place)
 
 
 def judged(cases, kind=Output):
-    """(outputs of that KIND, failures) of cases, each of them (bed, ranks, fault, exit codes)."""
+    """(outputs of that KIND, failures) of cases (bed, ranks, fault, exit codes)."""
     outputs = [kind(bed, f"out{number}C", ranks) for number, (bed, ranks, _, _) in enumerate(cases)]
     return outputs, running.each(lambda pair: pair[0].expect_fault(*pair[1][2:]), zip(outputs, cases),
                                  lambda pair: str(pair[0].bed.words))

@@ -1,4 +1,4 @@
-"""Factors of products in which bits are flipped, and products that are right and look odd."""
+"""Factors of products in which bits are flipped, and correct products that look suspicious."""
 import collections
 
 import numpy as np
@@ -8,7 +8,7 @@ ROUNDOFF = {"f64": 2.0**-53, "f32": 2.0**-24, "bf16": 2.0**-24, "i8": 0.0}
 BITS = {"f64": 64, "f32": 32, "bf16": 32, "i8": 32}
 KINDS = {"f64": ("normal", "range", "whole"), "f32": ("normal", "range", "whole"), "bf16": ("normal", "range", "whole"),
          "i8": ("whole",)}
-LIMIT = 16.0  # times the bound of an element: more than that is to be seen
+LIMIT = 16.0  # times the error bound of an element: larger errors must be detected
 
 
 def matrix(rng, kind, rows, cols):
@@ -29,7 +29,7 @@ def rounded(x, kind):
 
 
 def operand(damier, x, kind):
-    """X as the library takes it: bf16 are the upper halves of f32."""
+    """X as passed to the library: bf16 as the upper halves of f32."""
     if kind in ("bf16", "f16"):
         bits = (rounded(x, "bf16").astype("f4").view("u4") >> 16).astype("u2")
         return damier.Rows(bits if kind == "bf16" else x.astype("f2").view("u2"), type=kind)
@@ -37,7 +37,7 @@ def operand(damier, x, kind):
 
 
 def product_of(kind, data, seed):
-    """A, B, C, and how far rounding may move each element of C: k u |A||B|."""
+    """A, B, C, and the rounding error bound of each element of C: k u |A||B|."""
     rng, (m, n, k) = np.random.default_rng(seed), SHAPE
     a, b = (rounded(matrix(rng, data, *shape), kind) for shape in ((m, k), (k, n)))
     c = (a.astype("g") @ b.astype("g")).astype("f8")
@@ -45,7 +45,7 @@ def product_of(kind, data, seed):
 
 
 def moved(c, right, bound):
-    """By how many of its bounds the element moved that moved most."""
+    """The largest error in units of the element's bound."""
     with np.errstate(invalid="ignore", over="ignore"):
         by = np.abs(c - right) / bound
     return np.inf if np.isnan(by).any() else by.max()
@@ -56,7 +56,7 @@ def hilbert(rows, cols):
 
 
 def hard(rng, number, most=90):
-    """(name, A, B, words) of a product of up to MOST rows, columns and depth that is right and looks odd."""
+    """(name, A, B, words) of a correct product of at most MOST rows, columns and depth that looks suspicious."""
     m, n, k = (int(x) for x in rng.integers(1, most, 3))
     a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
     spread = [10.0 ** rng.uniform(-150, 150, x.shape) for x in (a, b)]

@@ -13,12 +13,12 @@ class Case:
     n: int
     k: int
     dtype: str = "f64"  # of A's file
-    dtype_b: str = ""   # of B's, where it differs
+    dtype_b: str = ""   # of B's file, if different
     op_a: str = "n"
     op_b: str = "n"
     alpha: complex = 1
     beta: complex = 0
-    old: str = ""       # type of the old C's file; "": none is given
+    old: str = ""       # type of the old C's file; "": there is none
     ranks: int = 1
     type: str = ""
     type_c: str = ""
@@ -26,7 +26,7 @@ class Case:
     flags: str = ""
     layout: str = "contiguous"
     data: str = "uniform"
-    poison: bool = False  # the old C holds NaN and must not be read
+    poison: bool = False  # the old C contains NaN and must not be read
     factor: float = field(default=0.0, compare=False)  # worst error / (u |A| |B|)
 
 
@@ -45,7 +45,7 @@ def flags_of(case):
 
 
 def types_of(case):
-    """Type of the inputs, of the products, of their sums and of C, as the manual says."""
+    """Types of the inputs, the products, the sums and C, as documented in the manual."""
     given = case.type or case.dtype
     work = given
     if case.compute == "f64":
@@ -61,7 +61,7 @@ def applied(values, op):
 
 
 def make_files(case, folder, rng):
-    """A, B and the old C (or None) as the products see them."""
+    """A, B and the old C (or None), converted for the product."""
     given, work, _, _ = types_of(case)
     operands = []
     for name, op, shape, dtype in (("a", case.op_a, (case.m, case.k), case.dtype),
@@ -80,7 +80,7 @@ def make_files(case, folder, rng):
 
 
 def product(a, b, sums):
-    """A B far more precisely than SUMS holds it."""
+    """A B in a much higher precision than SUMS."""
     if sums in ("f64", "c128"):
         wider = np.clongdouble if sums == "c128" else np.longdouble
         return np.dot(a.astype(wider), np.asfortranarray(b.astype(wider)))  # twice as fast as @
@@ -88,7 +88,7 @@ def product(a, b, sums):
 
 
 def gate(case, a, b, old, got):
-    """Elementwise: |C - C'| <= f(k) u |alpha| |A| |B| + what the scalars and C's type round."""
+    """Elementwise: |C - C'| <= f(k) u |alpha| |A| |B| + the rounding of the scalars and of C's type."""
     _, work, sums, c = types_of(case)
     alpha, beta = (z if work in elements.COMPLEX else z.real for z in map(complex, (case.alpha, case.beta)))
     if sums == "i32":
@@ -109,7 +109,7 @@ def gate(case, a, b, old, got):
     scaled = complex(case.alpha) != 1 or complex(case.beta) != 0
     finish = 3 * growth * 2.0**-53 * (scaled * size + old_size)
     finish += elements.TINY[c] + case.k * elements.TINY[sums]
-    if case.compute == "tf32":  # operands are cut to ten bits behind the first
+    if case.compute == "tf32":  # operands are truncated to ten fraction bits
         finish += 2 * 2.0**-10 * size
     if c != sums:
         finish += (1 + 1e-6) * elements.unit(c) * abs(want).astype(float)

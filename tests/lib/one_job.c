@@ -1,4 +1,4 @@
-/* By the names that MPI gives to tools that come between it and a program. */
+/* Overrides MPI functions through the profiling interface (PMPI). */
 #include "lib/one_job.h"
 
 #include <mpi.h>
@@ -44,7 +44,7 @@ int MPI_Comm_size(MPI_Comm comm, int *count) {
   return PMPI_Comm_size(part_of(comm), count);
 }
 
-/* What launchers tell each process. */
+/* Environment variables that launchers set for each process. */
 static void tell(const char *name, int value) {
   char text[16];
   if (!getenv(name)) return;

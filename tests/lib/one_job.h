@@ -1,5 +1,5 @@
-/* one_job: many runs of the program's code, one after the other, in a single MPI job.  MPI is
- * started once, and for each run the first ranks of the job are all that there are. */
+/* one_job: many runs of the program's code, one after the other, in a single MPI job. MPI starts
+ * once; each run sees the first ranks of the job as its world. */
 #ifndef DM_TESTS_ONE_JOB_H
 #define DM_TESTS_ONE_JOB_H
 
@@ -10,11 +10,10 @@ void one_job_start(void);
 int one_job_rank(void);
 int one_job_size(void);
 
-/* Collective among the first RANKS ranks, for which, until the next call, MPI_COMM_WORLD is they.
- */
+/* Collective over the first RANKS ranks, which form MPI_COMM_WORLD until the next call. */
 void one_job_part(int ranks);
 
-/* Collective in the job; waits without computing.  The largest CODE of all. */
+/* Collective over the job; waits without spinning. Returns the largest CODE. */
 int one_job_agree(int code);
 
 /* Ends MPI. */

@@ -1,6 +1,6 @@
 /* usage: rank_tests LEAST   every test on each of its rank counts from LEAST to the job's
  *        rank_tests NAME [WORD...]   this test on all ranks of the job
- * Ends with 1 where one failed, with 77 where all were skipped. */
+ * Exits with 1 if a test failed, with 77 if all were skipped. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct outcome {
   int ran, skipped, failed;
 } outcome;
 
-/* A test's changes of the environment end with it. */
+/* Restores the environment after each test. */
 static char **copy_environment(void) {
   size_t count = 0;
   while (environ[count]) count++;
@@ -25,7 +25,7 @@ static char **copy_environment(void) {
 }
 
 static void run(const test_program *test, int ranks, int count, char **words, outcome *all) {
-  static char **restored; /* is the environment from the first test on */
+  static char **restored; /* the environment since the first test */
   char **const before = copy_environment();
   int code = 0;
   if (one_job_rank() == 0) fprintf(stderr, "%s on %d\n", test->name, ranks);
@@ -42,7 +42,7 @@ static void run(const test_program *test, int ranks, int count, char **words, ou
     fprintf(stderr, "%s %s on %d\n", code == SKIPPED ? "SKIPPED" : "FAILED", test->name, ranks);
 }
 
-/* On the counts in its list from LEAST on, as far as there are ranks. */
+/* Runs TEST on the counts in its list, from LEAST to the job's number of ranks. */
 static void run_counts(const test_program *test, int least, outcome *all) {
   for (const char *at = test->ranks; *at;) {
     char *end;

@@ -1,4 +1,4 @@
-"""running: starts damier, some runs side by side, and reports what failed."""
+"""running: starts damier, several runs at a time, and reports failures."""
 import argparse
 import concurrent.futures
 import contextlib
@@ -12,14 +12,14 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-WORKERS = 2  # beside other tests; most of a run's time is the start of MPI
+WORKERS = 2  # leaves room for other tests; most of a run's time is the start of MPI
 
 
 class Failure(Exception):
     pass
 
 
-# What a case may end with; anything else is a mistake of the test.
+# Failures of a case; any other exception is an error in the test.
 PROBLEMS = (Failure, AssertionError, subprocess.TimeoutExpired, ValueError, OSError, KeyError, IndexError)
 
 
@@ -29,7 +29,7 @@ def expect(condition, what):
 
 
 def environment():
-    """That of every run: how MPI is started, and nothing that the caller's environment asks of damier."""
+    """The environment of every run: MPI's launcher settings, without damier's variables of the caller."""
     lines = (ROOT / "tests" / "lib" / "mpi.env").read_text().splitlines()
     mine = {k: v for k, v in os.environ.items() if not k.startswith("DAMIER_")}
     return mine | dict(line.split("=", 1) for line in lines)
@@ -42,7 +42,7 @@ def command(ranks, *words):
 
 @functools.cache
 def has_hydra():
-    """Whether jobs are started by MPICH's launcher."""
+    """Whether MPICH's launcher starts jobs."""
     words = [os.environ.get("MPIEXEC", "mpirun"), "--version"]
     return "HYDRA" in subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
@@ -57,13 +57,13 @@ def ranks_of(launcher):
 
 
 def ended(words, timeout=600, **more):
-    """How the command WORDS ended, MORE in its environment."""
+    """Result of the command WORDS, with MORE added to its environment."""
     return subprocess.run(words, env=environment() | more, capture_output=True, text=True, timeout=timeout,
                           stdin=subprocess.DEVNULL, check=False)
 
 
 def run(damier, ranks, *words, expect=0, timeout=600):  # pylint: disable=redefined-outer-name
-    """What the program prints; Failure where it does not exit with EXPECT."""
+    """The program's output; raises Failure if the exit code is not EXPECT."""
     words = command(ranks, damier, *words)
     done = ended(words, timeout)
     if done.returncode != expect:
@@ -76,7 +76,7 @@ def records_of(path):
 
 
 def process_mib(damier, folder, ranks=1):
-    """What a rank of a job has before it asks for any memory; one that is linked with CUDA has more."""
+    """Memory of a rank before it allocates any; programs linked with CUDA need more."""
     a, record = folder / "small.h5", folder / "small.json"
     run(damier, 1, "generate", a, "--size", 64, "-q", "--force")
     run(damier, ranks, "multiply", a, a, "-o", folder / "product.h5", "--json", record, "-q", "--force")
@@ -84,7 +84,7 @@ def process_mib(damier, folder, ranks=1):
 
 
 def options(*more):
-    """--damier, --long, and MORE that must be given."""
+    """--damier, --long, and MORE, which are required."""
     parser = argparse.ArgumentParser()
     for name in ("--damier", *more):
         parser.add_argument(name, required=True, type=lambda path: str(pathlib.Path(path).resolve()))
@@ -93,7 +93,7 @@ def options(*more):
 
 
 def evict(*paths):
-    """Files that are on the disk leave the page cache; those of a tmpfs stay."""
+    """Drops files on disks from the page cache; those on a tmpfs stay."""
     for path in paths:
         file = os.open(path, os.O_RDWR)
         os.fsync(file)
@@ -107,11 +107,11 @@ def scratch(place=None):
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)  # a launcher may still be tidying up in it
+        shutil.rmtree(folder, ignore_errors=True)  # a launcher may still clean up in it
 
 
 def each(work, items, called=str, workers=WORKERS):
-    """WORK of every item or, in words, why the one CALLED so failed; some side by side, results in order."""
+    """WORK of every item, or why the one CALLED so failed; several in parallel, results in order."""
     def guarded(item):
         try:
             return work(item)
@@ -123,7 +123,7 @@ def each(work, items, called=str, workers=WORKERS):
 
 
 def finish(failures, count, note=""):
-    """The exit code for FAILURES, of which None is none."""
+    """The exit code for FAILURES, whose None entries are successes."""
     for failure in filter(None, failures):
         print("FAIL", failure)
     failed = sum(1 for f in failures if f)
@@ -132,7 +132,7 @@ def finish(failures, count, note=""):
 
 
 def run_cases(damier, cases, note=str):
-    """Every case is (WORK, *arguments): WORK(folder, DAMIER, *arguments) in a folder of its own."""
+    """Runs cases (WORK, *arguments): WORK(folder, DAMIER, *arguments), each in its own folder."""
     def one(case):
         with scratch() as folder:
             case[0](folder, damier, *case[1:])
@@ -142,7 +142,7 @@ def run_cases(damier, cases, note=str):
 
 
 def run_checks(*checks):
-    """Each CHECK(damier, folder), one after the other in the same folder."""
+    """Runs each CHECK(damier, folder), one after the other in the same folder."""
     damier = options().damier
     with scratch() as folder:
         for check in checks:

@@ -1,5 +1,5 @@
-/* sched_yield that sleeps.  MPI's ranks call it over and over while they wait; where they are more
- * than the cores, that takes the time of those that compute, and of other tests. */
+/* sched_yield that sleeps. Waiting MPI ranks call it in a loop; with more ranks than cores they
+ * would take time from computing ranks and from other tests. */
 #include <sched.h>
 #include <time.h>
 

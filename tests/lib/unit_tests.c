@@ -1,6 +1,9 @@
 /* All unit tests in one program.
- * usage: unit_tests [PREFIX | NAME WORD...]   the tests whose names begin with PREFIX, or one of
- * them Ends with 1 where one failed, with 77 where all were skipped. */
+ *
+ * usage: unit_tests [PREFIX]   the tests whose names begin with PREFIX
+ *        unit_tests NAME WORD...   one test
+ *
+ * Exits with 1 if a test failed, with 77 if all were skipped. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +17,7 @@ static void __lsan_do_leak_check(void) {
 }
 #endif
 
-/* Without HDF5's own end, which crashes where a test has made the closing of a file fail. */
+/* Skips HDF5's exit handler, which crashes after a test has made closing a file fail. */
 static _Noreturn void leave(int code) {
   __lsan_do_leak_check();
   fflush(NULL);

@@ -1,5 +1,5 @@
-"""What is installed, as its users take it: the examples in C, C++ and Fortran are built against a copy
-of the library that was moved after it was installed, shared and static, by pkg-config and CMake."""
+"""The installed library as users see it: builds the examples in C, C++ and Fortran with a copy of the library that was
+moved after its installation, shared and static, by pkg-config and CMake."""
 import argparse
 import os
 import pathlib
@@ -23,13 +23,13 @@ target_link_libraries(user PRIVATE {library})
 
 
 def compiler(name):
-    """Of the same MPI as the library's."""
+    """A compiler wrapper of the library's MPI."""
     path = pathlib.Path(os.environ.get("MPICC", "mpicc"))
     return path.with_name(path.name.replace("mpicc", name)) if "mpicc" in path.name else pathlib.Path(name)
 
 
 def works(program):
-    """MPI's may be there without the compiler that it calls."""
+    """MPI's wrapper may exist without its compiler."""
     return shutil.which(program) and subprocess.run([program, "--version"], capture_output=True,
                                                     check=False).returncode == 0
 
@@ -42,7 +42,7 @@ def call(*words, folder=None, **more):
 
 
 def check_uninstall(build, prefix, manifest):
-    """No file is left but the user's own, nor a folder of damier's that is empty."""
+    """Only the user's own files are left, and no empty folder of damier's."""
     call("cmake", "--install", build, "--prefix", prefix)
     (prefix / "share/damier/.own").touch()
     call("cmake", "-D", f"MANIFEST={manifest}", "-P", ROOT / "cmake/uninstall.cmake")
@@ -52,9 +52,9 @@ def check_uninstall(build, prefix, manifest):
 
 
 def install(build, folder):
-    """Installed to one place, then moved to another: its own files and nothing else."""
+    """Installs to one place and moves the files to another: nothing else is installed."""
     here = folder / "moved"
-    manifest = build / "install_manifest.txt"  # what `ninja uninstall` goes by is the user's
+    manifest = build / "install_manifest.txt"  # the manifest for `ninja uninstall` belongs to the user
     before = manifest.read_bytes() if manifest.exists() else None
     check_uninstall(build, folder / "gone", manifest)
     call("cmake", "--install", build, "--prefix", folder / "installed")
@@ -66,7 +66,7 @@ def install(build, folder):
 
 
 def check_target(build):
-    """The target `installed`, which scripts/demo.sh builds, makes every file that is installed."""
+    """The target `installed`, which scripts/demo.sh builds, builds every installed file."""
     if not (build / "build.ninja").exists():
         return
     script = (build / "cmake_install.cmake").read_text()
@@ -74,7 +74,7 @@ def check_target(build):
     made = {line.split(":")[0] for line in call("ninja", "-C", build, "-t", "targets", "all").splitlines()}
     inputs = set(re.findall(r'label="([^"]*)"', call("ninja", "-C", build, "-t", "graph", "installed")))
     expect({"damier", "libdamier.so"} <= wanted & made, f"installed are {sorted(wanted & made)[:9]}")
-    missing = {name for name in wanted & made - inputs if ".so." not in name}  # made with libdamier.so
+    missing = {name for name in wanted & made - inputs if ".so." not in name}  # built with libdamier.so
     expect(not missing, f"target 'installed' does not make {sorted(missing)}")
 
 
@@ -89,7 +89,7 @@ def run(program, libraries):
 
 
 def check_symbols(libraries):
-    """Names of the interface, and no others."""
+    """The library only exports the interface's names."""
     for words in (["-D", libraries / "libdamier.so"], ["-g", libraries / "libdamier.a"]):
         if not words[1].exists():
             continue
@@ -105,7 +105,7 @@ def run_path(file):
 
 
 def check_run_paths(here, libraries):
-    """Where the program finds its libraries outside the system's folders, the library finds them, too."""
+    """If the program finds its libraries outside the system's folders, so does the library."""
     program, library = run_path(here / "bin" / "damier"), run_path(libraries / "libdamier.so")
     expect(sorted(library) == sorted(program), f"the program looks in {program}, the library in {library}")
 
@@ -124,7 +124,7 @@ def check_shared(here, libraries, folder):
 
 
 def check_static(libraries, folder):
-    """Where there is no shared one, as -ldamier prefers it."""
+    """Without the shared library, which -ldamier prefers."""
     if not (libraries / "libdamier.a").exists():
         return
     for shared in libraries.glob("libdamier.so*"):

@@ -1,4 +1,4 @@
-"""nvtx: a tool that listens hears of every phase and of every step with its panel, and each ends."""
+"""nvtx: a listening tool gets every phase and every step with its panel, and the end of each."""
 import collections
 import os
 import pathlib

@@ -1,5 +1,5 @@
-/* collect: a tool for NVTX, which the program loads where NVTX_INJECTION64_PATH names it: writes
- * each range's name and number to the file NVTX_RANGES when it begins, and "end" when it ends. */
+/* collect: an NVTX tool that the program loads if NVTX_INJECTION64_PATH names it: writes the name
+ * and number of each range to the file NVTX_RANGES when it begins, and "end" when it ends. */
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <stdlib.h>

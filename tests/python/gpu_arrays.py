@@ -1,4 +1,4 @@
-"""Arrays in GPU memory as other libraries show them, without these libraries: by either protocol."""
+"""Arrays in GPU memory that imitate other libraries, without these libraries, by either protocol."""
 import ctypes
 
 import numpy as np
@@ -29,7 +29,7 @@ class Versioned(ctypes.Structure):
 
 
 class Described:
-    """DTYPE elements at POINTER, as SHAPE and STRIDES, of elements, have them."""
+    """DTYPE elements at POINTER with SHAPE and STRIDES, counted in elements."""
 
     def __init__(self, pointer, shape, dtype, strides=None, **words):
         self.pointer, self.shape, self.dtype = pointer, tuple(shape), np.dtype(dtype)
@@ -37,7 +37,7 @@ class Described:
 
 
 class ByInterface(Described):
-    """As of CuPy and Numba."""
+    """Like CuPy and Numba."""
 
     @property
     def __cuda_array_interface__(self):
@@ -47,7 +47,7 @@ class ByInterface(Described):
 
 
 class ByDlpack(Described):
-    """As of torch; words: device, code, flags (then it knows DLPack 1.0)."""
+    """Like torch; words: device, code, flags (implies DLPack 1.0)."""
 
     asked = None
 

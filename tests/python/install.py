@@ -1,4 +1,4 @@
-"""pip installs the package into a fresh environment, without a network; it works from there."""
+"""pip installs the package into a fresh environment, without a network; the package works there."""
 import importlib.util
 import os
 import pathlib
@@ -41,7 +41,7 @@ def main():
         sys.exit(77)
     with tempfile.TemporaryDirectory(prefix="damier-test-") as name:
         folder = pathlib.Path(name)
-        # A build leaves files beside the sources.
+        # Builds leave files in the sources.
         shutil.copytree(ROOT / "python", folder / "sources", ignore=shutil.ignore_patterns("__pycache__", "build"))
         venv.create(folder / "venv", system_site_packages=True, with_pip=False)
         python = folder / "venv" / "bin" / "python"

@@ -1,4 +1,5 @@
-/* Prints size and place of structures and fields of damier.h that the Python package declares. */
+/* Prints the sizes and offsets of structures and fields of damier.h that the Python package
+ * declares. */
 #include <damier.h>
 #include <stddef.h>
 #include <stdio.h>

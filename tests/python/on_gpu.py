@@ -1,5 +1,5 @@
-"""damier.matmul of arrays in GPU memory, beside NumPy: usage: on_gpu.py emulated|cuda.  Memory is that of the emulated
-device, which DAMIER_LIBRARY has then, or of the CUDA runtime's library; neither CuPy nor torch is needed."""
+"""damier.matmul of arrays in GPU memory, compared with NumPy. Usage: on_gpu.py emulated|cuda. Uses the memory of the
+emulated device in DAMIER_LIBRARY, or the CUDA runtime library; neither CuPy nor torch is needed."""
 import ctypes
 import itertools
 import os
@@ -15,7 +15,7 @@ Work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class Emulated:
-    """Of tests/emulated/emulated_memory.h."""
+    """Memory of tests/emulated/emulated_memory.h."""
 
     class Stream(ctypes.Structure):
         _fields_ = [("work", Work), ("context", ctypes.c_void_p)]
@@ -40,16 +40,16 @@ class Emulated:
         ctypes.memmove(data.ctypes.data, self.library.emulated_reach(pointer, data.nbytes), data.nbytes)
 
     def write_later(self, pointer, data):
-        """A stream in which that is still to be done."""
+        """A stream whose copy is still pending."""
         self.work = Work(lambda _: self.write(pointer, data))
         self.stream = self.Stream(self.work, None)
         return ctypes.addressof(self.stream)
 
 
 class Cuda:
-    """Of libcudart, on GPU 0."""
+    """Memory of libcudart, on GPU 0."""
 
-    DELAY = 1 << 30  # bytes, copied often: half a second
+    DELAY = 1 << 30  # bytes, copied repeatedly: half a second
 
     def __init__(self):
         names = ("libcudart.so", "libcudart.so.13", "libcudart.so.12", "/usr/local/cuda/lib64/libcudart.so")
@@ -77,7 +77,7 @@ class Cuda:
         return memory.value
 
     def copy(self, to, of, size):
-        self.call("cudaMemcpy", ctypes.c_void_p(to), ctypes.c_void_p(of), ctypes.c_size_t(size), 4)  # by the addresses
+        self.call("cudaMemcpy", ctypes.c_void_p(to), ctypes.c_void_p(of), ctypes.c_size_t(size), 4)  # direction from the addresses
 
     def write(self, pointer, data):
         self.copy(pointer, data.ctypes.data, data.nbytes)
@@ -87,7 +87,7 @@ class Cuda:
 
     def write_later(self, pointer, data):
         stream, source, room = ctypes.c_void_p(), self.allocate(data.nbytes), self.allocate(2 * self.DELAY)
-        self.call("cudaStreamCreateWithFlags", ctypes.byref(stream), 1)  # it waits for no default stream
+        self.call("cudaStreamCreateWithFlags", ctypes.byref(stream), 1)  # does not wait for default streams
         self.write(source, data)
         later = [(room, room + self.DELAY, self.DELAY)] * 1000 + [(pointer, source, data.nbytes)]
         for to, of, size in later:
@@ -104,7 +104,7 @@ class OnGpu(unittest.TestCase):
     gpu = None  # Emulated or Cuda
 
     def put(self, kind, array, by_columns=False, pad=0, **words):
-        """ARRAY's elements with PAD others, of value 9, behind each line."""
+        """ARRAY's elements with PAD other ones, of value 9, after each line."""
         lines = np.pad(array.T if by_columns else array, ((0, 0), (0, pad)), constant_values=9)
         lines = np.ascontiguousarray(lines)
         strides = (1, lines.shape[1]) if by_columns else (lines.shape[1], 1)
@@ -114,7 +114,7 @@ class OnGpu(unittest.TestCase):
         return given
 
     def get(self, given):
-        """What is there now; all that lies around is as it was."""
+        """The current elements; checks that the surroundings are unchanged."""
         lines = np.empty_like(given.lines)
         self.gpu.read(lines, given.pointer)
         by_columns = given.strides[0] == 1 and given.strides[1] != 1

@@ -1,4 +1,4 @@
-"""Under mpirun, with mpi4py: matrices of which some ranks have their rows in GPU memory; usage: as of on_gpu.py."""
+"""Under mpirun, with mpi4py: matrices with rows in GPU memory on some ranks; usage: as for on_gpu.py."""
 import sys
 import unittest
 
@@ -16,12 +16,12 @@ from gpu_arrays import ByDlpack, ByInterface
 WORLD = MPI.COMM_WORLD
 try:
     damier.Context(WORLD).close()
-except damier.MPIError as error:  # another MPI than that of mpi4py
+except damier.MPIError as error:  # not mpi4py's MPI
     print(error)
     sys.exit(77)
 RANK, RANKS = WORLD.Get_rank(), WORLD.Get_size()
 LAST = RANKS - 1
-TOGETHER = {"comm": WORLD, "transport": "host"}  # self-tests of links between emulated devices take long
+TOGETHER = {"comm": WORLD, "transport": "host"}  # self-tests of links between emulated devices are slow
 
 
 def rows_of(x):
@@ -36,7 +36,7 @@ class OnSome(on_gpu.OnGpu):
         self.a, self.b, self.c = map(rows_of, (self.a, self.b, self.c))
 
     def on(self, rank, array, **words):
-        """A copy, in GPU memory of that rank."""
+        """A copy in that rank's GPU memory."""
         return self.put(ByDlpack if rank else ByInterface, array, **words) if rank == RANK else array.copy()
 
     def there(self, given):
@@ -61,7 +61,7 @@ class OnSome(on_gpu.OnGpu):
             np.testing.assert_array_equal(self.there(given), self.wanted + self.c)
 
     def test_refusals(self):
-        """What one rank alone gets wrong is raised on all."""
+        """An error of one rank is raised on all."""
         words = {"data": (4096, True)} if RANK == 0 else {}
         for message, a, b, out in (("read-only", self.a, self.b, self.on(0, self.c, **words)),
                                    ("with k = 0", self.a[:, :0], self.b[:0], self.on(0, self.c))):

@@ -1,4 +1,4 @@
-/* A library that has the functions of libdamier, and another version. */
+/* A library with the functions of libdamier and a different version. */
 #define STUB(name)                                                                                 \
   __attribute__((visibility("default"))) int name(void);                                           \
   int name(void) {                                                                                 \

@@ -1,4 +1,4 @@
-"""Under mpirun, with mpi4py: matrices divided over the ranks, beside NumPy; what one rank alone gets wrong."""
+"""Under mpirun, with mpi4py: matrices divided over the ranks, compared with NumPy; errors of single ranks."""
 import os
 import pathlib
 import shutil
@@ -18,7 +18,7 @@ import damier
 WORLD = MPI.COMM_WORLD
 try:
     damier.Context(WORLD).close()
-except damier.MPIError as error:  # another MPI than that of mpi4py
+except damier.MPIError as error:  # not mpi4py's MPI
     print(error)
     sys.exit(77)
 RANK, RANKS = WORLD.Get_rank(), WORLD.Get_size()
@@ -30,13 +30,13 @@ def drawn(shape, seed, dtype="f8"):
 
 
 def rows_of(x, cuts=None):
-    """This rank's rows of X, which all ranks have."""
+    """This rank's rows of X, which all ranks know."""
     cuts = [len(x) * r // RANKS for r in range(RANKS + 1)] if cuts is None else cuts
     return x[cuts[RANK]:cuts[RANK + 1]]
 
 
 def blocks_of(x, blocks, grid, order, first):
-    """Element by element, in another way than the package counts."""
+    """Element by element, independently of the package."""
     place = divmod(RANK, grid[1]) if order == "R" else divmod(RANK, grid[0])[::-1]
     owned = [[i for i in range(size) if (i // block + start) % parts == at]
              for size, block, parts, start, at in zip(x.shape, blocks, grid, first, place)]
@@ -105,7 +105,7 @@ class Divided(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
-    """All ranks get the same exception, and the communicator can be used afterwards."""
+    """All ranks raise the same exception, and the communicator remains usable."""
 
     def refused(self, words, a, b, **options):
         with self.assertRaisesRegex(damier.UsageError, words):
@@ -145,7 +145,7 @@ class Stopped(unittest.TestCase):
 
 
     def test_too_late(self):
-        """Where the last call raises, on one rank, the product may be there; nobody waits for anybody."""
+        """If the last call raises on one rank, the product may be complete; no rank keeps waiting."""
         a = np.ones((4, 64 * 3))
 
         def at_the_end(done, total):

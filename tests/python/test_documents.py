@@ -1,4 +1,4 @@
-"""What the package's docstrings, docs/python.md and the tutorial show is what happens."""
+"""Examples in the package's docstrings, docs/python.md and the tutorial are true."""
 import doctest
 import importlib
 import os

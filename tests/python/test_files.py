@@ -49,7 +49,7 @@ class Multiply(InFolder):
 
     def test_one_context_for_several(self):
         with damier.Context(force=True) as context:
-            context.multiply("a.npy", "b.npy", "out.npy", c="c.npy")  # beta is 0: it is not read
+            context.multiply("a.npy", "b.npy", "out.npy", c="c.npy")  # beta is 0: c is not read
             context.multiply("a.npy", "b.npy", "out.npy")
             self.assertEqual(context.record["verb"], "multiply")
             context.verify("a.npy", "b.npy", "out.npy")

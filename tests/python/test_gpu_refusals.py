@@ -1,4 +1,4 @@
-"""Arrays in GPU memory: what is understood of them, and what is refused, without a GPU."""
+"""Arrays in GPU memory without a GPU: parsing and refusals."""
 import unittest
 
 import damier
@@ -6,7 +6,7 @@ import numpy as np
 from damier._arrays import as_matrix
 from gpu_arrays import BOTH, ByDlpack, ByInterface
 
-ADDRESS = 4096  # which nobody may follow
+ADDRESS = 4096  # never dereferenced
 HOST = np.ones((4, 4))
 
 

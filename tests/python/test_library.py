@@ -1,4 +1,4 @@
-"""How the package finds the library, and whether it declares what the header declares."""
+"""How the package finds the library, and whether its declarations match the header."""
 import ctypes
 import os
 import pathlib
@@ -14,7 +14,7 @@ STRUCTURES = {"damier_error": _library.CError, "damier_matrix": _library.CMatrix
 
 
 def imported(**environment):
-    """How an import ends with this in its environment."""
+    """The outcome of an import with this in its environment."""
     return subprocess.run([sys.executable, "-c", "import damier; print(damier._library.library._name)"],
                           env=os.environ | environment, capture_output=True, text=True, check=False)
 

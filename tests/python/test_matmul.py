@@ -1,4 +1,4 @@
-"""damier.matmul beside NumPy: types, shapes, strides, out and c, and what is refused."""
+"""damier.matmul compared with NumPy: types, shapes, strides, out and c, and refusals."""
 import ctypes
 import os
 import pickle
@@ -13,7 +13,7 @@ COMPLEX = ("c8", "c16")
 
 
 def drawn(shape, dtype, seed=1):
-    """Small whole numbers, so that products are exact in every type."""
+    """Small integers, so that products are exact in every type."""
     r = np.random.default_rng(seed)
     x = r.integers(-3, 4, shape).astype(np.float64)
     if np.dtype(dtype).kind == "c":
@@ -27,12 +27,12 @@ def exact(a, b):
 
 
 def bf16_bits(x):
-    """Of numbers that bfloat16 holds."""
+    """Numbers that bfloat16 can represent."""
     return (np.asarray(x, np.float32).view(np.uint32) >> 16).astype(np.uint16)
 
 
 class Exported:
-    """Memory of an array that is shown by DLPack alone, as of torch."""
+    """Array memory that only supports DLPack, like torch."""
 
     def __init__(self, array, device=(1, 0)):
         self.array, self.device = array, device
@@ -45,14 +45,14 @@ class Exported:
 
 
 class ExportedBfloat(Exported):
-    """torch.bfloat16: NumPy exports 16-bit integers, and the type is put right in the structure."""
+    """torch.bfloat16: NumPy exports 16-bit integers; then corrects the type in the structure."""
 
     def __dlpack__(self):
         capsule = self.array.__dlpack__()
         get = ctypes.pythonapi.PyCapsule_GetPointer
         get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
         tensor = get(capsule, b"dltensor")
-        # data, device, dimensions: then the code of the type
+        # data, device, dimensions, then the code of the type
         ctypes.c_uint8.from_address(tensor + ctypes.sizeof(ctypes.c_void_p) + 12).value = 4
         return capsule
 
@@ -127,7 +127,7 @@ class Shapes(unittest.TestCase):
 
 class Blocks(unittest.TestCase):
     def test_local_shapes(self):
-        """The parts of all ranks, counted row by row and column by column."""
+        """All ranks' parts, counted row by row and column by column."""
         for order, grid, first in (("R", (3, 4), (2, 1)), ("C", (3, 4), (0, 3)), ("R", (1, 1), (0, 0))):
             for shape in ((37, 23), (1, 2), (12, 8)):
                 matrix = damier.BlockCyclic(None, shape, (3, 2), grid, order, first)
@@ -199,7 +199,7 @@ class Strides(unittest.TestCase):
         np.testing.assert_array_equal(a, wanted)
 
     def test_result_that_overlaps_an_operand(self):
-        """The library never sees memory of C that is also A's or B's."""
+        """The library never gets memory of C that also belongs to A or B."""
         seen, multiply = [], damier._library.library.damier_multiply
 
         def watch(handle, a, b, c, error):

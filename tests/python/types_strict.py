@@ -1,4 +1,4 @@
-"""mypy --strict finds nothing in the package; skipped where there is no mypy."""
+"""mypy --strict reports nothing for the package; skipped without mypy."""
 import importlib.util
 import pathlib
 import shutil

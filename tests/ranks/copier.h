@@ -1,4 +1,4 @@
-/* copier: a mover of host memory whose copies end late. */
+/* copier: a mover of host memory whose copies complete late. */
 #ifndef DM_TESTS_COPIER_H
 #define DM_TESTS_COPIER_H
 
@@ -9,7 +9,7 @@
 
 enum { COPIER_ROOM = 64, COPIER_WAITS = 3 };
 
-/* Copies that are made when they have been asked after a few times. */
+/* Copies that complete after a few polls. */
 typedef struct copier {
   struct {
     dm_view dst, src;

@@ -1,4 +1,4 @@
-/* delayed_transport: another one, whose gathers begin or end late. */
+/* delayed_transport: wraps a transport; its gathers start or complete late. */
 #ifndef DM_TESTS_DELAYED_TRANSPORT_H
 #define DM_TESTS_DELAYED_TRANSPORT_H
 
@@ -10,7 +10,7 @@ typedef struct delayed_transport {
   dm_transport base;
   dm_transport *inner;
   int sleep;    /* microseconds, before every gather */
-  int patience; /* tests that every second gather fails before it may be done */
+  int patience; /* number of tests before every second gather may complete */
   int posted, tests[DM_GATHERS];
 } delayed_transport;
 

@@ -1,5 +1,5 @@
-/* exact_residues: what a product of generated matrices by residues has to be, bit for bit: the
- * exact sum of scaled whole numbers, rounded once. */
+/* exact_residues: the expected result, bit for bit, of a product of generated matrices by residues:
+ * the exact sum of scaled integers, rounded once. */
 #ifndef DM_TESTS_EXACT_RESIDUES_H
 #define DM_TESTS_EXACT_RESIDUES_H
 
@@ -8,12 +8,12 @@
 #include "core/residues.h"
 #include "small_product.h"
 
-/* Real numbers of an element. */
+/* Real numbers per element. */
 static inline int64_t parts_of(const dm_problem *p) {
   return dm_dtype_is_complex(p->work) ? 2 : 1;
 }
 
-/* The real matrix by which parts of A, side by side, are multiplied for parts of C. */
+/* The real matrix that maps parts of A, side by side, to parts of C. */
 static inline double *expanded(rank_test *test, const dm_problem *p, double *b) {
   if (parts_of(p) == 1) return b;
   double *to = memory_of(test, 4 * p->k * p->n * (int64_t)sizeof *to);
@@ -28,7 +28,7 @@ static inline double *expanded(rank_test *test, const dm_problem *p, double *b) 
   return to;
 }
 
-/* The exponent of a line of COUNT numbers, STRIDE apart. */
+/* The exponent of a row or column of COUNT numbers, STRIDE apart. */
 static inline int exponent_of(const dm_moduli *m, const double *line, int64_t count,
                               int64_t stride) {
   double largest = 0.0;
@@ -39,7 +39,7 @@ static inline int exponent_of(const dm_moduli *m, const double *line, int64_t co
   return dm_exponent(m, largest, squares, count);
 }
 
-/* Whole numbers of up to 2^59 each, so that sums of their products fit 127 bits. */
+/* Sums integers of up to 2^59, so that sums of their products fit 127 bits. */
 static inline double element(const double *a, int s, const double *b, int64_t stride, int t,
                              int64_t k) {
   __int128 sum = 0;

@@ -1,4 +1,4 @@
-/* faulty_transport: host, with a fault in what the first or the last rank of a group does. */
+/* faulty_transport: the host transport with a fault on the first or the last rank of a group. */
 #ifndef DM_TESTS_FAULTY_TRANSPORT_H
 #define DM_TESTS_FAULTY_TRANSPORT_H
 
@@ -7,13 +7,13 @@
 
 enum fault { SOUND, WRONG_BYTE, REFUSED_OPEN, FAILING_POST };
 
-static enum fault fault;    /* of those that are open */
-static bool fault_of_first; /* rank, not of the last */
+static enum fault fault;    /* of all open transports */
+static bool fault_of_first; /* the first rank has it, else the last */
 
 typedef struct faulty_transport {
   dm_transport base;
   dm_transport *inner;
-  char *wrong[DM_GATHERS]; /* byte, of each gather under way */
+  char *wrong[DM_GATHERS]; /* the byte to change, for each gather under way */
 } faulty_transport;
 
 static bool has_fault(enum fault which, const dm_comm *group) {
@@ -38,7 +38,7 @@ static void faulty_close(dm_transport *transport) {
 
 static dm_status faulty_post(dm_transport *transport, const dm_gather *gather, int *ticket) {
   faulty_transport *f = (faulty_transport *)transport;
-  const int other = dm_comm_rank(gather->group) == 0; /* not its own piece */
+  const int other = dm_comm_rank(gather->group) == 0; /* another rank's piece */
   DM_TRY(dm_transport_post(f->inner, gather, ticket));
   f->wrong[*ticket] = has_fault(WRONG_BYTE, gather->group) && gather->bytes[other] > 0
                           ? (char *)gather->slot + gather->offset[other] + gather->bytes[other] - 1

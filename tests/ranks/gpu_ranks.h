@@ -11,7 +11,8 @@ typedef struct gpu_test {
   dm_device device;
 } gpu_test;
 
-/* Whether the test can run, which wants a GPU for EACH rank or for them all; else it has ended. */
+/* Returns whether the test can run; EACH: each rank needs a GPU of its own, else one is enough. If
+ * not, the test has ended. */
 static inline bool gpu_test_start(gpu_test *t, bool each) {
   *t = (gpu_test){.base = rank_test_start()};
   const dm_run *run = &t->base.run;

@@ -1,5 +1,5 @@
-/* library_matrices: matrices of tests of the library: divided at random, with whole numbers, and
- * who has which element, said in another way than the library does. */
+/* library_matrices: matrices for tests of the library: random divisions, integers, and the owner of
+ * each element, computed independently of the library. */
 #ifndef DM_TESTS_LIBRARY_MATRICES_H
 #define DM_TESTS_LIBRARY_MATRICES_H
 
@@ -17,11 +17,11 @@ static inline int64_t draw(random_state *r, int64_t least, int64_t most) {
   return least + (int64_t)(r->state % (uint64_t)(most - least + 1));
 }
 
-/* ---- who has element (i, j) ---- */
+/* ---- the owner of element (i, j) ---- */
 
 typedef struct spread {
   damier_matrix m;
-  int64_t first_row[8]; /* BY_ROWS: of each rank, and behind the last */
+  int64_t first_row[8]; /* BY_ROWS: of each rank, and after the last */
 } spread;
 
 static inline int owner(const spread *s, int64_t i, int64_t j, int64_t *row, int64_t *col) {
@@ -64,12 +64,12 @@ static inline void divide_cyclic(random_state *r, int ranks, spread *s) {
   m->column_major = (int)draw(r, 0, 1);
 }
 
-/* Of a rank's memory: room for all of the matrix, and for gaps. */
+/* Bytes of a rank's memory: room for the whole matrix and for gaps. */
 static inline int64_t spread_bytes(const spread *s) {
   return (s->m.rows + 3) * (s->m.cols + 3) * dm_dtype_size((dm_dtype)s->m.type);
 }
 
-/* All ranks draw the same. */
+/* All ranks draw the same division. */
 static inline spread random_spread(rank_test *test, random_state *r, damier_type type, int64_t rows,
                                    int64_t cols) {
   spread s = {.m = {.type = type, .rows = rows, .cols = cols}};
@@ -88,7 +88,7 @@ static inline spread random_spread(rank_test *test, random_state *r, damier_type
 
 /* ---- elements ---- */
 
-/* Whole numbers; of complex ones the imaginary part, too. */
+/* Integers, also in imaginary parts. */
 static inline double value(int which, int64_t i, int64_t j, int part) {
   return (double)(int64_t)(dm_mix((uint64_t)(((which * 1000 + i) * 1000 + j) * 2 + part)) % 7) - 3;
 }
@@ -138,7 +138,7 @@ static inline void add_product(const equation *e, int64_t i, int64_t j, int64_t 
   sum[1] += a[0] * b[1] + a[1] * b[0];
 }
 
-/* Whether the element AT of C is not what it has to be, rounded once. */
+/* Whether element AT of C differs from the expected one, rounded once. */
 static inline bool is_wrong(const void *at, damier_type type, const equation *e, int64_t i,
                             int64_t j, int64_t k) {
   double sum[2] = {0, 0}, want[2];

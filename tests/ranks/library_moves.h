@@ -1,5 +1,5 @@
-/* library_moves: parts of matrices go from one division over the ranks to another, from or to GPU
- * memory, in many small rounds. */
+/* library_moves: redistributes parts of matrices over the ranks, from or to GPU memory, in many
+ * small rounds. */
 #ifndef DM_TESTS_LIBRARY_MOVES_H
 #define DM_TESTS_LIBRARY_MOVES_H
 
@@ -8,7 +8,7 @@
 
 typedef struct moved {
   spread from, to;
-  gpu_copy there; /* of one of them */
+  gpu_copy there; /* GPU memory of one of them */
   dm_extent extent;
   bool adds;
 } moved;
@@ -71,7 +71,7 @@ static inline int64_t count_unlike(rank_test *test, const moved *x) {
   return wrong;
 }
 
-/* GPU: NULL, or that of this rank, whose memory one of the ends is on some ranks. */
+/* GPU: NULL, or this rank's GPU, which on some ranks holds one of the two matrices. */
 static inline void try_move(rank_test *test, random_state *r, dm_backend *gpu, int number) {
   static const damier_type types[] = {DAMIER_F64, DAMIER_F32, DAMIER_C128, DAMIER_I8};
   const int64_t rows = draw(r, 1, 60), cols = draw(r, 1, 60);

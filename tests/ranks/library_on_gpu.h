@@ -1,11 +1,11 @@
-/* library_on_gpu: matrices of tests of the library, in GPU memory while it has them. */
+/* library_on_gpu: matrices for tests of the library, temporarily in GPU memory. */
 #ifndef DM_TESTS_LIBRARY_ON_GPU_H
 #define DM_TESTS_LIBRARY_ON_GPU_H
 
 #include "gpu_ranks.h"
 #include "library_matrices.h"
 
-/* All zero: of none. */
+/* All zero: no copy. */
 typedef struct gpu_copy {
   void *memory;
   int64_t bytes;
@@ -21,7 +21,7 @@ static inline dm_view bytes_at(void *memory, dm_space space, int64_t bytes) {
   return dm_view_strided(memory, DM_I8, space, 1, bytes, bytes);
 }
 
-/* S's memory with all that lies between its elements; the stated matrix is there. */
+/* Copies S's memory, including gaps, to the GPU; returns the matrix there. */
 static inline damier_matrix put_on_gpu(rank_test *test, dm_backend *gpu, const spread *s,
                                        gpu_copy *copy) {
   copy->bytes = spread_bytes(s);
@@ -33,7 +33,7 @@ static inline damier_matrix put_on_gpu(rank_test *test, dm_backend *gpu, const s
   return damier_in_gpu(there, NULL);
 }
 
-/* The way back; the GPU's memory is free then. */
+/* Copies back and frees the GPU's memory. */
 static inline void take_from_gpu(rank_test *test, dm_backend *gpu, const spread *s,
                                  gpu_copy *copy) {
   if (!copy->memory) return;
@@ -51,7 +51,7 @@ typedef struct placed {
   damier_matrix m;
 } placed;
 
-/* WHICH: as fill has it; -1: nothing.  In GPU memory of all ranks, of some, or of none. */
+/* WHICH: as in fill; -1: not filled. In GPU memory of all ranks, some, or none. */
 static inline placed place(gpu_test *t, random_state *r, damier_type type, int64_t rows,
                            int64_t cols, int which) {
   placed p = {.s = random_spread(&t->base, r, type, rows, cols)};
@@ -68,7 +68,7 @@ static inline void drop(gpu_test *t, placed *p) {
   free(p->s.m.data);
 }
 
-/* The options of products are as they were at first. */
+/* Resets the options of products to their defaults. */
 static inline void set_plain(damier_context *context) {
   static const char *const options[] = {"op-a", "op-b", "alpha", "beta"};
   for (int i = 0; i < 4; i++) damier_set(context, options[i], NULL, NULL);

@@ -1,5 +1,5 @@
-/* rank_test: checks for tests under mpirun.  A failed check is counted and the test goes on, so
- * that no rank waits for one that left; the counts are summed at the end. */
+/* rank_test: checks for tests under mpirun. After a failed check the test continues, so that no
+ * rank waits for one that left; the counts are summed at the end. */
 #ifndef DM_TESTS_RANK_TEST_H
 #define DM_TESTS_RANK_TEST_H
 
@@ -28,7 +28,7 @@ typedef struct rank_test {
     fputc('\n', stderr);                                                                           \
   } while (0)
 
-/* An error that nobody expected ends the job. */
+/* An unexpected error ends the job. */
 static inline void must(rank_test *test, dm_status status) {
   if (!status) return;
   fprintf(stderr, "rank %d: %s (%s)\n", test->run.rank, status->message, status->place);
@@ -41,7 +41,7 @@ static inline rank_test rank_test_start(void) {
   return test;
 }
 
-/* The exit code of the program, the same on all ranks. */
+/* The exit code of the test, the same on all ranks. */
 static inline int rank_test_end(rank_test *test) {
   int64_t counts[2] = {test->checks, test->failures};
   must(test, dm_comm_sum_i64(test->run.world, counts, 2));
@@ -57,7 +57,7 @@ static inline void *memory_of(rank_test *test, int64_t bytes) {
   return memory;
 }
 
-/* Bytes that tell who sent what. */
+/* Bytes that identify sender and message. */
 static inline void put_pattern(unsigned char *data, int64_t bytes, int rank, int tag) {
   for (int64_t i = 0; i < bytes; i++)
     data[i] = (unsigned char)(dm_mix((uint64_t)(rank * 1000 + tag)) + (uint64_t)(i * 131));

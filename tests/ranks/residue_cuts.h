@@ -1,5 +1,5 @@
-/* residue_cuts: one product by residues, cut at random: ranks, grid, panels, layers, tiles, strips,
- * shares in memory or in the file.  Every element has to have the bits of the exact sum. */
+/* residue_cuts: a product by residues, divided at random: ranks, grid, panels, layers, tiles,
+ * strips, shares in memory or in the file. Every element must have the bits of the exact sum. */
 #ifndef DM_TESTS_RESIDUE_CUTS_H
 #define DM_TESTS_RESIDUE_CUTS_H
 
@@ -32,7 +32,7 @@ static inline bool cut_has_lines(const void *state, const dm_rank_state *local, 
   return ((const cut_job *)state)->draw >> (50 + matrix) & 1;
 }
 
-/* Whole lines, or parts of all; each rank has some of them, in pieces. */
+/* Passes whole rows or columns, or parts of all; each rank has some, in pieces. */
 static inline dm_status cut_pass(void *state, dm_rank_state *local, dm_matrix matrix,
                                  dm_piece_taker *take, void *context) {
   enum { PIECES = 3 };
@@ -87,7 +87,7 @@ static inline dm_status cut_store(void *context, dm_rank_state *local, dm_range 
   return DM_OK;
 }
 
-/* ---- one of them ---- */
+/* ---- one product ---- */
 
 static inline int64_t drawn(uint64_t bits, int shift, int64_t below) {
   return (int64_t)(bits >> shift & 255) * below / 256;
@@ -105,7 +105,7 @@ static inline dm_wishes cut_wishes(uint64_t bits, int ranks) {
   return wishes;
 }
 
-/* Panels of A or B, or both, pass through slots, but for the first. */
+/* Panels of A or B, or both, pass through slots, except for the first ones. */
 static inline void cut_to_file(dm_plan *plan, uint64_t bits) {
   const int64_t layer = dm_range_size(dm_plan_layer(plan, plan->pk - 1));
   const int which = 1 + (int)drawn(bits, 12, 3);
@@ -138,7 +138,7 @@ static inline void cut_run(product *p, cut_job *j) {
         (long long)problem->m, (long long)problem->n);
 }
 
-/* Number TURN, on MACHINE by OPS. */
+/* Product number TURN, on MACHINE with OPS. */
 static inline void cut_at_random(rank_test *test, const dm_machine *machine,
                                  const dm_backend_ops *ops, const dm_transport_ops *transport,
                                  uint64_t turn) {

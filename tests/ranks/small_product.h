@@ -1,4 +1,4 @@
-/* small_product: a multiplication of generated matrices, in memory, as the executor does it. */
+/* small_product: multiplies generated matrices in memory with the executor. */
 #ifndef DM_TESTS_SMALL_PRODUCT_H
 #define DM_TESTS_SMALL_PRODUCT_H
 
@@ -34,7 +34,7 @@ static inline void fill_share(const product *p, dm_matrix matrix) {
     fill_panel(p, matrix, panel);
 }
 
-/* One node of CPUs, or of GPUs of that name (optional). */
+/* One node of CPUs, or of GPUs named GPU. */
 static inline dm_machine one_node(const rank_test *test, const char *gpu, bool shared_slots) {
   dm_machine machine;
   dm_machine_stated(gpu, 1, &machine);
@@ -43,7 +43,7 @@ static inline dm_machine one_node(const rank_test *test, const char *gpu, bool s
   return machine;
 }
 
-/* Plans for MACHINE; shared_slots where it has them.  CALLS: of the problem's row. */
+/* Plans for MACHINE, with shared slots if it has them. CALLS: of the problem's compute mode. */
 static inline product product_open_with(rank_test *test, const dm_machine *machine,
                                         dm_problem problem, dm_wishes wishes, dm_kind kind,
                                         uint64_t seed, const dm_compute_calls *calls) {
@@ -75,7 +75,7 @@ static inline product product_open(rank_test *test, dm_problem problem, dm_wishe
   return product_open_on(test, &machine, problem, wishes, kind, seed);
 }
 
-/* After product_open, once the product stands where it stays. */
+/* Call after product_open, once the product is at its final address. */
 static inline void product_fill(product *p) {
   must(p->test, dm_rank_open(&p->test->run, &p->plan, p->backend, p->transport, &p->local));
   fill_share(p, DM_A);
@@ -92,7 +92,7 @@ static inline void product_close(product *p) {
   dm_backend_close(p->backend);
 }
 
-/* This rank's finished sums, and the rows of C that they are; empty on an idle rank. */
+/* This rank's finished sums and their rows of C; empty on an idle rank. */
 static inline dm_view product_sums(const product *p, dm_range *rows) {
   return dm_rank_result(&p->local, rows);
 }

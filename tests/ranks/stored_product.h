@@ -1,12 +1,12 @@
-/* stored_product: computes a small product as jobs do: the shares are filled, tiles of an earlier
- * run are left out, and the test gets each element of C once it is complete. */
+/* stored_product: computes a small product like a job: fills shares, skips tiles of an earlier run,
+ * and passes each complete element of C to the test. */
 #ifndef DM_TESTS_STORED_PRODUCT_H
 #define DM_TESTS_STORED_PRODUCT_H
 
 #include "engine/scaling.h"
 #include "small_product.h"
 
-/* Element (row, col) of C, by parts where C is complex. */
+/* Receives element (row, col) of C, in parts if C is complex. */
 typedef void stored_element(void *context, const product *p, int64_t row, int64_t col,
                             double value);
 
@@ -42,7 +42,7 @@ static dm_status storage_store(void *context, dm_rank_state *local, dm_range row
   return DM_OK;
 }
 
-/* How many elements all ranks have to store. */
+/* The number of elements that all ranks store. */
 static int64_t elements_of(const dm_plan *plan) {
   int64_t elements = 0;
   for (int64_t place = 0; place < dm_plan_todo(plan); place++)
@@ -74,7 +74,7 @@ static void storage_run(storage *s) {
         (long long)s->stored, (long long)elements_of(&p->plan));
 }
 
-/* In STRIPS where they are more than none; the first DONE tiles are there.  Closes P. */
+/* Uses STRIPS if positive; skips the first DONE tiles. Closes P. */
 static inline void product_store(product *p, int strips, int64_t done, stored_element *take,
                                  void *context) {
   storage s = {.p = p, .take = take, .context = context};

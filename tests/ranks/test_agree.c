@@ -1,4 +1,4 @@
-/* ranks: 1 2 3 4 6 8.  All ranks leave with the error of the lowest rank that failed, as it was. */
+/* ranks: 1 2 3 4 6 8. All ranks return the unchanged error of the lowest rank that failed. */
 #include "rank_test.h"
 
 static dm_status error_of(int rank) {
@@ -25,7 +25,7 @@ static void some_fail(rank_test *t, unsigned who) {
   dm_status_free(status);
 }
 
-/* An error that was agreed on before keeps the rank where it happened. */
+/* An error that was already agreed on keeps its rank. */
 static void again(rank_test *t) {
   dm_status status =
       dm_comm_agree(t->run.world, t->run.rank == t->run.ranks - 1 ? error_of(3) : DM_OK);

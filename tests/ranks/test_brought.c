@@ -1,10 +1,10 @@
-/* ranks: 1 2 4 6.  Shares that become complete panel by panel while products run: what is not there
- * yet must not be read, whoever is late, also when the same shares are brought a second time. */
+/* ranks: 1 2 4 6. Shares that become complete panel by panel during products: no rank may read
+ * missing panels, whichever rank is late, also when the same shares are filled a second time. */
 #include "engine/execute.h"
 #include "plan/partition.h"
 #include "small_product.h"
 
-enum { ASKED = 7 }; /* times until a late rank has the next panel */
+enum { ASKED = 7 }; /* polls until a late rank has the next panel */
 
 typedef struct bringing {
   product *p;
@@ -36,7 +36,7 @@ static void spoil(product *p, dm_matrix matrix) {
   }
 }
 
-/* The sums of the same product, its shares filled at once and panel by panel. */
+/* Compares the sums of a product with shares filled at once and panel by panel. */
 static void compare(rank_test *test, dm_wishes wishes, int late, bool shared_slots) {
   const dm_problem problem = product_problem(53, 41, 64 * 14 + 9, DM_F64);
   const dm_machine machine = one_node(test, NULL, shared_slots);
@@ -50,7 +50,7 @@ static void compare(rank_test *test, dm_wishes wishes, int late, bool shared_slo
   bringing b = {.p = &p, .late = late};
   const dm_step_calls calls = {.context = &b, .load = begin, .loaded = loaded};
   for (int again = 0; again < 2; again++) {
-    must(test, dm_comm_barrier(test->run.world)); /* no peer reads any more */
+    must(test, dm_comm_barrier(test->run.world)); /* peers have finished reading */
     spoil(&p, DM_A);
     spoil(&p, DM_B);
     if (!p.local.coords.idle) memset(c.base, 0x7f, bytes);

@@ -1,6 +1,6 @@
 /* ranks: 1 2 3 4 */
-/* What ranks take of their backends, through whole products, is what the lists of their plans'
- * buffers say, byte by byte; what a list does not have cannot be had. */
+/* In whole products ranks allocate from their backends exactly the buffers listed by their plans,
+ * byte by byte; unlisted buffers cannot be allocated. */
 #include "backend/cuda.h"
 #include "engine/execute.h"
 #include "engine/links.h"
@@ -8,7 +8,7 @@
 #include "plan/todo.h"
 #include "small_product.h"
 
-/* The backend's own table, and what was taken through a copy of it. */
+/* The backend's table, and the allocations made through a copy of it. */
 typedef struct counter {
   const dm_backend_ops *ops;
   int64_t taken[2];
@@ -51,7 +51,7 @@ static dm_status generate(void *context, dm_rank_state *local, dm_matrix matrix,
                          dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
-/* What the plan has no place for, and what is not the rank's. */
+/* Buffers that the plan lacks, and those that ranks do not allocate. */
 static void refuse(rank_test *t, product *p) {
   for (int kind = 0; kind < DM_BUFFERS; kind++) {
     void *at = NULL;
@@ -89,7 +89,7 @@ static product open_on(rank_test *t, const dm_backend_ops *ops, dm_machine machi
   return p;
 }
 
-/* In one tile, and, where that makes sense, from the second of several on, as when resumed. */
+/* In one tile and, if possible, from the second of several on, as in a resumed run. */
 static void each_way(rank_test *t, const dm_backend_ops *backend, dm_machine machine,
                      const dm_transport_ops *ops, int turn) {
   static const dm_dtype types[] = {DM_F64, DM_BF16, DM_C128, DM_I8, DM_F32};

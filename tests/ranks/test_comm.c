@@ -1,4 +1,4 @@
-/* ranks: 1 2 3 4 6 8.  Communicators, collectives and messages, also of no bytes. */
+/* ranks: 1 2 3 4 6 8. Communicators, collectives and messages, including empty ones. */
 #include "rank_test.h"
 
 static const int64_t sizes[] = {0, 1, 7, 4096, 65537, 0, 1 << 20, 3};
@@ -31,7 +31,7 @@ static void collectives(rank_test *t) {
   must(t, dm_comm_barrier(world));
 }
 
-/* Odd ranks in turned order, even ones in none. */
+/* Odd ranks in reverse order, even ones in no group. */
 static void split(rank_test *t) {
   dm_comm *part;
   const int me = t->run.rank, ranks = t->run.ranks;
@@ -45,7 +45,7 @@ static void split(rank_test *t) {
   dm_comm_free(part);
 }
 
-/* Every rank sends every size to every other, all under way at once. */
+/* Every rank sends every size to every other; all messages are under way at once. */
 static void messages(rank_test *t) {
   const int me = t->run.rank, ranks = t->run.ranks;
   unsigned char *in[8][SIZES], *out[SIZES];
@@ -64,7 +64,7 @@ static void messages(rank_test *t) {
   }
   bool done = false;
   while (!done) must(t, dm_messages_test(set, &done));
-  must(t, dm_messages_wait(set)); /* nothing is left to wait for */
+  must(t, dm_messages_wait(set)); /* nothing to wait for */
   for (int s = 0; s < SIZES; s++) {
     for (int peer = 0; peer < ranks; peer++) {
       if (peer != me)

@@ -1,4 +1,4 @@
-/* ranks: 2 (long).  More than 1 GiB in one message: it travels in pieces, in order. */
+/* ranks: 2 (long). A message of more than 1 GiB: it is sent in pieces, in order. */
 #include "rank_test.h"
 
 #include "core/buffer.h"

@@ -1,6 +1,6 @@
-/* ranks: 1 2 3 4 6 8.  Rows of compute modes that only this test has, with several accumulators for
- * each element of C and a FINISH before or after the layers are added up: on every grid, in tiles,
- * resumed, in strips, and in a job from file to file.  Whole numbers: all must be exact. */
+/* ranks: 1 2 3 4 6 8. Compute modes defined only here, with several accumulators per element of C
+ * and a FINISH before or after layers are summed: on every grid, in tiles, resumed, in strips, and
+ * in a job from files to a file. With integers all must be exact. */
 #include <unistd.h>
 
 #include "io/examine.h"
@@ -8,7 +8,7 @@
 #include "job/multiply.h"
 #include "stored_product.h"
 
-/* ---- A in two parts, whose products are held apart ---- */
+/* ---- A in two parts with separate accumulators ---- */
 
 static void product_of_halves(void *context, const dm_view *c, dm_view a, dm_view b,
                               bool accumulate, dm_exponents exponents) {
@@ -36,7 +36,7 @@ static void finish_halves(void *context, void *sums, const void *const *accumula
   for (int64_t i = 0; i < count; i++) ((double *)sums)[i] = high[i] + low[i];
 }
 
-/* ---- remainders, of which the Chinese remainder theorem makes a number ---- */
+/* ---- remainders, combined by the Chinese remainder theorem ---- */
 
 enum { MODULI = 3 };
 static const int32_t moduli[MODULI] = {101, 103, 107};
@@ -130,7 +130,7 @@ static void compare(void *none, const product *p, int64_t row, int64_t col, doub
 
 static void multiply(rank_test *test, const mode *m, dm_wishes wishes, int strips, int64_t done) {
   dm_problem problem = product_problem(37, 29, 64 * 4 + 5, DM_F64);
-  const dm_machine machine = one_node(test, NULL, strips > 0); /* what is gathered has to stay */
+  const dm_machine machine = one_node(test, NULL, strips > 0); /* strips keep gathered panels */
   problem.compute = m->row;
   if (wishes.tiles_m > 0) problem.home = DM_HOME_FILES;
   wishes.panel = 64;
@@ -179,7 +179,7 @@ static dm_dataset input(rank_test *test, const char *folder, dm_matrix matrix) {
   return dataset;
 }
 
-/* Its verification knows nothing of accumulators. */
+/* Its verification is independent of accumulators. */
 static void run_job(rank_test *test, const char *folder, dm_dataset a, dm_dataset b, int turn) {
   const mode m = mode_of(turn);
   dm_multiply job = {.a = a,
@@ -234,7 +234,7 @@ static void every_job(rank_test *test) {
 }
 
 TEST_PROGRAM(test_compute) {
-  static rank_test test; /* a run that waits for files must not be moved */
+  static rank_test test; /* a run that waits for files must not move */
   test = (rank_test){0};
   must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
   every_grid(&test);

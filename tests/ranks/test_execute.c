@@ -1,5 +1,5 @@
-/* ranks: 1 2 3 4 6 8.  The executor on every grid that the ranks allow, with many narrow panels, on
- * whole numbers: the sums must be exact in every type. */
+/* ranks: 1 2 3 4 6 8. The executor on every possible grid, with many narrow panels of integers:
+ * sums must be exact in every type. */
 #include "engine/execute.h"
 #include "small_product.h"
 
@@ -32,7 +32,7 @@ static void compare(product *p) {
   }
 }
 
-/* How many elements of C the ranks hold together. */
+/* The number of elements of C on all ranks. */
 static void count(product *p) {
   dm_range rows;
   dm_view sums = product_sums(p, &rows);
@@ -45,7 +45,7 @@ static void count(product *p) {
 static void multiply(rank_test *test, dm_problem problem, dm_wishes wishes) {
   product p = product_open(test, problem, wishes, DM_INTEGER, 5);
   product_fill(&p);
-  /* What the memory held before must not matter. */
+  /* Previous contents of the memory must not matter. */
   if (!p.local.coords.idle)
     memset(p.local.c.base, 0x7f,
            (size_t)(p.local.c.rows * p.local.c.cols * dm_dtype_size(p.local.c.dtype)));

@@ -1,6 +1,6 @@
 /* ranks: 1 2 4 6 */
-/* The file of one rank fails while all multiply: all come out with its error, and nobody is left
- * waiting, wherever it fails and whoever is asked to stop at the same time. */
+/* One rank's file fails during the multiplication: all ranks return its error, and none keeps
+ * waiting, wherever the failure is and whichever rank is asked to stop at the same time. */
 #include "engine/execute.h"
 #include "small_product.h"
 
@@ -13,8 +13,8 @@ typedef struct failing {
   int rank, asked;
   int64_t after;
   volatile sig_atomic_t arrived;
-  bool stops; /* the last rank is asked to stop just then */
-  int times;  /* it failed */
+  bool stops; /* the last rank is asked to stop at that moment */
+  int times;  /* number of failures */
 } failing;
 
 static dm_status strike(failing *f, const dm_rank_state *local, place where, int64_t done) {
@@ -39,7 +39,7 @@ static dm_status loaded(void *context, dm_rank_state *local, dm_matrix matrix, i
   return strike(f, local, AT_LOADED, panel - local->panels.begin);
 }
 
-static dm_rank_state *current; /* progress is not told of it */
+static dm_rank_state *current; /* progress functions get no state */
 
 static dm_status progress(void *context, int64_t done, int64_t total) {
   (void)total;

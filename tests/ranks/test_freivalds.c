@@ -1,5 +1,5 @@
-/* ranks: 1 2.  What the check must see, must let pass and must leave out, on matrices made for it.
- */
+/* ranks: 1 2. Errors that the check must find, results that it must accept, and rows that it must
+ * leave out. */
 #include "rank_test.h"
 
 #include "check/freivalds.h"
@@ -15,11 +15,11 @@ typedef struct trial {
   dm_dtype c_type;
   double a[M][K], b[K][N], c[M][N];
   int draw;
-  double weights[N]; /* of the last check, from its first column on */
-  uint8_t wrong[M];  /* its rows */
+  double weights[N]; /* of the last check, from its first column */
+  uint8_t wrong[M];  /* rows of the last check */
 } trial;
 
-/* C = A B in long double; NaN and Inf come as they do. */
+/* C = A B in long double; NaN and Inf propagate. */
 static void multiply(trial *t) {
   for (int i = 0; i < M; i++)
     for (int j = 0; j < N; j++) {
@@ -67,7 +67,7 @@ static dm_verdict judge_part(trial *t, dm_range rows, dm_range cols) {
   }
   dm_verdict verdict, again;
   must(t->test, dm_freivalds_judge(check, world, &verdict));
-  must(t->test, dm_freivalds_judge(check, world, &again)); /* asking changes nothing */
+  must(t->test, dm_freivalds_judge(check, world, &again)); /* judging changes nothing */
   CHECK(t->test, again.residual == verdict.residual, "another residual the second time");
   dm_freivalds_free(check);
   return verdict;
@@ -101,7 +101,7 @@ static void errors(trial *t) {
   EXPECT(t, "C of zeros", false, 0, 0);
 }
 
-/* Weights of one size would hide an error in a small column behind a large one. */
+/* Equal weights would hide an error in a small column behind a large one. */
 static void scales(trial *t) {
   fill(t);
   for (int k = 0; k < K; k++) t->b[k][0] *= 1e60, t->b[k][1] *= 1e-60, t->b[k][2] = 0.0;
@@ -112,14 +112,14 @@ static void scales(trial *t) {
   t->c[5][1] *= 1 + 1e-6;
   EXPECT(t, "error in a small column of a small row", false, 0, 0);
   t->c[5][1] = right;
-  t->c[20][2] = 1e-8; /* beside ones: a column of zeros has weight 1 */
+  t->c[20][2] = 1e-8; /* relative to ones: a zero column has weight 1 */
   EXPECT(t, "error in a column of zeros", false, 0, 0);
   t->c[20][2] = 0.0;
   t->c[9][4] = 1e-250;
   EXPECT(t, "error in a row of zeros", false, 0, 0);
 }
 
-/* Columns of A that are large where rows of B are small: the products are of one size. */
+/* Columns of A that are large where rows of B are small: the products have similar magnitudes. */
 static void inner_scales(trial *t) {
   for (int power = 1; power < 80; power *= 3) {
     fill(t);
@@ -142,7 +142,7 @@ static void inner_scales(trial *t) {
   EXPECT(t, "an error beside it", false, 0, 0);
 }
 
-/* C in f16, of numbers that have few bits there, or none. */
+/* C in f16, with numbers that have few bits, or none. */
 static void subnormal(trial *t) {
   fill(t);
   t->c_type = DM_F16;
@@ -160,7 +160,7 @@ static void subnormal(trial *t) {
   t->c_type = DM_F64;
 }
 
-/* What the check of these sums cannot tell, it says. */
+/* The check reports sums that it cannot verify. */
 static void strained(trial *t) {
   fill(t);
   CHECK(t->test, !judge(t).strained, "usual numbers are none too many");
@@ -205,7 +205,7 @@ static void left_out(trial *t) {
   t->c_type = DM_F64;
 }
 
-/* An error is seen by the checks of what it stands in, and by no other. */
+/* An error is seen only by checks of parts that contain it. */
 static void parts(trial *t) {
   enum { ROW = 17, COL = 20 }; /* borders on both sides of the ranks' halves */
   const dm_range rows[] = {{0, ROW}, {ROW, 27}, {27, M}},
@@ -227,7 +227,7 @@ static void parts(trial *t) {
       }
   }
   fill(t);
-  t->b[4][COL] = NAN; /* beside it nothing is left out */
+  t->b[4][COL] = NAN; /* no neighbours are left out */
   multiply(t);
   for (int c = 0; c < 3; c++) {
     const dm_verdict v = judge_part(t, rows[1], cols[c]);
@@ -236,7 +236,7 @@ static void parts(trial *t) {
   }
 }
 
-/* What is large in one group of columns hides no error in another. */
+/* Large values in one group of columns hide no error in another. */
 static void groups(trial *t) {
   fill(t);
   t->a[7][0] = 1e12;
@@ -247,7 +247,7 @@ static void groups(trial *t) {
   EXPECT(t, "an error in the small half", false, 0, 0);
 }
 
-/* Two errors that cancel in one random vector do not in another; the wrong rows are marked. */
+/* Errors that cancel in one random vector do not in another; the wrong rows are marked. */
 static void draws(trial *t) {
   fill(t);
   EXPECT(t, "right", true, 0, 0);

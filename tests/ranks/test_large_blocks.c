@@ -1,5 +1,5 @@
-/* ranks: 2 (long).  A panel of more than 2^31 elements, in memory that the ranks share, and a piece
- * of more than 2 GiB by messages, behind which another one stands. */
+/* ranks: 2 (long). A panel of more than 2^31 elements in shared memory, and by messages a piece of
+ * more than 2 GiB with another one after it. */
 #include "core/buffer.h"
 #include "engine/execute.h"
 #include "small_product.h"
@@ -8,7 +8,7 @@ enum { M = 1100000, N = 2, K = 2048 };
 
 static const int64_t large = (INT64_C(1) << 31) + 70001, small = 12345, gib = 1 << 30;
 
-/* Rows of C at the begin, at the end, and about element 2^31 of A. */
+/* Compares the first and last rows of C, and those around element 2^31 of A. */
 static void compare(product *p) {
   const int64_t seam = (INT64_C(1) << 31) / K, from[] = {0, seam - 40, M - 80};
   for (int part = 0; part < 3; part++)

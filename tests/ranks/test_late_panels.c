@@ -1,6 +1,6 @@
 /* ranks: 2 3 4 */
-/* Panels that arrive in the wrong order must still be multiplied in ascending order: the transport
- * here holds back every second gather. */
+/* Panels that arrive out of order must still be multiplied in ascending order: this transport
+ * delays every second gather. */
 #include "check/freivalds.h"
 #include "delayed_transport.h"
 #include "engine/execute.h"

@@ -1,10 +1,10 @@
-/* ranks: 1 2 3 4.  The library multiplies matrices in memory, however they are divided over the
- * ranks: random divisions, shapes, types and equations, exact, and calls that are refused. */
+/* ranks: 1 2 3 4. The library multiplies matrices in memory with random divisions over the ranks,
+ * shapes, types and equations, exactly; and refuses invalid calls. */
 #include <math.h>
 
 #include "library_matrices.h"
 
-#ifndef LIBRARY_CASES /* fewer where each takes long */
+#ifndef LIBRARY_CASES /* fewer if each takes long */
 #define LIBRARY_CASES 20
 #endif
 enum { CASES = LIBRARY_CASES, MOST = 90 };
@@ -41,7 +41,7 @@ static void try_case(rank_test *test, damier_context *context, random_state *r, 
   free(c.m.data);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused calls ---- */
 
 static void refuse(rank_test *test, damier_context *context, damier_matrix a, damier_matrix b,
                    damier_matrix c, int code, const char *words) {
@@ -122,8 +122,8 @@ static void extras(rank_test *test, damier_context *context) {
   damier_on_progress(context, NULL, NULL);
 }
 
-/* Whatever is fastest on an (emulated) GPU: what does not suit residues is multiplied all the same.
- */
+/* The fastest method of an (emulated) GPU: data unsuitable for residues are multiplied
+ * nevertheless. */
 static void fastest(rank_test *test, damier_context *context) {
   enum { SIZE = 300 };
   const int64_t bytes = (int64_t)(SIZE * SIZE * sizeof(double));

@@ -1,12 +1,12 @@
-/* ranks: 1 2 3 4.  Contexts of the library one after the other and on parts of the ranks at the
- * same time, its plans, its options, and its errors on files. */
+/* ranks: 1 2 3 4. Contexts one after the other and on parts of the ranks at the same time; plans,
+ * options, and errors of files. */
 #include <unistd.h>
 
 #include "library_matrices.h"
 
 /* ---- contexts ---- */
 
-/* The handle that MPI gives out next: freed ones are given out again. */
+/* The handle that MPI returns next: it reuses freed ones. */
 static int next_handle(void) {
   MPI_Comm copy;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
@@ -47,7 +47,7 @@ static void in_a_row(rank_test *test) {
   CHECK(test, next_handle() == before, "contexts keep communicators");
 }
 
-/* Each part of the ranks has its own products, as many as it likes. */
+/* Each part of the ranks computes its own number of products. */
 static void side_by_side(rank_test *test) {
   int rank, ranks;
   MPI_Comm part;
@@ -56,10 +56,10 @@ static void side_by_side(rank_test *test) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int side = rank < (ranks + 1) / 2 ? 0 : 1;
-  MPI_Comm_split(MPI_COMM_WORLD, side, -rank, &part); /* the other way round */
+  MPI_Comm_split(MPI_COMM_WORLD, side, -rank, &part); /* reverse order */
   CHECK(test, !damier_open(MPI_COMM_WORLD, &whole, &error), "%s", error.message);
   CHECK(test, !damier_open(part, &half, &error), "%s", error.message);
-  MPI_Comm_free(&part); /* the context has a copy */
+  MPI_Comm_free(&part); /* the context has a duplicate */
   for (int i = 0; i < 2 + 3 * side; i++) multiply_ones(test, half, 30 + 40 * side + i, side + 2);
   multiply_ones(test, whole, 25, 7);
   damier_close(half);
@@ -78,7 +78,7 @@ static void plans(rank_test *test, damier_context *context) {
   double c = 5;
   damier_error error;
   const int64_t own = test->run.rank == 0 ? 2000 : 0;
-  const damier_matrix m = damier_by_rows(DAMIER_F64, 2000, 2000, own, &c, 0); /* never looked at */
+  const damier_matrix m = damier_by_rows(DAMIER_F64, 2000, 2000, own, &c, 0); /* never read */
   CHECK(test, !damier_plan(context, &m, &m, &m, &error), "%s", error.message);
   const char *record = damier_record(context);
   if (test->run.rank > 0) {
@@ -95,7 +95,7 @@ static void plans(rank_test *test, damier_context *context) {
 
 /* ---- options ---- */
 
-/* Random bits that no sum leaves as they are, whatever order it is in. */
+/* Random bits that make sums depend on their order. */
 static void fill_uneven(const spread *s, int rank, int which) {
   int64_t row, col;
   for (int64_t i = 0; i < s->m.rows; i++)
@@ -111,7 +111,7 @@ static spread on_zero(rank_test *test, int64_t rows, int64_t cols) {
   return s;
 }
 
-/* All ranks together, and one of them alone. */
+/* All ranks together, and a single rank. */
 static void reproducible(rank_test *test, damier_context *context) {
   enum { M = 300, N = 280, K = 1100 };
   damier_context *alone;
@@ -135,7 +135,7 @@ static void reproducible(rank_test *test, damier_context *context) {
   free(a.m.data), free(b.m.data), free(c.m.data), free(again.m.data);
 }
 
-/* Operands of two types, and the one that both become. */
+/* Operands of two types, and the common type of both. */
 static void types(rank_test *test, damier_context *context) {
   float a[4] = {1, 2, 3, 4};
   double b[4] = {1, 0, 0.1, 1}, c[4] = {0};
@@ -171,11 +171,11 @@ static void files(rank_test *test, damier_context *context) {
   CHECK(test, damier_multiply(context, &m, &other, &m, &error) == DAMIER_E_INPUT, "%d: '%s'",
         error.code, error.message);
   CHECK(test, error.agreed && strstr(error.message, text), "'%s'", error.message);
-  /* An existing file is not replaced, and the hint says what would. */
+  /* Existing files are not replaced; the hint names the option. */
   CHECK(test, damier_multiply(context, &m, &m, &other, &error) == DAMIER_E_USAGE, "%d: '%s'",
         error.code, error.message);
   CHECK(test, strstr(error.hint, "--force"), "'%s'", error.hint);
-  /* No matrix beta could multiply. */
+  /* There is no old C to multiply by beta. */
   const damier_matrix made = damier_file("/tmp/damier_is_not_made.h5");
   damier_set(context, "beta", "1", &error);
   CHECK(test, damier_multiply(context, &m, &m, &made, &error) == DAMIER_E_USAGE, "%d", error.code);

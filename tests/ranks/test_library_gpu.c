@@ -1,5 +1,5 @@
-/* ranks: 1 2 3 4.  The library takes each matrix from GPU memory, host memory or a file, however it
- * is divided, and brings C there: random cases, exact. */
+/* ranks: 1 2 3 4. The library reads matrices from GPU memory, host memory or a file, in any
+ * division, and stores C there: random cases, exact. */
 #include <unistd.h>
 
 #include "gpu_ranks.h"
@@ -7,7 +7,7 @@
 
 enum { CASES = 12, MOST = 70 };
 
-/* Of C's memory nothing but C has changed. */
+/* Only C's elements changed in its memory. */
 static bool has_clean_gaps(rank_test *test, const spread *c) {
   const int64_t size = dm_dtype_size((dm_dtype)c->m.type);
   int64_t row, col, dirty = 0;

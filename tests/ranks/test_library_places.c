@@ -1,5 +1,5 @@
-/* ranks: 1 2 3 4.  The library takes each matrix from a file or from memory, in every mixture, and
- * cuts C into tiles where memory is short: random cases, exact. */
+/* ranks: 1 2 3 4. The library reads each matrix from a file or from memory, in all combinations,
+ * and computes C in tiles if memory is short: random cases, exact. */
 #include <unistd.h>
 
 #include "io/inspect.h"
@@ -7,12 +7,12 @@
 #include "io/read.h"
 #include "library_matrices.h"
 
-#ifndef PLACES_CASES /* fewer where each takes long */
+#ifndef PLACES_CASES /* fewer if each takes long */
 #define PLACES_CASES 24
 #endif
-#ifndef PLACES_MEMORY /* that is short */
+#ifndef PLACES_MEMORY /* the limited memory */
 #define PLACES_MEMORY "host"
-#define PLACES_BESIDE 200000 /* bytes that are neither A, B nor C */
+#define PLACES_BESIDE 200000 /* bytes in addition to A, B and C */
 #endif
 enum { CASES = PLACES_CASES, MOST = 70 };
 
@@ -24,7 +24,7 @@ static void name_file(char path[128], int which, int number) {
   snprintf(path, 128, "%s/%c%d.h5", folder, "ABO"[which], number);
 }
 
-/* Whole numbers, as fill has them, by rank 0. */
+/* Rank 0 writes integers, as in fill. */
 static void write_file(rank_test *test, const char *path, damier_type type, int64_t rows,
                        int64_t cols, int which) {
   dm_location at = {.dataset = "/x"};
@@ -91,7 +91,7 @@ static place put_somewhere(rank_test *test, random_state *r, int number, int whi
   return p;
 }
 
-/* PATH stays where it is, not where it was copied from. */
+/* Call when *P is at its final address: the matrix points to PATH. */
 static const damier_matrix *matrix_of(place *p) {
   if (p->in_file) p->m = damier_file(p->path);
   return &p->m;
@@ -150,7 +150,7 @@ static void try_case(rank_test *test, damier_context *context, random_state *r, 
   const damier_type type_c = type == DAMIER_I8 ? DAMIER_I32 : type;
   const equation e = random_equation(r, context, type);
   damier_error error;
-  damier_set(context, "type-c", dm_dtype_name((dm_dtype)type_c), &error); /* of a file */
+  damier_set(context, "type-c", dm_dtype_name((dm_dtype)type_c), &error); /* type of a file */
   limit_memory(context, of, type, test->run.ranks);
   place a = put_somewhere(test, r, number, 0, type, e.op_a == 'n' ? of.m : of.k,
                           e.op_a == 'n' ? of.k : of.m);
@@ -158,7 +158,7 @@ static void try_case(rank_test *test, damier_context *context, random_state *r, 
                           e.op_b == 'n' ? of.n : of.k);
   place old = put_somewhere(test, r, number, 2, type_c, of.m, of.n);
   place c = {.in_file = draw(r, 0, 1), .s = random_spread(test, r, type_c, of.m, of.n)};
-  const bool own = !c.in_file && draw(r, 0, 1); /* beta multiplies what C has */
+  const bool own = !c.in_file && draw(r, 0, 1); /* beta applies to the elements of C */
   c.m = c.s.m;
   snprintf(c.path, sizeof c.path, "%s/C%d.h5", folder, number);
   if (own) fill(test, &c.s, 2);
@@ -183,7 +183,7 @@ static int64_t number_of(const char *record, const char *field) {
 
 static int count_calls(void *most, int64_t done, int64_t total) {
   int64_t *before = most;
-  if (done < *before || done > total) *before = INT64_MAX; /* it went back */
+  if (done < *before || done > total) *before = INT64_MAX; /* it decreased */
   if (*before != INT64_MAX) *before = done;
   return 0;
 }

@@ -1,5 +1,5 @@
-/* ranks: 1 2.  Which way matrices in GPU memory take in the library, what is waited for before, and
- * calls that are refused. */
+/* ranks: 1 2. Paths of matrices in GPU memory in the library, synchronisation with streams, and
+ * refused calls. */
 #include "library_on_gpu.h"
 #ifdef NO_KERNELS
 #include "emulated/emulated_memory.h"
@@ -9,14 +9,15 @@ typedef struct shape {
   int64_t m, n, k;
 } shape;
 
-/* ---- the way of the data ---- */
+/* ---- the path of the data ---- */
 
 static int64_t number_of(const char *record, const char *field) {
   const char *at = strstr(record, field);
   return at ? strtoll(at + strlen(field), NULL, 10) : -1;
 }
 
-/* C = op(A) B, both on the GPU of the only rank; BESIDE: device memory that C does not fit in. */
+/* C = op(A) B on the GPU of the only rank. BESIDE, if not 0: bytes of device memory besides A, B
+ * and a third of C. */
 static int64_t multiply_on_one(gpu_test *t, damier_context *context, char op, shape of,
                                int64_t beside) {
   const equation e = {op, 'n', 1, 0, false};
@@ -46,7 +47,7 @@ static int64_t multiply_on_one(gpu_test *t, damier_context *context, char op, sh
   return number_of(damier_record(context), "\"to_devices_bytes\":");
 }
 
-/* Rows of op(A) and op(B) are copied inside the GPU, columns pass through the host. */
+/* Rows of op(A) and op(B) are copied within the GPU, columns through the host. */
 static void directly(gpu_test *t, damier_context *context) {
   const shape of = {50, 60, 70};
   int64_t bytes = multiply_on_one(t, context, 'n', of, 0);
@@ -61,7 +62,7 @@ static void directly(gpu_test *t, damier_context *context) {
 #endif
 }
 
-/* ---- what is refused ---- */
+/* ---- refused calls ---- */
 
 static void refuse(gpu_test *t, damier_context *context, damier_matrix a, int code,
                    const char *words) {
@@ -111,7 +112,7 @@ static void bring_late(void *context) {
              bytes_at(l->p->s.m.data, DM_HOST, l->p->there.bytes));
 }
 
-/* The elements are there when the stream has been waited for. */
+/* The elements are complete once the stream has been synchronised. */
 static void in_a_stream(gpu_test *t, damier_context *context, random_state *r) {
   const equation e = {'n', 'n', 1, 0, false};
   placed p[3];

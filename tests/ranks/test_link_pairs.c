@@ -1,18 +1,18 @@
-/* ranks: 2 3.  What is measured of a pair is checked first: wrong bytes, in either direction, and a
- * link that fails are errors of both. */
+/* ranks: 2 3. Links are checked before they are measured: wrong bytes in either direction, and a
+ * failing link, are errors on both ranks. */
 #include "backend/cpu.h"
 #include "faulty_transport.h"
 #include "measure/bench_links_impl.h"
 
 static void check(rank_test *t, dm_backend *cpu, const dm_transport_ops *ops, const char *wanted) {
-  static dm_link links[5 * 2]; /* of both rank counts; what broke off stays as it is */
+  static dm_link links[5 * 2]; /* for both rank counts; kept after an abort */
   static int count;
   dm_link *link = &links[count++];
-  const int color = t->run.rank < 2 ? 0 : -1; /* a third rank meets nobody */
+  const int color = t->run.rank < 2 ? 0 : -1; /* a third rank has no partner */
   must(t, dm_link_open(&t->run, cpu, ops, color, 5000, link));
   CHECK(t, link->served == (t->run.rank < 2), "who is served?");
   const int64_t size =
-      fault == FAILING_POST ? 99 : 4999; /* what nobody receives is sent all the same */
+      fault == FAILING_POST ? 99 : 4999; /* small messages are sent without a receiver */
   dm_status status = link->served ? dm_link_check(link, size) : DM_OK;
   if (!wanted || !link->served)
     CHECK(t, !status, "a sound pair was refused: %s", status->message);

@@ -1,6 +1,6 @@
 /* ranks: 1 2 4 */
-/* Whole products whose panels go from GPU to GPU, with a rank that is late at every step: the bits
- * are those of the same products by way of the host. */
+/* Whole products whose panels travel from GPU to GPU, with a rank that is late at every step: the
+ * same bits as through the host. */
 #include "delayed_transport.h"
 #include "engine/execute.h"
 #include "engine/links.h"
@@ -9,7 +9,7 @@
 #include "lib/product_problem.h"
 #include "plan/choose.h"
 
-#ifndef LINKS_LATE /* less where nothing is as fast as a GPU */
+#ifndef LINKS_LATE /* less if the GPU is slow */
 #define LINKS_LATE 100
 #endif
 
@@ -39,7 +39,7 @@ static dm_plan plan_of(rank_test *t, dm_problem problem, dm_wishes wishes, bool 
   return plan;
 }
 
-/* The same, with first panels of each layer that are as narrow as can be. */
+/* The same, with the narrowest possible first panels in each layer. */
 static dm_plan led(dm_plan plan) {
   const int64_t second = plan.kb > 2 * DM_PANEL_STEP ? 2 * DM_PANEL_STEP : 0;
   const int64_t ramp[DM_RAMP] = {DM_PANEL_STEP, second};
@@ -50,7 +50,7 @@ static dm_plan led(dm_plan plan) {
   return plan;
 }
 
-/* This rank's sums, in memory that the caller frees; *BYTES of them. */
+/* Returns this rank's *BYTES of sums, which the caller frees. */
 static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
                      const dm_plan *plan, int late, int64_t *bytes) {
   dm_rank_state local;
@@ -59,7 +59,7 @@ static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
   delayed_transport slow = delayed(local.transport);
   if (late == t->run.rank) slow.sleep = LATE;
   if (plan->device_links) local.transport = &slow.base;
-  /* In one go: a rank may multiply while another still fills its share. */
+  /* One call: a rank may multiply while another still fills its share. */
   must(t, dm_execute(&local, DM_LOADS | DM_PRODUCTS, &calls));
   must(t, dm_execute(&local, DM_SUMS, &calls));
   dm_view sums = plan->pk > 1 ? local.c_sum : local.c;
@@ -74,7 +74,7 @@ static void *sums_of(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops,
   return host;
 }
 
-/* Pieces that stand in their slots, that are copied there, and that come there from host memory. */
+/* Pieces that are already in their slots, are copied there, or come from host memory. */
 static void compare(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops, dm_problem problem,
                     dm_wishes wishes, bool ramps, int late) {
   int64_t bytes, again;
@@ -121,7 +121,7 @@ static void every_grid(rank_test *t, dm_backend *gpu, const dm_transport_ops *op
       }
 }
 
-/* Every rank in turn is the late one, so all the others run ahead of it. */
+/* Each rank in turn is late, so that all others run ahead of it. */
 static void every_rank_late(rank_test *t, dm_backend *gpu, const dm_transport_ops *ops) {
   for (int late = 0; late < t->run.ranks; late++)
     compare(t, gpu, ops, problem_of(301, 205, 64 * 4 + 7, DM_F64),
@@ -142,8 +142,7 @@ static void prove_and_multiply(rank_test *t, dm_backend *gpu, const dm_transport
   every_rank_late(t, gpu, ops);
 }
 
-/* Transports for NODES nodes, as far as this computer pretends to be so many.  NCCL wants a GPU for
- * each rank. */
+/* All transports available for NODES nodes, which are pretended. NCCL needs a GPU for each rank. */
 static void all_transports(gpu_test *t, int nodes, const char *name) {
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
     if (!(*ops)->device_memory || (*ops)->not_built) continue;
@@ -154,7 +153,7 @@ static void all_transports(gpu_test *t, int nodes, const char *name) {
   }
 }
 
-/* Of the transport that is named, or of all. */
+/* Tests the named transport, or all. */
 TEST_PROGRAM(test_links_gpu) {
   gpu_test t;
   if (!gpu_test_start(&t, false)) return SKIPPED;

@@ -1,4 +1,4 @@
-/* ranks: 2 3 4 9.  A transport that is not what it says is found out before it is used. */
+/* ranks: 2 3 4 9. A faulty transport is detected before it is used. */
 #include "backend/cpu.h"
 #include "engine/links.h"
 #include "faulty_transport.h"
@@ -27,7 +27,7 @@ TEST_PROGRAM(test_links_proof) {
   prove(&test, cpu, &faulty_ops, REFUSED_OPEN, "no such link");
   prove(&test, cpu, &faulty_ops, FAILING_POST, "the link is down");
   prove(&test, cpu, dm_transport_find("cuda-mpi"), SOUND, "not built");
-  prove(&test, cpu, &faulty_ops, SOUND, NULL); /* what failed before has left nothing behind */
+  prove(&test, cpu, &faulty_ops, SOUND, NULL); /* earlier failures left nothing behind */
   dm_backend_close(cpu);
   return rank_test_end(&test);
 }

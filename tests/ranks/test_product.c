@@ -1,5 +1,5 @@
-/* ranks: 1 2 4 6.  Products from every source to every sink, whole and in tiles, with layers and in
- * strips, twice each: exact, whatever the way. */
+/* ranks: 1 2 4 6. Products from every source to every sink, whole and in tiles, with layers and in
+ * strips, twice each: exact in all cases. */
 #include "small_product.h"
 
 #include "engine/generated_source.h"
@@ -11,7 +11,7 @@
 
 enum { M = 53, N = 41, K = 64 * 9 + 7, MOST_TILES = 6 };
 
-/* What a program would hold: all of op(A) and op(B), and this rank's parts of C. */
+/* The caller's data: all of op(A) and op(B), and this rank's parts of C. */
 typedef struct caller {
   rank_test *test;
   double a[M][K], b[K][N], want[M][N];
@@ -48,7 +48,7 @@ static dm_view part_of(void *context, const dm_rank_state *local) {
   return dm_view_row_major(c->c[local->tile], DM_F32, sums.rows, sums.cols);
 }
 
-/* C where the product has left it. */
+/* Checks C in the product's sink. */
 static void check(caller *c, dm_rank_state *local, bool at_home, const char *what) {
   const dm_plan *plan = local->plan;
   for (int64_t t = 0; t < dm_plan_tiles(plan) && !local->coords.idle; t++) {
@@ -85,7 +85,7 @@ static void multiply(caller *c, const dm_plan *plan, bool from_memory, bool to_m
     must(c->test, dm_product_run(&p));
     check(c, &p.local, to_memory, from_memory ? "from memory" : "generated");
   }
-  must(c->test, dm_product_load(&p)); /* and once more, of shares that stay */
+  must(c->test, dm_product_load(&p)); /* again, with resident shares */
   memset(c->c, 0x7f, sizeof c->c);
   must(c->test, dm_product_run(&p));
   check(c, &p.local, to_memory, "loaded before");
@@ -93,13 +93,13 @@ static void multiply(caller *c, const dm_plan *plan, bool from_memory, bool to_m
   dm_backend_close(setup.backend);
 }
 
-/* In all ways that PLAN allows: what is in tiles does not stay in the blocks. */
+/* In all ways that PLAN allows: with tiles blocks keep no results. */
 static void try_plan(caller *c, dm_wishes wishes, bool strips) {
   dm_problem problem = product_problem(M, N, K, DM_F64);
   const dm_machine machine = one_node(c->test, NULL, false);
   dm_plan plan;
   problem.verify = false;
-  problem.home = DM_HOME_FILES; /* which may be cut into tiles */
+  problem.home = DM_HOME_FILES; /* these may use tiles */
   must(c->test, dm_plan_choose(&problem, &machine, c->test->run.ranks, &wishes, &plan));
   if (strips && plan.strips == 0 && plan.pm == 1 && plan.pn == 1 && plan.overlap) {
     plan.strips = 2;

@@ -1,6 +1,6 @@
-/* ranks: 1 2 3 4.  What messages of other nodes cost products is measured on pretended nodes, also
- * of unequal size, comes to its end, and is the same for all ranks; on one node there is nothing.
- */
+/* ranks: 1 2 3 4. The cost of other nodes' messages for products is measured on pretended nodes,
+ * also of unequal size; it terminates and gives all ranks the same result. On one node there is
+ * none. */
 #include "backend/cpu.h"
 #include "measure/rates_measure.h"
 #include "rank_test.h"
@@ -23,7 +23,7 @@ TEST_PROGRAM(test_rates_beside) {
   measure(&test, cpu, 1e8, false); /* one node */
   if (test.run.ranks > 1) must(&test, dm_run_pretend_nodes(&test.run, 2));
   measure(&test, cpu, 1e8, test.run.ranks > 1);
-  measure(&test, cpu, 0, false); /* links that nobody measured */
+  measure(&test, cpu, 0, false); /* unmeasured links */
   dm_backend_close(cpu);
   return rank_test_end(&test);
 }

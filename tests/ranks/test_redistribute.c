@@ -1,5 +1,4 @@
-/* ranks: 1 2 3 4.  Parts of matrices in memory go from one division over the ranks to another, in
- * rounds. */
+/* ranks: 1 2 3 4. Redistributes parts of matrices in memory over the ranks, in rounds. */
 #include "library_moves.h"
 
 enum { CASES = 120 };

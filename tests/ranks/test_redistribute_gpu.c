@@ -1,4 +1,4 @@
-/* ranks: 1 2 4.  As test_redistribute, from and to memory of GPUs. */
+/* ranks: 1 2 4. Like test_redistribute, from and to GPU memory. */
 #include "library_moves.h"
 
 enum { CASES = 60 };

@@ -1,7 +1,6 @@
 /* ranks: 2 4 */
-/* Shares that hold two pieces at a time and are filled again while peers still read the other one,
- * with a rank that is late at every step: by each transport of GPU memory, also on pretended nodes.
- */
+/* Shares with two pieces at a time, refilled while peers still read the other one, with a rank that
+ * is late at every step: by each transport of GPU memory, also on pretended nodes. */
 #include <unistd.h>
 
 #include "engine/links.h"
@@ -75,7 +74,7 @@ static void run(refill *t, const dm_transport_ops *ops, int late) {
   dm_backend_release(t->on.gpu, DM_DEVICE, t->slots);
 }
 
-/* NCCL wants a GPU for each rank. */
+/* NCCL needs a GPU for each rank. */
 static void all_transports(refill *t) {
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
     if (!(*ops)->device_memory || (*ops)->not_built) continue;

@@ -1,7 +1,6 @@
-/* ranks: 1 3.  The check's bound holds on correct products, and is at most 200 times the largest
- * residual that they leave.  It grows with the square root of k, as sums in one run do; a BLAS that
- * sums in blocks stays further below it the deeper a product is, so the depths are told one by one.
- */
+/* ranks: 1 3. The check's bound holds for correct products, and is at most 200 times their largest
+ * residual. The bound grows with the square root of k, like the error of sequential sums; a BLAS
+ * that sums in blocks stays further below it for deeper products, so each depth is reported. */
 #include "small_product.h"
 
 #include "check/freivalds.h"
@@ -11,7 +10,7 @@
 static const double one[2] = {1.0, 0.0}, none[2] = {0.0, 0.0};
 static const double least = 1.0 / 200;
 
-/* Part of the bound that a product of SIZE x K by K x SIZE uses up. */
+/* The residual of a product of SIZE x K by K x SIZE, as a part of the bound. */
 static double residual(rank_test *test, dm_dtype work, int64_t size, int64_t k, dm_kind kind,
                        uint64_t seed) {
   dm_problem problem = product_problem(size, size, k, work);
@@ -54,7 +53,7 @@ static void tight(rank_test *test, dm_dtype work) {
         dm_dtype_name(work), 1 / largest);
 }
 
-/* One kind of data that is hard on a bound each. */
+/* Kinds of data that each stress a bound. */
 static void adverse(rank_test *test, dm_dtype work) {
   static const dm_kind kinds[] = {DM_OZAKI, DM_IDENTITY, DM_CONSTANT, DM_HILBERT, DM_INTEGER};
   static const int64_t shapes[][2] = {{1, 1}, {1, 5000}, {300, 1}, {300, 7}, {130, 9000}};

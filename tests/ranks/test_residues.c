@@ -1,5 +1,5 @@
-/* ranks: 1 2 3 4 6 8.  Products of f64 and c128 by residues have the bits of an exact sum that is
- * rounded once: on every grid, with any panels, layers, tiles and strips, and in a resumed run. */
+/* ranks: 1 2 3 4 6 8. Products of f64 and c128 by residues have the bits of an exact sum, rounded
+ * once: on every grid, with any panels, layers, tiles and strips, and in resumed runs. */
 #include <math.h>
 
 #include "core/compute_choice.h"
@@ -8,7 +8,7 @@
 
 /* ---- what the engine computes ---- */
 
-/* EXPECTED: all of C, by parts. */
+/* EXPECTED: all of C, in parts. */
 static void compare(void *expected, const product *p, int64_t row, int64_t col, double got) {
   const dm_plan *plan = &p->plan;
   const double want =
@@ -35,7 +35,7 @@ static void multiply(rank_test *test, int turn, dm_wishes wishes, int strips, in
   static const int64_t panels[] = {64, 128, 192, 320};
   static const dm_kind kinds[] = {DM_UNIFORM, DM_HILBERT, DM_INTEGER, DM_IDENTITY};
   dm_problem problem = problem_of(test, turn, 64 * 4 + 5 + turn % 7);
-  const dm_machine machine = one_node(test, NULL, strips > 0); /* what is gathered has to stay */
+  const dm_machine machine = one_node(test, NULL, strips > 0); /* strips keep gathered panels */
   wishes.panel = wishes.reproducible ? 0 : strips > 0 ? 64 : panels[turn % 4];
   product p = product_open_on(test, &machine, problem, wishes, kinds[turn % 4], 5 + (uint64_t)turn);
   CHECK(test, !dm_plan_streams(&p.plan), "%lld tiles", (long long)dm_plan_tiles(&p.plan));
@@ -61,9 +61,9 @@ static void every_grid(rank_test *test) {
       }
 }
 
-/* ---- what f promises ---- */
+/* ---- the guarantee of f ---- */
 
-/* |C - A B| against f u |A||B| of the worst element, in long double, which has 11 bits more. */
+/* The largest |C - A B| / (f u |A||B|), in long double, which has 11 more bits. */
 static double used_of(rank_test *test, const product *p) {
   const dm_problem *problem = &p->plan.problem;
   const int64_t n = problem->n, k = problem->k;
@@ -110,7 +110,7 @@ static void promises(rank_test *test) {
   CHECK(test, most > 1e-4, "f says nothing: %g of it is used", most);
 }
 
-/* NaN and Inf in one place, and elements that differ by more than residues can tell. */
+/* A NaN or Inf, and elements whose magnitudes differ too much for residues. */
 static void unfit(rank_test *test) {
   static const double values[] = {NAN, INFINITY, -INFINITY, 1e300, 1.0};
   for (int v = 0; v < 5; v++) {
@@ -135,7 +135,7 @@ static void unfit(rank_test *test) {
 }
 
 TEST_PROGRAM(test_residues) {
-  static rank_test test; /* a run that waits for files must not be moved */
+  static rank_test test; /* a run that waits for files must not move */
   test = (rank_test){0};
   must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
   every_grid(&test);

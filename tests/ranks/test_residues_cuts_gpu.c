@@ -1,5 +1,5 @@
-/* ranks: 1 2 3 4 5 6 7 8.  However a product by residues is cut, and wherever A and B lie, C has
- * the bits of the exact sum: sixty-four cuts at random on GPUs, whose panels and layers travel by
+/* ranks: 1 2 3 4 5 6 7 8. For any division of a product by residues, and any place of A and B, C
+ * has the bits of the exact sum: 64 random divisions on GPUs, whose panels and layers travel by
  * their links or through host memory. */
 #include "gpu_ranks.h"
 #include "residue_cuts.h"
@@ -7,7 +7,7 @@
 enum { CUTS = 8 };
 
 TEST_PROGRAM(test_residues_cuts_gpu) {
-  static gpu_test test; /* a run that waits for files must not be moved */
+  static gpu_test test; /* a run that waits for files must not move */
   if (!gpu_test_start(&test, false)) return SKIPPED;
   if (!test.device.hopper && !strstr(test.device.name, "emulated"))
     return gpu_test_end(&test) ? 1 : SKIPPED;

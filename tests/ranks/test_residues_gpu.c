@@ -1,5 +1,5 @@
-/* ranks: 1 2 4.  On GPUs products of f64 and c128 by residues have the bits that they have on the
- * CPU, where one call multiplies all of A and B. */
+/* ranks: 1 2 4. Products of f64 and c128 by residues have the same bits on GPUs as on the CPU,
+ * where one call multiplies all of A and B. */
 #include <math.h>
 
 #include "backend/lines.h"
@@ -12,11 +12,11 @@
 
 typedef struct job {
   product *p;
-  double *expected; /* all of C, by parts */
+  double *expected; /* all of C, in parts */
   int64_t stored;
 } job;
 
-/* ---- what it has to be ---- */
+/* ---- the expected result ---- */
 
 static void *take(rank_test *test, dm_backend *cpu, int64_t bytes) {
   void *memory;
@@ -39,7 +39,7 @@ static void find_exponents(rank_test *test, dm_backend *cpu, const dm_moduli *mo
   dm_backend_release(cpu, DM_HOST, sums);
 }
 
-/* Those of B's columns: of complex numbers, of the columns of both parts, which have the same. */
+/* Exponents of B's columns; the columns of both parts of complex numbers share theirs. */
 static void find_of_columns(rank_test *test, dm_backend *cpu, const dm_moduli *moduli, dm_view b,
                             int32_t *exponents) {
   dm_view turned = dm_view_transpose(b), packed;
@@ -54,7 +54,7 @@ static void find_of_columns(rank_test *test, dm_backend *cpu, const dm_moduli *m
   dm_backend_release(cpu, DM_HOST, packed.base);
 }
 
-/* C = A B with accumulators of its own, as COMPUTE says. */
+/* C = A B with separate accumulators, as COMPUTE defines. */
 static void multiply_on_cpu(rank_test *test, dm_backend *cpu, const dm_compute *compute, dm_view a,
                             dm_view b, double *c) {
   const int64_t width = dm_compute_width(compute, a.dtype, b.cols);
@@ -186,8 +186,7 @@ static void multiply(rank_test *test, dm_problem problem, dm_wishes wishes, int 
   compute(&p);
 }
 
-/* All at once and cut into tiles, with panels of all widths; layers are those of
- * test_residues_cuts_gpu. */
+/* Whole and in tiles, with panels of all widths; test_residues_cuts_gpu tests layers. */
 static void every_grid(rank_test *test) {
   static const char *const names[] = {"f64:int8", "f64:int8:20", "f64:int8:8"};
   static const int64_t panels[] = {0, 64, 128, 320};
@@ -207,7 +206,7 @@ static void every_grid(rank_test *test) {
       }
 }
 
-/* One rank keeps all panels, so that the last of them can be multiplied in strips. */
+/* One rank keeps all panels, so that the last ones can be multiplied in strips. */
 static void in_strips(rank_test *test) {
   const dm_wishes wishes = {.panel = 64};
   multiply(test, problem_of(test, "f64:int8", 67, 133, 300), wishes, 3, 5);
@@ -226,7 +225,7 @@ static void odd_shapes(rank_test *test) {
   multiply(test, problem_in(test, DM_C128, "f64:int8", 9, 11, DM_RESIDUES_SPLIT + 77), none, 0, 20);
 }
 
-/* Whether this rank's GPU does such products, which other models refuse. */
+/* Whether this rank's GPU supports such products; some models do not. */
 static bool can_multiply(rank_test *test) {
   const dm_problem problem = problem_of(test, "f64:int8", 64, 64, 64);
   const dm_backend_config config = {.local_rank = test->run.local_rank,
@@ -243,7 +242,7 @@ static bool can_multiply(rank_test *test) {
 }
 
 TEST_PROGRAM(test_residues_gpu) {
-  static gpu_test test; /* a run that waits for files must not be moved */
+  static gpu_test test; /* a run that waits for files must not move */
   if (!gpu_test_start(&test, false)) return SKIPPED;
   if (!can_multiply(&test.base)) return gpu_test_end(&test) ? 1 : SKIPPED;
   every_grid(&test.base);

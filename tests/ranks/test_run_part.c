@@ -1,4 +1,4 @@
-/* ranks: 1 2 3 5.  The first ranks of a run are a run of their own, and those that rest sleep. */
+/* ranks: 1 2 3 5. The first ranks of a run form a run of their own; the remaining ones sleep. */
 #include <time.h>
 
 #include "rank_test.h"
@@ -6,7 +6,7 @@
 static void check_part(rank_test *t, int count) {
   dm_run part;
   must(t, dm_run_part_open(&t->run, count, &part));
-  const bool in = t->run.rank < count; /* all are of one node here */
+  const bool in = t->run.rank < count; /* all ranks are on one node here */
   CHECK(t, (part.world != NULL) == in, "who is in a part of %d?", count);
   if (in) {
     int64_t sum = 1;
@@ -20,9 +20,9 @@ static void check_part(rank_test *t, int count) {
   dm_run_part_close(&part);
 }
 
-/* With two pretended nodes a part has those that its ranks are on. */
+/* With two pretended nodes a part has the nodes of its ranks. */
 static void check_pretended(rank_test *t, int count) {
-  const int ranks = t->run.ranks, first = (ranks + 1) / 2; /* of the first node */
+  const int ranks = t->run.ranks, first = (ranks + 1) / 2; /* ranks of the first node */
   const bool both = count > first;
   dm_run part;
   must(t, dm_run_part_open(&t->run, count, &part));
@@ -42,7 +42,7 @@ static double processor_time(void) {
   return (double)spent.tv_sec + 1e-9 * (double)spent.tv_nsec;
 }
 
-/* Rank 0 comes late; the others have slept meanwhile. */
+/* Rank 0 is late; the others sleep meanwhile. */
 static void check_rest(rank_test *t) {
   const struct timespec late = {.tv_sec = 1};
   must(t, dm_comm_barrier(t->run.world));
@@ -53,7 +53,7 @@ static void check_rest(rank_test *t) {
   CHECK(t, spent < 0.3, "%.2f s of processor time in a rest of 1 s", spent);
 }
 
-/* Ranks that work one after the other took as long as all together. */
+/* The span lasts from the first start to the last end of all ranks. */
 static void check_span(rank_test *t) {
   const double start = 100.0 + t->run.rank, end = start + 0.5;
   double seconds;

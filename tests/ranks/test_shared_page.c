@@ -1,4 +1,4 @@
-/* ranks: 1 2 3 4 8.  Counters in memory that all ranks see, and nobody else finds. */
+/* ranks: 1 2 3 4 8. Counters in shared memory of all ranks, inaccessible to others. */
 #include <sched.h>
 
 #include "rank_test.h"
@@ -6,7 +6,7 @@
 
 enum { STEPS = 200 };
 
-/* Every rank counts in its own line and waits for its left neighbour to have counted as far. */
+/* Every rank counts in its own line, waiting for its left neighbour to reach the same count. */
 static void count_in_turn(rank_test *t, dm_shared_line *line) {
   const int ranks = t->run.ranks, left = (t->run.rank + ranks - 1) % ranks;
   for (uint64_t step = 1; step <= STEPS; step++) {
@@ -36,10 +36,10 @@ TEST_PROGRAM(test_shared_page) {
     must(&test, dm_comm_barrier(test.run.world));
   }
   count_in_turn(&test, dm_shared_lines(&page[0]));
-  all_begin_with_0(&test, dm_shared_lines(&page[1])); /* one page is not the other */
+  all_begin_with_0(&test, dm_shared_lines(&page[1])); /* the pages are distinct */
   for (int i = 0; i < 2; i++) {
     dm_shared_memory_close(&page[i]);
-    dm_shared_memory_close(&page[i]); /* once more does no harm */
+    dm_shared_memory_close(&page[i]); /* closing twice does no harm */
   }
   return rank_test_end(&test);
 }

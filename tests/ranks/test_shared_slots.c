@@ -1,5 +1,5 @@
-/* ranks: 1 2 3 4 6 8.  Panels in memory that ranks share: the bits are those of messages, nobody
- * reads what is not there yet, and what cannot be shared is refused by all. */
+/* ranks: 1 2 3 4 6 8. Panels in shared memory: the same bits as with messages, no rank reads
+ * missing pieces, and if one rank cannot share, all refuse. */
 #include <sys/resource.h>
 #include <time.h>
 
@@ -41,7 +41,7 @@ static bool mapped(void) {
   return found;
 }
 
-/* Once through shared slots, once by messages: the same plan but for that. */
+/* With shared slots and with messages, otherwise by the same plan. */
 static void compare(rank_test *t, int per_node, dm_problem problem, dm_wishes wishes) {
   dm_machine machine = one_node(t, NULL, true);
   machine.ranks_per_node = per_node;
@@ -108,7 +108,7 @@ static void proof(rank_test *t, const char *wanted) {
   dm_backend_close(cpu);
 }
 
-/* One rank that may not share is enough. */
+/* One rank that cannot share is enough. */
 static void limited(rank_test *t) {
   struct rlimit old, small = {.rlim_cur = 1 << 20};
   CHECK(t, getrlimit(RLIMIT_FSIZE, &old) == 0, "no limits");

@@ -1,6 +1,6 @@
-/* ranks: 1 2 3 4 6 8.  Products of f32 and c64 from f16 work as native ones do: on every grid, in
- * layers, tiles, strips, streamed and resumed; with --reproducible they have the same bits on any
- * grid. */
+/* ranks: 1 2 3 4 6 8. Products of f32 and c64 from f16 work like native ones: on every grid, in
+ * layers, tiles and strips, streamed and resumed; with --reproducible they have the same bits on
+ * any grid. */
 #include <math.h>
 
 #include "core/compute_choice.h"
@@ -10,10 +10,10 @@
 
 enum { M = 37, N = 29 };
 
-/* Where what is computed goes to: all of C, of which each rank has its part. */
+/* Receives all results: all of C, of which each rank has its part. */
 typedef struct storage {
   product *p;
-  dm_view c; /* real: complex numbers are two each */
+  dm_view c; /* real: two numbers per complex one */
   int64_t parts, stored;
 } storage;
 
@@ -38,7 +38,7 @@ static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool 
   return DM_OK;
 }
 
-/* What tiles that are done hold is not computed again. */
+/* Elements of tiles that are not done yet; done ones are not computed again. */
 static int64_t elements_of(const dm_plan *plan) {
   int64_t elements = 0;
   for (int64_t place = 0; place < dm_plan_todo(plan); place++)
@@ -51,7 +51,7 @@ static int64_t elements_of(const dm_plan *plan) {
   return elements;
 }
 
-/* Product L of the sum of number J of row I: real, of parts of A and B. */
+/* Term L of number J in row I: real, from parts of A and B. */
 static double product_of(dm_view a, dm_view b, int64_t parts, int64_t i, int64_t j, int64_t l) {
   const int64_t of_a = l % parts, of_b = (l + j) % parts;
   const double x = ((float *)dm_view_at(a, i, l / parts))[of_a];
@@ -59,7 +59,7 @@ static double product_of(dm_view a, dm_view b, int64_t parts, int64_t i, int64_t
   return of_a == 1 && of_b == 1 ? -x * y : x * y;
 }
 
-/* Each number of C that this rank computed: whole numbers exactly, others within f. */
+/* Checks each number of C computed by this rank: integers exactly, others within f. */
 static void check(const storage *s) {
   const product *p = s->p;
   const dm_plan *plan = &p->plan;
@@ -92,7 +92,7 @@ static void check(const storage *s) {
   free(a.base), free(b.base);
 }
 
-/* A number that depends on all bits of C and on nothing else. */
+/* A hash of all bits of C. */
 static int64_t hash_of(rank_test *test, dm_view c) {
   const float *numbers = c.base;
   int64_t hash = 0;
@@ -135,7 +135,7 @@ static int64_t multiply(rank_test *test, dm_dtype work, int turn, dm_wishes wish
   dm_compute_choice choice = 0;
   CHECK(test, dm_compute_parse("f32:f16", &choice), "there is no f32:f16");
   must(test, dm_compute_choose(choice, work, problem.k, &problem.compute));
-  const dm_machine machine = one_node(test, NULL, strips > 0); /* what is gathered has to stay */
+  const dm_machine machine = one_node(test, NULL, strips > 0); /* strips keep gathered panels */
   if (wishes.tiles_m > 0) problem.home = DM_HOME_FILES;
   if (!wishes.reproducible) wishes.panel = strips > 0 ? 64 : 64 + 64 * (turn % 3);
   product p = product_open_on(test, &machine, problem, wishes,
@@ -173,7 +173,7 @@ static void every_grid(rank_test *test, dm_dtype work) {
 }
 
 TEST_PROGRAM(test_split) {
-  static rank_test test; /* a run that waits for files must not be moved */
+  static rank_test test; /* a run that waits for files must not move */
   test = (rank_test){0};
   must(&test, dm_run_start(&test.run, DM_LOG_ERROR, DM_PROGRESS_NEVER, "test"));
   every_grid(&test, DM_F32);

@@ -1,9 +1,10 @@
-/* ranks: 1 2 3 4.  Where one rank has no memory for what is split off, all hear of it and go on. */
+/* ranks: 1 2 3 4. If one rank has no memory to split a communicator, all ranks get the error and
+ * continue. */
 #include "rank_test.h"
 
 #ifdef __SANITIZE_ADDRESS__
 TEST_PROGRAM(test_split_memory) {
-  return SKIPPED; /* it has an allocator of its own */
+  return SKIPPED; /* the sanitizer has its own allocator */
 }
 #else
 
@@ -12,7 +13,7 @@ void *calloc(size_t count, size_t size);
 
 static bool refuses;
 
-/* The first of the program's after REFUSES fails. */
+/* While REFUSES is set, fails the program's first call. */
 void *calloc(size_t count, size_t size) {
   if (!refuses) return __libc_calloc(count, size);
   refuses = false;

@@ -17,7 +17,7 @@ static dm_status progress(void *context, int64_t done, int64_t total) {
   asking *a = context;
   a->done = done;
   if (a->asks && done >= ASKED) a->arrived = SIGUSR1;
-  if (total > 0) usleep(3000); /* else it is over before anyone is heard */
+  if (total > 0) usleep(3000); /* else the product ends before requests arrive */
   return DM_OK;
 }
 
@@ -80,7 +80,7 @@ TEST_PROGRAM(test_stop) {
   rank_test test = rank_test_start();
   const int ranks = test.run.ranks;
   one_asks(&test, (dm_wishes){.pm = 1, .pn = ranks, .pk = 1}, ranks - 1);
-  one_asks(&test, (dm_wishes){.pm = 1, .pn = 1, .pk = 1}, 0); /* the others are idle */
+  one_asks(&test, (dm_wishes){.pm = 1, .pn = 1, .pk = 1}, 0); /* other ranks are idle */
   if (ranks == 4) one_asks(&test, (dm_wishes){.pm = 2, .pn = 2, .pk = 1}, 3);
   too_late(&test);
   nobody_asks(&test, (dm_wishes){.pm = ranks, .pn = 1, .pk = 1});

@@ -1,18 +1,18 @@
-/* ranks: 1 2 3 4 6.  The last panels, strip by strip of C, also summed over layers: the sums are
- * those of a product in one go, and every row is stored once, when all of it is there; a rank that
- * cannot store ends with all, and all stop after the same strip. */
+/* ranks: 1 2 3 4 6. The last panels in strips of C, also summed over layers: the same sums as in
+ * one product, and every row is stored once, when complete; if a rank cannot store, all end, and
+ * all stop after the same strip. */
 #include <unistd.h>
 
 #include "engine/execute.h"
 #include "small_product.h"
 
-enum { ASKED = 3 }; /* times until a strip is stored */
+enum { ASKED = 3 }; /* polls until a strip is stored */
 
 typedef struct storage {
   rank_test *test;
-  char *rows; /* what was stored, row after row */
+  char *rows; /* stored rows, in order */
   int64_t stored, asked, reports, panels;
-  bool fails; /* behind the first strip */
+  bool fails; /* after the first strip */
   bool slow;
   volatile sig_atomic_t *arrives; /* when the first strip is stored */
 } storage;
@@ -50,14 +50,14 @@ static dm_status progress(void *context, int64_t done, int64_t total) {
   return DM_OK;
 }
 
-/* Where what is gathered stays. */
+/* Shared slots keep gathered panels. */
 static product open_shared(rank_test *test, dm_problem problem, dm_wishes wishes, uint64_t seed) {
   const dm_machine machine = one_node(test, NULL, true);
   return product_open_on(test, &machine, problem, wishes, DM_INTEGER, seed);
 }
 
-/* In ROUNDS: everything up to the strips and then these, or all in one.  Integers, so that every
- * order of additions gives the same bits. */
+/* In ROUNDS: everything before the strips and then the strips, or all in one. Integers give the
+ * same bits in every order of additions. */
 static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int strips,
                     int64_t stretch, int rounds) {
   product p = open_shared(test, problem, wishes, 5);
@@ -95,7 +95,8 @@ static void compare(rank_test *test, dm_problem problem, dm_wishes wishes, int s
   product_close(&p);
 }
 
-/* STRIPS of the last panel of a product whose other panels are done, in a run that may stop. */
+/* Starts STRIPS of the last panel of a product whose other panels are done, in a run that may stop.
+ */
 static void begin(product *p, storage *s, rank_test *test, dm_problem problem, dm_wishes wishes,
                   int strips) {
   *p = open_shared(test, problem, wishes, 6);
@@ -107,7 +108,7 @@ static void begin(product *p, storage *s, rank_test *test, dm_problem problem, d
   test->run.stop.on = true;
 }
 
-/* The strips fail with CODE, on RANK if all are to know it. */
+/* The strips fail with CODE; if RANK is not negative, all ranks report it. */
 static void end(product *p, storage *s, dm_code code, int rank) {
   rank_test *test = s->test;
   const dm_step_calls calls = {
@@ -135,7 +136,7 @@ static void fail_on(rank_test *test, int rank, int pm, int pk) {
   finish(&p, &s);
 }
 
-/* All stop behind the same strip: each layer has stored its part of those before. */
+/* All stop after the same strip: each layer has stored its part of those before. */
 static void stop_at(rank_test *test, int rank, int pk) {
   const int ranks = test->run.ranks, strips = 40 / pk;
   const dm_wishes wishes = {.pm = ranks / pk, .pn = 1, .pk = pk, .panel = 64};
@@ -162,7 +163,7 @@ static dm_status broken(dm_backend *backend, dm_event event, bool *done) {
   return dm_fail(DM_E_DEVICE, "no products any more");
 }
 
-/* What the backend refuses is not asked for again. */
+/* Refused calls of the backend are not repeated. */
 static void break_on(rank_test *test) {
   product p;
   storage s;

@@ -1,5 +1,5 @@
-/* ranks: 1 2 4.  Tiles have states: one that was spoilt is found by a check of it alone, given back
- * and computed again, and only it; runs with any tiles there compute the others, with the same
+/* ranks: 1 2 4. States of tiles: a check of a single corrupted tile finds it, and only that tile is
+ * reset and computed again; runs with any set of finished tiles compute the others, with the same
  * bits. */
 #include "engine/execute.h"
 #include "small_product.h"
@@ -10,12 +10,12 @@
 
 enum { M = 90, N = 70, MOST = 64 };
 
-/* What this rank stores of C, at its place. */
+/* Stores this rank's elements of C in place. */
 typedef struct storage {
   rank_test *test;
   product *p;
   dm_view c;
-  int64_t tiles[MOST], stored; /* in their order */
+  int64_t tiles[MOST], stored; /* in order of completion */
   int64_t loads;
 } storage;
 
@@ -27,7 +27,7 @@ static dm_status load(void *context, dm_rank_state *local, dm_matrix matrix, int
   return DM_OK;
 }
 
-/* What this rank stores of a tile. */
+/* This rank's part of a tile. */
 static dm_view place_of(const storage *s, int64_t t) {
   const dm_plan *plan = &s->p->plan;
   const dm_coords *at = &s->p->local.coords;
@@ -60,7 +60,7 @@ static void execute(storage *s) {
        dm_tile_states_agree(s->p->local.states, s->test->run.world, !s->p->local.coords.idle));
 }
 
-/* Collective: whether C's tile T is right. */
+/* Collective: whether tile T of C is correct. */
 static bool judge(storage *s, int64_t t) {
   static const double one[2] = {1.0, 0.0}, none[2] = {0.0, 0.0};
   const dm_tile tile = dm_plan_tile(&s->p->plan, t);
@@ -82,7 +82,7 @@ static bool judge(storage *s, int64_t t) {
   return verdict.pass;
 }
 
-/* One element of tile T, on the rank that has its first row. */
+/* Corrupts one element of tile T, on the rank that has its first row. */
 static void spoil(storage *s, int64_t t) {
   const dm_coords *at = &s->p->local.coords;
   const dm_view mine = place_of(s, t);
@@ -94,7 +94,7 @@ static void spoil(storage *s, int64_t t) {
 static product open(rank_test *test, dm_wishes wishes, bool streams) {
   wishes.panel = 64;
   product p = product_open(test, product_problem(M, N, 64 * 4 + 7, DM_F64), wishes, DM_UNIFORM, 9);
-  p.plan.tiles_m = 3; /* which the planner wants for files */
+  p.plan.tiles_m = 3; /* the planner only does this for files */
   p.plan.tiles_n = 4;
   p.plan.down = wishes.down;
   p.plan.strips = 0;
@@ -112,7 +112,7 @@ static void same_bits(storage *s, const void *want, const char *when) {
         when);
 }
 
-/* Only a product whose factors stay can be judged here. */
+/* Only possible for a product with resident factors. */
 static void repair(storage *s, dm_tile_states *states, const void *want, int64_t t) {
   dm_plan *plan = &s->p->plan;
   const bool judges = !dm_plan_streams(plan), idle = s->p->local.coords.idle;
@@ -131,7 +131,7 @@ static void repair(storage *s, dm_tile_states *states, const void *want, int64_t
   same_bits(s, want, "computed again");
 }
 
-/* Some tiles are there: the others are computed, in the order of the snake. */
+/* Some tiles are finished: the others are computed, in snake order. */
 static void resume(storage *s, dm_tile_states *states, const void *want, unsigned there) {
   dm_plan *plan = &s->p->plan;
   const int64_t tiles = dm_plan_tiles(plan);

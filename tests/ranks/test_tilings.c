@@ -1,11 +1,11 @@
-/* ranks: 1 2 4.  All ranks of a job use the tile sizes that rank 0 found, whatever the others would
- * find; those that are built in where the file is damaged, or of another GPU. */
+/* ranks: 1 2 4. All ranks of a job use the tile sizes that rank 0 found, whatever the others would
+ * find; the built-in ones if the file is damaged or belongs to another GPU. */
 #include <unistd.h>
 
 #include "engine/tilings.h"
 #include "rank_test.h"
 
-/* A backend that only remembers what it was told to use. */
+/* A backend that only records the tile sizes that it is told to use. */
 typedef struct pretender {
   dm_backend base;
   dm_jit_facts facts;
@@ -35,7 +35,7 @@ static const dm_jit_facts h200 = {.gpu = "NVIDIA H200",
                                   .compiler = 13000,
                                   .shared = 232448};
 
-/* Every rank has a cache of its own; that of the others says something else than rank 0's. */
+/* Every rank has its own cache, with values that differ from rank 0's. */
 static dm_tilings own_tilings(int rank) {
   dm_tilings tilings = dm_tilings_built_in();
   tilings.of[0][DM_TILES_LARGE] = dm_tiling_candidates[0][rank == 0 ? 4 : 5];

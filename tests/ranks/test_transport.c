@@ -1,11 +1,11 @@
-/* ranks: 1 2 3 4 6 8.  Gathers of odd and empty pieces, many under way, posted in any order. */
+/* ranks: 1 2 3 4 6 8. Gathers of odd and empty pieces, many under way, posted in any order. */
 #include "rank_test.h"
 
 #include "transport/transport.h"
 
 enum { GATHERS = DM_GATHERS, GUARD = 16 };
 
-/* Bytes that rank R contributes to gather G: odd, and none now and then. */
+/* Bytes that rank R contributes to gather G: odd sizes, some empty. */
 static int64_t piece_of(int r, int g) {
   return (r + g) % 4 == 0 ? 0 : 1 + (int64_t)(dm_mix((uint64_t)(r * 100 + g)) % 70001);
 }
@@ -55,7 +55,7 @@ static void gathers(rank_test *t, const dm_transport_ops *ops) {
   int64_t received = 0;
   for (int round = 0; round < 3; round++) {
     for (int i = 0; i < GATHERS; i++) {
-      int g = (i * 5 + t->run.rank) % GATHERS; /* each rank in an order of its own */
+      int g = (i * 5 + t->run.rank) % GATHERS; /* each rank in its own order */
       post(t, transport, &all[g], g);
       received += all[g].total - all[g].bytes[t->run.rank];
     }

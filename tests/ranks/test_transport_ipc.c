@@ -1,6 +1,6 @@
 /* ranks: 1 2 4 */
 /* GPU memory between processes, which may share one GPU: odd pieces, shares filled late, and whole
- * products with a rank that is late at every step, against the same products by way of the host. */
+ * products with a rank that is late at every step, compared with products through the host. */
 #include <unistd.h>
 
 #include "core/fill.h"
@@ -9,7 +9,7 @@
 
 enum { NONE = -1, GATHERS = 6, ROOM = DM_SLAB, BEFORE = 3, DELAY = 100 * 1000 };
 
-/* Bytes that rank R contributes to gather G, and where they begin in its share. */
+/* Bytes that rank R contributes to gather G, and their offset in its share. */
 static int64_t piece_of(int r, int g) {
   return (r + g) % 4 == 3 ? 0 : 1 + (int64_t)(dm_mix((uint64_t)(r * 100 + g)) % 70001);
 }
@@ -24,7 +24,8 @@ static void check_slot(gpu_test *t, const unsigned char *slot, const int64_t *of
           g, r);
 }
 
-/* Everybody asks at once; the pieces come as the shares are filled, the one of LATE last. */
+/* All ranks post at once; pieces become available as the shares are filled, the one of LATE last.
+ */
 static void gathers(gpu_test *t, int late) {
   const int me = t->base.run.rank, ranks = t->base.run.ranks;
   const dm_transport_config config = {.group = t->base.run.world, .device = t->device.index};
@@ -60,7 +61,7 @@ static void gathers(gpu_test *t, int late) {
   for (int g = 0; g < GATHERS; g++) {
     bool done;
     must(&t->base, dm_transport_test(transport, tickets[g], &done));
-    tickets[g] = done ? NONE : tickets[g]; /* with no pieces at all there is nothing to wait for */
+    tickets[g] = done ? NONE : tickets[g]; /* without pieces there is nothing to wait for */
     CHECK(&t->base, !done || total[g] == BEFORE, "gather %d did not wait for the shares", g);
   }
   must(&t->base, dm_comm_barrier(t->base.run.world));

@@ -1,7 +1,6 @@
 /* ranks: 1 2 4 */
-/* GPU memory sent by NCCL: gathers of odd and empty pieces in rows and columns of the ranks at the
- * same time, pieces that differ by taker, and ranks that are late.  Each rank needs a GPU of its
- * own. */
+/* GPU memory sent by NCCL: simultaneous gathers of odd and empty pieces in rows and columns of the
+ * ranks, pieces that differ by taker, and late ranks. Each rank needs its own GPU. */
 #include <unistd.h>
 
 #include "gpu_ranks.h"
@@ -11,7 +10,8 @@ enum { GATHERS = 6, ROOM = DM_SLAB, DELAY = 100 * 1000, UNTOUCHED = 0x5a };
 
 static unsigned char *host; /* ROOM bytes */
 
-/* A share, and the ranks that gather pieces of it; each takes PARTS of it by itself, or all. */
+/* A share, and the ranks that gather pieces of it; each takes its own part, or all take the same.
+ */
 typedef struct sharing {
   dm_comm *group;
   int number;
@@ -30,7 +30,8 @@ static sharing share_open(gpu_test *t, dm_transport *transport, int number, int 
   return s;
 }
 
-/* What OWNER gives TAKER in gather G: how much, where it begins, and who could tell. */
+/* The piece that OWNER gives TAKER in gather G: its size, its offset, and the tag of its pattern.
+ */
 static int64_t piece_of(const sharing *s, int owner, int taker, int g) {
   const int part = s->by_taker ? taker : 0;
   if ((owner + g) % 4 == 3) return 0;
@@ -93,7 +94,7 @@ static void check(gpu_test *t, dm_transport *transport, const sharing *s, int g)
         "share %d, gather %d wrote beside its pieces", s->number, g);
 }
 
-/* Rows and columns as panels of A and B have them, then everybody with everybody. */
+/* Rows and columns as for panels of A and B, then all ranks with each other. */
 static void gathers(gpu_test *t, int late) {
   const int rank = t->base.run.rank, ranks = t->base.run.ranks, wide = ranks == 4 ? 2 : ranks;
   const dm_transport_config config = {.group = t->base.run.world, .device = t->device.index};

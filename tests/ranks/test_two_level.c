@@ -1,6 +1,6 @@
-/* ranks: 1 2 3 4 6 8.  Pieces that go by one transport inside a node and by another between nodes,
- * in chunks through small buffers, with copies that end late: on ranks that pretend to stand on
- * several nodes, and with host memory in place of a GPU's. */
+/* ranks: 1 2 3 4 6 8. Pieces that use one transport within a node and another between nodes, in
+ * chunks through small buffers, with copies that complete late: on ranks that pretend to be on
+ * several nodes, with host memory in place of GPU memory. */
 #include "copier.h"
 #include "rank_test.h"
 
@@ -17,7 +17,8 @@ enum {
   UNTOUCHED = 0x5a
 };
 
-/* STAGED alone moves no piece of a rank to itself, but pieces that differ by taker. */
+/* ALONE: only the staged transport, which moves a piece to its own rank only if pieces differ by
+ * taker. */
 typedef struct gathering {
   bool alone, by_taker, done;
   int number, ticket;
@@ -40,7 +41,7 @@ static int tag_of(const gathering *x, int taker) {
   return x->number * 10 + part_of(x, taker);
 }
 
-/* Pieces stand in the share one behind the other; *AT is where the next one does. */
+/* Pieces are contiguous in the share; *AT is the offset of the next one. */
 static void post(rank_test *t, dm_transport *transport, unsigned char *share, gathering *x,
                  int64_t *at) {
   const int me = t->run.rank, ranks = t->run.ranks;
@@ -112,7 +113,7 @@ static dm_status open_joint(const dm_transport_config *config, dm_transport **tr
   return dm_two_level_open(&joint_ops, &dm_transport_host, &dm_transport_staged, config, transport);
 }
 
-/* NODES of as many ranks each as can be: the first ones have one more. */
+/* NODES with the same number of ranks, or one more on the first ones. */
 static void on_nodes(rank_test *t, const dm_mover *mover, int nodes) {
   dm_transport_config config = {.group = t->run.world, .device = -1, .mover = mover};
   dm_comm *node;

@@ -1,5 +1,5 @@
-/* ranks: 1 2 3 4 6.  A product computed wrongly, in every way that a machine or a mistake may: the
- * check must fail, and pass where nothing was done to it. */
+/* ranks: 1 2 3 4 6. Products with every kind of error of hardware or software: the check must fail
+ * for these and pass for correct products. */
 #include "plan/partition.h"
 #include "small_product.h"
 
@@ -36,7 +36,7 @@ static void negate(dm_view view) {
   }
 }
 
-/* Adds the last panel of this rank's layer to its block once more, or takes it away. */
+/* Adds the last panel of this rank's layer to its block again, or subtracts it. */
 static void add_panel(product *p, bool take_away) {
   dm_range k = dm_plan_panel(&p->plan, p->local.panels.end - 1);
   dm_view a = generated(p->test, &p->a, p->plan.problem.work, p->local.rows, k);
@@ -49,7 +49,7 @@ static void add_panel(product *p, bool take_away) {
   free(b.base);
 }
 
-/* Turns over a bit of the real part of the largest element. */
+/* Flips a bit of the real part of the largest element. */
 static void flip(dm_view c, bool high) {
   const int parts = dm_dtype_is_complex(c.dtype) ? 2 : 1;
   int64_t best = 0;
@@ -76,7 +76,7 @@ static void swap_halves(dm_view c) {
   }
 }
 
-/* One rank spoils its block: the one that computes C(0, 0) over the last layer that has panels. */
+/* Corrupts the block of one rank: the one with C(0, 0) in the last layer that has panels. */
 static bool spoils(const product *p) {
   int layer = p->plan.pk - 1;
   while (layer > 0 && dm_range_size(dm_plan_layer(&p->plan, layer)) == 0) layer--;

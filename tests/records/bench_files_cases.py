@@ -1,5 +1,5 @@
-"""What bench multiply --from file writes fits together, nothing of it is left on the disk, and one that
-is asked to stop, or whose disk fails, leaves nothing either."""
+"""The output of bench multiply --from file is consistent, and no files are left on the disk, also if it is asked to stop
+or the disk fails."""
 import math
 import signal
 import statistics
@@ -16,7 +16,7 @@ CASES = ((1, "--size 200 --repetitions 3", {}),
          (1, "--size 200 --repetitions 1 --compute f64:int8", {}),
          (2, "--size 300 --repetitions 2 --write-by mapped --io-threads 1", {"way": "mapped"}),
          (3, "--size 100 --repetitions 1 --no-verify --grid 1x1x3 --panel 64", {}))
-ABOVE = 36  # MiB above what the process takes, which comes in steps of 16
+ABOVE = 36  # MiB in addition to the process's own memory, which varies in steps of 16
 MORE = 32  # for residues
 
 
@@ -59,7 +59,7 @@ def check_cases(damier, folder):
 
 
 def check_stopped(damier, folder):
-    """In the midst of it: 75, and nothing is left."""
+    """Stopped in the middle: 75, and nothing is left."""
     folder /= "disk"
     command = [damier, "bench", "multiply", "--from", "file", "--size", "700", "--repetitions", "90",
                "--directory", str(folder)]

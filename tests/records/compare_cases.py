@@ -1,4 +1,4 @@
-"""compare.py finds an injected slow-down of 5 % and accepts noise, of products and of links."""
+"""compare.py finds an injected slow-down of 5 % and accepts noise, for products and links."""
 import json
 import random
 import subprocess
@@ -7,7 +7,7 @@ import sys
 from running import ROOT, run_checks
 
 SCRIPT = ROOT / "scripts" / "report" / "compare.py"
-NOISE = 0.01  # of a run's time, as two runs of a quiet machine differ
+NOISE = 0.01  # of a run's time, as on a quiet machine
 
 
 def record(size, seconds):
@@ -18,7 +18,7 @@ def record(size, seconds):
 
 
 def times(dice, mean, count):
-    """What waits for others is skewed: now and then a run takes much longer."""
+    """Times of synchronised runs are skewed: now and then a run takes much longer."""
     return [mean * (1 + abs(dice.gauss(0, NOISE)) + (0.2 if dice.random() < 0.03 else 0))
             for _ in range(count)]
 
@@ -70,7 +70,7 @@ def matrix(values, part, of=float):
 
 
 def links(dice, slow, ranks=4, count=5, size=1 << 20):
-    """SLOW(i, j): how many times as long a piece takes from i to j."""
+    """SLOW(i, j): the factor by which a piece from i to j takes longer."""
     def exchanges(i, j):
         return None if i == j else sorted(times(dice, size / 5e9 * slow(i, j), count))
     one_way = [[exchanges(i, j) for j in range(ranks)] for i in range(ranks)]
@@ -88,7 +88,7 @@ def links(dice, slow, ranks=4, count=5, size=1 << 20):
 
 
 def compare_links(folder, slow, count=5, ranks=4, tries=20):
-    """What is said, with noise on both sides, for several throws of the dice."""
+    """The verdicts, with noise on both sides, for several random draws."""
     for seed in range(tries):
         dice = random.Random(seed)
         yield compare(folder, [links(dice, lambda i, j: 1.0, ranks, count)], [links(dice, slow, ranks, count)])

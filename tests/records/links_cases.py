@@ -1,4 +1,4 @@
-"""bench links: every pair of ranks is in its matrices, with numbers that fit together."""
+"""bench links: every pair of ranks is in its matrices, with consistent numbers."""
 from running import records_of, run, run_checks
 
 
@@ -41,7 +41,7 @@ def check_record(record, ranks, measured, alone=True):
 
 
 def check_pairs(damier, folder):
-    """Odd and even numbers of ranks, sizes that nothing divides, every transport of the machine."""
+    """Odd and even numbers of ranks, sizes without divisors, every transport of the machine."""
     for ranks in (2, 3, 5, 6):
         records = bench(damier, folder, ranks, "--bytes", "1,4099", "--backend", "cpu")
         found = {(r["transport"]["name"], r["bench"]["bytes"]) for r in records}
@@ -51,7 +51,7 @@ def check_pairs(damier, folder):
 
 
 def check_nodes(damier, folder):
-    """Between nodes shared memory carries nothing, messages do."""
+    """Between nodes messages work, but not shared memory."""
     records = bench(damier, folder, 4, "--bytes", "64:4096:x8", "--pretend-nodes", 2, "--backend", "cpu",
                     "--no-alone")
     assert [r["bench"]["bytes"] for r in records] == 2 * [64, 512, 4096]

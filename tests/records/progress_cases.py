@@ -1,5 +1,5 @@
-"""Progress of a long job: a bar on a terminal, a line in a log; part by operations, rates, time left, and
-after a resume the part that was there; the bar leaves its line to what is said next."""
+"""Progress of a long job: a bar on a terminal, lines in a log; the fraction of operations, rates, time left, and after a
+resume the existing fraction; the bar gives way to messages."""
 import os
 import pty
 import re
@@ -11,14 +11,14 @@ import time
 from running import environment, process_mib, records_of, run, run_checks
 
 SIZE, HEADER, RECORD = 3200, 1 << 16, 64
-LIMIT = 40  # MiB above what the process takes: several tiles, A and B in their files
+LIMIT = 40  # MiB in addition to the process's own memory: several tiles, A and B in their files
 BAR = re.compile(r"multiplying \[([=#.]{30})\] +(\d+) %( \((\d+) % were there\))?, ([^\r]*) left")
 RATES = re.compile(r"([\d.]+ [kMGT]?FLOP/s)(, reads [\d.]+ [kMG]?B/s)?(, writes [\d.]+ [kMG]?B/s)?, ([\d.]+ (us|ms|s)|\?)$")
 LINE = re.compile(r"^damier: multiplying (\d+) %( \((\d+) % were there\))?, (.*) left$", re.M)
 
 
 class Terminal:
-    """A program whose stderr is a terminal, or a pipe."""
+    """Runs a program with a terminal, or a pipe, as stderr."""
 
     def __init__(self, command, terminal):
         master, slave = pty.openpty() if terminal else os.pipe()
@@ -33,7 +33,7 @@ class Terminal:
         while True:
             try:
                 data = os.read(master, 65536)
-            except OSError:  # what a terminal says at its end
+            except OSError:  # the end of a terminal
                 data = b""
             if not data:
                 os.close(master)
@@ -47,7 +47,7 @@ class Terminal:
 
 
 def check_bars(text, before):
-    """Every bar that was shown is right in itself, and none goes back."""
+    """Every bar is consistent, and none goes backward."""
     bars = list(BAR.finditer(text))
     assert len(bars) >= 3, f"{len(bars)} bars in\n{text}"
     last = 0
@@ -106,7 +106,7 @@ def check_progress(damier, folder):
     lines = LINE.findall(text)
     assert code == 0 and len(lines) >= 1 and "\r" not in text, text
     assert all(0 <= int(line[0]) <= 100 and (RATES.search(line[3]) or line[3] == "?") for line in lines), lines
-    ranks = Terminal(["mpirun", "-n", "2", *command, "--progress", "always"], True)  # which has a pipe for them
+    ranks = Terminal(["mpirun", "-n", "2", *command, "--progress", "always"], True)  # mpirun gives its ranks a pipe
     code, text = ranks.end()
     assert code == 0 and LINE.search(text) and "\r" not in text, text
     quiet = Terminal([*command, "--progress", "never"], True)

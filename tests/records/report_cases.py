@@ -1,5 +1,5 @@
-"""report.py makes one page of the fixture's records: whole, self-contained, and, where there is a
-Chromium, drawn by it in light and dark."""
+"""report.py makes one complete, self-contained page of the fixture's records; Chromium, if available, renders it in light
+and dark."""
 import html.parser
 import re
 import shutil
@@ -18,7 +18,7 @@ SECTIONS = ["Speed over ranks", "Scaling in one job", "Roofline", "Phases", "Whe
 
 
 class Page(html.parser.HTMLParser):
-    """Every element is closed by its own name; the titles and numbers of shapes are counted."""
+    """Checks that elements are closed properly; counts the titles and numbers of shapes."""
 
     def __init__(self, text):
         super().__init__()
@@ -67,7 +67,7 @@ def check_page(_, folder):
 
 
 def check_paper(*_):
-    """What holds for paper comes last, and no picture is higher than a page."""
+    """Rules for printing come last, and no picture is taller than a page."""
     style = (SCRIPT.parent / "report.css").read_text()
     assert style.index("@media print") > style.index("overflow-x: auto"), "tables are cut on paper"
     spans = [{"ph": "X", "pid": pid, "tid": 10 * cat + row, "cat": charts.ROWS[cat], "ts": row, "dur": 5,
@@ -89,7 +89,7 @@ def check_refusals(_, folder):
 
 
 def check_drawing(_, folder):
-    """Two pictures that are not blank, nor the same."""
+    """The two pictures are not blank and differ."""
     chromium = shutil.which("chromium")
     if not chromium:
         print("not drawn: there is no chromium")

@@ -1,5 +1,4 @@
-"""bench scale: every series on every number of ranks, numbers that fit together, and ablations that
-change what they say."""
+"""bench scale: every series on every number of ranks, consistent numbers, and ablations with the stated changes."""
 import math
 
 from running import records_of, run, run_checks
@@ -25,7 +24,7 @@ def rate(record, part="median"):
 
 
 def check_point(record, base, sizes):
-    """The problem's size, and ratios that follow from the times."""
+    """Checks the size of the problem, and ratios of times."""
     scale, ranks = record["scale"], record["machine"]["ranks"]
     more = ranks / base["machine"]["ranks"]
     wanted = [max(1, round(n * more ** POWER[scale["series"]])) for n in sizes]
@@ -80,8 +79,8 @@ def check_ablations(damier, folder):
 
 
 def check_pretended_nodes(damier, folder):
-    """A number of ranks is on as few of the pretended nodes as can be.  Where messages are slow today,
-    the planner may leave four ranks for two."""
+    """Ranks use as few of the pretended nodes as possible. If messages are slow, the planner may use two of four
+    ranks."""
     records = bench(damier, folder, 4, "--size", 768, "--series", "strong", "--pretend-nodes", 2,
                     "--ablate", "overlap")
     for record in records:
@@ -94,7 +93,7 @@ def check_pretended_nodes(damier, folder):
 
 
 def check_fill(damier, folder):
-    """The memory of the fewest ranks says how large the base is, as in bench multiply."""
+    """The memory of the fewest ranks determines the size of the base, as in bench multiply."""
     limits = ["--fill", "1%", "--memory", "host=512MiB"]
     records = bench(damier, folder, 4, *limits, "--ranks", "2,4")
     path = folder / "one.jsonl"

@@ -1,4 +1,4 @@
-"""Every verb in every mode writes records that docs/record.schema.json describes, as JSON and as CSV."""
+"""Every verb in every mode writes records that match docs/record.schema.json, as JSON and as CSV."""
 import csv
 import json
 import os
@@ -60,7 +60,7 @@ def check_json(validator, path, case):
 
 
 def check_facts(records):
-    """What the system itself says of the node and the file system."""
+    """Compares with the system's information on the node and the file system."""
     asked = subprocess.run(["stat", "-f", "-c", "%T", "."], capture_output=True, text=True, check=True)
     other = {"ext2/ext3": "ext4", "UNKNOWN": ""}
     kind = asked.stdout.strip()
@@ -76,7 +76,7 @@ def check_facts(records):
 
 
 def check_one(records, case):
-    """The rate of a rank against the library's, where it is asked for and there is one."""
+    """The ratio of a rank's rate to the library's, if requested and available."""
     for record in records:
         if record["verb"] not in ("bench multiply", "bench scale") or "--from file" in case:
             continue
@@ -90,7 +90,7 @@ def check_one(records, case):
 
 
 def check_launch(records, case):
-    """The launcher is one by its name, and it began before the ranks did."""
+    """The launcher has a launcher's name, and started before the ranks."""
     for record in records:
         assert re.match("mpi(run|exec)|prterun|orterun|hydra", record["machine"]["launcher"]), case
         assert 0 < record["times"]["launch_s"] < 600, case
@@ -106,7 +106,7 @@ def flat(record, path=""):
 
 
 def check_csv(path, records, case):
-    """The same numbers and words as the JSON, without lists and the environment."""
+    """The same numbers and strings as the JSON, without lists and the environment."""
     with open(path, newline="", encoding="utf-8") as file:
         header, *rows = list(csv.reader(file))
     assert len(rows) == len(records), f"{case}: {len(rows)} lines for {len(records)} records"

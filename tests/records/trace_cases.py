@@ -1,12 +1,12 @@
-"""Traces: valid JSON of Chrome's form, spans that nest, that do not overlap where they must not, and
-that sum up to the phases of the record. One process for each rank."""
+"""Traces: valid JSON in Chrome's format, with nested spans that do not overlap within rows and add up to the phases of
+the record. One process for each rank."""
 import collections
 import json
 
 from running import records_of, run, run_checks
 
 ROWS = {"phase", "compute", "copy", "transport", "read", "write"}
-SLACK = 0.002  # microseconds: three digits are printed
+SLACK = 0.002  # microseconds: printed with three digits
 
 
 def spans_of(trace):
@@ -28,7 +28,7 @@ def named_rows(trace):
 
 
 def check_rows(trace, ranks):
-    """Within a row one span ends before the next begins; every row has a name."""
+    """Within a row spans do not overlap; every row has a name."""
     rows = spans_of(trace)
     assert {pid for pid, _ in rows} == set(range(ranks)), "a process for each rank"
     assert set(rows) == named_rows(trace), "every row has its name"
@@ -46,10 +46,10 @@ def of_rank(rows, rank, cat):
 
 
 def check_order(rows, ranks, panels):
-    """Panels are multiplied in ascending order, each after it was gathered."""
+    """Panels are multiplied in ascending order, each after its gather."""
     for rank in range(ranks):
         products = [s for s in of_rank(rows, rank, "compute")]
-        whole = [s[3] for s in products if s[3] >= 0]  # the others are of the last strips
+        whole = [s[3] for s in products if s[3] >= 0]  # the others belong to the last strips
         assert [s[3] for s in products] == whole + [-1] * (len(products) - len(whole))
         assert whole == list(range(len(whole))), f"rank {rank}: {products}"
         assert len(products) > len(whole) or len(whole) == panels, f"rank {rank}: {products}"
@@ -65,7 +65,7 @@ def inside(span, outer):
 
 
 def check_phases(rows, record, ranks):
-    """Steps lie inside their phases, and their seconds are those of the record."""
+    """Steps lie inside their phases, and their seconds equal the record's."""
     where = {"compute": "multiplying", "transport": "multiplying", "read": "reading",
              "write": "writing"}
     for rank in range(ranks):
@@ -97,7 +97,7 @@ def check_multiply(damier, folder):
         trace = json.loads((folder / "t.json").read_text())
         record = records_of(folder / "r.json")[-1]
         assert trace["otherData"]["schema"] == "damier-trace/1"
-        rows = check_rows(trace, 5)  # the fifth is idle: it has phases alone
+        rows = check_rows(trace, 5)  # the fifth is idle and only has phases
         check_order(rows, 4, 10)
         if overlap:
             check_phases(rows, record, 4)

@@ -1,4 +1,4 @@
-"""The benchmark of whole commands: its records, the table of them, and a product that is wrong."""
+"""The benchmark of whole commands: its records, their table, and a wrong product."""
 import os
 import statistics
 import subprocess

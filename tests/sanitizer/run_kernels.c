@@ -1,6 +1,6 @@
-/* Runs every kernel of the project on small matrices, once each, for compute-sanitizer to watch
- * (tests/sanitizer/run_kernels.sh); results are checked elsewhere.  Each matrix is an allocation of
- * its own, and what lies behind its rows is never written, so that reading it is a finding, too.
+/* Runs each of our kernels once on small matrices, for compute-sanitizer
+ * (tests/sanitizer/run_kernels.sh); other tests check results.  Each matrix has its own allocation,
+ * and elements after its rows are never written, so that reading them is a finding, too.
  *
  * usage: run_kernels [NAME...] */
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { SKIPPED = 77 };
 
-/* m, n, k: less than a tile and than a ring of stages, and more than both. */
+/* m, n, k: less than a tile and a ring of stages, and more than both. */
 static const int64_t shapes[][3] = {{70, 33, 24}, {129, 270, 40}, {40, 70, 600}};
 
 #define TRY(call)                                                                                  \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every kernel in every type, on small matrices, under each tool of compute-sanitizer; several runs
-# side by side on all GPUs.  Fails if there is a finding.
+# in parallel on all GPUs.  Fails if there is a finding.
 # usage: tests/sanitizer/run_kernels.sh BUILD [--jobs N] [KERNEL...]
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
@@ -21,7 +21,7 @@ fi
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-# The tool counts barriers where they are initialised: in a loop, they have to be counted for it.
+# The tool only counts barriers where they are initialised: those in loops must be specified.
 racecheck=(--racecheck-report all --num-cuda-barriers 32)
 watch() { # NUMBER TOOL KERNEL
   local options=() code=0 log=$logs/$2.$3
@@ -31,7 +31,7 @@ watch() { # NUMBER TOOL KERNEL
   echo "$2 $3: exit code $code" >"$log.line"
   [ "$code" = 0 ] || grep -vE 'Host Frame|^=*\s*$|backtrace|Current Value' "$log" |
     cut -c 1-190 | head -n 9 >>"$log.line" || true
-  cat "$log.line" # in one piece, whoever else writes
+  cat "$log.line" # in one write, as runs are concurrent
 }
 
 number=0

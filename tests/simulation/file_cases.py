@@ -1,9 +1,9 @@
-"""Simulated file servers: what they bring and take, and how long that holds up whom."""
+"""Simulated file servers: the data they read and write, and the delays they cause."""
 
 
 def files(run, machine):
-    """Every byte of A and B is read once and every byte of C written once; slow servers become the
-    limit, fast ones cost little; and reading goes on behind products."""
+    """Every byte of A and B is read once and every byte of C written once; slow servers become the bottleneck, fast
+    ones cost little; and reading overlaps products."""
     m, n, k = 16000, 24001, 32000
     words = ["--m", m, "--n", n, "--k", k]
     plain = run(machine(), words)["times"]["multiply_s"]

@@ -1,4 +1,4 @@
-"""Simulated runs of 8 to 64 ranks: what they move, what they say, and that what should be slower is."""
+"""Simulated runs of 8 to 64 ranks: their traffic, their output, and that slower conditions give longer times."""
 import argparse
 import copy
 import json
@@ -27,8 +27,7 @@ def machine(**others):
 
 
 def volumes(run):
-    """Every rank receives what the plan says, to the byte; where no row needs padding, all together
-    receive what the planner counted."""
+    """Every rank receives the plan's number of bytes exactly; if no row needs padding, the total is the planner's."""
     for network in ("ports", "flows"):
         for grid in GRIDS:
             for m, n, k, kind in SHAPES[:1] if network == "flows" else SHAPES:
@@ -44,7 +43,7 @@ def volumes(run):
 
 
 def times(run):
-    """Of one product under several conditions."""
+    """Runs of one product under several conditions."""
     words = ["--size", 32768]
     plain, again = run(machine(), words), run(machine(), words)
     seconds = plain["times"]["multiply_s"]
@@ -64,8 +63,8 @@ def times(run):
 
 
 def networks(run):
-    """Links shared among all messages, and ports that serve one at a time, come out alike where the
-    first panel and the last product are short beside the rest."""
+    """Links shared among all messages, and ports that serve one at a time, give similar times if the first panel and
+    the last product are relatively short."""
     for size, nic in ((32768, 50e9), (16384, 10e9)):
         took = [run(machine(network=network, nic=nic), ["--size", size])["times"]["multiply_s"]
                 for network in ("ports", "flows")]
@@ -73,7 +72,7 @@ def networks(run):
 
 
 def messages(run):
-    """Ports without messages, as for thousands of ranks, move the same in the same time."""
+    """Ports without messages, as for thousands of ranks, give the same traffic and time."""
     for size, words in ((32768, []), (16384, ["--grid", "2x2x2"]), (8192, ["--panel", 64]),
                         (20000, ["--grid", "1x7x1", "--slow-down", 0.05])):
         with_them, without = (run(machine(messages=most), ["--size", size, *words])
@@ -85,13 +84,13 @@ def messages(run):
 
 
 def files(run):
-    """As file_cases.py says."""
+    """See file_cases.py."""
     file_cases.files(run, machine)
 
 
 def many(run):
-    """One rank, which has nobody to tell; two, of whose messages rounding once left something; 64, of which none is idle, and
-    efficiency is a part of one."""
+    """One rank, without peers; two, whose messages once left a rounding remainder; 64, of which none is idle; efficiency
+    is at most 1."""
     one = run(machine(nodes=1, gpus=1), ["--size", 32768])
     assert one["rates"]["of_library"] > 0.99 and one["moved"]["between_ranks_bytes"] == 0, one
     few = run(machine(nodes=1, gpus=2), ["--size", 32768, "--grid", "1x2x1"])
@@ -103,7 +102,7 @@ def many(run):
 
 
 def refusals(program):
-    """With the exit codes of the program."""
+    """With the program's exit codes."""
     for words, code, reason in ((["--size", "0"], 2, "not a size"), (["--grid", "2x2"], 2, "not a grid"),
                                 ([], 2, "are needed"), (["--size", "8", "--what"], 2, "not known"),
                                 (["--size", "8", "--grid", "3x3x1"], 2, "more than the 8 ranks"),

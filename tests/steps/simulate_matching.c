@@ -1,10 +1,9 @@
-/* All ranks together: do the members of each group post the same gathers and sums, and does
- * everyone get to the end?
+/* All ranks together: do the members of each group post the same gathers and sums, and do all
+ * ranks reach the end?
  *
  * Every rank here has one step under way and waits for it, in the order of its list.  That is the
- * strictest way to run: a step that is ready stays ready whatever else happens, so a rank that may
- * have more steps under way, in any order of progress, can always do what this one does.  If these
- * ranks all finish, no execution can block. */
+ * strictest way to run: a ready step stays ready, so ranks with more steps under way, in any order
+ * of progress, can always do the same.  If all these ranks finish, no execution can block. */
 #include <stdlib.h>
 
 #include "core/buffer.h"
@@ -18,13 +17,13 @@ typedef struct runner {
   bool ended, posted;
 } runner;
 
-/* How many ranks have posted each gather and sum. */
+/* The number of ranks that have posted each gather and sum. */
 typedef struct board {
   const dm_simulation *simulation;
   runner *runners;
   int *rows;   /* [i][tile][panel] */
   int *cols;   /* [j][tile][panel] */
-  int *sides;  /* [tile][panel]: of a layer, whose panels are its own */
+  int *sides;  /* [tile][panel]: of a layer, which owns its panels */
   int *layers; /* [tile, or strip][i][j] */
 } board;
 
@@ -71,7 +70,7 @@ static void advance(const board *b, runner *r) {
   r->posted = false;
 }
 
-/* Runs one rank until it has to wait; *moved tells whether it got anywhere. */
+/* Runs one rank until it must wait; *moved: whether it made progress. */
 static dm_status run(const board *b, runner *r, int rank, bool *moved) {
   while (!r->ended) {
     if (!r->posted) {

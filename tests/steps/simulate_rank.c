@@ -1,4 +1,5 @@
-/* One rank's list: products in order, slots that are safe, sums and stores once, after them. */
+/* One rank's list: products in order, slots used safely, sums and stores once, after the products.
+ */
 #include <stdlib.h>
 
 #include "core/buffer.h"
@@ -6,13 +7,12 @@
 
 /* ---- steps ---- */
 
-/* Of the step's tile among those that are computed. */
+/* Position of the step's tile among those to compute. */
 static int64_t place_of(const dm_walk *w, const dm_step *step) {
   return dm_plan_todo_place(w->plan, step->tile);
 }
 
-/* Pieces of the peers come to the slot that this rank's own one was uploaded to, or to one that
- * nothing has touched before. */
+/* Peers' pieces go to the slot to which this rank uploaded its own, or to an unused one. */
 static dm_status check_fetch(dm_walk *w, int x, const dm_step *step) {
   const dm_route *route = &w->route[x];
   if (!route->fetched) return dm_violated(w, step, "matching: nobody to fetch from");
@@ -50,7 +50,7 @@ static bool is_kept(const dm_walk *w, const dm_step *step) {
 
 static dm_status check_gemm(dm_walk *w, const dm_step *step) {
   const int64_t turn = dm_walk_turn(w, step), layer = dm_range_size(w->layer);
-  const int64_t before = place_of(w, step) - w->plan->blocks; /* had the same block */
+  const int64_t before = place_of(w, step) - w->plan->blocks; /* used the same block */
   if (turn != w->turns)
     return dm_violated(w, step, "products: multiplies panel %lld of tile %lld where %lld is next",
                        (long long)step->panel, (long long)step->tile,
@@ -76,7 +76,7 @@ static dm_status check_keep(dm_walk *w, const dm_step *step) {
   return DM_OK;
 }
 
-/* One after the other, each with all the panels that were kept, after all the others. */
+/* In order, each with all the kept panels, after all other panels. */
 static dm_status check_strip(dm_walk *w, const dm_step *step) {
   if (step->strip != w->strips || step->strip >= dm_plan_strips(w->plan))
     return dm_violated(w, step, "products: strip %lld where %lld is next", (long long)step->strip,
@@ -91,8 +91,8 @@ static dm_status check_strip(dm_walk *w, const dm_step *step) {
   return DM_OK;
 }
 
-/* What has to be done before STEP of the end of a tile or strip, beside its products; NULL: nothing
- * more. */
+/* The steps that must precede STEP at the end of a tile or strip, besides its products; NULL: none.
+ */
 static const dm_ends *needed_by(const dm_walk *w, const dm_step *step) {
   const dm_finish_place place = w->plan->problem.compute.finish;
   const dm_ends *reduced = w->plan->pk > 1 ? &w->reduced : NULL;
@@ -106,8 +106,8 @@ static bool by_owner_alone(const dm_walk *w, const dm_step *step) {
          (step->kind == DM_STEP_FINISH && w->plan->problem.compute.finish == DM_FINISH_LAST);
 }
 
-/* FINISH, REDUCE or STORE of a strip: those of all strips in order; what the owner alone does, of
- * every pk-th one. */
+/* FINISH, REDUCE or STORE of a strip: for all strips in order; steps of owners only for every pk-th
+ * strip. */
 static dm_status check_strip_end(dm_walk *w, dm_ends *ends, const dm_step *step) {
   const dm_coords at = dm_plan_coords(w->plan, w->rank);
   const int64_t x = step->strip, pk = w->plan->pk;
@@ -152,7 +152,7 @@ static dm_status check_check(dm_walk *w, const dm_step *step) {
   return DM_OK;
 }
 
-/* FINISH, REDUCE and STORE, as far as there are such steps, once for each tile, in order. */
+/* FINISH, REDUCE and STORE, if the plan has such steps, once per tile, in order. */
 static dm_status check_end(dm_walk *w, dm_ends *ends, const dm_step *step) {
   const dm_plan *plan = w->plan;
   if (step->kind == DM_STEP_FINISH && plan->problem.compute.finish == DM_NO_FINISH)

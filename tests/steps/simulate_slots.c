@@ -1,5 +1,5 @@
-/* What the slots and shares of one rank hold, and who reads them, in every order that the
- * dependencies permit. */
+/* Contents and readers of a rank's slots and shares, in every order that the dependencies permit.
+ */
 #include <stddef.h>
 
 #include "steps/simulate_walk.h"
@@ -112,8 +112,7 @@ static bool holds(dm_walk *w, int x, const dm_step *step) {
   return p->filled && p->band == band_of(w, x, step) && p->panel == step->panel;
 }
 
-/* A piece is brought when all that read the one before it are done, or was left by an earlier tile.
- */
+/* A piece is loaded after all reads of the previous one, or is left from an earlier tile. */
 dm_status dm_walk_load(dm_walk *w, int x, const dm_step *step) {
   dm_spot *p = spot_of(w, x, step);
   w->load[x][dm_walk_turn(w, step)] = step->index;
@@ -147,7 +146,7 @@ dm_status dm_walk_read_share(dm_walk *w, int x, const dm_step *step) {
     return dm_violated(w, step, "slots: may read the share of %s before it is loaded",
                        x == DM_A ? "A" : "B");
   if (step->kind == DM_STEP_STRIP) {
-    p->strip = step->index; /* products run in order: the last one stands for all */
+    p->strip = step->index; /* products run in order: the last one represents all */
     return DM_OK;
   }
   w->next[x][step->index] = p->reader;

@@ -1,13 +1,13 @@
-/* The static half of the proof: what the parts of the matrices cover. */
+/* The static half of the proof: the parts of the matrices cover them. */
 #include "plan/partition.h"
 #include "plan/todo.h"
 #include "steps/simulate.h"
 
-/* A run of ranges that must follow one another without gaps from BEGIN to END. */
+/* Consecutive ranges that must cover BEGIN to END without gaps. */
 typedef struct cover {
   const char *what;
   int64_t at, end;
-  int64_t step; /* inner borders are multiples of it */
+  int64_t step; /* inner boundaries are multiples of it */
 } cover;
 
 static void start_cover(cover *c, const char *what, dm_range range, int64_t step) {
@@ -64,7 +64,7 @@ static dm_status check_fields(const dm_plan *p) {
   return DM_OK;
 }
 
-/* Strips cover the rows of every layer, and end what a single tile begins. */
+/* Strips cover the rows of every layer, and require a single tile. */
 static dm_status check_strips(const dm_plan *p) {
   const bool none = p->strips == 0 && p->stretch == 0;
   const int64_t shortest = dm_range_size(dm_plan_layer(p, p->pk - 1));
@@ -97,7 +97,7 @@ static dm_status check_places(const dm_plan *p) {
   return DM_OK;
 }
 
-/* Tiles follow one another in a snake, each row of tiles from its rows' beginning to their end. */
+/* Tiles follow each other in a snake; each row of tiles covers its rows from end to end. */
 static dm_status check_tiles(const dm_plan *p) {
   cover rows, cols;
   const int64_t step = p->border > 0 ? p->border : 1;
@@ -126,7 +126,7 @@ static dm_status check_tiles(const dm_plan *p) {
   return DM_OK;
 }
 
-/* Those that are computed follow one another in the order of all. */
+/* Tiles to compute are in the order of all tiles. */
 static dm_status check_todo(const dm_plan *p) {
   for (int64_t place = 0, before = -1; place < dm_plan_todo(p); place++) {
     const int64_t t = dm_plan_todo_tile(p, place);
@@ -138,7 +138,7 @@ static dm_status check_todo(const dm_plan *p) {
   return DM_OK;
 }
 
-/* What is allocated for tile 0 must do for all. */
+/* Allocations for tile 0 must suffice for all. */
 static dm_status is_no_larger(dm_range now, dm_range first, const char *what, int64_t t) {
   if (dm_range_size(now) <= dm_range_size(first)) return DM_OK;
   return dm_fail(DM_E_BUG, "tiling: %s of tile %lld are more than those of tile 0", what,

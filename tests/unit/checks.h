@@ -1,4 +1,4 @@
-/* checks: cmocka with statuses, and tests that need no list. */
+/* checks: cmocka for statuses, and automatic registration of tests. */
 #ifndef DM_TESTS_CHECKS_H
 #define DM_TESTS_CHECKS_H
 
@@ -17,7 +17,7 @@
 #include "core/status.h"
 #include "lib/test_program.h"
 
-/* A test of this file: run_all runs them all, in the order of their lines. */
+/* Defines a test of this file; run_all runs them in the order of their lines. */
 #define TEST(test)                                                                                 \
   static void test(void **state);                                                                  \
   __attribute__((constructor)) static void add_##test(void) {                                      \
@@ -25,7 +25,7 @@
   }                                                                                                \
   static void test(void **state __attribute__((unused)))
 
-enum { TESTS = 32 }; /* of a file */
+enum { TESTS = 32 }; /* per file */
 static struct CMUnitTest tests_of_file[TESTS];
 static int lines_of_tests[TESTS], test_count;
 
@@ -40,14 +40,14 @@ static inline void add_test(int line, const struct CMUnitTest *test) {
   tests_of_file[place] = *test;
 }
 
-/* How many failed; each finds *STATE in its own. */
+/* Returns the number of failed tests; each gets its own copy of STATE as *state. */
 static inline int run_all(void *state) {
   for (int i = 0; i < test_count; i++) tests_of_file[i].initial_state = state;
   return _cmocka_run_group_tests("tests", tests_of_file, (size_t)test_count, NULL, NULL);
 }
 
-/* How many cases of many: sanitizers, several times slower, watch fewer, which run the same code.
- */
+/* Divides the number of random cases: sanitizers are several times slower, and fewer cases cover
+ * the same code. */
 #ifdef __SANITIZE_ADDRESS__
 enum { FEWER = 4 };
 #else
@@ -57,7 +57,7 @@ static inline int many(int count) {
   return count / FEWER;
 }
 
-/* A new folder of the test; the caller's TEXT of 64 chars, which is returned. */
+/* Creates a folder for the test; writes its path to TEXT (64 chars) and returns TEXT. */
 static inline char *new_folder(char text[64]) {
   snprintf(text, 64, "/tmp/damier-unit-XXXXXX");
   assert_non_null(mkdtemp(text));
@@ -77,7 +77,7 @@ static inline int run_all_in_folder(void) {
   return failed;
 }
 
-/* The program of a file that needs nothing else. */
+/* The main function of a file that needs no setup. */
 #define RUN_ALL(name)                                                                              \
   TEST_PROGRAM(name) {                                                                             \
     return run_all(NULL);                                                                          \
@@ -87,12 +87,12 @@ static inline int run_all_in_folder(void) {
     return run_all_in_folder();                                                                    \
   }
 
-/* Fails the test with the status's own words. */
+/* Fails the test with the status's message. */
 static inline void ok(dm_status status) {
   if (status) fail_msg("%s: %s (hint: %s)", status->place, status->message, status->hint);
 }
 
-/* STATUS is of CODE and says WORDS; frees it. */
+/* Fails unless STATUS has CODE and its message contains WORDS; frees it. */
 static inline void fails(dm_status status, dm_code code, const char *words) {
   if (!status) fail_msg("no error where \"%s\" was expected", words);
   if (status->code != code || !(strstr(status->message, words) || strstr(status->hint, words)))

@@ -1,4 +1,4 @@
-/* cpu_cases: matrices in host memory with guards behind their rows, and the backend of CPUs. */
+/* cpu_cases: matrices in host memory with guard elements after their rows, and the CPU backend. */
 #ifndef DM_TESTS_CPU_CASES_H
 #define DM_TESTS_CPU_CASES_H
 
@@ -9,7 +9,7 @@
 
 enum { PAD = 5, GUARD = 0x5c };
 
-/* A generated matrix with PAD guard elements behind each row. */
+/* A generated matrix with PAD guard elements after each row. */
 static inline dm_view guarded(dm_dtype dtype, int64_t rows, int64_t cols, dm_kind kind,
                               uint64_t seed, double parameter) {
   int64_t bytes = (rows * (cols + PAD) + 1) * dm_dtype_size(dtype);
@@ -29,7 +29,7 @@ static inline void check_guards(dm_view view) {
   }
 }
 
-/* Both parts of an element. */
+/* Loads both parts of an element. */
 static inline void load(dm_view view, int64_t i, int64_t j, double value[2]) {
   value[1] = 0.0;
   dm_load_wide(value, dm_view_at(view, i, j), view.dtype, 1, 1);

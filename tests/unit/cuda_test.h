@@ -1,4 +1,4 @@
-/* cuda_test: what the tests of the cuda backend share.  Without a GPU they end with 77, "skipped".
+/* cuda_test: shared by the tests of the cuda backend. Without a GPU they exit with 77, "skipped".
  */
 #ifndef DM_TESTS_CUDA_TEST_H
 #define DM_TESTS_CUDA_TEST_H
@@ -17,13 +17,13 @@ static inline void cuda_ok(cudaError_t error) {
 }
 #endif
 
-/* Runs the tests of the file, where there is a GPU. */
+/* Runs the tests of the file if there is a GPU. */
 #define CUDA_TESTS(name)                                                                           \
   TEST_PROGRAM(name) {                                                                             \
     return dm_cuda_device_count() == 0 ? SKIPPED : run_all(NULL);                                  \
   }
 
-/* Runs them with a GPU that is opened by CONFIG, which GPUs other than Hopper may refuse. */
+/* Runs them with a GPU opened with CONFIG, which GPUs other than Hopper may refuse. */
 static inline int run_on_gpu(const dm_backend_config *config) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   dm_backend *gpu;
@@ -46,7 +46,7 @@ static inline dm_backend *open_gpu(const char *kernel, bool tf32, int64_t tile) 
   return gpu;
 }
 
-/* Whether kernel jit can be had: its compiler is a library that may not be installed. */
+/* Whether kernel jit is available: its compiler is an optional library. */
 static inline bool jit_is_there(void) {
   dm_backend_config config = {.local_ranks = 1, .kernel = "jit"};
   dm_backend *gpu;
@@ -60,7 +60,7 @@ static inline bool jit_is_there(void) {
   return false;
 }
 
-/* A matrix in the host with PAD elements behind each row, and its twin on the GPU. */
+/* A matrix on the host with PAD elements after each row, and its copy on the GPU. */
 typedef struct pair {
   dm_view host, device; /* without the padding */
   dm_view host_all, device_all;
@@ -82,7 +82,7 @@ static inline void multiply(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bo
   ok(dm_backend_wait(gpu, done));
 }
 
-/* Generated on the host, padding too, and copied. */
+/* Generated on the host, including padding, and copied. */
 static inline pair make_pair(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols,
                              int64_t pad, dm_generator generator) {
   pair p;
@@ -104,7 +104,7 @@ static inline void free_pair(dm_backend *gpu, pair p) {
   dm_backend_release(gpu, DM_DEVICE, p.device_all.base);
 }
 
-/* The GPU's twin, padding too, in memory that the caller frees. */
+/* The copy on the GPU, including padding, in memory that the caller frees. */
 static inline void *fetched(dm_backend *gpu, pair p) {
   dm_view all = p.host_all;
   all.base = malloc((size_t)bytes_of(all) + 1);
@@ -113,7 +113,7 @@ static inline void *fetched(dm_backend *gpu, pair p) {
   return all.base;
 }
 
-/* Both twins have the same bits, padding too; WHAT was done to them. */
+/* Checks that both copies have the same bits, including padding; WHAT names the operation. */
 static inline void check_twin(dm_backend *gpu, pair p, const char *what) {
   void *got = fetched(gpu, p);
   if (memcmp(got, p.host_all.base, (size_t)bytes_of(p.host_all)) != 0)

@@ -1,20 +1,20 @@
-/* device_memory: blocks of GPU memory and of the host that tests of kernels fill and compare. */
+/* device_memory: blocks of GPU and host memory that tests of kernels fill and compare. */
 #ifndef DM_TESTS_DEVICE_MEMORY_H
 #define DM_TESTS_DEVICE_MEMORY_H
 
 #include "core/element.h"
 #include "cuda_test.h"
 
-enum { UNTOUCHED = 0x55 }; /* a byte that nobody wrote */
+enum { UNTOUCHED = 0x55 }; /* a byte that was never written */
 
-/* BYTES of host memory, which the caller frees. */
+/* BYTES of zeroed host memory, which the caller frees. */
 static inline void *zeros(int64_t bytes) {
   void *memory = calloc((size_t)bytes + 1, 1);
   assert_non_null(memory);
   return memory;
 }
 
-/* The same on the GPU, every byte BYTE; freed by cudaFree. */
+/* BYTES of GPU memory, each set to BYTE; freed by cudaFree. */
 static inline void *on_gpu(int64_t bytes, int byte) {
   void *device;
   cuda_ok(cudaMalloc(&device, (size_t)bytes + 1));
@@ -34,7 +34,7 @@ static inline void *downloaded(const void *device, int64_t bytes) {
   return host;
 }
 
-/* Random bits, the same each time. */
+/* Reproducible random bits. */
 static inline uint64_t bits_at(int64_t i) {
   return dm_mix((uint64_t)i * 0x9e3779b97f4a7c15u + 99);
 }

@@ -1,4 +1,4 @@
-/* io_files: HDF5 files for the tests of io, written with HDF5 itself. */
+/* io_files: HDF5 files for tests of io, written with the HDF5 library. */
 #ifndef DM_TEST_IO_FILES_H
 #define DM_TEST_IO_FILES_H
 
@@ -29,7 +29,7 @@ static inline dm_dataset inspected(const dm_location *location) {
   return dataset;
 }
 
-/* Every byte pattern of a matrix of integers that all types hold: element (i, j). */
+/* Element (i, j): integers that all types can represent, with all their byte patterns. */
 static inline double element_of(int64_t row, int64_t col, int part) {
   return (double)((row * 7 + col * 3 + part * 5) % 101 - 50);
 }
@@ -47,7 +47,7 @@ static inline void *elements(dm_dtype dtype, int64_t rows, int64_t cols) {
   return data;
 }
 
-/* ROWS x COLS of DATA is what LOCATION holds. */
+/* Checks that LOCATION holds the ROWS x COLS of DATA. */
 static inline void expect_data(const dm_location *location, dm_dtype dtype, int64_t rows,
                                int64_t cols, const void *data) {
   const dm_dataset d = inspected(location);
@@ -62,7 +62,7 @@ static inline void expect_data(const dm_location *location, dm_dtype dtype, int6
   free(view.base);
 }
 
-/* All of FILE becomes DATA. */
+/* Writes DATA as all of FILE. */
 static inline void write_data(const dm_output_file *file, const void *data) {
   dm_output *output;
   ok(dm_output_open(file, &output));
@@ -76,7 +76,7 @@ static inline void give_up(dm_output_file *file) {
   dm_output_release(file);
 }
 
-/* Files may have BYTES, as on a disk that is full then; -1: as many as before. */
+/* Limits files to BYTES, like a disk that is then full; -1: restores the limit. */
 static inline void limit_files(int64_t bytes) {
   struct rlimit limit;
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -108,11 +108,11 @@ static inline hid_t swapped_type(dm_dtype dtype) {
   return type;
 }
 
-/* A file with dataset /m in FORM. */
+/* Writes a file with dataset /m in FORM. */
 static inline void write_file(const char *path, dm_dtype dtype, int64_t rows, int64_t cols,
                               const file_form *form) {
   hsize_t dims[2] = {(hsize_t)rows, (hsize_t)cols};
-  /* No longer than the matrix: HDF5 allows that only where it can grow. */
+  /* At most the matrix: HDF5 only allows larger chunks if the dataset can grow. */
   hsize_t chunk[2] = {(hsize_t)dm_min(form->chunk_rows, rows),
                       (hsize_t)dm_min(form->chunk_cols, cols)};
   hid_t creation = H5Pcreate(H5P_FILE_CREATE), list = H5Pcreate(H5P_DATASET_CREATE);

@@ -1,4 +1,4 @@
-/* lab_bench: a lab, and an odd product in it. */
+/* lab_bench: a lab, and a product of odd size in it. */
 #ifndef DM_TESTS_LAB_BENCH_H
 #define DM_TESTS_LAB_BENCH_H
 
@@ -12,7 +12,7 @@ typedef struct bench {
   dm_backend *gpu;
   dm_lab *lab;
   pair a, b, c;
-  dm_lab_work work; /* C of A and B */
+  dm_lab_work work; /* C and its factors A and B */
 } bench;
 
 static inline bench bench_open(dm_dtype dtype) {

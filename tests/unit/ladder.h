@@ -1,6 +1,6 @@
-/* ladder: trials of single kernels on the shapes that break kernels: single elements, primes, one
- * less and one more than a tile, k = 1, rows that are not aligned, operands in the midst of others.
- * A test says what an element of C must be. */
+/* ladder: runs single kernels on shapes that break kernels: single elements, primes, one less and
+ * one more than a tile, k = 1, unaligned rows, operands inside larger matrices. Each test judges
+ * the elements of C. */
 #ifndef DM_TESTS_LADDER_H
 #define DM_TESTS_LADDER_H
 
@@ -12,11 +12,11 @@ typedef struct trial {
   bool tf32;
   int64_t m, n, k;
   int layout;
-  bool accumulate, whole; /* whole numbers */
+  bool accumulate, whole; /* whole: integers */
 } trial;
 
-/* Fails unless RESULT is what C(i, j) may be: OLD + sum over l of a[l] b[l * n]; all of two parts
- * where T's type is complex. */
+/* Fails unless RESULT is valid for C(i, j): OLD + sum over l of a[l] b[l * n]; all have two parts
+ * if T's type is complex. */
 typedef void (*dm_judge)(const trial *t, const double *a, const double *b, const double *old,
                          const double *result);
 
@@ -27,8 +27,8 @@ static inline void refuse_element(const trial *t, double result, double wanted) 
            t->whole ? ", whole" : "", result, wanted);
 }
 
-/* ROWS x COLS of T's layout.  0: packed; 1: PAD elements behind each row; 2: rows of whole vectors
- * though the shape is not; 3: from the second column of a wider matrix. */
+/* ROWS x COLS in T's layout. 0: packed; 1: PAD elements after each row; 2: rows of whole vectors,
+ * unlike the shape; 3: from the second column of a wider matrix. */
 static inline pair operand(dm_backend *gpu, const trial *t, dm_dtype dtype, int64_t rows,
                            int64_t cols, int64_t pad, dm_generator generator) {
   const int64_t vector = 16 / dm_dtype_size(dtype), rest = (vector - cols % vector) % vector;
@@ -41,7 +41,7 @@ static inline pair operand(dm_backend *gpu, const trial *t, dm_dtype dtype, int6
   return p;
 }
 
-/* Nothing beside C may change. */
+/* Only C itself may change. */
 static inline void check_beside(const trial *t, pair c, dm_view got) {
   const int64_t size = dm_dtype_size(got.dtype), first = t->layout == 3, end = first + t->n;
   for (int64_t i = 0; i < got.rows; i++) {
@@ -57,7 +57,7 @@ static inline void check_elements(const trial *t, dm_judge judge, pair a, pair b
                                   dm_view got) {
   double *wide_a = widened(a.host), *wide_b = widened(b.host), *old = widened(c.host);
   double *result = widened(dm_view_sub(got, 0, t->layout == 3, t->m, t->n));
-  const int64_t step = t->m * t->n * t->k / 1000000 | 1; /* of a large C, enough elements */
+  const int64_t step = t->m * t->n * t->k / 1000000 | 1; /* of a large C only enough elements */
   const int parts = dm_dtype_is_complex(t->dtype) ? 2 : 1;
   static const double zero[2];
   for (int64_t at = 0; at < t->m * t->n; at += step)
@@ -86,8 +86,7 @@ static inline void run_trial(dm_backend *gpu, const trial *t, dm_judge judge) {
   free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
 }
 
-/* KERNEL in one of its types; skipped where it was written for another GPU.  TILE: of its blocks.
- */
+/* Tests KERNEL in one of its types; skips kernels for other GPUs. TILE: size of its blocks. */
 static inline void run_trials(const dm_kernel *kernel, dm_dtype dtype, bool tf32, int64_t tile,
                               dm_judge judge) {
   static const int64_t shapes[][3] = {
@@ -108,7 +107,7 @@ static inline void run_trials(const dm_kernel *kernel, dm_dtype dtype, bool tf32
   ok(status);
   for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
     for (int rest = 0; rest < 16; rest++) {
-      if (shapes[s][0] > 1000 && rest % 5 != 0) continue; /* large ones: a few of the cases */
+      if (shapes[s][0] > 1000 && rest % 5 != 0) continue; /* large shapes: only a few cases */
       const bool whole = rest & 2 || dtype == DM_I8;
       const trial t = {kernel,       dtype,    tf32,     shapes[s][0], shapes[s][1],
                        shapes[s][2], rest / 4, rest & 1, whole};
@@ -117,7 +116,7 @@ static inline void run_trials(const dm_kernel *kernel, dm_dtype dtype, bool tf32
   dm_backend_close(gpu);
 }
 
-/* TEST for each of our own kernels whose products are added up as SUMS or ALSO. */
+/* Runs TEST for each of our own kernels whose products are summed as SUMS or ALSO. */
 static inline int run_ladder(CMUnitTestFunction test, dm_kernel_sums sums, dm_kernel_sums also) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   struct CMUnitTest tests[DM_KERNEL_COUNT];

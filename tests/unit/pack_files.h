@@ -1,4 +1,4 @@
-/* pack_files: the contiguous file that tests turn into chunks. */
+/* pack_files: the contiguous file that tests convert to chunks. */
 #ifndef DM_TEST_PACK_FILES_H
 #define DM_TEST_PACK_FILES_H
 

@@ -1,4 +1,4 @@
-/* plan_cases: random problems, machines and wishes for the planner's tests, the same every time. */
+/* plan_cases: reproducible random problems, machines and wishes for tests of the planner. */
 #ifndef DM_TESTS_PLAN_CASES_H
 #define DM_TESTS_PLAN_CASES_H
 
@@ -16,7 +16,7 @@ typedef struct dice {
   int64_t rolls;
 } dice;
 
-/* A whole number in [LOW, HIGH]. */
+/* An integer in [LOW, HIGH]. */
 static inline int64_t roll(dice *d, int64_t low, int64_t high) {
   uint64_t bits = dm_random_bits(d->seed, d->rolls++, 0, 0);
   return low + (int64_t)(bits % (uint64_t)(high - low + 1));
@@ -28,7 +28,7 @@ static inline dm_problem problem_of(int64_t m, int64_t n, int64_t k, dm_dtype wo
   return problem;
 }
 
-/* Sizes from 1 to MOST, small ones as likely as large ones. */
+/* Sizes from 1 to MOST; small ones are as likely as large ones. */
 static inline int64_t roll_size(dice *d, int64_t most) {
   return roll(d, 1, dm_range_size((dm_range){0, most >> roll(d, 0, 9)}) + 1);
 }
@@ -48,7 +48,7 @@ static inline dm_machine roll_machine(dice *d, int ranks) {
   return machine;
 }
 
-/* Of any kind, but possible for RANKS ranks. */
+/* Any wishes that RANKS ranks can fulfil. */
 static inline dm_wishes roll_wishes(dice *d, int ranks) {
   dm_wishes w = {.reproducible = roll(d, 0, 4) == 0, .no_overlap = roll(d, 0, 3) == 0};
   if (roll(d, 0, 1)) w.pm = (int)roll(d, 1, ranks);
@@ -59,7 +59,8 @@ static inline dm_wishes roll_wishes(dice *d, int ranks) {
   return w;
 }
 
-/* The best for a cube of 8192 on all ranks of a machine, from files or from the ranks' shares. */
+/* The best plan for a cube of 8192 on all ranks of a machine, from files or from the ranks' shares.
+ */
 static inline dm_plan planned_8192(const char *words, bool from_files, dm_wishes wishes) {
   dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
   const dm_machine machine = machine_of(words);
@@ -88,7 +89,7 @@ static inline dm_plan plan_on_grid(dm_problem problem, int pm, int pn, int pk) {
                    .overlap = true};
 }
 
-/* 2 x 2 x 2 ranks on GPUs without links: every kind of step, 5 panels in a layer. */
+/* 2 x 2 x 2 ranks on GPUs without links: every kind of step, 5 panels per layer. */
 static inline dm_plan whole_plan(void) {
   dm_plan plan = plan_on_grid(problem_of(100, 90, 640, DM_F64), 2, 2, 2);
   plan.ranks = 9;
@@ -96,7 +97,7 @@ static inline dm_plan whole_plan(void) {
   return plan;
 }
 
-/* Some of the tiles are there, anywhere; free what it returns. */
+/* A random set of tiles is done; free the result. */
 static inline dm_todo *roll_todo(dice *d, dm_plan *plan) {
   const int64_t tiles = plan->tiles_m * plan->tiles_n;
   bool there[64] = {false};
@@ -108,7 +109,7 @@ static inline dm_todo *roll_todo(dice *d, dm_plan *plan) {
   return todo;
 }
 
-/* Each rank uploads its piece of a panel before its peers take it. */
+/* Whether each rank uploads its piece of a panel before its peers read it. */
 static inline bool uploads_first(const dm_plan *plan, dm_matrix matrix) {
   const dm_route route = dm_plan_route(plan, matrix);
   return route.given != route.piece;

@@ -1,5 +1,5 @@
-/* split_cases: matrices that products of split operands (core/split.h) have to bear, and what those
- * may lose. */
+/* split_cases: difficult matrices for products of split operands (core/split.h), and their error
+ * bounds. */
 #ifndef DM_TESTS_SPLIT_CASES_H
 #define DM_TESTS_SPLIT_CASES_H
 
@@ -10,13 +10,13 @@
 
 typedef enum split_data {
   SPLIT_NORMAL,    /* normal times exp(normal / 2) */
-  SPLIT_LINES,     /* rows of A and columns of B from 2^-20 to 2^20 */
-  SPLIT_ZEROS,     /* whole lines of them, too */
-  SPLIT_SUBNORMAL, /* numbers, and products of others */
-  SPLIT_EXTREME,   /* lines of about 1e30 and 1e-30 */
+  SPLIT_LINES,     /* rows of A and columns of B scaled from 2^-20 to 2^20 */
+  SPLIT_ZEROS,     /* zeros, including whole rows and columns */
+  SPLIT_SUBNORMAL, /* subnormal numbers, and products that are subnormal */
+  SPLIT_EXTREME,   /* rows and columns of about 1e30 and 1e-30 */
   SPLIT_CANCELLED, /* sums of products that nearly cancel */
-  SPLIT_UNLIKE,    /* numbers from 2^-30 to 1 side by side, and in some lines 2^-50 */
-  SPLIT_SPECIAL,   /* NaN and Inf in some lines */
+  SPLIT_UNLIKE,    /* numbers from 2^-30 to 1 side by side, and 2^-50 in some rows and columns */
+  SPLIT_SPECIAL,   /* NaN and Inf in some rows and columns */
   SPLIT_DATA
 } split_data;
 
@@ -58,7 +58,7 @@ static inline int64_t split_parts(dm_view view) {
   return dm_dtype_is_complex(view.dtype) ? 2 : 1;
 }
 
-/* A complex number is two of its line. */
+/* A complex number takes two places of its row or column. */
 static inline void split_fill(dm_view view, split_data data, int matrix) {
   const int64_t parts = split_parts(view);
   view = dm_view_parts(view);
@@ -69,8 +69,8 @@ static inline void split_fill(dm_view view, split_data data, int matrix) {
                             : split_number(data, matrix, j / parts, i * parts + j % parts);
 }
 
-/* What the lines of a matrix lose: those that are split, in units of 2^-24 |A||B|; plain numbers
- * lose much less than dm_split_factor. */
+/* The error factor for a matrix: of split rows and columns, in units of 2^-24 |A||B|; ordinary
+ * numbers lose much less than dm_split_factor. */
 static inline double split_factor(split_data data, int64_t k) {
   const double native = (double)k;
   if (data == SPLIT_UNLIKE) return fmax(native, dm_split_factor(k));
@@ -79,8 +79,8 @@ static inline double split_factor(split_data data, int64_t k) {
              : native + 16.0;
 }
 
-/* Rows of A in f64, one after the other: there subnormal numbers of f32 are no slower than others.
- * Those of complex numbers are twice as long.  The caller frees them. */
+/* Rows of A in f64, in which subnormal numbers of f32 are as fast as others. Rows of complex
+ * numbers are twice as long. The caller frees them. */
 static inline double *split_rows(dm_view a) {
   a = dm_view_parts(a);
   double *rows = malloc((size_t)(a.rows * a.cols) * sizeof *rows + 1);
@@ -90,8 +90,8 @@ static inline double *split_rows(dm_view a) {
   return rows;
 }
 
-/* The same of the columns of B; a row times those of x + iy is a real part, then an imaginary one.
- */
+/* The same for columns of B; a row times the columns of x + iy gives the real part, then the
+ * imaginary one. */
 static inline double *split_columns(dm_view b) {
   const int64_t parts = split_parts(b), k = b.rows * parts;
   double *cols = malloc((size_t)(k * b.cols * parts) * sizeof *cols + 1);
@@ -109,7 +109,8 @@ static inline double *split_columns(dm_view b) {
   return cols;
 }
 
-/* Whether GOT may be the sum of K products in f64, of SIZE without signs, which are exact there. */
+/* Whether GOT is valid for SUM, the sum of K products in f64, which is exact there; SIZE is the sum
+ * of magnitudes. */
 static inline bool split_holds(double got, double sum, double size, int64_t k, split_data data) {
   const double wanted = (double)(float)sum;
   const double bound =
@@ -119,7 +120,7 @@ static inline bool split_holds(double got, double sum, double size, int64_t k, s
   return isnan(wanted) ? isnan(got) : got == wanted;
 }
 
-/* C is OLD (NULL: 0) + A B, all in host memory. */
+/* Checks that C is OLD (NULL: 0) + A B, all in host memory. */
 static inline void split_check(dm_view c, dm_view a, dm_view b, const float *old, split_data data) {
   double *rows = split_rows(a), *cols = split_columns(b);
   const int64_t k = dm_view_parts(a).cols;

@@ -1,5 +1,5 @@
-/* Products on the CPU: every type, odd strides, in pieces as in one go; and the sums of the check.
- */
+/* Products on the CPU: every type, odd strides, in pieces and as a whole; and the sums of the
+ * check. */
 #include "cpu_cases.h"
 
 static dm_view matrix(dm_dtype dtype, int64_t rows, int64_t cols, dm_kind kind, uint64_t seed) {
@@ -26,7 +26,7 @@ static void compare(dm_view c, dm_view a, dm_view b, int times) {
   check_guards(c);
 }
 
-/* Whole numbers: C = A B, then C += A B twice, exactly; the memory of C begins as NaN. */
+/* Integers: C = A B, then C += A B twice, exactly; C's memory starts as NaN. */
 TEST(products) {
   static const int64_t shapes[][3] = {{1, 1, 1},     {5, 7, 3},    {1, 130, 65}, {130, 1, 1030},
                                       {33, 65, 257}, {300, 20, 9}, {2, 3, 2200}};
@@ -50,7 +50,8 @@ TEST(products) {
   }
 }
 
-/* Asking after a product computes a piece; as many as there are, the bits are those of waiting. */
+/* Each test of a product computes a piece; with any number of pieces the bits are those of waiting.
+ */
 TEST(pieces) {
   for (dm_dtype work = DM_F64; work <= DM_I8; work++) {
     dm_backend *backend = cpu_of(32, 1);
@@ -94,7 +95,7 @@ TEST(threads_and_bits) {
   }
 }
 
-/* More posted than the queue holds, into one C: all are added. */
+/* Posts more products into one C than the queue holds: all are added. */
 TEST(many_posted) {
   dm_backend *backend = cpu_of(0, 1);
   dm_view a = matrix(DM_F64, 9, 11, DM_INTEGER, 1), b = matrix(DM_F64, 11, 7, DM_INTEGER, 2);

@@ -1,5 +1,5 @@
-/* Extremes and sums of lines, as the exponents of residues follow from them: those of a plain loop,
- * of any shape, strides and type, by one thread and by all. */
+/* Extremes and sums of rows and columns, which determine the exponents of residues: equal to those
+ * of a plain loop, for any shape, strides and type, with one thread and all. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void plain_sums(dm_view view, bool by_row, const double *extremes, int64_
     }
 }
 
-/* What is there counts, too. */
+/* Previous contents of the result count, too. */
 static void compare(dm_view view, bool by_row) {
   static double wanted[2 * COLS], got[2 * COLS], all[2 * COLS];
   static int64_t wanted_sums[DM_LINE_SUMS * COLS], sums[DM_LINE_SUMS * COLS],

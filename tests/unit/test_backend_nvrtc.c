@@ -1,4 +1,4 @@
-/* The text that the program carries for NVRTC compiles there: needs the library, but no GPU. */
+/* NVRTC compiles the program's embedded source: needs the library, but no GPU. */
 #include "checks.h"
 
 #ifdef DM_HAVE_CUDA
@@ -36,7 +36,7 @@ TEST(machine_code) {
   }
 }
 
-/* A GPU that is newer than the compiler gets PTX of the newest one that the compiler knows. */
+/* A GPU newer than the compiler gets PTX for the newest one that the compiler knows. */
 TEST(newer_gpu) {
   char *image;
   size_t size;

@@ -1,11 +1,11 @@
-/* The sums that verification is made of: M x, |M x|^2, squares of columns; NaN behind a zero is not
+/* The sums that verification uses: M x, |M x|^2, squares of columns; NaN multiplied by zero is not
  * seen. */
 #include "backend/probe.h"
 #include "cpu_cases.h"
 
 enum { ROWS = 7, COLS = 1101 };
 
-/* The same sums, and those of a row's own squares, of all columns. */
+/* The same sums, and squares of the rows, over all columns. */
 static void check_norms(dm_view m, const double *x) {
   double y[2 * ROWS] = {0}, same[2 * ROWS] = {0}, squares[ROWS] = {0}, too[ROWS] = {0};
   double norms[ROWS] = {0}, sized[ROWS] = {0}, sizes[COLS];
@@ -27,7 +27,7 @@ static void check_norms(dm_view m, const double *x) {
   }
 }
 
-/* Whole numbers, so that the order of sums does not matter; x is complex for complex matrices. */
+/* Integers, so that the order of sums does not matter; x is complex for complex matrices. */
 TEST(floats) {
   for (dm_dtype dtype = DM_F64; dtype <= DM_C128; dtype++) {
     const int parts = dm_dtype_is_complex(dtype) ? 2 : 1;
@@ -74,7 +74,7 @@ TEST(whole_numbers) {
   assert_memory_equal(y, want, sizeof y);
 }
 
-/* No sum hides that a summand was Inf or NaN. */
+/* Sums show every Inf and NaN. */
 TEST(infinities) {
   double row[4] = {1.0, INFINITY, -INFINITY, 2.0}, x[4] = {1.0, 1.0, 1.0, 1.0}, y = 0.0,
          square = 0.0;
@@ -82,7 +82,7 @@ TEST(infinities) {
   assert_true(isnan(y) && isinf(square));
 }
 
-/* Several strips of a matrix, whatever the threads: the bits of one thread. */
+/* A matrix of several strips: the same bits on any number of threads. */
 TEST(threads) {
   static const dm_dtype types[] = {DM_F32, DM_C128, DM_I8, DM_F64};
   enum { TALL = 3001, BROAD = 2003, STRIDE = BROAD + 5 };
@@ -116,7 +116,7 @@ TEST(threads) {
   free(x);
 }
 
-/* Sums by several vectors in one look are those of one look each. */
+/* Sums with several vectors in one pass equal those with one pass each. */
 TEST(several_vectors) {
   enum { HEIGHT = 3, WIDTH = 1029, STEP = WIDTH + 2 };
   static const dm_dtype types[] = {DM_F64, DM_F32, DM_BF16};

@@ -1,4 +1,4 @@
-/* Products of f32 and c64 from f16 (--compute f32:f16) on the CPU, against exact sums. */
+/* Products of f32 and c64 from f16 (--compute f32:f16) on the CPU, compared with exact sums. */
 #include "core/compute_choice.h"
 #include "cpu_cases.h"
 #include "split_cases.h"
@@ -15,8 +15,8 @@ static dm_backend *split_of(int64_t tile) {
   return backend;
 }
 
-/* High and low parts hold a number to 23 bits, small ones to 2^-36; scaled, the largest is below
- * the largest f16. */
+/* High and low parts represent a number to 23 bits, small ones to 2^-36; scaled, the largest is
+ * below the maximum of f16. */
 TEST(parts) {
   for (int e = -149; e < 128; e++)
     for (int i = 0; i < 300; i++) {
@@ -38,7 +38,8 @@ TEST(parts) {
     }
 }
 
-/* A line of which one number is 2^-DOWN of the others has no exponent beyond 33 or 34 binades. */
+/* A row or column with one number 2^-DOWN times the others has no exponent beyond 33 or 34 binades.
+ */
 TEST(lines) {
   for (int down = 0; down < 60; down++) {
     dm_split_line line = dm_split_look(dm_split_nothing(), -1.0f);
@@ -90,8 +91,8 @@ TEST(products) {
   check_product(DM_C64, 3, 1030, 65, 0, SPLIT_NORMAL); /* wider than a piece */
 }
 
-/* Rows and columns without an exponent are counted; the others keep their bits.  Of complex numbers
- * one part is enough. */
+/* Rows and columns without an exponent are counted; the others keep their bits. In complex numbers
+ * one such part is enough. */
 static void check_native_lines(dm_dtype dtype) {
   dm_backend *backend = split_of(0);
   const int64_t parts = dm_dtype_is_complex(dtype) ? 2 : 1, k = 100 / parts;

@@ -1,5 +1,5 @@
-/* Sums and dot products on the CPU, of every type and with gaps behind the rows, against the plain
- * arithmetic that backend.h promises. */
+/* Sums and dot products on the CPU, for every type and with gaps after rows, compared with the
+ * plain arithmetic defined in backend.h. */
 #include "cpu_cases.h"
 
 enum { ROWS = 7, COLS = 611 };
@@ -13,7 +13,7 @@ static double sum_of(double alpha, double x, double beta, double y) {
   return beta == 0.0 ? alpha * x : alpha * x + beta * y;
 }
 
-/* PLACE: Z is a matrix of its own (0), X (1), or Y (2).  What has the factor 0 is NaN. */
+/* PLACE: Z is separate (0), X (1), or Y (2). Operands with factor 0 are NaN. */
 static void check_add(dm_dtype dtype, double alpha, double beta, int place) {
   const bool whole = dtype == DM_I32;
   const dm_kind kind = whole ? DM_INTEGER : DM_NORMAL;
@@ -59,7 +59,7 @@ TEST(add) {
       }
 }
 
-/* Within the rounding of the additions, and the same bits again. */
+/* Within the rounding of the additions, and reproducible. */
 TEST(dot) {
   dm_backend *backend = cpu_of(0, 1);
   for (dm_dtype dtype = DM_F64; dtype < DM_DTYPE_COUNT; dtype++) {

@@ -1,11 +1,10 @@
-/* Which tile sizes there are, whether the kernel can be made of them, and which product uses which.
- */
+/* Tile sizes: the available ones, the kernel's constraints, and the choice for a product. */
 #include "backend/tiling.h"
 #include "checks.h"
 
 enum { H200 = 232448, LEAST = 101376 }; /* bytes of shared memory of a block */
 
-/* They run on GPUs with the least shared memory too (8.6, 8.9). */
+/* They also run on GPUs with the least shared memory (8.6, 8.9). */
 TEST(built_in_tilings_fit) {
   const dm_tilings built_in = dm_tilings_built_in();
   for (int t = 0; t < DM_TILING_TYPES; t++)
@@ -13,9 +12,9 @@ TEST(built_in_tilings_fit) {
       assert_true(dm_tiling_need_of(&built_in.of[t][i], t ? DM_F64 : DM_F32).shared <= LEAST);
 }
 
-/* What the kernel takes for granted: LENGTH elements are a vector. */
+/* The kernel's assumptions: LENGTH elements form a vector. */
 static void check_rules(const dm_tiling *t, int length, const dm_tiling_need *need) {
-  const int across = 32 / t->down, vectors = t->bn / length; /* of a row of B */
+  const int across = 32 / t->down, vectors = t->bn / length; /* per row of B */
   assert_true(t->bk % 2 == 0 && t->bk % t->parts == 0 && 32 % t->down == 0);
   assert_true(t->stages >= 2 && t->blocks >= 1 && t->group >= 1 && t->by_rows >> 1 == 0);
   assert_true(t->bm % t->wm == 0 && t->bn % t->wn == 0); /* warps fill the block's tile */
@@ -37,7 +36,7 @@ TEST(classes_follow_the_tiles) {
   assert_int_equal(dm_tiling_class_of(0, 5, 132), DM_TILES_TINY);
 }
 
-/* What is tuned for a class lies in it, on small GPUs and large ones. */
+/* Sizes tuned for a class belong to it, on small and large GPUs. */
 TEST(sizes_lie_in_their_class) {
   for (int processors = 8; processors <= 200; processors += 4)
     for (int i = 0; i < DM_TILING_CLASSES; i++) {
@@ -47,7 +46,7 @@ TEST(sizes_lie_in_their_class) {
     }
 }
 
-/* All of the list fit on a large GPU; their texts find them. */
+/* All candidates fit on a large GPU; their texts identify them. */
 TEST(candidates_fit_and_differ) {
   for (int t = 0; t < DM_TILING_TYPES; t++) {
     const dm_tiling *all = dm_tiling_candidates[t];

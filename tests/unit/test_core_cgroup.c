@@ -1,4 +1,4 @@
-/* Control groups of both versions, as files below a folder of the test's own. */
+/* Control groups of both versions, as files in a folder of the test. */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -50,7 +50,7 @@ TEST(nested_second_version) {
   assert_int_equal(dm_cgroup_memory_left(root), 100000);
 }
 
-/* A container's own group is the top that it sees; the path names it from outside. */
+/* A container sees its own group as the top; the path is the outer one. */
 TEST(container) {
   forget();
   put("/proc/self/cgroup", "0::/system.slice/docker-1.scope\n");
@@ -60,7 +60,7 @@ TEST(container) {
   put("/sys/fs/cgroup/memory.current", "5000\n");
   assert_true(dm_cgroup_cores(root) == 4);
   assert_int_equal(dm_cgroup_memory(root), 1000);
-  assert_int_equal(dm_cgroup_memory_left(root), 1); /* nothing, which is not no limit */
+  assert_int_equal(dm_cgroup_memory_left(root), 1); /* nothing left, as opposed to no limit */
 }
 
 TEST(first_version) {

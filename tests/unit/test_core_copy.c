@@ -1,9 +1,10 @@
-/* dm_copy between all pairs of types, layouts and sizes, against one element at a time. */
+/* dm_copy between all pairs of types, layouts and sizes, compared with copies of single elements.
+ */
 #include "cpu_cases.h"
 
 typedef enum layout { ROWS, COLUMNS, PADDED, SPREAD, TURNED_PADDED, LAYOUTS } layout;
 
-/* A rows x cols view of DTYPE in memory of its own. */
+/* A ROWS x COLS view of DTYPE in its own memory. */
 static dm_view view_of(dm_dtype dtype, layout how, int64_t rows, int64_t cols, int64_t *bytes) {
   dm_view view = {.dtype = dtype, .rows = rows, .cols = cols};
   switch (how) {
@@ -31,7 +32,7 @@ static dm_view view_of(dm_dtype dtype, layout how, int64_t rows, int64_t cols, i
   return view;
 }
 
-/* Bytes that no element covers must be as they were. */
+/* Bytes outside of elements must not change. */
 static int64_t untouched(dm_view view, int64_t bytes) {
   const int64_t size = dm_dtype_size(view.dtype);
   char *seen = calloc((size_t)bytes, 1);
@@ -50,7 +51,7 @@ static void copy_and_compare(dm_dtype to, layout to_layout, dm_dtype from, layou
   int64_t from_bytes, to_bytes;
   dm_view src = view_of(from, from_layout, rows, cols, &from_bytes);
   dm_view dst = view_of(to, to_layout, rows, cols, &to_bytes);
-  /* Whole numbers of at most 100 are values of every type. */
+  /* All types can represent integers up to 100. */
   dm_fill(src, &(dm_generator){.kind = DM_INTEGER, .seed = 4, .parameter = 100}, 0, 0);
   dm_copy(dst, src, conjugate);
   for (int64_t i = 0; i < rows; i++) {

@@ -1,4 +1,5 @@
-/* Threads that stay: every piece is taken once, round after round, whatever their number. */
+/* Persistent threads: every piece is processed once, round after round, for any number of threads
+ * and pieces. */
 #include <stdatomic.h>
 
 #include "checks.h"

@@ -1,4 +1,4 @@
-/* Threads that share work: every piece is taken once, whatever their number. */
+/* Threads that share work: every piece is processed once, for any number of threads and pieces. */
 #include <stdatomic.h>
 
 #include "checks.h"

@@ -1,4 +1,4 @@
-/* The 16-bit formats, every bit pattern: against their definition, and at every tie of rounding. */
+/* The 16-bit formats: every bit pattern compared with the definition, and every tie of rounding. */
 #include "checks.h"
 #include "core/half.h"
 
@@ -26,7 +26,7 @@ static uint16_t to_bf16(double x) {
 
 static const format formats[] = {{10, 5, f16_to_f32, to_f16}, {7, 8, bf16_to_f32, to_bf16}};
 
-/* What the bits mean, by ldexp. */
+/* The value of BITS, by ldexp. */
 static double meaning(const format *f, unsigned bits) {
   const int bias = (1 << (f->exponent - 1)) - 1, top = (1 << f->exponent) - 1;
   int exponent = (int)(bits >> f->fraction) & top;
@@ -69,7 +69,7 @@ static void expect(const format *f, double value, unsigned want) {
     fail_msg("%a becomes %04x and %04x, wanted %04x", value, got, negative, want);
 }
 
-/* Halfway between any two neighbours, and one f64 to either side; the subnormal ones too. */
+/* The midpoint of any two neighbours, and one f64 to either side; also subnormal ones. */
 TEST(ties_go_to_even) {
   for (int i = 0; i < 2; i++) {
     const format *f = &formats[i];
@@ -87,7 +87,8 @@ TEST(overflow_and_underflow) {
     const format *f = &formats[i];
     const unsigned infinity = infinity_of(f);
     double largest = meaning(f, infinity - 1), step = largest - meaning(f, infinity - 2);
-    expect(f, largest + step / 2, infinity); /* the tie above the largest rounds to even */
+    expect(f, largest + step / 2,
+           infinity); /* the midpoint above the largest number rounds to even */
     expect(f, nextafter(largest + step / 2, 0.0), infinity - 1);
     expect(f, 1e300, infinity);
     expect(f, INFINITY, infinity);
@@ -99,7 +100,8 @@ TEST(overflow_and_underflow) {
   }
 }
 
-/* A detour over f32 would round this up: just above a tie of f16, a tie of f32 below it. */
+/* Rounding through f32 would round this up: just above a midpoint of f16, a midpoint of f32 below
+ * it. */
 TEST(rounds_once) {
   expect(&formats[0], 1.0 + 0x1p-11 + 0x1p-40, 0x3c01);
   expect(&formats[0], 1.0 + 0x1p-11 - 0x1p-40, 0x3c00);

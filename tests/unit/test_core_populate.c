@@ -1,4 +1,4 @@
-/* Pages are there before they are touched, or what is missing is told. */
+/* Pages are populated before they are touched, or an error names the failure. */
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ TEST(pages_are_there) {
   assert_int_equal(resident(base), BYTES / 4096);
   assert_int_equal(dm_populate(base, BYTES, false), 0);
   assert_int_equal(ftruncate(file, BYTES / 2), 0);
-  assert_int_equal(dm_populate(base, BYTES, true), EFAULT); /* in place of a signal */
+  assert_int_equal(dm_populate(base, BYTES, true), EFAULT); /* instead of a signal */
   assert_int_equal(munmap(base, BYTES), 0);
   assert_int_equal(close(file), 0);
 }

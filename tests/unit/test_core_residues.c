@@ -1,5 +1,5 @@
-/* Numbers as residues and back, for every number of moduli, against long division and rounding bit
- * by bit. */
+/* Conversion to residues and back, for every number of moduli, compared with long division and
+ * bitwise rounding. */
 #include "checks.h"
 #include "core/element.h"
 #include "core/remainder.h"
@@ -7,7 +7,7 @@
 
 enum { BITS = 32 * DM_LIMBS };
 
-/* A whole number: its sign, and its size with the lowest limb first. */
+/* An integer: its sign, and its magnitude with the lowest limb first. */
 typedef struct big {
   bool negative;
   uint32_t limb[DM_LIMBS];
@@ -36,7 +36,7 @@ static void add_small(big *number, int64_t what) {
   }
 }
 
-/* From -p/2 up to below p/2. */
+/* In [-p/2, p/2). */
 static int residue_of(const big *number, int p) {
   int64_t rest = 0;
   for (int l = DM_LIMBS - 1; l >= 0; l--) rest = (rest << 32 | number->limb[l]) % p;
@@ -44,7 +44,7 @@ static int residue_of(const big *number, int p) {
   return (int)(2 * rest >= p ? rest - p : rest);
 }
 
-/* To nearest even. */
+/* Rounds to nearest even. */
 static double rounded(const big *number) {
   const int bits = bits_of(number), drop = bits > 53 ? bits - 53 : 0;
   uint64_t kept = 0;
@@ -64,7 +64,7 @@ static void compare_value(const dm_moduli *m, const big *number, int exponent) {
   if (got != want) fail_msg("%d moduli, 2^%d: %a, wanted %a", m->count, exponent, got, want);
 }
 
-/* Of the range that M moduli have. */
+/* Within the range of M moduli. */
 static bool within(const dm_moduli *m, const big *number) {
   const int order = compare(number, m->half);
   return order < 0 || (order == 0 && !number->negative);
@@ -113,7 +113,7 @@ TEST(ends_of_the_range) {
   }
 }
 
-/* 53 bits, then exactly half of the last, and one more or less far below. */
+/* 53 bits, then exactly half of the last, and slightly more or less. */
 TEST(ties) {
   for (int count = 8; count <= DM_MODULI_MOST; count++) {
     dm_moduli m;
@@ -148,7 +148,7 @@ TEST(huge_and_small_results) {
   compare_value(&m, &(big){0}, -2000);
 }
 
-/* What dm_whole_of cuts off, by integers. */
+/* The part that dm_whole_of truncates, in integers. */
 static void compare_whole(const dm_moduli *m, double a, int exponent) {
   int of_a;
   const double fraction = frexp(fabs(a), &of_a);
@@ -191,7 +191,7 @@ TEST(residues_of_doubles) {
   compare_whole(&m, 0x1p-500, -1100);
 }
 
-/* Sums of residues and products, of the largest size that is allowed. */
+/* Sums of residues and products, of the largest allowed size. */
 TEST(residues_of_sums) {
   dm_moduli m;
   dm_moduli_make(DM_MODULI_MOST, &m);
@@ -207,8 +207,7 @@ TEST(residues_of_sums) {
   }
 }
 
-/* The bound 2 sum |a'| |b'| < P holds, and the exponent after it would not be far from breaking it.
- */
+/* The bound 2 sum |a'| |b'| < P holds, and the next exponent would almost violate it. */
 TEST(exponents) {
   for (int count = DM_MODULI_LEAST; count <= DM_MODULI_MOST; count++) {
     dm_moduli m;

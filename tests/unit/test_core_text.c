@@ -1,4 +1,4 @@
-/* Numbers with units, closest names, statuses: what people read and type. */
+/* Numbers with units, closest names, statuses: text that people read and type. */
 #include "checks.h"
 
 #include "core/closest.h"
@@ -125,7 +125,7 @@ TEST(closest_names) {
   char endless[5000];
   memset(endless, 'a', sizeof endless - 1);
   endless[sizeof endless - 1] = '\0';
-  dm_closest(endless, names, 6); /* must only come back */
+  dm_closest(endless, names, 6); /* must terminate */
 }
 
 TEST(statuses) {
@@ -145,7 +145,7 @@ TEST(statuses) {
   assert_null(dm_hint(DM_OK, "nothing"));
 }
 
-/* Messages of any length stay within their bounds, and the prefix survives. */
+/* Messages of any length stay within bounds, and the prefix is kept. */
 TEST(long_messages) {
   char words[2000];
   memset(words, 'w', sizeof words - 1);
@@ -173,7 +173,7 @@ TEST(type_names) {
   assert_false(dm_dtype_parse("u8", &untouched) || dm_dtype_is_known(DM_DTYPE_NONE));
 }
 
-/* Every pair of a type and the one that holds all its numbers exactly, and one that does not. */
+/* Pairs of types and the one that represents all their numbers exactly, and one that does not. */
 TEST(integers_held_exactly) {
   static const dm_dtype held[][3] = {
       {DM_BOOL, DM_BF16, DM_DTYPE_NONE}, {DM_I8, DM_BF16, DM_BOOL}, {DM_U8, DM_F16, DM_I8},
@@ -186,7 +186,7 @@ TEST(integers_held_exactly) {
   }
 }
 
-/* A name in a file could move the cursor, or the window's title. */
+/* Names in a file could move the cursor, or set the window's title. */
 TEST(control_characters_are_shown) {
   char text[64] = "";
   FILE *out = fmemopen(text, sizeof text, "w");

@@ -1,10 +1,10 @@
-/* Reproducible products: C has the same bits however it is cut into blocks at multiples of the
- * tile. */
+/* Reproducible products: C has the same bits for any division into blocks at multiples of the tile.
+ */
 #include "cuda_test.h"
 
 enum { TILE = 64, M = 200, N = 170, K = 333 };
 
-/* A copy of rows x cols of P from (row, col) in memory of its own, with other strides. */
+/* A copy of ROWS x COLS of P from (row, col) in its own memory, with other strides. */
 static pair block_of(dm_backend *gpu, pair p, int64_t row, int64_t col, int64_t rows, int64_t cols,
                      int64_t pad) {
   pair block = make_pair(gpu, p.host.dtype, rows, cols, pad, (dm_generator){.kind = DM_CONSTANT});
@@ -43,13 +43,13 @@ static void check_blocks(const char *kernel, dm_dtype dtype, bool tf32, bool acc
   dm_backend_close(gpu);
 }
 
-/* Every kernel that runs on this GPU, and auto, in every type that it multiplies. */
+/* Every kernel for this GPU, and auto, in every type that it multiplies. */
 TEST(test_blocks) {
   for (const char *const *kernel = dm_cuda_kernels(); *kernel; kernel++) {
     dm_backend *gpu;
     const dm_backend_config config = {.local_ranks = 1, .kernel = *kernel};
     dm_status status = dm_backend_open(&dm_backend_cuda, &config, &gpu);
-    if (status) { /* written for another GPU */
+    if (status) { /* for another GPU */
       dm_status_free(status);
       continue;
     }
@@ -63,7 +63,7 @@ TEST(test_blocks) {
   }
 }
 
-/* An empty sum: C becomes 0, or stays. */
+/* An empty sum: C becomes 0, or keeps its elements. */
 TEST(test_no_depth) {
   dm_backend *gpu = open_gpu("auto", false, 0);
   const dm_generator ones = {.kind = DM_CONSTANT, .parameter = 1.0};
@@ -80,7 +80,7 @@ TEST(test_no_depth) {
   dm_backend_close(gpu);
 }
 
-/* The direct call is the same product. */
+/* The direct call computes the same product. */
 TEST(test_direct) {
   dm_backend *gpu = open_gpu("cublas", false, 0);
   dm_generator random = {.kind = DM_UNIFORM, .seed = 1};

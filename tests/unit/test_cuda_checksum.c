@@ -1,4 +1,4 @@
-/* Checksums on the GPU are those of the host. */
+/* Checksums on the GPU equal those on the host. */
 #include "backend/verify_sums.h"
 #include "cuda_test.h"
 
@@ -7,7 +7,7 @@ static const int64_t shapes[][3] = {/* rows, cols, padding */
                                     {37, 1029, 0}, {33, 64, 0},   {33, 64, 16},
                                     {300, 513, 3}, {8, 16384, 0}, {2000, 130, 1}};
 
-/* The sum that the host has, and, without it, 0 again; any changed bit is seen. */
+/* The host's sum, and 0 once it is subtracted; any changed bit is detected. */
 static void check_checksum(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols,
                            int64_t pad) {
   const dm_place place = {(1ll << 31) + 5, 77, (1ll << 33) + 1};

@@ -8,7 +8,7 @@ TEST(test_device) {
   dm_device device;
   ok(dm_backend_open(&dm_backend_cuda, &config, &gpu));
   ok(dm_backend_device(gpu, &device));
-  assert_int_equal(device.index, 0); /* ranks 0, count and 2 count share GPU 0 */
+  assert_int_equal(device.index, 0); /* ranks 0, COUNT and 2 COUNT share GPU 0 */
   assert_int_equal(device.sharing, 3);
   assert_int_equal(device.visible, count);
   assert_int_equal(strlen(device.id), 40);
@@ -26,7 +26,7 @@ TEST(test_device) {
   fails(dm_backend_open(&dm_backend_cuda, &config, &gpu), DM_E_USAGE, "tiled");
 }
 
-/* host -> device -> device -> host, each view with strides of its own or packed. */
+/* host -> device -> device -> host, each view packed or with its own strides. */
 static void check_copies(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols,
                          const int64_t pad[4]) {
   const dm_generator random = {.kind = DM_UNIFORM, .seed = 8, .parameter = 1.0};
@@ -62,7 +62,7 @@ TEST(test_copies) {
   dm_backend_close(gpu);
 }
 
-/* Rows further apart than 2-D copies allow (2 GiB). */
+/* Row strides larger than 2-D copies allow (2 GiB). */
 TEST(test_far_rows) {
   enum { COLS = 1000, ROWS = 3 };
   const int64_t stride = (1ll << 31) + 4096;
@@ -81,7 +81,7 @@ TEST(test_far_rows) {
 }
 
 TEST(test_events) {
-  enum { POSTS = 5000 }; /* several times round the ring */
+  enum { POSTS = 5000 }; /* several rounds of the ring buffer */
   static dm_event events[POSTS];
   dm_backend *gpu = open_gpu("auto", false, 0);
   pair p = make_pair(gpu, DM_F64, 64, 64, 0, (dm_generator){.kind = DM_UNIFORM});

@@ -1,5 +1,5 @@
-/* What chooses among kernels, and cuBLAS, in every type: whole numbers exactly, random ones within
- * |C - C'| <= f(k) u |A||B|. */
+/* The choice of kernels, and cuBLAS, in every type: integers exactly, random numbers within |C -
+ * C'| <= f(k) u |A||B|. */
 #include "ladder.h"
 
 static void judge(const trial *t, const double *a, const double *b, const double *old,
@@ -28,7 +28,7 @@ static void check_kernel(const char *name, bool tf32, int64_t tile) {
       run_trials(&kernel, dtypes[d], tf32, tile, judge);
 }
 
-/* i8 in several bands: as the tiled kernel has it. */
+/* i8 in several bands: the same as the tiled kernel. */
 TEST(test_i8_bands) {
   const int64_t m = 10007, n = 1501, k = 1009;
   const dm_generator generator = {.kind = DM_INTEGER, .seed = 3, .parameter = 127.0};

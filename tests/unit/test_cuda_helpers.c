@@ -1,7 +1,6 @@
-/* The helper kernels of the registry on the shapes that break kernels, with rows that are aligned
- * and rows that are not.  Transpositions are exact, sums have the bits of the same arithmetic on
- * the host, dot products lie within the bound of their additions; nothing but the result is
- * written. */
+/* The registry's helper kernels on shapes that break kernels, with aligned and unaligned rows.
+ * Transpositions are exact, sums have the bits of the same arithmetic on the host, dot products are
+ * within the bound of their additions; only the result is written. */
 #include "cuda_test.h"
 
 #ifdef DM_HAVE_CUDA
@@ -10,14 +9,14 @@ static const int64_t shapes[][2] = {{1, 1},   {1, 700},   {700, 1},   {15, 17}, 
                                     {31, 33}, {64, 64},   {63, 129},  {128, 65}, {257, 255},
                                     {5, 999}, {1000, 13}, {130, 1029}};
 
-/* Elements in front of and behind each row, of the first and of the other matrices. */
+/* Elements before and after each row, of the first and of the other matrices. */
 static const int64_t layouts[][4] = {{0, 0, 0, 0},     {0, 1, 0, 3}, {1, 2, 3, 1},
                                      {16, 16, 16, 16}, {0, 0, 1, 4}, {5, 0, 0, 0}};
 
 enum {
   SHAPES = sizeof shapes / sizeof shapes[0],
   LAYOUTS = sizeof layouts / sizeof layouts[0],
-  PROCESSORS = 100 /* whatever the GPU has: parts must not depend on it */
+  PROCESSORS = 100 /* not the GPU's number: parts must not depend on it */
 };
 
 static dm_generator numbers(dm_dtype dtype, uint64_t seed) {
@@ -27,8 +26,7 @@ static dm_generator numbers(dm_dtype dtype, uint64_t seed) {
                         .parameter = dtype == DM_I8 ? 127 : 2e9};
 }
 
-/* A matrix with FRONT elements before and BEHIND after each row; where THERE is false, all is NaN.
- */
+/* A matrix with FRONT elements before and BEHIND after each row; without THERE all are NaN. */
 static pair make(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t front,
                  int64_t behind, uint64_t seed, bool there) {
   dm_generator generator = numbers(dtype, seed);
@@ -39,7 +37,7 @@ static pair make(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, in
   return p;
 }
 
-/* The twin of P on the GPU holds what P.host holds, around the matrix too. */
+/* The copy of P on the GPU equals P.host, also around the matrix. */
 static void check_all(dm_backend *gpu, pair p, const char *kernel, const int64_t *shape,
                       const int64_t *layout) {
   char *got = fetched(gpu, p);
@@ -71,7 +69,7 @@ static void transpose(dm_backend *gpu, const helper *h, dm_dtype dtype, const in
   free_pair(gpu, from), free_pair(gpu, to);
 }
 
-/* Z = alpha X + beta Y on the host: as dm_finish computes it, and modulo 2^32. */
+/* Z = alpha X + beta Y on the host: like dm_finish, and modulo 2^32. */
 static void add_element(dm_view z, double x, double y, double alpha, double beta, int64_t i,
                         int64_t j) {
   void *at = dm_view_at(z, i, j);
@@ -84,7 +82,7 @@ static void add_element(dm_view z, double x, double y, double alpha, double beta
   dm_store_wide(at, z.dtype, 1, &sum, 1);
 }
 
-/* PLACE: Z is a matrix of its own (0), X (1), or Y (2). */
+/* PLACE: Z is separate (0), X (1), or Y (2). */
 static void add(dm_backend *gpu, const helper *h, dm_dtype dtype, const int64_t *shape,
                 const int64_t *l, double alpha, double beta, int place) {
   pair x = make(gpu, dtype, shape[0], shape[1], l[0], l[1], 1, alpha != 0.0 || place == 1);
@@ -137,11 +135,11 @@ static void dot(dm_backend *gpu, const helper *h, dm_dtype dtype, const int64_t 
   free_pair(gpu, x), free_pair(gpu, y);
 }
 
-/* Two of the pairs of factors for each TURN. */
+/* Two pairs of factors for each TURN. */
 static void run_add(dm_backend *gpu, const helper *h, dm_dtype dtype, const int64_t *shape,
                     const int64_t *l, int turn) {
   static const double factors[][2] = {{1, 1}, {-3, 7}, {1, 0}, {5, 0}, {0, -2}, {0, 0}};
-  const double scale = dtype == DM_I32 ? 1.0 : 0.3; /* no f32 */
+  const double scale = dtype == DM_I32 ? 1.0 : 0.3; /* not representable in f32 */
   for (int i = 0; i < 2; i++) {
     const double *f = factors[(turn + 3 * i) % 6];
     add(gpu, h, dtype, shape, l, f[0] * scale, f[1] * scale, (turn + i) % 3);

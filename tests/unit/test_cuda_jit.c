@@ -1,5 +1,5 @@
-/* Kernel jit against warp_tile, bit for bit: every tiling gives the same chain of sums, on shapes
- * that break kernels, in any layout.  What does not fit the GPU is refused. */
+/* Kernel jit compared with warp_tile, bit for bit: every tiling gives the same chain of sums, on
+ * shapes that break kernels, in any layout. Tilings that do not fit the GPU are refused. */
 #include "backend/jit.h"
 #include "core/clock.h"
 #include "cuda_test.h"
@@ -9,7 +9,7 @@ static const int64_t shapes[][3] = {{1, 1, 1},      {1, 7, 31},      {31, 1, 2},
                                     {17, 13, 4099}, {1033, 2053, 33}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0], LAYOUTS = 3 };
 
-/* Elements behind the rows of A, B and C: packed, unaligned, rows of vectors. */
+/* Elements after the rows of A, B and C: packed, unaligned, rows of vectors. */
 static void pads_of(const int64_t shape[3], int layout, int64_t pads[3]) {
   const int64_t n = shape[1], k = shape[2];
   const int64_t all[LAYOUTS][3] = {{0, 0, 0}, {3, 1, 5}, {-k & 3, -n & 3, -n & 3}};
@@ -22,7 +22,7 @@ static void *product_of(dm_backend *gpu, pair c, pair a, pair b, bool accumulate
   return fetched(gpu, c);
 }
 
-/* Both backends see the same memory: it is of one process and one GPU. */
+/* Both backends access the same memory: one process and one GPU. */
 static void check_shape(dm_backend *jit, dm_backend *other, dm_dtype type, const int64_t shape[3],
                         int layout, bool accumulate) {
   const dm_generator random = {.kind = DM_UNIFORM, .seed = 11},
@@ -57,7 +57,7 @@ TEST(built_in_tilings) {
   dm_backend_close(other);
 }
 
-/* Every candidate of tune, for all classes at once. */
+/* Every candidate of tune, for all classes together. */
 TEST(every_candidate) {
   dm_backend *jit = open_gpu("jit", false, 0), *other = open_gpu("warp_tile", false, 0);
   const dm_jit_ops *ops = dm_backend_cuda.jit;
@@ -95,7 +95,7 @@ TEST(refusals) {
   dm_tilings bad = dm_tilings_built_in();
   bad.of[0][DM_TILES_LARGE].stages = 8;
   bad.of[0][DM_TILES_LARGE].bk = 64;
-  ok(ops->use(jit, &bad)); /* the one that is built in is taken */
+  ok(ops->use(jit, &bad)); /* the built-in one is used */
   ok(ops->prepare(jit, DM_F32, 100000, 100000));
   fails(ops->prepare(jit, DM_F16, 10, 10), DM_E_BUG, "f16");
   dm_backend_close(jit);

@@ -1,8 +1,9 @@
-/* The lab: every kernel on small shapes, series of calls, and what the driver tells of a kernel. */
+/* The lab: every kernel on small shapes, series of calls, and the driver's information on a kernel.
+ */
 #include "backend/jit.h"
 #include "lab_bench.h"
 
-/* Whether KERNEL can run here: another GPU, or no compiler. */
+/* Whether KERNEL can run here: not if it is for another GPU or needs a missing compiler. */
 static bool runs(dm_backend *gpu, const dm_lab_limits *limits, const dm_kernel *kernel) {
   if (limits->capability < kernel->first || limits->capability > kernel->last) return false;
   if (kernel->maker != DM_BY_JIT) return true;
@@ -13,7 +14,7 @@ static bool runs(dm_backend *gpu, const dm_lab_limits *limits, const dm_kernel *
   return has;
 }
 
-/* Every kernel of the registry on the small shapes, in every type that it takes. */
+/* Every kernel of the registry on the small shapes, in all its types. */
 TEST(edges) {
   bench t = bench_open(DM_F32);
   dm_lab_limits limits;
@@ -33,7 +34,7 @@ TEST(edges) {
   bench_close(&t);
 }
 
-/* A series takes its turns, in a graph and without, and takes time. */
+/* A series runs all its calls, with and without a graph, and takes time. */
 TEST(series) {
   bench t = bench_open(DM_F32);
   const dm_lab_work works[2] = {t.work, t.work};
@@ -51,7 +52,7 @@ TEST(series) {
   bench_close(&t);
 }
 
-/* The driver tells what a kernel of our own needs, without running it. */
+/* The driver reports the resources of our own kernels without running them. */
 TEST(occupancy) {
   bench t = bench_open(DM_F32);
   dm_lab_occupancy o;

@@ -1,10 +1,9 @@
-/* The kernels of the registry that work on CUDA cores, in each of their real types.  To the last
- * bit, an element must come out as the one chain of fused multiply-adds over k that the registry
- * promises (kahan: within 3 u |A||B|), whole numbers therefore exactly, and in f32 random ones
- * within k u |A||B|. */
+/* The registry's kernels on CUDA cores, in each of their real types. Each element must equal, to
+ * the last bit, the chain of fused multiply-adds over k that the registry promises (kahan: within 3
+ * u |A||B|); integers are therefore exact, and random numbers in f32 within k u |A||B|. */
 #include "ladder.h"
 
-/* The sum in the type of the kernel's sums, or (EXACT) as well as f64 allows. */
+/* The sum in the type of the kernel's sums, or (EXACT) as exactly as f64 allows. */
 static double chain(const trial *t, const double *a, const double *b, double old, bool exact) {
   const bool single = dm_compute_sum(t->dtype) == DM_F32 && !exact;
   double sum = old;
@@ -26,7 +25,7 @@ static void judge(const trial *t, const double *a, const double *b, const double
   const bool kahan = t->kernel->sums == DM_SUM_COMPENSATED;
   const double wanted = chain(t, a, b, old, kahan);
   if (!kahan && result != wanted) refuse_element(t, result, wanted);
-  if (t->dtype == DM_F64) return; /* the chain alone: nothing here is more exact */
+  if (t->dtype == DM_F64) return; /* only the chain: nothing here is more exact */
   const double u = dm_dtype_roundoff(DM_F32), factor = kahan ? 3.0 : (double)t->k + 1.0;
   const double bound = t->whole ? 0.0 : factor * u * magnitude(t, a, b, old);
   const double near = chain(t, a, b, old, true);

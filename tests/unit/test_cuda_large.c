@@ -1,5 +1,5 @@
-/* Helper kernels on more than 2^31 elements: indices must not wrap.  Skipped where the GPU has no
- * room for it. */
+/* Helper kernels on more than 2^31 elements: indices must not wrap. Skipped if the GPU has too
+ * little memory. */
 #include "cuda_test.h"
 
 #ifdef DM_HAVE_CUDA
@@ -24,7 +24,7 @@ static dm_view large(dm_backend *gpu, dm_dtype dtype, const int64_t shape[2], bo
   return dm_view_strided(memory, dtype, DM_DEVICE, shape[turned], shape[!turned], shape[!turned]);
 }
 
-/* Element N, counted along the rows, is that of row 0 and column N. */
+/* Element N in row-major order equals that of row 0 and column N. */
 static void fill(dm_backend *gpu, dm_view view, const dm_generator *generator) {
   const int64_t count = view.rows * view.cols;
   ok(dm_backend_fill(gpu, dm_view_strided(view.base, view.dtype, DM_DEVICE, 1, count, count),
@@ -32,7 +32,7 @@ static void fill(dm_backend *gpu, dm_view view, const dm_generator *generator) {
 }
 
 static int64_t drawn(int64_t sample, int which, int64_t size) {
-  if (sample == 0) return size - 1; /* the last element too */
+  if (sample == 0) return size - 1; /* also the last element */
   return (int64_t)(dm_random_bits(7, sample, which, 0) >> 1) % size;
 }
 

@@ -1,5 +1,5 @@
-/* The judge of the lab must be right itself: its reference against sums in long double on the host,
- * and its verdict on results that were made wrong. */
+/* Tests of the lab's judge: its reference compared with sums in long double on the host, and its
+ * verdict on corrupted results. */
 #include "lab_bench.h"
 
 /* C + A B in long double, rounded to C's type, on the host and then on the GPU. */
@@ -35,7 +35,7 @@ static double worst(const bench *p) {
   return most;
 }
 
-/* ROW of C gets one more unit in the last place, or NaN. */
+/* Adds one unit in the last place to an element in ROW of C, or sets it to NaN. */
 static void spoil(const bench *p, int64_t row, bool nan) {
   double wide[2];
   void *at = dm_view_at(p->c.host, row, N - 1);
@@ -54,10 +54,11 @@ static void judged(dm_dtype dtype) {
   ok(dm_lab_expect(t.lab, &t.work, rows, M));
   right_result(&t);
   const double u = dm_dtype_roundoff(t.c.host.dtype);
-  assert_true(worst(&t) <= 1.01 * u); /* one rounding; long double has its own */
+  assert_true(worst(&t) <= 1.01 * u); /* one rounding; long double adds its own */
   spoil(&t, M - 1, false);
   assert_true(worst(&t) > 100 * u);
-  ok(dm_lab_expect(t.lab, &t.work, rows, M - 1)); /* now C is another: all is wrong but its size */
+  ok(dm_lab_expect(t.lab, &t.work, rows,
+                   M - 1)); /* now C differs: all elements are wrong, but not its shape */
   assert_true(dm_lab_judged(t.lab) == (M - 1) * N * (dm_dtype_is_complex(dtype) ? 2 : 1));
   bench_close(&t);
 }
@@ -74,7 +75,7 @@ TEST(not_a_number) {
   ok(dm_lab_expect(t.lab, &t.work, &row, 1));
   right_result(&t);
   assert_true(isfinite(worst(&t)));
-  spoil(&t, row + 1, true); /* not looked at */
+  spoil(&t, row + 1, true); /* this row is not checked */
   assert_true(isfinite(worst(&t)));
   spoil(&t, row, true);
   assert_true(isinf(worst(&t)));

@@ -1,6 +1,6 @@
-/* Kernels that copy stages ahead of those that they multiply: 1000 times the same bits, on odd
- * shapes, with k shorter and longer than the ring of stages.  Copies that come too early or too
- * late show here, where a tool does not follow what orders them (docs/kernels.md). */
+/* Kernels that copy stages ahead of the multiplied ones: 1000 times the same bits, on odd shapes,
+ * with k shorter and longer than the ring of stages. Detects copies that are too early or too late,
+ * which tools that do not understand the kernels' synchronisation miss (docs/kernels.md). */
 #include "cuda_test.h"
 
 enum { REPEATS = 1000 };
@@ -23,7 +23,7 @@ static const struct {
     {"mma", DM_I8, false},
     {"mma", DM_F64, false},
 };
-/* m, n, k, and elements behind each row. */
+/* m, n, k, and elements after each row. */
 static const int64_t shapes[][4] = {{131, 67, 23, 1}, {517, 643, 331, 5}, {301, 133, 1040, 0}};
 
 static void try_shape(dm_backend *gpu, dm_dtype dtype, const char *kernel, const int64_t s[4]) {

@@ -1,5 +1,5 @@
-/* The kernels of products by residues, bit for bit against core/residues.h, on the shapes and
- * strides that break kernels; nothing but the result is written. */
+/* The kernels of products by residues, compared bit for bit with core/residues.h, on shapes and
+ * strides that break kernels; only the result is written. */
 #include "core/elementary.h"
 #include "cuda_test.h"
 
@@ -9,7 +9,7 @@
 #include "device_memory.h"
 #include "kernels/residue_kernels.h"
 
-enum { PROCESSORS = 100 }; /* whatever the GPU has */
+enum { PROCESSORS = 100 }; /* independent of the GPU */
 
 static int symmetric_residue(int64_t value, int p) {
   const int rest = (int)((value % p + p) % p);
@@ -18,7 +18,7 @@ static int symmetric_residue(int64_t value, int p) {
 
 /* ---- splitting ---- */
 
-/* Numbers below 2, of which row r is scaled to fewer than 78 bits; some rows are zeros. */
+/* Numbers below 2, with row r scaled to fewer than 78 bits; some rows are zeros. */
 static int exponent_for(int64_t row) {
   static const int bits[] = {76, 62, 61, 63, 52, 30, 5, 70, -3};
   return bits[row % 9];
@@ -89,7 +89,7 @@ TEST(test_residue_split) {
       split_as(&cases[c], count);
 }
 
-/* Columns of a complex B: the parts of its elements, and those of them times i. */
+/* Columns of a complex B: the parts of its elements, and of the elements times i. */
 static void split_complex(const split_case *c, int count) {
   const int64_t size =
       2 * (c->skip + (c->rows - 1) * c->row_stride + (c->depth - 1) * c->col_stride + 1);
@@ -132,7 +132,7 @@ TEST(test_residue_split_of_complex) {
       split_complex(&cases[c], count);
 }
 
-/* Rows of A come as their parts: complex ones would be read as something else. */
+/* Rows of A are passed as parts: a complex matrix would be misread. */
 TEST(test_residue_split_refuses_complex_rows) {
   const dm_residue_split split = {.to = dm_residue_panel_at(NULL, DM_MODULI_LEAST, 2, 2),
                                   .from = {NULL, DM_C128, DM_DEVICE, 1, 1, 1, 1}};
@@ -145,7 +145,7 @@ typedef struct product_case {
   int64_t m, n, depth, plane, row_stride;
 } product_case;
 
-/* A panel of any bytes, from which ROWS are taken. */
+/* A panel of random bytes; ROWS of it are used. */
 static dm_residue_panel random_panel(int count, int64_t rows, int64_t depth, int64_t seed,
                                      int8_t **host) {
   const int64_t bytes = dm_residue_panel_bytes(count, rows, depth);
@@ -218,7 +218,7 @@ TEST(test_residue_product_of_few_moduli) {
   for (int count = 1; count < DM_MODULI_MOST; count++) multiply_as(&p, count, 0);
 }
 
-/* The largest sums that int8 and the deepest panel can give, of both signs. */
+/* The largest sums of int8 over the deepest panel, of both signs. */
 TEST(test_residue_product_does_not_overflow) {
   enum { M = 65, N = 193, COUNT = 3, PLANE = 208 };
   static const int8_t factors[][2] = {{-128, -128}, {-128, 127}, {127, 127}};
@@ -253,9 +253,9 @@ TEST(test_residue_product_does_not_overflow) {
   cuda_ok(cudaFree(of_a)), cuda_ok(cudaFree(of_b)), cuda_ok(cudaFree(c));
 }
 
-/* ---- the end ---- */
+/* ---- the finish ---- */
 
-/* Residues of any number, of small ones, and of the extremes. */
+/* Residues of random numbers, of small ones, and of the extremes. */
 static int8_t residue_at(int64_t element, int x) {
   const int p = dm_moduli_numbers[x];
   switch (element % 4) {
@@ -266,7 +266,7 @@ static int8_t residue_at(int64_t element, int x) {
   case 2:
     return (int8_t)(bits_at(element * 32 + x) % 2 ? (p - 1) / 2 : -(p / 2));
   default:
-    return (int8_t)(x == 0 ? -128 : 0); /* about P / 2 where P / 256 is odd, which it is */
+    return (int8_t)(x == 0 ? -128 : 0); /* about P / 2, as P / 256 is odd */
   }
 }
 
@@ -321,7 +321,7 @@ TEST(test_residue_combine) {
 
 /* ---- layers ---- */
 
-/* As on the host; what is beyond all planes stays. */
+/* The same on the host; data beyond all planes must not change. */
 static void join_as(int count, int64_t rows, int64_t cols, int64_t plane, int64_t row_stride,
                     int64_t more_stride) {
   int8_t *c = zeros(rows * row_stride), *more = zeros(rows * more_stride);
@@ -366,9 +366,9 @@ TEST(test_residue_join) {
   }
 }
 
-/* ---- all of it ---- */
+/* ---- whole products ---- */
 
-/* Whole numbers, in panels: every element of C is exact. */
+/* Integers, in panels: every element of C is exact. */
 TEST(test_residues_of_whole_numbers) {
   enum { M = 70, N = 203, K = 500, PANEL = 144, COUNT = 12, PLANE = 208 };
   double a[M][K], *b = zeros((int64_t)K * N * 8), *got;

@@ -1,5 +1,5 @@
-/* Products by residues of the cuda backend: what their exponents follow from, and the bits of C,
- * are those of the CPU. */
+/* Products by residues on the cuda backend: the inputs of their exponents, and the bits of C, equal
+ * the CPU's. */
 #include "cuda_test.h"
 
 #ifdef DM_HAVE_CUDA
@@ -11,7 +11,7 @@
 #include "core/residues.h"
 #include "device_memory.h"
 
-/* Rows of all sizes: zeros, subnormal and huge numbers, ordinary ones. */
+/* Rows of all magnitudes: zeros, subnormal, huge and ordinary numbers. */
 static double wide_number(int64_t row, int64_t col) {
   static const int powers[] = {0, 900, -1060, 1022, 3, -400};
   if (row % 7 == 6) return 0.0;
@@ -34,7 +34,8 @@ static dm_compute mode_of(const char *name, int64_t k) {
   return row;
 }
 
-/* Extremes and sums of the lines of both twins are alike; they join what was there. */
+/* Extremes and sums of rows or columns are equal on both; they include previous contents of the
+ * result. */
 static void check_lines(dm_backend *gpu, dm_view host, dm_view device, bool by_row) {
   const int64_t lines = by_row ? host.rows : host.cols;
   double *wanted = zeros(16 * lines), *got = zeros(16 * lines);
@@ -51,7 +52,7 @@ static void check_lines(dm_backend *gpu, dm_view host, dm_view device, bool by_r
     if (memcmp(&got[l], &wanted[l], sizeof *got) != 0)
       fail_msg("%lld x %lld, by %s: extreme %lld is %a instead of %a", (long long)host.rows,
                (long long)host.cols, by_row ? "row" : "column", (long long)l, got[l], wanted[l]);
-  for (int64_t l = 0; l < lines; l++) /* nobody asks for sums of what is infinite */
+  for (int64_t l = 0; l < lines; l++) /* sums of infinite rows are never used */
     if (isinf(wanted[2 * l])) wanted[2 * l] = 0.0;
   dm_host_line_sums(host, by_row, wanted, wanted_sums);
   ok(dm_backend_line_sums(gpu, device, by_row, wanted, sums));
@@ -94,7 +95,7 @@ TEST(test_residue_lines) {
   dm_backend_close(gpu);
 }
 
-/* C = A B by a row of compute modes in one memory, where all that it takes lies in one block. */
+/* C = A B in a compute mode, with all its memory in one block. */
 typedef struct place {
   dm_backend *backend;
   dm_space space;
@@ -106,7 +107,7 @@ typedef struct place {
 static void run_product(const place *p, const dm_compute *row, int64_t strip, int64_t cut) {
   const dm_view first = dm_compute_first(row, p->sums);
   dm_event done;
-  for (int64_t i = 0; i < p->sums.rows; i += strip) { /* rows by rows, in two parts of k */
+  for (int64_t i = 0; i < p->sums.rows; i += strip) { /* strips of rows, in two parts of k */
     const int64_t rows = dm_min(strip, p->sums.rows - i), k = p->a.cols;
     const dm_view c = dm_view_sub(first, i, 0, rows, first.cols);
     const dm_exponents at = {p->exponents.rows + i, p->exponents.cols};

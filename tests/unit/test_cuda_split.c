@@ -1,5 +1,5 @@
-/* Products of f32 and c64 from f16 (--compute f32:f16) on the GPU, against exact sums: shapes and
- * strides that break kernels, all kinds of data, and the same bits however C is cut. */
+/* Products of f32 and c64 from f16 (--compute f32:f16) on the GPU, compared with exact sums: shapes
+ * and strides that break kernels, all kinds of data, and the same bits for any division of C. */
 #include "core/compute_choice.h"
 #include "cuda_test.h"
 
@@ -15,7 +15,7 @@ static pair split_pair(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t co
   return p;
 }
 
-/* What is behind the rows of C. */
+/* Checks the elements after the rows of C. */
 static void check_padding(pair c, const char *got) {
   const int64_t size = dm_dtype_size(c.host.dtype), row = c.host.cols * size;
   const int64_t stride = c.host_all.cols * size;
@@ -70,8 +70,8 @@ TEST(test_split_data) {
       }
 }
 
-/* Rows and columns of C in two parts each; some lines are multiplied natively.  Cuts are multiples
- * of 64, as those of --reproducible. */
+/* C in 2 x 2 blocks; some rows and columns are multiplied natively. Blocks begin at multiples of
+ * 64, as with --reproducible. */
 static void check_same_bits(dm_backend *gpu, dm_dtype dtype) {
   const int64_t m = 700, n = 900, k = 333;
   const pair a = split_pair(gpu, dtype, m, k, 3, SPLIT_UNLIKE, SPLIT_A);
@@ -100,7 +100,7 @@ TEST(test_split_same_bits) {
   check_same_bits(*state, DM_C64);
 }
 
-/* Deeper than one product of the kernel; a few lines are counted. */
+/* Deeper than one call of the kernel; a few rows and columns are counted. */
 static void check_deep(dm_backend *gpu, dm_dtype dtype) {
   const int64_t m = 40, n = 70, k = dtype == DM_C64 ? 20001 : 40001;
   int64_t before, after;

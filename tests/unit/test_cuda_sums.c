@@ -1,5 +1,5 @@
-/* What the backend does with matrices in device memory beside products: sums and dot products are
- * those of the host's implementations, also of complex numbers. */
+/* Operations of the backend on device memory other than products: sums and dot products equal the
+ * host's, also for complex numbers. */
 #include "backend/probe.h"
 #include "cuda_test.h"
 
@@ -28,7 +28,7 @@ TEST(test_dot) {
       const dm_generator numbers = {.kind = DM_INTEGER, .seed = 5, .parameter = 1000.0};
       pair x = make_pair(gpu, dtypes[d], 300, 999, pad, numbers);
       pair y = make_pair(gpu, dtypes[d], 300, 999, 0, (dm_generator){numbers.kind, 6, 1000.0});
-      for (int same = 0; same < 2; same++) { /* whole numbers: exact in any order */
+      for (int same = 0; same < 2; same++) { /* integers: exact in any order */
         double wanted, got;
         ok(dm_host_dot(gpu, x.host, same ? x.host : y.host, &wanted));
         ok(dm_backend_dot(gpu, x.device, same ? x.device : y.device, &got));
@@ -49,7 +49,7 @@ TEST(test_convert) {
       if ((from < 4) != (to < 4) || from == to) continue;
       const dm_dtype src = from < 4 ? reals[from] : complexes[from - 4];
       const dm_dtype dst = to < 4 ? reals[to] : complexes[to - 4];
-      for (int64_t cols = 200; cols < 204; cols++) { /* whole runs, and what is left of them */
+      for (int64_t cols = 200; cols < 204; cols++) { /* whole runs and remainders */
         const dm_generator numbers = {.kind = DM_NORMAL, .seed = 7};
         pair x = make_pair(gpu, src, 37, cols, cols % 2, numbers);
         pair z = make_pair(gpu, dst, 37, cols, 8 - cols % 4, (dm_generator){.kind = DM_NORMAL});
@@ -62,7 +62,7 @@ TEST(test_convert) {
   dm_backend_close(gpu);
 }
 
-/* What cannot be added is refused, not computed wrongly. */
+/* Unsupported additions are refused, not computed wrongly. */
 TEST(test_refused) {
   dm_backend *gpu = open_gpu("auto", false, 0);
   const dm_generator numbers = {.kind = DM_INTEGER, .parameter = 9.0};

@@ -1,9 +1,9 @@
-/* The kernels of the registry that work on tensor cores, in each of their types.  The hardware adds
- * up to 16 products at once: it aligns them to the largest, cuts off what lies two bits below the
- * last of f32, and cuts off the sum.  With u the unit roundoff of f32, u/2 of the largest is lost
- * for each product and 2u for each sum, which is at most 2 (k + 16) u |A||B| in all; f64 is one
- * chain of fused multiply-adds over k there as on CUDA cores, to the last bit.  Whole numbers must
- * come out exactly.  In TF32 the operands are rounded to nearest first, by at most 2^-11 each. */
+/* The registry's kernels on tensor cores, in each of their types. The hardware adds up to 16
+ * products at once: it aligns them to the largest, truncates two bits below the last one of f32,
+ * and truncates the sum. With u the unit roundoff of f32, each product loses at most u/2 of the
+ * largest and each sum 2u, in total at most 2 (k + 16) u |A||B|; f64 is one chain of fused
+ * multiply-adds over k, to the last bit, as on CUDA cores. Integers must be exact. TF32 first
+ * rounds the operands to nearest, by at most 2^-11 each. */
 #include "ladder.h"
 
 static void judge(const trial *t, const double *a, const double *b, const double *was,
@@ -24,10 +24,11 @@ static void judge(const trial *t, const double *a, const double *b, const double
   if (!((double)fabsl((long double)result - sum) <= bound)) refuse_element(t, result, (double)sum);
 }
 
-/* f64 has tiles of its own for long k and a C that fills 132 multiprocessors with little over. */
+/* f64 has special tiles for long k and a C that fills 132 multiprocessors with a small remainder.
+ */
 static void run_long_trials(const dm_kernel *kernel) {
   dm_backend *gpu = open_gpu(kernel->name, false, 0);
-  for (int layout = 1; layout <= 2; layout++) { /* rows that are not aligned, and that are */
+  for (int layout = 1; layout <= 2; layout++) { /* unaligned and aligned rows */
     const trial t = {kernel, DM_F64, false, 2811, 1789, 2053, layout, layout == 2, false};
     run_trial(gpu, &t, judge);
   }

@@ -1,5 +1,4 @@
-/* probe, scan and fill on the GPU give what the host's implementations give: fill with
- * the same bits. */
+/* probe, scan and fill on the GPU give the host's results, fill with the same bits. */
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
 #include "cuda_test.h"
@@ -9,7 +8,7 @@ static const int64_t shapes[][3] = {/* rows, cols, padding */
                                     {37, 1029, 0}, {33, 64, 0},   {33, 64, 16},
                                     {300, 513, 3}, {8, 16384, 0}, {2000, 130, 1}};
 
-/* Every seventh x is 0, and its column is NaN where the type has one. */
+/* Every seventh x is 0, and its column is NaN if the type has NaN. */
 static void hide_columns(dm_backend *gpu, pair *p, double *x, int64_t parts) {
   const dm_generator nan = {.kind = DM_CONSTANT, .parameter = (double)NAN};
   for (int64_t j = 3; j < p->host.cols; j += 7) {
@@ -34,7 +33,7 @@ static void check_probe(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t c
       x[j] = bits & 1 ? 1.0 : -0.75;
   }
   hide_columns(gpu, &p, x, parts);
-  for (int i = 0; i < 2; i++) { /* both add to what is there */
+  for (int i = 0; i < 2; i++) { /* the second adds to the first */
     y[i] = calloc((size_t)(rows * parts), 8);
     squares[i] = calloc((size_t)rows, 8);
     if (!integer) y[i][0] = squares[i][0] = 2.5;
@@ -82,7 +81,7 @@ TEST(test_sums) {
   dm_backend_close(gpu);
 }
 
-/* Vectors of more and of other matrices than are kept on the GPU at a time. */
+/* More vectors and matrices than the GPU keeps at a time. */
 TEST(test_many_sums) {
   enum { ROWS = 600000, COLS = 3, TIMES = 300 };
   dm_backend *gpu = open_gpu("auto", false, 0);

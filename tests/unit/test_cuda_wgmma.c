@@ -1,7 +1,6 @@
-/* The kernel wgmma: every type on shapes around its tiles, aligned or not; B by rows and by
- * columns; the same bits however C is cut and however often it is computed.  Whole numbers must
- * come out exactly, and neither an old C of NaN nor what lies behind the rows of A and B may
- * matter. */
+/* The kernel wgmma: every type on shapes around its tiles, aligned and unaligned; B by rows and by
+ * columns; the same bits for any division of C and in repeated runs. Integers must be exact; an old
+ * C of NaN and the elements after rows of A and B must not matter. */
 #include "cuda_test.h"
 
 #ifdef DM_HAVE_CUDA
@@ -10,10 +9,10 @@ static const dm_dtype dtypes[] = {DM_BF16, DM_F16, DM_F32, DM_I8};
 static const int64_t shapes[][3] = {{1, 1, 1},      {1, 300, 33},     {65, 1, 130},
                                     {63, 64, 65},   {128, 256, 64},   {129, 257, 63},
                                     {255, 31, 127}, {260, 520, 1000}, {2050, 2100, 48}};
-/* Elements behind each row of A, B, C: 8 or 16 keep rows aligned in one type or another. */
+/* Elements after each row of A, B, C: 8 or 16 keep rows aligned in some types. */
 static const int64_t pads[][3] = {{0, 0, 0}, {1, 3, 1}, {16, 32, 4}};
 
-/* Few PROCESSORS: each computes several tiles. */
+/* Few PROCESSORS, so that each computes several tiles. */
 static void multiply_on(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool accumulate,
                         int processors) {
   dm_product product = {.c = c,
@@ -30,7 +29,7 @@ static void multiply_on(dm_backend *gpu, dm_view c, dm_view a, dm_view b, bool a
 
 static void check(pair a, dm_view b, pair c, dm_view got, bool accumulate) {
   const int64_t m = c.host.rows, n = c.host.cols, k = a.host.cols;
-  const int64_t step = m * n > 20000 ? 997 : 1; /* of a large C, enough elements */
+  const int64_t step = m * n > 20000 ? 997 : 1; /* of a large C only enough elements */
   for (int64_t at = 0; at < m * n; at += step) {
     const int64_t i = at / n, j = at % n;
     double sum = accumulate ? number(c.host, i, j) : 0.0;
@@ -74,7 +73,7 @@ TEST(test_shapes) {
         try_shape(gpu, dtypes[t], shapes[s], pads[rest / 4], rest & 1, rest & 2);
 }
 
-/* C += A B in cuts of HEIGHT x WIDTH, TIMES times: the bits of the last. */
+/* C += A B in blocks of HEIGHT x WIDTH. */
 static void *product_in_cuts(dm_backend *gpu, pair c, pair a, pair b, int64_t height,
                              int64_t width) {
   move(gpu, c.device_all, c.host_all);
@@ -89,7 +88,7 @@ static void *product_in_cuts(dm_backend *gpu, pair c, pair a, pair b, int64_t he
   return fetched(gpu, c);
 }
 
-/* C += A B, TIMES times, most of them at once. */
+/* C += A B, TIMES times, mostly at once. */
 static void try_same_bits(dm_backend *gpu, dm_dtype dtype, dm_generator of_a, dm_generator of_c,
                           int times) {
   static const int64_t cuts[][2] = {{64, 64}, {128, 500}, {301, 99}, {1, 643}};

@@ -1,12 +1,12 @@
-/* Reading by threads: every form of file arrives as without them, chunks are unpacked once, errors
- * come through. */
+/* Reading with threads: every form of file gives the same data as without, chunks are unpacked
+ * once, errors are reported. */
 #include "io/file_queue.h"
 #include "io_files.h"
 
 enum { ROWS = 150, COLS = 130, STRIPS = 7, MEMORY = 1 << 24 };
 
-/* Rows ROW and following of columns [left, right) of a matrix of those elements, in the form that
- * strip NUMBER wants: as it is, transposed, or conjugated and transposed. */
+/* Columns [left, right) of the rows from ROW of such a matrix, in the form of strip NUMBER: plain,
+ * transposed, or conjugate transposed. */
 typedef struct strip {
   void *got;
   dm_view view;
@@ -41,7 +41,8 @@ static void check_strip(const strip *s, int number) {
   free(s->got);
 }
 
-/* All strips at once, awaited in the order of TURN; returns the chunks that were unpacked. */
+/* Reads all strips at once and awaits them in the order of TURN; returns the number of unpacked
+ * chunks. */
 static int64_t read_strips(const dm_dataset *d, dm_dtype into, int threads, bool one_by_one,
                            int64_t memory) {
   dm_file_queue *ahead;
@@ -96,9 +97,9 @@ TEST(test_unpacked_once) {
   dm_dataset d = inspected(&location);
   for (int threads = 0; threads < 4; threads++) {
     assert_int_equal(read_strips(&d, DM_F64, threads, true, MEMORY), chunks);
-    /* All are wanted before any is dropped: those who come in time need no memory. */
+    /* All strips are requested before any chunk is dropped: no memory needed. */
     if (threads == 0) assert_int_equal(read_strips(&d, DM_F64, threads, false, 0), chunks);
-    /* One strip after the other, and nothing is kept. */
+    /* One strip after the other, and no chunk is kept. */
     assert_true(read_strips(&d, DM_F64, threads, true, 0) > chunks);
   }
 }

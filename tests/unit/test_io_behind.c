@@ -1,4 +1,4 @@
-/* Writing by threads: what is done is in the file; an error comes through. */
+/* Writing with threads: finished writes are in the file; errors are reported. */
 #include <fcntl.h>
 #include <stdatomic.h>
 
@@ -9,7 +9,7 @@ enum { ROWS = 1500, COLS = 1300, LEFT = 700 };
 
 static const dm_prepare none;
 
-/* A new file with ROWS x COLS elements, and threads that write it. */
+/* A new file of ROWS x COLS elements, and threads that write it. */
 typedef struct place {
   dm_output_file file;
   dm_output *output;
@@ -61,7 +61,7 @@ TEST(test_writing) {
   }
 }
 
-/* Doubles rows, and tells which it has seen. */
+/* Doubles rows, and records which rows it saw. */
 typedef struct doubling {
   double *data;
   atomic_int seen[ROWS];
@@ -80,7 +80,7 @@ static dm_status refuse(void *context, int64_t first, int64_t count) {
   return first == 0 ? dm_fail(DM_E_INPUT, "the first row is refused") : DM_OK;
 }
 
-/* Threads prepare each row once, before it is written; what they refuse the owner hears. */
+/* Threads prepare each row once, before writing it; the owner gets their errors. */
 TEST(test_preparing) {
   for (int threads = 0; threads < 4; threads++) {
     dm_transfer *writing;
@@ -90,7 +90,7 @@ TEST(test_preparing) {
     ok(dm_file_queue_write(p.behind, p.output, 0, 0, view, (dm_prepare){twice, &d}, &writing));
     ok(dm_transfer_wait(writing, NULL));
     for (int i = 0; i < ROWS; i++) assert_int_equal(d.seen[i], 1);
-    expect_in_file(&p, d.data); /* not as they were before */
+    expect_in_file(&p, d.data); /* prepared */
     ok(dm_file_queue_write(p.behind, p.output, 0, 0, view, (dm_prepare){refuse, NULL}, &writing));
     fails(dm_transfer_wait(writing, NULL), DM_E_INPUT, "the first row is refused");
     end(&p);

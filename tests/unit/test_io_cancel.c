@@ -1,4 +1,4 @@
-/* Reading by threads that is cancelled: no destination is written any more. */
+/* Cancelled reads by threads: destinations are not written any more. */
 #include "io/file_queue.h"
 #include "io_files.h"
 
@@ -9,7 +9,7 @@ static dm_status stop_at_once(void *context) {
   return dm_fail(DM_E_STOPPED, "enough");
 }
 
-/* What was posted and not awaited is written no more once the queue is closed. */
+/* Reads that were posted but not awaited write nothing after the queue is closed. */
 TEST(test_cancelling) {
   enum { SIDE = 3000 };
   dm_location location = at(*state, "long.h5");

@@ -1,4 +1,4 @@
-/* The checksum of a tile: the same however the tile was cut, another for any change. */
+/* The checksum of a tile: the same for any division of the tile, different after any change. */
 #include <fcntl.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ TEST(test_is_what_it_says) {
   assert_true(dm_checksum_view(bytes, 0, 7, 100) == hash(255, 7) + hash(5, 8));
 }
 
-/* Columns that lie apart are summed as those side by side. */
+/* Strided columns have the same sum as contiguous ones. */
 TEST(test_strides) {
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
     char *data = elements((dm_dtype)dtype, COLS, ROWS),
@@ -50,7 +50,7 @@ TEST(test_strides) {
   }
 }
 
-/* Cut at every column and at several rows, with gaps behind the rows of the parts. */
+/* Divided at every column and several rows, with gaps after the rows of the parts. */
 TEST(test_any_cut) {
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++) {
     char *data = elements((dm_dtype)dtype, ROWS, COLS);
@@ -80,7 +80,7 @@ TEST(test_any_change) {
       assert_true(dm_checksum_view(whole, 0, 0, 7) != sum);
       data[bit / 8] = (char)(data[bit / 8] ^ 1 << bit % 8);
     }
-    assert_true(dm_checksum_view(whole, 0, 1, 7) != sum); /* the same, elsewhere */
+    assert_true(dm_checksum_view(whole, 0, 1, 7) != sum); /* the same elements in another place */
     memset(data, 0, (size_t)(6 * 7 * size));
     const uint64_t zeros = dm_checksum_view(whole, 0, 0, 7);
     assert_true(zeros != 0 && zeros != dm_checksum_view(whole, 1, 0, 7));

@@ -1,5 +1,4 @@
-/* Chunks that lie about their size are refused; those that were never written read as the fill
- * value. */
+/* Chunks with a wrong size are refused; unwritten chunks read as the fill value. */
 #include <zlib.h>
 
 #include "io/chunk_filter.h"
@@ -7,7 +6,7 @@
 
 enum { SIDE = 32, CHUNK_BYTES = SIDE * SIDE * 8 };
 
-/* /m of 2 x 1 chunks, f64, deflate, fill value 7; the first chunk is STORED bytes of DATA. */
+/* Creates /m with 2 x 1 chunks, f64, deflate, fill value 7. */
 static hid_t open_new(const char *path, hid_t *file) {
   hsize_t dims[2] = {2 * SIDE, SIDE}, chunk[2] = {SIDE, SIDE};
   double fill = 7;
@@ -23,7 +22,7 @@ static hid_t open_new(const char *path, hid_t *file) {
   return set;
 }
 
-/* Stores a chunk that inflates to BYTES, which deflate cannot make much shorter. */
+/* Stores a chunk that inflates to BYTES of nearly incompressible data. */
 static void put_chunk(hid_t set, int64_t row, size_t bytes) {
   static unsigned char raw[4 * CHUNK_BYTES], packed[5 * CHUNK_BYTES];
   for (size_t i = 0; i < bytes; i++) raw[i] = (unsigned char)rand();
@@ -91,7 +90,7 @@ static void undo(const dm_chunk_filter *filter, const void *stored, int64_t leng
   free(spare);
 }
 
-/* Whatever it is given, it writes nothing beyond its room and says how much there is. */
+/* For any input it writes nothing outside of its buffer, and returns the length. */
 TEST(test_lzf) {
   enum { ROOM = 40, TRIES = 20000 };
   unsigned char packed[24], out[ROOM + 1];
@@ -123,7 +122,7 @@ TEST(test_filters) {
   undo(&sum, "\0\0\0\0", 4, 0, NULL);
   undo(&sum, "abc", 3, 3, "shorter than its checksum");
   undo(&sum, "abcdefgh", 8, 4, "does not match its checksum");
-  undo(&shuffle, "abcdefgh", 8, 8, NULL); /* elements longer than the chunk: nothing to do */
+  undo(&shuffle, "abcdefgh", 8, 8, NULL); /* elements longer than the chunk: unchanged */
   undo(&(dm_chunk_filter){0}, "abcdefgh", 7, 8, "has 7 bytes where it should have 8");
 }
 

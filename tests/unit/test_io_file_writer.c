@@ -1,4 +1,5 @@
-/* Every way into a file puts the same bytes there, whatever their edges, and by threads. */
+/* Every way of writing puts the same bytes into the file, whatever their boundaries, also with
+ * threads. */
 #include <fcntl.h>
 
 #include "core/checked.h"
@@ -29,7 +30,7 @@ static void expect_bytes(const char *path, int64_t offset, const void *data, int
   free(got);
 }
 
-/* Pieces that begin and end anywhere, long and short, of MEMORY that does, too. */
+/* Pieces with arbitrary boundaries, long and short, from MEMORY of any alignment. */
 static void put_pieces(const char *path, dm_write_way way, const char *memory) {
   static const int64_t cuts[] = {0, 1, 4096, 4097, 70001, 140002, 1400007, 3592202, SIZE};
   dm_file_writer *writer;
@@ -54,7 +55,7 @@ TEST(test_edges) {
   unlink(path);
 }
 
-/* Two ranks with two threads each write the columns to the left and right of CUT, in two parts. */
+/* Two ranks with two threads each write the columns left and right of CUT, in two parts. */
 static void write_halves(const dm_output_file *file, dm_view all, int64_t cut) {
   dm_output *output[2];
   dm_file_queue *behind[2];
@@ -78,7 +79,7 @@ static void write_halves(const dm_output_file *file, dm_view all, int64_t cut) {
   }
 }
 
-/* A tmpfs before Linux 6.6 cannot be written past the page cache. */
+/* Before Linux 6.6 a tmpfs does not support direct I/O. */
 static bool goes(const char *folder, dm_write_way way) {
   char path[DM_PATH];
   snprintf(path, sizeof path, "%s/tried", folder);
@@ -106,7 +107,7 @@ TEST(test_rectangles) {
     }
 }
 
-/* What a way cannot do is an error where it was asked for, and is done by pwrite else. */
+/* An unsupported way is an error if requested; otherwise pwrite replaces it. */
 TEST(test_refused) {
   char path[DM_PATH];
   dm_file_writer *writer;

@@ -1,5 +1,5 @@
-/* The journal of finished tiles: what was appended comes back, a torn end is dropped, no damage
- * goes unseen, and two runs never hold it at the same time. */
+/* The journal of finished tiles: records are read back, a torn end is dropped, all damage is
+ * detected, and two runs never hold it at the same time. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -31,7 +31,7 @@ static dm_journal *opened(const dm_location *location) {
   return journal;
 }
 
-/* A journal of three records; its path into PATH. */
+/* Writes a journal of three records; returns its path in PATH. */
 static dm_location written(const char *folder, char path[DM_PATH + 16]) {
   dm_location location = at(folder, "C.h5:/c");
   snprintf(path, DM_PATH + 16, "%s.journal", location.file);
@@ -60,7 +60,7 @@ static void expect_records(const dm_journal *journal, int64_t wanted) {
   }
 }
 
-/* Its space is there before the work, and still when the first tile is recorded. */
+/* Its space is reserved before the work, and still there when the first tile is recorded. */
 TEST(test_reserved) {
   dm_location location = at(*state, "reserved.h5:/c");
   struct stat info;
@@ -90,7 +90,7 @@ TEST(test_round_trip) {
   assert_true(access(path, F_OK) < 0);
 }
 
-/* Cut off at every length: as many records as are whole; what is appended then is found again. */
+/* Truncated at every length: all complete records count; records appended later are found. */
 TEST(test_torn_ends) {
   char path[DM_PATH + 16];
   dm_location location = written(*state, path);
@@ -122,7 +122,7 @@ TEST(test_going_on_after_a_torn_end) {
   }
 }
 
-/* One bit at every byte of the header, every bit of every byte of the records. */
+/* One bit in every byte of the header, every bit of every byte of the records. */
 TEST(test_flipped_bits) {
   char path[DM_PATH + 16];
   dm_location location = written(*state, path);
@@ -135,7 +135,7 @@ TEST(test_flipped_bits) {
     assert_int_equal(pread(fd, &good, 1, byte), 1);
     bad = (unsigned char)(good ^ 1 << (behind < 0 ? flip * 5 % 8 : behind % 8));
     assert_int_equal(pwrite(fd, &bad, 1, byte), 1);
-    if (byte < 8) { /* not even known to be a journal */
+    if (byte < 8) { /* not even recognised as a journal */
       fails(dm_journal_open(&location, &journal, &locked), DM_E_USAGE, "not made by damier");
       assert_int_equal(pwrite(fd, &good, 1, byte), 1);
       continue;
@@ -153,17 +153,18 @@ TEST(test_flipped_bits) {
   close(fd);
 }
 
-/* Records of another journal, and what the power took before it was on the disk. */
+/* Records of another journal, and records lost in a power failure. */
 TEST(test_strange_ends) {
   char path[DM_PATH + 16], first[64], zeros[DM_HEADER] = {0};
   dm_location location = written(*state, path);
   int fd = open(path, O_RDWR);
   assert_int_equal(pread(fd, first, 64, DM_HEADER), 64);
-  assert_int_equal(pwrite(fd, first, 64, DM_HEADER + 64), 64); /* its place is not the second */
+  assert_int_equal(pwrite(fd, first, 64, DM_HEADER + 64),
+                   64); /* it belongs in the first place, not the second */
   dm_journal *journal = opened(&location);
   expect_records(journal, 1);
   ok(dm_journal_begin(journal, &(dm_attributes){0}));
-  assert_int_equal(pwrite(fd, first, 64, DM_HEADER), 64); /* of a journal with another header */
+  assert_int_equal(pwrite(fd, first, 64, DM_HEADER), 64); /* from a journal with another header */
   dm_journal_close(journal);
   journal = opened(&location);
   expect_records(journal, 0);

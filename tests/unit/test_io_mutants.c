@@ -14,7 +14,7 @@ typedef struct local {
   unsigned seed;
 } local;
 
-/* Changes 1 to 8 bytes, mostly of the metadata in front. */
+/* Changes 1 to 8 bytes, mostly of the metadata at the front. */
 static void mutate(unsigned char *data, size_t length) {
   for (int changes = 1 + rand() % 8; changes > 0; changes--) {
     size_t where = (size_t)rand() % (rand() % 4 ? (length < 2400 ? length : 2400) : length);
@@ -40,7 +40,7 @@ static void save(const char *path, const unsigned char *data, size_t length) {
   fclose(file);
 }
 
-/* Reads what was accepted, chunks by a thread: that may be refused, but nothing worse. */
+/* Reads accepted files, with a thread for chunks: only a refusal is allowed. */
 static void read_accepted(const dm_dataset *dataset) {
   if (dataset->rows != SIDE || dataset->cols != SIDE) return;
   static char data[16 * SIDE * SIDE];
@@ -59,7 +59,7 @@ static void read_accepted(const dm_dataset *dataset) {
   dm_status_free(status);
 }
 
-/* The outcome's code, 0 for a good one; *crash where the child died. */
+/* Returns the outcome's code, 0 for success; *crash: the child crashed. */
 static int outcome(const dm_location *location, bool *crash) {
   dm_dataset dataset;
   static dm_attributes provenance;

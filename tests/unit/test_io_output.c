@@ -1,5 +1,5 @@
-/* The file of C: written in pieces, complete when it has its name, and never at the cost of
- * another. */
+/* The file of C: written in pieces, complete once it has its name, and never at the expense of
+ * another file. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -94,7 +94,7 @@ TEST(test_leftovers) {
   ok(dm_output_close(writer));
   fails(dm_output_check(&location, "c", true, NULL, 0, NULL), DM_E_IO, "another run");
   assert_true(exists(file.part));
-  dm_output_release(&file); /* only now nobody is at it any more */
+  dm_output_release(&file); /* only now has the last user closed it */
   ok(dm_output_check(&location, "c", true, NULL, 0, NULL));
   ok(dm_output_create(&location, DM_F64, 3, 2, true, &second));
   dm_location part = at(*state, "left.h5.part:/c");
@@ -107,7 +107,7 @@ TEST(test_leftovers) {
   assert_false(exists(file.part) || exists(location.file));
 }
 
-/* Names that a run uses on its way may be the user's files. */
+/* Temporary names of a run may belong to files of the user. */
 TEST(test_files_of_the_user) {
   static const char *const endings[] = {".part", ".journal", ".packing"};
   static const char text[] = "a list of things to do";
@@ -133,7 +133,7 @@ TEST(test_files_of_the_user) {
   }
 }
 
-/* Large enough for a thread that reserves its space: the file can be opened meanwhile. */
+/* Large enough for a thread that reserves space: the file can be opened at the same time. */
 TEST(test_reserved_meanwhile) {
   dm_location location = at(*state, "large.h5:/c");
   dm_output_file file;
@@ -150,7 +150,7 @@ TEST(test_reserved_meanwhile) {
   give_up(&file);
 }
 
-/* Where there are no locks, or the user removed the part file by hand. */
+/* File systems without locks, or a user who removed the part file. */
 TEST(test_part_file_replaced_meanwhile) {
   dm_location location = at(*state, "twice.h5:/c");
   dm_output_file first, second;
@@ -167,7 +167,7 @@ TEST(test_part_file_replaced_meanwhile) {
   fails(dm_output_commit(&first, &facts, NULL, 0, true, NULL, &named), DM_E_IO,
         "removed or replaced");
   assert_false(exists(location.file));
-  give_up(&first); /* leaves what is not its own */
+  give_up(&first); /* keeps the other run's file */
   ok(dm_output_commit(&second, &facts, NULL, 0, false, NULL, &named));
   dm_output_release(&second);
   assert_true(exists(location.file));

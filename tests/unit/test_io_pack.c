@@ -1,10 +1,9 @@
-/* C in chunks: what HDF5 reads back is what was written, for every type, form and number of
- * threads. */
+/* C in chunks: HDF5 reads back the written data, for every type, form and number of threads. */
 #include "pack_files.h"
 
 static bool named;
 
-/* The whole dataset, read by HDF5 alone. */
+/* Compares the whole dataset, read by HDF5 only. */
 static void expect_elements(const dm_location *at, dm_dtype dtype, const void *data) {
   size_t bytes = (size_t)(ROWS * COLS * dm_dtype_size(dtype));
   void *got = malloc(bytes);
@@ -51,7 +50,7 @@ TEST(test_every_type) {
   }
 }
 
-/* What deflate makes longer is stored as it is, and read again. */
+/* Chunks that deflate would enlarge are stored uncompressed, and read back. */
 TEST(test_noise) {
   const dm_output_form form = {.chunk_rows = 32, .chunk_cols = 32, .deflate = 6, .shuffle = true};
   double data[ROWS * COLS];

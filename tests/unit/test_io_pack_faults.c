@@ -1,10 +1,10 @@
-/* C in chunks: what goes wrong on the way leaves the contiguous file. */
+/* C in chunks: after failures the contiguous file is left. */
 #include <fcntl.h>
 
 #include "core/element_sum.h"
 #include "pack_files.h"
 
-/* Damages the first chunk, whose rows are not packed, when the last one has been written. */
+/* Damages the first chunk, whose rows are not packed yet, after the last one was written. */
 typedef struct damage {
   const char *path, *row;
   size_t length;
@@ -42,7 +42,7 @@ TEST(test_damage) {
   free(data);
 }
 
-/* What is packed is compared with what was recorded, wherever chunks and tiles begin and end. */
+/* Packed data are compared with the recorded checksums, for any boundaries of chunks and tiles. */
 TEST(test_tiles) {
   const dm_output_form form = {.chunk_rows = 35, .chunk_cols = 31};
   char *data = elements(DM_F64, ROWS, COLS);

@@ -1,4 +1,4 @@
-/* Every type in every form of file comes back as it was written, whatever rectangle and views. */
+/* Every type in every form of file is read back correctly, for any rectangle and views. */
 #include "io_files.h"
 
 static bool named;
@@ -19,7 +19,7 @@ static int64_t below(int64_t limit) {
   return rand() % limit;
 }
 
-/* A view of ROWS x COLS in new memory with gaps, perhaps transposed. */
+/* A view of ROWS x COLS in new memory with gaps, optionally transposed. */
 static dm_view some_view(dm_dtype dtype, int64_t rows, int64_t cols, bool transposed) {
   int64_t height = transposed ? cols : rows, stride = (transposed ? rows : cols) + below(3);
   void *memory = calloc((size_t)(height * stride + 1), (size_t)dm_dtype_size(dtype));
@@ -41,7 +41,7 @@ static void check_view(dm_view view, int64_t row, int64_t col, bool conjugate, b
     }
 }
 
-/* One random rectangle in a few views side by side. */
+/* Reads a random rectangle into a few views side by side. */
 static void read_some(dm_reader *reader, const dm_dataset *d, dm_dtype to, bool transposed) {
   int64_t row = below(d->rows), col = below(d->cols), rows = 1 + below(d->rows - row);
   if (below(3) == 0) col = 0;
@@ -89,7 +89,7 @@ TEST(test_every_form) {
     }
 }
 
-/* What the page cache has as it is wanted is seen where it lies; nothing else is. */
+/* Only data that the page cache holds in the requested form are mapped. */
 TEST(test_mapped) {
   dm_location location = at(*state, "p.h5");
   for (int form = 0; form < FORMS; form++)
@@ -113,7 +113,7 @@ TEST(test_mapped) {
     }
 }
 
-/* Elements that AS rounds: 1 + 2^-20 is 1 in f16, but not in f64. */
+/* Elements rounded by AS: 1 + 2^-20 is 1 in f16, but not in f64. */
 TEST(test_rounding) {
   dm_location location = at(*state, "r.h5:/x"), part = location;
   double values[2] = {1 + 0x1p-20, 3}, got[2];

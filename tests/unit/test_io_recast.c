@@ -1,5 +1,5 @@
-/* C as a dataset more of a file that exists: what is there stays as it is until the commit, and
- * whoever changes it meanwhile keeps the changed file. */
+/* C as an additional dataset of an existing file: the file does not change until the commit, and if
+ * somebody else changes it meanwhile, those changes are kept. */
 #include <sys/file.h>
 
 #include "io/recast.h"
@@ -15,7 +15,7 @@ typedef struct setting {
   int held;
 } setting;
 
-/* A file that holds /c, and a finished part file of /d, which shall go there. */
+/* A file with /c, and a finished part file for its new dataset /g/d. */
 static setting begin(const char *folder) {
   setting s = {.existing = at(folder, "all.h5:/c"), .added = at(folder, "all.h5:/g/d")};
   unlink(s.existing.file);

@@ -1,4 +1,4 @@
-/* Outputs that are refused before anything is written, and disks that are full. */
+/* Outputs that are refused before writing, and full disks. */
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -21,7 +21,7 @@ static dm_status never(const void *argument, void *result) {
   return DM_OK;
 }
 
-/* As on a server that does not answer. */
+/* Like a server that does not answer. */
 TEST(test_patience) {
   dm_location location = at(*state, "far.h5:/a");
   char result = 0;
@@ -53,7 +53,7 @@ TEST(test_places) {
   unlink(target);
 }
 
-/* Adds to a file with /m what makes it more than that. */
+/* Adds something to a file with /m that the program must not replace. */
 static void add(const char *path, int what) {
   hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), id = -1, space = H5Screate(H5S_SCALAR);
   if (what == 0) id = H5Gcreate2(file, "empty", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -98,7 +98,7 @@ TEST(test_too_large) {
   char *data = elements(DM_F64, 512, 512);
   ok(dm_output_create(&location, DM_F64, 512, 512, false, &file));
   ok(dm_output_open(&file, &output));
-  limit_files(1 << 20); /* now the disk is, so to say, full in the middle of the run */
+  limit_files(1 << 20); /* as if the disk were full in the middle of the run */
   fails(dm_output_write(output, 0, 0, dm_view_row_major(data, DM_F64, 512, 512)), DM_E_IO,
         "writing at byte 1048576 failed: File too large");
   limit_files(-1);

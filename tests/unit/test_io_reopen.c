@@ -1,5 +1,5 @@
-/* A part file that is taken up again, whatever a commit that broke off did to it, and the list of
- * tiles that the whole file holds. */
+/* A part file that is resumed, in any state that an interrupted commit left, and the list of tiles
+ * of a complete file. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -53,7 +53,7 @@ static void expect_tiles(const char *path) {
 
 static const char other[DM_ID] = "0123456789abcdef0123456789abcdef";
 
-/* Damaged: 0 not at all, 1 all before the data, 2 longer, 3 shorter than its data. */
+/* DAMAGE: 0 none, 1 everything before the data, 2 too long, 3 shorter than its data. */
 static void take_up(const dm_location *location, int damage) {
   dm_output_file first, again;
   struct stat info;
@@ -64,7 +64,7 @@ static void take_up(const dm_location *location, int damage) {
   write_and_sync(&first);
   assert_int_equal(stat(first.part, &info), 0);
   int fd = open(first.part, O_RDWR);
-  if (damage == 1) { /* but for the file's own name */
+  if (damage == 1) { /* except the file's own name */
     memcpy(noise + 100, first.id, DM_ID_LENGTH);
     assert_int_equal(pwrite(fd, noise, (size_t)first.offset, 0), first.offset);
   }
@@ -77,7 +77,7 @@ static void take_up(const dm_location *location, int damage) {
         DM_E_IO, "is not the file that its journal describes");
   ok(dm_output_reopen(location, DM_F32, ROWS, COLS, first.offset, first.id, &again, &there));
   assert_true(there && again.offset == first.offset && again.cols == COLS);
-  if (damage == 3) write_and_sync(&again); /* what was cut off is no longer there */
+  if (damage == 3) write_and_sync(&again); /* data that was cut off is missing */
   ok(dm_output_commit(&again, &facts, tiles, 2, false, NULL, &named));
   dm_output_release(&again);
   char *data = elements(DM_F32, ROWS, COLS);

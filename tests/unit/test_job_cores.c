@@ -1,4 +1,4 @@
-/* Which cores ranks run on, for computers and launchers that are only described. */
+/* The cores of ranks, on described computers with described launchers. */
 #include "checks.h"
 #include "run/cores.h"
 
@@ -14,12 +14,12 @@ static void add_range(cpu_set_t *cpus, int first, int last) {
   for (int cpu = first; cpu <= last; cpu++) CPU_SET(cpu, cpus);
 }
 
-/* RANKS ranks on a computer that hwloc is told of, with CPUS logical CPUs, all of them the job's;
- * each is bound to EACH of them, one rank behind the other; 0: to all. */
+/* RANKS ranks on a computer described to hwloc, with CPUS logical CPUs that all belong to the job;
+ * each rank is bound to the next EACH of them; 0: to all. */
 static node *node_of(const char *synthetic, int cpus, int ranks, int each) {
   node *n = calloc(1, sizeof *n);
   assert_non_null(n);
-  assert_int_equal(unsetenv("HWLOC_COMPONENTS"), 0); /* would be asked in its place */
+  assert_int_equal(unsetenv("HWLOC_COMPONENTS"), 0); /* would override the description */
   assert_int_equal(setenv("HWLOC_SYNTHETIC", synthetic, 1), 0);
   dm_topology_read(&n->topology);
   assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
@@ -79,7 +79,7 @@ TEST(narrow_bindings_are_widened) {
   free(n);
 }
 
-/* taskset -c 4-7 mpirun: the launcher's own cores are the job's, wherever it bound the ranks. */
+/* taskset -c 4-7 mpirun: the launcher's cores are the job's, wherever it bound the ranks. */
 TEST(the_launchers_cores_are_the_jobs) {
   node *n = node_of(sockets, 16, 2, 1);
   CPU_ZERO(&n->of.job);
@@ -109,7 +109,7 @@ TEST(sockets_are_divided) {
   free(n);
 }
 
-/* Sets that overlap without being equal: nobody is moved, and threads do not pile up. */
+/* Sets that overlap without being equal: ranks keep theirs, and threads do not pile up. */
 TEST(overlapping_sets_share) {
   node *n = node_of(sockets, 16, 2, 0);
   CPU_ZERO(&n->bound[1]);
@@ -154,7 +154,7 @@ TEST(wishes_and_quotas) {
   free(n);
 }
 
-/* GPU 0 hangs on the second socket. */
+/* GPU 0 is attached to the second socket. */
 TEST(ranks_sit_near_their_gpus) {
   node *n = node_of(sockets, 16, 2, 0);
   n->of.near = n->near;
@@ -165,8 +165,8 @@ TEST(ranks_sit_near_their_gpus) {
   free(n);
 }
 
-/* Whatever is asked: nobody runs on what is not the job's, every core has somebody while there are
- * enough, and nobody has another's. */
+/* With random bindings the ranks together use exactly the job's cores, and threads do not pile up.
+ */
 TEST(random_nodes) {
   srandom(5);
   for (int round = 0; round < 300; round++) {
@@ -191,7 +191,7 @@ TEST(random_nodes) {
   }
 }
 
-/* As /sys/bus/pci/devices/X/local_cpulist has it, line end included. */
+/* Like /sys/bus/pci/devices/X/local_cpulist, including the line end. */
 TEST(lists_of_cpus) {
   static const struct {
     const char *text, *again;

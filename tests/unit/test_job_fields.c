@@ -1,4 +1,4 @@
-/* What must be the same to resume: every field alone, changed, is named. */
+/* Fields that must match to resume: a change of any single field is reported by name. */
 #include "checks.h"
 #include "job/checkpoint_fields.h"
 
@@ -26,7 +26,7 @@ static dm_multiply multiply;
 static dm_problem problem = {
     .m = 5, .n = 6, .k = 7, .work = DM_F32, .accumulator = DM_F32, .c = DM_F32, .reads_c = true};
 
-/* The first field that differs between the case as it is in ORIGINAL and as it is now. */
+/* Checks that the first field that differs between ORIGINAL and the current case is NAME. */
 static void expect_named(const dm_attributes *original, const char *name) {
   dm_attributes *now = fields_of(&multiply, &problem);
   const char *field = dm_fields_differ(original, now, false);
@@ -67,19 +67,19 @@ TEST(test_every_field) {
   CHANGED(multiply.a.modified_ns, 1, "a_modified");
   CHANGED(multiply.b.file_bytes, 1, "b_bytes");
   CHANGED(multiply.c.modified_ns, 1, "old_c_modified");
-  multiply.c.modified_ns++; /* of no account where C replaced it */
+  multiply.c.modified_ns++; /* irrelevant if C replaced it */
   dm_attributes *replaced = fields_of(&multiply, &problem);
   assert_null(dm_fields_differ(original, replaced, true));
   multiply.c.modified_ns--;
   free(replaced);
-  /* neither where the file is nor how fast it is computed */
+  /* neither the file's place nor options of speed count */
   multiply.engine.threads = 3;
   multiply.engine.wishes.pm = 2;
   dm_attributes *other = fields_of(&multiply, &problem);
   assert_null(dm_fields_differ(original, other, false));
   fill(path, 2);
   expect_named(original, "a_sample");
-  /* every field of the list was among these, or stands for the same of another input */
+  /* the cases above cover every field, directly or for another input */
   for (int i = 0; i < original->count; i++) {
     snprintf(again->list[i].text, sizeof again->list[i].text, "something else");
     assert_string_equal(dm_fields_differ(again, original, false), original->list[i].name);

@@ -7,7 +7,7 @@
 
 static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
 
-/* OUT = alpha SUM + beta OLD by one element at a time, in double. */
+/* Checks OUT = alpha SUM + beta OLD, element by element in double. */
 static void finishes(dm_dtype out_type, dm_dtype sum_type, dm_dtype old_type, const double alpha[2],
                      const double beta[2], bool reads_old) {
   enum { ROWS = 5, COLS = 301 };
@@ -32,7 +32,7 @@ static void finishes(dm_dtype out_type, dm_dtype sum_type, dm_dtype old_type, co
         want[1] += beta[0] * o[1] + beta[1] * o[0];
       }
       double stored[2];
-      dm_store_wide(stored, out_type, 1, want, 1); /* what the type makes of it */
+      dm_store_wide(stored, out_type, 1, want, 1); /* rounded to the type */
       dm_load_wide(want, stored, out_type, 1, 1);
       if (got[0] != want[0] || (is_complex && got[1] != want[1]))
         fail_msg("%s from %s: %g, wanted %g", dm_dtype_name(out_type), dm_dtype_name(sum_type),

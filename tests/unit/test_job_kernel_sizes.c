@@ -1,4 +1,4 @@
-/* The sizes that `bench kernels` is asked for, as a list or in a file. */
+/* Sizes for `bench kernels`, as a list or in a file. */
 #include "checks.h"
 #include "measure/kernel_choice.h"
 

@@ -1,4 +1,4 @@
-/* What `bench kernels` is asked for: types and patterns; and what it compares with. */
+/* Types and patterns of `bench kernels`, and its comparisons. */
 #include "backend/cuda.h"
 #include "checks.h"
 #include "measure/bench_kernels_impl.h"
@@ -32,7 +32,7 @@ TEST(choice) {
   assert_int_equal(chosen("double_buffer*,cublas", DM_KERNEL_OPS, ~0u, list), 3);
   assert_true(list[DM_KERNEL_double_buffer] && list[DM_KERNEL_double_buffer_async] &&
               list[DM_KERNEL_cublas]);
-  /* A pattern leaves out what does not take the type; a name does not. */
+  /* A pattern skips kernels without the type; a name does not. */
   chosen("*", DM_GEMM, 1u << DM_C64, list);
   assert_true(list[DM_KERNEL_cublas] && list[DM_KERNEL_tiled] && !list[DM_KERNEL_warp_tile]);
   fails(dm_kernels_choose("warp_tile", DM_GEMM, 1u << DM_F16, list), DM_E_USAGE,
@@ -51,7 +51,7 @@ TEST(roof) {
   assert_true(load.bytes == 2.0 * (128 * 512 + 512 * 256) + 2.0 * 4 * 128 * 256);
   assert_true(dm_load_of(DM_TRANSPOSE, half, size, false).bytes == 4.0 * 128 * 256);
 
-  /* An H200: 989 TFLOP/s of bf16 at 1.83 GHz, as the data sheet says. */
+  /* An H200: 989 TFLOP/s of bf16 at 1.83 GHz, according to its data sheet. */
   dm_roof r = {.limits = {.capability = 90, .processors = 132, .clock = 1.83e9}, .copy = 4e12};
   const double peak = dm_roof_peak(&r.limits, half);
   assert_true(peak > 985e12 && peak < 995e12);
@@ -62,11 +62,11 @@ TEST(roof) {
   const dm_load large = dm_load_of(DM_GEMM, half, (dm_kernel_size){8192, 8192, 8192}, false);
   assert_true(dm_roof_bound(&r, DM_GEMM, half, large, &by) == large.flops / peak);
   assert_string_equal(by, "compute");
-  r.limits.capability = 61; /* not known */
+  r.limits.capability = 61; /* unknown */
   assert_true(isnan(dm_roof_bound(&r, DM_GEMM, half, large, &by)));
 }
 
-/* The bound follows from how a kernel adds, and is 0 where results are exact. */
+/* The bound depends on how a kernel adds, and is 0 for exact results. */
 TEST(bounds) {
   const dm_kernel chain = {.op = DM_GEMM, .sums = DM_SUM_CHAIN},
                   careful = {.op = DM_GEMM, .sums = DM_SUM_COMPENSATED},
@@ -82,7 +82,7 @@ TEST(bounds) {
   assert_true(dm_kernel_bound(&moved, f32, 9999) == 0.0);
 }
 
-/* What is no number is larger than any. */
+/* NaN counts as the largest. */
 TEST(largest) {
   const double values[] = {-1.0, 3.0, 2.0, NAN, 4.0};
   assert_true(dm_largest(values, 0) == 0.0);

@@ -1,4 +1,4 @@
-/* What A, B and the equation pose, and everything that is refused, with its code. */
+/* Problems from A, B and the equation, and all refusals, with their codes. */
 #include "checks.h"
 #include "core/compute_choice.h"
 #include "job/multiply.h"
@@ -30,7 +30,7 @@ TEST(shapes) {
   }
 }
 
-/* Input, --compute and --type-c; the types that follow, or DM_DTYPE_NONE for a refusal. */
+/* Input, --compute and --type-c; the resulting types, or DM_DTYPE_NONE for a refusal. */
 TEST(types) {
   static const struct {
     dm_dtype input;
@@ -119,7 +119,8 @@ TEST(numbers_of_moduli) {
   }
 }
 
-/* Sums of complex numbers have twice as many real products, and their residues lie side by side. */
+/* Sums of complex numbers have twice as many real products, and their residues are stored side by
+ * side. */
 TEST(moduli_of_complex) {
   dm_compute_choice choice;
   dm_compute row;
@@ -138,7 +139,7 @@ TEST(moduli_of_complex) {
   assert_string_equal(row.name, "f64:int8:18");
 }
 
-/* Split operands are as accurate as f32 where there are so many real products. */
+/* Split operands are as accurate as f32 with so many real products. */
 TEST(split_of_complex) {
   const dm_compute *plain = dm_compute_by(DM_F32);
   dm_compute row;
@@ -152,7 +153,7 @@ TEST(split_of_complex) {
   assert_false(dm_compute_by_split(dm_compute_by(DM_F64), DM_C128, 9999, &row));
 }
 
-/* A and B of their own types, with --type. */
+/* A and B of different types, with --type. */
 static void refuses_types(dm_dtype a, dm_dtype b, dm_dtype type, const char *words) {
   dm_equation e = plain();
   e.type = type;
@@ -211,7 +212,7 @@ TEST(old_c) {
   fails(dm_problem_of(&a, &b, &turned, &e, &p), DM_E_INPUT, "old C is");
   fails(dm_problem_of(&a, &b, &complex, &e, &p), DM_E_USAGE, "complex");
   fails(dm_problem_of(&i, &i, &square, &e, &p), DM_E_USAGE, "i32");
-  e.beta[0] = 0.0; /* then it is not looked at */
+  e.beta[0] = 0.0; /* then it is not read */
   ok(dm_problem_of(&a, &b, &turned, &e, &p));
   assert_false(p.reads_c);
 }

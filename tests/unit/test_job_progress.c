@@ -1,4 +1,4 @@
-/* When a run says how far it is, and how long it may stand still. */
+/* When a run reports progress, and how long it may stall. */
 #include "checks.h"
 
 #include "core/clock.h"
@@ -15,8 +15,8 @@ TEST(lines_come_less_and_less_often) {
   assert_true(dm_progress_next(3.7) == 5 && dm_progress_next(75) == 90);
 }
 
-/* Whether RUN, SECONDS after its start and with the last line at SHOWN, says START and no more, or
- * nothing (NULL). */
+/* Whether RUN, SECONDS after its start and with the last line at SHOWN, prints a line beginning
+ * with START, or nothing (NULL). */
 static bool says(dm_run run, double seconds, double shown, const char *start) {
   char text[200] = "";
   run.log.out = fmemopen(text, sizeof text, "w");
@@ -49,7 +49,7 @@ TEST(phases_are_named_when_a_line_is_due) {
 TEST(a_stated_timeout_holds_in_every_phase) {
   dm_watch watch = {.ranks = 1};
   dm_run run = {.rank = 1, .watch = &watch};
-  watch.polled = watch.ticks = 7; /* nothing to be heard */
+  watch.polled = watch.ticks = 7; /* no sign of life */
   dm_run_phase(&run, "writing", DM_SYNC_PATIENCE);
   assert_int_equal(atomic_load(&watch.patience), DM_SYNC_PATIENCE);
   run.strict = true;

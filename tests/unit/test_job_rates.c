@@ -1,4 +1,4 @@
-/* The file of rates: what comes back, what is refused, and what noise may not change. */
+/* The file of rates: reading back, refusals, and changes within the noise. */
 #include "checks.h"
 #include "engine/rates.h"
 
@@ -32,7 +32,7 @@ TEST(rates_come_back) {
   assert_string_equal(after.host, "node1");
 }
 
-/* Renewing within 10 % changes nothing, not even the name. */
+/* New rates within 10 % change nothing, not even the name. */
 TEST(noise_changes_nothing) {
   const dm_rates old = example();
   dm_rates next = old;
@@ -62,7 +62,7 @@ TEST(measured_rates_replace_stated_ones) {
   assert_true(machine.network == stated.network && machine.flops[DM_F32] == stated.flops[DM_F32]);
   dm_rates_name(&r, name);
   assert_string_equal(machine.rates, name);
-  machine = stated; /* links that were measured with another transport say nothing */
+  machine = stated; /* rates of links with another transport do not apply */
   dm_rates_apply(&r, "other", &machine);
   assert_true(machine.link == stated.link);
 }
@@ -85,7 +85,7 @@ TEST(foreign_files_are_refused) {
   free(text);
 }
 
-/* Any byte changed: refused, or the same rates. */
+/* Changing any byte: refused, or the same rates. */
 TEST(damaged_files_are_refused) {
   char *text, names[2][24];
   const dm_rates r = example();

@@ -1,4 +1,4 @@
-/* Rates of files: where they hold, and what becomes of them. */
+/* Rates of files: where they apply, and how they are updated. */
 #include "checks.h"
 #include "measure/rates_measure.h"
 
@@ -7,7 +7,7 @@ static const dm_rates_facts here = {
 
 static const dm_log silent = {.level = DM_LOG_ERROR};
 
-/* Measured in the folder that the test runs in. */
+/* Measured in the test's current folder. */
 static dm_rates example(void) {
   dm_rates r = {
       .flops[DM_F64] = 6e10, .file_read = 9e9, .file_cold = 2e9, .file_write = 1e9, .host = "n"};
@@ -30,7 +30,7 @@ TEST(mounts_are_told_apart) {
   assert_true(dm_io_mount("/no-such-file", &other));
   assert_string_equal(other.point, "/");
   assert_false(dm_io_mount("no-such-folder/file", &other));
-  assert_false(dm_io_same_mount(&other, &other)); /* unknown ones are none */
+  assert_false(dm_io_same_mount(&other, &other)); /* unknown mounts match none */
 }
 
 static dm_rates_fit fit_of(const char *a, const char *b, const char *c) {
@@ -48,7 +48,7 @@ TEST(rates_hold_where_they_were_measured) {
   assert_true(fit.reads && !fit.writes);
   fit = fit_of("/proc/A.h5", "B.h5", NULL);
   assert_true(!fit.reads && !fit.writes);
-  fit = fit_of(NULL, NULL, NULL); /* files without a name */
+  fit = fit_of(NULL, NULL, NULL); /* unnamed files */
   assert_true(fit.reads && fit.writes);
   const dm_rates none = {.link = 1};
   const dm_named_files files = {.writes = NULL};
@@ -67,7 +67,7 @@ TEST(measured_rates_are_used) {
   dm_rates_apply_files(&r, (dm_rates_fit){true, true}, true, &machine);
   assert_true(machine.file_read == 2e9 && machine.read_now == 9e9);
   machine = stated;
-  r.file_cold = 0; /* memory alone */
+  r.file_cold = 0; /* only the rate of memory */
   dm_rates_apply_files(&r, (dm_rates_fit){true, true}, false, &machine);
   assert_true(machine.file_read == 9e9);
   machine = stated;
@@ -75,7 +75,7 @@ TEST(measured_rates_are_used) {
   assert_true(machine.file_read == stated.file_read && machine.file_write == stated.file_write);
 }
 
-/* Files in memory are seen to be, and are stated to be read as fast as cores copy. */
+/* Files in memory are recognised, and assumed to be read as fast as cores copy. */
 TEST(files_in_memory_are_seen) {
   static const char *const path = "/dev/shm/damier-seen";
   FILE *file = fopen(path, "w");
@@ -105,7 +105,7 @@ TEST(files_in_memory_are_seen) {
   assert_true(machine.file_read == 90e9 && machine.file_write == 50e9);
 }
 
-/* The forecast alone knows what cores can do, and that ranks share them. */
+/* Only the forecast considers the speed of cores, and that ranks share them. */
 TEST(products_are_forecast_by_the_cores) {
   dm_machine machine, stated;
   dm_machine_stated(NULL, 4, &stated);
@@ -134,13 +134,13 @@ TEST(they_are_kept_and_renewed) {
   next.file_cold = 3e9;
   renewed = dm_rates_renewed(&old, &next);
   assert_true(renewed.file_read == 9e9 && renewed.file_cold == 3e9);
-  assert_true(dm_io_mount("/proc", &next.files)); /* what is near in another place is no noise */
+  assert_true(dm_io_mount("/proc", &next.files)); /* near rates in another place are no noise */
   renewed = dm_rates_renewed(&old, &next);
   assert_true(renewed.file_read == 9.5e9);
   assert_string_equal(renewed.files.kind, "proc");
 }
 
-/* Refused where they do not say of what they are, and where that was changed. */
+/* Refused if they do not name their file system, or if that was changed. */
 TEST(they_come_back) {
   const dm_rates before = example();
   dm_rates after, lost = before;

@@ -50,7 +50,7 @@ static const json_t *at(const json_t *root, const char *object, const char *key)
   return key ? json_object_get(inner, key) : inner;
 }
 
-/* COUNT times. */
+/* Adds RECORD to PATH COUNT times. */
 static void add(dm_record *record, const char *path, bool csv, int count) {
   dm_report_file file;
   ok(dm_report_open(path, csv, &file));
@@ -67,7 +67,7 @@ TEST(json_is_valid) {
   char *text = slurp(path), *second = strchr(text, '\n');
   assert_non_null(second);
   *second++ = '\0';
-  assert_int_equal(strlen(text) + 1, strlen(second)); /* one line each, the same but for the end */
+  assert_int_equal(strlen(text) + 1, strlen(second)); /* one line each, equal except for the end */
   json_error_t error;
   json_t *root = json_loads(text, 0, &error);
   if (!root) fail_msg("%s in %s", error.text, text);
@@ -88,8 +88,8 @@ TEST(json_is_valid) {
   unlink(path);
 }
 
-/* Fields of the CSV record at *TEXT (RFC 4180: quoted fields may hold line ends); moves behind it.
- */
+/* Returns the number of fields of the CSV record at *TEXT (RFC 4180: quoted fields may contain line
+ * ends), copies field WHICH to WANTED and advances *TEXT. */
 static int csv_fields(const char **text, char wanted[256], int which) {
   int fields = 0;
   const char *c = *text;
@@ -126,7 +126,7 @@ TEST(csv_is_valid) {
   }
   assert_int_equal(*at, '\0');
   at = text;
-  const int none = 12; /* what is not known is empty */
+  const int none = 12; /* unknown values are empty */
   csv_fields(&at, field, none);
   assert_string_equal(field, "times.none_s");
   csv_fields(&at, field, none);
@@ -136,7 +136,8 @@ TEST(csv_is_valid) {
   unlink(path);
 }
 
-/* Of one run: a record, or an array of them; what an earlier run left is gone. */
+/* The file contains only one run: a record, or an array of records; earlier contents are replaced.
+ */
 TEST(documents_are_made_anew) {
   char folder[] = "/tmp/damier-record-XXXXXX", path[64];
   assert_non_null(mkdtemp(folder));
@@ -176,7 +177,7 @@ TEST(files_that_cannot_be_written) {
   unlink(path);
 }
 
-/* Nobody's matrix is lost to a wrong name, and nothing is left where no record came. */
+/* A wrong name never overwrites a matrix, and failures leave no file. */
 TEST(only_records_are_written_to) {
   char path[64];
   dm_report_file file;

@@ -1,5 +1,5 @@
-/* The file of tile sizes: where it lies, that it comes back as it was written, and that nothing
- * else is believed. */
+/* The file of tile sizes: its place, reading back what was written, and rejection of anything else.
+ */
 #include <sys/stat.h>
 
 #include "checks.h"
@@ -44,11 +44,11 @@ TEST(name_sees_every_number) {
       dm_tilings_name(&changed, DM_F32, name);
       assert_string_not_equal(name, f32);
       dm_tilings_name(&changed, DM_F64, name);
-      assert_string_equal(name, f64); /* only what products of it use */
+      assert_string_equal(name, f64); /* only for products of f64 */
     }
 }
 
-/* FROM in the example's text replaced by TO. */
+/* Replaces FROM in the example's text by TO; reading must fail with WORDS. */
 static void refused(const char *from, const char *to, const char *words) {
   const dm_tilings tilings = example(), built_in = dm_tilings_built_in();
   dm_tilings back;
@@ -58,7 +58,7 @@ static void refused(const char *from, const char *to, const char *words) {
   if (!at) fail_msg("the text has no %s:\n%s", from, text);
   snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
   fails(dm_tilings_parse(changed, strlen(changed), &h200, &back), DM_E_INPUT, words);
-  assert_memory_equal(&back, &built_in, sizeof built_in); /* nothing of it is used */
+  assert_memory_equal(&back, &built_in, sizeof built_in); /* nothing of the file is used */
   free(text);
 }
 
@@ -91,7 +91,7 @@ TEST(broken_files_are_refused) {
   refused("\"name\"", "\"nome\"", "do not match their checksum");
 }
 
-/* Cut off anywhere, or with any one bit changed, it is refused or says the same. */
+/* Truncated anywhere, or with any bit flipped, it is refused or unchanged. */
 TEST(damage_is_survived) {
   const dm_tilings tilings = example();
   dm_tilings back;
@@ -138,11 +138,11 @@ TEST(path_follows_the_specification) {
   unsetenv("XDG_CACHE_HOME");
   ok(dm_tilings_path("NVIDIA H200", path));
   assert_string_equal(path, "/home/someone/.cache/damier/tilings-nvidia-h200.json");
-  setenv("XDG_CACHE_HOME", "relative", 1); /* to be ignored */
+  setenv("XDG_CACHE_HOME", "relative", 1); /* relative paths are ignored */
   ok(dm_tilings_path("NVIDIA H200", path));
   assert_string_equal(path, "/home/someone/.cache/damier/tilings-nvidia-h200.json");
   setenv("XDG_CACHE_HOME", "/c", 1);
-  ok(dm_tilings_path("../../etc/passwd", path)); /* a name is no path */
+  ok(dm_tilings_path("../../etc/passwd", path)); /* a name is not a path */
   assert_string_equal(path, "/c/damier/tilings-etc-passwd.json");
   unsetenv("XDG_CACHE_HOME");
   unsetenv("HOME");
@@ -155,7 +155,7 @@ TEST(file_is_replaced_at_once) {
   dm_tilings tilings = example(), back;
   const dm_tilings built_in = dm_tilings_built_in();
   in_directory(&p);
-  ok(dm_tilings_read(p.path, &h200, &found, &back)); /* none is no error */
+  ok(dm_tilings_read(p.path, &h200, &found, &back)); /* a missing file is no error */
   assert_false(found);
   assert_memory_equal(&back, &built_in, sizeof back);
   fails(dm_tilings_write(p.path, false, &tilings, &h200), DM_E_IO, "create");
@@ -167,7 +167,7 @@ TEST(file_is_replaced_at_once) {
   assert_true(dm_tiling_equal(&back.of[0][DM_TILES_LARGE], &dm_tiling_candidates[0][4]));
   char command[DM_PATH + 64];
   snprintf(command, sizeof command, "test $(ls -A '%s'/damier | wc -l) = 1", p.directory);
-  assert_int_equal(system(command), 0); /* no other file is left behind */
+  assert_int_equal(system(command), 0); /* no other file is left */
   remove_all(&p);
 }
 

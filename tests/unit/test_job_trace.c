@@ -1,4 +1,4 @@
-/* What a trace counts and keeps, by itself. */
+/* Times and spans of a trace. */
 #include "checks.h"
 #include "core/clock.h"
 #include "engine/execute.h"
@@ -15,8 +15,8 @@ static dm_step step_of(int64_t index, dm_step_kind kind) {
   return (dm_step){.index = index, .kind = kind, .panel = index};
 }
 
-/* A gather that goes on before, during and after a product: only what the product does not cover is
- * exposed, and a copy beside the gather is not counted twice. */
+/* A gather before, during and after a product: only the part outside of the product is exposed, and
+ * a copy during the gather is not counted twice. */
 TEST(every_moment_counts_once) {
   dm_trace trace = {0};
   dm_step fetch = step_of(2, DM_STEP_FETCH_A), upload = step_of(3, DM_STEP_UPLOAD_A);
@@ -38,7 +38,7 @@ TEST(every_moment_counts_once) {
   assert_true(trace.busy[DM_ROW_COMPUTE] == 0);
 }
 
-/* Products that queue up follow one another; their spans add up to the time that was counted. */
+/* Queued products do not overlap; their spans add up to the counted time. */
 TEST(queued_products_do_not_overlap) {
   dm_span spans[4];
   dm_trace trace = {.spans = spans, .room = 4};
@@ -57,7 +57,7 @@ TEST(queued_products_do_not_overlap) {
   assert_true(fabs(sum - trace.busy[DM_ROW_COMPUTE]) < 1e-9);
 }
 
-/* A round that only reads may stand still (another rank is behind): that is no multiplying. */
+/* A round that only reads may wait for another rank: that is not multiplying. */
 TEST(a_round_without_products_is_not_multiplying) {
   dm_trace trace = {.exposed = {[DM_ROW_READ] = 2}};
   dm_phases read = {0}, write = {.check = 1}, product = {0};

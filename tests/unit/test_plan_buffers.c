@@ -1,4 +1,4 @@
-/* The list of a rank's buffers holds what the rank's steps put into it, and adds up to the need. */
+/* The list of a rank's buffers holds all data of the rank's steps, and adds up to the need. */
 #include "core/checked.h"
 #include "plan/memory_need.h"
 #include "plan/tiles.h"
@@ -19,7 +19,7 @@ static void roll_ramp(dice *d, dm_plan *plan) {
   plan->panels = panels;
 }
 
-/* A plan that fits into little memory; false: none does. */
+/* A plan for little memory; false: none fits. */
 static bool roll_plan(dice *d, int ranks, dm_plan *plan) {
   static const char *const kinds[] = {"", "gpu=h200 links=device", "gpu=h200 links=host",
                                       "links=host"};
@@ -58,7 +58,7 @@ static void sizes_are_consistent(const dm_buffers *list) {
   }
 }
 
-/* Every piece has its place, every panel its slot, in every tile. */
+/* Every piece has a place, every panel a slot, in every tile. */
 static void factor_fits(const dm_plan *plan, dm_coords at, dm_matrix x, const dm_buffers *list,
                         census *seen) {
   const dm_route route = dm_plan_route(plan, x);
@@ -150,7 +150,7 @@ TEST(lists_hold_what_steps_need) {
               seen.empty > many(20));
 }
 
-/* Sizes without a 64-bit number stay without one, however they are added up. */
+/* Sizes that overflow 64 bits stay invalid in any sum. */
 TEST(overflow_stays) {
   dm_plan plan = whole_plan();
   const int64_t huge = INT64_C(1) << 40;

@@ -1,11 +1,11 @@
-/* The planner against brute force, known optima, and wishes. */
+/* The planner compared with brute force and known optima, and its wishes. */
 #include "plan/complete.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
 #include "plan/price.h"
 #include "plan_cases.h"
 
-/* Least price over every grid, completed one by one; INFINITY where none fits. */
+/* Least cost over all grids, completed one by one; INFINITY if none fits. */
 static double brute_force(const dm_question *q) {
   double least = INFINITY;
   for (int pm = 1; pm <= q->ranks; pm++)
@@ -21,8 +21,8 @@ static double brute_force(const dm_question *q) {
   return least;
 }
 
-/* Pruning by floors loses nothing: dimensions are large enough for every grid to be worth a
- * thought. */
+/* Pruning by lower bounds loses nothing: dimensions are large enough to make every grid a
+ * candidate. */
 TEST(choice_is_the_best_of_all) {
   dice d = {.seed = 6};
   for (int i = 0; i < many(600); i++) {
@@ -127,8 +127,8 @@ TEST(wishes_are_granted) {
   assert_true(!dm_plan_brings(&plan, DM_A) && !dm_plan_returns(&plan));
 }
 
-/* What is forced is not left for want of memory, and pieces that are uploaded before they are
- * gathered take less of PCIe. */
+/* Requested options are kept even if memory is short, and pieces that are uploaded before gathering
+ * use less PCIe. */
 TEST(tiles_travel_by_links) {
   dm_plan plan;
   dm_wishes wishes = {.pm = 2, .pn = 2, .pk = 1};

@@ -1,4 +1,4 @@
-/* The largest product that fills a part of the memory. */
+/* The largest product that fills a given part of the memory. */
 #include "plan/filling.h"
 #include "plan_cases.h"
 

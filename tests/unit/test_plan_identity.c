@@ -33,12 +33,12 @@ TEST(recipe_names_measured_rates) {
   dm_plan_recipe(&plan, recipe);
   assert_string_equal(recipe,
                       "grid=2x1x1 kb=512 end=1x8 work=f64 sums=f64 c=f64 rates=0123456789abcdef");
-  plan = plan_of(problem, &machine, 2, whole); /* no rate decides anything there */
+  plan = plan_of(problem, &machine, 2, whole); /* rates do not matter there */
   dm_plan_recipe(&plan, recipe);
   assert_string_equal(recipe, "border=256 kb=512 work=f64 sums=f64 c=f64");
 }
 
-/* A reproducible product has one recipe, whatever the ranks. */
+/* A reproducible product has the same recipe for any number of ranks. */
 TEST(reproducible_recipe_is_of_the_problem_alone) {
   char first[DM_RECIPE] = "", recipe[DM_RECIPE];
   dm_machine machine = machine_of("ranks=8");

@@ -1,5 +1,5 @@
-/* With products that cost nothing the planner must find the least volume of all grids: against a
- * count of its own, and against the tight lower bound (arXiv 2205.13407). */
+/* If products cost nothing the planner must find the least volume of all grids: compared with an
+ * independent count and the tight lower bound (arXiv 2205.13407). */
 #include "core/checked.h"
 #include "plan/partition.h"
 #include "plan_cases.h"
@@ -11,7 +11,7 @@ typedef struct shape {
   int64_t m, n, k;
 } shape;
 
-/* Those of the published comparisons (COSMA, CA3DMM). */
+/* Shapes of the published comparisons (COSMA, CA3DMM). */
 static const shape shapes[] = {{"square", 50000, 50000, 50000},
                                {"largeK", 6000, 6000, 1200000},
                                {"largeM", 1200000, 6000, 6000},
@@ -20,9 +20,9 @@ static const shape shapes[] = {{"square", 50000, 50000, 50000},
 enum { SQUARE, LARGE_K, LARGE_M, FLAT, SHAPES };
 _Static_assert(sizeof shapes == SHAPES * sizeof *shapes, "every shape has its name");
 
-static const double NEAR = 1.02; /* of the bound */
+static const double NEAR = 1.02; /* times the bound */
 
-/* One rank a node, and a rate of products. */
+/* One rank per node, and a rate of products. */
 static dm_machine machine_of_rate(int ranks, double flops) {
   char text[200];
   snprintf(text, sizeof text,
@@ -35,7 +35,7 @@ static dm_machine machine_of_rate(int ranks, double flops) {
   return machine;
 }
 
-/* The best plan that divides the work: one rank alone receives nothing, and does it all. */
+/* The best plan that divides the work: a single rank would do all of it and receive nothing. */
 static dm_plan divided(const shape *s, const dm_machine *machine, dm_wishes wishes) {
   const int ranks = machine->nodes;
   dm_problem problem = problem_of(s->m, s->n, s->k, DM_F64);
@@ -48,7 +48,7 @@ static dm_plan divided(const shape *s, const dm_machine *machine, dm_wishes wish
   return plans[dm_plan_used(&plans[0]) == 1];
 }
 
-/* Elements that the rank of a pm x pn x pk grid receives whose part is largest; k is cut in units
+/* Elements received by the rank with the largest part in a pm x pn x pk grid; k is divided in units
  * of 64: the definition, not the planner's model. */
 static double volume(const shape *s, int pm, int pn, int pk) {
   const double rows = (double)dm_ceil_div(s->m, pm), cols = (double)dm_ceil_div(s->n, pn);
@@ -94,7 +94,7 @@ TEST(squares_of_cubes_meet_the_bound) {
   }
 }
 
-/* Products take their time (60 TFLOP/s, nothing hidden), so that every rank is wanted. */
+/* Products take time (60 TFLOP/s, no overlap), so that all ranks are worth using. */
 TEST(long_shapes_meet_the_bound_everywhere) {
   for (int i = LARGE_K; i <= LARGE_M; i++)
     for (int ranks = 2; ranks <= MOST_RANKS; ranks++) {
@@ -107,7 +107,7 @@ TEST(long_shapes_meet_the_bound_everywhere) {
     }
 }
 
-/* Where nothing divides evenly the bound cannot be met; how far off it is, for people. */
+/* If nothing divides evenly the bound cannot be met; prints the distance. */
 TEST(other_ratios_are_shown) {
   for (int i = 0; i < SHAPES; i += FLAT) {
     double worst = 0;

@@ -1,4 +1,4 @@
-/* Which resource is named as the one that bounds a phase. */
+/* The resource named as the limit of a phase. */
 #include "plan/grid_cost.h"
 #include "plan/limits.h"
 #include "plan_cases.h"
@@ -42,8 +42,7 @@ TEST(each_resource_can_be_the_limit) {
      DM_RESOURCE_DEVICE_MEMORY);
 }
 
-/* Panels that come from host memory, by way of the host, or of the GPUs that they were uploaded to.
- */
+/* Panels from host memory, through the host or through the GPUs that uploaded them. */
 TEST(hosted_panels_are_bound_by_links) {
   const dm_wishes wishes = {.from_host = true, .pm = 2, .pn = 2, .pk = 1};
   for (int links = 0; links < 2; links++) {
@@ -54,7 +53,7 @@ TEST(hosted_panels_are_bound_by_links) {
   }
 }
 
-/* What messages cost cores that multiply prolongs the products, as far as it was measured. */
+/* Cores that handle messages slow down products, by the measured amount. */
 TEST(messages_take_cores_from_products) {
   const double rate = 2e8;
   dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);

@@ -1,4 +1,4 @@
-/* Machines from words. */
+/* Machines described in words. */
 #include "plan_cases.h"
 
 TEST(plain_rank) {
@@ -23,7 +23,7 @@ TEST(cluster_of_gpus) {
   assert_true(dm_machine_flops(&m, dm_compute_by(DM_I8), DM_I8) == 1524e12);
 }
 
-/* As runs on such machines have them. */
+/* As for runs on such machines. */
 TEST(gpus_have_links_unless_told_otherwise) {
   dm_machine m = machine_of("gpu=a100,gpus=4"), stated = machine_of("gpu=a100,gpus=4,links=device");
   assert_true(m.device_links && m.link == dm_machine_device_link("a100"));

@@ -1,4 +1,4 @@
-/* What plans take of memory, and what is said where they do not fit. */
+/* The memory of plans, and the messages if they do not fit. */
 #include "core/checked.h"
 #include "core/compute_choice.h"
 #include "core/view.h"
@@ -10,7 +10,7 @@ static const int64_t gib = INT64_C(1) << 30;
 
 static dm_status choose(dm_problem problem, const char *machine_text, int ranks, dm_plan *plan) {
   dm_machine machine = machine_of(machine_text);
-  problem.home = DM_HOME_SHARES; /* what is in no file must be in memory */
+  problem.home = DM_HOME_SHARES; /* data without a file must be in memory */
   dm_wishes wishes = {0};
   return dm_plan_choose(&problem, &machine, ranks, &wishes, plan);
 }
@@ -33,8 +33,7 @@ TEST(streaming_adds_two_panels) {
   assert_int_equal(plan.host_bytes, 8 * (2 * 1024 * 4096 + 2048 * 2048 + 2 * 2 * 2048 * plan.kb));
 }
 
-/* But a page each for what the ranks tell each other, and what the last panel leaves of its slot.
- */
+/* Except for a page per rank for communication, and the unused rest of the last panel's slot. */
 TEST(shared_slots_add_nothing) {
   dm_plan plan;
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
@@ -74,8 +73,8 @@ TEST(need_never_exceeds_what_there_is) {
   assert_true(fits > many(50) && refused > many(15));
 }
 
-/* Less device memory: first both shares there, then narrow panels from the host, then C in tiles,
- * which host memory has room for, then a refusal. */
+/* With less device memory: first both shares on the device, then narrow panels from the host, then
+ * C in tiles, if host memory has room, then a refusal. */
 TEST(shares_leave_the_device_when_they_must) {
   dm_plan plan;
   dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
@@ -92,7 +91,7 @@ TEST(shares_leave_the_device_when_they_must) {
         "per rank on the device");
 }
 
-/* Rows of a GPU's matrices begin where its kernels read them fast; short ones are not blown up. */
+/* Rows of matrices on a GPU are aligned for its kernels; short ones are not enlarged. */
 TEST(rows_on_a_device_are_padded) {
   dm_plan plan;
   const dm_problem odd = problem_of(8191, 3, 8191, DM_F64);
@@ -104,7 +103,8 @@ TEST(rows_on_a_device_are_padded) {
   assert_int_equal(need.part[DM_DEVICE][DM_MEMORY_B], 8 * 8191 * 4);
 }
 
-/* A kernel that copies its operands: whole panels beside the shares, or narrower ones. */
+/* A kernel that copies its operands needs room for whole panels besides the shares, or narrower
+ * panels. */
 TEST(copies_of_a_kernel_count) {
   dm_plan plain, copying;
   dm_wishes wishes = {0};
@@ -119,9 +119,7 @@ TEST(copies_of_a_kernel_count) {
         DM_E_FIT, "per rank on the device");
 }
 
-/* Pieces lie in the slots of whole blocks while these fit, then in a share beside a ring. */
-/* High and low parts of A and B, B's complex numbers in two rows; 16 bytes for each row and column.
- */
+/* High and low parts of A and B, B's complex numbers in two rows; 16 bytes per row and column. */
 TEST(parts_of_split_operands_count) {
   const int64_t m = 700, n = 900, k = 1000;
   for (int64_t parts = 1; parts <= 2; parts++) {
@@ -141,6 +139,7 @@ TEST(parts_of_split_operands_count) {
   }
 }
 
+/* Pieces use the slots of whole blocks while they fit, then a share besides a ring. */
 TEST(blocks_become_rings_when_they_must) {
   dm_plan plan;
   dm_problem problem = problem_of(40000, 40000, 40000, DM_F64);
@@ -155,7 +154,7 @@ TEST(blocks_become_rings_when_they_must) {
   assert_true(need.part[DM_DEVICE][DM_MEMORY_A] >= INT64_C(8) * 10000 * 40000);
 }
 
-/* As engine/rank_state.c exposes them: A and B, and blocks of C where there are layers. */
+/* As exposed by engine/rank_state.c: A and B, and blocks of C if there are layers. */
 TEST(links_through_the_host_take_memory_there) {
   const int64_t staging = INT64_C(48) << 20;
   dm_machine machine = machine_of("nodes=4 gpu=h200 gpus=1");
@@ -174,7 +173,7 @@ TEST(links_through_the_host_take_memory_there) {
   }
 }
 
-/* The number of ranks in the hint is enough. */
+/* The number of ranks in the hint suffices. */
 TEST(refusal_says_what_would_fit) {
   dm_plan plan;
   dm_problem problem = problem_of(100000, 100000, 100000, DM_F64);

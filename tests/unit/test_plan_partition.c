@@ -1,4 +1,4 @@
-/* Ranges tile, differ by at most one unit, and ranks and places correspond one to one. */
+/* Ranges tile and differ by at most one unit; ranks and coordinates correspond one to one. */
 #include "plan/partition.h"
 #include "plan_cases.h"
 #include "steps/simulate.h"
@@ -95,7 +95,7 @@ TEST(shares_of_b_are_even_in_every_panel) {
   assert_int_equal(dm_plan_b_share_rows(&plan, 0, 1), 43 + 39); /* of 128 and of 116 */
 }
 
-/* The simulator sees what does not tile. */
+/* The simulator detects parts that do not tile. */
 TEST(spoilt_plans_do_not_tile) {
   dm_plan plan = whole_plan();
   plan.panels = 9;

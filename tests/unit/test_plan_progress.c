@@ -1,5 +1,5 @@
-/* How much of a product is done, counted by operations: tiles at the edge are smaller, and the last
- * panel is narrower. */
+/* The completed part of a product, in operations: tiles at the edge are smaller, and the last panel
+ * is narrower. */
 #include "plan/partition.h"
 #include "plan/tiles.h"
 #include "plan_cases.h"

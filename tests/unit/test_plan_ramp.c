@@ -1,4 +1,4 @@
-/* The narrow first panels of layers, between GPUs. */
+/* The narrow first panels of layers between GPUs. */
 #include "plan/complete.h"
 #include "plan_cases.h"
 #include "steps/simulate.h"
@@ -31,7 +31,8 @@ TEST(narrow_panels_lead_every_layer) {
   assert_int_equal(dm_plan_b_share_rows(&plan, 1, 2), 32 + 64 + 20);
 }
 
-/* What nothing hides, the way of the first panel, is short, and memory is counted for all. */
+/* The transfer of the first panel, which nothing hides, is short, and memory is counted for all
+ * panels. */
 TEST(a_narrow_panel_leads_between_gpus) {
   const char *words = "gpu=h200 gpus=4 links=device";
   const dm_machine machine = machine_of(words);
@@ -58,7 +59,7 @@ TEST(a_narrow_panel_leads_between_gpus) {
   assert_int_equal(planned_8192(words, false, even).ramp[0], 0);
 }
 
-/* Large products on GPUs that read each other's memory, some in panels that were asked for. */
+/* Large products on GPUs that read each other's memory, some with requested panels. */
 TEST(plans_with_leads_multiply) {
   dice d = {.seed = 77};
   int plans[DM_RAMP + 1] = {0};

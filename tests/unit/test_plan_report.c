@@ -1,4 +1,4 @@
-/* The report, word for word. */
+/* The report, verbatim. */
 #include "plan/plan_text.h"
 #include "plan_cases.h"
 
@@ -86,7 +86,7 @@ TEST(report_is_as_agreed) {
   free(text);
 }
 
-/* Lines of at most 100 columns without blanks at the end, whatever is planned. */
+/* Lines have at most 100 columns and no trailing blanks, for any plan. */
 TEST(lines_are_narrow) {
   dice d = {.seed = 8};
   for (int i = 0; i < 30; i++) {

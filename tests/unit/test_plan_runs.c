@@ -1,4 +1,4 @@
-/* The runs that the planner counts with are those that a rank would read. */
+/* The planner's runs are those that a rank would read. */
 #include <math.h>
 
 #include "core/compute_choice.h"
@@ -11,14 +11,14 @@
 
 enum { LONG = 1 << 17, SHORT = 1 << 15 };
 
-/* Of the file that is read: rows x cols, and the rectangle of it that is read in one go. */
+/* A file of rows x cols, and the rectangle that is read at once. */
 typedef struct reading {
   int64_t cols;
   dm_range down, across;
   int64_t depth; /* of k */
 } reading;
 
-/* What rank (0, 0, 0) reads first of MATRIX, panels joined as engine/prefetch.c does it. */
+/* The first read of rank (0, 0, 0) from MATRIX, with panels joined like in engine/prefetch.c. */
 static reading first_reading(const dm_plan *p, dm_matrix x) {
   const dm_problem *problem = &p->problem;
   const bool plain = (x == DM_A ? problem->op_a : problem->op_b) == DM_OP_N;
@@ -40,7 +40,7 @@ static reading first_reading(const dm_plan *p, dm_matrix x) {
                 : (reading){width, depth, band, dm_range_size(depth)};
 }
 
-/* Bytes from its first element on without a gap, looking at one element after the other. */
+/* Contiguous bytes from its first element on, found element by element. */
 static int64_t first_run(const reading *r, int64_t size) {
   int64_t count = 0, place = r->down.begin * r->cols + r->across.begin;
   for (int64_t row = r->down.begin; row < r->down.end; row++)
@@ -63,7 +63,7 @@ TEST(runs_are_those_of_the_readings) {
     dm_wishes wishes = roll_wishes(&d, ranks);
     dm_plan plan;
     ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
-    if (roll(&d, 0, 2) == 0) plan.a = DM_IN_FILE; /* as where memory is short */
+    if (roll(&d, 0, 2) == 0) plan.a = DM_IN_FILE; /* as if memory were short */
     if (roll(&d, 0, 2) == 0) plan.b = DM_IN_FILE;
     for (int x = 0; x < 2; x++) {
       const reading r = first_reading(&plan, (dm_matrix)x);
@@ -89,7 +89,7 @@ static dm_plan on_slow_files(dm_problem problem, const char *words) {
   return plan;
 }
 
-/* B by rows: whole ones; B transposed: whole ones are columns of op(B), so nobody cuts k. */
+/* B by rows: whole rows; B transposed: whole rows are columns of op(B), so k is not divided. */
 TEST(grids_that_read_long_runs_win) {
   dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
   const char *const slow = "ranks=4 read=0.2";
@@ -99,12 +99,12 @@ TEST(grids_that_read_long_runs_win) {
   plan = on_slow_files(problem, slow);
   assert_true(plan.pm == 1 && plan.pn > 1);
   problem.op_b = DM_OP_N;
-  problem.chunk_a = problem.chunk_b = 1 << 20; /* chunks are the same for all */
+  problem.chunk_a = problem.chunk_b = 1 << 20; /* chunks are equal for all grids */
   plan = on_slow_files(problem, slow);
   assert_true(plan.pm == 2 && plan.pn == 2);
 }
 
-/* Not where nobody knows what they cost: all of a large machine works. */
+/* Not if the cost is unknown: all of a large machine works. */
 TEST(nodes_are_not_left_idle_for_runs) {
   dm_problem problem = problem_of(50000, 50000, 50000, DM_F64);
   dm_machine machine = machine_of("gpu=h200 gpus=8 links=device nodes=512");
@@ -117,7 +117,7 @@ TEST(nodes_are_not_left_idle_for_runs) {
   assert_true(dm_plan_run(&plan, DM_B) >= LONG);
 }
 
-/* What is read again from tile to tile is read by wide panels, and seldom. */
+/* Data that each tile reads again use wide panels, and few reads. */
 TEST(panels_in_the_file_are_wide) {
   const dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
   const dm_plan plan = on_slow_files(problem, "memory=900MiB read=0.5");
@@ -131,8 +131,8 @@ TEST(panels_in_the_file_are_wide) {
   assert_true(dm_plan_forecast(&narrow, &machine).read > 2 * plan.forecast.read);
 }
 
-/* Where products by residues stream, all of k is read before the first: once where pieces hold
- * whole rows of A or columns of B.  The plan counts elements, memory and time. */
+/* If products by residues stream, all of k is read before the first one: once if pieces contain
+ * whole rows of A or columns of B. The plan counts elements, memory and time. */
 TEST(residues_read_ahead) {
   dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
   const dm_problem plain = problem;

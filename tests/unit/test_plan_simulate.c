@@ -1,4 +1,4 @@
-/* The plans that are chosen do multiply the matrices, for thousands of random problems. */
+/* The chosen plans multiply the matrices, for thousands of random problems. */
 #include "plan/partition.h"
 #include "plan_cases.h"
 #include "steps/simulate.h"
@@ -22,14 +22,15 @@ static void count(const dm_plan *p, const dm_machine *machine, census *seen) {
   seen->narrow += p->pm > p->problem.m || p->pn > p->problem.n;
 }
 
-/* Some plans get little device memory, so that shares move to the host and panels become narrow. */
+/* Gives some plans little device memory, so that shares move to the host and panels become narrow.
+ */
 static void roll_memory(dice *d, const dm_problem *p, dm_machine *machine) {
   machine->host_bytes = 0;
   if (!machine->gpu || roll(d, 0, 2)) return;
   machine->device_bytes = (128 << 20) + (p->m * p->n + p->n * p->k) * 8 * roll(d, 1, 3) / 2;
 }
 
-/* The planner wants one for larger products only. */
+/* The planner only uses ramps for larger products. */
 static void roll_ramp(dice *d, dm_plan *plan) {
   const int64_t ramp[DM_RAMP] = {DM_PANEL_STEP, DM_PANEL_STEP * roll(d, 0, 2)};
   const int64_t panels = dm_panels_of(plan->problem.k, plan->pk, plan->kb, ramp);
@@ -76,7 +77,7 @@ TEST(random_plans_multiply) {
   assert_true(seen.narrow > many(50));
 }
 
-/* More slots than the planner takes: the steps must be right for any number. */
+/* More slots than the planner uses: the steps must be correct for any number. */
 TEST(any_number_of_slots) {
   for (int slots = 1; slots <= 5; slots++)
     for (int k = 1; k <= 10; k++)
@@ -93,7 +94,7 @@ TEST(any_number_of_slots) {
       }
 }
 
-/* Shares that stay in the file, whatever is held of them, in tiles of any number. */
+/* Shares in files, with any held part, in any number of tiles. */
 TEST(any_tiles) {
   dice d = {.seed = 11};
   int streams = 0, held = 0, lines = 0, layers = 0, first = 0;
@@ -132,7 +133,7 @@ TEST(any_tiles) {
               first > many(400));
 }
 
-/* The last panels strip by strip, wherever gathered panels stay. */
+/* The last panels in strips, if gathered panels stay. */
 TEST(any_strips) {
   dice d = {.seed = 13};
   int layers = 0, gathered = 0, all_kept = 0;

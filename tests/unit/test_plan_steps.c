@@ -1,4 +1,4 @@
-/* The order of a rank's steps, and what they wait for. */
+/* The order of a rank's steps, and their dependencies. */
 #include "plan/partition.h"
 #include "plan/steps.h"
 #include "plan_cases.h"
@@ -43,7 +43,7 @@ TEST(fetch_stands_before_the_product_it_hides_behind) {
   assert_string_equal(text, "ABfABfgABfgABfggnS");
 }
 
-/* Strips of the layers take turns; each layer stores its own. */
+/* Strips of the layers alternate; each layer stores its own. */
 TEST(strips_follow_the_last_panel) {
   char text[64];
   dm_plan plan = whole_plan();
@@ -76,7 +76,7 @@ static bool waits_for(const dm_step *step, int64_t index) {
   return false;
 }
 
-/* Without overlap nothing moves before the product of the panel before it is done. */
+/* Without overlap no transfer starts before the product of the previous panel is done. */
 TEST(one_thing_after_the_other) {
   dm_plan plan = whole_plan();
   plan.overlap = false;

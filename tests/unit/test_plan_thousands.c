@@ -1,8 +1,8 @@
-/* Planning for thousands of ranks takes no memory. */
+/* Memory of planning for thousands of ranks. */
 #include "core/buffer.h"
 #include "plan_cases.h"
 
-/* Those of the published comparisons (COSMA, CA3DMM). */
+/* Shapes of the published comparisons (COSMA, CA3DMM). */
 static const int64_t shapes[][3] = {
     {50000, 50000, 50000}, {6000, 6000, 1200000}, {1200000, 6000, 6000}, {100000, 100000, 5000}};
 
@@ -23,7 +23,7 @@ TEST(thousands_of_ranks_take_no_memory) {
     peak[many] = dm_memory_own_peak();
   }
   assert_true(peak[0] > 0);
-#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
+#ifndef __SANITIZE_ADDRESS__ /* sanitizers keep freed memory */
   assert_true(peak[1] - peak[0] < 1 << 20);
 #endif
 }

@@ -1,4 +1,4 @@
-/* Which tiles of a run need a band of A or B for the first time, and for the last. */
+/* The tiles of a run that use a band of A or B first, and last. */
 #include "plan/tiles.h"
 #include "plan_cases.h"
 
@@ -21,8 +21,8 @@ static void check_bands(const dm_plan *plan, dm_matrix matrix) {
   }
 }
 
-/* Of all tiles there is one that is the last of a band of A and the first of one of B, and all
- * bands of B have passed when a band of A passes for the last time. */
+/* Exactly one tile is the last of a band of A and the first of one of B, and all bands of B are
+ * read before a band of A is read for the last time. */
 static void check_meeting(const dm_plan *plan) {
   int64_t meetings = 0, seen = 0;
   for (int64_t t = 0; t < dm_plan_tiles(plan); t++) {

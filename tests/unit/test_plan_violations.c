@@ -1,15 +1,14 @@
-/* The simulator can fail: every property it proves is seen violated by a plan or steps that are
- * spoilt. */
+/* The simulator can fail: it detects violations of each property in corrupted plans and steps. */
 #include "plan/partition.h"
 #include "plan_cases.h"
 #include "steps/simulate.h"
 
-/* What is done to the steps of one rank. */
+/* A change to the steps of one rank. */
 typedef struct spoiler {
   int rank;
   dm_step_kind kind;
   int64_t panel; /* -1: any */
-  int what;      /* the kind that it becomes, or one of these */
+  int what;      /* its new kind, or one of these */
 } spoiler;
 
 enum {
@@ -85,7 +84,7 @@ TEST(unread_panels_are_missed) {
         "slots: overwrites panel 5, which nothing has read");
 }
 
-/* Shared slots hold the panels of one tile: steps of a second one leave them. */
+/* Shared slots hold the panels of one tile: steps of a second one exceed them. */
 TEST(places_beyond_the_list_are_refused) {
   dm_plan plan = whole_plan();
   plan.gpu = false;
@@ -95,7 +94,7 @@ TEST(places_beyond_the_list_are_refused) {
   fails(dm_plan_simulate(&plan), DM_E_BUG, "slots: place 5 of A");
 }
 
-/* Only the ranks together can show these: each list by itself is in order. */
+/* Only detected across ranks: each list alone is in order. */
 TEST(ranks_do_not_match) {
   dm_plan plan = whole_plan();
   spoiler swapped = {.rank = 1, .kind = DM_STEP_FETCH_A, .panel = 0, .what = DM_STEP_FETCH_B};
@@ -128,7 +127,7 @@ TEST(finishes_violate) {
   }
 }
 
-/* On the CPU, where gathered panels stay: 5 panels in a layer, of which strips multiply 2. */
+/* On the CPU, which keeps gathered panels: 5 panels per layer; strips multiply 2. */
 static dm_plan plan_of_strips(void) {
   dm_plan plan = whole_plan();
   plan.gpu = false;
@@ -170,7 +169,7 @@ TEST(strips_violate) {
   }
 }
 
-/* A strip reads what a ring would have given to another panel by then. */
+/* A ring would have reused the slot of a panel that a strip reads. */
 TEST(strips_need_panels_that_stay) {
   dm_plan plan = plan_of_strips();
   plan.shared_a = false;
@@ -187,7 +186,7 @@ TEST(strips_need_panels_that_stay) {
   fails(dm_simulate_matching(&simulation), DM_E_BUG, "matching");
 }
 
-/* What is to be computed is listed once, in the order of computation, alike in both directions. */
+/* Each tile to compute is listed once, in order of computation, consistently in both directions. */
 TEST(lists_violate) {
   dm_plan plan = whole_plan();
   int64_t tiles[] = {1, 4, 5}, place[] = {-1, 0, -1, -1, 1, 2};

@@ -1,4 +1,5 @@
-/* Counted traffic against a count over all pairs of ranks, and the lower bound at known points. */
+/* Counted traffic compared with a count over all pairs of ranks; the lower bound at known points.
+ */
 #include "core/compute_choice.h"
 #include "plan/bound.h"
 #include "plan/partition.h"
@@ -9,7 +10,7 @@ static int64_t size(dm_range range) {
   return dm_range_size(range);
 }
 
-/* Elements of X that rank TO receives from rank FROM; *sums is those of C. */
+/* Elements of X that rank TO receives from rank FROM; *sums: those of C. */
 static double pair(const dm_plan *p, int from, int to, double *sums) {
   dm_coords f = dm_plan_coords(p, from), t = dm_plan_coords(p, to);
   double words = 0;
@@ -65,8 +66,7 @@ static void close_to(double value, double expected) {
   if (fabs(value - expected) > 1e-9 * fabs(expected)) fail_msg("%.17g, not %.17g", value, expected);
 }
 
-/* The three cases of the theorem, and that the order of the dimensions does not matter. */
-/* Layers add up residues: M bytes of each element, of both parts of complex ones. */
+/* Layers add residues: M bytes per element, or per part of a complex one. */
 TEST(residues_of_layers) {
   static const dm_dtype types[] = {DM_F64, DM_C128, DM_F32};
   static const char *const modes[] = {"f64:int8:16", "f64:int8:16", "f32:int8:9"};
@@ -91,6 +91,7 @@ TEST(residues_of_layers) {
   }
 }
 
+/* The three cases of the theorem, and its independence of the order of dimensions. */
 TEST(bound_has_its_three_cases) {
   close_to(dm_bound_words(1000, 1000, 1000, 8, 0), 3e6 / 4 - 3e6 / 8);
   close_to(dm_bound_words(6000, 6000, 1200000, 8, 0), 36e6 * (1 - 1.0 / 8));

@@ -1,4 +1,4 @@
-/* How wide panels are: on a CPU no wider than its products gain by. */
+/* The width of panels: on a CPU only as wide as products benefit. */
 #include "plan/grid_cost.h"
 #include "plan/identity.h"
 #include "plan/runs.h"
@@ -24,16 +24,14 @@ TEST(panels_of_a_cpu_are_narrow) {
   assert_true(planned_8192("nodes=4", false, square).kb <= 384);
   assert_true(planned_8192("", true, none).kb <= 384);
   assert_true(planned_8192("ranks=4", true, none).kb <= 384);
-  assert_true(planned_8192("ranks=4 cores=32", true, none).kb <=
-              384); /* memory that is shared or slow */
+  assert_true(planned_8192("ranks=4 cores=32", true, none).kb <= 384); /* shared or slow memory */
   assert_true(planned_8192("gpu=h200 gpus=4 links=device", false, square).kb > 384);
   const dm_wishes same = {.reproducible = true}, wide = {.panel = 1024};
   assert_int_equal(planned_8192("ranks=4", true, same).kb, 512);
   assert_int_equal(planned_8192("ranks=4", true, wide).kb, 1024);
 }
 
-/* Many cores beside a memory that is stated for few: the passes over C are in the rate of products.
- */
+/* Many cores with a memory rate for few: the rate of products includes the passes over C. */
 TEST(passes_over_c_are_not_counted_twice) {
   const dm_machine machine = machine_of("cores=32");
   dm_plan plan = planned_8192("cores=32", false, (dm_wishes){0});
@@ -46,7 +44,7 @@ TEST(passes_over_c_are_not_counted_twice) {
   assert_true(dm_plan_forecast(&plan, &machine).gemm > 1.5 * whole);
 }
 
-/* A product cannot begin before what is read together with its panels is there. */
+/* A product cannot start before all data that are read together with its panels have arrived. */
 TEST(reading_begins_with_what_is_read_together) {
   const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
   const dm_machine machine = machine_of("read=0.5");
@@ -58,13 +56,13 @@ TEST(reading_begins_with_what_is_read_together) {
   plan.strips = 0;
   dm_forecast f = dm_plan_forecast(&plan, &machine);
   assert_true(f.total > f.gemm + together * reading_a + f.write);
-  plan.problem.op_a = DM_OP_T; /* panels lie behind one another */
+  plan.problem.op_a = DM_OP_T; /* panels are consecutive */
   assert_true(dm_plan_together(&plan, DM_A) < 0.1);
   f = dm_plan_forecast(&plan, &machine);
   assert_true(f.total < f.gemm + 0.2 * reading_a + f.write);
 }
 
-/* Inputs that may be in the page cache, where reading is over soon, leave products for the end. */
+/* Inputs that may be in the page cache, and are read quickly, leave products for the end. */
 TEST(strips_do_well_with_cached_inputs) {
   const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
   dm_machine machine = machine_of("gpu=h200 read=1.4 write=2.5");
@@ -81,8 +79,8 @@ TEST(strips_do_well_with_cached_inputs) {
   assert_true(with.total < 0.95 * dm_plan_forecast(&cold, &machine).total);
 }
 
-/* C in memory: its pages are cleared while the GPU starts, reads and multiplies, and what is left
- * of that is waited for. */
+/* C in memory: its pages are cleared while the GPU starts, reads and multiplies; the rest of that
+ * time is waited for. */
 TEST(new_pages_are_waited_for) {
   const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
   dm_machine machine = machine_of("gpu=h200 read=45 write=15");
@@ -100,7 +98,7 @@ TEST(new_pages_are_waited_for) {
   assert_true(with.forecast.total == without.forecast.total);
 }
 
-/* What is known of the cores changes the forecast, and not the plan. */
+/* Knowledge of the cores changes the forecast, not the plan. */
 TEST(cores_as_they_are_change_no_plan) {
   dm_machine machine = machine_of("ranks=4 cores=2");
   const dm_wishes none = {0};

@@ -1,35 +1,35 @@
-# Read by every case before its first line (BASH_ENV).
+# Sourced by every case before its first line (BASH_ENV).
 unset BASH_ENV
 
-# ranks N COMMAND...: under mpirun, its own messages about failed ranks left out.
+# ranks N COMMAND...: runs COMMAND under mpirun, hiding mpirun's messages about failed ranks.
 ranks() {
   local count=$1 status
   shift
   mpirun -n "$count" "$@" 2>ranks.stderr
   status=$?
-  # Open MPI tells of a rank that failed between two ruled lines.
+  # Open MPI reports failed ranks between two ruled lines.
   awk '/^--------------------/ { inside = !inside; next }
        inside || /^\[.*(mpirun|PRTE|prte|ORTE|orte|PMIX|pmix|help-)/ { next }
        /^$/ { next } { print }' ranks.stderr >&2
   return $status
 }
 
-# signal_ranks SIGNAL LAUNCHER [OPTION OF PKILL...]: its children, or those of a proxy that it started.
+# signal_ranks SIGNAL LAUNCHER [OPTION OF PKILL...]: signals the launcher's children, or those of its proxy.
 signal_ranks() {
   local signal=$1 launcher=$2
   shift 2
   pkill "-$signal" --parent "$launcher$(pgrep --parent "$launcher" | sed 's/^/,/' | tr -d '\n')" "$@" damier
 }
 
-# try COMMAND...: the command, all that it writes, and its exit status; for tables of refusals. The
-# line "where:" names a line of our source, which no test should hold on to.
+# try COMMAND...: prints the command, its output and its exit status; for tables of refusals. Hides the source line in
+# "where:", which would change often.
 try() {
   printf '$ %s\n' "$*"
   "$@" 2>&1 | sed 's/^  where: .*/  where: .../'
   printf 'exit %d\n' "${PIPESTATUS[0]}"
 }
 
-# expect STATUS COMMAND...: silent where the command ends with this status.
+# expect STATUS COMMAND...: silent if the command ends with this status.
 expect() {
   local wanted=$1 status
   shift
@@ -40,7 +40,7 @@ expect() {
   cat expect.out
 }
 
-# make NAME ROWS COLS [OPTION...]: a random matrix NAME.h5:/NAME.
+# make NAME ROWS COLS [OPTION...]: generates a random matrix NAME.h5:/NAME.
 make() {
   local name=$1 rows=$2 cols=$3
   shift 3
@@ -51,7 +51,7 @@ needs_h5py() {
   [ -n "$PYTHON" ] || exit 77
 }
 
-# judge A B C [OPTION...]: NumPy's opinion of C; see judge.py.
+# judge A B C [OPTION...]: NumPy's verdict on C; see judge.py.
 judge() {
   needs_h5py
   "$PYTHON" "$ROOT/tests/cli/bin/judge.py" "$@"

@@ -1,4 +1,4 @@
-"""edit FILE:/DATASET ROW COL: flips the highest exponent bit of one element, in place."""
+"""edit FILE:/DATASET ROW COL: flips the highest exponent bit of one element in place."""
 import sys
 
 import h5py

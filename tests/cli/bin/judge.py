@@ -1,4 +1,4 @@
-"""judge A B C: says "right" if C = alpha op(A) op(B) + beta C0 for NumPy, else how far off it is."""
+"""judge A B C: prints "right" if NumPy confirms C = alpha op(A) op(B) + beta C0, else the error."""
 import argparse
 import sys
 
@@ -7,7 +7,7 @@ import numpy
 
 
 def read(name):
-    """The dataset FILE:/NAME, or the only one of FILE."""
+    """The dataset FILE:/NAME, or the only one in FILE."""
     file, _, dataset = name.partition(":")
     with h5py.File(file, "r") as handle:
         if not dataset:

@@ -1,6 +1,7 @@
-"""Runs the commands of a page of docs/: its "sh" blocks in order, in one shell; a "text" block behind one must be printed.
+"""Runs the commands of a page of docs/: its "sh" blocks in order, in one shell; the program must print the "text" block
+after one, if any.
 
-usage: pages.py PAGE.md      says how many blocks ran, or what was not printed
+usage: pages.py PAGE.md      prints how many blocks ran, or the missing output
 """
 import pathlib
 import re
@@ -17,7 +18,7 @@ def fences(text):
 
 
 def sessions(text):
-    """Each "sh" block, and what must be printed, or None."""
+    """Each "sh" block, and its expected output, or None."""
     found = []
     for language, lines in fences(text):
         if language == "sh":
@@ -28,7 +29,7 @@ def sessions(text):
 
 
 def run(blocks):
-    """The output of each block, of one shell that ends at the first failure."""
+    """The output of each block, from one shell that ends at the first failure."""
     mark = "--- end of a block ---"
     script = "\n".join(f"{command}\necho '{mark}'" for command, _ in blocks)
     done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], stdout=subprocess.PIPE,
@@ -41,7 +42,7 @@ def run(blocks):
 
 
 def begins(line, shown):
-    """Like the labels of README, but "…" at the end of a line stands for the rest of it, and numbers differ."""
+    """As for README, but "…" at the end of a line matches its rest, and numbers may differ."""
     if shown.endswith("…"):
         return line.startswith(shown[:-1])
     line, shown = (re.sub(r"\d+", "0", str(readme.label(one))) for one in (line, shown))
@@ -49,7 +50,7 @@ def begins(line, shown):
 
 
 def missing(shown, printed):
-    """The first line that is shown and not printed, in this order."""
+    """The first line that is shown but not printed, in this order."""
     at = 0
     for line in (one for one in shown if one != "…"):
         at = next((i + 1 for i in range(at, len(printed)) if begins(printed[i], line)), None)

@@ -1,7 +1,7 @@
-"""The code blocks of README.md: commands to be run as they stand, and sessions whose output is to be true.
+"""The code blocks of README.md: commands that must run as shown, and sessions with output that must be true.
 
-usage: readme.py README.md commands [--gpu]   the commands of "Using it", as a script; with --gpu those that need one, too
-       readme.py README.md sessions           what every "$ command" prints, compared with what is shown
+usage: readme.py README.md commands [--gpu]   the commands of "Using it", as a script; with --gpu also those for GPUs
+       readme.py README.md sessions           compares the output of each "$ command" with the output shown
 """
 import re
 import subprocess
@@ -33,14 +33,14 @@ def print_commands(text, gpu):
 
 
 def label(line):
-    """What a line of a table begins with, for numbers differ; of the last line the names."""
+    """The first words of a table's line, as numbers differ; for the last line the names."""
     if line.startswith("damier: "):
         return re.sub(r"=\S+", "=", line)
     return re.split(r"  +", line.rstrip())[:2 if line.startswith(" ") else 1]
 
 
 def differs(shown, printed, exact):
-    """A line that is shown and not printed, in this order; a line "…" stands for any number of lines."""
+    """A line that is shown but not printed, in this order; "…" matches any number of lines."""
     at = 0
     for line in shown:
         if line == "…":
@@ -59,7 +59,7 @@ def compare_sessions(text):
             continue
         command = block[0][2:]
         printed = subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout.splitlines()
-        line = differs(block[1:], printed, " plan " in command)  # a plan for a machine in words is always the same
+        line = differs(block[1:], printed, " plan " in command)  # the plan for a described machine is always the same
         print(command, "-- as shown" if line is None else f"-- not printed: {line}\n" + "\n".join(printed))
 
 

@@ -1,4 +1,4 @@
-# The table's lists of names stand in the order of the enums that they mean.
+# The table's lists of names are in the order of their enums.
 for type in f64 f32 f16 bf16 c64 c128 i8 i32; do
   make A 3 4 --type $type --force
   damier info A.h5 | grep -q "^type  *$type$" || echo "--type $type is not $type"

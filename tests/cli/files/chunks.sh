@@ -5,7 +5,7 @@ try damier multiply A.h5 B.h5 -o C.h5 --chunk 0x5
 try damier multiply A.h5 B.h5 -o C.h5 --deflate 0
 try damier multiply A.h5 B.h5 -o C.h5 --deflate 10
 try damier generate G.h5 --size 100000 --chunk 20000x20000
-# A file with that name is not damier's to replace, whatever it is told.
+# damier never replaces a file with that name, whatever the options.
 echo mine > C.h5.packing
 try damier multiply A.h5 B.h5 -o C.h5 --shuffle
 try damier multiply A.h5 B.h5 -o C.h5 --shuffle --force
@@ -14,7 +14,7 @@ rm C.h5.packing
 damier multiply A.h5 B.h5 -o C.h5 --shuffle --deflate 3 --force -q >/dev/null
 damier info C.h5 | grep -E '^(layout|  damier_state|  verified)'
 judge A.h5 B.h5 C.h5
-# Smaller than the matrix is what a chunk is at most; the environment may ask for one.
+# Chunks are at most as large as the matrix; the environment can request chunks.
 DAMIER_CHUNK=1Kx1K DAMIER_DEFLATE=1 damier generate G.h5 --rows 10 --cols 20 -q >/dev/null
 damier info G.h5 | grep '^layout'
 ls

@@ -1,4 +1,4 @@
-# Messages of a program whose standard streams are closed go nowhere, not into its files.
+# If standard streams are closed, messages must not go into the program's files.
 make A 900 900
 closed() {
   local code=$?

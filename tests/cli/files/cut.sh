@@ -1,4 +1,4 @@
-# A is cut while it is multiplied where the page cache has it: an error, and no C.
+# A is truncated while it is multiplied in the page cache: an error, and no C.
 damier generate A.h5 --size 3000 -q -q
 damier multiply A.h5 A.h5 -o C.h5 -q 2>err &
 until [ -e C.h5.part ]; do sleep 0.002; done

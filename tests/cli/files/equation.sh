@@ -4,7 +4,7 @@ make S 21 17 --type c128 --seed 3
 damier multiply A.h5 B.h5 --op-b c --alpha 2,-1 --beta 0.5,3 --c S.h5 -o C.h5 -q >/dev/null
 judge A.h5 B.h5 C.h5 --op-b c --alpha=2-1j --beta=0.5+3j --c S.h5
 damier info C.h5 | grep -E '^  (alpha|beta|type) '
-damier verify A.h5 B.h5 C.h5 -q | grep -o 'PASS$' # from the provenance
+damier verify A.h5 B.h5 C.h5 -q | grep -o 'PASS$' # from the attributes of C
 damier verify A.h5 B.h5 C.h5 --op-b t -q >/dev/null 2>&1
 echo "exit $?"
 damier multiply A.h5 B.h5 --op-b c --c S.h5 -o D.h5 -q -q

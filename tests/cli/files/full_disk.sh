@@ -1,4 +1,4 @@
-# 72 MB of C, and a limit of 40; MPI keeps small files of its own, so the limit cannot be tight.
+# 72 MB of C, and a limit of 40 MB; MPI needs small files, so the limit cannot be tight.
 make A 3000 1
 make B 1 3000
 trap '' XFSZ

@@ -1,10 +1,10 @@
-# Files that nobody should trust, all in one call: it goes on after each and says why it is refused.
+# Untrustworthy files in one call: it continues after each one and reports why it is rejected.
 needs_h5py
 "$PYTHON" "$ROOT/tests/hostile/make_cases.py" bad >/dev/null
 cd bad || exit
 locations=() fragments=()
 while IFS=$'\t' read -r location code fragment; do
-  # Files that can be listed end otherwise here, and chunks are not looked at.
+  # Files that can be listed have another outcome here, and info does not read chunks.
   [[ $code = 0 || $fragment == 'holds '* || $location == lzf_* ]] && continue
   locations+=("$location") fragments+=("$fragment")
 done <cases.tsv

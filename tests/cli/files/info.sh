@@ -1,4 +1,4 @@
-# What files hold: every dataset, why some cannot be multiplied, and what would help.
+# Contents of files: every dataset, why some cannot be multiplied, and the remedies.
 needs_h5py
 "$PYTHON" - <<'EOF'
 import h5py

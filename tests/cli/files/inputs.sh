@@ -1,4 +1,4 @@
-# What h5py users have: integers, vectors, filters; how they are refused, and what makes them factors.
+# Common data of h5py users: integers, vectors, filters; their refusals, and the options that accept them.
 needs_h5py
 "$PYTHON" - <<'EOF'
 import h5py

@@ -1,4 +1,4 @@
-# Without a GPU, what asks for one is refused.
+# Without a GPU, options that need one are refused.
 damier info -q -q --json - >info
 python3 -c 'import json; exit("device_0" in json.load(open("info"))["backends"]["cuda"])' || exit 77
 make A 20 20

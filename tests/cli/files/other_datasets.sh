@@ -7,7 +7,7 @@ cp C.h5 before.h5
 try damier multiply A.h5 A.h5 -o C.h5:/c
 try damier multiply A.h5 A.h5 -o C.h5:/c --force
 cmp C.h5 before.h5 && ls
-# Names do not reach the terminal's controls, whether they are in a table or in a message.
+# Control characters in names do not reach the terminal, in tables or messages.
 name=$(printf '\033[31mred.h5')
 damier generate "$name" --size 3 | grep -c '\\x1b\[31mred'
 damier info "$name" | grep -c '\\x1b\[31mred'

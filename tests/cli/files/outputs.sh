@@ -20,7 +20,7 @@ try damier multiply A.h5 B.h5 -o pipe.h5 --force
 rm pipe.h5
 ln A.h5 link.h5
 try damier multiply A.h5 B.h5 -o link.h5 --force
-# The old C may be replaced by the new one.
+# The new C may replace the old one.
 cp C.h5 old.h5
 damier multiply A.h5 B.h5 --beta 2 --c C.h5 -o C.h5 --force -q >/dev/null
 judge A.h5 B.h5 C.h5 --beta 2 --c old.h5

@@ -1,5 +1,4 @@
-# What is multiplied in the page cache, and what is read, have the same bits, in every type that may be mapped and one
-# that is not.
+# Products of mapped and of read data have the same bits, in every type that can be mapped and one that cannot.
 for type in f32 f64 c64 c128 bf16; do
   damier generate A.h5 --rows 300 --cols 700 --type $type --force -q -q
   damier generate B.h5 --rows 700 --cols 250 --type $type --seed 2 --force -q -q

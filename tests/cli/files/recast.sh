@@ -1,4 +1,4 @@
-# C as one more dataset of a file that holds others, and as a file of NumPy.
+# C as an additional dataset of a file, and as a NumPy file.
 needs_h5py
 "$PYTHON" - <<'EOF'
 import h5py
@@ -67,7 +67,7 @@ try damier multiply A.npy B.h5 -o E.npy --type-c bf16
 try damier multiply A.npy B.h5 -o A.npy --force
 damier multiply A.npy B.h5 -o C.npy --force --type-c f64 -q | grep -o 'PASS$'
 ls
-# A .npy file does not say how it was made.
+# A .npy file does not record how it was made.
 make T 9 9
 damier multiply T.h5 T.h5 -o T.npy --alpha 2 -q >/dev/null
 damier verify T.h5 T.h5 T.npy -q 2>&1 | grep -e hint -o -e FAIL

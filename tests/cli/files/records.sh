@@ -17,7 +17,7 @@ print(json.load(open("second.json")) == lines[2])
 PYTHON
 ls
 try damier info C.h5 --json /missing/x.json -q -q
-# One document, of the last run; an array where that made several.
+# One document for the last run; an array if the command made several runs.
 for verbose in -q -q -v; do
   damier verify A.h5 B.h5 C.h5 --json - $verbose 2>table | python3 -c 'import json, sys; print(json.load(sys.stdin)["verb"])'
   echo "$(($(wc -l <table) > 1)) $(grep -c PASS table)"
@@ -27,7 +27,7 @@ damier bench multiply --sizes "64;32" --repetitions 1 --json one.json -q -q
 python3 -c 'import json; print([record["problem"]["m"] for record in json.load(open("one.json"))])'
 damier info --json one.json -q
 python3 -c 'import json; print(json.load(open("one.json"))["verb"])'
-# Refused before anything is computed, or written over what is there.
+# Refused before computing, and before overwriting a file.
 try damier multiply A.h5 B.h5 -o D.h5 --json /missing/x.json
 try damier multiply A.h5 B.h5 -o D.h5 --json A.h5
 try damier multiply A.h5 B.h5 -o D.h5 --csv ./D.h5 -q

@@ -1,4 +1,4 @@
-# Without a GPU there is nothing to tune, and nothing is written; the kernel exists all the same.
+# Without a GPU there is nothing to tune, and nothing is written; but the kernel exists.
 damier info -q -q --json - >info
 python3 -c 'import json; exit("device_0" in json.load(open("info"))["backends"]["cuda"])' || exit 77
 export XDG_CACHE_HOME=$PWD/cache

@@ -1,4 +1,4 @@
-# On a GPU: a check is a verdict, a line of the table and a record for each kernel.
+# On a GPU: a check gives a verdict, a table line and a record for each kernel.
 damier info -q -q --json - >info
 python3 -c 'import json; exit("device_0" not in json.load(open("info"))["backends"]["cuda"])' || exit 77
 damier bench kernels --check -q --kernel 'tiled,tiled_32' --type f32,i8 --sizes '100;33,65,129' --json r.jsonl

@@ -1,4 +1,4 @@
-# The list needs no GPU: one line a kernel, with its limits, and a record of each.
+# The list needs no GPU: one line per kernel, with its limits, and a record of each.
 damier bench kernels --list >table
 grep -E '^(kernel|kahan) ' table
 tail -n 1 table | grep -x "damier: bench kernels listed=$(($(wc -l <table) - 2))" >/dev/null || tail -n 1 table

@@ -1,4 +1,4 @@
-# Without a GPU there is nothing to measure; several ranks have nothing to do here even with one.
+# Without a GPU there is nothing to measure; several ranks are refused even with one.
 damier info -q -q --json - >info
 python3 -c 'import json; exit("device_0" in json.load(open("info"))["backends"]["cuda"])' || exit 77
 damier bench kernels >out 2>&1

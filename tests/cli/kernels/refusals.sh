@@ -1,4 +1,4 @@
-# What cannot be measured is refused before a GPU is looked for.
+# Impossible measurements are refused before a GPU is opened.
 try damier bench kernels --kernel warp_tyle
 try damier bench kernels --kernel 'zzz*'
 try damier bench kernels --kernel warp_tile --type f16

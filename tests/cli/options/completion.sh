@@ -14,7 +14,7 @@ complete_line damier bench io --re
 complete_line damier tune ""
 complete_line damier tune rates --th
 
-# Each shell reads its own; where it is here, it also completes.
+# Each shell parses its own script; if it is installed, it also completes.
 damier --completion zsh >_damier
 damier --completion fish >damier.fish
 if command -v zsh >/dev/null; then zsh -n _damier; fi

@@ -1,4 +1,4 @@
-# The whole of it, so that a change of the table is seen.
+# The whole output, so that changes of the table show.
 damier --help
 damier --help-all
 damier multiply --help

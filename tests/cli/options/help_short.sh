@@ -1,4 +1,4 @@
-# --help of every verb fits a screen; --help-all shows more; both keep to their width.
+# --help of every verb fits on a screen; --help-all shows more; both keep to their width.
 damier -h | cmp - <(damier --help)
 while read -r verb; do
   damier $verb --help >short || echo "$verb --help failed"
@@ -22,7 +22,7 @@ bench io
 bench links
 bench kernels
 END
-# Nothing usual is missing from the whole.
+# The full help contains everything of the short one.
 damier multiply --help | grep -o -- '^ *\(-., \)\?--[][a-z-]*' | sort >usual
 damier multiply --help-all | grep -o -- '^ *\(-., \)\?--[][a-z-]*' | sort >all
 comm -23 usual all

@@ -1,4 +1,4 @@
-# An OpenBLAS older than the CPU takes slow kernels: the program names better ones.
+# An OpenBLAS older than the CPU uses slow kernels: the program suggests better ones.
 shim=$(dirname "$(realpath "$(command -v damier)")")/tests/cli/libold_openblas.so
 if [ ! -e "$shim" ] || ! grep -q avx2 /proc/cpuinfo || ! ldd "$(command -v damier)" | grep -q openblas; then
   exit 77

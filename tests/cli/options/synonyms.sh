@@ -1,4 +1,4 @@
-# Names that other programs taught: types, transposes, grids of two numbers, verbs for help and version.
+# Names from other programs: types, transposes, grids of two numbers, verbs for help and version.
 same() { # COMMAND... says what comes on stdin
   cat >wanted
   "$@" 2>&1 | cmp wanted && echo "same: $*"
@@ -17,7 +17,7 @@ $plan --type bf16 | same $plan --type bfloat16
 damier bench multiply --size 64 --backend cuda --transport self >/dev/null 2>&1
 cuda=$?
 expect $cuda damier bench multiply --size 64 --backend gpu --transport self
-# A dry run plans, for the ranks of the job, and checks what multiply checks.
+# A dry run plans for the ranks of the job, with the checks of multiply.
 rm wanted
 make A 60 50
 make B 60 40

@@ -1,4 +1,4 @@
-# A machine in words makes plans that do not depend on this computer.
+# Plans for a described machine do not depend on this computer.
 damier plan --m 16384 --n 16384 --k 16384 --ranks 8 \
   --machine "nodes=2 ranks=4 cores=4 memory=16GiB"
 damier plan --size 100000 --type f32 --machine "nodes=16 gpus=8 gpu=h200" -q

@@ -1,4 +1,4 @@
-# What to ask Slurm for, on a partition that is described, and on one that sinfo tells of.
+# Slurm options for a described partition, and for one reported by sinfo.
 h200="nodes=16 gpus=8 gpu=h200"
 try damier plan --slurm --size 100000 --type f32 --machine "$h200"
 try damier plan --slurm --size 400000 --type bf16 --machine "$h200" --within 40m --partition big

@@ -1,4 +1,4 @@
-# The job scripts, with a Slurm that says what it would do.
+# The job scripts, with a stand-in for Slurm that prints its actions.
 mkdir fake "my scripts"
 cat >fake/srun <<'FAKE'
 #!/bin/sh

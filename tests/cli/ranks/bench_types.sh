@@ -1,4 +1,4 @@
-# C of another type than its sums: rounded once, and verified as it was rounded.
+# C in another type than its sums: rounded once, and verified as rounded.
 for types in "bf16 bf16" "f16 f16" "f64 f32" "f32 f64" "c128 c64" "i8 i32"; do
   read -r type type_c <<<"$types"
   for count in 1 3; do

@@ -1,11 +1,11 @@
-# A rank that is stopped is named, with exit 8; a job that is suspended as a whole and goes on is not.
+# A stopped rank is named, with exit 8; a job that is suspended as a whole and continues is not.
 start() {
   mpirun -n 3 damier bench multiply --size 256 --grid 3x1x1 --repetitions 1000000 --hang-timeout 2s >out 2>errors &
   launcher=$!
   until grep -qs 'needs per rank' errors || ! kill -0 $launcher; do sleep 0.1; done # before, MPI itself may be waited for
   sleep 3 # and before they measure, that they start
 }
-# Of ranks that it killed itself Hydra may report the signal, 9.
+# Of ranks that it killed Hydra may report the signal, 9.
 of_hang() {
   if [ "$1" = 9 ] && mpirun --version 2>&1 | grep -q HYDRA; then echo 8; else echo "$1"; fi
 }
@@ -19,7 +19,7 @@ start
 fail_of --newest
 start
 fail_of --oldest >said
-head -n 4 said # where rank 0 is silent, a second one may speak before the launcher ends it
+head -n 4 said # if rank 0 hangs, another rank may report it before the launcher ends it
 start
 signal_ranks STOP $launcher
 sleep 5

@@ -1,5 +1,5 @@
-# The commands of the how-to pages and of "From NumPy" run as they stand, each page in an empty folder; what they show is
-# printed.
+# The commands of the how-to pages and of "From NumPy" run as shown, each page in an empty folder, and print the
+# output shown.
 [ -n "$PYTHON" ] || exit 77
 mkdir bin
 ln -s "$PYTHON" bin/python3

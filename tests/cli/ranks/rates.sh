@@ -1,4 +1,4 @@
-# Rates that were measured here decide, and say so; those of others do not, and that is said too.
+# Rates measured here are used, and reported; those of other computers are ignored, which is reported, too.
 export XDG_CACHE_HOME=$PWD/cache OPENBLAS_NUM_THREADS=1
 bench() { ranks 2 damier bench multiply --size 256 --threads 1 --repetitions 1 --json "$@" 2>&1; }
 rates() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["plan"]["rates"])' "$1"; }
@@ -19,7 +19,7 @@ damier generate A.h5 --size 64 -q >/dev/null # where files were measured, and re
 ranks 2 damier multiply A.h5 A.h5 -o C.h5 --threads 1 2>&1 | grep -c 'rates of .* stated ones'
 damier plan A.h5 A.h5 --ranks 2 2>&1 | grep -c 'measured: .*; latency stated'
 damier bench multiply --size 64 --threads 1 --repetitions 1 --json other.json >/dev/null 2>&1
-rates other.json # there are none for one rank
+rates other.json # no rates for one rank
 bench ignored.json --rates stated | grep -c 'rates were measured on'
 rates ignored.json
 ranks 2 damier tune rates --threads 1 --files nowhere 2>&1 | grep -o 'No such file or directory'

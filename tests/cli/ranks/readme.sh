@@ -1,4 +1,4 @@
-# README's commands run as they stand, in order, in an empty folder; what it shows is what is printed.
+# README's commands run as shown, in order, in an empty folder, and print the output shown.
 readme() { python3 "$ROOT/tests/cli/bin/readme.py" "$ROOT/README.md" "$@"; }
 damier info -q --json - >info 2>/dev/null
 gpu=$(python3 -c 'import json; print("--gpu" * ("device_0" in json.load(open("info"))["backends"]["cuda"]))')

@@ -1,4 +1,4 @@
-# f64:int8: the same bits however C is computed, what it leaves to f64, and what it refuses.
+# f64:int8: the same bits for any division of C, products left to f64, and refusals.
 make A 90 700 --kind normal
 make B 700 80 --kind normal --seed 2
 bits() { # NAME RANKS OPTION...
@@ -18,7 +18,7 @@ damier verify A.h5 B.h5 one.h5 -q
 damier generate far.h5:/B --rows 700 --cols 80 --kind ozaki --phi 9 -q >/dev/null
 damier multiply A.h5 far.h5 -o far_c.h5 --compute f64:int8 2>far.err | grep -E "^not by residues|^types"
 grep -c 'multiplied in f64' far.err
-# More moduli take wider ranges; a number that is stated is kept.
+# Wider ranges need more moduli; a specified number is kept.
 damier generate wide.h5:/B --rows 700 --cols 80 --kind ozaki --phi 2 -q >/dev/null
 damier multiply A.h5 wide.h5 -o wide_c.h5 --compute f64:int8 2>wide.err | grep -E "^more moduli|^types|^plan"
 grep -c 'multiplied in f64:int8:19' wide.err
@@ -26,11 +26,11 @@ damier multiply A.h5 wide.h5 -o wide_d.h5 --compute f64:int8:16 2>wide.err | gre
 h5dump -a /c/compute wide_c.h5 | grep '(0)'
 try damier bench multiply --size 64 --compute f64:int8:7 -q
 try damier multiply A.h5 B.h5 -o C.h5 --compute f64:int8 --backend cuda --kernel cublas -q
-# GPUs add up layers, and read what they cannot keep.
+# GPUs sum layers, and stream data that exceed their memory.
 damier plan --size 4096 --compute f64:int8 --machine "gpu=h200 gpus=2" --grid 1x1x2 -q | grep -o 'grid=1x1x2'
 damier plan --size 262144 --compute f64:int8 --machine "gpu=h200 gpus=2" --memory host=64G | grep -oE 'A in the file'
 try damier plan --size 4096 --compute f64:int8 --machine "gpu=a100" -q
-# The fastest way that is as accurate: by residues on GPUs that have them, where products take the time.
+# The fastest equally accurate method: residues on GPUs that support them, if products dominate the time.
 for machine in "gpu=h200 read=1000 write=1000" "gpu=a100 read=1000 write=1000" "gpu=h200" "cores=16"; do
   damier plan --size 16384 --compute fastest --machine "$machine" | sed -n 's/.*work=\([^ ]*\).*/\1/p' | head -1
 done

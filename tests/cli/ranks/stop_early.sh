@@ -11,7 +11,8 @@ signalled() {
 }
 signalled 1
 signalled 3
-# Ctrl-C: the first stops, the second ends at once.  A blocked signal is heard; what is ignored stays so.
+# Ctrl-C: the first one stops the run, the second one ends it at once. Blocked signals are unblocked; ignored ones
+# stay ignored.
 interrupted() {
   env --default-signal=INT "$@" 2>errors &
   until grep -q multiplying errors || ! kill -0 $!; do sleep 0.05; done
@@ -29,7 +30,7 @@ wait $! 2>/dev/null
 echo "exit $?"
 grep -v -e multiplying -e checking errors
 rm -f C.h5.*
-env --block-signal=USR1 damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q 2>errors & # ignores SIGINT, as all in the background
+env --block-signal=USR1 damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q 2>errors & # ignores SIGINT, like all background processes
 until [ -e C.h5.part ] || ! kill -0 $!; do sleep 0.05; done
 kill -INT $!
 kill -USR1 $!
@@ -41,7 +42,7 @@ ls C.h5* 2>/dev/null
 SLURM_JOB_END_TIME=$(($(date +%s) + 3)) try damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q
 ls C.h5* 2>/dev/null
 try ranks 2 damier bench multiply --size 256 --repetitions 1000000 --time-limit 1s -q
-# What keeps no checkpoints does not promise to resume.
+# Without checkpoints the message does not promise to resume.
 env --default-signal=INT damier generate G.h5 --size 9000 --kind ozaki -q 2>errors &
 until [ -e G.h5.part ] || ! kill -0 $!; do sleep 0.05; done
 kill -INT $!

@@ -1,5 +1,5 @@
-# The commands of the tutorial run as they stand, and what it shows is printed. sinfo and sbatch are stand-ins:
-# tests/cluster submits to a real Slurm.
+# The commands of the tutorial run as shown and print the output shown. sinfo and sbatch are stand-ins: tests/cluster
+# submits to a real Slurm.
 [ -n "$PYTHON" ] || exit 77
 mkdir -p bin work home/.local/share/damier
 export HOME="$PWD/home"
