@@ -23,12 +23,11 @@ typedef struct dm_split_parts {
   void *high, *low; /* f16, aligned to 128 bytes */
   int64_t rows, cols;
   int64_t stride; /* in elements, a multiple of DM_SPLIT_ROW; elements beyond COLS are not used */
-  int32_t *exponents; /* of the rows of A or the columns of B; DM_SPLIT_NATIVE: all parts of the
-                         line are 0 */
+  int32_t *exponents; /* of rows of A or columns of B; DM_SPLIT_NATIVE: parts are 0 */
 } dm_split_parts;
 
 /* Numbers of lines without an exponent, with complex columns counted once; in device memory,
- * initially 0.  All but the last concern the current product, which resets them at its start. */
+ * initially 0.  All but the last are per product: the caller resets them. */
 typedef struct dm_split_count {
   unsigned long long now;
   unsigned few_rows, few_cols, many; /* for dm_kernels_split_native */

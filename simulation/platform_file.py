@@ -15,7 +15,7 @@ HEAD = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
 """
-POD = 32  # nodes per pod
+POD = 32  # nodes
 
 
 def link(name, rate, seconds, policy="SHARED"):

@@ -24,8 +24,7 @@ sim_ports sim_ports_of(int rank);
 void sim_bell_wait(int rank, double time);
 void sim_bell_ring(int rank);
 
-/* The gathers of one share in a group: the number of members that have posted, and the last time.
- */
+/* The gathers of one share in a group: how many members have posted, and the last time. */
 typedef struct sim_meeting sim_meeting;
 
 /* Collective in GROUP; RANKS: the job ranks of its members. */

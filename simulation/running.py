@@ -8,11 +8,11 @@ import tempfile
 import platform_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Only modelled products and messages take time; links share their rate fairly; all ranks are threads
-# of one process with small stacks, which is possible because the program has no static variables.
-# SimGrid keeps detached messages in one list, which it searches at the end of each: with thousands
-# of ranks that dominated the run time, as did collectives in which the first rank receives from all
-# others. Both are avoided here, and neither is timed.
+# Nothing but modelled products and messages takes time; links share their rate fairly; all ranks
+# are threads of one process with small stacks, which is possible because the program keeps no
+# variables in static memory. Of the messages that nobody waits for SimGrid keeps one list, which it
+# searches at the end of each: with thousands of ranks that took longer than all else, and so did
+# collectives in which the first rank hears all others. Neither is timed.
 COMMON = ["smpi/simulate-computation:no", "smpi/privatization:no", "smpi/test:0", "smpi/iprobe:0",
           "smpi/display-timing:no", "smpi/send-is-detached-thresh:0", "smpi/allreduce:redbcast",
           "smpi/reduce:binomial", "contexts/stack-size:256"]
@@ -23,8 +23,8 @@ FLOWS = ["network/model:CM02", "network/crosstraffic:no", "network/TCP-gamma:0",
 def configuration(machine):
     if machine.network == "flows":
         return COMMON + FLOWS
-    # The model tracks the remaining bytes of a message, and rounding can leave a fraction of a byte
-    # that never arrives: the precision, times 1e-9, is in bytes.
+    # The model counts what is left of a message, and one of which rounding leaves less than a byte
+    # would never arrive: the precision, times 1e-9, is in bytes.
     return COMMON + ["network/model:Constant", f"network/latency-factor:{machine.nic_latency}",
                      "maxmin/precision:1e10"]
 

@@ -9,7 +9,7 @@ source scripts/common.sh
 python=$(command -v python3)
 case " $* " in *' --help '*) exec "$python" simulation/sweep.py --help ;; esac
 scripts/packages.sh build simulation
-# Builds only this target: the program's kernels would take longer than the simulation.
+# It alone: the program's kernels would take longer than the simulation.
 say "building build/release/damier_simulate"
 mkdir -p build
 cmake --preset release >build/simulate.log 2>&1 || die "the build failed: see build/simulate.log"

@@ -176,7 +176,7 @@ def main():
                     file.write(json.dumps(record, separators=(",", ":")) + "\n")
     if not o.validate:
         say_limits(records)
-    # A requested plan may not fit.
+    # A plan that somebody asked for may not fit.
     bugs = [error for error in failed if "needs" not in error.args[0]]
     for error in bugs:
         print(" ".join(error.args[1]), file=sys.stderr)

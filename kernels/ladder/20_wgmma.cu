@@ -13,7 +13,7 @@
  *
  * Adds to mma: operands never pass registers, the multiplying warps issue no loads, and borders
  * need no conditions, because TMA reads zeros beyond them.  Limits: TMA needs 16-byte aligned rows;
- * other operands are copied to scratch memory first, and such a C is stored element by element; for
+ * other operands are copied to scratch memory first, an unaligned C is stored by elements; for
  * TF32 and i8 the instruction accepts B only by columns, so a B by rows is transposed first;
  * extents must be below 2^31.  TMA rounds f32 to TF32 on loading, to nearest even, as cuBLAS does
  * (numbers above the largest TF32 become infinite, subnormal ones 0).
@@ -149,8 +149,7 @@ typedef WgmmaShape<2, 128, 4, 1, 1, 4, 4, false> Medium;
 typedef WgmmaShape<1, 128, 8, 1, 1, 4, 4, false> Small;
 typedef WgmmaShape<1, 64, 8, 1, 1, 2, 2, false> Smallest;
 
-/* Time for all tiles, in units of 1/100 of a tile of Widest: a partial last round counts as full.
- */
+/* Time for all tiles, if one of Widest takes 100: a partial last round counts as full. */
 template <class Shape> int64_t time_of(const dm_product *product, int one) {
   const int64_t tiles = divide_up(product->c.rows, Shape::BM * Shape::DOWN) *
                         divide_up(product->c.cols, Shape::BN * Shape::ACROSS);

@@ -18,10 +18,8 @@ template <class T, int BM, int BN, int BK> struct Stage {
 template <class T, int BM, int BN, int BK, int THREADS> class Copier {
 public:
   static constexpr int LENGTH = Vector<T>::LENGTH, ACROSS = BN / LENGTH;
-  static constexpr int A_COUNT = BM * BK / THREADS,
-                       A_STEP = THREADS / BK; /* distance in rows of A */
-  static constexpr int B_COUNT = BK * ACROSS / THREADS,
-                       B_STEP = THREADS / ACROSS; /* in rows of B */
+  static constexpr int A_COUNT = BM * BK / THREADS, A_STEP = THREADS / BK;         /* rows of A */
+  static constexpr int B_COUNT = BK * ACROSS / THREADS, B_STEP = THREADS / ACROSS; /* rows of B */
   static_assert(A_COUNT * THREADS == BM * BK && A_STEP * BK == THREADS, "A is shared evenly");
   static_assert(B_COUNT * THREADS == BK * ACROSS && B_STEP * ACROSS == THREADS, "so is B");
 
@@ -82,8 +80,7 @@ private:
   int b_bytes; /* bytes of each vector of B inside the matrix */
   bool wide;
 
-  /* Consecutive threads run along k in A, so that a warp reads whole sectors, and along rows of B.
-   */
+  /* Threads run along k in A, so that a warp reads whole sectors, and along rows of B. */
   static __device__ __forceinline__ int a_k() {
     return threadIdx.x % BK;
   }

@@ -38,8 +38,7 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
   typedef Stage<T, Shape::BM, Shape::BN, BK> Tiles;
   constexpr unsigned SIZE = sizeof(Tiles);
   extern __shared__ char memory[];
-  /* Stages are addressed by 32-bit offsets: NVRTC would keep 64-bit pointers in scarce registers.
-   */
+  /* Stages have 32-bit offsets: NVRTC would keep 64-bit pointers in scarce registers. */
   const auto stage = [&](unsigned at) -> Tiles & {
     return *reinterpret_cast<Tiles *>(memory + at);
   };

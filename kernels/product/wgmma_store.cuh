@@ -1,5 +1,4 @@
-/* wgmma_store: the epilogue of a warpgroup: stores sums through shared memory in boxes of 64 x 32.
- */
+/* wgmma_store: the epilogue of a warpgroup: stores sums through shared memory, in 64 x 32 boxes. */
 #ifndef DM_KERNELS_WGMMA_STORE_CUH
 #define DM_KERNELS_WGMMA_STORE_CUH
 
