@@ -1,6 +1,7 @@
 /* walk: a grid-stride loop over matrices of one shape with strided rows.  The runs (of 16 bytes or
- * single elements) are numbered row after row.  In each step a block processes COUNT consecutive
- * runs per thread, then skips those of the other blocks.  Only the start needs divisions. */
+ * single elements) are numbered row after row.  In each step a block processes a contiguous range
+ * of COUNT runs per thread (a thread's runs are a block's width apart), then skips those of the
+ * other blocks.  Only the start needs divisions. */
 #ifndef DM_KERNELS_WALK_CUH
 #define DM_KERNELS_WALK_CUH
 
