@@ -98,9 +98,8 @@ cudaError_t dm_kernels_residue_sums(dm_view from, const double *extremes, const 
 /* C += MORE, modulo each p_x: adds the residues of two layers, laid out as in a product.  Base,
  * row_stride and plane are multiples of 16; the padding between planes is overwritten. */
 typedef struct dm_residue_sum {
-  dm_view c,
-      more; /* views of the first planes: int8 with col_stride 1, one shape, in device memory */
-  int64_t plane;           /* at least c.cols */
+  dm_view c, more; /* the first planes: int8 with col_stride 1, one shape, in device memory */
+  int64_t plane;   /* at least c.cols */
   const dm_moduli *moduli; /* in host memory; read before the call returns */
   cudaStream_t stream;
 } dm_residue_sum;

@@ -13,8 +13,7 @@
 namespace {
 
 constexpr int LANES = 32, WARPS = 4;
-constexpr int64_t STEP =
-    512; /* parts begin at multiples: at least a run per lane, for every type */
+constexpr int64_t STEP = 512; /* parts begin at its multiples: a run per lane, for every type */
 constexpr int WARPS_PER_PROCESSOR = 32;
 
 template <class Element> struct Warp { static constexpr int ROWS = sizeof(Element) == 1 ? 4 : 8; };

@@ -105,8 +105,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
 #pragma unroll
       for (int i = 0; i < M; i++) {
 #pragma unroll
-        for (int j = 0; j < N;
-             j++) { /* back and forth: consecutive instructions share an operand */
+        for (int j = 0; j < N; j++) { /* back and forth: shares an operand */
           const int turned = i % 2 ? N - 1 - j : j;
           Tensor<T>::multiply(sums[i][turned], a[s % 2][i], b[s % 2][turned]);
         }

@@ -13,8 +13,7 @@ static __device__ __forceinline__ Corner grouped_corner(const Matrix<T> &c, int 
                                                         int64_t block = blockIdx.x) {
   const int64_t down = (c.rows + rows - 1) / rows, across = (c.cols + cols - 1) / cols;
   const int64_t group = block / (GROUP * across), rest = block % (GROUP * across);
-  const int64_t height =
-      min((int64_t)GROUP, down - group * GROUP); /* the last group may be lower */
+  const int64_t height = min((int64_t)GROUP, down - group * GROUP); /* the last may be lower */
   return {(group * GROUP + rest % height) * rows, rest / height * cols};
 }
 

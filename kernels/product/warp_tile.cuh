@@ -103,8 +103,7 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
                        }
       };
   int64_t k = 0;
-  const int64_t fast_end =
-      wide.b ? p.a.cols - STAGES * BK : -1; /* from here on, some copies are incomplete */
+  const int64_t fast_end = wide.b ? p.a.cols - STAGES * BK : -1; /* beyond: partial tiles */
   for (; k <= fast_end; k += BK) multiply_stage(true);
   for (; k < p.a.cols; k += BK) multiply_stage(false);
   wait_for_copies<0>(); /* beyond the last k, copies only store zeros */

@@ -43,8 +43,7 @@ template <class Element, bool N_MAJOR, class Shape, class Sum>
 static __device__ __forceinline__ void multiply_stage(Sum (&d)[Shape::SUMS], const char *a,
                                                       const char *b, bool keep) {
   constexpr int DEEP = 32 / (int)sizeof(Element); /* elements of k per instruction */
-  constexpr int BLOCK =
-      BOX_ROW / (int)sizeof(Element) * BOX_ROW; /* bytes of a box with rows along n */
+  constexpr int BLOCK = BOX_ROW / (int)sizeof(Element) * BOX_ROW; /* bytes, rows along n */
   const uint64_t a_tile = tile_descriptor(a, 8 * BOX_ROW, 16);
   const uint64_t b_tile = tile_descriptor(b, 8 * BOX_ROW, N_MAJOR ? BLOCK : 16);
   begin_products();

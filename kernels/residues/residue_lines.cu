@@ -7,8 +7,7 @@ namespace {
 
 typedef unsigned long long Bits;
 
-constexpr int THREADS = 256, BATCH = 8,
-              BATCHES = 16; /* numbers a thread loads at once; number of loads */
+constexpr int THREADS = 256, BATCH = 8, BATCHES = 16; /* numbers per batch and thread; batches */
 constexpr int DEPTHS = DM_RESIDUE_LINE_SUMS - 1;
 constexpr Bits INFINITE = 0x7ffull << 52;
 

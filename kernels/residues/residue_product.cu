@@ -22,8 +22,7 @@ constexpr ModulusTable TABLE = modulus_table();
 
 __device__ __forceinline__ void load_stages(const ResidueWork &work, ResidueMemory &memory) {
   Ring<Shape::STAGES> ring;
-  const int part =
-      rank_in_cluster() * (Shape::BN / Shape::DOWN); /* this block's part of B, for both blocks */
+  const int part = rank_in_cluster() * (Shape::BN / Shape::DOWN); /* of B, for both blocks */
   for (ResidueTile tile(work); tile.exists(work); tile.next(work)) {
     const int a_row = tile.x * work.a_plane_rows + tile.row;
     const int b_row = tile.x * work.b_plane_rows + tile.col + part;

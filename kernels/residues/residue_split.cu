@@ -72,8 +72,7 @@ __global__ void __launch_bounds__(THREADS) split_rows(const SplitWork<Number> wo
 
 /* ---- other strides: 32 rows through shared memory ---- */
 
-constexpr int TALL = 32, QUARTER = DEEP / 4 + 1,
-              TILE_ROW = 4 * QUARTER + 1; /* avoids bank conflicts */
+constexpr int TALL = 32, QUARTER = DEEP / 4 + 1, TILE_ROW = 4 * QUARTER + 1; /* banks differ */
 
 /* The position of number K in a row: numbers that a warp reads at once are adjacent. */
 __device__ __forceinline__ int tile_place(int k) {

@@ -185,8 +185,7 @@ __global__ void __launch_bounds__(THREADS) multiply_few(const NativeWork work) {
 
 /* ---- many: in tiles ---- */
 
-constexpr int TILE = GROUP, STEP = 16, SIDE = 4,
-              SIDES = TILE / SIDE; /* 4 x 4 elements per thread */
+constexpr int TILE = GROUP, STEP = 16, SIDE = 4, SIDES = TILE / SIDE; /* 4 x 4 per thread */
 
 static_assert(SIDES * SIDES == THREADS, "threads make up a tile");
 
@@ -222,8 +221,7 @@ __device__ __forceinline__ void multiply_tile(const NativeWork &work, int64_t fi
       b[i / TILE][i % TILE] = load_b<COMPLEX>(p.b, k + i / TILE, first_col + i % TILE);
     }
     __syncthreads();
-    const int deep =
-        (int)min((int64_t)STEP, p.a.cols - k); /* without the zeros beyond the last k */
+    const int deep = (int)min((int64_t)STEP, p.a.cols - k); /* skips zeros beyond the last k */
     for (int l = 0; l < deep; l++)
 #pragma unroll
       for (int i = 0; i < SIDE; i++)
