@@ -1,8 +1,8 @@
-/* kernels: the whole C interface of the CUDA kernels.
+/* kernels: the C interface of the CUDA kernels.
  *
- * Every function posts work on STREAM of the current device and returns at once; matrices lie in
- * device memory.  Any shape with rows, cols >= 1 and any strides are correct; what is only fast
- * says so. */
+ * Every function enqueues work on STREAM of the current device and returns immediately; matrices
+ * are in device memory.  Results are correct for any shape with rows, cols >= 1 and any strides,
+ * unless stated otherwise; conditions for speed are stated too. */
 #ifndef DM_KERNELS_KERNELS_H
 #define DM_KERNELS_KERNELS_H
 
@@ -18,21 +18,20 @@
 extern "C" {
 #endif
 
-/* C (+)= A B; C of the accumulator type of A and B, all with col_stride 1 (wgmma also takes B with
- * row_stride 1). */
+/* C (+)= A B; C has the accumulator type of A and B, all with col_stride 1 (wgmma also accepts B
+ * with row_stride 1). */
 typedef struct dm_product {
   dm_view c, a, b;
   bool accumulate;    /* false: C is overwritten without being read */
-  dm_operand operand; /* DM_TF32: f32 may be rounded to it first; else of no account */
+  dm_operand operand; /* DM_TF32: f32 may be rounded to it first; other values are ignored */
   int processors;     /* multiprocessors of the device */
-  void *scratch; /* device memory, aligned to 256 bytes, of the kernel's own until it is done */
+  void *scratch; /* device memory, aligned to 256 bytes, reserved for the kernel until it ends */
   cudaStream_t stream;
 } dm_product;
 
 /* The products of the registry (registry.h), each in the file of its name.  The bits of an element
- * of C depend on nothing but its row of A, its column of B and the old value; those of kernels with
- * DM_SUM_CHAIN (old value, then fused multiply-adds over ascending k) are the same whichever of
- * them computes it. */
+ * of C depend only on its row of A, its column of B and the old value.  All kernels with
+ * DM_SUM_CHAIN (old value, then fused multiply-adds over ascending k) compute the same bits. */
 #define DM_KERNEL_LAUNCHER(name, ...) cudaError_t dm_kernels_##name(const dm_product *product);
 DM_KERNEL_LIST(DM_KERNEL_LAUNCHER)
 #undef DM_KERNEL_LAUNCHER
@@ -45,15 +44,15 @@ int64_t dm_kernels_padded_scratch(const dm_product *product);  /* (ladder/04_pit
 int64_t dm_kernels_aligned_scratch(const dm_product *product); /* (helpers/repack.cu) */
 int64_t dm_kernels_wgmma_scratch(const dm_product *product);
 
-/* TO(j, i) = FROM(i, j): elements of one type, both with col_stride 1, not overlapping. */
+/* TO(j, i) = FROM(i, j): the same type, both with col_stride 1, not overlapping. */
 typedef struct dm_transposition {
   dm_view to, from;
   cudaStream_t stream;
 } dm_transposition;
 
-/* Z = alpha X + beta Y, computed in f64 and rounded once to the type of Z (f32, f64); i32 takes
- * whole alpha and beta, and wraps.  All of one type and shape, with col_stride 1; Z may be X or Y.
- * What has the factor 0 is not read. */
+/* Z = alpha X + beta Y, computed in f64 and rounded once to the type of Z (f32, f64); i32 needs
+ * integral alpha and beta, and wraps.  All have one type and shape, and col_stride 1; Z may be X or
+ * Y.  A matrix whose factor is 0 is not read. */
 typedef struct dm_addition {
   dm_view z, x, y;
   double alpha, beta;
@@ -61,8 +60,8 @@ typedef struct dm_addition {
 } dm_addition;
 
 /* *result = sum over i, j of X(i, j) Y(i, j), of one type (f32, f64, i32) and shape, with
- * col_stride 1; added up in f64.  All but dot_atomic give the same bits in every run.
- * dot_two_stage alone does not return at once: its second stage is the CPU's. */
+ * col_stride 1; accumulated in f64.  All but dot_atomic give the same bits in every run.  Only
+ * dot_two_stage blocks: its second stage runs on the CPU. */
 typedef struct dm_dot_product {
   dm_view x, y;
   double *result; /* device memory */
@@ -82,12 +81,12 @@ DM_DOT_LIST(DM_KERNEL_LAUNCHER)
 #undef DM_KERNEL_LAUNCHER
 int64_t dm_kernels_dot_scratch(const dm_dot_product *product);
 
-/* VIEW(i,j) = element (row + i, col + j), with the bits that dm_fill gives.  (helpers/fill.cu) */
+/* VIEW(i,j) = element (row + i, col + j), bit-identical to dm_fill.  (helpers/fill.cu) */
 cudaError_t dm_kernels_fill(dm_view view, const dm_generator *generator, int64_t row, int64_t col,
                             cudaStream_t stream);
 
-/* TO = FROM, of the same shape, real floating-point numbers with col_stride 1, rounded to the type
- * of TO as dm_copy does it.  (helpers/convert.cu) */
+/* TO = FROM, of the same shape, real floating-point types with col_stride 1, rounded to the type of
+ * TO as by dm_copy.  (helpers/convert.cu) */
 cudaError_t dm_kernels_convert(dm_view to, dm_view from, cudaStream_t stream);
 
 #ifdef __cplusplus

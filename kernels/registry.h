@@ -1,9 +1,9 @@
-/* registry: what multiplies, transposes, adds and reduces on a GPU, as data, in the order of the
- * ladder.  Compiled in every build: the names that --kernel takes, and what it refuses, do not
- * depend on CUDA.
+/* registry: a table of the GPU kernels that multiply, transpose, add and reduce, in the order of
+ * the ladder.  Compiled in every build: the names that --kernel accepts and rejects do not depend
+ * on CUDA.
  *
- * Products of our own: X(name, types, first, last, sums, scratch, about, limits).  The launcher is
- * dm_kernels_NAME and the need of memory dm_kernels_SCRATCH (kernels.h); the text is
+ * Our own products: X(name, types, first, last, sums, scratch, about, limits).  The launcher is
+ * dm_kernels_NAME, dm_kernels_SCRATCH returns its scratch memory (kernels.h), and the source is
  * ladder/NN_NAME.cu. */
 #ifndef DM_KERNELS_REGISTRY_H
 #define DM_KERNELS_REGISTRY_H
@@ -12,7 +12,7 @@
 
 #include "core/compute.h"
 
-/* Sets of operands: one bit for each. */
+/* Sets of operands: one bit per type. */
 enum {
   DM_KERNEL_F32 = 1 << DM_F32,
   DM_KERNEL_F64 = 1 << DM_F64,
@@ -20,30 +20,30 @@ enum {
   DM_KERNEL_TF32 = 1 << DM_TF32,
   DM_KERNEL_REAL = DM_KERNEL_F32 | DM_KERNEL_F64,
   DM_KERNEL_HALF = 1 << DM_F16 | 1 << DM_BF16,
-  DM_KERNEL_ANY = ((1 << DM_DTYPE_COUNT) - 1) & ~(1 << DM_I32), /* i32 is a type of sums */
+  DM_KERNEL_ANY = ((1 << DM_DTYPE_COUNT) - 1) & ~(1 << DM_I32), /* i32 is only for sums */
   DM_KERNEL_SUMS = DM_KERNEL_REAL | 1 << DM_I32,
   DM_KERNEL_EVERY = (1 << DM_DTYPE_COUNT) - 1,
 };
 
 typedef enum dm_kernel_op { DM_GEMM, DM_TRANSPOSE, DM_ADD, DM_DOT, DM_KERNEL_OPS } dm_kernel_op;
 
-/* Who computes it. */
+/* The provider of a kernel. */
 typedef enum dm_kernel_maker {
   DM_BY_KERNEL, /* a launcher of kernels.h */
   DM_BY_CUBLAS,
   DM_BY_CUBLASLT,
-  DM_BY_JIT, /* compiled on this machine, for it */
+  DM_BY_JIT, /* compiled on and for this machine */
 } dm_kernel_maker;
 
-/* How the products of an element of C are added up. */
+/* How the sums of C are accumulated. */
 typedef enum dm_kernel_sums {
-  DM_SUM_CHAIN,       /* one chain of fused multiply-adds over ascending k, begun from the old C */
-  DM_SUM_COMPENSATED, /* with the error of each addition carried along */
-  DM_SUM_GROUPED,     /* the hardware adds groups of products at once, by rounding of its own */
+  DM_SUM_CHAIN, /* one chain of fused multiply-adds over ascending k, starting with the old C */
+  DM_SUM_COMPENSATED, /* compensated for the error of each addition */
+  DM_SUM_GROUPED,     /* the hardware adds groups of products at once, with its own rounding */
   DM_SUM_ANY,         /* the library's choice, which may depend on the shape */
 } dm_kernel_sums;
 
-/* Compute capabilities, times 10, that a kernel runs on: from FIRST to LAST. */
+/* Compute capabilities, times 10: a kernel runs on FIRST to LAST. */
 enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
 
 #define DM_KERNEL_LIST(X)                                                                          \
@@ -97,7 +97,7 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
     wgmma_scratch, "warpgroup instructions on tensor cores, fed by TMA",                           \
     "needs memory for operands that are not 16-byte aligned, and for B in TF32 and i8")
 
-/* The products of others: X(name, maker, types, sums, about, limits). */
+/* Other products: X(name, maker, types, sums, about, limits). */
 #define DM_KERNEL_OTHERS(X)                                                                        \
   X(cublas, DM_BY_CUBLAS, DM_KERNEL_ANY | DM_KERNEL_TF32, DM_SUM_ANY,                              \
     "NVIDIA's library: cublasGemmEx", "")                                                          \
@@ -142,14 +142,14 @@ typedef struct dm_kernel {
   const char *name;
   dm_kernel_op op;
   dm_kernel_maker maker;
-  unsigned types;  /* a set of them */
+  unsigned types;  /* set of operands */
   int first, last; /* compute capabilities */
   dm_kernel_sums sums;
   const char *about;  /* one line */
-  const char *limits; /* what it costs, or where it is slow; may be empty */
+  const char *limits; /* its costs, or conditions for speed; may be empty */
 } dm_kernel;
 
-/* How KERNEL adds products of WORK: tensor cores form a chain in f64 (19_mma_f64.cu). */
+/* How KERNEL accumulates products of WORK: f64 on tensor cores forms chains (19_mma_f64.cu). */
 static inline dm_kernel_sums dm_kernel_sums_of(const dm_kernel *kernel, dm_dtype work) {
   const bool chain = kernel->sums == DM_SUM_GROUPED && work == DM_F64;
   return chain ? DM_SUM_CHAIN : kernel->sums;

@@ -1,8 +1,8 @@
-/* split_kernels: products of f32 from three products of f16 on the GPU, as core/split.h says.  A
- * and C are real; B may be complex.
+/* split_kernels: f32 products computed as three f16 products on the GPU (core/split.h).  A and C
+ * are real; B may be complex.
  *
- * In order, for each panel: split (A and B), product, native.  What kernels.h says of streams holds
- * here too; products want a GPU of compute capability 9.0. */
+ * In order, for each panel: split (A and B), product, native.  Streams as in kernels.h; products
+ * need a GPU of compute capability 9.0. */
 #ifndef DM_KERNELS_SPLIT_KERNELS_H
 #define DM_KERNELS_SPLIT_KERNELS_H
 
@@ -17,17 +17,17 @@
 extern "C" {
 #endif
 
-/* Parts of a panel of A or B, which lie as the panel of real numbers does, in device memory of the
+/* Parts of a panel of A or B, laid out like the panel of real numbers, in device memory of the
  * caller. */
 typedef struct dm_split_parts {
   void *high, *low; /* f16, aligned to 128 bytes */
   int64_t rows, cols;
-  int64_t stride;     /* elements, a multiple of DM_SPLIT_ROW; those beyond COLS are not used */
-  int32_t *exponents; /* of the rows of A, of the columns of B; DM_SPLIT_NATIVE: its parts are 0 */
+  int64_t stride; /* in elements, a multiple of DM_SPLIT_ROW; elements beyond COLS are not used */
+  int32_t *exponents; /* of rows of A or columns of B; DM_SPLIT_NATIVE: parts are 0 */
 } dm_split_parts;
 
-/* Lines without an exponent, columns of complex numbers counted once; in device memory, at first 0.
- * All but the last are of the present product, which sets them to 0 before it begins. */
+/* Numbers of lines without an exponent, with complex columns counted once; in device memory,
+ * initially 0.  All but the last are per product: the caller resets them. */
 typedef struct dm_split_count {
   unsigned long long now;
   unsigned few_rows, few_cols, many; /* for dm_kernels_split_native */
@@ -38,16 +38,16 @@ typedef struct dm_split_count {
 typedef struct dm_split {
   dm_split_parts to;
   dm_view from;         /* f32 (B also c64) with col_stride 1, in device memory */
-  dm_split_line *lines; /* of B: device memory for one of each real column, all bytes 0 */
+  dm_split_line *lines; /* for B: device memory for one per real column, all bytes 0 */
   dm_split_count *count;
   cudaStream_t stream;
 } dm_split;
 
-/* A, by rows: at most DM_SPLIT_DEPTH columns.  B, by columns. */
+/* Split A by rows, with at most DM_SPLIT_DEPTH columns, and B by columns. */
 cudaError_t dm_kernels_split_rows(const dm_split *split);
 cudaError_t dm_kernels_split_columns(const dm_split *split);
 
-/* C (+)= A B, but for lines without exponents, where 0 is added or stored. */
+/* C (+)= A B; lines without exponents count as 0. */
 typedef struct dm_split_product {
   dm_view c; /* f32 with col_stride 1, in device memory */
   dm_split_parts a, b;
@@ -57,11 +57,11 @@ typedef struct dm_split_product {
 } dm_split_product;
 cudaError_t dm_kernels_split_product(const dm_split_product *product);
 
-/* C += A B in rows and columns without exponents, in f32, where COUNT says that there are any. */
+/* C += A B in f32, in the rows and columns without exponents; does nothing if COUNT has none. */
 typedef struct dm_split_native {
   dm_view c, a, b;              /* f32 (B also c64) with col_stride 1, in device memory */
   int32_t *rows, *cols;         /* exponents */
-  int32_t *few_rows, *few_cols; /* memory for one of each row and column */
+  int32_t *few_rows, *few_cols; /* memory for one number per row and column */
   dm_split_count *count;
   cudaStream_t stream;
 } dm_split_native;

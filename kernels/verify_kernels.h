@@ -1,5 +1,5 @@
-/* verify_kernels: sums over matrices that the verification wants.  What kernels.h says of functions
- * holds here, too. */
+/* verify_kernels: sums over matrices for the verification.  Functions follow the conventions of
+ * kernels.h. */
 #ifndef DM_KERNELS_VERIFY_KERNELS_H
 #define DM_KERNELS_VERIFY_KERNELS_H
 
@@ -11,35 +11,35 @@ extern "C" {
 #endif
 
 /* sums[i] += sum_j M(i,j) x[j];  squares[i] += sum_j |M(i,j) x[j]|^2 unless squares is NULL.
- * x and sums are of the wide type (f64, two f64, int64_t); columns whose x is 0 count as 0.  Fast
- * where rows are contiguous and 16-byte aligned.  (helpers/probe.cu) */
+ * x and sums have the wide type (f64, two f64, int64_t); columns whose x is 0 count as 0.  Fast if
+ * rows are contiguous and 16-byte aligned.  (helpers/probe.cu) */
 typedef struct dm_probe_work {
   dm_view matrix;
   const void *x;
   int64_t parts;
-  void *scratch; /* of PARTS * rows numbers of the wide type and, for squares, as many of f64 */
+  void *scratch; /* PARTS * rows numbers of the wide type and, with squares, as many f64 */
   void *sums;
   double *squares;
   cudaStream_t stream;
 } dm_probe_work;
 cudaError_t dm_kernels_probe(const dm_probe_work *work);
 
-/* PARTS that keep PROCESSORS multiprocessors busy: so many runs of columns are summed separately.
- */
+/* The number of PARTS, ranges of columns with separate sums, that keeps PROCESSORS multiprocessors
+ * busy. */
 int64_t dm_kernels_probe_parts(dm_view matrix, int processors);
 
-/* sums[j] += sum_i |M(i,j)|^2; SCRATCH has room for PARTS * cols values.  (helpers/scan.cu) */
+/* sums[j] += sum_i |M(i,j)|^2; SCRATCH holds PARTS * cols values.  (helpers/scan.cu) */
 cudaError_t dm_kernels_scan(dm_view matrix, int64_t parts, double *scratch, double *sums,
                             cudaStream_t stream);
 int64_t dm_kernels_scan_parts(dm_view matrix, int processors);
 
 /* *sum += the checksum (core/element_sum.h) of MATRIX, which begins at PLACE; SUBTRACT: -=.  c128
- * is given as its parts, twice as many columns.  (helpers/checksum.cu) */
+ * is passed as its parts, with twice as many columns.  (helpers/checksum.cu) */
 cudaError_t dm_kernels_checksum(dm_view matrix, dm_place place, bool subtract, uint64_t *sum,
                                 int processors, cudaStream_t stream);
 
-/* Loads what these three launch for aligned matrices of DTYPE, which takes its time at the first
- * launch else. */
+/* Load the kernels that these functions launch for aligned matrices of DTYPE, to save the time at
+ * the first launch. */
 cudaError_t dm_kernels_probe_load(dm_dtype dtype);
 cudaError_t dm_kernels_scan_load(dm_dtype dtype);
 cudaError_t dm_kernels_checksum_load(dm_dtype dtype);

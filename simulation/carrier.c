@@ -11,37 +11,37 @@
 #include "ports.h"
 #include "transport/transport_list.h"
 
-/* Bytes of addresses for a piece.  Ports take the time of a longer one, but messages bring no more
- * of it; and all addresses cost SMPI time and memory. */
+/* Address space for a piece, in bytes.  With ports, a longer piece takes its full time, but
+ * messages are cut to this length, because address space costs SMPI time and memory. */
 enum { LONGEST_WITH_PORTS = 1 << 20 };
 static const int64_t longest_alone = (int64_t)4 << 30;
 
-/* A gather as the ports see it. */
+/* The state of a gather for ports. */
 typedef struct passage {
   dm_gather wanted;
-  int64_t *bytes; /* a copy of the gather's */
+  int64_t *bytes; /* a copy of wanted.bytes */
   int inner;      /* the host's ticket */
-  uint64_t order; /* among all of the rank's gathers: 1, 2, ...; 0: free */
+  uint64_t order; /* sequence number of the rank's gathers, from 1; 0: free */
   double posted, end;
-  bool met; /* all peers have posted theirs: the end is known */
+  bool met; /* all peers have posted: the end is known */
 } passage;
 
 typedef struct carrier {
   dm_transport base;
   dm_transport *host;
   dm_mover mover;
-  int rank, per_node;    /* nodes hold so many consecutive ranks of the job */
-  int *ranks[DM_SHARES]; /* in the job, of a share's group */
-  bool *near[DM_SHARES]; /* of this rank's node */
+  int rank, per_node;    /* consecutive ranks of the job per node */
+  int *ranks[DM_SHARES]; /* job ranks of a share's group */
+  bool *near[DM_SHARES]; /* whether on this rank's node */
   const dm_comm *group[DM_SHARES];
   sim_meeting *meeting[DM_SHARES];
   uint64_t posts;
   passage passages[DM_GATHERS];       /* by ticket */
-  int64_t *nowhere, *cut, *cut_given; /* zeros, and lengths of messages, for the largest group */
+  int64_t *nowhere, *cut, *cut_given; /* zeros, and message lengths, for the largest group */
   int64_t crossed, unsent;
 } carrier;
 
-/* What is sent and received, by all ranks, which are threads of one process: SMPI copies nothing
+/* The buffer for all messages of all ranks, which are threads of one process: SMPI copies nothing
  * between such addresses. */
 static char *wire(int64_t longest) {
   static char *memory;
@@ -79,7 +79,7 @@ static void carrier_close(dm_transport *transport) {
   free(c);
 }
 
-/* Nothing is read from another rank's memory; but who is whose neighbour becomes known here. */
+/* No rank reads another's memory; this only finds the ranks of the group and those nearby. */
 static dm_status carrier_expose(dm_transport *transport, int share, const dm_comm *group,
                                 void *exposed, int64_t bytes) {
   carrier *c = (carrier *)transport;
@@ -121,7 +121,7 @@ static dm_status count(carrier *c, const dm_gather *gather) {
   return DM_OK;
 }
 
-/* What the ports have to know of a gather until it is done. */
+/* Records a gather for the ports until it is complete. */
 static dm_status enter(carrier *c, const dm_gather *wanted, passage *p) {
   const int ranks = dm_comm_size(wanted->group);
   free(p->bytes);
@@ -135,7 +135,7 @@ static dm_status enter(carrier *c, const dm_gather *wanted, passage *p) {
 
 /* ---- gathers ---- */
 
-/* The backend says what copying the own piece takes. */
+/* Copies the rank's own piece in the backend's time. */
 static dm_status keep_own(const carrier *c, const dm_gather *wanted) {
   const int me = dm_comm_rank(wanted->group);
   char *place = (char *)wanted->slot + wanted->offset[me];
@@ -165,7 +165,7 @@ static dm_status carrier_post(dm_transport *transport, const dm_gather *wanted, 
   return dm_transport_post(c->host, &gather, &p->inner);
 }
 
-/* When all peers' messages are there that they are ready; INFINITY: not known. */
+/* When this rank notices that all peers are ready; INFINITY: not known. */
 static double meets(const carrier *c, const passage *p) {
   return sim_meeting_complete(c->meeting[p->wanted.share], p->wanted.tag) +
          sim_ports_of(c->rank).notice;
@@ -200,7 +200,7 @@ static const passage *oldest_of(const carrier *c) {
   return oldest;
 }
 
-/* Nothing can be done before the oldest gather is. */
+/* Waits for the oldest gather: the others cannot complete before. */
 static dm_status carrier_rest(dm_transport *transport) {
   carrier *c = (carrier *)transport;
   const passage *oldest = oldest_of(c);

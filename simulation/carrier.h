@@ -1,9 +1,9 @@
-/* carrier: panels of GPU memory carried by the transport `host`, as an MPI library does that takes
- * GPU memory; and who received how much from where.
+/* carrier: moves panels of GPU memory with the transport `host`, like an MPI library that supports
+ * GPU memory; and counts the bytes received.
  *
- * What the way takes is either SimGrid's answer, from a platform whose links share their rate among
- * all messages under way, or that of ports (ports.h).  Messages then only tell that both ends are
- * ready, which they can also see in memory: thousands of ranks then take seconds. */
+ * Transfer times come either from SimGrid, for a platform whose links share their rate among all
+ * messages in flight, or from ports (ports.h).  With ports, messages only show that both ends are
+ * ready; ranks can also see that in memory, which simulates thousands of ranks in seconds. */
 #ifndef SIMULATION_CARRIER_H
 #define SIMULATION_CARRIER_H
 
@@ -11,8 +11,8 @@
 
 extern const dm_transport_ops dm_transport_carrier;
 
-/* Without messages: the first moment after now at which a gather under way is known to get on;
- * INFINITY: when a peer does something, and then rings this rank's bell. */
+/* Without messages: the next time at which a pending gather is known to progress; INFINITY: a peer
+ * must act first, and then rings this rank's bell. */
 double sim_carrier_next(const dm_transport *transport);
 
 #endif

@@ -11,23 +11,23 @@
 #include "plan/partition.h"
 #include "ports.h"
 
-/* A part of a matrix is striped over several servers, but where there are many ranks for each of
- * them each piece goes to one. */
+/* A part of a matrix is striped over at most this many servers; with many ranks per server, each
+ * piece goes to a single one. */
 enum { MOST_STRIPES = 8 };
 
-/* What a rank wants to be brought or taken. */
+/* A rank's request to read or write. */
 typedef struct piece {
   int64_t bytes;
   double end; /* INFINITY: not yet served */
   int client;
-  int64_t turn; /* of the client's pieces */
+  int64_t turn; /* number among the client's pieces */
   struct piece *next;
 } piece;
 
-/* Of one client at one server. */
+/* The requests of one client at one server. */
 typedef struct queue {
   piece *first, *last;
-  struct queue *next; /* client whose first piece has a later turn, or came later */
+  struct queue *next; /* client whose first piece has a later turn, or arrived later */
 } queue;
 
 typedef struct server {
@@ -37,15 +37,15 @@ typedef struct server {
 
 struct sim_files {
   const dm_rank_state *local;
-  piece *load[2]; /* by panel of the layer, and stripe */
+  piece *load[2]; /* of A and B: by panel of the layer and stripe */
   piece store[MOST_STRIPES];
   int stripes;
-  int64_t turn, next; /* of the next piece; and which server, counted from this rank's first one */
+  int64_t turn, next; /* turn of the next piece; its server, relative to this rank's first */
   bool storing;
   sim_file_bytes sum;
 };
 
-/* Seen by all: they are threads of one process, one of which runs at a time. */
+/* Shared by all ranks, which are threads of one process, one running at a time. */
 static sim_file_system all;
 static server *all_servers;
 static double *adapter_free;
@@ -69,7 +69,7 @@ void sim_files_leave(void) {
 
 /* ---- servers ---- */
 
-/* Earlier turns first: no rank is ahead of another by more than the servers leave it. */
+/* Queues clients by turn, the earliest first, so that ranks progress evenly. */
 static void line_up(server *s, queue *q) {
   const int64_t turn = q->first->turn;
   queue **at = &s->first;
@@ -171,7 +171,7 @@ static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool 
       dm_range_size(rows) * dm_range_size(local->cols) * dm_dtype_size(local->plan->problem.c);
   if (!f->storing) {
     f->sum.written += bytes;
-    f->next = 0; /* however many panels the layer has: servers are asked alike */
+    f->next = 0; /* distributes C evenly over servers, for any number of panels */
     want_striped(f, f->store, bytes);
   }
   *done = arrived(f, f->store);
@@ -183,7 +183,7 @@ static double sooner(double next, const piece *p) {
   return p->end > simgrid_get_clock() ? fmin(next, p->end) : next;
 }
 
-/* The next moment after now at which something is known to get on. */
+/* The next time at which something is known to progress. */
 static double next_of(const sim_files *f) {
   double next = sim_carrier_next(f->local->transport);
   const int64_t pieces = dm_range_size(f->local->panels) * f->stripes;

@@ -1,38 +1,38 @@
-/* files: a file system, as extra ranks of the simulation, each behind a link of its own.
+/* files: a file system whose servers are extra ranks of the simulation, each with its own link.
  *
- * A server brings or takes one piece at a time, of the ranks that want something of it in turn; a
- * rank's pieces (its part of a panel of A or B, its part of C) go to all servers in turn, several
- * to one part where there are more servers than ranks, over an adapter for files alone.  The loop
- * over the steps reads and writes through this as it does through readers and writers: reading goes
- * on behind products as far as the plan overlaps. */
+ * A server reads or writes one piece at once, alternating between the ranks that have requests.  A
+ * rank's pieces (its part of a panel of A or B, its part of C) are distributed over the servers in
+ * turn, and striped if there are more servers than ranks; they pass an adapter used only for files.
+ * The loop over the steps uses this like readers and writers: reading runs behind products if the
+ * plan overlaps. */
 #ifndef SIMULATION_FILES_H
 #define SIMULATION_FILES_H
 
 #include "engine/execute.h"
 
-/* Bytes per second, each way together, of a server, and of the adapter of a rank. */
+/* Rates in bytes per second, for both directions together, of a server and of a rank's adapter. */
 typedef struct sim_file_system {
-  int clients, servers; /* these are the ranks behind the clients */
+  int clients, servers; /* servers follow the clients in rank order */
   double rate, adapter;
 } sim_file_system;
 
-/* By every rank and server, before anything else. */
+/* Every rank and server calls this first. */
 dm_status sim_files_start(const sim_file_system *system);
 
-/* A server serves until all clients have left. */
+/* A server runs until all clients have left. */
 void sim_files_serve(int server);
 void sim_files_leave(void);
 
-/* One rank's way to the servers. */
+/* One rank's connection to the servers. */
 typedef struct sim_files sim_files;
 dm_status sim_files_open(dm_rank_state *local, sim_files **files);
 void sim_files_close(sim_files *files);
 dm_step_calls sim_files_calls(sim_files *files);
 
-/* Sleeps until TIME, or until something of the files or gathers of this rank gets on. */
+/* Sleeps until TIME, or until files or gathers of this rank progress. */
 void sim_files_wait(void *files, double time);
 
-/* Bytes that this rank read and wrote, and that the busiest server brought and took so far. */
+/* Bytes that this rank read and wrote, and that the busiest server moved, so far. */
 typedef struct sim_file_bytes {
   int64_t read, written, busiest;
 } sim_file_bytes;

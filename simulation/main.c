@@ -1,6 +1,6 @@
-/* The multiplication of the real program, on a machine that SimGrid simulates: its planner, its
- * loop over the steps, its transport through MPI.  Products take modelled time, matrices are
- * absent. */
+/* Runs the real program's multiplication (its planner, its loop over the steps, its transport over
+ * MPI) on a machine that SimGrid simulates.  Products take modelled time, and matrices do not
+ * exist. */
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "ports.h"
 #include "report.h"
 
-/* Nodes are what the machine says: to SMPI every GPU is a host of its own. */
+/* The machine's description defines the nodes: to SMPI every GPU is a separate host. */
 static dm_status find_nodes(const sim_options *options, dm_run *run) {
   const int per_node = options->machine.ranks_per_node;
   run->ranks = dm_comm_size(run->world);
@@ -30,7 +30,7 @@ static dm_status find_nodes(const sim_options *options, dm_run *run) {
   return DM_OK;
 }
 
-/* The same grid with panels so wide that a layer has at most MOST of them. */
+/* Plans the same grid with panels wide enough that a layer has at most MOST. */
 static dm_status widen(const sim_options *o, int ranks, int most, dm_plan *plan) {
   dm_wishes wishes = o->wishes;
   const int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
@@ -41,8 +41,8 @@ static dm_status widen(const sim_options *o, int ranks, int most, dm_plan *plan)
   return dm_plan_choose(&o->problem, &o->machine, ranks, &wishes, plan);
 }
 
-/* Of the planner's width if it leaves few enough panels; more of them where wider ones do not fit.
- */
+/* Chooses a plan with the planner's panel width if that gives few enough panels, else with wider
+ * panels; allows more panels if these do not fit. */
 static dm_status choose(const sim_options *o, int ranks, sim_outcome *outcome) {
   dm_plan *plan = &outcome->plan;
   const double begin = sim_real_seconds();
@@ -61,7 +61,7 @@ static dm_status choose(const sim_options *o, int ranks, sim_outcome *outcome) {
   return DM_OK;
 }
 
-/* From 0 to 1, from the seed and the rank alone. */
+/* A number in [0, 1) that depends only on the seed and the rank. */
 static double chance(const sim_options *o, int rank) {
   return (double)(dm_mix(dm_mix((uint64_t)o->seed) + (uint64_t)rank) >> 11) * 0x1p-53;
 }
@@ -82,7 +82,7 @@ static sim_ports ports_of(const sim_options *o, int rank, int ranks) {
   return o->ports ? ports : (sim_ports){0};
 }
 
-/* All ranks leave at the same simulated moment, which no barrier does. */
+/* All ranks return at the same simulated time, unlike from a barrier. */
 static dm_status begin_together(const dm_run *run) {
   double latest = simgrid_get_clock() + 1.0;
   DM_TRY(dm_comm_max_f64(run->world, &latest, 1));
@@ -90,7 +90,7 @@ static dm_status begin_together(const dm_run *run) {
   return DM_OK;
 }
 
-/* Reading goes on behind products, but not where nothing is to overlap; writing follows. */
+/* Reads behind the products if the plan overlaps, else before them; then writes. */
 static dm_status run_steps(dm_rank_state *local, const dm_step_calls *calls, sim_outcome *outcome) {
   const double begin = simgrid_get_clock();
   const unsigned loads = calls->load ? DM_LOADS : 0;
@@ -168,7 +168,7 @@ static dm_status part_of(const sim_options *o, dm_run *run) {
   return simulate(o, run);
 }
 
-/* What fails before the ranks agree on it fails alike on all of them. */
+/* Failures before ranks agree on a status occur on all ranks alike. */
 static int finish(dm_comm *whole, dm_run *run, dm_status status) {
   const int code = status ? (int)status->code : 0;
   if (status && run->rank == 0) {

@@ -10,7 +10,7 @@
 
 enum { QUEUE = 64, ALIGNMENT = 4096 };
 
-/* Enough for the host and device memory of any one rank. */
+/* Address space for the host and device memory of any rank. */
 static const int64_t range = (int64_t)256 << 30;
 
 typedef struct modelled {
@@ -18,16 +18,16 @@ typedef struct modelled {
   dm_model model;
   char *memory; /* the range */
   int64_t used;
-  double ends[QUEUE]; /* of products, at number % QUEUE */
+  double ends[QUEUE]; /* of products, indexed by number % QUEUE */
   dm_event posted;
-  double busy, taken; /* until when the stream is; seconds of products so far */
+  double busy, taken; /* end of the stream's work; seconds of products so far */
   void (*wait)(void *context, double time);
   void *context;
 } modelled;
 
 static const dm_backend_ops modelled_ops;
 
-/* One for all ranks, which are threads of one process. */
+/* Shared by all ranks, which are threads of one process. */
 static char *common_range(void) {
   static char *memory;
   if (memory) return memory;
@@ -65,7 +65,7 @@ static dm_status alloc(dm_backend *backend, dm_space space, int64_t bytes, void 
   return DM_OK;
 }
 
-/* Addresses are not used again. */
+/* Addresses are not reused. */
 static void release(dm_backend *backend, dm_space space, void *memory) {
   (void)backend;
   (void)space;
@@ -76,14 +76,14 @@ static void closed(dm_backend *backend) {
   free(backend);
 }
 
-/* The stream is occupied for SECONDS more; *end: until when. */
+/* Occupies the stream for SECONDS more; returns the end. */
 static double occupy(modelled *m, double seconds) {
   const double now = simgrid_get_clock();
   m->busy = (m->busy > now ? m->busy : now) + seconds;
   return m->busy;
 }
 
-/* Copies inside a GPU are made by its multiprocessors, and read and write its memory. */
+/* Copies within a GPU occupy its multiprocessors, and read and write its memory. */
 static dm_status copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *done) {
   modelled *m = (modelled *)backend;
   (void)dst;
@@ -137,7 +137,7 @@ void dm_modelled_on_wait(dm_backend *backend, void (*wait)(void *context, double
   ((modelled *)backend)->context = context;
 }
 
-/* Two blocks are read and one is written. */
+/* Reads two blocks and writes one. */
 static dm_status add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                      double beta) {
   modelled *m = (modelled *)backend;

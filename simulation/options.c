@@ -14,7 +14,7 @@ static dm_status not_a(const char *what, const char *value) {
   return dm_fail(DM_E_USAGE, "'%s' is not %s", value, what);
 }
 
-/* ---- values, each into its place ---- */
+/* ---- parsing values ---- */
 
 static dm_status seed(const char *text, void *value) {
   return dm_parse_count(text, value) ? DM_OK : not_a("a size", text);
@@ -73,7 +73,7 @@ static dm_status network(const char *text, void *ports) {
 
 #define AT(member) offsetof(sim_options, member)
 
-/* docs/simulation.md says what they mean. */
+/* See docs/simulation.md. */
 static const struct {
   const char *name;
   dm_status (*read)(const char *text, void *place);

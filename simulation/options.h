@@ -1,4 +1,4 @@
-/* options: what is to be simulated, from the command line. */
+/* options: the simulation's parameters, from the command line. */
 #ifndef SIMULATION_OPTIONS_H
 #define SIMULATION_OPTIONS_H
 
@@ -8,23 +8,23 @@
 typedef struct sim_options {
   dm_problem problem;
   dm_wishes wishes;
-  const char *words; /* the machine's, and the rate of one GPU with its size, as they were given */
+  const char *words; /* the machine as given; rate: of one GPU, measured at size rate_at */
   double rate;
   int64_t rate_at;
-  dm_machine machine; /* as the planner knows it, from these */
-  double slow_down;   /* the most by which a rank is slower, chosen at random for each */
+  dm_machine machine; /* for the planner, derived from these */
+  double slow_down;   /* maximum slow-down of a rank, random for each */
   int64_t seed;
-  bool ports;           /* queue up at ports; else SimGrid shares links among messages */
-  double notice;        /* ports without messages (ports.h); 0: with */
-  int servers;          /* of files; 0: no files */
-  double file_rate;     /* bytes per second of each */
-  double slow_nic;      /* part of its rate that one adapter has, in the middle of the job */
-  int most_panels;      /* of a layer; wider panels are taken where there were more */
-  const char *platform; /* words about it for the record */
+  bool ports;           /* pieces queue at ports; else SimGrid shares links among messages */
+  double notice;        /* not 0: ports without messages (ports.h) */
+  int servers;          /* file servers; 0: no files */
+  double file_rate;     /* bytes per second per server */
+  double slow_nic;      /* factor on the rate of one adapter, of the middle rank */
+  int most_panels;      /* per layer; panels are widened to stay below */
+  const char *platform; /* its description in the record */
   const char *json;     /* NULL: no record */
 } sim_options;
 
-/* DM_E_USAGE for what is not understood. */
+/* DM_E_USAGE for invalid options. */
 dm_status sim_options_read(int argc, char **argv, sim_options *options);
 
 #endif

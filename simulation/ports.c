@@ -9,8 +9,8 @@
 #include "core/buffer.h"
 #include "transport/transport.h"
 
-/* A rank is ahead of another by the gathers that may be under way, and those that it has posted
- * may still be asked after. */
+/* A rank can be ahead of another by the gathers that may be pending, and gathers that it has posted
+ * may still be queried. */
 enum { RECENT = 2 * DM_GATHERS };
 
 typedef struct rank_ports {
@@ -24,11 +24,11 @@ static rank_ports *all_ports;
 
 struct sim_meeting {
   int share, members, open;
-  const int *ranks; /* of the member that made it */
+  const int *ranks; /* owned by the member that created this */
   int64_t number[RECENT];
   int posted[RECENT];
   double last[RECENT];
-  double *left; /* RECENT x from x to: when the piece has left */
+  double *left; /* RECENT x from x to: times at which pieces have left */
 };
 
 dm_status sim_ports_set(int rank, int all, sim_ports ports) {

@@ -20,9 +20,9 @@ double sim_real_seconds(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* What one rank is to receive, told from the plan alone: bytes with rows as they lie on a GPU,
- * padded; those of them from other nodes, which hold PER_NODE consecutive ranks; and what it reads
- * and writes, as it lies in files. */
+/* Bytes that one rank must move according to the plan: received, with rows padded as on a GPU; the
+ * part of these from other nodes, which have PER_NODE consecutive ranks; and read from and written
+ * to files. */
 typedef struct volume {
   int64_t received, crossed, read, written;
 } volume;
@@ -71,17 +71,17 @@ static volume volume_of(const dm_plan *plan, int rank, int per_node) {
 
 /* ---- over all ranks ---- */
 
-/* Of the rank that has most; and the sums, which are exact below 2^53. */
+/* Maxima over ranks; sums over ranks, which are exact below 2^53. */
 typedef struct most {
   double seconds, products, reduced, exposed, busy;
   double received, crossed; /* bytes */
-  double served, filed;     /* bytes of files, by the busiest server, rank */
+  double served, filed;     /* bytes of files of the busiest server and of the busiest rank */
 } most;
 
 typedef struct sums {
   double busy, received, crossed, expected, expected_crossed; /* expected: by the plan, padded */
   double read, written;
-  double differ; /* ranks that did not move what was planned, to the byte */
+  double differ; /* ranks that moved other numbers of bytes than planned */
 } sums;
 
 typedef struct summary {
@@ -113,7 +113,7 @@ static double flops_of(const dm_problem *p) {
   return (dm_dtype_is_complex(p->work) ? 8.0 : 2.0) * (double)p->m * (double)p->n * (double)p->k;
 }
 
-/* Operations per second of one GPU that multiplies its block of C in one call. */
+/* Operations per second of one GPU that computes its block of C in one call. */
 static double local_rate(const sim_options *o, const dm_plan *plan) {
   const dm_model model = {.flops = o->machine.flops[o->problem.work],
                           .memory = o->machine.memory,
@@ -125,9 +125,9 @@ static double local_rate(const sim_options *o, const dm_plan *plan) {
   return flops_of(&block) / dm_model_seconds(&model, o->problem.work, rows, cols, depth, false);
 }
 
-/* For the ranks that the plan uses: max(computing, what a node cannot avoid to receive over its
- * adapters, what the file servers bring and take) + the first panel + the sum over layers, as the
- * planner predicts these. */
+/* A lower bound for the ranks that the plan uses: max(computing, unavoidable transfers through a
+ * node's adapters, the file servers' work) + the first panel + the sum over layers; the planner
+ * predicts the last two. */
 static double bound_of(const sim_options *o, const dm_plan *plan, const summary *all,
                        double computing) {
   const int used = dm_plan_used(plan), per_node = o->machine.ranks_per_node;
@@ -207,8 +207,8 @@ static void record_machine(const sim_options *o, const sim_outcome *outcome, dm_
                     dm_memory_own_peak());
 }
 
-/* What was busy for the largest part of the time: the units, links and adapters of the GPUs in use,
- * or the servers of files. */
+/* Records the resource that was busy for the largest part of the time: the units, links and
+ * adapters of the GPUs in use, or the file servers. */
 static void record_limit(const sim_options *o, const dm_plan *plan, const summary *all,
                          dm_record *record) {
   static const char *const names[] = {"compute", "links in a node", "network", "files"};

@@ -1,16 +1,16 @@
-/* add: Z = alpha X + beta Y, by a grid of one or of two dimensions.
+/* add: Z = alpha X + beta Y, with a one- or two-dimensional grid.
  *
- * The idea: nothing is used twice, so that only memory counts: every thread moves 16 bytes of each
- * matrix at a time, and neighbours lie side by side.  add_grid_stride starts a grid whose size
- * the GPU decides, not the matrix, and lets it stride over the elements: any number of them fits,
- * and a matrix without gaps is one long row.  add_2d has a thread for each run of a row,
- * which needs no arithmetic to find its place.
+ * The idea: no element is reused, so memory bandwidth is the only limit: each thread moves 16 bytes
+ * of each matrix at once, and neighbouring threads access neighbouring addresses.  add_grid_stride
+ * launches a grid sized for the GPU, not for the matrix, and strides over the elements: it handles
+ * any number of them and treats a matrix without gaps as one long row.  add_2d assigns each run of
+ * a row to a thread, which computes its position without a division.
  *
- * Products and sum are computed in f64 and rounded once: f32 results are as exact as they can be,
- * and those of alpha = beta = 1 are the plain f32 sums.  It costs nothing, because memory is
- * slower.  Its limits: rows that are not aligned to 16 bytes are moved by elements, and add_2d
- * leaves most of a block idle where there are few columns.  Measured on an H200, on 1 GiB of each
- * matrix, against a copy of as many bytes: add_2d 1.03, add_grid_stride 0.98. */
+ * Products and sums are computed in f64 and rounded once: f32 results are correctly rounded in all
+ * but rare cases, and for alpha = beta = 1 they equal plain f32 sums.  This is free, because memory
+ * is slower.  Limits: rows not aligned to 16 bytes are moved element by element, and add_2d leaves
+ * most of a block idle if there are few columns.  Measured on an H200, on 1 GiB of each matrix,
+ * relative to a copy of as many bytes: add_2d 1.03, add_grid_stride 0.98. */
 #include "kernels/helpers/walk.cuh"
 
 namespace {
@@ -76,8 +76,8 @@ __global__ void __launch_bounds__(THREADS) grid_stride(Addition<T> a) {
   }
 }
 
-/* Runs of a row for each thread, COLS runs apart: of single elements more, so that as much is on
- * its way. */
+/* Runs per thread in a row, COLS runs apart; more if runs are single elements, to keep enough loads
+ * in flight. */
 template <bool WIDE> struct Across { static constexpr int RUNS = WIDE ? 1 : 4; };
 
 template <class T, bool WIDE>
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(THREADS) two_dimensional(Addition<T> a) {
   }
 }
 
-/* What has the factor 0 is not read: Y is then as good as X. */
+/* Avoids reading a matrix whose factor is 0: replaces it by the other one. */
 dm_addition ordered(dm_addition a) {
   if (a.alpha == 0.0) {
     a.alpha = a.beta, a.beta = 0.0;

@@ -1,8 +1,8 @@
-/* checksum: *sum += a hash of every element of M and its place (core/element_sum.h), reading M
- * once.
+/* checksum: *sum += hashes of all elements of M with their positions (core/element_sum.h), reading
+ * M once.
  *
- * Sums of integers are the same in any order: each thread adds up runs of 16 bytes where the rows
- * allow it, a block its threads, and the blocks add to *sum one after the other. */
+ * Integer sums do not depend on the order: each thread sums its runs (of 16 bytes if the rows allow
+ * it), each block sums its threads, and the blocks add to *sum atomically. */
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/walk.cuh"
 #include "kernels/verify_kernels.h"
@@ -18,7 +18,7 @@ __device__ __forceinline__ uint64_t sum_of_lanes(uint64_t v) {
   return v;
 }
 
-/* LINE: places from a row to the next one. */
+/* LINE: positions from one row to the next. */
 template <class Word, bool WIDE>
 __global__ void __launch_bounds__(LANES *WARPS)
     checksum(Matrix<const Word> m, uint64_t first, uint64_t line, bool subtract,

@@ -1,17 +1,17 @@
-/* convert: TO = FROM in another type, each element rounded once, as the host rounds it.
+/* convert: TO = FROM in another type, each element rounded once, as on the host.
  *
- * The idea: nothing is used twice, so only memory counts: a thread moves two or four elements of a
- * row at a time, and neighbours lie side by side. */
+ * The idea: no element is reused, so memory bandwidth is the only limit: a thread moves two or four
+ * elements of a row at once, and neighbouring threads access neighbouring addresses. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/helpers/rounding.cuh"
 
 namespace {
 
-constexpr int COLS = 32, ROWS = 8; /* of a block, in threads */
+constexpr int COLS = 32, ROWS = 8; /* threads of a block */
 
 template <class T, int COUNT> struct alignas(COUNT * sizeof(T)) Few { T at[COUNT]; };
 
-/* What has fewer bits than f64 loses none on the way to it. */
+/* Widening to f64 is exact. */
 template <class To, class From> __device__ __forceinline__ void convert_one(To *to, From v) {
   round_to(to, (double)v);
 }
@@ -62,7 +62,7 @@ cudaError_t launch(dm_view to, dm_view from, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-/* Memory moves at most 16 bytes for a thread at a time. */
+/* Elements of T in one access: at most 4, of at most 16 bytes together. */
 template <class T> constexpr int most() {
   return sizeof(T) == 8 ? 2 : 4;
 }

@@ -1,21 +1,21 @@
-/* dot: *result = sum of X(i, j) Y(i, j) in f64: the ways in which the sums of threads meet.
+/* dot: *result = sum of X(i, j) Y(i, j) in f64: several ways to reduce the sums of threads.
  *
- * The idea: every thread adds up its part of the matrices in a register (walk.cuh), 16 bytes of
- * each at a time.  Then the threads of a block have to meet, and then the blocks.
+ * The idea: each thread accumulates its part of the matrices in registers (walk.cuh), 16 bytes of
+ * each at once.  The sums are then reduced within each block, and finally across blocks.
  *
- * In a block, a tree in shared memory: dot_interleaved adds neighbours first, so that in each step
- * fewer threads of every warp work; dot_sequential adds the upper half to the lower, so that whole
- * warps retire; dot_unrolled needs no barrier once a single warp is left; dot_shuffle leaves shared
- * memory alone but for one number a warp: inside a warp the registers are exchanged.
+ * In a block, a tree in shared memory: dot_interleaved adds neighbours first, so every warp stays
+ * active with fewer and fewer threads; dot_sequential adds the upper half to the lower, so whole
+ * warps retire; dot_unrolled needs no barrier once a single warp is left; dot_shuffle uses shared
+ * memory only for one number per warp, and shuffles between the registers of a warp.
  *
- * Between blocks, which cannot wait for each other: a second launch of one block; dot_two_stage
- * lets the CPU add; dot_counter gives the second stage to the block that finishes last, which a
- * counter tells it; dot_atomic adds to the result in the order in which the blocks happen to
- * finish.  All but that one add in a fixed order: the same bits in every run.
+ * Across blocks, which cannot wait for each other: a second launch of one block; dot_two_stage adds
+ * on the CPU; in dot_counter the block that finishes last, as an atomic counter shows, runs the
+ * second stage; dot_atomic adds to the result in the order in which the blocks happen to finish.
+ * All but dot_atomic add in a fixed order: the same bits in every run.
  *
- * Their limits: for large matrices all are as fast as memory, and the differences show in small
- * ones; sums are as good as f64 and no better.  Measured on an H200, on 1 GiB of each matrix:
- * dot_shuffle reads at 0.98 of the speed of a kernel that does nothing else, in f32 and f64. */
+ * Limits: for large matrices all variants run at memory speed, and only small ones show the
+ * differences; sums are as accurate as f64.  Measured on an H200, on 1 GiB of each matrix:
+ * dot_shuffle reads at 0.98 of the speed of a kernel that only reads, in f32 and f64. */
 #include <type_traits>
 #include <vector>
 
@@ -31,7 +31,7 @@ template <class T> struct Dot {
   bool same; /* X is Y: read once */
 };
 
-/* What falls to this thread.  UNROLLED sums, so that none waits for the one before. */
+/* The sum of this thread's elements, in UNROLLED independent chains of additions. */
 template <class T, bool WIDE> __device__ double sum_of_thread(const Dot<T> &d) {
   Walk<T, WIDE, UNROLLED> walk(d.x);
   double sums[UNROLLED] = {};
@@ -54,7 +54,7 @@ template <class T, bool WIDE> __device__ double sum_of_thread(const Dot<T> &d) {
   return sum;
 }
 
-/* ---- the threads of a block meet: the sum, in thread 0 ---- */
+/* ---- reduction in a block: the sum, in thread 0 ---- */
 
 struct Interleaved {
   static __device__ double sum(double mine) {
@@ -100,7 +100,7 @@ struct Unrolled {
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2) {
       if (t < distance) sums[t] = total += sums[t + distance];
-      __syncwarp(); /* a warp's threads need not run in step */
+      __syncwarp(); /* threads of a warp need not run in lockstep */
     }
     return total;
   }
@@ -122,7 +122,7 @@ struct Shuffled {
   }
 };
 
-/* ---- the blocks meet ---- */
+/* ---- reduction across blocks ---- */
 
 template <class T, bool WIDE, class Tree>
 __global__ void __launch_bounds__(THREADS, RESIDENT) sum_of_blocks(Dot<T> d, double *parts) {
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) sum_atomically(Dot<T> d, do
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
-/* COUNTER begins as 0. */
+/* COUNTER must be 0 at launch. */
 template <class T, bool WIDE>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     sum_by_last_block(Dot<T> d, double *parts, unsigned *counter, double *result) {
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   const double sum = Sequential::sum(sum_of_thread<T, WIDE>(d));
   if (threadIdx.x == 0) {
     parts[blockIdx.x] = sum;
-    __threadfence(); /* whoever sees the count sees the part */
+    __threadfence(); /* the part is visible before the count */
     last = atomicAdd(counter, 1u) == gridDim.x - 1;
   }
   __syncthreads();
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
 
 /* ---- launching ---- */
 
-constexpr int COUNTER_ROOM = 256; /* of the scratch memory, in front of the parts */
+constexpr int COUNTER_ROOM = 256; /* bytes of scratch memory before the parts */
 
 struct Launch {
   dm_dot_product p;
@@ -190,7 +190,7 @@ struct Launch {
     parts = reinterpret_cast<double *>(static_cast<char *>(p.scratch) + COUNTER_ROOM);
   }
 
-  /* FUNCTION called with the dot product of a type and whether its rows are wide. */
+  /* Calls FUNCTION with the typed dot product and whether its rows are wide. */
   template <class Function> cudaError_t with(Function function) const {
     return with_sum(p.x.dtype, [&](auto number) {
       typedef decltype(number) T;
@@ -242,7 +242,7 @@ cudaError_t dm_kernels_dot_shuffle(const dm_dot_product *product) {
   return Launch(product).both_stages<Shuffled>();
 }
 
-/* The parts are few, so that their way to the CPU and back costs time, not bandwidth. */
+/* The parts are few: the round trip to the CPU costs latency, not bandwidth. */
 cudaError_t dm_kernels_dot_two_stage(const dm_dot_product *product) {
   const Launch l(product);
   std::vector<double> parts(l.blocks);
@@ -254,7 +254,7 @@ cudaError_t dm_kernels_dot_two_stage(const dm_dot_product *product) {
   if (error != cudaSuccess) return error;
   double sum = 0.0;
   for (double part : parts) sum += part;
-  /* Ordinary memory is read before the call returns. */
+  /* The call copies pageable memory before it returns. */
   return cudaMemcpyAsync(l.p.result, &sum, sizeof sum, cudaMemcpyHostToDevice, l.p.stream);
 }
 

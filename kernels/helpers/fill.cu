@@ -1,5 +1,5 @@
-/* fill: the generator of core/element.h on the device.  Compiled with -fmad=false like the host's,
- * and rounded by the same functions, so that every bit is the same. */
+/* fill: the generator of core/element.h on the device.  Compiled with -fmad=false, as on the host,
+ * and rounded by the same functions: the results are bit-identical. */
 #include "kernels/helpers/rounding.cuh"
 #include "kernels/kernels.h"
 
@@ -35,7 +35,7 @@ template <class Element>
 cudaError_t launch(dm_view view, const dm_generator *generator, int64_t row, int64_t col,
                    cudaStream_t stream) {
   const int64_t runs = (view.cols + THREADS * PER_THREAD - 1) / (THREADS * PER_THREAD);
-  const int64_t rows_at_once = INT32_MAX / runs; /* blocks of one launch */
+  const int64_t rows_at_once = INT32_MAX / runs; /* limits the blocks of a launch */
   for (int64_t done = 0; done < view.rows; done += rows_at_once) {
     dm_view some = view;
     some.base = static_cast<Element *>(view.base) + done * view.row_stride;

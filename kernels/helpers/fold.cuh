@@ -1,12 +1,11 @@
-/* fold: the second stage of a sum whose parts were computed by different blocks.  Parts are added
- * in ascending order by one thread each: the same bits in every run, which atomic additions do not
- * give. */
+/* fold: the second stage of sums whose parts come from different blocks.  One thread adds the parts
+ * of a sum in ascending order: the same bits in every run, unlike atomic additions. */
 #ifndef DM_KERNELS_FOLD_CUH
 #define DM_KERNELS_FOLD_CUH
 
 #include <stdint.h>
 
-/* KERNEL is loaded now, where it would be at its first launch. */
+/* Loads KERNEL now instead of at its first launch. */
 template <class Kernel> static cudaError_t load_now(Kernel kernel) {
   cudaFuncAttributes unused;
   return cudaFuncGetAttributes(&unused, kernel);

@@ -1,5 +1,4 @@
-/* matrix: from a dm_product, as the host describes it, to what the kernels see, and to a grid of
- * blocks. */
+/* matrix: converts the host's dm_product to the kernels' types, and computes grid sizes. */
 #ifndef DM_KERNELS_MATRIX_CUH
 #define DM_KERNELS_MATRIX_CUH
 
@@ -24,7 +23,7 @@ template <class T> Wide wide_of(const Product<T> &p) {
   return {is_wide(p.a), is_wide(p.b), is_wide(p.c)};
 }
 
-/* FUNCTION called with the product as one of f32 or f64. */
+/* Calls FUNCTION with the product of f32 or f64. */
 template <class Function>
 static cudaError_t with_real(const dm_product *product, Function function) {
   return with_one_of<float, double>(product->a.dtype, [&](auto element) {
@@ -36,14 +35,14 @@ static inline int64_t divide_up(int64_t count, int64_t size) {
   return (count + size - 1) / size;
 }
 
-/* Blocks for tiles of ROWS x COLS, one each: a one-dimensional grid, because the other dimensions
- * end at 65535.  0 where they are too many, which a launch refuses: C of more than 2 TB. */
+/* One block per tile of ROWS x COLS, in a one-dimensional grid, because the other dimensions are
+ * limited to 65535.  Too many blocks (C of more than 2 TB): 0, so that the launch fails. */
 static inline unsigned blocks_for_tiles(dm_view c, int rows, int cols) {
   const int64_t blocks = divide_up(c.rows, rows) * divide_up(c.cols, cols);
   return blocks > INT32_MAX ? 0 : (unsigned)blocks;
 }
 
-/* Blocks for COUNT pieces of work, where a block goes on to others if those are too many. */
+/* Blocks for COUNT pieces of work; with more than MOST pieces, each block processes several. */
 static inline unsigned blocks_for(int64_t count, int64_t most = INT32_MAX) {
   return (unsigned)(count < most ? count : most);
 }

@@ -1,5 +1,5 @@
-/* number: all element types on the device: their accumulators, their wide types, and how to get
- * from a dm_dtype to one of them. */
+/* number: all element types on the device: accumulators, wide types, and dispatch from a
+ * dm_dtype. */
 #ifndef DM_KERNELS_NUMBER_CUH
 #define DM_KERNELS_NUMBER_CUH
 
@@ -79,7 +79,7 @@ template <> constexpr dm_dtype dtype_of<Complex128> = DM_C128;
 template <> constexpr dm_dtype dtype_of<int8_t> = DM_I8;
 template <> constexpr dm_dtype dtype_of<int32_t> = DM_I32;
 
-/* FUNCTION called with a value of the one of TS that DTYPE names. */
+/* Calls FUNCTION with a value of DTYPE's type, which must be one of TS. */
 template <class... Ts, class Function>
 static cudaError_t with_one_of(dm_dtype dtype, Function function) {
   cudaError_t error = cudaErrorInvalidValue;
@@ -92,7 +92,7 @@ template <class Function> static cudaError_t with_type(dm_dtype dtype, Function 
       dtype, function);
 }
 
-/* The types of sums that are added to each other. */
+/* The same for types of additions and dot products. */
 template <class Function> static cudaError_t with_sum(dm_dtype dtype, Function function) {
   return with_one_of<double, float, int32_t>(dtype, function);
 }

@@ -14,7 +14,7 @@ template <class T> struct Matrix {
   }
 };
 
-/* Element (row, col), 0 beyond the border: there it adds nothing. */
+/* Element (row, col), or 0 beyond the border, which adds nothing to sums. */
 template <class Sum, class T>
 static __device__ __forceinline__ Sum load(const Matrix<const T> &m, int64_t row, int64_t col) {
   return row < m.rows && col < m.cols ? widen<Sum>(m.at(row, col)) : Sum();
@@ -27,18 +27,18 @@ template <class Element, class Sum = typename Types<Element>::Sum> struct Produc
   Matrix<const Element> a, b;
   bool accumulate;
 
-  /* What the sum of element (row, col) begins with. */
+  /* The initial sum of element (row, col). */
   __device__ __forceinline__ Sum old(int64_t row, int64_t col) const {
     return accumulate && row < c.rows && col < c.cols ? c.at(row, col) : Sum();
   }
 };
 
-/* Which matrices of a product have rows that can be moved in vectors of 16 bytes. */
+/* Whether the rows of each matrix can be moved in vectors of 16 bytes. */
 struct Wide {
   bool a, b, c;
 };
 
-/* The whole of one element of C: its row of A times its column of B. */
+/* Computes one element of C: its row of A times its column of B. */
 template <class T>
 static __device__ __forceinline__ void multiply_element(const Product<T> &p, int64_t row,
                                                         int64_t col) {

@@ -1,10 +1,10 @@
 /* probe: sums[i] += sum_j M(i,j) x[j] and squares[i] += sum_j |M(i,j) x[j]|^2, reading M once.
  *
- * A warp takes 8 rows together (4 of i8, whose 16 elements per load fill the registers), so that a
- * piece of x, once in registers, serves 8 loads of M: x is f64 even where M has 16 bits, and
- * reading it for every row would cost more than M.  The lanes read a row side by side, 16 bytes
- * each where the rows allow it.  Where there are few rows the columns are cut into parts, and fold
- * adds these. */
+ * A warp processes 8 rows at once (4 of i8, whose 16 elements per load need more registers), so
+ * each piece of x in registers serves 8 loads of M: x is f64 even if M has 16 bits, and reading it
+ * again for every row would cost more than reading M.  The lanes read neighbouring pieces of a row,
+ * of 16 bytes if the rows allow it.  If there are few rows, the columns are split into parts, which
+ * fold adds. */
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
@@ -13,7 +13,7 @@
 namespace {
 
 constexpr int LANES = 32, WARPS = 4;
-constexpr int64_t STEP = 512; /* parts begin at its multiples: a run of all lanes, for every type */
+constexpr int64_t STEP = 512; /* parts begin at its multiples: a run per lane, for every type */
 constexpr int WARPS_PER_PROCESSOR = 32;
 
 template <class Element> struct Warp { static constexpr int ROWS = sizeof(Element) == 1 ? 4 : 8; };
@@ -33,7 +33,7 @@ template <class T> __device__ __forceinline__ T sum_of_lanes(T v) {
   return v;
 }
 
-/* |m x|^2 + c without the wrap of integers. */
+/* |m x|^2 + c; products of integers do not wrap. */
 __device__ __forceinline__ double add_square(double m, double x, double c) {
   return mad_square(m * x, c);
 }
@@ -44,8 +44,8 @@ __device__ __forceinline__ double add_square(int64_t m, int64_t x, double c) {
   return mad_square((double)m * (double)x, c);
 }
 
-/* Ones over the bits of the elements whose x is not 0: an element that is not to be read may be
- * NaN, and NaN * 0 is NaN; with its bits cleared it is 0. */
+/* All bits set for elements whose x is not 0.  The other elements must not count, but may be NaN,
+ * and NaN * 0 is NaN: clearing their bits makes them 0. */
 struct Mask {
   uint32_t words[4];
 };
@@ -73,7 +73,7 @@ template <class Run> __device__ __forceinline__ Run masked(const Run &run, const
   return result;
 }
 
-/* Adds one run of columns of ROWS rows; FULL says that COUNT covers all of it. */
+/* Adds one run of columns of ROWS rows; FULL: COUNT covers the whole run. */
 template <class Element, bool WIDE, bool FULL, int ROWS, class Wide>
 __device__ __forceinline__ void add_run(const Element *const (&row)[ROWS], int64_t offset,
                                         const Wide *x, int64_t count, Wide (&sum)[ROWS],
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(LANES *WARPS)
   const int64_t begin = part * cols_per_part;
   const int64_t end = begin + cols_per_part < m.cols ? begin + cols_per_part : m.cols;
 
-  const Element *row[ROWS]; /* rows beyond the last read the last again */
+  const Element *row[ROWS]; /* rows beyond the last repeat the last */
 #pragma unroll
   for (int r = 0; r < ROWS; r++)
     row[r] = static_cast<const Element *>(m.base) +

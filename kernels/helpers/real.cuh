@@ -1,12 +1,12 @@
-/* real: the element types that C++ has by itself, on the device.  Like every header that
- * warp_tile.cuh includes, it holds device code alone and no header of CUDA's: NVRTC compiles it
+/* real: the element types built into C++, on the device.  Like every header that warp_tile.cuh
+ * includes, it contains only device code and includes no CUDA header, because NVRTC compiles it
  * too. */
 #ifndef DM_KERNELS_REAL_CUH
 #define DM_KERNELS_REAL_CUH
 
 #include <stdint.h>
 
-/* Sum: what products of Element are added up in.  Wide: the same for verification. */
+/* Sum: accumulates products of Element.  Wide: the same for verification. */
 template <class Element> struct Types;
 template <> struct Types<double> { typedef double Sum, Wide; };
 template <> struct Types<float> {

@@ -1,19 +1,19 @@
-/* reference: what kernels are checked against: slow, plain, and with sums of twice the precision.
+/* reference: results to check kernels against: slow, simple, and with sums in twice the precision.
  *
- * Elements of every type are widened to f64 and added up by the compensated dot product of Ogita,
- * Rump and Oishi (Dot2, SIAM J. Sci. Comput. 26, 2005): the rounding error of each product and of
- * each addition is computed exactly and summed beside.  The result, VALUE + REST, is as good as
- * sums in about 106 bits: exact for whole numbers, far below one rounding for all types.  Beside
- * it stands |A||B|, the measure of any error.  No library is involved.
+ * Elements of every type are widened to f64 and accumulated by the compensated dot product of
+ * Ogita, Rump and Oishi (Dot2, SIAM J. Sci. Comput. 26, 2005): the rounding error of each product
+ * and each addition is computed exactly and summed separately.  The result, VALUE + REST, is as
+ * accurate as sums in about 106 bits: exact for integers, with an error far below one rounding for
+ * all types.  |A||B| is computed too, as the scale of errors.  No library is involved.
  *
- * A part is one real number: a complex element has two, and each is a sum of 2 k products. */
+ * A part is one real number: a complex element has two, each a sum of 2 k products. */
 #include "kernels/reference.h"
 
 #include "kernels/helpers/number.cuh"
 
 namespace {
 
-constexpr int THREADS = 128, ROWS = 4; /* of the result; a block reads B once for ROWS of them */
+constexpr int THREADS = 128, ROWS = 4; /* rows of the result for which a block reads B once */
 
 struct Exact {
   double sum, rest, magnitude;
@@ -60,7 +60,7 @@ __device__ __forceinline__ void store_sum(const dm_reference &r, int64_t at, con
   r.magnitude[at] = sum.magnitude;
 }
 
-/* Threads along a row of the result; blocks down the rows that are looked at, and the parts. */
+/* Threads run along a row of the result; blocks (y) over the checked rows and the parts. */
 template <class Element>
 __global__ void __launch_bounds__(THREADS)
     product(dm_reference r, dm_view a, dm_view b, dm_view old, bool accumulate) {
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(THREADS)
   const int part = blockIdx.y % PARTS;
   const int64_t first = (int64_t)blockIdx.y / PARTS * ROWS;
   if (j >= b.cols) return;
-  int64_t row[ROWS]; /* rows beyond the last compute it again */
+  int64_t row[ROWS]; /* rows beyond the last repeat it */
   Exact sum[ROWS] = {};
 #pragma unroll
   for (int i = 0; i < ROWS; i++) {
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(THREADS)
     if (first + i < r.count) store_sum(r, ((first + i) * b.cols + j) * PARTS + part, sum[i]);
 }
 
-/* Helpers move or combine single elements: what must come out is exact. */
+/* Helpers move or combine single elements: their expected results are exact. */
 template <class Element>
 __global__ void __launch_bounds__(THREADS) transposed(dm_reference r, dm_view from) {
   constexpr int PARTS = Parts<Element>::COUNT;
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(THREADS)
   store_sum(r, (int64_t)blockIdx.y * x.cols + j, {value, 0.0, fabs(value)});
 }
 
-/* One block; its threads take every THREADS-th element, and the first adds up what they found. */
+/* One block; each thread sums every 1024th element of each row, and the first adds their sums. */
 template <class Element>
 __global__ void __launch_bounds__(1024) dotted(dm_reference r, dm_view x, dm_view y) {
   __shared__ Exact partial[1024];
@@ -141,8 +141,7 @@ __global__ void __launch_bounds__(1024) dotted(dm_reference r, dm_view x, dm_vie
   store_sum(r, 0, sum);
 }
 
-/* The error of each element that was looked at, in units of its |A||B|; what is not a number is
- * infinitely wrong. */
+/* The error of each checked element, in units of its |A||B|; infinity for NaN. */
 template <class Element>
 __global__ void __launch_bounds__(THREADS)
     errors_of(dm_reference r, dm_view result, double *errors) {
@@ -171,7 +170,7 @@ __global__ void __launch_bounds__(256)
     all.z ^= a.z ^ b.z;
     all.w ^= a.w ^ b.w;
   }
-  /* A condition that no compiler can rule out, and that next to no data meets. */
+  /* A condition that no compiler can rule out and hardly any data meets. */
   if ((all.x & all.y & all.z & all.w) == 0xffffffffu) *sink = all.x;
 }
 

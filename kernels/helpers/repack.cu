@@ -1,18 +1,18 @@
-/* repack: copies of operands in scratch memory whose rows begin at multiples of 128 bytes (or
- * more), as they are or transposed.
+/* repack: copies operands to scratch memory, transposed or not, with rows that begin at multiples
+ * of 128 bytes (or more).
  *
- * Kernels that fill shared memory in pieces of 16 bytes want them aligned in global memory too.
- * Rows of 8191 bf16 are not, and a way of loading that takes them as they are would slow down the
- * inner loop of a kernel whose every operand is read many times.  A copy reads them once more:
- * O(mk + kn) against O(mnk).
+ * Kernels that fill shared memory in pieces of 16 bytes need them aligned in global memory too.
+ * Rows of 8191 bf16 are not, and loads without alignment would slow down the inner loop of a kernel
+ * that reads every operand many times.  A copy reads them only once more: O(mk + kn) against
+ * O(mnk).
  *
- * Rows are read by aligned words of 4 bytes, wherever they begin: what a thread needs of the next
- * word comes from the next lane. */
+ * Rows are read in aligned words of 4 bytes, wherever they begin: each lane combines its word with
+ * the one of the next lane. */
 #include "kernels/helpers/repack.cuh"
 
 namespace {
 
-/* A row of BYTES, as words that begin at the aligned address before it. */
+/* A row of BYTES bytes, as words from the aligned address at or before its start. */
 struct WordRow {
   const uint32_t *words;
   int shift; /* bytes before the row in its first word */
@@ -23,7 +23,7 @@ struct WordRow {
         shift((int)((uintptr_t)row % 4)), bytes(count) {
   }
 
-  /* What the row has of word I, the rest 0: nothing outside the row is read. */
+  /* Word I with bytes outside the row replaced by 0, and not read. */
   __device__ __forceinline__ uint32_t at(int64_t i) const {
     const int64_t first = 4 * i - shift; /* byte of the row */
     if (first >= 0 && first + 4 <= bytes) return __ldcs(&words[i]);
@@ -35,7 +35,7 @@ struct WordRow {
   }
 };
 
-/* Words I + lane of the row itself for all lanes, from words I + lane and I + lane + 1 of memory.
+/* Word I + lane of the row for each lane, from words I + lane and I + lane + 1 in memory.
  * FOLLOWING: the word after the last lane's. */
 __device__ __forceinline__ uint32_t shifted(const WordRow &row, uint32_t word, uint32_t following) {
   const int lane = threadIdx.x % 32;
@@ -44,9 +44,9 @@ __device__ __forceinline__ uint32_t shifted(const WordRow &row, uint32_t word, u
   return __funnelshift_r(word, next, 8 * row.shift);
 }
 
-/* ---- as it is: a warp for each piece of a row ---- */
+/* ---- not transposed: a warp for each piece of a row ---- */
 
-constexpr int PIECE_WORDS = 8; /* of a thread: under way at a time */
+constexpr int PIECE_WORDS = 8; /* per thread: loads in flight */
 
 __global__ void __launch_bounds__(256) pack_rows(Matrix<uint8_t> to, Matrix<const uint8_t> from) {
   const int lane = threadIdx.x % 32;
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(256) pack_rows(Matrix<uint8_t> to, Matrix<cons
 
 /* ---- transposed: a block for each tile; TO is packed ---- */
 
-/* 4 bytes: tiles of 64 x 64. */
+/* Elements of 4 bytes: tiles of 64 x 64. */
 __device__ __forceinline__ void transpose_tile(Matrix<uint32_t> to, Matrix<const uint32_t> from,
                                                int64_t row, int64_t col) {
   __shared__ uint32_t tile[64][65];
@@ -102,8 +102,8 @@ __device__ __forceinline__ void transpose_words(uint32_t (&w)[4]) {
   w[3] = __byte_perm(high01, high23, 0x7632);
 }
 
-/* Bytes: tiles of 128 x 128, four by four in registers and then by words in shared memory, where
- * word q of row c lies at q XOR c / 4: no bank conflicts either way. */
+/* Bytes: tiles of 128 x 128, transposed as blocks of 4 x 4 in registers, then as words in shared
+ * memory.  Word q of row c is stored at q XOR c / 4: neither side has bank conflicts. */
 __device__ __forceinline__ void transpose_tile(Matrix<uint8_t> to, Matrix<const uint8_t> from,
                                                int64_t row, int64_t col) {
   __shared__ uint32_t tile[128][32];
@@ -160,13 +160,13 @@ template <class Bits> cudaError_t pack_columns(dm_view from, void *at, cudaStrea
   return cudaGetLastError();
 }
 
-/* Of a copy of M; 0 where it needs none. */
+/* Bytes of a copy of M; 0 if it needs none. */
 int64_t copy_bytes(dm_view m) {
   const int64_t size = size_of(m.dtype);
   return rows_are_aligned(m, size) ? 0 : packed_bytes(m.rows, m.cols, size);
 }
 
-/* M becomes its copy at MEMORY where it needs one. */
+/* If M is not aligned, copies it to MEMORY and replaces it by the copy. */
 cudaError_t align(dm_view *m, void *memory, cudaStream_t stream) {
   if (copy_bytes(*m) == 0) return cudaSuccess;
   const cudaError_t error = dm_pack(*m, memory, PACKED_ROW, stream);
@@ -194,7 +194,7 @@ cudaError_t dm_pack_transposed(dm_view from, void *at, cudaStream_t stream) {
 }
 
 int64_t dm_kernels_aligned_scratch(const dm_product *product) {
-  if (product->a.dtype == DM_F64) return 0; /* taken as it is: 19_mma_f64.cu */
+  if (product->a.dtype == DM_F64) return 0; /* needs no alignment: 19_mma_f64.cu */
   return copy_bytes(product->a) + copy_bytes(product->b);
 }
 

@@ -1,4 +1,4 @@
-/* rounding: numbers to the types of real matrices, once, as dm_store_wide (core/copy.c) does it. */
+/* rounding: rounds f64 once to the types of real matrices, as dm_store_wide (core/copy.c) does. */
 #ifndef DM_KERNELS_ROUNDING_CUH
 #define DM_KERNELS_ROUNDING_CUH
 

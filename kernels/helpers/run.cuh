@@ -1,5 +1,5 @@
-/* run: 16 bytes of a row at a time.  Kernels that read a matrix once are as fast as memory where
- * every load moves 16 bytes; WIDE says that all rows allow it, otherwise a run is one element. */
+/* run: 16 bytes of a row at once.  Kernels that read a matrix once reach memory speed if every load
+ * moves 16 bytes; WIDE: all rows allow it; otherwise a run is one element. */
 #ifndef DM_KERNELS_RUN_CUH
 #define DM_KERNELS_RUN_CUH
 
@@ -13,7 +13,7 @@ template <class Element, bool WIDE> struct Run {
   Element at[LENGTH];
 };
 
-/* The run at P, in global memory that is read only once. */
+/* Loads the run at P from global memory that is read only once. */
 template <class Element, bool WIDE>
 static __device__ __forceinline__ Run<Element, WIDE> load_run(const Element *p) {
   Run<Element, WIDE> run;
@@ -26,7 +26,7 @@ static __device__ __forceinline__ Run<Element, WIDE> load_run(const Element *p) 
   return run;
 }
 
-/* The same where only COUNT elements are left of the row: the others are 0. */
+/* The same if only COUNT elements are left in the row; the others are 0. */
 template <class Element, bool WIDE>
 static __device__ __forceinline__ Run<Element, WIDE> load_run(const Element *p, int64_t count) {
   Run<Element, WIDE> run;

@@ -1,8 +1,7 @@
 /* scan: sums[j] += sum_i |M(i,j)|^2, reading M once.
  *
- * A block is 8 rows of 32 lanes.  The lanes read one row side by side, 16 bytes each where the rows
- * allow it; the block goes down its part of the rows 8 at a time, and adds its 8 sums at the end.
- */
+ * A block has 8 lines of 32 lanes.  The lanes read neighbouring pieces of a row, of 16 bytes if the
+ * rows allow it; the block processes 8 rows at once and adds the sums of its 8 lines at the end. */
 #include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
@@ -12,15 +11,15 @@ namespace {
 
 constexpr int LANES = 32, LINES = 8, BLOCKS_PER_PROCESSOR = 16;
 
-/* Squares that vanish leave a trace (DM_VANISHING of verify_sums.h). */
+/* Squares that underflow leave a trace (DM_VANISHING in verify_sums.h). */
 template <class Wide> __device__ __forceinline__ double add_seen(Wide a, double sum) {
   constexpr double VANISHING = 0x1p-1000;
   const double more = mad_square(a, sum);
   return more < VANISHING && !is_zero(a) ? VANISHING : more;
 }
 
-/* sum[v] += |M(i, v)|^2 for the rows i = begin, begin + LINES, ... below END of the run of columns
- * at P; COUNT columns of it exist. */
+/* sum[v] += |M(i, v)|^2 over rows i = begin, begin + LINES, ... below END of the run of columns at
+ * P, of which COUNT exist. */
 template <class Element, bool WIDE>
 __device__ void add_rows(double *sum, const Element *p, int64_t stride, int64_t begin, int64_t end,
                          int64_t count) {
@@ -61,7 +60,7 @@ __global__ void __launch_bounds__(LANES *LINES)
 #pragma unroll
   for (int v = 0; v < V; v++) lines[line][v][lane] = sum[v];
   __syncthreads();
-  for (int v = line; v < V; v += LINES) { /* each line of threads adds up some of the columns */
+  for (int v = line; v < V; v += LINES) { /* each line of threads reduces some columns */
     double total = 0.0;
     for (int l = 0; l < LINES; l++) total += lines[l][v][lane];
     if (col + v < m.cols) of_parts[part * m.cols + col + v] = total;

@@ -1,20 +1,19 @@
-/* transpose: TO(j, i) = FROM(i, j), the plain ways: a thread for each element.
+/* transpose: TO(j, i) = FROM(i, j), the simple ways: a thread for each element.
  *
- * The idea: neighbouring threads must touch neighbouring addresses, but a transposition has two
- * sides, and what is a row on one is a column on the other.  transpose_read_coalesced counts its
- * threads along the rows of FROM: loads are coalesced, and each store of a warp is 32 transactions.
- * transpose_write_coalesced counts along the rows of TO: the other way round, and better, because a
- * load that waits can be overtaken by other warps, and the L2 cache keeps what was loaded too much.
- * transpose_2d takes its elements from a grid of two dimensions, which spares the division that
- * makes a row and a column of a number.
+ * The idea: neighbouring threads should access neighbouring addresses, but a row of one matrix is a
+ * column of the other.  transpose_read_coalesced counts its threads along the rows of FROM: loads
+ * are coalesced, and each store of a warp is 32 transactions.  transpose_write_coalesced counts
+ * along the rows of TO: here loads are scattered, which is faster, because other warps run while
+ * loads wait, and the L2 cache keeps the unused parts of loaded sectors.  transpose_2d uses a
+ * two-dimensional grid, which saves the division that turns a number into a row and a column.
  *
- * Their limits: one side is always scattered, in pieces of one element where memory moves 32 bytes;
- * transpose_tiled is the way out. */
+ * Limits: one side is always scattered, in single elements while memory moves 32 bytes;
+ * transpose_tiled solves this. */
 #include "kernels/helpers/matrix.cuh"
 
 namespace {
 
-constexpr int THREADS = 256, COLS = 32, ROWS = 8; /* of a block */
+constexpr int THREADS = 256, COLS = 32, ROWS = 8; /* threads of a block */
 
 template <class T> __global__ void read_coalesced(Matrix<T> to, Matrix<const T> from) {
   const int64_t count = from.rows * from.cols, step = (int64_t)gridDim.x * THREADS;
@@ -44,7 +43,7 @@ unsigned blocks(const dm_transposition *t) {
   return blocks_for(divide_up(t->from.rows * t->from.cols, THREADS));
 }
 
-/* FUNCTION called with both matrices, in their type. */
+/* Calls FUNCTION with both matrices in their type. */
 template <class Function> cudaError_t with_matrices(const dm_transposition *t, Function function) {
   return with_type(t->from.dtype, [&](auto element) {
     typedef decltype(element) T;

@@ -1,33 +1,33 @@
-/* transpose_tiled: TO(j, i) = FROM(i, j) through shared memory, 16 bytes at a time on both sides.
+/* transpose_tiled: TO(j, i) = FROM(i, j) through shared memory, with accesses of 16 bytes on both
+ * sides.
  *
- * The idea: a block loads a tile along its rows and stores it along its columns, so that both sides
- * are coalesced; the tile is turned on the way.  A thread loads a square of V x V elements, V to a
- * vector of 16 bytes, and turns it in its registers: words change places for nothing, bytes and
- * halves are put together by byte permutations.  What then lies in shared memory are lines of TO,
- * in vectors.  Behind each V of them lies one vector of padding: the 8 threads that shared memory
- * serves at once store V lines apart, and without it they would meet in the same banks.
+ * The idea: a block loads a tile along its rows and stores it along its columns, so both sides are
+ * coalesced.  A thread loads a square of V x V elements, V per vector of 16 bytes, and transposes
+ * it in registers: moving words is free; bytes and halves are combined by byte permutations.
+ * Shared memory then holds lines of TO, in vectors.  Every V lines are followed by one vector of
+ * padding: the 8 threads that shared memory serves at once store V lines apart, and without padding
+ * they would access the same banks.
  *
- * It adds to transpose_2d the tile, and moves elements of any size as vectors.  Its limits: rows
- * that do not begin at multiples of 16 bytes are moved by words, or by bytes where elements are
- * smaller, and a matrix of few rows or columns leaves most of a tile empty.  Measured on an H200,
- * on 1 GiB, against a copy of as many bytes: 0.93 to 0.94 for elements of 1 to 16 bytes. */
+ * Adds to transpose_2d: the tile, and vector accesses for elements of any size.  Limits: rows that
+ * do not begin at multiples of 16 bytes are moved in words, or in elements if those are smaller,
+ * and a matrix of few rows or columns leaves most of a tile empty.  Measured on an H200, on 1 GiB,
+ * relative to a copy of as many bytes: 0.93 to 0.94 for elements of 1 to 16 bytes. */
 #include <string.h>
 
 #include "kernels/helpers/matrix.cuh"
 
 namespace {
 
-/* Elements of SIZE bytes, tiles of TILE x TILE of them.  Blocks that run together cover ORDER rows
- * of tiles. */
+/* Tiles of TILE x TILE elements of SIZE bytes.  Consecutive blocks cover ORDER rows of tiles. */
 template <int SIZE_, int TILE_, int THREADS_, int ORDER_ = 1> struct Shape {
   static constexpr int SIZE = SIZE_, TILE = TILE_, THREADS = THREADS_, ORDER = ORDER_;
-  static constexpr int V = 16 / SIZE;                /* elements of a vector */
-  static constexpr int G = TILE / V;                 /* vectors of a line */
-  static constexpr int LINES = V * G + 1;            /* V lines and the padding */
-  static constexpr int SQUARES = G * G / THREADS;    /* of a thread */
-  static constexpr int PIECE = SIZE < 4 ? SIZE : 4;  /* bytes moved at a time without vectors */
-  static constexpr int PIECES = TILE * SIZE / PIECE; /* of a line */
-  static constexpr int BYTES = G * LINES * 16;       /* of shared memory */
+  static constexpr int V = 16 / SIZE;                /* elements per vector */
+  static constexpr int G = TILE / V;                 /* vectors per line */
+  static constexpr int LINES = V * G + 1;            /* vectors of V lines and their padding */
+  static constexpr int SQUARES = G * G / THREADS;    /* squares per thread */
+  static constexpr int PIECE = SIZE < 4 ? SIZE : 4;  /* bytes per access without vectors */
+  static constexpr int PIECES = TILE * SIZE / PIECE; /* pieces per line */
+  static constexpr int BYTES = G * LINES * 16;       /* shared memory */
   static_assert(G * G % THREADS == 0 && G >= 8, "every thread turns as much; a phase is one row");
 };
 
@@ -35,7 +35,7 @@ template <int SIZE> struct PieceOf { typedef uint32_t Type; };
 template <> struct PieceOf<1> { typedef uint8_t Type; };
 template <> struct PieceOf<2> { typedef uint16_t Type; };
 
-/* Rows of bytes, STRIDE bytes apart: of a tile, and what is left of the matrix from there. */
+/* Rows of a tile, STRIDE bytes apart, cut at the border of the matrix. */
 struct Rows {
   char *base;
   int64_t stride;
@@ -90,7 +90,7 @@ template <class S> struct Square {
 #pragma unroll
       for (int i = 0; i < 4; i++)
 #pragma unroll
-        for (int j = 0; j < 4; j++) { /* of 2 x 2 halves */
+        for (int j = 0; j < 4; j++) { /* squares of 2 x 2 halves */
           t.word[2 * j][i] = __byte_perm(word[2 * i][j], word[2 * i + 1][j], 0x5410);
           t.word[2 * j + 1][i] = __byte_perm(word[2 * i][j], word[2 * i + 1][j], 0x7632);
         }
@@ -105,7 +105,7 @@ template <class S> struct Square {
   }
 };
 
-/* The tile of line vectors TILE goes to the rows of M. */
+/* Stores TILE, in vectors of its lines, to the rows of M. */
 template <class S, bool WIDE>
 __device__ __forceinline__ void store(const Rows &m, const uint4 *tile) {
   if (WIDE) {
@@ -117,7 +117,7 @@ __device__ __forceinline__ void store(const Rows &m, const uint4 *tile) {
           tile[line / S::V * S::LINES + line % S::V * S::G + g];
     }
   }
-  /* What vectors do not cover. */
+  /* The elements not covered by vectors. */
   typedef typename PieceOf<S::SIZE>::Type Piece;
   const int end = m.cols * (S::SIZE / S::PIECE);
   const int begin = WIDE ? m.cols / S::V * (16 / S::PIECE) : 0;
@@ -131,7 +131,7 @@ __device__ __forceinline__ void store(const Rows &m, const uint4 *tile) {
   }
 }
 
-/* The part of M that begins with tile (down, across). */
+/* Tile (down, across) of M. */
 template <class S>
 __device__ __forceinline__ Rows rows_at(const Matrix<char> &m, int64_t down, int64_t across) {
   const int64_t row = down * S::TILE, col = across * S::TILE;

@@ -1,7 +1,7 @@
-/* walk: a grid's way over matrices of one shape whose rows may be strided: the runs of a row (16
- * bytes, or single elements) are counted row after row.  A block takes COUNT of them for each of
- * its threads, which lie side by side, and goes on behind those of the other blocks.  Only the
- * beginning costs divisions. */
+/* walk: a grid-stride loop over matrices of one shape with strided rows.  The runs (of 16 bytes or
+ * single elements) are numbered row after row.  In each step a block processes a contiguous range
+ * of COUNT runs per thread (a thread's runs are a block's width apart), then skips those of the
+ * other blocks.  Only the start needs divisions. */
 #ifndef DM_KERNELS_WALK_CUH
 #define DM_KERNELS_WALK_CUH
 
@@ -12,11 +12,11 @@
 template <class T, bool WIDE, int COUNT> struct Batch {
   typedef Run<T, WIDE> R;
   int64_t row[COUNT], col[COUNT];
-  int count; /* of runs that are inside */
-  bool full; /* all are, and none is cut short by the end of its row */
+  int count; /* runs inside the matrix */
+  bool full; /* all runs are inside and complete */
 
-  /* Those of M; 0 beyond its borders.  Without conditions where there are none to ask, because the
-   * compiler puts other things between loads that depend on some. */
+  /* Loads the runs from M; 0 beyond its borders.  Full batches load unconditionally, because the
+   * compiler puts other instructions between conditional loads. */
   __device__ __forceinline__ void load(const Matrix<const T> &m, R (&runs)[COUNT]) const {
     if (full) {
 #pragma unroll
@@ -70,7 +70,7 @@ public:
   }
 };
 
-/* The run at (row, col), which begins inside; what lies beyond the end of the row is 0. */
+/* The run at (row, col), which begins inside; elements beyond the end of the row are 0. */
 template <class T, bool WIDE>
 static __device__ __forceinline__ Run<T, WIDE> run_at(const Matrix<const T> &m, int64_t row,
                                                       int64_t col) {
@@ -79,12 +79,12 @@ static __device__ __forceinline__ Run<T, WIDE> run_at(const Matrix<const T> &m, 
   return load_run<T, WIDE>(p, m.cols - col);
 }
 
-/* Whether no row is followed by a gap. */
+/* Whether rows are contiguous, without gaps. */
 static inline bool rows_join(dm_view m) {
   return m.rows == 1 || m.row_stride == m.cols;
 }
 
-/* M, whose rows join, as one long row: no run is cut short but the last. */
+/* M, whose rows join, as one long row: only the last run may be incomplete. */
 static inline dm_view joined(dm_view m) {
   m.cols = m.row_stride = m.rows * m.cols;
   m.rows = 1;

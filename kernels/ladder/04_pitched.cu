@@ -1,14 +1,13 @@
 /* pitched: naive_coalesced on operands with padded rows.
  *
- * The idea: memory is moved in aligned pieces of 32 bytes.  Where the length of a row is not a
- * multiple of that, rows begin in the middle of a piece, and a warp that reads 128 bytes touches
- * five pieces instead of four.  cudaMallocPitch therefore makes memory for matrices whose rows
- * begin at multiples of 512 bytes (the pitch).  Here A and B are copied into memory of the
- * backend's that is laid out in the same way: an allocation in the midst of a job would stop the
- * whole GPU.
+ * The idea: memory is accessed in aligned sectors of 32 bytes.  If the length of a row is not a
+ * multiple of 32 bytes, rows begin within a sector, and a warp that reads 128 bytes accesses five
+ * sectors instead of four.  cudaMallocPitch therefore allocates rows at multiples of 512 bytes (the
+ * pitch).  This kernel copies A and B to scratch memory with that layout, because allocating memory
+ * during a job would stall the whole GPU.
  *
- * It adds the layout to naive_coalesced, which multiplies the unpadded operands.  The copies cost
- * O(mk + kn), and where rows are aligned already they gain nothing.
+ * Adds to naive_coalesced: the layout.  Limits: the copies cost O(mk + kn), and gain nothing if
+ * rows are already aligned.
  *
  * Measured on an H200, N = 8192: f32 0.057, f64 0.024 of cuBLAS' speed. */
 #include "kernels/helpers/repack.cuh"
@@ -22,7 +21,7 @@ int64_t padded_bytes(dm_view m) {
   return packed_bytes(m.rows, m.cols, size_of(m.dtype), PITCH);
 }
 
-/* M becomes its copy in padded memory at AT. */
+/* Copies M to padded memory at AT, and replaces it by the copy. */
 cudaError_t pad(dm_view *m, void *at, cudaStream_t stream) {
   const cudaError_t error = dm_pack(*m, at, PITCH, stream);
   m->base = at;

@@ -1,11 +1,11 @@
 /* naive: C (+)= A B with a two-dimensional grid of threads, the wrong way round.
  *
- * The idea: a thread for each element of C, as in thread_per_element_1d, but counted in two
- * dimensions, as a matrix is.  x counts rows here, as it does on paper.
+ * The idea: a thread for each element of C, as in thread_per_element_1d, but in a two-dimensional
+ * grid, like the matrix.  Here x is the row.
  *
- * It adds nothing but a mistake to learn from.  A warp consists of threads of consecutive x, so it
- * runs down a column of C: its 32 loads of A, and its 32 stores, go to 32 different rows, each of
- * them a memory transaction of its own, of which most bytes are thrown away.
+ * Adds only a mistake to learn from.  A warp consists of threads with consecutive x, so it covers a
+ * column of C: its 32 loads of A and its 32 stores access 32 different rows, each in a separate
+ * memory transaction, most of whose bytes are unused.
  *
  * Measured on an H200, N = 8192: f32 0.010, f64 0.008 of cuBLAS' speed. */
 #include "kernels/helpers/matrix.cuh"

@@ -1,11 +1,11 @@
 /* naive_coalesced: C (+)= A B with a two-dimensional grid of threads, the right way round.
  *
- * The idea: x, along which a warp runs, counts columns, along which memory runs.  The 32 loads of B
- * of a warp are then one contiguous piece (they coalesce), its loads of A are one element that all
- * threads share, and its stores are contiguous too.  (coalesced.cuh)
+ * The idea: x is the column, so consecutive threads of a warp access consecutive addresses.  The 32
+ * loads of B by a warp are then contiguous (coalesced), all its threads load the same element of A,
+ * and its stores are contiguous too.  (coalesced.cuh)
  *
- * It adds to naive nothing but the exchange of x and y.  Its limit is that every multiply-add still
- * loads two numbers, though the caches serve many of those loads.
+ * Adds to naive: x and y are exchanged.  Limit: every multiply-add still loads two numbers,
+ * although the caches serve many of those loads.
  *
  * Measured on an H200, N = 8192: f32 0.056, f64 0.024 of cuBLAS' speed. */
 #include "kernels/product/coalesced.cuh"

@@ -1,13 +1,13 @@
 /* kahan: the tiled kernel with compensated summation, in float only.
  *
- * The idea is Kahan's: when a small product is added to a large sum, its low bits are rounded away;
- * they can be computed exactly enough, kept beside the sum, and taken off the next product.  The
- * error of a sum then no longer grows with k: about 2 u |A||B| instead of k u |A||B|, and u the
- * unit roundoff 2^-24.
+ * The idea is Kahan's: adding a small product to a large sum rounds away its low bits; that error
+ * can be computed, kept next to the sum, and subtracted from the next product.  The error of a sum
+ * then no longer grows with k: about 2 u |A||B| instead of k u |A||B|, with the unit roundoff
+ * u = 2^-24.
  *
- * It adds accuracy to tiled_32, and no speed: three dependent additions for each multiply-add.  Its
- * limits: the correction is given up at the end of a panel of k, and a sum that overflows becomes
- * NaN, because the correction of an infinity is one.
+ * Adds to tiled_32: accuracy, not speed, with three dependent additions per multiply-add.  Limits:
+ * the correction is lost at the end of a panel of k, and a sum that overflows becomes NaN, because
+ * the correction of an infinity is NaN.
  *
  * Measured on an H200, N = 8192: f32 0.146 of cuBLAS' speed. */
 #include "kernels/product/tiled.cuh"
@@ -18,7 +18,7 @@ constexpr int TILE = 32;
 
 struct Compensated {
   float sum;
-  float excess = 0.0f; /* what SUM holds too much */
+  float excess = 0.0f; /* SUM minus the true sum */
 
   __device__ explicit Compensated(float old) : sum(old) {
   }

@@ -1,12 +1,12 @@
 /* thread_tile_2d: C (+)= A B with 8 x 8 elements of C for each thread.
  *
  * The idea: a thread that computes TM x TN elements loads TM numbers of A and TN of B for TM TN
- * multiply-adds.  The block's tile of C grows with it to 128 x 128, so that a number from global
- * memory is used 128 times.
+ * multiply-adds.  The block's tile of C grows to 128 x 128, so each number from global memory is
+ * used 128 times.
  *
- * It adds the second dimension to thread_tile_1d: a quarter of a load from shared memory for each
- * multiply-add.  Its limits: every thread loads the part of the tiles that belongs to its own
- * elements, so that half of the threads idle, and neighbours read addresses far apart.
+ * Adds to thread_tile_1d: the second dimension, with a quarter of a load from shared memory per
+ * multiply-add.  Limits: threads load the rows and columns of their own elements, so half of them
+ * idle, and neighbours access addresses far apart.
  *
  * Measured on an H200, N = 8192: f32 0.422, f64 0.137 of cuBLAS' speed. */
 #include "kernels/helpers/matrix.cuh"

@@ -1,11 +1,11 @@
-/* remapped_load: C (+)= A B, where a thread loads other elements than it needs itself.
+/* remapped_load: C (+)= A B; threads load other elements than they multiply.
  *
- * The idea: tiles are shared anyway, so it does not matter who loads what.  Threads are counted in
- * one line and laid over the tiles row by row: neighbours read neighbouring addresses, and all of
- * them have the same number of elements to load.
+ * The idea: tiles are shared, so any thread can load any element.  Threads are numbered linearly
+ * and mapped to the tiles row by row: neighbouring threads access neighbouring addresses, and all
+ * load the same number of elements.
  *
- * It adds to thread_tile_2d coalesced loads, by all threads.  Its limit: an instruction moves a
- * single element, and their number now counts: 8 loads and 8 stores a thread for every 512
+ * Adds to thread_tile_2d: coalesced loads by all threads.  Limit: each instruction moves a single
+ * element, and the number of instructions now matters: 8 loads and 8 stores per thread for 512
  * multiply-adds.
  *
  * Measured on an H200, N = 8192: f32 0.512, f64 0.146 of cuBLAS' speed. */
@@ -14,7 +14,7 @@
 
 namespace {
 
-/* TILE = the part of M that begins at (row, col). */
+/* Loads TILE from M at (row, col). */
 template <class T, int ROWS, int COLS>
 __device__ __forceinline__ void load_tile(T (&tile)[ROWS][COLS], const Matrix<const T> &m,
                                           int64_t row, int64_t col) {

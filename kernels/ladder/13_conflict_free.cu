@@ -1,13 +1,13 @@
 /* conflict_free: C (+)= A B without bank conflicts in shared memory.
  *
- * The idea: shared memory has 32 banks of 4 bytes; a warp is served at once where its threads read
- * different banks or the same word.  So a thread does not compute 8 adjacent columns of C but every
- * 16th: for each of them the warp reads 16 adjacent words of B.  The tile of A is stored
- * transposed, so that the elements that belong to one k lie side by side, as those of B do; padding
- * of 16 bytes behind each of its rows spreads the transposing stores over the banks.
+ * The idea: shared memory has 32 banks of 4 bytes; a load by a warp takes one pass if its threads
+ * read different banks or the same word.  So a thread computes every 16th column of C instead of 8
+ * adjacent ones: for each of them the warp reads 16 adjacent words of B.  The tile of A is stored
+ * transposed, so that the elements of one k are adjacent, as in B; padding of 16 bytes per row
+ * spreads the transposing stores over the banks.
  *
- * It adds to vectorized only where things lie.  Its limits: the 8 columns of a thread are read one
- * by one, and C is stored by elements, since those of a thread are no longer neighbours.
+ * Adds to vectorized: only the layout.  Limits: the 8 columns of a thread are read one by one, and
+ * C is stored element by element, since the columns of a thread are not adjacent.
  *
  * Measured on an H200, N = 8192: f32 0.686, f64 0.244 of cuBLAS' speed. */
 #include "kernels/helpers/matrix.cuh"

@@ -2,12 +2,13 @@
  *
  * The idea: for one k, the 8 x 8 sums of a thread grow by the outer product of 8 elements of A and
  * 8 of B.  These fragments are read into registers first, in vectors of 16 bytes, then multiplied.
- * The 8 columns of a thread are vectors that lie 16 threads apart: the warp reads without bank
- * conflicts, as in conflict_free, and C is stored in vectors, as in vectorized.  (fragment.cuh)
+ * The 8 columns of a thread form vectors, with those of 15 other threads in between: the warp reads
+ * without bank conflicts, as in conflict_free, and C is stored in vectors, as in vectorized.
+ * (fragment.cuh)
  *
- * It adds vectors on the way from shared memory to registers: 4 loads for 64 multiply-adds (8 in
- * double).  Its limit: loading and multiplying take turns, and while the block waits for its tiles
- * nothing is multiplied.
+ * Adds: vectors from shared memory to registers, with 4 loads for 64 multiply-adds (8 in double).
+ * Limit: loading and multiplying alternate, and the block multiplies nothing while it waits for
+ * its tiles.
  *
  * Measured on an H200, N = 8192: f32 0.627, f64 0.260 of cuBLAS' speed. */
 #include "kernels/helpers/matrix.cuh"

@@ -1,13 +1,13 @@
-/* double_buffer: C (+)= A B with two tiles in turn.
+/* double_buffer: C (+)= A B with two alternating pairs of tiles.
  *
- * The idea: while one pair of tiles is multiplied, the next is on its way from global memory.  Its
- * loads are begun before the multiplication and need registers only; what they bring is stored into
- * the other pair of tiles afterwards.
+ * The idea: the next pair of tiles is loaded from global memory while the current one is
+ * multiplied.  The loads into registers are issued before the multiplication, and their data is
+ * stored to the other pair of tiles after it.
  *
- * It adds the second pair to outer_product.  The latency of global memory, several hundred cycles,
- * hides behind 512 multiply-adds a thread, and one barrier is left of two, because nobody writes
- * where others still read.  Its limits: the loads on their way occupy registers, and one step ahead
- * is not always enough.
+ * Adds to outer_product: the second pair.  512 multiply-adds per thread hide the latency of global
+ * memory, several hundred cycles, and one barrier suffices instead of two, because no thread writes
+ * the tiles that others read.  Limits: the loads in flight occupy registers, and one step ahead is
+ * not always enough.
  *
  * Measured on an H200, N = 8192: f32 0.721, f64 0.319 of cuBLAS' speed. */
 #include "kernels/helpers/matrix.cuh"

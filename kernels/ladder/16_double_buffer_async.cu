@@ -1,12 +1,12 @@
 /* double_buffer_async: C (+)= A B with a ring of four stages, filled by asynchronous copies.
  *
- * The idea: cp.async moves data from global to shared memory without a register between, and goes
- * on while the thread computes.  So tiles can be fetched three steps ahead: one stage is multiplied
- * while three are being filled.  Each step commits one group of copies, and waits until only the
- * two youngest are left.
+ * The idea: cp.async copies data from global to shared memory without registers, while the thread
+ * computes.  Tiles can therefore be loaded three steps ahead: one stage is multiplied while three
+ * are being filled.  Each step commits one group of copies and waits until only the two most recent
+ * are pending.
  *
- * It adds distance to double_buffer, and gives its registers back.  Its limit: A can only be
- * transposed element by element, with four times the copies of vectors (twice in double).
+ * Adds to double_buffer: more stages, and fewer registers.  Limit: A can only be transposed element
+ * by element, with four times the copies of vectors (twice in double).
  *
  * Measured on an H200, N = 8192: f32 0.727, f64 0.337 of cuBLAS' speed. */
 #include "kernels/helpers/matrix.cuh"
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(Square::THREADS, SQUARE_BLOCKS<T>)
   int now = 0, free_stage = STAGES - 1;
   for (int64_t k = 0; k < p.a.cols; k += Square::BK) {
     wait_for_copies<STAGES - 2>();
-    __syncthreads(); /* the copies of all threads are there, and the free stage is read out */
+    __syncthreads(); /* the copies of all threads are complete, and all have read the free stage */
     copier.template copy<1, false>(stages[free_stage], 0);
     copier.advance();
     commit_copies();
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(Square::THREADS, SQUARE_BLOCKS<T>)
     now = (now + 1) % STAGES;
     free_stage = (free_stage + 1) % STAGES;
   }
-  wait_for_copies<0>(); /* beyond the last k nothing was read, but zeros are stored */
+  wait_for_copies<0>(); /* beyond the last k, copies only store zeros */
   store_vectors(sums, p, wide.c, row, col);
 }
 

@@ -1,16 +1,16 @@
 /* warp_tile: C (+)= A B with a tile of C for each warp: the last rung on CUDA cores.
  *
- * The idea: between the block's tile and the thread's comes the warp's.  Its 32 threads form a
- * small grid over a compact piece of C (64 x 64 in float): a warp reads so few different addresses
- * at a time that shared memory serves each load at once, and a thread computes 8 x 16 elements, for
- * which it loads 6 vectors in 128 multiply-adds.  Fragments too are double-buffered: those of k + 1
- * are read while those of k are multiplied.  The copies of the coming tiles are spread over the
- * steps of the present one.
+ * The idea: a level of tiling between block and thread.  The 32 threads of a warp form a small grid
+ * over a compact tile of C (64 x 64 in float): a warp reads so few different addresses at once that
+ * its loads from shared memory have no bank conflicts, and a thread computes 8 x 16 elements, for
+ * which it loads 6 vectors per 128 multiply-adds.  Fragments are double-buffered too: those of k +
+ * 1 are loaded while those of k are multiplied.  The copies of later tiles are spread over the
+ * steps of the current one.
  *
- * It adds to double_buffer_async the warp's tile, the larger thread tile (128 sums, 48 elements of
- * fragments), and an order of blocks that keeps the operands of those that run together in the L2
- * cache.  Its limits: one block fills a multiprocessor, so that C must be large (smaller tiles
- * serve where it is not), and f64 has half the arithmetic of the tensor cores here.
+ * Adds to double_buffer_async: the warp's tile, the larger thread tile (128 sums, 48 elements of
+ * fragments), and an order of blocks that keeps the operands of concurrent blocks in the L2 cache.
+ * Limits: one block fills a multiprocessor, so C must be large (else smaller tiles are used), and
+ * CUDA cores have half the f64 rate of tensor cores.
  *
  * Measured on an H200, N = 8192: f32 1.000, f64 0.393 of cuBLAS' speed. */
 #include "kernels/helpers/matrix.cuh"
@@ -43,7 +43,7 @@ template <class Shape, class T> cudaError_t launch(const Product<T> &p, const dm
   return cudaGetLastError();
 }
 
-/* Large tiles where they keep two thirds of the multiprocessors busy. */
+/* Large tiles if they keep two thirds of the multiprocessors busy. */
 template <class T> cudaError_t launch_fitting(const Product<T> &p, const dm_product *product) {
   int device = 0, processors = 1;
   cudaError_t error = cudaGetDevice(&device);

@@ -1,16 +1,16 @@
-/* wmma: C (+)= A B on the tensor cores, through the fragments of nvcuda::wmma.
+/* wmma: C (+)= A B on tensor cores, with the fragments of nvcuda::wmma.
  *
- * The idea: a tensor core multiplies small matrices at once, 16 x 16 by 16 x 16 (by 8 in TF32), and
- * adds the product to sums in f32.  The operands are fragments: matrices that the 32 threads of a
- * warp hold together, in an order that only the hardware knows.  They are loaded from shared memory
- * and stored by functions that the whole warp calls.
+ * The idea: a tensor core multiplies small matrices at once, 16 x 16 by 16 x 16 (k = 8 in TF32),
+ * and adds the product to sums in f32.  The operands are fragments: matrices that the 32 threads of
+ * a warp hold together, in an unspecified layout.  The whole warp calls the functions that load
+ * them from shared memory and store them.
  *
- * It adds to double_buffer_async, whose tiles in turn and asynchronous copies it keeps, the
- * fragments in the place of numbers: a warp computes 64 x 32 elements of C in eight of them.  Tiles
- * are padded by 16 bytes a row against bank conflicts.  Since nobody knows which thread holds which
- * sum, these go through shared memory on their way to C.  Its limits: what a fragment needs is
- * loaded just before it is used, and on Hopper this path is far from what the tensor cores can do.
- * f32 is rounded to TF32; rows that are not aligned to 16 bytes are copied first.
+ * Adds to double_buffer_async, whose ring and asynchronous copies it keeps (with two stages):
+ * fragments instead of numbers; a warp computes 64 x 32 elements of C in eight of them.  Padding of
+ * 16 bytes per row avoids bank conflicts.  Since the layout of sums is unspecified, they pass
+ * through shared memory to C.  Limits: fragments are loaded just before their use, and on Hopper
+ * this path is far below the rate of the tensor cores.  f32 is rounded to TF32; rows not aligned to
+ * 16 bytes are copied first.
  *
  * Measured on an H200, N = 8192: tf32 0.170, f16 0.322, bf16 0.222 of cuBLAS' speed. */
 #include <mma.h>
@@ -23,7 +23,7 @@ namespace {
 
 namespace wmma = nvcuda::wmma;
 
-/* What a fragment holds, its depth, and how an element gets into it. */
+/* The element type of a fragment, and its depth. */
 template <class T> struct Part {
   typedef T Type;
   static constexpr int DEPTH = 16;
@@ -36,7 +36,7 @@ template <> struct Part<float> {
 constexpr int SIDE = 16; /* rows and columns of a fragment */
 constexpr int BM = 128, BN = 128, THREADS = 256;
 constexpr int WM = 64, WN = 32, WARPS_ACROSS = BN / WN; /* a warp's tile */
-constexpr int M = WM / SIDE, N = WN / SIDE;             /* its fragments */
+constexpr int M = WM / SIDE, N = WN / SIDE;             /* fragments of a warp's tile */
 
 template <class T>
 using FragmentA = wmma::fragment<wmma::matrix_a, SIDE, SIDE, Part<T>::DEPTH, typename Part<T>::Type,
@@ -63,7 +63,7 @@ template <class T> struct alignas(32) Tiles { /* fragments begin at multiples of
   T b[BK][BN + PADDING];
 };
 
-/* The tile of M that begins at (row, col); what lies outside of M becomes 0. */
+/* Copies the tile of M at (row, col); elements outside of M become 0. */
 template <int COLS, class T, int ROWS, int STRIDE>
 __device__ __forceinline__ void copy_tile(T (&tile)[ROWS][STRIDE], const Matrix<const T> &m,
                                           int64_t row, int64_t col) {
@@ -77,7 +77,7 @@ __device__ __forceinline__ void copy_tile(T (&tile)[ROWS][STRIDE], const Matrix<
   }
 }
 
-/* The product of two tiles in shared memory, for the warp at (row, col) of the block's. */
+/* Multiplies two tiles in shared memory, for the warp at (row, col) of the block's tile. */
 template <class T>
 __device__ __forceinline__ void multiply(FragmentC<T> (&sums)[M][N], const Tiles<T> &tiles, int row,
                                          int col) {
@@ -101,7 +101,7 @@ __device__ __forceinline__ void multiply(FragmentC<T> (&sums)[M][N], const Tiles
   }
 }
 
-/* A fragment of sums into C from (row, col) on; PATCH is the warp's own. */
+/* Stores a fragment of sums to C at (row, col) through PATCH, private to the warp. */
 template <class T>
 __device__ __forceinline__ void store(const Product<T> &p, int64_t row, int64_t col,
                                       const FragmentC<T> &sums, float (&patch)[SIDE][SIDE]) {
@@ -137,7 +137,7 @@ template <class T> __global__ void __launch_bounds__(THREADS, 2) wmma_product(Pr
   copy_tiles(0, 0);
   int now = 0;
   for (int64_t k = 0; k < p.a.cols; k += BK) {
-    copy_tiles(1 - now, k + BK); /* beyond the last k nothing is read, but zeros are stored */
+    copy_tiles(1 - now, k + BK); /* beyond the last k this only stores zeros */
     wait_for_copies<1>();
     __syncthreads();
     multiply(sums, tiles[now], row, col);
@@ -170,7 +170,7 @@ cudaError_t dm_kernels_wmma(const dm_product *product) {
     return launch<__half>(&aligned);
   case DM_BF16:
     return launch<__nv_bfloat16>(&aligned);
-  case DM_F32: /* the registry has it for TF32 only */
+  case DM_F32: /* TF32, says the registry */
     return launch<float>(&aligned);
   default:
     return cudaErrorInvalidValue;

@@ -1,19 +1,19 @@
-/* mma: C (+)= A B by the tensor cores' own instruction, mma.sync.
+/* mma: C (+)= A B on tensor cores, with the instruction mma.sync.
  *
- * The idea: the instruction says which thread holds which element, so that nothing has to go
- * through the opaque fragments of wmma.  Tiles lie in shared memory as they do in global memory,
- * copied asynchronously, 16 bytes at a time; those pieces are permuted in each row (swizzled),
- * which costs no memory, as padding does, and lets ldmatrix read eight rows at once without a bank
- * conflict.  A warp computes 64 x 64 elements of C: its 128 sums a thread, with two sets of
- * fragments, are what registers hold, and every byte that it reads from shared memory is used 64
- * times.  Fragments are loaded one step ahead, copies several tiles ahead.
+ * The idea: PTX specifies which thread holds which element, so the opaque fragments of wmma are not
+ * needed.  Tiles have the same layout in shared as in global memory, and are copied asynchronously
+ * in pieces of 16 bytes.  The pieces are permuted in each row (swizzled), which, unlike padding,
+ * costs no memory, and lets ldmatrix read eight rows at once without bank conflicts.  A warp
+ * computes 64 x 64 elements of C: the 128 sums per thread and two sets of fragments fill the
+ * registers, and every byte read from shared memory is used 64 times.  Fragments are loaded one
+ * step ahead, copies are issued several tiles ahead.
  *
- * It adds to wmma the swizzle, the larger tiles, the ring of stages, the fragments ahead, and i8;
- * f64 is in 19_mma_f64.cu.  Its limits: the operands pass through registers, and on Hopper mma.sync
- * reaches no more than two thirds of what the tensor cores can do (wgmma does).  A multiprocessor
- * of an H200 gets some 26 bytes a cycle from the L2 cache, which a tile of 128 x 256 needs too: the
- * copies, not the products, bound 16 bits.  In TF32 each thread rounds what it has loaded.  Rows
- * that are not aligned to 16 bytes are copied first.
+ * Adds to wmma: the swizzle, larger tiles, a ring of stages, fragments ahead, and i8; f64 is in
+ * 19_mma_f64.cu.  Limits: operands pass through registers, and on Hopper mma.sync reaches at most
+ * two thirds of the tensor cores' rate (wgmma reaches all).  A multiprocessor of an H200 receives
+ * about 26 bytes per cycle from the L2 cache, as much as a tile of 128 x 256 needs: 16-bit types
+ * are limited by copies, not by products.  In TF32 each thread rounds the operands it has loaded.
+ * Rows not aligned to 16 bytes are copied first.
  *
  * Measured on an H200, N = 8192: bf16 0.55, f16 0.56, TF32 0.42, i8 0.53 of cuBLAS' speed. */
 #include "kernels/product/mma.cuh"
@@ -25,8 +25,8 @@
 
 namespace {
 
-/* CYCLES: what 32 bytes of k took on an H200, in 16 bits, with BLOCKS on every multiprocessor;
- * ALONE: with one. */
+/* CYCLES: measured on an H200 for 32 bytes of k in 16 bits, with BLOCKS per multiprocessor; ALONE:
+ * with one. */
 struct Large : MmaTiling<128, 256, 128, 3, 64, 64> {
   static constexpr int CYCLES = 475, ALONE = CYCLES;
 };
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
   extern __shared__ __align__(128) char memory[];
   const unsigned stages = (unsigned)__cvta_generic_to_shared(memory);
 
-  __shared__ Corner corner; /* which is needed again at the end: registers are short */
+  __shared__ Corner corner; /* kept for the end in shared memory, because registers are scarce */
   if (threadIdx.x == 0) corner = grouped_corner<Shape::GROUP>(p.c, Shape::BM, Shape::BN);
   __syncthreads();
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
 
   const int tiles = (int)((p.a.cols + BK - 1) / BK),
             rest = (int)(p.a.cols - (tiles - 1) * (int64_t)BK);
-  const auto k_of = [=](int left) { /* in a tile when so many are left */
+  const auto k_of = [=](int left) { /* of a tile, when LEFT tiles remain */
                                     return left > 1 ? BK : left == 1 ? rest : 0;
   };
   StageCopier<T, Shape> copier(p, corner);
@@ -64,10 +64,10 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
     commit_copies();
   }
 
-  const int a_row = warp_row + lane % 16; /* which this lane names to ldmatrix */
+  const int a_row = warp_row + lane % 16; /* whose address this lane passes to ldmatrix */
   const unsigned a_at = a_row * Shape::DEPTH + a_piece<Shape::DEPTH>(a_row, lane / 16) * 16;
   const unsigned b_at = Shape::A_BYTES + Tensor<T>::offset(lane, ROW_BYTES, warp_col * SIZE / 16);
-  uint32_t a[2][M][4], b[2][N][2]; /* of a step and of the next */
+  uint32_t a[2][M][4], b[2][N][2]; /* of this step and the next */
   const auto load_fragments = [&](int which, int stage, int step) {
     const unsigned at = stages + stage * Shape::STAGE_BYTES;
 #pragma unroll
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
     if (left == 4 && p.accumulate) prefetch<Shape>(p.c, corner);
 #pragma unroll
     for (int s = 0; s < STEPS; s++) {
-      if (s == STEPS - 1) { /* the next stage has arrived, and this one is read */
+      if (s == STEPS - 1) { /* the next stage has arrived, and all warps have read this one */
         commit_copies();
         wait_for_copies<STAGES - 2>();
         __syncthreads();
@@ -105,15 +105,15 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) mma(Product<T> 
 #pragma unroll
       for (int i = 0; i < M; i++) {
 #pragma unroll
-        for (int j = 0; j < N; j++) { /* and back again: one operand stays the same */
+        for (int j = 0; j < N; j++) { /* back and forth: shares an operand */
           const int turned = i % 2 ? N - 1 - j : j;
           Tensor<T>::multiply(sums[i][turned], a[s % 2][i], b[s % 2][turned]);
         }
-        if (i == 1) finish_fragments((s + 1) % 2); /* they have arrived */
+        if (i == 1) finish_fragments((s + 1) % 2); /* loaded by now */
       }
     }
   }
-  wait_for_all_copies(); /* beyond the last k nothing was read, but zeros are stored */
+  wait_for_all_copies(); /* beyond the last k, copies only store zeros */
   __syncthreads();
   Sum *const patch = reinterpret_cast<Sum *>(memory) + warp * 16 * (Shape::WN + 8);
   if (wide_c)
@@ -135,7 +135,7 @@ template <class T, class Shape> cudaError_t launch(const dm_product *product) {
   return cudaGetLastError();
 }
 
-/* The time of a product in tiles of a shape: blocks run in waves that fill the GPU. */
+/* The time of a product with tiles of SHAPE: blocks run in waves that fill the GPU. */
 template <class Shape> int64_t time_of(const dm_product *product) {
   const int64_t tiles =
       divide_up(product->c.rows, Shape::BM) * divide_up(product->c.cols, Shape::BN);
@@ -147,7 +147,7 @@ template <class T> cudaError_t launch_fitting(const dm_product *product) {
   if (time_of<Large>(product) < time_of<Small>(product)) {
     const cudaError_t error = launch<T, Large>(product);
     if (error != cudaErrorInvalidValue) return error;
-    (void)cudaGetLastError(); /* not so much shared memory here */
+    (void)cudaGetLastError(); /* too little shared memory on this GPU */
   }
   return launch<T, Small>(product);
 }
@@ -164,7 +164,7 @@ cudaError_t dm_kernels_mma(const dm_product *product) {
     return launch_fitting<__half>(&aligned);
   case DM_BF16:
     return launch_fitting<__nv_bfloat16>(&aligned);
-  case DM_F32: /* the registry has it for TF32 only */
+  case DM_F32: /* TF32, says the registry */
     return launch_fitting<float>(&aligned);
   case DM_I8:
     return launch_fitting<int8_t>(&aligned);

@@ -1,48 +1,47 @@
-/* mma_f64: C (+)= A B by the tensor cores' instruction for f64: the f64 part of the rung mma.
+/* mma_f64: C (+)= A B with mma.sync for f64: the f64 part of the rung mma.
  *
- * The idea: the instruction has a rate that needs little of shared memory (a warp's tile of 64 x 32
- * reads 48 of the 128 bytes that there are in a clock), so that all that counts is to keep it fed:
- * it must find its operands in registers, always.  A warp reads the fragments of the next step
- * while those of the present one are multiplied, across the borders of stages too, and copies a
- * part of a later stage between two steps.  Stages are guarded by barriers that count (ring.cuh)
- * and are asked half a stage before the answer is needed: there is no moment at which all warps
- * wait, as there is with __syncthreads.
+ * The idea: at the rate of this instruction, shared memory is no bottleneck (a warp's tile of
+ * 64 x 32 reads 48 of 128 bytes per clock); the instruction must only never wait for operands.  A
+ * warp loads the fragments of the next step while it multiplies those of the current one, across
+ * stages too, and copies part of a later stage between steps.  Barriers that count arrivals guard
+ * the stages (ring.cuh); a warp tests them half a stage before it needs the result, so all warps
+ * never wait at once, unlike with __syncthreads.
  *
- * It adds to warp_tile the instruction with its layout of registers: 16-byte pieces are permuted in
- * shared memory instead of padded, and rows and columns of C are dealt to fragments such that no
- * two lanes meet in a bank (mma_f64_tile.cuh).  Rows that are not aligned to 16 bytes are copied in
- * pieces of 8.  Sums are the same chains as those of the CUDA cores, bit for bit.
+ * Adds to warp_tile: the instruction and its register layout.  16-byte pieces in shared memory are
+ * swizzled instead of padded, and rows and columns of C are assigned to fragments such that there
+ * are no bank conflicts (mma_f64_tile.cuh).  Rows not aligned to 16 bytes are copied in pieces of 8
+ * bytes.  Sums form the same chains as on CUDA cores, bit for bit.
  *
- * Its limits: the tensor cores have 67 TFLOP/s on an H200, which cuBLAS nearly reaches: there is
- * little to win in f64, but by other arithmetic.  k is never split, so that products of few tiles
- * leave multiprocessors idle: 64 x 64 x 8192 takes ten times as long as by cuBLAS, which splits it.
+ * Limits: the peak of the tensor cores is 67 TFLOP/s on an H200, which cuBLAS nearly reaches: only
+ * other arithmetic could make f64 much faster.  k is never split, so products with few tiles leave
+ * multiprocessors idle: 64 x 64 x 8192 takes ten times as long as with cuBLAS, which splits k.
  *
  * Measured on an H200 at its limit of 700 W, alternating with cuBLAS, medians: 0.98 of its speed at
  * 8192 x 8192 x 8192 (56 TFLOP/s), 1.0 at 16384; 0.96 for C += with k of 1024 or 2048; 0.87 at 512,
- * 0.92 at 1024.  Where rows are not 16-byte aligned (8191) it keeps 0.96 of its own speed, and has
- * 1.3 times that of cuBLAS. */
+ * 0.92 at 1024.  With rows not aligned to 16 bytes (8191) it reaches 0.96 of its own speed, and 1.3
+ * times that of cuBLAS. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/product/mma.cuh"
 #include "kernels/product/mma_f64_tile.cuh"
 
 namespace {
 
-/* Large tiles need least of everything but registers, which leave room for one block; two smaller
- * blocks hide each other's beginning and end, which count where k is short. */
+/* Large tiles need the least bandwidth, but registers suffice for only one block; two smaller
+ * blocks hide each other's prologue and epilogue, which matter if k is short. */
 struct Large : DoubleTiling<128, 128, 64, 32, 1> {};
 struct Medium : DoubleTiling<128, 64, 64, 32, 2> {};
 struct Small : DoubleTiling<32, 64, 16, 32, 3> {};
-struct Quarter : DoubleTiling<64, 64, 32, 16, 1> {}; /* of a large tile */
+struct Quarter : DoubleTiling<64, 64, 32, 16, 1> {}; /* a quarter of a large tile */
 
-constexpr int LAG = 2;              /* stages that warps may be apart */
-constexpr int LEAST = 3;            /* stages: one is read, one awaited, one filled */
-constexpr int MOST = 7;             /* stages */
-constexpr double PIECE_ROUND = 0.3; /* the time of a quarter tile, in that of a whole one */
-constexpr double BUSY = 0.85;       /* of the multiprocessors, with large tiles; else small ones */
-constexpr int SHORT = 2048;         /* k */
-constexpr int RESERVED = 1024;      /* bytes of shared memory that CUDA takes of each block */
+constexpr int LAG = 2;              /* maximum distance between warps, in stages */
+constexpr int LEAST = 3;            /* minimum of stages: one read, one awaited, one filled */
+constexpr int MOST = 7;             /* maximum of stages */
+constexpr double PIECE_ROUND = 0.3; /* time of a quarter tile relative to a whole one */
+constexpr double BUSY = 0.85;       /* share of busy multiprocessors below which tiles are small */
+constexpr int SHORT = 2048;         /* k below which tiles are medium */
+constexpr int RESERVED = 1024;      /* bytes of shared memory that CUDA reserves per block */
 
-/* Pieces in a tile. */
+/* Pieces per tile. */
 template <class Shape, class Piece>
 constexpr unsigned PIECES = (Shape::BM / Piece::BM) * (Shape::BN / Piece::BN);
 
@@ -86,7 +85,7 @@ private:
   DoubleFragments<Shape> fragments;
   double sums[M][N][4];
   RingPlace reading = {0, 0}, writing = {0, 1};
-  const int stages; /* of k */
+  const int stages; /* stages along k */
   int copied = 0, multiplied = 0;
 
   __device__ __forceinline__ void finish_copies() {
@@ -96,7 +95,7 @@ private:
     copied++;
   }
 
-  /* As long as all of a stage is left to copy. */
+  /* While complete stages are left to copy. */
   template <DoubleCare CARE> __device__ __forceinline__ void multiply_inside() {
     for (const int whole = (int)(p.a.cols / Shape::BK); copied < whole;) multiply_stage<CARE>();
   }
@@ -125,7 +124,7 @@ private:
     multiplied++;
   }
 
-  /* The fragments of the step after S, from FROM.  Those of B last for M steps. */
+  /* Loads the fragments of the step after S from FROM.  Those of B last for M steps. */
   __device__ __forceinline__ void load_next(int s, unsigned from) {
     fragments.load_a(from, (s + 1) % STEPS);
     if ((s + 1) % M == 0)
@@ -133,8 +132,8 @@ private:
       for (int n = 0; n < N; n++) fragments.load_b(from, (s + 1) % STEPS, n);
   }
 
-  /* FUNCTION of each two sums that are neighbours in C: where they lie, how many of them are inside
-   * (1 or 2), and they. */
+  /* Calls FUNCTION for each pair of sums adjacent in C, with its address, the number of sums inside
+   * C (1 or 2), and the sums. */
   template <class Function> __device__ __forceinline__ void for_vectors(Function function) {
     const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     const int64_t row = corner.row + warp / Shape::ACROSS * Shape::WM + 2 * g;
@@ -174,8 +173,8 @@ private:
   }
 };
 
-/* WHOLE blocks have a tile each.  The tiles that are left, too few for all multiprocessors, are cut
- * into pieces, of which each multiprocessor gets one. */
+/* WHOLE blocks compute a tile each.  The remaining tiles, too few for all multiprocessors, are cut
+ * into pieces, one per block. */
 template <class Shape, class Piece>
 __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS)
     mma_f64(const Product<double> p, const Wide wide, const int stages, const unsigned whole) {
@@ -197,9 +196,9 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS)
   }
 }
 
-/* What decides about the tiles. */
+/* Properties of the device that determine the tiling. */
 struct Device {
-  int processors, memory, memory_of_block; /* shared, bytes */
+  int processors, memory, memory_of_block; /* memory: shared memory in bytes */
 };
 
 cudaError_t look_at_device(Device *device) {
@@ -216,10 +215,10 @@ cudaError_t look_at_device(Device *device) {
   return error;
 }
 
-/* How a product is cut into tiles. */
+/* The partition of a product into tiles. */
 template <class Shape, class Piece> struct Cut {
-  int64_t tiles, rest; /* of the tiles, those that are cut into pieces */
-  double rounds;       /* the time that it takes, in that of a tile */
+  int64_t tiles, rest; /* rest: tiles that are cut into pieces */
+  double rounds;       /* total time, in times of a tile */
 
   Cut(const dm_product *product, const Device &device) {
     const int64_t at_once = device.processors * Shape::BLOCKS;

@@ -1,28 +1,28 @@
-/* wgmma: C (+)= A B by Hopper's warpgroup instructions, fed by TMA.
+/* wgmma: C (+)= A B with Hopper's warpgroup instructions, fed by TMA.
  *
- * The idea: four warps together, a warpgroup, multiply a tile of 64 x 192 by one instruction that
- * reads both operands from shared memory and runs while the warps go on.  What feeds it must not
- * cost them time.  So one thread of a warpgroup of its own asks the tensor memory accelerator (TMA)
- * for tiles of A and B, a ring of stages ahead; barriers count the bytes that arrive and the warps
- * that have read them.  Two warpgroups multiply: 128 x 192 elements of C, twice, in registers that
- * the loaders gave up.  Two neighbouring blocks form a cluster: each loads half of their common
- * columns of B for both.  Blocks stay and go from tile to tile, in an order that suits the L2
- * cache; a tile of C leaves through shared memory, by TMA too, while the next one is multiplied.  C
- * += A B is added by the L2 cache, which has fetched C by then.
+ * The idea: a warpgroup (four warps) multiplies a tile of 64 x 192 with one instruction that reads
+ * both operands from shared memory and runs asynchronously.  Loading must not cost these warps
+ * time, so one thread of a separate warpgroup issues loads of tiles of A and B by the tensor memory
+ * accelerator (TMA), a ring of stages ahead; barriers count the bytes that have arrived and the
+ * warps that have read them.  Two warpgroups multiply 128 x 192 elements of C, with two sets of
+ * sums in registers that the loading warpgroup released.  Two neighbouring blocks form a cluster:
+ * each loads half of their common columns of B for both.  Blocks are persistent and process tiles
+ * in an order that suits the L2 cache; TMA also stores a tile of C through shared memory while the
+ * next one is multiplied.  For C += A B the L2 cache, into which C was prefetched, performs the
+ * additions.
  *
- * It adds to mma: operands never pass registers, loading takes no instructions of the warps that
- * multiply, and borders need no conditions, because TMA reads zeros beyond them.  Its
- * limits: TMA needs 16-byte aligned rows, others are copied into scratch memory first (C
- * then leaves element by element); for TF32 and i8, the instruction takes B by columns only, so
- * that a B by rows is transposed first; extents below 2^31.  TMA rounds f32 to TF32 as it
- * loads, to nearest even, as cuBLAS does (what is above the largest TF32 becomes infinite,
- * subnormal numbers 0).
+ * Adds to mma: operands never pass registers, the multiplying warps issue no loads, and borders
+ * need no conditions, because TMA reads zeros beyond them.  Limits: TMA needs 16-byte aligned rows;
+ * other operands are copied to scratch memory first, an unaligned C is stored by elements; for
+ * TF32 and i8 the instruction accepts B only by columns, so a B by rows is transposed first;
+ * extents must be below 2^31.  TMA rounds f32 to TF32 on loading, to nearest even, as cuBLAS does
+ * (numbers above the largest TF32 become infinite, subnormal ones 0).
  *
  * Measured on an H200, median of the ratio to cuBLAS, alternating: bf16 and f16 1.05 at N =
  * 8192, 1.02 at 16384; C += A B of bf16 at m = n = 8192 1.17 (k = 2048) and 1.06 (4096), at
  * 16384 1.08 and 1.04; B by columns: TF32 1.02, i8 1.00; B by rows: TF32 0.99, i8 0.94 (of cuBLAS
- * with B by columns, as it has no other); in a graph 1.01 at 512, 0.92 at 1024.  The power limit
- * decides the large sizes: what moves less data, not what waits less, is faster there. */
+ * with B by columns, as it has no other); in a graph 1.01 at 512, 0.92 at 1024.  Large sizes are
+ * limited by power: moving less data makes them faster, waiting less does not. */
 #include "kernels/helpers/repack.cuh"
 #include "kernels/product/wgmma_kernel.cuh"
 #include "kernels/product/wgmma_launch.cuh"
@@ -31,12 +31,12 @@ namespace {
 
 constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
 
-/* ---- operands as TMA wants them ---- */
+/* ---- operands for TMA ---- */
 
 /* An operand: rows of consecutive elements along k, or along n. */
 struct Operand {
   dm_view from;             /* col_stride 1 */
-  bool transposed, n_major; /* copied so; rows along n */
+  bool transposed, n_major; /* copied transposed; rows along n */
   bool direct;              /* no copy */
 
   int64_t rows() const {
@@ -80,7 +80,7 @@ template <> struct TmaElement<int8_t> {
   static constexpr CUtensorMapDataType TYPE = CU_TENSOR_MAP_DATA_TYPE_UINT8;
 };
 
-/* The map of an operand, of which a copy is made at *FREE where TMA needs one. */
+/* The map of an operand, which is first copied to *FREE if TMA needs it. */
 template <class Element>
 cudaError_t map_operand(CUtensorMap *map, const Operand &o, int box_rows, char **free,
                         cudaStream_t stream) {
@@ -143,13 +143,13 @@ template <class Element, class Shape> cudaError_t launch(const dm_product *produ
 
 /* ---- which tiles ---- */
 
-typedef WgmmaShape<2, 192, 5, 2, 1, 1, 1, true> Steady;  /* C leaves in the meantime */
+typedef WgmmaShape<2, 192, 5, 2, 1, 1, 1, true> Steady;  /* stores C during the next tile */
 typedef WgmmaShape<2, 256, 4, 2, 1, 2, 1, false> Widest; /* least traffic */
 typedef WgmmaShape<2, 128, 4, 1, 1, 4, 4, false> Medium;
 typedef WgmmaShape<1, 128, 8, 1, 1, 4, 4, false> Small;
 typedef WgmmaShape<1, 64, 8, 1, 1, 2, 2, false> Smallest;
 
-/* Time for all tiles, where one of Widest takes 100: the last round takes as long as a full one. */
+/* Time for all tiles, if one of Widest takes 100: a partial last round counts as full. */
 template <class Shape> int64_t time_of(const dm_product *product, int one) {
   const int64_t tiles = divide_up(product->c.rows, Shape::BM * Shape::DOWN) *
                         divide_up(product->c.cols, Shape::BN * Shape::ACROSS);
@@ -157,8 +157,8 @@ template <class Shape> int64_t time_of(const dm_product *product, int one) {
   return divide_up(tiles, at_once < 1 ? 1 : at_once) * one;
 }
 
-/* The tiles that finish first, by their times for a step along k as measured.  The sums of an
- * element are the same with all of them. */
+/* Launches the shape with the least total time, from measured times of a step along k.  The sums of
+ * an element are the same with all shapes. */
 template <class Element> cudaError_t launch_fitting(const dm_product *product) {
   const struct {
     int64_t time;

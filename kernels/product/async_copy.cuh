@@ -1,18 +1,17 @@
-/* async_copy: copies from global to shared memory that pass no register and that a thread does not
- * wait for (cp.async, since Ampere).  They are committed in groups and waited for in groups, oldest
- * first. */
+/* async_copy: asynchronous copies from global to shared memory without registers (cp.async, since
+ * Ampere).  They are committed and awaited in groups, oldest first. */
 #ifndef DM_KERNELS_ASYNC_COPY_CUH
 #define DM_KERNELS_ASYNC_COPY_CUH
 
-/* BYTES (4 or 8, and aligned so) go to TO. */
+/* Copies BYTES (4 or 8, aligned) to TO. */
 template <int BYTES> static __device__ __forceinline__ void copy_async(void *to, const void *from) {
   const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES)
                : "memory");
 }
 
-/* The same, where INSIDE; otherwise nothing is read, and TO becomes 0.  SHARED: the address in
- * shared memory. */
+/* The same if INSIDE; otherwise reads nothing and sets TO to 0.  SHARED: the address in shared
+ * memory. */
 template <int BYTES>
 static __device__ __forceinline__ void copy_async_or_zero(unsigned shared, const void *from,
                                                           bool inside) {
@@ -26,8 +25,7 @@ static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *
   copy_async_or_zero<BYTES>((unsigned)__cvta_generic_to_shared(to), from, inside);
 }
 
-/* 16 bytes, past the first-level cache, of which only the first VALID are read: the others become
- * 0. */
+/* Copies 16 bytes, bypassing the L1 cache; reads only the first VALID, the others become 0. */
 static __device__ __forceinline__ void copy_vector_async(unsigned shared, const void *from,
                                                          int valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(valid)
@@ -41,12 +39,12 @@ static __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/* Until all but the last PENDING groups of this thread have arrived. */
+/* Waits until all but the last PENDING groups of this thread are complete. */
 template <int PENDING> static __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
-/* Until all have arrived, committed or not. */
+/* Waits for all copies, committed or not. */
 static __device__ __forceinline__ void wait_for_all_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }

@@ -1,8 +1,8 @@
-/* async_tile: tiles of A and B on their way to a ring of stages in shared memory.
+/* async_tile: copies tiles of A and B to a ring of stages in shared memory.
  *
- * A stage holds a BK x BM tile of A, transposed and padded, and a BK x BN tile of B.  Since nothing
- * passes through registers, A is transposed by copying it element by element; B moves in vectors
- * where its rows allow it. */
+ * A stage holds a BK x BM tile of A, transposed and padded, and a BK x BN tile of B.  Since data
+ * does not pass registers, A is transposed by copying single elements; B is copied in vectors if
+ * its rows allow it. */
 #ifndef DM_KERNELS_ASYNC_TILE_CUH
 #define DM_KERNELS_ASYNC_TILE_CUH
 
@@ -14,12 +14,12 @@ template <class T, int BM, int BN, int BK> struct Stage {
   alignas(16) T b[BK][BN];
 };
 
-/* What one thread copies: A_COUNT elements of A, B_COUNT vectors of B for each stage. */
+/* The copies of one thread: A_COUNT elements of A and B_COUNT vectors of B per stage. */
 template <class T, int BM, int BN, int BK, int THREADS> class Copier {
 public:
   static constexpr int LENGTH = Vector<T>::LENGTH, ACROSS = BN / LENGTH;
-  static constexpr int A_COUNT = BM * BK / THREADS, A_STEP = THREADS / BK; /* rows of A apart */
-  static constexpr int B_COUNT = BK * ACROSS / THREADS, B_STEP = THREADS / ACROSS; /* of B */
+  static constexpr int A_COUNT = BM * BK / THREADS, A_STEP = THREADS / BK;         /* rows of A */
+  static constexpr int B_COUNT = BK * ACROSS / THREADS, B_STEP = THREADS / ACROSS; /* rows of B */
   static_assert(A_COUNT * THREADS == BM * BK && A_STEP * BK == THREADS, "A is shared evenly");
   static_assert(B_COUNT * THREADS == BK * ACROSS && B_STEP * ACROSS == THREADS, "so is B");
 
@@ -27,7 +27,7 @@ public:
       : a_from(&p.a.at(corner.row, a_k())), k_left(p.a.cols), b_stride(p.b.stride), wide(wide_b) {
 #pragma unroll
     for (int i = 0; i < A_COUNT; i++) {
-      /* Beyond the last row, that row again: nobody stores what comes of it. */
+      /* Rows beyond the last repeat it: their results are not stored. */
       const int64_t row = min((int64_t)a_row(i), p.a.rows - 1 - corner.row);
       a_offset[i] = row * p.a.stride;
     }
@@ -36,8 +36,8 @@ public:
     b_from = &p.b.at(b_k(), b_bytes > 0 ? corner.col + b_col() : 0);
   }
 
-  /* Part PART of PARTS of the tile's copies, into STAGE.  FAST: the matrices have all BK of its k,
-   * and B moves in vectors; otherwise what lies beyond the last k becomes 0. */
+  /* Issues part PART of PARTS of the tile's copies to STAGE.  FAST: the tile is complete along k,
+   * and B is copied in vectors; otherwise elements beyond the last k become 0. */
   template <int PARTS, bool FAST>
   __device__ __forceinline__ void copy(Stage<T, BM, BN, BK> &stage, int part) const {
 #pragma unroll
@@ -65,7 +65,7 @@ public:
     }
   }
 
-  /* To the next tile along k. */
+  /* Moves to the next tile along k. */
   __device__ __forceinline__ void advance() {
     a_from += BK;
     b_from += BK * b_stride;
@@ -75,12 +75,12 @@ public:
 private:
   const T *a_from, *b_from; /* this thread's first elements in the tile */
   int64_t a_offset[A_COUNT];
-  int64_t k_left; /* from the tile on */
+  int64_t k_left; /* from the current tile on */
   int64_t b_stride;
-  int b_bytes; /* of each vector of B that lie inside the matrix */
+  int b_bytes; /* bytes of each vector of B inside the matrix */
   bool wide;
 
-  /* Threads lie along k for A, so that a warp reads whole sectors, and along the rows of B. */
+  /* Threads run along k in A, so that a warp reads whole sectors, and along rows of B. */
   static __device__ __forceinline__ int a_k() {
     return threadIdx.x % BK;
   }

@@ -1,6 +1,6 @@
-/* bulk_copy: boxes of a matrix, copied between global and shared memory by Hopper's
- * tensor memory accelerator (TMA).  One thread asks for a whole box; a tensor map (tensor_map.cuh)
- * says where it lies.  Beyond the borders of the matrix zeros are read, and nothing is written. */
+/* bulk_copy: copies of boxes of a matrix between global and shared memory by Hopper's tensor memory
+ * accelerator (TMA).  One thread issues the copy of a whole box; a tensor map (tensor_map.cuh)
+ * describes the matrix.  Loads beyond its borders read zeros, stores there are dropped. */
 #ifndef DM_KERNELS_BULK_COPY_CUH
 #define DM_KERNELS_BULK_COPY_CUH
 
@@ -8,12 +8,12 @@
 
 #include "kernels/product/mbarrier.cuh"
 
-/* The map is fetched before it is needed. */
+/* Prefetches the map. */
 static __device__ __forceinline__ void prefetch_map(const CUtensorMap *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/* The box at column COL of row ROW; BARRIER counts its bytes. */
+/* Loads the box at (ROW, COL); BARRIER counts its bytes. */
 static __device__ __forceinline__ void load_box(void *to, const CUtensorMap *map, int col, int row,
                                                 uint64_t *barrier) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
@@ -22,7 +22,7 @@ static __device__ __forceinline__ void load_box(void *to, const CUtensorMap *map
                : "memory");
 }
 
-/* The same into every block of the cluster whose bit stands in BLOCKS, each counting at its own
+/* The same for every block of the cluster whose bit is set in BLOCKS; each counts at its own
  * barrier. */
 static __device__ __forceinline__ void load_box_for(int blocks, void *to, const CUtensorMap *map,
                                                     int col, int row, uint64_t *barrier) {
@@ -33,14 +33,14 @@ static __device__ __forceinline__ void load_box_for(int blocks, void *to, const 
                : "memory");
 }
 
-/* The box is fetched into the L2 cache. */
+/* Prefetches the box to the L2 cache. */
 static __device__ __forceinline__ void prefetch_box(const CUtensorMap *map, int col, int row) {
   asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(map),
                "r"(col), "r"(row)
                : "memory");
 }
 
-/* What this thread has stored to shared memory becomes visible to TMA. */
+/* Makes this thread's stores to shared memory visible to TMA. */
 static __device__ __forceinline__ void publish_to_bulk_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -53,7 +53,7 @@ static __device__ __forceinline__ void store_box(const CUtensorMap *map, const v
       : "memory");
 }
 
-/* The box is added to what lies there, by the L2 cache. */
+/* Adds the box to global memory, in the L2 cache. */
 static __device__ __forceinline__ void add_box(const CUtensorMap *map, const void *from, int col,
                                                int row) {
   asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group "
@@ -67,7 +67,7 @@ static __device__ __forceinline__ void commit_bulk_stores() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-/* Until all but the last PENDING groups of this thread have read shared memory. */
+/* Waits until all but the last PENDING groups of this thread have read shared memory. */
 template <int PENDING> static __device__ __forceinline__ void wait_for_bulk_reads() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
 }

@@ -1,11 +1,11 @@
-/* coalesced: a thread for each element of C, warps along rows: what naive_coalesced and pitched
- * share. */
+/* coalesced: a thread for each element of C, warps along rows: shared by naive_coalesced and
+ * pitched. */
 #ifndef DM_KERNELS_COALESCED_CUH
 #define DM_KERNELS_COALESCED_CUH
 
 #include "kernels/helpers/matrix.cuh"
 
-constexpr int COALESCED_COLS = 32, COALESCED_ROWS = 8; /* of C, in a block */
+constexpr int COALESCED_COLS = 32, COALESCED_ROWS = 8; /* of C, per block */
 
 template <class T> static __global__ void coalesced(Product<T> p) {
   const int64_t col = (int64_t)blockIdx.x * COALESCED_COLS + threadIdx.x;

@@ -1,14 +1,13 @@
-/* fragment: the elements of A and B that a thread needs for one k, in registers, and their outer
- * product.
+/* fragment: a thread's elements of A and B for one k, in registers, and their outer product.
  *
- * A fragment is read from a row of a tile in vectors.  The vectors of one thread lie apart, and
- * those of its neighbours between them: so the threads that read together read adjacent vectors. */
+ * Fragments are loaded from a row of a tile in vectors.  Those of different threads are
+ * interleaved: threads that load at once access adjacent vectors. */
 #ifndef DM_KERNELS_FRAGMENT_CUH
 #define DM_KERNELS_FRAGMENT_CUH
 
 #include "kernels/product/vector.cuh"
 
-/* Where element I of a thread's fragment lies in the row: the thread is number WHICH of OF. */
+/* The position in the row of element I of a fragment, for thread WHICH of OF. */
 template <class T, int OF> static __device__ __forceinline__ int fragment_index(int which, int i) {
   constexpr int LENGTH = Vector<T>::LENGTH;
   return (i / LENGTH * OF + which) * LENGTH + i % LENGTH;
@@ -25,8 +24,8 @@ static __device__ __forceinline__ void load_fragment(T (&fragment)[COUNT], const
   }
 }
 
-/* 16 bytes of shared memory, by their address there: 32 bits, where a pointer takes 64.  Volatile,
- * so that it stays behind the barrier before it. */
+/* Loads 16 bytes by address in shared memory, which has 32 bits instead of a pointer's 64.
+ * Volatile, so that it stays after the preceding barrier. */
 static __device__ __forceinline__ void load_shared(float *to, unsigned at) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
@@ -36,8 +35,8 @@ static __device__ __forceinline__ void load_shared(double *to, unsigned at) {
   asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(to[0]), "=d"(to[1]) : "r"(at));
 }
 
-/* load_fragment from a row of shared memory that begins at AT, for thread 0: the addresses of the
- * others lie as many vectors behind it. */
+/* load_fragment from shared memory; AT: the address of the thread's first vector, which is that of
+ * the row plus one vector per preceding thread. */
 template <int OF, class T, int COUNT>
 static __device__ __forceinline__ void load_shared_fragment(T (&fragment)[COUNT], unsigned at) {
 #pragma unroll
@@ -45,9 +44,9 @@ static __device__ __forceinline__ void load_shared_fragment(T (&fragment)[COUNT]
     load_shared(&fragment[i], at + (unsigned)(i * OF * sizeof(T)));
 }
 
-/* sums += a b^T.  Column by column, every other one upwards: at the turn the same element of A is
- * used twice, the one of B all along, and few instructions are left whose three registers lie in
- * the same bank (counted in the machine code: 2 of 100, and 10 of 100 row by row). */
+/* sums += a b^T, column by column (or BY_ROWS), back and forth: consecutive instructions share an
+ * element of A or B, which leaves few whose three registers are in the same bank (counted in the
+ * machine code: 2 of 100, and 10 of 100 row by row). */
 template <bool BY_ROWS = false, class T, int M, int N>
 static __device__ __forceinline__ void add_outer_product(T (&sums)[M][N], const T (&a)[M],
                                                          const T (&b)[N]) {
@@ -62,12 +61,12 @@ static __device__ __forceinline__ void add_outer_product(T (&sums)[M][N], const 
     }
 }
 
-/* The product of the tiles of a Square: A(r, k) at a[k][r], B(k, c) at b[k][c], thread (x, y). */
+/* Multiplies the tiles of a Square, for thread (x, y): A(r, k) is a[k][r], B(k, c) is b[k][c]. */
 template <class T, int A_STRIDE, int B_STRIDE>
 static __device__ __forceinline__ void
 multiply_square(T (&sums)[Square::TM][Square::TN], const T (&a)[Square::BK][A_STRIDE],
                 const T (&b)[Square::BK][B_STRIDE], int x, int y) {
-#pragma unroll 2 /* more, and loads move so far ahead that registers run out */
+#pragma unroll 2 /* more would move loads so far ahead that registers run out */
   for (int k = 0; k < Square::BK; k++) {
     T a_fragment[Square::TM], b_fragment[Square::TN];
     load_fragment<Square::BM / Square::TM>(a_fragment, a[k], y);
@@ -76,7 +75,7 @@ multiply_square(T (&sums)[Square::TM][Square::TN], const T (&a)[Square::BK][A_ST
   }
 }
 
-/* Where in C the sums (i, j) of thread (x, y) of a Square lie. */
+/* The positions in C of the sums (i, j) of thread (x, y) of a Square. */
 template <class T> struct SquarePlace {
   Corner corner;
   int x, y;

@@ -1,6 +1,6 @@
 /* mbarrier: barriers in shared memory that count arrivals, and the bytes that TMA copies (Hopper).
- * A barrier goes from phase to phase: a waiting thread names the parity of the phase that shall be
- * over; of a new barrier, phase 1 counts as over. */
+ * Barriers go through phases: a thread waits for the end of the phase with a given parity; in a new
+ * barrier, the phase of parity 1 counts as over. */
 #ifndef DM_KERNELS_MBARRIER_CUH
 #define DM_KERNELS_MBARRIER_CUH
 
@@ -10,19 +10,19 @@ static __device__ __forceinline__ uint32_t shared_address(const void *p) {
   return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-/* A phase is over after ARRIVALS, and when as many bytes have come as were announced. */
+/* A phase ends after ARRIVALS and all announced bytes. */
 static __device__ __forceinline__ void init_barrier(uint64_t *barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
                "r"(arrivals)
                : "memory");
 }
 
-/* New barriers become visible to the other blocks of the cluster and to TMA. */
+/* Makes new barriers visible to the other blocks of the cluster and to TMA. */
 static __device__ __forceinline__ void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/* An arrival that announces BYTES of copies. */
+/* Arrives and announces BYTES of copies. */
 static __device__ __forceinline__ void arrive_expecting(uint64_t *barrier, int bytes) {
   asm volatile(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
@@ -35,7 +35,7 @@ static __device__ __forceinline__ void arrive(uint64_t *barrier) {
                : "memory");
 }
 
-/* An arrival at the barrier of the same place in block RANK of the cluster. */
+/* Arrives at the corresponding barrier of block RANK of the cluster. */
 static __device__ __forceinline__ void arrive_at(uint64_t *barrier, int rank) {
   asm volatile("{\n"
                ".reg .b32 there;\n"
@@ -46,7 +46,7 @@ static __device__ __forceinline__ void arrive_at(uint64_t *barrier, int rank) {
                : "memory");
 }
 
-/* Tries for a while to see the phase of PARITY over. */
+/* Waits for a limited time; returns whether the phase of PARITY is over. */
 static __device__ __forceinline__ bool try_wait(uint64_t *barrier, int parity) {
   int over;
   asm volatile("{\n"
@@ -60,7 +60,7 @@ static __device__ __forceinline__ bool try_wait(uint64_t *barrier, int parity) {
   return over;
 }
 
-#ifndef DM_MBARRIER_STUCK /* a debugging build may give up */
+#ifndef DM_MBARRIER_STUCK /* lets a debugging build give up */
 #define DM_MBARRIER_STUCK(barrier, parity, tries)
 #endif
 
@@ -69,7 +69,7 @@ static __device__ __forceinline__ void wait(uint64_t *barrier, int parity) {
     DM_MBARRIER_STUCK(barrier, parity, tries);
 }
 
-/* All threads of the cluster. */
+/* Synchronizes all threads of the cluster. */
 static __device__ __forceinline__ void synchronize_cluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n"
                "barrier.cluster.wait.acquire.aligned;" ::
@@ -82,7 +82,7 @@ static __device__ __forceinline__ int rank_in_cluster() {
   return rank;
 }
 
-/* THREADS threads of the block, a multiple of 32, meet at named barrier ID. */
+/* Synchronizes THREADS threads of the block, a multiple of 32, at named barrier ID. */
 template <int THREADS> static __device__ __forceinline__ void synchronize_threads(int id) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(THREADS) : "memory");
 }

@@ -1,4 +1,4 @@
-/* mma: the f64 half of the rung, which has shapes of its own.  (19_mma_f64.cu) */
+/* mma: the f64 part of the rung, with separate tile shapes.  (19_mma_f64.cu) */
 #ifndef DM_KERNELS_MMA_CUH
 #define DM_KERNELS_MMA_CUH
 

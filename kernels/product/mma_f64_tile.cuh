@@ -1,12 +1,12 @@
-/* mma_f64_tile: the parts of mma_f64: its tiles, the instruction, what a thread copies into a stage
- * of the ring, and the fragments that it reads from there.
+/* mma_f64_tile: the parts of mma_f64: its tilings, the instruction, a thread's copies to a stage of
+ * the ring, and its fragments.
  *
- * A stage holds 16 of k: the rows of A, and B in panels of 16 columns, each row of either being 128
- * bytes in 8 pieces.  Piece p of row r lies at p ^ r % 8.  The instruction wants A(g, t) and B(t,
- * g) of the lane with g = lane / 4 and t = lane % 4: so that 16 lanes meet 16 different banks,
- * fragment row g of A is row 2g of 16, and the odd ones are the second half; fragment columns 2t
- * and 2t + 1 of B are the columns of piece t / 2 + 4 (t % 2), and of two pieces on in the second
- * fragment of a panel.  C is stored accordingly; k keeps its order. */
+ * A stage holds 16 of k: the rows of A, and B in panels of 16 columns; each row of either has 128
+ * bytes in 8 pieces.  Piece p of row r is stored at p ^ r % 8.  The lane with g = lane / 4 and t =
+ * lane % 4 supplies A(g, t) and B(t, g) to the instruction.  To let 16 lanes access 16 different
+ * banks, fragment row g of A is row 2g of 16, and the odd rows form the second half; fragment
+ * columns 2t and 2t + 1 of B are the columns of piece t / 2 + 4 (t % 2), or two pieces further in
+ * the second fragment of a panel.  C is stored accordingly; the order of k is unchanged. */
 #ifndef DM_KERNELS_MMA_F64_TILE_CUH
 #define DM_KERNELS_MMA_F64_TILE_CUH
 
@@ -15,21 +15,21 @@
 #include "kernels/product/ring.cuh"
 #include "kernels/product/vector.cuh"
 
-/* The tile of C, that of a warp, and the blocks that shall fit on a multiprocessor. */
+/* The block's tile of C, the warp's tile, and the resident blocks per multiprocessor. */
 template <int BM_, int BN_, int WM_, int WN_, int BLOCKS_> struct DoubleTiling {
   static constexpr int BM = BM_, BN = BN_, BK = 16, WM = WM_, WN = WN_, BLOCKS = BLOCKS_;
   static constexpr int ACROSS = BN / WN, THREADS = BM / WM * ACROSS * 32;
   static constexpr int GROUP = 8; /* rows of tiles that run together */
   static constexpr int ROW = BK * 8, A_BYTES = BM * ROW, BYTES = A_BYTES + BN * ROW;
-  static constexpr int M = WM / 16, N = WN / 8; /* instructions for 8 of k of a warp's tile */
-  static constexpr int STEPS = BK / 8 * M;      /* of N instructions each */
+  static constexpr int M = WM / 16, N = WN / 8; /* instructions per 8 of k and warp's tile */
+  static constexpr int STEPS = BK / 8 * M;      /* steps of N instructions each */
   static_assert(N % 2 == 0, "columns come in panels of 16");
   static_assert(THREADS % 128 == 0, "a thread's copies lie in the same place of their rows");
 };
 
-/* c += a b, 16 x 8 of it with 8 of k; on Ampere in pieces of 8 x 8 x 4, of which a larger fragment
- * consists.  Either way each sum is a chain of fused multiply-adds over ascending k (tried on an
- * H200, with both instructions). */
+/* c += a b, 16 x 8 with 8 of k; on Ampere in pieces of 8 x 8 x 4 of the same fragments.  In both
+ * cases each sum is a chain of fused multiply-adds over ascending k (tested on an H200 with both
+ * instructions). */
 static __device__ __forceinline__ void multiply_fragments(double (&c)[4], const double (&a)[4],
                                                           const double (&b)[2]) {
 #if __CUDA_ARCH__ >= 900
@@ -46,12 +46,12 @@ static __device__ __forceinline__ void multiply_fragments(double (&c)[4], const 
 #endif
 }
 
-/* How much care copies need: the matrices have all that is copied, in pieces of 16 bytes or in
- * halves; or what lies outside becomes 0. */
+/* How to copy: complete tiles in pieces of 16 bytes or in halves of pieces; otherwise with checks,
+ * and elements outside of the matrices become 0. */
 enum DoubleCare { DOUBLE_PIECES, DOUBLE_HALVES, DOUBLE_CHECKED };
 
-/* What one thread copies: the pieces of its number in every so many rows of A, and in one row of
- * every so many panels of B. */
+/* The copies of one thread: the same piece in every A_STEP-th row of A, and in one row of every
+ * B_STEP / 16-th panel of B. */
 template <class Shape> class DoubleCopier {
 public:
   static constexpr int A_STEP = Shape::THREADS / 8, A_COUNT = Shape::BM / A_STEP;
@@ -71,7 +71,7 @@ public:
     b_to = Shape::A_BYTES + panel * Shape::ROW + row % 16 * Shape::ROW + (piece ^ (row % 8)) * 16;
   }
 
-  /* Part PART of PARTS of the copies into STAGE, in this order. */
+  /* Issues part PART of PARTS of the copies to STAGE; the parts must be issued in order. */
   template <int PARTS, DoubleCare CARE>
   __device__ __forceinline__ void copy(unsigned stage, int part) {
     const int piece = threadIdx.x % 8, b_row = threadIdx.x / 8 % 16;
@@ -89,14 +89,14 @@ public:
     }
   }
 
-  /* To the next 16 of k. */
+  /* Moves to the next 16 of k. */
   __device__ __forceinline__ void advance() {
     a_next = a_from += Shape::BK;
     b_from += Shape::BK * b_stride;
     k_left -= Shape::BK;
   }
 
-  /* What is enough until the last k. */
+  /* The cheapest way that is correct for complete stages. */
   __device__ __forceinline__ DoubleCare care(const Product<double> &p, Corner corner) const {
     if (corner.row + Shape::BM > p.a.rows || corner.col + Shape::BN > p.b.cols)
       return DOUBLE_CHECKED;
@@ -104,7 +104,7 @@ public:
   }
 
 private:
-  const double *nothing; /* an address of which nothing is read */
+  const double *nothing; /* a valid address for copies that read nothing */
   const double *a_from, *a_next, *b_from;
   int64_t a_stride, b_stride, k_left;
   unsigned a_to, b_to;
@@ -115,7 +115,7 @@ private:
     return (int)min(k_left, (int64_t)Shape::BK);
   }
 
-  /* The VALID first of two elements. */
+  /* Copies the first VALID of two elements. */
   template <DoubleCare CARE>
   __device__ __forceinline__ void move(unsigned to, const double *from, int valid, bool whole) {
     if (CARE == DOUBLE_PIECES) {
@@ -135,7 +135,7 @@ private:
 /* The fragments of a step and of the next. */
 template <class Shape> struct DoubleFragments {
   double a[2][4];
-  double b[2][Shape::N][2]; /* for M steps */
+  double b[2][Shape::N][2]; /* for M steps each */
 
   __device__ __forceinline__ DoubleFragments() {
     const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
@@ -145,11 +145,11 @@ template <class Shape> struct DoubleFragments {
     b_at = Shape::A_BYTES + (col + t) * Shape::ROW + (piece ^ t) * 16 + g % 2 * 8;
   }
 
-  /* Of step STEP of STAGE: 16 rows of A, 8 columns of B; k and k + 4. */
+  /* Load the fragments of step STEP from STAGE: 16 rows of A, 8 columns of B; k and k + 4. */
   __device__ __forceinline__ void load_a(unsigned stage, int step) {
-    const int i = step % Shape::M, half = step / Shape::M; /* of k */
+    const int i = step % Shape::M, half = step / Shape::M; /* half of k */
 #pragma unroll
-    for (int e = 0; e < 4; e++) { /* odd: of the odd rows */
+    for (int e = 0; e < 4; e++) { /* odd e: odd rows */
       const unsigned turned = a_at ^ (half * 64 + e / 2 * 32 + e % 2 * 16);
       a[step % 2][e] = load(stage + turned + (i * 16 + e % 2) * Shape::ROW);
     }
@@ -164,7 +164,7 @@ template <class Shape> struct DoubleFragments {
   }
 
 private:
-  unsigned a_at, b_at; /* where this lane reads in a stage */
+  unsigned a_at, b_at; /* this lane's offsets in a stage */
 
   static __device__ __forceinline__ double load(unsigned from) {
     double value;

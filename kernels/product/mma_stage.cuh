@@ -1,5 +1,5 @@
-/* mma_stage: the tiles of A and B on their way to a ring of stages in shared memory, where they lie
- * as in global memory but for the order of the pieces of 16 bytes in a row. */
+/* mma_stage: copies tiles of A and B to a ring of stages in shared memory, with the layout of
+ * global memory except for the swizzle: the pieces of 16 bytes in a row are permuted. */
 #ifndef DM_KERNELS_MMA_STAGE_CUH
 #define DM_KERNELS_MMA_STAGE_CUH
 
@@ -7,27 +7,27 @@
 #include "kernels/product/tensor_core.cuh"
 #include "kernels/product/thread_tile.cuh"
 
-/* The block's tile of C, the bytes of k in a row of A that make a stage, the number of stages, and
- * the warp's tile. */
+/* The block's tile of C, the bytes of a row of A in a stage, the number of stages, the warp's tile,
+ * and the resident blocks per multiprocessor. */
 template <int BM_, int BN_, int DEPTH_, int STAGES_, int WM_, int WN_, int BLOCKS_ = 1>
 struct MmaTiling {
   static constexpr int BM = BM_, BN = BN_, DEPTH = DEPTH_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int WM = WM_, WN = WN_, WARPS_ACROSS = BN / WN;
   static constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
   static constexpr int A_BYTES = BM * DEPTH, STAGE_BYTES = (BM + BN) * DEPTH;
-  static constexpr int STEPS = DEPTH / 32; /* of mma.sync */
+  static constexpr int STEPS = DEPTH / 32; /* steps of mma.sync */
   static constexpr int GROUP = 8;          /* rows of tiles that run together */
   static_assert(DEPTH == 64 || DEPTH == 128, "what the swizzle of A is made for");
   static_assert(STEPS % 2 == 0, "two fragments take turns");
 };
 
-/* Piece PIECE (of 16 bytes) of row ROW of A lies at that of the row: eight rows lie in different
- * banks. */
+/* The position of piece PIECE (of 16 bytes) in row ROW of A: the same piece of eight rows is in
+ * different banks. */
 template <int DEPTH> static __device__ __forceinline__ int a_piece(int row, int piece) {
   return DEPTH == 128 ? piece ^ row % 8 : piece ^ row / 2 % 4;
 }
 
-/* What one thread copies of every stage. */
+/* The copies of one thread per stage. */
 template <class T, class Shape> class StageCopier {
 public:
   __device__ __forceinline__ StageCopier(const Product<T> &p, Corner corner)
@@ -42,8 +42,8 @@ public:
     b_bytes = bytes_of((int)min(p.b.cols - corner.col - b_col * LENGTH, (int64_t)LENGTH));
   }
 
-  /* Copies of the next tile along k into the stage at TO.  K: so many columns of A and rows of B
-   * are there; what is not becomes 0. */
+  /* Issues the copies of the next tile along k to the stage at TO.  K: its columns of A and rows of
+   * B inside the matrices; the others become 0. */
   __device__ __forceinline__ void copy(unsigned to, int k) {
     const int a_bytes = bytes_of(k - (int)threadIdx.x % A_ACROSS * LENGTH);
 #pragma unroll
@@ -72,11 +72,11 @@ private:
   static_assert(ROW_BYTES % 128 == 0, "the swizzle of B needs whole turns of the banks");
 
   const T *a_from, *b_from;
-  int64_t a_step, b_step; /* elements from one copy to the next */
+  int64_t a_step, b_step; /* in elements, from one copy to the next */
   unsigned a_to, b_to;
   int a_rows, b_bytes; /* inside the matrices */
 
-  /* Of 16, those of the elements that are there. */
+  /* Bytes of the existing elements of a piece. */
   static __device__ __forceinline__ int bytes_of(int elements) {
     return max(0, min(elements, LENGTH)) * SIZE;
   }

@@ -1,11 +1,11 @@
-/* mma_store: the sums of a warp on their way to C. */
+/* mma_store: the epilogue of mma: stores the sums of a warp to C. */
 #ifndef DM_KERNELS_MMA_STORE_CUH
 #define DM_KERNELS_MMA_STORE_CUH
 
 #include "kernels/product/tensor_core.cuh"
 #include "kernels/product/thread_tile.cuh"
 
-/* WIDTH elements side by side, of which the first COUNT are there. */
+/* WIDTH adjacent elements, of which the first COUNT exist. */
 template <class T, int WIDTH> struct alignas(WIDTH * sizeof(T)) Run { T at[WIDTH]; };
 template <int WIDTH, class T>
 static __device__ __forceinline__ Run<T, WIDTH> load_run(const T *from, int count) {
@@ -27,9 +27,9 @@ static __device__ __forceinline__ void store_run(T *to, const Run<T, WIDTH> &run
     if (e < count) to[e] = run.at[e];
 }
 
-/* SUMS of a warp into C from (row, col) on, through PATCH, its own 16 rows of shared memory: so
- * whole rows are written at a time, however they are aligned.  WIDTH: elements that a thread moves
- * at once. */
+/* Stores SUMS of a warp to C at (row, col) through PATCH, its private 16 rows of shared memory, so
+ * that it writes whole rows, whatever their alignment.  WIDTH: elements that a thread moves at
+ * once. */
 template <int WIDTH, class T, class Sum, int M, int N>
 static __device__ __forceinline__ void store(const Product<T> &p, const Sum (&sums)[M][N][4],
                                              Sum *patch, int64_t row, int64_t col) {
@@ -45,7 +45,7 @@ static __device__ __forceinline__ void store(const Product<T> &p, const Sum (&su
   Vector old[2][COUNT];
 
   const auto for_vectors =
-      [&](int i, auto function) { /* of this thread in rows 16 i ... */
+      [&](int i, auto function) { /* the thread's vectors in rows 16 i to 16 i + 15 */
 #pragma unroll
                                   for (int v = 0; v < COUNT; v++) {
                                     const int down = v / PASSES * DOWN,
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void store(const Product<T> &p, const Sum (&su
       *reinterpret_cast<Run<Sum, RUN> *>(patch + (half * 8 + g) * STRIDE +
                                          Tensor<T>::column(run, t)) = values;
     }
-    if (i + 1 < M) load_old(i + 1); /* in place of the sums that lie in PATCH now */
+    if (i + 1 < M) load_old(i + 1); /* reuses registers of the sums now in PATCH */
     __syncwarp();
     for_vectors(i, [&](int v, const Sum *from, Sum *to, int count) {
       Vector values = *reinterpret_cast<const Vector *>(from);
@@ -88,7 +88,7 @@ static __device__ __forceinline__ void store(const Product<T> &p, const Sum (&su
   }
 }
 
-/* Asks for the block's tile of C to be brought to the L2 cache. */
+/* Prefetches the block's tile of C to the L2 cache. */
 template <class Shape, class Sum>
 static __device__ __forceinline__ void prefetch(const Matrix<Sum> &c, Corner corner) {
   constexpr int LENGTH = 128 / (int)sizeof(Sum), ACROSS = Shape::BN / LENGTH;

@@ -1,20 +1,19 @@
-/* ring: stages of shared memory that all threads of a block fill by asynchronous copies and all
- * warps read, one after the other, guarded by barriers that count arrivals (mbarrier, since
- * Ampere).  Unlike behind __syncthreads, nobody waits for a warp that lags a little behind.
+/* ring: stages in shared memory that all threads of a block fill by asynchronous copies and all
+ * warps read in sequence, guarded by barriers that count arrivals (mbarrier, since Ampere).  Unlike
+ * with __syncthreads, no warp waits for one that lags slightly behind.
  *
  * Every stage has two barriers: FILLED, at which each thread's copies arrive, and READ, at which
- * each warp does.  Their phases take turns: a waiting thread names the parity of the phase that
- * shall be over; of a new barrier, phase 1 counts as over.  Addresses are those of shared memory.
- */
+ * each warp arrives.  A thread waits for the end of the phase with a given parity; in a new
+ * barrier, the phase of parity 1 counts as over.  Addresses are in shared memory. */
 #ifndef DM_KERNELS_RING_CUH
 #define DM_KERNELS_RING_CUH
 
-/* Bytes of the barriers of a stage. */
+/* Bytes of barriers per stage. */
 constexpr int RING_BARRIERS = 16;
 
 struct Ring {
-  unsigned stages, barriers; /* where they begin */
-  int count, bytes;          /* of stages, and in one */
+  unsigned stages, barriers; /* start addresses */
+  int count, bytes;          /* number of stages, bytes per stage */
 
   __device__ __forceinline__ unsigned stage(int slot) const {
     return stages + slot * bytes;
@@ -27,7 +26,7 @@ struct Ring {
   }
 };
 
-/* Which stage, and the parity of its phase. */
+/* A stage, and the parity of its phase. */
 struct RingPlace {
   int slot, parity;
 
@@ -36,7 +35,7 @@ struct RingPlace {
   }
 };
 
-/* A ring of COUNT stages in MEMORY; all threads of the block come together here. */
+/* Creates a ring of COUNT stages in MEMORY; synchronizes the block. */
 static __device__ __forceinline__ Ring make_ring(void *memory, int count, int bytes) {
   const unsigned begin = (unsigned)__cvta_generic_to_shared(memory);
   Ring ring = {begin, begin + count * bytes, count, bytes};
@@ -48,7 +47,7 @@ static __device__ __forceinline__ Ring make_ring(void *memory, int count, int by
                    : "memory");
     }
   __syncthreads();
-  asm volatile("" : "+r"(ring.stages)); /* kept in a register: to find it again takes long */
+  asm volatile("" : "+r"(ring.stages)); /* keeps it in a register: recomputing it is slow */
   return ring;
 }
 
@@ -56,7 +55,7 @@ static __device__ __forceinline__ Ring make_ring(void *memory, int count, int by
 static __device__ __forceinline__ bool phase_over(unsigned barrier, int parity) {
   int over;
 #if __CUDA_ARCH__ >= 900
-#define DM_TEST "mbarrier.try_wait" /* for a while */
+#define DM_TEST "mbarrier.try_wait" /* waits for a limited time */
 #else
 #define DM_TEST "mbarrier.test_wait"
 #endif
@@ -71,18 +70,18 @@ static __device__ __forceinline__ bool phase_over(unsigned barrier, int parity) 
   return over;
 }
 
-/* Until it is, unless it was seen OVER. */
+/* Waits for the end of the phase, unless it is known to be OVER. */
 static __device__ __forceinline__ void await_phase(unsigned barrier, int parity,
                                                    bool over = false) {
   while (!over) over = phase_over(barrier, parity);
 }
 
-/* This thread arrives when all its copies so far have. */
+/* Arrives for this thread once all its copies so far are complete. */
 static __device__ __forceinline__ void arrive_after_copies(unsigned barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
 }
 
-/* This warp arrives, all its threads. */
+/* Arrives once for the whole warp. */
 static __device__ __forceinline__ void arrive_as_warp(unsigned barrier) {
   __syncwarp();
   if (threadIdx.x % 32 == 0)

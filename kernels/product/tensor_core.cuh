@@ -1,17 +1,17 @@
-/* tensor_core: the instructions by which a warp feeds the tensor cores (mma.sync and ldmatrix,
- * since Ampere), and what differs between the types.
+/* tensor_core: the instructions for tensor cores (mma.sync and ldmatrix, since Ampere), and the
+ * differences between the types.
  *
- * One mma.sync multiplies 16 rows of A by 8 columns of B, and of k what fits into 32 bytes of a row
- * of A.  With g = lane / 4 and t = lane % 4 a thread holds, in registers of 4 bytes: of A the words
- * t and t + 4 of rows g and g + 8; of B the same words of column g, in which adjacent values of k
- * lie; of the sums columns 2t and 2t + 1 of rows g and g + 8. */
+ * One mma.sync multiplies 16 rows of A by 8 columns of B, over 32 bytes of k.  With g = lane / 4
+ * and t = lane % 4, a thread holds in registers of 4 bytes: words t and t + 4 of rows g and g + 8
+ * of A; the same words of column g of B, with adjacent values of k in a word; columns 2t and 2t + 1
+ * of rows g and g + 8 of the sums. */
 #ifndef DM_KERNELS_TENSOR_CORE_CUH
 #define DM_KERNELS_TENSOR_CORE_CUH
 
 #include "kernels/helpers/number.cuh"
 
-/* Four matrices of 8 rows of 16 bytes each: lane l names row l % 8 of matrix l / 8, and gets word
- * l % 4 of row l / 4 of each. */
+/* Loads four matrices of 8 rows of 16 bytes: lane l passes the address of row l % 8 of matrix l /
+ * 8, and receives word l % 4 of row l / 4 of each matrix. */
 static __device__ __forceinline__ void load_matrices(uint32_t (&to)[4], unsigned from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -19,7 +19,7 @@ static __device__ __forceinline__ void load_matrices(uint32_t (&to)[4], unsigned
                : "memory");
 }
 
-/* The same of 8 x 8 pairs of bytes, transposed: pairs l / 4 of rows 2 (l % 4) and the next. */
+/* The same for 8 x 8 pairs of bytes, transposed: pair l / 4 of rows 2 (l % 4) and the next. */
 static __device__ __forceinline__ void load_transposed(uint32_t (&first)[2], uint32_t (&second)[2],
                                                        unsigned from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -34,13 +34,13 @@ static __device__ __forceinline__ void load_transposed(uint32_t (&first)[2], uin
       : kind(sums[0]), kind(sums[1]), kind(sums[2]), kind(sums[3])                                 \
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
 
-/* How B, whose tile lies in shared memory as in global memory, row by row, gets into registers.
+/* Loads B, whose tile is row-major in shared memory as in global memory, to registers.
  *
- * SWIZZLE(k): piece p (of 16 bytes) of row k lies at p ^ SWIZZLE(k), so that what a warp reads
- * together lies in different banks.  OFFSET: where this lane reads, from the tile on, in the
- * columns from piece PIECE on.  LOAD fills the registers of N times 8 columns, and FINISH makes
- * them what mma.sync takes.  RUN: so many sums of a thread lie side by side in a row of C; of run R
- * they are those that SUM says, from column COLUMN on. */
+ * SWIZZLE(k): piece p (of 16 bytes) of row k is stored at p ^ SWIZZLE(k), to avoid bank conflicts.
+ * OFFSET: this lane's offset in the tile, for columns from piece PIECE on.  LOAD fills the
+ * registers of N times 8 columns, and FINISH converts them to operands of mma.sync.  RUN: number of
+ * a thread's sums that are adjacent in a row of C; run R starts at COLUMN, and SUM returns its
+ * elements. */
 template <class T> struct Tensor;
 
 /* 16 bits: ldmatrix transposes. */
@@ -86,8 +86,8 @@ template <> struct Tensor<__nv_bfloat16> : TensorHalf {
   }
 };
 
-/* TF32: nothing transposes words of 4 bytes, but a thread may read 16 bytes of row t, which are
- * column g of four products if those are taken to have columns 4g, 4g + 1, ... of C. */
+/* TF32: ldmatrix cannot transpose words of 4 bytes, but a thread can read 16 bytes of row t, which
+ * are column g of four products if these compute columns 4g, 4g + 1, ... of C. */
 template <> struct Tensor<float> {
   static constexpr int RUN = 4;
 
@@ -110,8 +110,8 @@ template <> struct Tensor<float> {
                      : "r"(at + j * 32 + half * 4 * row_bytes)
                      : "memory");
   }
-  /* Rounded to nearest: one instruction for ties to even, three for ties away from zero, which is
-   * all that Ampere has. */
+  /* Rounds to nearest: ties to even in one instruction; Ampere only has ties away from zero, in
+   * three. */
   static __device__ __forceinline__ void round(uint32_t &word) {
 #if __CUDA_ARCH__ >= 900
     asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(word) : "f"(__uint_as_float(word)));
@@ -139,9 +139,9 @@ template <> struct Tensor<float> {
   }
 };
 
-/* 8 bits: ldmatrix transposes pairs of columns.  Its rows are named such that a thread gets rows 4t
- * and 4t + 1 of columns 2g and 2g + 1 in one register, the next two rows in another: the bytes of
- * both make one word of the even column and one of the odd. */
+/* 8 bits: ldmatrix transposes pairs of columns.  The order of row addresses gives a thread rows 4t
+ * and 4t + 1 of columns 2g and 2g + 1 in one register, and the next two rows in another: their
+ * bytes form one word of the even column and one of the odd. */
 template <> struct Tensor<int8_t> {
   static constexpr int RUN = 4;
 
@@ -161,7 +161,7 @@ template <> struct Tensor<int8_t> {
   static __device__ __forceinline__ void finish_a(uint32_t (&)[4]) {
   }
   static __device__ __forceinline__ void finish_b(uint32_t (&even)[2], uint32_t (&odd)[2]) {
-    const uint32_t low[2] = {even[0], even[1]}; /* of both columns the first 16 of k */
+    const uint32_t low[2] = {even[0], even[1]}; /* first 16 of k of both columns */
     even[0] = __byte_perm(low[0], low[1], 0x6420);
     even[1] = __byte_perm(odd[0], odd[1], 0x6420);
     odd[1] = __byte_perm(odd[0], odd[1], 0x7531);

@@ -1,5 +1,5 @@
-/* tensor_map: describes a matrix in global memory to TMA: its extent, its rows,
- * and the box that is moved at a time.  Maps are plain values, passed as kernel parameters. */
+/* tensor_map: describes a matrix in global memory to TMA: its extent, its stride, and the box that
+ * one copy moves.  Maps are plain values, passed as kernel parameters. */
 #ifndef DM_KERNELS_TENSOR_MAP_CUH
 #define DM_KERNELS_TENSOR_MAP_CUH
 
@@ -7,18 +7,17 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-/* TMA moves rows that begin at multiples of so many bytes. */
+/* Rows must begin at multiples of this number of bytes. */
 constexpr int64_t BULK_ALIGNMENT = 16;
 
-/* Rows of boxes are as long as the pattern in which shared memory is permuted: the 16-byte pieces
- * of row r are stored in the order of their number XOR r mod 8, so that a column of them meets
- * every bank. */
+/* Rows of boxes are as long as the 128-byte swizzle of shared memory: 16-byte piece p of row r is
+ * stored at p XOR r mod 8, so that a column of pieces covers all banks. */
 constexpr int BOX_ROW = 128; /* bytes */
 
 typedef decltype(&cuTensorMapEncodeTiled) TensorMapEncoder;
 
-/* The encoder belongs to the driver, which is not linked against, so that the program starts where
- * there is none.  To ask for it takes a fraction of a microsecond. */
+/* The encoder is part of the driver, which is not linked, so that the program starts without one.
+ * Querying its address takes a fraction of a microsecond. */
 static TensorMapEncoder tensor_map_encoder() {
   void *found = nullptr;
   cudaDriverEntryPointQueryResult result;

@@ -1,11 +1,11 @@
-/* tiled: how the rungs with square tiles go along k: what 07_tiled.cu and 08_kahan.cu share. */
+/* tiled: the loop along k with square tiles, shared by 07_tiled.cu and 08_kahan.cu. */
 #ifndef DM_KERNELS_TILED_CUH
 #define DM_KERNELS_TILED_CUH
 
 #include "kernels/helpers/matrix.cuh"
 
-/* A block of TILE x TILE threads computes a TILE x TILE piece of C, one element a thread.  Adder
- * says how: it holds the sum and adds products to it. */
+/* A block of TILE x TILE threads computes a TILE x TILE tile of C, one element per thread.  Adder
+ * holds the sum and adds products to it. */
 template <class Adder, int TILE, class Element, class Sum>
 static __device__ __forceinline__ void multiply_by_tiles(const Product<Element, Sum> &p) {
   __shared__ Sum a_tile[TILE][TILE], b_tile[TILE][TILE];

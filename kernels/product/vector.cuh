@@ -1,6 +1,5 @@
-/* vector: 16 bytes of a row, the most that one instruction moves; and tiles and sums that are moved
- * in vectors.  Rows that are not aligned to 16 bytes, and the ends of rows, are moved by elements.
- */
+/* vector: 16 bytes of a row, the most that one instruction moves; and accesses to tiles and sums in
+ * vectors.  Rows not aligned to 16 bytes, and ends of rows, are moved element by element. */
 #ifndef DM_KERNELS_VECTOR_CUH
 #define DM_KERNELS_VECTOR_CUH
 
@@ -44,8 +43,8 @@ template <class T> static __device__ __forceinline__ const Vector<T> &vector_at(
   return *reinterpret_cast<const Vector<T> *>(p);
 }
 
-/* begin_sums and store_sums where the sums of a vector lie side by side in C: only COL(j) of the
- * first counts. */
+/* begin_sums and store_sums for sums that form vectors in C: COL(j) is called only for the first of
+ * a vector. */
 template <class T, int M, int N, class Row, class Col>
 static __device__ __forceinline__ void begin_vectors(T (&sums)[M][N], const Product<T> &p,
                                                      bool wide, Row row, Col col) {
@@ -74,9 +73,9 @@ static __device__ __forceinline__ void store_vectors(const T (&sums)[M][N], cons
     }
 }
 
-/* A thread's part of a tile of ROWS x COLS, on its way from global to shared memory. */
+/* A thread's part of a tile of ROWS x COLS, in registers between global and shared memory. */
 template <class T, int ROWS, int COLS, int THREADS> struct TilePart {
-  static constexpr int LENGTH = Vector<T>::LENGTH, ACROSS = COLS / LENGTH; /* vectors in a row */
+  static constexpr int LENGTH = Vector<T>::LENGTH, ACROSS = COLS / LENGTH; /* vectors per row */
   static constexpr int COUNT = ROWS * ACROSS / THREADS;
   static_assert(ROWS * ACROSS % THREADS == 0, "every thread moves as much");
   Vector<T> part[COUNT];
@@ -88,7 +87,7 @@ template <class T, int ROWS, int COLS, int THREADS> struct TilePart {
     return (i * THREADS + threadIdx.x) % ACROSS * LENGTH;
   }
 
-  /* From the tile of M that begins at (row0, col0). */
+  /* Loads from the tile of M at (row0, col0). */
   __device__ __forceinline__ void load(const Matrix<const T> &m, int64_t row0, int64_t col0,
                                        bool wide) {
 #pragma unroll
@@ -100,7 +99,7 @@ template <class T, int ROWS, int COLS, int THREADS> struct TilePart {
     for (int i = 0; i < COUNT; i++) vector_at(&tile[row(i)][col(i)]) = part[i];
   }
 
-  /* As columns: TILE is the transpose, with padding behind its rows. */
+  /* Stores to TILE transposed; its rows may be padded. */
   template <int STRIDE>
   __device__ __forceinline__ void store_transposed(T (&tile)[COLS][STRIDE]) const {
 #pragma unroll

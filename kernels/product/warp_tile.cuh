@@ -1,5 +1,5 @@
-/* warp_tile: the kernel of 17_warp_tile.cu for any tiling.  Device code alone, so that NVRTC
- * compiles it too, on the user's machine (src/backend/cuda_jit.c). */
+/* warp_tile: the kernel of 17_warp_tile.cu for any tiling.  Contains only device code, because
+ * NVRTC also compiles it on the user's machine (src/backend/cuda_jit.c). */
 #ifndef DM_KERNELS_WARP_TILE_CUH
 #define DM_KERNELS_WARP_TILE_CUH
 
@@ -8,21 +8,21 @@
 #include "kernels/product/grouped.cuh"
 
 /* The block's tile, the depth and the number of stages, the warp's tile, the rows of threads in a
- * warp, the blocks that shall fit on a multiprocessor, the height of a group (grouped.cuh), the
- * parts that the copies of a stage are made in, and the order of the outer products.
- * src/backend/tiling.c knows which go together.
+ * warp, the resident blocks per multiprocessor, the height of a group (grouped.cuh), the number of
+ * parts of a stage's copies, and the order of the outer products.  src/backend/tiling.c checks
+ * which values fit together.
  *
- * The copies of a stage are spread over the steps of the present one.  Fewer parts cost less: where
- * copies follow loads from shared memory, ptxas puts three idle loads between.  But parts and order
- * also decide which registers ptxas chooses, and so how often the three of an instruction lie in
- * the same bank: which is best is found by trying. */
+ * The copies of a later stage are spread over the steps of the current one.  Fewer parts cost less:
+ * between loads from shared memory and copies, ptxas inserts three idle loads.  But parts and order
+ * also affect register allocation, and so how often the three registers of an instruction are in
+ * the same bank: the best values are found by measuring. */
 template <int BM_, int BN_, int BK_, int STAGES_, int WM, int WN, int DOWN_, int BLOCKS_,
           int GROUP_, int PARTS_, int BY_ROWS_>
 struct Tiling {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_;
   static constexpr int BLOCKS = BLOCKS_, GROUP = GROUP_, PARTS = PARTS_;
   static constexpr bool BY_ROWS = BY_ROWS_;
-  static constexpr int DOWN = DOWN_, ACROSS = 32 / DOWN; /* threads of a warp */
+  static constexpr int DOWN = DOWN_, ACROSS = 32 / DOWN; /* threads of a warp, down and across */
   static constexpr int TM = WM / DOWN, TN = WN / ACROSS; /* a thread's tile */
   static constexpr int WARPS_ACROSS = BN / WN;
   static constexpr int THREADS = BM / WM * WARPS_ACROSS * 32;
@@ -30,7 +30,7 @@ struct Tiling {
   static_assert(BK % 2 == 0, "two fragments take turns, and the first is the first of every tile");
 };
 
-/* What a block of a kernel with __launch_bounds__(Shape::THREADS, Shape::BLOCKS) does. */
+/* The body of a kernel with __launch_bounds__(Shape::THREADS, Shape::BLOCKS). */
 template <class Shape, class T>
 static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, const Wide &wide) {
   constexpr int BK = Shape::BK, STAGES = Shape::STAGES, TM = Shape::TM, TN = Shape::TN;
@@ -38,7 +38,7 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
   typedef Stage<T, Shape::BM, Shape::BN, BK> Tiles;
   constexpr unsigned SIZE = sizeof(Tiles);
   extern __shared__ char memory[];
-  /* Where a stage lies is counted in 32 bits: NVRTC keeps pointers in 64, and registers are few. */
+  /* Stages have 32-bit offsets: NVRTC would keep 64-bit pointers in scarce registers. */
   const auto stage = [&](unsigned at) -> Tiles & {
     return *reinterpret_cast<Tiles *>(memory + at);
   };
@@ -65,7 +65,7 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
   begin_vectors(sums, p, wide.c, row, col);
 
   T a[2][TM], b[2][TN]; /* fragments of k and k + 1 */
-  /* This thread's first vectors of k = 0 in the first stage. */
+  /* Addresses of this thread's first vectors for k = 0 in the first stage. */
   const unsigned base = (unsigned)__cvta_generic_to_shared(memory);
   const unsigned a_at = base + (warp_row + y * Vector<T>::LENGTH) * sizeof(T);
   const unsigned b_at = base + sizeof(Tiles::a) + (warp_col + x * Vector<T>::LENGTH) * sizeof(T);
@@ -79,7 +79,7 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
 
   unsigned now = 0, free_stage = (STAGES - 1) * SIZE;
   const auto multiply_stage =
-      [&](bool fast) { /* and copy a tile into the free stage */
+      [&](bool fast) { /* and copies a tile to the free stage */
 #pragma unroll
                        for (int i = 0; i < BK; i++) {
                          if (i % (BK / PARTS) == 0) {
@@ -103,10 +103,10 @@ static __device__ __forceinline__ void multiply_warp_tiles(const Product<T> &p, 
                        }
       };
   int64_t k = 0;
-  const int64_t fast_end = wide.b ? p.a.cols - STAGES * BK : -1; /* then the last tile is copied */
+  const int64_t fast_end = wide.b ? p.a.cols - STAGES * BK : -1; /* beyond: partial tiles */
   for (; k <= fast_end; k += BK) multiply_stage(true);
   for (; k < p.a.cols; k += BK) multiply_stage(false);
-  wait_for_copies<0>(); /* beyond the last k nothing was read, but zeros are stored */
+  wait_for_copies<0>(); /* beyond the last k, copies only store zeros */
   store_vectors(sums, p, wide.c, row, col);
 }
 

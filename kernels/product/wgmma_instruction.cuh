@@ -1,8 +1,8 @@
 /* wgmma_instruction: a warpgroup (128 threads) multiplies a 64 x K tile of A by a K x N tile of B,
  * both in shared memory, asynchronously: D += A B with D in registers.  K is 32 bytes of a row.
  *
- * Tiles lie as TMA leaves them: rows of 128 bytes, permuted (tensor_map.cuh), in groups
- * of eight.  A descriptor says where.  Rows run along k, or for the 16-bit types along n. */
+ * Tiles have the layout of TMA: swizzled rows of 128 bytes (tensor_map.cuh) in groups of eight,
+ * located by a descriptor.  Rows run along k, or for 16-bit types also along n. */
 #ifndef DM_KERNELS_WGMMA_INSTRUCTION_CUH
 #define DM_KERNELS_WGMMA_INSTRUCTION_CUH
 
@@ -11,7 +11,8 @@
 
 #include "kernels/product/mbarrier.cuh"
 
-/* Bytes from eight rows to the next eight, and from a block of 128 bytes across to the next. */
+/* NEXT_ROWS: bytes from eight rows to the next eight; NEXT_BLOCK: from a block of 128 bytes across
+ * to the next. */
 static __device__ __forceinline__ uint64_t tile_descriptor(const void *tile, int next_rows,
                                                            int next_block) {
   const uint64_t permuted_by_128_bytes = (uint64_t)1 << 62;
@@ -19,12 +20,12 @@ static __device__ __forceinline__ uint64_t tile_descriptor(const void *tile, int
          (uint64_t)(next_block >> 4) << 16 | (shared_address(tile) & 0x3FFFF) >> 4;
 }
 
-/* A descriptor that begins BYTES later. */
+/* A descriptor BYTES further on. */
 static __device__ __forceinline__ uint64_t advance(uint64_t descriptor, int bytes) {
   return descriptor + (uint64_t)(bytes >> 4);
 }
 
-/* Before the first product after registers or shared memory were written. */
+/* Needed before the first product after writing registers or shared memory. */
 static __device__ __forceinline__ void begin_products() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -33,7 +34,7 @@ static __device__ __forceinline__ void commit_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/* Until all but the last PENDING groups are done. */
+/* Waits until all but the last PENDING groups are complete. */
 template <int PENDING> static __device__ __forceinline__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
@@ -48,11 +49,11 @@ template <int COUNT> static __device__ __forceinline__ void pin(int32_t (&d)[COU
   for (int i = 0; i < COUNT; i++) asm volatile("" : "+r"(d[i])::"memory");
 }
 
-/* Wgmma<Element, N>::add_product<N_MAJOR>(d, a, b, keep): D = A B + (keep ? D : 0).  Thread t holds
- * of D, in d[4 i + 2 j + l], row 16 (t / 32) + t % 32 / 4 + 8 j and column 8 i + 2 (t % 4) + l. */
+/* Wgmma<Element, N>::add_product<N_MAJOR>(d, a, b, keep): D = A B + (keep ? D : 0).  In
+ * thread t, d[4 i + 2 j + l] is row 16 (t / 32) + t % 32 / 4 + 8 j, column 8 i + 2 (t % 4) + l. */
 template <class Element, int N> struct Wgmma;
 
-/* The names of registers, ten at a time, and what stands for them. */
+/* Names of register operands, ten at a time, and their constraints. */
 #define DM_TEN(t)                                                                                  \
   "%" #t "0,%" #t "1,%" #t "2,%" #t "3,%" #t "4,%" #t "5,%" #t "6,%" #t "7,%" #t "8,%" #t "9,"
 #define DM_NAMES_32 DM_TEN() DM_TEN(1) DM_TEN(2) "%30,%31"

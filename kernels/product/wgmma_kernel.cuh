@@ -1,5 +1,5 @@
-/* wgmma_kernel: what 20_wgmma.cu launches.  One warpgroup of a block loads, the others multiply;
- * they meet at the barriers of a ring of stages. */
+/* wgmma_kernel: the kernel of 20_wgmma.cu.  One warpgroup of a block loads, the others multiply;
+ * the barriers of a ring of stages synchronize them. */
 #ifndef DM_KERNELS_WGMMA_KERNEL_CUH
 #define DM_KERNELS_WGMMA_KERNEL_CUH
 
@@ -15,8 +15,8 @@ template <int COUNT> static __device__ __forceinline__ void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
 }
 
-/* Grids of the same stream may overlap: the next one begins to prepare itself when all blocks have
- * said so, and it waits for the end of this one. */
+/* Grids of a stream may overlap: the next one starts its preparation once all blocks of this one
+ * allow it, and then waits for the end of this one. */
 static __device__ __forceinline__ void let_grids_begin() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
@@ -26,8 +26,8 @@ static __device__ __forceinline__ void await_grids_before() {
 
 /* ---- multiplying: a warpgroup ---- */
 
-/* The warp has read the stage: the blocks that write into it, those beside, above and below, must
- * know. */
+/* The warp has read the stage: notifies the blocks that write to it, those in the same row or
+ * column of the cluster. */
 template <class Shape> static __device__ __forceinline__ void release(uint64_t *empty) {
   const int lane = threadIdx.x % 32, rank = rank_in_cluster();
   if (Shape::CLUSTER == 1) {
@@ -42,8 +42,8 @@ template <class Shape> static __device__ __forceinline__ void release(uint64_t *
 template <class Element, bool N_MAJOR, class Shape, class Sum>
 static __device__ __forceinline__ void multiply_stage(Sum (&d)[Shape::SUMS], const char *a,
                                                       const char *b, bool keep) {
-  constexpr int DEEP = 32 / (int)sizeof(Element);                 /* of an instruction */
-  constexpr int BLOCK = BOX_ROW / (int)sizeof(Element) * BOX_ROW; /* of rows along n */
+  constexpr int DEEP = 32 / (int)sizeof(Element); /* elements of k per instruction */
+  constexpr int BLOCK = BOX_ROW / (int)sizeof(Element) * BOX_ROW; /* bytes, rows along n */
   const uint64_t a_tile = tile_descriptor(a, 8 * BOX_ROW, 16);
   const uint64_t b_tile = tile_descriptor(b, 8 * BOX_ROW, N_MAJOR ? BLOCK : 16);
   begin_products();
@@ -55,16 +55,16 @@ static __device__ __forceinline__ void multiply_stage(Sum (&d)[Shape::SUMS], con
   commit_products();
 }
 
-/* ---- tile after tile ---- */
+/* ---- all tiles ---- */
 
-/* The stage before the present one. */
+/* Releases the stage before the current one. */
 template <class Shape>
 static __device__ __forceinline__ void release_before(const Worker<Shape> &worker) {
   const int stage = worker.ring.stage;
   release<Shape>(&worker.memory.empty[stage > 0 ? stage - 1 : Shape::STAGES - 1]);
 }
 
-/* The products of a stage are posted before those of the stage before are done. */
+/* Issues the products of a stage while those of the previous stage still run. */
 template <class Element, bool N_MAJOR, class Shape, class Sum, int SUMS>
 static __device__ __forceinline__ void multiply_step(Worker<Shape> &worker, Sum (&d)[SUMS],
                                                      bool keep) {
@@ -78,8 +78,8 @@ static __device__ __forceinline__ void multiply_step(Worker<Shape> &worker, Sum 
   worker.ring.next();
 }
 
-/* NOW = the sums of a tile.  OVERLAP: BEFORE, those of the tile at ROW and COL, are stored in the
- * meantime. */
+/* NOW = the sums of a tile.  OVERLAP: meanwhile stores BEFORE, the sums of the tile at ROW and
+ * COL. */
 template <class Element, bool N_MAJOR, class Shape, class Sum, int SUMS>
 static __device__ __forceinline__ void multiply_tile(Worker<Shape> &worker, Sum (&now)[SUMS],
                                                      const Sum (&before)[SUMS], int row, int col) {

@@ -1,12 +1,11 @@
-/* wgmma_launch: how kernels start whose blocks form clusters and go from tile to tile. */
+/* wgmma_launch: launches persistent kernels whose blocks form clusters. */
 #ifndef DM_KERNELS_WGMMA_LAUNCH_CUH
 #define DM_KERNELS_WGMMA_LAUNCH_CUH
 
 #include "kernels/helpers/matrix.cuh"
 
-/* KERNEL(WORK) for so many TILES, of which a cluster computes one at a time, with BYTES of shared
- * memory.  No more clusters than finish at the same time: those without a last tile would only draw
- * power. */
+/* Launches KERNEL(WORK) with BYTES of shared memory for TILES, of which a cluster computes one at
+ * once.  Uses only as many clusters as the number of rounds needs: more would only draw power. */
 template <class Shape, class Work>
 static cudaError_t launch_clusters(void (*kernel)(const Work), const Work &work, int64_t tiles,
                                    int bytes, int processors, cudaStream_t stream) {

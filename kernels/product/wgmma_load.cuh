@@ -1,14 +1,14 @@
-/* wgmma_load: the thread that loads: which tiles a block computes, and how their operands come into
- * the ring of stages. */
+/* wgmma_load: the loading thread: the sequence of a block's tiles, and the loads of their operands
+ * to the ring of stages. */
 #ifndef DM_KERNELS_WGMMA_LOAD_CUH
 #define DM_KERNELS_WGMMA_LOAD_CUH
 
 #include "kernels/product/bulk_copy.cuh"
 #include "kernels/product/wgmma_tile.cuh"
 
-/* The tiles of a block, one after the other.  The ranks of a cluster run down. */
+/* The sequence of a block's tiles.  Ranks of a cluster go down first. */
 template <class Shape> struct Tile {
-  int index, row, col; /* of its corner */
+  int index, row, col; /* row, col: its corner */
 
   __device__ __forceinline__ explicit Tile(const WgmmaWork &work)
       : index(blockIdx.x / Shape::CLUSTER) {
@@ -29,7 +29,7 @@ template <class Shape> struct Tile {
   }
 };
 
-/* COUNT blocks of the cluster, STEP ranks apart, one of them this block, get the box. */
+/* Loads the box for COUNT blocks of the cluster, STEP ranks apart, including this one. */
 template <int COUNT, int STEP>
 static __device__ __forceinline__ void load_shared_box(void *to, const CUtensorMap *map, int col,
                                                        int row, uint64_t *barrier) {
@@ -43,7 +43,7 @@ static __device__ __forceinline__ void load_shared_box(void *to, const CUtensorM
   load_box_for(blocks << first, to, map, col, row, barrier);
 }
 
-/* This block's part of the rows of A goes to the blocks beside it. */
+/* Loads this block's part of the rows of A, for all blocks in its row of the cluster. */
 template <class Shape>
 static __device__ __forceinline__ void load_a(const CUtensorMap *a, char *tile, int row, int k,
                                               uint64_t *barrier) {
@@ -51,12 +51,12 @@ static __device__ __forceinline__ void load_a(const CUtensorMap *a, char *tile, 
   load_shared_box<Shape::ACROSS, Shape::DOWN>(tile + part * BOX_ROW, a, k, row + part, barrier);
 }
 
-/* Its part of the columns of B, to the blocks above and below; where rows run along n, its part of
- * those rows. */
+/* Loads its part of the columns of B (of the rows, if these run along n), for all blocks in its
+ * column of the cluster. */
 template <class Element, bool N_MAJOR, class Shape>
 static __device__ __forceinline__ void load_b(const CUtensorMap *b, char *tile, int col, int k,
                                               uint64_t *barrier) {
-  constexpr int COLS = BOX_ROW / (int)sizeof(Element); /* of a box of rows along n */
+  constexpr int COLS = BOX_ROW / (int)sizeof(Element); /* of a box with rows along n */
   const int rank = rank_in_cluster() % Shape::DOWN;
   if (!N_MAJOR) {
     const int part = rank * (Shape::BN / Shape::DOWN);
@@ -69,8 +69,8 @@ static __device__ __forceinline__ void load_b(const CUtensorMap *b, char *tile, 
     load_shared_box<Shape::DOWN, 1>(tile + (j + part) * BOX_ROW, b, col + j, k + part, barrier);
 }
 
-/* C is fetched into the L2 cache, a box with each of the last steps, before sums are added there:
- * all blocks add at about the same time, more than memory could deliver. */
+/* Prefetches C to the L2 cache before sums are added there, a box in each of the last steps: all
+ * blocks add at about the same time, faster than memory could deliver C. */
 template <class Shape>
 static __device__ __forceinline__ void prefetch_c(const WgmmaWork &work, int row, int col,
                                                   int step) {

@@ -1,11 +1,11 @@
-/* wgmma_store: how the sums of a warpgroup leave: through shared memory, by boxes of 64 x 32. */
+/* wgmma_store: the epilogue of a warpgroup: stores sums through shared memory, in 64 x 32 boxes. */
 #ifndef DM_KERNELS_WGMMA_STORE_CUH
 #define DM_KERNELS_WGMMA_STORE_CUH
 
 #include "kernels/product/bulk_copy.cuh"
 #include "kernels/product/wgmma_tile.cuh"
 
-/* A warpgroup and its place in the ring. */
+/* A warpgroup and its position in the ring. */
 template <class Shape> struct Worker {
   const WgmmaWork &work;
   WgmmaMemory<Shape> &memory;
@@ -13,8 +13,8 @@ template <class Shape> struct Worker {
   Ring<Shape::STAGES> ring;
 };
 
-/* 32 columns of the sums as a box.  The 16 lanes that store at a time have rows of four kinds, of
- * which the odd ones begin with the right half: so they meet all banks. */
+/* Writes 32 columns of the sums as a box.  The 16 lanes that store at once cover four rows; those
+ * of odd rows start with the right half, so that they access different banks. */
 template <class Sum> static __device__ __forceinline__ void write_box(char *box, const Sum *d) {
   const int thread = threadIdx.x % 128, lane = thread % 32;
   const int row = thread / 32 * 16 + lane / 4;
@@ -45,12 +45,12 @@ static __device__ __forceinline__ int32_t add(int32_t x, int32_t y) { /* wraps *
   return (int32_t)((uint32_t)x + (uint32_t)y);
 }
 
-/* The box goes to C where TMA cannot bring it: it writes 16 bytes at a time.  An atomic
- * addition would not do for C += A B: unlike that of TMA it takes subnormal numbers for 0. */
+/* Stores the box to C where TMA, which writes 16 bytes at once, cannot.  C += A B does not use
+ * atomic additions, because unlike those of TMA they flush subnormal numbers to 0. */
 template <class Sum>
 static __device__ __forceinline__ void store_elements(const WgmmaWork &work, const char *box,
                                                       int row, int col) {
-  constexpr int COUNT = 8; /* rows at a time; every fourth one is of this warp */
+  constexpr int COUNT = 8; /* rows per half; the warp has every fourth row */
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   if (col + lane >= work.n) return;
   const int64_t down = 4 * work.c_stride;
@@ -76,7 +76,7 @@ static __device__ __forceinline__ void store_elements(const WgmmaWork &work, con
   }
 }
 
-/* Piece PIECE of the tile at ROW and COL; one thread asks TMA. */
+/* Stores piece PIECE of the tile at ROW and COL; one thread issues TMA stores. */
 template <class Shape, class Sum>
 static __device__ __forceinline__ void
 store_piece(const Worker<Shape> &worker, const Sum (&d)[Shape::SUMS], int piece, int row, int col) {

@@ -1,4 +1,4 @@
-/* wgmma_tile: the shapes of tiles, what lies in shared memory, and the order of the tiles. */
+/* wgmma_tile: the shapes of tiles, the layout of shared memory, and the order of the tiles. */
 #ifndef DM_KERNELS_WGMMA_TILE_CUH
 #define DM_KERNELS_WGMMA_TILE_CUH
 
@@ -7,9 +7,9 @@
 constexpr int C_BOX_ROWS = 64, C_BOX_COLS = BOX_ROW / 4; /* elements of 4 bytes */
 
 /* WARPGROUPS multiply, each a tile of 64 x BN; DOWN x ACROSS blocks form a cluster and share their
- * rows of A and columns of B; STAGES tiles of A and B are on their way.  C leaves in pieces of
- * BATCH boxes, through BUFFERS boxes for each warpgroup; OVERLAP: while the next tile is
- * multiplied, in a second set of registers. */
+ * rows of A and columns of B; the ring has STAGES tiles of A and B.  C is stored in pieces of BATCH
+ * boxes, through BUFFERS boxes per warpgroup; OVERLAP: while the next tile is multiplied, in a
+ * second set of registers. */
 template <int WARPGROUPS_, int BN_, int STAGES_, int DOWN_, int ACROSS_, int BUFFERS_, int BATCH_,
           bool OVERLAP_>
 struct WgmmaShape {
@@ -20,8 +20,8 @@ struct WgmmaShape {
   static constexpr bool OVERLAP = OVERLAP_;
   static constexpr int THREADS = 128 * (WARPGROUPS + 1); /* the first warpgroup loads */
   static constexpr int A_BYTES = BM * BOX_ROW, B_BYTES = BN * BOX_ROW;
-  static constexpr int SUMS = BN / 2; /* of a thread */
-  /* Registers that loading warps give to multiplying ones. */
+  static constexpr int SUMS = BN / 2; /* sums per thread */
+  /* Loading warps release registers for multiplying ones. */
   static constexpr bool LARGE = WARPGROUPS > 1 && (OVERLAP ? 2 : 1) * SUMS >= 128;
   static constexpr int LOADERS = OVERLAP ? 24 : 40, MULTIPLIERS = OVERLAP ? 240 : 232;
   static_assert(BN / DOWN <= 256 && BUFFERS % BATCH == 0, "boxes must fit");
@@ -37,7 +37,7 @@ template <class Shape> struct WgmmaMemory {
   uint64_t full[Shape::STAGES], empty[Shape::STAGES];
 };
 
-/* The present stage, and the parity of its round. */
+/* The current stage, and the parity of its round. */
 template <int STAGES> struct Ring {
   int stage = 0, parity = 0;
 
@@ -48,9 +48,9 @@ template <int STAGES> struct Ring {
   }
 };
 
-/* The tiles of C that a cluster computes at once, counted down GROUP rows of them, then on to the
- * next column: those that are computed at the same time need few different rows of A and columns of
- * B, which stay in the L2 cache. */
+/* The order of the clusters' tiles of C: down GROUP rows of them, then to the next column.  Tiles
+ * computed at the same time need few different rows of A and columns of B, which stay in the L2
+ * cache. */
 struct TileOrder {
   int down, across, group;
 
@@ -66,14 +66,14 @@ struct TileOrder {
   }
 };
 
-/* What a launch needs.  A is rows along k; B rows along k or along n. */
+/* Parameters of a launch.  Rows of A run along k, those of B along k or n. */
 struct WgmmaWork {
   CUtensorMap a, b, c;
   TileOrder order;
-  int m, n, steps; /* of 128 bytes along k */
+  int m, n, steps; /* steps of 128 bytes along k */
   void *c_base;
   int64_t c_stride;
-  bool accumulate, c_boxes; /* C is stored by TMA */
+  bool accumulate, c_boxes; /* c_boxes: C is stored by TMA */
 };
 
 #endif

@@ -1,9 +1,9 @@
-/* modulus: residues of whole numbers in 32-bit integers, three or four instructions each.
+/* modulus: residues of integers in 32-bit arithmetic, with three or four instructions each.
  *
- * A number is the sum of its bytes times powers of 2^8, and those powers have small residues: a dot
- * product of four bytes with four residues (dp4a) takes 32 bits to a number of 20 bits that is the
- * same modulo p.  That times 2^32 / p, in 32 bits that wrap, is the fraction of p above the last
- * multiple of p; half of all fractions are negative, and so is their residue. */
+ * A number is the sum of its bytes times powers of 2^8, which have small residues: a dot product of
+ * four bytes with four residues (dp4a) reduces 32 bits to a congruent number of 20 bits.  Its
+ * product with 2^32 / p, modulo 2^32, is the remainder as a fraction of p; as a signed integer it
+ * represents the symmetric residue. */
 #ifndef DM_KERNELS_MODULUS_CUH
 #define DM_KERNELS_MODULUS_CUH
 
@@ -11,9 +11,9 @@
 
 #include "core/elementary.h"
 
-constexpr int MODULI = 20, WORDS = 3; /* numbers of at most 32 WORDS bits */
+constexpr int MODULI = 20, WORDS = 3; /* numbers have at most 32 WORDS bits */
 
-/* The residue of VALUE modulo P, from -p/2 to below p/2. */
+/* The residue of VALUE modulo P in [-p/2, p/2). */
 static constexpr DM_HOST_DEVICE int symmetric(int64_t value, int p) {
   const int rest = (int)((value % p + p) % p);
   return 2 * rest < p ? rest : rest - p;
@@ -25,13 +25,13 @@ static constexpr DM_HOST_DEVICE int power_of_two(int exponent, int p) {
   return symmetric(power, p);
 }
 
-/* Numbers of LENGTH words come as unsigned ones, 2^(32 LENGTH - 1) added: their highest bit is
+/* Numbers of LENGTH words are stored unsigned, with 2^(32 LENGTH - 1) added: the highest bit is
  * flipped. */
 struct Modulus {
   uint32_t number, inverse;  /* p; 2^32 / p, rounded */
-  uint32_t powers[WORDS];    /* residues of the powers of 2^8, four bytes in a word */
-  uint32_t start[WORDS + 1]; /* by LENGTH: what takes that away again, and a quarter: fractions are
-                                off by less than that */
+  uint32_t powers[WORDS];    /* residues of powers of 2^8, four bytes per word */
+  uint32_t start[WORDS + 1]; /* by LENGTH: subtracts the added power, and adds a quarter, which
+                                exceeds the error of fractions */
 };
 
 static constexpr DM_HOST_DEVICE Modulus modulus_of(int p) {
@@ -64,7 +64,7 @@ static constexpr ModulusTable modulus_table() {
   return table;
 }
 
-/* C + the sum of four products of bytes, those of BYTES without and those of POWERS with sign. */
+/* C + the dot product of four unsigned BYTES and four signed POWERS. */
 static DM_HOST_DEVICE inline int dot_bytes(uint32_t bytes, uint32_t powers, int c) {
 #ifdef __CUDA_ARCH__
   int sum;
@@ -76,7 +76,7 @@ static DM_HOST_DEVICE inline int dot_bytes(uint32_t bytes, uint32_t powers, int 
 #endif
 }
 
-/* The higher 16 bits of FRACTION, with sign, times NUMBER, which is below 256. */
+/* The signed high 16 bits of FRACTION times NUMBER < 256. */
 static DM_HOST_DEVICE inline uint32_t times_number(uint32_t fraction, uint32_t number) {
 #ifdef __CUDA_ARCH__
   uint32_t product;
@@ -87,14 +87,14 @@ static DM_HOST_DEVICE inline uint32_t times_number(uint32_t fraction, uint32_t n
 #endif
 }
 
-/* The residue of OLD + VALUE is the highest byte of this; |OLD| <= 128. */
+/* A word whose highest byte is the residue of OLD + VALUE; |OLD| <= 128. */
 static DM_HOST_DEVICE inline uint32_t reduce(const Modulus &m, int32_t value, int old) {
   const int near = dot_bytes((uint32_t)value ^ 0x80000000u, m.powers[0], old);
   const int32_t fraction = (int32_t)((uint32_t)near * m.inverse + m.start[1]);
   return (uint32_t)(fraction >> 8) * m.number;
 }
 
-/* The highest bytes of four words, as a word. */
+/* The highest bytes of four words, as one word. */
 static __device__ __forceinline__ uint32_t highest_bytes(const uint32_t (&from)[4]) {
   return __byte_perm(__byte_perm(from[0], from[1], 0x0073), __byte_perm(from[2], from[3], 0x0073),
                      0x5410);

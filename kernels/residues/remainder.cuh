@@ -1,6 +1,6 @@
-/* remainder: from the residues of a number to the number, by the Chinese remainder theorem, with
- * the bits of dm_residues_value: X = the sum of residues times weights modulo P, exactly, in limbs
- * of 16 bits of which dp2a sums two products at a time. */
+/* remainder: reconstructs a number from its residues by the Chinese remainder theorem,
+ * bit-identical to dm_residues_value: X = the sum of residues times weights modulo P, exactly, in
+ * limbs of 16 bits, two products per dp2a. */
 #ifndef DM_KERNELS_REMAINDER_CUH
 #define DM_KERNELS_REMAINDER_CUH
 
@@ -12,15 +12,15 @@
 #define DM_UNROLL
 #endif
 
-/* Four residues in a word are a quad.  Of 4 QUADS moduli P has at most 32 QUADS bits. */
+/* A quad: four residues in a word.  The product P of 4 QUADS moduli has at most 32 QUADS bits. */
 constexpr int QUADS_MOST = DM_LIMBS;
 
 template <int QUADS> struct Remainder {
-  static constexpr int LIMBS = 2 * QUADS; /* of 16 bits, the lowest first */
-  uint32_t weight[QUADS][2][LIMBS];       /* of two moduli in a word */
+  static constexpr int LIMBS = 2 * QUADS; /* of 16 bits, lowest first */
+  uint32_t weight[QUADS][2][LIMBS];       /* of two moduli per word */
   uint32_t product[LIMBS];                /* P */
   uint32_t whole[QUADS], half[QUADS];     /* P and P / 2 in limbs of 32 bits */
-  float per_product[LIMBS];               /* 2^(16 l) / P, of the highest three limbs; else 0 */
+  float per_product[LIMBS];               /* 2^(16 l) / P for the highest three limbs; else 0 */
 };
 
 template <int QUADS> static Remainder<QUADS> remainder_of(const dm_moduli *moduli) {
@@ -37,7 +37,7 @@ template <int QUADS> static Remainder<QUADS> remainder_of(const dm_moduli *modul
   return r;
 }
 
-/* SUM + two products of 16 bits of WEIGHT with the lower or higher two residues of a quad. */
+/* SUM + the products of two 16-bit weights and the lower or higher two residues of a quad. */
 template <bool HIGHER>
 static DM_HOST_DEVICE inline int add_products(uint32_t weight, uint32_t quad, int sum) {
 #ifdef __CUDA_ARCH__
@@ -54,7 +54,7 @@ static DM_HOST_DEVICE inline int add_products(uint32_t weight, uint32_t quad, in
 #endif
 }
 
-/* Sums of residues times weights of COUNT numbers, in limbs: a weight is loaded once for all. */
+/* Sums of residues times weights for COUNT numbers, in limbs; loads each weight once for all. */
 template <int QUADS, int COUNT>
 static DM_HOST_DEVICE inline void sum_products(const Remainder<QUADS> &r,
                                                const uint32_t (&quad)[COUNT][QUADS],
@@ -75,7 +75,7 @@ static DM_HOST_DEVICE inline void sum_products(const Remainder<QUADS> &r,
   }
 }
 
-/* SUM less the multiple of P next to it, in limbs of 32 bits and a sign. */
+/* SUM minus the nearest multiple of P, in limbs of 32 bits; returns the sign. */
 template <int QUADS>
 static DM_HOST_DEVICE inline int
 take_multiple(const Remainder<QUADS> &r, const int (&sum)[2 * QUADS], uint32_t (&limb)[QUADS]) {
@@ -111,8 +111,8 @@ template <int QUADS> static DM_HOST_DEVICE inline void negate(uint32_t (&limb)[Q
   }
 }
 
-/* LIMB, not negative, above P / 2: becomes P less it, and the sign changes; exactly P / 2 becomes
- * positive.  For quotients that are off by one, next to a half. */
+/* If LIMB, a magnitude, is above P / 2, replaces it by P - LIMB and changes the sign; exactly P / 2
+ * becomes positive.  Corrects quotients that are off by one.  Returns the sign. */
 template <int QUADS>
 static DM_HOST_DEVICE inline bool turn_over(const Remainder<QUADS> &r, uint32_t (&limb)[QUADS],
                                             bool negative) {
@@ -129,7 +129,7 @@ static DM_HOST_DEVICE inline bool turn_over(const Remainder<QUADS> &r, uint32_t 
   return !negative;
 }
 
-/* LIMB rounded to nearest even; times 2^*exponent. */
+/* LIMB rounded to nearest even: the result times 2^*exponent. */
 template <int QUADS>
 static DM_HOST_DEVICE inline double round_limbs(const uint32_t (&limb)[QUADS], int *exponent) {
   uint32_t top = limb[QUADS - 1], next = QUADS > 1 ? limb[QUADS > 1 ? QUADS - 2 : 0] : 0,
@@ -138,20 +138,20 @@ static DM_HOST_DEVICE inline double round_limbs(const uint32_t (&limb)[QUADS], i
   for (int l = QUADS - 4; l >= 0; l--) rest |= limb[l];
   *exponent = 32 * (QUADS - 3);
   DM_UNROLL
-  for (int l = QUADS - 4; l >= 0; l--) /* without leading zeros, as far as there is more */
+  for (int l = QUADS - 4; l >= 0; l--) /* skips leading zero limbs */
     if (top == 0) {
       top = next, next = last, last = limb[l], rest = 0;
       DM_UNROLL
       for (int below = l - 1; below >= 0; below--) rest |= limb[below];
       *exponent -= 32;
     }
-  /* Both parts are exact; REST counts as a lowest bit that the rounding drops. */
+  /* Both parts are exact; a nonzero REST sets a sticky lowest bit for the rounding. */
   const double upper = (double)(int64_t)((uint64_t)top << 21 | next >> 11);
   const double lower = (double)(int64_t)((uint64_t)(next & 0x7ff) << 32 | last | (rest != 0));
   return upper * 0x1p43 + lower;
 }
 
-/* The number of SUM, times 2^EXPONENT. */
+/* The number represented by SUM, times 2^EXPONENT. */
 template <int QUADS>
 static DM_HOST_DEVICE inline double value_of(const Remainder<QUADS> &r, const int (&sum)[2 * QUADS],
                                              int exponent) {

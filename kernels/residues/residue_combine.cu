@@ -1,26 +1,26 @@
-/* Residues of C to f64.  A thread has four neighbouring elements: it reads a word of each plane and
- * turns words of one modulus into words of one element. */
+/* Converts residues of C to f64.  A thread processes four neighbouring elements: it reads a word of
+ * each plane, and transposes words of one modulus to words of one element. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/residue_kernels.h"
 #include "kernels/residues/remainder.cuh"
 
 namespace {
 
-constexpr int WIDE = 32, TALL = 8, COLS = 4 * WIDE; /* threads of a block; its columns */
+constexpr int WIDE = 32, TALL = 8, COLS = 4 * WIDE; /* threads of a block; columns of a block */
 
 template <int QUADS> struct CombineWork {
   const int8_t *c;
   int64_t row_stride, plane;
   double *to;
   int64_t rows, cols, to_stride;
-  unsigned across; /* blocks */
+  unsigned across; /* blocks per row of blocks */
   const int32_t *of_rows, *of_cols;
   int count;
-  bool words, pairs; /* residues come as words, numbers leave in pairs */
+  bool words, pairs; /* load residues as words, store numbers in pairs */
   Remainder<QUADS> remainder;
 };
 
-/* Residues of four elements, of which the first COUNT exist; 0 for moduli that are not used. */
+/* Loads residues of four elements, of which the first COUNT exist; 0 for unused moduli. */
 template <int QUADS>
 __device__ __forceinline__ void load_residues(const CombineWork<QUADS> &work, const int8_t *from,
                                               int count, uint32_t (&words)[4 * QUADS]) {
@@ -41,7 +41,7 @@ __device__ __forceinline__ void load_residues(const CombineWork<QUADS> &work, co
   }
 }
 
-/* Four by four bytes, transposed. */
+/* Transposes 4 x 4 bytes. */
 __device__ __forceinline__ void transpose(uint32_t (&word)[4]) {
   const uint32_t low_0 = __byte_perm(word[0], word[1], 0x5140);
   const uint32_t low_1 = __byte_perm(word[2], word[3], 0x5140);

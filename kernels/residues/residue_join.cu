@@ -1,22 +1,22 @@
-/* Residues of C, added to those of another layer.  Only memory counts: a thread has 16 bytes of a
- * plane, and neighbours lie side by side. */
+/* Adds the residues of another layer to those of C.  Limited by memory bandwidth: a thread
+ * processes 16 bytes of a plane, and neighbouring threads access neighbouring addresses. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/residue_kernels.h"
 
 namespace {
 
-constexpr int THREADS = 256, RUN = 16; /* bytes of a thread */
+constexpr int THREADS = 256, RUN = 16; /* bytes per thread */
 
 struct JoinWork {
   int8_t *c;
   const int8_t *more;
   int64_t row_stride, more_stride, plane;
-  unsigned across; /* blocks in a row */
+  unsigned across; /* blocks per row */
   int count;
   int number[DM_MODULI_MOST];
 };
 
-/* Four residues each. */
+/* Adds four residues each. */
 __device__ __forceinline__ unsigned add_four(unsigned x, unsigned y, int number) {
   unsigned sums = 0;
 #pragma unroll

@@ -1,5 +1,5 @@
-/* What the exponents of rows and columns follow from, as backend/host_lines.c has it: whole numbers
- * and extremes, which take any order of the work; so threads meet by atomic operations. */
+/* The data that determine the exponents of rows and columns, as in backend/host_lines.c: integer
+ * sums and extremes, which do not depend on the order, so threads combine them atomically. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/residue_kernels.h"
 
@@ -7,12 +7,12 @@ namespace {
 
 typedef unsigned long long Bits;
 
-constexpr int THREADS = 256, BATCH = 8, BATCHES = 16; /* numbers a thread loads at a time; times */
+constexpr int THREADS = 256, BATCH = 8, BATCHES = 16; /* numbers per batch and thread; batches */
 constexpr int DEPTHS = DM_RESIDUE_LINE_SUMS - 1;
 constexpr Bits INFINITE = 0x7ffull << 52;
 
 struct LineTarget {
-  const double *extremes; /* of the whole lines, for sums */
+  const double *extremes; /* of complete lines, for sums */
   Bits *result;
   int depths[DEPTHS];
 };
@@ -20,12 +20,12 @@ struct LineTarget {
 template <class Number> struct LineWork {
   const Number *from;
   int64_t rows, depth, row_stride, col_stride;
-  unsigned down; /* blocks along rows */
+  unsigned down; /* blocks down the rows */
   LineTarget target;
 };
 
-/* A double's size orders like its bits: the largest, and the largest INFINITE less that of one that
- * is not 0. */
+/* Magnitudes of doubles order like their bits.  Finds the largest, and the largest difference of
+ * INFINITE and a magnitude above 0. */
 struct Extremes {
   static constexpr int COUNT = 2;
   Bits value[COUNT];
@@ -49,10 +49,10 @@ struct Sums {
   static constexpr int COUNT = 1 + DEPTHS;
   dm_power power;
   int64_t squares;
-  int least[DEPTHS]; /* highest words of the numbers that are counted */
+  int least[DEPTHS]; /* smallest high words of counted numbers */
   int counts[DEPTHS];
 
-  /* Lines of zeros and those that hold infinite numbers get 0. */
+  /* Lines of zeros and lines with infinite numbers get 0. */
   __device__ __forceinline__ Sums(const LineTarget &target, int64_t row) : squares(0) {
     const double largest = target.extremes[2 * row];
     int top = 0;
@@ -86,7 +86,7 @@ struct Sums {
   }
 };
 
-/* Numbers STEP apart along k from K on, below END. */
+/* Processes numbers STEP apart along k, from K to below END. */
 template <class Line, class Number>
 __device__ __forceinline__ void take_numbers(const LineWork<Number> &work, Line &line, int64_t row,
                                              int64_t k, int step, int64_t end) {
@@ -101,13 +101,13 @@ __device__ __forceinline__ void take_numbers(const LineWork<Number> &work, Line 
   for (; k < end; k += step) line.take(from[k * work.col_stride]);
 }
 
-/* Numbers along k lie side by side: a warp for a part of a row. */
+/* If numbers along k are contiguous: a warp for a part of a row. */
 template <class Line, class Number>
 __global__ void __launch_bounds__(THREADS) lines_along(const LineWork<Number> work) {
   constexpr int64_t DEEP = 32 * BATCH * BATCHES;
   const int64_t row = (int64_t)(blockIdx.x % work.down) * (THREADS / 32) + threadIdx.x / 32;
   const int64_t k = blockIdx.x / work.down * DEEP;
-  if (row >= work.rows) return; /* a whole warp */
+  if (row >= work.rows) return; /* for the whole warp */
   Line line(work.target, row);
   take_numbers(work, line, row, k + threadIdx.x % 32, 32, min(k + DEEP, work.depth));
 #pragma unroll
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(THREADS) lines_along(const LineWork<Number> wo
   }
 }
 
-/* Rows lie side by side, or anyhow: a thread for a part of a row. */
+/* For any other strides: a thread for a part of a row. */
 template <class Line, class Number>
 __global__ void __launch_bounds__(THREADS) lines_beside(const LineWork<Number> work) {
   constexpr int64_t DEEP = BATCH * BATCHES;

@@ -1,8 +1,8 @@
-/* Panels of residues: where their planes and rows lie. */
+/* The layout of panels of residues. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/residue_kernels.h"
 
-constexpr int64_t ROW = 128; /* bytes: a line of the cache */
+constexpr int64_t ROW = 128; /* bytes: a cache line */
 
 int64_t dm_residue_panel_bytes(int count, int64_t rows, int64_t depth) {
   const dm_residue_panel panel = dm_residue_panel_at(nullptr, count, rows, depth);

@@ -1,9 +1,9 @@
-/* Products of residues: C = (C +) A B modulo each of the moduli, one byte an element.
+/* Products of residues: C = (C +) A B modulo each modulus, one byte per element.
  *
- * The idea: what ladder/20_wgmma.cu does for int8, for all moduli in one launch, but 32-bit sums
- * never leave the registers.  There they become residues (modulus.cuh), which are a quarter of the
- * bytes, while the tensor cores multiply the next tile.  Tiles run modulus after modulus, each in
- * the order that suits the L2 cache: blocks that work at the same time share planes. */
+ * The idea: ladder/20_wgmma.cu for int8 and all moduli in one launch, but 32-bit sums never leave
+ * the registers.  They are reduced there to residues (modulus.cuh), a quarter of the bytes, while
+ * the tensor cores multiply the next tile.  Tiles are ordered by modulus, and within one to suit
+ * the L2 cache: concurrent blocks share planes. */
 #include "kernels/product/wgmma_launch.cuh"
 #include "kernels/residue_kernels.h"
 #include "kernels/residues/residue_tile.cuh"
@@ -45,12 +45,12 @@ struct Multiplier {
   int warpgroup;
   Ring<Shape::STAGES> ring;
 
-  /* The stage before the present one. */
+  /* Releases the stage before the current one. */
   __device__ __forceinline__ void release_before() {
     release<Shape>(&memory.empty[ring.stage > 0 ? ring.stage - 1 : Shape::STAGES - 1]);
   }
 
-  /* The products of a stage are posted before those of the stage before are done. */
+  /* Issues the products of a stage while those of the previous stage still run. */
   __device__ __forceinline__ void step(int32_t (&d)[Shape::SUMS], bool keep) {
     wait(&memory.full[ring.stage], ring.parity);
     multiply_stage<int8_t, false, Shape>(d, memory.a[ring.stage] + warpgroup * 64 * BOX_ROW,
@@ -67,8 +67,7 @@ __device__ __forceinline__ void store_runs(const ResidueWork &work, const int32_
   for (int run = 0; run < RUNS; run++) store_run(work, place, d, run, load_run(work, place, run));
 }
 
-/* NOW = the sums of the tile at HERE; BEFORE, those of the tile at THERE, are stored in the
- * meantime. */
+/* NOW = the sums of the tile at HERE; meanwhile stores BEFORE, the sums of the tile at THERE. */
 __device__ __forceinline__ void multiply_tile(Multiplier &multiplier, int32_t (&now)[Shape::SUMS],
                                               const int32_t (&before)[Shape::SUMS],
                                               const Place &here, const Place &there) {
@@ -197,7 +196,7 @@ cudaError_t dm_kernels_residue_product(const dm_residue_product *p) {
   work.moduli = TABLE;
   cudaError_t error = map_panel(&work.a, p->a, p->a.rows, Shape::BM);
   if (error != cudaSuccess) return error;
-  /* The columns of the last group are anywhere in it. */
+  /* The columns of the last group are scattered in it. */
   const int64_t columns = divide_up(p->b.rows, DM_RESIDUE_GROUP) * DM_RESIDUE_GROUP;
   error = map_panel(&work.b, p->b, columns, Shape::BN / Shape::DOWN);
   if (error != cudaSuccess) return error;

@@ -1,14 +1,15 @@
-/* Panels of f64 to panels of residues: each number is read once, and scaled, cut off and reduced
- * modulo all moduli in registers.  A warp writes 128 bytes of a row of each plane at a time. */
+/* Converts panels of f64 or f32 to panels of residues: each number is read once, then scaled,
+ * truncated and reduced modulo all moduli in registers.  A warp writes 128 bytes of a row of each
+ * plane at once. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/residue_kernels.h"
 #include "kernels/residues/whole.cuh"
 
 namespace {
 
-constexpr int THREADS = 256, WARPS = THREADS / 32, DEEP = 128; /* along k, of a block */
+constexpr int THREADS = 256, WARPS = THREADS / 32, DEEP = 128; /* elements along k per block */
 
-/* What a panel of any type has. */
+/* The target, for any type of number. */
 struct SplitTarget {
   const int32_t *exponents;
   int8_t *to;
@@ -20,12 +21,12 @@ struct SplitTarget {
 template <class Number> struct SplitWork {
   const Number *from;
   int64_t rows, depth, row_stride, col_stride;
-  unsigned down, across; /* blocks along rows and along k */
-  bool wide;             /* 16 bytes can be loaded at a time */
+  unsigned down, across; /* blocks down the rows and along k */
+  bool wide;             /* rows allow loads of 16 bytes */
   SplitTarget target;
 };
 
-/* FOUR numbers of ROW from K, which all threads of the warp have in it. */
+/* Splits FOUR numbers of ROW from K; all threads of the warp must have the same ROW. */
 __device__ __forceinline__ void split_run(const SplitTarget &to, const double (&four)[4],
                                           int64_t row, int64_t k) {
   const int64_t place = to.columns ? dm_residue_place(row) : row;
@@ -33,7 +34,7 @@ __device__ __forceinline__ void split_run(const SplitTarget &to, const double (&
              to.plane, k < to.depth);
 }
 
-/* ---- numbers along k lie side by side ---- */
+/* ---- contiguous along k ---- */
 
 __device__ __forceinline__ void load_aligned(const double *from, double (&four)[4]) {
   const double2 first = *reinterpret_cast<const double2 *>(from);
@@ -63,23 +64,23 @@ template <class Number>
 __global__ void __launch_bounds__(THREADS) split_rows(const SplitWork<Number> work) {
   const int64_t row = (int64_t)(blockIdx.x / work.across) * WARPS + threadIdx.x / 32;
   const int64_t k = (int64_t)(blockIdx.x % work.across) * DEEP + threadIdx.x % 32 * 4;
-  if (row >= work.rows) return; /* a whole warp */
+  if (row >= work.rows) return; /* for the whole warp */
   double four[4];
   load_four(work, four, row, k);
   split_run(work.target, four, row, k);
 }
 
-/* ---- other strides: through shared memory, 32 rows ---- */
+/* ---- other strides: 32 rows through shared memory ---- */
 
 constexpr int TALL = 32, QUARTER = DEEP / 4 + 1, TILE_ROW = 4 * QUARTER + 1; /* banks differ */
 
-/* Where number K of a row lies: those that a warp reads at a time lie side by side. */
+/* The position of number K in a row: numbers that a warp reads at once are adjacent. */
 __device__ __forceinline__ int tile_place(int k) {
   return k % 4 * QUARTER + k / 4;
 }
 
-/* Each lane has a row.  PARTS: strides are between complex numbers, each of which is read for two
- * rows and two places along k. */
+/* Loads a tile, a row per lane.  PARTS: strides are between complex numbers, each of which supplies
+ * two rows and two positions along k. */
 template <bool PARTS, class Number>
 __device__ __forceinline__ void load_tile(const SplitWork<Number> &work,
                                           double (&tile)[TALL][TILE_ROW], int64_t row, int64_t k) {

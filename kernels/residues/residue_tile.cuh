@@ -1,15 +1,15 @@
-/* residue_tile: the tiles of a product of residues: their shape, order and place in C, and how the
- * sums of one become residues there.
+/* residue_tile: the tiles of a product of residues: their shape, order and position in C, and the
+ * epilogue, which reduces sums to residues.
  *
- * Columns of B lie in shared memory such that each thread has sums of 16 neighbouring columns of C
- * (dm_residue_place): residues go from registers to memory, 16 bytes at a time. */
+ * Columns of B are permuted (dm_residue_place) such that each thread has sums of 16 neighbouring
+ * columns of C: it stores residues from registers to global memory, 16 bytes at once. */
 #ifndef DM_KERNELS_RESIDUE_TILE_CUH
 #define DM_KERNELS_RESIDUE_TILE_CUH
 
 #include "kernels/product/wgmma_kernel.cuh"
 #include "kernels/residues/modulus.cuh"
 
-/* 128 x 192 for a block, whose residues leave while the next tile is multiplied; two blocks, one
+/* A block computes 128 x 192 and stores residues while it multiplies the next tile; two blocks, one
  * above the other, share their columns of B. */
 typedef WgmmaShape<2, 192, 5, 2, 1, 1, 1, true> ResidueShape;
 
@@ -21,8 +21,8 @@ struct ResidueMemory {
 
 struct ResidueWork {
   CUtensorMap a, b;
-  TileOrder order;        /* for one modulus; one modulus after the other */
-  int count, m, n, steps; /* moduli; steps of 128 bytes along k */
+  TileOrder order;        /* of the tiles of one modulus */
+  int count, m, n, steps; /* count: moduli; steps of 128 bytes along k */
   int a_plane_rows, b_plane_rows;
   int8_t *c;
   int64_t row_stride, plane;
@@ -31,9 +31,9 @@ struct ResidueWork {
   ModulusTable moduli;
 };
 
-/* The tiles of a block, one after the other. */
+/* The sequence of a block's tiles. */
 struct ResidueTile {
-  int index, x, row, col; /* its modulus, its corner */
+  int index, x, row, col; /* x: its modulus; row, col: its corner */
 
   __device__ __forceinline__ explicit ResidueTile(const ResidueWork &work)
       : index(blockIdx.x / ResidueShape::CLUSTER) {
@@ -60,14 +60,14 @@ struct ResidueTile {
 constexpr int RUN = 16, RUNS = ResidueShape::SUMS / RUN;
 
 struct Place {
-  int x, row, col; /* of its first run */
+  int x, row, col; /* position of the first run */
 
   __device__ __forceinline__ Place(int x, int tile_row, int tile_col) : x(x) {
-    const int thread = threadIdx.x - 128; /* among those that multiply */
+    const int thread = threadIdx.x - 128; /* number among multiplying threads */
     row = tile_row + thread / 32 * 16 + thread % 32 / 4;
     col = tile_col + thread % 4 * RUN;
   }
-  /* Runs alternate between two rows, then go on to the next group of columns. */
+  /* Runs alternate between two rows, then move to the next group of columns. */
   __device__ __forceinline__ int row_of(int run) const {
     return row + run % 2 * 8;
   }
@@ -82,7 +82,7 @@ struct Place {
   }
 };
 
-/* The bytes at FROM, of which COUNT are there, one by one. */
+/* Loads the bytes at FROM, of which COUNT exist, one by one. */
 static __device__ __forceinline__ uint4 load_bytes(const int8_t *from, int count) {
   uint64_t low = 0, high = 0;
 #pragma unroll 1
@@ -99,7 +99,7 @@ static __device__ __forceinline__ void store_bytes(int8_t *to, uint4 run, int co
   for (int i = 0; i < min(count, RUN); i++) to[i] = (int8_t)((i < 8 ? low : high) >> i % 8 * 8);
 }
 
-/* What lies in C before the sums are added. */
+/* The old residues of a run; 0 without accumulation. */
 static __device__ __forceinline__ uint4 load_run(const ResidueWork &work, const Place &place,
                                                  int run) {
   uint4 old = {0, 0, 0, 0};
@@ -133,7 +133,7 @@ static __device__ __forceinline__ void keep_run(const ResidueWork &work, const P
   }
 }
 
-/* Columns 4 PART .. 4 PART + 3 of a run; wgmma_instruction.cuh says where they are in D. */
+/* Reduces columns 4 PART to 4 PART + 3 of a run; see wgmma_instruction.cuh for the layout of D. */
 static __device__ __forceinline__ uint32_t reduce_four(const Modulus &m, const int32_t *d, int run,
                                                        int part, uint32_t old) {
   uint32_t residues[4];
@@ -153,10 +153,10 @@ static __device__ __forceinline__ void store_run(const ResidueWork &work, const 
                             reduce_four(m, d, run, 2, old.z), reduce_four(m, d, run, 3, old.w)};
     keep_run(work, place, run, residues);
   }
-  __syncwarp(); /* products want whole warps */
+  __syncwarp(); /* products need converged warps */
 }
 
-/* C is fetched into the L2 cache long before it is loaded. */
+/* Prefetches C to the L2 cache long before it is loaded. */
 static __device__ __forceinline__ void prefetch_runs(const ResidueWork &work, const Place &place) {
   if (work.accumulate)
 #pragma unroll

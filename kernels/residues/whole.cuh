@@ -1,17 +1,17 @@
-/* whole: scaled numbers as whole ones of two or three words, and their residues modulo all
- * moduli. */
+/* whole: truncates scaled numbers to integers of two or three words, and computes their residues
+ * modulo all moduli. */
 #ifndef DM_KERNELS_WHOLE_CUH
 #define DM_KERNELS_WHOLE_CUH
 
 #include "core/residues.h"
 #include "kernels/residues/modulus.cuh"
 
-/* Lowest word first; the highest bit is flipped, see modulus.cuh. */
+/* Lowest word first, with the highest bit flipped (modulus.cuh). */
 template <int LENGTH> struct Whole { uint32_t word[LENGTH]; };
 
 constexpr uint32_t HIGHEST_BIT = 0x80000000u;
 
-/* trunc(SCALED), of which all |SCALED| < 2^63 or 2^95. */
+/* trunc(SCALED); |SCALED| < 2^63 for two words, 2^95 for three. */
 template <int LENGTH> static DM_HOST_DEVICE inline Whole<LENGTH> whole_of(double scaled);
 
 template <> DM_HOST_DEVICE inline Whole<2> whole_of<2>(double scaled) {
@@ -29,7 +29,7 @@ template <> DM_HOST_DEVICE inline Whole<3> whole_of<3>(double scaled) {
   return {{(uint32_t)low, (uint32_t)(low >> 32), high ^ HIGHEST_BIT}};
 }
 
-/* The residue modulo modulus X > 0 is byte 2 of this. */
+/* A word whose byte 2 is the residue for modulus X > 0. */
 template <int X, int LENGTH>
 static DM_HOST_DEVICE inline uint32_t residue_of(const Whole<LENGTH> &whole) {
   constexpr Modulus m = modulus_of(modulus_number(X));
@@ -44,7 +44,7 @@ static __device__ __forceinline__ uint32_t bytes_of(uint32_t a, uint32_t b, uint
   return __byte_perm(__byte_perm(a, b, from_two), __byte_perm(c, d, from_two), 0x5410);
 }
 
-/* The residues of four neighbours modulo moduli X .. COUNT - 1 go to TO, and PLANE bytes on. */
+/* Stores residues of four neighbours for moduli X .. COUNT - 1, to TO and every PLANE bytes. */
 template <int X, int LENGTH>
 static __device__ __forceinline__ void store_residues(const Whole<LENGTH> (&whole)[4], int count,
                                                       int8_t *to, int64_t plane) {
@@ -71,7 +71,7 @@ static __device__ __forceinline__ void store_four(const double (&scaled)[4], int
   store_residues<0>(whole, count, to, plane);
 }
 
-/* The same for four numbers of a row, all threads of the warp together; WANTED by this thread. */
+/* The same for four numbers of a row, collectively in the warp; this thread stores if WANTED. */
 static __device__ __forceinline__ void split_four(const double (&numbers)[4], dm_power power,
                                                   int count, int8_t *to, int64_t plane,
                                                   bool wanted) {

@@ -1,19 +1,19 @@
-/* What a product of split operands leaves out: rows and columns of C that core/split.h has no
- * exponents for, in f32.
+/* Computes in f32 what a product of split operands leaves out: the rows and columns of C for which
+ * core/split.h has no exponents (native lines).
  *
- * Of 64 neighbouring lines mostly none is native, or a few: those are gathered, 8 at a time, and
- * all of B (or A) is read for them once.  Where there are more of 64, tiles are multiplied.  Which
- * it is depends on these 64 lines alone, and so do the bits where C is cut at multiples of 64. Sums
- * begin with 0 and are added to C at the end. */
+ * Most groups of 64 neighbouring lines have no native line, or only a few: those are gathered, 8 at
+ * once, and all of B (or A) is read once for them.  Groups with more are multiplied in tiles.  The
+ * choice depends only on the 64 lines, so the bits do not change if C is cut at multiples of 64.
+ * Sums start with 0 and are added to C at the end. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/product/thread_tile.cuh"
 #include "kernels/split_kernels.h"
 
 namespace {
 
-constexpr int GROUP = 64, FEW = 8; /* lines of which so many count as a few */
+constexpr int GROUP = 64, FEW = 8; /* lines of a group; at most this many are few */
 constexpr int THREADS = 256, WARPS = THREADS / 32;
-constexpr int LINES = 8, DEEP = 256; /* that are gathered at a time, and so much of k */
+constexpr int LINES = 8, DEEP = 256; /* lines gathered at once, for this much of k */
 
 struct NativeWork {
   Product<float> product;
@@ -23,7 +23,7 @@ struct NativeWork {
   bool wide_b;
 };
 
-/* An element of B; x + iy of COMPLEX B is x, y in one row and -y, x in the next. */
+/* An element of B; COMPLEX: x + iy is x, y in one row and -y, x in the next. */
 template <bool COMPLEX>
 __device__ __forceinline__ float load_b(const Matrix<const float> &b, int64_t row, int64_t col) {
   if (!COMPLEX) return load<float>(b, row, col);
@@ -31,7 +31,7 @@ __device__ __forceinline__ float load_b(const Matrix<const float> &b, int64_t ro
   return row % 2 == 1 && col % 2 == 0 ? -part : part;
 }
 
-/* ---- which lines ---- */
+/* ---- finding native lines ---- */
 
 /* A warp for each GROUP of rows, then of columns. */
 __global__ void __launch_bounds__(THREADS) sort_lines(const NativeWork work) {
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(THREADS) sort_lines(const NativeWork work) {
   int64_t group = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
   const bool are_rows = group < of_rows;
   if (!are_rows) group -= of_rows;
-  if (!are_rows && group >= of_cols) return; /* a whole warp */
+  if (!are_rows && group >= of_cols) return; /* for the whole warp */
   const int64_t lines = are_rows ? c.rows : c.cols;
   int32_t *exponents = are_rows ? work.rows : work.cols;
   int32_t *list = are_rows ? work.few_rows : work.few_cols;
@@ -87,7 +87,7 @@ __device__ __forceinline__ void load_four(const NativeWork &work, int64_t row, i
   }
 }
 
-/* COUNT rows of the list; thread (x, phase) takes 4 columns, and every PHASES-th of k. */
+/* Multiplies COUNT rows of the list; thread (x, phase) has 4 columns and every PHASES-th k. */
 template <bool COMPLEX>
 __device__ __forceinline__ void multiply_rows(const NativeWork &work, RowMemory &memory,
                                               const int32_t *list, int count, int64_t first_col) {
@@ -126,9 +126,9 @@ __device__ __forceinline__ void multiply_rows(const NativeWork &work, RowMemory 
 
 /* ---- a few columns: a block for 32 rows ---- */
 
-constexpr int ROWS = 32, EACH = ROWS / WARPS; /* of a warp */
+constexpr int ROWS = 32, EACH = ROWS / WARPS; /* rows per block, per warp */
 
-/* COUNT columns of the list; lanes lie along k. */
+/* Multiplies COUNT columns of the list; lanes run along k. */
 template <bool COMPLEX>
 __device__ __forceinline__ void multiply_columns(const NativeWork &work, float (&b)[LINES][DEEP],
                                                  const int32_t *list, int count,
@@ -165,7 +165,7 @@ __device__ __forceinline__ void multiply_columns(const NativeWork &work, float (
     }
 }
 
-/* The first blocks for rows, the others for columns. */
+/* The first blocks multiply rows, the others columns. */
 template <bool COMPLEX>
 __global__ void __launch_bounds__(THREADS) multiply_few(const NativeWork work) {
   __shared__ RowMemory memory;
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(THREADS) multiply_few(const NativeWork work) {
 
 /* ---- many: in tiles ---- */
 
-constexpr int TILE = GROUP, STEP = 16, SIDE = 4, SIDES = TILE / SIDE; /* 4 x 4 elements a thread */
+constexpr int TILE = GROUP, STEP = 16, SIDE = 4, SIDES = TILE / SIDE; /* 4 x 4 per thread */
 
 static_assert(SIDES * SIDES == THREADS, "threads make up a tile");
 
@@ -196,7 +196,7 @@ __device__ __forceinline__ bool is_of_tiles(const NativeWork &work, int64_t row,
   return s == DM_SPLIT_MANY || (work.cols[col] == DM_SPLIT_MANY && s != DM_SPLIT_NATIVE);
 }
 
-/* Whether a line of the tile is one of many; all threads. */
+/* Whether the tile has a line of a group with many; all threads call it. */
 __device__ __forceinline__ bool is_needed(const NativeWork &work, int64_t row, int64_t col) {
   const Matrix<float> &c = work.product.c;
   const int t = threadIdx.x;
@@ -221,7 +221,7 @@ __device__ __forceinline__ void multiply_tile(const NativeWork &work, int64_t fi
       b[i / TILE][i % TILE] = load_b<COMPLEX>(p.b, k + i / TILE, first_col + i % TILE);
     }
     __syncthreads();
-    const int deep = (int)min((int64_t)STEP, p.a.cols - k); /* beyond it 0 times 0 is added */
+    const int deep = (int)min((int64_t)STEP, p.a.cols - k); /* skips zeros beyond the last k */
     for (int l = 0; l < deep; l++)
 #pragma unroll
       for (int i = 0; i < SIDE; i++)
@@ -239,7 +239,7 @@ __device__ __forceinline__ void multiply_tile(const NativeWork &work, int64_t fi
     }
 }
 
-/* Blocks go from tile to tile. */
+/* Blocks stride over tiles. */
 template <bool COMPLEX>
 __global__ void __launch_bounds__(THREADS) multiply_many(const NativeWork work) {
   if (work.count->many == 0) return;
@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(THREADS) multiply_many(const NativeWork work) 
 }
 
 template <bool COMPLEX> cudaError_t launch(const dm_split_native *n) {
-  constexpr int64_t MOST_BLOCKS = 2048; /* of tiles */
+  constexpr int64_t MOST_BLOCKS = 2048; /* striding over tiles */
   const dm_view c = n->c;
   Matrix<const float> b = matrix_of<const float>(n->b);
   if (COMPLEX) b.cols *= 2, b.stride *= 2;

@@ -1,7 +1,7 @@
-/* Panels of f32 to two panels of f16 each, high and low parts, which lie as the panel does.  A row
- * of A is read once, by a block that holds it in registers while it looks for the largest and the
- * smallest size; B is read twice, because its columns are long and apart.  Complex numbers of B
- * become two rows of two columns, which share an exponent. */
+/* Splits panels of f32 into two panels of f16, high and low parts, in the same layout.  Each row of
+ * A is read once, by a block that keeps it in registers while it finds the largest and smallest
+ * magnitude; B is read twice, because its columns are long and not contiguous.  Complex numbers of
+ * B become two rows of two columns, which share an exponent. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/split_kernels.h"
 
@@ -9,8 +9,8 @@ namespace {
 
 struct PanelWork {
   const float *from;
-  int64_t rows, cols, stride; /* columns: of real numbers */
-  bool wide;                  /* 16 bytes can be loaded at a time */
+  int64_t rows, cols, stride; /* cols, stride: of real numbers */
+  bool wide;                  /* rows allow loads of 16 bytes */
   __half *high, *low;
   int64_t to_stride;
   int32_t *exponents;
@@ -22,7 +22,7 @@ struct alignas(8) HalfFour {
   __half at[4];
 };
 
-/* Columns COL to COL + 3 of a row, 0 beyond its end. */
+/* Loads columns COL to COL + 3 of a row, 0 beyond its end. */
 __device__ __forceinline__ float4 load_four(const PanelWork &work, int64_t row, int64_t col) {
   const float *from = work.from + row * work.stride + col;
   float4 four = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -34,14 +34,14 @@ __device__ __forceinline__ float4 load_four(const PanelWork &work, int64_t row, 
   return four;
 }
 
-/* SCALE 0: NaN and Inf become 0, too. */
+/* With SCALE 0, NaN and Inf become 0 too. */
 __device__ __forceinline__ void split_number(float number, float scale, __half *high, __half *low) {
   const float x = scale == 0.0f ? 0.0f : number * scale;
   *high = __float2half_rn(x);
   *low = __float2half_rn((x - __half2float(*high)) * (float)(1 << DM_SPLIT_LOW));
 }
 
-/* Rows have room for whole groups of four. */
+/* Rows of the parts hold complete groups of four. */
 __device__ __forceinline__ void store_four(const PanelWork &work, int64_t row, int64_t col,
                                            const float4 &four, const float (&scale)[4]) {
   HalfFour high, low;
@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(ROW_THREADS) split_rows(const PanelWork work) 
 constexpr int ACROSS = 32, DOWN = 8, BLOCK_COLS = 4 * ACROSS, BLOCK_ROWS = 128;
 
 struct Block {
-  int64_t row, col; /* where this thread begins */
-  int64_t end;      /* of its rows, DOWN apart */
+  int64_t row, col; /* this thread's first element */
+  int64_t end;      /* end of its rows, which are DOWN apart */
 
   __device__ __forceinline__ Block(const PanelWork &work, int64_t block) {
     const int64_t across = (work.cols + BLOCK_COLS - 1) / BLOCK_COLS;
@@ -118,7 +118,7 @@ struct Block {
   }
 };
 
-/* All bytes 0 are the line of no numbers: the smallest size is held from above. */
+/* Stores the complement of the smallest magnitude, so that zero bytes represent an empty line. */
 __device__ __forceinline__ void add_line(dm_split_line *to, dm_split_line line) {
   atomicMax(&to->largest, line.largest);
   atomicMax(&to->least, ~line.least);
@@ -159,14 +159,14 @@ __global__ void __launch_bounds__(ACROSS *DOWN) look_at_columns(const PanelWork 
     add_line(&work.lines[col], line_at(&of_block[threadIdx.x]));
 }
 
-/* The second row of x + iy. */
+/* The second row of complex numbers x + iy. */
 __device__ __forceinline__ float4 turned(const float4 &four) {
   return {-four.y, four.x, -four.w, four.z};
 }
 
 template <bool COMPLEX>
 __global__ void __launch_bounds__(ACROSS *DOWN) split_columns(const PanelWork work) {
-  /* what was looked at last may still be in the cache */
+  /* in reverse order: the most recently scanned blocks may still be in the cache */
   const Block block(work, gridDim.x - 1 - blockIdx.x);
   float scale[4];
 #pragma unroll

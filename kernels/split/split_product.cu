@@ -1,14 +1,15 @@
-/* C (+)= A B of f32 by three products of f16: what ladder/20_wgmma.cu does, over k three times.
+/* C (+)= A B of f32 by three products of f16: the kernel of ladder/20_wgmma.cu, over k three times.
  *
- * The idea: a ring of stages does not care which matrices its tiles come from.  First come those of
- * high and low parts, then of low and high ones, and their sums, which tensor cores cut off where
- * it does not matter, are multiplied by 2^-11; then come those of the high parts, whose sums leave
- * the tensor cores after CHUNK steps, to be added in f32 by CUDA cores.  The second set of
- * registers that this takes is free in the first two thirds: so long the tile before is stored from
- * it, each sum without the scales of its row and column.
+ * The idea: the ring of stages can load its tiles from any matrices.  The first pass multiplies
+ * high by low parts, the second low by high parts; their sums, whose truncation by tensor cores
+ * does not matter, are scaled by 2^-11.  The third pass multiplies high parts; every CHUNK steps
+ * CUDA cores add its sums in f32 to a second set of registers.  During the first two passes that
+ * set still holds the previous tile, which is stored from it, with the scales of rows and columns
+ * removed.
  *
- * Measured on an H200, with the passes before and after it: 4.17 of cuBLAS' SGEMM at N = 8192, 4.28
- * at 16384 (3.9 in another run).  CHUNK 2 is a tenth slower, 8 is as fast and loses more. */
+ * Measured on an H200, including the other kernels of the product: 4.17 of cuBLAS' SGEMM at
+ * N = 8192, 4.28 at 16384 (3.9 in another run).  CHUNK 2 is a tenth slower; 8 is as fast but less
+ * accurate. */
 #include "kernels/helpers/repack.cuh"
 #include "kernels/product/wgmma_kernel.cuh"
 #include "kernels/product/wgmma_launch.cuh"
@@ -17,11 +18,11 @@
 namespace {
 
 constexpr int GROUP = 8; /* rows of clusters, see TileOrder */
-constexpr int CHUNK = 4; /* steps along k that tensor cores sum up: 256 products */
+constexpr int CHUNK = 4; /* steps along k summed by tensor cores: 256 products */
 constexpr int STEP = BOX_ROW / (int)sizeof(__half);
 
 struct SplitWork {
-  WgmmaWork high; /* A and B: high parts; steps of one product of three */
+  WgmmaWork high; /* A and B: high parts; steps of one pass */
   CUtensorMap a_low, b_low;
   const int32_t *rows, *cols; /* exponents */
 };
@@ -52,7 +53,7 @@ __device__ __forceinline__ void load_thrice(const SplitWork &work, WgmmaMemory<S
 
 /* ---- multiplying: a warpgroup ---- */
 
-/* Piece PIECE of the tile at ROW and COL without scales, to C. */
+/* Removes the scales from piece PIECE of the tile at ROW and COL. */
 template <class Shape>
 __device__ __forceinline__ void unscale_piece(const SplitWork &work, const Worker<Shape> &worker,
                                               float (&sums)[Shape::SUMS], int piece, int row,
@@ -75,7 +76,7 @@ __device__ __forceinline__ void unscale_piece(const SplitWork &work, const Worke
         sum = dm_split_unscaled(sum, s[j], t);
       }
     }
-  __syncwarp(); /* products want whole warps */
+  __syncwarp(); /* products need converged warps */
 }
 
 template <class Shape>
@@ -94,7 +95,7 @@ __device__ __forceinline__ void leave_tile(const SplitWork &work, const Worker<S
     leave_piece(work, worker, sums, piece, row, col);
 }
 
-/* All that was posted is done. */
+/* Waits for all issued products, and releases the last stage. */
 template <class Shape>
 __device__ __forceinline__ void await_products(const Worker<Shape> &worker,
                                                float (&d)[Shape::SUMS]) {
@@ -103,8 +104,8 @@ __device__ __forceinline__ void await_products(const Worker<Shape> &worker,
   release_before(worker);
 }
 
-/* The products of high and low parts; meanwhile SUMS, those of the tile at ROW and COL, leave, and
- * become these. */
+/* SUMS = the products of high and low parts; meanwhile stores the old SUMS, those of the tile at
+ * ROW and COL. */
 template <class Shape>
 __device__ __forceinline__ void multiply_mixed(const SplitWork &work, Worker<Shape> &worker,
                                                float (&d)[Shape::SUMS], float (&sums)[Shape::SUMS],
@@ -219,7 +220,7 @@ template <class Shape> cudaError_t launch(const dm_split_product *p) {
 typedef WgmmaShape<2, 192, 5, 2, 1, 1, 1, true> Large;
 typedef WgmmaShape<1, 128, 8, 1, 1, 1, 1, true> Small;
 
-/* Time for all tiles, where one takes ONE: the last round takes as long as a full one. */
+/* Time for all tiles, if one takes ONE: a partial last round counts as full. */
 template <class Shape> int64_t time_of(const dm_split_product *p, int one) {
   const int64_t tiles = divide_up(p->c.rows, Shape::BM * Shape::DOWN) *
                         divide_up(p->c.cols, Shape::BN * Shape::ACROSS);

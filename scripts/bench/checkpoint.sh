@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What recording finished tiles costs: the same product with the default interval, with 1 s, and with
+# The cost of checkpoints of finished tiles: the same product with the default interval, with 1 s, and with
 # --no-checkpoint, alternating.
 # usage: scripts/bench/checkpoint.sh [--directory DIR] [--size N] [--repetitions N] [--output FILE]
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

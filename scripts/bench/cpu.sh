@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# CPU: two ranks with one thread each, whose panels lie in memory that they share (A) or travel as
-# messages (C), against one process of the BLAS library with two threads (B), alternating: A B C A B C.
+# CPU: two ranks with one thread each, whose panels are in shared memory (A) or sent as messages (C),
+# against one process of the BLAS library with two threads (B), alternating: A B C A B C.
 # usage: scripts/bench/cpu.sh [--size N] [--pairs N] [--output FILE]
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh

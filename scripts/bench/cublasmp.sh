@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Several GPUs of one node: products of random matrices in GPU memory by damier and by NVIDIA's cuBLASMp, one rank for
-# each GPU, alternating.
+# Several GPUs of one node: products of random matrices in GPU memory by damier and by NVIDIA's cuBLASMp, one rank per
+# GPU, alternating.
 # usage: scripts/bench/cublasmp.sh [--library DIR] [--sizes "N ..."] [--types "f64 f32 bf16"] [--ranks N]
 #                                  [--pairs N] [--repetitions N] [--output FILE] [--append]
-#   --library      holds include/cublasmp.h and lib/libcublasmp.so.0 [CUBLASMP_ROOT, or else what pip installed
-#                  as nvidia-cublasmp-cu13 or -cu12]
-#   --ranks        [all GPUs that there are]
-#   --repetitions  of each program in each pair; its median counts
-# cuBLASMp computes in the layout that is fastest in one product.  It needs NCCL, before version 0.8 also NVSHMEM: of
-# NCCL_ROOT and NVSHMEM_ROOT, or else of pip or the compiler's folders.
+#   --library      contains include/cublasmp.h and lib/libcublasmp.so.0 [CUBLASMP_ROOT, or else pip's package
+#                  nvidia-cublasmp-cu13 or -cu12]
+#   --ranks        [number of GPUs]
+#   --repetitions  of each program in each pair; the median is used
+# cuBLASMp uses the layout that was fastest in one product.  It needs NCCL, before version 0.8 also NVSHMEM, which are
+# searched in NCCL_ROOT and NVSHMEM_ROOT, then in pip's and the compiler's folders.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
@@ -17,14 +17,14 @@ output=docs/results/cublasmp.jsonl append=
 read_options "library sizes types ranks pairs repetitions output append!" "$@"
 [ "$ranks" -gt 0 ] || die "this takes a GPU"
 
-# Folders that pip has put NVIDIA's package NAME in.
+# Folders where pip installed NVIDIA's package NAME.
 pip_folders() {
   python3 -c "import importlib.util
 found = importlib.util.find_spec('nvidia.$1')
 print(*(found.submodule_search_locations if found else ()), sep='\n')" 2>/dev/null || true
 }
 
-# first_with FILE FOLDER...: the first folder that has FILE.
+# first_with FILE FOLDER...: the first folder that contains FILE.
 first_with() {
   local file=$1 folder
   shift
@@ -49,7 +49,7 @@ find_library() {
   note "cuBLASMp in $library; NCCL in ${nccl:-folders of the compiler}"
 }
 
-# The paths are also those of the libraries that cuBLASMp needs, without new dtags.
+# Without new dtags, the paths also apply to the libraries that cuBLASMp needs.
 compile() {
   local folder toolkit flags=() libraries=(-l:libcublasmp.so.0 -l:libnccl.so.2 -lcublas)
   toolkit=$(dirname "$(dirname "$(realpath "$(command -v nvcc)")")")
@@ -64,7 +64,7 @@ compile() {
     "${libraries[@]}" || die "cuBLASMp's program does not compile: are NCCL, and NVSHMEM before cuBLASMp 0.8, there?"
 }
 
-# Without a binding, for the library has threads of its own; within a node NVSHMEM needs no network.
+# Without binding, because the library starts threads; within a node NVSHMEM needs no network.
 cublasmp() {
   NVSHMEM_REMOTE_TRANSPORT=${NVSHMEM_REMOTE_TRANSPORT-none} ranks "$ranks" --bind-to none "$mp" "$@"
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # One GPU, and all GPUs of this node: products of random matrices in pinned host memory, C in host memory too, by
-# damier (one rank for each GPU) and by cuBLASXt (one process), alternating.
+# damier (one rank per GPU) and by cuBLASXt (one process), alternating.
 # usage: scripts/bench/cublasxt.sh [--sizes "N ..."] [--types "f64 f32"] [--gpus "N ..."] [--pairs N]
 #                                  [--repetitions N] [--output FILE] [--append]
-#   --gpus         numbers of GPUs [one, and all that there are]
-#   --repetitions  of each program in each pair; its median counts
-# cuBLASXt computes with the block width that is fastest in one product.
+#   --gpus         numbers of GPUs [one, and all]
+#   --repetitions  of each program in each pair; the median is used
+# cuBLASXt uses the block width that was fastest in one product.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 

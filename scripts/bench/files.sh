@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The whole way from files to a file, beside its bound: in memory and on a disk, and with little
-# memory; on the CPU also from packed files.  k is chosen such that products and files take about as
-# long.  'tune rates' comes first, for the planner to use.  With --backend cuda on all GPUs of the host.
+# Products from files to a file, compared with their bound: in memory and on a disk, and with little
+# memory; on the CPU also from packed files.  k is chosen such that products and files take about the
+# same time.  Runs 'tune rates' first, for the planner.  With --backend cuda uses all GPUs of the host.
 # usage: scripts/bench/files.sh [--backend cpu|cuda] [--directory DIR] [--memory-directory DIR]
 #                               [--size N] [--ranks N] [--repetitions N] [--output FILE]
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -32,7 +32,7 @@ bench() {
   ranks "$ranks" "$damier" bench multiply --from file "${words[@]}" -q "$@"
 }
 
-# of JQ-LIKE...: a number of the last record of the trial, by its path.
+# of JQ-LIKE...: a number from the last record of the trial, by its path.
 of_trial() {
   python3 - "$trial" "$@" <<'END'
 import functools, json, sys
@@ -42,7 +42,7 @@ for path in sys.argv[2:]:
 END
 }
 
-# balanced WORDS...: k for which products take as long as files; both are measured at a short k.
+# balanced WORDS...: k for which products take as long as files, from measurements at a short k.
 balanced() {
   bench "$@" --m "$size" --n "$size" --k $short --repetitions 3 --json "$trial" >/dev/null
   of_trial times.compute_median_s times.read_median_s times.write_median_s | python3 -c '
@@ -61,7 +61,7 @@ run() {
   bench --directory "$where" "$@" --repetitions "$repetitions" --json "$records" | sed 's/^/   /'
 }
 
-# Sets past_cache for what is written in WHERE: on ext4 past the page cache is the fastest way.
+# Sets past_cache for files written in WHERE: on ext4, bypassing the page cache is fastest.
 choose_way() {
   past_cache=()
   case $(stat -f -c %T "$1") in ext*) past_cache=(--write-by direct) ;; esac
@@ -78,7 +78,7 @@ in_both() {
   done
 }
 
-# quarter SIZE: MiB of one rank, of all ranks together a quarter of three square matrices.
+# quarter SIZE: MiB per rank, such that all ranks together have a quarter of three square matrices.
 quarter() {
   echo $((3 * $1 * $1 * 8 / 4 / ranks / 1048576))
 }
@@ -89,7 +89,7 @@ on_cpus() {
   choose_way "$directory"
   k=$(balanced --directory "$directory" --cold "${past_cache[@]}")
   run "$directory" --m "$size" --n "$size" --k "$k" --cold "${past_cache[@]}"
-  # Beside what the processes have before they ask for anything.
+  # In addition to the memory of the processes at their start.
   bench --directory "$memory_directory" --size 256 --repetitions 1 --json "$trial" >/dev/null
   process=$(of_trial memory.host_process_bytes)
   little=$((process / 1048576 + $(quarter "$large")))
@@ -100,7 +100,7 @@ on_cpus() {
   run "$memory_directory" --m "$size" --n "$size" --k "$k" --deflate 4 --shuffle
 }
 
-# Little GPU memory: scripts/bench/gpu.sh.
+# For little GPU memory see scripts/bench/gpu.sh.
 on_gpus() {
   in_both
   run "$memory_directory" --size "$size"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # One GPU: damier's product of matrices in GPU memory against direct calls of cuBLAS in the same
-# process, alternating; then sizes that are odd, and a product with a quarter of the memory that its
-# matrices take.
+# process, alternating; then odd sizes, and a product with a quarter of the memory that its matrices
+# need.
 # usage: scripts/bench/gpu.sh [--size N] [--small N] [--large N] [--repetitions N]
 #   --size   of f64, f32, tf32 and bf16 [16384]     --small  of the other types [8192]
-#   --large  of the one with little memory [32768]
+#   --large  of the product with little memory [32768]
 # Writes docs/results/gpu.jsonl, gpu_odd.jsonl and limited_gpu.jsonl.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Files: plain pread and pwrite beside damier's reader and writer, on the same file system.
+# Files: plain pread and pwrite compared with damier's reader and writer on the same file system.
 # usage: scripts/bench/io.sh [--directory DIR] [--bytes SIZE] [--repetitions N] [--output FILE]
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# One GPU: every kernel of the registry, beside cuBLAS, copies or plain reading: what the tables of
-# docs/kernels.md are made of.  Some ten minutes on an H200, most of them spent on the slow rungs.
+# One GPU: every kernel of the registry, compared with cuBLAS, copies or plain reading, for the tables
+# of docs/kernels.md.  Takes about ten minutes on an H200, most of them for the slow rungs.
 # usage: scripts/bench/kernels.sh [--output FILE] [PART...]
-# Parts, all unless named: large (8192), huge (16384, the fast kernels), classical (128 to 4096),
+# Parts [all]: large (8192), huge (16384, the fast kernels), classical (128 to 4096),
 # along-k, accumulate, odd, helpers.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
@@ -12,11 +12,11 @@ read_options "output" "$@"
 parts=("${operands[@]}")
 [ ${#parts[@]} -gt 0 ] || parts=(large huge classical along-k accumulate odd helpers)
 
-# Those that come near the library; a pattern without a kernel of its type is no error here.
+# The kernels near the library's speed; a pattern that matches no kernel of a type is no error here.
 fast='warp_tile,double_buffer*,w*mma*,*mma*,jit*,cublas*'
 
-# bench OPTION...: its records are added to those of this run.  A kernel that fails its check (exit
-# code 1) is not timed; the others are.
+# bench OPTION...: appends its records to those of this run.  A kernel that fails its check (exit code
+# 1) is not timed; the others are.
 failed=
 bench() {
   local status=0
@@ -29,7 +29,7 @@ bench() {
   esac
 }
 
-# fast TYPE OPTION...: of the fast kernels, those that there are and that take TYPE.
+# fast TYPE OPTION...: runs the available fast kernels that support TYPE.
 bench_fast() {
   local type=$1 pattern kernels=()
   shift

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Several GPUs of one node: products whose panels travel between GPUs, alternating with the same
-# products of panels that lie ready ("nothing moved") and with one library call of each GPU's block.
+# Several GPUs of one node: products whose panels are moved between GPUs, alternating with the same
+# products of local panels ("nothing moved") and with one library call for each GPU's block.
 # usage: scripts/bench/links.sh [--repetitions N] [--output FILE] [--transport NAME]
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh

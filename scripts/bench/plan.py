@@ -28,7 +28,7 @@ SHAPES_LINKS = {"square": (2048, 2048, 2048), "larger": (4096, 4096, 4096), "lar
                 "flat": (4096, 4096, 512)}
 SHAPES_GPU = {"square": (16384, 16384, 16384), "larger": (32768, 32768, 32768), "largeK": (6000, 6000, 120000),
               "largeM": (120000, 6000, 6000), "flat": (30000, 30000, 5000)}
-TYPES_GPU = [["--type", "bf16"], ["--type", "f32", "--compute", "tf32"]] # of the square ones
+TYPES_GPU = [["--type", "bf16"], ["--type", "f32", "--compute", "tf32"]] # for square products
 CORES = os.cpu_count()
 NODES = 4
 CLUSTER = pathlib.Path(__file__).resolve().parents[2] / "tests" / "cluster" / "cluster"
@@ -52,7 +52,7 @@ def cluster_launcher():
 def run(options, start, threads, words, environment):
     """START: the launcher's words."""
     lock = ["flock", options.lock] if options.lock else []
-    on_nodes = start[0] == str(CLUSTER)  # whose network would starve
+    on_nodes = start[0] == str(CLUSTER)  # realtime ranks would starve the nodes' network
     ahead = ["chrt", "--fifo", "5"] if options.realtime and not on_nodes else []
     command = [*lock, *start, *ahead, str(pathlib.Path(options.damier).resolve()), *words, "--threads",
                str(threads), "-q"]
@@ -111,10 +111,10 @@ def measure_links(options, gigabits, records, environment):
         sys.exit(up.returncode)
     try:
         shared = subprocess.run([CLUSTER, "shared"], capture_output=True, text=True, check=True).stdout
-        folder = pathlib.Path(tempfile.mkdtemp(dir=shared.strip()))  # /tmp is each node's own
+        folder = pathlib.Path(tempfile.mkdtemp(dir=shared.strip()))  # each node has a separate /tmp
         mine = folder / "records.jsonl"
         for number, shape in enumerate(SHAPES_LINKS.values()):
-            environment |= {"XDG_CACHE_HOME": str(folder / str(number))} # rates of this very minute
+            environment |= {"XDG_CACHE_HOME": str(folder / str(number))} # uses rates measured just now
             run(options, cluster_launcher(), 1, ["tune", "rates"], environment)
             bench(options, cluster_launcher(), 1, product(shape), mine, environment,
                   {"link_bits": gigabits * 1e9, "realtime": False})
@@ -137,10 +137,10 @@ def main():
     parser.add_argument("--lock", help="a file that is locked while a command runs")
     parser.add_argument("--output", type=pathlib.Path, default="docs/results/plan.jsonl")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and the nodes are removed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the nodes are removed
     with tempfile.TemporaryDirectory() as scratch:
         environment = dict(os.environ, XDG_CACHE_HOME=scratch)
-        if os.geteuid() == 0:  # Open MPI does not start as root unless told twice
+        if os.geteuid() == 0:  # Open MPI runs as root only if both variables are set
             environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         records = pathlib.Path(scratch, "records.jsonl")
         for ranks in options.ranks:

@@ -1,12 +1,12 @@
-/* read_strips: what it costs to read columns of a matrix that lies in a file row by row.
+/* read_strips: the cost of reading columns of a row-major matrix from a file.
  *
  *   cc -O2 -pthread scripts/bench/read_strips.c -o read_strips
  *   ./read_strips FILE ROWS COLS STRIP THREADS warm|cold
  *
- * The file holds ROWS x COLS f64 (it is made if it is not there).  THREADS read STRIP columns of
- * all rows in three ways: a pread for each row; rows as wide as the matrix, of which STRIP columns
- * are kept (data sieving); and, for comparison, as many bytes of whole rows.  cold: the file is
- * dropped from the page cache before each.  Medians of 5, in GB/s of what is kept. */
+ * The file has ROWS x COLS f64 (and is created if missing).  THREADS read STRIP columns of all rows
+ * in three ways: a pread per row; whole rows, of which STRIP columns are kept (data sieving); and,
+ * for comparison, as many contiguous bytes.  cold: the file is dropped from the page cache before
+ * each run.  Medians of 5, in GB/s of kept data. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

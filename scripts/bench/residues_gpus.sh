@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Several GPUs of one node: a product by residues on one GPU and on all of them, and the native product on all,
-# in turns, in GPU memory, verified.
+# Several GPUs of one node: a product by residues on one GPU and on all, and the native product on all,
+# alternating, in GPU memory, verified.
 # usage: scripts/bench/residues_gpus.sh [--size N] [--compute MODE] [--rounds N] [--repetitions N] [--output FILE]
 #   --repetitions  of each product in each round
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -3,7 +3,7 @@
 # with the same ranks, threads and BLAS library, alternating.
 # usage: scripts/bench/scalapack.sh [--size N] [--ranks N] [--pairs N] [--grid RxC] [--block N]
 #                                   [--output FILE] [--append]
-# GRID and BLOCK are pdgemm's: those that make it fastest.
+# GRID and BLOCK are for pdgemm: choose the fastest.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 

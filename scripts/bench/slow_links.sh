@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# CPU: four ranks, each on a node of its own, over links of a known rate (tests/cluster; Linux, as root),
-# with and without overlap, alternating with the same products of panels that lie ready.
+# CPU: four ranks, each on a separate node, over links of a known rate (tests/cluster; Linux, as root),
+# with and without overlap, alternating with the same products of local panels.
 # usage: scripts/bench/slow_links.sh [--rates "1 2"] [--sizes "2048 4096"] [--repetitions N]
 #                                    [--output FILE] [--append]
-# Rates are in Gbit/s; 0 is no limit: what the network's work alone costs the cores.
+# Rates are in Gbit/s; 0: unlimited, which shows the CPU time that the network costs.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 

@@ -1,10 +1,10 @@
-/* tmpfs_pages: how fast a new file on a tmpfs gets its pages and its data.
+/* tmpfs_pages: how fast pages and data of a new file on a tmpfs can be written.
  *
  *   cc -O2 -pthread scripts/bench/tmpfs_pages.c -o tmpfs_pages
  *   ./tmpfs_pages FILE GIB THREADS
  *
- * Each line is one way to write the file, in pieces of 1 MiB, with or without space reserved by one
- * thread before (fallocate).  damier writes as "reserved: populate, copy, leave". */
+ * Each output line is one way to write the file, in pieces of 1 MiB, with or without space that one
+ * thread reserves before (fallocate).  damier writes as in "reserved: populate, copy, leave". */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# What users get: whole commands, from fork to exit, that multiply from the same files into a file, alternating:
-# damier alone and by mpirun (with the binding that it chooses, and without), h5py with NumPy, CuPy and torch,
-# ScaLAPACK's pdgemm where it is installed, and the launcher with nothing to do.  Each set (a size and a type)
-# is appended to the output when all of it is there; scripts/report/user_tables.py makes a table and a plot.
+# Whole commands as users run them, timed from fork to exit, that multiply from the same files to a file,
+# alternating: damier alone and with mpirun (with its default binding, and without), h5py with NumPy, CuPy and
+# torch, ScaLAPACK's pdgemm if installed, and the launcher with an empty program.  Each complete set (a size and
+# a type) is appended to the output; scripts/report/user_tables.py makes a table and a plot.
 # usage: scripts/bench/user.sh [--sizes "N MxKxN ..."] [--types "f64 f32"] [--ranks "1 2 ..."] [--pairs N]
 #                              [--only REGEX] [--cpu] [--cold] [--folder DIR] [--seconds LIMIT]
 #                              [--python "PYTHON ..."] [--launcher MPIRUN] [--damier PATH] [--output FILE]
-# REGEX is of whole names of rows, as the first line of output lists them; --cpu: also rows of damier with
-# --backend cpu; --cold: A and B leave the page cache before each run; LIMIT: no set begins after so many
-# seconds; PYTHON: where h5py and the libraries are looked for, in this order.
+# REGEX must match whole names of rows, as in the first line of output; --cpu: adds rows of damier with
+# --backend cpu; --cold: drops A and B from the page cache before each run; LIMIT: starts no set after this
+# many seconds; PYTHON: interpreters in which h5py and the libraries are searched, in this order.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/common.sh
 
@@ -19,7 +19,7 @@ read_options "$valued damier ${switches// /! }!" "$@"
 [ ${#operands[@]} = 0 ] || usage
 [ -n "$damier" ] || build_release -DDAMIER_CUDA=AUTO
 
-# What was not said is left to user_runs.py.
+# Options that are not given have the defaults of user_runs.py.
 words=(--damier "$damier")
 for name in $valued; do
   if [ -n "${!name}" ]; then words+=("--$name" "${!name}"); fi
@@ -31,7 +31,7 @@ done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Sets pdgemm where ScaLAPACK is: Debian and Ubuntu have it as libscalapack-openmpi-dev.
+# Sets pdgemm if ScaLAPACK is installed (libscalapack-openmpi-dev on Debian and Ubuntu).
 build_pdgemm() {
   local flags
   read -ra flags <<<"$(pkg-config --cflags --libs hdf5-serial 2>/dev/null || echo -lhdf5)"

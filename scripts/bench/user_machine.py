@@ -5,7 +5,7 @@ import pathlib
 import re
 import subprocess
 
-# Tests and other benchmarks set them; users do not.
+# Variables that tests and other benchmarks set, but users do not.
 NOT_OF_USERS = re.compile(r"\w*_NUM_THREADS$|(OMPI|PRTE)_MCA_(rmaps|hwloc|mpi_yield)")
 TOLD_VARIABLES = re.compile(r"(OMP|OMPI|OPENBLAS|MKL|PRTE|CUDA|NCCL|HDF5|DAMIER)_")
 

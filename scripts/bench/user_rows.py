@@ -3,7 +3,7 @@ import dataclasses
 import shutil
 import subprocess
 
-# As short as one would type them; A, B and C are the operands.
+# As short as users would write them; A, B and C are the operands.
 OPEN = """import sys, h5py{module}
 with h5py.File(sys.argv[1]) as a, h5py.File(sys.argv[2]) as b, h5py.File(sys.argv[3], "w") as c:
     c["c"] = """
@@ -12,7 +12,7 @@ CUPY = OPEN.format(module=", cupy") + 'cupy.asnumpy(cupy.asarray(a["a"][:]) @ cu
 TORCH = OPEN.format(module=", torch") + (
     '(torch.from_numpy(a["a"][:]).cuda() @ torch.from_numpy(b["a"][:]).cuda()).cpu().numpy()\n')
 
-# Each says what it is and ends with 0 where its row can be run.
+# Each prints its versions, and exits with 0 if its row can be run.
 PROBES = {
     "numpy": "import numpy as library, h5py",
     "cupy": "import cupy as library, h5py\nassert library.cuda.runtime.getDeviceCount() > 0",
@@ -25,7 +25,7 @@ print(library.__name__, library.__version__ + ",", "h5py", h5py.__version__ + ",
       *(["with", *blas] if blas else []))
 """
 SCRIPTS = {"numpy": NUMPY, "cupy": CUPY, "torch": TORCH}
-BLOCK = 128  # of pdgemm
+BLOCK = 128  # block size of pdgemm
 
 
 @dataclasses.dataclass
@@ -33,7 +33,7 @@ class Row:
     name: str
     words: list  # {a}, {b}, {c} and {json} stand for files
     ranks: int = 1
-    library: str = ""  # what it is made of
+    library: str = ""  # its components
     own_record: bool = False
     product: bool = True
 
@@ -105,7 +105,7 @@ def all_rows(options, launcher, environment):
     yield from python_rows(options.python, environment)
     for ranks in options.ranks if launcher.program else []:
         if options.pdgemm:
-            # As damier shares the cores out by itself.
+            # The same distribution of cores as damier's.
             threads = f"OPENBLAS_NUM_THREADS={max(1, options.cores // ranks)}"
             words = ["env", threads, options.pdgemm, "{a}", "{b}", "{c}", str(BLOCK)]
             yield from launcher.rows(ranks, "pdgemm", words, library="ScaLAPACK, serial HDF5")

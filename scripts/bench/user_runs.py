@@ -31,7 +31,7 @@ from tables import interval, median  # pylint: disable=wrong-import-position
 
 TYPES = {"f64": np.float64, "f32": np.float32}
 FILES = {"a": "A.h5", "b": "B.h5", "c": "C.h5", "json": "record.json"}
-LONGEST = 600  # seconds that a command may take
+LONGEST = 600  # time limit of a command in seconds
 ROWS_CHECKED = 8
 
 
@@ -59,7 +59,7 @@ def timed(words, log):
     finally:
         signal.alarm(0)
         if not ended:
-            os.killpg(child, signal.SIGTERM)  # which a launcher passes on
+            os.killpg(child, signal.SIGTERM)  # launchers forward it
             time.sleep(2)
             os.killpg(child, signal.SIGKILL)
             os.waitpid(child, 0)

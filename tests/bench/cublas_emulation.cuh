@@ -1,6 +1,5 @@
-/* cublas_emulation: cuBLAS' own emulation of f64 by fixed-point numbers, which is in the library
- * from CUDA 13.0 update 2 on; it multiplies natively where it has no kernel or too little memory.
- */
+/* cublas_emulation: cuBLAS' own emulation of f64 by fixed-point numbers, available since CUDA 13.0
+ * update 2; it multiplies natively if it has no kernel or too little memory. */
 #ifndef DM_BENCH_CUBLAS_EMULATION_CUH
 #define DM_BENCH_CUBLAS_EMULATION_CUH
 
@@ -12,11 +11,11 @@ struct Emulated {
   const char *name;
   cublasHandle_t blas;
   Device<char> room;
-  Device<int> bits; /* that it kept of a number; -1: it multiplied natively */
+  Device<int> bits; /* kept per number; -1: multiplied natively */
   cublasStatus_t status;
   std::vector<float> ms;
 
-  /* For products of N; so many bits are kept, 0: as many as cuBLAS chooses. */
+  /* For products of N with KEPT bits; 0: cuBLAS chooses. */
   Emulated(const char *name, int64_t n, int kept)
       : name(name), room(room_of(n)), bits(1), status(CUBLAS_STATUS_NOT_SUPPORTED) {
     OK(cublasCreate(&blas));
@@ -32,7 +31,7 @@ struct Emulated {
   ~Emulated() {
     cublasDestroy(blas);
   }
-  /* More than its slices of A and B take. */
+  /* Enough for its slices of A and B. */
   static int64_t room_of(int64_t n) {
     return 24 * n * n + (64 << 20);
   }
@@ -45,7 +44,7 @@ struct Emulated {
                      c, type, n, CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, CUBLAS_GEMM_DEFAULT);
 #endif
   }
-  /* After a last run.  NATIVE: the other times. */
+  /* After a last run.  NATIVE: times of the native products. */
   void report(int64_t n, double error, const std::vector<float> &native) {
     if (status != CUBLAS_STATUS_SUCCESS) {
       printf("    cuBLAS' emulation, %s: refused, %s\n", name, cublasGetStatusString(status));

@@ -1,12 +1,11 @@
-/* cublasmp: times cuBLASMp's product of two random matrices in the memory of the GPUs, one for each
- * rank, and checks it by a random vector.  Built by scripts/bench/cublasmp.sh alone.
+/* cublasmp: times cuBLASMp's product of two random matrices in GPU memory, with one GPU per rank,
+ * and checks it by a random vector.  Built only by scripts/bench/cublasmp.sh.
  *
  *     mpirun -n P cublasmp f64|f32|bf16 N                                   "fastest LAYOUT"
  *     mpirun -n P cublasmp f64|f32|bf16 N LAYOUT REPETITIONS GIT "COMMAND"  one line of JSON
  *
- * C of bf16 is f32.  Layouts: blocks dealt out over a grid of ranks ("2x1:4096"), and those two for
- * which the library overlaps transfers with products: "all-gather" of B and "reduce-scatter" of C.
- */
+ * C of bf16 is f32.  Layouts: block-cyclic over a grid of ranks ("2x1:4096"), and the two for which
+ * the library overlaps transfers with products: "all-gather" of B and "reduce-scatter" of C. */
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -24,7 +23,7 @@ template <class T> struct Product {
   Part<T> a, b;
   Part<Sum> c;
   size_t device_bytes = 0, host_bytes = 0;
-  bool accepted; /* by the library */
+  bool accepted; /* whether the library supports the product */
   Shared work;
   std::vector<char> host_work;
 
@@ -43,7 +42,7 @@ template <class T> struct Product {
     return !refused;
   }
 
-  /* Seconds until all ranks are done, from when all have begun; infinite if it is not supported. */
+  /* Seconds from a common start until all ranks are done; infinite if it is not supported. */
   double multiply() {
     const Sum one = 1, zero = 0;
     double seconds = HUGE_VAL;

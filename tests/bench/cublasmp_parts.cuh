@@ -1,5 +1,4 @@
-/* cublasmp_parts: the layouts of cublasmp.cu, its matrices, and what cuBLASMp needs to multiply
- * them. */
+/* cublasmp_parts: the layouts and matrices of cublasmp.cu, and its cuBLASMp session. */
 #ifndef DM_BENCH_CUBLASMP_CUH
 #define DM_BENCH_CUBLASMP_CUH
 
@@ -23,14 +22,14 @@
 #include "tests/bench/rival.cuh"
 
 #if CUBLASMP_VERSION < 800
-/* OpenSHMEM's: memory that all GPUs can address.  The first grid starts NVSHMEM. */
+/* NVSHMEM: memory that all GPUs can address.  The first grid initializes it. */
 extern "C" void *nvshmem_malloc(size_t bytes);
 extern "C" void nvshmem_free(void *p);
 #endif
 
 /* ---- layouts ---- */
 
-/* Blocks of HIGH x WIDE elements, dealt out to a grid of ROWS x COLUMNS ranks. */
+/* Blocks of HIGH x WIDE elements, distributed cyclically over a grid of ROWS x COLUMNS ranks. */
 struct Spread {
   int rows, columns;
   int64_t high, wide;
@@ -66,8 +65,8 @@ static std::vector<Layout> layouts_of(int64_t n, int ranks) {
 /* This rank's elements of a spread matrix. */
 struct Place {
   Spread s;
-  int row, column;       /* in the grid, whose ranks are numbered column after column */
-  int64_t rows, columns; /* here */
+  int row, column;       /* in the grid, whose ranks are in column-major order */
+  int64_t rows, columns; /* local */
   __host__ __device__ int64_t global_row(int64_t i) const {
     return (i / s.high * s.rows + row) * s.high + i % s.high;
   }
@@ -83,7 +82,7 @@ static Place place_of(int64_t n, const Spread &s, int rank) {
   return p;
 }
 
-/* ---- what the library needs ---- */
+/* ---- session ---- */
 
 struct Session {
   int ranks, rank;
@@ -130,7 +129,7 @@ struct Session {
   }
 };
 
-/* As many bytes on every rank, which the other GPUs can address if the library has such memory. */
+/* Memory of equal size on every rank, addressable by the other GPUs if the library can do that. */
 struct Shared {
   void *p = nullptr;
   cublasMpGrid_t grid;
@@ -210,7 +209,7 @@ __global__ void apply_place(const T *m, Place p, const double *x, double *y, boo
   atomicAdd(&y[p.global_row(i)], sum);
 }
 
-/* This rank's part, column after column. */
+/* This rank's part of a matrix, column-major. */
 template <class T> struct Part {
   int64_t n;
   Place place;

@@ -1,6 +1,6 @@
 /* cublasxt: times cuBLASXt's product of two random matrices in pinned host memory on one or several
- * GPUs, C in host memory too, and checks it by a random vector.  Built by scripts/bench/cublasxt.sh
- * alone.
+ * GPUs, with C in host memory too, and checks it by a random vector.  Built only by
+ * scripts/bench/cublasxt.sh.
  *
  *     cublasxt f64|f32 N GPUS                                      prints the fastest of BLOCKS
  *     cublasxt f64|f32 N GPUS BLOCK REPETITIONS GIT "COMMAND"      prints one line of JSON */
@@ -25,7 +25,7 @@ static double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/* n x n elements, row after row, in pinned host memory. */
+/* n x n elements, row-major, in pinned host memory. */
 template <class T> struct Pinned {
   int64_t n;
   T *p = nullptr;
@@ -88,13 +88,13 @@ template <class T> struct Product {
     fill(b, 2);
     OK(cublasXtCreate(&xt));
     OK(cublasXtDeviceSelect(xt, gpus, devices.data()));
-    OK(cublasXtSetPinningMemMode(xt, CUBLASXT_PINNING_DISABLED)); /* it is pinned already */
+    OK(cublasXtSetPinningMemMode(xt, CUBLASXT_PINNING_DISABLED)); /* already pinned */
   }
   ~Product() {
     cublasXtDestroy(xt);
   }
-  /* Seconds of C = A B of row-major matrices: the columns of cuBLAS are our rows.  The call returns
-   * when C is there. */
+  /* Seconds of C = A B of row-major matrices: cuBLAS' columns are our rows.  The call returns when
+   * C is complete. */
   double multiply() {
     const double start = now();
     OK(gemm(xt, a.n, a.p, b.p, c.p));

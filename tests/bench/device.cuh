@@ -1,4 +1,4 @@
-/* device: what benchmark programs of kernels share. */
+/* device: common code of the kernels' benchmark programs. */
 #ifndef DM_BENCH_DEVICE_CUH
 #define DM_BENCH_DEVICE_CUH
 
@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-/* CALL of CUDA or cuBLAS. */
+/* Exits if CALL, of CUDA, cuBLAS, MPI or NCCL, fails. */
 #define OK(call)                                                                                   \
   do {                                                                                             \
     const int error_ = (int)(call);                                                                \

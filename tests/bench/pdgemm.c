@@ -1,6 +1,6 @@
 /* pdgemm: times ScaLAPACK's product of two random f64 matrices in its own block-cyclic layout, and
- * checks it as damier does, by a random vector (Freivalds 1979).  Built by
- * scripts/bench/scalapack.sh alone; one line of JSON on standard output.
+ * checks it like damier, by a random vector (Freivalds 1979).  Built only by
+ * scripts/bench/scalapack.sh; prints one line of JSON to standard output.
  *
  *     mpirun -n P pdgemm N BLOCK ROWS COLUMNS REPETITIONS THREADS GIT "COMMAND" */
 #include <math.h>
@@ -25,10 +25,10 @@ extern void pdgemm_(const char *ta, const char *tb, const int *m, const int *n, 
 extern void openblas_set_num_threads(int threads);
 extern char *openblas_get_config(void);
 
-/* This process's part of an n x n matrix, column after column. */
+/* This process's part of an n x n matrix, column-major. */
 typedef struct layout {
   int n, block, prow, pcol, row, col;
-  int rows, cols; /* held here */
+  int rows, cols; /* local */
 } layout;
 
 static int64_t global(int local, int block, int me, int all) {
@@ -50,7 +50,7 @@ static void fill(const layout *l, double *matrix, uint64_t seed) {
                                             global(j, l->block, l->col, l->pcol)));
 }
 
-/* y = M x, both whole vectors on every process. */
+/* y = M x, with both vectors complete on every process. */
 static void apply(const layout *l, const double *matrix, const double *x, double *y) {
   for (int i = 0; i < l->n; i++) y[i] = 0.0;
   for (int j = 0; j < l->cols; j++) {
@@ -61,8 +61,8 @@ static void apply(const layout *l, const double *matrix, const double *x, double
   MPI_Allreduce(MPI_IN_PLACE, y, l->n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* The largest difference of C w and A (B w), in units of n u |w| n: 1 is the most that rounding can
- * do; correct runs stay far below. */
+/* The largest difference of C w and A (B w), in units of n^3 u, about the maximum effect of
+ * rounding; correct runs stay far below 1. */
 static double residual(const layout *l, const double *a, const double *b, const double *c) {
   double *w = malloc(4 * sizeof *w * (size_t)l->n), worst = 0.0;
   if (!w) MPI_Abort(MPI_COMM_WORLD, 5);

@@ -1,12 +1,12 @@
 /* pdgemm_files: C = A B from HDF5 files into an HDF5 file by ScaLAPACK's pdgemm (or psgemm), as
- * somebody would write it who has serial HDF5: each rank reads whole rows, the matrices travel into
- * block-cyclic layout and C back, and each rank writes whole rows.  Built and run by
- * scripts/bench/user.sh alone.
+ * a user of serial HDF5 might write it: each rank reads whole rows, the matrices are redistributed
+ * to block-cyclic layout and C back, and each rank writes whole rows.  Built and run only by
+ * scripts/bench/user.sh.
  *
  *     mpirun -n P pdgemm_files A.h5 B.h5 C.h5 BLOCK        datasets /a, /a and /c, f64 or f32
  *
- * A matrix that is stored row after row is, column after column, its transpose: the program
- * computes C^T = B^T A^T. */
+ * A row-major matrix read as column-major is its transpose: the program computes
+ * C^T = B^T A^T. */
 #include <fcntl.h>
 #include <hdf5.h>
 #include <mpi.h>
@@ -35,15 +35,15 @@ GEMM(psgemm_);
 COPY(Cpdgemr2d);
 COPY(Cpsgemr2d);
 
-static int rank, ranks, slabs, grid; /* of MPI, and the contexts of BLACS */
+static int rank, ranks, slabs, grid; /* of MPI; BLACS contexts */
 static hid_t type;
 static size_t element;
 
-/* A matrix as ScaLAPACK sees it, transposed: its column is a row of the file. */
+/* A matrix in ScaLAPACK's view, transposed: its column is a row of the file. */
 typedef struct matrix {
   int rows, columns; /* of the file */
   int desc[9];
-  int first, held; /* of slabs: rows of the file that are here */
+  int first, held; /* of slabs: local rows of the file */
   char *data;
 } matrix;
 
@@ -68,7 +68,7 @@ static matrix new_matrix(int rows, int columns, int down, int across, int contex
   return x;
 }
 
-/* Whole rows of the file, as many on each rank. */
+/* Whole rows of the file, evenly distributed over ranks. */
 static matrix new_slab(int rows, int columns) {
   return new_matrix(rows, columns, columns, (rows + ranks - 1) / ranks, slabs);
 }
@@ -101,8 +101,8 @@ static matrix read_slab(const char *name) {
   return x;
 }
 
-/* Rank 0 makes the file with room for C.  Serial HDF5 cannot write from several ranks at once: they
- * write where HDF5 says that the elements lie. */
+/* Rank 0 creates the file with space for C.  Serial HDF5 cannot write from several ranks at once,
+ * so they write directly at the dataset's offset. */
 static void write_slab(const char *name, const matrix *x) {
   long long offset = 0;
   if (rank == 0) {
@@ -131,7 +131,7 @@ static void write_slab(const char *name, const matrix *x) {
   check(close(file) == 0, "C cannot be written");
 }
 
-/* From whole rows to blocks on the grid. */
+/* Redistributes whole rows to blocks on the grid. */
 static matrix dealt(matrix slab, int block) {
   const matrix x = new_matrix(slab.rows, slab.columns, block, block, grid);
   copy(&slab, &x);
@@ -157,7 +157,7 @@ int main(int count, char **words) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   check(count == 5 && atoi(words[4]) > 0, "usage: pdgemm_files A.h5 B.h5 C.h5 BLOCK");
   const int block = atoi(words[4]);
-  int rows = 1; /* of the squarest grid */
+  int rows = 1; /* of the grid closest to a square */
   for (int i = 1; i * i <= ranks; i++)
     if (ranks % i == 0) rows = i;
   Cblacs_get(-1, 0, &slabs);

@@ -1,13 +1,14 @@
-/* Products of f64 and c128 by residues (kernels/residues) beside cublasDgemm and cublasZgemm on one
- * GPU, resident: checks of each pass bit for bit against the host, then 10 alternating pairs of
- * each size and number of moduli.  With 15 moduli cuBLAS' own emulation of f64 takes its turn, too.
+/* Compares products of f64 and c128 by residues (kernels/residues) with cublasDgemm and
+ * cublasZgemm, in the memory of one GPU: checks each pass bit for bit against the host, then times
+ * 10 alternating pairs for each size and number of moduli.  With 15 moduli, also times cuBLAS' own
+ * emulation of f64.
  *
  * From the root of the repository:
  *   nvcc -O3 -std=c++17 -fmad=false -gencode arch=compute_90a,code=sm_90a -I. -Isrc \
  *     tests/bench/residues.cu kernels/residues/residue_*.cu src/core/residues.c -lcublas \
  *     -o build/bench_residues && build/bench_residues [check | N ...]
  * Without arguments: checks, then 4096 8192 16384 for M = 14, 15, 16 (about 20 s); c128 up to 8192.
- * docs/results/residues.txt is what it wrote. */
+ * docs/results/residues.txt is its output. */
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -68,14 +69,14 @@ struct Emulation {
   dm_residue_panel panel_b(int64_t deep) const {
     return dm_residue_panel_at(pb.p, moduli.count, n, deep);
   }
-  /* As engine/scaling.c finds them: each PARTS lines that follow one another get one exponent. */
+  /* Exponents as in engine/scaling.c: PARTS consecutive lines share an exponent. */
   void exponents(dm_view lines, int parts, int32_t *to) {
     const int64_t most = DM_RESIDUE_LINE_EXTREMES * lines.rows,
                   all = DM_RESIDUE_LINE_SUMS * lines.rows;
     OK(cudaMemsetAsync(extremes.p, 0, most * 8));
     OK(cudaMemsetAsync(sums.p, 0, all * 8));
     OK(dm_kernels_residue_extremes(lines, extremes.p, 0));
-    auto of = fetch((double *)extremes.p, most); /* of sizes, which order like their bits */
+    auto of = fetch((double *)extremes.p, most); /* magnitudes, which order like their bits */
     for (int64_t r = 0; r < lines.rows; r += parts)
       of[2 * r] = of[2 * (r + parts - 1)] = std::max(of[2 * r], of[2 * (r + parts - 1)]);
     OK(cudaMemcpyAsync(extremes.p, of.data(), most * 8, cudaMemcpyHostToDevice));
@@ -115,8 +116,7 @@ struct Emulation {
         view_of(to, m, n, n, 1), c.p, row_stride, plane, s.p, t.p, &moduli, 0};
     OK(dm_kernels_residue_combine(&all));
   }
-  /* Milliseconds of exponents, split, product, combine (panels: split and product together), total.
-   */
+  /* MS: of exponents, split, product (with panels: including split), combine, and the total. */
   void run(dm_view a, dm_view bt, double *to, float *ms) {
     OK(cudaEventRecord(event[0]));
     exponents(a, bt, 1);
@@ -185,7 +185,7 @@ static void check_case(int64_t m, int64_t n, int64_t k, int64_t panel, int count
   for (int64_t j = 0; j < n; j++)
     if (exponent(hb, j, n) != t[j]) wrong("exponent of B", j, 0, 0, t[j], exponent(hb, j, n));
 
-  std::vector<int8_t> ra(count * m * k), rb(count * n * k); /* residues, plain order */
+  std::vector<int8_t> ra(count * m * k), rb(count * n * k); /* residues, not permuted */
   for (int x = 0; x < count; x++) {
     for (int64_t i = 0; i < m; i++)
       for (int64_t h = 0; h < k; h++)
@@ -202,7 +202,7 @@ static void check_case(int64_t m, int64_t n, int64_t k, int64_t panel, int count
     const dm_residue_panel qa = e.panel_a(deep), qb = e.panel_b(deep);
     const int64_t bytes_a = dm_residue_panel_bytes(count, m, deep);
     const int64_t bytes_b = dm_residue_panel_bytes(count, n, deep);
-    if (extreme) { /* the largest sums that can be */
+    if (extreme) { /* the largest possible sums */
       OK(cudaMemset(e.pa.p, 0x80, bytes_a));
       OK(cudaMemset(e.pb.p, h ? 0x7f : 0x80, bytes_b));
       std::fill(ra.begin(), ra.end(), (int8_t)-128);
@@ -246,7 +246,7 @@ static void check_case(int64_t m, int64_t n, int64_t k, int64_t panel, int count
           const int got = c[i * e.row_stride + x * plane + j];
           if (got != wanted) wrong("product", i, j, x, got, wanted);
         }
-    for (int64_t i = 0; i < m; i++) /* what is between */
+    for (int64_t i = 0; i < m; i++) /* bytes between and after the planes */
       for (int64_t z = 0; z < e.row_stride; z++)
         if ((z >= count * plane || z % plane >= n) && c[i * e.row_stride + z] != 0x55)
           wrong("untouched byte", i, z, 0, c[i * e.row_stride + z], 0x55);
@@ -318,7 +318,7 @@ static double error_of(const double *a, const double *b, const double *c, int64_
   return worst;
 }
 
-/* EMULATED takes turns with the others. */
+/* EMULATED is timed alternately with the others. */
 static void bench(int64_t n, int count, int64_t panel, int pairs, cublasHandle_t blas,
                   const std::vector<Emulated *> &emulated) {
   Device<double> a(n * n), b(n * n), c(n * n), d(n * n);
@@ -379,7 +379,7 @@ static void bench(int64_t n, int count, int64_t panel, int pairs, cublasHandle_t
   OK(cudaEventDestroy(end));
 }
 
-/* The largest |C - got| / (|A||B|), of real parts of 8 x 8 elements. */
+/* The largest |C - got| / (|A||B|) over real parts of 8 x 8 elements. */
 static double error_of_complex(const double *a, const double *b, const double *c, int64_t n) {
   double worst = 0;
   for (int i = 0; i < 8; i++) {
@@ -403,7 +403,7 @@ static double error_of_complex(const double *a, const double *b, const double *c
   return worst;
 }
 
-/* c128: a real product of N x 2N x 2N (m, n, k), whose B is made when it is split. */
+/* c128: a real product of N x 2N x 2N (m, n, k), whose B is formed by the split. */
 static void bench_complex(int64_t n, int count, int pairs, cublasHandle_t blas) {
   Device<double> a(2 * n * n), b(2 * n * n), c(2 * n * n), d(2 * n * n);
   generate<<<4096, 256>>>(a.p, 2 * n * n, 1), generate<<<4096, 256>>>(b.p, 2 * n * n, 1ull << 40);

@@ -1,4 +1,4 @@
-/* rival: what the programs that time other libraries share: the check of C, and the record. */
+/* rival: common code of the programs that time other libraries: the check of C, and the record. */
 #ifndef DM_BENCH_RIVAL_CUH
 #define DM_BENCH_RIVAL_CUH
 
@@ -14,8 +14,7 @@
 #include "core/element.h"
 #include "tests/bench/device.cuh"
 
-/* Element (row, column) of the random matrix that `damier bench multiply --seed SEED` begins with.
- */
+/* Element (row, column) of the first random matrix of `damier bench multiply --seed SEED`. */
 __host__ __device__ static inline double random_element(uint64_t seed, int64_t row,
                                                         int64_t column) {
   const dm_generator generator = {DM_UNIFORM, seed, 0.0};
@@ -23,8 +22,8 @@ __host__ __device__ static inline double random_element(uint64_t seed, int64_t r
 }
 
 /* The largest |C w - A (B w)| for random signs w (Freivalds 1979), in units of 8 UNIT |A| (|B| 1).
- * Where the elements have random signs, as here, rounding stays far below 1, and a C that lacks one
- * panel of k is far above.  apply(M, x, absolute) is M x, and with ABSOLUTE |M| x. */
+ * With elements of random signs, as here, rounding stays far below 1, and a C without one panel of
+ * k is far above.  apply(M, x, absolute) is M x, or |M| x if ABSOLUTE. */
 template <class In, class Out>
 static double residual(const In &a, const In &b, const Out &c, int64_t n, double unit) {
   std::vector<double> w(n), ones(n, 1.0);
@@ -34,7 +33,7 @@ static double residual(const In &a, const In &b, const Out &c, int64_t n, double
   double worst = 0.0;
   for (int64_t i = 0; i < n; i++) {
     const double error = std::fabs(cw[i] - abw[i]) / (8.0 * unit * bound[i]);
-    if (!(error <= worst)) worst = error; /* NaN stays */
+    if (!(error <= worst)) worst = error; /* keeps NaN */
   }
   return worst;
 }
@@ -57,7 +56,7 @@ static std::string with_version(const std::string &name) {
          std::to_string(patch);
 }
 
-/* One line of JSON on standard output; whether C was right. */
+/* Prints one line of JSON to standard output; returns whether C is correct. */
 static bool print_record(const Measured &m) {
   int device;
   cudaDeviceProp card;

@@ -1,12 +1,12 @@
-/* Products of f32 and c64 from f16 (kernels/split) beside cublasSgemm and cublasCgemm on one GPU,
- * resident: 10 alternating pairs of each size, and the error of both.
+/* Compares products of f32 and c64 from f16 (kernels/split) with cublasSgemm and cublasCgemm, in
+ * the memory of one GPU: times of 10 alternating pairs for each size, and the errors of both.
  *
  * From the root of the repository:
  *   nvcc -O3 -std=c++17 -fmad=false -gencode arch=compute_90a,code=sm_90a -I. -Isrc \
  *     tests/bench/split.cu kernels/split/split_*.cu kernels/helpers/repack.cu \
  *     kernels/helpers/transpose_tiled.cu -lcublas -o build/bench_split && build/bench_split [N ...]
- * Without arguments: 4096 8192 16384 (about 15 s); c64 up to 8192.  docs/results/split.txt is what
- * it wrote. */
+ * Without arguments: 4096 8192 16384 (about 15 s); c64 up to 8192.  docs/results/split.txt is
+ * its output. */
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -20,7 +20,7 @@
 #include "kernels/split_kernels.h"
 #include "tests/bench/device.cuh"
 
-/* PARTS 2: of complex numbers, a real product of N x 2N x 2N (m, n, k). */
+/* PARTS 2: complex numbers, as a real product of N x 2N x 2N (m, n, k). */
 struct Product {
   int64_t n, parts, deep; /* DEEP: k, and columns of C */
   Device<uint16_t> of_a, of_b;
@@ -41,7 +41,7 @@ struct Product {
   dm_view real(float *base) const {
     return {base, DM_F32, DM_DEVICE, n, deep, deep, 1};
   }
-  /* Milliseconds: split A, split B, product, native lines; all. */
+  /* MS: milliseconds of split A, split B, product, native lines, and the total. */
   void run(float *a, float *b, float *c, float *ms) {
     const dm_view va = real(a), vc = real(c);
     const dm_view vb = {b, parts == 2 ? DM_C64 : DM_F32, DM_DEVICE, n, n, n, 1};
@@ -69,9 +69,7 @@ struct Product {
   }
 };
 
-/* The largest |C - got| / (|A||B|) over (parts of) 32 x 32 elements, in f64, which has 29 bits
- * more.
- */
+/* The largest |C - got| / (|A||B|) over (parts of) 32 x 32 elements, computed in f64. */
 static double error_of(const float *a, const float *b, const float *c, int64_t n, int64_t parts) {
   const int64_t deep = parts * n;
   constexpr int SAMPLES = 32;
