@@ -198,17 +198,20 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   const dm_link_rates *rates = &setup->links.rates;
   if (machine->device_links && rates->inside > 0)
     machine->link = steady(dm_machine_device_link(device->name), rates->inside);
+  const int64_t process =
+      engine->process_bytes > 0 ? engine->process_bytes : dm_setup_process_bytes();
   int64_t values[6] = {
-      -smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
+      process - smallest(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
       gpu ? -smallest(engine->memory_device, (double)device->memory_free / device->sharing) : 0,
       dm_comm_size(run->near),
       gpu ? device->sharing : 1,
-      engine->process_bytes > 0 ? engine->process_bytes : dm_setup_process_bytes(),
+      process,
       !device->hopper};
   DM_TRY(dm_comm_max_i64(run->world, values, 6));
   machine->hopper = gpu && !values[5];
   machine->process_bytes = values[4];
-  machine->host_bytes = -values[0];
+  /* Processes differ: the least that is left beside one, and the largest. */
+  machine->host_bytes = values[4] - values[0];
   machine->device_bytes = -values[1];
   machine->ranks_per_node = (int)values[2];
   if ((machine->device_links || !gpu) && rates->between > 0)
