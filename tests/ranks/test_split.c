@@ -5,50 +5,21 @@
 
 #include "core/compute_choice.h"
 #include "core/split.h"
-#include "engine/execute.h"
-#include "small_product.h"
+#include "stored_product.h"
 
 enum { M = 37, N = 29 };
 
-/* Receives all results: all of C, of which each rank has its part. */
-typedef struct storage {
-  product *p;
-  dm_view c; /* real: two numbers per complex one */
+/* All of C, of which each rank has its part. */
+typedef struct result {
+  dm_view c; /* real: two numbers per complex one; NaN: not stored by this rank */
   int64_t parts, stored;
-} storage;
+} result;
 
-static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  (void)local;
-  fill_panel(((storage *)context)->p, matrix, panel);
-  return DM_OK;
-}
-
-static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
-  storage *s = context;
-  const dm_plan *plan = local->plan;
-  const dm_coords *at = &local->coords;
-  const dm_view sums = dm_view_parts(plan->pk > 1 ? local->c_sum : local->c);
-  const int64_t first =
-      plan->pk > 1 ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
-  const dm_view to = dm_view_sub(s->c, first, s->parts * local->cols.begin, sums.rows, sums.cols);
-  for (int64_t i = rows.begin; i < rows.end; i++)
-    for (int64_t j = 0; j < sums.cols; j++, s->stored++)
-      *(float *)dm_view_at(to, i, j) = *(float *)dm_view_at(sums, i, j);
-  *done = true;
-  return DM_OK;
-}
-
-/* Elements of tiles that are not done yet; done ones are not computed again. */
-static int64_t elements_of(const dm_plan *plan) {
-  int64_t elements = 0;
-  for (int64_t place = 0; place < dm_plan_todo(plan); place++)
-    for (int i = 0; i < plan->pm; i++)
-      for (int j = 0; j < plan->pn; j++) {
-        const int64_t tile = dm_plan_todo_tile(plan, place);
-        elements +=
-            dm_range_size(dm_plan_rows(plan, tile, i)) * dm_range_size(dm_plan_cols(plan, tile, j));
-      }
-  return elements;
+static void keep(void *context, const product *p, int64_t row, int64_t col, double value) {
+  result *r = context;
+  (void)p;
+  *(float *)dm_view_at(r->c, row, col) = (float)value;
+  r->stored++;
 }
 
 /* Term L of number J in row I: real, from parts of A and B. */
@@ -60,8 +31,7 @@ static double product_of(dm_view a, dm_view b, int64_t parts, int64_t i, int64_t
 }
 
 /* Checks each number of C computed by this rank: integers exactly, others within f. */
-static void check(const storage *s) {
-  const product *p = s->p;
+static void check(const product *p, const result *s) {
   const dm_plan *plan = &p->plan;
   const int64_t depth = s->parts * plan->problem.k;
   const double factor = fmax((double)depth, dm_split_factor(depth));
@@ -105,29 +75,6 @@ static int64_t hash_of(rank_test *test, dm_view c) {
   return hash;
 }
 
-static int64_t compute(product *p) {
-  rank_test *test = p->test;
-  const int64_t parts = dm_dtype_is_complex(p->plan.problem.work) ? 2 : 1, all = parts * M * N;
-  float *memory = memory_of(test, all * (int64_t)sizeof(float));
-  storage s = {.p = p, .c = dm_view_row_major(memory, DM_F32, M, parts * N), .parts = parts};
-  const dm_step_calls loads = {.context = &s, .load = fill};
-  const dm_step_calls calls = {.context = &s, .load = fill, .store = store};
-  const bool streams = dm_plan_streams(&p->plan);
-  for (int64_t at = 0; at < all; at++) memory[at] = NAN;
-  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
-  if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));
-  must(test, dm_comm_barrier(test->run.world));
-  must(test, dm_execute(&p->local, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
-  check(&s);
-  must(test, dm_comm_sum_i64(test->run.world, &s.stored, 1));
-  CHECK(test, s.stored == parts * elements_of(&p->plan), "%lld numbers of C are stored, of %lld",
-        (long long)s.stored, (long long)(parts * elements_of(&p->plan)));
-  const int64_t hash = hash_of(test, s.c);
-  free(memory);
-  product_close(p);
-  return hash;
-}
-
 static int64_t multiply(rank_test *test, dm_dtype work, int turn, dm_wishes wishes, int strips,
                         int64_t done) {
   static const dm_kind kinds[] = {DM_INTEGER, DM_NORMAL, DM_INTEGER, DM_OZAKI};
@@ -140,15 +87,14 @@ static int64_t multiply(rank_test *test, dm_dtype work, int turn, dm_wishes wish
   if (!wishes.reproducible) wishes.panel = strips > 0 ? 64 : 64 + 64 * (turn % 3);
   product p = product_open_on(test, &machine, problem, wishes,
                               wishes.reproducible ? DM_OZAKI : kinds[turn % 4], 5);
-  if (strips > 0) p.plan.strips = strips, p.plan.stretch = 1;
-  bool there[64] = {false};
-  dm_todo *todo;
-  for (int64_t t = 0; t < done; t++) there[t] = true;
-  must(test, dm_todo_new(dm_plan_tiles(&p.plan), there, &todo));
-  p.plan.todo = todo;
-  CHECK(test, done < dm_plan_tiles(&p.plan), "nothing is left to compute");
-  const int64_t hash = compute(&p);
-  dm_todo_free(todo);
+  const int64_t parts = dm_dtype_is_complex(work) ? 2 : 1;
+  float *numbers = memory_of(test, parts * M * N * (int64_t)sizeof *numbers);
+  for (int64_t at = 0; at < parts * M * N; at++) numbers[at] = NAN;
+  result r = {.c = dm_view_row_major(numbers, DM_F32, M, parts * N), .parts = parts};
+  product_store(&p, strips, done, keep, &r);
+  check(&p, &r);
+  const int64_t hash = hash_of(test, r.c);
+  free(numbers);
   return hash;
 }
 
