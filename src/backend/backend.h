@@ -41,7 +41,11 @@ bool dm_backend_has_driver(void);
  * NULL: not needed. (warm_up.c) */
 typedef struct dm_warm_up dm_warm_up;
 dm_warm_up *dm_backend_warm_up(int local_rank, bool only);
-void dm_warm_up_end(dm_warm_up *warm_up); /* waits for it; NULL is allowed */
+
+/* Shuts the GPU down in a thread while the caller ends MPI: call when nothing uses the GPU any
+ * more, and nothing will. NULL is allowed. */
+void dm_warm_up_undo(dm_warm_up *warm_up);
+void dm_warm_up_end(dm_warm_up *warm_up); /* waits for both; NULL is allowed */
 
 /* ---- using a backend (backend.c): checks, then calls the table ---- */
 

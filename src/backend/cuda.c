@@ -51,6 +51,11 @@ void dm_cuda_start(int local_rank) {
   (void)cudaGetLastError();
 }
 
+void dm_cuda_stop(int local_rank) {
+  const int count = dm_cuda_device_count();
+  if (count > 0 && cudaSetDevice(local_rank % count) == cudaSuccess) (void)cudaDeviceReset();
+}
+
 /* The format of nvidia-smi -L. */
 static void format_uuid(char text[48], const char bytes[16]) {
   char *end = text + snprintf(text, 48, "GPU");

@@ -15,6 +15,9 @@ int dm_cuda_device_count(void);
  * Errors are left to that use. */
 void dm_cuda_start(int local_rank);
 
+/* Destroys that context, and frees all memory of it. */
+void dm_cuda_stop(int local_rank);
+
 /* Call first, if this process needs only its first GPU: the driver need not start the others. */
 void dm_cuda_see_one(void);
 

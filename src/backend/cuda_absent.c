@@ -27,4 +27,8 @@ void dm_cuda_start(int local_rank) {
   (void)local_rank;
 }
 
+void dm_cuda_stop(int local_rank) {
+  (void)local_rank;
+}
+
 #endif

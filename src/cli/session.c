@@ -144,7 +144,9 @@ int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
   status = perform(&run, call, prepared, work);
   dm_cli_stop_speaking();
   int code = leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
-  dm_warm_up_end(warm_up);
+  /* An MPI that uses GPUs may need them until it ends. */
+  if (code == 0 && !dm_comm_is_alone(run.world) && dm_comm_ignores_gpus()) dm_warm_up_undo(warm_up);
   dm_run_stop(&run);
+  dm_warm_up_end(warm_up);
   return code;
 }

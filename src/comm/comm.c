@@ -8,6 +8,10 @@
 #include "comm/adopt.h"
 #include "comm/comm_impl.h"
 
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
 extern char **environ;
 
 dm_status dm_comm_check(int code, const char *what) {
@@ -181,6 +185,14 @@ void dm_comm_stop(dm_comm *world) {
   const bool started = !dm_comm_is_alone(world);
   dm_comm_free(world);
   if (started) MPI_Finalize(); /* its result does not matter: the program ends here */
+}
+
+bool dm_comm_ignores_gpus(void) {
+#ifdef MPIX_CUDA_AWARE_SUPPORT
+  return MPIX_Query_cuda_support() == 0;
+#else
+  return false;
+#endif
 }
 
 void dm_comm_abort(dm_comm *world, int code) {

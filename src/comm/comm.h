@@ -36,6 +36,9 @@ int dm_comm_size_before_start(void);
  * the only rank of the job. */
 int dm_comm_local_rank_before_start(bool *only);
 
+/* Whether the MPI library is known not to use GPUs itself. */
+bool dm_comm_ignores_gpus(void);
+
 /* Whether no launcher started this process and MPI is not used. */
 bool dm_comm_is_alone(const dm_comm *world);
 
