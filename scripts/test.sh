@@ -71,13 +71,14 @@ verdicts() {
     END { flush() }' "$1"
 }
 
-# run_tests PRESET [CTEST OPTION...]: adds CTest's counts to ours.
+# run_tests PRESET [CTEST OPTION...]: adds CTest's counts to ours. Some tests wait most of their time, hence more tests
+# than cores.
 run_tests() {
   local preset=$1 report=build/$1/tests.xml verdict name
   shift
   say "tests of build/$preset"
   rm -f "$report"
-  ctest --test-dir "build/$preset" --output-on-failure --parallel $(($(nproc) + 1)) --timeout 900 \
+  ctest --test-dir "build/$preset" --output-on-failure --parallel $(($(nproc) + 2)) --timeout 900 \
     --output-junit "$root/$report" "$@" || true
   if [ ! -s "$report" ]; then
     fail "ctest in build/$preset"
@@ -134,7 +135,10 @@ mkdir -p build
 # Without a GPU the tests use an emulated one, which builds with CUDA lack.
 cuda=OFF
 [ "$(gpus)" = 0 ] || cuda=AUTO
-if step "build of build/release" build release -DDAMIER_CUDA=$cuda; then
+# The quick tests need no simulation.
+simulation=OFF
+[ -z "$all" ] || simulation=ON
+if step "build of build/release" build release -DDAMIER_CUDA=$cuda -DDAMIER_SIMULATION=$simulation; then
   if [ -n "$all" ]; then
     # emulated.ranks takes minutes and also runs with sanitizers below.
     run_tests release --label-exclude 'endurance|part' --exclude-regex '^emulated\.ranks$'

@@ -10,7 +10,6 @@ import faulty_runs
 import running
 from running import expect
 
-MOST = 8  # places per case
 SHAPE = (150, 140, 130)
 TILES = ("--checkpoint-interval", "0")
 PACKED = ("--chunk", "48x40", "--deflate", "2")
@@ -51,14 +50,14 @@ def expect_right(output, what):
 
 
 def flip(case):
-    number, bed, ranks, words, call, suffix, wanted, message = case
+    number, bed, most, ranks, words, call, suffix, wanted, message = case
     what = f"{ranks} ranks, {words}, {call} of {suffix}"
     counts = counts_of(bed, number, ranks, words, suffix)
     hits = 0
     rank = 0 if suffix == ".part" and call == "read" or suffix == ".packing" else ranks - 1
     count = counts[(rank, call)]
     late = range(max(1, count - 4), count + 1)  # A is inspected before it is read
-    for place in late if suffix == "A.h5" else faulty_runs.places(count, MOST):
+    for place in late if suffix == "A.h5" else faulty_runs.places(count, most):
         output = faulty_runs.Output(bed, f"C{number}_{place}_", ranks)
         code, err, _ = output.run({"FAULT": f"{call}:{place}:flip", "FAULT_PATH": suffix,
                                    "FAULT_RANK": str(rank)}, extra=words)
@@ -107,8 +106,9 @@ def main():
         bed = faulty_runs.Bed(folder, options, shape=SHAPE, words=("--threads", "1"))
         for ranks in (1, 2):
             bed.undisturbed(ranks)
-        cases = [(number, bed, *case) for number, case in enumerate(CASES)]
-        failures = running.each(flip, cases, lambda case: str(case[2:]))
+        most = 8 if options.long else 3  # places per case
+        cases = [(number, bed, most, *case) for number, case in enumerate(CASES)]
+        failures = running.each(flip, cases, lambda case: str(case[3:]))
         ends = [(bed, ()), (bed, PACKED), (bed, (*TILES, "--shuffle", *PACKED))]
         failures += running.each(finished, ends, lambda case: str(case[1]))
     running.finish(failures, len(cases) + len(ends))

@@ -168,7 +168,7 @@ def main():
     options = faulty_runs.options()
     same, other = (200, 50) if options.long else (20, 5)
     with faulty_runs.scratch() as folder:
-        process = running.process_mib(options.damier, folder)
+        process = running.process_mib(options.damier)
         little, more = words(process + LITTLE), words(process + MORE, "--reproducible")
         failures = series(options, folder / "same", same, process, little, False)
         failures += series(options, folder / "other", other, process, little, True)

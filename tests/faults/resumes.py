@@ -225,7 +225,7 @@ def by_residues(options, folder, process):
 def main():
     options = faulty_runs.options()
     with faulty_runs.scratch() as folder:
-        process = running.process_mib(options.damier, folder)
+        process = running.process_mib(options.damier)
         limit = process + MEMORY
         words = ("--memory", f"host={limit}MiB", "--checkpoint-interval", "0")
         bed = faulty_runs.Bed(folder, options, shape=(1100, 900, 300), words=words)

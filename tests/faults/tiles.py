@@ -19,22 +19,23 @@ CASES = [("A.h5", "read", EIO, True), ("B.h5", "read", EIO, True), ("C.h5.part",
 SHAPE = (1100, 900, 1500)  # A and B stay in their files
 
 
+def counts_of(bed, ranks, file):
+    """The calls for the file in an undisturbed run: {(rank, call): count}."""
+    output = faulty_runs.Output(bed, f"counted{ranks}{file.replace('.', '')}C", ranks)
+    counts = bed.folder / f"counts-{output.name}"
+    code, err, _ = output.run({"FAULT_COUNT": str(counts), "FAULT_PATH": file.replace("C.h5", output.name)})
+    expect(code == 0, f"{file}, {ranks} ranks, undisturbed: exit {code}\n{err}")
+    output.path().unlink()
+    return faulty_runs.counted(counts)
+
+
 class Case:
-    def __init__(self, bed, ranks, at, file, call, kind, names_tile):
-        self.bed, self.ranks, self.at = bed, ranks, at
+    def __init__(self, bed, ranks, at, counts, file, call, kind, names_tile):
+        self.bed, self.ranks, self.at, self.count = bed, ranks, at, counts[file].get((at, call), 0)
         self.file, self.call, self.kind, self.names_tile, self.kept = file, call, kind, names_tile, 0
 
     def __str__(self):
         return f"{self.ranks} ranks, rank {self.at}: {self.call} of {self.file} with {self.kind}"
-
-    def counts(self, output):
-        """The number of calls of the rank in an undisturbed run."""
-        counts = self.bed.folder / f"counts-{output.name}"
-        fault = {"FAULT_COUNT": str(counts), "FAULT_PATH": self.path(output)}
-        code, err, _ = output.run(fault)
-        expect(code == 0, f"{self}: undisturbed: exit {code}\n{err}")
-        output.path().unlink()
-        return faulty_runs.counted(counts).get((self.at, self.call), 0)
 
     def path(self, output):
         return self.file.replace("C.h5", output.name)
@@ -57,10 +58,9 @@ class Case:
 
     def run(self, number):
         output = faulty_runs.Output(self.bed, f"out{number}C", self.ranks)
-        count = self.counts(output)
-        if count == 0:  # this rank has no part of it
+        if self.count == 0:  # this rank has no part of it
             return
-        place = 1 + int(count * 0.6)
+        place = 1 + int(self.count * 0.6)
         fault = {"FAULT": f"{self.call}:{place}:{self.kind}", "FAULT_RANK": str(self.at),
                  "FAULT_PATH": self.path(output)}
         kept = self.judge(*output.run(fault), output)
@@ -76,7 +76,7 @@ def main():
     options = faulty_runs.options()
     with faulty_runs.scratch() as folder:
         cases = []
-        limit = running.process_mib(options.damier, folder) + 3
+        limit = running.process_mib(options.damier) + 3
         bed = faulty_runs.Bed(folder, options, shape=SHAPE,
                               words=("--memory", f"host={limit}MiB", "--checkpoint-interval", "0"))
         words = bed.words[1:]
@@ -86,7 +86,8 @@ def main():
             bed.undisturbed(ranks)
             expect(bed.tiles[ranks] > 2, "not in tiles")
             places = {0, ranks - 1}
-            cases += [Case(bed, ranks, at, *words) for at in places for words in CASES
+            counts = {file: counts_of(bed, ranks, file) for file in dict.fromkeys(case[0] for case in CASES)}
+            cases += [Case(bed, ranks, at, counts, *words) for at in places for words in CASES
                       if at == 0 or "journal" not in words[0]]
         failures = running.each(lambda item: item[1].run(item[0]), enumerate(cases), lambda item: str(item[1]))
     kept = sum(case.kept > 0 for case in cases)

@@ -110,7 +110,7 @@ def main():
     with faulty_runs.scratch() as folder:
         for name in ("whole", "tiles"):
             (folder / name).mkdir()
-        limit = running.process_mib(options.damier, folder) + 3
+        limit = running.process_mib(options.damier) + 3
         words = ("--checkpoint-interval", "0")
         whole = faulty_runs.Bed(folder / "whole", options, words=words)
         tiles = faulty_runs.Bed(folder / "tiles", options, shape=(1100, 900, 1500),

@@ -31,12 +31,12 @@ def refused_pages(bed):
 
 def main():
     options = faulty_runs.options()
-    with faulty_runs.scratch(memory=False) as folder:  # file systems in memory may not support direct I/O
+    # File systems in memory may not support direct I/O; pages are mapped there by default.
+    with faulty_runs.scratch(memory=False) as disk, faulty_runs.scratch() as memory:
         cases, beds = [], {}
-        for way, faults in (("direct", DIRECT), ("mapped", MAPPED)):
+        for way, folder, faults in (("direct", disk, DIRECT), ("mapped", memory, MAPPED)):
             words = ("--write-by", way, "--io-threads", 2, "--checkpoint-interval", 0)
-            (folder / way).mkdir()
-            beds[way] = bed = faulty_runs.Bed(folder / way, options, shape=SHAPE, words=words)
+            beds[way] = bed = faulty_runs.Bed(folder, options, shape=SHAPE, words=words)
             for ranks in (1, 2, 4) if options.long else (1, 2):
                 cases += [(bed, ranks, *fault) for fault in
                           faulty_runs.faults(bed.undisturbed(ranks), ranks, faults, 1000 if options.long else 3)]

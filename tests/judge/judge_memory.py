@@ -33,7 +33,7 @@ def limit_of(case):
 
 
 def try_case(folder, damier, case, seed):
-    limit = limit_of(case) + process_mib(damier, folder, case.ranks)
+    limit = limit_of(case) + process_mib(damier, case.ranks)
     case.flags += f" --memory host={limit}MiB --json {folder}/record.json"
     judging.try_case(folder, damier, case, seed)
     record = records_of(folder / "record.json")[-1]

@@ -104,7 +104,7 @@ def try_case(folder, damier, case, seed):
             want, error = want + 0.5 * old, error + np.abs(np.where(np.isfinite(old), old, 0))
     left_out = ("PASS" if not rows.any() else "PARTIAL" if not rows.all() else "UNCHECKED", int(rows.sum()), 0,
                 int(spoiled.sum()), int((~np.isfinite(b).all(0)).sum()))
-    limit = LIMIT + process_mib(damier, folder, case.ranks)
+    limit = LIMIT + process_mib(damier, case.ranks)
     whole = multiply(folder, damier, case, "whole", [])
     parts = multiply(folder, damier, case, "parts", ["--memory", f"host={limit}MiB"])
     if parts[2]["tiles"] < 2 and "file" not in (parts[2]["a_in"], parts[2]["b_in"]):

@@ -1,6 +1,8 @@
 /* usage: rank_tests LEAST   every test on each of its rank counts from LEAST to the job's
+ *        rank_tests most   every test on the largest of its rank counts, up to the job's
  *        rank_tests NAME [WORD...]   this test on all ranks of the job
  * Exits with 1 if a test failed, with 77 if all were skipped. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,25 +44,31 @@ static void run(const test_program *test, int ranks, int count, char **words, ou
     fprintf(stderr, "%s %s on %d\n", code == SKIPPED ? "SKIPPED" : "FAILED", test->name, ranks);
 }
 
-/* Runs TEST on the counts in its list, from LEAST to the job's number of ranks. */
-static void run_counts(const test_program *test, int least, outcome *all) {
+/* Runs TEST on its rank counts from LEAST to the job's, or on the largest of them. */
+static void run_counts(const test_program *test, int least, bool most, outcome *all) {
+  int largest = 0;
   for (const char *at = test->ranks; *at;) {
     char *end;
     const int ranks = (int)strtol(at, &end, 10);
     if (end == at) break;
-    if (ranks >= least && ranks <= one_job_size()) run(test, ranks, 1, (char *[]){NULL, NULL}, all);
+    if (ranks >= least && ranks <= one_job_size()) {
+      if (!most) run(test, ranks, 1, (char *[]){NULL, NULL}, all);
+      largest = ranks;
+    }
     at = end;
   }
+  if (most && largest > 0) run(test, largest, 1, (char *[]){NULL, NULL}, all);
 }
 
 int main(int count, char **words) {
   const char *name = count > 1 ? words[1] : "1";
-  const int least = atoi(name);
+  const bool most = strcmp(name, "most") == 0;
+  const int least = most ? 1 : atoi(name);
   outcome all = {0};
   one_job_start();
   for (int i = 0; i < test_program_count; i++) {
     if (least > 0)
-      run_counts(&test_programs[i], least, &all);
+      run_counts(&test_programs[i], least, most, &all);
     else if (strcmp(test_programs[i].name, name) == 0)
       run(&test_programs[i], one_job_size(), count - 1, words + 1, &all);
   }

@@ -75,12 +75,14 @@ def records_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def process_mib(damier, folder, ranks=1):
+@functools.cache
+def process_mib(damier, ranks=1):
     """Memory of a rank before it allocates any; programs linked with CUDA need more."""
-    a, record = folder / "small.h5", folder / "small.json"
-    run(damier, 1, "generate", a, "--size", 64, "-q", "--force")
-    run(damier, ranks, "multiply", a, a, "-o", folder / "product.h5", "--json", record, "-q", "--force")
-    return records_of(record)[-1]["memory"]["host_process_bytes"] >> 20
+    with scratch() as folder:
+        a, record = folder / "a.h5", folder / "record.json"
+        run(damier, 1, "generate", a, "--size", 64, "-q")
+        run(damier, ranks, "multiply", a, a, "-o", folder / "c.h5", "--json", record, "-q")
+        return records_of(record)[-1]["memory"]["host_process_bytes"] >> 20
 
 
 def options(*more):

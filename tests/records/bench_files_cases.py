@@ -49,7 +49,7 @@ def check(record, size=8, packed=False, again=False, way=None):
 def check_cases(damier, folder):
     disk = folder / "disk"
     disk.mkdir()
-    limit = ABOVE + process_mib(damier, folder, 2)
+    limit = ABOVE + process_mib(damier, 2)
     for number, (ranks, words, expected) in enumerate(CASES):
         report = folder / f"{number}.json"
         run(damier, ranks, "bench", "multiply", "--from", "file", *words.format(limit=limit, more=limit + MORE).split(), "--directory",

@@ -78,7 +78,7 @@ def stop_after(terminal, journal, records):
 
 def check_progress(damier, folder):
     a, c, report = folder / "A.h5", folder / "C.h5", folder / "r.json"
-    limit = LIMIT + process_mib(damier, folder)
+    limit = LIMIT + process_mib(damier)
     run(damier, 1, "generate", a, "--size", SIZE, "-q")
     command = [damier, "multiply", a, a, "-o", c, "--force", "--memory", f"host={limit}MiB",
                "--checkpoint-interval", "0"]
