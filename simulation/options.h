@@ -14,8 +14,7 @@ typedef struct sim_options {
   dm_machine machine; /* for the planner, derived from these */
   double slow_down;   /* maximum slow-down of a rank, random for each */
   int64_t seed;
-  bool ports;           /* pieces queue at ports; else SimGrid shares links among messages */
-  double notice;        /* not 0: ports without messages (ports.h) */
+  double notice;        /* of ports.h; 0: no ports, SimGrid shares links among messages */
   int servers;          /* file servers; 0: no files */
   double file_rate;     /* bytes per second per server */
   double slow_nic;      /* factor on the rate of one adapter, of the middle rank */
