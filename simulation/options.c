@@ -92,7 +92,6 @@ static const struct {
     {"files", number, AT(servers)},
     {"file-rate", real, AT(file_rate)},
     {"slow-nic", real, AT(slow_nic)},
-    {"platform", words, AT(platform)},
     {"json", words, AT(json)},
 };
 
@@ -115,11 +114,8 @@ dm_status sim_options_read(int argc, char **argv, sim_options *o) {
   struct option list[KNOWN + 1] = {{0}};
   for (int i = 0; i < KNOWN; i++)
     list[i] = (struct option){known[i].name, known[i].read != flag, NULL, i};
-  *o = (sim_options){.words = "gpu=h200,links=device",
-                     .seed = 1,
-                     .slow_nic = 1.0,
-                     .most_panels = 64,
-                     .platform = ""};
+  *o = (sim_options){
+      .words = "gpu=h200,links=device", .seed = 1, .slow_nic = 1.0, .most_panels = 64};
   o->wishes.from_device = true;
   opterr = 0;
   for (int which; (which = getopt_long(argc, argv, "", list, NULL)) != -1;) {

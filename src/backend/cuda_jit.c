@@ -164,7 +164,8 @@ static dm_status launch(dm_cuda *gpu, const compiled *of, dm_view c, dm_view a, 
 
 /* ---- choosing ---- */
 
-enum { LAUNCHES = 10, RUNS = 3, DEPTH = 1024, LARGEST = 8192 /* rows and columns of a trial */ };
+enum { LAUNCHES = 10, RUNS = 3, DEPTH = 1024 };
+enum { LARGEST = 8192, LITTLE = 1024 }; /* rows and columns of a trial, and if memory is short */
 
 /* A trial's matrices, all zero, and events around its launches. */
 typedef struct trial {
@@ -180,8 +181,6 @@ static dm_view place(char **at, dm_dtype dtype, int64_t rows, int64_t cols) {
 }
 
 static dm_status open_trial(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols, trial *t) {
-  rows = dm_min(rows, LARGEST);
-  cols = dm_min(cols, LARGEST);
   const int64_t elements = rows * cols + DEPTH * (rows + cols);
   const size_t bytes = (size_t)(elements * dm_dtype_size(dtype) + 3 * 256);
   DM_CUDA(gpu, cudaMalloc(&t->memory, bytes));
@@ -246,7 +245,11 @@ static dm_status choose(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols
   trial t = {.memory = NULL};
   if (!chosen) return dm_fail(DM_E_BUG, "kernel jit was given %s", dm_dtype_name(dtype));
   if (chosen->kernel && chosen->rows == rows && chosen->cols == cols) return DM_OK;
-  dm_status status = open_trial(gpu, dtype, rows, cols, &t);
+  dm_status status = open_trial(gpu, dtype, dm_min(rows, LARGEST), dm_min(cols, LARGEST), &t);
+  if (status && status->code == DM_E_FIT) {
+    dm_status_free(status);
+    status = open_trial(gpu, dtype, dm_min(rows, LITTLE), dm_min(cols, LITTLE), &t);
+  }
   if (!status) status = try_all(gpu, &t, &made);
   close_trial(&t);
   if (!status) *chosen = made;
