@@ -180,7 +180,11 @@ static dm_view place(char **at, dm_dtype dtype, int64_t rows, int64_t cols) {
   return view;
 }
 
-static dm_status open_trial(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols, trial *t) {
+/* For a C of ROWS x COLS, or of MOST. */
+static dm_status open_trial(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t most,
+                            trial *t) {
+  rows = dm_max(1, dm_min(rows, most)); /* a rank may have an empty block */
+  cols = dm_max(1, dm_min(cols, most));
   const int64_t elements = rows * cols + DEPTH * (rows + cols);
   const size_t bytes = (size_t)(elements * dm_dtype_size(dtype) + 3 * 256);
   DM_CUDA(gpu, cudaMalloc(&t->memory, bytes));
@@ -236,19 +240,15 @@ static dm_status try_all(dm_cuda *gpu, const trial *t, choice *chosen) {
   return DM_OK;
 }
 
-static choice *choice_of(dm_cuda *gpu, dm_dtype dtype) {
-  return dtype == DM_F32 ? &gpu->jit->f32 : dtype == DM_F64 ? &gpu->jit->f64 : NULL;
-}
-
-static dm_status choose(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols) {
-  choice *chosen = choice_of(gpu, dtype), made = {.rows = rows, .cols = cols};
+static dm_status choose(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols, choice *chosen) {
+  choice made = {.rows = rows, .cols = cols};
   trial t = {.memory = NULL};
-  if (!chosen) return dm_fail(DM_E_BUG, "kernel jit was given %s", dm_dtype_name(dtype));
-  if (chosen->kernel && chosen->rows == rows && chosen->cols == cols) return DM_OK;
-  dm_status status = open_trial(gpu, dtype, dm_min(rows, LARGEST), dm_min(cols, LARGEST), &t);
+  dm_status status = open_trial(gpu, dtype, rows, cols, LARGEST, &t);
   if (status && status->code == DM_E_FIT) {
     dm_status_free(status);
-    status = open_trial(gpu, dtype, dm_min(rows, LITTLE), dm_min(cols, LITTLE), &t);
+    close_trial(&t);
+    t = (trial){.memory = NULL};
+    status = open_trial(gpu, dtype, rows, cols, LITTLE, &t);
   }
   if (!status) status = try_all(gpu, &t, &made);
   close_trial(&t);
@@ -256,11 +256,17 @@ static dm_status choose(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols
   return status;
 }
 
+static dm_status choice_of(dm_cuda *gpu, dm_dtype dtype, choice **found) {
+  *found = dtype == DM_F32 ? &gpu->jit->f32 : dtype == DM_F64 ? &gpu->jit->f64 : NULL;
+  return *found ? DM_OK : dm_fail(DM_E_BUG, "kernel jit was given %s", dm_dtype_name(dtype));
+}
+
 dm_status dm_cuda_jit_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   DM_TRY(dm_cuda_jit_open(gpu));
-  const choice *chosen = choice_of(gpu, a.dtype);
-  if (!chosen || !chosen->kernel) DM_TRY(choose(gpu, a.dtype, c.rows, c.cols));
-  return launch(gpu, choice_of(gpu, a.dtype)->kernel, c, a, b, accumulate);
+  choice *chosen;
+  DM_TRY(choice_of(gpu, a.dtype, &chosen));
+  if (!chosen->kernel) DM_TRY(choose(gpu, a.dtype, c.rows, c.cols, chosen));
+  return launch(gpu, chosen->kernel, c, a, b, accumulate);
 }
 
 /* ---- the table ---- */
@@ -274,15 +280,21 @@ static dm_status open_jit(dm_backend *backend) {
 static dm_status use(dm_backend *backend, dm_dtype dtype, const dm_tiling *tiling) {
   dm_cuda *gpu = dm_cuda_of(backend);
   compiled *found;
+  choice *chosen;
   DM_TRY(open_jit(backend));
+  DM_TRY(choice_of(gpu, dtype, &chosen));
   DM_TRY(find(gpu, dtype, tiling, &found));
-  *choice_of(gpu, dtype) = (choice){.kernel = found};
+  *chosen = (choice){.kernel = found};
   return DM_OK;
 }
 
 static dm_status prepare(dm_backend *backend, dm_dtype dtype, int64_t rows, int64_t cols) {
+  dm_cuda *gpu = dm_cuda_of(backend);
+  choice *chosen;
   DM_TRY(open_jit(backend));
-  return choose(dm_cuda_of(backend), dtype, rows, cols);
+  DM_TRY(choice_of(gpu, dtype, &chosen));
+  const bool same = chosen->rows == rows && chosen->cols == cols;
+  return chosen->kernel && same ? DM_OK : choose(gpu, dtype, rows, cols, chosen);
 }
 
 const dm_jit_ops dm_cuda_jit_ops = {.open = open_jit, .use = use, .prepare = prepare};
