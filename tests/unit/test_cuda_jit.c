@@ -100,6 +100,7 @@ TEST(refusals) {
   bad.bk = 64;
   fails(ops->use(jit, DM_F32, &bad), DM_E_DEVICE, "shared memory");
   ok(ops->prepare(jit, DM_F32, 100000, 100000));
+  ok(ops->prepare(jit, DM_F64, 0, 5)); /* the block of a rank without rows */
   fails(ops->prepare(jit, DM_F16, 10, 10), DM_E_BUG, "f16");
   dm_backend_close(jit);
 }
