@@ -104,8 +104,8 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
   X(cublaslt, DM_BY_CUBLASLT, DM_KERNEL_REAL | DM_KERNEL_HALF | DM_KERNEL_TF32, DM_SUM_ANY,        \
     "NVIDIA's library: cublasLtMatmul, by the algorithm that its heuristic puts first", "")        \
   X(jit, DM_BY_JIT, DM_KERNEL_REAL, DM_SUM_CHAIN,                                                  \
-    "warp_tile, compiled on this machine for the tile sizes that 'damier tune' found best",        \
-    "needs NVRTC; compiles for a second or so before the first product")
+    "warp_tile, compiled on this machine for the tile sizes that are fastest here",                \
+    "needs NVRTC; compiles and tries several for some seconds before the first product")
 
 /* Helpers: X(name, types, about).  The launchers are dm_kernels_NAME. */
 #define DM_TRANSPOSE_LIST(X)                                                                       \

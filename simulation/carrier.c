@@ -11,16 +11,12 @@
 #include "ports.h"
 #include "transport/transport_list.h"
 
-/* Address space for a piece, in bytes.  With ports, a longer piece takes its full time, but
- * messages are cut to this length, because address space costs SMPI time and memory. */
-enum { LONGEST_WITH_PORTS = 1 << 20 };
-static const int64_t longest_alone = (int64_t)4 << 30;
+static const int64_t longest = (int64_t)4 << 30; /* address space for a message, in bytes */
 
-/* The state of a gather for ports. */
 typedef struct passage {
   dm_gather wanted;
   int64_t *bytes; /* a copy of wanted.bytes */
-  int inner;      /* the host's ticket */
+  int inner;      /* the host's ticket, without ports */
   uint64_t order; /* sequence number of the rank's gathers, from 1; 0: free */
   double posted, end;
   bool met; /* all peers have posted: the end is known */
@@ -36,14 +32,14 @@ typedef struct carrier {
   const dm_comm *group[DM_SHARES];
   sim_meeting *meeting[DM_SHARES];
   uint64_t posts;
-  passage passages[DM_GATHERS];       /* by ticket */
-  int64_t *nowhere, *cut, *cut_given; /* zeros, and message lengths, for the largest group */
-  int64_t crossed, unsent;
+  passage passages[DM_GATHERS]; /* by ticket */
+  int64_t *nowhere;             /* zeros, for the largest group */
+  int64_t crossed;
 } carrier;
 
 /* The buffer for all messages of all ranks, which are threads of one process: SMPI copies nothing
  * between such addresses. */
-static char *wire(int64_t longest) {
+static char *wire(void) {
   static char *memory;
   if (!memory) memory = SMPI_SHARED_MALLOC((size_t)longest);
   return memory;
@@ -59,9 +55,7 @@ static dm_status carrier_open(const dm_transport_config *config, dm_transport **
   c->rank = dm_comm_rank(config->group);
   c->per_node = dm_comm_size(config->node);
   const int ranks = dm_comm_size(config->group);
-  DM_TRY(dm_buffer_zeroed(3 * ranks, sizeof(int64_t), (void **)&c->nowhere));
-  c->cut = c->nowhere + ranks;
-  c->cut_given = c->cut + ranks;
+  DM_TRY(dm_buffer_zeroed(ranks, sizeof(int64_t), (void **)&c->nowhere));
   *transport = &c->base;
   return dm_transport_open(&dm_transport_host, config, &c->host);
 }
@@ -99,23 +93,11 @@ static bool has_ports(const carrier *c) {
   return sim_ports_of(c->rank).inside > 0;
 }
 
-static bool sends(const carrier *c) {
-  return sim_ports_of(c->rank).notice <= 0;
-}
-
-static int64_t longest_of(const carrier *c) {
-  return has_ports(c) ? LONGEST_WITH_PORTS : longest_alone;
-}
-
 static dm_status count(carrier *c, const dm_gather *gather) {
-  const int64_t longest = longest_of(c);
   for (int r = 0; r < dm_comm_size(gather->group); r++) {
-    c->cut[r] = dm_min(gather->bytes[r], longest);
-    if (gather->given) c->cut_given[r] = dm_min(gather->given_bytes[r], longest);
-    if (c->cut[r] < gather->bytes[r] && !has_ports(c))
+    if (gather->bytes[r] > longest && !has_ports(c))
       return dm_fail(DM_E_FIT, "a simulated piece of more than %lld bytes", (long long)longest);
-    if (r != dm_comm_rank(gather->group))
-      c->unsent += gather->bytes[r] - (sends(c) ? c->cut[r] : 0);
+    if (r != dm_comm_rank(gather->group)) c->base.received += gather->bytes[r];
     if (!c->near[gather->share][r]) c->crossed += gather->bytes[r];
   }
   return DM_OK;
@@ -155,13 +137,11 @@ static dm_status carrier_post(dm_transport *transport, const dm_gather *wanted, 
   DM_TRY(count(c, wanted));
   DM_TRY(keep_own(c, wanted));
   DM_TRY(enter(c, wanted, p));
-  if (!sends(c)) return DM_OK;
+  if (has_ports(c)) return DM_OK;
   dm_gather gather = *wanted;
-  gather.own = gather.slot = wire(longest_of(c));
-  gather.bytes = c->cut;
+  gather.own = gather.slot = wire();
   gather.offset = c->nowhere;
   if (gather.given) gather.given = c->nowhere;
-  if (gather.given) gather.given_bytes = c->cut_given;
   return dm_transport_post(c->host, &gather, &p->inner);
 }
 
@@ -174,11 +154,9 @@ static double meets(const carrier *c, const passage *p) {
 static dm_status look(carrier *c, passage *p) {
   const int share = p->wanted.share;
   if (p->met) return DM_OK;
-  if (sends(c))
-    DM_TRY(dm_transport_test(c->host, p->inner, &p->met));
-  else
-    p->met = meets(c, p) <= simgrid_get_clock();
-  if (p->met && has_ports(c))
+  if (!has_ports(c)) return dm_transport_test(c->host, p->inner, &p->met);
+  p->met = meets(c, p) <= simgrid_get_clock();
+  if (p->met)
     p->end = sim_meeting_received(c->meeting[share], dm_comm_rank(c->group[share]), p->wanted.tag,
                                   p->bytes, c->near[share], p->posted);
   return DM_OK;
@@ -208,7 +186,7 @@ static dm_status carrier_rest(dm_transport *transport) {
     if (oldest->end > simgrid_get_clock()) sg_actor_sleep_until(oldest->end);
     return DM_OK;
   }
-  if (sends(c)) return dm_host_rest(c->host);
+  if (!has_ports(c)) return dm_host_rest(c->host);
   while (oldest && meets(c, oldest) > simgrid_get_clock()) sim_bell_wait(c->rank, meets(c, oldest));
   return DM_OK;
 }
@@ -222,11 +200,6 @@ double sim_carrier_next(const dm_transport *transport) {
     if (time > now) next = fmin(next, time);
   }
   return next;
-}
-
-static int64_t carrier_received(const dm_transport *transport) {
-  const carrier *c = (const carrier *)transport;
-  return dm_transport_received(c->host) + c->unsent;
 }
 
 static int64_t carrier_crossed(const dm_transport *transport) {
@@ -243,6 +216,5 @@ const dm_transport_ops dm_transport_carrier = {
     .post = carrier_post,
     .test = carrier_test,
     .rest = carrier_rest,
-    .received = carrier_received,
     .crossed = carrier_crossed,
 };

@@ -1,9 +1,8 @@
-/* carrier: moves panels of GPU memory with the transport `host`, like an MPI library that supports
- * GPU memory; and counts the bytes received.
+/* carrier: moves panels of GPU memory, and counts the bytes received.
  *
- * Transfer times come either from SimGrid, for a platform whose links share their rate among all
- * messages in flight, or from ports (ports.h).  With ports, messages only show that both ends are
- * ready; ranks can also see that in memory, which simulates thousands of ranks in seconds. */
+ * Either with the transport `host`, like an MPI library that supports GPU memory, for a platform of
+ * SimGrid whose links share their rate among all messages in flight; or through ports (ports.h),
+ * without messages, which simulates thousands of ranks in seconds. */
 #ifndef SIMULATION_CARRIER_H
 #define SIMULATION_CARRIER_H
 
@@ -11,7 +10,7 @@
 
 extern const dm_transport_ops dm_transport_carrier;
 
-/* Without messages: the next time at which a pending gather is known to progress; INFINITY: a peer
+/* With ports: the next time at which a pending gather is known to progress; INFINITY: a peer
  * must act first, and then rings this rank's bell. */
 double sim_carrier_next(const dm_transport *transport);
 

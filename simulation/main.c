@@ -79,7 +79,7 @@ static sim_ports ports_of(const sim_options *o, int rank, int ranks) {
   const dm_machine *machine = &o->machine;
   sim_ports ports = {machine->link, machine->network / machine->ranks_per_node, o->notice};
   if (rank == ranks / 2) ports.between *= o->slow_nic;
-  return o->ports ? ports : (sim_ports){0};
+  return o->notice > 0 ? ports : (sim_ports){0};
 }
 
 /* All ranks return at the same simulated time, unlike from a barrier. */

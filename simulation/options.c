@@ -64,11 +64,6 @@ static dm_status grid(const char *text, void *value) {
   return not_a("a grid PMxPNxPK", text);
 }
 
-static dm_status network(const char *text, void *ports) {
-  *(bool *)ports = strcmp(text, "ports") == 0;
-  return *(bool *)ports || strcmp(text, "flows") == 0 ? DM_OK : not_a("flows or ports", text);
-}
-
 /* ---- options ---- */
 
 #define AT(member) offsetof(sim_options, member)
@@ -93,12 +88,10 @@ static const struct {
     {"no-overlap", flag, AT(wishes.no_overlap)},
     {"slow-down", real, AT(slow_down)},
     {"seed", seed, AT(seed)},
-    {"network", network, AT(ports)},
     {"notice", real, AT(notice)},
     {"files", number, AT(servers)},
     {"file-rate", real, AT(file_rate)},
     {"slow-nic", real, AT(slow_nic)},
-    {"platform", words, AT(platform)},
     {"json", words, AT(json)},
 };
 
@@ -111,7 +104,6 @@ static dm_status check(const sim_options *o) {
   if (!machine->gpu || !machine->device_links)
     return dm_fail(DM_E_USAGE, "--machine needs gpu=NAME, and not links=host");
   if (o->slow_nic <= 0) return dm_fail(DM_E_USAGE, "--slow-nic must be above 0");
-  if (o->notice > 0 && !o->ports) return dm_fail(DM_E_USAGE, "--notice needs --network ports");
   if (o->servers > 0 && (o->notice <= 0 || o->file_rate <= 0))
     return dm_fail(DM_E_USAGE, "--files needs --file-rate and --notice");
   if (o->servers == 0 && o->file_rate > 0) return dm_fail(DM_E_USAGE, "--file-rate needs --files");
@@ -122,11 +114,8 @@ dm_status sim_options_read(int argc, char **argv, sim_options *o) {
   struct option list[KNOWN + 1] = {{0}};
   for (int i = 0; i < KNOWN; i++)
     list[i] = (struct option){known[i].name, known[i].read != flag, NULL, i};
-  *o = (sim_options){.words = "gpu=h200,links=device",
-                     .seed = 1,
-                     .slow_nic = 1.0,
-                     .most_panels = 64,
-                     .platform = ""};
+  *o = (sim_options){
+      .words = "gpu=h200,links=device", .seed = 1, .slow_nic = 1.0, .most_panels = 64};
   o->wishes.from_device = true;
   opterr = 0;
   for (int which; (which = getopt_long(argc, argv, "", list, NULL)) != -1;) {

@@ -14,14 +14,12 @@ typedef struct sim_options {
   dm_machine machine; /* for the planner, derived from these */
   double slow_down;   /* maximum slow-down of a rank, random for each */
   int64_t seed;
-  bool ports;           /* pieces queue at ports; else SimGrid shares links among messages */
-  double notice;        /* not 0: ports without messages (ports.h) */
-  int servers;          /* file servers; 0: no files */
-  double file_rate;     /* bytes per second per server */
-  double slow_nic;      /* factor on the rate of one adapter, of the middle rank */
-  int most_panels;      /* per layer; panels are widened to stay below */
-  const char *platform; /* its description in the record */
-  const char *json;     /* NULL: no record */
+  double notice;    /* of ports.h; 0: no ports, SimGrid shares links among messages */
+  int servers;      /* file servers; 0: no files */
+  double file_rate; /* bytes per second per server */
+  double slow_nic;  /* factor on the rate of one adapter, of the middle rank */
+  int most_panels;  /* per layer; panels are widened to stay below */
+  const char *json; /* NULL: no record */
 } sim_options;
 
 /* DM_E_USAGE for invalid options. */

@@ -96,9 +96,6 @@ def add_options(parser):
     parser.add_argument("--slow-nic", type=float, default=1.0,
                         help="part of its rate that one adapter has (1)")
     parser.add_argument("--network", choices=("flows", "ports"), default="flows")
-    parser.add_argument("--messages", type=int, default=256,
-                        help="(ports) up to so many GPUs send pieces as messages; more of them look into "
-                             "memory (256)")
     parser.add_argument("--files", type=int, default=0, metavar="SERVERS",
                         help="(ports) A and B are read from so many file servers, and C is written "
                              "there (0: no files)")

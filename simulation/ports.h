@@ -9,11 +9,11 @@
 
 #include "transport/gather.h"
 
-/* Bytes per second of a rank's ports in each direction; 0: use SimGrid's times. */
+/* Bytes per second of a rank's ports in each direction; 0: no ports, messages in SimGrid's times.
+ */
 typedef struct sim_ports {
   double inside, between;
-  double notice; /* 0: pieces are messages.  Else there are none: ranks see in memory that their
-                    peers are ready, NOTICE seconds after the last one */
+  double notice; /* seconds after which a rank sees in memory that its last peer is ready */
 } sim_ports;
 
 /* Sets the ports of RANK, which may be a file server; ALL: number of ranks and file servers. */

@@ -181,8 +181,7 @@ static void record_setup(const sim_options *o, const dm_run *run, const sim_outc
 
 static void record_machine(const sim_options *o, const sim_outcome *outcome, dm_record *record) {
   const dm_machine *machine = &o->machine;
-  dm_record_text(record, "simulated.platform", NULL, "%s", o->platform);
-  dm_record_text(record, "simulated.network", NULL, "%s", o->ports ? "ports" : "flows");
+  dm_record_text(record, "simulated.network", NULL, "%s", o->notice > 0 ? "ports" : "flows");
   dm_record_integer(record, "simulated.gpus_per_node", NULL, DM_SHOWN_PLAIN,
                     machine->ranks_per_node);
   dm_record_real(record, "simulated.gpu_flops", NULL, DM_SHOWN_FLOPS,

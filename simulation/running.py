@@ -36,10 +36,9 @@ def machine_words(machine):
 
 
 def way_words(machine):
-    """Of many ranks pieces are no messages, but known as long after as a message takes; nor do those
-    that wait for files, too, wait for messages."""
-    words = ["--network", machine.network, "--slow-nic", str(machine.slow_nic)]
-    if machine.network == "ports" and (machine.nodes * machine.gpus > machine.messages or machine.files):
+    """With ports, ranks learn as late as by a message that a peer is ready."""
+    words = ["--slow-nic", str(machine.slow_nic)]
+    if machine.network == "ports":
         words += ["--notice", str(machine.nic_latency)]
     if machine.files:
         words += ["--files", str(machine.files), "--file-rate", f"{machine.file_rate:g}"]

@@ -15,16 +15,15 @@
  * Measured on an H200, N = 8192: f32 1.000, f64 0.393 of cuBLAS' speed. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/product/warp_tile.cuh"
-#include "kernels/tile_sizes.h"
 
 namespace {
 
 template <class T> struct Large;
-template <> struct Large<float> : Tiling<DM_TILING_LARGE_F32> {};
-template <> struct Large<double> : Tiling<DM_TILING_LARGE_F64> {};
+template <> struct Large<float> : Tiling<128, 256, 8, 4, 64, 64, 8, 1, 8, 2, 1> {};
+template <> struct Large<double> : Tiling<128, 128, 8, 4, 32, 64, 4, 1, 8, 2, 0> {};
 template <class T> struct Small;
-template <> struct Small<float> : Tiling<DM_TILING_SMALL_F32> {};
-template <> struct Small<double> : Tiling<DM_TILING_SMALL_F64> {};
+template <> struct Small<float> : Tiling<64, 64, 8, 4, 32, 32, 8, 4, 8, 2, 0> {};
+template <> struct Small<double> : Tiling<64, 64, 8, 4, 32, 32, 8, 3, 8, 2, 0> {};
 
 template <class T, class Shape>
 __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS)

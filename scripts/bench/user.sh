@@ -2,7 +2,7 @@
 # Whole commands as users run them, timed from fork to exit, that multiply from the same files to a file,
 # alternating: damier alone and with mpirun (with its default binding, and without), h5py with NumPy, CuPy and
 # torch, ScaLAPACK's pdgemm if installed, and the launcher with an empty program.  Each complete set (a size and
-# a type) is appended to the output; scripts/report/user_tables.py makes a table and a plot.
+# a type) is appended to the output; scripts/report/user_tables.py makes the tables.
 # usage: scripts/bench/user.sh [--sizes "N MxKxN ..."] [--types "f64 f32"] [--ranks "1 2 ..."] [--pairs N]
 #                              [--only REGEX] [--cpu] [--cold] [--folder DIR] [--seconds LIMIT]
 #                              [--python "PYTHON ..."] [--launcher MPIRUN] [--damier PATH] [--output FILE]

@@ -15,7 +15,8 @@ import sys
 import kernel_tables
 import summary
 import user_tables
-from tables import estimate, machine_ranks, median, met, milliseconds, origin, read_records, table
+from tables import (compute_of, estimate, grouped, machine_ranks, median, met, milliseconds, origin, ratios,
+                    read_records, shape_of, table)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -39,19 +40,12 @@ def columns(*head):
 
 def groups(records, *of):
     """Groups records that agree in all of OF, functions of a record; groups in order of appearance."""
-    found = {}
-    for r in records:
-        found.setdefault(tuple(f(r) for f in of), []).append(r)
-    return found.items()
+    return grouped(records, lambda r: tuple(f(r) for f in of)).items()
 
 
 def series(records, name="multiply_s"):
     """All repetitions of all RECORDS."""
     return [t for r in records for t in r["repetitions"][name]]
-
-
-def ratios(above, below):
-    return [a / b for a, b in zip(above, below)]
 
 
 def at_most(values, goal):
@@ -62,20 +56,12 @@ def at_least(values, goal):
     return met("≥", goal, median(values) >= goal)
 
 
-def shape_of(record):
-    return record["problem"]["shape"]
-
-
 def grid_of(record):
     return record["plan"]["grid"]
 
 
 def transport_of(record):
     return record["transport"]["name"]
-
-
-def compute_of(record):
-    return "tf32" if "tf32" in record["command"].split() else record["problem"]["work"]
 
 
 def types_of(record):
@@ -374,7 +360,7 @@ def checkpoint_table(records):
         mine = [r for r in records if words <= set(r["command"].split())]
         pairs = list(zip([r["times"]["total_s"] for r in mine], off))
         if pairs:
-            slower = [a / b for a, b in pairs]
+            slower = ratios(*zip(*pairs))
             yield (shape_of(mine[0]), machine_ranks(mine[0]), name, len(pairs), *(estimate(s, 2) for s in zip(*pairs)),
                    estimate(slower, 3), at_most(slower, GOAL_CHECKPOINT))
 

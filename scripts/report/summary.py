@@ -1,16 +1,12 @@
 """The short tables and the pictures of docs/performance.md, from the records of the long tables of docs/results."""
 import user_tables
 from summary_pictures import bars, lines
-from tables import machine_ranks, median, table
+from tables import compute_of, grouped, machine_ranks, median, ratios, shape_of, table
 
 OTHERS = {"numpy": "NumPy", "cupy": "CuPy", "torch": "torch"}
 GPU_ROWS = (("16384 x 16384 x 16384", "f64"), ("16384 x 16384 x 16384", "f32"), ("16384 x 16384 x 16384", "tf32"),
             ("16384 x 16384 x 16384", "bf16"))
 LADDER = "8192 x 8192 x 8192"
-
-
-def shape(record):
-    return record["problem"]["shape"]
 
 
 def square(record):
@@ -23,17 +19,13 @@ def seconds(value):
     return f"{value:.2f}\u00a0s" if value >= 0.1 else f"{value * 1e3:.0f}\u00a0ms"
 
 
-def compute_of(record):
-    return "tf32" if "tf32" in record["command"].split() else record["problem"]["work"]
-
-
 # ---- whole commands ----
 
 def of_user(records):
     """(machine, product, type, seconds by row) of each set of commands that compares damier with another program: the
     newest of a machine, product and type; sorted by machine, type and size."""
     found = {}
-    sets = user_tables.grouped([r for r in records if r["kind"] == "user"], user_tables.set_of)
+    sets = grouped([r for r in records if r["kind"] == "user"], user_tables.set_of)
     for mine in sorted(sets.values(), key=lambda mine: mine[0]["date"]):
         times = {r["row"]: r["times"]["command_median_s"] for r in mine
                  if r["repetitions"]["command_s"] and not r["error"]}
@@ -78,13 +70,13 @@ def user_picture(records):
 def of_memory(records):
     """(product, type, ranks, other, TFLOP/s of damier, of the other) of products in memory."""
     for r in records:
-        if r["kind"] == "gpu" and (shape(r), compute_of(r)) in GPU_ROWS and "library_s" in r["repetitions"]:
+        if r["kind"] == "gpu" and (shape_of(r), compute_of(r)) in GPU_ROWS and "library_s" in r["repetitions"]:
             yield r, "1 GPU", "cuBLAS", r["repetitions"]["library_s"]
     best = {}
     for r in records:
         if r["kind"] == "links" and len({r["problem"][x] for x in "mnk"}) == 1 and r["bench"]["from"] == "device memory" and "library_s" in r["repetitions"] and \
                 machine_ranks(r) == 4 and r["problem"]["c"] != "bf16" and r["transport"]["name"] == "ipc":
-            key = shape(r), compute_of(r)
+            key = shape_of(r), compute_of(r)
             if key not in best or r["date"] > best[key]["date"]:
                 best[key] = r
     for r in best.values():
@@ -92,7 +84,7 @@ def of_memory(records):
 
 
 def pdgemm_rows(records):
-    cases = user_tables.grouped([r for r in records if r["kind"] == "scalapack"], lambda r: (shape(r), machine_ranks(r)))
+    cases = grouped([r for r in records if r["kind"] == "scalapack"], lambda r: (shape_of(r), machine_ranks(r)))
     for (_, ranks), mine in cases.items():
         ours = [r for r in mine if r["verb"] == "bench multiply"]
         theirs = [r for r in mine if r["verb"] == "bench pdgemm"]
@@ -112,7 +104,7 @@ def gpus_of(record):
 
 def library_rows(records, kind, name, where):
     """Runs of damier and of the library NAME, with matrices WHERE."""
-    cases = user_tables.grouped([r for r in records if r["kind"] == kind], lambda r: (shape(r), compute_of(r), gpus_of(r)))
+    cases = grouped([r for r in records if r["kind"] == kind], lambda r: (shape_of(r), compute_of(r), gpus_of(r)))
     for (*_, gpus), mine in cases.items():
         ours = [r for r in mine if r["verb"] == "bench multiply"]
         theirs = [r for r in mine if r["verb"] == f"bench {kind}"]
@@ -132,7 +124,7 @@ def all_in_memory(records):
 def memory_rows(records):
     for r, where, other, ours, theirs in all_in_memory(records):
         flops = 2 * r["problem"]["m"] * r["problem"]["n"] * r["problem"]["k"]
-        ratio = median([b / a for a, b in zip(ours, theirs)])
+        ratio = median(ratios(theirs, ours))
         yield square(r), compute_of(r), where, other, flops / median(ours) / 1e12, flops / median(theirs) / 1e12, ratio
 
 
@@ -157,7 +149,7 @@ def of_files(records):
     """Contiguous files in the page cache; the fastest for each product, file system and backend."""
     plain = [r for r in records if r["kind"] == "files" and "--memory" not in r["command"] and "--cold" not in r["command"]
              and r["files"]["a"].split(", ", 1)[1] == "contiguous"]
-    cases = user_tables.grouped(plain, lambda r: (shape(r), r["files"]["file_system"], r["machine"]["backend"]))
+    cases = grouped(plain, lambda r: (shape_of(r), r["files"]["file_system"], r["machine"]["backend"]))
     return [min(mine, key=lambda r: median(r["repetitions"]["file_s"])) for mine in cases.values()]
 
 
@@ -228,7 +220,7 @@ def ladder_of(records):
     """The fastest measurement of each kernel in f32 at 8192, slowest first."""
     best = {}
     for r in records:
-        if r["kind"] == "kernels" and r["kernel"]["type"] == "f32" and shape(r) == LADDER and r["kernel"]["op"] == "gemm" \
+        if r["kind"] == "kernels" and r["kernel"]["type"] == "f32" and shape_of(r) == LADDER and r["kernel"]["op"] == "gemm" \
                 and not r["problem"].get("accumulate") and r["kernel"]["name"] != "cublaslt":
             name = r["kernel"]["name"]
             best[name] = max(best.get(name, 0.0), r["rates"]["flops"] / 1e12)

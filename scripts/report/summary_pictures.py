@@ -2,6 +2,8 @@
 import html
 import math
 
+from report_charts import line, polyline, text
+
 WIDTH, NAMES, RIGHT = 860, 300, 210
 BAR, GAP, TITLE = 15, 10, 36
 COLOURS = ("#1f5fa8", "#c2571a", "#2d7d46", "#8a3b8f")
@@ -14,10 +16,6 @@ def card(height, label, body):
             f'aria-label="{html.escape(label)}"><style>{STYLE}</style>\n'
             f'<rect width="{WIDTH}" height="{height:.0f}" rx="8" fill="#fbfbfb" stroke="#d8d8d8"/>\n'
             + "".join(part + "\n" for part in body) + "</svg>\n")
-
-
-def text(x, y, words, anchor="start", kind=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{html.escape(words)}</text>'
 
 
 def legend(names, y):
@@ -50,7 +48,7 @@ def bars(title, groups, names, log=False, mark=None):
         y += GAP
     if mark is not None:
         x = NAMES + length(mark)
-        out.append(f'<line x1="{x:.1f}" y1="{TITLE}" x2="{x:.1f}" y2="{y - GAP + 3}" class="mark"/>')
+        out.append(line(x, TITLE, x, y - GAP + 3, "mark"))
     return card(y + 4, title, out)
 
 
@@ -67,15 +65,14 @@ def lines(title, data, height=380):
     out = [text(14, 24, title, kind="title")]
     for part in (0, 0.25, 0.5, 0.75, 1):
         (x0, y), (x1, _) = at(xs[0], part), at(xs[-1], part)
-        out += [f'<line x1="{x0:.1f}" y1="{y:.1f}" x2="{x1:.1f}" y2="{y:.1f}" class="grid"/>',
-                text(x0 - 8, y + 4, f"{100 * part:.0f} %", "end", "faint")]
+        out += [line(x0, y, x1, y), text(x0 - 8, y + 4, f"{100 * part:.0f} %", "end", "faint")]
     out += [text(at(x, 0)[0], height - bottom + 18, str(x), "middle", "faint") for x in xs]
     out.append(text((left + WIDTH - right) / 2, height - 10, "GPUs", "middle", "faint"))
-    x = left
+    at_name = left
     for colour, (name, points) in zip(COLOURS, data.items()):
-        path = " ".join(f"{px:.1f},{py:.1f}" for px, py in (at(*p) for p in points))
-        out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        out += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{colour}"/>' for px, py in (at(*p) for p in points)]
-        out += [f'<rect x="{x}" y="42" width="11" height="11" fill="{colour}"/>', text(x + 16, 52, name)]
-        x += 46 + 8 * len(name)
+        places = [at(*p) for p in points]
+        out.append(polyline(places, colour))
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
+        out += [f'<rect x="{at_name}" y="42" width="11" height="11" fill="{colour}"/>', text(at_name + 16, 52, name)]
+        at_name += 46 + 8 * len(name)
     return card(height, title, out)

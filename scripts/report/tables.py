@@ -55,6 +55,26 @@ def met(value, goal, is_met):
     return f"{'met' if is_met else 'missed'} ({value} {goal})"
 
 
+def grouped(records, key):
+    """Groups records with the same key; groups in order of appearance."""
+    groups = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return groups
+
+
+def ratios(above, below):
+    return [a / b for a, b in zip(above, below)]
+
+
+def shape_of(record):
+    return record["problem"]["shape"]
+
+
+def compute_of(record):
+    return "tf32" if "tf32" in record["command"].split() else record["problem"]["work"]
+
+
 def machine_ranks(record):
     return record.get("machine", {}).get("ranks", 1)
 

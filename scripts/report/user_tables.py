@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-"""Table and plot of the records of scripts/bench/user.sh: whole commands between which users can choose.
+"""Table of the records of scripts/bench/user.sh: whole commands between which users can choose.
 
-    scripts/report/user_tables.py docs/results/user.jsonl [--output TABLE.md] [--plot PLOT.svg]
-
-The plot needs matplotlib.
+    scripts/report/user_tables.py docs/results/user.jsonl [--output TABLE.md]
 """
 import argparse
 import pathlib
 import sys
 
-from tables import code_of, estimate, median, read_records, table
+from tables import code_of, estimate, grouped, median, ratios, read_records, table
 
 DIGITS = 3
 GPU_PROGRAMS = ("cupy", "torch")
@@ -21,13 +19,6 @@ def is_ours(row):
 
 def is_idle(row):
     return row.startswith("hostname")
-
-
-def grouped(records, key):
-    groups = {}
-    for record in records:
-        groups.setdefault(key(record), []).append(record)
-    return groups
 
 
 def machine_of(record):
@@ -59,10 +50,6 @@ def names_of(records):
     """In the order of their runs, the launcher alone at the end."""
     names = dict.fromkeys(r["row"] for r in records)
     return sorted(names, key=is_idle)
-
-
-def ratios(times, base):
-    return [a / b for a, b in zip(times, base)]
 
 
 def cell(times, reference):
@@ -120,39 +107,10 @@ def tables(records):
     return lines
 
 
-def plot(records, path):
-    """Square products: a picture for each machine and type, a line for each row."""
-    import matplotlib  # pylint: disable=import-outside-toplevel,import-error
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "damier"  # deterministic output
-    from matplotlib import pyplot  # pylint: disable=import-outside-toplevel,import-error
-    square = [r for r in records if len({r["problem"][x] for x in "mnk"}) == 1 and r["repetitions"]["command_s"]]
-    names = names_of(square)
-    panels = grouped(square, lambda r: (machine_of(r), r["problem"]["work"], r["cold"]))
-    figure, axes = pyplot.subplots(1, len(panels), figsize=(6 * len(panels), 5), squeeze=False, sharey=True)
-    for axis, ((where, kind, cold), mine) in zip(axes[0], panels.items()):
-        for name, of_row in grouped(mine, lambda r: r["row"]).items():
-            colour = pyplot.get_cmap("tab20")(names.index(name) % 20)
-            points = sorted((r["problem"]["m"], r["times"]["command_median_s"]) for r in of_row)
-            style = ":" if is_idle(name) else "-" if is_ours(name) else "--"
-            axis.loglog(*zip(*points), style, color=colour, marker="o", markersize=3, label=name)
-        axis.set_title(f"{where}\n{kind}{', cold' if cold else ''}", fontsize=8)
-        axis.set_xlabel("m = n = k")
-        sizes = sorted({r["problem"]["m"] for r in mine})
-        axis.set_xticks(sizes, [str(size) for size in sizes], minor=False)
-        axis.minorticks_off()
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
-    axes[0][0].set_ylabel("seconds from fork to exit, median")
-    figure.tight_layout()
-    figure.savefig(path, format="svg", metadata={"Date": None})
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+")
     parser.add_argument("--output", type=pathlib.Path, help="Markdown [standard output]")
-    parser.add_argument("--plot", type=pathlib.Path, help="SVG")
     options = parser.parse_args()
     records = [record for file in options.files for record in read_records(file) if record["verb"] == "user"]
     if not records:
@@ -162,11 +120,6 @@ def main():
         options.output.write_text(text)
     else:
         print(text, end="")
-    if options.plot:
-        try:
-            plot(records, options.plot)
-        except ImportError as reason:
-            print(f"no plot: {reason}", file=sys.stderr)
 
 
 if __name__ == "__main__":

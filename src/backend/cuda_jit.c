@@ -2,6 +2,7 @@
 
 #include "backend/cuda_jit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "backend/cuda_module.h"
 #include "backend/nvrtc.h"
 #include "core/buffer.h"
+#include "core/checked.h"
 
 /* A compiled tiling. */
 typedef struct compiled compiled;
@@ -20,34 +22,31 @@ struct compiled {
   compiled *next;
 };
 
+/* The tiling in use for a type, and the size of C for which it was chosen. */
+typedef struct choice {
+  const compiled *kernel; /* NULL: none yet */
+  int64_t rows, cols;
+} choice;
+
 struct dm_cuda_jit {
   dm_nvrtc nvrtc;
   dm_cuda_driver driver;
-  dm_jit_facts facts;
-  dm_tilings tilings;
+  int64_t shared; /* bytes available to a block */
   compiled *list;
+  choice f32, f64;
 };
 
-static dm_status find_facts(const dm_cuda *gpu, int compiler, dm_jit_facts *f) {
-  struct cudaDeviceProp properties;
-  DM_CUDA(gpu, cudaGetDeviceProperties(&properties, gpu->index));
-  DM_CUDA(gpu, cudaDriverGetVersion(&f->driver));
-  memcpy(f->gpu, gpu->name, sizeof f->gpu);
-  f->capability = gpu->capability;
-  f->processors = gpu->processors;
-  f->compiler = compiler;
-  f->shared = (int64_t)properties.sharedMemPerBlockOptin;
-  return DM_OK;
-}
-
 static dm_status open_parts(const dm_cuda *gpu, dm_cuda_jit *jit) {
-  jit->tilings = dm_tilings_built_in();
+  int shared;
   if (gpu->capability < DM_AMPERE)
     return dm_fail(DM_E_USAGE, "kernel jit runs on compute capability 8.0 and later: %s has %d.%d",
                    gpu->name, gpu->capability / 10, gpu->capability % 10);
   DM_TRY(dm_nvrtc_load(&jit->nvrtc));
   DM_TRY(dm_cuda_driver_find(&jit->driver));
-  return find_facts(gpu, jit->nvrtc.number, &jit->facts);
+  DM_CUDA(gpu,
+          cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu->index));
+  jit->shared = shared;
+  return DM_OK;
 }
 
 dm_status dm_cuda_jit_open(dm_cuda *gpu) {
@@ -86,7 +85,7 @@ static void write_source(dm_dtype dtype, const dm_tiling *t, char text[600]) {
 
 static compiled *look_up(const dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling) {
   for (compiled *c = gpu->jit->list; c; c = c->next)
-    if (c->dtype == dtype && dm_tiling_equal(&c->tiling, tiling)) return c;
+    if (c->dtype == dtype && memcmp(&c->tiling, tiling, sizeof *tiling) == 0) return c;
   return NULL;
 }
 
@@ -112,7 +111,7 @@ static dm_status keep(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, con
 static dm_status add(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, compiled **made) {
   char source[600], *image;
   size_t size;
-  if (dm_tiling_need_of(tiling, dtype).shared > gpu->jit->facts.shared)
+  if (dm_tiling_need_of(tiling, dtype).shared > gpu->jit->shared)
     return dm_fail(DM_E_DEVICE, "the stages do not fit into shared memory");
   write_source(dtype, tiling, source);
   DM_TRY(dm_nvrtc_compile(&gpu->jit->nvrtc, source, gpu->capability, &image, &size));
@@ -123,19 +122,10 @@ static dm_status add(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, comp
 
 static dm_status find(dm_cuda *gpu, dm_dtype dtype, const dm_tiling *tiling, compiled **found) {
   char text[128];
-  if (dm_tiling_type(dtype) < 0)
-    return dm_fail(DM_E_BUG, "kernel jit was given %s", dm_dtype_name(dtype));
   *found = look_up(gpu, dtype, tiling);
   if (*found) return DM_OK;
   return dm_context(add(gpu, dtype, tiling, found), "jit, %s, tiling %s", dm_dtype_name(dtype),
                     dm_tiling_format(tiling, text));
-}
-
-static dm_status find_for(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols,
-                          compiled **found) {
-  const int type = dm_tiling_type(dtype);
-  const dm_tiling_class kind = dm_tiling_class_of(rows, cols, gpu->processors);
-  return find(gpu, dtype, &gpu->jit->tilings.of[type < 0 ? 0 : type][kind], found);
 }
 
 /* ---- launching ---- */
@@ -172,48 +162,141 @@ static dm_status launch(dm_cuda *gpu, const compiled *of, dm_view c, dm_view a, 
   return dm_cuda_module_launch(gpu, &gpu->jit->driver, &of->module, blocks, arguments);
 }
 
+/* ---- choosing ---- */
+
+enum { LAUNCHES = 10, RUNS = 3, DEPTH = 1024 };
+enum { LARGEST = 8192, LITTLE = 1024 }; /* rows and columns of a trial, and if memory is short */
+
+/* A trial's matrices, all zero, and events around its launches. */
+typedef struct trial {
+  void *memory;
+  dm_view c, a, b;
+  cudaEvent_t begin, end;
+} trial;
+
+static dm_view place(char **at, dm_dtype dtype, int64_t rows, int64_t cols) {
+  const dm_view view = dm_view_strided(*at, dtype, DM_DEVICE, rows, cols, cols);
+  *at += dm_round_up(rows * cols * dm_dtype_size(dtype), 256);
+  return view;
+}
+
+/* For a C of ROWS x COLS, or of MOST. */
+static dm_status open_trial(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t most,
+                            trial *t) {
+  rows = dm_max(1, dm_min(rows, most)); /* a rank may have an empty block */
+  cols = dm_max(1, dm_min(cols, most));
+  const int64_t elements = rows * cols + DEPTH * (rows + cols);
+  const size_t bytes = (size_t)(elements * dm_dtype_size(dtype) + 3 * 256);
+  DM_CUDA(gpu, cudaMalloc(&t->memory, bytes));
+  DM_CUDA(gpu, cudaMemset(t->memory, 0, bytes));
+  DM_CUDA(gpu, cudaDeviceSynchronize());
+  char *at = t->memory;
+  t->c = place(&at, dtype, rows, cols);
+  t->a = place(&at, dtype, rows, DEPTH);
+  t->b = place(&at, dtype, DEPTH, cols);
+  DM_CUDA(gpu, cudaEventCreate(&t->begin));
+  DM_CUDA(gpu, cudaEventCreate(&t->end));
+  return DM_OK;
+}
+
+static void close_trial(trial *t) {
+  if (t->begin) (void)cudaEventDestroy(t->begin);
+  if (t->end) (void)cudaEventDestroy(t->end);
+  if (t->memory) (void)cudaFree(t->memory);
+}
+
+/* The best of a few runs; the first launch, which loads the kernel, does not count. */
+static dm_status time_kernel(dm_cuda *gpu, const trial *t, const compiled *of, float *best) {
+  cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
+  DM_TRY(launch(gpu, of, t->c, t->a, t->b, false));
+  for (int run = 0; run < RUNS; run++) {
+    float took = 0.0f;
+    DM_CUDA(gpu, cudaEventRecord(t->begin, stream));
+    for (int i = 0; i < LAUNCHES; i++) DM_TRY(launch(gpu, of, t->c, t->a, t->b, false));
+    DM_CUDA(gpu, cudaEventRecord(t->end, stream));
+    DM_CUDA(gpu, cudaEventSynchronize(t->end));
+    DM_CUDA(gpu, cudaEventElapsedTime(&took, t->begin, t->end));
+    *best = run == 0 ? took : fminf(took, *best);
+  }
+  return DM_OK;
+}
+
+/* An error if no candidate can be used. */
+static dm_status try_all(dm_cuda *gpu, const trial *t, choice *chosen) {
+  const dm_dtype dtype = t->c.dtype;
+  int count;
+  const dm_tiling *list = dm_tiling_candidates(dtype, &count);
+  float least = INFINITY, now = 0.0f;
+  dm_status failed = DM_OK;
+  for (int i = 0; i < count; i++) {
+    compiled *kernel;
+    dm_status status = find(gpu, dtype, &list[i], &kernel);
+    if (!status) status = time_kernel(gpu, t, kernel, &now);
+    if (!status && now < least) least = now, chosen->kernel = kernel;
+    failed = dm_status_first(failed, status);
+  }
+  if (!chosen->kernel) return failed;
+  dm_status_free(failed);
+  return DM_OK;
+}
+
+static dm_status choose(dm_cuda *gpu, dm_dtype dtype, int64_t rows, int64_t cols, choice *chosen) {
+  choice made = {.rows = rows, .cols = cols};
+  trial t = {.memory = NULL};
+  dm_status status = open_trial(gpu, dtype, rows, cols, LARGEST, &t);
+  if (status && status->code == DM_E_FIT) {
+    dm_status_free(status);
+    close_trial(&t);
+    t = (trial){.memory = NULL};
+    status = open_trial(gpu, dtype, rows, cols, LITTLE, &t);
+  }
+  if (!status) status = try_all(gpu, &t, &made);
+  close_trial(&t);
+  if (!status) *chosen = made;
+  return status;
+}
+
+static dm_status choice_of(dm_cuda *gpu, dm_dtype dtype, choice **found) {
+  *found = dtype == DM_F32 ? &gpu->jit->f32 : dtype == DM_F64 ? &gpu->jit->f64 : NULL;
+  return *found ? DM_OK : dm_fail(DM_E_BUG, "kernel jit was given %s", dm_dtype_name(dtype));
+}
+
 dm_status dm_cuda_jit_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  compiled *found;
   DM_TRY(dm_cuda_jit_open(gpu));
-  DM_TRY(find_for(gpu, a.dtype, c.rows, c.cols, &found));
-  return launch(gpu, found, c, a, b, accumulate);
+  choice *chosen;
+  DM_TRY(choice_of(gpu, a.dtype, &chosen));
+  if (!chosen->kernel) DM_TRY(choose(gpu, a.dtype, c.rows, c.cols, chosen));
+  return launch(gpu, chosen->kernel, c, a, b, accumulate);
 }
 
 /* ---- the table ---- */
 
-static dm_status enter(dm_cuda *gpu) {
+static dm_status open_jit(dm_backend *backend) {
+  dm_cuda *gpu = dm_cuda_of(backend);
   DM_TRY(dm_cuda_enter(gpu));
   return dm_cuda_jit_open(gpu);
 }
 
-static dm_status facts(dm_backend *backend, dm_jit_facts *answer) {
+static dm_status use(dm_backend *backend, dm_dtype dtype, const dm_tiling *tiling) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  DM_TRY(enter(gpu));
-  *answer = gpu->jit->facts;
-  return DM_OK;
-}
-
-static dm_status use(dm_backend *backend, const dm_tilings *tilings) {
-  dm_cuda *gpu = dm_cuda_of(backend);
-  DM_TRY(enter(gpu));
-  dm_tilings *mine = &gpu->jit->tilings;
-  *mine = dm_tilings_built_in();
-  for (int kind = 0; kind < DM_TILING_CLASSES; kind++) {
-    const dm_tiling *f32 = &tilings->of[0][kind], *f64 = &tilings->of[1][kind];
-    const int64_t room = gpu->jit->facts.shared;
-    if (dm_tiling_need_of(f32, DM_F32).shared <= room) mine->of[0][kind] = *f32;
-    if (dm_tiling_need_of(f64, DM_F64).shared <= room) mine->of[1][kind] = *f64;
-  }
+  compiled *found;
+  choice *chosen;
+  DM_TRY(open_jit(backend));
+  DM_TRY(choice_of(gpu, dtype, &chosen));
+  DM_TRY(find(gpu, dtype, tiling, &found));
+  *chosen = (choice){.kernel = found};
   return DM_OK;
 }
 
 static dm_status prepare(dm_backend *backend, dm_dtype dtype, int64_t rows, int64_t cols) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  compiled *found;
-  DM_TRY(enter(gpu));
-  return find_for(gpu, dtype, rows, cols, &found);
+  choice *chosen;
+  DM_TRY(open_jit(backend));
+  DM_TRY(choice_of(gpu, dtype, &chosen));
+  const bool same = chosen->rows == rows && chosen->cols == cols;
+  return chosen->kernel && same ? DM_OK : choose(gpu, dtype, rows, cols, chosen);
 }
 
-const dm_jit_ops dm_cuda_jit_ops = {.facts = facts, .use = use, .prepare = prepare};
+const dm_jit_ops dm_cuda_jit_ops = {.open = open_jit, .use = use, .prepare = prepare};
 
 #endif

@@ -1,5 +1,6 @@
-/* cuda_jit: warp_tile, compiled by NVRTC for a tiling, loaded through the driver and launched on
- * the compute lane. Compiled kernels are kept until the backend is closed. */
+/* cuda_jit: warp_tile, compiled by NVRTC for the tiling that is fastest here, loaded through the
+ * driver and launched on the compute lane. Compiled kernels are kept until the backend is closed.
+ */
 #ifndef DM_BACKEND_CUDA_JIT_H
 #define DM_BACKEND_CUDA_JIT_H
 
@@ -12,7 +13,7 @@ extern const dm_jit_ops dm_cuda_jit_ops;
 dm_status dm_cuda_jit_open(dm_cuda *gpu);
 void dm_cuda_jit_close(dm_cuda *gpu);
 
-/* C (+)= A B by the tiling of its class, compiled on first use; k >= 1. */
+/* C (+)= A B; k >= 1. The first product of a type chooses the tiling, unless one is in use. */
 dm_status dm_cuda_jit_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
 
 #endif

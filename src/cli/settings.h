@@ -58,7 +58,7 @@ typedef struct dm_settings {
   int64_t threads, io_threads, ranks, pretend_nodes, repetitions, runs, warmup;
   char kernel[DM_CLI_TEXT], machine[DM_CLI_TEXT], sizes[DM_CLI_TEXT], partition[DM_CLI_TEXT];
   char series[DM_CLI_TEXT], ablate[DM_CLI_TEXT];
-  char directory[DM_PATH], tunings[DM_PATH], files[DM_PATH], trace[DM_PATH];
+  char directory[DM_PATH], rates_file[DM_PATH], files[DM_PATH], trace[DM_PATH];
   char pieces[DM_CLI_LIST];
   dm_location output, old_c;
   dm_cli_paths json, csv;

@@ -45,7 +45,6 @@ int dm_cli_plan(dm_call *call);
 int dm_cli_generate(dm_call *call);
 int dm_cli_verify(dm_call *call);
 int dm_cli_info(dm_call *call);
-int dm_cli_tune(dm_call *call);
 int dm_cli_tune_rates(dm_call *call);
 int dm_cli_bench_multiply(dm_call *call);
 int dm_cli_bench_io(dm_call *call);

@@ -53,16 +53,6 @@ const dm_verb dm_cli_verbs[] = {
      "Measuring again keeps each old rate that differs by 10 % or less.\n",
      {"mpirun -n 4 damier tune rates", "mpirun -n 4 damier tune rates --files /scratch"},
      dm_cli_tune_rates},
-    {"tune", DM_VERB_TUNE, "", 0, 0,
-     "find and store the fastest tile sizes of kernel 'jit' on this GPU",
-     "Both f32 and f64 are tuned unless --type names one.\nThe table shows the speed of each tile size"
-     " for a square product of each size class.\n"
-     "Tile sizes are stored as damier/tilings-GPU.json in $XDG_CACHE_HOME or ~/.cache, one file per"
-     " model of GPU.\n"
-     "Without this file jit uses its built-in tile sizes.\n"
-     "The recipe of a result contains their hash.\n",
-     {"damier tune", "damier tune --type f32"},
-     dm_cli_tune},
     {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
      "measure the multiplication of generated matrices in memory",
      "Runs the engine of multiply without files, or with --from file the whole run from files to a file.\n",

@@ -130,6 +130,15 @@ static dm_status has_arrived(MPI_Request *request, bool *done) {
   return DM_OK;
 }
 
+/* A single rank's request stays null. */
+static dm_status start(const dm_comm *comm, void *values, int count, MPI_Datatype type, MPI_Op op,
+                       MPI_Request *request) {
+  *request = MPI_REQUEST_NULL;
+  if (is_alone(comm)) return DM_OK;
+  DM_MPI(MPI_Iallreduce(MPI_IN_PLACE, values, count, type, op, comm->mpi, request));
+  return DM_OK;
+}
+
 struct dm_round {
   MPI_Request request;
   int64_t values[DM_ROUND];
@@ -138,14 +147,8 @@ struct dm_round {
 dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND], dm_round **out) {
   dm_round *round = malloc(sizeof *round);
   if (!round) return dm_fail(DM_E_FIT, "no memory for a round");
-  for (int i = 0; i < DM_ROUND; i++) round->values[i] = values[i];
-  round->request = MPI_REQUEST_NULL;
-  dm_status status =
-      is_alone(comm)
-          ? DM_OK
-          : dm_comm_check(MPI_Iallreduce(MPI_IN_PLACE, round->values, DM_ROUND, MPI_INT64_T,
-                                         MPI_MAX, comm->mpi, &round->request),
-                          "MPI_Iallreduce(");
+  memcpy(round->values, values, sizeof round->values);
+  dm_status status = start(comm, round->values, DM_ROUND, MPI_INT64_T, MPI_MAX, &round->request);
   if (status)
     free(round);
   else
@@ -170,13 +173,8 @@ dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, 
   if (count > INT_MAX) return dm_fail(DM_E_BUG, "a sum of %lld values", (long long)count);
   dm_sum *sum = malloc(sizeof *sum);
   if (!sum) return dm_fail(DM_E_FIT, "no memory for a sum");
-  sum->request = MPI_REQUEST_NULL;
-  dm_status status = is_alone(comm)
-                         ? DM_OK
-                         : dm_comm_check(MPI_Iallreduce(MPI_IN_PLACE, values, (int)count,
-                                                        whole ? MPI_UINT64_T : MPI_DOUBLE, MPI_SUM,
-                                                        comm->mpi, &sum->request),
-                                         "MPI_Iallreduce(");
+  dm_status status =
+      start(comm, values, (int)count, whole ? MPI_UINT64_T : MPI_DOUBLE, MPI_SUM, &sum->request);
   if (status)
     free(sum);
   else

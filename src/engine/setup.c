@@ -14,7 +14,6 @@
 #include "core/units.h"
 #include "engine/forecast.h"
 #include "engine/phases.h"
-#include "engine/tilings.h"
 #include "plan/choose.h"
 #include "plan/filling.h"
 #include "plan/identity.h"
@@ -304,14 +303,12 @@ static dm_status open_for_plan(dm_run *run, const dm_engine *engine, const dm_pr
 
 dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                         dm_setup *setup) {
-  char kernel[32];
   DM_TRY(dm_setup_open_backend(run, engine, problem, setup));
-  DM_TRY(dm_tilings_agree(run, setup->backend, engine->kernel, problem->work, kernel));
   DM_TRY(dm_links_choose(run, setup->backend, engine->transport, &setup->links));
   DM_TRY(describe_machine(run, engine, problem, setup));
   dm_status status = DM_OK;
   if (run->rank == 0) status = choose_plan(run, engine, problem, setup);
-  memcpy(setup->plan.kernel, kernel, sizeof kernel);
+  snprintf(setup->plan.kernel, sizeof setup->plan.kernel, "%s", engine->kernel);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, &setup->plan, sizeof setup->plan, 0));
   DM_TRY(dm_comm_agree(run->world, same_everywhere(run, &setup->plan)));

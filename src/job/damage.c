@@ -18,8 +18,7 @@ typedef struct groups {
   int64_t count;
   dm_range *cols;
   dm_freivalds **checks;
-  uint8_t *wrong;         /* m rows for each group */
-  dm_freivalds_part *add; /* function of the current pass */
+  uint8_t *wrong; /* m rows for each group */
 } groups;
 
 static int64_t group_of(const groups *g, dm_range cols) {
@@ -77,37 +76,6 @@ static void close_groups(groups *g) {
   free(g->cols);
 }
 
-static dm_status add(void *context, dm_view part, int64_t row, int64_t col) {
-  const groups *g = context;
-  for (int64_t i = 0; i < g->count; i++) DM_TRY(g->add(g->checks[i], NULL, part, row, col));
-  return DM_OK;
-}
-
-static dm_status pass(dm_run *run, const dm_verify *v, const dm_dataset *set, dm_op op, dm_dtype as,
-                      dm_dtype work, dm_freivalds_part *take, groups *g) {
-  g->add = take;
-  return dm_comm_agree(run->world, dm_verify_stream(run, v->io_threads, set, op, as, work, add, g));
-}
-
-static dm_status each_group(dm_run *run, groups *g,
-                            dm_status (*step)(dm_freivalds *check, const dm_comm *comm)) {
-  for (int64_t i = 0; i < g->count; i++) DM_TRY(step(g->checks[i], run->world));
-  return DM_OK;
-}
-
-static dm_status fill_groups(dm_run *run, const dm_verify *v, const dm_problem *p, groups *g) {
-  const dm_equation *e = &v->equation;
-  DM_TRY(pass(run, v, &v->b, e->op_b, e->type, p->work, dm_freivalds_scan_b, g));
-  DM_TRY(each_group(run, g, dm_freivalds_weigh));
-  DM_TRY(pass(run, v, &v->b, e->op_b, e->type, p->work, dm_freivalds_add_b, g));
-  DM_TRY(each_group(run, g, dm_freivalds_project));
-  DM_TRY(pass(run, v, &v->a, e->op_a, e->type, p->work, dm_freivalds_add_a, g));
-  DM_TRY(pass(run, v, &v->c, DM_OP_N, DM_DTYPE_NONE, p->c, dm_freivalds_add_c, g));
-  if (!p->reads_c) return DM_OK;
-  return pass(run, v, &v->c0, DM_OP_N, DM_DTYPE_NONE, dm_dtype_widest(p->work), dm_freivalds_add_c0,
-              g);
-}
-
 /* A group whose exponents allow no verdict may be wrong in any row. */
 static dm_status judge_groups(dm_run *run, const dm_problem *p, groups *g) {
   for (int64_t i = 0; i < g->count; i++) {
@@ -124,7 +92,7 @@ static dm_status tell_apart(dm_run *run, const dm_verify *v, const dm_problem *p
   DM_TRY(choose_groups(run, p, g));
   DM_TRY(dm_comm_agree(run->world, open_groups(v, p, g)));
   if (g->checks) {
-    DM_TRY(fill_groups(run, v, p, g));
+    DM_TRY(dm_verify_gather(run, v, p, g->checks, g->count));
     DM_TRY(judge_groups(run, p, g));
   }
   for (int64_t row = 0; row < p->m; row++) {

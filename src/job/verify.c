@@ -59,36 +59,41 @@ dm_status dm_verify_stream(dm_run *run, int threads, const dm_dataset *dataset, 
 
 /* The consumers of a part of a matrix. */
 typedef struct target {
-  dm_freivalds *check;
+  dm_freivalds *const *checks;
+  int64_t count;
   dm_freivalds_part *add;
-  dm_tile_sums *sums; /* checksums of C's tiles */
+  dm_tile_sums *sums; /* checksums of C's tiles, or NULL */
 } target;
 
 static dm_status add(void *context, dm_view part, int64_t row, int64_t col) {
-  target *to = context;
+  const target *to = context;
   dm_tile_sums_add(to->sums, part, row, col);
-  return to->add(to->check, NULL, part, row, col);
+  for (int64_t i = 0; i < to->count; i++) DM_TRY(to->add(to->checks[i], NULL, part, row, col));
+  return DM_OK;
 }
 
 static dm_status pass(dm_run *run, const dm_verify *v, const dm_dataset *set, dm_op op, dm_dtype as,
-                      dm_dtype work, target to) {
+                      dm_dtype work, target *to, dm_freivalds_part *part) {
+  to->add = part;
   return dm_comm_agree(run->world,
-                       dm_verify_stream(run, v->io_threads, set, op, as, work, add, &to));
+                       dm_verify_stream(run, v->io_threads, set, op, as, work, add, to));
 }
 
-static dm_status gather(dm_run *run, const dm_verify *v, const dm_problem *p, dm_freivalds *check) {
+dm_status dm_verify_gather(dm_run *run, const dm_verify *v, const dm_problem *p,
+                           dm_freivalds *const *checks, int64_t count) {
   const dm_equation *e = &v->equation;
-  DM_TRY(
-      pass(run, v, &v->b, e->op_b, e->type, p->work, (target){check, dm_freivalds_scan_b, NULL}));
-  DM_TRY(dm_freivalds_weigh(check, run->world));
-  DM_TRY(pass(run, v, &v->b, e->op_b, e->type, p->work, (target){check, dm_freivalds_add_b, NULL}));
-  DM_TRY(dm_freivalds_project(check, run->world));
-  DM_TRY(pass(run, v, &v->a, e->op_a, e->type, p->work, (target){check, dm_freivalds_add_a, NULL}));
-  DM_TRY(pass(run, v, &v->c, DM_OP_N, DM_DTYPE_NONE, p->c,
-              (target){check, dm_freivalds_add_c, v->sums}));
+  target to = {.checks = checks, .count = count};
+  DM_TRY(pass(run, v, &v->b, e->op_b, e->type, p->work, &to, dm_freivalds_scan_b));
+  for (int64_t i = 0; i < count; i++) DM_TRY(dm_freivalds_weigh(checks[i], run->world));
+  DM_TRY(pass(run, v, &v->b, e->op_b, e->type, p->work, &to, dm_freivalds_add_b));
+  for (int64_t i = 0; i < count; i++) DM_TRY(dm_freivalds_project(checks[i], run->world));
+  DM_TRY(pass(run, v, &v->a, e->op_a, e->type, p->work, &to, dm_freivalds_add_a));
+  to.sums = v->sums;
+  DM_TRY(pass(run, v, &v->c, DM_OP_N, DM_DTYPE_NONE, p->c, &to, dm_freivalds_add_c));
+  to.sums = NULL;
   if (!p->reads_c) return DM_OK;
-  return pass(run, v, &v->c0, DM_OP_N, DM_DTYPE_NONE, dm_dtype_widest(p->work),
-              (target){check, dm_freivalds_add_c0, NULL});
+  return pass(run, v, &v->c0, DM_OP_N, DM_DTYPE_NONE, dm_dtype_widest(p->work), &to,
+              dm_freivalds_add_c0);
 }
 
 void dm_verify_prepare(const dm_verify *v, const dm_problem *p, dm_freivalds *check) {
@@ -103,7 +108,7 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *v, const dm_problem *
   DM_TRY(dm_comm_agree(
       run->world, dm_freivalds_new(p, v->equation.alpha, v->equation.beta, v->tensor, &check)));
   dm_verify_prepare(v, p, check);
-  dm_status status = gather(run, v, p, check);
+  dm_status status = dm_verify_gather(run, v, p, &check, 1);
   if (!status) status = dm_freivalds_judge(check, run->world, verdict);
   dm_freivalds_free(check);
   if (status || !verdict->strained) return status;

@@ -12,6 +12,11 @@ typedef dm_status dm_verify_take(void *context, dm_view part, int64_t row, int64
 dm_status dm_verify_stream(dm_run *run, int threads, const dm_dataset *dataset, dm_op op,
                            dm_dtype as, dm_dtype work, dm_verify_take *take, void *context);
 
+/* Collective: reads A, B, C and the old C for COUNT checks of parts of C, and for the checksums of
+ * VERIFY. */
+dm_status dm_verify_gather(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                           dm_freivalds *const *checks, int64_t count);
+
 /* Sets the random vector and the marks that VERIFY requests in a new CHECK. */
 void dm_verify_prepare(const dm_verify *verify, const dm_problem *problem, dm_freivalds *check);
 

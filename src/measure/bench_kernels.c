@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "backend/cuda.h"
+#include "backend/jit.h"
 #include "core/buffer.h"
-#include "engine/tilings.h"
 #include "measure/bench_kernels_impl.h"
 #include "run/facts.h"
 
@@ -21,7 +21,6 @@ typedef struct bench {
   dm_device device;
   dm_roof roof;
   bool runs[DM_KERNEL_COUNT];           /* selected kernels that can run here */
-  char tilings[32];                     /* tilings of jit */
   dm_edge_check edges[DM_KERNEL_COUNT]; /* for the current type */
   double *seconds;                      /* pairs of one kernel */
 } bench;
@@ -42,7 +41,7 @@ static dm_status why_not(bench *b, const dm_kernel *kernel) {
     return dm_fail(DM_E_USAGE, "it runs on compute capability %s, this is %d.%d",
                    dm_kernel_capability(kernel, text), capability / 10, capability % 10);
   if (kernel->maker != DM_BY_JIT) return DM_OK;
-  return dm_tilings_agree(b->run, b->backend, kernel->name, DM_F32, b->tilings);
+  return b->backend->ops->jit->open(b->backend);
 }
 
 /* Leaves out, with a warning, kernels that cannot run here; an error if none is left. */
@@ -109,10 +108,12 @@ static dm_status examine(bench *b, const dm_bed *bed, const dm_size_check *expec
                         .device = &b->device,
                         .roof = &b->roof,
                         .run = b->run,
-                        .tilings = kernel->maker == DM_BY_JIT ? b->tilings : "",
                         .edges = b->edges[kernel->id],
                         .check = *expected};
   r.load = dm_load_of(bed->op, bed->type, bed->size, bed->works[0].accumulate);
+  if (kernel->maker == DM_BY_JIT)
+    DM_TRY(b->backend->ops->jit->prepare(b->backend, dm_operand_dtype(bed->type), bed->size.m,
+                                         bed->size.n));
   r.timing.kernel_s = b->seconds;
   r.timing.yardstick_s = b->seconds + b->wanted->repetitions;
   DM_TRY(dm_check_size(bed, kernel, &r.check));
@@ -150,19 +151,7 @@ static bool any_of(const bench *b, dm_kernel_op op, dm_operand type) {
   return false;
 }
 
-/* Jit's tile sizes are named per type. */
-static dm_status name_tilings(bench *b, dm_operand type) {
-  for (int i = 0; i < DM_KERNEL_COUNT; i++) {
-    const dm_kernel *kernel = &dm_cuda_registry()[i];
-    if (kernel->maker == DM_BY_JIT && is_wanted(b, kernel, type))
-      DM_TRY(
-          dm_tilings_agree(b->run, b->backend, kernel->name, dm_operand_dtype(type), b->tilings));
-  }
-  return DM_OK;
-}
-
 static dm_status examine_type(bench *b, dm_operand type) {
-  DM_TRY(name_tilings(b, type));
   DM_TRY(check_edges(b, type));
   for (dm_kernel_op op = DM_GEMM; op < DM_KERNEL_OPS; op++) {
     if (!any_of(b, op, type)) continue;
@@ -253,7 +242,6 @@ static void record_problem(const dm_kernel_result *r, dm_record *record) {
   dm_record_text(record, "kernel.name", NULL, "%s", r->kernel->name);
   dm_record_text(record, "kernel.op", NULL, "%s", dm_kernel_op_name(r->kernel->op));
   dm_record_text(record, "kernel.type", NULL, "%s", dm_operand_name(r->type));
-  dm_record_text(record, "kernel.tilings", NULL, "%s", r->tilings);
   dm_record_text(record, "problem.shape", NULL, "%lld x %lld x %lld", (long long)s->m,
                  (long long)s->n, (long long)s->k);
   integer(record, "problem.m", s->m);

@@ -83,7 +83,6 @@ typedef struct dm_kernel_result {
   const dm_device *device;
   const dm_roof *roof;
   const dm_run *run;
-  const char *tilings; /* "jit:" and a hash; "" for others */
   dm_load load;
   double bound_s;
   const char *bound_by;

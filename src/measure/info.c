@@ -10,7 +10,6 @@
 #include "core/checked.h"
 #include "core/units.h"
 #include "core/version.h"
-#include "engine/tilings.h"
 #include "io/inspect.h"
 #include "measure/bench_kernels_impl.h"
 #include "run/facts.h"
@@ -150,9 +149,6 @@ static dm_status describe_device(const dm_backend_ops *ops, int rank, int ranks,
   dm_device device;
   dm_status status = dm_backend_device(backend, &device);
   if (!status) record_device(ops, rank, &device, record);
-  char path[64];
-  snprintf(path, sizeof path, "backends.%s.tilings_%d", ops->name, rank);
-  if (!status && ops->jit) dm_tilings_describe(backend, path, record);
   if (!status && ops->device_memory) status = record_limits(backend, rank, record);
   /* The GPUs of a node are identical. */
   if (!status && ops->device_memory && rank == 0) record_kernels(backend, record);

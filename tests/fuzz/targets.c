@@ -11,7 +11,6 @@
 
 #include "core/checked.h"
 #include "engine/rates.h"
-#include "engine/tilings.h"
 #include "io/inspect.h"
 #include "io/journal.h"
 #include "io/npy.h"
@@ -141,12 +140,6 @@ static void one_journal(const uint8_t *data, size_t length) {
 
 static const dm_rates_facts here = {
     .backend = "cpu", .device = "Some CPU", .library = "BLAS 1", .ranks = 4, .threads = 2};
-static const dm_jit_facts gpu = {.gpu = "NVIDIA H200",
-                                 .capability = 90,
-                                 .processors = 132,
-                                 .driver = 13000,
-                                 .compiler = 13000,
-                                 .shared = 232448};
 
 static size_t keep_text(dm_status status, char *text, uint8_t *data) {
   demand(!status && strlen(text) < FUZZ_ROOM, "a cache file is written");
@@ -175,22 +168,6 @@ static void one_rates(const uint8_t *data, size_t length) {
     demand(isfinite(rates.numbers[i]) && rates.numbers[i] >= 0, "rates are numbers");
   demand(memchr(rates.host, 0, sizeof rates.host) && memchr(rates.date, 0, sizeof rates.date),
          "texts end");
-}
-
-static size_t seed_tilings(int number, uint8_t *data) {
-  const dm_tilings tilings = dm_tilings_built_in();
-  char *text = NULL;
-  if (number >= 1) return 0;
-  dm_status status = dm_tilings_format(&tilings, &gpu, &text);
-  return keep_text(status, text, data);
-}
-
-static void one_tilings(const uint8_t *data, size_t length) {
-  dm_tilings tilings = dm_tilings_built_in();
-  char name[32];
-  dm_status status = dm_tilings_parse((const char *)data, length, &gpu, &tilings);
-  if (status) expect_refusal(status);
-  dm_tilings_name(&tilings, DM_F32, name);
 }
 
 /* ---- HDF5 files, in the inspecting child process ---- */
@@ -231,7 +208,6 @@ static void one_inspect(const uint8_t *data, size_t length) {
 
 const fuzz_target fuzz_targets[] = {{"npy", 1, seed_npy, one_npy},
                                     {"rates", 1, seed_rates, one_rates},
-                                    {"tilings", 1, seed_tilings, one_tilings},
                                     {"journal", 10, seed_journal, one_journal},
                                     {"inspect", 400, seed_inspect, one_inspect}};
 const int fuzz_target_count = sizeof fuzz_targets / sizeof fuzz_targets[0];

@@ -13,8 +13,7 @@ import file_cases  # pylint: disable=wrong-import-position
 from running import simulate  # pylint: disable=wrong-import-position
 
 MACHINE = argparse.Namespace(nodes=2, gpus=4, link=370e9, nic=50e9, link_latency=2e-6,
-                             nic_latency=5e-6, slow_nic=1.0, network="ports", messages=64,
-                             files=0, file_rate=10e9)
+                             nic_latency=5e-6, slow_nic=1.0, network="ports", files=0, file_rate=10e9)
 SHAPES = ((4096, 8192, 12288, "f64"), (10001, 7003, 9999, "f64"), (8192, 4096, 65, "bf16"))
 GRIDS = ("2x4x1", "2x2x2", "1x1x8", "8x1x1", "1x7x1", "3x1x2", "0x0x0")
 
@@ -71,18 +70,6 @@ def networks(run):
         assert 0.9 < took[0] / took[1] < 1.05, (size, nic, took)
 
 
-def messages(run):
-    """Ports without messages, as for thousands of ranks, give the same traffic and time."""
-    for size, words in ((32768, []), (16384, ["--grid", "2x2x2"]), (8192, ["--panel", 64]),
-                        (20000, ["--grid", "1x7x1", "--slow-down", 0.05])):
-        with_them, without = (run(machine(messages=most), ["--size", size, *words])
-                              for most in (64, 1))
-        assert with_them["moved"] == without["moved"], (size, words)
-        for name, seconds in with_them["times"].items():
-            other = without["times"][name]
-            assert abs(other - seconds) <= 1e-6 * seconds, (size, words, name, seconds, other)
-
-
 def files(run):
     """See file_cases.py."""
     file_cases.files(run, machine)
@@ -137,7 +124,7 @@ def main():
         assert not errors, errors
         return record
 
-    for case in (volumes, times, networks, messages, files, many):
+    for case in (volumes, times, networks, files, many):
         case(run)
         print(f"{case.__name__}: passed", flush=True)
     refusals(program)

@@ -7,8 +7,7 @@
 static bool runs(dm_backend *gpu, const dm_lab_limits *limits, const dm_kernel *kernel) {
   if (limits->capability < kernel->first || limits->capability > kernel->last) return false;
   if (kernel->maker != DM_BY_JIT) return true;
-  dm_jit_facts facts;
-  dm_status missing = gpu->ops->jit->facts(gpu, &facts);
+  dm_status missing = gpu->ops->jit->open(gpu);
   const bool has = !missing;
   dm_status_free(missing);
   return has;

@@ -15,7 +15,6 @@ generate
 verify
 info
 tune rates
-tune
 bench multiply
 bench scale
 bench io
