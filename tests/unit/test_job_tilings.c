@@ -115,21 +115,12 @@ TEST(damage_is_survived) {
 
 /* ---- the file ---- */
 
-typedef struct place {
-  char directory[64], path[DM_PATH];
-} place;
-
-static void in_directory(place *p) {
-  snprintf(p->directory, sizeof p->directory, "/tmp/damier-tilings-XXXXXX");
-  assert_non_null(mkdtemp(p->directory));
-  setenv("XDG_CACHE_HOME", p->directory, 1);
-  ok(dm_tilings_path("NVIDIA  H200 (x)", p->path));
-}
-
-static void remove_all(const place *p) {
-  char command[256];
-  snprintf(command, sizeof command, "rm -r '%s'", p->directory);
-  assert_int_equal(system(command), 0);
+/* The path in a new cache folder. */
+static void path_of(const char *folder, const char *name, char path[DM_PATH]) {
+  char cache[512];
+  assert_int_equal(mkdir(path_in(cache, folder, name), 0700), 0);
+  setenv("XDG_CACHE_HOME", cache, 1);
+  ok(dm_tilings_path("NVIDIA  H200 (x)", path));
 }
 
 TEST(path_follows_the_specification) {
@@ -150,48 +141,44 @@ TEST(path_follows_the_specification) {
 }
 
 TEST(file_is_replaced_at_once) {
-  place p;
+  char path[DM_PATH];
   bool found = true;
   dm_tilings tilings = example(), back;
   const dm_tilings built_in = dm_tilings_built_in();
-  in_directory(&p);
-  ok(dm_tilings_read(p.path, &h200, &found, &back)); /* a missing file is no error */
+  path_of(*state, "replaced", path);
+  ok(dm_tilings_read(path, &h200, &found, &back)); /* a missing file is no error */
   assert_false(found);
   assert_memory_equal(&back, &built_in, sizeof back);
-  fails(dm_tilings_write(p.path, false, &tilings, &h200), DM_E_IO, "create");
-  ok(dm_tilings_write(p.path, true, &tilings, &h200));
+  fails(dm_tilings_write(path, false, &tilings, &h200), DM_E_IO, "create");
+  ok(dm_tilings_write(path, true, &tilings, &h200));
   tilings.of[0][DM_TILES_LARGE] = dm_tiling_candidates[0][4];
-  ok(dm_tilings_write(p.path, true, &tilings, &h200));
-  ok(dm_tilings_read(p.path, &h200, &found, &back));
+  ok(dm_tilings_write(path, true, &tilings, &h200));
+  ok(dm_tilings_read(path, &h200, &found, &back));
   assert_true(found);
   assert_true(dm_tiling_equal(&back.of[0][DM_TILES_LARGE], &dm_tiling_candidates[0][4]));
   char command[DM_PATH + 64];
-  snprintf(command, sizeof command, "test $(ls -A '%s'/damier | wc -l) = 1", p.directory);
+  snprintf(command, sizeof command, "test $(ls -A '%s/replaced/damier' | wc -l) = 1",
+           (const char *)*state);
   assert_int_equal(system(command), 0); /* no other file is left */
-  remove_all(&p);
 }
 
 TEST(what_is_no_file_is_refused) {
-  place p;
+  char path[DM_PATH], part[512];
   bool found;
   dm_tilings back;
-  char part[DM_PATH + 8];
-  in_directory(&p);
-  snprintf(part, sizeof part, "%s/damier", p.directory);
-  assert_int_equal(mkdir(part, 0700), 0);
-  assert_int_equal(mkfifo(p.path, 0600), 0);
-  fails(dm_tilings_read(p.path, &h200, &found, &back), DM_E_INPUT, "not a file");
-  assert_int_equal(unlink(p.path), 0);
-  assert_int_equal(mkdir(p.path, 0700), 0);
-  fails(dm_tilings_read(p.path, &h200, &found, &back), DM_E_INPUT, "not a file");
-  assert_int_equal(rmdir(p.path), 0);
-  FILE *large = fopen(p.path, "w");
-  assert_non_null(large);
-  for (int i = 0; i < DM_CACHE_BYTES; i++) fputc('[', large);
-  fclose(large);
-  fails(dm_tilings_read(p.path, &h200, &found, &back), DM_E_INPUT, "too large");
+  path_of(*state, "odd", path);
+  assert_int_equal(mkdir(path_in(part, *state, "odd/damier"), 0700), 0);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  fails(dm_tilings_read(path, &h200, &found, &back), DM_E_INPUT, "not a file");
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(mkdir(path, 0700), 0);
+  fails(dm_tilings_read(path, &h200, &found, &back), DM_E_INPUT, "not a file");
+  assert_int_equal(rmdir(path), 0);
+  static char large[DM_CACHE_BYTES];
+  memset(large, '[', sizeof large);
+  write_bytes(path, large, sizeof large);
+  fails(dm_tilings_read(path, &h200, &found, &back), DM_E_INPUT, "too large");
   assert_false(found);
-  remove_all(&p);
 }
 
-RUN_ALL(test_job_tilings)
+RUN_ALL_IN_FOLDER(test_job_tilings)
