@@ -52,9 +52,7 @@ TEST(counts_are_exact) {
     dm_problem problem = problem_of(roll_size(&d, 400), roll_size(&d, 400), roll_size(&d, 3000),
                                     (dm_dtype)roll(&d, 0, DM_I8));
     dm_machine machine = roll_machine(&d, ranks);
-    dm_wishes wishes = roll_wishes(&d, ranks);
-    dm_plan plan;
-    ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    const dm_plan plan = planned(&problem, &machine, ranks, roll_wishes(&d, ranks));
     dm_volume v = count_pairs(&plan, machine.ranks_per_node);
     assert_true(plan.received_words == v.most_words);
     assert_true(plan.received_bytes_total == v.total_bytes);
