@@ -3,7 +3,7 @@ plan, and each chunk is unpacked once, however panels divide it."""
 import h5py
 import numpy as np
 
-from running import Failure, command, ended, options, process_mib, records_of, run, run_cases
+from running import Failure, command, ended, expect, options, process_mib, records_of, run, run_cases
 
 CHUNK = 32  # MiB
 
@@ -25,19 +25,16 @@ def try_chunks(folder, damier, ranks, chunks, threads):
              "--io-threads", threads)
     base = process_mib(damier, folder, ranks)
     done = ended(command(ranks, damier, *words, "--memory", f"host={base + 2 * CHUNK}MiB"))
-    if done.returncode != 5:
-        raise Failure(f"with memory for two chunks: exit {done.returncode}\n{done.stderr}")
+    expect(done.returncode == 5, f"with memory for two chunks: exit {done.returncode}\n{done.stderr}")
     limit = base + 10 * CHUNK
     run(damier, ranks, *words, "--memory", f"host={limit}MiB", "--json", folder / "r.json")
     record = records_of(folder / "r.json")[-1]
     with h5py.File(folder / "c.h5") as file:
-        if not np.array_equal(file["c"][()], a @ b):
-            raise Failure("C is wrong")
+        expect(np.array_equal(file["c"][()], a @ b), "C is wrong")
     if record["memory"]["host_peak_bytes"] > limit << 20:
         raise Failure(f"a rank took {record['memory']['host_peak_bytes'] >> 20} of {limit} MiB")
     unpacked, chunks = record["files"]["chunks_unpacked"], record["files"]["chunks"]
-    if unpacked > chunks * ranks:
-        raise Failure(f"{unpacked} unpacked of {chunks} on {ranks} ranks")
+    expect(unpacked <= chunks * ranks, f"{unpacked} unpacked of {chunks} on {ranks} ranks")
 
 
 run_cases(options().damier, [(try_chunks, ranks, chunks, threads) for ranks in (1, 2) for threads in (0, 2)

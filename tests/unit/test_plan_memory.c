@@ -1,6 +1,5 @@
 /* The memory of plans, and the messages if they do not fit. */
 #include "core/checked.h"
-#include "core/compute_choice.h"
 #include "core/view.h"
 #include "plan/memory_need.h"
 #include "plan/tiles.h"
@@ -122,12 +121,10 @@ TEST(parts_of_split_operands_count) {
   const int64_t m = 700, n = 900, k = 1000;
   for (int64_t parts = 1; parts <= 2; parts++) {
     dm_problem problem = problem_of(m, n, k, parts == 1 ? DM_F32 : DM_C64);
-    dm_compute_choice choice;
     dm_plan plain, split;
     problem.verify = false;
     ok(choose(problem, "gpu=h200", 1, &plain));
-    assert_true(dm_compute_parse("f32:f16", &choice));
-    ok(dm_compute_choose(choice, problem.work, k, &problem.compute));
+    ok(product_compute("f32:f16", &problem));
     ok(choose(problem, "gpu=h200", 1, &split));
     assert_true(plain.panels == 1 && split.panels == 1);
     const int64_t deep = parts * k, cols = parts * n;

@@ -1,7 +1,6 @@
 /* The planner's runs are those that a rank would read. */
 #include <math.h>
 
-#include "core/compute_choice.h"
 #include "plan/buffers.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
@@ -130,9 +129,7 @@ TEST(residues_read_ahead) {
   dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
   const dm_problem plain = problem;
   const dm_machine machine = machine_of("memory=900MiB read=0.5");
-  dm_compute_choice choice = 0;
-  assert_true(dm_compute_parse("f64:int8", &choice));
-  ok(dm_compute_choose(choice, DM_F64, problem.k, &problem.compute));
+  ok(product_compute("f64:int8", &problem));
   const dm_plan plan = on_slow_files(problem, "memory=900MiB read=0.5");
   assert_true(dm_plan_streams(&plan));
   assert_int_equal(dm_plan_readings_ahead(&plan, DM_A), 1);
