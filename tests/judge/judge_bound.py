@@ -2,7 +2,7 @@
 import numpy as np
 
 import elements
-from running import Failure, options, records_of, run, run_cases
+from running import Failure, expect, options, records_of, run, run_cases
 
 LEAST = 1 / 200
 
@@ -29,8 +29,8 @@ def random_runs(folder, damier, dtype, type_c, runs):
     worst = max(seen)
     print(f"{dtype} to {type_c or 'its own'}: the bound is {1 / max(worst, 1e-9):.3g} x the largest "
           "residual")
-    if not (worst == 0 if dtype == "i8" else LEAST <= worst <= 1):
-        raise Failure(f"{dtype}: the largest residual of {runs} runs is {worst:g} of the bound")
+    expect(worst == 0 if dtype == "i8" else LEAST <= worst <= 1,
+           f"{dtype}: the largest residual of {runs} runs is {worst:g} of the bound")
 
 
 def hilbert(m, n):
@@ -72,8 +72,7 @@ def adverse_runs(folder, damier, dtype):
             worst = residual(folder, damier, 2 if name == "ozaki" else 1)
         except Failure as reason:
             raise Failure(f"{dtype}, {name}: {reason}") from None
-        if not worst <= 1:
-            raise Failure(f"{dtype}, {name}: residual {worst} of the bound")
+        expect(worst <= 1, f"{dtype}, {name}: residual {worst} of the bound")
 
 
 def main():

@@ -3,7 +3,7 @@ in an element of ordinary size is found; products that cannot be verified have t
 import numpy as np
 
 import elements
-from running import Failure, options, records_of, run, run_cases
+from running import expect, options, records_of, run, run_cases
 
 M, N, K = 60, 50, 70
 
@@ -52,8 +52,7 @@ def try_one(folder, damier, name, dtype, c_type, up_a, up_b, up_old):
     inputs = (folder / "a.h5", folder / "b.h5")
     out = run(damier, 1 + len(name) % 2, "multiply", *inputs, "-o", folder / "c.h5", "-q", "--json", report, *words)
     found = records_of(report)[-1]["verification"]
-    if out.split()[-1] != "PASS" or found["part"] != 1:
-        raise Failure(f"{name}: {out}, {found}")
+    expect(out.split()[-1] == "PASS" and found["part"] == 1, f"{name}: {out}, {found}")
     run(damier, 1, "verify", *inputs, folder / "c.h5", "-q")
     kind = c_type or dtype
     right = elements.exact(elements.read_raw(folder / "c.h5", kind), kind)
@@ -74,16 +73,14 @@ def unchecked(folder, damier):
     for more, code in (((), 10), (("--allow-unchecked",), 0)):
         text = run(damier, 1, *words, "--type-c", "f16", *more, expect=code)
         found = records_of(report)[-1]["verification"]
-        if text.split()[-1] != "PARTIAL" or found["rows_left_out"] != 1 or not 0.98 < found["part"] < 0.99:
-            raise Failure(f"{text}, {found}")
+        expect(text.split()[-1] == "PARTIAL" and found["rows_left_out"] == 1 and 0.98 < found["part"] < 0.99,
+               f"{text}, {found}")
         said = run(damier, 1, "info", out)
-        if "PARTIAL" not in said:
-            raise Failure(f"provenance: {said}")
+        expect("PARTIAL" in said, f"provenance: {said}")
     run(damier, 1, "verify", folder / "a.h5", folder / "b.h5", out, "-q", expect=10)
     elements.write(folder / "old.h5", np.full((M, N), np.nan), "f64")
     text = run(damier, 1, *words, "--c", folder / "old.h5", "--beta", 1, expect=10)
-    if text.split()[-1] != "UNCHECKED":
-        raise Failure(text)
+    expect(text.split()[-1] == "UNCHECKED", text)
 
 
 run_cases(options().damier, [(try_one, *d) for d in data()] + [(unchecked,)])

@@ -4,7 +4,7 @@ import hashlib
 import numpy as np
 
 import elements
-from running import Failure, options, run, run_cases
+from running import Failure, expect, options, run, run_cases
 
 KINDS = {"uniform": [], "normal": [], "ozaki": ["--phi", "2"], "identity": [],
          "integer": ["--range", "9"], "constant": ["--value", "0.1"], "hilbert": []}
@@ -61,8 +61,8 @@ def check_values(kind, dtype, raw):
     got = elements.exact(raw, dtype)
     if kind in ("normal", "ozaki"):  # the program uses its own logarithm
         u = max(elements.unit(dtype), 2.0**-51)
-        if not (abs(got - want) <= 4 * u * abs(want) + elements.TINY[dtype]).all():
-            raise Failure(f"{kind} {dtype}: elements are {abs(got - want).max():g} off")
+        expect((abs(got - want) <= 4 * u * abs(want) + elements.TINY[dtype]).all(),
+               f"{kind} {dtype}: elements are {abs(got - want).max():g} off")
     elif not np.array_equal(got, elements.rounded(want, dtype)):
         raise Failure(f"{kind} {dtype}: elements differ from their definition")
 
@@ -75,8 +75,7 @@ def same_everywhere(folder, damier, kind, dtype):
             "--type", dtype, "--kind", kind, "-q", *KINDS[kind])
         raw = elements.read_raw(out, dtype)
         hashes.add(hashlib.sha256(raw.tobytes()).hexdigest())
-    if len(hashes) != 1:
-        raise Failure(f"{kind} {dtype}: other bits on other numbers of ranks")
+    expect(len(hashes) == 1, f"{kind} {dtype}: other bits on other numbers of ranks")
     check_values(kind, dtype, raw)
 
 

@@ -3,7 +3,7 @@ plan, and each chunk is unpacked once, however panels divide it."""
 import h5py
 import numpy as np
 
-from running import Failure, command, ended, options, process_mib, records_of, run, run_cases
+from running import Failure, command, ended, expect, options, process_mib, records_of, run, run_cases
 
 CHUNK = 32  # MiB
 
@@ -31,19 +31,16 @@ def try_chunks(folder, damier, want, ranks, threads):
              "--io-threads", threads)
     base = process_mib(damier, ranks)
     done = ended(command(ranks, damier, *words, "--memory", f"host={base + 2 * CHUNK}MiB"))
-    if done.returncode != 5:
-        raise Failure(f"{ranks} ranks, {threads} threads, memory for two chunks: exit {done.returncode}\n{done.stderr}")
+    expect(done.returncode == 5, f"{ranks} ranks, {threads} threads, memory for two chunks: exit {done.returncode}\n{done.stderr}")
     limit = base + 10 * CHUNK
     run(damier, ranks, *words, "--memory", f"host={limit}MiB", "--json", folder / "r.json")
     record = records_of(folder / "r.json")[-1]
     with h5py.File(folder / "c.h5") as file:
-        if not np.array_equal(file["c"][()], want):
-            raise Failure(f"C is wrong on {ranks} ranks, {threads} threads")
+        expect(np.array_equal(file["c"][()], want), f"C is wrong on {ranks} ranks, {threads} threads")
     if record["memory"]["host_peak_bytes"] > limit << 20:
         raise Failure(f"a rank took {record['memory']['host_peak_bytes'] >> 20} of {limit} MiB")
     unpacked, chunks = record["files"]["chunks_unpacked"], record["files"]["chunks"]
-    if unpacked > chunks * ranks:
-        raise Failure(f"{unpacked} unpacked of {chunks} on {ranks} ranks")
+    expect(unpacked <= chunks * ranks, f"{unpacked} unpacked of {chunks} on {ranks} ranks")
 
 
 run_cases(options().damier, [(try_shape, (2048, 2048), (1, 0), (1, 2), (2, 0), (2, 2)),

@@ -2,7 +2,7 @@
 the memory of the processes is measured."""
 import judging
 from judging import Case
-from running import Failure, options, process_mib, records_of, run_cases
+from running import Failure, expect, options, process_mib, records_of, run_cases
 
 LIMIT, WIDE = 6, 44  # MiB per rank in addition to the process's own memory: little, and little for
                      # types that are widened in pieces
@@ -43,8 +43,7 @@ def try_case(folder, damier, case, seed):
         raise Failure(f"all in memory: {plan}")
     if peak > limit << 20:
         raise Failure(f"a rank took {peak / 2**20:.1f} of {limit} MiB")
-    if record["verification"]["residual"] > 1:
-        raise Failure("not verified")
+    expect(record["verification"]["residual"] <= 1, "not verified")
 
 
 run_cases(options().damier, [(try_case, case, seed) for seed, case in enumerate(quick())])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import elements
-from running import Failure, command, ended, options, process_mib, records_of, run_cases
+from running import Failure, command, ended, expect, options, process_mib, records_of, run_cases
 
 LIMIT = 6  # MiB per rank in addition to the process's own memory
 VALUES = (np.nan, np.inf, -np.inf)
@@ -65,12 +65,11 @@ def expected(a, b):
 def compare(got, want, error, unit):
     finite = np.isfinite(want)
     if np.iscomplexobj(got):  # the method determines which part is NaN or Inf
-        if (np.isfinite(got) != finite).any():
-            raise Failure(f"{np.count_nonzero(np.isfinite(got) != finite)} elements are (not) finite")
+        expect((np.isfinite(got) == finite).all(),
+               f"{np.count_nonzero(np.isfinite(got) != finite)} elements are (not) finite")
     elif not np.array_equal(got[~finite], want[~finite], equal_nan=True):
         raise Failure("NaN and Inf stand elsewhere")
-    if not (np.abs(got[finite] - want[finite]) <= unit * error[finite]).all():
-        raise Failure("finite elements differ")
+    expect((np.abs(got[finite] - want[finite]) <= unit * error[finite]).all(), "finite elements differ")
 
 
 def multiply(folder, damier, case, name, words):
@@ -115,8 +114,7 @@ def try_case(folder, damier, case, seed):
             compare(c, want, error, unit)
         except Failure as failure:
             raise Failure(f"{name}: {failure}") from None
-        if verdict != left_out:
-            raise Failure(f"{name}: {dict(zip(VERDICT, verdict))}, wanted {left_out}")
+        expect(verdict == left_out, f"{name}: {dict(zip(VERDICT, verdict))}, wanted {left_out}")
         if len(warnings) != (left_out[1] > 0) or warnings != whole[3]:
             raise Failure(f"{name}: warned {warnings}")
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 import elements
-from running import Failure, options, records_of, run, run_cases
+from running import Failure, expect, options, records_of, run, run_cases
 
 M, N, K = 13, 11, 40
 U, SUBNORMAL = Fraction(1, 2**53), Fraction(1, 2**1074)
@@ -78,9 +78,18 @@ def exact(a, b):
     return [[(sum(x * y for x, y in zip(r, c)), sum(abs(x * y) for x, y in zip(r, c))) for c in b] for r in a]
 
 
-def prepared(folder, a, b):
-    elements.write(folder / "a.h5", a, "f64")
-    elements.write(folder / "b.h5", b, "f64")
+def within(name, c, want, f):
+    """The bound for all parts of C; WANT: as from `exact`."""
+    for i, row in enumerate(want):
+        for j, (sum_, size) in enumerate(row):
+            part = c.view(float)[i, j]
+            expect(abs(Fraction(part) - sum_) <= f * U * size + SUBNORMAL,
+                   f"{name}: part {j} of row {i} of C is {part!r}, wanted {float(sum_)!r}, f {float(f)}")
+
+
+def prepared(folder, a, b, dtype="f64"):
+    elements.write(folder / "a.h5", a, dtype)
+    elements.write(folder / "b.h5", b, dtype)
 
 
 def multiply(folder, damier, ranks, *words, dtype="f64"):
@@ -118,29 +127,24 @@ def of_complex(folder, damier, name):
     """The bound for the parts of C, whose sums have twice as many products; then with ops, alpha and beta, which apply
     to rounded parts."""
     a, b = (np.ascontiguousarray(x) for x in next(case[1:] for case in complex_fitting() if case[0] == name))
-    elements.write(folder / "a.h5", a, "c128")
-    elements.write(folder / "b.h5", b, "c128")
+    prepared(folder, a, b, "c128")
     want = exact(*real_of(a, b))
     first, record = multiply(folder, damier, 1, "--compute", "f64:int8", dtype="c128")
     f = Fraction(record["problem"]["factor"])
     if record["verification"]["verdict"] != "PASS" or record["problem"]["moduli"] < 16 or f > max(64, 2 * a.shape[1]):
         raise Failure(f"{name}: {record['verification']}, {record['problem']}")
-    for i, row in enumerate(want):
-        for j, (sum_, size) in enumerate(row):
-            if abs(Fraction(first.view(float)[i, j]) - sum_) > f * U * size + SUBNORMAL:
-                raise Failure(f"{name}: part {j} of row {i} of C is {first.view(float)[i, j]!r}, wanted {float(sum_)!r}")
+    within(name, first, want, f)
     elements.write(folder / "a.h5", np.ascontiguousarray(a.conj().T), "c128")
     elements.write(folder / "b.h5", np.ascontiguousarray(b.T), "c128")
     words = ["--compute", "f64:int8", "--op-a", "c", "--op-b", "t"]
     turned, _ = multiply(folder, damier, 3, *words, "--grid", "1x1x3", dtype="c128")
-    if turned.tobytes() != first.tobytes():
-        raise Failure(f"{name}: other bits of transposed matrices")
+    expect(turned.tobytes() == first.tobytes(), f"{name}: other bits of transposed matrices")
     elements.write(folder / "old.h5", first, "c128")
     scaled, _ = multiply(folder, damier, 2, *words, "--alpha", "2,-3", "--beta", "-1,0.5", "--c", folder / "old.h5",
                          dtype="c128")
     expected = (2 - 3j) * first + (-1 + 0.5j) * first
-    if not np.allclose(scaled, expected, rtol=1e-14, atol=0):
-        raise Failure(f"{name}: alpha and beta give {abs(scaled - expected).max()} too much")
+    expect(np.allclose(scaled, expected, rtol=1e-14, atol=0),
+           f"{name}: alpha and beta give {abs(scaled - expected).max()} too much")
 
 
 def keeps_promise(folder, damier, name):
@@ -149,15 +153,11 @@ def keeps_promise(folder, damier, name):
     for moduli in ("", ":17", ":20"):
         c, record = multiply(folder, damier, 1 + len(name) % 3, "--compute", f"f64:int8{moduli}")
         problem = record["problem"]
-        if record["verification"]["verdict"] != "PASS" or problem.get("moduli") != int(moduli[1:] or 16):
-            raise Failure(f"{name}: {record['verification']}, {problem}")
+        expect(record["verification"]["verdict"] == "PASS" and problem.get("moduli") == int(moduli[1:] or 16),
+               f"{name}: {record['verification']}, {problem}")
         f = Fraction(problem["factor"])
-        if not 1 <= f <= max(64, K):
-            raise Failure(f"{name}: f = {float(f)}")
-        for i, row in enumerate(exact(a, b)):
-            for j, (want, size) in enumerate(row):
-                if abs(Fraction(c[i, j]) - want) > f * U * size + SUBNORMAL:
-                    raise Failure(f"{name}, {moduli}: C({i}, {j}) = {c[i, j]!r}, wanted {float(want)!r}, f {float(f)}")
+        expect(1 <= f <= max(64, K), f"{name}: f = {float(f)}")
+        within(f"{name}, {moduli}", c, exact(a, b), f)
 
 
 def wide():
@@ -170,28 +170,22 @@ def wide():
 def takes_more(folder, damier, name):
     """The number of moduli satisfies the bound and is the same on every grid; a specified number is kept."""
     a, b, dtype = next(case[1:] for case in wide() if case[0] == name)
-    elements.write(folder / "a.h5", a, dtype)
-    elements.write(folder / "b.h5", b, dtype)
+    prepared(folder, a, b, dtype)
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8", dtype=dtype)
     problem, recipe = record["problem"], record["plan"]["recipe"]
     moduli = problem.get("moduli", 0)
-    if not 16 < moduli <= 20 or "more_moduli" not in problem or f" work=f64:int8:{moduli} " not in recipe:
-        raise Failure(f"{name}: {problem}, {recipe}")
+    expect(16 < moduli <= 20 and "more_moduli" in problem and f" work=f64:int8:{moduli} " in recipe,
+           f"{name}: {problem}, {recipe}")
     f = Fraction(problem["factor"])
     if record["verification"]["verdict"] != "PASS" or f > max(64, K * (2 if dtype == "c128" else 1)):
         raise Failure(f"{name}: {record['verification']}, {problem}")
     real = real_of(a, b) if dtype == "c128" else (a, b)
-    for i, row in enumerate(exact(*real)):
-        for j, (want, size) in enumerate(row):
-            if abs(Fraction(c.view(float)[i, j]) - want) > f * U * size + SUBNORMAL:
-                raise Failure(f"{name}: number {j} of row {i} is {c.view(float)[i, j]!r}, wanted {float(want)!r}")
+    within(name, c, exact(*real), f)
     for words in (["f64:int8", "--grid", "1x2x2"], [f"f64:int8:{moduli}"]):
         same, _ = multiply(folder, damier, 4, "--compute", *words, dtype=dtype)
-        if same.tobytes() != c.tobytes():
-            raise Failure(f"{name}, {words}: other bits")
+        expect(same.tobytes() == c.tobytes(), f"{name}, {words}: other bits")
     _, stated = multiply(folder, damier, 1, "--compute", "f64:int8:16", dtype=dtype)
-    if "instead" not in stated["problem"]:
-        raise Failure(f"{name}: 16 moduli were stated, {stated['problem']}")
+    expect("instead" in stated["problem"], f"{name}: 16 moduli were stated, {stated['problem']}")
 
 
 def exact_residual(c, a, b):
@@ -226,38 +220,34 @@ def deep(folder, damier, kind, k):
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8")
     layered, _ = multiply(folder, damier, 2, "--compute", "f64:int8", "--grid", "1x1x2")
     f = record["problem"].get("factor", 0)
-    if record["verification"]["verdict"] != "PASS" or not 1 <= f <= k or c.tobytes() != layered.tobytes():
-        raise Failure(f"{kind}, k = {k}: {record['verification']}, {record['problem']}")
+    expect(record["verification"]["verdict"] == "PASS" and 1 <= f <= k and c.tobytes() == layered.tobytes(),
+           f"{kind}, k = {k}: {record['verification']}, {record['problem']}")
     for i, row in enumerate(a):
         for j, col in enumerate(b):
             error, size = exact_residual(c[i, j], row, col)
-            if abs(error) > f * 2.0**-53 * size * (1 + 1e-12):
-                raise Failure(f"{kind}, k = {k}: C({i}, {j}) is off by {error}, {error / size * 2.0**53} of f = {f}")
+            expect(abs(error) <= f * 2.0**-53 * size * (1 + 1e-12),
+                   f"{kind}, k = {k}: C({i}, {j}) is off by {error}, {error / size * 2.0**53} of f = {f}")
 
 
 def in_f32(folder, damier):
     """The same bound for f32, in f64 with some slack."""
     a, b = (elements.rounded(normal(seed, shape), "f32") for seed, shape in ((1, (60, 500)), (2, (500, 70))))
-    elements.write(folder / "a.h5", a, "f32")
-    elements.write(folder / "b.h5", b, "f32")
+    prepared(folder, a, b, "f32")
     want, size, first = a @ b, abs(a) @ abs(b), None
-    deep = "1x2x2"
     for ranks, words in ((1, []), (4, ["--grid", "1x2x2", "--panel", 64]), (3, ["--grid", "3x1x1"]), (2, ["--reproducible"])):
         c, record = multiply(folder, damier, ranks, "--compute", "f32:int8", *words, dtype="f32")
         first = c.tobytes() if first is None else first
         used = (abs(c - want) / (record["problem"]["factor"] * 2.0**-24 * size * (1 + 1e-6))).max()
-        if c.tobytes() != first or used > 1 or record["problem"]["moduli"] != 9:
-            raise Failure(f"{ranks} ranks, {words}: {used} of the bound, {record['problem']}")
+        expect(c.tobytes() == first and used <= 1 and record["problem"]["moduli"] == 9,
+               f"{ranks} ranks, {words}: {used} of the bound, {record['problem']}")
 
 
 def is_native(folder, damier, name):
     prepared(folder, *next(case[1:] for case in unfit() if case[0] == name))
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8")
-    if "instead" not in record["problem"] or "moduli" in record["problem"]:
-        raise Failure(f"{name}: {record['problem']}")
+    expect("instead" in record["problem"] and "moduli" not in record["problem"], f"{name}: {record['problem']}")
     native, _ = multiply(folder, damier, 1, "--compute", "f64")
-    if c.tobytes() != native.tobytes():
-        raise Failure(f"{name}: other bits than those of f64")
+    expect(c.tobytes() == native.tobytes(), f"{name}: other bits than those of f64")
 
 
 def any_cut(chosen):
@@ -289,8 +279,8 @@ def same_bits(folder, damier, seed, shape, cuts, dtype="f64"):
     for _ in range(cuts):
         ranks, words = any_cut(chosen)
         c, record = multiply(folder, damier, ranks, "--compute", mode, *words, dtype=dtype)
-        if c.tobytes() != first.tobytes():
-            raise Failure(f"{shape}: {ranks} ranks, {words}: other bits, {record['plan']['recipe']}")
+        expect(c.tobytes() == first.tobytes(),
+               f"{shape}: {ranks} ranks, {words}: other bits, {record['plan']['recipe']}")
 
 
 def little_memory(record, room):
@@ -320,12 +310,9 @@ def streamed(folder, damier, dtype, ops, layouts, ranks, grid, room):
     memory = little_memory(record, room)
     c, record = multiply_files(folder, damier, ranks, files, *mode, *memory, *grid, dtype=dtype)
     plan, problem = record["plan"], record["problem"]
-    if "file" not in (plan["a_in"], plan["b_in"]):
-        raise Failure(f"nothing stays in its file: {plan}")
-    if "moduli" not in problem or record["verification"]["verdict"] != "PASS":
-        raise Failure(f"{problem}, {record['verification']}")
-    if c.tobytes() != first.tobytes():
-        raise Failure(f"other bits, {plan['recipe']}")
+    expect("file" in (plan["a_in"], plan["b_in"]), f"nothing stays in its file: {plan}")
+    expect("moduli" in problem and record["verification"]["verdict"] == "PASS", f"{problem}, {record['verification']}")
+    expect(c.tobytes() == first.tobytes(), f"other bits, {plan['recipe']}")
 
 
 def streamed_more(folder, damier):
@@ -335,18 +322,16 @@ def streamed_more(folder, damier):
     first, record = multiply(folder, damier, 1, "--compute", "f64:int8")
     memory = little_memory(record, 57)
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8", *memory)
-    if "more_moduli" not in record["problem"] or "file" not in (record["plan"]["a_in"], record["plan"]["b_in"]):
-        raise Failure(f"{record['problem']}, {record['plan']}")
-    if c.tobytes() != first.tobytes():
-        raise Failure("other bits with more moduli")
+    expect("more_moduli" in record["problem"] and "file" in (record["plan"]["a_in"], record["plan"]["b_in"]),
+           f"{record['problem']}, {record['plan']}")
+    expect(c.tobytes() == first.tobytes(), "other bits with more moduli")
     a[100, 3000] = np.nan
     prepared(folder, a, b)
     c, record = multiply(folder, damier, 1, "--compute", "f64:int8", *memory)
     off, rest = abs(c - a @ b), np.arange(len(a)) != 100  # the plan, and thus the bits of native products, depends on free memory
-    if "NaN" not in record["problem"].get("instead", "") or not np.isnan(c[100]).all():
-        raise Failure(f"with NaN: {record['problem']}")
-    if not (off[rest] <= 2 * a.shape[1] * 2.0**-53 * (abs(a) @ abs(b))[rest]).all():
-        raise Failure(f"with NaN: off by {off[rest].max()}")
+    expect("NaN" in record["problem"].get("instead", "") and np.isnan(c[100]).all(), f"with NaN: {record['problem']}")
+    expect((off[rest] <= 2 * a.shape[1] * 2.0**-53 * (abs(a) @ abs(b))[rest]).all(),
+           f"with NaN: off by {off[rest].max()}")
 
 
 def main():

@@ -3,7 +3,7 @@ c64; NaN and Inf are as in f32; rows and columns that f16 cannot represent are c
 import numpy as np
 
 import elements
-from running import Failure, options, records_of, run, run_cases
+from running import Failure, expect, options, records_of, run, run_cases
 
 M, N, K = 70, 90, 700
 RNG = np.random.default_rng
@@ -74,8 +74,7 @@ def turns(folder, damier, dtype, a, b, want):
     elements.write(folder / "a.h5", a.conj().T, dtype)
     elements.write(folder / "b.h5", b.T, dtype)
     c, _ = multiply(folder, damier, 2, dtype, "--reproducible", "--op-a", "c", "--op-b", "t")
-    if c.tobytes() != want:
-        raise Failure("other bits of transposed matrices")
+    expect(c.tobytes() == want, "other bits of transposed matrices")
 
 
 def keeps_promise(folder, damier, dtype, name):
@@ -94,16 +93,14 @@ def keeps_promise(folder, damier, dtype, name):
         problem = record["problem"]
         bound = problem["factor"] * 2.0**-24 * size + (K + 2) * 2.0**-149
         off = abs(c[finite] - want[finite]) / bound[finite]
-        if not (off <= 1).all():
-            raise Failure(f"{name}, {words}: {off.max()} of the bound")
-        if not np.array_equal(c[~finite], want[~finite].astype(np.float32), equal_nan=True):
-            raise Failure(f"{name}, {words}: other NaN and Inf")
+        expect((off <= 1).all(), f"{name}, {words}: {off.max()} of the bound")
+        expect(np.array_equal(c[~finite], want[~finite].astype(np.float32), equal_nan=True),
+               f"{name}, {words}: other NaN and Inf")
         if (problem["natively"] == 0) != splits or record["verification"]["verdict"] not in ("PASS", "PARTIAL"):
             raise Failure(f"{name}, {words}: {problem}, {record['verification']}")
         if "--reproducible" in words:
             fixed.add(c.tobytes())
-    if len(fixed) > 1:
-        raise Failure(f"{name}: other bits with --reproducible")
+    expect(len(fixed) <= 1, f"{name}: other bits with --reproducible")
     if name == "normal":
         turns(folder, damier, dtype, a, b, *fixed)
 

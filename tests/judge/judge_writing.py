@@ -9,7 +9,7 @@ import h5py
 
 import judging
 from judging import Case
-from running import Failure, each, finish, options, records_of, run, scratch
+from running import each, expect, finish, options, records_of, run, scratch
 
 PLACES = (pathlib.Path(tempfile.gettempdir()), pathlib.Path("/dev/shm"))
 SHAPES = [(1203, 1101, 24, 1, ""), (1203, 1024, 20, 2, "--grid 2x1x1"), (17, 150001, 10, 2, "--grid 1x2x1"),
@@ -49,8 +49,7 @@ def try_case(folder, number, shape, way, threads):
     judging.try_case(folder, chosen.damier, case, number)
     found = records_of(folder / "record.json")[-1]["files"]["write_way"]
     wanted = expected(kind_of(folder), way, threads * ranks)
-    if found != wanted:
-        raise Failure(f"written by {found}, not by {wanted}")
+    expect(found == wanted, f"written by {found}, not by {wanted}")
 
 
 def in_place(item):
@@ -67,8 +66,7 @@ def generated(item):
             run(chosen.damier, 1 + number % 3, "generate", folder / f"{name}.h5", "--rows", 1203, "--cols", 1101,
                 "--io-threads", 2, "--write-by", by, "-q")
         with h5py.File(folder / "plain.h5") as plain, h5py.File(folder / "other.h5") as other:
-            if plain["a"][()].tobytes() != other["a"][()].tobytes():
-                raise Failure("generate has other elements")
+            expect(plain["a"][()].tobytes() == other["a"][()].tobytes(), "generate has other elements")
 
 
 chosen = options()

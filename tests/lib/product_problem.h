@@ -2,6 +2,7 @@
 #ifndef DM_TESTS_PRODUCT_PROBLEM_H
 #define DM_TESTS_PRODUCT_PROBLEM_H
 
+#include "core/compute_choice.h"
 #include "plan/plan.h"
 
 static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dtype work) {
@@ -16,6 +17,13 @@ static inline dm_problem product_problem(int64_t m, int64_t n, int64_t k, dm_dty
                       .accumulator = sums,
                       .c = sums,
                       .verify = true};
+}
+
+/* Multiplies in the compute mode that users call NAME. */
+static inline dm_status product_compute(const char *name, dm_problem *problem) {
+  dm_compute_choice choice;
+  if (!dm_compute_parse(name, &choice)) return dm_fail(DM_E_BUG, "there is no %s", name);
+  return dm_compute_choose(choice, problem->work, problem->k, &problem->compute);
 }
 
 #endif

@@ -68,4 +68,19 @@ static inline double *expected_of(rank_test *test, const product *p) {
   return c;
 }
 
+/* Element (row, col) of C has the bits of EXPECTED: all of C, by parts. */
+static inline void same_bits(void *expected, const product *p, int64_t row, int64_t col,
+                             double got) {
+  const dm_plan *plan = &p->plan;
+  const double want =
+      ((const double *)expected)[row * parts_of(&plan->problem) * plan->problem.n + col];
+  CHECK(p->test, memcmp(&got, &want, sizeof got) == 0,
+        "%s in %s, grid %dx%dx%d, panels of %lld, tile %lld of %lld, %d strips, A %s, B %s: "
+        "C(%lld, %lld) = %a, wanted %a",
+        dm_dtype_name(plan->problem.work), plan->problem.compute.name, plan->pm, plan->pn, plan->pk,
+        (long long)plan->kb, (long long)p->local.tile, (long long)dm_plan_tiles(plan), plan->strips,
+        dm_residence_name(plan->a), dm_residence_name(plan->b), (long long)row, (long long)col, got,
+        want);
+}
+
 #endif

@@ -3,29 +3,17 @@
 #ifndef DM_TESTS_RESIDUE_CUTS_H
 #define DM_TESTS_RESIDUE_CUTS_H
 
-#include "core/compute_choice.h"
-#include "engine/scaling.h"
 #include "engine/source.h"
 #include "exact_residues.h"
 #include "plan/route.h"
+#include "stored_product.h"
 
 typedef struct cut_job {
   product *p;
-  double *expected; /* all of C, by parts */
-  int64_t stored;
   uint64_t draw;
 } cut_job;
 
 /* ---- A and B ---- */
-
-static inline dm_status cut_load(void *context, dm_rank_state *local, dm_matrix matrix,
-                                 int64_t panel) {
-  const product *p = ((cut_job *)context)->p;
-  return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel),
-                         matrix == DM_A ? &p->a : &p->b,
-                         dm_rank_piece_rows(local, matrix, panel).begin,
-                         dm_rank_piece_cols(local, matrix, panel).begin);
-}
 
 static inline bool cut_has_lines(const void *state, const dm_rank_state *local, dm_matrix matrix) {
   (void)local;
@@ -51,39 +39,6 @@ static inline dm_status cut_pass(void *state, dm_rank_state *local, dm_matrix ma
     free(piece.base);
     DM_TRY(status);
   }
-  return DM_OK;
-}
-
-/* ---- C ---- */
-
-static inline dm_status cut_store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
-  cut_job *j = context;
-  rank_test *test = j->p->test;
-  const dm_plan *plan = local->plan;
-  dm_range all;
-  const dm_view c = dm_rank_result(local, &all);
-  const dm_view sums = dm_view_parts(dm_view_sub(c, rows.begin, 0, dm_range_size(rows), c.cols));
-  const int64_t parts = parts_of(&plan->problem), n = parts * plan->problem.n;
-  const dm_view got =
-      dm_view_row_major(memory_of(test, 8 * sums.rows * sums.cols), DM_F64, sums.rows, sums.cols);
-  dm_event copied;
-  must(test, dm_backend_copy(local->backend, got, sums, &copied));
-  must(test, dm_backend_wait(local->backend, copied));
-  for (int64_t i = 0; i < got.rows; i++)
-    for (int64_t l = 0; l < got.cols; l++, j->stored++) {
-      const double *at = dm_view_at(got, i, l);
-      const int64_t row = all.begin + rows.begin + i, col = parts * local->cols.begin + l;
-      CHECK(test, memcmp(at, &j->expected[row * n + col], sizeof *at) == 0,
-            "%s of %lld moduli, grid %dx%dx%d, panels of %lld, tile %lld of %lld, %d strips, A %s, "
-            "B %s: C(%lld, %lld) = %a, wanted %a",
-            dm_dtype_name(plan->problem.work), (long long)plan->problem.compute.moduli, plan->pm,
-            plan->pn, plan->pk, (long long)plan->kb, (long long)local->tile,
-            (long long)dm_plan_tiles(plan), plan->strips, dm_residence_name(plan->a),
-            dm_residence_name(plan->b), (long long)row, (long long)col, *at,
-            j->expected[row * n + col]);
-    }
-  free(got.base);
-  *done = true;
   return DM_OK;
 }
 
@@ -119,23 +74,15 @@ static inline void cut_to_file(dm_plan *plan, uint64_t bits) {
   plan->device_links &= dm_plan_used(plan) > 1;
 }
 
-static inline void cut_run(product *p, cut_job *j) {
+static inline void cut_run(product *p, uint64_t draw) {
   static const dm_source_ops ops = {.pass = cut_pass, .has_lines = cut_has_lines};
-  rank_test *test = p->test;
-  const bool streams = dm_plan_streams(&p->plan);
-  const dm_source source = {&ops, j};
-  const dm_step_calls loads = {.context = j, .load = cut_load},
-                      calls = {.context = j, .load = cut_load, .store = cut_store};
-  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
-  if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));
-  must(test, dm_rank_scale(&p->local, &source));
-  must(test, dm_comm_barrier(test->run.world));
-  must(test, dm_execute(&p->local, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));
-  must(test, dm_comm_sum_i64(test->run.world, &j->stored, 1));
-  const dm_problem *problem = &p->plan.problem;
-  CHECK(test, j->stored == parts_of(problem) * problem->m * problem->n,
-        "%lld parts of elements of C are stored, of %lld x %lld", (long long)j->stored,
-        (long long)problem->m, (long long)problem->n);
+  double *expected = expected_of(p->test, p);
+  cut_job j = {.p = p, .draw = draw};
+  const dm_source source = {&ops, &j};
+  storage s = {.p = p, .take = same_bits, .context = expected, .source = &source};
+  storage_run(&s);
+  free(expected);
+  product_close(p);
 }
 
 /* Product number TURN, on MACHINE with OPS. */
@@ -148,10 +95,8 @@ static inline void cut_at_random(rank_test *test, const dm_machine *machine,
   const dm_dtype work = turn % 3 == 2 ? DM_C128 : DM_F64;
   dm_problem problem = product_problem(21 + drawn(bits, 2, 40), 17 + drawn(bits, 10, 40),
                                        64 + drawn(bits, 18, 500), work);
-  dm_compute_choice choice = 0;
   problem.home = DM_HOME_FILES;
-  CHECK(test, dm_compute_parse(choices[turn % 3], &choice), "no %s", choices[turn % 3]);
-  must(test, dm_compute_choose(choice, work, problem.k, &problem.compute));
+  must(test, product_compute(choices[turn % 3], &problem));
   const dm_wishes wishes = cut_wishes(dm_mix(bits), test->run.ranks);
   const dm_kind kind = kinds[turn % 3];
   const double parameter = kind == DM_INTEGER ? 8.0 : 0.1;
@@ -177,10 +122,7 @@ static inline void cut_at_random(rank_test *test, const dm_machine *machine,
                                     .compute = &p.plan.problem.compute,
                                     .kernel = "auto"};
   must(test, dm_backend_open(ops, &config, &p.backend));
-  cut_job j = {.p = &p, .expected = expected_of(test, &p), .draw = bits};
-  cut_run(&p, &j);
-  free(j.expected);
-  product_close(&p);
+  cut_run(&p, bits);
 }
 
 #endif

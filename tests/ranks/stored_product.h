@@ -1,5 +1,5 @@
-/* stored_product: computes a small product like a job: fills shares, skips tiles of an earlier run,
- * and passes each complete element of C to the test. */
+/* stored_product: computes a small product like a job, on CPUs or GPUs: fills shares, skips tiles
+ * of an earlier run, and passes each complete element of C to the test. */
 #ifndef DM_TESTS_STORED_PRODUCT_H
 #define DM_TESTS_STORED_PRODUCT_H
 
@@ -14,30 +14,39 @@ typedef struct storage {
   product *p;
   stored_element *take;
   void *context;
+  const dm_source *source; /* of the scaling; NULL: the shares */
   int64_t stored;
 } storage;
 
 static dm_status storage_fill(void *context, dm_rank_state *local, dm_matrix matrix,
                               int64_t panel) {
-  (void)local;
-  fill_panel(((storage *)context)->p, matrix, panel);
-  return DM_OK;
+  const product *p = ((storage *)context)->p;
+  return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel),
+                         matrix == DM_A ? &p->a : &p->b,
+                         dm_rank_piece_rows(local, matrix, panel).begin,
+                         dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
 static dm_status storage_store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
   storage *s = context;
-  const dm_plan *plan = local->plan;
-  const dm_coords *at = &local->coords;
-  const dm_view sums = dm_view_parts(plan->pk > 1 ? local->c_sum : local->c);
-  const int64_t parts = dm_dtype_is_complex(plan->problem.work) ? 2 : 1;
-  const int64_t first =
-      plan->pk > 1 ? dm_plan_c_share(plan, local->tile, at->i, at->l).begin : local->rows.begin;
-  for (int64_t i = rows.begin; i < rows.end; i++)
-    for (int64_t j = 0; j < sums.cols; j++, s->stored++) {
-      const void *value = dm_view_at(sums, i, j);
-      s->take(s->context, s->p, first + i, parts * local->cols.begin + j,
-              sums.dtype == DM_F32 ? *(const float *)value : *(const double *)value);
+  rank_test *test = s->p->test;
+  dm_range all;
+  const dm_view c = dm_view_parts(dm_rank_result(local, &all));
+  const dm_view sums = dm_view_sub(c, rows.begin, 0, dm_range_size(rows), c.cols);
+  const dm_view got =
+      dm_view_row_major(memory_of(test, sums.rows * sums.cols * dm_dtype_size(sums.dtype)),
+                        sums.dtype, sums.rows, sums.cols);
+  const int64_t parts = dm_dtype_is_complex(local->plan->problem.work) ? 2 : 1;
+  dm_event copied;
+  must(test, dm_backend_copy(local->backend, got, sums, &copied));
+  must(test, dm_backend_wait(local->backend, copied));
+  for (int64_t i = 0; i < got.rows; i++)
+    for (int64_t j = 0; j < got.cols; j++, s->stored++) {
+      const void *value = dm_view_at(got, i, j);
+      s->take(s->context, s->p, all.begin + rows.begin + i, parts * local->cols.begin + j,
+              got.dtype == DM_F32 ? *(const float *)value : *(const double *)value);
     }
+  free(got.base);
   *done = true;
   return DM_OK;
 }
@@ -65,7 +74,7 @@ static void storage_run(storage *s) {
   if (!streams) must(test, dm_execute(&p->local, DM_LOADS, &loads));
   must(test, dm_comm_barrier(test->run.world));
   if (p->plan.problem.compute.moduli > 0) {
-    must(test, dm_rank_scale(&p->local, NULL));
+    must(test, dm_rank_scale(&p->local, s->source));
     CHECK(test, isfinite(p->local.scaling.factor), "f is %g", p->local.scaling.factor);
   }
   must(test, dm_execute(&p->local, streams ? DM_ALL_STEPS : DM_ALL_STEPS & ~DM_LOADS, &calls));

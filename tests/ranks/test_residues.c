@@ -2,32 +2,16 @@
  * once: on every grid, with any panels, layers, tiles and strips, and in resumed runs. */
 #include <math.h>
 
-#include "core/compute_choice.h"
 #include "exact_residues.h"
 #include "stored_product.h"
 
 /* ---- what the engine computes ---- */
 
-/* EXPECTED: all of C, in parts. */
-static void compare(void *expected, const product *p, int64_t row, int64_t col, double got) {
-  const dm_plan *plan = &p->plan;
-  const double want =
-      ((const double *)expected)[row * parts_of(&plan->problem) * plan->problem.n + col];
-  CHECK(p->test, memcmp(&got, &want, sizeof got) == 0,
-        "%s, %d moduli, grid %dx%dx%d, panels of %lld, tile %lld, %d strips: C(%lld, %lld) = %a, "
-        "wanted %a",
-        dm_dtype_name(plan->problem.work), plan->problem.compute.moduli, plan->pm, plan->pn,
-        plan->pk, (long long)plan->kb, (long long)p->local.tile, plan->strips, (long long)row,
-        (long long)col, got, want);
-}
-
 static dm_problem problem_of(rank_test *test, int turn, int64_t k) {
   static const char *const choices[] = {"f64:int8:15", "f64:int8:14", "f64:int8:13"};
-  dm_compute_choice choice = 0;
   const dm_dtype work = turn % 4 == 1 || turn % 7 == 0 ? DM_C128 : DM_F64;
   dm_problem problem = product_problem(37 + turn % 5, 29 + turn % 3, k, work);
-  CHECK(test, dm_compute_parse(choices[turn % 3], &choice), "no %s", choices[turn % 3]);
-  must(test, dm_compute_choose(choice, work, k, &problem.compute));
+  must(test, product_compute(choices[turn % 3], &problem));
   return problem;
 }
 
@@ -40,7 +24,7 @@ static void multiply(rank_test *test, int turn, dm_wishes wishes, int strips, in
   product p = product_open_on(test, &machine, problem, wishes, kinds[turn % 4], 5 + (uint64_t)turn);
   CHECK(test, !dm_plan_streams(&p.plan), "%lld tiles", (long long)dm_plan_tiles(&p.plan));
   double *expected = expected_of(test, &p);
-  product_store(&p, strips, done, compare, expected);
+  product_store(&p, strips, done, same_bits, expected);
   free(expected);
 }
 
@@ -93,11 +77,9 @@ static void promises(rank_test *test) {
   for (int moduli = 8; moduli <= 13; moduli++)
     for (int kind = 0; kind < 4; kind++) {
       char text[24];
-      dm_compute_choice choice;
       dm_problem problem = product_problem(19, 23, 300, DM_F64);
       snprintf(text, sizeof text, "f64:int8:%d", moduli);
-      CHECK(test, dm_compute_parse(text, &choice), "no %s", text);
-      must(test, dm_compute_choose(choice, DM_F64, problem.k, &problem.compute));
+      must(test, product_compute(text, &problem));
       product p = product_open(test, problem, (dm_wishes){0}, kinds[kind], 9);
       product_fill(&p);
       must(test, dm_rank_scale(&p.local, NULL));

@@ -3,18 +3,9 @@
 #include <math.h>
 
 #include "backend/lines.h"
-#include "core/compute_choice.h"
 #include "core/residues.h"
-#include "engine/execute.h"
-#include "engine/scaling.h"
 #include "gpu_ranks.h"
-#include "small_product.h"
-
-typedef struct job {
-  product *p;
-  double *expected; /* all of C, in parts */
-  int64_t stored;
-} job;
+#include "stored_product.h"
 
 /* ---- the expected result ---- */
 
@@ -97,68 +88,24 @@ static double *expected_of(rank_test *test, const product *p) {
 
 /* ---- what the engine computes ---- */
 
-static dm_status fill(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  const product *p = ((job *)context)->p;
-  return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel),
-                         matrix == DM_A ? &p->a : &p->b,
-                         dm_rank_piece_rows(local, matrix, panel).begin,
-                         dm_rank_piece_cols(local, matrix, panel).begin);
-}
-
-static dm_status store(void *context, dm_rank_state *local, dm_range rows, bool *done) {
-  job *j = context;
-  rank_test *test = j->p->test;
-  const dm_plan *plan = local->plan;
-  const dm_view c = dm_view_parts(local->c),
-                sums = dm_view_sub(c, rows.begin, 0, dm_range_size(rows), c.cols);
-  const int64_t parts = dm_dtype_is_complex(local->c.dtype) ? 2 : 1, count = sums.rows;
-  const int64_t n = parts * plan->problem.n;
-  const dm_view got =
-      dm_view_row_major(memory_of(test, 8 * count * sums.cols), DM_F64, count, sums.cols);
-  dm_event copied;
-  must(test, dm_backend_copy(local->backend, got, sums, &copied));
-  must(test, dm_backend_wait(local->backend, copied));
-  for (int64_t i = 0; i < count; i++)
-    for (int64_t l = 0; l < sums.cols; l++, j->stored++) {
-      const double *at = dm_view_at(got, i, l);
-      const int64_t row = local->rows.begin + rows.begin + i, col = parts * local->cols.begin + l;
-      CHECK(test, memcmp(at, &j->expected[row * n + col], sizeof *at) == 0,
-            "%s in %s, %lld x %lld x %lld, grid %dx%d, panels of %lld, tile %lld, %d strips: "
-            "C(%lld, %lld) = %a, wanted %a",
-            dm_dtype_name(plan->problem.work), plan->problem.compute.name,
-            (long long)plan->problem.m, (long long)plan->problem.n, (long long)plan->problem.k,
-            plan->pm, plan->pn, (long long)plan->kb, (long long)local->tile, plan->strips,
-            (long long)row, (long long)col, *at, j->expected[row * n + col]);
-    }
-  free(got.base);
-  *done = true;
-  return DM_OK;
-}
-
-static void compute(product *p) {
-  rank_test *test = p->test;
-  job j = {.p = p, .expected = expected_of(test, p)};
-  const dm_step_calls loads = {.context = &j, .load = fill},
-                      calls = {.context = &j, .store = store};
-  must(test, dm_rank_open(&test->run, &p->plan, p->backend, p->transport, &p->local));
-  must(test, dm_execute(&p->local, DM_LOADS, &loads));
-  must(test, dm_rank_scale(&p->local, NULL));
-  must(test, dm_execute(&p->local, DM_ALL_STEPS & ~DM_LOADS, &calls));
-  must(test, dm_comm_sum_i64(test->run.world, &j.stored, 1));
-  const int64_t parts = dm_dtype_is_complex(p->plan.problem.work) ? 2 : 1;
-  CHECK(test, j.stored == parts * p->plan.problem.m * p->plan.problem.n,
-        "%lld parts of elements of C are stored, of %lld x %lld", (long long)j.stored,
-        (long long)p->plan.problem.m, (long long)p->plan.problem.n);
-  free(j.expected);
-  product_close(p);
+/* EXPECTED: all of C, in parts. */
+static void compare(void *expected, const product *p, int64_t row, int64_t col, double got) {
+  const dm_plan *plan = &p->plan;
+  const int64_t n = (dm_dtype_is_complex(plan->problem.work) ? 2 : 1) * plan->problem.n;
+  const double want = ((const double *)expected)[row * n + col];
+  CHECK(p->test, memcmp(&got, &want, sizeof got) == 0,
+        "%s in %s, %lld x %lld x %lld, grid %dx%d, panels of %lld, tile %lld, %d strips: "
+        "C(%lld, %lld) = %a, wanted %a",
+        dm_dtype_name(plan->problem.work), plan->problem.compute.name, (long long)plan->problem.m,
+        (long long)plan->problem.n, (long long)plan->problem.k, plan->pm, plan->pn,
+        (long long)plan->kb, (long long)p->local.tile, plan->strips, (long long)row, (long long)col,
+        got, want);
 }
 
 static dm_problem problem_in(rank_test *test, dm_dtype work, const char *name, int64_t m, int64_t n,
                              int64_t k) {
-  dm_compute_choice choice = 0;
   dm_problem problem = product_problem(m, n, k, work);
-  CHECK(test, dm_compute_parse(name, &choice), "no %s", name);
-  must(test, dm_compute_choose(choice, work, k, &problem.compute));
+  must(test, product_compute(name, &problem));
   return problem;
 }
 
@@ -175,7 +122,6 @@ static void multiply(rank_test *test, dm_problem problem, dm_wishes wishes, int 
                .a = {.kind = kinds[seed % 4], .seed = 2 * seed, .parameter = parameter},
                .b = {.kind = kinds[seed % 3], .seed = 2 * seed + 1, .parameter = parameter}};
   must(test, dm_plan_choose(&problem, &machine, test->run.ranks, &wishes, &p.plan));
-  if (strips > 0) p.plan.strips = strips, p.plan.stretch = 1;
   const dm_backend_config config = {.local_rank = test->run.local_rank,
                                     .local_ranks = test->run.local_ranks,
                                     .threads = 1,
@@ -183,7 +129,9 @@ static void multiply(rank_test *test, dm_problem problem, dm_wishes wishes, int 
                                     .kernel = "auto",
                                     .tile = wishes.reproducible ? DM_BORDER : 0};
   must(test, dm_backend_open(&dm_backend_cuda, &config, &p.backend));
-  compute(&p);
+  double *expected = expected_of(test, &p);
+  product_store(&p, strips, 0, compare, expected);
+  free(expected);
 }
 
 /* Whole and in tiles, with panels of all widths; test_residues_cuts_gpu tests layers. */

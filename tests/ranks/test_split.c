@@ -3,7 +3,6 @@
  * any grid. */
 #include <math.h>
 
-#include "core/compute_choice.h"
 #include "core/split.h"
 #include "stored_product.h"
 
@@ -79,9 +78,7 @@ static int64_t multiply(rank_test *test, dm_dtype work, int turn, dm_wishes wish
                         int64_t done) {
   static const dm_kind kinds[] = {DM_INTEGER, DM_NORMAL, DM_INTEGER, DM_OZAKI};
   dm_problem problem = product_problem(M, N, 64 * 8 + 5, work);
-  dm_compute_choice choice = 0;
-  CHECK(test, dm_compute_parse("f32:f16", &choice), "there is no f32:f16");
-  must(test, dm_compute_choose(choice, work, problem.k, &problem.compute));
+  must(test, product_compute("f32:f16", &problem));
   const dm_machine machine = one_node(test, NULL, strips > 0); /* strips keep gathered panels */
   if (wishes.tiles_m > 0) problem.home = DM_HOME_FILES;
   if (!wishes.reproducible) wishes.panel = strips > 0 ? 64 : 64 + 64 * (turn % 3);

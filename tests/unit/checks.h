@@ -70,6 +70,35 @@ static inline void remove_folder(const char *folder) {
   assert_int_equal(system(command), 0);
 }
 
+/* Writes FOLDER/NAME to PATH (512 chars) and returns it. */
+static inline char *path_in(char path[512], const char *folder, const char *name) {
+  snprintf(path, 512, "%s/%s", folder, name);
+  return path;
+}
+
+/* Makes or replaces a file. */
+static inline void write_bytes(const char *path, const void *data, size_t bytes) {
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+  assert_int_equal(fclose(file), 0);
+}
+
+static inline void write_text(const char *path, const char *text) {
+  write_bytes(path, text, strlen(text));
+}
+
+/* The *BYTES of a file, and a 0 after them; free() it. */
+static inline char *contents_of(const char *path, size_t *bytes) {
+  enum { MOST = 1 << 20 };
+  FILE *file = fopen(path, "rb");
+  char *data = calloc(1, MOST + 1);
+  assert_true(file && data);
+  *bytes = fread(data, 1, MOST, file);
+  assert_int_equal(fclose(file), 0);
+  return data;
+}
+
 static inline int run_all_in_folder(void) {
   char folder[64];
   const int failed = run_all(new_folder(folder));

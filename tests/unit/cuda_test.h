@@ -7,23 +7,15 @@
 #include "checks.h"
 #include "core/copy.h"
 #include "core/fill.h"
-
-#ifdef DM_HAVE_CUDA
 #include "kernels/kernels.h"
 
 static inline void cuda_ok(cudaError_t error) {
   if (error == cudaSuccess) error = cudaDeviceSynchronize();
   if (error != cudaSuccess) fail_msg("%s", cudaGetErrorString(error));
 }
-#endif
 
-/* Runs the tests of the file if there is a GPU. */
-#define CUDA_TESTS(name)                                                                           \
-  TEST_PROGRAM(name) {                                                                             \
-    return dm_cuda_device_count() == 0 ? SKIPPED : run_all(NULL);                                  \
-  }
-
-/* Runs them with a GPU opened with CONFIG, which GPUs other than Hopper may refuse. */
+/* Runs the tests of the file, if there is a GPU, with one opened with CONFIG, which GPUs other than
+ * Hopper may refuse. */
 static inline int run_on_gpu(const dm_backend_config *config) {
   if (dm_cuda_device_count() == 0) return SKIPPED;
   dm_backend *gpu;
@@ -35,6 +27,11 @@ static inline int run_on_gpu(const dm_backend_config *config) {
   dm_backend_close(gpu);
   return failed;
 }
+
+#define CUDA_TESTS(name)                                                                           \
+  TEST_PROGRAM(name) {                                                                             \
+    return run_on_gpu(&(dm_backend_config){.local_ranks = 1, .kernel = "auto"});                   \
+  }
 
 static inline dm_backend *open_gpu(const char *kernel, bool tf32, int64_t tile) {
   dm_backend_config config = {.local_ranks = 1,

@@ -16,7 +16,7 @@
 #include "io/read.h"
 
 static inline dm_location at(const char *folder, const char *text) {
-  char path[512];
+  char path[1024];
   dm_location location;
   snprintf(path, sizeof path, "%s/%s", folder, text);
   ok(dm_io_parse_location(path, &location));

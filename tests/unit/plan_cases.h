@@ -59,15 +59,21 @@ static inline dm_wishes roll_wishes(dice *d, int ranks) {
   return w;
 }
 
+/* The best plan, which must exist. */
+static inline dm_plan planned(const dm_problem *problem, const dm_machine *machine, int ranks,
+                              dm_wishes wishes) {
+  dm_plan plan;
+  ok(dm_plan_choose(problem, machine, ranks, &wishes, &plan));
+  return plan;
+}
+
 /* The best plan for a cube of 8192 on all ranks of a machine, from files or from the ranks' shares.
  */
 static inline dm_plan planned_8192(const char *words, bool from_files, dm_wishes wishes) {
   dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
   const dm_machine machine = machine_of(words);
-  dm_plan plan;
   problem.home = from_files ? DM_HOME_FILES : DM_HOME_SHARES;
-  ok(dm_plan_choose(&problem, &machine, machine.nodes * machine.ranks_per_node, &wishes, &plan));
-  return plan;
+  return planned(&problem, &machine, machine.nodes * machine.ranks_per_node, wishes);
 }
 
 /* PM x PN x PK ranks without a GPU, C in one tile. */

@@ -65,7 +65,7 @@ TEST(test_blocks) {
 
 /* An empty sum: C becomes 0, or keeps its elements. */
 TEST(test_no_depth) {
-  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_backend *gpu = *state;
   const dm_generator ones = {.kind = DM_CONSTANT, .parameter = 1.0};
   pair c = make_pair(gpu, DM_F64, 5, 7, 2, ones);
   pair a = make_pair(gpu, DM_F64, 5, 0, 1, ones), b = make_pair(gpu, DM_F64, 0, 7, 0, ones);
@@ -77,7 +77,6 @@ TEST(test_no_depth) {
     free(result);
   }
   free_pair(gpu, a), free_pair(gpu, b), free_pair(gpu, c);
-  dm_backend_close(gpu);
 }
 
 /* The direct call computes the same product. */

@@ -51,7 +51,7 @@ static void check_copies(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t 
 
 TEST(test_copies) {
   const int64_t pads[][4] = {{0, 0, 0, 0}, {3, 0, 5, 0}, {0, 7, 0, 1}, {2, 2, 2, 2}};
-  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_backend *gpu = *state;
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++)
     for (int p = 0; p < 4; p++) {
       check_copies(gpu, (dm_dtype)dtype, 1, 1, pads[p]);
@@ -59,7 +59,6 @@ TEST(test_copies) {
       check_copies(gpu, (dm_dtype)dtype, 1, 1001, pads[p]);
       check_copies(gpu, (dm_dtype)dtype, 1001, 1, pads[p]);
     }
-  dm_backend_close(gpu);
 }
 
 /* Row strides larger than 2-D copies allow (2 GiB). */
@@ -83,7 +82,7 @@ TEST(test_far_rows) {
 TEST(test_events) {
   enum { POSTS = 5000 }; /* several rounds of the ring buffer */
   static dm_event events[POSTS];
-  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_backend *gpu = *state;
   pair p = make_pair(gpu, DM_F64, 64, 64, 0, (dm_generator){.kind = DM_UNIFORM});
   for (int i = 0; i < POSTS; i++) {
     ok(dm_backend_copy(gpu, i % 2 ? p.device : p.host, i % 2 ? p.host : p.device, &events[i]));
@@ -99,7 +98,6 @@ TEST(test_events) {
   }
   fails(dm_backend_test(gpu, events[POSTS - 1] + 4, &done), DM_E_BUG, "");
   free_pair(gpu, p);
-  dm_backend_close(gpu);
 }
 
 CUDA_TESTS(test_cuda_device)

@@ -3,8 +3,6 @@
  * within the bound of their additions; only the result is written. */
 #include "cuda_test.h"
 
-#ifdef DM_HAVE_CUDA
-
 static const int64_t shapes[][2] = {{1, 1},   {1, 700},   {700, 1},   {15, 17},  {16, 48},
                                     {31, 33}, {64, 64},   {63, 129},  {128, 65}, {257, 255},
                                     {5, 999}, {1000, 13}, {130, 1029}};
@@ -177,11 +175,3 @@ TEST_PROGRAM(test_cuda_helpers) {
         .name = helpers[i].name, .test_func = test_helper, .initial_state = &helpers[i]};
   return _cmocka_run_group_tests("helpers", tests, HELPERS, NULL, NULL);
 }
-
-#else
-
-TEST_PROGRAM(test_cuda_helpers) {
-  return SKIPPED;
-}
-
-#endif

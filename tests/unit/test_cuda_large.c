@@ -2,8 +2,6 @@
  * little memory. */
 #include "cuda_test.h"
 
-#ifdef DM_HAVE_CUDA
-
 static const int64_t shapes[][2] = {{46349, 46411}, {1, 2147500001}, {2147500001, 1}};
 enum { SHAPES = 3, SAMPLES = 200 };
 static const int64_t most_bytes = 10000000000;
@@ -97,11 +95,3 @@ TEST(test_sums) {
 }
 
 CUDA_TESTS(test_cuda_large)
-
-#else
-
-TEST_PROGRAM(test_cuda_large) {
-  return SKIPPED;
-}
-
-#endif

@@ -1,11 +1,9 @@
 /* The kernels of products by residues, compared bit for bit with core/residues.h, on shapes and
  * strides that break kernels; only the result is written. */
-#include "core/elementary.h"
-#include "cuda_test.h"
-
-#ifdef DM_HAVE_CUDA
 #include "core/checked.h"
+#include "core/elementary.h"
 #include "core/remainder.h"
+#include "cuda_test.h"
 #include "device_memory.h"
 #include "kernels/residue_kernels.h"
 
@@ -34,7 +32,8 @@ typedef struct split_case {
   bool columns;
 } split_case;
 
-static void check_split(const dm_residue_split *s, const double *numbers) {
+/* NUMBERS[h] of row r: the number at (r, h). */
+static void check_split(const dm_residue_split *s, dm_view numbers) {
   const dm_residue_panel to = s->to;
   const int64_t bytes = to.count * to.plane_rows * to.stride;
   int8_t *got = downloaded(to.base, bytes);
@@ -42,7 +41,7 @@ static void check_split(const dm_residue_split *s, const double *numbers) {
   dm_moduli_make(to.count, &moduli);
   for (int64_t r = 0; r < to.rows; r++)
     for (int64_t h = 0; h < to.depth; h++) {
-      const double number = numbers[r * s->from.row_stride + h * s->from.col_stride];
+      const double number = *(double *)dm_view_at(numbers, r, h);
       const dm_whole whole = dm_whole_of(number, dm_power_of(exponent_for(r)));
       const int64_t place = s->columns ? dm_residue_place(r) : r;
       for (int x = 0; x < to.count; x++) {
@@ -55,27 +54,35 @@ static void check_split(const dm_residue_split *s, const double *numbers) {
   free(got);
 }
 
-static void split_as(const split_case *c, int count) {
-  const int64_t size = c->skip + (c->rows - 1) * c->row_stride + (c->depth - 1) * c->col_stride + 1;
-  double *numbers = zeros(size * (int64_t)sizeof *numbers);
-  int32_t *exponents = zeros(c->rows * (int64_t)sizeof *exponents);
-  for (int64_t r = 0; r < c->rows; r++) {
-    exponents[r] = exponent_for(r);
-    for (int64_t h = 0; h < c->depth; h++)
-      numbers[c->skip + r * c->row_stride + h * c->col_stride] = number_at(r, h, c->depth);
-  }
-  double *from = uploaded(numbers, size * (int64_t)sizeof *numbers);
-  int32_t *of_rows = uploaded(exponents, c->rows * (int64_t)sizeof *exponents);
-  void *panel = on_gpu(dm_residue_panel_bytes(count, c->rows, c->depth), UNTOUCHED);
-  const dm_residue_split split = {
-      .to = dm_residue_panel_at(panel, count, c->rows, c->depth),
-      .from = {from + c->skip, DM_F64, DM_DEVICE, c->rows, c->depth, c->row_stride, c->col_stride},
-      .exponents = of_rows,
-      .columns = c->columns};
+/* Splits FROM, which lies in SIZE doubles of MEMORY, to rows of WANTED; frees all on the host. */
+static void split_as(double *memory, int64_t size, dm_view from, dm_view wanted, bool columns,
+                     int count) {
+  int32_t *exponents = zeros(wanted.rows * (int64_t)sizeof *exponents);
+  for (int64_t r = 0; r < wanted.rows; r++) exponents[r] = exponent_for(r);
+  double *device = uploaded(memory, size * (int64_t)sizeof *memory);
+  int32_t *of_rows = uploaded(exponents, wanted.rows * (int64_t)sizeof *exponents);
+  void *panel = on_gpu(dm_residue_panel_bytes(count, wanted.rows, wanted.cols), UNTOUCHED);
+  from.base = device + ((double *)from.base - memory);
+  from.space = DM_DEVICE;
+  const dm_residue_split split = {.to = dm_residue_panel_at(panel, count, wanted.rows, wanted.cols),
+                                  .from = from,
+                                  .exponents = of_rows,
+                                  .columns = columns};
   cuda_ok(dm_kernels_residue_split(&split));
-  check_split(&split, numbers + c->skip);
-  cuda_ok(cudaFree(from)), cuda_ok(cudaFree(of_rows)), cuda_ok(cudaFree(panel));
-  free(numbers), free(exponents);
+  check_split(&split, wanted);
+  cuda_ok(cudaFree(device)), cuda_ok(cudaFree(of_rows)), cuda_ok(cudaFree(panel));
+  free(memory), free(exponents);
+}
+
+static void split_real(const split_case *c, int count) {
+  const int64_t size = c->skip + (c->rows - 1) * c->row_stride + (c->depth - 1) * c->col_stride + 1;
+  double *memory = zeros(size * (int64_t)sizeof *memory);
+  const dm_view from = {memory + c->skip, DM_F64,        DM_HOST,      c->rows,
+                        c->depth,         c->row_stride, c->col_stride};
+  for (int64_t r = 0; r < c->rows; r++)
+    for (int64_t h = 0; h < c->depth; h++)
+      *(double *)dm_view_at(from, r, h) = number_at(r, h, c->depth);
+  split_as(memory, size, from, from, c->columns, count);
 }
 
 TEST(test_residue_split) {
@@ -86,7 +93,7 @@ TEST(test_residue_split) {
   };
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
     for (int count = c < 3 ? DM_MODULI_LEAST : 14; count <= DM_MODULI_MOST; count++)
-      split_as(&cases[c], count);
+      split_real(&cases[c], count);
 }
 
 /* Columns of a complex B: the parts of its elements, and of the elements times i. */
@@ -94,31 +101,18 @@ static void split_complex(const split_case *c, int count) {
   const int64_t size =
       2 * (c->skip + (c->rows - 1) * c->row_stride + (c->depth - 1) * c->col_stride + 1);
   const int64_t rows = 2 * c->rows, depth = 2 * c->depth;
-  double *numbers = zeros(size * (int64_t)sizeof *numbers);
+  double *memory = zeros(size * (int64_t)sizeof *memory);
   double *real = zeros(rows * depth * (int64_t)sizeof *real);
-  int32_t *exponents = zeros(rows * (int64_t)sizeof *exponents);
-  for (int64_t r = 0; r < rows; r++) {
-    exponents[r] = exponent_for(r);
+  const dm_view from = {memory + 2 * c->skip, DM_C128,      DM_HOST, c->rows, c->depth,
+                        c->row_stride,        c->col_stride};
+  for (int64_t r = 0; r < rows; r++)
     for (int64_t h = 0; h < depth; h++) {
       const double number = number_at(r / 2 * 2 + ((r ^ h) & 1), h / 2, depth);
-      const int64_t at = c->skip + r / 2 * c->row_stride + h / 2 * c->col_stride;
-      numbers[2 * at + ((r ^ h) & 1)] = number;
+      ((double *)dm_view_at(from, r / 2, h / 2))[(r ^ h) & 1] = number;
       real[r * depth + h] = h % 2 == 1 && r % 2 == 0 ? -number : number;
     }
-  }
-  double *from = uploaded(numbers, size * (int64_t)sizeof *numbers);
-  int32_t *of_rows = uploaded(exponents, rows * (int64_t)sizeof *exponents);
-  void *panel = on_gpu(dm_residue_panel_bytes(count, rows, depth), UNTOUCHED);
-  dm_residue_split split = {.to = dm_residue_panel_at(panel, count, rows, depth),
-                            .from = {from + 2 * c->skip, DM_C128, DM_DEVICE, c->rows, c->depth,
-                                     c->row_stride, c->col_stride},
-                            .exponents = of_rows,
-                            .columns = true};
-  cuda_ok(dm_kernels_residue_split(&split));
-  split.from = (dm_view){real, DM_F64, DM_HOST, rows, depth, depth, 1};
-  check_split(&split, real);
-  cuda_ok(cudaFree(from)), cuda_ok(cudaFree(of_rows)), cuda_ok(cudaFree(panel));
-  free(numbers), free(real), free(exponents);
+  split_as(memory, size, from, dm_view_row_major(real, DM_F64, rows, depth), true, count);
+  free(real);
 }
 
 TEST(test_residue_split_of_complex) {
@@ -178,6 +172,18 @@ static void check_bytes(const int8_t *got, const int8_t *wanted, const product_c
                (long long)(at / p->row_stride), got[at], wanted[at]);
 }
 
+/* Adds the product of panels A and B to residues at C, or replaces them. */
+static cudaError_t multiply_panels(int8_t *c, int64_t row_stride, int64_t plane, dm_residue_panel a,
+                                   dm_residue_panel b, bool accumulate) {
+  return dm_kernels_residue_product(&(dm_residue_product){.c = c,
+                                                          .row_stride = row_stride,
+                                                          .plane = plane,
+                                                          .a = a,
+                                                          .b = b,
+                                                          .accumulate = accumulate,
+                                                          .processors = PROCESSORS});
+}
+
 static void multiply_as(const product_case *p, int count, int offset) {
   int8_t *of_a, *of_b, *wanted = zeros(p->m * p->row_stride);
   const dm_residue_panel a = random_panel(count, p->m, p->depth, 1, &of_a);
@@ -185,14 +191,7 @@ static void multiply_as(const product_case *p, int count, int offset) {
   memset(wanted, UNTOUCHED, (size_t)(p->m * p->row_stride));
   int8_t *c = on_gpu(p->m * p->row_stride + offset, UNTOUCHED);
   for (int time = 0; time < 3; time++) {
-    const dm_residue_product product = {.c = c + offset,
-                                        .row_stride = p->row_stride,
-                                        .plane = p->plane,
-                                        .a = a,
-                                        .b = b,
-                                        .accumulate = time > 0,
-                                        .processors = PROCESSORS};
-    cuda_ok(dm_kernels_residue_product(&product));
+    cuda_ok(multiply_panels(c + offset, p->row_stride, p->plane, a, b, time > 0));
     expect_product(wanted, p, &a, of_a, &b, of_b, time > 0);
     int8_t *got = downloaded(c + offset, p->m * p->row_stride);
     check_bytes(got, wanted, p);
@@ -226,20 +225,14 @@ TEST(test_residue_product_does_not_overflow) {
   void *of_a = on_gpu(dm_residue_panel_bytes(COUNT, M, depth), 0);
   void *of_b = on_gpu(dm_residue_panel_bytes(COUNT, N, depth), 0);
   int8_t *c = on_gpu(bytes, 0);
-  dm_residue_product product = {.c = c,
-                                .row_stride = COUNT * PLANE,
-                                .plane = PLANE,
-                                .a = dm_residue_panel_at(of_a, COUNT, M, depth),
-                                .b = dm_residue_panel_at(of_b, COUNT, N, depth),
-                                .processors = PROCESSORS};
+  dm_residue_panel a = dm_residue_panel_at(of_a, COUNT, M, depth);
+  dm_residue_panel b = dm_residue_panel_at(of_b, COUNT, N, depth);
   for (int f = 0; f < 3; f++) {
     const int64_t sum = (int64_t)factors[f][0] * factors[f][1] * depth;
     cuda_ok(cudaMemset(of_a, factors[f][0], (size_t)dm_residue_panel_bytes(COUNT, M, depth)));
     cuda_ok(cudaMemset(of_b, factors[f][1], (size_t)dm_residue_panel_bytes(COUNT, N, depth)));
-    product.accumulate = false;
-    cuda_ok(dm_kernels_residue_product(&product));
-    product.accumulate = true;
-    cuda_ok(dm_kernels_residue_product(&product));
+    cuda_ok(multiply_panels(c, COUNT * PLANE, PLANE, a, b, false));
+    cuda_ok(multiply_panels(c, COUNT * PLANE, PLANE, a, b, true));
     int8_t *got = downloaded(c, bytes);
     for (int x = 0; x < COUNT; x++)
       for (int64_t at = 0; at < M * N; at++)
@@ -247,9 +240,9 @@ TEST(test_residue_product_does_not_overflow) {
                          symmetric_residue(2 * sum, dm_moduli_numbers[x]));
     free(got);
   }
-  product.a.depth = product.b.depth = depth + 1;
-  product.a.stride = product.b.stride = depth + 128;
-  assert_int_equal(dm_kernels_residue_product(&product), cudaErrorInvalidValue);
+  a.depth = b.depth = depth + 1;
+  a.stride = b.stride = depth + 128;
+  assert_int_equal(multiply_panels(c, COUNT * PLANE, PLANE, a, b, true), cudaErrorInvalidValue);
   cuda_ok(cudaFree(of_a)), cuda_ok(cudaFree(of_b)), cuda_ok(cudaFree(c));
 }
 
@@ -365,61 +358,5 @@ TEST(test_residue_join) {
     join_as(count, 5, 4096, 4096, 4096 * count + 16, 4096 * count);
   }
 }
-
-/* ---- whole products ---- */
-
-/* Integers, in panels: every element of C is exact. */
-TEST(test_residues_of_whole_numbers) {
-  enum { M = 70, N = 203, K = 500, PANEL = 144, COUNT = 12, PLANE = 208 };
-  double a[M][K], *b = zeros((int64_t)K * N * 8), *got;
-  for (int i = 0; i < M * K; i++) a[i / K][i % K] = (double)(bits_at(i) % 2097151) - 1048575.0;
-  for (int i = 0; i < K * N; i++) b[i] = (double)(bits_at(i + 77777777) % 65535) - 32767.0;
-  double *on_a = uploaded(a, sizeof a), *on_b = uploaded(b, (int64_t)K * N * 8);
-  int32_t *exponents = on_gpu((M + N) * 4, 0); /* 2^0 */
-  void *of_a = on_gpu(dm_residue_panel_bytes(COUNT, M, PANEL), UNTOUCHED);
-  void *of_b = on_gpu(dm_residue_panel_bytes(COUNT, N, PANEL), UNTOUCHED);
-  int8_t *c = on_gpu(M * COUNT * PLANE, UNTOUCHED);
-  for (int h = 0; h < K; h += PANEL) {
-    const int64_t deep = K - h < PANEL ? K - h : PANEL;
-    const dm_residue_panel pa = dm_residue_panel_at(of_a, COUNT, M, deep);
-    const dm_residue_panel pb = dm_residue_panel_at(of_b, COUNT, N, deep);
-    const dm_view va = {on_a + h, DM_F64, DM_DEVICE, M, deep, K, 1};
-    const dm_view vb = {on_b + (int64_t)h * N, DM_F64, DM_DEVICE, N, deep, 1, N};
-    cuda_ok(dm_kernels_residue_split(
-        &(dm_residue_split){.to = pa, .from = va, .exponents = exponents}));
-    cuda_ok(dm_kernels_residue_split(
-        &(dm_residue_split){.to = pb, .from = vb, .exponents = exponents + M, .columns = true}));
-    cuda_ok(dm_kernels_residue_product(&(dm_residue_product){.c = c,
-                                                             .row_stride = COUNT * PLANE,
-                                                             .plane = PLANE,
-                                                             .a = pa,
-                                                             .b = pb,
-                                                             .accumulate = h > 0,
-                                                             .processors = PROCESSORS}));
-  }
-  double *to = on_gpu(M * N * 8, UNTOUCHED);
-  dm_moduli moduli;
-  dm_moduli_make(COUNT, &moduli);
-  cuda_ok(dm_kernels_residue_combine(
-      &(dm_residue_combination){.to = dm_view_strided(to, DM_F64, DM_DEVICE, M, N, N),
-                                .c = c,
-                                .row_stride = COUNT * PLANE,
-                                .plane = PLANE,
-                                .of_rows = exponents,
-                                .of_cols = exponents + M,
-                                .moduli = &moduli}));
-  got = downloaded(to, M * N * 8);
-  for (int i = 0; i < M; i++)
-    for (int j = 0; j < N; j++) {
-      double wanted = 0.0;
-      for (int h = 0; h < K; h++) wanted += a[i][h] * b[(int64_t)h * N + j];
-      assert_true(got[i * N + j] == wanted);
-    }
-  free(b), free(got);
-  cuda_ok(cudaFree(on_a)), cuda_ok(cudaFree(on_b)), cuda_ok(cudaFree(exponents));
-  cuda_ok(cudaFree(of_a)), cuda_ok(cudaFree(of_b)), cuda_ok(cudaFree(c)), cuda_ok(cudaFree(to));
-}
-
-#endif
 
 CUDA_TESTS(test_cuda_residues)

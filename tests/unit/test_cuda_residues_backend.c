@@ -1,14 +1,12 @@
 /* Products by residues on the cuda backend: the inputs of their exponents, and the bits of C, equal
  * the CPU's. */
-#include "cuda_test.h"
-
-#ifdef DM_HAVE_CUDA
 #include "backend/cpu.h"
 #include "backend/lines.h"
 #include "backend/probe.h"
 #include "core/checked.h"
 #include "core/compute_choice.h"
 #include "core/residues.h"
+#include "cuda_test.h"
 #include "device_memory.h"
 
 /* Rows of all magnitudes: zeros, subnormal, huge and ordinary numbers. */
@@ -195,7 +193,5 @@ TEST(test_residues_of_backends) {
   compare_backends("f64:int8", 33, 49, DM_RESIDUES_SPLIT + 1, 33, DM_RESIDUES_SPLIT + 1);
   compare_backends("f64:int8", 20, 70, DM_RESIDUES_DEPTH + 4321, 20, DM_RESIDUES_DEPTH + 4321);
 }
-
-#endif
 
 CUDA_TESTS(test_cuda_residues_backend)

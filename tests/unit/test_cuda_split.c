@@ -2,8 +2,6 @@
  * and strides that break kernels, all kinds of data, and the same bits for any division of C. */
 #include "core/compute_choice.h"
 #include "cuda_test.h"
-
-#ifdef DM_HAVE_CUDA
 #include "split_cases.h"
 
 static pair split_pair(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols, int64_t pad,
@@ -132,11 +130,3 @@ TEST_PROGRAM(test_cuda_split) {
   ok(dm_compute_choose(choice, DM_F32, 1000, &row));
   return run_on_gpu(&(dm_backend_config){.local_ranks = 1, .kernel = "auto", .compute = &row});
 }
-
-#else
-
-TEST_PROGRAM(test_cuda_split) {
-  return SKIPPED;
-}
-
-#endif

@@ -7,7 +7,7 @@ static const dm_dtype dtypes[] = {DM_F64, DM_F32, DM_C64, DM_C128, DM_I32};
 
 TEST(test_add) {
   static const double factors[][2] = {{1, 1}, {-3, 2}, {7, 0}, {0, 5}};
-  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_backend *gpu = *state;
   for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
     for (int f = 0; f < 4; f++) {
       const dm_generator numbers = {.kind = DM_INTEGER, .seed = 5, .parameter = 1e9};
@@ -18,11 +18,10 @@ TEST(test_add) {
       check_twin(gpu, z, "sum");
       free_pair(gpu, x), free_pair(gpu, z);
     }
-  dm_backend_close(gpu);
 }
 
 TEST(test_dot) {
-  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_backend *gpu = *state;
   for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
     for (int64_t pad = 0; pad < 2; pad++) {
       const dm_generator numbers = {.kind = DM_INTEGER, .seed = 5, .parameter = 1000.0};
@@ -37,13 +36,12 @@ TEST(test_dot) {
       }
       free_pair(gpu, x), free_pair(gpu, y);
     }
-  dm_backend_close(gpu);
 }
 
 TEST(test_convert) {
   static const dm_dtype reals[] = {DM_F64, DM_F32, DM_F16, DM_BF16},
                         complexes[] = {DM_C64, DM_C128};
-  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_backend *gpu = *state;
   for (int from = 0; from < 6; from++)
     for (int to = 0; to < 6; to++) {
       if ((from < 4) != (to < 4) || from == to) continue;
@@ -59,12 +57,11 @@ TEST(test_convert) {
         free_pair(gpu, x), free_pair(gpu, z);
       }
     }
-  dm_backend_close(gpu);
 }
 
 /* Unsupported additions are refused, not computed wrongly. */
 TEST(test_refused) {
-  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_backend *gpu = *state;
   const dm_generator numbers = {.kind = DM_INTEGER, .parameter = 9.0};
   pair x = make_pair(gpu, DM_F32, 4, 5, 0, numbers), h = make_pair(gpu, DM_F16, 4, 5, 0, numbers);
   double sum;
@@ -80,7 +77,6 @@ TEST(test_refused) {
   for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
     fails(refusals[i], DM_E_BUG, "");
   free_pair(gpu, x), free_pair(gpu, h);
-  dm_backend_close(gpu);
 }
 
 CUDA_TESTS(test_cuda_sums)

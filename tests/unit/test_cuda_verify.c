@@ -1,4 +1,5 @@
-/* probe, scan and fill on the GPU give the host's results, fill with the same bits. */
+/* probe, scan, checksums and fill on the GPU give the host's results, the latter two with the same
+ * bits. */
 #include "backend/probe.h"
 #include "backend/verify_sums.h"
 #include "cuda_test.h"
@@ -71,20 +72,47 @@ static void check_scan(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t co
   free_pair(gpu, p);
 }
 
+/* The host's sum, and 0 once it is subtracted; any changed bit is detected. */
+static void check_checksum(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols,
+                           int64_t pad) {
+  const dm_place place = {(1ll << 31) + 5, 77, (1ll << 33) + 1};
+  pair p = make_pair(gpu, dtype, rows, cols, pad, (dm_generator){.kind = DM_NORMAL, .seed = 2});
+  uint64_t sums[2] = {0, 7}, *device;
+  const dm_view here = dm_view_row_major(sums, DM_I32, 1, 4);
+  ok(dm_backend_alloc(gpu, DM_DEVICE, sizeof sums, (void **)&device));
+  const dm_view there = dm_view_strided(device, DM_I32, DM_DEVICE, 1, 4, 4);
+  move(gpu, there, here);
+  ok(dm_backend_checksum(gpu, p.device, place, false, device));
+  ok(dm_backend_checksum(gpu, p.device, place, true, device + 1));
+  ok(dm_backend_settle(gpu));
+  move(gpu, here, there);
+  const uint64_t want = dm_checksum_view(p.host, place.row, place.col, place.cols);
+  assert_true(sums[0] == want && sums[1] == 7 - want);
+  unsigned char *last = (unsigned char *)dm_view_at(p.host, rows - 1, cols - 1);
+  last[dm_dtype_size(dtype) - 1] ^= 0x80;
+  move(gpu, p.device_all, p.host_all);
+  ok(dm_backend_checksum(gpu, p.device, place, true, device));
+  ok(dm_backend_settle(gpu));
+  move(gpu, here, there);
+  assert_true(sums[0] != 0);
+  dm_backend_release(gpu, DM_DEVICE, device);
+  free_pair(gpu, p);
+}
+
 TEST(test_sums) {
-  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_backend *gpu = *state;
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
       check_probe(gpu, (dm_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2]);
       check_scan(gpu, (dm_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2]);
+      check_checksum(gpu, (dm_dtype)dtype, shapes[s][0], shapes[s][1], shapes[s][2]);
     }
-  dm_backend_close(gpu);
 }
 
 /* More vectors and matrices than the GPU keeps at a time. */
 TEST(test_many_sums) {
   enum { ROWS = 600000, COLS = 3, TIMES = 300 };
-  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_backend *gpu = *state;
   const dm_generator whole = {.kind = DM_INTEGER, .seed = 4, .parameter = 9.0};
   pair p = make_pair(gpu, DM_F32, ROWS, COLS, 1, whole);
   const double x[COLS] = {1.0, -2.0, 3.0};
@@ -100,7 +128,6 @@ TEST(test_many_sums) {
   assert_memory_equal(squares[0], squares[1], ROWS * sizeof(double));
   for (int i = 0; i < 2; i++) free(y[i]), free(squares[i]);
   free_pair(gpu, p);
-  dm_backend_close(gpu);
 }
 
 static void check_fill(dm_backend *gpu, dm_dtype dtype, dm_generator generator) {
@@ -113,13 +140,12 @@ static void check_fill(dm_backend *gpu, dm_dtype dtype, dm_generator generator) 
 }
 
 TEST(test_fill) {
-  dm_backend *gpu = open_gpu("auto", false, 0);
+  dm_backend *gpu = *state;
   for (int dtype = 0; dtype < DM_DTYPE_COUNT; dtype++)
     for (int kind = DM_UNIFORM; kind <= DM_HILBERT; kind++)
       for (double parameter = 2.0; parameter < 9.0; parameter += 6.0) /* f16: subnormal, infinite */
         check_fill(gpu, (dm_dtype)dtype,
                    (dm_generator){.kind = (dm_kind)kind, .seed = 42, .parameter = parameter});
-  dm_backend_close(gpu);
 }
 
 CUDA_TESTS(test_cuda_verify)

@@ -3,8 +3,6 @@
  * C of NaN and the elements after rows of A and B must not matter. */
 #include "cuda_test.h"
 
-#ifdef DM_HAVE_CUDA
-
 static const dm_dtype dtypes[] = {DM_BF16, DM_F16, DM_F32, DM_I8};
 static const int64_t shapes[][3] = {{1, 1, 1},      {1, 300, 33},     {65, 1, 130},
                                     {63, 64, 65},   {128, 256, 64},   {129, 257, 63},
@@ -118,11 +116,3 @@ TEST(test_same_bits) {
 TEST_PROGRAM(test_cuda_wgmma) {
   return run_on_gpu(&(dm_backend_config){.local_ranks = 1, .kernel = "wgmma"});
 }
-
-#else
-
-TEST_PROGRAM(test_cuda_wgmma) {
-  return SKIPPED;
-}
-
-#endif

@@ -26,20 +26,6 @@ static void mutate(unsigned char *data, size_t length) {
   }
 }
 
-static size_t load(const char *path, unsigned char *data) {
-  FILE *file = fopen(path, "rb");
-  assert_non_null(file);
-  size_t length = fread(data, 1, LARGEST, file);
-  fclose(file);
-  return length;
-}
-
-static void save(const char *path, const unsigned char *data, size_t length) {
-  FILE *file = fopen(path, "wb");
-  assert_true(file && fwrite(data, 1, length, file) == length);
-  fclose(file);
-}
-
 /* Reads accepted files, with a thread for chunks: only a refusal is allowed. */
 static void read_accepted(const dm_dataset *dataset) {
   if (dataset->rows != SIDE || dataset->cols != SIDE) return;
@@ -77,13 +63,15 @@ static int outcome(const dm_location *location, bool *crash) {
 
 TEST(test_mutants) {
   const local *work = *state;
-  static unsigned char whole[2][LARGEST], data[LARGEST];
+  char *whole[2];
+  static unsigned char data[LARGEST];
   size_t length[2];
   const file_form forms[2] = {{0}, {.chunk_rows = 8, .chunk_cols = 8, .filters = true}};
   dm_location location = at(work->folder, "m.h5");
   for (int i = 0; i < 2; i++) {
     write_file(location.file, DM_F64, SIDE, SIDE, &forms[i]);
-    length[i] = load(location.file, whole[i]);
+    whole[i] = contents_of(location.file, &length[i]);
+    assert_true(length[i] <= LARGEST);
   }
   int accepted = 0, refused = 0, crashes = 0;
   double slowest = 0;
@@ -92,7 +80,7 @@ TEST(test_mutants) {
     bool crash;
     memcpy(data, whole[i % 2], length[i % 2]);
     mutate(data, length[i % 2]);
-    save(location.file, data, rand() % 10 ? length[i % 2] : (size_t)rand() % length[i % 2]);
+    write_bytes(location.file, data, rand() % 10 ? length[i % 2] : (size_t)rand() % length[i % 2]);
     snprintf(location.dataset, sizeof location.dataset, "%s", rand() % 3 ? "/m" : "");
     double begin = dm_now();
     int code = outcome(&location, &crash);
@@ -101,6 +89,7 @@ TEST(test_mutants) {
     code ? refused++ : accepted++;
     crashes += crash;
   }
+  free(whole[0]), free(whole[1]);
   print_message("%d mutants: %d accepted, %d refused, %d of them after a crash; slowest %.2f s\n",
                 work->count, accepted, refused, crashes, slowest);
 }

@@ -11,10 +11,6 @@ static void refuse(const char *folder, const char *name, bool force, dm_code cod
   fails(dm_output_check(&location, "c", force, NULL, 0, NULL), code, fragment);
 }
 
-static void in_folder(const char *folder, const char *name, char path[256]) {
-  snprintf(path, 256, "%s/%s", folder, name);
-}
-
 static dm_status never(const void *argument, void *result) {
   (void)argument, (void)result;
   pause();
@@ -30,25 +26,19 @@ TEST(test_patience) {
 }
 
 TEST(test_places) {
-  char path[256], target[256];
+  char path[512], target[512];
   refuse(*state, "none/c.h5", false, DM_E_IO, "No such file");
   refuse(*state, "c.h5:/", false, DM_E_USAGE, "is no name");
   refuse(*state, "c.h5:/.damier/c", false, DM_E_USAGE, "is no name");
-  in_folder(*state, "dir.h5", path);
-  assert_int_equal(mkdir(path, 0777), 0);
+  assert_int_equal(mkdir(path_in(path, *state, "dir.h5"), 0777), 0);
   refuse(*state, "dir.h5", true, DM_E_USAGE, "is a directory");
-  in_folder(*state, "link.h5", path);
-  assert_int_equal(symlink("nowhere.h5", path), 0);
+  assert_int_equal(symlink("nowhere.h5", path_in(path, *state, "link.h5")), 0);
   refuse(*state, "link.h5", true, DM_E_USAGE, "is a symbolic link");
-  in_folder(*state, "plain.h5", path);
-  FILE *plain = fopen(path, "w");
-  fputs("text\n", plain);
-  fclose(plain);
+  write_text(path_in(path, *state, "plain.h5"), "text\n");
   refuse(*state, "plain.h5", false, DM_E_USAGE, "the file exists");
   refuse(*state, "plain.h5", true, DM_E_USAGE, "not an HDF5 file");
   refuse(*state, "plain.h5/c.h5", false, DM_E_IO, "not a directory");
-  in_folder(*state, "c.h5.part", target);
-  assert_int_equal(symlink(path, target), 0);
+  assert_int_equal(symlink(path, path_in(target, *state, "c.h5.part")), 0);
   refuse(*state, "c.h5", true, DM_E_IO, "cannot be opened");
   unlink(target);
 }
@@ -108,9 +98,8 @@ TEST(test_too_large) {
 }
 
 TEST(test_full_disk) {
-  char disk[256];
-  in_folder(*state, "disk", disk);
-  assert_int_equal(mkdir(disk, 0777), 0);
+  char disk[512];
+  assert_int_equal(mkdir(path_in(disk, *state, "disk"), 0777), 0);
   if (mount("tmpfs", disk, "tmpfs", 0, "size=6m") != 0) skip(); /* needs root */
   dm_location location = at(disk, "c.h5:/c");
   dm_output_file file, second;

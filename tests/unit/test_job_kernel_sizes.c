@@ -49,31 +49,22 @@ TEST(bad_sizes) {
   fails(dm_kernel_sizes_parse("9:1:x2", &s), DM_E_USAGE, "for example 128:4096:x2");
 }
 
-static void suite(const char *text, const char *path) {
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  fputs(text, file);
-  fclose(file);
-}
-
 TEST(files) {
-  char path[] = "/tmp/damier-sizes-XXXXXX.csv";
-  const int made = mkstemps(path, 4);
-  assert_true(made >= 0);
-  close(made);
+  char path[512];
+  path_in(path, *state, "sizes.csv");
   dm_kernel_sizes s;
-  suite("m,n,k\n# a comment\n1,2,3\n\n 4Ki , 5, 6\r\n", path);
+  write_text(path, "m,n,k\n# a comment\n1,2,3\n\n 4Ki , 5, 6\r\n");
   ok(dm_kernel_sizes_parse(path, &s));
   assert_int_equal(s.count, 2);
   assert_true(s.list[0].k == 3 && s.list[1].m == 4096 && s.list[1].k == 6);
-  suite("1,2,3\n4,5\n", path);
+  write_text(path, "1,2,3\n4,5\n");
   fails(dm_kernel_sizes_parse(path, &s), DM_E_INPUT, "line 2: '4,5' is not M,N,K");
-  suite("1,2,3\nm,n,k\n", path);
+  write_text(path, "1,2,3\nm,n,k\n");
   fails(dm_kernel_sizes_parse(path, &s), DM_E_INPUT, "line 2");
-  suite("# nothing\n", path);
+  write_text(path, "# nothing\n");
   fails(dm_kernel_sizes_parse(path, &s), DM_E_INPUT, "holds no sizes");
   unlink(path);
   fails(dm_kernel_sizes_parse(path, &s), DM_E_IO, "cannot be read");
 }
 
-RUN_ALL(test_job_kernel_sizes)
+RUN_ALL_IN_FOLDER(test_job_kernel_sizes)

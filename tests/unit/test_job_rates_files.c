@@ -78,10 +78,8 @@ TEST(measured_rates_are_used) {
 /* Files in memory are recognised, and assumed to be read as fast as cores copy. */
 TEST(files_in_memory_are_seen) {
   static const char *const path = "/dev/shm/damier-seen";
-  FILE *file = fopen(path, "w");
-  if (!file) skip(); /* no file system in memory */
-  assert_true(fputs("here", file) >= 0);
-  assert_int_equal(fclose(file), 0);
+  if (access("/dev/shm", W_OK) != 0) skip(); /* no file system in memory */
+  write_text(path, "here");
   const dm_seen_files seen =
       dm_rates_look(&(dm_named_files){.reads = {path, path, NULL}, .writes = "/dev/shm/new"});
   assert_int_equal(remove(path), 0);

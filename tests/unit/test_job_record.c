@@ -3,7 +3,6 @@
 
 #include <jansson.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "run/report_file.h"
 
@@ -28,23 +27,6 @@ static dm_record *filled(void) {
   return record;
 }
 
-static char *slurp(const char *path) {
-  FILE *file = fopen(path, "r");
-  assert_non_null(file);
-  char *text = calloc(1, 1 << 16);
-  assert_non_null(text);
-  assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
-  fclose(file);
-  return text;
-}
-
-static void scratch(char path[64]) {
-  strcpy(path, "/tmp/damier-record-XXXXXX");
-  int made = mkstemp(path);
-  assert_true(made >= 0);
-  close(made);
-}
-
 static const json_t *at(const json_t *root, const char *object, const char *key) {
   const json_t *inner = json_object_get(root, object);
   return key ? json_object_get(inner, key) : inner;
@@ -59,12 +41,13 @@ static void add(dm_record *record, const char *path, bool csv, int count) {
 }
 
 TEST(json_is_valid) {
-  char path[64];
-  scratch(path);
+  char path[512];
+  size_t bytes;
+  path_in(path, *state, "r.jsonl");
   dm_record *record = filled();
   add(record, path, false, 1);
   add(record, path, false, 1);
-  char *text = slurp(path), *second = strchr(text, '\n');
+  char *text = contents_of(path, &bytes), *second = strchr(text, '\n');
   assert_non_null(second);
   *second++ = '\0';
   assert_int_equal(strlen(text) + 1, strlen(second)); /* one line each, equal except for the end */
@@ -85,7 +68,6 @@ TEST(json_is_valid) {
   json_decref(root);
   free(text);
   dm_record_free(record);
-  unlink(path);
 }
 
 /* Returns the number of fields of the CSV record at *TEXT (RFC 4180: quoted fields may contain line
@@ -110,12 +92,13 @@ static int csv_fields(const char **text, char wanted[256], int which) {
 }
 
 TEST(csv_is_valid) {
-  char path[64], field[256];
-  scratch(path);
+  char path[512], field[256];
+  size_t bytes;
+  path_in(path, *state, "r.csv");
   dm_record *record = filled();
   add(record, path, true, 1);
   add(record, path, true, 1);
-  char *text = slurp(path);
+  char *text = contents_of(path, &bytes);
   const char *at = text;
   const int command = 5; /* after schema, verb, version, git, date */
   int fields = csv_fields(&at, field, command);
@@ -133,15 +116,13 @@ TEST(csv_is_valid) {
   assert_string_equal(field, "");
   free(text);
   dm_record_free(record);
-  unlink(path);
 }
 
 /* The file contains only one run: a record, or an array of records; earlier contents are replaced.
  */
 TEST(documents_are_made_anew) {
-  char folder[] = "/tmp/damier-record-XXXXXX", path[64];
-  assert_non_null(mkdtemp(folder));
-  snprintf(path, sizeof path, "%s/r.json", folder);
+  char path[512];
+  path_in(path, *state, "r.json");
   dm_record *record = filled();
   for (int count = 1; count <= 3; count++) {
     add(record, path, false, 4 - count);
@@ -153,12 +134,10 @@ TEST(documents_are_made_anew) {
     json_decref(root);
   }
   dm_record_free(record);
-  unlink(path);
-  rmdir(folder);
 }
 
 TEST(files_that_cannot_be_written) {
-  char path[64];
+  char path[512];
   dm_report_file file;
   fails(dm_report_open("/no/such/place/r.json", false, &file), DM_E_IO, "cannot be written");
   fails(dm_report_open("/tmp", true, &file), DM_E_IO, "cannot be written");
@@ -170,22 +149,15 @@ TEST(files_that_cannot_be_written) {
   }
   dm_record_free(record);
   dm_record_free(NULL);
-  scratch(path);
-  unlink(path);
-  assert_int_equal(mkfifo(path, 0600), 0);
+  assert_int_equal(mkfifo(path_in(path, *state, "fifo"), 0600), 0);
   fails(dm_report_open(path, false, &file), DM_E_IO, "no process reads");
-  unlink(path);
 }
 
 /* A wrong name never overwrites a matrix, and failures leave no file. */
 TEST(only_records_are_written_to) {
-  char path[64];
+  char path[512];
   dm_report_file file;
-  scratch(path);
-  FILE *matrix = fopen(path, "w");
-  assert_non_null(matrix);
-  fputs("\x89HDF\r\n", matrix);
-  fclose(matrix);
+  write_text(path_in(path, *state, "matrix.h5"), "\x89HDF\r\n");
   fails(dm_report_open(path, false, &file), DM_E_USAGE, "does not hold records");
   fails(dm_report_open(path, true, &file), DM_E_USAGE, "does not hold records");
   assert_int_equal(access(path, F_OK), 0);
@@ -194,4 +166,4 @@ TEST(only_records_are_written_to) {
   assert_int_not_equal(access(path, F_OK), 0);
 }
 
-RUN_ALL(test_job_record)
+RUN_ALL_IN_FOLDER(test_job_record)

@@ -58,11 +58,8 @@ static dm_plan compared(int64_t m, int64_t n, int64_t k, int ranks) {
            ranks);
   dm_problem problem = problem_of(m, n, k, DM_F64);
   dm_machine machine = machine_of(text);
-  dm_wishes wishes = {.no_overlap = true};
-  dm_plan plan;
   problem.home = DM_HOME_SHARES;
-  ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
-  return plan;
+  return planned(&problem, &machine, ranks, (dm_wishes){.no_overlap = true});
 }
 
 static void is_grid(dm_plan plan, int pm, int pn, int pk, double most_ratio) {
@@ -130,13 +127,11 @@ TEST(wishes_are_granted) {
 /* Requested options are kept even if memory is short, and pieces that are uploaded before gathering
  * use less PCIe. */
 TEST(tiles_travel_by_links) {
-  dm_plan plan;
-  dm_wishes wishes = {.pm = 2, .pn = 2, .pk = 1};
+  const dm_wishes wishes = {.pm = 2, .pn = 2, .pk = 1, .by_links = true};
   dm_problem problem = problem_of(30000, 30000, 30000, DM_F64);
   dm_machine machine = machine_of("gpu=h200 gpus=4 links=device");
   machine.device_bytes = (int64_t)1 << 30;
-  wishes.by_links = true;
-  ok(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+  dm_plan plan = planned(&problem, &machine, 4, wishes);
   assert_true(plan.tiles_m * plan.tiles_n > 1 && plan.device_links);
   assert_true(uploads_first(&plan, DM_A) && uploads_first(&plan, DM_B));
   assert_true(plan.device_bytes <= machine.device_bytes);
@@ -144,7 +139,7 @@ TEST(tiles_travel_by_links) {
   by_host.device_links = false;
   assert_true(plan.forecast.upload < 0.6 * dm_plan_forecast(&by_host, &machine).upload);
   machine.device_links = false;
-  ok(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+  plan = planned(&problem, &machine, 4, wishes);
   assert_true(!plan.device_links && plan.tiles_m * plan.tiles_n > 1);
 }
 

@@ -2,7 +2,7 @@
 #include "plan/filling.h"
 #include "plan_cases.h"
 
-static dm_status planned(int64_t n, const char *machine_text, double part) {
+static dm_status filled(int64_t n, const char *machine_text, double part) {
   dm_problem problem = problem_of(n, n, n, DM_F64);
   dm_machine machine = machine_of(machine_text);
   const dm_wishes none = {0};
@@ -27,8 +27,8 @@ TEST(fills_and_no_more) {
       in_memory.home = DM_HOME_SHARES;
       ok(dm_plan_fill(&in_memory, &machine, 4, &none, fill, &n));
       assert_true(n % 64 == 0);
-      ok(planned(n, machines[i], fill));
-      fails(planned(n + 64, machines[i], fill), DM_E_FIT, "needs");
+      ok(filled(n, machines[i], fill));
+      fails(filled(n + 64, machines[i], fill), DM_E_FIT, "needs");
     }
 }
 

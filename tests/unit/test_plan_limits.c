@@ -6,8 +6,7 @@
 static dm_limits limits_of(const char *machine_text, int ranks, int64_t size, dm_wishes wishes) {
   dm_problem problem = problem_of(size, size, size, DM_F64);
   dm_machine machine = machine_of(machine_text);
-  dm_plan plan;
-  ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+  const dm_plan plan = planned(&problem, &machine, ranks, wishes);
   return dm_plan_limits(&plan, &machine);
 }
 
@@ -59,8 +58,7 @@ TEST(messages_take_cores_from_products) {
   dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
   dm_wishes wishes = {.pm = 2, .pn = 2, .pk = 1, .panel = 64};
   dm_machine machine = machine_of("nodes=4 network=10");
-  dm_plan plan;
-  ok(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+  const dm_plan plan = planned(&problem, &machine, 4, wishes);
   machine.beside = 1e30;
   const dm_forecast free = dm_plan_forecast(&plan, &machine);
   machine.beside = rate;

@@ -1,6 +1,5 @@
 /* The memory of plans, and the messages if they do not fit. */
 #include "core/checked.h"
-#include "core/compute_choice.h"
 #include "core/view.h"
 #include "plan/memory_need.h"
 #include "plan/tiles.h"
@@ -106,13 +105,11 @@ TEST(rows_on_a_device_are_padded) {
 /* A kernel that copies its operands needs room for whole panels besides the shares, or narrower
  * panels. */
 TEST(copies_of_a_kernel_count) {
-  dm_plan plain, copying;
-  dm_wishes wishes = {0};
   dm_problem problem = problem_of(8192, 8192, 8192, DM_F64);
   dm_machine machine = machine_of("gpu=h200");
-  ok(dm_plan_choose(&problem, &machine, 1, &wishes, &plain));
+  const dm_plan plain = planned(&problem, &machine, 1, (dm_wishes){0});
   machine.copies_a = machine.copies_b = 1;
-  ok(dm_plan_choose(&problem, &machine, 1, &wishes, &copying));
+  dm_plan copying = planned(&problem, &machine, 1, (dm_wishes){0});
   assert_int_equal(copying.device_bytes - plain.device_bytes, 2 * 8 * 8192 * copying.kb);
   machine.device_bytes = plain.device_bytes;
   fails(dm_plan_choose(&problem, &machine, 1, &(dm_wishes){.from_device = true}, &copying),
@@ -124,12 +121,10 @@ TEST(parts_of_split_operands_count) {
   const int64_t m = 700, n = 900, k = 1000;
   for (int64_t parts = 1; parts <= 2; parts++) {
     dm_problem problem = problem_of(m, n, k, parts == 1 ? DM_F32 : DM_C64);
-    dm_compute_choice choice;
     dm_plan plain, split;
     problem.verify = false;
     ok(choose(problem, "gpu=h200", 1, &plain));
-    assert_true(dm_compute_parse("f32:f16", &choice));
-    ok(dm_compute_choose(choice, problem.work, k, &problem.compute));
+    ok(product_compute("f32:f16", &problem));
     ok(choose(problem, "gpu=h200", 1, &split));
     assert_true(plain.panels == 1 && split.panels == 1);
     const int64_t deep = parts * k, cols = parts * n;
@@ -162,12 +157,10 @@ TEST(links_through_the_host_take_memory_there) {
   problem.home = DM_HOME_SHARES;
   for (int layers = 1; layers <= 4; layers *= 4) {
     dm_wishes wishes = {.pm = layers == 1 ? 2 : 1, .pn = layers == 1 ? 2 : 1, .pk = layers};
-    dm_plan plan;
     machine.staging = 0;
-    ok(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
-    const int64_t without = plan.host_bytes;
+    const int64_t without = planned(&problem, &machine, 4, wishes).host_bytes;
     machine.staging = staging;
-    ok(dm_plan_choose(&problem, &machine, 4, &wishes, &plan));
+    const dm_plan plan = planned(&problem, &machine, 4, wishes);
     assert_true(plan.device_links);
     assert_int_equal(plan.host_bytes - without, staging * (layers == 1 ? 2 : 1));
   }

@@ -97,26 +97,26 @@ TEST(shares_of_b_are_even_in_every_panel) {
 
 /* The simulator detects parts that do not tile. */
 TEST(spoilt_plans_do_not_tile) {
-  dm_plan plan = whole_plan();
-  plan.panels = 9;
-  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels end at 576 of 640");
-  plan.panels = 12;
-  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels");
-  plan = whole_plan();
-  plan.kb = 60;
-  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: panels of 60");
-  plan = whole_plan();
-  plan.ramp[0] = 60;
-  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: ramp-up panels of 60");
-  plan = whole_plan();
-  plan.qm = 3;
-  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: boxes");
-  plan = whole_plan();
-  plan.ranks = 7;
-  fails(dm_plan_simulate(&plan), DM_E_BUG, "tiling: grid");
-  plan = whole_plan();
-  plan.reproducible = true;
-  fails(dm_plan_simulate(&plan), DM_E_BUG, "not reproducible");
+  static const char *const words[] = {
+      "tiling: panels end at 576 of 640",
+      "tiling: panels",
+      "tiling: panels of 60",
+      "tiling: ramp-up panels of 60",
+      "tiling: boxes",
+      "tiling: grid",
+      "not reproducible",
+  };
+  enum { PLANS = sizeof words / sizeof words[0] };
+  dm_plan plans[PLANS];
+  for (int i = 0; i < PLANS; i++) plans[i] = whole_plan();
+  plans[0].panels = 9;
+  plans[1].panels = 12;
+  plans[2].kb = 60;
+  plans[3].ramp[0] = 60;
+  plans[4].qm = 3;
+  plans[5].ranks = 7;
+  plans[6].reproducible = true;
+  for (int i = 0; i < PLANS; i++) fails(dm_plan_simulate(&plans[i]), DM_E_BUG, words[i]);
 }
 
 RUN_ALL(test_plan_partition)

@@ -11,9 +11,7 @@ static dm_plan plan_in_tiles(dice *d) {
   wishes.panel = 64 * roll(d, 1, 4);
   wishes.reproducible = roll(d, 0, 1);
   if (wishes.reproducible) wishes.panel = 0;
-  dm_plan plan;
-  assert_null(dm_plan_choose(&p, &machine, 6, &wishes, &plan));
-  return plan;
+  return planned(&p, &machine, 6, wishes);
 }
 
 /* Operations of the first T tiles, counted block by block. */

@@ -75,8 +75,7 @@ TEST(plans_with_leads_multiply) {
     if (roll(&d, 0, 3) == 0)
       wishes.panel = DM_PANEL_STEP * roll(&d, 2, 40), wishes.ramp[0] = DM_PANEL_STEP,
       wishes.ramp[1] = DM_PANEL_STEP * roll(&d, 0, 2);
-    dm_plan plan;
-    ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    const dm_plan plan = planned(&problem, &machine, ranks, wishes);
     ok(dm_plan_simulate(&plan));
     plans[dm_plan_ramp_count(plan.ramp)]++;
   }

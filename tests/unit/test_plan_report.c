@@ -65,12 +65,12 @@ static const char golden[] =
 
 static char *report_of(const dm_problem *problem, const char *machine_text, int ranks) {
   dm_machine machine = machine_of(machine_text);
-  dm_wishes wishes = {0};
-  dm_plan best, plans[3];
+  const dm_wishes wishes = {0};
+  const dm_plan best = planned(problem, &machine, ranks, wishes);
+  dm_plan plans[3];
   int found;
   char *text;
   size_t size;
-  ok(dm_plan_choose(problem, &machine, ranks, &wishes, &best));
   ok(dm_plan_candidates(problem, &machine, ranks, &wishes, plans, 3, &found));
   FILE *out = open_memstream(&text, &size);
   ok(dm_plan_report(&best, plans, found, &machine, out));

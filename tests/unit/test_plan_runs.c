@@ -1,7 +1,6 @@
 /* The planner's runs are those that a rank would read. */
 #include <math.h>
 
-#include "core/compute_choice.h"
 #include "plan/buffers.h"
 #include "plan/grid_cost.h"
 #include "plan/partition.h"
@@ -60,9 +59,7 @@ TEST(runs_are_those_of_the_readings) {
     problem.op_a = (dm_op)roll(&d, 0, 2);
     problem.op_b = (dm_op)roll(&d, 0, 2);
     const dm_machine machine = roll_machine(&d, ranks);
-    dm_wishes wishes = roll_wishes(&d, ranks);
-    dm_plan plan;
-    ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    dm_plan plan = planned(&problem, &machine, ranks, roll_wishes(&d, ranks));
     if (roll(&d, 0, 2) == 0) plan.a = DM_IN_FILE; /* as if memory were short */
     if (roll(&d, 0, 2) == 0) plan.b = DM_IN_FILE;
     for (int x = 0; x < 2; x++) {
@@ -83,10 +80,7 @@ TEST(runs_are_those_of_the_readings) {
 
 static dm_plan on_slow_files(dm_problem problem, const char *words) {
   const dm_machine machine = machine_of(words);
-  const dm_wishes none = {0};
-  dm_plan plan;
-  ok(dm_plan_choose(&problem, &machine, machine.ranks_per_node, &none, &plan));
-  return plan;
+  return planned(&problem, &machine, machine.ranks_per_node, (dm_wishes){0});
 }
 
 /* B by rows: whole rows; B transposed: whole rows are columns of op(B), so k is not divided. */
@@ -108,12 +102,10 @@ TEST(grids_that_read_long_runs_win) {
 TEST(nodes_are_not_left_idle_for_runs) {
   dm_problem problem = problem_of(50000, 50000, 50000, DM_F64);
   dm_machine machine = machine_of("gpu=h200 gpus=8 links=device nodes=512");
-  const dm_wishes none = {0};
-  dm_plan plan;
-  ok(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+  dm_plan plan = planned(&problem, &machine, 4096, (dm_wishes){0});
   assert_true(dm_plan_used(&plan) > 3000);
   machine.reads_measured = true;
-  ok(dm_plan_choose(&problem, &machine, 4096, &none, &plan));
+  plan = planned(&problem, &machine, 4096, (dm_wishes){0});
   assert_true(dm_plan_run(&plan, DM_B) >= LONG);
 }
 
@@ -137,9 +129,7 @@ TEST(residues_read_ahead) {
   dm_problem problem = problem_of(20000, 20000, 20000, DM_F64);
   const dm_problem plain = problem;
   const dm_machine machine = machine_of("memory=900MiB read=0.5");
-  dm_compute_choice choice = 0;
-  assert_true(dm_compute_parse("f64:int8", &choice));
-  ok(dm_compute_choose(choice, DM_F64, problem.k, &problem.compute));
+  ok(product_compute("f64:int8", &problem));
   const dm_plan plan = on_slow_files(problem, "memory=900MiB read=0.5");
   assert_true(dm_plan_streams(&plan));
   assert_int_equal(dm_plan_readings_ahead(&plan, DM_A), 1);

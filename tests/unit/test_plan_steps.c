@@ -9,9 +9,7 @@ TEST(steps_are_counted_in_order) {
     const int ranks = (int)roll(&d, 1, 12);
     dm_problem problem = problem_of(100, 100, roll_size(&d, 3000), DM_F32);
     dm_machine machine = roll_machine(&d, ranks);
-    dm_wishes wishes = roll_wishes(&d, ranks);
-    dm_plan plan;
-    ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    const dm_plan plan = planned(&problem, &machine, ranks, roll_wishes(&d, ranks));
     for (int rank = 0; rank < ranks; rank++) {
       int64_t steps = 0;
       dm_cursor cursor;

@@ -44,11 +44,22 @@ static bool spoilt_steps(void *context, dm_cursor *cursor, dm_step *step) {
   return true;
 }
 
+typedef struct violation {
+  spoiler what;
+  const char *property;
+} violation;
+
+/* PLAN multiplies, and with each change the simulator names the violated property. */
+static void detects(const dm_plan *plan, const violation *cases, size_t count) {
+  ok(dm_plan_simulate(plan));
+  for (size_t i = 0; i < count; i++) {
+    spoiler what = cases[i].what;
+    fails(dm_plan_simulate_with(plan, spoilt_steps, &what), DM_E_BUG, cases[i].property);
+  }
+}
+
 TEST(steps_violate) {
-  static const struct {
-    spoiler what;
-    const char *property;
-  } cases[] = {
+  static const violation cases[] = {
       {{0, DM_STEP_GEMM, 3, NEXT_PANEL}, "products: multiplies panel 4 of tile 0 where 3 is next"},
       {{7, DM_STEP_GEMM, 9, NEXT_PANEL}, "products: panel 10 in slot"},
       {{3, DM_STEP_UPLOAD_B, 2, DM_STEP_GEMM}, "products: multiplies"},
@@ -68,11 +79,7 @@ TEST(steps_violate) {
       {{0, DM_STEP_GEMM, 0, WRONG_INDEX}, "order: stands at place"},
   };
   dm_plan plan = whole_plan();
-  ok(dm_plan_simulate(&plan));
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    spoiler what = cases[i].what;
-    fails(dm_plan_simulate_with(&plan, spoilt_steps, &what), DM_E_BUG, cases[i].property);
-  }
+  detects(&plan, cases, sizeof cases / sizeof cases[0]);
 }
 
 TEST(unread_panels_are_missed) {
@@ -108,22 +115,19 @@ TEST(ranks_do_not_match) {
 TEST(finishes_violate) {
   static const struct {
     dm_finish_place place;
-    spoiler what;
-    const char *property;
+    violation of;
   } cases[] = {
-      {DM_FINISH_FIRST, {2, DM_STEP_FINISH, -1, FORGET_ALL}, "may start before the last product"},
-      {DM_FINISH_FIRST, {2, DM_STEP_FINISH, -1, DM_STEP_REDUCE}, "may add up before the sum is"},
-      {DM_FINISH_FIRST, {2, DM_STEP_FINISH, -1, DM_STEP_STORE}, "may store before the sum over"},
-      {DM_FINISH_LAST, {2, DM_STEP_FINISH, -1, DM_STEP_STORE}, "may store before the sum is"},
-      {DM_FINISH_LAST, {2, DM_STEP_REDUCE, -1, DM_STEP_FINISH}, "before the sum over layers"},
-      {DM_NO_FINISH, {2, DM_STEP_REDUCE, -1, DM_STEP_FINISH}, "there is nothing to finish"},
+      {DM_FINISH_FIRST, {{2, DM_STEP_FINISH, -1, FORGET_ALL}, "may start before the last product"}},
+      {DM_FINISH_FIRST, {{2, DM_STEP_FINISH, -1, DM_STEP_REDUCE}, "may add up before the sum is"}},
+      {DM_FINISH_FIRST, {{2, DM_STEP_FINISH, -1, DM_STEP_STORE}, "may store before the sum over"}},
+      {DM_FINISH_LAST, {{2, DM_STEP_FINISH, -1, DM_STEP_STORE}, "may store before the sum is"}},
+      {DM_FINISH_LAST, {{2, DM_STEP_REDUCE, -1, DM_STEP_FINISH}, "before the sum over layers"}},
+      {DM_NO_FINISH, {{2, DM_STEP_REDUCE, -1, DM_STEP_FINISH}, "there is nothing to finish"}},
   };
   dm_plan plan = whole_plan();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    spoiler what = cases[i].what;
     plan.problem.compute.finish = cases[i].place;
-    ok(dm_plan_simulate(&plan));
-    fails(dm_plan_simulate_with(&plan, spoilt_steps, &what), DM_E_BUG, cases[i].property);
+    detects(&plan, &cases[i].of, 1);
   }
 }
 
@@ -138,10 +142,7 @@ static dm_plan plan_of_strips(void) {
 }
 
 TEST(strips_violate) {
-  static const struct {
-    spoiler what;
-    const char *property;
-  } cases[] = {
+  static const violation cases[] = {
       {{0, DM_STEP_GEMM, 1, DM_STEP_KEEP}, "products: keeps panel 1 out of turn"},
       {{0, DM_STEP_KEEP, 3, DM_STEP_GEMM}, "products: panel 3 is left to the strips"},
       {{0, DM_STEP_KEEP, 3, NEXT_PANEL}, "products: keeps panel 4 out of turn"},
@@ -162,11 +163,7 @@ TEST(strips_violate) {
       {{6, DM_STEP_STORE, -1, DM_STEP_REDUCE}, "products: sums strip 1 where 2 is next"},
   };
   dm_plan plan = plan_of_strips();
-  ok(dm_plan_simulate(&plan));
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    spoiler what = cases[i].what;
-    fails(dm_plan_simulate_with(&plan, spoilt_steps, &what), DM_E_BUG, cases[i].property);
-  }
+  detects(&plan, cases, sizeof cases / sizeof cases[0]);
 }
 
 /* A ring would have reused the slot of a panel that a strip reads. */

@@ -1,6 +1,5 @@
 /* Counted traffic compared with a count over all pairs of ranks; the lower bound at known points.
  */
-#include "core/compute_choice.h"
 #include "plan/bound.h"
 #include "plan/partition.h"
 #include "plan/volume.h"
@@ -52,9 +51,7 @@ TEST(counts_are_exact) {
     dm_problem problem = problem_of(roll_size(&d, 400), roll_size(&d, 400), roll_size(&d, 3000),
                                     (dm_dtype)roll(&d, 0, DM_I8));
     dm_machine machine = roll_machine(&d, ranks);
-    dm_wishes wishes = roll_wishes(&d, ranks);
-    dm_plan plan;
-    ok(dm_plan_choose(&problem, &machine, ranks, &wishes, &plan));
+    const dm_plan plan = planned(&problem, &machine, ranks, roll_wishes(&d, ranks));
     dm_volume v = count_pairs(&plan, machine.ranks_per_node);
     assert_true(plan.received_words == v.most_words);
     assert_true(plan.received_bytes_total == v.total_bytes);
@@ -71,21 +68,8 @@ TEST(residues_of_layers) {
   static const dm_dtype types[] = {DM_F64, DM_C128, DM_F32};
   static const char *const modes[] = {"f64:int8:16", "f64:int8:16", "f32:int8:9"};
   for (int i = 0; i < 3; i++) {
-    dm_plan plan = {.problem = product_problem(320, 160, 640, types[i]),
-                    .ranks = 2,
-                    .pm = 1,
-                    .pn = 1,
-                    .pk = 2,
-                    .qm = 1,
-                    .qn = 1,
-                    .qk = 1,
-                    .kb = 64,
-                    .panels = 10,
-                    .tiles_m = 1,
-                    .tiles_n = 1};
-    dm_compute_choice choice;
-    assert_true(dm_compute_parse(modes[i], &choice));
-    ok(dm_compute_choose(choice, types[i], 640, &plan.problem.compute));
+    dm_plan plan = plan_on_grid(product_problem(320, 160, 640, types[i]), 1, 1, 2);
+    ok(product_compute(modes[i], &plan.problem));
     const double bytes = (i == 1 ? 2 : 1) * plan.problem.compute.moduli * 320.0 * 160.0;
     assert_true(dm_plan_volume(&plan, 2).total_bytes == bytes);
   }

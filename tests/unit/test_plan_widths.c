@@ -67,11 +67,9 @@ TEST(strips_do_well_with_cached_inputs) {
   const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
   dm_machine machine = machine_of("gpu=h200 read=1.4 write=2.5");
   dm_problem problem = problem_of(16384, 16384, 65536, DM_F64);
-  dm_plan cold, either;
-  problem.home = DM_HOME_FILES;
-  ok(dm_plan_choose(&problem, &machine, 1, &one, &cold));
+  const dm_plan cold = planned(&problem, &machine, 1, one);
   machine.file_cached = 50 * machine.file_read;
-  ok(dm_plan_choose(&problem, &machine, 1, &one, &either));
+  const dm_plan either = planned(&problem, &machine, 1, one);
   assert_true(either.strips > 0 && either.stretch > cold.stretch);
   assert_true(either.forecast.total < 1.05 * cold.forecast.total);
   machine.file_read = machine.file_cached;
@@ -85,28 +83,24 @@ TEST(new_pages_are_waited_for) {
   const dm_wishes one = {.pm = 1, .pn = 1, .pk = 1};
   dm_machine machine = machine_of("gpu=h200 read=45 write=15");
   dm_problem problem = problem_of(32768, 32768, 32768, DM_F64);
-  dm_plan without, with;
-  problem.home = DM_HOME_FILES;
-  ok(dm_plan_choose(&problem, &machine, 1, &one, &without));
+  const dm_plan without = planned(&problem, &machine, 1, one);
   machine.pages_now = 5e9;
-  ok(dm_plan_choose(&problem, &machine, 1, &one, &with));
+  dm_plan with = planned(&problem, &machine, 1, one);
   assert_true(with.forecast.total > without.forecast.total + 0.1);
   assert_true(with.forecast.total < without.forecast.total + 8.6e9 / 5e9);
   assert_true(with.kb == without.kb && with.strips == without.strips);
   machine.pages_since = 2;
-  ok(dm_plan_choose(&problem, &machine, 1, &one, &with));
+  with = planned(&problem, &machine, 1, one);
   assert_true(with.forecast.total == without.forecast.total);
 }
 
 /* Knowledge of the cores changes the forecast, not the plan. */
 TEST(cores_as_they_are_change_no_plan) {
   dm_machine machine = machine_of("ranks=4 cores=2");
-  const dm_wishes none = {0};
-  dm_plan stated, faster;
   const dm_problem problem = problem_of(4096, 4096, 4096, DM_F64);
-  ok(dm_plan_choose(&problem, &machine, 4, &none, &stated));
+  const dm_plan stated = planned(&problem, &machine, 4, (dm_wishes){0});
   machine.speed_now = 2;
-  ok(dm_plan_choose(&problem, &machine, 4, &none, &faster));
+  const dm_plan faster = planned(&problem, &machine, 4, (dm_wishes){0});
   assert_true(faster.forecast.gemm < 0.6 * stated.forecast.gemm);
   assert_true(dm_plan_hash(&stated) == dm_plan_hash(&faster));
 }
