@@ -31,7 +31,8 @@ def try_chunks(folder, damier, want, ranks, threads):
              "--io-threads", threads)
     base = process_mib(damier, ranks)
     done = ended(command(ranks, damier, *words, "--memory", f"host={base + 2 * CHUNK}MiB"))
-    expect(done.returncode == 5, f"{ranks} ranks, {threads} threads, memory for two chunks: exit {done.returncode}\n{done.stderr}")
+    expect(done.returncode == 5,
+           f"{ranks} ranks, {threads} threads, memory for two chunks: exit {done.returncode}\n{done.stderr}")
     limit = base + 10 * CHUNK
     run(damier, ranks, *words, "--memory", f"host={limit}MiB", "--json", folder / "r.json")
     record = records_of(folder / "r.json")[-1]
