@@ -160,6 +160,14 @@ static void stop_together(dm_product *p) {
   if (p->source.ops->set_keepalive) p->source.ops->set_keepalive(p->source.state, &p->moves);
 }
 
+/* Before the first step that stores. */
+static dm_status sink_ready(dm_product *p) {
+  const double start = dm_now();
+  if (p->sink.ops && p->sink.ops->ready) DM_TRY(p->sink.ops->ready(p->sink.state));
+  p->local.phases.write += dm_now() - start;
+  return DM_OK;
+}
+
 /* C in tiles: each is stored when complete; pieces that do not stay in memory are read again. */
 static dm_status multiply_tiles(dm_product *p) {
   const bool streams = dm_plan_streams(&p->setup->plan);
@@ -171,6 +179,7 @@ static dm_status multiply_tiles(dm_product *p) {
     DM_TRY(dm_streamed_check_sample(&p->streamed, p->run, &p->setup->plan.problem, &p->source));
   }
   if (!streams) DM_TRY(read_shares(p));
+  DM_TRY(sink_ready(p));
   stop_together(p);
   dm_run_phase(p->run, "multiplying", streams ? DM_SYNC_PATIENCE : 1);
   DM_TRY(dm_comm_barrier(p->run->world));
@@ -189,6 +198,7 @@ static dm_status sum_layers(dm_product *p) {
 
 static dm_status multiply_strips(dm_product *p) {
   const dm_step_calls calls = calls_of(p);
+  DM_TRY(sink_ready(p));
   dm_run_phase(p->run, p->sink.ops ? "multiplying and writing" : "multiplying", DM_SYNC_PATIENCE);
   return run_steps(p, DM_STRIPS, &calls);
 }
@@ -217,6 +227,7 @@ static dm_status settle(dm_product *p, bool stored) {
   const dm_step_calls calls = {.context = p, .store = store_late};
   if (!p->sink.ops) return DM_OK;
   dm_run_phase(p->run, "writing", DM_SYNC_PATIENCE);
+  if (!stored) DM_TRY(sink_ready(p));
   if (!stored) DM_TRY(dm_comm_agree(p->run->world, run_steps(p, 1u << DM_STEP_STORE, &calls)));
   const double start = dm_now();
   if (p->sink.ops->settle) DM_TRY(dm_comm_agree(p->run->world, p->sink.ops->settle(p->sink.state)));

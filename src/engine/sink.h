@@ -12,9 +12,11 @@ typedef struct dm_sink_ops {
   /* Once, when the rank's buffers exist; CLOSE is called even if OPEN failed. */
   dm_status (*open)(void *state, dm_rank_state *local); /* may be NULL */
   void (*close)(void *state, dm_rank_state *local);     /* may be NULL */
+  /* Collective, once, before the first store. */
+  dm_status (*ready)(void *state); /* may be NULL */
   /* As in dm_step_calls. */
   dm_status (*store)(void *state, dm_rank_state *local, dm_range rows, bool *done);
-  /* Collective, after the last store of a run: returns when C is complete and safe. */
+  /* After the last store of a run: returns when C is complete and safe. */
   dm_status (*settle)(void *state); /* may be NULL */
 } dm_sink_ops;
 

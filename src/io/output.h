@@ -48,9 +48,9 @@ dm_status dm_output_whole(const dm_location *at, char id[DM_ID]);
 dm_status dm_output_create(const dm_location *location, dm_dtype dtype, int64_t rows, int64_t cols,
                            bool force, dm_output_file *file);
 
-/* The same, with a thread that still reserves space; the file may be written meanwhile.
- * dm_reservation_end waits for it and frees *RESERVATION; NULL: already done. Release FILE after
- * that. */
+/* The same, with a thread that still reserves space: nothing may be written before
+ * dm_reservation_end, which waits for it and frees *RESERVATION; NULL: already done. Release FILE
+ * after that. */
 typedef struct dm_reservation dm_reservation;
 dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, int64_t rows,
                                  int64_t cols, bool force, dm_output_file *file,

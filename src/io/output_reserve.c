@@ -1,6 +1,5 @@
 /* Reserves the space of an output on the disk. On tmpfs reserving clears the pages, which takes as
- * long as writing: a thread does it while A and B are read and multiplied. Writing need not wait
- * for it, but the kernel locks the file while it reserves, so it is asked for pieces. */
+ * long as writing: a thread does it while A and B are read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -8,13 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/checked.h"
 #include "io/output_file.h"
 
-enum {
-  LEAST = 16 << 20, /* least bytes that justify a thread */
-  PIECE = 64 << 20,
-};
+enum { LEAST = 16 << 20 }; /* least bytes that justify a thread */
 
 struct dm_reservation {
   dm_output_file file;
@@ -24,19 +19,11 @@ struct dm_reservation {
   dm_status status;
 };
 
-/* Returns 0 or errno. */
-static int reserve_piece(int fd, int64_t begin, int64_t bytes) {
-  int failed;
-  do failed = fallocate(fd, 0, (off_t)begin, (off_t)bytes) < 0 ? errno : 0;
-  while (failed == EINTR);
-  return failed;
-}
-
 /* Detects a full disk now rather than after hours. */
 dm_status dm_output_reserve(const dm_output_file *out, int64_t bytes) {
-  int failed = 0;
-  for (int64_t at = 0; at < bytes && !failed; at += PIECE)
-    failed = reserve_piece(out->made, at, dm_min(PIECE, bytes - at));
+  int failed;
+  do failed = fallocate(out->made, 0, 0, (off_t)bytes) < 0 ? errno : 0;
+  while (failed == EINTR);
   switch (failed) {
   case 0:
     return DM_OK;

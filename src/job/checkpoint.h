@@ -38,8 +38,7 @@ void dm_checkpoint_impose(const dm_checkpoint *checkpoint, dm_wishes *wishes);
 dm_status dm_checkpoint_begin(dm_checkpoint *checkpoint, const dm_setup *setup,
                               dm_output_file *file, dm_tile_states *states);
 
-/* Collective: waits until the part file's space is reserved; ranks may write before. DM_E_FIT: not
- * enough. */
+/* Collective, before anything is written: waits for the part file's space. DM_E_FIT: not enough. */
 dm_status dm_checkpoint_reserved(dm_checkpoint *checkpoint);
 
 /* From now on syncs what was written to OUTPUT for the tiles; NULL: no more. */

@@ -225,6 +225,10 @@ static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *d
   return dm_checkpoint_stored(sink->checkpoint, local->tile);
 }
 
+static dm_status ready(void *state) {
+  return dm_checkpoint_reserved(((dm_file_sink *)state)->checkpoint);
+}
+
 static dm_status compare(dm_file_sink *sink) {
   uint64_t left = 0;
   if (!sink->device_sum || !sink->storing) return DM_OK;
@@ -237,8 +241,7 @@ static dm_status settle(void *state) {
   dm_file_sink *sink = state;
   dm_file_queue_close(sink->behind);
   sink->behind = NULL;
-  dm_status status = dm_checkpoint_reserved(sink->checkpoint);
-  status = dm_status_first(status, dm_checkpoint_flush(sink->checkpoint, false));
+  dm_status status = dm_checkpoint_flush(sink->checkpoint, false);
   status = dm_status_first(status, compare(sink));
   status = dm_status_first(status, dm_output_close(sink->output));
   sink->output = NULL;
@@ -255,6 +258,7 @@ static void close_storing(void *state, dm_rank_state *local) {
 
 const dm_sink_ops dm_sink_file = {.name = "file",
                                   .open = open_sum,
+                                  .ready = ready,
                                   .store = store,
                                   .settle = settle,
                                   .close = close_storing};

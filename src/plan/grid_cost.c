@@ -250,9 +250,13 @@ double dm_plan_write_seconds(const dm_problem *p, const dm_machine *machine) {
 
 double dm_plan_pages_seconds(const dm_plan *plan, const dm_machine *machine) {
   const dm_problem *p = &plan->problem;
+  const dm_forecast *f = &plan->forecast;
   if (!dm_plan_has_files(p) || machine->pages_now <= 0) return 0;
   const double bytes = (double)p->m * (double)p->n * (double)dm_dtype_size(p->c);
-  return fmax(0, bytes / machine->pages_now - machine->pages_since - plan->forecast.total);
+  const double strips = f->gemm * (double)plan->stretch / (double)plan->panels;
+  const bool at_once = dm_plan_tiles(plan) > 1; /* the first tile waits */
+  const double before = at_once ? 0 : fmax(0, f->total - fmax(f->write, strips));
+  return fmax(0, bytes / machine->pages_now - machine->pages_since - before);
 }
 
 static double return_seconds(const dm_plan *plan, const dm_machine *machine, const extent *e) {

@@ -21,7 +21,7 @@ dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine);
 double dm_plan_write_seconds(const dm_problem *problem, const dm_machine *machine);
 
 /* By how much PLAN's forecast for MACHINE grows if C goes to a new file in memory: its pages are
- * cleared meanwhile, and it cannot be complete before all of them are. */
+ * cleared from the first read on, and nothing is stored before all of them are. */
 double dm_plan_pages_seconds(const dm_plan *plan, const dm_machine *machine);
 
 /* Mean bytes per rank that PLAN's gathers and sums receive from other nodes; without boxes in PLAN,

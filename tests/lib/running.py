@@ -47,11 +47,19 @@ def has_hydra():
     return "HYDRA" in subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
 
+def told_by(path):
+    """The text of a file in /proc; none if the process has ended."""
+    try:
+        return path.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def ranks_of(launcher):
     """The processes of a job: children of its launcher, or of a proxy between them."""
     tasks = pathlib.Path(f"/proc/{launcher}/task").glob("*/children")
-    children = [int(child) for task in tasks for child in task.read_text().split()]
-    names = {child: pathlib.Path(f"/proc/{child}/comm").read_text() for child in children}
+    children = [int(child) for task in tasks for child in told_by(task).split()]
+    names = {child: told_by(pathlib.Path(f"/proc/{child}/comm")) for child in children}
     return [rank for child in children
             for rank in ([child] if names[child].startswith("damier") else ranks_of(child))]
 
