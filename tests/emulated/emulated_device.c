@@ -393,6 +393,10 @@ void dm_cuda_start(int local_rank) {
   (void)local_rank;
 }
 
+void dm_cuda_stop(int local_rank) {
+  (void)local_rank;
+}
+
 int dm_cuda_device_count(void) {
   return 1;
 }
