@@ -23,8 +23,11 @@ wait $!
 echo "exit $?"
 grep -v -e multiplying -e checking errors
 ls C.h5* 2>/dev/null
-interrupted damier multiply A.h5 A.h5 -o C.h5 --panel 4544 -q --progress always # one panel
-until grep -q stopping errors; do sleep 0.05; done
+env --default-signal=INT damier multiply A.h5 A.h5 -o C.h5 --panel 4544 -q 2>errors & # one panel
+# After 1.5 s of CPU time its product is under way.
+until ! ticks=$(cut -d ' ' -f 14 "/proc/$!/stat") || [ "$ticks" -gt 150 ]; do sleep 0.05; done
+kill -INT $!
+until grep -q stopping errors || ! kill -0 $!; do sleep 0.05; done
 kill -INT $!
 wait $! 2>/dev/null
 echo "exit $?"
