@@ -165,7 +165,7 @@ if [ -n "$all" ]; then
     skip "MPICH, for there is no mpicc.mpich and mpiexec.mpich ('scripts/packages.sh mpich' gets them)"
   fi
 
-  step "shellcheck" shellcheck -x scripts/*.sh scripts/bench/*.sh scripts/report/*.sh .ci/run packaging/*.sh slurm/*.sh slurm/*.sbatch \
+  step "shellcheck" shellcheck -x scripts/*.sh scripts/bench/*.sh .ci/run packaging/*.sh slurm/*.sh slurm/*.sbatch \
     simulation/*.sh tests/cluster/cluster tests/cluster/enter tests/cluster/slurm.sh || true
   step "man page" check_man_page || true
   if has "${MKDOCS-mkdocs}"; then
