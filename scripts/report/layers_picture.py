@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import layers  # noqa: E402
 
 ABOUT = {"cli": "the command line, one file per verb",
-         "measure": "benchmarks, tuning, rates, info",
+         "lib": "the public library, damier.h", "measure": "benchmarks, rates, info",
          "job": "multiply, generate, verify on files; checkpoints",
          "engine": "the product: sources, sinks, steps of the cursor, sums",
          "check": "verification by random vectors",
