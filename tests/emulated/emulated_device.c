@@ -381,22 +381,3 @@ const dm_backend_ops dm_backend_cuda = {
     .takes = dm_cuda_takes,
     .copies = dm_cuda_copies,
 };
-
-void dm_cuda_see_one(void) {
-}
-
-bool dm_cuda_has_driver(void) {
-  return true;
-}
-
-void dm_cuda_start(int local_rank) {
-  (void)local_rank;
-}
-
-void dm_cuda_stop(int local_rank) {
-  (void)local_rank;
-}
-
-int dm_cuda_device_count(void) {
-  return 1;
-}

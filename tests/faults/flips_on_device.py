@@ -89,7 +89,7 @@ def campaign(beds, context, again, rng):
                 if came == "found" and number < chosen.again:
                     came, _ = bed.product(again, *flip)
                     repeated += 1
-                    repaired += again.record["verification"]["repaired_tiles"] > 0
+                    repaired += came == "below" and again.record["verification"]["repaired_tiles"] > 0
                     if came not in ("below", "not struck"):
                         problems.append(f"{bed.kind} {bed.data}, {name}: {flip} is not repaired: {came}")
     if 4 * repaired < 3 * repeated:
