@@ -45,15 +45,18 @@ bool dm_cuda_has_driver(void) {
   return access("/dev/nvidiactl", F_OK) == 0;
 }
 
-void dm_cuda_start(int local_rank) {
+static bool select_gpu(int local_rank) {
   const int count = dm_cuda_device_count();
-  if (count > 0 && cudaSetDevice(local_rank % count) == cudaSuccess) (void)cudaFree(NULL);
+  return count > 0 && cudaSetDevice(local_rank % count) == cudaSuccess;
+}
+
+void dm_cuda_start(int local_rank) {
+  if (select_gpu(local_rank)) (void)cudaFree(NULL);
   (void)cudaGetLastError();
 }
 
 void dm_cuda_stop(int local_rank) {
-  const int count = dm_cuda_device_count();
-  if (count > 0 && cudaSetDevice(local_rank % count) == cudaSuccess) (void)cudaDeviceReset();
+  if (select_gpu(local_rank)) (void)cudaDeviceReset();
 }
 
 /* The format of nvidia-smi -L. */
